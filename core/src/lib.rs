@@ -1,0 +1,3 @@
+//! The computing heart of ketgrad: numbers, circuits, kernels and states.
+
+pub mod scalar;

@@ -1,0 +1,328 @@
+//! The number traits: [`Ring`] < [`Conj`] < [`Scalar`] < [`Real`] < [`Ordered`].
+//!
+//! Kernels ask for [`Ring`], norms and expectation values for [`Conj`] or [`Scalar`], rules and
+//! engines for [`Scalar`], code that compares while it runs for [`Ordered`]. One bound stands in a
+//! signature; it brings the operators on values and on references in all four combinations:
+//!
+//! ```
+//! use ketgrad_core::scalar::Scalar;
+//! use num_complex::Complex;
+//! use num_dual::Dual64;
+//!
+//! fn f<S: Scalar>(x: &S) -> S {
+//!     x * x + x
+//! }
+//! assert_eq!(f(&3.0), 12.0);
+//! assert_eq!(f(&Complex::new(0.0, 1.0)), Complex::new(-1.0, 1.0));
+//! assert_eq!(f(&Dual64::new(3.0, 1.0)).eps, 7.0); // derivative 2x + 1
+//! ```
+//!
+//! | type | Ring | Conj | Scalar | Real | Ordered |
+//! |---|---|---|---|---|---|
+//! | `f32`, `f64` | x | x | x | x | x |
+//! | `Complex<T>`, `T: Real` | x | x | x | | |
+//! | `Dual`, `Dual2`, `HyperDual`, `DualVec` and their nests | x | x | x | x | x |
+//! | [`Uncertain`] | x | x | x | x | x |
+//!
+//! A prime field, a polynomial ring or any type of yours joins by implementing [`Ring`] alone and
+//! then runs every circuit through the same kernels.
+//!
+//! # Two traps
+//! - `num_traits::Zero::is_zero` and `One::is_one` ignore the derivative part of a dual number:
+//!   `0 + 1 eps` "is zero". Use [`Ring::is_exact_zero`].
+//! - On a concrete `Complex<f64>`, `z.sqrt()` is num_complex's own method. In generic code it is
+//!   ours; write `Scalar::sqrt(&z)` to get ours on a concrete type.
+
+use std::{
+    cmp::Ordering,
+    fmt::Debug,
+    ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign},
+};
+
+use num_rational::Ratio;
+use num_traits::{NumAssign, One, Zero};
+
+#[macro_use]
+mod ops;
+mod complex;
+mod dual;
+mod float;
+mod literal;
+mod uncertain;
+
+pub use literal::N;
+pub use uncertain::Uncertain;
+
+/// `T: Implies<U, Is: Bound>` as a supertrait makes `U: Bound` known wherever `T: Trait` is known.
+///
+/// A plain `where &'a Self: Bound` on a trait would have to be repeated by each of its users. The
+/// one implementation is blanket; nobody names this trait elsewhere.
+pub trait Implies<U>: ImpliesInner<U, Is = U> {}
+impl<T: ?Sized, U> Implies<U> for T {}
+
+#[doc(hidden)]
+pub trait ImpliesInner<U> {
+    type Is;
+}
+impl<T: ?Sized, U> ImpliesInner<U> for T {
+    type Is = U;
+}
+
+/// The ring operators on `&'a R`, with a value or a reference on the right.
+pub trait RefOps<'a, R: 'a>:
+    Copy
+    + Neg<Output = R>
+    + Add<Output = R>
+    + Sub<Output = R>
+    + Mul<Output = R>
+    + Add<R, Output = R>
+    + Sub<R, Output = R>
+    + Mul<R, Output = R>
+{
+}
+impl<'a, R: 'a> RefOps<'a, R> for &'a R where
+    &'a R: Neg<Output = R>
+        + Add<Output = R>
+        + Sub<Output = R>
+        + Mul<Output = R>
+        + Add<R, Output = R>
+        + Sub<R, Output = R>
+        + Mul<R, Output = R>
+{
+}
+
+/// Division on `&'a R`, with a value or a reference on the right.
+pub trait RefDiv<'a, R: 'a>: Sized + Div<Output = R> + Div<R, Output = R> {}
+impl<'a, R: 'a> RefDiv<'a, R> for &'a R where &'a R: Div<Output = R> + Div<R, Output = R> {}
+
+/// What a kernel needs: sums, differences and products that commute and distribute.
+pub trait Ring:
+    Clone
+    + Debug
+    + Send
+    + Sync
+    + 'static
+    + Zero
+    + One
+    + Neg<Output = Self>
+    + Sub<Output = Self>
+    + AddAssign
+    + SubAssign
+    + MulAssign
+    + for<'a> Add<&'a Self, Output = Self>
+    + for<'a> Sub<&'a Self, Output = Self>
+    + for<'a> Mul<&'a Self, Output = Self>
+    + for<'a> Implies<&'a Self, Is: RefOps<'a, Self>>
+{
+    /// Whether kernels may split work over threads.
+    const PARALLEL: bool = true;
+
+    /// True only if the number *and all its derivatives* vanish.
+    fn is_exact_zero(&self) -> bool;
+
+    /// True only if the number is one and all its derivatives vanish.
+    fn is_exact_one(&self) -> bool {
+        (Self::one() - self).is_exact_zero()
+    }
+
+    /// `a x + b y`, the inner step of a 2x2 gate.
+    #[inline]
+    fn dot2(a: &Self, x: &Self, b: &Self, y: &Self) -> Self {
+        a * x + b * y
+    }
+
+    /// `self += a x`.
+    #[inline]
+    fn mul_add_assign(&mut self, a: &Self, x: &Self) {
+        *self += a * x;
+    }
+
+    /// The sum of many terms, from left to right.
+    fn sum(terms: impl IntoIterator<Item = Self>) -> Self {
+        terms.into_iter().fold(Self::zero(), |s, t| s + t)
+    }
+}
+
+/// A ring with complex conjugation. On real numbers it does nothing.
+pub trait Conj: Ring {
+    /// The complex conjugate.
+    #[must_use]
+    fn conj(&self) -> Self;
+}
+
+/// A field with the elementary functions: what rules and engines need.
+///
+/// Multivalued functions of a complex number take the principal value with the branch cuts of
+/// C99 (Annex G): `ln`, `sqrt`, `pow` and `cbrt` along the negative real axis; `asin`, `acos`,
+/// `atanh` along the real axis outside [-1, 1]; `atan` and `asinh` along the imaginary axis outside
+/// [-i, i]; `acosh` along the real axis below 1. On a cut the sign of a zero decides the side. A
+/// real number outside a function's real domain gives NaN, as `f64` does.
+pub trait Scalar:
+    Conj
+    + Div<Output = Self>
+    + DivAssign
+    + for<'a> Div<&'a Self, Output = Self>
+    + for<'a> Implies<&'a Self, Is: RefDiv<'a, Self>>
+{
+    /// The real numbers of this type: `T` for `Complex<T>`, the type itself for a real one.
+    type Real: Real<Real = Self::Real>;
+
+    /// The number `re + 0 i`.
+    fn from_real(re: Self::Real) -> Self;
+    /// The real part.
+    fn re(&self) -> Self::Real;
+    /// The imaginary part; zero for a real type.
+    fn im(&self) -> Self::Real;
+    /// The squared modulus `re^2 + im^2`.
+    fn abs2(&self) -> Self::Real;
+    /// The nearest number to `x`. Use [`Scalar::ratio`] for anything rational.
+    fn lit(x: f64) -> Self;
+    /// `n / d`, exact where the type can be.
+    fn ratio(n: i64, d: i64) -> Self;
+    /// `n`, exact where the type can be.
+    fn int(n: i64) -> Self {
+        Self::ratio(n, 1)
+    }
+
+    /// `1 / x`.
+    #[must_use]
+    fn recip(&self) -> Self;
+    /// The principal square root.
+    #[must_use]
+    fn sqrt(&self) -> Self;
+    /// The cube root: real for a real number of either sign, the principal value for a complex one.
+    #[must_use]
+    fn cbrt(&self) -> Self;
+    /// `e^x`.
+    #[must_use]
+    fn exp(&self) -> Self;
+    /// `e^x - 1` without cancellation near 0.
+    #[must_use]
+    fn exp_m1(&self) -> Self;
+    /// The natural logarithm.
+    #[must_use]
+    fn ln(&self) -> Self;
+    /// `ln(1 + x)` without cancellation near 0.
+    #[must_use]
+    fn ln_1p(&self) -> Self;
+    /// The logarithm to base 2.
+    #[must_use]
+    fn log2(&self) -> Self;
+    /// The logarithm to base 10.
+    #[must_use]
+    fn log10(&self) -> Self;
+    /// The sine; the argument is in radians.
+    #[must_use]
+    fn sin(&self) -> Self;
+    /// The cosine; the argument is in radians.
+    #[must_use]
+    fn cos(&self) -> Self;
+    /// The tangent; the argument is in radians.
+    #[must_use]
+    fn tan(&self) -> Self;
+    /// The inverse sine.
+    #[must_use]
+    fn asin(&self) -> Self;
+    /// The inverse cosine.
+    #[must_use]
+    fn acos(&self) -> Self;
+    /// The inverse tangent.
+    #[must_use]
+    fn atan(&self) -> Self;
+    /// The hyperbolic sine.
+    #[must_use]
+    fn sinh(&self) -> Self;
+    /// The hyperbolic cosine.
+    #[must_use]
+    fn cosh(&self) -> Self;
+    /// The hyperbolic tangent.
+    #[must_use]
+    fn tanh(&self) -> Self;
+    /// The inverse hyperbolic sine.
+    #[must_use]
+    fn asinh(&self) -> Self;
+    /// The inverse hyperbolic cosine.
+    #[must_use]
+    fn acosh(&self) -> Self;
+    /// The inverse hyperbolic tangent.
+    #[must_use]
+    fn atanh(&self) -> Self;
+    /// `x^n` by an integer; `x^0 = 1` also at 0.
+    #[must_use]
+    fn powi(&self, n: i32) -> Self;
+    /// `x^y`: on real types as `f64::powf`, on complex ones `exp(y ln x)` with `0^0 = 1`.
+    #[must_use]
+    fn pow(&self, y: &Self) -> Self;
+}
+
+/// A comparison that cannot be answered while the program runs: a symbol has no value yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("cannot compare a {kind} while the program runs: its value is not known")]
+#[non_exhaustive]
+pub struct Undecided {
+    /// What kind of number was asked.
+    pub kind: &'static str,
+}
+
+impl Undecided {
+    /// An answer for numbers of the given kind, such as "symbolic expression".
+    #[must_use]
+    pub fn new(kind: &'static str) -> Undecided {
+        Undecided { kind }
+    }
+}
+
+/// The real scalars.
+///
+/// The supertrait `NumAssign` is there for num_complex alone: its operators ask for it.
+pub trait Real: Scalar<Real = Self> + NumAssign {
+    /// The circle constant.
+    fn pi() -> Self;
+    /// The angle of the point (x, self) in (-pi, pi].
+    #[must_use]
+    fn atan2(&self, x: &Self) -> Self;
+    /// `sqrt(self^2 + y^2)` without overflow in between.
+    #[must_use]
+    fn hypot(&self, y: &Self) -> Self;
+    /// Sine and cosine together.
+    fn sin_cos(&self) -> (Self, Self) {
+        (self.sin(), self.cos())
+    }
+    /// The plain number behind a dual or an uncertain one; `None` for a symbol.
+    fn primal(&self) -> Option<f64>;
+    /// Compares by value, `Ok(None)` where one is NaN.
+    ///
+    /// # Errors
+    /// [`Undecided`] where a number has no value yet.
+    fn try_cmp(&self, other: &Self) -> Result<Option<Ordering>, Undecided>;
+    /// An exact fraction.
+    fn from_ratio(q: Ratio<i64>) -> Self {
+        Self::ratio(*q.numer(), *q.denom())
+    }
+}
+
+/// Reals that can decide a comparison now. Symbols are not among them.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot decide a comparison while it runs",
+    note = "symbols have no order: use `select` in a program, or bind values first"
+)]
+pub trait Ordered: Real {
+    /// Compares by value; `None` where one is NaN.
+    fn cmp_primal(&self, other: &Self) -> Option<Ordering>;
+
+    /// `yes` if the condition holds, else `no`.
+    #[must_use]
+    fn select(condition: bool, yes: &Self, no: &Self) -> Self {
+        if condition { yes.clone() } else { no.clone() }
+    }
+    /// The greater one; `self` at a tie.
+    #[must_use]
+    fn max(&self, other: &Self) -> Self {
+        Self::select(self.cmp_primal(other) != Some(Ordering::Less), self, other)
+    }
+    /// The lesser one; `self` at a tie.
+    #[must_use]
+    fn min(&self, other: &Self) -> Self {
+        Self::select(self.cmp_primal(other) != Some(Ordering::Greater), self, other)
+    }
+}
