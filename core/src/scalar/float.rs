@@ -4,6 +4,14 @@ use std::cmp::Ordering;
 
 use super::{Conj, Ordered, Real, Ring, Scalar, Undecided};
 
+/// The functions of one argument: `Self::f` is the method of the float itself.
+macro_rules! inherent {
+    ($($f:ident)*) => {$(
+        #[inline]
+        fn $f(&self) -> Self { Self::$f(*self) }
+    )*};
+}
+
 macro_rules! float {
     ($($F:ident)*) => {$(
         impl Ring for $F {
@@ -23,8 +31,7 @@ macro_rules! float {
             fn ratio(n: i64, d: i64) -> $F { n as $F / d as $F }
             fn powi(&self, n: i32) -> $F { $F::powi(*self, n) }
             fn pow(&self, y: &$F) -> $F { $F::powf(*self, *y) }
-            float!(functions $F recip sqrt cbrt exp exp_m1 ln ln_1p log2 log10 sin cos tan asin acos atan
-                sinh cosh tanh asinh acosh atanh);
+            unary_functions!(inherent);
         }
         impl Real for $F {
             fn pi() -> $F { std::$F::consts::PI }
@@ -37,9 +44,6 @@ macro_rules! float {
         impl Ordered for $F {
             fn cmp_primal(&self, other: &$F) -> Option<Ordering> { self.partial_cmp(other) }
         }
-    )*};
-    (functions $F:ident $($f:ident)*) => {$(
-        fn $f(&self) -> $F { $F::$f(*self) }
     )*};
 }
 float!(f32 f64);

@@ -44,6 +44,8 @@ use num_traits::{NumAssign, One, Zero};
 
 #[macro_use]
 mod ops;
+#[macro_use]
+mod slope;
 mod complex;
 mod dual;
 mod float;
@@ -51,6 +53,7 @@ mod literal;
 mod uncertain;
 
 pub use literal::N;
+pub use ops::ParseScalarError;
 pub use uncertain::Uncertain;
 
 /// `T: Implies<U, Is: Bound>` as a supertrait makes `U: Bound` known wherever `T: Trait` is known.
@@ -165,7 +168,7 @@ pub trait Scalar:
     + for<'a> Implies<&'a Self, Is: RefDiv<'a, Self>>
 {
     /// The real numbers of this type: `T` for `Complex<T>`, the type itself for a real one.
-    type Real: Real<Real = Self::Real>;
+    type Real: Real;
 
     /// The number `re + 0 i`.
     fn from_real(re: Self::Real) -> Self;

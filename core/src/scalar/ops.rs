@@ -43,26 +43,35 @@ macro_rules! ring_ops {
     };
 }
 
-/// `Num` for a real scalar of ours, so that `num_complex::Complex<T>` computes on it. The remainder
-/// is a property of numbers with an order; nothing here calls it.
+/// `Num` for a real scalar of ours, so that `num_complex::Complex<T>` computes on it. The type has all
+/// five operators already (`ring_ops!`, with `Rem` as the fifth line).
 macro_rules! num_for_complex {
     ($T:ty) => {
-        impl std::ops::Rem for $T {
-            type Output = $T;
-            fn rem(self, _: $T) -> $T {
-                unreachable!(concat!("% has no meaning on ", stringify!($T)))
-            }
-        }
-        impl std::ops::RemAssign for $T {
-            fn rem_assign(&mut self, _: $T) {
-                unreachable!(concat!("%= has no meaning on ", stringify!($T)))
-            }
-        }
         impl num_traits::Num for $T {
-            type FromStrRadixErr = std::num::ParseFloatError;
-            fn from_str_radix(s: &str, _: u32) -> Result<$T, Self::FromStrRadixErr> {
-                s.parse().map(<$T as $crate::scalar::Scalar>::lit)
+            type FromStrRadixErr = $crate::scalar::ParseScalarError;
+            fn from_str_radix(s: &str, radix: u32) -> Result<$T, Self::FromStrRadixErr> {
+                $crate::scalar::ops::parse_decimal(s, radix).map(<$T as $crate::scalar::Scalar>::lit)
             }
         }
     };
+}
+
+/// Text that is no decimal number.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ParseScalarError {
+    /// A radix other than 10 was asked for.
+    #[error("cannot read a number in base {radix}: only base 10 is supported")]
+    Radix {
+        /// The radix asked for.
+        radix: u32,
+    },
+    /// The text is not a floating-point literal.
+    #[error(transparent)]
+    Float(#[from] std::num::ParseFloatError),
+}
+
+/// Reads a decimal floating-point literal.
+pub(super) fn parse_decimal(s: &str, radix: u32) -> Result<f64, ParseScalarError> {
+    if radix == 10 { Ok(s.parse()?) } else { Err(ParseScalarError::Radix { radix }) }
 }

@@ -1,0 +1,301 @@
+//! `Complex<T>` over every real scalar `T`: plain floats, duals, numbers with uncertainty, symbols.
+//!
+//! # How the formulas are chosen
+//! - Each is an identity of real-analytic functions of the two parts, so on a `T` that carries
+//!   derivatives it gives the right derivatives away from branch points.
+//! - Where accuracy or the side of a branch cut needs a decision, it is taken on [`Real::primal`], and
+//!   every alternative is a correct formula; a number whose value is not known takes one that needs no
+//!   decision.
+//! - The branch cuts and the signs of zeros on them are those of C99, Annex G. Infinite parts follow
+//!   the formulas.
+//!
+//! ```
+//! use ketgrad_core::scalar::Scalar;
+//! use num_complex::Complex;
+//! use num_dual::Dual64;
+//!
+//! // On the cut of the square root the sign of the zero decides the side.
+//! assert_eq!(Scalar::sqrt(&Complex::new(-4.0, 0.0)), Complex::new(0.0, 2.0));
+//! assert_eq!(Scalar::sqrt(&Complex::new(-4.0, -0.0)), Complex::new(0.0, -2.0));
+//!
+//! // sqrt(z) at z = -4 has the derivative 1/(2 sqrt(z)) = -i/4.
+//! let z = Complex::new(Dual64::new(-4.0, 1.0), Dual64::new(0.0, 0.0));
+//! let w = Scalar::sqrt(&z);
+//! assert_eq!((w.re.eps, w.im.eps), (0.0, -0.25));
+//! ```
+//!
+//! Sources: W. Kahan, "Branch cuts for complex elementary functions, or much ado about nothing's sign
+//! bit" (1987), for the inverse functions; ISO C99, Annex G, for the cuts.
+
+use num_complex::Complex;
+
+use super::{Conj, Real, Ring, Scalar, slope};
+
+impl<T: Real> Ring for Complex<T> {
+    const PARALLEL: bool = T::PARALLEL;
+    fn is_exact_zero(&self) -> bool {
+        self.re.is_exact_zero() && self.im.is_exact_zero()
+    }
+}
+
+impl<T: Real> Conj for Complex<T> {
+    fn conj(&self) -> Self {
+        Complex::new(self.re.clone(), -&self.im)
+    }
+}
+
+impl<T: Real> Scalar for Complex<T> {
+    type Real = T;
+
+    fn from_real(re: T) -> Self {
+        Complex::new(re, T::zero())
+    }
+    fn re(&self) -> T {
+        self.re.clone()
+    }
+    fn im(&self) -> T {
+        self.im.clone()
+    }
+    fn abs2(&self) -> T {
+        T::dot2(&self.re, &self.re, &self.im, &self.im)
+    }
+    fn lit(x: f64) -> Self {
+        Self::from_real(T::lit(x))
+    }
+    fn ratio(n: i64, d: i64) -> Self {
+        Self::from_real(T::ratio(n, d))
+    }
+
+    /// `conj(z) / |z|^2`; where the square leaves the range of the floats, divided twice by `|z|`.
+    fn recip(&self) -> Self {
+        let square = self.abs2();
+        let r = modulus(self);
+        match square.primal() {
+            Some(s) if !s.is_normal() => Conj::conj(self) / r.clone() / r,
+            _ => Conj::conj(self) / square,
+        }
+    }
+
+    /// The half plane decides which part is computed from a sum without cancellation; the other one
+    /// follows from `2 re im = y`. Undecided: half the angle.
+    fn sqrt(&self) -> Self {
+        let (x, y) = (&self.re, &self.im);
+        let half = T::ratio(1, 2);
+        let (Some(side), Some(sign)) = (x.primal(), y.primal()) else {
+            return polar(&modulus(self).sqrt(), &(y.atan2(x) * half));
+        };
+        if y.is_exact_zero() {
+            return match (side >= 0.0, sign.is_sign_negative()) {
+                (true, _) => Complex::new(x.sqrt(), y.clone()),
+                (false, false) => Complex::new(T::zero(), (-x).sqrt()),
+                (false, true) => Complex::new(T::zero(), -(-x).sqrt()),
+            };
+        }
+        let r = modulus(self) * &half;
+        if side >= 0.0 {
+            let re = (r + x * &half).sqrt();
+            let im = y * half / &re;
+            Complex::new(re, im)
+        } else {
+            let im = (r - x * &half).sqrt();
+            let im = if sign.is_sign_negative() { -im } else { im };
+            let re = y * half / &im;
+            Complex::new(re, im)
+        }
+    }
+
+    /// A third of the angle.
+    fn cbrt(&self) -> Self {
+        polar(&modulus(self).cbrt(), &(self.im.atan2(&self.re) * T::ratio(1, 3)))
+    }
+
+    /// `e^x (cos y + i sin y)`.
+    fn exp(&self) -> Self {
+        polar(&self.re.exp(), &self.im)
+    }
+
+    /// `(e^x - 1) cos y - 2 sin^2(y/2) + i e^x sin y`.
+    fn exp_m1(&self) -> Self {
+        let (x, y) = (&self.re, &self.im);
+        let s = (y * T::ratio(1, 2)).sin();
+        Complex::new(x.exp_m1() * y.cos() - &s * &s * T::int(2), x.exp() * y.sin())
+    }
+
+    /// `ln |z| + i arg z`; near the unit circle `ln |z|` is `ln(1 + (|z|^2 - 1)) / 2`.
+    fn ln(&self) -> Self {
+        let (x, y) = (&self.re, &self.im);
+        let r = modulus(self);
+        let ln_r = match (r.primal(), x.primal(), y.primal()) {
+            (Some(r), Some(a), Some(b)) if NEAR_CIRCLE.contains(&r) => {
+                let (big, small) = if a.abs() >= b.abs() { (x, y) } else { (y, x) };
+                let excess = (big - T::one()) * (big + T::one()) + small * small;
+                excess.ln_1p() * T::ratio(1, 2)
+            }
+            _ => r.ln(),
+        };
+        Complex::new(ln_r, y.atan2(x))
+    }
+
+    /// `ln(1 + x(2 + x) + y^2) / 2 + i arg(1 + z)` near 0, else `ln(1 + z)`.
+    fn ln_1p(&self) -> Self {
+        let (x, y) = (&self.re, &self.im);
+        let shifted = Complex::new(T::one() + x, y.clone());
+        match (x.primal(), y.primal()) {
+            (Some(a), Some(b)) if a.abs().max(b.abs()) > 0.5 => Scalar::ln(&shifted),
+            _ => {
+                let excess = x * (T::int(2) + x) + y * y;
+                Complex::new(excess.ln_1p() * T::ratio(1, 2), y.atan2(&shifted.re))
+            }
+        }
+    }
+
+    fn log2(&self) -> Self {
+        Scalar::ln(self) / T::int(2).ln()
+    }
+    fn log10(&self) -> Self {
+        Scalar::ln(self) / T::int(10).ln()
+    }
+
+    /// `sin x cosh y + i cos x sinh y`.
+    fn sin(&self) -> Self {
+        let (s, c) = self.re.sin_cos();
+        Complex::new(s * self.im.cosh(), c * self.im.sinh())
+    }
+    /// `cos x cosh y - i sin x sinh y`.
+    fn cos(&self) -> Self {
+        let (s, c) = self.re.sin_cos();
+        Complex::new(c * self.im.cosh(), -(s * self.im.sinh()))
+    }
+    /// `-i tanh(iz)`.
+    fn tan(&self) -> Self {
+        over_i(Scalar::tanh(&times_i(self)))
+    }
+
+    /// Kahan's formula, with `atan2` so that derivatives exist on the cuts.
+    fn asin(&self) -> Self {
+        let (p, q) = (sqrt_one_minus(self), sqrt_one_plus(self));
+        Complex::new(self.re.atan2(&(&p.re * &q.re - &p.im * &q.im)), (&p.re * &q.im - &p.im * &q.re).asinh())
+    }
+    /// Kahan's formula.
+    fn acos(&self) -> Self {
+        let (p, q) = (sqrt_one_minus(self), sqrt_one_plus(self));
+        Complex::new(p.re.atan2(&q.re) * T::int(2), (&q.re * &p.im - &q.im * &p.re).asinh())
+    }
+    /// `-i atanh(iz)`.
+    fn atan(&self) -> Self {
+        over_i(Scalar::atanh(&times_i(self)))
+    }
+
+    /// `sinh x cos y + i cosh x sin y`.
+    fn sinh(&self) -> Self {
+        let (s, c) = self.im.sin_cos();
+        Complex::new(self.re.sinh() * c, self.re.cosh() * s)
+    }
+    /// `cosh x cos y + i sinh x sin y`.
+    fn cosh(&self) -> Self {
+        let (s, c) = self.im.sin_cos();
+        Complex::new(self.re.cosh() * c, self.re.sinh() * s)
+    }
+    /// With `e = exp(-2|x|)`: `(sgn(x) (1 - e^2) + 4i e sin y cos y) / ((1 - e)^2 + 4 e cos^2 y)`. It holds
+    /// with either sign, so nothing depends on the sign being known; the right one cannot overflow.
+    fn tanh(&self) -> Self {
+        let (x, y) = (&self.re, &self.im);
+        let sign = sign_of(x);
+        let exponent = x * T::int(-2) * &sign;
+        let (e, defect) = (exponent.exp(), -exponent.exp_m1());
+        let (s, c) = y.sin_cos();
+        let four_e_cos = &e * &c * T::int(4);
+        let denominator = &defect * &defect + &four_e_cos * &c;
+        Complex::new(sign * defect * (T::one() + e), four_e_cos * s) / denominator
+    }
+
+    /// `-i asin(iz)`.
+    fn asinh(&self) -> Self {
+        over_i(Scalar::asin(&times_i(self)))
+    }
+    /// Kahan's formula.
+    fn acosh(&self) -> Self {
+        let p = Scalar::sqrt(&Complex::new(&self.re - T::one(), self.im.clone()));
+        let q = sqrt_one_plus(self);
+        Complex::new((&p.re * &q.re + &p.im * &q.im).asinh(), p.im.atan2(&q.re) * T::int(2))
+    }
+    /// `sgn(x) ln(1 + 4|x| / ((1 - |x|)^2 + y^2)) / 4 + i atan2(2y, (1 - x)(1 + x) - y^2) / 2`; the first part
+    /// holds with either sign, the right one does not cancel.
+    fn atanh(&self) -> Self {
+        let (x, y) = (&self.re, &self.im);
+        let sign = sign_of(x);
+        let size = x * &sign;
+        let distance = (T::one() - &size).hypot(y);
+        let ratio = size * T::int(4) / &distance / distance;
+        let cosine = (T::one() - x) * (T::one() + x) - y * y;
+        Complex::new(sign * ratio.ln_1p() * T::ratio(1, 4), (y * T::int(2)).atan2(&cosine) * T::ratio(1, 2))
+    }
+
+    /// By repeated squaring.
+    fn powi(&self, n: i32) -> Self {
+        let power = num_traits::pow(self.clone(), n.unsigned_abs() as usize);
+        if n < 0 { Scalar::recip(&power) } else { power }
+    }
+
+    /// `exp(w ln z)`; by repeated squaring where `w` is an integer constant. `0^0 = 1`, and `0^w = 0` for
+    /// `Re w > 0`.
+    fn pow(&self, w: &Self) -> Self {
+        if let Some(n) = integer_constant(w) {
+            return Scalar::powi(self, n);
+        }
+        match (self.re.primal(), self.im.primal(), w.re.primal()) {
+            (Some(0.0), Some(0.0), Some(p)) if p > 0.0 => {
+                let p = T::lit(slope::power_at_zero(p));
+                Complex::new(self.re.pow(&p), self.im.pow(&p))
+            }
+            _ => Scalar::exp(&(Scalar::ln(self) * w)),
+        }
+    }
+}
+
+/// The moduli where `ln |z|` is computed from `|z|^2 - 1`.
+const NEAR_CIRCLE: std::ops::Range<f64> = 0.5..2.0;
+
+/// `|z|`.
+fn modulus<T: Real>(z: &Complex<T>) -> T {
+    z.re.hypot(&z.im)
+}
+
+/// `r (cos angle + i sin angle)`.
+fn polar<T: Real>(r: &T, angle: &T) -> Complex<T> {
+    let (s, c) = angle.sin_cos();
+    Complex::new(r * c, r * s)
+}
+
+/// `i z`, which keeps the signs of zeros, as a product does not.
+fn times_i<T: Real>(z: &Complex<T>) -> Complex<T> {
+    Complex::new(-&z.im, z.re.clone())
+}
+
+/// `-i z`, which keeps the signs of zeros, as a product does not.
+fn over_i<T: Real>(z: Complex<T>) -> Complex<T> {
+    Complex::new(z.im, -z.re)
+}
+
+/// `sqrt(1 - z)`; the imaginary part is `-y`, not `0 - y`, for the sign of a zero.
+fn sqrt_one_minus<T: Real>(z: &Complex<T>) -> Complex<T> {
+    Scalar::sqrt(&Complex::new(T::one() - &z.re, -&z.im))
+}
+
+/// `sqrt(1 + z)`; the imaginary part is `y`, not `0 + y`, for the sign of a zero.
+fn sqrt_one_plus<T: Real>(z: &Complex<T>) -> Complex<T> {
+    Scalar::sqrt(&Complex::new(T::one() + &z.re, z.im.clone()))
+}
+
+/// The constant 1 or -1 with the sign of `x`; 1 where it is not known.
+fn sign_of<T: Real>(x: &T) -> T {
+    T::int(if x.primal().is_some_and(f64::is_sign_negative) { -1 } else { 1 })
+}
+
+/// The integer that `w` is, if it is one, carries no derivative and fits.
+fn integer_constant<T: Real>(w: &Complex<T>) -> Option<i32> {
+    let p = w.re.primal()?;
+    let n = num_traits::cast::<f64, i32>(p)?;
+    let integer = w.im.is_exact_zero() && (&w.re - T::int(i64::from(n))).is_exact_zero();
+    integer.then_some(n)
+}

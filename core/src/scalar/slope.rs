@@ -1,0 +1,116 @@
+//! The derivative of every elementary function, written once for all numbers that carry derivatives.
+//!
+//! `slope::f(x, y)` is `f'(x)` where `y = f(x)` is already known. A slope is an ordinary formula over
+//! any [`Real`], so it can be evaluated on a number that carries derivatives itself: this is how the
+//! second and higher orders come out of the one table. [`Uncertain`](super::Uncertain) reads it at `f64`,
+//! `Dual<T>` at `T`, `Dual2<T>` at `Dual<T>`.
+//!
+//! ```text
+//! sqrt(x, y) = 1 / 2y        exp(x, y) = y        tan(x, y) = 1 + y^2
+//! ```
+//!
+//! Where a slope is infinite (`sqrt` at 0) or not defined (`hypot` at the origin) the formula says so
+//! with an infinity or a NaN; the readers multiply it by what the argument really carries, so that a
+//! constant stays a constant there.
+
+use super::Real;
+
+/// Hands the names of all functions of one argument to the macro `$reader`.
+macro_rules! unary_functions {
+    ($reader:ident) => {
+        $reader! {
+            recip sqrt cbrt exp exp_m1 ln ln_1p log2 log10 sin cos tan asin acos atan
+            sinh cosh tanh asinh acosh atanh
+        }
+    };
+}
+
+/// Writes one function for each line `name(x, y) = slope;`.
+macro_rules! slopes {
+    ($($f:ident($x:ident, $y:ident) = $slope:expr;)*) => {$(
+        #[inline]
+        pub(super) fn $f<T: Real>($x: &T, $y: &T) -> T { $slope }
+    )*};
+}
+
+slopes! {
+    recip(_x, y) = -(y * y);
+    sqrt(_x, y) = (y + y).recip();
+    cbrt(_x, y) = (y * y * T::int(3)).recip();
+    exp(_x, y) = y.clone();
+    exp_m1(x, _y) = x.exp();
+    ln(x, _y) = x.recip();
+    ln_1p(x, _y) = (T::one() + x).recip();
+    log2(x, _y) = (x * T::int(2).ln()).recip();
+    log10(x, _y) = (x * T::int(10).ln()).recip();
+    sin(x, _y) = x.cos();
+    cos(x, _y) = -x.sin();
+    tan(_x, y) = T::one() + y * y;
+    asin(x, _y) = one_minus_square(x).sqrt().recip();
+    acos(x, _y) = -one_minus_square(x).sqrt().recip();
+    atan(x, _y) = (T::one() + x * x).recip();
+    sinh(x, _y) = x.cosh();
+    cosh(x, _y) = x.sinh();
+    tanh(x, _y) = sech_squared(x);
+    asinh(x, _y) = x.hypot(&T::one()).recip();
+    // Two roots instead of one: below -1, where acosh is NaN, its slope is NaN too.
+    acosh(x, _y) = ((x - T::one()).sqrt() * (x + T::one()).sqrt()).recip();
+    atanh(x, _y) = one_minus_square(x).recip();
+}
+
+/// `1 - x^2`, accurate near `x = 1` and `x = -1`.
+fn one_minus_square<T: Real>(x: &T) -> T {
+    (T::one() - x) * (T::one() + x)
+}
+
+/// `1 / cosh(x)^2 = 4e / (1 + e)^2` with `e = exp(-2|x|)`: it neither overflows nor cancels, as
+/// `1 - tanh(x)^2` would. The formula holds for `e = exp(2|x|)` too, so nothing depends on the sign
+/// being known.
+fn sech_squared<T: Real>(x: &T) -> T {
+    let twice = T::int(if x.primal().is_some_and(|p| p < 0.0) { 2 } else { -2 });
+    let e = (x * twice).exp();
+    let root = T::one() + &e;
+    e * T::int(4) / (&root * &root)
+}
+
+/// The slope of `x^n`: `n x^(n-1)`, which is 0 for `n = 0` everywhere, also at `x = 0`.
+pub(super) fn powi<T: Real>(x: &T, y: &T, n: i32) -> T {
+    match n {
+        0 => T::zero(),
+        1 => T::one(),
+        i32::MIN => y / x * T::int(i64::from(n)),
+        _ => x.powi(n - 1) * T::int(i64::from(n)),
+    }
+}
+
+/// The slopes of `z = x^y` along `x` and `y`: `y x^(y-1)` and `z ln x`.
+///
+/// At `x = 0` the second is the limit for `y > 0`, in every order: see [`power_at_zero`].
+pub(super) fn pow<T: Real>(x: &T, y: &T, z: &T) -> (T, T) {
+    let along_x = if y.is_exact_zero() { T::zero() } else { y * x.pow(&(y - T::one())) };
+    let along_y = match (x.primal(), y.primal()) {
+        (Some(0.0), Some(p)) if p > 0.0 => -x.pow(&T::lit(power_at_zero(p))),
+        _ => z * x.ln(),
+    };
+    (along_x, along_y)
+}
+
+/// For `p > 0` an exponent `q < p` such that `x^q` and `x^p ln x` have the same limits at `x = 0`, the
+/// derivatives included: those of an order below `p` vanish, the others are infinite. Any `q` between
+/// the greatest integer below `p` and `p` will do. `-x^q` can then stand for `x^p ln x`, whose own
+/// formula is `0 * inf`, and the sign of the infinities is right as well.
+pub(super) fn power_at_zero(p: f64) -> f64 {
+    0.5 * (p + p.ceil() - 1.0)
+}
+
+/// The slopes of `h = sqrt(x^2 + y^2)`: `x/h` and `y/h`.
+pub(super) fn hypot<T: Real>(x: &T, y: &T, h: &T) -> (T, T) {
+    (x / h, y / h)
+}
+
+/// The slopes of the angle of the point `(x, y)` along `y` and `x`, in the order of the arguments of
+/// `y.atan2(x)`: `x/h^2` and `-y/h^2`, divided twice by `h = hypot(x, y)` so that nothing overflows.
+pub(super) fn atan2<T: Real>(y: &T, x: &T, _angle: &T) -> (T, T) {
+    let h = x.hypot(y);
+    (x / &h / &h, -(y / &h / &h))
+}
