@@ -27,6 +27,9 @@
 //! A prime field, a polynomial ring or any type of yours joins by implementing [`Ring`] alone and
 //! then runs every circuit through the same kernels.
 //!
+//! Code that computes with `S::Real` names it: `fn f<T: Real, S: Scalar<Real = T>>(x: &S) -> T`. The
+//! compiler does not derive the operators on references for an associated type.
+//!
 //! # Two traps
 //! - `num_traits::Zero::is_zero` and `One::is_one` ignore the derivative part of a dual number:
 //!   `0 + 1 eps` "is zero". Use [`Ring::is_exact_zero`].

@@ -1,0 +1,185 @@
+//! Circuits from circuits: compose, repeat, undo, control, bind.
+
+use std::sync::Arc;
+
+use super::{Circuit, CircuitError, Control, Operation};
+use crate::param::{Angle, ParamExpr};
+
+impl Circuit {
+    /// Appends another circuit, whose qubit k becomes `qubits[k]`. Inputs of the same name become
+    /// one; classical registers are added.
+    ///
+    /// # Errors
+    /// [`CircuitError`] if the qubits do not fit or a register of the same name exists. Nothing is
+    /// appended then.
+    pub fn append(&mut self, other: &Circuit, qubits: &[usize]) -> Result<&mut Circuit, CircuitError> {
+        if qubits.len() != other.n_qubits {
+            return Err(CircuitError::QubitMap { given: qubits.len(), expected: other.n_qubits });
+        }
+        let mut map = Vec::with_capacity(qubits.len());
+        let mut sorted = qubits.to_vec();
+        sorted.sort_unstable();
+        for (i, &q) in sorted.iter().enumerate() {
+            match u32::try_from(q) {
+                Ok(qubit) if q < self.n_qubits => {
+                    if i > 0 && sorted[i - 1] == q {
+                        return Err(CircuitError::RepeatedQubit { qubit });
+                    }
+                }
+                _ => return Err(CircuitError::NoSuchQubit { given: q, n_qubits: self.n_qubits }),
+            }
+        }
+        for &q in qubits {
+            map.push(u32::try_from(q).unwrap_or(u32::MAX));
+        }
+        if let Some(r) = other.registers.iter().find(|r| self.registers.iter().any(|s| s.name == r.name)) {
+            return Err(CircuitError::DuplicateRegister { name: r.name.clone() });
+        }
+        let first_bit = u32::try_from(self.n_bits()).unwrap_or(u32::MAX);
+        self.registers.extend(other.registers.iter().cloned());
+
+        let mut angles: Vec<Angle> = Vec::with_capacity(other.params.len());
+        for param in &other.params {
+            let angle = match &param.definition {
+                None => self.param(&param.name),
+                Some(expr) => self.expression(expr.substitute(|id| angles[id.index()].clone())),
+            };
+            angles.push(angle);
+        }
+        self.instructions.extend(other.instructions.iter().map(|instruction| {
+            let mut moved = instruction.clone();
+            moved.targets.iter_mut().for_each(|q| *q = map[*q as usize]);
+            moved.controls.iter_mut().for_each(|c| c.qubit = map[c.qubit as usize]);
+            match &mut moved.operation {
+                Operation::Gate(gate) => {
+                    *gate = gate.map_params(|a| a.substitute(|id| angles[id.index()].clone()));
+                }
+                Operation::Measure { bit } => *bit = bit.saturating_add(first_bit),
+                _ => {}
+            }
+            moved
+        }));
+        Ok(self)
+    }
+
+    /// The circuit run `times` times in a row.
+    ///
+    /// # Errors
+    /// [`CircuitError::NotUnitary`] with measurements.
+    pub fn repeat(&self, times: usize) -> Result<Circuit, CircuitError> {
+        self.need_unitary("repeating")?;
+        let mut out = self.clone();
+        out.instructions.clear();
+        for _ in 0..times {
+            out.instructions.extend_from_slice(&self.instructions);
+        }
+        Ok(out)
+    }
+
+    /// The inverse circuit.
+    ///
+    /// # Errors
+    /// [`CircuitError::NotUnitary`] with measurements.
+    pub fn dagger(&self) -> Result<Circuit, CircuitError> {
+        self.need_unitary("the inverse")?;
+        let mut out = self.clone();
+        out.instructions.reverse();
+        for instruction in &mut out.instructions {
+            match &mut instruction.operation {
+                Operation::Gate(gate) => *gate = gate.dagger(),
+                Operation::Unitary(matrix) => *matrix = Arc::new(matrix.dagger()),
+                _ => {}
+            }
+        }
+        Ok(out)
+    }
+
+    /// The circuit under further controls, which become the qubits n, n+1, … and act at the given
+    /// values.
+    ///
+    /// # Errors
+    /// [`CircuitError::NotUnitary`] with measurements.
+    pub fn controlled(&self, values: &[bool]) -> Result<Circuit, CircuitError> {
+        self.need_unitary("control")?;
+        let mut out = self.clone();
+        out.n_qubits += values.len();
+        let controls: Vec<Control> = (self.n_qubits..)
+            .zip(values)
+            .map(|(q, &value)| Control { qubit: u32::try_from(q).unwrap_or(u32::MAX), value })
+            .collect();
+        for instruction in &mut out.instructions {
+            if !matches!(instruction.operation, Operation::Barrier) {
+                instruction.controls.extend(controls.iter().copied());
+            }
+        }
+        Ok(out)
+    }
+
+    /// Gives some inputs a value; the rest stay open. A value may be an angle over inputs that stay
+    /// open, by their ids in this circuit.
+    ///
+    /// # Errors
+    /// [`CircuitError::NoSuchParam`] for an unknown name, [`CircuitError::NotFinite`] if a computed
+    /// parameter becomes NaN or infinite.
+    pub fn bind(&self, values: &[(&str, Angle)]) -> Result<Circuit, CircuitError> {
+        for (name, _) in values {
+            if !self.inputs().any(|input| input == *name) {
+                return Err(CircuitError::NoSuchParam { name: (*name).to_owned() });
+            }
+        }
+        let mut out = Circuit { params: Vec::new(), instructions: Vec::new(), ..self.clone() };
+        // Open inputs first, so that a value may mention any of them.
+        let open: Vec<Option<Angle>> = self
+            .params
+            .iter()
+            .map(|p| {
+                let bound = p.definition.is_some() || values.iter().any(|(name, _)| *name == p.name);
+                (!bound).then(|| out.param(&p.name))
+            })
+            .collect();
+        let mut angles: Vec<Angle> = Vec::with_capacity(self.params.len());
+        for (param, free) in self.params.iter().zip(&open) {
+            let angle = match (free, &param.definition) {
+                (Some(angle), _) => angle.clone(),
+                (None, Some(expr)) => {
+                    let expr = expr.substitute(|id| angles[id.index()].clone());
+                    out.computed(expr)?
+                }
+                (None, None) => {
+                    let value = values.iter().rev().find(|(name, _)| *name == param.name);
+                    let value = value.map_or_else(Angle::zero, |(_, angle)| angle.clone());
+                    value.substitute(|id| open.get(id.index()).cloned().flatten().unwrap_or_else(poisoned))
+                }
+            };
+            angles.push(angle);
+        }
+        out.instructions = self.instructions.clone();
+        for instruction in &mut out.instructions {
+            if let Operation::Gate(gate) = &mut instruction.operation {
+                *gate = gate.map_params(|a| a.substitute(|id| angles[id.index()].clone()));
+            }
+        }
+        Ok(out)
+    }
+
+    /// The angle of an expression: its value if no parameter is left in it.
+    fn computed(&mut self, expr: ParamExpr) -> Result<Angle, CircuitError> {
+        if expr.params().next().is_some() || expr.steps().len() == 1 {
+            return Ok(self.expression(expr));
+        }
+        let value: f64 = expr.evaluate(&[]).map_err(|e| self.bind_error(e))?;
+        if value.is_finite() {
+            return Ok(Angle::rad(value));
+        }
+        Err(CircuitError::NotFinite { angle: expr.text(&|id| self.param_name(id)) })
+    }
+
+    fn need_unitary(&self, what: &'static str) -> Result<(), CircuitError> {
+        if self.has_measurements() { Err(CircuitError::NotUnitary { what }) } else { Ok(()) }
+    }
+}
+
+/// What stands for a parameter that is bound itself: no finite angle, so that it is refused later.
+fn poisoned() -> Angle {
+    Angle::rad(f64::NAN)
+}

@@ -1,0 +1,106 @@
+//! What can be wrong with a circuit.
+
+use crate::{
+    gate::ParamCountError,
+    matrix::MatrixError,
+    param::{BindError, ParamId},
+};
+
+/// Why an instruction, or an operation on circuits, was refused.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CircuitError {
+    /// A qubit that the circuit does not have.
+    #[error("qubit {given} does not exist: the circuit has {n_qubits}, counted from 0")]
+    NoSuchQubit {
+        /// The qubit given.
+        given: usize,
+        /// How many there are.
+        n_qubits: usize,
+    },
+    /// A classical bit that the circuit does not have.
+    #[error("classical bit {given} does not exist: the circuit has {n_bits}, counted from 0")]
+    NoSuchBit {
+        /// The bit given.
+        given: usize,
+        /// How many there are.
+        n_bits: usize,
+    },
+    /// A qubit that one instruction names twice.
+    #[error("qubit {qubit} is used twice by one instruction")]
+    RepeatedQubit {
+        /// The qubit.
+        qubit: u32,
+    },
+    /// The wrong number of target qubits.
+    #[error("{gate} acts on {}, not {given}", crate::gate::count(*expected, "qubit"))]
+    Targets {
+        /// The gate.
+        gate: String,
+        /// The number of targets given.
+        given: usize,
+        /// The number that it needs.
+        expected: usize,
+    },
+    /// The wrong number of parameters.
+    #[error(transparent)]
+    Params(#[from] ParamCountError),
+    /// A parameter that belongs to another circuit.
+    #[error("parameter {} is not declared in this circuit", id.0)]
+    ForeignParam {
+        /// The parameter.
+        id: ParamId,
+    },
+    /// Two classical registers of one name.
+    #[error("there is a classical register `{name}` already")]
+    DuplicateRegister {
+        /// The name.
+        name: String,
+    },
+    /// A matrix that is not a gate.
+    #[error(transparent)]
+    Matrix(#[from] MatrixError),
+    /// A circuit with measurements where a unitary one is needed.
+    #[error("{what} needs a circuit without measurements")]
+    NotUnitary {
+        /// What was asked for.
+        what: &'static str,
+    },
+    /// The wrong number of values for the inputs.
+    #[error("{} given, the circuit has {} ({})", crate::gate::count(*given, "parameter value"), names.len(), names.join(", "))]
+    Inputs {
+        /// The number given.
+        given: usize,
+        /// The names of the inputs.
+        names: Vec<String>,
+    },
+    /// Parameters without a value.
+    #[error("no value for {}", names.join(", "))]
+    Unbound {
+        /// The parameters.
+        names: Vec<String>,
+    },
+    /// An input that does not exist.
+    #[error("the circuit has no parameter `{name}`")]
+    NoSuchParam {
+        /// The name given.
+        name: String,
+    },
+    /// A list of qubits of the wrong length.
+    #[error("the circuit to append has {expected} qubits, but {given} are given for them")]
+    QubitMap {
+        /// How many are given.
+        given: usize,
+        /// How many there are.
+        expected: usize,
+    },
+    /// An angle that is NaN or infinite.
+    #[error("the angle {angle} is not a finite number")]
+    NotFinite {
+        /// The angle.
+        angle: String,
+    },
+    /// An angle that has no number in the ring.
+    #[error(transparent)]
+    Bind(BindError),
+}

@@ -1,0 +1,455 @@
+//! Circuits: a program of gates as plain data.
+//!
+//! ```
+//! use ketgrad_core::circuit::Circuit;
+//!
+//! let mut ghz = Circuit::new(3);
+//! ghz.h(0)?.cx(0, 1)?.cx(1, 2)?;
+//! let theta = ghz.param("theta");
+//! ghz.rz(2, theta)?;
+//! assert_eq!(ghz.to_string(), "h q[0]\ncx q[0], q[1]\ncx q[1], q[2]\nrz(theta) q[2]\n");
+//! # Ok::<(), ketgrad_core::circuit::CircuitError>(())
+//! ```
+//!
+//! An [`Instruction`] is an operation on target qubits under any number of controls of value 1 or
+//! 0. Nothing here computes amplitudes; `simulate` does.
+
+mod edit;
+mod error;
+mod methods;
+
+pub use error::CircuitError;
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+use num_complex::Complex;
+use smallvec::SmallVec;
+
+use crate::{
+    gate::{Gate, NAMED_GATES},
+    matrix::Matrix,
+    param::{Angle, BindError, ParamExpr, ParamId},
+    scalar::Real,
+};
+
+/// How far `U^dagger U` of a given matrix may be off 1, entry by entry. Files print 8 digits or more.
+pub const UNITARY_TOLERANCE: f64 = 1e-7;
+
+/// The qubits of an instruction, by number.
+pub type Qubits = SmallVec<[u32; 4]>;
+
+/// A qubit that must have this value for an instruction to act.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Control {
+    /// The qubit.
+    pub qubit: u32,
+    /// The value that it must have: 1 (true) or 0.
+    pub value: bool,
+}
+
+/// What an instruction does to its targets.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Operation {
+    /// A gate of the table.
+    Gate(Gate),
+    /// A unitary matrix given in numbers.
+    Unitary(Arc<Matrix<Complex<f64>>>),
+    /// Measures the one target into a classical bit, counted over all registers.
+    Measure {
+        /// The classical bit.
+        bit: u32,
+    },
+    /// Does nothing; optimizations do not move gates across it.
+    Barrier,
+}
+
+/// An operation on target qubits, under controls.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Instruction {
+    /// What is done.
+    pub operation: Operation,
+    /// To which qubits; `targets[0]` is the least significant bit of the gate's matrix.
+    pub targets: Qubits,
+    /// Under which conditions.
+    pub controls: SmallVec<[Control; 2]>,
+}
+
+impl Instruction {
+    /// All qubits, controls first.
+    pub fn qubits(&self) -> impl Iterator<Item = u32> + '_ {
+        self.controls.iter().map(|c| c.qubit).chain(self.targets.iter().copied())
+    }
+}
+
+/// A named group of classical bits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClassicalRegister {
+    /// Its name.
+    pub name: String,
+    /// Its number of bits.
+    pub size: usize,
+}
+
+/// A parameter: an input, or a value computed from earlier parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParamDef {
+    /// The name; for a computed one, the expression.
+    pub name: String,
+    /// How it is computed; `None` for an input.
+    pub definition: Option<ParamExpr>,
+}
+
+/// A quantum circuit on `n_qubits` qubits, all starting in |0>.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Circuit {
+    n_qubits: usize,
+    params: Vec<ParamDef>,
+    registers: Vec<ClassicalRegister>,
+    instructions: Vec<Instruction>,
+}
+
+impl Circuit {
+    /// An empty circuit.
+    #[must_use]
+    pub fn new(n_qubits: usize) -> Circuit {
+        Circuit { n_qubits, ..Circuit::default() }
+    }
+
+    /// The number of qubits.
+    #[must_use]
+    pub fn n_qubits(&self) -> usize {
+        self.n_qubits
+    }
+
+    /// The instructions in order.
+    #[must_use]
+    pub fn instructions(&self) -> &[Instruction] {
+        &self.instructions
+    }
+
+    /// All parameters; a [`ParamId`] is a position in this list.
+    #[must_use]
+    pub fn params(&self) -> &[ParamDef] {
+        &self.params
+    }
+
+    /// The names of the inputs, in the order in which values are given.
+    pub fn inputs(&self) -> impl Iterator<Item = &str> {
+        self.params.iter().filter(|p| p.definition.is_none()).map(|p| p.name.as_str())
+    }
+
+    /// The classical registers in order of declaration.
+    #[must_use]
+    pub fn registers(&self) -> &[ClassicalRegister] {
+        &self.registers
+    }
+
+    /// The number of classical bits.
+    #[must_use]
+    pub fn n_bits(&self) -> usize {
+        self.registers.iter().map(|r| r.size).sum()
+    }
+
+    /// Whether anything is measured.
+    #[must_use]
+    pub fn has_measurements(&self) -> bool {
+        self.instructions.iter().any(|i| matches!(i.operation, Operation::Measure { .. }))
+    }
+
+    /// The input called `name`, which is declared if it is not there yet.
+    pub fn param(&mut self, name: &str) -> Angle {
+        let at = self.params.iter().position(|p| p.definition.is_none() && p.name == name);
+        Angle::theta(match at {
+            Some(i) => param_id(i),
+            None => self.push_param(ParamDef { name: name.to_owned(), definition: None }),
+        })
+    }
+
+    /// A parameter computed from the others. An expression that is an angle already costs nothing.
+    pub fn expression(&mut self, expr: ParamExpr) -> Angle {
+        if let [crate::param::Step::Angle(angle)] = expr.steps() {
+            return angle.clone();
+        }
+        let name = expr.text(&|id| self.param_name(id));
+        let at = self.params.iter().position(|p| p.definition.as_ref() == Some(&expr));
+        Angle::theta(match at {
+            Some(i) => param_id(i),
+            None => self.push_param(ParamDef { name, definition: Some(expr) }),
+        })
+    }
+
+    fn push_param(&mut self, def: ParamDef) -> ParamId {
+        self.params.push(def);
+        param_id(self.params.len() - 1)
+    }
+
+    /// The name of a parameter, or its expression in parentheses.
+    #[must_use]
+    pub fn param_name(&self, id: ParamId) -> String {
+        match self.params.get(id.index()) {
+            Some(ParamDef { name, definition: None }) => name.clone(),
+            Some(ParamDef { name, .. }) => format!("({name})"),
+            None => format!("p{}", id.0),
+        }
+    }
+
+    /// An angle with the names of this circuit's parameters.
+    #[must_use]
+    pub fn angle_text(&self, angle: &Angle) -> String {
+        let mut text = String::new();
+        // Writing to a String cannot fail.
+        let _ = angle.write(&mut text, &|id| self.param_name(id));
+        text
+    }
+
+    /// The values of all parameters, given those of the inputs in order.
+    ///
+    /// # Errors
+    /// [`CircuitError::Inputs`] if their number is wrong.
+    pub fn param_values<T: Real>(&self, inputs: &[T]) -> Result<Vec<T>, CircuitError> {
+        let expected = self.inputs().count();
+        if inputs.len() != expected {
+            return Err(CircuitError::Inputs {
+                given: inputs.len(),
+                names: self.inputs().map(str::to_owned).collect(),
+            });
+        }
+        let mut inputs = inputs.iter();
+        let mut values: Vec<T> = Vec::with_capacity(self.params.len());
+        for param in &self.params {
+            let value = match &param.definition {
+                Some(expr) => expr.evaluate(&values).map_err(|e| self.bind_error(e))?,
+                None => inputs.next().cloned().unwrap_or_else(T::zero),
+            };
+            values.push(value);
+        }
+        Ok(values)
+    }
+
+    /// Puts names in place of numbers in an error of a binding.
+    #[must_use]
+    pub fn bind_error(&self, error: BindError) -> CircuitError {
+        match error {
+            BindError::Unbound { id } => CircuitError::Unbound { names: vec![self.param_name(id)] },
+            BindError::NotFinite { angle } => CircuitError::NotFinite { angle: self.angle_text(&angle) },
+            other => CircuitError::Bind(other),
+        }
+    }
+
+    /// Declares a classical register.
+    ///
+    /// # Errors
+    /// [`CircuitError::DuplicateRegister`] if the name is taken.
+    pub fn add_register(&mut self, name: &str, size: usize) -> Result<&mut Circuit, CircuitError> {
+        if self.registers.iter().any(|r| r.name == name) {
+            return Err(CircuitError::DuplicateRegister { name: name.to_owned() });
+        }
+        self.registers.push(ClassicalRegister { name: name.to_owned(), size });
+        Ok(self)
+    }
+
+    /// Appends an instruction after checking its qubits.
+    ///
+    /// # Errors
+    /// [`CircuitError`] if the number of targets does not fit, a qubit or bit does not exist or is
+    /// used twice, or a parameter is not of this circuit.
+    pub fn push(&mut self, instruction: Instruction) -> Result<&mut Circuit, CircuitError> {
+        self.check(&instruction)?;
+        self.instructions.push(instruction);
+        Ok(self)
+    }
+
+    /// Applies a gate, with controls.
+    ///
+    /// # Errors
+    /// As [`Circuit::push`].
+    pub fn gate(
+        &mut self,
+        gate: Gate,
+        targets: &[usize],
+        controls: &[(usize, bool)],
+    ) -> Result<&mut Circuit, CircuitError> {
+        self.operation(Operation::Gate(gate), targets, controls)
+    }
+
+    /// Applies a unitary matrix to any qubits; `targets[0]` is the least significant.
+    ///
+    /// # Errors
+    /// As [`Circuit::push`], and if the matrix is not unitary to [`UNITARY_TOLERANCE`].
+    pub fn unitary(
+        &mut self,
+        matrix: Matrix<Complex<f64>>,
+        targets: &[usize],
+        controls: &[(usize, bool)],
+    ) -> Result<&mut Circuit, CircuitError> {
+        matrix.check_unitary(UNITARY_TOLERANCE)?;
+        self.operation(Operation::Unitary(Arc::new(matrix)), targets, controls)
+    }
+
+    /// X on `target` where every one of `controls` is 1.
+    ///
+    /// # Errors
+    /// As [`Circuit::push`].
+    pub fn mcx(&mut self, controls: &[usize], target: usize) -> Result<&mut Circuit, CircuitError> {
+        let controls: Vec<_> = controls.iter().map(|&q| (q, true)).collect();
+        self.gate(Gate::new(crate::gate::GateKind::X, [])?, &[target], &controls)
+    }
+
+    /// Measures a qubit into a classical bit, counted over all registers.
+    ///
+    /// # Errors
+    /// As [`Circuit::push`].
+    pub fn measure(&mut self, qubit: usize, bit: usize) -> Result<&mut Circuit, CircuitError> {
+        let bit = u32::try_from(bit).map_err(|_| self.no_such_bit(bit))?;
+        self.operation(Operation::Measure { bit }, &[qubit], &[])
+    }
+
+    /// Measures every qubit into a new register called `meas`.
+    ///
+    /// # Errors
+    /// If the circuit has a register of this name.
+    pub fn measure_all(&mut self) -> Result<&mut Circuit, CircuitError> {
+        let first = self.n_bits();
+        self.add_register("meas", self.n_qubits)?;
+        for qubit in 0..self.n_qubits {
+            self.measure(qubit, first + qubit)?;
+        }
+        Ok(self)
+    }
+
+    /// A barrier across some qubits.
+    ///
+    /// # Errors
+    /// As [`Circuit::push`].
+    pub fn barrier(&mut self, qubits: &[usize]) -> Result<&mut Circuit, CircuitError> {
+        self.operation(Operation::Barrier, qubits, &[])
+    }
+
+    fn operation(
+        &mut self,
+        operation: Operation,
+        targets: &[usize],
+        controls: &[(usize, bool)],
+    ) -> Result<&mut Circuit, CircuitError> {
+        let number = |q: usize| {
+            u32::try_from(q).map_err(|_| CircuitError::NoSuchQubit { given: q, n_qubits: self.n_qubits })
+        };
+        let targets = targets.iter().map(|&q| number(q)).collect::<Result<_, _>>()?;
+        let controls = controls
+            .iter()
+            .map(|&(q, value)| number(q).map(|qubit| Control { qubit, value }))
+            .collect::<Result<_, _>>()?;
+        self.push(Instruction { operation, targets, controls })
+    }
+
+    fn no_such_bit(&self, given: usize) -> CircuitError {
+        CircuitError::NoSuchBit { given, n_bits: self.n_bits() }
+    }
+
+    fn check(&self, instruction: &Instruction) -> Result<(), CircuitError> {
+        let given = instruction.targets.len();
+        match &instruction.operation {
+            Operation::Gate(gate) => {
+                let expected = gate.kind().n_qubits();
+                if given != expected {
+                    return Err(CircuitError::Targets { gate: gate.to_string(), given, expected });
+                }
+                let mut unknown = gate.params().iter().flat_map(Angle::terms).map(|t| t.0);
+                if let Some(id) = unknown.find(|id| id.index() >= self.params.len()) {
+                    return Err(CircuitError::ForeignParam { id });
+                }
+            }
+            Operation::Unitary(matrix) if given != matrix.n_qubits() => {
+                let gate = "unitary".to_owned();
+                return Err(CircuitError::Targets { gate, given, expected: matrix.n_qubits() });
+            }
+            Operation::Measure { bit } if *bit as usize >= self.n_bits() => {
+                return Err(self.no_such_bit(*bit as usize));
+            }
+            Operation::Measure { .. } if given != 1 || !instruction.controls.is_empty() => {
+                return Err(CircuitError::Targets { gate: "measure".to_owned(), given, expected: 1 });
+            }
+            _ => {}
+        }
+        let mut seen: SmallVec<[u32; 8]> = SmallVec::new();
+        for qubit in instruction.qubits() {
+            if qubit as usize >= self.n_qubits {
+                return Err(CircuitError::NoSuchQubit { given: qubit as usize, n_qubits: self.n_qubits });
+            }
+            if seen.len() < 32 && seen.contains(&qubit) {
+                return Err(CircuitError::RepeatedQubit { qubit });
+            }
+            seen.push(qubit);
+        }
+        if seen.len() > 32 {
+            seen.sort_unstable();
+            if let Some(pair) = seen.windows(2).find(|w| w[0] == w[1]) {
+                return Err(CircuitError::RepeatedQubit { qubit: pair[0] });
+            }
+        }
+        Ok(())
+    }
+
+    /// How often each operation occurs, by name, controls included (`cx`, `c5-x`, `unitary`).
+    #[must_use]
+    pub fn count_operations(&self) -> BTreeMap<String, usize> {
+        let mut counts = BTreeMap::new();
+        for instruction in &self.instructions {
+            *counts.entry(operation_name(instruction)).or_insert(0) += 1;
+        }
+        counts
+    }
+}
+
+fn param_id(i: usize) -> ParamId {
+    // 2^32 parameters do not fit in memory.
+    ParamId(u32::try_from(i).unwrap_or(u32::MAX))
+}
+
+/// `cx` for X under one control of value 1; `c2-ecr` where controls have no common name.
+fn operation_name(instruction: &Instruction) -> String {
+    let base = match &instruction.operation {
+        Operation::Gate(gate) => {
+            let n = instruction.controls.len();
+            let plain = instruction.controls.iter().all(|c| c.value);
+            let named = NAMED_GATES.iter().find(|g| g.kind == gate.kind() && g.n_controls == n);
+            if let (true, Some(named)) = (plain, named) {
+                return named.name.to_owned();
+            }
+            gate.kind().name()
+        }
+        Operation::Unitary(_) => "unitary",
+        Operation::Measure { .. } => "measure",
+        Operation::Barrier => "barrier",
+    };
+    match instruction.controls.len() {
+        0 => base.to_owned(),
+        n => format!("c{n}-{base}"),
+    }
+}
+
+/// One instruction a line. A control of value 0 is marked `!q[0]`.
+impl fmt::Display for Circuit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for instruction in &self.instructions {
+            f.write_str(&operation_name(instruction))?;
+            if let Operation::Gate(gate) = &instruction.operation
+                && !gate.params().is_empty()
+            {
+                let params: Vec<String> = gate.params().iter().map(|a| self.angle_text(a)).collect();
+                write!(f, "({})", params.join(", "))?;
+            }
+            let controls = instruction.controls.iter().map(|c| (if c.value { "" } else { "!" }, c.qubit));
+            let targets = instruction.targets.iter().map(|&q| ("", q));
+            for (i, (mark, qubit)) in controls.chain(targets).enumerate() {
+                write!(f, "{}{mark}q[{qubit}]", if i == 0 { " " } else { ", " })?;
+            }
+            if let Operation::Measure { bit } = instruction.operation {
+                write!(f, " -> c[{bit}]")?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}

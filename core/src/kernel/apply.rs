@@ -1,0 +1,145 @@
+//! One loop per shape.
+//!
+//! Every loop has the same frame: walk the runs, take the slices of a run at the shape's offsets,
+//! zip through them. `LEN` is the length of a run where it is short and known (1, 2, 4), else 0.
+#![expect(unsafe_code, reason = "takes disjoint slices, see disjoint.rs")]
+
+use std::ops::Range;
+
+use super::{Operator, Shape, Threads, disjoint::Disjoint, runs::Runs};
+use crate::scalar::Ring;
+
+pub(super) fn apply<R: Ring>(operator: &Operator<R>, amplitudes: &mut [R], threads: &Threads) {
+    let len = amplitudes.len();
+    assert!(len.is_power_of_two(), "{len} amplitudes are not a state of qubits");
+    let n_qubits = len.trailing_zeros() as usize;
+    assert!(operator.n_qubits <= n_qubits, "an operator on qubit {} of {n_qubits}", operator.n_qubits - 1);
+    if matches!(operator.shape, Shape::Identity) {
+        return;
+    }
+    let runs = Runs::new(n_qubits, operator.fixed, operator.value);
+    let task = Task { vector: Disjoint::new(amplitudes), runs, shape: &operator.shape };
+    if R::PARALLEL && operator.touched(n_qubits) >= super::SERIAL_BELOW {
+        threads.split(runs.len(), |part| task.run(part));
+    } else {
+        task.run(0..runs.len());
+    }
+}
+
+struct Task<'a, R> {
+    vector: Disjoint<'a, R>,
+    runs: Runs,
+    shape: &'a Shape<R>,
+}
+
+impl<R: Ring> Task<'_, R> {
+    fn run(&self, part: Range<usize>) {
+        match self.runs.run_length() {
+            1 => self.shape_loop::<1>(part),
+            2 => self.shape_loop::<2>(part),
+            4 => self.shape_loop::<4>(part),
+            _ => self.shape_loop::<0>(part),
+        }
+    }
+
+    fn shape_loop<const LEN: usize>(&self, part: Range<usize>) {
+        match self.shape {
+            Shape::Identity => {}
+            Shape::Phase(factor) => self.each_run(part, |base| {
+                self.slice::<LEN>(base, 0).iter_mut().for_each(|x| *x *= factor.clone());
+            }),
+            Shape::Diagonal(factors) => self.each_run(part, |base| {
+                for (offset, factor) in factors {
+                    self.slice::<LEN>(base, *offset).iter_mut().for_each(|x| *x *= factor.clone());
+                }
+            }),
+            Shape::Swap(a, b) => self.each_run(part, |base| {
+                self.slice::<LEN>(base, *a).swap_with_slice(self.slice::<LEN>(base, *b));
+            }),
+            Shape::Cycles(cycles) => self.each_run(part, |base| {
+                for cycle in cycles {
+                    self.rotate::<LEN>(base, cycle);
+                }
+            }),
+            Shape::Dense { matrix, offsets } => match (offsets.as_slice(), matrix.as_slice()) {
+                ([_, _], [a, b, c, d]) => self.each_run(part, |base| {
+                    let (lo, hi) = (self.slice::<LEN>(base, offsets[0]), self.slice::<LEN>(base, offsets[1]));
+                    for (x, y) in lo.iter_mut().zip(hi) {
+                        let new = R::dot2(a, x, b, y);
+                        *y = R::dot2(c, x, d, y);
+                        *x = new;
+                    }
+                }),
+                (&[o0, o1, o2, o3], _) => self.dense::<LEN, 4>(part, [o0, o1, o2, o3], matrix),
+                (&[o0, o1, o2, o3, o4, o5, o6, o7], _) => {
+                    self.dense::<LEN, 8>(part, [o0, o1, o2, o3, o4, o5, o6, o7], matrix);
+                }
+                _ => self.dense_any(part, offsets, matrix),
+            },
+        }
+    }
+
+    #[inline(always)]
+    fn each_run(&self, part: Range<usize>, f: impl Fn(usize)) {
+        self.runs.starts(part).for_each(f);
+    }
+
+    /// The amplitudes of the run at `base` that stand `offset` further.
+    #[inline(always)]
+    #[expect(clippy::mut_from_ref, reason = "slices of one run are disjoint, see below")]
+    fn slice<const LEN: usize>(&self, base: usize, offset: usize) -> &mut [R] {
+        let length = if LEN == 0 { self.runs.run_length() } else { LEN };
+        // SAFETY: a slice is known by its base, where all target bits are 0, and its offset, where
+        // only target bits are set; runs do not overlap, offsets of one operator differ, and no
+        // loop above takes the same offset of the same run twice at a time. Threads have
+        // different runs.
+        unsafe { self.vector.part(base | offset, length) }
+    }
+
+    /// Moves each amplitude of a cycle to the next place, times its factor.
+    fn rotate<const LEN: usize>(&self, base: usize, cycle: &[(usize, R)]) {
+        let length = self.slice::<LEN>(base, cycle[0].0).len();
+        for i in 0..length {
+            let at = |k: usize| &mut self.slice::<LEN>(base, cycle[k].0)[i];
+            let last = cycle.len() - 1;
+            let wrapped = &*at(last) * &cycle[last].1;
+            for k in (0..last).rev() {
+                *at(k + 1) = &*at(k) * &cycle[k].1;
+            }
+            *at(0) = wrapped;
+        }
+    }
+
+    fn dense<const LEN: usize, const D: usize>(&self, part: Range<usize>, offsets: [usize; D], matrix: &[R]) {
+        self.each_run(part, |base| {
+            let mut slices = offsets.map(|offset| self.slice::<LEN>(base, offset));
+            for i in 0..slices[0].len() {
+                let old: [R; D] = std::array::from_fn(|j| slices[j][i].clone());
+                for (slice, row) in slices.iter_mut().zip(matrix.chunks_exact(D)) {
+                    let mut sum = &row[0] * &old[0];
+                    for (m, x) in row[1..].iter().zip(&old[1..]) {
+                        sum.mul_add_assign(m, x);
+                    }
+                    slice[i] = sum;
+                }
+            }
+        });
+    }
+
+    fn dense_any(&self, part: Range<usize>, offsets: &[usize], matrix: &[R]) {
+        let mut old: Vec<R> = Vec::with_capacity(offsets.len());
+        for base in self.runs.starts(part) {
+            for i in 0..self.runs.run_length() {
+                old.clear();
+                old.extend(offsets.iter().map(|&offset| self.slice::<1>(base + i, offset)[0].clone()));
+                for (&offset, row) in offsets.iter().zip(matrix.chunks_exact(offsets.len())) {
+                    let mut sum = &row[0] * &old[0];
+                    for (m, x) in row[1..].iter().zip(&old[1..]) {
+                        sum.mul_add_assign(m, x);
+                    }
+                    self.slice::<1>(base + i, offset)[0] = sum;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Kernels: loops over amplitudes by the shape of a matrix, for any ring.
+//!
+//! A gate with its constants in a ring becomes an [`Operator`]: targets, a control mask with its
+//! value, and a shape. Which gate it came from no longer matters. The shapes, and what each touches
+//! of 2^n amplitudes (c controls, k targets):
+//!
+//! | shape | touched | work per amplitude touched |
+//! |---|---|---|
+//! | phase on some bits (Z, S, T, P, CZ, CP, CCZ …) | 2^(n-c-k) | 1 product |
+//! | diagonal (RZ, RZZ …) | 2^(n-c) less entries equal to 1 | 1 product |
+//! | permutation (X, SWAP, CX, Y, iSWAP …) | rows that move | a move, a product if there is a factor |
+//! | dense | 2^(n-c) | 2^k products and sums |
+//!
+//! Controls are a mask and a value on the index, never another kernel: amplitudes outside the
+//! control subspace are not visited. A diagonal or phase never loads what it leaves alone.
+//!
+//! # Loops
+//! With the target and control bits taken out, the indices that remain are runs of consecutive
+//! numbers, as long as the lowest bit taken out allows. A kernel walks the runs (`runs.rs`) and
+//! works on the 2^k slices that belong to one. Short runs (bits 0 to 2) have loops of fixed length,
+//! which the compiler unrolls. Threads split the list of runs, which is the flattened index of
+//! pairs: the top qubit parallelizes like any other.
+
+mod apply;
+mod disjoint;
+mod reduce;
+mod registry;
+mod runs;
+mod threads;
+
+pub use reduce::{BLOCK, tree_sum};
+pub use registry::{ExecuteError, Executor, Executors, Generic};
+pub use threads::{SERIAL_BELOW, ThreadError, Threads};
+
+use crate::{
+    basis::{BasisError, MAX_QUBITS, bcomspace, deposit},
+    matrix::Matrix,
+    scalar::Ring,
+};
+
+/// A matrix ready to be applied: its shape, where it acts, and under which condition.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Operator<R> {
+    shape: Shape<R>,
+    /// Bits that the loop does not run over: controls, and targets that a shape pins.
+    fixed: usize,
+    /// The values of the control bits.
+    value: usize,
+    /// One past the highest qubit used.
+    n_qubits: usize,
+}
+
+/// What an operator does to the amplitudes `base + offset`, where `base` runs over the indices with
+/// the fixed bits at their values.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape<R> {
+    /// Nothing.
+    Identity,
+    /// Multiplies the amplitude at `base` by a factor.
+    Phase(R),
+    /// Multiplies the amplitude at each offset by its factor; offsets whose factor is 1 are left out.
+    Diagonal(Vec<(usize, R)>),
+    /// Exchanges the amplitudes at two offsets.
+    Swap(usize, usize),
+    /// Moves amplitudes along cycles of offsets: each one goes to the next offset of its cycle and
+    /// takes its factor with it; the last goes to the first.
+    Cycles(Vec<Vec<(usize, R)>>),
+    /// A dense 2^k x 2^k matrix over the 2^k offsets.
+    Dense {
+        /// The matrix, row by row.
+        matrix: Vec<R>,
+        /// Where row and column j stand.
+        offsets: Vec<usize>,
+    },
+}
+
+impl<R: Ring> Operator<R> {
+    /// Takes the shape of a matrix on `targets` (`targets[0]` the least significant) under controls
+    /// (qubit, value). Zeros and ones count as such only if they are exact, derivatives included.
+    ///
+    /// # Errors
+    /// [`BasisError`] for a qubit that is listed twice or does not fit an index.
+    ///
+    /// # Panics
+    /// If the matrix acts on another number of qubits than there are targets.
+    pub fn new(
+        matrix: &Matrix<R>,
+        targets: &[usize],
+        controls: &[(usize, bool)],
+    ) -> Result<Operator<R>, BasisError> {
+        assert_eq!(matrix.n_qubits(), targets.len(), "a matrix on {} qubits", matrix.n_qubits());
+        let all = || targets.iter().copied().chain(controls.iter().map(|c| c.0));
+        let n_qubits = all().max().map_or(0, |q| q.saturating_add(1));
+        if n_qubits > MAX_QUBITS {
+            return Err(BasisError::TooManyQubits { given: n_qubits });
+        }
+        bcomspace(n_qubits, all())?;
+        let value = controls.iter().filter(|c| c.1).fold(0, |v, c| v | 1 << c.0);
+        let mut fixed = all().fold(0, |mask, q| mask | 1 << q);
+        // Row j of the matrix stands at the bits of j spread over the targets.
+        let spread =
+            |j: usize| targets.iter().enumerate().fold(0, |offset, (bit, &q)| offset | (j >> bit & 1) << q);
+        let offsets: Vec<usize> = (0..matrix.dim()).map(spread).collect();
+        let mut value = value;
+        let shape = match shape_of(matrix, &offsets) {
+            Shape::Diagonal(mut factors) if factors.len() <= 1 => match factors.pop() {
+                None => Shape::Identity,
+                Some((offset, factor)) => {
+                    // One entry differs from 1: the targets serve as controls.
+                    value |= offset;
+                    Shape::Phase(factor)
+                }
+            },
+            Shape::Diagonal(factors) if factors.len() == offsets.len() && same(&factors) => {
+                // A multiple of the identity does not depend on the targets.
+                fixed = controls.iter().fold(0, |mask, c| mask | 1 << c.0);
+                match factors.into_iter().next() {
+                    Some((_, factor)) => Shape::Phase(factor),
+                    None => Shape::Identity,
+                }
+            }
+            other => other,
+        };
+        Ok(Operator { shape, fixed, value, n_qubits })
+    }
+
+    /// The shape.
+    #[must_use]
+    pub fn shape(&self) -> &Shape<R> {
+        &self.shape
+    }
+
+    /// The least number of qubits of a state that it can act on.
+    #[must_use]
+    pub fn n_qubits(&self) -> usize {
+        self.n_qubits
+    }
+
+    /// The number of amplitudes of 2^n that it changes.
+    #[must_use]
+    pub fn touched(&self, n_qubits: usize) -> usize {
+        let bases = 1usize << n_qubits.saturating_sub(self.fixed.count_ones() as usize);
+        bases
+            * match &self.shape {
+                Shape::Identity => 0,
+                Shape::Phase(_) => 1,
+                Shape::Diagonal(factors) => factors.len(),
+                Shape::Swap(..) => 2,
+                Shape::Cycles(cycles) => cycles.iter().map(Vec::len).sum(),
+                Shape::Dense { offsets, .. } => offsets.len(),
+            }
+    }
+
+    /// Applies the operator in place.
+    ///
+    /// # Panics
+    /// If the number of amplitudes is not a power of two or too small for the qubits used.
+    pub fn apply(&self, amplitudes: &mut [R], threads: &Threads) {
+        apply::apply(self, amplitudes, threads);
+    }
+}
+
+fn same<R: Ring>(factors: &[(usize, R)]) -> bool {
+    factors.windows(2).all(|w| (w[0].1.clone() - &w[1].1).is_exact_zero())
+}
+
+/// Finds out whether a matrix is diagonal or has one entry in each row and column.
+fn shape_of<R: Ring>(matrix: &Matrix<R>, offsets: &[usize]) -> Shape<R> {
+    let dim = matrix.dim();
+    let dense = || Shape::Dense { matrix: matrix.entries().to_vec(), offsets: offsets.to_vec() };
+    let mut row_of = Vec::with_capacity(dim);
+    for column in 0..dim {
+        let mut rows = (0..dim).filter(|&row| !matrix[(row, column)].is_exact_zero());
+        match (rows.next(), rows.next()) {
+            (Some(row), None) if !row_of.contains(&row) => row_of.push(row),
+            _ => return dense(),
+        }
+    }
+    let factor = |column: usize| matrix[(row_of[column], column)].clone();
+    if row_of.iter().enumerate().all(|(column, &row)| row == column) {
+        let factors = (0..dim).map(|i| (offsets[i], factor(i))).filter(|(_, f)| !f.is_exact_one());
+        return Shape::Diagonal(factors.collect());
+    }
+    let mut seen = vec![false; dim];
+    let mut cycles = Vec::new();
+    for start in 0..dim {
+        let mut cycle = Vec::new();
+        let mut at = start;
+        while !seen[at] {
+            seen[at] = true;
+            cycle.push((offsets[at], factor(at)));
+            at = row_of[at];
+        }
+        let still = cycle.len() == 1 && cycle[0].1.is_exact_one();
+        if !cycle.is_empty() && !still {
+            cycles.push(cycle);
+        }
+    }
+    match cycles.as_slice() {
+        [pair] if pair.len() == 2 && pair.iter().all(|(_, f)| f.is_exact_one()) => {
+            Shape::Swap(pair[0].0, pair[1].0)
+        }
+        _ => Shape::Cycles(cycles),
+    }
+}
+
+/// The fixed bits and their values, as the loops need them.
+pub(crate) fn place(i: usize, n_qubits: usize, fixed: usize, value: usize) -> usize {
+    deposit(i, ((1 << n_qubits) - 1) & !fixed) | value
+}

@@ -1,0 +1,115 @@
+//! The kernels' registry: who may run operators over which ring.
+//!
+//! Fast paths for single number types need neither specialization nor statics: an [`Executors`] value
+//! maps the ring's `TypeId` to a list of [`Executor`]s for it, and whoever simulates is given that
+//! value. The generic kernels serve every ring, so there is always an answer.
+
+use std::{
+    any::{Any, TypeId},
+    collections::HashMap,
+    fmt,
+    sync::Arc,
+};
+
+use super::{Operator, Threads};
+use crate::scalar::Ring;
+
+/// An executor could not do its work.
+#[derive(Debug, thiserror::Error)]
+#[error("{executor}: {reason}")]
+pub struct ExecuteError {
+    /// The name of the executor.
+    pub executor: String,
+    /// What went wrong.
+    pub reason: String,
+}
+
+/// Runs operators on the amplitudes of a state, in place and in order.
+pub trait Executor<R: Ring>: Send + Sync {
+    /// A short name for people.
+    fn name(&self) -> &str;
+    /// Estimated seconds for so many operators on n qubits, up to a common factor; `None` to
+    /// decline. It must be cheap.
+    fn cost(&self, n_qubits: usize, operators: usize) -> Option<f64>;
+    /// Applies the operators.
+    ///
+    /// # Errors
+    /// [`ExecuteError`] if it fails; the amplitudes are then of no use.
+    fn run(
+        &self,
+        operators: &[Operator<R>],
+        amplitudes: &mut [R],
+        threads: &Threads,
+    ) -> Result<(), ExecuteError>;
+}
+
+/// The generic kernels of this crate, which serve every ring.
+#[derive(Clone, Copy, Debug)]
+pub struct Generic;
+
+impl<R: Ring> Executor<R> for Generic {
+    fn name(&self) -> &str {
+        "generic"
+    }
+    fn cost(&self, n_qubits: usize, operators: usize) -> Option<f64> {
+        Some((n_qubits as f64).exp2() * operators as f64)
+    }
+    fn run(
+        &self,
+        operators: &[Operator<R>],
+        amplitudes: &mut [R],
+        threads: &Threads,
+    ) -> Result<(), ExecuteError> {
+        operators.iter().for_each(|operator| operator.apply(amplitudes, threads));
+        Ok(())
+    }
+}
+
+/// Executors by ring.
+#[derive(Clone, Default)]
+pub struct Executors(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
+
+type List<R> = Vec<Arc<dyn Executor<R>>>;
+
+impl Executors {
+    /// Only the generic kernels.
+    #[must_use]
+    pub fn new() -> Executors {
+        Executors::default()
+    }
+
+    /// Adds an executor for the ring `R`.
+    pub fn insert<R: Ring>(&mut self, executor: Arc<dyn Executor<R>>) {
+        let mut list = self.list::<R>().cloned().unwrap_or_default();
+        list.push(executor);
+        self.0.insert(TypeId::of::<R>(), Arc::new(list));
+    }
+
+    fn list<R: Ring>(&self) -> Option<&List<R>> {
+        self.0.get(&TypeId::of::<R>())?.downcast_ref()
+    }
+
+    /// The cheapest executor that accepts; the generic one for rings nobody registered. Of equal
+    /// offers the first registered wins.
+    #[must_use]
+    pub fn best<R: Ring>(&self, n_qubits: usize, operators: usize) -> &dyn Executor<R> {
+        let mut best: (&dyn Executor<R>, f64) = (&Generic, f64::INFINITY);
+        if let Some(cost) = Executor::<R>::cost(&Generic, n_qubits, operators) {
+            best.1 = cost;
+        }
+        for executor in self.list::<R>().into_iter().flatten() {
+            if let Some(cost) = executor.cost(n_qubits, operators)
+                && cost < best.1
+            {
+                best = (&**executor, cost);
+            }
+        }
+        best.0
+    }
+}
+
+impl fmt::Debug for Executors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Executors for {} rings", self.0.len())
+    }
+}

@@ -1,0 +1,99 @@
+//! The thread pool that kernels are given.
+
+use std::ops::Range;
+
+/// Work on fewer amplitudes than this stays on one thread: waking a pool costs 5 to 10 us, which is
+/// what 2^13 amplitudes take.
+pub const SERIAL_BELOW: usize = 1 << 13;
+
+/// How many pieces each thread gets, so that a slow one does not hold up the rest.
+#[cfg(feature = "parallel")]
+const PIECES_PER_THREAD: usize = 4;
+
+/// A thread pool, or none. It is handed to whatever computes; there is no global one.
+#[derive(Clone, Debug, Default)]
+pub struct Threads {
+    #[cfg(feature = "parallel")]
+    pool: Option<std::sync::Arc<rayon::ThreadPool>>,
+}
+
+/// The system refused to start threads.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot start {given} threads: {reason}")]
+pub struct ThreadError {
+    /// The number asked for.
+    pub given: usize,
+    /// What the system says.
+    pub reason: String,
+}
+
+impl Threads {
+    /// No threads: everything runs where it is called.
+    #[must_use]
+    pub fn serial() -> Threads {
+        Threads::default()
+    }
+
+    /// A pool of so many threads; 1 is [`Threads::serial`]. Without the feature `parallel`
+    /// everything is serial.
+    ///
+    /// # Errors
+    /// [`ThreadError`] if the system cannot start them.
+    pub fn new(n: usize) -> Result<Threads, ThreadError> {
+        if n <= 1 {
+            return Ok(Threads::serial());
+        }
+        #[cfg(feature = "parallel")]
+        {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(n).build();
+            let pool = pool.map_err(|e| ThreadError { given: n, reason: e.to_string() })?;
+            Ok(Threads { pool: Some(std::sync::Arc::new(pool)) })
+        }
+        #[cfg(not(feature = "parallel"))]
+        Ok(Threads::serial())
+    }
+
+    /// The number of threads.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        #[cfg(feature = "parallel")]
+        if let Some(pool) = &self.pool {
+            return pool.current_num_threads();
+        }
+        1
+    }
+
+    /// Calls `f` with parts that together cover `0..n`, on all threads.
+    pub(crate) fn split(&self, n: usize, f: impl Fn(Range<usize>) + Sync) {
+        #[cfg(feature = "parallel")]
+        if let Some(pool) = &self.pool {
+            use rayon::prelude::*;
+            let pieces = (self.count() * PIECES_PER_THREAD).min(n);
+            let bound = |k: usize| k * (n / pieces) + k.min(n % pieces);
+            pool.install(|| (0..pieces).into_par_iter().for_each(|k| f(bound(k)..bound(k + 1))));
+            return;
+        }
+        f(0..n);
+    }
+
+    /// The values of `f` at `0..n`, in order.
+    pub(crate) fn map<T: Send>(&self, n: usize, f: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
+        #[cfg(feature = "parallel")]
+        if let Some(pool) = &self.pool {
+            use rayon::prelude::*;
+            return pool.install(|| (0..n).into_par_iter().map(f).collect());
+        }
+        (0..n).map(f).collect()
+    }
+
+    /// Calls `f` with each chunk of a slice and its number.
+    pub(crate) fn chunks<T: Send>(&self, slice: &mut [T], size: usize, f: impl Fn(usize, &mut [T]) + Sync) {
+        #[cfg(feature = "parallel")]
+        if let Some(pool) = &self.pool {
+            use rayon::prelude::*;
+            pool.install(|| slice.par_chunks_mut(size).enumerate().for_each(|(i, chunk)| f(i, chunk)));
+            return;
+        }
+        slice.chunks_mut(size).enumerate().for_each(|(i, chunk)| f(i, chunk));
+    }
+}

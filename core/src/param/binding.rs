@@ -1,0 +1,150 @@
+//! From angles to numbers of a ring.
+
+use num_complex::Complex;
+
+use super::{Angle, ParamId};
+use crate::scalar::{Real, Ring, Scalar};
+
+/// Why an angle has no number.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BindError {
+    /// A parameter has no value.
+    #[error("parameter {} has no value", id.0)]
+    Unbound {
+        /// The parameter.
+        id: ParamId,
+    },
+    /// The angle is NaN or infinite.
+    #[error("the angle {angle} is not a finite number")]
+    NotFinite {
+        /// The angle.
+        angle: Angle,
+    },
+    /// The ring holds no `e^{i angle}` for this angle.
+    #[error("{ring} holds no exp(i*({angle}))")]
+    NotInRing {
+        /// The ring, for people.
+        ring: &'static str,
+        /// The angle.
+        angle: Angle,
+    },
+    /// The ring does not hold an entry of a given matrix.
+    #[error("{ring} does not hold the number {number}")]
+    NumberNotInRing {
+        /// The ring, for people.
+        ring: &'static str,
+        /// The entry.
+        number: Complex<f64>,
+    },
+}
+
+/// Answers with the constants that gates are made of.
+///
+/// A ring that can represent `e^{i angle}`, 1/2 and 1/sqrt(2) can run every gate of the table. What
+/// holds the values of the parameters (numbers, symbols, a point of a finite field) is the
+/// binding's own business.
+pub trait Binding<R: Ring> {
+    /// `e^{i angle}`, exact for multiples of pi/4.
+    ///
+    /// # Errors
+    /// [`BindError`] if a parameter has no value or the ring holds no such number.
+    fn cis(&self, angle: &Angle) -> Result<R, BindError>;
+    /// 1/2.
+    fn half(&self) -> R;
+    /// 1/sqrt(2).
+    fn sqrt_half(&self) -> R;
+    /// The entry of a matrix given in numbers.
+    ///
+    /// # Errors
+    /// [`BindError::NumberNotInRing`] if the ring does not hold it.
+    fn number(&self, z: Complex<f64>) -> Result<R, BindError>;
+
+    /// `cos(angle)`.
+    ///
+    /// # Errors
+    /// As [`Binding::cis`].
+    fn cos(&self, angle: &Angle) -> Result<R, BindError> {
+        Ok((self.cis(angle)? + self.cis(&-angle.clone())?) * self.half())
+    }
+    /// `i sin(angle)`.
+    ///
+    /// # Errors
+    /// As [`Binding::cis`].
+    fn i_sin(&self, angle: &Angle) -> Result<R, BindError> {
+        Ok((self.cis(angle)? - self.cis(&-angle.clone())?) * self.half())
+    }
+    /// The imaginary unit.
+    ///
+    /// # Errors
+    /// As [`Binding::cis`].
+    fn i(&self) -> Result<R, BindError> {
+        self.cis(&Angle::pi(1, 2))
+    }
+}
+
+/// The values of a circuit's parameters, by id: floats, duals, uncertain numbers or symbols. Binds
+/// gates over `Complex<T>`.
+#[derive(Clone, Copy, Debug)]
+pub struct Values<'a, T>(pub &'a [T]);
+
+impl<T: Real> Values<'_, T> {
+    /// The value of an angle in radians.
+    ///
+    /// # Errors
+    /// [`BindError`] if a parameter has no value or the result is NaN or infinite.
+    pub fn radians(&self, angle: &Angle) -> Result<T, BindError> {
+        let mut sum = T::pi() * T::from_ratio(angle.pi_part());
+        if angle.radian_part() != 0.0 {
+            sum += T::lit(angle.radian_part());
+        }
+        for &(id, q) in angle.terms() {
+            let value = self.0.get(id.index()).ok_or(BindError::Unbound { id })?;
+            sum += T::from_ratio(q) * value;
+        }
+        match sum.primal() {
+            Some(x) if !x.is_finite() => Err(BindError::NotFinite { angle: angle.clone() }),
+            _ => Ok(sum),
+        }
+    }
+
+    /// Cosine and sine, exact for multiples of pi/4.
+    fn cos_sin(&self, angle: &Angle) -> Result<(T, T), BindError> {
+        let (zero, one, root) = (T::zero, T::one, || T::ratio(1, 2).sqrt());
+        Ok(match angle.eighth_turns() {
+            Some(0) => (one(), zero()),
+            Some(1) => (root(), root()),
+            Some(2) => (zero(), one()),
+            Some(3) => (-root(), root()),
+            Some(4) => (-one(), zero()),
+            Some(5) => (-root(), -root()),
+            Some(6) => (zero(), -one()),
+            Some(_) => (root(), -root()),
+            None => {
+                let (sin, cos) = self.radians(angle)?.sin_cos();
+                (cos, sin)
+            }
+        })
+    }
+}
+
+impl<T: Real> Binding<Complex<T>> for Values<'_, T> {
+    fn cis(&self, angle: &Angle) -> Result<Complex<T>, BindError> {
+        self.cos_sin(angle).map(|(cos, sin)| Complex::new(cos, sin))
+    }
+    fn half(&self) -> Complex<T> {
+        Complex::ratio(1, 2)
+    }
+    fn sqrt_half(&self) -> Complex<T> {
+        Complex::from_real(T::ratio(1, 2).sqrt())
+    }
+    fn number(&self, z: Complex<f64>) -> Result<Complex<T>, BindError> {
+        Ok(Complex::new(T::lit(z.re), T::lit(z.im)))
+    }
+    fn cos(&self, angle: &Angle) -> Result<Complex<T>, BindError> {
+        self.cos_sin(angle).map(|(cos, _)| Complex::from_real(cos))
+    }
+    fn i_sin(&self, angle: &Angle) -> Result<Complex<T>, BindError> {
+        self.cos_sin(angle).map(|(_, sin)| Complex::new(T::zero(), sin))
+    }
+}

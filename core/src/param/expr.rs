@@ -1,0 +1,229 @@
+//! General parameter expressions: a postfix table with evaluation and printing, nothing more.
+//!
+//! `sin(theta) * phi` is `[Angle(theta), Call(Sin), Angle(phi), Mul]`. Derivatives and
+//! simplification belong to the programs such a table lowers to.
+
+use std::fmt::Write;
+
+use super::{Angle, BindError, ParamId, Values};
+use crate::scalar::Real;
+
+/// The functions of OpenQASM's expressions that are smooth in their argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Function {
+    Sin,
+    Cos,
+    Tan,
+    Asin,
+    Acos,
+    Atan,
+    Exp,
+    Ln,
+    Sqrt,
+}
+
+impl Function {
+    /// All of them.
+    pub const ALL: [Function; 9] = [
+        Function::Sin,
+        Function::Cos,
+        Function::Tan,
+        Function::Asin,
+        Function::Acos,
+        Function::Atan,
+        Function::Exp,
+        Function::Ln,
+        Function::Sqrt,
+    ];
+
+    /// The name in OpenQASM 3.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Function::Sin => "sin",
+            Function::Cos => "cos",
+            Function::Tan => "tan",
+            Function::Asin => "arcsin",
+            Function::Acos => "arccos",
+            Function::Atan => "arctan",
+            Function::Exp => "exp",
+            Function::Ln => "log",
+            Function::Sqrt => "sqrt",
+        }
+    }
+
+    /// The value at `x`.
+    #[must_use]
+    pub fn apply<T: Real>(self, x: &T) -> T {
+        match self {
+            Function::Sin => x.sin(),
+            Function::Cos => x.cos(),
+            Function::Tan => x.tan(),
+            Function::Asin => x.asin(),
+            Function::Acos => x.acos(),
+            Function::Atan => x.atan(),
+            Function::Exp => x.exp(),
+            Function::Ln => x.ln(),
+            Function::Sqrt => x.sqrt(),
+        }
+    }
+}
+
+/// One step of a postfix table.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Step {
+    /// Pushes the value of an angle (which may be a plain number or a parameter).
+    Angle(Angle),
+    /// Negates the top.
+    Neg,
+    /// Replaces the two topmost `x`, `y` by `x + y`.
+    Add,
+    /// Replaces the two topmost `x`, `y` by `x - y`.
+    Sub,
+    /// Replaces the two topmost `x`, `y` by `x * y`.
+    Mul,
+    /// Replaces the two topmost `x`, `y` by `x / y`.
+    Div,
+    /// Replaces the two topmost `x`, `y` by `x ** y`.
+    Pow,
+    /// Applies a function to the top.
+    Call(Function),
+}
+
+/// An expression over parameters, in postfix order. Only well-formed tables can be made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParamExpr {
+    steps: Vec<Step>,
+}
+
+impl From<Angle> for ParamExpr {
+    fn from(angle: Angle) -> ParamExpr {
+        ParamExpr { steps: vec![Step::Angle(angle)] }
+    }
+}
+
+impl ParamExpr {
+    /// `-x`.
+    #[must_use]
+    pub fn negate(mut self) -> ParamExpr {
+        self.steps.push(Step::Neg);
+        self
+    }
+
+    /// A function of `self`.
+    #[must_use]
+    pub fn call(mut self, function: Function) -> ParamExpr {
+        self.steps.push(Step::Call(function));
+        self
+    }
+
+    /// `self op right`, where `op` is one of the five steps that take two operands; any other step
+    /// leaves `self` as it is.
+    #[must_use]
+    pub fn binary(mut self, op: Step, right: ParamExpr) -> ParamExpr {
+        if matches!(op, Step::Add | Step::Sub | Step::Mul | Step::Div | Step::Pow) {
+            self.steps.extend(right.steps);
+            self.steps.push(op);
+        }
+        self
+    }
+
+    /// The steps in order.
+    #[must_use]
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// The parameters that occur, with repetitions.
+    pub fn params(&self) -> impl Iterator<Item = ParamId> + '_ {
+        self.steps.iter().flat_map(|step| match step {
+            Step::Angle(angle) => angle.terms().iter().map(|t| t.0).collect::<Vec<_>>(),
+            _ => Vec::new(),
+        })
+    }
+
+    /// Replaces each parameter by an angle.
+    #[must_use]
+    pub fn substitute(&self, mut value: impl FnMut(ParamId) -> Angle) -> ParamExpr {
+        let steps = self.steps.iter().map(|step| match step {
+            Step::Angle(angle) => Step::Angle(angle.substitute(&mut value)),
+            other => other.clone(),
+        });
+        ParamExpr { steps: steps.collect() }
+    }
+
+    /// The value, given those of the parameters.
+    ///
+    /// # Errors
+    /// [`BindError`] if a parameter has no value.
+    pub fn evaluate<T: Real>(&self, values: &[T]) -> Result<T, BindError> {
+        let mut stack: Vec<T> = Vec::new();
+        for step in &self.steps {
+            let value = match step {
+                Step::Angle(angle) => Values(values).radians(angle)?,
+                Step::Neg => -pop(&mut stack),
+                Step::Call(function) => function.apply(&pop(&mut stack)),
+                _ => {
+                    let (y, x) = (pop(&mut stack), pop(&mut stack));
+                    match step {
+                        Step::Add => x + y,
+                        Step::Sub => x - y,
+                        Step::Mul => x * y,
+                        Step::Div => x / y,
+                        _ => x.pow(&y),
+                    }
+                }
+            };
+            stack.push(value);
+        }
+        Ok(pop(&mut stack))
+    }
+
+    /// The expression in OpenQASM 3 notation, with the names that `name` gives.
+    #[must_use]
+    pub fn text(&self, name: &dyn Fn(ParamId) -> String) -> String {
+        // Each entry carries its precedence: 3 atom, 2 power, 1 product, 0 sum.
+        let mut stack: Vec<(String, u8)> = Vec::new();
+        let at_least =
+            |(text, p): (String, u8), least: u8| if p < least { format!("({text})") } else { text };
+        for step in &self.steps {
+            let entry = match step {
+                Step::Angle(angle) => {
+                    let mut text = String::new();
+                    // Writing to a String cannot fail.
+                    let _ = angle.write(&mut text, name);
+                    let atom = text.chars().all(|c| c.is_alphanumeric() || "._[]".contains(c));
+                    (text, if atom { 3 } else { 0 })
+                }
+                Step::Neg => (format!("-{}", at_least(stack.pop().unwrap_or_default(), 2)), 0),
+                Step::Call(function) => {
+                    (format!("{}({})", function.name(), stack.pop().unwrap_or_default().0), 3)
+                }
+                _ => {
+                    let (y, x) = (stack.pop().unwrap_or_default(), stack.pop().unwrap_or_default());
+                    let (sign, left, right, p) = match step {
+                        Step::Add => (" + ", 0, 0, 0),
+                        Step::Sub => (" - ", 0, 1, 0),
+                        Step::Mul => ("*", 1, 1, 1),
+                        Step::Div => ("/", 1, 2, 1),
+                        _ => ("**", 3, 3, 2),
+                    };
+                    let mut text = at_least(x, left);
+                    // Writing to a String cannot fail.
+                    let _ = write!(text, "{sign}{}", at_least(y, right));
+                    (text, p)
+                }
+            };
+            stack.push(entry);
+        }
+        stack.pop().unwrap_or_default().0
+    }
+}
+
+/// A table is well-formed by construction, so the stack is never empty here; zero keeps this total.
+fn pop<T: Real>(stack: &mut Vec<T>) -> T {
+    stack.pop().unwrap_or_else(T::zero)
+}

@@ -1,0 +1,15 @@
+//! Parameters of circuits: exact angles, general expressions, and the objects that turn them into
+//! numbers of a ring.
+//!
+//! An [`Angle`] is `a pi + b + sum_k q_k theta_k` with rational `a`, `q_k` and `b` in radians: what
+//! nearly every circuit uses, and what every ring that knows roots of unity can represent exactly.
+//! A parameter that is not of this form (`sin(theta)`, `theta * phi`) is a [`ParamExpr`] with an id
+//! of its own, whose value is computed before gates are. A [`Binding`] answers with the numbers.
+
+mod angle;
+mod binding;
+mod expr;
+
+pub use angle::{Angle, ParamId, Q};
+pub use binding::{BindError, Binding, Values};
+pub use expr::{Function, ParamExpr, Step};

@@ -1,0 +1,331 @@
+//! State vectors: 2^n amplitudes in basis order.
+//!
+//! ```
+//! use ketgrad_core::{circuit::Circuit, simulate::Simulator};
+//!
+//! let mut bell = Circuit::new(2);
+//! bell.h(0)?.cx(0, 1)?;
+//! let state = Simulator::new().run::<f64>(&bell, &[])?;
+//! assert_eq!(state.probabilities().len(), 4);
+//! assert!((state.probabilities()[3] - 0.5).abs() < 1e-15);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod density;
+mod expectation;
+mod random;
+
+use num_complex::Complex;
+
+use crate::{
+    basis::{BasisError, MAX_QUBITS, log2i},
+    kernel::{Operator, Threads, tree_sum},
+    matrix::Matrix,
+    scalar::{Conj, Real, Ring, Scalar},
+};
+
+/// How far the norm of given amplitudes may be off 1: single precision files of 2^24 entries stay
+/// within it.
+pub const NORM_TOLERANCE: f64 = 1e-4;
+
+/// Why a state could not be made or used.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StateError {
+    /// It would not fit in memory.
+    #[error("a state of {n_qubits} qubits needs {}, but {} are available", bytes_text(*needed), bytes_text(*available))]
+    Memory {
+        /// The number of qubits.
+        n_qubits: usize,
+        /// Bytes needed; saturates at 2^128 - 1.
+        needed: u128,
+        /// Bytes available.
+        available: u128,
+    },
+    /// The system refused the memory.
+    #[error("a state of {n_qubits} qubits needs {}, which the system does not give", bytes_text(*needed))]
+    Refused {
+        /// The number of qubits.
+        n_qubits: usize,
+        /// Bytes needed.
+        needed: u128,
+    },
+    /// A qubit or basis state that does not exist, or a length that is no power of two.
+    #[error(transparent)]
+    Basis(#[from] BasisError),
+    /// Amplitudes that are not normalized.
+    #[error("the amplitudes have norm^2 = {norm2}, which is not 1 (to {NORM_TOLERANCE:e})")]
+    Norm {
+        /// The sum of the squared moduli.
+        norm2: f64,
+    },
+    /// Two states of different size.
+    #[error("states of {left} and {right} qubits cannot be compared")]
+    Sizes {
+        /// Qubits of the one.
+        left: usize,
+        /// Qubits of the other.
+        right: usize,
+    },
+    /// An outcome that cannot occur.
+    #[error("qubit {qubit} is never {}: its probability is 0", u8::from(*value))]
+    Impossible {
+        /// The qubit.
+        qubit: usize,
+        /// The outcome asked for.
+        value: bool,
+    },
+    /// Probabilities without a value cannot be sampled.
+    #[error("a state of symbols cannot be sampled: give its parameters values")]
+    Symbolic,
+    /// A probability that is NaN or infinite.
+    #[error("the probabilities sum to {total}, so there is nothing to sample")]
+    NotFinite {
+        /// Their sum.
+        total: f64,
+    },
+}
+
+/// A number of bytes for people: `16 TiB`.
+#[must_use]
+pub fn bytes_text(bytes: u128) -> String {
+    let mut value = bytes as f64;
+    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < units.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    if value >= 1e6 {
+        return format!("{value:.1e} {}", units[unit]);
+    }
+    let digits = usize::from(value.fract() != 0.0 && value < 100.0);
+    format!("{value:.digits$} {}", units[unit])
+}
+
+/// The bytes that 2^n amplitudes of this type take, without what they may hold on the heap.
+#[must_use]
+pub fn bytes_needed<R>(n_qubits: usize) -> u128 {
+    let size = size_of::<R>() as u128;
+    u32::try_from(n_qubits)
+        .ok()
+        .and_then(|n| 1u128.checked_shl(n))
+        .filter(|_| n_qubits < 120)
+        .map_or(u128::MAX, |dim| dim.saturating_mul(size))
+}
+
+/// 2^n amplitudes; qubit 0 is the least significant bit of the index.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StateVector<R> {
+    n_qubits: usize,
+    amplitudes: Vec<R>,
+}
+
+impl<R: Ring> StateVector<R> {
+    /// The state |0…0>.
+    ///
+    /// # Errors
+    /// [`StateError`] if the system does not give the memory. See `Simulator` for a limit that is
+    /// checked before anything is asked for.
+    pub fn zero(n_qubits: usize) -> Result<StateVector<R>, StateError> {
+        StateVector::basis(n_qubits, 0)
+    }
+
+    /// The basis state with this index.
+    ///
+    /// # Errors
+    /// [`StateError`] if the index is out of range or the memory is not to be had.
+    pub fn basis(n_qubits: usize, index: usize) -> Result<StateVector<R>, StateError> {
+        let needed = bytes_needed::<R>(n_qubits);
+        let refused = StateError::Refused { n_qubits, needed };
+        if n_qubits > MAX_QUBITS {
+            return Err(refused);
+        }
+        let dim = 1usize << n_qubits;
+        if index >= dim {
+            return Err(BasisError::OutOfRange { given: index, available: dim }.into());
+        }
+        let mut amplitudes: Vec<R> = Vec::new();
+        amplitudes.try_reserve_exact(dim).map_err(|_| refused)?;
+        amplitudes.resize(dim, R::zero());
+        amplitudes[index] = R::one();
+        Ok(StateVector { n_qubits, amplitudes })
+    }
+
+    /// A vector of any norm, in basis order: what a ring without a norm, or a derivative, needs.
+    ///
+    /// # Errors
+    /// [`BasisError`] if their number is not a power of two.
+    pub fn from_vector(amplitudes: Vec<R>) -> Result<StateVector<R>, BasisError> {
+        Ok(StateVector { n_qubits: log2i(amplitudes.len())? as usize, amplitudes })
+    }
+
+    /// The number of qubits.
+    #[must_use]
+    pub fn n_qubits(&self) -> usize {
+        self.n_qubits
+    }
+
+    /// The amplitudes in basis order.
+    #[must_use]
+    pub fn amplitudes(&self) -> &[R] {
+        &self.amplitudes
+    }
+
+    /// The amplitudes, to change.
+    pub fn amplitudes_mut(&mut self) -> &mut [R] {
+        &mut self.amplitudes
+    }
+
+    /// The amplitudes by value.
+    #[must_use]
+    pub fn into_amplitudes(self) -> Vec<R> {
+        self.amplitudes
+    }
+
+    /// Applies an operator.
+    ///
+    /// # Errors
+    /// [`BasisError::OutOfRange`] if it acts on a qubit that the state does not have.
+    pub fn apply(&mut self, operator: &Operator<R>, threads: &Threads) -> Result<(), BasisError> {
+        if operator.n_qubits() > self.n_qubits {
+            let given = operator.n_qubits() - 1;
+            return Err(BasisError::OutOfRange { given, available: self.n_qubits });
+        }
+        operator.apply(&mut self.amplitudes, threads);
+        Ok(())
+    }
+
+    /// Applies a matrix to targets (`targets[0]` the least significant bit of its rows) under
+    /// controls (qubit, value).
+    ///
+    /// # Errors
+    /// [`BasisError`] for a qubit that does not exist or is listed twice.
+    pub fn apply_matrix(
+        &mut self,
+        matrix: &Matrix<R>,
+        targets: &[usize],
+        controls: &[(usize, bool)],
+    ) -> Result<(), BasisError> {
+        self.apply(&Operator::new(matrix, targets, controls)?, &Threads::serial())
+    }
+
+    fn check_qubits(&self, qubits: &[usize]) -> Result<(), BasisError> {
+        crate::basis::bcomspace(self.n_qubits, qubits.iter().copied()).map(|_| ())
+    }
+}
+
+impl<R: Conj> StateVector<R> {
+    /// The inner product `<self|other> = sum_i conj(self_i) other_i`. O(2^n), in a fixed order.
+    ///
+    /// # Errors
+    /// [`StateError::Sizes`] if the states differ in size.
+    pub fn inner(&self, other: &StateVector<R>, threads: &Threads) -> Result<R, StateError> {
+        if self.n_qubits != other.n_qubits {
+            return Err(StateError::Sizes { left: self.n_qubits, right: other.n_qubits });
+        }
+        let (a, b) = (&self.amplitudes, &other.amplitudes);
+        let block = |range: std::ops::Range<usize>| {
+            let mut sum = R::zero();
+            for i in range {
+                sum.mul_add_assign(&a[i].conj(), &b[i]);
+            }
+            sum
+        };
+        Ok(tree_sum(a.len(), threads, block, |x, y| x + y))
+    }
+}
+
+impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
+    /// A state from its amplitudes in basis order, whose norm must be 1.
+    ///
+    /// # Errors
+    /// [`StateError`] if their number is not a power of two or their norm is not 1 within
+    /// [`NORM_TOLERANCE`]. The norm of symbols is not checked.
+    pub fn from_amplitudes(amplitudes: Vec<S>) -> Result<StateVector<S>, StateError> {
+        let state = StateVector::from_vector(amplitudes)?;
+        match state.norm2(&Threads::serial()).primal() {
+            Some(norm2) if (norm2 - 1.0).abs() > NORM_TOLERANCE || norm2.is_nan() => {
+                Err(StateError::Norm { norm2 })
+            }
+            _ => Ok(state),
+        }
+    }
+
+    /// The squared norm `sum_i |a_i|^2`.
+    #[must_use]
+    pub fn norm2(&self, threads: &Threads) -> T {
+        self.sum_over(self.amplitudes.len(), threads, |i| i)
+    }
+
+    /// The sum of |a|^2 at the indices `index(0..n)`.
+    fn sum_over(&self, n: usize, threads: &Threads, index: impl Fn(usize) -> usize + Sync + Send) -> T {
+        let block = |range: std::ops::Range<usize>| {
+            range.fold(T::zero(), |sum, i| sum + self.amplitudes[index(i)].abs2())
+        };
+        tree_sum(n, threads, block, |x, y| x + y)
+    }
+
+    /// `|<self|other>|^2`.
+    ///
+    /// # Errors
+    /// [`StateError::Sizes`] if the states differ in size.
+    pub fn fidelity(&self, other: &StateVector<S>, threads: &Threads) -> Result<T, StateError> {
+        Ok(self.inner(other, threads)?.abs2())
+    }
+
+    /// The probability of each basis state.
+    #[must_use]
+    pub fn probabilities(&self) -> Vec<T> {
+        self.amplitudes.iter().map(Scalar::abs2).collect()
+    }
+
+    /// The probabilities of the outcomes of some qubits: 2^k values, bit j of an outcome belonging to
+    /// `qubits[j]`. O(2^n).
+    ///
+    /// # Errors
+    /// [`BasisError`] for a qubit that does not exist or is listed twice.
+    pub fn probabilities_of(&self, qubits: &[usize], threads: &Threads) -> Result<Vec<T>, StateError> {
+        self.check_qubits(qubits)?;
+        let fixed = qubits.iter().fold(0, |mask, q| mask | 1 << q);
+        let outcomes = 1usize << qubits.len();
+        let rest = self.amplitudes.len() / outcomes;
+        let marginal = |outcome: usize| {
+            let value = qubits.iter().enumerate().fold(0, |v, (j, q)| v | (outcome >> j & 1) << q);
+            self.sum_over(rest, threads, |i| crate::kernel::place(i, self.n_qubits, fixed, value))
+        };
+        Ok((0..outcomes).map(marginal).collect())
+    }
+
+    /// Projects a qubit onto a value and normalizes; gives the probability that this had.
+    ///
+    /// # Errors
+    /// [`StateError::Impossible`] if the probability is 0, [`BasisError`] for an unknown qubit. The
+    /// state is unchanged then.
+    pub fn collapse(&mut self, qubit: usize, value: bool, threads: &Threads) -> Result<T, StateError> {
+        let p = self.probabilities_of(&[qubit], threads)?;
+        let p = p[usize::from(value)].clone();
+        if p.is_exact_zero() {
+            return Err(StateError::Impossible { qubit, value });
+        }
+        let scale = S::from_real(p.sqrt().recip());
+        let wanted = usize::from(value);
+        threads.chunks(&mut self.amplitudes, crate::kernel::BLOCK, |k, chunk| {
+            for (i, a) in chunk.iter_mut().enumerate() {
+                if (k * crate::kernel::BLOCK + i) >> qubit & 1 == wanted {
+                    *a *= scale.clone();
+                } else {
+                    *a = S::zero();
+                }
+            }
+        });
+        Ok(p)
+    }
+}
+
+impl<T: Real> From<StateVector<T>> for StateVector<Complex<T>> {
+    fn from(real: StateVector<T>) -> Self {
+        let amplitudes = real.amplitudes.into_iter().map(Complex::from_real).collect();
+        StateVector { n_qubits: real.n_qubits, amplitudes }
+    }
+}
