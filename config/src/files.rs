@@ -87,10 +87,7 @@ pub fn check_writable(path: &Path) -> Result<(), Failure> {
 ///
 /// # Errors
 /// [`Failure`] with what the system says; the old file is then as it was.
-pub fn write_whole(
-    path: &Path,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<(), Failure> {
+pub fn write_whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     let name = path.display().to_string();
     let run = || match destination(path)? {
         Destination::Direct(path) => {
@@ -121,9 +118,7 @@ enum Destination {
 
 fn destination(path: &Path) -> io::Result<Destination> {
     match fs::metadata(path) {
-        Ok(meta) if meta.is_dir() => {
-            Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"))
-        }
+        Ok(meta) if meta.is_dir() => Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory")),
         // A link keeps pointing at its file.
         Ok(meta) if meta.is_file() => {
             fs::OpenOptions::new().append(true).open(path)?;

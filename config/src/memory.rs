@@ -45,8 +45,7 @@ pub fn parse_size(text: &str) -> Result<u64, SizeError> {
     let split = trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(trimmed.len());
     let (number, unit) = trimmed.split_at(split);
     let unit = unit.trim();
-    let (_, factor) =
-        UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).ok_or_else(error)?;
+    let (_, factor) = UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).ok_or_else(error)?;
     if let Ok(whole) = number.parse::<u64>() {
         return whole.checked_mul(*factor).ok_or_else(error);
     }
@@ -75,10 +74,7 @@ impl SystemMemory {
         };
         let (limit, free) = control_group();
         let least = |a: Option<u64>, b: Option<u64>| a.into_iter().chain(b).min();
-        SystemMemory {
-            total: least(field("MemTotal"), limit),
-            available: least(field("MemAvailable"), free),
-        }
+        SystemMemory { total: least(field("MemTotal"), limit), available: least(field("MemAvailable"), free) }
     }
 }
 
@@ -113,7 +109,11 @@ fn control_group() -> (Option<u64>, Option<u64>) {
         let mut path = path.trim_end_matches('/');
         loop {
             let at = format!("{root}{path}");
-            see(number(format!("{at}/{max}")), number(format!("{at}/{current}")), format!("{at}/memory.stat"));
+            see(
+                number(format!("{at}/{max}")),
+                number(format!("{at}/{current}")),
+                format!("{at}/memory.stat"),
+            );
             match path.rfind('/') {
                 Some(cut) => path = &path[..cut],
                 None => break,
@@ -149,10 +149,8 @@ impl Needs {
     /// [`Failure`] that names the bytes needed, for what, and the bytes available.
     pub fn check(&self, what: &str, limit: Option<u64>) -> Result<(), Failure> {
         let system = SystemMemory::read();
-        let candidates = [
-            (limit, "the memory limit"),
-            (system.available, "the memory of this machine that is free"),
-        ];
+        let candidates =
+            [(limit, "the memory limit"), (system.available, "the memory of this machine that is free")];
         let least = candidates.into_iter().filter_map(|(n, why)| Some((n?, why))).min_by_key(|c| c.0);
         // Without any answer: no address space holds more.
         let (available, why) = least.unwrap_or((1 << 47, "all that a process can address"));

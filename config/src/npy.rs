@@ -13,10 +13,11 @@
 
 use std::io::{self, Read, Write};
 
-use ketgrad_core::state::{StateError, StateVector};
+use ketgrad_core::{
+    scalar::Real,
+    state::{StateError, StateVector},
+};
 use num_complex::Complex;
-
-use ketgrad_core::scalar::Real;
 
 /// The longest header that is read. NumPy itself refuses more than 10,000 bytes.
 const MAX_HEADER: usize = 1 << 16;
@@ -91,7 +92,7 @@ fn shape_text(shape: &[u64]) -> String {
 }
 
 /// A real number as files hold it.
-pub trait Number: Real + Copy {
+pub trait Number: Real + Copy + serde::Serialize {
     /// NumPy's name of the complex type, without the byte order.
     const COMPLEX: &'static str;
     /// Writes the number, least significant byte first.
@@ -349,7 +350,8 @@ impl<'a> Scan<'a> {
     fn string(&mut self) -> Result<&'a str, NpyError> {
         for quote in ['\'', '"'] {
             if self.take(quote) {
-                let (text, rest) = self.rest.split_once(quote).ok_or_else(|| self.error("a closing quote"))?;
+                let (text, rest) =
+                    self.rest.split_once(quote).ok_or_else(|| self.error("a closing quote"))?;
                 self.rest = rest;
                 return Ok(text);
             }

@@ -12,16 +12,16 @@
 //! ```
 //!
 //! Everything that can go wrong becomes one [`Failure`]: an exit [`Status`] and a list of
-//! diagnostics in the shape that the OpenQASM front end uses too. Text from outside is made safe
+//! [`Remark`]s, which is also what the OpenQASM front end's diagnostics become. Text from outside is made safe
 //! before it is drawn: control characters become `?`, spans are moved to character boundaries, and
 //! lines too long for a screen are not drawn at all.
 
 use std::{fmt, ops::Range, process::ExitCode};
 
-use ketgrad_core::qasm::{Diagnostic, Label, Severity, SourceText};
+use ketgrad_core::qasm::{Diagnostic, Failed, Label, Severity, SourceText};
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource};
 
-/// Diagnostics drawn at most; the rest are counted.
+/// Remarks drawn at most; the rest are counted.
 const MAX_DRAWN: usize = 20;
 
 /// The longest line that is drawn, in bytes.
@@ -49,13 +49,32 @@ impl From<Status> for ExitCode {
     }
 }
 
+/// Something to say about texts that were read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Remark {
+    /// How bad it is.
+    pub severity: Severity,
+    /// What it is.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+    /// Where it is.
+    pub labels: Vec<Label>,
+}
+
+impl From<Diagnostic> for Remark {
+    fn from(d: Diagnostic) -> Remark {
+        Remark { severity: d.severity, message: d.message, help: d.help, labels: d.labels }
+    }
+}
+
 /// Why the program ends without a result.
 #[derive(Clone, Debug)]
 pub struct Failure {
     /// What it exits with.
     pub status: Status,
     /// What is wrong; labels point into `sources`.
-    pub diagnostics: Vec<Diagnostic>,
+    pub remarks: Vec<Remark>,
     /// The texts that were read.
     pub sources: Vec<SourceText>,
 }
@@ -82,7 +101,7 @@ impl Failure {
     fn new(status: Status, message: impl fmt::Display) -> Failure {
         Failure {
             status,
-            diagnostics: vec![Diagnostic {
+            remarks: vec![Remark {
                 severity: Severity::Error,
                 message: message.to_string(),
                 help: None,
@@ -92,21 +111,21 @@ impl Failure {
         }
     }
 
-    /// Underlines a part of a text in every diagnostic that has no place yet.
+    /// Underlines a part of a text in every remark that has no place yet.
     #[must_use]
     pub fn at(mut self, name: &str, text: &str, span: Range<usize>, label: &str) -> Failure {
         let source = self.sources.len();
         self.sources.push(SourceText { name: name.to_owned(), text: text.to_owned() });
-        for diagnostic in self.diagnostics.iter_mut().filter(|d| d.labels.is_empty()) {
-            diagnostic.labels.push(Label { source, span: span.clone(), text: label.to_owned() });
+        for remark in self.remarks.iter_mut().filter(|d| d.labels.is_empty()) {
+            remark.labels.push(Label { source, span: span.clone(), text: label.to_owned() });
         }
         self
     }
 
-    /// Adds advice to the first diagnostic.
+    /// Adds advice to the first remark.
     #[must_use]
     pub fn help(mut self, help: impl fmt::Display) -> Failure {
-        if let Some(first) = self.diagnostics.first_mut() {
+        if let Some(first) = self.remarks.first_mut() {
             first.help = Some(help.to_string());
         }
         self
@@ -124,7 +143,14 @@ impl Failure {
     /// The failure as text, with colour or without.
     #[must_use]
     pub fn render(&self, color: bool) -> String {
-        render(&self.diagnostics, &self.sources, color)
+        render(&self.remarks, &self.sources, color)
+    }
+}
+
+impl From<Failed> for Failure {
+    fn from(failed: Failed) -> Failure {
+        let remarks = failed.diagnostics.into_iter().map(Remark::from).collect();
+        Failure { status: Status::Input, remarks, sources: failed.sources }
     }
 }
 
@@ -140,9 +166,9 @@ pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
     (starts || distance * 5 <= 2 * given.chars().count().max(3)).then_some(name)
 }
 
-/// Diagnostics as text.
+/// Remarks as text.
 #[must_use]
-pub fn render(diagnostics: &[Diagnostic], sources: &[SourceText], color: bool) -> String {
+pub fn render(remarks: &[Remark], sources: &[SourceText], color: bool) -> String {
     let theme = if color { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
     let handler = GraphicalReportHandler::new_themed(theme)
         .with_links(false)
@@ -150,20 +176,20 @@ pub fn render(diagnostics: &[Diagnostic], sources: &[SourceText], color: bool) -
         .with_context_lines(1)
         .without_syntax_highlighting();
     let mut out = String::new();
-    for diagnostic in diagnostics.iter().take(MAX_DRAWN) {
+    for remark in remarks.iter().take(MAX_DRAWN) {
         let mut drawn = String::new();
-        if handler.render_report(&mut drawn, &Drawn::new(diagnostic, sources)).is_err() {
-            drawn = format!("  × {}\n", clean(&diagnostic.message));
+        if handler.render_report(&mut drawn, &Drawn::new(remark, sources)).is_err() {
+            drawn = format!("  × {}\n", clean(&remark.message));
         }
         out.push_str(drawn.trim_start_matches('\n'));
     }
-    if diagnostics.len() > MAX_DRAWN {
-        out.push_str(&format!("  … and {} more\n", diagnostics.len() - MAX_DRAWN));
+    if remarks.len() > MAX_DRAWN {
+        out.push_str(&format!("  … and {} more\n", remarks.len() - MAX_DRAWN));
     }
     out
 }
 
-/// A diagnostic as miette wants it: labels in one source; those in others follow as notes.
+/// A remark as miette wants it: labels in one source; those in others follow as notes.
 #[derive(Debug)]
 struct Drawn {
     message: String,
@@ -175,15 +201,15 @@ struct Drawn {
 }
 
 impl Drawn {
-    fn new(diagnostic: &Diagnostic, sources: &[SourceText]) -> Drawn {
+    fn new(remark: &Remark, sources: &[SourceText]) -> Drawn {
         let mut order: Vec<usize> = Vec::new();
-        for label in &diagnostic.labels {
+        for label in &remark.labels {
             if label.source < sources.len() && !order.contains(&label.source) {
                 order.push(label.source);
             }
         }
         let mut parts = order.into_iter().map(|index| {
-            let labels: Vec<&Label> = diagnostic.labels.iter().filter(|l| l.source == index).collect();
+            let labels: Vec<&Label> = remark.labels.iter().filter(|l| l.source == index).collect();
             Drawn::part(&sources[index], &labels)
         });
         let mut drawn = parts.next().unwrap_or_else(Drawn::empty);
@@ -195,9 +221,9 @@ impl Drawn {
             }
         }
         let place = std::mem::take(&mut drawn.message);
-        drawn.message = format!("{place}{}", clean(&diagnostic.message));
-        drawn.help = diagnostic.help.as_deref().map(clean);
-        drawn.severity = match diagnostic.severity {
+        drawn.message = format!("{place}{}", clean(&remark.message));
+        drawn.help = remark.help.as_deref().map(clean);
+        drawn.severity = match remark.severity {
             Severity::Warning => miette::Severity::Warning,
             _ => miette::Severity::Error,
         };
@@ -271,10 +297,16 @@ impl miette::Diagnostic for Drawn {
     }
 }
 
-/// The span within the text, on boundaries of characters, and on one line if it ran past the end.
+/// The span within the text, on boundaries of characters.
 fn boundaries(text: &str, span: &Range<usize>) -> Range<usize> {
-    let start = text.floor_char_boundary(span.start.min(text.len()));
-    let end = text.ceil_char_boundary(span.end.clamp(start, text.len()));
+    let mut start = span.start.min(text.len());
+    while !text.is_char_boundary(start) {
+        start -= 1;
+    }
+    let mut end = span.end.clamp(start, text.len());
+    while !text.is_char_boundary(end) {
+        end += 1;
+    }
     start..end
 }
 
