@@ -37,21 +37,27 @@ pub(crate) struct Results<T> {
 }
 
 impl<T: Number> Results<T> {
-    /// A sentence for each result that is infinite or NaN.
-    pub(crate) fn nonfinite(&self) -> Vec<String> {
-        let mut found = Vec::new();
+    /// How many results are infinite or NaN, and a sentence for the first.
+    pub(crate) fn nonfinite(&self) -> Option<(usize, String)> {
+        let mut count = 0;
+        let mut first = None;
+        let mut found = |text: &dyn Fn() -> String| {
+            count += 1;
+            first.get_or_insert_with(text);
+        };
         for point in &self.points {
             for (value, text) in point.expectations.iter().zip(&self.observables) {
                 if !value.finite() {
-                    found.push(format!("the expectation value of `{text}` is {value:?}"));
+                    found(&|| format!("the expectation value of `{text}` is {value:?}"));
                 }
             }
-            let amplitudes = point.state.iter().flat_map(|s| s.amplitudes().iter().enumerate());
-            for (i, a) in amplitudes.filter(|(_, a)| !(a.re.finite() && a.im.finite())) {
-                found.push(format!("the amplitude of {} is {a:?}", bitstring(i, self.n_qubits)));
+            for (i, a) in point.all().enumerate() {
+                if !(a.re.finite() && a.im.finite()) {
+                    found(&|| format!("the amplitude of {} is {a:?}", bitstring(i, self.n_qubits)));
+                }
             }
         }
-        found
+        first.map(|first| (count, first))
     }
 
     /// An entry whose value is that of the one run, or the list over all runs.

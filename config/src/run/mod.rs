@@ -100,8 +100,7 @@ fn simulate<T: Number>(
         Some(path) => Some(read_input::<T>(path, n_qubits)?),
         None => None,
     };
-    let simulator =
-        Simulator { threads: common.start_threads()?, memory_limit: common.memory_limit, ..Simulator::new() };
+    let simulator = Simulator { threads: common.start_threads()?, ..Simulator::new() };
     let mut task = Task {
         args,
         seed: common.seed,
@@ -137,12 +136,12 @@ fn simulate<T: Number>(
         seconds,
         json: common.json,
     };
-    let nonfinite = results.nonfinite();
-    if let Some(first) = nonfinite.first() {
+    if let Some((count, first)) = results.nonfinite() {
         if !common.allow_nonfinite {
             return Err(Failure::input(first).help("--allow-nonfinite prints null instead"));
         }
-        terminal.note(&format!("note: {first}: printed as null ({} in all)", nonfinite.len()));
+        let all = if count > 1 { format!(", the first of {count}") } else { String::new() };
+        terminal.note(&format!("note: {first}{all}; null stands for it in JSON"));
     }
     if let (Some(path), Some(point)) = (&args.output, results.points.first_mut()) {
         if let Some(state) = &point.state {
