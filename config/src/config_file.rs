@@ -10,7 +10,7 @@
 //! ```
 //!
 //! A key that is not known, and a value of the wrong type, is an error that underlines it. The keys
-//! are one table each, [`COMMON`] and [`RUN`].
+//! are one table each, `COMMON` and `RUN`.
 
 use std::{ops::Range, path::Path};
 

@@ -175,10 +175,22 @@ pub fn read_state<T: Number>(
 /// Rows of real numbers: a 1-D file is one row, a 2-D file several.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// The rows.
-    pub rows: Vec<Vec<f64>>,
+    /// How many rows.
+    pub rows: usize,
+    /// How many numbers in each.
+    pub columns: usize,
+    /// All numbers, row by row.
+    pub numbers: Vec<f64>,
     /// Whether the file is 2-D, even with a single row.
     pub two_dimensional: bool,
+}
+
+impl Table {
+    /// The numbers of a row; empty beyond the last.
+    #[must_use]
+    pub fn row(&self, row: usize) -> &[f64] {
+        self.numbers.chunks(self.columns.max(1)).nth(row).unwrap_or_default()
+    }
 }
 
 /// Reads a 1-D or 2-D file of float64 or float32.
@@ -190,31 +202,25 @@ pub fn read_table(mut file: impl Read) -> Result<Table, NpyError> {
     if !matches!(header.code(), "f8" | "f4") {
         return Err(NpyError::Type { given: header.descr, expected: "float64 ('<f8') or float32 ('<f4')" });
     }
-    let (rows, columns, two_dimensional) = match header.shape.as_slice() {
-        &[columns] => (1, columns, false),
-        &[rows, columns] => (rows, columns, true),
+    let (rows, columns, two_dimensional) = match *header.shape.as_slice() {
+        [columns] => (1, columns, false),
+        [rows, columns] => (rows, columns, true),
         _ => {
             let expected = "one dimension (a point) or two (a row for each point)".to_owned();
             return Err(NpyError::Shape { given: header.shape, expected });
         }
     };
-    let total = rows.max(1).checked_mul(columns.max(1)).filter(|&n| n <= MAX_TABLE);
-    if total.is_none() {
+    let fits = rows.max(1).checked_mul(columns.max(1)).filter(|&n| n <= MAX_TABLE);
+    let (Some(_), Ok(rows), Ok(columns)) = (fits, usize::try_from(rows), usize::try_from(columns)) else {
         let expected = format!("at most {MAX_TABLE} numbers in all");
         return Err(NpyError::Shape { given: header.shape, expected });
-    }
+    };
     if header.fortran && rows > 1 && columns > 1 {
         return Err(NpyError::Fortran);
     }
     let mut numbers = Vec::new();
     header.numbers(file, 1, |x| numbers.push(x))?;
-    let columns = usize::try_from(columns).unwrap_or(0);
-    let rows = if columns == 0 {
-        (0..rows).map(|_| Vec::new()).collect()
-    } else {
-        numbers.chunks(columns).map(<[f64]>::to_vec).collect()
-    };
-    Ok(Table { rows, two_dimensional })
+    Ok(Table { rows, columns, numbers, two_dimensional })
 }
 
 /// What stands before the numbers.

@@ -24,7 +24,6 @@ pub struct HiArgs {
 
 /// Options of every verb.
 #[derive(Clone, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub struct Common {
     /// How many threads compute.
     pub threads: usize,

@@ -1,6 +1,9 @@
 //! Values of a circuit's parameters: `--set name=value`, `--params FILE.json` and `FILE.npy`.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use ketgrad_core::{
     circuit::Circuit,
@@ -14,18 +17,20 @@ use serde::{
 
 use crate::{
     files::{cannot, open, read_text},
-    npy,
+    npy::{self, Table},
     report::{Failure, Remark, Status},
 };
 
 /// The values of some parameters by name.
 type Named = BTreeMap<String, Angle>;
 
-/// The circuits that are to be run.
+/// The values of the runs that are to be made.
 #[derive(Clone, Debug)]
 pub struct Points {
-    /// The values of each run.
-    rows: Vec<Named>,
+    /// What holds for every run, and wins over the table.
+    fixed: Named,
+    /// A run for each row, in order of the circuit's inputs.
+    table: Option<Table>,
     /// Whether results are lists over the rows.
     pub sweep: bool,
 }
@@ -38,28 +43,27 @@ impl Points {
     /// without a value, all of which are listed.
     pub fn read(circuit: &Circuit, set: &[String], params: Option<&Path>) -> Result<Points, Failure> {
         let given = assignments(set)?;
-        let mut points = match params {
-            None => Points { rows: vec![Named::new()], sweep: false },
-            Some(path) if is_npy(path) => from_npy(circuit, path)?,
-            Some(path) => Points { rows: vec![from_json(path)?], sweep: false },
+        let (mut fixed, table) = match params {
+            None => (Named::new(), None),
+            Some(path) if is_npy(path) => (Named::new(), Some(from_npy(circuit, path)?)),
+            Some(path) => (from_json(path)?, None),
         };
-        for row in &mut points.rows {
-            row.extend(given.iter().map(|(name, value)| (name.clone(), value.clone())));
-            check_names(circuit, row)?;
-        }
-        Ok(points)
+        fixed.extend(given);
+        check_names(circuit, &fixed, table.is_some())?;
+        let sweep = table.as_ref().is_some_and(|t| t.two_dimensional);
+        Ok(Points { fixed, table, sweep })
     }
 
     /// How many runs.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.rows.len()
+        self.table.as_ref().map_or(1, |t| t.rows)
     }
 
     /// Whether there is no run at all.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.len() == 0
     }
 
     /// The circuit of a run, all inputs bound.
@@ -67,27 +71,27 @@ impl Points {
     /// # Errors
     /// [`Failure`] if a computed parameter is not finite there.
     pub fn circuit(&self, circuit: &Circuit, row: usize) -> Result<Circuit, Failure> {
-        let values = self.rows.get(row).into_iter().flatten();
-        let values: Vec<(&str, Angle)> = values.map(|(name, value)| (name.as_str(), value.clone())).collect();
-        circuit.bind(&values).map_err(Failure::input)
+        let numbers = self.table.as_ref().map_or(&[][..], |t| t.row(row));
+        // Of a name that comes twice the last value counts.
+        let in_table = circuit.inputs().zip(numbers).map(|(name, &x)| (name, Angle::rad(x)));
+        let fixed = self.fixed.iter().map(|(name, value)| (name.as_str(), value.clone()));
+        circuit.bind(&in_table.chain(fixed).collect::<Vec<_>>()).map_err(Failure::input)
     }
 }
 
-fn check_names(circuit: &Circuit, row: &Named) -> Result<(), Failure> {
-    let inputs: std::collections::BTreeSet<&str> = circuit.inputs().collect();
-    if let Some(name) = row.keys().find(|name| !inputs.contains(name.as_str())) {
+/// Checks that the names are inputs, and all of them unless a table gives the rest.
+fn check_names(circuit: &Circuit, fixed: &Named, has_table: bool) -> Result<(), Failure> {
+    let inputs: BTreeSet<&str> = circuit.inputs().collect();
+    if let Some(name) = fixed.keys().find(|name| !inputs.contains(name.as_str())) {
         let failure = Failure::input(format_args!("the circuit has no parameter `{name}`"));
         return Err(match inputs.len() {
             0 => failure.help("it has no parameters at all"),
             _ => failure.nearest(name, circuit.inputs()),
         });
     }
-    let unset: Vec<&str> = circuit.inputs().filter(|name| !row.contains_key(*name)).collect();
-    if unset.is_empty() {
-        return Ok(());
-    }
+    let unset: Vec<&str> = circuit.inputs().filter(|name| !fixed.contains_key(*name)).collect();
+    let (false, Some(first)) = (has_table, unset.first()) else { return Ok(()) };
     let plural = if unset.len() == 1 { "parameter" } else { "parameters" };
-    let first = unset[0];
     Err(Failure::input(format_args!("no value for {} {plural}: {}", unset.len(), unset.join(", ")))
         .help(format_args!("give it with --set '{first}=…' or --params FILE")))
 }
@@ -125,36 +129,29 @@ fn is_npy(path: &Path) -> bool {
     path.extension().is_some_and(|e| e.eq_ignore_ascii_case("npy"))
 }
 
-fn from_npy(circuit: &Circuit, path: &Path) -> Result<Points, Failure> {
+fn from_npy(circuit: &Circuit, path: &Path) -> Result<Table, Failure> {
     let name = path.display().to_string();
     let file = open(path).map_err(|e| cannot("read", &name, &e))?;
     let table = npy::read_table(file).map_err(|e| Failure::input(format_args!("{name}: {e}")))?;
     let inputs: Vec<&str> = circuit.inputs().collect();
-    if table.rows.is_empty() {
+    if table.rows == 0 {
         return Err(Failure::input(format_args!("{name} has no rows")));
     }
-    let mut rows = Vec::with_capacity(table.rows.len());
-    for (r, row) in table.rows.iter().enumerate() {
-        if row.len() != inputs.len() {
-            return Err(Failure::input(format_args!(
-                "{name} has {} values{}, the circuit has {} parameters",
-                row.len(),
-                if table.two_dimensional { " a row" } else { "" },
-                inputs.len()
-            ))
-            .help(format_args!("in order of declaration: {}", inputs.join(", "))));
-        }
-        if let Some(c) = row.iter().position(|x| !x.is_finite()) {
-            let value = row[c];
-            return Err(Failure::input(format_args!(
-                "{name}: the value of `{}` in row {r} is {value}, not a finite number",
-                inputs[c]
-            )));
-        }
-        let names = inputs.iter().map(|&name| name.to_owned());
-        rows.push(names.zip(row.iter().map(|&x| Angle::rad(x))).collect());
+    if table.columns != inputs.len() {
+        return Err(Failure::input(format_args!(
+            "{name} has {} values{}, the circuit has {} parameters",
+            table.columns,
+            if table.two_dimensional { " a row" } else { "" },
+            inputs.len()
+        ))
+        .help(format_args!("in order of declaration: {}", inputs.join(", "))));
     }
-    Ok(Points { rows, sweep: table.two_dimensional })
+    if let Some(i) = table.numbers.iter().position(|x| !x.is_finite()) {
+        let (row, input, value) = (i / inputs.len(), inputs[i % inputs.len()], table.numbers[i]);
+        let message = format!("{name}: the value of `{input}` in row {row} is {value}, not a finite number");
+        return Err(Failure::input(message));
+    }
+    Ok(table)
 }
 
 fn from_json(path: &Path) -> Result<Named, Failure> {

@@ -328,7 +328,8 @@ fn line_column(text: &str, at: usize) -> (usize, usize) {
 /// A text for the terminal: control characters are shown, not sent, and it has an end.
 #[must_use]
 pub fn clean(text: &str) -> String {
-    const MOST: usize = 2000;
+    // Room for a long list of names.
+    const MOST: usize = 1 << 18;
     let mut out = String::with_capacity(text.len().min(MOST));
     for c in text.chars() {
         match c {

@@ -6,6 +6,7 @@ use support::{Folder, data};
 
 const SET: [&str; 6] = ["--set", "theta=0.3", "--set", "w[0]=0.1", "--set", "w[1]=-0.2"];
 
+#[allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 fn value(folder: &Folder, args: &[&str]) -> f64 {
     let call = [&["run", "ansatz.qasm", "--observable", "Z0 + 2 Z1", "--json"][..], args].concat();
     folder.run(&call).json()["expectations"][0]["value"].as_f64().unwrap()

@@ -42,6 +42,9 @@ const BYTES_PER_COUNT: u128 = 80;
 /// Bytes that an instruction takes as data besides its operator.
 const BYTES_PER_INSTRUCTION: u128 = 200;
 
+/// Bytes that the results of one run of a sweep take besides its states and counts.
+const BYTES_PER_RUN: u128 = 200;
+
 /// Does what `run` shall do.
 ///
 /// # Errors
@@ -165,6 +168,9 @@ fn needs<T: Number>(args: &Run, circuit: &Circuit, runs: usize) -> Needs {
     let states = (kept + inputs) as u128;
     let what = if states == 1 { "the state".to_owned() } else { format!("{states} states") };
     needs.add(what, state.saturating_mul(states));
+    if runs > 1 {
+        needs.add(format_args!("the results of {runs} runs"), runs as u128 * BYTES_PER_RUN);
+    }
     let each = size_of::<Operator<Complex<T>>>() as u128 + BYTES_PER_INSTRUCTION;
     needs.add("the gates", each * circuit.instructions().len() as u128);
     if let Some(shots) = args.shots.map(u128::from) {

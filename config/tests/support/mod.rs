@@ -1,4 +1,5 @@
 //! Running the real program in a folder of its own.
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use std::{
@@ -11,7 +12,7 @@ use std::{
 use serde_json::Value;
 
 /// A Bell pair that is measured.
-pub const BELL: &str = r#"OPENQASM 3.0;
+pub(crate) const BELL: &str = r#"OPENQASM 3.0;
 include "stdgates.inc";
 bit[2] c;
 qubit[2] q;
@@ -21,7 +22,7 @@ c = measure q;
 "#;
 
 /// Three parameters on two qubits, not measured.
-pub const ANSATZ: &str = r#"OPENQASM 3.0;
+pub(crate) const ANSATZ: &str = r#"OPENQASM 3.0;
 include "stdgates.inc";
 input float theta;
 input array[float[64], 2] w;
@@ -32,10 +33,10 @@ ry(w[1]) q[1];
 "#;
 
 /// A folder that is removed at the end.
-pub struct Folder(PathBuf);
+pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    pub fn new() -> Folder {
+    pub(crate) fn new() -> Folder {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{number}", std::process::id()));
@@ -46,27 +47,27 @@ impl Folder {
         folder
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 
-    pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+    pub(crate) fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(name);
         std::fs::write(&path, content).unwrap();
         path
     }
 
-    pub fn command(&self, args: &[&str]) -> Command {
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ketgrad"));
         command.args(args).current_dir(&self.0).env_remove("NO_COLOR").stdin(Stdio::null());
         command
     }
 
-    pub fn run(&self, args: &[&str]) -> Ran {
+    pub(crate) fn run(&self, args: &[&str]) -> Ran {
         Ran::new(args, self.command(args).output().unwrap())
     }
 
-    pub fn run_with_input(&self, args: &[&str], input: &str) -> Ran {
+    pub(crate) fn run_with_input(&self, args: &[&str], input: &str) -> Ran {
         let mut command = self.command(args);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -75,7 +76,7 @@ impl Folder {
     }
 
     /// Names of the files that are there.
-    pub fn names(&self) -> Vec<String> {
+    pub(crate) fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(&self.0).unwrap();
         let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
@@ -90,17 +91,17 @@ impl Drop for Folder {
 }
 
 /// A file that NumPy wrote.
-pub fn data(name: &str) -> String {
+pub(crate) fn data(name: &str) -> String {
     format!("{}/tests/data/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
 /// What a call left behind.
 #[derive(Debug)]
-pub struct Ran {
-    pub call: String,
-    pub status: Option<i32>,
-    pub out: String,
-    pub err: String,
+pub(crate) struct Ran {
+    pub(crate) call: String,
+    pub(crate) status: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
 }
 
 impl Ran {
@@ -115,14 +116,14 @@ impl Ran {
 
     /// It did its work.
     #[track_caller]
-    pub fn done(self) -> Ran {
+    pub(crate) fn done(self) -> Ran {
         assert_eq!(self.status, Some(0), "{self:#?}");
         self
     }
 
     /// It ended with this status, nothing on stdout, and these words on stderr.
     #[track_caller]
-    pub fn fails(self, status: i32, words: &[&str]) -> Ran {
+    pub(crate) fn fails(self, status: i32, words: &[&str]) -> Ran {
         assert_eq!(self.status, Some(status), "{self:#?}");
         assert_eq!(self.out, "", "{self:#?}");
         for word in words {
@@ -136,7 +137,7 @@ impl Ran {
 
     /// Its stdout is one JSON object and nothing else.
     #[track_caller]
-    pub fn json(self) -> Value {
+    pub(crate) fn json(self) -> Value {
         let ran = self.done();
         let value: Value = serde_json::from_str(&ran.out).unwrap();
         assert!(value.is_object() && ran.out.ends_with("}\n"), "{ran:#?}");
@@ -145,7 +146,7 @@ impl Ran {
 }
 
 /// The keys of an object as they stand in its text, in order.
-pub fn keys(text: &str) -> Vec<String> {
+pub(crate) fn keys(text: &str) -> Vec<String> {
     let (mut keys, mut depth, mut start) = (Vec::new(), 0, None);
     let bytes = text.as_bytes();
     for (i, byte) in bytes.iter().enumerate() {
