@@ -28,7 +28,15 @@
 //! | `HyperHyperDual<T>` | `HyperDual(re, eps1, eps2, eps1eps2)` | `HyperDual(eps3, eps1eps3, …)` |
 //!
 //! and `f` of it is `f(lower)` with the direction `f'(lower) d`, where `f'` comes from the one table of
-//! slopes. num_dual's own functions are not used: several miss derivatives at special points.
+//! slopes. Evaluating `f'` on a number that carries derivatives yields the higher orders. Where `d` is
+//! zero the product is zero, whatever the slope: a constant stays a constant, also at 0 under a root.
+//!
+//! # What is num_dual's and what is ours
+//! The types, their fields and `+ - * /` are num_dual's. The functions are not: num_dual's `atan2` has
+//! NaN derivatives at `x = 0`, its `powd` (power with a dual exponent) is NaN for a base of 0 or below, `tanh`
+//! is NaN where `cosh` overflows, `sqrt` and `cbrt` give NaN for the infinite slope at 0 and for constants
+//! there, `powi` overflows an `i32` from n = 1292 on, and `hypot` is missing. Its `%` panics; nothing here
+//! calls it. Nor does num_dual's `==` tell duals apart that differ in a derivative: it compares values.
 
 use std::cmp::Ordering;
 

@@ -1,9 +1,45 @@
 //! `N<S>`: scalars as one writes them, with literals.
+//!
+//! Rust has no `2.0 * x` for a generic `x: S`: the literal would have to know every scalar type. `N<S>` is
+//! a transparent wrapper that does. Floats, `i32` and `i64` mix with it on either side, by value and by
+//! reference, and every function of [`Scalar`] is a method:
+//!
+//! ```
+//! use ketgrad_core::scalar::{N, Scalar};
+//! use num_complex::Complex;
+//! use num_dual::Dual64;
+//!
+//! fn f<S: Scalar>(x: &N<S>) -> N<S> {
+//!     2.0 * x * x + x.sin() / 3 - 1
+//! }
+//! assert_eq!(f(&N(0.0)).0, -1.0);
+//! assert_eq!(f(&N(Complex::new(0.0, 0.0))).0, Complex::new(-1.0, 0.0));
+//! assert_eq!(f(&N(Dual64::new(0.0, 1.0))).0.eps, 1.0 / 3.0);
+//!
+//! // Where S is Copy, N<S> is, and nothing needs a reference.
+//! fn g<S: Scalar + Copy>(x: N<S>, y: N<S>) -> N<S> {
+//!     (x * x + y * y).sqrt() * 0.5
+//! }
+//! assert_eq!(g(N(3.0), N(4.0)).0, 2.5);
+//! ```
+//!
+//! Without `Copy` a value can be used up only once, as everywhere in Rust:
+//!
+//! ```compile_fail,E0382
+//! use ketgrad_core::scalar::{N, Scalar};
+//! fn f<S: Scalar>(x: N<S>) -> N<S> {
+//!     x * x + x
+//! }
+//! ```
+//!
+//! A float literal becomes [`Scalar::lit`], an integer [`Scalar::int`]: `x / 3` is exact where the type can
+//! be, `x * 0.333` never is.
+
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
 use super::{Real, Scalar};
 
-/// A scalar that mixes with literals.
+/// A scalar that mixes with literals; transparent, so it costs nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(transparent)]
 pub struct N<S>(pub S);

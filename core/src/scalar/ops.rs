@@ -10,7 +10,7 @@
 /// });
 /// ```
 macro_rules! ring_ops {
-    ($T:ty { $($Op:ident $op:ident $Assign:ident $assign:ident = $f:path;)* - = $neg:path; }) => {
+    ($T:ty { $($Op:ident $op:ident $Assign:ident $assign:ident = $f:expr;)* - = $neg:expr; }) => {
         $(
             impl std::ops::$Op for $T {
                 type Output = $T;
