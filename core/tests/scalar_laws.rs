@@ -198,7 +198,7 @@ fn ring_laws<S: Sample>() {
         exact_law!(x + S::zero() => x);
         exact_law!(x * S::one() => x);
         exact_law!(-(-x) => x);
-        assert!((x - x).is_exact_zero());
+        assert!((x - x.clone()).is_exact_zero());
         assert!((x * S::zero()).is_exact_zero());
         assert!(!x.is_exact_zero() && !x.is_exact_one());
         // Value and reference on either side, and the assigning forms.
