@@ -69,9 +69,8 @@ functions! {
     atanh on INSIDE;
 }
 
-/// The five-point quotient with step `h` errs by `h^4 f^(5)/30 + eps f/h`. At the points of these tests the
-/// nearest singularity is 0.05 away, so with h = 1e-4 of the scale both are below this, relative to the size
-/// of the derivative.
+/// The five-point quotient with step `h` errs by `h^4 f^(5)/30 + eps f/h`. The step is between 5e-5 and 2e-4, a
+/// thousandth of the distance to the nearest singularity, so both are below this relative to the derivative.
 const DIFFERENCE: f64 = 1e-8;
 
 /// Two routes to one derivative differ by roundings, magnified where an order mixes large terms.

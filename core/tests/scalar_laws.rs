@@ -27,8 +27,8 @@ trait Sample: Scalar {
     fn sample(re: f64, im: f64, stream: &mut Stream) -> Self;
     /// Every part: value, derivatives, contributions.
     fn parts(&self) -> Vec<f64>;
-    /// Half the digits of `f32` or `f64` arithmetic would be a defect; the laws chain up to ten functions and
-    /// the derivatives of an inverse amplify: 2^-53 and 2^-24 times about 5000.
+    /// The two sides of a law chain up to ten functions, and the higher derivatives of an inverse amplify
+    /// the roundings: some thousand times 2^-53 (2^-24 for `f32`).
     const TOLERANCE: f64 = 5e-13;
     /// Real types take only arguments inside the real domain.
     const COMPLEX: bool = false;
