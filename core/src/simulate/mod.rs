@@ -20,7 +20,7 @@ mod program;
 mod trajectory;
 
 pub use program::{Bits, BoundCircuit};
-pub use trajectory::Trajectory;
+pub use trajectory::{Mean, Trajectory};
 
 use std::collections::BTreeMap;
 
