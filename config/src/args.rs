@@ -156,6 +156,9 @@ pub struct Later {
 const RUN_HELP: &str = "\
 Without --shots, --observable, --amplitudes, --probabilities and --output, 1024 shots are taken.
 The shots of a circuit without measurements measure all qubits. Qubit 0 is the rightmost bit.
+Where a circuit measures, resets or branches before its end, an expectation value is the mean over
+the shots (1024 unless --shots says otherwise) with its standard error, and the state that of the
+first shot.
 
 An observable is a sum of terms such as '0.5*Z0 Z1 - 1e-3 X2 + 2'; @FILE has one term a line.
 Parameters are the circuit's `input` declarations. A value may be an expression: pi/4 is exact.

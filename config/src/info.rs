@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use ketgrad_core::{
-    kernel::{Executor, Executors},
+    kernel::{Executor, Executors, Threads},
     state::bytes_text,
 };
 use num_complex::Complex;
@@ -86,6 +86,8 @@ pub fn info(common: &Common) -> Result<Box<dyn Answer>, Failure> {
         chosen: true,
         reason: "the only backend of this version; it serves every number type",
     };
+    // Without the feature every pool is serial.
+    let parallel = Threads::new(2).is_ok_and(|t| t.count() > 1);
     let mut info = Info {
         version: env!("CARGO_PKG_VERSION"),
         cpu_features: CpuFeatures {
@@ -96,7 +98,7 @@ pub fn info(common: &Common) -> Result<Box<dyn Answer>, Failure> {
         threads: common.threads,
         memory: Memory { total: system.total, available: system.available, limit: common.memory_limit },
         backends: vec![backend(f64_name, "f64"), backend(f32_name, "f32")],
-        features: if cfg!(feature = "parallel") { vec!["parallel"] } else { Vec::new() },
+        features: if parallel { vec!["parallel"] } else { Vec::new() },
         seconds: 0.0,
         json: common.json,
     };

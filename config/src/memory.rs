@@ -143,11 +143,11 @@ impl Needs {
         self.items.iter().fold(0, |sum, item| u128::saturating_add(sum, item.1))
     }
 
-    /// Compares with what there is.
+    /// Compares with what there is, and gives that.
     ///
     /// # Errors
     /// [`Failure`] that names the bytes needed, for what, and the bytes available.
-    pub fn check(&self, what: &str, limit: Option<u64>) -> Result<(), Failure> {
+    pub fn check(&self, what: &str, limit: Option<u64>) -> Result<u64, Failure> {
         let system = SystemMemory::read();
         let candidates =
             [(limit, "the memory limit"), (system.available, "the memory of this machine that is free")];
@@ -155,7 +155,7 @@ impl Needs {
         // Without any answer: no address space holds more.
         let (available, why) = least.unwrap_or((1 << 47, "all that a process can address"));
         if self.total() <= u128::from(available) {
-            return Ok(());
+            return Ok(available);
         }
         let parts: Vec<String> = self.items.iter().map(|(w, n)| format!("{w}: {}", size(*n))).collect();
         Err(Failure::input(format_args!(

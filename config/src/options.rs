@@ -87,6 +87,20 @@ pub struct Run {
     pub params: Option<PathBuf>,
 }
 
+impl Run {
+    /// Whether the state is asked for in any form.
+    #[must_use]
+    pub fn keeps_state(&self) -> bool {
+        self.prints_state() || self.output.is_some()
+    }
+
+    /// Whether the state is part of the answer.
+    #[must_use]
+    pub fn prints_state(&self) -> bool {
+        self.amplitudes || self.probabilities
+    }
+}
+
 impl HiArgs {
     /// Reads the config file, if there is one, and settles every option.
     ///
@@ -153,7 +167,7 @@ fn run(low: RunArgs, config: &ConfigFile) -> Result<Run, Failure> {
     if run.output.as_deref().is_some_and(|p| p.as_os_str() == "-") {
         return Err(Failure::usage("--output needs a file: the standard output is for the results"));
     }
-    let asked = run.amplitudes || run.probabilities || run.output.is_some() || !run.observables.is_empty();
+    let asked = run.keeps_state() || !run.observables.is_empty();
     if run.shots.is_none() && !asked {
         run.shots = Some(DEFAULT_SHOTS);
     }

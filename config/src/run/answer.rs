@@ -12,10 +12,17 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 use super::probability;
 use crate::{npy::Number, terminal::Answer};
 
+/// An expectation value.
+pub(crate) struct Expectation<T> {
+    pub(crate) value: T,
+    /// The standard error, if it is a mean over shots.
+    pub(crate) stderr: Option<T>,
+}
+
 /// The results of one run.
 pub(crate) struct Point<T> {
     pub(crate) counts: Option<BTreeMap<String, u64>>,
-    pub(crate) expectations: Vec<T>,
+    pub(crate) expectations: Vec<Expectation<T>>,
     /// The state, if it is asked for in any form.
     pub(crate) state: Option<StateVector<Complex<T>>>,
 }
@@ -46,8 +53,8 @@ impl<T: Number> Results<T> {
             first.get_or_insert_with(text);
         };
         for point in &self.points {
-            for (value, text) in point.expectations.iter().zip(&self.observables) {
-                if !value.finite() {
+            for (Expectation { value, stderr }, text) in point.expectations.iter().zip(&self.observables) {
+                if !(value.finite() && stderr.is_none_or(Number::finite)) {
                     found(&|| format!("the expectation value of `{text}` is {value:?}"));
                 }
             }
@@ -84,9 +91,11 @@ impl<V: Serialize, I: Iterator<Item = V> + Clone> Serialize for Stream<I> {
 }
 
 #[derive(Serialize)]
-struct Expectation<'a, T> {
+struct Entry<'a, T> {
     observable: &'a str,
     value: T,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stderr: Option<T>,
 }
 
 impl<T: Number> Serialize for Results<T> {
@@ -101,7 +110,7 @@ impl<T: Number> Serialize for Results<T> {
         if !self.observables.is_empty() {
             self.entry(&mut map, "expectations", |p| {
                 let pairs = self.observables.iter().zip(&p.expectations);
-                Stream(pairs.map(|(observable, value)| Expectation { observable, value: *value }))
+                Stream(pairs.map(|(observable, e)| Entry { observable, value: e.value, stderr: e.stderr }))
             })?;
         }
         if self.amplitudes {
@@ -134,8 +143,9 @@ impl<T: Number> Point<T> {
         if !self.expectations.is_empty() {
             writeln!(out, "expectation values")?;
             let width = results.observables.iter().map(|o| o.chars().count()).max().unwrap_or(0);
-            for (text, value) in results.observables.iter().zip(&self.expectations) {
-                writeln!(out, "  {text:width$}  {}", number(*value))?;
+            for (text, e) in results.observables.iter().zip(&self.expectations) {
+                let error = e.stderr.map_or(String::new(), |s| format!(" +- {}", number(s)));
+                writeln!(out, "  {text:width$}  {}{error}", number(e.value))?;
             }
         }
         if results.amplitudes {

@@ -5,16 +5,16 @@
 //! computed; then files are written; the answer is printed last.
 
 mod answer;
+mod task;
 
 use std::{path::Path, time::Instant};
 
 use ketgrad_core::{
     circuit::Circuit,
-    kernel::{Executor, Operator},
-    param::Values,
+    kernel::Operator,
     qasm,
     scalar::Scalar,
-    simulate::{Simulator, bind},
+    simulate::{Simulator, final_measurements},
     state::{StateVector, bytes_needed},
 };
 use num_complex::Complex;
@@ -31,7 +31,8 @@ use crate::{
     report::{Failure, Remark},
     terminal::{Answer, Terminal},
 };
-use answer::{Point, Results};
+use answer::Results;
+use task::Task;
 
 /// Bytes that a shot takes while shots are drawn and sorted: its number twice, and its outcome.
 const BYTES_PER_SHOT: u128 = 40;
@@ -90,7 +91,7 @@ fn simulate<T: Number>(
     if points.sweep && args.output.is_some() {
         return Err(Failure::not_yet("--output with a sweep"));
     }
-    needs::<T>(args, circuit, points.len()).check(
+    let available = needs::<T>(args, circuit, points.len()).check(
         &format!("a run of {n_qubits} {}", if n_qubits == 1 { "qubit" } else { "qubits" }),
         common.memory_limit,
     )?;
@@ -103,10 +104,11 @@ fn simulate<T: Number>(
         Some(path) => Some(read_input::<T>(path, n_qubits)?),
         None => None,
     };
-    let simulator = Simulator { threads: common.start_threads()?, ..Simulator::new() };
+    let simulator =
+        Simulator { threads: common.start_threads()?, memory_limit: Some(available), ..Simulator::new() };
     let mut task = Task {
         args,
-        seed: common.seed,
+        common,
         circuit,
         simulator,
         observables: &observables,
@@ -150,7 +152,7 @@ fn simulate<T: Number>(
         if let Some(state) = &point.state {
             write_whole(path, |out| npy::write_state(state, out))?;
         }
-        if !(args.amplitudes || args.probabilities) {
+        if !args.prints_state() {
             point.state = None;
         }
     }
@@ -161,11 +163,13 @@ fn simulate<T: Number>(
 fn needs<T: Number>(args: &Run, circuit: &Circuit, runs: usize) -> Needs {
     let n_qubits = circuit.n_qubits();
     let state = bytes_needed::<Complex<T>>(n_qubits);
-    let kept = if args.amplitudes || args.probabilities { runs } else { 1 };
+    let kept = if args.prints_state() { runs } else { 1 };
+    // A measurement that splits the shots splits the state.
+    let split = usize::from(final_measurements(circuit).is_err());
     // A sweep starts again from the same state.
     let inputs = usize::from(args.input.is_some() && runs > 1);
     let mut needs = Needs::default();
-    let states = (kept + inputs) as u128;
+    let states = (kept + inputs + split) as u128;
     let what = if states == 1 { "the state".to_owned() } else { format!("{states} states") };
     needs.add(what, state.saturating_mul(states));
     if runs > 1 {
@@ -189,61 +193,6 @@ fn read_input<T: Number>(path: &Path, n_qubits: usize) -> Result<StateVector<Com
     let file = open(path).map_err(|e| cannot("read", &name, &e))?;
     let file = std::io::BufReader::new(file);
     npy::read_state(file, n_qubits).map_err(|e| Failure::input(format_args!("{name}: {e}")))
-}
-
-/// All that the runs of a sweep share.
-struct Task<'a> {
-    args: &'a Run,
-    seed: u64,
-    circuit: &'a Circuit,
-    simulator: Simulator,
-    observables: &'a [Named],
-    progress: Progress,
-    backend: String,
-}
-
-impl Task<'_> {
-    /// Computes one run, from |0…0> or a given state.
-    fn point<T: Number>(
-        &mut self,
-        points: &Points,
-        row: usize,
-        state: Option<StateVector<Complex<T>>>,
-    ) -> Result<Point<T>, Failure> {
-        let circuit = points.circuit(self.circuit, row)?;
-        let values = circuit.param_values::<T>(&[]).map_err(Failure::input)?;
-        let operators = bind::<Complex<T>>(&circuit, &Values(&values)).map_err(Failure::input)?;
-        let mut state = match state {
-            Some(state) => state,
-            None => StateVector::zero(circuit.n_qubits()).map_err(Failure::input)?,
-        };
-        let executor: &dyn Executor<Complex<T>> =
-            self.simulator.executors.best(circuit.n_qubits(), operators.len());
-        executor.name().clone_into(&mut self.backend);
-
-        let (before, all) = ((row * operators.len()) as u64, (points.len() * operators.len()) as u64);
-        let progress = &mut self.progress;
-        self.simulator
-            .execute(&operators, &mut state, &mut |done, _| progress.report(before + done as u64, all))
-            .map_err(Failure::input)?;
-        drop(operators);
-
-        let threads = &self.simulator.threads;
-        let expectations = self
-            .observables
-            .iter()
-            .map(|o| state.expectation(&o.sum, threads).map_err(Failure::input))
-            .collect::<Result<_, _>>()?;
-        let counts = match self.args.shots {
-            Some(shots) => {
-                let shots = usize::try_from(shots).map_err(Failure::input)?;
-                Some(self.simulator.counts(&circuit, &state, shots, self.seed).map_err(Failure::input)?)
-            }
-            None => None,
-        };
-        let keep = self.args.amplitudes || self.args.probabilities || self.args.output.is_some();
-        Ok(Point { counts, expectations, state: keep.then_some(state) })
-    }
 }
 
 /// The squared modulus, as a result.

@@ -38,6 +38,10 @@ impl Circuit {
         if let Some(r) = other.registers.iter().find(|r| self.registers.iter().any(|s| s.name == r.name)) {
             return Err(CircuitError::DuplicateRegister { name: r.name.clone() });
         }
+        let all_bits = self.n_bits().saturating_add(other.n_bits());
+        if all_bits > u32::MAX as usize {
+            return Err(CircuitError::TooManyBits { given: other.n_bits() });
+        }
         let first_bit = u32::try_from(self.n_bits()).unwrap_or(u32::MAX);
         self.registers.extend(other.registers.iter().cloned());
 
@@ -57,8 +61,11 @@ impl Circuit {
                 Operation::Gate(gate) => {
                     *gate = gate.map_params(|a| a.substitute(|id| angles[id.index()].clone()));
                 }
-                Operation::Measure { bit } => *bit = bit.saturating_add(first_bit),
+                Operation::Measure { bit } | Operation::Assign { bit, .. } => *bit += first_bit,
                 _ => {}
+            }
+            if let Some(condition) = &mut moved.condition {
+                *condition = Arc::new(condition.map_bits(&|bit| bit + first_bit));
             }
             moved
         }));
@@ -68,7 +75,7 @@ impl Circuit {
     /// The circuit run `times` times in a row.
     ///
     /// # Errors
-    /// [`CircuitError::NotUnitary`] with measurements.
+    /// [`CircuitError::NotUnitary`] with measurements, resets or conditions.
     pub fn repeat(&self, times: usize) -> Result<Circuit, CircuitError> {
         self.need_unitary("repeating")?;
         let mut out = self.clone();
@@ -82,7 +89,7 @@ impl Circuit {
     /// The inverse circuit.
     ///
     /// # Errors
-    /// [`CircuitError::NotUnitary`] with measurements.
+    /// [`CircuitError::NotUnitary`] with measurements, resets or conditions.
     pub fn dagger(&self) -> Result<Circuit, CircuitError> {
         self.need_unitary("the inverse")?;
         let mut out = self.clone();
@@ -101,7 +108,7 @@ impl Circuit {
     /// values.
     ///
     /// # Errors
-    /// [`CircuitError::NotUnitary`] with measurements.
+    /// [`CircuitError::NotUnitary`] with measurements, resets or conditions.
     pub fn controlled(&self, values: &[bool]) -> Result<Circuit, CircuitError> {
         self.need_unitary("control")?;
         let mut out = self.clone();
@@ -178,7 +185,7 @@ impl Circuit {
     }
 
     fn need_unitary(&self, what: &'static str) -> Result<(), CircuitError> {
-        if self.has_measurements() { Err(CircuitError::NotUnitary { what }) } else { Ok(()) }
+        if self.is_unitary() { Ok(()) } else { Err(CircuitError::NotUnitary { what }) }
     }
 }
 

@@ -57,11 +57,17 @@ pub enum CircuitError {
         /// The name.
         name: String,
     },
+    /// More classical bits than 32 bits can number.
+    #[error("{given} more classical bits: a circuit numbers them with 32 bits")]
+    TooManyBits {
+        /// The bits to be added.
+        given: usize,
+    },
     /// A matrix that is not a gate.
     #[error(transparent)]
     Matrix(#[from] MatrixError),
-    /// A circuit with measurements where a unitary one is needed.
-    #[error("{what} needs a circuit without measurements")]
+    /// A circuit that is more than gates where a unitary one is needed.
+    #[error("{what} needs a circuit without measurements, resets and conditions")]
     NotUnitary {
         /// What was asked for.
         what: &'static str,

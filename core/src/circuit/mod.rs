@@ -14,10 +14,12 @@
 //! An [`Instruction`] is an operation on target qubits under any number of controls of value 1 or
 //! 0. Nothing here computes amplitudes; `simulate` does.
 
+mod condition;
 mod edit;
 mod error;
 mod methods;
 
+pub use condition::{Condition, Relation};
 pub use error::CircuitError;
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
@@ -60,6 +62,15 @@ pub enum Operation {
         /// The classical bit.
         bit: u32,
     },
+    /// Brings the one target to |0>, whatever it was.
+    Reset,
+    /// Gives a classical bit a value.
+    Assign {
+        /// The classical bit.
+        bit: u32,
+        /// Its value.
+        value: bool,
+    },
     /// Does nothing; optimizations do not move gates across it.
     Barrier,
 }
@@ -71,8 +82,10 @@ pub struct Instruction {
     pub operation: Operation,
     /// To which qubits; `targets[0]` is the least significant bit of the gate's matrix.
     pub targets: Qubits,
-    /// Under which conditions.
+    /// Under which values of other qubits.
     pub controls: SmallVec<[Control; 2]>,
+    /// Under which values of classical bits; `None` is always.
+    pub condition: Option<Arc<Condition>>,
 }
 
 impl Instruction {
@@ -155,6 +168,14 @@ impl Circuit {
     #[must_use]
     pub fn has_measurements(&self) -> bool {
         self.instructions.iter().any(|i| matches!(i.operation, Operation::Measure { .. }))
+    }
+
+    /// Whether it is gates and barriers only, none of them under a condition.
+    #[must_use]
+    pub fn is_unitary(&self) -> bool {
+        let unitary =
+            |o: &Operation| matches!(o, Operation::Gate(_) | Operation::Unitary(_) | Operation::Barrier);
+        self.instructions.iter().all(|i| i.condition.is_none() && unitary(&i.operation))
     }
 
     /// The input called `name`, which is declared if it is not there yet.
@@ -240,10 +261,14 @@ impl Circuit {
     /// Declares a classical register.
     ///
     /// # Errors
-    /// [`CircuitError::DuplicateRegister`] if the name is taken.
+    /// [`CircuitError::DuplicateRegister`] if the name is taken, [`CircuitError::TooManyBits`] if all
+    /// registers together exceed 2^32 bits.
     pub fn add_register(&mut self, name: &str, size: usize) -> Result<&mut Circuit, CircuitError> {
         if self.registers.iter().any(|r| r.name == name) {
             return Err(CircuitError::DuplicateRegister { name: name.to_owned() });
+        }
+        if self.n_bits().saturating_add(size) > u32::MAX as usize {
+            return Err(CircuitError::TooManyBits { given: size });
         }
         self.registers.push(ClassicalRegister { name: name.to_owned(), size });
         Ok(self)
@@ -318,6 +343,66 @@ impl Circuit {
         Ok(self)
     }
 
+    /// Brings a qubit to |0>, whatever it was.
+    ///
+    /// # Errors
+    /// As [`Circuit::push`].
+    pub fn reset(&mut self, qubit: usize) -> Result<&mut Circuit, CircuitError> {
+        self.operation(Operation::Reset, &[qubit], &[])
+    }
+
+    /// Gives a classical bit a value.
+    ///
+    /// # Errors
+    /// As [`Circuit::push`].
+    pub fn assign(&mut self, bit: usize, value: bool) -> Result<&mut Circuit, CircuitError> {
+        let bit = u32::try_from(bit).map_err(|_| self.no_such_bit(bit))?;
+        self.operation(Operation::Assign { bit, value }, &[], &[])
+    }
+
+    /// Appends what `body` appends, each instruction under a condition on classical bits.
+    ///
+    /// ```
+    /// use ketgrad_core::circuit::{Circuit, Condition};
+    /// let mut c = Circuit::new(2);
+    /// c.add_register("m", 1)?.h(0)?.measure(0, 0)?;
+    /// c.when(Condition::Bit { bit: 0, value: true }, |c| c.x(1))?;
+    /// assert!(c.to_string().ends_with("if (c[0] == 1) x q[1]\n"));
+    /// # Ok::<(), ketgrad_core::circuit::CircuitError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The error of `body`, or a bit that does not exist. Nothing is appended then.
+    pub fn when(
+        &mut self,
+        condition: Condition,
+        body: impl FnOnce(&mut Circuit) -> Result<&mut Circuit, CircuitError>,
+    ) -> Result<&mut Circuit, CircuitError> {
+        let mut missing = None;
+        let n_bits = self.n_bits();
+        condition.for_each_bit(&mut |bit| {
+            if bit as usize >= n_bits {
+                missing = Some(bit as usize);
+            }
+        });
+        if let Some(bit) = missing {
+            return Err(self.no_such_bit(bit));
+        }
+        let first = self.instructions.len();
+        if let Err(error) = body(self) {
+            self.instructions.truncate(first);
+            return Err(error);
+        }
+        let condition = Arc::new(condition);
+        for instruction in &mut self.instructions[first..] {
+            instruction.condition = Some(match &instruction.condition {
+                None => Arc::clone(&condition),
+                Some(inner) => Arc::new((*condition).clone().and((**inner).clone())),
+            });
+        }
+        Ok(self)
+    }
+
     /// A barrier across some qubits.
     ///
     /// # Errors
@@ -340,7 +425,7 @@ impl Circuit {
             .iter()
             .map(|&(q, value)| number(q).map(|qubit| Control { qubit, value }))
             .collect::<Result<_, _>>()?;
-        self.push(Instruction { operation, targets, controls })
+        self.push(Instruction { operation, targets, controls, condition: None })
     }
 
     fn no_such_bit(&self, given: usize) -> CircuitError {
@@ -364,11 +449,14 @@ impl Circuit {
                 let gate = "unitary".to_owned();
                 return Err(CircuitError::Targets { gate, given, expected: matrix.n_qubits() });
             }
-            Operation::Measure { bit } if *bit as usize >= self.n_bits() => {
+            Operation::Measure { bit } | Operation::Assign { bit, .. } if *bit as usize >= self.n_bits() => {
                 return Err(self.no_such_bit(*bit as usize));
             }
-            Operation::Measure { .. } if given != 1 || !instruction.controls.is_empty() => {
-                return Err(CircuitError::Targets { gate: "measure".to_owned(), given, expected: 1 });
+            Operation::Measure { .. } | Operation::Reset
+                if given != 1 || !instruction.controls.is_empty() =>
+            {
+                let gate = operation_name(instruction);
+                return Err(CircuitError::Targets { gate, given, expected: 1 });
             }
             _ => {}
         }
@@ -421,6 +509,8 @@ fn operation_name(instruction: &Instruction) -> String {
         }
         Operation::Unitary(_) => "unitary",
         Operation::Measure { .. } => "measure",
+        Operation::Reset => "reset",
+        Operation::Assign { .. } => "assign",
         Operation::Barrier => "barrier",
     };
     match instruction.controls.len() {
@@ -433,6 +523,9 @@ fn operation_name(instruction: &Instruction) -> String {
 impl fmt::Display for Circuit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for instruction in &self.instructions {
+            if let Some(condition) = &instruction.condition {
+                write!(f, "if ({condition}) ")?;
+            }
             f.write_str(&operation_name(instruction))?;
             if let Operation::Gate(gate) = &instruction.operation
                 && !gate.params().is_empty()
@@ -445,8 +538,10 @@ impl fmt::Display for Circuit {
             for (i, (mark, qubit)) in controls.chain(targets).enumerate() {
                 write!(f, "{}{mark}q[{qubit}]", if i == 0 { " " } else { ", " })?;
             }
-            if let Operation::Measure { bit } = instruction.operation {
-                write!(f, " -> c[{bit}]")?;
+            match instruction.operation {
+                Operation::Measure { bit } => write!(f, " -> c[{bit}]")?,
+                Operation::Assign { bit, value } => write!(f, " c[{bit}] = {}", u8::from(value))?,
+                _ => {}
             }
             writeln!(f)?;
         }
