@@ -40,6 +40,15 @@ pub(super) struct Place {
 pub(super) struct Symbol(u32);
 
 impl Symbol {
+    pub(super) fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The symbol of a given number.
+    pub(super) fn at(index: usize) -> Symbol {
+        Symbol(u32::try_from(index).unwrap_or(u32::MAX))
+    }
+
     /// The word of the languages that this is.
     pub(super) fn word(self) -> Option<Word> {
         Word::ALL.get(self.0 as usize).copied()
@@ -75,7 +84,7 @@ impl Interner {
     }
 
     pub(super) fn name(&self, symbol: Symbol) -> &str {
-        &self.names[symbol.0 as usize]
+        self.names.get(symbol.index()).map_or("", |name| name)
     }
 }
 

@@ -30,6 +30,9 @@
 
 mod ast;
 mod diagnostic;
+mod lexer;
+mod lower;
+mod parser;
 mod problem;
 
 pub use diagnostic::{Diagnostic, Label, Problem, Severity, SourceText};
@@ -135,8 +138,7 @@ impl std::error::Error for Failed {}
 /// # Errors
 /// [`Failed`] with everything that is wrong.
 pub fn parse(source: &str, options: &Options) -> Result<Parsed, Failed> {
-    let _ = (source, options);
-    Ok(Parsed { circuit: Circuit::new(0), version: Version::V3, warnings: Vec::new(), sources: Vec::new() })
+    lower::parse(source, options)
 }
 
 /// Reads a constant such as `pi/4`, `-2*pi/3`, `0.3` or `sin(0.2)`; multiples of pi stay exact.
@@ -144,6 +146,5 @@ pub fn parse(source: &str, options: &Options) -> Result<Parsed, Failed> {
 /// # Errors
 /// What is wrong, with labels into `text` as source 0.
 pub fn parse_angle(text: &str) -> Result<Angle, Diagnostic> {
-    let _ = text;
-    Ok(Angle::zero())
+    lower::parse_angle(text)
 }

@@ -68,6 +68,8 @@ pub enum Problem {
     OpaqueGate { name: String },
     #[error("`{name}` is {is}, not {expected}")]
     WrongKind { name: String, is: &'static str, expected: &'static str },
+    #[error("this cannot stand in a gate definition")]
+    NotInGate,
     #[error("input `{name}` is not visible within a gate definition")]
     InputInGate { name: String },
 
