@@ -2,7 +2,7 @@
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 
-use ketgrad_core::qasm::SourceText;
+use ketgrad_core::qasm::{Severity, SourceText};
 
 use crate::report::{Failure, Remark, Status, clean, render};
 
@@ -45,9 +45,11 @@ impl Terminal {
         self.interactive && !self.quiet
     }
 
-    /// Prints a failure.
+    /// Prints a failure; its warnings only to people who do not want quiet.
     pub fn error(&self, failure: &Failure) {
-        write_error(&failure.render(self.color));
+        let shown = failure.remarks.iter().filter(|r| !self.quiet || r.severity == Severity::Error);
+        let shown: Vec<Remark> = shown.cloned().collect();
+        write_error(&render(&shown, &failure.sources, self.color));
     }
 
     /// Prints a line for people, unless they want quiet.

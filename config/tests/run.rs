@@ -178,6 +178,38 @@ fn a_config_file_holds_options() {
     assert_eq!(over["expectations"].as_array().unwrap().len(), 1);
 }
 
+#[test]
+fn files_are_included_from_beside_the_circuit() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("sub")).unwrap();
+    folder.file("sub/my.inc", "gate flip a { U(pi, 0, pi) a; }\n");
+    folder.file("sub/main.qasm", "OPENQASM 2.0;\ninclude \"my.inc\";\nqreg q[1];\nflip q[0];\n");
+    let json = folder.run(&["run", "sub/main.qasm", "--shots", "5", "--json"]).json();
+    assert_eq!(json["counts"], serde_json::json!({"1": 5}));
+    folder.file("sub/my.inc", "gate flip a {\n nix a; }\n");
+    folder.run(&["run", "sub/main.qasm"]).fails(1, &["my.inc:2:2", "`nix`"]);
+    folder.file("no.qasm", "OPENQASM 2.0;\ninclude \"no.inc\";\nqreg q[1];\n");
+    folder.run(&["run", "no.qasm"]).fails(1, &["no.qasm:2:9", "no.inc"]);
+}
+
+#[test]
+fn warnings_are_on_stderr_unless_quiet() {
+    let folder = Folder::new();
+    folder.file("w.qasm", "qreg q[1];\nU(1,2,3) q[0];\n");
+    let ran = folder.run(&["run", "w.qasm", "--json"]).done();
+    assert!(ran.err.contains("[w.qasm:1:1]"), "{}", ran.err);
+    assert_eq!(folder.run(&["run", "w.qasm", "--json", "--quiet"]).done().err, "");
+}
+
+#[test]
+fn gates_have_a_limit() {
+    let folder = Folder::new();
+    folder.run(&["run", "bell.qasm", "--max-gates", "4"]).done();
+    folder.run(&["run", "bell.qasm", "--max-gates", "1"]).fails(1, &["bell.qasm", "1"]);
+    folder.file("c.toml", "[run]\nmax_gates = 1\n");
+    folder.run(&["run", "bell.qasm", "--config", "c.toml"]).fails(1, &["bell.qasm", "1"]);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_closed_pipe_ends_quietly() {

@@ -130,3 +130,62 @@ impl Task<'_> {
         Ok(point)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{args::Precision, observables, terminal::Terminal};
+
+    /// Measures in the middle and goes on.
+    #[test]
+    fn trajectories_give_counts_means_and_the_first_state() {
+        let mut circuit = Circuit::new(2);
+        circuit.add_register("c", 2).unwrap();
+        circuit.h(0).unwrap().measure(0, 0).unwrap().cx(0, 1).unwrap().h(0).unwrap();
+        circuit.measure(1, 1).unwrap();
+        let args = Run {
+            file: "-".into(),
+            shots: Some(400),
+            observables: Vec::new(),
+            amplitudes: true,
+            probabilities: false,
+            input: None,
+            output: None,
+            set: Vec::new(),
+            params: None,
+        };
+        let common = Common {
+            threads: 1,
+            precision: Precision::F64,
+            seed: 1,
+            quiet: true,
+            memory_limit: None,
+            max_steps: 0,
+            max_gates: 0,
+            json: false,
+            allow_nonfinite: false,
+        };
+        let observables = [observables::read("Z1", 2).unwrap()];
+        let mut task = Task {
+            args: &args,
+            common: &common,
+            circuit: &circuit,
+            simulator: Simulator::new(),
+            observables: &observables,
+            progress: Progress::new(&Terminal::new(true)),
+            backend: String::new(),
+        };
+        let points = Points::read(&circuit, &[], None).unwrap();
+        let point = task.point::<f64>(&points, 0, None).unwrap();
+        let counts = point.counts.unwrap();
+        assert_eq!(counts.keys().collect::<Vec<_>>(), ["00", "11"]);
+        assert_eq!(counts.values().sum::<u64>(), 400);
+        let mean = (counts["00"] as f64 - counts["11"] as f64) / 400.0;
+        assert!((point.expectations[0].value - mean).abs() < 1e-12);
+        let error = point.expectations[0].stderr.unwrap();
+        assert!((error - ((1.0 - mean * mean) / 399.0).sqrt()).abs() < 1e-12);
+        assert_eq!(point.state.unwrap().n_qubits(), 2);
+        let zero = StateVector::zero(2).unwrap();
+        assert!(task.point::<f64>(&points, 0, Some(zero)).is_err());
+    }
+}
