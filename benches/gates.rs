@@ -10,12 +10,11 @@
 
 use std::{hint::black_box, time::Duration};
 
-use criterion::{BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main, measurement::WallTime};
-use ketgrad_core::{
-    kernel::Threads,
-    scalar::Real,
-    state::StateVector,
+use criterion::{
+    BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main,
+    measurement::WallTime,
 };
+use ketgrad_core::{kernel::Threads, scalar::Real, state::StateVector};
 use num_complex::Complex;
 use num_dual::Dual64;
 use workload::{GATES, sweep, touched};
@@ -30,7 +29,10 @@ fn bytes<R>(n: usize, share: f64, gates: usize) -> Throughput {
 fn group<'a>(c: &'a mut Criterion, name: &str, n: usize) -> BenchmarkGroup<'a, WallTime> {
     let mut group = c.benchmark_group(name);
     let short = if n >= 24 { 1500 } else { 400 };
-    group.sample_size(10).warm_up_time(Duration::from_millis(100)).measurement_time(Duration::from_millis(short));
+    group
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(100))
+        .measurement_time(Duration::from_millis(short));
     group
 }
 
