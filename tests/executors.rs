@@ -1,4 +1,5 @@
 //! The registry of executors: the cheapest offer wins, rings do not mix, declining is possible.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::sync::{
     Arc,

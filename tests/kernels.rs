@@ -1,4 +1,5 @@
 //! Kernels against the Kronecker reference: rows Q4 to Q8 and Q10 of the acceptance list.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use ketgrad_core::{
     circuit::Circuit,

@@ -3,6 +3,7 @@
 //!
 //! An allocator that remembers the largest request and never gives more than 1 GiB stands in for a
 //! machine without that much memory.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 #![expect(unsafe_code, reason = "a global allocator is an unsafe trait")]
 
 use std::{
