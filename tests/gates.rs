@@ -163,23 +163,18 @@ fn methods_append_the_gates_they_are_named_after() {
 }
 
 /// Builds one side of an identity from its four angles.
-type Build = dyn Fn(&mut Circuit, [Angle; 4]) -> Result<(), CircuitError>;
+type Build = fn(&mut Circuit, [Angle; 4]) -> Result<(), CircuitError>;
 
 /// Fails unless two circuits have the same matrix, phase included, for all values of their inputs:
 /// in numbers at a random point, and exactly in a finite field.
-fn equal(
-    what: &str,
-    n: usize,
-    left: impl Fn(&mut Circuit, [Angle; 4]) -> Result<(), CircuitError>,
-    right: impl Fn(&mut Circuit, [Angle; 4]) -> Result<(), CircuitError>,
-) {
-    let build = |f: &Build| {
+fn equal(what: &str, n: usize, left: Build, right: Build) {
+    let build = |f: Build| {
         let mut circuit = Circuit::new(n);
         let angles = ["theta", "phi", "lambda", "gamma"].map(|name| circuit.param(name));
         f(&mut circuit, angles).unwrap();
         circuit
     };
-    let (left, right) = (build(&left), build(&right));
+    let (left, right) = (build(left), build(right));
     let simulator = Simulator::new();
     let values = Values(&[0.7, -1.9, 2.3, 0.4]);
     let numbers = |c: &Circuit| -> Matrix<C> { simulator.matrix(c, &values).unwrap() };
