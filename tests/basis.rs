@@ -1,4 +1,5 @@
 //! Bits and subspaces: rows Q1 to Q3 of the acceptance list.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use ketgrad_core::basis::{BasisError, MAX_QUBITS, bcomspace, bitstring, bmask, bsubspace, deposit, log2i};
 use proptest::prelude::*;

@@ -1,4 +1,5 @@
 //! Laws of editing circuits: append, repeat, dagger, controlled, bind, and refusals.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use ketgrad_core::{
     circuit::{Circuit, CircuitError, Control, Instruction, Operation},

@@ -1,4 +1,5 @@
 //! Every example runs and prints what it claims.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::{path::Path, process::Command};
 

@@ -1,4 +1,5 @@
 //! The registry of executors: the cheapest offer wins, rings do not mix, declining is possible.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::sync::{
     Arc,
@@ -8,8 +9,8 @@ use std::sync::{
 use ketgrad_core::{
     circuit::Circuit,
     kernel::{ExecuteError, Executor, Executors, Generic, Operator, Threads},
-    param::Values,
     scalar::Ring,
+    param::Values,
     simulate::{BoundCircuit, SimulateError, Simulator},
 };
 use num_complex::Complex;
@@ -112,9 +113,8 @@ fn progress_is_told_up_to_the_end() {
         circuit.x(q).unwrap().z(q).unwrap().h(q).unwrap().x(q).unwrap();
     }
     let bound = BoundCircuit::<Complex<f32>>::new(&circuit, &Values::<f32>(&[])).unwrap();
-    let operators = bound.operators().unwrap();
     let mut state = ketgrad_core::state::StateVector::zero(20).unwrap();
     let mut told = Vec::new();
-    Simulator::new().execute(operators, &mut state, &mut |done, all| told.push((done, all))).unwrap();
+    Simulator::new().execute(bound.operators().unwrap(), &mut state, &mut |done, all| told.push((done, all))).unwrap();
     assert_eq!(told, [(64, 80), (80, 80)]);
 }

@@ -1,4 +1,5 @@
 //! Kernels against the Kronecker reference: rows Q4 to Q8 and Q10 of the acceptance list.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use ketgrad_core::{
     circuit::Circuit,
@@ -270,7 +271,7 @@ fn q08_threads_change_no_bit() {
                 let simulator = Simulator { threads: threads.clone(), ..Simulator::new() };
                 let mut state = StateVector::random(n, 3, threads).unwrap();
                 assert_eq!(state, start, "random states");
-                let bound = BoundCircuit::new(&circuit, &Values::<f64>(&[])).unwrap();
+                let bound = BoundCircuit::<Complex<f64>>::new(&circuit, &Values::<f64>(&[])).unwrap();
                 simulator.execute(bound.operators().unwrap(), &mut state, &mut |_, _| {}).unwrap();
                 let reductions = [
                     state.norm2(threads),

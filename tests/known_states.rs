@@ -1,4 +1,5 @@
 //! Circuits whose result is known in closed form.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::f64::consts::{PI, TAU};
 
@@ -20,6 +21,13 @@ type C = Complex<f64>;
 
 fn run(circuit: &Circuit) -> StateVector<C> {
     Simulator::new().run::<f64>(circuit, &[]).unwrap()
+}
+
+/// H on every qubit.
+fn spread(circuit: &mut Circuit) {
+    for q in 0..circuit.n_qubits() {
+        circuit.h(q).unwrap();
+    }
 }
 
 /// The quantum Fourier transform on the qubits 0..n of a circuit, the exact angles of the textbook.
@@ -78,7 +86,7 @@ fn grover_succeeds_with_the_sine_of_the_angle() {
         let z = || Gate::new(GateKind::Z, []).unwrap();
         let controls = |value: usize| (1..n).map(|q| (q, value >> q & 1 == 1)).collect::<Vec<_>>();
         // -1 at one basis state: Z under controls of its bits, between X where bit 0 is 0.
-        let mut flip = |circuit: &mut Circuit, at: usize| {
+        let flip = |circuit: &mut Circuit, at: usize| {
             if at & 1 == 0 {
                 circuit.x(0).unwrap();
             }
@@ -89,12 +97,12 @@ fn grover_succeeds_with_the_sine_of_the_angle() {
         };
         let mut round = Circuit::new(n);
         flip(&mut round, marked);
-        all.iter().for_each(|&q| drop(round.h(q).unwrap()));
+        spread(&mut round);
         flip(&mut round, 0);
-        all.iter().for_each(|&q| drop(round.h(q).unwrap()));
+        spread(&mut round);
         for rounds in 0..6 {
             let mut circuit = Circuit::new(n);
-            all.iter().for_each(|&q| drop(circuit.h(q).unwrap()));
+            spread(&mut circuit);
             circuit.append(&round.repeat(rounds).unwrap(), &all).unwrap();
             let p = run(&circuit).probabilities()[marked];
             let expected = ((2 * rounds + 1) as f64 * theta).sin().powi(2);
@@ -132,9 +140,11 @@ fn bernstein_vazirani_reads_the_secret_in_one_run() {
         let secret = rng.below(1 << n);
         let mut circuit = Circuit::new(n + 1);
         circuit.x(n).unwrap();
-        (0..=n).for_each(|q| drop(circuit.h(q).unwrap()));
-        (0..n).filter(|q| secret >> q & 1 == 1).for_each(|q| drop(circuit.cx(q, n).unwrap()));
-        (0..=n).for_each(|q| drop(circuit.h(q).unwrap()));
+        spread(&mut circuit);
+        for q in (0..n).filter(|q| secret >> q & 1 == 1) {
+            circuit.cx(q, n).unwrap();
+        }
+        spread(&mut circuit);
         let simulator = Simulator::new();
         let state = run(&circuit);
         let counts = simulator.counts(&circuit, &state, 100, 7).unwrap();

@@ -3,6 +3,7 @@
 //!
 //! An allocator that remembers the largest request and never gives more than 1 GiB stands in for a
 //! machine without that much memory.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 #![expect(unsafe_code, reason = "a global allocator is an unsafe trait")]
 
 use std::{
@@ -114,9 +115,8 @@ fn gates_allocate_nothing_of_the_size_of_the_state() {
         .unwrap()
         .iswap(4, 11)
         .unwrap();
-    let bound = BoundCircuit::new(&circuit, &Values::<f64>(&[])).unwrap();
-    let operators = bound.operators().unwrap();
+    let bound = BoundCircuit::<Complex<f64>>::new(&circuit, &Values::<f64>(&[])).unwrap();
     let mut state = StateVector::<Complex<f64>>::zero(n).unwrap();
-    let (_, asked) = largest(|| Simulator::new().execute(operators, &mut state, &mut |_, _| {}).unwrap());
+    let (_, asked) = largest(|| Simulator::new().execute(bound.operators().unwrap(), &mut state, &mut |_, _| {}).unwrap());
     assert!(asked < 1 << 10, "{asked} bytes");
 }

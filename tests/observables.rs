@@ -1,4 +1,5 @@
 //! Observables: text and back, and every way in which text can be wrong.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use ketgrad_core::observable::{ObservableError, Pauli, PauliString, PauliSum, Problem};
 use proptest::prelude::*;

@@ -1,4 +1,5 @@
 //! Angles and parameter expressions: exactness, no panic at the ends of 64 bits, text.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use ketgrad_core::param::{Angle, BindError, Binding, Function, ParamExpr, ParamId, Q, Step, Values};
 use num_complex::Complex;
