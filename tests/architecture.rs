@@ -30,7 +30,9 @@ const MODULES: &[(&str, &[&str])] = &[
     ("kernel", &["basis", "matrix", "scalar"]),
     ("state", &["kernel", "observable", "matrix", "basis", "scalar"]),
     ("simulate", &["state", "kernel", "circuit", "gate", "observable", "param", "matrix", "basis", "scalar"]),
-    ("qasm", &["circuit", "gate", "param", "matrix", "scalar"]),
+    ("qasm", &["simulate", "circuit", "gate", "param", "matrix", "scalar"]),
+    ("print", &["circuit", "gate", "param", "matrix", "scalar"]),
+    ("draw", &["circuit", "gate", "param", "matrix", "scalar"]),
 ];
 
 /// Packages by folder, each with the packages of ours it may use.

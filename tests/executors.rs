@@ -9,8 +9,8 @@ use std::sync::{
 use ketgrad_core::{
     circuit::Circuit,
     kernel::{ExecuteError, Executor, Executors, Generic, Operator, Threads},
-    scalar::Ring,
     param::Values,
+    scalar::Ring,
     simulate::{BoundCircuit, SimulateError, Simulator},
 };
 use num_complex::Complex;
@@ -115,6 +115,8 @@ fn progress_is_told_up_to_the_end() {
     let bound = BoundCircuit::<Complex<f32>>::new(&circuit, &Values::<f32>(&[])).unwrap();
     let mut state = ketgrad_core::state::StateVector::zero(20).unwrap();
     let mut told = Vec::new();
-    Simulator::new().execute(bound.operators().unwrap(), &mut state, &mut |done, all| told.push((done, all))).unwrap();
+    Simulator::new()
+        .execute(bound.operators().unwrap(), &mut state, &mut |done, all| told.push((done, all)))
+        .unwrap();
     assert_eq!(told, [(64, 80), (80, 80)]);
 }

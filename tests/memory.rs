@@ -117,6 +117,7 @@ fn gates_allocate_nothing_of_the_size_of_the_state() {
         .unwrap();
     let bound = BoundCircuit::<Complex<f64>>::new(&circuit, &Values::<f64>(&[])).unwrap();
     let mut state = StateVector::<Complex<f64>>::zero(n).unwrap();
-    let (_, asked) = largest(|| Simulator::new().execute(bound.operators().unwrap(), &mut state, &mut |_, _| {}).unwrap());
+    let (_, asked) =
+        largest(|| Simulator::new().execute(bound.operators().unwrap(), &mut state, &mut |_, _| {}).unwrap());
     assert!(asked < 1 << 10, "{asked} bytes");
 }
