@@ -24,8 +24,14 @@
 //!
 //! Everything lives in [`core`]; this crate is its front page.
 
+mod circuit;
+
 pub use ketgrad_core as core;
 
 pub use ketgrad_core::{
-    circuit::Circuit, observable::PauliSum, param::Angle, simulate::Simulator, state::StateVector,
+    circuit::Circuit,
+    observable::PauliSum,
+    param::{Angle, PI},
+    simulate::Simulator,
+    state::StateVector,
 };
