@@ -25,6 +25,7 @@
 //! Everything lives in [`core`]; this crate is its front page.
 
 mod circuit;
+mod pauli;
 
 pub use ketgrad_core as core;
 
