@@ -6,7 +6,50 @@
 //!
 //! `$sum` is the variable of the sum, `$base` the factors of all its terms, `[…]` those of one term.
 
-/// DOC
+/// Writes a [`PauliSum`](crate::PauliSum); the value is `Result<PauliSum, ObservableError>`.
+///
+/// ```
+/// use ketgrad::pauli;
+///
+/// let (n, j, h) = (3, 1.0, 0.5);
+/// let ising = pauli!(-j * sum(q in 0..n - 1) { Z[q] Z[q + 1] } - h * sum(q in 0..n) { X[q] })?;
+/// assert_eq!(ising.to_string(), "-Z0 Z1 - Z1 Z2 - 0.5*X0 - 0.5*X1 - 0.5*X2");
+/// assert_eq!(pauli!(0.5 * Z0 Z1 - 1.5 * X2 + 2)?, "0.5*Z0 Z1 - 1.5*X2 + 2".parse()?);
+/// # Ok::<(), ketgrad::core::observable::ObservableError>(())
+/// ```
+///
+/// A sum of terms joined by `+` and `-`, with or without a sign before the first. A term is a product of
+/// coefficients, each followed by `*`, and of operators, or a coefficient alone:
+///
+/// | form | meaning |
+/// |---|---|
+/// | `Z0`, `X12`, `Y3` | an operator and its qubit, read at compile time |
+/// | `Z[q]`, `X[2 * q + 1]` | the same with any `usize` for the qubit |
+/// | `I`, `I7`, `I[q]` | the identity |
+/// | `0.5 *`, `2 *`, `j *`, `(a + b) *` | a coefficient: a number, a variable, an expression in parentheses; an `f64` or a number that `f64::from` takes |
+/// | `2`, `(a + b)` | a constant. (A name alone would be an operator.) |
+/// | `sum(pattern in expression) { … }` | a sum inside for each element; coefficients before it belong to all its terms |
+///
+/// Each term expands to one call:
+///
+/// ```
+/// # use ketgrad::{PauliSum, core::observable::Pauli, pauli};
+/// # let (a, q) = (0.25, 2);
+/// let written = pauli!(2 * a * Z0 X[q] - 1)?;
+/// let mut called = PauliSum::default();
+/// called.push(2.0 * a, [(0, Pauli::Z), (q, Pauli::X)])?;
+/// called.push(-1.0, [])?;
+/// assert_eq!(written, called);
+/// # Ok::<(), ketgrad::core::observable::ObservableError>(())
+/// ```
+///
+/// Errors at run time are a qubit that comes twice in a term (`Z0 Z[0]`), one beyond any state, and a
+/// coefficient that is not finite. Words that are no operator are errors at compile time:
+///
+/// ```compile_fail
+/// # use ketgrad::pauli;
+/// let sum = pauli!(Z0 W1);
+/// ```
 #[macro_export]
 macro_rules! pauli {
     () => {
