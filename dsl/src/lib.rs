@@ -24,8 +24,15 @@
 //!
 //! Everything lives in [`core`]; this crate is its front page.
 
+mod circuit;
+mod pauli;
+
 pub use ketgrad_core as core;
 
 pub use ketgrad_core::{
-    circuit::Circuit, observable::PauliSum, param::Angle, simulate::Simulator, state::StateVector,
+    circuit::Circuit,
+    observable::PauliSum,
+    param::{Angle, PI},
+    simulate::Simulator,
+    state::StateVector,
 };

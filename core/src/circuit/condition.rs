@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::{BitRange, CircuitError};
+
 /// How the number in some bits compares with a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names say it")]
@@ -68,6 +70,43 @@ pub enum Condition {
 }
 
 impl Condition {
+    /// The unsigned number in some bits, least significant first, compared with a constant. One bit
+    /// compared with 0 or 1 becomes [`Condition::Bit`].
+    ///
+    /// ```
+    /// use ketgrad_core::circuit::{Condition, Relation};
+    /// let c = Condition::compare(&[0, 1], Relation::Less, 2)?;
+    /// assert_eq!(c.to_string(), "{c[1], c[0]} < 0b10");
+    /// assert_eq!(Condition::compare(&[3], Relation::NotEqual, 0)?, Condition::Bit { bit: 3, value: true });
+    /// # Ok::<(), ketgrad_core::circuit::CircuitError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`CircuitError::NotUnsigned`] for a constant that is negative or beyond 128 bits,
+    /// [`CircuitError::NoSuchBit`] for a bit beyond 32 bits.
+    pub fn compare<N>(bits: &[usize], relation: Relation, constant: N) -> Result<Condition, CircuitError>
+    where
+        N: TryInto<u128> + Copy + fmt::Display,
+    {
+        let bit = |&b: &usize| {
+            u32::try_from(b).map_err(|_| CircuitError::NoSuchBit { given: b, n_bits: u32::MAX as usize })
+        };
+        let value: u128 =
+            constant.try_into().map_err(|_| CircuitError::NotUnsigned { given: constant.to_string() })?;
+        if let (&[one], Relation::Equal | Relation::NotEqual, 0 | 1) = (bits, relation, value) {
+            return Ok(Condition::Bit {
+                bit: bit(&one)?,
+                value: (value == 1) == (relation == Relation::Equal),
+            });
+        }
+        let width = u128::BITS - value.leading_zeros();
+        Ok(Condition::Compare {
+            bits: bits.iter().map(bit).collect::<Result<_, _>>()?,
+            relation,
+            value: (0..width).map(|i| value >> i & 1 == 1).collect(),
+        })
+    }
+
     /// Whether it holds, given the value of each bit.
     pub fn holds(&self, bit_value: &dyn Fn(u32) -> bool) -> bool {
         match self {
@@ -120,6 +159,22 @@ impl Condition {
             Condition::Not(inner) => Condition::Not(Box::new(inner.map_bits(f))),
             Condition::All(all) => Condition::All(list(all)),
             Condition::Any(any) => Condition::Any(list(any)),
+        }
+    }
+}
+
+/// Some of the bits are 1.
+impl From<BitRange> for Condition {
+    fn from(bits: BitRange) -> Condition {
+        // A circuit numbers its bits with 32 bits.
+        let mut bits = bits.range().map(|bit| u32::try_from(bit).unwrap_or(u32::MAX));
+        match (bits.next(), bits.next()) {
+            (Some(bit), None) => Condition::Bit { bit, value: true },
+            (first, second) => Condition::Compare {
+                bits: first.into_iter().chain(second).chain(bits).collect(),
+                relation: Relation::NotEqual,
+                value: Box::new([]),
+            },
         }
     }
 }

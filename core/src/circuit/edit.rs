@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{Circuit, CircuitError, Control, Operation};
+use super::{Circuit, CircuitError, Control, Instruction, Operation};
 use crate::param::{Angle, ParamExpr};
 
 impl Circuit {
@@ -94,13 +94,7 @@ impl Circuit {
         self.need_unitary("the inverse")?;
         let mut out = self.clone();
         out.instructions.reverse();
-        for instruction in &mut out.instructions {
-            match &mut instruction.operation {
-                Operation::Gate(gate) => *gate = gate.dagger(),
-                Operation::Unitary(matrix) => *matrix = Arc::new(matrix.dagger()),
-                _ => {}
-            }
-        }
+        out.instructions.iter_mut().for_each(Instruction::invert);
         Ok(out)
     }
 
