@@ -40,3 +40,12 @@ pub fn definition(kind: GateKind) -> Result<Option<Circuit>, CircuitError> {
     };
     Ok(Some(c))
 }
+
+/// The names of a definition's parameters: the gate's own, or `p0`, `p1`, … where there are several,
+/// since some readers of OpenQASM 3 give values in the order of the alphabet.
+pub(super) fn formals(body: &Circuit) -> Vec<String> {
+    match body.params() {
+        [only] => vec![only.name.clone()],
+        several => (0..several.len()).map(|i| format!("p{i}")).collect(),
+    }
+}

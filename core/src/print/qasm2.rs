@@ -8,7 +8,7 @@ use std::{collections::HashMap, fmt::Write};
 
 use super::{
     Bits, PrintError, condition,
-    definition::definition,
+    definition::{definition, formals},
     lower::{lower, qelib1},
     named_registers,
     names::{Alphabet, Names},
@@ -139,7 +139,7 @@ impl Printer {
 
     /// Writes a definition; those that it needs come before it.
     fn define(&mut self, name: &str, body: &Circuit) -> Result<(), PrintError> {
-        let inputs: Vec<String> = body.inputs().map(str::to_owned).collect();
+        let inputs = formals(body);
         let texts = ParamTexts::new(body, &inputs)?;
         let qubit = |i: u32| format!("q{i}");
         let mut statements = Vec::new();

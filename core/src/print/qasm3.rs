@@ -12,7 +12,7 @@ use num_complex::Complex;
 
 use super::{
     Bits, PrintError, check_unitary_size, condition,
-    definition::definition,
+    definition::{definition, formals},
     named_registers,
     names::{Alphabet, Names, element},
     synthesis,
@@ -253,7 +253,7 @@ impl Printer {
 
     /// Writes a definition; those that it needs come before it.
     fn define(&mut self, name: &str, body: &Circuit) -> Result<(), PrintError> {
-        let inputs: Vec<String> = body.inputs().map(str::to_owned).collect();
+        let inputs = formals(body);
         let scope = Scope {
             params: ParamTexts::new(body, &inputs)?,
             bits: Bits::new(&[]),

@@ -168,7 +168,7 @@ mod tests {
     fn expressions_that_double_are_refused_in_time() {
         let mut c = Circuit::new(0);
         let mut x = c.param("x");
-        for _ in 0..64 {
+        for _ in 0..20 {
             x = c.expression(ParamExpr::from(x.clone()).binary(Step::Mul, x.into()));
         }
         assert!(matches!(ParamTexts::new(&c, &["x".into()]), Err(PrintError::Expression { .. })));
