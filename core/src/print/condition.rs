@@ -8,7 +8,7 @@ use super::Bits;
 use crate::circuit::{Condition, Relation};
 
 /// The condition in OpenQASM 3.
-pub(super) fn qasm3(condition: &Condition, bits: &Bits) -> String {
+pub(crate) fn qasm3(condition: &Condition, bits: &Bits) -> String {
     formula(condition, bits).0
 }
 

@@ -29,7 +29,7 @@
 //! registers and barriers without qubits are left out, and so are identities under controls in
 //! OpenQASM 2.
 
-mod condition;
+pub(crate) mod condition;
 mod definition;
 mod lower;
 mod names;
@@ -125,13 +125,13 @@ fn check_unitary_size(matrix: &Matrix<Complex<f64>>) -> Result<(), PrintError> {
 }
 
 /// The names of the elements of registers, in order: `c[0]`, `c[1]`, `d[0]`.
-struct Bits<'a> {
+pub(crate) struct Bits<'a> {
     /// Where each register starts, its size and its name; empty ones left out.
     registers: Vec<(usize, usize, &'a str)>,
 }
 
 impl<'a> Bits<'a> {
-    fn new(registers: &'a [(String, usize)]) -> Bits<'a> {
+    pub(crate) fn new(registers: &'a [(String, usize)]) -> Bits<'a> {
         let mut first = 0;
         let with_start = registers.iter().map(|(name, size)| {
             first += size;
@@ -146,7 +146,7 @@ impl<'a> Bits<'a> {
         self.registers.get(after.checked_sub(1)?).copied()
     }
 
-    fn name(&self, bit: u32) -> String {
+    pub(crate) fn name(&self, bit: u32) -> String {
         match self.register(bit) {
             Some((first, _, name)) => format!("{name}[{}]", bit as usize - first),
             None => format!("bit {bit}"),
