@@ -4,8 +4,9 @@
 //! but one counter. Threads, memory limits and kernels are handed in.
 //!
 //! Modules in reading order: [`scalar`] (numbers), [`param`] (angles of gates), [`basis`] (bits),
-//! [`matrix`], [`gate`] (the table), [`circuit`], [`observable`], [`print`] (circuits as OpenQASM),
-//! [`draw`] (circuits as pictures), [`kernel`] (loops over amplitudes), [`state`], [`simulate`].
+//! [`matrix`], [`gate`] (the table), [`circuit`], [`qasm`] (circuits from text), [`print`] (and back),
+//! [`draw`] (circuits as pictures), [`observable`], [`kernel`] (loops over amplitudes), [`state`],
+//! [`simulate`].
 
 pub mod scalar;
 
@@ -17,10 +18,10 @@ pub mod matrix;
 pub mod gate;
 
 pub mod circuit;
-pub mod observable;
-
 pub mod draw;
+pub mod observable;
 pub mod print;
+pub mod qasm;
 
 pub mod kernel;
 pub mod state;
