@@ -27,7 +27,10 @@ impl ParamTexts {
         for param in circuit.params() {
             let text = match &param.definition {
                 None => names.next().cloned().unwrap_or_default(),
-                Some(expr) => format!("({})", texts.expression(expr)?),
+                Some(expr) => match texts.expression(expr)? {
+                    (text, ATOM) => text,
+                    (text, _) => format!("({text})"),
+                },
             };
             if text.len() > MAX_EXPRESSION {
                 return Err(PrintError::Expression { bytes: text.len(), limit: MAX_EXPRESSION });
@@ -88,8 +91,8 @@ impl ParamTexts {
         Ok((text, binds))
     }
 
-    /// A general expression in OpenQASM 3.
-    fn expression(&self, expr: &ParamExpr) -> Result<String, PrintError> {
+    /// A general expression in OpenQASM 3, and how tightly its text binds.
+    fn expression(&self, expr: &ParamExpr) -> Result<(String, u8), PrintError> {
         let mut stack: Vec<(String, u8)> = Vec::new();
         let at_least =
             |(text, binds): (String, u8), least: u8| if binds < least { format!("({text})") } else { text };
@@ -115,7 +118,7 @@ impl ParamTexts {
             }
             stack.push(entry);
         }
-        Ok(stack.pop().unwrap_or_default().0)
+        Ok(stack.pop().unwrap_or_default())
     }
 }
 
