@@ -4,7 +4,7 @@
 //! but one counter. Threads, memory limits and kernels are handed in.
 //!
 //! Modules in reading order: [`scalar`] (numbers), [`param`] (angles of gates), [`basis`] (bits),
-//! [`matrix`], [`gate`] (the table), [`circuit`], [`qasm`] (circuits from text), [`print`] (and back),
+//! [`matrix`], [`gate`] (the table), [`circuit`], [`qasm`] (circuits from text), [`mod@print`] (and back),
 //! [`draw`] (circuits as pictures), [`observable`], [`kernel`] (loops over amplitudes), [`state`],
 //! [`simulate`].
 

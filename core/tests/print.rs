@@ -375,6 +375,29 @@ fn names_that_a_language_lacks_are_changed() {
     assert!(text.contains("creg r_C[1];"), "{text}");
 }
 
+#[test]
+fn words_of_the_languages_are_no_names() {
+    let words = "OPENQASM include gate if else end return for while in input const qreg qubit creg bit bool int \
+        uint float angle complex array duration stretch gphase inv pow ctrl negctrl delay reset measure barrier \
+        opaque true false pi tau euler arccos sin sqrt log sizeof U CX x h cx ccx rzz iswap unitary q fsim im switch";
+    let mut c = Circuit::new(2);
+    for word in words.split_whitespace() {
+        c.add_register(word, 1).unwrap();
+    }
+    c.iswap(0, 1).unwrap().rzz(0, 1, 0.3).unwrap().fsim(1, 0, 0.1, 0.2).unwrap();
+    c.unitary(random_unitary(2, 1), &[0, 1], &[]).unwrap();
+    let expected = matrix(&c);
+    assert!(distance(&matrix(&parsed(&to_qasm3(&c).unwrap())), &expected) < SYNTHESIS);
+    assert_eq!(parsed(&to_qasm2(&c).unwrap()).registers().len(), c.registers().len());
+    // As parameters.
+    let mut c = Circuit::new(1);
+    for word in words.split_whitespace() {
+        let angle = c.param(word);
+        c.rx(0, angle).unwrap();
+    }
+    assert_eq!(parsed(&to_qasm3(&c).unwrap()).inputs().count(), c.inputs().count());
+}
+
 /// Every form of condition in OpenQASM 3, checked by meaning: the formula's truth table.
 #[test]
 fn conditions_are_written_in_full() {

@@ -62,11 +62,9 @@ pub fn svg(circuit: &Circuit, columns: Option<usize>) -> String {
             }
         }
         let mut x = start + GAP / 2.0;
-        for column in line.0..line.1 {
-            for cell in &layout.columns[column] {
-                draw(&mut pen, cell, x + widths[column] / 2.0, top);
-            }
-            x += widths[column];
+        for (cells, width) in layout.columns[line.0..line.1].iter().zip(&widths[line.0..line.1]) {
+            cells.iter().for_each(|cell| draw(&mut pen, cell, x + width / 2.0, top));
+            x += width;
         }
     }
     pen.put(format_args!("</svg>"));

@@ -42,11 +42,9 @@ pub fn text(circuit: &Circuit, width: Option<usize>) -> String {
             }
         }
         let mut x = name_width + usize::from(continued);
-        for column in first..last {
-            for cell in &layout.columns[column] {
-                draw(&mut canvas, cell, x + 1, widths[column]);
-            }
-            x += widths[column] + 1;
+        for (cells, &width) in layout.columns[first..last].iter().zip(&widths[first..last]) {
+            cells.iter().for_each(|cell| draw(&mut canvas, cell, x + 1, width));
+            x += width + 1;
         }
         canvas.append_to(&mut out);
         if !continues {
