@@ -398,7 +398,7 @@ fn words_of_the_languages_are_no_names() {
     assert_eq!(parsed(&to_qasm3(&c).unwrap()).inputs().count(), c.inputs().count());
 }
 
-/// Every form of condition in OpenQASM 3, checked by meaning: the formula's truth table.
+/// Every form of condition in OpenQASM 3.
 #[test]
 fn conditions_are_written_in_full() {
     let mut c = Circuit::new(1);

@@ -4,6 +4,8 @@
 //! in order is written bit by bit: `{c[2], c[0]} < 2` is `!c[2]`, and `x <= 5` on three bits is
 //! `!x[2] || !x[1]`. OpenQASM 2 has `c == n` for a whole register and nothing else.
 
+use std::collections::BTreeMap;
+
 use super::Bits;
 use crate::circuit::{Condition, Relation};
 
@@ -137,20 +139,18 @@ fn number(bits: &[bool]) -> String {
 
 /// The condition as `register == number`, if it fixes every bit of exactly one register.
 pub(super) fn qasm2(condition: &Condition, bits: &Bits) -> Option<String> {
-    let mut fixed = std::collections::BTreeMap::new();
+    let mut fixed = BTreeMap::new();
     if !fix(condition, &mut fixed) {
         return None;
     }
-    let (&lowest, _) = fixed.first_key_value()?;
     let which: Vec<u32> = fixed.keys().copied().collect();
-    debug_assert_eq!(which.first(), Some(&lowest));
     let name = whole_register(&which, bits)?;
     let values: Vec<bool> = fixed.values().copied().collect();
     Some(format!("{name} == {}", number(&values)))
 }
 
 /// Collects the bits that a condition fixes; false if it says anything else.
-fn fix(condition: &Condition, fixed: &mut std::collections::BTreeMap<u32, bool>) -> bool {
+fn fix(condition: &Condition, fixed: &mut BTreeMap<u32, bool>) -> bool {
     let mut set = |bit: u32, value: bool| *fixed.entry(bit).or_insert(value) == value;
     match condition {
         Condition::Bit { bit, value } => set(*bit, *value),
@@ -166,5 +166,88 @@ fn fix(condition: &Condition, fixed: &mut std::collections::BTreeMap<u32, bool>)
         Condition::All(list) => list.iter().all(|c| fix(c, fixed)),
         Condition::Any(list) if list.len() == 1 => list.iter().all(|c| fix(c, fixed)),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The value of a formula over `c[0]`, `c[1]`, …: the rest of the text and the value.
+    fn value(text: &str, c: usize) -> bool {
+        fn atom<'a>(text: &'a str, c: usize) -> (bool, &'a str) {
+            let text = text.trim_start();
+            if let Some(rest) = text.strip_prefix('!') {
+                let (value, rest) = atom(rest, c);
+                (!value, rest)
+            } else if let Some(rest) = text.strip_prefix('(') {
+                let (value, rest) = or(rest, c);
+                (value, rest.trim_start().strip_prefix(')').unwrap())
+            } else if let Some(rest) = text.strip_prefix("c[") {
+                let (index, rest) = rest.split_once(']').unwrap();
+                (c >> index.parse::<usize>().unwrap() & 1 == 1, rest)
+            } else if let Some(rest) = text.strip_prefix("true") {
+                (true, rest)
+            } else {
+                (false, text.strip_prefix("false").unwrap())
+            }
+        }
+        fn and<'a>(text: &'a str, c: usize) -> (bool, &'a str) {
+            let (mut all, mut rest) = atom(text, c);
+            while let Some(more) = rest.trim_start().strip_prefix("&&") {
+                let (value, after) = atom(more, c);
+                (all, rest) = (all & value, after);
+            }
+            (all, rest)
+        }
+        fn or<'a>(text: &'a str, c: usize) -> (bool, &'a str) {
+            let (mut any, mut rest) = and(text, c);
+            while let Some(more) = rest.trim_start().strip_prefix("||") {
+                let (value, after) = and(more, c);
+                (any, rest) = (any | value, after);
+            }
+            (any, rest)
+        }
+        let (value, rest) = or(text, c);
+        assert_eq!(rest, "", "{text}");
+        value
+    }
+
+    #[test]
+    fn comparisons_bit_by_bit_hold_where_they_should() {
+        let registers = [("c".to_owned(), 5)];
+        let bits = Bits::new(&registers);
+        let relations = [
+            Relation::Equal,
+            Relation::NotEqual,
+            Relation::Less,
+            Relation::LessEqual,
+            Relation::Greater,
+            Relation::GreaterEqual,
+        ];
+        for which in [&[1, 2, 0, 3][..], &[4, 0, 2], &[3], &[]] {
+            for (relation, number) in relations.iter().flat_map(|&r| (0..32).map(move |n| (r, n))) {
+                let condition = Condition::Compare {
+                    bits: which.into(),
+                    relation,
+                    value: (0..5).map(|i| number >> i & 1 == 1).collect(),
+                };
+                let text = qasm3(&condition, &bits);
+                for c in 0..32 {
+                    let expected = condition.holds(&|bit| c >> bit & 1 == 1);
+                    assert_eq!(value(&text, c), expected, "{which:?} {relation:?} {number} at {c}: {text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_of_any_width() {
+        assert_eq!(number(&[]), "0");
+        assert_eq!(number(&[false, true, true]), "6");
+        let mut bits = vec![false; 100];
+        bits[99] = true;
+        assert_eq!(number(&bits), (1u128 << 99).to_string());
+        assert_eq!(number(&[true; 128]), u128::MAX.to_string());
     }
 }

@@ -95,11 +95,8 @@ impl Printer {
         let qubits = instruction.qubits().map(qubit).collect::<Vec<_>>().join(", ");
         Ok(Some(match &instruction.operation {
             Operation::Gate(gate) => {
-                let name = match qelib1(gate.kind(), instruction.controls.len()) {
-                    Some(name) => name,
-                    None => self.define_kind(gate.kind())?,
-                };
-                format!("{name}{} {qubits};", angles(gate)?)
+                let texts = ParamTexts::new(&Circuit::new(0), &[])?;
+                self.call(gate, instruction, &texts, qubit)?
             }
             Operation::Unitary(matrix) => {
                 let entries = matrix.entries().iter();
@@ -125,6 +122,24 @@ impl Printer {
         }))
     }
 
+    /// A gate of `qelib1.inc`, or one that is defined.
+    fn call(
+        &mut self,
+        gate: &Gate,
+        instruction: &Instruction,
+        texts: &ParamTexts,
+        qubit: &dyn Fn(u32) -> String,
+    ) -> Result<String, PrintError> {
+        let name = match qelib1(gate.kind(), instruction.controls.len()) {
+            Some(name) => name,
+            None => self.define_kind(gate.kind())?,
+        };
+        let angles: Vec<String> = gate.params().iter().map(|a| texts.angle(a)).collect::<Result<_, _>>()?;
+        let angles = if angles.is_empty() { String::new() } else { format!("({})", angles.join(", ")) };
+        let qubits: Vec<String> = instruction.qubits().map(qubit).collect();
+        Ok(format!("{name}{angles} {};", qubits.join(", ")))
+    }
+
     /// Defines a gate of the table, with parameters, unless that is done.
     fn define_kind(&mut self, kind: GateKind) -> Result<&'static str, PrintError> {
         if !self.defined.contains_key(&Defined::Kind(kind)) {
@@ -145,15 +160,7 @@ impl Printer {
         let mut statements = Vec::new();
         for instruction in lower(body.instructions())? {
             let Operation::Gate(gate) = &instruction.operation else { continue };
-            let name = match qelib1(gate.kind(), instruction.controls.len()) {
-                Some(name) => name,
-                None => self.define_kind(gate.kind())?,
-            };
-            let given: Vec<String> =
-                gate.params().iter().map(|a| texts.angle(a)).collect::<Result<_, _>>()?;
-            let given = if given.is_empty() { String::new() } else { format!("({})", given.join(", ")) };
-            let qubits: Vec<String> = instruction.qubits().map(qubit).collect();
-            statements.push(format!("{name}{given} {};", qubits.join(", ")));
+            statements.push(self.call(gate, &instruction, &texts, &qubit)?);
         }
         let head = if inputs.is_empty() { String::new() } else { format!("({})", inputs.join(", ")) };
         let qubits: Vec<String> = (0..body.n_qubits()).map(|i| format!("q{i}")).collect();
@@ -165,14 +172,4 @@ impl Printer {
         };
         Ok(())
     }
-}
-
-/// The angles of a gate in parentheses.
-fn angles(gate: &Gate) -> Result<String, PrintError> {
-    if gate.params().is_empty() {
-        return Ok(String::new());
-    }
-    let texts = ParamTexts::new(&Circuit::new(0), &[])?;
-    let given: Vec<String> = gate.params().iter().map(|a| texts.angle(a)).collect::<Result<_, _>>()?;
-    Ok(format!("({})", given.join(", ")))
 }

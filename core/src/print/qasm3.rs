@@ -6,7 +6,11 @@
 //!   one `input array[float[64], k + 1] w;`. A computed parameter is written out where it is used.
 //! - Instructions under one condition share an `if` as long as none of them changes what it reads.
 
-use std::{collections::HashMap, fmt::Write, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    fmt::Write,
+    sync::Arc,
+};
 
 use num_complex::Complex;
 
@@ -84,11 +88,12 @@ fn declare_inputs(circuit: &Circuit, names: &mut Names) -> (String, Vec<String>)
         let entry = arrays.entry(array).or_default();
         *entry = (entry.0 + 1, entry.1.max(index.saturating_add(1)));
     }
+    let scalars: HashSet<&str> = circuit.inputs().filter(|i| element(i).is_none()).collect();
     let mut declared: HashMap<&str, String> = HashMap::new();
     let (mut text, mut given) = (String::new(), Vec::new());
     for input in circuit.inputs() {
         let complete = element(input).filter(|(array, _)| {
-            arrays.get(array).is_some_and(|(n, size)| n == size) && !circuit.inputs().any(|i| i == *array)
+            arrays.get(array).is_some_and(|(n, size)| n == size) && !scalars.contains(array)
         });
         // Writing to a String cannot fail.
         let _ = match complete {
