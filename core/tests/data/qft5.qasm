@@ -1,0 +1,23 @@
+OPENQASM 2.0;
+include "qelib1.inc";
+qreg q[5];
+creg meas[5];
+// the state |10110>, then the Fourier transform with its swaps
+x q[1];x q[2];x q[4];
+h q[4];
+cu1(pi/2) q[4],q[3];
+h q[3];
+cu1(pi/4) q[4],q[2];cu1(pi/2) q[3],q[2];
+h q[2];
+cp(pi/8) q[4],q[1];cp(pi/4) q[3],q[1];cp(pi/2) q[2],q[1];
+h q[1];
+cp(pi/16) q[4],q[0];cp(pi/8) q[3],q[0];cp(pi/4) q[2],q[0];cp(pi/2) q[1],q[0];
+h q[0];
+swap q[0],q[4];
+swap q[1],q[3];
+barrier q[0],q[1],q[2],q[3],q[4];
+measure q[0] -> meas[0];
+measure q[1] -> meas[1];
+measure q[2] -> meas[2];
+measure q[3] -> meas[3];
+measure q[4] -> meas[4];

@@ -1,0 +1,11 @@
+OPENQASM 2.0;
+include "qelib1.inc";
+qreg q[4];
+ry(0.3) q[0]; ry(0.9) q[1]; ry(1.4) q[2]; ry(2.0) q[3];
+rccx q[0],q[1],q[2];
+rc3x q[0],q[1],q[2],q[3];
+csx q[3],q[0];
+cu(0.1,0.2,0.3,0.4) q[1],q[3];
+sx q[0]; sxdg q[1];
+cswap q[3],q[0],q[2];
+rc3x q[3],q[2],q[1],q[0];

@@ -1,0 +1,13 @@
+OPENQASM 2.0;
+include "qelib1.inc";
+qreg q[4];
+ry(1.2) q[0]; ry(-0.7) q[1]; ry(2.5e-1) q[2]; ry(.9) q[3];
+rz(0.3*pi) q[0]; rz(-pi/7) q[1]; rz(5.) q[2]; rz(1e-05) q[3];
+cz q[0],q[1];
+cz q[1],q[2];
+cz q[2],q[3];
+ry(0.4) q[0]; ry(-1.1) q[1]; ry(sin(0.2)) q[2]; ry(2^3/7) q[3];
+rz(-(pi - 0.5)/2) q[0]; rz(3*pi/8) q[1]; rz(sqrt(2)) q[2]; rz(ln(3)-exp(-1)) q[3];
+rxx(0.25) q[0],q[2];
+ryy(-0.5) q[1],q[3];
+rzz(1/3*pi) q[0],q[3];
