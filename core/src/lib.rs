@@ -4,8 +4,9 @@
 //! but one counter. Threads, memory limits and kernels are handed in.
 //!
 //! Modules in reading order: [`scalar`] (numbers), [`param`] (angles of gates), [`basis`] (bits),
-//! [`matrix`], [`gate`] (the table), [`circuit`], [`qasm`] (circuits from text), [`observable`],
-//! [`kernel`] (loops over amplitudes), [`state`], [`simulate`].
+//! [`matrix`], [`gate`] (the table), [`circuit`], [`observable`], [`kernel`] (loops over
+//! amplitudes), [`state`], [`simulate`], [`qasm`] (circuits from text), [`mod@print`] (and back),
+//! [`draw`] (circuits as pictures).
 
 pub mod scalar;
 
@@ -18,9 +19,12 @@ pub mod gate;
 
 pub mod circuit;
 pub mod observable;
-pub mod qasm;
 
 pub mod kernel;
 pub mod state;
 
 pub mod simulate;
+
+pub mod draw;
+pub mod print;
+pub mod qasm;

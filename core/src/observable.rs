@@ -25,6 +25,45 @@ pub enum Pauli {
     Z,
 }
 
+impl Pauli {
+    /// The operator and the qubit that a word such as `Z0` names; `None` for the identity `I`.
+    ///
+    /// ```
+    /// use ketgrad_core::observable::Pauli;
+    /// const FACTOR: Option<(usize, Pauli)> = Pauli::named("Z12"); // at compile time
+    /// assert_eq!(FACTOR, Some((12, Pauli::Z)));
+    /// assert_eq!(Pauli::named("I"), None);
+    /// ```
+    ///
+    /// # Panics
+    /// On any other word: this is for words in a program's text. [`PauliSum`] parses those of users.
+    #[must_use]
+    pub const fn named(word: &str) -> Option<(usize, Pauli)> {
+        let bytes = word.as_bytes();
+        let pauli = match bytes {
+            [b'I', ..] => None,
+            [b'X', _, ..] => Some(Pauli::X),
+            [b'Y', _, ..] => Some(Pauli::Y),
+            [b'Z', _, ..] => Some(Pauli::Z),
+            _ => panic!(
+                "expected a Pauli operator and its qubit, such as Z0 or Z[q], or a coefficient before `*`"
+            ),
+        };
+        let mut qubit = 0;
+        let mut i = 1;
+        while i < bytes.len() {
+            assert!(bytes[i].is_ascii_digit(), "expected a qubit number after X, Y or Z, such as Z0 or Z[q]");
+            qubit = qubit * 10 + (bytes[i] - b'0') as usize;
+            assert!(qubit < crate::basis::MAX_QUBITS, "the qubit is beyond any state");
+            i += 1;
+        }
+        match pauli {
+            Some(pauli) => Some((qubit, pauli)),
+            None => None,
+        }
+    }
+}
+
 /// A product of Pauli operators on different qubits; without any it is the identity.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct PauliString {
@@ -90,7 +129,37 @@ impl PauliSum {
     /// One past the highest qubit that occurs.
     #[must_use]
     pub fn n_qubits(&self) -> usize {
-        self.terms.iter().filter_map(|t| t.1.factors.last()).map(|f| f.0 + 1).max().unwrap_or(0)
+        self.terms.iter().filter_map(|t| t.1.factors.last()).map(|f| f.0.saturating_add(1)).max().unwrap_or(0)
+    }
+
+    /// Adds a term: a coefficient and the operators of its string, in any order.
+    ///
+    /// ```
+    /// use ketgrad_core::observable::{Pauli, PauliSum};
+    /// let mut sum = PauliSum::default();
+    /// sum.push(0.5, [(0, Pauli::Z), (1, Pauli::Z)])?.push(-2.0, [])?;
+    /// assert_eq!(sum.to_string(), "0.5*Z0 Z1 - 2");
+    /// # Ok::<(), ketgrad_core::observable::ObservableError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ObservableError`] if a qubit comes twice or is beyond any state, or the coefficient is not
+    /// finite.
+    pub fn push(
+        &mut self,
+        coefficient: f64,
+        factors: impl IntoIterator<Item = (usize, Pauli)>,
+    ) -> Result<&mut PauliSum, ObservableError> {
+        let error = |problem| ObservableError { column: None, problem };
+        if !coefficient.is_finite() {
+            return Err(error(Problem::Coefficient { text: coefficient.to_string() }));
+        }
+        let string = PauliString::new(factors)?;
+        if let Some(&(qubit, _)) = string.factors.last().filter(|f| f.0 >= crate::basis::MAX_QUBITS) {
+            return Err(error(Problem::Qubit { text: qubit.to_string() }));
+        }
+        self.terms.push((coefficient, string));
+        Ok(self)
     }
 
     /// Adds the terms of another sum.

@@ -1,8 +1,11 @@
 //! Circuits from circuits: compose, repeat, undo, control, bind.
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
-use super::{Circuit, CircuitError, Control, Operation};
+use super::{Circuit, CircuitError, Control, Instruction, Operation};
 use crate::param::{Angle, ParamExpr};
 
 impl Circuit {
@@ -35,6 +38,10 @@ impl Circuit {
         if let Some(r) = other.registers.iter().find(|r| self.registers.iter().any(|s| s.name == r.name)) {
             return Err(CircuitError::DuplicateRegister { name: r.name.clone() });
         }
+        let all_bits = self.n_bits().saturating_add(other.n_bits());
+        if all_bits > u32::MAX as usize {
+            return Err(CircuitError::TooManyBits { given: other.n_bits() });
+        }
         let first_bit = u32::try_from(self.n_bits()).unwrap_or(u32::MAX);
         self.registers.extend(other.registers.iter().cloned());
 
@@ -54,8 +61,11 @@ impl Circuit {
                 Operation::Gate(gate) => {
                     *gate = gate.map_params(|a| a.substitute(|id| angles[id.index()].clone()));
                 }
-                Operation::Measure { bit } => *bit = bit.saturating_add(first_bit),
+                Operation::Measure { bit } | Operation::Assign { bit, .. } => *bit += first_bit,
                 _ => {}
+            }
+            if let Some(condition) = &mut moved.condition {
+                *condition = Arc::new(condition.map_bits(&|bit| bit + first_bit));
             }
             moved
         }));
@@ -65,7 +75,7 @@ impl Circuit {
     /// The circuit run `times` times in a row.
     ///
     /// # Errors
-    /// [`CircuitError::NotUnitary`] with measurements.
+    /// [`CircuitError::NotUnitary`] with measurements, resets or conditions.
     pub fn repeat(&self, times: usize) -> Result<Circuit, CircuitError> {
         self.need_unitary("repeating")?;
         let mut out = self.clone();
@@ -79,18 +89,12 @@ impl Circuit {
     /// The inverse circuit.
     ///
     /// # Errors
-    /// [`CircuitError::NotUnitary`] with measurements.
+    /// [`CircuitError::NotUnitary`] with measurements, resets or conditions.
     pub fn dagger(&self) -> Result<Circuit, CircuitError> {
         self.need_unitary("the inverse")?;
         let mut out = self.clone();
         out.instructions.reverse();
-        for instruction in &mut out.instructions {
-            match &mut instruction.operation {
-                Operation::Gate(gate) => *gate = gate.dagger(),
-                Operation::Unitary(matrix) => *matrix = Arc::new(matrix.dagger()),
-                _ => {}
-            }
-        }
+        out.instructions.iter_mut().for_each(Instruction::invert);
         Ok(out)
     }
 
@@ -98,7 +102,7 @@ impl Circuit {
     /// values.
     ///
     /// # Errors
-    /// [`CircuitError::NotUnitary`] with measurements.
+    /// [`CircuitError::NotUnitary`] with measurements, resets or conditions.
     pub fn controlled(&self, values: &[bool]) -> Result<Circuit, CircuitError> {
         self.need_unitary("control")?;
         let mut out = self.clone();
@@ -122,18 +126,19 @@ impl Circuit {
     /// [`CircuitError::NoSuchParam`] for an unknown name, [`CircuitError::NotFinite`] if a computed
     /// parameter becomes NaN or infinite.
     pub fn bind(&self, values: &[(&str, Angle)]) -> Result<Circuit, CircuitError> {
-        for (name, _) in values {
-            if !self.inputs().any(|input| input == *name) {
-                return Err(CircuitError::NoSuchParam { name: (*name).to_owned() });
-            }
+        let inputs: BTreeSet<&str> = self.inputs().collect();
+        if let Some((name, _)) = values.iter().find(|(name, _)| !inputs.contains(name)) {
+            return Err(CircuitError::NoSuchParam { name: (*name).to_owned() });
         }
+        // Of a name that comes twice the last value counts.
+        let values: BTreeMap<&str, &Angle> = values.iter().map(|(name, angle)| (*name, angle)).collect();
         let mut out = Circuit { params: Vec::new(), instructions: Vec::new(), ..self.clone() };
         // Open inputs first, so that a value may mention any of them.
         let open: Vec<Option<Angle>> = self
             .params
             .iter()
             .map(|p| {
-                let bound = p.definition.is_some() || values.iter().any(|(name, _)| *name == p.name);
+                let bound = p.definition.is_some() || values.contains_key(p.name.as_str());
                 (!bound).then(|| out.param(&p.name))
             })
             .collect();
@@ -146,8 +151,7 @@ impl Circuit {
                     out.computed(expr)?
                 }
                 (None, None) => {
-                    let value = values.iter().rev().find(|(name, _)| *name == param.name);
-                    let value = value.map_or_else(Angle::zero, |(_, angle)| angle.clone());
+                    let value = values.get(param.name.as_str()).map_or_else(Angle::zero, |&a| a.clone());
                     value.substitute(|id| open.get(id.index()).cloned().flatten().unwrap_or_else(poisoned))
                 }
             };
@@ -175,7 +179,7 @@ impl Circuit {
     }
 
     fn need_unitary(&self, what: &'static str) -> Result<(), CircuitError> {
-        if self.has_measurements() { Err(CircuitError::NotUnitary { what }) } else { Ok(()) }
+        if self.is_unitary() { Ok(()) } else { Err(CircuitError::NotUnitary { what }) }
     }
 }
 

@@ -26,6 +26,26 @@ pub enum CircuitError {
         /// How many there are.
         n_bits: usize,
     },
+    /// A bit that a classical register does not have.
+    #[error("bit {given} does not exist: the register has {size}, counted from 0")]
+    NoSuchRegisterBit {
+        /// The bit given, counted within the register.
+        given: usize,
+        /// How many there are.
+        size: usize,
+    },
+    /// Lists of different lengths as operands of one instruction.
+    #[error("lists of {} numbers do not pair up", given.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and "))]
+    Lengths {
+        /// Their lengths.
+        given: Vec<usize>,
+    },
+    /// A constant that classical bits, an unsigned number, cannot be compared with.
+    #[error("classical bits are an unsigned number of up to 128 bits: they cannot be compared with {given}")]
+    NotUnsigned {
+        /// The constant.
+        given: String,
+    },
     /// A qubit that one instruction names twice.
     #[error("qubit {qubit} is used twice by one instruction")]
     RepeatedQubit {
@@ -57,11 +77,17 @@ pub enum CircuitError {
         /// The name.
         name: String,
     },
+    /// More classical bits than 32 bits can number.
+    #[error("{given} more classical bits: a circuit numbers them with 32 bits")]
+    TooManyBits {
+        /// The bits to be added.
+        given: usize,
+    },
     /// A matrix that is not a gate.
     #[error(transparent)]
     Matrix(#[from] MatrixError),
-    /// A circuit with measurements where a unitary one is needed.
-    #[error("{what} needs a circuit without measurements")]
+    /// A circuit that is more than gates where a unitary one is needed.
+    #[error("{what} needs a circuit without measurements, resets and conditions")]
     NotUnitary {
         /// What was asked for.
         what: &'static str,

@@ -1,8 +1,8 @@
 //! One method per named gate: `circuit.crx(0, 1, theta)?`, qubits first (controls before targets),
-//! then angles.
+//! then angles. A qubit may be a list of qubits: see [`Operand`].
 
 use crate::{
-    circuit::{Circuit, CircuitError},
+    circuit::{Circuit, CircuitError, Numbers, Operand},
     gate::{Gate, GateKind, for_each_named_gate},
     param::Angle,
 };
@@ -15,15 +15,57 @@ macro_rules! methods {
                 #[doc = concat!("Appends `", $name, "`: [`GateKind::", stringify!($KIND), "`] under ", $controls, " controls.")]
                 ///
                 /// # Errors
-                /// A qubit that does not exist or comes twice.
-                pub fn $method(&mut self, $($q: usize,)* $($p: impl Into<Angle>),*) -> Result<&mut Circuit, CircuitError> {
-                    let qubits: &[usize] = &[$($q),*];
-                    let (controls, targets) = qubits.split_at($controls);
-                    let controls: Vec<(usize, bool)> = controls.iter().map(|&q| (q, true)).collect();
-                    self.gate(Gate::new(GateKind::$KIND, [$($p.into()),*])?, targets, &controls)
+                /// A qubit that does not exist or comes twice, or lists that do not pair up. Nothing is
+                /// appended then.
+                pub fn $method(&mut self, $($q: impl Operand,)* $($p: impl Into<Angle>),*) -> Result<&mut Circuit, CircuitError> {
+                    let operands = [$(self.numbers($q)?),*];
+                    self.broadcast(&Gate::new(GateKind::$KIND, [$($p.into()),*])?, &operands, $controls)
                 }
             )*
         }
     };
 }
 for_each_named_gate!(methods);
+
+impl Circuit {
+    /// Appends a gate once for each row of its operands, controls first.
+    fn broadcast(
+        &mut self,
+        gate: &Gate,
+        operands: &[Numbers],
+        n_controls: usize,
+    ) -> Result<&mut Circuit, CircuitError> {
+        let rows = rows(operands)?;
+        self.all_or_nothing(|circuit| {
+            for row in 0..rows {
+                let qubits: Vec<usize> = operands.iter().map(|numbers| element(numbers, row)).collect();
+                let (controls, targets) = qubits.split_at(n_controls);
+                let controls: Vec<(usize, bool)> = controls.iter().map(|&q| (q, true)).collect();
+                circuit.gate(gate.clone(), targets, &controls)?;
+            }
+            Ok(circuit)
+        })
+    }
+}
+
+/// The common length of the lists; 1 if there is none.
+fn rows(operands: &[Numbers]) -> Result<usize, CircuitError> {
+    let lengths: Vec<usize> = operands
+        .iter()
+        .filter_map(|numbers| match numbers {
+            Numbers::One(_) => None,
+            Numbers::Many(list) => Some(list.len()),
+        })
+        .collect();
+    if lengths.windows(2).any(|w| w[0] != w[1]) {
+        return Err(CircuitError::Lengths { given: lengths });
+    }
+    Ok(lengths.first().copied().unwrap_or(1))
+}
+
+fn element(numbers: &Numbers, row: usize) -> usize {
+    match numbers {
+        Numbers::One(number) => *number,
+        Numbers::Many(list) => list[row],
+    }
+}

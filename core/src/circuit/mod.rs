@@ -14,11 +14,15 @@
 //! An [`Instruction`] is an operation on target qubits under any number of controls of value 1 or
 //! 0. Nothing here computes amplitudes; `simulate` does.
 
+mod condition;
 mod edit;
 mod error;
 mod methods;
+pub mod operand;
 
+pub use condition::{Condition, Relation};
 pub use error::CircuitError;
+pub use operand::{BitRange, Numbers, Operand};
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
@@ -60,8 +64,25 @@ pub enum Operation {
         /// The classical bit.
         bit: u32,
     },
+    /// Brings the one target to |0>, whatever it was.
+    Reset,
+    /// Gives a classical bit a value.
+    Assign {
+        /// The classical bit.
+        bit: u32,
+        /// Its value.
+        value: bool,
+    },
     /// Does nothing; optimizations do not move gates across it.
     Barrier,
+}
+
+impl Operation {
+    /// Whether it is a gate, a matrix or a barrier.
+    #[must_use]
+    pub fn is_unitary(&self) -> bool {
+        matches!(self, Operation::Gate(_) | Operation::Unitary(_) | Operation::Barrier)
+    }
 }
 
 /// An operation on target qubits, under controls.
@@ -71,14 +92,25 @@ pub struct Instruction {
     pub operation: Operation,
     /// To which qubits; `targets[0]` is the least significant bit of the gate's matrix.
     pub targets: Qubits,
-    /// Under which conditions.
+    /// Under which values of other qubits.
     pub controls: SmallVec<[Control; 2]>,
+    /// Under which values of classical bits; `None` is always.
+    pub condition: Option<Arc<Condition>>,
 }
 
 impl Instruction {
     /// All qubits, controls first.
     pub fn qubits(&self) -> impl Iterator<Item = u32> + '_ {
         self.controls.iter().map(|c| c.qubit).chain(self.targets.iter().copied())
+    }
+
+    /// Puts the inverse in place of a unitary operation.
+    fn invert(&mut self) {
+        match &mut self.operation {
+            Operation::Gate(gate) => *gate = gate.dagger(),
+            Operation::Unitary(matrix) => *matrix = Arc::new(matrix.dagger()),
+            _ => {}
+        }
     }
 }
 
@@ -114,6 +146,26 @@ impl Circuit {
     #[must_use]
     pub fn new(n_qubits: usize) -> Circuit {
         Circuit { n_qubits, ..Circuit::default() }
+    }
+
+    /// A circuit on `n_qubits` qubits with what `body` appends.
+    ///
+    /// ```
+    /// use ketgrad_core::circuit::Circuit;
+    /// let ghz = Circuit::build(3, |c| c.h(0)?.cx(0, 1..))?;
+    /// assert_eq!(ghz.to_string(), "h q[0]\ncx q[0], q[1]\ncx q[0], q[2]\n");
+    /// # Ok::<(), ketgrad_core::circuit::CircuitError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The error of `body`.
+    pub fn build(
+        n_qubits: usize,
+        body: impl FnOnce(&mut Circuit) -> Result<&mut Circuit, CircuitError>,
+    ) -> Result<Circuit, CircuitError> {
+        let mut circuit = Circuit::new(n_qubits);
+        body(&mut circuit)?;
+        Ok(circuit)
     }
 
     /// The number of qubits.
@@ -157,6 +209,12 @@ impl Circuit {
         self.instructions.iter().any(|i| matches!(i.operation, Operation::Measure { .. }))
     }
 
+    /// Whether it is gates and barriers only, none of them under a condition.
+    #[must_use]
+    pub fn is_unitary(&self) -> bool {
+        self.instructions.iter().all(|i| i.condition.is_none() && i.operation.is_unitary())
+    }
+
     /// The input called `name`, which is declared if it is not there yet.
     pub fn param(&mut self, name: &str) -> Angle {
         let at = self.params.iter().position(|p| p.definition.is_none() && p.name == name);
@@ -164,6 +222,11 @@ impl Circuit {
             Some(i) => param_id(i),
             None => self.push_param(ParamDef { name: name.to_owned(), definition: None }),
         })
+    }
+
+    /// The inputs `name[0]`, `name[1]`, …, declared where they are not there yet.
+    pub fn param_list(&mut self, name: &str, size: usize) -> Vec<Angle> {
+        (0..size).map(|i| self.param(&format!("{name}[{i}]"))).collect()
     }
 
     /// A parameter computed from the others. An expression that is an angle already costs nothing.
@@ -241,13 +304,40 @@ impl Circuit {
     /// Declares a classical register.
     ///
     /// # Errors
-    /// [`CircuitError::DuplicateRegister`] if the name is taken.
+    /// [`CircuitError::DuplicateRegister`] if the name is taken, [`CircuitError::TooManyBits`] if all
+    /// registers together exceed 2^32 bits.
     pub fn add_register(&mut self, name: &str, size: usize) -> Result<&mut Circuit, CircuitError> {
         if self.registers.iter().any(|r| r.name == name) {
             return Err(CircuitError::DuplicateRegister { name: name.to_owned() });
         }
+        if self.n_bits().saturating_add(size) > u32::MAX as usize {
+            return Err(CircuitError::TooManyBits { given: size });
+        }
         self.registers.push(ClassicalRegister { name: name.to_owned(), size });
         Ok(self)
+    }
+
+    /// Declares a classical register and gives its bits.
+    ///
+    /// # Errors
+    /// As [`Circuit::add_register`].
+    pub fn bit_register(&mut self, name: &str, size: usize) -> Result<BitRange, CircuitError> {
+        let first = self.n_bits();
+        self.add_register(name, size)?;
+        Ok(BitRange::new(first, size))
+    }
+
+    /// The qubits that an operand stands for; `..` is all of them.
+    ///
+    /// # Errors
+    /// [`CircuitError::NoSuchQubit`] for a range that goes beyond the last one.
+    pub fn qubits(&self, which: impl Operand) -> Result<Vec<usize>, CircuitError> {
+        self.numbers(which).map(Numbers::to_vec)
+    }
+
+    fn numbers(&self, which: impl Operand) -> Result<Numbers, CircuitError> {
+        let n_qubits = self.n_qubits;
+        which.numbers(n_qubits).map_err(|given| CircuitError::NoSuchQubit { given, n_qubits })
     }
 
     /// Appends an instruction after checking its qubits.
@@ -297,13 +387,28 @@ impl Circuit {
         self.gate(Gate::new(crate::gate::GateKind::X, [])?, &[target], &controls)
     }
 
-    /// Measures a qubit into a classical bit, counted over all registers.
+    /// Measures a qubit into a classical bit, counted over all registers; or the qubits of a list
+    /// into the bits of another one.
     ///
     /// # Errors
-    /// As [`Circuit::push`].
-    pub fn measure(&mut self, qubit: usize, bit: usize) -> Result<&mut Circuit, CircuitError> {
-        let bit = u32::try_from(bit).map_err(|_| self.no_such_bit(bit))?;
-        self.operation(Operation::Measure { bit }, &[qubit], &[])
+    /// As [`Circuit::push`], and if there are not as many bits as qubits. Nothing is appended then.
+    pub fn measure(
+        &mut self,
+        qubits: impl Operand,
+        bits: impl Operand,
+    ) -> Result<&mut Circuit, CircuitError> {
+        let qubits = self.qubits(qubits)?;
+        let bits = bits.numbers(self.n_bits()).map_err(|bit| self.no_such_bit(bit))?.to_vec();
+        if qubits.len() != bits.len() {
+            return Err(CircuitError::Lengths { given: vec![qubits.len(), bits.len()] });
+        }
+        self.all_or_nothing(|circuit| {
+            for (&qubit, &bit) in qubits.iter().zip(&bits) {
+                let bit = u32::try_from(bit).map_err(|_| circuit.no_such_bit(bit))?;
+                circuit.operation(Operation::Measure { bit }, &[qubit], &[])?;
+            }
+            Ok(circuit)
+        })
     }
 
     /// Measures every qubit into a new register called `meas`.
@@ -315,6 +420,161 @@ impl Circuit {
         self.add_register("meas", self.n_qubits)?;
         for qubit in 0..self.n_qubits {
             self.measure(qubit, first + qubit)?;
+        }
+        Ok(self)
+    }
+
+    /// Brings a qubit, or each of a list, to |0>, whatever it was.
+    ///
+    /// # Errors
+    /// As [`Circuit::push`]. Nothing is appended then.
+    pub fn reset(&mut self, qubits: impl Operand) -> Result<&mut Circuit, CircuitError> {
+        let qubits = self.qubits(qubits)?;
+        self.all_or_nothing(|circuit| {
+            for qubit in qubits {
+                circuit.operation(Operation::Reset, &[qubit], &[])?;
+            }
+            Ok(circuit)
+        })
+    }
+
+    /// Gives a classical bit a value.
+    ///
+    /// # Errors
+    /// As [`Circuit::push`].
+    pub fn assign(&mut self, bit: usize, value: bool) -> Result<&mut Circuit, CircuitError> {
+        let bit = u32::try_from(bit).map_err(|_| self.no_such_bit(bit))?;
+        self.operation(Operation::Assign { bit, value }, &[], &[])
+    }
+
+    /// Appends what `body` appends, each instruction under a condition on classical bits.
+    ///
+    /// ```
+    /// use ketgrad_core::circuit::{Circuit, Condition};
+    /// let mut c = Circuit::new(2);
+    /// c.add_register("m", 1)?.h(0)?.measure(0, 0)?;
+    /// c.when(Condition::Bit { bit: 0, value: true }, |c| c.x(1))?;
+    /// assert!(c.to_string().ends_with("if (c[0] == 1) x q[1]\n"));
+    /// # Ok::<(), ketgrad_core::circuit::CircuitError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The error of `body`, or a bit that does not exist. Nothing is appended then.
+    pub fn when(
+        &mut self,
+        condition: impl Into<Condition>,
+        body: impl FnOnce(&mut Circuit) -> Result<&mut Circuit, CircuitError>,
+    ) -> Result<&mut Circuit, CircuitError> {
+        let condition = condition.into();
+        let mut missing = None;
+        let n_bits = self.n_bits();
+        condition.for_each_bit(&mut |bit| {
+            if bit as usize >= n_bits {
+                missing = Some(bit as usize);
+            }
+        });
+        if let Some(bit) = missing {
+            return Err(self.no_such_bit(bit));
+        }
+        let first = self.instructions.len();
+        self.all_or_nothing(body)?;
+        let condition = Arc::new(condition);
+        for instruction in &mut self.instructions[first..] {
+            instruction.condition = Some(match &instruction.condition {
+                None => Arc::clone(&condition),
+                Some(inner) => Arc::new((*condition).clone().and((**inner).clone())),
+            });
+        }
+        Ok(self)
+    }
+
+    /// Appends what `body` appends, each gate under further controls: all of `controls` must have
+    /// `value`.
+    ///
+    /// ```
+    /// use ketgrad_core::circuit::Circuit;
+    /// let mut c = Circuit::new(4);
+    /// c.under(0..2, true, |c| c.under(2, false, |c| c.x(3)))?;
+    /// assert_eq!(c.to_string(), "c3-x q[0], q[1], !q[2], q[3]\n");
+    /// # Ok::<(), ketgrad_core::circuit::CircuitError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The error of `body`; [`CircuitError::NotUnitary`] if it measures, resets or assigns;
+    /// [`CircuitError`] if it acts on one of the controls. Nothing is appended then.
+    pub fn under(
+        &mut self,
+        controls: impl Operand,
+        value: bool,
+        body: impl FnOnce(&mut Circuit) -> Result<&mut Circuit, CircuitError>,
+    ) -> Result<&mut Circuit, CircuitError> {
+        let mut new: SmallVec<[Control; 2]> = SmallVec::new();
+        for given in self.qubits(controls)? {
+            let missing = CircuitError::NoSuchQubit { given, n_qubits: self.n_qubits };
+            new.push(Control { qubit: u32::try_from(given).map_err(|_| missing)?, value });
+        }
+        self.edit_tail("control", body, |circuit, first| {
+            for i in first..circuit.instructions.len() {
+                if circuit.instructions[i].operation != Operation::Barrier {
+                    circuit.instructions[i].controls.insert_from_slice(0, &new);
+                    circuit.check(&circuit.instructions[i])?;
+                }
+            }
+            Ok(circuit)
+        })
+    }
+
+    /// Appends the inverse of what `body` appends: inverse gates in reverse order.
+    ///
+    /// ```
+    /// use ketgrad_core::circuit::Circuit;
+    /// let mut c = Circuit::new(2);
+    /// c.undo(|c| c.h(0)?.s(0)?.cx(0, 1))?;
+    /// assert_eq!(c.to_string(), "cx q[0], q[1]\nsdg q[0]\nh q[0]\n");
+    /// # Ok::<(), ketgrad_core::circuit::CircuitError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The error of `body`; [`CircuitError::NotUnitary`] if it measures, resets or assigns. Nothing
+    /// is appended then.
+    pub fn undo(
+        &mut self,
+        body: impl FnOnce(&mut Circuit) -> Result<&mut Circuit, CircuitError>,
+    ) -> Result<&mut Circuit, CircuitError> {
+        self.edit_tail("the inverse", body, |circuit, first| {
+            let tail = &mut circuit.instructions[first..];
+            tail.reverse();
+            tail.iter_mut().for_each(Instruction::invert);
+            Ok(circuit)
+        })
+    }
+
+    /// Runs `body`, then `edit` with the position of what it appended, which must be unitary.
+    fn edit_tail(
+        &mut self,
+        what: &'static str,
+        body: impl FnOnce(&mut Circuit) -> Result<&mut Circuit, CircuitError>,
+        edit: impl FnOnce(&mut Circuit, usize) -> Result<&mut Circuit, CircuitError>,
+    ) -> Result<&mut Circuit, CircuitError> {
+        let first = self.instructions.len();
+        self.all_or_nothing(|circuit| {
+            body(circuit)?;
+            if circuit.instructions[first..].iter().any(|i| !i.operation.is_unitary()) {
+                return Err(CircuitError::NotUnitary { what });
+            }
+            edit(circuit, first)
+        })
+    }
+
+    /// Runs `body`; if it fails, takes back the instructions that it appended.
+    fn all_or_nothing(
+        &mut self,
+        body: impl FnOnce(&mut Circuit) -> Result<&mut Circuit, CircuitError>,
+    ) -> Result<&mut Circuit, CircuitError> {
+        let first = self.instructions.len();
+        if let Err(error) = body(self) {
+            self.instructions.truncate(first);
+            return Err(error);
         }
         Ok(self)
     }
@@ -341,7 +601,7 @@ impl Circuit {
             .iter()
             .map(|&(q, value)| number(q).map(|qubit| Control { qubit, value }))
             .collect::<Result<_, _>>()?;
-        self.push(Instruction { operation, targets, controls })
+        self.push(Instruction { operation, targets, controls, condition: None })
     }
 
     fn no_such_bit(&self, given: usize) -> CircuitError {
@@ -365,11 +625,14 @@ impl Circuit {
                 let gate = "unitary".to_owned();
                 return Err(CircuitError::Targets { gate, given, expected: matrix.n_qubits() });
             }
-            Operation::Measure { bit } if *bit as usize >= self.n_bits() => {
+            Operation::Measure { bit } | Operation::Assign { bit, .. } if *bit as usize >= self.n_bits() => {
                 return Err(self.no_such_bit(*bit as usize));
             }
-            Operation::Measure { .. } if given != 1 || !instruction.controls.is_empty() => {
-                return Err(CircuitError::Targets { gate: "measure".to_owned(), given, expected: 1 });
+            Operation::Measure { .. } | Operation::Reset
+                if given != 1 || !instruction.controls.is_empty() =>
+            {
+                let gate = operation_name(instruction);
+                return Err(CircuitError::Targets { gate, given, expected: 1 });
             }
             _ => {}
         }
@@ -422,6 +685,8 @@ fn operation_name(instruction: &Instruction) -> String {
         }
         Operation::Unitary(_) => "unitary",
         Operation::Measure { .. } => "measure",
+        Operation::Reset => "reset",
+        Operation::Assign { .. } => "assign",
         Operation::Barrier => "barrier",
     };
     match instruction.controls.len() {
@@ -434,6 +699,9 @@ fn operation_name(instruction: &Instruction) -> String {
 impl fmt::Display for Circuit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for instruction in &self.instructions {
+            if let Some(condition) = &instruction.condition {
+                write!(f, "if ({condition}) ")?;
+            }
             f.write_str(&operation_name(instruction))?;
             if let Operation::Gate(gate) = &instruction.operation
                 && !gate.params().is_empty()
@@ -446,8 +714,10 @@ impl fmt::Display for Circuit {
             for (i, (mark, qubit)) in controls.chain(targets).enumerate() {
                 write!(f, "{}{mark}q[{qubit}]", if i == 0 { " " } else { ", " })?;
             }
-            if let Operation::Measure { bit } = instruction.operation {
-                write!(f, " -> c[{bit}]")?;
+            match instruction.operation {
+                Operation::Measure { bit } => write!(f, " -> c[{bit}]")?,
+                Operation::Assign { bit, value } => write!(f, " c[{bit}] = {}", u8::from(value))?,
+                _ => {}
             }
             writeln!(f)?;
         }

@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 
-use crate::kernel::place;
+use crate::kernel::places;
 
 /// The longest run, in amplitudes: 2^12 of 16 bytes are 64 KiB, long enough to amortize the loop.
 const MAX_RUN_BITS: u32 = 12;
@@ -43,14 +43,9 @@ impl Runs {
     }
 
     /// The first index of each run in a part of the list of runs.
+    #[inline(always)]
     pub(super) fn starts(&self, part: Range<usize>) -> impl Iterator<Item = usize> + use<> {
-        let Runs { n_qubits, skip, value, .. } = *self;
-        let mut next = place(part.start, n_qubits, skip, 0);
-        part.map(move |_| {
-            let start = next;
-            next = (start | skip).wrapping_add(1) & !skip;
-            start | value
-        })
+        places(part, self.n_qubits, self.skip, self.value)
     }
 }
 

@@ -86,6 +86,28 @@ impl Threads {
         (0..n).map(f).collect()
     }
 
+    /// Works through a task and those that it hands on, in any order, until none is left. Tasks wait
+    /// on the heap, not on the stack.
+    pub(crate) fn work_through<B: Send>(&self, first: B, work: &(impl Fn(B, &dyn Fn(B)) + Sync)) {
+        #[cfg(feature = "parallel")]
+        if let Some(pool) = &self.pool {
+            fn spawn<'s, B: Send + 's, W: Fn(B, &dyn Fn(B)) + Sync>(
+                scope: &rayon::Scope<'s>,
+                task: B,
+                work: &'s W,
+            ) {
+                scope.spawn(move |scope| work(task, &|next| spawn(scope, next, work)));
+            }
+            pool.scope(|scope| spawn(scope, first, work));
+            return;
+        }
+        let waiting = std::cell::RefCell::new(vec![first]);
+        loop {
+            let Some(task) = waiting.borrow_mut().pop() else { break };
+            work(task, &|next| waiting.borrow_mut().push(next));
+        }
+    }
+
     /// Calls `f` with each chunk of a slice and its number.
     pub(crate) fn chunks<T: Send>(&self, slice: &mut [T], size: usize, f: impl Fn(usize, &mut [T]) + Sync) {
         #[cfg(feature = "parallel")]

@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    ops::{Add, Mul, Neg, Sub},
+    ops::{Add, Div, Mul, Neg, Sub},
 };
 
 use num_rational::Ratio;
@@ -34,6 +34,21 @@ impl ParamId {
 /// assert_eq!(a + theta * Q::new(1, 2), Angle::pi(1, 4)); // exact: no rounding anywhere
 /// ```
 ///
+/// Angles are added, subtracted, and multiplied or divided by `i64` and `f64`, by value or by
+/// reference. With integers all stays exact. With an `f64` the coefficient of a parameter becomes the
+/// fraction nearest to it, and a part in pi stays one only if the number is a fraction k/2^m,
+/// m at most 20:
+///
+/// ```
+/// use ketgrad_core::param::{Angle, PI, ParamId};
+///
+/// let theta = &Angle::theta(ParamId(0));
+/// assert_eq!((2 * theta - PI / 8 + 0.5).to_string(), "-pi/8 + 2*p0 + 0.5");
+/// assert_eq!((0.7 * theta / 2).to_string(), "7/20*p0");
+/// assert_eq!(PI * 0.75, Angle::pi(3, 4));
+/// assert_eq!(PI * 0.1, Angle::rad(0.1 * std::f64::consts::PI));
+/// ```
+///
 /// A fraction that outgrows 64 bits is rounded to the precision of `f64`; the part in pi then
 /// becomes radians. A coefficient that not even `f64` arithmetic can hold makes the angle NaN,
 /// which every binding refuses.
@@ -43,6 +58,17 @@ pub struct Angle {
     radians: f64,
     terms: Vec<(ParamId, Q)>,
 }
+
+/// Half a turn, exactly: `PI / 4` is the fraction 1/4 of pi and no decimal.
+///
+/// ```
+/// use ketgrad_core::param::{Angle, PI};
+/// let k: usize = 2;
+/// assert_eq!(3 * PI / 4, Angle::pi(3, 4));
+/// assert_eq!(PI / (1 << k), Angle::pi(1, 4));
+/// assert_eq!((PI / 4).to_string(), "pi/4");
+/// ```
+pub const PI: Angle = Angle { pi: Q::new_raw(1, 1), radians: 0.0, terms: Vec::new() };
 
 impl Angle {
     /// The angle 0.
@@ -184,9 +210,17 @@ impl From<ParamId> for Angle {
     }
 }
 
-impl From<&Angle> for Angle {
-    fn from(angle: &Angle) -> Angle {
-        angle.clone()
+/// So many radians.
+impl From<i32> for Angle {
+    fn from(radians: i32) -> Angle {
+        Angle::rad(f64::from(radians))
+    }
+}
+
+/// What is behind a reference, cloned.
+impl<T: Clone + Into<Angle>> From<&T> for Angle {
+    fn from(angle: &T) -> Angle {
+        angle.clone().into()
     }
 }
 
@@ -280,6 +314,97 @@ impl Sub for Angle {
     }
 }
 
+impl Mul<f64> for Angle {
+    type Output = Angle;
+    fn mul(mut self, x: f64) -> Angle {
+        if let Some(q) = dyadic(x) {
+            return self * q;
+        }
+        self.radians = (q_to_f64(self.pi) * std::f64::consts::PI + self.radians) * x;
+        self.pi = Q::new_raw(0, 1);
+        for term in &mut self.terms {
+            match round(q_to_f64(term.1) * x) {
+                Some(product) => term.1 = product,
+                None => return Angle::poisoned(),
+            }
+        }
+        self.terms.retain(|t| *t.1.numer() != 0);
+        self
+    }
+}
+
+impl Div<Q> for Angle {
+    type Output = Angle;
+    fn div(self, q: Q) -> Angle {
+        if *q.numer() == 0 { Angle::poisoned() } else { self * q.recip() }
+    }
+}
+
+impl Div<f64> for Angle {
+    type Output = Angle;
+    fn div(self, x: f64) -> Angle {
+        match dyadic(x) {
+            Some(q) => self / q,
+            None => self * x.recip(),
+        }
+    }
+}
+
+/// The number as a fraction k/2^m with m <= 20, if it is one.
+fn dyadic(x: f64) -> Option<Q> {
+    const SCALE: i64 = 1 << 20;
+    let scaled = x * Q::from_integer(SCALE).to_f64()?;
+    let numerator = if scaled.fract() == 0.0 { scaled.to_i64()? } else { return None };
+    (numerator != i64::MIN).then(|| Q::new(numerator, SCALE))
+}
+
+// One integer type only: with two, the type of `PI / 4` would stay open and `(PI / 4).clone()` would
+// not compile.
+impl Mul<i64> for Angle {
+    type Output = Angle;
+    fn mul(self, n: i64) -> Angle {
+        if n == i64::MIN { Angle::poisoned() } else { self * Q::from_integer(n) }
+    }
+}
+
+impl Div<i64> for Angle {
+    type Output = Angle;
+    fn div(self, n: i64) -> Angle {
+        if n == i64::MIN { Angle::poisoned() } else { self / Q::from_integer(n) }
+    }
+}
+
+/// The factor on the left, and every form with a reference.
+macro_rules! factor_forms {
+    ($($T:ty)*) => {$(
+        impl Mul<Angle> for $T {
+            type Output = Angle;
+            fn mul(self, angle: Angle) -> Angle {
+                angle * self
+            }
+        }
+        impl Mul<&Angle> for $T {
+            type Output = Angle;
+            fn mul(self, angle: &Angle) -> Angle {
+                angle.clone() * self
+            }
+        }
+        impl Mul<$T> for &Angle {
+            type Output = Angle;
+            fn mul(self, factor: $T) -> Angle {
+                self.clone() * factor
+            }
+        }
+        impl Div<$T> for &Angle {
+            type Output = Angle;
+            fn div(self, factor: $T) -> Angle {
+                self.clone() / factor
+            }
+        }
+    )*};
+}
+factor_forms!(Q f64 i64);
+
 impl Neg for &Angle {
     type Output = Angle;
     fn neg(self) -> Angle {
@@ -287,9 +412,29 @@ impl Neg for &Angle {
     }
 }
 
-impl Add for &Angle {
-    type Output = Angle;
-    fn add(self, other: &Angle) -> Angle {
-        self.clone() + other.clone()
-    }
+macro_rules! sum_forms {
+    ($($Op:ident $op:ident: $Left:ty, $Right:ty;)*) => {$(
+        impl $Op<$Right> for $Left {
+            type Output = Angle;
+            fn $op(self, other: $Right) -> Angle {
+                Angle::from(self).$op(Angle::from(other))
+            }
+        }
+    )*};
+}
+sum_forms! {
+    Add add: Angle, &Angle;
+    Add add: Angle, f64;
+    Add add: &Angle, Angle;
+    Add add: &Angle, &Angle;
+    Add add: &Angle, f64;
+    Add add: f64, Angle;
+    Add add: f64, &Angle;
+    Sub sub: Angle, &Angle;
+    Sub sub: Angle, f64;
+    Sub sub: &Angle, Angle;
+    Sub sub: &Angle, &Angle;
+    Sub sub: &Angle, f64;
+    Sub sub: f64, Angle;
+    Sub sub: f64, &Angle;
 }

@@ -10,6 +10,6 @@ mod angle;
 mod binding;
 mod expr;
 
-pub use angle::{Angle, ParamId, Q};
+pub use angle::{Angle, PI, ParamId, Q};
 pub use binding::{BindError, Binding, Values};
 pub use expr::{Function, ParamExpr, Step};

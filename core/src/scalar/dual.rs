@@ -28,7 +28,22 @@
 //! | `HyperHyperDual<T>` | `HyperDual(re, eps1, eps2, eps1eps2)` | `HyperDual(eps3, eps1eps3, …)` |
 //!
 //! and `f` of it is `f(lower)` with the direction `f'(lower) d`, where `f'` comes from the one table of
-//! slopes. num_dual's own functions are not used: several miss derivatives at special points.
+//! slopes. Evaluating `f'` on a number that carries derivatives yields the higher orders. Where `d` is
+//! zero the product is zero, whatever the slope: a constant stays a constant, also at 0 under a root.
+//!
+//! # What is num_dual's and what is ours
+//! The types, their fields and `+ - * /` are num_dual's. The functions are not, for these reasons (seen in
+//! num-dual 0.15.1):
+//! - `atan2` has NaN derivatives at `x = 0`, and `powd` (a power whose exponent is a dual number) at a base of 0;
+//!   for a negative base `powd` is NaN even where the exponent is an integer;
+//! - `sqrt` and `cbrt` have NaN derivatives at 0, also for constants, `powf` a NaN value there;
+//! - `tanh` is `sinh / cosh`, NaN where both overflow;
+//! - `powi` multiplies exponents in `i32`: it overflows from n = 46342 on at second order, 1292 at third;
+//! - `hypot` is missing, and `acosh` has a finite slope below -1, where its value is NaN.
+//!
+//! Three things remain num_dual's. Its `%` panics; nothing here calls it. Its `==` compares values only, so
+//! it does not tell duals apart that differ in a derivative. Its `/` multiplies by the reciprocal, so the
+//! value of a quotient may differ from that of floats in the last bit.
 
 use std::cmp::Ordering;
 

@@ -1,73 +1,139 @@
 //! `N<S>`: scalars as one writes them, with literals.
+//!
+//! Rust has no `2.0 * x` for a generic `x: S`: the literal would have to know every scalar type. `N<S>` is
+//! a transparent wrapper that does. Float and integer literals mix with it on either side, by value and
+//! by reference, and every function of [`Scalar`] is a method:
+//!
+//! ```
+//! use ketgrad_core::scalar::{N, Scalar};
+//! use num_complex::Complex;
+//! use num_dual::Dual64;
+//!
+//! fn f<S: Scalar>(x: &N<S>) -> N<S> {
+//!     2.0 * x * x + x.sin() / 3 - 1
+//! }
+//! assert_eq!(f(&N(0.0)).0, -1.0);
+//! assert_eq!(f(&N(Complex::new(0.0, 0.0))).0, Complex::new(-1.0, 0.0));
+//! assert_eq!(f(&N(Dual64::new(0.0, 1.0))).0.eps, 1.0 / 3.0);
+//!
+//! // Where S is Copy, N<S> is, and nothing needs a reference.
+//! fn g<S: Scalar + Copy>(x: N<S>, y: N<S>) -> N<S> {
+//!     (x * x + y * y).sqrt() * 0.5
+//! }
+//! assert_eq!(g(N(3.0), N(4.0)).0, 2.5);
+//!
+//! fn h<S: Scalar>(x: &N<S>) -> N<S> {
+//!     (x + 1).sqrt() * (2 * x).sin() * (1.0 - x).exp()
+//! }
+//! assert_eq!(h(&N(0.0)).0, 0.0);
+//! ```
+//!
+//! Without `Copy` a value can be used up only once, as everywhere in Rust:
+//!
+//! ```compile_fail,E0382
+//! use ketgrad_core::scalar::{N, Scalar};
+//! fn f<S: Scalar>(x: N<S>) -> N<S> {
+//!     x * x + x
+//! }
+//! ```
+//!
+//! An `i32` that is not a literal goes on the right (`x * k`). A float literal becomes [`Scalar::lit`], an integer [`Scalar::int`]: `x / 3` is exact where the type can
+//! be, `x * 0.333` never is.
+
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
 use super::{Real, Scalar};
 
-/// A scalar that mixes with literals.
+/// A scalar that mixes with literals; transparent, so it costs nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(transparent)]
 pub struct N<S>(pub S);
 
-macro_rules! operators {
-    ($($Op:ident $op:ident $Assign:ident $assign:ident)*) => {$(
-        impl<S: Scalar> $Op for N<S> {
-            type Output = N<S>;
-            #[inline]
-            fn $op(self, y: N<S>) -> N<S> { N(self.0.$op(y.0)) }
-        }
-        impl<S: Scalar> $Op<&N<S>> for N<S> {
-            type Output = N<S>;
-            #[inline]
-            fn $op(self, y: &N<S>) -> N<S> { N(self.0.$op(&y.0)) }
-        }
-        impl<S: Scalar> $Op<N<S>> for &N<S> {
-            type Output = N<S>;
-            #[inline]
-            fn $op(self, y: N<S>) -> N<S> { N((&self.0).$op(y.0)) }
-        }
-        impl<S: Scalar> $Op for &N<S> {
-            type Output = N<S>;
-            #[inline]
-            fn $op(self, y: &N<S>) -> N<S> { N((&self.0).$op(&y.0)) }
-        }
-        impl<S: Scalar> $Assign for N<S> {
-            #[inline]
-            fn $assign(&mut self, y: N<S>) { self.0.$assign(y.0); }
-        }
-        impl<S: Scalar> $Assign<&N<S>> for N<S> {
-            #[inline]
-            fn $assign(&mut self, y: &N<S>) { self.0.$assign(y.0.clone()); }
-        }
-        operators!(literal $Op $op $Assign $assign f64, S::lit);
-        operators!(literal $Op $op $Assign $assign i64, S::int);
-        operators!(literal $Op $op $Assign $assign i32, |n| S::int(i64::from(n)));
-    )*};
-    (literal $Op:ident $op:ident $Assign:ident $assign:ident $L:ident, $from:expr) => {
+/// What may stand on the right of an operator of [`N<S>`]: another `N<S>`, a reference to one, or a literal.
+///
+/// One implementation of each operator for all of them, so that the type of `x + 1` is known before that
+/// of the literal, and `(x + 1).sqrt()` needs no annotation.
+pub trait Operand<S> {
+    /// The scalar that it is.
+    fn scalar(self) -> S;
+}
+
+impl<S> Operand<S> for N<S> {
+    #[inline]
+    fn scalar(self) -> S {
+        self.0
+    }
+}
+
+impl<S: Clone> Operand<S> for &N<S> {
+    #[inline]
+    fn scalar(self) -> S {
+        self.0.clone()
+    }
+}
+
+impl<S: Scalar> Operand<S> for f64 {
+    #[inline]
+    fn scalar(self) -> S {
+        S::lit(self)
+    }
+}
+
+impl<S: Scalar> Operand<S> for i64 {
+    #[inline]
+    fn scalar(self) -> S {
+        S::int(self)
+    }
+}
+
+impl<S: Scalar> Operand<S> for i32 {
+    #[inline]
+    fn scalar(self) -> S {
+        S::int(i64::from(self))
+    }
+}
+
+/// One operator with a literal on the left. There is one integer type only: with two, the type of
+/// `2 * x` would wait for that of the literal, and `(2 * x).sin()` would not compile.
+macro_rules! on_the_left {
+    ($Op:ident $op:ident $L:ident) => {
         impl<S: Scalar> $Op<N<S>> for $L {
             type Output = N<S>;
             #[inline]
-            fn $op(self, y: N<S>) -> N<S> { N(($from)(self).$op(y.0)) }
+            fn $op(self, y: N<S>) -> N<S> {
+                N(Operand::<S>::scalar(self).$op(y.0))
+            }
         }
         impl<S: Scalar> $Op<&N<S>> for $L {
             type Output = N<S>;
             #[inline]
-            fn $op(self, y: &N<S>) -> N<S> { N(($from)(self).$op(&y.0)) }
-        }
-        impl<S: Scalar> $Op<$L> for N<S> {
-            type Output = N<S>;
-            #[inline]
-            fn $op(self, y: $L) -> N<S> { N(self.0.$op(($from)(y))) }
-        }
-        impl<S: Scalar> $Op<$L> for &N<S> {
-            type Output = N<S>;
-            #[inline]
-            fn $op(self, y: $L) -> N<S> { N((&self.0).$op(($from)(y))) }
-        }
-        impl<S: Scalar> $Assign<$L> for N<S> {
-            #[inline]
-            fn $assign(&mut self, y: $L) { self.0.$assign(($from)(y)); }
+            fn $op(self, y: &N<S>) -> N<S> {
+                N(Operand::<S>::scalar(self).$op(&y.0))
+            }
         }
     };
+}
+
+/// An operator with anything on the right, and its assigning form.
+macro_rules! operators {
+    ($($Op:ident $op:ident $Assign:ident $assign:ident)*) => {$(
+        impl<S: Scalar, R: Operand<S>> $Op<R> for N<S> {
+            type Output = N<S>;
+            #[inline]
+            fn $op(self, y: R) -> N<S> { N(self.0.$op(y.scalar())) }
+        }
+        impl<S: Scalar, R: Operand<S>> $Op<R> for &N<S> {
+            type Output = N<S>;
+            #[inline]
+            fn $op(self, y: R) -> N<S> { N((&self.0).$op(y.scalar())) }
+        }
+        impl<S: Scalar, R: Operand<S>> $Assign<R> for N<S> {
+            #[inline]
+            fn $assign(&mut self, y: R) { self.0.$assign(y.scalar()); }
+        }
+        on_the_left!($Op $op f64);
+        on_the_left!($Op $op i64);
+    )*};
 }
 operators! {
     Add add AddAssign add_assign

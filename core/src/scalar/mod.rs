@@ -21,7 +21,7 @@
 //! |---|---|---|---|---|---|
 //! | `f32`, `f64` | x | x | x | x | x |
 //! | `Complex<T>`, `T: Real` | x | x | x | | |
-//! | `Dual`, `Dual2`, `HyperDual`, `DualVec` and their nests | x | x | x | x | x |
+//! | `Dual`, `Dual2`, `Dual3`, `HyperDual`, `HyperHyperDual`, `DualVec` and their nests | x | x | x | x | x |
 //! | [`Uncertain`] | x | x | x | x | x |
 //!
 //! A prime field, a polynomial ring or any type of yours joins by implementing [`Ring`] alone and
@@ -55,7 +55,7 @@ mod float;
 mod literal;
 mod uncertain;
 
-pub use literal::N;
+pub use literal::{N, Operand};
 pub use ops::ParseScalarError;
 pub use uncertain::Uncertain;
 

@@ -1,7 +1,8 @@
 //! Macros that write the operators of a number type of ours.
 
-/// Writes every operator of a ring from functions on references: by value and by reference, and
-/// the assigning form.
+/// Writes every operator of a ring from functions (or closures) on references: by value and by
+/// reference, and the assigning form. A real scalar lists all five operators, `Rem` among them, because
+/// [`Real`](super::Real) asks for `NumAssign`.
 ///
 /// ```ignore
 /// ring_ops!(Uncertain {
@@ -10,7 +11,7 @@
 /// });
 /// ```
 macro_rules! ring_ops {
-    ($T:ty { $($Op:ident $op:ident $Assign:ident $assign:ident = $f:path;)* - = $neg:path; }) => {
+    ($T:ty { $($Op:ident $op:ident $Assign:ident $assign:ident = $f:expr;)* - = $neg:expr; }) => {
         $(
             impl std::ops::$Op for $T {
                 type Output = $T;

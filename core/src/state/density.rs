@@ -3,7 +3,7 @@
 use super::{StateError, StateVector};
 use crate::{
     basis::BasisError,
-    kernel::{Threads, place, tree_sum},
+    kernel::{Threads, places, tree_sum},
     matrix::Matrix,
     scalar::{Real, Scalar},
 };
@@ -35,8 +35,7 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
             let (a, b) = (offset(a), offset(b));
             let block = |range: std::ops::Range<usize>| {
                 let mut sum = S::zero();
-                for i in range {
-                    let base = place(i, self.n_qubits, fixed, 0);
+                for base in places(range, self.n_qubits, fixed, 0) {
                     sum.mul_add_assign(&self.amplitudes[base | a], &self.amplitudes[base | b].conj());
                 }
                 sum

@@ -11,15 +11,19 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod batch;
 mod density;
 mod expectation;
 mod random;
+
+pub use batch::StateBatch;
+pub(crate) use random::draw;
 
 use num_complex::Complex;
 
 use crate::{
     basis::{BasisError, MAX_QUBITS, log2i},
-    kernel::{Operator, Threads, tree_sum},
+    kernel::{BLOCK, Operator, Threads, places, tree_sum},
     matrix::Matrix,
     scalar::{Conj, Real, Ring, Scalar},
 };
@@ -237,6 +241,12 @@ impl<R: Conj> StateVector<R> {
 }
 
 impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
+    /// Applies X to a qubit.
+    pub(crate) fn flip(&mut self, qubit: usize, threads: &Threads) -> Result<(), BasisError> {
+        let x = Matrix::from_fn(1, |i, j| if i == j { S::zero() } else { S::one() });
+        self.apply(&Operator::new(&x, &[qubit], &[])?, threads)
+    }
+
     /// A state from its amplitudes in basis order, whose norm must be 1.
     ///
     /// # Errors
@@ -255,14 +265,16 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
     /// The squared norm `sum_i |a_i|^2`.
     #[must_use]
     pub fn norm2(&self, threads: &Threads) -> T {
-        self.sum_over(self.amplitudes.len(), threads, |i| i)
+        self.sum_where(0, 0, threads)
     }
 
-    /// The sum of |a|^2 at the indices `index(0..n)`.
-    fn sum_over(&self, n: usize, threads: &Threads, index: impl Fn(usize) -> usize + Sync + Send) -> T {
+    /// The sum of |a|^2 at the indices whose `fixed` bits have the given value.
+    fn sum_where(&self, fixed: usize, value: usize, threads: &Threads) -> T {
         let block = |range: std::ops::Range<usize>| {
-            range.fold(T::zero(), |sum, i| sum + self.amplitudes[index(i)].abs2())
+            let places = places(range, self.n_qubits, fixed, value);
+            places.fold(T::zero(), |sum, i| sum + self.amplitudes[i].abs2())
         };
+        let n = self.amplitudes.len() >> fixed.count_ones();
         tree_sum(n, threads, block, |x, y| x + y)
     }
 
@@ -289,10 +301,9 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         self.check_qubits(qubits)?;
         let fixed = qubits.iter().fold(0, |mask, q| mask | 1 << q);
         let outcomes = 1usize << qubits.len();
-        let rest = self.amplitudes.len() / outcomes;
         let marginal = |outcome: usize| {
             let value = qubits.iter().enumerate().fold(0, |v, (j, q)| v | (outcome >> j & 1) << q);
-            self.sum_over(rest, threads, |i| crate::kernel::place(i, self.n_qubits, fixed, value))
+            self.sum_where(fixed, value, threads)
         };
         Ok((0..outcomes).map(marginal).collect())
     }
@@ -308,18 +319,23 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         if p.is_exact_zero() {
             return Err(StateError::Impossible { qubit, value });
         }
+        self.project(qubit, value, &p, threads);
+        Ok(p)
+    }
+
+    /// Projects a qubit onto a value of known probability and normalizes.
+    pub(crate) fn project(&mut self, qubit: usize, value: bool, p: &T, threads: &Threads) {
         let scale = S::from_real(p.sqrt().recip());
         let wanted = usize::from(value);
-        threads.chunks(&mut self.amplitudes, crate::kernel::BLOCK, |k, chunk| {
+        threads.chunks(&mut self.amplitudes, BLOCK, |k, chunk| {
             for (i, a) in chunk.iter_mut().enumerate() {
-                if (k * crate::kernel::BLOCK + i) >> qubit & 1 == wanted {
+                if (k * BLOCK + i) >> qubit & 1 == wanted {
                     *a *= scale.clone();
                 } else {
                     *a = S::zero();
                 }
             }
         });
-        Ok(p)
     }
 }
 

@@ -33,6 +33,13 @@ pub(crate) fn uniform(rng: &mut ChaCha8Rng) -> f64 {
     (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }
 
+/// Random number `k` of stream `index`, without the numbers before it.
+pub(crate) fn draw(seed: u64, index: u64, k: u64) -> f64 {
+    let mut rng = stream(seed, index);
+    rng.set_word_pos(2 * u128::from(k));
+    uniform(&mut rng)
+}
+
 impl<T: Real> StateVector<Complex<T>> {
     /// A state drawn uniformly from all states (Haar measure): independent Gaussian amplitudes,
     /// normalized.
@@ -66,6 +73,17 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
     /// # Errors
     /// [`StateError`] if the probabilities have no value or are not finite.
     pub fn sample(&self, shots: usize, seed: u64, threads: &Threads) -> Result<Vec<usize>, StateError> {
+        let draws = threads.map(shots.div_ceil(SHOTS_PER_STREAM), |k| {
+            let mut rng = stream(seed, k as u64);
+            let range = k * SHOTS_PER_STREAM..((k + 1) * SHOTS_PER_STREAM).min(shots);
+            range.map(|_| uniform(&mut rng)).collect::<Vec<_>>()
+        });
+        self.sample_at(draws.concat(), threads)
+    }
+
+    /// The basis states that uniform numbers in [0, 1) stand for, in their order: the inverse of the
+    /// cumulative distribution.
+    pub(crate) fn sample_at(&self, draws: Vec<f64>, threads: &Threads) -> Result<Vec<usize>, StateError> {
         // The sum of each block of probabilities, then of all blocks up to each.
         let blocks = self.amplitudes.len().div_ceil(BLOCK);
         let sums = threads.map(blocks, |k| {
@@ -81,17 +99,12 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         if !(total > 0.0 && total.is_finite()) {
             return Err(StateError::NotFinite { total });
         }
-        let mut draws: Vec<(f64, usize)> = threads
-            .map(shots.div_ceil(SHOTS_PER_STREAM), |k| {
-                let mut rng = stream(seed, k as u64);
-                let range = k * SHOTS_PER_STREAM..((k + 1) * SHOTS_PER_STREAM).min(shots);
-                range.map(|shot| (uniform(&mut rng) * total, shot)).collect::<Vec<_>>()
-            })
-            .concat();
+        let mut outcomes = vec![0; draws.len()];
+        let mut draws: Vec<(f64, usize)> =
+            draws.into_iter().enumerate().map(|(shot, u)| (u * total, shot)).collect();
         draws.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
 
         // One sweep over sorted draws; a block without a draw is skipped.
-        let mut outcomes = vec![0; shots];
         let mut draws = draws.into_iter().peekable();
         // Where rounding leaves a draw past the end of its block, it takes the block's last state
         // that can occur at all.

@@ -128,7 +128,7 @@ impl Builder<'_> {
     }
 
     fn push(&mut self, operation: Operation, targets: Qubits, controls: Controls) -> Result<(), Problem> {
-        match self.circuit.push(Instruction { operation, targets, controls }) {
+        match self.circuit.push(Instruction { operation, targets, controls, condition: None }) {
             Ok(_) => Ok(()),
             Err(e) => Err(Problem::Circuit { reason: e.to_string() }),
         }

@@ -16,13 +16,19 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod program;
+mod trajectory;
+
+pub use program::{Bits, BoundCircuit, final_measurements};
+pub use trajectory::{Mean, Trajectory};
+
 use std::collections::BTreeMap;
 
 use num_complex::Complex;
 
 use crate::{
     basis::{BasisError, MAX_QUBITS},
-    circuit::{Circuit, CircuitError, Instruction, Operation},
+    circuit::{Circuit, CircuitError},
     kernel::{ExecuteError, Executors, Operator, Threads},
     matrix::Matrix,
     param::{Binding, Values},
@@ -52,15 +58,16 @@ pub enum SimulateError {
     /// An executor failed.
     #[error(transparent)]
     Execute(#[from] ExecuteError),
-    /// A qubit is used after it was measured.
+    /// A circuit without one final state: it measures, resets or branches before its end.
     #[error(
-        "instruction {instruction}: qubit {qubit} is used after it was measured; only measurements at the end can run"
+        "the circuit measures, resets or branches before its end, so it has no single final state: run its trajectories"
     )]
-    MeasuredEarly {
-        /// The instruction, counted from 0.
-        instruction: usize,
-        /// The qubit.
-        qubit: u32,
+    Dynamic,
+    /// More outcomes than allowed.
+    #[error("the circuit has more than {limit} outcomes to follow")]
+    TooManyBranches {
+        /// The number allowed.
+        limit: usize,
     },
     /// The matrix of too large a circuit.
     #[error(
@@ -70,72 +77,6 @@ pub enum SimulateError {
         /// The number of qubits.
         n_qubits: usize,
     },
-}
-
-/// The constants of every gate of a circuit in a ring. Measurements and barriers are left out.
-///
-/// # Errors
-/// [`SimulateError`] if the binding has no number for an angle, or a qubit is used after it was
-/// measured.
-pub fn bind<R: Ring>(
-    circuit: &Circuit,
-    binding: &impl Binding<R>,
-) -> Result<Vec<Operator<R>>, SimulateError> {
-    final_measurements(circuit)?;
-    let mut operators = Vec::with_capacity(circuit.instructions().len());
-    for instruction in circuit.instructions() {
-        if let Some(operator) = operator(circuit, instruction, binding)? {
-            operators.push(operator);
-        }
-    }
-    Ok(operators)
-}
-
-fn operator<R: Ring>(
-    circuit: &Circuit,
-    instruction: &Instruction,
-    binding: &impl Binding<R>,
-) -> Result<Option<Operator<R>>, SimulateError> {
-    let matrix = match &instruction.operation {
-        Operation::Gate(gate) => gate.matrix(binding),
-        Operation::Unitary(matrix) => matrix.try_map(|z| binding.number(*z)),
-        _ => return Ok(None),
-    };
-    let matrix = matrix.map_err(|e| circuit.bind_error(e))?;
-    let targets: Vec<usize> = instruction.targets.iter().map(|&q| q as usize).collect();
-    let controls: Vec<(usize, bool)> =
-        instruction.controls.iter().map(|c| (c.qubit as usize, c.value)).collect();
-    Ok(Some(Operator::new(&matrix, &targets, &controls)?))
-}
-
-/// Which qubit each classical bit is read from: the last measurement into it.
-///
-/// # Errors
-/// [`SimulateError::MeasuredEarly`] if a gate acts on a qubit that was measured before.
-pub fn final_measurements(circuit: &Circuit) -> Result<BTreeMap<u32, u32>, SimulateError> {
-    let mut read = BTreeMap::new();
-    let mut measured: Vec<bool> = Vec::new();
-    for (i, instruction) in circuit.instructions().iter().enumerate() {
-        match instruction.operation {
-            Operation::Measure { bit } => {
-                let qubit = instruction.targets[0];
-                read.insert(bit, qubit);
-                if measured.len() <= qubit as usize {
-                    measured.resize(qubit as usize + 1, false);
-                }
-                measured[qubit as usize] = true;
-            }
-            Operation::Barrier => {}
-            _ => {
-                let early =
-                    instruction.qubits().find(|&q| measured.get(q as usize).copied().unwrap_or(false));
-                if let Some(qubit) = early {
-                    return Err(SimulateError::MeasuredEarly { instruction: i, qubit });
-                }
-            }
-        }
-    }
-    Ok(read)
 }
 
 /// Runs circuits: the executors, the threads and the memory that it may use.
@@ -180,10 +121,30 @@ impl Simulator {
         binding: &impl Binding<R>,
     ) -> Result<StateVector<R>, SimulateError> {
         self.check_memory::<R>(circuit.n_qubits())?;
-        let operators = bind(circuit, binding)?;
+        let bound = BoundCircuit::new(circuit, binding)?;
+        let operators = bound.operators().ok_or(SimulateError::Dynamic)?;
         let mut state = StateVector::zero(circuit.n_qubits())?;
-        self.execute(&operators, &mut state, &mut |_, _| {})?;
+        self.execute(operators, &mut state, &mut |_, _| {})?;
         Ok(state)
+    }
+
+    /// Runs a static circuit once for each list of input values, in parallel where the states are
+    /// small: one state for each point, in order.
+    ///
+    /// # Errors
+    /// [`SimulateError`] of the first point that fails. The memory limit counts all states together.
+    pub fn run_points<T: Real>(
+        &self,
+        circuit: &Circuit,
+        points: &[Vec<T>],
+    ) -> Result<Vec<StateVector<Complex<T>>>, SimulateError> {
+        let n_qubits = circuit.n_qubits();
+        self.check_memory_of::<Complex<T>>(n_qubits, points.len())?;
+        if !T::PARALLEL || 1usize << n_qubits >= crate::kernel::SERIAL_BELOW {
+            return points.iter().map(|point| self.run(circuit, point)).collect();
+        }
+        let one = Simulator { threads: Threads::serial(), ..self.clone() };
+        self.threads.map(points.len(), |k| one.run(circuit, &points[k])).into_iter().collect()
     }
 
     /// Applies operators to a state; `progress` is told (done, all) every now and then.
@@ -216,7 +177,11 @@ impl Simulator {
     /// # Errors
     /// [`StateError::Memory`] with both numbers.
     pub fn check_memory<R>(&self, n_qubits: usize) -> Result<(), StateError> {
-        let needed = bytes_needed::<R>(n_qubits);
+        self.check_memory_of::<R>(n_qubits, 1)
+    }
+
+    fn check_memory_of<R>(&self, n_qubits: usize, states: usize) -> Result<(), StateError> {
+        let needed = bytes_needed::<R>(n_qubits).saturating_mul(states as u128);
         let available = self.memory_limit.map_or(u128::MAX, u128::from);
         if needed > available || n_qubits > MAX_QUBITS {
             let available = available.min(1 << MAX_QUBITS);
@@ -239,25 +204,50 @@ impl Simulator {
         if n_qubits > MAX_MATRIX_QUBITS {
             return Err(SimulateError::MatrixTooLarge { n_qubits });
         }
-        if circuit.has_measurements() {
+        if !circuit.is_unitary() {
             return Err(CircuitError::NotUnitary { what: "the matrix" }.into());
         }
-        let operators = bind(circuit, binding)?;
+        let bound = BoundCircuit::new(circuit, binding)?;
+        let operators = bound.operators().ok_or(SimulateError::Dynamic)?;
         let mut columns = Vec::with_capacity(1 << n_qubits);
         for index in 0..1 << n_qubits {
             let mut state = StateVector::basis(n_qubits, index)?;
-            self.execute(&operators, &mut state, &mut |_, _| {})?;
+            self.execute(operators, &mut state, &mut |_, _| {})?;
             columns.push(state);
         }
         Ok(Matrix::from_fn(n_qubits, |row, column| columns[column].amplitudes()[row].clone()))
     }
 
-    /// Measures a state as the circuit says, so many times: outcomes of the classical registers, last
-    /// declared leftmost, separated by spaces, bit 0 of each rightmost. A circuit without
-    /// measurements measures all qubits.
+    /// Runs a circuit for so many shots: how often each outcome of the classical registers occurs,
+    /// last declared leftmost, separated by spaces, bit 0 of each rightmost. A circuit without
+    /// measurements measures all qubits. Measurements may stand anywhere.
     ///
     /// # Errors
     /// [`SimulateError`].
+    pub fn run_shots<T: Real>(
+        &self,
+        circuit: &Circuit,
+        inputs: &[T],
+        shots: usize,
+        seed: u64,
+    ) -> Result<BTreeMap<String, u64>, SimulateError> {
+        let values = circuit.param_values(inputs)?;
+        self.check_memory::<Complex<T>>(circuit.n_qubits())?;
+        let bound = BoundCircuit::<Complex<T>>::new(circuit, &Values(&values))?;
+        if let Some(operators) = bound.operators() {
+            let mut state = StateVector::zero(circuit.n_qubits())?;
+            self.execute(operators, &mut state, &mut |_, _| {})?;
+            return self.counts(circuit, &state, shots, seed);
+        }
+        let counts = self.trajectory_counts(&bound, shots, seed)?;
+        Ok(counts.into_iter().map(|(bits, count)| (bits.text(circuit), count)).collect())
+    }
+
+    /// Samples the final state of a static circuit, as [`Simulator::run_shots`] does.
+    ///
+    /// # Errors
+    /// [`SimulateError::Dynamic`] for any other circuit, or if the probabilities have no value or are
+    /// not finite.
     pub fn counts<T: Real, S: Scalar<Real = T>>(
         &self,
         circuit: &Circuit,
@@ -265,34 +255,24 @@ impl Simulator {
         shots: usize,
         seed: u64,
     ) -> Result<BTreeMap<String, u64>, SimulateError> {
+        let finals = final_measurements(circuit)?;
         let mut by_state: BTreeMap<usize, u64> = BTreeMap::new();
         for outcome in state.sample(shots, seed, &self.threads)? {
             *by_state.entry(outcome).or_insert(0) += 1;
         }
-        let read = final_measurements(circuit)?;
         let mut counts = BTreeMap::new();
         for (index, count) in by_state {
-            let text = if read.is_empty() {
-                crate::basis::bitstring(index, state.n_qubits())
+            let text = if circuit.has_measurements() {
+                let mut bits = Bits::zero(circuit.n_bits());
+                for (&bit, &qubit) in &finals {
+                    bits.set(bit, index >> qubit & 1 == 1);
+                }
+                bits.text(circuit)
             } else {
-                classical_text(circuit, |bit| read.get(&bit).is_some_and(|q| index >> q & 1 == 1))
+                crate::basis::bitstring(index, state.n_qubits())
             };
             *counts.entry(text).or_insert(0) += count;
         }
         Ok(counts)
     }
-}
-
-/// The classical registers as text: last declared leftmost, bit 0 of each rightmost.
-fn classical_text(circuit: &Circuit, value: impl Fn(u32) -> bool) -> String {
-    let mut first = 0u32;
-    let mut registers: Vec<String> = Vec::new();
-    for register in circuit.registers() {
-        let size = u32::try_from(register.size).unwrap_or(u32::MAX);
-        let bits = (first..first.saturating_add(size)).rev();
-        registers.push(bits.map(|bit| if value(bit) { '1' } else { '0' }).collect());
-        first = first.saturating_add(size);
-    }
-    registers.reverse();
-    registers.join(" ")
 }

@@ -1,0 +1,179 @@
+//! What an instruction acts on: one number or a list of numbers, of qubits or of classical bits.
+//!
+//! ```
+//! use ketgrad_core::circuit::Circuit;
+//!
+//! let mut c = Circuit::new(4);
+//! c.h(..)?; // all qubits
+//! c.cx(0, 1..3)?; // cx 0, 1 and cx 0, 2
+//! c.cx(0..2, [2, 3])?; // cx 0, 2 and cx 1, 3
+//! assert_eq!(c.instructions().len(), 8);
+//! assert_eq!(c.cx(0..2, 1..4).unwrap_err().to_string(), "lists of 2 and 3 numbers do not pair up");
+//! # Ok::<(), ketgrad_core::circuit::CircuitError>(())
+//! ```
+//!
+//! An operand is a number, any range (open ends stop where the qubits do), an array, a slice, a
+//! vector, the usual adapters of iterators over them (`(0..n).step_by(2)`, `.rev()`, `.filter(…)`),
+//! or a reference to one of these. Where a gate has several operands, lists are paired element by
+//! element and a single number stands beside each of them, as in OpenQASM.
+
+use std::{iter, ops};
+
+use super::CircuitError;
+
+/// The numbers that an operand stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Numbers {
+    /// One number, which goes with every element of a list beside it.
+    One(usize),
+    /// A list, whose elements are paired with those of a list beside it.
+    Many(Vec<usize>),
+}
+
+impl Numbers {
+    /// The numbers in order.
+    #[must_use]
+    pub fn to_vec(self) -> Vec<usize> {
+        match self {
+            Numbers::One(number) => vec![number],
+            Numbers::Many(list) => list,
+        }
+    }
+}
+
+/// One number or a list of numbers: see the [module](self).
+pub trait Operand {
+    /// The numbers, of `n` that there are.
+    ///
+    /// # Errors
+    /// The first number of a range that does not exist. Numbers of other lists are not checked here.
+    fn numbers(&self, n: usize) -> Result<Numbers, usize>;
+}
+
+impl Operand for usize {
+    fn numbers(&self, _: usize) -> Result<Numbers, usize> {
+        Ok(Numbers::One(*self))
+    }
+}
+
+impl<T: Operand + ?Sized> Operand for &T {
+    fn numbers(&self, n: usize) -> Result<Numbers, usize> {
+        (**self).numbers(n)
+    }
+}
+
+impl Operand for [usize] {
+    fn numbers(&self, _: usize) -> Result<Numbers, usize> {
+        Ok(Numbers::Many(self.to_vec()))
+    }
+}
+
+impl<const K: usize> Operand for [usize; K] {
+    fn numbers(&self, n: usize) -> Result<Numbers, usize> {
+        self.as_slice().numbers(n)
+    }
+}
+
+impl Operand for Vec<usize> {
+    fn numbers(&self, n: usize) -> Result<Numbers, usize> {
+        self.as_slice().numbers(n)
+    }
+}
+
+/// The numbers of `start..end`, which must not exceed `n`: nothing is counted before this is known.
+fn range(start: usize, end: usize, n: usize) -> Result<Numbers, usize> {
+    if start < end && end > n { Err(start.max(n)) } else { Ok(Numbers::Many((start..end).collect())) }
+}
+
+macro_rules! ranges {
+    ($($T:ty: |$r:ident, $n:ident| $start:expr, $end:expr;)*) => {$(
+        impl Operand for $T {
+            fn numbers(&self, $n: usize) -> Result<Numbers, usize> {
+                let $r = self;
+                range($start, $end, $n)
+            }
+        }
+    )*};
+}
+ranges! {
+    ops::Range<usize>: |r, n| r.start, r.end;
+    ops::RangeInclusive<usize>: |r, n| *r.start(), if r.is_empty() { 0 } else { r.end().saturating_add(1) };
+    ops::RangeTo<usize>: |r, n| 0, r.end;
+    ops::RangeToInclusive<usize>: |r, n| 0, r.end.saturating_add(1);
+}
+
+impl Operand for ops::RangeFrom<usize> {
+    fn numbers(&self, n: usize) -> Result<Numbers, usize> {
+        if self.start > n { Err(self.start) } else { range(self.start, n, n) }
+    }
+}
+
+impl Operand for ops::RangeFull {
+    fn numbers(&self, n: usize) -> Result<Numbers, usize> {
+        range(0, n, n)
+    }
+}
+
+macro_rules! adapters {
+    ($($T:ident<$($P:ident),*>)*) => {$(
+        impl<$($P),*> Operand for iter::$T<$($P),*>
+        where
+            Self: Iterator<Item = usize> + Clone,
+        {
+            fn numbers(&self, _: usize) -> Result<Numbers, usize> {
+                Ok(Numbers::Many(self.clone().collect()))
+            }
+        }
+    )*};
+}
+adapters! {
+    Chain<A, B> Cloned<I> Copied<I> Filter<I, F> FilterMap<I, F> Map<I, F> Rev<I> Skip<I>
+    StepBy<I> Take<I>
+}
+
+/// Some classical bits of a circuit in order, such as a register: what
+/// [`Circuit::bit_register`](super::Circuit::bit_register) gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BitRange {
+    first: usize,
+    size: usize,
+}
+
+impl BitRange {
+    pub(super) fn new(first: usize, size: usize) -> BitRange {
+        BitRange { first, size }
+    }
+
+    /// The number of bits.
+    #[must_use]
+    pub fn size(self) -> usize {
+        self.size
+    }
+
+    /// The numbers of its bits, counted over all registers.
+    pub(super) fn range(self) -> ops::Range<usize> {
+        self.first..self.first.saturating_add(self.size)
+    }
+
+    /// The numbers of some of its bits, counted over all registers: `c.bits(0)`, `c.bits(1..)`,
+    /// `c.bits(..)`.
+    ///
+    /// # Errors
+    /// [`CircuitError::NoSuchRegisterBit`].
+    pub fn bits(self, which: impl Operand) -> Result<Vec<usize>, CircuitError> {
+        let missing = |given| CircuitError::NoSuchRegisterBit { given, size: self.size };
+        let mut bits = which.numbers(self.size).map_err(missing)?.to_vec();
+        if let Some(&given) = bits.iter().find(|&&bit| bit >= self.size) {
+            return Err(missing(given));
+        }
+        bits.iter_mut().for_each(|bit| *bit += self.first);
+        Ok(bits)
+    }
+}
+
+/// The bits by their numbers over all registers.
+impl Operand for BitRange {
+    fn numbers(&self, n: usize) -> Result<Numbers, usize> {
+        self.range().numbers(n)
+    }
+}

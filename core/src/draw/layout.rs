@@ -1,0 +1,218 @@
+//! Where everything goes: instructions as cells in columns.
+
+use std::collections::HashMap;
+
+use crate::{
+    circuit::{Circuit, Instruction, Operation},
+    gate::{Gate, GateKind},
+    param::{Angle, Q},
+    print::{Bits, condition},
+};
+
+/// What a cell looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// A box around all targets.
+    Box,
+    /// A box for one measurement; the note is the bit.
+    Measure,
+    /// `⊕` on the target.
+    Not,
+    /// `✕` on both targets.
+    Swap,
+    /// A dot with a label: a controlled phase without a target; the last control is its target.
+    Dot {
+        /// The value of that control.
+        value: bool,
+    },
+    /// A stripe on each target.
+    Barrier,
+}
+
+/// An instruction in the picture. Rows are counted from 0 at the top.
+#[derive(Clone, Debug)]
+pub(super) struct Cell {
+    pub(super) shape: Shape,
+    pub(super) label: String,
+    /// A condition, or the bit that a measurement writes.
+    pub(super) note: String,
+    /// The rows of the targets, in the order of the instruction.
+    pub(super) targets: Vec<usize>,
+    pub(super) controls: Vec<(usize, bool)>,
+    /// The first and the last row.
+    pub(super) rows: (usize, usize),
+}
+
+impl Cell {
+    /// The first and the last row of the targets.
+    pub(super) fn box_rows(&self) -> (usize, usize) {
+        let low = self.targets.iter().copied().min().unwrap_or(self.rows.0);
+        let high = self.targets.iter().copied().max().unwrap_or(self.rows.1);
+        (low, high)
+    }
+}
+
+/// The cells of a circuit in columns, no two of a column sharing a row.
+pub(super) struct Layout {
+    pub(super) n_qubits: usize,
+    /// Qubits, and one more row if something acts on none.
+    pub(super) n_rows: usize,
+    pub(super) columns: Vec<Vec<Cell>>,
+}
+
+impl Layout {
+    /// Packs a circuit to the left. `pi` is how pi is written.
+    pub(super) fn new(circuit: &Circuit, pi: &str) -> Layout {
+        let n_qubits = circuit.n_qubits();
+        let registers: Vec<(String, usize)> =
+            circuit.registers().iter().map(|r| (r.name.clone(), r.size)).collect();
+        let scribe = Scribe { circuit, pi, bits: Bits::new(&registers) };
+        let mut layout = Layout { n_qubits, n_rows: n_qubits, columns: Vec::new() };
+        let mut free = vec![0; n_qubits + 1];
+        // The column after the last one that writes, or reads, a classical bit.
+        let (mut written, mut read): (HashMap<u32, usize>, HashMap<u32, usize>) = Default::default();
+        for instruction in circuit.instructions() {
+            let Some(cell) = scribe.cell(instruction) else { continue };
+            let stripe = cell.shape == Shape::Barrier;
+            let first_free = if stripe {
+                cell.targets.iter().map(|&row| free[row]).max()
+            } else {
+                free[cell.rows.0..=cell.rows.1].iter().copied().max()
+            };
+            let mut column = first_free.unwrap_or(0);
+            let writes = match instruction.operation {
+                Operation::Measure { bit } | Operation::Assign { bit, .. } => Some(bit),
+                _ => None,
+            };
+            if let Some(bit) = writes {
+                let after = |map: &HashMap<u32, usize>| map.get(&bit).copied().unwrap_or(0);
+                column = column.max(after(&written)).max(after(&read));
+            }
+            if let Some(condition) = &instruction.condition {
+                condition.for_each_bit(&mut |bit| {
+                    column = column.max(written.get(&bit).copied().unwrap_or(0));
+                });
+                condition.for_each_bit(&mut |bit| {
+                    let last = read.entry(bit).or_default();
+                    *last = (column + 1).max(*last);
+                });
+            }
+            if let Some(bit) = writes {
+                written.insert(bit, column + 1);
+            }
+            if stripe {
+                cell.targets.iter().for_each(|&row| free[row] = column + 1);
+            } else {
+                free[cell.rows.0..=cell.rows.1].fill(column + 1);
+            }
+            layout.n_rows = layout.n_rows.max(cell.rows.1 + 1);
+            if layout.columns.len() <= column {
+                layout.columns.resize_with(column + 1, Vec::new);
+            }
+            layout.columns[column].push(cell);
+        }
+        layout
+    }
+
+    /// The label of a row: `q3`, or nothing for the row that is no qubit.
+    pub(super) fn row_name(&self, row: usize) -> String {
+        if row < self.n_qubits { format!("q{row}") } else { String::new() }
+    }
+}
+
+/// Writes the labels.
+struct Scribe<'a> {
+    circuit: &'a Circuit,
+    pi: &'a str,
+    bits: Bits<'a>,
+}
+
+impl Scribe<'_> {
+    /// The cell of an instruction; `None` for a barrier without qubits.
+    fn cell(&self, instruction: &Instruction) -> Option<Cell> {
+        let condition = instruction.condition.as_ref();
+        let mut note =
+            condition.map_or_else(String::new, |c| format!("if {}", condition::qasm3(c, &self.bits)));
+        let mut targets: Vec<usize> = instruction.targets.iter().map(|&q| q as usize).collect();
+        let mut controls: Vec<(usize, bool)> =
+            instruction.controls.iter().map(|c| (c.qubit as usize, c.value)).collect();
+        let (mut shape, label) = match &instruction.operation {
+            Operation::Gate(gate) => {
+                let drawn = match gate.kind() {
+                    GateKind::X if !controls.is_empty() && condition.is_none() => Shape::Not,
+                    GateKind::SWAP if condition.is_none() => Shape::Swap,
+                    _ => Shape::Box,
+                };
+                (drawn, self.gate(gate))
+            }
+            Operation::Unitary(_) => (Shape::Box, "unitary".to_owned()),
+            Operation::Measure { bit } => {
+                let bit = self.bits.name(*bit);
+                note = if note.is_empty() { bit } else { format!("{bit} {note}") };
+                (Shape::Measure, "M".to_owned())
+            }
+            Operation::Reset => (Shape::Box, "|0>".to_owned()),
+            Operation::Assign { bit, value } => {
+                (Shape::Box, format!("{} = {}", self.bits.name(*bit), u8::from(*value)))
+            }
+            Operation::Barrier => {
+                targets.extend(controls.drain(..).map(|c| c.0));
+                (Shape::Barrier, String::new())
+            }
+        };
+        if targets.is_empty() {
+            match (shape, controls.pop()) {
+                (Shape::Barrier, _) => return None,
+                (_, Some((row, value))) => {
+                    shape = Shape::Dot { value };
+                    targets.push(row);
+                }
+                (_, None) => targets.push(self.circuit.n_qubits()),
+            }
+        }
+        let all = || targets.iter().copied().chain(controls.iter().map(|c| c.0));
+        let rows = (all().min()?, all().max()?);
+        Some(Cell { shape, label, note, targets, controls, rows })
+    }
+
+    fn gate(&self, gate: &Gate) -> String {
+        let name = match gate.kind() {
+            GateKind::I => "I".to_owned(),
+            GateKind::UG => "U".to_owned(),
+            GateKind::GPHASE => "phase".to_owned(),
+            kind => {
+                let upper = kind.name().to_uppercase();
+                upper.strip_suffix("DG").map_or(upper.clone(), |base| format!("{base}†"))
+            }
+        };
+        if gate.params().is_empty() {
+            return name;
+        }
+        let angles: Vec<String> = gate.params().iter().map(|a| self.angle(a)).collect();
+        format!("{name}({})", angles.join(", "))
+    }
+
+    /// An angle for the eye: five digits of a decimal, the chosen letter for pi.
+    fn angle(&self, angle: &Angle) -> String {
+        let radians: f64 = format!("{:.4e}", angle.radian_part()).parse().unwrap_or(f64::NAN);
+        let rest = angle.terms().iter().fold(Angle::rad(radians), |sum, &(id, q)| sum + Angle::theta(id) * q);
+        let q: Q = angle.pi_part();
+        let (sign, n, d) = (if *q.numer() < 0 { "-" } else { "" }, q.numer().unsigned_abs(), q.denom());
+        let times = if self.pi.is_ascii() { "*" } else { "" };
+        let pi = match (n, d) {
+            (0, _) => return self.circuit.angle_text(&rest),
+            (1, 1) => format!("{sign}{}", self.pi),
+            (1, d) => format!("{sign}{}/{d}", self.pi),
+            (n, 1) => format!("{sign}{n}{times}{}", self.pi),
+            (n, d) => format!("{sign}{n}{times}{}/{d}", self.pi),
+        };
+        if rest == Angle::zero() {
+            return pi;
+        }
+        let rest = self.circuit.angle_text(&rest);
+        match rest.strip_prefix('-') {
+            Some(positive) => format!("{pi} - {positive}"),
+            None => format!("{pi} + {rest}"),
+        }
+    }
+}

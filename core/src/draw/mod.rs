@@ -1,0 +1,33 @@
+//! Circuits as pictures: text and SVG.
+//!
+//! ```
+//! use ketgrad_core::{circuit::Circuit, draw, param::Angle};
+//!
+//! let mut circuit = Circuit::new(3);
+//! circuit.add_register("c", 1)?.h(0)?.cx(0, 2)?.rzz(0, 1, Angle::pi(1, 4))?.x(2)?.measure(2, 0)?;
+//! let picture = draw::text(&circuit, None);
+//! assert!(picture.starts_with("q0: ─┤H├─●─┤0 RZZ(pi/4)├───"));
+//! # Ok::<(), ketgrad_core::circuit::CircuitError>(())
+//! ```
+//! ```text
+//! q0: ─┤H├─●─┤0 RZZ(pi/4)├──────────
+//!          │ │           │
+//! q1: ─────┼─┤1          ├──────────
+//!          │
+//! q2: ─────⊕──────┤X├──────┤M→c[0]├─
+//! ```
+//!
+//! All pictures share one layout: every instruction goes into the leftmost column where
+//! everything between its first and its last qubit is free, after what it depends on. A control of
+//! value 1 is `●`, of value 0 `○`; `⊕` is X under controls; a box over several qubits numbers its
+//! targets; a wire that a box does not touch runs through it. What acts on no qubit (a phase of the
+//! whole state, an assignment) has a line of its own at the bottom.
+//!
+//! Decimals are shortened to five digits. The time is proportional to the size of the picture.
+
+mod layout;
+mod svg;
+mod text;
+
+pub use svg::svg;
+pub use text::{ascii, text};

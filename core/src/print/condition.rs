@@ -1,0 +1,253 @@
+//! Conditions on classical bits in both languages.
+//!
+//! OpenQASM 3 has the operators for all of them. A comparison of bits that are not one whole register
+//! in order is written bit by bit: `{c[2], c[0]} < 2` is `!c[2]`, and `x <= 5` on three bits is
+//! `!x[2] || !x[1]`. OpenQASM 2 has `c == n` for a whole register and nothing else.
+
+use std::collections::BTreeMap;
+
+use super::Bits;
+use crate::circuit::{Condition, Relation};
+
+/// The condition in OpenQASM 3.
+pub(crate) fn qasm3(condition: &Condition, bits: &Bits) -> String {
+    formula(condition, bits).0
+}
+
+/// How tightly a text binds.
+const OR: u8 = 0;
+const AND: u8 = 1;
+const COMPARE: u8 = 2;
+const ATOM: u8 = 3;
+
+fn formula(condition: &Condition, bits: &Bits) -> (String, u8) {
+    match condition {
+        Condition::Bit { bit, value: true } => (bits.name(*bit), ATOM),
+        Condition::Bit { bit, value: false } => (format!("!{}", bits.name(*bit)), ATOM),
+        Condition::Not(inner) => {
+            let (text, binds) = formula(inner, bits);
+            let atom = binds >= ATOM && !text.starts_with('!');
+            (if atom { format!("!{text}") } else { format!("!({text})") }, ATOM)
+        }
+        Condition::All(list) => join(list.iter().map(|c| formula(c, bits)).collect(), true),
+        Condition::Any(list) => join(list.iter().map(|c| formula(c, bits)).collect(), false),
+        Condition::Compare { bits: which, relation, value } => match whole_register(which, bits) {
+            Some(name) => (format!("{name} {} {}", symbol(*relation), number(value)), COMPARE),
+            None => compare_bits(which, *relation, value, bits),
+        },
+    }
+}
+
+/// Formulas joined by `&&` or `||`.
+fn join(mut parts: Vec<(String, u8)>, and: bool) -> (String, u8) {
+    if parts.len() == 1
+        && let Some(only) = parts.pop()
+    {
+        return only;
+    }
+    let (sign, binds, empty) = if and { (" && ", AND, "true") } else { (" || ", OR, "false") };
+    if parts.is_empty() {
+        return (empty.to_owned(), ATOM);
+    }
+    let wrap = |(text, inner): (String, u8)| if inner < COMPARE { format!("({text})") } else { text };
+    (parts.into_iter().map(wrap).collect::<Vec<_>>().join(sign), binds)
+}
+
+/// The register that consists of these bits in this order.
+fn whole_register<'a>(which: &[u32], bits: &Bits<'a>) -> Option<&'a str> {
+    let (first, size, name) = bits.register(*which.first()?)?;
+    let same = which.len() == size && which.iter().enumerate().all(|(i, &b)| b as usize == first + i);
+    same.then_some(name)
+}
+
+/// A comparison bit by bit, the most significant one first.
+fn compare_bits(which: &[u32], relation: Relation, value: &[bool], bits: &Bits) -> (String, u8) {
+    let constant = |holds: bool| (if holds { "true" } else { "false" }.to_owned(), ATOM);
+    let literal = |bit: u32, value: bool| formula(&Condition::Bit { bit, value }, bits);
+    let wanted = |i: usize| value.get(i).copied().unwrap_or(false);
+    // A constant with a bit beyond the last one is greater than all that the bits can hold.
+    if value.iter().skip(which.len()).any(|&v| v) {
+        return constant(matches!(relation, Relation::NotEqual | Relation::Less | Relation::LessEqual));
+    }
+    let strict = |less: bool, or_equal: bool| {
+        let mut sum = constant(or_equal);
+        for (i, &bit) in which.iter().enumerate() {
+            // Bit i decides where it differs from the constant's, unless it cannot on this side.
+            let decides = wanted(i) == less;
+            sum = match (sum.0.as_str(), decides) {
+                ("true", true) | ("false", false) => sum,
+                ("false", true) | ("true", false) => literal(bit, !less),
+                (_, true) => join_flat(literal(bit, !less), sum, false),
+                (_, false) => join_flat(literal(bit, !less), sum, true),
+            };
+        }
+        sum
+    };
+    match relation {
+        Relation::Equal => {
+            join(which.iter().enumerate().map(|(i, &b)| literal(b, wanted(i))).collect(), true)
+        }
+        Relation::NotEqual => {
+            join(which.iter().enumerate().map(|(i, &b)| literal(b, !wanted(i))).collect(), false)
+        }
+        Relation::Less => strict(true, false),
+        Relation::LessEqual => strict(true, true),
+        Relation::Greater => strict(false, false),
+        Relation::GreaterEqual => strict(false, true),
+    }
+}
+
+/// Joins two formulas; a second one of the same kind needs no parentheses.
+fn join_flat(first: (String, u8), second: (String, u8), and: bool) -> (String, u8) {
+    let (sign, binds) = if and { (" && ", AND) } else { (" || ", OR) };
+    let second = if second.1 == binds || second.1 >= COMPARE { second.0 } else { format!("({})", second.0) };
+    (format!("{}{sign}{second}", first.0), binds)
+}
+
+fn symbol(relation: Relation) -> &'static str {
+    match relation {
+        Relation::Equal => "==",
+        Relation::NotEqual => "!=",
+        Relation::Less => "<",
+        Relation::LessEqual => "<=",
+        Relation::Greater => ">",
+        Relation::GreaterEqual => ">=",
+    }
+}
+
+/// The decimal number with these bits, least significant first.
+fn number(bits: &[bool]) -> String {
+    // Digits in base 10^9, least significant first.
+    let mut digits: Vec<u64> = vec![0];
+    for &bit in bits.iter().rev() {
+        let mut carry = u64::from(bit);
+        for digit in &mut digits {
+            let next = *digit * 2 + carry;
+            *digit = next % 1_000_000_000;
+            carry = next / 1_000_000_000;
+        }
+        if carry > 0 {
+            digits.push(carry);
+        }
+    }
+    let mut text = digits.pop().unwrap_or(0).to_string();
+    for digit in digits.iter().rev() {
+        text.push_str(&format!("{digit:09}"));
+    }
+    text
+}
+
+/// The condition as `register == number`, if it fixes every bit of exactly one register.
+pub(super) fn qasm2(condition: &Condition, bits: &Bits) -> Option<String> {
+    let mut fixed = BTreeMap::new();
+    if !fix(condition, &mut fixed) {
+        return None;
+    }
+    let which: Vec<u32> = fixed.keys().copied().collect();
+    let name = whole_register(&which, bits)?;
+    let values: Vec<bool> = fixed.values().copied().collect();
+    Some(format!("{name} == {}", number(&values)))
+}
+
+/// Collects the bits that a condition fixes; false if it says anything else.
+fn fix(condition: &Condition, fixed: &mut BTreeMap<u32, bool>) -> bool {
+    let mut set = |bit: u32, value: bool| *fixed.entry(bit).or_insert(value) == value;
+    match condition {
+        Condition::Bit { bit, value } => set(*bit, *value),
+        Condition::Not(inner) => match &**inner {
+            Condition::Bit { bit, value } => set(*bit, !value),
+            Condition::Not(inner) => fix(inner, fixed),
+            _ => false,
+        },
+        Condition::Compare { bits, relation: Relation::Equal, value } => {
+            let fits = !value.iter().skip(bits.len()).any(|&v| v);
+            fits && bits.iter().enumerate().all(|(i, &b)| set(b, value.get(i).copied().unwrap_or(false)))
+        }
+        Condition::All(list) => list.iter().all(|c| fix(c, fixed)),
+        Condition::Any(list) if list.len() == 1 => list.iter().all(|c| fix(c, fixed)),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The value of a formula over `c[0]`, `c[1]`, …: the rest of the text and the value.
+    fn value(text: &str, c: usize) -> bool {
+        fn atom<'a>(text: &'a str, c: usize) -> (bool, &'a str) {
+            let text = text.trim_start();
+            if let Some(rest) = text.strip_prefix('!') {
+                let (value, rest) = atom(rest, c);
+                (!value, rest)
+            } else if let Some(rest) = text.strip_prefix('(') {
+                let (value, rest) = or(rest, c);
+                (value, rest.trim_start().strip_prefix(')').unwrap())
+            } else if let Some(rest) = text.strip_prefix("c[") {
+                let (index, rest) = rest.split_once(']').unwrap();
+                (c >> index.parse::<usize>().unwrap() & 1 == 1, rest)
+            } else if let Some(rest) = text.strip_prefix("true") {
+                (true, rest)
+            } else {
+                (false, text.strip_prefix("false").unwrap())
+            }
+        }
+        fn and<'a>(text: &'a str, c: usize) -> (bool, &'a str) {
+            let (mut all, mut rest) = atom(text, c);
+            while let Some(more) = rest.trim_start().strip_prefix("&&") {
+                let (value, after) = atom(more, c);
+                (all, rest) = (all & value, after);
+            }
+            (all, rest)
+        }
+        fn or<'a>(text: &'a str, c: usize) -> (bool, &'a str) {
+            let (mut any, mut rest) = and(text, c);
+            while let Some(more) = rest.trim_start().strip_prefix("||") {
+                let (value, after) = and(more, c);
+                (any, rest) = (any | value, after);
+            }
+            (any, rest)
+        }
+        let (value, rest) = or(text, c);
+        assert_eq!(rest, "", "{text}");
+        value
+    }
+
+    #[test]
+    fn comparisons_bit_by_bit_hold_where_they_should() {
+        let registers = [("c".to_owned(), 5)];
+        let bits = Bits::new(&registers);
+        let relations = [
+            Relation::Equal,
+            Relation::NotEqual,
+            Relation::Less,
+            Relation::LessEqual,
+            Relation::Greater,
+            Relation::GreaterEqual,
+        ];
+        for which in [&[1, 2, 0, 3][..], &[4, 0, 2], &[3], &[]] {
+            for (relation, number) in relations.iter().flat_map(|&r| (0..32).map(move |n| (r, n))) {
+                let condition = Condition::Compare {
+                    bits: which.into(),
+                    relation,
+                    value: (0..5).map(|i| number >> i & 1 == 1).collect(),
+                };
+                let text = qasm3(&condition, &bits);
+                for c in 0..32 {
+                    let expected = condition.holds(&|bit| c >> bit & 1 == 1);
+                    assert_eq!(value(&text, c), expected, "{which:?} {relation:?} {number} at {c}: {text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_of_any_width() {
+        assert_eq!(number(&[]), "0");
+        assert_eq!(number(&[false, true, true]), "6");
+        let mut bits = vec![false; 100];
+        bits[99] = true;
+        assert_eq!(number(&bits), (1u128 << 99).to_string());
+        assert_eq!(number(&[true; 128]), u128::MAX.to_string());
+    }
+}

@@ -1,0 +1,161 @@
+//! Circuits as OpenQASM 2 and 3.
+//!
+//! ```
+//! use ketgrad_core::{circuit::Circuit, param::Angle, print};
+//!
+//! let mut circuit = Circuit::new(2);
+//! let theta = circuit.param("theta");
+//! circuit.h(0)?.rx(1, theta)?.gphase(Angle::pi(1, 4))?.add_register("c", 2)?.measure(0, 1)?;
+//! assert_eq!(print::to_qasm3(&circuit)?, r#"OPENQASM 3.0;
+//! include "stdgates.inc";
+//! input float[64] theta;
+//! qubit[2] q;
+//! bit[2] c;
+//! h q[0];
+//! rx(theta) q[1];
+//! gphase(pi/4);
+//! c[1] = measure q[0];
+//! "#);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! What a language lacks is written with what it has:
+//! - gates outside the standard files as a `gate` definition, once ([`definition`]);
+//! - unitary matrices as a `gate` definition too ([`synthesize`]);
+//! - in OpenQASM 2, controls beyond the named gates by more gates, without further qubits;
+//! - names that a language does not take with `_` for foreign letters and a number behind.
+//!
+//! OpenQASM 3 keeps the unitary with its phase, OpenQASM 2 up to a phase of the whole state. Empty
+//! registers and barriers without qubits are left out, and so are identities under controls in
+//! OpenQASM 2.
+
+pub(crate) mod condition;
+mod definition;
+mod lower;
+mod names;
+mod qasm2;
+mod qasm3;
+mod svd;
+mod synthesis;
+mod text;
+
+pub use definition::definition;
+pub use qasm2::to_qasm2;
+pub use qasm3::to_qasm3;
+pub use synthesis::synthesize;
+
+use num_complex::Complex;
+
+use crate::{circuit::CircuitError, gate::ParamCountError, matrix::Matrix};
+
+/// Unitaries on more qubits are not printed: 4^k gates take O(8^k) time to find.
+pub const MAX_UNITARY_QUBITS: usize = 8;
+
+/// Why a circuit has no text in a language.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PrintError {
+    /// Parameters without a value, in OpenQASM 2.
+    #[error("OpenQASM 2 has no parameters: give a value to {}", names.join(", "))]
+    OpenParameters {
+        /// Their names.
+        names: Vec<String>,
+    },
+    /// A condition that OpenQASM 2 cannot say.
+    #[error(
+        "OpenQASM 2 only has conditions that fix all bits of one register, such as `if (c == 3)`; this is not one: {condition}"
+    )]
+    Condition {
+        /// The condition, bits counted over all registers.
+        condition: String,
+    },
+    /// An assignment to a classical bit, in OpenQASM 2.
+    #[error("OpenQASM 2 cannot give classical bit {bit} the value {}", u8::from(*value))]
+    Assign {
+        /// The bit, counted over all registers.
+        bit: u32,
+        /// The value.
+        value: bool,
+    },
+    /// An angle that is NaN or infinite.
+    #[error("the angle {angle} is not a finite number")]
+    NotFinite {
+        /// The angle.
+        angle: String,
+    },
+    /// A unitary matrix on too many qubits.
+    #[error("a unitary on {given} qubits is too large to be printed as gates; {limit} is the most")]
+    UnitaryTooLarge {
+        /// Its qubits.
+        given: usize,
+        /// The most.
+        limit: usize,
+    },
+    /// An expression whose text is too long.
+    #[error("an expression takes {bytes} bytes or more; {limit} is the most")]
+    Expression {
+        /// Its length so far.
+        bytes: usize,
+        /// The most.
+        limit: usize,
+    },
+    /// A gate that neither a standard file nor a definition has.
+    #[error("there is no definition of {gate}")]
+    Undefined {
+        /// The gate.
+        gate: &'static str,
+    },
+    /// A parameter or gate that does not go together with the circuit.
+    #[error(transparent)]
+    Circuit(#[from] CircuitError),
+}
+
+impl From<ParamCountError> for PrintError {
+    fn from(error: ParamCountError) -> PrintError {
+        PrintError::Circuit(error.into())
+    }
+}
+
+fn check_unitary_size(matrix: &Matrix<Complex<f64>>) -> Result<(), PrintError> {
+    let given = matrix.n_qubits();
+    if given > MAX_UNITARY_QUBITS {
+        return Err(PrintError::UnitaryTooLarge { given, limit: MAX_UNITARY_QUBITS });
+    }
+    Ok(())
+}
+
+/// The names of the elements of registers, in order: `c[0]`, `c[1]`, `d[0]`.
+pub(crate) struct Bits<'a> {
+    /// Where each register starts, its size and its name; empty ones left out.
+    registers: Vec<(usize, usize, &'a str)>,
+}
+
+impl<'a> Bits<'a> {
+    pub(crate) fn new(registers: &'a [(String, usize)]) -> Bits<'a> {
+        let mut first = 0;
+        let with_start = registers.iter().map(|(name, size)| {
+            first += size;
+            (first - size, *size, name.as_str())
+        });
+        Bits { registers: with_start.filter(|r| r.1 > 0).collect() }
+    }
+
+    /// The register that a bit is in: its first bit, its size, its name.
+    fn register(&self, bit: u32) -> Option<(usize, usize, &'a str)> {
+        let after = self.registers.partition_point(|r| r.0 <= bit as usize);
+        self.registers.get(after.checked_sub(1)?).copied()
+    }
+
+    pub(crate) fn name(&self, bit: u32) -> String {
+        match self.register(bit) {
+            Some((first, _, name)) => format!("{name}[{}]", bit as usize - first),
+            None => format!("bit {bit}"),
+        }
+    }
+}
+
+/// The registers of a circuit that have bits, with names that the language takes.
+fn named_registers(circuit: &crate::circuit::Circuit, names: &mut names::Names) -> Vec<(String, usize)> {
+    let full = circuit.registers().iter().filter(|r| r.size > 0);
+    full.map(|r| (names.take(&r.name), r.size)).collect()
+}

@@ -1,0 +1,175 @@
+//! OpenQASM 2: gates of `qelib1.inc`, definitions for the rest.
+//!
+//! The language has neither parameters nor phases of the whole state, so a circuit with open
+//! parameters has no text, and the unitary is kept up to a phase. Controls without a name, and those
+//! of value 0, become more gates (see `lower`).
+
+use std::{collections::HashMap, fmt::Write};
+
+use super::{
+    Bits, PrintError, condition,
+    definition::{definition, formals},
+    lower::{lower, qelib1},
+    named_registers,
+    names::{Alphabet, Names},
+    synthesis,
+    text::ParamTexts,
+};
+use crate::{
+    circuit::{Circuit, Instruction, Operation},
+    gate::{Gate, GateKind},
+    param::Angle,
+};
+
+/// The circuit in OpenQASM 2, equal up to a phase of the whole state.
+///
+/// # Errors
+/// [`PrintError`] for what the language lacks: open parameters, conditions other than the value of a
+/// whole register, assignments; and as [`to_qasm3`](super::to_qasm3).
+pub fn to_qasm2(circuit: &Circuit) -> Result<String, PrintError> {
+    let open: Vec<String> = circuit.inputs().map(str::to_owned).collect();
+    if !open.is_empty() {
+        return Err(PrintError::OpenParameters { names: open });
+    }
+    // What is computed from no inputs is a number.
+    let values: Vec<f64> = circuit.param_values(&[])?;
+    let mut instructions = circuit.instructions().to_vec();
+    for instruction in &mut instructions {
+        if let Operation::Gate(gate) = &mut instruction.operation {
+            *gate = gate.map_params(|a| a.substitute(|id| Angle::rad(values[id.index()])));
+        }
+    }
+    let mut names = Names::new(Alphabet::Qasm2);
+    let registers = named_registers(circuit, &mut names);
+    let bits = Bits::new(&registers);
+    let q = names.take("q");
+    let mut printer = Printer { names, definitions: String::new(), defined: HashMap::new() };
+    let mut body = String::new();
+    for instruction in lower(&instructions)? {
+        let condition = match &instruction.condition {
+            // A barrier cannot stand under a condition, and does nothing in any case.
+            Some(c) if instruction.operation != Operation::Barrier => match condition::qasm2(c, &bits) {
+                Some(text) => format!("if ({text}) "),
+                None => return Err(PrintError::Condition { condition: c.to_string() }),
+            },
+            _ => String::new(),
+        };
+        if let Some(text) = printer.statement(&instruction, &bits, &|i| format!("{q}[{i}]"))? {
+            // Writing to a String cannot fail.
+            let _ = writeln!(body, "{condition}{text}");
+        }
+    }
+    let mut text = String::from("OPENQASM 2.0;\ninclude \"qelib1.inc\";\n");
+    text.push_str(&printer.definitions);
+    if circuit.n_qubits() > 0 {
+        let _ = writeln!(text, "qreg {q}[{}];", circuit.n_qubits());
+    }
+    for (name, size) in &registers {
+        let _ = writeln!(text, "creg {name}[{size}];");
+    }
+    text.push_str(&body);
+    Ok(text)
+}
+
+/// What a definition is of: a gate of the table with a body, or a matrix by the bits of its entries.
+#[derive(PartialEq, Eq, Hash)]
+enum Defined {
+    Kind(GateKind),
+    Matrix(Vec<u64>),
+}
+
+struct Printer {
+    names: Names,
+    definitions: String,
+    defined: HashMap<Defined, String>,
+}
+
+impl Printer {
+    /// One lowered instruction without its condition; `None` if there is nothing to write.
+    fn statement(
+        &mut self,
+        instruction: &Instruction,
+        bits: &Bits,
+        qubit: &dyn Fn(u32) -> String,
+    ) -> Result<Option<String>, PrintError> {
+        let qubits = instruction.qubits().map(qubit).collect::<Vec<_>>().join(", ");
+        Ok(Some(match &instruction.operation {
+            Operation::Gate(gate) => {
+                let texts = ParamTexts::new(&Circuit::new(0), &[])?;
+                self.call(gate, instruction, &texts, qubit)?
+            }
+            Operation::Unitary(matrix) => {
+                let entries = matrix.entries().iter();
+                let key = Defined::Matrix(entries.flat_map(|z| [z.re.to_bits(), z.im.to_bits()]).collect());
+                let name = match self.defined.get(&key) {
+                    Some(name) => name.clone(),
+                    None => {
+                        let name = self.names.take("unitary");
+                        self.define(&name, &synthesis::synthesize(matrix)?)?;
+                        self.defined.insert(key, name.clone());
+                        name
+                    }
+                };
+                format!("{name} {qubits};")
+            }
+            Operation::Measure { bit } => format!("measure {qubits} -> {};", bits.name(*bit)),
+            Operation::Reset => format!("reset {qubits};"),
+            Operation::Assign { bit, value } => {
+                return Err(PrintError::Assign { bit: *bit, value: *value });
+            }
+            Operation::Barrier if qubits.is_empty() => return Ok(None),
+            Operation::Barrier => format!("barrier {qubits};"),
+        }))
+    }
+
+    /// A gate of `qelib1.inc`, or one that is defined.
+    fn call(
+        &mut self,
+        gate: &Gate,
+        instruction: &Instruction,
+        texts: &ParamTexts,
+        qubit: &dyn Fn(u32) -> String,
+    ) -> Result<String, PrintError> {
+        let name = match qelib1(gate.kind(), instruction.controls.len()) {
+            Some(name) => name,
+            None => self.define_kind(gate.kind())?,
+        };
+        let angles: Vec<String> = gate.params().iter().map(|a| texts.angle(a)).collect::<Result<_, _>>()?;
+        let angles = if angles.is_empty() { String::new() } else { format!("({})", angles.join(", ")) };
+        let qubits: Vec<String> = instruction.qubits().map(qubit).collect();
+        Ok(format!("{name}{angles} {};", qubits.join(", ")))
+    }
+
+    /// Defines a gate of the table, with parameters, unless that is done.
+    fn define_kind(&mut self, kind: GateKind) -> Result<&'static str, PrintError> {
+        if !self.defined.contains_key(&Defined::Kind(kind)) {
+            let Some(body) = definition(kind)? else {
+                return Err(PrintError::Undefined { gate: kind.name() });
+            };
+            self.define(kind.name(), &body)?;
+            self.defined.insert(Defined::Kind(kind), kind.name().to_owned());
+        }
+        Ok(kind.name())
+    }
+
+    /// Writes a definition; those that it needs come before it.
+    fn define(&mut self, name: &str, body: &Circuit) -> Result<(), PrintError> {
+        let inputs = formals(body);
+        let texts = ParamTexts::new(body, &inputs)?;
+        let qubit = |i: u32| format!("q{i}");
+        let mut statements = Vec::new();
+        for instruction in lower(body.instructions())? {
+            let Operation::Gate(gate) = &instruction.operation else { continue };
+            statements.push(self.call(gate, &instruction, &texts, &qubit)?);
+        }
+        let head = if inputs.is_empty() { String::new() } else { format!("({})", inputs.join(", ")) };
+        let qubits: Vec<String> = (0..body.n_qubits()).map(|i| format!("q{i}")).collect();
+        // Writing to a String cannot fail.
+        let _ = write!(self.definitions, "gate {name}{head} {} {{", qubits.join(", "));
+        let _ = match statements.len() {
+            0..=12 => writeln!(self.definitions, " {} }}", statements.join(" ")),
+            _ => writeln!(self.definitions, "\n    {}\n}}", statements.join("\n    ")),
+        };
+        Ok(())
+    }
+}

@@ -1,0 +1,309 @@
+//! OpenQASM 3: every circuit has a text, equal to it with its phase.
+//!
+//! - A gate under controls is `ctrl(2) @ negctrl @ h q[0], q[1], q[2], q[3];`, or its name in
+//!   `stdgates.inc` (`ccx`) where all controls have value 1.
+//! - Inputs are `input float[64] theta;`; names `w[0]`, …, `w[k]`, all of them and in any order, are
+//!   one `input array[float[64], k + 1] w;`. A computed parameter is written out where it is used.
+//! - Instructions under one condition share an `if` as long as none of them changes what it reads.
+
+use std::{
+    collections::{HashMap, HashSet},
+    fmt::Write,
+    sync::Arc,
+};
+
+use num_complex::Complex;
+
+use super::{
+    Bits, PrintError, check_unitary_size, condition,
+    definition::{definition, formals},
+    named_registers,
+    names::{Alphabet, Names, element},
+    synthesis,
+    text::ParamTexts,
+};
+use crate::{
+    circuit::{Circuit, Condition, Instruction, Operation},
+    gate::{Gate, GateKind, NAMED_GATES},
+    matrix::Matrix,
+    param::Angle,
+};
+
+/// The circuit in OpenQASM 3.
+///
+/// # Errors
+/// [`PrintError`] for an angle that is no number, a unitary on more than
+/// [`MAX_UNITARY_QUBITS`](super::MAX_UNITARY_QUBITS) qubits or an expression that is too long.
+pub fn to_qasm3(circuit: &Circuit) -> Result<String, PrintError> {
+    let mut names = Names::new(Alphabet::Qasm3);
+    let (inputs, input_names) = declare_inputs(circuit, &mut names);
+    let registers = named_registers(circuit, &mut names);
+    let q = names.take("q");
+    let scope = Scope {
+        params: ParamTexts::new(circuit, &input_names)?,
+        bits: Bits::new(&registers),
+        qubit: &|i| format!("{q}[{i}]"),
+        all: Some((&q, circuit.n_qubits())),
+    };
+    let mut printer = Printer { names, definitions: String::new(), defined: HashMap::new() };
+    let mut body = String::new();
+    let mut rest = circuit.instructions();
+    while let Some(first) = rest.first() {
+        let group = group_length(rest);
+        let (now, later) = rest.split_at(group);
+        rest = later;
+        let mut statements = Vec::with_capacity(group);
+        for instruction in now {
+            statements.extend(printer.statement(instruction, &scope)?);
+        }
+        // Writing to a String cannot fail.
+        let _ = match (&first.condition, statements.as_slice()) {
+            (_, []) => Ok(()),
+            (None, all) => all.iter().try_for_each(|s| writeln!(body, "{s}")),
+            (Some(c), [one]) => writeln!(body, "if ({}) {{ {one} }}", condition::qasm3(c, &scope.bits)),
+            (Some(c), all) => {
+                let lines = all.iter().map(|s| format!("    {s}\n")).collect::<String>();
+                writeln!(body, "if ({}) {{\n{lines}}}", condition::qasm3(c, &scope.bits))
+            }
+        };
+    }
+    let mut text = String::from("OPENQASM 3.0;\ninclude \"stdgates.inc\";\n");
+    text.push_str(&printer.definitions);
+    text.push_str(&inputs);
+    if circuit.n_qubits() > 0 {
+        let _ = writeln!(text, "qubit[{}] {q};", circuit.n_qubits());
+    }
+    for (name, size) in &registers {
+        let _ = writeln!(text, "bit[{size}] {name};");
+    }
+    text.push_str(&body);
+    Ok(text)
+}
+
+/// The declarations of the inputs, and the name of each.
+fn declare_inputs(circuit: &Circuit, names: &mut Names) -> (String, Vec<String>) {
+    // Arrays: how many elements there are, and one more than the highest index.
+    let mut arrays: HashMap<&str, (usize, usize)> = HashMap::new();
+    for (array, index) in circuit.inputs().filter_map(element) {
+        let entry = arrays.entry(array).or_default();
+        *entry = (entry.0 + 1, entry.1.max(index.saturating_add(1)));
+    }
+    let scalars: HashSet<&str> = circuit.inputs().filter(|i| element(i).is_none()).collect();
+    let mut declared: HashMap<&str, String> = HashMap::new();
+    let (mut text, mut given) = (String::new(), Vec::new());
+    for input in circuit.inputs() {
+        let complete = element(input).filter(|(array, _)| {
+            arrays.get(array).is_some_and(|(n, size)| n == size) && !scalars.contains(array)
+        });
+        // Writing to a String cannot fail.
+        let _ = match complete {
+            Some((array, index)) => {
+                let mut written = Ok(());
+                let name = declared.entry(array).or_insert_with(|| {
+                    let name = names.take(array);
+                    let size = arrays.get(array).map_or(0, |a| a.1);
+                    written = writeln!(text, "input array[float[64], {size}] {name};");
+                    name
+                });
+                given.push(format!("{name}[{index}]"));
+                written
+            }
+            None => {
+                let name = names.take(input.trim_end_matches(']'));
+                let written = writeln!(text, "input float[64] {name};");
+                given.push(name);
+                written
+            }
+        };
+    }
+    (text, given)
+}
+
+/// How many instructions from the first one on can stand in one `if`.
+fn group_length(instructions: &[Instruction]) -> usize {
+    let Some(Instruction { condition: Some(condition), .. }) = instructions.first() else {
+        return instructions.iter().take_while(|i| i.condition.is_none()).count();
+    };
+    let mut n = 0;
+    for instruction in instructions {
+        if instruction.condition.as_ref() != Some(condition) {
+            break;
+        }
+        n += 1;
+        if let Operation::Measure { bit } | Operation::Assign { bit, .. } = instruction.operation
+            && reads(condition, bit)
+        {
+            break;
+        }
+    }
+    n
+}
+
+fn reads(condition: &Arc<Condition>, bit: u32) -> bool {
+    let mut found = false;
+    condition.for_each_bit(&mut |b| found |= b == bit);
+    found
+}
+
+/// What names mean where a statement stands.
+struct Scope<'a> {
+    params: ParamTexts,
+    bits: Bits<'a>,
+    qubit: &'a dyn Fn(u32) -> String,
+    /// The name of all qubits together, and their number.
+    all: Option<(&'a str, usize)>,
+}
+
+/// What a definition is of: a gate of the table, or a matrix by the bits of its entries.
+#[derive(PartialEq, Eq, Hash)]
+enum Defined {
+    Kind(GateKind),
+    Matrix(Vec<u64>),
+}
+
+struct Printer {
+    names: Names,
+    definitions: String,
+    defined: HashMap<Defined, String>,
+}
+
+impl Printer {
+    /// One instruction without its condition; `None` if there is nothing to write.
+    fn statement(&mut self, instruction: &Instruction, scope: &Scope) -> Result<Option<String>, PrintError> {
+        let target = || instruction.targets.first().map_or_else(String::new, |&q| (scope.qubit)(q));
+        Ok(Some(match &instruction.operation {
+            Operation::Gate(gate) => self.call(gate, instruction, scope)?,
+            Operation::Unitary(matrix) => match matrix.n_qubits() {
+                0 => {
+                    let gate = Gate::new(GateKind::GPHASE, [Angle::rad(matrix[(0, 0)].arg())])?;
+                    self.call(&gate, instruction, scope)?
+                }
+                1 => {
+                    let rows = [[matrix[(0, 0)], matrix[(0, 1)]], [matrix[(1, 0)], matrix[(1, 1)]]];
+                    let gate = Gate::new(GateKind::UG, synthesis::euler(rows).map(Angle::rad))?;
+                    self.call(&gate, instruction, scope)?
+                }
+                _ => {
+                    let name = self.define_unitary(matrix)?;
+                    apply(&name, "", instruction, scope)
+                }
+            },
+            Operation::Measure { bit } => format!("{} = measure {};", scope.bits.name(*bit), target()),
+            Operation::Reset => format!("reset {};", target()),
+            Operation::Assign { bit, value } => format!("{} = {value};", scope.bits.name(*bit)),
+            Operation::Barrier => {
+                let qubits: Vec<u32> = instruction.qubits().collect();
+                let in_order =
+                    |n| qubits.len() == n && qubits.iter().enumerate().all(|(i, &q)| q as usize == i);
+                match scope.all {
+                    _ if qubits.is_empty() => return Ok(None),
+                    Some((name, n)) if in_order(n) => format!("barrier {name};"),
+                    _ => format!("barrier {};", list(&qubits, scope)),
+                }
+            }
+        }))
+    }
+
+    fn call(&mut self, gate: &Gate, instruction: &Instruction, scope: &Scope) -> Result<String, PrintError> {
+        let angles: Vec<String> =
+            gate.params().iter().map(|a| scope.params.angle(a)).collect::<Result<_, _>>()?;
+        let angles = if angles.is_empty() { String::new() } else { format!("({})", angles.join(", ")) };
+        let n = instruction.controls.len();
+        if n > 0
+            && instruction.controls.iter().all(|c| c.value)
+            && let Some(name) = stdgate(gate.kind(), n)
+        {
+            let qubits: Vec<u32> = instruction.qubits().collect();
+            return Ok(format!("{name}{angles} {};", list(&qubits, scope)));
+        }
+        let name = self.base(gate.kind())?;
+        Ok(apply(&name, &angles, instruction, scope))
+    }
+
+    /// What a gate without controls is called, defined if need be.
+    fn base(&mut self, kind: GateKind) -> Result<String, PrintError> {
+        if let Some(name) = stdgate(kind, 0) {
+            return Ok(name.to_owned());
+        }
+        let inverse = match kind {
+            GateKind::SXDG => GateKind::SX,
+            GateKind::ISWAPDG => GateKind::ISWAP,
+            GateKind::DCXDG => GateKind::DCX,
+            _ => {
+                if !self.defined.contains_key(&Defined::Kind(kind)) {
+                    let Some(body) = definition(kind)? else {
+                        return Err(PrintError::Undefined { gate: kind.name() });
+                    };
+                    self.define(kind.name(), &body)?;
+                    self.defined.insert(Defined::Kind(kind), kind.name().to_owned());
+                }
+                return Ok(kind.name().to_owned());
+            }
+        };
+        Ok(format!("inv @ {}", self.base(inverse)?))
+    }
+
+    fn define_unitary(&mut self, matrix: &Matrix<Complex<f64>>) -> Result<String, PrintError> {
+        check_unitary_size(matrix)?;
+        let bits = matrix.entries().iter().flat_map(|z| [z.re.to_bits(), z.im.to_bits()]).collect();
+        let key = Defined::Matrix(bits);
+        if let Some(name) = self.defined.get(&key) {
+            return Ok(name.clone());
+        }
+        let name = self.names.take("unitary");
+        self.define(&name, &synthesis::synthesize(matrix)?)?;
+        self.defined.insert(key, name.clone());
+        Ok(name)
+    }
+
+    /// Writes a definition; those that it needs come before it.
+    fn define(&mut self, name: &str, body: &Circuit) -> Result<(), PrintError> {
+        let inputs = formals(body);
+        let scope = Scope {
+            params: ParamTexts::new(body, &inputs)?,
+            bits: Bits::new(&[]),
+            qubit: &|i| format!("q{i}"),
+            all: None,
+        };
+        let mut statements = Vec::new();
+        for instruction in body.instructions() {
+            statements.extend(self.statement(instruction, &scope)?);
+        }
+        let qubits: Vec<String> = (0..body.n_qubits()).map(|i| format!("q{i}")).collect();
+        let head = if inputs.is_empty() { String::new() } else { format!("({})", inputs.join(", ")) };
+        // Writing to a String cannot fail.
+        let _ = write!(self.definitions, "gate {name}{head} {} {{", qubits.join(", "));
+        let _ = match statements.len() {
+            0..=12 => writeln!(self.definitions, " {} }}", statements.join(" ")),
+            _ => writeln!(self.definitions, "\n    {}\n}}", statements.join("\n    ")),
+        };
+        Ok(())
+    }
+}
+
+/// The first name in `stdgates.inc`.
+fn stdgate(kind: GateKind, n_controls: usize) -> Option<&'static str> {
+    let named = NAMED_GATES.iter().find(|g| g.kind == kind && g.n_controls == n_controls);
+    named.and_then(|g| g.qasm3.first().copied())
+}
+
+fn list(qubits: &[u32], scope: &Scope) -> String {
+    qubits.iter().map(|&q| (scope.qubit)(q)).collect::<Vec<_>>().join(", ")
+}
+
+/// A gate call with its control modifiers.
+fn apply(name: &str, angles: &str, instruction: &Instruction, scope: &Scope) -> String {
+    let mut text = String::new();
+    for run in instruction.controls.chunk_by(|a, b| a.value == b.value) {
+        let modifier = if run[0].value { "ctrl" } else { "negctrl" };
+        // Writing to a String cannot fail.
+        let _ = match run.len() {
+            1 => write!(text, "{modifier} @ "),
+            n => write!(text, "{modifier}({n}) @ "),
+        };
+    }
+    let qubits: Vec<u32> = instruction.qubits().collect();
+    let space = if qubits.is_empty() { "" } else { " " };
+    let _ = write!(text, "{name}{angles}{space}{};", list(&qubits, scope));
+    text
+}

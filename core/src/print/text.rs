@@ -1,0 +1,179 @@
+//! Angles and expressions as OpenQASM reads them back.
+//!
+//! ```text
+//! 3*pi/8    -pi/4 + 3*theta/4 - 0.5    (sin(theta)*phi)/2
+//! ```
+//! A fraction is a product before a quotient, `3*theta/4`, since `3/4` alone is 0 among the integers
+//! of OpenQASM 3. Decimals have a point, so that `2.0/3.0` is a quotient of numbers, and as many
+//! digits as read back to the same `f64`.
+
+use super::PrintError;
+use crate::{
+    circuit::Circuit,
+    param::{Angle, ParamExpr, ParamId, Q, Step},
+};
+
+/// No text of one expression is longer; parameters computed from parameters can double at each step.
+const MAX_EXPRESSION: usize = 1 << 20;
+
+/// The texts of a circuit's parameters, by id.
+pub(super) struct ParamTexts(Vec<String>);
+
+impl ParamTexts {
+    /// `names` holds those of the inputs, in order.
+    pub(super) fn new(circuit: &Circuit, names: &[String]) -> Result<ParamTexts, PrintError> {
+        let mut names = names.iter();
+        let mut texts = ParamTexts(Vec::with_capacity(circuit.params().len()));
+        for param in circuit.params() {
+            let text = match &param.definition {
+                None => names.next().cloned().unwrap_or_default(),
+                Some(expr) => match texts.expression(expr)? {
+                    (text, ATOM) => text,
+                    (text, _) => format!("({text})"),
+                },
+            };
+            if text.len() > MAX_EXPRESSION {
+                return Err(PrintError::Expression { bytes: text.len(), limit: MAX_EXPRESSION });
+            }
+            texts.0.push(text);
+        }
+        Ok(texts)
+    }
+
+    fn param(&self, id: ParamId) -> &str {
+        self.0.get(id.index()).map_or("", String::as_str)
+    }
+
+    /// An angle.
+    pub(super) fn angle(&self, angle: &Angle) -> Result<String, PrintError> {
+        self.sum(angle).map(|(text, _)| text)
+    }
+
+    /// An angle, and how tightly its text binds (see [`Self::expression`]).
+    fn sum(&self, angle: &Angle) -> Result<(String, u8), PrintError> {
+        if !angle.radian_part().is_finite() {
+            return Err(PrintError::NotFinite { angle: angle.to_string() });
+        }
+        let mut text = String::new();
+        let mut binds = ATOM;
+        let mut term = |negative: bool, term: &str, tightness: u8| {
+            let (sign, tightness) = match (text.is_empty(), negative) {
+                (true, false) => ("", tightness),
+                (true, true) => ("-", SUM),
+                (false, false) => (" + ", SUM),
+                (false, true) => (" - ", SUM),
+            };
+            text.push_str(sign);
+            text.push_str(term);
+            binds = binds.min(tightness);
+        };
+        let mut fraction = |q: Q, unit: &str| {
+            let (n, d) = (q.numer().unsigned_abs(), q.denom());
+            match (n, d) {
+                (0, _) => {}
+                (1, 1) => term(*q.numer() < 0, unit, ATOM),
+                (_, 1) => term(*q.numer() < 0, &format!("{n}*{unit}"), PRODUCT),
+                (1, _) => term(*q.numer() < 0, &format!("{unit}/{d}"), PRODUCT),
+                _ => term(*q.numer() < 0, &format!("{n}*{unit}/{d}"), PRODUCT),
+            }
+        };
+        fraction(angle.pi_part(), "pi");
+        for &(id, q) in angle.terms() {
+            fraction(q, self.param(id));
+        }
+        let radians = angle.radian_part();
+        if radians != 0.0 {
+            term(radians < 0.0, &decimal(radians.abs()), ATOM);
+        }
+        if text.is_empty() {
+            text.push('0');
+        }
+        Ok((text, binds))
+    }
+
+    /// A general expression in OpenQASM 3, and how tightly its text binds.
+    fn expression(&self, expr: &ParamExpr) -> Result<(String, u8), PrintError> {
+        let mut stack: Vec<(String, u8)> = Vec::new();
+        let at_least =
+            |(text, binds): (String, u8), least: u8| if binds < least { format!("({text})") } else { text };
+        for step in expr.steps() {
+            let entry = match step {
+                Step::Angle(angle) => self.sum(angle)?,
+                Step::Neg => (format!("-{}", at_least(stack.pop().unwrap_or_default(), POWER)), SUM),
+                Step::Call(f) => (format!("{}({})", f.name(), stack.pop().unwrap_or_default().0), ATOM),
+                _ => {
+                    let (y, x) = (stack.pop().unwrap_or_default(), stack.pop().unwrap_or_default());
+                    let (sign, left, right, binds) = match step {
+                        Step::Add => (" + ", SUM, PRODUCT, SUM),
+                        Step::Sub => (" - ", SUM, PRODUCT, SUM),
+                        Step::Mul => ("*", PRODUCT, POWER, PRODUCT),
+                        Step::Div => ("/", PRODUCT, POWER, PRODUCT),
+                        _ => ("**", ATOM, ATOM, POWER),
+                    };
+                    (format!("{}{sign}{}", at_least(x, left), at_least(y, right)), binds)
+                }
+            };
+            if entry.0.len() > MAX_EXPRESSION {
+                return Err(PrintError::Expression { bytes: entry.0.len(), limit: MAX_EXPRESSION });
+            }
+            stack.push(entry);
+        }
+        Ok(stack.pop().unwrap_or_default())
+    }
+}
+
+/// How tightly a text binds: a sum (or a leading sign) least, a name or a call most.
+const SUM: u8 = 0;
+const PRODUCT: u8 = 1;
+const POWER: u8 = 2;
+const ATOM: u8 = 3;
+
+/// The shortest decimal that reads back the same, with a point: OpenQASM 2 wants one, and without it
+/// a number may be an integer.
+fn decimal(x: f64) -> String {
+    let text = format!("{x:?}");
+    match text.split_once('e') {
+        Some((digits, exponent)) if !digits.contains('.') => format!("{digits}.0e{exponent}"),
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::param::Function;
+
+    #[test]
+    fn angles_are_exact_and_read_as_numbers() {
+        let mut c = Circuit::new(0);
+        let (a, w) = (c.param("a"), c.param("w[0]"));
+        let square = ParamExpr::from(a.clone() + Angle::pi(1, 2)).binary(Step::Pow, Angle::rad(2.0).into());
+        let e =
+            c.expression(square.call(Function::Sin).binary(Step::Sub, ParamExpr::from(w.clone()).negate()));
+        let quotient = ParamExpr::from(Angle::rad(2.0)).binary(Step::Div, (w.clone() * Q::new(1, 3)).into());
+        let f = c.expression(quotient);
+        let texts = ParamTexts::new(&c, &["a".into(), "w[0]".into()]).unwrap();
+        let text = |angle: Angle| texts.angle(&angle).unwrap();
+        assert_eq!(text(Angle::zero()), "0");
+        assert_eq!(text(Angle::pi(-3, 8)), "-3*pi/8");
+        assert_eq!(
+            text(Angle::pi(1, 4) + a * Q::new(3, 4) - w + Angle::rad(-2.0)),
+            "pi/4 + 3*a/4 - w[0] - 2.0"
+        );
+        assert_eq!(text(Angle::rad(1e-7)), "1.0e-7");
+        assert_eq!(text(Angle::rad(1e22)), "1.0e22");
+        assert_eq!(text(e * Q::new(1, 2)), "(sin((pi/2 + a)**2.0) - (-w[0]))/2");
+        assert_eq!(text(f), "(2.0/(w[0]/3))");
+        assert!(texts.angle(&Angle::rad(f64::NAN)).is_err());
+    }
+
+    #[test]
+    fn expressions_that_double_are_refused_in_time() {
+        let mut c = Circuit::new(0);
+        let mut x = c.param("x");
+        for _ in 0..20 {
+            x = c.expression(ParamExpr::from(x.clone()).binary(Step::Mul, x.into()));
+        }
+        assert!(matches!(ParamTexts::new(&c, &["x".into()]), Err(PrintError::Expression { .. })));
+    }
+}

@@ -1,0 +1,225 @@
+//! A circuit ready to run on one ring: its gates bound, its steps in order, and which measurements
+//! may wait until the end.
+//!
+//! A measurement may wait if nothing after it acts on its qubit, reads its bit or writes its bit,
+//! but measurements that may wait themselves. Those that wait are the *final* ones: a state can be
+//! sampled for all of them at once. A circuit in which nothing random is left before them is
+//! *static*: one run of it serves any number of shots.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use smallvec::{SmallVec, smallvec};
+
+use super::SimulateError;
+use crate::{
+    circuit::{Circuit, Condition, Instruction, Operation},
+    kernel::Operator,
+    param::Binding,
+    scalar::Ring,
+};
+
+/// The values of a circuit's classical bits.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Bits(SmallVec<[u64; 2]>);
+
+impl Bits {
+    /// So many bits, all 0.
+    #[must_use]
+    pub fn zero(n: usize) -> Bits {
+        Bits(smallvec![0; n.div_ceil(64)])
+    }
+
+    /// The value of a bit; 0 beyond the end.
+    #[must_use]
+    pub fn get(&self, bit: u32) -> bool {
+        let bit = bit as usize;
+        self.0.get(bit / 64).is_some_and(|word| word >> (bit % 64) & 1 == 1)
+    }
+
+    /// Gives a bit a value; beyond the end nothing happens.
+    pub fn set(&mut self, bit: u32, value: bool) {
+        let (word, mask) = (bit as usize / 64, 1 << (bit % 64));
+        if let Some(word) = self.0.get_mut(word) {
+            *word = if value { *word | mask } else { *word & !mask };
+        }
+    }
+
+    /// The registers as text: last declared leftmost, separated by spaces, bit 0 of each rightmost.
+    #[must_use]
+    pub fn text(&self, circuit: &Circuit) -> String {
+        let mut first = 0;
+        let mut registers: Vec<String> = Vec::new();
+        for register in circuit.registers() {
+            let end = first + u32::try_from(register.size).unwrap_or(u32::MAX);
+            registers.push((first..end).rev().map(|bit| if self.get(bit) { '1' } else { '0' }).collect());
+            first = end;
+        }
+        registers.reverse();
+        registers.join(" ")
+    }
+}
+
+/// What happens next, under an optional condition on classical bits.
+#[derive(Clone, Debug)]
+pub(super) struct Step<R> {
+    pub(super) action: Action<R>,
+    pub(super) condition: Option<Arc<Condition>>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Action<R> {
+    /// Gates in a row.
+    Gates(Vec<Operator<R>>),
+    /// A measurement that cannot wait.
+    Measure { qubit: usize, bit: u32 },
+    /// A qubit goes back to |0>.
+    Reset { qubit: usize },
+    /// A bit gets a value.
+    Assign { bit: u32, value: bool },
+}
+
+/// A circuit bound over a ring.
+#[derive(Clone, Debug)]
+pub struct BoundCircuit<R> {
+    pub(super) n_qubits: usize,
+    pub(super) n_bits: usize,
+    pub(super) steps: Vec<Step<R>>,
+    pub(super) finals: BTreeMap<u32, u32>,
+}
+
+impl<R: Ring> BoundCircuit<R> {
+    /// Binds each gate of a circuit: computes its constants in the ring and takes their shape.
+    ///
+    /// # Errors
+    /// [`SimulateError`] if the binding has no number for an angle.
+    pub fn new(circuit: &Circuit, binding: &impl Binding<R>) -> Result<BoundCircuit<R>, SimulateError> {
+        let waits = may_wait(circuit);
+        let mut steps: Vec<Step<R>> = Vec::new();
+        let mut finals = BTreeMap::new();
+        for (instruction, waits) in circuit.instructions().iter().zip(waits) {
+            let qubit = || instruction.targets.first().map_or(0, |&q| q as usize);
+            let action = match &instruction.operation {
+                Operation::Barrier => continue,
+                Operation::Measure { bit } if waits => {
+                    finals.insert(*bit, instruction.targets.first().copied().unwrap_or(0));
+                    continue;
+                }
+                Operation::Measure { bit } => Action::Measure { qubit: qubit(), bit: *bit },
+                Operation::Reset => Action::Reset { qubit: qubit() },
+                Operation::Assign { bit, value } => Action::Assign { bit: *bit, value: *value },
+                Operation::Gate(_) | Operation::Unitary(_) => {
+                    let operator = bind_gate(circuit, instruction, binding)?;
+                    if let Some(Step { action: Action::Gates(gates), condition }) = steps.last_mut()
+                        && *condition == instruction.condition
+                    {
+                        gates.push(operator);
+                        continue;
+                    }
+                    Action::Gates(vec![operator])
+                }
+            };
+            steps.push(Step { action, condition: instruction.condition.clone() });
+        }
+        Ok(BoundCircuit { n_qubits: circuit.n_qubits(), n_bits: circuit.n_bits(), steps, finals })
+    }
+
+    /// Whether nothing random or conditional happens before the final measurements.
+    #[must_use]
+    pub fn is_static(&self) -> bool {
+        self.operators().is_some()
+    }
+
+    /// The gates of a static circuit.
+    #[must_use]
+    pub fn operators(&self) -> Option<&[Operator<R>]> {
+        match self.steps.as_slice() {
+            [] => Some(&[]),
+            [Step { action: Action::Gates(gates), condition: None }] => Some(gates),
+            _ => None,
+        }
+    }
+}
+
+/// Which qubit each classical bit of a static circuit is read from: the last measurement into it.
+///
+/// # Errors
+/// [`SimulateError::Dynamic`] if something is random or conditional before that.
+pub fn final_measurements(circuit: &Circuit) -> Result<BTreeMap<u32, u32>, SimulateError> {
+    let mut finals = BTreeMap::new();
+    for (instruction, waits) in circuit.instructions().iter().zip(may_wait(circuit)) {
+        match (&instruction.operation, instruction.targets.first()) {
+            (Operation::Measure { bit }, Some(&qubit)) if waits => {
+                finals.insert(*bit, qubit);
+            }
+            (Operation::Gate(_) | Operation::Unitary(_) | Operation::Barrier, _)
+                if instruction.condition.is_none() => {}
+            _ => return Err(SimulateError::Dynamic),
+        }
+    }
+    Ok(finals)
+}
+
+fn bind_gate<R: Ring>(
+    circuit: &Circuit,
+    instruction: &Instruction,
+    binding: &impl Binding<R>,
+) -> Result<Operator<R>, SimulateError> {
+    let matrix = match &instruction.operation {
+        Operation::Unitary(matrix) => matrix.try_map(|z| binding.number(*z)),
+        Operation::Gate(gate) => gate.matrix(binding),
+        _ => Ok(crate::matrix::Matrix::identity(0)),
+    };
+    let matrix = matrix.map_err(|e| circuit.bind_error(e))?;
+    let targets: SmallVec<[usize; 4]> = instruction.targets.iter().map(|&q| q as usize).collect();
+    let controls: SmallVec<[(usize, bool); 4]> =
+        instruction.controls.iter().map(|c| (c.qubit as usize, c.value)).collect();
+    Ok(Operator::new(&matrix, &targets, &controls)?)
+}
+
+/// For each instruction, whether it is a measurement that may wait until the end: one pass from the
+/// back, which collects what the instructions that cannot wait use.
+fn may_wait(circuit: &Circuit) -> Vec<bool> {
+    let (mut qubits, mut bits) = (Marks::default(), Marks::default());
+    let mut waits: Vec<bool> = circuit
+        .instructions()
+        .iter()
+        .rev()
+        .map(|instruction| {
+            let qubit = instruction.targets.first().copied().unwrap_or(0);
+            match &instruction.operation {
+                Operation::Barrier => return false,
+                Operation::Measure { bit }
+                    if instruction.condition.is_none() && !qubits.has(qubit) && !bits.has(*bit) =>
+                {
+                    return true;
+                }
+                Operation::Measure { bit } | Operation::Assign { bit, .. } => bits.add(*bit),
+                _ => {}
+            }
+            instruction.qubits().for_each(|q| qubits.add(q));
+            if let Some(condition) = &instruction.condition {
+                condition.for_each_bit(&mut |bit| bits.add(bit));
+            }
+            false
+        })
+        .collect();
+    waits.reverse();
+    waits
+}
+
+/// A set of small numbers.
+#[derive(Default)]
+struct Marks(Vec<bool>);
+
+impl Marks {
+    fn has(&self, i: u32) -> bool {
+        self.0.get(i as usize).copied().unwrap_or(false)
+    }
+    fn add(&mut self, i: u32) {
+        let i = i as usize;
+        if self.0.len() <= i {
+            self.0.resize(i + 1, false);
+        }
+        self.0[i] = true;
+    }
+}

@@ -1,0 +1,168 @@
+//! Circuits with measurements, resets and conditions anywhere: trajectories against exact branching.
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use std::collections::BTreeMap;
+
+use ketgrad_core::{
+    circuit::{Circuit, Condition, Relation},
+    kernel::Threads,
+    param::Values,
+    simulate::{Bits, BoundCircuit, SimulateError, Simulator},
+};
+use num_complex::Complex;
+
+type Amplitude = Complex<f64>;
+
+fn bound(circuit: &Circuit) -> BoundCircuit<Amplitude> {
+    BoundCircuit::new(circuit, &Values::<f64>(&[])).unwrap()
+}
+
+/// Teleports RY(1) |0> from qubit 0 to qubit 2, undoes it there and measures.
+fn teleportation() -> Circuit {
+    let mut c = Circuit::new(3);
+    c.add_register("m", 2).unwrap().add_register("out", 1).unwrap();
+    c.ry(0, 1.0).unwrap().h(1).unwrap().cx(1, 2).unwrap();
+    c.cx(0, 1).unwrap().h(0).unwrap().measure(0, 0).unwrap().measure(1, 1).unwrap();
+    c.when(Condition::Bit { bit: 1, value: true }, |c| c.x(2)).unwrap();
+    c.when(Condition::Bit { bit: 0, value: true }, |c| c.z(2)).unwrap();
+    c.ry(2, -1.0).unwrap().measure(2, 2).unwrap();
+    c
+}
+
+/// Random gates with measurements, resets and conditions between them.
+fn messy() -> Circuit {
+    let mut c = Circuit::new(3);
+    c.add_register("a", 2).unwrap().add_register("b", 2).unwrap();
+    c.ry(0, 0.7).unwrap().cx(0, 1).unwrap().rx(2, 1.1).unwrap().measure(0, 0).unwrap();
+    let some =
+        Condition::Compare { bits: [0, 1].into(), relation: Relation::GreaterEqual, value: [true].into() };
+    c.when(some, |c| c.h(1)).unwrap();
+    c.measure(1, 1).unwrap().reset(0).unwrap().ry(0, 0.4).unwrap().cx(0, 2).unwrap();
+    c.when(Condition::Not(Box::new(Condition::Bit { bit: 1, value: true })), |c| c.reset(2)?.assign(3, true))
+        .unwrap();
+    c.measure(0, 2).unwrap().rx(0, 0.3).unwrap().measure(0, 0).unwrap().measure(2, 1).unwrap();
+    c
+}
+
+#[test]
+fn teleportation_always_gives_zero() {
+    let circuit = bound(&teleportation());
+    let exact = Simulator::new().distribution(&circuit, 100).unwrap();
+    assert_eq!(exact.len(), 4, "four outcomes of the Bell measurement, one of the last qubit");
+    for (bits, p) in exact {
+        assert!(!bits.get(2) && (p - 0.25).abs() < 1e-14, "{bits:?} {p}");
+    }
+}
+
+#[test]
+fn frequencies_follow_the_exact_distribution() {
+    const SHOTS: usize = 40_000;
+    let circuit = bound(&messy());
+    let exact = Simulator::new().distribution(&circuit, 1000).unwrap();
+    assert!((exact.values().sum::<f64>() - 1.0).abs() < 1e-13);
+    let counts = Simulator::new().trajectory_counts(&circuit, SHOTS, 5).unwrap();
+    assert_eq!(counts.values().sum::<u64>(), SHOTS as u64);
+    assert!(counts.keys().all(|bits| exact.contains_key(bits)));
+    let mut chi2 = 0.0;
+    for (bits, p) in &exact {
+        let expected = p * SHOTS as f64;
+        let seen = counts.get(bits).copied().unwrap_or(0) as f64;
+        chi2 += (seen - expected).powi(2) / expected;
+    }
+    // The 99.9 % point of chi-squared with 15 degrees of freedom is 37.7; there are fewer outcomes.
+    assert!(exact.len() > 4 && exact.len() <= 16 && chi2 < 37.7, "{} outcomes, chi2 {chi2}", exact.len());
+}
+
+#[test]
+fn threads_and_memory_change_nothing() {
+    let circuit = bound(&messy());
+    let counts = |threads: usize, memory_limit: Option<u64>| {
+        let simulator =
+            Simulator { threads: Threads::new(threads).unwrap(), memory_limit, ..Simulator::default() };
+        simulator.trajectory_counts(&circuit, 3000, 11).unwrap()
+    };
+    let one = counts(1, None);
+    assert_eq!(one, counts(2, None));
+    assert_eq!(one, counts(3, None));
+    // Room for the state itself and none to wait: branches are computed again.
+    assert_eq!(one, counts(1, Some(128)));
+    assert_eq!(one, counts(2, Some(600)));
+}
+
+#[test]
+fn shots_are_a_prefix_of_more_shots() {
+    let circuit = bound(&messy());
+    let outcomes = |shots: usize| -> BTreeMap<usize, Bits> {
+        let parts = Simulator::new()
+            .trajectories(&circuit, shots, 3, |t| {
+                let outcomes = t.outcomes(&circuit, &Threads::serial())?;
+                Ok(t.shots.iter().copied().zip(outcomes).collect::<Vec<_>>())
+            })
+            .unwrap();
+        parts.into_iter().flat_map(|(_, outcomes)| outcomes).collect()
+    };
+    let (few, many) = (outcomes(50), outcomes(500));
+    assert_eq!(many.len(), 500);
+    assert!(few.iter().all(|(shot, bits)| many[shot] == *bits));
+}
+
+#[test]
+fn means_have_the_spread_of_the_shots() {
+    // Z of a qubit in RY(t)|0> after it was measured is 1 or -1: the mean is cos t, the variance sin^2 t.
+    const SHOTS: usize = 10_000;
+    let t = 1.2f64;
+    let mut c = Circuit::new(1);
+    c.add_register("m", 1).unwrap().ry(0, t).unwrap().measure(0, 0).unwrap().rz(0, 0.5).unwrap();
+    let z = "Z0".parse().unwrap();
+    let means = Simulator::new().trajectory_expectations(&bound(&c), &[z], SHOTS, 2).unwrap();
+    let (mean, stderr) = (means[0].value, means[0].stderr.unwrap());
+    assert!((stderr - t.sin() / (SHOTS as f64).sqrt()).abs() < 1e-4, "{stderr}");
+    assert!((mean - t.cos()).abs() < 4.0 * stderr, "{mean}");
+}
+
+#[test]
+fn a_measurement_that_may_wait_does() {
+    let mut c = Circuit::new(2);
+    c.add_register("m", 2).unwrap();
+    c.h(0).unwrap().measure(0, 0).unwrap().h(1).unwrap().measure(1, 1).unwrap();
+    assert!(bound(&c).is_static());
+    c.x(1).unwrap();
+    assert!(!bound(&c).is_static());
+    assert!(matches!(Simulator::new().run::<f64>(&c, &[]), Err(SimulateError::Dynamic)));
+}
+
+#[test]
+fn histories_are_shared() {
+    // Twenty measurements of one qubit in superposition once: two histories, not a thousand.
+    let mut c = Circuit::new(1);
+    c.add_register("m", 20).unwrap();
+    c.h(0).unwrap();
+    for bit in 0..20 {
+        c.measure(0, bit).unwrap().x(0).unwrap();
+    }
+    let parts = Simulator::new().trajectories(&bound(&c), 1000, 1, |t| Ok(t.bits.clone())).unwrap();
+    assert_eq!(parts.len(), 2);
+    assert_eq!(parts.iter().map(|p| p.0.len()).sum::<usize>(), 1000);
+}
+
+#[test]
+fn too_many_outcomes_are_refused() {
+    let mut c = Circuit::new(10);
+    c.add_register("m", 10).unwrap();
+    for q in 0..10 {
+        c.h(q).unwrap().measure(q, q).unwrap().x(q).unwrap();
+    }
+    let result = Simulator::new().distribution(&bound(&c), 100);
+    assert!(matches!(result, Err(SimulateError::TooManyBranches { limit: 100 })));
+    assert_eq!(Simulator::new().distribution(&bound(&c), 1024).unwrap().len(), 1024);
+}
+
+#[test]
+fn wide_conditions_compare_as_numbers() {
+    let bits: Box<[u32]> = (0..300).collect();
+    let value: Box<[bool]> = (0..300).map(|i| i == 299).collect();
+    let equal = Condition::Compare { bits: bits.clone(), relation: Relation::Equal, value: value.clone() };
+    let less = Condition::Compare { bits, relation: Relation::Less, value };
+    assert!(equal.holds(&|bit| bit == 299) && !less.holds(&|bit| bit == 299));
+    assert!(!equal.holds(&|bit| bit < 299) && less.holds(&|bit| bit < 299));
+}

@@ -1,0 +1,484 @@
+//! Printed circuits: definitions and syntheses equal what they stand for, texts are as they should be.
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use ketgrad_core::{
+    circuit::{Circuit, CircuitError, Condition, Relation},
+    gate::{Gate, GateKind},
+    matrix::Matrix,
+    param::{Angle, Function, ParamExpr, Q, Step, Values},
+    print::{PrintError, definition, synthesize, to_qasm2, to_qasm3},
+    qasm::{Options, parse},
+    simulate::Simulator,
+};
+use num_complex::Complex;
+
+type C = Complex<f64>;
+
+/// Definitions hold exactly but for rounding.
+const DEFINITION: f64 = 1e-14;
+
+/// What the syntheses promise.
+const SYNTHESIS: f64 = 1e-10;
+
+fn matrix(circuit: &Circuit) -> Matrix<C> {
+    Simulator::new().matrix(circuit, &Values::<f64>(&[])).unwrap()
+}
+
+fn distance(a: &Matrix<C>, b: &Matrix<C>) -> f64 {
+    assert_eq!(a.n_qubits(), b.n_qubits());
+    a.entries().iter().zip(b.entries()).map(|(x, y)| (x - y).norm()).fold(0.0, f64::max)
+}
+
+/// A few digits of no meaning.
+struct Digits(u64);
+
+impl Digits {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 >> 33
+    }
+    fn below(&mut self, n: usize) -> usize {
+        usize::try_from(self.next()).unwrap() % n
+    }
+    fn angle(&mut self) -> f64 {
+        self.below(1 << 20) as f64 / f64::from(1 << 17) - 4.0
+    }
+    /// Different qubits below n.
+    fn qubits(&mut self, n: usize, k: usize) -> Vec<usize> {
+        let mut all: Vec<usize> = (0..n).collect();
+        for i in 0..k {
+            let j = i + self.below(n - i);
+            all.swap(i, j);
+        }
+        all.truncate(k);
+        all
+    }
+}
+
+/// A unitary without structure.
+fn random_unitary(n_qubits: usize, seed: u64) -> Matrix<C> {
+    let mut digits = Digits(seed);
+    let mut c = Circuit::new(n_qubits);
+    for _ in 0..4 * n_qubits {
+        for q in 0..n_qubits {
+            c.ug(q, digits.angle(), digits.angle(), digits.angle(), digits.angle()).unwrap();
+        }
+        if n_qubits > 1 {
+            let pair = digits.qubits(n_qubits, 2);
+            c.fsim(pair[0], pair[1], digits.angle(), digits.angle()).unwrap();
+        }
+    }
+    matrix(&c)
+}
+
+fn angles(kind: GateKind) -> Vec<Angle> {
+    (0..kind.param_names().len()).map(|i| Angle::rad(0.37 + 0.83 * i as f64)).collect()
+}
+
+#[test]
+fn definitions_equal_their_gates_with_the_phase() {
+    let mut defined = 0;
+    for &kind in GateKind::ALL {
+        let Some(body) = definition(kind).unwrap() else { continue };
+        defined += 1;
+        let values: Vec<(&str, Angle)> = kind.param_names().iter().copied().zip(angles(kind)).collect();
+        let mut plain = Circuit::new(kind.n_qubits());
+        let all: Vec<usize> = (0..kind.n_qubits()).collect();
+        plain.gate(Gate::new(kind, angles(kind)).unwrap(), &all, &[]).unwrap();
+        let off = distance(&matrix(&body.bind(&values).unwrap()), &matrix(&plain));
+        assert!(off < DEFINITION, "{} is off by {off:e}", kind.name());
+    }
+    assert_eq!(defined, 13);
+}
+
+#[test]
+fn syntheses_equal_their_matrices_with_the_phase() {
+    for n_qubits in 0..=6 {
+        for seed in 0..if n_qubits > 4 { 2 } else { 20 } {
+            let u = random_unitary(n_qubits, seed);
+            let circuit = synthesize(&u).unwrap();
+            let off = distance(&matrix(&circuit), &u);
+            assert!(off < SYNTHESIS, "{n_qubits} qubits, seed {seed}: off by {off:e}");
+            let cx = circuit.count_operations().get("cx").copied().unwrap_or(0);
+            assert!(
+                cx <= 3 * 4usize.pow(u32::try_from(n_qubits).unwrap()) / 4,
+                "{cx} cx on {n_qubits} qubits"
+            );
+        }
+    }
+}
+
+/// Where decompositions go wrong: repeated eigenvalues and singular values, zero blocks, and sines
+/// that are tiny but not 0.
+#[test]
+fn syntheses_hold_on_matrices_with_structure() {
+    let mut cases: Vec<(String, Matrix<C>)> = Vec::new();
+    for n in 2..=5 {
+        let dim = 1 << n;
+        cases.push((format!("identity {n}"), Matrix::identity(n)));
+        let mut digits = Digits(n as u64);
+        let order = digits.qubits(dim, dim);
+        let permutation =
+            |order: &[usize]| Matrix::from_fn(n, |i, j| C::from(if order[j] == i { 1.0 } else { 0.0 }));
+        cases.push((format!("permutation {n}"), permutation(&order)));
+        let shift: Vec<usize> = (0..dim).map(|j| (j + 1) % dim).collect();
+        cases.push((format!("shift {n}"), permutation(&shift)));
+        let reverse: Vec<usize> = (0..dim).rev().collect();
+        cases.push((format!("reversal {n}"), permutation(&reverse)));
+        let tau = std::f64::consts::TAU;
+        let fourier = Matrix::from_fn(n, |i, j| {
+            C::from_polar((dim as f64).sqrt().recip(), tau * (i * j % dim) as f64 / dim as f64)
+        });
+        cases.push((format!("Fourier {n}"), fourier));
+        let diagonal = |k: usize| C::cis(if k % 3 == 0 { 1.0 } else { -0.5 });
+        cases.push((
+            format!("diagonal {n}"),
+            Matrix::from_fn(n, |i, j| if i == j { diagonal(i) } else { C::from(0.0) }),
+        ));
+        cases.push((
+            format!("reflection {n}"),
+            Matrix::from_fn(n, |i, j| C::from(f64::from(u8::from(i == j)) - 2.0 / dim as f64)),
+        ));
+        for exponent in [3, 5, 7, 8, 9, 11, 13, 15, 17] {
+            // Close to block diagonal, in every direction of the small sines.
+            let small = 10f64.powi(-exponent);
+            let mut c = Circuit::new(n);
+            for q in 0..n {
+                c.h(q).unwrap().rz(q, 0.3).unwrap();
+            }
+            c.cx(0, 1).unwrap().ry(n - 1, small).unwrap().rx(n - 1, small / 3.0).unwrap();
+            c.crx(0, n - 1, small / 7.0).unwrap().cz(0, n - 1).unwrap().ry(0, small).unwrap();
+            cases.push((format!("small {exponent} {n}"), matrix(&c)));
+            c.x(n - 1).unwrap();
+            cases.push((format!("small cosine {exponent} {n}"), matrix(&c)));
+        }
+        for high in 1..n {
+            let product = random_unitary(high, 5).kron(&random_unitary(n - high, 6));
+            cases.push((format!("product {high} {n}"), product));
+            cases.push((format!("controlled {high} {n}"), random_unitary(n - high, 7).controlled(high)));
+        }
+    }
+    for (name, u) in cases {
+        let off = distance(&matrix(&synthesize(&u).unwrap()), &u);
+        assert!(off < SYNTHESIS, "{name}: off by {off:e}");
+    }
+}
+
+/// Reads a printed circuit back.
+fn parsed(text: &str) -> Circuit {
+    match parse(text, &Options::default()) {
+        Ok(parsed) => {
+            assert!(parsed.warnings.is_empty(), "{:?}\n{text}", parsed.warnings);
+            parsed.circuit
+        }
+        Err(failed) => panic!("{failed}\n{text}"),
+    }
+}
+
+/// Printed and read back the unitary is the same, in OpenQASM 2 up to a phase.
+fn check_both(name: &str, circuit: &Circuit) {
+    let expected = matrix(circuit);
+    let text = to_qasm3(circuit).unwrap();
+    let off = distance(&matrix(&parsed(&text)), &expected);
+    assert!(off < SYNTHESIS, "{name} in OpenQASM 3 is off by {off:e}\n{text}");
+    let text = to_qasm2(circuit).unwrap();
+    let found = matrix(&parsed(&text));
+    let overlap: C = found.entries().iter().zip(expected.entries()).map(|(x, y)| x.conj() * y).sum();
+    let aligned = found.map(|x| x * (overlap / overlap.norm()));
+    let off = distance(&aligned, &expected);
+    assert!(off < SYNTHESIS, "{name} in OpenQASM 2 is off by {off:e}\n{text}");
+}
+
+/// The values of the controls in the tests, from none to many.
+const CONTROLS: [&[bool]; 9] = [
+    &[],
+    &[true],
+    &[false],
+    &[true, true],
+    &[true, false],
+    &[true, true, true],
+    &[false, true, true, false],
+    &[true, true, true, true, true],
+    &[true, true, false, true, true, true],
+];
+
+/// One gate of the table under controls.
+fn controlled(kind: GateKind, values: &[bool]) -> Circuit {
+    let k = kind.n_qubits();
+    let mut c = Circuit::new((k + values.len()).max(1));
+    // Controls among and around the targets.
+    let qubits: Vec<usize> = (0..k + values.len()).map(|i| (3 * i + 1) % (k + values.len())).collect();
+    let distinct = qubits.iter().collect::<std::collections::BTreeSet<_>>().len() == qubits.len();
+    let qubits = if distinct { qubits } else { (0..k + values.len()).collect() };
+    let controls: Vec<(usize, bool)> = qubits[k..].iter().copied().zip(values.iter().copied()).collect();
+    c.gate(Gate::new(kind, angles(kind)).unwrap(), &qubits[..k], &controls).unwrap();
+    c
+}
+
+#[test]
+fn every_gate_under_every_control_reads_back_equal() {
+    for &kind in GateKind::ALL {
+        for values in CONTROLS.iter().filter(|v| v.len() + kind.n_qubits() <= 7) {
+            check_both(&format!("{} under {values:?}", kind.name()), &controlled(kind, values));
+        }
+    }
+}
+
+#[test]
+fn gates_of_the_standard_files_read_back_as_themselves() {
+    for &kind in GateKind::ALL {
+        // What `stdgates.inc` has, or `inv @` of it; other gates come back as their definitions.
+        if definition(kind).unwrap().is_some() || matches!(kind, GateKind::ISWAPDG | GateKind::DCXDG) {
+            continue;
+        }
+        for values in CONTROLS {
+            if kind == GateKind::GPHASE && !values.is_empty() {
+                continue; // read back as P on a control: the same, by another name
+            }
+            let circuit = controlled(kind, values);
+            let text = to_qasm3(&circuit).unwrap();
+            assert_eq!(parsed(&text), circuit, "{text}");
+        }
+    }
+    let mut named = Circuit::new(5);
+    named.x(0).unwrap().sxdg(1).unwrap().p(2, Angle::pi(-3, 8)).unwrap().u3(0, 0.1, 0.2, 0.3).unwrap();
+    named.cx(0, 3).unwrap().ch(1, 0).unwrap().cp(3, 4, 0.25).unwrap().cu(0, 1, 0.1, 0.2, 0.3, 0.4).unwrap();
+    named.swap(0, 4).unwrap().rxx(0, 1, 0.5).unwrap().rzz(2, 1, 1e-9).unwrap().rccx(0, 1, 2).unwrap();
+    named.ccx(0, 1, 2).unwrap().cswap(3, 1, 2).unwrap().c3x(0, 1, 2, 3).unwrap();
+    named.c4x(4, 3, 2, 1, 0).unwrap().c3sx(0, 1, 2, 3).unwrap().csx(1, 4).unwrap();
+    named.barrier(&[0, 1, 2, 3, 4]).unwrap().barrier(&[1, 3]).unwrap().measure_all().unwrap();
+    let text = to_qasm2(&named).unwrap();
+    assert_eq!(parsed(&text), named, "{text}");
+}
+
+#[test]
+fn random_circuits_with_unitaries_read_back_equal() {
+    for seed in 0..30 {
+        let mut digits = Digits(seed);
+        let n = 3 + digits.below(3);
+        let mut c = Circuit::new(n);
+        for _ in 0..8 {
+            let kind = GateKind::ALL[digits.below(GateKind::ALL.len())];
+            let k = kind.n_qubits();
+            let extra = digits.below(n - k + 1);
+            let qubits = digits.qubits(n, k + extra);
+            let controls: Vec<(usize, bool)> =
+                qubits[k..].iter().map(|&q| (q, digits.below(3) > 0)).collect();
+            c.gate(Gate::new(kind, angles(kind)).unwrap(), &qubits[..k], &controls).unwrap();
+            let k = digits.below(4);
+            let extra = digits.below(n - k + 1).min(2);
+            let qubits = digits.qubits(n, k + extra);
+            let controls: Vec<(usize, bool)> =
+                qubits[k..].iter().map(|&q| (q, digits.below(3) > 0)).collect();
+            c.unitary(random_unitary(k, seed), &qubits[..k], &controls).unwrap();
+        }
+        check_both(&format!("circuit {seed}"), &c);
+    }
+}
+
+#[test]
+fn many_controls_cost_a_quadratic_number_of_gates() {
+    let count = |n: usize| {
+        let mut c = Circuit::new(n + 1);
+        c.mcx(&(0..n).collect::<Vec<_>>(), n).unwrap();
+        to_qasm2(&c).unwrap().lines().count()
+    };
+    let (some, twice) = (count(50), count(100));
+    assert!(some < 30_000 && twice < 5 * some, "{some} lines for 50 controls, {twice} for 100");
+}
+
+#[test]
+fn parameters_and_registers_read_back_as_they_were() {
+    let mut c = Circuit::new(2);
+    let (theta, w1, w0) = (c.param("theta"), c.param("w[1]"), c.param("w[0]"));
+    c.rx(0, theta.clone() * Q::new(-3, 4) + Angle::pi(3, 8)).unwrap();
+    c.crz(0, 1, w1 + Angle::rad(0.3)).unwrap().add_register("c", 2).unwrap();
+    c.add_register("d", 1).unwrap().ry(1, w0.clone()).unwrap().measure(0, 2).unwrap().measure(1, 0).unwrap();
+    let text = to_qasm3(&c).unwrap();
+    assert_eq!(
+        text,
+        "OPENQASM 3.0;\ninclude \"stdgates.inc\";\ninput float[64] theta;\ninput array[float[64], 2] w;\n\
+         qubit[2] q;\nbit[2] c;\nbit[1] d;\nrx(3*pi/8 - 3*theta/4) q[0];\ncrz(w[1] + 0.3) q[0], q[1];\n\
+         ry(w[0]) q[1];\nd[0] = measure q[0];\nc[0] = measure q[1];\n"
+    );
+    let back = parsed(&text);
+    assert_eq!(back.registers(), c.registers());
+    assert_eq!(back.inputs().collect::<Vec<_>>(), ["theta", "w[0]", "w[1]"], "an array has its order");
+    assert_eq!(back.to_string(), c.to_string());
+
+    let error = to_qasm2(&c).unwrap_err();
+    assert_eq!(
+        error,
+        PrintError::OpenParameters { names: ["theta", "w[1]", "w[0]"].map(String::from).into() }
+    );
+    assert_eq!(error.to_string(), "OpenQASM 2 has no parameters: give a value to theta, w[1], w[0]");
+    let values = [("theta", Angle::pi(1, 2)), ("w[0]", Angle::zero()), ("w[1]", Angle::rad(-0.3))];
+    let text = to_qasm2(&c.bind(&values).unwrap()).unwrap();
+    assert!(
+        text.ends_with(
+            "rx(0) q[0];\ncrz(0) q[0], q[1];\nry(0) q[1];\nmeasure q[0] -> d[0];\nmeasure q[1] -> c[0];\n"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn computed_parameters_keep_their_values() {
+    let mut c = Circuit::new(1);
+    let (a, b) = (c.param("a"), c.param("b"));
+    let product = ParamExpr::from(a.clone() * Q::new(1, 2)).binary(Step::Mul, b.clone().into());
+    let computed = c.expression(product.call(Function::Sin));
+    let power = ParamExpr::from(computed.clone() + a).binary(Step::Pow, Angle::rad(2.0).into());
+    let quotient = c.expression(ParamExpr::from(Angle::rad(2.0)).binary(Step::Div, power));
+    c.rx(0, computed.clone() * Q::new(2, 3) - b).unwrap().rz(0, quotient - computed).unwrap();
+    let text = to_qasm3(&c).unwrap();
+    assert!(text.contains("rx(-b + 2*sin(a/2*b)/3)"), "{text}");
+    let back = parsed(&text);
+    let inputs = [0.7, -1.3];
+    let value = |c: &Circuit| {
+        let values = c.param_values(&inputs).unwrap();
+        Simulator::new().matrix::<C>(c, &Values(&values)).unwrap()
+    };
+    assert!(distance(&value(&c), &value(&back)) < DEFINITION, "{text}");
+}
+
+#[test]
+fn names_that_a_language_lacks_are_changed() {
+    let mut c = Circuit::new(1);
+    let (a, b, d) = (c.param("pi"), c.param("w[2]"), c.param("q"));
+    c.rx(0, a + b + d).unwrap();
+    for name in ["x", "my bits", "if", "C"] {
+        c.add_register(name, 1).unwrap();
+    }
+    c.add_register("none", 0).unwrap();
+    c.measure(0, 0).unwrap();
+    let text = to_qasm3(&c).unwrap();
+    let lines: Vec<&str> = text.lines().skip(2).collect();
+    assert_eq!(
+        lines,
+        [
+            "input float[64] pi_1;",
+            "input float[64] w_2;",
+            "input float[64] q;",
+            "qubit[1] q_1;",
+            "bit[1] x_1;",
+            "bit[1] my_bits;",
+            "bit[1] if_1;",
+            "bit[1] C;",
+            "rx(pi_1 + w_2 + q) q_1[0];",
+            "x_1[0] = measure q_1[0];"
+        ]
+    );
+    assert_eq!(parsed(&text).registers().len(), 4);
+    let zero = |name| (name, Angle::zero());
+    let text = to_qasm2(&c.bind(&[zero("pi"), zero("w[2]"), zero("q")]).unwrap()).unwrap();
+    assert!(text.contains("creg r_C[1];"), "{text}");
+}
+
+#[test]
+fn words_of_the_languages_are_no_names() {
+    let words = "OPENQASM include gate if else end return for while in input const qreg qubit creg bit bool int \
+        uint float angle complex array duration stretch gphase inv pow ctrl negctrl delay reset measure barrier \
+        opaque true false pi tau euler arccos sin sqrt log sizeof U CX x h cx ccx rzz iswap unitary q fsim im switch";
+    let mut c = Circuit::new(2);
+    for word in words.split_whitespace() {
+        c.add_register(word, 1).unwrap();
+    }
+    c.iswap(0, 1).unwrap().rzz(0, 1, 0.3).unwrap().fsim(1, 0, 0.1, 0.2).unwrap();
+    c.unitary(random_unitary(2, 1), &[0, 1], &[]).unwrap();
+    let expected = matrix(&c);
+    assert!(distance(&matrix(&parsed(&to_qasm3(&c).unwrap())), &expected) < SYNTHESIS);
+    assert_eq!(parsed(&to_qasm2(&c).unwrap()).registers().len(), c.registers().len());
+    // As parameters.
+    let mut c = Circuit::new(1);
+    for word in words.split_whitespace() {
+        let angle = c.param(word);
+        c.rx(0, angle).unwrap();
+    }
+    assert_eq!(parsed(&to_qasm3(&c).unwrap()).inputs().count(), c.inputs().count());
+}
+
+/// Every form of condition in OpenQASM 3.
+#[test]
+fn conditions_are_written_in_full() {
+    let mut c = Circuit::new(1);
+    c.add_register("c", 3).unwrap().add_register("d", 1).unwrap();
+    let compare = |bits: &[u32], relation, value: &[bool]| Condition::Compare {
+        bits: bits.into(),
+        relation,
+        value: value.into(),
+    };
+    let bit = |bit, value| Condition::Bit { bit, value };
+    let cases = [
+        (bit(0, true), "c[0]"),
+        (bit(3, false), "!d[0]"),
+        (compare(&[0, 1, 2], Relation::GreaterEqual, &[true, false, true]), "c >= 5"),
+        (compare(&[3], Relation::NotEqual, &[true]), "d != 1"),
+        (compare(&[2, 0], Relation::Equal, &[true]), "c[2] && !c[0]"),
+        (compare(&[0, 1], Relation::NotEqual, &[true]), "!c[0] || c[1]"),
+        (compare(&[0, 2], Relation::Less, &[false, true]), "!c[2]"),
+        (compare(&[0, 2], Relation::Greater, &[true, false]), "c[2]"),
+        (compare(&[3, 2, 1, 0], Relation::LessEqual, &[true, false, true]), "!c[0] && (!c[1] || !c[2])"),
+        (compare(&[0], Relation::Less, &[false, true]), "true"),
+        (Condition::Not(Box::new(bit(0, true).and(bit(1, false)))), "!(c[0] && !c[1])"),
+        (Condition::Any(vec![bit(0, true).and(bit(1, true)), bit(3, true)]), "(c[0] && c[1]) || d[0]"),
+        (Condition::All(vec![]), "true"),
+    ];
+    for (condition, expected) in cases {
+        let mut c = c.clone();
+        c.when(condition, |c| c.x(0)).unwrap();
+        let text = to_qasm3(&c).unwrap();
+        assert!(text.ends_with(&format!("bit[1] d;\nif ({expected}) {{ x q[0]; }}\n")), "{text}");
+    }
+    // A condition is read once for a block, so what it reads must not change within.
+    c.when(bit(0, true), |c| c.h(0)?.measure(0, 0)?.x(0)?.assign(3, true)?.reset(0)).unwrap();
+    let text = to_qasm3(&c).unwrap();
+    let blocks = "if (c[0]) {\n    h q[0];\n    c[0] = measure q[0];\n}\n\
+                  if (c[0]) {\n    x q[0];\n    d[0] = true;\n    reset q[0];\n}\n";
+    assert!(text.ends_with(blocks), "{text}");
+}
+
+#[test]
+fn conditions_of_openqasm_2_fix_a_register() {
+    let mut c = Circuit::new(2);
+    c.add_register("c", 70).unwrap().add_register("d", 2).unwrap();
+    let bit = |bit, value| Condition::Bit { bit, value };
+    let mut high = vec![false; 70];
+    high[69] = true;
+    let all = Condition::Compare { bits: (0..70).collect(), relation: Relation::Equal, value: high.into() };
+    c.when(all, |c| c.x(0)).unwrap();
+    c.when(bit(71, true).and(Condition::Not(Box::new(bit(70, true)))), |c| c.gate_under_zero()).unwrap();
+    let text = to_qasm2(&c).unwrap();
+    let end = "if (c == 590295810358705651712) x q[0];\nif (d == 2) x q[0];\nif (d == 2) ch q[0], q[1];\n\
+               if (d == 2) x q[0];\n";
+    assert!(text.ends_with(end), "{text}");
+    for bad in [bit(0, true), Condition::Any(vec![bit(70, true), bit(71, true)])] {
+        let mut c = c.clone();
+        c.when(bad, |c| c.x(0)).unwrap();
+        assert!(matches!(to_qasm2(&c), Err(PrintError::Condition { .. })));
+    }
+    c.assign(0, true).unwrap();
+    assert_eq!(to_qasm2(&c), Err(PrintError::Assign { bit: 0, value: true }));
+}
+
+#[test]
+fn what_has_no_text_is_refused() {
+    let mut c = Circuit::new(1);
+    c.rx(0, f64::INFINITY).unwrap();
+    assert!(matches!(to_qasm3(&c), Err(PrintError::NotFinite { .. })));
+    assert!(matches!(to_qasm2(&c), Err(PrintError::NotFinite { .. })));
+    let mut c = Circuit::new(9);
+    c.unitary(Matrix::identity(9), &[0, 1, 2, 3, 4, 5, 6, 7, 8], &[]).unwrap();
+    let error = PrintError::UnitaryTooLarge { given: 9, limit: 8 };
+    assert_eq!((to_qasm3(&c), to_qasm2(&c)), (Err(error.clone()), Err(error)));
+}
+
+trait UnderZero {
+    fn gate_under_zero(&mut self) -> Result<&mut Circuit, CircuitError>;
+}
+
+impl UnderZero for Circuit {
+    fn gate_under_zero(&mut self) -> Result<&mut Circuit, CircuitError> {
+        self.gate(Gate::new(GateKind::H, [])?, &[1], &[(0, false)])
+    }
+}

@@ -1,0 +1,34 @@
+//! Wrong forms, one a line, with a part of the message that is expected there. Not compiled by cargo.
+use ketgrad::{circuit, pauli};
+
+pub fn wrong(n: usize, q: usize) {
+    circuit! { h 0; }; //~ begins with `qubits n;`
+    circuit! {}; //~ begins with `qubits n;`
+    circuit! { qubits n h 0; }; //~ expected `qubits n;` or `qubits name[size], …;`
+    circuit! { qubits n; h 0 }; //~ expected `;` at the end of `h 0`
+    circuit! { qubits n; x 0; cx q, q + 1, 2, 3, 4, 5, 6 }; //~ expected `;` at the end of `cx q, q + 1, 2,
+    circuit! { qubits n; h 0 cx 0, 1; }; //~ is a `;` missing?
+    circuit! { qubits n; h; }; //~ `h` needs qubits: `h 0;`
+    circuit! { qubits n; k += 1; }; //~ `k += 1` is no statement
+    circuit! { qubits n; qubits 3; }; //~ `qubits` stands once, at the beginning
+    circuit! { qubits n; bits c(2); }; //~ expected `bits name[size], …;`
+    circuit! { qubits n; param 3; }; //~ expected `param name, …;`
+    circuit! { qubits n; bits c; measure 0; }; //~ `measure 0` says not where to
+    circuit! { qubits n; bits c; measure 0 c[0]; }; //~ `measure 0 c[0]` says not where to
+    circuit! { qubits n; bits c; measure -> c[0]; }; //~ `measure` says not what
+    circuit! { qubits n; bits c; measure 0 -> 1; }; //~ not `-> 1`
+    circuit! { qubits n; bits c; assign c[0] true; }; //~ expected `assign register[bit] = value;`
+    circuit! { qubits n; bits c; when c = 2 { x 0; } }; //~ expected a condition such as `c == 2`
+    circuit! { qubits n; bits c; when c { x 0; } else { x 1; } }; //~ `when` has no `else`
+    circuit! { qubits n; bits c; when c x 0; }; //~ expected a block `{ … }` after `when c x 0;`
+    circuit! { qubits n; for q { x 0; } }; //~ expected `for pattern in expression { … }`
+    circuit! { qubits n; while n > 3 { x 0; } }; //~ expected `;` at the end of `while
+    circuit! { qubits n; match n { _ => {} }; }; //~ `match` is no statement: write Rust inside `do |circuit|
+    circuit! { qubits n; ctrl(=) x 0; }; //~ expected controls such as `ctrl(0, !1)`
+    circuit! { qubits n; call bell 0, 1; }; //~ expected `call(circuit) qubit, …;`
+    circuit! { qubits n; unitary 0; }; //~ expected `unitary(matrix) qubit, …;`
+    pauli!(); //~ expected a sum such as
+    pauli!(Z0 +); //~ expected
+    pauli!(n / 2 * Z0); //~ a coefficient that is no number, name or product of these stands in parentheses
+    pauli!(2 ^ Z0); //~ expected `+` or `-` and a term, not `^ Z0`
+}
