@@ -43,7 +43,7 @@ impl Circuit {
             return Err(CircuitError::TooManyBits { given: other.n_bits() });
         }
         let first_bit = u32::try_from(self.n_bits()).unwrap_or(u32::MAX);
-        self.registers.extend(other.registers.iter().cloned());
+        other.registers.iter().for_each(|r| self.push_register(r.clone()));
 
         let mut angles: Vec<Angle> = Vec::with_capacity(other.params.len());
         for param in &other.params {

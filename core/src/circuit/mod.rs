@@ -138,6 +138,8 @@ pub struct Circuit {
     n_qubits: usize,
     params: Vec<ParamDef>,
     registers: Vec<ClassicalRegister>,
+    /// The sum of their sizes.
+    n_bits: usize,
     instructions: Vec<Instruction>,
 }
 
@@ -200,7 +202,7 @@ impl Circuit {
     /// The number of classical bits.
     #[must_use]
     pub fn n_bits(&self) -> usize {
-        self.registers.iter().map(|r| r.size).sum()
+        self.n_bits
     }
 
     /// Whether anything is measured.
@@ -313,8 +315,14 @@ impl Circuit {
         if self.n_bits().saturating_add(size) > u32::MAX as usize {
             return Err(CircuitError::TooManyBits { given: size });
         }
-        self.registers.push(ClassicalRegister { name: name.to_owned(), size });
+        self.push_register(ClassicalRegister { name: name.to_owned(), size });
         Ok(self)
+    }
+
+    /// Declares a classical register whose name is known to be free.
+    pub(crate) fn push_register(&mut self, register: ClassicalRegister) {
+        self.n_bits += register.size;
+        self.registers.push(register);
     }
 
     /// Declares a classical register and gives its bits.
