@@ -1,5 +1,7 @@
 //! What the languages mean: phases, modifiers, exact angles, parameters, includes.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
 use ketgrad_core::{
     circuit::{Circuit, Operation},
     gate::GateKind,
@@ -256,6 +258,12 @@ fn a_definition_of_the_file_wins_over_the_include() {
         };
         assert!(matches!(kind, GateKind::X | GateKind::U3), "{circuit}");
     }
+    // It does not change the standard gates that are made of others.
+    let own = read(
+        "OPENQASM 2.0; gate h a { U(1,2,3) a; } include \"qelib1.inc\"; qreg q[4]; rc3x q[0],q[1],q[2],q[3];",
+    );
+    let standard = read("OPENQASM 2.0; include \"qelib1.inc\"; qreg q[4]; rc3x q[0],q[1],q[2],q[3];");
+    assert_eq!(own.circuit, standard.circuit);
 }
 
 #[test]

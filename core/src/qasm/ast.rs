@@ -476,9 +476,12 @@ pub(super) struct ForLoop {
 #[expect(dead_code, reason = "switches are refused as a whole so far")]
 pub(super) struct SwitchCase {
     pub(super) subject: Expr,
-    pub(super) cases: Box<[(Box<[Expr]>, Box<[Stmt]>)]>,
+    pub(super) cases: Box<[Case]>,
     pub(super) default: Option<Box<[Stmt]>>,
 }
+
+/// Values and what is done for them.
+pub(super) type Case = (Box<[Expr]>, Box<[Stmt]>);
 
 #[derive(Clone, Debug)]
 #[expect(dead_code, reason = "subroutines are refused as a whole so far")]

@@ -36,7 +36,7 @@ pub struct Diagnostic {
     /// How bad it is.
     pub severity: Severity,
     /// What it is, as data.
-    pub problem: Problem,
+    pub problem: Box<Problem>,
     /// What it is, in words.
     pub message: String,
     /// What to do about it.
@@ -48,7 +48,13 @@ pub struct Diagnostic {
 impl Diagnostic {
     pub(super) fn error(problem: Problem) -> Diagnostic {
         let message = problem.to_string();
-        Diagnostic { severity: Severity::Error, problem, message, help: None, labels: Vec::new() }
+        Diagnostic {
+            severity: Severity::Error,
+            problem: Box::new(problem),
+            message,
+            help: None,
+            labels: Vec::new(),
+        }
     }
 
     pub(super) fn warning(problem: Problem) -> Diagnostic {

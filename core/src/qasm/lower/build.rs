@@ -62,12 +62,10 @@ impl Lowering<'_> {
         for name in std::mem::take(&mut self.inputs) {
             circuit.push_param(ParamDef { name, definition: None });
         }
-        let mut failed = None;
         for register in self.classical_registers() {
-            if let Err(e) = circuit.add_register(&register.name, register.size) {
-                failed = Some((Problem::Circuit { reason: e.to_string() }, self.place(Default::default())));
-            }
+            circuit.push_register(register);
         }
+        let mut failed = None;
         let mut builder = Builder {
             circuit,
             definitions: &self.definitions,

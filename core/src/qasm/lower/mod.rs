@@ -237,7 +237,7 @@ impl<'a> Lowering<'a> {
             return false;
         }
         let too_many = Problem::TooManyErrors { limit: MAX_ERRORS };
-        if !self.diagnostics.iter().any(|d| d.problem == too_many) {
+        if !self.diagnostics.iter().any(|d| *d.problem == too_many) {
             self.diagnostics.push(Diagnostic::error(too_many));
         }
         true

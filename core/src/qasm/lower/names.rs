@@ -36,8 +36,12 @@ impl<T> Table<T> {
         self.0[index] = Some(value);
     }
 
-    pub(super) fn symbols(&self) -> impl Iterator<Item = Symbol> + '_ {
-        self.0.iter().enumerate().filter(|(_, e)| e.is_some()).map(|(i, _)| Symbol::at(i))
+    fn iter(&self) -> impl Iterator<Item = (Symbol, &T)> + '_ {
+        self.0.iter().enumerate().filter_map(|(i, entry)| Some((Symbol::at(i), entry.as_ref()?)))
+    }
+
+    fn symbols(&self) -> impl Iterator<Item = Symbol> + '_ {
+        self.iter().map(|(symbol, _)| symbol)
     }
 }
 
@@ -146,6 +150,8 @@ impl Lowering<'_> {
         if std::mem::replace(&mut self.gates.included[which], true) {
             return;
         }
+        // The definitions of the file do not reach into the standard ones.
+        let before = std::mem::take(&mut self.gates.table);
         for gate in NAMED_GATES {
             for &name in if version == Version::V2 { gate.qasm2 } else { gate.qasm3 } {
                 // The built-in U of each language is not a matter of the file.
@@ -156,11 +162,12 @@ impl Lowering<'_> {
             }
         }
         if version == Version::V2 {
-            let first = self.definitions.len();
             self.included("qelib1.inc".to_owned(), QELIB1.to_owned());
-            for number in first..self.definitions.len() {
-                let name = self.definitions[number].name;
-                self.gates.table.insert(name, GateEntry::BuiltIn(Callee::Defined(number)));
+        }
+        let standard = std::mem::replace(&mut self.gates.table, before);
+        for (symbol, entry) in standard.iter() {
+            if let GateEntry::BuiltIn(callee) | GateEntry::Own(callee, _) = *entry {
+                self.gates.offer(symbol, callee);
             }
         }
     }

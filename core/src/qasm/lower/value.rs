@@ -191,11 +191,19 @@ impl Value {
         }
     }
 
-    /// The expression that this is, if a real value at all.
-    fn expr(&self) -> Option<ParamExpr> {
+    /// The angle that this is, or the value as it was.
+    fn into_angle(self) -> Result<Angle, Value> {
         match self {
-            Value::Expr(e) => Some(e.clone()),
-            other => other.angle().map(ParamExpr::from),
+            Value::Angle(a) => Ok(a),
+            other => other.number().map(|n| Angle::rad(n.value)).ok_or(other),
+        }
+    }
+
+    /// The expression that this is, or the value as it was.
+    fn into_expr(self) -> Result<ParamExpr, Value> {
+        match self {
+            Value::Expr(e) => Ok(e),
+            other => other.into_angle().map(ParamExpr::from),
         }
     }
 
@@ -216,6 +224,10 @@ impl Value {
 
 fn overflow(what: &str) -> Problem {
     Problem::IntegerOverflow { what: what.to_owned() }
+}
+
+fn wrong_operand(operator: &str, value: &Value) -> Problem {
+    Problem::Operands { operator: operator.to_owned(), given: value.describe().to_owned() }
 }
 
 fn mismatch(operator: &str, left: &Value, right: &Value) -> Problem {
@@ -245,10 +257,14 @@ pub(super) fn binary(op: BinaryOp, left: Value, right: Value, version: Version) 
     }
 }
 
-fn symbolic(step: Step, left: &Value, right: &Value, operator: &str) -> Result<Value, Problem> {
-    match (left.expr(), right.expr()) {
-        (Some(l), Some(r)) => Ok(Value::Expr(l.binary(step, r))),
-        _ => Err(mismatch(operator, left, right)),
+/// `left step right` as an expression.
+fn symbolic(step: Step, left: Value, right: Value, operator: &str) -> Result<Value, Problem> {
+    match (left.into_expr(), right.into_expr()) {
+        (Ok(l), Ok(r)) => Ok(Value::Expr(l.binary(step, r))),
+        (l, r) => {
+            let value = |side: Result<ParamExpr, Value>| side.map_or_else(|v| v, Value::Expr);
+            Err(mismatch(operator, &value(l), &value(r)))
+        }
     }
 }
 
@@ -260,9 +276,13 @@ pub(super) fn add(left: Value, right: Value) -> Result<Value, Problem> {
         let exact = a.exact().zip(b.exact()).and_then(|(a, b)| a.checked_add(&b)).and_then(fits);
         return Number::with(a.value + b.value, exact).checked();
     }
-    match (left.angle(), right.angle()) {
-        (Some(a), Some(b)) => Value::linear(a + b),
-        _ => symbolic(Step::Add, &left, &right, "+"),
+    if matches!(left, Value::Expr(_)) || matches!(right, Value::Expr(_)) {
+        return symbolic(Step::Add, left, right, "+");
+    }
+    // By value: a sum of many terms grows in place.
+    match (left.into_angle(), right.into_angle()) {
+        (Ok(a), Ok(b)) => Value::linear(a + b),
+        (Err(v), _) | (_, Err(v)) => Err(wrong_operand("+", &v)),
     }
 }
 
@@ -270,18 +290,14 @@ fn sub(left: Value, right: Value) -> Result<Value, Problem> {
     if let (Value::Int(a), Value::Int(b)) = (&left, &right) {
         return a.checked_sub(b).map(Value::Int).ok_or_else(|| overflow("the difference"));
     }
-    if let (Some(a), Some(b)) = (left.number(), right.number()) {
-        let exact = a.exact().zip(b.exact()).and_then(|(a, b)| a.checked_sub(&b)).and_then(fits);
-        return Number::with(a.value - b.value, exact).checked();
+    if matches!(left, Value::Expr(_)) || matches!(right, Value::Expr(_)) {
+        return symbolic(Step::Sub, left, right, "-");
     }
-    match (left.angle(), right.angle()) {
-        (Some(a), Some(b)) => Value::linear(a - b),
-        _ => symbolic(Step::Sub, &left, &right, "-"),
-    }
+    add(left, right.negate()?)
 }
 
 /// A fraction times an angle.
-pub(super) fn scale(angle: Angle, q: Q) -> Result<Value, Problem> {
+fn scale(angle: Angle, q: Q) -> Result<Value, Problem> {
     Value::linear(angle * q)
 }
 
@@ -289,21 +305,26 @@ pub(super) fn multiply(left: Value, right: Value) -> Result<Value, Problem> {
     if let (Value::Int(a), Value::Int(b)) = (&left, &right) {
         return a.checked_mul(b).map(Value::Int).ok_or_else(|| overflow("the product"));
     }
-    if let (Some(a), Some(b)) = (left.number(), right.number()) {
-        let exact = a.exact().zip(b.exact()).and_then(|(a, b)| a.checked_mul(&b)).and_then(fits);
-        return Number::with(a.value * b.value, exact).checked();
-    }
-    match (&left, &right) {
-        (Value::Angle(a), other) | (other, Value::Angle(a))
-            if other.number().is_some_and(|n| n.exact().is_some()) =>
-        {
-            let q = other.number().and_then(|n| n.exact()).unwrap_or_default();
-            scale(a.clone(), q)
+    match (left.number(), right.number()) {
+        (Some(a), Some(b)) => {
+            let exact = a.exact().zip(b.exact()).and_then(|(a, b)| a.checked_mul(&b)).and_then(fits);
+            return Number::with(a.value * b.value, exact).checked();
         }
-        _ => match (left.constant(), right.constant()) {
-            (Some(a), Some(b)) => Number::computed(a.value * b.value),
-            _ => symbolic(Step::Mul, &left, &right, "*"),
-        },
+        (Some(n), None) => {
+            if let (Value::Angle(_), Some(q)) = (&right, n.exact()) {
+                return right.into_angle().map_or(Err(Problem::NotFinite), |a| scale(a, q));
+            }
+        }
+        (None, Some(n)) => {
+            if let (Value::Angle(_), Some(q)) = (&left, n.exact()) {
+                return left.into_angle().map_or(Err(Problem::NotFinite), |a| scale(a, q));
+            }
+        }
+        (None, None) => {}
+    }
+    match (left.constant(), right.constant()) {
+        (Some(a), Some(b)) => Number::computed(a.value * b.value),
+        _ => symbolic(Step::Mul, left, right, "*"),
     }
 }
 
@@ -335,7 +356,7 @@ fn divide(left: Value, right: Value, version: Version) -> Result<Value, Problem>
             let value = exact.and_then(|q| q.to_f64()).unwrap_or(x.value / y.value);
             Number::with(value, exact).checked()
         }
-        _ => symbolic(Step::Div, &left, &right, "/"),
+        _ => symbolic(Step::Div, left, right, "/"),
     }
 }
 
@@ -371,14 +392,14 @@ pub(super) fn power(base: Value, exponent: Value, version: Version) -> Result<Va
         return Number::with(x.value.powf(y.value), exact).checked();
     }
     let whole = exponent.number().and_then(|n| n.exact()).filter(|q| *q.denom() == 1).map(|q| *q.numer());
-    match (whole, base.expr()) {
+    match (whole, base.clone().into_expr().ok()) {
         (Some(0), _) => Ok(Value::Int(1)),
         (Some(1), _) => Ok(base),
         (Some(n @ 2..=PRODUCT_POWER), Some(x)) if x.steps().len() <= 8 => {
             Ok(Value::Expr((1..n).fold(x.clone(), |product, _| product.binary(Step::Mul, x.clone()))))
         }
         (Some(-1), Some(x)) => Ok(Value::Expr(ParamExpr::from(Angle::rad(1.0)).binary(Step::Div, x))),
-        _ => symbolic(Step::Pow, &base, &exponent, "**"),
+        _ => symbolic(Step::Pow, base, exponent, "**"),
     }
 }
 
@@ -455,11 +476,14 @@ pub(super) fn mask(width: u32) -> u128 {
 
 /// A smooth function.
 pub(super) fn smooth(function: Function, x: Value) -> Result<Value, Problem> {
-    match (x.constant(), x.expr()) {
-        (Some(n), _) => Number::computed(function.apply(&n.value)),
-        (None, Some(e)) => Ok(Value::Expr(e.call(function))),
-        (None, None) => {
-            Err(Problem::WrongType { given: x.describe().to_owned(), expected: "a number".to_owned() })
+    if let Some(n) = x.constant() {
+        return Number::computed(function.apply(&n.value));
+    }
+    match x.into_expr() {
+        Ok(e) => Ok(Value::Expr(e.call(function))),
+        Err(x) => {
+            let (given, expected) = (x.describe().to_owned(), "a number".to_owned());
+            Err(Problem::WrongType { given, expected })
         }
     }
 }
