@@ -13,9 +13,10 @@ use super::{
     Item, Lowering,
     call::{Modifiers, PlannedCall, Resolved},
     define::{Definition, Step},
+    instantiate::instantiate,
     names::Callee,
     power::{self, Exponent, Raised},
-    value::{self, Number, Value},
+    value::Value,
 };
 use crate::{
     circuit::{Circuit, Control, Instruction, Operation, ParamDef, Qubits},
@@ -23,8 +24,7 @@ use crate::{
     matrix::Matrix,
     param::{self, Angle, ParamExpr, Values},
     qasm::{
-        Version,
-        ast::{BinaryOp, Interner, Place},
+        ast::{Interner, Place},
         diagnostic::{Diagnostic, Problem},
     },
     simulate::Simulator,
@@ -32,6 +32,9 @@ use crate::{
 
 /// The most qubits of a defined gate with a fractional power, which takes its matrix.
 const MAX_POWER_QUBITS: usize = 6;
+
+/// The longest one, after expansion.
+const MAX_POWER_SIZE: u64 = 1 << 20;
 
 /// The longest expression of a parameter, written out, and all of them together.
 const MAX_NAME: usize = 1 << 16;
@@ -304,6 +307,9 @@ impl Builder<'_> {
         if args.iter().any(|a| a.constant().is_none()) {
             return Err(refuse("its parameters have no value"));
         }
+        if definition.size > MAX_POWER_SIZE {
+            return Err(refuse("its definition comes to more than 2^20 operations"));
+        }
         if definition.n_qubits > MAX_POWER_QUBITS {
             return Err(refuse("it acts on more than 6 qubits"));
         }
@@ -358,58 +364,4 @@ impl Builder<'_> {
         self.computed.insert(key, angle.clone());
         Ok(angle)
     }
-}
-
-/// The value of a template of a body, given those of the gate's parameters.
-fn instantiate(template: &Value, args: &[Value]) -> Result<Value, Problem> {
-    match template {
-        Value::Angle(angle) => linear(angle, args),
-        Value::Expr(expr) => {
-            let mut stack: Vec<Value> = Vec::new();
-            let pop = |stack: &mut Vec<Value>| stack.pop().ok_or(Problem::NotFinite);
-            for step in expr.steps() {
-                let value = match step {
-                    param::Step::Angle(angle) => linear(angle, args)?,
-                    param::Step::Neg => pop(&mut stack)?.negate()?,
-                    param::Step::Call(function) => value::smooth(*function, pop(&mut stack)?)?,
-                    _ => {
-                        let (y, x) = (pop(&mut stack)?, pop(&mut stack)?);
-                        // Parameters of gates are angles: no division of integers here.
-                        let binary = |op| value::binary(op, x.clone(), y.clone(), Version::V2);
-                        match step {
-                            param::Step::Add => binary(BinaryOp::Add)?,
-                            param::Step::Sub => binary(BinaryOp::Sub)?,
-                            param::Step::Mul => binary(BinaryOp::Mul)?,
-                            param::Step::Div => binary(BinaryOp::Div)?,
-                            _ => value::power(x, y, Version::V2)?,
-                        }
-                    }
-                };
-                stack.push(value);
-            }
-            pop(&mut stack)
-        }
-        other => Ok(other.clone()),
-    }
-}
-
-/// The value of `a pi + b + sum_k q_k args[k]`.
-fn linear(angle: &Angle, args: &[Value]) -> Result<Value, Problem> {
-    let arg = |id: param::ParamId| args.get(id.index()).cloned().ok_or(Problem::NotFinite);
-    let plain = *angle.pi_part().numer() == 0 && angle.radian_part() == 0.0;
-    if let ([(id, q)], true) = (angle.terms(), plain)
-        && *q == param::Q::from_integer(1)
-    {
-        return arg(*id);
-    }
-    let mut sum = if *angle.pi_part().numer() == 0 {
-        Value::Number(Number::decimal(angle.radian_part()))
-    } else {
-        let (n, d) = (*angle.pi_part().numer(), *angle.pi_part().denom());
-        Value::linear(Angle::pi(n, d) + Angle::rad(angle.radian_part()))?
-    };
-    for &(id, q) in angle.terms() {
-        sum = value::add(sum, value::multiply(Value::Number(Number::fraction(q)), arg(id)?)?)?;
-    }
-    Ok(sum)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Lower, Lowering, Scope, functions, names::Entry, value, value::Value};
+use super::{Lower, Lowering, Scope, arithmetic, functions, names::Entry, value, value::Value};
 use crate::{
     param::Angle,
     qasm::{
@@ -34,7 +34,7 @@ impl Lowering<'_> {
             ExprKind::Power(operands) => {
                 let base = self.evaluate(&operands[0], scope)?;
                 let exponent = self.evaluate(&operands[1], scope)?;
-                let result = value::power(base, exponent, self.version);
+                let result = arithmetic::power(base, exponent, self.version);
                 self.check(result, expr.span)
             }
             ExprKind::Chain(first, rest) => {
@@ -194,7 +194,7 @@ impl Lowering<'_> {
             self.warning(Diagnostic::warning(problem).at(place, "both are integers").help(help));
         }
         let power = op == BinaryOp::BitXor && left.is_real() && !matches!(left, Value::Int(_));
-        match value::binary(op, left, right, version) {
+        match arithmetic::binary(op, left, right, version) {
             Ok(value) => Ok(value),
             Err(problem) => {
                 let place = self.place(span);
@@ -330,7 +330,7 @@ fn unary(op: UnaryOp, value: Value) -> Result<Value, Problem> {
         (UnaryOp::Not, Value::Bool(b)) => Ok(Value::Bool(!b)),
         (UnaryOp::Invert, Value::Int(i)) => Ok(Value::Int(!i)),
         (UnaryOp::Invert, Value::Bits { width, bits }) => {
-            Ok(Value::Bits { width, bits: !bits & value::mask(width) })
+            Ok(Value::Bits { width, bits: !bits & arithmetic::mask(width) })
         }
         (op, value) => {
             let operator = if op == UnaryOp::Not { "!" } else { "~" };

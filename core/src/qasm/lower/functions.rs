@@ -4,7 +4,10 @@
 
 use num_traits::ToPrimitive;
 
-use super::value::{self, Number, Value};
+use super::{
+    arithmetic,
+    value::{Number, Value},
+};
 use crate::{
     param::Function,
     qasm::{Version, ast::BinaryOp, diagnostic::Problem},
@@ -28,7 +31,7 @@ pub(super) fn call(name: &str, args: Vec<Value>) -> Result<Value, Problem> {
     match (args.next(), args.next()) {
         (Some(x), None) if expected == 1 => unary(name, x),
         (Some(x), Some(y)) if expected == 2 && given == 2 => match name {
-            "pow" => value::power(x, y, Version::V3),
+            "pow" => arithmetic::power(x, y, Version::V3),
             "mod" => modulo(x, y),
             _ => rotate(x, y, name == "rotl"),
         },
@@ -49,7 +52,7 @@ fn unary(name: &str, x: Value) -> Result<Value, Problem> {
         "sqrt" => Function::Sqrt,
         _ => return constant(name, x),
     };
-    value::smooth(function, x)
+    arithmetic::smooth(function, x)
 }
 
 fn constant(name: &str, x: Value) -> Result<Value, Problem> {
@@ -86,17 +89,17 @@ fn wrong(x: &Value) -> Problem {
 
 /// The remainder with the sign of the divisor.
 fn modulo(x: Value, y: Value) -> Result<Value, Problem> {
-    let rest = value::binary(BinaryOp::Rem, x, y.clone(), Version::V3)?;
+    let rest = arithmetic::binary(BinaryOp::Rem, x, y.clone(), Version::V3)?;
     let negative = |v: &Value| v.constant().is_some_and(|n| n.value < 0.0);
     let zero = rest.constant().is_some_and(|n| n.value == 0.0);
-    if !zero && negative(&rest) != negative(&y) { value::add(rest, y) } else { Ok(rest) }
+    if !zero && negative(&rest) != negative(&y) { arithmetic::add(rest, y) } else { Ok(rest) }
 }
 
 fn rotate(x: Value, by: Value, left: bool) -> Result<Value, Problem> {
     let (Value::Bits { width, bits }, Value::Int(by)) = (&x, &by) else { return Err(wrong(&x)) };
     let by = by.rem_euclid(i128::from(*width)).to_u32().unwrap_or_default();
     let up = if left { by } else { (width - by) % width };
-    let mask = value::mask(*width);
+    let mask = arithmetic::mask(*width);
     let high = if up == 0 { *bits } else { bits << up | bits >> (width - up) };
     Ok(Value::Bits { width: *width, bits: high & mask })
 }

@@ -10,16 +10,20 @@
 //!
 //! A name that was declared with an error is kept as broken: its uses are silent.
 
+mod arithmetic;
 mod build;
 mod call;
 mod declare;
 mod define;
 mod evaluate;
+mod files;
 mod functions;
+mod instantiate;
 mod measured;
 mod names;
 mod operands;
 mod power;
+mod report;
 mod value;
 
 use std::collections::{HashMap, HashSet};
@@ -29,7 +33,7 @@ use super::{
     ast::{Expr, Interner, Place, Span, Stmt, StmtKind, Symbol},
     diagnostic::{Diagnostic, Problem, Severity},
     lexer::MAX_SOURCE,
-    parser::{self, MAX_ERRORS, Program, Stop},
+    parser::{self, Program, Stop},
 };
 use crate::{
     circuit::{Circuit, ClassicalRegister},
@@ -40,12 +44,6 @@ use define::Definition;
 use names::{Gates, Names};
 use operands::Picks;
 use value::Value;
-
-/// The most files that one file may include, directly or not.
-const MAX_INCLUDES: usize = 256;
-
-/// Warnings beyond these are dropped.
-const MAX_WARNINGS: usize = 100;
 
 /// The gates of `qelib1.inc` that are not a line of the gate table.
 const QELIB1: &str = include_str!("../qelib1.inc");
@@ -231,18 +229,6 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Whether there are too many errors to go on.
-    fn full(&mut self) -> bool {
-        if self.diagnostics.len() - self.warnings.min(self.diagnostics.len()) < MAX_ERRORS {
-            return false;
-        }
-        let too_many = Problem::TooManyErrors { limit: MAX_ERRORS };
-        if !self.diagnostics.iter().any(|d| *d.problem == too_many) {
-            self.diagnostics.push(Diagnostic::error(too_many));
-        }
-        true
-    }
-
     fn statement(&mut self, statement: &Stmt, all: &[Stmt]) -> Lower<()> {
         let span = statement.span;
         match &statement.kind {
@@ -281,60 +267,6 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn include(&mut self, quoted: Span) -> Lower<()> {
-        let text = self.text(quoted);
-        let name = text.get(1..text.len().saturating_sub(1)).unwrap_or_default().to_owned();
-        let belongs = match name.rsplit('/').next().unwrap_or_default() {
-            "qelib1.inc" => Some(Version::V2),
-            "stdgates.inc" | "stdgates.qasm" => Some(Version::V3),
-            _ => None,
-        };
-        if let Some(belongs) = belongs {
-            if belongs != self.version {
-                let problem = Problem::ForeignInclude { name, belongs, version: self.version };
-                self.warn(problem, quoted);
-            }
-            self.standard_gates(belongs);
-            return Ok(());
-        }
-        if self.open.iter().any(|&s| s != 0 && self.sources[s as usize].name == name)
-            || name == self.options.file
-        {
-            return self.fail(Problem::IncludeCycle { name }, quoted);
-        }
-        if self.sources.len() > MAX_INCLUDES || self.open.len() > MAX_INCLUDES / 4 {
-            return self.fail(Problem::TooManyIncludes { limit: MAX_INCLUDES }, quoted);
-        }
-        let Some(resolve) = self.options.include else {
-            let reason = "only `qelib1.inc` and `stdgates.inc` can be read here".to_owned();
-            return self.fail(Problem::Include { name, reason }, quoted);
-        };
-        match resolve(&name) {
-            Ok(text) if text.len() > MAX_SOURCE => {
-                let problem = Problem::SourceTooLong { bytes: text.len(), limit: MAX_SOURCE };
-                self.fail(problem, quoted)
-            }
-            Ok(text) => {
-                self.included(name, text);
-                Ok(())
-            }
-            Err(reason) => self.fail(Problem::Include { name, reason }, quoted),
-        }
-    }
-
-    /// Parses and lowers a further source in place.
-    fn included(&mut self, name: String, text: String) {
-        let source = u32::try_from(self.sources.len()).unwrap_or(u32::MAX);
-        let program =
-            parser::program(&text, source, Some(self.version), &mut self.interner, &mut self.diagnostics);
-        self.sources.push(SourceText { name, text });
-        let outer = std::mem::replace(&mut self.source, source);
-        self.open.push(source);
-        self.statements(&program.statements);
-        self.open.pop();
-        self.source = outer;
-    }
-
     /// Adds to the number of operations.
     fn add_count(&mut self, more: u64, span: Span) {
         self.count = self.count.saturating_add(more);
@@ -370,62 +302,6 @@ impl<'a> Lowering<'a> {
 
     fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(|d| d.severity == Severity::Error)
-    }
-
-    // Reports.
-
-    fn place(&self, span: Span) -> Place {
-        Place { source: self.source, span }
-    }
-
-    fn whole(&self, text: &str) -> Span {
-        Span::new(0, u32::try_from(text.len()).unwrap_or(0))
-    }
-
-    fn text(&self, span: Span) -> &str {
-        self.sources.get(self.source as usize).and_then(|s| s.text.get(span.range())).unwrap_or_default()
-    }
-
-    fn name(&self, symbol: Symbol) -> String {
-        self.interner.name(symbol).to_owned()
-    }
-
-    fn report(&mut self, diagnostic: Diagnostic) -> Stop {
-        self.diagnostics.push(diagnostic);
-        Stop
-    }
-
-    fn fail<T>(&mut self, problem: Problem, span: Span) -> Lower<T> {
-        let place = self.place(span);
-        Err(self.report(Diagnostic::error(problem).at(place, "")))
-    }
-
-    fn refuse<T>(&mut self, what: &str, span: Span) -> Lower<T> {
-        self.fail(Problem::NotInThisVersion { what: what.to_owned() }, span)
-    }
-
-    fn warn(&mut self, problem: Problem, span: Span) {
-        let place = self.place(span);
-        self.warning(Diagnostic::warning(problem).at(place, ""));
-    }
-
-    fn warning(&mut self, warning: Diagnostic) {
-        if self.warnings < MAX_WARNINGS {
-            self.warnings += 1;
-            self.diagnostics.push(warning);
-        }
-    }
-
-    /// Warns of the first one of each kind.
-    fn ignored(&mut self, what: &'static str, span: Span) -> Lower<()> {
-        if self.reported.insert(what) {
-            self.warn(Problem::Ignored { what }, span);
-        }
-        Ok(())
-    }
-
-    fn check<T>(&mut self, result: Result<T, Problem>, span: Span) -> Lower<T> {
-        result.or_else(|problem| self.fail(problem, span))
     }
 
     /// The value of an expression as an angle.

@@ -1,0 +1,274 @@
+//! Operators and functions on values.
+//!
+//! Two integers stay integers, two numbers stay fractions while they are short, a fraction times an
+//! angle is an angle; whatever else has a parameter in it becomes an expression. Operands are taken
+//! by value, so that a sum of many terms grows in place.
+
+use num_traits::{CheckedAdd, CheckedDiv, CheckedMul, CheckedSub, ToPrimitive};
+
+use super::value::{Number, Value, fits, overflow, wrong_operand};
+use crate::{
+    param::{Angle, Function, ParamExpr, Q, Step},
+    qasm::{Version, ast::BinaryOp, diagnostic::Problem},
+};
+
+/// Up to this exponent a power of parameters becomes a product, whose slope exists everywhere.
+const PRODUCT_POWER: i64 = 8;
+
+fn mismatch(operator: &str, left: &Value, right: &Value) -> Problem {
+    let given = format!("{} and {}", left.describe(), right.describe());
+    Problem::Operands { operator: operator.to_owned(), given }
+}
+
+/// `left op right`. In OpenQASM 2 the division of integers is that of numbers.
+pub(super) fn binary(op: BinaryOp, left: Value, right: Value, version: Version) -> Result<Value, Problem> {
+    use BinaryOp::*;
+    match op {
+        Add | Sub | Mul | Div if !(left.is_real() && right.is_real()) => {
+            Err(mismatch(op.text(), &left, &right))
+        }
+        Add => add(left, right),
+        Sub => sub(left, right),
+        Mul => multiply(left, right),
+        Div => divide(left, right, version),
+        Rem => remainder(left, right),
+        And | Or => match (&left, &right) {
+            (Value::Bool(a), Value::Bool(b)) => Ok(Value::Bool(if op == And { *a && *b } else { *a || *b })),
+            _ => Err(mismatch(op.text(), &left, &right)),
+        },
+        Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual => compare(op, &left, &right),
+        BitAnd | BitOr | BitXor | Shl | Shr => bitwise(op, left, right),
+        Concat => Err(mismatch(op.text(), &left, &right)),
+    }
+}
+
+/// `left step right` as an expression.
+fn symbolic(step: Step, left: Value, right: Value, operator: &str) -> Result<Value, Problem> {
+    match (left.into_expr(), right.into_expr()) {
+        (Ok(l), Ok(r)) => Ok(Value::Expr(l.binary(step, r))),
+        (l, r) => {
+            let value = |side: Result<ParamExpr, Value>| side.map_or_else(|v| v, Value::Expr);
+            Err(mismatch(operator, &value(l), &value(r)))
+        }
+    }
+}
+
+pub(super) fn add(left: Value, right: Value) -> Result<Value, Problem> {
+    if let (Value::Int(a), Value::Int(b)) = (&left, &right) {
+        return a.checked_add(b).map(Value::Int).ok_or_else(|| overflow("the sum"));
+    }
+    if let (Some(a), Some(b)) = (left.number(), right.number()) {
+        let exact = a.exact().zip(b.exact()).and_then(|(a, b)| a.checked_add(&b)).and_then(fits);
+        return Number::with(a.value + b.value, exact).checked();
+    }
+    if matches!(left, Value::Expr(_)) || matches!(right, Value::Expr(_)) {
+        return symbolic(Step::Add, left, right, "+");
+    }
+    // By value: a sum of many terms grows in place.
+    match (left.into_angle(), right.into_angle()) {
+        (Ok(a), Ok(b)) => Value::linear(a + b),
+        (Err(v), _) | (_, Err(v)) => Err(wrong_operand("+", &v)),
+    }
+}
+
+fn sub(left: Value, right: Value) -> Result<Value, Problem> {
+    if let (Value::Int(a), Value::Int(b)) = (&left, &right) {
+        return a.checked_sub(b).map(Value::Int).ok_or_else(|| overflow("the difference"));
+    }
+    if matches!(left, Value::Expr(_)) || matches!(right, Value::Expr(_)) {
+        return symbolic(Step::Sub, left, right, "-");
+    }
+    add(left, right.negate()?)
+}
+
+/// A fraction times an angle.
+fn scale(angle: Angle, q: Q) -> Result<Value, Problem> {
+    Value::linear(angle * q)
+}
+
+pub(super) fn multiply(left: Value, right: Value) -> Result<Value, Problem> {
+    if let (Value::Int(a), Value::Int(b)) = (&left, &right) {
+        return a.checked_mul(b).map(Value::Int).ok_or_else(|| overflow("the product"));
+    }
+    match (left.number(), right.number()) {
+        (Some(a), Some(b)) => {
+            let exact = a.exact().zip(b.exact()).and_then(|(a, b)| a.checked_mul(&b)).and_then(fits);
+            return Number::with(a.value * b.value, exact).checked();
+        }
+        (Some(n), None) => {
+            if let (Value::Angle(_), Some(q)) = (&right, n.exact()) {
+                return right.into_angle().map_or(Err(Problem::NotFinite), |a| scale(a, q));
+            }
+        }
+        (None, Some(n)) => {
+            if let (Value::Angle(_), Some(q)) = (&left, n.exact()) {
+                return left.into_angle().map_or(Err(Problem::NotFinite), |a| scale(a, q));
+            }
+        }
+        (None, None) => {}
+    }
+    match (left.constant(), right.constant()) {
+        (Some(a), Some(b)) => Number::computed(a.value * b.value),
+        _ => symbolic(Step::Mul, left, right, "*"),
+    }
+}
+
+fn divide(left: Value, right: Value, version: Version) -> Result<Value, Problem> {
+    if right.constant().is_some_and(|n| n.value == 0.0) {
+        return Err(Problem::DivisionByZero);
+    }
+    if let (Value::Int(a), Value::Int(b), Version::V3) = (&left, &right, version) {
+        return a.checked_div(b).map(Value::Int).ok_or_else(|| overflow("the quotient"));
+    }
+    if let (Some(a), Some(b)) = (left.number(), right.number()) {
+        let exact = a.exact().zip(b.exact()).and_then(|(a, b)| a.checked_div(&b)).and_then(fits);
+        return Number::with(a.value / b.value, exact).checked();
+    }
+    if let (Value::Angle(a), Some(n)) = (&left, right.number())
+        && let Some(q) = n.exact()
+        && let Some(inverse) = Q::from_integer(1).checked_div(&q).and_then(fits)
+    {
+        return scale(a.clone(), inverse);
+    }
+    match (left.constant(), right.constant()) {
+        (Some(x), Some(y)) => {
+            let exact = match (&left, &right) {
+                (Value::Angle(a), Value::Angle(b)) if a.radian_part() == 0.0 && b.radian_part() == 0.0 => {
+                    a.pi_part().checked_div(&b.pi_part()).and_then(fits)
+                }
+                _ => None,
+            };
+            let value = exact.and_then(|q| q.to_f64()).unwrap_or(x.value / y.value);
+            Number::with(value, exact).checked()
+        }
+        _ => symbolic(Step::Div, left, right, "/"),
+    }
+}
+
+fn remainder(left: Value, right: Value) -> Result<Value, Problem> {
+    match (&left, &right, left.constant(), right.constant()) {
+        (Value::Int(_) | Value::Number(_), _, _, Some(b)) if b.value == 0.0 => Err(Problem::DivisionByZero),
+        (Value::Int(a), Value::Int(b), ..) => {
+            a.checked_rem(*b).map(Value::Int).ok_or_else(|| overflow("the remainder"))
+        }
+        (_, _, Some(a), Some(b)) => Number::computed(a.value % b.value),
+        _ => Err(mismatch("%", &left, &right)),
+    }
+}
+
+/// `base ** exponent`.
+pub(super) fn power(base: Value, exponent: Value, version: Version) -> Result<Value, Problem> {
+    if let (Value::Int(a), Value::Int(n), Version::V3) = (&base, &exponent, version)
+        && *n >= 0
+    {
+        let result = u32::try_from(*n).ok().and_then(|n| a.checked_pow(n));
+        return result.or((*a == 1).then_some(1)).map(Value::Int).ok_or_else(|| overflow("the power"));
+    }
+    if !base.is_real() || !exponent.is_real() {
+        return Err(mismatch("**", &base, &exponent));
+    }
+    if let (Some(x), Some(y)) = (base.constant(), exponent.constant()) {
+        if x.value == 0.0 && y.value < 0.0 {
+            return Err(Problem::DivisionByZero);
+        }
+        let whole =
+            y.exact().filter(|q| *q.denom() == 1 && q.numer().unsigned_abs() <= 64).map(|q| *q.numer());
+        let exact = x.exact().zip(whole).and_then(|(x, n)| exact_power(x, n));
+        return Number::with(x.value.powf(y.value), exact).checked();
+    }
+    let whole = exponent.number().and_then(|n| n.exact()).filter(|q| *q.denom() == 1).map(|q| *q.numer());
+    match (whole, base.clone().into_expr().ok()) {
+        (Some(0), _) => Ok(Value::Int(1)),
+        (Some(1), _) => Ok(base),
+        (Some(n @ 2..=PRODUCT_POWER), Some(x)) if x.steps().len() <= 8 => {
+            Ok(Value::Expr((1..n).fold(x.clone(), |product, _| product.binary(Step::Mul, x.clone()))))
+        }
+        (Some(-1), Some(x)) => Ok(Value::Expr(ParamExpr::from(Angle::rad(1.0)).binary(Step::Div, x))),
+        _ => symbolic(Step::Pow, base, exponent, "**"),
+    }
+}
+
+fn exact_power(x: Q, n: i64) -> Option<Q> {
+    let mut result = Q::from_integer(1);
+    for _ in 0..n.unsigned_abs() {
+        result = fits(if n > 0 { result.checked_mul(&x)? } else { result.checked_div(&x)? })?;
+    }
+    Some(result)
+}
+
+fn compare(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, Problem> {
+    use std::cmp::Ordering;
+    let ordering = match (left, right) {
+        (Value::Bool(a), Value::Bool(b)) => Some(a.cmp(b)),
+        (Value::Int(a), Value::Int(b)) => Some(a.cmp(b)),
+        (Value::Bits { bits: a, .. }, Value::Bits { bits: b, .. }) => Some(a.cmp(b)),
+        _ => match (left.constant(), right.constant()) {
+            (Some(a), Some(b)) => match (a.exact(), b.exact()) {
+                (Some(p), Some(q)) => Some(p.cmp(&q)),
+                _ => a.value.partial_cmp(&b.value),
+            },
+            _ => None,
+        },
+    };
+    let ordering = ordering.ok_or_else(|| mismatch(op.text(), left, right))?;
+    Ok(Value::Bool(match op {
+        BinaryOp::Equal => ordering == Ordering::Equal,
+        BinaryOp::NotEqual => ordering != Ordering::Equal,
+        BinaryOp::Less => ordering == Ordering::Less,
+        BinaryOp::LessEqual => ordering != Ordering::Greater,
+        BinaryOp::Greater => ordering == Ordering::Greater,
+        _ => ordering != Ordering::Less,
+    }))
+}
+
+fn bitwise(op: BinaryOp, left: Value, right: Value) -> Result<Value, Problem> {
+    use BinaryOp::*;
+    let apply = |a: u128, b: u128| match op {
+        BitAnd => a & b,
+        BitOr => a | b,
+        _ => a ^ b,
+    };
+    match (&left, &right, op) {
+        (Value::Bool(a), Value::Bool(b), BitAnd | BitOr | BitXor) => {
+            Ok(Value::Bool(apply(u128::from(*a), u128::from(*b)) == 1))
+        }
+        (Value::Int(a), Value::Int(b), BitAnd | BitOr | BitXor) => Ok(Value::Int(match op {
+            BitAnd => a & b,
+            BitOr => a | b,
+            _ => a ^ b,
+        })),
+        (Value::Bits { width, bits: a }, Value::Bits { width: w, bits: b }, BitAnd | BitOr | BitXor)
+            if width == w =>
+        {
+            Ok(Value::Bits { width: *width, bits: apply(*a, *b) })
+        }
+        (Value::Int(a), Value::Int(n @ 0..=126), Shl | Shr) => {
+            let result = if op == Shr { Some(a >> n) } else { a.checked_mul(&(1i128 << n)) };
+            result.map(Value::Int).ok_or_else(|| overflow("the shifted integer"))
+        }
+        (Value::Bits { width, bits }, Value::Int(n @ 0..=127), Shl | Shr) => {
+            let shifted = if op == Shr { bits >> n } else { bits << n };
+            Ok(Value::Bits { width: *width, bits: shifted & mask(*width) })
+        }
+        _ => Err(mismatch(op.text(), &left, &right)),
+    }
+}
+
+/// The lowest `width` bits.
+pub(super) fn mask(width: u32) -> u128 {
+    if width >= 128 { u128::MAX } else { (1 << width) - 1 }
+}
+
+/// A smooth function.
+pub(super) fn smooth(function: Function, x: Value) -> Result<Value, Problem> {
+    if let Some(n) = x.constant() {
+        return Number::computed(function.apply(&n.value));
+    }
+    match x.into_expr() {
+        Ok(e) => Ok(Value::Expr(e.call(function))),
+        Err(x) => {
+            let (given, expected) = (x.describe().to_owned(), "a number".to_owned());
+            Err(Problem::WrongType { given, expected })
+        }
+    }
+}

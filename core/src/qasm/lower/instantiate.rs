@@ -1,0 +1,67 @@
+//! Bodies of definitions with their arguments put in.
+//!
+//! A template is a value over the parameters of its gate; putting values in repeats the arithmetic,
+//! so that what can be exact is: `pi/n` with n = 4 is `pi/4`, not 0.785….
+
+use super::{
+    arithmetic,
+    value::{Number, Value},
+};
+use crate::{
+    param::{self, Angle},
+    qasm::{Version, ast::BinaryOp, diagnostic::Problem},
+};
+
+/// The value of a template of a body, given those of the gate's parameters.
+pub(super) fn instantiate(template: &Value, args: &[Value]) -> Result<Value, Problem> {
+    match template {
+        Value::Angle(angle) => linear(angle, args),
+        Value::Expr(expr) => {
+            let mut stack: Vec<Value> = Vec::new();
+            let pop = |stack: &mut Vec<Value>| stack.pop().ok_or(Problem::NotFinite);
+            for step in expr.steps() {
+                let value = match step {
+                    param::Step::Angle(angle) => linear(angle, args)?,
+                    param::Step::Neg => pop(&mut stack)?.negate()?,
+                    param::Step::Call(function) => arithmetic::smooth(*function, pop(&mut stack)?)?,
+                    _ => {
+                        let (y, x) = (pop(&mut stack)?, pop(&mut stack)?);
+                        // Parameters of gates are angles: no division of integers here.
+                        let binary = |op| arithmetic::binary(op, x.clone(), y.clone(), Version::V2);
+                        match step {
+                            param::Step::Add => binary(BinaryOp::Add)?,
+                            param::Step::Sub => binary(BinaryOp::Sub)?,
+                            param::Step::Mul => binary(BinaryOp::Mul)?,
+                            param::Step::Div => binary(BinaryOp::Div)?,
+                            _ => arithmetic::power(x, y, Version::V2)?,
+                        }
+                    }
+                };
+                stack.push(value);
+            }
+            pop(&mut stack)
+        }
+        other => Ok(other.clone()),
+    }
+}
+
+/// The value of `a pi + b + sum_k q_k args[k]`.
+fn linear(angle: &Angle, args: &[Value]) -> Result<Value, Problem> {
+    let arg = |id: param::ParamId| args.get(id.index()).cloned().ok_or(Problem::NotFinite);
+    let plain = *angle.pi_part().numer() == 0 && angle.radian_part() == 0.0;
+    if let ([(id, q)], true) = (angle.terms(), plain)
+        && *q == param::Q::from_integer(1)
+    {
+        return arg(*id);
+    }
+    let mut sum = if *angle.pi_part().numer() == 0 {
+        Value::Number(Number::decimal(angle.radian_part()))
+    } else {
+        let (n, d) = (*angle.pi_part().numer(), *angle.pi_part().denom());
+        Value::linear(Angle::pi(n, d) + Angle::rad(angle.radian_part()))?
+    };
+    for &(id, q) in angle.terms() {
+        sum = arithmetic::add(sum, arithmetic::multiply(Value::Number(Number::fraction(q)), arg(id)?)?)?;
+    }
+    Ok(sum)
+}
