@@ -189,19 +189,14 @@ impl<'a> Lexer<'a> {
 
     fn number(&mut self, errors: &mut Vec<Diagnostic>) -> Kind {
         let start = self.at;
-        let radix = match (self.byte(0), self.byte(1)) {
-            (Some(b'0'), Some(b'x' | b'X')) => 16,
-            (Some(b'0'), Some(b'o' | b'O')) => 8,
-            (Some(b'0'), Some(b'b' | b'B')) => 2,
-            _ => 10,
-        };
-        if radix != 10 {
+        let prefixed =
+            matches!(self.bytes.get(start..start + 2), Some([b'0', b'x' | b'X' | b'o' | b'O' | b'b' | b'B']));
+        if prefixed {
             self.at += 2;
             self.take_while(|b| b.is_ascii_alphanumeric() || b == b'_');
-            let digits = &self.text[start + 2..self.at];
-            if !digits.chars().all(|c| c == '_' || c.is_digit(radix)) || !digits.contains(|c| c != '_') {
-                let given = self.text[start..self.at].to_owned();
-                self.report(Problem::BadNumber { given }, start, errors);
+            let text = &self.text[start..self.at];
+            if !is_integer(text) {
+                self.report(Problem::BadNumber { given: text.to_owned() }, start, errors);
             }
             return Kind::Int;
         }
@@ -258,6 +253,22 @@ impl<'a> Lexer<'a> {
         self.report(Problem::Character { given }, start, errors);
         self.at = first + after;
     }
+}
+
+/// The radix of a whole number and its digits.
+pub(super) fn radix(text: &str) -> (u32, &str) {
+    match text.get(..2) {
+        Some("0x" | "0X") => (16, &text[2..]),
+        Some("0o" | "0O") => (8, &text[2..]),
+        Some("0b" | "0B") => (2, &text[2..]),
+        _ => (10, text),
+    }
+}
+
+/// Whether a whole number has the digits of its radix, and any at all.
+pub(super) fn is_integer(text: &str) -> bool {
+    let (radix, digits) = radix(text);
+    digits.contains(|c| c != '_') && digits.chars().all(|c| c == '_' || c.is_digit(radix))
 }
 
 #[cfg(test)]

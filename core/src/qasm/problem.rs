@@ -103,6 +103,9 @@ pub enum Problem {
     #[error("{given} parameters; at most {limit} are allowed")]
     TooManyParameters { given: u64, limit: u64 },
 
+    #[error("the expressions of the parameters, written out, have more than {limit} characters")]
+    LongExpression { limit: usize },
+
     // Values.
     #[error("division by zero")]
     DivisionByZero,

@@ -33,6 +33,10 @@ use crate::{
 /// The most qubits of a defined gate with a fractional power, which takes its matrix.
 const MAX_POWER_QUBITS: usize = 6;
 
+/// The longest expression of a parameter, written out, and all of them together.
+const MAX_NAME: usize = 1 << 16;
+const MAX_NAMES: usize = 1 << 28;
+
 type Controls = SmallVec<[Control; 2]>;
 type Numbers = Matrix<Complex<f64>>;
 
@@ -42,6 +46,8 @@ struct Builder<'p> {
     names: &'p Interner,
     /// Computed parameters by their expression.
     computed: HashMap<String, Angle>,
+    /// The length of their names.
+    written: usize,
     /// Powers of defined gates by name, arguments and exponents.
     powers: HashMap<String, Arc<Numbers>>,
     /// Where the step stands that is being built.
@@ -67,6 +73,7 @@ impl Lowering<'_> {
             definitions: &self.definitions,
             names: &self.interner,
             computed: HashMap::new(),
+            written: 0,
             powers: HashMap::new(),
             place: Place { source: 0, span: Default::default() },
         };
@@ -307,6 +314,7 @@ impl Builder<'_> {
             definitions: self.definitions,
             names: self.names,
             computed: HashMap::new(),
+            written: 0,
             powers: HashMap::new(),
             place: self.place,
         };
@@ -327,21 +335,30 @@ impl Builder<'_> {
     fn settle(&mut self, value: Value) -> Result<Value, Problem> {
         match value {
             Value::Int(_) => value.number().map(Value::Number).ok_or(Problem::NotFinite),
-            Value::Expr(expr) => Ok(Value::Angle(self.computed(expr))),
+            Value::Expr(expr) => self.computed(expr).map(Value::Angle),
             other => Ok(other),
         }
     }
 
-    fn computed(&mut self, expr: ParamExpr) -> Angle {
+    /// The parameter of an expression. Its name has all expressions within written out, so names can
+    /// double from level to level of definitions: their length is bounded.
+    fn computed(&mut self, expr: ParamExpr) -> Result<Angle, Problem> {
         let key = expr.text(&|id| format!("p{}", id.0));
         if let Some(angle) = self.computed.get(&key) {
-            return angle.clone();
+            return Ok(angle.clone());
+        }
+        let named = |id: param::ParamId| self.circuit.params().get(id.index()).map_or(0, |p| p.name.len());
+        let length = expr.params().map(named).fold(key.len(), usize::saturating_add);
+        self.written = self.written.saturating_add(length);
+        if length > MAX_NAME || self.written > MAX_NAMES {
+            let limit = if length > MAX_NAME { MAX_NAME } else { MAX_NAMES };
+            return Err(Problem::LongExpression { limit });
         }
         let name = expr.text(&|id| self.circuit.param_name(id));
         let id = self.circuit.push_param(ParamDef { name, definition: Some(expr) });
         let angle = Angle::theta(id);
         self.computed.insert(key, angle.clone());
-        angle
+        Ok(angle)
     }
 }
 

@@ -47,6 +47,16 @@ pub(super) struct PlannedCall {
 impl Lowering<'_> {
     pub(super) fn call(&mut self, call: &ast::Call, span: Span, all: &[Stmt]) -> Lower<()> {
         let gate = self.resolve(call, Scope::Global, None, all);
+        let modern = call.name.symbol.word().is_some_and(|w| !w.is_old());
+        if gate.is_err() && modern {
+            // A declaration of OpenQASM 3 in a file of OpenQASM 2: what it declares is not missed.
+            for operand in &call.operands {
+                if let ast::Base::Name(name) = operand.base {
+                    self.names.break_name(name.symbol, self.place(name.span));
+                }
+            }
+            return Err(Stop);
+        }
         // Operands are looked at even if the gate is unknown: both may be wrong.
         let mut qubits: SmallVec<[Picks; 2]> = SmallVec::new();
         let mut sound = true;

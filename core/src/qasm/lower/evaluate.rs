@@ -9,6 +9,7 @@ use crate::{
         Version,
         ast::{BaseType, BinaryOp, Expr, ExprKind, Index, Span, Symbol, Type, UnaryOp},
         diagnostic::{Diagnostic, Problem},
+        lexer::radix,
     },
 };
 
@@ -116,13 +117,8 @@ impl Lowering<'_> {
     }
 
     fn long_integer(&mut self, span: Span) -> Lower<Value> {
-        let text = self.text(span).replace('_', "").to_ascii_lowercase();
-        let (radix, digits) = match text.get(..2) {
-            Some("0x") => (16, &text[2..]),
-            Some("0o") => (8, &text[2..]),
-            Some("0b") => (2, &text[2..]),
-            _ => (10, text.as_str()),
-        };
+        let text = self.text(span).replace('_', "");
+        let (radix, digits) = radix(&text);
         match i128::from_str_radix(digits, radix) {
             Ok(value) => Ok(Value::Int(value)),
             Err(_) => {

@@ -291,6 +291,9 @@ impl Parser<'_> {
             if depth == 0 {
                 return Ok(());
             }
+            if self.stopped() {
+                return Err(Stop);
+            }
         }
     }
 }

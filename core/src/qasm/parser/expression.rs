@@ -9,7 +9,7 @@ use crate::qasm::{
     Version,
     ast::{BinaryOp, Expr, ExprKind, Ident, Index, Span, UnaryOp, Word},
     diagnostic::Problem,
-    lexer::{Kind, Sign},
+    lexer::{Kind, Sign, is_integer, radix},
 };
 
 impl Parser<'_> {
@@ -121,7 +121,12 @@ impl Parser<'_> {
         let kind = match self.token.kind {
             Kind::Int => {
                 self.bump();
-                self.unit().unwrap_or(ExprKind::Int(self.int_value(span)))
+                let value = self.int_value(span);
+                if value.is_none() && !is_integer(&self.text[span.range()]) {
+                    // The lexer said so.
+                    return Err(Stop);
+                }
+                self.unit().unwrap_or(ExprKind::Int(value))
             }
             Kind::Float => {
                 self.bump();
@@ -136,7 +141,7 @@ impl Parser<'_> {
                 }
             }
             Kind::Text => {
-                self.bump();
+                self.string()?;
                 ExprKind::Text
             }
             Kind::Hardware => {
@@ -225,13 +230,8 @@ impl Parser<'_> {
         if let Ok(value) = text.parse() {
             return Some(value);
         }
-        let text = text.replace('_', "").to_ascii_lowercase();
-        let (radix, digits) = match text.get(..2) {
-            Some("0x") => (16, &text[2..]),
-            Some("0o") => (8, &text[2..]),
-            Some("0b") => (2, &text[2..]),
-            _ => (10, text.as_str()),
-        };
+        let text = text.replace('_', "");
+        let (radix, digits) = radix(&text);
         u64::from_str_radix(digits, radix).ok()
     }
 

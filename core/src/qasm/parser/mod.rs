@@ -257,6 +257,14 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// A string. One without its closing quote was reported by the lexer.
+    fn string(&mut self) -> Parse<Span> {
+        let span = self.bump().span;
+        let text = &self.text[span.range()];
+        let closed = text.len() > 1 && text.as_bytes().first() == text.as_bytes().last();
+        if closed { Ok(span) } else { Err(Stop) }
+    }
+
     /// A `;`. If only that is missing at the end of a line, it is reported and taken as read.
     fn semicolon(&mut self) -> Parse<()> {
         if self.eat(Sign::Semi) {
@@ -328,7 +336,7 @@ impl<'a> Parser<'a> {
     /// Goes on behind the next `;`, or behind a block, or before the `}` of the enclosing block.
     fn recover(&mut self) {
         let mut open = 0usize;
-        while !self.fatal {
+        while !self.stopped() {
             match self.token.kind {
                 Kind::End => return,
                 Kind::Sign(Sign::Semi) if open == 0 => {

@@ -94,7 +94,7 @@ impl Parser<'_> {
                 if !self.is(Kind::Text) {
                     return self.expected("the name of a file in quotes");
                 }
-                let name = self.bump().span;
+                let name = self.string()?;
                 self.semicolon()?;
                 Ok(StmtKind::Include(name))
             }

@@ -1,0 +1,283 @@
+//! What is wrong is said, with its place and what would be right.
+
+use ketgrad_core::qasm::{Failed, Options, Problem, Severity, parse};
+
+fn fail(source: &str) -> Failed {
+    match parse(source, &Options::default()) {
+        Err(failed) => failed,
+        Ok(parsed) => panic!("accepted:\n{source}\n{}", parsed.circuit),
+    }
+}
+
+/// The errors of a file, one per line as `line:column message`, and the help in brackets.
+fn errors(source: &str) -> String {
+    let failed = fail(source);
+    let mut lines = Vec::new();
+    for error in failed.diagnostics.iter().filter(|d| d.severity == Severity::Error) {
+        let at = error.labels.first().map_or(String::new(), |label| {
+            let (line, column) = failed.sources[label.source].line_column(label.span.start);
+            format!("{line}:{column} ")
+        });
+        let help = error.help.as_ref().map_or(String::new(), |h| format!(" [{h}]"));
+        lines.push(format!("{at}{}{help}", error.message));
+    }
+    lines.join("\n")
+}
+
+fn v2(body: &str) -> String {
+    errors(&format!("OPENQASM 2.0; include \"qelib1.inc\"; qreg q[3]; qreg r[2]; creg c[2];\n{body}"))
+}
+
+fn v3(body: &str) -> String {
+    errors(&format!(
+        "OPENQASM 3.0; include \"stdgates.inc\"; qubit[3] q; qubit a; bit[2] c; input float theta;\n{body}"
+    ))
+}
+
+#[test]
+fn syntax() {
+    assert_eq!(
+        errors(""),
+        "1:1 the file is empty [a circuit begins with `OPENQASM 3.0;` and declares `qubit[2] q;`]"
+    );
+    assert!(errors("// nothing\n").starts_with("1:1 the file is empty"));
+    assert_eq!(v2("h q[0]\ncx q[0],q[1];"), "2:7 missing `;`");
+    assert_eq!(v2("h q[0] cx q[0],q[1];"), "2:8 expected `;`, found `cx`");
+    assert_eq!(v2("h q[0;"), "2:6 expected `]`, found `;`");
+    assert_eq!(v2("rx(0.1 q[0];"), "2:8 expected `)`, found `q`");
+    assert_eq!(v2("rx() q[0];"), "2:1 `rx` takes 1 parameter, not 0");
+    assert_eq!(v2("gate g a { h a; "), "2:10 `{` is never closed");
+    assert_eq!(v2("} h q[0];"), "2:1 expected a statement, found `}`");
+    assert_eq!(v2("/* h q[0];"), "2:1 the comment has no closing `*/`");
+    assert_eq!(v2("include \"x.inc;\nh q;"), "2:9 the string has no closing quote");
+    assert_eq!(v2("h \u{1}\u{2} q;"), "2:3 unexpected character '\\u{1}'");
+    assert_eq!(v2("rx(0x) q[0];"), "2:4 `0x` is not a number");
+    assert_eq!(v3("qubit gate;"), "2:7 `gate` is a keyword and cannot be a name");
+    assert_eq!(errors("OPENQASM 4.2; qubit q;"), "1:10 OpenQASM 4.2 is not known here; 2.0, 3.0 and 3.1 are");
+    assert_eq!(v2("OPENQASM 2.0;"), "2:1 the `OPENQASM` line must come first, and only once");
+    assert_eq!(
+        v2("qubit[2] x;"),
+        "2:1 gate `qubit` is not defined [`qubit` is OpenQASM 3, but this file is OpenQASM 2: change the first line]"
+    );
+}
+
+#[test]
+fn nesting_is_limited() {
+    let deep = |n: usize| format!("rx({}1{}) q[0];", "(".repeat(n), ")".repeat(n));
+    assert_eq!(v2(&deep(5000)), "2:260 nested more than 256 levels deep");
+    assert!(
+        parse(
+            &format!("OPENQASM 2.0; include \"qelib1.inc\"; qreg q[1]; {}", deep(200)),
+            &Options::default()
+        )
+        .is_ok()
+    );
+    assert!(v3(&format!("rx({}1) q[0];", "-".repeat(100_000))).contains("nested more than 256"));
+    assert!(v3(&format!("rx(2{}) q[0];", "**2".repeat(100_000))).contains("nested more than 256"));
+    assert!(v3(&"{".repeat(100_000)).contains("nested more than 256"));
+    assert!(v3(&"if (true) ".repeat(100_000)).contains("nested more than 256"));
+    assert!(v3(&format!("{} x q[0];", "inv @ ".repeat(100_000))).contains("expected fewer modifiers"));
+    // Long is not deep.
+    let long =
+        format!("OPENQASM 2.0; include \"qelib1.inc\"; qreg q[1]; rx(0{}) q[0];", "+1".repeat(100_000));
+    assert!(parse(&long, &Options::default()).is_ok());
+    let mut tower = String::from("gate g0 a { x a; }\n");
+    for k in 1..400 {
+        tower += &format!("gate g{k} a {{ g{} a; }}\n", k - 1);
+    }
+    assert!(v2(&tower).contains("nested more than 256"));
+}
+
+#[test]
+fn names() {
+    assert_eq!(v2("hh q[0]; hh q[1]; hh q[2];"), "2:1 gate `hh` is not defined [did you mean `h`?]");
+    assert_eq!(v2("h qq[0]; h qq[1];"), "2:3 `qq` is not declared [did you mean `q`?]");
+    assert_eq!(
+        errors("OPENQASM 3.0; qubit q; h q;"),
+        "1:24 gate `h` is not defined [it is in a standard file: add `include \"stdgates.inc\";`]"
+    );
+    assert_eq!(
+        errors("OPENQASM 2.0; qreg q[1]; h q[0];"),
+        "1:26 gate `h` is not defined [it is in a standard file: add `include \"qelib1.inc\";`]"
+    );
+    assert_eq!(
+        v3("rzz(0.1) q[0], q[1];"),
+        "2:1 gate `rzz` is not defined [`stdgates.inc` has no `rzz`: define it with `gate rzz … { … }`]"
+    );
+    assert_eq!(
+        v2("qubit x;"),
+        "2:1 gate `qubit` is not defined [`qubit` is OpenQASM 3, but this file is OpenQASM 2: change the first line]"
+    );
+    assert_eq!(v2("qreg q[1];"), "2:6 `q` is declared twice");
+    assert_eq!(v2("gate g a { h a; } gate g a { x a; }"), "2:24 `g` is declared twice");
+    assert_eq!(v2("gate g a { g a; }"), "2:12 gate `g` is defined by itself (g -> g)");
+    assert_eq!(
+        v2("gate f a { g a; } gate g a { k a; } gate k a { f a; }"),
+        "2:12 gate `g` is defined by itself (f -> g -> k -> f)\n2:30 gate `k` is defined by itself (g -> k -> f -> g)"
+    );
+    assert_eq!(v2("f q[0]; gate f a { h a; }"), "2:1 gate `f` is used before it is defined");
+    assert_eq!(v2("opaque f(x) a; f(1) q[0];"), "2:16 gate `f` is opaque: there is no definition to run");
+    assert_eq!(v2("q q[0];"), "2:1 `q` is a quantum register, not a gate");
+    assert_eq!(v2("h c[0];"), "2:3 `c` is a classical register, not a quantum register");
+    assert_eq!(v2("measure q[0] -> r[0];"), "2:17 `r` is a quantum register, not a classical register");
+    assert_eq!(
+        v2("gate g(alpha) a { rx(alhpa) a; }"),
+        "2:22 `alhpa` is not declared [did you mean `alpha`?]"
+    );
+    assert_eq!(
+        v2("gate g a { h q[0]; }"),
+        "2:14 `q` is not declared [a gate definition sees only the qubits that it names itself]"
+    );
+    assert_eq!(
+        v3("gate g x0 { rx(theta) x0; }"),
+        "2:16 input `theta` is not visible within a gate definition [make it a parameter of the gate: `gate g(theta) …`]"
+    );
+    assert_eq!(v2("gate g a { measure a -> c[0]; }"), "2:12 this cannot stand in a gate definition");
+    assert_eq!(v2("gate bad a { nope a; } bad q[0]; bad q;"), "2:14 gate `nope` is not defined");
+}
+
+#[test]
+fn operands() {
+    assert_eq!(v2("h q[3];"), "2:3 index 3 is out of range: `q` has 3 elements [indices of `q` are 0 to 2]");
+    assert_eq!(
+        v3("h q[-4];"),
+        "2:5 index -4 is out of range: `q` has 3 elements [indices of `q` are 0 to 2]"
+    );
+    assert_eq!(v3("h a[0];"), "2:3 `a` is a single qubit and has no index");
+    assert_eq!(v3("h q[2:0];"), "2:5 the selection is empty");
+    assert_eq!(v2("cx q[0],q[0];"), "2:9 qubit q[0] is used twice by `cx`");
+    assert_eq!(v2("cx q,q[1];"), "2:6 qubit q[1] is used twice by `cx`");
+    assert_eq!(v3("cx q[0:1], q[{1, 1}];"), "2:12 qubit q[1] is used twice by `cx`");
+    assert_eq!(v2("cx q,r;"), "2:6 registers of 3 and 2 elements do not go together");
+    assert_eq!(v2("measure q -> c;"), "2:9 registers of 3 and 2 elements do not go together");
+    assert_eq!(v2("rx(1,2) q[0];"), "2:4 `rx` takes 1 parameter, not 2");
+    assert_eq!(v2("ccx q[0],q[1];"), "2:5 `ccx` acts on 3 qubits, not 2");
+    assert_eq!(v3("ctrl @ x q[0];"), "2:10 `x` acts on 2 qubits, not 1");
+    assert_eq!(
+        v3("ctrl(1000000000000) @ x q[0];"),
+        "2:6 1000000000000 where a positive number of controls is needed"
+    );
+    assert_eq!(
+        v3("h $1;"),
+        "2:3 hardware qubits such as `$1` and declared qubits do not go together in one file"
+    );
+    assert_eq!(v2("qreg z[0];"), "2:8 a register needs a size from 1 to 4294967295, not 0");
+    assert_eq!(v2("qreg z[4294967296];"), "2:8 a register needs a size from 1 to 4294967295, not 4294967296");
+    assert_eq!(
+        v2("qreg z[4294967295];"),
+        "2:6 4294967300 qubits or bits in all; at most 4294967295 can be numbered"
+    );
+    assert_eq!(
+        v2("qreg z[99999999999999999999999999999999999999999999]; h z;"),
+        "2:8 a register needs a size from 1 to 4294967295, not 9999999999999999999999999999999999999999"
+    );
+    assert_eq!(
+        v2("measure q[0] -> c[0]; h q[0];"),
+        "2:23 qubit q[0] is used after it was measured: only measurements at the end run in this version"
+    );
+}
+
+#[test]
+fn values() {
+    assert_eq!(v2("rx(1/0) q[0];"), "2:4 division by zero");
+    assert_eq!(v2("rx(pi/(1-1)) q[0];"), "2:4 division by zero");
+    assert_eq!(v2("gate g(t) a { rx(pi/t) a; } g(0) q[0];"), "2:29 division by zero");
+    assert_eq!(v2("rx(ln(0)) q[0];"), "2:4 the value is not a finite number");
+    assert_eq!(v2("rx(1e999) q[0];"), "2:4 the value is not a finite number");
+    assert_eq!(v2("rx(sqrt(-1)) q[0];"), "2:4 the value is not a finite number");
+    assert_eq!(v3("rx(2**200) q[0];"), "2:4 the power does not fit");
+    assert_eq!(v3("const int[8] n = 300;"), "2:18 300 in 8 bits does not fit");
+    assert_eq!(v3("rx(\"01\") q[0];"), "2:4 a bit string where an angle is needed");
+    assert_eq!(v3("rx(foo(1)) q[0];"), "2:4 function `foo` is not known");
+    assert_eq!(v3("rx(sinn(1)) q[0];"), "2:4 function `sinn` is not known [did you mean `sin`?]");
+    assert_eq!(v3("rx(sin(1, 2)) q[0];"), "2:4 `sin` takes 1 argument, not 2");
+    assert_eq!(
+        v3("rx(pi^2) q[0];"),
+        "2:4 `^` does not work on an angle and an integer [in OpenQASM 3 `^` is exclusive or; a power is `**`]"
+    );
+    assert_eq!(v3("rx(floor(theta)) q[0];"), "2:4 the argument of `floor` must be a constant");
+    assert_eq!(v3("const float x = theta; rx(x) q[0];"), "2:17 `x` must be a constant");
+    assert_eq!(v3("pow(theta) @ x q[0];"), "2:5 the exponent of `pow` must be a constant");
+    assert_eq!(v3("qubit[theta] z;"), "2:7 the size of a register must be a constant");
+    assert_eq!(
+        v3("pow(0.5) @ U(theta, 0, 0) q[0];"),
+        "2:1 `U` has no power 0.5: only rotations keep their parameters under a fractional power"
+    );
+}
+
+#[test]
+fn what_does_not_run_is_named() {
+    for (text, what) in [
+        ("reset q[0];", "`reset`"),
+        ("if (c == 1) x q[0];", "`if`"),
+        ("for int i in [0:2] { x q[i]; }", "`for`"),
+        ("while (true) { x q[0]; }", "`while`"),
+        ("let b = q[0:1];", "an alias (`let`)"),
+        ("box { x q[0]; }", "`box`"),
+        ("delay[10ns] q[0];", "`delay`"),
+        ("int i = 3;", "a classical variable"),
+        ("c[0] = 1;", "an assignment"),
+        ("output bit[2] z;", "`output`"),
+        ("def f(qubit z) { x z; }", "a subroutine (`def`)"),
+        ("extern f(int) -> int;", "an external function (`extern`)"),
+        ("defcal x $0 { }", "`defcal`"),
+        ("input int n;", "an input that is neither `float` nor `angle`"),
+        ("end;", "`end`"),
+    ] {
+        assert_eq!(
+            v3(text).split(" [").next().unwrap(),
+            format!("2:1 {what} is not in this version"),
+            "{text}"
+        );
+    }
+    let long = format!("if(c=={}) x q[0];", "9".repeat(90));
+    assert_eq!(v2(&long), "2:1 `if` is not in this version");
+}
+
+#[test]
+fn sizes_are_counted_before_anything_is_built() {
+    let mut tower = String::from("gate g0 a,b { cx a,b; h a; }\n");
+    for k in 1..50 {
+        tower += &format!("gate g{k} a,b {{ g{0} a,b; g{0} b,a; }}\n", k - 1);
+    }
+    assert_eq!(
+        v2(&format!("{tower}g49 q[0],q[1];")).lines().last().unwrap(),
+        "52:1 1125899906842624 operations after expansion; at most 100000000 are allowed"
+    );
+    assert!(
+        v2(&format!("{tower}g49 q[0],q[1]; {}", "g49 q[0],q[1];".repeat(20_000)))
+            .contains("or more operations")
+    );
+    let wide = "OPENQASM 2.0; include \"qelib1.inc\"; qreg q[1000000000];";
+    assert!(parse(wide, &Options::default()).is_ok());
+    for body in ["h q;", "barrier q;", "creg c[1000000000]; measure q -> c;", "cx q[0], q;", "rx(1) q; h q;"]
+    {
+        let failed = fail(&format!("{wide} {}", body.replace("cx q[0], q", "qreg r[1]; cx r[0], q")));
+        let found = failed.diagnostics.iter().any(|d| matches!(d.problem, Problem::TooManyGates { .. }));
+        assert!(found, "{body}: {failed}");
+    }
+    assert!(v3("pow(1000000000000) @ s q[0];").contains("1000000000000 operations"));
+    assert!(
+        v3("gate e x0 { } gate f x0 { pow(1000000000000000000) @ e x0; } f q[0]; h q[7];")
+            .contains("index 7")
+    );
+    assert!(v3("input array[float, 1000000000000] w;").contains("parameters; at most"));
+    let mut squares = String::from("gate g0(t) x0 { rx(t*t) x0; }\n");
+    for k in 1..60 {
+        squares += &format!("gate g{k}(t) x0 {{ g{}(t*t) x0; }}\n", k - 1);
+    }
+    assert!(v3(&format!("{squares} g59(theta) q[0];")).contains("more than 65536 characters"));
+    let few = Options { max_gates: 3, ..Options::default() };
+    let text = "OPENQASM 3.0; include \"stdgates.inc\"; qubit[2] q; h q; cx q[0], q[1]; z q[1];";
+    assert_eq!(
+        parse(text, &few).unwrap_err().to_string(),
+        "<input>:1:71: 4 operations after expansion; at most 3 are allowed"
+    );
+}
+
+#[test]
+fn many_errors_are_shown_at_once_and_then_no_more() {
+    assert_eq!(v2("h q[9];\nfoo q[0];\nrx(1/0) q[0]\nh q[8];").lines().count(), 5);
+    assert_eq!(fail(&format!("OPENQASM 2.0;{}", "qreg q[0];".repeat(10_000))).diagnostics.len(), 51);
+    assert!(fail(&"\u{1} a ".repeat(10_000)).diagnostics.len() < 200);
+}

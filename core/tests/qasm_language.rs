@@ -1,0 +1,322 @@
+//! What the languages mean: phases, modifiers, exact angles, parameters, includes.
+
+use ketgrad_core::{
+    circuit::{Circuit, Operation},
+    gate::GateKind,
+    matrix::Matrix,
+    param::{Angle, ParamId, Q, Values},
+    qasm::{Options, Parsed, Version, parse, parse_angle},
+    simulate::Simulator,
+};
+use num_complex::Complex;
+
+/// Sums of a few products of cosines in f64.
+const TOLERANCE: f64 = 1e-12;
+
+fn read(source: &str) -> Parsed {
+    parse(source, &Options::default()).unwrap_or_else(|e| panic!("{source}\n{e}"))
+}
+
+/// Statements of OpenQASM 3 behind a header and declarations.
+fn v3(body: &str) -> Circuit {
+    let head = "OPENQASM 3.0; include \"stdgates.inc\"; input float theta; input float phi; qubit[3] q;";
+    read(&format!("{head}\n{body}")).circuit
+}
+
+fn v2(body: &str) -> Circuit {
+    read(&format!("OPENQASM 2.0; include \"qelib1.inc\"; qreg q[3];\n{body}")).circuit
+}
+
+fn matrix(circuit: &Circuit) -> Matrix<Complex<f64>> {
+    let inputs: Vec<f64> = circuit.inputs().zip([0.37, -1.21, 2.05, 0.83]).map(|(_, x)| x).collect();
+    let values = circuit.param_values(&inputs).unwrap();
+    Simulator::new().matrix(circuit, &Values(&values)).unwrap()
+}
+
+/// Equal as matrices, phase included.
+fn same(a: &str, b: &str) {
+    let (x, y) = (matrix(&v3(a)), matrix(&v3(b)));
+    for (p, q) in x.entries().iter().zip(y.entries()) {
+        assert!((p - q).norm() < TOLERANCE, "{a}\nis not\n{b}");
+    }
+}
+
+fn angles(circuit: &Circuit) -> Vec<Angle> {
+    let params = circuit.instructions().iter().flat_map(|i| match &i.operation {
+        Operation::Gate(gate) => gate.params().to_vec(),
+        _ => Vec::new(),
+    });
+    params.collect()
+}
+
+#[test]
+fn standard_gates_are_what_the_specification_defines_them_to_be() {
+    let definitions = [
+        ("p(theta)", "", "ctrl @ gphase(theta) q[1];"),
+        ("x", "", "U(pi, 0, pi) q[1]; gphase(-pi/2);"),
+        ("y", "", "U(pi, pi/2, pi/2) q[1]; gphase(-pi/2);"),
+        ("z", "", "p(pi) q[1];"),
+        ("h", "", "U(pi/2, 0, pi) q[1]; gphase(-pi/4);"),
+        ("s", "", "pow(0.5) @ z q[1];"),
+        ("sdg", "", "inv @ pow(0.5) @ z q[1];"),
+        ("t", "", "pow(0.5) @ s q[1];"),
+        ("tdg", "", "inv @ pow(0.5) @ s q[1];"),
+        ("sx", "", "pow(0.5) @ x q[1];"),
+        ("rx(theta)", "", "U(theta, -pi/2, pi/2) q[1]; gphase(-theta/2);"),
+        ("ry(theta)", "", "U(theta, 0, 0) q[1]; gphase(-theta/2);"),
+        ("rz(theta)", "", "gphase(-theta/2); U(0, 0, theta) q[1];"),
+        ("phase(theta)", "", "U(0, 0, theta) q[1];"),
+        ("id", "", "U(0, 0, 0) q[1];"),
+        ("u1(theta)", "", "U(0, 0, theta) q[1];"),
+        ("u2(theta, phi)", "", "gphase(-(theta + phi + pi/2)/2); U(pi/2, theta, phi) q[1];"),
+        ("u3(0.4, theta, phi)", "", "gphase(-(theta + phi + 0.4)/2); U(0.4, theta, phi) q[1];"),
+        ("cx", ", q[2]", "ctrl @ x q[1], q[2];"),
+        ("cu(0.4, theta, phi, 0.9)", ", q[2]", "p(0.9 - 0.4/2) q[1]; ctrl @ U(0.4, theta, phi) q[1], q[2];"),
+        ("swap", ", q[2]", "cx q[1], q[2]; cx q[2], q[1]; cx q[1], q[2];"),
+        ("cphase(phi)", ", q[2]", "ctrl @ phase(phi) q[1], q[2];"),
+    ];
+    for (gate, more, definition) in definitions {
+        same(&format!("{gate} q[1]{more};"), definition);
+        // Under a control a wrong phase shows, whether the definition is inlined or called.
+        let qubits = if more.is_empty() { "a" } else { "a, b" };
+        let body = definition.replace("q[1]", "a").replace("q[2]", "b");
+        let body = body.replace("theta", "s").replace("phi", "t");
+        same(
+            &format!("ctrl @ {gate} q[0], q[1]{more};"),
+            &format!("gate mine(s, t) {qubits} {{ {body} }} ctrl @ mine(theta, phi) q[0], q[1]{more};"),
+        );
+    }
+}
+
+#[test]
+fn u_is_the_matrix_of_the_specification() {
+    let (t, p, l) = (0.9f64, -0.4f64, 1.7f64);
+    let circuit = read(&format!("OPENQASM 3; qubit[2] q; U({t}, {p}, {l}) q[0];")).circuit;
+    let (one, i) = (Complex::new(1.0, 0.0), Complex::new(0.0, 1.0));
+    let e = |x: f64| Complex::cis(x);
+    let expected = [
+        [(one + e(t)) * 0.5, -i * e(l) * (one - e(t)) * 0.5],
+        [i * e(p) * (one - e(t)) * 0.5, e(p + l) * (one + e(t)) * 0.5],
+    ];
+    let ours = matrix(&circuit);
+    let controlled =
+        matrix(&read(&format!("OPENQASM 3; qubit[2] q; ctrl @ U({t}, {p}, {l}) q[1], q[0];")).circuit);
+    for r in 0..2 {
+        for c in 0..2 {
+            assert!((ours[(r, c)] - expected[r][c]).norm() < TOLERANCE);
+            assert!((controlled[(r + 2, c + 2)] - expected[r][c]).norm() < TOLERANCE);
+        }
+    }
+    assert_eq!(v2("U(0.1, 0.2, 0.3) q[0];").to_string(), "u3(0.1, 0.2, 0.3) q[0]\n");
+}
+
+#[test]
+fn modifiers() {
+    same("ctrl @ inv @ rx(theta) q[0], q[1];", "inv @ ctrl @ rx(theta) q[0], q[1];");
+    same("ctrl(2) @ x q[0], q[1], q[2];", "ccx q[0], q[1], q[2];");
+    same("negctrl @ x q[0], q[1];", "x q[0]; cx q[0], q[1]; x q[0];");
+    same("ctrl @ negctrl @ x q[0], q[1], q[2];", "x q[1]; ccx q[0], q[1], q[2]; x q[1];");
+    same("pow(3) @ inv @ t q[0];", "tdg q[0]; tdg q[0]; tdg q[0];");
+    same("pow(-2) @ sx q[0];", "x q[0];");
+    same("pow(0) @ h q[0];", "");
+    same("pow(2) @ h q[0];", "");
+    same("pow(0.5) @ rx(theta) q[0];", "rx(theta/2) q[0];");
+    same("pow(0.25) @ x q[0]; pow(3/4) @ x q[0];", "x q[0];");
+    same("pow(0.3) @ y q[0]; pow(0.7) @ y q[0];", "y q[0];");
+    same("pow(1/3) @ h q[1]; pow(2/3) @ h q[1];", "h q[1];");
+    same("pow(0.5) @ swap q[0], q[1]; pow(0.5) @ swap q[0], q[1];", "swap q[0], q[1];");
+    same("ctrl @ pow(0.5) @ x q[0], q[1];", "pow(0.5) @ cx q[0], q[1];");
+    same("pow(2) @ pow(0.5) @ h q[0];", "h q[0];");
+    same("pow(0.5) @ inv @ z q[0];", "s q[0];"); // the root of Z^-1 = Z, not the inverse of S
+    same("inv @ pow(0.5) @ z q[0];", "sdg q[0];");
+    same(
+        "gate g(t) a, b { h a; cx a, b; rz(t) b; } inv @ g(theta) q[0], q[1];",
+        "rz(-theta) q[1]; cx q[0], q[1]; h q[0];",
+    );
+    same(
+        "gate g a, b { h a; cx a, b; t b; } pow(0.5) @ g q[0], q[2]; pow(0.5) @ g q[0], q[2];",
+        "h q[0]; cx q[0], q[2]; t q[2];",
+    );
+    same("gate g(t) a { rx(2*t) a; } pow(0.5) @ g(theta) q[0];", "rx(theta) q[0];");
+    same(
+        "gate g(t) a { pow(2) @ rx(t) a; gphase(t); } ctrl @ inv @ g(theta) q[0], q[1];",
+        "crx(-2*theta) q[0], q[1]; p(-theta) q[0];",
+    );
+    same("negctrl @ gphase(theta) q[0];", "x q[0]; p(theta) q[0]; x q[0];");
+    same("ctrl @ gphase(theta) q;", "p(theta) q;");
+    assert_eq!(v3("pow(1/2) @ x q[0];").to_string(), "sx q[0]\n");
+    assert_eq!(v3("pow(1/2) @ s q[0];").to_string(), "p(pi/4) q[0]\n");
+    assert_eq!(v3("inv @ s q[0]; inv @ inv @ s q[0];").to_string(), "sdg q[0]\ns q[0]\n");
+}
+
+#[test]
+fn angles_stay_exact() {
+    let theta = || Angle::theta(ParamId(0));
+    let q = |n, d| Q::new(n, d);
+    for (text, expected) in [
+        ("pi/4", Angle::pi(1, 4)),
+        ("3*pi/8", Angle::pi(3, 8)),
+        ("π * 3 / 8", Angle::pi(3, 8)),
+        ("tau/3", Angle::pi(2, 3)),
+        ("-2*pi/3", Angle::pi(-2, 3)),
+        ("-(pi - theta)/2", Angle::pi(-1, 2) + theta() * q(1, 2)),
+        ("2*theta", theta() * q(2, 1)),
+        ("theta/3", theta() * q(1, 3)),
+        ("0.3*pi", Angle::pi(3, 10)),
+        ("0.25*theta + 1.5e-1*theta", theta() * q(2, 5)),
+        ("(1.0/3)*pi", Angle::pi(1, 3)),
+        ("2.0**3*pi/16", Angle::pi(1, 2)),
+        ("0.3", Angle::rad(0.3)),
+        ("0.7853981633974483", Angle::rad(0.7853981633974483)),
+        ("pi*pi/pi", Angle::rad(std::f64::consts::PI)),
+        ("theta - theta", Angle::zero()),
+        ("pi/(2*pi)", Angle::rad(0.5)),
+        ("cos(0.2)", Angle::rad(0.2f64.cos())),
+        ("0x10*pi/0b100", Angle::pi(4, 1)),
+        ("float(3)/2*pi", Angle::pi(3, 2)),
+        ("popcount(\"0111\")*pi", Angle::pi(3, 1)),
+        ("mod(7, 4)*pi/4", Angle::pi(3, 4)),
+    ] {
+        assert_eq!(angles(&v3(&format!("rx({text}) q[0];")))[0], expected, "{text}");
+    }
+    // A long decimal is no fraction: the product is a general expression.
+    let long = v3("rx(0.1234567890123456*theta) q[0];");
+    assert_eq!(long.params().len(), 3);
+}
+
+#[test]
+fn division_of_integers_follows_the_language() {
+    assert_eq!(angles(&v2("rx(1/2) q[0];"))[0], Angle::rad(0.5));
+    assert_eq!(angles(&v2("rx(pi*(1/3)) q[0];"))[0], Angle::pi(1, 3));
+    assert_eq!(angles(&v2("rx(2^3/4*pi) q[0];"))[0], Angle::pi(2, 1));
+    let parsed = read("OPENQASM 3.0; qubit q; U(7/2, 0, 6/2) q;");
+    assert_eq!(angles(&parsed.circuit), [Angle::rad(3.0), Angle::zero(), Angle::rad(3.0)]);
+    assert_eq!(parsed.warnings.len(), 1);
+    assert_eq!(parsed.warnings[0].message, "the division of integers drops the fraction: 7 / 2 = 3");
+}
+
+#[test]
+fn expressions_become_computed_parameters() {
+    let circuit = v3(
+        "rx(sin(theta)*phi) q[0]; ry(theta**2) q[0]; rz(sin(theta)*phi) q[1]; rx(-2*sin(theta)*phi) q[2];",
+    );
+    assert_eq!(circuit.inputs().collect::<Vec<_>>(), ["theta", "phi"]);
+    let names: Vec<&str> = circuit.params().iter().map(|p| p.name.as_str()).collect();
+    assert_eq!(names, ["theta", "phi", "sin(theta)*phi", "theta*theta", "(-2)*sin(theta)*phi"]);
+    // The arguments of a gate go through its body once each, however deep it is.
+    let mut text = String::from("gate g0(a) x { rx(a*a) x; }\n");
+    for k in 1..12 {
+        text += &format!("gate g{k}(a) x {{ g{}(a*a) x; }}\n", k - 1);
+    }
+    let deep = v3(&format!("{text} g11(theta) q[0];"));
+    assert_eq!(deep.params().len(), 2 + 12);
+    // Numbers that are put in come out as numbers, and multiples of pi as such.
+    let bound = v3("gate g(n) x { rx(pi/n) x; ry(n*n) x; } g(4) q[0];");
+    assert_eq!(angles(&bound), [Angle::pi(1, 4), Angle::rad(16.0)]);
+}
+
+#[test]
+fn inputs_and_constants() {
+    let circuit = read(
+        "OPENQASM 3.0; include \"stdgates.inc\"; const uint[8] n = 2; const float x = pi/n; const bit[3] b = \"101\";
+         input array[float[64], n + 1] w; input angle t; qubit[n] q; const array[float, 2] c = {0.5, x};
+         rx(w[0] + w[-1]) q[0]; ry(x) q[1]; rz(c[1]/2) q[0]; rx(popcount(b)*pi) q[0]; rx(t) q[int(b[1])];",
+    )
+    .circuit;
+    assert_eq!(circuit.inputs().collect::<Vec<_>>(), ["w[0]", "w[1]", "w[2]", "t"]);
+    assert_eq!(
+        circuit.to_string(),
+        "rx(w[0] + w[2]) q[0]\nry(pi/2) q[1]\nrz(pi/4) q[0]\nrx(2*pi) q[0]\nrx(t) q[0]\n"
+    );
+}
+
+#[test]
+fn registers_and_broadcasting() {
+    let circuit = read(
+        "OPENQASM 3.0; include \"stdgates.inc\"; qubit a; qubit[3] q; qreg r[3]; creg c[2]; bit d; bit[3] e = measure r;
+         cx a, q; cx q[0:1], q[1:2]; barrier; d = measure a; c = measure q[{2, 0}];",
+    );
+    let text = circuit.circuit.to_string();
+    assert_eq!(circuit.circuit.n_qubits(), 7);
+    assert!(text.starts_with("measure q[4] -> c[3]\n"), "{text}");
+    assert!(text.contains("cx q[0], q[3]\ncx q[1], q[2]\ncx q[2], q[3]\n"), "{text}");
+    assert!(text.ends_with("measure q[0] -> c[2]\nmeasure q[3] -> c[0]\nmeasure q[1] -> c[1]\n"), "{text}");
+    assert_eq!(circuit.circuit.registers().iter().map(|r| r.size).collect::<Vec<_>>(), [2, 1, 3]);
+}
+
+#[test]
+fn a_definition_of_the_file_wins_over_the_include() {
+    for text in
+        ["include \"qelib1.inc\"; gate h a { x a; }", "gate h a { U(pi,0,pi) a; } include \"qelib1.inc\";"]
+    {
+        let circuit = read(&format!("OPENQASM 2.0; {text} qreg q[1]; h q[0];")).circuit;
+        let kind = match &circuit.instructions()[0].operation {
+            Operation::Gate(gate) => gate.kind(),
+            _ => GateKind::I,
+        };
+        assert!(matches!(kind, GateKind::X | GateKind::U3), "{circuit}");
+    }
+}
+
+#[test]
+fn includes_are_resolved_by_the_caller() {
+    let files = |name: &str| match name {
+        "my.inc" => Ok("OPENQASM 2.0;\ninclude \"deep.inc\";\ngate my a { deep(pi/2) a; }".to_owned()),
+        "deep.inc" => Ok("gate deep(t) a { rx(t) a; }".to_owned()),
+        "loop.inc" => Ok("include \"loop.inc\";".to_owned()),
+        "bad.inc" => Ok("// ok\ngate bad a { nothing a; }".to_owned()),
+        _ => Err("no such file".to_owned()),
+    };
+    let options = Options { include: Some(&files), file: "main.qasm", ..Options::default() };
+    let head = "OPENQASM 2.0; include \"qelib1.inc\"; qreg q[1];\n";
+    let parsed = parse(&format!("{head}include \"my.inc\"; my q[0];"), &options).unwrap();
+    assert_eq!(parsed.circuit.to_string(), "rx(pi/2) q[0]\n");
+    let refused = |text: &str| parse(&format!("{head}{text}"), &options).unwrap_err().to_string();
+    assert_eq!(refused("include \"loop.inc\";"), "loop.inc:1:9: `loop.inc` includes itself");
+    assert_eq!(refused("include \"no.inc\";"), "main.qasm:2:9: cannot include `no.inc`: no such file");
+    assert_eq!(refused("include \"bad.inc\";"), "bad.inc:2:14: gate `nothing` is not defined");
+    assert_eq!(refused("include \"main.qasm\";"), "main.qasm:2:9: `main.qasm` includes itself");
+}
+
+#[test]
+fn headers() {
+    let warned = |text: &str| read(text).warnings.iter().map(|w| w.message.clone()).collect::<Vec<_>>();
+    for version in ["2", "2.0", "3", "3.0", "3.1"] {
+        assert!(warned(&format!("OPENQASM {version};")).is_empty());
+    }
+    assert_eq!(warned("qreg q[1]; h q;"), ["no `OPENQASM` line; read as OpenQASM 2"]);
+    assert_eq!(warned("qubit q; h q;"), ["no `OPENQASM` line; read as OpenQASM 3"]);
+    assert_eq!(
+        warned("OPENQASM 2.0; include \"stdgates.inc\"; qreg q[1]; h q;"),
+        ["`stdgates.inc` belongs to OpenQASM 3, but this file is OpenQASM 2"]
+    );
+    assert_eq!(read("OPENQASM 3.1; qubit q; U(0, 0, 0) q;").version, Version::V3);
+}
+
+#[test]
+fn angles_for_options() {
+    for (text, expected) in [
+        ("pi/4", Angle::pi(1, 4)),
+        ("-2*pi/3", Angle::pi(-2, 3)),
+        (" 0.3 ", Angle::rad(0.3)),
+        ("sin(0.2)", Angle::rad(0.2f64.sin())),
+        ("1/2", Angle::rad(0.5)),
+        ("2**3", Angle::rad(8.0)),
+        ("-1e-3", Angle::rad(-1e-3)),
+        ("π", Angle::pi(1, 1)),
+    ] {
+        assert_eq!(parse_angle(text).unwrap(), expected, "{text}");
+    }
+    for text in ["", "  ", "x", "1/0", "pi pi", "(", "1e999", "\"01\"", "ln(0)", "2;", "0.3//"] {
+        match parse_angle(text) {
+            Ok(_) => assert_eq!(text, "0.3//"),
+            Err(e) => assert!(!e.message.is_empty() && e.labels.iter().all(|l| l.span.end <= text.len())),
+        }
+    }
+}
+
+#[test]
+fn a_failure_is_an_error() {
+    let failed: Box<dyn std::error::Error> = Box::new(parse("h q;", &Options::default()).unwrap_err());
+    assert_eq!(failed.to_string(), "<input>:1:3: `q` is not declared");
+}
