@@ -32,7 +32,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("simulate", &["state", "kernel", "circuit", "gate", "observable", "param", "matrix", "basis", "scalar"]),
     ("qasm", &["simulate", "circuit", "gate", "param", "matrix", "scalar"]),
     ("print", &["circuit", "gate", "param", "matrix", "scalar"]),
-    ("draw", &["circuit", "gate", "param", "matrix", "scalar"]),
+    ("draw", &["print", "circuit", "gate", "param", "matrix", "scalar"]),
 ];
 
 /// Packages by folder, each with the packages of ours it may use.

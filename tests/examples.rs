@@ -100,3 +100,48 @@ fn seed_circuit() {
         ],
     );
 }
+
+#[test]
+fn teleportation() {
+    let out = run("teleportation");
+    // sin(0.55)^2 = 0.273202; 10,000 shots are off by less than 0.02 but once in 10^5 seeds.
+    let seen = out.lines().find_map(|l| l.strip_prefix("Bob sees 1 with frequency ")).unwrap();
+    assert!((seen.parse::<f64>().unwrap() - 0.2732).abs() < 0.02, "{out}");
+    assert_eq!(out.lines().filter(|l| l.contains(" 00: ") || l.contains(" 11: ")).count(), 4, "{out}");
+}
+
+#[test]
+fn repeat_until_success() {
+    let out = run("repeat_until_success");
+    for rounds in 1..=6 {
+        let p = 0.5f64.powi(rounds);
+        let line =
+            format!("{rounds} rounds: failed with probability {p:.6}, wrong with probability 0.000000");
+        assert_lines(&out, &[&line]);
+    }
+}
+
+#[test]
+fn bit_flip_code() {
+    let out = run("bit_flip_code");
+    for errors in ["[]", "[0]", "[1]", "[2]"] {
+        assert_lines(&out, &[&format!("flips on {errors}: the state survived 1000 of 1000 cycles")]);
+    }
+    // Two flips become a logical one, which sin(0.9)^2 = 0.6136 of the state survives.
+    let two = out.lines().find_map(|l| l.strip_prefix("flips on [0, 2]: the state survived ")).unwrap();
+    let kept: u32 = two.split(' ').next().unwrap().parse().unwrap();
+    assert!((550..680).contains(&kept), "{out}");
+}
+
+#[test]
+fn sweep() {
+    let svg = run("sweep");
+    assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
+    // The curve starts at a half, peaks at 3/4 for gamma = pi/4 and ends at a half.
+    let points = svg.split("points=\"").nth(1).unwrap().split('"').next().unwrap();
+    let points: Vec<&str> = points.split(' ').collect();
+    assert_eq!(
+        (points.len(), points[0], points[20], points[80]),
+        (81, "60.0,190.0", "190.0,115.0", "580.0,190.0")
+    );
+}

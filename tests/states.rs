@@ -160,6 +160,28 @@ fn random_states_are_normalized_reproducible_and_different() {
 }
 
 #[test]
+fn reductions_over_many_blocks_miss_no_amplitude() {
+    // Sums run in blocks of 2^11 indices; these states have one, two and eight of them. Every
+    // amplitude counts: each is 1 or more, so a missing one shows.
+    for n in [11, 12, 14] {
+        let dim = 1usize << n;
+        let ones = State::from_vector(vec![C::new(1.0, 0.0); dim]).unwrap();
+        let steps = State::from_vector((0..dim).map(|i| C::new(i as f64, 1.0)).collect()).unwrap();
+        let whole = dim as f64;
+        let total = whole * (whole - 1.0) / 2.0;
+        for threads in [serial(), Threads::new(2).unwrap()] {
+            // Sums of integers below 2^53: exact in any order.
+            assert_eq!(ones.norm2(&threads), whole);
+            assert_eq!(ones.inner(&steps, &threads).unwrap(), C::new(total, whole));
+            assert_eq!(ones.probabilities_of(&[0], &threads).unwrap(), [whole / 2.0; 2]);
+            assert_eq!(ones.expectation(&"I + 2 X0 X3".parse().unwrap(), &threads).unwrap(), 3.0 * whole);
+            let rho = ones.reduced_density_matrix(&[n - 1], &threads).unwrap();
+            assert_eq!(rho.entries(), [C::new(whole / 2.0, 0.0); 4]);
+        }
+    }
+}
+
+#[test]
 fn samples_follow_the_probabilities() {
     let shots = 40_000;
     // Blocks are 2^11 amplitudes: one block, and several.

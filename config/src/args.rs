@@ -100,11 +100,11 @@ pub enum Verb {
     /// Simulates a circuit in OpenQASM 2 or 3
     #[command(after_help = RUN_HELP)]
     Run(RunArgs),
-    /// Prints a circuit as OpenQASM 2 or 3 (not in this version)
+    /// Prints a circuit as OpenQASM 2 or 3
     #[command(
         after_help = "Examples:\n  ketgrad convert old.qasm --to qasm3\n  ketgrad convert new.qasm --to qasm2 > old.qasm"
     )]
-    Convert(Later),
+    Convert(ConvertArgs),
     /// Prints the amplitudes as formulas (not in this version)
     #[command(
         after_help = "Examples:\n  ketgrad amplitudes bell.qasm\n  ketgrad amplitudes ansatz.qasm --basis 011 --form latex"
@@ -130,11 +130,11 @@ pub enum Verb {
         after_help = "Examples:\n  ketgrad check ansatz.qasm --observable Z0 --set theta=0.3\n  ketgrad check model.kg --at a=1,b=2"
     )]
     Check(Later),
-    /// Draws a circuit (not in this version)
+    /// Draws a circuit
     #[command(
         after_help = "Examples:\n  ketgrad draw bell.qasm\n  ketgrad draw bell.qasm --format svg -o bell.svg"
     )]
-    Draw(Later),
+    Draw(DrawArgs),
     /// Runs a variational job (not in this version)
     #[command(after_help = "Examples:\n  ketgrad optimize h2.toml\n  ketgrad optimize h2.toml --resume")]
     Optimize(Later),
@@ -194,6 +194,66 @@ pub struct RunArgs {
     /// Write the state before the measurements: complex128, or complex64 with f32
     #[arg(long, value_name = "STATE.npy", allow_hyphen_values = true)]
     pub output: Option<PathBuf>,
+    /// Values of parameters.
+    #[command(flatten)]
+    pub values: ValueArgs,
+}
+
+/// A language to print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Language {
+    /// OpenQASM 2.0.
+    Qasm2,
+    /// OpenQASM 3.0.
+    Qasm3,
+}
+
+/// The verb `convert`.
+#[derive(Clone, Debug, Args)]
+pub struct ConvertArgs {
+    /// The circuit; - reads it from the standard input
+    #[arg(value_name = "FILE.qasm")]
+    pub file: PathBuf,
+    /// The language to print
+    #[arg(long, value_name = "qasm2|qasm3", allow_hyphen_values = true, hide_possible_values = true)]
+    pub to: Language,
+    /// Options that give parameters a value; without one they stay open
+    #[command(flatten)]
+    pub values: ValueArgs,
+}
+
+/// A kind of picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Picture {
+    /// Lines of characters.
+    Text,
+    /// Scalable vector graphics.
+    Svg,
+}
+
+/// The verb `draw`.
+#[derive(Clone, Debug, Args)]
+pub struct DrawArgs {
+    /// The circuit; - reads it from the standard input
+    #[arg(value_name = "FILE.qasm")]
+    pub file: PathBuf,
+    /// The kind of picture
+    #[arg(long, value_name = "text|svg|latex", allow_hyphen_values = true, default_value = "text")]
+    pub format: String,
+    /// Write the picture to a file instead of the standard output
+    #[arg(short, long, value_name = "FILE", allow_hyphen_values = true)]
+    pub output: Option<PathBuf>,
+    /// Wrap the picture to so many columns [default: the terminal's width; else no wrapping]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub width: Option<usize>,
+    /// Options that give parameters a value; without one they stay open
+    #[command(flatten)]
+    pub values: ValueArgs,
+}
+
+/// Values of parameters.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ValueArgs {
     /// The value of a parameter; may be repeated
     #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
     pub set: Vec<String>,

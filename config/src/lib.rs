@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! words ──► LowArgs ─┐                          ┌─► Failure ──► stderr, exit status 1 or 2
-//!           (args)   ├─► HiArgs ──► run, info ──┤
+//!           (args)   ├─► HiArgs ──► a verb ─────┤
 //! TOML ──► ConfigFile┘  (options)               └─► Answer  ──► stdout, exit status 0
 //! ```
 //!
@@ -24,6 +24,7 @@ pub mod params;
 pub mod progress;
 pub mod report;
 pub mod run;
+pub mod show;
 pub mod terminal;
 
 use std::{ffi::OsString, process::ExitCode};
@@ -63,6 +64,8 @@ fn work(args: &HiArgs, terminal: &mut Terminal) -> Result<Box<dyn Answer>, Failu
     terminal.quiet = args.common.quiet;
     match &args.work {
         Work::Run(run) => run::run(run, &args.common, terminal),
+        Work::Convert(convert) => show::convert(convert, &args.common, terminal),
+        Work::Draw(draw) => show::draw(draw, &args.common, terminal),
         Work::Info => info::info(&args.common),
     }
 }

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use ketgrad_core::kernel::Threads;
 
 use crate::{
-    args::{CommonArgs, LowArgs, Precision, RunArgs, Verb},
+    args::{
+        CommonArgs, ConvertArgs, DrawArgs, Language, LowArgs, Picture, Precision, RunArgs, ValueArgs, Verb,
+    },
     config_file::ConfigFile,
     report::Failure,
 };
@@ -60,6 +62,10 @@ impl Common {
 pub enum Work {
     /// Simulate a circuit.
     Run(Run),
+    /// Print a circuit as OpenQASM.
+    Convert(Convert),
+    /// Draw a circuit.
+    Draw(Draw),
     /// Describe this program and this machine.
     Info,
 }
@@ -81,10 +87,34 @@ pub struct Run {
     pub input: Option<PathBuf>,
     /// Where to write the final state.
     pub output: Option<PathBuf>,
-    /// Values of parameters, `name=value`.
-    pub set: Vec<String>,
-    /// A file with values of parameters.
-    pub params: Option<PathBuf>,
+    /// Values of parameters.
+    pub values: ValueArgs,
+}
+
+/// What `convert` shall do.
+#[derive(Clone, Debug)]
+pub struct Convert {
+    /// The circuit.
+    pub file: PathBuf,
+    /// The language.
+    pub to: Language,
+    /// Values of parameters.
+    pub values: ValueArgs,
+}
+
+/// What `draw` shall do.
+#[derive(Clone, Debug)]
+pub struct Draw {
+    /// The circuit.
+    pub file: PathBuf,
+    /// The kind of picture.
+    pub format: Picture,
+    /// Where it goes; `None` is the standard output.
+    pub output: Option<PathBuf>,
+    /// The columns to wrap to.
+    pub width: Option<usize>,
+    /// Values of parameters.
+    pub values: ValueArgs,
 }
 
 impl Run {
@@ -112,13 +142,13 @@ impl HiArgs {
         let verb = match &low.verb {
             Verb::Run(_) => "run",
             Verb::Info => "info",
-            Verb::Convert(_) => return later("convert"),
+            Verb::Convert(_) => "convert",
             Verb::Amplitudes(_) => return later("amplitudes"),
             Verb::Equivalent(_) => return later("equivalent"),
             Verb::Grad(_) => return later("grad"),
             Verb::Diff(_) => return later("diff"),
             Verb::Check(_) => return later("check"),
-            Verb::Draw(_) => return later("draw"),
+            Verb::Draw(_) => "draw",
             Verb::Optimize(_) => return later("optimize"),
             Verb::Plugins(_) => return later("plugins"),
         };
@@ -129,6 +159,8 @@ impl HiArgs {
         let common = merge(low.common, config.common(verb));
         let work = match low.verb {
             Verb::Run(args) => Work::Run(run(args, &config)?),
+            Verb::Convert(args) => Work::Convert(convert(args)),
+            Verb::Draw(args) => Work::Draw(draw(args)?),
             _ => Work::Info,
         };
         Ok(HiArgs { common, work })
@@ -150,6 +182,23 @@ fn merge(low: CommonArgs, config: CommonArgs) -> Common {
     }
 }
 
+fn convert(low: ConvertArgs) -> Convert {
+    Convert { file: low.file, to: low.to, values: low.values }
+}
+
+fn draw(low: DrawArgs) -> Result<Draw, Failure> {
+    let format = match low.format.as_str() {
+        "text" => Picture::Text,
+        "svg" => Picture::Svg,
+        "latex" => return Err(Failure::not_yet("--format latex")),
+        other => {
+            let failure = Failure::usage(format_args!("--format is text or svg, not `{other}`"));
+            return Err(failure.nearest(other, ["text", "svg"]));
+        }
+    };
+    Ok(Draw { file: low.file, format, output: low.output, width: low.width, values: low.values })
+}
+
 fn run(low: RunArgs, config: &ConfigFile) -> Result<Run, Failure> {
     let config = &config.run;
     let observables = if low.observable.is_empty() { config.observables.clone() } else { low.observable };
@@ -161,8 +210,7 @@ fn run(low: RunArgs, config: &ConfigFile) -> Result<Run, Failure> {
         probabilities: low.probabilities || config.probabilities,
         input: low.input,
         output: low.output,
-        set: low.set,
-        params: low.params,
+        values: low.values,
     };
     if run.output.as_deref().is_some_and(|p| p.as_os_str() == "-") {
         return Err(Failure::usage("--output needs a file: the standard output is for the results"));

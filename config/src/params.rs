@@ -16,6 +16,7 @@ use serde::{
 };
 
 use crate::{
+    args::ValueArgs,
     files::{cannot, open, read_text},
     npy::{self, Table},
     report::{Failure, Remark, Status},
@@ -41,15 +42,37 @@ impl Points {
     /// # Errors
     /// [`Failure`] for a value that cannot be read, an unknown name, a name given twice, or inputs
     /// without a value, all of which are listed.
-    pub fn read(circuit: &Circuit, set: &[String], params: Option<&Path>) -> Result<Points, Failure> {
-        let given = assignments(set)?;
-        let (mut fixed, table) = match params {
+    pub fn read(circuit: &Circuit, values: &ValueArgs) -> Result<Points, Failure> {
+        let points = Points::read_known(circuit, values)?;
+        match points.table {
+            Some(_) => {}
+            None => check_complete(circuit, &points.fixed)?,
+        }
+        Ok(points)
+    }
+
+    /// Reads the values that there are, and gives them to the circuit; other inputs stay open.
+    ///
+    /// # Errors
+    /// [`Failure`] as [`Points::read`], also for a table with more than one row.
+    pub fn read_some(circuit: &Circuit, values: &ValueArgs) -> Result<Circuit, Failure> {
+        let points = Points::read_known(circuit, values)?;
+        if points.sweep {
+            return Err(Failure::input("one point is needed here, not a table of them"));
+        }
+        points.circuit(circuit, 0)
+    }
+
+    /// Reads the values and checks that they are inputs of the circuit.
+    fn read_known(circuit: &Circuit, values: &ValueArgs) -> Result<Points, Failure> {
+        let given = assignments(&values.set)?;
+        let (mut fixed, table) = match values.params.as_deref() {
             None => (Named::new(), None),
             Some(path) if is_npy(path) => (Named::new(), Some(from_npy(circuit, path)?)),
             Some(path) => (from_json(path)?, None),
         };
         fixed.extend(given);
-        check_names(circuit, &fixed, table.is_some())?;
+        check_names(circuit, &fixed)?;
         let sweep = table.as_ref().is_some_and(|t| t.two_dimensional);
         Ok(Points { fixed, table, sweep })
     }
@@ -79,8 +102,8 @@ impl Points {
     }
 }
 
-/// Checks that the names are inputs, and all of them unless a table gives the rest.
-fn check_names(circuit: &Circuit, fixed: &Named, has_table: bool) -> Result<(), Failure> {
+/// Checks that the names are inputs.
+fn check_names(circuit: &Circuit, fixed: &Named) -> Result<(), Failure> {
     let inputs: BTreeSet<&str> = circuit.inputs().collect();
     if let Some(name) = fixed.keys().find(|name| !inputs.contains(name.as_str())) {
         let failure = Failure::input(format_args!("the circuit has no parameter `{name}`"));
@@ -89,8 +112,13 @@ fn check_names(circuit: &Circuit, fixed: &Named, has_table: bool) -> Result<(), 
             _ => failure.nearest(name, circuit.inputs()),
         });
     }
+    Ok(())
+}
+
+/// Checks that every input has a value.
+fn check_complete(circuit: &Circuit, fixed: &Named) -> Result<(), Failure> {
     let unset: Vec<&str> = circuit.inputs().filter(|name| !fixed.contains_key(*name)).collect();
-    let (false, Some(first)) = (has_table, unset.first()) else { return Ok(()) };
+    let Some(first) = unset.first() else { return Ok(()) };
     let plural = if unset.len() == 1 { "parameter" } else { "parameters" };
     Err(Failure::input(format_args!("no value for {} {plural}: {}", unset.len(), unset.join(", ")))
         .help(format_args!("give it with --set '{first}=…' or --params FILE")))

@@ -1,28 +1,32 @@
 //! Differentiable quantum computing: circuits that run on any number type.
 //!
 //! ```
-//! use ketgrad::{Circuit, Simulator};
+//! use ketgrad::{Simulator, circuit, pauli};
 //! use ketgrad::core::scalar::Uncertain;
 //!
-//! let mut circuit = Circuit::new(2);
-//! let theta = circuit.param("theta");
-//! circuit.ry(0, theta)?.cx(0, 1)?;
+//! let circuit = circuit! {
+//!     qubits 2;
+//!     param theta;
+//!     ry(theta) 0;
+//!     cx 0, 1;
+//! }?;
 //!
 //! let simulator = Simulator::new();
-//! let zz = "Z0".parse()?;
+//! let z0 = pauli!(Z0)?;
 //!
 //! // On plain numbers …
 //! let state = simulator.run(&circuit, &[0.5])?;
-//! assert!((state.expectation(&zz, &simulator.threads)? - 0.5f64.cos()).abs() < 1e-15);
+//! assert!((state.expectation(&z0, &simulator.threads)? - 0.5f64.cos()).abs() < 1e-15);
 //!
 //! // … and with an error bar on the angle: the same circuit, the same kernels.
 //! let state = simulator.run(&circuit, &[Uncertain::new(0.5, 0.01)])?;
-//! let z = state.expectation(&zz, &simulator.threads)?;
+//! let z = state.expectation(&z0, &simulator.threads)?;
 //! assert!((z.sigma() - 0.01 * 0.5f64.sin()).abs() < 1e-15);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Everything lives in [`core`]; this crate is its front page.
+//! Everything lives in [`core`]; this crate is its front page and the macros [`circuit!`] and
+//! [`pauli!`], which write calls that can be written by hand as well.
 
 mod circuit;
 mod pauli;

@@ -3,6 +3,8 @@
 //! The files in `wrong/` are given to rustc as they are, with the library that cargo built for this
 //! test, and each line marked `//~ words` must have an error that contains these words.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
 use std::{env, fs, path::Path, process::Command};
 
 /// The errors of a file: line and message.

@@ -87,7 +87,7 @@ fn simulate<T: Number>(
     circuit: &Circuit,
 ) -> Result<Box<dyn Answer>, Failure> {
     let n_qubits = circuit.n_qubits();
-    let points = Points::read(circuit, &args.set, args.params.as_deref())?;
+    let points = Points::read(circuit, &args.values)?;
     if points.sweep && args.output.is_some() {
         return Err(Failure::not_yet("--output with a sweep"));
     }

@@ -151,8 +151,7 @@ mod tests {
             probabilities: false,
             input: None,
             output: None,
-            set: Vec::new(),
-            params: None,
+            values: crate::args::ValueArgs::default(),
         };
         let common = Common {
             threads: 1,
@@ -175,7 +174,7 @@ mod tests {
             progress: Progress::new(&Terminal::new(true)),
             backend: String::new(),
         };
-        let points = Points::read(&circuit, &[], None).unwrap();
+        let points = Points::read(&circuit, &crate::args::ValueArgs::default()).unwrap();
         let point = task.point::<f64>(&points, 0, None).unwrap();
         let counts = point.counts.unwrap();
         assert_eq!(counts.keys().collect::<Vec<_>>(), ["00", "11"]);

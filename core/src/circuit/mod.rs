@@ -39,6 +39,9 @@ use crate::{
 /// How far `U^dagger U` of a given matrix may be off 1, entry by entry. Files print 8 digits or more.
 pub const UNITARY_TOLERANCE: f64 = 1e-7;
 
+/// The longest text of an expression that serves as the name of a computed parameter, in bytes.
+const MAX_NAME: usize = 1000;
+
 /// The qubits of an instruction, by number.
 pub type Qubits = SmallVec<[u32; 4]>;
 
@@ -236,7 +239,9 @@ impl Circuit {
         if let [crate::param::Step::Angle(angle)] = expr.steps() {
             return angle.clone();
         }
-        let name = expr.text(&|id| self.param_name(id));
+        // An expression of expressions of … would have a name that doubles with every level.
+        let text = expr.text(&|id| self.param_name(id));
+        let name = if text.len() <= MAX_NAME { text } else { format!("computed_{}", self.params.len()) };
         let at = self.params.iter().position(|p| p.definition.as_ref() == Some(&expr));
         Angle::theta(match at {
             Some(i) => param_id(i),

@@ -175,7 +175,7 @@ mod tests {
 
     /// The value of a formula over `c[0]`, `c[1]`, …: the rest of the text and the value.
     fn value(text: &str, c: usize) -> bool {
-        fn atom<'a>(text: &'a str, c: usize) -> (bool, &'a str) {
+        fn atom(text: &str, c: usize) -> (bool, &str) {
             let text = text.trim_start();
             if let Some(rest) = text.strip_prefix('!') {
                 let (value, rest) = atom(rest, c);
@@ -192,7 +192,7 @@ mod tests {
                 (false, text.strip_prefix("false").unwrap())
             }
         }
-        fn and<'a>(text: &'a str, c: usize) -> (bool, &'a str) {
+        fn and(text: &str, c: usize) -> (bool, &str) {
             let (mut all, mut rest) = atom(text, c);
             while let Some(more) = rest.trim_start().strip_prefix("&&") {
                 let (value, after) = atom(more, c);
@@ -200,7 +200,7 @@ mod tests {
             }
             (all, rest)
         }
-        fn or<'a>(text: &'a str, c: usize) -> (bool, &'a str) {
+        fn or(text: &str, c: usize) -> (bool, &str) {
             let (mut any, mut rest) = and(text, c);
             while let Some(more) = rest.trim_start().strip_prefix("||") {
                 let (value, after) = and(more, c);

@@ -1,0 +1,96 @@
+//! The verbs that print a circuit itself: `convert` as OpenQASM, `draw` as a picture.
+//!
+//! Parameters without a value stay open; OpenQASM 2, which has none, says which it misses.
+
+use std::{
+    io::{self, IsTerminal, Write},
+    time::Instant,
+};
+
+use ketgrad_core::{draw, print};
+use serde::Serialize;
+
+use crate::{
+    args::{Language, Picture},
+    files::{check_writable, write_whole},
+    options::{Common, Convert, Draw},
+    params::Points,
+    report::Failure,
+    run::read_circuit,
+    terminal::{Answer, Terminal},
+};
+
+/// A text as the result.
+#[derive(Debug, Serialize)]
+struct Text {
+    text: String,
+    seconds: f64,
+    #[serde(skip)]
+    json: bool,
+    /// Whether the text went to a file, so that only JSON repeats it.
+    #[serde(skip)]
+    written: bool,
+}
+
+impl Answer for Text {
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.json {
+            serde_json::to_writer(&mut *out, self)?;
+            return writeln!(out);
+        }
+        if self.written { Ok(()) } else { out.write_all(self.text.as_bytes()) }
+    }
+}
+
+/// Prints a circuit as OpenQASM.
+///
+/// # Errors
+/// [`Failure`] if the circuit is at fault or the language has no words for it.
+pub fn convert(args: &Convert, common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
+    let circuit = read_circuit(&args.file, common, terminal)?;
+    let circuit = Points::read_some(&circuit, &args.values)?;
+    let start = Instant::now();
+    let text = match args.to {
+        Language::Qasm2 => print::to_qasm2(&circuit),
+        Language::Qasm3 => print::to_qasm3(&circuit),
+    };
+    let text = text.map_err(|e| {
+        let failure = Failure::input(&e);
+        match e {
+            print::PrintError::OpenParameters { .. } => failure.help("give values with --set or --params"),
+            _ => failure,
+        }
+    })?;
+    Ok(Box::new(Text { text, seconds: start.elapsed().as_secs_f64(), json: common.json, written: false }))
+}
+
+/// Draws a circuit.
+///
+/// # Errors
+/// [`Failure`] if the circuit is at fault or the file cannot be written.
+pub fn draw(args: &Draw, common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
+    let circuit = read_circuit(&args.file, common, terminal)?;
+    let circuit = Points::read_some(&circuit, &args.values)?;
+    if let Some(path) = &args.output {
+        check_writable(path)?;
+    }
+    let start = Instant::now();
+    let width = args.width.or_else(|| terminal_width().filter(|_| args.output.is_none() && !common.json));
+    let text = match args.format {
+        Picture::Text => draw::text(&circuit, width),
+        Picture::Svg => draw::svg(&circuit, args.width),
+    };
+    let seconds = start.elapsed().as_secs_f64();
+    if let Some(path) = &args.output {
+        write_whole(path, |out| out.write_all(text.as_bytes()))?;
+    }
+    Ok(Box::new(Text { text, seconds, json: common.json, written: args.output.is_some() }))
+}
+
+/// The width of the terminal that the picture goes to, if it is one.
+fn terminal_width() -> Option<usize> {
+    if !io::stdout().is_terminal() {
+        return None;
+    }
+    terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0))
+}

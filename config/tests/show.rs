@@ -1,0 +1,85 @@
+//! `convert` and `draw`, by the real program.
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
+mod support;
+
+use support::{Folder, keys};
+
+#[test]
+fn convert_prints_a_circuit_that_reads_back() {
+    let folder = Folder::new();
+    for to in ["qasm2", "qasm3"] {
+        let ran = folder.run(&["convert", "bell.qasm", "--to", to]).done();
+        assert!(
+            ran.out.starts_with(if to == "qasm2" { "OPENQASM 2.0;" } else { "OPENQASM 3.0;" }),
+            "{ran:?}"
+        );
+        folder.file("again.qasm", &ran.out);
+        let again = folder.run(&["convert", "again.qasm", "--to", to]).done();
+        assert_eq!(again.out, ran.out);
+        let counts = folder.run(&["run", "again.qasm", "--shots", "100", "--json"]).json();
+        assert_eq!(counts["counts"].as_object().unwrap().len(), 2, "00 and 11");
+    }
+}
+
+#[test]
+fn convert_keeps_parameters_where_the_language_can() {
+    let folder = Folder::new();
+    let ran = folder.run(&["convert", "ansatz.qasm", "--to", "qasm3"]).done();
+    assert!(ran.out.contains("input float[64] theta;"), "{}", ran.out);
+    folder.run(&["convert", "ansatz.qasm", "--to", "qasm2"]).fails(1, &["theta, w[0], w[1]", "--set"]);
+    let some = ["convert", "ansatz.qasm", "--to", "qasm3", "--set", "theta=pi/4"];
+    let ran = folder.run(&some).done();
+    assert!(ran.out.contains("rx(pi/4) q[0];") && !ran.out.contains("theta"), "{}", ran.out);
+    let all =
+        ["convert", "ansatz.qasm", "--to", "qasm2", "--set", "theta=1", "--set", "w[0]=2", "--set", "w[1]=3"];
+    assert!(folder.run(&all).done().out.contains("rx(1"));
+    folder
+        .run(&["convert", "ansatz.qasm", "--to", "qasm3", "--set", "thetta=1"])
+        .fails(1, &["did you mean `theta`"]);
+}
+
+#[test]
+fn convert_answers_in_json_and_refuses_in_words() {
+    let folder = Folder::new();
+    let ran = folder.run(&["convert", "bell.qasm", "--to", "qasm3", "--json"]);
+    assert_eq!(keys(&ran.out), ["text", "seconds"]);
+    assert!(ran.json()["text"].as_str().unwrap().contains("cx q[0], q[1];"));
+    folder.run(&["convert", "bell.qasm"]).fails(2, &["--to"]);
+    folder.run(&["convert", "bell.qasm", "--to", "qasm4"]).fails(2, &["qasm4"]);
+    folder.file("bad.qasm", "OPENQASM 3.0;\nqubit q;\nfoo q;\n");
+    folder.run(&["convert", "bad.qasm", "--to", "qasm2"]).fails(1, &["bad.qasm:3:1", "foo"]);
+}
+
+#[test]
+fn draw_draws_each_qubit_once() {
+    let folder = Folder::new();
+    let ran = folder.run(&["draw", "bell.qasm"]).done();
+    assert!(ran.out.contains('●') && ran.out.contains('⊕'), "{}", ran.out);
+    assert_eq!(ran.out.lines().filter(|l| l.starts_with("q")).count(), 2, "{}", ran.out);
+    let text = folder.run(&["draw", "bell.qasm", "--json"]).json();
+    assert_eq!(text["text"], ran.out.as_str());
+}
+
+#[test]
+fn draw_writes_pictures_to_files() {
+    let folder = Folder::new();
+    let ran = folder.run(&["draw", "bell.qasm", "--format", "svg", "-o", "bell.svg"]).done();
+    assert_eq!(ran.out, "");
+    let svg = std::fs::read_to_string(folder.path("bell.svg")).unwrap();
+    assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{svg}");
+    folder.run(&["draw", "bell.qasm", "-o", "no/such/folder.txt"]).fails(1, &["no/such/folder.txt"]);
+    folder.run(&["draw", "bell.qasm", "--format", "latex"]).fails(2, &["not in this version"]);
+    folder.run(&["draw", "bell.qasm", "--format", "gif"]).fails(2, &["gif"]);
+}
+
+#[test]
+fn draw_wraps_to_a_width() {
+    let folder = Folder::new();
+    let gates = "h q[0];\n".repeat(40);
+    folder.file("long.qasm", format!("OPENQASM 3.0;\ninclude \"stdgates.inc\";\nqubit[2] q;\n{gates}"));
+    let wide = folder.run(&["draw", "long.qasm"]).done();
+    let narrow = folder.run(&["draw", "long.qasm", "--width", "60"]).done();
+    assert!(wide.out.lines().any(|l| l.chars().count() > 100));
+    assert!(narrow.out.lines().all(|l| l.chars().count() <= 60), "{}", narrow.out);
+}
