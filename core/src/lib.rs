@@ -7,7 +7,10 @@
 //! [`matrix`], [`gate`] (the table), [`circuit`], [`observable`], [`kernel`] (loops over
 //! amplitudes), [`state`], [`simulate`].
 
+pub mod entity;
 pub mod scalar;
+
+pub mod ir;
 
 pub mod param;
 
