@@ -10,7 +10,14 @@
 pub mod entity;
 pub mod scalar;
 
+#[macro_use]
 pub mod ir;
+pub mod rules;
+
+pub mod adjoint;
+pub mod pass;
+
+pub mod exec;
 
 pub mod param;
 

@@ -144,6 +144,15 @@ impl FunctionBuilder {
         }
     }
 
+    /// Whether a value is an array literal without elements.
+    #[must_use]
+    pub fn is_empty_array(&self, value: Value) -> bool {
+        self.defined_by[value].is_some_and(|i| {
+            let inst = &self.function.insts[i];
+            inst.op == Op::Array && inst.args.is_empty()
+        })
+    }
+
     // Blocks.
 
     /// A new block, empty and not sealed.
@@ -342,6 +351,11 @@ impl FunctionBuilder {
     /// Ends the block and the call.
     pub fn ret(&mut self, value: Value) {
         self.close(Terminator::Return(value));
+    }
+
+    /// Ends the block as given, with the arguments of all edges.
+    pub fn end_with(&mut self, end: Terminator) {
+        self.close(end);
     }
 
     fn close(&mut self, end: Terminator) {

@@ -45,6 +45,7 @@ mod print;
 mod verify;
 
 pub use builder::FunctionBuilder;
+pub(crate) use compact::retain_params;
 pub use compact::{compact, remove_trivial_params};
 pub use cursor::{Cursor, Pipe};
 pub use function::{
@@ -53,4 +54,5 @@ pub use function::{
 pub use kind::{Element, Field, Kind, TupleKind};
 pub use op::{Compare, Int1, Int2, Literal, Mixed, Number1, Number2, Op, Real1, Real2};
 pub use parse::{IrParseError, parse};
+pub(crate) use verify::{dominates, dominators};
 pub use verify::{Violation, verify, verify_function};

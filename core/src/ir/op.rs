@@ -146,6 +146,8 @@ pub enum Op {
     Array,
     /// `fill(x, n)`: an array of n times x.
     Fill,
+    /// The sum of an array of real or complex numbers.
+    Sum,
     /// The length of an array.
     Len,
     /// `get(xs, i)`; `i` must be less than the length.
@@ -197,6 +199,7 @@ impl Op {
                 "tuple" => Some(Op::Tuple),
                 "array" => Some(Op::Array),
                 "fill" => Some(Op::Fill),
+                "sum" => Some(Op::Sum),
                 "len" => Some(Op::Len),
                 "get" => Some(Op::Get),
                 "set" => Some(Op::Set),
@@ -231,6 +234,7 @@ impl Op {
             Op::Field(_) => "field",
             Op::Array => "array",
             Op::Fill => "fill",
+            Op::Sum => "sum",
             Op::Len => "len",
             Op::Get => "get",
             Op::Set => "set",
@@ -320,6 +324,11 @@ impl Op {
                     None => Err("an element that is a number".into()),
                 },
                 _ => Err("an element and a length".into()),
+            },
+            Op::Sum => match operands {
+                [Kind::Array(Element::Real)] => Ok(Some(Real)),
+                [Kind::Array(Element::Complex)] => Ok(Some(Complex)),
+                _ => Err("an array of real or complex numbers".into()),
             },
             Op::Len => array(0).and_then(|e| expect(&[Kind::Array(e)], Int)),
             Op::Get | Op::Peek => array(0).and_then(|e| expect(&[Kind::Array(e), Int], e.kind())),

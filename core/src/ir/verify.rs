@@ -289,7 +289,7 @@ impl Verifier<'_> {
                 }
             }
         }
-        let Some(parents) = dominators(f) else { return };
+        let parents = dominators(f);
         let mut uses: Vec<(Value, Block, usize, Position)> = Vec::new();
         for (b, block) in f.blocks.iter() {
             for (k, &i) in block.insts.iter().enumerate() {
@@ -321,7 +321,7 @@ fn shown(kind: Option<&Kind>) -> String {
 }
 
 /// Whether `a` lies on every path from the entry to `b`.
-fn dominates(parents: &[Option<Block>], a: Block, mut b: Block) -> bool {
+pub(crate) fn dominates(parents: &[Option<Block>], a: Block, mut b: Block) -> bool {
     while a != b {
         match parents[b.index()] {
             Some(p) => b = p,
@@ -334,14 +334,14 @@ fn dominates(parents: &[Option<Block>], a: Block, mut b: Block) -> bool {
 /// The immediate dominator of each block; none for the entry and for what it does not reach.
 ///
 /// Source: K. Cooper, T. Harvey, K. Kennedy, "A simple, fast dominance algorithm" (2001).
-fn dominators(f: &Function) -> Option<Vec<Option<Block>>> {
+pub(crate) fn dominators(f: &Function) -> Vec<Option<Block>> {
     let n = f.blocks.len();
     // Postorder by an explicit stack.
     let mut order = Vec::new();
     let mut number = vec![usize::MAX; n];
     let mut seen = vec![false; n];
     let mut stack = vec![(ENTRY, 0)];
-    *seen.first_mut()? = true;
+    seen[ENTRY.index()] = true;
     while let Some((b, k)) = stack.pop() {
         let targets = f.blocks[b].end.targets();
         match targets.get(k) {
@@ -382,7 +382,7 @@ fn dominators(f: &Function) -> Option<Vec<Option<Block>>> {
             parents[b.index()] = parent;
         }
         if !changed {
-            return Some(parents);
+            return parents;
         }
     }
 }
