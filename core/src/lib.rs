@@ -13,6 +13,7 @@ pub mod scalar;
 #[macro_use]
 pub mod ir;
 pub mod rules;
+pub mod text;
 
 pub mod adjoint;
 pub mod pass;

@@ -15,14 +15,18 @@
 
 mod cse;
 mod dce;
+mod fold;
 mod inline;
 mod merge;
+mod simplify;
 mod tape;
 
 pub use cse::cse;
 pub use dce::dce;
+pub use fold::fold;
 pub use inline::inline;
 pub use merge::merge;
+pub use simplify::simplify;
 pub use tape::forward_tape;
 
 use crate::{entity::FuncId, ir::Program};
@@ -77,9 +81,11 @@ pub fn optimize_all(program: &mut Program, root: FuncId, level: Level) {
 type Pass = fn(&mut crate::ir::Function, Level);
 
 /// The passes on one function, in the order in which they help each other.
-const PASSES: [(&str, Pass); 4] = [
+const PASSES: [(&str, Pass); 6] = [
     ("merge", |f, _| merge(f)),
     ("forward_tape", |f, _| forward_tape(f)),
+    ("fold", fold),
+    ("simplify", simplify),
     ("cse", |f, _| cse(f)),
     ("dce", |f, _| dce(f, None)),
 ];
