@@ -30,6 +30,7 @@ pub(super) fn varied(program: &Program, f: &Function) -> Vec<bool> {
     for &p in f.param_values() {
         varied[p.index()] = differentiable[p.index()];
     }
+    let from_tape = on_tape(program, f, |op| matches!(op, Op::Pop { .. }));
     loop {
         let mut changed = false;
         let mut mark = |varied: &mut Vec<bool>, k: usize| {
@@ -39,8 +40,7 @@ pub(super) fn varied(program: &Program, f: &Function) -> Vec<bool> {
             for &i in &block.insts {
                 let inst = &f.insts[i];
                 let Some(result) = inst.result else { continue };
-                let from_tape = matches!(inst.op, Op::Pop { .. });
-                if from_tape || passes(program, inst) && inst.args.iter().any(|a| varied[a.index()]) {
+                if from_tape[i.index()] || passes(program, inst) && inst.args.iter().any(|a| varied[a.index()]) {
                     mark(&mut varied, result.index());
                 }
             }
@@ -61,6 +61,8 @@ pub(super) fn varied(program: &Program, f: &Function) -> Vec<bool> {
 /// For each value whether the result depends on it, or whether it goes to a tape.
 fn useful(program: &Program, f: &Function) -> Vec<bool> {
     let mut useful = vec![false; f.kinds.len()];
+    // A call may keep its arguments on a tape, whatever becomes of its result.
+    let kept = on_tape(program, f, |op| matches!(op, Op::Push { .. }));
     loop {
         let mut changed = false;
         let mut mark = |useful: &mut Vec<bool>, k: usize| changed |= !std::mem::replace(&mut useful[k], true);
@@ -77,11 +79,8 @@ fn useful(program: &Program, f: &Function) -> Vec<bool> {
             }
             for &i in block.insts.iter().rev() {
                 let inst = &f.insts[i];
-                let kept = matches!(inst.op, Op::Push { .. })
-                    // A call may keep its arguments on a tape, whatever becomes of its result.
-                    || matches!(inst.op, Op::Call(g) if touches_tape(program, g));
                 let used = inst.result.is_some_and(|v| useful[v.index()]);
-                if kept || used && passes(program, inst) {
+                if kept[i.index()] || used && passes(program, inst) {
                     inst.args.iter().for_each(|a| mark(&mut useful, a.index()));
                 }
             }
@@ -90,6 +89,12 @@ fn useful(program: &Program, f: &Function) -> Vec<bool> {
             return useful;
         }
     }
+}
+
+/// For each instruction whether it is such an op itself or calls what uses a tape.
+fn on_tape(program: &Program, f: &Function, is: impl Fn(Op) -> bool) -> Vec<bool> {
+    let calls: Vec<_> = f.callees().into_iter().filter(|&g| touches_tape(program, g)).collect();
+    f.insts.values().map(|i| is(i.op) || matches!(i.op, Op::Call(g) if calls.contains(&g))).collect()
 }
 
 /// Whether a call of `g` may push or pop.

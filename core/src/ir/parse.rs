@@ -146,7 +146,8 @@ impl<'a> Line<'a> {
         }
         let before = self.rest;
         let name = self.word().map_err(|_| "a kind".to_owned())?;
-        if self.eat("{") {
+        // A struct's brace follows its name at once; after a space it starts a function's body.
+        if self.rest.starts_with('{') && self.eat("{") {
             let mut fields = Vec::new();
             while !self.eat("}") {
                 let field = self.word()?.to_owned();
