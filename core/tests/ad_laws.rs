@@ -15,7 +15,10 @@ use ketgrad_core::{
 };
 use num_complex::Complex;
 use num_dual::{Dual64, HyperDual64};
-use rand_chacha::{ChaCha8Rng, rand_core::{Rng, SeedableRng}};
+use rand_chacha::{
+    ChaCha8Rng,
+    rand_core::{Rng, SeedableRng},
+};
 
 /// Two ways of summing the same terms.
 const TOLERANCE: f64 = 1e-9;
@@ -47,8 +50,11 @@ struct Generator {
 impl Generator {
     fn program(seed: u64) -> String {
         let dice = Dice::new(seed);
-        let mut g = Generator { dice, text: String::new(), variables: vec![], ints: vec![], fresh: 0, depth: 0 };
-        g.text.push_str("fn helper(x, n: int) { if n <= 0 { x } else { sin(x) + 0.5 * helper(x * 0.7 + 0.1, n - 1) } }\n");
+        let mut g =
+            Generator { dice, text: String::new(), variables: vec![], ints: vec![], fresh: 0, depth: 0 };
+        g.text.push_str(
+            "fn helper(x, n: int) { if n <= 0 { x } else { sin(x) + 0.5 * helper(x * 0.7 + 0.1, n - 1) } }\n",
+        );
         g.text.push_str("struct P { u, v }\nfn norm(p: P) { sqrt(p.u * p.u + p.v * p.v + 0.5) }\n");
         g.text.push_str("fn f(a, b, c) {\nlet mut xs = [a, b, c, a * b];\n");
         g.variables = ["a", "b", "c"].map(String::from).to_vec();
@@ -112,7 +118,8 @@ impl Generator {
             let op = ["=", "+=", "*="][self.dice.below(3) as usize];
             self.text.push_str(&format!("xs[{i}] {op} tanh({e});\n"));
         } else {
-            let mutable: Vec<String> = self.variables.iter().filter(|v| v.starts_with('m')).cloned().collect();
+            let mutable: Vec<String> =
+                self.variables.iter().filter(|v| v.starts_with('m')).cloned().collect();
             let k = self.dice.below(mutable.len() as u32) as usize;
             let op = ["=", "+=", "-=", "*="][self.dice.below(4) as usize];
             self.text.push_str(&format!("{} {op} tanh({e});\n", mutable[k]));
@@ -194,7 +201,11 @@ fn close(a: f64, b: f64, context: &str) {
     assert!((a - b).abs() <= TOLERANCE * (1.0 + a.abs() + b.abs()), "{a} is not {b}\n{context}");
 }
 
-fn run<T: Real, S: Scalar<Real = T>>(program: &Program, f: ketgrad_core::entity::FuncId, args: &[Datum<S>]) -> Datum<S> {
+fn run<T: Real, S: Scalar<Real = T>>(
+    program: &Program,
+    f: ketgrad_core::entity::FuncId,
+    args: &[Datum<S>],
+) -> Datum<S> {
     let code = Bytecode::compile(program, f).unwrap();
     code.call(&mut Machine::new(), &NoHost, &Limits::default(), args).unwrap()
 }

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use ketgrad_core::{
     adjoint::{self, DiffError},
-    exec::{AccumulateError, Bytecode, Cotangent, Datum, DeriveError, Derivatives, Host, HostError, accumulate},
+    exec::{
+        AccumulateError, Bytecode, Cotangent, Datum, Derivatives, DeriveError, Host, HostError, accumulate,
+    },
     ir::{self, Cursor, Kind, Number1, Number2, Op, Pipe, Position, Primitive, Program},
     pass::{Level, optimize_all},
     rules::{Rules, number2},
@@ -71,7 +73,9 @@ fn y01_forward_gives_the_value_and_a_pullback() {
 
 #[test]
 fn y02_a_statement_is_looked_up_by_its_id() {
-    let mut p = program("fn f(a) {\n  let b = sin(a);\n  if b > 0 { b } else { let mut s = a; for i in 0..3 { s *= b; } s }\n}");
+    let mut p = program(
+        "fn f(a) {\n  let b = sin(a);\n  if b > 0 { b } else { let mut s = a; for i in 0..3 { s *= b; } s }\n}",
+    );
     let f = p.lookup("f").unwrap();
     assert!(p.functions[f].blocks.len() > 4, "branches and loops are blocks:\n{}", p.print(f));
     let cursor = Cursor::at_definition(&mut p.functions[f], "v1").unwrap();
@@ -199,7 +203,9 @@ fn y10_y17_a_missing_rule_names_the_op_and_adding_it_mends_it() {
     let mut d = Derivatives::<f64>::new(&p, "f").unwrap().with_host(&Product);
     close(*d.value(&[real(2.0), real(3.0)]).unwrap().real().unwrap(), 6f64.sin(), ROUNDING);
     let e = d.gradient(&[real(2.0), real(3.0)]).unwrap_err();
-    assert!(matches!(&e, DeriveError::Diff(DiffError::MissingRule { op, at, .. }) if op == "product" && at.line == 2));
+    assert!(
+        matches!(&e, DeriveError::Diff(DiffError::MissingRule { op, at, .. }) if op == "product" && at.line == 2)
+    );
     assert!(e.to_string().contains("register one with"), "{e}");
 
     let four = [Kind::Real, Kind::Real, Kind::Real, Kind::Real];
@@ -342,7 +348,8 @@ fn m01_value_and_pullback() {
 
 #[test]
 fn m03_has_rule() {
-    let rules = Rules::from_program(program("fn f(x) { x }\nrule r(x) { x } pullback(x, y, y_bar) { y_bar }"));
+    let rules =
+        Rules::from_program(program("fn f(x) { x }\nrule r(x) { x } pullback(x, y, y_bar) { y_bar }"));
     assert!(rules.has_rule("add") && !rules.has_rule("f") && rules.has_rule("r"));
     let [a, b] = number2(Number2::Add, &N(1.0), &N(2.0), &N(3.0));
     assert_eq!((Number2::Add.value(&1.0, &2.0), a.0, b.0), (3.0, 1.0, 1.0));
@@ -365,10 +372,16 @@ fn m05_ignored_functions() {
     let source = "rule odd(x) { x * x } pullback(x, y, y_bar) { 100 * y_bar }";
     let mut rules = Rules::from_program(program(source));
     let with = parse_program_with("fn f(x) { odd(x) }", &rules).unwrap();
-    assert_eq!(Derivatives::<f64>::new(&with, "f").unwrap().gradient(&[real(2.0)]).unwrap(), vec![real(100.0)]);
+    assert_eq!(
+        Derivatives::<f64>::new(&with, "f").unwrap().gradient(&[real(2.0)]).unwrap(),
+        vec![real(100.0)]
+    );
     rules.no_rrule("odd").unwrap();
     let without = parse_program_with("fn f(x) { odd(x) }", &rules).unwrap();
-    assert_eq!(Derivatives::<f64>::new(&without, "f").unwrap().gradient(&[real(2.0)]).unwrap(), vec![real(4.0)]);
+    assert_eq!(
+        Derivatives::<f64>::new(&without, "f").unwrap().gradient(&[real(2.0)]).unwrap(),
+        vec![real(4.0)]
+    );
 }
 
 #[test]
@@ -458,4 +471,23 @@ fn derivatives_of_any_order() {
         assert_eq!(d.value(&[real(2.0)]).unwrap(), real(y), "order {}", k + 1);
     }
     assert!(!Bytecode::compile(&p, f).unwrap().is_empty());
+}
+
+#[test]
+fn d09_point_fit_to_the_last_digit() {
+    let source = "
+struct Point { x, y }
+fn distance(p: Point, q: Point) { let dx = p.x - q.x; let dy = p.y - q.y; sqrt(dx * dx + dy * dy) }
+fn loss(k1, k2, p1: Point, p2: Point, p: Point) {
+    distance(Point { x: k1 * p1.x + k2 * p2.x, y: k1 * p1.y + k2 * p2.y }, p)
+}
+fn fit(k1, k2) { loss(k1, k2, Point { x: 2, y: 3 }, Point { x: -2, y: 0 }, Point { x: -1.0 / 3.0, y: 1 }) }";
+    let p = program(source);
+    let mut prepared = Derivatives::<f64>::new(&p, "fit").unwrap().prepare().unwrap();
+    let (mut k, mut g) = ([0.1, 0.1], [0.0; 2]);
+    for _ in 0..1000 {
+        prepared.gradient(&k, &mut g).unwrap();
+        k.iter_mut().zip(&g).for_each(|(k, g)| *k -= 1e-3 * g);
+    }
+    assert_eq!(k, [0.33427804653861276, 0.4996408206795386]);
 }

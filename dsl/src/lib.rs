@@ -27,9 +27,5 @@
 pub use ketgrad_core as core;
 
 pub use ketgrad_core::{
-    circuit::Circuit,
-    observable::PauliSum,
-    param::Angle,
-    simulate::Simulator,
-    state::StateVector,
+    circuit::Circuit, observable::PauliSum, param::Angle, simulate::Simulator, state::StateVector,
 };

@@ -40,7 +40,9 @@ pub(super) fn varied(program: &Program, f: &Function) -> Vec<bool> {
             for &i in &block.insts {
                 let inst = &f.insts[i];
                 let Some(result) = inst.result else { continue };
-                if from_tape[i.index()] || passes(program, inst) && inst.args.iter().any(|a| varied[a.index()]) {
+                if from_tape[i.index()]
+                    || passes(program, inst) && inst.args.iter().any(|a| varied[a.index()])
+                {
                     mark(&mut varied, result.index());
                 }
             }

@@ -44,7 +44,11 @@ fn compose(program: &mut Program, f: FuncId, suffix: &str, one: bool) -> Result<
     }
     let Some(seed) = function.result.tangent() else {
         let (function, kind) = (function.name.clone(), function.result.clone());
-        return Err(DiffError::Result { function, kind, expected: "a real or complex number, array or tuple of them" });
+        return Err(DiffError::Result {
+            function,
+            kind,
+            expected: "a real or complex number, array or tuple of them",
+        });
     };
     let name = program.fresh_name(&format!("{}.{suffix}", function.name));
     let (value, bars) = (function.result.clone(), program.functions[pair.adjoint].result.clone());

@@ -58,7 +58,8 @@ impl Engine {
         let dots = function.params.iter();
         let dots = dots.filter_map(|p| Some(Param::new(format!("{}_dot", p.name), p.kind.tangent()?)));
         let params = function.params.iter().cloned().chain(dots).collect();
-        let result = Kind::tuple([Some(function.result.clone()), function.result.tangent()].into_iter().flatten());
+        let result =
+            Kind::tuple([Some(function.result.clone()), function.result.tangent()].into_iter().flatten());
         let id = self.program.add(Function::declared(name, params, result));
         self.done.insert(f, id);
         self.work.push(f);
@@ -75,7 +76,8 @@ impl Engine {
         let b = FunctionBuilder::new(declared.name.clone(), declared.params.clone(), declared.result.clone());
         let varied = varied(&self.program, &f);
         let blocks = Vec::new();
-        let mut writer = Writer { engine: self, f: &f, b, varied, values: HashMap::new(), dots: HashMap::new(), blocks };
+        let mut writer =
+            Writer { engine: self, f: &f, b, varied, values: HashMap::new(), dots: HashMap::new(), blocks };
         writer.run()?;
         let function = writer.b.finish();
         self.program.functions[to] = function;
@@ -109,7 +111,8 @@ impl Writer<'_> {
                 self.dots.insert(p, leaves);
             }
         }
-        self.blocks = f.blocks.keys().map(|b| if b.index() == 0 { b } else { self.b.create_block() }).collect();
+        self.blocks =
+            f.blocks.keys().map(|b| if b.index() == 0 { b } else { self.b.create_block() }).collect();
         // Parameters first, and instructions in an order in which definitions come before uses.
         for (b, data) in f.blocks.iter().skip(1) {
             let to = self.blocks[b.index()];

@@ -40,10 +40,7 @@ use std::collections::HashMap;
 
 use crate::{
     entity::{Block, FuncId, Inst, Value, Variable},
-    ir::{
-        Edge, Function, FunctionBuilder, InstData, Kind, Op, Param, Program, Terminator,
-        compact,
-    },
+    ir::{Edge, Function, FunctionBuilder, InstData, Kind, Op, Param, Program, Terminator, compact},
     pass,
     rules::{Contribution, pullback},
 };
@@ -626,4 +623,3 @@ impl Writer<'_> {
 fn is_zero(b: &FunctionBuilder, v: Value) -> bool {
     b.constant(v) == Some(0.0) || b.is_empty_array(v)
 }
-

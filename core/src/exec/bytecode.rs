@@ -70,77 +70,316 @@ impl Slots {
 /// An instruction. `d` is where its result goes, `a`, `b`, `c` are operands.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Code {
-    Real { d: Reg, x: f64 },
-    RealInt { d: Reg, n: i64 },
-    Int { d: Reg, n: i64 },
-    AddR { d: Reg, a: Reg, b: Reg },
-    SubR { d: Reg, a: Reg, b: Reg },
-    MulR { d: Reg, a: Reg, b: Reg },
-    DivR { d: Reg, a: Reg, b: Reg },
-    NegR { d: Reg, a: Reg },
-    AddC { d: Reg, a: Reg, b: Reg },
-    SubC { d: Reg, a: Reg, b: Reg },
-    MulC { d: Reg, a: Reg, b: Reg },
-    Number1R { op: Number1, d: Reg, a: Reg },
-    Number1C { op: Number1, d: Reg, a: Reg },
-    Number2R { op: Number2, d: Reg, a: Reg, b: Reg },
-    Number2C { op: Number2, d: Reg, a: Reg, b: Reg },
-    Real1 { op: Real1, d: Reg, a: Reg },
-    Real2 { op: Real2, d: Reg, a: Reg, b: Reg },
-    AddI { d: Reg, a: Reg, b: Reg },
-    Int1 { op: Int1, d: Reg, a: Reg },
-    Int2 { op: Int2, d: Reg, a: Reg, b: Reg },
-    CompareR { op: Compare, d: Reg, a: Reg, b: Reg },
-    CompareI { op: Compare, d: Reg, a: Reg, b: Reg },
-    Not { d: Reg, a: Reg },
-    And { d: Reg, a: Reg, b: Reg },
-    Or { d: Reg, a: Reg, b: Reg },
-    Promote { d: Reg, a: Reg },
-    Complex { d: Reg, a: Reg, b: Reg },
-    Re { d: Reg, a: Reg },
-    Im { d: Reg, a: Reg },
-    Abs2 { d: Reg, a: Reg },
-    Modulus { d: Reg, a: Reg },
-    Arg { d: Reg, a: Reg },
-    Conj { d: Reg, a: Reg },
-    FromInt { d: Reg, a: Reg },
-    PowiR { d: Reg, a: Reg, n: Reg },
-    PowiC { d: Reg, a: Reg, n: Reg },
-    MoveR { d: Reg, a: Reg },
-    MoveC { d: Reg, a: Reg },
-    MoveI { d: Reg, a: Reg },
+    Real {
+        d: Reg,
+        x: f64,
+    },
+    RealInt {
+        d: Reg,
+        n: i64,
+    },
+    Int {
+        d: Reg,
+        n: i64,
+    },
+    AddR {
+        d: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    SubR {
+        d: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    MulR {
+        d: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    DivR {
+        d: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    NegR {
+        d: Reg,
+        a: Reg,
+    },
+    AddC {
+        d: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    SubC {
+        d: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    MulC {
+        d: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    Number1R {
+        op: Number1,
+        d: Reg,
+        a: Reg,
+    },
+    Number1C {
+        op: Number1,
+        d: Reg,
+        a: Reg,
+    },
+    Number2R {
+        op: Number2,
+        d: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    Number2C {
+        op: Number2,
+        d: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    Real1 {
+        op: Real1,
+        d: Reg,
+        a: Reg,
+    },
+    Real2 {
+        op: Real2,
+        d: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    AddI {
+        d: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    Int1 {
+        op: Int1,
+        d: Reg,
+        a: Reg,
+    },
+    Int2 {
+        op: Int2,
+        d: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    CompareR {
+        op: Compare,
+        d: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    CompareI {
+        op: Compare,
+        d: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    Not {
+        d: Reg,
+        a: Reg,
+    },
+    And {
+        d: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    Or {
+        d: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    Promote {
+        d: Reg,
+        a: Reg,
+    },
+    Complex {
+        d: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    Re {
+        d: Reg,
+        a: Reg,
+    },
+    Im {
+        d: Reg,
+        a: Reg,
+    },
+    Abs2 {
+        d: Reg,
+        a: Reg,
+    },
+    Modulus {
+        d: Reg,
+        a: Reg,
+    },
+    Arg {
+        d: Reg,
+        a: Reg,
+    },
+    Conj {
+        d: Reg,
+        a: Reg,
+    },
+    FromInt {
+        d: Reg,
+        a: Reg,
+    },
+    PowiR {
+        d: Reg,
+        a: Reg,
+        n: Reg,
+    },
+    PowiC {
+        d: Reg,
+        a: Reg,
+        n: Reg,
+    },
+    MoveR {
+        d: Reg,
+        a: Reg,
+    },
+    MoveC {
+        d: Reg,
+        a: Reg,
+    },
+    MoveI {
+        d: Reg,
+        a: Reg,
+    },
     /// Copies an array: a slot.
-    MoveA { d: Reg, a: u32 },
+    MoveA {
+        d: Reg,
+        a: u32,
+    },
     /// `d = c ? a : b` for a leaf: the slots `a` and `a + 1`.
-    Select { bank: Bank, d: Reg, c: Reg, a: u32 },
+    Select {
+        bank: Bank,
+        d: Reg,
+        c: Reg,
+        a: u32,
+    },
     /// An array of the slots' values.
-    Array { bank: Bank, d: Reg, items: Slots },
-    Fill { bank: Bank, d: Reg, x: Reg, n: Reg },
+    Array {
+        bank: Bank,
+        d: Reg,
+        items: Slots,
+    },
+    Fill {
+        bank: Bank,
+        d: Reg,
+        x: Reg,
+        n: Reg,
+    },
     /// Ops with an array operand, which is a slot.
-    Sum { d: Reg, a: u32 },
-    Len { d: Reg, a: u32 },
-    Get { d: Reg, a: u32, i: Reg, strict: bool },
-    Set { d: Reg, a: u32, i: Reg, x: Reg, how: Write },
+    Sum {
+        d: Reg,
+        a: u32,
+    },
+    Len {
+        d: Reg,
+        a: u32,
+    },
+    Get {
+        d: Reg,
+        a: u32,
+        i: Reg,
+        strict: bool,
+    },
+    Set {
+        d: Reg,
+        a: u32,
+        i: Reg,
+        x: Reg,
+        how: Write,
+    },
     /// `d = a + b`, the slots `a` and `a + 1`.
-    Accumulate { d: Reg, a: u32 },
-    PushR { tape: u32, a: Reg },
-    PushC { tape: u32, a: Reg },
-    PushI { tape: u32, a: Reg },
-    PushA { tape: u32, a: u32 },
-    PopR { tape: u32, d: Reg },
-    PopC { tape: u32, d: Reg },
-    PopI { tape: u32, d: Reg },
-    PopA { tape: u32, d: u32 },
-    Call { function: u32, args: Slots, results: Slots },
-    Primitive { primitive: PrimitiveId, args: Slots, results: Slots },
-    Jump { to: u32, cost: u32 },
-    Branch { c: Reg, yes: u32, no: u32, cost: u32 },
+    Accumulate {
+        d: Reg,
+        a: u32,
+    },
+    PushR {
+        tape: u32,
+        a: Reg,
+    },
+    PushC {
+        tape: u32,
+        a: Reg,
+    },
+    PushI {
+        tape: u32,
+        a: Reg,
+    },
+    PushA {
+        tape: u32,
+        a: u32,
+    },
+    PopR {
+        tape: u32,
+        d: Reg,
+    },
+    PopC {
+        tape: u32,
+        d: Reg,
+    },
+    PopI {
+        tape: u32,
+        d: Reg,
+    },
+    PopA {
+        tape: u32,
+        d: u32,
+    },
+    Call {
+        function: u32,
+        args: Slots,
+        results: Slots,
+    },
+    Primitive {
+        primitive: PrimitiveId,
+        args: Slots,
+        results: Slots,
+    },
+    Jump {
+        to: u32,
+        cost: u32,
+    },
+    Branch {
+        c: Reg,
+        yes: u32,
+        no: u32,
+        cost: u32,
+    },
     /// A comparison of integers whose only reader is the branch after it.
-    BranchI { op: Compare, a: Reg, b: Reg, to: u32, cost: u32 },
+    BranchI {
+        op: Compare,
+        a: Reg,
+        b: Reg,
+        to: u32,
+        cost: u32,
+    },
     /// The way when the comparison before failed.
-    Else { to: u32 },
-    Switch { i: Reg, table: u32, len: u32, cost: u32 },
-    Return { values: Slots, cost: u32 },
+    Else {
+        to: u32,
+    },
+    Switch {
+        i: Reg,
+        table: u32,
+        len: u32,
+        cost: u32,
+    },
+    Return {
+        values: Slots,
+        cost: u32,
+    },
 }
 
 /// How an array is written to.

@@ -11,7 +11,9 @@ use std::collections::HashMap;
 
 use crate::{
     entity::{Block, FuncId, Inst, Value},
-    ir::{Function, InstData, Kind, Literal, Mixed, Number1, Number2, Op, Position, Program, Target, Terminator},
+    ir::{
+        Function, InstData, Kind, Literal, Mixed, Number1, Number2, Op, Position, Program, Target, Terminator,
+    },
 };
 
 use super::{
@@ -203,7 +205,9 @@ impl<'a> Compiler<'a> {
             self.constants.insert(inst.op, d);
             self.emit(match inst.op {
                 // Integers are exact on every scalar.
-                Op::Real(Literal(x)) if x.fract() == 0.0 && x.abs() < 9e15 && (x != 0.0 || x.is_sign_positive()) => {
+                Op::Real(Literal(x))
+                    if x.fract() == 0.0 && x.abs() < 9e15 && (x != 0.0 || x.is_sign_positive()) =>
+                {
                     Code::RealInt { d, n: x as i64 }
                 }
                 Op::Real(Literal(x)) => Code::Real { d, x },

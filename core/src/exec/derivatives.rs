@@ -215,7 +215,11 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     ///
     /// # Errors
     /// An op has no rule, the arguments do not fit, or the program fails.
-    pub fn vjp(&mut self, args: &[Datum<S>], y_bar: Datum<S>) -> Result<(Datum<S>, Vec<Datum<S>>), DeriveError> {
+    pub fn vjp(
+        &mut self,
+        args: &[Datum<S>],
+        y_bar: Datum<S>,
+    ) -> Result<(Datum<S>, Vec<Datum<S>>), DeriveError> {
         if self.pullback.is_none() {
             self.pullback = Some(self.compiled(adjoint::value_and_pullback)?);
         }

@@ -112,7 +112,9 @@ fn writes(routine: &Routine, pc: usize) -> Vec<(Bank, u32)> {
     let bank = |a: u32| routine.slots[a as usize].bank;
     match routine.code[pc] {
         Code::MoveA { d, a } | Code::Set { d, a, .. } | Code::Accumulate { d, a } => vec![(bank(a), d)],
-        Code::Select { bank, d, .. } | Code::Array { bank, d, .. } | Code::Fill { bank, d, .. } => vec![(bank, d)],
+        Code::Select { bank, d, .. } | Code::Array { bank, d, .. } | Code::Fill { bank, d, .. } => {
+            vec![(bank, d)]
+        }
         Code::PopA { d, .. } => {
             let slot = routine.slots[d as usize];
             vec![(slot.bank, slot.reg)]

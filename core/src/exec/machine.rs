@@ -140,7 +140,8 @@ impl<S: Scalar> Banks<S> {
     /// Copies the values of slots of one call to the slots of another.
     fn transfer(&mut self, from: &[Slot], from_base: [usize; BANKS], to: &[Slot], to_base: [usize; BANKS]) {
         for (a, d) in from.iter().zip(to) {
-            let (i, j) = (a.reg as usize + from_base[a.bank as usize], d.reg as usize + to_base[d.bank as usize]);
+            let (i, j) =
+                (a.reg as usize + from_base[a.bank as usize], d.reg as usize + to_base[d.bank as usize]);
             match a.bank {
                 Bank::Real => self.reals[j] = self.reals[i].clone(),
                 Bank::Complex => self.complexes[j] = self.complexes[i].clone(),
@@ -191,7 +192,12 @@ impl<S: Scalar> Banks<S> {
     }
 
     /// Puts a value of the kind together from its leaves.
-    fn assemble(&self, kind: &Kind, slots: &mut impl Iterator<Item = Slot>, base: [usize; BANKS]) -> Datum<S> {
+    fn assemble(
+        &self,
+        kind: &Kind,
+        slots: &mut impl Iterator<Item = Slot>,
+        base: [usize; BANKS],
+    ) -> Datum<S> {
         if let Kind::Tuple(t) = kind {
             return Datum::Tuple(t.fields.iter().map(|f| self.assemble(&f.kind, slots, base)).collect());
         }
@@ -389,7 +395,8 @@ fn run<T: Real, S: Scalar<Real = T>>(
                     set!(r[d] = value);
                 }
                 Code::Real2 { op, d, a, b } => {
-                    let value = op.value(get!(r[a]), get!(r[b])).map_err(|e| at!().undecided(op.name(), e))?;
+                    let value =
+                        op.value(get!(r[a]), get!(r[b])).map_err(|e| at!().undecided(op.name(), e))?;
                     set!(r[d] = value);
                 }
                 Code::AddI { d, a, b } => {
@@ -414,7 +421,8 @@ fn run<T: Real, S: Scalar<Real = T>>(
                 Code::Or { d, a, b } => set!(n[d] = *get!(n[a]) | *get!(n[b])),
                 Code::Promote { d, a } => set!(c[d] = S::from_real(get!(r[a]).clone())),
                 Code::Complex { d, a, b } => {
-                    let z = complex(get!(r[a]), get!(r[b])).ok_or_else(|| RunError::NeedsComplex { at: at!().at() });
+                    let z = complex(get!(r[a]), get!(r[b]))
+                        .ok_or_else(|| RunError::NeedsComplex { at: at!().at() });
                     set!(c[d] = z?);
                 }
                 Code::Re { d, a } => set!(r[d] = get!(c[a]).re()),
@@ -493,7 +501,16 @@ fn run<T: Real, S: Scalar<Real = T>>(
                 }
                 other => {
                     // Arrays and primitives: rarer, and worth a call.
-                    structural(code, banks, tapes, host, limits, &Place { routine, pc: pc - 1 }, base, other)?;
+                    structural(
+                        code,
+                        banks,
+                        tapes,
+                        host,
+                        limits,
+                        &Place { routine, pc: pc - 1 },
+                        base,
+                        other,
+                    )?;
                     continue 'frame;
                 }
             }
@@ -668,7 +685,9 @@ fn structural<T: Real, S: Scalar<Real = T>>(
             let s = slot(a);
             let tape = &mut tapes[tape as usize].arrays;
             match s.bank {
-                Bank::Complexes => tape.complexes.push(read(&mut arrays.complexes[on(s.bank, s.reg)], s.last)),
+                Bank::Complexes => {
+                    tape.complexes.push(read(&mut arrays.complexes[on(s.bank, s.reg)], s.last))
+                }
                 Bank::Ints => tape.ints.push(read(&mut arrays.ints[on(s.bank, s.reg)], s.last)),
                 _ => tape.reals.push(read(&mut arrays.reals[on(s.bank, s.reg)], s.last)),
             }

@@ -22,7 +22,7 @@ mod machine;
 
 pub use bytecode::Bytecode;
 pub use data::{AccumulateError, Cotangent, Datum, accumulate};
-pub use derivatives::{DeriveError, Derivatives, Prepared, Pulled};
+pub use derivatives::{Derivatives, DeriveError, Prepared, Pulled};
 pub use error::{CallError, RunError};
 pub use host::{Host, HostError, NoHost};
 pub use machine::Machine;

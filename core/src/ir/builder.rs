@@ -494,4 +494,3 @@ impl FunctionBuilder {
         compact(&function)
     }
 }
-

@@ -137,7 +137,8 @@ impl<'f> Cursor<'f> {
     }
 
     fn kind_of(&self, op: Op, args: &[Value]) -> Option<Kind> {
-        let kinds: Vec<Kind> = args.iter().map(|&v| self.function.kinds.get(v).cloned()).collect::<Option<_>>()?;
+        let kinds: Vec<Kind> =
+            args.iter().map(|&v| self.function.kinds.get(v).cloned()).collect::<Option<_>>()?;
         op.result(&kinds).ok()?
     }
 
@@ -169,7 +170,11 @@ impl Pipe {
         let to = Function::declared(name, from.params.clone(), from.result.clone());
         let mut pipe = Pipe { to, block: Block::new(0), names: HashMap::new() };
         for data in from.blocks.values() {
-            let b = pipe.to.blocks.push(BlockData { end: data.end.clone(), end_at: data.end_at, ..BlockData::default() });
+            let b = pipe.to.blocks.push(BlockData {
+                end: data.end.clone(),
+                end_at: data.end_at,
+                ..BlockData::default()
+            });
             for &p in &data.params {
                 let v = pipe.to.new_value(from.kinds[p].clone());
                 pipe.to.blocks[b].params.push(v);

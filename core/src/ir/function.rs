@@ -36,7 +36,11 @@ impl Position {
 
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_known() { write!(f, "{}:{}", self.line, self.column) } else { f.write_str("unknown place") }
+        if self.is_known() {
+            write!(f, "{}:{}", self.line, self.column)
+        } else {
+            f.write_str("unknown place")
+        }
     }
 }
 
@@ -217,7 +221,13 @@ impl Function {
     }
 
     /// A new instruction, not yet in a block. It defines a value unless `kind` is `None`.
-    pub fn new_inst(&mut self, op: Op, args: &[Value], kind: Option<Kind>, at: Position) -> (Inst, Option<Value>) {
+    pub fn new_inst(
+        &mut self,
+        op: Op,
+        args: &[Value],
+        kind: Option<Kind>,
+        at: Position,
+    ) -> (Inst, Option<Value>) {
         let result = kind.map(|k| self.new_value(k));
         (self.insts.push(InstData { op, args: SmallVec::from_slice(args), result, at }), result)
     }
@@ -397,7 +407,8 @@ impl Program {
         let mut next = 0;
         while let Some(&f) = seen.get(next) {
             next += 1;
-            let rule = self.rules.get(&f).into_iter().flat_map(|r| r.pullback.into_iter().chain(r.pushforward));
+            let rule =
+                self.rules.get(&f).into_iter().flat_map(|r| r.pullback.into_iter().chain(r.pushforward));
             let calls = self.functions.get(f).map(Function::callees).unwrap_or_default();
             for g in calls.into_iter().chain(rule) {
                 if !seen.contains(&g) {

@@ -220,7 +220,11 @@ impl Parser {
     fn primitive(&self, line: &mut Line<'_>) -> Parsed<PrimitiveId> {
         line.expect("@")?;
         let name = line.word()?;
-        self.primitives.iter().position(|f| f == name).map(PrimitiveId::new).ok_or_else(|| "a primitive".into())
+        self.primitives
+            .iter()
+            .position(|f| f == name)
+            .map(PrimitiveId::new)
+            .ok_or_else(|| "a primitive".into())
     }
 
     fn line(&mut self, line: &mut Line<'_>) -> Parsed<()> {
@@ -312,7 +316,8 @@ impl Parser {
             return line.end();
         }
         line.rest = before;
-        let result = if line.rest.starts_with('v') && line.rest[1..].starts_with(|c: char| c.is_ascii_digit()) {
+        let result = if line.rest.starts_with('v') && line.rest[1..].starts_with(|c: char| c.is_ascii_digit())
+        {
             let (v, kind) = definition(line)?;
             line.expect("=")?;
             Some(open.define(v, kind)?)

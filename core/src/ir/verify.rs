@@ -133,7 +133,8 @@ impl Verifier<'_> {
         if !f.is_defined() {
             return self.report(11, "declared, but without a body".into());
         }
-        let entry: Vec<Kind> = f.blocks[ENTRY].params.iter().filter_map(|&v| f.kinds.get(v).cloned()).collect();
+        let entry: Vec<Kind> =
+            f.blocks[ENTRY].params.iter().filter_map(|&v| f.kinds.get(v).cloned()).collect();
         let params: Vec<Kind> = f.params.iter().map(|p| p.kind.clone()).collect();
         if entry != params {
             self.report(1, format!("the entry takes {}, the function {}", join(&entry), join(&params)));
@@ -166,7 +167,9 @@ impl Verifier<'_> {
     }
 
     fn instruction(&mut self, inst: &InstData) {
-        let Some(args) = inst.args.iter().map(|&v| self.kind(v)).collect::<Option<Vec<Kind>>>() else { return };
+        let Some(args) = inst.args.iter().map(|&v| self.kind(v)).collect::<Option<Vec<Kind>>>() else {
+            return;
+        };
         let result = match inst.result {
             Some(v) => match self.kind(v) {
                 Some(k) => Some(k),
@@ -266,7 +269,9 @@ impl Verifier<'_> {
         if target.block == ENTRY {
             self.report(2, "an edge leads to the entry block".into());
         }
-        let Some(args) = target.args.iter().map(|&v| self.kind(v)).collect::<Option<Vec<Kind>>>() else { return };
+        let Some(args) = target.args.iter().map(|&v| self.kind(v)).collect::<Option<Vec<Kind>>>() else {
+            return;
+        };
         let params: Vec<Kind> = to.params.iter().filter_map(|&v| self.f.kinds.get(v).cloned()).collect();
         if args != params {
             self.report(9, format!("{} takes {}, given {}", target.block, join(&params), join(&args)));
@@ -304,9 +309,9 @@ impl Verifier<'_> {
             if b != ENTRY && parents[b.index()].is_none() {
                 continue;
             }
-            let fine = defined.get(&v).is_some_and(|&(d, after)| {
-                if d == b { after <= place } else { dominates(&parents, d, b) }
-            });
+            let fine = defined
+                .get(&v)
+                .is_some_and(|&(d, after)| if d == b { after <= place } else { dominates(&parents, d, b) });
             if !fine {
                 self.block = Some(b);
                 self.at = at;

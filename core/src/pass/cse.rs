@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 use crate::{
     entity::{Block, Value},
-    ir::{Function, Kind, Number2, Op, compact, dominators, dominates},
+    ir::{Function, Kind, Number2, Op, compact, dominates, dominators},
 };
 
 /// Computes once what is written twice.

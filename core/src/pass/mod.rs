@@ -99,6 +99,11 @@ pub fn by_name(name: &str) -> Option<Pass> {
 fn check(program: &Program, id: FuncId, pass: &str) {
     if cfg!(debug_assertions) {
         let found = crate::ir::verify_function(program, id);
-        assert!(found.is_empty(), "{pass} broke {}: {found:?}\n{}", program.functions[id].name, program.print(id));
+        assert!(
+            found.is_empty(),
+            "{pass} broke {}: {found:?}\n{}",
+            program.functions[id].name,
+            program.print(id)
+        );
     }
 }

@@ -258,7 +258,9 @@ fn matches(
             *names.entry(*name).or_insert(v) == v
         }
         // A negative zero is another number.
-        Term::Number(x) => number(f, defs, v).is_some_and(|y| y == *x && y.is_sign_negative() == x.is_sign_negative()),
+        Term::Number(x) => {
+            number(f, defs, v).is_some_and(|y| y == *x && y.is_sign_negative() == x.is_sign_negative())
+        }
         Term::Int(n) => inst().is_some_and(|i| i.op == Op::Int(*n)),
         Term::Bool(b) => inst().is_some_and(|i| i.op == Op::Bool(*b)),
         Term::Op(name, args) => {
@@ -267,7 +269,8 @@ fn matches(
             };
             let mut try_order = |order: &[usize]| {
                 let mut trial = names.clone();
-                let fits = args.iter().zip(order).all(|(t, &k)| matches(f, defs, t, inst.args[k], &mut trial));
+                let fits =
+                    args.iter().zip(order).all(|(t, &k)| matches(f, defs, t, inst.args[k], &mut trial));
                 if fits {
                     *names = trial;
                 }
@@ -300,7 +303,11 @@ fn build(
         Term::Any(name) => names.get(name).copied(),
         Term::Number(x) => {
             let v = push(f, Op::Real(Literal(*x)), &[], Kind::Real)?;
-            if *kind == Kind::Complex { push(f, Op::Mixed(Mixed::Promote), &[v], Kind::Complex) } else { Some(v) }
+            if *kind == Kind::Complex {
+                push(f, Op::Mixed(Mixed::Promote), &[v], Kind::Complex)
+            } else {
+                Some(v)
+            }
         }
         Term::Int(n) => push(f, Op::Int(*n), &[], Kind::Int),
         Term::Bool(b) => push(f, Op::Bool(*b), &[], Kind::Bool),

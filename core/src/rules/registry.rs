@@ -146,7 +146,8 @@ impl Rules {
     /// An unknown name.
     pub fn non_differentiable(&mut self, name: &str) -> Result<(), RuleError> {
         let f = self.function(name)?;
-        let rule = CustomRule { non_differentiable: true, ..self.program.rule(f).cloned().unwrap_or_default() };
+        let rule =
+            CustomRule { non_differentiable: true, ..self.program.rule(f).cloned().unwrap_or_default() };
         self.program.set_rule(f, rule);
         Ok(())
     }

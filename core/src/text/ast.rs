@@ -76,11 +76,28 @@ pub(super) struct Statement {
 
 #[derive(Clone, Debug)]
 pub(super) enum StatementKind {
-    Let { pattern: Pattern, kind: Option<KindExpr>, value: Expr },
+    Let {
+        pattern: Pattern,
+        kind: Option<KindExpr>,
+        value: Expr,
+    },
     /// `target = value`, or `target op= value`.
-    Assign { target: Expr, op: Option<Binary>, value: Expr },
-    While { condition: Expr, body: Block },
-    For { variable: Name, from: Expr, to: Expr, inclusive: bool, body: Block },
+    Assign {
+        target: Expr,
+        op: Option<Binary>,
+        value: Expr,
+    },
+    While {
+        condition: Expr,
+        body: Block,
+    },
+    For {
+        variable: Name,
+        from: Expr,
+        to: Expr,
+        inclusive: bool,
+        body: Block,
+    },
     Break,
     Continue,
     Return(Option<Expr>),

@@ -54,7 +54,11 @@ pub(super) struct Infer<'a> {
 
 impl Infer<'_> {
     /// What a function returns, as far as is known.
-    pub(super) fn function(&mut self, f: &Function, kinds: &dyn Fn(&super::ast::KindExpr) -> Option<Kind>) -> Known {
+    pub(super) fn function(
+        &mut self,
+        f: &Function,
+        kinds: &dyn Fn(&super::ast::KindExpr) -> Option<Kind>,
+    ) -> Known {
         let mut scope = HashMap::new();
         for (name, kind) in &f.params {
             let kind = kind.as_ref().map_or(Some(Kind::Real), kinds);

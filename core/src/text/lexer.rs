@@ -32,8 +32,8 @@ impl Token {
 
 /// Longer marks first.
 const MARKS: [&str; 37] = [
-    "..=", "**", "->", "..", "==", "!=", "<=", ">=", "&&", "||", "+=", "-=", "*=", "/=", "(", ")", "{", "}", "[",
-    "]", ",", ";", ":", ".", "+", "-", "*", "/", "%", "^", "<", ">", "=", "!", "&", "|", "#",
+    "..=", "**", "->", "..", "==", "!=", "<=", ">=", "&&", "||", "+=", "-=", "*=", "/=", "(", ")", "{", "}",
+    "[", "]", ",", ";", ":", ".", "+", "-", "*", "/", "%", "^", "<", ">", "=", "!", "&", "|", "#",
 ];
 
 /// All tokens, ended by [`Token::End`].
@@ -72,7 +72,8 @@ pub(super) fn lex(source: &str) -> Result<Vec<(Token, Span)>, Vec<TextError>> {
             let span = advance(len);
             let text: String = rest[..len].chars().filter(|&c| c != '_').collect();
             let integer = text.bytes().all(|b| b.is_ascii_digit());
-            let token = if integer { text.parse().ok().map(Token::Int) } else { text.parse().ok().map(Token::Real) };
+            let token =
+                if integer { text.parse().ok().map(Token::Int) } else { text.parse().ok().map(Token::Real) };
             match token {
                 Some(token) => tokens.push((token, span)),
                 None => {

@@ -9,8 +9,8 @@ use std::collections::{HashMap, HashSet};
 use crate::{
     entity::{Block as BlockId, FuncId, Value, Variable},
     ir::{
-        Compare, CustomRule, Element, Field, Function as IrFunction, FunctionBuilder, Int1, Int2, Kind, Mixed,
-        Number1, Number2, Op, Param, Program, Real1, Real2,
+        Compare, CustomRule, Element, Field, Function as IrFunction, FunctionBuilder, Int1, Int2, Kind,
+        Mixed, Number1, Number2, Op, Param, Program, Real1, Real2,
     },
     rules::Rules,
 };
@@ -150,7 +150,8 @@ fn rule(
     let tangents: Vec<Kind> = inputs.iter().filter_map(Kind::tangent).collect();
     let result = declared.result.clone();
     let mut custom = CustomRule::default();
-    let pullback: Vec<Kind> = inputs.iter().cloned().chain([result.clone()]).chain(result.tangent()).collect();
+    let pullback: Vec<Kind> =
+        inputs.iter().cloned().chain([result.clone()]).chain(result.tangent()).collect();
     let pushforward: Vec<Kind> = inputs.iter().chain(&tangents).cloned().collect();
     let parts = [
         (&f.pullback, "pullback", pullback, Kind::tuple(tangents), Some(inputs.as_slice())),
@@ -200,7 +201,8 @@ fn structs(items: &Items, errors: &mut Vec<TextError>) -> HashMap<String, Kind> 
                 })
                 .collect();
             let Ok(fields) = fields else { continue };
-            let kind = Kind::structure(&s.name.text, fields.into_iter().filter_map(|f| Some((f.name?, f.kind))));
+            let kind =
+                Kind::structure(&s.name.text, fields.into_iter().filter_map(|f| Some((f.name?, f.kind))));
             if kind.n_leaves() > MAX_LEAVES {
                 let what = "numbers in a struct:";
                 errors.push(error(s.name.span, TextErrorKind::TooDeep { what, limit: MAX_LEAVES }));
@@ -369,7 +371,8 @@ impl<'a> Lowerer<'a> {
         body: &Block,
         bars: Option<&'a [Kind]>,
     ) -> IrFunction {
-        let (name, params, result) = (declared.name.clone(), declared.params.clone(), declared.result.clone());
+        let (name, params, result) =
+            (declared.name.clone(), declared.params.clone(), declared.result.clone());
         let mut l = Lowerer {
             program,
             structs,
@@ -763,7 +766,8 @@ impl<'a> Lowerer<'a> {
             Some(op) => {
                 let right = self.expr(value, Some(&kind))?;
                 self.b.set_position(target.span.at);
-                let sum = self.binary(op, target.span, (Given::Value(old), target.span), (right, value.span))?;
+                let sum =
+                    self.binary(op, target.span, (Given::Value(old), target.span), (right, value.span))?;
                 self.fit(sum, &kind, value.span)?
             }
         };
@@ -797,7 +801,9 @@ impl<'a> Lowerer<'a> {
                 })
             }
             ExprKind::TupleField(_, k) if *k < kind.fields().len() => Ok(*k),
-            ExprKind::TupleField(_, k) => Err(mismatch(place.span, kind, &format!("a tuple with a field {k}"))),
+            ExprKind::TupleField(_, k) => {
+                Err(mismatch(place.span, kind, &format!("a tuple with a field {k}")))
+            }
             _ => Ok(0),
         }
     }
@@ -993,7 +999,13 @@ impl<'a> Lowerer<'a> {
         Ok(Given::Value(self.b.use_variable(variable)))
     }
 
-    fn binary(&mut self, op: Binary, span: Span, left: (Given, Span), right: (Given, Span)) -> Lowered<Given> {
+    fn binary(
+        &mut self,
+        op: Binary,
+        span: Span,
+        left: (Given, Span),
+        right: (Given, Span),
+    ) -> Lowered<Given> {
         if let (Given::Literal(a), Given::Literal(b)) = (&left.0, &right.0) {
             let folded = match op {
                 Binary::Add => a.checked_add(*b),
@@ -1142,13 +1154,18 @@ impl<'a> Lowerer<'a> {
             return Ok(Given::Value(self.b.inst(op, &values, result)));
         }
         let Some(builtin) = builtin(&name.text) else {
-            let names = program.functions.values().map(|f| f.name.as_str()).chain(builtin_names().map(|n: &str| n));
+            let names =
+                program.functions.values().map(|f| f.name.as_str()).chain(builtin_names().map(|n: &str| n));
             let nearest = nearest(&name.text, names);
             let (what, name) = ("function", name.text.clone());
             return Err(error(span, TextErrorKind::Unknown { what, name, nearest }));
         };
         let n = match builtin {
-            Builtin::Number2(_) | Builtin::Real2(_) | Builtin::MinMax(..) | Builtin::Complex | Builtin::Powi => 2,
+            Builtin::Number2(_)
+            | Builtin::Real2(_)
+            | Builtin::MinMax(..)
+            | Builtin::Complex
+            | Builtin::Powi => 2,
             Builtin::Select => 3,
             _ => 1,
         };
@@ -1158,7 +1175,11 @@ impl<'a> Lowerer<'a> {
 
     fn arity(&self, name: &Name, expected: usize, given: usize, span: Span) -> Lowered<()> {
         let name = name.text.clone();
-        if expected == given { Ok(()) } else { Err(error(span, TextErrorKind::Arity { name, expected, given })) }
+        if expected == given {
+            Ok(())
+        } else {
+            Err(error(span, TextErrorKind::Arity { name, expected, given }))
+        }
     }
 
     fn builtin(&mut self, builtin: Builtin, args: &[Expr], span: Span) -> Lowered<Given> {
@@ -1278,7 +1299,6 @@ impl<'a> Lowerer<'a> {
         Ok(Given::Value(value))
     }
 }
-
 
 fn int_op(op: Binary) -> Int2 {
     match op {

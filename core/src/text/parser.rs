@@ -82,7 +82,9 @@ impl Parser {
     fn unexpected<T>(&self, expected: &str) -> Parsed<T> {
         let given = self.peek().describe();
         let expected = match self.peek() {
-            Token::Mark("^" | "**") => "`pow(x, y)` or `powi(x, n)`: there is no operator for powers".to_owned(),
+            Token::Mark("^" | "**") => {
+                "`pow(x, y)` or `powi(x, n)`: there is no operator for powers".to_owned()
+            }
             _ => expected.to_owned(),
         };
         Err(error(self.span(), TextErrorKind::Unexpected { given, expected }))
@@ -279,7 +281,13 @@ impl Parser {
             StatementKind::Expr(value)
         } else {
             let value = self.expr()?;
-            let op = [("=", None), ("+=", Some(Binary::Add)), ("-=", Some(Binary::Sub)), ("*=", Some(Binary::Mul)), ("/=", Some(Binary::Div))];
+            let op = [
+                ("=", None),
+                ("+=", Some(Binary::Add)),
+                ("-=", Some(Binary::Sub)),
+                ("*=", Some(Binary::Mul)),
+                ("/=", Some(Binary::Div)),
+            ];
             let assign = op.iter().find(|(mark, _)| self.is(mark)).map(|(_, op)| *op);
             if let Some(op) = assign {
                 self.next();
