@@ -8,7 +8,18 @@
 //! amplitudes), [`state`], [`simulate`], [`qasm`] (circuits from text), [`mod@print`] (and back),
 //! [`draw`] (circuits as pictures).
 
+pub mod entity;
 pub mod scalar;
+
+#[macro_use]
+pub mod ir;
+pub mod rules;
+pub mod text;
+
+pub mod adjoint;
+pub mod pass;
+
+pub mod exec;
 
 pub mod param;
 

@@ -1,0 +1,116 @@
+//! Which values need a derivative.
+//!
+//! A value is *varied* if it depends on a parameter through differentiable ops, *useful* if the result (or
+//! something kept on a tape) depends on it. It is *active* if it is both; nothing else gets a tangent or a
+//! cotangent, and constants cost nothing. Both are fixed points over the graph of values, found by passing
+//! over the instructions until nothing changes: O(size x depth of nested loops).
+
+use crate::ir::{Function, InstData, Op, Program, Terminator};
+
+/// For each value whether it is active.
+pub(super) fn active(program: &Program, f: &Function) -> Vec<bool> {
+    let varied = varied(program, f);
+    let useful = useful(program, f);
+    varied.iter().zip(useful).map(|(a, b)| *a && b).collect()
+}
+
+/// Whether derivatives pass through the instruction at all.
+pub(super) fn passes(program: &Program, inst: &InstData) -> bool {
+    match inst.op {
+        Op::Call(g) => !program.rule(g).is_some_and(|r| r.non_differentiable),
+        Op::Primitive(_) => true,
+        op => op.has_rule(),
+    }
+}
+
+/// For each value whether it depends on a parameter, or on what a tape holds.
+pub(super) fn varied(program: &Program, f: &Function) -> Vec<bool> {
+    let mut varied = vec![false; f.kinds.len()];
+    let differentiable: Vec<bool> = f.kinds.values().map(crate::ir::Kind::is_differentiable).collect();
+    for &p in f.param_values() {
+        varied[p.index()] = differentiable[p.index()];
+    }
+    let from_tape = on_tape(program, f, |op| matches!(op, Op::Pop { .. }));
+    loop {
+        let mut changed = false;
+        let mut mark = |varied: &mut Vec<bool>, k: usize| {
+            changed |= differentiable[k] && !std::mem::replace(&mut varied[k], differentiable[k]);
+        };
+        for block in f.blocks.values() {
+            for &i in &block.insts {
+                let inst = &f.insts[i];
+                let Some(result) = inst.result else { continue };
+                if from_tape[i.index()]
+                    || passes(program, inst) && inst.args.iter().any(|a| varied[a.index()])
+                {
+                    mark(&mut varied, result.index());
+                }
+            }
+            for target in block.end.targets() {
+                for (a, p) in target.args.iter().zip(&f.blocks[target.block].params) {
+                    if varied[a.index()] {
+                        mark(&mut varied, p.index());
+                    }
+                }
+            }
+        }
+        if !changed {
+            return varied;
+        }
+    }
+}
+
+/// For each value whether the result depends on it, or whether it goes to a tape.
+fn useful(program: &Program, f: &Function) -> Vec<bool> {
+    let mut useful = vec![false; f.kinds.len()];
+    // A call may keep its arguments on a tape, whatever becomes of its result.
+    let kept = on_tape(program, f, |op| matches!(op, Op::Push { .. }));
+    loop {
+        let mut changed = false;
+        let mut mark = |useful: &mut Vec<bool>, k: usize| changed |= !std::mem::replace(&mut useful[k], true);
+        for block in f.blocks.values().rev() {
+            if let Terminator::Return(v) = block.end {
+                mark(&mut useful, v.index());
+            }
+            for target in block.end.targets() {
+                for (a, p) in target.args.iter().zip(&f.blocks[target.block].params) {
+                    if useful[p.index()] {
+                        mark(&mut useful, a.index());
+                    }
+                }
+            }
+            for &i in block.insts.iter().rev() {
+                let inst = &f.insts[i];
+                let used = inst.result.is_some_and(|v| useful[v.index()]);
+                if kept[i.index()] || used && passes(program, inst) {
+                    inst.args.iter().for_each(|a| mark(&mut useful, a.index()));
+                }
+            }
+        }
+        if !changed {
+            return useful;
+        }
+    }
+}
+
+/// For each instruction whether it is such an op itself or calls what uses a tape.
+fn on_tape(program: &Program, f: &Function, is: impl Fn(Op) -> bool) -> Vec<bool> {
+    let calls: Vec<_> = f.callees().into_iter().filter(|&g| touches_tape(program, g)).collect();
+    f.insts.values().map(|i| is(i.op) || matches!(i.op, Op::Call(g) if calls.contains(&g))).collect()
+}
+
+/// Whether a call of `g` may push or pop.
+pub(super) fn touches_tape(program: &Program, g: crate::entity::FuncId) -> bool {
+    program.reachable(g).into_iter().any(|f| !tapes(&program.functions[f]).is_empty())
+}
+
+/// The tapes that a function uses itself.
+pub(super) fn tapes(f: &Function) -> Vec<u32> {
+    let insts = f.blocks.values().flat_map(|b| &b.insts);
+    insts
+        .filter_map(|&i| match f.insts[i].op {
+            Op::Push { tape, .. } | Op::Pop { tape, .. } => Some(tape),
+            _ => None,
+        })
+        .collect()
+}

@@ -1,0 +1,93 @@
+//! The usual compositions of the engines, as functions of the program.
+//!
+//! | function | is |
+//! |---|---|
+//! | [`gradient`] | `(x…) -> (f(x…), gradients…)` of a real `f` |
+//! | [`value_and_pullback`] | `(x…, y_bar) -> (f(x…), cotangents…)` |
+//! | [`hessian_vector`] | `(x…, x_dot…) -> (gradients…, their change along x_dot)`, forward over reverse |
+//! | [`second`] | the same by reverse over reverse: `(x…, v…) -> cotangents of <gradient, v>` |
+
+use crate::{
+    entity::FuncId,
+    ir::{FunctionBuilder, Kind, Op, Param, Program},
+};
+
+use super::{DiffError, forward, reverse};
+
+/// Adds `(x…) -> (value, gradient by each differentiable parameter…)`.
+///
+/// # Errors
+/// The result is no real number, nothing to differentiate by, or an op without a rule.
+pub fn gradient(program: &mut Program, f: FuncId) -> Result<FuncId, DiffError> {
+    let function = &program.functions[f];
+    if function.result != Kind::Real {
+        let (function, kind) = (function.name.clone(), function.result.clone());
+        let expected = "a real number (a pullback takes any cotangent)";
+        return Err(DiffError::Result { function, kind, expected });
+    }
+    compose(program, f, "gradient", true)
+}
+
+/// Adds `(x…, cotangent of the result) -> (value, cotangent of each differentiable parameter…)`.
+///
+/// # Errors
+/// The result is nothing differentiable, nothing to differentiate by, or an op without a rule.
+pub fn value_and_pullback(program: &mut Program, f: FuncId) -> Result<FuncId, DiffError> {
+    compose(program, f, "pullback", false)
+}
+
+fn compose(program: &mut Program, f: FuncId, suffix: &str, one: bool) -> Result<FuncId, DiffError> {
+    let pair = reverse(program, f)?;
+    let function = &program.functions[f];
+    if !function.params.iter().any(|p| p.kind.is_differentiable()) {
+        return Err(DiffError::NoInputs { function: function.name.clone() });
+    }
+    let Some(seed) = function.result.tangent() else {
+        let (function, kind) = (function.name.clone(), function.result.clone());
+        return Err(DiffError::Result {
+            function,
+            kind,
+            expected: "a real or complex number, array or tuple of them",
+        });
+    };
+    let name = program.fresh_name(&format!("{}.{suffix}", function.name));
+    let (value, bars) = (function.result.clone(), program.functions[pair.adjoint].result.clone());
+    let parts = std::iter::once(value.clone()).chain(bars.fields().iter().map(|f| f.kind.clone()));
+    let mut params = function.params.clone();
+    let n = params.len();
+    if !one {
+        params.push(Param::new("y_bar", seed));
+    }
+    let mut b = FunctionBuilder::new(name, params, Kind::tuple(parts));
+    let args: Vec<_> = b.params()[..n].to_vec();
+    let y = b.inst(Op::Call(pair.primal), &args, value);
+    let y_bar = if one { b.real(1.0) } else { b.param(n) };
+    let cotangents = b.inst(Op::Call(pair.adjoint), &[y_bar], bars.clone());
+    let mut fields = vec![y];
+    for k in 0..bars.fields().len() {
+        fields.push(b.field(cotangents, k));
+    }
+    let kind = b.function().result.clone();
+    let result = b.tuple(&fields, kind);
+    b.ret(result);
+    Ok(program.add(b.finish()))
+}
+
+/// Adds `(x…, x_dot…) -> ((value, gradients…), (value_dot, gradients' change…))`: the pushforward of the
+/// gradient.
+///
+/// # Errors
+/// As [`gradient`].
+pub fn hessian_vector(program: &mut Program, f: FuncId) -> Result<FuncId, DiffError> {
+    let g = gradient(program, f)?;
+    forward(program, g)
+}
+
+/// Adds `(x…, weights of (value, gradients…)) -> (…, cotangents…)`: the pullback of the gradient.
+///
+/// # Errors
+/// As [`gradient`].
+pub fn second(program: &mut Program, f: FuncId) -> Result<FuncId, DiffError> {
+    let g = gradient(program, f)?;
+    value_and_pullback(program, g)
+}

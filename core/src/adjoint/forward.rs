@@ -1,0 +1,328 @@
+//! Forward mode: `f -> f.pushforward`.
+//!
+//! The pushforward is the function itself, in which every active value is followed by its tangent:
+//!
+//! ```text
+//! fn f(x)                    fn f.pushforward(x, x_dot)
+//!     v1 = sin v0                v2 = sin v0
+//!                                v3 = cos v0
+//!                                v4 = mul v3, v1
+//!     return v1                  return (v2, v4)
+//! ```
+//!
+//! It takes the parameters and then a tangent for each parameter that has one, and gives `(value, tangent)`.
+//! Block parameters, calls and tapes carry the tangent along beside the value; what is not active has none.
+//! Tangents of tuples are kept leaf by leaf. Cost: what the primal costs, times about 2 to 3.
+
+use std::collections::HashMap;
+
+use crate::{
+    entity::{Block, FuncId, Value},
+    ir::{Function, FunctionBuilder, InstData, Kind, Op, Param, Program, Terminator},
+    rules::pushforward,
+};
+
+use super::{
+    activity::varied,
+    error::{DiffError, Mode},
+    leaves::{close, field_range, open, tangent_leaves},
+};
+
+/// Adds the pushforward of a function, and of all it calls, to the program.
+///
+/// # Errors
+/// An op without a rule; a function without a body. The program is then as it was.
+pub fn forward(program: &mut Program, root: FuncId) -> Result<FuncId, DiffError> {
+    let mut engine = Engine { program: program.clone(), done: HashMap::new(), work: Vec::new() };
+    let id = engine.id(root);
+    while let Some(f) = engine.work.pop() {
+        engine.function(f)?;
+    }
+    *program = engine.program;
+    Ok(id)
+}
+
+struct Engine {
+    program: Program,
+    done: HashMap<FuncId, FuncId>,
+    work: Vec<FuncId>,
+}
+
+impl Engine {
+    fn id(&mut self, f: FuncId) -> FuncId {
+        if let Some(&id) = self.done.get(&f) {
+            return id;
+        }
+        let function = &self.program.functions[f];
+        let name = self.program.fresh_name(&format!("{}.pushforward", function.name));
+        let dots = function.params.iter();
+        let dots = dots.filter_map(|p| Some(Param::new(format!("{}_dot", p.name), p.kind.tangent()?)));
+        let params = function.params.iter().cloned().chain(dots).collect();
+        let result =
+            Kind::tuple([Some(function.result.clone()), function.result.tangent()].into_iter().flatten());
+        let id = self.program.add(Function::declared(name, params, result));
+        self.done.insert(f, id);
+        self.work.push(f);
+        id
+    }
+
+    fn function(&mut self, id: FuncId) -> Result<(), DiffError> {
+        let f = self.program.functions[id].clone();
+        if !f.is_defined() {
+            return Err(DiffError::Undefined { function: f.name });
+        }
+        let to = self.id(id);
+        let declared = &self.program.functions[to];
+        let b = FunctionBuilder::new(declared.name.clone(), declared.params.clone(), declared.result.clone());
+        let varied = varied(&self.program, &f);
+        let blocks = Vec::new();
+        let mut writer =
+            Writer { engine: self, f: &f, b, varied, values: HashMap::new(), dots: HashMap::new(), blocks };
+        writer.run()?;
+        let function = writer.b.finish();
+        self.program.functions[to] = function;
+        Ok(())
+    }
+}
+
+struct Writer<'a> {
+    engine: &'a mut Engine,
+    f: &'a Function,
+    b: FunctionBuilder,
+    varied: Vec<bool>,
+    /// The values of `f` in the pushforward.
+    values: HashMap<Value, Value>,
+    /// The leaves of their tangents.
+    dots: HashMap<Value, Vec<Value>>,
+    blocks: Vec<Block>,
+}
+
+impl Writer<'_> {
+    fn run(&mut self) -> Result<(), DiffError> {
+        let f = self.f;
+        let mut next = f.params.len();
+        for (k, &p) in f.param_values().iter().enumerate() {
+            let v = self.b.param(k);
+            self.values.insert(p, v);
+            if f.kinds[p].is_differentiable() {
+                let dot = self.b.param(next);
+                next += 1;
+                let leaves = open(&mut self.b, dot);
+                self.dots.insert(p, leaves);
+            }
+        }
+        self.blocks =
+            f.blocks.keys().map(|b| if b.index() == 0 { b } else { self.b.create_block() }).collect();
+        // Parameters first, and instructions in an order in which definitions come before uses.
+        for (b, data) in f.blocks.iter().skip(1) {
+            let to = self.blocks[b.index()];
+            for &p in &data.params {
+                let v = self.b.block_param(to, f.kinds[p].clone());
+                self.values.insert(p, v);
+                if self.varied[p.index()] {
+                    let leaves = tangent_leaves(&f.kinds[p]);
+                    let leaves = leaves.into_iter().map(|k| self.b.block_param(to, k)).collect();
+                    self.dots.insert(p, leaves);
+                }
+            }
+        }
+        for b in order(f) {
+            self.b.switch_to(self.blocks[b.index()]);
+            for &i in &f.blocks[b].insts {
+                self.b.set_position(f.insts[i].at);
+                self.instruction(&f.insts[i])?;
+            }
+            self.b.set_position(f.blocks[b].end_at);
+            self.end(&f.blocks[b].end);
+        }
+        for &b in self.blocks.iter().skip(1) {
+            self.b.seal(b);
+        }
+        Ok(())
+    }
+
+    fn value(&self, v: Value) -> Value {
+        self.values.get(&v).copied().unwrap_or(v)
+    }
+
+    /// The leaves of a value's tangent, zeros if it has none.
+    fn leaves(&mut self, v: Value) -> Vec<Value> {
+        match self.dots.get(&v) {
+            Some(leaves) => leaves.clone(),
+            None => tangent_leaves(&self.f.kinds[v]).iter().map(|k| self.b.zero(k)).collect(),
+        }
+    }
+
+    /// The tangent of a value, if its kind has one.
+    fn tangent(&mut self, v: Value) -> Option<Value> {
+        let kind = self.f.kinds[v].tangent()?;
+        let leaves = self.leaves(v);
+        Some(close(&mut self.b, &kind, &mut leaves.into_iter()))
+    }
+
+    fn end(&mut self, end: &Terminator) {
+        let f = self.f;
+        if let Terminator::Return(v) = end {
+            let parts: Vec<Value> = [Some(self.value(*v)), self.tangent(*v)].into_iter().flatten().collect();
+            let kind = self.b.function().result.clone();
+            let result = self.b.tuple(&parts, kind);
+            return self.b.ret(result);
+        }
+        let mut end = end.clone();
+        if let Terminator::Branch(v, ..) | Terminator::Switch(v, _) = &mut end {
+            *v = self.value(*v);
+        }
+        for target in end.targets_mut() {
+            let mut args: Vec<Value> = Vec::new();
+            for (&a, &p) in target.args.iter().zip(&f.blocks[target.block].params) {
+                args.push(self.value(a));
+                if self.varied[p.index()] {
+                    args.extend(self.leaves(a));
+                }
+            }
+            *target = crate::ir::Target { block: self.blocks[target.block.index()], args };
+        }
+        self.b.end_with(end);
+    }
+
+    fn instruction(&mut self, inst: &InstData) -> Result<(), DiffError> {
+        let f = self.f;
+        let args: Vec<Value> = inst.args.iter().map(|&a| self.value(a)).collect();
+        // Tapes carry tangents beside values, always.
+        match inst.op {
+            Op::Push { tape, slot } => {
+                self.b.effect(inst.op, &args);
+                for leaf in self.leaves(inst.args[0]) {
+                    self.b.effect(Op::Push { tape, slot }, &[leaf]);
+                }
+                return Ok(());
+            }
+            Op::Pop { tape, slot } => {
+                let Some(y) = inst.result else { return Ok(()) };
+                let mut leaves = Vec::new();
+                for kind in tangent_leaves(&f.kinds[y]).into_iter().rev() {
+                    leaves.push(self.b.inst(Op::Pop { tape, slot }, &[], kind));
+                }
+                leaves.reverse();
+                let v = self.b.inst(inst.op, &[], f.kinds[y].clone());
+                self.values.insert(y, v);
+                if !leaves.is_empty() {
+                    self.dots.insert(y, leaves);
+                }
+                return Ok(());
+            }
+            _ => {}
+        }
+        let Some(y) = inst.result else { return Ok(()) };
+        let through = match inst.op {
+            Op::Call(g) => match self.engine.program.rule(g) {
+                Some(rule) if rule.non_differentiable => false,
+                // A call that keeps something on a tape must do so with tangents, whatever flows through it.
+                _ => self.varied[y.index()] || super::activity::touches_tape(&self.engine.program, g),
+            },
+            _ => self.varied[y.index()],
+        };
+        if let (Op::Call(g), true) = (inst.op, through) {
+            self.call(inst, y, g, args);
+            return Ok(());
+        }
+        let v = self.b.inst(inst.op, &args, f.kinds[y].clone());
+        self.values.insert(y, v);
+        if !through {
+            return Ok(());
+        }
+        let leaves = match inst.op {
+            Op::Tuple => inst.args.iter().flat_map(|&a| self.leaves(a)).collect(),
+            Op::Field(k) => {
+                let range = field_range(&f.kinds[inst.args[0]], k as usize);
+                self.leaves(inst.args[0])[range].to_vec()
+            }
+            Op::Select => {
+                let (yes, no) = (self.leaves(inst.args[1]), self.leaves(inst.args[2]));
+                let mut leaves = Vec::new();
+                for (a, b) in yes.into_iter().zip(no) {
+                    let kind = self.b.kind(a).clone();
+                    leaves.push(self.b.inst(Op::Select, &[args[0], a, b], kind));
+                }
+                leaves
+            }
+            Op::Primitive(p) => {
+                let primitive = &self.engine.program.primitives[p];
+                let (name, rule) = (primitive.name.clone(), primitive.pushforward);
+                let rule = rule.ok_or_else(|| self.missing(inst, &name))?;
+                let result = self.engine.program.primitives[rule].result.clone();
+                let dot = self.by_rule(inst, args, Op::Primitive(rule), result);
+                open(&mut self.b, dot)
+            }
+            op => {
+                let dots: Vec<Option<Value>> =
+                    inst.args.iter().map(|a| self.dots.get(a).and_then(|d| d.first().copied())).collect();
+                match pushforward(&mut self.b, op, &args, v, &dots) {
+                    None => return Err(self.missing(inst, op.name())),
+                    Some(None) => return Ok(()),
+                    Some(Some(dot)) => vec![dot],
+                }
+            }
+        };
+        self.dots.insert(y, leaves);
+        Ok(())
+    }
+
+    /// `y = call g(…)`: by g's own pushforward if it has one, else by the pushforward of its body.
+    fn call(&mut self, inst: &InstData, y: Value, g: FuncId, args: Vec<Value>) {
+        let f = self.f;
+        if let Some(rule) = self.engine.program.rule(g).and_then(|r| r.pushforward) {
+            let v = self.b.inst(inst.op, &args, f.kinds[y].clone());
+            self.values.insert(y, v);
+            let result = self.engine.program.functions[rule].result.clone();
+            let dot = self.by_rule(inst, args, Op::Call(rule), result);
+            let leaves = open(&mut self.b, dot);
+            self.dots.insert(y, leaves);
+            return;
+        }
+        let id = self.engine.id(g);
+        let result = self.engine.program.functions[id].result.clone();
+        let both = self.by_rule(inst, args, Op::Call(id), result);
+        let v = self.b.field(both, 0);
+        self.values.insert(y, v);
+        if f.kinds[y].is_differentiable() {
+            let dot = self.b.field(both, 1);
+            let leaves = open(&mut self.b, dot);
+            self.dots.insert(y, leaves);
+        }
+    }
+
+    /// Calls a rule with the inputs and their tangents.
+    fn by_rule(&mut self, inst: &InstData, mut args: Vec<Value>, rule: Op, result: Kind) -> Value {
+        for &a in &inst.args {
+            args.extend(self.tangent(a));
+        }
+        self.b.inst(rule, &args, result)
+    }
+
+    fn missing(&self, inst: &InstData, op: &str) -> DiffError {
+        let (op, function) = (op.to_owned(), self.f.name.clone());
+        DiffError::MissingRule { op, function, at: inst.at, mode: Mode::Forward }
+    }
+}
+
+/// The blocks in an order in which a definition comes before its uses: reverse postorder.
+fn order(f: &Function) -> Vec<Block> {
+    let mut seen = vec![false; f.blocks.len()];
+    let mut post = Vec::new();
+    let mut stack = vec![(Block::new(0), 0)];
+    seen[0] = true;
+    while let Some((b, k)) = stack.pop() {
+        match f.blocks[b].end.targets().get(k) {
+            Some(t) => {
+                stack.push((b, k + 1));
+                if !std::mem::replace(&mut seen[t.block.index()], true) {
+                    stack.push((t.block, 0));
+                }
+            }
+            None => post.push(b),
+        }
+    }
+    post.reverse();
+    post
+}

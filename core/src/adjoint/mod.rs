@@ -1,0 +1,23 @@
+//! Differentiation: functions in, functions out.
+//!
+//! - [`reverse`]: `f -> (f.primal, f.adjoint)`. The primal computes `f` and records on a tape what the
+//!   adjoint will need; the adjoint takes the cotangent of the result and gives those of the parameters.
+//! - [`forward`]: `f -> f.pushforward`, which takes values and tangents and gives both.
+//! - [`gradient`], [`value_and_pullback`]: the usual compositions of these, as functions of the program.
+//!
+//! Both engines take any well-formed function, so they nest in any order and to any depth: the result of one
+//! is an input of the other. A tape is named by a number, its level. [`reverse`] takes a level above all that
+//! the function uses, and for the cotangents of what the function itself keeps on a tape it uses *that* tape
+//! again, in the other direction.
+
+mod activity;
+mod compose;
+mod error;
+mod forward;
+mod leaves;
+mod reverse;
+
+pub use compose::{gradient, hessian_vector, second, value_and_pullback};
+pub use error::{DiffError, Mode};
+pub use forward::forward;
+pub use reverse::{Reverse, reverse};

@@ -1,0 +1,269 @@
+//! Values as users see them, and the sum of cotangents.
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+use crate::{
+    ir::{Element, Kind},
+    scalar::{Real, Scalar},
+};
+
+/// A value of a program on the scalar `S`.
+#[derive(Clone, Debug)]
+pub enum Datum<S: Scalar> {
+    /// A real number.
+    Real(S::Real),
+    /// A complex number.
+    Complex(S),
+    /// An integer.
+    Int(i64),
+    /// A truth value.
+    Bool(bool),
+    /// An index into a table of the host.
+    Handle(u32),
+    /// An array of real numbers.
+    Reals(Arc<Vec<S::Real>>),
+    /// An array of complex numbers.
+    Complexes(Arc<Vec<S>>),
+    /// An array of integers.
+    Ints(Arc<Vec<i64>>),
+    /// A tuple or a struct.
+    Tuple(Vec<Datum<S>>),
+}
+
+impl<S: Scalar> Datum<S> {
+    /// An array of real numbers.
+    #[must_use]
+    pub fn reals(items: impl IntoIterator<Item = S::Real>) -> Datum<S> {
+        Datum::Reals(Arc::new(items.into_iter().collect()))
+    }
+    /// The real number that it is.
+    #[must_use]
+    pub fn real(&self) -> Option<&S::Real> {
+        match self {
+            Datum::Real(x) => Some(x),
+            _ => None,
+        }
+    }
+    /// The complex number that it is.
+    #[must_use]
+    pub fn complex(&self) -> Option<&S> {
+        match self {
+            Datum::Complex(x) => Some(x),
+            _ => None,
+        }
+    }
+    /// The fields of a tuple; a value that is none is its own only field.
+    #[must_use]
+    pub fn fields(&self) -> &[Datum<S>] {
+        match self {
+            Datum::Tuple(fields) => fields,
+            one => std::slice::from_ref(one),
+        }
+    }
+    /// What it is, in a word.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        match self {
+            Datum::Real(_) => "real".into(),
+            Datum::Complex(_) => "complex".into(),
+            Datum::Int(_) => "int".into(),
+            Datum::Bool(_) => "bool".into(),
+            Datum::Handle(_) => "handle".into(),
+            Datum::Reals(_) => "array<real>".into(),
+            Datum::Complexes(_) => "array<complex>".into(),
+            Datum::Ints(_) => "array<int>".into(),
+            Datum::Tuple(fields) => {
+                format!("({})", fields.iter().map(Datum::describe).collect::<Vec<_>>().join(", "))
+            }
+        }
+    }
+    /// Whether it is of the kind.
+    #[must_use]
+    pub fn is(&self, kind: &Kind) -> bool {
+        match (self, kind) {
+            (Datum::Real(_), Kind::Real)
+            | (Datum::Complex(_), Kind::Complex)
+            | (Datum::Int(_), Kind::Int)
+            | (Datum::Bool(_), Kind::Bool)
+            | (Datum::Handle(_), Kind::Handle)
+            | (Datum::Reals(_), Kind::Array(Element::Real))
+            | (Datum::Complexes(_), Kind::Array(Element::Complex))
+            | (Datum::Ints(_), Kind::Array(Element::Int)) => true,
+            (Datum::Tuple(fields), Kind::Tuple(t)) => {
+                fields.len() == t.fields.len() && fields.iter().zip(&t.fields).all(|(v, f)| v.is(&f.kind))
+            }
+            _ => false,
+        }
+    }
+    /// The zero tangent of a value; `None` if its kind has none.
+    #[must_use]
+    pub fn zero_tangent(&self) -> Option<Datum<S>> {
+        Some(match self {
+            Datum::Real(_) => Datum::Real(zero()),
+            Datum::Complex(_) => Datum::Complex(S::zero()),
+            Datum::Reals(xs) => Datum::Reals(Arc::new(xs.iter().map(|_| zero()).collect())),
+            Datum::Complexes(xs) => Datum::Complexes(Arc::new(xs.iter().map(|_| S::zero()).collect())),
+            Datum::Tuple(fields) => {
+                let fields: Vec<_> = fields.iter().filter_map(Datum::zero_tangent).collect();
+                if fields.is_empty() {
+                    return None;
+                }
+                Datum::Tuple(fields)
+            }
+            Datum::Int(_) | Datum::Bool(_) | Datum::Handle(_) | Datum::Ints(_) => return None,
+        })
+    }
+    /// Extends the arrays of a (co)tangent with zeros to the lengths of the value it belongs to.
+    pub(super) fn extend_like(&mut self, value: &Datum<S>) {
+        match (self, value) {
+            (Datum::Reals(d), Datum::Reals(x)) if d.len() < x.len() => {
+                Arc::make_mut(d).resize_with(x.len(), zero);
+            }
+            (Datum::Complexes(d), Datum::Complexes(x)) if d.len() < x.len() => {
+                Arc::make_mut(d).resize_with(x.len(), S::zero);
+            }
+            (Datum::Tuple(d), Datum::Tuple(x)) => {
+                let differentiable = x.iter().filter(|v| v.zero_tangent().is_some());
+                d.iter_mut().zip(differentiable).for_each(|(d, v)| d.extend_like(v));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn zero<T: num_traits::Zero>() -> T {
+    T::zero()
+}
+
+impl<T: Real, S: Scalar<Real = T> + PartialEq> PartialEq for Datum<S>
+where
+    T: PartialEq,
+{
+    fn eq(&self, other: &Datum<S>) -> bool {
+        match (self, other) {
+            (Datum::Real(a), Datum::Real(b)) => a == b,
+            (Datum::Complex(a), Datum::Complex(b)) => a == b,
+            (Datum::Int(a), Datum::Int(b)) => a == b,
+            (Datum::Bool(a), Datum::Bool(b)) => a == b,
+            (Datum::Handle(a), Datum::Handle(b)) => a == b,
+            (Datum::Reals(a), Datum::Reals(b)) => a == b,
+            (Datum::Complexes(a), Datum::Complexes(b)) => a == b,
+            (Datum::Ints(a), Datum::Ints(b)) => a == b,
+            (Datum::Tuple(a), Datum::Tuple(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+/// A cotangent that may be absent, a number, a tuple, or a tuple with names.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cotangent<R> {
+    /// Nothing flows: zero of whatever it belongs to.
+    None,
+    /// A number.
+    Number(R),
+    /// One for each element.
+    Tuple(Vec<Cotangent<R>>),
+    /// One for each of some names; the others are `None`.
+    Named(BTreeMap<String, Cotangent<R>>),
+}
+
+/// Cotangents that do not add up.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AccumulateError {
+    /// A name that the first does not have.
+    #[error("no field `{name}` to add to: expected one of {expected:?}")]
+    Name {
+        /// The name.
+        name: String,
+        /// The names there are.
+        expected: Vec<String>,
+    },
+    /// Tuples of different lengths.
+    #[error("a tuple of {given} elements cannot be added to one of {expected}")]
+    Length {
+        /// Of the second.
+        given: usize,
+        /// Of the first.
+        expected: usize,
+    },
+    /// A number and a tuple.
+    #[error("{given} cannot be added to {expected}")]
+    Shape {
+        /// The second.
+        given: &'static str,
+        /// The first.
+        expected: &'static str,
+    },
+}
+
+impl<R> Cotangent<R> {
+    fn shape(&self) -> &'static str {
+        match self {
+            Cotangent::None => "none",
+            Cotangent::Number(_) => "a number",
+            Cotangent::Tuple(_) => "a tuple",
+            Cotangent::Named(_) => "a named tuple",
+        }
+    }
+}
+
+/// The sum of any number of cotangents. Tuples add element by element, named ones name by name.
+///
+/// # Errors
+/// They have different shapes, or a later one has a name that the first does not have.
+pub fn accumulate<R: Scalar>(
+    cotangents: impl IntoIterator<Item = Cotangent<R>>,
+) -> Result<Cotangent<R>, AccumulateError> {
+    cotangents.into_iter().try_fold(Cotangent::None, |sum, c| add(sum, c))
+}
+
+fn add<R: Scalar>(a: Cotangent<R>, b: Cotangent<R>) -> Result<Cotangent<R>, AccumulateError> {
+    Ok(match (a, b) {
+        (Cotangent::None, c) | (c, Cotangent::None) => c,
+        (Cotangent::Number(a), Cotangent::Number(b)) => Cotangent::Number(a + &b),
+        (Cotangent::Tuple(a), Cotangent::Tuple(b)) if a.len() == b.len() => {
+            Cotangent::Tuple(a.into_iter().zip(b).map(|(a, b)| add(a, b)).collect::<Result<_, _>>()?)
+        }
+        (Cotangent::Tuple(a), Cotangent::Tuple(b)) => {
+            return Err(AccumulateError::Length { given: b.len(), expected: a.len() });
+        }
+        (Cotangent::Named(mut a), Cotangent::Named(b)) => {
+            for (name, c) in b {
+                let Some(old) = a.get_mut(&name) else {
+                    return Err(AccumulateError::Name { name, expected: a.into_keys().collect() });
+                };
+                let sum = add(std::mem::replace(old, Cotangent::None), c)?;
+                *old = sum;
+            }
+            Cotangent::Named(a)
+        }
+        (a, b) => return Err(AccumulateError::Shape { given: b.shape(), expected: a.shape() }),
+    })
+}
+
+impl<S: Scalar> fmt::Display for Datum<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fn list<T: fmt::Debug>(f: &mut fmt::Formatter<'_>, items: &[T]) -> fmt::Result {
+            f.debug_list().entries(items).finish()
+        }
+        match self {
+            Datum::Real(x) => write!(f, "{x:?}"),
+            Datum::Complex(x) => write!(f, "{x:?}"),
+            Datum::Int(n) => write!(f, "{n}"),
+            Datum::Bool(b) => write!(f, "{b}"),
+            Datum::Handle(h) => write!(f, "handle {h}"),
+            Datum::Reals(xs) => list(f, xs),
+            Datum::Complexes(xs) => list(f, xs),
+            Datum::Ints(xs) => list(f, xs),
+            Datum::Tuple(fields) => {
+                f.write_str("(")?;
+                for (k, field) in fields.iter().enumerate() {
+                    write!(f, "{}{field}", if k > 0 { ", " } else { "" })?;
+                }
+                f.write_str(")")
+            }
+        }
+    }
+}

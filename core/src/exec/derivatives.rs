@@ -1,0 +1,488 @@
+//! Values and derivatives of one function of a program, on one scalar.
+//!
+//! ```
+//! use ketgrad_core::{exec::{Datum, Derivatives}, text::parse_program};
+//!
+//! let program = parse_program("fn f(a, b) { a / (a + b * b) }")?;
+//! let mut f = Derivatives::<f64>::new(&program, "f")?;
+//! let (y, gradient) = f.value_and_gradient(&[Datum::Real(2.0), Datum::Real(3.0)])?;
+//! assert_eq!((y, gradient[0].real()), (2.0 / 11.0, Some(&(9.0 / 121.0))));
+//!
+//! // Prepared once, called often: no allocation, no search.
+//! let mut prepared = f.prepare()?;
+//! let mut gradient = [0.0; 2];
+//! assert_eq!(prepared.gradient(&[2.0, 3.0], &mut gradient)?, 2.0 / 11.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Everything is compiled when it is first asked for and kept. The program is handed over as it was written;
+//! its functions are optimised before and after they are differentiated, at the [`Level`] given.
+
+use crate::{
+    adjoint::{self, DiffError, Reverse},
+    entity::FuncId,
+    ir::{Kind, Program},
+    pass::{Level, optimize_all},
+    scalar::{Real, Scalar},
+};
+
+use super::{
+    Bytecode, CallError, Executable, Host, Limits, NoHost, RunError,
+    data::Datum,
+    machine::{Machine, Tapes},
+};
+
+/// What can go wrong.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeriveError {
+    /// No function of that name.
+    #[error("no function `{name}`{}", hint(nearest))]
+    Unknown {
+        /// The name asked for.
+        name: String,
+        /// The name most like it.
+        nearest: Option<String>,
+    },
+    /// It cannot be differentiated.
+    #[error(transparent)]
+    Diff(#[from] DiffError),
+    /// It cannot be run.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+fn hint(nearest: &Option<String>) -> String {
+    nearest.as_ref().map(|n| format!(": did you mean `{n}`?")).unwrap_or_default()
+}
+
+impl From<CallError> for DeriveError {
+    fn from(e: CallError) -> DeriveError {
+        DeriveError::Run(e.into())
+    }
+}
+
+/// A function of a program, its derivatives, and the memory to run them.
+pub struct Derivatives<'h, S: Scalar> {
+    program: Program,
+    f: FuncId,
+    level: Level,
+    host: &'h dyn Host<S>,
+    limits: Limits,
+    machine: Machine<S>,
+    value: Option<Bytecode>,
+    gradient: Option<Bytecode>,
+    pullback: Option<Bytecode>,
+    pushforward: Option<Bytecode>,
+    second: Option<Bytecode>,
+    split: Option<(Bytecode, Bytecode)>,
+}
+
+impl<S: Scalar> std::fmt::Debug for Derivatives<'_, S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Derivatives of {}", self.program.functions[self.f].name)
+    }
+}
+
+impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
+    /// Of the function of the given name.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn new(program: &Program, name: &str) -> Result<Derivatives<'h, S>, DeriveError> {
+        let f = program.lookup(name).ok_or_else(|| {
+            let names = program.functions.values().map(|f| f.name.as_str());
+            let nearest = names.max_by(|a, b| strsim::jaro(a, name).total_cmp(&strsim::jaro(b, name)));
+            DeriveError::Unknown { name: name.into(), nearest: nearest.map(str::to_owned) }
+        })?;
+        Ok(Derivatives {
+            program: program.clone(),
+            f,
+            level: Level::default(),
+            host: &NoHost,
+            limits: Limits::default(),
+            machine: Machine::new(),
+            value: None,
+            gradient: None,
+            pullback: None,
+            pushforward: None,
+            second: None,
+            split: None,
+        })
+    }
+
+    /// With the host that computes the program's primitives.
+    #[must_use]
+    pub fn with_host(mut self, host: &'h dyn Host<S>) -> Self {
+        self.host = host;
+        self
+    }
+
+    /// With other limits.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// With another level of optimisation.
+    #[must_use]
+    pub fn with_level(mut self, level: Level) -> Self {
+        self.level = level;
+        self
+    }
+
+    /// The program, with what has been derived so far.
+    #[must_use]
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The function.
+    #[must_use]
+    pub fn function(&self) -> FuncId {
+        self.f
+    }
+
+    /// The text of the function, optimised at the level given.
+    #[must_use]
+    pub fn ir(&self) -> String {
+        let mut program = self.program.clone();
+        optimize_all(&mut program, self.f, self.level);
+        program.print(self.f)
+    }
+
+    /// The texts of the primal and the adjoint, and of the gradient (or pullback) made of both, optimised.
+    ///
+    /// # Errors
+    /// It cannot be differentiated.
+    pub fn adjoint(&self) -> Result<Vec<String>, DeriveError> {
+        let mut program = self.optimized();
+        let Reverse { primal, adjoint } = adjoint::reverse(&mut program, self.f)?;
+        let whole = match program.functions[self.f].result {
+            Kind::Real => adjoint::gradient(&mut program, self.f)?,
+            _ => adjoint::value_and_pullback(&mut program, self.f)?,
+        };
+        Ok([primal, adjoint, whole]
+            .map(|id| {
+                optimize_all(&mut program, id, self.level);
+                program.print(id)
+            })
+            .into())
+    }
+
+    /// The value.
+    ///
+    /// # Errors
+    /// The arguments do not fit, or the program fails.
+    pub fn value(&mut self, args: &[Datum<S>]) -> Result<Datum<S>, DeriveError> {
+        if self.value.is_none() {
+            self.value = Some(self.compiled(|_, f| Ok(f))?);
+        }
+        let code = self.value.take();
+        let result = self.run(code.as_ref(), args);
+        self.value = code;
+        Ok(result?)
+    }
+
+    /// The value and the gradient by each parameter that has one.
+    ///
+    /// # Errors
+    /// The result is no real number, an op has no rule, the arguments do not fit, or the program fails.
+    pub fn value_and_gradient(&mut self, args: &[Datum<S>]) -> Result<(T, Vec<Datum<S>>), DeriveError> {
+        if self.gradient.is_none() {
+            self.gradient = Some(self.compiled(adjoint::gradient)?);
+        }
+        let code = self.gradient.take();
+        let result = self.run(code.as_ref(), args);
+        self.gradient = code;
+        let (value, gradient) = split(result?, args);
+        match value {
+            Datum::Real(y) => Ok((y, gradient)),
+            other => Err(CallError::Undefined { name: other.describe() }.into()),
+        }
+    }
+
+    /// The gradient by each parameter that has one.
+    ///
+    /// # Errors
+    /// As [`value_and_gradient`](Derivatives::value_and_gradient).
+    pub fn gradient(&mut self, args: &[Datum<S>]) -> Result<Vec<Datum<S>>, DeriveError> {
+        Ok(self.value_and_gradient(args)?.1)
+    }
+
+    /// The value, and the cotangents of the parameters for a cotangent `y_bar` of the result.
+    ///
+    /// # Errors
+    /// An op has no rule, the arguments do not fit, or the program fails.
+    pub fn vjp(
+        &mut self,
+        args: &[Datum<S>],
+        y_bar: Datum<S>,
+    ) -> Result<(Datum<S>, Vec<Datum<S>>), DeriveError> {
+        if self.pullback.is_none() {
+            self.pullback = Some(self.compiled(adjoint::value_and_pullback)?);
+        }
+        let code = self.pullback.take();
+        let mut all = args.to_vec();
+        all.push(y_bar);
+        let result = self.run(code.as_ref(), &all);
+        self.pullback = code;
+        Ok(split(result?, args))
+    }
+
+    /// The value, and its tangent for tangents of the parameters that have one.
+    ///
+    /// # Errors
+    /// An op has no rule, the arguments do not fit, or the program fails.
+    pub fn jvp(&mut self, args: &[Datum<S>], dots: &[Datum<S>]) -> Result<(Datum<S>, Datum<S>), DeriveError> {
+        if self.pushforward.is_none() {
+            self.pushforward = Some(self.compiled(adjoint::forward)?);
+        }
+        let code = self.pushforward.take();
+        let all: Vec<Datum<S>> = args.iter().chain(dots).cloned().collect();
+        let result = self.run(code.as_ref(), &all);
+        self.pushforward = code;
+        let mut fields = result?.fields().to_vec();
+        let value = if fields.is_empty() { Datum::Tuple(vec![]) } else { fields.remove(0) };
+        let mut dot = fields.pop().unwrap_or(Datum::Tuple(vec![]));
+        dot.extend_like(&value);
+        Ok((value, dot))
+    }
+
+    /// As [`jvp`](Derivatives::jvp).
+    ///
+    /// # Errors
+    /// As [`jvp`](Derivatives::jvp).
+    pub fn pushforward(
+        &mut self,
+        args: &[Datum<S>],
+        dots: &[Datum<S>],
+    ) -> Result<(Datum<S>, Datum<S>), DeriveError> {
+        self.jvp(args, dots)
+    }
+
+    /// Runs the function once and returns its value and a pullback that can be called any number of times.
+    ///
+    /// # Errors
+    /// An op has no rule, the arguments do not fit, or the program fails.
+    pub fn pullback(&mut self, args: &[Datum<S>]) -> Result<Pulled<'_, 'h, S>, DeriveError> {
+        if self.split.is_none() {
+            let mut program = self.optimized();
+            let Reverse { primal, adjoint } = adjoint::reverse(&mut program, self.f)?;
+            optimize_all(&mut program, primal, self.level);
+            optimize_all(&mut program, adjoint, self.level);
+            self.split = Some((Bytecode::compile(&program, primal)?, Bytecode::compile(&program, adjoint)?));
+        }
+        let Some((primal, _)) = &self.split else {
+            return Err(CallError::Undefined { name: String::new() }.into());
+        };
+        let value = primal.call(&mut self.machine, self.host, &self.limits, args)?;
+        let tapes = self.machine.take_tapes();
+        Ok(Pulled { value, tapes, args: args.to_vec(), of: self })
+    }
+
+    /// The gradient and its change along tangents of the parameters: a Hessian-vector product, by forward
+    /// over reverse.
+    ///
+    /// # Errors
+    /// As [`value_and_gradient`](Derivatives::value_and_gradient).
+    pub fn hvp(
+        &mut self,
+        args: &[Datum<S>],
+        dots: &[Datum<S>],
+    ) -> Result<(Vec<Datum<S>>, Vec<Datum<S>>), DeriveError> {
+        if self.second.is_none() {
+            self.second = Some(self.compiled(adjoint::hessian_vector)?);
+        }
+        let code = self.second.take();
+        let all: Vec<Datum<S>> = args.iter().chain(dots).cloned().collect();
+        let result = self.run(code.as_ref(), &all);
+        self.second = code;
+        let result = result?;
+        let part = |k: usize| split(result.fields().get(k).cloned().unwrap_or(Datum::Tuple(vec![])), args).1;
+        Ok((part(0), part(1)))
+    }
+
+    /// The Hessian by all real numbers among the arguments, in order, those in arrays and tuples included:
+    /// n Hessian-vector products.
+    ///
+    /// # Errors
+    /// As [`value_and_gradient`](Derivatives::value_and_gradient).
+    pub fn hessian(&mut self, args: &[Datum<S>]) -> Result<Vec<Vec<T>>, DeriveError> {
+        let zeros: Vec<Datum<S>> = args.iter().filter_map(Datum::zero_tangent).collect();
+        let n: usize = zeros.iter().map(count).sum();
+        let mut rows = Vec::with_capacity(n);
+        for k in 0..n {
+            let mut dots = zeros.clone();
+            let mut place = k;
+            let one = dots.iter_mut().any(|d| set_one(d, &mut place));
+            debug_assert!(one, "the k-th of n numbers is among them");
+            let (_, column) = self.hvp(args, &dots)?;
+            let mut row = Vec::with_capacity(n);
+            column.iter().for_each(|d| flatten(d, &mut row));
+            rows.push(row);
+        }
+        Ok(rows)
+    }
+
+    /// A gradient prepared to be called often, for functions of real numbers.
+    ///
+    /// # Errors
+    /// The result or a parameter is not made of real numbers only, or an op has no rule.
+    pub fn prepare(&mut self) -> Result<Prepared<'h, S>, DeriveError> {
+        if self.gradient.is_none() {
+            self.gradient = Some(self.compiled(adjoint::gradient)?);
+        }
+        let Some(code) = self.gradient.clone() else {
+            return Err(CallError::Undefined { name: String::new() }.into());
+        };
+        let n = code.result().n_leaves();
+        let zero = || <T as num_traits::Zero>::zero();
+        let results = (0..n).map(|_| zero()).collect();
+        Ok(Prepared { code, host: self.host, limits: self.limits, machine: Machine::new(), results })
+    }
+
+    /// The program with the function and all it calls optimised. What has a rule of its own keeps it.
+    fn optimized(&self) -> Program {
+        let mut program = self.program.clone();
+        optimize_all(&mut program, self.f, self.level);
+        program
+    }
+
+    fn compiled(
+        &mut self,
+        derive: impl FnOnce(&mut Program, FuncId) -> Result<FuncId, DiffError>,
+    ) -> Result<Bytecode, DeriveError> {
+        let mut program = self.optimized();
+        let id = derive(&mut program, self.f)?;
+        optimize_all(&mut program, id, self.level);
+        Ok(Bytecode::compile(&program, id)?)
+    }
+
+    fn run(&mut self, code: Option<&Bytecode>, args: &[Datum<S>]) -> Result<Datum<S>, RunError> {
+        let code = code.ok_or(CallError::Undefined { name: String::new() })?;
+        code.call(&mut self.machine, self.host, &self.limits, args)
+    }
+}
+
+/// A value and the way back from it.
+#[derive(Debug)]
+pub struct Pulled<'d, 'h, S: Scalar> {
+    /// The value.
+    pub value: Datum<S>,
+    tapes: Tapes<S>,
+    args: Vec<Datum<S>>,
+    of: &'d mut Derivatives<'h, S>,
+}
+
+impl<T: Real, S: Scalar<Real = T>> Pulled<'_, '_, S> {
+    /// The cotangents of the parameters that have one, for a cotangent of the result.
+    ///
+    /// # Errors
+    /// The cotangent does not fit, or the program fails.
+    pub fn call(&mut self, y_bar: Datum<S>) -> Result<Vec<Datum<S>>, DeriveError> {
+        let of = &mut *self.of;
+        let Some((_, adjoint)) = &of.split else {
+            return Err(CallError::Undefined { name: String::new() }.into());
+        };
+        of.machine.put_tapes(&self.tapes);
+        let bars = adjoint.call(&mut of.machine, of.host, &of.limits, &[y_bar])?;
+        let mut bars = bars.fields().to_vec();
+        extend(&mut bars, &self.args);
+        Ok(bars)
+    }
+}
+
+/// A gradient compiled once and called often.
+pub struct Prepared<'h, S: Scalar> {
+    code: Bytecode,
+    host: &'h dyn Host<S>,
+    limits: Limits,
+    machine: Machine<S>,
+    results: Vec<S::Real>,
+}
+
+impl<S: Scalar> std::fmt::Debug for Prepared<'_, S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Prepared").field("instructions", &self.code.len()).finish()
+    }
+}
+
+impl<T: Real, S: Scalar<Real = T>> Prepared<'_, S> {
+    /// Writes the gradient and returns the value. The arguments are the real numbers of the parameters in
+    /// order, those of structs included. Allocates nothing from the second call on.
+    ///
+    /// # Errors
+    /// A parameter is no real number, the lengths do not fit, or the program fails.
+    pub fn gradient(&mut self, args: &[T], gradient: &mut [T]) -> Result<T, RunError> {
+        let Prepared { code, host, limits, machine, results } = self;
+        code.call_flat(machine, *host, limits, args, results)?;
+        let Some((value, parts)) = results.split_first() else {
+            return Err(CallError::Undefined { name: String::new() }.into());
+        };
+        if parts.len() != gradient.len() {
+            let (function, expected, given) = ("gradient".to_owned(), parts.len(), gradient.len());
+            return Err(CallError::Arity { function, expected, given }.into());
+        }
+        gradient.clone_from_slice(parts);
+        Ok(value.clone())
+    }
+}
+
+/// A tuple `(value, cotangents…)` taken apart, the cotangents extended to the lengths of the arguments.
+fn split<S: Scalar>(result: Datum<S>, args: &[Datum<S>]) -> (Datum<S>, Vec<Datum<S>>) {
+    let mut fields = match result {
+        Datum::Tuple(fields) => fields,
+        one => vec![one],
+    };
+    if fields.is_empty() {
+        return (Datum::Tuple(vec![]), vec![]);
+    }
+    let value = fields.remove(0);
+    extend(&mut fields, args);
+    (value, fields)
+}
+
+fn extend<S: Scalar>(bars: &mut [Datum<S>], args: &[Datum<S>]) {
+    let differentiable = args.iter().filter(|a| a.zero_tangent().is_some());
+    bars.iter_mut().zip(differentiable).for_each(|(bar, arg)| bar.extend_like(arg));
+}
+
+/// How many real numbers a tangent has.
+fn count<S: Scalar>(d: &Datum<S>) -> usize {
+    match d {
+        Datum::Real(_) => 1,
+        Datum::Reals(xs) => xs.len(),
+        Datum::Tuple(fields) => fields.iter().map(count).sum(),
+        _ => 0,
+    }
+}
+
+/// Makes the `place`-th real number one; counts `place` down past the numbers before it.
+fn set_one<T: Real, S: Scalar<Real = T>>(d: &mut Datum<S>, place: &mut usize) -> bool {
+    match d {
+        Datum::Real(x) if *place == 0 => *x = T::one(),
+        Datum::Real(_) => {
+            *place -= 1;
+            return false;
+        }
+        Datum::Reals(xs) if *place < xs.len() => std::sync::Arc::make_mut(xs)[*place] = T::one(),
+        Datum::Reals(xs) => {
+            *place -= xs.len();
+            return false;
+        }
+        Datum::Tuple(fields) => return fields.iter_mut().any(|f| set_one(f, place)),
+        _ => return false,
+    }
+    true
+}
+
+fn flatten<S: Scalar>(d: &Datum<S>, row: &mut Vec<S::Real>) {
+    match d {
+        Datum::Real(x) => row.push(x.clone()),
+        Datum::Reals(xs) => row.extend(xs.iter().cloned()),
+        Datum::Tuple(fields) => fields.iter().for_each(|f| flatten(f, row)),
+        _ => {}
+    }
+}

@@ -1,0 +1,137 @@
+//! What can go wrong while a program runs.
+
+use crate::{
+    ir::{Kind, Position},
+    scalar::Undecided,
+};
+
+use super::host::HostError;
+
+/// What can go wrong while a program runs. Each variant says where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The arguments of the call.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// Too many instructions.
+    #[error("{at}: stopped after {limit} steps: is there an endless loop?")]
+    Steps {
+        /// The limit.
+        limit: u64,
+        /// Where it stopped.
+        at: Position,
+    },
+    /// Too many calls inside calls.
+    #[error("{at}: `{function}` is called {limit} calls deep: is there an endless recursion?")]
+    Depth {
+        /// The limit.
+        limit: usize,
+        /// The function.
+        function: String,
+        /// Where it was called.
+        at: Position,
+    },
+    /// An index outside an array.
+    #[error("{at}: index {index} of an array of {len} elements")]
+    Index {
+        /// The index.
+        index: i64,
+        /// The length.
+        len: usize,
+        /// Where.
+        at: Position,
+    },
+    /// An array of a length that cannot be.
+    #[error("{at}: an array of {len} elements: expected 0 to {limit}")]
+    Length {
+        /// The length asked for.
+        len: i64,
+        /// The limit.
+        limit: usize,
+        /// Where.
+        at: Position,
+    },
+    /// Arithmetic on integers that has no result.
+    #[error("{at}: `{op}` of {operands} overflows or divides by zero")]
+    Integer {
+        /// The op.
+        op: &'static str,
+        /// Its operands.
+        operands: String,
+        /// Where.
+        at: Position,
+    },
+    /// A comparison of numbers without a value.
+    #[error("{at}: `{op}` cannot be decided: {source}")]
+    Undecided {
+        /// The op.
+        op: &'static str,
+        /// Where.
+        at: Position,
+        /// Why.
+        source: Undecided,
+    },
+    /// A complex number in a run on real ones.
+    #[error("{at}: this makes a number with an imaginary part: run the program on complex numbers")]
+    NeedsComplex {
+        /// Where.
+        at: Position,
+    },
+    /// A primitive failed.
+    #[error("{at}: {source}")]
+    Host {
+        /// Where.
+        at: Position,
+        /// Why.
+        source: HostError,
+    },
+    /// A pop from an empty tape: the program was not made by the transforms.
+    #[error("{at}: the tape is empty")]
+    EmptyTape {
+        /// Where.
+        at: Position,
+    },
+    /// A switch index without a target: as above.
+    #[error("{at}: no way {index}")]
+    Switch {
+        /// The index.
+        index: i64,
+        /// Where.
+        at: Position,
+    },
+}
+
+/// Arguments that do not fit.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CallError {
+    /// Their number.
+    #[error("`{function}` takes {expected} arguments, given {given}")]
+    Arity {
+        /// The function.
+        function: String,
+        /// How many it takes.
+        expected: usize,
+        /// How many there are.
+        given: usize,
+    },
+    /// The kind of one.
+    #[error("`{parameter}` of `{function}` is {expected}, given {given}")]
+    Kind {
+        /// The function.
+        function: String,
+        /// The parameter.
+        parameter: String,
+        /// Its kind.
+        expected: Kind,
+        /// What was given.
+        given: String,
+    },
+    /// A function or primitive that does not exist or has no body.
+    #[error("`{name}` has no body")]
+    Undefined {
+        /// Its name.
+        name: String,
+    },
+}

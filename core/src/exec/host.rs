@@ -1,0 +1,78 @@
+//! Primitives: what a program calls and cannot say itself.
+
+use crate::{ir::Primitive, scalar::Scalar};
+
+use super::data::Datum;
+
+/// Computes primitives. A registry of closures could not be generic over the scalar; a type of yours can:
+/// implement this for all `S: Scalar`, and keep in it whatever the handles point to.
+///
+/// ```
+/// use ketgrad_core::{exec::{Datum, Host, HostError}, ir::Primitive, scalar::Scalar};
+///
+/// /// `square(x)` on every scalar.
+/// struct Squares;
+/// impl<S: Scalar> Host<S> for Squares {
+///     fn call(&self, primitive: &Primitive, args: &[Datum<S>]) -> Result<Datum<S>, HostError> {
+///         match (primitive.name.as_str(), args) {
+///             ("square", [Datum::Real(x)]) => Ok(Datum::Real(Scalar::powi(x, 2))),
+///             _ => Err(HostError::unknown(primitive)),
+///         }
+///     }
+/// }
+/// ```
+pub trait Host<S: Scalar> {
+    /// The value of a primitive. It must have the primitive's result kind.
+    ///
+    /// # Errors
+    /// An unknown primitive, or a failure of it.
+    fn call(&self, primitive: &Primitive, args: &[Datum<S>]) -> Result<Datum<S>, HostError>;
+}
+
+/// Knows no primitive.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoHost;
+
+impl<S: Scalar> Host<S> for NoHost {
+    fn call(&self, primitive: &Primitive, _: &[Datum<S>]) -> Result<Datum<S>, HostError> {
+        Err(HostError::unknown(primitive))
+    }
+}
+
+/// Why a primitive gave no value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HostError {
+    /// The host does not know it.
+    #[error("the host does not know the primitive `{name}`")]
+    Unknown {
+        /// Its name.
+        name: String,
+    },
+    /// It gave something of another kind.
+    #[error("the primitive `{name}` gave {given}, expected {expected}")]
+    Kind {
+        /// Its name.
+        name: String,
+        /// What it gave.
+        given: String,
+        /// The kind it should have given.
+        expected: String,
+    },
+    /// It failed.
+    #[error("the primitive `{name}` failed: {reason}")]
+    Failed {
+        /// Its name.
+        name: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+impl HostError {
+    /// The host does not know the primitive.
+    #[must_use]
+    pub fn unknown(primitive: &Primitive) -> HostError {
+        HostError::Unknown { name: primitive.name.clone() }
+    }
+}

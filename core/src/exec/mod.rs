@@ -1,0 +1,77 @@
+//! Running programs, on every scalar.
+//!
+//! ```text
+//! Program ──compile──► Executable ──call(host, limits)──► values
+//! ```
+//!
+//! [`compile`](Bytecode::compile) turns a function and all it calls into register bytecode; [`Bytecode`] runs
+//! it over any [`Scalar`](crate::scalar::Scalar) `S`, with real values in `S::Real` and complex ones in `S`. Everything that
+//! runs programs stands behind the [`Executable`] trait.
+//!
+//! [`Derivatives`] is what most users want: values, gradients, pullbacks, pushforwards and Hessians of a
+//! function of a program, prepared once and called often.
+
+mod bytecode;
+mod compile;
+mod data;
+mod derivatives;
+mod error;
+mod host;
+mod last_use;
+mod machine;
+
+pub use bytecode::Bytecode;
+pub use data::{AccumulateError, Cotangent, Datum, accumulate};
+pub use derivatives::{Derivatives, DeriveError, Prepared, Pulled};
+pub use error::{CallError, RunError};
+pub use host::{Host, HostError, NoHost};
+pub use machine::Machine;
+
+use crate::scalar::Scalar;
+
+/// How much a program may use. Exceeding a limit is an error that names it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Instructions executed.
+    pub steps: u64,
+    /// Calls inside calls.
+    pub depth: usize,
+    /// Elements of one array.
+    pub array: usize,
+}
+
+impl Default for Limits {
+    /// 10^9 steps, 10^5 calls deep, 10^8 elements.
+    fn default() -> Limits {
+        Limits { steps: 1_000_000_000, depth: 100_000, array: 100_000_000 }
+    }
+}
+
+/// A compiled function.
+pub trait Executable<S: Scalar> {
+    /// Runs it.
+    ///
+    /// # Errors
+    /// The arguments do not fit, a limit is exceeded, or the program fails.
+    fn call(
+        &self,
+        machine: &mut Machine<S>,
+        host: &dyn Host<S>,
+        limits: &Limits,
+        args: &[Datum<S>],
+    ) -> Result<Datum<S>, RunError>;
+
+    /// Runs it on the leaves of its arguments where all of them are real numbers, and writes the leaves of
+    /// its result, which are real numbers too. Allocates nothing once the machine has grown.
+    ///
+    /// # Errors
+    /// As [`call`](Executable::call).
+    fn call_flat(
+        &self,
+        machine: &mut Machine<S>,
+        host: &dyn Host<S>,
+        limits: &Limits,
+        args: &[S::Real],
+        results: &mut [S::Real],
+    ) -> Result<(), RunError>;
+}

@@ -1,0 +1,201 @@
+//! Kinds: what a value of a program can be.
+//!
+//! `real` and `complex` are different kinds, so a real program holds no conjugations and its gradient is
+//! real. Structs are tuples that know their name and the names of their fields:
+//!
+//! ```
+//! use ketgrad_core::ir::Kind;
+//!
+//! let point = Kind::structure("Point", [("x", Kind::Real), ("n", Kind::Int)]);
+//! assert_eq!(point.to_string(), "Point{x: real, n: int}");
+//! // A cotangent has the shape of the value, without what cannot have one.
+//! assert_eq!(point.tangent().unwrap().to_string(), "Point{x: real}");
+//! assert_eq!(Kind::Int.tangent(), None);
+//! ```
+//!
+//! Tangents and cotangents of a kind have the same kind, [`Kind::tangent`]. **A (co)tangent of an array may
+//! be shorter than the array; what is not there is zero.** So the zero of an unknown length is the empty
+//! array, and no length has to be remembered.
+
+use std::{fmt, sync::Arc};
+
+/// What a value is.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Kind {
+    /// A real number.
+    Real,
+    /// A complex number.
+    Complex,
+    /// An integer of 64 bits.
+    Int,
+    /// A truth value.
+    Bool,
+    /// An index into a table that belongs to the host.
+    Handle,
+    /// An array of numbers.
+    Array(Element),
+    /// A tuple or a struct.
+    Tuple(Arc<TupleKind>),
+}
+
+/// What an array holds.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Element {
+    /// Real numbers.
+    Real,
+    /// Complex numbers.
+    Complex,
+    /// Integers.
+    Int,
+}
+
+/// The fields of a tuple or a struct.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct TupleKind {
+    /// The name of the struct; `None` for a tuple.
+    pub name: Option<String>,
+    /// The fields in order.
+    pub fields: Vec<Field>,
+}
+
+/// One field.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Field {
+    /// Its name; `None` in a tuple.
+    pub name: Option<String>,
+    /// What it is.
+    pub kind: Kind,
+}
+
+impl Element {
+    /// The kind of one element.
+    #[must_use]
+    pub fn kind(self) -> Kind {
+        match self {
+            Element::Real => Kind::Real,
+            Element::Complex => Kind::Complex,
+            Element::Int => Kind::Int,
+        }
+    }
+    /// The element of the given kind.
+    #[must_use]
+    pub fn of(kind: &Kind) -> Option<Element> {
+        match kind {
+            Kind::Real => Some(Element::Real),
+            Kind::Complex => Some(Element::Complex),
+            Kind::Int => Some(Element::Int),
+            _ => None,
+        }
+    }
+}
+
+impl Kind {
+    /// A tuple of the given kinds.
+    #[must_use]
+    pub fn tuple(kinds: impl IntoIterator<Item = Kind>) -> Kind {
+        let fields = kinds.into_iter().map(|kind| Field { name: None, kind }).collect();
+        Kind::Tuple(Arc::new(TupleKind { name: None, fields }))
+    }
+
+    /// A struct of the given fields.
+    #[must_use]
+    pub fn structure<N: Into<String>>(
+        name: impl Into<String>,
+        fields: impl IntoIterator<Item = (N, Kind)>,
+    ) -> Kind {
+        let fields = fields.into_iter().map(|(n, kind)| Field { name: Some(n.into()), kind }).collect();
+        Kind::Tuple(Arc::new(TupleKind { name: Some(name.into()), fields }))
+    }
+
+    /// The fields of a tuple; none of anything else.
+    #[must_use]
+    pub fn fields(&self) -> &[Field] {
+        match self {
+            Kind::Tuple(t) => &t.fields,
+            _ => &[],
+        }
+    }
+
+    /// The kind of its tangents and cotangents; `None` if it has none.
+    #[must_use]
+    pub fn tangent(&self) -> Option<Kind> {
+        match self {
+            Kind::Real | Kind::Complex | Kind::Array(Element::Real | Element::Complex) => Some(self.clone()),
+            Kind::Int | Kind::Bool | Kind::Handle | Kind::Array(Element::Int) => None,
+            Kind::Tuple(t) => {
+                let fields: Vec<Field> = t
+                    .fields
+                    .iter()
+                    .filter_map(|f| Some(Field { name: f.name.clone(), kind: f.kind.tangent()? }))
+                    .collect();
+                let some = !fields.is_empty();
+                some.then(|| Kind::Tuple(Arc::new(TupleKind { name: t.name.clone(), fields })))
+            }
+        }
+    }
+
+    /// Whether it has tangents.
+    #[must_use]
+    pub fn is_differentiable(&self) -> bool {
+        match self {
+            Kind::Tuple(t) => t.fields.iter().any(|f| f.kind.is_differentiable()),
+            _ => self.tangent().is_some(),
+        }
+    }
+
+    /// The kinds that are left when all tuples in it are opened, in order.
+    #[must_use]
+    pub fn leaves(&self) -> Vec<Kind> {
+        let mut leaves = Vec::new();
+        self.push_leaves(&mut leaves);
+        leaves
+    }
+
+    fn push_leaves(&self, leaves: &mut Vec<Kind>) {
+        match self {
+            Kind::Tuple(t) => t.fields.iter().for_each(|f| f.kind.push_leaves(leaves)),
+            leaf => leaves.push(leaf.clone()),
+        }
+    }
+
+    /// How many leaves it has.
+    #[must_use]
+    pub fn n_leaves(&self) -> usize {
+        match self {
+            Kind::Tuple(t) => t.fields.iter().map(|f| f.kind.n_leaves()).sum(),
+            _ => 1,
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Kind::Real => f.write_str("real"),
+            Kind::Complex => f.write_str("complex"),
+            Kind::Int => f.write_str("int"),
+            Kind::Bool => f.write_str("bool"),
+            Kind::Handle => f.write_str("handle"),
+            Kind::Array(e) => write!(f, "array<{}>", e.kind()),
+            Kind::Tuple(t) => {
+                let named = t.name.is_some();
+                match &t.name {
+                    Some(name) => write!(f, "{name}{{")?,
+                    None => f.write_str("(")?,
+                }
+                for (k, field) in t.fields.iter().enumerate() {
+                    let comma = if k > 0 { ", " } else { "" };
+                    match &field.name {
+                        Some(name) => write!(f, "{comma}{name}: {}", field.kind)?,
+                        None => write!(f, "{comma}{}", field.kind)?,
+                    }
+                }
+                f.write_str(match (named, t.fields.len()) {
+                    (true, _) => "}",
+                    (false, 1) => ",)",
+                    (false, _) => ")",
+                })
+            }
+        }
+    }
+}

@@ -1,0 +1,393 @@
+//! The verifier: what it means for a program to be well formed.
+//!
+//! # Invariants
+//! **Functions**
+//! 1. The entry block's parameters are the function's, in number and kind.
+//! 2. No edge leads to the entry block.
+//! 3. Every block that the entry reaches ends; what it returns has the result kind.
+//!
+//! **Values**
+//!
+//! 4. A value is defined once: by one instruction or as one block's parameter.
+//! 5. Every use is dominated by its definition: each path from the entry to the use passes it.
+//!
+//! **Instructions**
+//!
+//! 6. Operands and result have the kinds of the op ([`Op::result`]); a call's those of the function called.
+//! 7. A tuple's operands are the fields of its kind. An array without operands has an array kind.
+//! 8. An instruction has a result exactly if its op gives one.
+//!
+//! **Edges**
+//!
+//! 9. An edge passes one argument for each parameter of its target, of the same kind.
+//! 10. A condition is a bool, a switch's index an int; a switch has a target.
+//!
+//! **Programs**
+//!
+//! 11. Functions, primitives and rules that are named exist, and every function has a body.
+//! 12. A pullback takes the inputs, the result and its cotangent, and gives a tuple of the cotangents of the
+//!     inputs that have one. A pushforward takes the inputs and their tangents and gives the result's.
+//!
+//! Passes may rely on all of them and must keep them. In debug builds they are checked between passes.
+//! Cost: O(size) but for dominance, which is O(blocks x depth).
+
+use std::collections::HashMap;
+
+use crate::entity::{Block, FuncId, Inst, PrimitiveId, Value};
+
+use super::{
+    function::{ENTRY, Function, InstData, Position, Program, Target, Terminator},
+    kind::Kind,
+    op::{Op, join},
+};
+
+/// A broken invariant.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{function}{}: {what}", place.map(|p| format!(", {p}")).unwrap_or_default())]
+#[non_exhaustive]
+pub struct Violation {
+    /// The function.
+    pub function: String,
+    /// The block.
+    pub place: Option<Block>,
+    /// Where the instruction came from.
+    pub at: Position,
+    /// Which invariant, by its number in the module's documentation.
+    pub invariant: u8,
+    /// What is wrong: what is there and what was expected.
+    pub what: String,
+}
+
+/// Checks a program and returns everything that is wrong with it.
+#[must_use]
+pub fn verify(program: &Program) -> Vec<Violation> {
+    let mut all = Vec::new();
+    for (id, function) in program.functions.iter() {
+        all.extend(verify_function(program, id));
+        let mut report = |what: String| {
+            let (function, at) = (function.name.clone(), Position::default());
+            all.push(Violation { function, place: None, at, invariant: 12, what });
+        };
+        let Some(rule) = program.rule(id) else { continue };
+        let inputs: Vec<Kind> = function.params.iter().map(|p| p.kind.clone()).collect();
+        let tangents: Vec<Kind> = inputs.iter().filter_map(Kind::tangent).collect();
+        let result = &function.result;
+        if let Some(g) = rule.pullback {
+            let given = [Some(result.clone()), result.tangent()].into_iter().flatten();
+            let expected = inputs.iter().cloned().chain(given).collect();
+            check_rule(program, g, expected, &Kind::tuple(tangents.clone()), &mut report);
+        }
+        if let Some(g) = rule.pushforward {
+            let expected = inputs.into_iter().chain(tangents).collect();
+            check_rule(program, g, expected, &result.tangent().unwrap_or(Kind::tuple([])), &mut report);
+        }
+    }
+    all
+}
+
+fn check_rule(
+    program: &Program,
+    g: FuncId,
+    params: Vec<Kind>,
+    result: &Kind,
+    report: &mut impl FnMut(String),
+) {
+    let Some(g) = program.functions.get(g) else {
+        report(format!("its rule {g} does not exist"));
+        return;
+    };
+    let given: Vec<Kind> = g.params.iter().map(|p| p.kind.clone()).collect();
+    if given != params {
+        report(format!("its rule {} takes {}, expected {}", g.name, join(&given), join(&params)));
+    }
+    if g.result != *result {
+        report(format!("its rule {} gives {}, expected {result}", g.name, g.result));
+    }
+}
+
+/// Checks one function of a program.
+#[must_use]
+pub fn verify_function(program: &Program, id: FuncId) -> Vec<Violation> {
+    let function = &program.functions[id];
+    let mut v = Verifier { program, f: function, found: Vec::new(), block: None, at: Position::default() };
+    v.run();
+    v.found
+}
+
+struct Verifier<'a> {
+    program: &'a Program,
+    f: &'a Function,
+    found: Vec<Violation>,
+    block: Option<Block>,
+    at: Position,
+}
+
+impl Verifier<'_> {
+    fn report(&mut self, invariant: u8, what: String) {
+        let (function, place, at) = (self.f.name.clone(), self.block, self.at);
+        self.found.push(Violation { function, place, at, invariant, what });
+    }
+
+    fn run(&mut self) {
+        let f = self.f;
+        if !f.is_defined() {
+            return self.report(11, "declared, but without a body".into());
+        }
+        let entry: Vec<Kind> =
+            f.blocks[ENTRY].params.iter().filter_map(|&v| f.kinds.get(v).cloned()).collect();
+        let params: Vec<Kind> = f.params.iter().map(|p| p.kind.clone()).collect();
+        if entry != params {
+            self.report(1, format!("the entry takes {}, the function {}", join(&entry), join(&params)));
+        }
+        for (b, block) in f.blocks.iter() {
+            self.block = Some(b);
+            for &i in &block.insts {
+                match f.insts.get(i) {
+                    Some(inst) => {
+                        self.at = inst.at;
+                        self.instruction(inst);
+                    }
+                    None => self.report(4, format!("{i} does not exist")),
+                }
+            }
+            self.at = block.end_at;
+            self.end(&block.end);
+        }
+        if self.found.is_empty() {
+            self.dominance();
+        }
+    }
+
+    fn kind(&mut self, v: Value) -> Option<Kind> {
+        let kind = self.f.kinds.get(v).cloned();
+        if kind.is_none() {
+            self.report(4, format!("{v} is defined nowhere"));
+        }
+        kind
+    }
+
+    fn instruction(&mut self, inst: &InstData) {
+        let Some(args) = inst.args.iter().map(|&v| self.kind(v)).collect::<Option<Vec<Kind>>>() else {
+            return;
+        };
+        let result = match inst.result {
+            Some(v) => match self.kind(v) {
+                Some(k) => Some(k),
+                None => return,
+            },
+            None => None,
+        };
+        let decided = match inst.op {
+            Op::Call(g) => return self.call(g, &args, result),
+            Op::Primitive(g) => return self.primitive(g, &args, result),
+            Op::Tuple => {
+                let fields: Option<Vec<Kind>> =
+                    result.as_ref().map(|k| k.fields().iter().map(|f| f.kind.clone()).collect());
+                if !matches!(result, Some(Kind::Tuple(_))) || fields.as_deref() != Some(&args[..]) {
+                    let given = join(&args);
+                    self.report(7, format!("a tuple of {given} as {}", shown(result.as_ref())));
+                }
+                return;
+            }
+            Op::Array if args.is_empty() => {
+                if !matches!(result, Some(Kind::Array(_))) {
+                    self.report(7, format!("an array as {}", shown(result.as_ref())));
+                }
+                return;
+            }
+            Op::Pop { .. } => {
+                if result.is_none() || !args.is_empty() {
+                    self.report(8, "a pop takes nothing and gives a value".into());
+                }
+                return;
+            }
+            op => op.result(&args),
+        };
+        match decided {
+            Err(expected) => {
+                self.report(6, format!("{} takes {expected}, given {}", inst.op, join(&args)));
+            }
+            Ok(expected) if expected != result => {
+                let (expected, given) = (shown(expected.as_ref()), shown(result.as_ref()));
+                self.report(8, format!("{} gives {expected}, not {given}", inst.op));
+            }
+            Ok(_) => {}
+        }
+    }
+
+    fn call(&mut self, g: FuncId, args: &[Kind], result: Option<Kind>) {
+        let Some(callee) = self.program.functions.get(g) else {
+            return self.report(11, format!("{g} does not exist"));
+        };
+        let params: Vec<Kind> = callee.params.iter().map(|p| p.kind.clone()).collect();
+        self.signature(&callee.name, &params, &callee.result, args, result);
+    }
+
+    fn primitive(&mut self, g: PrimitiveId, args: &[Kind], result: Option<Kind>) {
+        let Some(callee) = self.program.primitives.get(g) else {
+            return self.report(11, format!("{g} does not exist"));
+        };
+        self.signature(&callee.name, &callee.params, &callee.result, args, result);
+    }
+
+    fn signature(&mut self, name: &str, params: &[Kind], gives: &Kind, args: &[Kind], result: Option<Kind>) {
+        if params != args {
+            self.report(6, format!("{name} takes {}, given {}", join(params), join(args)));
+        }
+        if result.as_ref() != Some(gives) {
+            self.report(6, format!("{name} gives {gives}, not {}", shown(result.as_ref())));
+        }
+    }
+
+    fn end(&mut self, end: &Terminator) {
+        let operand = end.operand().map(|v| self.kind(v));
+        match (end, operand.flatten()) {
+            (Terminator::Open, _) => self.report(3, "the block does not end".into()),
+            (Terminator::Branch(..), Some(k)) if k != Kind::Bool => {
+                self.report(10, format!("a condition is a bool, given {k}"));
+            }
+            (Terminator::Switch(_, targets), _) if targets.is_empty() => {
+                self.report(10, "a switch without targets".into());
+            }
+            (Terminator::Switch(..), Some(k)) if k != Kind::Int => {
+                self.report(10, format!("a switch takes an int, given {k}"));
+            }
+            (Terminator::Return(_), Some(k)) if k != self.f.result => {
+                self.report(3, format!("returns {k}, expected {}", self.f.result));
+            }
+            _ => {}
+        }
+        for target in end.targets() {
+            self.edge(target);
+        }
+    }
+
+    fn edge(&mut self, target: &Target) {
+        let Some(to) = self.f.blocks.get(target.block) else {
+            return self.report(9, format!("{} does not exist", target.block));
+        };
+        if target.block == ENTRY {
+            self.report(2, "an edge leads to the entry block".into());
+        }
+        let Some(args) = target.args.iter().map(|&v| self.kind(v)).collect::<Option<Vec<Kind>>>() else {
+            return;
+        };
+        let params: Vec<Kind> = to.params.iter().filter_map(|&v| self.f.kinds.get(v).cloned()).collect();
+        if args != params {
+            self.report(9, format!("{} takes {}, given {}", target.block, join(&params), join(&args)));
+        }
+    }
+
+    /// Invariants 4 and 5, once everything else holds.
+    fn dominance(&mut self) {
+        let f = self.f;
+        // Where each value is defined: block and place in it; parameters before the first instruction.
+        let mut defined: HashMap<Value, (Block, usize)> = HashMap::new();
+        for (b, block) in f.blocks.iter() {
+            let insts = block.insts.iter().enumerate();
+            let results = insts.filter_map(|(k, &i): (usize, &Inst)| Some((f.insts[i].result?, k + 1)));
+            let params = block.params.iter().map(|&p| (p, 0));
+            for (v, place) in params.chain(results) {
+                if defined.insert(v, (b, place)).is_some() {
+                    self.block = Some(b);
+                    self.report(4, format!("{v} is defined twice"));
+                }
+            }
+        }
+        let parents = dominators(f);
+        let mut uses: Vec<(Value, Block, usize, Position)> = Vec::new();
+        for (b, block) in f.blocks.iter() {
+            for (k, &i) in block.insts.iter().enumerate() {
+                uses.extend(f.insts[i].args.iter().map(|&v| (v, b, k, f.insts[i].at)));
+            }
+            let last = block.insts.len();
+            let args = block.end.targets().into_iter().flat_map(|t| t.args.clone()).collect::<Vec<_>>();
+            uses.extend(block.end.operand().into_iter().chain(args).map(|v| (v, b, last, block.end_at)));
+        }
+        for (v, b, place, at) in uses {
+            // Unreachable blocks are dominated by everything.
+            if b != ENTRY && parents[b.index()].is_none() {
+                continue;
+            }
+            let fine = defined
+                .get(&v)
+                .is_some_and(|&(d, after)| if d == b { after <= place } else { dominates(&parents, d, b) });
+            if !fine {
+                self.block = Some(b);
+                self.at = at;
+                self.report(5, format!("{v} is used where it is not defined on every path"));
+            }
+        }
+    }
+}
+
+fn shown(kind: Option<&Kind>) -> String {
+    kind.map_or("nothing".to_owned(), ToString::to_string)
+}
+
+/// Whether `a` lies on every path from the entry to `b`.
+pub(crate) fn dominates(parents: &[Option<Block>], a: Block, mut b: Block) -> bool {
+    while a != b {
+        match parents[b.index()] {
+            Some(p) => b = p,
+            None => return false,
+        }
+    }
+    true
+}
+
+/// The immediate dominator of each block; none for the entry and for what it does not reach.
+///
+/// Source: K. Cooper, T. Harvey, K. Kennedy, "A simple, fast dominance algorithm" (2001).
+pub(crate) fn dominators(f: &Function) -> Vec<Option<Block>> {
+    let n = f.blocks.len();
+    // Postorder by an explicit stack.
+    let mut order = Vec::new();
+    let mut number = vec![usize::MAX; n];
+    let mut seen = vec![false; n];
+    let mut stack = vec![(ENTRY, 0)];
+    seen[ENTRY.index()] = true;
+    while let Some((b, k)) = stack.pop() {
+        let targets = f.blocks[b].end.targets();
+        match targets.get(k) {
+            Some(t) => {
+                stack.push((b, k + 1));
+                if !std::mem::replace(&mut seen[t.block.index()], true) {
+                    stack.push((t.block, 0));
+                }
+            }
+            None => {
+                number[b.index()] = order.len();
+                order.push(b);
+            }
+        }
+    }
+    let edges = f.predecessors();
+    let mut parents: Vec<Option<Block>> = vec![None; n];
+    let meet = |parents: &[Option<Block>], mut a: Block, mut b: Block| {
+        while a != b {
+            let lower = if number[a.index()] < number[b.index()] { &mut a } else { &mut b };
+            match parents[lower.index()] {
+                Some(p) => *lower = p,
+                None => break,
+            }
+        }
+        if number[a.index()] > number[b.index()] { a } else { b }
+    };
+    loop {
+        let mut changed = false;
+        for &b in order.iter().rev().filter(|&&b| b != ENTRY) {
+            let mut parent = None;
+            for from in edges[b.index()].iter().map(|e| e.from) {
+                if from == ENTRY || parents[from.index()].is_some() {
+                    parent = Some(parent.map_or(from, |p| meet(&parents, p, from)));
+                }
+            }
+            changed |= parents[b.index()] != parent;
+            parents[b.index()] = parent;
+        }
+        if !changed {
+            return parents;
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Common subexpressions: what is written twice is computed once.
+//!
+//! ```text
+//! v2: real = mul v0, v1              v2: real = mul v0, v1
+//! v3: real = mul v1, v0        ->    v4: real = add v2, v2
+//! v4: real = add v2, v3
+//! ```
+//!
+//! Two pure instructions are the same if op, operands and result kind are, sums and products in either order.
+//! The later one goes if the earlier one dominates it. Cost: O(size), times the depth of the dominator tree.
+
+use std::collections::HashMap;
+
+use crate::{
+    entity::{Block, Value},
+    ir::{Function, Kind, Number2, Op, compact, dominates, dominators},
+};
+
+/// Computes once what is written twice.
+pub fn cse(f: &mut Function) {
+    if !f.is_defined() {
+        return;
+    }
+    let parents = dominators(f);
+    let mut known: HashMap<(Op, Vec<Value>, Kind), Vec<(Block, Value)>> = HashMap::new();
+    let mut same: HashMap<Value, Value> = HashMap::new();
+    for b in f.blocks.keys().collect::<Vec<_>>() {
+        for i in f.blocks[b].insts.clone() {
+            let inst = &mut f.insts[i];
+            inst.args.iter_mut().for_each(|v| *v = same.get(v).copied().unwrap_or(*v));
+            let Some(result) = inst.result.filter(|_| inst.op.is_pure()) else { continue };
+            let mut args = inst.args.to_vec();
+            if matches!(inst.op, Op::Number2(Number2::Add | Number2::Mul)) {
+                args.sort();
+            }
+            let seen = known.entry((inst.op, args, f.kinds[result].clone())).or_default();
+            match seen.iter().find(|(a, _)| *a == b || dominates(&parents, *a, b)) {
+                Some(&(_, first)) => {
+                    same.insert(result, first);
+                }
+                None => seen.push((b, result)),
+            }
+        }
+    }
+    if same.is_empty() {
+        return;
+    }
+    f.map_uses(|mut v| {
+        while let Some(&w) = same.get(&v) {
+            v = w;
+        }
+        v
+    });
+    // The second computations are dead now.
+    for block in f.blocks.values_mut() {
+        block.insts.retain(|&i| f.insts[i].result.is_none_or(|v| !same.contains_key(&v)));
+    }
+    *f = compact(f);
+}

@@ -1,0 +1,105 @@
+//! Joins blocks that always follow each other, and drops branches that are already decided.
+//!
+//! ```text
+//! block0:  …; jump block1(v0)             block0:  …; …
+//! block1(v1: real):  …             ->              (v1 becomes v0)
+//! branch true, block1, block2      ->     jump block1
+//! ```
+//!
+//! A block that only jumps on (it has no instructions and no parameters) is skipped. Cost: O(size).
+
+use std::collections::HashMap;
+
+use crate::{
+    entity::{Block, Value},
+    ir::{Function, Op, Target, Terminator, compact, remove_trivial_params},
+};
+
+/// Joins blocks and decides branches.
+pub fn merge(f: &mut Function) {
+    if !f.is_defined() {
+        return;
+    }
+    decide(f);
+    skip(f);
+    *f = compact(f);
+    remove_trivial_params(f);
+    join(f);
+    *f = compact(f);
+}
+
+/// Branches on constants, and branches whose ways are the same.
+fn decide(f: &mut Function) {
+    let defs = f.definitions();
+    let constant = |f: &Function, v: Value| defs[v.index()].map(|i| f.insts[i].op);
+    for b in f.blocks.keys() {
+        let jump = match &f.blocks[b].end {
+            Terminator::Branch(_, yes, no) if yes == no => Some(yes.clone()),
+            Terminator::Branch(c, yes, no) => match constant(f, *c) {
+                Some(Op::Bool(c)) => Some(if c { yes } else { no }.clone()),
+                _ => None,
+            },
+            Terminator::Switch(i, targets) => match constant(f, *i) {
+                Some(Op::Int(k)) => usize::try_from(k).ok().and_then(|k| targets.get(k)).cloned(),
+                _ => None,
+            },
+            _ => None,
+        };
+        if let Some(target) = jump {
+            f.blocks[b].end = Terminator::Jump(target);
+        }
+    }
+}
+
+/// Jumps to a block that only jumps on go where that goes.
+fn skip(f: &mut Function) {
+    let onward: Vec<Option<Target>> = (f.blocks.iter())
+        .map(|(b, block)| match &block.end {
+            Terminator::Jump(t) if block.insts.is_empty() && block.params.is_empty() && t.block != b => {
+                Some(t.clone())
+            }
+            _ => None,
+        })
+        .collect();
+    for block in f.blocks.values_mut() {
+        for target in block.end.targets_mut() {
+            // A ring of empty blocks is an endless loop: stop after as many steps as there are blocks.
+            for _ in 0..onward.len() {
+                match &onward[target.block.index()] {
+                    Some(next) if next.block.index() != 0 => *target = next.clone(),
+                    _ => break,
+                }
+            }
+        }
+    }
+}
+
+/// A block whose only way in is a plain jump goes to the end of the block that jumps.
+fn join(f: &mut Function) {
+    let edges = f.predecessors();
+    let mut same: HashMap<Value, Value> = HashMap::new();
+    let mut gone = vec![false; f.blocks.len()];
+    for b in f.blocks.keys() {
+        if gone[b.index()] {
+            continue;
+        }
+        while let Terminator::Jump(target) = &f.blocks[b].end {
+            let (next, args) = (target.block, target.args.clone());
+            if next == Block::new(0) || next == b || edges[next.index()].len() != 1 {
+                break;
+            }
+            let taken = std::mem::take(&mut f.blocks[next]);
+            gone[next.index()] = true;
+            same.extend(taken.params.into_iter().zip(args));
+            let block = &mut f.blocks[b];
+            block.insts.extend(taken.insts);
+            (block.end, block.end_at) = (taken.end, taken.end_at);
+        }
+    }
+    f.map_uses(|mut v| {
+        while let Some(&w) = same.get(&v) {
+            v = w;
+        }
+        v
+    });
+}

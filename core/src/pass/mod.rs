@@ -1,0 +1,109 @@
+//! Passes: a function in, a better function with the same meaning out.
+//!
+//! | pass | does |
+//! |---|---|
+//! | [`fold`] | computes what is constant |
+//! | [`simplify`](simplify()) | applies a table of equations |
+//! | [`cse`](cse()) | computes once what is written twice |
+//! | [`forward_tape`] | hands a pushed value to its pop where both stand in one block |
+//! | [`inline`](inline()) | puts small functions in place of their calls |
+//! | [`merge`] | joins blocks that always follow each other, and drops branches already decided |
+//! | [`dce`](dce()) | drops what nobody uses, dead block parameters too |
+//!
+//! [`optimize`] runs them in turn until nothing changes. After each the verifier runs in debug builds, so a
+//! pass that breaks an invariant is named at once.
+
+mod cse;
+mod dce;
+mod fold;
+mod inline;
+mod merge;
+mod simplify;
+mod tape;
+
+pub use cse::cse;
+pub use dce::dce;
+pub use fold::fold;
+pub use inline::inline;
+pub use merge::merge;
+pub use simplify::simplify;
+pub use tape::forward_tape;
+
+use crate::{entity::FuncId, ir::Program};
+
+/// Which equations hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, PartialOrd, Ord)]
+pub enum Level {
+    /// Nothing is changed.
+    None,
+    /// Every number stays the same to the last bit: IEEE arithmetic with its NaNs, infinities and signed
+    /// zeros, but for which NaN it is. Constants are folded where the result is exact.
+    #[default]
+    Strict,
+    /// Equations of real numbers also: `x - x = 0`, `a (1 + b) / (1 + b) = a`. Results may differ in the last
+    /// digits, and where the original divides by zero or overflows. Constants are folded in `f64`.
+    Algebraic,
+}
+
+/// The largest function that is inlined, in instructions.
+const INLINE_SIZE: usize = 200;
+/// How often the passes are repeated at most. Each round makes the function smaller or stops.
+const MAX_ROUNDS: usize = 12;
+
+/// Optimises one function of a program.
+pub fn optimize(program: &mut Program, id: FuncId, level: Level) {
+    if level == Level::None || !program.functions[id].is_defined() {
+        return;
+    }
+    for _ in 0..MAX_ROUNDS {
+        let before = program.functions[id].clone();
+        let grown = inline(program, id, INLINE_SIZE);
+        check(program, id, "inline");
+        for (name, pass) in PASSES {
+            pass(&mut program.functions[id], level);
+            check(program, id, name);
+        }
+        if !grown && program.functions[id] == before {
+            break;
+        }
+    }
+}
+
+/// Optimises a function and all that it calls.
+pub fn optimize_all(program: &mut Program, root: FuncId, level: Level) {
+    let mut reachable = program.reachable(root);
+    reachable.reverse();
+    for f in reachable {
+        optimize(program, f, level);
+    }
+}
+
+type Pass = fn(&mut crate::ir::Function, Level);
+
+/// The passes on one function, in the order in which they help each other.
+const PASSES: [(&str, Pass); 6] = [
+    ("merge", |f, _| merge(f)),
+    ("forward_tape", |f, _| forward_tape(f)),
+    ("fold", fold),
+    ("simplify", simplify),
+    ("cse", |f, _| cse(f)),
+    ("dce", |f, _| dce(f, None)),
+];
+
+/// The pass of the given name, for tests that run one alone.
+#[must_use]
+pub fn by_name(name: &str) -> Option<Pass> {
+    PASSES.iter().find(|p| p.0 == name).map(|p| p.1)
+}
+
+fn check(program: &Program, id: FuncId, pass: &str) {
+    if cfg!(debug_assertions) {
+        let found = crate::ir::verify_function(program, id);
+        assert!(
+            found.is_empty(),
+            "{pass} broke {}: {found:?}\n{}",
+            program.functions[id].name,
+            program.print(id)
+        );
+    }
+}

@@ -1,0 +1,62 @@
+//! Hands a pushed value to its pop where both stand in one block.
+//!
+//! ```text
+//! push.0.3 v1
+//! …
+//! v5: real = pop.0.3        ->    (v5 becomes v1; the push and the pop are gone)
+//! ```
+//!
+//! After a primal and its adjoint are inlined into a gradient, everything that was recorded in straight-line
+//! code meets its reader here, and the tape is left to loops.
+//!
+//! Relies on: pushes and pops of a tape nest, so a pop takes what the latest push left. A push and a pop are
+//! removed together, and only if nothing between them touches the tape.
+//! Cost: O(size).
+
+use std::collections::{HashMap, HashSet};
+
+use crate::{
+    entity::{Inst, Value},
+    ir::{Function, Op, compact},
+};
+
+/// Hands pushed values to pops within blocks.
+pub fn forward_tape(f: &mut Function) {
+    let mut same: HashMap<Value, Value> = HashMap::new();
+    let mut gone: HashSet<Inst> = HashSet::new();
+    for block in f.blocks.values() {
+        let mut pending: HashMap<u32, Vec<(Inst, Value)>> = HashMap::new();
+        for &i in &block.insts {
+            let inst = &f.insts[i];
+            match (inst.op, inst.result) {
+                (Op::Push { tape, .. }, _) => pending.entry(tape).or_default().push((i, inst.args[0])),
+                (Op::Pop { tape, .. }, Some(v)) => {
+                    let pushed = pending.entry(tape).or_default();
+                    match pushed.last() {
+                        Some(&(push, value)) if f.kinds[value] == f.kinds[v] => {
+                            pushed.pop();
+                            same.insert(v, value);
+                            gone.extend([push, i]);
+                        }
+                        _ => pushed.clear(),
+                    }
+                }
+                (Op::Call(_), _) => pending.clear(),
+                _ => {}
+            }
+        }
+    }
+    if gone.is_empty() {
+        return;
+    }
+    for block in f.blocks.values_mut() {
+        block.insts.retain(|i| !gone.contains(i));
+    }
+    f.map_uses(|mut v| {
+        while let Some(&w) = same.get(&v) {
+            v = w;
+        }
+        v
+    });
+    *f = compact(f);
+}

@@ -1,0 +1,275 @@
+//! Pullbacks and pushforwards of single instructions.
+//!
+//! ```text
+//! y = div a, b      pullback, given a, b, y and y_bar:
+//!                       a_bar += scale (recip b), y_bar
+//!                       b_bar += scale (neg (div y, b)), y_bar
+//! ```
+//!
+//! Ops of the table have one rule between them: cotangent times the conjugate of the partial, or tangent
+//! times the partial. The rest is listed below, one arm each. Arrays are linear: their rules move numbers
+//! and compute nothing. (Co)tangents of arrays may be shorter than the array (see [`Kind`]), hence `peek`,
+//! `put` and `add_at` instead of `get` and `set`.
+
+use crate::{
+    entity::Value,
+    ir::{FunctionBuilder, Int2, Kind, Mixed, Number1, Number2, Op},
+};
+
+use super::{
+    Emitter,
+    partials::{is_singular, partial},
+};
+
+/// What flows back to one operand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Contribution {
+    /// Nothing.
+    Zero,
+    /// This, to be added to its cotangent.
+    Add(Value),
+    /// The second value, to be added to the element of its cotangent at the first.
+    At(Value, Value),
+}
+
+/// Emits what flows back to each operand for which `wanted` says so, from the cotangent of the result.
+/// `args` and `result` are the primal values, as values of the function under construction. `None` if the
+/// op has no rule here.
+pub fn pullback(
+    b: &mut FunctionBuilder,
+    op: Op,
+    args: &[Value],
+    result: Value,
+    y_bar: Value,
+    wanted: &[bool],
+) -> Option<Vec<Contribution>> {
+    let mut bars = vec![Contribution::Zero; args.len()];
+    for (k, bar) in bars.iter_mut().enumerate().filter(|(k, _)| wanted[*k]) {
+        *bar = pull(b, op, args, result, k, y_bar)?;
+    }
+    Some(bars)
+}
+
+fn pull(
+    b: &mut FunctionBuilder,
+    op: Op,
+    args: &[Value],
+    result: Value,
+    k: usize,
+    y_bar: Value,
+) -> Option<Contribution> {
+    use Contribution::{Add, At, Zero};
+    if let Some(p) = partial(b, op, k, args, result) {
+        let p = Emitter::new(b).ex(p).conj().value();
+        return Some(times(b, p, y_bar, is_singular(op)).map_or(Zero, Add));
+    }
+    let element = match b.kind(y_bar) {
+        Kind::Array(e) => e.kind(),
+        other => other.clone(),
+    };
+    Some(match (op, k) {
+        (Op::Mixed(mixed), _) => Add(pull_mixed(b, mixed, args, result, k, y_bar)?),
+        // y = [x0, x1, …]
+        (Op::Array, _) => {
+            let i = b.int(k as i64);
+            Add(b.inst(Op::Peek, &[y_bar, i], element))
+        }
+        // y = [x; n]
+        (Op::Fill, 0) => Add(b.inst(Op::Sum, &[y_bar], element)),
+        (Op::Sum, 0) => {
+            let n = b.inst(Op::Len, &[args[0]], Kind::Int);
+            let kind = b.kind(args[0]).clone();
+            Add(b.inst(Op::Fill, &[y_bar, n], kind))
+        }
+        // y = xs[i]
+        (Op::Get | Op::Peek, 0) => At(args[1], y_bar),
+        // y = xs with xs[i] = x
+        (Op::Set | Op::Put, 0) => {
+            let kind = b.kind(y_bar).clone();
+            let zero = b.zero(&element);
+            Add(b.inst(Op::Put, &[y_bar, args[1], zero], kind))
+        }
+        (Op::Set | Op::Put | Op::AddAt, 2) => Add(b.inst(Op::Peek, &[y_bar, args[1]], element)),
+        (Op::AddAt, 0) | (Op::Accumulate, _) => Add(y_bar),
+        _ => return None,
+    })
+}
+
+/// Emits the tangent of the result from those of the operands, `None` being zero. The outer `None` says
+/// that the op has no rule here.
+pub fn pushforward(
+    b: &mut FunctionBuilder,
+    op: Op,
+    args: &[Value],
+    result: Value,
+    dots: &[Option<Value>],
+) -> Option<Option<Value>> {
+    let dot = |k: usize| dots.get(k).copied().flatten();
+    let kind = b.kind(result).clone();
+    let zero_of = |b: &mut FunctionBuilder, v: Option<Value>, kind: &Kind| v.unwrap_or_else(|| b.zero(kind));
+    let element = match &kind {
+        Kind::Array(e) => e.kind(),
+        other => other.clone(),
+    };
+    Some(match op {
+        Op::Number1(_) | Op::Number2(_) | Op::Real1(_) | Op::Real2(_) => {
+            let mut sum = None;
+            for (k, d) in dots.iter().enumerate().filter_map(|(k, d)| Some((k, (*d)?))) {
+                let p = partial(b, op, k, args, result)?;
+                let term = times(b, p, d, is_singular(op));
+                sum = match (sum, term) {
+                    (Some(a), Some(t)) => Some(b.number2(Number2::Add, a, t)),
+                    (a, t) => a.or(t),
+                };
+            }
+            sum
+        }
+        Op::Mixed(mixed) => push_mixed(b, mixed, args, result, dots)?,
+        Op::Array => {
+            let dots: Vec<Value> = dots.iter().map(|d| zero_of(b, *d, &element)).collect();
+            Some(b.inst(Op::Array, &dots, kind))
+        }
+        Op::Fill => {
+            let d = dot(0)?;
+            Some(b.inst(Op::Fill, &[d, args[1]], kind))
+        }
+        Op::Sum => Some(b.inst(Op::Sum, &[dot(0)?], kind)),
+        Op::Get | Op::Peek => Some(b.inst(Op::Peek, &[dot(0)?, args[1]], kind)),
+        Op::Set | Op::Put | Op::AddAt => {
+            let xs = zero_of(b, dot(0), &kind);
+            let x = zero_of(b, dot(2), &element);
+            let op = if op == Op::AddAt { Op::AddAt } else { Op::Put };
+            Some(b.inst(op, &[xs, args[1], x], kind))
+        }
+        Op::Accumulate => match (dot(0), dot(1)) {
+            (Some(x), Some(y)) => Some(b.inst(Op::Accumulate, &[x, y], kind)),
+            (x, y) => x.or(y),
+        },
+        _ => return None,
+    })
+}
+
+/// `p d`; nothing if the partial is the constant 0.
+fn times(b: &mut FunctionBuilder, p: Value, d: Value, singular: bool) -> Option<Value> {
+    Some(match b.constant(p) {
+        Some(0.0) => return None,
+        Some(1.0) => d,
+        Some(-1.0) => b.number1(Number1::Neg, d),
+        Some(_) => b.number2(Number2::Mul, p, d),
+        None => b.number2(if singular { Number2::Scale } else { Number2::Mul }, p, d),
+    })
+}
+
+/// `n x^(n-1)`; 0 for n = 0, whatever x is.
+fn power_slope(b: &mut FunctionBuilder, op: Mixed, x: Value, n: Value) -> Value {
+    let one = b.int(1);
+    let less = b.inst(Op::Int2(Int2::Sub), &[n, one], Kind::Int);
+    let power = b.mixed(op, &[x, less]);
+    let factor = b.mixed(Mixed::FromInt, &[n]);
+    let factor = like(b, factor, power);
+    b.number2(Number2::Scale, power, factor)
+}
+
+/// A real number as one of the kind of another value.
+fn like(b: &mut FunctionBuilder, real: Value, other: Value) -> Value {
+    if *b.kind(other) == Kind::Complex { b.mixed(Mixed::Promote, &[real]) } else { real }
+}
+
+fn pull_mixed(
+    b: &mut FunctionBuilder,
+    op: Mixed,
+    args: &[Value],
+    y: Value,
+    k: usize,
+    y_bar: Value,
+) -> Option<Value> {
+    let z = args[0];
+    Some(match op {
+        Mixed::Promote => b.mixed(Mixed::Re, &[y_bar]),
+        Mixed::Complex => b.mixed(if k == 0 { Mixed::Re } else { Mixed::Im }, &[y_bar]),
+        Mixed::Re => b.mixed(Mixed::Promote, &[y_bar]),
+        Mixed::Im => {
+            let zero = b.real(0.0);
+            b.mixed(Mixed::Complex, &[zero, y_bar])
+        }
+        Mixed::Conj => b.mixed(Mixed::Conj, &[y_bar]),
+        // 2 z y_bar
+        Mixed::Abs2 => {
+            let twice = b.number2(Number2::Add, y_bar, y_bar);
+            let twice = b.mixed(Mixed::Promote, &[twice]);
+            b.number2(Number2::Mul, z, twice)
+        }
+        // z / |z| y_bar
+        Mixed::Modulus => {
+            let s = over(b, y, y_bar);
+            let s = b.mixed(Mixed::Promote, &[s]);
+            b.number2(Number2::Mul, z, s)
+        }
+        // i z / |z|^2 y_bar
+        Mixed::Arg => {
+            let square = b.mixed(Mixed::Abs2, &[z]);
+            let s = over(b, square, y_bar);
+            let (x, y) = (b.mixed(Mixed::Re, &[z]), b.mixed(Mixed::Im, &[z]));
+            let (p, q) = (b.number2(Number2::Mul, y, s), b.number2(Number2::Mul, x, s));
+            let p = b.number1(Number1::Neg, p);
+            b.mixed(Mixed::Complex, &[p, q])
+        }
+        Mixed::PowiReal | Mixed::PowiComplex => {
+            let p = power_slope(b, op, z, args[1]);
+            let p = Emitter::new(b).ex(p).conj().value();
+            b.number2(Number2::Scale, p, y_bar)
+        }
+        Mixed::FromInt | Mixed::Not | Mixed::And | Mixed::Or => return None,
+    })
+}
+
+fn push_mixed(
+    b: &mut FunctionBuilder,
+    op: Mixed,
+    args: &[Value],
+    y: Value,
+    dots: &[Option<Value>],
+) -> Option<Option<Value>> {
+    let dot = |k: usize| dots.get(k).copied().flatten();
+    let z = args[0];
+    if matches!(op, Mixed::FromInt | Mixed::Not | Mixed::And | Mixed::Or) {
+        return Some(None);
+    }
+    if op == Mixed::Complex {
+        let parts = [dot(0), dot(1)].map(|d| d.unwrap_or_else(|| b.real(0.0)));
+        return Some(Some(b.mixed(op, &parts)));
+    }
+    let Some(d) = dot(0) else { return Some(None) };
+    // conj(z) z_dot: its real part is half the change of |z|^2, its imaginary part turns z.
+    let inner = |b: &mut FunctionBuilder, part: Mixed| {
+        let z = b.mixed(Mixed::Conj, &[z]);
+        let product = b.number2(Number2::Mul, z, d);
+        b.mixed(part, &[product])
+    };
+    Some(Some(match op {
+        Mixed::Abs2 => {
+            let half = inner(b, Mixed::Re);
+            b.number2(Number2::Add, half, half)
+        }
+        Mixed::Modulus => {
+            let along = inner(b, Mixed::Re);
+            over(b, y, along)
+        }
+        Mixed::Arg => {
+            let across = inner(b, Mixed::Im);
+            let square = b.mixed(Mixed::Abs2, &[z]);
+            over(b, square, across)
+        }
+        Mixed::PowiReal | Mixed::PowiComplex => {
+            let p = power_slope(b, op, z, args[1]);
+            b.number2(Number2::Scale, p, d)
+        }
+        linear => b.mixed(linear, &[d]),
+    }))
+}
+
+/// `d / x`, and 0 where `d` is exactly zero.
+fn over(b: &mut FunctionBuilder, x: Value, d: Value) -> Value {
+    let r = b.number1(Number1::Recip, x);
+    b.number2(Number2::Scale, r, d)
+}

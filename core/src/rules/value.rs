@@ -1,0 +1,139 @@
+//! The values of the op table, on every scalar.
+//!
+//! Functions that are constant between jumps ask for an order, which a number without a value yet does not
+//! have: these give [`Undecided`].
+
+use std::cmp::Ordering;
+
+use crate::{
+    ir::{Compare, Int1, Int2, Number1, Number2, Real1, Real2},
+    scalar::{Real, Scalar, Undecided},
+};
+
+macro_rules! values {
+    (
+        number1 { $($n1:ident $n1_name:literal ($n1_a:ident) -> $n1_y:ident: $n1_s:ident = $n1_v:expr, [$n1_d:expr], $n1_doc:literal;)* }
+        number2 { $($n2:ident $n2_name:literal ($n2_a:ident, $n2_b:ident) -> $n2_y:ident: $n2_s:ident = $n2_v:expr, [$n2_d:expr, $n2_e:expr], $n2_doc:literal;)* }
+        real1 { $($r1:ident $r1_name:literal ($r1_a:ident) -> $r1_y:ident: $r1_s:ident = $r1_v:expr, [$r1_d:expr], $r1_doc:literal;)* }
+        real2 { $($r2:ident $r2_name:literal ($r2_a:ident, $r2_b:ident) -> $r2_y:ident: $r2_s:ident = $r2_v:expr, [$r2_d:expr, $r2_e:expr], $r2_doc:literal;)* }
+        int1 { $($i1:ident $i1_name:literal ($i1_a:ident) = $i1_v:expr, $i1_doc:literal;)* }
+        int2 { $($i2:ident $i2_name:literal ($i2_a:ident, $i2_b:ident) = $i2_v:expr, $i2_doc:literal;)* }
+        compare { $($c:ident $c_name:literal $c_int:literal ($c_o:ident) = $c_v:expr, $c_doc:literal;)* }
+        mixed $mixed:tt
+    ) => {
+        impl Number1 {
+            /// The value.
+            #[inline]
+            pub fn value<S: Scalar>(self, a: &S) -> S {
+                match self { $(Number1::$n1 => { let $n1_a = a; $n1_v })* }
+            }
+        }
+        impl Number2 {
+            /// The value.
+            #[inline]
+            pub fn value<S: Scalar>(self, a: &S, b: &S) -> S {
+                match self { $(Number2::$n2 => { let ($n2_a, $n2_b) = (a, b); $n2_v })* }
+            }
+        }
+        impl Real1 {
+            /// The value.
+            ///
+            /// # Errors
+            /// The number has no value yet.
+            #[inline]
+            pub fn value<T: Real>(self, a: &T) -> Result<T, Undecided> {
+                match self { $(Real1::$r1 => { let $r1_a = a; $r1_v })* }
+            }
+        }
+        impl Real2 {
+            /// The value.
+            ///
+            /// # Errors
+            /// A number has no value yet.
+            #[inline]
+            pub fn value<T: Real>(self, a: &T, b: &T) -> Result<T, Undecided> {
+                match self { $(Real2::$r2 => { let ($r2_a, $r2_b) = (a, b); $r2_v })* }
+            }
+        }
+        impl Int1 {
+            /// The value; `None` on overflow.
+            #[inline]
+            #[must_use]
+            pub fn value(self, a: i64) -> Option<i64> {
+                match self { $(Int1::$i1 => { let $i1_a = a; $i1_v })* }
+            }
+        }
+        impl Int2 {
+            /// The value; `None` on overflow and division by zero.
+            #[inline]
+            #[must_use]
+            pub fn value(self, a: i64, b: i64) -> Option<i64> {
+                match self { $(Int2::$i2 => { let ($i2_a, $i2_b) = (a, b); $i2_v })* }
+            }
+        }
+        impl Compare {
+            /// Whether it holds for two numbers in that order; `None` where one is NaN.
+            #[inline]
+            #[must_use]
+            pub fn holds(self, order: Option<Ordering>) -> bool {
+                match self { $(Compare::$c => { let $c_o = order; $c_v })* }
+            }
+        }
+    };
+}
+for_each_op!(values);
+
+/// `a b`, but 0 where `b` is exactly zero.
+#[inline]
+fn scale<S: Scalar>(a: &S, b: &S) -> S {
+    if b.is_exact_zero() { S::zero() } else { a * b }
+}
+
+/// At 0 the constant 0: its derivative there is 0 in every order.
+fn abs<T: Real>(a: &T) -> Result<T, Undecided> {
+    Ok(match a.try_cmp(&T::zero())? {
+        Some(Ordering::Less) => -a,
+        Some(Ordering::Equal) => T::zero(),
+        Some(Ordering::Greater) | None => a.clone(),
+    })
+}
+
+fn sign<T: Real>(a: &T) -> Result<T, Undecided> {
+    Ok(match a.try_cmp(&T::zero())? {
+        Some(Ordering::Less) => T::int(-1),
+        Some(Ordering::Equal) => T::zero(),
+        Some(Ordering::Greater) => T::one(),
+        None => T::lit(f64::NAN),
+    })
+}
+
+fn rounded<T: Real>(a: &T, f: fn(f64) -> f64) -> Result<T, Undecided> {
+    Ok(T::lit(f(primal(a)?)))
+}
+
+fn min<T: Real>(a: &T, b: &T) -> Result<T, Undecided> {
+    Ok(match a.try_cmp(b)? {
+        Some(Ordering::Less | Ordering::Equal) => a.clone(),
+        Some(Ordering::Greater) => b.clone(),
+        None => a.clone() + b,
+    })
+}
+
+fn max<T: Real>(a: &T, b: &T) -> Result<T, Undecided> {
+    Ok(match a.try_cmp(b)? {
+        Some(Ordering::Less) => b.clone(),
+        Some(Ordering::Equal | Ordering::Greater) => a.clone(),
+        None => a.clone() + b,
+    })
+}
+
+/// The remainder of the values is exact; what the numbers carry besides follows `a - b trunc(a/b)`.
+fn rem<T: Real>(a: &T, b: &T) -> Result<T, Undecided> {
+    let (p, q) = (primal(a)?, primal(b)?);
+    let quotient = T::lit((p / q).trunc());
+    Ok(T::lit(p % q) + (a.clone() - T::lit(p)) - quotient * (b.clone() - T::lit(q)))
+}
+
+fn primal<T: Real>(a: &T) -> Result<f64, Undecided> {
+    a.primal().ok_or_else(|| Undecided::new("number without a value"))
+}

@@ -1,0 +1,121 @@
+//! What can be wrong with program text.
+
+use crate::ir::Position;
+
+/// Something wrong, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{at}: {kind}")]
+#[non_exhaustive]
+pub struct TextError {
+    /// Line and column.
+    pub at: Position,
+    /// Where it starts in the text, in bytes.
+    pub start: usize,
+    /// Where it ends.
+    pub end: usize,
+    /// What is wrong.
+    pub kind: TextErrorKind,
+}
+
+/// What is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TextErrorKind {
+    /// A token that cannot stand there.
+    #[error("expected {expected}, found {given}")]
+    Unexpected {
+        /// What is there.
+        given: String,
+        /// What should be.
+        expected: String,
+    },
+    /// A name that means nothing.
+    #[error("no {what} `{name}`{}", nearest.as_ref().map(|n| format!(": did you mean `{n}`?")).unwrap_or_default())]
+    Unknown {
+        /// What it should name.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// The one most like it.
+        nearest: Option<String>,
+    },
+    /// A name given twice.
+    #[error("the {what} `{name}` is defined twice")]
+    Duplicate {
+        /// What it names.
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// A wrong number of arguments.
+    #[error("`{name}` takes {expected} arguments, given {given}")]
+    Arity {
+        /// What is called.
+        name: String,
+        /// How many it takes.
+        expected: usize,
+        /// How many there are.
+        given: usize,
+    },
+    /// A value of the wrong kind.
+    #[error("expected {expected}, given {given}{hint}")]
+    Kind {
+        /// What is there.
+        given: String,
+        /// What should be.
+        expected: String,
+        /// How to mend it; starts with a separator if not empty.
+        hint: &'static str,
+    },
+    /// A number that cannot be read.
+    #[error("`{given}` is no number: expected {expected}")]
+    Number {
+        /// The text.
+        given: String,
+        /// What it should be.
+        expected: &'static str,
+    },
+    /// An assignment to what cannot change.
+    #[error("`{name}` cannot be assigned to: declare it with `let mut {name}`")]
+    Immutable {
+        /// The variable.
+        name: String,
+    },
+    /// Something outside its place.
+    #[error("`{what}` outside {expected}")]
+    Misplaced {
+        /// The statement.
+        what: &'static str,
+        /// Where it belongs.
+        expected: &'static str,
+    },
+    /// A function without a value.
+    #[error("`{name}` gives no value: end it with an expression without `;`")]
+    NoValue {
+        /// The function.
+        name: String,
+    },
+    /// The kind of a result that cannot be found out.
+    #[error("the result of `{name}` cannot be inferred: write its kind, as in `-> real`")]
+    Infer {
+        /// The function.
+        name: String,
+    },
+    /// Too much nesting or too large a struct.
+    #[error("{what} more than {limit}")]
+    TooDeep {
+        /// What.
+        what: &'static str,
+        /// The limit.
+        limit: usize,
+    },
+}
+
+/// The name most like the given one, if it is at all.
+pub(super) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
+    names
+        .map(|n| (strsim::jaro_winkler(name, n), n))
+        .filter(|(likeness, n)| *likeness > 0.7 && *n != name)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, n)| n.to_owned())
+}

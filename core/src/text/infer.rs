@@ -1,0 +1,242 @@
+//! What functions return, where they do not say.
+//!
+//! A result's kind follows from the kinds of the parameters, which are known; but functions call each other
+//! in any order, so the kinds are found as a fixed point: at first nothing is known, and each round learns
+//! what follows from the round before. What depends on a result not yet known is not known either, and does
+//! not contradict anything. A function of which nothing is learnt only calls itself.
+//!
+//! Errors are not reported here: lowering sees the same text again with all kinds known.
+
+use std::collections::HashMap;
+
+use crate::ir::{Element, Kind};
+
+use super::{
+    ast::{Binary, Block, Expr, ExprKind, Function, Pattern, Statement, StatementKind},
+    lower::{Builtin, builtin},
+};
+
+/// What is known about a value.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Known {
+    Nothing,
+    /// A literal integer, which fits where a number is asked for.
+    Literal,
+    Kind(Kind),
+}
+
+impl Known {
+    pub(super) fn join(self, other: Known) -> Known {
+        use Known::{Literal, Nothing};
+        match (self, other) {
+            (Nothing, k) | (k, Nothing) => k,
+            (Literal, k) | (k, Literal) => k,
+            (Known::Kind(Kind::Complex), Known::Kind(Kind::Real))
+            | (Known::Kind(Kind::Real), Known::Kind(Kind::Complex)) => Known::Kind(Kind::Complex),
+            (a, _) => a,
+        }
+    }
+    fn kind(&self) -> Option<&Kind> {
+        match self {
+            Known::Kind(k) => Some(k),
+            _ => None,
+        }
+    }
+}
+
+/// Walks one function.
+pub(super) struct Infer<'a> {
+    pub(super) results: &'a HashMap<String, Known>,
+    pub(super) structs: &'a HashMap<String, Kind>,
+    pub(super) scopes: Vec<HashMap<String, Known>>,
+    pub(super) returned: Known,
+}
+
+impl Infer<'_> {
+    /// What a function returns, as far as is known.
+    pub(super) fn function(
+        &mut self,
+        f: &Function,
+        kinds: &dyn Fn(&super::ast::KindExpr) -> Option<Kind>,
+    ) -> Known {
+        let mut scope = HashMap::new();
+        for (name, kind) in &f.params {
+            let kind = kind.as_ref().map_or(Some(Kind::Real), kinds);
+            scope.insert(name.text.clone(), kind.map_or(Known::Nothing, Known::Kind));
+        }
+        self.scopes = vec![scope];
+        self.returned = Known::Nothing;
+        let tail = self.block(&f.body, kinds);
+        let returned = std::mem::replace(&mut self.returned, Known::Nothing);
+        returned.join(tail)
+    }
+
+    fn block(&mut self, block: &Block, kinds: &dyn Fn(&super::ast::KindExpr) -> Option<Kind>) -> Known {
+        self.scopes.push(HashMap::new());
+        for statement in &block.statements {
+            self.statement(statement, kinds);
+        }
+        let tail = block.tail.as_ref().map_or(Known::Nothing, |t| self.expr(t, kinds));
+        self.scopes.pop();
+        tail
+    }
+
+    fn define(&mut self, name: &str, known: Known) {
+        if let Some(scope) = self.scopes.last_mut() {
+            let known = if known == Known::Literal { Known::Kind(Kind::Int) } else { known };
+            scope.insert(name.to_owned(), known);
+        }
+    }
+
+    fn statement(&mut self, s: &Statement, kinds: &dyn Fn(&super::ast::KindExpr) -> Option<Kind>) {
+        match &s.kind {
+            StatementKind::Let { pattern, kind, value } => {
+                let given = kind.as_ref().and_then(kinds).map(Known::Kind);
+                let known = self.expr(value, kinds);
+                let known = given.unwrap_or(known);
+                match pattern {
+                    Pattern::Name { name, .. } => self.define(&name.text, known),
+                    Pattern::Tuple(names) => {
+                        for (k, (name, _)) in names.iter().enumerate() {
+                            let field = known.kind().and_then(|t| t.fields().get(k)).map(|f| f.kind.clone());
+                            self.define(&name.text, field.map_or(Known::Nothing, Known::Kind));
+                        }
+                    }
+                }
+            }
+            StatementKind::Assign { .. } | StatementKind::Break | StatementKind::Continue => {}
+            StatementKind::While { body, .. } => {
+                self.block(body, kinds);
+            }
+            StatementKind::For { variable, body, .. } => {
+                self.scopes.push(HashMap::new());
+                self.define(&variable.text, Known::Kind(Kind::Int));
+                self.block(body, kinds);
+                self.scopes.pop();
+            }
+            StatementKind::Return(value) => {
+                let known = value.as_ref().map_or(Known::Nothing, |v| self.expr(v, kinds));
+                let before = std::mem::replace(&mut self.returned, Known::Nothing);
+                self.returned = before.join(known);
+            }
+            StatementKind::Expr(e) => {
+                self.expr(e, kinds);
+            }
+        }
+    }
+
+    fn expr(&mut self, e: &Expr, kinds: &dyn Fn(&super::ast::KindExpr) -> Option<Kind>) -> Known {
+        let known = Known::Kind;
+        match &e.kind {
+            ExprKind::Int(_) => Known::Literal,
+            ExprKind::Real(_) => known(Kind::Real),
+            ExprKind::Bool(_) | ExprKind::Not(_) => known(Kind::Bool),
+            ExprKind::None => Known::Nothing,
+            ExprKind::Name(n) => {
+                self.scopes.iter().rev().find_map(|s| s.get(n).cloned()).unwrap_or(Known::Nothing)
+            }
+            ExprKind::Neg(e) => self.expr(e, kinds),
+            ExprKind::Chain(first, more) => match more.first() {
+                Some((Binary::And | Binary::Or | Binary::Compare(_), ..)) => known(Kind::Bool),
+                _ => more.iter().fold(self.expr(first, kinds), |sum, (op, _, e)| {
+                    let (left, right) = (sum.clone(), self.expr(e, kinds));
+                    match (&left, &right, op) {
+                        // An inexact quotient of literals is a real number.
+                        (Known::Literal, Known::Literal, Binary::Div) => match (&first.kind, &e.kind) {
+                            (ExprKind::Int(a), ExprKind::Int(b)) if *b != 0 && a % b == 0 => Known::Literal,
+                            _ => known(Kind::Real),
+                        },
+                        _ => left.join(right),
+                    }
+                }),
+            },
+            ExprKind::Call(name, args) => self.call(&name.text, args, kinds),
+            ExprKind::Index(xs, _) => match self.expr(xs, kinds) {
+                Known::Kind(Kind::Array(e)) => known(e.kind()),
+                _ => Known::Nothing,
+            },
+            ExprKind::Field(e, name) => {
+                let fields = self.expr(e, kinds);
+                let find = |k: &Kind| {
+                    let field = k.fields().iter().find(|f| f.name.as_deref() == Some(&name.text));
+                    field.map(|f| f.kind.clone())
+                };
+                fields.kind().and_then(find).map_or(Known::Nothing, known)
+            }
+            ExprKind::TupleField(e, k) => {
+                let tuple = self.expr(e, kinds);
+                let field = tuple.kind().and_then(|t| t.fields().get(*k)).map(|f| f.kind.clone());
+                field.map_or(Known::Nothing, known)
+            }
+            ExprKind::Array(items) => {
+                let element = items.iter().fold(Known::Nothing, |k, e| k.join(self.expr(e, kinds)));
+                self.array(element, items.is_empty())
+            }
+            ExprKind::Repeat(x, _) => {
+                let element = self.expr(x, kinds);
+                self.array(element, false)
+            }
+            ExprKind::Tuple(items) => {
+                let items: Vec<Known> = items.iter().map(|e| self.expr(e, kinds)).collect();
+                let kinds: Option<Vec<Kind>> = (items.into_iter())
+                    .map(|k| match k {
+                        Known::Kind(k) => Some(k),
+                        Known::Literal => Some(Kind::Int),
+                        Known::Nothing => None,
+                    })
+                    .collect();
+                kinds.map_or(Known::Nothing, |k| known(Kind::tuple(k)))
+            }
+            ExprKind::Struct(name, _) => self.structs.get(&name.text).cloned().map_or(Known::Nothing, known),
+            ExprKind::If(arms, last) => {
+                let mut sum = Known::Nothing;
+                for (_, body) in arms {
+                    sum = sum.join(self.block(body, kinds));
+                }
+                match last {
+                    Some(body) => sum.join(self.block(body, kinds)),
+                    None => Known::Nothing,
+                }
+            }
+            ExprKind::Block(body) => self.block(body, kinds),
+        }
+    }
+
+    /// A literal element of an array is an int; of an empty array, a real number.
+    fn array(&self, element: Known, empty: bool) -> Known {
+        match element {
+            Known::Kind(k) => Element::of(&k).map_or(Known::Nothing, |e| Known::Kind(Kind::Array(e))),
+            Known::Literal => Known::Kind(Kind::Array(Element::Int)),
+            Known::Nothing if empty => Known::Kind(Kind::Array(Element::Real)),
+            Known::Nothing => Known::Nothing,
+        }
+    }
+
+    fn call(
+        &mut self,
+        name: &str,
+        args: &[Expr],
+        kinds: &dyn Fn(&super::ast::KindExpr) -> Option<Kind>,
+    ) -> Known {
+        if let Some(known) = self.results.get(name) {
+            return known.clone();
+        }
+        let args: Vec<Known> = args.iter().map(|a| self.expr(a, kinds)).collect();
+        let joined = || args.iter().cloned().fold(Known::Nothing, Known::join);
+        let real = |k: Known| if k == Known::Literal { Known::Kind(Kind::Real) } else { k };
+        match builtin(name) {
+            Some(Builtin::Number1(_) | Builtin::Number2(_)) => real(joined()),
+            Some(Builtin::MinMax(..)) => joined(),
+            Some(Builtin::Powi) => real(args.first().cloned().unwrap_or(Known::Nothing)),
+            Some(Builtin::Select) => args.into_iter().skip(1).fold(Known::Nothing, Known::join),
+            Some(Builtin::Sum) => match args.first() {
+                Some(Known::Kind(Kind::Array(e))) => Known::Kind(e.kind()),
+                _ => Known::Nothing,
+            },
+            Some(Builtin::Len) => Known::Kind(Kind::Int),
+            Some(Builtin::Complex | Builtin::Conj) => Known::Kind(Kind::Complex),
+            Some(_) => Known::Kind(Kind::Real),
+            None => Known::Nothing,
+        }
+    }
+}

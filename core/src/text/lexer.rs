@@ -1,0 +1,122 @@
+//! Text to tokens. Every character belongs to a token, to space or to a comment; what is none of these is an
+//! error with its place.
+
+use crate::ir::Position;
+
+use super::{
+    ast::Span,
+    error::{TextError, TextErrorKind},
+};
+
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Token {
+    Name(String),
+    Int(i64),
+    Real(f64),
+    /// An operator or a bracket, as written.
+    Mark(&'static str),
+    End,
+}
+
+impl Token {
+    pub(super) fn describe(&self) -> String {
+        match self {
+            Token::Name(n) => format!("`{n}`"),
+            Token::Int(n) => format!("`{n}`"),
+            Token::Real(x) => format!("`{x:?}`"),
+            Token::Mark(m) => format!("`{m}`"),
+            Token::End => "the end of the text".into(),
+        }
+    }
+}
+
+/// Longer marks first.
+const MARKS: [&str; 37] = [
+    "..=", "**", "->", "..", "==", "!=", "<=", ">=", "&&", "||", "+=", "-=", "*=", "/=", "(", ")", "{", "}",
+    "[", "]", ",", ";", ":", ".", "+", "-", "*", "/", "%", "^", "<", ">", "=", "!", "&", "|", "#",
+];
+
+/// All tokens, ended by [`Token::End`].
+pub(super) fn lex(source: &str) -> Result<Vec<(Token, Span)>, Vec<TextError>> {
+    let mut tokens: Vec<(Token, Span)> = Vec::new();
+    let mut errors = Vec::new();
+    let (mut at, mut line, mut column) = (0, 1, 1);
+    let bytes = source.as_bytes();
+    while let Some(c) = source[at..].chars().next() {
+        let rest = &source[at..];
+        let start = Span { start: at, end: at, at: Position::new(line, column) };
+        let mut advance = |len: usize| {
+            for c in rest[..len].chars() {
+                if c == '\n' {
+                    line += 1;
+                    column = 1;
+                } else {
+                    column += 1;
+                }
+            }
+            at += len;
+            Span { end: at, ..start }
+        };
+        if c.is_whitespace() {
+            advance(c.len_utf8());
+        } else if rest.starts_with("//") {
+            advance(rest.find('\n').unwrap_or(rest.len()));
+        } else if c.is_alphabetic() || c == '_' {
+            let len = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+            let span = advance(len);
+            tokens.push((Token::Name(rest[..len].into()), span));
+        } else if c.is_ascii_digit() {
+            // After a dot it is a tuple's field: `t.0.1` holds no number with a point.
+            let field = tokens.last().is_some_and(|t| t.0 == Token::Mark("."));
+            let len = number_len(&bytes[start.start..], field);
+            let span = advance(len);
+            let text: String = rest[..len].chars().filter(|&c| c != '_').collect();
+            let integer = text.bytes().all(|b| b.is_ascii_digit());
+            let token =
+                if integer { text.parse().ok().map(Token::Int) } else { text.parse().ok().map(Token::Real) };
+            match token {
+                Some(token) => tokens.push((token, span)),
+                None => {
+                    let expected = if integer { "an integer below 2^63" } else { "a number" };
+                    errors.push(error(span, TextErrorKind::Number { given: text, expected }));
+                }
+            }
+        } else if let Some(mark) = MARKS.iter().find(|m| rest.starts_with(**m)) {
+            let span = advance(mark.len());
+            tokens.push((Token::Mark(mark), span));
+        } else {
+            let span = advance(c.len_utf8());
+            let (given, expected) = (format!("`{c}`"), "a name, a number or an operator".into());
+            errors.push(error(span, TextErrorKind::Unexpected { given, expected }));
+        }
+    }
+    tokens.push((Token::End, Span { start: at, end: at, at: Position::new(line, column) }));
+    if errors.is_empty() { Ok(tokens) } else { Err(errors) }
+}
+
+pub(super) fn error(span: Span, kind: TextErrorKind) -> TextError {
+    TextError { at: span.at, start: span.start, end: span.end, kind }
+}
+
+/// `12`, `1_000`, `0.5`, `1e-3`, `2.`; not the `1` of `1..n` with its dots.
+fn number_len(s: &[u8], field: bool) -> usize {
+    let digits = |from: usize| {
+        s[from..].iter().position(|b| !b.is_ascii_digit() && *b != b'_').map_or(s.len(), |n| from + n)
+    };
+    let mut len = digits(0);
+    if field {
+        return len;
+    }
+    let after = s.get(len + 1);
+    let method = after.is_some_and(|b| *b == b'.' || *b == b'_' || b.is_ascii_alphabetic());
+    if s.get(len) == Some(&b'.') && !method {
+        len = digits(len + 1);
+    }
+    if matches!(s.get(len), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(s.get(len + 1), Some(b'+' | b'-')));
+        if s.get(len + 1 + sign).is_some_and(u8::is_ascii_digit) {
+            len = digits(len + 1 + sign);
+        }
+    }
+    len
+}

@@ -1,0 +1,69 @@
+//! The program language: text in, IR out.
+//!
+//! ```
+//! use ketgrad_core::text::parse_program;
+//!
+//! let program = parse_program(
+//!     "struct Point { x, y }
+//!      fn distance(p: Point, q: Point) { let dx = p.x - q.x; let dy = p.y - q.y; sqrt(dx * dx + dy * dy) }
+//!      fn power(x, n: int) -> real { let mut p = 1.0; for i in 0..n { p *= x; } p }
+//!      rule softplus(x) { ln(1.0 + exp(x)) }
+//!      pullback(x, y, y_bar) { y_bar / (1.0 + exp(-x)) }",
+//! ).unwrap();
+//! assert_eq!(program.functions[program.lookup("distance").unwrap()].params.len(), 2);
+//!
+//! let errors = parse_program("fn f(x) { sine(x) }").unwrap_err();
+//! assert_eq!(errors[0].to_string(), "1:11: no function `sine`: did you mean `sin`?");
+//! ```
+//!
+//! # The language
+//! - **Kinds**: `real` (what a parameter without a kind is), `complex`, `int`, `bool`, `handle`, `array` (of real;
+//!   `array<complex>`, `array<int>`), tuples `(real, int)`, structs. A real number is promoted to complex where it meets one.
+//!   An int meets a real through `real(n)`; a literal takes the kind that fits, and `1/2` is a half.
+//! - **Statements**: `let`, `let mut`, `let (a, b)`, `=`, `+=`, `-=`, `*=`, `/=` on variables, elements and fields; `if`, `while`,
+//!   `for i in a..b`, `a..=b`, `break`, `continue`, `return`. Blocks scope; the last expression without `;` is the value.
+//! - **Expressions**: arithmetic, comparisons, `&& || !`, calls `f(x)` and `x.f()`, `xs[i]`, `[a, b]`, `[e; n]`, `(a, b)`, `t.0`, `p.x`,
+//!   `Point { x: a, y: b }`, `if` as a value.
+//! - **Names**: the file's functions in any order, what is registered in [`Rules`], and every op of
+//!   the [op table](crate::ir::table). `log` is `ln`; `len`, `sum`, `select`, `real`.
+//! - **A rule** has a primal, and if given a pullback of the inputs, the result and its cotangent, which gives the
+//!   inputs' cotangents in order, `none` for one that has none; and if given a pushforward of the inputs and
+//!   their tangents.
+//!
+//! No input makes the parser panic or exhaust the stack: nesting is limited, chains like `a + b + …` are not
+//! nested.
+
+mod ast;
+mod error;
+mod infer;
+mod lexer;
+mod lower;
+mod parser;
+
+pub use error::{TextError, TextErrorKind};
+
+use crate::{ir::Program, rules::Rules};
+
+/// Reads a program.
+///
+/// # Errors
+/// All that is wrong with it, with line and column.
+pub fn parse_program(source: &str) -> Result<Program, Vec<TextError>> {
+    parse_program_with(source, &Rules::new())
+}
+
+/// Reads a program that may call what is registered.
+///
+/// # Errors
+/// As [`parse_program`].
+pub fn parse_program_with(source: &str, rules: &Rules) -> Result<Program, Vec<TextError>> {
+    let items = parser::parse(source)?;
+    lower::lower(&items, rules)
+}
+
+/// The name of a file's entry: its last function.
+#[must_use]
+pub fn entry(source: &str) -> Option<String> {
+    let items = parser::parse(source).ok()?;
+    items.functions.last().map(|f| f.name.text.clone())
+}
