@@ -11,7 +11,9 @@ use std::{
     sync::Arc,
 };
 
-use super::{Operator, Threads};
+use num_complex::Complex;
+
+use super::{Fast, Operator, Threads};
 use crate::scalar::Ring;
 
 /// An executor could not do its work.
@@ -76,6 +78,15 @@ impl Executors {
     #[must_use]
     pub fn new() -> Executors {
         Executors::default()
+    }
+
+    /// The generic kernels, and the fast ones for `Complex<f32>` and `Complex<f64>`.
+    #[must_use]
+    pub fn fast() -> Executors {
+        let mut executors = Executors::new();
+        executors.insert::<Complex<f32>>(Arc::new(Fast::new()));
+        executors.insert::<Complex<f64>>(Arc::new(Fast::new()));
+        executors
     }
 
     /// Adds an executor for the ring `R`.
