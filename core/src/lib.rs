@@ -20,6 +20,8 @@ pub mod circuit;
 pub mod observable;
 
 pub mod kernel;
+pub mod plan;
 pub mod state;
+mod tile;
 
 pub mod simulate;

@@ -8,6 +8,7 @@ use ketgrad_core::{
     kernel::{Element, Executor, Fast, Generic, InstructionSet, Operator, Threads},
     matrix::Matrix,
     param::{Angle, Values},
+    plan::{Options, Plan},
     simulate::BoundCircuit,
     state::StateVector,
 };
@@ -151,6 +152,50 @@ fn agrees<E: Element>(c: &Circuit, tolerance: f64, what: &str) {
     }
 }
 
+/// A plan gives the same as the generic kernels, with tiles of every size, whatever the number of threads.
+fn plans_agree<E: Element>(c: &Circuit, tolerance: f64, what: &str) {
+    let n = c.n_qubits();
+    let operators = operators::<E>(c);
+    let expected = run(&Generic, &operators, n, 1);
+    for fast in sets() {
+        let set = fast.instruction_set();
+        for tile_qubits in 3..=n.max(3) {
+            let plan = Plan::new(n, &operators, Options { set, tile_qubits, low_qubits: tile_qubits % 3 + 2 });
+            let planned = |threads| {
+                let mut state = start(n, 7);
+                plan.run(&operators, &mut state, &Threads::new(threads).unwrap());
+                state
+            };
+            let got = planned(1);
+            let off = distance(&expected, &got);
+            assert!(off < tolerance, "{what}, {set}, tiles of {tile_qubits}: off by {off:e}\n{plan}\n{c}");
+            if n >= 14 {
+                for threads in [2, 3] {
+                    assert!(planned(threads) == got, "{what}, {set}, {threads} threads");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn plans_of_random_circuits() {
+    for seed in 0..60 {
+        let n = 1 + (seed as usize % 10);
+        let c = circuit(seed, n, 40);
+        plans_agree::<f64>(&c, TOLERANCE_F64, &format!("seed {seed}"));
+        plans_agree::<f32>(&c, TOLERANCE_F32, &format!("seed {seed}"));
+    }
+}
+
+#[test]
+fn plans_on_threads() {
+    for seed in 0..2 {
+        plans_agree::<f64>(&circuit(300 + seed, 14, 60), TOLERANCE_F64, "14 qubits");
+        plans_agree::<f32>(&circuit(400 + seed, 14, 60), TOLERANCE_F32, "14 qubits");
+    }
+}
+
 /// Every gate of the table and unitaries of 1 to 5 qubits, on all sorts of qubits and controls.
 #[test]
 fn every_gate_on_every_place() {
@@ -171,6 +216,8 @@ fn every_gate_on_every_place() {
                 .unwrap();
                 agrees::<f64>(&c, TOLERANCE_F64, "one gate");
                 agrees::<f32>(&c, TOLERANCE_F32, "one gate");
+                plans_agree::<f64>(&c, TOLERANCE_F64, "one gate");
+                plans_agree::<f32>(&c, TOLERANCE_F32, "one gate");
             }
         }
     }

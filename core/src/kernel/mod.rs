@@ -136,6 +136,16 @@ impl<R: Ring> Operator<R> {
         &self.shape
     }
 
+    /// Controls and targets, as bits of an index.
+    pub(crate) fn fixed(&self) -> usize {
+        self.fixed
+    }
+
+    /// The values of the fixed bits where no offset sets them.
+    pub(crate) fn value(&self) -> usize {
+        self.value
+    }
+
     /// The least number of qubits of a state that it can act on.
     #[must_use]
     pub fn n_qubits(&self) -> usize {

@@ -26,7 +26,7 @@ use std::fmt;
 use num_complex::Complex;
 
 use portable::Lanes4;
-pub(super) use single::apply;
+pub(crate) use single::apply;
 
 use crate::scalar::Ordered;
 
@@ -97,6 +97,8 @@ pub trait Task<E> {
 
 /// Real numbers that registers hold: `f32` and `f64`.
 pub trait Element: Ordered<Real = Self> + Copy + Into<f64> + private::Sealed {
+    /// The distance from 1 to the next number.
+    const EPSILON: Self;
     /// Rounds to this type.
     fn round_from(x: f64) -> Self;
     /// Runs a task with a set that the processor has.
@@ -116,6 +118,7 @@ mod private {
 macro_rules! element {
     ($E:ident, $Avx512:ident, $Avx2:ident) => {
         impl Element for $E {
+            const EPSILON: $E = $E::EPSILON;
             #[inline(always)]
             fn round_from(x: f64) -> $E {
                 x as $E
@@ -215,14 +218,34 @@ pub trait Simd: Copy + Send + Sync + 'static {
     fn interleave(self, im: Self) -> (Self, Self);
 }
 
+/// log2 of the lanes of a set's register, and how many row qubits fit its registers.
+pub(crate) fn shape<E: Element>(set: InstructionSet) -> (usize, usize) {
+    struct Shape;
+    impl<E: Element> Task<E> for Shape {
+        type Output = (usize, usize);
+        unsafe fn run<S: Simd<Elem = E>>(self) -> (usize, usize) {
+            (S::LANE_BITS, S::ROW_QUBITS)
+        }
+    }
+    assert!(set.is_available(), "this processor has no {set}");
+    // SAFETY: the set is available.
+    unsafe { E::dispatch(set, Shape) }
+}
+
 /// The amplitudes as plain numbers: re, im, re, im, ….
 pub(crate) fn as_reals<E: Element>(amplitudes: &mut [Complex<E>]) -> *mut E {
     amplitudes.as_mut_ptr().cast()
 }
 
 /// A pointer that threads may share. Who uses it keeps their parts disjoint.
-#[derive(Clone, Copy)]
 pub(crate) struct Shared<E>(*mut E);
+
+impl<E> Clone for Shared<E> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<E> Copy for Shared<E> {}
 
 // SAFETY: a pointer to numbers that are `Send`; each use says why its parts are disjoint.
 unsafe impl<E: Send> Sync for Shared<E> {}

@@ -33,7 +33,7 @@ const MAX_SPAN: u32 = 4;
 
 /// Applies an operator in place. The caller has checked that it fits the state and that the processor
 /// has the set.
-pub(in crate::kernel) fn apply<E: Element>(
+pub(crate) fn apply<E: Element>(
     operator: &Operator<Complex<E>>,
     amplitudes: &mut [Complex<E>],
     threads: &Threads,
