@@ -4,8 +4,8 @@
 //! but one counter. Threads, memory limits and kernels are handed in.
 //!
 //! Modules in reading order: [`scalar`] (numbers), [`param`] (angles of gates), [`basis`] (bits),
-//! [`matrix`], [`gate`] (the table), [`circuit`], [`observable`], [`kernel`] (loops over
-//! amplitudes), [`state`], [`simulate`].
+//! [`matrix`], [`gate`] (the table), [`circuit`], [`qasm`] (circuits from text), [`observable`],
+//! [`kernel`] (loops over amplitudes), [`state`], [`simulate`].
 
 pub mod scalar;
 
@@ -18,6 +18,7 @@ pub mod gate;
 
 pub mod circuit;
 pub mod observable;
+pub mod qasm;
 
 pub mod kernel;
 pub mod plan;

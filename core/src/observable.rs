@@ -90,7 +90,7 @@ impl PauliSum {
     /// One past the highest qubit that occurs.
     #[must_use]
     pub fn n_qubits(&self) -> usize {
-        self.terms.iter().filter_map(|t| t.1.factors.last()).map(|f| f.0 + 1).max().unwrap_or(0)
+        self.terms.iter().filter_map(|t| t.1.factors.last()).map(|f| f.0.saturating_add(1)).max().unwrap_or(0)
     }
 
     /// Adds the terms of another sum.

@@ -107,6 +107,20 @@ fn shots_are_a_prefix_of_more_shots() {
 }
 
 #[test]
+fn means_have_the_spread_of_the_shots() {
+    // Z of a qubit in RY(t)|0> after it was measured is 1 or -1: the mean is cos t, the variance sin^2 t.
+    const SHOTS: usize = 10_000;
+    let t = 1.2f64;
+    let mut c = Circuit::new(1);
+    c.add_register("m", 1).unwrap().ry(0, t).unwrap().measure(0, 0).unwrap().rz(0, 0.5).unwrap();
+    let z = "Z0".parse().unwrap();
+    let means = Simulator::new().trajectory_expectations(&bound(&c), &[z], SHOTS, 2).unwrap();
+    let (mean, stderr) = (means[0].value, means[0].stderr.unwrap());
+    assert!((stderr - t.sin() / (SHOTS as f64).sqrt()).abs() < 1e-4, "{stderr}");
+    assert!((mean - t.cos()).abs() < 4.0 * stderr, "{mean}");
+}
+
+#[test]
 fn a_measurement_that_may_wait_does() {
     let mut c = Circuit::new(2);
     c.add_register("m", 2).unwrap();

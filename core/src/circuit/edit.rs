@@ -1,6 +1,9 @@
 //! Circuits from circuits: compose, repeat, undo, control, bind.
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use super::{Circuit, CircuitError, Control, Operation};
 use crate::param::{Angle, ParamExpr};
@@ -129,18 +132,19 @@ impl Circuit {
     /// [`CircuitError::NoSuchParam`] for an unknown name, [`CircuitError::NotFinite`] if a computed
     /// parameter becomes NaN or infinite.
     pub fn bind(&self, values: &[(&str, Angle)]) -> Result<Circuit, CircuitError> {
-        for (name, _) in values {
-            if !self.inputs().any(|input| input == *name) {
-                return Err(CircuitError::NoSuchParam { name: (*name).to_owned() });
-            }
+        let inputs: BTreeSet<&str> = self.inputs().collect();
+        if let Some((name, _)) = values.iter().find(|(name, _)| !inputs.contains(name)) {
+            return Err(CircuitError::NoSuchParam { name: (*name).to_owned() });
         }
+        // Of a name that comes twice the last value counts.
+        let values: BTreeMap<&str, &Angle> = values.iter().map(|(name, angle)| (*name, angle)).collect();
         let mut out = Circuit { params: Vec::new(), instructions: Vec::new(), ..self.clone() };
         // Open inputs first, so that a value may mention any of them.
         let open: Vec<Option<Angle>> = self
             .params
             .iter()
             .map(|p| {
-                let bound = p.definition.is_some() || values.iter().any(|(name, _)| *name == p.name);
+                let bound = p.definition.is_some() || values.contains_key(p.name.as_str());
                 (!bound).then(|| out.param(&p.name))
             })
             .collect();
@@ -153,8 +157,7 @@ impl Circuit {
                     out.computed(expr)?
                 }
                 (None, None) => {
-                    let value = values.iter().rev().find(|(name, _)| *name == param.name);
-                    let value = value.map_or_else(Angle::zero, |(_, angle)| angle.clone());
+                    let value = values.get(param.name.as_str()).map_or_else(Angle::zero, |&a| a.clone());
                     value.substitute(|id| open.get(id.index()).cloned().flatten().unwrap_or_else(poisoned))
                 }
             };

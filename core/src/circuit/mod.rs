@@ -200,7 +200,8 @@ impl Circuit {
         })
     }
 
-    fn push_param(&mut self, def: ParamDef) -> ParamId {
+    /// Adds a parameter without looking for one like it.
+    pub(crate) fn push_param(&mut self, def: ParamDef) -> ParamId {
         self.params.push(def);
         param_id(self.params.len() - 1)
     }

@@ -33,7 +33,26 @@ struct Task<'a, R> {
 }
 
 impl<R: Ring> Task<'_, R> {
+    /// The loops, compiled a second time for the wider registers of newer processors. Products and
+    /// sums stay separate operations, so both give the same bits.
     fn run(&self, part: Range<usize>) {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has the instructions that `run_wide` is compiled for.
+            unsafe { self.run_wide(part) };
+            return;
+        }
+        self.loops(part);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn run_wide(&self, part: Range<usize>) {
+        self.loops(part);
+    }
+
+    #[inline(always)]
+    fn loops(&self, part: Range<usize>) {
         match self.runs.run_length() {
             1 => self.shape_loop::<1>(part),
             2 => self.shape_loop::<2>(part),
@@ -42,34 +61,59 @@ impl<R: Ring> Task<'_, R> {
         }
     }
 
+    // Plain `for` loops: a closure handed to an iterator may end up as a function of its own, which is
+    // then compiled without the wider registers.
+    #[inline(always)]
     fn shape_loop<const LEN: usize>(&self, part: Range<usize>) {
+        let starts = self.runs.starts(part.clone());
         match self.shape {
             Shape::Identity => {}
-            Shape::Phase(factor) => self.each_run(part, |base| {
-                self.slice::<LEN>(base, 0).iter_mut().for_each(|x| *x *= factor.clone());
-            }),
-            Shape::Diagonal(factors) => self.each_run(part, |base| {
-                for (offset, factor) in factors {
-                    self.slice::<LEN>(base, *offset).iter_mut().for_each(|x| *x *= factor.clone());
+            Shape::Phase(factor) => {
+                for base in starts {
+                    scale(self.slice::<LEN>(base, 0), factor);
                 }
-            }),
-            Shape::Swap(a, b) => self.each_run(part, |base| {
-                self.slice::<LEN>(base, *a).swap_with_slice(self.slice::<LEN>(base, *b));
-            }),
-            Shape::Cycles(cycles) => self.each_run(part, |base| {
-                for cycle in cycles {
-                    self.rotate::<LEN>(base, cycle);
-                }
-            }),
-            Shape::Dense { matrix, offsets } => match (offsets.as_slice(), matrix.as_slice()) {
-                ([_, _], [a, b, c, d]) => self.each_run(part, |base| {
-                    let (lo, hi) = (self.slice::<LEN>(base, offsets[0]), self.slice::<LEN>(base, offsets[1]));
-                    for (x, y) in lo.iter_mut().zip(hi) {
-                        let new = R::dot2(a, x, b, y);
-                        *y = R::dot2(c, x, d, y);
-                        *x = new;
+            }
+            Shape::Diagonal(factors) => {
+                for base in starts {
+                    for (offset, factor) in factors {
+                        scale(self.slice::<LEN>(base, *offset), factor);
                     }
-                }),
+                }
+            }
+            Shape::Swap(a, b) => {
+                for base in starts {
+                    self.slice::<LEN>(base, *a).swap_with_slice(self.slice::<LEN>(base, *b));
+                }
+            }
+            Shape::Cycles(cycles) => {
+                for base in starts {
+                    for cycle in cycles {
+                        self.rotate::<LEN>(base, cycle);
+                    }
+                }
+            }
+            Shape::Dense { matrix, offsets } => match (offsets.as_slice(), matrix.as_slice()) {
+                // s [[1, 1], [1, -1]], Hadamard's: half the products.
+                ([o0, o1], [s, b, c, d]) if equal(s, b) && equal(s, c) && (s + d).is_exact_zero() => {
+                    for base in starts {
+                        let (lo, hi) = (self.slice::<LEN>(base, *o0), self.slice::<LEN>(base, *o1));
+                        for (x, y) in lo.iter_mut().zip(hi) {
+                            let (sum, difference) = (&*x + &*y, &*x - &*y);
+                            *x = sum * s;
+                            *y = difference * s;
+                        }
+                    }
+                }
+                ([o0, o1], [a, b, c, d]) => {
+                    for base in starts {
+                        let (lo, hi) = (self.slice::<LEN>(base, *o0), self.slice::<LEN>(base, *o1));
+                        for (x, y) in lo.iter_mut().zip(hi) {
+                            let new = R::dot2(a, x, b, y);
+                            *y = R::dot2(c, x, d, y);
+                            *x = new;
+                        }
+                    }
+                }
                 (&[o0, o1, o2, o3], _) => self.dense::<LEN, 4>(part, [o0, o1, o2, o3], matrix),
                 (&[o0, o1, o2, o3, o4, o5, o6, o7], _) => {
                     self.dense::<LEN, 8>(part, [o0, o1, o2, o3, o4, o5, o6, o7], matrix);
@@ -77,11 +121,6 @@ impl<R: Ring> Task<'_, R> {
                 _ => self.dense_any(part, offsets, matrix),
             },
         }
-    }
-
-    #[inline(always)]
-    fn each_run(&self, part: Range<usize>, f: impl Fn(usize)) {
-        self.runs.starts(part).for_each(f);
     }
 
     /// The amplitudes of the run at `base` that stand `offset` further.
@@ -97,6 +136,7 @@ impl<R: Ring> Task<'_, R> {
     }
 
     /// Moves each amplitude of a cycle to the next place, times its factor.
+    #[inline(always)]
     fn rotate<const LEN: usize>(&self, base: usize, cycle: &[(usize, R)]) {
         let length = self.slice::<LEN>(base, cycle[0].0).len();
         for i in 0..length {
@@ -110,8 +150,9 @@ impl<R: Ring> Task<'_, R> {
         }
     }
 
+    #[inline(always)]
     fn dense<const LEN: usize, const D: usize>(&self, part: Range<usize>, offsets: [usize; D], matrix: &[R]) {
-        self.each_run(part, |base| {
+        for base in self.runs.starts(part) {
             let mut slices = offsets.map(|offset| self.slice::<LEN>(base, offset));
             for i in 0..slices[0].len() {
                 let old: [R; D] = std::array::from_fn(|j| slices[j][i].clone());
@@ -123,9 +164,10 @@ impl<R: Ring> Task<'_, R> {
                     slice[i] = sum;
                 }
             }
-        });
+        }
     }
 
+    #[inline(always)]
     fn dense_any(&self, part: Range<usize>, offsets: &[usize], matrix: &[R]) {
         let mut old: Vec<R> = Vec::with_capacity(offsets.len());
         for base in self.runs.starts(part) {
@@ -142,4 +184,15 @@ impl<R: Ring> Task<'_, R> {
             }
         }
     }
+}
+
+#[inline(always)]
+fn scale<R: Ring>(slice: &mut [R], factor: &R) {
+    for x in slice {
+        *x *= factor.clone();
+    }
+}
+
+fn equal<R: Ring>(a: &R, b: &R) -> bool {
+    (a - b).is_exact_zero()
 }

@@ -43,6 +43,7 @@ impl Runs {
     }
 
     /// The first index of each run in a part of the list of runs.
+    #[inline(always)]
     pub(super) fn starts(&self, part: Range<usize>) -> impl Iterator<Item = usize> + use<> {
         places(part, self.n_qubits, self.skip, self.value)
     }

@@ -19,8 +19,8 @@
 mod program;
 mod trajectory;
 
-pub use program::{Bits, BoundCircuit};
-pub use trajectory::Trajectory;
+pub use program::{Bits, BoundCircuit, final_measurements};
+pub use trajectory::{Mean, Trajectory};
 
 use std::collections::BTreeMap;
 
@@ -237,7 +237,7 @@ impl Simulator {
         if let Some(operators) = bound.operators() {
             let mut state = StateVector::zero(circuit.n_qubits())?;
             self.execute(operators, &mut state, &mut |_, _| {})?;
-            return self.counts(circuit, &bound, &state, shots, seed);
+            return self.counts(circuit, &state, shots, seed);
         }
         let counts = self.trajectory_counts(&bound, shots, seed)?;
         Ok(counts.into_iter().map(|(bits, count)| (bits.text(circuit), count)).collect())
@@ -246,15 +246,16 @@ impl Simulator {
     /// Samples the final state of a static circuit, as [`Simulator::run_shots`] does.
     ///
     /// # Errors
-    /// [`SimulateError`] if the probabilities have no value or are not finite.
+    /// [`SimulateError::Dynamic`] for any other circuit, or if the probabilities have no value or are
+    /// not finite.
     pub fn counts<T: Real, S: Scalar<Real = T>>(
         &self,
         circuit: &Circuit,
-        bound: &BoundCircuit<S>,
         state: &StateVector<S>,
         shots: usize,
         seed: u64,
     ) -> Result<BTreeMap<String, u64>, SimulateError> {
+        let finals = final_measurements(circuit)?;
         let mut by_state: BTreeMap<usize, u64> = BTreeMap::new();
         for outcome in state.sample(shots, seed, &self.threads)? {
             *by_state.entry(outcome).or_insert(0) += 1;
@@ -263,7 +264,7 @@ impl Simulator {
         for (index, count) in by_state {
             let text = if circuit.has_measurements() {
                 let mut bits = Bits::zero(circuit.n_bits());
-                for (&bit, &qubit) in bound.final_measurements() {
+                for (&bit, &qubit) in &finals {
                     bits.set(bit, index >> qubit & 1 == 1);
                 }
                 bits.text(circuit)

@@ -123,12 +123,6 @@ impl<R: Ring> BoundCircuit<R> {
         Ok(BoundCircuit { n_qubits: circuit.n_qubits(), n_bits: circuit.n_bits(), steps, finals })
     }
 
-    /// Which qubit each classical bit is read from at the end.
-    #[must_use]
-    pub fn final_measurements(&self) -> &BTreeMap<u32, u32> {
-        &self.finals
-    }
-
     /// Whether nothing random or conditional happens before the final measurements.
     #[must_use]
     pub fn is_static(&self) -> bool {
@@ -144,6 +138,25 @@ impl<R: Ring> BoundCircuit<R> {
             _ => None,
         }
     }
+}
+
+/// Which qubit each classical bit of a static circuit is read from: the last measurement into it.
+///
+/// # Errors
+/// [`SimulateError::Dynamic`] if something is random or conditional before that.
+pub fn final_measurements(circuit: &Circuit) -> Result<BTreeMap<u32, u32>, SimulateError> {
+    let mut finals = BTreeMap::new();
+    for (instruction, waits) in circuit.instructions().iter().zip(may_wait(circuit)) {
+        match (&instruction.operation, instruction.targets.first()) {
+            (Operation::Measure { bit }, Some(&qubit)) if waits => {
+                finals.insert(*bit, qubit);
+            }
+            (Operation::Gate(_) | Operation::Unitary(_) | Operation::Barrier, _)
+                if instruction.condition.is_none() => {}
+            _ => return Err(SimulateError::Dynamic),
+        }
+    }
+    Ok(finals)
 }
 
 fn bind_gate<R: Ring>(

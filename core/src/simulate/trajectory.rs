@@ -29,6 +29,7 @@ use super::{
 };
 use crate::{
     kernel::{SERIAL_BELOW, Threads},
+    observable::PauliSum,
     scalar::{Real, Scalar},
     state::{StateError, StateVector, bytes_needed, draw},
 };
@@ -71,6 +72,25 @@ fn with_finals<S: Scalar>(bits: &Bits, circuit: &BoundCircuit<S>, index: usize) 
         bits.set(bit, index >> qubit & 1 == 1);
     }
     bits
+}
+
+/// A mean over shots.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mean {
+    /// The mean.
+    pub value: f64,
+    /// Its standard error, from the spread of the shots; `None` for fewer than two.
+    pub stderr: Option<f64>,
+}
+
+impl Mean {
+    /// The mean of values that occur so many times: (times, value).
+    fn of(values: impl Iterator<Item = (f64, f64)> + Clone) -> Mean {
+        let n: f64 = values.clone().map(|(times, _)| times).sum();
+        let value = values.clone().map(|(times, value)| times * value).sum::<f64>() / n;
+        let spread: f64 = values.map(|(times, x)| times * (x - value).powi(2)).sum();
+        Mean { value, stderr: (n > 1.0).then(|| (spread / (n - 1.0) / n).sqrt()) }
+    }
 }
 
 /// A group of shots on its way.
@@ -181,6 +201,32 @@ impl Simulator {
             *counts.entry(bits).or_insert(0) += count;
         }
         Ok(counts)
+    }
+
+    /// The mean of each observable over so many shots, for circuits with measurements anywhere. A
+    /// shot's value is the expectation value in the state before its final measurements.
+    ///
+    /// # Errors
+    /// [`SimulateError`].
+    pub fn trajectory_expectations<T: Real, S: Scalar<Real = T>>(
+        &self,
+        circuit: &BoundCircuit<S>,
+        observables: &[PauliSum],
+        shots: usize,
+        seed: u64,
+    ) -> Result<Vec<Mean>, SimulateError> {
+        let histories = self.trajectories(circuit, shots, seed, |t| {
+            let values = observables.iter().map(|o| {
+                let value = t.state.expectation(o, &self.threads)?;
+                value.primal().ok_or(StateError::Symbolic)
+            });
+            Ok(values.collect::<Result<Vec<f64>, StateError>>()?)
+        })?;
+        let mean = |k: usize| {
+            let weighted = histories.iter().map(|(shots, values)| (shots.len() as f64, values[k]));
+            Mean::of(weighted)
+        };
+        Ok((0..observables.len()).map(mean).collect())
     }
 
     /// The exact probability of each outcome of the classical registers that can occur, over any

@@ -1,0 +1,252 @@
+//! The command line as it is written: one struct per verb, nothing interpreted yet.
+//!
+//! What is left out here (defaults, the config file, what depends on two options) is settled in
+//! [`crate::options`].
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::memory::parse_size;
+
+/// The most threads that can be asked for.
+pub const MAX_THREADS: usize = 1024;
+
+/// The whole command line.
+#[derive(Clone, Debug, Parser)]
+#[command(
+    name = "ketgrad",
+    version,
+    about = "Quantum circuits and their derivatives",
+    after_help = "Examples:\n  ketgrad run bell.qasm --shots 1000\n  ketgrad info --json",
+    max_term_width = 100,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+pub struct LowArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+    /// Options of every verb.
+    #[command(flatten)]
+    pub common: CommonArgs,
+}
+
+/// Options that every verb has, before or after it.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Common options")]
+pub struct CommonArgs {
+    /// Options from a TOML file; the command line wins over them
+    #[arg(long, global = true, value_name = "FILE.toml", allow_hyphen_values = true)]
+    pub config: Option<PathBuf>,
+    /// Threads to compute with; results do not depend on it [default: all that the system offers]
+    #[arg(long, global = true, value_name = "N", allow_hyphen_values = true, value_parser = parse_threads)]
+    pub threads: Option<usize>,
+    /// The numbers to compute with [default: f64]
+    #[arg(
+        long,
+        global = true,
+        value_name = "f64|f32",
+        allow_hyphen_values = true,
+        hide_possible_values = true
+    )]
+    pub precision: Option<Precision>,
+    /// The seed of all randomness: the same seed gives the same result [default: 0]
+    #[arg(long, global = true, value_name = "N", allow_hyphen_values = true)]
+    pub seed: Option<u64>,
+    /// No progress, warnings or notes on stderr; errors remain
+    #[arg(long, global = true)]
+    pub quiet: bool,
+    /// The most memory to use, such as 8GiB, 500MB or bytes [default: what is free]
+    #[arg(long, global = true, value_name = "SIZE", allow_hyphen_values = true, value_parser = parse_size)]
+    pub memory_limit: Option<u64>,
+    /// The most steps of a program, such as 1e9 [default: 1e9]
+    #[arg(long, global = true, value_name = "N", allow_hyphen_values = true, value_parser = parse_count)]
+    pub max_steps: Option<u64>,
+    /// The most gates of a circuit, counted after expansion and before it is built [default: 1e8]
+    #[arg(long, global = true, value_name = "N", allow_hyphen_values = true, value_parser = parse_count)]
+    pub max_gates: Option<u64>,
+    /// One JSON object on stdout instead of text
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Results that are infinite or NaN become null (with a note) instead of an error
+    #[arg(long, global = true)]
+    pub allow_nonfinite: bool,
+}
+
+/// The numbers to compute with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Precision {
+    /// Double precision.
+    F64,
+    /// Single precision.
+    F32,
+}
+
+impl Precision {
+    /// The name on the command line and in results.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Precision::F64 => "f64",
+            Precision::F32 => "f32",
+        }
+    }
+}
+
+/// What the program can do.
+#[derive(Clone, Debug, Subcommand)]
+pub enum Verb {
+    /// Simulates a circuit in OpenQASM 2 or 3
+    #[command(after_help = RUN_HELP)]
+    Run(RunArgs),
+    /// Prints a circuit as OpenQASM 2 or 3 (not in this version)
+    #[command(
+        after_help = "Examples:\n  ketgrad convert old.qasm --to qasm3\n  ketgrad convert new.qasm --to qasm2 > old.qasm"
+    )]
+    Convert(Later),
+    /// Prints the amplitudes as formulas (not in this version)
+    #[command(
+        after_help = "Examples:\n  ketgrad amplitudes bell.qasm\n  ketgrad amplitudes ansatz.qasm --basis 011 --form latex"
+    )]
+    Amplitudes(Later),
+    /// Decides whether two circuits are equal (not in this version)
+    #[command(
+        after_help = "Examples:\n  ketgrad equivalent a.qasm b.qasm\n  ketgrad equivalent a.qasm b.qasm --state --ancillas 1"
+    )]
+    Equivalent(Later),
+    /// Differentiates an expectation value by the parameters (not in this version)
+    #[command(
+        after_help = "Examples:\n  ketgrad grad ansatz.qasm --observable 'Z0 Z1' --set theta=0.3\n  ketgrad grad ansatz.qasm --observable @h2.txt --params point.json --hessian"
+    )]
+    Grad(Later),
+    /// Differentiates a program (not in this version)
+    #[command(
+        after_help = "Examples:\n  ketgrad diff model.kg --at a=1,b=2\n  ketgrad diff -e 'fn f(x) = sin(x)^2' --at x=0.5 --order 2"
+    )]
+    Diff(Later),
+    /// Compares all derivative engines (not in this version)
+    #[command(
+        after_help = "Examples:\n  ketgrad check ansatz.qasm --observable Z0 --set theta=0.3\n  ketgrad check model.kg --at a=1,b=2"
+    )]
+    Check(Later),
+    /// Draws a circuit (not in this version)
+    #[command(
+        after_help = "Examples:\n  ketgrad draw bell.qasm\n  ketgrad draw bell.qasm --format svg -o bell.svg"
+    )]
+    Draw(Later),
+    /// Runs a variational job (not in this version)
+    #[command(after_help = "Examples:\n  ketgrad optimize h2.toml\n  ketgrad optimize h2.toml --resume")]
+    Optimize(Later),
+    /// Lists and checks plugins (not in this version)
+    #[command(after_help = "Examples:\n  ketgrad plugins list\n  ketgrad plugins verify")]
+    Plugins(Later),
+    /// Shows the version, the machine and the backends
+    #[command(after_help = "Examples:\n  ketgrad info\n  ketgrad info --json")]
+    Info,
+}
+
+/// The arguments of a verb that is still to come: anything.
+#[derive(Clone, Debug, Args)]
+pub struct Later {
+    #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    rest: Vec<std::ffi::OsString>,
+}
+
+const RUN_HELP: &str = "\
+Without --shots, --observable, --amplitudes, --probabilities and --output, 1024 shots are taken.
+The shots of a circuit without measurements measure all qubits. Qubit 0 is the rightmost bit.
+Where a circuit measures, resets or branches before its end, an expectation value is the mean over
+the shots (1024 unless --shots says otherwise) with its standard error, and the state that of the
+first shot.
+
+An observable is a sum of terms such as '0.5*Z0 Z1 - 1e-3 X2 + 2'; @FILE has one term a line.
+Parameters are the circuit's `input` declarations. A value may be an expression: pi/4 is exact.
+--params takes a JSON file ({\"theta\": 0.3, \"w\": [0.1, \"pi/2\"]}) or a NumPy file in order of
+declaration; with a 2-D NumPy file every row is a run of its own, all with the same seed, and each
+result becomes a list over the rows. --set wins over --params.
+
+Examples:
+  ketgrad run bell.qasm --shots 1000 --seed 7
+  ketgrad run ansatz.qasm --set theta=pi/4 --set 'w[0]=0.1' --observable 'Z0 Z1 - X0' --json";
+
+/// The verb `run`.
+#[derive(Clone, Debug, Args)]
+pub struct RunArgs {
+    /// The circuit; - reads it from the standard input
+    #[arg(value_name = "FILE.qasm")]
+    pub file: PathBuf,
+    /// Measure so many times and count the outcomes
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = parse_shots)]
+    pub shots: Option<u64>,
+    /// The expectation value of an observable, or of those in @FILE; may be repeated
+    #[arg(long, value_name = "OBS", allow_hyphen_values = true)]
+    pub observable: Vec<String>,
+    /// The amplitudes before the measurements, in basis order
+    #[arg(long)]
+    pub amplitudes: bool,
+    /// The probability of each basis state before the measurements
+    #[arg(long)]
+    pub probabilities: bool,
+    /// Start from this state instead of all zeros
+    #[arg(long, value_name = "STATE.npy", allow_hyphen_values = true)]
+    pub input: Option<PathBuf>,
+    /// Write the state before the measurements: complex128, or complex64 with f32
+    #[arg(long, value_name = "STATE.npy", allow_hyphen_values = true)]
+    pub output: Option<PathBuf>,
+    /// The value of a parameter; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
+    pub set: Vec<String>,
+    /// The values of parameters from a file
+    #[arg(long, value_name = "FILE.json|FILE.npy", allow_hyphen_values = true)]
+    pub params: Option<PathBuf>,
+}
+
+fn parse_threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n @ 1..=MAX_THREADS) => Ok(n),
+        _ => Err(format!("expected a whole number from 1 to {MAX_THREADS}")),
+    }
+}
+
+fn parse_shots(text: &str) -> Result<u64, String> {
+    match parse_count(text) {
+        Ok(0) => Err("at least one shot is needed".to_owned()),
+        other => other,
+    }
+}
+
+/// Reads a whole number such as `1000`, `1_000` or `1e9`.
+///
+/// # Errors
+/// In words, for anything else.
+pub fn parse_count(text: &str) -> Result<u64, String> {
+    let error = || "expected a whole number that is not negative, such as 1000 or 1e9".to_owned();
+    let (digits, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    if !digits.starts_with(|c: char| c.is_ascii_digit()) || exponent.starts_with('+') {
+        return Err(error());
+    }
+    let digits: u64 = digits.replace('_', "").parse().map_err(|_| error())?;
+    let exponent: u32 = exponent.parse().map_err(|_| error())?;
+    10u64.checked_pow(exponent).and_then(|p| digits.checked_mul(p)).ok_or_else(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        use clap::CommandFactory;
+        LowArgs::command().debug_assert();
+    }
+
+    #[test]
+    fn counts_are_whole() {
+        assert_eq!(parse_count("1e9"), Ok(1_000_000_000));
+        assert_eq!(parse_count("12_000"), Ok(12_000));
+        for bad in ["-1", "", "1.5", "1e99", "e3", "+1", "0x10", "1e+3", "nan"] {
+            assert!(parse_count(bad).is_err(), "{bad}");
+        }
+    }
+}

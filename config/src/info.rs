@@ -1,0 +1,169 @@
+//! The verb `info`: this program, this machine, and which backend would run.
+
+use std::io::{self, Write};
+
+use ketgrad_core::{
+    kernel::{Executor, Executors, Threads},
+    state::bytes_text,
+};
+use num_complex::Complex;
+use serde::Serialize;
+
+use crate::{memory::SystemMemory, options::Common, report::Failure, terminal::Answer};
+
+/// What `info` says; the fields are the keys of its JSON.
+#[derive(Clone, Debug, Serialize)]
+pub struct Info {
+    /// The version of the program.
+    pub version: &'static str,
+    /// The features of the processor.
+    pub cpu_features: CpuFeatures,
+    /// The threads that a run would use, as the options stand.
+    pub threads: usize,
+    /// The memory in bytes.
+    pub memory: Memory,
+    /// Who runs circuits, for each precision.
+    pub backends: Vec<Backend>,
+    /// The features that the program was built with.
+    pub features: Vec<&'static str>,
+    /// How long it took to find out.
+    pub seconds: f64,
+    #[serde(skip)]
+    json: bool,
+}
+
+/// The features of the processor.
+#[derive(Clone, Debug, Serialize)]
+pub struct CpuFeatures {
+    /// The kind of processor.
+    pub architecture: &'static str,
+    /// What the processor can do.
+    pub detected: Vec<&'static str>,
+    /// What the kernels make use of: what the program was compiled for.
+    pub in_use: Vec<&'static str>,
+}
+
+/// The memory in bytes; `null` where the system does not tell.
+#[derive(Clone, Debug, Serialize)]
+pub struct Memory {
+    /// All of it.
+    pub total: Option<u64>,
+    /// What is free.
+    pub available: Option<u64>,
+    /// `--memory-limit`.
+    pub limit: Option<u64>,
+}
+
+/// A backend and why it was chosen.
+#[derive(Clone, Debug, Serialize)]
+pub struct Backend {
+    /// Its name.
+    pub name: String,
+    /// The precision that it serves.
+    pub precision: &'static str,
+    /// Whether a run would use it.
+    pub chosen: bool,
+    /// Why.
+    pub reason: &'static str,
+}
+
+/// Looks around.
+///
+/// # Errors
+/// None so far.
+pub fn info(common: &Common) -> Result<Box<dyn Answer>, Failure> {
+    let start = std::time::Instant::now();
+    let system = SystemMemory::read();
+    let executors = Executors::new();
+    // A circuit of ordinary size.
+    let (f64_name, f32_name) = (
+        Executor::name(executors.best::<Complex<f64>>(20, 100)).to_owned(),
+        Executor::name(executors.best::<Complex<f32>>(20, 100)).to_owned(),
+    );
+    let backend = |name, precision| Backend {
+        name,
+        precision,
+        chosen: true,
+        reason: "the only backend of this version; it serves every number type",
+    };
+    // Without the feature every pool is serial.
+    let parallel = Threads::new(2).is_ok_and(|t| t.count() > 1);
+    let mut info = Info {
+        version: env!("CARGO_PKG_VERSION"),
+        cpu_features: CpuFeatures {
+            architecture: std::env::consts::ARCH,
+            detected: detected(),
+            in_use: compiled(),
+        },
+        threads: common.threads,
+        memory: Memory { total: system.total, available: system.available, limit: common.memory_limit },
+        backends: vec![backend(f64_name, "f64"), backend(f32_name, "f32")],
+        features: if parallel { vec!["parallel"] } else { Vec::new() },
+        seconds: 0.0,
+        json: common.json,
+    };
+    info.seconds = start.elapsed().as_secs_f64();
+    Ok(Box::new(info))
+}
+
+/// The features that matter to kernels, as the processor reports them.
+fn detected() -> Vec<&'static str> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        macro_rules! list {
+            ($($name:tt)*) => {
+                [$(($name, std::arch::is_x86_feature_detected!($name))),*]
+            };
+        }
+        let all = list!["sse2" "sse4.2" "avx" "avx2" "fma" "avx512f" "avx512dq" "avx512vl" "avx512bw"];
+        all.into_iter().filter(|f| f.1).map(|f| f.0).collect()
+    }
+    #[cfg(target_arch = "aarch64")]
+    {
+        if std::arch::is_aarch64_feature_detected!("neon") { vec!["neon"] } else { Vec::new() }
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    {
+        Vec::new()
+    }
+}
+
+/// The features that the compiler was told it may use.
+fn compiled() -> Vec<&'static str> {
+    let all = [
+        ("sse2", cfg!(target_feature = "sse2")),
+        ("sse4.2", cfg!(target_feature = "sse4.2")),
+        ("avx", cfg!(target_feature = "avx")),
+        ("avx2", cfg!(target_feature = "avx2")),
+        ("fma", cfg!(target_feature = "fma")),
+        ("avx512f", cfg!(target_feature = "avx512f")),
+        ("neon", cfg!(target_feature = "neon")),
+    ];
+    all.into_iter().filter(|f| f.1).map(|f| f.0).collect()
+}
+
+impl Answer for Info {
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.json {
+            serde_json::to_writer(&mut *out, self).map_err(io::Error::from)?;
+            return writeln!(out);
+        }
+        let bytes = |n: Option<u64>| n.map_or("unknown".to_owned(), |n| bytes_text(n.into()));
+        let list = |items: &[&str]| if items.is_empty() { "none".to_owned() } else { items.join(" ") };
+        writeln!(out, "version       {}", self.version)?;
+        writeln!(out, "processor     {}", self.cpu_features.architecture)?;
+        writeln!(out, "  has         {}", list(&self.cpu_features.detected))?;
+        writeln!(out, "  in use      {}", list(&self.cpu_features.in_use))?;
+        writeln!(out, "threads       {}", self.threads)?;
+        let (total, free) = (bytes(self.memory.total), bytes(self.memory.available));
+        write!(out, "memory        {total}, {free} free")?;
+        match self.memory.limit {
+            Some(limit) => writeln!(out, ", limit {}", bytes_text(limit.into()))?,
+            None => writeln!(out)?,
+        }
+        for backend in &self.backends {
+            writeln!(out, "backend {}   {}: {}", backend.precision, backend.name, backend.reason)?;
+        }
+        writeln!(out, "built with    {}", list(&self.features))
+    }
+}

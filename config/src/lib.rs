@@ -1,0 +1,68 @@
+//! The command line of ketgrad: text, TOML and environment become the plain structs of the core.
+//!
+//! This crate is the only place that reads files and the environment, prints, and renders errors.
+//! [`main`] is the whole program. The way of a call:
+//!
+//! ```text
+//! words ──► LowArgs ─┐                          ┌─► Failure ──► stderr, exit status 1 or 2
+//!           (args)   ├─► HiArgs ──► run, info ──┤
+//! TOML ──► ConfigFile┘  (options)               └─► Answer  ──► stdout, exit status 0
+//! ```
+//!
+//! Nothing is printed before everything is computed and checked, so the standard output is empty
+//! whenever the exit status is not 0.
+
+pub mod args;
+pub mod config_file;
+pub mod files;
+pub mod info;
+pub mod memory;
+pub mod npy;
+pub mod observables;
+pub mod options;
+pub mod params;
+pub mod progress;
+pub mod report;
+pub mod run;
+pub mod terminal;
+
+use std::{ffi::OsString, process::ExitCode};
+
+use clap::{Parser, error::ErrorKind};
+
+use args::LowArgs;
+use options::{HiArgs, Work};
+use report::{Failure, Status};
+use terminal::{Answer, Terminal};
+
+/// Runs the program with these words, the first of which is its name.
+#[must_use]
+pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let low = match LowArgs::try_parse_from(words) {
+        Ok(low) => low,
+        Err(error) => {
+            // A stream that is closed cannot be told about it.
+            let _ = error.print();
+            return match error.kind() {
+                ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Status::Done.into(),
+                _ => Status::Usage.into(),
+            };
+        }
+    };
+    let mut terminal = Terminal::new(low.common.quiet);
+    match HiArgs::resolve(low).and_then(|args| work(&args, &mut terminal)) {
+        Ok(answer) => terminal.print(answer.as_ref()).into(),
+        Err(failure) => {
+            terminal.error(&failure);
+            failure.status.into()
+        }
+    }
+}
+
+fn work(args: &HiArgs, terminal: &mut Terminal) -> Result<Box<dyn Answer>, Failure> {
+    terminal.quiet = args.common.quiet;
+    match &args.work {
+        Work::Run(run) => run::run(run, &args.common, terminal),
+        Work::Info => info::info(&args.common),
+    }
+}

@@ -1,0 +1,173 @@
+//! Memory: what a run needs and what there is, compared before anything is allocated.
+
+use std::fmt;
+
+use ketgrad_core::state::bytes_text;
+
+use crate::report::Failure;
+
+/// The units of a size in text, with their bytes.
+const UNITS: [(&str, u64); 10] = [
+    ("", 1),
+    ("B", 1),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+    ("TiB", 1 << 40),
+    ("KB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("TB", 1_000_000_000_000),
+];
+
+/// A size that cannot be read.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("`{given}` is no size: write a number and KiB, MiB, GiB, TiB, KB, MB, GB, TB or nothing (bytes)")]
+pub struct SizeError {
+    /// The text given.
+    pub given: String,
+}
+
+/// Reads a size such as `8GiB`, `1.5 GB` or `4096`.
+///
+/// # Errors
+/// [`SizeError`] for anything else.
+///
+/// ```
+/// use ketgrad_config::memory::parse_size;
+/// assert_eq!(parse_size("8GiB"), Ok(8 << 30));
+/// assert_eq!(parse_size("1.5 KB"), Ok(1500));
+/// assert!(parse_size("8 parsecs").is_err());
+/// ```
+pub fn parse_size(text: &str) -> Result<u64, SizeError> {
+    let error = || SizeError { given: text.to_owned() };
+    let trimmed = text.trim();
+    let split = trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(trimmed.len());
+    let (number, unit) = trimmed.split_at(split);
+    let unit = unit.trim();
+    let (_, factor) = UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).ok_or_else(error)?;
+    if let Ok(whole) = number.parse::<u64>() {
+        return whole.checked_mul(*factor).ok_or_else(error);
+    }
+    let bytes = number.parse::<f64>().map_err(|_| error())? * *factor as f64;
+    // 2^64: what u64 cannot hold is refused rather than cut.
+    if bytes >= 18_446_744_073_709_551_616.0 { Err(error()) } else { Ok(bytes as u64) }
+}
+
+/// The memory of the system, as far as it tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SystemMemory {
+    /// All of it, in bytes.
+    pub total: Option<u64>,
+    /// What a new process can have without swapping, the limits of its control groups included.
+    pub available: Option<u64>,
+}
+
+impl SystemMemory {
+    /// Asks the system: `/proc/meminfo` and the control groups on Linux, nothing elsewhere.
+    #[must_use]
+    pub fn read() -> SystemMemory {
+        let info = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+        let field = |name: &str| {
+            let line = info.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(':'))?;
+            line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
+        };
+        let (limit, free) = control_group();
+        let least = |a: Option<u64>, b: Option<u64>| a.into_iter().chain(b).min();
+        SystemMemory { total: least(field("MemTotal"), limit), available: least(field("MemAvailable"), free) }
+    }
+}
+
+/// The smallest limit and the least free memory of this process's control groups (version 2, then 1).
+fn control_group() -> (Option<u64>, Option<u64>) {
+    let number = |path: String| std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
+    let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let (mut limit, mut free) = (None, None);
+    let mut see = |most: Option<u64>, used: Option<u64>, stat: String| {
+        // Version 1 says "no limit" with a number near 2^63.
+        let Some(most) = most.filter(|&m| m < 1 << 60) else { return };
+        let stat = std::fs::read_to_string(stat).unwrap_or_default();
+        let cache = stat
+            .lines()
+            .find_map(|l| l.strip_prefix("inactive_file ")?.trim().parse::<u64>().ok())
+            .unwrap_or(0);
+        let used = used.unwrap_or(0).saturating_sub(cache);
+        let left = most.saturating_sub(used);
+        limit = Some(limit.map_or(most, |l: u64| l.min(most)));
+        free = Some(free.map_or(left, |f: u64| f.min(left)));
+    };
+    for line in groups.lines() {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
+        let (root, max, current) = match controllers {
+            "" => ("/sys/fs/cgroup", "memory.max", "memory.current"),
+            c if c.split(',').any(|c| c == "memory") => {
+                ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes")
+            }
+            _ => continue,
+        };
+        let mut path = path.trim_end_matches('/');
+        loop {
+            let at = format!("{root}{path}");
+            see(
+                number(format!("{at}/{max}")),
+                number(format!("{at}/{current}")),
+                format!("{at}/memory.stat"),
+            );
+            match path.rfind('/') {
+                Some(cut) => path = &path[..cut],
+                None => break,
+            }
+        }
+    }
+    (limit, free)
+}
+
+/// What a run will allocate, item by item.
+#[derive(Clone, Debug, Default)]
+pub struct Needs {
+    items: Vec<(String, u128)>,
+}
+
+impl Needs {
+    /// Adds an item, for people ("the state"), and its bytes. What takes nothing is left out.
+    pub fn add(&mut self, what: impl fmt::Display, bytes: u128) {
+        if bytes > 0 {
+            self.items.push((what.to_string(), bytes));
+        }
+    }
+
+    /// All of them.
+    #[must_use]
+    pub fn total(&self) -> u128 {
+        self.items.iter().fold(0, |sum, item| u128::saturating_add(sum, item.1))
+    }
+
+    /// Compares with what there is, and gives that.
+    ///
+    /// # Errors
+    /// [`Failure`] that names the bytes needed, for what, and the bytes available.
+    pub fn check(&self, what: &str, limit: Option<u64>) -> Result<u64, Failure> {
+        let system = SystemMemory::read();
+        let candidates =
+            [(limit, "the memory limit"), (system.available, "the memory of this machine that is free")];
+        let least = candidates.into_iter().filter_map(|(n, why)| Some((n?, why))).min_by_key(|c| c.0);
+        // Without any answer: no address space holds more.
+        let (available, why) = least.unwrap_or((1 << 47, "all that a process can address"));
+        if self.total() <= u128::from(available) {
+            return Ok(available);
+        }
+        let parts: Vec<String> = self.items.iter().map(|(w, n)| format!("{w}: {}", size(*n))).collect();
+        Err(Failure::input(format_args!(
+            "{what} needs {}, but {} are available ({why})",
+            size(self.total()),
+            size(available.into())
+        ))
+        .help(parts.join("; ")))
+    }
+}
+
+/// A number of bytes for people; the largest number stands for everything beyond it.
+fn size(bytes: u128) -> String {
+    if bytes == u128::MAX { "more than 2^128 bytes".to_owned() } else { bytes_text(bytes) }
+}

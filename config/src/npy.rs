@@ -1,0 +1,405 @@
+//! NumPy files (`.npy`): states in and out, tables of parameters in.
+//!
+//! The format (NumPy enhancement proposal 1): the magic `\x93NUMPY`, two bytes of version, the
+//! length of the header (2 bytes in version 1, 4 in 2 and 3, little endian), the header, which is
+//! the text of a Python dictionary, then the numbers in order.
+//!
+//! ```text
+//! {'descr': '<c16', 'fortran_order': False, 'shape': (4,), }
+//! ```
+//!
+//! The header is read by a scanner without recursion: no file can exhaust the stack, and no length
+//! in a file makes this module allocate more than the caller said that it expects.
+
+use std::io::{self, Read, Write};
+
+use ketgrad_core::{
+    scalar::Real,
+    state::{StateError, StateVector},
+};
+use num_complex::Complex;
+
+/// The longest header that is read. NumPy itself refuses more than 10,000 bytes.
+const MAX_HEADER: usize = 1 << 16;
+
+/// The most numbers in a table of parameters.
+const MAX_TABLE: u64 = 1 << 28;
+
+/// Why a NumPy file cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NpyError {
+    /// Reading or writing failed.
+    #[error("{}", .0.to_string().split(" (os error").next().unwrap_or_default())]
+    Io(#[from] io::Error),
+    /// It does not begin as a NumPy file does.
+    #[error("it is not a NumPy file: it does not begin with \\x93NUMPY")]
+    Magic,
+    /// A version that does not exist.
+    #[error("version {major}.{minor} of the NumPy format is not known; 1.0, 2.0 and 3.0 are")]
+    Version {
+        /// The first number.
+        major: u8,
+        /// The second.
+        minor: u8,
+    },
+    /// The header is not what NumPy writes.
+    #[error("the header is damaged: {0}")]
+    Header(String),
+    /// Numbers of another type.
+    #[error("the numbers are of type {given}, but {expected} is needed")]
+    Type {
+        /// NumPy's code of the type.
+        given: String,
+        /// What would do.
+        expected: &'static str,
+    },
+    /// Another shape.
+    #[error("the shape is {}, but {expected} is needed", shape_text(given))]
+    Shape {
+        /// The lengths.
+        given: Vec<u64>,
+        /// What would do, in words.
+        expected: String,
+    },
+    /// A table by columns.
+    #[error("the array is in Fortran order; save numpy.ascontiguousarray of it")]
+    Fortran,
+    /// Fewer numbers than the header says.
+    #[error("the file is cut off: it ends after {given} of {expected} numbers")]
+    Truncated {
+        /// How many are there.
+        given: u64,
+        /// How many should be.
+        expected: u64,
+    },
+    /// Something follows the numbers.
+    #[error("more bytes follow the {expected} numbers that the header names")]
+    Trailing {
+        /// How many numbers there should be.
+        expected: u64,
+    },
+    /// Numbers that are no state.
+    #[error(transparent)]
+    State(#[from] StateError),
+}
+
+fn shape_text(shape: &[u64]) -> String {
+    match shape {
+        [n] => format!("({n},)"),
+        _ => format!("({})", shape.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// A real number as files hold it.
+pub trait Number: Real + Copy + serde::Serialize {
+    /// NumPy's name of the complex type, without the byte order.
+    const COMPLEX: &'static str;
+    /// Writes the number, least significant byte first.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn write_to(self, out: &mut dyn Write) -> io::Result<()>;
+    /// Whether it is neither infinite nor NaN.
+    fn finite(self) -> bool;
+}
+
+macro_rules! number {
+    ($($F:ident $code:literal)*) => {$(
+        impl Number for $F {
+            const COMPLEX: &'static str = $code;
+            fn write_to(self, out: &mut dyn Write) -> io::Result<()> {
+                out.write_all(&self.to_le_bytes())
+            }
+            fn finite(self) -> bool {
+                self.is_finite()
+            }
+        }
+    )*};
+}
+number!(f32 "c8" f64 "c16");
+
+/// Writes a state: complex128 (complex64 in single precision) in basis order, shape `(2^n,)`.
+///
+/// # Errors
+/// What the system says.
+pub fn write_state<T: Number>(state: &StateVector<Complex<T>>, out: &mut dyn Write) -> io::Result<()> {
+    let amplitudes = state.amplitudes();
+    let header =
+        format!("{{'descr': '<{}', 'fortran_order': False, 'shape': ({},), }}", T::COMPLEX, amplitudes.len());
+    // The numbers begin at a multiple of 64 bytes; the header ends with a new line.
+    let length = (10 + header.len() + 1).next_multiple_of(64) - 10;
+    out.write_all(b"\x93NUMPY\x01\x00")?;
+    out.write_all(&u16::try_from(length).unwrap_or(u16::MAX).to_le_bytes())?;
+    writeln!(out, "{header:<width$}", width = length - 1)?;
+    for a in amplitudes {
+        a.re.write_to(out)?;
+        a.im.write_to(out)?;
+    }
+    Ok(())
+}
+
+/// Reads a state of n qubits: complex128 or complex64 of either byte order, norm 1.
+///
+/// # Errors
+/// [`NpyError`] if the type, the length or the norm is wrong, or the file is damaged.
+pub fn read_state<T: Number>(
+    mut file: impl Read,
+    n_qubits: usize,
+) -> Result<StateVector<Complex<T>>, NpyError> {
+    let header = Header::read(&mut file)?;
+    let expected = "complex128 ('<c16') or complex64 ('<c8')";
+    let code = header.code();
+    if !matches!(code, "c16" | "c8") {
+        return Err(NpyError::Type { given: header.descr, expected });
+    }
+    let dim = 1u64.checked_shl(u32::try_from(n_qubits).unwrap_or(u32::MAX)).unwrap_or(u64::MAX);
+    if header.shape != [dim] {
+        let expected = format!("({dim},) for {n_qubits} qubits");
+        return Err(NpyError::Shape { given: header.shape, expected });
+    }
+    let length = usize::try_from(dim).unwrap_or(usize::MAX);
+    let mut amplitudes: Vec<Complex<T>> = Vec::new();
+    if amplitudes.try_reserve_exact(length).is_err() {
+        let needed = u128::from(dim) * size_of::<Complex<T>>() as u128;
+        return Err(StateError::Refused { n_qubits, needed }.into());
+    }
+    let mut re = None;
+    header.numbers(file, 2, |x| match re.take() {
+        None => re = Some(x),
+        Some(re) => amplitudes.push(Complex::new(T::lit(re), T::lit(x))),
+    })?;
+    Ok(StateVector::from_amplitudes(amplitudes)?)
+}
+
+/// Rows of real numbers: a 1-D file is one row, a 2-D file several.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// How many rows.
+    pub rows: usize,
+    /// How many numbers in each.
+    pub columns: usize,
+    /// All numbers, row by row.
+    pub numbers: Vec<f64>,
+    /// Whether the file is 2-D, even with a single row.
+    pub two_dimensional: bool,
+}
+
+impl Table {
+    /// The numbers of a row; empty beyond the last.
+    #[must_use]
+    pub fn row(&self, row: usize) -> &[f64] {
+        self.numbers.chunks(self.columns.max(1)).nth(row).unwrap_or_default()
+    }
+}
+
+/// Reads a 1-D or 2-D file of float64 or float32.
+///
+/// # Errors
+/// [`NpyError`] if the type or the shape is wrong, or the file is damaged.
+pub fn read_table(mut file: impl Read) -> Result<Table, NpyError> {
+    let header = Header::read(&mut file)?;
+    if !matches!(header.code(), "f8" | "f4") {
+        return Err(NpyError::Type { given: header.descr, expected: "float64 ('<f8') or float32 ('<f4')" });
+    }
+    let (rows, columns, two_dimensional) = match *header.shape.as_slice() {
+        [columns] => (1, columns, false),
+        [rows, columns] => (rows, columns, true),
+        _ => {
+            let expected = "one dimension (a point) or two (a row for each point)".to_owned();
+            return Err(NpyError::Shape { given: header.shape, expected });
+        }
+    };
+    let fits = rows.max(1).checked_mul(columns.max(1)).filter(|&n| n <= MAX_TABLE);
+    let (Some(_), Ok(rows), Ok(columns)) = (fits, usize::try_from(rows), usize::try_from(columns)) else {
+        let expected = format!("at most {MAX_TABLE} numbers in all");
+        return Err(NpyError::Shape { given: header.shape, expected });
+    };
+    if header.fortran && rows > 1 && columns > 1 {
+        return Err(NpyError::Fortran);
+    }
+    let mut numbers = Vec::new();
+    header.numbers(file, 1, |x| numbers.push(x))?;
+    Ok(Table { rows, columns, numbers, two_dimensional })
+}
+
+/// What stands before the numbers.
+struct Header {
+    descr: String,
+    fortran: bool,
+    shape: Vec<u64>,
+}
+
+impl Header {
+    fn read(file: &mut impl Read) -> Result<Header, NpyError> {
+        let mut start = [0; 8];
+        file.read_exact(&mut start).map_err(|e| match e.kind() {
+            io::ErrorKind::UnexpectedEof => NpyError::Magic,
+            _ => NpyError::Io(e),
+        })?;
+        if !start.starts_with(b"\x93NUMPY") {
+            return Err(NpyError::Magic);
+        }
+        let cut = |e: io::Error| match e.kind() {
+            io::ErrorKind::UnexpectedEof => NpyError::Header("the file ends within it".to_owned()),
+            _ => NpyError::Io(e),
+        };
+        let mut length = [0; 4];
+        match (start[6], start[7]) {
+            (1, 0) => file.read_exact(&mut length[..2]).map_err(cut)?,
+            (2 | 3, 0) => file.read_exact(&mut length).map_err(cut)?,
+            (major, minor) => return Err(NpyError::Version { major, minor }),
+        }
+        let length = u32::from_le_bytes(length) as usize;
+        if length > MAX_HEADER {
+            return Err(NpyError::Header(format!("it is {length} bytes long")));
+        }
+        let mut text = vec![0; length];
+        file.read_exact(&mut text).map_err(cut)?;
+        let text = String::from_utf8(text).map_err(|_| NpyError::Header("it is not text".to_owned()))?;
+        Header::parse(&text)
+    }
+
+    /// Reads the dictionary: three keys in any order, of known types.
+    fn parse(text: &str) -> Result<Header, NpyError> {
+        let mut scan = Scan { rest: text };
+        let (mut descr, mut fortran, mut shape) = (None, None, None);
+        scan.expect('{')?;
+        while !scan.take('}') {
+            let key = scan.string()?;
+            scan.expect(':')?;
+            match key {
+                "descr" => descr = Some(scan.descr()?),
+                "fortran_order" => fortran = Some(scan.boolean()?),
+                "shape" => shape = Some(scan.shape()?),
+                other => return Err(NpyError::Header(format!("unknown key '{}'", other.escape_default()))),
+            }
+            if !scan.take(',') {
+                scan.expect('}')?;
+                break;
+            }
+        }
+        let missing = |key: &str| NpyError::Header(format!("'{key}' is missing"));
+        Ok(Header {
+            descr: descr.ok_or_else(|| missing("descr"))?,
+            fortran: fortran.ok_or_else(|| missing("fortran_order"))?,
+            shape: shape.ok_or_else(|| missing("shape"))?,
+        })
+    }
+
+    /// The type without its byte order.
+    fn code(&self) -> &str {
+        self.descr.trim_start_matches(['<', '>', '=', '|'])
+    }
+
+    /// Reads all numbers, of `parts` floats each.
+    fn numbers(&self, mut file: impl Read, parts: u64, mut each: impl FnMut(f64)) -> Result<(), NpyError> {
+        let big = self.descr.starts_with('>');
+        let width = if matches!(self.code(), "c8" | "f4") { 4 } else { 8 };
+        let expected: u64 = self.shape.iter().product();
+        let mut left = expected * parts * width as u64;
+        let mut buffer = vec![0; 1 << 16];
+        while left > 0 {
+            let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
+            let mut have = 0;
+            while have < wanted {
+                match file.read(&mut buffer[have..wanted]) {
+                    Ok(0) => {
+                        let missing = (left - have as u64).div_ceil(parts * width as u64);
+                        return Err(NpyError::Truncated { given: expected - missing, expected });
+                    }
+                    Ok(n) => have += n,
+                    Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                    Err(e) => return Err(e.into()),
+                }
+            }
+            for bytes in buffer[..wanted].chunks_exact_mut(width) {
+                if big {
+                    bytes.reverse();
+                }
+                each(match *bytes {
+                    [a, b, c, d] => f32::from_le_bytes([a, b, c, d]).into(),
+                    [a, b, c, d, e, f, g, h] => f64::from_le_bytes([a, b, c, d, e, f, g, h]),
+                    _ => f64::NAN,
+                });
+            }
+            left -= wanted as u64;
+        }
+        match file.read(&mut buffer[..1])? {
+            0 => Ok(()),
+            _ => Err(NpyError::Trailing { expected }),
+        }
+    }
+}
+
+/// Reads the little Python that a header is made of.
+struct Scan<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Scan<'a> {
+    fn take(&mut self, c: char) -> bool {
+        let rest = self.rest.trim_start();
+        self.rest = rest.strip_prefix(c).unwrap_or(rest);
+        self.rest.len() < rest.len()
+    }
+
+    fn expect(&mut self, c: char) -> Result<(), NpyError> {
+        if self.take(c) { Ok(()) } else { Err(self.error(&format!("`{c}`"))) }
+    }
+
+    fn error(&self, expected: &str) -> NpyError {
+        let found: String = self.rest.chars().take(12).flat_map(char::escape_default).collect();
+        NpyError::Header(format!("expected {expected}, found `{found}`"))
+    }
+
+    fn string(&mut self) -> Result<&'a str, NpyError> {
+        for quote in ['\'', '"'] {
+            if self.take(quote) {
+                let (text, rest) =
+                    self.rest.split_once(quote).ok_or_else(|| self.error("a closing quote"))?;
+                self.rest = rest;
+                return Ok(text);
+            }
+        }
+        Err(self.error("a string"))
+    }
+
+    /// A type: a string; anything else is a structure, whose text stands for it.
+    fn descr(&mut self) -> Result<String, NpyError> {
+        let rest = self.rest.trim_start();
+        if rest.starts_with('[') {
+            let expected = "a plain array of numbers";
+            return Err(NpyError::Type { given: "a structure".to_owned(), expected });
+        }
+        Ok(self.string()?.escape_default().to_string())
+    }
+
+    fn boolean(&mut self) -> Result<bool, NpyError> {
+        let rest = self.rest.trim_start();
+        for (word, value) in [("True", true), ("False", false)] {
+            if let Some(after) = rest.strip_prefix(word) {
+                self.rest = after;
+                return Ok(value);
+            }
+        }
+        Err(self.error("True or False"))
+    }
+
+    fn shape(&mut self) -> Result<Vec<u64>, NpyError> {
+        let mut shape = Vec::new();
+        self.expect('(')?;
+        while !self.take(')') {
+            let digits = self.rest.len() - self.rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+            let (number, rest) = self.rest.split_at(digits);
+            shape.push(number.parse().map_err(|_| self.error("a length"))?);
+            // Python 2 wrote long integers with an L.
+            self.rest = rest.strip_prefix('L').unwrap_or(rest);
+            if !self.take(',') {
+                self.expect(')')?;
+                break;
+            }
+        }
+        Ok(shape)
+    }
+}

@@ -1,0 +1,91 @@
+//! Observables from the command line: `'0.5*Z0 Z1 - X2'`, or `@FILE` with one term a line.
+
+use std::path::Path;
+
+use ketgrad_core::observable::{ObservableError, PauliSum};
+
+use crate::{files::read_text, report::Failure};
+
+/// An observable and what it was called.
+#[derive(Clone, Debug)]
+pub struct Named {
+    /// As given on the command line.
+    pub text: String,
+    /// The observable.
+    pub sum: PauliSum,
+}
+
+/// Reads an observable for n qubits.
+///
+/// # Errors
+/// [`Failure`] that underlines what is wrong, a qubit beyond the circuit included.
+pub fn read(given: &str, n_qubits: usize) -> Result<Named, Failure> {
+    let text = given.trim().to_owned();
+    let Some(path) = text.strip_prefix('@') else {
+        let sum = parse("--observable", given, 0, given, n_qubits)?;
+        return Ok(Named { text, sum });
+    };
+    let (name, content) = read_text(Path::new(path))?;
+    let mut sum = PauliSum::default();
+    let mut start = 0;
+    let mut any = false;
+    for line in content.split_inclusive('\n') {
+        let term = line.split('#').next().unwrap_or_default();
+        if !term.trim().is_empty() {
+            sum.extend(parse(&name, &content, start, term, n_qubits)?);
+            any = true;
+        }
+        start += line.len();
+    }
+    if !any {
+        return Err(Failure::input(format_args!("{name} has no terms")));
+    }
+    Ok(Named { text, sum })
+}
+
+/// Reads a part of a text, which begins at the byte `start` of the whole.
+fn parse(name: &str, whole: &str, start: usize, part: &str, n_qubits: usize) -> Result<PauliSum, Failure> {
+    let sum: PauliSum = part.parse().map_err(|e: ObservableError| {
+        let column = e.column.unwrap_or(1);
+        let at = part.char_indices().nth(column - 1).map_or(part.trim_end().len(), |(i, _)| i);
+        let length = part[at..].chars().next().filter(|c| !c.is_whitespace()).map_or(0, char::len_utf8);
+        let span = start + at..start + at + length;
+        Failure::input(e.problem).at(name, whole, span, "").help("a term is such as `0.5*Z0 Z1` or `-X2`")
+    })?;
+    if sum.n_qubits() > n_qubits {
+        let qubit = sum.n_qubits() - 1;
+        let at = place(part, qubit).unwrap_or(0..part.len());
+        return Err(Failure::input(format_args!(
+            "qubit {qubit} does not exist: the circuit has {n_qubits}, counted from 0"
+        ))
+        .at(name, whole, start + at.start..start + at.end, ""));
+    }
+    Ok(sum)
+}
+
+/// Where a Pauli operator on this qubit stands.
+fn place(text: &str, qubit: usize) -> Option<std::ops::Range<usize>> {
+    text.match_indices(['X', 'Y', 'Z']).find_map(|(at, _)| {
+        let digits = text[at + 1..].bytes().take_while(u8::is_ascii_digit).count();
+        let end = at + 1 + digits;
+        (text[at + 1..end].parse() == Ok(qubit)).then_some(at..end)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_are_underlined() {
+        let error = |text: &str| read(text, 2).unwrap_err().render(false);
+        let out = error("Z0 + X0 é");
+        assert!(out.contains("[--observable:1:9]"), "{out}");
+        let out = error("Z0 - 2 Y7");
+        assert!(out.contains("qubit 7 does not exist") && out.contains(":1:8]"), "{out}");
+        for bad in ["", " ", "Z", "Z0 Z0", "1e999", "+", "@/no/such/file", "Z99999999999999999999"] {
+            assert!(read(bad, 2).is_err(), "{bad}");
+        }
+        assert_eq!(read(" -Z0", 1).unwrap().text, "-Z0");
+    }
+}

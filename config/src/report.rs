@@ -1,0 +1,395 @@
+//! Failures and how they look: the message, where it is (`file:line:column`), the text underlined.
+//!
+//! ```text
+//!   × qubit 7 of `q` does not exist
+//!    ╭─[bell.qasm:3:5]
+//!  2 │ qubit[2] q;
+//!  3 │ x q[7];
+//!    ·     ┬
+//!    ·     ╰── `q` has 2 qubits
+//!    ╰────
+//!   help: qubits are counted from 0
+//! ```
+//!
+//! Everything that can go wrong becomes one [`Failure`]: an exit [`Status`] and a list of
+//! [`Remark`]s, which is also what the OpenQASM front end's diagnostics become. Text from outside is made safe
+//! before it is drawn: control characters become `?`, spans are moved to character boundaries, and
+//! lines too long for a screen are not drawn at all.
+
+use std::{fmt, ops::Range, process::ExitCode};
+
+use ketgrad_core::qasm::{Diagnostic, Failed, Label, Severity, SourceText};
+use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource};
+
+/// Remarks drawn at most; the rest are counted.
+const MAX_DRAWN: usize = 20;
+
+/// The longest line that is drawn, in bytes.
+const MAX_LINE: usize = 400;
+
+/// What the program exits with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Status {
+    /// 0: done.
+    Done,
+    /// 1: the input or the config is at fault.
+    Input,
+    /// 2: wrong usage.
+    Usage,
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> ExitCode {
+        ExitCode::from(match status {
+            Status::Done => 0,
+            Status::Input => 1,
+            Status::Usage => 2,
+        })
+    }
+}
+
+/// Something to say about texts that were read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Remark {
+    /// How bad it is.
+    pub severity: Severity,
+    /// What it is.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+    /// Where it is.
+    pub labels: Vec<Label>,
+}
+
+impl From<Diagnostic> for Remark {
+    fn from(d: Diagnostic) -> Remark {
+        Remark { severity: d.severity, message: d.message, help: d.help, labels: d.labels }
+    }
+}
+
+/// Why the program ends without a result.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// What it exits with.
+    pub status: Status,
+    /// What is wrong; labels point into `sources`.
+    pub remarks: Vec<Remark>,
+    /// The texts that were read.
+    pub sources: Vec<SourceText>,
+}
+
+impl Failure {
+    /// Something is wrong with the input; no text to point at.
+    #[must_use]
+    pub fn input(message: impl fmt::Display) -> Failure {
+        Failure::new(Status::Input, message)
+    }
+
+    /// The command line is not used as it must be.
+    #[must_use]
+    pub fn usage(message: impl fmt::Display) -> Failure {
+        Failure::new(Status::Usage, message)
+    }
+
+    /// Something that this version does not have.
+    #[must_use]
+    pub fn not_yet(what: impl fmt::Display) -> Failure {
+        Failure::usage(format_args!("{what}: not in this version"))
+    }
+
+    fn new(status: Status, message: impl fmt::Display) -> Failure {
+        Failure {
+            status,
+            remarks: vec![Remark {
+                severity: Severity::Error,
+                message: message.to_string(),
+                help: None,
+                labels: Vec::new(),
+            }],
+            sources: Vec::new(),
+        }
+    }
+
+    /// Underlines a part of a text in every remark that has no place yet.
+    #[must_use]
+    pub fn at(mut self, name: &str, text: &str, span: Range<usize>, label: &str) -> Failure {
+        let source = self.sources.len();
+        self.sources.push(SourceText { name: name.to_owned(), text: text.to_owned() });
+        for remark in self.remarks.iter_mut().filter(|d| d.labels.is_empty()) {
+            remark.labels.push(Label { source, span: span.clone(), text: label.to_owned() });
+        }
+        self
+    }
+
+    /// Adds advice to the first remark.
+    #[must_use]
+    pub fn help(mut self, help: impl fmt::Display) -> Failure {
+        if let Some(first) = self.remarks.first_mut() {
+            first.help = Some(help.to_string());
+        }
+        self
+    }
+
+    /// Adds the nearest of some names as advice, if one is near.
+    #[must_use]
+    pub fn nearest<'a>(self, given: &str, known: impl IntoIterator<Item = &'a str>) -> Failure {
+        match nearest(given, known) {
+            Some(name) => self.help(format_args!("did you mean `{name}`?")),
+            None => self,
+        }
+    }
+
+    /// The failure as text, with colour or without.
+    #[must_use]
+    pub fn render(&self, color: bool) -> String {
+        render(&self.remarks, &self.sources, color)
+    }
+}
+
+impl From<Failed> for Failure {
+    fn from(failed: Failed) -> Failure {
+        let remarks = failed.diagnostics.into_iter().map(Remark::from).collect();
+        Failure { status: Status::Input, remarks, sources: failed.sources }
+    }
+}
+
+/// The nearest of some names by edit distance, if it is near enough to be meant.
+#[must_use]
+pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if given.len() > 200 {
+        return None;
+    }
+    let scored = known.into_iter().take(10_000).map(|name| (strsim::damerau_levenshtein(given, name), name));
+    let (distance, name) = scored.min_by_key(|s| s.0)?;
+    let starts = !given.is_empty() && name.starts_with(given);
+    (starts || distance * 5 <= 2 * given.chars().count().max(3)).then_some(name)
+}
+
+/// Remarks as text.
+#[must_use]
+pub fn render(remarks: &[Remark], sources: &[SourceText], color: bool) -> String {
+    let theme = if color { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
+    let handler = GraphicalReportHandler::new_themed(theme)
+        .with_links(false)
+        .with_wrap_lines(false)
+        .with_context_lines(1)
+        .without_syntax_highlighting();
+    let mut out = String::new();
+    for remark in remarks.iter().take(MAX_DRAWN) {
+        let mut drawn = String::new();
+        if handler.render_report(&mut drawn, &Drawn::new(remark, sources)).is_err() {
+            drawn = format!("  × {}\n", clean(&remark.message));
+        }
+        out.push_str(drawn.trim_start_matches('\n'));
+    }
+    if remarks.len() > MAX_DRAWN {
+        out.push_str(&format!("  … and {} more\n", remarks.len() - MAX_DRAWN));
+    }
+    out
+}
+
+/// A remark as miette wants it: labels in one source; those in others follow as notes.
+#[derive(Debug)]
+struct Drawn {
+    message: String,
+    help: Option<String>,
+    severity: miette::Severity,
+    source: Option<NamedSource<String>>,
+    labels: Vec<LabeledSpan>,
+    related: Vec<Drawn>,
+}
+
+impl Drawn {
+    fn new(remark: &Remark, sources: &[SourceText]) -> Drawn {
+        let mut order: Vec<usize> = Vec::new();
+        for label in &remark.labels {
+            if label.source < sources.len() && !order.contains(&label.source) {
+                order.push(label.source);
+            }
+        }
+        let mut parts = order.into_iter().map(|index| {
+            let labels: Vec<&Label> = remark.labels.iter().filter(|l| l.source == index).collect();
+            Drawn::part(&sources[index], &labels)
+        });
+        let mut drawn = parts.next().unwrap_or_else(Drawn::empty);
+        drawn.related = parts.collect();
+        for part in &mut drawn.related {
+            part.severity = miette::Severity::Advice;
+            if part.message.is_empty() {
+                part.message = "see also".to_owned();
+            }
+        }
+        let place = std::mem::take(&mut drawn.message);
+        drawn.message = format!("{place}{}", clean(&remark.message));
+        drawn.help = remark.help.as_deref().map(clean);
+        drawn.severity = match remark.severity {
+            Severity::Warning => miette::Severity::Warning,
+            _ => miette::Severity::Error,
+        };
+        drawn
+    }
+
+    fn empty() -> Drawn {
+        Drawn {
+            message: String::new(),
+            help: None,
+            severity: miette::Severity::Error,
+            source: None,
+            labels: Vec::new(),
+            related: Vec::new(),
+        }
+    }
+
+    /// The labels of one source. Where a line is too long to draw, the place goes into the message.
+    fn part(source: &SourceText, labels: &[&Label]) -> Drawn {
+        let mut drawn = Drawn::empty();
+        let text = &source.text;
+        let spans: Vec<Range<usize>> = labels.iter().map(|l| boundaries(text, &l.span)).collect();
+        let first = spans.iter().map(|s| s.start).min().unwrap_or(0);
+        let last = spans.iter().map(|s| s.end).max().unwrap_or(0);
+        // miette draws one more line on each side.
+        let above = line_start(text, line_start(text, first).saturating_sub(1));
+        let below = line_end(text, (line_end(text, last) + 1).min(text.len()));
+        let name = clean(&source.name);
+        let region = text.get(above..below).unwrap_or("");
+        if region.lines().any(|line| line.len() > MAX_LINE) {
+            let start = labels.first().map_or(0, |l| boundaries(text, &l.span).start);
+            let (line, column) = line_column(text, start);
+            drawn.message = format!("{name}:{line}:{column}: ");
+            return drawn;
+        }
+        drawn.source = Some(NamedSource::new(name, clean_source(text)));
+        drawn.labels = labels
+            .iter()
+            .zip(spans)
+            .map(|(label, span)| {
+                let words = (!label.text.is_empty()).then(|| clean(&label.text));
+                LabeledSpan::new(words, span.start, span.len())
+            })
+            .collect();
+        drawn
+    }
+}
+
+impl fmt::Display for Drawn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+impl std::error::Error for Drawn {}
+impl miette::Diagnostic for Drawn {
+    fn severity(&self) -> Option<miette::Severity> {
+        Some(self.severity)
+    }
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.help.as_ref().map(|h| Box::new(h) as Box<dyn fmt::Display>)
+    }
+    fn source_code(&self) -> Option<&dyn miette::SourceCode> {
+        self.source.as_ref().map(|s| s as &dyn miette::SourceCode)
+    }
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        (!self.labels.is_empty()).then(|| Box::new(self.labels.iter().cloned()) as Box<_>)
+    }
+    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn miette::Diagnostic> + 'a>> {
+        let items = self.related.iter().map(|d| d as &dyn miette::Diagnostic);
+        (!self.related.is_empty()).then(|| Box::new(items) as Box<_>)
+    }
+}
+
+/// The span within the text, on boundaries of characters.
+fn boundaries(text: &str, span: &Range<usize>) -> Range<usize> {
+    let mut start = span.start.min(text.len());
+    while !text.is_char_boundary(start) {
+        start -= 1;
+    }
+    let mut end = span.end.clamp(start, text.len());
+    while !text.is_char_boundary(end) {
+        end += 1;
+    }
+    start..end
+}
+
+fn line_start(text: &str, at: usize) -> usize {
+    text.as_bytes()[..at].iter().rposition(|&b| b == b'\n').map_or(0, |i| i + 1)
+}
+
+fn line_end(text: &str, at: usize) -> usize {
+    text.as_bytes()[at..].iter().position(|&b| b == b'\n').map_or(text.len(), |i| at + i)
+}
+
+/// Line and column of a byte, counted from 1; columns count characters.
+fn line_column(text: &str, at: usize) -> (usize, usize) {
+    let before = &text.as_bytes()[..at];
+    let line = before.iter().filter(|&&b| b == b'\n').count() + 1;
+    (line, text[line_start(text, at)..at].chars().count() + 1)
+}
+
+/// A text for the terminal: control characters are shown, not sent, and it has an end.
+#[must_use]
+pub fn clean(text: &str) -> String {
+    // Room for a long list of names.
+    const MOST: usize = 1 << 18;
+    let mut out = String::with_capacity(text.len().min(MOST));
+    for c in text.chars() {
+        match c {
+            '\n' => out.push('\n'),
+            c if c.is_control() => out.extend(c.escape_default()),
+            c => out.push(c),
+        }
+        if out.len() > MOST {
+            out.push('…');
+            break;
+        }
+    }
+    out
+}
+
+/// As [`clean`], but every byte keeps its place: a control character becomes `?` for each byte.
+fn clean_source(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() && !matches!(c, '\n' | '\r' | '\t') {
+            out.extend(std::iter::repeat_n('?', c.len_utf8()));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn place_and_label_are_drawn() {
+        let failure = Failure::input("no such qubit").at("a.qasm", "qubit q;\nx r;\n", 11..12, "here");
+        let text = failure.render(false);
+        assert!(text.contains("no such qubit"), "{text}");
+        assert!(text.contains("[a.qasm:2:3]"), "{text}");
+        assert!(text.contains("x r;"), "{text}");
+        assert!(text.contains("here"), "{text}");
+        assert!(!text.contains('\x1b'), "{text}");
+    }
+
+    #[test]
+    fn any_span_in_any_text_is_drawn() {
+        let texts = ["", "\n", "é\u{1b}x\r\n\tz", "🦀🦀", "a\n\n\nb", &"x".repeat(5000), "\u{85}\u{0}"];
+        for text in texts {
+            for start in (0..12).chain([4000, usize::MAX]) {
+                for end in (0..12).chain([4000, usize::MAX]) {
+                    let out = Failure::input("m\u{7}").at("n", text, start..end, "l").render(true);
+                    assert!(out.contains("m\\u{7}"), "{out}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn only_near_names_are_offered() {
+        assert_eq!(nearest("thet", ["phi", "theta"]), Some("theta"));
+        assert_eq!(nearest("w", ["theta", "w[0]"]), Some("w[0]"));
+        assert_eq!(nearest("alpha", ["theta", "w[0]"]), None);
+    }
+}

@@ -1,0 +1,196 @@
+//! The results of `run`, as JSON and as text. Neither makes a copy of the state.
+
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+};
+
+use ketgrad_core::{basis::bitstring, state::StateVector};
+use num_complex::Complex;
+use serde::{Serialize, Serializer, ser::SerializeMap};
+
+use super::probability;
+use crate::{npy::Number, terminal::Answer};
+
+/// An expectation value.
+pub(crate) struct Expectation<T> {
+    pub(crate) value: T,
+    /// The standard error, if it is a mean over shots.
+    pub(crate) stderr: Option<T>,
+}
+
+/// The results of one run.
+pub(crate) struct Point<T> {
+    pub(crate) counts: Option<BTreeMap<String, u64>>,
+    pub(crate) expectations: Vec<Expectation<T>>,
+    /// The state, if it is asked for in any form.
+    pub(crate) state: Option<StateVector<Complex<T>>>,
+}
+
+/// The results of all runs.
+pub(crate) struct Results<T> {
+    pub(crate) n_qubits: usize,
+    pub(crate) precision: &'static str,
+    pub(crate) backend: String,
+    pub(crate) observables: Vec<String>,
+    pub(crate) points: Vec<Point<T>>,
+    /// Whether results are lists over the runs.
+    pub(crate) sweep: bool,
+    pub(crate) shots: Option<u64>,
+    pub(crate) amplitudes: bool,
+    pub(crate) probabilities: bool,
+    pub(crate) seconds: f64,
+    pub(crate) json: bool,
+}
+
+impl<T: Number> Results<T> {
+    /// How many results are infinite or NaN, and a sentence for the first.
+    pub(crate) fn nonfinite(&self) -> Option<(usize, String)> {
+        let mut count = 0;
+        let mut first = None;
+        let mut found = |text: &dyn Fn() -> String| {
+            count += 1;
+            first.get_or_insert_with(text);
+        };
+        for point in &self.points {
+            for (Expectation { value, stderr }, text) in point.expectations.iter().zip(&self.observables) {
+                if !(value.finite() && stderr.is_none_or(Number::finite)) {
+                    found(&|| format!("the expectation value of `{text}` is {value:?}"));
+                }
+            }
+            for (i, a) in point.all().enumerate() {
+                if !(a.re.finite() && a.im.finite()) {
+                    found(&|| format!("the amplitude of {} is {a:?}", bitstring(i, self.n_qubits)));
+                }
+            }
+        }
+        first.map(|first| (count, first))
+    }
+
+    /// An entry whose value is that of the one run, or the list over all runs.
+    fn entry<'a, M: SerializeMap, V: Serialize>(
+        &'a self,
+        map: &mut M,
+        key: &str,
+        value: impl Fn(&'a Point<T>) -> V,
+    ) -> Result<(), M::Error> {
+        match self.points.as_slice() {
+            [point] if !self.sweep => map.serialize_entry(key, &value(point)),
+            points => map.serialize_entry(key, &Stream(points.iter().map(&value))),
+        }
+    }
+}
+
+/// A list that is serialized while it is made.
+struct Stream<I>(I);
+
+impl<V: Serialize, I: Iterator<Item = V> + Clone> Serialize for Stream<I> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.clone())
+    }
+}
+
+#[derive(Serialize)]
+struct Entry<'a, T> {
+    observable: &'a str,
+    value: T,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stderr: Option<T>,
+}
+
+impl<T: Number> Serialize for Results<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("n_qubits", &self.n_qubits)?;
+        map.serialize_entry("precision", self.precision)?;
+        map.serialize_entry("backend", &self.backend)?;
+        if self.shots.is_some() {
+            self.entry(&mut map, "counts", |p| p.counts.as_ref())?;
+        }
+        if !self.observables.is_empty() {
+            self.entry(&mut map, "expectations", |p| {
+                let pairs = self.observables.iter().zip(&p.expectations);
+                Stream(pairs.map(|(observable, e)| Entry { observable, value: e.value, stderr: e.stderr }))
+            })?;
+        }
+        if self.amplitudes {
+            self.entry(&mut map, "amplitudes", |p| Stream(p.all().map(|a| [a.re, a.im])))?;
+        }
+        if self.probabilities {
+            self.entry(&mut map, "probabilities", |p| Stream(p.all().map(probability)))?;
+        }
+        map.serialize_entry("seconds", &self.seconds)?;
+        map.end()
+    }
+}
+
+impl<T: Number> Point<T> {
+    /// All amplitudes that are asked for.
+    fn all(&self) -> std::slice::Iter<'_, Complex<T>> {
+        self.state.as_ref().map_or(&[][..], StateVector::amplitudes).iter()
+    }
+
+    fn write_text(&self, results: &Results<T>, out: &mut dyn Write) -> io::Result<()> {
+        let n = results.n_qubits;
+        if let (Some(counts), Some(shots)) = (&self.counts, results.shots) {
+            writeln!(out, "counts of {shots} shots")?;
+            let width = counts.values().max().map_or(1, |c| c.to_string().len());
+            for (bits, count) in counts {
+                let share = 100.0 * *count as f64 / shots as f64;
+                writeln!(out, "  {bits}  {count:>width$}  {share:6.2} %")?;
+            }
+        }
+        if !self.expectations.is_empty() {
+            writeln!(out, "expectation values")?;
+            let width = results.observables.iter().map(|o| o.chars().count()).max().unwrap_or(0);
+            for (text, e) in results.observables.iter().zip(&self.expectations) {
+                let error = e.stderr.map_or(String::new(), |s| format!(" +- {}", number(s)));
+                writeln!(out, "  {text:width$}  {}{error}", number(e.value))?;
+            }
+        }
+        if results.amplitudes {
+            writeln!(out, "amplitudes (zeros left out)")?;
+            for (i, a) in
+                self.all().enumerate().filter(|(_, a)| !(a.re.is_exact_zero() && a.im.is_exact_zero()))
+            {
+                writeln!(out, "  {}  {:>24} {:>25}", bitstring(i, n), number(a.re), number(a.im) + "i")?;
+            }
+        }
+        if results.probabilities {
+            writeln!(out, "probabilities (zeros left out)")?;
+            for (i, p) in self.all().map(probability).enumerate().filter(|(_, p)| !p.is_exact_zero()) {
+                writeln!(out, "  {}  {}", bitstring(i, n), number(p))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The shortest text that reads back the same, without a needless `.0`.
+fn number<T: Number>(x: T) -> String {
+    let text = format!("{x:?}");
+    text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
+}
+
+impl<T: Number> Answer for Results<T> {
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.json {
+            // The error of a writer comes back as it was; a struct of numbers and texts has no other.
+            serde_json::to_writer(&mut *out, self).map_err(io::Error::from)?;
+            return writeln!(out);
+        }
+        for (row, point) in self.points.iter().enumerate() {
+            if self.sweep {
+                writeln!(out, "row {row}")?;
+            }
+            point.write_text(self, out)?;
+        }
+        Ok(())
+    }
+
+    fn note(&self) -> Option<String> {
+        let (n, s) = (self.n_qubits, if self.n_qubits == 1 { "" } else { "s" });
+        let text = format!("{n} qubit{s}, {}, {}, {:.3} s", self.precision, self.backend, self.seconds);
+        (!self.json).then_some(text)
+    }
+}

@@ -1,0 +1,201 @@
+//! The verb `run`: reads a circuit, simulates it, gives what was asked for.
+//!
+//! Order of work: everything that can be refused without computing (the circuit, its parameters,
+//! the observables, the memory, the place of the output) is looked at first; then the states are
+//! computed; then files are written; the answer is printed last.
+
+mod answer;
+mod task;
+
+use std::{path::Path, time::Instant};
+
+use ketgrad_core::{
+    circuit::Circuit,
+    kernel::Operator,
+    qasm,
+    scalar::Scalar,
+    simulate::{Simulator, final_measurements},
+    state::{StateVector, bytes_needed},
+};
+use num_complex::Complex;
+
+use crate::{
+    args::Precision,
+    files::{cannot, check_writable, open, read_text, write_whole},
+    memory::Needs,
+    npy::{self, Number},
+    observables::{self, Named},
+    options::{Common, Run},
+    params::Points,
+    progress::Progress,
+    report::{Failure, Remark},
+    terminal::{Answer, Terminal},
+};
+use answer::Results;
+use task::Task;
+
+/// Bytes that a shot takes while shots are drawn and sorted: its number twice, and its outcome.
+const BYTES_PER_SHOT: u128 = 40;
+
+/// Bytes that an entry of the counts takes besides its text.
+const BYTES_PER_COUNT: u128 = 80;
+
+/// Bytes that an instruction takes as data besides its operator.
+const BYTES_PER_INSTRUCTION: u128 = 200;
+
+/// Bytes that the results of one run of a sweep take besides its states and counts.
+const BYTES_PER_RUN: u128 = 200;
+
+/// Does what `run` shall do.
+///
+/// # Errors
+/// [`Failure`] if anything is at fault; nothing was printed or written then.
+pub fn run(args: &Run, common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
+    let circuit = read_circuit(&args.file, common, terminal)?;
+    match common.precision {
+        Precision::F64 => simulate::<f64>(args, common, terminal, &circuit),
+        Precision::F32 => simulate::<f32>(args, common, terminal, &circuit),
+    }
+}
+
+/// Reads a circuit from a file or, for `-`, from the standard input. Files that it includes are
+/// looked for beside it.
+///
+/// # Errors
+/// [`Failure`] with everything that is wrong with it.
+pub fn read_circuit(path: &Path, common: &Common, terminal: &Terminal) -> Result<Circuit, Failure> {
+    let (name, text) = read_text(path)?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let include = |file: &str| {
+        let first = |f: Failure| f.remarks.first().map(|r| r.message.clone()).unwrap_or_default();
+        read_text(&folder.join(file)).map(|(_, text)| text).map_err(first)
+    };
+    let options = qasm::Options { file: &name, max_gates: common.max_gates, include: Some(&include) };
+    let parsed = qasm::parse(&text, &options)?;
+    let warnings: Vec<Remark> = parsed.warnings.into_iter().map(Remark::from).collect();
+    terminal.warn(&warnings, &parsed.sources);
+    if parsed.circuit.n_qubits() == 0 && parsed.circuit.instructions().is_empty() {
+        return Err(Failure::input(format_args!("{name} declares no qubits: there is nothing to run")));
+    }
+    Ok(parsed.circuit)
+}
+
+fn simulate<T: Number>(
+    args: &Run,
+    common: &Common,
+    terminal: &Terminal,
+    circuit: &Circuit,
+) -> Result<Box<dyn Answer>, Failure> {
+    let n_qubits = circuit.n_qubits();
+    let points = Points::read(circuit, &args.set, args.params.as_deref())?;
+    if points.sweep && args.output.is_some() {
+        return Err(Failure::not_yet("--output with a sweep"));
+    }
+    let available = needs::<T>(args, circuit, points.len()).check(
+        &format!("a run of {n_qubits} {}", if n_qubits == 1 { "qubit" } else { "qubits" }),
+        common.memory_limit,
+    )?;
+    let observables: Vec<Named> =
+        args.observables.iter().map(|o| observables::read(o, n_qubits)).collect::<Result<_, _>>()?;
+    if let Some(path) = &args.output {
+        check_writable(path)?;
+    }
+    let start_state = match &args.input {
+        Some(path) => Some(read_input::<T>(path, n_qubits)?),
+        None => None,
+    };
+    let simulator =
+        Simulator { threads: common.start_threads()?, memory_limit: Some(available), ..Simulator::new() };
+    let mut task = Task {
+        args,
+        common,
+        circuit,
+        simulator,
+        observables: &observables,
+        progress: Progress::new(terminal),
+        backend: String::new(),
+    };
+
+    let start = Instant::now();
+    let mut computed = Vec::with_capacity(points.len());
+    let mut start_state = start_state;
+    for row in 0..points.len() {
+        let last = row + 1 == points.len();
+        let state = if last { start_state.take() } else { start_state.clone() };
+        computed.push(task.point(&points, row, state)?);
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    let backend = std::mem::take(&mut task.backend);
+    drop(task);
+
+    let mut results = Results {
+        n_qubits,
+        precision: common.precision.name(),
+        backend,
+        observables: observables.into_iter().map(|o| o.text).collect(),
+        points: computed,
+        sweep: points.sweep,
+        shots: args.shots,
+        amplitudes: args.amplitudes,
+        probabilities: args.probabilities,
+        seconds,
+        json: common.json,
+    };
+    if let Some((count, first)) = results.nonfinite() {
+        if !common.allow_nonfinite {
+            return Err(Failure::input(first).help("--allow-nonfinite prints null instead"));
+        }
+        let all = if count > 1 { format!(", the first of {count}") } else { String::new() };
+        terminal.note(&format!("note: {first}{all}; null stands for it in JSON"));
+    }
+    if let (Some(path), Some(point)) = (&args.output, results.points.first_mut()) {
+        if let Some(state) = &point.state {
+            write_whole(path, |out| npy::write_state(state, out))?;
+        }
+        if !args.prints_state() {
+            point.state = None;
+        }
+    }
+    Ok(Box::new(results))
+}
+
+/// What the run will allocate. Output is written as it is made and takes nothing.
+fn needs<T: Number>(args: &Run, circuit: &Circuit, runs: usize) -> Needs {
+    let n_qubits = circuit.n_qubits();
+    let state = bytes_needed::<Complex<T>>(n_qubits);
+    let kept = if args.prints_state() { runs } else { 1 };
+    // A measurement that splits the shots splits the state.
+    let split = usize::from(final_measurements(circuit).is_err());
+    // A sweep starts again from the same state.
+    let inputs = usize::from(args.input.is_some() && runs > 1);
+    let mut needs = Needs::default();
+    let states = (kept + inputs + split) as u128;
+    let what = if states == 1 { "the state".to_owned() } else { format!("{states} states") };
+    needs.add(what, state.saturating_mul(states));
+    if runs > 1 {
+        needs.add(format_args!("the results of {runs} runs"), runs as u128 * BYTES_PER_RUN);
+    }
+    let each = size_of::<Operator<Complex<T>>>() as u128 + BYTES_PER_INSTRUCTION;
+    needs.add("the gates", each * circuit.instructions().len() as u128);
+    if let Some(shots) = args.shots.map(u128::from) {
+        needs.add(format_args!("drawing {shots} shots"), shots * BYTES_PER_SHOT);
+        let text = if circuit.has_measurements() { circuit.n_bits() } else { n_qubits };
+        let outcomes = shots.min(bytes_needed::<u8>(n_qubits));
+        let counts =
+            outcomes.saturating_mul(text as u128 + circuit.registers().len() as u128 + BYTES_PER_COUNT);
+        needs.add("the counts", counts.saturating_mul(runs as u128));
+    }
+    needs
+}
+
+fn read_input<T: Number>(path: &Path, n_qubits: usize) -> Result<StateVector<Complex<T>>, Failure> {
+    let name = path.display().to_string();
+    let file = open(path).map_err(|e| cannot("read", &name, &e))?;
+    let file = std::io::BufReader::new(file);
+    npy::read_state(file, n_qubits).map_err(|e| Failure::input(format_args!("{name}: {e}")))
+}
+
+/// The squared modulus, as a result.
+pub(crate) fn probability<T: Number>(amplitude: &Complex<T>) -> T {
+    amplitude.abs2()
+}

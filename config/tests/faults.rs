@@ -1,0 +1,169 @@
+//! Input and usage at fault: the exit status, the place, and nothing on stdout.
+
+mod support;
+
+use support::Folder;
+
+#[test]
+fn wrong_usage_is_2() {
+    let folder = Folder::new();
+    for args in [
+        &[][..],
+        &["frobnicate"],
+        &["run"],
+        &["run", "bell.qasm", "--frobnicate"],
+        &["run", "bell.qasm", "--shots"],
+        &["run", "bell.qasm", "--shots", "0"],
+        &["run", "bell.qasm", "--shots", "-1"],
+        &["run", "bell.qasm", "--shots", "many"],
+        &["run", "bell.qasm", "--threads", "0"],
+        &["run", "bell.qasm", "--threads", "99999999999"],
+        &["run", "bell.qasm", "--precision", "f16"],
+        &["run", "bell.qasm", "--seed", "-1"],
+        &["run", "bell.qasm", "--memory-limit", "8 parsecs"],
+        &["run", "bell.qasm", "--max-gates", "-5"],
+        &["run", "bell.qasm", "--output", "-"],
+        &["run", "bell.qasm", "bell.qasm"],
+    ] {
+        folder.run(args).fails(2, &[]);
+    }
+}
+
+#[test]
+fn verbs_to_come_are_usage() {
+    let folder = Folder::new();
+    for verb in
+        ["convert", "amplitudes", "equivalent", "grad", "diff", "check", "draw", "optimize", "plugins"]
+    {
+        for args in [&[verb][..], &[verb, "a.qasm", "--to", "qasm2"], &[verb, "-e", "x", "--json"]] {
+            folder.run(args).fails(2, &[verb, "not in this version"]);
+        }
+    }
+}
+
+#[test]
+fn help_and_version_are_0() {
+    let folder = Folder::new();
+    assert!(folder.run(&["--version"]).done().out.starts_with("ketgrad "));
+    folder.run(&["help", "run"]).done();
+    for verb in [
+        "run",
+        "convert",
+        "amplitudes",
+        "equivalent",
+        "grad",
+        "diff",
+        "check",
+        "draw",
+        "optimize",
+        "plugins",
+        "info",
+    ] {
+        let help = folder.run(&[verb, "--help"]).done().out;
+        let (_, examples) = help.split_once("Examples:\n").unwrap();
+        assert_eq!(examples.matches(&format!("ketgrad {verb}")).count(), 2, "{help}");
+    }
+}
+
+#[test]
+fn faulty_circuits_are_1_with_their_place() {
+    let folder = Folder::new();
+    folder.file("empty.qasm", "");
+    folder.file("binary.qasm", b"OPENQASM 3.0;\nqu\xffbit q;\n");
+    folder.file("zeros.qasm", [0u8; 300]);
+    folder.file("undeclared.qasm", "OPENQASM 3.0;\nqubit[2] q;\n  x r[0];\n");
+    let head = "OPENQASM 3.0;\nqubit[2] q;\n";
+    folder.file("long.qasm", format!("{head}{} x r[0];\n", " ".repeat(100_000)));
+    folder.file("control.qasm", format!("{head}\x1b[31m x r[0];\n"));
+    folder.run(&["run", "empty.qasm"]).fails(1, &["empty"]);
+    folder.run(&["run", "binary.qasm"]).fails(1, &["[binary.qasm:2:3]", "not UTF-8", "0xff"]);
+    folder.run(&["run", "zeros.qasm"]).fails(1, &["zeros.qasm"]);
+    folder.run(&["run", "undeclared.qasm"]).fails(1, &["undeclared.qasm:3:", "x r[0];", "─"]);
+    let long = folder.run(&["run", "long.qasm"]).fails(1, &["long.qasm:3:100"]);
+    assert!(long.err.len() < 2000);
+    folder.run(&["run", "control.qasm"]).fails(1, &["control.qasm:3:"]);
+    folder.run(&["run", "."]).fails(1, &["cannot read", "directory"]);
+    folder.run(&["run", "no.qasm"]).fails(1, &["cannot read no.qasm: No such file"]);
+}
+
+#[test]
+fn a_faulty_config_is_underlined() {
+    let folder = Folder::new();
+    let run = |text: &str| {
+        folder.file("c.toml", text);
+        folder.run(&["run", "bell.qasm", "--config", "c.toml"])
+    };
+    run("[run]\nshosts = 3\n")
+        .fails(1, &["unknown key `run.shosts`", "[c.toml:2:1]", "did you mean `shots`"]);
+    run("thread = 3\n").fails(1, &["unknown key `thread`", "[c.toml:1:1]", "`threads`"]);
+    run("[run]\nshots = \"many\"\n").fails(1, &["`run.shots`", "[c.toml:2:9]"]);
+    run("[run]\nprecision = 'f16'\n").fails(1, &["f32", "[c.toml:2:13]"]);
+    run("memory_limit = '8 parsecs'\n").fails(1, &["8 parsecs", "[c.toml:1:16]"]);
+    run("seed = \n").fails(1, &["c.toml:1:"]);
+    run("seed = 1\nseed = 2\n").fails(1, &["c.toml:2:"]);
+    folder.run(&["run", "bell.qasm", "--config", "no.toml"]).fails(1, &["cannot read no.toml"]);
+    folder.run(&["info", "--config", "."]).fails(1, &["directory"]);
+}
+
+#[test]
+fn what_does_not_fit_is_refused_at_once() {
+    let folder = Folder::new();
+    let head = "OPENQASM 3.0;\ninclude \"stdgates.inc\";\n";
+    folder.file("n40.qasm", format!("{head}qubit[40] q;\nh q[39];\n"));
+    folder.file("n1e9.qasm", format!("{head}qubit[1000000000] q;\nh q[0];\n"));
+    folder.file("n63.qasm", format!("{head}qubit[63] q;\nh q[62];\n"));
+    folder.file("n64.qasm", format!("{head}qubit[64] q;\nh q[63];\n"));
+    let start = std::time::Instant::now();
+    folder.run(&["run", "n40.qasm"]).fails(1, &["40 qubits needs 16", "TiB", "available"]);
+    folder.run(&["run", "n40.qasm", "--precision", "f32", "--output", "s.npy"]).fails(1, &["8.0 TiB"]);
+    let limit = ["--memory-limit", "1GiB"];
+    folder
+        .run(&[&["run", "n40.qasm"][..], &limit].concat())
+        .fails(1, &["16", "TiB", "1 GiB", "memory limit"]);
+    for file in ["n63.qasm", "n64.qasm", "n1e9.qasm"] {
+        folder.run(&["run", file]).fails(1, &["qubits needs", "available"]);
+    }
+    folder.run(&["run", "bell.qasm", "--shots", "1e12"]).fails(1, &["drawing 1000000000000 shots", "TiB"]);
+    folder.run(&["run", "bell.qasm", "--shots", "18446744073709551615"]).fails(1, &["available"]);
+    folder.run(&["run", "bell.qasm", "--memory-limit", "10"]).fails(1, &["10 B are available"]);
+    assert!(start.elapsed().as_secs() < 10);
+}
+
+#[test]
+fn observables_are_checked() {
+    let folder = Folder::new();
+    for (text, word) in [
+        ("Z0 Z0", "[--observable:1:4]"),
+        ("Z2", "qubit 2 does not exist"),
+        ("Q0", "[--observable:1:1]"),
+        ("", "--observable:1:1"),
+        ("Z0 +", "--observable:1:"),
+        ("--json", "--observable:1:"),
+    ] {
+        folder.run(&["run", "bell.qasm", "--observable", text]).fails(1, &[word]);
+    }
+}
+
+#[test]
+fn results_that_are_not_finite() {
+    let folder = Folder::new();
+    let args =
+        ["run", "bell.qasm", "--json", "--observable", "Z0 Z1", "--observable", "1e308 X0 X1 + 1e308 X0 X1"];
+    folder.run(&args).fails(1, &["expectation value", "is NaN", "--allow-nonfinite"]);
+    let ran = folder.run(&[&args[..], &["--allow-nonfinite"]].concat()).done();
+    assert!(ran.err.contains("note:"), "{}", ran.err);
+    assert!(ran.json()["expectations"][1]["value"].is_null());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error() {
+    let folder = Folder::new();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = folder.command(&["run", "bell.qasm"]).stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write"));
+    folder.run(&["run", "bell.qasm", "--output", "/dev/full"]).fails(1, &["cannot write /dev/full"]);
+    folder.run(&["run", "bell.qasm", "--output", "/dev/null"]).done();
+    assert!(!std::fs::metadata("/dev/null").unwrap().is_file());
+}

@@ -1,0 +1,31 @@
+//! The verb `info`.
+
+mod support;
+
+use support::{Folder, keys};
+
+#[test]
+fn everything_is_there() {
+    let folder = Folder::new();
+    let ran = folder.run(&["info", "--json", "--threads", "3", "--memory-limit", "2GiB"]).done();
+    let expected = ["version", "cpu_features", "threads", "memory", "backends", "features", "seconds"];
+    assert_eq!(keys(&ran.out), expected);
+    let json = ran.json();
+    assert_eq!(json["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(json["threads"], 3);
+    assert_eq!(json["memory"]["limit"], 2u64 << 30);
+    assert_eq!(json["backends"][0]["name"], "generic");
+    assert!(json["cpu_features"]["detected"].is_array() && json["cpu_features"]["in_use"].is_array());
+    if cfg!(target_os = "linux") {
+        let memory = |key: &str| json["memory"][key].as_u64().unwrap();
+        assert!(memory("available") <= memory("total"));
+    }
+}
+
+#[test]
+fn text_names_the_same() {
+    let out = Folder::new().run(&["info"]).done().out;
+    for word in ["version", "processor", "threads", "memory", "generic", "built with"] {
+        assert!(out.contains(word), "{out}");
+    }
+}

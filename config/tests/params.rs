@@ -1,0 +1,107 @@
+//! Values of parameters: `--set`, JSON, NumPy, sweeps.
+
+mod support;
+
+use support::{Folder, data};
+
+const SET: [&str; 6] = ["--set", "theta=0.3", "--set", "w[0]=0.1", "--set", "w[1]=-0.2"];
+
+#[allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+fn value(folder: &Folder, args: &[&str]) -> f64 {
+    let call = [&["run", "ansatz.qasm", "--observable", "Z0 + 2 Z1", "--json"][..], args].concat();
+    folder.run(&call).json()["expectations"][0]["value"].as_f64().unwrap()
+}
+
+#[test]
+fn all_ways_give_the_same() {
+    let folder = Folder::new();
+    let expected = value(&folder, &SET);
+    let exact = 0.3f64.cos() * 0.1f64.cos() + 2.0 * 0.2f64.cos();
+    assert!((expected - exact).abs() < 1e-15);
+    folder.file("nested.json", r#"{"theta": 0.3, "w": [0.1, "-0.2"]}"#);
+    folder.file("flat.json", r#"{"w[1]": -0.2, "w[0]": 0.1, "theta": "0.3"}"#);
+    folder.file("half.json", r#"{"w[1]": -0.2, "theta": 5}"#);
+    for params in ["nested.json", "flat.json", &data("point.npy")] {
+        assert_eq!(value(&folder, &["--params", params]), expected, "{params}");
+    }
+    // --set wins, and fills in.
+    let set = &SET[..4];
+    assert_eq!(value(&folder, &[&["--params", "half.json"][..], set].concat()), expected);
+}
+
+#[test]
+fn multiples_of_pi_are_exact() {
+    let folder = Folder::new();
+    let args = ["--set", "theta=pi", "--set", "w[0]=0", "--set", "w[1]=0", "--probabilities", "--json"];
+    let ran = folder.run(&[&["run", "ansatz.qasm"][..], &args].concat()).done();
+    assert!(ran.out.contains("\"probabilities\":[0.0,1.0,0.0,0.0]"), "{}", ran.out);
+}
+
+#[test]
+fn a_table_is_a_sweep() {
+    let folder = Folder::new();
+    let args = ["--observable", "Z0", "--shots", "10", "--probabilities", "--json"];
+    for params in ["sweep.npy", "point.npy"] {
+        let path = data(params);
+        let call = [&["run", "ansatz.qasm", "--params", &path][..], &args].concat();
+        let json = folder.run(&call).json();
+        if params == "point.npy" {
+            assert!(json["counts"].is_object());
+            continue;
+        }
+        for key in ["counts", "expectations", "probabilities"] {
+            assert_eq!(json[key].as_array().unwrap().len(), 2, "{key}");
+        }
+        assert_eq!(json["expectations"][1][0]["value"], 1.0);
+        assert_eq!(json["counts"][1], serde_json::json!({"00": 10}));
+        assert_eq!(json["probabilities"][1], serde_json::json!([1.0, 0.0, 0.0, 0.0]));
+    }
+    let text =
+        folder.run(&["run", "ansatz.qasm", "--params", &data("sweep.npy"), "--observable", "Z0"]).done();
+    assert!(text.out.starts_with("row 0\nexpectation values\n  Z0  "), "{}", text.out);
+    folder
+        .run(&["run", "ansatz.qasm", "--params", &data("sweep.npy"), "--output", "s.npy"])
+        .fails(2, &["not in this version"]);
+    folder.run(&["run", "ansatz.qasm", "--params", &data("sweep_fortran.npy")]).fails(1, &["Fortran"]);
+}
+
+#[test]
+fn unset_parameters_are_all_listed() {
+    let folder = Folder::new();
+    folder.run(&["run", "ansatz.qasm"]).fails(1, &["no value for 3 parameters: theta, w[0], w[1]"]);
+    folder.run(&["run", "ansatz.qasm", "--set", "w[0]=1"]).fails(1, &["2 parameters: theta, w[1]"]);
+}
+
+#[test]
+fn faulty_values_are_refused() {
+    let folder = Folder::new();
+    let run = |args: &[&str]| folder.run(&[&["run", "ansatz.qasm"][..], args].concat());
+    run(&["--set", "thet=1"]).fails(1, &["no parameter `thet`", "`theta`"]);
+    run(&["--set", "theta=1", "--set", "theta = 2"]).fails(1, &["`theta` twice"]);
+    run(&["--set", "theta"]).fails(2, &["NAME=VALUE"]);
+    run(&["--set", "=1"]).fails(2, &["NAME=VALUE"]);
+    for bad in ["theta=", "theta=foo", "theta=1/0", "theta=1e999", "theta=nan", "theta=((((", "theta=é"] {
+        run(&["--set", bad]).fails(1, &["--set theta:1:"]);
+    }
+    folder.run(&["run", "bell.qasm", "--set", "a=1"]).fails(1, &["no parameters at all"]);
+    for (text, words) in [
+        ("", &["[p.json:1:1]"][..]),
+        ("{\"theta\": }", &["[p.json:1:11]"]),
+        ("[1]", &["expected an object"]),
+        ("{\"theta\": 1, \"theta\": 2}", &["`theta` twice"]),
+        ("{\"w\": [1], \"w[0]\": 2}", &["`w[0]` twice"]),
+        ("{\"w\": 1}", &["no parameter `w`", "`w[0]`"]),
+        ("{\"theta\": {\"a\": 1}}", &["is an object"]),
+        ("{\"theta\": true}", &["p.json"]),
+        ("{\"theta\": 1e999}", &["p.json"]),
+        ("{\"theta\": \"foo\"}", &["p.json: theta:1:1"]),
+    ] {
+        folder.file("p.json", text);
+        run(&["--params", "p.json"]).fails(1, words);
+    }
+    folder.file("deep.json", "[".repeat(100_000));
+    run(&["--params", "deep.json"]).fails(1, &["deep.json"]);
+    run(&["--params", "no.json"]).fails(1, &["cannot read no.json"]);
+    run(&["--params", &data("state_c16.npy")]).fails(1, &["type <c16", "float64"]);
+    folder.run(&["run", "bell.qasm", "--params", &data("point.npy")]).fails(1, &["3 values", "0 parameters"]);
+}

@@ -1,0 +1,490 @@
+//! The syntax tree of both languages, with a span on every node.
+//!
+//! Names are [`Symbol`]s: numbers given by one interner for the file and all that it includes. Lists
+//! are boxed slices, since a file may have millions of gates. Operators that associate to the left
+//! form one flat [`ExprKind::Chain`], so that the depth of a tree is bounded by the nesting of the
+//! text, never by the length of a sum.
+
+use std::{collections::HashMap, ops::Range, rc::Rc};
+
+/// A range of bytes in a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(super) struct Span {
+    pub(super) start: u32,
+    pub(super) end: u32,
+}
+
+impl Span {
+    pub(super) fn new(start: u32, end: u32) -> Span {
+        Span { start, end }
+    }
+
+    pub(super) fn to(self, last: Span) -> Span {
+        Span { start: self.start, end: last.end.max(self.start) }
+    }
+
+    pub(super) fn range(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+}
+
+/// A span in one of the sources.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) source: u32,
+    pub(super) span: Span,
+}
+
+/// An interned name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Symbol(u32);
+
+impl Symbol {
+    pub(super) fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The symbol of a given number.
+    pub(super) fn at(index: usize) -> Symbol {
+        Symbol(u32::try_from(index).unwrap_or(u32::MAX))
+    }
+
+    /// The word of the languages that this is.
+    pub(super) fn word(self) -> Option<Word> {
+        Word::ALL.get(self.0 as usize).copied()
+    }
+}
+
+/// Gives numbers to names; those of [`Word`] come first.
+#[derive(Debug)]
+pub(super) struct Interner {
+    numbers: HashMap<Rc<str>, Symbol>,
+    names: Vec<Rc<str>>,
+}
+
+impl Interner {
+    pub(super) fn new() -> Interner {
+        let mut interner = Interner { numbers: HashMap::new(), names: Vec::new() };
+        for word in Word::ALL {
+            interner.intern(word.text());
+        }
+        interner
+    }
+
+    pub(super) fn intern(&mut self, name: &str) -> Symbol {
+        if let Some(&symbol) = self.numbers.get(name) {
+            return symbol;
+        }
+        // Every name takes at least two bytes of a source of at most 2^32 bytes.
+        let symbol = Symbol(u32::try_from(self.names.len()).unwrap_or(u32::MAX));
+        let name: Rc<str> = name.into();
+        self.names.push(name.clone());
+        self.numbers.insert(name, symbol);
+        symbol
+    }
+
+    pub(super) fn name(&self, symbol: Symbol) -> &str {
+        self.names.get(symbol.index()).map_or("", |name| name)
+    }
+}
+
+macro_rules! words {
+    ($($NAME:ident $text:literal $old:ident)*) => {
+        /// The words with a meaning in statements. `old` ones are keywords of OpenQASM 2 too.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(super) enum Word { $($NAME),* }
+
+        impl Word {
+            pub(super) const ALL: &[Word] = &[$(Word::$NAME),*];
+
+            pub(super) fn text(self) -> &'static str {
+                match self { $(Word::$NAME => $text),* }
+            }
+
+            /// Whether it is a keyword of OpenQASM 2.
+            pub(super) fn is_old(self) -> bool {
+                match self { $(Word::$NAME => words!(@ $old)),* }
+            }
+        }
+    };
+    (@ old) => { true };
+    (@ new) => { false };
+}
+
+words! {
+    Openqasm "OPENQASM" old
+    Include "include" old
+    Qreg "qreg" old
+    Creg "creg" old
+    Gate "gate" old
+    Opaque "opaque" old
+    Measure "measure" old
+    Reset "reset" old
+    Barrier "barrier" old
+    If "if" old
+    Else "else" new
+    For "for" new
+    In "in" new
+    While "while" new
+    Break "break" new
+    Continue "continue" new
+    End "end" new
+    Nop "nop" new
+    Switch "switch" new
+    Case "case" new
+    Default "default" new
+    Def "def" new
+    Return "return" new
+    Extern "extern" new
+    Let "let" new
+    Box "box" new
+    Delay "delay" new
+    Cal "cal" new
+    Defcal "defcal" new
+    Defcalgrammar "defcalgrammar" new
+    Input "input" new
+    Output "output" new
+    Const "const" new
+    Readonly "readonly" new
+    Mutable "mutable" new
+    Qubit "qubit" new
+    Bit "bit" new
+    Bool "bool" new
+    Int "int" new
+    Uint "uint" new
+    Float "float" new
+    Angle "angle" new
+    Complex "complex" new
+    Duration "duration" new
+    Stretch "stretch" new
+    Array "array" new
+    Void "void" new
+    Ctrl "ctrl" new
+    Negctrl "negctrl" new
+    Inv "inv" new
+    Pow "pow" new
+    Durationof "durationof" new
+    True "true" new
+    False "false" new
+}
+
+/// A name and where it stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ident {
+    pub(super) symbol: Symbol,
+    pub(super) span: Span,
+}
+
+/// An expression.
+#[derive(Clone, Debug)]
+pub(super) struct Expr {
+    pub(super) span: Span,
+    pub(super) kind: ExprKind,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum ExprKind {
+    /// An integer; `None` if it has more than 64 bits (its digits are in the source).
+    Int(Option<u64>),
+    Float(f64),
+    Bool(bool),
+    /// A string, within its quotes: a bit string in a classical context.
+    Text,
+    /// A number with a unit of time.
+    Duration,
+    /// A number with the unit `im`.
+    Imaginary,
+    Name(Symbol),
+    /// `$0`.
+    Hardware,
+    Unary(UnaryOp, Box<Expr>),
+    /// `x ** y`.
+    Power(Box<[Expr; 2]>),
+    /// A first operand and what is applied to it, left to right, all of one precedence.
+    Chain(Box<Expr>, Vec<(BinaryOp, Expr)>),
+    Call(Ident, Box<[Expr]>),
+    /// `float[64](x)`.
+    Cast(Box<Type>, Box<Expr>),
+    Index(Box<Expr>, Box<[Index]>),
+    /// `{a, b}`.
+    List(Box<[Expr]>),
+    /// `measure q` as a value.
+    Measure(Box<Operand>),
+    /// `durationof({ … })`.
+    Durationof,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum UnaryOp {
+    Minus,
+    Not,
+    Invert,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BinaryOp {
+    Or,
+    And,
+    BitOr,
+    BitXor,
+    BitAnd,
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    Shl,
+    Shr,
+    Add,
+    Sub,
+    Concat,
+    Mul,
+    Div,
+    Rem,
+}
+
+impl BinaryOp {
+    /// How strongly it binds, from 1.
+    pub(super) fn precedence(self) -> u8 {
+        use BinaryOp::*;
+        match self {
+            Or => 1,
+            And => 2,
+            BitOr => 3,
+            BitXor => 4,
+            BitAnd => 5,
+            Equal | NotEqual => 6,
+            Less | LessEqual | Greater | GreaterEqual => 7,
+            Shl | Shr => 8,
+            Add | Sub | Concat => 9,
+            Mul | Div | Rem => 10,
+        }
+    }
+
+    pub(super) fn text(self) -> &'static str {
+        use BinaryOp::*;
+        match self {
+            Or => "||",
+            And => "&&",
+            BitOr => "|",
+            BitXor => "^",
+            BitAnd => "&",
+            Equal => "==",
+            NotEqual => "!=",
+            Less => "<",
+            LessEqual => "<=",
+            Greater => ">",
+            GreaterEqual => ">=",
+            Shl => "<<",
+            Shr => ">>",
+            Add => "+",
+            Sub => "-",
+            Concat => "++",
+            Mul => "*",
+            Div => "/",
+            Rem => "%",
+        }
+    }
+}
+
+/// What stands between the brackets of an index, one entry per comma.
+#[derive(Clone, Debug)]
+pub(super) enum Index {
+    At(Expr),
+    /// `start : step : end`, each optional.
+    Range {
+        span: Span,
+        start: Option<Expr>,
+        step: Option<Expr>,
+        end: Option<Expr>,
+    },
+    /// `{0, 2}`.
+    Set(Span, Box<[Expr]>),
+}
+
+/// A register, a part of it, or a hardware qubit.
+#[derive(Clone, Debug)]
+pub(super) struct Operand {
+    pub(super) span: Span,
+    pub(super) base: Base,
+    pub(super) select: Select,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Base {
+    Name(Ident),
+    Hardware(Option<u32>),
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Select {
+    /// No index.
+    All,
+    /// A literal index, the usual case.
+    One(u64),
+    /// Each pair of brackets in order.
+    Parts(Box<[Box<[Index]>]>),
+}
+
+/// The type of a classical variable, or of qubits.
+#[derive(Clone, Debug)]
+pub(super) struct Type {
+    pub(super) span: Span,
+    pub(super) base: BaseType,
+    /// The designator: bits of a number, elements of a register.
+    pub(super) size: Option<Expr>,
+    /// Dimensions of an array of the base type, if it is one.
+    pub(super) dims: Option<Box<[Expr]>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BaseType {
+    Qubit,
+    Bit,
+    Bool,
+    Int,
+    Uint,
+    Float,
+    Angle,
+    Complex,
+    Duration,
+    Stretch,
+}
+
+/// A gate modifier.
+#[derive(Clone, Debug)]
+pub(super) struct Modifier {
+    pub(super) span: Span,
+    pub(super) kind: ModifierKind,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum ModifierKind {
+    Inv,
+    Pow(Expr),
+    Ctrl(Option<Expr>),
+    Negctrl(Option<Expr>),
+}
+
+/// A gate applied to operands; also `gphase`.
+#[derive(Clone, Debug)]
+pub(super) struct Call {
+    pub(super) modifiers: Box<[Modifier]>,
+    pub(super) name: Ident,
+    pub(super) args: Box<[Expr]>,
+    pub(super) operands: Box<[Operand]>,
+    /// Whether a duration in brackets follows the name.
+    pub(super) timed: bool,
+}
+
+/// A gate definition, or an `opaque` declaration.
+#[derive(Clone, Debug)]
+pub(super) struct GateDef {
+    pub(super) name: Ident,
+    pub(super) params: Box<[Ident]>,
+    pub(super) qubits: Box<[Ident]>,
+    /// `None` if opaque.
+    pub(super) body: Option<Box<[Stmt]>>,
+}
+
+/// A statement.
+#[derive(Clone, Debug)]
+pub(super) struct Stmt {
+    pub(super) span: Span,
+    pub(super) kind: StmtKind,
+}
+
+#[derive(Clone, Debug)]
+#[expect(dead_code, reason = "parsed whole; what is not lowered yet is refused by its kind")]
+pub(super) enum StmtKind {
+    /// `OPENQASM 3.0;` elsewhere than at the top.
+    Header,
+    Include(Span),
+    Pragma,
+    Annotation,
+    Qreg(Ident, Option<Expr>),
+    Creg(Ident, Option<Expr>),
+    Gate(Box<GateDef>),
+    Call(Box<Call>),
+    /// `measure q -> c` or `measure q`.
+    Measure(Box<(Operand, Option<Operand>)>),
+    Barrier(Box<[Operand]>),
+    Reset(Box<Operand>),
+    If(Box<Conditional>),
+    /// A variable or qubits, with an initial value.
+    Declare(Box<Declaration>),
+    Input(Box<Declaration>),
+    Output(Box<Declaration>),
+    Const(Box<Declaration>),
+    Assign(Box<Assignment>),
+    Let(Ident, Box<Expr>),
+    For(Box<ForLoop>),
+    While(Box<(Expr, Box<[Stmt]>)>),
+    Switch(Box<SwitchCase>),
+    Def(Box<Subroutine>),
+    Extern(Ident),
+    Return(Option<Box<Expr>>),
+    Break,
+    Continue,
+    End,
+    Nop(Box<[Operand]>),
+    Box(Option<Box<Expr>>, Box<[Stmt]>),
+    Delay(Box<(Expr, Box<[Operand]>)>),
+    Block(Box<[Stmt]>),
+    Expr(Box<Expr>),
+    Cal,
+    Defcal,
+    Defcalgrammar,
+    /// A lone `;`.
+    Empty,
+}
+
+#[derive(Clone, Debug)]
+#[expect(dead_code, reason = "conditions are refused as a whole so far")]
+pub(super) struct Conditional {
+    pub(super) condition: Expr,
+    pub(super) then: Box<[Stmt]>,
+    pub(super) otherwise: Option<Box<[Stmt]>>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Declaration {
+    pub(super) ty: Type,
+    pub(super) name: Ident,
+    pub(super) value: Option<Expr>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Assignment {
+    pub(super) target: Operand,
+    /// The operator before `=`.
+    pub(super) compound: bool,
+    pub(super) value: Expr,
+}
+
+#[derive(Clone, Debug)]
+#[expect(dead_code, reason = "loops are refused as a whole so far")]
+pub(super) struct ForLoop {
+    pub(super) ty: Type,
+    pub(super) name: Ident,
+    pub(super) over: Index,
+    pub(super) body: Box<[Stmt]>,
+}
+
+#[derive(Clone, Debug)]
+#[expect(dead_code, reason = "switches are refused as a whole so far")]
+pub(super) struct SwitchCase {
+    pub(super) subject: Expr,
+    pub(super) cases: Box<[(Box<[Expr]>, Box<[Stmt]>)]>,
+    pub(super) default: Option<Box<[Stmt]>>,
+}
+
+#[derive(Clone, Debug)]
+#[expect(dead_code, reason = "subroutines are refused as a whole so far")]
+pub(super) struct Subroutine {
+    pub(super) name: Ident,
+    pub(super) params: Box<[(Type, Ident)]>,
+    pub(super) result: Option<Type>,
+    pub(super) body: Box<[Stmt]>,
+}

@@ -1,0 +1,106 @@
+//! What is wrong with a source text, as data.
+//!
+//! A [`Diagnostic`] carries its [`Problem`] (what was given, what was expected), the finished
+//! message, a hint, and labels that point into the sources by byte range. Nothing here prints or
+//! underlines; that is left to whoever shows it.
+//!
+//! Invariant: the span of every label lies within the text of its source, on character boundaries.
+
+use std::ops::Range;
+
+pub use super::problem::Problem;
+
+/// How bad a diagnostic is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// There is no circuit.
+    Error,
+    /// There is a circuit, perhaps not the intended one.
+    Warning,
+}
+
+/// A place in a source, with a remark.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// Which source, as a position in the list of sources.
+    pub source: usize,
+    /// The bytes meant; empty where something is missing.
+    pub span: Range<usize>,
+    /// The remark, possibly empty.
+    pub text: String,
+}
+
+/// An error or a warning.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
+    /// What it is, as data.
+    pub problem: Problem,
+    /// What it is, in words.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+    /// Where it is; the first label is the place itself.
+    pub labels: Vec<Label>,
+}
+
+impl Diagnostic {
+    pub(super) fn error(problem: Problem) -> Diagnostic {
+        let message = problem.to_string();
+        Diagnostic { severity: Severity::Error, problem, message, help: None, labels: Vec::new() }
+    }
+
+    pub(super) fn warning(problem: Problem) -> Diagnostic {
+        Diagnostic { severity: Severity::Warning, ..Diagnostic::error(problem) }
+    }
+
+    pub(super) fn at(mut self, place: super::ast::Place, text: impl Into<String>) -> Diagnostic {
+        let (source, span) = (place.source as usize, place.span.range());
+        self.labels.push(Label { source, span, text: text.into() });
+        self
+    }
+
+    pub(super) fn help(mut self, help: impl Into<String>) -> Diagnostic {
+        self.help = Some(help.into());
+        self
+    }
+
+    pub(super) fn maybe_help(mut self, help: Option<String>) -> Diagnostic {
+        self.help = self.help.or(help);
+        self
+    }
+}
+
+/// A text that was read: the file itself, or one that it includes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceText {
+    /// The name of the file.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
+impl SourceText {
+    /// The line and the column of a byte, both counted from 1, the column in characters. Bytes
+    /// past the end count as the end. O(bytes before it).
+    ///
+    /// ```
+    /// use ketgrad_core::qasm::SourceText;
+    ///
+    /// let source = SourceText { name: "a.qasm".into(), text: "// θ\nh q;".into() };
+    /// assert_eq!(source.line_column(0), (1, 1));
+    /// assert_eq!(source.line_column(5), (1, 5)); // θ takes two bytes
+    /// assert_eq!(source.line_column(8), (2, 3));
+    /// ```
+    #[must_use]
+    pub fn line_column(&self, byte: usize) -> (usize, usize) {
+        let mut end = byte.min(self.text.len());
+        while !self.text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let before = &self.text[..end];
+        let line = before.rfind('\n').map_or(0, |at| at + 1);
+        (before.matches('\n').count() + 1, before[line..].chars().count() + 1)
+    }
+}

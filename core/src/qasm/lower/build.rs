@@ -1,0 +1,400 @@
+//! The last step: from the plan to instructions.
+//!
+//! Calls of definitions are expanded here, with their arguments put into the values of the body.
+//! A value that is no angle (`sin(theta)`) becomes a parameter of the circuit, one for each
+//! different expression.
+
+use std::{collections::HashMap, sync::Arc};
+
+use num_complex::Complex;
+use smallvec::SmallVec;
+
+use super::{
+    Item, Lowering,
+    call::{Modifiers, PlannedCall, Resolved},
+    define::{Definition, Step},
+    names::Callee,
+    power::{self, Exponent, Raised},
+    value::{self, Number, Value},
+};
+use crate::{
+    circuit::{Circuit, Control, Instruction, Operation, ParamDef, Qubits},
+    gate::{Gate, GateKind},
+    matrix::Matrix,
+    param::{self, Angle, ParamExpr, Values},
+    qasm::{
+        Version,
+        ast::{BinaryOp, Interner, Place},
+        diagnostic::{Diagnostic, Problem},
+    },
+    simulate::Simulator,
+};
+
+/// The most qubits of a defined gate with a fractional power, which takes its matrix.
+const MAX_POWER_QUBITS: usize = 6;
+
+type Controls = SmallVec<[Control; 2]>;
+type Numbers = Matrix<Complex<f64>>;
+
+struct Builder<'p> {
+    circuit: Circuit,
+    definitions: &'p [Definition],
+    names: &'p Interner,
+    /// Computed parameters by their expression.
+    computed: HashMap<String, Angle>,
+    /// Powers of defined gates by name, arguments and exponents.
+    powers: HashMap<String, Arc<Numbers>>,
+    /// Where the step stands that is being built.
+    place: Place,
+}
+
+impl Lowering<'_> {
+    /// Builds the circuit of the plan. `None` after an error.
+    pub(super) fn build(&mut self) -> Option<Circuit> {
+        let plan = std::mem::take(&mut self.plan);
+        let mut circuit = Circuit::new(self.n_qubits as usize);
+        for name in std::mem::take(&mut self.inputs) {
+            circuit.push_param(ParamDef { name, definition: None });
+        }
+        let mut failed = None;
+        for register in self.classical_registers() {
+            if let Err(e) = circuit.add_register(&register.name, register.size) {
+                failed = Some((Problem::Circuit { reason: e.to_string() }, self.place(Default::default())));
+            }
+        }
+        let mut builder = Builder {
+            circuit,
+            definitions: &self.definitions,
+            names: &self.interner,
+            computed: HashMap::new(),
+            powers: HashMap::new(),
+            place: Place { source: 0, span: Default::default() },
+        };
+        for item in plan {
+            let statement = item.place();
+            if let (Err(problem), None) = (builder.item(item), &failed) {
+                failed = Some((problem, statement.unwrap_or(builder.place)));
+                break;
+            }
+        }
+        let (circuit, inner) = (builder.circuit, builder.place);
+        let Some((problem, place)) = failed else { return Some(circuit) };
+        let mut error = Diagnostic::error(problem).at(place, "");
+        if inner != place {
+            error = error.at(inner, "in this step");
+        }
+        self.diagnostics.push(error);
+        None
+    }
+}
+
+impl Item {
+    fn place(&self) -> Option<Place> {
+        match self {
+            Item::Call(call) => Some(Place { source: call.source, span: call.span }),
+            Item::Measure { place, .. } => Some(*place),
+            Item::Barrier { .. } => None,
+        }
+    }
+}
+
+impl Builder<'_> {
+    fn item(&mut self, item: Item) -> Result<(), Problem> {
+        match item {
+            Item::Call(call) => self.call(call),
+            Item::Measure { qubits, bits: Some(bits), .. } => {
+                for (qubit, bit) in qubits.iter().zip(bits.iter()) {
+                    self.push(Operation::Measure { bit }, [qubit].into_iter().collect(), Controls::new())?;
+                }
+                Ok(())
+            }
+            Item::Measure { .. } => Ok(()),
+            Item::Barrier { qubits } => {
+                let mut all: Qubits = qubits.iter().flat_map(|p| p.iter()).collect();
+                if qubits.len() > 1 {
+                    all.sort_unstable();
+                    all.dedup();
+                }
+                if all.is_empty() { Ok(()) } else { self.push(Operation::Barrier, all, Controls::new()) }
+            }
+        }
+    }
+
+    fn push(&mut self, operation: Operation, targets: Qubits, controls: Controls) -> Result<(), Problem> {
+        match self.circuit.push(Instruction { operation, targets, controls, condition: None }) {
+            Ok(_) => Ok(()),
+            Err(e) => Err(Problem::Circuit { reason: e.to_string() }),
+        }
+    }
+
+    /// A call along registers.
+    fn call(&mut self, call: PlannedCall) -> Result<(), Problem> {
+        let PlannedCall { gate: Resolved { callee, args, modifiers }, qubits, times, span, source } = call;
+        self.place = Place { source, span };
+        let mut settled = SmallVec::<[Value; 3]>::new();
+        for arg in args {
+            settled.push(self.settle(arg)?);
+        }
+        for at in 0..times {
+            let qubits: Qubits = qubits.iter().map(|p| p.get(at)).collect();
+            self.modified(callee, &settled, modifiers.as_deref(), &[], &qubits, false)?;
+        }
+        Ok(())
+    }
+
+    /// Applies a gate with its modifiers, under controls of what is around it; perhaps inverted.
+    fn modified(
+        &mut self,
+        callee: Callee,
+        args: &[Value],
+        modifiers: Option<&Modifiers>,
+        outer: &[Control],
+        qubits: &[u32],
+        inverse: bool,
+    ) -> Result<(), Problem> {
+        let own = modifiers.map_or(&[][..], |m| &m.controls);
+        let (first, rest) = qubits.split_at(own.len());
+        let mut controls: Controls = outer.iter().copied().collect();
+        controls.extend(first.iter().zip(own).map(|(&qubit, &value)| Control { qubit, value }));
+        let mut exponents = modifiers.map(|m| m.exponents.clone()).unwrap_or_default();
+        if inverse {
+            power::compose(&mut exponents, Exponent::Integer(-1));
+        }
+        self.apply(callee, args, &exponents, controls, rest)
+    }
+
+    fn apply(
+        &mut self,
+        callee: Callee,
+        args: &[Value],
+        exponents: &[Exponent],
+        mut controls: Controls,
+        qubits: &[u32],
+    ) -> Result<(), Problem> {
+        match callee {
+            Callee::Table(kind, n_controls) => {
+                let (own, targets) = qubits.split_at(n_controls);
+                controls.extend(own.iter().map(|&qubit| Control { qubit, value: true }));
+                let angles = args.iter().map(|arg| arg.angle().ok_or(Problem::NotFinite));
+                let angles = angles.collect::<Result<SmallVec<[Angle; 3]>, _>>()?;
+                let gate = Gate::new(kind, angles).map_err(|e| Problem::Circuit { reason: e.to_string() })?;
+                if exponents.is_empty() {
+                    return self.gate(gate, targets, controls);
+                }
+                match power::raise(gate, exponents)? {
+                    Raised::Gate(gate, times) => {
+                        for _ in 0..times {
+                            self.gate(gate.clone(), targets, controls.clone())?;
+                        }
+                        Ok(())
+                    }
+                    Raised::Matrix(m) => self.push(Operation::Unitary(Arc::new(m)), targets.into(), controls),
+                }
+            }
+            Callee::Defined(number) => match exponents {
+                [] => self.body(number, args, &controls, qubits, false),
+                [Exponent::Integer(k)] => {
+                    for _ in 0..k.unsigned_abs() {
+                        self.body(number, args, &controls, qubits, *k < 0)?;
+                    }
+                    Ok(())
+                }
+                _ => self.defined_power(number, args, exponents, controls, qubits),
+            },
+        }
+    }
+
+    /// A gate of the table. A controlled global phase is a phase on one of its controls.
+    fn gate(&mut self, gate: Gate, targets: &[u32], mut controls: Controls) -> Result<(), Problem> {
+        if gate.kind() == GateKind::GPHASE
+            && let Some(last) = controls.iter().rposition(|c| c.value)
+        {
+            let target = controls.remove(last).qubit;
+            let phase = Gate::new(GateKind::P, gate.params().iter().cloned());
+            let phase = phase.map_err(|e| Problem::Circuit { reason: e.to_string() })?;
+            return self.push(Operation::Gate(phase), [target].into_iter().collect(), controls);
+        }
+        self.push(Operation::Gate(gate), targets.into(), controls)
+    }
+
+    /// The body of a definition, or its inverse.
+    fn body(
+        &mut self,
+        number: usize,
+        args: &[Value],
+        controls: &[Control],
+        qubits: &[u32],
+        inverse: bool,
+    ) -> Result<(), Problem> {
+        let definition = &self.definitions[number];
+        let steps = definition.body.len();
+        for i in 0..steps {
+            let at = if inverse { steps - 1 - i } else { i };
+            match &definition.body[at] {
+                Step::Call { gate, qubits: local, span } => {
+                    let mut inner = SmallVec::<[Value; 3]>::new();
+                    for template in &gate.args {
+                        let value = instantiate(template, args);
+                        let value = value.and_then(|v| self.settle(v)).inspect_err(|_| {
+                            self.place = Place { source: definition.place.source, span: *span };
+                        })?;
+                        inner.push(value);
+                    }
+                    let picked: Qubits = local.iter().map(|&k| qubits[k as usize]).collect();
+                    let modifiers = gate.modifiers.as_deref();
+                    self.modified(gate.callee, &inner, modifiers, controls, &picked, inverse)?;
+                }
+                Step::Barrier(local) => {
+                    let picked: Qubits = local.iter().map(|&k| qubits[k as usize]).collect();
+                    self.push(Operation::Barrier, picked, Controls::new())?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A fractional power of a defined gate: that of its one step, or of its matrix.
+    fn defined_power(
+        &mut self,
+        number: usize,
+        args: &[Value],
+        exponents: &[Exponent],
+        mut controls: Controls,
+        qubits: &[u32],
+    ) -> Result<(), Problem> {
+        let definition = &self.definitions[number];
+        if let [Step::Call { gate, qubits: local, .. }] = &*definition.body {
+            let own = gate.modifiers.as_ref().map_or(&[][..], |m| &m.controls);
+            let mut all = gate.modifiers.as_ref().map(|m| m.exponents.clone()).unwrap_or_default();
+            exponents.iter().for_each(|&e| power::compose(&mut all, e));
+            let mut inner = SmallVec::<[Value; 3]>::new();
+            for template in &gate.args {
+                inner.push(instantiate(template, args).and_then(|v| self.settle(v))?);
+            }
+            let picked: Qubits = local.iter().map(|&k| qubits[k as usize]).collect();
+            let (first, rest) = picked.split_at(own.len());
+            controls.extend(first.iter().zip(own).map(|(&qubit, &value)| Control { qubit, value }));
+            return self.apply(gate.callee, &inner, &all, controls, rest);
+        }
+        let matrix = self.power_matrix(number, args, exponents)?;
+        self.push(Operation::Unitary(matrix), qubits.into(), controls)
+    }
+
+    fn power_matrix(
+        &mut self,
+        number: usize,
+        args: &[Value],
+        exponents: &[Exponent],
+    ) -> Result<Arc<Numbers>, Problem> {
+        let key = format!("{number} {args:?} {exponents:?}");
+        if let Some(known) = self.powers.get(&key) {
+            return Ok(known.clone());
+        }
+        let definition = &self.definitions[number];
+        let refuse = |reason| Problem::Power {
+            gate: self.names.name(definition.name).to_owned(),
+            exponent: exponents.last().map_or(1.0, |e| e.value()),
+            reason,
+        };
+        if args.iter().any(|a| a.constant().is_none()) {
+            return Err(refuse("its parameters have no value"));
+        }
+        if definition.n_qubits > MAX_POWER_QUBITS {
+            return Err(refuse("it acts on more than 6 qubits"));
+        }
+        let mut inner = Builder {
+            circuit: Circuit::new(definition.n_qubits),
+            definitions: self.definitions,
+            names: self.names,
+            computed: HashMap::new(),
+            powers: HashMap::new(),
+            place: self.place,
+        };
+        let qubits: Qubits = (0..).take(definition.n_qubits).collect();
+        inner.body(number, args, &[], &qubits, false)?;
+        let matrix: Result<Numbers, _> = Simulator::new().matrix(&inner.circuit, &Values::<f64>(&[]));
+        let mut matrix = matrix.map_err(|e| Problem::Circuit { reason: e.to_string() })?;
+        for exponent in exponents {
+            let power = power::principal_power(&matrix, exponent.value());
+            matrix = power.ok_or_else(|| refuse("its eigenvalues were not found"))?;
+        }
+        let matrix = Arc::new(matrix);
+        self.powers.insert(key, matrix.clone());
+        Ok(matrix)
+    }
+
+    /// A value as a number or an angle: an expression becomes a parameter.
+    fn settle(&mut self, value: Value) -> Result<Value, Problem> {
+        match value {
+            Value::Int(_) => value.number().map(Value::Number).ok_or(Problem::NotFinite),
+            Value::Expr(expr) => Ok(Value::Angle(self.computed(expr))),
+            other => Ok(other),
+        }
+    }
+
+    fn computed(&mut self, expr: ParamExpr) -> Angle {
+        let key = expr.text(&|id| format!("p{}", id.0));
+        if let Some(angle) = self.computed.get(&key) {
+            return angle.clone();
+        }
+        let name = expr.text(&|id| self.circuit.param_name(id));
+        let id = self.circuit.push_param(ParamDef { name, definition: Some(expr) });
+        let angle = Angle::theta(id);
+        self.computed.insert(key, angle.clone());
+        angle
+    }
+}
+
+/// The value of a template of a body, given those of the gate's parameters.
+fn instantiate(template: &Value, args: &[Value]) -> Result<Value, Problem> {
+    match template {
+        Value::Angle(angle) => linear(angle, args),
+        Value::Expr(expr) => {
+            let mut stack: Vec<Value> = Vec::new();
+            let pop = |stack: &mut Vec<Value>| stack.pop().ok_or(Problem::NotFinite);
+            for step in expr.steps() {
+                let value = match step {
+                    param::Step::Angle(angle) => linear(angle, args)?,
+                    param::Step::Neg => pop(&mut stack)?.negate()?,
+                    param::Step::Call(function) => value::smooth(*function, pop(&mut stack)?)?,
+                    _ => {
+                        let (y, x) = (pop(&mut stack)?, pop(&mut stack)?);
+                        // Parameters of gates are angles: no division of integers here.
+                        let binary = |op| value::binary(op, x.clone(), y.clone(), Version::V2);
+                        match step {
+                            param::Step::Add => binary(BinaryOp::Add)?,
+                            param::Step::Sub => binary(BinaryOp::Sub)?,
+                            param::Step::Mul => binary(BinaryOp::Mul)?,
+                            param::Step::Div => binary(BinaryOp::Div)?,
+                            _ => value::power(x, y, Version::V2)?,
+                        }
+                    }
+                };
+                stack.push(value);
+            }
+            pop(&mut stack)
+        }
+        other => Ok(other.clone()),
+    }
+}
+
+/// The value of `a pi + b + sum_k q_k args[k]`.
+fn linear(angle: &Angle, args: &[Value]) -> Result<Value, Problem> {
+    let arg = |id: param::ParamId| args.get(id.index()).cloned().ok_or(Problem::NotFinite);
+    let plain = *angle.pi_part().numer() == 0 && angle.radian_part() == 0.0;
+    if let ([(id, q)], true) = (angle.terms(), plain)
+        && *q == param::Q::from_integer(1)
+    {
+        return arg(*id);
+    }
+    let mut sum = if *angle.pi_part().numer() == 0 {
+        Value::Number(Number::decimal(angle.radian_part()))
+    } else {
+        let (n, d) = (*angle.pi_part().numer(), *angle.pi_part().denom());
+        Value::linear(Angle::pi(n, d) + Angle::rad(angle.radian_part()))?
+    };
+    for &(id, q) in angle.terms() {
+        sum = value::add(sum, value::multiply(Value::Number(Number::fraction(q)), arg(id)?)?)?;
+    }
+    Ok(sum)
+}

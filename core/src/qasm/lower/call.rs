@@ -1,0 +1,322 @@
+//! Gate calls: which gate, with which modifiers, on which qubits.
+//!
+//! Modifiers come to two lists. The controls stand in the order of the qubits, leftmost modifier
+//! first; the exponents apply from the innermost on, `inv` being the exponent -1. Controls and
+//! powers commute, so the order between them does not matter.
+
+use smallvec::SmallVec;
+
+use super::{
+    Item, Lower, Lowering, Picks, Scope, Stop, Value,
+    define::State,
+    names::{Callee, GateEntry},
+    power::{self, Exponent},
+};
+use crate::qasm::{
+    ast::{self, Ident, Modifier, ModifierKind, Span, Stmt, StmtKind, Symbol},
+    diagnostic::{Diagnostic, Problem},
+};
+
+/// Controls and exponents of a call.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Modifiers {
+    /// The value of each control.
+    pub(super) controls: Vec<bool>,
+    pub(super) exponents: SmallVec<[Exponent; 1]>,
+}
+
+/// A gate that is known, with its arguments.
+#[derive(Debug)]
+pub(super) struct Resolved {
+    pub(super) callee: Callee,
+    pub(super) args: Box<[Value]>,
+    pub(super) modifiers: Option<Box<Modifiers>>,
+}
+
+/// A call with whole registers.
+#[derive(Debug)]
+pub(super) struct PlannedCall {
+    pub(super) gate: Resolved,
+    pub(super) qubits: SmallVec<[Picks; 2]>,
+    /// How often it is applied along registers.
+    pub(super) times: u32,
+    pub(super) span: Span,
+    pub(super) source: u32,
+}
+
+impl Lowering<'_> {
+    pub(super) fn call(&mut self, call: &ast::Call, span: Span, all: &[Stmt]) -> Lower<()> {
+        let gate = self.resolve(call, Scope::Global, None, all);
+        // Operands are looked at even if the gate is unknown: both may be wrong.
+        let mut qubits: SmallVec<[Picks; 2]> = SmallVec::new();
+        let mut sound = true;
+        for operand in &call.operands {
+            match self.qubits(operand) {
+                Ok(picks) => qubits.push(picks),
+                Err(Stop) => sound = false,
+            }
+        }
+        let gate = gate?;
+        if !sound {
+            return Err(Stop);
+        }
+        let places: SmallVec<[Span; 4]> = call.operands.iter().map(|o| o.span).collect();
+        let length = self.common_length(&qubits, &places)?;
+        self.check_distinct(&qubits, &places, length.unwrap_or(1), call)?;
+        let times = length.unwrap_or(1);
+        let exponents = gate.modifiers.as_ref().map_or(&[][..], |m| &m.exponents);
+        let size = self.size(gate.callee, exponents);
+        self.add_count(size.saturating_mul(u64::from(times)), span);
+        if size > 0 {
+            self.plan.push(Item::Call(PlannedCall { gate, qubits, times, span, source: self.source }));
+        }
+        Ok(())
+    }
+
+    /// Finds the gate of a call and evaluates its arguments and modifiers. `within` is the gate that
+    /// is being defined.
+    pub(super) fn resolve(
+        &mut self,
+        call: &ast::Call,
+        scope: Scope,
+        within: Option<Ident>,
+        all: &[Stmt],
+    ) -> Lower<Resolved> {
+        let callee = self.callee(call.name, within, all)?;
+        if call.timed {
+            return self.refuse("a gate with a duration", call.name.span);
+        }
+        let (n_params, n_qubits) = self.signature(callee);
+        if call.args.len() != n_params {
+            let (gate, given) = (self.name(call.name.symbol), call.args.len());
+            let span = match (call.args.first(), call.args.last()) {
+                (Some(first), Some(last)) => first.span.to(last.span),
+                _ => call.name.span,
+            };
+            return self.fail(Problem::ParameterCount { gate, given, expected: n_params }, span);
+        }
+        let modifiers = self.modifiers(&call.modifiers, scope)?;
+        let controls = modifiers.as_ref().map_or(0, |m| m.controls.len() as u64);
+        let expected = controls.saturating_add(n_qubits as u64);
+        if call.operands.len() as u64 != expected {
+            return self.wrong_qubit_count(call, expected);
+        }
+        let mut args = SmallVec::<[Value; 3]>::new();
+        for arg in &call.args {
+            args.push(self.real(arg, scope)?);
+        }
+        let args: Box<[Value]> = args.into_iter().collect();
+        Ok(Resolved { callee, args, modifiers: modifiers.map(Box::new) })
+    }
+
+    fn wrong_qubit_count<T>(&mut self, call: &ast::Call, expected: u64) -> Lower<T> {
+        let (gate, given) = (self.name(call.name.symbol), call.operands.len());
+        let span = match (call.operands.first(), call.operands.last()) {
+            (Some(first), Some(last)) => first.span.to(last.span),
+            _ => call.name.span,
+        };
+        let mut error =
+            Diagnostic::error(Problem::QubitCount { gate, given, expected }).at(self.place(span), "");
+        if let (Some(first), Some(last)) = (call.modifiers.first(), call.modifiers.last()) {
+            error = error.at(self.place(first.span.to(last.span)), "with these modifiers");
+        }
+        Err(self.report(error))
+    }
+
+    /// The number of parameters and of qubits.
+    pub(super) fn signature(&self, callee: Callee) -> (usize, usize) {
+        match callee {
+            Callee::Table(kind, controls) => (kind.param_names().len(), controls + kind.n_qubits()),
+            Callee::Defined(number) => {
+                let definition = &self.definitions[number];
+                (definition.n_params, definition.n_qubits)
+            }
+        }
+    }
+
+    fn callee(&mut self, name: Ident, within: Option<Ident>, all: &[Stmt]) -> Lower<Callee> {
+        if let Some(own) = within
+            && own.symbol == name.symbol
+        {
+            return self.recursive(name, vec![own.symbol, name.symbol]);
+        }
+        let callee = match self.gates.get(name.symbol) {
+            Some(GateEntry::BuiltIn(callee) | GateEntry::Own(callee, _)) => callee,
+            Some(GateEntry::Broken) => return Err(Stop),
+            None => return self.undefined(name, within, all),
+        };
+        if let Callee::Defined(number) = callee {
+            let definition = &self.definitions[number];
+            match definition.state {
+                State::Sound => {}
+                State::Broken => return Err(Stop),
+                State::Opaque => {
+                    let (here, there) = (self.place(name.span), definition.place);
+                    let error = Diagnostic::error(Problem::OpaqueGate { name: self.name(name.symbol) });
+                    return Err(self.report(error.at(here, "").at(there, "declared here")));
+                }
+            }
+        }
+        Ok(callee)
+    }
+
+    fn recursive<T>(&mut self, name: Ident, path: Vec<Symbol>) -> Lower<T> {
+        let path = path.into_iter().map(|s| self.name(s)).collect();
+        self.fail(Problem::RecursiveGate { name: self.name(name.symbol), path }, name.span)
+    }
+
+    /// A gate that is defined nowhere, or only later.
+    fn undefined<T>(&mut self, name: Ident, within: Option<Ident>, all: &[Stmt]) -> Lower<T> {
+        let Some(later) = definition_of(name.symbol, all) else { return self.unknown_gate(name) };
+        if let Some(own) = within
+            && let Some(mut path) = path_to(own.symbol, later, all)
+        {
+            path.insert(0, own.symbol);
+            return self.recursive(name, path);
+        }
+        let (here, there) = (self.place(name.span), self.place(later.name.span));
+        let error = Diagnostic::error(Problem::UsedBeforeDefinition { name: self.name(name.symbol) });
+        Err(self.report(error.at(here, "").at(there, "defined here")))
+    }
+
+    /// Evaluates modifiers.
+    fn modifiers(&mut self, modifiers: &[Modifier], scope: Scope) -> Lower<Option<Modifiers>> {
+        if modifiers.is_empty() {
+            return Ok(None);
+        }
+        let mut out = Modifiers::default();
+        for modifier in modifiers {
+            let (value, count) = match &modifier.kind {
+                ModifierKind::Ctrl(count) => (true, count),
+                ModifierKind::Negctrl(count) => (false, count),
+                _ => continue,
+            };
+            let count = match count {
+                Some(expr) => self.control_count(expr, scope)?,
+                None => 1,
+            };
+            out.controls.resize(out.controls.len() + count, value);
+        }
+        for modifier in modifiers.iter().rev() {
+            let exponent = match &modifier.kind {
+                ModifierKind::Inv => Exponent::Integer(-1),
+                ModifierKind::Pow(expr) => {
+                    self.in_exponent = true;
+                    let value = self.evaluate(expr, scope);
+                    self.in_exponent = false;
+                    let value = value?;
+                    let exponent = Exponent::new(&value, value.is_real());
+                    self.check(exponent, expr.span)?
+                }
+                _ => continue,
+            };
+            power::compose(&mut out.exponents, exponent);
+        }
+        Ok(Some(out))
+    }
+
+    fn control_count(&mut self, expr: &ast::Expr, scope: Scope) -> Lower<usize> {
+        // More controls than a register may have qubits are refused before they take memory; a
+        // statement must name each of them anyway.
+        const MOST: i128 = 1 << 24;
+        match self.evaluate(expr, scope)? {
+            Value::Int(count @ 1..=MOST) => Ok(usize::try_from(count).unwrap_or(1)),
+            Value::Int(given) => {
+                let (given, expected) = (format!("{given}"), "a positive number of controls".to_owned());
+                self.fail(Problem::WrongType { given, expected }, expr.span)
+            }
+            other => {
+                let (given, expected) = (other.describe().to_owned(), "a number of controls".to_owned());
+                self.fail(Problem::WrongType { given, expected }, expr.span)
+            }
+        }
+    }
+
+    /// The number of operations that a gate comes to, saturating.
+    pub(super) fn size(&self, callee: Callee, exponents: &[Exponent]) -> u64 {
+        let body = match callee {
+            Callee::Table(kind, _) => return power::size(kind, exponents),
+            Callee::Defined(number) => &self.definitions[number],
+        };
+        match exponents {
+            [] => body.size,
+            [Exponent::Integer(k)] => body.size.saturating_mul(k.unsigned_abs()),
+            // A power by matrix costs the circuit that the matrix is taken from.
+            _ => body.size.saturating_add(1),
+        }
+    }
+
+    fn check_distinct(
+        &mut self,
+        qubits: &[Picks],
+        places: &[Span],
+        length: u32,
+        call: &ast::Call,
+    ) -> Lower<()> {
+        let singles = qubits.len() > 16 && qubits.iter().all(|p| p.len().is_none());
+        let found = if singles {
+            let mut sorted: Vec<(u32, usize)> = qubits.iter().map(|p| p.get(0)).zip(0..).collect();
+            sorted.sort_unstable();
+            sorted.windows(2).find(|w| w[0].0 == w[1].0).map(|w| (w[0].0, w[0].1, w[1].1))
+        } else {
+            (1..qubits.len()).find_map(|j| {
+                (0..j).find_map(|i| qubits[i].meet(&qubits[j], length).map(|qubit| (qubit, i, j)))
+            })
+        };
+        let Some((qubit, i, j)) = found else { return Ok(()) };
+        let problem =
+            Problem::RepeatedQubit { qubit: self.qubit_name(qubit), gate: self.name(call.name.symbol) };
+        let (again, first) = (self.place(places[j]), self.place(places[i]));
+        Err(self.report(Diagnostic::error(problem).at(again, "again here").at(first, "first here")))
+    }
+}
+
+impl Exponent {
+    fn new(value: &Value, real: bool) -> Result<Exponent, Problem> {
+        let what = || "the exponent of `pow`".to_owned();
+        match (value, value.constant()) {
+            (Value::Int(i), _) => match i64::try_from(*i) {
+                Ok(k) => Ok(Exponent::Integer(k)),
+                Err(_) => Err(Problem::IntegerOverflow { what: what() }),
+            },
+            (_, Some(number)) => Ok(Exponent::real(number)),
+            _ if real => Err(Problem::NotConstant { what: what() }),
+            _ => Err(Problem::WrongType {
+                given: value.describe().to_owned(),
+                expected: "a number".to_owned(),
+            }),
+        }
+    }
+}
+
+/// The definition of a gate among statements.
+fn definition_of(name: Symbol, all: &[Stmt]) -> Option<&ast::GateDef> {
+    all.iter().find_map(|s| match &s.kind {
+        StmtKind::Gate(gate) if gate.name.symbol == name => Some(&**gate),
+        _ => None,
+    })
+}
+
+/// How the gate `from` comes to call `to`, if it does.
+fn path_to(to: Symbol, from: &ast::GateDef, all: &[Stmt]) -> Option<Vec<Symbol>> {
+    let mut seen = vec![from.name.symbol];
+    let mut paths = vec![(from, vec![from.name.symbol])];
+    while let Some((gate, path)) = paths.pop() {
+        for statement in gate.body.iter().flat_map(|b| b.iter()) {
+            let StmtKind::Call(call) = &statement.kind else { continue };
+            let name = call.name.symbol;
+            let longer = || path.iter().copied().chain([name]).collect::<Vec<_>>();
+            if name == to {
+                return Some(longer());
+            }
+            if !seen.contains(&name)
+                && seen.len() < 64
+                && let Some(next) = definition_of(name, all)
+            {
+                seen.push(name);
+                paths.push((next, longer()));
+            }
+        }
+    }
+    None
+}

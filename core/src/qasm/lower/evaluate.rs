@@ -1,0 +1,366 @@
+//! Expressions to values.
+
+use std::collections::HashMap;
+
+use super::{Lower, Lowering, Scope, functions, names::Entry, value, value::Value};
+use crate::{
+    param::Angle,
+    qasm::{
+        Version,
+        ast::{BaseType, BinaryOp, Expr, ExprKind, Index, Span, Symbol, Type, UnaryOp},
+        diagnostic::{Diagnostic, Problem},
+    },
+};
+
+impl Lowering<'_> {
+    /// The value of an expression.
+    pub(super) fn evaluate(&mut self, expr: &Expr, scope: Scope) -> Lower<Value> {
+        match &expr.kind {
+            ExprKind::Float(value) => {
+                if value.is_finite() {
+                    return Ok(Value::Number(value::Number::decimal(*value)));
+                }
+                self.fail(Problem::NotFinite, expr.span)
+            }
+            ExprKind::Int(Some(value)) => Ok(Value::Int(i128::from(*value))),
+            ExprKind::Int(None) => self.long_integer(expr.span),
+            ExprKind::Name(symbol) => self.named_value(*symbol, expr.span, scope),
+            ExprKind::Unary(op, operand) => {
+                let value = self.evaluate(operand, scope)?;
+                let result = unary(*op, value);
+                self.check(result, expr.span)
+            }
+            ExprKind::Power(operands) => {
+                let base = self.evaluate(&operands[0], scope)?;
+                let exponent = self.evaluate(&operands[1], scope)?;
+                let result = value::power(base, exponent, self.version);
+                self.check(result, expr.span)
+            }
+            ExprKind::Chain(first, rest) => {
+                let mut left = self.evaluate(first, scope)?;
+                for (op, right) in rest {
+                    let span = first.span.to(right.span);
+                    let right = self.evaluate(right, scope)?;
+                    left = self.binary(*op, left, right, span)?;
+                }
+                Ok(left)
+            }
+            ExprKind::Call(name, args) => {
+                let mut values = Vec::with_capacity(args.len());
+                for arg in args {
+                    values.push(self.evaluate(arg, scope)?);
+                }
+                let function = self.name(name.symbol);
+                if matches!(self.gates.get(name.symbol), Some(super::names::GateEntry::Broken)) {
+                    return Err(super::Stop);
+                }
+                match functions::call(&function, values) {
+                    Ok(value) => Ok(value),
+                    Err(Problem::UnknownFunction { name: unknown }) => {
+                        let help = super::names::nearest(&unknown, functions::NAMES.iter().copied())
+                            .map(|n| format!("did you mean `{n}`?"));
+                        let place = self.place(name.span);
+                        let error = Diagnostic::error(Problem::UnknownFunction { name: unknown });
+                        Err(self.report(error.at(place, "").maybe_help(help)))
+                    }
+                    Err(problem) => self.fail(problem, expr.span),
+                }
+            }
+            ExprKind::Cast(ty, inner) => {
+                let value = self.evaluate(inner, scope)?;
+                self.cast(ty, value, expr.span)
+            }
+            ExprKind::Index(base, index) => self.indexed(base, index, expr.span, scope),
+            ExprKind::List(items) => {
+                let mut values = Vec::with_capacity(items.len());
+                for item in items {
+                    values.push(self.evaluate(item, scope)?);
+                }
+                Ok(Value::Array(values.into()))
+            }
+            ExprKind::Bool(value) => Ok(Value::Bool(*value)),
+            ExprKind::Text => Ok(self.bit_string(expr.span)),
+            ExprKind::Duration | ExprKind::Durationof => Ok(Value::Other("a duration")),
+            ExprKind::Imaginary => Ok(Value::Other("a complex number")),
+            ExprKind::Hardware => Ok(Value::Other("a qubit")),
+            ExprKind::Measure(_) => Ok(Value::Other("a measurement")),
+        }
+    }
+
+    /// The value of an expression that must be a real number, constant or not.
+    pub(super) fn real(&mut self, expr: &Expr, scope: Scope) -> Lower<Value> {
+        let value = self.evaluate(expr, scope)?;
+        if value.is_real() {
+            return Ok(value);
+        }
+        let (given, expected) = (value.describe().to_owned(), "an angle".to_owned());
+        self.fail(Problem::WrongType { given, expected }, expr.span)
+    }
+
+    /// The value of an expression that must be a constant integer.
+    pub(super) fn integer(&mut self, expr: &Expr, what: &str) -> Lower<i128> {
+        let value = self.evaluate(expr, Scope::Global)?;
+        let whole = value.number().and_then(|n| n.exact()).filter(|q| *q.denom() == 1);
+        match (&value, whole) {
+            (Value::Int(i), _) => Ok(*i),
+            // A computed size such as 2**3 may come as a real number in OpenQASM 2.
+            (_, Some(q)) if self.version == Version::V2 => Ok(i128::from(*q.numer())),
+            (Value::Angle(_) | Value::Expr(_), _) if value.constant().is_none() => {
+                self.fail(Problem::NotConstant { what: what.to_owned() }, expr.span)
+            }
+            _ => {
+                let (given, expected) = (value.describe().to_owned(), "an integer".to_owned());
+                self.fail(Problem::WrongType { given, expected }, expr.span)
+            }
+        }
+    }
+
+    fn long_integer(&mut self, span: Span) -> Lower<Value> {
+        let text = self.text(span).replace('_', "").to_ascii_lowercase();
+        let (radix, digits) = match text.get(..2) {
+            Some("0x") => (16, &text[2..]),
+            Some("0o") => (8, &text[2..]),
+            Some("0b") => (2, &text[2..]),
+            _ => (10, text.as_str()),
+        };
+        match i128::from_str_radix(digits, radix) {
+            Ok(value) => Ok(Value::Int(value)),
+            Err(_) => {
+                self.fail(Problem::IntegerOverflow { what: "an integer of this length".to_owned() }, span)
+            }
+        }
+    }
+
+    fn bit_string(&self, span: Span) -> Value {
+        let quoted = self.text(span);
+        let text = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default().replace('_', "");
+        let width = u32::try_from(text.len()).unwrap_or(u32::MAX);
+        match u128::from_str_radix(&text, 2) {
+            Ok(bits) if width <= 128 && !text.starts_with('+') => Value::Bits { width, bits },
+            _ => Value::Other("a string"),
+        }
+    }
+
+    fn named_value(&mut self, symbol: Symbol, span: Span, scope: Scope) -> Lower<Value> {
+        if let Scope::Gate(params) = scope
+            && let Some(&position) = params.get(&symbol)
+        {
+            return Ok(Value::Angle(Angle::theta(crate::param::ParamId(position))));
+        }
+        match self.names.get(symbol) {
+            Some(Entry::Const(value)) => Ok(value.clone()),
+            Some(Entry::Input(value)) => match scope {
+                Scope::Global => Ok(value.clone()),
+                Scope::Gate(_) => {
+                    let (name, place) = (self.name(symbol), self.place(span));
+                    let help = format!("make it a parameter of the gate: `gate g({name}) …`");
+                    let error = Diagnostic::error(Problem::InputInGate { name });
+                    Err(self.report(error.at(place, "").help(help)))
+                }
+            },
+            Some(Entry::Broken) => Err(super::Stop),
+            Some(entry) => {
+                let is = entry.is();
+                self.fail(Problem::WrongKind { name: self.name(symbol), is, expected: "a value" }, span)
+            }
+            None => match constant(self.interner.name(symbol)) {
+                Some(value) => Ok(value),
+                None => {
+                    let name = self.name(symbol);
+                    if let Scope::Gate(params) = scope {
+                        return self.unknown_parameter(&name, params, span);
+                    }
+                    self.unknown_name(symbol, span)
+                }
+            },
+        }
+    }
+
+    fn unknown_parameter(&mut self, name: &str, params: &HashMap<Symbol, u32>, span: Span) -> Lower<Value> {
+        let known: Vec<String> = params.keys().map(|&s| self.name(s)).collect();
+        let help = super::names::nearest(name, known.iter().map(String::as_str))
+            .map(|n| format!("did you mean `{n}`?"));
+        let place = self.place(span);
+        let error = Diagnostic::error(Problem::UnknownName { name: name.to_owned() });
+        Err(self.report(error.at(place, "").maybe_help(help)))
+    }
+
+    fn binary(&mut self, op: BinaryOp, left: Value, right: Value, span: Span) -> Lower<Value> {
+        // `pow(1/2) @ x` means a square root: nobody means the power 0.
+        let version = if self.in_exponent { Version::V2 } else { self.version };
+        if let (BinaryOp::Div, Value::Int(a), Value::Int(b), Version::V3) = (op, &left, &right, version)
+            && let (Some(result), Some(rest)) = (a.checked_div(*b), a.checked_rem(*b))
+            && rest != 0
+        {
+            let place = self.place(span);
+            let problem = Problem::Truncated { left: *a, right: *b, result };
+            let help = format!("for the fraction write `{a}.0/{b}`");
+            self.warning(Diagnostic::warning(problem).at(place, "both are integers").help(help));
+        }
+        let power = op == BinaryOp::BitXor && left.is_real() && !matches!(left, Value::Int(_));
+        match value::binary(op, left, right, version) {
+            Ok(value) => Ok(value),
+            Err(problem) => {
+                let place = self.place(span);
+                let help = power.then(|| "in OpenQASM 3 `^` is exclusive or; a power is `**`".to_owned());
+                Err(self.report(Diagnostic::error(problem).at(place, "").maybe_help(help)))
+            }
+        }
+    }
+
+    /// A value as one of a declared type.
+    pub(super) fn cast(&mut self, ty: &Type, value: Value, span: Span) -> Lower<Value> {
+        let width = match &ty.size {
+            Some(size) => Some(self.integer(size, "the width of a type")?),
+            None => None,
+        };
+        if let Some(dims) = &ty.dims {
+            return self.cast_array(ty, dims, value, span);
+        }
+        let bits = u32::try_from(width.unwrap_or(128)).ok().filter(|w| (1..=128).contains(w));
+        let wrong = |value: &Value, expected: &str| Problem::WrongType {
+            given: value.describe().to_owned(),
+            expected: expected.to_owned(),
+        };
+        let result = match (ty.base, &value) {
+            (BaseType::Float | BaseType::Angle, v) if v.is_real() => match v.number() {
+                Some(n) if ty.base == BaseType::Float || n.value == 0.0 => Ok(Value::Number(n)),
+                _ => Ok(value),
+            },
+            (BaseType::Float, Value::Bool(b)) => {
+                Ok(Value::Number(value::Number::decimal(f64::from(u8::from(*b)))))
+            }
+            (BaseType::Bool, Value::Bool(_)) => Ok(value),
+            (BaseType::Bool, v) if v.constant().is_some() => {
+                Ok(Value::Bool(v.constant().is_some_and(|n| n.value != 0.0)))
+            }
+            (BaseType::Bool, Value::Bits { bits, .. }) => Ok(Value::Bool(*bits != 0)),
+            (BaseType::Int | BaseType::Uint, v) => {
+                let whole = match v {
+                    Value::Int(i) => Some(*i),
+                    Value::Bool(b) => Some(i128::from(*b)),
+                    Value::Bits { bits, .. } => i128::try_from(*bits).ok(),
+                    other => other.constant().map(|n| n.value.trunc()).and_then(num_traits::cast),
+                };
+                match (whole, bits) {
+                    (None, _) => Err(wrong(v, "an integer")),
+                    (_, None) => Err(Problem::IntegerOverflow { what: "the width of the type".to_owned() }),
+                    (Some(i), Some(w)) if in_width(i, w, ty.base == BaseType::Int) => Ok(Value::Int(i)),
+                    (Some(i), Some(w)) => Err(Problem::IntegerOverflow { what: format!("{i} in {w} bits") }),
+                }
+            }
+            (BaseType::Bit, v) => match (v, bits.filter(|_| ty.size.is_some())) {
+                (Value::Bits { width, .. }, Some(w)) if *width == w => Ok(value),
+                (Value::Int(i @ 0..), Some(w)) if in_width(*i, w, false) => {
+                    Ok(Value::Bits { width: w, bits: u128::try_from(*i).unwrap_or_default() })
+                }
+                (Value::Bool(b), None) => Ok(Value::Bits { width: 1, bits: u128::from(*b) }),
+                (Value::Int(i @ 0..=1), None) => Ok(Value::Bits { width: 1, bits: u128::from(*i == 1) }),
+                (Value::Bits { width: 1, .. }, None) => Ok(value),
+                _ => Err(wrong(v, "a bit string of this width")),
+            },
+            (BaseType::Duration | BaseType::Stretch, Value::Other(_)) => Ok(value),
+            (BaseType::Complex, v) if v.constant().is_some() => Ok(Value::Other("a complex number")),
+            (BaseType::Complex, Value::Other(_)) => Ok(value),
+            (base, v) => Err(wrong(v, type_name(base))),
+        };
+        self.check(result, span)
+    }
+
+    fn cast_array(&mut self, ty: &Type, dims: &[Expr], value: Value, span: Span) -> Lower<Value> {
+        let element = Type { span: ty.span, base: ty.base, size: ty.size.clone(), dims: None };
+        let Some((first, rest)) = dims.split_first() else { return self.cast(&element, value, span) };
+        let expected = self.integer(first, "the size of an array")?;
+        let Value::Array(items) = &value else {
+            let (given, expected) = (value.describe().to_owned(), "an array".to_owned());
+            return self.fail(Problem::WrongType { given, expected }, span);
+        };
+        if i128::try_from(items.len()) != Ok(expected) {
+            let given = format!("{} elements", items.len());
+            return self.fail(Problem::WrongType { given, expected: format!("{expected}") }, span);
+        }
+        let mut cast = Vec::with_capacity(items.len());
+        for item in items.iter() {
+            cast.push(self.cast_array(&element, rest, item.clone(), span)?);
+        }
+        Ok(Value::Array(cast.into()))
+    }
+
+    fn indexed(&mut self, base: &Expr, index: &[Index], span: Span, scope: Scope) -> Lower<Value> {
+        let mut value = self.evaluate(base, scope)?;
+        for item in index {
+            let Index::At(expr) = item else { return self.refuse("a part of an array or bit string", span) };
+            let given = self.integer(expr, "an index")?;
+            let size = match &value {
+                Value::Array(items) => items.len() as u64,
+                Value::Bits { width, .. } => u64::from(*width),
+                other => {
+                    let given = other.describe().to_owned();
+                    return self.fail(Problem::Operands { operator: "[]".to_owned(), given }, span);
+                }
+            };
+            let at = position(given, size);
+            value = match (&value, at.and_then(|at| usize::try_from(at).ok())) {
+                (Value::Array(items), Some(at)) => items[at].clone(),
+                (Value::Bits { bits, .. }, Some(at)) => Value::Bits { width: 1, bits: bits >> at & 1 },
+                _ => {
+                    let name = self.text(base.span).to_owned();
+                    return self.fail(Problem::IndexOutOfRange { name, given, size }, expr.span);
+                }
+            };
+        }
+        Ok(value)
+    }
+}
+
+/// The element that an index means: a negative one counts from the end.
+pub(super) fn position(given: i128, size: u64) -> Option<u64> {
+    let at = if given < 0 { given + i128::from(size) } else { given };
+    u64::try_from(at).ok().filter(|at| *at < size)
+}
+
+fn in_width(value: i128, width: u32, signed: bool) -> bool {
+    match (signed, width) {
+        (true, 128) => true,
+        (true, w) => (-(1i128 << (w - 1))..1i128 << (w - 1)).contains(&value),
+        (false, 127..) => value >= 0,
+        (false, w) => (0..1i128 << w).contains(&value),
+    }
+}
+
+fn unary(op: UnaryOp, value: Value) -> Result<Value, Problem> {
+    match (op, value) {
+        (UnaryOp::Minus, value) => value.negate(),
+        (UnaryOp::Not, Value::Bool(b)) => Ok(Value::Bool(!b)),
+        (UnaryOp::Invert, Value::Int(i)) => Ok(Value::Int(!i)),
+        (UnaryOp::Invert, Value::Bits { width, bits }) => {
+            Ok(Value::Bits { width, bits: !bits & value::mask(width) })
+        }
+        (op, value) => {
+            let operator = if op == UnaryOp::Not { "!" } else { "~" };
+            Err(Problem::Operands { operator: operator.to_owned(), given: value.describe().to_owned() })
+        }
+    }
+}
+
+/// The constants of the language.
+fn constant(name: &str) -> Option<Value> {
+    Some(match name {
+        "pi" | "π" => Value::Angle(Angle::pi(1, 1)),
+        "tau" | "τ" => Value::Angle(Angle::pi(2, 1)),
+        "euler" | "ℇ" => Value::Number(value::Number::decimal(std::f64::consts::E)),
+        _ => return None,
+    })
+}
+
+fn type_name(base: BaseType) -> &'static str {
+    match base {
+        BaseType::Qubit => "a qubit",
+        BaseType::Bit => "a bit string",
+        BaseType::Bool => "a truth value",
+        BaseType::Int | BaseType::Uint => "an integer",
+        BaseType::Float | BaseType::Angle => "a number",
+        BaseType::Complex => "a complex number",
+        BaseType::Duration | BaseType::Stretch => "a duration",
+    }
+}

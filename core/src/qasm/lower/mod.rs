@@ -1,0 +1,468 @@
+//! From the syntax tree to a circuit.
+//!
+//! In three steps, so that nothing is built before its size is known:
+//!
+//! 1. *Plan*: walk the statements in order, resolve every name, check every operand and evaluate
+//!    every constant. The result is a list of [`Item`]s, still with whole registers and calls of
+//!    defined gates. Errors are collected here.
+//! 2. *Count* the operations after expansion, saturating; refuse too many.
+//! 3. *Build*: expand registers, definitions and powers into a [`Circuit`].
+//!
+//! A name that was declared with an error is kept as broken: its uses are silent.
+
+mod build;
+mod call;
+mod declare;
+mod define;
+mod evaluate;
+mod functions;
+mod measured;
+mod names;
+mod operands;
+mod power;
+mod value;
+
+use std::collections::{HashMap, HashSet};
+
+use super::{
+    Failed, Options, Parsed, SourceText, Version,
+    ast::{Expr, Interner, Place, Span, Stmt, StmtKind, Symbol},
+    diagnostic::{Diagnostic, Problem, Severity},
+    lexer::MAX_SOURCE,
+    parser::{self, MAX_ERRORS, Program, Stop},
+};
+use crate::{
+    circuit::{Circuit, ClassicalRegister},
+    param::Angle,
+};
+use call::PlannedCall;
+use define::Definition;
+use names::{Gates, Names};
+use operands::Picks;
+use value::Value;
+
+/// The most files that one file may include, directly or not.
+const MAX_INCLUDES: usize = 256;
+
+/// Warnings beyond these are dropped.
+const MAX_WARNINGS: usize = 100;
+
+/// The gates of `qelib1.inc` that are not a line of the gate table.
+const QELIB1: &str = include_str!("../qelib1.inc");
+
+/// Something to build.
+#[derive(Debug)]
+enum Item {
+    Call(PlannedCall),
+    /// Without bits the result is not stored, and nothing is built.
+    Measure {
+        qubits: Picks,
+        bits: Option<Picks>,
+        place: Place,
+    },
+    Barrier {
+        qubits: Vec<Picks>,
+    },
+}
+
+/// A declared register of qubits or bits; a single one has size 1.
+#[derive(Clone, Copy, Debug)]
+struct Register {
+    name: Symbol,
+    first: u32,
+    size: u32,
+    single: bool,
+}
+
+/// What a statement may see.
+#[derive(Clone, Copy)]
+enum Scope<'a> {
+    Global,
+    /// The parameters of a gate, by position.
+    Gate(&'a HashMap<Symbol, u32>),
+}
+
+struct Lowering<'a> {
+    options: &'a Options<'a>,
+    version: Version,
+    interner: Interner,
+    sources: Vec<SourceText>,
+    /// The source that is being lowered.
+    source: u32,
+    /// Which sources are open, outermost first.
+    open: Vec<u32>,
+    diagnostics: Vec<Diagnostic>,
+    warnings: usize,
+    /// What was reported once for all.
+    reported: HashSet<&'static str>,
+    names: Names,
+    gates: Gates,
+    definitions: Vec<Definition>,
+    qubits: Vec<Register>,
+    n_qubits: u32,
+    bits: Vec<Register>,
+    n_bits: u32,
+    /// The largest hardware qubit and where it stands.
+    hardware: Option<(u32, Place)>,
+    declared: Option<Place>,
+    inputs: Vec<String>,
+    /// Whether the exponent of a `pow` is evaluated: there `1/2` is a half.
+    in_exponent: bool,
+    plan: Vec<Item>,
+    /// Operations after expansion, saturating, and the statement that passed the limit.
+    count: u64,
+    passed: Option<Place>,
+}
+
+type Lower<T> = Result<T, Stop>;
+
+pub(super) fn parse(text: &str, options: &Options) -> Result<Parsed, Failed> {
+    let mut lowering = Lowering::new(options);
+    let program = lowering.read(text);
+    if let Some(program) = program {
+        lowering.program(&program);
+    }
+    let circuit = lowering.finish();
+    let Lowering { diagnostics, sources, version, .. } = lowering;
+    match circuit {
+        Some(circuit) => Ok(Parsed { circuit, version, warnings: diagnostics, sources }),
+        None => Err(Failed { diagnostics, sources }),
+    }
+}
+
+pub(super) fn parse_angle(text: &str) -> Result<Angle, Diagnostic> {
+    let options = Options::default();
+    let mut lowering = Lowering::new(&options);
+    lowering.version = Version::V2;
+    lowering.sources.push(SourceText { name: options.file.to_owned(), text: text.to_owned() });
+    let whole = Place { source: 0, span: lowering.whole(text) };
+    let nothing = || {
+        let expected = "an angle such as `pi/4` or `0.3`".to_owned();
+        let given = "nothing".to_owned();
+        Diagnostic::error(Problem::Expected { expected, given }).at(whole, "")
+    };
+    if text.len() > MAX_SOURCE || text.trim().is_empty() {
+        return Err(nothing());
+    }
+    let expr = parser::expression(text, &mut lowering.interner, &mut lowering.diagnostics);
+    let angle = expr.and_then(|expr| lowering.angle(&expr).ok());
+    match (angle, lowering.diagnostics.into_iter().next()) {
+        (Some(angle), None) => Ok(angle),
+        (_, Some(error)) => Err(error),
+        (None, None) => Err(nothing()),
+    }
+}
+
+impl<'a> Lowering<'a> {
+    fn new(options: &'a Options<'a>) -> Lowering<'a> {
+        Lowering {
+            options,
+            version: Version::V3,
+            interner: Interner::new(),
+            sources: Vec::new(),
+            source: 0,
+            open: Vec::new(),
+            diagnostics: Vec::new(),
+            warnings: 0,
+            reported: HashSet::new(),
+            names: Names::default(),
+            gates: Gates::default(),
+            definitions: Vec::new(),
+            qubits: Vec::new(),
+            n_qubits: 0,
+            bits: Vec::new(),
+            n_bits: 0,
+            hardware: None,
+            declared: None,
+            inputs: Vec::new(),
+            in_exponent: false,
+            plan: Vec::new(),
+            count: 0,
+            passed: None,
+        }
+    }
+
+    /// Parses the file itself.
+    fn read(&mut self, text: &str) -> Option<Program> {
+        let name = self.options.file.to_owned();
+        if text.len() > MAX_SOURCE {
+            self.sources.push(SourceText { name, text: String::new() });
+            let problem = Problem::SourceTooLong { bytes: text.len(), limit: MAX_SOURCE };
+            self.diagnostics.push(Diagnostic::error(problem).at(self.place(Span::default()), ""));
+            return None;
+        }
+        self.sources.push(SourceText { name, text: text.to_owned() });
+        let program = parser::program(text, 0, None, &mut self.interner, &mut self.diagnostics);
+        self.version = program.version;
+        self.open.push(0);
+        if program.statements.is_empty() && !program.header && self.diagnostics.is_empty() {
+            let help = "a circuit begins with `OPENQASM 3.0;` and declares `qubit[2] q;`";
+            let empty = Diagnostic::error(Problem::Empty).at(self.place(Span::default()), "").help(help);
+            self.diagnostics.push(empty);
+            return None;
+        }
+        Some(program)
+    }
+
+    fn program(&mut self, program: &Program) {
+        self.built_in_gates();
+        if !program.header {
+            let start =
+                program.statements.first().map_or(Span::default(), |s| Span::new(s.span.start, s.span.start));
+            let help = format!("begin the file with `OPENQASM {}.0;`", self.version);
+            let problem = Problem::NoHeader { version: self.version };
+            let place = self.place(start);
+            self.warning(Diagnostic::warning(problem).at(place, "").help(help));
+            let includes = |s: &Stmt| matches!(s.kind, StmtKind::Include(_));
+            if !program.statements.iter().any(includes) {
+                self.standard_gates(self.version);
+            }
+        }
+        self.statements(&program.statements);
+    }
+
+    fn statements(&mut self, statements: &[Stmt]) {
+        for statement in statements {
+            if self.full() {
+                return;
+            }
+            // An error was reported; the next statement may still have its own.
+            let _ = self.statement(statement, statements);
+        }
+    }
+
+    /// Whether there are too many errors to go on.
+    fn full(&mut self) -> bool {
+        if self.diagnostics.len() - self.warnings.min(self.diagnostics.len()) < MAX_ERRORS {
+            return false;
+        }
+        let too_many = Problem::TooManyErrors { limit: MAX_ERRORS };
+        if !self.diagnostics.iter().any(|d| d.problem == too_many) {
+            self.diagnostics.push(Diagnostic::error(too_many));
+        }
+        true
+    }
+
+    fn statement(&mut self, statement: &Stmt, all: &[Stmt]) -> Lower<()> {
+        let span = statement.span;
+        match &statement.kind {
+            StmtKind::Call(call) => self.call(call, span, all),
+            StmtKind::Measure(operands) => self.measure(&operands.0, operands.1.as_ref(), span),
+            StmtKind::Barrier(operands) => self.barrier(operands, span),
+            StmtKind::Gate(gate) => self.define(gate, span, all),
+            StmtKind::Qreg(name, size) => self.declare_qubits(*name, size.as_ref(), span),
+            StmtKind::Creg(name, size) => self.declare_bits(*name, size.as_ref(), span).map(|_| ()),
+            StmtKind::Declare(declaration) => self.declare(declaration, span),
+            StmtKind::Input(declaration) => self.declare_input(declaration, span),
+            StmtKind::Const(declaration) => self.declare_const(declaration),
+            StmtKind::Assign(assignment) => self.assign(assignment, span),
+            StmtKind::Include(name) => self.include(*name),
+            StmtKind::Header => self.fail(Problem::MisplacedHeader, span),
+            StmtKind::Pragma => self.ignored("a pragma", span),
+            StmtKind::Annotation => self.ignored("an annotation", span),
+            StmtKind::Nop(_) | StmtKind::Empty => Ok(()),
+            StmtKind::Output(declaration) => {
+                self.names.break_name(declaration.name.symbol, self.place(declaration.name.span));
+                self.refuse("`output`", span)
+            }
+            StmtKind::Let(name, _) => {
+                self.names.break_name(name.symbol, self.place(name.span));
+                self.refuse("an alias (`let`)", span)
+            }
+            StmtKind::Def(subroutine) => {
+                self.gates.break_name(subroutine.name.symbol);
+                self.refuse("a subroutine (`def`)", span)
+            }
+            StmtKind::Extern(name) => {
+                self.gates.break_name(name.symbol);
+                self.refuse("an external function (`extern`)", span)
+            }
+            other => self.refuse(unsupported(other), span),
+        }
+    }
+
+    fn include(&mut self, quoted: Span) -> Lower<()> {
+        let text = self.text(quoted);
+        let name = text.get(1..text.len().saturating_sub(1)).unwrap_or_default().to_owned();
+        let belongs = match name.rsplit('/').next().unwrap_or_default() {
+            "qelib1.inc" => Some(Version::V2),
+            "stdgates.inc" | "stdgates.qasm" => Some(Version::V3),
+            _ => None,
+        };
+        if let Some(belongs) = belongs {
+            if belongs != self.version {
+                let problem = Problem::ForeignInclude { name, belongs, version: self.version };
+                self.warn(problem, quoted);
+            }
+            self.standard_gates(belongs);
+            return Ok(());
+        }
+        if self.open.iter().any(|&s| s != 0 && self.sources[s as usize].name == name)
+            || name == self.options.file
+        {
+            return self.fail(Problem::IncludeCycle { name }, quoted);
+        }
+        if self.sources.len() > MAX_INCLUDES || self.open.len() > MAX_INCLUDES / 4 {
+            return self.fail(Problem::TooManyIncludes { limit: MAX_INCLUDES }, quoted);
+        }
+        let Some(resolve) = self.options.include else {
+            let reason = "only `qelib1.inc` and `stdgates.inc` can be read here".to_owned();
+            return self.fail(Problem::Include { name, reason }, quoted);
+        };
+        match resolve(&name) {
+            Ok(text) if text.len() > MAX_SOURCE => {
+                let problem = Problem::SourceTooLong { bytes: text.len(), limit: MAX_SOURCE };
+                self.fail(problem, quoted)
+            }
+            Ok(text) => {
+                self.included(name, text);
+                Ok(())
+            }
+            Err(reason) => self.fail(Problem::Include { name, reason }, quoted),
+        }
+    }
+
+    /// Parses and lowers a further source in place.
+    fn included(&mut self, name: String, text: String) {
+        let source = u32::try_from(self.sources.len()).unwrap_or(u32::MAX);
+        let program =
+            parser::program(&text, source, Some(self.version), &mut self.interner, &mut self.diagnostics);
+        self.sources.push(SourceText { name, text });
+        let outer = std::mem::replace(&mut self.source, source);
+        self.open.push(source);
+        self.statements(&program.statements);
+        self.open.pop();
+        self.source = outer;
+    }
+
+    /// Adds to the number of operations.
+    fn add_count(&mut self, more: u64, span: Span) {
+        self.count = self.count.saturating_add(more);
+        if self.count > self.options.max_gates && self.passed.is_none() {
+            self.passed = Some(self.place(span));
+        }
+    }
+
+    /// Checks what only the whole file shows, and builds. `None` after an error.
+    fn finish(&mut self) -> Option<Circuit> {
+        if let (Some((qubit, place)), Some(declared)) = (self.hardware, self.declared) {
+            let mixed = Diagnostic::error(Problem::MixedQubits { qubit });
+            self.diagnostics.push(mixed.at(place, "a hardware qubit").at(declared, "a declared register"));
+        }
+        if let Some((qubit, _)) = self.hardware {
+            self.n_qubits = self.n_qubits.max(qubit.saturating_add(1));
+        }
+        if self.has_errors() {
+            return None;
+        }
+        if let Some(place) = self.passed {
+            let problem = Problem::TooManyGates { count: self.count, limit: self.options.max_gates };
+            self.diagnostics.push(Diagnostic::error(problem).at(place, "the limit is passed here"));
+            return None;
+        }
+        self.refuse_early_measurements();
+        if self.has_errors() {
+            return None;
+        }
+        let circuit = self.build();
+        if self.has_errors() { None } else { circuit }
+    }
+
+    fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(|d| d.severity == Severity::Error)
+    }
+
+    // Reports.
+
+    fn place(&self, span: Span) -> Place {
+        Place { source: self.source, span }
+    }
+
+    fn whole(&self, text: &str) -> Span {
+        Span::new(0, u32::try_from(text.len()).unwrap_or(0))
+    }
+
+    fn text(&self, span: Span) -> &str {
+        self.sources.get(self.source as usize).and_then(|s| s.text.get(span.range())).unwrap_or_default()
+    }
+
+    fn name(&self, symbol: Symbol) -> String {
+        self.interner.name(symbol).to_owned()
+    }
+
+    fn report(&mut self, diagnostic: Diagnostic) -> Stop {
+        self.diagnostics.push(diagnostic);
+        Stop
+    }
+
+    fn fail<T>(&mut self, problem: Problem, span: Span) -> Lower<T> {
+        let place = self.place(span);
+        Err(self.report(Diagnostic::error(problem).at(place, "")))
+    }
+
+    fn refuse<T>(&mut self, what: &str, span: Span) -> Lower<T> {
+        self.fail(Problem::NotInThisVersion { what: what.to_owned() }, span)
+    }
+
+    fn warn(&mut self, problem: Problem, span: Span) {
+        let place = self.place(span);
+        self.warning(Diagnostic::warning(problem).at(place, ""));
+    }
+
+    fn warning(&mut self, warning: Diagnostic) {
+        if self.warnings < MAX_WARNINGS {
+            self.warnings += 1;
+            self.diagnostics.push(warning);
+        }
+    }
+
+    /// Warns of the first one of each kind.
+    fn ignored(&mut self, what: &'static str, span: Span) -> Lower<()> {
+        if self.reported.insert(what) {
+            self.warn(Problem::Ignored { what }, span);
+        }
+        Ok(())
+    }
+
+    fn check<T>(&mut self, result: Result<T, Problem>, span: Span) -> Lower<T> {
+        result.or_else(|problem| self.fail(problem, span))
+    }
+
+    /// The value of an expression as an angle.
+    fn angle(&mut self, expr: &Expr) -> Lower<Angle> {
+        let value = self.real(expr, Scope::Global)?;
+        match value.angle() {
+            Some(angle) => Ok(angle),
+            None => self.fail(Problem::NotConstant { what: "the angle".to_owned() }, expr.span),
+        }
+    }
+
+    /// The classical registers, in order of declaration.
+    fn classical_registers(&self) -> Vec<ClassicalRegister> {
+        let register = |r: &Register| ClassicalRegister { name: self.name(r.name), size: r.size as usize };
+        self.bits.iter().map(register).collect()
+    }
+}
+
+/// What a statement that does not run is called.
+fn unsupported(kind: &StmtKind) -> &'static str {
+    match kind {
+        StmtKind::Reset(_) => "`reset`",
+        StmtKind::If(_) => "`if`",
+        StmtKind::For(_) => "`for`",
+        StmtKind::While(_) => "`while`",
+        StmtKind::Switch(_) => "`switch`",
+        StmtKind::Return(_) => "`return`",
+        StmtKind::Break => "`break`",
+        StmtKind::Continue => "`continue`",
+        StmtKind::End => "`end`",
+        StmtKind::Box(..) => "`box`",
+        StmtKind::Delay(_) => "`delay`",
+        StmtKind::Block(_) => "a block of statements",
+        StmtKind::Cal => "`cal`",
+        StmtKind::Defcal => "`defcal`",
+        StmtKind::Defcalgrammar => "`defcalgrammar`",
+        StmtKind::Expr(_) => "an expression as a statement",
+        _ => "this statement",
+    }
+}

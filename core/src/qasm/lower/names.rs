@@ -1,0 +1,251 @@
+//! What names stand for: registers, constants and inputs in one table, gates in another.
+//!
+//! Two tables, since files have registers called `x` and `h`. A gate of a standard file gives way to
+//! a definition of the same name wherever that stands.
+
+use super::{Lower, Lowering, QELIB1, Register, Value};
+use crate::{
+    gate::{GateKind, NAMED_GATES},
+    qasm::{
+        Version,
+        ast::{Ident, Place, Span, Symbol},
+        diagnostic::{Diagnostic, Problem},
+    },
+};
+
+/// A map from symbols.
+#[derive(Clone, Debug)]
+pub(super) struct Table<T>(Vec<Option<T>>);
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Table(Vec::new())
+    }
+}
+
+impl<T> Table<T> {
+    pub(super) fn get(&self, symbol: Symbol) -> Option<&T> {
+        self.0.get(symbol.index()).and_then(Option::as_ref)
+    }
+
+    pub(super) fn insert(&mut self, symbol: Symbol, value: T) {
+        let index = symbol.index();
+        if self.0.len() <= index {
+            self.0.resize_with(index + 1, || None);
+        }
+        self.0[index] = Some(value);
+    }
+
+    pub(super) fn symbols(&self) -> impl Iterator<Item = Symbol> + '_ {
+        self.0.iter().enumerate().filter(|(_, e)| e.is_some()).map(|(i, _)| Symbol::at(i))
+    }
+}
+
+/// What a name stands for, gates aside.
+#[derive(Clone, Debug)]
+pub(super) enum Entry {
+    Qubits(Register),
+    Bits(Register),
+    Const(Value),
+    Input(Value),
+    /// Declared with an error, which was reported.
+    Broken,
+}
+
+impl Entry {
+    pub(super) fn is(&self) -> &'static str {
+        match self {
+            Entry::Qubits(_) => "a quantum register",
+            Entry::Bits(_) => "a classical register",
+            Entry::Const(_) => "a constant",
+            Entry::Input(_) => "an input",
+            Entry::Broken => "broken",
+        }
+    }
+}
+
+/// Names other than those of gates, and where they were declared.
+#[derive(Debug, Default)]
+pub(super) struct Names(Table<(Entry, Place)>);
+
+impl Names {
+    pub(super) fn get(&self, symbol: Symbol) -> Option<&Entry> {
+        self.0.get(symbol).map(|(entry, _)| entry)
+    }
+
+    pub(super) fn break_name(&mut self, symbol: Symbol, place: Place) {
+        if self.0.get(symbol).is_none() {
+            self.0.insert(symbol, (Entry::Broken, place));
+        }
+    }
+}
+
+/// Which gate a call means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Callee {
+    /// A line of the gate table, whose first so many qubits control it.
+    Table(GateKind, usize),
+    /// A definition, by number.
+    Defined(usize),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum GateEntry {
+    /// Of the language or a standard file.
+    BuiltIn(Callee),
+    /// Of the source.
+    Own(Callee, Place),
+    /// Something that was refused.
+    Broken,
+}
+
+/// The names of gates.
+#[derive(Debug, Default)]
+pub(super) struct Gates {
+    table: Table<GateEntry>,
+    /// Which standard files are included.
+    included: [bool; 2],
+}
+
+impl Gates {
+    pub(super) fn get(&self, symbol: Symbol) -> Option<GateEntry> {
+        self.table.get(symbol).copied()
+    }
+
+    pub(super) fn break_name(&mut self, symbol: Symbol) {
+        self.table.insert(symbol, GateEntry::Broken);
+    }
+
+    pub(super) fn insert(&mut self, symbol: Symbol, entry: GateEntry) {
+        self.table.insert(symbol, entry);
+    }
+
+    fn offer(&mut self, symbol: Symbol, callee: Callee) {
+        if self.table.get(symbol).is_none_or(|e| matches!(e, GateEntry::BuiltIn(_))) {
+            self.table.insert(symbol, GateEntry::BuiltIn(callee));
+        }
+    }
+}
+
+impl Lowering<'_> {
+    /// The gates that need no include.
+    pub(super) fn built_in_gates(&mut self) {
+        let (u, cx) = match self.version {
+            Version::V2 => (GateKind::U3, Some(("CX", Callee::Table(GateKind::X, 1)))),
+            Version::V3 => (GateKind::U, Some(("gphase", Callee::Table(GateKind::GPHASE, 0)))),
+        };
+        for (name, callee) in [("U", Callee::Table(u, 0))].into_iter().chain(cx) {
+            let symbol = self.interner.intern(name);
+            self.gates.offer(symbol, callee);
+        }
+    }
+
+    /// The gates of `qelib1.inc` (2) or `stdgates.inc` (3).
+    pub(super) fn standard_gates(&mut self, version: Version) {
+        let which = usize::from(version == Version::V3);
+        if std::mem::replace(&mut self.gates.included[which], true) {
+            return;
+        }
+        for gate in NAMED_GATES {
+            for &name in if version == Version::V2 { gate.qasm2 } else { gate.qasm3 } {
+                // The built-in U of each language is not a matter of the file.
+                if name != "U" {
+                    let symbol = self.interner.intern(name);
+                    self.gates.offer(symbol, Callee::Table(gate.kind, gate.n_controls));
+                }
+            }
+        }
+        if version == Version::V2 {
+            let first = self.definitions.len();
+            self.included("qelib1.inc".to_owned(), QELIB1.to_owned());
+            for number in first..self.definitions.len() {
+                let name = self.definitions[number].name;
+                self.gates.table.insert(name, GateEntry::BuiltIn(Callee::Defined(number)));
+            }
+        }
+    }
+
+    /// Declares a name; one that is taken is an error.
+    pub(super) fn declare_name(&mut self, name: Ident, entry: Entry) -> Lower<()> {
+        let place = self.place(name.span);
+        if let Some((old, before)) = self.names.0.get(name.symbol) {
+            let (broken, before) = (matches!(old, Entry::Broken), *before);
+            if broken {
+                return Ok(());
+            }
+            let twice = Diagnostic::error(Problem::DeclaredTwice { name: self.name(name.symbol) });
+            return Err(self.report(twice.at(place, "again here").at(before, "declared here")));
+        }
+        self.names.0.insert(name.symbol, (entry, place));
+        Ok(())
+    }
+
+    /// An error about a name that is not declared, once per name.
+    pub(super) fn unknown_name<T>(&mut self, symbol: Symbol, span: Span) -> Lower<T> {
+        let place = self.place(span);
+        // Later uses are silent.
+        self.names.break_name(symbol, place);
+        let name = self.name(symbol);
+        let candidates: Vec<String> =
+            self.names.0.symbols().filter(|&s| s != symbol).map(|s| self.name(s)).collect();
+        let help =
+            nearest(&name, candidates.iter().map(String::as_str)).map(|n| format!("did you mean `{n}`?"));
+        let error = Diagnostic::error(Problem::UnknownName { name }).at(place, "").maybe_help(help);
+        Err(self.report(error))
+    }
+
+    /// An error about a gate that is not defined, once per name.
+    pub(super) fn unknown_gate<T>(&mut self, name: Ident) -> Lower<T> {
+        let place = self.place(name.span);
+        let text = self.name(name.symbol);
+        if let Some(entry) = self.names.get(name.symbol)
+            && !matches!(entry, Entry::Broken)
+        {
+            let problem = Problem::WrongKind { name: text, is: entry.is(), expected: "a gate" };
+            self.gates.break_name(name.symbol);
+            return Err(self.report(Diagnostic::error(problem).at(place, "")));
+        }
+        let help = self.gate_help(name.symbol, &text);
+        self.gates.break_name(name.symbol);
+        let error = Diagnostic::error(Problem::UnknownGate { name: text }).at(place, "").maybe_help(help);
+        Err(self.report(error))
+    }
+
+    fn gate_help(&self, symbol: Symbol, name: &str) -> Option<String> {
+        if self.version == Version::V2 && symbol.word().is_some_and(|w| !w.is_old()) {
+            return Some(format!(
+                "`{name}` is OpenQASM 3, but this file is OpenQASM 2: change the first line"
+            ));
+        }
+        let listed = |version: Version| {
+            NAMED_GATES
+                .iter()
+                .any(|g| (if version == Version::V2 { g.qasm2 } else { g.qasm3 }).contains(&name))
+        };
+        let own = match self.version {
+            Version::V2 => ("qelib1.inc", self.gates.included[0]),
+            Version::V3 => ("stdgates.inc", self.gates.included[1]),
+        };
+        if listed(self.version) && !own.1 {
+            return Some(format!("it is in a standard file: add `include \"{}\";`", own.0));
+        }
+        if self.version == Version::V3 && listed(Version::V2) {
+            return Some(format!("`stdgates.inc` has no `{name}`: define it with `gate {name} … {{ … }}`"));
+        }
+        let known: Vec<String> = self.gates.table.symbols().map(|s| self.name(s)).collect();
+        nearest(name, known.iter().map(String::as_str)).map(|n| format!("did you mean `{n}`?"))
+    }
+}
+
+/// The most similar name, if one is similar enough.
+pub(super) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let length = name.chars().count();
+    let allowed = (length / 3).max(1);
+    let close = |other: &str| other.chars().count().abs_diff(length) <= allowed;
+    known
+        .filter(|other| *other != name && close(other))
+        .map(|other| (strsim::damerau_levenshtein(name, other), other))
+        .filter(|(distance, other)| *distance <= allowed && *distance < length.max(other.chars().count()))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, other)| other)
+}

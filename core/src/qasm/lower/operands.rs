@@ -1,0 +1,285 @@
+//! What an operand picks: one qubit, an arithmetic range, or a list.
+//!
+//! A whole register stays a range of two numbers, so that `barrier q;` on a register of 10^9 qubits
+//! costs nothing before it is counted.
+
+use std::rc::Rc;
+
+use super::{Lower, Lowering, Register, evaluate::position, names::Entry};
+use crate::qasm::{
+    ast::{Base, Expr, Ident, Index, Operand, Select, Span},
+    diagnostic::{Diagnostic, Problem},
+};
+
+/// The qubits, or bits, of an operand in order.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Picks {
+    /// One, which goes with registers of any length.
+    One(u32),
+    Range {
+        first: u32,
+        step: i64,
+        len: u32,
+    },
+    List(Rc<[u32]>),
+}
+
+impl Picks {
+    /// The length; `None` for a single one.
+    pub(super) fn len(&self) -> Option<u32> {
+        match self {
+            Picks::One(_) => None,
+            Picks::Range { len, .. } => Some(*len),
+            Picks::List(list) => Some(u32::try_from(list.len()).unwrap_or(u32::MAX)),
+        }
+    }
+
+    /// The element at a position within the length.
+    pub(super) fn get(&self, at: u32) -> u32 {
+        match self {
+            Picks::One(qubit) => *qubit,
+            Picks::Range { first, step, .. } => {
+                u32::try_from(i64::from(*first) + step * i64::from(at)).unwrap_or(u32::MAX)
+            }
+            Picks::List(list) => list.get(at as usize).copied().unwrap_or(u32::MAX),
+        }
+    }
+
+    /// All elements.
+    pub(super) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..self.len().unwrap_or(1)).map(|at| self.get(at))
+    }
+
+    /// An element that both have at the same position, of the first `len`.
+    pub(super) fn meet(&self, other: &Picks, len: u32) -> Option<u32> {
+        match (self.line(), other.line()) {
+            (Some((a, s)), Some((b, t))) => {
+                let at = match (a == b, s == t) {
+                    (true, _) => 0,
+                    (false, true) => return None,
+                    (false, false) if (b - a) % (s - t) == 0 => (b - a) / (s - t),
+                    _ => return None,
+                };
+                let at = u32::try_from(at).ok().filter(|at| *at < len)?;
+                Some(self.get(at))
+            }
+            _ => (0..len).map(|at| (self.get(at), other.get(at))).find(|(a, b)| a == b).map(|(a, _)| a),
+        }
+    }
+
+    /// `first + step * at`, but for lists.
+    fn line(&self) -> Option<(i64, i64)> {
+        match self {
+            Picks::One(qubit) => Some((i64::from(*qubit), 0)),
+            Picks::Range { first, step, .. } => Some((i64::from(*first), *step)),
+            Picks::List(_) => None,
+        }
+    }
+}
+
+impl Register {
+    fn picks(&self) -> Picks {
+        if self.single {
+            Picks::One(self.first)
+        } else {
+            Picks::Range { first: self.first, step: 1, len: self.size }
+        }
+    }
+}
+
+impl Lowering<'_> {
+    /// The qubits that an operand means.
+    pub(super) fn qubits(&mut self, operand: &Operand) -> Lower<Picks> {
+        let name = match operand.base {
+            Base::Name(name) => name,
+            Base::Hardware(number) => return self.hardware_qubit(number, operand.span),
+        };
+        match self.names.get(name.symbol) {
+            Some(&Entry::Qubits(register)) => self.select(register, name, operand, "qubit"),
+            found => {
+                let is = found.map(Entry::is);
+                self.not_a_register(name, is, "a quantum register")
+            }
+        }
+    }
+
+    /// The bits that an operand means.
+    pub(super) fn bits(&mut self, operand: &Operand) -> Lower<Picks> {
+        let Base::Name(name) = operand.base else {
+            let problem = Problem::Expected {
+                expected: "a classical register".to_owned(),
+                given: "a hardware qubit".to_owned(),
+            };
+            return self.fail(problem, operand.span);
+        };
+        match self.names.get(name.symbol) {
+            Some(&Entry::Bits(register)) => self.select(register, name, operand, "bit"),
+            found => {
+                let is = found.map(Entry::is);
+                self.not_a_register(name, is, "a classical register")
+            }
+        }
+    }
+
+    fn not_a_register<T>(
+        &mut self,
+        name: Ident,
+        is: Option<&'static str>,
+        expected: &'static str,
+    ) -> Lower<T> {
+        match is {
+            None => self.unknown_name(name.symbol, name.span),
+            Some("broken") => Err(super::Stop),
+            Some(is) => {
+                self.fail(Problem::WrongKind { name: self.name(name.symbol), is, expected }, name.span)
+            }
+        }
+    }
+
+    fn hardware_qubit(&mut self, number: Option<u32>, span: Span) -> Lower<Picks> {
+        let Some(number) = number.filter(|n| *n < u32::MAX) else {
+            let limit = u64::from(u32::MAX);
+            return self.fail(Problem::RegisterSize { given: self.text(span).to_owned(), limit }, span);
+        };
+        if self.hardware.is_none_or(|(largest, _)| largest < number) {
+            self.hardware = Some((number, self.place(span)));
+        }
+        Ok(Picks::One(number))
+    }
+
+    fn select(
+        &mut self,
+        register: Register,
+        name: Ident,
+        operand: &Operand,
+        what: &'static str,
+    ) -> Lower<Picks> {
+        let not_indexable = |s: &Self| Problem::NotIndexable { name: s.name(name.symbol), what };
+        match &operand.select {
+            Select::All => Ok(register.picks()),
+            _ if register.single => self.fail(not_indexable(self), operand.span),
+            Select::One(at) => match u32::try_from(*at).ok().filter(|at| *at < register.size) {
+                Some(at) => Ok(Picks::One(register.first + at)),
+                None => self.out_of_range(name, i128::from(*at), u64::from(register.size), operand.span),
+            },
+            Select::Parts(parts) => {
+                let mut picks = register.picks();
+                for part in parts {
+                    if picks.len().is_none() {
+                        return self.fail(not_indexable(self), operand.span);
+                    }
+                    picks = match &**part {
+                        [index] => self.pick(&picks, index, name)?,
+                        _ => return self.fail(not_indexable(self), operand.span),
+                    };
+                }
+                Ok(picks)
+            }
+        }
+    }
+
+    fn out_of_range<T>(&mut self, name: Ident, given: i128, size: u64, span: Span) -> Lower<T> {
+        let place = self.place(span);
+        let name = self.name(name.symbol);
+        let help = match size {
+            1 => format!("`{name}` has only the index 0"),
+            _ => format!("indices of `{name}` are 0 to {}", size - 1),
+        };
+        let error = Diagnostic::error(Problem::IndexOutOfRange { name, given, size });
+        Err(self.report(error.at(place, "").help(help)))
+    }
+
+    /// One pair of brackets applied to what is picked so far.
+    fn pick(&mut self, from: &Picks, index: &Index, name: Ident) -> Lower<Picks> {
+        let size = u64::from(from.len().unwrap_or(1));
+        match index {
+            Index::At(expr) => Ok(Picks::One(from.get(self.one_index(expr, size, name)?))),
+            Index::Set(span, items) => {
+                let mut list = Vec::with_capacity(items.len());
+                for item in items {
+                    list.push(from.get(self.one_index(item, size, name)?));
+                }
+                if list.is_empty() {
+                    return self.fail(Problem::EmptySelection, *span);
+                }
+                Ok(Picks::List(list.into()))
+            }
+            Index::Range { span, start, step, end } => {
+                let step = match step {
+                    Some(expr) => self.integer(expr, "the step of a range")?,
+                    None => 1,
+                };
+                let last = u32::try_from(size - 1).unwrap_or(u32::MAX);
+                let (low, high) = if step < 0 { (last, 0) } else { (0, last) };
+                let start = match start {
+                    Some(expr) => self.one_index(expr, size, name)?,
+                    None => low,
+                };
+                let end = match end {
+                    Some(expr) => self.one_index(expr, size, name)?,
+                    None => high,
+                };
+                let distance = i128::from(end) - i128::from(start);
+                if step == 0 || distance.signum() * step.signum() < 0 {
+                    return self.fail(Problem::EmptySelection, *span);
+                }
+                let len = u32::try_from(distance / step + 1).unwrap_or(u32::MAX);
+                // A step beyond the register picks one element, and its size does not matter.
+                let step = i64::try_from(step).ok().filter(|_| len > 1).unwrap_or(1);
+                Ok(match from {
+                    Picks::Range { first, step: outer, .. } => Picks::Range {
+                        first: u32::try_from(i64::from(*first) + outer * i64::from(start)).unwrap_or(0),
+                        step: outer * step,
+                        len,
+                    },
+                    other => {
+                        let at = |k: u32| u32::try_from(i64::from(start) + step * i64::from(k)).unwrap_or(0);
+                        Picks::List((0..len).map(|k| other.get(at(k))).collect())
+                    }
+                })
+            }
+        }
+    }
+
+    fn one_index(&mut self, expr: &Expr, size: u64, name: Ident) -> Lower<u32> {
+        let given = self.integer(expr, "an index")?;
+        match position(given, size).and_then(|at| u32::try_from(at).ok()) {
+            Some(at) => Ok(at),
+            None => self.out_of_range(name, given, size, expr.span),
+        }
+    }
+
+    /// The name of a qubit in the source.
+    pub(super) fn qubit_name(&self, qubit: u32) -> String {
+        if self.qubits.is_empty() {
+            return format!("${qubit}");
+        }
+        let at = self.qubits.partition_point(|r| r.first <= qubit).saturating_sub(1);
+        let register = self.qubits[at];
+        match register.single {
+            true => self.name(register.name),
+            false => {
+                format!("{}[{}]", self.interner.name(register.name), qubit.saturating_sub(register.first))
+            }
+        }
+    }
+
+    /// The common length of operands; `None` if all are single.
+    pub(super) fn common_length(&mut self, picks: &[Picks], places: &[Span]) -> Lower<Option<u32>> {
+        let mut common: Option<(u32, Span)> = None;
+        for (pick, &span) in picks.iter().zip(places) {
+            let Some(len) = pick.len() else { continue };
+            match common {
+                None => common = Some((len, span)),
+                Some((first, before)) if first != len => {
+                    let problem = Problem::LengthMismatch { first: u64::from(first), second: u64::from(len) };
+                    let (here, there) = (self.place(span), self.place(before));
+                    let error = Diagnostic::error(problem);
+                    return Err(self.report(error.at(here, format!("{len}")).at(there, format!("{first}"))));
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(common.map(|c| c.0))
+    }
+}

@@ -1,0 +1,220 @@
+//! Powers of gates: `inv @` and `pow(x) @`.
+//!
+//! An integer power repeats the gate or its inverse, a power of a rotation or a phase multiplies the
+//! angle, and any other power is the principal one of the matrix: eigenvalues `e^{i a}` with `a` in
+//! (-pi, pi] become `e^{i x a}`. What has an exact form keeps it: `pow(1/2) @ x` is `sx`, `pow(x) @ z`
+//! is `p(pi x)`.
+//!
+//! Exponents form a list, innermost first. One that is followed by an integer merges with it,
+//! `(U^x)^k = U^{kx}`; other pairs stay, since `(U^2)^{1/2}` is not always `U`.
+
+use std::f64::consts::PI;
+
+use nalgebra::{DMatrix, linalg::Schur};
+use num_complex::Complex;
+use smallvec::SmallVec;
+
+use super::value::Number;
+use crate::{
+    gate::{Gate, GateKind},
+    matrix::Matrix,
+    param::{Angle, Q, Values},
+    qasm::diagnostic::Problem,
+};
+
+/// Arguments this close to -pi count as pi: an eigenvalue -1 is computed with an error of some ulps.
+const CUT: f64 = 1e-9;
+
+/// A constant exponent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Exponent {
+    Integer(i64),
+    Real(Number),
+}
+
+impl Exponent {
+    /// A real exponent, which may be an integer.
+    pub(super) fn real(number: Number) -> Exponent {
+        match number.exact() {
+            Some(q) if *q.denom() == 1 => Exponent::Integer(*q.numer()),
+            _ => Exponent::Real(number),
+        }
+    }
+
+    pub(super) fn value(self) -> f64 {
+        match self {
+            // Integers of more than 53 bits are refused by the count long before.
+            Exponent::Integer(k) => k as f64,
+            Exponent::Real(x) => x.value,
+        }
+    }
+}
+
+/// Puts an exponent around others.
+pub(super) fn compose(exponents: &mut SmallVec<[Exponent; 1]>, outer: Exponent) {
+    let merged = match (exponents.last(), outer) {
+        (Some(Exponent::Integer(inner)), Exponent::Integer(k)) => {
+            Some(Exponent::Integer(inner.saturating_mul(k)))
+        }
+        (Some(Exponent::Real(inner)), Exponent::Integer(k)) => Some(Exponent::real(inner.times(k))),
+        _ => None,
+    };
+    if let Some(merged) = merged {
+        exponents.pop();
+        exponents.push(merged);
+    } else {
+        exponents.push(outer);
+    }
+    if exponents.last() == Some(&Exponent::Integer(1)) {
+        exponents.pop();
+    }
+}
+
+/// A gate of the table raised to powers.
+#[derive(Debug)]
+pub(super) enum Raised {
+    Gate(Gate, u64),
+    Matrix(Matrix<Complex<f64>>),
+}
+
+fn is_self_inverse(kind: GateKind) -> bool {
+    use GateKind::*;
+    matches!(kind, I | X | Y | Z | H | SWAP | ECR | RCCX)
+}
+
+/// The number of gates that a power comes to.
+pub(super) fn size(kind: GateKind, exponents: &[Exponent]) -> u64 {
+    match exponents {
+        [] => 1,
+        [Exponent::Integer(0)] => 0,
+        [Exponent::Integer(k)] => repetitions(kind, *k),
+        _ => 1,
+    }
+}
+
+fn repetitions(kind: GateKind, k: i64) -> u64 {
+    match k {
+        0 => 0,
+        _ if kind.generator().is_some() => 1,
+        _ if is_self_inverse(kind) => k.unsigned_abs() % 2,
+        _ => k.unsigned_abs(),
+    }
+}
+
+/// Raises a gate of the table to powers, innermost first.
+pub(super) fn raise(gate: Gate, exponents: &[Exponent]) -> Result<Raised, Problem> {
+    let mut raised = Raised::Gate(gate, 1);
+    for &exponent in exponents {
+        raised = match (raised, exponent) {
+            (Raised::Gate(gate, 1), Exponent::Integer(k)) => {
+                let times = repetitions(gate.kind(), k);
+                match gate.power(Q::from_integer(k)) {
+                    Some(power) => Raised::Gate(power, times),
+                    None if k < 0 => Raised::Gate(gate.dagger(), times),
+                    None => Raised::Gate(gate, times),
+                }
+            }
+            (Raised::Gate(gate, 1), Exponent::Real(x)) => fractional(gate, x)?,
+            (Raised::Gate(gate, times), _) => {
+                let m = numbers(&gate, exponent)?;
+                let m = principal_power(&m, times as f64).and_then(|m| principal_power(&m, exponent.value()));
+                Raised::Matrix(m.ok_or_else(|| no_power(&gate, exponent, NO_SPECTRUM))?)
+            }
+            (Raised::Matrix(m), _) => {
+                let power = principal_power(&m, exponent.value());
+                Raised::Matrix(power.ok_or(Problem::NotFinite)?)
+            }
+        };
+    }
+    Ok(raised)
+}
+
+const NO_SPECTRUM: &str = "its eigenvalues were not found";
+
+fn no_power(gate: &Gate, exponent: Exponent, reason: &'static str) -> Problem {
+    Problem::Power { gate: gate.kind().name().to_owned(), exponent: exponent.value(), reason }
+}
+
+/// The matrix of a gate without parameters.
+fn numbers(gate: &Gate, exponent: Exponent) -> Result<Matrix<Complex<f64>>, Problem> {
+    gate.matrix(&Values::<f64>(&[])).map_err(|_| {
+        no_power(gate, exponent, "only rotations keep their parameters under a fractional power")
+    })
+}
+
+/// A power that is not an integer.
+fn fractional(gate: Gate, x: Number) -> Result<Raised, Problem> {
+    use GateKind::*;
+    let phase = |numerator: i64, denominator: i64| {
+        let angle = match x.exact() {
+            Some(q) => Angle::pi(numerator, denominator) * q,
+            // Small numbers: exact as f64.
+            None => Angle::rad(PI * numerator as f64 / denominator as f64 * x.value),
+        };
+        one(P, [angle])
+    };
+    match (gate.kind(), x.exact().map(|q| (*q.numer(), *q.denom()))) {
+        (I, _) => return Ok(Raised::Gate(gate, 1)),
+        (Z, _) => return phase(1, 1),
+        (S, _) => return phase(1, 2),
+        (SDG, _) => return phase(-1, 2),
+        (T, _) => return phase(1, 4),
+        (TDG, _) => return phase(-1, 4),
+        (X, Some((1, 2))) => return one(SX, []),
+        (X, Some((-1, 2))) => return one(SXDG, []),
+        _ => {}
+    }
+    if gate.kind().generator().is_some() {
+        return match (x.exact(), gate.params().iter().all(Angle::is_constant)) {
+            (Some(q), _) => Ok(Raised::Gate(gate.power(q).unwrap_or(gate), 1)),
+            (None, true) => {
+                let times = |a: &Angle| Angle::rad(a.constant().unwrap_or(f64::NAN) * x.value);
+                Ok(Raised::Gate(gate.map_params(times), 1))
+            }
+            (None, false) => {
+                let reason = "with parameters the exponent must have at most 12 digits";
+                Err(no_power(&gate, Exponent::Real(x), reason))
+            }
+        };
+    }
+    let exponent = Exponent::Real(x);
+    let power = principal_power(&numbers(&gate, exponent)?, x.value);
+    power.map(Raised::Matrix).ok_or_else(|| no_power(&gate, exponent, NO_SPECTRUM))
+}
+
+fn one<const N: usize>(kind: GateKind, params: [Angle; N]) -> Result<Raised, Problem> {
+    let gate = Gate::new(kind, params).map_err(|e| Problem::Circuit { reason: e.to_string() })?;
+    Ok(Raised::Gate(gate, 1))
+}
+
+/// `U^x` for a unitary matrix, by its Schur form, which is diagonal. O(8^k).
+pub(super) fn principal_power(u: &Matrix<Complex<f64>>, x: f64) -> Option<Matrix<Complex<f64>>> {
+    const MOST_ITERATIONS: usize = 10_000;
+    let dim = u.dim();
+    let m = DMatrix::from_fn(dim, dim, |i, j| u[(i, j)]);
+    let (q, t) = Schur::try_new(m, f64::EPSILON, MOST_ITERATIONS)?.unpack();
+    let phases: Vec<Complex<f64>> = (0..dim)
+        .map(|i| {
+            let a = t[(i, i)].arg();
+            Complex::cis(x * if a < CUT - PI { PI } else { a })
+        })
+        .collect();
+    let power = Matrix::from_fn(u.n_qubits(), |i, j| {
+        (0..dim).map(|k| q[(i, k)] * phases[k] * q[(j, k)].conj()).sum::<Complex<f64>>()
+    });
+    power.entries().iter().all(|z| z.re.is_finite() && z.im.is_finite()).then_some(power)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_square_root_of_x_is_sx() {
+        let matrix = |kind| Gate::new(kind, []).unwrap().matrix(&Values::<f64>(&[])).unwrap();
+        let root = principal_power(&matrix(GateKind::X), 0.5).unwrap();
+        for (a, b) in root.entries().iter().zip(matrix(GateKind::SX).entries()) {
+            assert!((a - b).norm() < 1e-14);
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! OpenQASM 2 and 3: from a text to a [`Circuit`].
+//!
+//! ```
+//! use ketgrad_core::qasm::{Options, parse};
+//!
+//! let source = r#"
+//!     OPENQASM 3.0;
+//!     include "stdgates.inc";
+//!     input angle theta;
+//!     qubit[2] q;
+//!     h q[0];
+//!     ctrl @ rx(2*theta - pi/3) q[0], q[1];
+//! "#;
+//! let parsed = parse(source, &Options::default())?;
+//! assert_eq!(parsed.circuit.to_string(), "h q[0]\ncrx(-pi/3 + 2*theta) q[0], q[1]\n");
+//! # Ok::<(), ketgrad_core::qasm::Failed>(())
+//! ```
+//!
+//! The way of a text: the lexer makes tokens, the parser a syntax tree with a place on every
+//! node, the lowering checks names and sizes, counts the gates after expansion, and only then
+//! builds the circuit.
+//!
+//! - Both languages are parsed whole. What runs is OpenQASM 2 and the declarative part of OpenQASM
+//!   3.1, with measurements at the end; the rest is refused by name and place.
+//! - `qelib1.inc` (extended by what files take for granted) and `stdgates.inc` are built in.
+//! - Angles stay exact: `3*pi/8` and `theta/3` are fractions, never floats. A bare decimal is a
+//!   number of radians.
+//! - OpenQASM 3's `U` has the phase of its specification. Angles are not wrapped at 2 pi.
+//! - No text makes this module panic, and nothing is built before its size is known.
+
+mod ast;
+mod diagnostic;
+mod lexer;
+mod lower;
+mod parser;
+mod problem;
+
+pub use diagnostic::{Diagnostic, Label, Problem, Severity, SourceText};
+
+use std::fmt;
+
+use crate::{circuit::Circuit, param::Angle};
+
+/// The language of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    /// OpenQASM 2.0.
+    V2,
+    /// OpenQASM 3.0 or 3.1.
+    V3,
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Version::V2 => "2",
+            Version::V3 => "3",
+        })
+    }
+}
+
+/// Reads an included file by the name in the source; an error is the reason, in words.
+pub type Include<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
+
+/// How to read a text.
+#[derive(Clone, Copy)]
+pub struct Options<'a> {
+    /// The name of the file in messages.
+    pub file: &'a str,
+    /// The most operations that the circuit may have, counted before it is built.
+    pub max_gates: u64,
+    /// Reads included files other than the built-in ones. Without it they are refused.
+    pub include: Option<&'a Include<'a>>,
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Options { file: "<input>", max_gates: 100_000_000, include: None }
+    }
+}
+
+impl fmt::Debug for Options<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("file", &self.file)
+            .field("max_gates", &self.max_gates)
+            .field("include", &self.include.is_some())
+            .finish()
+    }
+}
+
+/// A text that was understood.
+#[derive(Clone, Debug)]
+pub struct Parsed {
+    /// The circuit. Its qubits are those of the registers in order of declaration.
+    pub circuit: Circuit,
+    /// The language of the file.
+    pub version: Version,
+    /// What may not be as intended.
+    pub warnings: Vec<Diagnostic>,
+    /// The file and what it includes, for the labels of the warnings.
+    pub sources: Vec<SourceText>,
+}
+
+/// A text that was refused: everything wrong with it.
+#[derive(Clone, Debug)]
+pub struct Failed {
+    /// Errors and warnings, in the order in which they were found; at least one error.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The file (first) and what it includes, for the labels.
+    pub sources: Vec<SourceText>,
+}
+
+/// One line per error: `file:line:column: message`.
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let errors = self.diagnostics.iter().filter(|d| d.severity == Severity::Error);
+        for (i, error) in errors.enumerate() {
+            if i > 0 {
+                writeln!(f)?;
+            }
+            if let Some(label) = error.labels.first()
+                && let Some(source) = self.sources.get(label.source)
+            {
+                let (line, column) = source.line_column(label.span.start);
+                write!(f, "{}:{line}:{column}: ", source.name)?;
+            }
+            f.write_str(&error.message)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Failed {}
+
+/// Reads a text and builds its circuit.
+///
+/// # Errors
+/// [`Failed`] with everything that is wrong.
+pub fn parse(source: &str, options: &Options) -> Result<Parsed, Failed> {
+    lower::parse(source, options)
+}
+
+/// Reads a constant such as `pi/4`, `-2*pi/3`, `0.3` or `sin(0.2)`; multiples of pi stay exact.
+///
+/// # Errors
+/// What is wrong, with labels into `text` as source 0.
+pub fn parse_angle(text: &str) -> Result<Angle, Diagnostic> {
+    lower::parse_angle(text)
+}

@@ -1,0 +1,296 @@
+//! Types, declarations and the control flow of OpenQASM 3.
+
+use super::{Parse, Parser, Stop};
+use crate::qasm::{
+    ast::{
+        BaseType, Declaration, Expr, ForLoop, Ident, Index, Stmt, StmtKind, Subroutine, SwitchCase, Type,
+        Word,
+    },
+    diagnostic::Problem,
+    lexer::{Kind, Sign},
+};
+
+fn base_type(word: Word) -> Option<BaseType> {
+    Some(match word {
+        Word::Qubit => BaseType::Qubit,
+        Word::Bit => BaseType::Bit,
+        Word::Bool => BaseType::Bool,
+        Word::Int => BaseType::Int,
+        Word::Uint => BaseType::Uint,
+        Word::Float => BaseType::Float,
+        Word::Angle => BaseType::Angle,
+        Word::Complex => BaseType::Complex,
+        Word::Duration => BaseType::Duration,
+        Word::Stretch => BaseType::Stretch,
+        _ => return None,
+    })
+}
+
+impl Parser<'_> {
+    /// Whether a type begins here.
+    pub(super) fn is_type(&self) -> bool {
+        self.word().is_some_and(|w| w == Word::Array || base_type(w).is_some())
+    }
+
+    /// `[n]`, if it is there.
+    pub(super) fn designator(&mut self) -> Parse<Option<Expr>> {
+        if !self.eat(Sign::LBracket) {
+            return Ok(None);
+        }
+        let size = self.expr()?;
+        self.expect(Sign::RBracket)?;
+        Ok(Some(size))
+    }
+
+    pub(super) fn ty(&mut self) -> Parse<Type> {
+        let mut span = self.token.span;
+        let word = self.word();
+        if word == Some(Word::Array) {
+            self.bump();
+            self.expect(Sign::LBracket)?;
+            let mut ty = self.deeper(Self::ty)?;
+            let mut dims = Vec::new();
+            while self.eat(Sign::Comma) {
+                if self.eat(Sign::Hash) {
+                    // `#dim = n` in the parameters of a subroutine.
+                    self.ident("`dim`")?;
+                    self.expect(Sign::Assign)?;
+                }
+                dims.push(self.expr()?);
+            }
+            self.expect(Sign::RBracket)?;
+            span.end = self.last_end;
+            ty.dims = Some(dims.into());
+            ty.span = span;
+            return Ok(ty);
+        }
+        let Some(base) = word.and_then(base_type) else { return self.expected("a type") };
+        self.bump();
+        let mut size = None;
+        if base == BaseType::Complex {
+            if self.eat(Sign::LBracket) {
+                self.deeper(Self::ty)?;
+                self.expect(Sign::RBracket)?;
+            }
+        } else if self.is_sign(Sign::LBracket) {
+            size = self.designator()?;
+        }
+        span.end = self.last_end;
+        Ok(Type { span, base, size, dims: None })
+    }
+
+    fn declaration(&mut self) -> Parse<Box<Declaration>> {
+        let ty = self.ty()?;
+        let name = self.ident("a name")?;
+        let value = if self.eat(Sign::Assign) { Some(self.expr()?) } else { None };
+        self.semicolon()?;
+        Ok(Box::new(Declaration { ty, name, value }))
+    }
+
+    /// A statement that begins with a word of OpenQASM 3.
+    pub(super) fn classical(&mut self, word: Word) -> Parse<StmtKind> {
+        match word {
+            Word::Input => self.after(Self::declaration).map(StmtKind::Input),
+            Word::Output => self.after(Self::declaration).map(StmtKind::Output),
+            Word::Const => self.after(Self::declaration).map(StmtKind::Const),
+            Word::Let => {
+                self.bump();
+                let name = self.ident("a name")?;
+                self.expect(Sign::Assign)?;
+                let value = self.expr()?;
+                self.semicolon()?;
+                Ok(StmtKind::Let(name, Box::new(value)))
+            }
+            Word::For => self.for_loop(),
+            Word::While => {
+                self.bump();
+                self.expect(Sign::LParen)?;
+                let condition = self.expr()?;
+                self.expect(Sign::RParen)?;
+                Ok(StmtKind::While(Box::new((condition, self.body()?))))
+            }
+            Word::Switch => self.switch(),
+            Word::Def => self.subroutine(),
+            Word::Extern => self.external(),
+            Word::Return => {
+                self.bump();
+                let value = if self.is_sign(Sign::Semi) { None } else { Some(Box::new(self.expr()?)) };
+                self.semicolon()?;
+                Ok(StmtKind::Return(value))
+            }
+            Word::Break => self.lone(StmtKind::Break),
+            Word::Continue => self.lone(StmtKind::Continue),
+            Word::End => self.lone(StmtKind::End),
+            Word::Box => {
+                self.bump();
+                let duration = self.designator()?.map(Box::new);
+                Ok(StmtKind::Box(duration, self.block()?))
+            }
+            Word::Delay => {
+                self.bump();
+                let Some(duration) = self.designator()? else {
+                    return self.expected("a duration in brackets");
+                };
+                let operands = self.operands(0)?;
+                self.semicolon()?;
+                Ok(StmtKind::Delay(Box::new((duration, operands))))
+            }
+            Word::Cal => {
+                self.bump();
+                self.raw_block()?;
+                Ok(StmtKind::Cal)
+            }
+            Word::Defcal => {
+                self.bump();
+                self.raw_block()?;
+                Ok(StmtKind::Defcal)
+            }
+            Word::Defcalgrammar => {
+                self.bump();
+                if !self.is(Kind::Text) {
+                    return self.expected("the name of a grammar in quotes");
+                }
+                self.lone(StmtKind::Defcalgrammar)
+            }
+            Word::Durationof => self.expr_statement(),
+            _ if self.is_type() && self.next_is(Sign::LParen) => self.expr_statement(),
+            _ if self.is_type() => self.declaration().map(StmtKind::Declare),
+            _ => self.expected("a statement"),
+        }
+    }
+
+    fn after<T>(&mut self, f: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
+        self.bump();
+        f(self)
+    }
+
+    fn lone(&mut self, kind: StmtKind) -> Parse<StmtKind> {
+        self.bump();
+        self.semicolon()?;
+        Ok(kind)
+    }
+
+    fn for_loop(&mut self) -> Parse<StmtKind> {
+        self.bump();
+        let ty = self.ty()?;
+        let name = self.ident("a name")?;
+        if !self.is_word(Word::In) {
+            return self.expected("`in`");
+        }
+        self.bump();
+        let over = if self.eat(Sign::LBracket) {
+            let over = self.index_item()?;
+            self.expect(Sign::RBracket)?;
+            over
+        } else if self.is_sign(Sign::LBrace) {
+            self.index_item()?
+        } else {
+            Index::At(self.expr()?)
+        };
+        Ok(StmtKind::For(Box::new(ForLoop { ty, name, over, body: self.body()? })))
+    }
+
+    fn switch(&mut self) -> Parse<StmtKind> {
+        self.bump();
+        self.expect(Sign::LParen)?;
+        let subject = self.expr()?;
+        self.expect(Sign::RParen)?;
+        self.expect(Sign::LBrace)?;
+        let mut cases: Vec<(Box<[Expr]>, Box<[Stmt]>)> = Vec::new();
+        let mut default = None;
+        loop {
+            match self.word() {
+                Some(Word::Case) => {
+                    self.bump();
+                    let values = self.list(Sign::LBrace, Self::expr)?;
+                    cases.push((values, self.block()?));
+                }
+                Some(Word::Default) => {
+                    self.bump();
+                    default = Some(self.block()?);
+                }
+                _ => break,
+            }
+        }
+        self.expect(Sign::RBrace)?;
+        Ok(StmtKind::Switch(Box::new(SwitchCase { subject, cases: cases.into(), default })))
+    }
+
+    fn subroutine(&mut self) -> Parse<StmtKind> {
+        self.bump();
+        let name = self.ident("the name of a subroutine")?;
+        self.expect(Sign::LParen)?;
+        let params = self.list(Sign::RParen, Self::subroutine_param)?;
+        self.expect(Sign::RParen)?;
+        let result = if self.eat(Sign::Arrow) { Some(self.ty()?) } else { None };
+        let body = self.block()?;
+        Ok(StmtKind::Def(Box::new(Subroutine { name, params, result, body })))
+    }
+
+    fn subroutine_param(&mut self) -> Parse<(Type, Ident)> {
+        let span = self.token.span;
+        match self.word() {
+            Some(Word::Readonly | Word::Mutable) => {
+                self.bump();
+            }
+            Some(word @ (Word::Qreg | Word::Creg)) => {
+                self.bump();
+                let name = self.ident("a name")?;
+                let size = self.designator()?;
+                let base = if word == Word::Qreg { BaseType::Qubit } else { BaseType::Bit };
+                return Ok((Type { span, base, size, dims: None }, name));
+            }
+            _ => {}
+        }
+        let ty = self.ty()?;
+        Ok((ty, self.ident("a name")?))
+    }
+
+    /// `extern f(int[32], qubit) -> bit;`
+    fn external(&mut self) -> Parse<StmtKind> {
+        self.bump();
+        let name = self.ident("the name of a function")?;
+        self.expect(Sign::LParen)?;
+        self.list(Sign::RParen, |p| {
+            if matches!(p.word(), Some(Word::Readonly | Word::Mutable | Word::Creg)) {
+                p.bump();
+                if p.is_sign(Sign::LBracket) {
+                    return p.designator().map(|_| ());
+                }
+            }
+            p.ty().map(|_| ())
+        })?;
+        self.expect(Sign::RParen)?;
+        if self.eat(Sign::Arrow) {
+            self.ty()?;
+        }
+        self.semicolon()?;
+        Ok(StmtKind::Extern(name))
+    }
+
+    /// Skips to the block of a calibration and over it: its text is in another language.
+    fn raw_block(&mut self) -> Parse<()> {
+        while !self.is_sign(Sign::LBrace) {
+            if matches!(self.token.kind, Kind::End | Kind::Sign(Sign::Semi)) {
+                return self.expected("`{`");
+            }
+            self.bump();
+        }
+        let open = self.token.span;
+        let mut depth = 0usize;
+        loop {
+            match self.bump().kind {
+                Kind::Sign(Sign::LBrace) => depth += 1,
+                Kind::Sign(Sign::RBrace) => depth -= 1,
+                Kind::End => {
+                    self.error_at(Problem::Unclosed { open: '{' }, open);
+                    return Err(Stop);
+                }
+                _ => {}
+            }
+            if depth == 0 {
+                return Ok(());
+            }
+        }
+    }
+}

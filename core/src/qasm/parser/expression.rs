@@ -1,0 +1,280 @@
+//! Expressions, by precedence.
+//!
+//! From weak to strong: `||`, `&&`, `|`, `^`, `&`, `== !=`, `< <= > >=`, `<< >>`, `+ - ++`,
+//! `* / %`, the signs `- ! ~`, `**` (to the right), then calls and indices. In OpenQASM 2 `^` is
+//! another `**`.
+
+use super::{Parse, Parser, Stop};
+use crate::qasm::{
+    Version,
+    ast::{BinaryOp, Expr, ExprKind, Ident, Index, Span, UnaryOp, Word},
+    diagnostic::Problem,
+    lexer::{Kind, Sign},
+};
+
+impl Parser<'_> {
+    pub(super) fn expr(&mut self) -> Parse<Expr> {
+        self.deeper(|p| p.binary(1))
+    }
+
+    fn binary_op(&self) -> Option<BinaryOp> {
+        let Kind::Sign(sign) = self.token.kind else { return None };
+        Some(match sign {
+            Sign::OrOr => BinaryOp::Or,
+            Sign::AndAnd => BinaryOp::And,
+            Sign::Bar => BinaryOp::BitOr,
+            Sign::Caret if self.version == Version::V3 => BinaryOp::BitXor,
+            Sign::Amp => BinaryOp::BitAnd,
+            Sign::EqEq => BinaryOp::Equal,
+            Sign::NotEq => BinaryOp::NotEqual,
+            Sign::Less => BinaryOp::Less,
+            Sign::LessEq => BinaryOp::LessEqual,
+            Sign::Greater => BinaryOp::Greater,
+            Sign::GreaterEq => BinaryOp::GreaterEqual,
+            Sign::Shl => BinaryOp::Shl,
+            Sign::Shr => BinaryOp::Shr,
+            Sign::Plus => BinaryOp::Add,
+            Sign::Minus => BinaryOp::Sub,
+            Sign::PlusPlus => BinaryOp::Concat,
+            Sign::Star => BinaryOp::Mul,
+            Sign::Slash => BinaryOp::Div,
+            Sign::Percent => BinaryOp::Rem,
+            _ => return None,
+        })
+    }
+
+    /// Operators that bind at least as strongly as `least`.
+    fn binary(&mut self, least: u8) -> Parse<Expr> {
+        let mut left = self.unary()?;
+        // The precedence of the chain that `left` is, if it was built here.
+        let mut chained = 0;
+        while let Some(op) = self.binary_op() {
+            let precedence = op.precedence();
+            if precedence < least {
+                break;
+            }
+            self.bump();
+            let right = self.binary(precedence + 1)?;
+            let span = left.span.to(right.span);
+            match &mut left.kind {
+                ExprKind::Chain(_, rest) if chained == precedence => {
+                    rest.push((op, right));
+                    left.span = span;
+                }
+                _ => {
+                    let kind = ExprKind::Chain(Box::new(left), vec![(op, right)]);
+                    left = Expr { span, kind };
+                    chained = precedence;
+                }
+            }
+        }
+        Ok(left)
+    }
+
+    fn unary(&mut self) -> Parse<Expr> {
+        let op = match self.token.kind {
+            Kind::Sign(Sign::Minus) => UnaryOp::Minus,
+            Kind::Sign(Sign::Bang) => UnaryOp::Not,
+            Kind::Sign(Sign::Tilde) => UnaryOp::Invert,
+            Kind::Sign(Sign::Plus) => {
+                self.bump();
+                return self.deeper(Self::unary);
+            }
+            _ => return self.power(),
+        };
+        let start = self.bump().span;
+        let operand = self.deeper(Self::unary)?;
+        let span = start.to(operand.span);
+        Ok(Expr { span, kind: ExprKind::Unary(op, Box::new(operand)) })
+    }
+
+    fn power(&mut self) -> Parse<Expr> {
+        let base = self.postfix()?;
+        let is_power =
+            self.is_sign(Sign::Power) || (self.version == Version::V2 && self.is_sign(Sign::Caret));
+        if !is_power {
+            return Ok(base);
+        }
+        self.bump();
+        let exponent = self.deeper(Self::unary)?;
+        let span = base.span.to(exponent.span);
+        Ok(Expr { span, kind: ExprKind::Power(Box::new([base, exponent])) })
+    }
+
+    fn postfix(&mut self) -> Parse<Expr> {
+        let mut expr = self.primary()?;
+        let mut indices = 0;
+        while self.is_sign(Sign::LBracket) {
+            indices += 1;
+            if indices > 8 {
+                return self.expected("fewer indices");
+            }
+            let index = self.index()?;
+            let span = Span::new(expr.span.start, self.last_end);
+            expr = Expr { span, kind: ExprKind::Index(Box::new(expr), index) };
+        }
+        Ok(expr)
+    }
+
+    fn primary(&mut self) -> Parse<Expr> {
+        let span = self.token.span;
+        let kind = match self.token.kind {
+            Kind::Int => {
+                self.bump();
+                self.unit().unwrap_or(ExprKind::Int(self.int_value(span)))
+            }
+            Kind::Float => {
+                self.bump();
+                let text = self.text[span.range()].replace('_', "");
+                match (self.unit(), text.parse()) {
+                    (Some(unit), _) => unit,
+                    (None, Ok(value)) => ExprKind::Float(value),
+                    (None, Err(_)) => {
+                        self.error_at(Problem::BadNumber { given: text }, span);
+                        return Err(Stop);
+                    }
+                }
+            }
+            Kind::Text => {
+                self.bump();
+                ExprKind::Text
+            }
+            Kind::Hardware => {
+                self.bump();
+                ExprKind::Hardware
+            }
+            Kind::Sign(Sign::LParen) => {
+                self.bump();
+                let inner = self.expr()?;
+                self.expect(Sign::RParen)?;
+                // The parentheses belong to the place, but need no node of their own.
+                return Ok(Expr { span: Span::new(span.start, self.last_end), kind: inner.kind });
+            }
+            Kind::Sign(Sign::LBrace) => {
+                self.bump();
+                let items = self.list(Sign::RBrace, Self::expr)?;
+                self.expect(Sign::RBrace)?;
+                ExprKind::List(items)
+            }
+            Kind::Name(symbol) => return self.named(Ident { symbol, span }),
+            _ => return self.expected("an expression"),
+        };
+        Ok(Expr { span: Span::new(span.start, self.last_end), kind })
+    }
+
+    /// What begins with a word.
+    fn named(&mut self, name: Ident) -> Parse<Expr> {
+        let kind = match self.word() {
+            Some(Word::True | Word::False) => ExprKind::Bool(self.word() == Some(Word::True)),
+            Some(Word::Measure) => {
+                self.bump();
+                let kind = ExprKind::Measure(Box::new(self.operand()?));
+                return Ok(Expr { span: Span::new(name.span.start, self.last_end), kind });
+            }
+            Some(Word::Durationof) => {
+                self.bump();
+                self.expect(Sign::LParen)?;
+                self.block()?;
+                self.expect(Sign::RParen)?;
+                return Ok(Expr {
+                    span: Span::new(name.span.start, self.last_end),
+                    kind: ExprKind::Durationof,
+                });
+            }
+            Some(_) if self.is_type() => {
+                let ty = self.ty()?;
+                self.expect(Sign::LParen)?;
+                let inner = self.expr()?;
+                self.expect(Sign::RParen)?;
+                let kind = ExprKind::Cast(Box::new(ty), Box::new(inner));
+                return Ok(Expr { span: Span::new(name.span.start, self.last_end), kind });
+            }
+            // `pow` is a modifier and a function.
+            Some(word) if word != Word::Pow || !self.next_is(Sign::LParen) => {
+                return self.expected("an expression");
+            }
+            _ if self.next_is(Sign::LParen) => {
+                self.bump();
+                self.bump();
+                let args = self.list(Sign::RParen, Self::expr)?;
+                self.expect(Sign::RParen)?;
+                let span = Span::new(name.span.start, self.last_end);
+                return Ok(Expr { span, kind: ExprKind::Call(name, args) });
+            }
+            _ => ExprKind::Name(name.symbol),
+        };
+        self.bump();
+        Ok(Expr { span: name.span, kind })
+    }
+
+    /// The unit that may follow a number.
+    fn unit(&mut self) -> Option<ExprKind> {
+        let Kind::Name(symbol) = self.token.kind else { return None };
+        let kind = match self.names.name(symbol) {
+            "ns" | "us" | "µs" | "μs" | "ms" | "s" | "dt" => ExprKind::Duration,
+            "im" => ExprKind::Imaginary,
+            _ => return None,
+        };
+        self.bump();
+        Some(kind)
+    }
+
+    /// The value of a whole number, if 64 bits hold it.
+    pub(super) fn int_value(&self, span: Span) -> Option<u64> {
+        let text = &self.text[span.range()];
+        if let Ok(value) = text.parse() {
+            return Some(value);
+        }
+        let text = text.replace('_', "").to_ascii_lowercase();
+        let (radix, digits) = match text.get(..2) {
+            Some("0x") => (16, &text[2..]),
+            Some("0o") => (8, &text[2..]),
+            Some("0b") => (2, &text[2..]),
+            _ => (10, text.as_str()),
+        };
+        u64::from_str_radix(digits, radix).ok()
+    }
+
+    /// An index in brackets.
+    pub(super) fn index(&mut self) -> Parse<Box<[Index]>> {
+        let open = self.expect(Sign::LBracket)?;
+        let index = self.list(Sign::RBracket, Self::index_item)?;
+        self.expect(Sign::RBracket)?;
+        if index.is_empty() {
+            let span = Span::new(open.start, self.last_end);
+            self.error_at(
+                Problem::Expected { expected: "an index".to_owned(), given: "`[]`".to_owned() },
+                span,
+            );
+            return Err(Stop);
+        }
+        Ok(index)
+    }
+
+    /// `a`, `a:b`, `a:step:b` (each part may be missing) or `{a, b}`.
+    pub(super) fn index_item(&mut self) -> Parse<Index> {
+        let first = self.token.span;
+        if self.is_sign(Sign::LBrace) {
+            self.bump();
+            let items = self.list(Sign::RBrace, Self::expr)?;
+            self.expect(Sign::RBrace)?;
+            return Ok(Index::Set(Span::new(first.start, self.last_end), items));
+        }
+        let start = self.range_part()?;
+        if !self.is_sign(Sign::Colon) {
+            return match start {
+                Some(expr) => Ok(Index::At(expr)),
+                None => self.expected("an index"),
+            };
+        }
+        self.bump();
+        let second = self.range_part()?;
+        let (step, end) = if self.eat(Sign::Colon) { (second, self.range_part()?) } else { (None, second) };
+        Ok(Index::Range { span: Span::new(first.start, self.last_end), start, step, end })
+    }
+
+    fn range_part(&mut self) -> Parse<Option<Expr>> {
+        let ends = [Sign::Colon, Sign::RBracket, Sign::Comma, Sign::LBrace];
+        if ends.iter().any(|&sign| self.is_sign(sign)) { Ok(None) } else { self.expr().map(Some) }
+    }
+}

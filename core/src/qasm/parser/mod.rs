@@ -1,0 +1,352 @@
+//! From tokens to the syntax tree, by recursive descent.
+//!
+//! Both languages go through the same code: they differ in which words are keywords and in what `^`
+//! means. After an error the parser goes on behind the next `;` or `}`, so that a file shows most
+//! of its errors at once. A function that returns [`Stop`] has reported why.
+//!
+//! Invariants: the parser consumes a token or stops in every loop; nesting is bounded by
+//! [`MAX_DEPTH`], and with it the stack.
+
+mod classical;
+mod expression;
+mod operand;
+mod statement;
+
+use super::{
+    Version,
+    ast::{Ident, Interner, Place, Span, Stmt, Word},
+    diagnostic::{Diagnostic, Problem},
+    lexer::{Kind, Lexer, Sign, Token},
+};
+
+/// The deepest nesting of expressions and blocks.
+pub(super) const MAX_DEPTH: usize = 256;
+
+/// After so many errors the rest is not read.
+pub(super) const MAX_ERRORS: usize = 50;
+
+/// An error was reported; the statement is given up.
+#[derive(Debug)]
+pub(super) struct Stop;
+
+type Parse<T> = Result<T, Stop>;
+
+/// A parsed source.
+#[derive(Debug)]
+pub(super) struct Program {
+    pub(super) version: Version,
+    /// Whether there was an `OPENQASM` line.
+    pub(super) header: bool,
+    pub(super) statements: Vec<Stmt>,
+}
+
+/// Parses a text. An included file is of the version of the file that includes it.
+pub(super) fn program(
+    text: &str,
+    source: u32,
+    version: Option<Version>,
+    names: &mut Interner,
+    errors: &mut Vec<Diagnostic>,
+) -> Program {
+    let mut parser = Parser::new(text, source, version.unwrap_or(Version::V3), names, errors);
+    let header = parser.header(version.is_some());
+    if !header && version.is_none() {
+        parser.version = guess(text, parser.names);
+    }
+    let mut statements = Vec::new();
+    while !parser.is(Kind::End) && !parser.stopped() {
+        if parser.is(Kind::Sign(Sign::RBrace)) {
+            let given = parser.describe();
+            parser.error_here(Problem::Expected { expected: "a statement".to_owned(), given });
+            parser.bump();
+            continue;
+        }
+        match parser.statement() {
+            Ok(statement) => statements.push(statement),
+            Err(Stop) => parser.recover(),
+        }
+    }
+    let version = parser.version;
+    Program { version, header, statements }
+}
+
+/// Parses a text that is one expression.
+pub(super) fn expression(
+    text: &str,
+    names: &mut Interner,
+    errors: &mut Vec<Diagnostic>,
+) -> Option<super::ast::Expr> {
+    let mut parser = Parser::new(text, 0, Version::V2, names, errors);
+    let expr = parser.expr().ok()?;
+    if parser.is(Kind::End) {
+        return Some(expr);
+    }
+    let given = parser.describe();
+    parser.error_here(Problem::Expected { expected: "the end of the expression".to_owned(), given });
+    None
+}
+
+/// Which language a text without a header seems to be.
+fn guess(text: &str, names: &mut Interner) -> Version {
+    let mut errors = Vec::new();
+    let mut lexer = Lexer::new(text, 0);
+    let mut old = false;
+    loop {
+        let token = lexer.next(names, &mut errors);
+        match token.kind {
+            Kind::End => break,
+            Kind::Name(symbol) => match symbol.word() {
+                Some(Word::Qubit | Word::Input | Word::Ctrl | Word::Negctrl | Word::Const | Word::Bit) => {
+                    return Version::V3;
+                }
+                Some(Word::Qreg | Word::Creg) => old = true,
+                _ => {}
+            },
+            Kind::Hardware | Kind::Sign(Sign::At) => return Version::V3,
+            Kind::Text => match text[token.span.range()].trim_matches('"') {
+                "stdgates.inc" => return Version::V3,
+                "qelib1.inc" => old = true,
+                _ => {}
+            },
+            _ => {}
+        }
+        if errors.len() > MAX_ERRORS {
+            break;
+        }
+    }
+    if old { Version::V2 } else { Version::V3 }
+}
+
+pub(super) struct Parser<'a> {
+    text: &'a str,
+    source: u32,
+    version: Version,
+    lexer: Lexer<'a>,
+    names: &'a mut Interner,
+    errors: &'a mut Vec<Diagnostic>,
+    token: Token,
+    next: Token,
+    /// Where the token before the current one ended.
+    last_end: u32,
+    depth: usize,
+    /// Whether nothing more is to be read.
+    fatal: bool,
+}
+
+impl<'a> Parser<'a> {
+    fn new(
+        text: &'a str,
+        source: u32,
+        version: Version,
+        names: &'a mut Interner,
+        errors: &'a mut Vec<Diagnostic>,
+    ) -> Parser<'a> {
+        let mut lexer = Lexer::new(text, source);
+        let token = lexer.next(names, errors);
+        let next = lexer.next(names, errors);
+        let (last_end, depth, fatal) = (token.span.start, 0, false);
+        Parser { text, source, version, lexer, names, errors, token, next, last_end, depth, fatal }
+    }
+
+    /// Reads the `OPENQASM` line, if there is one.
+    fn header(&mut self, included: bool) -> bool {
+        if self.word() != Some(Word::Openqasm) {
+            return false;
+        }
+        self.bump();
+        let span = self.token.span;
+        let given = self.text[span.range()].to_owned();
+        let version = match given.as_str() {
+            "2" | "2.0" => Some(Version::V2),
+            "3" | "3.0" | "3.1" => Some(Version::V3),
+            _ => None,
+        };
+        match version {
+            // An included file does not change the language.
+            Some(version) if !included => self.version = version,
+            Some(_) => {}
+            None if matches!(self.token.kind, Kind::Int | Kind::Float) => {
+                self.version = if given.starts_with('2') { Version::V2 } else { Version::V3 };
+                self.error_here(Problem::UnknownVersion { given });
+            }
+            None => {
+                let given = self.describe();
+                let expected = "a version such as `2.0` or `3.0`".to_owned();
+                self.error_here(Problem::Expected { expected, given });
+                self.recover();
+                return true;
+            }
+        }
+        self.bump();
+        if self.semicolon().is_err() {
+            self.recover();
+        }
+        true
+    }
+
+    fn stopped(&mut self) -> bool {
+        if self.errors.len() >= MAX_ERRORS && !self.fatal {
+            self.fatal = true;
+            self.errors.push(Diagnostic::error(Problem::TooManyErrors { limit: MAX_ERRORS }));
+        }
+        self.fatal
+    }
+
+    fn bump(&mut self) -> Token {
+        let token = self.token;
+        self.last_end = token.span.end;
+        self.token = self.next;
+        if self.next.kind != Kind::End {
+            self.next = self.lexer.next(self.names, self.errors);
+        }
+        token
+    }
+
+    fn is(&self, kind: Kind) -> bool {
+        self.token.kind == kind
+    }
+
+    fn is_sign(&self, sign: Sign) -> bool {
+        self.token.kind == Kind::Sign(sign)
+    }
+
+    fn next_is(&self, sign: Sign) -> bool {
+        self.next.kind == Kind::Sign(sign)
+    }
+
+    /// Takes the sign if it is the current token.
+    fn eat(&mut self, sign: Sign) -> bool {
+        let found = self.is_sign(sign);
+        if found {
+            self.bump();
+        }
+        found
+    }
+
+    fn expect(&mut self, sign: Sign) -> Parse<Span> {
+        if self.is_sign(sign) {
+            return Ok(self.bump().span);
+        }
+        self.expected(&format!("`{}`", sign.text()))
+    }
+
+    /// The keyword that the current token is in this language.
+    fn word(&self) -> Option<Word> {
+        match self.token.kind {
+            Kind::Name(symbol) => symbol.word().filter(|w| self.version == Version::V3 || w.is_old()),
+            _ => None,
+        }
+    }
+
+    fn is_word(&self, word: Word) -> bool {
+        self.word() == Some(word)
+    }
+
+    fn ident(&mut self, what: &str) -> Parse<Ident> {
+        let span = self.token.span;
+        match (self.token.kind, self.word()) {
+            (Kind::Name(_), Some(word)) => {
+                self.error_here(Problem::Keyword { word: word.text().to_owned() });
+                Err(Stop)
+            }
+            (Kind::Name(symbol), None) => {
+                self.bump();
+                Ok(Ident { symbol, span })
+            }
+            _ => self.expected(what),
+        }
+    }
+
+    /// A `;`. If only that is missing at the end of a line, it is reported and taken as read.
+    fn semicolon(&mut self) -> Parse<()> {
+        if self.eat(Sign::Semi) {
+            return Ok(());
+        }
+        let between = &self.text[self.last_end as usize..self.token.span.start as usize];
+        let ends = matches!(self.token.kind, Kind::End | Kind::Sign(Sign::RBrace));
+        if ends || between.contains('\n') {
+            let place = Place { source: self.source, span: Span::new(self.last_end, self.last_end) };
+            self.errors.push(Diagnostic::error(Problem::MissingSemicolon).at(place, "expected `;` here"));
+            return Ok(());
+        }
+        self.expected("`;`")
+    }
+
+    /// What comes between commas, up to a closing sign that is left alone.
+    fn list<T>(&mut self, close: Sign, mut item: impl FnMut(&mut Self) -> Parse<T>) -> Parse<Box<[T]>> {
+        let mut items = Vec::new();
+        while !self.is_sign(close) {
+            items.push(item(self)?);
+            if !self.eat(Sign::Comma) {
+                break;
+            }
+        }
+        Ok(items.into())
+    }
+
+    /// Runs `f` one level deeper.
+    fn deeper<T>(&mut self, f: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
+        if self.depth >= MAX_DEPTH {
+            self.error_here(Problem::TooDeep { limit: MAX_DEPTH });
+            self.fatal = true;
+            return Err(Stop);
+        }
+        self.depth += 1;
+        let result = f(self);
+        self.depth -= 1;
+        result
+    }
+
+    fn describe(&self) -> String {
+        let text = &self.text[self.token.span.range()];
+        match self.token.kind {
+            Kind::End => "the end of the file".to_owned(),
+            Kind::Pragma => "a pragma".to_owned(),
+            Kind::Annotation => "an annotation".to_owned(),
+            _ if text.chars().count() > 24 => {
+                format!("`{}…`", text.chars().take(24).collect::<String>())
+            }
+            _ => format!("`{text}`"),
+        }
+    }
+
+    fn expected<T>(&mut self, what: &str) -> Parse<T> {
+        let given = self.describe();
+        self.error_here(Problem::Expected { expected: what.to_owned(), given });
+        Err(Stop)
+    }
+
+    fn error_here(&mut self, problem: Problem) {
+        self.error_at(problem, self.token.span);
+    }
+
+    fn error_at(&mut self, problem: Problem, span: Span) {
+        let place = Place { source: self.source, span };
+        self.errors.push(Diagnostic::error(problem).at(place, ""));
+    }
+
+    /// Goes on behind the next `;`, or behind a block, or before the `}` of the enclosing block.
+    fn recover(&mut self) {
+        let mut open = 0usize;
+        while !self.fatal {
+            match self.token.kind {
+                Kind::End => return,
+                Kind::Sign(Sign::Semi) if open == 0 => {
+                    self.bump();
+                    return;
+                }
+                Kind::Sign(Sign::LBrace) => open += 1,
+                Kind::Sign(Sign::RBrace) if open == 0 => return,
+                Kind::Sign(Sign::RBrace) => {
+                    open -= 1;
+                    if open == 0 {
+                        self.bump();
+                        return;
+                    }
+                }
+                _ => {}
+            }
+            self.bump();
+        }
+    }
+}

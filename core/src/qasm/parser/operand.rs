@@ -1,0 +1,119 @@
+//! Operands (`q`, `q[2]`, `q[0:2]`, `$1`) and gate calls with their modifiers.
+
+use super::{Parse, Parser};
+use crate::qasm::{
+    ast::{Base, Call, Ident, Index, Modifier, ModifierKind, Operand, Select, Span, StmtKind, Word},
+    lexer::{Kind, Sign},
+};
+
+impl Parser<'_> {
+    pub(super) fn operand(&mut self) -> Parse<Operand> {
+        let span = self.token.span;
+        if self.is(Kind::Hardware) {
+            self.bump();
+            let number = self.text[span.range()][1..].parse().ok();
+            return Ok(Operand { span, base: Base::Hardware(number), select: Select::All });
+        }
+        let name = self.ident("a register or a qubit")?;
+        self.operand_of(name)
+    }
+
+    /// The operand that begins with a name already taken.
+    pub(super) fn operand_of(&mut self, name: Ident) -> Parse<Operand> {
+        let mut parts: Vec<Box<[Index]>> = Vec::new();
+        let mut one = None;
+        if self.is_sign(Sign::LBracket) && self.next.kind == Kind::Int {
+            one = self.plain_index(&mut parts)?;
+        }
+        while one.is_none() && self.is_sign(Sign::LBracket) {
+            parts.push(self.index()?);
+        }
+        let select = match one {
+            Some(number) => Select::One(number),
+            None if parts.is_empty() => Select::All,
+            None => Select::Parts(parts.into()),
+        };
+        Ok(Operand { span: Span::new(name.span.start, self.last_end), base: Base::Name(name), select })
+    }
+
+    /// `[2]`, as nearly all indices are. What turns out to be more is put into `parts`.
+    fn plain_index(&mut self, parts: &mut Vec<Box<[Index]>>) -> Parse<Option<u64>> {
+        let number = self.int_value(self.next.span);
+        let ahead = self.text[self.next.span.end as usize..].trim_start();
+        if let (Some(number), true) = (number, ahead.starts_with(']')) {
+            self.bump();
+            self.bump();
+            self.expect(Sign::RBracket)?;
+            return Ok(Some(number));
+        }
+        parts.push(self.index()?);
+        Ok(None)
+    }
+
+    /// Operands up to the `;`, at least `least`.
+    pub(super) fn operands(&mut self, least: usize) -> Parse<Box<[Operand]>> {
+        let mut operands = Vec::with_capacity(2);
+        if least == 0 && !matches!(self.token.kind, Kind::Name(_) | Kind::Hardware) {
+            return Ok(operands.into());
+        }
+        loop {
+            operands.push(self.operand()?);
+            if !self.eat(Sign::Comma) {
+                return Ok(operands.into());
+            }
+        }
+    }
+
+    /// `inv @ ctrl(2) @ g(x) q, r;`, from the first modifier or the name.
+    pub(super) fn modified_call(&mut self) -> Parse<StmtKind> {
+        let mut modifiers = Vec::new();
+        while let Some(word) = self.word() {
+            let start = self.token.span;
+            if !matches!(word, Word::Inv | Word::Pow | Word::Ctrl | Word::Negctrl) {
+                break;
+            }
+            self.bump();
+            let argument = if self.eat(Sign::LParen) {
+                let argument = self.expr()?;
+                self.expect(Sign::RParen)?;
+                Some(argument)
+            } else {
+                None
+            };
+            let kind = match (word, argument) {
+                (Word::Inv, None) => ModifierKind::Inv,
+                (Word::Pow, Some(exponent)) => ModifierKind::Pow(exponent),
+                (Word::Ctrl, count) => ModifierKind::Ctrl(count),
+                (Word::Negctrl, count) => ModifierKind::Negctrl(count),
+                (Word::Pow, None) => return self.expected("an exponent in parentheses"),
+                _ => return self.expected("`@`"),
+            };
+            let span = Span::new(start.start, self.last_end);
+            modifiers.push(Modifier { span, kind });
+            self.expect(Sign::At)?;
+            if modifiers.len() > super::MAX_DEPTH {
+                return self.expected("fewer modifiers");
+            }
+        }
+        let name = self.ident("a gate")?;
+        self.call(modifiers.into(), name)
+    }
+
+    /// What follows the name of a gate.
+    pub(super) fn call(&mut self, modifiers: Box<[Modifier]>, name: Ident) -> Parse<StmtKind> {
+        let (mut args, mut least) = (Box::default(), 1);
+        if self.eat(Sign::LParen) {
+            args = self.list(Sign::RParen, Self::expr)?;
+            self.expect(Sign::RParen)?;
+            least = 0;
+        }
+        let mut timed = false;
+        if self.is_sign(Sign::LBracket) {
+            self.index()?;
+            timed = true;
+        }
+        let operands = self.operands(least)?;
+        self.semicolon()?;
+        Ok(StmtKind::Call(Box::new(Call { modifiers, name, args, operands, timed })))
+    }
+}

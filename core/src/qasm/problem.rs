@@ -1,0 +1,129 @@
+//! Everything that can be wrong with an OpenQASM text, one variant each.
+
+use super::Version;
+
+/// What is wrong. The message of a variant names what was given and what was expected.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the messages say it")]
+pub enum Problem {
+    // Text and syntax.
+    #[error("the file is empty")]
+    Empty,
+    #[error("the file has {bytes} bytes; at most {limit} can be read")]
+    SourceTooLong { bytes: usize, limit: usize },
+    #[error("unexpected character {given:?}")]
+    Character { given: char },
+    #[error("the string has no closing quote")]
+    UnterminatedString,
+    #[error("the comment has no closing `*/`")]
+    UnterminatedComment,
+    #[error("`{given}` is not a number")]
+    BadNumber { given: String },
+    #[error("expected {expected}, found {given}")]
+    Expected { expected: String, given: String },
+    #[error("missing `;`")]
+    MissingSemicolon,
+    #[error("`{open}` is never closed")]
+    Unclosed { open: char },
+    #[error("`{word}` is a keyword and cannot be a name")]
+    Keyword { word: String },
+    #[error("nested more than {limit} levels deep")]
+    TooDeep { limit: usize },
+    #[error("more than {limit} errors; the rest are not shown")]
+    TooManyErrors { limit: usize },
+
+    // Header and files.
+    #[error("no `OPENQASM` line; read as OpenQASM {version}")]
+    NoHeader { version: Version },
+    #[error("OpenQASM {given} is not known here; 2.0, 3.0 and 3.1 are")]
+    UnknownVersion { given: String },
+    #[error("the `OPENQASM` line must come first, and only once")]
+    MisplacedHeader,
+    #[error("`{name}` belongs to OpenQASM {belongs}, but this file is OpenQASM {version}")]
+    ForeignInclude { name: String, belongs: Version, version: Version },
+    #[error("cannot include `{name}`: {reason}")]
+    Include { name: String, reason: String },
+    #[error("`{name}` includes itself")]
+    IncludeCycle { name: String },
+    #[error("more than {limit} files are included")]
+    TooManyIncludes { limit: usize },
+    #[error("{what} is ignored")]
+    Ignored { what: &'static str },
+    #[error("{what} is not in this version")]
+    NotInThisVersion { what: String },
+
+    // Names.
+    #[error("gate `{name}` is not defined")]
+    UnknownGate { name: String },
+    #[error("`{name}` is not declared")]
+    UnknownName { name: String },
+    #[error("gate `{name}` is used before it is defined")]
+    UsedBeforeDefinition { name: String },
+    #[error("gate `{name}` is defined by itself ({})", path.join(" -> "))]
+    RecursiveGate { name: String, path: Vec<String> },
+    #[error("`{name}` is declared twice")]
+    DeclaredTwice { name: String },
+    #[error("gate `{name}` is opaque: there is no definition to run")]
+    OpaqueGate { name: String },
+    #[error("`{name}` is {is}, not {expected}")]
+    WrongKind { name: String, is: &'static str, expected: &'static str },
+    #[error("this cannot stand in a gate definition")]
+    NotInGate,
+    #[error("input `{name}` is not visible within a gate definition")]
+    InputInGate { name: String },
+
+    // Registers and operands.
+    #[error("a register needs a size from 1 to {limit}, not {given}")]
+    RegisterSize { given: String, limit: u64 },
+    #[error("{given} qubits or bits in all; at most {limit} can be numbered")]
+    TooManyQubits { given: u64, limit: u64 },
+    #[error("index {given} is out of range: `{name}` has {}", crate::gate::count(usize::try_from(*size).unwrap_or(usize::MAX), "element"))]
+    IndexOutOfRange { name: String, given: i128, size: u64 },
+    #[error("the selection is empty")]
+    EmptySelection,
+    #[error("`{name}` is a single {what} and has no index")]
+    NotIndexable { name: String, what: &'static str },
+    #[error("qubit {qubit} is used twice by `{gate}`")]
+    RepeatedQubit { qubit: String, gate: String },
+    #[error("`{gate}` takes {}, not {given}", crate::gate::count(*expected, "parameter"))]
+    ParameterCount { gate: String, given: usize, expected: usize },
+    #[error("`{gate}` acts on {}, not {given}", crate::gate::count(usize::try_from(*expected).unwrap_or(usize::MAX), "qubit"))]
+    QubitCount { gate: String, given: usize, expected: u64 },
+    #[error("registers of {first} and {second} elements do not go together")]
+    LengthMismatch { first: u64, second: u64 },
+    #[error("hardware qubits such as `${qubit}` and declared qubits do not go together in one file")]
+    MixedQubits { qubit: u32 },
+    #[error("qubit {qubit} is used after it was measured: only measurements at the end run in this version")]
+    MeasuredEarly { qubit: String },
+    #[error("the result of the measurement is not stored")]
+    UnusedMeasurement,
+    #[error("{count}{} operations after expansion; at most {limit} are allowed", if *count == u64::MAX { " or more" } else { "" })]
+    TooManyGates { count: u64, limit: u64 },
+    #[error("{given} parameters; at most {limit} are allowed")]
+    TooManyParameters { given: u64, limit: u64 },
+
+    // Values.
+    #[error("division by zero")]
+    DivisionByZero,
+    #[error("the value is not a finite number")]
+    NotFinite,
+    #[error("{what} does not fit")]
+    IntegerOverflow { what: String },
+    #[error("`{operator}` does not work on {given}")]
+    Operands { operator: String, given: String },
+    #[error("{given} where {expected} is needed")]
+    WrongType { given: String, expected: String },
+    #[error("{what} must be a constant")]
+    NotConstant { what: String },
+    #[error("function `{name}` is not known")]
+    UnknownFunction { name: String },
+    #[error("`{name}` takes {}, not {given}", crate::gate::count(*expected, "argument"))]
+    ArgumentCount { name: String, given: usize, expected: usize },
+    #[error("the division of integers drops the fraction: {left} / {right} = {result}")]
+    Truncated { left: i128, right: i128, result: i128 },
+    #[error("`{gate}` has no power {exponent}: {reason}")]
+    Power { gate: String, exponent: f64, reason: &'static str },
+    #[error("{reason}")]
+    Circuit { reason: String },
+}

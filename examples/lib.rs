@@ -1,0 +1,1 @@
+//! Examples of ketgrad. Run one with `cargo run -p ketgrad-examples --example ghz`.

@@ -1,0 +1,102 @@
+//! Every example runs and prints what it claims.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+use std::{path::Path, process::Command};
+
+/// Builds and runs an example; what it prints.
+fn run(name: &str) -> String {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let output = Command::new(cargo)
+        .args(["run", "--quiet", "--offline", "-p", "ketgrad-examples", "--example", name])
+        .current_dir(root)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[track_caller]
+fn assert_lines(output: &str, lines: &[&str]) {
+    for line in lines {
+        assert!(output.lines().any(|l| l == *line), "no line {line:?} in\n{output}");
+    }
+}
+
+#[test]
+fn every_example_is_checked_here() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+    let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+    let this = include_str!("examples.rs");
+    for file in std::fs::read_dir(folder).unwrap().flatten() {
+        let name = file.file_name().into_string().unwrap();
+        if let Some(name) = name.strip_suffix(".rs").filter(|n| *n != "lib") {
+            assert!(manifest.contains(&format!("name = \"{name}\"")), "{name} is not in the manifest");
+            assert!(this.contains(&format!("run(\"{name}\")")), "{name} is not run");
+        }
+    }
+}
+
+#[test]
+fn ghz() {
+    let out = run("ghz");
+    assert_lines(
+        &out,
+        &["h q[0]", "cx q[3], q[4]", "<Z0> = 0.000", "<Z0 Z4> = 1.000", "<X0 X1 X2 X3 X4> = 1.000"],
+    );
+    let counts: Vec<(&str, u32)> = out
+        .lines()
+        .filter_map(|l| l.split_once(": "))
+        .filter_map(|(k, v)| Some((k, v.parse().ok()?)))
+        .collect();
+    assert_eq!(counts.iter().map(|c| c.0).collect::<Vec<_>>(), ["00000", "11111"]);
+    assert_eq!(counts.iter().map(|c| c.1).sum::<u32>(), 1000);
+}
+
+#[test]
+fn qft() {
+    let out = run("qft");
+    // Period 4 in 64: every 16th frequency, equally likely.
+    let lines: Vec<&str> = out.lines().filter(|l| l.starts_with("frequency")).collect();
+    let expected = [0, 16, 32, 48].map(|k| format!("frequency {k:2}: probability 0.2500"));
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn grover() {
+    let out = run("grover");
+    for line in out.lines() {
+        let (_, numbers) = line.split_once("probability ").unwrap();
+        let (p, formula) = numbers.split_once(", sin^2((2k + 1) theta) = ").unwrap();
+        assert_eq!(p, formula, "{line}");
+    }
+    assert!(out.contains("6 rounds: found with probability 0.996586"), "{out}");
+}
+
+#[test]
+fn phase_estimation() {
+    let out = run("phase_estimation");
+    assert_lines(
+        &out,
+        &[
+            "5/16 of a turn, 4 qubits: 5/16 = 0.312500 with probability 1.0000",
+            "5/16 of a turn, 8 qubits: 80/256 = 0.312500 with probability 1.0000",
+        ],
+    );
+    assert!(out.contains("3/10 of a turn, 8 qubits: 77/256 = 0.300781"), "{out}");
+}
+
+#[test]
+fn seed_circuit() {
+    let out = run("seed_circuit");
+    // cos(0.4)^2 = 0.848353, sin(0.8) = 0.717356.
+    assert_lines(
+        &out,
+        &[
+            "value:      <Z2> = 0.848353",
+            "derivative: d<Z2>/d theta = -0.717356, -sin(2 theta) = -0.717356",
+            "error bar:  theta = 0.4 ± 0.01 gives <Z2> = 0.848353 ± 0.007174",
+            "no parameter values given, the circuit has 1 (theta)",
+        ],
+    );
+}

@@ -1,0 +1,296 @@
+//! Angles and parameter expressions: exactness, no panic at the ends of 64 bits, text.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+use ketgrad_core::param::{Angle, BindError, Binding, Function, ParamExpr, ParamId, Q, Step, Values};
+use num_complex::Complex;
+use num_dual::Dual64;
+use proptest::{prelude::*, sample::select};
+use support::{close::ROUNDING, random::angle_of};
+
+const THETA: ParamId = ParamId(0);
+
+/// Numbers of every size, the ends of the range among them.
+fn extreme() -> impl Strategy<Value = i64> {
+    prop_oneof![
+        select(vec![
+            i64::MIN,
+            i64::MIN + 1,
+            -1,
+            0,
+            1,
+            2,
+            3,
+            i64::MAX - 1,
+            i64::MAX,
+            1 << 62,
+            1 << 32,
+            (1 << 31) - 1
+        ]),
+        any::<i64>(),
+        -100i64..100,
+    ]
+}
+
+/// A fraction in lowest terms, its denominator positive, as arithmetic keeps it.
+fn fraction() -> impl Strategy<Value = Q> {
+    (extreme(), extreme().prop_filter("positive", |d| *d > 0))
+        .prop_map(|(n, d)| if n == i64::MIN { Q::new_raw(n, 1) } else { Q::new(n, d) })
+}
+
+fn wild_angle() -> impl Strategy<Value = Angle> {
+    let id = (0u32..3).prop_map(ParamId);
+    let radians = prop_oneof![Just(0.0), any::<f64>(), -10.0..10.0];
+    (extreme(), extreme(), radians, proptest::collection::vec((id, fraction()), 0..3)).prop_map(
+        |(n, d, r, terms)| {
+            terms.into_iter().fold(Angle::pi(n, d) + Angle::rad(r), |a, (id, q)| a + Angle::theta(id) * q)
+        },
+    )
+}
+
+/// The value at a fixed point, by the definition.
+fn value(a: &Angle) -> f64 {
+    let q = |q: Q| *q.numer() as f64 / *q.denom() as f64;
+    let at = [0.3, -1.7, 2.9];
+    q(a.pi_part()) * std::f64::consts::PI
+        + a.radian_part()
+        + a.terms().iter().map(|&(id, c)| q(c) * at[id.index()]).sum::<f64>()
+}
+
+proptest! {
+    #[test]
+    fn arithmetic_on_angles_never_panics(a in wild_angle(), b in wild_angle(), q in fraction()) {
+        let results = [
+            a.clone() + b.clone(), a.clone() - b.clone(), -a.clone(), a.clone() * q, (a.clone() + b.clone()) * q,
+            a.substitute(|_| b.clone()), &a + &b, -&a,
+        ];
+        for r in results {
+            let _ = (r.to_string(), r.eighth_turns(), r.constant(), r == a);
+            prop_assert!(r.terms().windows(2).all(|w| w[0].0 < w[1].0), "sorted");
+            prop_assert!(r.terms().iter().all(|t| *t.1.numer() != 0), "no zeros");
+            // What is not a number is refused, never turned into one silently.
+            if let Ok(z) = Values::<f64>(&[0.3, -1.7, 2.9]).cis(&r) {
+                prop_assert!(z.re.is_finite() && z.im.is_finite());
+            }
+        }
+    }
+
+    #[test]
+    fn small_angles_are_exact(a in angle_of(3), b in angle_of(3), n in -9i64..9, d in 1i64..9) {
+        let q = Q::new(n, d);
+        prop_assert_eq!((a.clone() + b.clone()).pi_part(), a.pi_part() + b.pi_part());
+        prop_assert_eq!((a.clone() * q).pi_part(), a.pi_part() * q);
+        let near = |x: f64, y: f64| (x - y).abs() <= ROUNDING * (1.0 + x.abs().max(y.abs())) * 10.0;
+        prop_assert!(near(value(&(a.clone() + b.clone())), value(&a) + value(&b)));
+        prop_assert!(near(value(&(a.clone() - b.clone())), value(&a) - value(&b)));
+        prop_assert!(near(value(&(a.clone() * q)), value(&a) * n as f64 / d as f64));
+        let difference = a.clone() - a.clone();
+        prop_assert_eq!(&difference, &Angle::zero());
+        prop_assert_eq!(difference.to_string(), "0");
+        prop_assert_eq!(-(-a.clone()), a.clone());
+        prop_assert_eq!(a.substitute(Angle::theta), a);
+    }
+
+    #[test]
+    fn an_angle_that_outgrows_64_bits_keeps_its_value(n in 1i64 << 40..1 << 60, d in (1i64 << 40)..1 << 60, m in 1i64 << 40..1 << 60, e in (1i64 << 40)..1 << 60) {
+        let (a, b) = (Angle::pi(n, d), Angle::pi(m, e));
+        let expected = value(&a) + value(&b);
+        // Double precision is what is promised then.
+        prop_assert!((value(&(a.clone() + b)) - expected).abs() <= 1e-15 * 4.0 * expected);
+        let product = value(&(a.clone() * Q::new(m, e)));
+        let expected = value(&a) * m as f64 / e as f64;
+        prop_assert!((product - expected).abs() <= 1e-15 * 4.0 * expected);
+    }
+
+    #[test]
+    fn cis_of_eighth_turns_is_exact(k in -1000i64..1000) {
+        let z = Values::<f64>(&[]).cis(&Angle::pi(k, 4)).unwrap();
+        let r = 0.5f64.sqrt();
+        let (one, zero) = (1.0, 0.0);
+        let table = [(one, zero), (r, r), (zero, one), (-r, r), (-one, zero), (-r, -r), (zero, -one), (r, -r)];
+        let (re, im) = table[k.rem_euclid(8) as usize];
+        prop_assert_eq!(z, Complex::new(re, im));
+        prop_assert_eq!(i64::from(Angle::pi(k, 4).eighth_turns().unwrap()), k.rem_euclid(8));
+    }
+}
+
+#[test]
+fn angles_read_as_people_write_them() {
+    let text = |a: Angle| a.to_string();
+    assert_eq!(text(Angle::zero()), "0");
+    assert_eq!(text(Angle::pi(2, 4)), "pi/2");
+    assert_eq!(text(Angle::pi(-3, 4)), "-3*pi/4");
+    assert_eq!(text(Angle::pi(3, -4)), "-3*pi/4");
+    assert_eq!(text(Angle::pi(2, 1)), "2*pi");
+    assert_eq!(text(Angle::rad(0.25) - Angle::theta(THETA)), "-p0 + 0.25");
+    assert_eq!(
+        text(Angle::theta(THETA) * Q::new(3, 2) + Angle::pi(1, 1) - Angle::rad(1.5)),
+        "pi + 3/2*p0 - 1.5"
+    );
+    assert!(Angle::pi(1, 0).constant().unwrap().is_nan());
+    assert!(matches!(Values::<f64>(&[]).cis(&Angle::pi(1, 0)), Err(BindError::NotFinite { .. })));
+    assert!(matches!(Values::<f64>(&[]).cis(&Angle::theta(THETA)), Err(BindError::Unbound { id: THETA })));
+    assert!(matches!(Values(&[f64::INFINITY]).cis(&Angle::theta(THETA)), Err(BindError::NotFinite { .. })));
+}
+
+/// A random expression over two parameters, with its value at a point.
+fn expression() -> impl Strategy<Value = (ParamExpr, f64)> {
+    let leaf = angle_of(2).prop_map(|a| {
+        let v = a.pi_part();
+        let x = *v.numer() as f64 / *v.denom() as f64 * std::f64::consts::PI
+            + a.radian_part()
+            + a.terms()
+                .iter()
+                .map(|&(id, q)| *q.numer() as f64 / *q.denom() as f64 * AT[id.index()])
+                .sum::<f64>();
+        (ParamExpr::from(a), x)
+    });
+    leaf.prop_recursive(4, 24, 2, |inner| {
+        let function = select(Function::ALL.to_vec());
+        prop_oneof![
+            inner.clone().prop_map(|(e, x)| (e.negate(), -x)),
+            (inner.clone(), function).prop_map(|((e, x), f)| (e.call(f), apply(f, x))),
+            (inner.clone(), inner, 0usize..5).prop_map(|((e, x), (f, y), op)| {
+                let (step, value) = match op {
+                    0 => (Step::Add, x + y),
+                    1 => (Step::Sub, x - y),
+                    2 => (Step::Mul, x * y),
+                    3 => (Step::Div, x / y),
+                    _ => (Step::Pow, x.powf(y)),
+                };
+                (e.binary(step, f), value)
+            }),
+        ]
+    })
+}
+
+const AT: [f64; 2] = [0.8, 1.9];
+
+fn apply(f: Function, x: f64) -> f64 {
+    match f {
+        Function::Sin => x.sin(),
+        Function::Cos => x.cos(),
+        Function::Tan => x.tan(),
+        Function::Asin => x.asin(),
+        Function::Acos => x.acos(),
+        Function::Atan => x.atan(),
+        Function::Exp => x.exp(),
+        Function::Ln => x.ln(),
+        _ => x.sqrt(),
+    }
+}
+
+/// Evaluates text in OpenQASM 3 notation: sums, products, prefix minus, powers (right to left), calls.
+struct Reader<'a>(&'a str);
+
+impl Reader<'_> {
+    fn take(&mut self, token: &str) -> bool {
+        match self.0.trim_start().strip_prefix(token) {
+            Some(rest) => {
+                self.0 = rest;
+                true
+            }
+            None => false,
+        }
+    }
+    fn sum(&mut self) -> f64 {
+        let mut x = self.product();
+        loop {
+            if self.take("+") {
+                x += self.product();
+            } else if self.take("-") {
+                x -= self.product();
+            } else {
+                return x;
+            }
+        }
+    }
+    fn product(&mut self) -> f64 {
+        let mut x = self.prefix();
+        loop {
+            let power = self.0.trim_start().starts_with("**");
+            if !power && self.take("*") {
+                x *= self.prefix();
+            } else if self.take("/") {
+                x /= self.prefix();
+            } else {
+                return x;
+            }
+        }
+    }
+    fn prefix(&mut self) -> f64 {
+        if self.take("-") { -self.prefix() } else { self.power() }
+    }
+    fn power(&mut self) -> f64 {
+        let x = self.atom();
+        if self.take("**") { x.powf(self.prefix()) } else { x }
+    }
+    fn atom(&mut self) -> f64 {
+        if self.take("(") {
+            let x = self.sum();
+            assert!(self.take(")"), "a parenthesis at {:?}", self.0);
+            return x;
+        }
+        let text = self.0.trim_start();
+        let end = text.find(|c: char| !c.is_alphanumeric() && c != '.').unwrap_or(text.len());
+        let (word, rest) = text.split_at(end);
+        self.0 = rest;
+        if let Some(f) = Function::ALL.into_iter().find(|f| f.name() == word) {
+            assert!(rest.starts_with('('), "an argument at {rest:?}");
+            return apply(f, self.atom());
+        }
+        match word {
+            "pi" => std::f64::consts::PI,
+            "a" => AT[0],
+            "b" => AT[1],
+            "inf" => f64::INFINITY,
+            "NaN" => f64::NAN,
+            _ => word.parse().unwrap_or_else(|_| panic!("{word:?} before {rest:?}")),
+        }
+    }
+}
+
+/// Chains of functions may amplify one rounding; the two sides differ in the order of a few sums.
+const AMPLIFIED: f64 = 1e-6;
+
+fn agree(x: f64, y: f64) -> bool {
+    x == y || x.is_nan() == y.is_nan() && (x.is_nan() || (x - y).abs() <= AMPLIFIED * (1.0 + x.abs()))
+}
+
+proptest! {
+    #[test]
+    fn expressions_evaluate_as_written((expr, expected) in expression()) {
+        // Huge intermediate values, or arguments at the edge of a domain, amplify roundings without bound.
+        let tame = |x: f64| x.is_finite() && x.abs() < 1e3;
+        prop_assume!(tame(expected));
+        let got = expr.evaluate(&AT).unwrap();
+        prop_assert!(agree(got, expected), "{} against {}", got, expected);
+        let dual = expr.evaluate(&AT.map(Dual64::from_re)).unwrap();
+        prop_assert!(agree(dual.re, expected));
+    }
+
+    #[test]
+    fn text_means_what_the_expression_means((expr, _) in expression()) {
+        let text = expr.text(&|id| ["a", "b"][id.index()].to_owned());
+        let mut reader = Reader(&text);
+        let (read, evaluated) = (reader.sum(), expr.evaluate(&AT).unwrap());
+        prop_assert_eq!(reader.0.trim(), "", "all of {} is read", text);
+        prop_assume!(evaluated.is_finite() && evaluated.abs() < 1e3 && read.is_finite());
+        prop_assert!(agree(read, evaluated), "{}: {} against {}", text, read, evaluated);
+    }
+}
+
+#[test]
+fn expressions_print_only_the_parentheses_they_need() {
+    let (a, b) = (|| ParamExpr::from(Angle::theta(ParamId(0))), || ParamExpr::from(Angle::theta(ParamId(1))));
+    let text = |e: ParamExpr| e.text(&|id| ["a", "b"][id.index()].to_owned());
+    assert_eq!(text(a().binary(Step::Sub, a().binary(Step::Sub, b()))), "a - (a - b)");
+    assert_eq!(text(a().binary(Step::Div, a().binary(Step::Mul, b()))), "a/(a*b)");
+    assert_eq!(text(a().binary(Step::Pow, b().negate())), "a**(-b)");
+    assert_eq!(text(a().binary(Step::Pow, b()).negate()), "-a**b");
+    assert_eq!(text(a().negate().binary(Step::Pow, b())), "(-a)**b");
+    assert_eq!(text(a().binary(Step::Add, b()).call(Function::Asin)), "arcsin(a + b)");
+    assert_eq!(a().evaluate::<f64>(&[]), Err(BindError::Unbound { id: ParamId(0) }));
+    // A step that takes no two operands changes nothing.
+    assert_eq!(a().binary(Step::Neg, b()), a());
+    assert_eq!(a().binary(Step::Add, b()).params().collect::<Vec<_>>(), [ParamId(0), ParamId(1)]);
+}

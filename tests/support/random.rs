@@ -1,0 +1,163 @@
+//! Seeded randomness, and proptest strategies over the whole gate table.
+
+use ketgrad_core::{
+    circuit::Circuit,
+    gate::{Gate, GateKind},
+    matrix::Matrix,
+    param::{Angle, Q},
+};
+use num_complex::Complex;
+use proptest::{prelude::*, sample::select};
+
+use crate::close::Parts;
+
+/// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+#[derive(Clone, Debug)]
+pub struct Rng(u64);
+
+impl Rng {
+    /// A generator with a seed.
+    #[must_use]
+    pub fn new(seed: u64) -> Rng {
+        Rng(seed)
+    }
+    /// 64 bits.
+    pub fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+    /// A number below `n`.
+    pub fn below(&mut self, n: usize) -> usize {
+        (self.bits() % n as u64) as usize
+    }
+    /// A float in [0, 1).
+    pub fn unit(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1u64 << 53) as f64
+    }
+    /// A float in [-1, 1).
+    pub fn signed(&mut self) -> f64 {
+        2.0 * self.unit() - 1.0
+    }
+    /// The numbers below `n` in random order.
+    pub fn permutation(&mut self, n: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..n).collect();
+        for i in (1..n).rev() {
+            order.swap(i, self.below(i + 1));
+        }
+        order
+    }
+    /// Numbers of a ring, every part random.
+    pub fn vector<R: Parts>(&mut self, len: usize) -> Vec<R> {
+        (0..len).map(|_| R::draw(&mut || self.signed())).collect()
+    }
+    /// A random unitary: Gram-Schmidt on random rows.
+    pub fn unitary(&mut self, n_qubits: usize) -> Matrix<Complex<f64>> {
+        let dim = 1 << n_qubits;
+        let mut rows: Vec<Vec<Complex<f64>>> = Vec::new();
+        while rows.len() < dim {
+            let mut row: Vec<Complex<f64>> = self.vector(dim);
+            // Twice is enough to be orthogonal to working precision.
+            for other in rows.iter().chain(&rows) {
+                let overlap: Complex<f64> = other.iter().zip(&row).map(|(a, b)| a.conj() * b).sum();
+                row.iter_mut().zip(other).for_each(|(x, a)| *x -= overlap * a);
+            }
+            let norm = row.iter().map(Complex::norm_sqr).sum::<f64>().sqrt();
+            if norm > 1e-3 {
+                rows.push(row.iter().map(|x| x / norm).collect());
+            }
+        }
+        Matrix::from_fn(n_qubits, |i, j| rows[i][j])
+    }
+    /// An angle: an exact multiple of pi/8 or some radians.
+    pub fn angle(&mut self) -> Angle {
+        match self.below(3) {
+            0 => Angle::pi(self.below(33) as i64 - 16, 8),
+            _ => Angle::rad(4.0 * self.signed()),
+        }
+    }
+    /// A gate of the table with angles from `angle`.
+    pub fn gate(&mut self, kind: GateKind, mut angle: impl FnMut(&mut Rng) -> Angle) -> Gate {
+        let params: Vec<Angle> = kind.param_names().iter().map(|_| angle(self)).collect();
+        match Gate::new(kind, params) {
+            Ok(gate) => gate,
+            Err(e) => panic!("{e}"),
+        }
+    }
+    /// A circuit of gates of the table on random qubits under random controls, angles from `angle`.
+    pub fn circuit(&mut self, n: usize, len: usize, mut angle: impl FnMut(&mut Rng) -> Angle) -> Circuit {
+        let mut circuit = Circuit::new(n);
+        while circuit.instructions().len() < len {
+            let kind = GateKind::ALL[self.below(GateKind::ALL.len())];
+            let gate = self.gate(kind, &mut angle);
+            let order = self.permutation(n);
+            let k = kind.n_qubits();
+            if k > n {
+                continue;
+            }
+            let n_controls = self.below(n - k + 1).min(2);
+            let controls: Vec<_> =
+                order[k..k + n_controls].iter().map(|&q| (q, self.bits() & 1 == 1)).collect();
+            if let Err(e) = circuit.gate(gate, &order[..k], &controls) {
+                panic!("{e}");
+            }
+        }
+        circuit
+    }
+}
+
+/// Exact multiples of pi, radians, and parameters p0 to p{n-1} with small fractions.
+pub fn angle_of(n_params: u32) -> impl Strategy<Value = Angle> {
+    let constant = prop_oneof![
+        (-16i64..=16, select(vec![1i64, 2, 3, 4, 8])).prop_map(|(n, d)| Angle::pi(n, d)),
+        (-7.0..7.0).prop_map(Angle::rad)
+    ];
+    let term = (0..n_params.max(1), -4i64..=4, select(vec![1i64, 2, 4])).prop_map(move |(id, n, d)| {
+        if n_params == 0 {
+            Angle::zero()
+        } else {
+            Angle::theta(ketgrad_core::param::ParamId(id)) * Q::new(n, d)
+        }
+    });
+    (constant, term).prop_map(|(a, b)| a + b)
+}
+
+/// What one gate of a random circuit is drawn as.
+#[derive(Clone, Debug)]
+pub struct Draw {
+    kind: GateKind,
+    angles: Vec<Angle>,
+    order: Vec<usize>,
+    controls: Vec<bool>,
+}
+
+/// One gate on `n` qubits: any kind that fits, any qubits in any order, up to two controls of either
+/// value.
+pub fn draw(n: usize, n_params: u32) -> impl Strategy<Value = Draw> {
+    let kinds: Vec<GateKind> = GateKind::ALL.iter().copied().filter(|k| k.n_qubits() <= n).collect();
+    let order = Just((0..n).collect::<Vec<_>>()).prop_shuffle();
+    let controls = proptest::collection::vec(any::<bool>(), 0..=2);
+    (select(kinds), proptest::collection::vec(angle_of(n_params), 4), order, controls)
+        .prop_map(|(kind, angles, order, controls)| Draw { kind, angles, order, controls })
+}
+
+/// A circuit of up to `len` gates of the table on `n` qubits with inputs `a`, `b`, … .
+pub fn circuits(n: usize, n_params: u32, len: usize) -> impl Strategy<Value = Circuit> {
+    proptest::collection::vec(draw(n, n_params), 0..=len).prop_map(move |draws| {
+        let mut circuit = Circuit::new(n);
+        for name in ["a", "b", "c", "d"].iter().take(n_params as usize) {
+            circuit.param(name);
+        }
+        for d in draws {
+            let k = d.kind.n_qubits();
+            let params = d.angles.iter().take(d.kind.param_names().len()).cloned();
+            let controls: Vec<_> = d.order[k..].iter().copied().zip(d.controls).collect();
+            let added = Gate::new(d.kind, params)
+                .map(|gate| circuit.gate(gate, &d.order[..k], &controls).map(|_| ()));
+            assert!(matches!(added, Ok(Ok(()))), "{added:?}");
+        }
+        circuit
+    })
+}
