@@ -160,7 +160,8 @@ fn plans_agree<E: Element>(c: &Circuit, tolerance: f64, what: &str) {
     for fast in sets() {
         let set = fast.instruction_set();
         for tile_qubits in 3..=n.max(3) {
-            let plan = Plan::new(n, &operators, Options { set, tile_qubits, low_qubits: tile_qubits % 3 + 2 });
+            let plan =
+                Plan::new(n, &operators, Options { set, tile_qubits, low_qubits: tile_qubits % 3 + 2 });
             let planned = |threads| {
                 let mut state = start(n, 7);
                 plan.run(&operators, &mut state, &Threads::new(threads).unwrap());

@@ -72,7 +72,7 @@ impl<E: Element> Plan<E> {
     /// Plans operators on n qubits.
     #[must_use]
     pub fn new(n_qubits: usize, operators: &[Operator<Complex<E>>], options: Options) -> Plan<E> {
-        let (lane_bits, row_qubits) = simd::shape::<E>(options.set);
+        let (lane_bits, _) = simd::shape::<E>(options.set);
         let size = options.tile_qubits.max(lane_bits + 2).min(n_qubits);
         if n_qubits < lane_bits {
             let passes = (0..operators.len()).map(|operator| Pass::Plain { operator }).collect();
@@ -91,7 +91,7 @@ impl<E: Element> Plan<E> {
             passes.push(match stage {
                 Stage::Plain { operator } => Pass::Plain { operator },
                 Stage::Tile { qubits, ops } => {
-                    let mut stage = tile::compile(n_qubits, qubits, &ops, lane_bits, row_qubits);
+                    let mut stage = tile::compile(n_qubits, qubits, &ops, options.set);
                     stage.turn(std::mem::take(&mut angle));
                     Pass::Tile { qubits, gates: ops.len(), stage }
                 }
@@ -99,7 +99,7 @@ impl<E: Element> Plan<E> {
         }
         if angle != 0.0 {
             // Nothing but a phase: a stage that does only that.
-            let mut stage = tile::compile(n_qubits, (1 << size) - 1, &[], lane_bits, row_qubits);
+            let mut stage = tile::compile(n_qubits, (1 << size) - 1, &[], options.set);
             stage.turn(angle);
             passes.push(Pass::Tile { qubits: (1 << size) - 1, gates: 0, stage });
         }

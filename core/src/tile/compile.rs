@@ -23,7 +23,7 @@ use super::{
     phases::{Phase, Phases},
 };
 use crate::{
-    kernel::Element,
+    kernel::{Element, InstructionSet, simd},
     plan::lower::{M4, Op, exchanged},
 };
 
@@ -166,14 +166,15 @@ impl Placed {
     }
 }
 
-/// Compiles the operations of a stage on the given qubits of n.
+/// Compiles the operations of a stage on the given qubits of n, for an instruction set that the processor
+/// has.
 pub(crate) fn compile<E: Element>(
     n_qubits: usize,
     qubits: usize,
     ops: &[Op],
-    lane_bits: usize,
-    row_qubits: usize,
+    set: InstructionSet,
 ) -> TileStage<E> {
+    let (lane_bits, row_qubits) = simd::shape::<E>(set);
     let inside: Vec<usize> = (0..n_qubits).filter(|q| qubits >> q & 1 == 1).collect();
     let bits = inside.len();
     let mut angle = 0.0;
@@ -196,7 +197,7 @@ pub(crate) fn compile<E: Element>(
         exit: exit(&inside, &lines, lane_bits),
         flops: 2.0,
     };
-    stage.steps(placed, lane_bits, row_qubits);
+    stage.steps(placed, lane_bits, row_qubits, set);
     let constants: f64 = stage.constants.iter().filter(|c| c.0 == 0).map(|c| c.1).sum();
     stage.scale *= Complex::cis(constants);
     stage.constants.retain(|c| c.0 != 0);
@@ -311,7 +312,7 @@ impl<E: Element> TileStage<E> {
         self.scale *= Complex::cis(angle);
     }
 
-    fn steps(&mut self, mut rest: Vec<Placed>, lane_bits: usize, row_qubits: usize) {
+    fn steps(&mut self, mut rest: Vec<Placed>, lane_bits: usize, row_qubits: usize, set: InstructionSet) {
         while !rest.is_empty() {
             let (level, after) = split(rest, |op| matches!(op, Placed::Phase(_)));
             let level: Vec<Phase> = level
@@ -319,7 +320,7 @@ impl<E: Element> TileStage<E> {
                 .filter_map(|op| if let Placed::Phase(p) = op { Some(*p) } else { None })
                 .collect();
             let mut phases =
-                Some(Phases::new(self.bits, &level, &mut self.constants)).filter(|p| !p.is_empty());
+                Some(Phases::new(self.bits, &level, &mut self.constants, set)).filter(|p| !p.is_empty());
             if let Some(p) = &phases {
                 self.flops += 6.0 * p.tables.len() as f64 + if p.has_product() { 12.0 } else { 0.0 };
             }

@@ -5,11 +5,18 @@
 //! depends on a parity of bits outside has a table per such parity, conjugated where it is odd. Phases of
 //! one tile bit and bits outside (controlled phases of a QFT) need no table each: their product over the
 //! tile bits is made anew for each tile, from two short tables.
+#![expect(unsafe_code, reason = "enters code compiled for other instructions")]
 
 use num_complex::Complex;
 
 use super::buffer::Buffer;
-use crate::{kernel::Element, plan::lower::walsh_hadamard};
+use crate::{
+    kernel::{
+        Element, InstructionSet,
+        simd::{Simd, Task},
+    },
+    plan::lower::walsh_hadamard,
+};
 
 /// `e^{i angle}` where `inner . p + outer . o` is odd, for the place p in the tile and the tile's index o.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +62,12 @@ impl<E: Element> Product<E> {
 impl<E: Element> Phases<E> {
     /// Makes the tables of some phases on a tile of 2^bits amplitudes. What is constant in a tile goes to
     /// `constants`, as (outer parity, angle).
-    pub(super) fn new(bits: usize, phases: &[Phase], constants: &mut Vec<(usize, f64)>) -> Phases<E> {
+    pub(super) fn new(
+        bits: usize,
+        phases: &[Phase],
+        constants: &mut Vec<(usize, f64)>,
+        set: InstructionSet,
+    ) -> Phases<E> {
         let mut outers: Vec<usize> = Vec::new();
         let mut singles: Vec<(usize, usize, f64)> = Vec::new();
         for phase in phases {
@@ -83,12 +95,10 @@ impl<E: Element> Phases<E> {
                 angles[phase.inner] -= 0.5 * phase.angle;
                 constants.push((0, 0.5 * phase.angle));
             }
-            walsh_hadamard(&mut angles);
             let (mut re, mut im) = (Buffer::zeros(1 << bits), Buffer::zeros(1 << bits));
-            for ((angle, re), im) in angles.iter().zip(re.as_mut_slice()).zip(im.as_mut_slice()) {
-                let (sin, cos) = sin_cos(*angle);
-                (*re, *im) = (E::round_from(cos), E::round_from(sin));
-            }
+            let fill = Fill { angles: &mut angles, re: re.as_mut_slice(), im: im.as_mut_slice() };
+            // SAFETY: the caller of `compile` has checked that the processor has the set.
+            unsafe { E::dispatch(set, fill) };
             Table { re, im, outer }
         });
         let tables = tables.collect();
@@ -136,6 +146,27 @@ impl<E: Element> Phases<E> {
             for i in 0..1 << bit {
                 product.high[i | 1 << bit] = product.high[i] * factor;
             }
+        }
+    }
+}
+
+/// Fills a table with `e^{i angle}` for angles given by their Walsh-Hadamard transform. Nothing here names
+/// registers: the compiler vectorizes the loops for the instruction set.
+struct Fill<'a, E> {
+    angles: &'a mut [f64],
+    re: &'a mut [E],
+    im: &'a mut [E],
+}
+
+impl<E: Element> Task<E> for Fill<'_, E> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<S: Simd<Elem = E>>(self) {
+        walsh_hadamard(self.angles);
+        for ((angle, re), im) in self.angles.iter().zip(self.re).zip(self.im) {
+            let (sin, cos) = sin_cos(*angle);
+            (*re, *im) = (E::round_from(cos), E::round_from(sin));
         }
     }
 }

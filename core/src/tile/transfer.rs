@@ -56,7 +56,7 @@ impl<E: Element> Scatter<'_, E> {
     pub(super) unsafe fn write<S: Simd<Elem = E>>(self, picks: &Picks<S>) {
         // SAFETY: as for the caller.
         unsafe {
-            match picks.rows.len() {
+            match picks.row_count {
                 0 => S::vectorize(Write::<_, S, 0> { scatter: self, picks }),
                 1 => S::vectorize(Write::<_, S, 1> { scatter: self, picks }),
                 2 => S::vectorize(Write::<_, S, 2> { scatter: self, picks }),
@@ -68,13 +68,17 @@ impl<E: Element> Scatter<'_, E> {
     }
 }
 
+/// The most lanes of any register.
+const MAX_LANES: usize = 16;
+
 /// How output registers are picked, the same for all tiles.
 pub(super) struct Picks<S: Simd> {
     /// Rows, relative to that of the first lane, that the lanes come from: a linear space, in an order
     /// where number j is the sum of those of the bits of j. Empty if nothing has moved.
-    rows: Vec<usize>,
+    rows: [usize; MAX_LANES],
+    row_count: usize,
     /// For each exclusive-or of lanes, where to find a lane in a pair of rows.
-    pairs: Vec<S::PairIndex>,
+    pairs: [S::PairIndex; MAX_LANES],
     /// For each level of blends, the lanes of the upper half.
     blends: [S::Mask; 3],
 }
@@ -85,30 +89,34 @@ impl<S: Simd> Picks<S> {
     #[inline(always)]
     pub(super) unsafe fn new(stage: &TileStage<S::Elem>) -> Picks<S> {
         let inside = S::LANES - 1;
-        let mut rows = Vec::new();
+        let (mut rows, mut row_count) = ([0; MAX_LANES], 0);
         let mut lanes: &[usize] = &[];
         if let Some(exit) = &stage.exit {
             lanes = &exit.lanes;
-            rows.push(0);
+            row_count = 1;
             for lane in lanes {
                 let row = lane & !inside;
-                if !rows.contains(&row) {
-                    for i in 0..rows.len() {
-                        rows.push(rows[i] ^ row);
+                if !rows[..row_count].contains(&row) {
+                    for i in 0..row_count {
+                        rows[row_count + i] = rows[i] ^ row;
                     }
+                    row_count *= 2;
                 }
             }
         }
         let lane = |j: usize| lanes.get(j).copied().unwrap_or(j);
-        let number = |j: usize| rows.iter().position(|&r| r == lane(j) & !inside).unwrap_or(0);
+        let number = |j: usize| rows[..row_count].iter().position(|&r| r == lane(j) & !inside).unwrap_or(0);
         let pair = |x: usize, j: usize| ((lane(j) & inside) ^ x) + S::LANES * (number(j) & 1);
         // SAFETY: as for the caller; `pair` is below 2 LANES.
         let (pairs, blends) = unsafe {
-            let pairs = (0..S::LANES).map(|x| S::pair_index(|j| pair(x, j))).collect();
+            let mut pairs = [S::pair_index(|j| pair(0, j)); MAX_LANES];
+            for (x, index) in pairs.iter_mut().enumerate().take(S::LANES) {
+                *index = S::pair_index(|j| pair(x, j));
+            }
             let blend = |level: usize| S::mask(|j| number(j) >> (level + 1) & 1 == 1);
             (pairs, [blend(0), blend(1), blend(2)])
         };
-        Picks { rows, pairs, blends }
+        Picks { rows, row_count, pairs, blends }
     }
 }
 
