@@ -5,7 +5,7 @@
 //!
 //! Modules in reading order: [`scalar`] (numbers), [`param`] (angles of gates), [`basis`] (bits),
 //! [`matrix`], [`gate`] (the table), [`circuit`], [`qasm`] (circuits from text), [`observable`],
-//! [`kernel`] (loops over amplitudes), [`state`], [`simulate`].
+//! [`kernel`] (loops over amplitudes), [`plan`] (many gates in one pass), [`state`], [`simulate`].
 
 pub mod scalar;
 
@@ -23,6 +23,5 @@ pub mod qasm;
 pub mod kernel;
 pub mod plan;
 pub mod state;
-mod tile;
 
 pub mod simulate;

@@ -5,10 +5,10 @@
 use ketgrad_core::{
     circuit::Circuit,
     gate::{Gate, GateKind},
-    kernel::{Element, Executor, Fast, Generic, InstructionSet, Operator, Threads},
+    kernel::{Element, Executor, Generic, InstructionSet, Operator, Threads},
     matrix::Matrix,
     param::{Angle, Values},
-    plan::{Options, Plan},
+    plan::{Fast, Options, Plan},
     simulate::BoundCircuit,
     state::StateVector,
 };
@@ -164,7 +164,7 @@ fn plans_agree<E: Element>(c: &Circuit, tolerance: f64, what: &str) {
                 Plan::new(n, &operators, Options { set, tile_qubits, low_qubits: tile_qubits % 3 + 2 });
             let planned = |threads| {
                 let mut state = start(n, 7);
-                plan.run(&operators, &mut state, &Threads::new(threads).unwrap());
+                plan.run(&mut state, &Threads::new(threads).unwrap());
                 state
             };
             let got = planned(1);
@@ -186,6 +186,38 @@ fn plans_of_random_circuits() {
         let c = circuit(seed, n, 40);
         plans_agree::<f64>(&c, TOLERANCE_F64, &format!("seed {seed}"));
         plans_agree::<f32>(&c, TOLERANCE_F32, &format!("seed {seed}"));
+    }
+}
+
+/// A plan takes the numbers of other angles, also of those at which gates become simpler.
+#[test]
+fn plans_are_bound_again() {
+    let mut c = Circuit::new(7);
+    let (a, b) = (c.param("a"), c.param("b"));
+    for q in 0..7 {
+        c.rx(q, a.clone()).unwrap().rz(q, b.clone()).unwrap().cx(q, (q + 1) % 7).unwrap();
+        c.cp(q, (q + 2) % 7, a.clone()).unwrap().crx((q + 3) % 7, q, b.clone()).unwrap();
+        c.rxx(q, (q + 4) % 7, b.clone()).unwrap().ccx(q, (q + 1) % 7, (q + 2) % 7).unwrap();
+        c.gate(Gate::new(GateKind::GPHASE, [a.clone()]).unwrap(), &[], &[]).unwrap();
+    }
+    c.unitary(unitary(&mut Random::new(5), 3), &[0, 3, 5], &[]).unwrap();
+    let operators = |a: f64, b: f64| {
+        let bound = BoundCircuit::<Complex<f64>>::new(&c, &Values(&[a, b])).unwrap();
+        bound.operators().unwrap().to_vec()
+    };
+    let options = Options { tile_qubits: 5, ..Options::new(InstructionSet::detect(), 8) };
+    let mut plan = Plan::new(7, &operators(0.3, 0.8), options);
+    let pi = std::f64::consts::PI;
+    for (a, b) in [(0.3, 0.8), (2.9, -2.7), (0.0, 0.0), (pi, 1.0), (-0.4, pi), (5.0, 6.0), (0.1, 0.2)] {
+        let operators = operators(a, b);
+        plan.bind(&operators);
+        let expected = run(&Generic, &operators, 7, 1);
+        for _ in 0..2 {
+            let mut state = start(7, 7);
+            plan.run(&mut state, &Threads::serial());
+            let off = distance(&expected, &state);
+            assert!(off < TOLERANCE_F64, "a = {a}, b = {b}: off by {off:e}");
+        }
     }
 }
 

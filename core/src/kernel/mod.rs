@@ -23,14 +23,12 @@
 
 mod apply;
 mod disjoint;
-mod fast;
 mod reduce;
 mod registry;
 mod runs;
 pub(crate) mod simd;
 mod threads;
 
-pub use fast::Fast;
 pub use reduce::{BLOCK, tree_sum};
 pub use registry::{ExecuteError, Executor, Executors, Generic};
 pub use simd::{Element, InstructionSet};

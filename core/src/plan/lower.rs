@@ -24,7 +24,7 @@ use crate::{
 
 type C = Complex<f64>;
 type M2 = [C; 4];
-pub(crate) type M4 = [C; 16];
+pub(in crate::plan) type M4 = [C; 16];
 
 /// The most bits that a controlled phase may depend on: it becomes up to 2^bits phases of parities.
 const MAX_PHASE_BITS: u32 = 5;
@@ -34,9 +34,9 @@ const NO_ANGLE: f64 = 1e-16;
 
 /// A primitive operation.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Op {
-    /// `[1 -tan; tan 1]` on a qubit, times `1/sqrt(1 + tan^2)`; |tan| <= 1.
-    Rotation { qubit: usize, tan: f64 },
+pub(in crate::plan) enum Op {
+    /// `[1 -tan; tan 1]` on a qubit, times `1/sqrt(1 + tan^2)`, then X if `flip`; |tan| <= 1.
+    Rotation { qubit: usize, tan: f64, flip: bool },
     /// `e^{i angle}` where the bits in `mask` have odd parity.
     Phase { mask: usize, angle: f64 },
     /// X.
@@ -53,7 +53,7 @@ pub(crate) enum Op {
 
 impl Op {
     /// The qubits on which it is not diagonal.
-    pub(crate) fn moving(&self) -> usize {
+    pub(in crate::plan) fn moving(&self) -> usize {
         match *self {
             Op::Rotation { qubit, .. } | Op::Flip(qubit) => 1 << qubit,
             Op::Phase { .. } => 0,
@@ -63,8 +63,18 @@ impl Op {
         }
     }
 
+    /// Whether two operations differ at most in their numbers, so that they can be planned alike.
+    pub(in crate::plan) fn same_structure(&self, other: &Op) -> bool {
+        match (self, other) {
+            (Op::Rotation { qubit: a, .. }, Op::Rotation { qubit: b, .. }) => a == b,
+            (Op::Phase { mask: a, .. }, Op::Phase { mask: b, .. }) => a == b,
+            (Op::Dense { a, b, .. }, Op::Dense { a: c, b: d, .. }) => (a, b) == (c, d),
+            _ => self == other,
+        }
+    }
+
     /// The qubits on which it only depends.
-    pub(crate) fn reading(&self) -> usize {
+    pub(in crate::plan) fn reading(&self) -> usize {
         match *self {
             Op::Phase { mask, .. } => mask,
             Op::Cx { control, .. } => 1 << control,
@@ -75,13 +85,13 @@ impl Op {
 
 /// The primitive operations of a list of operators, and the phase `e^{i angle}` left over.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Lowered {
-    pub(crate) ops: Vec<Op>,
-    pub(crate) angle: f64,
+pub(in crate::plan) struct Lowered {
+    pub(in crate::plan) ops: Vec<Op>,
+    pub(in crate::plan) angle: f64,
 }
 
 /// Lowers operators on n qubits.
-pub(crate) fn lower<E: Element>(n_qubits: usize, operators: &[Operator<Complex<E>>]) -> Lowered {
+pub(in crate::plan) fn lower<E: Element>(n_qubits: usize, operators: &[Operator<Complex<E>>]) -> Lowered {
     let unitary = 64.0 * Into::<f64>::into(E::EPSILON);
     let waiting = vec![Waiting::default(); n_qubits];
     let mut lowering = Lowering { out: Lowered::default(), waiting, unitary };
@@ -353,7 +363,8 @@ impl Lowering {
         let alpha = a.arg();
         self.out.angle += alpha;
         let tan = c.norm() / a.norm();
-        if tan < f64::MIN_POSITIVE {
+        let tan = if tan < f64::MIN_POSITIVE { 0.0 } else { tan };
+        if tan == 0.0 {
             self.phase(1 << qubit, d.arg() - alpha);
         } else {
             let (mut after, mut before) = (turned(c.arg() - alpha), turned((-b).arg() - alpha));
@@ -363,10 +374,16 @@ impl Lowering {
                     (turned(after + std::f64::consts::PI), turned(before + std::f64::consts::PI), -tan);
             }
             self.phase(1 << qubit, before);
-            self.push(Op::Rotation { qubit, tan });
-            self.phase(1 << qubit, after);
+            self.push(Op::Rotation { qubit, tan, flip });
+            if flip {
+                // X diag(1, z) = z diag(1, 1/z) X
+                self.out.angle += after;
+                self.phase(1 << qubit, -after);
+            } else {
+                self.phase(1 << qubit, after);
+            }
         }
-        if flip {
+        if flip && tan == 0.0 {
             self.push(Op::Flip(qubit));
         }
     }
@@ -402,7 +419,7 @@ fn turned(angle: f64) -> f64 {
 
 /// Replaces `f(x)` by `sum_y (-1)^{x.y} f(y)`. O(n log n).
 #[inline(always)]
-pub(crate) fn walsh_hadamard(f: &mut [f64]) {
+pub(in crate::plan) fn walsh_hadamard(f: &mut [f64]) {
     let mut half = 1;
     while half < f.len() {
         for block in f.chunks_exact_mut(2 * half) {
@@ -448,7 +465,7 @@ fn widen(u: &M2, bit: usize) -> M4 {
 }
 
 /// The same matrix with its two qubits in the other order.
-pub(crate) fn exchanged(m: &M4) -> M4 {
+pub(in crate::plan) fn exchanged(m: &M4) -> M4 {
     let other = |i: usize| [0, 2, 1, 3][i];
     std::array::from_fn(|i| m[4 * other(i / 4) + other(i % 4)])
 }

@@ -17,16 +17,24 @@ use super::lower::Op;
 
 /// Operations that run in one pass.
 #[derive(Clone, Debug)]
-pub(crate) enum Stage {
+pub(super) enum Stage {
     /// On tiles with these qubits.
-    Tile { qubits: usize, ops: Vec<Op> },
+    Tile {
+        /// The set Q.
+        qubits: usize,
+        /// The numbers of the operations in the list, in order.
+        ops: Vec<usize>,
+    },
     /// The operator of this number, by itself.
-    Plain { operator: usize },
+    Plain {
+        /// Its number in the list that was lowered.
+        operator: usize,
+    },
 }
 
-/// How far the numbers of a stage may grow before they are scaled back, as a power of two: far enough
-/// from the limits of `f32`.
-const MAX_GROWTH: f64 = 60.0;
+/// The most rotations of a stage. Each multiplies the norm by up to sqrt 2 before the stage scales it back:
+/// 2^60 in all, far enough from the limits of `f32`.
+const MAX_ROTATIONS: usize = 120;
 
 /// The work that one operation saves later passes, in products per amplitude.
 fn weight(op: &Op) -> f64 {
@@ -48,7 +56,7 @@ struct Walk {
     reading: usize,
     /// Qubits that a CX of the stage has touched.
     mixed: usize,
-    growth: f64,
+    rotations: usize,
 }
 
 impl Walk {
@@ -56,7 +64,7 @@ impl Walk {
     fn free(&self, op: &Op) -> bool {
         let (moving, reading) = (op.moving(), op.reading());
         let dense_on_mixed = matches!(op, Op::Dense { .. }) && moving & self.mixed != 0;
-        let too_large = matches!(op, Op::Rotation { .. }) && self.growth >= MAX_GROWTH;
+        let too_large = matches!(op, Op::Rotation { .. }) && self.rotations >= MAX_ROTATIONS;
         moving & (self.moving | self.reading) == 0
             && reading & self.moving == 0
             && !dense_on_mixed
@@ -71,7 +79,7 @@ impl Walk {
                 let differ = (self.mixed >> a ^ self.mixed >> b) & 1;
                 self.mixed ^= differ << a | differ << b;
             }
-            Op::Rotation { tan, .. } => self.growth += 0.5 * (1.0 + tan * tan).log2(),
+            Op::Rotation { .. } => self.rotations += 1,
             _ => {}
         }
     }
@@ -83,10 +91,10 @@ impl Walk {
 }
 
 /// The work of the stage that grows from a set of qubits, and the set it ends with.
-fn grow(ops: &[Op], mut qubits: usize, size: u32, everything: usize) -> (f64, usize) {
+fn grow(all: &[Op], ops: &[usize], mut qubits: usize, size: u32, everything: usize) -> (f64, usize) {
     let mut walk = Walk::default();
     let mut work = 0.0;
-    for op in ops {
+    for op in ops.iter().map(|&number| &all[number]) {
         let wanted = qubits | op.moving();
         if walk.free(op) && wanted.count_ones() <= size {
             qubits = wanted;
@@ -103,15 +111,18 @@ fn grow(ops: &[Op], mut qubits: usize, size: u32, everything: usize) -> (f64, us
 }
 
 /// Cuts operations on n qubits into stages on up to `size` qubits, among them the `low` lowest.
-pub(crate) fn stages(n_qubits: usize, mut ops: Vec<Op>, size: usize, low: usize) -> Vec<Stage> {
+pub(super) fn stages(n_qubits: usize, all: &[Op], size: usize, low: usize) -> Vec<Stage> {
+    let mut ops: Vec<usize> = (0..all.len()).collect();
     let size = size.min(n_qubits) as u32;
     let everything = (1usize << n_qubits) - 1;
     let low = (1usize << low.min(size as usize)) - 1;
     let mut stages = Vec::new();
     while !ops.is_empty() {
-        let qubits = if size as usize == n_qubits { everything } else { choose(n_qubits, &ops, size, low) };
+        let qubits =
+            if size as usize == n_qubits { everything } else { choose(n_qubits, all, &ops, size, low) };
         let mut walk = Walk::default();
-        let (taken, rest): (Vec<Op>, Vec<Op>) = ops.into_iter().partition(|op| {
+        let (taken, rest): (Vec<usize>, Vec<usize>) = ops.into_iter().partition(|&number| {
+            let op = &all[number];
             let runs = op.moving() & !qubits == 0 && walk.free(op);
             if runs {
                 walk.take(op)
@@ -123,7 +134,7 @@ pub(crate) fn stages(n_qubits: usize, mut ops: Vec<Op>, size: usize, low: usize)
         ops = rest;
         if !taken.is_empty() {
             stages.push(Stage::Tile { qubits, ops: taken });
-        } else if let Op::Plain { operator, .. } = ops[0] {
+        } else if let Op::Plain { operator, .. } = all[ops[0]] {
             // Nothing can run before it, so it is the first.
             stages.push(Stage::Plain { operator });
             ops.remove(0);
@@ -135,9 +146,9 @@ pub(crate) fn stages(n_qubits: usize, mut ops: Vec<Op>, size: usize, low: usize)
 }
 
 /// The set of qubits whose stage does most.
-fn choose(n_qubits: usize, ops: &[Op], size: u32, low: usize) -> usize {
+fn choose(n_qubits: usize, all: &[Op], ops: &[usize], size: u32, low: usize) -> usize {
     let everything = (1usize << n_qubits) - 1;
-    let mut best = grow(ops, low, size, everything);
+    let mut best = grow(all, ops, low, size, everything);
     for first in 0..n_qubits {
         let mut window = low;
         for k in 0..n_qubits {
@@ -146,7 +157,7 @@ fn choose(n_qubits: usize, ops: &[Op], size: u32, low: usize) -> usize {
             }
         }
         for seed in [window, low | 1 << first] {
-            let found = grow(ops, seed, size, everything);
+            let found = grow(all, ops, seed, size, everything);
             if found.0 > best.0 + 1e-9 {
                 best = found;
             }

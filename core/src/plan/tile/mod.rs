@@ -44,14 +44,14 @@ use crate::{
     },
 };
 
-pub(crate) use compile::{TileStage, compile};
+pub(in crate::plan) use compile::{TileStage, compile};
 
 /// The imaginary parts start this many bytes off a page: if both parts started at one, the same rows of
 /// both would compete for one set of the first cache.
 const SKEW_BYTES: usize = 2048;
 
 /// Scratch memory for one thread.
-pub(crate) struct Workspace<E> {
+pub(in crate::plan) struct Workspace<E> {
     parts: Buffer<E>,
     product: Product<E>,
     bits: usize,
@@ -65,14 +65,14 @@ impl<E: Element> Workspace<E> {
 }
 
 /// Scratch memory to take from and put back, for as many threads as come.
-pub(crate) struct Workspaces<E> {
+pub(in crate::plan) struct Workspaces<E> {
     idle: Mutex<Vec<Workspace<E>>>,
     bits: usize,
 }
 
 impl<E: Element> Workspaces<E> {
     /// Scratch for tiles of up to 2^bits amplitudes.
-    pub(crate) fn new(bits: usize) -> Workspaces<E> {
+    pub(in crate::plan) fn new(bits: usize) -> Workspaces<E> {
         Workspaces { idle: Mutex::new(Vec::new()), bits }
     }
 
@@ -89,7 +89,7 @@ impl<E: Element> Workspaces<E> {
 impl<E: Element> TileStage<E> {
     /// Runs the stage on a state. The processor must have the set, and the state the size that the stage was
     /// compiled for.
-    pub(crate) fn run(
+    pub(in crate::plan) fn run(
         &self,
         amplitudes: &mut [Complex<E>],
         threads: &Threads,

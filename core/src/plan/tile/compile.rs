@@ -34,7 +34,7 @@ const MAX_LANE_TURNS: usize = 3;
 pub(super) const SIGN_SHIFT: u32 = 24;
 
 /// A stage ready to run on every tile.
-pub(crate) struct TileStage<E> {
+pub(in crate::plan) struct TileStage<E> {
     /// log2 of the amplitudes of a tile.
     pub(super) bits: usize,
     /// Index bits outside of the tile.
@@ -49,7 +49,7 @@ pub(crate) struct TileStage<E> {
     /// Where each logical place is read from; `None` where nothing has moved.
     pub(super) exit: Option<Exit>,
     /// Products and sums per amplitude.
-    pub(crate) flops: f64,
+    flops: f64,
 }
 
 /// The frame at the end of a stage.
@@ -168,10 +168,10 @@ impl Placed {
 
 /// Compiles the operations of a stage on the given qubits of n, for an instruction set that the processor
 /// has.
-pub(crate) fn compile<E: Element>(
+pub(in crate::plan) fn compile<'a, E: Element>(
     n_qubits: usize,
     qubits: usize,
-    ops: &[Op],
+    ops: impl Iterator<Item = &'a Op>,
     set: InstructionSet,
 ) -> TileStage<E> {
     let (lane_bits, row_qubits) = simd::shape::<E>(set);
@@ -205,13 +205,19 @@ pub(crate) fn compile<E: Element>(
 }
 
 /// Follows the frame through the operations; `lines` ends as the frame at the end.
-fn place(ops: &[Op], lines: &mut [Line], angle: &mut f64, scale: &mut f64) -> Vec<Placed> {
-    let mut placed = Vec::with_capacity(ops.len());
+fn place<'a>(
+    ops: impl Iterator<Item = &'a Op>,
+    lines: &mut [Line],
+    angle: &mut f64,
+    scale: &mut f64,
+) -> Vec<Placed> {
+    let mut placed = Vec::new();
     for op in ops {
         match *op {
-            Op::Rotation { qubit, tan } => {
+            Op::Rotation { qubit, tan, flip } => {
                 *scale /= (1.0 + tan * tan).sqrt();
                 placed.push(Placed::Rotation { line: lines[qubit], tan });
+                lines[qubit].flip ^= flip;
             }
             Op::Phase { mask, angle: by } => {
                 let mut sum = Line::default();
@@ -307,8 +313,13 @@ fn reduce(basis: &[usize], vector: usize) -> usize {
 }
 
 impl<E: Element> TileStage<E> {
+    /// Products and sums for each amplitude.
+    pub(in crate::plan) fn flops(&self) -> f64 {
+        self.flops
+    }
+
     /// Multiplies the stage by `e^{i angle}`.
-    pub(crate) fn turn(&mut self, angle: f64) {
+    pub(in crate::plan) fn turn(&mut self, angle: f64) {
         self.scale *= Complex::cis(angle);
     }
 
