@@ -189,7 +189,7 @@ fn run<E: Element>(
     let threads = Threads::new(threads).unwrap();
     let mut state = StateVector::<Complex<E>>::zero(n).unwrap();
     let precision = if size_of::<E>() == 4 { "single" } else { "double" };
-    let mut options = Options::new(set, size_of::<E>());
+    let mut options = Options::new(set, size_of::<E>(), n);
     if let Some(tile) = tile {
         options.tile_qubits = tile;
     }

@@ -205,7 +205,7 @@ fn plans_are_bound_again() {
         let bound = BoundCircuit::<Complex<f64>>::new(&c, &Values(&[a, b])).unwrap();
         bound.operators().unwrap().to_vec()
     };
-    let options = Options { tile_qubits: 5, ..Options::new(InstructionSet::detect(), 8) };
+    let options = Options { tile_qubits: 5, ..Options::new(InstructionSet::detect(), 8, 7) };
     let mut plan = Plan::new(7, &operators(0.3, 0.8), options);
     let pi = std::f64::consts::PI;
     for (a, b) in [(0.3, 0.8), (2.9, -2.7), (0.0, 0.0), (pi, 1.0), (-0.4, pi), (5.0, 6.0), (0.1, 0.2)] {

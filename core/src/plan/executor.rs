@@ -82,7 +82,7 @@ impl<E: Element> Executor<Complex<E>> for Fast {
     ) -> Result<(), ExecuteError> {
         let n_qubits = amplitudes.len().trailing_zeros() as usize;
         if n_qubits >= self.plan_from && operators.len() >= PLAN_OPERATORS {
-            let plan = Plan::new(n_qubits, operators, Options::new(self.set, size_of::<E>()));
+            let plan = Plan::new(n_qubits, operators, Options::new(self.set, size_of::<E>(), n_qubits));
             let all = plan.passes().max(1);
             plan.run_reporting(amplitudes, threads, &mut |done| progress(operators.len() * done / all));
             if plan.passes() == 0 {

@@ -450,7 +450,7 @@ fn dagger(u: &M2) -> M2 {
 }
 
 fn multiply4(a: &M4, b: &M4) -> M4 {
-    std::array::from_fn(|i| (0..4).map(|k| a[i & 12 | k] * b[4 * k | i & 3]).sum())
+    std::array::from_fn(|i| (0..4).map(|k| a[(i & 12) + k] * b[4 * k + (i & 3)]).sum())
 }
 
 /// A 1-qubit gate on bit 0 or 1 of two qubits.

@@ -16,7 +16,7 @@
 //! }
 //! let bound = BoundCircuit::<Complex<f64>>::new(&ghz, &Values::<f64>(&[]))?;
 //! let operators = bound.operators().unwrap_or_default();
-//! let plan = Plan::new(8, operators, Options::new(InstructionSet::detect(), 8));
+//! let plan = Plan::new(8, operators, Options::new(InstructionSet::detect(), 8, 8));
 //! let mut state = StateVector::<Complex<f64>>::zero(8)?;
 //! plan.run(state.amplitudes_mut(), &Threads::serial());
 //! assert!((state.probabilities()[255] - 0.5).abs() < 1e-15);
@@ -41,6 +41,9 @@ use self::{
 };
 use crate::kernel::{Element, InstructionSet, Operator, Threads, simd};
 
+/// States of so many qubits are far beyond any cache, so fewer passes are worth slower ones.
+const LARGE_TILES_FROM: usize = 23;
+
 /// How a plan cuts circuits into tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -53,10 +56,12 @@ pub struct Options {
 }
 
 impl Options {
-    /// What is fastest for amplitudes of 2 x `size` bytes.
+    /// What is fastest for n qubits and amplitudes of 2 x `size` bytes: a tile that leaves room in a second
+    /// cache of 1 MiB, or fills half of it where a pass over the state costs more than that.
     #[must_use]
-    pub fn new(set: InstructionSet, size: usize) -> Options {
-        let tile_qubits = if size == 4 { 14 } else { 13 };
+    pub fn new(set: InstructionSet, size: usize, n_qubits: usize) -> Options {
+        let fills = if n_qubits >= LARGE_TILES_FROM { 2 } else { 0 };
+        let tile_qubits = if size == 4 { 14 } else { 13 } + fills;
         Options { set, tile_qubits, low_qubits: 4 }
     }
 }

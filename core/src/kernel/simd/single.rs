@@ -17,6 +17,7 @@
 //! | others with a span of up to 4 bits | the sum above; real matrices and RX take half the products |
 //! | larger spans, states shorter than a register | the generic kernel |
 #![expect(unsafe_code, reason = "vector registers are read from and written to addresses")]
+#![expect(clippy::needless_range_loop, reason = "loops over register numbers, which are unrolled")]
 
 use std::ops::Range;
 
@@ -243,7 +244,7 @@ impl<E: Element> Place<'_, E> {
         let zero = |x: E| x == E::zero();
         match self.operator.shape() {
             Shape::Dense { matrix, offsets } => {
-                let diagonal = |i: usize| i % (offsets.len() + 1) == 0;
+                let diagonal = |i: usize| i.is_multiple_of(offsets.len() + 1);
                 if matrix.iter().all(|z| zero(z.im)) {
                     REAL
                 } else if offsets.len() == 2

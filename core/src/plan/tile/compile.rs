@@ -114,7 +114,7 @@ struct Line {
 enum Placed {
     Rotation { line: Line, tan: f64 },
     Phase(Phase),
-    Dense { low: usize, high: usize, matrix: M4 },
+    Dense { low: usize, high: usize, matrix: Box<M4> },
 }
 
 fn odd(x: usize) -> bool {
@@ -252,8 +252,8 @@ fn place<'a>(
                 let matrix: M4 = std::array::from_fn(|i| matrix[i ^ (flips << 2 | flips)]);
                 let (low, high) = (low.inner.trailing_zeros() as usize, high.inner.trailing_zeros() as usize);
                 placed.push(match low < high {
-                    true => Placed::Dense { low, high, matrix },
-                    false => Placed::Dense { low: high, high: low, matrix: exchanged(&matrix) },
+                    true => Placed::Dense { low, high, matrix: Box::new(matrix) },
+                    false => Placed::Dense { low: high, high: low, matrix: Box::new(exchanged(&matrix)) },
                 });
             }
             Op::Plain { .. } => unreachable!("a tile stage has no plain operators"),

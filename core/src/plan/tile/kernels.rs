@@ -5,6 +5,7 @@
 //! row vector (`a - t b`, `b + t a`) and each lane vector (`x + t lanes(x)`), and stores them: 4 flops for
 //! each amplitude and rotation, one load and store for up to six rotations.
 #![expect(unsafe_code, reason = "vector registers are read from and written to addresses")]
+#![expect(clippy::needless_range_loop, reason = "loops over register numbers, which are unrolled")]
 
 use num_complex::Complex;
 
