@@ -28,8 +28,12 @@ const MODULES: &[(&str, &[&str])] = &[
     ("circuit", &["gate", "param", "matrix", "scalar"]),
     ("observable", &["basis"]),
     ("kernel", &["basis", "matrix", "scalar"]),
+    ("plan", &["kernel", "basis", "scalar"]),
     ("state", &["kernel", "observable", "matrix", "basis", "scalar"]),
-    ("simulate", &["state", "kernel", "circuit", "gate", "observable", "param", "matrix", "basis", "scalar"]),
+    (
+        "simulate",
+        &["state", "plan", "kernel", "circuit", "gate", "observable", "param", "matrix", "basis", "scalar"],
+    ),
     ("qasm", &["simulate", "circuit", "gate", "param", "matrix", "scalar"]),
     ("print", &["circuit", "gate", "param", "matrix", "scalar"]),
     ("draw", &["print", "circuit", "gate", "param", "matrix", "scalar"]),

@@ -74,7 +74,7 @@ pub struct Backend {
 pub fn info(common: &Common) -> Result<Box<dyn Answer>, Failure> {
     let start = std::time::Instant::now();
     let system = SystemMemory::read();
-    let executors = Executors::new();
+    let executors = Executors::fast();
     // A circuit of ordinary size.
     let (f64_name, f32_name) = (
         Executor::name(executors.best::<Complex<f64>>(20, 100)).to_owned(),
@@ -84,7 +84,7 @@ pub fn info(common: &Common) -> Result<Box<dyn Answer>, Failure> {
         name,
         precision,
         chosen: true,
-        reason: "the only backend of this version; it serves every number type",
+        reason: "vector registers and plans of few passes; other number types take the generic kernels",
     };
     // Without the feature every pool is serial.
     let parallel = Threads::new(2).is_ok_and(|t| t.count() > 1);

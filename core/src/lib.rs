@@ -3,10 +3,14 @@
 //! This crate is pure computation: it reads no files and no environment, and holds no global state
 //! but one counter. Threads, memory limits and kernels are handed in.
 //!
-//! Modules in reading order: [`scalar`] (numbers), [`param`] (angles of gates), [`basis`] (bits),
-//! [`matrix`], [`gate`] (the table), [`circuit`], [`observable`], [`kernel`] (loops over
-//! amplitudes), [`state`], [`simulate`], [`qasm`] (circuits from text), [`mod@print`] (and back),
-//! [`draw`] (circuits as pictures).
+//! Numbers and programs: [`scalar`], [`entity`] (typed ids), [`ir`] (programs as data), [`rules`]
+//! (derivatives of operations), [`text`] (programs from text), [`adjoint`] (derivatives of programs),
+//! [`pass`] (simplification), [`exec`] (running).
+//!
+//! Circuits: [`param`] (angles of gates), [`basis`] (bits), [`matrix`], [`gate`] (the table),
+//! [`circuit`], [`observable`], [`kernel`] (loops over amplitudes), [`plan`] (many gates in one pass),
+//! [`state`], [`simulate`], [`qasm`] (circuits from text), [`mod@print`] (and back), [`draw`]
+//! (circuits as pictures).
 
 pub mod entity;
 pub mod scalar;
@@ -32,6 +36,7 @@ pub mod circuit;
 pub mod observable;
 
 pub mod kernel;
+pub mod plan;
 pub mod state;
 
 pub mod simulate;

@@ -26,10 +26,12 @@ mod disjoint;
 mod reduce;
 mod registry;
 mod runs;
+pub(crate) mod simd;
 mod threads;
 
 pub use reduce::{BLOCK, tree_sum};
 pub use registry::{ExecuteError, Executor, Executors, Generic};
+pub use simd::{Element, InstructionSet};
 pub use threads::{SERIAL_BELOW, ThreadError, Threads};
 
 use std::ops::Range;
@@ -130,6 +132,16 @@ impl<R: Ring> Operator<R> {
     #[must_use]
     pub fn shape(&self) -> &Shape<R> {
         &self.shape
+    }
+
+    /// Controls and targets, as bits of an index.
+    pub(crate) fn fixed(&self) -> usize {
+        self.fixed
+    }
+
+    /// The values of the fixed bits where no offset sets them.
+    pub(crate) fn value(&self) -> usize {
+        self.value
     }
 
     /// The least number of qubits of a state that it can act on.

@@ -14,6 +14,9 @@ use std::{
 use super::{Operator, Threads};
 use crate::scalar::Ring;
 
+/// Amplitude updates between two reports of progress.
+const REPORT_EVERY: usize = 1 << 26;
+
 /// An executor could not do its work.
 #[derive(Debug, thiserror::Error)]
 #[error("{executor}: {reason}")]
@@ -41,6 +44,27 @@ pub trait Executor<R: Ring>: Send + Sync {
         amplitudes: &mut [R],
         threads: &Threads,
     ) -> Result<(), ExecuteError>;
+
+    /// Applies the operators and tells `progress` every now and then how many are done, at the end all.
+    ///
+    /// # Errors
+    /// As [`Executor::run`].
+    fn run_reporting(
+        &self,
+        operators: &[Operator<R>],
+        amplitudes: &mut [R],
+        threads: &Threads,
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<(), ExecuteError> {
+        let at_once = (REPORT_EVERY / amplitudes.len().max(1)).max(1);
+        let mut done = 0;
+        for part in operators.chunks(at_once) {
+            self.run(part, amplitudes, threads)?;
+            done += part.len();
+            progress(done);
+        }
+        Ok(())
+    }
 }
 
 /// The generic kernels of this crate, which serve every ring.

@@ -39,9 +39,6 @@ use crate::{
 /// The most qubits of a circuit whose matrix is asked for: 4^13 entries of 16 bytes are 1 GiB.
 pub const MAX_MATRIX_QUBITS: usize = 13;
 
-/// Amplitude updates between two reports of progress.
-const REPORT_EVERY: usize = 1 << 26;
-
 /// Why a circuit did not run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -80,7 +77,7 @@ pub enum SimulateError {
 }
 
 /// Runs circuits: the executors, the threads and the memory that it may use.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Simulator {
     /// Who may run which ring.
     pub executors: Executors,
@@ -90,8 +87,14 @@ pub struct Simulator {
     pub memory_limit: Option<u64>,
 }
 
+impl Default for Simulator {
+    fn default() -> Simulator {
+        Simulator { executors: Executors::fast(), threads: Threads::serial(), memory_limit: None }
+    }
+}
+
 impl Simulator {
-    /// The generic kernels on one thread, without a memory limit.
+    /// The fast executors on one thread, without a memory limit.
     #[must_use]
     pub fn new() -> Simulator {
         Simulator::default()
@@ -162,13 +165,8 @@ impl Simulator {
             return Err(BasisError::OutOfRange { given: operator.n_qubits() - 1, available: n_qubits }.into());
         }
         let executor = self.executors.best::<R>(n_qubits, operators.len());
-        let at_once = (REPORT_EVERY >> n_qubits).max(1);
-        let mut done = 0;
-        for part in operators.chunks(at_once) {
-            executor.run(part, state.amplitudes_mut(), &self.threads)?;
-            done += part.len();
-            progress(done, operators.len());
-        }
+        let mut report = |done| progress(done, operators.len());
+        executor.run_reporting(operators, state.amplitudes_mut(), &self.threads, &mut report)?;
         Ok(())
     }
 

@@ -14,6 +14,7 @@
 mod batch;
 mod density;
 mod expectation;
+mod memory;
 mod random;
 
 pub use batch::StateBatch;
@@ -149,8 +150,7 @@ impl<R: Ring> StateVector<R> {
         if index >= dim {
             return Err(BasisError::OutOfRange { given: index, available: dim }.into());
         }
-        let mut amplitudes: Vec<R> = Vec::new();
-        amplitudes.try_reserve_exact(dim).map_err(|_| refused)?;
+        let mut amplitudes: Vec<R> = memory::reserve(dim).ok_or(refused)?;
         amplitudes.resize(dim, R::zero());
         amplitudes[index] = R::one();
         Ok(StateVector { n_qubits, amplitudes })

@@ -1,0 +1,278 @@
+//! Times single gates and circuits: one JSON object a line.
+//!
+//! ```text
+//! cargo run --release --example speed -- circuits <n> [threads=1] [f32]
+//! cargo run --release --example speed -- gates <n> [threads=1] [f32]
+//! cargo run --release --example speed -- plan <n>
+//! ```
+//! `seconds` of a circuit is binding, planning and running, on a state that is there. `floor` is one pass
+//! that scales the state in place.
+#![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a program for people")]
+
+use std::time::Instant;
+
+use ketgrad_core::{
+    circuit::Circuit,
+    kernel::{Element, Executor, InstructionSet, Operator, Threads},
+    matrix::Matrix,
+    param::Values,
+    plan::{Fast, Options, Plan},
+    simulate::BoundCircuit,
+    state::StateVector,
+};
+use num_complex::Complex;
+
+struct Random(u64);
+
+impl Random {
+    fn unit(&mut self) -> f64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+fn ring(c: &mut Circuit) {
+    let n = c.n_qubits();
+    for q in 0..n {
+        c.cx(q, (q + 1) % n).unwrap();
+    }
+}
+
+/// Layers of RZ RX RZ and a ring of CX.
+fn qcbm(n: usize) -> Circuit {
+    let (mut c, mut r) = (Circuit::new(n), Random(1));
+    let mut angle = move || r.unit() * 6.283;
+    for layer in 0..10 {
+        for q in 0..n {
+            if layer > 0 {
+                c.rz(q, angle()).unwrap();
+            }
+            c.rx(q, angle()).unwrap();
+            if layer < 9 {
+                c.rz(q, angle()).unwrap();
+            }
+        }
+        if layer < 9 {
+            ring(&mut c);
+        }
+    }
+    c
+}
+
+fn qft(n: usize) -> Circuit {
+    let mut c = Circuit::new(n);
+    for q in (0..n).rev() {
+        c.h(q).unwrap();
+        for control in (0..q).rev() {
+            c.cp(control, q, std::f64::consts::PI / (1u64 << (q - control)) as f64).unwrap();
+        }
+    }
+    for q in 0..n / 2 {
+        c.swap(q, n - 1 - q).unwrap();
+    }
+    c
+}
+
+fn hea(n: usize) -> Circuit {
+    let (mut c, mut r) = (Circuit::new(n), Random(3));
+    for _ in 0..4 {
+        for q in 0..n {
+            c.ry(q, r.unit() * 6.283).unwrap().rz(q, r.unit() * 6.283).unwrap();
+        }
+        ring(&mut c);
+    }
+    c
+}
+
+/// Layers of random SU(4) on random pairs.
+fn volume(n: usize) -> Circuit {
+    let (mut c, mut r) = (Circuit::new(n), Random(2));
+    for _ in 0..n {
+        let mut order: Vec<usize> = (0..n).collect();
+        for k in (1..n).rev() {
+            order.swap(k, (r.unit() * (k + 1) as f64) as usize);
+        }
+        for pair in order.chunks_exact(2) {
+            let mut columns: Vec<Vec<Complex<f64>>> = Vec::new();
+            for _ in 0..4 {
+                let mut v: Vec<_> = (0..4).map(|_| Complex::new(r.unit() - 0.5, r.unit() - 0.5)).collect();
+                for u in &columns {
+                    let dot: Complex<f64> = u.iter().zip(&v).map(|(a, b)| a.conj() * b).sum();
+                    v.iter_mut().zip(u).for_each(|(b, a)| *b -= dot * a);
+                }
+                let norm = v.iter().map(Complex::norm_sqr).sum::<f64>().sqrt();
+                columns.push(v.iter().map(|z| z / norm).collect());
+            }
+            c.unitary(Matrix::from_fn(2, |i, j| columns[j][i]), pair, &[]).unwrap();
+        }
+    }
+    c
+}
+
+fn single(name: &str, n: usize) -> Circuit {
+    let mut c = Circuit::new(n);
+    for q in 0..n {
+        let (b, a) = ((q + 1) % n, (q + 2) % n);
+        match name {
+            "X" => c.x(q),
+            "H" => c.h(q),
+            "T" => c.t(q),
+            "CNOT" => c.cx(b, q),
+            "RX" => c.rx(q, 0.37),
+            "CRX" => c.crx(b, q, 0.37),
+            _ => c.ccx(a, b, q),
+        }
+        .unwrap();
+    }
+    c
+}
+
+fn bind<E: Element>(c: &Circuit) -> Vec<Operator<Complex<E>>> {
+    BoundCircuit::new(c, &Values::<E>(&[])).unwrap().operators().unwrap().to_vec()
+}
+
+fn state_at<T>(all: &[T], k: usize) -> usize {
+    all.as_ptr().wrapping_add(k) as usize
+}
+
+/// The median and the least of some times.
+fn median(f: impl FnMut() -> f64, budget: f64) -> f64 {
+    median_and_least(f, budget).0
+}
+
+fn median_and_least(mut f: impl FnMut() -> f64, budget: f64) -> (f64, f64) {
+    f();
+    let start = Instant::now();
+    let mut times = Vec::new();
+    while times.len() < 5 || (start.elapsed().as_secs_f64() < budget && times.len() < 2000) {
+        times.push(f());
+    }
+    times.sort_by(f64::total_cmp);
+    (times[times.len() / 2], times[0])
+}
+
+/// Seconds of wall clock, or of this thread on a processor if the environment says `SPEED_CLOCK=cpu` (for
+/// machines that do other things meanwhile; one thread only).
+fn timed(f: impl FnOnce()) -> f64 {
+    if std::env::var_os("SPEED_CLOCK").is_some() {
+        let used = || -> f64 {
+            let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+            text.split(' ').next().unwrap().parse::<f64>().unwrap() * 1e-9
+        };
+        let start = used();
+        f();
+        return used() - start;
+    }
+    let start = Instant::now();
+    f();
+    start.elapsed().as_secs_f64()
+}
+
+fn floor<E: Element>(state: &mut StateVector<Complex<E>>, threads: &Threads, set: InstructionSet) -> f64 {
+    let mut c = Circuit::new(state.n_qubits());
+    c.gphase(0.3).unwrap();
+    let operators = bind::<E>(&c);
+    let fast = Fast::with(set).unwrap();
+    median(|| timed(|| fast.run(&operators, state.amplitudes_mut(), threads).unwrap()), 0.3)
+}
+
+fn run<E: Element>(
+    what: &str,
+    n: usize,
+    threads: usize,
+    set: InstructionSet,
+    tile: Option<usize>,
+    aligned: bool,
+) {
+    let threads = Threads::new(threads).unwrap();
+    let mut state = StateVector::<Complex<E>>::zero(n).unwrap();
+    let precision = if size_of::<E>() == 4 { "single" } else { "double" };
+    let mut options = Options::new(set, size_of::<E>(), n);
+    if let Some(tile) = tile {
+        options.tile_qubits = tile;
+    }
+    let mut extra = vec![Complex::new(E::zero(), E::zero()); if aligned { (1 << n) + 8 } else { 0 }];
+    let pass = floor(&mut state, &threads, set);
+    let head = format!(
+        "\"n\": {n}, \"threads\": {}, \"precision\": \"{precision}\", \"set\": \"{set}\"",
+        threads.count()
+    );
+    if what == "gates" {
+        for name in ["X", "H", "T", "CNOT", "RX", "CRX", "CCX"] {
+            let c = single(name, n);
+            let operators = bind::<E>(&c);
+            let fast = Fast::with(set).unwrap();
+            let repeat = (1usize << 16 >> n.min(16)).max(1);
+            let seconds = median(
+                || {
+                    timed(|| {
+                        for _ in 0..repeat {
+                            for operator in &operators {
+                                fast.run(std::slice::from_ref(operator), state.amplitudes_mut(), &threads)
+                                    .unwrap();
+                            }
+                        }
+                    }) / (repeat * operators.len()) as f64
+                },
+                0.2,
+            );
+            let touched = match name {
+                "T" | "CNOT" | "CRX" => 0.5,
+                "CCX" => 0.25,
+                _ => 1.0,
+            };
+            println!(
+                "{{\"suite\": \"gates\", \"workload\": \"{name}\", {head}, \"seconds\": {seconds:.4e}, \"floor\": {:.4e}}}",
+                pass * touched
+            );
+        }
+        return;
+    }
+    for (name, c) in [("qcbm", qcbm(n)), ("qft", qft(n)), ("qv", volume(n)), ("hea", hea(n))] {
+        if what == "plan" {
+            println!("{name}\n{}\n", Plan::new(n, &bind::<E>(&c), options));
+            continue;
+        }
+        let len = 1 << n;
+        let skip = (0..4).find(|k| state_at(&extra, *k) % 64 == 0).unwrap_or(0);
+        let amplitudes = if aligned { &mut extra[skip..skip + len] } else { state.amplitudes_mut() };
+        let (seconds, least) = median_and_least(
+            || {
+                timed(|| {
+                    let operators = bind::<E>(&c);
+                    Plan::new(n, &operators, options).run(amplitudes, &threads);
+                })
+            },
+            1.0,
+        );
+        let operators = bind::<E>(&c);
+        let binding = median(|| timed(|| drop(bind::<E>(&c))), 0.1);
+        let planning = median(|| timed(|| drop(Plan::new(n, &operators, options))), 0.1);
+        let plan = Plan::new(n, &operators, options);
+        println!(
+            "{{\"suite\": \"circuits\", \"workload\": \"{name}\", {head}, \"tile\": {}, \"seconds\": {seconds:.5}, \"least\": {least:.5}, \"binding\": {binding:.5}, \
+             \"planning\": {planning:.5}, \"passes\": {}, \"floor\": {:.5}}}",
+            options.tile_qubits,
+            plan.passes(),
+            pass * plan.passes() as f64
+        );
+    }
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let number = |i: usize| arguments.get(i).and_then(|a| a.parse().ok());
+    let what = arguments.first().map_or("circuits", String::as_str);
+    let (n, threads) = (number(1).unwrap_or(20), number(2).unwrap_or(1));
+    let has = |word: &str| arguments.iter().any(|a| a == word);
+    let set =
+        InstructionSet::ALL.into_iter().find(|s| has(&s.to_string())).unwrap_or(InstructionSet::detect());
+    let tile = arguments.iter().find_map(|a| a.strip_prefix("tile=").and_then(|t| t.parse().ok()));
+    if has("f32") {
+        run::<f32>(what, n, threads, set, tile, has("aligned"));
+    } else {
+        run::<f64>(what, n, threads, set, tile, has("aligned"));
+    }
+}

@@ -1,0 +1,262 @@
+//! Registers of several real numbers, and the choice of instruction set while the program runs.
+//!
+//! A kernel is written once, as a [`Task`] over any [`Simd`] register type. [`InstructionSet`] says what
+//! the processor has; [`Element::dispatch`] runs a task with the register type of that set:
+//!
+//! | set | `f64` | `f32` | fallback for |
+//! |---|---|---|---|
+//! | AVX-512 (F, DQ, VL) | 8 lanes | 16 | |
+//! | AVX2 and FMA | 4 | 8 | older x86 |
+//! | portable: arrays, which the compiler vectorizes as it may | 4 | 4 | any other processor |
+//!
+//! # Safety
+//! A value of a register type is proof that its instructions may run: the functions that make one
+//! from nothing (`load`, `splat`, …) are unsafe and promise so, and those that take one are safe.
+//! Everything here is `inline(always)`, so that it takes the instruction set of the one function it
+//! ends up in, `vectorize`, which is compiled for it. (The scheme is that of the crate pulp.)
+#![expect(unsafe_code, reason = "vector instructions are unsafe where the processor lacks them")]
+
+mod portable;
+mod single;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+use std::fmt;
+
+use num_complex::Complex;
+
+use portable::Lanes4;
+pub(crate) use single::apply;
+
+use crate::scalar::Ordered;
+
+/// Vector instructions that kernels know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum InstructionSet {
+    /// AVX-512 F, DQ and VL.
+    Avx512,
+    /// AVX2 and FMA.
+    Avx2,
+    /// Whatever the compiler makes of plain arrays.
+    Portable,
+}
+
+impl InstructionSet {
+    /// All sets, fastest first.
+    pub const ALL: [InstructionSet; 3] =
+        [InstructionSet::Avx512, InstructionSet::Avx2, InstructionSet::Portable];
+
+    /// The fastest set that this processor has.
+    #[must_use]
+    pub fn detect() -> InstructionSet {
+        InstructionSet::ALL.into_iter().find(|set| set.is_available()).unwrap_or(InstructionSet::Portable)
+    }
+
+    /// Whether this processor has it.
+    #[must_use]
+    pub fn is_available(self) -> bool {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            InstructionSet::Avx512 => {
+                is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512dq")
+                    && is_x86_feature_detected!("avx512vl")
+                    && is_x86_feature_detected!("avx2")
+                    && is_x86_feature_detected!("fma")
+            }
+            #[cfg(target_arch = "x86_64")]
+            InstructionSet::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+            #[cfg(not(target_arch = "x86_64"))]
+            InstructionSet::Avx512 | InstructionSet::Avx2 => false,
+            InstructionSet::Portable => true,
+        }
+    }
+}
+
+impl fmt::Display for InstructionSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            InstructionSet::Avx512 => "avx512",
+            InstructionSet::Avx2 => "avx2",
+            InstructionSet::Portable => "portable",
+        })
+    }
+}
+
+/// Work that can be done with any register type for numbers of type `E`.
+pub trait Task<E> {
+    /// What it gives.
+    type Output;
+    /// Does the work.
+    ///
+    /// # Safety
+    /// Only `S::vectorize` may call this: it runs where the instructions of `S` are enabled.
+    unsafe fn run<S: Simd<Elem = E>>(self) -> Self::Output;
+}
+
+/// Real numbers that registers hold: `f32` and `f64`.
+pub trait Element: Ordered<Real = Self> + Copy + Into<f64> + private::Sealed {
+    /// The distance from 1 to the next number.
+    const EPSILON: Self;
+    /// Rounds to this type.
+    fn round_from(x: f64) -> Self;
+    /// Runs a task with a set that the processor has.
+    ///
+    /// # Safety
+    /// `set.is_available()`.
+    #[doc(hidden)]
+    unsafe fn dispatch<T: Task<Self>>(set: InstructionSet, task: T) -> T::Output;
+}
+
+mod private {
+    pub trait Sealed {}
+    impl Sealed for f32 {}
+    impl Sealed for f64 {}
+}
+
+macro_rules! element {
+    ($E:ident, $Avx512:ident, $Avx2:ident) => {
+        impl Element for $E {
+            const EPSILON: $E = $E::EPSILON;
+            #[inline(always)]
+            fn round_from(x: f64) -> $E {
+                x as $E
+            }
+            unsafe fn dispatch<T: Task<$E>>(set: InstructionSet, task: T) -> T::Output {
+                // SAFETY: the caller promises that the processor has the set.
+                unsafe {
+                    match set {
+                        #[cfg(target_arch = "x86_64")]
+                        InstructionSet::Avx512 => x86::$Avx512::vectorize(task),
+                        #[cfg(target_arch = "x86_64")]
+                        InstructionSet::Avx2 => x86::$Avx2::vectorize(task),
+                        _ => Lanes4::<$E>::vectorize(task),
+                    }
+                }
+            }
+        }
+    };
+}
+element!(f32, F32x16, F32x8);
+element!(f64, F64x8, F64x4);
+
+/// A register of `LANES` numbers.
+pub trait Simd: Copy + Send + Sync + 'static {
+    /// What a lane holds.
+    type Elem: Element;
+    /// Says for each lane which lane to take.
+    type Index: Copy;
+    /// Says for each lane which lane of two registers to take.
+    type PairIndex: Copy;
+    /// Says for each lane which of two registers to take.
+    type Mask: Copy;
+    /// log2 of the number of lanes.
+    const LANE_BITS: usize;
+    /// The number of lanes.
+    const LANES: usize = 1 << Self::LANE_BITS;
+    /// How many row qubits of a tile fit in the registers at a time: 2 x 2^k of them.
+    const ROW_QUBITS: usize;
+
+    /// Runs a task in a function compiled for this register type.
+    ///
+    /// # Safety
+    /// The processor has the instructions.
+    unsafe fn vectorize<T: Task<Self::Elem>>(task: T) -> T::Output;
+    /// Reads a register from any address.
+    ///
+    /// # Safety
+    /// Called within `vectorize`; `LANES` numbers can be read from `from`.
+    unsafe fn load(from: *const Self::Elem) -> Self;
+    /// Writes a register to any address.
+    ///
+    /// # Safety
+    /// `LANES` numbers can be written to `to`.
+    unsafe fn store(self, to: *mut Self::Elem);
+    /// The same number in every lane.
+    ///
+    /// # Safety
+    /// Called within `vectorize`.
+    unsafe fn splat(x: Self::Elem) -> Self;
+    /// Lane j will take lane `from(j)`.
+    ///
+    /// # Safety
+    /// Called within `vectorize`; `from(j) < LANES`.
+    unsafe fn index(from: impl Fn(usize) -> usize) -> Self::Index;
+    /// Lane j will take lane `from(j)` of two registers in a row.
+    ///
+    /// # Safety
+    /// Called within `vectorize`; `from(j) < 2 LANES`.
+    unsafe fn pair_index(from: impl Fn(usize) -> usize) -> Self::PairIndex;
+    /// Lane j will take the second register if `second(j)`.
+    ///
+    /// # Safety
+    /// Called within `vectorize`.
+    unsafe fn mask(second: impl Fn(usize) -> bool) -> Self::Mask;
+
+    /// `self + b`.
+    fn add(self, b: Self) -> Self;
+    /// `self - b`.
+    fn sub(self, b: Self) -> Self;
+    /// `self b`.
+    fn mul(self, b: Self) -> Self;
+    /// `self b + c`.
+    fn mul_add(self, b: Self, c: Self) -> Self;
+    /// `c - self b`.
+    fn neg_mul_add(self, b: Self, c: Self) -> Self;
+    /// Moves lanes.
+    fn permute(self, index: Self::Index) -> Self;
+    /// Moves lanes of two registers.
+    fn permute2(self, second: Self, index: Self::PairIndex) -> Self;
+    /// Chooses between two registers.
+    fn blend(self, second: Self, mask: Self::Mask) -> Self;
+    /// Exchanges each even lane with the odd one after it: real and imaginary parts.
+    fn swap_pairs(self) -> Self;
+    /// From two registers `re im re im …` to one of real and one of imaginary parts.
+    fn deinterleave(self, second: Self) -> (Self, Self);
+    /// The inverse of `deinterleave`.
+    fn interleave(self, im: Self) -> (Self, Self);
+}
+
+/// log2 of the lanes of a set's register, and how many row qubits fit its registers.
+pub(crate) fn shape<E: Element>(set: InstructionSet) -> (usize, usize) {
+    struct Shape;
+    impl<E: Element> Task<E> for Shape {
+        type Output = (usize, usize);
+        unsafe fn run<S: Simd<Elem = E>>(self) -> (usize, usize) {
+            (S::LANE_BITS, S::ROW_QUBITS)
+        }
+    }
+    assert!(set.is_available(), "this processor has no {set}");
+    // SAFETY: the set is available.
+    unsafe { E::dispatch(set, Shape) }
+}
+
+/// The amplitudes as plain numbers: re, im, re, im, ….
+pub(crate) fn as_reals<E: Element>(amplitudes: &mut [Complex<E>]) -> *mut E {
+    amplitudes.as_mut_ptr().cast()
+}
+
+/// A pointer that threads may share. Who uses it keeps their parts disjoint.
+pub(crate) struct Shared<E>(*mut E);
+
+impl<E> Clone for Shared<E> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<E> Copy for Shared<E> {}
+
+// SAFETY: a pointer to numbers that are `Send`; each use says why its parts are disjoint.
+unsafe impl<E: Send> Sync for Shared<E> {}
+// SAFETY: as above.
+unsafe impl<E: Send> Send for Shared<E> {}
+
+impl<E> Shared<E> {
+    pub(crate) fn new(start: *mut E) -> Shared<E> {
+        Shared(start)
+    }
+    pub(crate) fn get(&self) -> *mut E {
+        self.0
+    }
+}

@@ -1,0 +1,110 @@
+//! The executor for `Complex<f32>` and `Complex<f64>`: vector registers, and plans where they pay.
+
+use std::sync::Arc;
+
+use num_complex::Complex;
+
+use super::{Options, Plan};
+use crate::kernel::{Element, ExecuteError, Executor, Executors, InstructionSet, Operator, Threads, simd};
+
+/// States of fewer qubits run gate by gate: they are in the second cache, and a plan takes longer to make
+/// than it saves.
+const PLAN_FROM: usize = 17;
+
+/// So many operators at least are planned.
+const PLAN_OPERATORS: usize = 6;
+
+/// Kernels of vector registers, with the instructions that this processor has; many operators on a large
+/// state are planned.
+#[derive(Clone, Copy, Debug)]
+pub struct Fast {
+    set: InstructionSet,
+    plan_from: usize,
+}
+
+impl Fast {
+    /// The fastest instructions of this processor.
+    #[must_use]
+    pub fn new() -> Fast {
+        Fast { set: InstructionSet::detect(), plan_from: PLAN_FROM }
+    }
+
+    /// The given instructions; `None` if this processor does not have them.
+    #[must_use]
+    pub fn with(set: InstructionSet) -> Option<Fast> {
+        set.is_available().then_some(Fast { set, ..Fast::new() })
+    }
+
+    /// Plans for states of at least so many qubits, where by itself it would choose.
+    #[must_use]
+    pub fn planning_from(self, n_qubits: usize) -> Fast {
+        Fast { plan_from: n_qubits, ..self }
+    }
+
+    /// The instructions in use.
+    #[must_use]
+    pub fn instruction_set(&self) -> InstructionSet {
+        self.set
+    }
+}
+
+impl Default for Fast {
+    fn default() -> Fast {
+        Fast::new()
+    }
+}
+
+impl<E: Element> Executor<Complex<E>> for Fast {
+    fn name(&self) -> &str {
+        "fast"
+    }
+
+    /// A quarter of the generic kernels' cost, which is at least what vector registers save.
+    fn cost(&self, n_qubits: usize, operators: usize) -> Option<f64> {
+        Some((n_qubits as f64).exp2() * operators as f64 * 0.25)
+    }
+
+    fn run(
+        &self,
+        operators: &[Operator<Complex<E>>],
+        amplitudes: &mut [Complex<E>],
+        threads: &Threads,
+    ) -> Result<(), ExecuteError> {
+        self.run_reporting(operators, amplitudes, threads, &mut |_| {})
+    }
+
+    fn run_reporting(
+        &self,
+        operators: &[Operator<Complex<E>>],
+        amplitudes: &mut [Complex<E>],
+        threads: &Threads,
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<(), ExecuteError> {
+        let n_qubits = amplitudes.len().trailing_zeros() as usize;
+        if n_qubits >= self.plan_from && operators.len() >= PLAN_OPERATORS {
+            let plan = Plan::new(n_qubits, operators, Options::new(self.set, size_of::<E>(), n_qubits));
+            let all = plan.passes().max(1);
+            plan.run_reporting(amplitudes, threads, &mut |done| progress(operators.len() * done / all));
+            if plan.passes() == 0 {
+                progress(operators.len());
+            }
+            return Ok(());
+        }
+        for (number, operator) in operators.iter().enumerate() {
+            simd::apply(operator, amplitudes, threads, self.set);
+            progress(number + 1);
+        }
+        Ok(())
+    }
+}
+
+impl Executors {
+    /// The generic kernels, and [`Fast`] for `Complex<f32>` and `Complex<f64>`.
+    #[must_use]
+    pub fn fast() -> Executors {
+        let mut executors = Executors::new();
+        executors.insert::<Complex<f32>>(Arc::new(Fast::new()));
+        executors.insert::<Complex<f64>>(Arc::new(Fast::new()));
+        executors
+    }
+}

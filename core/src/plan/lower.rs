@@ -1,0 +1,491 @@
+//! From operators to a few primitive ones that a tile can do cheaply.
+//!
+//! ```text
+//! any 1-qubit unitary   = e^{i a} diag(1, e^{i b}) c [1 -t; t 1] diag(1, e^{i g})  [then X],  |t| <= 1
+//! any diagonal          = phases e^{i a} on parities of bits: the Walsh-Hadamard transform of its angles
+//! a permutation of bits = X, CX, SWAP, if it is affine over GF(2): it moves nothing, see `tile`
+//! controlled U          = V (controlled diagonal) V^dagger   with U = V diagonal V^dagger
+//! CCX, CSWAP, MCX       = the same with V = H, for CSWAP between two CX
+//! any 2-qubit matrix    = a dense 4x4 block, which takes in 1-qubit gates next to it
+//! ```
+//! Neighbouring 1-qubit gates are multiplied first. What is none of this stays as it is, [`Op::Plain`]:
+//! dense matrices on 3 qubits and more, 1-qubit matrices that are not unitary to rounding, phases on many
+//! bits.
+//!
+//! The tan form of a rotation takes 2 products for each amplitude instead of 8; its real factor
+//! `c = 1/sqrt(1 + t^2)` is left to be applied once for many gates.
+
+use num_complex::Complex;
+
+use crate::{
+    basis::deposit,
+    kernel::{Element, Operator, Shape},
+};
+
+type C = Complex<f64>;
+type M2 = [C; 4];
+pub(in crate::plan) type M4 = [C; 16];
+
+/// The most bits that a controlled phase may depend on: it becomes up to 2^bits phases of parities.
+const MAX_PHASE_BITS: u32 = 5;
+
+/// Angles below this are rounding errors of a transform of angles below 2 pi.
+const NO_ANGLE: f64 = 1e-16;
+
+/// A primitive operation.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::plan) enum Op {
+    /// `[1 -tan; tan 1]` on a qubit, times `1/sqrt(1 + tan^2)`, then X if `flip`; |tan| <= 1.
+    Rotation { qubit: usize, tan: f64, flip: bool },
+    /// `e^{i angle}` where the bits in `mask` have odd parity.
+    Phase { mask: usize, angle: f64 },
+    /// X.
+    Flip(usize),
+    /// CX.
+    Cx { control: usize, target: usize },
+    /// SWAP.
+    Swap(usize, usize),
+    /// A 4x4 matrix; bit 0 of a row is qubit `a`, bit 1 qubit `b`.
+    Dense { a: usize, b: usize, matrix: Box<M4> },
+    /// The operator of this number in the list that was lowered, as it is, on these qubits.
+    Plain { operator: usize, qubits: usize },
+}
+
+impl Op {
+    /// The qubits on which it is not diagonal.
+    pub(in crate::plan) fn moving(&self) -> usize {
+        match *self {
+            Op::Rotation { qubit, .. } | Op::Flip(qubit) => 1 << qubit,
+            Op::Phase { .. } => 0,
+            Op::Cx { target, .. } => 1 << target,
+            Op::Swap(a, b) | Op::Dense { a, b, .. } => 1 << a | 1 << b,
+            Op::Plain { qubits, .. } => qubits,
+        }
+    }
+
+    /// Whether two operations differ at most in their numbers, so that they can be planned alike.
+    pub(in crate::plan) fn same_structure(&self, other: &Op) -> bool {
+        match (self, other) {
+            (Op::Rotation { qubit: a, .. }, Op::Rotation { qubit: b, .. }) => a == b,
+            (Op::Phase { mask: a, .. }, Op::Phase { mask: b, .. }) => a == b,
+            (Op::Dense { a, b, .. }, Op::Dense { a: c, b: d, .. }) => (a, b) == (c, d),
+            _ => self == other,
+        }
+    }
+
+    /// The qubits on which it only depends.
+    pub(in crate::plan) fn reading(&self) -> usize {
+        match *self {
+            Op::Phase { mask, .. } => mask,
+            Op::Cx { control, .. } => 1 << control,
+            _ => 0,
+        }
+    }
+}
+
+/// The primitive operations of a list of operators, and the phase `e^{i angle}` left over.
+#[derive(Clone, Debug, Default)]
+pub(in crate::plan) struct Lowered {
+    pub(in crate::plan) ops: Vec<Op>,
+    pub(in crate::plan) angle: f64,
+}
+
+/// Lowers operators on n qubits.
+pub(in crate::plan) fn lower<E: Element>(n_qubits: usize, operators: &[Operator<Complex<E>>]) -> Lowered {
+    let unitary = 64.0 * Into::<f64>::into(E::EPSILON);
+    let waiting = vec![Waiting::default(); n_qubits];
+    let mut lowering = Lowering { out: Lowered::default(), waiting, unitary };
+    for (number, operator) in operators.iter().enumerate() {
+        if !lowering.operator(operator) {
+            let qubits = operator.fixed();
+            lowering.flush(qubits);
+            lowering.push(Op::Plain { operator: number, qubits });
+        }
+    }
+    lowering.flush(usize::MAX);
+    lowering.out
+}
+
+/// What has been held back on a qubit.
+#[derive(Clone, Default)]
+struct Waiting {
+    /// The product of 1-qubit gates that are not out yet.
+    matrix: Option<M2>,
+    /// The dense block that was the last thing on this qubit.
+    dense: Option<usize>,
+}
+
+struct Lowering {
+    out: Lowered,
+    waiting: Vec<Waiting>,
+    unitary: f64,
+}
+
+impl Lowering {
+    /// Lowers one operator; false if it has to stay as it is.
+    fn operator<E: Element>(&mut self, operator: &Operator<Complex<E>>) -> bool {
+        let wide = |z: &Complex<E>| Complex::new(z.re.into(), z.im.into());
+        let (fixed, value) = (operator.fixed(), operator.value());
+        match operator.shape() {
+            Shape::Identity => true,
+            Shape::Phase(factor) => self.diagonal(fixed, &[(value, wide(factor))]),
+            Shape::Diagonal(factors) => {
+                let factors: Vec<_> = factors.iter().map(|(o, f)| (value | o, wide(f))).collect();
+                self.diagonal(fixed, &factors)
+            }
+            Shape::Swap(a, b) => {
+                let one = Complex::new(1.0, 0.0);
+                let (a, b) = (value | a, value | b);
+                self.permutation(fixed, &[vec![(a, one), (b, one)]])
+            }
+            Shape::Cycles(cycles) => {
+                let cycle =
+                    |c: &Vec<(usize, Complex<E>)>| c.iter().map(|(o, f)| (value | o, wide(f))).collect();
+                let cycles: Vec<Vec<(usize, C)>> = cycles.iter().map(cycle).collect();
+                self.permutation(fixed, &cycles)
+            }
+            Shape::Dense { matrix, offsets } => {
+                let controls = offsets.iter().fold(fixed, |mask, o| mask & !o);
+                let matrix: Vec<C> = matrix.iter().map(wide).collect();
+                match (offsets.as_slice(), matrix.as_slice()) {
+                    (&[_, bit], &[a, b, c, d]) => {
+                        self.one_qubit([a, b, c, d], bit.trailing_zeros() as usize, controls, value)
+                    }
+                    (&[_, a, b, _], matrix) if controls == 0 => {
+                        self.dense(a.trailing_zeros() as usize, b.trailing_zeros() as usize, matrix);
+                        true
+                    }
+                    _ => false,
+                }
+            }
+        }
+    }
+
+    fn one_qubit(&mut self, u: M2, qubit: usize, controls: usize, value: usize) -> bool {
+        if !is_unitary(&u, 2, self.unitary) {
+            return false;
+        }
+        if controls == 0 {
+            self.wait(qubit, u);
+            return true;
+        }
+        let (v, values) = eigen(&u);
+        if controls.count_ones() >= MAX_PHASE_BITS {
+            return false;
+        }
+        self.wait(qubit, dagger(&v));
+        let done =
+            self.diagonal(controls | 1 << qubit, &[(value, values[0]), (value | 1 << qubit, values[1])]);
+        self.wait(qubit, v);
+        done
+    }
+
+    /// Factors of modulus 1 where the bits in `mask` have the given values.
+    fn diagonal(&mut self, mask: usize, factors: &[(usize, C)]) -> bool {
+        if factors.iter().any(|(_, f)| (f.norm_sqr() - 1.0).abs() > self.unitary) {
+            return false;
+        }
+        if mask.is_power_of_two() {
+            let mut u = [C::new(1.0, 0.0), C::default(), C::default(), C::new(1.0, 0.0)];
+            factors.iter().for_each(|(at, f)| u[if *at == 0 { 0 } else { 3 }] = *f);
+            self.wait(mask.trailing_zeros() as usize, u);
+            return true;
+        }
+        if mask.count_ones() > MAX_PHASE_BITS {
+            return false;
+        }
+        let mut angles = vec![0.0; 1 << mask.count_ones()];
+        for (x, angle) in angles.iter_mut().enumerate() {
+            let at = deposit(x, mask);
+            *angle = factors.iter().find(|f| f.0 == at).map_or(0.0, |f| f.1.arg());
+        }
+        self.flush(mask);
+        self.out.angle += angles[0];
+        let scale = -2.0 / angles.len() as f64;
+        walsh_hadamard(&mut angles);
+        for (x, angle) in angles.iter().enumerate().skip(1) {
+            self.phase(deposit(x, mask), scale * angle);
+        }
+        true
+    }
+
+    /// Amplitudes that move along cycles of indices in the bits of `mask`, with factors.
+    fn permutation(&mut self, mask: usize, cycles: &[Vec<(usize, C)>]) -> bool {
+        let bits: Vec<usize> = (0..usize::BITS as usize).filter(|q| mask >> q & 1 == 1).collect();
+        if bits.len() > MAX_PHASE_BITS as usize {
+            return false;
+        }
+        let moved = |from: usize| {
+            let found = cycles.iter().find_map(|c| c.iter().position(|f| f.0 == from).map(|k| (c, k)));
+            found.map_or((from, C::new(1.0, 0.0)), |(c, k)| (c[(k + 1) % c.len()].0, c[k].1))
+        };
+        if let &[qubit] = bits.as_slice() {
+            let mut u = [C::default(); 4];
+            for column in 0..2 {
+                let (to, factor) = moved(column << qubit);
+                u[2 * (to >> qubit) + column] = factor;
+            }
+            return self.one_qubit(u, qubit, 0, 0);
+        }
+        let origin = moved(0).0;
+        let columns: Vec<usize> = bits.iter().map(|q| moved(1 << q).0 ^ origin).collect();
+        let affine = |x: usize| {
+            let image = bits.iter().zip(&columns).filter(|(q, _)| x >> **q & 1 == 1);
+            image.fold(origin, |sum, (_, column)| sum ^ column)
+        };
+        if (0..1 << bits.len()).map(|x| deposit(x, mask)).any(|x| affine(x) != moved(x).0) {
+            return self.transposition(mask, cycles);
+        }
+        let factors: Vec<(usize, C)> = cycles.iter().flatten().copied().collect();
+        if factors.iter().any(|f| f.1 != C::new(1.0, 0.0)) && !self.diagonal(mask, &factors) {
+            return false;
+        }
+        self.flush(mask);
+        self.linear(&bits, columns);
+        bits.iter().filter(|q| origin >> **q & 1 == 1).for_each(|&q| self.push(Op::Flip(q)));
+        true
+    }
+
+    /// One exchange of two indices: CX brings them next to each other, H makes the X between them a Z.
+    fn transposition(&mut self, mask: usize, cycles: &[Vec<(usize, C)>]) -> bool {
+        let &[(a, fa), (b, fb)] = (match cycles {
+            [cycle] => cycle.as_slice(),
+            _ => return false,
+        }) else {
+            return false;
+        };
+        if [fa, fb] != [C::new(1.0, 0.0); 2] {
+            return false;
+        }
+        let pivot = (a ^ b).trailing_zeros() as usize;
+        let others = (a ^ b) & !(1 << pivot);
+        let with_pivot = if a >> pivot & 1 == 1 { a } else { b };
+        let half = C::new(0.5f64.sqrt(), 0.0);
+        let h = [half, half, half, -half];
+        let spread = |this: &mut Lowering| {
+            this.flush(others | 1 << pivot);
+            (0..usize::BITS as usize)
+                .filter(|q| others >> q & 1 == 1)
+                .for_each(|target| this.push(Op::Cx { control: pivot, target }));
+        };
+        spread(self);
+        self.wait(pivot, h);
+        // The CX have flipped the other bits of the index that has the pivot set.
+        let done = self.diagonal(mask, &[(with_pivot ^ others, C::new(-1.0, 0.0))]);
+        self.wait(pivot, h);
+        spread(self);
+        done
+    }
+
+    /// An invertible linear map of bits: `columns[i]` is the image of bit `bits[i]`.
+    fn linear(&mut self, bits: &[usize], mut columns: Vec<usize>) {
+        if columns.iter().all(|c| c.is_power_of_two()) {
+            // Bit i goes to place columns[i]: exchanges along each cycle.
+            for i in 0..bits.len() {
+                while columns[i] != 1 << bits[i] {
+                    let to = columns[i].trailing_zeros() as usize;
+                    let Some(j) = bits.iter().position(|&q| q == to) else { return };
+                    self.push(Op::Swap(bits[i], to));
+                    columns.swap(i, j);
+                }
+            }
+            return;
+        }
+        // Rows are reduced to the identity by adding rows to rows; the map is these steps, last first.
+        let mut steps = Vec::new();
+        let mut add = |columns: &mut Vec<usize>, from: usize, to: usize| {
+            columns.iter_mut().for_each(|c| *c ^= (*c >> from & 1) << to);
+            steps.push((from, to));
+        };
+        for (i, &pivot) in bits.iter().enumerate() {
+            if columns[i] >> pivot & 1 == 0 {
+                let below = bits[i + 1..].iter().find(|&&q| columns[i] >> q & 1 == 1);
+                if let Some(&from) = below {
+                    add(&mut columns, from, pivot);
+                }
+            }
+            for &to in bits.iter().filter(|&&q| q != pivot) {
+                if columns[i] >> to & 1 == 1 {
+                    add(&mut columns, pivot, to);
+                }
+            }
+        }
+        steps.iter().rev().for_each(|&(control, target)| self.push(Op::Cx { control, target }));
+    }
+
+    fn dense(&mut self, a: usize, b: usize, matrix: &[C]) {
+        let mut new: M4 = [C::default(); 16];
+        new.copy_from_slice(matrix);
+        for (bit, qubit) in [(0, a), (1, b)] {
+            if let Some(u) = self.waiting[qubit].matrix.take() {
+                new = multiply4(&new, &widen(&u, bit));
+            }
+        }
+        if let (Some(i), Some(j)) = (self.waiting[a].dense, self.waiting[b].dense)
+            && i == j
+            && let Op::Dense { a: first, matrix, .. } = &mut self.out.ops[i]
+        {
+            let new = if *first == a { new } else { exchanged(&new) };
+            **matrix = multiply4(&new, matrix);
+            return;
+        }
+        self.push(Op::Dense { a, b, matrix: Box::new(new) });
+        let at = Some(self.out.ops.len() - 1);
+        (self.waiting[a].dense, self.waiting[b].dense) = (at, at);
+    }
+
+    /// Multiplies a 1-qubit gate onto those that wait.
+    fn wait(&mut self, qubit: usize, u: M2) {
+        let before = &mut self.waiting[qubit].matrix;
+        *before = Some(before.map_or(u, |v| multiply2(&u, &v)));
+    }
+
+    /// Puts out the 1-qubit gates that wait on some qubits.
+    fn flush(&mut self, qubits: usize) {
+        for qubit in 0..self.waiting.len() {
+            if qubits >> qubit & 1 == 1
+                && let Some(u) = self.waiting[qubit].matrix.take()
+            {
+                self.put_out(qubit, &u);
+            }
+        }
+    }
+
+    fn put_out(&mut self, qubit: usize, u: &M2) {
+        if let Some(i) = self.waiting[qubit].dense
+            && let Op::Dense { a, matrix, .. } = &mut self.out.ops[i]
+        {
+            **matrix = multiply4(&widen(u, usize::from(*a != qubit)), matrix);
+            return;
+        }
+        let flip = u[0].norm_sqr() < u[2].norm_sqr();
+        let [a, b, c, d] = if flip { [u[2], u[3], u[0], u[1]] } else { *u };
+        let alpha = a.arg();
+        self.out.angle += alpha;
+        let tan = c.norm() / a.norm();
+        let tan = if tan < f64::MIN_POSITIVE { 0.0 } else { tan };
+        if tan == 0.0 {
+            self.phase(1 << qubit, d.arg() - alpha);
+        } else {
+            let (mut after, mut before) = (turned(c.arg() - alpha), turned((-b).arg() - alpha));
+            let mut tan = tan;
+            if after.abs() > std::f64::consts::FRAC_PI_2 {
+                (after, before, tan) =
+                    (turned(after + std::f64::consts::PI), turned(before + std::f64::consts::PI), -tan);
+            }
+            self.phase(1 << qubit, before);
+            self.push(Op::Rotation { qubit, tan, flip });
+            if flip {
+                // X diag(1, z) = z diag(1, 1/z) X
+                self.out.angle += after;
+                self.phase(1 << qubit, -after);
+            } else {
+                self.phase(1 << qubit, after);
+            }
+        }
+        if flip && tan == 0.0 {
+            self.push(Op::Flip(qubit));
+        }
+    }
+
+    fn phase(&mut self, mask: usize, angle: f64) {
+        if angle.abs() > NO_ANGLE {
+            self.push(Op::Phase { mask, angle });
+        }
+    }
+
+    fn push(&mut self, op: Op) {
+        let qubits = op.moving() | op.reading();
+        for (qubit, waiting) in self.waiting.iter_mut().enumerate() {
+            if qubits >> qubit & 1 == 1 {
+                waiting.dense = None;
+            }
+        }
+        self.out.ops.push(op);
+    }
+}
+
+/// An angle brought to (-pi, pi].
+fn turned(angle: f64) -> f64 {
+    let pi = std::f64::consts::PI;
+    if angle > pi {
+        angle - 2.0 * pi
+    } else if angle <= -pi {
+        angle + 2.0 * pi
+    } else {
+        angle
+    }
+}
+
+/// Replaces `f(x)` by `sum_y (-1)^{x.y} f(y)`. O(n log n).
+#[inline(always)]
+pub(in crate::plan) fn walsh_hadamard(f: &mut [f64]) {
+    let mut half = 1;
+    while half < f.len() {
+        for block in f.chunks_exact_mut(2 * half) {
+            let (low, high) = block.split_at_mut(half);
+            for (x, y) in low.iter_mut().zip(high) {
+                (*x, *y) = (*x + *y, *x - *y);
+            }
+        }
+        half *= 2;
+    }
+}
+
+fn is_unitary(u: &[C], dim: usize, tolerance: f64) -> bool {
+    (0..dim).all(|i| {
+        (0..=i).all(|j| {
+            let dot: C = (0..dim).map(|k| u[k * dim + i].conj() * u[k * dim + j]).sum();
+            (dot - if i == j { 1.0 } else { 0.0 }).norm_sqr() <= tolerance * tolerance
+        })
+    })
+}
+
+fn multiply2(a: &M2, b: &M2) -> M2 {
+    std::array::from_fn(|i| a[i & 2] * b[i & 1] + a[i | 1] * b[2 | i & 1])
+}
+
+fn dagger(u: &M2) -> M2 {
+    [u[0].conj(), u[2].conj(), u[1].conj(), u[3].conj()]
+}
+
+fn multiply4(a: &M4, b: &M4) -> M4 {
+    std::array::from_fn(|i| (0..4).map(|k| a[(i & 12) + k] * b[4 * k + (i & 3)]).sum())
+}
+
+/// A 1-qubit gate on bit 0 or 1 of two qubits.
+fn widen(u: &M2, bit: usize) -> M4 {
+    std::array::from_fn(|i| {
+        let (row, column) = (i / 4, i % 4);
+        if (row ^ column) & !(1 << bit) != 0 {
+            return C::default();
+        }
+        u[2 * (row >> bit & 1) + (column >> bit & 1)]
+    })
+}
+
+/// The same matrix with its two qubits in the other order.
+pub(in crate::plan) fn exchanged(m: &M4) -> M4 {
+    let other = |i: usize| [0, 2, 1, 3][i];
+    std::array::from_fn(|i| m[4 * other(i / 4) + other(i % 4)])
+}
+
+/// `U = V diag(values) V^dagger` of a unitary 2x2 matrix.
+fn eigen(u: &M2) -> (M2, [C; 2]) {
+    let one = C::new(1.0, 0.0);
+    if u[1].norm_sqr() + u[2].norm_sqr() == 0.0 {
+        return ([one, C::default(), C::default(), one], [u[0], u[3]]);
+    }
+    let mean = (u[0] + u[3]) * 0.5;
+    let difference = (u[0] - u[3]) * 0.5;
+    let root = (difference * difference + u[1] * u[2]).sqrt();
+    // Of the two signs the one that does not cancel in `value - u[3]`.
+    let root = if (difference + root).norm_sqr() >= (difference - root).norm_sqr() { root } else { -root };
+    let value = mean + root;
+    // (U - value) v = 0 for v = (value - u11, u10); the other eigenvector is orthogonal to it.
+    let v = [difference + root, u[2]];
+    let norm = (v[0].norm_sqr() + v[1].norm_sqr()).sqrt();
+    let v = [v[0] / norm, v[1] / norm];
+    let unit = |z: C| z / z.norm();
+    ([v[0], -v[1].conj(), v[1], v[0].conj()], [unit(value), unit(mean - root)])
+}

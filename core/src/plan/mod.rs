@@ -1,0 +1,253 @@
+//! Plans: a list of operators turned into few passes over memory.
+//!
+//! [`Plan::new`] lowers the operators to primitive ones (`lower`), cuts them into stages (`stages`) and
+//! compiles each for tiles (`tile`). A plan can run on any number of states, and [`Plan::bind`] puts the
+//! numbers of other angles into it. [`Fast`] is the executor that plans where it pays.
+//!
+//! ```
+//! use ketgrad_core::{circuit::Circuit, kernel::{InstructionSet, Threads}, param::Values};
+//! use ketgrad_core::{plan::{Options, Plan}, simulate::BoundCircuit, state::StateVector};
+//! use num_complex::Complex;
+//!
+//! let mut ghz = Circuit::new(8);
+//! ghz.h(0)?;
+//! for q in 1..8 {
+//!     ghz.cx(q - 1, q)?;
+//! }
+//! let bound = BoundCircuit::<Complex<f64>>::new(&ghz, &Values::<f64>(&[]))?;
+//! let operators = bound.operators().unwrap_or_default();
+//! let plan = Plan::new(8, operators, Options::new(InstructionSet::detect(), 8, 8));
+//! let mut state = StateVector::<Complex<f64>>::zero(8)?;
+//! plan.run(state.amplitudes_mut(), &Threads::serial());
+//! assert!((state.probabilities()[255] - 0.5).abs() < 1e-15);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod executor;
+mod lower;
+mod stages;
+mod tile;
+
+pub use executor::Fast;
+
+use std::fmt;
+
+use num_complex::Complex;
+
+use self::{
+    lower::Op,
+    stages::Stage,
+    tile::{TileStage, Workspaces},
+};
+use crate::kernel::{Element, InstructionSet, Operator, Threads, simd};
+
+/// States of so many qubits are far beyond any cache, so fewer passes are worth slower ones.
+const LARGE_TILES_FROM: usize = 23;
+
+/// How a plan cuts circuits into tiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The instructions to use; the processor must have them.
+    pub set: InstructionSet,
+    /// Qubits of a tile: its scratch has to fit the second cache.
+    pub tile_qubits: usize,
+    /// The lowest so many qubits are in every tile: 2^low amplitudes are read together.
+    pub low_qubits: usize,
+}
+
+impl Options {
+    /// What is fastest for n qubits and amplitudes of 2 x `size` bytes: a tile that leaves room in a second
+    /// cache of 1 MiB, or fills half of it where a pass over the state costs more than that.
+    #[must_use]
+    pub fn new(set: InstructionSet, size: usize, n_qubits: usize) -> Options {
+        let fills = if n_qubits >= LARGE_TILES_FROM { 2 } else { 0 };
+        let tile_qubits = if size == 4 { 14 } else { 13 } + fills;
+        Options { set, tile_qubits, low_qubits: 4 }
+    }
+}
+
+/// Operators on n qubits, cut into passes.
+pub struct Plan<E> {
+    n_qubits: usize,
+    options: Options,
+    /// What the operators were lowered to, which says what other numbers the plan can take.
+    ops: Vec<Op>,
+    stages: Vec<Stage>,
+    /// The stages with the numbers in them.
+    passes: Vec<Pass<E>>,
+    operators: Vec<Operator<Complex<E>>>,
+    workspaces: Workspaces<E>,
+}
+
+enum Pass<E> {
+    Tile(TileStage<E>),
+    Plain { operator: usize },
+}
+
+impl<E: Element> Plan<E> {
+    /// Plans operators on n qubits.
+    ///
+    /// # Panics
+    /// If the processor does not have the instruction set, or an operator does not fit n qubits.
+    #[must_use]
+    pub fn new(n_qubits: usize, operators: &[Operator<Complex<E>>], options: Options) -> Plan<E> {
+        assert!(
+            operators.iter().all(|o| o.n_qubits() <= n_qubits),
+            "operators on more than {n_qubits} qubits"
+        );
+        let (lane_bits, _) = simd::shape::<E>(options.set);
+        // A tile is made of whole registers and has room for an operation on two qubits beside them.
+        let size = options.tile_qubits.max(lane_bits + 2).min(n_qubits);
+        let mut plan = Plan {
+            n_qubits,
+            options,
+            ops: Vec::new(),
+            stages: Vec::new(),
+            passes: Vec::new(),
+            operators: Vec::new(),
+            workspaces: Workspaces::new(size),
+        };
+        if n_qubits < lane_bits {
+            plan.stages = (0..operators.len()).map(|operator| Stage::Plain { operator }).collect();
+            plan.compile(operators, 0.0);
+            return plan;
+        }
+        let lowered = lower::lower(n_qubits, operators);
+        let low = options.low_qubits.min(size.saturating_sub(2)).max(lane_bits);
+        plan.stages = stages::stages(n_qubits, &lowered.ops, size, low);
+        if !plan.stages.iter().any(|s| matches!(s, Stage::Tile { .. })) && lowered.angle != 0.0 {
+            // Nothing but a phase: a stage that does only that.
+            plan.stages.push(Stage::Tile { qubits: (1 << size) - 1, ops: Vec::new() });
+        }
+        plan.ops = lowered.ops;
+        plan.compile(operators, lowered.angle);
+        plan
+    }
+
+    /// Puts other numbers into the plan: operators of another binding of the same circuit. What was
+    /// planned is kept if they have the same structure, which they do but for angles at which a gate is
+    /// simpler than usual; otherwise this is as [`Plan::new`].
+    ///
+    /// # Panics
+    /// As [`Plan::new`].
+    pub fn bind(&mut self, operators: &[Operator<Complex<E>>]) {
+        let fits = operators.iter().all(|o| o.n_qubits() <= self.n_qubits);
+        let lowered = if fits && !self.ops.is_empty() {
+            lower::lower(self.n_qubits, operators)
+        } else {
+            Default::default()
+        };
+        let same = self.ops.len() == lowered.ops.len()
+            && !self.ops.is_empty()
+            && self.ops.iter().zip(&lowered.ops).all(|(a, b)| a.same_structure(b));
+        let turns = lowered.angle == 0.0 || self.stages.iter().any(|s| matches!(s, Stage::Tile { .. }));
+        if same && turns {
+            self.ops = lowered.ops;
+            self.compile(operators, lowered.angle);
+        } else {
+            *self = Plan::new(self.n_qubits, operators, self.options);
+        }
+    }
+
+    /// Fills the stages with numbers; `angle` is the phase of the whole.
+    fn compile(&mut self, operators: &[Operator<Complex<E>>], mut angle: f64) {
+        let Plan { n_qubits, options, ops, stages, passes, .. } = self;
+        passes.clear();
+        for stage in stages.iter() {
+            passes.push(match stage {
+                Stage::Plain { operator } => Pass::Plain { operator: *operator },
+                Stage::Tile { qubits, ops: numbers } => {
+                    let ops = numbers.iter().map(|&i| &ops[i]);
+                    let mut stage = tile::compile(*n_qubits, *qubits, ops, options.set);
+                    stage.turn(std::mem::take(&mut angle));
+                    Pass::Tile(stage)
+                }
+            });
+        }
+        let any_plain = passes.iter().any(|p| matches!(p, Pass::Plain { .. }));
+        self.operators = if any_plain { operators.to_vec() } else { Vec::new() };
+    }
+
+    /// Runs the plan on a state. Once it has run, running it again on one thread allocates nothing.
+    ///
+    /// # Panics
+    /// If the state is not one of n qubits.
+    pub fn run(&self, amplitudes: &mut [Complex<E>], threads: &Threads) {
+        self.run_reporting(amplitudes, threads, &mut |_| {});
+    }
+
+    /// As [`Plan::run`], and tells `progress` how many passes are done after each.
+    ///
+    /// # Panics
+    /// As [`Plan::run`].
+    pub fn run_reporting(
+        &self,
+        amplitudes: &mut [Complex<E>],
+        threads: &Threads,
+        progress: &mut dyn FnMut(usize),
+    ) {
+        assert_eq!(amplitudes.len(), 1 << self.n_qubits, "a plan for {} qubits", self.n_qubits);
+        for (number, pass) in self.passes.iter().enumerate() {
+            match pass {
+                Pass::Tile(stage) => stage.run(amplitudes, threads, self.options.set, &self.workspaces),
+                Pass::Plain { operator } => {
+                    simd::apply(&self.operators[*operator], amplitudes, threads, self.options.set);
+                }
+            }
+            progress(number + 1);
+        }
+    }
+
+    /// The number of passes over memory.
+    #[must_use]
+    pub fn passes(&self) -> usize {
+        self.passes.len()
+    }
+
+    /// Bytes read and written by one pass.
+    fn pass_bytes(&self) -> f64 {
+        // Each amplitude has two numbers and goes both ways.
+        4.0 * size_of::<E>() as f64 * (self.n_qubits as f64).exp2()
+    }
+
+    /// The least seconds it can take where memory moves so many bytes a second, as far as memory goes.
+    #[must_use]
+    pub fn floor(&self, bytes_per_second: f64) -> f64 {
+        self.pass_bytes() * self.passes.len() as f64 / bytes_per_second
+    }
+}
+
+impl<E> fmt::Debug for Plan<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Plan of {} passes on {} qubits", self.passes.len(), self.n_qubits)
+    }
+}
+
+/// One line for each pass: its qubits, primitive operations, bytes moved and flops; then the sums.
+impl<E: Element> fmt::Display for Plan<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let amplitudes = (self.n_qubits as f64).exp2();
+        let bytes = self.pass_bytes();
+        let mut all_flops = 0.0;
+        for (number, (stage, pass)) in self.stages.iter().zip(&self.passes).enumerate() {
+            match (stage, pass) {
+                (Stage::Tile { qubits, ops }, Pass::Tile(tile)) => {
+                    let flops = tile.flops() * amplitudes;
+                    all_flops += flops;
+                    let on = (0..self.n_qubits).filter(|q| qubits >> q & 1 == 1);
+                    let on: Vec<String> = on.map(|q| q.to_string()).collect();
+                    let (gates, on) = (ops.len(), on.join(" "));
+                    writeln!(
+                        f,
+                        "pass {number}: {gates} operations on qubits {on}; {bytes:.3e} bytes, {flops:.3e} flops"
+                    )?;
+                }
+                (Stage::Plain { operator }, _) | (_, Pass::Plain { operator }) => {
+                    writeln!(f, "pass {number}: operator {operator} by itself; up to {bytes:.3e} bytes")?;
+                }
+            }
+        }
+        let passes = self.passes.len();
+        write!(f, "{passes} passes, {:.3e} bytes, {all_flops:.3e} flops", bytes * passes as f64)
+    }
+}

@@ -1,0 +1,47 @@
+//! Numbers that start at a cache line, so that no register crosses one.
+#![expect(unsafe_code, reason = "views cache lines as numbers")]
+
+use std::{marker::PhantomData, slice};
+
+use crate::kernel::Element;
+
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Line([u8; 64]);
+
+/// A vector of numbers that is aligned to 64 bytes.
+pub(super) struct Buffer<E> {
+    lines: Vec<Line>,
+    len: usize,
+    element: PhantomData<E>,
+}
+
+impl<E: Element> Buffer<E> {
+    pub(super) fn zeros(len: usize) -> Buffer<E> {
+        // A register may be read beyond the end of a short table.
+        let lines = (len * size_of::<E>()).div_ceil(64);
+        Buffer { lines: vec![Line([0; 64]); lines.max(1)], len, element: PhantomData }
+    }
+
+    pub(super) fn from_fn(len: usize, mut f: impl FnMut(usize) -> E) -> Buffer<E> {
+        let mut buffer = Buffer::zeros(len);
+        for (i, x) in buffer.as_mut_slice().iter_mut().enumerate() {
+            *x = f(i);
+        }
+        buffer
+    }
+
+    pub(super) fn as_ptr(&self) -> *const E {
+        self.lines.as_ptr().cast()
+    }
+
+    pub(super) fn as_mut_ptr(&mut self) -> *mut E {
+        self.lines.as_mut_ptr().cast()
+    }
+
+    pub(super) fn as_mut_slice(&mut self) -> &mut [E] {
+        // SAFETY: the lines hold at least `len` numbers, any bytes are a float (`Element` is sealed: f32 and
+        // f64), and the borrow is unique.
+        unsafe { slice::from_raw_parts_mut(self.as_mut_ptr(), self.len) }
+    }
+}

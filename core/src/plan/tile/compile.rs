@@ -1,0 +1,453 @@
+//! From the operations of a stage to loops over a tile.
+//!
+//! # Frame
+//! X, CX and SWAP move nothing: the place p of an amplitude in the scratch stays, and what changes is which
+//! place means which basis state. Logical qubit b has the value
+//! ```text
+//! x_b = inner_b . p  +  outer_b . o  +  flip_b      over GF(2)
+//! ```
+//! for the place p in the tile and the index o of the tile, and it alone changes when p moves by the vector
+//! `move_b`. CX from c to t adds the first line of c to that of t, and `move_t` to `move_c`. A rotation of b
+//! then couples p and p + move_b with a sign from x_b; a phase reads a sum of first lines. When the stage is
+//! over, the amplitude of logical index y is read from `sum_b (y_b + constants of b) move_b`.
+//!
+//! # Order
+//! Operations fall into levels: all phases that commute with what is before them, then rotations that
+//! commute, then dense blocks. Rotations along up to three row vectors and three lane vectors share a sweep;
+//! the phases before them are multiplied as the first of these sweeps loads.
+
+use num_complex::Complex;
+
+use super::{
+    buffer::Buffer,
+    phases::{Phase, Phases},
+};
+use crate::{
+    kernel::{Element, InstructionSet, simd},
+    plan::lower::{M4, Op, exchanged},
+};
+
+/// Lane rotations in one sweep.
+const MAX_LANE_TURNS: usize = 3;
+
+/// Where the row number ends and the signs begin in an entry of a sweep's table.
+pub(super) const SIGN_SHIFT: u32 = 24;
+
+/// A stage ready to run on every tile.
+pub(in crate::plan) struct TileStage<E> {
+    /// log2 of the amplitudes of a tile.
+    pub(super) bits: usize,
+    /// Index bits outside of the tile.
+    pub(super) outside: usize,
+    /// The index of the first amplitude of each row, within the tile.
+    pub(super) row_offsets: Vec<usize>,
+    pub(super) steps: Vec<Step<E>>,
+    /// Phases of whole tiles: (outer parity, angle).
+    pub(super) constants: Vec<(usize, f64)>,
+    /// What all amplitudes are multiplied by.
+    pub(super) scale: Complex<f64>,
+    /// Where each logical place is read from; `None` where nothing has moved.
+    pub(super) exit: Option<Exit>,
+    /// Products and sums per amplitude.
+    flops: f64,
+}
+
+/// The frame at the end of a stage.
+pub(super) struct Exit {
+    /// The place of the first lane of each logical row.
+    pub(super) rows: Vec<u32>,
+    /// What each logical lane adds to it.
+    pub(super) lanes: Vec<usize>,
+    /// (outer parity, flip, vector): added where the parity and the flip are not equal.
+    pub(super) shifts: Vec<(usize, bool, usize)>,
+}
+
+pub(super) enum Step<E> {
+    Sweep(Sweep<E>),
+    Dense(Block<E>),
+}
+
+/// Rotations along `rows` row vectors and some lane vectors, after phases.
+pub(super) struct Sweep<E> {
+    pub(super) rows: usize,
+    /// For each set of row vectors, the row that it leads to and the lanes that it exchanges.
+    pub(super) row_offsets: [usize; 8],
+    pub(super) row_flips: [usize; 8],
+    /// Whether a row vector also exchanges lanes.
+    pub(super) crossed: bool,
+    pub(super) turns: Vec<Turn>,
+    /// For each turn and each sign of its logical bit, the tangents of the lanes.
+    pub(super) tangents: Buffer<E>,
+    /// Rows to start from, with the signs of the turns above `SIGN_SHIFT`.
+    pub(super) table: Vec<u32>,
+    pub(super) phases: Option<Phases<E>>,
+}
+
+/// A rotation of a sweep.
+pub(super) struct Turn {
+    pub(super) outer: usize,
+    pub(super) flip: bool,
+    /// The lanes that it exchanges, for a lane turn.
+    pub(super) lanes: usize,
+}
+
+/// A dense 4x4 block on tile bits.
+pub(super) struct Block<E> {
+    /// Its row bits, as row offsets; and its lane bits, as lane exchanges.
+    pub(super) row_offsets: Vec<usize>,
+    pub(super) lane_flips: Vec<usize>,
+    /// For each row, column and lane exchange, the real and the imaginary parts of the lanes' coefficients.
+    pub(super) coefficients: Buffer<E>,
+    pub(super) table: Vec<u32>,
+}
+
+/// A logical qubit in terms of places.
+#[derive(Clone, Copy, Default)]
+struct Line {
+    inner: usize,
+    outer: usize,
+    flip: bool,
+    vector: usize,
+}
+
+/// An operation in terms of places.
+enum Placed {
+    Rotation { line: Line, tan: f64 },
+    Phase(Phase),
+    Dense { low: usize, high: usize, matrix: Box<M4> },
+}
+
+fn odd(x: usize) -> bool {
+    x.count_ones() % 2 == 1
+}
+
+impl Placed {
+    /// Whether the order of two operations matters.
+    fn conflicts(&self, other: &Placed) -> bool {
+        use Placed::{Dense, Phase as P, Rotation};
+        match (self, other) {
+            (P(_), P(_)) => false,
+            (Rotation { line, .. }, P(phase)) | (P(phase), Rotation { line, .. }) => {
+                odd(line.vector & phase.inner)
+            }
+            (Rotation { line: a, .. }, Rotation { line: b, .. }) => {
+                odd(a.vector & b.inner) || odd(b.vector & a.inner)
+            }
+            (Dense { low, high, .. }, other) | (other, Dense { low, high, .. }) => {
+                let touched = match other {
+                    P(phase) => phase.inner,
+                    Rotation { line, .. } => line.inner | line.vector,
+                    Dense { low, high, .. } => 1 << low | 1 << high,
+                };
+                touched & (1 << low | 1 << high) != 0
+            }
+        }
+    }
+}
+
+/// Moves what can go first out of a list: everything that `wanted` takes and that conflicts with nothing
+/// left behind.
+fn split(ops: Vec<Placed>, mut wanted: impl FnMut(&Placed) -> bool) -> (Vec<Placed>, Vec<Placed>) {
+    let (mut first, mut rest): (Vec<Placed>, Vec<Placed>) = (Vec::new(), Vec::new());
+    for op in ops {
+        if wanted(&op) && !rest.iter().any(|r| r.conflicts(&op)) && !op.needs_alone(&first) {
+            first.push(op);
+        } else {
+            rest.push(op);
+        }
+    }
+    (first, rest)
+}
+
+impl Placed {
+    /// Whether it conflicts with what has been taken already (phases never do among themselves).
+    fn needs_alone(&self, taken: &[Placed]) -> bool {
+        !matches!(self, Placed::Phase(_)) && taken.iter().any(|t| t.conflicts(self))
+    }
+}
+
+/// Compiles the operations of a stage on the given qubits of n, for an instruction set that the processor
+/// has.
+pub(in crate::plan) fn compile<'a, E: Element>(
+    n_qubits: usize,
+    qubits: usize,
+    ops: impl Iterator<Item = &'a Op>,
+    set: InstructionSet,
+) -> TileStage<E> {
+    let (lane_bits, row_qubits) = simd::shape::<E>(set);
+    let inside: Vec<usize> = (0..n_qubits).filter(|q| qubits >> q & 1 == 1).collect();
+    let bits = inside.len();
+    let mut angle = 0.0;
+    let mut scale = 1.0;
+    let mut lines = vec![Line::default(); n_qubits];
+    for (q, line) in lines.iter_mut().enumerate() {
+        match inside.binary_search(&q) {
+            Ok(i) => *line = Line { inner: 1 << i, vector: 1 << i, ..Line::default() },
+            Err(_) => line.outer = 1 << q,
+        }
+    }
+    let placed = place(ops, &mut lines, &mut angle, &mut scale);
+    let mut stage = TileStage {
+        bits,
+        outside: ((1 << n_qubits) - 1) & !qubits,
+        row_offsets: row_offsets(&inside, lane_bits),
+        steps: Vec::new(),
+        constants: Vec::new(),
+        scale: Complex::cis(angle) * scale,
+        exit: exit(&inside, &lines, lane_bits),
+        flops: 2.0,
+    };
+    stage.steps(placed, lane_bits, row_qubits, set);
+    let constants: f64 = stage.constants.iter().filter(|c| c.0 == 0).map(|c| c.1).sum();
+    stage.scale *= Complex::cis(constants);
+    stage.constants.retain(|c| c.0 != 0);
+    stage
+}
+
+/// Follows the frame through the operations; `lines` ends as the frame at the end.
+fn place<'a>(
+    ops: impl Iterator<Item = &'a Op>,
+    lines: &mut [Line],
+    angle: &mut f64,
+    scale: &mut f64,
+) -> Vec<Placed> {
+    let mut placed = Vec::new();
+    for op in ops {
+        match *op {
+            Op::Rotation { qubit, tan, flip } => {
+                *scale /= (1.0 + tan * tan).sqrt();
+                placed.push(Placed::Rotation { line: lines[qubit], tan });
+                lines[qubit].flip ^= flip;
+            }
+            Op::Phase { mask, angle: by } => {
+                let mut sum = Line::default();
+                for (_, line) in lines.iter().enumerate().filter(|(q, _)| mask >> q & 1 == 1) {
+                    sum.inner ^= line.inner;
+                    sum.outer ^= line.outer;
+                    sum.flip ^= line.flip;
+                }
+                // [x + 1 odd] = 1 - [x odd]
+                let by = if sum.flip {
+                    *angle += by;
+                    -by
+                } else {
+                    by
+                };
+                placed.push(Placed::Phase(Phase { inner: sum.inner, outer: sum.outer, angle: by }));
+            }
+            Op::Flip(qubit) => lines[qubit].flip ^= true,
+            Op::Cx { control, target } => {
+                let c = lines[control];
+                let t = &mut lines[target];
+                (t.inner, t.outer, t.flip) = (t.inner ^ c.inner, t.outer ^ c.outer, t.flip ^ c.flip);
+                let moved = t.vector;
+                if lines[control].vector != 0 {
+                    lines[control].vector ^= moved;
+                }
+            }
+            Op::Swap(a, b) => lines.swap(a, b),
+            Op::Dense { a, b, ref matrix } => {
+                let (low, high) = (lines[a], lines[b]);
+                let flips = usize::from(low.flip) | usize::from(high.flip) << 1;
+                let matrix: M4 = std::array::from_fn(|i| matrix[i ^ (flips << 2 | flips)]);
+                let (low, high) = (low.inner.trailing_zeros() as usize, high.inner.trailing_zeros() as usize);
+                placed.push(match low < high {
+                    true => Placed::Dense { low, high, matrix: Box::new(matrix) },
+                    false => Placed::Dense { low: high, high: low, matrix: Box::new(exchanged(&matrix)) },
+                });
+            }
+            Op::Plain { .. } => unreachable!("a tile stage has no plain operators"),
+        }
+    }
+    placed
+}
+
+fn row_offsets(inside: &[usize], lane_bits: usize) -> Vec<usize> {
+    let row_qubits = &inside[lane_bits..];
+    let offset = |row: usize| row_qubits.iter().enumerate().fold(0, |sum, (i, q)| sum | (row >> i & 1) << q);
+    (0..1 << row_qubits.len()).map(offset).collect()
+}
+
+fn exit(inside: &[usize], lines: &[Line], lane_bits: usize) -> Option<Exit> {
+    let lines: Vec<Line> = inside.iter().map(|&q| lines[q]).collect();
+    let still = |(i, l): (usize, &Line)| l.inner == 1 << i && l.outer == 0 && !l.flip;
+    if lines.iter().enumerate().all(still) {
+        return None;
+    }
+    let image = |y: usize| {
+        lines.iter().enumerate().fold(0, |p, (i, line)| if y >> i & 1 == 1 { p ^ line.vector } else { p })
+    };
+    let rows = (0..1usize << (inside.len() - lane_bits)).map(|row| image(row << lane_bits) as u32).collect();
+    let lanes = (0..1usize << lane_bits).map(image).collect();
+    let shifts =
+        lines.iter().filter(|l| l.outer != 0 || l.flip).map(|l| (l.outer, l.flip, l.vector)).collect();
+    Some(Exit { rows, lanes, shifts })
+}
+
+/// Rows that stand for all, if each row vector may be added to them; with a sign for each parity of the
+/// row number.
+fn table(row_count: usize, vectors: &[usize], signs: &[usize]) -> Vec<u32> {
+    let mut pivots = 0;
+    let mut basis: Vec<usize> = Vec::new();
+    for &vector in vectors {
+        let reduced = reduce(&basis, vector);
+        basis.iter_mut().for_each(|b| *b = reduce(&[reduced], *b));
+        pivots |= top(reduced);
+        basis.push(reduced);
+    }
+    let starts = (0..row_count).filter(|row| row & pivots == 0);
+    let with_signs = |row: usize| {
+        let signs = signs.iter().enumerate().fold(0, |all, (i, sign)| all | u32::from(odd(sign & row)) << i);
+        row as u32 | signs << SIGN_SHIFT
+    };
+    starts.map(with_signs).collect()
+}
+
+fn top(x: usize) -> usize {
+    if x == 0 { 0 } else { 1 << x.ilog2() }
+}
+
+/// Takes the highest bits of a basis out of a vector.
+fn reduce(basis: &[usize], vector: usize) -> usize {
+    basis.iter().fold(vector, |v, b| if v & top(*b) != 0 { v ^ b } else { v })
+}
+
+impl<E: Element> TileStage<E> {
+    /// Products and sums for each amplitude.
+    pub(in crate::plan) fn flops(&self) -> f64 {
+        self.flops
+    }
+
+    /// Multiplies the stage by `e^{i angle}`.
+    pub(in crate::plan) fn turn(&mut self, angle: f64) {
+        self.scale *= Complex::cis(angle);
+    }
+
+    fn steps(&mut self, mut rest: Vec<Placed>, lane_bits: usize, row_qubits: usize, set: InstructionSet) {
+        while !rest.is_empty() {
+            let (level, after) = split(rest, |op| matches!(op, Placed::Phase(_)));
+            let level: Vec<Phase> = level
+                .iter()
+                .filter_map(|op| if let Placed::Phase(p) = op { Some(*p) } else { None })
+                .collect();
+            let mut phases =
+                Some(Phases::new(self.bits, &level, &mut self.constants, set)).filter(|p| !p.is_empty());
+            if let Some(p) = &phases {
+                self.flops += 6.0 * p.tables.len() as f64 + if p.has_product() { 12.0 } else { 0.0 };
+            }
+            let (mut turns, after) = split(after, |op| matches!(op, Placed::Rotation { .. }));
+            while !turns.is_empty() || phases.is_some() {
+                let (sweep, left) = self.sweep(turns, phases.take(), lane_bits, row_qubits);
+                self.flops += 4.0 * sweep.turns.len() as f64;
+                self.steps.push(Step::Sweep(sweep));
+                turns = left;
+            }
+            let (blocks, after) = split(after, |op| matches!(op, Placed::Dense { .. }));
+            for block in blocks {
+                if let Placed::Dense { low, high, matrix } = block {
+                    self.flops += 32.0;
+                    self.steps.push(Step::Dense(self.block(low, high, &matrix, lane_bits)));
+                }
+            }
+            rest = after;
+        }
+    }
+
+    /// A sweep for as many rotations as fit.
+    fn sweep(
+        &self,
+        ops: Vec<Placed>,
+        phases: Option<Phases<E>>,
+        lane_bits: usize,
+        row_qubits: usize,
+    ) -> (Sweep<E>, Vec<Placed>) {
+        let lanes = 1usize << lane_bits;
+        let (mut on_rows, mut on_lanes, mut left) = (Vec::new(), Vec::new(), Vec::new());
+        let mut basis: Vec<usize> = Vec::new();
+        for op in ops {
+            let Placed::Rotation { line, tan } = op else {
+                left.push(op);
+                continue;
+            };
+            let row = line.vector >> lane_bits;
+            let reduced = reduce(&basis, row);
+            if row == 0 && on_lanes.len() < MAX_LANE_TURNS {
+                on_lanes.push((line, tan));
+            } else if row != 0 && reduced != 0 && on_rows.len() < row_qubits {
+                basis.iter_mut().for_each(|b| *b = reduce(&[reduced], *b));
+                basis.push(reduced);
+                on_rows.push((line, tan));
+            } else {
+                left.push(Placed::Rotation { line, tan });
+            }
+        }
+        let (mut row_offsets, mut row_flips) = ([0; 8], [0; 8]);
+        for set in 0..1usize << on_rows.len() {
+            for (i, (line, _)) in on_rows.iter().enumerate().filter(|(i, _)| set >> i & 1 == 1) {
+                let _ = i;
+                row_offsets[set] ^= line.vector >> lane_bits;
+                row_flips[set] ^= line.vector & (lanes - 1);
+            }
+        }
+        let rows = on_rows.len();
+        let all: Vec<(Line, f64)> = on_rows.into_iter().chain(on_lanes).collect();
+        let tangents = Buffer::from_fn(all.len() * 2 * lanes, |i| {
+            let (turn, sign, lane) = (i / (2 * lanes), i / lanes % 2 == 1, i % lanes);
+            let (line, tan) = all[turn];
+            let negative = odd(line.inner & lane) ^ sign ^ (turn >= rows);
+            E::round_from(if negative { -tan } else { tan })
+        });
+        let vectors: Vec<usize> = all[..rows].iter().map(|(line, _)| line.vector >> lane_bits).collect();
+        let signs: Vec<usize> = all.iter().map(|(line, _)| line.inner >> lane_bits).collect();
+        let sweep = Sweep {
+            rows,
+            row_offsets,
+            row_flips,
+            crossed: row_flips.iter().any(|&f| f != 0),
+            turns: all
+                .iter()
+                .map(|(line, _)| Turn {
+                    outer: line.outer,
+                    flip: line.flip,
+                    lanes: line.vector & (lanes - 1),
+                })
+                .collect(),
+            tangents,
+            table: table(1 << (self.bits - lane_bits), &vectors, &signs),
+            phases,
+        };
+        (sweep, left)
+    }
+
+    /// A dense block on tile bits low < high.
+    fn block(&self, low: usize, high: usize, matrix: &M4, lane_bits: usize) -> Block<E> {
+        let lanes = 1usize << lane_bits;
+        let bits = [low, high];
+        let on = |row: bool| -> Vec<usize> {
+            (0..4usize)
+                .filter(|set| (0..2).all(|i| set >> i & 1 == 0 || (bits[i] >= lane_bits) == row))
+                .collect()
+        };
+        let spread = |set: usize| (set & 1) << low | (set >> 1) << high;
+        let (row_sets, lane_sets) = (on(true), on(false));
+        let per_row = lane_sets.len() * 2 * lanes;
+        let coefficients = Buffer::from_fn(row_sets.len() * row_sets.len() * per_row, |i| {
+            let (e, f) = (i / per_row / row_sets.len(), i / per_row % row_sets.len());
+            let (flip, part, lane) = (i / (2 * lanes) % lane_sets.len(), i / lanes % 2, i % lanes);
+            // The lane's own bits of the block.
+            let own = (0..2)
+                .fold(0, |set, k| if bits[k] < lane_bits { set | (lane >> bits[k] & 1) << k } else { set });
+            let z = matrix[4 * (row_sets[e] | own) + (row_sets[f] | own ^ lane_sets[flip])];
+            E::round_from(if part == 0 { z.re } else { z.im })
+        });
+        let row_offsets: Vec<usize> = row_sets.iter().map(|&set| spread(set) >> lane_bits).collect();
+        let vectors: Vec<usize> =
+            bits.iter().filter(|&&b| b >= lane_bits).map(|b| 1 << b >> lane_bits).collect();
+        Block {
+            row_offsets,
+            lane_flips: lane_sets.iter().map(|&set| spread(set)).collect(),
+            coefficients,
+            table: table(1 << (self.bits - lane_bits), &vectors, &[]),
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! The loops over a tile: sweeps of rotations and dense blocks.
+//!
+//! Real and imaginary parts lie in two arrays; a register holds one row of one of them. A sweep loads 2^k
+//! rows that its k row vectors connect, multiplies them by the phases of the level, turns them along each
+//! row vector (`a - t b`, `b + t a`) and each lane vector (`x + t lanes(x)`), and stores them: 4 flops for
+//! each amplitude and rotation, one load and store for up to six rotations.
+#![expect(unsafe_code, reason = "vector registers are read from and written to addresses")]
+#![expect(clippy::needless_range_loop, reason = "loops over register numbers, which are unrolled")]
+
+use num_complex::Complex;
+
+use super::{
+    compile::{Block, SIGN_SHIFT, Step, Sweep},
+    phases::{Phases, Product},
+};
+use crate::kernel::{
+    Element,
+    simd::{Simd, Task},
+};
+
+/// A tile in its scratch: 2^bits real parts, 2^bits imaginary parts, and the tile's index.
+#[derive(Clone, Copy)]
+pub(super) struct Scratch<E> {
+    pub(super) re: *mut E,
+    pub(super) im: *mut E,
+    pub(super) outer: usize,
+}
+
+fn odd(x: usize) -> bool {
+    x.count_ones() % 2 == 1
+}
+
+/// Runs a step on a tile.
+///
+/// # Safety
+/// Called within `S::vectorize`; the scratch holds a tile of the size that the step was compiled for.
+#[inline(always)]
+pub(super) unsafe fn step<S: Simd>(
+    step: &Step<S::Elem>,
+    scratch: Scratch<S::Elem>,
+    product: &mut Product<S::Elem>,
+) {
+    // SAFETY: as for the caller.
+    unsafe {
+        match step {
+            Step::Sweep(sweep) => run_sweep::<S>(sweep, scratch, product),
+            Step::Dense(block) => match (block.row_offsets.len(), block.lane_flips.len()) {
+                (4, _) => S::vectorize(DenseRun::<_, 4, 1> { block, scratch }),
+                (2, _) => S::vectorize(DenseRun::<_, 2, 2> { block, scratch }),
+                _ => S::vectorize(DenseRun::<_, 1, 4> { block, scratch }),
+            },
+        }
+    }
+}
+
+/// No phases before the rotations.
+const NONE: u8 = 0;
+/// One table, the same for all tiles.
+const TABLE: u8 = 1;
+/// Any number of tables and a product.
+const ANY: u8 = 2;
+
+#[inline(always)]
+unsafe fn run_sweep<S: Simd>(
+    sweep: &Sweep<S::Elem>,
+    scratch: Scratch<S::Elem>,
+    product: &mut Product<S::Elem>,
+) {
+    let kind = match &sweep.phases {
+        None => NONE,
+        Some(phases) if phases.is_one_table() => TABLE,
+        Some(phases) => {
+            if phases.has_product() {
+                phases.product(scratch.outer, product);
+            }
+            ANY
+        }
+    };
+    let product = &*product;
+    macro_rules! go {
+        ($rows:literal) => {
+            match (kind, sweep.crossed) {
+                (NONE, false) => S::vectorize(SweepRun::<_, $rows, NONE, false> { sweep, scratch, product }),
+                (NONE, true) => S::vectorize(SweepRun::<_, $rows, NONE, true> { sweep, scratch, product }),
+                (TABLE, false) => {
+                    S::vectorize(SweepRun::<_, $rows, TABLE, false> { sweep, scratch, product })
+                }
+                (TABLE, true) => S::vectorize(SweepRun::<_, $rows, TABLE, true> { sweep, scratch, product }),
+                (_, false) => S::vectorize(SweepRun::<_, $rows, ANY, false> { sweep, scratch, product }),
+                (_, true) => S::vectorize(SweepRun::<_, $rows, ANY, true> { sweep, scratch, product }),
+            }
+        };
+    }
+    // SAFETY: as for the caller.
+    unsafe {
+        match sweep.rows {
+            0 => go!(0),
+            1 => go!(1),
+            2 => go!(2),
+            _ => go!(3),
+        }
+    }
+}
+
+struct SweepRun<'a, E, const ROWS: usize, const PHASES: u8, const CROSSED: bool> {
+    sweep: &'a Sweep<E>,
+    scratch: Scratch<E>,
+    product: &'a Product<E>,
+}
+
+impl<E: Element, const ROWS: usize, const PHASES: u8, const CROSSED: bool> Task<E>
+    for SweepRun<'_, E, ROWS, PHASES, CROSSED>
+{
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<S: Simd<Elem = E>>(self) {
+        let SweepRun { sweep, scratch: Scratch { re, im, outer }, product } = self;
+        let count = 1 << ROWS;
+        let flipped =
+            |(i, t): (usize, &super::compile::Turn)| usize::from(odd(t.outer & outer) ^ t.flip) << i;
+        let signs: usize = sweep.turns.iter().enumerate().map(flipped).sum();
+        let tangents = sweep.tangents.as_ptr();
+        // SAFETY: rows and their sums with row vectors are below 2^bits / LANES, which is what the scratch and
+        // the tables hold; the tangents hold two registers for each turn.
+        unsafe {
+            let zero = S::splat(E::zero());
+            let mut crossing = [S::index(|j| j); 8];
+            let mut offsets = [0; 8];
+            for set in 0..count {
+                crossing[set] = S::index(|j| j ^ sweep.row_flips[set]);
+                offsets[set] = sweep.row_offsets[set];
+            }
+            let lane_turns = &sweep.turns[ROWS.min(sweep.turns.len())..];
+            let mut exchanges = [S::index(|j| j); 4];
+            for (exchange, turn) in exchanges.iter_mut().zip(lane_turns) {
+                *exchange = S::index(|j| j ^ turn.lanes);
+            }
+            let tangent =
+                |turn: usize, all: usize| S::load(tangents.add((2 * turn + (all >> turn & 1)) * S::LANES));
+            for &entry in &sweep.table {
+                let first = (entry & ((1 << SIGN_SHIFT) - 1)) as usize;
+                let all = (entry >> SIGN_SHIFT) as usize ^ signs;
+                let (mut x, mut y) = ([zero; 8], [zero; 8]);
+                for set in 0..count {
+                    let row = first ^ offsets[set];
+                    (x[set], y[set]) = (S::load(re.add(row * S::LANES)), S::load(im.add(row * S::LANES)));
+                    if PHASES != NONE
+                        && let Some(phases) = &sweep.phases
+                    {
+                        (x[set], y[set]) = turned::<S, PHASES>(x[set], y[set], row, phases, product, outer);
+                    }
+                    if CROSSED && set > 0 {
+                        (x[set], y[set]) = (x[set].permute(crossing[set]), y[set].permute(crossing[set]));
+                    }
+                }
+                for turn in 0..ROWS {
+                    let t = tangent(turn, all);
+                    for low in 0..count {
+                        if low >> turn & 1 == 0 {
+                            let high = low | 1 << turn;
+                            let (a, b) = (x[low], x[high]);
+                            (x[low], x[high]) = (t.neg_mul_add(b, a), t.mul_add(a, b));
+                            let (a, b) = (y[low], y[high]);
+                            (y[low], y[high]) = (t.neg_mul_add(b, a), t.mul_add(a, b));
+                        }
+                    }
+                }
+                for k in 0..lane_turns.len() {
+                    let t = tangent(ROWS + k, all);
+                    for set in 0..count {
+                        x[set] = t.mul_add(x[set].permute(exchanges[k]), x[set]);
+                        y[set] = t.mul_add(y[set].permute(exchanges[k]), y[set]);
+                    }
+                }
+                for set in 0..count {
+                    let row = first ^ offsets[set];
+                    if CROSSED && set > 0 {
+                        (x[set], y[set]) = (x[set].permute(crossing[set]), y[set].permute(crossing[set]));
+                    }
+                    x[set].store(re.add(row * S::LANES));
+                    y[set].store(im.add(row * S::LANES));
+                }
+            }
+        }
+    }
+}
+
+/// The amplitudes of a row times its phases.
+///
+/// # Safety
+/// Called within `S::vectorize`; the row is one of the tile's.
+#[inline(always)]
+unsafe fn turned<S: Simd, const PHASES: u8>(
+    mut x: S,
+    mut y: S,
+    row: usize,
+    phases: &Phases<S::Elem>,
+    product: &Product<S::Elem>,
+    outer: usize,
+) -> (S, S) {
+    let at = row * S::LANES;
+    // SAFETY: tables are as long as the tile; a product's low part is 64 numbers, the high one the rest.
+    unsafe {
+        for table in &phases.tables {
+            let (c, s) = (S::load(table.re.as_ptr().add(at)), S::load(table.im.as_ptr().add(at)));
+            (x, y) = if PHASES == ANY && odd(table.outer & outer) {
+                (y.mul_add(s, x.mul(c)), x.neg_mul_add(s, y.mul(c)))
+            } else {
+                times(x, y, c, s)
+            };
+            if PHASES == TABLE {
+                break;
+            }
+        }
+        if PHASES == ANY && phases.has_product() {
+            let (low, high) = (at % 64, product.high.get_unchecked(at / 64));
+            let (c, s) = (S::load(product.re.as_ptr().add(low)), S::load(product.im.as_ptr().add(low)));
+            let (c, s) = times(c, s, S::splat(high.re), S::splat(high.im));
+            (x, y) = times(x, y, c, s);
+        }
+    }
+    (x, y)
+}
+
+/// The complex product `(x + iy)(c + is)`.
+#[inline(always)]
+fn times<S: Simd>(x: S, y: S, c: S, s: S) -> (S, S) {
+    (y.neg_mul_add(s, x.mul(c)), x.mul_add(s, y.mul(c)))
+}
+
+struct DenseRun<'a, E, const ROWS: usize, const FLIPS: usize> {
+    block: &'a Block<E>,
+    scratch: Scratch<E>,
+}
+
+impl<E: Element, const ROWS: usize, const FLIPS: usize> Task<E> for DenseRun<'_, E, ROWS, FLIPS> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<S: Simd<Elem = E>>(self) {
+        let DenseRun { block, scratch: Scratch { re, im, .. } } = self;
+        let coefficients = block.coefficients.as_ptr();
+        // SAFETY: as in `SweepRun`; there are 2 ROWS^2 FLIPS registers of coefficients.
+        unsafe {
+            let zero = S::splat(E::zero());
+            let mut offsets = [0; ROWS];
+            let mut flips = [S::index(|j| j); FLIPS];
+            for e in 0..ROWS {
+                offsets[e] = block.row_offsets[e] * S::LANES;
+            }
+            for k in 0..FLIPS {
+                flips[k] = S::index(|j| j ^ block.lane_flips[k]);
+            }
+            for &first in &block.table {
+                let first = first as usize * S::LANES;
+                let (mut x, mut y) = ([[zero; FLIPS]; ROWS], [[zero; FLIPS]; ROWS]);
+                for f in 0..ROWS {
+                    (x[f][0], y[f][0]) =
+                        (S::load(re.add(first | offsets[f])), S::load(im.add(first | offsets[f])));
+                    for k in 1..FLIPS {
+                        (x[f][k], y[f][k]) = (x[f][0].permute(flips[k]), y[f][0].permute(flips[k]));
+                    }
+                }
+                for e in 0..ROWS {
+                    let (mut new_x, mut new_y) = (zero, zero);
+                    for f in 0..ROWS {
+                        for k in 0..FLIPS {
+                            let at = coefficients.add(((e * ROWS + f) * FLIPS + k) * 2 * S::LANES);
+                            let (c, s) = (S::load(at), S::load(at.add(S::LANES)));
+                            if f == 0 && k == 0 {
+                                (new_x, new_y) = (c.mul(x[f][k]), c.mul(y[f][k]));
+                            } else {
+                                (new_x, new_y) = (c.mul_add(x[f][k], new_x), c.mul_add(y[f][k], new_y));
+                            }
+                            (new_x, new_y) = (s.neg_mul_add(y[f][k], new_x), s.mul_add(x[f][k], new_y));
+                        }
+                    }
+                    new_x.store(re.add(first | offsets[e]));
+                    new_y.store(im.add(first | offsets[e]));
+                }
+            }
+        }
+    }
+}
+
+/// A complex number as one of the registers' element type.
+pub(super) fn narrow<E: Element>(z: Complex<f64>) -> Complex<E> {
+    Complex::new(E::round_from(z.re), E::round_from(z.im))
+}

@@ -1,0 +1,150 @@
+//! The tile executor: many gates for one pass over memory.
+//!
+//! A stage (see `plan`) has a set of q qubits. The state falls into 2^(n-q) tiles of 2^q amplitudes, whose
+//! indices differ in those qubits only. Each tile is gathered into a scratch that fits the cache, all gates
+//! of the stage run there, and it is written back:
+//! ```text
+//! state  ..o...o...o...o..  --gather-->  re |………|  --sweeps-->  --scatter, undo the frame-->  state
+//!                                        im |………|
+//! ```
+//! | file | is |
+//! |---|---|
+//! | `compile` | from operations to sweeps: frames, levels |
+//! | `phases` | tables of phases |
+//! | `kernels` | sweeps and dense blocks |
+//! | `transfer` | gather and scatter |
+//!
+//! Tiles do not depend on each other, so threads take them in any order and the bits are the same.
+#![expect(unsafe_code, reason = "tiles interleave in memory")]
+
+mod buffer;
+mod compile;
+mod kernels;
+mod phases;
+mod transfer;
+
+use std::{
+    ops::Range,
+    sync::{Mutex, PoisonError},
+};
+
+use num_complex::Complex;
+
+use self::{
+    buffer::Buffer,
+    kernels::{Scratch, narrow},
+    phases::Product,
+    transfer::{Gather, Picks, Scatter},
+};
+use crate::{
+    basis::deposit,
+    kernel::{
+        Element, SERIAL_BELOW, Threads,
+        simd::{InstructionSet, Shared, Simd, Task, as_reals},
+    },
+};
+
+pub(in crate::plan) use compile::{TileStage, compile};
+
+/// The imaginary parts start this many bytes off a page: if both parts started at one, the same rows of
+/// both would compete for one set of the first cache.
+const SKEW_BYTES: usize = 2048;
+
+/// Scratch memory for one thread.
+pub(in crate::plan) struct Workspace<E> {
+    parts: Buffer<E>,
+    product: Product<E>,
+    bits: usize,
+}
+
+impl<E: Element> Workspace<E> {
+    fn new(bits: usize) -> Workspace<E> {
+        let skew = SKEW_BYTES / size_of::<E>();
+        Workspace { parts: Buffer::zeros((2 << bits) + skew), product: Product::new(bits), bits }
+    }
+}
+
+/// Scratch memory to take from and put back, for as many threads as come.
+pub(in crate::plan) struct Workspaces<E> {
+    idle: Mutex<Vec<Workspace<E>>>,
+    bits: usize,
+}
+
+impl<E: Element> Workspaces<E> {
+    /// Scratch for tiles of up to 2^bits amplitudes.
+    pub(in crate::plan) fn new(bits: usize) -> Workspaces<E> {
+        Workspaces { idle: Mutex::new(Vec::new()), bits }
+    }
+
+    fn with<T>(&self, f: impl FnOnce(&mut Workspace<E>) -> T) -> T {
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = idle().pop();
+        let mut workspace = taken.unwrap_or_else(|| Workspace::new(self.bits));
+        let result = f(&mut workspace);
+        idle().push(workspace);
+        result
+    }
+}
+
+impl<E: Element> TileStage<E> {
+    /// Runs the stage on a state. The processor must have the set, and the state the size that the stage was
+    /// compiled for.
+    pub(in crate::plan) fn run(
+        &self,
+        amplitudes: &mut [Complex<E>],
+        threads: &Threads,
+        set: InstructionSet,
+        workspaces: &Workspaces<E>,
+    ) {
+        assert!(set.is_available() && self.bits <= workspaces.bits);
+        assert_eq!(amplitudes.len(), 1 << (self.bits + self.outside.count_ones() as usize));
+        let parallel = amplitudes.len() >= 2 * SERIAL_BELOW && threads.count() > 1;
+        let state = Shared::new(as_reals(amplitudes));
+        let part = |tiles: Range<usize>| {
+            workspaces.with(|workspace| {
+                // SAFETY: the set is available.
+                unsafe { E::dispatch(set, Tiles { stage: self, state, tiles, workspace }) }
+            });
+        };
+        let tiles = 1usize << self.outside.count_ones();
+        if parallel { threads.split(tiles, part) } else { part(0..tiles) }
+    }
+}
+
+/// Some tiles of a stage.
+struct Tiles<'a, E> {
+    stage: &'a TileStage<E>,
+    state: Shared<E>,
+    tiles: Range<usize>,
+    workspace: &'a mut Workspace<E>,
+}
+
+impl<E: Element> Task<E> for Tiles<'_, E> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<S: Simd<Elem = E>>(self) {
+        let Tiles { stage, state, tiles, workspace } = self;
+        debug_assert!(workspace.bits >= stage.bits);
+        let re = workspace.parts.as_mut_ptr();
+        // SAFETY: this is `vectorize`. A tile is known by its index, where the tile's own bits are 0, so
+        // different tiles have no amplitude in common, and each is one thread's. The scratch holds both parts.
+        unsafe {
+            let im = re.add((1 << stage.bits) + SKEW_BYTES / size_of::<E>());
+            let picks = Picks::<S>::new(stage);
+            for tile in tiles {
+                let outer = deposit(tile, stage.outside);
+                let scratch = Scratch { re, im, outer };
+                let start = state.get().add(2 * outer);
+                S::vectorize(Gather { stage, from: start, scratch });
+                for step in &stage.steps {
+                    kernels::step::<S>(step, scratch, &mut workspace.product);
+                }
+                let angle: f64 =
+                    stage.constants.iter().filter(|c| (c.0 & outer).count_ones() % 2 == 1).map(|c| c.1).sum();
+                let factor = if angle == 0.0 { stage.scale } else { stage.scale * Complex::cis(angle) };
+                Scatter { stage, to: start, scratch, factor: narrow(factor) }.write::<S>(&picks);
+            }
+        }
+    }
+}
