@@ -120,11 +120,11 @@ pub enum Verb {
         after_help = "Examples:\n  ketgrad grad ansatz.qasm --observable 'Z0 Z1' --set theta=0.3\n  ketgrad grad ansatz.qasm --observable @h2.txt --params point.json --hessian"
     )]
     Grad(Later),
-    /// Differentiates a program (not in this version)
+    /// Differentiates a program
     #[command(
-        after_help = "Examples:\n  ketgrad diff model.kg --at a=1,b=2\n  ketgrad diff -e 'fn f(x) = sin(x)^2' --at x=0.5 --order 2"
+        after_help = "Examples:\n  ketgrad diff model.kg --at a=1,b=2\n  ketgrad diff -e 'fn f(x) { sin(x) * x }' --at x=pi/4 --order 2"
     )]
-    Diff(Later),
+    Diff(DiffArgs),
     /// Compares all derivative engines (not in this version)
     #[command(
         after_help = "Examples:\n  ketgrad check ansatz.qasm --observable Z0 --set theta=0.3\n  ketgrad check model.kg --at a=1,b=2"
@@ -220,6 +220,35 @@ pub struct ConvertArgs {
     /// Options that give parameters a value; without one they stay open
     #[command(flatten)]
     pub values: ValueArgs,
+}
+
+/// The verb `diff`.
+#[derive(Clone, Debug, Args)]
+pub struct DiffArgs {
+    /// The program; - reads it from the standard input
+    #[arg(value_name = "FILE.kg", required_unless_present = "source", conflicts_with = "source")]
+    pub file: Option<PathBuf>,
+    /// The program itself
+    #[arg(short = 'e', value_name = "SOURCE", allow_hyphen_values = true)]
+    pub source: Option<String>,
+    /// The point: a=1,b=pi/2,xs=[1,2],p=(3,4); may be repeated
+    #[arg(long, value_name = "NAME=VALUE,…", allow_hyphen_values = true)]
+    pub at: Vec<String>,
+    /// The function to differentiate [default: the last one]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    pub function: Option<String>,
+    /// First derivatives, or second ones too
+    #[arg(long, value_name = "1|2", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=2))]
+    pub order: u8,
+    /// Print the program or its derivative instead of running it
+    #[arg(long, value_name = "ir|adjoint|rust|latex|dot", allow_hyphen_values = true)]
+    pub emit: Option<String>,
+    /// Leave the program as it is written
+    #[arg(long)]
+    pub no_optimize: bool,
+    /// Simplify by the equations of real numbers too, which may change the last digits
+    #[arg(long, conflicts_with = "no_optimize")]
+    pub algebraic: bool,
 }
 
 /// A kind of picture.

@@ -14,6 +14,7 @@
 
 pub mod args;
 pub mod config_file;
+pub mod diff;
 pub mod files;
 pub mod info;
 pub mod memory;
@@ -66,6 +67,7 @@ fn work(args: &HiArgs, terminal: &mut Terminal) -> Result<Box<dyn Answer>, Failu
         Work::Run(run) => run::run(run, &args.common, terminal),
         Work::Convert(convert) => show::convert(convert, &args.common, terminal),
         Work::Draw(draw) => show::draw(draw, &args.common, terminal),
+        Work::Diff(diff) => diff::diff(diff, &args.common, terminal),
         Work::Info => info::info(&args.common),
     }
 }

@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use ketgrad_core::kernel::Threads;
+use ketgrad_core::{kernel::Threads, pass::Level};
 
 use crate::{
     args::{
-        CommonArgs, ConvertArgs, DrawArgs, Language, LowArgs, Picture, Precision, RunArgs, ValueArgs, Verb,
+        CommonArgs, ConvertArgs, DiffArgs, DrawArgs, Language, LowArgs, Picture, Precision, RunArgs,
+        ValueArgs, Verb,
     },
     config_file::ConfigFile,
     report::Failure,
@@ -66,6 +67,8 @@ pub enum Work {
     Convert(Convert),
     /// Draw a circuit.
     Draw(Draw),
+    /// Differentiate a program.
+    Diff(Diff),
     /// Describe this program and this machine.
     Info,
 }
@@ -117,6 +120,34 @@ pub struct Draw {
     pub values: ValueArgs,
 }
 
+/// What `diff` shall do.
+#[derive(Clone, Debug)]
+pub struct Diff {
+    /// The program.
+    pub file: Option<PathBuf>,
+    /// The program itself, if it is not in a file.
+    pub source: Option<String>,
+    /// The point.
+    pub at: Vec<String>,
+    /// The function; `None` is the last one.
+    pub function: Option<String>,
+    /// 1 or 2.
+    pub order: u8,
+    /// What to print instead of derivatives.
+    pub emit: Option<Emit>,
+    /// How far the program is optimized.
+    pub level: Level,
+}
+
+/// A text of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Emit {
+    /// The program.
+    Ir,
+    /// Its derivative.
+    Adjoint,
+}
+
 impl Run {
     /// Whether the state is asked for in any form.
     #[must_use]
@@ -146,7 +177,7 @@ impl HiArgs {
             Verb::Amplitudes(_) => return later("amplitudes"),
             Verb::Equivalent(_) => return later("equivalent"),
             Verb::Grad(_) => return later("grad"),
-            Verb::Diff(_) => return later("diff"),
+            Verb::Diff(_) => "diff",
             Verb::Check(_) => return later("check"),
             Verb::Draw(_) => "draw",
             Verb::Optimize(_) => return later("optimize"),
@@ -161,6 +192,7 @@ impl HiArgs {
             Verb::Run(args) => Work::Run(run(args, &config)?),
             Verb::Convert(args) => Work::Convert(convert(args)),
             Verb::Draw(args) => Work::Draw(draw(args)?),
+            Verb::Diff(args) => Work::Diff(diff(args)?),
             _ => Work::Info,
         };
         Ok(HiArgs { common, work })
@@ -197,6 +229,24 @@ fn draw(low: DrawArgs) -> Result<Draw, Failure> {
         }
     };
     Ok(Draw { file: low.file, format, output: low.output, width: low.width, values: low.values })
+}
+
+fn diff(low: DiffArgs) -> Result<Diff, Failure> {
+    let emit = match low.emit.as_deref() {
+        None => None,
+        Some("ir") => Some(Emit::Ir),
+        Some("adjoint") => Some(Emit::Adjoint),
+        Some(later @ ("rust" | "latex" | "dot")) => {
+            return Err(Failure::not_yet(format_args!("--emit {later}")));
+        }
+        Some(other) => {
+            let failure = Failure::usage(format_args!("--emit is ir or adjoint, not `{other}`"));
+            return Err(failure.nearest(other, ["ir", "adjoint"]));
+        }
+    };
+    let level = crate::diff::level(low.no_optimize, low.algebraic);
+    let DiffArgs { file, source, at, function, order, .. } = low;
+    Ok(Diff { file, source, at, function, order, emit, level })
 }
 
 fn run(low: RunArgs, config: &ConfigFile) -> Result<Run, Failure> {

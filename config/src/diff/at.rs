@@ -1,0 +1,158 @@
+//! The point of a program: `--at a=1,b=2,xs=[1,2],p=(3,pi/4),n=5,z=complex(1,2)`.
+//!
+//! A real number may be any constant expression. Arrays stand in brackets, tuples and structs in
+//! parentheses, field by field.
+
+use std::ops::Range;
+
+use ketgrad_core::{
+    exec::Datum,
+    ir::{Element, Kind, Param},
+    qasm::parse_angle,
+};
+use num_complex::Complex;
+
+use crate::{npy::Number, report::Failure};
+
+type Value<T> = Datum<Complex<T>>;
+
+/// The arguments of a function, in the order of its parameters.
+///
+/// # Errors
+/// [`Failure`] for a value that does not fit its kind, an unknown name, a name given twice, or
+/// parameters without a value, all of which are listed.
+pub(super) fn arguments<T: Number>(params: &[Param], given: &[String]) -> Result<Vec<Value<T>>, Failure> {
+    let mut values: Vec<Option<Value<T>>> = params.iter().map(|_| None).collect();
+    for text in given {
+        for part in split(text, 0..text.len()) {
+            if text[part.clone()].trim().is_empty() {
+                continue;
+            }
+            let Some(equals) = text[part.clone()].find('=').map(|i| part.start + i) else {
+                return Err(Failure::usage(format_args!("--at needs NAME=VALUE, not `{}`", &text[part])));
+            };
+            let name = text[part.start..equals].trim();
+            let Some(k) = params.iter().position(|p| p.name == name) else {
+                let failure = Failure::input(format_args!("the function has no parameter `{name}`"));
+                return Err(failure.nearest(name, params.iter().map(|p| p.name.as_str())));
+            };
+            let reader = Reader { text, name };
+            if values[k].replace(reader.value(equals + 1..part.end, &params[k].kind)?).is_some() {
+                return Err(Failure::input(format_args!("--at gives `{name}` twice")));
+            }
+        }
+    }
+    let unset: Vec<&str> =
+        params.iter().zip(&values).filter(|(_, v)| v.is_none()).map(|(p, _)| p.name.as_str()).collect();
+    if let Some(first) = unset.first() {
+        let plural = if unset.len() == 1 { "parameter" } else { "parameters" };
+        let list = unset.join(", ");
+        return Err(Failure::input(format_args!("no value for {} {plural}: {list}", unset.len()))
+            .help(format_args!("give it with --at {first}=…")));
+    }
+    Ok(values.into_iter().flatten().collect())
+}
+
+/// The parts between the commas that stand in no bracket.
+fn split(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
+    let (mut parts, mut depth, mut start) = (Vec::new(), 0i32, range.start);
+    for (i, c) in text[range.clone()].char_indices() {
+        match c {
+            '[' | '(' => depth += 1,
+            ']' | ')' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(start..range.start + i);
+                start = range.start + i + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(start..range.end);
+    parts
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    name: &'a str,
+}
+
+impl Reader<'_> {
+    fn value<T: Number>(&self, range: Range<usize>, kind: &Kind) -> Result<Value<T>, Failure> {
+        Ok(match kind {
+            Kind::Real => Datum::Real(self.real(range)?),
+            Kind::Int => Datum::Int(self.int(range)?),
+            Kind::Bool => match self.text[range.clone()].trim() {
+                "true" => Datum::Bool(true),
+                "false" => Datum::Bool(false),
+                _ => return Err(self.wrong(range, kind, "`true` or `false`")),
+            },
+            Kind::Complex => Datum::Complex(self.complex(range)?),
+            Kind::Array(element) => {
+                let items =
+                    self.inside(&range, '[', ']').ok_or_else(|| self.wrong(range, kind, "`[1, 2]`"))?;
+                match element {
+                    Element::Real => Datum::reals(self.all(items, |r| self.real(r))?),
+                    Element::Int => Datum::Ints(self.all(items, |r| self.int(r))?.into()),
+                    Element::Complex => Datum::Complexes(self.all(items, |r| self.complex(r))?.into()),
+                }
+            }
+            Kind::Tuple(tuple) => {
+                let fields = self.inside(&range, '(', ')').filter(|f| f.len() == tuple.fields.len());
+                let fields = fields.ok_or_else(|| {
+                    let list: Vec<String> = tuple.fields.iter().map(|f| f.kind.to_string()).collect();
+                    self.wrong(range, kind, &format!("({})", list.join(", ")))
+                })?;
+                let fields = fields.into_iter().zip(&tuple.fields).map(|(r, f)| self.value(r, &f.kind));
+                Datum::Tuple(fields.collect::<Result<_, _>>()?)
+            }
+            Kind::Handle => return Err(self.wrong(range, kind, "a handle, which the host alone can make")),
+        })
+    }
+
+    fn all<V>(
+        &self,
+        items: Vec<Range<usize>>,
+        read: impl Fn(Range<usize>) -> Result<V, Failure>,
+    ) -> Result<Vec<V>, Failure> {
+        items.into_iter().map(read).collect()
+    }
+
+    /// The parts between brackets.
+    fn inside(&self, range: &Range<usize>, open: char, close: char) -> Option<Vec<Range<usize>>> {
+        let text = &self.text[range.clone()];
+        let inner = text.trim().strip_prefix(open)?.strip_suffix(close)?;
+        let start = range.start + text.find(open)? + 1;
+        let parts = split(self.text, start..start + inner.len());
+        Some(if inner.trim().is_empty() { Vec::new() } else { parts })
+    }
+
+    fn real<T: Number>(&self, range: Range<usize>) -> Result<T, Failure> {
+        let text = self.text[range.clone()].trim();
+        match parse_angle(text).ok().and_then(|angle| angle.constant()) {
+            Some(x) if x.is_finite() => Ok(T::lit(x)),
+            _ => Err(self.wrong(range, &Kind::Real, "a number such as `0.5` or `pi/4`")),
+        }
+    }
+
+    fn int(&self, range: Range<usize>) -> Result<i64, Failure> {
+        let text = self.text[range.clone()].trim();
+        text.parse().map_err(|_| self.wrong(range, &Kind::Int, "a whole number"))
+    }
+
+    fn complex<T: Number>(&self, range: Range<usize>) -> Result<Complex<T>, Failure> {
+        let text = &self.text[range.clone()];
+        let Some(rest) = text.trim_start().strip_prefix("complex") else {
+            return Ok(Complex::new(self.real(range)?, <T as num_traits::Zero>::zero()));
+        };
+        let start = range.end - rest.len();
+        match self.inside(&(start..range.end), '(', ')').as_deref() {
+            Some([re, im]) => Ok(Complex::new(self.real(re.clone())?, self.real(im.clone())?)),
+            _ => Err(self.wrong(range, &Kind::Complex, "a number, or `complex(1, 2)`")),
+        }
+    }
+
+    fn wrong(&self, range: Range<usize>, kind: &Kind, expected: &str) -> Failure {
+        Failure::input(format_args!("`{}` is of kind {kind}: expected {expected}", self.name))
+            .at("--at", self.text, range, "")
+    }
+}

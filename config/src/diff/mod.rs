@@ -1,0 +1,255 @@
+//! The verb `diff`: the value and the derivatives of a program at a point, or the program that
+//! computes them.
+
+mod at;
+
+use std::{
+    io::{self, Write},
+    path::Path,
+    time::Instant,
+};
+
+use ketgrad_core::{
+    exec::{Datum, Derivatives, Limits},
+    ir::{Kind, Param},
+    pass::Level,
+    qasm::{Label, Severity, SourceText},
+    text,
+};
+use num_complex::Complex;
+use serde_json::{Map, Value};
+
+use crate::{
+    args::Precision,
+    files::read_text,
+    npy::Number,
+    options::{Common, Diff, Emit},
+    report::{Failure, Remark, Status},
+    terminal::{Answer, Terminal},
+};
+
+/// The result: the members of the JSON object, in order, and the text for people.
+struct Derived {
+    json: Option<Map<String, Value>>,
+    text: String,
+}
+
+impl Answer for Derived {
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        match &self.json {
+            Some(object) => {
+                serde_json::to_writer(&mut *out, object)?;
+                writeln!(out)
+            }
+            None => out.write_all(self.text.as_bytes()),
+        }
+    }
+}
+
+/// Does what `diff` shall do.
+///
+/// # Errors
+/// [`Failure`] if the program, the point or the function is at fault.
+pub fn diff(args: &Diff, common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
+    match common.precision {
+        Precision::F64 => differentiate::<f64>(args, common, terminal),
+        Precision::F32 => differentiate::<f32>(args, common, terminal),
+    }
+}
+
+fn differentiate<T: Number>(
+    args: &Diff,
+    common: &Common,
+    terminal: &Terminal,
+) -> Result<Box<dyn Answer>, Failure> {
+    let (name, source) = match (&args.source, &args.file) {
+        (Some(source), _) => ("-e".to_owned(), source.clone()),
+        (None, file) => read_text(file.as_deref().unwrap_or(Path::new("-")))?,
+    };
+    let start = Instant::now();
+    let program = text::parse_program(&source).map_err(|errors| faulty(&name, &source, errors))?;
+    let entry = match &args.function {
+        Some(function) => function.clone(),
+        None => text::entry(&source).ok_or_else(|| Failure::input(format_args!("{name} has no function")))?,
+    };
+    let limits = Limits { steps: common.max_steps, ..Limits::default() };
+    let in_words = |e: &dyn std::fmt::Display| Failure::input(format_args!("{name}: {e}"));
+    let mut f = Derivatives::<Complex<T>>::new(&program, &entry)
+        .map_err(|e| in_words(&e))?
+        .with_limits(limits)
+        .with_level(args.level);
+    if let Some(emit) = args.emit {
+        let text = match emit {
+            Emit::Ir => f.ir(),
+            Emit::Adjoint => f.adjoint().map_err(|e| in_words(&e))?.join("\n"),
+        };
+        return Ok(answer(common, start, text.clone(), [("text", Value::from(text))]));
+    }
+
+    let params = program.functions[f.function()].params.clone();
+    let point = at::arguments::<T>(&params, &args.at)?;
+    let (value, gradient) = f.value_and_gradient(&point).map_err(|e| in_words(&e))?;
+    let mut numbers = Numbers { nonfinite: None };
+    let mut object = vec![("value", numbers.real(value, "the value"))];
+    let tangents = params.iter().filter(|p| p.kind.tangent().is_some());
+    let mut entries = Vec::new();
+    for (param, derivative) in tangents.zip(&gradient) {
+        leaves(&param.name, &param.kind, derivative, &mut entries);
+    }
+    let list: Map<String, Value> = entries
+        .iter()
+        .map(|(name, d)| (name.clone(), numbers.leaf(d, &format!("the derivative by {name}"))))
+        .collect();
+    object.push(("gradient", Value::Object(list)));
+    if args.order == 2 {
+        object.push(("hessian", hessian(&mut f, &point, &params, &entries, &mut numbers, &in_words)?));
+    }
+    if let Some(what) = numbers.nonfinite {
+        if !common.allow_nonfinite {
+            return Err(Failure::input(what).help("--allow-nonfinite prints null instead"));
+        }
+        terminal.note(&format!("note: {what}; null stands for it"));
+    }
+    let text = object.iter().map(|(key, value)| in_text(key, value)).collect();
+    Ok(answer(common, start, text, object))
+}
+
+fn answer(
+    common: &Common,
+    start: Instant,
+    text: String,
+    object: impl IntoIterator<Item = (&'static str, Value)>,
+) -> Box<dyn Answer> {
+    let seconds = ("seconds", Value::from(start.elapsed().as_secs_f64()));
+    let json = common
+        .json
+        .then(|| object.into_iter().chain([seconds]).map(|(key, value)| (key.to_owned(), value)).collect());
+    Box::new(Derived { json, text })
+}
+
+/// The second derivatives, row by row, under the names of the gradient.
+fn hessian<T: Number>(
+    f: &mut Derivatives<'_, Complex<T>>,
+    point: &[Datum<Complex<T>>],
+    params: &[Param],
+    entries: &[(String, Leaf<T>)],
+    numbers: &mut Numbers,
+    in_words: &dyn Fn(&dyn std::fmt::Display) -> Failure,
+) -> Result<Value, Failure> {
+    if let Some(param) = params.iter().find(|p| has_complex(&p.kind)) {
+        let message = format_args!("a Hessian is of real parameters, but `{}` is {}", param.name, param.kind);
+        return Err(in_words(&message));
+    }
+    let rows = f.hessian(point).map_err(|e| in_words(&e))?;
+    let mut all = Map::new();
+    for ((row_name, _), row) in entries.iter().zip(rows) {
+        let mut out = Map::new();
+        for ((name, _), x) in entries.iter().zip(row) {
+            out.insert(
+                name.clone(),
+                numbers.real(x, &format!("the second derivative by {row_name} and {name}")),
+            );
+        }
+        all.insert(row_name.clone(), Value::Object(out));
+    }
+    Ok(Value::Object(all))
+}
+
+fn has_complex(kind: &Kind) -> bool {
+    match kind {
+        Kind::Complex | Kind::Array(ketgrad_core::ir::Element::Complex) => true,
+        Kind::Tuple(tuple) => tuple.fields.iter().any(|f| has_complex(&f.kind)),
+        _ => false,
+    }
+}
+
+/// A number of a gradient.
+enum Leaf<T> {
+    Real(T),
+    Complex(Complex<T>),
+}
+
+/// The numbers of a derivative under their names: `a`, `xs[0]`, `p.x`, `t.0`.
+fn leaves<T: Number>(name: &str, kind: &Kind, d: &Datum<Complex<T>>, out: &mut Vec<(String, Leaf<T>)>) {
+    match (d, kind) {
+        (Datum::Real(x), _) => out.push((name.to_owned(), Leaf::Real(*x))),
+        (Datum::Complex(z), _) => out.push((name.to_owned(), Leaf::Complex(*z))),
+        (Datum::Reals(xs), _) => {
+            out.extend(xs.iter().enumerate().map(|(i, x)| (format!("{name}[{i}]"), Leaf::Real(*x))));
+        }
+        (Datum::Complexes(zs), _) => {
+            out.extend(zs.iter().enumerate().map(|(i, z)| (format!("{name}[{i}]"), Leaf::Complex(*z))));
+        }
+        (Datum::Tuple(ds), Kind::Tuple(tuple)) => {
+            // A derivative holds the fields that have one.
+            let fields = tuple.fields.iter().enumerate().filter(|(_, f)| f.kind.tangent().is_some());
+            for ((i, field), d) in fields.zip(ds) {
+                let part = field.name.clone().unwrap_or_else(|| i.to_string());
+                leaves(&format!("{name}.{part}"), &field.kind, d, out);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Turns numbers into JSON and remembers the first that has none.
+struct Numbers {
+    nonfinite: Option<String>,
+}
+
+impl Numbers {
+    fn real<T: Number>(&mut self, x: T, what: &str) -> Value {
+        if !x.finite() {
+            self.nonfinite.get_or_insert_with(|| format!("{what} is {x:?}"));
+            return Value::Null;
+        }
+        serde_json::to_value(x).unwrap_or(Value::Null)
+    }
+
+    fn leaf<T: Number>(&mut self, leaf: &Leaf<T>, what: &str) -> Value {
+        match leaf {
+            Leaf::Real(x) => self.real(*x, what),
+            Leaf::Complex(z) => Value::Array(vec![self.real(z.re, what), self.real(z.im, what)]),
+        }
+    }
+}
+
+/// `value  0.2`, and one line for each member of an object.
+fn in_text(key: &str, value: &Value) -> String {
+    let Value::Object(members) = value else { return format!("{key}  {value}\n") };
+    let width = members.keys().map(|k| k.chars().count()).max().unwrap_or(0);
+    let mut out = format!("{key}\n");
+    for (name, member) in members {
+        let member = match member {
+            Value::Object(row) => row.values().map(Value::to_string).collect::<Vec<_>>().join("  "),
+            one => one.to_string(),
+        };
+        out.push_str(&format!("  {name:width$}  {member}\n"));
+    }
+    out
+}
+
+/// The errors of a program text, underlined.
+fn faulty(name: &str, source: &str, errors: Vec<text::TextError>) -> Failure {
+    let remarks = errors.into_iter().map(|e| Remark {
+        severity: Severity::Error,
+        message: e.kind.to_string(),
+        help: None,
+        labels: vec![Label { source: 0, span: e.start..e.end, text: String::new() }],
+    });
+    Failure {
+        status: Status::Input,
+        remarks: remarks.collect(),
+        sources: vec![SourceText { name: name.to_owned(), text: source.to_owned() }],
+    }
+}
+
+/// The level of optimization that the options ask for.
+#[must_use]
+pub fn level(no_optimize: bool, algebraic: bool) -> Level {
+    match (no_optimize, algebraic) {
+        (true, _) => Level::None,
+        (false, true) => Level::Algebraic,
+        (false, false) => Level::Strict,
+    }
+}

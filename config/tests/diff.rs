@@ -1,0 +1,96 @@
+//! `diff`, by the real program.
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
+mod support;
+
+use serde_json::{Value, json};
+use support::{Folder, keys};
+
+fn diff(source: &str, rest: &[&str]) -> Value {
+    let args = [&["diff", "-e", source, "--json"][..], rest].concat();
+    Folder::new().run(&args).json()
+}
+
+#[test]
+fn the_value_and_the_gradient() {
+    // F = a / (1 + b^2) at (1, 2).
+    let d = diff("fn f(a, b) { a / (1 + b * b) }", &["--at", "a=1,b=2"]);
+    assert_eq!(d["value"], json!(0.2));
+    assert_eq!(d["gradient"]["a"], json!(0.2));
+    assert!((d["gradient"]["b"].as_f64().unwrap() + 0.16).abs() < 1e-15);
+}
+
+#[test]
+fn the_hessian_by_name() {
+    let d = diff("fn f(x, y) { x * x * y }", &["--at", "x=3", "--at", "y=5", "--order", "2"]);
+    assert_eq!(d["hessian"], json!({"x": {"x": 10.0, "y": 6.0}, "y": {"x": 6.0, "y": 0.0}}));
+}
+
+#[test]
+fn loops_arrays_structs_and_ints() {
+    let source = "struct P { x, y }
+        fn f(p: P, xs: array, n: int) {
+            let mut s = p.x * p.y;
+            for i in 0..n { s += xs[i] * xs[i]; }
+            s
+        }";
+    let d = diff(source, &["--at", "p=(2,3),xs=[1, pi/2],n=2"]);
+    assert_eq!(d["gradient"], json!({"p.x": 3.0, "p.y": 2.0, "xs[0]": 2.0, "xs[1]": std::f64::consts::PI}));
+}
+
+#[test]
+fn a_complex_parameter_has_a_complex_gradient() {
+    // d |z|^2 / dx + i d |z|^2 / dy = 2 z.
+    let d = diff("fn f(z: complex) { abs2(z) }", &["--at", "z=complex(3,-4)"]);
+    assert_eq!(d["gradient"]["z"], json!([6.0, -8.0]));
+}
+
+#[test]
+fn a_file_and_its_last_function() {
+    let folder = Folder::new();
+    folder.file("model.kg", "fn g(x) { x * x }\nfn f(x) { g(x) + 1 }\n");
+    let ran = folder.run(&["diff", "model.kg", "--at", "x=3", "--json"]);
+    assert_eq!(keys(&ran.out), ["value", "gradient", "seconds"]);
+    assert_eq!(ran.json()["value"], json!(10.0));
+    let g = folder.run(&["diff", "model.kg", "--at", "x=3", "--function", "g", "--json"]).json();
+    assert_eq!(g["value"], json!(9.0));
+    let text = folder.run(&["diff", "model.kg", "--at", "x=3"]).done();
+    assert_eq!(text.out, "value  10.0\ngradient\n  x  6.0\n");
+    folder.run_with_input(&["diff", "-", "--at", "x=3"], "fn f(x) { x }").done();
+}
+
+#[test]
+fn the_derivative_as_text() {
+    let d = diff("fn f(a, b) { a * b }", &["--emit", "ir"]);
+    assert!(d["text"].as_str().unwrap().contains("mul"), "{d}");
+    let ran = Folder::new().run(&["diff", "-e", "fn f(a, b) { a * sin(b) }", "--emit", "adjoint"]).done();
+    assert!(ran.out.contains("cos"), "{}", ran.out);
+    let folder = Folder::new();
+    for later in ["rust", "latex", "dot"] {
+        folder.run(&["diff", "-e", "fn f(a) { a }", "--emit", later]).fails(2, &["not in this version"]);
+    }
+}
+
+#[test]
+fn faulty_programs_and_points_are_1() {
+    let folder = Folder::new();
+    folder.file("bad.kg", "fn f(x) {\n  sine(x)\n}\n");
+    folder.run(&["diff", "bad.kg", "--at", "x=1"]).fails(1, &["bad.kg:2:3", "did you mean `sin`"]);
+    for (source, at, words) in [
+        ("fn f(x, y) { x * y }", "x=1", &["no value for 1 parameter: y"][..]),
+        ("fn f(x) { x }", "x=1,z=2", &["no parameter `z`"]),
+        ("fn f(x) { x }", "x=1,x=2", &["twice"]),
+        ("fn f(n: int) { real(n) }", "n=1.5", &["whole number"]),
+        ("fn f(x: array) { x[3] }", "x=[1,2]", &["3", "2"]),
+        ("fn f(x) { (x, x) }", "x=1", &[]),
+        ("fn f(x) { f(x) }", "x=1", &["deep"]),
+        ("fn f(x) { ln(x) }", "x=-1", &["--allow-nonfinite"]),
+        ("", "x=1", &["no function"]),
+    ] {
+        folder.run(&["diff", "-e", source, "--at", at]).fails(1, words);
+    }
+    let endless = "fn f(x) { let mut y = x; while y > 0 { y += 1; } y }";
+    folder.run(&["diff", "-e", endless, "--at", "x=1", "--max-steps", "1e5"]).fails(1, &["steps"]);
+    folder.run(&["diff"]).fails(2, &[]);
+    folder.run(&["diff", "-e", "fn f(x) { x }", "--at", "x=1", "--order", "3"]).fails(2, &["order"]);
+}
