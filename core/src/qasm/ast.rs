@@ -441,7 +441,6 @@ pub(super) enum StmtKind {
 }
 
 #[derive(Clone, Debug)]
-#[expect(dead_code, reason = "conditions are refused as a whole so far")]
 pub(super) struct Conditional {
     pub(super) condition: Expr,
     pub(super) then: Box<[Stmt]>,
