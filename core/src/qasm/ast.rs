@@ -471,11 +471,14 @@ pub(super) struct ForLoop {
     pub(super) body: Box<[Stmt]>,
 }
 
+/// The values of a case and its block.
+pub(super) type Case = (Box<[Expr]>, Box<[Stmt]>);
+
 #[derive(Clone, Debug)]
 #[expect(dead_code, reason = "switches are refused as a whole so far")]
 pub(super) struct SwitchCase {
     pub(super) subject: Expr,
-    pub(super) cases: Box<[(Box<[Expr]>, Box<[Stmt]>)]>,
+    pub(super) cases: Box<[Case]>,
     pub(super) default: Option<Box<[Stmt]>>,
 }
 

@@ -55,7 +55,11 @@ impl Truth {
     fn join(self, other: Truth, and: bool) -> Truth {
         match (self, other) {
             (Truth::Constant(holds), other) | (other, Truth::Constant(holds)) => {
-                if holds == and { other } else { Truth::Constant(holds) }
+                if holds == and {
+                    other
+                } else {
+                    Truth::Constant(holds)
+                }
             }
             (Truth::Open(a), Truth::Open(b)) if and => Truth::Open(a.and(b)),
             (Truth::Open(Condition::Any(mut any)), Truth::Open(b)) => {
@@ -235,13 +239,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn combine(
-        &mut self,
-        op: BinaryOp,
-        left: Classical,
-        right: Classical,
-        span: Span,
-    ) -> Lower<Classical> {
+    fn combine(&mut self, op: BinaryOp, left: Classical, right: Classical, span: Span) -> Lower<Classical> {
         use BinaryOp::*;
         if let (Classical::Value(a), Classical::Value(b)) = (&left, &right) {
             return self.binary(op, a.clone(), b.clone(), span).map(Classical::Value);
@@ -368,7 +366,7 @@ impl Lowering<'_> {
             if digits.len() > n {
                 self.warn(Problem::Decided { bits: n, holds: below }, span);
             }
-            return Ok(Truth::Open(word(bits, relation, digits)));
+            return Ok(word(bits, relation, digits));
         }
         // In two's complement a number of n bits plus 2^(n-1) is in the order of unsigned numbers,
         // and that inverts the highest bit.
@@ -385,7 +383,7 @@ impl Lowering<'_> {
                 let holds = relation_of_equal(relation);
                 Truth::Constant(holds)
             } else {
-                Truth::Open(word(bits.clone(), relation, low.clone()))
+                word(bits.clone(), relation, low.clone())
             }
         };
         // The other sign is below a constant that is not negative, and above one that is.
@@ -469,12 +467,15 @@ fn nonzero(bits: Vec<u32>) -> Condition {
 }
 
 /// Bits compared with a number that has no leading zeros.
-fn word(bits: Vec<u32>, relation: Relation, digits: Vec<bool>) -> Condition {
+fn word(bits: Vec<u32>, relation: Relation, digits: Vec<bool>) -> Truth {
     match (bits.as_slice(), relation) {
+        (_, Relation::Less) if digits.is_empty() => Truth::Constant(false),
+        (_, Relation::GreaterEqual) if digits.is_empty() => Truth::Constant(true),
         (&[bit], Relation::Equal | Relation::NotEqual) if digits.len() <= 1 => {
-            Condition::Bit { bit, value: digits.is_empty() != (relation == Relation::Equal) }
+            let value = digits.is_empty() != (relation == Relation::Equal);
+            Truth::Open(Condition::Bit { bit, value })
         }
-        _ => Condition::Compare { bits: bits.into(), relation, value: digits.into() },
+        _ => Truth::Open(Condition::Compare { bits: bits.into(), relation, value: digits.into() }),
     }
 }
 

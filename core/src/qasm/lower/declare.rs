@@ -245,7 +245,7 @@ impl Lowering<'_> {
                 if n > 1 && bits.iter().any(|&bit| into.contains(bit)) {
                     return self.refuse("an assignment between bits of one register", from);
                 }
-                                for (at, bit) in (0..n).zip(bits) {
+                for (at, bit) in (0..n).zip(bits) {
                     let condition = Condition::Bit { bit, value: true };
                     self.store_truth(into.get(at), condition, from, fresh)?;
                 }

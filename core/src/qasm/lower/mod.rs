@@ -175,7 +175,7 @@ pub(super) fn parse(text: &str, options: &Options) -> Result<Parsed, Failed> {
     }
 }
 
-pub(super) fn parse_angle(text: &str) -> Result<Angle, Diagnostic> {
+pub(super) fn parse_angle(text: &str) -> Result<Angle, Box<Diagnostic>> {
     let options = Options::default();
     let mut lowering = Lowering::new(&options);
     lowering.version = Version::V2;
@@ -184,7 +184,7 @@ pub(super) fn parse_angle(text: &str) -> Result<Angle, Diagnostic> {
     let nothing = || {
         let expected = "an angle such as `pi/4` or `0.3`".to_owned();
         let given = "nothing".to_owned();
-        Diagnostic::error(Problem::Expected { expected, given }).at(whole, "")
+        Box::new(Diagnostic::error(Problem::Expected { expected, given }).at(whole, ""))
     };
     if text.len() > MAX_SOURCE || text.trim().is_empty() {
         return Err(nothing());
@@ -193,7 +193,7 @@ pub(super) fn parse_angle(text: &str) -> Result<Angle, Diagnostic> {
     let angle = expr.and_then(|expr| lowering.angle(&expr).ok());
     match (angle, lowering.diagnostics.into_iter().next()) {
         (Some(angle), None) => Ok(angle),
-        (_, Some(error)) => Err(error),
+        (_, Some(error)) => Err(Box::new(error)),
         (None, None) => Err(nothing()),
     }
 }

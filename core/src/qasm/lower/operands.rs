@@ -166,13 +166,7 @@ impl Lowering<'_> {
         Ok(Picks::One(number))
     }
 
-    fn select(
-        &mut self,
-        whole: Picks,
-        name: Ident,
-        operand: &Operand,
-        what: &'static str,
-    ) -> Lower<Picks> {
+    fn select(&mut self, whole: Picks, name: Ident, operand: &Operand, what: &'static str) -> Lower<Picks> {
         let not_indexable = |s: &Self| Problem::NotIndexable { name: s.name(name.symbol), what };
         let parts = match (&operand.select, whole.len()) {
             (Select::All, _) => return Ok(whole),

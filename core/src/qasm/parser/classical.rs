@@ -3,7 +3,7 @@
 use super::{Parse, Parser, Stop};
 use crate::qasm::{
     ast::{
-        BaseType, Declaration, Expr, ForLoop, Ident, Index, Stmt, StmtKind, Subroutine, SwitchCase, Type,
+        BaseType, Case, Declaration, Expr, ForLoop, Ident, Index, StmtKind, Subroutine, SwitchCase, Type,
         Word,
     },
     diagnostic::Problem,
@@ -196,7 +196,7 @@ impl Parser<'_> {
         let subject = self.expr()?;
         self.expect(Sign::RParen)?;
         self.expect(Sign::LBrace)?;
-        let mut cases: Vec<(Box<[Expr]>, Box<[Stmt]>)> = Vec::new();
+        let mut cases: Vec<Case> = Vec::new();
         let mut default = None;
         loop {
             match self.word() {
