@@ -241,7 +241,7 @@ fn what_does_not_run_is_named() {
         ("if (measure q[0]) x a;", "2:5 a measurement within an expression"),
         ("if (c + 1 == 2) x a;", "2:5 `+` on classical bits"),
         ("if (~c == 2) x a;", "2:5 `~` on a classical register"),
-        ("if ((c & 1) == 2) x a;", "2:5 `&` on classical registers"),
+        ("if ((c & 1) == 2) x a;", "2:6 `&` on classical registers"),
         ("if (int[1](c) == 0) x a;", "2:5 this cast of classical bits"),
         ("c = c[{1, 0}];", "2:5 an assignment between bits of one register"),
         ("gate g a { if (c == 1) x a; }", "2:12 `if` in a gate definition"),
@@ -256,7 +256,7 @@ fn conditions() {
     assert_eq!(v3("if (q == 1) x a;"), "2:5 `q` is a quantum register, not a value");
     assert_eq!(
         v3("if (c[2] == 1) x a;").split(" [").next().unwrap(),
-        "2:5 index 2 is out of range: `c` has 2 elements"
+        "2:7 index 2 is out of range: `c` has 2 elements"
     );
     assert_eq!(v3("if (c == \"011\") x a;"), "2:5 registers of 2 and 3 elements do not go together");
     assert_eq!(v3("if (c == 0.5) x a;"), "2:5 a number where an integer is needed");
