@@ -10,7 +10,10 @@ use rand_chacha::{
     rand_core::{Rng, SeedableRng},
 };
 
-const INPUTS: u64 = 30_000;
+/// How many texts; `KETGRAD_MUTATIONS` asks for another number.
+fn inputs() -> u64 {
+    std::env::var("KETGRAD_MUTATIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(30_000)
+}
 
 /// Pieces that mean something somewhere.
 const PIECES: &[&str] = &[
@@ -231,7 +234,7 @@ fn damaged_files_are_answered() {
     let files = |name: &str| corpus.get(name.len() % 20).cloned().ok_or_else(|| "no such file".to_owned());
     let options = Options { max_gates: 2_000, include: Some(&files), ..Options::default() };
     let (mut accepted, mut errors) = (0u64, 0u64);
-    for seed in 0..INPUTS {
+    for seed in 0..inputs() {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let mut text = corpus[below(&mut rng, corpus.len())].clone();
         for _ in 0..1 + below(&mut rng, 4) {
@@ -256,13 +259,13 @@ fn damaged_files_are_answered() {
         errors += count;
     }
     // The damage is such that both happen a lot.
-    assert!(accepted > INPUTS / 20, "{accepted} accepted");
-    assert!(errors > INPUTS, "{errors} errors");
+    assert!(accepted > inputs() / 20, "{accepted} accepted");
+    assert!(errors > inputs(), "{errors} errors");
 }
 
 #[test]
 fn angles_are_answered() {
-    for seed in 0..INPUTS {
+    for seed in 0..inputs() {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let pieces = 1 + below(&mut rng, 7);
         let text: String = (0..pieces).map(|_| PIECES[below(&mut rng, PIECES.len())]).collect();

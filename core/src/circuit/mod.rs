@@ -318,7 +318,8 @@ impl Circuit {
     }
 
     /// Declares a register for intermediate values: [`Bits::text`](crate::simulate::Bits::text)
-    /// leaves it out. Bits that are 0 at the end keep outcomes that look the same one outcome.
+    /// leaves it out, printers write it as any other. Outcomes that differ only in hidden bits look the
+    /// same, so these should be 0 in the end.
     ///
     /// # Errors
     /// As [`Circuit::add_register`].
