@@ -144,7 +144,7 @@ fn assignments(set: &[String]) -> Result<Named, Failure> {
 fn expression(name: &str, text: &str) -> Result<Angle, Failure> {
     let angle = parse_angle(text).map_err(|diagnostic| Failure {
         status: Status::Input,
-        remarks: vec![Remark::from(diagnostic)],
+        remarks: vec![Remark::from(*diagnostic)],
         sources: vec![SourceText { name: name.to_owned(), text: text.to_owned() }],
     })?;
     if angle.constant().is_some_and(f64::is_finite) {

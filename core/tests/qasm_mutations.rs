@@ -12,7 +12,10 @@ use rand_chacha::{
     rand_core::{Rng, SeedableRng},
 };
 
-const INPUTS: u64 = 30_000;
+/// How many texts; `KETGRAD_MUTATIONS` asks for another number.
+fn inputs() -> u64 {
+    std::env::var("KETGRAD_MUTATIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(30_000)
+}
 
 /// Pieces that mean something somewhere.
 const PIECES: &[&str] = &[
@@ -85,6 +88,23 @@ const PIECES: &[&str] = &[
     "reset q;",
     "if (c == 1)",
     "else",
+    "else {",
+    "if (c[0]) {",
+    "if (c == \"010\") { c = measure q; } else",
+    "if (c ^ c)",
+    "if (int[3](c) < -1) reset q;",
+    "c[0] = !c[0];",
+    "c = \"101\";",
+    "let a = q[0:1] ++ q;",
+    "let c2 = c[{2, 0}];",
+    "bit[3] b = c;",
+    "array[int, 2] n = {1, 2};",
+    "&&",
+    "||",
+    "==",
+    "<=",
+    "measure q;",
+    "reset",
     "for int i in [0:3]",
     "while",
     "switch",
@@ -216,7 +236,7 @@ fn damaged_files_are_answered() {
     let files = |name: &str| corpus.get(name.len() % 20).cloned().ok_or_else(|| "no such file".to_owned());
     let options = Options { max_gates: 2_000, include: Some(&files), ..Options::default() };
     let (mut accepted, mut errors) = (0u64, 0u64);
-    for seed in 0..INPUTS {
+    for seed in 0..inputs() {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let mut text = corpus[below(&mut rng, corpus.len())].clone();
         for _ in 0..1 + below(&mut rng, 4) {
@@ -241,13 +261,13 @@ fn damaged_files_are_answered() {
         errors += count;
     }
     // The damage is such that both happen a lot.
-    assert!(accepted > INPUTS / 20, "{accepted} accepted");
-    assert!(errors > INPUTS, "{errors} errors");
+    assert!(accepted > inputs() / 20, "{accepted} accepted");
+    assert!(errors > inputs(), "{errors} errors");
 }
 
 #[test]
 fn angles_are_answered() {
-    for seed in 0..INPUTS {
+    for seed in 0..inputs() {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let pieces = 1 + below(&mut rng, 7);
         let text: String = (0..pieces).map(|_| PIECES[below(&mut rng, PIECES.len())]).collect();

@@ -127,9 +127,16 @@ fn every_gate_of_the_standard_files() {
 #[test]
 fn files_of_another_time_are_refused_by_name() {
     let failed = parse(&data("everything.qasm"), &Options::default()).unwrap_err();
-    for what in
-        ["`if`", "`for`", "`while`", "`switch`", "`reset`", "an alias (`let`)", "a subroutine (`def`)"]
-    {
+    for what in [
+        "`for`",
+        "`while`",
+        "`switch`",
+        "`box`",
+        "`delay`",
+        "`end`",
+        "a subroutine (`def`)",
+        "a classical variable",
+    ] {
         let message = format!("{what} is not in this version");
         assert!(failed.diagnostics.iter().any(|d| d.message == message), "{what}: {failed}");
     }

@@ -124,6 +124,8 @@ pub struct ClassicalRegister {
     pub name: String,
     /// Its number of bits.
     pub size: usize,
+    /// Whether it is left out where outcomes are shown: it is for intermediate values.
+    pub hidden: bool,
 }
 
 /// A parameter: an input, or a value computed from earlier parameters.
@@ -314,13 +316,34 @@ impl Circuit {
     /// [`CircuitError::DuplicateRegister`] if the name is taken, [`CircuitError::TooManyBits`] if all
     /// registers together exceed 2^32 bits.
     pub fn add_register(&mut self, name: &str, size: usize) -> Result<&mut Circuit, CircuitError> {
+        self.declare_register(name, size, false)
+    }
+
+    /// Declares a register for intermediate values: [`Bits::text`](crate::simulate::Bits::text)
+    /// leaves it out, printers write it as any other. Outcomes that differ only in hidden bits look the
+    /// same, so these should be 0 in the end.
+    ///
+    /// # Errors
+    /// As [`Circuit::add_register`].
+    pub fn hidden_register(&mut self, name: &str, size: usize) -> Result<BitRange, CircuitError> {
+        let first = self.n_bits();
+        self.declare_register(name, size, true)?;
+        Ok(BitRange::new(first, size))
+    }
+
+    fn declare_register(
+        &mut self,
+        name: &str,
+        size: usize,
+        hidden: bool,
+    ) -> Result<&mut Circuit, CircuitError> {
         if self.registers.iter().any(|r| r.name == name) {
             return Err(CircuitError::DuplicateRegister { name: name.to_owned() });
         }
         if self.n_bits().saturating_add(size) > u32::MAX as usize {
             return Err(CircuitError::TooManyBits { given: size });
         }
-        self.push_register(ClassicalRegister { name: name.to_owned(), size });
+        self.push_register(ClassicalRegister { name: name.to_owned(), size, hidden });
         Ok(self)
     }
 

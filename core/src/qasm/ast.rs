@@ -441,7 +441,6 @@ pub(super) enum StmtKind {
 }
 
 #[derive(Clone, Debug)]
-#[expect(dead_code, reason = "conditions are refused as a whole so far")]
 pub(super) struct Conditional {
     pub(super) condition: Expr,
     pub(super) then: Box<[Stmt]>,
@@ -472,6 +471,9 @@ pub(super) struct ForLoop {
     pub(super) body: Box<[Stmt]>,
 }
 
+/// The values of a case and its block.
+pub(super) type Case = (Box<[Expr]>, Box<[Stmt]>);
+
 #[derive(Clone, Debug)]
 #[expect(dead_code, reason = "switches are refused as a whole so far")]
 pub(super) struct SwitchCase {
@@ -479,9 +481,6 @@ pub(super) struct SwitchCase {
     pub(super) cases: Box<[Case]>,
     pub(super) default: Option<Box<[Stmt]>>,
 }
-
-/// Values and what is done for them.
-pub(super) type Case = (Box<[Expr]>, Box<[Stmt]>);
 
 #[derive(Clone, Debug)]
 #[expect(dead_code, reason = "subroutines are refused as a whole so far")]

@@ -21,7 +21,11 @@
 //! builds the circuit.
 //!
 //! - Both languages are parsed whole. What runs is OpenQASM 2 and the declarative part of OpenQASM
-//!   3.1, with measurements at the end; the rest is refused by name and place.
+//!   3.1: gates, constants, aliases, measurement and `reset` anywhere, assignments to bits, `if` on
+//!   bits and registers. Loops, subroutines, `switch`, other variables, timing and calibrations are
+//!   refused by name and place.
+//! - The condition of an `if` is evaluated once, when it is reached. Where its body changes the bits
+//!   that it reads, or a measurement is not stored but matters, the circuit gets a hidden register.
 //! - `qelib1.inc` (extended by what files take for granted) and `stdgates.inc` are built in.
 //! - Angles stay exact: `3*pi/8` and `theta/3` are fractions, never floats. A bare decimal is a
 //!   number of radians.
@@ -145,6 +149,6 @@ pub fn parse(source: &str, options: &Options) -> Result<Parsed, Failed> {
 ///
 /// # Errors
 /// What is wrong, with labels into `text` as source 0.
-pub fn parse_angle(text: &str) -> Result<Angle, Diagnostic> {
+pub fn parse_angle(text: &str) -> Result<Angle, Box<Diagnostic>> {
     lower::parse_angle(text)
 }

@@ -94,8 +94,12 @@ pub enum Problem {
     LengthMismatch { first: u64, second: u64 },
     #[error("hardware qubits such as `${qubit}` and declared qubits do not go together in one file")]
     MixedQubits { qubit: u32 },
-    #[error("qubit {qubit} is used after it was measured: only measurements at the end run in this version")]
-    MeasuredEarly { qubit: String },
+    #[error("the lists of elements in aliases and selections have more than {limit} elements in all")]
+    TooManyElements { limit: u64 },
+    #[error("the conditions, written out, read more than {limit} bits")]
+    LongCondition { limit: u64 },
+    #[error("{} cannot hold this number: the comparison is always {holds}", crate::gate::count(*bits, "bit"))]
+    Decided { bits: usize, holds: bool },
     #[error("the result of the measurement is not stored")]
     UnusedMeasurement,
     #[error("{count}{} operations after expansion; at most {limit} are allowed", if *count == u64::MAX { " or more" } else { "" })]

@@ -44,13 +44,18 @@ impl Bits {
         }
     }
 
-    /// The registers as text: last declared leftmost, separated by spaces, bit 0 of each rightmost.
+    /// The registers as text: last declared leftmost, separated by spaces, bit 0 of each rightmost;
+    /// hidden ones left out.
     #[must_use]
     pub fn text(&self, circuit: &Circuit) -> String {
         let mut first = 0;
         let mut registers: Vec<String> = Vec::new();
         for register in circuit.registers() {
             let end = first + u32::try_from(register.size).unwrap_or(u32::MAX);
+            if register.hidden {
+                first = end;
+                continue;
+            }
             registers.push((first..end).rev().map(|bit| if self.get(bit) { '1' } else { '0' }).collect());
             first = end;
         }

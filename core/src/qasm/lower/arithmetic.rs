@@ -202,6 +202,10 @@ fn compare(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, Problem> 
         (Value::Bool(a), Value::Bool(b)) => Some(a.cmp(b)),
         (Value::Int(a), Value::Int(b)) => Some(a.cmp(b)),
         (Value::Bits { bits: a, .. }, Value::Bits { bits: b, .. }) => Some(a.cmp(b)),
+        (Value::Bits { bits, .. }, Value::Int(i)) => Some(with_integer(*bits, *i)),
+        (Value::Int(i), Value::Bits { bits, .. }) => Some(with_integer(*bits, *i).reverse()),
+        (Value::Bits { width: 1, bits }, Value::Bool(b)) => Some((*bits == 1).cmp(b)),
+        (Value::Bool(b), Value::Bits { width: 1, bits }) => Some(b.cmp(&(*bits == 1))),
         _ => match (left.constant(), right.constant()) {
             (Some(a), Some(b)) => match (a.exact(), b.exact()) {
                 (Some(p), Some(q)) => Some(p.cmp(&q)),
@@ -219,6 +223,11 @@ fn compare(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, Problem> 
         BinaryOp::Greater => ordering == Ordering::Greater,
         _ => ordering != Ordering::Less,
     }))
+}
+
+/// A bit string, as an unsigned number, compared with an integer.
+fn with_integer(bits: u128, integer: i128) -> std::cmp::Ordering {
+    u128::try_from(integer).map_or(std::cmp::Ordering::Greater, |i| bits.cmp(&i))
 }
 
 fn bitwise(op: BinaryOp, left: Value, right: Value) -> Result<Value, Problem> {

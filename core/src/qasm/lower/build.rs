@@ -10,8 +10,9 @@ use num_complex::Complex;
 use smallvec::SmallVec;
 
 use super::{
-    Item, Lowering,
+    Item, Lowering, Planned,
     call::{Modifiers, PlannedCall, Resolved},
+    conditional::Built,
     define::{Definition, Step},
     instantiate::instantiate,
     names::Callee,
@@ -19,7 +20,7 @@ use super::{
     value::Value,
 };
 use crate::{
-    circuit::{Circuit, Control, Instruction, Operation, ParamDef, Qubits},
+    circuit::{Circuit, Condition, Control, Instruction, Operation, ParamDef, Qubits},
     gate::{Gate, GateKind},
     matrix::Matrix,
     param::{self, Angle, ParamExpr, Values},
@@ -55,11 +56,19 @@ struct Builder<'p> {
     powers: HashMap<String, Arc<Numbers>>,
     /// Where the step stands that is being built.
     place: Place,
+    /// The condition of what is being built.
+    condition: Option<Arc<Condition>>,
+    /// The conditions of every `if`.
+    conditions: &'p [Built],
+    /// The hidden bit for results that are not stored.
+    sink: u32,
 }
 
 impl Lowering<'_> {
     /// Builds the circuit of the plan. `None` after an error.
     pub(super) fn build(&mut self) -> Option<Circuit> {
+        let discards = self.keep_used_measurements();
+        let (conditions, most) = self.built_conditions();
         let plan = std::mem::take(&mut self.plan);
         let mut circuit = Circuit::new(self.n_qubits as usize);
         for name in std::mem::take(&mut self.inputs) {
@@ -69,6 +78,14 @@ impl Lowering<'_> {
             circuit.push_register(register);
         }
         let mut failed = None;
+        let hidden = most + u32::from(discards);
+        if let (Err(problem), None) = (self.check_hidden(hidden), &failed) {
+            failed = Some((problem, self.place(Default::default())));
+        } else if hidden > 0
+            && let Err(e) = circuit.hidden_register(&self.hidden_name(), hidden as usize)
+        {
+            failed = Some((Problem::Circuit { reason: e.to_string() }, self.place(Default::default())));
+        }
         let mut builder = Builder {
             circuit,
             definitions: &self.definitions,
@@ -77,9 +94,16 @@ impl Lowering<'_> {
             written: 0,
             powers: HashMap::new(),
             place: Place { source: 0, span: Default::default() },
+            condition: None,
+            conditions: &conditions,
+            sink: self.n_bits.saturating_add(most),
         };
-        for item in plan {
+        for Planned { item, guard } in plan {
             let statement = item.place();
+            builder.condition = guard.and_then(|guard| {
+                let built = conditions.get(guard.number as usize)?;
+                Some(if guard.otherwise { built.otherwise.clone() } else { built.then.clone() })
+            });
             if let (Err(problem), None) = (builder.item(item), &failed) {
                 failed = Some((problem, statement.unwrap_or(builder.place)));
                 break;
@@ -100,23 +124,56 @@ impl Item {
     fn place(&self) -> Option<Place> {
         match self {
             Item::Call(call) => Some(Place { source: call.source, span: call.span }),
-            Item::Measure { place, .. } => Some(*place),
-            Item::Barrier { .. } => None,
+            Item::Measure { place, .. }
+            | Item::Discard { place, .. }
+            | Item::Reset { place, .. }
+            | Item::Assign { place, .. } => Some(*place),
+            Item::Barrier { .. } | Item::Store { .. } | Item::Forget { .. } => None,
         }
     }
 }
 
 impl Builder<'_> {
     fn item(&mut self, item: Item) -> Result<(), Problem> {
+        let one = |qubit| [qubit].into_iter().collect();
         match item {
             Item::Call(call) => self.call(call),
-            Item::Measure { qubits, bits: Some(bits), .. } => {
+            Item::Measure { qubits, bits, .. } => {
                 for (qubit, bit) in qubits.iter().zip(bits.iter()) {
-                    self.push(Operation::Measure { bit }, [qubit].into_iter().collect(), Controls::new())?;
+                    self.push(Operation::Measure { bit }, one(qubit), Controls::new())?;
                 }
                 Ok(())
             }
-            Item::Measure { .. } => Ok(()),
+            Item::Discard { kept: false, .. } => Ok(()),
+            Item::Discard { qubits, .. } => {
+                let bit = self.sink;
+                for qubit in qubits.iter() {
+                    self.push(Operation::Measure { bit }, one(qubit), Controls::new())?;
+                }
+                self.condition = None;
+                self.assign(bit, false)
+            }
+            Item::Reset { qubits, .. } => {
+                for qubit in qubits.iter() {
+                    self.push(Operation::Reset, one(qubit), Controls::new())?;
+                }
+                Ok(())
+            }
+            Item::Assign { bits, values, .. } => {
+                for (bit, &value) in bits.iter().zip(&values) {
+                    self.assign(bit, value)?;
+                }
+                Ok(())
+            }
+            Item::Store { number } => {
+                let Some(built) = self.conditions.get(number as usize) else { return Ok(()) };
+                self.condition = Some(built.whole.clone());
+                built.bit.map_or(Ok(()), |bit| self.assign(bit, true))
+            }
+            Item::Forget { number } => {
+                let bit = self.conditions.get(number as usize).and_then(|built| built.bit);
+                bit.map_or(Ok(()), |bit| self.assign(bit, false))
+            }
             Item::Barrier { qubits } => {
                 let mut all: Qubits = qubits.iter().flat_map(|p| p.iter()).collect();
                 if qubits.len() > 1 {
@@ -128,8 +185,13 @@ impl Builder<'_> {
         }
     }
 
+    fn assign(&mut self, bit: u32, value: bool) -> Result<(), Problem> {
+        self.push(Operation::Assign { bit, value }, Qubits::new(), Controls::new())
+    }
+
     fn push(&mut self, operation: Operation, targets: Qubits, controls: Controls) -> Result<(), Problem> {
-        match self.circuit.push(Instruction { operation, targets, controls, condition: None }) {
+        let condition = self.condition.clone();
+        match self.circuit.push(Instruction { operation, targets, controls, condition }) {
             Ok(_) => Ok(()),
             Err(e) => Err(Problem::Circuit { reason: e.to_string() }),
         }
@@ -321,6 +383,9 @@ impl Builder<'_> {
             written: 0,
             powers: HashMap::new(),
             place: self.place,
+            condition: None,
+            conditions: &[],
+            sink: 0,
         };
         let qubits: Qubits = (0..).take(definition.n_qubits).collect();
         inner.body(number, args, &[], &qubits, false)?;

@@ -78,7 +78,7 @@ impl Lowering<'_> {
         let size = self.size(gate.callee, exponents);
         self.add_count(size.saturating_mul(u64::from(times)), span);
         if size > 0 {
-            self.plan.push(Item::Call(PlannedCall { gate, qubits, times, span, source: self.source }));
+            self.push(Item::Call(PlannedCall { gate, qubits, times, span, source: self.source }));
         }
         Ok(())
     }

@@ -1,7 +1,12 @@
-//! Declarations: registers, inputs and constants; measurements, which declare the bits they fill.
+//! Declarations: registers, inputs and constants; and what fills bits: measurements, assignments.
 
-use super::{Item, Lower, Lowering, Picks, Register, Scope, Stop, Value, names::Entry};
+use super::{
+    Item, Lower, Lowering, Picks, Register, Scope, Stop, Value,
+    classical::{Classical, to_digits, trim},
+    names::Entry,
+};
 use crate::{
+    circuit::Condition,
     param::{Angle, ParamId},
     qasm::{
         ast::{Assignment, BaseType, Declaration, Expr, ExprKind, Ident, Operand, Span},
@@ -53,7 +58,7 @@ impl Lowering<'_> {
 
     pub(super) fn declare_qubits(&mut self, name: Ident, size: Option<&Expr>, span: Span) -> Lower<()> {
         let register = self.register(name, size, self.n_qubits)?;
-        self.declare_name(name, Entry::Qubits(register))?;
+        self.declare_name(name, Entry::Qubits(register.picks()))?;
         self.n_qubits += register.size;
         self.qubits.push(register);
         let place = self.place(span);
@@ -63,14 +68,10 @@ impl Lowering<'_> {
 
     pub(super) fn declare_bits(&mut self, name: Ident, size: Option<&Expr>, _: Span) -> Lower<Picks> {
         let register = self.register(name, size, self.n_bits)?;
-        self.declare_name(name, Entry::Bits(register))?;
+        self.declare_name(name, Entry::Bits(register.picks()))?;
         self.n_bits += register.size;
         self.bits.push(register);
-        Ok(if register.single {
-            Picks::One(register.first)
-        } else {
-            Picks::Range { first: register.first, step: 1, len: register.size }
-        })
+        Ok(register.picks())
     }
 
     pub(super) fn declare(&mut self, declaration: &Declaration, span: Span) -> Lower<()> {
@@ -83,6 +84,16 @@ impl Lowering<'_> {
                 let bits = self.declare_bits(*name, ty.size.as_ref(), span)?;
                 let qubits = self.qubits(operand)?;
                 self.measure_into(qubits, bits, operand.span, name.span, span)
+            }
+            (BaseType::Bit, None, Some(value)) => {
+                // The value cannot read the bits that are being declared.
+                let known = self.classical(value);
+                let bits = self.declare_bits(*name, ty.size.as_ref(), span)?;
+                self.store(bits, known?, name.span, value.span, true)
+            }
+            // An array that nothing changes is a constant.
+            (base, Some(_), Some(_)) if !matches!(base, BaseType::Qubit | BaseType::Bit) => {
+                self.declare_const(declaration)
             }
             (BaseType::Qubit, ..) => {
                 self.names.break_name(name.symbol, place);
@@ -191,32 +202,126 @@ impl Lowering<'_> {
             let place = self.place(span);
             let help = "write `c = measure …;` with a register declared `bit[n] c;`";
             self.warning(Diagnostic::warning(Problem::UnusedMeasurement).at(place, "").help(help));
-            self.plan.push(Item::Measure { qubits: picked, bits: None, place });
+            // If it is kept, a hidden bit takes the results and is 0 afterwards.
+            self.add_count(u64::from(picked.len().unwrap_or(1)) + 1, span);
+            self.push(Item::Discard { qubits: picked, kept: false, place });
             return Ok(());
         };
         let into = self.bits(bits)?;
         self.measure_into(picked, into, qubits.span, bits.span, span)
     }
 
+    pub(super) fn reset(&mut self, operand: &Operand, span: Span) -> Lower<()> {
+        let qubits = self.qubits(operand)?;
+        self.add_count(u64::from(qubits.len().unwrap_or(1)), span);
+        self.push(Item::Reset { qubits, place: self.place(span) });
+        Ok(())
+    }
+
     pub(super) fn assign(&mut self, assignment: &Assignment, span: Span) -> Lower<()> {
-        match &assignment.value.kind {
-            ExprKind::Measure(operand) if !assignment.compound => {
-                self.measure(operand, Some(&assignment.target), span)
-            }
-            _ => self.refuse("an assignment", span),
+        let Assignment { target, compound, value } = assignment;
+        if *compound {
+            return self.refuse("a compound assignment", span);
         }
+        if let ExprKind::Measure(operand) = &value.kind {
+            return self.measure(operand, Some(target), span);
+        }
+        let into = self.bits(target)?;
+        let known = self.classical(value)?;
+        self.store(into, known, target.span, value.span, false)
+    }
+
+    /// Gives bits the value of an expression. Fresh ones are 0.
+    fn store(&mut self, into: Picks, value: Classical, to: Span, from: Span, fresh: bool) -> Lower<()> {
+        let n = into.len().unwrap_or(1);
+        let digits = match value {
+            Classical::Truth(condition) => {
+                self.check_lengths(1, n, from, to)?;
+                return self.store_truth(into.get(0), condition, from, fresh);
+            }
+            Classical::Word { bits, .. } => {
+                let given = u32::try_from(bits.len()).unwrap_or(u32::MAX);
+                self.check_lengths(given, n, from, to)?;
+                if n > 1 && bits.iter().any(|&bit| into.contains(bit)) {
+                    return self.refuse("an assignment between bits of one register", from);
+                }
+                for (at, bit) in (0..n).zip(bits) {
+                    let condition = Condition::Bit { bit, value: true };
+                    self.store_truth(into.get(at), condition, from, fresh)?;
+                }
+                return Ok(());
+            }
+            Classical::Value(Value::Bool(b)) => {
+                self.check_lengths(1, n, from, to)?;
+                vec![b]
+            }
+            Classical::Value(Value::Int(i @ 0..)) => to_digits(i.unsigned_abs()),
+            Classical::Value(Value::Bits { width, bits }) => {
+                self.check_lengths(width, n, from, to)?;
+                to_digits(bits)
+            }
+            Classical::Digits { mut digits, width } => {
+                let given = u32::try_from(width.unwrap_or(n as usize)).unwrap_or(u32::MAX);
+                self.check_lengths(given, n, from, to)?;
+                trim(&mut digits);
+                digits
+            }
+            Classical::Value(other) => {
+                let (given, expected) = (other.describe().to_owned(), "a bit string".to_owned());
+                return self.fail(Problem::WrongType { given, expected }, from);
+            }
+        };
+        if digits.len() > n as usize && digits.iter().skip(n as usize).any(|&b| b) {
+            let what = format!("this number in {}", crate::gate::count(n as usize, "bit"));
+            return self.fail(Problem::IntegerOverflow { what }, from);
+        }
+        let place = self.place(from);
+        self.add_count(u64::from(n), from);
+        if fresh {
+            let ones = (0..n).zip(&digits).filter(|(_, bit)| **bit).map(|(at, _)| into.get(at));
+            let ones: Vec<u32> = ones.collect();
+            if !ones.is_empty() {
+                let values = vec![true; ones.len()].into();
+                self.push(Item::Assign { bits: Picks::List(ones.into()), values, place });
+            }
+        } else if self.passed.is_none() {
+            // The values take memory, so they must have been counted.
+            let values = (0..n as usize).map(|at| digits.get(at).copied().unwrap_or(false)).collect();
+            self.push(Item::Assign { bits: into, values, place });
+        }
+        Ok(())
+    }
+
+    /// `if (condition) bit = 1; else bit = 0;`
+    fn store_truth(&mut self, bit: u32, condition: Condition, span: Span, fresh: bool) -> Lower<()> {
+        self.add_count(2, span);
+        if self.passed.is_some() {
+            return Ok(());
+        }
+        let place = self.place(span);
+        self.branches(condition, span, |lowering, otherwise| {
+            if !(fresh && otherwise) {
+                let (bits, values) = (Picks::One(bit), Box::new([!otherwise]));
+                lowering.push(Item::Assign { bits, values, place });
+            }
+        })
+    }
+
+    fn check_lengths(&mut self, n: u32, m: u32, from: Span, to: Span) -> Lower<()> {
+        if n == m {
+            return Ok(());
+        }
+        let problem = Problem::LengthMismatch { first: u64::from(n), second: u64::from(m) };
+        let (from, to) = (self.place(from), self.place(to));
+        let error = Diagnostic::error(problem).at(from, format!("{n}")).at(to, format!("{m}"));
+        Err(self.report(error))
     }
 
     fn measure_into(&mut self, qubits: Picks, bits: Picks, from: Span, to: Span, span: Span) -> Lower<()> {
         let (n, m) = (qubits.len().unwrap_or(1), bits.len().unwrap_or(1));
-        if n != m {
-            let problem = Problem::LengthMismatch { first: u64::from(n), second: u64::from(m) };
-            let (from, to) = (self.place(from), self.place(to));
-            let error = Diagnostic::error(problem).at(from, format!("{n}")).at(to, format!("{m}"));
-            return Err(self.report(error));
-        }
+        self.check_lengths(n, m, from, to)?;
         self.add_count(u64::from(n), span);
-        self.plan.push(Item::Measure { qubits, bits: Some(bits), place: self.place(span) });
+        self.push(Item::Measure { qubits, bits, place: self.place(span) });
         Ok(())
     }
 
@@ -232,7 +337,7 @@ impl Lowering<'_> {
         let size: u64 = qubits.iter().map(|p| u64::from(p.len().unwrap_or(1))).sum();
         // A barrier lists its qubits, so that is what it costs.
         self.add_count(size.max(1), span);
-        self.plan.push(Item::Barrier { qubits });
+        self.push(Item::Barrier { qubits });
         Ok(())
     }
 }

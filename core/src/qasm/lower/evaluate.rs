@@ -47,6 +47,9 @@ impl Lowering<'_> {
                 Ok(left)
             }
             ExprKind::Call(name, args) => {
+                if let (Some(size), "sizeof") = (self.register_of(args), self.interner.name(name.symbol)) {
+                    return Ok(Value::Int(size));
+                }
                 let mut values = Vec::with_capacity(args.len());
                 for arg in args {
                     values.push(self.evaluate(arg, scope)?);
@@ -116,6 +119,15 @@ impl Lowering<'_> {
         }
     }
 
+    /// The size of the register that is the only argument, if it is one.
+    fn register_of(&self, args: &[Expr]) -> Option<i128> {
+        let [Expr { kind: ExprKind::Name(symbol), .. }] = args else { return None };
+        match self.names.get(*symbol) {
+            Some(Entry::Qubits(picks) | Entry::Bits(picks)) => Some(i128::from(picks.len().unwrap_or(1))),
+            _ => None,
+        }
+    }
+
     fn long_integer(&mut self, span: Span) -> Lower<Value> {
         let text = self.text(span).replace('_', "");
         let (radix, digits) = radix(&text);
@@ -181,7 +193,7 @@ impl Lowering<'_> {
         Err(self.report(error.at(place, "").maybe_help(help)))
     }
 
-    fn binary(&mut self, op: BinaryOp, left: Value, right: Value, span: Span) -> Lower<Value> {
+    pub(super) fn binary(&mut self, op: BinaryOp, left: Value, right: Value, span: Span) -> Lower<Value> {
         // `pow(1/2) @ x` means a square root: nobody means the power 0.
         let version = if self.in_exponent { Version::V2 } else { self.version };
         if let (BinaryOp::Div, Value::Int(a), Value::Int(b), Version::V3) = (op, &left, &right, version)
@@ -324,7 +336,7 @@ fn in_width(value: i128, width: u32, signed: bool) -> bool {
     }
 }
 
-fn unary(op: UnaryOp, value: Value) -> Result<Value, Problem> {
+pub(super) fn unary(op: UnaryOp, value: Value) -> Result<Value, Problem> {
     match (op, value) {
         (UnaryOp::Minus, value) => value.negate(),
         (UnaryOp::Not, Value::Bool(b)) => Ok(Value::Bool(!b)),

@@ -23,6 +23,7 @@ pub(super) const NAMES: &[&str] = &[
 pub(super) fn call(name: &str, args: Vec<Value>) -> Result<Value, Problem> {
     let expected = match name {
         "pow" | "mod" | "rotl" | "rotr" => 2,
+        "sizeof" if args.len() == 2 => 2,
         _ if NAMES.contains(&name) => 1,
         _ => return Err(Problem::UnknownFunction { name: name.to_owned() }),
     };
@@ -33,6 +34,7 @@ pub(super) fn call(name: &str, args: Vec<Value>) -> Result<Value, Problem> {
         (Some(x), Some(y)) if expected == 2 && given == 2 => match name {
             "pow" => arithmetic::power(x, y, Version::V3),
             "mod" => modulo(x, y),
+            "sizeof" => dimension(x, y),
             _ => rotate(x, y, name == "rotl"),
         },
         _ => Err(Problem::ArgumentCount { name: name.to_owned(), given, expected }),
@@ -85,6 +87,17 @@ fn constant(name: &str, x: Value) -> Result<Value, Problem> {
 
 fn wrong(x: &Value) -> Problem {
     Problem::WrongType { given: x.describe().to_owned(), expected: "another kind of value".to_owned() }
+}
+
+/// The size of an array along a dimension.
+fn dimension(x: Value, which: Value) -> Result<Value, Problem> {
+    let Value::Int(which @ 0..=64) = which else { return Err(wrong(&which)) };
+    let mut array = x;
+    for _ in 0..which {
+        let Value::Array(items) = &array else { break };
+        array = items.first().cloned().unwrap_or(Value::Int(0));
+    }
+    constant("sizeof", array)
 }
 
 /// The remainder with the sign of the divisor.

@@ -13,13 +13,14 @@
 mod arithmetic;
 mod build;
 mod call;
+mod classical;
+mod conditional;
 mod declare;
 mod define;
 mod evaluate;
 mod files;
 mod functions;
 mod instantiate;
-mod measured;
 mod names;
 mod operands;
 mod power;
@@ -40,6 +41,7 @@ use crate::{
     param::Angle,
 };
 use call::PlannedCall;
+use conditional::Branches;
 use define::Definition;
 use names::{Gates, Names};
 use operands::Picks;
@@ -52,15 +54,52 @@ const QELIB1: &str = include_str!("../qelib1.inc");
 #[derive(Debug)]
 enum Item {
     Call(PlannedCall),
-    /// Without bits the result is not stored, and nothing is built.
     Measure {
         qubits: Picks,
-        bits: Option<Picks>,
+        bits: Picks,
+        place: Place,
+    },
+    /// A measurement whose result is not stored; `kept` where it changes what comes later.
+    Discard {
+        qubits: Picks,
+        kept: bool,
+        place: Place,
+    },
+    Reset {
+        qubits: Picks,
+        place: Place,
+    },
+    /// Bits get values, one each.
+    Assign {
+        bits: Picks,
+        values: Box<[bool]>,
         place: Place,
     },
     Barrier {
         qubits: Vec<Picks>,
     },
+    /// The hidden bit of an `if` gets its truth.
+    Store {
+        number: u32,
+    },
+    /// The hidden bit of an `if` is 0 again.
+    Forget {
+        number: u32,
+    },
+}
+
+/// A branch of an `if`, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Guard {
+    number: u32,
+    otherwise: bool,
+}
+
+/// Something to build, under the branch in which it stands.
+#[derive(Debug)]
+struct Planned {
+    item: Item,
+    guard: Option<Guard>,
 }
 
 /// A declared register of qubits or bits; a single one has size 1.
@@ -106,7 +145,13 @@ struct Lowering<'a> {
     inputs: Vec<String>,
     /// Whether the exponent of a `pow` is evaluated: there `1/2` is a half.
     in_exponent: bool,
-    plan: Vec<Item>,
+    plan: Vec<Planned>,
+    /// Every `if` so far, and the branch that is being lowered.
+    branches: Vec<Branches>,
+    guard: Option<Guard>,
+    /// The size of all conditions, and of all lists of elements.
+    conditions: u64,
+    elements: u64,
     /// Operations after expansion, saturating, and the statement that passed the limit.
     count: u64,
     passed: Option<Place>,
@@ -128,7 +173,7 @@ pub(super) fn parse(text: &str, options: &Options) -> Result<Parsed, Failed> {
     }
 }
 
-pub(super) fn parse_angle(text: &str) -> Result<Angle, Diagnostic> {
+pub(super) fn parse_angle(text: &str) -> Result<Angle, Box<Diagnostic>> {
     let options = Options::default();
     let mut lowering = Lowering::new(&options);
     lowering.version = Version::V2;
@@ -137,7 +182,7 @@ pub(super) fn parse_angle(text: &str) -> Result<Angle, Diagnostic> {
     let nothing = || {
         let expected = "an angle such as `pi/4` or `0.3`".to_owned();
         let given = "nothing".to_owned();
-        Diagnostic::error(Problem::Expected { expected, given }).at(whole, "")
+        Box::new(Diagnostic::error(Problem::Expected { expected, given }).at(whole, ""))
     };
     if text.len() > MAX_SOURCE || text.trim().is_empty() {
         return Err(nothing());
@@ -146,7 +191,7 @@ pub(super) fn parse_angle(text: &str) -> Result<Angle, Diagnostic> {
     let angle = expr.and_then(|expr| lowering.angle(&expr).ok());
     match (angle, lowering.diagnostics.into_iter().next()) {
         (Some(angle), None) => Ok(angle),
-        (_, Some(error)) => Err(error),
+        (_, Some(error)) => Err(Box::new(error)),
         (None, None) => Err(nothing()),
     }
 }
@@ -175,6 +220,10 @@ impl<'a> Lowering<'a> {
             inputs: Vec::new(),
             in_exponent: false,
             plan: Vec::new(),
+            branches: Vec::new(),
+            guard: None,
+            conditions: 0,
+            elements: 0,
             count: 0,
             passed: None,
         }
@@ -235,6 +284,13 @@ impl<'a> Lowering<'a> {
             StmtKind::Call(call) => self.call(call, span, all),
             StmtKind::Measure(operands) => self.measure(&operands.0, operands.1.as_ref(), span),
             StmtKind::Barrier(operands) => self.barrier(operands, span),
+            StmtKind::Reset(operand) => self.reset(operand, span),
+            StmtKind::If(conditional) => self.conditional(conditional, span, all),
+            StmtKind::Block(statements) => {
+                self.block(statements, all);
+                Ok(())
+            }
+            StmtKind::Let(name, value) => self.alias(*name, value),
             StmtKind::Gate(gate) => self.define(gate, span, all),
             StmtKind::Qreg(name, size) => self.declare_qubits(*name, size.as_ref(), span),
             StmtKind::Creg(name, size) => self.declare_bits(*name, size.as_ref(), span).map(|_| ()),
@@ -251,10 +307,6 @@ impl<'a> Lowering<'a> {
                 self.names.break_name(declaration.name.symbol, self.place(declaration.name.span));
                 self.refuse("`output`", span)
             }
-            StmtKind::Let(name, _) => {
-                self.names.break_name(name.symbol, self.place(name.span));
-                self.refuse("an alias (`let`)", span)
-            }
             StmtKind::Def(subroutine) => {
                 self.gates.break_name(subroutine.name.symbol);
                 self.refuse("a subroutine (`def`)", span)
@@ -265,6 +317,12 @@ impl<'a> Lowering<'a> {
             }
             other => self.refuse(unsupported(other), span),
         }
+    }
+
+    /// Plans an item where the walk stands.
+    fn push(&mut self, item: Item) {
+        let guard = self.guard;
+        self.plan.push(Planned { item, guard });
     }
 
     /// Adds to the number of operations.
@@ -292,10 +350,6 @@ impl<'a> Lowering<'a> {
             self.diagnostics.push(Diagnostic::error(problem).at(place, "the limit is passed here"));
             return None;
         }
-        self.refuse_early_measurements();
-        if self.has_errors() {
-            return None;
-        }
         let circuit = self.build();
         if self.has_errors() { None } else { circuit }
     }
@@ -315,7 +369,11 @@ impl<'a> Lowering<'a> {
 
     /// The classical registers, in order of declaration.
     fn classical_registers(&self) -> Vec<ClassicalRegister> {
-        let register = |r: &Register| ClassicalRegister { name: self.name(r.name), size: r.size as usize };
+        let register = |r: &Register| ClassicalRegister {
+            name: self.name(r.name),
+            size: r.size as usize,
+            hidden: false,
+        };
         self.bits.iter().map(register).collect()
     }
 }
@@ -323,8 +381,6 @@ impl<'a> Lowering<'a> {
 /// What a statement that does not run is called.
 fn unsupported(kind: &StmtKind) -> &'static str {
     match kind {
-        StmtKind::Reset(_) => "`reset`",
-        StmtKind::If(_) => "`if`",
         StmtKind::For(_) => "`for`",
         StmtKind::While(_) => "`while`",
         StmtKind::Switch(_) => "`switch`",
@@ -334,7 +390,6 @@ fn unsupported(kind: &StmtKind) -> &'static str {
         StmtKind::End => "`end`",
         StmtKind::Box(..) => "`box`",
         StmtKind::Delay(_) => "`delay`",
-        StmtKind::Block(_) => "a block of statements",
         StmtKind::Cal => "`cal`",
         StmtKind::Defcal => "`defcal`",
         StmtKind::Defcalgrammar => "`defcalgrammar`",

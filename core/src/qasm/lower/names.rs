@@ -3,7 +3,7 @@
 //! Two tables, since files have registers called `x` and `h`. A gate of a standard file gives way to
 //! a definition of the same name wherever that stands.
 
-use super::{Lower, Lowering, QELIB1, Register, Value};
+use super::{Lower, Lowering, Picks, QELIB1, Value};
 use crate::{
     gate::{GateKind, NAMED_GATES},
     qasm::{
@@ -48,8 +48,10 @@ impl<T> Table<T> {
 /// What a name stands for, gates aside.
 #[derive(Clone, Debug)]
 pub(super) enum Entry {
-    Qubits(Register),
-    Bits(Register),
+    /// A register of qubits, or an alias of some.
+    Qubits(Picks),
+    /// A register of bits, or an alias of some.
+    Bits(Picks),
     Const(Value),
     Input(Value),
     /// Declared with an error, which was reported.

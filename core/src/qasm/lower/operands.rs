@@ -5,11 +5,14 @@
 
 use std::rc::Rc;
 
-use super::{Lower, Lowering, Register, evaluate::position, names::Entry};
+use super::{Lower, Lowering, Register, Stop, evaluate::position, names::Entry};
 use crate::qasm::{
-    ast::{Base, Expr, Ident, Index, Operand, Select, Span},
+    ast::{Base, BinaryOp, Expr, ExprKind, Ident, Index, Operand, Select, Span},
     diagnostic::{Diagnostic, Problem},
 };
+
+/// The most elements that lists have in all.
+const MAX_ELEMENTS: u64 = 1 << 26;
 
 /// The qubits, or bits, of an operand in order.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,6 +53,22 @@ impl Picks {
         (0..self.len().unwrap_or(1)).map(|at| self.get(at))
     }
 
+    /// Whether an element is `wanted`, in time that does not grow with a range.
+    pub(super) fn contains(&self, wanted: u32) -> bool {
+        match self {
+            Picks::One(one) => *one == wanted,
+            Picks::Range { first, step, len } => {
+                let distance = i64::from(wanted) - i64::from(*first);
+                match distance.checked_rem(*step) {
+                    Some(0) => (0..i64::from(*len)).contains(&(distance / step)),
+                    Some(_) => false,
+                    None => distance == 0,
+                }
+            }
+            Picks::List(list) => list.contains(&wanted),
+        }
+    }
+
     /// An element that both have at the same position, of the first `len`.
     pub(super) fn meet(&self, other: &Picks, len: u32) -> Option<u32> {
         match (self.line(), other.line()) {
@@ -78,7 +97,7 @@ impl Picks {
 }
 
 impl Register {
-    fn picks(&self) -> Picks {
+    pub(super) fn picks(&self) -> Picks {
         if self.single {
             Picks::One(self.first)
         } else {
@@ -95,7 +114,7 @@ impl Lowering<'_> {
             Base::Hardware(number) => return self.hardware_qubit(number, operand.span),
         };
         match self.names.get(name.symbol) {
-            Some(&Entry::Qubits(register)) => self.select(register, name, operand, "qubit"),
+            Some(Entry::Qubits(whole)) => self.select(whole.clone(), name, operand, "qubit"),
             found => {
                 let is = found.map(Entry::is);
                 self.not_a_register(name, is, "a quantum register")
@@ -113,7 +132,7 @@ impl Lowering<'_> {
             return self.fail(problem, operand.span);
         };
         match self.names.get(name.symbol) {
-            Some(&Entry::Bits(register)) => self.select(register, name, operand, "bit"),
+            Some(Entry::Bits(whole)) => self.select(whole.clone(), name, operand, "bit"),
             found => {
                 let is = found.map(Entry::is);
                 self.not_a_register(name, is, "a classical register")
@@ -129,7 +148,7 @@ impl Lowering<'_> {
     ) -> Lower<T> {
         match is {
             None => self.unknown_name(name.symbol, name.span),
-            Some("broken") => Err(super::Stop),
+            Some("broken") => Err(Stop),
             Some(is) => {
                 self.fail(Problem::WrongKind { name: self.name(name.symbol), is, expected }, name.span)
             }
@@ -147,35 +166,30 @@ impl Lowering<'_> {
         Ok(Picks::One(number))
     }
 
-    fn select(
-        &mut self,
-        register: Register,
-        name: Ident,
-        operand: &Operand,
-        what: &'static str,
-    ) -> Lower<Picks> {
+    fn select(&mut self, whole: Picks, name: Ident, operand: &Operand, what: &'static str) -> Lower<Picks> {
         let not_indexable = |s: &Self| Problem::NotIndexable { name: s.name(name.symbol), what };
-        match &operand.select {
-            Select::All => Ok(register.picks()),
-            _ if register.single => self.fail(not_indexable(self), operand.span),
-            Select::One(at) => match u32::try_from(*at).ok().filter(|at| *at < register.size) {
-                Some(at) => Ok(Picks::One(register.first + at)),
-                None => self.out_of_range(name, i128::from(*at), u64::from(register.size), operand.span),
-            },
-            Select::Parts(parts) => {
-                let mut picks = register.picks();
-                for part in parts {
-                    if picks.len().is_none() {
-                        return self.fail(not_indexable(self), operand.span);
-                    }
-                    picks = match &**part {
-                        [index] => self.pick(&picks, index, name)?,
-                        _ => return self.fail(not_indexable(self), operand.span),
-                    };
-                }
-                Ok(picks)
+        let parts = match (&operand.select, whole.len()) {
+            (Select::All, _) => return Ok(whole),
+            (_, None) => return self.fail(not_indexable(self), operand.span),
+            (Select::One(at), Some(size)) => {
+                return match u32::try_from(*at).ok().filter(|at| *at < size) {
+                    Some(at) => Ok(Picks::One(whole.get(at))),
+                    None => self.out_of_range(name, i128::from(*at), u64::from(size), operand.span),
+                };
             }
+            (Select::Parts(parts), _) => parts,
+        };
+        let mut picks = whole;
+        for part in parts {
+            if picks.len().is_none() {
+                return self.fail(not_indexable(self), operand.span);
+            }
+            picks = match &**part {
+                [index] => self.pick(&picks, index, name)?,
+                _ => return self.fail(not_indexable(self), operand.span),
+            };
         }
+        Ok(picks)
     }
 
     fn out_of_range<T>(&mut self, name: Ident, given: i128, size: u64, span: Span) -> Lower<T> {
@@ -233,6 +247,7 @@ impl Lowering<'_> {
                         len,
                     },
                     other => {
+                        self.spend_elements(u64::from(len), *span)?;
                         let at = |k: u32| u32::try_from(i64::from(start) + step * i64::from(k)).unwrap_or(0);
                         Picks::List((0..len).map(|k| other.get(at(k))).collect())
                     }
@@ -247,6 +262,87 @@ impl Lowering<'_> {
             Some(at) => Ok(at),
             None => self.out_of_range(name, given, size, expr.span),
         }
+    }
+
+    /// Counts the elements of lists, which take memory where ranges do not.
+    fn spend_elements(&mut self, more: u64, span: Span) -> Lower<()> {
+        self.elements = self.elements.saturating_add(more);
+        if self.elements > MAX_ELEMENTS {
+            return self.fail(Problem::TooManyElements { limit: MAX_ELEMENTS }, span);
+        }
+        Ok(())
+    }
+
+    /// `let a = q[0:2] ++ r;`
+    pub(super) fn alias(&mut self, name: Ident, value: &Expr) -> Lower<()> {
+        match self.selection(value) {
+            Ok(entry) => self.declare_name(name, entry),
+            Err(Stop) => {
+                self.names.break_name(name.symbol, self.place(name.span));
+                Err(Stop)
+            }
+        }
+    }
+
+    /// The qubits or bits that an expression names.
+    fn selection(&mut self, expr: &Expr) -> Lower<Entry> {
+        let ExprKind::Chain(first, rest) = &expr.kind else {
+            let Some(operand) = self.as_operand(expr) else {
+                let problem = Problem::Expected {
+                    expected: "registers, parts of them or concatenations".to_owned(),
+                    given: "another expression".to_owned(),
+                };
+                return self.fail(problem, expr.span);
+            };
+            return match operand.base {
+                Base::Name(name) if matches!(self.names.get(name.symbol), Some(Entry::Bits(_))) => {
+                    self.bits(&operand).map(Entry::Bits)
+                }
+                _ => self.qubits(&operand).map(Entry::Qubits),
+            };
+        };
+        let mut whole = self.selection(first)?;
+        for (op, right) in rest {
+            if *op != BinaryOp::Concat {
+                let operator = op.text().to_owned();
+                return self.fail(Problem::Operands { operator, given: "registers".to_owned() }, expr.span);
+            }
+            whole = match (whole, self.selection(right)?) {
+                (Entry::Qubits(a), Entry::Qubits(b)) => Entry::Qubits(self.join(&a, &b, expr.span)?),
+                (Entry::Bits(a), Entry::Bits(b)) => Entry::Bits(self.join(&a, &b, expr.span)?),
+                _ => {
+                    let given = "qubits and classical bits".to_owned();
+                    return self.fail(Problem::Operands { operator: "++".to_owned(), given }, expr.span);
+                }
+            };
+        }
+        Ok(whole)
+    }
+
+    fn join(&mut self, a: &Picks, b: &Picks, span: Span) -> Lower<Picks> {
+        let (n, m) = (a.len().unwrap_or(1), b.len().unwrap_or(1));
+        self.spend_elements(u64::from(n) + u64::from(m), span)?;
+        Ok(Picks::List(a.iter().chain(b.iter()).collect()))
+    }
+
+    /// The operand that an expression looks like.
+    pub(super) fn as_operand(&self, expr: &Expr) -> Option<Operand> {
+        let mut parts: Vec<Box<[Index]>> = Vec::new();
+        let mut base = expr;
+        while let ExprKind::Index(inner, index) = &base.kind {
+            parts.push(index.clone());
+            base = inner;
+        }
+        parts.reverse();
+        let span = base.span;
+        let base = match base.kind {
+            // Parentheses around a name belong to its place.
+            ExprKind::Name(symbol) => Base::Name(Ident { symbol, span }),
+            ExprKind::Hardware => Base::Hardware(self.text(span).get(1..).and_then(|t| t.parse().ok())),
+            _ => return None,
+        };
+        let select = if parts.is_empty() { Select::All } else { Select::Parts(parts.into()) };
+        Some(Operand { span: expr.span, base, select })
     }
 
     /// The name of a qubit in the source.

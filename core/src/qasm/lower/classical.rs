@@ -1,0 +1,547 @@
+//! Expressions over classical bits: what `if` asks for and what assignments store.
+//!
+//! A circuit knows conditions, not arithmetic. So an expression is a constant, some bits in order
+//! (a register, a slice, a concatenation), or a condition on bits; all else is refused by name.
+
+use super::{Lower, Lowering, Scope, Value, evaluate::unary, names::Entry};
+use crate::{
+    circuit::{Condition, Relation},
+    qasm::{
+        ast::{BaseType, BinaryOp, Expr, ExprKind, Span, Type, UnaryOp},
+        diagnostic::{Diagnostic, Problem},
+        lexer::radix,
+    },
+};
+
+/// How large all conditions together may be: one for each bit that is read, ten for each operator.
+const MAX_SIZE: u64 = 1 << 26;
+
+/// The most digits of an integer in a comparison.
+const MAX_DIGITS: usize = 10_000;
+
+/// What an expression over classical bits stands for.
+#[derive(Debug)]
+pub(super) enum Classical {
+    Value(Value),
+    /// A constant too wide for a [`Value`], least significant bit first. A bit string has a width.
+    Digits {
+        digits: Vec<bool>,
+        width: Option<usize>,
+    },
+    /// The number in some bits, least significant first.
+    Word {
+        bits: Vec<u32>,
+        signed: bool,
+    },
+    Truth(Condition),
+}
+
+/// A truth value.
+#[derive(Debug)]
+pub(super) enum Truth {
+    Constant(bool),
+    Open(Condition),
+}
+
+impl Truth {
+    fn not(self) -> Truth {
+        match self {
+            Truth::Constant(holds) => Truth::Constant(!holds),
+            Truth::Open(condition) => Truth::Open(negate(condition)),
+        }
+    }
+
+    /// Both, or one of both.
+    fn join(self, other: Truth, and: bool) -> Truth {
+        match (self, other) {
+            (Truth::Constant(holds), other) | (other, Truth::Constant(holds)) => {
+                if holds == and {
+                    other
+                } else {
+                    Truth::Constant(holds)
+                }
+            }
+            (Truth::Open(a), Truth::Open(b)) if and => Truth::Open(a.and(b)),
+            (Truth::Open(Condition::Any(mut any)), Truth::Open(b)) => {
+                any.push(b);
+                Truth::Open(Condition::Any(any))
+            }
+            (Truth::Open(a), Truth::Open(b)) => Truth::Open(Condition::Any(vec![a, b])),
+        }
+    }
+
+    fn classical(self) -> Classical {
+        match self {
+            Truth::Constant(holds) => Classical::Value(Value::Bool(holds)),
+            Truth::Open(condition) => Classical::Truth(condition),
+        }
+    }
+}
+
+/// The opposite of a condition.
+pub(super) fn negate(condition: Condition) -> Condition {
+    match condition {
+        Condition::Bit { bit, value } => Condition::Bit { bit, value: !value },
+        Condition::Compare { bits, relation, value } => {
+            let relation = match relation {
+                Relation::Equal => Relation::NotEqual,
+                Relation::NotEqual => Relation::Equal,
+                Relation::Less => Relation::GreaterEqual,
+                Relation::LessEqual => Relation::Greater,
+                Relation::Greater => Relation::LessEqual,
+                Relation::GreaterEqual => Relation::Less,
+            };
+            Condition::Compare { bits, relation, value }
+        }
+        Condition::Not(inner) => *inner,
+        other => Condition::Not(Box::new(other)),
+    }
+}
+
+/// What a condition costs in memory.
+pub(super) fn size(condition: &Condition) -> u64 {
+    let list = |list: &[Condition]| list.iter().map(size).fold(10, u64::saturating_add);
+    match condition {
+        Condition::Bit { .. } => 10,
+        Condition::Compare { bits, value, .. } => 10 + bits.len() as u64 + value.len() as u64,
+        Condition::Not(inner) => 10 + size(inner),
+        Condition::All(all) => list(all),
+        Condition::Any(any) => list(any),
+    }
+}
+
+impl Lowering<'_> {
+    /// The value of an expression that must be a truth value.
+    pub(super) fn condition(&mut self, expr: &Expr) -> Lower<Truth> {
+        let value = self.classical(expr)?;
+        self.truth(value, expr.span)
+    }
+
+    /// Counts the size of conditions.
+    pub(super) fn spend(&mut self, more: u64, span: Span) -> Lower<()> {
+        self.conditions = self.conditions.saturating_add(more);
+        if self.conditions > MAX_SIZE {
+            return self.fail(Problem::LongCondition { limit: MAX_SIZE }, span);
+        }
+        Ok(())
+    }
+
+    /// The value of an expression that may read bits.
+    pub(super) fn classical(&mut self, expr: &Expr) -> Lower<Classical> {
+        match &expr.kind {
+            ExprKind::Name(_) | ExprKind::Index(..) => match self.bits_of(expr)? {
+                Some(bits) => Ok(Classical::Word { bits, signed: false }),
+                None => self.evaluate(expr, Scope::Global).map(Classical::Value),
+            },
+            ExprKind::Int(None) => self.long_number(expr.span),
+            ExprKind::Text => match self.evaluate(expr, Scope::Global)? {
+                Value::Other(_) => self.long_string(expr.span),
+                value => Ok(Classical::Value(value)),
+            },
+            ExprKind::Unary(op @ (UnaryOp::Not | UnaryOp::Invert), operand) => {
+                let value = match self.classical(operand)? {
+                    Classical::Value(value) => {
+                        let result = unary(*op, value);
+                        return self.check(result, expr.span).map(Classical::Value);
+                    }
+                    Classical::Word { bits, .. } if *op == UnaryOp::Invert && bits.len() != 1 => {
+                        return self.refuse("`~` on a classical register", expr.span);
+                    }
+                    other => other,
+                };
+                self.truth(value, expr.span).map(|t| t.not().classical())
+            }
+            ExprKind::Chain(first, rest) => {
+                let mut left = self.classical(first)?;
+                for (op, right) in rest {
+                    let span = first.span.to(right.span);
+                    let right = self.classical(right)?;
+                    left = self.combine(*op, left, right, span)?;
+                }
+                Ok(left)
+            }
+            ExprKind::Cast(ty, inner) => {
+                let value = self.classical(inner)?;
+                self.cast_bits(ty, value, expr.span)
+            }
+            ExprKind::Measure(_) => self.refuse("a measurement within an expression", expr.span),
+            _ => self.evaluate(expr, Scope::Global).map(Classical::Value),
+        }
+    }
+
+    /// The bits that an expression names, if it does.
+    fn bits_of(&mut self, expr: &Expr) -> Lower<Option<Vec<u32>>> {
+        let mut base = expr;
+        while let ExprKind::Index(inner, _) = &base.kind {
+            base = inner;
+        }
+        let is_bits = match base.kind {
+            ExprKind::Name(symbol) => matches!(self.names.get(symbol), Some(Entry::Bits(_))),
+            _ => false,
+        };
+        let Some(operand) = self.as_operand(expr).filter(|_| is_bits) else { return Ok(None) };
+        let picks = self.bits(&operand)?;
+        self.spend(u64::from(picks.len().unwrap_or(1)), expr.span)?;
+        Ok(Some(picks.iter().collect()))
+    }
+
+    fn long_number(&mut self, span: Span) -> Lower<Classical> {
+        let text = self.text(span).replace('_', "");
+        let (radix, digits) = radix(&text);
+        match binary(digits, radix) {
+            Some(digits) => match number(&digits) {
+                Some(value) => Ok(Classical::Value(Value::Int(value))),
+                None => Ok(Classical::Digits { digits, width: None }),
+            },
+            None => {
+                self.fail(Problem::IntegerOverflow { what: "an integer of this length".to_owned() }, span)
+            }
+        }
+    }
+
+    /// A bit string of more than 128 bits.
+    fn long_string(&mut self, span: Span) -> Lower<Classical> {
+        let quoted = self.text(span);
+        let text = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
+        let digits = || text.bytes().rev().filter(|&b| b != b'_');
+        if text.is_empty() || !digits().all(|b| matches!(b, b'0' | b'1')) {
+            let (given, expected) = ("a string".to_owned(), "a bit string".to_owned());
+            return self.fail(Problem::WrongType { given, expected }, span);
+        }
+        let digits: Vec<bool> = digits().map(|b| b == b'1').collect();
+        let width = Some(digits.len());
+        Ok(Classical::Digits { digits, width })
+    }
+
+    /// A value as a truth value.
+    fn truth(&mut self, value: Classical, span: Span) -> Lower<Truth> {
+        let given = match value {
+            Classical::Truth(condition) => return Ok(Truth::Open(condition)),
+            Classical::Word { bits, .. } => return Ok(Truth::Open(nonzero(bits))),
+            Classical::Value(Value::Bool(holds)) => return Ok(Truth::Constant(holds)),
+            Classical::Value(Value::Bits { bits, .. }) => return Ok(Truth::Constant(bits != 0)),
+            Classical::Value(other) => other.describe(),
+            Classical::Digits { .. } => "an integer",
+        };
+        let (given, expected) = (given.to_owned(), "a condition".to_owned());
+        self.fail(Problem::WrongType { given, expected }, span)
+    }
+
+    /// A value as that of one bit, if it can be.
+    fn one_bit(&mut self, value: Classical) -> Result<Truth, Classical> {
+        match value {
+            Classical::Truth(condition) => Ok(Truth::Open(condition)),
+            Classical::Word { bits, .. } if bits.len() == 1 => Ok(Truth::Open(nonzero(bits))),
+            Classical::Value(Value::Bool(holds)) => Ok(Truth::Constant(holds)),
+            Classical::Value(Value::Int(i @ 0..=1)) => Ok(Truth::Constant(i == 1)),
+            Classical::Value(Value::Bits { width: 1, bits }) => Ok(Truth::Constant(bits == 1)),
+            other => Err(other),
+        }
+    }
+
+    fn combine(&mut self, op: BinaryOp, left: Classical, right: Classical, span: Span) -> Lower<Classical> {
+        use BinaryOp::*;
+        if let (Classical::Value(a), Classical::Value(b)) = (&left, &right) {
+            return self.binary(op, a.clone(), b.clone(), span).map(Classical::Value);
+        }
+        match op {
+            And | Or => {
+                let (a, b) = (self.truth(left, span)?, self.truth(right, span)?);
+                Ok(a.join(b, op == And).classical())
+            }
+            Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual => {
+                self.compare(op, left, right, span).map(Truth::classical)
+            }
+            BitAnd | BitOr | BitXor => match (self.one_bit(left), self.one_bit(right)) {
+                (Ok(a), Ok(b)) if op == BitXor => self.differ(a, b, span).map(Truth::classical),
+                (Ok(a), Ok(b)) => Ok(a.join(b, op == BitAnd).classical()),
+                _ => self.refuse(&format!("`{}` on classical registers", op.text()), span),
+            },
+            Concat => match (left, right) {
+                (Classical::Word { mut bits, .. }, Classical::Word { bits: more, .. }) => {
+                    bits.extend(more);
+                    Ok(Classical::Word { bits, signed: false })
+                }
+                _ => {
+                    let (operator, given) = (op.text().to_owned(), "these operands".to_owned());
+                    self.fail(Problem::Operands { operator, given }, span)
+                }
+            },
+            _ => self.refuse(&format!("`{}` on classical bits", op.text()), span),
+        }
+    }
+
+    /// Exactly one of both.
+    fn differ(&mut self, a: Truth, b: Truth, span: Span) -> Lower<Truth> {
+        match (a, b) {
+            (Truth::Constant(holds), other) | (other, Truth::Constant(holds)) => {
+                Ok(if holds { other.not() } else { other })
+            }
+            (Truth::Open(a), Truth::Open(b)) => {
+                self.spend((size(&a) + size(&b)).saturating_mul(2) + 30, span)?;
+                let first = a.clone().and(negate(b.clone()));
+                let second = negate(a).and(b);
+                Ok(Truth::Open(Condition::Any(vec![first, second])))
+            }
+        }
+    }
+
+    fn compare(&mut self, op: BinaryOp, left: Classical, right: Classical, span: Span) -> Lower<Truth> {
+        let (relation, mirrored) = match op {
+            BinaryOp::Equal => (Relation::Equal, Relation::Equal),
+            BinaryOp::NotEqual => (Relation::NotEqual, Relation::NotEqual),
+            BinaryOp::Less => (Relation::Less, Relation::Greater),
+            BinaryOp::LessEqual => (Relation::LessEqual, Relation::GreaterEqual),
+            BinaryOp::Greater => (Relation::Greater, Relation::Less),
+            _ => (Relation::GreaterEqual, Relation::LessEqual),
+        };
+        match (left, right) {
+            (Classical::Word { bits, signed }, c @ (Classical::Value(_) | Classical::Digits { .. })) => {
+                self.compare_word(bits, signed, relation, c, span)
+            }
+            (c @ (Classical::Value(_) | Classical::Digits { .. }), Classical::Word { bits, signed }) => {
+                self.compare_word(bits, signed, mirrored, c, span)
+            }
+            (Classical::Word { bits: a, .. }, Classical::Word { bits: b, .. }) if a.len() != b.len() => {
+                let (first, second) = (a.len() as u64, b.len() as u64);
+                self.fail(Problem::LengthMismatch { first, second }, span)
+            }
+            (Classical::Word { bits: a, .. }, Classical::Word { bits: b, .. })
+                if a.len() > 1 && matches!(relation, Relation::Equal | Relation::NotEqual) =>
+            {
+                let mut same = Truth::Constant(true);
+                for (a, b) in a.into_iter().zip(b) {
+                    let differ = self.differ(is_one(a), is_one(b), span)?;
+                    same = same.join(differ.not(), true);
+                }
+                Ok(if relation == Relation::Equal { same } else { same.not() })
+            }
+            (left, right) => match (self.one_bit(left), self.one_bit(right), relation) {
+                (Ok(a), Ok(b), Relation::Equal) => Ok(self.differ(a, b, span)?.not()),
+                (Ok(a), Ok(b), Relation::NotEqual) => self.differ(a, b, span),
+                _ => self.refuse("this comparison", span),
+            },
+        }
+    }
+
+    /// Bits compared with a constant.
+    fn compare_word(
+        &mut self,
+        mut bits: Vec<u32>,
+        signed: bool,
+        relation: Relation,
+        constant: Classical,
+        span: Span,
+    ) -> Lower<Truth> {
+        let n = bits.len();
+        let (negative, mut digits) = match constant {
+            Classical::Value(Value::Int(i)) => (i < 0, to_digits(i.unsigned_abs())),
+            Classical::Value(Value::Bool(b)) => (false, vec![b]),
+            Classical::Value(Value::Bits { width, bits: value }) => {
+                if width as usize != n {
+                    let (first, second) = (n as u64, u64::from(width));
+                    return self.fail(Problem::LengthMismatch { first, second }, span);
+                }
+                (false, to_digits(value))
+            }
+            Classical::Digits { digits, width } => {
+                if let Some(width) = width.filter(|&w| w != n) {
+                    let (first, second) = (n as u64, width as u64);
+                    return self.fail(Problem::LengthMismatch { first, second }, span);
+                }
+                (false, digits)
+            }
+            Classical::Value(other) => {
+                let (given, expected) = (other.describe().to_owned(), "an integer".to_owned());
+                return self.fail(Problem::WrongType { given, expected }, span);
+            }
+            _ => return self.refuse("this comparison", span),
+        };
+        trim(&mut digits);
+        let below = matches!(relation, Relation::Less | Relation::LessEqual | Relation::NotEqual);
+        if !signed {
+            if negative {
+                return Ok(self.decided(n, relation_of(relation, false), span));
+            }
+            if digits.len() > n {
+                self.warn(Problem::Decided { bits: n, holds: below }, span);
+            }
+            return Ok(word(bits, relation, digits));
+        }
+        // In two's complement a number of n bits plus 2^(n-1) is in the order of unsigned numbers,
+        // and that inverts the highest bit.
+        let Some(sign) = bits.pop() else { return Ok(Truth::Constant(false)) };
+        let low = if negative { complement(digits, n - 1) } else { Some(digits) };
+        let Some(low) = low.filter(|low| low.len() < n) else {
+            return Ok(self.decided(n, relation_of(relation, !negative), span));
+        };
+        // The highest bit where it agrees with that of the constant.
+        let same = Truth::Open(Condition::Bit { bit: sign, value: negative });
+        let other = || Truth::Open(Condition::Bit { bit: sign, value: !negative });
+        let rest = |relation| {
+            if bits.is_empty() {
+                let holds = relation_of_equal(relation);
+                Truth::Constant(holds)
+            } else {
+                word(bits.clone(), relation, low.clone())
+            }
+        };
+        // The other sign is below a constant that is not negative, and above one that is.
+        let other_holds = match relation {
+            Relation::Equal => false,
+            Relation::NotEqual => true,
+            Relation::Less | Relation::LessEqual => !negative,
+            Relation::Greater | Relation::GreaterEqual => negative,
+        };
+        Ok(if other_holds { other().join(rest(relation), false) } else { same.join(rest(relation), true) })
+    }
+
+    /// A comparison whose result is known, with a warning.
+    fn decided(&mut self, bits: usize, holds: bool, span: Span) -> Truth {
+        self.warn(Problem::Decided { bits, holds }, span);
+        Truth::Constant(holds)
+    }
+
+    fn cast_bits(&mut self, ty: &Type, value: Classical, span: Span) -> Lower<Classical> {
+        let bits = match value {
+            Classical::Value(value) => return self.cast(ty, value, span).map(Classical::Value),
+            Classical::Truth(condition) if ty.dims.is_none() && ty.size.is_none() => {
+                if matches!(ty.base, BaseType::Bool | BaseType::Bit | BaseType::Int | BaseType::Uint) {
+                    return Ok(Classical::Truth(condition));
+                }
+                return self.refuse("this cast of classical bits", span);
+            }
+            Classical::Word { bits, .. } if ty.dims.is_none() => bits,
+            _ => return self.refuse("this cast of classical bits", span),
+        };
+        let width = match &ty.size {
+            Some(size) => Some(self.integer(size, "the width of a type")?),
+            None => None,
+        };
+        let order = width.map(|w| w.cmp(&(bits.len() as i128)));
+        match (ty.base, order) {
+            (BaseType::Bool, None) => Ok(Classical::Truth(nonzero(bits))),
+            (BaseType::Bit, Some(std::cmp::Ordering::Equal)) => Ok(Classical::Word { bits, signed: false }),
+            (BaseType::Bit, None) if bits.len() == 1 => Ok(Classical::Word { bits, signed: false }),
+            (BaseType::Int | BaseType::Uint, None | Some(std::cmp::Ordering::Greater)) => {
+                Ok(Classical::Word { bits, signed: false })
+            }
+            (BaseType::Int | BaseType::Uint, Some(std::cmp::Ordering::Equal)) => {
+                Ok(Classical::Word { bits, signed: ty.base == BaseType::Int })
+            }
+            _ => {
+                let place = self.place(span);
+                let what = "this cast of classical bits".to_owned();
+                let error = Diagnostic::error(Problem::NotInThisVersion { what }).at(place, "");
+                Err(self.report(error.help("an integer must have at least as many bits as are cast to it")))
+            }
+        }
+    }
+}
+
+fn is_one(bit: u32) -> Truth {
+    Truth::Open(Condition::Bit { bit, value: true })
+}
+
+/// Whether a relation holds of a left side that is beyond all right sides, below or above.
+fn relation_of(relation: Relation, below: bool) -> bool {
+    match relation {
+        Relation::Equal => false,
+        Relation::NotEqual => true,
+        Relation::Less | Relation::LessEqual => below,
+        Relation::Greater | Relation::GreaterEqual => !below,
+    }
+}
+
+/// Whether a relation holds of equal numbers.
+fn relation_of_equal(relation: Relation) -> bool {
+    matches!(relation, Relation::Equal | Relation::LessEqual | Relation::GreaterEqual)
+}
+
+/// Whether some bits are not all 0.
+fn nonzero(bits: Vec<u32>) -> Condition {
+    match bits.as_slice() {
+        &[bit] => Condition::Bit { bit, value: true },
+        _ => Condition::Compare { bits: bits.into(), relation: Relation::NotEqual, value: Box::new([]) },
+    }
+}
+
+/// Bits compared with a number that has no leading zeros.
+fn word(bits: Vec<u32>, relation: Relation, digits: Vec<bool>) -> Truth {
+    match (bits.as_slice(), relation) {
+        (_, Relation::Less) if digits.is_empty() => Truth::Constant(false),
+        (_, Relation::GreaterEqual) if digits.is_empty() => Truth::Constant(true),
+        (&[bit], Relation::Equal | Relation::NotEqual) if digits.len() <= 1 => {
+            let value = digits.is_empty() != (relation == Relation::Equal);
+            Truth::Open(Condition::Bit { bit, value })
+        }
+        _ => Truth::Open(Condition::Compare { bits: bits.into(), relation, value: digits.into() }),
+    }
+}
+
+pub(super) fn to_digits(mut value: u128) -> Vec<bool> {
+    let mut digits = Vec::new();
+    while value > 0 {
+        digits.push(value & 1 == 1);
+        value >>= 1;
+    }
+    digits
+}
+
+/// Drops leading zeros.
+pub(super) fn trim(digits: &mut Vec<bool>) {
+    while digits.last() == Some(&false) {
+        digits.pop();
+    }
+}
+
+/// The number of some digits, if it is an [`i128`].
+fn number(digits: &[bool]) -> Option<i128> {
+    let fits = digits.len() < 128;
+    fits.then(|| digits.iter().rev().fold(0, |sum, &bit| sum << 1 | i128::from(bit)))
+}
+
+/// `2^n` minus a positive number; `None` if that is larger.
+fn complement(digits: Vec<bool>, n: usize) -> Option<Vec<bool>> {
+    if digits.len() > n + 1 || (digits.len() == n + 1 && digits[..n].iter().any(|&b| b)) {
+        return None;
+    }
+    // All bits inverted, plus 1.
+    let mut carry = true;
+    let mut low: Vec<bool> = (0..n)
+        .map(|i| {
+            let bit = !digits.get(i).copied().unwrap_or(false);
+            let sum = bit != carry;
+            carry &= bit;
+            sum
+        })
+        .collect();
+    trim(&mut low);
+    Some(low)
+}
+
+/// The bits of a number without leading zeros, least significant first. `None` if it is no number, or
+/// too long.
+fn binary(text: &str, radix: u32) -> Option<Vec<bool>> {
+    if text.is_empty() || text.len() > MAX_DIGITS {
+        return None;
+    }
+    // Limbs of 32 bits, least significant first.
+    let mut limbs: Vec<u32> = Vec::new();
+    for c in text.chars() {
+        let mut carry = u64::from(c.to_digit(radix)?);
+        for limb in &mut limbs {
+            let next = u64::from(*limb) * u64::from(radix) + carry;
+            // The low half.
+            *limb = (next & u64::from(u32::MAX)) as u32;
+            carry = next >> 32;
+        }
+        if carry > 0 {
+            limbs.push((carry & u64::from(u32::MAX)) as u32);
+        }
+    }
+    let mut digits: Vec<bool> =
+        limbs.iter().flat_map(|limb| (0..32).map(move |i| limb >> i & 1 == 1)).collect();
+    trim(&mut digits);
+    Some(digits)
+}

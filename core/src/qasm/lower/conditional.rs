@@ -1,0 +1,238 @@
+//! `if`: whose condition is evaluated once, when it is reached.
+//!
+//! A circuit has no blocks. Each instruction carries its own condition, and reads the bits when its
+//! turn comes. That is the same as long as nothing under an `if` changes what its condition reads
+//! before the last of it. Where it does, as in
+//!
+//! ```text
+//! if (c[0]) { c[0] = measure q[0]; x q[1]; } else { z q[1]; }
+//! ```
+//!
+//! the truth of the condition is kept in a hidden bit, which all of the `if` reads instead, and which
+//! is 0 again behind it.
+
+use std::{collections::HashSet, sync::Arc};
+
+use super::{
+    Guard, Item, Lower, Lowering, Picks, Planned, Stop,
+    classical::{Truth, negate, size},
+};
+use crate::{
+    circuit::Condition,
+    qasm::{
+        ast::{Conditional, Span, Stmt, StmtKind},
+        diagnostic::Problem,
+    },
+};
+
+/// An `if` of the plan.
+#[derive(Debug)]
+pub(super) struct Branches {
+    parent: Option<Guard>,
+    condition: Condition,
+    /// Whether a hidden bit keeps its truth.
+    stored: bool,
+    /// What its condition costs, with those around it.
+    size: u64,
+}
+
+/// The conditions of an `if`, ready for instructions.
+pub(super) struct Built {
+    /// That of its evaluation: with those around it.
+    pub(super) whole: Arc<Condition>,
+    pub(super) then: Arc<Condition>,
+    pub(super) otherwise: Arc<Condition>,
+    /// The hidden bit that keeps its truth; and how many do in all with those around it.
+    pub(super) bit: Option<u32>,
+    depth: u32,
+}
+
+impl Lowering<'_> {
+    pub(super) fn conditional(&mut self, conditional: &Conditional, span: Span, all: &[Stmt]) -> Lower<()> {
+        let Conditional { condition, then, otherwise } = conditional;
+        let otherwise = otherwise.as_deref().unwrap_or_default();
+        match self.condition(condition) {
+            Ok(Truth::Open(condition)) => self.branches(condition, span, |lowering, is_else| {
+                lowering.block(if is_else { otherwise } else { then }, all);
+            }),
+            Ok(Truth::Constant(holds)) => {
+                let (taken, left) = if holds { (&**then, otherwise) } else { (otherwise, &**then) };
+                self.checked_only(left, all);
+                self.block(taken, all);
+                Ok(())
+            }
+            Err(Stop) => {
+                self.checked_only(then, all);
+                self.checked_only(otherwise, all);
+                Err(Stop)
+            }
+        }
+    }
+
+    /// Plans what `body` plans, first under a condition, then under its opposite.
+    pub(super) fn branches(
+        &mut self,
+        condition: Condition,
+        span: Span,
+        mut body: impl FnMut(&mut Self, bool),
+    ) -> Lower<()> {
+        let around = self.guard.and_then(|g| self.branches.get(g.number as usize)).map_or(0, |b| b.size);
+        let size = size(&condition).saturating_mul(2).saturating_add(around);
+        self.spend(size, span)?;
+        // Each takes at least a byte of a source.
+        let number = u32::try_from(self.branches.len()).unwrap_or(u32::MAX);
+        let start = self.plan.len();
+        let outer = self.guard;
+        self.branches.push(Branches { parent: outer, condition, stored: false, size });
+        for otherwise in [false, true] {
+            self.guard = Some(Guard { number, otherwise });
+            body(self, otherwise);
+        }
+        self.guard = outer;
+        if self.changes_its_condition(number, start) {
+            self.branches[number as usize].stored = true;
+            self.plan.insert(start, Planned { item: Item::Store { number }, guard: outer });
+            self.plan.push(Planned { item: Item::Forget { number }, guard: None });
+            self.add_count(2, span);
+        }
+        Ok(())
+    }
+
+    /// Whether anything from `start` on but the very last step changes a bit that the condition reads.
+    fn changes_its_condition(&self, number: u32, start: usize) -> bool {
+        let items = &self.plan[start..];
+        let written = |planned: &Planned| match &planned.item {
+            Item::Measure { bits, .. } | Item::Assign { bits, .. } => Some(bits.clone()),
+            _ => None,
+        };
+        if !items.iter().any(|item| written(item).is_some()) {
+            return false;
+        }
+        let mut reads = HashSet::new();
+        self.branches[number as usize].condition.for_each_bit(&mut |bit| {
+            reads.insert(bit);
+        });
+        let meets = |bits: &Picks, but_last: bool| {
+            let len = bits.len().unwrap_or(1);
+            let len = if but_last { len - 1 } else { len };
+            if (len as usize) < reads.len() || matches!(bits, Picks::List(_)) {
+                (0..len).any(|at| reads.contains(&bits.get(at)))
+            } else {
+                let last = bits.get(len);
+                reads.iter().any(|&bit| bits.contains(bit) && !(but_last && bit == last))
+            }
+        };
+        let last = items.len() - 1;
+        items.iter().enumerate().any(|(i, item)| written(item).is_some_and(|bits| meets(&bits, i == last)))
+    }
+
+    /// The statements of a block. Errors are reported, not returned.
+    pub(super) fn block(&mut self, statements: &[Stmt], all: &[Stmt]) {
+        for statement in statements {
+            if self.full() {
+                return;
+            }
+            let _ = match &statement.kind {
+                StmtKind::Qreg(name, _) | StmtKind::Creg(name, _) | StmtKind::Let(name, _) => {
+                    self.declared_within(name.symbol, name.span, statement.span)
+                }
+                StmtKind::Declare(d) | StmtKind::Const(d) | StmtKind::Input(d) | StmtKind::Output(d) => {
+                    self.declared_within(d.name.symbol, d.name.span, statement.span)
+                }
+                StmtKind::Gate(gate) => {
+                    self.gates.break_name(gate.name.symbol);
+                    self.refuse("a definition within a block", statement.span)
+                }
+                StmtKind::Include(_) => self.refuse("`include` within a block", statement.span),
+                _ => self.statement(statement, all),
+            };
+        }
+    }
+
+    fn declared_within(&mut self, name: crate::qasm::ast::Symbol, at: Span, span: Span) -> Lower<()> {
+        self.names.break_name(name, self.place(at));
+        self.refuse("a declaration within a block", span)
+    }
+
+    /// Looks for errors in statements that never run.
+    fn checked_only(&mut self, statements: &[Stmt], all: &[Stmt]) {
+        let (length, count, passed) = (self.plan.len(), self.count, self.passed);
+        self.block(statements, all);
+        self.plan.truncate(length);
+        (self.count, self.passed) = (count, passed);
+    }
+
+    /// The conditions of every `if`, and how many hidden bits they need.
+    pub(super) fn built_conditions(&mut self) -> (Vec<Built>, u32) {
+        let mut built: Vec<Built> = Vec::with_capacity(self.branches.len());
+        let mut most = 0;
+        for branches in std::mem::take(&mut self.branches) {
+            let parent = branches.parent.and_then(|g| built.get(g.number as usize).map(|b| (b, g.otherwise)));
+            let depth = parent.map_or(0, |(b, _)| b.depth) + u32::from(branches.stored);
+            most = most.max(depth);
+            let under = |condition: Condition| match parent {
+                None => condition,
+                Some((b, otherwise)) => {
+                    let around = if otherwise { &b.otherwise } else { &b.then };
+                    (**around).clone().and(condition)
+                }
+            };
+            let opposite = negate(branches.condition.clone());
+            let whole = Arc::new(under(branches.condition));
+            built.push(if branches.stored {
+                let bit = self.n_bits.saturating_add(depth - 1);
+                let is = |value| Condition::Bit { bit, value };
+                let (then, otherwise) = (Arc::new(is(true)), Arc::new(under(is(false))));
+                Built { whole, then, otherwise, bit: Some(bit), depth }
+            } else {
+                let otherwise = Arc::new(under(opposite));
+                Built { then: whole.clone(), whole, otherwise, bit: None, depth }
+            });
+        }
+        (built, most)
+    }
+
+    /// Keeps the measurements whose result is not stored where their qubit is used afterwards, since
+    /// they change it. Whether any is kept.
+    pub(super) fn keep_used_measurements(&mut self) -> bool {
+        if !self.plan.iter().any(|p| matches!(p.item, Item::Discard { .. })) {
+            return false;
+        }
+        // The plan was counted, so walking it is bounded.
+        let mut used: HashSet<u32> = HashSet::new();
+        let mut any = false;
+        for planned in self.plan.iter_mut().rev() {
+            match &mut planned.item {
+                Item::Discard { qubits, kept, .. } => {
+                    *kept = qubits.iter().any(|q| used.contains(&q));
+                    any |= *kept;
+                }
+                Item::Measure { qubits, .. } | Item::Reset { qubits, .. } => used.extend(qubits.iter()),
+                Item::Call(call) => used.extend(call.qubits.iter().flat_map(|p| p.iter())),
+                _ => {}
+            }
+        }
+        any
+    }
+
+    /// A name for hidden bits that no register has.
+    pub(super) fn hidden_name(&self) -> String {
+        let taken: HashSet<String> = self.bits.iter().map(|r| self.name(r.name)).collect();
+        let mut name = "scratch".to_owned();
+        let mut number = 0u64;
+        while taken.contains(&name) {
+            number += 1;
+            name = format!("scratch_{number}");
+        }
+        name
+    }
+
+    /// Room for hidden bits, of which there are few.
+    pub(super) fn check_hidden(&mut self, more: u32) -> Result<(), Problem> {
+        let given = u64::from(self.n_bits) + u64::from(more);
+        if given > u64::from(u32::MAX) {
+            return Err(Problem::TooManyQubits { given, limit: u64::from(u32::MAX) });
+        }
+        Ok(())
+    }
+}
