@@ -1,5 +1,6 @@
 //! Circuits that measure, decide and go on: exact distributions of files against closed forms and
 //! circuits built by hand.
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::collections::BTreeMap;
 
@@ -184,7 +185,6 @@ fn every_form_of_a_condition_means_what_it_says() {
         let texts: Vec<(String, f64)> =
             (0..8).map(|c| (format!("{} {c:03b}", u8::from(expected(c))), 0.125)).collect();
         let texts: Vec<(&str, f64)> = texts.iter().map(|(t, p)| (t.as_str(), *p)).collect();
-        println!("{form}");
         assert_outcomes(&outcomes(&circuit), &texts);
         // Through a text the same, and from then on the text itself.
         let printed = to_qasm3(&circuit).unwrap();

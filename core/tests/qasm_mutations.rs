@@ -1,6 +1,7 @@
 //! Damaged files: whatever is done to a text, the front end answers, and its labels point into it.
 //!
 //! The damage is seeded, so that a failure can be run again: its seed and its text are printed.
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
