@@ -3,9 +3,11 @@
 //! This crate is pure computation: it reads no files and no environment, and holds no global state
 //! but one counter. Threads, memory limits and kernels are handed in.
 //!
-//! Modules in reading order: [`scalar`] (numbers), [`param`] (angles of gates), [`basis`] (bits),
-//! [`matrix`], [`gate`] (the table), [`circuit`], [`observable`], [`kernel`] (loops over
-//! amplitudes), [`state`], [`simulate`].
+//! Modules in reading order: [`entity`] (typed ids), [`scalar`] (numbers); programs and their derivatives:
+//! [`ir`] (functions as data), [`rules`] (what an operation means for derivatives), [`text`] (the program
+//! language), [`adjoint`] (reverse and forward mode), [`pass`] (optimisation), [`exec`] (running); circuits:
+//! [`param`] (angles of gates), [`basis`] (bits), [`matrix`], [`gate`] (the table), [`circuit`],
+//! [`observable`], [`kernel`] (loops over amplitudes), [`state`], [`simulate`].
 
 pub mod entity;
 pub mod scalar;
