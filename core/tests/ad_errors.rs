@@ -1,6 +1,8 @@
 //! Bad input: every mistake is an error that says what was given and what was expected; nothing panics and
 //! nothing exhausts the stack.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use ketgrad_core::{
     exec::{Datum, Derivatives, DeriveError, Limits, RunError},
     ir,

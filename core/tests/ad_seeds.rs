@@ -1,6 +1,8 @@
 //! The acceptance rows of the documents this engine comes from, through program text and the public API.
 //! A test's name starts with the row it shows.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::collections::BTreeMap;
 
 use ketgrad_core::{

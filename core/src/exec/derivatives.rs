@@ -62,6 +62,9 @@ impl From<CallError> for DeriveError {
     }
 }
 
+/// A (co)tangent for each parameter that has one, in order.
+pub type Gradient<S> = Vec<Datum<S>>;
+
 /// A function of a program, its derivatives, and the memory to run them.
 pub struct Derivatives<'h, S: Scalar> {
     program: Program,
@@ -291,7 +294,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         &mut self,
         args: &[Datum<S>],
         dots: &[Datum<S>],
-    ) -> Result<(Vec<Datum<S>>, Vec<Datum<S>>), DeriveError> {
+    ) -> Result<(Gradient<S>, Gradient<S>), DeriveError> {
         if self.second.is_none() {
             self.second = Some(self.compiled(adjoint::hessian_vector)?);
         }

@@ -547,6 +547,7 @@ fn complex<T: Real, S: Scalar<Real = T>>(a: &T, b: &T) -> Option<S> {
 }
 
 /// Instructions on arrays, and primitives.
+#[allow(clippy::clone_on_copy, reason = "one of the three banks holds plain integers")]
 #[allow(clippy::too_many_arguments, reason = "the state of the machine, taken apart")]
 #[inline(never)]
 fn structural<T: Real, S: Scalar<Real = T>>(

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! [`compile`](Bytecode::compile) turns a function and all it calls into register bytecode; [`Bytecode`] runs
-//! it over any [`Scalar`](crate::scalar::Scalar) `S`, with real values in `S::Real` and complex ones in `S`. Everything that
+//! it over any [`Scalar`] `S`, with real values in `S::Real` and complex ones in `S`. Everything that
 //! runs programs stands behind the [`Executable`] trait.
 //!
 //! [`Derivatives`] is what most users want: values, gradients, pullbacks, pushforwards and Hessians of a
@@ -22,7 +22,7 @@ mod machine;
 
 pub use bytecode::Bytecode;
 pub use data::{AccumulateError, Cotangent, Datum, accumulate};
-pub use derivatives::{Derivatives, DeriveError, Prepared, Pulled};
+pub use derivatives::{Derivatives, DeriveError, Gradient, Prepared, Pulled};
 pub use error::{CallError, RunError};
 pub use host::{Host, HostError, NoHost};
 pub use machine::Machine;

@@ -30,10 +30,8 @@ pub fn compact(f: &Function) -> Function {
         }
     }
     let mut blocks: SideTable<Block, Block> = SideTable::new(ENTRY);
-    let mut n = 0;
-    for b in f.blocks.keys().filter(|&b| reached[b]) {
+    for (n, b) in f.blocks.keys().filter(|&b| reached[b]).enumerate() {
         blocks[b] = Block::new(n);
-        n += 1;
     }
 
     let mut new = Function::declared(f.name.clone(), f.params.clone(), f.result.clone());

@@ -47,7 +47,7 @@
 //! | on a branch cut | the derivative of the side that the value is taken from |
 //! | `select(c, a, b)` | all to the chosen operand, 0 to the other, even where its own derivative is infinite |
 //!
-//! "0 for a zero cotangent" is what [`Number2::Scale`] is for: `scale(p, d) = p d`, but 0 where `d` is exactly
+//! "0 for a zero cotangent" is what [`Number2::Scale`](crate::ir::Number2::Scale) is for: `scale(p, d) = p d`, but 0 where `d` is exactly
 //! zero. It guards every singular line, so a branch that was not taken never turns a gradient into NaN.
 
 /// Hands the table to the macro `$reader`.

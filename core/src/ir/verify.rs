@@ -31,8 +31,6 @@
 //! Passes may rely on all of them and must keep them. In debug builds they are checked between passes.
 //! Cost: O(size) but for dominance, which is O(blocks x depth).
 
-use std::collections::HashMap;
-
 use crate::entity::{Block, FuncId, Inst, PrimitiveId, Value};
 
 use super::{
@@ -282,13 +280,13 @@ impl Verifier<'_> {
     fn dominance(&mut self) {
         let f = self.f;
         // Where each value is defined: block and place in it; parameters before the first instruction.
-        let mut defined: HashMap<Value, (Block, usize)> = HashMap::new();
+        let mut defined: Vec<Option<(Block, usize)>> = vec![None; f.kinds.len()];
         for (b, block) in f.blocks.iter() {
             let insts = block.insts.iter().enumerate();
             let results = insts.filter_map(|(k, &i): (usize, &Inst)| Some((f.insts[i].result?, k + 1)));
             let params = block.params.iter().map(|&p| (p, 0));
             for (v, place) in params.chain(results) {
-                if defined.insert(v, (b, place)).is_some() {
+                if defined[v.index()].replace((b, place)).is_some() {
                     self.block = Some(b);
                     self.report(4, format!("{v} is defined twice"));
                 }
@@ -309,9 +307,8 @@ impl Verifier<'_> {
             if b != ENTRY && parents[b.index()].is_none() {
                 continue;
             }
-            let fine = defined
-                .get(&v)
-                .is_some_and(|&(d, after)| if d == b { after <= place } else { dominates(&parents, d, b) });
+            let fine = defined[v.index()]
+                .is_some_and(|(d, after)| if d == b { after <= place } else { dominates(&parents, d, b) });
             if !fine {
                 self.block = Some(b);
                 self.at = at;

@@ -16,13 +16,16 @@ use crate::{
     ir::{Function, Kind, Number2, Op, compact, dominates, dominators},
 };
 
+/// What makes two instructions the same.
+type Key = (Op, Vec<Value>, Kind);
+
 /// Computes once what is written twice.
 pub fn cse(f: &mut Function) {
     if !f.is_defined() {
         return;
     }
     let parents = dominators(f);
-    let mut known: HashMap<(Op, Vec<Value>, Kind), Vec<(Block, Value)>> = HashMap::new();
+    let mut known: HashMap<Key, Vec<(Block, Value)>> = HashMap::new();
     let mut same: HashMap<Value, Value> = HashMap::new();
     for b in f.blocks.keys().collect::<Vec<_>>() {
         for i in f.blocks[b].insts.clone() {

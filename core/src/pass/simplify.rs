@@ -10,7 +10,7 @@
 //! itself. Sums and products match in either order.
 //!
 //! The strict equations hold in IEEE arithmetic to the last bit, for NaN, infinities and signed zeros, and on
-//! every other scalar. The algebraic ones hold for real and complex numbers; in floating point they change
+//! every other scalar. (One exception: `scale c x` at x = 0 gives a zero of the sign that the product has.) The algebraic ones hold for real and complex numbers; in floating point they change
 //! roundings, and what divided by zero may become finite.
 //!
 //! Cost: O(size x equations), each round; a round makes the function simpler or is the last.

@@ -564,7 +564,9 @@ impl<'a> Lowerer<'a> {
                 };
                 for name in names {
                     self.poisoned.insert(name.text.clone());
-                    self.scopes.iter_mut().for_each(|s| drop(s.remove(&name.text)));
+                    for scope in &mut self.scopes {
+                        scope.remove(&name.text);
+                    }
                 }
             }
         }

@@ -163,10 +163,10 @@ impl Parser {
         let result = if self.eat("->") { Some(self.kind()?) } else { None };
         let body = self.block()?;
         let (mut pullback, mut pushforward) = (None, None);
-        while is_rule {
-            if self.is_word("pullback") && pullback.is_none() {
+        loop {
+            if is_rule && self.is_word("pullback") && pullback.is_none() {
                 pullback = Some(self.rule_part()?);
-            } else if self.is_word("pushforward") && pushforward.is_none() {
+            } else if is_rule && self.is_word("pushforward") && pushforward.is_none() {
                 pushforward = Some(self.rule_part()?);
             } else {
                 break;

@@ -1,0 +1,192 @@
+//! A primitive with handles, on every scalar; memory of prepared gradients; speed of a prepared gradient.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    cell::Cell,
+};
+
+use ketgrad_core::{
+    exec::{Datum, Derivatives, Host, HostError},
+    ir::{Kind, Primitive},
+    rules::Rules,
+    scalar::{Real, Scalar},
+    text::{parse_program, parse_program_with},
+};
+use num_complex::Complex;
+use num_dual::Dual64;
+
+/// Tables of coefficients; a handle names one. `poly(h, x) = sum c_k x^k`.
+struct Polynomials(Vec<Vec<f64>>);
+
+impl Polynomials {
+    fn value<T: Real>(&self, handle: u32, x: &T) -> Option<T> {
+        let table = self.0.get(handle as usize)?;
+        Some(table.iter().rev().fold(T::zero(), |y, c| y * x + T::lit(*c)))
+    }
+    fn slope<T: Real>(&self, handle: u32, x: &T) -> Option<T> {
+        let table = self.0.get(handle as usize)?;
+        let terms = table.iter().enumerate().skip(1).rev();
+        Some(terms.fold(T::zero(), |y, (k, c)| y * x + T::lit(*c * k as f64)))
+    }
+}
+
+impl<T: Real, S: Scalar<Real = T>> Host<S> for Polynomials {
+    fn call(&self, primitive: &Primitive, args: &[Datum<S>]) -> Result<Datum<S>, HostError> {
+        let known = match (primitive.name.as_str(), args) {
+            ("poly", [Datum::Handle(h), Datum::Real(x)]) => self.value(*h, x).map(Datum::Real),
+            ("poly_back", [Datum::Handle(h), Datum::Real(x), _, Datum::Real(y_bar)]) => {
+                self.slope(*h, x).map(|d| Datum::Tuple(vec![Datum::Real(d * y_bar)]))
+            }
+            ("poly_dot", [Datum::Handle(h), Datum::Real(x), Datum::Real(x_dot)]) => {
+                self.slope(*h, x).map(|d| Datum::Real(d * x_dot))
+            }
+            _ => None,
+        };
+        known.ok_or_else(|| HostError::unknown(primitive))
+    }
+}
+
+fn rules() -> Rules {
+    let mut rules = Rules::new();
+    let real = Kind::Real;
+    rules.primitive("poly", &[Kind::Handle, Kind::Real], Kind::Real).unwrap();
+    rules
+        .primitive(
+            "poly_back",
+            &[Kind::Handle, real.clone(), real.clone(), real.clone()],
+            Kind::tuple([real.clone()]),
+        )
+        .unwrap();
+    rules.primitive("poly_dot", &[Kind::Handle, real.clone(), real.clone()], real).unwrap();
+    rules.primitive_pullback("poly", "poly_back").unwrap();
+    rules.primitive_pushforward("poly", "poly_dot").unwrap();
+    rules
+}
+
+#[test]
+fn a_primitive_with_a_handle_runs_on_every_scalar() {
+    let p = parse_program_with("fn f(h: handle, x) { sin(poly(h, x)) }", &rules()).unwrap();
+    let host = Polynomials(vec![vec![1.0, 0.5, 2.0], vec![0.0, 3.0]]);
+    let (value, slope) = (1.0 + 0.5 * 0.3 + 2.0 * 0.09, 0.5 + 4.0 * 0.3);
+    let mut d = Derivatives::<f64>::new(&p, "f").unwrap().with_host(&host);
+    let args = [Datum::Handle(0), Datum::Real(0.3)];
+    let (y, g) = d.value_and_gradient(&args).unwrap();
+    assert!((y - f64::sin(value)).abs() < 1e-15);
+    assert!((g[0].real().unwrap() - slope * f64::cos(value)).abs() < 1e-15);
+    let (_, dot) = d.jvp(&args, &[Datum::Real(1.0)]).unwrap();
+    assert!((dot.real().unwrap() - g[0].real().unwrap()).abs() < 1e-15);
+
+    let mut d = Derivatives::<Complex<f64>>::new(&p, "f").unwrap().with_host(&host);
+    let (z, h) = d.value_and_gradient(&[Datum::Handle(0), Datum::Real(0.3)]).unwrap();
+    assert_eq!((z, *h[0].real().unwrap()), (y, *g[0].real().unwrap()));
+
+    let mut d = Derivatives::<Dual64>::new(&p, "f").unwrap().with_host(&host);
+    let (z, h) = d.value_and_gradient(&[Datum::Handle(0), Datum::Real(Dual64::new(0.3, 1.0))]).unwrap();
+    assert!((z.eps - g[0].real().unwrap()).abs() < 1e-15);
+    let second = 4.0 * f64::cos(value) - slope * slope * f64::sin(value);
+    assert!((h[0].real().unwrap().eps - second).abs() < 1e-14);
+    // A handle that the host does not know, and a pushforward of the pullback that nobody wrote.
+    let mut d = Derivatives::<f64>::new(&p, "f").unwrap().with_host(&host);
+    assert!(d.value(&[Datum::Handle(7), Datum::Real(0.3)]).is_err());
+    let e = d.hvp(&args, &[Datum::Real(1.0)]).unwrap_err();
+    assert!(e.to_string().contains("`poly_back`") && e.to_string().contains("pushforward"), "{e}");
+}
+
+thread_local! {
+    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+}
+struct Counting;
+#[expect(unsafe_code, reason = "an allocator that counts can be written in no other way")]
+// SAFETY: every call goes to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let _ = ALLOCATIONS.try_with(|n| n.set(n.get() + 1));
+        // SAFETY: the caller's promise is handed on.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, p: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise is handed on.
+        unsafe { System.dealloc(p, layout) }
+    }
+}
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+#[test]
+fn a_prepared_gradient_allocates_nothing_when_called_again() {
+    let source = "fn f(a, b) { a / (a + b * b) }
+        fn g(a, b) { let mut s = 0.0; for i in 0..100 { if s > 3 { s -= a; } s += sin(s * b) * a; } s }
+        fn power(x, n: int) { if n == 0 { 1.0 } else { x * power(x, n - 1) } }
+        fn h(a, b) { power(a, 5) * b }";
+    let p = parse_program(source).unwrap();
+    for f in ["f", "g", "h"] {
+        let mut prepared = Derivatives::<f64>::new(&p, f).unwrap().prepare().unwrap();
+        let mut gradient = [0.0; 2];
+        let first = prepared.gradient(&[1.2, 0.7], &mut gradient).unwrap();
+        let before = ALLOCATIONS.with(Cell::get);
+        let second = prepared.gradient(&[1.2, 0.7], &mut gradient).unwrap();
+        assert_eq!((ALLOCATIONS.with(Cell::get) - before, first), (0, second), "{f}");
+    }
+}
+
+/// Prints times; run it with `--release -- --ignored --nocapture`.
+#[test]
+#[ignore = "a measurement"]
+#[expect(clippy::print_stdout, reason = "a measurement is there to be read")]
+fn speed() {
+    let source = "fn f(a, b) { a / (a + b * b) }
+        fn arith(x, y) { let mut s = x; for i in 0..1000 { s = s * 0.999 + x * y; } s }
+        fn branchy(x, y) { let mut s = x; for i in 0..1000 { if s > 1 { s = s * 0.5; } else { s = s + x * y; } } s }
+        fn trig(x, y) { let mut s = x; for i in 0..1000 { s = sin(s) * y + x; } s }";
+    let p = parse_program(source).unwrap();
+    for f in ["f", "arith", "branchy", "trig"] {
+        let start = std::time::Instant::now();
+        let mut prepared = Derivatives::<f64>::new(&p, f).unwrap().prepare().unwrap();
+        let mut gradient = [0.0; 2];
+        prepared.gradient(&[1.2, 0.7], &mut gradient).unwrap();
+        let first = start.elapsed();
+        let n = if f == "f" { 1_000_000 } else { 2_000 };
+        let start = std::time::Instant::now();
+        for _ in 0..n {
+            prepared.gradient(std::hint::black_box(&[1.2, 0.7]), &mut gradient).unwrap();
+        }
+        println!("{f}: first {first:?}, then {:?} each", start.elapsed() / n);
+    }
+    let hand = |x: f64, y: f64| {
+        let mut tape = Vec::with_capacity(1000);
+        let mut s = x;
+        for _ in 0..1000 {
+            tape.push(s);
+            s = s.sin() * y + x;
+        }
+        let (mut s_bar, mut x_bar, mut y_bar) = (1.0, 0.0, 0.0);
+        while let Some(s) = tape.pop() {
+            x_bar += s_bar;
+            y_bar += s_bar * s.sin();
+            s_bar *= y * s.cos();
+        }
+        (s, x_bar + s_bar, y_bar)
+    };
+    let arith = |x: f64, y: f64| {
+        let mut s = x;
+        for _ in 0..1000 {
+            s = s * 0.999 + x * y;
+        }
+        let (mut s_bar, mut x_bar, mut y_bar) = (1.0, 0.0, 0.0);
+        for _ in 0..1000 {
+            x_bar += s_bar * y;
+            y_bar += s_bar * x;
+            s_bar *= 0.999;
+        }
+        (s, x_bar + s_bar, y_bar)
+    };
+    for (name, f) in [("trig", &hand as &dyn Fn(f64, f64) -> (f64, f64, f64)), ("arith", &arith)] {
+        let start = std::time::Instant::now();
+        for _ in 0..2000 {
+            std::hint::black_box(f(std::hint::black_box(1.2), std::hint::black_box(0.7)));
+        }
+        println!("{name} by hand: {:?} each", start.elapsed() / 2000);
+    }
+}
