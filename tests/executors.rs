@@ -86,7 +86,7 @@ fn the_simulator_uses_what_it_is_given() {
     circuit.h(0).unwrap().cx(0, 1).unwrap().rx(2, 0.3).unwrap();
     let ran = Arc::new(AtomicUsize::new(0));
     let mut simulator = Simulator::new();
-    simulator.executors.insert::<Complex<f64>>(counting("counting", 0.5, 30, &ran));
+    simulator.executors.insert::<Complex<f64>>(counting("counting", 0.01, 30, &ran));
     let state = simulator.run::<f64>(&circuit, &[]).unwrap();
     assert_eq!(ran.load(Ordering::Relaxed), 3);
     assert_eq!(state, Simulator::new().run::<f64>(&circuit, &[]).unwrap());
@@ -118,5 +118,6 @@ fn progress_is_told_up_to_the_end() {
     Simulator::new()
         .execute(bound.operators().unwrap(), &mut state, &mut |done, all| told.push((done, all)))
         .unwrap();
-    assert_eq!(told, [(64, 80), (80, 80)]);
+    assert!(told.is_sorted() && told.iter().all(|t| t.1 == 80), "{told:?}");
+    assert_eq!(told.last(), Some(&(80, 80)));
 }

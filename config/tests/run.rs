@@ -23,7 +23,7 @@ fn keys_stand_in_order() {
     let json = ran.json();
     assert_eq!(json["n_qubits"], 2);
     assert_eq!(json["precision"], "f64");
-    assert_eq!(json["backend"], "generic");
+    assert_eq!(json["backend"], "fast");
     assert!(json["seconds"].as_f64().unwrap() >= 0.0);
     let entry = serde_json::to_string(&json["expectations"][0]).unwrap();
     assert_eq!(keys(&entry), ["observable", "value"]);
@@ -125,7 +125,7 @@ fn text_is_aligned_and_notes_are_on_stderr() {
     assert!(ran.out.starts_with("counts of 8 shots\n  00  "), "{}", ran.out);
     assert!(ran.out.contains("expectation values\n  Z0 Z1  "), "{}", ran.out);
     assert!(ran.out.contains("amplitudes (zeros left out)\n  00 "), "{}", ran.out);
-    assert!(ran.err.starts_with("2 qubits, f64, generic, "), "{}", ran.err);
+    assert!(ran.err.starts_with("2 qubits, f64, fast, "), "{}", ran.err);
     assert_eq!(folder.run(&[&args[..], &["--quiet"]].concat()).done().err, "");
     assert_eq!(folder.run(&[&args[..], &["--json"]].concat()).done().err, "");
 }

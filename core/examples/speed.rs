@@ -43,7 +43,7 @@ fn ring(c: &mut Circuit) {
 /// Layers of RZ RX RZ and a ring of CX.
 fn qcbm(n: usize) -> Circuit {
     let (mut c, mut r) = (Circuit::new(n), Random(1));
-    let mut angle = move || r.unit() * 6.283;
+    let mut angle = move || r.unit() * std::f64::consts::TAU;
     for layer in 0..10 {
         for q in 0..n {
             if layer > 0 {
@@ -79,7 +79,10 @@ fn hea(n: usize) -> Circuit {
     let (mut c, mut r) = (Circuit::new(n), Random(3));
     for _ in 0..4 {
         for q in 0..n {
-            c.ry(q, r.unit() * 6.283).unwrap().rz(q, r.unit() * 6.283).unwrap();
+            c.ry(q, r.unit() * std::f64::consts::TAU)
+                .unwrap()
+                .rz(q, r.unit() * std::f64::consts::TAU)
+                .unwrap();
         }
         ring(&mut c);
     }

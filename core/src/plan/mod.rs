@@ -60,8 +60,8 @@ impl Options {
     /// cache of 1 MiB, or fills half of it where a pass over the state costs more than that.
     #[must_use]
     pub fn new(set: InstructionSet, size: usize, n_qubits: usize) -> Options {
-        let fills = if n_qubits >= LARGE_TILES_FROM { 2 } else { 0 };
-        let tile_qubits = if size == 4 { 14 } else { 13 } + fills;
+        let small = if size == 4 { 14 } else { 13 };
+        let tile_qubits = if n_qubits >= LARGE_TILES_FROM { small + 2 } else { small };
         Options { set, tile_qubits, low_qubits: 4 }
     }
 }

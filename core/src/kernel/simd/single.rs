@@ -345,17 +345,23 @@ impl<E: Element, const ROWS: usize, const FLIPS: usize, const KIND: u8> Task<E>
                         for f in 0..ROWS {
                             for k in 0..FLIPS {
                                 let (re, im) = coefficients[e][f][k];
+                                let (x, swapped) = (x[f][k], swapped[f][k]);
                                 let first = f == 0 && k == 0;
-                                let crossing = KIND == CROSS && (e != f || k != 0);
-                                if !crossing {
-                                    y = if first { x[f][k].mul(re) } else { x[f][k].mul_add(re, y) };
-                                }
-                                if KIND == FULL || crossing {
-                                    y = if first && crossing {
-                                        swapped[f][k].mul(im)
-                                    } else {
-                                        swapped[f][k].mul_add(im, y)
+                                let crossing = KIND == CROSS && !(e == f && k == 0);
+                                if ROWS * FLIPS == 2 {
+                                    // Rounded as the generic kernels do, so that what cancels there cancels
+                                    // here: H H |0> has no trace of |1>.
+                                    let product = match KIND {
+                                        FULL => x.mul(re).add(swapped.mul(im)),
+                                        _ if crossing => swapped.mul(im),
+                                        _ => x.mul(re),
                                     };
+                                    y = if first { product } else { y.add(product) };
+                                } else {
+                                    y = if first { x.mul(re) } else { x.mul_add(re, y) };
+                                    if KIND == FULL {
+                                        y = swapped.mul_add(im, y);
+                                    }
                                 }
                             }
                         }

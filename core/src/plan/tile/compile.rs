@@ -383,8 +383,7 @@ impl<E: Element> TileStage<E> {
         }
         let (mut row_offsets, mut row_flips) = ([0; 8], [0; 8]);
         for set in 0..1usize << on_rows.len() {
-            for (i, (line, _)) in on_rows.iter().enumerate().filter(|(i, _)| set >> i & 1 == 1) {
-                let _ = i;
+            for (_, (line, _)) in on_rows.iter().enumerate().filter(|(i, _)| set >> i & 1 == 1) {
                 row_offsets[set] ^= line.vector >> lane_bits;
                 row_flips[set] ^= line.vector & (lanes - 1);
             }
