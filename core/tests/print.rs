@@ -130,7 +130,7 @@ fn syntheses_hold_on_matrices_with_structure() {
             C::from_polar((dim as f64).sqrt().recip(), tau * (i * j % dim) as f64 / dim as f64)
         });
         cases.push((format!("Fourier {n}"), fourier));
-        let diagonal = |k: usize| C::cis(if k % 3 == 0 { 1.0 } else { -0.5 });
+        let diagonal = |k: usize| C::cis(if k.is_multiple_of(3) { 1.0 } else { -0.5 });
         cases.push((
             format!("diagonal {n}"),
             Matrix::from_fn(n, |i, j| if i == j { diagonal(i) } else { C::from(0.0) }),

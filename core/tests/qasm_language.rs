@@ -1,6 +1,5 @@
 //! What the languages mean: phases, modifiers, exact angles, parameters, includes.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use ketgrad_core::{
     circuit::{Circuit, Operation},

@@ -2,7 +2,6 @@
 //!
 //! The damage is seeded, so that a failure can be run again: its seed and its text are printed.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -3,7 +3,6 @@
 //! `data/NAME.state` lists the nonzero amplitudes of `data/NAME.qasm` as `index re im`;
 //! `data/gates.txt` has a line `version controls name parameters qubits amplitudes…` per gate.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use ketgrad_core::{
     circuit::Circuit,
