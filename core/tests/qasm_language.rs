@@ -168,7 +168,7 @@ fn angles_stay_exact() {
         ("(1.0/3)*pi", Angle::pi(1, 3)),
         ("2.0**3*pi/16", Angle::pi(1, 2)),
         ("0.3", Angle::rad(0.3)),
-        ("0.7853981633974483", Angle::rad(0.7853981633974483)),
+        ("0.7853981633974483", Angle::rad(std::f64::consts::FRAC_PI_4)),
         ("pi*pi/pi", Angle::rad(std::f64::consts::PI)),
         ("theta - theta", Angle::zero()),
         ("pi/(2*pi)", Angle::rad(0.5)),
