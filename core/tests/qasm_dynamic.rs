@@ -12,6 +12,10 @@ use ketgrad_core::{
     simulate::{BoundCircuit, Simulator},
 };
 use num_complex::Complex;
+use rand_chacha::{
+    ChaCha8Rng,
+    rand_core::{Rng, SeedableRng},
+};
 
 /// Sums of a few products of sines.
 const TOLERANCE: f64 = 1e-12;
@@ -230,6 +234,85 @@ fn a_condition_is_evaluated_once() {
     assert_outcomes(&outcomes(&circuit), &[("11 11", 1.0)]);
     let circuit = v3("bit scratch; if (!scratch) { scratch = 1; scratch = 0; }");
     assert_eq!(circuit.registers()[1].name, "scratch_1");
+}
+
+/// A program of assignments and nested `if`s on 4 bits, and the bits after it, by running it directly.
+struct Program {
+    rng: ChaCha8Rng,
+    text: String,
+}
+
+impl Program {
+    fn below(&mut self, n: u64) -> u64 {
+        self.rng.next_u64() % n
+    }
+
+    /// Appends statements; `bits` are those before them, and after them if `runs`.
+    fn block(&mut self, bits: &mut u64, runs: bool, depth: u32) {
+        for _ in 0..self.below(4) {
+            let (i, j, n) = (self.below(4), self.below(4), self.below(16));
+            let (bit, other) = (*bits >> i & 1 == 1, *bits >> j & 1 == 1);
+            let mut now = *bits;
+            let mut set = |at: u64, value: bool| now = now & !(1 << at) | u64::from(value) << at;
+            match self.below(if depth < 4 { 8 } else { 5 }) {
+                0 => {
+                    set(i, n % 2 == 1);
+                    self.text += &format!("c[{i}] = {};", n % 2);
+                }
+                1 => {
+                    set(i, !other);
+                    self.text += &format!("c[{i}] = !c[{j}];");
+                }
+                2 => {
+                    set(i, bit ^ other);
+                    self.text += &format!("c[{i}] = c[{i}] ^ c[{j}];");
+                }
+                3 => {
+                    set(i, other);
+                    self.text += &format!("reset q; if (c[{j}]) {{ x q; }} c[{i}] = measure q;");
+                }
+                4 => {
+                    now = n;
+                    self.text += &format!("c = {n};");
+                }
+                form => {
+                    let (condition, holds) = match form {
+                        5 => (format!("c[{i}]"), bit),
+                        6 => (format!("c < {n}"), *bits < n),
+                        _ => (format!("!c[{i}] && c != {n}"), !bit && *bits != n),
+                    };
+                    self.text += &format!("if ({condition}) {{ ");
+                    self.block(&mut now, runs && holds, depth + 1);
+                    self.text += "} ";
+                    if n % 3 > 0 {
+                        self.text += "else { ";
+                        self.block(&mut now, runs && !holds, depth + 1);
+                        self.text += "}\n";
+                    }
+                }
+            }
+            if runs {
+                *bits = now;
+            }
+        }
+    }
+}
+
+#[test]
+fn random_programs_end_as_if_run_line_by_line() {
+    let mut hidden = 0;
+    for seed in 0..2000 {
+        let text = "OPENQASM 3.0; include \"stdgates.inc\"; qubit q; bit[4] c;\n".to_owned();
+        let mut program = Program { rng: ChaCha8Rng::seed_from_u64(seed), text };
+        let mut bits = 0;
+        program.block(&mut bits, true, 0);
+        program.block(&mut bits, true, 0);
+        let circuit = read(&program.text);
+        hidden += u64::from(circuit.registers().len() == 2);
+        let expected = Outcomes::from([(format!("{bits:04b}"), 1.0)]);
+        assert_eq!(outcomes(&circuit), expected, "seed {seed}:\n{}", program.text);
+    }
+    assert!(hidden > 200, "{hidden}");
 }
 
 #[test]
