@@ -127,7 +127,7 @@ impl Engine {
             bars: HashMap::new(),
             saved: HashMap::new(),
             saves: vec![Vec::new(); f.blocks.len()],
-            slots: 0,
+            slots: TAG + 1,
             blocks: Vec::new(),
             engine: self,
             f: &f,
@@ -207,7 +207,7 @@ impl Engine {
 }
 
 /// The slot of tags: edges and returns. They are always read.
-const TAG: u32 = u32::MAX;
+const TAG: u32 = 0;
 
 /// Whether the instruction is a call that is reversed through the body of the function called: something
 /// flows back through it, or it keeps something on a tape, which must be undone in any case.

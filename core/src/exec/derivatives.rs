@@ -3,7 +3,7 @@
 //! ```
 //! use ketgrad_core::{exec::{Datum, Derivatives}, text::parse_program};
 //!
-//! let program = parse_program("fn f(a, b) { a / (a + b * b) }")?;
+//! let program = parse_program("fn f(a, b) { a / (a + b * b) }").map_err(|e| e[0].clone())?;
 //! let mut f = Derivatives::<f64>::new(&program, "f")?;
 //! let (y, gradient) = f.value_and_gradient(&[Datum::Real(2.0), Datum::Real(3.0)])?;
 //! assert_eq!((y, gradient[0].real()), (2.0 / 11.0, Some(&(9.0 / 121.0))));

@@ -8,14 +8,14 @@ use super::data::Datum;
 /// implement this for all `S: Scalar`, and keep in it whatever the handles point to.
 ///
 /// ```
-/// use ketgrad_core::{exec::{Datum, Host, HostError}, ir::Primitive, scalar::Scalar};
+/// use ketgrad_core::{exec::{Datum, Host, HostError}, ir::Primitive, scalar::{Real, Scalar}};
 ///
 /// /// `square(x)` on every scalar.
 /// struct Squares;
-/// impl<S: Scalar> Host<S> for Squares {
+/// impl<T: Real, S: Scalar<Real = T>> Host<S> for Squares {
 ///     fn call(&self, primitive: &Primitive, args: &[Datum<S>]) -> Result<Datum<S>, HostError> {
 ///         match (primitive.name.as_str(), args) {
-///             ("square", [Datum::Real(x)]) => Ok(Datum::Real(Scalar::powi(x, 2))),
+///             ("square", [Datum::Real(x)]) => Ok(Datum::Real(x.powi(2))),
 ///             _ => Err(HostError::unknown(primitive)),
 ///         }
 ///     }

@@ -95,12 +95,6 @@ pub enum TextErrorKind {
         /// The function.
         name: String,
     },
-    /// The kind of a result that cannot be found out.
-    #[error("the result of `{name}` cannot be inferred: write its kind, as in `-> real`")]
-    Infer {
-        /// The function.
-        name: String,
-    },
     /// Too much nesting or too large a struct.
     #[error("{what} more than {limit}")]
     TooDeep {

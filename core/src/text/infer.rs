@@ -3,7 +3,7 @@
 //! A result's kind follows from the kinds of the parameters, which are known; but functions call each other
 //! in any order, so the kinds are found as a fixed point: at first nothing is known, and each round learns
 //! what follows from the round before. What depends on a result not yet known is not known either, and does
-//! not contradict anything. A function of which nothing is learnt only calls itself.
+//! not contradict anything. A function of which nothing is learnt only calls itself; it counts as real.
 //!
 //! Errors are not reported here: lowering sees the same text again with all kinds known.
 

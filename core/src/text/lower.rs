@@ -190,7 +190,7 @@ fn structs(items: &Items, errors: &mut Vec<TextError>) -> HashMap<String, Kind> 
     // Each round settles those whose fields are known.
     loop {
         let before = known.len();
-        for s in items.structs.iter().filter(|s| !names.is_empty() || s.fields.is_empty()) {
+        for s in &items.structs {
             if known.contains_key(&s.name.text) {
                 continue;
             }
@@ -1024,8 +1024,8 @@ impl<'a> Lowerer<'a> {
         let int = self.is(&left.0, &Kind::Int) || self.is(&right.0, &Kind::Int);
         let literals = matches!((&left.0, &right.0), (Given::Literal(_), Given::Literal(_)));
         if int || op == Binary::Rem || literals && matches!(op, Binary::Compare(_)) {
-            let a = self.fit_int(left, &right.0)?;
-            let b = self.fit_int(right, &Given::Value(a))?;
+            let a = self.fit_int(left)?;
+            let b = self.fit_int(right)?;
             return Ok(Given::Value(match op {
                 Binary::Compare(c) => self.b.inst(Op::CompareInt(c), &[a, b], Kind::Bool),
                 op => self.b.inst(Op::Int2(int_op(op)), &[a, b], Kind::Int),
@@ -1049,8 +1049,8 @@ impl<'a> Lowerer<'a> {
         Ok(Given::Value(self.b.number2(number, args[0], args[1])))
     }
 
-    /// An int; where it is none, the error is about the one that is an int and meets another number.
-    fn fit_int(&mut self, given: (Given, Span), _other: &Given) -> Lowered<Value> {
+    /// An int; a real number that meets one is an error that says how to convert.
+    fn fit_int(&mut self, given: (Given, Span)) -> Lowered<Value> {
         let (given, span) = given;
         if let Given::Value(v) = given
             && *self.b.kind(v) == Kind::Real
