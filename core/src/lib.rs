@@ -4,8 +4,8 @@
 //! but one counter. Threads, memory limits and kernels are handed in.
 //!
 //! Numbers and programs: [`scalar`], [`entity`] (typed ids), [`ir`] (programs as data), [`rules`]
-//! (derivatives of operations), [`text`] (programs from text), [`adjoint`] (derivatives of programs),
-//! [`pass`] (simplification), [`exec`] (running).
+//! (derivatives of operations), [`text`] (programs from text), [`pass`] (simplification), [`adjoint`]
+//! (derivatives of programs), [`exec`] (running).
 //!
 //! Circuits: [`param`] (angles of gates), [`basis`] (bits), [`matrix`], [`gate`] (the table),
 //! [`circuit`], [`observable`], [`kernel`] (loops over amplitudes), [`plan`] (many gates in one pass),
@@ -20,8 +20,9 @@ pub mod ir;
 pub mod rules;
 pub mod text;
 
-pub mod adjoint;
 pub mod pass;
+
+pub mod adjoint;
 
 pub mod exec;
 

@@ -17,7 +17,7 @@ fn showcase() -> Circuit {
     c.h(0).unwrap().cx(0, 2).unwrap().sdg(1).unwrap().swap(3, 4).unwrap();
     c.rx(4, theta.clone() * Q::new(3, 2) - Angle::pi(1, 4)).unwrap();
     c.gate(Gate::new(GateKind::H, []).unwrap(), &[2], &[(0, true), (4, false)]).unwrap();
-    c.rzz(3, 1, 0.785_398_2).unwrap().ccx(4, 3, 0).unwrap();
+    c.rzz(3, 1, 0.123_456_789).unwrap().ccx(4, 3, 0).unwrap();
     c.gate(Gate::new(GateKind::ISWAP, []).unwrap(), &[4, 0], &[(2, true)]).unwrap();
     c.barrier(&[0, 1, 2]).unwrap().barrier(&[4]).unwrap();
     c.unitary(Matrix::identity(3), &[0, 1, 2], &[]).unwrap();
