@@ -231,7 +231,7 @@ pub struct DiffArgs {
     /// The program itself
     #[arg(short = 'e', value_name = "SOURCE", allow_hyphen_values = true)]
     pub source: Option<String>,
-    /// The point: a=1,b=pi/2,xs=[1,2],p=(3,4); may be repeated
+    /// The point: `a=1,b=pi/2,xs=[1,2],p=(3,4)`; may be repeated
     #[arg(long, value_name = "NAME=VALUE,…", allow_hyphen_values = true)]
     pub at: Vec<String>,
     /// The function to differentiate [default: the last one]

@@ -228,3 +228,18 @@ fn a_closed_pipe_ends_quietly() {
         assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{args:?}");
     }
 }
+
+#[test]
+fn a_given_state_is_where_trajectories_start() {
+    let folder = Folder::new();
+    let head = "OPENQASM 3.0;\ninclude \"stdgates.inc\";\nqubit q;\n";
+    folder.file("one.qasm", format!("{head}x q;\n"));
+    folder.run(&["run", "one.qasm", "--output", "one.npy"]).done();
+    folder.file("twice.qasm", format!("{head}bit[2] c;\nc[0] = measure q;\nx q;\nc[1] = measure q;\n"));
+    let run = ["run", "twice.qasm", "--shots", "5", "--json", "--input", "one.npy"];
+    assert_eq!(folder.run(&run).json()["counts"], serde_json::json!({"01": 5}));
+    assert_eq!(folder.run(&run[..5]).json()["counts"], serde_json::json!({"10": 5}));
+    folder.file("reset.qasm", format!("{head}reset q;\nx q;\n"));
+    let run = ["run", "reset.qasm", "--shots", "5", "--json", "--input", "one.npy"];
+    assert_eq!(folder.run(&run).json()["counts"], serde_json::json!({"1": 5}));
+}

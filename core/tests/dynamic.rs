@@ -8,6 +8,7 @@ use ketgrad_core::{
     kernel::Threads,
     param::Values,
     simulate::{Bits, BoundCircuit, SimulateError, Simulator},
+    state::StateVector,
 };
 use num_complex::Complex;
 
@@ -165,4 +166,22 @@ fn wide_conditions_compare_as_numbers() {
     let less = Condition::Compare { bits, relation: Relation::Less, value };
     assert!(equal.holds(&|bit| bit == 299) && !less.holds(&|bit| bit == 299));
     assert!(!equal.holds(&|bit| bit < 299) && less.holds(&|bit| bit < 299));
+}
+
+#[test]
+fn trajectories_start_from_a_given_state() {
+    // |1> is measured, flipped and measured again.
+    let mut c = Circuit::new(1);
+    c.add_register("m", 2).unwrap().measure(0, 0).unwrap().x(0).unwrap().measure(0, 1).unwrap();
+    let one = StateVector::basis(1, 1).unwrap();
+    let from = bound(&c).starting_from(one).unwrap();
+    let text = |circuit: &BoundCircuit<Amplitude>| {
+        let exact = Simulator::new().distribution(circuit, 10).unwrap();
+        exact.keys().map(|bits| bits.text(&c)).collect::<Vec<_>>()
+    };
+    assert_eq!(text(&from), ["01"]);
+    assert_eq!(text(&bound(&c)), ["10"]);
+    let counts = Simulator::new().trajectory_counts(&from, 7, 1).unwrap();
+    assert_eq!(counts.into_values().collect::<Vec<_>>(), [7]);
+    assert!(bound(&c).starting_from(StateVector::zero(2).unwrap()).is_err());
 }

@@ -166,8 +166,8 @@ fn needs<T: Number>(args: &Run, circuit: &Circuit, runs: usize) -> Needs {
     let kept = if args.prints_state() { runs } else { 1 };
     // A measurement that splits the shots splits the state.
     let split = usize::from(final_measurements(circuit).is_err());
-    // A sweep starts again from the same state.
-    let inputs = usize::from(args.input.is_some() && runs > 1);
+    // A sweep and trajectories start again from the same state.
+    let inputs = usize::from(args.input.is_some() && runs > 1) + split * usize::from(args.input.is_some());
     let mut needs = Needs::default();
     let states = (kept + inputs + split) as u128;
     let what = if states == 1 { "the state".to_owned() } else { format!("{states} states") };

@@ -59,10 +59,7 @@ impl Task<'_> {
                 let share = (row, points.len());
                 self.one_state(&circuit, operators, state, share, keep).map_err(Failure::input)
             }
-            None if state.is_some() => Err(Failure::not_yet(
-                "--input for a circuit that measures, resets or branches before its end",
-            )),
-            None => self.many_trajectories(&circuit, &bound, keep).map_err(Failure::input),
+            None => self.many_trajectories(&circuit, bound, state, keep).map_err(Failure::input),
         }
     }
 
@@ -98,22 +95,24 @@ impl Task<'_> {
     fn many_trajectories<T: Number>(
         &self,
         circuit: &Circuit,
-        bound: &BoundCircuit<Complex<T>>,
+        mut bound: BoundCircuit<Complex<T>>,
+        start: Option<StateVector<Complex<T>>>,
         keep: bool,
     ) -> Result<Point<T>, SimulateError> {
+        if let Some(state) = &start {
+            bound = bound.starting_from(state.clone())?;
+        }
+        let bound = &bound;
         let seed = self.common.seed;
         let shots = usize::try_from(self.args.shots.unwrap_or(DEFAULT_SHOTS)).unwrap_or(usize::MAX);
         let mut point = Point { counts: None, expectations: Vec::new(), state: None };
         if self.args.shots.is_some() {
-            point.counts = Some(if circuit.has_measurements() {
-                let counts = self.simulator.trajectory_counts(bound, shots, seed)?;
-                counts.into_iter().map(|(bits, count)| (bits.text(circuit), count)).collect()
-            } else {
-                // It resets but measures nothing: all qubits are measured.
-                let mut measured = circuit.clone();
-                measured.measure_all()?;
-                self.simulator.run_shots::<T>(&measured, &[], shots, seed)?
-            });
+            // A circuit that resets but measures nothing has all its qubits measured.
+            let all = if circuit.has_measurements() { None } else { Some(measuring_all(circuit, start)?) };
+            let (circuit, bound) = all.as_ref().map_or((circuit, bound), |(c, b)| (c, b));
+            let counts = self.simulator.trajectory_counts(bound, shots, seed)?;
+            point.counts =
+                Some(counts.into_iter().map(|(bits, count)| (bits.text(circuit), count)).collect());
         }
         if !self.observables.is_empty() {
             let sums: Vec<_> = self.observables.iter().map(|o| o.sum.clone()).collect();
@@ -129,6 +128,21 @@ impl Task<'_> {
         }
         Ok(point)
     }
+}
+
+/// The circuit with a measurement of every qubit at its end, from the given state.
+fn measuring_all<T: Number>(
+    circuit: &Circuit,
+    start: Option<StateVector<Complex<T>>>,
+) -> Result<(Circuit, BoundCircuit<Complex<T>>), SimulateError> {
+    let mut measured = circuit.clone();
+    measured.measure_all()?;
+    let bound = BoundCircuit::new(&measured, &Values::<T>(&[]))?;
+    let bound = match start {
+        Some(state) => bound.starting_from(state)?,
+        None => bound,
+    };
+    Ok((measured, bound))
 }
 
 #[cfg(test)]

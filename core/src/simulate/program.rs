@@ -16,6 +16,7 @@ use crate::{
     kernel::Operator,
     param::Binding,
     scalar::Ring,
+    state::{StateError, StateVector},
 };
 
 /// The values of a circuit's classical bits.
@@ -90,6 +91,8 @@ pub struct BoundCircuit<R> {
     pub(super) n_bits: usize,
     pub(super) steps: Vec<Step<R>>,
     pub(super) finals: BTreeMap<u32, u32>,
+    /// The state to start from; `None` is |0…0>.
+    pub(super) start: Option<Arc<StateVector<R>>>,
 }
 
 impl<R: Ring> BoundCircuit<R> {
@@ -125,7 +128,20 @@ impl<R: Ring> BoundCircuit<R> {
             };
             steps.push(Step { action, condition: instruction.condition.clone() });
         }
-        Ok(BoundCircuit { n_qubits: circuit.n_qubits(), n_bits: circuit.n_bits(), steps, finals })
+        let (n_qubits, n_bits) = (circuit.n_qubits(), circuit.n_bits());
+        Ok(BoundCircuit { n_qubits, n_bits, steps, finals, start: None })
+    }
+
+    /// The same circuit, whose trajectories start from this state instead of |0…0>.
+    ///
+    /// # Errors
+    /// [`StateError::Sizes`] if it has another number of qubits.
+    pub fn starting_from(mut self, state: StateVector<R>) -> Result<BoundCircuit<R>, StateError> {
+        if state.n_qubits() != self.n_qubits {
+            return Err(StateError::Sizes { left: self.n_qubits, right: state.n_qubits() });
+        }
+        self.start = Some(Arc::new(state));
+        Ok(self)
     }
 
     /// Whether nothing random or conditional happens before the final measurements.

@@ -337,7 +337,11 @@ struct Run<'a, S> {
 
 impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
     fn start(&self, bits: Bits) -> Result<Live<S>, SimulateError> {
-        Ok(Live { step: 0, bits, state: StateVector::zero(self.circuit.n_qubits)? })
+        let state = match &self.circuit.start {
+            Some(state) => (**state).clone(),
+            None => StateVector::zero(self.circuit.n_qubits)?,
+        };
+        Ok(Live { step: 0, bits, state })
     }
 
     /// Goes on to the next random outcome or the end.

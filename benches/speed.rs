@@ -1,9 +1,9 @@
 //! Times single gates and circuits: one JSON object a line.
 //!
 //! ```text
-//! cargo run --release --example speed -- circuits <n> [threads=1] [f32]
-//! cargo run --release --example speed -- gates <n> [threads=1] [f32]
-//! cargo run --release --example speed -- plan <n>
+//! cargo run --release -p ketgrad-benches --bin speed -- circuits <n> [threads=1] [f32]
+//! cargo run --release -p ketgrad-benches --bin speed -- gates <n> [threads=1] [f32]
+//! cargo run --release -p ketgrad-benches --bin speed -- plan <n>
 //! ```
 //! `seconds` of a circuit is binding, planning and running, on a state that is there. `floor` is one pass
 //! that scales the state in place.
