@@ -198,7 +198,9 @@ mod tests {
         let error = point.expectations[0].stderr.unwrap();
         assert!((error - ((1.0 - mean * mean) / 399.0).sqrt()).abs() < 1e-12);
         assert_eq!(point.state.unwrap().n_qubits(), 2);
-        let zero = StateVector::zero(2).unwrap();
-        assert!(task.point::<f64>(&points, 0, Some(zero)).is_err());
+        // From |10> qubit 1 ends where CX takes it, the other way round.
+        let start = StateVector::basis(2, 0b10).unwrap();
+        let counts = task.point::<f64>(&points, 0, Some(start)).unwrap().counts.unwrap();
+        assert_eq!(counts.keys().collect::<Vec<_>>(), ["01", "10"]);
     }
 }
