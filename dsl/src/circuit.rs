@@ -203,7 +203,7 @@
 /// | `measure list -> c[0..2];` | the same into some bits of it |
 /// | `measure ..;` | `circuit.measure_all()?`: all qubits into a new register `meas` |
 /// | `assign c[i] = value;` | `circuit.assign(…)?` for the bit, a list of bits or, `assign c = value;`, all |
-/// | `when condition { … }` | `circuit.when(condition, …)?`: the block where the condition holds, at run time |
+/// | `when condition { … }` | `circuit.when(condition, …)?`: the block where the condition holds, tested at each of its instructions at run time |
 ///
 /// A condition is `c == number` or with `!=`, `<`, `<=`, `>`, `>=`, where `c` is a register or some of its
 /// bits (`c[0..2] == 3`) as an unsigned number, bit 0 least significant; `c[i]` or `c` alone is "a bit of it

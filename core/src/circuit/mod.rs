@@ -483,7 +483,8 @@ impl Circuit {
         self.operation(Operation::Assign { bit, value }, &[], &[])
     }
 
-    /// Appends what `body` appends, each instruction under a condition on classical bits.
+    /// Appends what `body` appends, each instruction under a condition on classical bits. The condition
+    /// is tested at each of them: what follows a change of its bits within the block sees the new values.
     ///
     /// ```
     /// use ketgrad_core::circuit::{Circuit, Condition};
