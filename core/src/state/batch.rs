@@ -10,8 +10,8 @@
 //! Runs are then at least B long, whatever the target: a gate on qubit 0 of 64 states is as
 //! regular as one on qubit 6 of a single state. This pays where states are small: of 64 states on one
 //! thread (`benches/batches.rs`), those of 3 qubits run 16 times faster side by side than alone, those of
-//! 6 qubits 2.4 times; from 8 qubits on the vector kernels on each state alone are faster. A batch whose size is no power of two is cut into
-//! blocks that are.
+//! 6 qubits 2.4 times; from 8 qubits on the vector kernels on each state alone are faster. A batch
+//! whose size is no power of two is cut into blocks that are.
 
 use super::{StateError, StateVector};
 use crate::{
