@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use ketgrad_core::{
-    kernel::{Executor, Executors, Threads},
+    kernel::{Executor, Executors, InstructionSet, Threads},
     state::bytes_text,
 };
 use num_complex::Complex;
@@ -39,7 +39,7 @@ pub struct CpuFeatures {
     pub architecture: &'static str,
     /// What the processor can do.
     pub detected: Vec<&'static str>,
-    /// What the kernels make use of: what the program was compiled for.
+    /// What the kernels make use of.
     pub in_use: Vec<&'static str>,
 }
 
@@ -93,7 +93,7 @@ pub fn info(common: &Common) -> Result<Box<dyn Answer>, Failure> {
         cpu_features: CpuFeatures {
             architecture: std::env::consts::ARCH,
             detected: detected(),
-            in_use: compiled(),
+            in_use: in_use(),
         },
         threads: common.threads,
         memory: Memory { total: system.total, available: system.available, limit: common.memory_limit },
@@ -128,18 +128,22 @@ fn detected() -> Vec<&'static str> {
     }
 }
 
-/// The features that the compiler was told it may use.
-fn compiled() -> Vec<&'static str> {
-    let all = [
+/// The features that the kernels make use of here: what the compiler was told it may use, and the
+/// instruction set that is chosen while the program runs.
+fn in_use() -> Vec<&'static str> {
+    let chosen: &[&str] = match InstructionSet::detect() {
+        InstructionSet::Avx512 => &["avx2", "fma", "avx512f", "avx512dq", "avx512vl"],
+        InstructionSet::Avx2 => &["avx2", "fma"],
+        _ => &[],
+    };
+    let compiled = [
         ("sse2", cfg!(target_feature = "sse2")),
-        ("sse4.2", cfg!(target_feature = "sse4.2")),
-        ("avx", cfg!(target_feature = "avx")),
         ("avx2", cfg!(target_feature = "avx2")),
-        ("fma", cfg!(target_feature = "fma")),
-        ("avx512f", cfg!(target_feature = "avx512f")),
         ("neon", cfg!(target_feature = "neon")),
     ];
-    all.into_iter().filter(|f| f.1).map(|f| f.0).collect()
+    let mut all: Vec<&str> = compiled.into_iter().filter(|f| f.1).map(|f| f.0).collect();
+    all.extend(chosen.iter().filter(|f| !cfg!(target_feature = "avx2") || **f != "avx2"));
+    all
 }
 
 impl Answer for Info {

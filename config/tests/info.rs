@@ -15,7 +15,14 @@ fn everything_is_there() {
     assert_eq!(json["threads"], 3);
     assert_eq!(json["memory"]["limit"], 2u64 << 30);
     assert_eq!(json["backends"][0]["name"], "fast");
-    assert!(json["cpu_features"]["detected"].is_array() && json["cpu_features"]["in_use"].is_array());
+    let names = |key: &str| -> Vec<String> {
+        let list = json["cpu_features"][key].as_array().unwrap();
+        list.iter().map(|name| name.as_str().unwrap().to_owned()).collect()
+    };
+    let (detected, in_use) = (names("detected"), names("in_use"));
+    assert!(in_use.iter().all(|name| detected.contains(name)), "{in_use:?} of {detected:?}");
+    let has = |list: &[String], name: &str| list.iter().any(|n| n == name);
+    assert_eq!(has(&in_use, "avx2"), has(&detected, "avx2") && has(&detected, "fma"));
     if cfg!(target_os = "linux") {
         let memory = |key: &str| json["memory"][key].as_u64().unwrap();
         assert!(memory("available") <= memory("total"));
