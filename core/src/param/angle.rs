@@ -179,7 +179,7 @@ impl Angle {
             sign(f, self.radians < 0.0)?;
             write!(f, "{}", self.radians.abs())?;
         }
-        if first_is_unused(self) { f.write_str("0") } else { Ok(()) }
+        if is_written_as_zero(self) { f.write_str("0") } else { Ok(()) }
     }
 
     fn poisoned() -> Angle {
@@ -187,7 +187,8 @@ impl Angle {
     }
 }
 
-fn first_is_unused(a: &Angle) -> bool {
+/// Whether no part of the angle is written.
+fn is_written_as_zero(a: &Angle) -> bool {
     *a.pi.numer() == 0 && a.terms.is_empty() && a.radians == 0.0
 }
 
