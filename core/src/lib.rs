@@ -18,6 +18,8 @@ pub mod scalar;
 #[macro_use]
 pub mod ir;
 pub mod rules;
+
+pub mod staging;
 pub mod text;
 
 pub mod pass;

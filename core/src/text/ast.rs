@@ -1,6 +1,6 @@
 //! The syntax tree. Everything knows where it stands.
 
-use crate::ir::Position;
+use crate::{ir::Position, staging::Operator};
 
 /// Where something stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -84,7 +84,7 @@ pub(super) enum StatementKind {
     /// `target = value`, or `target op= value`.
     Assign {
         target: Expr,
-        op: Option<Binary>,
+        op: Option<Operator>,
         value: Expr,
     },
     While {
@@ -110,18 +110,6 @@ pub(super) enum Pattern {
     Tuple(Vec<(Name, bool)>),
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Binary {
-    Add,
-    Sub,
-    Mul,
-    Div,
-    Rem,
-    And,
-    Or,
-    Compare(crate::ir::Compare),
-}
-
 #[derive(Clone, Debug)]
 pub(super) struct Expr {
     pub(super) span: Span,
@@ -140,7 +128,9 @@ pub(super) enum ExprKind {
     Not(Box<Expr>),
     /// `a + b - c`: operators of one rank from left to right, so that long sums do not nest. Each operator has
     /// its place.
-    Chain(Box<Expr>, Vec<(Binary, Span, Expr)>),
+    Chain(Box<Expr>, Vec<(Operator, Span, Expr)>),
+    /// `a && b && c`, or with `||` (`false`) alone.
+    Logic(Box<Expr>, Vec<(bool, Span, Expr)>),
     Call(Name, Vec<Expr>),
     Index(Box<Expr>, Box<Expr>),
     Field(Box<Expr>, Name),

@@ -9,12 +9,12 @@
 
 use std::collections::HashMap;
 
-use crate::ir::{Element, Kind};
-
-use super::{
-    ast::{Binary, Block, Expr, ExprKind, Function, Pattern, Statement, StatementKind},
-    lower::{Builtin, builtin},
+use crate::{
+    ir::{Element, Kind},
+    staging::{Builtin, Operator},
 };
+
+use super::ast::{Block, Expr, ExprKind, Function, Pattern, Statement, StatementKind};
 
 /// What is known about a value.
 #[derive(Clone, PartialEq, Debug)]
@@ -130,19 +130,19 @@ impl Infer<'_> {
         match &e.kind {
             ExprKind::Int(_) => Known::Literal,
             ExprKind::Real(_) => known(Kind::Real),
-            ExprKind::Bool(_) | ExprKind::Not(_) => known(Kind::Bool),
+            ExprKind::Bool(_) | ExprKind::Not(_) | ExprKind::Logic(..) => known(Kind::Bool),
             ExprKind::None => Known::Nothing,
             ExprKind::Name(n) => {
                 self.scopes.iter().rev().find_map(|s| s.get(n).cloned()).unwrap_or(Known::Nothing)
             }
             ExprKind::Neg(e) => self.expr(e, kinds),
             ExprKind::Chain(first, more) => match more.first() {
-                Some((Binary::And | Binary::Or | Binary::Compare(_), ..)) => known(Kind::Bool),
+                Some((Operator::Compare(_), ..)) => known(Kind::Bool),
                 _ => more.iter().fold(self.expr(first, kinds), |sum, (op, _, e)| {
                     let (left, right) = (sum.clone(), self.expr(e, kinds));
                     match (&left, &right, op) {
                         // An inexact quotient of literals is a real number.
-                        (Known::Literal, Known::Literal, Binary::Div) => match (&first.kind, &e.kind) {
+                        (Known::Literal, Known::Literal, Operator::Div) => match (&first.kind, &e.kind) {
                             (ExprKind::Int(a), ExprKind::Int(b)) if *b != 0 && a % b == 0 => Known::Literal,
                             _ => known(Kind::Real),
                         },
@@ -224,7 +224,7 @@ impl Infer<'_> {
         let args: Vec<Known> = args.iter().map(|a| self.expr(a, kinds)).collect();
         let joined = || args.iter().cloned().fold(Known::Nothing, Known::join);
         let real = |k: Known| if k == Known::Literal { Known::Kind(Kind::Real) } else { k };
-        match builtin(name) {
+        match Builtin::by_name(name) {
             Some(Builtin::Number1(_) | Builtin::Number2(_)) => real(joined()),
             Some(Builtin::MinMax(..)) => joined(),
             Some(Builtin::Powi) => real(args.first().cloned().unwrap_or(Known::Nothing)),
@@ -235,6 +235,9 @@ impl Infer<'_> {
             },
             Some(Builtin::Len) => Known::Kind(Kind::Int),
             Some(Builtin::Complex | Builtin::Conj) => Known::Kind(Kind::Complex),
+            Some(Builtin::Mixed(op)) => Known::Kind(op.signature().1),
+            Some(Builtin::Int1(_) | Builtin::Int2(_)) => Known::Kind(Kind::Int),
+            Some(Builtin::Compare(_) | Builtin::CompareInt(_)) => Known::Kind(Kind::Bool),
             Some(_) => Known::Kind(Kind::Real),
             None => Known::Nothing,
         }

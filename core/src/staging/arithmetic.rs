@@ -1,0 +1,126 @@
+//! Operators between values of any kinds that they mean something for.
+//!
+//! Two literals stay a literal as long as the result is exact: `2 * 3` is 6 and may still become a real
+//! number; `1 / 2` is the real number 0.5. An int variable and a real number do not meet: `real(n)` says so.
+
+use crate::{
+    entity::Value,
+    ir::{Compare, Int1, Int2, Kind, Mixed, Number1, Number2, Op},
+};
+
+use super::{Given, Misfit, Stage};
+
+/// An operator between two operands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Operator {
+    /// `+`
+    Add,
+    /// `-`
+    Sub,
+    /// `*`
+    Mul,
+    /// `/`; on ints towards 0.
+    Div,
+    /// `%`, on ints.
+    Rem,
+    /// `<` and its like, on reals and ints.
+    Compare(Compare),
+}
+
+impl Operator {
+    fn on_ints(self) -> Op {
+        match self {
+            Operator::Add => Op::Int2(Int2::Add),
+            Operator::Sub => Op::Int2(Int2::Sub),
+            Operator::Mul => Op::Int2(Int2::Mul),
+            Operator::Div => Op::Int2(Int2::Div),
+            Operator::Rem => Op::Int2(Int2::Rem),
+            Operator::Compare(c) => Op::CompareInt(c),
+        }
+    }
+
+    /// What it gives for two literals, if that is exact.
+    fn on_literals(self, a: i64, b: i64) -> Option<i64> {
+        match self {
+            Operator::Add => a.checked_add(b),
+            Operator::Sub => a.checked_sub(b),
+            Operator::Mul => a.checked_mul(b),
+            Operator::Rem => a.checked_rem(b),
+            Operator::Div if b != 0 && a.checked_rem(b) == Some(0) => a.checked_div(b),
+            Operator::Div | Operator::Compare(_) => None,
+        }
+    }
+}
+
+impl Stage {
+    /// `a op b`.
+    ///
+    /// # Errors
+    /// The operator means nothing for these kinds.
+    pub fn binary(&mut self, op: Operator, a: Given, b: Given) -> Result<Given, Misfit> {
+        let literals = match (a, b) {
+            (Given::Literal(a), Given::Literal(b)) => {
+                if let Some(n) = op.on_literals(a, b) {
+                    return Ok(Given::Literal(n));
+                }
+                true
+            }
+            _ => false,
+        };
+        let comparison = matches!(op, Operator::Compare(_));
+        let int = self.is(a, &Kind::Int) || self.is(b, &Kind::Int);
+        if int || op == Operator::Rem || literals && comparison {
+            let a = self.fit_int(a)?;
+            let b = self.fit_int(b).map_err(|e| e.of(1))?;
+            let kind = if comparison { Kind::Bool } else { Kind::Int };
+            return Ok(Given::Value(self.b.inst(op.on_ints(), &[a, b], kind)));
+        }
+        let number = match op {
+            Operator::Add => Number2::Add,
+            Operator::Sub => Number2::Sub,
+            Operator::Mul => Number2::Mul,
+            Operator::Div | Operator::Rem => Number2::Div,
+            Operator::Compare(c) => {
+                let args = self.fit_all(&[a, b], &[Kind::Real, Kind::Real])?;
+                return Ok(Given::Value(self.b.inst(Op::Compare(c), &args, Kind::Bool)));
+            }
+        };
+        let args = self.numbers(&[a, b])?;
+        Ok(Given::Value(self.b.number2(number, args[0], args[1])))
+    }
+
+    /// An int; a real number that meets one is an error that says how to convert.
+    fn fit_int(&mut self, given: Given) -> Result<Value, Misfit> {
+        self.fit(given, &Kind::Int).map_err(|e| match e.given.as_str() {
+            "real" => Misfit { hint: ": an int meets a real number through `real(n)`", ..e },
+            _ => e,
+        })
+    }
+
+    /// `-a`.
+    ///
+    /// # Errors
+    /// It is no number.
+    pub fn negative(&mut self, a: Given) -> Result<Given, Misfit> {
+        if let Given::Literal(n) = a
+            && let Some(n) = n.checked_neg()
+        {
+            return Ok(Given::Literal(n));
+        }
+        let v = self.value(a)?;
+        Ok(Given::Value(match self.b.kind(v) {
+            Kind::Int => self.b.inst(Op::Int1(Int1::Neg), &[v], Kind::Int),
+            Kind::Real | Kind::Complex => self.b.number1(Number1::Neg, v),
+            other => return Err(Misfit::new(other, "a number")),
+        }))
+    }
+
+    /// `!a`.
+    ///
+    /// # Errors
+    /// It is no truth value.
+    pub fn not(&mut self, a: Given) -> Result<Given, Misfit> {
+        let a = self.fit(a, &Kind::Bool)?;
+        Ok(Given::Value(self.b.mixed(Mixed::Not, &[a])))
+    }
+}

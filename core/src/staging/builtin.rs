@@ -1,0 +1,252 @@
+//! The functions of the language itself: every op of the [table](crate::ir::table) by its name, and those
+//! that choose an op by the kinds of their operands.
+
+use crate::{
+    entity::Value,
+    ir::{Compare, Element, Int1, Int2, Kind, Mixed, Number1, Number2, Op, Real1, Real2},
+};
+
+use super::{Given, Misfit, Stage};
+
+/// A function of the language itself.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Builtin {
+    /// An op on one number.
+    Number1(Number1),
+    /// An op on two numbers.
+    Number2(Number2),
+    /// An op on one real number.
+    Real1(Real1),
+    /// An op on two real numbers.
+    Real2(Real2),
+    /// An op on one int.
+    Int1(Int1),
+    /// An op on two ints.
+    Int2(Int2),
+    /// A comparison of reals by its name.
+    Compare(Compare),
+    /// A comparison of ints by its name.
+    CompareInt(Compare),
+    /// An op between kinds of which the language has no form of its own.
+    Mixed(Mixed),
+    /// An op on two reals or two ints.
+    MinMax(Real2, Int2),
+    /// `abs`, of a real or a complex number.
+    Abs,
+    /// `abs2`, of a real or a complex number.
+    Abs2,
+    /// `re`, of a real or a complex number.
+    Re,
+    /// `im(z)`
+    Im,
+    /// `arg(z)`
+    Arg,
+    /// `conj(z)`
+    Conj,
+    /// `complex(a, b)`
+    Complex,
+    /// `real(n)`
+    Real,
+    /// `powi(x, n)`
+    Powi,
+    /// `select(c, a, b)`
+    Select,
+    /// `len(xs)`
+    Len,
+    /// `sum(xs)`
+    Sum,
+}
+
+impl Builtin {
+    /// The function of the given name. `log` is `ln`.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Builtin> {
+        Some(match name {
+            "log" => Builtin::Number1(Number1::Ln),
+            "abs" | "modulus" => Builtin::Abs,
+            "abs2" => Builtin::Abs2,
+            "re" => Builtin::Re,
+            "im" => Builtin::Im,
+            "arg" => Builtin::Arg,
+            "conj" => Builtin::Conj,
+            "complex" => Builtin::Complex,
+            "real" => Builtin::Real,
+            "powi" => Builtin::Powi,
+            "select" => Builtin::Select,
+            "len" => Builtin::Len,
+            "sum" => Builtin::Sum,
+            "min" => Builtin::MinMax(Real2::Min, Int2::Min),
+            "max" => Builtin::MinMax(Real2::Max, Int2::Max),
+            _ => {
+                let compare_int = |name| Compare::ALL.iter().copied().find(|c| c.int_name() == name);
+                Number1::by_name(name)
+                    .map(Builtin::Number1)
+                    .or_else(|| Number2::by_name(name).map(Builtin::Number2))
+                    .or_else(|| Real1::by_name(name).map(Builtin::Real1))
+                    .or_else(|| Real2::by_name(name).map(Builtin::Real2))
+                    .or_else(|| Int1::by_name(name).map(Builtin::Int1))
+                    .or_else(|| Int2::by_name(name).map(Builtin::Int2))
+                    .or_else(|| Compare::by_name(name).map(Builtin::Compare))
+                    .or_else(|| compare_int(name).map(Builtin::CompareInt))
+                    .or_else(|| Mixed::by_name(name).map(Builtin::Mixed))?
+            }
+        })
+    }
+
+    /// The names of all of them.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        let numbers = (Number1::ALL.iter().map(|o| o.name())).chain(Number2::ALL.iter().map(|o| o.name()));
+        let reals = (Real1::ALL.iter().map(|o| o.name())).chain(Real2::ALL.iter().map(|o| o.name()));
+        let ints = (Int1::ALL.iter().map(|o| o.name())).chain(Int2::ALL.iter().map(|o| o.name()));
+        let compare =
+            (Compare::ALL.iter().map(|o| o.name())).chain(Compare::ALL.iter().map(|o| o.int_name()));
+        let mixed = Mixed::ALL.iter().map(|o| o.name());
+        let more = ["log", "real", "select", "len", "sum"];
+        numbers.chain(reals).chain(mixed).chain(more).chain(ints).chain(compare)
+    }
+
+    /// How many operands it takes.
+    #[must_use]
+    pub fn arity(self) -> usize {
+        match self {
+            Builtin::Number2(_)
+            | Builtin::Real2(_)
+            | Builtin::Int2(_)
+            | Builtin::Compare(_)
+            | Builtin::CompareInt(_)
+            | Builtin::MinMax(..)
+            | Builtin::Complex
+            | Builtin::Powi => 2,
+            Builtin::Mixed(op) => op.signature().0.len(),
+            Builtin::Select => 3,
+            _ => 1,
+        }
+    }
+
+    /// What the k-th operand should be, where that does not depend on the others.
+    #[must_use]
+    pub fn hint(self, k: usize) -> Option<Kind> {
+        match (self, k) {
+            (Builtin::Real1(_) | Builtin::Real2(_) | Builtin::Compare(_) | Builtin::Complex, _) => {
+                Some(Kind::Real)
+            }
+            (Builtin::Int1(_) | Builtin::Int2(_) | Builtin::CompareInt(_), _) => Some(Kind::Int),
+            (Builtin::Mixed(op), k) => op.signature().0.get(k).cloned(),
+            (Builtin::Im | Builtin::Arg | Builtin::Conj, _) => Some(Kind::Complex),
+            (Builtin::Powi, 1) => Some(Kind::Int),
+            (Builtin::Select, 0) => Some(Kind::Bool),
+            _ => None,
+        }
+    }
+}
+
+impl Stage {
+    /// Calls a function of the language. Operands beyond its arity are ignored.
+    ///
+    /// # Errors
+    /// An operand is missing or of the wrong kind.
+    pub fn builtin(&mut self, builtin: Builtin, args: &[Given]) -> Result<Given, Misfit> {
+        let arg = |k: usize| args.get(k).copied().unwrap_or(Given::Nothing);
+        let complex = self.is(arg(0), &Kind::Complex);
+        let number = if complex { Kind::Complex } else { Kind::Real };
+        let value = match builtin {
+            Builtin::Number1(op) => {
+                let args = self.numbers(&[arg(0)])?;
+                self.b.number1(op, args[0])
+            }
+            Builtin::Number2(op) => {
+                let args = self.numbers(&[arg(0), arg(1)])?;
+                self.b.number2(op, args[0], args[1])
+            }
+            Builtin::Real1(op) => self.uniform(Op::Real1(op), &[arg(0)], Kind::Real, Kind::Real)?,
+            Builtin::Real2(op) => self.uniform(Op::Real2(op), &[arg(0), arg(1)], Kind::Real, Kind::Real)?,
+            Builtin::Int1(op) => self.uniform(Op::Int1(op), &[arg(0)], Kind::Int, Kind::Int)?,
+            Builtin::Int2(op) => self.uniform(Op::Int2(op), &[arg(0), arg(1)], Kind::Int, Kind::Int)?,
+            Builtin::Compare(op) => {
+                self.uniform(Op::Compare(op), &[arg(0), arg(1)], Kind::Real, Kind::Bool)?
+            }
+            Builtin::CompareInt(op) => {
+                self.uniform(Op::CompareInt(op), &[arg(0), arg(1)], Kind::Int, Kind::Bool)?
+            }
+            Builtin::Mixed(op) => self.mixed(op, &[arg(0), arg(1)])?,
+            Builtin::MinMax(on_reals, on_ints) => return self.min_max(on_reals, on_ints, arg(0), arg(1)),
+            Builtin::Abs | Builtin::Abs2 | Builtin::Re => {
+                let a = self.fit(arg(0), &number)?;
+                match (builtin, complex) {
+                    (Builtin::Abs, true) => self.b.mixed(Mixed::Modulus, &[a]),
+                    (Builtin::Abs, false) => self.b.inst(Op::Real1(Real1::Abs), &[a], Kind::Real),
+                    (Builtin::Abs2, true) => self.b.mixed(Mixed::Abs2, &[a]),
+                    (Builtin::Abs2, false) => self.b.number2(Number2::Mul, a, a),
+                    (_, true) => self.b.mixed(Mixed::Re, &[a]),
+                    (_, false) => a,
+                }
+            }
+            Builtin::Im => self.mixed(Mixed::Im, &[arg(0)])?,
+            Builtin::Arg => self.mixed(Mixed::Arg, &[arg(0)])?,
+            Builtin::Conj => self.mixed(Mixed::Conj, &[arg(0)])?,
+            Builtin::Complex => self.mixed(Mixed::Complex, &[arg(0), arg(1)])?,
+            Builtin::Real => match arg(0) {
+                Given::Value(n) if *self.b.kind(n) == Kind::Int => self.b.mixed(Mixed::FromInt, &[n]),
+                given => self.fit(given, &Kind::Real)?,
+            },
+            Builtin::Powi => {
+                self.mixed(if complex { Mixed::PowiComplex } else { Mixed::PowiReal }, &[arg(0), arg(1)])?
+            }
+            Builtin::Select => return self.select(arg(0), arg(1), arg(2)),
+            Builtin::Len | Builtin::Sum => {
+                let xs = self.value(arg(0))?;
+                match (builtin, self.b.kind(xs).clone()) {
+                    (Builtin::Len, Kind::Array(_)) => self.b.inst(Op::Len, &[xs], Kind::Int),
+                    (Builtin::Sum, Kind::Array(e @ (Element::Real | Element::Complex))) => {
+                        self.b.inst(Op::Sum, &[xs], e.kind())
+                    }
+                    (Builtin::Len, kind) => return Err(Misfit::new(&kind, "an array")),
+                    (_, kind) => return Err(Misfit::new(&kind, "an array of real or complex numbers")),
+                }
+            }
+        };
+        Ok(Given::Value(value))
+    }
+
+    /// An op on operands of one kind.
+    fn uniform(&mut self, op: Op, args: &[Given], kind: Kind, result: Kind) -> Result<Value, Misfit> {
+        let args = self.fit_all(args, &vec![kind; args.len()])?;
+        Ok(self.b.inst(op, &args, result))
+    }
+
+    /// An op between kinds; operands that it does not take are ignored.
+    fn mixed(&mut self, op: Mixed, args: &[Given]) -> Result<Value, Misfit> {
+        let args = self.fit_all(args, op.signature().0)?;
+        Ok(self.b.mixed(op, &args))
+    }
+
+    fn min_max(&mut self, on_reals: Real2, on_ints: Int2, a: Given, b: Given) -> Result<Given, Misfit> {
+        let literals = matches!((a, b), (Given::Literal(_), Given::Literal(_)));
+        let ints = literals || self.is(a, &Kind::Int) || self.is(b, &Kind::Int);
+        let (op, kind) = match ints {
+            true => (Op::Int2(on_ints), Kind::Int),
+            false => (Op::Real2(on_reals), Kind::Real),
+        };
+        let args = self.fit_all(&[a, b], &[kind.clone(), kind.clone()])?;
+        Ok(Given::Value(self.b.inst(op, &args, kind)))
+    }
+
+    fn select(&mut self, c: Given, a: Given, b: Given) -> Result<Given, Misfit> {
+        let kind = self.common(&[a, b], None);
+        let args = self.fit_all(&[c, a, b], &[Kind::Bool, kind.clone(), kind.clone()])?;
+        Ok(Given::Value(self.b.inst(Op::Select, &args, kind)))
+    }
+
+    /// The kind of what is one of several: complex if one is, else that of the first value; literals among
+    /// themselves are real where a real number is asked for, else ints.
+    pub(super) fn common(&self, given: &[Given], hint: Option<&Kind>) -> Kind {
+        if hint == Some(&Kind::Complex) || given.iter().any(|g| self.is(*g, &Kind::Complex)) {
+            return Kind::Complex;
+        }
+        let kind = given.iter().find_map(|g| match g {
+            Given::Value(v) => Some(self.b.kind(*v).clone()),
+            _ => None,
+        });
+        kind.unwrap_or(if hint == Some(&Kind::Real) { Kind::Real } else { Kind::Int })
+    }
+}

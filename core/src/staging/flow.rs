@@ -1,0 +1,274 @@
+//! Control flow: short-circuit logic, `if` with a value, `while`, `for`, `break`, `continue`.
+//!
+//! A front end says what it meets in the order of the text; each construct is a small state that one call
+//! hands to the next, so nothing can be left open or closed twice:
+//!
+//! | construct | calls |
+//! |---|---|
+//! | `a && b` | [`begin_short`](Stage::begin_short) `(a)`, [`next_short`](Stage::next_short), lower `b`, [`give_short`](Stage::give_short) `(b)`, [`end_short`](Stage::end_short) |
+//! | `if c { a } else { b }` | [`begin_if`](Stage::begin_if), lower `c`, [`arm`](Stage::arm), lower `a`, [`end_arm`](Stage::end_arm), lower `b`, [`end_if`](Stage::end_if) |
+//! | `while c { … }` | [`begin_loop`](Stage::begin_loop), lower `c`, [`enter_loop`](Stage::enter_loop), lower the body, [`end_loop`](Stage::end_loop) |
+//! | `for i in a..b { … }` | lower `a`, `b`, [`begin_for`](Stage::begin_for), lower the body, [`end_for`](Stage::end_for) |
+
+use crate::{
+    entity::{Block, Value, Variable},
+    ir::{Compare, Int2, Kind, Op, Position},
+};
+
+use super::{Given, Loop, Misfit, Stage};
+
+/// `a && b || c`, on the way.
+#[derive(Debug)]
+pub struct Short {
+    variable: Variable,
+    last: Value,
+    exit: Block,
+}
+
+/// An `if`, on the way.
+#[derive(Debug)]
+pub struct Branches {
+    merge: Block,
+    /// Where the next arm starts.
+    next: Option<Block>,
+    arms: usize,
+    /// Which arms reach the end, where, and what they give.
+    ends: Vec<(usize, Block, Given)>,
+}
+
+/// A loop before its condition.
+#[derive(Debug)]
+pub struct Head(Block);
+
+/// A loop inside its body.
+#[derive(Debug)]
+pub struct Inside {
+    head: Block,
+    exit: Block,
+}
+
+/// A counted loop inside its body.
+#[derive(Debug)]
+pub struct Counter {
+    /// The counter in this round.
+    pub value: Value,
+    variable: Variable,
+    inside: Inside,
+    step: Block,
+    at: Position,
+}
+
+impl Stage {
+    // Logic: the right operand runs only if it decides, for it may not be defined otherwise.
+
+    /// Starts with the first operand.
+    ///
+    /// # Errors
+    /// It is no truth value.
+    pub fn begin_short(&mut self, first: Given) -> Result<Short, Misfit> {
+        let last = self.fit(first, &Kind::Bool)?;
+        let variable = self.b.declare(Kind::Bool);
+        self.b.define(variable, last);
+        Ok(Short { variable, last, exit: self.b.create_block() })
+    }
+
+    /// Goes on with the next operand, after `&&` (`and`) or `||`.
+    pub fn next_short(&mut self, short: &Short, and: bool) {
+        let next = self.b.create_block();
+        let (yes, no) = if and { (next, short.exit) } else { (short.exit, next) };
+        self.b.branch(short.last, yes, no);
+        self.b.seal(next);
+        self.b.switch_to(next);
+    }
+
+    /// The operand.
+    ///
+    /// # Errors
+    /// It is no truth value.
+    pub fn give_short(&mut self, short: &mut Short, given: Given) -> Result<(), Misfit> {
+        short.last = self.fit(given, &Kind::Bool)?;
+        self.b.define(short.variable, short.last);
+        Ok(())
+    }
+
+    /// The whole.
+    pub fn end_short(&mut self, short: Short) -> Given {
+        self.b.jump(short.exit, &[]);
+        self.b.seal(short.exit);
+        self.b.switch_to(short.exit);
+        self.read(short.variable)
+    }
+
+    // Branches.
+
+    /// Starts an `if`.
+    pub fn begin_if(&mut self) -> Branches {
+        Branches { merge: self.b.create_block(), next: None, arms: 0, ends: Vec::new() }
+    }
+
+    /// Starts the arm that runs if the condition holds.
+    ///
+    /// # Errors
+    /// It is no truth value.
+    pub fn arm(&mut self, branches: &mut Branches, condition: Given) -> Result<(), Misfit> {
+        let condition = self.fit(condition, &Kind::Bool)?;
+        let (yes, no) = (self.b.create_block(), self.b.create_block());
+        self.b.branch(condition, yes, no);
+        self.b.seal(yes);
+        self.b.seal(no);
+        self.b.switch_to(yes);
+        branches.next = Some(no);
+        Ok(())
+    }
+
+    /// Ends the arm with what it gives. What follows belongs to `else`.
+    pub fn end_arm(&mut self, branches: &mut Branches, given: Given) {
+        self.leave(branches, given);
+        if let Some(next) = branches.next.take() {
+            self.b.switch_to(next);
+        }
+    }
+
+    fn leave(&mut self, branches: &mut Branches, given: Given) {
+        if !self.b.is_closed() {
+            branches.ends.push((branches.arms, self.b.current(), given));
+        }
+        branches.arms += 1;
+    }
+
+    /// Ends the `if` with what `else` gives, or with [`Given::Nothing`] where there is none. It gives a value
+    /// if all arms that reach the end do; `hint` says what is asked for.
+    ///
+    /// # Errors
+    /// The arms do not agree; the operand is the number of the arm.
+    pub fn end_if(
+        &mut self,
+        mut branches: Branches,
+        otherwise: Given,
+        hint: Option<&Kind>,
+    ) -> Result<Given, Misfit> {
+        self.leave(&mut branches, otherwise);
+        let Branches { merge, ends, .. } = branches;
+        let given: Vec<Given> = ends.iter().map(|e| e.2).collect();
+        if given.is_empty() || given.contains(&Given::Nothing) {
+            for (_, end, _) in &ends {
+                self.b.switch_to(*end);
+                self.b.jump(merge, &[]);
+            }
+            self.b.seal(merge);
+            self.b.switch_to(merge);
+            if ends.is_empty() {
+                // Every arm has left: what follows is never reached.
+                let zero = self.b.zero(&self.result);
+                self.b.ret(zero);
+            }
+            return Ok(Given::Nothing);
+        }
+        let kind = self.common(&given, hint);
+        let param = self.b.block_param(merge, kind.clone());
+        for (arm, end, given) in ends {
+            self.b.switch_to(end);
+            let value = self.fit(given, &kind).map_err(|e| e.of(arm))?;
+            self.b.jump(merge, &[value]);
+        }
+        self.b.seal(merge);
+        self.b.switch_to(merge);
+        Ok(Given::Value(param))
+    }
+
+    // Loops.
+
+    /// Starts a loop: what follows runs before each round.
+    pub fn begin_loop(&mut self) -> Head {
+        let head = self.b.create_block();
+        self.b.jump(head, &[]);
+        self.b.switch_to(head);
+        Head(head)
+    }
+
+    /// Starts the body, which runs while the condition holds; without one, until it is left.
+    ///
+    /// # Errors
+    /// It is no truth value.
+    pub fn enter_loop(&mut self, head: Head, condition: Option<Given>) -> Result<Inside, Misfit> {
+        let condition = condition.map(|c| self.fit(c, &Kind::Bool)).transpose()?;
+        let (inside, exit) = (self.b.create_block(), self.b.create_block());
+        match condition {
+            Some(c) => self.b.branch(c, inside, exit),
+            None => self.b.jump(inside, &[]),
+        }
+        self.b.seal(inside);
+        self.b.switch_to(inside);
+        self.loops.push(Loop { again: head.0, exit });
+        Ok(Inside { head: head.0, exit })
+    }
+
+    /// Ends the body.
+    pub fn end_loop(&mut self, inside: Inside) {
+        self.loops.pop();
+        if !self.b.is_closed() {
+            self.b.jump(inside.head, &[]);
+        }
+        self.b.seal(inside.head);
+        self.b.seal(inside.exit);
+        self.b.switch_to(inside.exit);
+    }
+
+    /// Starts the body of a loop over `from..to`, or `from..=to`.
+    ///
+    /// # Errors
+    /// A bound is no int.
+    pub fn begin_for(&mut self, from: Given, to: Given, inclusive: bool) -> Result<Counter, Misfit> {
+        let bounds = self.fit_all(&[from, to], &[Kind::Int, Kind::Int])?;
+        let at = self.b.position();
+        let variable = self.b.declare(Kind::Int);
+        self.b.define(variable, bounds[0]);
+        let Head(head) = self.begin_loop();
+        let [body, step, exit] = [(); 3].map(|()| self.b.create_block());
+        let now = self.b.use_variable(variable);
+        let compare = Op::CompareInt(if inclusive { Compare::Le } else { Compare::Lt });
+        let more = self.b.inst(compare, &[now, bounds[1]], Kind::Bool);
+        self.b.branch(more, body, exit);
+        self.b.seal(body);
+        self.b.switch_to(body);
+        self.loops.push(Loop { again: step, exit });
+        let inside = Inside { head, exit };
+        let value = self.b.use_variable(variable);
+        Ok(Counter { value, variable, inside, step, at })
+    }
+
+    /// Ends the body.
+    pub fn end_for(&mut self, counter: Counter) {
+        let Counter { variable, inside, step, at, .. } = counter;
+        if !self.b.is_closed() {
+            self.b.jump(step, &[]);
+        }
+        self.b.seal(step);
+        self.b.switch_to(step);
+        self.b.set_position(at);
+        let (now, one) = (self.b.use_variable(variable), self.b.int(1));
+        let next = self.b.inst(Op::Int2(Int2::Add), &[now, one], Kind::Int);
+        self.b.define(variable, next);
+        self.end_loop(inside);
+    }
+
+    /// Leaves the innermost loop. `false`: there is none.
+    #[must_use]
+    pub fn leave_loop(&mut self) -> bool {
+        self.go_to(|l| l.exit)
+    }
+
+    /// Goes on with the next round of the innermost loop. `false`: there is none.
+    #[must_use]
+    pub fn next_round(&mut self) -> bool {
+        self.go_to(|l| l.again)
+    }
+
+    fn go_to(&mut self, place: impl Fn(&Loop) -> Block) -> bool {
+        let target = self.loops.last().map(place);
+        if let Some(target) = target {
+            self.b.jump(target, &[]);
+        }
+        target.is_some()
+    }
+}

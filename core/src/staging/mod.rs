@@ -1,0 +1,243 @@
+//! What the program language means, below its syntax: kinds, promotion, control flow, assignment.
+//!
+//! Program text and other front ends say the same things in different ways. What they say goes through a
+//! [`Stage`], which decides what it means and writes the instructions: a literal integer takes the kind that
+//! fits, a real number becomes complex where it meets one, `if` gives a value, a loop has a place to go on
+//! and a place to leave, `p.xs[i] = e` makes a new `p`. So two front ends that make the same calls give the
+//! same function.
+//!
+//! ```
+//! use ketgrad_core::{ir::{Compare, Kind, Param}, staging::{Builtin, Given, Operator, Stage}};
+//!
+//! // fn root(a) { let mut x = a; while abs(x * x - a) > 1e-9 { x = 0.5 * (x + a / x); } x }
+//! let mut s = Stage::new("root", vec![Param::new("a", Kind::Real)], Kind::Real);
+//! let a = Given::Value(s.b.param(0));
+//! let x = s.declare(a).unwrap();
+//! let head = s.begin_loop();
+//! let now = s.read(x);
+//! let square = s.binary(Operator::Mul, now, now).unwrap();
+//! let off = s.binary(Operator::Sub, square, a).unwrap();
+//! let off = s.builtin(Builtin::Abs, &[off]).unwrap();
+//! let small = Given::Value(s.b.real(1e-9));
+//! let more = s.binary(Operator::Compare(Compare::Gt), off, small).unwrap();
+//! let inside = s.enter_loop(head, Some(more)).unwrap();
+//! let now = s.read(x);
+//! let quotient = s.binary(Operator::Div, a, now).unwrap();
+//! let sum = s.binary(Operator::Add, now, quotient).unwrap();
+//! let half = Given::Value(s.b.real(0.5));
+//! let mean = s.binary(Operator::Mul, half, sum).unwrap();
+//! let place = s.place(x);
+//! s.assign(place, None, mean).unwrap();
+//! s.end_loop(inside);
+//! let root = s.read(x);
+//! s.give(root).unwrap();
+//! assert_eq!(s.finish().blocks.len(), 4);
+//! ```
+//!
+//! # Invariants
+//! - Operands are lowered first, in the order in which they are written; then the stage fits them and appends
+//!   the operation. The position of an instruction is the one set last on [`Stage::b`].
+//! - A method that fails has appended nothing that matters: the error is a [`Misfit`], which names the operand
+//!   by its number, and the front end knows where that operand stands.
+
+mod arithmetic;
+mod builtin;
+mod data;
+mod flow;
+mod place;
+
+pub use arithmetic::Operator;
+pub use builtin::Builtin;
+pub use flow::{Branches, Counter, Head, Inside, Short};
+pub use place::Place;
+
+use crate::{
+    entity::{Block, Value, Variable},
+    ir::{Function, FunctionBuilder, Kind, Mixed, Param},
+};
+
+/// What an expression gives.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Given {
+    /// A literal integer, which takes the kind that fits.
+    Literal(i64),
+    /// A value.
+    Value(Value),
+    /// No value: a statement, or a block that was left.
+    Nothing,
+}
+
+/// An operand of the wrong kind.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("expected {expected}, given {given}{hint}")]
+pub struct Misfit {
+    /// Which operand, counted from 0.
+    pub operand: usize,
+    /// What it is.
+    pub given: String,
+    /// What it should be.
+    pub expected: String,
+    /// How to mend it; starts with a separator if not empty.
+    pub hint: &'static str,
+}
+
+impl Misfit {
+    /// A value of kind `given` where something else is expected.
+    #[must_use]
+    pub fn new(given: &Kind, expected: impl Into<String>) -> Misfit {
+        let expected = expected.into();
+        let hint = match given {
+            Kind::Int if expected == "real" || expected == "complex" => ": write `real(n)`",
+            Kind::Complex if expected == "real" => ": take `re`, `im`, `abs` or `abs2` of it",
+            _ => "",
+        };
+        Misfit { operand: 0, given: given.to_string(), expected, hint }
+    }
+
+    /// No value where one is expected.
+    #[must_use]
+    pub fn nothing() -> Misfit {
+        Misfit { operand: 0, given: "nothing".into(), expected: "a value".into(), hint: "" }
+    }
+
+    /// The same of another operand.
+    #[must_use]
+    pub fn of(self, operand: usize) -> Misfit {
+        Misfit { operand, ..self }
+    }
+}
+
+/// Where `continue` and `break` go.
+#[derive(Clone, Copy, Debug)]
+struct Loop {
+    again: Block,
+    exit: Block,
+}
+
+/// A function under construction, in terms of the language.
+#[derive(Debug)]
+pub struct Stage {
+    /// The builder below, for what needs no decision: constants, positions, calls of known kinds.
+    pub b: FunctionBuilder,
+    result: Kind,
+    loops: Vec<Loop>,
+}
+
+impl Stage {
+    /// Starts a function.
+    #[must_use]
+    pub fn new(name: impl Into<String>, params: Vec<Param>, result: Kind) -> Stage {
+        let b = FunctionBuilder::new(name, params, result.clone());
+        Stage { b, result, loops: Vec::new() }
+    }
+
+    /// What the function returns.
+    #[must_use]
+    pub fn result(&self) -> &Kind {
+        &self.result
+    }
+
+    /// Says what the function returns, where that was not known at the start.
+    pub fn set_result(&mut self, kind: Kind) {
+        self.b.set_result(kind.clone());
+        self.result = kind;
+    }
+
+    // Kinds.
+
+    /// A value; a literal is an int.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn value(&mut self, given: Given) -> Result<Value, Misfit> {
+        match given {
+            Given::Literal(n) => Ok(self.b.int(n)),
+            Given::Value(v) => Ok(v),
+            Given::Nothing => Err(Misfit::nothing()),
+        }
+    }
+
+    /// A value of the given kind: a literal as it fits, a real number promoted to complex.
+    ///
+    /// # Errors
+    /// It is of another kind.
+    pub fn fit(&mut self, given: Given, kind: &Kind) -> Result<Value, Misfit> {
+        match (given, kind) {
+            (Given::Literal(n), Kind::Real | Kind::Complex) => return Ok(self.b.number(n as f64, kind)),
+            (Given::Value(v), Kind::Complex) if *self.b.kind(v) == Kind::Real => {
+                return Ok(self.b.mixed(Mixed::Promote, &[v]));
+            }
+            _ => {}
+        }
+        let value = self.value(given)?;
+        let found = self.b.kind(value);
+        if found == kind { Ok(value) } else { Err(Misfit::new(found, kind.to_string())) }
+    }
+
+    /// All of them of the kinds given.
+    ///
+    /// # Errors
+    /// One is of another kind.
+    pub fn fit_all(&mut self, given: &[Given], kinds: &[Kind]) -> Result<Vec<Value>, Misfit> {
+        let all = given.iter().zip(kinds).enumerate();
+        all.map(|(k, (g, kind))| self.fit(*g, kind).map_err(|e| e.of(k))).collect()
+    }
+
+    /// Numbers as values of their common kind, which is real or complex.
+    ///
+    /// # Errors
+    /// One is no such number.
+    pub fn numbers(&mut self, given: &[Given]) -> Result<Vec<Value>, Misfit> {
+        let complex = given.iter().any(|g| self.is(*g, &Kind::Complex));
+        let kind = if complex { Kind::Complex } else { Kind::Real };
+        given.iter().enumerate().map(|(k, g)| self.fit(*g, &kind).map_err(|e| e.of(k))).collect()
+    }
+
+    /// Whether it is a value of the given kind.
+    #[must_use]
+    pub fn is(&self, given: Given, kind: &Kind) -> bool {
+        matches!(given, Given::Value(v) if self.b.kind(v) == kind)
+    }
+
+    // Variables.
+
+    /// A new variable with its first value; a literal makes an int.
+    ///
+    /// # Errors
+    /// There is no value.
+    pub fn declare(&mut self, given: Given) -> Result<Variable, Misfit> {
+        let value = self.value(given)?;
+        let kind = self.b.kind(value).clone();
+        let variable = self.b.declare(kind);
+        self.b.define(variable, value);
+        Ok(variable)
+    }
+
+    /// The value of a variable here.
+    pub fn read(&mut self, variable: Variable) -> Given {
+        Given::Value(self.b.use_variable(variable))
+    }
+
+    // The end.
+
+    /// Returns a value, which must fit the result of the function.
+    ///
+    /// # Errors
+    /// It does not.
+    pub fn give(&mut self, given: Given) -> Result<(), Misfit> {
+        let result = self.result.clone();
+        let value = self.fit(given, &result)?;
+        self.b.ret(value);
+        Ok(())
+    }
+
+    /// The finished function. An end that nothing reaches, or that is missing, returns zero.
+    #[must_use]
+    pub fn finish(mut self) -> Function {
+        if !self.b.is_closed() {
+            let zero = self.b.zero(&self.result);
+            self.b.ret(zero);
+        }
+        self.b.finish()
+    }
+}

@@ -1,0 +1,80 @@
+//! What is used by its name: functions, primitives, built-ins, structs.
+
+use crate::{
+    ir::{Kind, Op},
+    staging::{Builtin, Given},
+};
+
+use super::super::{
+    ast::{Expr, Name, Span},
+    error::{TextErrorKind, nearest},
+    lexer::error,
+};
+use super::{Lowered, function::Body, misfit};
+
+impl Body<'_> {
+    /// A call: of a function or primitive, else of a built-in.
+    pub(super) fn call(&mut self, name: &Name, args: &[Expr], span: Span) -> Lowered<Given> {
+        if let Some((params, result, op)) = self.callee(&name.text) {
+            arity(name, params.len(), args.len(), span)?;
+            let hints: Vec<_> = params.iter().cloned().map(Some).collect();
+            let (given, spans) = self.operands(args, &hints)?;
+            self.stage.b.set_position(span.at);
+            let values = self.stage.fit_all(&given, &params).map_err(|m| misfit(m, &spans))?;
+            return Ok(Given::Value(self.stage.b.inst(op, &values, result)));
+        }
+        let Some(builtin) = Builtin::by_name(&name.text) else {
+            let functions = self.known.program.functions.values().map(|f| f.name.as_str());
+            let nearest = nearest(&name.text, functions.chain(Builtin::names().map(|n: &str| n)));
+            let (what, name) = ("function", name.text.clone());
+            return Err(error(span, TextErrorKind::Unknown { what, name, nearest }));
+        };
+        arity(name, builtin.arity(), args.len(), span)?;
+        let hints: Vec<_> = (0..args.len()).map(|k| builtin.hint(k)).collect();
+        let (given, spans) = self.operands(args, &hints)?;
+        self.stage.b.set_position(span.at);
+        self.stage.builtin(builtin, &given).map_err(|m| misfit(m, &spans))
+    }
+
+    fn callee(&self, name: &str) -> Option<(Vec<Kind>, Kind, Op)> {
+        let program = self.known.program;
+        if let Some(id) = program.lookup(name) {
+            let f = &program.functions[id];
+            return Some((f.params.iter().map(|p| p.kind.clone()).collect(), f.result.clone(), Op::Call(id)));
+        }
+        let id = program.lookup_primitive(name)?;
+        let p = &program.primitives[id];
+        Some((p.params.clone(), p.result.clone(), Op::Primitive(id)))
+    }
+
+    /// `Point { x: a, y: b }`, the fields in any order.
+    pub(super) fn structure(&mut self, name: &Name, fields: &[(Name, Expr)], span: Span) -> Lowered<Given> {
+        let Some(kind) = self.known.structs.get(&name.text) else {
+            let nearest = nearest(&name.text, self.known.structs.keys().map(String::as_str));
+            let (what, name) = ("struct", name.text.clone());
+            return Err(error(span, TextErrorKind::Unknown { what, name, nearest }));
+        };
+        let names = || kind.fields().iter().filter_map(|f| f.name.as_deref());
+        let mut values: Vec<Option<(Given, Span)>> = vec![None; kind.fields().len()];
+        for (field, value) in fields {
+            let Some(k) = names().position(|n| n == field.text) else {
+                let (nearest, name) = (nearest(&field.text, names()), field.text.clone());
+                return Err(error(field.span, TextErrorKind::Unknown { what: "field", name, nearest }));
+            };
+            if values[k].is_some() {
+                let (what, name) = ("field", field.text.clone());
+                return Err(error(field.span, TextErrorKind::Duplicate { what, name }));
+            }
+            values[k] = Some((self.expr(value, Some(&kind.fields()[k].kind))?, value.span));
+        }
+        let (given, spans): (Vec<Given>, Vec<Span>) = values.iter().flatten().copied().unzip();
+        arity(name, values.len(), given.len(), span)?;
+        self.stage.b.set_position(span.at);
+        self.stage.structure(kind, &given).map_err(|m| misfit(m, &spans))
+    }
+}
+
+fn arity(name: &Name, expected: usize, given: usize, span: Span) -> Lowered<()> {
+    let name = name.text.clone();
+    if expected == given { Ok(()) } else { Err(error(span, TextErrorKind::Arity { name, expected, given })) }
+}

@@ -1,0 +1,189 @@
+//! Expressions.
+
+use crate::{
+    ir::{Element, Kind},
+    staging::{Given, Misfit, Operator},
+};
+
+use super::super::{
+    ast::{Block, Expr, ExprKind, Span},
+    error::{TextErrorKind, nearest},
+    lexer::error,
+};
+use super::{Lowered, function::Body, misfit};
+
+impl Body<'_> {
+    /// Lowers an expression. `hint`: what it should be, for literals in it.
+    pub(super) fn expr(&mut self, e: &Expr, hint: Option<&Kind>) -> Lowered<Given> {
+        self.stage.b.set_position(e.span.at);
+        match &e.kind {
+            ExprKind::Int(n) => Ok(Given::Literal(*n)),
+            ExprKind::Real(x) => Ok(Given::Value(self.stage.b.real(*x))),
+            ExprKind::Bool(c) => Ok(Given::Value(self.stage.b.boolean(*c))),
+            ExprKind::None => {
+                let (what, expected) = ("none", "the value of a pullback");
+                Err(error(e.span, TextErrorKind::Misplaced { what, expected }))
+            }
+            ExprKind::Name(name) => {
+                let local = self.local(name, e.span)?;
+                Ok(self.stage.read(local.variable))
+            }
+            ExprKind::Neg(x) => {
+                let given = self.expr(x, hint)?;
+                self.stage.b.set_position(e.span.at);
+                self.stage.negative(given).map_err(|e| misfit(e, &[x.span]))
+            }
+            ExprKind::Not(x) => {
+                let given = self.expr(x, Some(&Kind::Bool))?;
+                self.stage.b.set_position(e.span.at);
+                self.stage.not(given).map_err(|e| misfit(e, &[x.span]))
+            }
+            ExprKind::Logic(first, more) => self.logic(first, more),
+            ExprKind::Chain(first, more) => self.chain(first, more, hint),
+            ExprKind::Call(name, args) => self.call(name, args, e.span),
+            ExprKind::Index(xs, i) => {
+                let array = self.expr(xs, None)?;
+                let index = self.expr(i, Some(&Kind::Int))?;
+                self.stage.b.set_position(e.span.at);
+                self.stage.index(array, index).map_err(|e| misfit(e, &[xs.span, i.span]))
+            }
+            ExprKind::Field(of, _) | ExprKind::TupleField(of, _) => {
+                let given = self.expr(of, None)?;
+                let tuple = self.value(given, of.span)?;
+                let k = self.field_number(self.stage.b.kind(tuple), e)?;
+                self.stage.b.set_position(e.span.at);
+                self.stage.field(Given::Value(tuple), k).map_err(|f| misfit(f, &[e.span]))
+            }
+            ExprKind::Array(items) => {
+                let element = element(hint);
+                let kinds = vec![element.map(Element::kind); items.len()];
+                let (given, spans) = self.operands(items, &kinds)?;
+                self.stage.b.set_position(e.span.at);
+                self.stage.array(&given, element).map_err(|e| misfit(e, &spans))
+            }
+            ExprKind::Repeat(x, n) => {
+                let element = element(hint);
+                let of = element.map(Element::kind);
+                let (x_span, n_span) = (x.span, n.span);
+                let x = self.expr(x, of.as_ref())?;
+                let n = self.expr(n, Some(&Kind::Int))?;
+                self.stage.b.set_position(e.span.at);
+                self.stage.fill(x, n, element).map_err(|e| misfit(e, &[x_span, n_span]))
+            }
+            ExprKind::Tuple(items) => {
+                let field = |k: usize| Some(hint?.fields().get(k)?.kind.clone());
+                let kinds: Vec<_> = (0..items.len()).map(field).collect();
+                let (given, spans) = self.operands(items, &kinds)?;
+                self.stage.b.set_position(e.span.at);
+                self.stage.tuple(&given, hint).map_err(|e| misfit(e, &spans))
+            }
+            ExprKind::Struct(name, fields) => self.structure(name, fields, e.span),
+            ExprKind::If(arms, last) => self.if_else(arms, last.as_ref(), hint, e.span),
+            ExprKind::Block(block) => self.block_value(block, hint),
+        }
+    }
+
+    /// Operands in order, each with what it should be, and where they stand.
+    pub(super) fn operands(
+        &mut self,
+        items: &[Expr],
+        hints: &[Option<Kind>],
+    ) -> Lowered<(Vec<Given>, Vec<Span>)> {
+        let mut given = Vec::with_capacity(items.len());
+        for (item, hint) in items.iter().zip(hints) {
+            given.push(self.expr(item, hint.as_ref())?);
+        }
+        Ok((given, items.iter().map(|e| e.span).collect()))
+    }
+
+    fn block_value(&mut self, block: &Block, hint: Option<&Kind>) -> Lowered<Given> {
+        self.scoped(|l| {
+            block.statements.iter().for_each(|s| l.statement(s));
+            match &block.tail {
+                Some(tail) => l.expr(tail, hint),
+                None => Ok(Given::Nothing),
+            }
+        })
+    }
+
+    fn chain(
+        &mut self,
+        first: &Expr,
+        more: &[(Operator, Span, Expr)],
+        hint: Option<&Kind>,
+    ) -> Lowered<Given> {
+        let mut left = (self.expr(first, hint)?, first.span);
+        for (op, span, e) in more {
+            let right = self.expr(e, hint)?;
+            self.stage.b.set_position(span.at);
+            let sum = self.stage.binary(*op, left.0, right);
+            left = (sum.map_err(|m| misfit(m, &[left.1, e.span]))?, *span);
+        }
+        Ok(left.0)
+    }
+
+    fn logic(&mut self, first: &Expr, more: &[(bool, Span, Expr)]) -> Lowered<Given> {
+        let given = self.expr(first, Some(&Kind::Bool))?;
+        let mut short = self.stage.begin_short(given).map_err(|m| misfit(m, &[first.span]))?;
+        for (and, span, e) in more {
+            self.stage.b.set_position(span.at);
+            self.stage.next_short(&short, *and);
+            let given = self.expr(e, Some(&Kind::Bool))?;
+            self.stage.give_short(&mut short, given).map_err(|m| misfit(m, &[e.span]))?;
+        }
+        Ok(self.stage.end_short(short))
+    }
+
+    fn if_else(
+        &mut self,
+        arms: &[(Expr, Block)],
+        last: Option<&Block>,
+        hint: Option<&Kind>,
+        span: Span,
+    ) -> Lowered<Given> {
+        let mut branches = self.stage.begin_if();
+        let tail = |b: &Block| b.tail.as_ref().map_or(b.end, |t| t.span);
+        let mut spans = Vec::new();
+        for (condition, body) in arms {
+            let c = self.condition(condition);
+            self.stage.arm(&mut branches, c).map_err(|m| misfit(m, &[condition.span]))?;
+            let given = self.block_value(body, hint)?;
+            self.stage.end_arm(&mut branches, given);
+            spans.push(tail(body));
+        }
+        let given = match last {
+            Some(body) => self.block_value(body, hint)?,
+            None => Given::Nothing,
+        };
+        spans.push(last.map_or(span, tail));
+        self.stage.end_if(branches, given, hint).map_err(|m| misfit(m, &spans))
+    }
+
+    /// Which field a place `p.x` or `t.0` means.
+    pub(super) fn field_number(&self, kind: &Kind, place: &Expr) -> Lowered<usize> {
+        match &place.kind {
+            ExprKind::Field(_, name) => {
+                let names = kind.fields().iter().filter_map(|f| f.name.as_deref());
+                let found = kind.fields().iter().position(|f| f.name.as_deref() == Some(&name.text));
+                found.ok_or_else(|| {
+                    let (nearest, name) = (nearest(&name.text, names), name.text.clone());
+                    error(place.span, TextErrorKind::Unknown { what: "field", name, nearest })
+                })
+            }
+            ExprKind::TupleField(_, k) if *k >= kind.fields().len() => {
+                let expected = format!("a tuple with a field {k}");
+                Err(misfit(Misfit::new(kind, expected), &[place.span]))
+            }
+            ExprKind::TupleField(_, k) => Ok(*k),
+            _ => Ok(0),
+        }
+    }
+}
+
+/// The element asked for, where an array is.
+fn element(hint: Option<&Kind>) -> Option<Element> {
+    match hint {
+        Some(Kind::Array(e)) => Some(*e),
+        _ => None,
+    }
+}

@@ -1,0 +1,205 @@
+//! The body of a function: its scopes, its value, and the errors in it.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::{
+    entity::{Value, Variable},
+    ir::{Function as IrFunction, Kind, Program},
+    staging::{Given, Misfit, Stage},
+};
+
+use super::super::{
+    ast::{Block, Expr, ExprKind, Span},
+    error::{TextError, TextErrorKind, nearest},
+    lexer::error,
+};
+use super::{Lowered, misfit};
+
+/// What a body may refer to.
+#[derive(Clone, Copy)]
+pub(super) struct Known<'a> {
+    pub(super) program: &'a Program,
+    pub(super) structs: &'a HashMap<String, Kind>,
+}
+
+/// A variable in scope.
+#[derive(Clone, Copy)]
+pub(super) struct Local {
+    pub(super) variable: Variable,
+    pub(super) mutable: bool,
+}
+
+/// A body on its way.
+pub(super) struct Body<'a> {
+    pub(super) known: Known<'a>,
+    pub(super) errors: &'a mut Vec<TextError>,
+    pub(super) stage: Stage,
+    scopes: Vec<HashMap<String, Local>>,
+    /// Names whose definition is wrong.
+    poisoned: HashSet<String>,
+    /// In a pullback: the kinds of the inputs, to each of which the value gives a cotangent.
+    bars: Option<&'a [Kind]>,
+}
+
+impl<'a> Body<'a> {
+    /// Lowers the body of a declared function. With errors, the result only has the right signature.
+    pub(super) fn lower(
+        known: Known<'a>,
+        errors: &'a mut Vec<TextError>,
+        declared: &IrFunction,
+        span: Span,
+        body: &Block,
+        bars: Option<&'a [Kind]>,
+    ) -> IrFunction {
+        let (name, result) = (declared.name.clone(), declared.result.clone());
+        let stage = Stage::new(name, declared.params.clone(), result);
+        let scopes = vec![HashMap::new()];
+        let mut l = Body { known, errors, stage, scopes, poisoned: HashSet::new(), bars };
+        for (k, p) in declared.params.iter().enumerate() {
+            let value = l.stage.b.param(k);
+            l.bind(&p.name, value, false);
+        }
+        let errors_before = l.errors.len();
+        l.scopes.push(HashMap::new());
+        for statement in &body.statements {
+            l.statement(statement);
+        }
+        let end = match &body.tail {
+            Some(tail) => l.result_value(tail),
+            None => Ok(None),
+        };
+        match end {
+            Ok(_) if l.stage.b.is_closed() => {}
+            Ok(Some(value)) => l.stage.b.ret(value),
+            Ok(None) if l.errors.len() > errors_before => {}
+            Ok(None) => {
+                let name = declared.name.clone();
+                l.errors.push(error(span, TextErrorKind::NoValue { name }));
+            }
+            Err(e) => l.complain(e),
+        }
+        l.stage.finish()
+    }
+
+    /// An expression as the function's result. `None`: it was left before its end.
+    pub(super) fn result_value(&mut self, e: &Expr) -> Lowered<Option<Value>> {
+        if self.bars.is_some() {
+            return self.cotangents(e).map(Some);
+        }
+        let result = self.stage.result().clone();
+        match self.expr(e, Some(&result))? {
+            Given::Nothing => Ok(None),
+            given => self.fit(given, &result, e.span).map(Some),
+        }
+    }
+
+    /// The value of a pullback: one cotangent for each input.
+    fn cotangents(&mut self, e: &Expr) -> Lowered<Value> {
+        let inputs = self.bars.unwrap_or(&[]);
+        let mut fields = Vec::new();
+        match &e.kind {
+            ExprKind::Tuple(items) if items.len() == inputs.len() => {
+                for (item, input) in items.iter().zip(inputs) {
+                    fields.extend(self.cotangent(item, input)?);
+                }
+            }
+            _ if inputs.len() == 1 => fields.extend(self.cotangent(e, &inputs[0])?),
+            _ => {
+                let given = self.expr(e, None)?;
+                let value = self.value(given, e.span)?;
+                let kind = self.stage.b.kind(value);
+                if kind.fields().len() != inputs.len() {
+                    let expected = format!("one cotangent for each of the {} inputs", inputs.len());
+                    return Err(misfit(Misfit::new(kind, expected), &[e.span]));
+                }
+                for (k, input) in inputs.iter().enumerate() {
+                    if let Some(kind) = input.tangent() {
+                        let field = self.stage.b.field(value, k);
+                        fields.push(self.fit(Given::Value(field), &kind, e.span)?);
+                    }
+                }
+            }
+        }
+        let result = self.stage.result().clone();
+        Ok(self.stage.b.tuple(&fields, result))
+    }
+
+    fn cotangent(&mut self, e: &Expr, input: &Kind) -> Lowered<Option<Value>> {
+        match (&e.kind, input.tangent()) {
+            (ExprKind::None, None) => Ok(None),
+            (ExprKind::None, Some(kind)) => Ok(Some(self.stage.b.zero(&kind))),
+            (_, Some(kind)) => self.expect(e, &kind).map(Some),
+            (_, None) => {
+                let (given, expected) = ("a cotangent".into(), format!("`none`: {input} has no cotangent"));
+                Err(error(e.span, TextErrorKind::Kind { given, expected, hint: "" }))
+            }
+        }
+    }
+
+    // Scopes.
+
+    /// Runs `f` in a scope of its own.
+    pub(super) fn scoped<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
+        self.scopes.push(HashMap::new());
+        let result = f(self);
+        self.scopes.pop();
+        result
+    }
+
+    /// Gives a value a name from here on.
+    pub(super) fn bind(&mut self, name: &str, value: Value, mutable: bool) {
+        let kind = self.stage.b.kind(value).clone();
+        let variable = self.stage.b.declare(kind);
+        self.stage.b.define(variable, value);
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.insert(name.to_owned(), Local { variable, mutable });
+        }
+    }
+
+    /// The variable of a name.
+    pub(super) fn local(&self, name: &str, span: Span) -> Lowered<Local> {
+        if let Some(local) = self.scopes.iter().rev().find_map(|s| s.get(name)) {
+            return Ok(*local);
+        }
+        let names = self.scopes.iter().flat_map(|s| s.keys().map(String::as_str));
+        let nearest = nearest(name, names);
+        Err(error(span, TextErrorKind::Unknown { what: "variable", name: name.to_owned(), nearest }))
+    }
+
+    // Errors.
+
+    /// Says that the definition of a name is wrong, so that nobody complains about its uses.
+    pub(super) fn poison(&mut self, name: &str) {
+        self.poisoned.insert(name.to_owned());
+        for scope in &mut self.scopes {
+            scope.remove(name);
+        }
+    }
+
+    /// Collects an error, unless it follows from an earlier one.
+    pub(super) fn complain(&mut self, e: TextError) {
+        let follows = matches!(&e.kind, TextErrorKind::Unknown { what: "variable", name, .. }
+            if self.poisoned.contains(name));
+        if !follows {
+            self.errors.push(e);
+        }
+    }
+
+    // Kinds, with places.
+
+    /// A value; a literal is an int.
+    pub(super) fn value(&mut self, given: Given, span: Span) -> Lowered<Value> {
+        self.stage.value(given).map_err(|e| misfit(e, &[span]))
+    }
+
+    /// A value of the given kind.
+    pub(super) fn fit(&mut self, given: Given, kind: &Kind, span: Span) -> Lowered<Value> {
+        self.stage.fit(given, kind).map_err(|e| misfit(e, &[span]))
+    }
+
+    /// An expression of the given kind.
+    pub(super) fn expect(&mut self, e: &Expr, kind: &Kind) -> Lowered<Value> {
+        let given = self.expr(e, Some(kind))?;
+        self.fit(given, kind, e.span)
+    }
+}

@@ -1,0 +1,107 @@
+//! The kinds that a file names: structs, and what is written after a `:`.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::{
+    ir::{Element, Field, Kind},
+    staging::Misfit,
+};
+
+use super::super::{
+    ast::{Items, KindExpr, KindSyntax},
+    error::{TextError, TextErrorKind, nearest},
+    lexer::error,
+};
+
+/// How many numbers a struct may hold, structs in it opened.
+const MAX_LEAVES: usize = 10_000;
+
+/// The kinds of all structs. One that holds itself, or too much, is an error.
+pub(super) fn structs(items: &Items, errors: &mut Vec<TextError>) -> HashMap<String, Kind> {
+    let mut known: HashMap<String, Kind> = HashMap::new();
+    let mut names = HashSet::new();
+    for s in &items.structs {
+        if !names.insert(s.name.text.as_str()) {
+            let (what, name) = ("struct", s.name.text.clone());
+            errors.push(error(s.name.span, TextErrorKind::Duplicate { what, name }));
+        }
+    }
+    // Each round settles those whose fields are known.
+    loop {
+        let before = known.len();
+        for s in &items.structs {
+            if known.contains_key(&s.name.text) {
+                continue;
+            }
+            let fields: Result<Vec<Field>, TextError> = (s.fields.iter())
+                .map(|(n, k)| {
+                    let kind = k.as_ref().map_or(Ok(Kind::Real), |k| resolve(k, &known))?;
+                    Ok(Field { name: Some(n.text.clone()), kind })
+                })
+                .collect();
+            let Ok(fields) = fields else { continue };
+            let kind =
+                Kind::structure(&s.name.text, fields.into_iter().filter_map(|f| Some((f.name?, f.kind))));
+            if kind.n_leaves() > MAX_LEAVES {
+                let what = "numbers in a struct:";
+                errors.push(error(s.name.span, TextErrorKind::TooDeep { what, limit: MAX_LEAVES }));
+                return known;
+            }
+            known.insert(s.name.text.clone(), kind);
+        }
+        if known.len() == before {
+            break;
+        }
+    }
+    for s in items.structs.iter().filter(|s| !known.contains_key(&s.name.text)) {
+        for kind in s.fields.iter().filter_map(|(_, k)| k.as_ref()) {
+            if let Err(mut e) = resolve(kind, &known) {
+                let itself = |name: &String| names.contains(name.as_str());
+                if let TextErrorKind::Unknown { name, .. } = &e.kind
+                    && itself(name)
+                {
+                    let given = format!("`{name}` inside itself");
+                    e.kind = TextErrorKind::Kind { given, expected: "a kind of known size".into(), hint: "" };
+                }
+                errors.push(e);
+            }
+        }
+    }
+    known
+}
+
+/// The kind that is written.
+pub(super) fn resolve(kind: &KindExpr, structs: &HashMap<String, Kind>) -> Result<Kind, TextError> {
+    Ok(match &kind.kind {
+        KindSyntax::Name(name) => match name.as_str() {
+            "real" => Kind::Real,
+            "complex" => Kind::Complex,
+            "int" => Kind::Int,
+            "bool" => Kind::Bool,
+            "handle" => Kind::Handle,
+            name => match structs.get(name) {
+                Some(kind) => kind.clone(),
+                None => {
+                    let basic = ["real", "complex", "int", "bool", "array", "handle"].into_iter();
+                    let nearest = nearest(name, basic.chain(structs.keys().map(String::as_str)));
+                    let (what, name) = ("kind", name.to_owned());
+                    return Err(error(kind.span, TextErrorKind::Unknown { what, name, nearest }));
+                }
+            },
+        },
+        KindSyntax::Array(element) => {
+            let given = resolve(element, structs)?;
+            match Element::of(&given) {
+                Some(e) => Kind::Array(e),
+                None => {
+                    let misfit = Misfit::new(&given, "real, complex or int elements");
+                    return Err(super::misfit(misfit, &[element.span]));
+                }
+            }
+        }
+        KindSyntax::Tuple(kinds) => {
+            let kinds = kinds.iter().map(|k| resolve(k, structs)).collect::<Result<Vec<_>, _>>()?;
+            Kind::tuple(kinds)
+        }
+    })
+}

@@ -1,0 +1,161 @@
+//! Tree to IR.
+//!
+//! What the program means is decided by the [`Stage`](crate::staging::Stage); here names are looked up, and
+//! whatever does not fit is told with its place. Errors are collected: after one in a statement the next
+//! statement is read, and names that could not be defined are not complained about again.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `kinds` | structs, and kinds as they are written |
+//! | `results` | what functions return |
+//! | `function` | a body: scopes, errors, the value, the cotangents of a pullback |
+//! | `statement` | statements and assignment |
+//! | `expression` | expressions |
+//! | `call` | calls and structs by name |
+
+mod call;
+mod expression;
+mod function;
+mod kinds;
+mod results;
+mod statement;
+
+use std::collections::{HashMap, HashSet};
+
+use crate::{
+    entity::FuncId,
+    ir::{CustomRule, Function as IrFunction, Kind, Param, Program},
+    rules::Rules,
+    staging::Misfit,
+};
+
+use super::{
+    ast::{Function, Items, Span},
+    error::{TextError, TextErrorKind},
+    lexer::error,
+};
+use function::{Body, Known};
+use kinds::{resolve, structs};
+use results::results;
+
+type Lowered<T> = Result<T, TextError>;
+
+/// What does not fit, told where it stands: `places` are the operands.
+fn misfit(e: Misfit, places: &[Span]) -> TextError {
+    let Misfit { operand, given, expected, hint } = e;
+    let span = places.get(operand).or(places.last()).copied().unwrap_or_default();
+    error(span, TextErrorKind::Kind { given, expected, hint })
+}
+
+/// The program of a file.
+pub(super) fn lower(items: &Items, rules: &Rules) -> Result<Program, Vec<TextError>> {
+    let mut errors = Vec::new();
+    let structs = structs(items, &mut errors);
+    let mut program = rules.program().clone();
+    duplicates(items, &mut errors);
+    let results = results(items, &structs, &program, &mut errors);
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let ids = declare(items, &structs, &results, &mut program, &mut errors);
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    for (f, &id) in items.functions.iter().zip(&ids) {
+        let declared = program.functions[id].clone();
+        let known = Known { program: &program, structs: &structs };
+        let body = Body::lower(known, &mut errors, &declared, f.name.span, &f.body, None);
+        program.functions[id] = body;
+        if f.is_rule {
+            rule(f, id, &declared, &mut program, &structs, &mut errors);
+        }
+    }
+    if errors.is_empty() { Ok(program) } else { Err(errors) }
+}
+
+/// Complains about functions and parameters given twice.
+fn duplicates(items: &Items, errors: &mut Vec<TextError>) {
+    let mut seen = HashSet::new();
+    for f in &items.functions {
+        if !seen.insert(&f.name.text) {
+            let (what, name) = ("function", f.name.text.clone());
+            errors.push(error(f.name.span, TextErrorKind::Duplicate { what, name }));
+        }
+        let parts = [&f.pullback, &f.pushforward].into_iter().flatten();
+        let all = parts.map(|p| p.params.iter().collect()).chain([f.params.iter().map(|p| &p.0).collect()]);
+        for params in all {
+            let params: Vec<_> = params;
+            let mut seen = HashSet::new();
+            for p in params {
+                if !seen.insert(&p.text) {
+                    let (what, name) = ("parameter", p.text.clone());
+                    errors.push(error(p.span, TextErrorKind::Duplicate { what, name }));
+                }
+            }
+        }
+    }
+}
+
+/// Adds all functions without their bodies, so that calls go in any direction.
+fn declare(
+    items: &Items,
+    structs: &HashMap<String, Kind>,
+    results: &HashMap<String, Kind>,
+    program: &mut Program,
+    errors: &mut Vec<TextError>,
+) -> Vec<FuncId> {
+    let mut ids = Vec::new();
+    for f in &items.functions {
+        let mut params = Vec::new();
+        for (name, kind) in &f.params {
+            match kind.as_ref().map_or(Ok(Kind::Real), |k| resolve(k, structs)) {
+                Ok(kind) => params.push(Param::new(&name.text, kind)),
+                Err(e) => errors.push(e),
+            }
+        }
+        let result = results.get(&f.name.text).cloned().unwrap_or(Kind::Real);
+        ids.push(program.add(IrFunction::declared(&f.name.text, params, result)));
+    }
+    ids
+}
+
+/// The pullback and the pushforward of a rule.
+fn rule(
+    f: &Function,
+    id: FuncId,
+    declared: &IrFunction,
+    program: &mut Program,
+    structs: &HashMap<String, Kind>,
+    errors: &mut Vec<TextError>,
+) {
+    let inputs: Vec<Kind> = declared.params.iter().map(|p| p.kind.clone()).collect();
+    let tangents: Vec<Kind> = inputs.iter().filter_map(Kind::tangent).collect();
+    let result = declared.result.clone();
+    let mut custom = CustomRule::default();
+    let pullback: Vec<Kind> =
+        inputs.iter().cloned().chain([result.clone()]).chain(result.tangent()).collect();
+    let pushforward: Vec<Kind> = inputs.iter().chain(&tangents).cloned().collect();
+    let parts = [
+        (&f.pullback, "pullback", pullback, Kind::tuple(tangents), Some(inputs.as_slice())),
+        (&f.pushforward, "pushforward", pushforward, result.tangent().unwrap_or(Kind::tuple([])), None),
+    ];
+    for (part, name, kinds, gives, bars) in parts {
+        let Some(part) = part else { continue };
+        if part.params.len() != kinds.len() {
+            let (expected, given) = (kinds.len(), part.params.len());
+            let name = format!("the {name} of {}", f.name.text);
+            errors.push(error(part.span, TextErrorKind::Arity { name, expected, given }));
+            continue;
+        }
+        let params = part.params.iter().zip(kinds).map(|(p, k)| Param::new(&p.text, k)).collect();
+        let declared = IrFunction::declared(format!("{}.{name}", f.name.text), params, gives);
+        let known = Known { program, structs };
+        let body = Body::lower(known, errors, &declared, part.span, &part.body, bars);
+        let part_id = program.add(body);
+        match bars {
+            Some(_) => custom.pullback = Some(part_id),
+            None => custom.pushforward = Some(part_id),
+        }
+    }
+    program.set_rule(id, custom);
+}

@@ -1,0 +1,248 @@
+//! Expressions.
+
+use crate::{ir::Compare, staging::Operator};
+
+use super::super::{
+    ast::{Expr, ExprKind, Span},
+    error::TextErrorKind,
+    lexer::{Token, error},
+};
+use super::{MAX_DEPTH, Parsed, Parser};
+
+impl Parser {
+    /// An expression before a block.
+    pub(super) fn condition(&mut self) -> Parsed<Expr> {
+        let plain = std::mem::replace(&mut self.plain, true);
+        let value = self.expr();
+        self.plain = plain;
+        value
+    }
+
+    /// An expression.
+    pub(super) fn expr(&mut self) -> Parsed<Expr> {
+        self.nested(|p| p.logic("||", |p| p.logic("&&", Parser::comparison)))
+    }
+
+    /// `a && b && …`, or the same with `||`.
+    fn logic(&mut self, mark: &str, operand: impl Fn(&mut Self) -> Parsed<Expr>) -> Parsed<Expr> {
+        let first = operand(self)?;
+        let mut more = Vec::new();
+        while self.is(mark) {
+            let span = self.next().1;
+            more.push((mark == "&&", span, operand(self)?));
+        }
+        if more.is_empty() {
+            return Ok(first);
+        }
+        Ok(Expr { span: first.span, kind: ExprKind::Logic(Box::new(first), more) })
+    }
+
+    fn comparison(&mut self) -> Parsed<Expr> {
+        let compared = self.chain(0)?;
+        match self.operator(0) {
+            Some(_) => self.unexpected("`&&`: comparisons are not chained"),
+            None => Ok(compared),
+        }
+    }
+
+    /// Operators of the given rank: comparisons, sums, products. At most one comparison.
+    fn chain(&mut self, rank: usize) -> Parsed<Expr> {
+        if rank == 3 {
+            return self.unary();
+        }
+        let first = self.chain(rank + 1)?;
+        let mut more = Vec::new();
+        while let Some(op) = self.operator(rank) {
+            let span = self.next().1;
+            more.push((op, span, self.chain(rank + 1)?));
+            if rank == 0 {
+                break;
+            }
+        }
+        if more.is_empty() {
+            return Ok(first);
+        }
+        Ok(Expr { span: first.span, kind: ExprKind::Chain(Box::new(first), more) })
+    }
+
+    fn operator(&self, rank: usize) -> Option<Operator> {
+        let Token::Mark(mark) = self.peek() else { return None };
+        Some(match (rank, *mark) {
+            (0, "<") => Operator::Compare(Compare::Lt),
+            (0, "<=") => Operator::Compare(Compare::Le),
+            (0, ">") => Operator::Compare(Compare::Gt),
+            (0, ">=") => Operator::Compare(Compare::Ge),
+            (0, "==") => Operator::Compare(Compare::Eq),
+            (0, "!=") => Operator::Compare(Compare::Ne),
+            (1, "+") => Operator::Add,
+            (1, "-") => Operator::Sub,
+            (2, "*") => Operator::Mul,
+            (2, "/") => Operator::Div,
+            (2, "%") => Operator::Rem,
+            _ => return None,
+        })
+    }
+
+    fn unary(&mut self) -> Parsed<Expr> {
+        let span = self.span();
+        if self.eat("-") {
+            let e = self.nested(Parser::unary)?;
+            return Ok(Expr { span, kind: ExprKind::Neg(Box::new(e)) });
+        }
+        if self.eat("!") {
+            let e = self.nested(Parser::unary)?;
+            return Ok(Expr { span, kind: ExprKind::Not(Box::new(e)) });
+        }
+        self.postfix()
+    }
+
+    fn postfix(&mut self) -> Parsed<Expr> {
+        let mut e = self.atom()?;
+        let mut links = 0;
+        loop {
+            links += 1;
+            if links > MAX_DEPTH {
+                return Err(error(self.span(), TextErrorKind::TooDeep { what: "nested", limit: MAX_DEPTH }));
+            }
+            if self.eat("[") {
+                let index = self.free(Parser::expr)?;
+                self.expect("]")?;
+                e = Expr { span: e.span, kind: ExprKind::Index(Box::new(e), Box::new(index)) };
+            } else if self.eat(".") {
+                if let Token::Int(k) = *self.peek() {
+                    let span = self.next().1;
+                    let Ok(k) = usize::try_from(k) else { return self.unexpected("the number of a field") };
+                    e = Expr { span, kind: ExprKind::TupleField(Box::new(e), k) };
+                    continue;
+                }
+                let name = self.name("a field or a function")?;
+                if self.eat("(") {
+                    let more = self.free(|p| p.list(")", Parser::expr))?;
+                    let args = std::iter::once(e).chain(more).collect();
+                    e = Expr { span: name.span, kind: ExprKind::Call(name, args) };
+                } else {
+                    e = Expr { span: name.span, kind: ExprKind::Field(Box::new(e), name) };
+                }
+            } else {
+                return Ok(e);
+            }
+        }
+    }
+
+    /// Inside brackets: structs may be written again.
+    fn free<T>(&mut self, f: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        let plain = std::mem::replace(&mut self.plain, false);
+        let result = f(self);
+        self.plain = plain;
+        result
+    }
+
+    /// What needs no brackets.
+    pub(super) fn atom(&mut self) -> Parsed<Expr> {
+        let span = self.span();
+        let kind = match self.peek().clone() {
+            Token::Int(n) => {
+                self.next();
+                ExprKind::Int(n)
+            }
+            Token::Real(x) => {
+                self.next();
+                ExprKind::Real(x)
+            }
+            Token::Mark("(") => {
+                self.next();
+                let mut items = Vec::new();
+                let mut tuple = self.is(")");
+                self.free(|p| {
+                    while !p.eat(")") {
+                        items.push(p.expr()?);
+                        if p.eat(",") {
+                            tuple = true;
+                        } else {
+                            p.expect(")")?;
+                            break;
+                        }
+                    }
+                    Ok(())
+                })?;
+                if !tuple && let Some(one) = items.pop() {
+                    return Ok(one);
+                }
+                ExprKind::Tuple(items)
+            }
+            Token::Mark("[") => {
+                self.next();
+                return self.free(|p| p.array(span));
+            }
+            Token::Mark("{") => ExprKind::Block(self.block()?),
+            Token::Name(name) => match name.as_str() {
+                "true" | "false" => {
+                    self.next();
+                    ExprKind::Bool(name == "true")
+                }
+                "none" => {
+                    self.next();
+                    ExprKind::None
+                }
+                "if" => self.if_else()?,
+                _ => {
+                    let name = self.name("an expression")?;
+                    if self.eat("(") {
+                        let args = self.free(|p| p.list(")", Parser::expr))?;
+                        ExprKind::Call(name, args)
+                    } else if self.is("{") && !self.plain {
+                        self.next();
+                        let fields = self.list("}", |p| {
+                            let field = p.name("the name of a field")?;
+                            let value = if p.eat(":") {
+                                p.expr()?
+                            } else {
+                                Expr { span: field.span, kind: ExprKind::Name(field.text.clone()) }
+                            };
+                            Ok((field, value))
+                        })?;
+                        ExprKind::Struct(name, fields)
+                    } else {
+                        ExprKind::Name(name.text)
+                    }
+                }
+            },
+            _ => return self.unexpected("an expression"),
+        };
+        Ok(Expr { span, kind })
+    }
+
+    fn array(&mut self, span: Span) -> Parsed<Expr> {
+        if self.eat("]") {
+            return Ok(Expr { span, kind: ExprKind::Array(vec![]) });
+        }
+        let first = self.expr()?;
+        if self.eat(";") {
+            let n = self.expr()?;
+            self.expect("]")?;
+            return Ok(Expr { span, kind: ExprKind::Repeat(Box::new(first), Box::new(n)) });
+        }
+        let mut items = vec![first];
+        if self.eat(",") {
+            items.extend(self.list("]", Parser::expr)?);
+        } else {
+            self.expect("]")?;
+        }
+        Ok(Expr { span, kind: ExprKind::Array(items) })
+    }
+
+    fn if_else(&mut self) -> Parsed<ExprKind> {
+        let mut arms = Vec::new();
+        loop {
+            self.next();
+            let condition = self.condition()?;
+            arms.push((condition, self.block()?));
+            if !self.eat_word("else") {
+                return Ok(ExprKind::If(arms, None));
+            }
+            if !self.is_word("if") {
+                return Ok(ExprKind::If(arms, Some(self.block()?)));
+            }
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Tokens to tree, by recursive descent.
+//!
+//! Ranks from loosest to tightest: `||`, `&&`, comparisons (not chained), `+ -`, `* / %`, unary `- !`, postfix.
+//! After an error the parser goes on at the next item, so each item reports its first error.
+//!
+//! | file | reads |
+//! |---|---|
+//! | `item` | structs, functions, rules, kinds |
+//! | `statement` | blocks and statements |
+//! | `expression` | expressions |
+
+mod expression;
+mod item;
+mod statement;
+
+use super::{
+    ast::{Items, Name, Span},
+    error::{TextError, TextErrorKind},
+    lexer::{Token, error, lex},
+};
+
+type Parsed<T> = Result<T, TextError>;
+
+/// How deep expressions, blocks and kinds may nest.
+const MAX_DEPTH: usize = 100;
+
+/// Words that are no names.
+const WORDS: [&str; 17] = [
+    "fn", "struct", "rule", "let", "mut", "if", "else", "while", "for", "in", "break", "continue", "return",
+    "true", "false", "none", "loop",
+];
+
+pub(super) fn parse(source: &str) -> Result<Items, Vec<TextError>> {
+    let mut p = Parser { tokens: lex(source)?, place: 0, depth: 0, plain: false };
+    let mut items = Items::default();
+    let mut errors = Vec::new();
+    while *p.peek() != Token::End {
+        let start = p.place;
+        if let Err(e) = p.item(&mut items) {
+            errors.push(e);
+            p.recover(start);
+        }
+    }
+    if errors.is_empty() { Ok(items) } else { Err(errors) }
+}
+
+struct Parser {
+    tokens: Vec<(Token, Span)>,
+    place: usize,
+    depth: usize,
+    /// In a condition: `{` starts the block, not a struct.
+    plain: bool,
+}
+
+impl Parser {
+    fn peek(&self) -> &Token {
+        &self.tokens[self.place].0
+    }
+    fn span(&self) -> Span {
+        self.tokens[self.place].1
+    }
+    fn next(&mut self) -> (Token, Span) {
+        let token = self.tokens[self.place].clone();
+        self.place = (self.place + 1).min(self.tokens.len() - 1);
+        token
+    }
+    fn is(&self, mark: &str) -> bool {
+        matches!(self.peek(), Token::Mark(m) if *m == mark)
+    }
+    fn eat(&mut self, mark: &str) -> bool {
+        let found = self.is(mark);
+        if found {
+            self.next();
+        }
+        found
+    }
+    fn is_word(&self, word: &str) -> bool {
+        matches!(self.peek(), Token::Name(n) if n == word)
+    }
+    fn eat_word(&mut self, word: &str) -> bool {
+        let found = self.is_word(word);
+        if found {
+            self.next();
+        }
+        found
+    }
+    fn unexpected<T>(&self, expected: &str) -> Parsed<T> {
+        let given = self.peek().describe();
+        let expected = match self.peek() {
+            Token::Mark("^" | "**") => {
+                "`pow(x, y)` or `powi(x, n)`: there is no operator for powers".to_owned()
+            }
+            _ => expected.to_owned(),
+        };
+        Err(error(self.span(), TextErrorKind::Unexpected { given, expected }))
+    }
+    fn expect(&mut self, mark: &str) -> Parsed<Span> {
+        if self.is(mark) { Ok(self.next().1) } else { self.unexpected(&format!("`{mark}`")) }
+    }
+    fn name(&mut self, what: &str) -> Parsed<Name> {
+        match self.peek() {
+            Token::Name(n) if !WORDS.contains(&n.as_str()) => {
+                let text = n.clone();
+                let span = self.next().1;
+                Ok(Name { text, span })
+            }
+            _ => self.unexpected(what),
+        }
+    }
+    /// Runs `f` one level deeper.
+    fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.depth >= MAX_DEPTH {
+            return Err(error(self.span(), TextErrorKind::TooDeep { what: "nested", limit: MAX_DEPTH }));
+        }
+        self.depth += 1;
+        let result = f(self);
+        self.depth -= 1;
+        result
+    }
+    /// To the next item.
+    fn recover(&mut self, start: usize) {
+        self.depth = 0;
+        self.plain = false;
+        if self.place == start {
+            self.next();
+        }
+        let item = |t: &Token| matches!(t, Token::Name(n) if ["fn", "struct", "rule"].contains(&n.as_str()));
+        while *self.peek() != Token::End && !item(self.peek()) {
+            self.next();
+        }
+    }
+
+    /// `item, item, …` up to the closing mark.
+    fn list<T>(&mut self, close: &str, mut item: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
+        let mut items = Vec::new();
+        while !self.eat(close) {
+            items.push(item(self)?);
+            if !self.eat(",") {
+                self.expect(close)?;
+                break;
+            }
+        }
+        Ok(items)
+    }
+}

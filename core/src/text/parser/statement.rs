@@ -1,0 +1,110 @@
+//! Blocks and statements.
+
+use crate::staging::Operator;
+
+use super::super::ast::{Block, Pattern, Statement, StatementKind};
+use super::{Parsed, Parser};
+
+impl Parser {
+    /// `{ … }`
+    pub(super) fn block(&mut self) -> Parsed<Block> {
+        self.nested(|p| {
+            let plain = std::mem::replace(&mut p.plain, false);
+            p.expect("{")?;
+            let mut block = Block::default();
+            loop {
+                if p.is("}") {
+                    block.end = p.next().1;
+                    break;
+                }
+                p.statement(&mut block)?;
+            }
+            p.plain = plain;
+            Ok(block)
+        })
+    }
+
+    fn statement(&mut self, block: &mut Block) -> Parsed<()> {
+        let span = self.span();
+        if self.eat(";") {
+            return Ok(());
+        }
+        let kind = if self.eat_word("let") {
+            let pattern = if self.eat("(") {
+                Pattern::Tuple(self.list(")", |p| {
+                    let mutable = p.eat_word("mut");
+                    Ok((p.name("a variable")?, mutable))
+                })?)
+            } else {
+                let mutable = self.eat_word("mut");
+                Pattern::Name { name: self.name("a variable")?, mutable }
+            };
+            let kind = if self.eat(":") { Some(self.kind()?) } else { None };
+            self.expect("=")?;
+            let value = self.expr()?;
+            self.expect(";")?;
+            StatementKind::Let { pattern, kind, value }
+        } else if self.eat_word("while") {
+            let condition = self.condition()?;
+            StatementKind::While { condition, body: self.block()? }
+        } else if self.eat_word("for") {
+            let variable = self.name("the variable of the loop")?;
+            if !self.eat_word("in") {
+                return self.unexpected("`in`");
+            }
+            let from = self.condition()?;
+            let inclusive = self.is("..=");
+            if !self.eat("..=") && !self.eat("..") {
+                return self.unexpected("`..` or `..=`");
+            }
+            let to = self.condition()?;
+            StatementKind::For { variable, from, to, inclusive, body: self.block()? }
+        } else if self.eat_word("break") {
+            self.expect(";")?;
+            StatementKind::Break
+        } else if self.eat_word("continue") {
+            self.expect(";")?;
+            StatementKind::Continue
+        } else if self.eat_word("return") {
+            let value = if self.is(";") || self.is("}") { None } else { Some(self.expr()?) };
+            if !self.is("}") {
+                self.expect(";")?;
+            }
+            StatementKind::Return(value)
+        } else if self.is_word("if") || self.is("{") {
+            // As a statement it ends with its block: a `-` after it starts something new.
+            let value = self.nested(Parser::atom)?;
+            if self.is("}") {
+                block.tail = Some(Box::new(value));
+                return Ok(());
+            }
+            StatementKind::Expr(value)
+        } else {
+            let value = self.expr()?;
+            let op = [
+                ("=", None),
+                ("+=", Some(Operator::Add)),
+                ("-=", Some(Operator::Sub)),
+                ("*=", Some(Operator::Mul)),
+                ("/=", Some(Operator::Div)),
+            ];
+            let assign = op.iter().find(|(mark, _)| self.is(mark)).map(|(_, op)| *op);
+            if let Some(op) = assign {
+                self.next();
+                let right = self.expr()?;
+                self.expect(";")?;
+                StatementKind::Assign { target: value, op, value: right }
+            } else if self.is("}") {
+                block.tail = Some(Box::new(value));
+                return Ok(());
+            } else {
+                if !self.eat(";") {
+                    return self.unexpected("an operator, `;` or `}`");
+                }
+                StatementKind::Expr(value)
+            }
+        };
+        block.statements.push(Statement { span, kind });
+        Ok(())
+    }
+}
