@@ -24,7 +24,7 @@ fn text_errors_say_where_what_and_what_else() {
         ),
         ("fn f(x) {\n  sine(x)\n}", "2:3: no function `sine`: did you mean `sin`?"),
         ("fn f(xval) { xvla }", "1:14: no variable `xvla`: did you mean `xval`?"),
-        ("fn f(x) { sin(x, x) }", "1:11: `sin` takes 1 arguments, given 2"),
+        ("fn f(x) { sin(x, x) }", "1:11: `sin` takes 1 argument, given 2"),
         (
             "fn f(x, n: int) { x * n }",
             "1:19: expected int, given real: an int meets a real number through `real(n)`",
