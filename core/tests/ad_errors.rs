@@ -71,6 +71,15 @@ fn hostile_nesting_is_an_error_and_long_chains_are_none() {
     }
     let links = format!("fn f(x) {{ x{} }}", ".sin()".repeat(50_000));
     assert!(parse_program(&links).is_err());
+    // Links on links: each level is small, all together are not.
+    let mut tower = "x".to_owned();
+    for _ in 0..90 {
+        tower = format!("({tower}){}", ".sin()".repeat(90));
+    }
+    assert!(parse_program(&format!("fn f(x) {{ {tower} }}")).is_err());
+    // A tuple of tuples doubles with each line.
+    let doubling: String = (0..60).map(|k| format!("let t{} = (t{k}, t{k});", k + 1)).collect();
+    assert!(parse_program(&format!("fn f(x) {{ let t0 = x; {doubling} x }}")).is_err());
     let chain = format!("fn f(x) {{ x{} }}", " + x".repeat(20_000));
     let p = parse_program(&chain).unwrap();
     let mut d = Derivatives::<f64>::new(&p, "f").unwrap();

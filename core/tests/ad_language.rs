@@ -84,6 +84,11 @@ fn kinds_of_parameters_results_and_variables() {
     assert_eq!(value("fn f() -> real { 3 }", &[]), Datum::Real(3.0));
     assert_eq!(value("fn f() { 1 / 2 }", &[]), Datum::Real(0.5));
     assert_eq!(value("fn f() { 4 / 2 }", &[]), Datum::Int(2));
+    // The value of an arithmetic of literals is exact before it is a kind.
+    assert_eq!(value("fn f() { 12 / 4 / 2 }", &[]), Datum::Real(1.5));
+    assert_eq!(value("fn f() { 2 * 4 / 4 }", &[]), Datum::Int(2));
+    assert_eq!(value("fn f() { -7 % 4 }", &[]), Datum::Int(-3));
+    assert_eq!(value("fn one() { 1 }\nfn f() { one() / 2 }", &[]), Datum::Int(0));
     let mixed = value(
         "fn f(xs: array<complex>, n: array<int>) { (xs[0], n[0], len(xs)) }",
         &[Datum::Complexes(vec![C::new(1.0, 1.0)].into()), Datum::Ints(vec![7].into())],
@@ -346,5 +351,8 @@ fn what_is_wrong_is_said_with_its_place() {
         "fn f(x) { for i in 0..3 { i = 2; } x }",
         "1:27: `i` cannot be assigned to: declare it with `let mut i`",
     );
+    wrong("struct real { x }", "1:8: the kind `real` is defined twice");
+    wrong("struct P { x, x }", "1:15: the field `x` is defined twice");
+    wrong("fn f(x) { 1e400 * x }", "1:11: `1e400` is no number: expected one below 1.8e308");
     wrong("fn f(x) { let mut a = [x]; a.y = 1; x }", "1:30: no field `y`");
 }
