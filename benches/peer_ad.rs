@@ -109,7 +109,9 @@ fn main() {
         let (least, median) = match reals {
             Some(x) => {
                 let (mut p, mut g) = (d.prepare().unwrap(), vec![0.0; x.len()]);
-                time(|| drop(black_box(p.gradient(black_box(&x), &mut g).unwrap())))
+                time(|| {
+                    black_box(p.gradient(black_box(&x), &mut g).unwrap());
+                })
             }
             None => time(|| drop(black_box(d.value_and_gradient(black_box(&args)).unwrap()))),
         };

@@ -22,10 +22,10 @@ use super::{
 type Parsed<T> = Result<T, TextError>;
 
 /// How deep expressions, blocks and kinds may nest.
-const MAX_DEPTH: usize = 100;
+const MAX_DEPTH: usize = 64;
 
 /// How high a tree may be: what is nested, and the links of `x.f().g()` on top of it.
-const MAX_HEIGHT: usize = 200;
+const MAX_HEIGHT: usize = 150;
 
 /// Words that are no names.
 const WORDS: [&str; 17] = [
