@@ -57,9 +57,9 @@ fn wrong(source: &str, message: &str) {
 #[test]
 fn kinds_of_parameters_results_and_variables() {
     let z = Datum::Complex(C::new(3.0, 4.0));
-    assert_eq!(value("fn f(z: complex) { abs(z) }", &[z.clone()]), Datum::Real(5.0));
+    assert_eq!(value("fn f(z: complex) { abs(z) }", std::slice::from_ref(&z)), Datum::Real(5.0));
     assert_eq!(
-        value("fn f(z: complex) -> complex { conj(z) }", &[z.clone()]),
+        value("fn f(z: complex) -> complex { conj(z) }", std::slice::from_ref(&z)),
         Datum::Complex(C::new(3.0, -4.0))
     );
     assert_eq!(value("fn f(n: int) { n / 2 }", &[Datum::Int(7)]), Datum::Int(3));
