@@ -35,6 +35,13 @@ const MODULES: &[(&str, &[&str])] = &[
         "simulate",
         &["state", "plan", "kernel", "circuit", "gate", "observable", "param", "matrix", "basis", "scalar"],
     ),
+    (
+        "hybrid",
+        &[
+            "simulate", "state", "kernel", "circuit", "gate", "observable", "param", "matrix", "exec", "adjoint", "pass",
+            "ir", "entity", "scalar",
+        ],
+    ),
     ("qasm", &["simulate", "circuit", "gate", "param", "matrix", "scalar"]),
     ("print", &["circuit", "gate", "param", "matrix", "scalar"]),
     ("draw", &["print", "circuit", "gate", "param", "matrix", "scalar"]),

@@ -115,11 +115,11 @@ pub enum Verb {
         after_help = "Examples:\n  ketgrad equivalent a.qasm b.qasm\n  ketgrad equivalent a.qasm b.qasm --state --ancillas 1"
     )]
     Equivalent(Later),
-    /// Differentiates an expectation value by the parameters (not in this version)
+    /// Differentiates an expectation value by the parameters
     #[command(
         after_help = "Examples:\n  ketgrad grad ansatz.qasm --observable 'Z0 Z1' --set theta=0.3\n  ketgrad grad ansatz.qasm --observable @h2.txt --params point.json --hessian"
     )]
-    Grad(Later),
+    Grad(GradArgs),
     /// Differentiates a program
     #[command(
         after_help = "Examples:\n  ketgrad diff model.kg --at a=1,b=2\n  ketgrad diff -e 'fn f(x) { sin(x) * x }' --at x=pi/4 --order 2"
@@ -218,6 +218,31 @@ pub struct ConvertArgs {
     #[arg(long, value_name = "qasm2|qasm3", allow_hyphen_values = true, hide_possible_values = true)]
     pub to: Language,
     /// Options that give parameters a value; without one they stay open
+    #[command(flatten)]
+    pub values: ValueArgs,
+}
+
+/// The verb `grad`.
+#[derive(Clone, Debug, Args)]
+pub struct GradArgs {
+    /// The circuit; - reads it from the standard input
+    #[arg(value_name = "FILE.qasm")]
+    pub file: PathBuf,
+    /// The observable: a sum of terms such as '0.5*Z0 Z1 - X2', or @FILE with one term a line
+    #[arg(long, value_name = "OBS", allow_hyphen_values = true)]
+    pub observable: String,
+    /// How: adjoint, shift, forward or difference
+    #[arg(
+        long,
+        value_name = "adjoint|shift|forward|symbolic|difference",
+        allow_hyphen_values = true,
+        default_value = "adjoint"
+    )]
+    pub method: String,
+    /// Second derivatives too
+    #[arg(long)]
+    pub hessian: bool,
+    /// Values of parameters.
     #[command(flatten)]
     pub values: ValueArgs,
 }

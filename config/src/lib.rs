@@ -16,6 +16,7 @@ pub mod args;
 pub mod config_file;
 pub mod diff;
 pub mod files;
+pub mod grad;
 pub mod info;
 pub mod memory;
 pub mod npy;
@@ -67,6 +68,7 @@ fn work(args: &HiArgs, terminal: &mut Terminal) -> Result<Box<dyn Answer>, Failu
         Work::Run(run) => run::run(run, &args.common, terminal),
         Work::Convert(convert) => show::convert(convert, &args.common, terminal),
         Work::Draw(draw) => show::draw(draw, &args.common, terminal),
+        Work::Grad(grad) => grad::grad(grad, &args.common, terminal),
         Work::Diff(diff) => diff::diff(diff, &args.common, terminal),
         Work::Info => info::info(&args.common),
     }

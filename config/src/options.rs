@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use ketgrad_core::{kernel::Threads, pass::Level};
+use ketgrad_core::{hybrid::Method, kernel::Threads, pass::Level};
 
 use crate::{
     args::{
-        CommonArgs, ConvertArgs, DiffArgs, DrawArgs, Language, LowArgs, Picture, Precision, RunArgs,
+        CommonArgs, ConvertArgs, DiffArgs, DrawArgs, GradArgs, Language, LowArgs, Picture, Precision, RunArgs,
         ValueArgs, Verb,
     },
     config_file::ConfigFile,
@@ -67,6 +67,8 @@ pub enum Work {
     Convert(Convert),
     /// Draw a circuit.
     Draw(Draw),
+    /// Differentiate an expectation value.
+    Grad(Grad),
     /// Differentiate a program.
     Diff(Diff),
     /// Describe this program and this machine.
@@ -116,6 +118,21 @@ pub struct Draw {
     pub output: Option<PathBuf>,
     /// The columns to wrap to.
     pub width: Option<usize>,
+    /// Values of parameters.
+    pub values: ValueArgs,
+}
+
+/// What `grad` shall do.
+#[derive(Clone, Debug)]
+pub struct Grad {
+    /// The circuit.
+    pub file: PathBuf,
+    /// The observable, as given.
+    pub observable: String,
+    /// How.
+    pub method: Method,
+    /// Give second derivatives.
+    pub hessian: bool,
     /// Values of parameters.
     pub values: ValueArgs,
 }
@@ -176,7 +193,7 @@ impl HiArgs {
             Verb::Convert(_) => "convert",
             Verb::Amplitudes(_) => return later("amplitudes"),
             Verb::Equivalent(_) => return later("equivalent"),
-            Verb::Grad(_) => return later("grad"),
+            Verb::Grad(_) => "grad",
             Verb::Diff(_) => "diff",
             Verb::Check(_) => return later("check"),
             Verb::Draw(_) => "draw",
@@ -192,6 +209,7 @@ impl HiArgs {
             Verb::Run(args) => Work::Run(run(args, &config)?),
             Verb::Convert(args) => Work::Convert(convert(args)),
             Verb::Draw(args) => Work::Draw(draw(args)?),
+            Verb::Grad(args) => Work::Grad(grad(args)?),
             Verb::Diff(args) => Work::Diff(diff(args)?),
             _ => Work::Info,
         };
@@ -229,6 +247,20 @@ fn draw(low: DrawArgs) -> Result<Draw, Failure> {
         }
     };
     Ok(Draw { file: low.file, format, output: low.output, width: low.width, values: low.values })
+}
+
+fn grad(low: GradArgs) -> Result<Grad, Failure> {
+    let given = low.method.as_str();
+    let Some(method) = Method::ALL.into_iter().find(|m| m.name() == given) else {
+        if given == "symbolic" {
+            return Err(Failure::not_yet("--method symbolic"));
+        }
+        let names = Method::ALL.map(Method::name);
+        let failure = Failure::usage(format_args!("--method is one of {}, not `{given}`", names.join(", ")));
+        return Err(failure.nearest(given, names));
+    };
+    let GradArgs { file, observable, hessian, values, .. } = low;
+    Ok(Grad { file, observable, method, hessian, values })
 }
 
 fn diff(low: DiffArgs) -> Result<Diff, Failure> {

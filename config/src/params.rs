@@ -7,8 +7,9 @@ use std::{
 
 use ketgrad_core::{
     circuit::Circuit,
-    param::Angle,
+    param::{Angle, Values},
     qasm::{SourceText, parse_angle},
+    scalar::Real,
 };
 use serde::{
     Deserialize, Deserializer,
@@ -87,6 +88,22 @@ impl Points {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The values of a run, in order of the circuit's inputs.
+    ///
+    /// # Errors
+    /// [`Failure`] if one of them is not finite.
+    pub fn inputs<T: Real>(&self, circuit: &Circuit, row: usize) -> Result<Vec<T>, Failure> {
+        let numbers = self.table.as_ref().map_or(&[][..], |t| t.row(row));
+        let names = circuit.inputs().enumerate();
+        names
+            .map(|(k, name)| {
+                let given = self.fixed.get(name).cloned();
+                let angle = given.or_else(|| numbers.get(k).map(|&x| Angle::rad(x))).unwrap_or_default();
+                Values::<T>(&[]).radians(&angle).map_err(|e| Failure::input(format_args!("{name}: {e}")))
+            })
+            .collect()
     }
 
     /// The circuit of a run, all inputs bound.

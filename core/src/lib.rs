@@ -9,7 +9,7 @@
 //!
 //! Circuits: [`param`] (angles of gates), [`basis`] (bits), [`matrix`], [`gate`] (the table),
 //! [`circuit`], [`observable`], [`kernel`] (loops over amplitudes), [`plan`] (many gates in one pass),
-//! [`state`], [`simulate`], [`qasm`] (circuits from text), [`mod@print`] (and back), [`draw`]
+//! [`state`], [`simulate`], [`hybrid`] (derivatives of circuits), [`qasm`] (circuits from text), [`mod@print`] (and back), [`draw`]
 //! (circuits as pictures).
 
 pub mod entity;
@@ -43,6 +43,8 @@ pub mod plan;
 pub mod state;
 
 pub mod simulate;
+
+pub mod hybrid;
 
 pub mod draw;
 pub mod print;

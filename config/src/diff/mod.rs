@@ -89,7 +89,7 @@ fn differentiate<T: Number>(
     let params = program.functions[f.function()].params.clone();
     let point = at::arguments::<T>(&params, &args.at)?;
     let (value, gradient) = f.value_and_gradient(&point).map_err(|e| in_words(&e))?;
-    let mut numbers = Numbers { nonfinite: None };
+    let mut numbers = Numbers::default();
     let mut object = vec![("value", numbers.real(value, "the value"))];
     let tangents = params.iter().filter(|p| p.kind.tangent().is_some());
     let mut entries = Vec::new();
@@ -104,17 +104,13 @@ fn differentiate<T: Number>(
     if args.order == 2 {
         object.push(("hessian", hessian(&mut f, &point, &params, &entries, &mut numbers, &in_words)?));
     }
-    if let Some(what) = numbers.nonfinite {
-        if !common.allow_nonfinite {
-            return Err(Failure::input(what).help("--allow-nonfinite prints null instead"));
-        }
-        terminal.note(&format!("note: {what}; null stands for it"));
-    }
+    numbers.report(common, terminal)?;
     let text = object.iter().map(|(key, value)| in_text(key, value)).collect();
     Ok(answer(common, start, text, object))
 }
 
-fn answer(
+/// The answer: the members of the object with the time they took, or the text for people.
+pub(crate) fn answer(
     common: &Common,
     start: Instant,
     text: String,
@@ -193,12 +189,28 @@ fn leaves<T: Number>(name: &str, kind: &Kind, d: &Datum<Complex<T>>, out: &mut V
 }
 
 /// Turns numbers into JSON and remembers the first that has none.
-struct Numbers {
+#[derive(Default)]
+pub(crate) struct Numbers {
     nonfinite: Option<String>,
 }
 
 impl Numbers {
-    fn real<T: Number>(&mut self, x: T, what: &str) -> Value {
+    /// Refuses numbers that are not finite, or says that null stands for them.
+    pub(crate) fn report(&self, common: &Common, terminal: &Terminal) -> Result<(), Failure> {
+        match &self.nonfinite {
+            Some(what) if !common.allow_nonfinite => {
+                Err(Failure::input(what).help("--allow-nonfinite prints null instead"))
+            }
+            Some(what) => {
+                terminal.note(&format!("note: {what}; null stands for it"));
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// A number, or null if it has no text in JSON.
+    pub(crate) fn real<T: Number>(&mut self, x: T, what: &str) -> Value {
         if !x.finite() {
             self.nonfinite.get_or_insert_with(|| format!("{what} is {x:?}"));
             return Value::Null;
@@ -215,7 +227,7 @@ impl Numbers {
 }
 
 /// `value  0.2`, and one line for each member of an object.
-fn in_text(key: &str, value: &Value) -> String {
+pub(crate) fn in_text(key: &str, value: &Value) -> String {
     let Value::Object(members) = value else { return format!("{key}  {value}\n") };
     let width = members.keys().map(|k| k.chars().count()).max().unwrap_or(0);
     let mut out = format!("{key}\n");

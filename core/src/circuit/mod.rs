@@ -107,6 +107,13 @@ impl Instruction {
         self.controls.iter().map(|c| c.qubit).chain(self.targets.iter().copied())
     }
 
+    /// The inverse of a unitary operation; anything else stays as it is.
+    pub(crate) fn inverse(&self) -> Instruction {
+        let mut inverse = self.clone();
+        inverse.invert();
+        inverse
+    }
+
     /// Puts the inverse in place of a unitary operation.
     fn invert(&mut self) {
         match &mut self.operation {
@@ -185,6 +192,11 @@ impl Circuit {
     #[must_use]
     pub fn instructions(&self) -> &[Instruction] {
         &self.instructions
+    }
+
+    /// Instruction number `k`, to be replaced by another on the same qubits.
+    pub(crate) fn instruction_mut(&mut self, k: usize) -> Option<&mut Instruction> {
+        self.instructions.get_mut(k)
     }
 
     /// All parameters; a [`ParamId`] is a position in this list.

@@ -19,6 +19,7 @@
 mod program;
 mod trajectory;
 
+pub(crate) use program::bind_instruction;
 pub use program::{Bits, BoundCircuit, final_measurements};
 pub use trajectory::{Mean, Trajectory};
 

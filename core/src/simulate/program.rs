@@ -180,6 +180,19 @@ pub fn final_measurements(circuit: &Circuit) -> Result<BTreeMap<u32, u32>, Simul
     Ok(finals)
 }
 
+/// A gate with its constants in the ring; `None` for what is no gate.
+///
+/// # Errors
+/// [`SimulateError`] if the binding has no number for an angle.
+pub(crate) fn bind_instruction<R: Ring>(
+    circuit: &Circuit,
+    instruction: &Instruction,
+    binding: &impl Binding<R>,
+) -> Result<Option<Operator<R>>, SimulateError> {
+    let is_gate = matches!(instruction.operation, Operation::Gate(_) | Operation::Unitary(_));
+    is_gate.then(|| bind_gate(circuit, instruction, binding)).transpose()
+}
+
 fn bind_gate<R: Ring>(
     circuit: &Circuit,
     instruction: &Instruction,

@@ -1,0 +1,111 @@
+//! The verb `grad`: an expectation value of a circuit and its derivatives by the parameters.
+
+use std::time::Instant;
+
+use ketgrad_core::{
+    circuit::Circuit,
+    hybrid::{Expectation, HybridError, Method},
+    kernel::Threads,
+    simulate::Simulator,
+    state::bytes_needed,
+};
+use num_complex::Complex;
+use num_dual::DualNum;
+use serde_json::{Map, Value};
+
+use crate::{
+    args::Precision,
+    diff::{Numbers, answer, in_text},
+    memory::Needs,
+    npy::Number,
+    observables,
+    options::{Common, Grad},
+    params::Points,
+    report::Failure,
+    run::read_circuit,
+    terminal::{Answer, Terminal},
+};
+
+/// Does what `grad` shall do.
+///
+/// # Errors
+/// [`Failure`] if the circuit, its parameters or the observable is at fault.
+pub fn grad(args: &Grad, common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
+    let circuit = read_circuit(&args.file, common, terminal)?;
+    match common.precision {
+        Precision::F64 => differentiate::<f64>(args, common, terminal, circuit),
+        Precision::F32 => differentiate::<f32>(args, common, terminal, circuit),
+    }
+}
+
+fn differentiate<T: Number + DualNum>(
+    args: &Grad,
+    common: &Common,
+    terminal: &Terminal,
+    circuit: Circuit,
+) -> Result<Box<dyn Answer>, Failure> {
+    let observable = observables::read(&args.observable, circuit.n_qubits())?;
+    let names: Vec<String> = circuit.inputs().map(str::to_owned).collect();
+    let points = Points::read(&circuit, &args.values)?;
+    let inputs: Vec<Vec<T>> =
+        (0..points.len()).map(|row| points.inputs(&circuit, row)).collect::<Result<_, _>>()?;
+    let memory = needs::<T>(args, &circuit).check("the derivatives", common.memory_limit)?;
+    let threads: Threads = common.start_threads()?;
+    let simulator = Simulator { threads, memory_limit: Some(memory), ..Simulator::new() };
+    let energy = Expectation::new(circuit, [observable.sum]).map_err(Failure::input)?.with_simulator(simulator);
+
+    let start = Instant::now();
+    let of = |at: &Vec<T>| -> Result<Derivatives<T>, HybridError> {
+        let (value, gradient) = energy.gradient_by(args.method, at)?;
+        let hessian = if args.hessian { Some(energy.hessian_by(args.method, at)?) } else { None };
+        Ok((value, gradient, hessian))
+    };
+    let all: Vec<Derivatives<T>> = inputs.iter().map(of).collect::<Result<_, _>>().map_err(Failure::input)?;
+    let mut numbers = Numbers::default();
+    let mut results: Vec<[Value; 3]> = all.iter().map(|one| in_json(one, &names, &mut numbers)).collect();
+    numbers.report(common, terminal)?;
+
+    let keys = ["value", "gradient", "hessian"];
+    let mut object: Vec<(&'static str, Value)> = Vec::new();
+    for (k, key) in keys.into_iter().enumerate().filter(|(k, _)| *k < 2 || args.hessian) {
+        let mut column: Vec<Value> = results.iter_mut().map(|r| r[k].take()).collect();
+        let alone = if points.sweep { None } else { column.pop() };
+        object.push((key, alone.unwrap_or(Value::Array(column))));
+    }
+    object.push(("method", args.method.name().into()));
+    let text = object.iter().map(|(key, value)| in_text(key, value)).collect();
+    Ok(answer(common, start, text, object))
+}
+
+/// A value, its gradient and its Hessian.
+type Derivatives<T> = (T, Vec<T>, Option<Vec<Vec<T>>>);
+
+fn in_json<T: Number>((value, gradient, hessian): &Derivatives<T>, names: &[String], numbers: &mut Numbers) -> [Value; 3] {
+    let value = numbers.real(*value, "the expectation value");
+    let mut row = |row: &[T], what: &str| -> Value {
+        let members = names.iter().zip(row);
+        let object: Map<String, Value> =
+            members.map(|(name, x)| (name.clone(), numbers.real(*x, &format!("{what} {name}")))).collect();
+        Value::Object(object)
+    };
+    let gradient = row(gradient, "the derivative by");
+    let rows = hessian.iter().flatten().zip(names);
+    let rows: Map<String, Value> = rows
+        .map(|(line, name)| (name.clone(), row(line, &format!("the second derivative by {name} and"))))
+        .collect();
+    [value, gradient, Value::Object(rows)]
+}
+
+/// Two states of the numbers that the method computes with.
+fn needs<T>(args: &Grad, circuit: &Circuit) -> Needs {
+    // Amplitudes are duals in a forward run, and those of duals are twice as large again.
+    let order = match (args.method, args.hessian) {
+        (Method::Forward, true) => 4,
+        (Method::Forward, false) | (_, true) => 2,
+        _ => 1,
+    };
+    let mut needs = Needs::default();
+    let states = bytes_needed::<Complex<T>>(circuit.n_qubits()).saturating_mul(2 * order);
+    needs.add("two states and their derivatives", states);
+    needs
+}

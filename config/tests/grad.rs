@@ -1,0 +1,111 @@
+//! `grad`, by the real program.
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
+mod support;
+
+use serde_json::{Value, json};
+use support::{Folder, keys};
+
+/// `<Z0> = cos(a) cos(sin(b) + pi/4)` behind a CX that leaves it, and `<Z0 Z1>`.
+const ANSATZ: &str = r#"OPENQASM 3.0;
+include "stdgates.inc";
+input float a;
+input array[float, 2] w;
+qubit[2] q;
+bit[2] c;
+ry(a) q[0];
+cx q[0], q[1];
+rx(2 * w[0] + pi / 4) q[1];
+crz(sin(w[1])) q[0], q[1];
+h q[1];
+c = measure q;
+"#;
+/// Rounding of a handful of gates.
+const ROUNDING: f64 = 1e-12;
+/// Central differences.
+const DIFFERENCE: f64 = 1e-8;
+
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.file("ansatz.qasm", ANSATZ);
+    folder
+}
+
+const POINT: [&str; 6] = ["--set", "a=0.3", "--set", "w[0]=0.7", "--set", "w[1]=-0.4"];
+
+fn grad(rest: &[&str]) -> Value {
+    let first = ["grad", "ansatz.qasm", "--observable", "Z0 X1 - 0.5*Y1 + 2", "--json"];
+    folder().run(&[&first[..], &POINT, rest].concat()).json()
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap()
+}
+
+#[test]
+fn all_methods_give_the_same_numbers() {
+    let adjoint = grad(&["--hessian"]);
+    let names = ["a", "w[0]", "w[1]"];
+    for method in ["shift", "forward", "difference"] {
+        let other = grad(&["--hessian", "--method", method]);
+        assert_eq!(other["method"], json!(method));
+        let tolerance = if method == "difference" { DIFFERENCE } else { ROUNDING };
+        assert!((number(&adjoint["value"]) - number(&other["value"])).abs() < ROUNDING);
+        for row in names {
+            let (x, y) = (&adjoint["gradient"][row], &other["gradient"][row]);
+            assert!((number(x) - number(y)).abs() < tolerance, "{method} {row}: {x} {y}");
+            for column in names {
+                let (x, y) = (&adjoint["hessian"][row][column], &other["hessian"][row][column]);
+                assert!((number(x) - number(y)).abs() < tolerance, "{method} {row} {column}: {x} {y}");
+            }
+        }
+    }
+    let single = grad(&["--precision", "f32"]);
+    assert!((number(&single["gradient"]["a"]) - number(&adjoint["gradient"]["a"])).abs() < 1e-5);
+}
+
+#[test]
+fn closed_form_keys_and_text() {
+    let folder = Folder::new();
+    folder.file("one.qasm", "OPENQASM 3.0;\ninput float t;\nqubit q;\nU(t, 0, 0) q;\n");
+    let args = ["grad", "one.qasm", "--observable", "Z0", "--set", "t=pi/2"];
+    let ran = folder.run(&[&args[..], &["--json"]].concat());
+    assert_eq!(keys(&ran.out), ["value", "gradient", "method", "seconds"]);
+    let found = ran.json();
+    assert!((number(&found["gradient"]["t"]) + 1.0).abs() < 1e-15);
+    assert_eq!(found["method"], json!("adjoint"));
+    let text = folder.run(&args).done().out;
+    assert!(text.contains("gradient\n  t  -1.0\n") || text.contains("gradient\n  t  -0.99"), "{text}");
+}
+
+#[test]
+fn a_table_of_points_gives_lists() {
+    let folder = Folder::new();
+    folder.file("two.qasm", "OPENQASM 3.0;\ninclude \"stdgates.inc\";\ninput float a;\ninput float b;\nqubit q;\nrx(a * b) q;\n");
+    let sweep = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/sweep.npy");
+    let ran = folder.run(&["grad", "two.qasm", "--observable", "Z0", "--params", sweep, "--json"]).json();
+    let (values, gradients) = (ran["value"].as_array().unwrap(), ran["gradient"].as_array().unwrap());
+    assert!(values.len() > 1 && values.len() == gradients.len());
+    assert!(gradients.iter().all(|g| g["a"].is_number() && g["b"].is_number()));
+}
+
+#[test]
+fn bad_input_is_answered_in_words() {
+    let folder = folder();
+    let run = |rest: &[&str]| folder.run(&[&["grad", "ansatz.qasm"][..], rest].concat());
+    run(&POINT).fails(2, &["--observable"]);
+    run(&["--observable", "Z0"]).fails(1, &["a", "w[0]", "w[1]"]);
+    run(&[&["--observable", "Z7"][..], &POINT].concat()).fails(1, &["qubit 7", "has 2"]);
+    run(&[&["--observable", "Z0", "--method", "shifty"][..], &POINT].concat()).fails(2, &["shift"]);
+    run(&[&["--observable", "Z0", "--method", "symbolic"][..], &POINT].concat()).fails(2, &["not in this version"]);
+    run(&[&["--observable", "Z0", "--memory-limit", "64"][..], &POINT].concat()).fails(1, &["memory"]);
+    folder.file(
+        "measured.qasm",
+        "OPENQASM 3.0;\ninclude \"stdgates.inc\";\ninput float a;\nqubit q;\nbit c;\nrx(a) q;\nc = measure q;\nif (c) x q;\n",
+    );
+    folder
+        .run(&["grad", "measured.qasm", "--observable", "Z0", "--set", "a=1"])
+        .fails(1, &["before its end", "no derivative"]);
+    folder.file("h.txt", "0.5 Z0\n0.25 Q1 # no such operator\n");
+    run(&[&["--observable", "@h.txt"][..], &POINT].concat()).fails(1, &["h.txt:2"]);
+}

@@ -1,0 +1,259 @@
+//! Expectation values of one circuit and their first derivatives.
+
+use std::{fmt, sync::Arc};
+
+use num_complex::Complex;
+use num_dual::{Dual, DualNum};
+
+use super::{
+    HybridError,
+    adjoint::Bound,
+    pauli::add_observable,
+    slots::{Chain, Slot, by_parameter, slots},
+};
+use crate::{
+    circuit::Circuit,
+    observable::PauliSum,
+    scalar::{Real, Scalar},
+    simulate::{Simulator, final_measurements},
+    state::StateVector,
+};
+
+/// How a gradient is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Method {
+    /// One run back with two vectors.
+    Adjoint,
+    /// Duals as amplitudes, one run for each input.
+    Forward,
+    /// The exact shifts of each angle.
+    Shift,
+    /// Central differences.
+    Difference,
+}
+
+impl Method {
+    /// All of them.
+    pub const ALL: [Method; 4] = [Method::Adjoint, Method::Forward, Method::Shift, Method::Difference];
+
+    /// The name in the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Adjoint => "adjoint",
+            Method::Forward => "forward",
+            Method::Shift => "shift",
+            Method::Difference => "difference",
+        }
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The expectation values of observables in the final state of a circuit that starts in |0…0>, as functions of its
+/// inputs. All observables share one run of the circuit.
+#[derive(Clone, Debug)]
+pub struct Expectation {
+    pub(super) circuit: Arc<Circuit>,
+    pub(super) observables: Vec<PauliSum>,
+    pub(super) simulator: Simulator,
+    pub(super) slots: Vec<Slot>,
+    pub(super) chain: Chain,
+    pub(super) n_inputs: usize,
+}
+
+impl Expectation {
+    /// Of the given observables.
+    ///
+    /// # Errors
+    /// [`HybridError::Dynamic`] for a circuit without one final state, [`HybridError::Qubit`] for an observable on
+    /// a qubit that the circuit does not have.
+    pub fn new(
+        circuit: Circuit,
+        observables: impl IntoIterator<Item = PauliSum>,
+    ) -> Result<Expectation, HybridError> {
+        final_measurements(&circuit).map_err(|_| HybridError::Dynamic)?;
+        let observables: Vec<PauliSum> = observables.into_iter().collect();
+        let n_qubits = circuit.n_qubits();
+        if let Some(outside) = observables.iter().find(|o| o.n_qubits() > n_qubits) {
+            let (observable, qubit) = (outside.to_string(), outside.n_qubits() - 1);
+            return Err(HybridError::Qubit { observable, qubit, n_qubits });
+        }
+        let (slots, chain) = (slots(&circuit), Chain::new(&circuit)?);
+        let n_inputs = circuit.inputs().count();
+        let simulator = Simulator::new();
+        Ok(Expectation { circuit: Arc::new(circuit), observables, simulator, slots, chain, n_inputs })
+    }
+
+    /// With other executors, threads, or a memory limit.
+    #[must_use]
+    pub fn with_simulator(mut self, simulator: Simulator) -> Expectation {
+        self.simulator = simulator;
+        self
+    }
+
+    /// The circuit.
+    #[must_use]
+    pub fn circuit(&self) -> &Circuit {
+        &self.circuit
+    }
+
+    /// The observables.
+    #[must_use]
+    pub fn observables(&self) -> &[PauliSum] {
+        &self.observables
+    }
+
+    /// The number of inputs.
+    #[must_use]
+    pub fn n_inputs(&self) -> usize {
+        self.n_inputs
+    }
+
+    /// The value of each observable. One run.
+    ///
+    /// # Errors
+    /// [`HybridError`]: the number of inputs, a NaN among them, memory.
+    pub fn values<T: Real>(&self, inputs: &[T]) -> Result<Vec<T>, HybridError> {
+        let values = self.circuit.param_values(inputs)?;
+        let state = self.state(&values)?;
+        self.observe(&state)
+    }
+
+    /// The sum of the values of all observables: the value, where there is one.
+    ///
+    /// # Errors
+    /// As [`Expectation::values`].
+    pub fn value<T: Real>(&self, inputs: &[T]) -> Result<T, HybridError> {
+        Ok(total(self.values(inputs)?))
+    }
+
+    /// [`Expectation::value`] and its derivative by each input, by the adjoint method.
+    ///
+    /// # Errors
+    /// As [`Expectation::values`].
+    pub fn value_and_gradient<T: Real>(&self, inputs: &[T]) -> Result<(T, Vec<T>), HybridError> {
+        let (values, gradient) = self.vjp(inputs, &vec![T::one(); self.observables.len()])?;
+        Ok((total(values), gradient))
+    }
+
+    /// The values, and the derivative of `sum_k cotangents[k] <O_k>` by each input, by the adjoint method: about
+    /// three runs, whatever the number of inputs and observables.
+    ///
+    /// # Errors
+    /// As [`Expectation::values`]; [`HybridError::Count`] unless there is a cotangent for each observable.
+    pub fn vjp<T: Real>(&self, inputs: &[T], cotangents: &[T]) -> Result<(Vec<T>, Vec<T>), HybridError> {
+        expect("cotangents", cotangents.len(), self.observables.len())?;
+        let values = self.circuit.param_values(inputs)?;
+        let bound = Bound::new(&self.circuit, &values)?;
+        let mut psi = self.start()?;
+        bound.run(&self.simulator, &mut psi)?;
+        let results = self.observe(&psi)?;
+        let mut lambda = self.cotangent(&psi, cotangents)?;
+        let by_angle = bound.back(&self.simulator, &self.slots, &mut psi, &mut lambda)?;
+        let gradient = self.chain.pull(inputs, by_parameter(&self.circuit, &self.slots, &by_angle))?;
+        Ok((results, gradient))
+    }
+
+    /// The values, and their change along a tangent of the inputs: one run on duals.
+    ///
+    /// # Errors
+    /// As [`Expectation::values`]; [`HybridError::Count`] unless there is a tangent for each input.
+    pub fn jvp<T: Real + DualNum>(&self, inputs: &[T], tangents: &[T]) -> Result<(Vec<T>, Vec<T>), HybridError> {
+        expect("tangents", tangents.len(), self.n_inputs)?;
+        let moved: Vec<Dual<T>> = inputs.iter().zip(tangents).map(|(x, d)| Dual::new(x.clone(), d.clone())).collect();
+        let moved = if inputs.len() == self.n_inputs { moved } else { self.all_inputs(inputs)? };
+        Ok(self.values(&moved)?.into_iter().map(|y| (y.re, y.eps)).unzip())
+    }
+
+    /// [`Expectation::value`] and its gradient by a method of choice.
+    ///
+    /// # Errors
+    /// As [`Expectation::values`].
+    pub fn gradient_by<T: Real + DualNum>(&self, method: Method, inputs: &[T]) -> Result<(T, Vec<T>), HybridError> {
+        match method {
+            Method::Adjoint => self.value_and_gradient(inputs),
+            Method::Forward => {
+                let value = self.value(inputs)?;
+                let unit = |k: usize| (0..inputs.len()).map(move |j| if j == k { T::one() } else { T::zero() });
+                let along = |k: usize| Ok(total(self.jvp(inputs, &unit(k).collect::<Vec<_>>())?.1));
+                Ok((value, (0..inputs.len()).map(along).collect::<Result<_, HybridError>>()?))
+            }
+            Method::Shift => self.shift_gradient(inputs),
+            Method::Difference => Ok((self.value(inputs)?, differences(inputs, |x| self.value(x))?)),
+        }
+    }
+
+    /// The final state.
+    pub(super) fn state<T: Real>(&self, values: &[T]) -> Result<StateVector<Complex<T>>, HybridError> {
+        let mut state = self.start()?;
+        Bound::new(&self.circuit, values)?.run(&self.simulator, &mut state)?;
+        Ok(state)
+    }
+
+    /// |0…0>, once it is known that the vectors of the adjoint method fit.
+    pub(super) fn start<T: Real>(&self) -> Result<StateVector<Complex<T>>, HybridError> {
+        let n_qubits = self.circuit.n_qubits();
+        self.simulator.check_memory::<[Complex<T>; 2]>(n_qubits)?;
+        Ok(StateVector::zero(n_qubits)?)
+    }
+
+    fn observe<T: Real>(&self, state: &StateVector<Complex<T>>) -> Result<Vec<T>, HybridError> {
+        let threads = &self.simulator.threads;
+        self.observables.iter().map(|o| Ok(state.expectation(o, threads)?)).collect()
+    }
+
+    /// `2 sum_k w_k O_k |psi>`.
+    fn cotangent<T: Real>(
+        &self,
+        psi: &StateVector<Complex<T>>,
+        weights: &[T],
+    ) -> Result<StateVector<Complex<T>>, HybridError> {
+        let mut lambda = StateVector::from_vector(vec![Complex::from_real(T::zero()); psi.amplitudes().len()])
+            .map_err(crate::state::StateError::from)?;
+        for (observable, weight) in self.observables.iter().zip(weights) {
+            let weight = T::int(2) * weight;
+            add_observable(observable, &weight, psi, &mut lambda, &self.simulator.threads);
+        }
+        Ok(lambda)
+    }
+
+    /// Says what is wrong with the number of inputs.
+    fn all_inputs<T: Real, U>(&self, inputs: &[T]) -> Result<U, HybridError> {
+        let names = self.circuit.inputs().map(str::to_owned).collect();
+        Err(crate::circuit::CircuitError::Inputs { given: inputs.len(), names }.into())
+    }
+}
+
+pub(super) fn expect(what: &'static str, given: usize, expected: usize) -> Result<(), HybridError> {
+    if given == expected { Ok(()) } else { Err(HybridError::Count { what, given, expected }) }
+}
+
+pub(super) fn total<T: Real>(values: Vec<T>) -> T {
+    values.into_iter().fold(T::zero(), |sum, v| sum + v)
+}
+
+/// Central differences of `f` by each of the numbers, with the step that balances rounding against curvature:
+/// the cube root of the rounding unit, relative to numbers above 1. Error about 1e-10 in `f64`.
+pub(super) fn differences<T: Real>(
+    at: &[T],
+    f: impl Fn(&[T]) -> Result<T, HybridError>,
+) -> Result<Vec<T>, HybridError> {
+    let unit = if (T::lit(1.0) + T::lit(1e-12) - T::lit(1.0)).is_exact_zero() { 6e-8 } else { 1.1e-16 };
+    let step = f64::cbrt(unit);
+    (0..at.len())
+        .map(|k| {
+            let h = step * at[k].primal().map_or(1.0, |x| x.abs().max(1.0));
+            let mut x = at.to_vec();
+            x[k] = at[k].clone() + T::lit(h);
+            let up = f(&x)?;
+            x[k] = at[k].clone() - T::lit(h);
+            Ok((up - f(&x)?) * T::lit(0.5 / h))
+        })
+        .collect()
+}

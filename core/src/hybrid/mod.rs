@@ -1,0 +1,118 @@
+//! Derivatives of circuits: expectation values as differentiable functions of the inputs.
+//!
+//! ```
+//! use ketgrad_core::{circuit::Circuit, hybrid::{Expectation, Method}};
+//!
+//! let mut circuit = Circuit::new(2);
+//! let (a, b) = (circuit.param("a"), circuit.param("b"));
+//! circuit.ry(0, a.clone())?.cx(0, 1)?.rx(1, a * 2 + b)?;
+//! let energy = Expectation::new(circuit, ["Z0 Z1 + 0.5*X0".parse()?])?;
+//!
+//! let at = [0.3, 0.7];
+//! let (value, gradient) = energy.value_and_gradient(&at)?;
+//! for method in Method::ALL {
+//!     let (other, by_method) = energy.gradient_by(method, &at)?;
+//!     assert!((value - other).abs() < 1e-9);
+//!     assert!(gradient.iter().zip(&by_method).all(|(x, y)| (x - y).abs() < 1e-9), "{method}");
+//! }
+//! let hessian = energy.hessian(&at)?;
+//! assert!((hessian[0][1] - hessian[1][0]).abs() < 1e-14);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Methods that check each other
+//! | [`Method`] | derivative by | cost, for p angles of m gates | error |
+//! |---|---|---|---|
+//! | adjoint | one run back with two vectors (`adjoint.rs`) | about 3 runs, 2 states | rounding |
+//! | forward | duals as amplitudes, one run for each input | 3 runs each, 2 states | rounding |
+//! | shift | the exact shifts of each angle (`shift.rs`) | 2 to 8 runs each | rounding |
+//! | difference | central differences of each input | 2 runs each | 1e-10 |
+//!
+//! The adjoint method is generic over the reals, so on duals it gives Hessian-vector products
+//! ([`Expectation::hvp`]), on duals of duals third derivatives, and so on.
+//!
+//! # What is differentiable
+//! Every gate of the table in each of its angles, under any controls, with parameters shared among gates, exact
+//! fractions of them (`theta/2 + pi/4`), and computed ones (`sin(theta) * phi`). A circuit that measures, resets or
+//! branches before its end has no single final state and is refused; measurements at the end are set aside.
+
+mod adjoint;
+mod expectation;
+mod harmonics;
+mod pauli;
+mod second;
+mod shift;
+mod slots;
+
+pub use expectation::{Expectation, Method};
+pub use second::MetricTensor;
+
+use crate::{
+    adjoint::DiffError, circuit::CircuitError, exec::CallError, simulate::SimulateError, state::StateError,
+};
+
+/// Why there is no derivative.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HybridError {
+    /// The circuit, its parameters, or the state.
+    #[error(transparent)]
+    Simulate(#[from] SimulateError),
+    /// A circuit without one final state.
+    #[error(
+        "the expectation value of a circuit that measures, resets or branches before its end is an average over \
+         trajectories and has no derivative here: only gates, and measurements at the end, can be differentiated"
+    )]
+    Dynamic,
+    /// An observable that does not fit.
+    #[error("the observable {observable} acts on qubit {qubit}, but the circuit has {n_qubits}, counted from 0")]
+    Qubit {
+        /// The observable.
+        observable: String,
+        /// The qubit.
+        qubit: usize,
+        /// The number of qubits of the circuit.
+        n_qubits: usize,
+    },
+    /// The wrong number of cotangents, tangents or amplitudes.
+    #[error("{given} {what} given, expected {expected}")]
+    Count {
+        /// Of what.
+        what: &'static str,
+        /// How many were given.
+        given: usize,
+        /// How many there should be.
+        expected: usize,
+    },
+    /// A parameter that is computed from others has no derivative.
+    #[error("a computed parameter: {reason}")]
+    Computed {
+        /// Why.
+        reason: String,
+    },
+    /// A rule for a computed parameter is missing.
+    #[error(transparent)]
+    Diff(#[from] DiffError),
+}
+
+impl HybridError {
+    fn computed(error: impl std::fmt::Display) -> HybridError {
+        HybridError::Computed { reason: error.to_string() }
+    }
+}
+
+impl From<CircuitError> for HybridError {
+    fn from(error: CircuitError) -> HybridError {
+        SimulateError::from(error).into()
+    }
+}
+impl From<StateError> for HybridError {
+    fn from(error: StateError) -> HybridError {
+        SimulateError::from(error).into()
+    }
+}
+impl From<CallError> for HybridError {
+    fn from(error: CallError) -> HybridError {
+        HybridError::computed(error)
+    }
+}

@@ -1,0 +1,167 @@
+//! Second derivatives, the geometry of the final states, and derivatives by amplitudes.
+
+use num_complex::Complex;
+use num_dual::{Dual, DualNum, HyperDual};
+
+use super::{
+    Expectation, HybridError, Method,
+    adjoint::Bound,
+    expectation::{differences, expect},
+    slots::by_parameter,
+};
+use crate::{
+    scalar::{Real, Scalar},
+    state::{StateError, StateVector},
+};
+
+/// The metric of the final states as a function of the inputs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MetricTensor<T>(
+    /// Entry (i, j) is `re(<d_i psi|d_j psi> - <d_i psi|psi><psi|d_j psi>)`, the Fubini-Study metric. The quantum
+    /// Fisher information is four times it.
+    pub Vec<Vec<T>>,
+);
+
+/// A state and how it changes by each input.
+pub(super) type StateAndTangents<T> = (StateVector<Complex<T>>, Vec<StateVector<Complex<T>>>);
+
+impl Expectation {
+    /// The gradient of [`Expectation::value`] and its change along a tangent of the inputs, `H v`: the adjoint method
+    /// on duals, about two gradients. Memory: 4 states.
+    ///
+    /// # Errors
+    /// As [`Expectation::values`]; [`HybridError::Count`] unless there is a tangent for each input.
+    pub fn hvp<T: Real + DualNum>(&self, inputs: &[T], v: &[T]) -> Result<(Vec<T>, Vec<T>), HybridError> {
+        expect("tangents", v.len(), inputs.len())?;
+        let moved: Vec<Dual<T>> = inputs.iter().zip(v).map(|(x, d)| Dual::new(x.clone(), d.clone())).collect();
+        let (_, gradient) = self.value_and_gradient(&moved)?;
+        Ok(gradient.into_iter().map(|g| (g.re, g.eps)).unzip())
+    }
+
+    /// The Hessian of [`Expectation::value`]: one [`Expectation::hvp`] for each input.
+    ///
+    /// # Errors
+    /// As [`Expectation::values`].
+    pub fn hessian<T: Real + DualNum>(&self, inputs: &[T]) -> Result<Vec<Vec<T>>, HybridError> {
+        (0..inputs.len()).map(|k| Ok(self.hvp(inputs, &unit(inputs.len(), k))?.1)).collect()
+    }
+
+    /// The Hessian by a method of choice: `Forward` takes hyper-duals for each pair of inputs, `Shift` and
+    /// `Difference` differences of gradients by shifts and differences.
+    ///
+    /// # Errors
+    /// As [`Expectation::values`].
+    pub fn hessian_by<T: Real + DualNum>(&self, method: Method, inputs: &[T]) -> Result<Vec<Vec<T>>, HybridError> {
+        let n = inputs.len();
+        match method {
+            Method::Adjoint => self.hessian(inputs),
+            Method::Forward => {
+                let mut hessian = vec![vec![T::zero(); n]; n];
+                for i in 0..n {
+                    for j in 0..=i {
+                        let (e, f) = (unit::<T>(n, i), unit::<T>(n, j));
+                        let moved: Vec<HyperDual<T>> = (0..n)
+                            .map(|k| HyperDual::new(inputs[k].clone(), e[k].clone(), f[k].clone(), T::zero()))
+                            .collect();
+                        hessian[i][j] = self.value(&moved)?.eps1eps2;
+                        hessian[j][i] = hessian[i][j].clone();
+                    }
+                }
+                Ok(hessian)
+            }
+            // The shifts are exact on duals too: the change of the shifted gradient along each input.
+            Method::Shift => (0..n)
+                .map(|k| {
+                    let moved: Vec<Dual<T>> = inputs
+                        .iter()
+                        .zip(unit::<T>(n, k))
+                        .map(|(x, d)| Dual::new(x.clone(), d))
+                        .collect();
+                    Ok(self.shift_gradient(&moved)?.1.into_iter().map(|g| g.eps).collect())
+                })
+                .collect(),
+            Method::Difference => (0..n)
+                .map(|k| differences(inputs, |x| Ok(self.gradient_by(Method::Adjoint, x)?.1.swap_remove(k))))
+                .collect(),
+        }
+    }
+
+    /// The Fubini-Study metric of the final states. One run on duals for each input; memory: a state for each input.
+    ///
+    /// # Errors
+    /// As [`Expectation::values`].
+    pub fn metric_tensor<T: Real + DualNum>(&self, inputs: &[T]) -> Result<MetricTensor<T>, HybridError> {
+        let (psi, tangents) = self.state_tangents(inputs)?;
+        let threads = &self.simulator.threads;
+        let n = tangents.len();
+        // <psi|d_k psi>, which is imaginary.
+        let along: Vec<Complex<T>> =
+            tangents.iter().map(|d| psi.inner(d, threads)).collect::<Result<_, StateError>>()?;
+        let mut metric = vec![vec![T::zero(); n]; n];
+        for i in 0..n {
+            for j in 0..=i {
+                let overlap = tangents[i].inner(&tangents[j], threads)?;
+                let parallel = Scalar::re(&(Complex::new(along[i].re.clone(), -along[i].im.clone()) * &along[j]));
+                metric[i][j] = overlap.re - parallel;
+                metric[j][i] = metric[i][j].clone();
+            }
+        }
+        Ok(MetricTensor(metric))
+    }
+
+    /// The final state and its derivative by each input.
+    fn state_tangents<T: Real + DualNum>(&self, inputs: &[T]) -> Result<StateAndTangents<T>, HybridError> {
+        let values = self.circuit.param_values(inputs)?;
+        let psi = self.state(&values)?;
+        let tangent = |k: usize| -> Result<StateVector<Complex<T>>, HybridError> {
+            let moved: Vec<Dual<T>> =
+                inputs.iter().zip(unit::<T>(inputs.len(), k)).map(|(x, d)| Dual::new(x.clone(), d)).collect();
+            let state = self.state(&self.circuit.param_values(&moved)?)?;
+            let amplitudes = state.into_amplitudes().into_iter().map(|z| Complex::new(z.re.eps, z.im.eps));
+            Ok(StateVector::from_vector(amplitudes.collect()).map_err(StateError::from)?)
+        };
+        Ok((psi, (0..inputs.len()).map(tangent).collect::<Result<_, _>>()?))
+    }
+
+    /// The pullback of `(inputs, start) -> amplitudes`: from the cotangent of the final amplitudes,
+    /// `dL = re <lambda|d psi>`, to the derivatives by the inputs and the cotangent of the initial amplitudes.
+    ///
+    /// # Errors
+    /// As [`Expectation::values`]; [`HybridError::Count`] for states of other sizes.
+    pub fn state_vjp<T: Real>(
+        &self,
+        inputs: &[T],
+        start: StateVector<Complex<T>>,
+        lambda: StateVector<Complex<T>>,
+    ) -> Result<(Vec<T>, StateVector<Complex<T>>), HybridError> {
+        let n_qubits = self.circuit.n_qubits();
+        expect("qubits of the initial state", start.n_qubits(), n_qubits)?;
+        expect("qubits of the cotangent", lambda.n_qubits(), n_qubits)?;
+        let values = self.circuit.param_values(inputs)?;
+        let bound = Bound::new(&self.circuit, &values)?;
+        let (mut psi, mut lambda) = (start, lambda);
+        bound.run(&self.simulator, &mut psi)?;
+        let by_angle = bound.back(&self.simulator, &self.slots, &mut psi, &mut lambda)?;
+        let gradient = self.chain.pull(inputs, by_parameter(&self.circuit, &self.slots, &by_angle))?;
+        Ok((gradient, lambda))
+    }
+
+    /// [`Expectation::value`] and its gradient at many points, in parallel where the states are small.
+    ///
+    /// # Errors
+    /// [`HybridError`] of the first point that fails.
+    pub fn gradients<T: Real>(&self, points: &[Vec<T>]) -> Result<Vec<(T, Vec<T>)>, HybridError> {
+        let small = 1usize << self.circuit.n_qubits() < crate::kernel::SERIAL_BELOW;
+        if !small || !T::PARALLEL {
+            return points.iter().map(|p| self.value_and_gradient(p)).collect();
+        }
+        let mut alone = self.clone();
+        alone.simulator.threads = crate::kernel::Threads::serial();
+        let threads = &self.simulator.threads;
+        threads.map(points.len(), |k| alone.value_and_gradient(&points[k])).into_iter().collect()
+    }
+}
+
+fn unit<T: Real>(n: usize, k: usize) -> Vec<T> {
+    (0..n).map(|j| if j == k { T::one() } else { T::zero() }).collect()
+}

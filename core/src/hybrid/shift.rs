@@ -1,0 +1,155 @@
+//! Parameter shifts: derivatives from values at other angles, exact for the frequencies of each angle.
+//!
+//! As a function of one angle an expectation value is a trigonometric polynomial whose frequencies are differences
+//! of those of the gate (and of 0, if the gate is controlled). If they are multiples `1…R` of a unit `u`, then
+//!
+//! ```text
+//! dE/da = sum_{m=1}^{2R} c_m E(a + x_m),   x_m = (2m - 1) pi / (2R u),   c_m = u (-1)^(m-1) / (4R sin^2(u x_m / 2)),
+//! ```
+//!
+//! which is the two-term rule `(E(a + pi/2) - E(a - pi/2)) / 2` of Pauli rotations (u = 1, R = 1) and the four-term
+//! rule of controlled ones (u = 1/2, R = 2). The shifts are exact fractions of pi. Frequencies come from the gate
+//! table by [`harmonics`], so a new gate needs nothing here.
+//!
+//! Cost: 2R runs for each angle that depends on a parameter.
+//! Source: D. Wierichs, J. Izaac, C. Wang, C. Lin, "General parameter-shift rules for quantum gradients" (2022),
+//! Quantum 6, 677, equation 22.
+
+use num_complex::Complex;
+use num_traits::Zero;
+
+use super::{
+    Expectation, HybridError,
+    expectation::total,
+    harmonics::harmonics,
+    slots::{Slot, by_parameter, gate_of},
+};
+use crate::{
+    circuit::{Circuit, Operation},
+    param::{Angle, Q, Values},
+    scalar::{Real, Scalar},
+};
+
+/// A coefficient below this, relative to a gate's entries of size 1, is rounding and no frequency of its own.
+const NO_FREQUENCY: f64 = 1e-12;
+
+impl Expectation {
+    /// The value and the gradient by shifts of the angles.
+    pub(super) fn shift_gradient<T: Real>(&self, inputs: &[T]) -> Result<(T, Vec<T>), HybridError> {
+        let values = self.circuit.param_values(inputs)?;
+        let value = |circuit: &Circuit| -> Result<T, HybridError> {
+            Ok(total(self.of(circuit.clone()).values(inputs)?))
+        };
+        let mut by_angle = Vec::with_capacity(self.slots.len());
+        for slot in &self.slots {
+            let mut derivative = T::zero();
+            for (shift, coefficient) in self.shifts(*slot, &values)? {
+                let moved = shifted(&self.circuit, *slot, &shift);
+                derivative += value(&moved)? * T::lit(coefficient);
+            }
+            by_angle.push(derivative);
+        }
+        let gradient = self.chain.pull(inputs, by_parameter(&self.circuit, &self.slots, &by_angle))?;
+        Ok((value(&self.circuit)?, gradient))
+    }
+
+    /// The same observables in the final state of a circuit with the same parameters.
+    fn of(&self, circuit: Circuit) -> Expectation {
+        Expectation { circuit: circuit.into(), ..self.clone() }
+    }
+
+    /// The shifts of an angle with their coefficients.
+    fn shifts<T: Real>(&self, slot: Slot, values: &[T]) -> Result<Vec<(Angle, f64)>, HybridError> {
+        let instruction = &self.circuit.instructions()[slot.instruction];
+        let Some(gate) = gate_of(instruction) else {
+            return Ok(Vec::new());
+        };
+        let parts = harmonics::<Complex<T>>(gate, slot.angle, &Values(values));
+        let parts = parts.map_err(|e| self.circuit.bind_error(e))?;
+        let counts = |z: &Complex<T>| z.abs2().primal().is_none_or(|x| x > NO_FREQUENCY * NO_FREQUENCY);
+        let mut of_gate: Vec<Q> =
+            parts.iter().filter(|(_, part)| part.entries().iter().any(counts)).map(|p| p.0).collect();
+        if !instruction.controls.is_empty() {
+            of_gate.push(Q::zero());
+        }
+        Ok(rule(&of_gate))
+    }
+}
+
+/// The circuit with one angle of one gate shifted.
+fn shifted(circuit: &Circuit, slot: Slot, shift: &Angle) -> Circuit {
+    let mut moved = circuit.clone();
+    if let Some(instruction) = moved.instruction_mut(slot.instruction)
+        && let Operation::Gate(gate) = &mut instruction.operation
+    {
+        let mut k = 0..;
+        *gate = gate.map_params(|a| if k.next() == Some(slot.angle) { a + shift } else { a.clone() });
+    }
+    moved
+}
+
+/// The shifts and coefficients for an expectation value whose frequencies are the differences of the given ones.
+fn rule(of_gate: &[Q]) -> Vec<(Angle, f64)> {
+    let differences = || {
+        let pairs = of_gate.iter().flat_map(|p| of_gate.iter().map(move |q| p - q));
+        pairs.filter(|d| *d > Q::zero())
+    };
+    let Some(largest) = differences().max() else {
+        return Vec::new();
+    };
+    let unit = differences().fold(largest, gcd);
+    let r = (largest / unit).to_integer();
+    let n = 2 * r;
+    let half_turns = |m: i64| Q::new(2 * m - 1, n);
+    (1..=n)
+        .map(|m| {
+            let sign = if m % 2 == 1 { 1.0 } else { -1.0 };
+            let sine = (float(half_turns(m)) * std::f64::consts::FRAC_PI_2).sin();
+            let coefficient = float(unit) * sign / (2.0 * n as f64 * sine * sine);
+            // Shifts beyond half a period go the other way round.
+            let turns = if half_turns(m) > Q::from(1) { half_turns(m) - Q::from(2) } else { half_turns(m) };
+            let x = turns / unit;
+            (Angle::pi(*x.numer(), *x.denom()), coefficient)
+        })
+        .collect()
+}
+
+fn float(q: Q) -> f64 {
+    *q.numer() as f64 / *q.denom() as f64
+}
+
+/// The largest fraction that both are multiples of.
+fn gcd(mut a: Q, mut b: Q) -> Q {
+    while b > Q::zero() {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The derivative at 0 of `cos`, `sin` of every multiple, by the rule for frequencies of a gate.
+    fn check(of_gate: &[Q], frequencies: &[f64]) {
+        for &w in frequencies {
+            let derivative = |f: fn(f64) -> f64| -> f64 {
+                rule(of_gate).iter().map(|(x, c)| c * f(w * x.constant().unwrap_or(f64::NAN))).sum()
+            };
+            assert!(derivative(f64::cos).abs() < 1e-14, "{of_gate:?}: cos {w}x");
+            assert!((derivative(f64::sin) - w).abs() < 1e-14, "{of_gate:?}: sin {w}x");
+        }
+    }
+
+    #[test]
+    fn rules_are_exact_for_their_frequencies() {
+        let half = Q::new(1, 2);
+        check(&[-half, half], &[0.0, 1.0]);
+        assert_eq!(rule(&[-half, half]).len(), 2);
+        check(&[-half, Q::zero(), half], &[0.0, 0.5, 1.0]);
+        assert_eq!(rule(&[-half, Q::zero(), half]).len(), 4);
+        check(&[-Q::from(1), Q::zero(), Q::from(1)], &[0.0, 1.0, 2.0]);
+        check(&[Q::zero(), Q::from(3)], &[0.0, 3.0]);
+        assert!(rule(&[half]).is_empty());
+    }
+}

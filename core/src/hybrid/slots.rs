@@ -1,0 +1,221 @@
+//! The angles of a circuit that depend on its parameters, and the way from their derivatives to those of the inputs.
+//!
+//! ```text
+//! inputs ──► parameters ──► angles of gates ──► state ──► expectation values
+//!      programs      exact fractions      harmonics
+//! ```
+//!
+//! An angle is `a pi + b + sum_k q_k theta_k`, so the derivative by a parameter is the sum of `q_k` times the
+//! derivatives by the angles it occurs in, however many gates share it. A parameter that is computed from others is
+//! a straight-line program, which is lowered to IR and differentiated by the engine.
+
+use num_complex::Complex;
+
+use super::harmonics::harmonics;
+use crate::{
+    adjoint,
+    circuit::{Circuit, CircuitError, Instruction, Operation},
+    entity::Value,
+    exec::{Bytecode, Datum, Executable, Limits, Machine, NoHost},
+    gate::Gate,
+    ir::{Element, FunctionBuilder, Kind, Number1, Number2, Op, Param, Program},
+    matrix::Matrix,
+    param::{Angle, Function, ParamExpr, ParamId, Step, Values},
+    scalar::{Real, Scalar},
+};
+
+/// An angle of a gate in which parameters occur.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Slot {
+    /// Which instruction of the circuit.
+    pub(super) instruction: usize,
+    /// Which of the gate's angles.
+    pub(super) angle: usize,
+}
+
+/// All of them, in the order of the circuit.
+pub(super) fn slots(circuit: &Circuit) -> Vec<Slot> {
+    let of = |(k, instruction): (usize, &Instruction)| {
+        let angles = gate_of(instruction).map_or(&[][..], Gate::params);
+        let depends = |a: &&(usize, &Angle)| !a.1.is_constant();
+        let found: Vec<_> = angles.iter().enumerate().collect();
+        found.iter().filter(depends).map(|a| Slot { instruction: k, angle: a.0 }).collect::<Vec<_>>()
+    };
+    circuit.instructions().iter().enumerate().flat_map(of).collect()
+}
+
+/// The gate of the table that an instruction applies.
+pub(super) fn gate_of(instruction: &Instruction) -> Option<&Gate> {
+    match &instruction.operation {
+        Operation::Gate(gate) => Some(gate),
+        _ => None,
+    }
+}
+
+/// `(dG/da) G^dagger` by the angle of a slot: what stands between lambda and psi after the gate.
+///
+/// # Errors
+/// [`CircuitError`] if an angle has no number.
+pub(super) fn generator<T: Real>(
+    circuit: &Circuit,
+    gate: &Gate,
+    angle: usize,
+    values: &[T],
+) -> Result<Matrix<Complex<T>>, CircuitError> {
+    let named = |e| circuit.bind_error(e);
+    let binding = Values(values);
+    let parts = harmonics::<Complex<T>>(gate, angle, &binding).map_err(named)?;
+    let dagger = gate.dagger().matrix::<Complex<T>>(&binding).map_err(named)?;
+    let k = gate.kind().n_qubits();
+    let slope = Matrix::from_fn(k, |i, j| {
+        parts.iter().fold(Complex::from_real(T::zero()), |sum, (q, part)| {
+            let q = T::from_ratio(*q);
+            let c = &part[(i, j)];
+            // i q c
+            sum + Complex::new(-(q.clone() * &c.im), q * &c.re)
+        })
+    });
+    Ok(Matrix::from_fn(k, |i, j| {
+        (0..1 << k).fold(Complex::from_real(T::zero()), |sum, m| sum + &slope[(i, m)] * &dagger[(m, j)])
+    }))
+}
+
+/// Adds up the derivatives by the angles of slots to those by all parameters of the circuit.
+pub(super) fn by_parameter<T: Real>(circuit: &Circuit, slots: &[Slot], by_angle: &[T]) -> Vec<T> {
+    let mut by_parameter = vec![T::zero(); circuit.params().len()];
+    for (slot, bar) in slots.iter().zip(by_angle) {
+        let angle = gate_of(&circuit.instructions()[slot.instruction]).and_then(|g| g.params().get(slot.angle));
+        for (id, q) in angle.map_or(&[][..], Angle::terms) {
+            by_parameter[id.index()] += T::from_ratio(*q) * bar;
+        }
+    }
+    by_parameter
+}
+
+/// From derivatives by all parameters to those by the inputs: the pullback of the program that computes the
+/// parameters.
+#[derive(Clone, Debug)]
+pub(super) struct Chain {
+    /// Which parameters are inputs.
+    inputs: Vec<usize>,
+    /// `(inputs, cotangents of all parameters) -> cotangents of the inputs`, if anything is computed.
+    pullback: Option<Bytecode>,
+}
+
+impl Chain {
+    pub(super) fn new(circuit: &Circuit) -> Result<Chain, super::HybridError> {
+        let is_input = |k: &usize| circuit.params()[*k].definition.is_none();
+        let inputs: Vec<usize> = (0..circuit.params().len()).filter(is_input).collect();
+        if inputs.len() == circuit.params().len() {
+            return Ok(Chain { inputs, pullback: None });
+        }
+        let mut program = Program::default();
+        let f = program.add(lower(circuit, inputs.len()));
+        let pullback = adjoint::value_and_pullback(&mut program, f)?;
+        crate::pass::optimize_all(&mut program, pullback, crate::pass::Level::Strict);
+        let pullback = Bytecode::compile(&program, pullback).map_err(super::HybridError::computed)?;
+        Ok(Chain { inputs, pullback: Some(pullback) })
+    }
+
+    /// The derivatives by the inputs.
+    pub(super) fn pull<T: Real>(&self, inputs: &[T], by_parameter: Vec<T>) -> Result<Vec<T>, super::HybridError> {
+        let Some(pullback) = &self.pullback else {
+            return Ok(by_parameter);
+        };
+        let args = [Datum::<T>::reals(inputs.iter().cloned()), Datum::reals(by_parameter)];
+        let result = pullback
+            .call(&mut Machine::new(), &NoHost, &Limits::default(), &args)
+            .map_err(super::HybridError::computed)?;
+        // (value, cotangent of the one parameter), which may be shorter than the array it belongs to.
+        let mut bars = match result.fields().get(1).map(Datum::fields).and_then(<[_]>::first) {
+            Some(Datum::Reals(bars)) => bars.to_vec(),
+            _ => Vec::new(),
+        };
+        bars.resize(self.inputs.len(), T::zero());
+        Ok(bars)
+    }
+}
+
+/// `fn parameters(inputs: array) -> array`: the values of all parameters.
+fn lower(circuit: &Circuit, n_inputs: usize) -> crate::ir::Function {
+    let reals = Kind::Array(Element::Real);
+    let mut b = FunctionBuilder::new("parameters", vec![Param::new("inputs", reals.clone())], reals.clone());
+    let inputs = b.param(0);
+    let mut given = 0..n_inputs as i64;
+    let mut values: Vec<Value> = Vec::new();
+    for param in circuit.params() {
+        let value = match &param.definition {
+            Some(expr) => lower_expression(&mut b, expr, &values),
+            None => {
+                let index = b.int(given.next().unwrap_or(0));
+                b.get(inputs, index)
+            }
+        };
+        values.push(value);
+    }
+    let all = b.inst(Op::Array, &values, reals);
+    b.ret(all);
+    b.finish()
+}
+
+fn lower_expression(b: &mut FunctionBuilder, expr: &ParamExpr, values: &[Value]) -> Value {
+    let mut stack: Vec<Value> = Vec::new();
+    for step in expr.steps() {
+        let value = match step {
+            Step::Angle(angle) => lower_angle(b, angle, values),
+            Step::Neg => {
+                let x = pop(b, &mut stack);
+                b.number1(Number1::Neg, x)
+            }
+            Step::Call(function) => {
+                let x = pop(b, &mut stack);
+                b.number1(op_of(*function), x)
+            }
+            _ => {
+                let (y, x) = (pop(b, &mut stack), pop(b, &mut stack));
+                let op = match step {
+                    Step::Add => Number2::Add,
+                    Step::Sub => Number2::Sub,
+                    Step::Mul => Number2::Mul,
+                    Step::Div => Number2::Div,
+                    _ => Number2::Pow,
+                };
+                b.number2(op, x, y)
+            }
+        };
+        stack.push(value);
+    }
+    pop(b, &mut stack)
+}
+
+/// A table is well-formed by construction, so the stack is never empty here; zero keeps this total.
+fn pop(b: &mut FunctionBuilder, stack: &mut Vec<Value>) -> Value {
+    stack.pop().unwrap_or_else(|| b.real(0.0))
+}
+
+fn lower_angle(b: &mut FunctionBuilder, angle: &Angle, values: &[Value]) -> Value {
+    let float = |q: crate::param::Q| *q.numer() as f64 / *q.denom() as f64;
+    let mut sum = b.real(std::f64::consts::PI * float(angle.pi_part()) + angle.radian_part());
+    for &(ParamId(id), q) in angle.terms() {
+        if let Some(&value) = values.get(id as usize) {
+            let q = b.real(float(q));
+            let term = b.number2(Number2::Mul, q, value);
+            sum = b.number2(Number2::Add, sum, term);
+        }
+    }
+    sum
+}
+
+fn op_of(function: Function) -> Number1 {
+    match function {
+        Function::Sin => Number1::Sin,
+        Function::Cos => Number1::Cos,
+        Function::Tan => Number1::Tan,
+        Function::Asin => Number1::Asin,
+        Function::Acos => Number1::Acos,
+        Function::Atan => Number1::Atan,
+        Function::Exp => Number1::Exp,
+        Function::Ln => Number1::Ln,
+        Function::Sqrt => Number1::Sqrt,
+    }
+}

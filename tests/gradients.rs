@@ -1,0 +1,229 @@
+//! Derivatives of circuits: every method gives the same, and the closed forms.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+use ketgrad_core::{
+    circuit::Circuit,
+    gate::{Gate, GateKind},
+    hybrid::{Expectation, HybridError, Method},
+    kernel::Threads,
+    observable::{Pauli, PauliString, PauliSum},
+    param::{Angle, Function, ParamExpr, Q, Step},
+    simulate::Simulator,
+    state::StateVector,
+};
+use num_complex::Complex;
+use num_dual::HyperDual64;
+use proptest::prelude::*;
+use support::random::circuits;
+
+/// Sums of up to a hundred derivatives of size 4, each off by a few roundings.
+const ROUNDING: f64 = 1e-10;
+/// Central differences: a step of 5e-6 squared times a third derivative of up to 1e5.
+const DIFFERENCE: f64 = 1e-5;
+const AT: [f64; 3] = [0.37, -1.2, 2.05];
+
+fn observable(n: usize) -> impl Strategy<Value = PauliSum> {
+    let letter = prop_oneof![Just(Pauli::X), Just(Pauli::Y), Just(Pauli::Z)];
+    let string = proptest::collection::btree_map(0..n, letter, 0..=n).prop_map(|m| PauliString::new(m).unwrap());
+    proptest::collection::vec((-2.0..2.0, string), 1..4).prop_map(PauliSum::new)
+}
+
+fn close(a: &[f64], b: &[f64], tolerance: f64) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(x, y)| (x - y).abs() <= tolerance * (1.0 + x.abs()))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn all_methods_agree_on_random_circuits(circuit in circuits(4, 3, 14), observable in observable(4)) {
+        let energy = Expectation::new(circuit, [observable]).unwrap();
+        let (value, gradient) = energy.value_and_gradient(&AT).unwrap();
+        for method in Method::ALL {
+            let tolerance = if method == Method::Difference { DIFFERENCE } else { ROUNDING };
+            let (other, by_method) = energy.gradient_by(method, &AT).unwrap();
+            prop_assert!((value - other).abs() < ROUNDING);
+            prop_assert!(close(&gradient, &by_method, tolerance), "{method}: {gradient:?} {by_method:?}");
+        }
+    }
+
+    #[test]
+    fn hessians_are_symmetric_and_agree(circuit in circuits(3, 3, 10), observable in observable(3)) {
+        let energy = Expectation::new(circuit, [observable]).unwrap();
+        let hessian = energy.hessian(&AT).unwrap();
+        for i in 0..3 {
+            for j in 0..3 {
+                prop_assert!((hessian[i][j] - hessian[j][i]).abs() < ROUNDING);
+            }
+        }
+        for method in Method::ALL {
+            let tolerance = if method == Method::Difference { DIFFERENCE } else { ROUNDING };
+            for (row, other) in hessian.iter().zip(energy.hessian_by(method, &AT).unwrap()) {
+                prop_assert!(close(row, &other, tolerance), "{method}: {row:?} {other:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn observables_share_a_run_and_cotangents_weigh_them(
+        circuit in circuits(3, 3, 10), o in observable(3), p in observable(3), w in -2.0..2.0, v in -2.0..2.0,
+    ) {
+        let both = Expectation::new(circuit.clone(), [o.clone(), p.clone()]).unwrap();
+        let (values, gradient) = both.vjp(&AT, &[w, v]).unwrap();
+        let (a, b) = (Expectation::new(circuit.clone(), [o]).unwrap(), Expectation::new(circuit, [p]).unwrap());
+        let ((x, dx), (y, dy)) = (a.value_and_gradient(&AT).unwrap(), b.value_and_gradient(&AT).unwrap());
+        prop_assert!(close(&values, &[x, y], ROUNDING));
+        let sum: Vec<f64> = dx.iter().zip(dy).map(|(x, y)| w * x + v * y).collect();
+        prop_assert!(close(&gradient, &sum, ROUNDING));
+        // <w, J v> = <J^T w, v>
+        let (_, dots) = both.jvp(&AT, &[1.0, -0.5, 0.25]).unwrap();
+        let paired = gradient[0] - 0.5 * gradient[1] + 0.25 * gradient[2];
+        prop_assert!((w * dots[0] + v * dots[1] - paired).abs() < ROUNDING * (1.0 + paired.abs()));
+    }
+
+    #[test]
+    fn the_cotangent_of_the_initial_state_is_its_derivative(circuit in circuits(3, 3, 10), k in 0usize..8, j in 0usize..8) {
+        // L = re of amplitude j of U |start>: its cotangent is |j>, and dL by start is U^dagger |j>.
+        let energy = Expectation::new(circuit.clone(), []).unwrap();
+        let start = StateVector::basis(3, k).unwrap();
+        let lambda = StateVector::basis(3, j).unwrap();
+        let (gradient, start_bar) = energy.state_vjp(&AT, start.clone(), lambda.clone()).unwrap();
+        let simulator = Simulator::new();
+        let amplitude = |x: &[f64]| {
+            let matrix = simulator.matrix(&circuit, &ketgrad_core::param::Values(x)).unwrap();
+            let entry: Complex<f64> = matrix[(j, k)];
+            entry
+        };
+        prop_assert!((start_bar.amplitudes()[k].conj() - amplitude(&AT)).norm() < ROUNDING);
+        for (i, derivative) in gradient.iter().enumerate() {
+            let (mut up, mut down) = (AT, AT);
+            up[i] += 1e-5;
+            down[i] -= 1e-5;
+            let difference = (amplitude(&up).re - amplitude(&down).re) / 2e-5;
+            prop_assert!((difference - derivative).abs() < DIFFERENCE, "{difference} {derivative}");
+        }
+    }
+}
+
+#[test]
+fn every_gate_has_its_derivatives_under_controls() {
+    for &kind in GateKind::ALL {
+        let n = kind.n_qubits();
+        for controls in 0..=2 {
+            let mut circuit = Circuit::new(n + controls);
+            let names: Vec<Angle> = kind.param_names().iter().map(|name| circuit.param(name)).collect();
+            // A state without symmetry, before and after.
+            for q in 0..n + controls {
+                circuit.u3(q, 0.7 + q as f64, 0.3, 1.1).unwrap();
+            }
+            let wires: Vec<usize> = (0..n).collect();
+            let under: Vec<(usize, bool)> = (0..controls).map(|c| (n + c, c == 0)).collect();
+            circuit.gate(Gate::new(kind, names.clone()).unwrap(), &wires, &under).unwrap();
+            for q in 0..n + controls {
+                circuit.u3(q, 1.9 - q as f64, 0.8, -0.4).unwrap();
+            }
+            let observable: PauliSum = if n + controls > 1 { "Z0 X1 - 0.3 Y0" } else { "Z0 - 0.3" }.parse().unwrap();
+            if n + controls == 0 {
+                continue;
+            }
+            let energy = Expectation::new(circuit, [observable]).unwrap();
+            let at: Vec<f64> = (0..names.len()).map(|k| 0.4 + 0.9 * k as f64).collect();
+            let (_, gradient) = energy.value_and_gradient(&at).unwrap();
+            for method in [Method::Forward, Method::Shift] {
+                let (_, other) = energy.gradient_by(method, &at).unwrap();
+                assert!(close(&gradient, &other, ROUNDING), "{kind:?}, {controls} controls, {method}");
+            }
+        }
+    }
+}
+
+#[test]
+fn computed_and_shared_parameters_follow_the_chain_rule() {
+    // <Z> after RX(sin(a) b) RX(a/2 + b + pi/3) is the cosine of the sum.
+    let mut circuit = Circuit::new(1);
+    let (a, b) = (circuit.param("a"), circuit.param("b"));
+    let product = ParamExpr::from(a.clone()).call(Function::Sin).binary(Step::Mul, b.clone().into());
+    let computed = circuit.expression(product);
+    circuit.rx(0, computed.clone()).unwrap();
+    circuit.rx(0, a * Q::new(1, 2) + b + Angle::pi(1, 3)).unwrap();
+    let energy = Expectation::new(circuit, ["Z0".parse().unwrap()]).unwrap();
+    let at = [0.8, -0.6];
+    let angle = |a: f64, b: f64| a.sin() * b + a / 2.0 + b + std::f64::consts::FRAC_PI_3;
+    let slope = -angle(at[0], at[1]).sin();
+    let expected = [slope * (at[0].cos() * at[1] + 0.5), slope * (at[0].sin() + 1.0)];
+    for method in Method::ALL {
+        let (value, gradient) = energy.gradient_by(method, &at).unwrap();
+        assert!((value - angle(at[0], at[1]).cos()).abs() < 1e-14);
+        assert!(close(&gradient, &expected, 1e-9), "{method}: {gradient:?} {expected:?}");
+    }
+    // Second order goes through the computed parameter too.
+    let hyper = energy
+        .value(&[HyperDual64::new(at[0], 1.0, 0.0, 0.0), HyperDual64::new(at[1], 0.0, 1.0, 0.0)])
+        .unwrap();
+    let hessian = energy.hessian(&at).unwrap();
+    assert!((hessian[0][1] - hyper.eps1eps2).abs() < 1e-13);
+}
+
+#[test]
+fn the_metric_of_one_qubit_is_that_of_the_sphere() {
+    // RZ(b) RY(a) |0>: the sphere of radius 1/2 with colatitude a and longitude b.
+    let mut circuit = Circuit::new(1);
+    let (a, b) = (circuit.param("a"), circuit.param("b"));
+    circuit.ry(0, a).unwrap().rz(0, b).unwrap();
+    let metric = Expectation::new(circuit, []).unwrap().metric_tensor(&[0.7, 2.0]).unwrap().0;
+    let expected = [[0.25, 0.0], [0.0, 0.25 * 0.7f64.sin().powi(2)]];
+    for i in 0..2 {
+        assert!(close(&metric[i], &expected[i], 1e-14), "{metric:?}");
+    }
+}
+
+#[test]
+fn many_points_and_many_threads_give_the_same_bits() {
+    let mut circuit = Circuit::new(15);
+    let w = circuit.param_list("w", 30);
+    for q in 0..15 {
+        circuit.ry(q, w[q].clone()).unwrap();
+    }
+    for q in 0..14 {
+        circuit.cx(q, q + 1).unwrap();
+    }
+    for q in 0..15 {
+        circuit.rz(q, w[15 + q].clone()).unwrap().rx(q, w[q].clone() * 2).unwrap();
+    }
+    let observable: PauliSum = "Z0 Z1 - 0.5*X3 Y4 + 0.1*Z14".parse().unwrap();
+    let at: Vec<f64> = (0..30).map(|k| (k as f64).sin()).collect();
+    let run = |threads| {
+        let simulator = Simulator { threads, ..Simulator::new() };
+        let energy = Expectation::new(circuit.clone(), [observable.clone()]).unwrap().with_simulator(simulator);
+        (energy.value_and_gradient(&at).unwrap(), energy.gradients(&[at.clone(), at.clone()]).unwrap())
+    };
+    let (one, points) = run(Threads::serial());
+    assert_eq!(points, [one.clone(), one.clone()]);
+    for n in [2, 3] {
+        assert_eq!(run(Threads::new(n).unwrap()).0, one);
+    }
+}
+
+#[test]
+fn what_has_no_derivative_is_refused_in_words() {
+    let mut measured = Circuit::new(2);
+    let a = measured.param("a");
+    measured.add_register("c", 1).unwrap();
+    measured.ry(0, a.clone()).unwrap().measure(0, 0).unwrap().rx(0, a).unwrap();
+    let error = Expectation::new(measured, ["Z0".parse().unwrap()]).unwrap_err();
+    assert!(matches!(error, HybridError::Dynamic) && error.to_string().contains("before its end"), "{error}");
+
+    let mut circuit = Circuit::new(2);
+    let a = circuit.param("a");
+    circuit.ry(0, a).unwrap();
+    let error = Expectation::new(circuit.clone(), ["Z5".parse().unwrap()]).unwrap_err();
+    assert_eq!(error.to_string(), "the observable Z5 acts on qubit 5, but the circuit has 2, counted from 0");
+    let energy = Expectation::new(circuit, ["Z0".parse().unwrap()]).unwrap();
+    let error = energy.value_and_gradient(&[f64::NAN]).unwrap_err();
+    assert_eq!(error.to_string(), "the angle 1/2*a is not a finite number");
+    assert!(energy.value_and_gradient::<f64>(&[]).unwrap_err().to_string().contains("(a)"));
+    assert!(energy.hvp(&[0.1], &[]).is_err() && energy.vjp(&[0.1], &[]).is_err());
+    assert!(energy.jvp(&[0.1, 0.2], &[1.0]).is_err());
+    let small = Simulator { memory_limit: Some(100), ..Simulator::new() };
+    assert!(energy.with_simulator(small).value(&[0.1]).unwrap_err().to_string().contains("bytes"));
+}
