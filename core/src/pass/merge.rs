@@ -39,6 +39,9 @@ fn decide(f: &mut Function) {
                 Some(Op::Bool(c)) => Some(if c { yes } else { no }.clone()),
                 _ => None,
             },
+            Terminator::Switch(_, targets) if targets.iter().all(|t| *t == targets[0]) => {
+                targets.first().cloned()
+            }
             Terminator::Switch(i, targets) => match constant(f, *i) {
                 Some(Op::Int(k)) => usize::try_from(k).ok().and_then(|k| targets.get(k)).cloned(),
                 _ => None,
