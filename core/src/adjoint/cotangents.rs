@@ -15,7 +15,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::{
     entity::{Block, Value, Variable},
-    ir::{Function, FunctionBuilder, Op, Terminator},
+    ir::{Function, FunctionBuilder, Kind, Op, Terminator},
 };
 
 use super::{
@@ -82,12 +82,24 @@ pub(super) struct Cotangents<'a> {
     active: &'a [bool],
     variables: HashMap<Value, Vec<Variable>>,
     pending: HashSet<Value>,
+    /// The zero of each kind of leaf, made at the start: ways that set the same to zero stay the same.
+    zeros: HashMap<Kind, Value>,
 }
 
 impl<'a> Cotangents<'a> {
-    /// All zero.
-    pub(super) fn new(f: &'a Function, active: &'a [bool]) -> Cotangents<'a> {
-        Cotangents { f, active, variables: HashMap::new(), pending: HashSet::new() }
+    /// All zero. The builder stands at the start of the adjoint.
+    pub(super) fn new(b: &mut FunctionBuilder, f: &'a Function, active: &'a [bool]) -> Cotangents<'a> {
+        let mut zeros = HashMap::new();
+        for (_, kind) in f.kinds.iter().filter(|(v, _)| active[v.index()]) {
+            for leaf in tangent_leaves(kind) {
+                zeros.entry(leaf.clone()).or_insert_with(|| b.zero(&leaf));
+            }
+        }
+        Cotangents { f, active, variables: HashMap::new(), pending: HashSet::new(), zeros }
+    }
+
+    fn zero(&self, b: &mut FunctionBuilder, kind: &Kind) -> Value {
+        self.zeros.get(kind).copied().unwrap_or_else(|| b.zero(kind))
     }
 
     /// Goes to a place where these are pending.
@@ -108,7 +120,7 @@ impl<'a> Cotangents<'a> {
             let variables = self.variables(b, v);
             return variables.into_iter().map(|variable| b.use_variable(variable)).collect();
         }
-        tangent_leaves(&self.f.kinds[v]).iter().map(|k| b.zero(k)).collect()
+        tangent_leaves(&self.f.kinds[v]).iter().map(|k| self.zero(b, k)).collect()
     }
 
     /// Adds to the leaves of a value's cotangent, from the `start`-th on.
@@ -122,8 +134,9 @@ impl<'a> Cotangents<'a> {
     /// Adds to one element of an array's cotangent.
     pub(super) fn add_at(&mut self, b: &mut FunctionBuilder, v: Value, index: Value, bar: Value) {
         let kind = self.f.kinds[v].clone();
+        let zero = self.zero(b, &kind);
         self.update(b, v, 0, 1, |b, _, old| {
-            let old = old.unwrap_or_else(|| b.zero(&kind));
+            let old = old.unwrap_or(zero);
             b.inst(Op::AddAt, &[old, index, bar], kind.clone())
         });
     }
@@ -156,7 +169,7 @@ impl<'a> Cotangents<'a> {
     fn start(&mut self, b: &mut FunctionBuilder, v: Value) {
         for variable in self.variables(b, v) {
             let kind = b.variable_kind(variable).clone();
-            let zero = b.zero(&kind);
+            let zero = self.zero(b, &kind);
             b.define(variable, zero);
         }
         self.pending.insert(v);

@@ -302,6 +302,9 @@ impl Writer<'_> {
 
     fn missing(&self, inst: &InstData, op: &str) -> DiffError {
         let (op, function) = (op.to_owned(), self.f.name.clone());
-        DiffError::MissingRule { op, function, at: inst.at, mode: Mode::Forward }
+        let inputs: Vec<Kind> = inst.args.iter().map(|&a| self.f.kinds[a].clone()).collect();
+        let mode = Mode::Forward;
+        let signature = inst.result.map(|y| mode.signature(&inputs, &self.f.kinds[y])).unwrap_or_default();
+        DiffError::MissingRule { op, signature, function, at: inst.at, mode }
     }
 }

@@ -114,7 +114,10 @@ impl Sweep<'_> {
 
     fn missing(&self, inst: &InstData, op: &str) -> DiffError {
         let (op, function) = (op.to_owned(), self.f.name.clone());
-        DiffError::MissingRule { op, function, at: inst.at, mode: Mode::Reverse }
+        let inputs: Vec<Kind> = inst.args.iter().map(|&a| self.f.kinds[a].clone()).collect();
+        let mode = Mode::Reverse;
+        let signature = inst.result.map(|y| mode.signature(&inputs, &self.f.kinds[y])).unwrap_or_default();
+        DiffError::MissingRule { op, signature, function, at: inst.at, mode }
     }
 
     /// `y = call g(…)`: call g's adjoint.

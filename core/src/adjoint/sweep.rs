@@ -102,12 +102,13 @@ impl<'a> Sweep<'a> {
         let f = &s.n.f;
         let records = guide.map_or(&[][..], |g| &g.plan.records);
         let records = records.iter().map(|&v| b.declare(f.kinds[v].clone())).collect();
+        let bars = Cotangents::new(&mut b, f, &s.active);
         let mut sweep = Sweep {
             engine,
             s,
             f,
             b,
-            bars: Cotangents::new(f, &s.active),
+            bars,
             at: Block::new(0),
             guide,
             popped: Vec::new(),
