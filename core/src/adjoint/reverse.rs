@@ -21,13 +21,24 @@
 //! 1. [`normal`](super::normal): one return; every loop has one way in, one way back and a counter.
 //! 2. [`activity`](super::activity) and [`cotangents`](super::cotangents): which values have a cotangent, and
 //!    where it may differ from zero.
-//! 3. [`sweep`](super::sweep): the walk backwards, with the [`pullbacks`](super::pullbacks) of instructions. A
-//!    first draft shows what is needed.
+//! 3. [`sweep`](super::sweep): the walk backwards, with the [`pullbacks`](super::pullbacks) of instructions, and
+//!    [`values`](super::values), how it gets at primal values. A first draft shows what is needed.
 //! 4. [`record`](super::record): what of that is recorded, where, and what is computed again.
 //! 5. The walk once more, and here: the primal with its pushes.
 //!
 //! `f(g(x))` becomes a call of `g.primal` and a call of `g.adjoint`, on the same tape, so recursion is no
 //! special case.
+//!
+//! # What a turn of a loop costs
+//! Instructions each time round, primal and adjoint together, after optimisation; in brackets the pushes and
+//! pops among them. "Tags" is a transform that records every way into a block and every value where it is asked
+//! for.
+//!
+//! | loop | tags | counted |
+//! |---|---|---|
+//! | `s = s * 0.999 + x * y` | 14 (2) | 8 (0) |
+//! | `if s > 1 { s *= 0.5 } else { s += x * y }` | 14 (4) | 11 (2) |
+//! | `s = sin(s) * y + x` | 19 (6) | 17 (4) |
 //!
 //! # Reversing a reversed function
 //! Inside `f`, a push hands a value to a later pop. Backwards the cotangent goes from the pop to the push: a

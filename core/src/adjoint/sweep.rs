@@ -16,21 +16,22 @@
 //! A loop through which nothing flows back is passed over.
 //!
 //! The walk is made twice. The first one, the draft, pops whatever it asks for; what is left of these pops once
-//! dead code is gone is what the adjoint really needs. The second one follows the [`Plan`] made for that.
+//! dead code is gone is what the adjoint really needs. The second one follows the [`Plan`] made for that. How it
+//! gets at primal values is in [`values`](super::values).
 
 use std::collections::{HashMap, HashSet};
 
 use crate::{
     entity::{Block, FuncId, Value, Variable},
-    ir::{Compare, Edge, Function, FunctionBuilder, Int2, Kind, Op, Position, Target, Terminator},
+    ir::{Compare, Edge, Function, FunctionBuilder, Kind, Op, Position, Target, Terminator},
 };
 
 use super::{
     cotangents::{Cotangents, Live},
     error::DiffError,
     leaves::{close, open},
-    normal::{Counter, Last, Normal},
-    record::{Plan, Source},
+    normal::{Counter, Normal},
+    record::Plan,
     reverse::Engine,
 };
 
@@ -76,7 +77,7 @@ pub(super) struct Sweep<'a> {
     /// The primal block at hand.
     pub at: Block,
     /// None: this is the draft.
-    guide: Option<&'a Guide>,
+    pub guide: Option<&'a Guide>,
     /// What each slot holds.
     pub popped: Vec<Popped>,
     /// The slots of the values that the adjoint of each block pops, in the order of the pushes.
@@ -84,9 +85,9 @@ pub(super) struct Sweep<'a> {
     /// The slot by which each fork decides; none where it pops nothing.
     pub forks: HashMap<Block, Option<u32>>,
     /// Primal values at hand in a block of the adjoint.
-    known: HashMap<(Block, Value), Value>,
-    records: Vec<Variable>,
-    counters: HashMap<(usize, usize), Variable>,
+    pub known: HashMap<(Block, Value), Value>,
+    pub records: Vec<Variable>,
+    pub counters: HashMap<(usize, usize), Variable>,
     /// The adjoint of each block.
     blocks: Vec<Block>,
 }
@@ -281,127 +282,6 @@ impl<'a> Sweep<'a> {
                 self.b.switch(tag, many);
             }
         }
-    }
-
-    // Counters.
-
-    fn counter(&mut self, l: usize, k: usize) -> Variable {
-        let b = &mut self.b;
-        *self.counters.entry((l, k)).or_insert_with(|| b.declare(Kind::Int))
-    }
-
-    /// The counters of a loop that run backwards, the first always.
-    fn running(&self, l: usize) -> Vec<usize> {
-        let wanted = |k: usize| k == 0 || self.guide.is_some_and(|g| g.plan.counters.contains(&(l, k)));
-        (0..self.s.n.counters[l].len()).filter(|&k| wanted(k)).collect()
-    }
-
-    /// Where a loop was left: what its counters were then.
-    fn start_counters(&mut self, l: usize) {
-        for k in self.running(l) {
-            let last = self.need(self.s.n.counters[l][k].value);
-            let variable = self.counter(l, k);
-            self.b.define(variable, last);
-        }
-    }
-
-    /// Once round backwards.
-    fn step_counters(&mut self, l: usize) {
-        for k in self.running(l) {
-            let step = self.s.n.counters[l][k].step;
-            let variable = self.counter(l, k);
-            let now = self.b.use_variable(variable);
-            let size = self.b.int(step.abs());
-            let op = if step > 0 { Int2::Sub } else { Int2::Add };
-            let before = self.b.inst(Op::Int2(op), &[now, size], Kind::Int);
-            self.b.define(variable, before);
-        }
-    }
-
-    // Primal values.
-
-    fn slot(&mut self, popped: Popped) -> u32 {
-        self.popped.push(popped);
-        self.popped.len() as u32 - 1
-    }
-
-    /// At the start of a block's adjoint: takes what the block recorded, the last first.
-    fn pop_records(&mut self) {
-        let Some(guide) = self.guide else { return };
-        for &record in guide.plan.at[self.at.index()].iter().rev() {
-            let v = guide.plan.records[record];
-            let slot = self.slot(Popped::Value(v, self.at));
-            self.pops[self.at.index()].insert(0, slot);
-            let op = Op::Pop { tape: self.engine.tape, slot };
-            let value = self.b.inst(op, &[], self.f.kinds[v].clone());
-            self.b.define(self.records[record], value);
-        }
-    }
-
-    /// The primal value `v`, in the adjoint.
-    pub(super) fn need(&mut self, v: Value) -> Value {
-        let Some(guide) = self.guide else { return self.ask(v) };
-        let n = &self.s.n;
-        match guide.plan.source(v, self.at) {
-            Some(Source::Record(k)) => self.b.use_variable(self.records[k]),
-            Some(Source::Counter(l, k)) => {
-                let variable = self.counter(l, k);
-                self.b.use_variable(variable)
-            }
-            Some(Source::Last(l, k)) => self.last(n.counters[l][k]),
-            Some(Source::Computed) => self.compute(v),
-            // Nothing alive asks for it.
-            None => self.ask(v),
-        }
-    }
-
-    /// A pop of its own: in the draft, in place of whatever it will be.
-    fn ask(&mut self, v: Value) -> Value {
-        if self.s.n.defined[v.index()].is_some_and(|i| self.f.insts[i].op.is_constant()) {
-            return self.compute(v);
-        }
-        let place = (self.b.current(), v);
-        if let Some(&value) = self.known.get(&place) {
-            return value;
-        }
-        let slot = self.slot(Popped::Value(v, self.at));
-        self.pops[self.at.index()].push(slot);
-        let op = Op::Pop { tape: self.engine.tape, slot };
-        let value = self.b.inst_at_front(place.0, op, self.f.kinds[v].clone());
-        self.known.insert(place, value);
-        value
-    }
-
-    /// The instruction that defines a value, once more.
-    fn compute(&mut self, v: Value) -> Value {
-        let place = (self.b.current(), v);
-        if let Some(&value) = self.known.get(&place) {
-            return value;
-        }
-        let Some(inst) = self.s.n.defined[v.index()].map(|i| &self.f.insts[i]) else { return v };
-        let args: Vec<Value> = inst.args.iter().map(|&a| self.need(a)).collect();
-        let here = self.b.position();
-        self.b.set_position(inst.at);
-        let value = self.b.inst(inst.op, &args, self.f.kinds[v].clone());
-        self.b.set_position(here);
-        self.known.insert(place, value);
-        value
-    }
-
-    /// What a counter was when its loop had ended.
-    fn last(&mut self, counter: Counter) -> Value {
-        let (Some(Last::Bound(bound)) | Some(Last::Beyond(bound, _))) = counter.last else {
-            return self.compute(counter.value);
-        };
-        let mut last = self.need(bound);
-        let Some(Last::Beyond(_, inclusive)) = counter.last else { return last };
-        if inclusive {
-            let step = self.b.int(counter.step);
-            last = self.b.inst(Op::Int2(Int2::Add), &[last, step], Kind::Int);
-        }
-        let start = self.need(counter.start);
-        let op = if counter.step > 0 { Int2::Max } else { Int2::Min };
-        self.b.inst(Op::Int2(op), &[start, last], Kind::Int)
     }
 
     /// The function's pair, for pullbacks of calls.
