@@ -38,8 +38,8 @@ use crate::{
 
 use super::normal::{Last, Normal};
 
-/// How many instructions may stand for a push and its pop.
-const BUDGET: u32 = 2;
+/// How many cheap instructions may stand for a push and its pop, which go through memory and check its bounds.
+const BUDGET: u32 = 3;
 
 /// Where the adjoint of a block gets a primal value from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -154,7 +154,6 @@ impl Engine {
         let name = self.program.functions[pair.primal].name.clone();
         let mut primal = self.primal(&s, name, &popped, &order, &alive);
         pass::merge(&mut primal);
-        pass::dce(&mut primal, None);
         self.program.functions[pair.primal] = primal;
         Ok(())
     }

@@ -81,7 +81,7 @@ fn before(f: &mut Function, edge: Edge) -> &mut BlockData {
 /// What moves, in an order in which definitions come before uses.
 fn invariant(f: &Function, loops: &Loops, l: usize, order: &[Block], level: Level) -> Vec<Inst> {
     let inside: Vec<Block> = order.iter().copied().filter(|b| loops.list[l].holds[b.index()]).collect();
-    let certain = Certain::new(f, loops, l);
+    let mut certain = None;
     // What varies from turn to turn, and the constants of the loop.
     let mut varies: HashSet<Value> = HashSet::new();
     let mut constants: HashMap<Value, Inst> = HashMap::new();
@@ -98,12 +98,16 @@ fn invariant(f: &Function, loops: &Loops, l: usize, order: &[Block], level: Leve
         for &i in &f.blocks[b].insts {
             let inst = &f.insts[i];
             let Some(v) = inst.result.filter(|v| varies.contains(v)) else { continue };
+            if inst.args.iter().any(|a| varies.contains(a)) {
+                continue;
+            }
             let fits = match motion(inst.op) {
                 Motion::Free => true,
-                Motion::Careful => level == Level::Algebraic || certain.passes(loops, b),
+                Motion::Careful if level == Level::Algebraic => true,
+                Motion::Careful => certain.get_or_insert_with(|| Certain::new(f, loops, l)).passes(loops, b),
                 Motion::None => false,
             };
-            if !fits || inst.args.iter().any(|a| varies.contains(a)) {
+            if !fits {
                 continue;
             }
             // Constants come along.
