@@ -182,7 +182,27 @@ fn speed() {
         }
         (s, x_bar + s_bar, y_bar)
     };
-    for (name, f) in [("trig", &hand as &dyn Fn(f64, f64) -> (f64, f64, f64)), ("arith", &arith)] {
+    let branchy = |x: f64, y: f64| {
+        let mut tape = Vec::with_capacity(1000);
+        let mut s = x;
+        for _ in 0..1000 {
+            tape.push(s > 1.0);
+            s = if s > 1.0 { s * 0.5 } else { s + x * y };
+        }
+        let (mut s_bar, mut x_bar, mut y_bar) = (1.0, 0.0, 0.0);
+        while let Some(greater) = tape.pop() {
+            if greater {
+                s_bar *= 0.5;
+            } else {
+                x_bar += s_bar * y;
+                y_bar += s_bar * x;
+            }
+        }
+        (s, x_bar + s_bar, y_bar)
+    };
+    for (name, f) in
+        [("branchy", &branchy as &dyn Fn(f64, f64) -> (f64, f64, f64)), ("trig", &hand), ("arith", &arith)]
+    {
         let start = std::time::Instant::now();
         for _ in 0..2000 {
             std::hint::black_box(f(std::hint::black_box(1.2), std::hint::black_box(0.7)));

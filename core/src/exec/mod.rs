@@ -12,13 +12,18 @@
 //! function of a program, prepared once and called often.
 
 mod bytecode;
+mod coalesce;
+mod code;
 mod compile;
 mod data;
 mod derivatives;
 mod error;
 mod host;
+mod jumps;
 mod last_use;
+mod liveness;
 mod machine;
+mod registers;
 
 pub use bytecode::Bytecode;
 pub use data::{AccumulateError, Cotangent, Datum, accumulate};
@@ -32,7 +37,8 @@ use crate::scalar::Scalar;
 /// How much a program may use. Exceeding a limit is an error that names it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Instructions executed.
+    /// Instructions executed, near enough: a loop that goes round costs the length of its code, a call that of
+    /// the function's, and code that runs once costs nothing.
     pub steps: u64,
     /// Calls inside calls.
     pub depth: usize,

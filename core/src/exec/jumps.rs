@@ -1,0 +1,107 @@
+//! Jumps: to where they lead in the end, and none to the next instruction; counting and comparing at once.
+//!
+//! ```text
+//! 3: jump 7                          (gone: what came to 3 goes to 9)
+//! 5: i += k                    ->    i += k; if i < n goto 2, else 9
+//! 6: if i < n goto 2, else 3
+//! 7: jump 9
+//! ```
+
+use super::{
+    bytecode::Routine,
+    code::{Code, Pc},
+};
+
+/// Shortens the ways of a routine and drops what cannot be reached.
+pub(super) fn shorten(routine: &mut Routine) {
+    thread(routine);
+    drop_unneeded(routine);
+    if fuse_steps(routine) {
+        drop_unneeded(routine);
+    }
+}
+
+/// Every target becomes where the jumps from it end.
+fn thread(routine: &mut Routine) {
+    let code = &routine.code;
+    let finally = |from: Pc| {
+        let mut at = from;
+        // A ring of jumps is an endless loop: stop after as many as there are.
+        for _ in 0..code.len() {
+            match code.get(at as usize) {
+                Some(&Code::Jump(to)) if to != at => at = to,
+                _ => break,
+            }
+        }
+        at
+    };
+    let ends: Vec<Pc> = (0..code.len() as Pc).map(finally).collect();
+    for code in &mut routine.code {
+        let (yes, no) = code.targets_mut();
+        yes.into_iter().chain(no).for_each(|to| *to = ends[*to as usize]);
+    }
+    routine.tables.iter_mut().for_each(|to| *to = ends[*to as usize]);
+}
+
+fn reached(routine: &Routine) -> Vec<bool> {
+    let mut reached = vec![false; routine.code.len()];
+    let mut work = vec![0];
+    while let Some(pc) = work.pop() {
+        if pc < reached.len() && !std::mem::replace(&mut reached[pc], true) {
+            work.extend(routine.successors(pc));
+        }
+    }
+    reached
+}
+
+/// A count and the comparison right after it become one instruction. It stands at the count; the comparison
+/// stays for those who jump to it.
+fn fuse_steps(routine: &mut Routine) -> bool {
+    let mut fused = false;
+    for pc in 1..routine.code.len() {
+        let Code::AddI(i, a, k) = routine.code[pc - 1] else { continue };
+        if i != a || i == k {
+            continue;
+        }
+        routine.code[pc - 1] = match routine.code[pc] {
+            Code::LtI(a, n, yes, no) if a == i && n != i => Code::StepLt(i, k, n, yes, no),
+            Code::LtI(n, a, yes, no) if a == i && n != i => Code::StepGt(i, k, n, yes, no),
+            _ => continue,
+        };
+        fused = true;
+    }
+    fused
+}
+
+/// Drops what is not reached and jumps to the next instruction that is left.
+fn drop_unneeded(routine: &mut Routine) {
+    let mut keep = reached(routine);
+    let len = routine.code.len();
+    // From the back: the next instruction left of each.
+    let mut next = len;
+    for pc in (0..len).rev() {
+        match routine.code[pc] {
+            Code::Jump(to) if to as usize == next && keep[pc] => keep[pc] = false,
+            _ => {}
+        }
+        if keep[pc] {
+            next = pc;
+        }
+    }
+    let mut place: Vec<Pc> = Vec::with_capacity(len + 1);
+    let mut count = 0;
+    for &kept in &keep {
+        place.push(count);
+        count += Pc::from(kept);
+    }
+    place.push(count);
+    let mut kept = keep.iter();
+    routine.code.retain(|_| kept.next() == Some(&true));
+    let mut kept = keep.iter();
+    routine.at.retain(|_| kept.next() == Some(&true));
+    for code in &mut routine.code {
+        let (yes, no) = code.targets_mut();
+        yes.into_iter().chain(no).for_each(|to| *to = place[*to as usize]);
+    }
+    routine.tables.iter_mut().for_each(|to| *to = place[*to as usize]);
+}
