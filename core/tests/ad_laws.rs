@@ -9,7 +9,10 @@
 
 use ketgrad_core::{
     adjoint,
-    exec::{Bytecode, Datum, Derivatives, Executable, Limits, Machine, NoHost},
+    exec::{
+        Batch, Bytecode, Datum, Derivatives, Executable, Limits, Machine, NoHost,
+        inspect::{Counter, Inspection, jacobian_pattern},
+    },
     ir::{self, Program},
     pass::{Level, optimize_all},
     scalar::{Real, Scalar},
@@ -269,6 +272,19 @@ fn check(seeds: std::ops::Range<u64>) {
         for _ in 0..2 {
             let bars = pulled.call(Datum::Real(1.0)).unwrap();
             bars.iter().flat_map(numbers).zip(&g).for_each(|(a, b)| close(a, *b, &context));
+        }
+        // Watched and side by side the bits are the same; what moves the result is in the pattern.
+        let bits = |d: &Datum<f64>| numbers(d)[0].to_bits();
+        let mut inspection = Inspection::<f64>::new(&program, "f").unwrap();
+        let watched = inspection.run(&reals::<f64>(&x), &mut Counter::default()).unwrap();
+        assert_eq!(bits(&watched), bits(&value), "{context}");
+        let pattern = jacobian_pattern(&program, "f", &reals::<f64>(&x)).unwrap();
+        let missing = (0..3).find(|k| g[*k] != 0.0 && !pattern.rows[0].contains(k));
+        assert_eq!(missing, None, "{context}");
+        let points: Vec<_> = (0..5).map(|k| reals::<f64>(&[x[0] + 0.3 * f64::from(k), x[1], x[2]])).collect();
+        let mut batch = Batch::<f64, 4>::new(Bytecode::compile(&program, f).unwrap());
+        for (point, y) in points.iter().zip(batch.call(&points)) {
+            assert_eq!(bits(&y.unwrap()), bits(&run::<f64, f64>(&program, f, point)), "{context}");
         }
         // Second order: forward over reverse, reverse over reverse, and duals through the gradient.
         if seed % SECOND_ORDER == 0 {

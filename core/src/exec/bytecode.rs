@@ -1,8 +1,16 @@
 //! Compiled functions.
 
-use crate::ir::{Kind, Param, Position, Primitive};
+use std::sync::Arc;
 
-use super::code::{BANKS, Code, Pc, Slot};
+use crate::{
+    entity::FuncId,
+    ir::{Function, Kind, Param, Position, Primitive},
+};
+
+use super::{
+    code::{BANKS, Code, Pc, Slot},
+    inspect::Moment,
+};
 
 /// A compiled function.
 #[derive(Clone, Debug)]
@@ -21,6 +29,18 @@ pub(super) struct Routine {
     pub(super) params: Vec<Slot>,
     /// The kinds of all of them are real.
     pub(super) flat: bool,
+    /// What an interceptor is shown; none in code compiled to be fast.
+    pub(super) source: Option<Arc<Source>>,
+}
+
+/// What code compiled for an interceptor remembers of the IR.
+#[derive(Clone, Debug)]
+pub(super) struct Source {
+    pub(super) id: FuncId,
+    pub(super) function: Function,
+    /// The registers of each value.
+    pub(super) registers: Vec<Vec<Slot>>,
+    pub(super) marks: Vec<Moment>,
 }
 
 impl Routine {

@@ -184,6 +184,9 @@ pub(super) enum Code {
     Primitive(PrimitiveId, Slots, Slots),
     Return(Slots),
 
+    /// Shows the run to an interceptor: the mark of this number.
+    Mark(u32),
+
     Jump(Pc),
     /// `(condition, if it holds, if not)`.
     Branch(Reg, Pc, Pc),
@@ -197,6 +200,10 @@ pub(super) enum Code {
     StepLt(Reg, Reg, Reg, Pc, Pc),
     /// `i += k`, then as `LtI(n, i)`.
     StepGt(Reg, Reg, Reg, Pc, Pc),
+    /// `i += k`, then as `EqI(i, n)`.
+    StepEq(Reg, Reg, Reg, Pc, Pc),
+    /// `i -= k`, then as `EqI(i, n)`.
+    BackEq(Reg, Reg, Reg, Pc, Pc),
     /// `(index, first entry of the table, entries)`.
     Switch(Reg, u32, u32),
     /// A switch on what is popped from a tape: `(tape, first entry, entries)`.
@@ -226,7 +233,9 @@ impl Code {
             | Code::LeR(_, _, _, yes, no)
             | Code::EqR(_, _, _, yes, no)
             | Code::StepLt(_, _, _, yes, no)
-            | Code::StepGt(_, _, _, yes, no) => (Some(yes), Some(no)),
+            | Code::StepGt(_, _, _, yes, no)
+            | Code::StepEq(_, _, _, yes, no)
+            | Code::BackEq(_, _, _, yes, no) => (Some(yes), Some(no)),
             _ => (None, None),
         }
     }

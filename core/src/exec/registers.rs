@@ -15,7 +15,7 @@ pub(super) enum Access {
 pub(super) fn visit(code: &mut Code, slots: &mut [Slot], mut f: impl FnMut(Bank, &mut Reg, Access)) {
     use Access::{Read, Write};
     use Bank::{Complex, Int, Real};
-    // `two!(Real, a <- b)`: an instruction on one bank.
+    // `on!(Real, d <- a, b)`: an instruction on one bank.
     macro_rules! on {
         ($bank:expr, $d:ident <- $($a:ident),*) => {{
             $(f($bank, $a, Read);)*
@@ -177,12 +177,16 @@ pub(super) fn visit(code: &mut Code, slots: &mut [Slot], mut f: impl FnMut(Bank,
             f(Int, a, Read);
             f(Int, b, Read);
         }
-        Code::StepLt(i, k, n, ..) | Code::StepGt(i, k, n, ..) => {
+        // Written last: passes that rename registers run before these are made.
+        Code::StepLt(i, k, n, ..)
+        | Code::StepGt(i, k, n, ..)
+        | Code::StepEq(i, k, n, ..)
+        | Code::BackEq(i, k, n, ..) => {
             f(Int, i, Read);
             f(Int, k, Read);
             f(Int, n, Read);
             f(Int, i, Write);
         }
-        Code::Jump(_) | Code::PopSwitch(..) => {}
+        Code::Jump(_) | Code::PopSwitch(..) | Code::Mark(_) => {}
     }
 }

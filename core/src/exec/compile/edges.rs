@@ -6,8 +6,11 @@ use crate::{
 };
 
 use super::{
-    super::code::{Bank, Code, Slot},
-    Compiler, Patch,
+    super::{
+        code::{Bank, Code, Slot},
+        inspect::Moment,
+    },
+    Compiler, Patch, Style,
 };
 
 /// The most instructions that are repeated in place of one jump.
@@ -17,6 +20,9 @@ impl Compiler<'_> {
     /// Whether an instruction, the last of its block, is one with the block's end: it makes the condition and
     /// nobody else reads it.
     pub(super) fn joins_end(&self, i: Inst, end: &Terminator) -> bool {
+        if self.style == Style::Watched {
+            return false;
+        }
         let inst = &self.f.insts[i];
         let alone = |v: Value| inst.result == Some(v) && self.uses[v.index()] == 1;
         match (inst.op, end) {
@@ -35,6 +41,7 @@ impl Compiler<'_> {
             Terminator::Open => {}
             Terminator::Jump(t) => self.jump(block, t, budget),
             Terminator::Return(v) => {
+                self.mark(Moment::Return(block));
                 let leaves = self.leaves(&[*v]);
                 let values = self.slots(&leaves);
                 self.emit(Code::Return(values));
@@ -51,8 +58,8 @@ impl Compiler<'_> {
                 let (yes, no) = if swapped { (no, yes) } else { (yes, no) };
                 let place = self.routine.code.len();
                 self.emit(code);
-                let yes_at = self.stub(yes, Patch::Yes(place));
-                let no_at = self.stub(no, Patch::No(place));
+                let yes_at = self.stub(Moment::Edge(block, usize::from(swapped)), yes, Patch::Yes(place));
+                let no_at = self.stub(Moment::Edge(block, usize::from(!swapped)), no, Patch::No(place));
                 let (to, or) = self.routine.code[place].targets_mut();
                 to.into_iter().for_each(|to| *to = yes_at);
                 or.into_iter().for_each(|to| *to = no_at);
@@ -67,17 +74,19 @@ impl Compiler<'_> {
                     _ => Code::Switch(self.reg(*i), first, len),
                 });
                 for (k, target) in targets.iter().enumerate() {
-                    self.routine.tables[table + k] = self.stub(target, Patch::Table(table + k));
+                    self.routine.tables[table + k] =
+                        self.stub(Moment::Edge(block, k), target, Patch::Table(table + k));
                 }
             }
         }
     }
 
     /// The moves of an edge and a jump, if it has any: where they start. Else the target is patched.
-    fn stub(&mut self, target: &Target, patch: Patch) -> u32 {
+    fn stub(&mut self, edge: Moment, target: &Target, patch: Patch) -> u32 {
         let start = self.here();
         let moves = self.moves(target);
-        if moves.is_empty() {
+        self.mark(edge);
+        if moves.is_empty() && self.style == Style::Fast {
             self.patches.push((patch, target.block));
         } else {
             self.parallel(moves);
@@ -93,12 +102,13 @@ impl Compiler<'_> {
 
     /// An edge that is always taken.
     fn jump(&mut self, from: Block, target: &Target, budget: usize) {
+        self.mark(Moment::Edge(from, 0));
         let moves = self.moves(target);
         self.parallel(moves);
         let block = &self.f.blocks[target.block];
         let written = target.block.index() < self.starts.len() && target.block != from;
         match budget.checked_sub(block.insts.len() + 1) {
-            Some(rest) if written => {
+            Some(rest) if written && self.style == Style::Fast => {
                 self.body(target.block);
                 self.end(target.block, &block.end, rest);
             }

@@ -10,13 +10,15 @@
 //!   a plain jump would lead to it, so a loop ends with its own test.
 //! - Registers that moves connect become one, and jumps lead where they end.
 //!
+//! Code for an interceptor is made without all of these.
+//!
 //! Cost: O(size), but for [`coalesce`].
 
 mod edges;
 mod pairs;
 mod select;
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use crate::{
     entity::{Block, FuncId, Value},
@@ -24,10 +26,11 @@ use crate::{
 };
 
 use super::{
-    bytecode::{Bytecode, Routine},
+    bytecode::{Bytecode, Routine, Source},
     coalesce::coalesce,
     code::{BANKS, Bank, Code, Pc, Reg, Slot, Slots},
     error::CallError,
+    inspect::Moment,
     jumps::shorten,
     last_use::mark_last_uses,
 };
@@ -39,6 +42,11 @@ impl Bytecode {
     /// # Errors
     /// A function without a body.
     pub fn compile(program: &Program, root: FuncId) -> Result<Bytecode, CallError> {
+        Bytecode::compile_as(program, root, Style::Fast)
+    }
+
+    /// As [`compile`](Bytecode::compile), in the given style.
+    pub(super) fn compile_as(program: &Program, root: FuncId, style: Style) -> Result<Bytecode, CallError> {
         let mut ids = vec![root];
         let mut next = 0;
         while let Some(&f) = ids.get(next) {
@@ -54,7 +62,7 @@ impl Bytecode {
             }
         }
         let routines: Vec<Routine> =
-            ids.iter().map(|&f| Compiler::new(&program.functions[f], &ids).routine()).collect();
+            ids.iter().map(|&f| Compiler::new(&program.functions[f], f, &ids, style).routine()).collect();
         let tape = |op| match op {
             Op::Push { tape, .. } | Op::Pop { tape, .. } => tape as usize + 1,
             _ => 0,
@@ -72,8 +80,21 @@ impl Bytecode {
     }
 }
 
+/// What the code is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Style {
+    /// To be run.
+    Fast,
+    /// To be looked at while it runs: each instruction stands by itself between two marks, and every value
+    /// keeps its register. Arrays are never taken out of a register, so writing to one copies it.
+    Watched,
+}
+
 struct Compiler<'a> {
     f: &'a Function,
+    id: FuncId,
+    style: Style,
+    marks: Vec<Moment>,
     ids: &'a [FuncId],
     registers: Vec<Vec<Slot>>,
     routine: Routine,
@@ -96,8 +117,9 @@ enum Patch {
 }
 
 impl<'a> Compiler<'a> {
-    fn new(f: &'a Function, ids: &'a [FuncId]) -> Compiler<'a> {
+    fn new(f: &'a Function, id: FuncId, ids: &'a [FuncId], style: Style) -> Compiler<'a> {
         let uses = uses(f);
+        let pairs = if style == Style::Fast { Pairs::of(f, &uses) } else { Pairs::none(f) };
         let routine = Routine {
             name: f.name.clone(),
             code: vec![],
@@ -107,15 +129,19 @@ impl<'a> Compiler<'a> {
             sizes: [0; BANKS],
             params: vec![],
             flat: f.params.iter().all(|p| p.kind.leaves().iter().all(|k| *k == Kind::Real)),
+            source: None,
         };
         Compiler {
             f,
+            id,
+            style,
+            marks: vec![],
             ids,
             registers: vec![vec![]; f.kinds.len()],
             routine,
             starts: vec![],
             patches: vec![],
-            pairs: Pairs::of(f, &uses),
+            pairs,
             uses,
             constants: HashMap::new(),
             at: Position::default(),
@@ -142,6 +168,11 @@ impl<'a> Compiler<'a> {
                 }
             }
         }
+        if self.style == Style::Watched {
+            let (function, registers, marks) = (f.clone(), self.registers, self.marks);
+            self.routine.source = Some(Arc::new(Source { id: self.id, function, registers, marks }));
+            return self.routine;
+        }
         coalesce(&mut self.routine);
         shorten(&mut self.routine);
         mark_last_uses(&mut self.routine);
@@ -156,10 +187,20 @@ impl<'a> Compiler<'a> {
             self.at = f.insts[i].at;
             let last = k + 1 == block.insts.len();
             if !(last && self.joins_end(i, &block.end)) && !self.pairs.is_absorbed(i) {
+                self.mark(Moment::Before(i));
                 self.instruction(i);
+                self.mark(Moment::After(i));
             }
         }
         self.at = block.end_at;
+    }
+
+    /// Lets an interceptor see the run here.
+    fn mark(&mut self, moment: Moment) {
+        if self.style == Style::Watched {
+            self.emit(Code::Mark(self.marks.len() as u32));
+            self.marks.push(moment);
+        }
     }
 
     fn here(&self) -> Pc {

@@ -18,9 +18,14 @@ pub(super) struct Pairs {
 }
 
 impl Pairs {
+    /// None at all.
+    pub(super) fn none(f: &Function) -> Pairs {
+        Pairs { inner: vec![None; f.insts.len()], absorbed: vec![false; f.insts.len()] }
+    }
+
     /// O(size).
     pub(super) fn of(f: &Function, uses: &[u32]) -> Pairs {
-        let mut pairs = Pairs { inner: vec![None; f.insts.len()], absorbed: vec![false; f.insts.len()] };
+        let mut pairs = Pairs::none(f);
         // Definitions of the block at hand: earlier ones carry another block's number.
         let mut defined: Vec<Option<(usize, Inst)>> = vec![None; f.kinds.len()];
         for (b, block) in f.blocks.iter() {

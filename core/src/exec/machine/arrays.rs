@@ -8,12 +8,13 @@ use super::{
     super::{
         Limits,
         bytecode::Bytecode,
-        code::{BANKS, Bank, Code, Slot, Write},
+        code::{Bank, Code, Slot, Write},
         data::Datum,
         error::{CallError, RunError},
         host::{Host, HostError},
     },
-    banks::{Banks, Tape, read, store_leaves},
+    array_bank::items,
+    banks::{Banks, Base, Tape, store_leaves},
     run::Place,
 };
 
@@ -28,7 +29,7 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
     host: &dyn Host<S>,
     limits: &Limits,
     place: &Place<'_>,
-    base: [usize; BANKS],
+    base: Base,
     instruction: Code,
 ) -> Result<(), RunError> {
     let slots = &place.routine.slots;
@@ -60,9 +61,10 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
     match instruction {
         Code::MoveA(d, a) => {
             let s = slot(a);
-            by_bank!(s.bank, |arrays, _items, ITEM| {
+            by_bank!(s.bank, |arrays, _numbers, ITEM| {
                 let _ = ITEM;
-                arrays[on(s.bank, d)] = read(&mut arrays[on(s.bank, s.reg)], s.last);
+                let array = arrays.read(on(s.bank, s.reg), s.last);
+                arrays.store(on(s.bank, d), array);
             });
         }
         Code::Select(bank, d, condition, a) => {
@@ -71,44 +73,48 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
             banks.transfer(&[Slot { last: false, ..chosen }], base, &[to], base);
         }
         Code::Array(bank, d, list) => {
-            by_bank!(bank, |arrays, items, ITEM| {
-                let values = slots[list.range()].iter().map(|s| items[on(ITEM, s.reg)].clone());
-                arrays[on(bank, d)] = Arc::new(values.collect());
+            by_bank!(bank, |arrays, numbers, ITEM| {
+                let mut array = arrays.fresh();
+                let values = slots[list.range()].iter().map(|s| numbers[on(ITEM, s.reg)].clone());
+                Arc::make_mut(&mut array).extend(values);
+                arrays.store(on(bank, d), Some(array));
             });
         }
         Code::Fill(bank, d, x, len) => {
             let len = n[on(Bank::Int, len)];
             let count = usize::try_from(len).ok().filter(|&k| k <= limits.array);
             let count = count.ok_or(RunError::Length { len, limit: limits.array, at: place.at() })?;
-            by_bank!(bank, |arrays, items, ITEM| {
-                let value = items[on(ITEM, x)].clone();
-                arrays[on(bank, d)] = Arc::new(vec![value; count]);
+            by_bank!(bank, |arrays, numbers, ITEM| {
+                let mut array = arrays.fresh();
+                Arc::make_mut(&mut array).resize(count, numbers[on(ITEM, x)].clone());
+                arrays.store(on(bank, d), Some(array));
             });
         }
         Code::Sum(d, a) => {
             let s = slot(a);
             match s.bank {
                 Bank::Complexes => {
-                    c[on(Bank::Complex, d)] = S::sum(arrays.complexes[on(s.bank, s.reg)].iter().cloned());
+                    c[on(Bank::Complex, d)] =
+                        S::sum(arrays.complexes.items(on(s.bank, s.reg)).iter().cloned());
                 }
-                _ => r[on(Bank::Real, d)] = T::sum(arrays.reals[on(s.bank, s.reg)].iter().cloned()),
+                _ => r[on(Bank::Real, d)] = T::sum(arrays.reals.items(on(s.bank, s.reg)).iter().cloned()),
             }
         }
         Code::Len(d, a) => {
             let s = slot(a);
-            let len = by_bank!(s.bank, |arrays, _items, ITEM| {
+            let len = by_bank!(s.bank, |arrays, _numbers, ITEM| {
                 let _ = ITEM;
-                arrays[on(s.bank, s.reg)].len()
+                arrays.items(on(s.bank, s.reg)).len()
             });
             n[on(Bank::Int, d)] = i64::try_from(len).unwrap_or(i64::MAX);
         }
         Code::Get(d, a, i) | Code::Peek(d, a, i) => {
             let s = slot(a);
             let index = n[on(Bank::Int, i)];
-            by_bank!(s.bank, |arrays, items, ITEM| {
-                let array = &arrays[on(s.bank, s.reg)];
+            by_bank!(s.bank, |arrays, numbers, ITEM| {
+                let array = arrays.items(on(s.bank, s.reg));
                 let item = usize::try_from(index).ok().and_then(|k| array.get(k));
-                items[on(ITEM, d)] = match item {
+                numbers[on(ITEM, d)] = match item {
                     Some(item) => item.clone(),
                     None if matches!(instruction, Code::Get(..)) || index < 0 => {
                         return Err(place.index(index, array.len()));
@@ -120,15 +126,16 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
         Code::Set(how, d, a, i, x) => {
             let s = slot(a);
             let index = n[on(Bank::Int, i)];
-            by_bank!(s.bank, |arrays, items, ITEM| {
-                let mut array = read(&mut arrays[on(s.bank, s.reg)], s.last);
-                let value = items[on(ITEM, x)].clone();
-                let len = array.len();
+            by_bank!(s.bank, |arrays, numbers, ITEM| {
+                let len = arrays.items(on(s.bank, s.reg)).len();
+                let value = numbers[on(ITEM, x)].clone();
                 let k = usize::try_from(index).ok().filter(|&k| match how {
                     Write::Set => k < len,
                     Write::Put | Write::Add => k < limits.array,
                 });
                 let k = k.ok_or_else(|| place.index(index, len))?;
+                let array = arrays.read(on(s.bank, s.reg), s.last);
+                let mut array = arrays.own(array);
                 let elements = Arc::make_mut(&mut array);
                 if k >= len {
                     elements.resize_with(k + 1, num_traits::Zero::zero);
@@ -138,44 +145,46 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
                 } else {
                     elements[k] = value;
                 }
-                arrays[on(s.bank, d)] = array;
+                arrays.store(on(s.bank, d), Some(array));
             });
         }
         Code::Accumulate(d, a) => {
             let (s, t) = (slot(a), slot(a + 1));
-            by_bank!(s.bank, |arrays, _items, ITEM| {
+            by_bank!(s.bank, |arrays, _numbers, ITEM| {
                 let _ = ITEM;
-                let x = read(&mut arrays[on(s.bank, s.reg)], s.last);
-                let y = read(&mut arrays[on(t.bank, t.reg)], t.last);
-                let (mut long, short) = if x.len() >= y.len() { (x, y) } else { (y, x) };
-                if !short.is_empty() {
-                    let elements = Arc::make_mut(&mut long);
-                    elements.iter_mut().zip(short.iter()).for_each(|(a, b)| *a += b.clone());
+                let x = arrays.read(on(s.bank, s.reg), s.last);
+                let y = arrays.read(on(t.bank, t.reg), t.last);
+                let longer = items(&x).len() >= items(&y).len();
+                let (mut long, short) = if longer { (x, y) } else { (y, x) };
+                if !items(&short).is_empty() {
+                    let mut sum = arrays.own(long);
+                    let elements = Arc::make_mut(&mut sum);
+                    elements.iter_mut().zip(items(&short)).for_each(|(a, b)| *a += b.clone());
+                    long = Some(sum);
                 }
-                arrays[on(s.bank, d)] = long;
+                arrays.recycle(short);
+                arrays.store(on(s.bank, d), long);
             });
         }
         Code::PushA(tape, a) => {
             let s = slot(a);
-            let tape = &mut tapes[tape as usize].arrays;
+            let (tape, from) = (&mut tapes[tape as usize], on(s.bank, s.reg));
             match s.bank {
-                Bank::Complexes => {
-                    tape.complexes.push(read(&mut arrays.complexes[on(s.bank, s.reg)], s.last))
-                }
-                Bank::Ints => tape.ints.push(read(&mut arrays.ints[on(s.bank, s.reg)], s.last)),
-                _ => tape.reals.push(read(&mut arrays.reals[on(s.bank, s.reg)], s.last)),
+                Bank::Complexes => tape.complex_arrays.push(arrays.complexes.read(from, s.last)),
+                Bank::Ints => tape.int_arrays.push(arrays.ints.read(from, s.last)),
+                _ => tape.real_arrays.push(arrays.reals.read(from, s.last)),
             }
         }
         Code::PopA(tape, d) => {
             let s = slot(d);
-            let tape = &mut tapes[tape as usize].arrays;
+            let (tape, to) = (&mut tapes[tape as usize], on(s.bank, s.reg));
             let empty = || place.empty();
             match s.bank {
                 Bank::Complexes => {
-                    arrays.complexes[on(s.bank, s.reg)] = tape.complexes.pop().ok_or_else(empty)?;
+                    arrays.complexes.store(to, tape.complex_arrays.pop().ok_or_else(empty)?);
                 }
-                Bank::Ints => arrays.ints[on(s.bank, s.reg)] = tape.ints.pop().ok_or_else(empty)?,
-                _ => arrays.reals[on(s.bank, s.reg)] = tape.reals.pop().ok_or_else(empty)?,
+                Bank::Ints => arrays.ints.store(to, tape.int_arrays.pop().ok_or_else(empty)?),
+                _ => arrays.reals.store(to, tape.real_arrays.pop().ok_or_else(empty)?),
             }
         }
         Code::Primitive(primitive, args, results) => {

@@ -1,29 +1,33 @@
 //! Registers of all calls, and tapes.
 
-use std::sync::Arc;
-
 use crate::{ir::Kind, scalar::Scalar};
 
-use super::super::{
-    bytecode::Routine,
-    code::{BANKS, Bank, Slot},
-    data::Datum,
+use super::{
+    super::{
+        bytecode::Routine,
+        code::{BANKS, Bank, Slot},
+        data::Datum,
+    },
+    array_bank::{Array, ArrayBank},
 };
+
+/// Where the registers of a call start in each bank.
+pub(in super::super) type Base = [usize; BANKS];
 
 /// The registers of all calls, one after the other.
 #[derive(Debug)]
-pub(super) struct Banks<S: Scalar> {
+pub(in super::super) struct Banks<S: Scalar> {
     pub(super) reals: Vec<S::Real>,
     pub(super) complexes: Vec<S>,
     pub(super) ints: Vec<i64>,
     pub(super) arrays: Arrays<S>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Arrays<S: Scalar> {
-    pub(super) reals: Vec<Arc<Vec<S::Real>>>,
-    pub(super) complexes: Vec<Arc<Vec<S>>>,
-    pub(super) ints: Vec<Arc<Vec<i64>>>,
+    pub(super) reals: ArrayBank<S::Real>,
+    pub(super) complexes: ArrayBank<S>,
+    pub(super) ints: ArrayBank<i64>,
 }
 
 /// What a primal recorded and its adjoint has not yet read.
@@ -32,82 +36,102 @@ pub(super) struct Tape<S: Scalar> {
     pub(super) reals: Vec<S::Real>,
     pub(super) complexes: Vec<S>,
     pub(super) ints: Vec<i64>,
-    pub(super) arrays: Arrays<S>,
+    pub(super) real_arrays: Vec<Array<S::Real>>,
+    pub(super) complex_arrays: Vec<Array<S>>,
+    pub(super) int_arrays: Vec<Array<i64>>,
 }
 
 /// What a primal left for its adjoint.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Tapes<S: Scalar>(pub(super) Vec<Tape<S>>);
 
-impl<S: Scalar> Default for Arrays<S> {
-    fn default() -> Self {
-        Arrays { reals: vec![], complexes: vec![], ints: vec![] }
+impl<S: Scalar> Tape<S> {
+    pub(super) fn new() -> Tape<S> {
+        let (reals, complexes, ints) = (vec![], vec![], vec![]);
+        Tape { reals, complexes, ints, real_arrays: vec![], complex_arrays: vec![], int_arrays: vec![] }
+    }
+    pub(super) fn clear(&mut self) {
+        self.reals.clear();
+        self.complexes.clear();
+        self.ints.clear();
+        self.real_arrays.clear();
+        self.complex_arrays.clear();
+        self.int_arrays.clear();
     }
 }
 
 impl<S: Scalar> Banks<S> {
+    pub(super) fn new() -> Banks<S> {
+        let arrays = Arrays { reals: ArrayBank::new(), complexes: ArrayBank::new(), ints: ArrayBank::new() };
+        Banks { reals: vec![], complexes: vec![], ints: vec![], arrays }
+    }
+
     /// Makes room for a routine's registers.
-    pub(super) fn grow(&mut self, base: [usize; BANKS], routine: &Routine) {
-        fn to<T: Clone>(items: &mut Vec<T>, len: usize, zero: impl Fn() -> T) {
+    pub(super) fn grow(&mut self, base: Base, routine: &Routine) {
+        fn to<T: Clone + num_traits::Zero>(items: &mut Vec<T>, len: usize) {
             if items.len() < len {
-                items.resize(len, zero());
+                items.resize(len, T::zero());
             }
         }
         let end = |bank: Bank| base[bank as usize] + routine.sizes[bank as usize] as usize;
-        to(&mut self.reals, end(Bank::Real), num_traits::Zero::zero);
-        to(&mut self.complexes, end(Bank::Complex), S::zero);
-        to(&mut self.ints, end(Bank::Int), || 0);
-        to(&mut self.arrays.reals, end(Bank::Reals), Arc::default);
-        to(&mut self.arrays.complexes, end(Bank::Complexes), Arc::default);
-        to(&mut self.arrays.ints, end(Bank::Ints), Arc::default);
+        to(&mut self.reals, end(Bank::Real));
+        to(&mut self.complexes, end(Bank::Complex));
+        to(&mut self.ints, end(Bank::Int));
+        self.arrays.reals.grow(end(Bank::Reals));
+        self.arrays.complexes.grow(end(Bank::Complexes));
+        self.arrays.ints.grow(end(Bank::Ints));
     }
 
     /// Copies the values of slots of one call to the slots of another.
-    pub(super) fn transfer(
-        &mut self,
-        from: &[Slot],
-        from_base: [usize; BANKS],
-        to: &[Slot],
-        to_base: [usize; BANKS],
-    ) {
+    pub(super) fn transfer(&mut self, from: &[Slot], from_base: Base, to: &[Slot], to_base: Base) {
+        let Banks { reals, complexes, ints, arrays } = self;
         for (a, d) in from.iter().zip(to) {
             let (i, j) =
                 (a.reg as usize + from_base[a.bank as usize], d.reg as usize + to_base[d.bank as usize]);
             match a.bank {
-                Bank::Real => self.reals[j] = self.reals[i].clone(),
-                Bank::Complex => self.complexes[j] = self.complexes[i].clone(),
-                Bank::Int => self.ints[j] = self.ints[i],
-                Bank::Reals => self.arrays.reals[j] = read(&mut self.arrays.reals[i], a.last),
-                Bank::Complexes => self.arrays.complexes[j] = read(&mut self.arrays.complexes[i], a.last),
-                Bank::Ints => self.arrays.ints[j] = read(&mut self.arrays.ints[i], a.last),
+                Bank::Real => reals[j] = reals[i].clone(),
+                Bank::Complex => complexes[j] = complexes[i].clone(),
+                Bank::Int => ints[j] = ints[i],
+                Bank::Reals => {
+                    let array = arrays.reals.read(i, a.last);
+                    arrays.reals.store(j, array);
+                }
+                Bank::Complexes => {
+                    let array = arrays.complexes.read(i, a.last);
+                    arrays.complexes.store(j, array);
+                }
+                Bank::Ints => {
+                    let array = arrays.ints.read(i, a.last);
+                    arrays.ints.store(j, array);
+                }
             }
         }
     }
 
     /// Lets go of the arrays of a call that has ended.
-    pub(super) fn clear(&mut self, base: [usize; BANKS], routine: &Routine) {
+    pub(super) fn clear(&mut self, base: Base, routine: &Routine) {
         let range = |bank: Bank| {
             let start = base[bank as usize];
             start..start + routine.sizes[bank as usize] as usize
         };
-        self.arrays.reals[range(Bank::Reals)].iter_mut().for_each(|a| *a = Arc::default());
-        self.arrays.complexes[range(Bank::Complexes)].iter_mut().for_each(|a| *a = Arc::default());
-        self.arrays.ints[range(Bank::Ints)].iter_mut().for_each(|a| *a = Arc::default());
+        self.arrays.reals.clear(range(Bank::Reals));
+        self.arrays.complexes.clear(range(Bank::Complexes));
+        self.arrays.ints.clear(range(Bank::Ints));
     }
 
-    pub(super) fn load(&self, slot: Slot, base: [usize; BANKS]) -> Datum<S> {
+    fn load(&self, slot: Slot, base: Base) -> Datum<S> {
         let i = slot.reg as usize + base[slot.bank as usize];
         match slot.bank {
             Bank::Real => Datum::Real(self.reals[i].clone()),
             Bank::Complex => Datum::Complex(self.complexes[i].clone()),
             Bank::Int => Datum::Int(self.ints[i]),
-            Bank::Reals => Datum::Reals(self.arrays.reals[i].clone()),
-            Bank::Complexes => Datum::Complexes(self.arrays.complexes[i].clone()),
-            Bank::Ints => Datum::Ints(self.arrays.ints[i].clone()),
+            Bank::Reals => Datum::Reals(self.arrays.reals.get(i).unwrap_or_default()),
+            Bank::Complexes => Datum::Complexes(self.arrays.complexes.get(i).unwrap_or_default()),
+            Bank::Ints => Datum::Ints(self.arrays.ints.get(i).unwrap_or_default()),
         }
     }
 
-    pub(super) fn store(&mut self, slot: Slot, base: [usize; BANKS], value: &Datum<S>) {
+    fn store(&mut self, slot: Slot, base: Base, value: &Datum<S>) {
         let i = slot.reg as usize + base[slot.bank as usize];
         match value {
             Datum::Real(x) => self.reals[i] = x.clone(),
@@ -115,19 +139,19 @@ impl<S: Scalar> Banks<S> {
             Datum::Int(n) => self.ints[i] = *n,
             Datum::Bool(b) => self.ints[i] = i64::from(*b),
             Datum::Handle(h) => self.ints[i] = i64::from(*h),
-            Datum::Reals(xs) => self.arrays.reals[i] = xs.clone(),
-            Datum::Complexes(xs) => self.arrays.complexes[i] = xs.clone(),
-            Datum::Ints(xs) => self.arrays.ints[i] = xs.clone(),
+            Datum::Reals(xs) => self.arrays.reals.store(i, Some(xs.clone())),
+            Datum::Complexes(xs) => self.arrays.complexes.store(i, Some(xs.clone())),
+            Datum::Ints(xs) => self.arrays.ints.store(i, Some(xs.clone())),
             Datum::Tuple(_) => {}
         }
     }
 
     /// Puts a value of the kind together from its leaves.
-    pub(super) fn assemble(
+    pub(in super::super) fn assemble(
         &self,
         kind: &Kind,
         slots: &mut impl Iterator<Item = Slot>,
-        base: [usize; BANKS],
+        base: Base,
     ) -> Datum<S> {
         if let Kind::Tuple(t) = kind {
             return Datum::Tuple(t.fields.iter().map(|f| self.assemble(&f.kind, slots, base)).collect());
@@ -139,17 +163,46 @@ impl<S: Scalar> Banks<S> {
             (_, value) => value,
         }
     }
-}
 
-/// The array in a register: taken out of it if it is read for the last time.
-pub(super) fn read<T>(register: &mut Arc<Vec<T>>, last: bool) -> Arc<Vec<T>> {
-    if last { std::mem::take(register) } else { register.clone() }
+    /// As [`assemble`](Banks::assemble), but in place of a value that an earlier run gave: numbers are
+    /// written over, arrays change places with it, and nothing is allocated.
+    pub(super) fn unload(
+        &mut self,
+        kind: &Kind,
+        slots: &mut impl Iterator<Item = Slot>,
+        base: Base,
+        to: &mut Datum<S>,
+    ) {
+        if let (Kind::Tuple(t), Datum::Tuple(fields)) = (kind, &mut *to)
+            && t.fields.len() == fields.len()
+        {
+            t.fields.iter().zip(fields).for_each(|(f, to)| self.unload(&f.kind, slots, base, to));
+            return;
+        }
+        if matches!(kind, Kind::Array(_))
+            && let Some(slot) = slots.next()
+        {
+            let i = slot.reg as usize + base[slot.bank as usize];
+            let old = std::mem::replace(to, Datum::Int(0));
+            let arrays = &mut self.arrays;
+            *to = match (slot.bank, old) {
+                (Bank::Reals, Datum::Reals(old)) => Datum::Reals(arrays.reals.hand_out(i, slot.last, old)),
+                (Bank::Complexes, Datum::Complexes(old)) => {
+                    Datum::Complexes(arrays.complexes.hand_out(i, slot.last, old))
+                }
+                (Bank::Ints, Datum::Ints(old)) => Datum::Ints(arrays.ints.hand_out(i, slot.last, old)),
+                _ => self.load(slot, base),
+            };
+            return;
+        }
+        *to = self.assemble(kind, slots, base);
+    }
 }
 
 pub(super) fn store_leaves<S: Scalar>(
     banks: &mut Banks<S>,
     slots: &mut impl Iterator<Item = Slot>,
-    base: [usize; BANKS],
+    base: Base,
     value: &Datum<S>,
 ) {
     match value {

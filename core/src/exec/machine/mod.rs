@@ -4,6 +4,7 @@
 //! then allocates nothing. Calls of the program are frames on its own stack, so no program exhausts the
 //! thread's.
 
+mod array_bank;
 mod arrays;
 mod banks;
 mod run;
@@ -17,9 +18,10 @@ use super::{
     data::Datum,
     error::{CallError, RunError},
     host::Host,
+    inspect::{Interceptor, Unwatched},
 };
-pub(super) use banks::Tapes;
-use banks::{Arrays, Banks, Tape, store_leaves};
+pub(super) use banks::{Banks, Base, Tapes};
+use banks::{Tape, store_leaves};
 use run::{Frame, run};
 
 /// The state of a run.
@@ -42,8 +44,7 @@ impl<S: Scalar> Machine<S> {
     /// A machine without memory yet.
     #[must_use]
     pub fn new() -> Machine<S> {
-        let banks = Banks { reals: vec![], complexes: vec![], ints: vec![], arrays: Arrays::default() };
-        Machine { banks, tapes: vec![], frames: vec![], keep: false }
+        Machine { banks: Banks::new(), tapes: vec![], frames: vec![], keep: false }
     }
 
     /// Hands over what the last run left on the tapes.
@@ -60,58 +61,72 @@ impl<S: Scalar> Machine<S> {
     fn prepare(&mut self, code: &Bytecode) {
         self.frames.clear();
         while self.tapes.len() < code.tapes {
-            let arrays = Arrays::default();
-            self.tapes.push(Tape { reals: vec![], complexes: vec![], ints: vec![], arrays });
+            self.tapes.push(Tape::new());
         }
         // An error may have left something behind.
         let keep = std::mem::take(&mut self.keep);
-        for tape in self.tapes.iter_mut().filter(|_| !keep) {
-            tape.reals.clear();
-            tape.complexes.clear();
-            tape.ints.clear();
-            tape.arrays.reals.clear();
-            tape.arrays.complexes.clear();
-            tape.arrays.ints.clear();
-        }
+        self.tapes.iter_mut().filter(|_| !keep).for_each(Tape::clear);
         if let Some(routine) = code.routines.first() {
             self.banks.grow([0; BANKS], routine);
         }
     }
 }
 
-impl<T: Real, S: Scalar<Real = T>> Executable<S> for Bytecode {
-    fn call(
+impl Bytecode {
+    /// Checks the arguments, runs, and puts the result in place of an earlier one.
+    pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
         &self,
         machine: &mut Machine<S>,
         host: &dyn Host<S>,
         limits: &Limits,
         args: &[Datum<S>],
-    ) -> Result<Datum<S>, RunError> {
+        result: &mut Datum<S>,
+        interceptor: &mut I,
+    ) -> Result<(), RunError> {
+        self.check(args)?;
+        let Some(root) = self.routines.first() else {
+            return Err(CallError::Undefined { name: String::new() }.into());
+        };
+        machine.prepare(self);
+        let mut slots = root.params.iter().copied();
+        for arg in args {
+            store_leaves(&mut machine.banks, &mut slots, [0; BANKS], arg);
+        }
+        let values = run(self, machine, host, limits, interceptor)?;
+        let mut slots = root.slots[values.range()].iter().copied();
+        machine.banks.unload(&self.result, &mut slots, [0; BANKS], result);
+        machine.banks.clear([0; BANKS], root);
+        Ok(())
+    }
+
+    /// Whether the arguments are what the parameters ask for.
+    fn check<S: Scalar>(&self, args: &[Datum<S>]) -> Result<(), CallError> {
         let function = || self.routines.first().map(|r| r.name.clone()).unwrap_or_default();
         if args.len() != self.params.len() {
             let (expected, given) = (self.params.len(), args.len());
-            return Err(CallError::Arity { function: function(), expected, given }.into());
+            return Err(CallError::Arity { function: function(), expected, given });
         }
         for (arg, param) in args.iter().zip(&self.params) {
             if !arg.is(&param.kind) {
                 let (parameter, expected) = (param.name.clone(), param.kind.clone());
                 let given = arg.describe();
-                return Err(CallError::Kind { function: function(), parameter, expected, given }.into());
+                return Err(CallError::Kind { function: function(), parameter, expected, given });
             }
         }
-        machine.prepare(self);
-        let Some(root) = self.routines.first() else {
-            return Err(CallError::Undefined { name: String::new() }.into());
-        };
-        let mut slots = root.params.iter().copied();
-        for arg in args {
-            store_leaves(&mut machine.banks, &mut slots, [0; BANKS], arg);
-        }
-        let values = run(self, machine, host, limits)?;
-        let mut slots = root.slots[values.range()].iter().copied();
-        let result = machine.banks.assemble(&self.result, &mut slots, [0; BANKS]);
-        machine.banks.clear([0; BANKS], root);
-        Ok(result)
+        Ok(())
+    }
+}
+
+impl<T: Real, S: Scalar<Real = T>> Executable<S> for Bytecode {
+    fn call_into(
+        &self,
+        machine: &mut Machine<S>,
+        host: &dyn Host<S>,
+        limits: &Limits,
+        args: &[Datum<S>],
+        result: &mut Datum<S>,
+    ) -> Result<(), RunError> {
+        self.run(machine, host, limits, args, result, &mut Unwatched)
     }
 
     fn call_flat(
@@ -133,7 +148,7 @@ impl<T: Real, S: Scalar<Real = T>> Executable<S> for Bytecode {
         for (slot, x) in root.params.iter().zip(args) {
             machine.banks.reals[slot.reg as usize].clone_from(x);
         }
-        let values = run(self, machine, host, limits)?;
+        let values = run(self, machine, host, limits, &mut Unwatched)?;
         for (slot, y) in root.slots[values.range()].iter().zip(results) {
             if slot.bank == Bank::Real {
                 y.clone_from(&machine.banks.reals[slot.reg as usize]);

@@ -1,7 +1,8 @@
 //! The loop that runs instructions.
 //!
 //! One generic loop over the scalar. Steps are counted where a run goes back or calls, by the length of the
-//! code that it goes back over or enters; straight code counts nothing.
+//! code that it goes back over or enters; straight code counts nothing. Marks are the only instructions that an
+//! interceptor sees, and only code compiled for one has them, so running without one costs nothing.
 
 use crate::{
     ir::{Compare, Position},
@@ -15,9 +16,11 @@ use super::{
         code::{BANKS, Bank, Code, Slots},
         error::RunError,
         host::Host,
+        inspect::{Event, Interceptor},
     },
     Machine,
     arrays::structural,
+    banks::Base,
 };
 
 /// A call that waits for another.
@@ -25,7 +28,7 @@ use super::{
 pub(super) struct Frame {
     routine: usize,
     pc: usize,
-    base: [usize; BANKS],
+    base: Base,
     results: Slots,
 }
 
@@ -75,15 +78,16 @@ impl Place<'_> {
 }
 
 /// Runs the first routine; its arguments are in its registers. Gives the slots of its result.
-pub(super) fn run<T: Real, S: Scalar<Real = T>>(
+pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
     code: &Bytecode,
     machine: &mut Machine<S>,
     host: &dyn Host<S>,
     limits: &Limits,
+    interceptor: &mut I,
 ) -> Result<Slots, RunError> {
     let Machine { banks, tapes, frames, .. } = machine;
     let mut current = 0;
-    let mut base = [0usize; BANKS];
+    let mut base: Base = [0; BANKS];
     let mut pc = 0;
     let mut fuel = limits.steps;
     'frame: loop {
@@ -270,6 +274,19 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>>(
                     set!(n[i] = count);
                     go!(if *get!(n[limit]) < count { yes } else { no });
                 }
+                Code::StepEq(i, k, limit, yes, no) => {
+                    let count = add!(i, k);
+                    set!(n[i] = count);
+                    go!(if count == *get!(n[limit]) { yes } else { no });
+                }
+                Code::BackEq(i, k, limit, yes, no) => {
+                    let (x, y) = (*get!(n[i]), *get!(n[k]));
+                    let Some(count) = x.checked_sub(y) else {
+                        return Err(place!().integer("isub", &[x, y]));
+                    };
+                    set!(n[i] = count);
+                    go!(if count == *get!(n[limit]) { yes } else { no });
+                }
                 Code::Switch(i, first, len) => switch!(*get!(n[i]), first, len),
                 Code::PopSwitch(tape, first, len) => switch!(pop!(tape, ints), first, len),
 
@@ -294,6 +311,13 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>>(
                     banks.transfer(from, base, to, frame.base);
                     banks.clear(base, routine);
                     (current, base, pc) = (frame.routine, frame.base, frame.pc);
+                    continue 'frame;
+                }
+                Code::Mark(k) => {
+                    if let Some(event) = Event::new(routine, k, banks, base, frames.len()) {
+                        let seen = interceptor.see(&event);
+                        seen.map_err(|stop| RunError::Intercepted { at: place!().at(), reason: stop.0 })?;
+                    }
                     continue 'frame;
                 }
                 other => {
