@@ -132,13 +132,12 @@ fn stretches(routine: &Routine) -> Vec<Range<usize>> {
             routine.successors(pc).for_each(|to| starts[to] = true);
         }
     }
+    starts[len] = true;
     let mut first = 0;
     let mut stretches = Vec::new();
-    for pc in 1..=len {
-        if starts[pc] || pc == len {
-            stretches.push(first..pc);
-            first = pc;
-        }
+    for (pc, _) in starts.iter().enumerate().skip(1).filter(|s| *s.1) {
+        stretches.push(first..pc);
+        first = pc;
     }
     stretches
 }

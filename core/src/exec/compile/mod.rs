@@ -186,7 +186,8 @@ impl<'a> Compiler<'a> {
         for (k, &i) in block.insts.iter().enumerate() {
             self.at = f.insts[i].at;
             let last = k + 1 == block.insts.len();
-            if !(last && self.joins_end(i, &block.end)) && !self.pairs.is_absorbed(i) {
+            let joined = last && self.joins_end(i, &block.end);
+            if !joined && !self.pairs.is_absorbed(i) {
                 self.mark(Moment::Before(i));
                 self.instruction(i);
                 self.mark(Moment::After(i));

@@ -262,8 +262,8 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                 Code::EqR(op, a, b, yes, no) => {
                     go!(if Compare::Eq.holds(order!(op, a, b)) { yes } else { no });
                 }
-                Code::LtI(a, b, yes, no) => go!(if get!(n[a]) < get!(n[b]) { yes } else { no }),
-                Code::EqI(a, b, yes, no) => go!(if get!(n[a]) == get!(n[b]) { yes } else { no }),
+                Code::LtI(a, b, yes, no) => go!(if *get!(n[a]) < *get!(n[b]) { yes } else { no }),
+                Code::EqI(a, b, yes, no) => go!(if *get!(n[a]) == *get!(n[b]) { yes } else { no }),
                 Code::StepLt(i, k, limit, yes, no) => {
                     let count = add!(i, k);
                     set!(n[i] = count);
