@@ -145,3 +145,20 @@ fn sweep() {
         (81, "60.0,190.0", "190.0,115.0", "580.0,190.0")
     );
 }
+
+#[test]
+fn debugger() {
+    let out = run("debugger");
+    assert_lines(
+        &out,
+        &[
+            "energy = NaN",
+            "line 2: x = 1.5, y = 1.0, r = 1.0",
+            "line 2: x = 1.5, y = 1.0, r = 2.0",
+            "line 2: x = 1.5, y = 1.0, r = 3.0",
+            "3 logarithms, 24 floating-point operations",
+        ],
+    );
+    let found = out.lines().find(|l| l.starts_with("found: 10:13 in energy: ln gave NaN for v"));
+    assert!(found.is_some_and(|l| l.ends_with(" = -0.75")), "{out}");
+}

@@ -9,7 +9,7 @@ use std::{
 
 use ketgrad_core::{
     adjoint,
-    exec::{Bytecode, Datum, Derivatives, Executable, Host, HostError, Limits, Machine},
+    exec::{Batch, Bytecode, Datum, Derivatives, Executable, Host, HostError, Limits, Machine},
     ir::{Kind, Primitive, Program},
     rules::Rules,
     scalar::{Real, Scalar},
@@ -267,6 +267,46 @@ fn a_prepared_gradient_allocates_nothing_when_called_again() {
     }
 }
 
+#[test]
+fn prepared_gradients_of_arrays_and_complex_numbers_allocate_nothing_either() {
+    let source = "struct P { z: complex, w: array<complex> }
+        fn reals(xs: array<real>, a) {
+            let mut s = a; let mut ys = [0.0; len(xs)];
+            for i in 0..len(xs) { ys[i] = xs[i] * s; s = s + sin(ys[i]); }
+            s + sum(ys) * sum(xs)
+        }
+        fn complexes(p: P, k: int) {
+            let mut z = p.z; let mut w = p.w;
+            for i in 0..k { z = z * z * 0.5 + w[i]; w[i] = exp(z * 0.1); }
+            abs2(z) + re(sum(w))
+        }
+        fn helper(xs: array<real>, n: int) { if n == 0 { xs[0] } else { helper(xs, n - 1) * xs[n] } }
+        fn calls(xs: array<real>) { helper(xs, len(xs) - 1) }";
+    let p = parse_program(source).unwrap();
+    let z = |re: f64| Complex::new(re, 0.1);
+    let zs = Datum::Complexes(std::sync::Arc::new(vec![z(0.1), z(0.2), z(0.3)]));
+    let xs = Datum::reals([0.1, 0.2, 0.3, 0.4]);
+    let cases: [(&str, Vec<Datum<Complex<f64>>>); 3] = [
+        ("reals", vec![xs.clone(), Datum::Real(0.5)]),
+        ("complexes", vec![Datum::Tuple(vec![Datum::Complex(z(0.4)), zs]), Datum::Int(3)]),
+        ("calls", vec![xs]),
+    ];
+    for (f, args) in cases {
+        let mut derivatives = Derivatives::<Complex<f64>>::new(&p, f).unwrap();
+        let (value, expected) = derivatives.value_and_gradient(&args).unwrap();
+        let mut prepared = derivatives.prepare().unwrap();
+        let mut gradient = Vec::new();
+        // Buffers change places between calls; after a few each has been long enough for every use.
+        for _ in 0..4 {
+            prepared.value_and_gradient(&args, &mut gradient).unwrap();
+        }
+        let before = ALLOCATIONS.with(Cell::get);
+        let again = prepared.value_and_gradient(&args, &mut gradient).unwrap();
+        assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0, "{f}");
+        assert_eq!((again, gradient), (value, expected), "{f}");
+    }
+}
+
 /// Prints times; run it with `--release -- --ignored --nocapture`.
 #[test]
 #[ignore = "a measurement"]
@@ -289,6 +329,24 @@ fn speed() {
             prepared.gradient(std::hint::black_box(&[1.2, 0.7]), &mut gradient).unwrap();
         }
         println!("{f}: first {first:?}, then {:?} each", start.elapsed() / n);
+    }
+    // The same gradient of many arguments, one by one and side by side.
+    let mut derived = p.clone();
+    let arith = p.lookup("arith").unwrap();
+    let gradient = adjoint::gradient(&mut derived, arith).unwrap();
+    ketgrad_core::pass::optimize_all(&mut derived, gradient, ketgrad_core::pass::Level::default());
+    let code = Bytecode::compile(&derived, gradient).unwrap();
+    let points: Vec<Vec<Datum<f64>>> =
+        (0..512).map(|k| vec![Datum::Real(1.0 + f64::from(k) * 1e-4), Datum::Real(0.7)]).collect();
+    let mut alone = Batch::<f64, 1>::new(code.clone());
+    let mut together = Batch::<f64, 8>::new(code);
+    for round in 0..3 {
+        let start = std::time::Instant::now();
+        std::hint::black_box(alone.call(&points));
+        let one = start.elapsed() / 512;
+        let start = std::time::Instant::now();
+        std::hint::black_box(together.call(&points));
+        println!("batch {round}: {one:?} each alone, {:?} each of eight together", start.elapsed() / 512);
     }
     let hand = |x: f64, y: f64| {
         let mut tape = Vec::with_capacity(1000);
@@ -318,7 +376,27 @@ fn speed() {
         }
         (s, x_bar + s_bar, y_bar)
     };
-    for (name, f) in [("trig", &hand as &dyn Fn(f64, f64) -> (f64, f64, f64)), ("arith", &arith)] {
+    let branchy = |x: f64, y: f64| {
+        let mut tape = Vec::with_capacity(1000);
+        let mut s = x;
+        for _ in 0..1000 {
+            tape.push(s > 1.0);
+            s = if s > 1.0 { s * 0.5 } else { s + x * y };
+        }
+        let (mut s_bar, mut x_bar, mut y_bar) = (1.0, 0.0, 0.0);
+        while let Some(greater) = tape.pop() {
+            if greater {
+                s_bar *= 0.5;
+            } else {
+                x_bar += s_bar * y;
+                y_bar += s_bar * x;
+            }
+        }
+        (s, x_bar + s_bar, y_bar)
+    };
+    for (name, f) in
+        [("branchy", &branchy as &dyn Fn(f64, f64) -> (f64, f64, f64)), ("trig", &hand), ("arith", &arith)]
+    {
         let start = std::time::Instant::now();
         for _ in 0..2000 {
             std::hint::black_box(f(std::hint::black_box(1.2), std::hint::black_box(0.7)));

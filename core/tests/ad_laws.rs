@@ -14,7 +14,10 @@ mod programs;
 use ketgrad_core::{
     adjoint,
     entity::FuncId,
-    exec::{Bytecode, Datum, Derivatives, Executable, Limits, Machine, NoHost},
+    exec::{
+        Batch, Bytecode, Datum, Derivatives, Executable, Limits, Machine, NoHost,
+        inspect::{Counter, Inspection, jacobian_pattern},
+    },
     ir::{self, Program},
     pass::{self, Level, optimize_all},
     scalar::{Real, Uncertain},
@@ -116,7 +119,7 @@ impl Case {
         let same = |p: &Program, name: &str| {
             assert_eq!(bits(p), expected, "{name} changed a number: {}\n{}", self.seed, self.source);
         };
-        for name in ["merge", "forward_tape", "fold", "simplify", "cse", "dce"] {
+        for name in ["merge", "params", "forward_tape", "fold", "simplify", "cse", "licm", "dce"] {
             let mut p = program.clone();
             for f in p.reachable(root) {
                 pass::by_name(name).unwrap()(&mut p.functions[f], Level::Strict);
@@ -178,6 +181,26 @@ impl Case {
         self.passes(&p, gradient);
     }
 
+    /// Watched and side by side the bits are the same; what moves the result is in the pattern.
+    fn looked_into(&self, g: &[f64]) {
+        let bits = |d: &Datum<f64>| numbers(d)[0].to_bits();
+        let value = |x: &[f64]| run::<f64>(&self.program, self.f, &reals(x));
+        let mut inspection = Inspection::<f64>::new(&self.program, "f").unwrap();
+        let watched = inspection.run(&reals(&self.x), &mut Counter::default()).unwrap();
+        let source = &self.source;
+        assert_eq!(bits(&watched), bits(&value(&self.x)), "{source}");
+        let pattern = jacobian_pattern(&self.program, "f", &reals(&self.x)).unwrap();
+        let missing = (0..3).find(|k| g[*k] != 0.0 && !pattern.rows[0].contains(k));
+        assert_eq!(missing, None, "{source}");
+        let point = |k: u8| vec![self.x[0] + 0.3 * f64::from(k), self.x[1], self.x[2]];
+        let points: Vec<Vec<f64>> = (0..5).map(point).collect();
+        let args: Vec<_> = points.iter().map(|x| reals(x)).collect();
+        let mut batch = Batch::<f64, 4>::new(Bytecode::compile(&self.program, self.f).unwrap());
+        for (x, y) in points.iter().zip(batch.call(&args)) {
+            assert_eq!(bits(&y.unwrap()), bits(&value(x)), "{source}");
+        }
+    }
+
     /// Forward over reverse, reverse over reverse, duals through the gradient, hyper-dual numbers.
     fn second_order(&self, d: &mut Derivatives<'_, f64>) {
         let (_, hv) = d.hvp(&reals(&self.x), &reals(&self.dots)).unwrap();
@@ -216,6 +239,7 @@ fn check(seeds: std::ops::Range<u64>) {
         told += u64::from(smooth);
         if seed % OTHER_WAYS == 0 {
             case.other_ways(&mut d, &g);
+            case.looked_into(&g);
         }
         if seed % SECOND_ORDER == 0 {
             case.second_order(&mut d);

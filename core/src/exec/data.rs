@@ -113,6 +113,14 @@ impl<S: Scalar> Datum<S> {
             Datum::Int(_) | Datum::Bool(_) | Datum::Handle(_) | Datum::Ints(_) => return None,
         })
     }
+    /// Whether its kind has tangents.
+    pub(super) fn has_tangent(&self) -> bool {
+        match self {
+            Datum::Real(_) | Datum::Complex(_) | Datum::Reals(_) | Datum::Complexes(_) => true,
+            Datum::Int(_) | Datum::Bool(_) | Datum::Handle(_) | Datum::Ints(_) => false,
+            Datum::Tuple(fields) => fields.iter().any(Datum::has_tangent),
+        }
+    }
     /// Extends the arrays of a (co)tangent with zeros to the lengths of the value it belongs to.
     pub(super) fn extend_like(&mut self, value: &Datum<S>) {
         match (self, value) {
@@ -123,7 +131,7 @@ impl<S: Scalar> Datum<S> {
                 Arc::make_mut(d).resize_with(x.len(), S::zero);
             }
             (Datum::Tuple(d), Datum::Tuple(x)) => {
-                let differentiable = x.iter().filter(|v| v.zero_tangent().is_some());
+                let differentiable = x.iter().filter(|v| v.has_tangent());
                 d.iter_mut().zip(differentiable).for_each(|(d, v)| d.extend_like(v));
             }
             _ => {}

@@ -30,6 +30,7 @@ use super::{
     Bytecode, CallError, Executable, Host, Limits, NoHost, RunError,
     data::Datum,
     machine::{Machine, Tapes},
+    prepared::Prepared,
 };
 
 /// What can go wrong.
@@ -50,6 +51,15 @@ pub enum DeriveError {
     /// It cannot be run.
     #[error(transparent)]
     Run(#[from] RunError),
+}
+
+/// The function of the given name.
+pub(super) fn find(program: &Program, name: &str) -> Result<FuncId, DeriveError> {
+    program.lookup(name).ok_or_else(|| {
+        let names = program.functions.values().map(|f| f.name.as_str());
+        let nearest = names.max_by(|a, b| strsim::jaro(a, name).total_cmp(&strsim::jaro(b, name)));
+        DeriveError::Unknown { name: name.into(), nearest: nearest.map(str::to_owned) }
+    })
 }
 
 fn hint(nearest: &Option<String>) -> String {
@@ -93,11 +103,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     /// # Errors
     /// There is none.
     pub fn new(program: &Program, name: &str) -> Result<Derivatives<'h, S>, DeriveError> {
-        let f = program.lookup(name).ok_or_else(|| {
-            let names = program.functions.values().map(|f| f.name.as_str());
-            let nearest = names.max_by(|a, b| strsim::jaro(a, name).total_cmp(&strsim::jaro(b, name)));
-            DeriveError::Unknown { name: name.into(), nearest: nearest.map(str::to_owned) }
-        })?;
+        let f = find(program, name)?;
         Ok(Derivatives {
             program: program.clone(),
             f,
@@ -329,10 +335,10 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         Ok(rows)
     }
 
-    /// A gradient prepared to be called often, for functions of real numbers.
+    /// A gradient prepared to be called often.
     ///
     /// # Errors
-    /// The result or a parameter is not made of real numbers only, or an op has no rule.
+    /// The result is no real number, or an op has no rule.
     pub fn prepare(&mut self) -> Result<Prepared<'h, S>, DeriveError> {
         if self.gradient.is_none() {
             self.gradient = Some(self.compiled(adjoint::gradient)?);
@@ -340,10 +346,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         let Some(code) = self.gradient.clone() else {
             return Err(CallError::Undefined { name: String::new() }.into());
         };
-        let n = code.result().n_leaves();
-        let zero = || <T as num_traits::Zero>::zero();
-        let results = (0..n).map(|_| zero()).collect();
-        Ok(Prepared { code, host: self.host, limits: self.limits, machine: Machine::new(), results })
+        Ok(Prepared::new(code, self.host, self.limits))
     }
 
     /// The program with the function and all it calls optimised. What has a rule of its own keeps it.
@@ -397,42 +400,6 @@ impl<T: Real, S: Scalar<Real = T>> Pulled<'_, '_, S> {
     }
 }
 
-/// A gradient compiled once and called often.
-pub struct Prepared<'h, S: Scalar> {
-    code: Bytecode,
-    host: &'h dyn Host<S>,
-    limits: Limits,
-    machine: Machine<S>,
-    results: Vec<S::Real>,
-}
-
-impl<S: Scalar> std::fmt::Debug for Prepared<'_, S> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Prepared").field("instructions", &self.code.len()).finish()
-    }
-}
-
-impl<T: Real, S: Scalar<Real = T>> Prepared<'_, S> {
-    /// Writes the gradient and returns the value. The arguments are the real numbers of the parameters in
-    /// order, those of structs included. Allocates nothing from the second call on.
-    ///
-    /// # Errors
-    /// A parameter is no real number, the lengths do not fit, or the program fails.
-    pub fn gradient(&mut self, args: &[T], gradient: &mut [T]) -> Result<T, RunError> {
-        let Prepared { code, host, limits, machine, results } = self;
-        code.call_flat(machine, *host, limits, args, results)?;
-        let Some((value, parts)) = results.split_first() else {
-            return Err(CallError::Undefined { name: String::new() }.into());
-        };
-        if parts.len() != gradient.len() {
-            let (function, expected, given) = ("gradient".to_owned(), parts.len(), gradient.len());
-            return Err(CallError::Arity { function, expected, given }.into());
-        }
-        gradient.clone_from_slice(parts);
-        Ok(value.clone())
-    }
-}
-
 /// A tuple `(value, cotangents…)` taken apart, the cotangents extended to the lengths of the arguments.
 fn split<S: Scalar>(result: Datum<S>, args: &[Datum<S>]) -> (Datum<S>, Vec<Datum<S>>) {
     let mut fields = match result {
@@ -447,8 +414,9 @@ fn split<S: Scalar>(result: Datum<S>, args: &[Datum<S>]) -> (Datum<S>, Vec<Datum
     (value, fields)
 }
 
-fn extend<S: Scalar>(bars: &mut [Datum<S>], args: &[Datum<S>]) {
-    let differentiable = args.iter().filter(|a| a.zero_tangent().is_some());
+/// Extends the arrays of cotangents with zeros to the lengths of the arguments.
+pub(super) fn extend<S: Scalar>(bars: &mut [Datum<S>], args: &[Datum<S>]) {
+    let differentiable = args.iter().filter(|a| a.has_tangent());
     bars.iter_mut().zip(differentiable).for_each(|(bar, arg)| bar.extend_like(arg));
 }
 

@@ -86,6 +86,14 @@ pub enum RunError {
         /// Why.
         source: HostError,
     },
+    /// Whoever watches the run stopped it.
+    #[error("{at}: stopped: {reason}")]
+    Intercepted {
+        /// Where.
+        at: Position,
+        /// Why.
+        reason: String,
+    },
     /// A pop from an empty tape: the program was not made by the transforms.
     #[error("{at}: the tape is empty")]
     EmptyTape {

@@ -8,31 +8,44 @@
 //! it over any [`Scalar`] `S`, with real values in `S::Real` and complex ones in `S`. Everything that
 //! runs programs stands behind the [`Executable`] trait.
 //!
+//! [`Batch`] runs one program over many arguments side by side; [`inspect`] watches a run from inside.
+//!
 //! [`Derivatives`] is what most users want: values, gradients, pullbacks, pushforwards and Hessians of a
 //! function of a program, prepared once and called often.
 
+mod batch;
 mod bytecode;
+mod coalesce;
+mod code;
 mod compile;
 mod data;
 mod derivatives;
 mod error;
 mod host;
+pub mod inspect;
+mod jumps;
 mod last_use;
+mod liveness;
 mod machine;
+mod prepared;
+mod registers;
 
+pub use batch::Batch;
 pub use bytecode::Bytecode;
 pub use data::{AccumulateError, Cotangent, Datum, accumulate};
-pub use derivatives::{Derivatives, DeriveError, Gradient, Prepared, Pulled};
+pub use derivatives::{Derivatives, DeriveError, Gradient, Pulled};
 pub use error::{CallError, RunError};
 pub use host::{Host, HostError, NoHost};
 pub use machine::Machine;
+pub use prepared::Prepared;
 
 use crate::scalar::Scalar;
 
 /// How much a program may use. Exceeding a limit is an error that names it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Instructions executed.
+    /// Instructions executed, near enough: a loop that goes round costs the length of its code, a call that of
+    /// the function's, and code that runs once costs nothing.
     pub steps: u64,
     /// Calls inside calls.
     pub depth: usize,
@@ -49,23 +62,41 @@ impl Default for Limits {
 
 /// A compiled function.
 pub trait Executable<S: Scalar> {
-    /// Runs it.
+    /// Runs it and puts the result in place of an earlier one, whose memory is used again. Where nobody else
+    /// shares the arrays of that, a machine that has run the same before allocates nothing.
     ///
     /// # Errors
     /// The arguments do not fit, a limit is exceeded, or the program fails.
+    fn call_into(
+        &self,
+        machine: &mut Machine<S>,
+        host: &dyn Host<S>,
+        limits: &Limits,
+        args: &[Datum<S>],
+        result: &mut Datum<S>,
+    ) -> Result<(), RunError>;
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// As [`call_into`](Executable::call_into).
     fn call(
         &self,
         machine: &mut Machine<S>,
         host: &dyn Host<S>,
         limits: &Limits,
         args: &[Datum<S>],
-    ) -> Result<Datum<S>, RunError>;
+    ) -> Result<Datum<S>, RunError> {
+        let mut result = Datum::Int(0);
+        self.call_into(machine, host, limits, args, &mut result)?;
+        Ok(result)
+    }
 
     /// Runs it on the leaves of its arguments where all of them are real numbers, and writes the leaves of
     /// its result, which are real numbers too. Allocates nothing once the machine has grown.
     ///
     /// # Errors
-    /// As [`call`](Executable::call).
+    /// As [`call_into`](Executable::call_into).
     fn call_flat(
         &self,
         machine: &mut Machine<S>,

@@ -83,10 +83,9 @@ macro_rules! values {
 }
 for_each_op!(values);
 
-/// `a b`, but 0 where `b` is exactly zero.
 #[inline]
 fn scale<S: Scalar>(a: &S, b: &S) -> S {
-    if b.is_exact_zero() { S::zero() } else { a * b }
+    S::scale(a, b)
 }
 
 /// At 0 the constant 0: its derivative there is 0 in every order.

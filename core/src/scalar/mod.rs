@@ -23,6 +23,7 @@
 //! | `Complex<T>`, `T: Real` | x | x | x | | |
 //! | `Dual`, `Dual2`, `Dual3`, `HyperDual`, `HyperHyperDual`, `DualVec` and their nests | x | x | x | x | x |
 //! | [`Uncertain`] | x | x | x | x | x |
+//! | [`Lanes<T, N>`](Lanes), `T: Real` | x | x | x | x | |
 //!
 //! A prime field, a polynomial ring or any type of yours joins by implementing [`Ring`] alone and
 //! then runs every circuit through the same kernels.
@@ -52,9 +53,11 @@ mod slope;
 mod complex;
 mod dual;
 mod float;
+mod lanes;
 mod literal;
 mod uncertain;
 
+pub use lanes::Lanes;
 pub use literal::{N, Operand};
 pub use ops::ParseScalarError;
 pub use uncertain::Uncertain;
@@ -141,6 +144,12 @@ pub trait Ring:
     #[inline]
     fn mul_add_assign(&mut self, a: &Self, x: &Self) {
         *self += a * x;
+    }
+
+    /// `a b`, but zero where `b` is exactly zero, even if `a` is infinite or undefined.
+    #[inline]
+    fn scale(a: &Self, b: &Self) -> Self {
+        if b.is_exact_zero() { Self::zero() } else { a * b }
     }
 
     /// The sum of many terms, from left to right.
@@ -287,13 +296,16 @@ fn vanishes<T: Real>(x: &T) -> bool {
 pub struct Undecided {
     /// What kind of number was asked.
     pub kind: &'static str,
+    /// Of a number with several [`Lanes`]: those that answer as the first does, bit k for lane k. 0 where
+    /// nobody knows.
+    pub agreeing: u64,
 }
 
 impl Undecided {
     /// An answer for numbers of the given kind, such as "symbolic expression".
     #[must_use]
     pub fn new(kind: &'static str) -> Undecided {
-        Undecided { kind }
+        Undecided { kind, agreeing: 0 }
     }
 }
 

@@ -1,0 +1,197 @@
+//! One register for values that follow each other, so that edges need no moves.
+//!
+//! ```text
+//! head(s):  …                      the loop's `s`, its next value and the
+//!           t = s * k + c    ->    argument of the edge share one register:
+//!           jump head(t)           no move is left
+//! ```
+//!
+//! Two registers become one if no instruction writes one of them while the other is still to be read with a
+//! value of its own. Moves in inner loops come first.
+//!
+//! Cost: O(instructions x live registers / 64) and a table of bits, one for each pair of registers that
+//! moves touch; what exceeds [`MOST`] registers keeps its moves.
+//!
+//! Source: G. Chaitin et al., "Register allocation via coloring" (1981), its coalescing step.
+
+use super::{
+    bytecode::Routine,
+    code::{Bank, Code, Reg, Slot},
+    liveness::{Liveness, Numbering, Set},
+    registers::{Access, visit},
+};
+
+/// The most registers whose moves are looked at: the table of pairs then has 16 MiB.
+const MOST: usize = 1 << 13;
+
+/// Merges registers that moves connect, drops the moves that are left without effect as `Jump`s to the next
+/// instruction, and numbers the registers without gaps.
+pub(super) fn coalesce(routine: &mut Routine) {
+    let moves = moves(routine);
+    if !moves.is_empty() {
+        let mut touched = Numbering::new(routine);
+        for &(_, bank, d, a) in &moves {
+            if touched.len() + 2 <= MOST {
+                touched.add(bank, d);
+                touched.add(bank, a);
+            }
+        }
+        let mut classes = Classes::of(routine, &touched);
+        for &(_, bank, d, a) in &moves {
+            if let (Some(d), Some(a)) = (touched.of(bank, d), touched.of(bank, a)) {
+                classes.merge(d, a);
+            }
+        }
+        let names: Vec<Reg> = (0..touched.len()).map(|k| touched.registers[classes.find(k)].1).collect();
+        rename(routine, |bank, reg| touched.of(bank, reg).map_or(reg, |k| names[k]));
+        for (pc, ..) in moves {
+            let same = match routine.code[pc] {
+                Code::MoveR(d, a) | Code::MoveC(d, a) | Code::MoveI(d, a) => d == a,
+                Code::MoveA(d, a) => routine.slots[a as usize].reg == d,
+                _ => false,
+            };
+            if same {
+                routine.code[pc] = Code::Jump(pc as u32 + 1);
+            }
+        }
+    }
+    renumber(routine);
+}
+
+/// The moves, those in the most loops first: instruction, bank, destination, source.
+fn moves(routine: &Routine) -> Vec<(usize, Bank, Reg, Reg)> {
+    let mut depth = vec![0i32; routine.code.len() + 1];
+    for pc in 0..routine.code.len() {
+        for to in routine.successors(pc).filter(|&to| to <= pc) {
+            depth[to] += 1;
+            depth[pc + 1] -= 1;
+        }
+    }
+    let mut inside = 0;
+    for d in &mut depth {
+        inside += *d;
+        *d = inside;
+    }
+    let mut moves: Vec<_> = (routine.code.iter().enumerate())
+        .filter_map(|(pc, code)| match *code {
+            Code::MoveR(d, a) => Some((pc, Bank::Real, d, a)),
+            Code::MoveC(d, a) => Some((pc, Bank::Complex, d, a)),
+            Code::MoveI(d, a) => Some((pc, Bank::Int, d, a)),
+            Code::MoveA(d, a) => {
+                let from = routine.slots[a as usize];
+                Some((pc, from.bank, d, from.reg))
+            }
+            _ => None,
+        })
+        .collect();
+    moves.sort_by_key(|m| std::cmp::Reverse(depth[m.0]));
+    moves
+}
+
+/// Registers that have become one, and which of them must stay apart.
+struct Classes {
+    parent: Vec<usize>,
+    apart: Vec<Set>,
+}
+
+impl Classes {
+    fn of(routine: &Routine, touched: &Numbering) -> Classes {
+        let n = touched.len();
+        let mut classes = Classes { parent: (0..n).collect(), apart: vec![Set::new(n); n] };
+        let liveness = Liveness::of(routine, touched);
+        let mut slots = routine.slots.clone();
+        let mut writes = Vec::new();
+        for (stretch, after) in liveness.stretches.iter().zip(&liveness.after) {
+            let mut live = after.clone();
+            for pc in stretch.clone().rev() {
+                let mut code = routine.code[pc];
+                writes.clear();
+                visit(&mut code, &mut slots, |bank, reg, access| {
+                    if access == Access::Write {
+                        writes.extend(touched.of(bank, *reg));
+                    }
+                });
+                // The source of a move has the value that is written.
+                let source = match code {
+                    Code::MoveR(_, a) => touched.of(Bank::Real, a),
+                    Code::MoveC(_, a) => touched.of(Bank::Complex, a),
+                    Code::MoveI(_, a) => touched.of(Bank::Int, a),
+                    Code::MoveA(_, a) => touched.of(slots[a as usize].bank, slots[a as usize].reg),
+                    _ => None,
+                };
+                for &d in &writes {
+                    live.iter().filter(|&l| Some(l) != source).for_each(|l| classes.separate(d, l));
+                    writes.iter().for_each(|&other| classes.separate(d, other));
+                }
+                writes.iter().for_each(|&d| live.remove(d));
+                visit(&mut code, &mut slots, |bank, reg, access| {
+                    if access != Access::Write
+                        && let Some(k) = touched.of(bank, *reg)
+                    {
+                        live.insert(k);
+                    }
+                });
+            }
+            if stretch.start == 0 {
+                // The caller writes all parameters before the first instruction.
+                let of = |s: &Slot| touched.of(s.bank, s.reg);
+                for p in routine.params.iter().filter_map(of) {
+                    live.iter().for_each(|l| classes.separate(p, l));
+                    routine.params.iter().filter_map(of).for_each(|q| classes.separate(p, q));
+                }
+            }
+        }
+        classes
+    }
+
+    fn separate(&mut self, a: usize, b: usize) {
+        if a != b {
+            self.apart[a].insert(b);
+            self.apart[b].insert(a);
+        }
+    }
+
+    fn find(&self, mut k: usize) -> usize {
+        while self.parent[k] != k {
+            k = self.parent[k];
+        }
+        k
+    }
+
+    fn merge(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.find(a), self.find(b));
+        if a == b || self.apart[a].contains(b) {
+            return;
+        }
+        self.parent[b] = a;
+        let taken = self.apart[b].clone();
+        self.apart[a].extend(&taken);
+        taken.iter().for_each(|l| self.apart[l].insert(a));
+    }
+}
+
+fn rename(routine: &mut Routine, name: impl Fn(Bank, Reg) -> Reg) {
+    let Routine { code, slots, params, .. } = routine;
+    for code in code {
+        visit(code, slots, |bank, reg, _| *reg = name(bank, *reg));
+    }
+    params.iter_mut().for_each(|s| s.reg = name(s.bank, s.reg));
+}
+
+/// Registers without gaps, in order of their first appearance.
+fn renumber(routine: &mut Routine) {
+    let mut numbers = routine.sizes.map(|n| vec![None; n as usize]);
+    let mut sizes = [0; super::code::BANKS];
+    let mut number = |bank: Bank, reg: &mut Reg| {
+        let (size, known) = (&mut sizes[bank as usize], &mut numbers[bank as usize][*reg as usize]);
+        *reg = *known.get_or_insert_with(|| {
+            *size += 1;
+            *size - 1
+        });
+    };
+    routine.params.iter_mut().for_each(|s| number(s.bank, &mut s.reg));
+    for code in &mut routine.code {
+        visit(code, &mut routine.slots, |bank, reg, _| number(bank, reg));
+    }
+    routine.sizes = sizes;
+}

@@ -1,0 +1,259 @@
+//! The instructions of the register machine.
+//!
+//! A function has six banks of registers: real numbers, complex numbers, integers (with truth values and
+//! handles), and arrays of each. A value of the IR is one register for each leaf of its kind; making and
+//! opening tuples needs no instruction, the tuple *is* its fields' registers. That is sound because registers
+//! are written where their value is defined and at edges only, all arguments of an edge at once.
+//!
+//! The commonest arithmetic has instructions of its own, also two operations at once where the first result
+//! has one reader; the rest of the op table goes through one instruction per section. Nothing here rounds
+//! differently from the IR: `MulAdd` rounds the product and then the sum.
+//!
+//! Operands stand in the order `(destination, operands…)`; targets of jumps come last.
+
+use crate::{
+    entity::PrimitiveId,
+    ir::{Compare, Element, Int1, Int2, Kind, Number1, Number2, Real1, Real2},
+};
+
+/// A register: its number in its bank.
+pub(super) type Reg = u32;
+/// An instruction: its number in its routine.
+pub(super) type Pc = u32;
+/// An entry of a routine's list of slots.
+pub(super) type SlotId = u32;
+
+/// Which bank a leaf lives in.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Bank {
+    Real,
+    Complex,
+    Int,
+    Reals,
+    Complexes,
+    Ints,
+}
+
+/// How many banks there are.
+pub(super) const BANKS: usize = 6;
+
+impl Bank {
+    /// The bank of a leaf. Tuples have none: they are opened first.
+    pub(super) fn of(leaf: &Kind) -> Bank {
+        match leaf {
+            Kind::Real => Bank::Real,
+            Kind::Complex => Bank::Complex,
+            Kind::Int | Kind::Bool | Kind::Handle | Kind::Tuple(_) => Bank::Int,
+            Kind::Array(Element::Real) => Bank::Reals,
+            Kind::Array(Element::Complex) => Bank::Complexes,
+            Kind::Array(Element::Int) => Bank::Ints,
+        }
+    }
+    /// The bank of an array's elements.
+    pub(super) fn element(self) -> Bank {
+        match self {
+            Bank::Complex | Bank::Complexes => Bank::Complex,
+            Bank::Int | Bank::Ints => Bank::Int,
+            Bank::Real | Bank::Reals => Bank::Real,
+        }
+    }
+}
+
+/// A register of a bank. `last`: nobody reads it afterwards, so an array may be taken out of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Slot {
+    pub(super) bank: Bank,
+    pub(super) reg: Reg,
+    pub(super) last: bool,
+}
+
+/// A stretch of a routine's list of slots. No two instructions share one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Slots {
+    pub(super) start: SlotId,
+    pub(super) len: u32,
+}
+
+impl Slots {
+    pub(super) fn range(self) -> std::ops::Range<usize> {
+        self.start as usize..(self.start + self.len) as usize
+    }
+}
+
+/// An instruction.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Code {
+    // Constants. Integers are exact on every scalar.
+    Real(Reg, f64),
+    RealInt(Reg, i64),
+    Int(Reg, i64),
+
+    // Real numbers.
+    AddR(Reg, Reg, Reg),
+    SubR(Reg, Reg, Reg),
+    MulR(Reg, Reg, Reg),
+    DivR(Reg, Reg, Reg),
+    NegR(Reg, Reg),
+    // `d = (a first b) second c` …
+    AddAdd(Reg, Reg, Reg, Reg),
+    AddSub(Reg, Reg, Reg, Reg),
+    AddMul(Reg, Reg, Reg, Reg),
+    SubAdd(Reg, Reg, Reg, Reg),
+    SubSub(Reg, Reg, Reg, Reg),
+    SubMul(Reg, Reg, Reg, Reg),
+    MulAdd(Reg, Reg, Reg, Reg),
+    MulSub(Reg, Reg, Reg, Reg),
+    MulMul(Reg, Reg, Reg, Reg),
+    // … and `d = c second (a first b)`.
+    AddAddBack(Reg, Reg, Reg, Reg),
+    AddSubBack(Reg, Reg, Reg, Reg),
+    AddMulBack(Reg, Reg, Reg, Reg),
+    SubAddBack(Reg, Reg, Reg, Reg),
+    SubSubBack(Reg, Reg, Reg, Reg),
+    SubMulBack(Reg, Reg, Reg, Reg),
+    MulAddBack(Reg, Reg, Reg, Reg),
+    MulSubBack(Reg, Reg, Reg, Reg),
+    MulMulBack(Reg, Reg, Reg, Reg),
+
+    // Complex numbers.
+    AddC(Reg, Reg, Reg),
+    SubC(Reg, Reg, Reg),
+    MulC(Reg, Reg, Reg),
+
+    // The rest of the op table.
+    Number1R(Number1, Reg, Reg),
+    Number1C(Number1, Reg, Reg),
+    Number2R(Number2, Reg, Reg, Reg),
+    Number2C(Number2, Reg, Reg, Reg),
+    Real1(Real1, Reg, Reg),
+    Real2(Real2, Reg, Reg, Reg),
+    AddI(Reg, Reg, Reg),
+    Int1(Int1, Reg, Reg),
+    Int2(Int2, Reg, Reg, Reg),
+    CompareR(Compare, Reg, Reg, Reg),
+    CompareI(Compare, Reg, Reg, Reg),
+    Not(Reg, Reg),
+    And(Reg, Reg, Reg),
+    Or(Reg, Reg, Reg),
+    Promote(Reg, Reg),
+    Complex(Reg, Reg, Reg),
+    Re(Reg, Reg),
+    Im(Reg, Reg),
+    Abs2(Reg, Reg),
+    Modulus(Reg, Reg),
+    Arg(Reg, Reg),
+    Conj(Reg, Reg),
+    FromInt(Reg, Reg),
+    PowiR(Reg, Reg, Reg),
+    PowiC(Reg, Reg, Reg),
+
+    // Copies. `a` of an array is a slot.
+    MoveR(Reg, Reg),
+    MoveC(Reg, Reg),
+    MoveI(Reg, Reg),
+    MoveA(Reg, SlotId),
+    /// `d = c ? a : b` for a leaf: `(bank, d, c, slot a)`, and `b` is the slot after `a`.
+    Select(Bank, Reg, Reg, SlotId),
+
+    // Arrays. `Array`, `Fill` and `Select` say the bank of their result.
+    Array(Bank, Reg, Slots),
+    Fill(Bank, Reg, Reg, Reg),
+    Sum(Reg, SlotId),
+    Len(Reg, SlotId),
+    /// `(d, array, index)`: the index must be there.
+    Get(Reg, SlotId, Reg),
+    /// `(d, array, index)`: 0 beyond the end.
+    Peek(Reg, SlotId, Reg),
+    /// `(how, d, array, index, element)`.
+    Set(Write, Reg, SlotId, Reg, Reg),
+    /// `d = a + b`, the slots `a` and `a + 1`.
+    Accumulate(Reg, SlotId),
+
+    // Tapes: `(tape, register)`, or a slot for arrays.
+    PushR(u32, Reg),
+    PushC(u32, Reg),
+    PushI(u32, Reg),
+    PushA(u32, SlotId),
+    PopR(u32, Reg),
+    PopC(u32, Reg),
+    PopI(u32, Reg),
+    PopA(u32, SlotId),
+
+    /// `(routine, arguments, results)`.
+    Call(u32, Slots, Slots),
+    Primitive(PrimitiveId, Slots, Slots),
+    Return(Slots),
+
+    /// Shows the run to an interceptor: the mark of this number.
+    Mark(u32),
+
+    Jump(Pc),
+    /// `(condition, if it holds, if not)`.
+    Branch(Reg, Pc, Pc),
+    // A comparison whose only reader is the branch after it. The `Compare` names the op in errors.
+    LtR(Compare, Reg, Reg, Pc, Pc),
+    LeR(Compare, Reg, Reg, Pc, Pc),
+    EqR(Compare, Reg, Reg, Pc, Pc),
+    LtI(Reg, Reg, Pc, Pc),
+    EqI(Reg, Reg, Pc, Pc),
+    /// `i += k`, then as `LtI(i, n)`: `(i, k, n, …)`.
+    StepLt(Reg, Reg, Reg, Pc, Pc),
+    /// `i += k`, then as `LtI(n, i)`.
+    StepGt(Reg, Reg, Reg, Pc, Pc),
+    /// `i += k`, then as `EqI(i, n)`.
+    StepEq(Reg, Reg, Reg, Pc, Pc),
+    /// `i -= k`, then as `EqI(i, n)`.
+    BackEq(Reg, Reg, Reg, Pc, Pc),
+    /// `(index, first entry of the table, entries)`.
+    Switch(Reg, u32, u32),
+    /// A switch on what is popped from a tape: `(tape, first entry, entries)`.
+    PopSwitch(u32, u32, u32),
+}
+
+/// How an array is written to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Write {
+    /// The index must be there.
+    Set,
+    /// Extends the array.
+    Put,
+    /// Extends the array and adds.
+    Add,
+}
+
+impl Code {
+    /// Where it may go on by itself, except to the next instruction and through a table.
+    pub(super) fn targets_mut(&mut self) -> (Option<&mut Pc>, Option<&mut Pc>) {
+        match self {
+            Code::Jump(to) => (Some(to), None),
+            Code::Branch(_, yes, no)
+            | Code::LtI(_, _, yes, no)
+            | Code::EqI(_, _, yes, no)
+            | Code::LtR(_, _, _, yes, no)
+            | Code::LeR(_, _, _, yes, no)
+            | Code::EqR(_, _, _, yes, no)
+            | Code::StepLt(_, _, _, yes, no)
+            | Code::StepGt(_, _, _, yes, no)
+            | Code::StepEq(_, _, _, yes, no)
+            | Code::BackEq(_, _, _, yes, no) => (Some(yes), Some(no)),
+            _ => (None, None),
+        }
+    }
+
+    /// The part of the tables that it goes through.
+    pub(super) fn table(self) -> std::ops::Range<usize> {
+        match self {
+            Code::Switch(_, first, len) | Code::PopSwitch(_, first, len) => {
+                first as usize..(first + len) as usize
+            }
+            _ => 0..0,
+        }
+    }
+
+    /// Whether the next instruction is never run after it.
+    pub(super) fn ends(self) -> bool {
+        let mut code = self;
+        let (jumps, _) = code.targets_mut();
+        jumps.is_some() || matches!(self, Code::Return(_) | Code::Switch(..) | Code::PopSwitch(..))
+    }
+}

@@ -1,0 +1,353 @@
+//! From IR to bytecode.
+//!
+//! ```text
+//! select ──► edges ──► coalesce ──► shorten ──► last uses
+//! ```
+//!
+//! - Every value gets a register for each leaf; constants are loaded once, at the start of the routine.
+//! - Arithmetic whose result one other instruction of its block reads is done together with it.
+//! - An edge becomes moves from the arguments to the parameters, all at once; a short block is repeated where
+//!   a plain jump would lead to it, so a loop ends with its own test.
+//! - Registers that moves connect become one, and jumps lead where they end.
+//!
+//! Code for an interceptor is made without all of these.
+//!
+//! Cost: O(size), but for [`coalesce`].
+
+mod edges;
+mod pairs;
+mod select;
+
+use std::{collections::HashMap, sync::Arc};
+
+use crate::{
+    entity::{Block, FuncId, Value},
+    ir::{Function, InstData, Kind, Literal, Op, Position, Program},
+};
+
+use super::{
+    bytecode::{Bytecode, Routine, Source},
+    coalesce::coalesce,
+    code::{BANKS, Bank, Code, Pc, Reg, Slot, Slots},
+    error::CallError,
+    inspect::Moment,
+    jumps::shorten,
+    last_use::mark_last_uses,
+};
+use pairs::Pairs;
+
+impl Bytecode {
+    /// Compiles a function and all it calls.
+    ///
+    /// # Errors
+    /// A function without a body.
+    pub fn compile(program: &Program, root: FuncId) -> Result<Bytecode, CallError> {
+        Bytecode::compile_as(program, root, Style::Fast)
+    }
+
+    /// As [`compile`](Bytecode::compile), in the given style.
+    pub(super) fn compile_as(program: &Program, root: FuncId, style: Style) -> Result<Bytecode, CallError> {
+        let mut ids = vec![root];
+        let mut next = 0;
+        while let Some(&f) = ids.get(next) {
+            next += 1;
+            let function = &program.functions[f];
+            if !function.is_defined() {
+                return Err(CallError::Undefined { name: function.name.clone() });
+            }
+            for g in function.callees() {
+                if !ids.contains(&g) {
+                    ids.push(g);
+                }
+            }
+        }
+        let routines: Vec<Routine> =
+            ids.iter().map(|&f| Compiler::new(&program.functions[f], f, &ids, style).routine()).collect();
+        let tape = |op| match op {
+            Op::Push { tape, .. } | Op::Pop { tape, .. } => tape as usize + 1,
+            _ => 0,
+        };
+        let ops = ids.iter().flat_map(|&f| program.functions[f].insts.values().map(|i| i.op));
+        let tapes = ops.map(tape).max().unwrap_or(0);
+        let function = &program.functions[root];
+        Ok(Bytecode {
+            routines,
+            primitives: program.primitives.values().cloned().collect(),
+            params: function.params.clone(),
+            result: function.result.clone(),
+            tapes,
+        })
+    }
+}
+
+/// What the code is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Style {
+    /// To be run.
+    Fast,
+    /// To be looked at while it runs: each instruction stands by itself between two marks, and every value
+    /// keeps its register. Arrays are never taken out of a register, so writing to one copies it.
+    Watched,
+}
+
+struct Compiler<'a> {
+    f: &'a Function,
+    id: FuncId,
+    style: Style,
+    marks: Vec<Moment>,
+    ids: &'a [FuncId],
+    registers: Vec<Vec<Slot>>,
+    routine: Routine,
+    /// Where each block starts, once it is written, and which instructions name blocks.
+    starts: Vec<Pc>,
+    patches: Vec<(Patch, Block)>,
+    uses: Vec<u32>,
+    pairs: Pairs,
+    constants: HashMap<Op, Reg>,
+    at: Position,
+}
+
+/// A target that is still a block.
+enum Patch {
+    /// The one of an instruction if the condition holds, or its only one.
+    Yes(usize),
+    No(usize),
+    /// An entry of the tables.
+    Table(usize),
+}
+
+impl<'a> Compiler<'a> {
+    fn new(f: &'a Function, id: FuncId, ids: &'a [FuncId], style: Style) -> Compiler<'a> {
+        let uses = uses(f);
+        let pairs = if style == Style::Fast { Pairs::of(f, &uses) } else { Pairs::none(f) };
+        let routine = Routine {
+            name: f.name.clone(),
+            code: vec![],
+            at: vec![],
+            slots: vec![],
+            tables: vec![],
+            sizes: [0; BANKS],
+            params: vec![],
+            flat: f.params.iter().all(|p| p.kind.leaves().iter().all(|k| *k == Kind::Real)),
+            source: None,
+        };
+        Compiler {
+            f,
+            id,
+            style,
+            marks: vec![],
+            ids,
+            registers: vec![vec![]; f.kinds.len()],
+            routine,
+            starts: vec![],
+            patches: vec![],
+            pairs,
+            uses,
+            constants: HashMap::new(),
+            at: Position::default(),
+        }
+    }
+
+    fn routine(mut self) -> Routine {
+        let f = self.f;
+        self.allocate();
+        for (b, block) in f.blocks.iter() {
+            self.starts.push(self.here());
+            self.body(b);
+            self.end(b, &block.end, edges::LONGEST);
+        }
+        for (patch, block) in std::mem::take(&mut self.patches) {
+            let start = self.starts[block.index()];
+            match patch {
+                Patch::Table(entry) => self.routine.tables[entry] = start,
+                Patch::Yes(pc) => {
+                    self.routine.code[pc].targets_mut().0.into_iter().for_each(|to| *to = start);
+                }
+                Patch::No(pc) => {
+                    self.routine.code[pc].targets_mut().1.into_iter().for_each(|to| *to = start);
+                }
+            }
+        }
+        if self.style == Style::Watched {
+            let (function, registers, marks) = (f.clone(), self.registers, self.marks);
+            self.routine.source = Some(Arc::new(Source { id: self.id, function, registers, marks }));
+            return self.routine;
+        }
+        coalesce(&mut self.routine);
+        shorten(&mut self.routine);
+        mark_last_uses(&mut self.routine);
+        self.routine
+    }
+
+    /// The instructions of a block.
+    fn body(&mut self, block: Block) {
+        let f = self.f;
+        let block = &f.blocks[block];
+        for (k, &i) in block.insts.iter().enumerate() {
+            self.at = f.insts[i].at;
+            let last = k + 1 == block.insts.len();
+            let joined = last && self.joins_end(i, &block.end);
+            if !joined && !self.pairs.is_absorbed(i) {
+                self.mark(Moment::Before(i));
+                self.instruction(i);
+                self.mark(Moment::After(i));
+            }
+        }
+        self.at = block.end_at;
+    }
+
+    /// Lets an interceptor see the run here.
+    fn mark(&mut self, moment: Moment) {
+        if self.style == Style::Watched {
+            self.emit(Code::Mark(self.marks.len() as u32));
+            self.marks.push(moment);
+        }
+    }
+
+    fn here(&self) -> Pc {
+        self.routine.code.len() as Pc
+    }
+
+    /// Gives every value its registers.
+    fn allocate(&mut self) {
+        let f = self.f;
+        for &p in f.param_values() {
+            self.define(p);
+            let slots = self.registers[p.index()].clone();
+            self.routine.params.extend(slots);
+        }
+        for block in f.blocks.values() {
+            for &p in &block.params {
+                if self.registers[p.index()].is_empty() {
+                    self.define(p);
+                }
+            }
+            for &i in &block.insts {
+                self.allocate_result(&f.insts[i]);
+            }
+        }
+        // Tuples are the registers of their fields. A field may be defined in a later block than the tuple
+        // stands in the list, so repeat until all are known; each round settles one level of nesting.
+        for _ in 0..f.insts.len().max(1) {
+            let mut open = false;
+            for block in f.blocks.values() {
+                for &i in &block.insts {
+                    open |= !self.alias(&f.insts[i]);
+                }
+            }
+            if !open {
+                break;
+            }
+        }
+    }
+
+    fn fresh(&mut self, bank: Bank) -> Reg {
+        let size = &mut self.routine.sizes[bank as usize];
+        *size += 1;
+        *size - 1
+    }
+
+    fn define(&mut self, v: Value) {
+        let leaves = self.f.kinds[v].leaves();
+        let slots = leaves
+            .iter()
+            .map(|leaf| {
+                let bank = Bank::of(leaf);
+                Slot { bank, reg: self.fresh(bank), last: false }
+            })
+            .collect();
+        self.registers[v.index()] = slots;
+    }
+
+    /// Gives the result of an instruction its registers; of a constant, those of its first appearance.
+    fn allocate_result(&mut self, inst: &InstData) {
+        let Some(v) = inst.result else { return };
+        if inst.op.is_constant() {
+            if let Some(&reg) = self.constants.get(&inst.op) {
+                let bank = Bank::of(&self.f.kinds[v]);
+                self.registers[v.index()] = vec![Slot { bank, reg, last: false }];
+                return;
+            }
+            self.define(v);
+            let d = self.registers[v.index()][0].reg;
+            self.constants.insert(inst.op, d);
+            self.emit(match inst.op {
+                Op::Real(Literal(x))
+                    if x.fract() == 0.0 && x.abs() < 9e15 && (x != 0.0 || x.is_sign_positive()) =>
+                {
+                    Code::RealInt(d, x as i64)
+                }
+                Op::Real(Literal(x)) => Code::Real(d, x),
+                Op::Int(n) => Code::Int(d, n),
+                op => Code::Int(d, i64::from(op == Op::Bool(true))),
+            });
+        } else if !matches!(inst.op, Op::Tuple | Op::Field(_)) {
+            self.define(v);
+        }
+    }
+
+    /// The registers of tuples and fields; false while those of an operand are not known.
+    fn alias(&mut self, inst: &InstData) -> bool {
+        let Some(v) = inst.result else { return true };
+        let known = |v: &Value| self.f.kinds[*v].n_leaves() == self.registers[v.index()].len();
+        if !matches!(inst.op, Op::Tuple | Op::Field(_)) || known(&v) {
+            return true;
+        }
+        if !inst.args.iter().all(known) {
+            return false;
+        }
+        self.registers[v.index()] = match inst.op {
+            Op::Field(k) => {
+                let fields = self.f.kinds[inst.args[0]].fields();
+                let start: usize = fields[..k as usize].iter().map(|f| f.kind.n_leaves()).sum();
+                let len = fields[k as usize].kind.n_leaves();
+                self.registers[inst.args[0].index()][start..start + len].to_vec()
+            }
+            _ => inst.args.iter().flat_map(|a| self.registers[a.index()].clone()).collect(),
+        };
+        true
+    }
+
+    fn emit(&mut self, code: Code) {
+        self.routine.code.push(code);
+        self.routine.at.push(self.at);
+    }
+
+    fn slots(&mut self, slots: &[Slot]) -> Slots {
+        let start = self.routine.slots.len() as u32;
+        self.routine.slots.extend_from_slice(slots);
+        Slots { start, len: slots.len() as u32 }
+    }
+
+    /// The first leaf of a value as an entry of the list of slots.
+    fn slot(&mut self, v: Value) -> u32 {
+        let slot = self.first(v);
+        self.slots(&[slot]).start
+    }
+
+    fn first(&self, v: Value) -> Slot {
+        let none = Slot { bank: Bank::Int, reg: 0, last: false };
+        self.registers[v.index()].first().copied().unwrap_or(none)
+    }
+
+    fn reg(&self, v: Value) -> Reg {
+        self.first(v).reg
+    }
+
+    fn leaves(&self, values: &[Value]) -> Vec<Slot> {
+        values.iter().flat_map(|v| self.registers[v.index()].clone()).collect()
+    }
+}
+
+/// How often each value is read.
+fn uses(f: &Function) -> Vec<u32> {
+    let mut uses = vec![0; f.kinds.len()];
+    for block in f.blocks.values() {
+        let args = block.insts.iter().flat_map(|&i| &f.insts[i].args).copied();
+        let targets = block.end.targets().into_iter().flat_map(|t| t.args.iter().copied());
+        for v in args.chain(block.end.operand()).chain(targets) {
+            uses[v.index()] += 1;
+        }
+    }
+    uses
+}

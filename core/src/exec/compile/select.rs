@@ -1,0 +1,154 @@
+//! The bytecode of one instruction.
+
+use crate::{
+    entity::Inst,
+    ir::{InstData, Int2, Kind, Mixed, Number1, Number2, Op},
+};
+
+use super::{
+    super::code::{Bank, Code, Reg, Slots, Write},
+    Compiler,
+    pairs::pair,
+};
+
+impl Compiler<'_> {
+    pub(super) fn instruction(&mut self, i: Inst) {
+        let inst = &self.f.insts[i];
+        let args = &inst.args;
+        let r = |k: usize| args.get(k).map_or(0, |&v| self.reg(v));
+        let (d, a, b) = (inst.result.map_or(0, |v| self.reg(v)), r(0), r(1));
+        let complex = args.first().is_some_and(|&v| self.f.kinds[v] == Kind::Complex);
+        let code = match inst.op {
+            Op::Real(_) | Op::Int(_) | Op::Bool(_) | Op::Tuple | Op::Field(_) => return,
+            Op::Number1(Number1::Neg) if !complex => Code::NegR(d, a),
+            Op::Number1(op) if complex => Code::Number1C(op, d, a),
+            Op::Number1(op) => Code::Number1R(op, d, a),
+            Op::Number2(op) if complex => match op {
+                Number2::Add => Code::AddC(d, a, b),
+                Number2::Sub => Code::SubC(d, a, b),
+                Number2::Mul => Code::MulC(d, a, b),
+                op => Code::Number2C(op, d, a, b),
+            },
+            Op::Number2(op) => self.pair(i).unwrap_or(match op {
+                Number2::Add => Code::AddR(d, a, b),
+                Number2::Sub => Code::SubR(d, a, b),
+                Number2::Mul => Code::MulR(d, a, b),
+                Number2::Div => Code::DivR(d, a, b),
+                op => Code::Number2R(op, d, a, b),
+            }),
+            Op::Real1(op) => Code::Real1(op, d, a),
+            Op::Real2(op) => Code::Real2(op, d, a, b),
+            Op::Int1(op) => Code::Int1(op, d, a),
+            Op::Int2(Int2::Add) => Code::AddI(d, a, b),
+            Op::Int2(op) => Code::Int2(op, d, a, b),
+            Op::Compare(op) => Code::CompareR(op, d, a, b),
+            Op::CompareInt(op) => Code::CompareI(op, d, a, b),
+            Op::Mixed(op) => mixed(op, d, a, b),
+            Op::Select => return self.select(inst, a),
+            Op::Push { tape, .. } => return self.push(inst, tape),
+            Op::Pop { tape, .. } => return self.pop(inst, tape),
+            Op::Call(g) => {
+                let function = self.ids.iter().position(|&id| id == g).unwrap_or(0) as u32;
+                let (args, results) = self.call(inst);
+                Code::Call(function, args, results)
+            }
+            Op::Primitive(primitive) => {
+                let (args, results) = self.call(inst);
+                Code::Primitive(primitive, args, results)
+            }
+            _ => return self.on_arrays(inst, [d, a, b, r(2)]),
+        };
+        self.emit(code);
+    }
+
+    /// An instruction with the one that it absorbs.
+    fn pair(&self, i: Inst) -> Option<Code> {
+        let (first, back) = self.pairs.inner(i)?;
+        let (outer, inner) = (&self.f.insts[i], &self.f.insts[first]);
+        let other = *outer.args.get(usize::from(!back))?;
+        let (a, b) = (self.reg(*inner.args.first()?), self.reg(*inner.args.get(1)?));
+        pair(inner.op, outer.op, back, [self.reg(outer.result?), a, b, self.reg(other)])
+    }
+
+    fn on_arrays(&mut self, inst: &InstData, [d, a, b, c]: [Reg; 4]) {
+        let args = &inst.args;
+        let bank = inst.result.map_or(Bank::Reals, |v| self.first(v).bank);
+        let code = match inst.op {
+            Op::Array => {
+                let items = self.leaves(args);
+                Code::Array(bank, d, self.slots(&items))
+            }
+            Op::Fill => Code::Fill(bank, d, a, b),
+            Op::Sum => Code::Sum(d, self.slot(args[0])),
+            Op::Len => Code::Len(d, self.slot(args[0])),
+            Op::Get => Code::Get(d, self.slot(args[0]), b),
+            Op::Peek => Code::Peek(d, self.slot(args[0]), b),
+            Op::Set => Code::Set(Write::Set, d, self.slot(args[0]), b, c),
+            Op::Put => Code::Set(Write::Put, d, self.slot(args[0]), b, c),
+            Op::AddAt => Code::Set(Write::Add, d, self.slot(args[0]), b, c),
+            Op::Accumulate => {
+                let pair = [self.first(args[0]), self.first(args[1])];
+                Code::Accumulate(d, self.slots(&pair).start)
+            }
+            _ => return,
+        };
+        self.emit(code);
+    }
+
+    fn select(&mut self, inst: &InstData, condition: Reg) {
+        let (yes, no) = (self.leaves(&inst.args[1..2]), self.leaves(&inst.args[2..3]));
+        let to = self.leaves(inst.result.as_slice());
+        for ((yes, no), to) in yes.into_iter().zip(no).zip(to) {
+            let pair = self.slots(&[yes, no]).start;
+            self.emit(Code::Select(to.bank, to.reg, condition, pair));
+        }
+    }
+
+    fn push(&mut self, inst: &InstData, tape: u32) {
+        for slot in self.leaves(&inst.args) {
+            let code = match slot.bank {
+                Bank::Real => Code::PushR(tape, slot.reg),
+                Bank::Complex => Code::PushC(tape, slot.reg),
+                Bank::Int => Code::PushI(tape, slot.reg),
+                _ => Code::PushA(tape, self.slots(&[slot]).start),
+            };
+            self.emit(code);
+        }
+    }
+
+    fn pop(&mut self, inst: &InstData, tape: u32) {
+        for slot in self.leaves(inst.result.as_slice()).into_iter().rev() {
+            let code = match slot.bank {
+                Bank::Real => Code::PopR(tape, slot.reg),
+                Bank::Complex => Code::PopC(tape, slot.reg),
+                Bank::Int => Code::PopI(tape, slot.reg),
+                _ => Code::PopA(tape, self.slots(&[slot]).start),
+            };
+            self.emit(code);
+        }
+    }
+
+    fn call(&mut self, inst: &InstData) -> (Slots, Slots) {
+        let (args, results) = (self.leaves(&inst.args), self.leaves(inst.result.as_slice()));
+        (self.slots(&args), self.slots(&results))
+    }
+}
+
+fn mixed(op: Mixed, d: Reg, a: Reg, b: Reg) -> Code {
+    match op {
+        Mixed::Promote => Code::Promote(d, a),
+        Mixed::Complex => Code::Complex(d, a, b),
+        Mixed::Re => Code::Re(d, a),
+        Mixed::Im => Code::Im(d, a),
+        Mixed::Abs2 => Code::Abs2(d, a),
+        Mixed::Modulus => Code::Modulus(d, a),
+        Mixed::Arg => Code::Arg(d, a),
+        Mixed::Conj => Code::Conj(d, a),
+        Mixed::FromInt => Code::FromInt(d, a),
+        Mixed::PowiReal => Code::PowiR(d, a, b),
+        Mixed::PowiComplex => Code::PowiC(d, a, b),
+        Mixed::Not => Code::Not(d, a),
+        Mixed::And => Code::And(d, a, b),
+        Mixed::Or => Code::Or(d, a, b),
+    }
+}

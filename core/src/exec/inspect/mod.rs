@@ -1,0 +1,288 @@
+//! Looking inside a run: contextual dispatch.
+//!
+//! An [`Interceptor`] sees each instruction as it runs, with its operands' values before and its result after;
+//! [`Inspection`] runs a program under one. The program is compiled for it: instruction by instruction as
+//! [`Program::print`] shows them, none joined and none dropped, so positions and values are exact. Without an
+//! interceptor none of this exists in the code that runs.
+//!
+//! | interceptor | tells |
+//! |---|---|
+//! | [`Debugger`] | values at breakpoints, step by step |
+//! | [`Finder`] | where the first NaN or infinity was made, and of what |
+//! | [`Counter`] | which operations ran, and how often |
+//! | [`Sparsity`] | which results depend on which arguments |
+//!
+//! ```
+//! use ketgrad_core::{exec::{Datum, inspect::{Counter, Inspection}}, text::parse_program};
+//!
+//! let program = parse_program("fn f(x) { let mut s = x; for i in 0..10 { s = s * x + 1; } s }")
+//!     .map_err(|e| e[0].clone())?;
+//! let mut counter = Counter::default();
+//! let y = Inspection::<f64>::new(&program, "f")?.run(&[Datum::Real(1.0)], &mut counter)?;
+//! assert_eq!(y.real(), Some(&11.0));
+//! assert_eq!((counter.count("mul"), counter.count("add"), counter.flops), (10, 10, 20));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod counter;
+mod debugger;
+mod finder;
+mod sparsity;
+
+pub use counter::Counter;
+pub use debugger::{Command, Debugger, Pause, Reason};
+pub use finder::{Find, Finder, Found};
+pub use sparsity::{Pattern, Sparsity, hessian_pattern, jacobian_pattern};
+
+use crate::{
+    adjoint,
+    entity::{Block, FuncId, Inst, Value},
+    ir::{Function, InstData, Op, Position, Program, Target, Terminator},
+    pass::{Level, optimize_all},
+    scalar::{Real, Scalar},
+};
+
+use super::{
+    Bytecode, Datum, DeriveError, Host, Limits, Machine, NoHost,
+    bytecode::{Routine, Source},
+    compile::Style,
+    machine::{Banks, Base},
+};
+
+/// A moment of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Moment {
+    /// An instruction is about to run.
+    Before(Inst),
+    /// An instruction has run; a call has returned.
+    After(Inst),
+    /// A block ends and the run takes its k-th way out. Parameters do not have their new values yet.
+    Edge(Block, usize),
+    /// A block ends and its function returns.
+    Return(Block),
+}
+
+/// Why an interceptor stops a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stop(pub String);
+
+/// Sees each instruction as it runs.
+pub trait Interceptor<S: Scalar> {
+    /// Sees a moment of the run.
+    ///
+    /// # Errors
+    /// To end the run there.
+    fn see(&mut self, event: &Event<'_, S>) -> Result<(), Stop>;
+}
+
+/// Sees nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Unwatched;
+
+impl<S: Scalar> Interceptor<S> for Unwatched {
+    fn see(&mut self, _: &Event<'_, S>) -> Result<(), Stop> {
+        Ok(())
+    }
+}
+
+/// A moment of a run with all that can be known about it.
+#[derive(Debug)]
+pub struct Event<'a, S: Scalar> {
+    moment: Moment,
+    source: &'a Source,
+    banks: &'a Banks<S>,
+    base: Base,
+    depth: usize,
+}
+
+impl<'a, S: Scalar> Event<'a, S> {
+    pub(super) fn new(
+        routine: &'a Routine,
+        mark: u32,
+        banks: &'a Banks<S>,
+        base: Base,
+        depth: usize,
+    ) -> Option<Self> {
+        let source = routine.source.as_deref()?;
+        Some(Event { moment: *source.marks.get(mark as usize)?, source, banks, base, depth })
+    }
+
+    /// Which moment it is.
+    #[must_use]
+    pub fn moment(&self) -> Moment {
+        self.moment
+    }
+    /// The function that runs.
+    #[must_use]
+    pub fn function(&self) -> &'a Function {
+        &self.source.function
+    }
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> FuncId {
+        self.source.id
+    }
+    /// How many calls wait for it.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+    /// The instruction, if it is about one.
+    #[must_use]
+    pub fn inst(&self) -> Option<&'a InstData> {
+        match self.moment {
+            Moment::Before(i) | Moment::After(i) => Some(&self.source.function.insts[i]),
+            Moment::Edge(..) | Moment::Return(_) => None,
+        }
+    }
+    /// Where it came from in the source.
+    #[must_use]
+    pub fn at(&self) -> Position {
+        match self.moment {
+            Moment::Before(i) | Moment::After(i) => self.source.function.insts[i].at,
+            Moment::Edge(b, _) | Moment::Return(b) => self.source.function.blocks[b].end_at,
+        }
+    }
+    /// The way out that an edge is.
+    #[must_use]
+    pub fn target(&self) -> Option<&'a Target> {
+        match self.moment {
+            Moment::Edge(b, k) => self.source.function.blocks[b].end.targets().get(k).copied(),
+            _ => None,
+        }
+    }
+    /// What is returned.
+    #[must_use]
+    pub fn returned(&self) -> Option<Value> {
+        match self.moment {
+            Moment::Return(b) => match self.source.function.blocks[b].end {
+                Terminator::Return(v) => Some(v),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+    /// What a value of the function holds now. One that has not been defined in this call holds anything.
+    #[must_use]
+    pub fn value(&self, v: Value) -> Datum<S> {
+        let mut slots = self.source.registers[v.index()].iter().copied();
+        self.banks.assemble(&self.source.function.kinds[v], &mut slots, self.base)
+    }
+    /// What the parameter of this name, or the value written `v3` in the printed function, holds now.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Option<Datum<S>> {
+        let f = self.function();
+        let param = f.params.iter().position(|p| p.name == name);
+        let value = match param {
+            Some(k) => f.param_values().get(k).copied(),
+            None => {
+                let number =
+                    name.strip_prefix('v').and_then(|n| n.parse().ok()).filter(|&n| n < f.kinds.len());
+                number.map(Value::new)
+            }
+        };
+        value.map(|v| self.value(v))
+    }
+    /// The operands' values.
+    #[must_use]
+    pub fn operands(&self) -> Vec<Datum<S>> {
+        self.inst().map(|i| i.args.iter().map(|&v| self.value(v)).collect()).unwrap_or_default()
+    }
+    /// The result; only after the instruction.
+    #[must_use]
+    pub fn result(&self) -> Option<Datum<S>> {
+        match self.moment {
+            Moment::After(i) => self.source.function.insts[i].result.map(|v| self.value(v)),
+            _ => None,
+        }
+    }
+    /// The line of the printed function: `v3: real = mul v1, v2`.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let Some(inst) = self.inst() else { return String::new() };
+        let args: Vec<String> = inst.args.iter().map(ToString::to_string).collect();
+        let op = match inst.op {
+            Op::Call(f) => format!("call {f}"),
+            op => op.to_string(),
+        };
+        let call = format!("{op} {}", args.join(", "));
+        match inst.result {
+            Some(v) => format!("{v}: {} = {}", self.source.function.kinds[v], call.trim_end()),
+            None => call,
+        }
+    }
+}
+
+/// A function compiled to be looked at while it runs. It is not optimised: it runs as it was written.
+pub struct Inspection<'h, S: Scalar> {
+    code: Bytecode,
+    host: &'h dyn Host<S>,
+    limits: Limits,
+    machine: Machine<S>,
+}
+
+impl<S: Scalar> std::fmt::Debug for Inspection<'_, S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Inspection").field("instructions", &self.code.len()).finish()
+    }
+}
+
+impl<'h, T: Real, S: Scalar<Real = T>> Inspection<'h, S> {
+    /// Of the function of the given name.
+    ///
+    /// # Errors
+    /// There is none, or it calls one without a body.
+    pub fn new(program: &Program, name: &str) -> Result<Self, DeriveError> {
+        Inspection::of(program, super::derivatives::find(program, name)?)
+    }
+
+    /// Of its gradient, `(x…) -> (value, gradient by each parameter…)`, optimised at the default level.
+    ///
+    /// # Errors
+    /// There is no such function, or it cannot be differentiated.
+    pub fn of_gradient(program: &Program, name: &str) -> Result<Self, DeriveError> {
+        let mut program = program.clone();
+        let f = super::derivatives::find(&program, name)?;
+        let gradient = adjoint::gradient(&mut program, f)?;
+        optimize_all(&mut program, gradient, Level::default());
+        Inspection::of(&program, gradient)
+    }
+
+    /// Of any function of a program.
+    ///
+    /// # Errors
+    /// It calls one without a body.
+    pub fn of(program: &Program, f: FuncId) -> Result<Self, DeriveError> {
+        let code = Bytecode::compile_as(program, f, Style::Watched)?;
+        Ok(Inspection { code, host: &NoHost, limits: Limits::default(), machine: Machine::new() })
+    }
+
+    /// With the host that computes the program's primitives.
+    #[must_use]
+    pub fn with_host(mut self, host: &'h dyn Host<S>) -> Self {
+        self.host = host;
+        self
+    }
+
+    /// With other limits.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Runs it under an interceptor.
+    ///
+    /// # Errors
+    /// The arguments do not fit, the program fails, or the interceptor stops it.
+    pub fn run(
+        &mut self,
+        args: &[Datum<S>],
+        interceptor: &mut impl Interceptor<S>,
+    ) -> Result<Datum<S>, DeriveError> {
+        let mut result = Datum::Int(0);
+        let Inspection { code, host, limits, machine } = self;
+        code.run(machine, *host, limits, args, &mut result, interceptor)?;
+        Ok(result)
+    }
+}

@@ -1,0 +1,143 @@
+//! Which registers are still read: backward liveness over bytecode, for the registers that a pass asks about.
+//!
+//! Cost: O(instructions + stretches x registers / 64) for each round, and about as many rounds as loops nest.
+//! A stretch is code without jumps in or out.
+
+use std::ops::Range;
+
+use super::{
+    bytecode::Routine,
+    code::{BANKS, Bank, Reg},
+    registers::{Access, visit},
+};
+
+/// A number for each register that a pass cares about, without gaps.
+pub(super) struct Numbering {
+    number: [Vec<Option<u32>>; BANKS],
+    /// The registers by number.
+    pub(super) registers: Vec<(Bank, Reg)>,
+}
+
+impl Numbering {
+    pub(super) fn new(routine: &Routine) -> Numbering {
+        Numbering { number: routine.sizes.map(|n| vec![None; n as usize]), registers: Vec::new() }
+    }
+    /// Adds a register; a second time it changes nothing.
+    pub(super) fn add(&mut self, bank: Bank, reg: Reg) {
+        let number = &mut self.number[bank as usize][reg as usize];
+        if number.is_none() {
+            *number = Some(self.registers.len() as u32);
+            self.registers.push((bank, reg));
+        }
+    }
+    pub(super) fn of(&self, bank: Bank, reg: Reg) -> Option<usize> {
+        self.number[bank as usize].get(reg as usize).copied().flatten().map(|n| n as usize)
+    }
+    pub(super) fn len(&self) -> usize {
+        self.registers.len()
+    }
+}
+
+/// A set of numbers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Set(Vec<u64>);
+
+impl Set {
+    pub(super) fn new(n: usize) -> Set {
+        Set(vec![0; n.div_ceil(64)])
+    }
+    pub(super) fn contains(&self, k: usize) -> bool {
+        self.0[k / 64] & (1 << (k % 64)) != 0
+    }
+    pub(super) fn insert(&mut self, k: usize) {
+        self.0[k / 64] |= 1 << (k % 64);
+    }
+    pub(super) fn remove(&mut self, k: usize) {
+        self.0[k / 64] &= !(1 << (k % 64));
+    }
+    pub(super) fn extend(&mut self, other: &Set) {
+        self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a |= b);
+    }
+    pub(super) fn iter(&self) -> impl Iterator<Item = usize> {
+        self.0.iter().enumerate().flat_map(|(word, &bits)| {
+            let next = |&bits: &u64| Some(bits & bits.wrapping_sub(1)).filter(|&b| b != 0);
+            std::iter::successors(Some(bits).filter(|&b| b != 0), next)
+                .map(move |bits| word * 64 + bits.trailing_zeros() as usize)
+        })
+    }
+}
+
+/// The stretches of a routine and what is read after each.
+pub(super) struct Liveness {
+    pub(super) stretches: Vec<Range<usize>>,
+    pub(super) after: Vec<Set>,
+}
+
+impl Liveness {
+    pub(super) fn of(routine: &Routine, numbering: &Numbering) -> Liveness {
+        let stretches = stretches(routine);
+        let mut of_pc = vec![0; routine.code.len()];
+        for (k, s) in stretches.iter().enumerate() {
+            of_pc[s.clone()].fill(k);
+        }
+        let next: Vec<Vec<usize>> = (stretches.iter())
+            .map(|s| routine.successors(s.end - 1).filter_map(|pc| of_pc.get(pc).copied()).collect())
+            .collect();
+        let empty = Set::new(numbering.len());
+        let (mut before, mut after) = (vec![empty.clone(); stretches.len()], vec![empty; stretches.len()]);
+        let mut slots = routine.slots.clone();
+        // What each stretch reads before it writes, and what it writes: the rounds need no more.
+        let summary: Vec<(Set, Set)> = stretches
+            .iter()
+            .map(|s| {
+                let (mut reads, mut writes) = (Set::new(numbering.len()), Set::new(numbering.len()));
+                for pc in s.clone() {
+                    visit(&mut routine.code[pc].clone(), &mut slots, |bank, reg, access| {
+                        match (numbering.of(bank, *reg), access) {
+                            (Some(k), Access::Write) => writes.insert(k),
+                            (Some(k), _) if !writes.contains(k) => reads.insert(k),
+                            _ => {}
+                        }
+                    });
+                }
+                (reads, writes)
+            })
+            .collect();
+        loop {
+            let mut changed = false;
+            for k in (0..stretches.len()).rev() {
+                let mut set = Set::new(numbering.len());
+                next[k].iter().for_each(|&n| set.extend(&before[n]));
+                let (reads, writes) = &summary[k];
+                let mut start = reads.clone();
+                start.0.iter_mut().zip(&set.0).zip(&writes.0).for_each(|((a, b), w)| *a |= b & !w);
+                changed |= start != before[k];
+                (before[k], after[k]) = (start, set);
+            }
+            if !changed {
+                return Liveness { stretches, after };
+            }
+        }
+    }
+}
+
+/// Code without jumps in or out, in order.
+fn stretches(routine: &Routine) -> Vec<Range<usize>> {
+    let len = routine.code.len();
+    let mut starts = vec![false; len + 1];
+    for pc in 0..len {
+        let code = routine.code[pc];
+        if code.ends() {
+            starts[pc + 1] = true;
+            routine.successors(pc).for_each(|to| starts[to] = true);
+        }
+    }
+    starts[len] = true;
+    let mut first = 0;
+    let mut stretches = Vec::new();
+    for (pc, _) in starts.iter().enumerate().skip(1).filter(|s| *s.1) {
+        stretches.push(first..pc);
+        first = pc;
+    }
+    stretches
+}

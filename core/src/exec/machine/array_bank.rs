@@ -1,0 +1,98 @@
+//! Array registers of one kind of element, and buffers to be used again.
+//!
+//! Arrays share their elements until one is written. Whatever nobody shares any more comes back as a spare
+//! buffer, so a program that is run again finds the memory of its last run.
+
+use std::sync::Arc;
+
+/// An array in a register or on a tape; `None` is the empty one.
+pub(super) type Array<T> = Option<Arc<Vec<T>>>;
+
+/// Array registers of all calls, one after the other.
+#[derive(Debug)]
+pub(super) struct ArrayBank<T> {
+    registers: Vec<Array<T>>,
+    spare: Vec<Arc<Vec<T>>>,
+}
+
+impl<T: Clone> ArrayBank<T> {
+    pub(super) fn new() -> ArrayBank<T> {
+        ArrayBank { registers: Vec::new(), spare: Vec::new() }
+    }
+
+    /// Makes room for `len` registers.
+    pub(super) fn grow(&mut self, len: usize) {
+        if self.registers.len() < len {
+            self.registers.resize(len, None);
+        }
+    }
+
+    pub(super) fn items(&self, reg: usize) -> &[T] {
+        items(&self.registers[reg])
+    }
+
+    /// The array in a register: taken out of it if it is read for the last time.
+    pub(super) fn read(&mut self, reg: usize, last: bool) -> Array<T> {
+        if last { self.registers[reg].take() } else { self.registers[reg].clone() }
+    }
+
+    pub(super) fn get(&self, reg: usize) -> Array<T> {
+        self.registers[reg].clone()
+    }
+
+    pub(super) fn store(&mut self, reg: usize, array: Array<T>) {
+        let old = std::mem::replace(&mut self.registers[reg], array);
+        self.recycle(old);
+    }
+
+    /// An empty array that nobody shares.
+    pub(super) fn fresh(&mut self) -> Arc<Vec<T>> {
+        self.spare.pop().unwrap_or_default()
+    }
+
+    /// The array, not shared: a copy if it is.
+    pub(super) fn own(&mut self, array: Array<T>) -> Arc<Vec<T>> {
+        let Some(mut array) = array else { return self.fresh() };
+        if Arc::get_mut(&mut array).is_some() {
+            return array;
+        }
+        let mut copy = self.fresh();
+        Arc::make_mut(&mut copy).extend_from_slice(&array);
+        copy
+    }
+
+    /// Keeps the memory of an array that nobody shares.
+    pub(super) fn recycle(&mut self, array: Array<T>) {
+        if let Some(mut array) = array
+            && let Some(elements) = Arc::get_mut(&mut array)
+        {
+            elements.clear();
+            self.spare.push(array);
+        }
+    }
+
+    /// Lets go of the arrays in a stretch of registers.
+    pub(super) fn clear(&mut self, range: std::ops::Range<usize>) {
+        for reg in range {
+            self.store(reg, None);
+        }
+    }
+
+    /// Hands an array out in place of `old`, whose memory comes back.
+    pub(super) fn hand_out(&mut self, reg: usize, last: bool, old: Arc<Vec<T>>) -> Arc<Vec<T>> {
+        match self.read(reg, last) {
+            Some(array) => {
+                self.recycle(Some(old));
+                array
+            }
+            None => {
+                self.recycle(Some(old));
+                self.fresh()
+            }
+        }
+    }
+}
+
+pub(super) fn items<T>(array: &Array<T>) -> &[T] {
+    array.as_ref().map_or(&[], |items| items.as_slice())
+}

@@ -1,0 +1,211 @@
+//! Instructions on arrays, and primitives.
+
+use std::sync::Arc;
+
+use crate::scalar::{Real, Scalar};
+
+use super::{
+    super::{
+        Limits,
+        bytecode::Bytecode,
+        code::{Bank, Code, Slot, Write},
+        data::Datum,
+        error::{CallError, RunError},
+        host::{Host, HostError},
+    },
+    array_bank::items,
+    banks::{Banks, Base, Tape, store_leaves},
+    run::Place,
+};
+
+/// Instructions on arrays, and primitives.
+#[allow(clippy::clone_on_copy, reason = "one of the three banks holds plain integers")]
+#[allow(clippy::too_many_arguments, reason = "the state of the machine, taken apart")]
+#[inline(never)]
+pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
+    code: &Bytecode,
+    banks: &mut Banks<S>,
+    tapes: &mut [Tape<S>],
+    host: &dyn Host<S>,
+    limits: &Limits,
+    place: &Place<'_>,
+    base: Base,
+    instruction: Code,
+) -> Result<(), RunError> {
+    let slots = &place.routine.slots;
+    let slot = |k: u32| slots[k as usize];
+    let on = |bank: Bank, reg: u32| base[bank as usize] + reg as usize;
+    let Banks { reals: r, complexes: c, ints: n, arrays } = &mut *banks;
+    // One arm for each bank of arrays, with its bank of elements.
+    macro_rules! by_bank {
+        ($bank:expr, |$arrays:ident, $items:ident, $Item:ident| $body:expr) => {
+            match $bank {
+                Bank::Complexes => {
+                    let ($arrays, $items) = (&mut arrays.complexes, &mut *c);
+                    const $Item: Bank = Bank::Complex;
+                    $body
+                }
+                Bank::Ints => {
+                    let ($arrays, $items) = (&mut arrays.ints, &mut *n);
+                    const $Item: Bank = Bank::Int;
+                    $body
+                }
+                _ => {
+                    let ($arrays, $items) = (&mut arrays.reals, &mut *r);
+                    const $Item: Bank = Bank::Real;
+                    $body
+                }
+            }
+        };
+    }
+    match instruction {
+        Code::MoveA(d, a) => {
+            let s = slot(a);
+            by_bank!(s.bank, |arrays, _numbers, ITEM| {
+                let _ = ITEM;
+                let array = arrays.read(on(s.bank, s.reg), s.last);
+                arrays.store(on(s.bank, d), array);
+            });
+        }
+        Code::Select(bank, d, condition, a) => {
+            let chosen = if n[on(Bank::Int, condition)] != 0 { slot(a) } else { slot(a + 1) };
+            let to = Slot { bank, reg: d, last: false };
+            banks.transfer(&[Slot { last: false, ..chosen }], base, &[to], base);
+        }
+        Code::Array(bank, d, list) => {
+            by_bank!(bank, |arrays, numbers, ITEM| {
+                let mut array = arrays.fresh();
+                let values = slots[list.range()].iter().map(|s| numbers[on(ITEM, s.reg)].clone());
+                Arc::make_mut(&mut array).extend(values);
+                arrays.store(on(bank, d), Some(array));
+            });
+        }
+        Code::Fill(bank, d, x, len) => {
+            let len = n[on(Bank::Int, len)];
+            let count = usize::try_from(len).ok().filter(|&k| k <= limits.array);
+            let count = count.ok_or(RunError::Length { len, limit: limits.array, at: place.at() })?;
+            by_bank!(bank, |arrays, numbers, ITEM| {
+                let mut array = arrays.fresh();
+                Arc::make_mut(&mut array).resize(count, numbers[on(ITEM, x)].clone());
+                arrays.store(on(bank, d), Some(array));
+            });
+        }
+        Code::Sum(d, a) => {
+            let s = slot(a);
+            match s.bank {
+                Bank::Complexes => {
+                    c[on(Bank::Complex, d)] =
+                        S::sum(arrays.complexes.items(on(s.bank, s.reg)).iter().cloned());
+                }
+                _ => r[on(Bank::Real, d)] = T::sum(arrays.reals.items(on(s.bank, s.reg)).iter().cloned()),
+            }
+        }
+        Code::Len(d, a) => {
+            let s = slot(a);
+            let len = by_bank!(s.bank, |arrays, _numbers, ITEM| {
+                let _ = ITEM;
+                arrays.items(on(s.bank, s.reg)).len()
+            });
+            n[on(Bank::Int, d)] = i64::try_from(len).unwrap_or(i64::MAX);
+        }
+        Code::Get(d, a, i) | Code::Peek(d, a, i) => {
+            let s = slot(a);
+            let index = n[on(Bank::Int, i)];
+            by_bank!(s.bank, |arrays, numbers, ITEM| {
+                let array = arrays.items(on(s.bank, s.reg));
+                let item = usize::try_from(index).ok().and_then(|k| array.get(k));
+                numbers[on(ITEM, d)] = match item {
+                    Some(item) => item.clone(),
+                    None if matches!(instruction, Code::Get(..)) || index < 0 => {
+                        return Err(place.index(index, array.len()));
+                    }
+                    None => num_traits::Zero::zero(),
+                };
+            });
+        }
+        Code::Set(how, d, a, i, x) => {
+            let s = slot(a);
+            let index = n[on(Bank::Int, i)];
+            by_bank!(s.bank, |arrays, numbers, ITEM| {
+                let len = arrays.items(on(s.bank, s.reg)).len();
+                let value = numbers[on(ITEM, x)].clone();
+                let k = usize::try_from(index).ok().filter(|&k| match how {
+                    Write::Set => k < len,
+                    Write::Put | Write::Add => k < limits.array,
+                });
+                let k = k.ok_or_else(|| place.index(index, len))?;
+                let array = arrays.read(on(s.bank, s.reg), s.last);
+                let mut array = arrays.own(array);
+                let elements = Arc::make_mut(&mut array);
+                if k >= len {
+                    elements.resize_with(k + 1, num_traits::Zero::zero);
+                }
+                if how == Write::Add {
+                    elements[k] += value;
+                } else {
+                    elements[k] = value;
+                }
+                arrays.store(on(s.bank, d), Some(array));
+            });
+        }
+        Code::Accumulate(d, a) => {
+            let (s, t) = (slot(a), slot(a + 1));
+            by_bank!(s.bank, |arrays, _numbers, ITEM| {
+                let _ = ITEM;
+                let x = arrays.read(on(s.bank, s.reg), s.last);
+                let y = arrays.read(on(t.bank, t.reg), t.last);
+                let longer = items(&x).len() >= items(&y).len();
+                let (mut long, short) = if longer { (x, y) } else { (y, x) };
+                if !items(&short).is_empty() {
+                    let mut sum = arrays.own(long);
+                    let elements = Arc::make_mut(&mut sum);
+                    elements.iter_mut().zip(items(&short)).for_each(|(a, b)| *a += b.clone());
+                    long = Some(sum);
+                }
+                arrays.recycle(short);
+                arrays.store(on(s.bank, d), long);
+            });
+        }
+        Code::PushA(tape, a) => {
+            let s = slot(a);
+            let (tape, from) = (&mut tapes[tape as usize], on(s.bank, s.reg));
+            match s.bank {
+                Bank::Complexes => tape.complex_arrays.push(arrays.complexes.read(from, s.last)),
+                Bank::Ints => tape.int_arrays.push(arrays.ints.read(from, s.last)),
+                _ => tape.real_arrays.push(arrays.reals.read(from, s.last)),
+            }
+        }
+        Code::PopA(tape, d) => {
+            let s = slot(d);
+            let (tape, to) = (&mut tapes[tape as usize], on(s.bank, s.reg));
+            let empty = || place.empty();
+            match s.bank {
+                Bank::Complexes => {
+                    arrays.complexes.store(to, tape.complex_arrays.pop().ok_or_else(empty)?);
+                }
+                Bank::Ints => arrays.ints.store(to, tape.int_arrays.pop().ok_or_else(empty)?),
+                _ => arrays.reals.store(to, tape.real_arrays.pop().ok_or_else(empty)?),
+            }
+        }
+        Code::Primitive(primitive, args, results) => {
+            let Some(primitive) = code.primitives.get(primitive.index()) else {
+                return Err(CallError::Undefined { name: primitive.to_string() }.into());
+            };
+            let mut from = slots[args.range()].iter().copied();
+            let values: Vec<Datum<S>> =
+                primitive.params.iter().map(|kind| banks.assemble(kind, &mut from, base)).collect();
+            let fail = |source| RunError::Host { at: place.at(), source };
+            let value = host.call(primitive, &values).map_err(fail)?;
+            if !value.is(&primitive.result) {
+                let (name, given) = (primitive.name.clone(), value.describe());
+                let expected = primitive.result.to_string();
+                return Err(fail(HostError::Kind { name, given, expected }));
+            }
+            let mut to = slots[results.range()].iter().copied();
+            store_leaves(banks, &mut to, base, &value);
+        }
+        // Everything else is run by the loop.
+        _ => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,216 @@
+//! Registers of all calls, and tapes.
+
+use crate::{ir::Kind, scalar::Scalar};
+
+use super::{
+    super::{
+        bytecode::Routine,
+        code::{BANKS, Bank, Slot},
+        data::Datum,
+    },
+    array_bank::{Array, ArrayBank},
+};
+
+/// Where the registers of a call start in each bank.
+pub(in super::super) type Base = [usize; BANKS];
+
+/// The registers of all calls, one after the other.
+#[derive(Debug)]
+pub(in super::super) struct Banks<S: Scalar> {
+    pub(super) reals: Vec<S::Real>,
+    pub(super) complexes: Vec<S>,
+    pub(super) ints: Vec<i64>,
+    pub(super) arrays: Arrays<S>,
+}
+
+#[derive(Debug)]
+pub(super) struct Arrays<S: Scalar> {
+    pub(super) reals: ArrayBank<S::Real>,
+    pub(super) complexes: ArrayBank<S>,
+    pub(super) ints: ArrayBank<i64>,
+}
+
+/// What a primal recorded and its adjoint has not yet read.
+#[derive(Clone, Debug)]
+pub(super) struct Tape<S: Scalar> {
+    pub(super) reals: Vec<S::Real>,
+    pub(super) complexes: Vec<S>,
+    pub(super) ints: Vec<i64>,
+    pub(super) real_arrays: Vec<Array<S::Real>>,
+    pub(super) complex_arrays: Vec<Array<S>>,
+    pub(super) int_arrays: Vec<Array<i64>>,
+}
+
+/// What a primal left for its adjoint.
+#[derive(Clone, Debug)]
+pub(in super::super) struct Tapes<S: Scalar>(pub(super) Vec<Tape<S>>);
+
+impl<S: Scalar> Tape<S> {
+    pub(super) fn new() -> Tape<S> {
+        let (reals, complexes, ints) = (vec![], vec![], vec![]);
+        Tape { reals, complexes, ints, real_arrays: vec![], complex_arrays: vec![], int_arrays: vec![] }
+    }
+    pub(super) fn clear(&mut self) {
+        self.reals.clear();
+        self.complexes.clear();
+        self.ints.clear();
+        self.real_arrays.clear();
+        self.complex_arrays.clear();
+        self.int_arrays.clear();
+    }
+}
+
+impl<S: Scalar> Banks<S> {
+    pub(super) fn new() -> Banks<S> {
+        let arrays = Arrays { reals: ArrayBank::new(), complexes: ArrayBank::new(), ints: ArrayBank::new() };
+        Banks { reals: vec![], complexes: vec![], ints: vec![], arrays }
+    }
+
+    /// Makes room for a routine's registers.
+    pub(super) fn grow(&mut self, base: Base, routine: &Routine) {
+        fn to<T: Clone + num_traits::Zero>(items: &mut Vec<T>, len: usize) {
+            if items.len() < len {
+                items.resize(len, T::zero());
+            }
+        }
+        let end = |bank: Bank| base[bank as usize] + routine.sizes[bank as usize] as usize;
+        to(&mut self.reals, end(Bank::Real));
+        to(&mut self.complexes, end(Bank::Complex));
+        to(&mut self.ints, end(Bank::Int));
+        self.arrays.reals.grow(end(Bank::Reals));
+        self.arrays.complexes.grow(end(Bank::Complexes));
+        self.arrays.ints.grow(end(Bank::Ints));
+    }
+
+    /// Copies the values of slots of one call to the slots of another.
+    pub(super) fn transfer(&mut self, from: &[Slot], from_base: Base, to: &[Slot], to_base: Base) {
+        let Banks { reals, complexes, ints, arrays } = self;
+        for (a, d) in from.iter().zip(to) {
+            let (i, j) =
+                (a.reg as usize + from_base[a.bank as usize], d.reg as usize + to_base[d.bank as usize]);
+            match a.bank {
+                Bank::Real => reals[j] = reals[i].clone(),
+                Bank::Complex => complexes[j] = complexes[i].clone(),
+                Bank::Int => ints[j] = ints[i],
+                Bank::Reals => {
+                    let array = arrays.reals.read(i, a.last);
+                    arrays.reals.store(j, array);
+                }
+                Bank::Complexes => {
+                    let array = arrays.complexes.read(i, a.last);
+                    arrays.complexes.store(j, array);
+                }
+                Bank::Ints => {
+                    let array = arrays.ints.read(i, a.last);
+                    arrays.ints.store(j, array);
+                }
+            }
+        }
+    }
+
+    /// Lets go of the arrays of a call that has ended.
+    pub(super) fn clear(&mut self, base: Base, routine: &Routine) {
+        let range = |bank: Bank| {
+            let start = base[bank as usize];
+            start..start + routine.sizes[bank as usize] as usize
+        };
+        self.arrays.reals.clear(range(Bank::Reals));
+        self.arrays.complexes.clear(range(Bank::Complexes));
+        self.arrays.ints.clear(range(Bank::Ints));
+    }
+
+    fn load(&self, slot: Slot, base: Base) -> Datum<S> {
+        let i = slot.reg as usize + base[slot.bank as usize];
+        match slot.bank {
+            Bank::Real => Datum::Real(self.reals[i].clone()),
+            Bank::Complex => Datum::Complex(self.complexes[i].clone()),
+            Bank::Int => Datum::Int(self.ints[i]),
+            Bank::Reals => Datum::Reals(self.arrays.reals.get(i).unwrap_or_default()),
+            Bank::Complexes => Datum::Complexes(self.arrays.complexes.get(i).unwrap_or_default()),
+            Bank::Ints => Datum::Ints(self.arrays.ints.get(i).unwrap_or_default()),
+        }
+    }
+
+    fn store(&mut self, slot: Slot, base: Base, value: &Datum<S>) {
+        let i = slot.reg as usize + base[slot.bank as usize];
+        match value {
+            Datum::Real(x) => self.reals[i] = x.clone(),
+            Datum::Complex(x) => self.complexes[i] = x.clone(),
+            Datum::Int(n) => self.ints[i] = *n,
+            Datum::Bool(b) => self.ints[i] = i64::from(*b),
+            Datum::Handle(h) => self.ints[i] = i64::from(*h),
+            Datum::Reals(xs) => self.arrays.reals.store(i, Some(xs.clone())),
+            Datum::Complexes(xs) => self.arrays.complexes.store(i, Some(xs.clone())),
+            Datum::Ints(xs) => self.arrays.ints.store(i, Some(xs.clone())),
+            Datum::Tuple(_) => {}
+        }
+    }
+
+    /// Puts a value of the kind together from its leaves.
+    pub(in super::super) fn assemble(
+        &self,
+        kind: &Kind,
+        slots: &mut impl Iterator<Item = Slot>,
+        base: Base,
+    ) -> Datum<S> {
+        if let Kind::Tuple(t) = kind {
+            return Datum::Tuple(t.fields.iter().map(|f| self.assemble(&f.kind, slots, base)).collect());
+        }
+        let value = slots.next().map_or(Datum::Int(0), |s| self.load(s, base));
+        match (kind, value) {
+            (Kind::Bool, Datum::Int(n)) => Datum::Bool(n != 0),
+            (Kind::Handle, Datum::Int(n)) => Datum::Handle(u32::try_from(n).unwrap_or(u32::MAX)),
+            (_, value) => value,
+        }
+    }
+
+    /// As [`assemble`](Banks::assemble), but in place of a value that an earlier run gave: numbers are
+    /// written over, arrays change places with it, and nothing is allocated.
+    pub(super) fn unload(
+        &mut self,
+        kind: &Kind,
+        slots: &mut impl Iterator<Item = Slot>,
+        base: Base,
+        to: &mut Datum<S>,
+    ) {
+        if let (Kind::Tuple(t), Datum::Tuple(fields)) = (kind, &mut *to)
+            && t.fields.len() == fields.len()
+        {
+            t.fields.iter().zip(fields).for_each(|(f, to)| self.unload(&f.kind, slots, base, to));
+            return;
+        }
+        if matches!(kind, Kind::Array(_))
+            && let Some(slot) = slots.next()
+        {
+            let i = slot.reg as usize + base[slot.bank as usize];
+            let old = std::mem::replace(to, Datum::Int(0));
+            let arrays = &mut self.arrays;
+            *to = match (slot.bank, old) {
+                (Bank::Reals, Datum::Reals(old)) => Datum::Reals(arrays.reals.hand_out(i, slot.last, old)),
+                (Bank::Complexes, Datum::Complexes(old)) => {
+                    Datum::Complexes(arrays.complexes.hand_out(i, slot.last, old))
+                }
+                (Bank::Ints, Datum::Ints(old)) => Datum::Ints(arrays.ints.hand_out(i, slot.last, old)),
+                _ => self.load(slot, base),
+            };
+            return;
+        }
+        *to = self.assemble(kind, slots, base);
+    }
+}
+
+pub(super) fn store_leaves<S: Scalar>(
+    banks: &mut Banks<S>,
+    slots: &mut impl Iterator<Item = Slot>,
+    base: Base,
+    value: &Datum<S>,
+) {
+    match value {
+        Datum::Tuple(fields) => fields.iter().for_each(|f| store_leaves(banks, slots, base, f)),
+        leaf => {
+            if let Some(slot) = slots.next() {
+                banks.store(slot, base, leaf);
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The register machine.
+//!
+//! A [`Machine`] holds the registers, the stack of calls and the tapes; it can be used again and again and
+//! then allocates nothing. Calls of the program are frames on its own stack, so no program exhausts the
+//! thread's.
+
+mod array_bank;
+mod arrays;
+mod banks;
+mod run;
+
+use crate::scalar::{Real, Scalar};
+
+use super::{
+    Executable, Limits,
+    bytecode::Bytecode,
+    code::{BANKS, Bank},
+    data::Datum,
+    error::{CallError, RunError},
+    host::Host,
+    inspect::{Interceptor, Unwatched},
+};
+pub(super) use banks::{Banks, Base, Tapes};
+use banks::{Tape, store_leaves};
+use run::{Frame, run};
+
+/// The state of a run.
+#[derive(Debug)]
+pub struct Machine<S: Scalar> {
+    banks: Banks<S>,
+    tapes: Vec<Tape<S>>,
+    frames: Vec<Frame>,
+    /// Whether the next run reads the tapes that the last one left.
+    keep: bool,
+}
+
+impl<S: Scalar> Default for Machine<S> {
+    fn default() -> Self {
+        Machine::new()
+    }
+}
+
+impl<S: Scalar> Machine<S> {
+    /// A machine without memory yet.
+    #[must_use]
+    pub fn new() -> Machine<S> {
+        Machine { banks: Banks::new(), tapes: vec![], frames: vec![], keep: false }
+    }
+
+    /// Hands over what the last run left on the tapes.
+    pub(super) fn take_tapes(&mut self) -> Tapes<S> {
+        Tapes(std::mem::take(&mut self.tapes))
+    }
+
+    /// Lets the next run read these tapes.
+    pub(super) fn put_tapes(&mut self, tapes: &Tapes<S>) {
+        self.tapes.clone_from(&tapes.0);
+        self.keep = true;
+    }
+
+    fn prepare(&mut self, code: &Bytecode) {
+        self.frames.clear();
+        while self.tapes.len() < code.tapes {
+            self.tapes.push(Tape::new());
+        }
+        // An error may have left something behind.
+        let keep = std::mem::take(&mut self.keep);
+        self.tapes.iter_mut().filter(|_| !keep).for_each(Tape::clear);
+        if let Some(routine) = code.routines.first() {
+            self.banks.grow([0; BANKS], routine);
+        }
+    }
+}
+
+impl Bytecode {
+    /// Checks the arguments, runs, and puts the result in place of an earlier one.
+    pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
+        &self,
+        machine: &mut Machine<S>,
+        host: &dyn Host<S>,
+        limits: &Limits,
+        args: &[Datum<S>],
+        result: &mut Datum<S>,
+        interceptor: &mut I,
+    ) -> Result<(), RunError> {
+        self.check(args)?;
+        let Some(root) = self.routines.first() else {
+            return Err(CallError::Undefined { name: String::new() }.into());
+        };
+        machine.prepare(self);
+        let mut slots = root.params.iter().copied();
+        for arg in args {
+            store_leaves(&mut machine.banks, &mut slots, [0; BANKS], arg);
+        }
+        let values = run(self, machine, host, limits, interceptor)?;
+        let mut slots = root.slots[values.range()].iter().copied();
+        machine.banks.unload(&self.result, &mut slots, [0; BANKS], result);
+        machine.banks.clear([0; BANKS], root);
+        Ok(())
+    }
+
+    /// Whether the arguments are what the parameters ask for.
+    fn check<S: Scalar>(&self, args: &[Datum<S>]) -> Result<(), CallError> {
+        let function = || self.routines.first().map(|r| r.name.clone()).unwrap_or_default();
+        if args.len() != self.params.len() {
+            let (expected, given) = (self.params.len(), args.len());
+            return Err(CallError::Arity { function: function(), expected, given });
+        }
+        for (arg, param) in args.iter().zip(&self.params) {
+            if !arg.is(&param.kind) {
+                let (parameter, expected) = (param.name.clone(), param.kind.clone());
+                let given = arg.describe();
+                return Err(CallError::Kind { function: function(), parameter, expected, given });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<T: Real, S: Scalar<Real = T>> Executable<S> for Bytecode {
+    fn call_into(
+        &self,
+        machine: &mut Machine<S>,
+        host: &dyn Host<S>,
+        limits: &Limits,
+        args: &[Datum<S>],
+        result: &mut Datum<S>,
+    ) -> Result<(), RunError> {
+        self.run(machine, host, limits, args, result, &mut Unwatched)
+    }
+
+    fn call_flat(
+        &self,
+        machine: &mut Machine<S>,
+        host: &dyn Host<S>,
+        limits: &Limits,
+        args: &[T],
+        results: &mut [T],
+    ) -> Result<(), RunError> {
+        let Some(root) = self.routines.first() else {
+            return Err(CallError::Undefined { name: String::new() }.into());
+        };
+        if !root.flat || root.params.len() != args.len() || self.result.n_leaves() != results.len() {
+            let (function, expected, given) = (root.name.clone(), root.params.len(), args.len());
+            return Err(CallError::Arity { function, expected, given }.into());
+        }
+        machine.prepare(self);
+        for (slot, x) in root.params.iter().zip(args) {
+            machine.banks.reals[slot.reg as usize].clone_from(x);
+        }
+        let values = run(self, machine, host, limits, &mut Unwatched)?;
+        for (slot, y) in root.slots[values.range()].iter().zip(results) {
+            if slot.bank == Bank::Real {
+                y.clone_from(&machine.banks.reals[slot.reg as usize]);
+            }
+        }
+        Ok(())
+    }
+}

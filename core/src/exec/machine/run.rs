@@ -1,0 +1,337 @@
+//! The loop that runs instructions.
+//!
+//! One generic loop over the scalar. Steps are counted where a run goes back or calls, by the length of the
+//! code that it goes back over or enters; straight code counts nothing. Marks are the only instructions that an
+//! interceptor sees, and only code compiled for one has them, so running without one costs nothing.
+
+use crate::{
+    ir::{Compare, Position},
+    scalar::{Real, Scalar, Undecided},
+};
+
+use super::{
+    super::{
+        Limits,
+        bytecode::{Bytecode, Routine},
+        code::{BANKS, Bank, Code, Slots},
+        error::RunError,
+        host::Host,
+        inspect::{Event, Interceptor},
+    },
+    Machine,
+    arrays::structural,
+    banks::Base,
+};
+
+/// A call that waits for another.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame {
+    routine: usize,
+    pc: usize,
+    base: Base,
+    results: Slots,
+}
+
+/// Where the run stands, for errors.
+pub(super) struct Place<'a> {
+    pub(super) routine: &'a Routine,
+    pub(super) pc: usize,
+}
+
+impl Place<'_> {
+    pub(super) fn at(&self) -> Position {
+        self.routine.at.get(self.pc).copied().unwrap_or_default()
+    }
+    #[cold]
+    pub(super) fn index(&self, index: i64, len: usize) -> RunError {
+        RunError::Index { index, len, at: self.at() }
+    }
+    #[cold]
+    pub(super) fn empty(&self) -> RunError {
+        RunError::EmptyTape { at: self.at() }
+    }
+    #[cold]
+    fn undecided(&self, op: &'static str, source: Undecided) -> RunError {
+        RunError::Undecided { op, at: self.at(), source }
+    }
+    #[cold]
+    fn integer(&self, op: &'static str, operands: &[i64]) -> RunError {
+        let operands = operands.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and ");
+        RunError::Integer { op, operands, at: self.at() }
+    }
+    #[cold]
+    fn steps(&self, limit: u64) -> RunError {
+        RunError::Steps { limit, at: self.at() }
+    }
+    #[cold]
+    fn switch(&self, index: i64) -> RunError {
+        RunError::Switch { index, at: self.at() }
+    }
+    #[cold]
+    fn depth(&self, limit: usize, callee: &Routine) -> RunError {
+        RunError::Depth { limit, function: callee.name.clone(), at: self.at() }
+    }
+    #[cold]
+    fn needs_complex(&self) -> RunError {
+        RunError::NeedsComplex { at: self.at() }
+    }
+}
+
+/// Runs the first routine; its arguments are in its registers. Gives the slots of its result.
+pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
+    code: &Bytecode,
+    machine: &mut Machine<S>,
+    host: &dyn Host<S>,
+    limits: &Limits,
+    interceptor: &mut I,
+) -> Result<Slots, RunError> {
+    let Machine { banks, tapes, frames, .. } = machine;
+    let mut current = 0;
+    let mut base: Base = [0; BANKS];
+    let mut pc = 0;
+    let mut fuel = limits.steps;
+    'frame: loop {
+        let routine = &code.routines[current];
+        let program = &routine.code[..];
+        let bank = |b: Bank| base[b as usize]..base[b as usize] + routine.sizes[b as usize] as usize;
+        let r = &mut banks.reals[bank(Bank::Real)];
+        let c = &mut banks.complexes[bank(Bank::Complex)];
+        let n = &mut banks.ints[bank(Bank::Int)];
+        macro_rules! place {
+            () => {
+                Place { routine, pc: pc - 1 }
+            };
+        }
+        macro_rules! spend {
+            ($cost:expr) => {
+                match fuel.checked_sub($cost as u64) {
+                    Some(rest) => fuel = rest,
+                    None => return Err(place!().steps(limits.steps)),
+                }
+            };
+        }
+        // Going back costs the way back.
+        macro_rules! go {
+            ($to:expr) => {{
+                let to = $to as usize;
+                if to < pc {
+                    spend!(pc - to);
+                }
+                pc = to;
+            }};
+        }
+        macro_rules! set {
+            ($bank:ident[$d:expr] = $value:expr) => {{
+                let value = $value;
+                $bank[$d as usize] = value;
+            }};
+        }
+        macro_rules! get {
+            ($bank:ident[$a:expr]) => {
+                &$bank[$a as usize]
+            };
+        }
+        macro_rules! order {
+            ($op:expr, $a:expr, $b:expr) => {
+                get!(r[$a]).try_cmp(get!(r[$b])).map_err(|e| place!().undecided($op.name(), e))?
+            };
+        }
+        macro_rules! add {
+            ($a:expr, $b:expr) => {{
+                let (x, y) = (*get!(n[$a]), *get!(n[$b]));
+                match x.checked_add(y) {
+                    Some(sum) => sum,
+                    None => return Err(place!().integer("iadd", &[x, y])),
+                }
+            }};
+        }
+        macro_rules! pop {
+            ($tape:expr, $bank:ident) => {
+                match tapes[$tape as usize].$bank.pop() {
+                    Some(x) => x,
+                    None => return Err(place!().empty()),
+                }
+            };
+        }
+        macro_rules! switch {
+            ($index:expr, $first:expr, $len:expr) => {{
+                let index = $index;
+                if index < 0 || index >= i64::from($len) {
+                    return Err(place!().switch(index));
+                }
+                go!(routine.tables[$first as usize + index as usize]);
+            }};
+        }
+        loop {
+            let instruction = program[pc];
+            pc += 1;
+            match instruction {
+                Code::Real(d, x) => set!(r[d] = T::lit(x)),
+                Code::RealInt(d, k) => set!(r[d] = T::int(k)),
+                Code::Int(d, k) => set!(n[d] = k),
+
+                Code::AddR(d, a, b) => set!(r[d] = get!(r[a]) + get!(r[b])),
+                Code::SubR(d, a, b) => set!(r[d] = get!(r[a]) - get!(r[b])),
+                Code::MulR(d, a, b) => set!(r[d] = get!(r[a]) * get!(r[b])),
+                Code::DivR(d, a, b) => set!(r[d] = get!(r[a]) / get!(r[b])),
+                Code::NegR(d, a) => set!(r[d] = -get!(r[a])),
+                Code::AddAdd(d, a, b, c) => set!(r[d] = (get!(r[a]) + get!(r[b])) + get!(r[c])),
+                Code::AddSub(d, a, b, c) => set!(r[d] = (get!(r[a]) + get!(r[b])) - get!(r[c])),
+                Code::AddMul(d, a, b, c) => set!(r[d] = (get!(r[a]) + get!(r[b])) * get!(r[c])),
+                Code::SubAdd(d, a, b, c) => set!(r[d] = (get!(r[a]) - get!(r[b])) + get!(r[c])),
+                Code::SubSub(d, a, b, c) => set!(r[d] = (get!(r[a]) - get!(r[b])) - get!(r[c])),
+                Code::SubMul(d, a, b, c) => set!(r[d] = (get!(r[a]) - get!(r[b])) * get!(r[c])),
+                Code::MulAdd(d, a, b, c) => set!(r[d] = (get!(r[a]) * get!(r[b])) + get!(r[c])),
+                Code::MulSub(d, a, b, c) => set!(r[d] = (get!(r[a]) * get!(r[b])) - get!(r[c])),
+                Code::MulMul(d, a, b, c) => set!(r[d] = (get!(r[a]) * get!(r[b])) * get!(r[c])),
+                Code::AddAddBack(d, a, b, c) => set!(r[d] = get!(r[c]) + (get!(r[a]) + get!(r[b]))),
+                Code::AddSubBack(d, a, b, c) => set!(r[d] = get!(r[c]) - (get!(r[a]) + get!(r[b]))),
+                Code::AddMulBack(d, a, b, c) => set!(r[d] = get!(r[c]) * (get!(r[a]) + get!(r[b]))),
+                Code::SubAddBack(d, a, b, c) => set!(r[d] = get!(r[c]) + (get!(r[a]) - get!(r[b]))),
+                Code::SubSubBack(d, a, b, c) => set!(r[d] = get!(r[c]) - (get!(r[a]) - get!(r[b]))),
+                Code::SubMulBack(d, a, b, c) => set!(r[d] = get!(r[c]) * (get!(r[a]) - get!(r[b]))),
+                Code::MulAddBack(d, a, b, c) => set!(r[d] = get!(r[c]) + (get!(r[a]) * get!(r[b]))),
+                Code::MulSubBack(d, a, b, c) => set!(r[d] = get!(r[c]) - (get!(r[a]) * get!(r[b]))),
+                Code::MulMulBack(d, a, b, c) => set!(r[d] = get!(r[c]) * (get!(r[a]) * get!(r[b]))),
+
+                Code::AddC(d, a, b) => set!(c[d] = get!(c[a]) + get!(c[b])),
+                Code::SubC(d, a, b) => set!(c[d] = get!(c[a]) - get!(c[b])),
+                Code::MulC(d, a, b) => set!(c[d] = get!(c[a]) * get!(c[b])),
+
+                Code::Number1R(op, d, a) => set!(r[d] = op.value(get!(r[a]))),
+                Code::Number1C(op, d, a) => set!(c[d] = op.value(get!(c[a]))),
+                Code::Number2R(op, d, a, b) => set!(r[d] = op.value(get!(r[a]), get!(r[b]))),
+                Code::Number2C(op, d, a, b) => set!(c[d] = op.value(get!(c[a]), get!(c[b]))),
+                Code::Real1(op, d, a) => {
+                    set!(r[d] = op.value(get!(r[a])).map_err(|e| place!().undecided(op.name(), e))?);
+                }
+                Code::Real2(op, d, a, b) => {
+                    let value = op.value(get!(r[a]), get!(r[b]));
+                    set!(r[d] = value.map_err(|e| place!().undecided(op.name(), e))?);
+                }
+                Code::AddI(d, a, b) => set!(n[d] = add!(a, b)),
+                Code::Int1(op, d, a) => {
+                    let x = *get!(n[a]);
+                    set!(n[d] = op.value(x).ok_or_else(|| place!().integer(op.name(), &[x]))?);
+                }
+                Code::Int2(op, d, a, b) => {
+                    let (x, y) = (*get!(n[a]), *get!(n[b]));
+                    set!(n[d] = op.value(x, y).ok_or_else(|| place!().integer(op.name(), &[x, y]))?);
+                }
+                Code::CompareR(op, d, a, b) => set!(n[d] = i64::from(op.holds(order!(op, a, b)))),
+                Code::CompareI(op, d, a, b) => {
+                    set!(n[d] = i64::from(op.holds(Some(get!(n[a]).cmp(get!(n[b]))))));
+                }
+                Code::Not(d, a) => set!(n[d] = 1 - *get!(n[a])),
+                Code::And(d, a, b) => set!(n[d] = *get!(n[a]) & *get!(n[b])),
+                Code::Or(d, a, b) => set!(n[d] = *get!(n[a]) | *get!(n[b])),
+                Code::Promote(d, a) => set!(c[d] = S::from_real(get!(r[a]).clone())),
+                Code::Complex(d, a, b) => match S::from_parts(get!(r[a]).clone(), get!(r[b]).clone()) {
+                    Some(z) => set!(c[d] = z),
+                    None => return Err(place!().needs_complex()),
+                },
+                Code::Re(d, a) => set!(r[d] = get!(c[a]).re()),
+                Code::Im(d, a) => set!(r[d] = get!(c[a]).im()),
+                Code::Abs2(d, a) => set!(r[d] = get!(c[a]).abs2()),
+                Code::Modulus(d, a) => set!(r[d] = get!(c[a]).re().hypot(&get!(c[a]).im())),
+                Code::Arg(d, a) => set!(r[d] = get!(c[a]).im().atan2(&get!(c[a]).re())),
+                Code::Conj(d, a) => set!(c[d] = get!(c[a]).conj()),
+                Code::FromInt(d, a) => set!(r[d] = T::int(*get!(n[a]))),
+                Code::PowiR(d, a, k) => set!(r[d] = get!(r[a]).powi(exponent(*get!(n[k])))),
+                Code::PowiC(d, a, k) => set!(c[d] = get!(c[a]).powi(exponent(*get!(n[k])))),
+
+                Code::MoveR(d, a) => set!(r[d] = get!(r[a]).clone()),
+                Code::MoveC(d, a) => set!(c[d] = get!(c[a]).clone()),
+                Code::MoveI(d, a) => set!(n[d] = *get!(n[a])),
+
+                Code::PushR(tape, a) => tapes[tape as usize].reals.push(get!(r[a]).clone()),
+                Code::PushC(tape, a) => tapes[tape as usize].complexes.push(get!(c[a]).clone()),
+                Code::PushI(tape, a) => tapes[tape as usize].ints.push(*get!(n[a])),
+                Code::PopR(tape, d) => set!(r[d] = pop!(tape, reals)),
+                Code::PopC(tape, d) => set!(c[d] = pop!(tape, complexes)),
+                Code::PopI(tape, d) => set!(n[d] = pop!(tape, ints)),
+
+                Code::Jump(to) => go!(to),
+                Code::Branch(condition, yes, no) => go!(if *get!(n[condition]) != 0 { yes } else { no }),
+                Code::LtR(op, a, b, yes, no) => {
+                    go!(if Compare::Lt.holds(order!(op, a, b)) { yes } else { no });
+                }
+                Code::LeR(op, a, b, yes, no) => {
+                    go!(if Compare::Le.holds(order!(op, a, b)) { yes } else { no });
+                }
+                Code::EqR(op, a, b, yes, no) => {
+                    go!(if Compare::Eq.holds(order!(op, a, b)) { yes } else { no });
+                }
+                Code::LtI(a, b, yes, no) => go!(if *get!(n[a]) < *get!(n[b]) { yes } else { no }),
+                Code::EqI(a, b, yes, no) => go!(if *get!(n[a]) == *get!(n[b]) { yes } else { no }),
+                Code::StepLt(i, k, limit, yes, no) => {
+                    let count = add!(i, k);
+                    set!(n[i] = count);
+                    go!(if count < *get!(n[limit]) { yes } else { no });
+                }
+                Code::StepGt(i, k, limit, yes, no) => {
+                    let count = add!(i, k);
+                    set!(n[i] = count);
+                    go!(if *get!(n[limit]) < count { yes } else { no });
+                }
+                Code::StepEq(i, k, limit, yes, no) => {
+                    let count = add!(i, k);
+                    set!(n[i] = count);
+                    go!(if count == *get!(n[limit]) { yes } else { no });
+                }
+                Code::BackEq(i, k, limit, yes, no) => {
+                    let (x, y) = (*get!(n[i]), *get!(n[k]));
+                    let Some(count) = x.checked_sub(y) else {
+                        return Err(place!().integer("isub", &[x, y]));
+                    };
+                    set!(n[i] = count);
+                    go!(if count == *get!(n[limit]) { yes } else { no });
+                }
+                Code::Switch(i, first, len) => switch!(*get!(n[i]), first, len),
+                Code::PopSwitch(tape, first, len) => switch!(pop!(tape, ints), first, len),
+
+                Code::Call(function, args, results) => {
+                    let callee = &code.routines[function as usize];
+                    if frames.len() >= limits.depth {
+                        return Err(place!().depth(limits.depth, callee));
+                    }
+                    spend!(callee.code.len());
+                    let mut next = base;
+                    next.iter_mut().zip(routine.sizes).for_each(|(b, size)| *b += size as usize);
+                    banks.grow(next, callee);
+                    banks.transfer(&routine.slots[args.range()], base, &callee.params, next);
+                    frames.push(Frame { routine: current, pc, base, results });
+                    (current, base, pc) = (function as usize, next, 0);
+                    continue 'frame;
+                }
+                Code::Return(values) => {
+                    let Some(frame) = frames.pop() else { return Ok(values) };
+                    let caller = &code.routines[frame.routine];
+                    let (from, to) = (&routine.slots[values.range()], &caller.slots[frame.results.range()]);
+                    banks.transfer(from, base, to, frame.base);
+                    banks.clear(base, routine);
+                    (current, base, pc) = (frame.routine, frame.base, frame.pc);
+                    continue 'frame;
+                }
+                Code::Mark(k) => {
+                    if let Some(event) = Event::new(routine, k, banks, base, frames.len()) {
+                        let seen = interceptor.see(&event);
+                        seen.map_err(|stop| RunError::Intercepted { at: place!().at(), reason: stop.0 })?;
+                    }
+                    continue 'frame;
+                }
+                other => {
+                    // Arrays and primitives: rarer, and worth a call.
+                    let place = Place { routine, pc: pc - 1 };
+                    structural(code, banks, tapes, host, limits, &place, base, other)?;
+                    continue 'frame;
+                }
+            }
+        }
+    }
+}
+
+/// Exponents beyond the range of `i32` give what that range's end gives.
+fn exponent(n: i64) -> i32 {
+    i32::try_from(n).unwrap_or(if n < 0 { i32::MIN } else { i32::MAX })
+}

@@ -1,0 +1,88 @@
+//! Gradients that are compiled once and called often: the memory of a call is that of the call before.
+
+use crate::scalar::{Real, Scalar};
+
+use super::{
+    Bytecode, CallError, Executable, Host, Limits, RunError, data::Datum, derivatives::extend,
+    machine::Machine,
+};
+
+/// A gradient compiled once and called often.
+pub struct Prepared<'h, S: Scalar> {
+    code: Bytecode,
+    host: &'h dyn Host<S>,
+    limits: Limits,
+    machine: Machine<S>,
+    results: Vec<S::Real>,
+    /// The last result: its memory is used again.
+    whole: Datum<S>,
+}
+
+impl<S: Scalar> std::fmt::Debug for Prepared<'_, S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Prepared").field("instructions", &self.code.len()).finish()
+    }
+}
+
+impl<'h, T: Real, S: Scalar<Real = T>> Prepared<'h, S> {
+    /// Of a compiled gradient `(x…) -> (value, gradients…)`.
+    pub(super) fn new(code: Bytecode, host: &'h dyn Host<S>, limits: Limits) -> Self {
+        let results = vec![<T as num_traits::Zero>::zero(); code.result().n_leaves()];
+        Prepared { code, host, limits, machine: Machine::new(), results, whole: Datum::Int(0) }
+    }
+
+    /// Writes the gradient and returns the value. The arguments are the real numbers of the parameters in
+    /// order, those of structs included. Allocates nothing from the second call on.
+    ///
+    /// # Errors
+    /// A parameter is no real number, the lengths do not fit, or the program fails.
+    pub fn gradient(&mut self, args: &[T], gradient: &mut [T]) -> Result<T, RunError> {
+        let Prepared { code, host, limits, machine, results, .. } = self;
+        code.call_flat(machine, *host, limits, args, results)?;
+        let Some((value, parts)) = results.split_first() else {
+            return Err(CallError::Undefined { name: String::new() }.into());
+        };
+        if parts.len() != gradient.len() {
+            let (function, expected, given) = ("gradient".to_owned(), parts.len(), gradient.len());
+            return Err(CallError::Arity { function, expected, given }.into());
+        }
+        gradient.clone_from_slice(parts);
+        Ok(value.clone())
+    }
+
+    /// As [`gradient`](Prepared::gradient) for arguments of any kind: writes a cotangent for each parameter that
+    /// has one. `gradient` may start empty; given back with the next call, the memory of its arrays is used
+    /// again, so that from the third call on with arrays of the same lengths nothing is allocated, unless a
+    /// primitive does.
+    ///
+    /// ```
+    /// use ketgrad_core::{exec::{Datum, Derivatives}, text::parse_program};
+    ///
+    /// let source = "fn f(xs: array<real>) { let mut s = 0.0; for i in 0..len(xs) { s += xs[i] * xs[i]; } s }";
+    /// let program = parse_program(source).map_err(|e| e[0].clone())?;
+    /// let mut f = Derivatives::<f64>::new(&program, "f")?.prepare()?;
+    /// let mut gradient = Vec::new();
+    /// let y = f.value_and_gradient(&[Datum::reals([1.0, 2.0])], &mut gradient)?;
+    /// assert_eq!((y, &gradient[..]), (5.0, &[Datum::reals([2.0, 4.0])][..]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The arguments do not fit, or the program fails.
+    pub fn value_and_gradient(
+        &mut self,
+        args: &[Datum<S>],
+        gradient: &mut Vec<Datum<S>>,
+    ) -> Result<T, RunError> {
+        let Prepared { code, host, limits, machine, whole, .. } = self;
+        code.call_into(machine, *host, limits, args, whole)?;
+        let wrong = || CallError::Undefined { name: "gradient".to_owned() };
+        let Datum::Tuple(fields) = whole else { return Err(wrong().into()) };
+        let Some((Datum::Real(value), parts)) = fields.split_first_mut() else { return Err(wrong().into()) };
+        gradient.resize(parts.len(), Datum::Int(0));
+        // What the caller gave back waits here for the next call.
+        gradient.iter_mut().zip(parts).for_each(|(g, part)| std::mem::swap(g, part));
+        extend(gradient, args);
+        Ok(value.clone())
+    }
+}

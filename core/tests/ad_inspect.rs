@@ -1,0 +1,281 @@
+//! Looking inside a run: interceptors and their users, and one program over a batch.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use ketgrad_core::{
+    exec::{
+        Batch, Bytecode, Datum, Derivatives, RunError,
+        inspect::{
+            Command, Counter, Debugger, Event, Find, Finder, Inspection, Interceptor, Moment, Reason, Stop,
+            hessian_pattern, jacobian_pattern,
+        },
+    },
+    ir::{Op, Program},
+    scalar::{Lanes, Ring},
+    text::parse_program,
+};
+use num_dual::Dual64;
+
+const PROGRAMS: &str = "fn power(x, n: int) { if n == 0 { 1.0 } else { x * power(x, n - 1) } }
+    fn f(a, b) {
+        let mut s = a; let mut xs = [a, b, a * b];
+        for i in 0..20 {
+            if s > 1 { s = s * 0.5; } else { s = s + power(b, 3) + xs[i % 3]; }
+            xs[i % 3] = sin(s);
+            if i == 15 { break; }
+        }
+        s + xs[0] * xs[1] - xs[2]
+    }";
+
+fn program(source: &str) -> Program {
+    parse_program(source).unwrap()
+}
+
+fn real<S: ketgrad_core::scalar::Scalar<Real = f64>>(x: f64) -> Datum<S> {
+    Datum::Real(x)
+}
+
+/// Sees everything and keeps what it sees of one operation.
+#[derive(Default)]
+struct Products(Vec<(u32, f64, f64, f64)>);
+impl Interceptor<f64> for Products {
+    fn see(&mut self, event: &Event<'_, f64>) -> Result<(), Stop> {
+        if let (Moment::After(_), Some(inst)) = (event.moment(), event.inst())
+            && inst.op.name() == "mul"
+        {
+            let x = |d: Option<&Datum<f64>>| *d.unwrap().real().unwrap();
+            let operands = event.operands();
+            let result = event.result();
+            self.0.push((event.at().line, x(operands.first()), x(operands.get(1)), x(result.as_ref())));
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn y14_an_interceptor_sees_each_instruction_with_its_values() {
+    let p = program("fn f(x) {\n  let y = x * x;\n  y * 3\n}");
+    let mut seen = Products::default();
+    Inspection::new(&p, "f").unwrap().run(&[real(2.0)], &mut seen).unwrap();
+    assert_eq!(seen.0, [(2, 2.0, 2.0, 4.0), (3, 4.0, 3.0, 12.0)]);
+}
+
+/// Counts moments and follows the edges.
+#[derive(Default)]
+struct Moments {
+    before: usize,
+    after: usize,
+    deepest: usize,
+    calls: usize,
+    returns: usize,
+}
+impl<S: ketgrad_core::scalar::Scalar> Interceptor<S> for Moments {
+    fn see(&mut self, event: &Event<'_, S>) -> Result<(), Stop> {
+        self.deepest = self.deepest.max(event.depth());
+        match event.moment() {
+            Moment::Before(_) => {
+                self.before += 1;
+                self.calls += usize::from(matches!(event.inst().unwrap().op, Op::Call(_)));
+            }
+            Moment::After(_) => self.after += 1,
+            Moment::Edge(..) => assert!(event.target().is_some()),
+            Moment::Return(_) => {
+                self.returns += 1;
+                assert!(event.returned().is_some());
+            }
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn y14_a_watched_run_gives_the_same_bits_on_every_scalar() {
+    let p = program(PROGRAMS);
+    for (a, b) in [(0.3, 0.7), (1.5, -0.4), (-2.0, 0.1), (0.0, f64::NAN)] {
+        let mut seen = Moments::default();
+        let watched = Inspection::<f64>::new(&p, "f").unwrap().run(&[real(a), real(b)], &mut seen).unwrap();
+        let plain = Derivatives::<f64>::new(&p, "f").unwrap().value(&[real(a), real(b)]).unwrap();
+        assert_eq!(watched.real().unwrap().to_bits(), plain.real().unwrap().to_bits());
+        assert_eq!((seen.before, seen.returns), (seen.after, seen.calls + 1));
+        assert!(seen.calls == 0 || seen.deepest >= 4, "power(b, 3) is four calls deep");
+
+        let dual = |x: f64| Datum::Real(Dual64::new(x, 1.0));
+        let mut seen = Moments::default();
+        let args = [dual(a), dual(b)];
+        let watched = Inspection::<Dual64>::new(&p, "f").unwrap().run(&args, &mut seen).unwrap();
+        let plain = Derivatives::<Dual64>::new(&p, "f").unwrap().value(&args).unwrap();
+        assert_eq!(watched.real().unwrap().eps.to_bits(), plain.real().unwrap().eps.to_bits());
+    }
+}
+
+#[test]
+fn y14_the_first_nan_is_found_with_its_line_and_operands() {
+    let source = "fn g(x) {\n  let y = x - 3;\n  sqrt(y)\n}\nfn f(x) {\n  let a = x * 2;\n  a + g(a)\n}";
+    let p = program(source);
+    let mut finder = Finder::<f64>::new(Find::Nan);
+    let e = Inspection::new(&p, "f").unwrap().run(&[real(1.0)], &mut finder).unwrap_err();
+    let found = finder.found().unwrap();
+    assert_eq!((found.function.as_str(), found.at.line, found.op), ("g", 3, "sqrt"));
+    assert_eq!((found.operands[0].1.clone(), found.inherited), (real(-1.0), false));
+    assert!(e.to_string().contains("3:3") && e.to_string().contains("sqrt gave NaN"), "{e}");
+    // Nothing to find.
+    let mut finder = Finder::<f64>::new(Find::NonFinite);
+    assert_eq!(Inspection::new(&p, "f").unwrap().run(&[real(2.0)], &mut finder).unwrap(), real(5.0));
+    assert!(finder.found().is_none());
+    // The derivative of sqrt at 0 is infinite where the value is fine, and the line is that of the root.
+    let mut finder = Finder::<f64>::new(Find::NonFinite);
+    assert!(Inspection::of_gradient(&p, "f").unwrap().run(&[real(1.5)], &mut finder).is_err());
+    assert_eq!(finder.found().unwrap().at.line, 3);
+    // A NaN that comes in as an argument is inherited.
+    let mut finder = Finder::<f64>::new(Find::Nan);
+    assert!(Inspection::new(&p, "f").unwrap().run(&[real(f64::NAN)], &mut finder).is_err());
+    assert!(finder.found().unwrap().inherited);
+}
+
+#[test]
+fn y14_the_debugger_steps_breaks_and_shows_values() {
+    let source = "fn g(x) {\n  let y = x * x;\n  y + 1\n}\nfn f(a, n: int) {\n  let mut s = a;\n  for i in 0..n {\n    s = g(s);\n  }\n  s\n}";
+    let p = program(source);
+    let args = [real(2.0), Datum::Int(3)];
+    let run = |commands: &[Command], breakpoint: Option<u32>| {
+        let mut log = Vec::new();
+        let mut commands = commands.iter().cloned();
+        let mut debugger = Debugger::new(|pause: &ketgrad_core::exec::inspect::Pause<'_, f64>| {
+            let x = pause.event.named("x");
+            log.push((pause.event.at().line, pause.reason, x.and_then(|x| x.real().copied())));
+            commands.next().unwrap_or(Command::Continue)
+        });
+        debugger = match breakpoint {
+            Some(line) => debugger.with_breakpoint(line),
+            None => debugger.from_start(),
+        };
+        let result = Inspection::<f64>::new(&p, "f").unwrap().run(&args, &mut debugger);
+        drop(debugger);
+        (log, result)
+    };
+    // A breakpoint in a function called three times, with its parameter.
+    let (log, result) = run(&[], Some(2));
+    let stops: Vec<_> = [2.0, 5.0, 26.0].map(|x| (2, Reason::Breakpoint, Some(x))).into();
+    assert_eq!((log, result.unwrap()), (stops, real(677.0)));
+    // Out of the function, then its breakpoint is cleared.
+    let (log, _) = run(&[Command::Out, Command::Clear(2), Command::Continue], Some(2));
+    assert!(log.len() >= 2 && log[1].2.is_none() && log[1].1 == Reason::Step, "{log:?}");
+    assert_eq!(log.iter().filter(|l| l.0 == 2).count(), 1);
+    // Steps go into calls, `next` does not.
+    let (log, _) = run(&vec![Command::Step; 40], None);
+    let lines: Vec<u32> = log.iter().map(|l| l.0).collect();
+    assert_eq!(lines.iter().filter(|&&l| l == 2).count(), 3, "{lines:?}");
+    let (log, _) = run(&vec![Command::Next; 40], None);
+    assert!(log.iter().all(|l| l.0 > 4) && log.iter().filter(|l| l.0 == 8).count() == 3, "{log:?}");
+    // Stopping is an error that says so.
+    let (log, result) = run(&[Command::Stop], Some(8));
+    assert_eq!(log.len(), 1);
+    let e = result.unwrap_err();
+    assert!(e.to_string().contains("stopped: by the debugger"), "{e}");
+}
+
+#[test]
+fn y14_operations_are_counted() {
+    let p = program("fn f(z: complex, n: int) { let mut w = z; for i in 0..n { w = w * w + z; } w }");
+    let mut counter = Counter::default();
+    let args = [Datum::Complex(num_complex::Complex::new(0.1, 0.2)), Datum::Int(5)];
+    Inspection::<num_complex::Complex<f64>>::new(&p, "f").unwrap().run(&args, &mut counter).unwrap();
+    assert_eq!((counter.count("mul"), counter.count("add"), counter.flops), (5, 5, 5 * (6 + 2)));
+    assert_eq!(counter.count("sin"), 0);
+    // Horner's rule saves half of the products.
+    let p = program("fn plain(x) { 1 + x + x * x + x * x * x } fn horner(x) { 1 + x * (1 + x * (1 + x)) }");
+    let flops = |name: &str| {
+        let mut counter = Counter::default();
+        Inspection::<f64>::new(&p, name).unwrap().run(&[real(0.5)], &mut counter).unwrap();
+        counter.flops
+    };
+    assert_eq!((flops("plain"), flops("horner")), (6, 5));
+}
+
+#[test]
+fn y14_jacobian_and_hessian_patterns() {
+    // A chain: each result depends on its neighbours.
+    let source = "fn chain(xs: array<real>) {
+            let n = len(xs); let mut ys = [0.0; n];
+            for i in 1..n - 1 { ys[i] = xs[i - 1] - 2 * xs[i] + xs[i + 1]; }
+            ys
+        }
+        fn rosenbrock(xs: array<real>) {
+            let mut s = 0.0;
+            for i in 1..len(xs) {
+                let d = xs[i] - xs[i - 1] * xs[i - 1];
+                s = s + 100 * d * d + (1 - xs[i - 1]) * (1 - xs[i - 1]);
+            }
+            s
+        }";
+    let p = program(source);
+    let xs = Datum::<f64>::reals([0.1, 0.2, 0.3, 0.4, 0.5]);
+    let pattern = jacobian_pattern(&p, "chain", std::slice::from_ref(&xs)).unwrap();
+    assert_eq!(pattern.rows, [vec![], vec![0, 1, 2], vec![1, 2, 3], vec![2, 3, 4], vec![]]);
+    // The Hessian is tridiagonal, and the pattern holds whatever is not zero.
+    let pattern = hessian_pattern(&p, "rosenbrock", std::slice::from_ref(&xs)).unwrap();
+    let hessian = Derivatives::<f64>::new(&p, "rosenbrock").unwrap().hessian(&[xs]).unwrap();
+    for (i, row) in hessian.iter().enumerate() {
+        for (j, h) in row.iter().enumerate() {
+            assert!(*h == 0.0 || pattern.rows[i].contains(&j), "H[{i}][{j}] = {h}");
+            assert_eq!(pattern.rows[i].contains(&j), i.abs_diff(j) <= 1, "[{i}][{j}]");
+        }
+    }
+    // Through calls, branches and recursion, at the point given.
+    let p = program(
+        "fn pick(a, b, n: int) { if n == 0 { a } else { pick(b, a, n - 1) } }
+        fn f(a, b, c) { (pick(a, b, 3), if c > 0 { a * c } else { b }) }",
+    );
+    let rows = |c: f64| jacobian_pattern(&p, "f", &[real::<f64>(1.0), real(2.0), real(c)]).unwrap().rows;
+    assert_eq!((rows(1.0), rows(-1.0)), (vec![vec![1], vec![0, 2]], vec![vec![1], vec![1]]));
+}
+
+#[test]
+fn y14_one_program_over_a_batch() {
+    let p = program(PROGRAMS);
+    let f = p.lookup("f").unwrap();
+    let arguments: Vec<Vec<Datum<f64>>> =
+        (0..50).map(|k| vec![real(f64::from(k) * 0.13 - 3.0), real(0.9 - f64::from(k) * 0.05)]).collect();
+    let code = Bytecode::compile(&p, f).unwrap();
+    let mut batch = Batch::<f64, 8>::new(code.clone());
+    let together = batch.call(&arguments);
+    let mut alone = Derivatives::<f64>::new(&p, "f").unwrap();
+    for (args, y) in arguments.iter().zip(&together) {
+        let expected = alone.value(args).unwrap();
+        assert_eq!(y.as_ref().unwrap().real().unwrap().to_bits(), expected.real().unwrap().to_bits());
+    }
+    // Zero is decided lane by lane.
+    let scaled = Ring::scale(&Lanes([f64::INFINITY, 2.0]), &Lanes([0.0, 3.0]));
+    assert_eq!(scaled, Lanes([0.0, 6.0]));
+    // Where all agree, eight cost one run.
+    let same: Vec<_> = (0..50).map(|k| vec![real(2.1 + f64::from(k) * 1e-9), real(0.5)]).collect();
+    let mut batch = Batch::<f64, 8>::new(code);
+    assert!(batch.call(&same).iter().all(Result::is_ok));
+    assert_eq!(batch.runs(), 7);
+    // Gradients, other lengths, other integers; errors belong to who made them.
+    let p = program(
+        "fn f(xs: array<real>, n: int) { let mut s = 0.0; for i in 0..n { s = s + sqrt(abs(xs[i])); } s }",
+    );
+    let mut q = p.clone();
+    let gradient = ketgrad_core::adjoint::gradient(&mut q, p.lookup("f").unwrap()).unwrap();
+    let mut batch = Batch::<f64, 4>::new(Bytecode::compile(&q, gradient).unwrap());
+    let set = |xs: &[f64], n: i64| vec![Datum::reals(xs.iter().copied()), Datum::Int(n)];
+    let sets = [
+        set(&[1.0, 0.25], 2),
+        set(&[4.0, -9.0], 2),
+        set(&[1.0], 1),
+        set(&[2.0, 3.0], 3),
+        set(&[16.0, 0.25], 2),
+    ];
+    let results = batch.call(&sets);
+    let mut alone = Derivatives::<f64>::new(&p, "f").unwrap();
+    for (args, result) in sets.iter().zip(results) {
+        match alone.value_and_gradient(args) {
+            Ok((y, g)) => {
+                let Datum::Tuple(fields) = result.unwrap() else { panic!("a tuple") };
+                assert_eq!((fields[0].clone(), &fields[1..]), (Datum::Real(y), &g[..]));
+            }
+            Err(_) => assert!(matches!(result, Err(RunError::Index { .. })), "{result:?}"),
+        }
+    }
+}
