@@ -30,6 +30,8 @@
 
 mod circuit;
 mod pauli;
+#[doc(hidden)]
+pub mod program;
 
 pub use ketgrad_core as core;
 

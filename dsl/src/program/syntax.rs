@@ -1,0 +1,468 @@
+//! `program!`: items. Each becomes a module with the functions of the two worlds; see `mod.rs`.
+
+/// Writes differentiable programs.
+#[macro_export]
+macro_rules! program {
+    ($($t:tt)*) => {
+        $crate::__program_items! { [] [] [] [] $($t)* }
+    };
+}
+
+/// Sorts items: `[uses] [structs] [names of functions] [functions]`, then what is left to read.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __program_items {
+    ($use:tt $structs:tt $names:tt [$first:tt $($more:tt)*]) => {
+        $crate::__program_function! { $use $structs $names $first }
+        $( $crate::__program_function! { $use [] $names $more } )*
+    };
+    ([$($use:tt)*] $structs:tt $names:tt $all:tt use $($rest:tt)*) => {
+        $crate::__program_items! { @use [] [$($use)*] $structs $names $all $($rest)* }
+    };
+    (@use [$($path:tt)*] [$($use:tt)*] $structs:tt $names:tt $all:tt $name:ident ; $($rest:tt)*) => {
+        $crate::__program_items! { [$($use)* (($($path)*) $name)] $structs $names $all $($rest)* }
+    };
+    (@use [$($path:tt)*] $use:tt $structs:tt $names:tt $all:tt $step:ident :: $($rest:tt)*) => {
+        $crate::__program_items! { @use [$($path)* $step ::] $use $structs $names $all $($rest)* }
+    };
+    (@use $path:tt $use:tt $structs:tt $names:tt $all:tt $($rest:tt)*) => {
+        ::core::compile_error!("program!: expected `use path::to::function;`, one function each");
+    };
+    ($use:tt [$($struct:tt)*] $names:tt $all:tt
+        struct $P:ident { $($field:ident $(: $kind:ty)?),* $(,)? } $($rest:tt)*
+    ) => {
+        $crate::__program_items! {
+            $use [$($struct)* { $P $(($field [$($kind)?]))* }] $names $all $($rest)*
+        }
+    };
+    ($use:tt $structs:tt [$($names:tt)*] [$($all:tt)*]
+        $(#[$meta:meta])* fn $f:ident ($($p:ident $(: $kind:ty)?),* $(,)?) $(-> $result:ty)? { $($body:tt)* }
+        $($rest:tt)*
+    ) => {
+        $crate::__program_items! {
+            $use $structs [$($names)* $f]
+            [$($all)* { [$(#[$meta])*] $f ($(($p [$($kind)?]))*) [$($result)?] { $($body)* } }]
+            $($rest)*
+        }
+    };
+    ($use:tt $structs:tt $names:tt $all:tt
+        $(#[$meta:meta])* rule $f:ident ($($params:tt)*) $(-> $result:ty)? { $($body:tt)* } $($rest:tt)*
+    ) => {
+        $crate::__program_items! {
+            @rule [] [] $use $structs $names $all
+            { [$(#[$meta])*] $f ($($params)*) [$($result)?] { $($body)* } } $($rest)*
+        }
+    };
+    (@rule [] $push:tt $use:tt $structs:tt $names:tt $all:tt $rule:tt
+        pullback ($($p:ident),* $(,)?) { $($body:tt)* } $($rest:tt)*
+    ) => {
+        $crate::__program_items! {
+            @rule [pull ($($p)*) { $($body)* }] $push $use $structs $names $all $rule $($rest)*
+        }
+    };
+    (@rule $pull:tt [] $use:tt $structs:tt $names:tt $all:tt $rule:tt
+        pushforward ($($p:ident),* $(,)?) { $($body:tt)* } $($rest:tt)*
+    ) => {
+        $crate::__program_items! {
+            @rule $pull [push ($($p)*) { $($body)* }] $use $structs $names $all $rule $($rest)*
+        }
+    };
+    (@rule [$($pull:tt)*] [$($push:tt)*] $use:tt $structs:tt [$($names:tt)*] [$($all:tt)*]
+        { $meta:tt $f:ident ($($p:ident $(: $kind:ty)?),* $(,)?) $result:tt $body:tt } $($rest:tt)*
+    ) => {
+        $crate::__program_items! {
+            $use $structs [$($names)* $f]
+            [$($all)* { $meta $f ($(($p [$($kind)?]))*) $result $body $($pull)* $($push)* }]
+            $($rest)*
+        }
+    };
+    ($use:tt $structs:tt [$($names:tt)*] [$($all:tt)*]
+        $(#[$meta:meta])* primitive $f:ident ($($p:ident $(: $kind:ty)?),* $(,)?) $(-> $result:ty)?
+        = $path:path; $($rest:tt)*
+    ) => {
+        $crate::__program_items! {
+            $use $structs [$($names)* $f]
+            [$($all)* { [$(#[$meta])*] $f ($(($p [$($kind)?]))*) [$($result)?] = $path }]
+            $($rest)*
+        }
+    };
+    ($use:tt $structs:tt $names:tt []) => {
+        ::core::compile_error!("program!: expected a function such as `fn f(x) { x * x }`");
+    };
+    ($use:tt $structs:tt $names:tt $all:tt $word:tt $($rest:tt)*) => {
+        ::core::compile_error!(::core::concat!(
+            "program!: expected `fn name(x, n: int) -> kind { … }`, `struct`, `rule`, `primitive` or `use`, not `",
+            ::core::stringify!($word $($rest)*),
+            "`"
+        ));
+    };
+}
+
+/// A kind as a type; `real` if none is written.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __program_kind {
+    ([]) => {
+        f64
+    };
+    ([$kind:ty]) => {
+        $kind
+    };
+}
+
+/// A function with its two bodies.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __program_function {
+    // The head, then what is particular to functions, rules and primitives.
+    ($use:tt $structs:tt $names:tt { [$($meta:tt)*] $f:ident ($(($p:ident $kind:tt))*) $result:tt $($rest:tt)* }) => {
+        $($meta)*
+        #[doc(inline)]
+        pub use self::$f::__run as $f;
+        $crate::__program_export! { $f $structs }
+        #[allow(
+            missing_docs, non_camel_case_types, unused, unused_mut, unused_assignments, unreachable_code,
+            while_true, clippy::all, clippy::pedantic, clippy::restriction, clippy::nursery
+        )]
+        pub mod $f {
+            use super::*;
+            use $crate::program as __p;
+            use __p::kinds::{array, complex, handle, int, real};
+            $crate::__program_structs! { $structs }
+
+            /// The function on numbers of type `S`.
+            pub fn __run<S: __p::Number>(
+                $($p: <$crate::__program_kind!($kind) as __p::Shape>::Public<S>),*
+            ) -> <$crate::__program_kind!($result) as __p::Shape>::Public<S> {
+                <$crate::__program_kind!($result) as __p::Shape>::unwrap::<S>(__native::<S>(
+                    $(<$crate::__program_kind!($kind) as __p::Shape>::wrap::<S>($p)),*
+                ))
+            }
+            type __Out = <$crate::__program_kind!($result) as __p::Shape>::Staged;
+            #[doc(hidden)]
+            #[track_caller]
+            pub fn __staged(
+                $($p: impl __p::staged::Fit<<$crate::__program_kind!($kind) as __p::Shape>::Staged>),*
+            ) -> __Out {
+                let arguments = __p::staged::arguments(&[$(
+                    __p::staged::argument::<<$crate::__program_kind!($kind) as __p::Shape>::Staged>($p)
+                ),*]);
+                __p::staged::call(::core::module_path!(), &arguments)
+            }
+            /// The program: this function, all others of its `program!`, and all that they use.
+            #[must_use]
+            pub fn ir() -> __p::Program {
+                ir_with(&__p::Rules::new()).unwrap_or_default()
+            }
+            /// The program, with the rules of the primitives that are registered.
+            ///
+            /// # Errors
+            /// A primitive is registered with other operands or another result.
+            pub fn ir_with(rules: &__p::Rules) -> ::core::result::Result<__p::Program, __p::RuleError> {
+                __p::define::assemble(__block(), rules)
+            }
+            $crate::__program_block! { $use $names }
+            $crate::__program_bodies! { $use $names $f ($(($p $kind))*) $result $($rest)* }
+        }
+    };
+}
+
+/// The functions of the same `program!`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __program_block {
+    ([$((($($path:tt)*) $used:ident))*] [$($all:ident)*]) => {
+        #[doc(hidden)]
+        pub fn __block() -> __p::define::Block {
+            __p::define::Block {
+                own: ::std::vec![$(super::$all::__definition()),*],
+                uses: ::std::vec![$($crate::__program_path!(($($path)*) $used :: __block)),*],
+            }
+        }
+    };
+}
+
+/// A path of a `use`, seen from inside the module of a function.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __program_path {
+    ((crate :: $($path:tt)*) $($last:tt)*) => { crate::$($path)* $($last)* };
+    ((:: $($path:tt)*) $($last:tt)*) => { ::$($path)* $($last)* };
+    ((self :: $($path:tt)*) $($last:tt)*) => { super::$($path)* $($last)* };
+    (($($path:tt)*) $($last:tt)*) => { super::$($path)* $($last)* };
+}
+
+/// The functions that a body can call, in one of the worlds.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __program_scope {
+    ($world:ident [$((($($path:tt)*) $used:ident))*] [$($all:ident)*]) => {
+        $( use super::$all::$world as $all; )*
+        $( $crate::__program_import! { ($($path)*) $used $world } )*
+    };
+}
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __program_import {
+    ((crate :: $($path:tt)*) $used:ident $world:ident) => { use crate::$($path)* $used::$world as $used; };
+    ((self :: $($path:tt)*) $used:ident $world:ident) => { use super::$($path)* $used::$world as $used; };
+    (($($path:tt)*) $used:ident $world:ident) => { use super::$($path)* $used::$world as $used; };
+}
+
+/// What is particular to functions, rules and primitives.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __program_bodies {
+    ($use:tt $names:tt $f:ident ($(($p:ident $kind:tt))*) $result:tt = $path:path) => {
+        #[doc(hidden)]
+        pub fn __native<S: __p::Number>(
+            $($p: impl __p::native::Fit<<$crate::__program_kind!($kind) as __p::Shape>::Native<S>>),*
+        ) -> <$crate::__program_kind!($result) as __p::Shape>::Native<S> {
+            <$crate::__program_kind!($result) as __p::Shape>::wrap::<S>($path($(
+                <$crate::__program_kind!($kind) as __p::Shape>::unwrap::<S>(__p::native::Fit::fit($p))
+            ),*))
+        }
+        $crate::__program_definition! { $f ($(($p $kind))*) $result None [] [] }
+    };
+    ($use:tt $names:tt $f:ident ($(($p:ident $kind:tt))*) $result:tt { $($body:tt)* } $($rule:tt)*) => {
+        #[doc(hidden)]
+        pub fn __native<S: __p::Number>(
+            $($p: impl __p::native::Fit<<$crate::__program_kind!($kind) as __p::Shape>::Native<S>>),*
+        ) -> <$crate::__program_kind!($result) as __p::Shape>::Native<S> {
+            use __p::native::functions::*;
+            $crate::__program_scope! { __native $use $names }
+            $(
+                let held = __p::native::fit::<<$crate::__program_kind!($kind) as __p::Shape>::Native<S>, _>($p);
+                let $p = __p::native::Hold::hold(&held);
+            )*
+            $crate::__program_body! { native [ret] $($body)* }
+        }
+        fn __body() {
+            use __p::staged::functions::*;
+            $crate::__program_scope! { __staged $use $names }
+            let mut k = 0;
+            $( let $p = { k += 1; __p::staged::param::<$crate::__program_kind!($kind)>(k - 1) }; )*
+            fn __give(x: impl __p::staged::Fit<__Out>) {
+                __p::staged::give::<__Out>(x);
+            }
+            $crate::__program_body! { staged [ret] $($body)* }
+        }
+        $crate::__program_rule! { $use $names $f ($(($p $kind))*) $result [] [] $($rule)* }
+    };
+}
+
+/// The pullback and the pushforward of a rule: `[pullback's parameters] [pushforward's]`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __program_rule {
+    ($use:tt $names:tt $f:ident $params:tt $result:tt $pull:tt $push:tt) => {
+        $crate::__program_definition! { $f $params $result (Some(__body as fn())) $pull $push }
+    };
+    ($use:tt $names:tt $f:ident ($(($p:ident $kind:tt))*) $result:tt [] $push:tt
+        pull ($($q:ident)*) { $($body:tt)* } $($rest:tt)*
+    ) => {
+        fn __pullback() {
+            use __p::staged::functions::*;
+            use __p::staged::none;
+            $crate::__program_scope! { __staged $use $names }
+            $crate::__program_params! { (0) [$($q)*] [$($kind)* $result $result] }
+            $crate::__program_bars! { $($kind)* }
+            $crate::__program_body! { staged [bars] $($body)* }
+        }
+        $crate::__program_rule! { $use $names $f ($(($p $kind))*) $result [$($q)*] $push $($rest)* }
+    };
+    ($use:tt $names:tt $f:ident ($(($p:ident $kind:tt))*) $result:tt $pull:tt []
+        push ($($q:ident)*) { $($body:tt)* }
+    ) => {
+        fn __pushforward() {
+            use __p::staged::functions::*;
+            $crate::__program_scope! { __staged $use $names }
+            $crate::__program_params! { (0) [$($q)*] [$($kind)* $($kind)*] }
+            fn __give(x: impl __p::staged::Fit<__Out>) {
+                __p::staged::give::<__Out>(x);
+            }
+            $crate::__program_body! { staged [ret] $($body)* }
+        }
+        $crate::__program_rule! { $use $names $f ($(($p $kind))*) $result $pull [$($q)*] }
+    };
+}
+
+/// The parameters of a pullback: the inputs, the result and its cotangent.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __program_params {
+    ($k:tt [$q:ident $($more:ident)*] [$kind:tt $($kinds:tt)*]) => {
+        let $q = __p::staged::param::<$crate::__program_kind!($kind)>($k);
+        $crate::__program_params! { ($k + 1) [$($more)*] [$($kinds)*] }
+    };
+    ($k:tt [] []) => {};
+    ($k:tt $($other:tt)*) => {
+        ::core::compile_error!(
+            "program!: a pullback takes the inputs, the result and its cotangent, `pullback(x, y, y_bar) { … }`; a \
+             pushforward the inputs and their tangents, `pushforward(x, x_dot) { … }`"
+        );
+    };
+}
+
+/// What gives the value of a pullback.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __program_bars {
+    ($kind:tt) => {
+        type __Bars = <$crate::__program_kind!($kind) as __p::Shape>::Bar;
+        fn __give(x: impl __p::staged::Cotangent<__Bars>) {
+            __p::staged::give_cotangents::<__Bars>(x);
+        }
+    };
+    ($($kind:tt)*) => {
+        type __Bars = __p::staged::Inputs<($(<$crate::__program_kind!($kind) as __p::Shape>::Bar,)*)>;
+        fn __give(x: impl __p::staged::Cotangent<__Bars>) {
+            __p::staged::give_cotangents::<__Bars>(x);
+        }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __program_definition {
+    ($f:ident ($(($p:ident $kind:tt))*) $result:tt $body:tt [$($pull:ident)*] [$($push:ident)*]) => {
+        #[doc(hidden)]
+        pub fn __definition() -> __p::define::Definition {
+            use ::core::option::Option::{None, Some};
+            __p::define::Definition {
+                path: ::core::module_path!(),
+                name: ::core::stringify!($f),
+                params: ::std::vec![$(
+                    __p::Param::new(
+                        ::core::stringify!($p),
+                        <$crate::__program_kind!($kind) as __p::Shape>::kind(),
+                    )
+                ),*],
+                result: <$crate::__program_kind!($result) as __p::Shape>::kind(),
+                body: $body,
+                pullback: $crate::__program_part!(__pullback $($pull)*),
+                pushforward: $crate::__program_part!(__pushforward $($push)*),
+            }
+        }
+    };
+}
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __program_part {
+    ($body:ident) => { ::core::option::Option::None };
+    ($body:ident $($p:ident)+) => {
+        ::core::option::Option::Some(__p::define::Part { params: &[$(::core::stringify!($p)),+], body: $body })
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __program_export {
+    ($f:ident [$({ $P:ident $($field:tt)* })*]) => { $( #[doc(inline)] pub use self::$f::$P; )* };
+}
+
+/// Structs: one type parameter for each field, named as the field, so that literals of Rust infer them.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __program_structs {
+    ([$({ $P:ident $($field:tt)* })*]) => {
+        $( $crate::__program_struct! { @name $P [] [$($field)*] [A B C D E F G H I J K L M N O P] } )*
+    };
+}
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __program_struct {
+    // Each field gets the name of one more type parameter, of which `Fit` needs two.
+    (@name $P:ident [$($done:tt)*] [($field:ident $kind:tt) $($fields:tt)*] [$T:ident $($more:ident)*]) => {
+        $crate::__program_struct! { @name $P [$($done)* ($field $kind $T)] [$($fields)*] [$($more)*] }
+    };
+    (@name $P:ident [$($done:tt)*] [] $more:tt) => {
+        $crate::__program_struct! { $P $($done)* }
+    };
+    (@name $P:ident $done:tt $fields:tt []) => {
+        ::core::compile_error!("program!: a struct has at most 16 fields: put some of them in a struct of their own");
+    };
+    ($P:ident $(($field:ident $kind:tt $T:ident))*) => {
+        /// A struct of the program, generic over the numbers in its fields.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub struct $P<$($field = $crate::__program_kind!($kind)),*> {
+            $(pub $field: $field),*
+        }
+        const _: () = {
+            type __K = $P<$($crate::__program_kind!($kind)),*>;
+            type __Staged = $P<$(<$crate::__program_kind!($kind) as __p::Shape>::Staged),*>;
+            impl __p::Shape for __K {
+                type Public<S: __p::Number> = $P<$(<$crate::__program_kind!($kind) as __p::Shape>::Public<S>),*>;
+                type Native<S: __p::Number> = $P<$(<$crate::__program_kind!($kind) as __p::Shape>::Native<S>),*>;
+                type Staged = __Staged;
+                type Bar = $P<$(<$crate::__program_kind!($kind) as __p::Shape>::Bar),*>;
+                fn kind() -> __p::Kind {
+                    __p::Kind::structure(::core::stringify!($P), [$((
+                        ::core::stringify!($field),
+                        <$crate::__program_kind!($kind) as __p::Shape>::kind(),
+                    )),*])
+                }
+                fn wrap<S: __p::Number>(p: Self::Public<S>) -> Self::Native<S> {
+                    $P { $($field: <$crate::__program_kind!($kind) as __p::Shape>::wrap::<S>(p.$field)),* }
+                }
+                fn unwrap<S: __p::Number>(p: Self::Native<S>) -> Self::Public<S> {
+                    $P { $($field: <$crate::__program_kind!($kind) as __p::Shape>::unwrap::<S>(p.$field)),* }
+                }
+            }
+            impl<$($field: __p::staged::Fit<<$crate::__program_kind!($kind) as __p::Shape>::Staged>),*>
+                __p::staged::Operand for $P<$($field),*>
+            {
+                fn given(self, hint: ::core::option::Option<&__p::Kind>) -> __p::Given {
+                    if let ::core::option::Option::Some(node) = self.handle() {
+                        return __p::staged::read(node);
+                    }
+                    let fields = [$(__p::staged::Operand::given(
+                        self.$field,
+                        ::core::option::Option::Some(&<$crate::__program_kind!($kind) as __p::Shape>::kind()),
+                    )),*];
+                    __p::staged::structure(&<__K as __p::Shape>::kind(), &fields)
+                }
+                fn handle(&self) -> ::core::option::Option<u32> {
+                    __p::staged::whole(&[$(__p::staged::Operand::handle(&self.$field)),*])
+                }
+            }
+            impl __p::staged::Handle for __Staged {
+                fn of(node: u32) -> Self {
+                    let mut k = 0;
+                    $P { $($field: { k += 1; __p::staged::Handle::of(__p::staged::field(node, k - 1)) }),* }
+                }
+                fn kind() -> __p::Kind {
+                    <__K as __p::Shape>::kind()
+                }
+            }
+            impl<$($field: __p::staged::Fit<<$crate::__program_kind!($kind) as __p::Shape>::Staged>),*>
+                __p::staged::Bind for $P<$($field),*>
+            {
+                type Out = __Staged;
+            }
+            impl<$($field: __p::staged::Fit<<$crate::__program_kind!($kind) as __p::Shape>::Staged>),*>
+                __p::staged::Fit<__Staged> for $P<$($field),*>
+            {
+            }
+            impl<Num: __p::Number, $(
+                $field: __p::native::Fit<<$crate::__program_kind!($kind) as __p::Shape>::Native<Num>>
+            ),*> __p::native::Bind<Num> for $P<$($field),*> {
+                type Out = $P<$(<$crate::__program_kind!($kind) as __p::Shape>::Native<Num>),*>;
+                fn bind(self) -> Self::Out {
+                    $P { $($field: __p::native::Fit::fit(self.$field)),* }
+                }
+            }
+            impl<$($T, $field: __p::native::Fit<$T>),*> __p::native::Fit<$P<$($T),*>> for $P<$($field),*> {
+                fn fit(self) -> $P<$($T),*> {
+                    $P { $($field: __p::native::Fit::fit(self.$field)),* }
+                }
+            }
+            impl<$($field: __p::native::Hold),*> __p::native::Hold for $P<$($field),*> {
+                type Held<'a> = $P<$(<$field as __p::native::Hold>::Held<'a>),*> where Self: 'a;
+                fn hold(&self) -> Self::Held<'_> {
+                    $P { $($field: __p::native::Hold::hold(&self.$field)),* }
+                }
+            }
+        };
+    };
+}
