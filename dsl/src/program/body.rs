@@ -77,50 +77,49 @@ macro_rules! __program_statement {
         $crate::__program_statement! { $m $tl $($r)+ }
     };
     ($m:ident $tl:tt {$($t:tt)*}) => { { $crate::__program_body! { $m $tl $($t)* } } };
-    ($m:ident $tl:tt for $i:ident in $($r:tt)*) => { $crate::__program_head! { ($m $tl for $i) $($r)* } };
+    ($m:ident $tl:tt for $i:tt in $($r:tt)*) => { $crate::__program_head! { ($m $tl for $i) $($r)* } };
 
-    // `let`.
-    ($m:ident $tl:tt let mut $x:ident = if $($r:tt)*) => {
-        $crate::__program_head! { ($m $tl let_if [[mut] $x []] []) $($r)* }
-    };
-    ($m:ident $tl:tt let $x:ident = if $($r:tt)*) => {
-        $crate::__program_head! { ($m $tl let_if [[] $x []] []) $($r)* }
-    };
-    ($m:ident $tl:tt let mut $x:ident : $k:ty = if $($r:tt)*) => {
-        $crate::__program_head! { ($m $tl let_if [[mut] $x [$k]] []) $($r)* }
-    };
-    ($m:ident $tl:tt let $x:ident : $k:ty = if $($r:tt)*) => {
-        $crate::__program_head! { ($m $tl let_if [[] $x [$k]] []) $($r)* }
-    };
-    ($m:ident $tl:tt let mut $x:ident $(: $k:ty)? = [$e:expr; $n:expr]; $($r:tt)*) => {
-        $crate::__program_write! { $m let [mut] $x [$($k)?] ($crate::__program_write!($m fill ($e) ($n))) }
-        $crate::__program_statement! { $m $tl $($r)* }
-    };
-    ($m:ident $tl:tt let $x:ident $(: $k:ty)? = [$e:expr; $n:expr]; $($r:tt)*) => {
-        $crate::__program_write! { $m let [] $x [$($k)?] ($crate::__program_write!($m fill ($e) ($n))) }
-        $crate::__program_statement! { $m $tl $($r)* }
-    };
-    ($m:ident $tl:tt let mut $x:ident = [$($e:expr),+ $(,)?]; $($r:tt)*) => {
-        $crate::__program_write! { $m let [mut] $x [] ([$($crate::__program_write!($m item ($e))),+]) }
-        $crate::__program_statement! { $m $tl $($r)* }
-    };
-    ($m:ident $tl:tt let $x:ident = [$($e:expr),+ $(,)?]; $($r:tt)*) => {
-        $crate::__program_write! { $m let [] $x [] ([$($crate::__program_write!($m item ($e))),+]) }
-        $crate::__program_statement! { $m $tl $($r)* }
-    };
-    ($m:ident $tl:tt let mut $x:ident $(: $k:ty)? = $e:expr; $($r:tt)*) => {
-        $crate::__program_write! { $m let [mut] $x [$($k)?] ($e) }
-        $crate::__program_statement! { $m $tl $($r)* }
-    };
-    ($m:ident $tl:tt let $x:ident $(: $k:ty)? = $e:expr; $($r:tt)*) => {
-        $crate::__program_write! { $m let [] $x [$($k)?] ($e) }
-        $crate::__program_statement! { $m $tl $($r)* }
-    };
+    // `let`. Names are `tt`: an `ident` would stand at the macro, and so would errors about it.
     ($m:ident $tl:tt let ($($pattern:tt)*) = $e:expr; $($r:tt)*) => {
         $crate::__program_tuple! { $m [] ($e) $($pattern)* , }
         $crate::__program_statement! { $m $tl $($r)* }
     };
-
+    ($m:ident $tl:tt let mut $x:tt = if $($r:tt)*) => {
+        $crate::__program_head! { ($m $tl let_if [[mut] $x []] []) $($r)* }
+    };
+    ($m:ident $tl:tt let $x:tt = if $($r:tt)*) => {
+        $crate::__program_head! { ($m $tl let_if [[] $x []] []) $($r)* }
+    };
+    ($m:ident $tl:tt let mut $x:tt : $k:ty = if $($r:tt)*) => {
+        $crate::__program_head! { ($m $tl let_if [[mut] $x [$k]] []) $($r)* }
+    };
+    ($m:ident $tl:tt let $x:tt : $k:ty = if $($r:tt)*) => {
+        $crate::__program_head! { ($m $tl let_if [[] $x [$k]] []) $($r)* }
+    };
+    ($m:ident $tl:tt let mut $x:tt $(: $k:ty)? = [$e:expr; $n:expr]; $($r:tt)*) => {
+        $crate::__program_write! { $m let [mut] $x [$($k)?] ($crate::__program_write!($m fill ($e) ($n))) }
+        $crate::__program_statement! { $m $tl $($r)* }
+    };
+    ($m:ident $tl:tt let $x:tt $(: $k:ty)? = [$e:expr; $n:expr]; $($r:tt)*) => {
+        $crate::__program_write! { $m let [] $x [$($k)?] ($crate::__program_write!($m fill ($e) ($n))) }
+        $crate::__program_statement! { $m $tl $($r)* }
+    };
+    ($m:ident $tl:tt let mut $x:tt = [$($e:expr),+ $(,)?]; $($r:tt)*) => {
+        $crate::__program_write! { $m let [mut] $x [] ([$($crate::__program_write!($m item ($e))),+]) }
+        $crate::__program_statement! { $m $tl $($r)* }
+    };
+    ($m:ident $tl:tt let $x:tt = [$($e:expr),+ $(,)?]; $($r:tt)*) => {
+        $crate::__program_write! { $m let [] $x [] ([$($crate::__program_write!($m item ($e))),+]) }
+        $crate::__program_statement! { $m $tl $($r)* }
+    };
+    ($m:ident $tl:tt let mut $x:tt $(: $k:ty)? = $e:expr; $($r:tt)*) => {
+        $crate::__program_write! { $m let [mut] $x [$($k)?] ($e) }
+        $crate::__program_statement! { $m $tl $($r)* }
+    };
+    ($m:ident $tl:tt let $x:tt $(: $k:ty)? = $e:expr; $($r:tt)*) => {
+        $crate::__program_write! { $m let [] $x [$($k)?] ($e) }
+        $crate::__program_statement! { $m $tl $($r)* }
+    };
     // Leaving.
     ($m:ident $tl:tt return $e:expr; $($r:tt)*) => {
         $crate::__program_write! { $m ret ($e) }
@@ -128,9 +127,6 @@ macro_rules! __program_statement {
     };
     ($m:ident $tl:tt return $e:expr) => {
         $crate::__program_write! { $m ret ($e) }
-    };
-    ($m:ident $tl:tt return; $($r:tt)*) => {
-        ::core::compile_error!("program!: `return` needs a value: `return x;`");
     };
     ($m:ident $tl:tt break; $($r:tt)*) => {
         $crate::__program_write! { $m break }
@@ -141,7 +137,15 @@ macro_rules! __program_statement {
         $crate::__program_statement! { $m $tl $($r)* }
     };
 
-    // What the language has not.
+    // What the language has not: told once.
+    (staged $tl:tt match $e:tt $($r:tt)*) => { $crate::__program_write! { staged no_match ($e) } };
+    (native $tl:tt match $($r:tt)*) => { loop {} };
+    (native $tl:tt loop $($r:tt)*) => { loop {} };
+    (native $tl:tt return; $($r:tt)*) => { loop {} };
+    (native $tl:tt let $x:tt $(: $k:ty)? ; $($r:tt)*) => { loop {} };
+    ($m:ident $tl:tt return; $($r:tt)*) => {
+        ::core::compile_error!("program!: `return` needs a value: `return x;`");
+    };
     ($m:ident $tl:tt match $e:tt $($r:tt)*) => {
         ::core::compile_error!(::core::concat!(
             "program!: there is no `match`: write `if … { … } else if … { … } else { … }` in place of `match ",
@@ -151,41 +155,41 @@ macro_rules! __program_statement {
     ($m:ident $tl:tt loop $($r:tt)*) => {
         ::core::compile_error!("program!: there is no `loop`: write `while true { … }`");
     };
-    ($m:ident $tl:tt let $x:ident $(: $k:ty)? ; $($r:tt)*) => {
+    ($m:ident $tl:tt let $x:tt $(: $k:ty)? ; $($r:tt)*) => {
         ::core::compile_error!(::core::concat!(
             "program!: `let ", ::core::stringify!($x), ";` has no value: write `let ", ::core::stringify!($x), " = …;`"
         ));
     };
 
     // Assignment.
-    ($m:ident $tl:tt $x:ident $(. $f:tt)* = if $($r:tt)*) => {
+    ($m:ident $tl:tt $x:tt $(. $f:tt)* = if $($r:tt)*) => {
         $crate::__program_head! { ($m $tl set_if [$x $(. $f)*] []) $($r)* }
     };
-    ($m:ident $tl:tt $x:ident $(. $f:tt)* = [$e:expr; $n:expr]; $($r:tt)*) => {
+    ($m:ident $tl:tt $x:tt $(. $f:tt)* = [$e:expr; $n:expr]; $($r:tt)*) => {
         $crate::__program_write! { $m set [$x $(. $f)*] ($crate::__program_write!($m fill ($e) ($n))) }
         $crate::__program_statement! { $m $tl $($r)* }
     };
-    ($m:ident $tl:tt $x:ident $(. $f:tt)* = $e:expr; $($r:tt)*) => {
+    ($m:ident $tl:tt $x:tt $(. $f:tt)* = $e:expr; $($r:tt)*) => {
         $crate::__program_write! { $m set [$x $(. $f)*] ($e) }
         $crate::__program_statement! { $m $tl $($r)* }
     };
-    ($m:ident $tl:tt $x:ident $(. $f:tt)* [$i:expr] = $e:expr; $($r:tt)*) => {
+    ($m:ident $tl:tt $x:tt $(. $f:tt)* [$i:expr] = $e:expr; $($r:tt)*) => {
         $crate::__program_write! { $m element [$x $(. $f)*] ($i) ($e) }
         $crate::__program_statement! { $m $tl $($r)* }
     };
-    ($m:ident $tl:tt $x:ident $(. $f:tt)* [$i:expr] += $e:expr; $($r:tt)*) => {
+    ($m:ident $tl:tt $x:tt $(. $f:tt)* [$i:expr] += $e:expr; $($r:tt)*) => {
         $crate::__program_write! { $m element [$x $(. $f)*] ($i) (+= Add) ($e) }
         $crate::__program_statement! { $m $tl $($r)* }
     };
-    ($m:ident $tl:tt $x:ident $(. $f:tt)* [$i:expr] -= $e:expr; $($r:tt)*) => {
+    ($m:ident $tl:tt $x:tt $(. $f:tt)* [$i:expr] -= $e:expr; $($r:tt)*) => {
         $crate::__program_write! { $m element [$x $(. $f)*] ($i) (-= Sub) ($e) }
         $crate::__program_statement! { $m $tl $($r)* }
     };
-    ($m:ident $tl:tt $x:ident $(. $f:tt)* [$i:expr] *= $e:expr; $($r:tt)*) => {
+    ($m:ident $tl:tt $x:tt $(. $f:tt)* [$i:expr] *= $e:expr; $($r:tt)*) => {
         $crate::__program_write! { $m element [$x $(. $f)*] ($i) (*= Mul) ($e) }
         $crate::__program_statement! { $m $tl $($r)* }
     };
-    ($m:ident $tl:tt $x:ident $(. $f:tt)* [$i:expr] /= $e:expr; $($r:tt)*) => {
+    ($m:ident $tl:tt $x:tt $(. $f:tt)* [$i:expr] /= $e:expr; $($r:tt)*) => {
         $crate::__program_write! { $m element [$x $(. $f)*] ($i) (/= Div) ($e) }
         $crate::__program_statement! { $m $tl $($r)* }
     };
@@ -203,6 +207,7 @@ macro_rules! __program_statement {
     ($m:ident [bars] $e:expr) => { $crate::__program_write! { $m ret ($e) } };
     ($m:ident [give $slot:ident] $e:expr) => { $crate::__program_write! { $m give $slot ($e) } };
     ($m:ident [fit $slot:ident] $e:expr) => { $crate::__program_write! { $m fit $slot ($e) } };
+    (native $tl:tt $word:tt $($r:tt)*) => { loop {} };
     ($m:ident $tl:tt $word:tt $($r:tt)*) => {
         ::core::compile_error!(::core::concat!(
             "program!: `", ::core::stringify!($word $($r)*), "` is no statement; is a `;` missing?"
@@ -214,16 +219,17 @@ macro_rules! __program_statement {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __program_tuple {
-    ($m:ident [$($done:tt)*] $e:tt mut $x:ident , $($r:tt)*) => {
+    ($m:ident [$($done:tt)*] $e:tt mut $x:tt , $($r:tt)*) => {
         $crate::__program_tuple! { $m [$($done)* ([mut] $x)] $e $($r)* }
     };
-    ($m:ident [$($done:tt)*] $e:tt $x:ident , $($r:tt)*) => {
+    ($m:ident [$($done:tt)*] $e:tt $x:tt , $($r:tt)*) => {
         $crate::__program_tuple! { $m [$($done)* ([] $x)] $e $($r)* }
     };
-    ($m:ident [$(($mut:tt $x:ident))*] $e:tt $(,)?) => {
+    ($m:ident [$(($mut:tt $x:tt))*] $e:tt $(,)?) => {
         $crate::__program_write! { $m tuple [$($x)*] $e }
         $( $crate::__program_write! { $m let $mut $x [] ($x) } )*
     };
+    (native $done:tt $e:tt $($r:tt)*) => { loop {} };
     ($m:ident $done:tt $e:tt $($r:tt)*) => {
         ::core::compile_error!(::core::concat!(
             "program!: expected names in `let (a, b) = …;`, not `", ::core::stringify!($($r)*), "`"
@@ -260,6 +266,7 @@ macro_rules! __program_head {
         $crate::__program_block_of! { $c ($($a)*) {$($t)*} $($r)* }
     };
     (@long $c:tt [$($a:tt)*] $x:tt $($r:tt)*) => { $crate::__program_head! { @long $c [$($a)* $x] $($r)* } };
+    (@long (native $($c:tt)*) [$($a:tt)*]) => { loop {} };
     (@long $c:tt [$($a:tt)*]) => {
         ::core::compile_error!(::core::concat!(
             "program!: expected a block `{ … }` after `", ::core::stringify!($($a)*), "`"
@@ -289,7 +296,7 @@ macro_rules! __program_block_of {
     (($m:ident $tl:tt let_if $x:tt [$($arms:tt)*]) $c:tt $t:tt else if $($r:tt)*) => {
         $crate::__program_head! { ($m $tl let_if $x [$($arms)* ($c $t)]) $($r)* }
     };
-    (($m:ident $tl:tt let_if [$mut:tt $x:ident $k:tt] [$($arms:tt)*]) $c:tt $t:tt else {$($e:tt)*} ; $($r:tt)*) => {
+    (($m:ident $tl:tt let_if [$mut:tt $x:tt $k:tt] [$($arms:tt)*]) $c:tt $t:tt else {$($e:tt)*} ; $($r:tt)*) => {
         $crate::__program_if! { @$m let $mut $x $k [$($arms)* ($c $t)] {$($e)*} }
         $crate::__program_statement! { $m $tl $($r)* }
     };
@@ -300,6 +307,7 @@ macro_rules! __program_block_of {
         $crate::__program_if! { @$m set $x [$($arms)* ($c $t)] {$($e)*} }
         $crate::__program_statement! { $m $tl $($r)* }
     };
+    ((native $tl:tt $what:ident $x:tt $arms:tt) $c:tt $t:tt $($r:tt)*) => { loop {} };
     (($m:ident $tl:tt $what:ident $x:tt $arms:tt) $c:tt $t:tt $($r:tt)*) => {
         ::core::compile_error!(
             "program!: an `if` that is a value needs an `else` and a `;` at its end: `let y = if c { a } else { b };`"
@@ -322,7 +330,7 @@ macro_rules! __program_block_of {
         }
         $crate::__program_statement! { staged $tl $($r)* }
     };
-    (($m:ident $tl:tt for $i:ident) ($($range:tt)*) {$($t:tt)*} $($r:tt)*) => {
+    (($m:ident $tl:tt for $i:tt) ($($range:tt)*) {$($t:tt)*} $($r:tt)*) => {
         $crate::__program_for! { $m $i [] [$($range)*] {$($t)*} }
         $crate::__program_statement! { $m $tl $($r)* }
     };
@@ -332,27 +340,28 @@ macro_rules! __program_block_of {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __program_for {
-    ($m:ident $i:ident [$($a:tt)+] [.. $($b:tt)+] $t:tt) => {
+    ($m:ident $i:tt [$($a:tt)+] [.. $($b:tt)+] $t:tt) => {
         $crate::__program_for! { @$m $i ($($a)+) ($($b)+) (false) (..) $t }
     };
-    ($m:ident $i:ident [$($a:tt)+] [..= $($b:tt)+] $t:tt) => {
+    ($m:ident $i:tt [$($a:tt)+] [..= $($b:tt)+] $t:tt) => {
         $crate::__program_for! { @$m $i ($($a)+) ($($b)+) (true) (..=) $t }
     };
-    ($m:ident $i:ident [$($a:tt)*] [$x:tt $($b:tt)*] $t:tt) => {
+    ($m:ident $i:tt [$($a:tt)*] [$x:tt $($b:tt)*] $t:tt) => {
         $crate::__program_for! { $m $i [$($a)* $x] [$($b)*] $t }
     };
-    ($m:ident $i:ident [$($a:tt)*] [] $t:tt) => {
+    (native $i:tt $a:tt [] $t:tt) => { loop {} };
+    ($m:ident $i:tt [$($a:tt)*] [] $t:tt) => {
         ::core::compile_error!(::core::concat!(
             "program!: `for ", ::core::stringify!($i), " in ", ::core::stringify!($($a)*),
             "`: a loop runs over a range `a..b` or `a..=b`"
         ));
     };
-    (@native $i:ident ($a:expr) ($b:expr) $inclusive:tt ($dots:tt) {$($t:tt)*}) => {
+    (@native $i:tt ($a:expr) ($b:expr) $inclusive:tt ($dots:tt) {$($t:tt)*}) => {
         for $i in __p::native::fit::<i64, _>($a) $dots __p::native::fit::<i64, _>($b) {
             $crate::__program_body! { native [none] $($t)* }
         }
     };
-    (@staged $i:ident ($a:expr) ($b:expr) ($inclusive:tt) $dots:tt {$($t:tt)*}) => {
+    (@staged $i:tt ($a:expr) ($b:expr) ($inclusive:tt) $dots:tt {$($t:tt)*}) => {
         {
             let counter = __p::flow::For::begin($a, $b, $inclusive);
             {
@@ -404,24 +413,24 @@ macro_rules! __program_if {
             $crate::__program_write! { staged $how $slot (branches.value()) }
         }
     };
-    (@native let $mut:tt $x:ident [] $arms:tt $e:tt) => {
+    (@native let $mut:tt $x:tt [] $arms:tt $e:tt) => {
         let held;
         $crate::__program_if! { native [give held] $arms $e }
         $crate::__program_write! { native hold $mut $x held }
     };
-    (@native let $mut:tt $x:ident [$k:ty] $arms:tt $e:tt) => {
+    (@native let $mut:tt $x:tt [$k:ty] $arms:tt $e:tt) => {
         let held: <$k as __p::Shape>::Native<S>;
         $crate::__program_if! { native [fit held] $arms $e }
         $crate::__program_write! { native hold $mut $x held }
     };
-    (@staged let [$($mut:tt)?] $x:ident [] $arms:tt $e:tt) => {
+    (@staged let [$($mut:tt)?] $x:tt [] $arms:tt $e:tt) => {
         let $($mut)? $x = {
             let mut branches = __p::flow::If::new();
             $crate::__program_arms! { branches [give branches] $arms $e }
             __p::staged::declare(branches.value())
         };
     };
-    (@staged let [$($mut:tt)?] $x:ident [$k:ty] $arms:tt $e:tt) => {
+    (@staged let [$($mut:tt)?] $x:tt [$k:ty] $arms:tt $e:tt) => {
         let $($mut)? $x = {
             let mut branches = __p::flow::If::<<$k as __p::Shape>::Staged>::new();
             $crate::__program_arms! { branches [fit branches] $arms $e }
@@ -440,7 +449,7 @@ macro_rules! __program_if {
             let mut branches = __p::flow::If::like(&$($x)*);
             $crate::__program_arms! { branches [fit branches] $arms $e }
             let value = __p::staged::new(branches.value());
-            __p::staged::assign(&mut $($x)*, value);
+            $($x)*.__assign(value);
         }
     };
 }
@@ -463,17 +472,17 @@ macro_rules! __program_arms {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __program_write {
-    (native let $mut:tt $x:ident [] ($e:expr)) => {
+    (native let $mut:tt $x:tt [] ($e:expr)) => {
         let held = __p::native::Bind::<S>::bind($e);
         $crate::__program_write! { native hold $mut $x held }
     };
-    (native let $mut:tt $x:ident [$k:ty] ($e:expr)) => {
+    (native let $mut:tt $x:tt [$k:ty] ($e:expr)) => {
         let held: <$k as __p::Shape>::Native<S> = __p::native::fit($e);
         $crate::__program_write! { native hold $mut $x held }
     };
-    (native hold [] $x:ident $held:ident) => { let mut $x = __p::native::Hold::hold(&$held); };
-    (native hold [mut] $x:ident $held:ident) => { let mut $x = $held; };
-    (native tuple [$($x:ident)*] ($e:expr)) => { let ($($x,)*) = __p::native::Bind::<S>::bind($e); };
+    (native hold [] $x:tt $held:ident) => { let mut $x = __p::native::Hold::hold(&$held); };
+    (native hold [mut] $x:tt $held:ident) => { let mut $x = $held; };
+    (native tuple [$($x:tt)*] ($e:expr)) => { let ($($x,)*) = __p::native::Bind::<S>::bind($e); };
     (native ret ($e:expr)) => { return __p::native::fit($e); };
     (native break) => { break; };
     (native continue) => { continue; };
@@ -497,11 +506,11 @@ macro_rules! __program_write {
         }
     };
 
-    (staged let [$($mut:tt)?] $x:ident [] ($e:expr)) => { let $($mut)? $x = __p::staged::declare($e); };
-    (staged let [$($mut:tt)?] $x:ident [$k:ty] ($e:expr)) => {
+    (staged let [$($mut:tt)?] $x:tt [] ($e:expr)) => { let $($mut)? $x = __p::staged::declare($e); };
+    (staged let [$($mut:tt)?] $x:tt [$k:ty] ($e:expr)) => {
         let $($mut)? $x = __p::staged::declare_as::<<$k as __p::Shape>::Staged, _>($e);
     };
-    (staged tuple [$($x:ident)*] ($e:expr)) => { let ($($x,)*) = __p::staged::bind($e); };
+    (staged tuple [$($x:tt)*] ($e:expr)) => { let ($($x,)*) = __p::staged::bind($e); };
     (staged ret ($e:expr)) => { __give($e); };
     (staged break) => { __p::flow::leave(false); };
     (staged continue) => { __p::flow::leave(true); };
@@ -509,24 +518,28 @@ macro_rules! __program_write {
     (staged fit $slot:ident ($e:expr)) => { $slot.give_as($e); };
     (staged fill ($e:expr) ($n:expr)) => { __p::staged::Fill($e, $n) };
     (staged item ($e:expr)) => { __p::staged::item($e) };
-    (staged set [$($x:tt)*] ($e:expr)) => {
+    (staged no_match ($e:expr)) => { __p::staged::there_is_no_match($e); };
+    // The place as an expression: so an error about it stands at the user's.
+    (staged set [$($x:tt)*] $e:tt) => { $crate::__program_write! { staged @set ($($x)*) $e } };
+    (staged @set ($x:expr) ($e:expr)) => {
         {
             let value = __p::staged::new($e);
-            __p::staged::assign(&mut $($x)*, value);
+            $x.__assign(value);
         }
     };
-    (staged element [$($x:tt)*] ($i:expr) ($e:expr)) => {
+    (staged element [$($x:tt)*] $($rest:tt)*) => {
+        $crate::__program_write! { staged @element ($($x)*) $($rest)* }
+    };
+    (staged @element ($x:expr) ($i:expr) ($e:expr)) => {
         {
             let value = __p::staged::new($e);
-            __p::staged::assign_element(&mut $($x)*, $i, ::core::option::Option::None, value);
+            $x.__assign_element($i, ::core::option::Option::None, value);
         }
     };
-    (staged element [$($x:tt)*] ($i:expr) ($op:tt $Op:ident) ($e:expr)) => {
+    (staged @element ($x:expr) ($i:expr) ($op:tt $Op:ident) ($e:expr)) => {
         {
             let value = __p::staged::new($e);
-            __p::staged::assign_element(
-                &mut $($x)*, $i, ::core::option::Option::Some(__p::Operator::$Op), value,
-            );
+            $x.__assign_element($i, ::core::option::Option::Some(__p::Operator::$Op), value);
         }
     };
 }

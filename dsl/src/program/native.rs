@@ -100,6 +100,17 @@ fits! {
     [] Handle => Handle: |x| x;
     [T] Arr<T> => Arr<T>: |x| x;
     [T: Clone] &Arr<T> => Arr<T>: |x| x.clone();
+    // The staged body refuses these; here they pass, so that what is wrong is told once. They never run.
+    [S: Number] Z<S> => N<S>: |x| N(x.0.re);
+    [S: Number] bool => N<S>: |_x| N(S::lit(0.0));
+    [S: Number] N<S> => i64: |_x| 0;
+    [S: Number] Z<S> => i64: |_x| 0;
+    [] f64 => i64: |_x| 0;
+    [] bool => i64: |_x| 0;
+    [S: Number] N<S> => bool: |_x| false;
+    [] i64 => bool: |_x| false;
+    [] f64 => bool: |_x| false;
+    [S: Number, A, B] (A, B) => N<S>: |_x| N(S::lit(0.0));
     [T, X: Fit<T>, const M: usize] [X; M] => Arr<T>: |x| Arr(x.into_iter().map(Fit::fit).collect());
     [T: Clone, X: Fit<T>] Fill<X> => Arr<T>: |x| fill(x.0.fit(), x.1);
 }
@@ -285,19 +296,19 @@ impl<S: Number> Neg for Z<S> {
     }
 }
 
-impl<T> Index<i64> for Arr<T> {
+impl<T, I: Fit<i64>> Index<I> for Arr<T> {
     type Output = T;
     #[inline]
     #[track_caller]
-    fn index(&self, i: i64) -> &T {
-        &self.0[place(i)]
+    fn index(&self, i: I) -> &T {
+        &self.0[place(i.fit())]
     }
 }
-impl<T> IndexMut<i64> for Arr<T> {
+impl<T, I: Fit<i64>> IndexMut<I> for Arr<T> {
     #[inline]
     #[track_caller]
-    fn index_mut(&mut self, i: i64) -> &mut T {
-        &mut self.0[place(i)]
+    fn index_mut(&mut self, i: I) -> &mut T {
+        &mut self.0[place(i.fit())]
     }
 }
 
@@ -335,6 +346,29 @@ alike! {
     [] f64, f64: |a, b| a.partial_cmp(&b);
     [] f64, i64: |a, b| a.partial_cmp(&(b as f64));
     [] i64, f64: |a, b| (a as f64).partial_cmp(&b);
+    // As above: only the staged body says that complex numbers have no order.
+    [S: Number] Z<S>, Z<S>: |_a, _b| None;
+    [S: Number] Z<S>, f64: |_a, _b| None;
+    [S: Number] Z<S>, N<S>: |_a, _b| None;
+}
+
+/// A comparison outside of a condition: as above, the staged body refuses it.
+impl<S: Number, R> PartialEq<R> for N<S> {
+    fn eq(&self, _: &R) -> bool {
+        false
+    }
+}
+impl<S: Number, R> PartialOrd<R> for N<S> {
+    fn partial_cmp(&self, _: &R) -> Option<Ordering> {
+        None
+    }
+}
+/// There is no operator for powers: as above.
+impl<S: Number, R> std::ops::BitXor<R> for N<S> {
+    type Output = N<S>;
+    fn bitxor(self, _: R) -> N<S> {
+        self
+    }
 }
 
 /// A comparison in a condition.
@@ -345,8 +379,8 @@ pub fn compare<A: Alike<B>, B>(op: Compare, a: A, b: B) -> bool {
 
 /// A truth value in a condition.
 #[inline]
-pub fn truth(x: bool) -> bool {
-    x
+pub fn truth(x: impl Fit<bool>) -> bool {
+    x.fit()
 }
 
 // Built-in functions.

@@ -526,14 +526,19 @@ pairs! {
     (f64, f64) f64; (f64, i64) f64; (i64, f64) f64; (i64, i64) i64;
 }
 
-/// A comparison outside of a condition: there it would have to be a `bool` of Rust.
+/// What a comparison outside of a condition would need: there it would have to be a `bool` of Rust.
+#[diagnostic::on_unimplemented(
+    message = "program!: a comparison stands only in the condition of an `if` or a `while`",
+    label = "compared outside of a condition",
+    note = "write `let c = if a < b {{ true }} else {{ false }};`"
+)]
 pub trait ComparisonsStandOnlyInConditions {}
-impl<K: ComparisonsStandOnlyInConditions, R> PartialEq<R> for Ex<K> {
+impl<K, R: ComparisonsStandOnlyInConditions> PartialEq<R> for Ex<K> {
     fn eq(&self, _: &R) -> bool {
         false
     }
 }
-impl<K: ComparisonsStandOnlyInConditions, R> PartialOrd<R> for Ex<K> {
+impl<K, R: ComparisonsStandOnlyInConditions> PartialOrd<R> for Ex<K> {
     fn partial_cmp(&self, _: &R) -> Option<std::cmp::Ordering> {
         None
     }
@@ -879,23 +884,42 @@ pub fn new<T: Handle>(x: impl Fit<T>) -> New<T> {
     New(x.given(Some(&T::kind())), PhantomData)
 }
 
-/// `x = new`. It is mutable so that rustc asks for `let mut`.
-pub fn assign<T: Handle>(to: &mut T, new: New<T>) {
-    if let Some(node) = to.handle() {
-        with(|b| b.assign(node, None, None, new.0));
+/// Assignment to a variable or a field. It borrows mutably, so that rustc asks for `let mut` where that is missing.
+pub trait Assign: Handle {
+    /// `x = new`
+    fn __assign(&mut self, new: New<Self>) {
+        if let Some(node) = self.handle() {
+            with(|b| b.assign(node, None, None, new.0));
+        }
+    }
+}
+impl<T: Handle> Assign for T {}
+
+impl<E: Shape<Staged = Ex<E>>> Ex<Vec<E>> {
+    /// `xs[i] = new`, `xs[i] op= new`.
+    pub fn __assign_element(&mut self, i: impl Fit<Ex<i64>>, op: Option<Operator>, new: New<Ex<E>>) {
+        let i = i.given(None);
+        with(|b| b.assign(self.node, Some(i), op, new.0));
     }
 }
 
-/// `xs[i] = new`, `xs[i] op= new`.
-pub fn assign_element<E: Shape<Staged = Ex<E>>>(
-    xs: &mut Ex<Vec<E>>,
-    i: impl Fit<Ex<i64>>,
-    op: Option<Operator>,
-    new: New<Ex<E>>,
-) {
-    let i = i.given(None);
-    with(|b| b.assign(xs.node, Some(i), op, new.0));
+/// There is no operator for powers.
+pub trait PowersAreWrittenAsPowOrPowi {}
+impl<K: PowersAreWrittenAsPowOrPowi, R> std::ops::BitXor<R> for Ex<K> {
+    type Output = Ex<K>;
+    fn bitxor(self, _: R) -> Ex<K> {
+        self
+    }
 }
+
+/// What `match` would need.
+#[diagnostic::on_unimplemented(
+    message = "program!: there is no `match`: write `if … {{ … }} else if … {{ … }} else {{ … }}`",
+    label = "no `match` over this"
+)]
+pub trait Matched {}
+/// Where a `match` stands.
+pub fn there_is_no_match(_: impl Matched) {}
 
 /// A parameter of the function under construction.
 pub fn param<K: Shape>(k: usize) -> K::Staged {

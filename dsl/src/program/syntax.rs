@@ -238,7 +238,7 @@ macro_rules! __program_bodies {
             $crate::__program_body! { native [ret] $($body)* }
         }
         fn __body() {
-            use __p::staged::functions::*;
+            use __p::staged::{Assign as _, functions::*};
             $crate::__program_scope! { __staged $use $names }
             let mut k = 0;
             $( let $p = { k += 1; __p::staged::param::<$crate::__program_kind!($kind)>(k - 1) }; )*
@@ -262,7 +262,7 @@ macro_rules! __program_rule {
         pull ($($q:ident)*) { $($body:tt)* } $($rest:tt)*
     ) => {
         fn __pullback() {
-            use __p::staged::functions::*;
+            use __p::staged::{Assign as _, functions::*};
             use __p::staged::none;
             $crate::__program_scope! { __staged $use $names }
             $crate::__program_params! { (0) [$($q)*] [$($kind)* $result $result] }
@@ -275,7 +275,7 @@ macro_rules! __program_rule {
         push ($($q:ident)*) { $($body:tt)* }
     ) => {
         fn __pushforward() {
-            use __p::staged::functions::*;
+            use __p::staged::{Assign as _, functions::*};
             $crate::__program_scope! { __staged $use $names }
             $crate::__program_params! { (0) [$($q)*] [$($kind)* $($kind)*] }
             fn __give(x: impl __p::staged::Fit<__Out>) {
