@@ -241,6 +241,16 @@ macro_rules! __program_tuple {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __program_head {
+    (@long $c:tt [$($a:tt)*] {$($t:tt)*} $($r:tt)*) => {
+        $crate::__program_block_of! { $c ($($a)*) {$($t)*} $($r)* }
+    };
+    (@long $c:tt [$($a:tt)*] $x:tt $($r:tt)*) => { $crate::__program_head! { @long $c [$($a)* $x] $($r)* } };
+    (@long (native $($c:tt)*) [$($a:tt)*]) => { loop {} };
+    (@long $c:tt [$($a:tt)*]) => {
+        ::core::compile_error!(::core::concat!(
+            "program!: expected a block `{ … }` after `", ::core::stringify!($($a)*), "`"
+        ));
+    };
     ($c:tt $a:tt {$($t:tt)*} $($r:tt)*) => { $crate::__program_block_of! { $c ($a) {$($t)*} $($r)* } };
     ($c:tt $a:tt $b:tt {$($t:tt)*} $($r:tt)*) => { $crate::__program_block_of! { $c ($a $b) {$($t)*} $($r)* } };
     ($c:tt $a0:tt $a1:tt $a2:tt {$($t:tt)*} $($r:tt)*) => {
@@ -262,16 +272,6 @@ macro_rules! __program_head {
         $crate::__program_block_of! { $c ($a0 $a1 $a2 $a3 $a4 $a5 $a6 $a7) {$($t)*} $($r)* }
     };
     ($c:tt $($r:tt)*) => { $crate::__program_head! { @long $c [] $($r)* } };
-    (@long $c:tt [$($a:tt)*] {$($t:tt)*} $($r:tt)*) => {
-        $crate::__program_block_of! { $c ($($a)*) {$($t)*} $($r)* }
-    };
-    (@long $c:tt [$($a:tt)*] $x:tt $($r:tt)*) => { $crate::__program_head! { @long $c [$($a)* $x] $($r)* } };
-    (@long (native $($c:tt)*) [$($a:tt)*]) => { loop {} };
-    (@long $c:tt [$($a:tt)*]) => {
-        ::core::compile_error!(::core::concat!(
-            "program!: expected a block `{ … }` after `", ::core::stringify!($($a)*), "`"
-        ));
-    };
 }
 
 /// A head and its block, and what follows.

@@ -9,6 +9,7 @@
 //! | `native` | the values of the native body |
 //! | `staged` | the values of the staged body: handles that write instructions |
 //! | `flow` | control flow of the staged body |
+//! | `literals` | quotients of int literals, refused |
 //! | `define` | from functions to a `Program` |
 #![allow(
     missing_docs,
@@ -33,6 +34,7 @@ macro_rules! for_each_function {
 mod body;
 pub mod define;
 pub mod flow;
+pub mod literals;
 pub mod native;
 pub mod shape;
 pub mod staged;

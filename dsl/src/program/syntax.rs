@@ -237,6 +237,7 @@ macro_rules! __program_bodies {
             )*
             $crate::__program_body! { native [ret] $($body)* }
         }
+        const _: () = __p::literals::no_inexact_quotients(::core::stringify!($($body)*));
         fn __body() {
             use __p::staged::{Assign as _, functions::*};
             $crate::__program_scope! { __staged $use $names }
