@@ -1,7 +1,5 @@
 //! Programs from the papers, written natively.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
-
 use ketgrad::{
     core::{
         exec::{Datum, Derivatives, Host, HostError},
@@ -27,6 +25,9 @@ mod geometry {
 }
 use geometry::Point;
 
+#[path = "program/long.rs"]
+mod long;
+
 program! {
     use geometry::distance;
 
@@ -37,6 +38,31 @@ program! {
         let at = Point { x: k.x * p1.x + k.y * p2.x, y: k.x * p1.y + k.y * p2.y };
         distance(at, Point { x: -1.0 / 3.0, y: 1.0 })
     }
+}
+
+/// Paths of every kind lead to other programs, and a program is taken once however often it is used.
+mod paths {
+    ketgrad::program! {
+        use crate::geometry::distance;
+        use super::loss;
+        use self::inner::twice;
+        fn all(k: crate::Point) { twice(loss(k)) + distance(k, crate::Point { x: 0.0, y: 0.0 }) }
+    }
+    mod inner {
+        ketgrad::program! {
+            fn twice(x) { 2 * x }
+        }
+    }
+}
+
+#[test]
+fn programs_use_programs() {
+    let program = paths::all::ir();
+    let names: Vec<&str> = program.functions.values().map(|f| f.name.as_str()).collect();
+    assert_eq!(names, ["distance", "loss", "twice", "all"]);
+    let k = Datum::Tuple(vec![Datum::Real(0.5), Datum::Real(0.75)]);
+    let value = Derivatives::<f64>::new(&program, "all").unwrap().value(&[k]).unwrap();
+    assert_eq!(value.real(), Some(&paths::all(Point { x: 0.5, y: 0.75 })));
 }
 
 /// 1000 steps of 1e-3 down the gradient, from (0.1, 0.1).
@@ -169,4 +195,13 @@ fn a_primitive_registered_with_other_kinds_is_an_error() {
     rules.primitive("scaled_exp", &[Kind::Real], Kind::Real).unwrap();
     let error = foreign::ir_with(&rules).unwrap_err().to_string();
     assert_eq!(error, "`scaled_exp` takes (real,) -> real, expected (real, int) -> real");
+}
+
+#[test]
+fn a_long_function_fits_the_recursion_limit() {
+    let mut x: f64 = 0.3;
+    (0..120).for_each(|_| x = 0.5 * x + x.sin());
+    assert_eq!(long::long(0.3), x);
+    let mut ir = Derivatives::<f64>::new(&long::long::ir(), "long").unwrap();
+    assert_eq!(ir.value(&[Datum::Real(0.3)]).unwrap().real(), Some(&x));
 }

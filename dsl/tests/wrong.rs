@@ -75,7 +75,18 @@ fn programs_say_what_is_wrong() {
         all.iter().filter(|e| e.0 == line).count()
     };
     // The two bodies of a program do not say the same thing twice.
-    for words in ["x * n", "match x", "loop {", "g(x, x)", "if x {", "if z < 1.0", "(x, x)", "xs[0.5]", "x ^ 2", "a < b"] {
+    for words in [
+        "x * n",
+        "match x",
+        "loop {",
+        "g(x, x)",
+        "if x {",
+        "if z < 1.0",
+        "(x, x)",
+        "xs[0.5]",
+        "x ^ 2",
+        "a < b",
+    ] {
         assert_eq!(told(words), 1, "{words}");
     }
 }

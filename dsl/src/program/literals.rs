@@ -64,7 +64,9 @@ const fn right_of(text: &[u8], start: usize) -> Option<u64> {
     let from = at;
     if at < text.len() && text[at] == b'(' {
         while at < text.len() && text[at] != b')' {
-            if !matches!(text[at], b'(' | b'0'..=b'9' | b'_' | b'+' | b'-' | b'*' | b'/' | b'%') && !is_space(text[at]) {
+            if !matches!(text[at], b'(' | b'0'..=b'9' | b'_' | b'+' | b'-' | b'*' | b'/' | b'%')
+                && !is_space(text[at])
+            {
                 return None;
             }
             at += 1;
@@ -112,13 +114,25 @@ mod tests {
 
     #[test]
     fn literals_over_literals_are_found() {
-        let inexact = |text: &str| (0..text.len()).any(|i| text.as_bytes()[i] == b'/' && is_inexact(text.as_bytes(), i));
+        let inexact = |text: &str| {
+            (0..text.len()).any(|i| text.as_bytes()[i] == b'/' && is_inexact(text.as_bytes(), i))
+        };
         for text in ["1 / 2", "x * (1/2)", "3 / 1_0", "2 * 3 / 4", "1 / (2 * 3)", "x + 1 / 2", "1 / 0"] {
             assert!(inexact(text), "{text}");
         }
         for text in [
-            "1.0 / 2", "1 / 2.0", "4 / 2", "x * 1 / 2", "n / 2", "xs[0] / 2", "t.0 / 2", "f(1) / 2", "1 / (2 * n)", "1e3 / 7",
-            "x / 3 / 2", "2 / x",
+            "1.0 / 2",
+            "1 / 2.0",
+            "4 / 2",
+            "x * 1 / 2",
+            "n / 2",
+            "xs[0] / 2",
+            "t.0 / 2",
+            "f(1) / 2",
+            "1 / (2 * n)",
+            "1e3 / 7",
+            "x / 3 / 2",
+            "2 / x",
         ] {
             assert!(!inexact(text), "{text}");
         }

@@ -11,6 +11,7 @@
 //! | `flow` | control flow of the staged body |
 //! | `literals` | quotients of int literals, refused |
 //! | `define` | from functions to a `Program` |
+#![allow(clippy::should_implement_trait, reason = "`rem` is the name of an op")]
 #![allow(
     missing_docs,
     reason = "hidden: what the macro writes calls to; the public face is documented at `program!`"
