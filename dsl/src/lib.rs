@@ -60,6 +60,8 @@ pub mod program;
 
 pub use ketgrad_core as core;
 
+pub use program::Number;
+
 pub use ketgrad_core::{
     circuit::Circuit,
     observable::PauliSum,
