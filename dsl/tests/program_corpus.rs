@@ -9,7 +9,7 @@
 #[path = "program/corpus.rs"]
 mod corpus;
 
-use corpus::{self as c, Point, Sample, Segment};
+use corpus::{self as c, Pair, Point, Sample, Segment};
 use ketgrad::core::{
     entity::Inst,
     exec::{Datum, Derivatives},
@@ -156,6 +156,9 @@ macro_rules! values {
             Point<$T, $T>, p => Datum::Tuple(vec![p.x.datum(), p.y.datum()]);
             Segment<Point<$T, $T>, Point<$T, $T>, $T>, s =>
                 Datum::Tuple(vec![s.from.datum(), s.to.datum(), s.weight.datum()]);
+            Vec<i64>, ns => Datum::Ints(std::sync::Arc::new(ns));
+            ($T, i64), t => Datum::Tuple(vec![t.0.datum(), Datum::Int(t.1)]);
+            Pair<i64, i64>, p => Datum::Tuple(vec![Datum::Int(p.a), Datum::Int(p.b)]);
             Sample<i64, $T, Vec<$T>>, s => Datum::Tuple(vec![Datum::Int(s.n), s.t.datum(), s.xs.datum()]);
         }
     )*};
@@ -192,6 +195,10 @@ macro_rules! native_equals_ir {
             both(x(v), x(2.0)); third(x(v), x(0.25)); rotate(z(v, 1.0), x(0.3)); spread(z(v, 1.0), z(0.5, -v));
             julia(z(v / 4.0, 0.3), 6); phases(5); total(5); collatz(27); forever(x(v * 10.0)); nested(x(v), 6);
             shadow(x(v)); choose(v > 1.0, x(v), x(0.4)); typed(3); table(x(v.abs()));
+            swap(Pair { a: 3, b: -1 }); positive(x(v)); sided(x(v)); assembled(x(v)); counted(x(v), 3); countdown(x(v));
+            stepped(x(v / 2.0)); turned(z(v, 1.0)); mixed(x(v)); squares(4); picked(5); triangle(x(v));
+            looked_up(vec![z(v, 1.0), z(0.5, -v)], vec![1, 2]); branches(x(v / 2.0)); deep(x(v)); block(x(v));
+            flagged(x(v), v > 1.0); changed(xs()); promoted(x(v)); selected(x(v));
         }
     }
     }};

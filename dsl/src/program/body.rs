@@ -517,7 +517,7 @@ macro_rules! __program_write {
     (staged give $slot:ident ($e:expr)) => { $slot.give($e); };
     (staged fit $slot:ident ($e:expr)) => { $slot.give_as($e); };
     (staged fill ($e:expr) ($n:expr)) => { __p::staged::Fill($e, $n) };
-    (staged item ($e:expr)) => { __p::staged::item($e) };
+    (staged item ($e:expr)) => { __p::staged::bind($e) };
     (staged no_match ($e:expr)) => { __p::staged::there_is_no_match($e); };
     // The place as an expression: so an error about it stands at the user's.
     (staged set [$($x:tt)*] $e:tt) => { $crate::__program_write! { staged @set ($($x)*) $e } };

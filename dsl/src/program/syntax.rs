@@ -67,7 +67,7 @@
 /// | form | meaning |
 /// |---|---|
 /// | `fn f(x, n: int) -> kind { … }` | a function; without a kind a parameter, and without `->` the result, is `real` |
-/// | `struct Point { x, n: int, p: Other }` | a struct of at most 16 fields, one of which holds real or complex numbers |
+/// | `struct Point { x, n: int, p: Other }` | a struct of at most 16 fields |
 /// | `rule f(x) { … } pullback(x, y, y_bar) { … } pushforward(x, x_dot) { … }` | a function with its own derivative; both parts may be missing. Natively it is the function |
 /// | `primitive f(x, n: int) -> kind = path;` | a primitive of the [`Host`](crate::core::exec::Host), and the Rust function that computes it natively, by its path as seen inside the module of the function (`super::opaque`) |
 /// | `use path::to::f;` | a function of another `program!`. Its structs are used by a `use` of Rust |
@@ -87,8 +87,8 @@
 ///
 /// # Differences from program text
 /// - A result that is not real is written: `fn f(x) -> (real, real)`. A macro cannot infer it.
-/// - `if` with a value, and arrays in an expression (not in a `let`), have parts of one kind: `0.0`, not `0`, beside a
-///   real number. `[x; n]` with `n` a variable is the whole value of a `let`, an assignment or a body.
+/// - The arms of an `if` with a value, and the elements of an array, are of one kind: `0.0`, not `0`, beside a real
+///   number. `[x; n]` with `n` a variable is the whole value of a `let`, an assignment or a body.
 /// - Literals among themselves are computed by rustc: `1.0 / 3.0` is one constant. `1 / 2` would be 0 there and is
 ///   refused.
 /// - Natively an array declared with `let mut` is moved by an expression that uses it as a whole; take `&xs`, or a
@@ -129,7 +129,7 @@ macro_rules! __program_items {
         ::core::compile_error!("program!: expected `use path::to::function;`, one function each");
     };
     ($use:tt [$($struct:tt)*] $names:tt $all:tt
-        struct $P:ident { $($field:ident $(: $kind:ty)?),* $(,)? } $($rest:tt)*
+        $(#[$meta:meta])* struct $P:ident { $($field:ident $(: $kind:ty)?),* $(,)? } $($rest:tt)*
     ) => {
         $crate::__program_items! {
             $use [$($struct)* { $P $(($field [$($kind)?]))* }] $names $all $($rest)*
@@ -185,6 +185,9 @@ macro_rules! __program_items {
             [$($all)* { [$(#[$meta])*] $f ($(($p [$($kind)?]))*) [$($result)?] = $path }]
             $($rest)*
         }
+    };
+    ($use:tt $structs:tt $names:tt $all:tt pub $($rest:tt)*) => {
+        $crate::__program_items! { $use $structs $names $all $($rest)* }
     };
     ($use:tt $structs:tt $names:tt []) => {
         ::core::compile_error!("program!: expected a function such as `fn f(x) { x * x }`");

@@ -134,4 +134,26 @@ program! {
         abs(x) + floor(x) + hypot(x, 2.0) + atan2(x, 3) + pow(x, 2.5) + powi(x, 3) + x.powi(-2) + exp_m1(x)
             + ln_1p(x) + cbrt(x) + tanh(x) + x.max(0.3).min(1.0) + rem(x, 0.7) + log(x) + recip(x) + round(x)
     }
+    // A pair of ints.
+    struct Pair { a: int, b: int }
+    fn swap(p: Pair) -> Pair { Pair { a: p.b, b: p.a } }
+    fn positive(x) -> bool { if x > 0.0 { true } else { false } }
+    fn sided(x) { if positive(x) && !positive(-x) { x } else { -x } }
+    fn assembled(x) { let xs = [x, 1.0, x * x]; let mut ys = [0.0, x]; ys[1] += xs[2]; xs[0] + ys[1] + sum(xs) / real(len(xs)) }
+    fn counted(x, n: int) -> (real, int) { return (x, n); }
+    fn countdown(x) { let (y, k) = counted(x, 3); let mut m = k; m += 1; m -= 2; m *= 3; m /= 2; powi(y, m) }
+    fn stepped(x) { let mut y = 0.0; y = if x > 1.0 { x } else if x > 0.5 { 2.0 * x } else { 3.0 }; y }
+    fn turned(z: complex) -> complex { let mut w = z; w += 1.0; w *= z; w = 2 * w / z - 1.0 / z; w.exp() }
+    fn mixed(x) { let z = complex(x, 1); let w: complex = x; abs(z * w) + arg(z) }
+    fn squares(n: int) -> array { let mut xs = [0.0; n]; let mut i = 0; while i < n && i < 10 { xs[i] = real(i * i); i += 1; } xs }
+    fn picked(n: int) { let xs = squares(n); let ys = xs; xs[0] + ys[n - 1] + xs[1] }
+    fn triangle(x: real) -> real { let mut s = 0.0; for i in 0..3 { for j in i..=3 { if i == j || j > 2 && i != 1 { s += x; } else { break; } } } s }
+    fn looked_up(xs: array<complex>, ns: array<int>) -> complex { xs[ns[0]] * real(ns[1]) }
+    fn branches(x) { if x > 0.0 { if x > 1.0 { return 1.0; } x * x } else { let y = -x; y + 1.0 } }
+    fn deep(x) { let t = (x, (x * 2.0, 3)); let mut u = t.1; u.0 += 1.0; u.0 * t.0 + real(u.1) }
+    fn block(x) { let y = { let t = x * x; t + 1.0 }; y * y }
+    fn flagged(x, c: bool) { let mut k = 0; if c { k = 1; } if k == 1 { x } else { 2.0 } }
+    fn changed(a: array) -> array { let mut b = a; b[0] = 1; b[1] *= 2; b }
+    fn promoted(x) -> complex { if x > 0.0 { complex(x, 1.0) } else { x } }
+    fn selected(x) { let d = if x > 1.0 { true } else { false }; select(d, x, 0) + max(x, 1) }
 }

@@ -11,11 +11,6 @@ pub fn bind<X: Bind>(x: X) -> X::Out {
     }))
 }
 
-/// An element of an array: as it is, literals included.
-pub fn item<X: Operand>(x: X) -> X {
-    x
-}
-
 /// `let x = e;`
 pub fn declare<X: Bind>(x: X) -> X::Out {
     let given = x.given(None);
