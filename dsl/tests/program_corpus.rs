@@ -197,7 +197,7 @@ macro_rules! native_equals_ir {
             shadow(x(v)); choose(v > 1.0, x(v), x(0.4)); typed(3); table(x(v.abs()));
             swap(Pair { a: 3, b: -1 }); positive(x(v)); sided(x(v)); assembled(x(v)); counted(x(v), 3); countdown(x(v));
             stepped(x(v / 2.0)); turned(z(v, 1.0)); mixed(x(v)); squares(4); picked(5); triangle(x(v));
-            looked_up(vec![z(v, 1.0), z(0.5, -v)], vec![1, 2]); branches(x(v / 2.0)); deep(x(v)); block(x(v));
+            looked_up(vec![z(v, 1.0), z(0.5, -v)], vec![1, 2]); branches(x(v / 2.0)); deep(x(v)); block(x(v)); copied(x(v));
             flagged(x(v), v > 1.0); changed(xs()); promoted(x(v)); selected(x(v));
         }
     }

@@ -84,6 +84,14 @@ macro_rules! __program_statement {
         $crate::__program_tuple! { $m [] ($e) $($pattern)* , }
         $crate::__program_statement! { $m $tl $($r)* }
     };
+    ($m:ident $tl:tt let mut $x:tt = {$($t:tt)*}; $($r:tt)*) => {
+        $crate::__program_write! { $m let_block [mut] $x {$($t)*} }
+        $crate::__program_statement! { $m $tl $($r)* }
+    };
+    ($m:ident $tl:tt let $x:tt = {$($t:tt)*}; $($r:tt)*) => {
+        $crate::__program_write! { $m let_block [] $x {$($t)*} }
+        $crate::__program_statement! { $m $tl $($r)* }
+    };
     ($m:ident $tl:tt let mut $x:tt = if $($r:tt)*) => {
         $crate::__program_head! { ($m $tl let_if [[mut] $x []] []) $($r)* }
     };
@@ -479,6 +487,21 @@ macro_rules! __program_write {
     (native let $mut:tt $x:tt [$k:ty] ($e:expr)) => {
         let held: <$k as __p::Shape>::Native<S> = __p::native::fit($e);
         $crate::__program_write! { native hold $mut $x held }
+    };
+    (native let_block $mut:tt $x:tt $t:tt) => {
+        let held;
+        $crate::__program_write! { native block held $t }
+        $crate::__program_write! { native hold $mut $x held }
+    };
+    (native block $held:ident {$($t:tt)*}) => {
+        { $crate::__program_body! { native [give $held] $($t)* } }
+    };
+    (staged let_block [$($mut:tt)?] $x:tt {$($t:tt)*}) => {
+        let $($mut)? $x = {
+            let mut block = __p::flow::Last::new();
+            { $crate::__program_body! { staged [give block] $($t)* } }
+            __p::staged::declare(block.value())
+        };
     };
     (native hold [] $x:tt $held:ident) => { let mut $x = __p::native::Hold::hold(&$held); };
     (native hold [mut] $x:tt $held:ident) => { let mut $x = $held; };

@@ -99,6 +99,26 @@ impl<T: Handle> If<T> {
     }
 }
 
+/// The value of a block.
+#[derive(Debug)]
+pub struct Last<T>(Given, std::marker::PhantomData<fn() -> T>);
+
+impl<T: Handle> Last<T> {
+    /// Before the block.
+    #[expect(clippy::new_without_default, reason = "it opens a block")]
+    pub fn new() -> Last<T> {
+        Last(Given::Nothing, std::marker::PhantomData)
+    }
+    /// Its last expression.
+    pub fn give(&mut self, x: impl Bind<Out = T>) {
+        self.0 = x.given(None);
+    }
+    /// After it.
+    pub fn value(self) -> T {
+        T::of(super::staged::node(self.0))
+    }
+}
+
 /// The value of a function whose arms have all returned is not asked for.
 pub fn give_if<T: Handle>(value: If<T>) {
     let value = value.value();

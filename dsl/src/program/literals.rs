@@ -1,5 +1,6 @@
-//! Quotients of int literals, found while a program compiles.
+//! What Rust reads differently from the language, found in the text of a body while it compiles.
 //!
+//! # Quotients of int literals
 //! In the language `1 / 2` is a half; in the Rust that the macro pastes it is 0. So an inexact quotient of
 //! literals is a compile error instead of a silent difference. The body is read as text:
 //!
@@ -8,6 +9,30 @@
 //! 4 / 2 * x        2 for both
 //! x * 1 / 2        (x * 1) / 2: a real number for both
 //! ```
+//!
+//! # Blocks inside expressions
+//! The macro sees the statements of a block that is the value of a `let`, but not of one inside an expression,
+//! `f({ let mut t = x; t += 1.0; t })`: there `t` would be another name of `x`. So these are errors, too.
+
+/// Fails to compile if a block stands inside an expression.
+pub const fn no_blocks_in_expressions(body: &str) {
+    let text = body.as_bytes();
+    let mut i = 0;
+    while i < text.len() {
+        assert!(
+            !(text[i] == b'{' && is_inside(text, i)),
+            "program!: a block inside an expression: give it a name first, `let y = {{ … }};`"
+        );
+        i += 1;
+    }
+}
+
+/// Whether what stands before a `{` makes it an operand.
+const fn is_inside(text: &[u8], at: usize) -> bool {
+    let before = back(text, at);
+    before > 0
+        && matches!(text[before - 1], b'(' | b'[' | b',' | b'+' | b'-' | b'*' | b'/' | b'%' | b'|' | b'&')
+}
 
 /// Fails to compile if the body divides one int literal by another and the quotient is not exact.
 pub const fn no_inexact_quotients(body: &str) {
@@ -111,6 +136,25 @@ const fn is_space(c: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn blocks_inside_expressions_are_found() {
+        let inside =
+            |text: &str| (0..text.len()).any(|i| text.as_bytes()[i] == b'{' && is_inside(text.as_bytes(), i));
+        for text in ["f({ x })", "1.0 + { x }", "(|mut t| { t })(x)", "f(x, { y })"] {
+            assert!(inside(text), "{text}");
+        }
+        for text in [
+            "let y = { x };",
+            "if c { x } else { y }",
+            "Point { x: 1.0 }",
+            "f(Point { x })",
+            "while a < b { }",
+            "; { x }",
+        ] {
+            assert!(!inside(text), "{text}");
+        }
+    }
 
     #[test]
     fn literals_over_literals_are_found() {

@@ -9,7 +9,7 @@
 //! | `native` | the values of the native body |
 //! | `staged` | the values of the staged body: handles that write instructions |
 //! | `flow` | control flow of the staged body |
-//! | `literals` | quotients of int literals, refused |
+//! | `literals` | what Rust reads differently, refused |
 //! | `define` | from functions to a `Program` |
 #![allow(clippy::should_implement_trait, reason = "`rem` is the name of an op")]
 #![allow(

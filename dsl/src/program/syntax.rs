@@ -91,6 +91,8 @@
 ///   number. `[x; n]` with `n` a variable is the whole value of a `let`, an assignment or a body.
 /// - Literals among themselves are computed by rustc: `1.0 / 3.0` is one constant. `1 / 2` would be 0 there and is
 ///   refused.
+/// - A block stands as a statement or as the value of a `let`, not inside an expression.
+/// - A function without a real number among its parameters is told its type natively: `f::<f64>(3)`.
 /// - Natively an array declared with `let mut` is moved by an expression that uses it as a whole; take `&xs`, or a
 ///   variable without `mut`, which can be used any number of times.
 /// - Natively ints overflow and indices are checked as in Rust, by a panic; the IR gives errors.
@@ -343,6 +345,7 @@ macro_rules! __program_bodies {
             $crate::__program_body! { native [ret] $($body)* }
         }
         const _: () = __p::literals::no_inexact_quotients(::core::stringify!($($body)*));
+        const _: () = __p::literals::no_blocks_in_expressions(::core::stringify!($($body)*));
         fn __body() {
             use __p::staged::{Assign as _, functions::*};
             $crate::__program_scope! { __staged $use $names }

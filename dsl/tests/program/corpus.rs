@@ -152,6 +152,7 @@ program! {
     fn branches(x) { if x > 0.0 { if x > 1.0 { return 1.0; } x * x } else { let y = -x; y + 1.0 } }
     fn deep(x) { let t = (x, (x * 2.0, 3)); let mut u = t.1; u.0 += 1.0; u.0 * t.0 + real(u.1) }
     fn block(x) { let y = { let t = x * x; t + 1.0 }; y * y }
+    fn copied(x) { let y = { let mut t = x; t += 1.0; let x = 2.0; t * x }; x * y }
     fn flagged(x, c: bool) { let mut k = 0; if c { k = 1; } if k == 1 { x } else { 2.0 } }
     fn changed(a: array) -> array { let mut b = a; b[0] = 1; b[1] *= 2; b }
     fn promoted(x) -> complex { if x > 0.0 { complex(x, 1.0) } else { x } }

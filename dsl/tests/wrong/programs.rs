@@ -38,3 +38,4 @@ mod a33 { ketgrad::program! { fn f(x) { x * (1 / 2) } } } //~ a quotient of int 
 mod a34 { ketgrad::program! { fn f(a, b) { let c = a == 1; a } } } //~ a comparison stands only in the condition of an `if` or a `while`
 mod a35 { ketgrad::program! { fn f(x) { if x > 0.0 x } } } //~ expected a block `{ … }` after
 mod a36 { ketgrad::program! { use geometry::{a, b}; fn f(x) { x } } } //~ expected `use path::to::function;`
+mod a37 { ketgrad::program! { fn f(x) { abs({ let mut t = x; t += 1.0; t }) } } } //~ a block inside an expression
