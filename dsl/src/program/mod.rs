@@ -3,8 +3,10 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `syntax` | the macro: items and kinds |
-//! | `body` | the macro: statements and conditions |
+//! | `syntax` | the macro: its documentation and the items of a block |
+//! | `function`, `structs` | the macro: what an item becomes |
+//! | `body`, `blocks` | the macro: statements, and those with blocks |
+//! | `write` | the macro: what a statement becomes in either world |
 //! | `shape` | kinds as types, and what they are in each world |
 //! | `native` | the values of the native body |
 //! | `staged` | the values of the staged body: handles that write instructions |
@@ -32,14 +34,18 @@ macro_rules! for_each_function {
     };
 }
 
+mod blocks;
 mod body;
 pub mod define;
 pub mod flow;
+mod function;
 pub mod literals;
 pub mod native;
 pub mod shape;
 pub mod staged;
+mod structs;
 mod syntax;
+mod write;
 
 pub use crate::core::{
     ir::{Compare, Kind, Param, Program},
