@@ -1,7 +1,8 @@
 //! `program!`: what has blocks. `if`, `while` and `for` with their heads, and conditions.
 //!
 //! A head ends at the first `{`; its tokens are cut off eight at a time. A condition is split at `||`, then at `&&`,
-//! then at its comparison, and each part is written by itself, so that the operands are expressions of Rust.
+//! then at its comparison, some tokens at a time, and each part is written by itself, so that the operands are
+//! expressions of Rust.
 
 /// Cuts the tokens before the block off: `$c` says what they belong to.
 #[doc(hidden)]
@@ -252,8 +253,23 @@ macro_rules! __program_condition {
     (@or $m:ident [$($done:tt)*] [$($a:tt)+] || $($r:tt)+) => {
         $crate::__program_condition!(@or $m [$($done)* ($($a)+)] [] $($r)+)
     };
-    (@or $m:ident $done:tt [$($a:tt)*] $x:tt $($r:tt)*) => {
-        $crate::__program_condition!(@or $m $done [$($a)* $x] $($r)*)
+    (@or $m:ident [$($done:tt)*] [$($a:tt)*] $x0:tt || $($r:tt)+) => {
+        $crate::__program_condition!(@or $m [$($done)* ($($a)* $x0)] [] $($r)+)
+    };
+    (@or $m:ident [$($done:tt)*] [$($a:tt)*] $x0:tt $x1:tt || $($r:tt)+) => {
+        $crate::__program_condition!(@or $m [$($done)* ($($a)* $x0 $x1)] [] $($r)+)
+    };
+    (@or $m:ident [$($done:tt)*] [$($a:tt)*] $x0:tt $x1:tt $x2:tt || $($r:tt)+) => {
+        $crate::__program_condition!(@or $m [$($done)* ($($a)* $x0 $x1 $x2)] [] $($r)+)
+    };
+    (@or $m:ident [$($done:tt)*] [$($a:tt)*] $x0:tt $x1:tt $x2:tt $x3:tt || $($r:tt)+) => {
+        $crate::__program_condition!(@or $m [$($done)* ($($a)* $x0 $x1 $x2 $x3)] [] $($r)+)
+    };
+    (@or $m:ident $done:tt [$($a:tt)*] $x0:tt $x1:tt $x2:tt $x3:tt $($r:tt)+) => {
+        $crate::__program_condition!(@or $m $done [$($a)* $x0 $x1 $x2 $x3] $($r)+)
+    };
+    (@or $m:ident $done:tt [$($a:tt)*] $($r:tt)+) => {
+        $crate::__program_condition!(@or $m $done [$($a)* $($r)+])
     };
     (@or $m:ident [] [$($a:tt)+]) => { $crate::__program_condition!(@and $m [] [] $($a)+) };
     (@or native [$(($($done:tt)+))+] [$($a:tt)+]) => {
@@ -275,8 +291,23 @@ macro_rules! __program_condition {
     (@and $m:ident [$($done:tt)*] [$($a:tt)+] && $($r:tt)+) => {
         $crate::__program_condition!(@and $m [$($done)* ($($a)+)] [] $($r)+)
     };
-    (@and $m:ident $done:tt [$($a:tt)*] $x:tt $($r:tt)*) => {
-        $crate::__program_condition!(@and $m $done [$($a)* $x] $($r)*)
+    (@and $m:ident [$($done:tt)*] [$($a:tt)*] $x0:tt && $($r:tt)+) => {
+        $crate::__program_condition!(@and $m [$($done)* ($($a)* $x0)] [] $($r)+)
+    };
+    (@and $m:ident [$($done:tt)*] [$($a:tt)*] $x0:tt $x1:tt && $($r:tt)+) => {
+        $crate::__program_condition!(@and $m [$($done)* ($($a)* $x0 $x1)] [] $($r)+)
+    };
+    (@and $m:ident [$($done:tt)*] [$($a:tt)*] $x0:tt $x1:tt $x2:tt && $($r:tt)+) => {
+        $crate::__program_condition!(@and $m [$($done)* ($($a)* $x0 $x1 $x2)] [] $($r)+)
+    };
+    (@and $m:ident [$($done:tt)*] [$($a:tt)*] $x0:tt $x1:tt $x2:tt $x3:tt && $($r:tt)+) => {
+        $crate::__program_condition!(@and $m [$($done)* ($($a)* $x0 $x1 $x2 $x3)] [] $($r)+)
+    };
+    (@and $m:ident $done:tt [$($a:tt)*] $x0:tt $x1:tt $x2:tt $x3:tt $($r:tt)+) => {
+        $crate::__program_condition!(@and $m $done [$($a)* $x0 $x1 $x2 $x3] $($r)+)
+    };
+    (@and $m:ident $done:tt [$($a:tt)*] $($r:tt)+) => {
+        $crate::__program_condition!(@and $m $done [$($a)* $($r)+])
     };
     (@and $m:ident [] [$($a:tt)+]) => { $crate::__program_condition!(@compare $m [] $($a)+) };
     (@and native [$(($($done:tt)+))+] [$($a:tt)+]) => {
@@ -301,8 +332,47 @@ macro_rules! __program_condition {
     (@compare $m:ident [$($a:tt)+] >= $($b:tt)+) => { $crate::__program_condition!(@with $m Ge ($($a)+) ($($b)+)) };
     (@compare $m:ident [$($a:tt)+] == $($b:tt)+) => { $crate::__program_condition!(@with $m Eq ($($a)+) ($($b)+)) };
     (@compare $m:ident [$($a:tt)+] != $($b:tt)+) => { $crate::__program_condition!(@with $m Ne ($($a)+) ($($b)+)) };
-    (@compare $m:ident [$($a:tt)*] $x:tt $($r:tt)*) => {
-        $crate::__program_condition!(@compare $m [$($a)* $x] $($r)*)
+    (@compare $m:ident [$($a:tt)*] $x0:tt < $($b:tt)+) => {
+        $crate::__program_condition!(@with $m Lt ($($a)* $x0) ($($b)+))
+    };
+    (@compare $m:ident [$($a:tt)*] $x0:tt <= $($b:tt)+) => {
+        $crate::__program_condition!(@with $m Le ($($a)* $x0) ($($b)+))
+    };
+    (@compare $m:ident [$($a:tt)*] $x0:tt > $($b:tt)+) => {
+        $crate::__program_condition!(@with $m Gt ($($a)* $x0) ($($b)+))
+    };
+    (@compare $m:ident [$($a:tt)*] $x0:tt >= $($b:tt)+) => {
+        $crate::__program_condition!(@with $m Ge ($($a)* $x0) ($($b)+))
+    };
+    (@compare $m:ident [$($a:tt)*] $x0:tt == $($b:tt)+) => {
+        $crate::__program_condition!(@with $m Eq ($($a)* $x0) ($($b)+))
+    };
+    (@compare $m:ident [$($a:tt)*] $x0:tt != $($b:tt)+) => {
+        $crate::__program_condition!(@with $m Ne ($($a)* $x0) ($($b)+))
+    };
+    (@compare $m:ident [$($a:tt)*] $x0:tt $x1:tt < $($b:tt)+) => {
+        $crate::__program_condition!(@with $m Lt ($($a)* $x0 $x1) ($($b)+))
+    };
+    (@compare $m:ident [$($a:tt)*] $x0:tt $x1:tt <= $($b:tt)+) => {
+        $crate::__program_condition!(@with $m Le ($($a)* $x0 $x1) ($($b)+))
+    };
+    (@compare $m:ident [$($a:tt)*] $x0:tt $x1:tt > $($b:tt)+) => {
+        $crate::__program_condition!(@with $m Gt ($($a)* $x0 $x1) ($($b)+))
+    };
+    (@compare $m:ident [$($a:tt)*] $x0:tt $x1:tt >= $($b:tt)+) => {
+        $crate::__program_condition!(@with $m Ge ($($a)* $x0 $x1) ($($b)+))
+    };
+    (@compare $m:ident [$($a:tt)*] $x0:tt $x1:tt == $($b:tt)+) => {
+        $crate::__program_condition!(@with $m Eq ($($a)* $x0 $x1) ($($b)+))
+    };
+    (@compare $m:ident [$($a:tt)*] $x0:tt $x1:tt != $($b:tt)+) => {
+        $crate::__program_condition!(@with $m Ne ($($a)* $x0 $x1) ($($b)+))
+    };
+    (@compare $m:ident [$($a:tt)*] $x0:tt $x1:tt $($r:tt)+) => {
+        $crate::__program_condition!(@compare $m [$($a)* $x0 $x1] $($r)+)
+    };
+    (@compare $m:ident [$($a:tt)*] $($r:tt)+) => {
+        $crate::__program_condition!(@compare $m [$($a)* $($r)+])
     };
     (@compare $m:ident [($($a:tt)+)]) => { $crate::__program_condition!($m $($a)+) };
     (@compare native [! $($a:tt)+]) => { !$crate::__program_condition!(@compare native [$($a)+]) };
