@@ -100,9 +100,9 @@
 ///   counters and constants take the place of the instruction before.
 ///
 /// # Limits
-/// 120 statements in a row fit rustc's default recursion limit of macros; the error beyond names the remedy,
-/// `#![recursion_limit = "256"]` in the crate. Errors about fields and methods that do not exist are told for
-/// both bodies; read the one about `Ex`.
+/// 120 statements in a row, and six nested blocks with long conditions, fit rustc's default recursion limit of
+/// macros; the error beyond names the remedy, `#![recursion_limit = "256"]` in the crate. Errors about fields
+/// and methods that do not exist are told for both bodies; read the one about `Ex`.
 #[macro_export]
 macro_rules! program {
     ($($t:tt)*) => {
