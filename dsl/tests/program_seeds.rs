@@ -181,6 +181,13 @@ fn y17_foreign_calls_rules_and_changes_in_place_are_differentiated() {
     assert_eq!(y, dual.re);
     assert!((gradient[0].real().unwrap() - dual.eps).abs() < 1e-15);
 
+    // The rule's own pushforward: 3 x^2 x_dot.
+    let mut f = Derivatives::<f64>::new(&program, "cube").unwrap();
+    let (_, tangent) = f.pushforward(&[Datum::Real(0.5)], &[Datum::Real(2.0)]).unwrap();
+    assert_eq!(tangent.real(), Some(&1.5));
+    let cube = program.rule(program.lookup("cube").unwrap()).unwrap();
+    assert!(cube.pullback.is_some() && cube.pushforward.is_some());
+
     let mut f = Derivatives::<f64>::new(&program, "in_place").unwrap();
     let args = [Datum::reals([2.0, 3.0, 5.0]), Datum::Real(0.5)];
     let (y, gradient) = f.value_and_gradient(&args).unwrap();
