@@ -3,6 +3,8 @@
 //! A gate on qubit 0 and one on the top qubit load memory in different patterns, so a time says
 //! something only as a mean over targets. From 20 qubits on every third or so target is enough.
 
+pub mod by_hand;
+
 use ketgrad_core::{
     gate::{Gate, GateKind},
     kernel::Operator,

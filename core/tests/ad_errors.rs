@@ -24,7 +24,7 @@ fn text_errors_say_where_what_and_what_else() {
         ),
         ("fn f(x) {\n  sine(x)\n}", "2:3: no function `sine`: did you mean `sin`?"),
         ("fn f(xval) { xvla }", "1:14: no variable `xvla`: did you mean `xval`?"),
-        ("fn f(x) { sin(x, x) }", "1:11: `sin` takes 1 arguments, given 2"),
+        ("fn f(x) { sin(x, x) }", "1:11: `sin` takes 1 argument, given 2"),
         (
             "fn f(x, n: int) { x * n }",
             "1:19: expected int, given real: an int meets a real number through `real(n)`",
@@ -71,10 +71,48 @@ fn hostile_nesting_is_an_error_and_long_chains_are_none() {
     }
     let links = format!("fn f(x) {{ x{} }}", ".sin()".repeat(50_000));
     assert!(parse_program(&links).is_err());
+    // Links on links: each level is small, all together are not.
+    let mut tower = "x".to_owned();
+    for _ in 0..50 {
+        tower = format!("({tower}){}", ".sin()".repeat(90));
+    }
+    assert!(parse_program(&format!("fn f(x) {{ {tower} }}")).is_err());
+    // A tuple of tuples doubles with each line.
+    let doubling: String = (0..60).map(|k| format!("let t{} = (t{k}, t{k});", k + 1)).collect();
+    assert!(parse_program(&format!("fn f(x) {{ let t0 = x; {doubling} x }}")).is_err());
     let chain = format!("fn f(x) {{ x{} }}", " + x".repeat(20_000));
     let p = parse_program(&chain).unwrap();
     let mut d = Derivatives::<f64>::new(&p, "f").unwrap();
     assert_eq!(d.value(&[Datum::Real(1.0)]).unwrap(), Datum::Real(20_001.0));
+}
+
+/// What nests as deeply as is allowed is read on a quarter of the stack that a thread has.
+#[test]
+fn the_deepest_programs_fit_a_small_stack() {
+    let shapes = [
+        ("(", "x", ")"),
+        ("-", "x", ""),
+        ("1 + 2 * -(", "x", ")"),
+        ("if x > 1 && (x < 2 || x + 1 * ", "x > 3", ") { 1 } else { 2 }"),
+        ("if x > 0 { ", "x", " } else { x }"),
+        ("{ let y = ", "x", "; y }"),
+        ("sin(", "x", ").exp()"),
+        ("[", "x", "][0]"),
+        ("(x, ", "x", ").1"),
+    ];
+    for (open, inner, close) in shapes {
+        let accepted = |n: usize| {
+            let source = format!("fn f(x) {{ {}{inner}{} }}", open.repeat(n), close.repeat(n));
+            let read = move || match parse_program(&source) {
+                Ok(_) => true,
+                Err(e) => !e.iter().any(|e| matches!(e.kind, TextErrorKind::TooDeep { .. })),
+            };
+            std::thread::Builder::new().stack_size(512 << 10).spawn(read).unwrap().join().unwrap()
+        };
+        assert!(accepted(20) && !accepted(1000), "{open}");
+        let deepest = (20..80).take_while(|&n| accepted(n)).count();
+        assert!(deepest > 0 && deepest < 60, "{open}: {deepest}");
+    }
 }
 
 /// Text cut and spliced at random places: an error or a program, never a panic.
@@ -110,6 +148,57 @@ fn mutated_text_never_panics() {
         // IR text, cut anywhere.
         drop(ir::parse(&text));
     }
+}
+
+/// Programs that use every construct, for shuffling.
+const CORPUS: [&str; 6] = [
+    "struct P { u , v } fn g ( p : P ) { sqrt ( p . u * p . u + p . v * p . v + 0.5 ) } fn f ( x , n : int ) { let p = P { u : x , v : 2 } ; g ( p ) . sin ( ) }",
+    "fn f ( x , n : int ) { let mut s = [ x ; 3 ] ; for i in 0 .. n { if x < 1e-3 && i > 2 { break ; } s [ i % 3 ] += real ( i ) * x ; } sum ( s ) }",
+    "fn f ( x , n : int ) { let ( mut a , b ) = ( x , 3 ) ; while a < 10 || ! ( a > 2 ) { a *= 2 ; if a == 8 { continue ; } else if a != 4 { return a ; } } a - real ( b ) }",
+    "fn f ( x , n : int ) { let z = complex ( x , 1 ) ; let w = if n > 0 { z * conj ( z ) } else { exp ( z ) / 2 } ; abs2 ( w ) + re ( select ( x > 1 , z , w ) ) }",
+    "rule r ( x , n : int ) { powi ( x , n ) } pullback ( x , n , y , b ) { ( b * real ( n ) * powi ( x , n - 1 ) , none ) } pushforward ( x , n , d ) { d * x } fn f ( x , n : int ) { r ( x , n ) + r ( x , 2 ) }",
+    "fn f ( x , n : int ) { if n <= 0 { 1 } else { x * f ( x , n - 1 ) } } fn h ( xs : array , t : ( real , int ) ) -> array < real > { let mut ys = xs ; ys [ t . 1 ] = t . 0 ; ys }",
+];
+
+/// Words moved, doubled, dropped and exchanged: an error, or a program that runs and is differentiated with
+/// an error at worst. `KETGRAD_FUZZ` asks for more rounds.
+#[test]
+fn shuffled_words_never_panic() {
+    let rounds = std::env::var("KETGRAD_FUZZ").ok().and_then(|n| n.parse().ok()).unwrap_or(3000);
+    let mut state = 99u64;
+    let mut below = |n: usize| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) as usize % n
+    };
+    let words: Vec<Vec<&str>> = CORPUS.iter().map(|s| s.split(' ').collect()).collect();
+    let limits = Limits { steps: 2000, depth: 50, array: 1000 };
+    let mut ran = 0;
+    for round in 0..rounds {
+        let mut text = words[below(words.len())].clone();
+        for _ in 0..1 + below(2) {
+            let (a, b) = (below(text.len()), below(text.len()));
+            match below(5) {
+                0 => drop(text.remove(a)),
+                1 => text.insert(a, text[b]),
+                2 => text.swap(a, b),
+                _ => {
+                    let other = &words[below(words.len())];
+                    text[a] = other[below(other.len())];
+                }
+            }
+        }
+        let text = text.join(" ");
+        let Ok(p) = parse_program(&text) else { continue };
+        assert!(ir::verify(&p).is_empty(), "{round}: {text}\n{:?}", ir::verify(&p));
+        let printed = p.to_string();
+        assert_eq!(ir::parse(&printed).as_ref(), Ok(&p), "{round}: {text}");
+        let Ok(d) = Derivatives::<num_complex::Complex<f64>>::new(&p, "f") else { continue };
+        let mut d = d.with_limits(limits);
+        let args = [Datum::Real(0.7), Datum::Int(3)];
+        ran += u32::from(d.value(&args).is_ok());
+        drop(d.vjp(&args, Datum::Real(1.0)));
+    }
+    assert!(ran > 0);
 }
 
 #[test]

@@ -236,6 +236,11 @@ where
         law!(S: S::from_real(x.re()) * S::int(2) => x + x.conj(); x);
         law!(S::Real: x.abs2() => x.re() * x.re() + x.im() * x.im(); x);
         exact_law!(S::from_real(x.re()).re() => x.re());
+        // NaN where there is no such number, so that the law fails.
+        let parts = |re, im| S::from_parts(re, im).unwrap_or_else(|| S::lit(f64::NAN));
+        exact_law!(parts(x.re(), x.im()) => x);
+        exact_law!(parts(x.re(), S::Real::int(0)) => S::from_real(x.re()));
+        assert_eq!(S::from_parts(x.re(), S::Real::int(1)).is_some(), S::COMPLEX);
     }
 }
 

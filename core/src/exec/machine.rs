@@ -421,7 +421,7 @@ fn run<T: Real, S: Scalar<Real = T>>(
                 Code::Or { d, a, b } => set!(n[d] = *get!(n[a]) | *get!(n[b])),
                 Code::Promote { d, a } => set!(c[d] = S::from_real(get!(r[a]).clone())),
                 Code::Complex { d, a, b } => {
-                    let z = complex(get!(r[a]), get!(r[b]))
+                    let z = S::from_parts(get!(r[a]).clone(), get!(r[b]).clone())
                         .ok_or_else(|| RunError::NeedsComplex { at: at!().at() });
                     set!(c[d] = z?);
                 }
@@ -533,17 +533,6 @@ fn holds(op: Compare, a: i64, b: i64) -> bool {
 /// Exponents beyond the range of `i32` give what that range's end gives.
 fn exponent(n: i64) -> i32 {
     i32::try_from(n).unwrap_or(if n < 0 { i32::MIN } else { i32::MAX })
-}
-
-/// `a + b i`; `None` where `b` is not zero and the scalar has no imaginary unit.
-fn complex<T: Real, S: Scalar<Real = T>>(a: &T, b: &T) -> Option<S> {
-    let re = S::from_real(a.clone());
-    if b.is_exact_zero() {
-        return Some(re);
-    }
-    let i = S::int(-1).sqrt();
-    let unit = i.im();
-    (unit.primal() == Some(1.0) || unit.is_exact_one()).then(|| re + i * S::from_real(b.clone()))
 }
 
 /// Instructions on arrays, and primitives.

@@ -52,6 +52,10 @@ impl<T: Real> Scalar for Complex<T> {
     fn from_real(re: T) -> Self {
         Complex::new(re, T::zero())
     }
+    #[inline]
+    fn from_parts(re: T, im: T) -> Option<Self> {
+        Some(Complex::new(re, im))
+    }
     fn re(&self) -> T {
         self.re.clone()
     }

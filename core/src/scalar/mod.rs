@@ -175,6 +175,20 @@ pub trait Scalar:
 
     /// The number `re + 0 i`.
     fn from_real(re: Self::Real) -> Self;
+    /// The number `re + im i`. A real type has it only where `im` is exactly zero, derivatives included;
+    /// otherwise `None`. So `from_parts(z.re(), z.im())` is `z` for every number, and `from_parts(x, 0)` is
+    /// [`from_real`](Scalar::from_real) `(x)`.
+    ///
+    /// ```
+    /// use ketgrad_core::scalar::Scalar;
+    /// use num_complex::Complex;
+    ///
+    /// assert_eq!(Complex::from_parts(1.0, 2.0), Some(Complex::new(1.0, 2.0)));
+    /// assert_eq!((f64::from_parts(1.0, 0.0), f64::from_parts(1.0, 2.0)), (Some(1.0), None));
+    /// ```
+    fn from_parts(re: Self::Real, im: Self::Real) -> Option<Self> {
+        vanishes(&im).then(|| Self::from_real(re))
+    }
     /// The real part.
     fn re(&self) -> Self::Real;
     /// The imaginary part; zero for a real type.
@@ -259,6 +273,11 @@ pub trait Scalar:
     /// `x^y`: on real types as `f64::powf`, on complex ones `exp(y ln x)` with `0^0 = 1`.
     #[must_use]
     fn pow(&self, y: &Self) -> Self;
+}
+
+/// [`Ring::is_exact_zero`] for a real type that is not named: see the module's note on `S::Real`.
+fn vanishes<T: Real>(x: &T) -> bool {
+    x.is_exact_zero()
 }
 
 /// A comparison that cannot be answered while the program runs: a symbol has no value yet.

@@ -39,8 +39,8 @@ impl Operator {
         }
     }
 
-    /// What it gives for two literals, if that is exact.
-    fn on_literals(self, a: i64, b: i64) -> Option<i64> {
+    /// What it gives for two literals, if that is a literal again; a quotient that is not exact is none.
+    pub(crate) fn on_literals(self, a: i64, b: i64) -> Option<i64> {
         match self {
             Operator::Add => a.checked_add(b),
             Operator::Sub => a.checked_sub(b),

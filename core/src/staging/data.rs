@@ -2,7 +2,7 @@
 
 use crate::ir::{Element, Kind, Op};
 
-use super::{Given, Misfit, Stage};
+use super::{Given, MAX_LEAVES, Misfit, Stage};
 
 impl Stage {
     /// `[a, b, …]`. The elements are of kind `hint` if given; else complex if one is, ints if one is or all
@@ -66,6 +66,12 @@ impl Stage {
                 None => self.value(*item),
             };
             values.push(value.map_err(|e| e.of(k))?);
+        }
+        let leaves: usize = values.iter().map(|v| self.b.kind(*v).n_leaves()).sum();
+        if leaves > MAX_LEAVES {
+            let given = format!("a tuple of {leaves} values");
+            let expected = format!("at most {MAX_LEAVES}: put numbers of one kind in an array");
+            return Err(Misfit { operand: 0, given, expected, hint: "" });
         }
         Ok(Given::Value(self.b.plain_tuple(&values)))
     }

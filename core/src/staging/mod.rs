@@ -56,6 +56,9 @@ use crate::{
     ir::{Function, FunctionBuilder, Kind, Mixed, Param},
 };
 
+/// How many numbers a tuple or a struct may hold, those in it opened.
+pub const MAX_LEAVES: usize = 10_000;
+
 /// What an expression gives.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Given {

@@ -48,7 +48,7 @@ pub enum TextErrorKind {
         name: String,
     },
     /// A wrong number of arguments.
-    #[error("`{name}` takes {expected} arguments, given {given}")]
+    #[error("`{name}` takes {expected} argument{}, given {given}", if *expected == 1 { "" } else { "s" })]
     Arity {
         /// What is called.
         name: String,

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 use crate::{
     ir::{Element, Kind},
-    staging::{Builtin, Operator},
+    staging::{Builtin, MAX_LEAVES, Operator},
 };
 
 use super::ast::{Block, Expr, ExprKind, Function, Pattern, Statement, StatementKind};
@@ -20,8 +20,8 @@ use super::ast::{Block, Expr, ExprKind, Function, Pattern, Statement, StatementK
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Known {
     Nothing,
-    /// A literal integer, which fits where a number is asked for.
-    Literal,
+    /// A literal integer, which fits where a number is asked for; its value, if one literal gives it.
+    Literal(Option<i64>),
     Kind(Kind),
 }
 
@@ -30,11 +30,15 @@ impl Known {
         use Known::{Literal, Nothing};
         match (self, other) {
             (Nothing, k) | (k, Nothing) => k,
-            (Literal, k) | (k, Literal) => k,
+            (Literal(_), Literal(_)) => Literal(None),
+            (Literal(_), k) | (k, Literal(_)) => k,
             (Known::Kind(Kind::Complex), Known::Kind(Kind::Real))
             | (Known::Kind(Kind::Real), Known::Kind(Kind::Complex)) => Known::Kind(Kind::Complex),
             (a, _) => a,
         }
+    }
+    fn anonymous(self) -> Known {
+        if matches!(self, Known::Literal(_)) { Known::Literal(None) } else { self }
     }
     fn kind(&self) -> Option<&Kind> {
         match self {
@@ -68,7 +72,8 @@ impl Infer<'_> {
         self.returned = Known::Nothing;
         let tail = self.block(&f.body, kinds);
         let returned = std::mem::replace(&mut self.returned, Known::Nothing);
-        returned.join(tail)
+        // The value of a literal stays inside: callers see an int.
+        returned.join(tail).anonymous()
     }
 
     fn block(&mut self, block: &Block, kinds: &dyn Fn(&super::ast::KindExpr) -> Option<Kind>) -> Known {
@@ -83,7 +88,7 @@ impl Infer<'_> {
 
     fn define(&mut self, name: &str, known: Known) {
         if let Some(scope) = self.scopes.last_mut() {
-            let known = if known == Known::Literal { Known::Kind(Kind::Int) } else { known };
+            let known = if matches!(known, Known::Literal(_)) { Known::Kind(Kind::Int) } else { known };
             scope.insert(name.to_owned(), known);
         }
     }
@@ -128,24 +133,26 @@ impl Infer<'_> {
     fn expr(&mut self, e: &Expr, kinds: &dyn Fn(&super::ast::KindExpr) -> Option<Kind>) -> Known {
         let known = Known::Kind;
         match &e.kind {
-            ExprKind::Int(_) => Known::Literal,
+            ExprKind::Int(n) => Known::Literal(Some(*n)),
             ExprKind::Real(_) => known(Kind::Real),
             ExprKind::Bool(_) | ExprKind::Not(_) | ExprKind::Logic(..) => known(Kind::Bool),
             ExprKind::None => Known::Nothing,
             ExprKind::Name(n) => {
                 self.scopes.iter().rev().find_map(|s| s.get(n).cloned()).unwrap_or(Known::Nothing)
             }
-            ExprKind::Neg(e) => self.expr(e, kinds),
+            ExprKind::Neg(e) => match self.expr(e, kinds) {
+                Known::Literal(n) => Known::Literal(n.and_then(i64::checked_neg)),
+                known => known,
+            },
             ExprKind::Chain(first, more) => match more.first() {
                 Some((Operator::Compare(_), ..)) => known(Kind::Bool),
-                _ => more.iter().fold(self.expr(first, kinds), |sum, (op, _, e)| {
-                    let (left, right) = (sum.clone(), self.expr(e, kinds));
-                    match (&left, &right, op) {
+                _ => more.iter().fold(self.expr(first, kinds), |left, (op, _, e)| {
+                    let right = self.expr(e, kinds);
+                    match (&left, &right) {
                         // An inexact quotient of literals is a real number.
-                        (Known::Literal, Known::Literal, Operator::Div) => match (&first.kind, &e.kind) {
-                            (ExprKind::Int(a), ExprKind::Int(b)) if *b != 0 && a % b == 0 => Known::Literal,
-                            _ => known(Kind::Real),
-                        },
+                        (Known::Literal(Some(a)), Known::Literal(Some(b))) => {
+                            op.on_literals(*a, *b).map_or(known(Kind::Real), |n| Known::Literal(Some(n)))
+                        }
                         _ => left.join(right),
                     }
                 }),
@@ -181,11 +188,13 @@ impl Infer<'_> {
                 let kinds: Option<Vec<Kind>> = (items.into_iter())
                     .map(|k| match k {
                         Known::Kind(k) => Some(k),
-                        Known::Literal => Some(Kind::Int),
+                        Known::Literal(_) => Some(Kind::Int),
                         Known::Nothing => None,
                     })
                     .collect();
-                kinds.map_or(Known::Nothing, |k| known(Kind::tuple(k)))
+                // Lowering complains about one that is too large.
+                let fits = |k: &Vec<Kind>| k.iter().map(Kind::n_leaves).sum::<usize>() <= MAX_LEAVES;
+                kinds.filter(fits).map_or(Known::Nothing, |k| known(Kind::tuple(k)))
             }
             ExprKind::Struct(name, _) => self.structs.get(&name.text).cloned().map_or(Known::Nothing, known),
             ExprKind::If(arms, last) => {
@@ -206,7 +215,7 @@ impl Infer<'_> {
     fn array(&self, element: Known, empty: bool) -> Known {
         match element {
             Known::Kind(k) => Element::of(&k).map_or(Known::Nothing, |e| Known::Kind(Kind::Array(e))),
-            Known::Literal => Known::Kind(Kind::Array(Element::Int)),
+            Known::Literal(_) => Known::Kind(Kind::Array(Element::Int)),
             Known::Nothing if empty => Known::Kind(Kind::Array(Element::Real)),
             Known::Nothing => Known::Nothing,
         }
@@ -223,7 +232,7 @@ impl Infer<'_> {
         }
         let args: Vec<Known> = args.iter().map(|a| self.expr(a, kinds)).collect();
         let joined = || args.iter().cloned().fold(Known::Nothing, Known::join);
-        let real = |k: Known| if k == Known::Literal { Known::Kind(Kind::Real) } else { k };
+        let real = |k: Known| if matches!(k, Known::Literal(_)) { Known::Kind(Kind::Real) } else { k };
         match Builtin::by_name(name) {
             Some(Builtin::Number1(_) | Builtin::Number2(_)) => real(joined()),
             Some(Builtin::MinMax(..)) => joined(),

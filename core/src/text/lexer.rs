@@ -72,12 +72,14 @@ pub(super) fn lex(source: &str) -> Result<Vec<(Token, Span)>, Vec<TextError>> {
             let span = advance(len);
             let text: String = rest[..len].chars().filter(|&c| c != '_').collect();
             let integer = text.bytes().all(|b| b.is_ascii_digit());
-            let token =
-                if integer { text.parse().ok().map(Token::Int) } else { text.parse().ok().map(Token::Real) };
+            let token = match integer {
+                true => text.parse().ok().map(Token::Int),
+                false => text.parse().ok().filter(|x: &f64| x.is_finite()).map(Token::Real),
+            };
             match token {
                 Some(token) => tokens.push((token, span)),
                 None => {
-                    let expected = if integer { "an integer below 2^63" } else { "a number" };
+                    let expected = if integer { "an integer below 2^63" } else { "one below 1.8e308" };
                     errors.push(error(span, TextErrorKind::Number { given: text, expected }));
                 }
             }

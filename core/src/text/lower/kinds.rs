@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::{
     ir::{Element, Field, Kind},
-    staging::Misfit,
+    staging::{MAX_LEAVES, Misfit},
 };
 
 use super::super::{
@@ -13,8 +13,8 @@ use super::super::{
     lexer::error,
 };
 
-/// How many numbers a struct may hold, structs in it opened.
-const MAX_LEAVES: usize = 10_000;
+/// The kinds of the language itself.
+const BASIC: [&str; 6] = ["real", "complex", "int", "bool", "array", "handle"];
 
 /// The kinds of all structs. One that holds itself, or too much, is an error.
 pub(super) fn structs(items: &Items, errors: &mut Vec<TextError>) -> HashMap<String, Kind> {
@@ -24,6 +24,17 @@ pub(super) fn structs(items: &Items, errors: &mut Vec<TextError>) -> HashMap<Str
         if !names.insert(s.name.text.as_str()) {
             let (what, name) = ("struct", s.name.text.clone());
             errors.push(error(s.name.span, TextErrorKind::Duplicate { what, name }));
+        }
+        if BASIC.contains(&s.name.text.as_str()) {
+            let (what, name) = ("kind", s.name.text.clone());
+            errors.push(error(s.name.span, TextErrorKind::Duplicate { what, name }));
+        }
+        let mut fields = HashSet::new();
+        for (field, _) in &s.fields {
+            if !fields.insert(&field.text) {
+                let (what, name) = ("field", field.text.clone());
+                errors.push(error(field.span, TextErrorKind::Duplicate { what, name }));
+            }
         }
     }
     // Each round settles those whose fields are known.
@@ -82,8 +93,7 @@ pub(super) fn resolve(kind: &KindExpr, structs: &HashMap<String, Kind>) -> Resul
             name => match structs.get(name) {
                 Some(kind) => kind.clone(),
                 None => {
-                    let basic = ["real", "complex", "int", "bool", "array", "handle"].into_iter();
-                    let nearest = nearest(name, basic.chain(structs.keys().map(String::as_str)));
+                    let nearest = nearest(name, BASIC.into_iter().chain(structs.keys().map(String::as_str)));
                     let (what, name) = ("kind", name.to_owned());
                     return Err(error(kind.span, TextErrorKind::Unknown { what, name, nearest }));
                 }
@@ -101,6 +111,10 @@ pub(super) fn resolve(kind: &KindExpr, structs: &HashMap<String, Kind>) -> Resul
         }
         KindSyntax::Tuple(kinds) => {
             let kinds = kinds.iter().map(|k| resolve(k, structs)).collect::<Result<Vec<_>, _>>()?;
+            if kinds.iter().map(Kind::n_leaves).sum::<usize>() > MAX_LEAVES {
+                let what = "values in a tuple:";
+                return Err(error(kind.span, TextErrorKind::TooDeep { what, limit: MAX_LEAVES }));
+            }
             Kind::tuple(kinds)
         }
     })

@@ -38,9 +38,12 @@ pub(super) fn results(
         results.insert(f.name.text.clone(), known);
     }
     let kinds = |k: &KindExpr| resolve(k, structs).ok();
+    // Backwards every other time, so that a chain of calls is settled at once in either direction.
+    let mut open: Vec<_> = items.functions.iter().filter(|f| f.result.is_none()).collect();
     for _ in 0..items.functions.len() + 2 {
         let mut changed = false;
-        for f in items.functions.iter().filter(|f| f.result.is_none()) {
+        open.reverse();
+        for f in &open {
             let mut infer = Infer { results: &results, structs, scopes: vec![], returned: Known::Nothing };
             let known = infer.function(f, &kinds);
             if results.get(&f.name.text) != Some(&known) {
@@ -56,7 +59,7 @@ pub(super) fn results(
     for f in &items.functions {
         let kind = match results.remove(&f.name.text) {
             Some(Known::Kind(kind)) => kind,
-            Some(Known::Literal) => Kind::Int,
+            Some(Known::Literal(_)) => Kind::Int,
             // An error in the body says more than that nothing follows from it.
             _ => Kind::Real,
         };

@@ -4,10 +4,9 @@ use crate::{ir::Compare, staging::Operator};
 
 use super::super::{
     ast::{Expr, ExprKind, Span},
-    error::TextErrorKind,
-    lexer::{Token, error},
+    lexer::Token,
 };
-use super::{MAX_DEPTH, Parsed, Parser};
+use super::{Parsed, Parser};
 
 impl Parser {
     /// An expression before a block.
@@ -97,12 +96,15 @@ impl Parser {
     }
 
     fn postfix(&mut self) -> Parsed<Expr> {
+        self.growing(Parser::links)
+    }
+
+    /// `x`, `x[i]`, `x.y`, `x.f(y)`, …
+    fn links(&mut self) -> Parsed<Expr> {
         let mut e = self.atom()?;
-        let mut links = 0;
         loop {
-            links += 1;
-            if links > MAX_DEPTH {
-                return Err(error(self.span(), TextErrorKind::TooDeep { what: "nested", limit: MAX_DEPTH }));
+            if self.is("[") || self.is(".") {
+                self.grow()?;
             }
             if self.eat("[") {
                 let index = self.free(Parser::expr)?;

@@ -22,7 +22,10 @@ use super::{
 type Parsed<T> = Result<T, TextError>;
 
 /// How deep expressions, blocks and kinds may nest.
-const MAX_DEPTH: usize = 100;
+const MAX_DEPTH: usize = 64;
+
+/// How high a tree may be: what is nested, and the links of `x.f().g()` on top of it.
+const MAX_HEIGHT: usize = 150;
 
 /// Words that are no names.
 const WORDS: [&str; 17] = [
@@ -31,7 +34,7 @@ const WORDS: [&str; 17] = [
 ];
 
 pub(super) fn parse(source: &str) -> Result<Items, Vec<TextError>> {
-    let mut p = Parser { tokens: lex(source)?, place: 0, depth: 0, plain: false };
+    let mut p = Parser { tokens: lex(source)?, place: 0, depth: 0, height: 0, plain: false };
     let mut items = Items::default();
     let mut errors = Vec::new();
     while *p.peek() != Token::End {
@@ -47,7 +50,10 @@ pub(super) fn parse(source: &str) -> Result<Items, Vec<TextError>> {
 struct Parser {
     tokens: Vec<(Token, Span)>,
     place: usize,
+    /// How many levels are open.
     depth: usize,
+    /// How high the highest tree is that was read on this level.
+    height: usize,
     /// In a condition: `{` starts the block, not a struct.
     plain: bool,
 }
@@ -110,16 +116,36 @@ impl Parser {
     /// Runs `f` one level deeper.
     fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.depth >= MAX_DEPTH {
-            return Err(error(self.span(), TextErrorKind::TooDeep { what: "nested", limit: MAX_DEPTH }));
+            return self.too_deep(MAX_DEPTH);
         }
         self.depth += 1;
-        let result = f(self);
+        let result = self.growing(|p| {
+            let result = f(p)?;
+            p.grow()?;
+            Ok(result)
+        });
         self.depth -= 1;
         result
+    }
+    /// Runs `f` on a tree of its own beside those already read.
+    fn growing<T>(&mut self, f: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        let others = std::mem::replace(&mut self.height, 0);
+        let result = f(self);
+        self.height = self.height.max(others);
+        result
+    }
+    /// The tree just read gets another node on top.
+    fn grow(&mut self) -> Parsed<()> {
+        self.height += 1;
+        if self.height > MAX_HEIGHT { self.too_deep(MAX_HEIGHT) } else { Ok(()) }
+    }
+    fn too_deep<T>(&self, limit: usize) -> Parsed<T> {
+        Err(error(self.span(), TextErrorKind::TooDeep { what: "nested", limit }))
     }
     /// To the next item.
     fn recover(&mut self, start: usize) {
         self.depth = 0;
+        self.height = 0;
         self.plain = false;
         if self.place == start {
             self.next();

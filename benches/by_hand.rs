@@ -1,0 +1,89 @@
+//! Scalar loops as programs, and their gradients as one writes them by hand.
+//!
+//! Each runs 1,000 rounds on two numbers. The hand-written gradient keeps one number a round, as little as
+//! the reverse sweep needs, and does no work that the program does not.
+
+/// Rounds of each loop.
+pub const ROUNDS: usize = 1000;
+
+/// A loop in both forms.
+#[derive(Clone, Copy, Debug)]
+pub struct Loop {
+    /// Its name, also that of the function in the text.
+    pub name: &'static str,
+    /// The program.
+    pub source: &'static str,
+    /// The value and the gradient at `(x, c)`; the slice holds a number a round.
+    pub by_hand: fn([f64; 2], &mut [f64; ROUNDS]) -> (f64, [f64; 2]),
+}
+
+/// Sums, products and a quotient; comparisons and short arms; sines and cosines.
+pub const LOOPS: [Loop; 3] = [
+    Loop {
+        name: "arith",
+        source: "fn arith(x, c) { let mut y = x; for i in 0..1000 { y = y * c + 0.5 * x / (1.0 + y * y); } y }",
+        by_hand: arith,
+    },
+    Loop {
+        name: "branchy",
+        source: "fn branchy(x, c) { let mut y = x; for i in 0..1000 { if y > 1.0 { y = y * 0.5 + c * x; } else { y = y * 1.3 + c; } } y }",
+        by_hand: branchy,
+    },
+    Loop {
+        name: "trig",
+        source: "fn trig(x, c) { let mut y = x; for i in 0..1000 { y = c * sin(y) + 0.5 * cos(x * y); } y }",
+        by_hand: trig,
+    },
+];
+
+fn arith([x, c]: [f64; 2], tape: &mut [f64; ROUNDS]) -> (f64, [f64; 2]) {
+    let mut y = x;
+    for t in tape.iter_mut() {
+        *t = y;
+        y = y * c + 0.5 * x / (1.0 + y * y);
+    }
+    let (mut y_bar, mut x_bar, mut c_bar) = (1.0, 0.0, 0.0);
+    for y in tape.iter().rev() {
+        let d = 1.0 / (1.0 + y * y);
+        x_bar += y_bar * 0.5 * d;
+        c_bar += y_bar * y;
+        y_bar *= c - x * y * d * d;
+    }
+    (y, [x_bar + y_bar, c_bar])
+}
+
+fn branchy([x, c]: [f64; 2], tape: &mut [f64; ROUNDS]) -> (f64, [f64; 2]) {
+    let mut y = x;
+    for t in tape.iter_mut() {
+        *t = y;
+        y = if y > 1.0 { y * 0.5 + c * x } else { y * 1.3 + c };
+    }
+    let (mut y_bar, mut x_bar, mut c_bar) = (1.0, 0.0, 0.0);
+    for y in tape.iter().rev() {
+        if *y > 1.0 {
+            x_bar += y_bar * c;
+            c_bar += y_bar * x;
+            y_bar *= 0.5;
+        } else {
+            c_bar += y_bar;
+            y_bar *= 1.3;
+        }
+    }
+    (y, [x_bar + y_bar, c_bar])
+}
+
+fn trig([x, c]: [f64; 2], tape: &mut [f64; ROUNDS]) -> (f64, [f64; 2]) {
+    let mut y = x;
+    for t in tape.iter_mut() {
+        *t = y;
+        y = c * y.sin() + 0.5 * (x * y).cos();
+    }
+    let (mut y_bar, mut x_bar, mut c_bar) = (1.0, 0.0, 0.0);
+    for y in tape.iter().rev() {
+        let s = -0.5 * (x * y).sin() * y_bar;
+        x_bar += s * y;
+        c_bar += y_bar * y.sin();
+        y_bar = y_bar * c * y.cos() + s * x;
+    }
+    (y, [x_bar + y_bar, c_bar])
+}

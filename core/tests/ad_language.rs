@@ -1,0 +1,358 @@
+//! The program language, construct by construct: what programs mean and what is said about wrong ones.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use ketgrad_core::{
+    exec::{Datum, Derivatives},
+    ir,
+    text::{entry, parse_program, parse_program_with},
+};
+use num_complex::Complex;
+
+/// Sums in another order than by hand.
+const TOLERANCE: f64 = 1e-12;
+
+type C = Complex<f64>;
+
+fn outcome(source: &str, args: &[Datum<C>]) -> Result<(Datum<C>, Vec<Datum<C>>), String> {
+    let p = parse_program(source).map_err(|e| e[0].to_string())?;
+    let faults = ir::verify(&p);
+    assert!(faults.is_empty(), "{source}\n{}", faults[0]);
+    assert_eq!(ir::parse(&p.to_string()).map(|q| q == p), Ok(true), "{source}\n{p}");
+    let name = entry(source).unwrap();
+    let mut d = Derivatives::<C>::new(&p, &name).map_err(|e| e.to_string())?;
+    let y = d.value(args).map_err(|e| e.to_string())?;
+    let g = if matches!(y, Datum::Real(_)) && !args.is_empty() {
+        d.gradient(args).map_err(|e| e.to_string())?
+    } else {
+        vec![]
+    };
+    Ok((y, g))
+}
+
+#[track_caller]
+fn value(source: &str, args: &[Datum<C>]) -> Datum<C> {
+    outcome(source, args).unwrap_or_else(|e| panic!("{e}\n{source}")).0
+}
+
+/// The value and the slope of a function of a real number.
+#[track_caller]
+fn at(x: f64, source: &str, y: f64, slope: f64) {
+    let (v, g) = outcome(source, &[Datum::Real(x)]).unwrap_or_else(|e| panic!("{e}\n{source}"));
+    let (Datum::Real(v), Datum::Real(g)) = (&v, &g[0]) else { panic!("{v:?}, {g:?}\n{source}") };
+    assert!(
+        (v - y).abs() <= TOLERANCE && (g - slope).abs() <= TOLERANCE,
+        "{v}, {g} not {y}, {slope}\n{source}"
+    );
+}
+
+#[track_caller]
+fn wrong(source: &str, message: &str) {
+    match parse_program(source) {
+        Err(e) => assert_eq!(e[0].to_string(), message, "{source}"),
+        Ok(_) => panic!("accepted: {source}"),
+    }
+}
+
+#[test]
+fn kinds_of_parameters_results_and_variables() {
+    let z = Datum::Complex(C::new(3.0, 4.0));
+    assert_eq!(value("fn f(z: complex) { abs(z) }", std::slice::from_ref(&z)), Datum::Real(5.0));
+    assert_eq!(
+        value("fn f(z: complex) -> complex { conj(z) }", std::slice::from_ref(&z)),
+        Datum::Complex(C::new(3.0, -4.0))
+    );
+    assert_eq!(value("fn f(n: int) { n / 2 }", &[Datum::Int(7)]), Datum::Int(3));
+    assert_eq!(value("fn f(n: int) { n % 4 }", &[Datum::Int(-7)]), Datum::Int(-3));
+    assert_eq!(value("fn f(b: bool) { !b }", &[Datum::Bool(true)]), Datum::Bool(false));
+    assert_eq!(value("fn f(xs: array) { xs[1] }", &[Datum::reals([1.0, 2.0])]), Datum::Real(2.0));
+    assert_eq!(
+        value("fn f(t: (real, int)) { t.1 }", &[Datum::Tuple(vec![Datum::Real(1.0), Datum::Int(5)])]),
+        Datum::Int(5)
+    );
+    assert_eq!(
+        value("fn f(x) { (x, 1) }", &[Datum::Real(2.0)]),
+        Datum::Tuple(vec![Datum::Real(2.0), Datum::Int(1)])
+    );
+    assert_eq!(value("fn f(x) { true && x > 1.0 }", &[Datum::Real(2.0)]), Datum::Bool(true));
+    assert_eq!(value("fn f(x) -> complex { x }", &[Datum::Real(2.0)]), Datum::Complex(C::new(2.0, 0.0)));
+    assert_eq!(
+        value("fn f(x) { let z: complex = 1; z * x }", &[Datum::Real(2.0)]),
+        Datum::Complex(C::new(2.0, 0.0))
+    );
+    assert_eq!(value("fn f() { 3 }", &[]), Datum::Int(3));
+    assert_eq!(value("fn f() -> real { 3 }", &[]), Datum::Real(3.0));
+    assert_eq!(value("fn f() { 1 / 2 }", &[]), Datum::Real(0.5));
+    assert_eq!(value("fn f() { 4 / 2 }", &[]), Datum::Int(2));
+    // The value of an arithmetic of literals is exact before it is a kind.
+    assert_eq!(value("fn f() { 12 / 4 / 2 }", &[]), Datum::Real(1.5));
+    assert_eq!(value("fn f() { 2 * 4 / 4 }", &[]), Datum::Int(2));
+    assert_eq!(value("fn f() { -7 % 4 }", &[]), Datum::Int(-3));
+    assert_eq!(value("fn one() { 1 }\nfn f() { one() / 2 }", &[]), Datum::Int(0));
+    let mixed = value(
+        "fn f(xs: array<complex>, n: array<int>) { (xs[0], n[0], len(xs)) }",
+        &[Datum::Complexes(vec![C::new(1.0, 1.0)].into()), Datum::Ints(vec![7].into())],
+    );
+    assert_eq!(mixed, Datum::Tuple(vec![Datum::Complex(C::new(1.0, 1.0)), Datum::Int(7), Datum::Int(1)]));
+}
+
+#[test]
+fn numbers_and_promotion() {
+    at(2.0, "fn f(x) { 3 * x + 1 }", 7.0, 3.0);
+    at(2.0, "fn f(x) { 1e-3 * x * 1_000. }", 2.0, 1.0);
+    at(2.0, "fn f(x) { 1/2 * x }", 1.0, 0.5);
+    at(2.0, "fn f(x) { x / 2 * 3 - -x }", 5.0, 2.5);
+    at(2.0, "fn f(x) { -x * x }", -4.0, -4.0);
+    at(2.0, "fn f(x) { let n = 3; real(n) * x }", 6.0, 3.0);
+    at(2.0, "fn f(x) { real(7 % 4) * x }", 6.0, 3.0);
+    at(2.0, "fn f(x) { let n = 7; real(n / 2) * x }", 6.0, 3.0);
+    at(2.0, "fn f(x) { re(complex(x, 1) * complex(x, -x)) }", 6.0, 5.0);
+    at(2.0, "fn f(x) { abs2(complex(1, 2) * x) }", 20.0, 20.0);
+    at(2.0, "fn f(x) { im(exp(complex(0, x))) }", 2f64.sin(), 2f64.cos());
+    at(2.0, "fn f(x) { let z = complex(x, 0); abs2(z + 1) }", 9.0, 6.0);
+    at(2.0, "fn f(x) { arg(complex(1, x)) }", 2f64.atan(), 0.2);
+    at(2.0, "fn f(x) { re(x) + abs2(x) + abs(-x) }", 8.0, 6.0);
+    at(2.0, "fn f(x) { re(select(x > 1, complex(x, 1), x)) }", 2.0, 1.0);
+    at(2.0, "fn f(x) { re(if x > 1 { x } else { complex(1, 1) }) }", 2.0, 1.0);
+    at(2.0, "fn f(x) { powi(x, 3) + pow(x, 2) + powi(x, -1) }", 12.5, 15.75);
+    at(2.0, "fn f(x) { let n = max(2, 3); powi(x, n) }", 8.0, 12.0);
+    at(2.0, "fn f(x) { log(x) - ln(x) + x }", 2.0, 1.0);
+    at(2.0, "fn f(x) { hypot(x, 0.0) + atan2(0.0, x) + min(x, 3) + max(1, x) }", 6.0, 3.0);
+}
+
+#[test]
+fn statements() {
+    at(2.0, "fn f(x) { let (a, b) = (x, x * x); a * b }", 8.0, 12.0);
+    at(2.0, "fn f(x) { let (mut a, b) = (x, 3.0); a += b; a *= x; a -= 1; a /= 2; a }", 4.5, 3.5);
+    at(2.0, "fn f(x) { let y = x; let y = y * x; { let y = 100.0; y * y; } y }", 4.0, 4.0);
+    at(2.0, "fn f(x) { let mut y = x; { y = y * x; } y }", 4.0, 4.0);
+    at(2.0, "fn f(x) { let mut s = 0.0; for i in 0..3 { s += x * real(i); } s }", 6.0, 3.0);
+    at(2.0, "fn f(x) { let mut s = 0.0; for i in 0..=3 { s += x * real(i); } s }", 12.0, 6.0);
+    at(2.0, "fn f(x) { let mut s = x; for i in 3..0 { s = 0.0; } s }", 2.0, 1.0);
+    at(
+        2.0,
+        "fn f(x) { let mut s = 0.0; for i in 0..2 { for j in i..=2 { if j == 1 { continue; } s += x; } } s }",
+        6.0,
+        3.0,
+    );
+    at(
+        2.0,
+        "fn f(x) { let mut s = x; let mut n = 0; while true { n += 1; if n > 3 { break; } s *= x; } s }",
+        16.0,
+        32.0,
+    );
+    at(
+        2.0,
+        "fn f(x) { for i in 0..9 { for j in 0..9 { if i * j == 6 { return x * real(i + 10 * j); } } } 0.0 }",
+        122.0,
+        61.0,
+    );
+    at(2.0, "fn f(x) { if x > 1 { return x * x; } x }", 4.0, 4.0);
+    at(2.0, "fn f(x) { if x > 1 { return x * x; } else { return 0.0; } }", 4.0, 4.0);
+    at(2.0, "fn f(x) { return x * x; }", 4.0, 4.0);
+    at(2.0, "fn f(x) { let y = if x > 3 { 1.0 } else if x > 1 { x * x } else { 0.0 }; y }", 4.0, 4.0);
+    at(2.0, "fn f(x) { if x > 3 { 1 } else if x > 1 { x } else { 0 } }", 2.0, 1.0);
+    at(2.0, "fn f(x) { let y = if x > 3 { return 1.0; } else { x }; y }", 2.0, 1.0);
+    at(2.0, "fn f(x) { let mut y = x; while y < 10 { y *= 2; } y }", 16.0, 8.0);
+    at(2.0, "fn f(x) { let a = { let b = x * x; b + 1 }; a }", 5.0, 4.0);
+    at(2.0, "fn f(x) { ;; let a = x; ; a }", 2.0, 1.0);
+}
+
+#[test]
+fn a_value_is_computed_before_the_place_it_goes_to() {
+    // As in Rust: the right side first, then the place.
+    at(2.0, "fn f(x) { let mut xs = [x, x]; xs[0] = { xs[1] = 5 * x; 1.0 }; xs[1] + xs[0] }", 11.0, 5.0);
+    at(2.0, "fn f(x) { let mut y = x; y += { y = 10.0; x }; y }", 12.0, 1.0);
+    at(2.0, "fn f(x) { let y = x; let mut z = y; let s = z + { z = 10.0; z }; s }", 12.0, 1.0);
+}
+
+#[test]
+fn arrays_tuples_and_structs_are_values() {
+    at(2.0, "fn f(x) { let mut a = [x, 1]; let b = a; a[0] = 5.0; b[0] * a[0] }", 10.0, 5.0);
+    at(2.0, "fn f(x) { let a = [x; 3]; sum(a) + real(len(a)) }", 9.0, 3.0);
+    at(
+        2.0,
+        "fn f(x) { let n = 4; let mut a = [0.0; n]; for i in 0..len(a) { a[i] += x * real(i); } sum(a) }",
+        12.0,
+        6.0,
+    );
+    at(2.0, "fn f(x) { let mut z = [complex(x, 1); 2]; z[1] *= complex(0, 1); im(z[0] + z[1]) }", 3.0, 1.0);
+    at(2.0, "fn f(x) { let t = ((x, 2), [x, x]); t.0.0 * real(t.0.1) + t.1[1] }", 6.0, 3.0);
+    at(
+        2.0,
+        "fn f(x) { let mut t = ((x, 2), x); t.0.0 = x * x; t.0.1 += 1; t.0.0 * real(t.0.1) }",
+        12.0,
+        12.0,
+    );
+    let point = "struct Point { x, y }\nstruct Line { a: Point, b: Point, w: array }\n";
+    let with = |body: &str| format!("{point}{body}");
+    at(2.0, &with("fn f(x) { let p = Point { y: x, x: 1 }; p.x + 10 * p.y }"), 21.0, 10.0);
+    at(2.0, &with("fn f(x) { let y = 3.0; let p = Point { x, y }; p.x * p.y }"), 6.0, 3.0);
+    at(
+        2.0,
+        &with(
+            "fn f(x) { let p = Point { x, y: x }; let mut l = Line { a: p, b: p, w: [x, x] }; l.a.x *= 3; l.w[1] += l.a.x; l.b = Point { x: 0, y: 7 }; l.w[1] + l.b.y + l.a.y + p.x }",
+        ),
+        19.0,
+        6.0,
+    );
+    at(
+        2.0,
+        &with(
+            "fn g(p: Point) -> Point { Point { x: p.y, y: p.x } }\nfn f(x) { let p = g(Point { x: x, y: 1 }); p.y }",
+        ),
+        2.0,
+        1.0,
+    );
+    at(
+        2.0,
+        &with("fn f(x) { let mut p = Point { x: x, y: 0 }; for i in 0..3 { p.y += p.x; p.x = p.y; } p.y }"),
+        8.0,
+        4.0,
+    );
+    at(2.0, &with("fn f(x) { if (Point { x: x, y: 1 }).x > 1 { x } else { 0 } }"), 2.0, 1.0);
+}
+
+#[test]
+fn calls_methods_recursion_and_logic() {
+    at(2.0, "fn f(x) { x.sin().exp() - exp(sin(x)) + x.powi(2) }", 4.0, 4.0);
+    at(2.0, "fn f(x) { (x + 1).powi(2) + (-x).abs() }", 11.0, 7.0);
+    at(2.0, "fn g(x, n: int) { if n <= 0 { 1.0 } else { x * g(x, n - 1) } }\nfn f(x) { g(x, 3) }", 8.0, 12.0);
+    at(
+        2.0,
+        "fn even(x, n: int) { if n == 0 { x } else { odd(x * x, n - 1) } }\nfn odd(x, n: int) { if n == 0 { -x } else { even(x + 1, n - 1) } }\nfn f(x) { even(x, 3) }",
+        -25.0,
+        -40.0,
+    );
+    at(2.0, "fn f(x) { helper(x) }\nfn helper(x) { x * x }\nfn last(x) { f(x) }", 4.0, 4.0);
+    // `&&` and `||` run the right side only if it decides.
+    at(2.0, "fn f(x) { let xs = [x]; let i = 3; if i < 1 && xs[i] > 0 { 0.0 } else { x } }", 2.0, 1.0);
+    at(2.0, "fn f(x) { let xs = [x]; let i = 3; if i > 1 || xs[i] > 0 { x } else { 0.0 } }", 2.0, 1.0);
+    at(2.0, "fn f(x) { if !(x < 1) && x < 3 || x > 10 { x } else { 0.0 } }", 2.0, 1.0);
+    at(2.0, "fn f(x) { let c = x > 1 && x < 3; select(c, x, 0) }", 2.0, 1.0);
+}
+
+#[test]
+fn every_op_of_the_table_is_called_by_its_name() {
+    at(2.0, "fn f(x) { neg(add(mul(x, x), div(x, 2))) }", -5.0, -4.5);
+    at(2.0, "fn f(x) { if lt(x, 3) { real_of_int(iadd(imul(2, 3), ineg(1))) * x } else { 0 } }", 10.0, 5.0);
+    at(2.0, "fn f(x) { if and(ilt(1, 2), not(eq(x, 3))) { re(promote(x)) } else { 0 } }", 2.0, 1.0);
+    at(2.0, "fn f(x) { re(cpowi(complex(x, 0), 3)) }", 8.0, 12.0);
+}
+
+#[test]
+fn rules_with_pullback_and_pushforward() {
+    let wrong_on_purpose =
+        "rule r(x, n: int) { x * real(n) }\npullback(x, n, y, y_bar) { (100 * y_bar, none) }\n";
+    at(2.0, &format!("{wrong_on_purpose}fn f(x) {{ r(x, 3) * x }}"), 12.0, 206.0);
+    at(2.0, "rule r(x) { x * x }\nfn f(x) { r(x) }", 4.0, 4.0);
+    at(
+        2.0,
+        "rule r(x, y) { x * y }\npullback(x, y, z, z_bar) { (none, 7 * z_bar) }\nfn f(x) { r(x, x) }",
+        4.0,
+        7.0,
+    );
+    at(
+        2.0,
+        "rule r(x, y) { x * y }\npullback(x, y, z, b) { if x > 1 { return (b, b); } (0, 0) }\nfn f(x) { r(x, x) }",
+        4.0,
+        2.0,
+    );
+    at(
+        2.0,
+        "struct P { x, y }\nrule r(p: P) { p.x * p.y }\npullback(p, z, b) { P { x: b, y: 2 * b } }\nfn f(x) { r(P { x: x, y: x }) }",
+        4.0,
+        3.0,
+    );
+    at(
+        2.0,
+        "rule r(z: complex) { z * z }\npullback(z, y, b) { b * conj(2 * z) }\nfn f(x) { re(r(complex(x, 0))) }",
+        4.0,
+        4.0,
+    );
+    let p =
+        parse_program("rule r(x) { x * x }\npushforward(x, x_dot) { 5 * x_dot }\nfn f(x) { r(x) }").unwrap();
+    let mut d = Derivatives::<f64>::new(&p, "f").unwrap();
+    let (y, dot) = d.jvp(&[Datum::Real(2.0)], &[Datum::Real(1.0)]).unwrap();
+    assert_eq!((y, dot), (Datum::Real(4.0), Datum::Real(5.0)));
+    // What a rule file defines can be called from another text.
+    let rules = ketgrad_core::rules::Rules::from_program(p);
+    let q = parse_program_with("fn g(x) { r(x) + 1 }", &rules).unwrap();
+    let mut d = Derivatives::<f64>::new(&q, "g").unwrap();
+    assert_eq!(d.value(&[Datum::Real(3.0)]).unwrap(), Datum::Real(10.0));
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_place() {
+    let dot = ": there is no operator for powers";
+    wrong("fn f(x) { x ** 2 }", &format!("1:13: expected `pow(x, y)` or `powi(x, n)`{dot}, found `**`"));
+    wrong("fn f(x) { 2 ^ x }", &format!("1:13: expected `pow(x, y)` or `powi(x, n)`{dot}, found `^`"));
+    wrong(
+        "fn f(x) { let y = x ^ 2; y }",
+        &format!("1:21: expected `pow(x, y)` or `powi(x, n)`{dot}, found `^`"),
+    );
+    wrong("fn f(x) { f(x }", "1:15: expected `)`, found `}`");
+    wrong("fn f(x) { x", "1:12: expected an operator, `;` or `}`, found the end of the text");
+    wrong("fn f(x) { let x }", "1:17: expected `=`, found `}`");
+    wrong("fn (x) { x }", "1:4: expected the name of the function, found `(`");
+    wrong("x + 1", "1:1: expected `fn`, `struct` or `rule`, found `x`");
+    wrong("fn f(x) { x < 1 < 2 }", "1:17: expected `&&`: comparisons are not chained, found `<`");
+    wrong("struct P { x, y }\nfn f(p: P) { p.z }", "2:16: no field `z`");
+    wrong(
+        "struct Point { left, right }\nfn f(p: Point) { p.rihgt }",
+        "2:20: no field `rihgt`: did you mean `right`?",
+    );
+    wrong("struct P { x, y }\nfn f(x) { P { x: x }.x }", "2:11: `P` takes 2 arguments, given 1");
+    wrong(
+        "struct Point { x, y }\nfn f(x) { Pint { x: x, y: x }.x }",
+        "2:11: no struct `Pint`: did you mean `Point`?",
+    );
+    wrong("fn f(p: reel) { 1.0 }", "1:9: no kind `reel`: did you mean `real`?");
+    wrong(
+        "fn f(x) { let n = 1; n + x }",
+        "1:26: expected int, given real: an int meets a real number through `real(n)`",
+    );
+    wrong("fn f(x) { x[0] }", "1:11: expected an array, given real");
+    wrong("fn f(x) { [x][x] }", "1:15: expected int, given real");
+    wrong("fn f(x) { let (a, b) = x; a }", "1:24: expected a tuple of 2 values, given real");
+    wrong("fn f(x) { (x, 1).2 }", "1:18: expected a tuple with a field 2, given (real, int)");
+    wrong("fn f(x) { if x { 1 } else { 2 } }", "1:14: expected bool, given real");
+    wrong("fn f(x) { if x > 1 { x } else { x > 2 } }", "1:33: expected real, given bool");
+    wrong("fn f(x) { if x > 1 { x } }", "1:4: `f` gives no value: end it with an expression without `;`");
+    wrong("fn f(x) { let y = if x > 1 { x; } else { x }; y }", "1:19: expected a value, given nothing");
+    wrong("fn f(x) { let y = while x > 1 { }; y }", "1:19: expected an expression, found `while`");
+    wrong("fn f(x, x) { x }", "1:9: the parameter `x` is defined twice");
+    wrong(
+        "fn f(z: complex) -> real { z }",
+        "1:28: expected real, given complex: take `re`, `im`, `abs` or `abs2` of it",
+    );
+    wrong("fn f(x) { none }", "1:11: `none` outside the value of a pullback");
+    wrong("fn f(x) { continue; x }", "1:11: `continue` outside a loop");
+    wrong("rule r(x) { x } pullback(x, y) { x }", "1:17: `the pullback of r` takes 3 arguments, given 2");
+    wrong("rule r(x) { x } pullback(x, x, b) { x }", "1:29: the parameter `x` is defined twice");
+    wrong(
+        "rule r(n: int, x) { x } pullback(n, x, y, b) { (b, b) }",
+        "1:49: expected `none`: int has no cotangent, given a cotangent",
+    );
+    wrong(
+        "rule r(x, y) { x } pullback(x, y, z, b) { b }",
+        "1:43: expected one cotangent for each of the 2 inputs, given real",
+    );
+    wrong("fn f(x) { let fn = 1; x }", "1:15: expected a variable, found `fn`");
+    wrong("fn f(x) { 1 = x; x }", "1:11: expected a variable, an element or a field, found a value");
+    wrong(
+        "fn f(x) { let mut y = x; y = complex(1, 1); y }",
+        "1:30: expected real, given complex: take `re`, `im`, `abs` or `abs2` of it",
+    );
+    wrong("fn f(x) { sin() }", "1:11: `sin` takes 1 argument, given 0");
+    wrong("fn f(x) { f(1, 2) }", "1:11: `f` takes 1 argument, given 2");
+    wrong("fn f(x) { for i in 0..x { } x }", "1:23: expected int, given real");
+    wrong(
+        "fn f(x) { for i in 0..3 { i = 2; } x }",
+        "1:27: `i` cannot be assigned to: declare it with `let mut i`",
+    );
+    wrong("struct real { x }", "1:8: the kind `real` is defined twice");
+    wrong("struct P { x, x }", "1:15: the field `x` is defined twice");
+    wrong("fn f(x) { 1e400 * x }", "1:11: `1e400` is no number: expected one below 1.8e308");
+    wrong("fn f(x) { let mut a = [x]; a.y = 1; x }", "1:30: no field `y`");
+}
