@@ -134,6 +134,20 @@ fn bit_flip_code() {
 }
 
 #[test]
+fn point_fit() {
+    let out = run("point_fit");
+    assert_lines(
+        &out,
+        &[
+            "dual numbers: (0.33427804653861276, 0.4996408206795386)",
+            "reverse mode: (0.33427804653861276, 0.4996408206795386)",
+        ],
+    );
+    // The IR of the program follows.
+    assert!(out.contains("fn loss(k) -> real {") && out.contains("= call @distance("), "{out}");
+}
+
+#[test]
 fn sweep() {
     let svg = run("sweep");
     assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));

@@ -25,13 +25,42 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Everything lives in [`core`]; this crate is its front page and the macros [`circuit!`] and
-//! [`pauli!`], which write calls that can be written by hand as well.
+//! Programs are differentiated, natively on dual numbers and through their IR in reverse mode:
+//!
+//! ```
+//! use ketgrad::{core::exec::{Datum, Derivatives}, program};
+//!
+//! program! {
+//!     fn root(a) {
+//!         let mut x = a;
+//!         for i in 0..50 {
+//!             let d = 0.5 * (a / x - x);
+//!             x += d;
+//!             if d * d < 1e-24 { break; }
+//!         }
+//!         x
+//!     }
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! assert!((root(2.0) - 2.0f64.sqrt()).abs() < 1e-15);
+//! let (_, gradient) = Derivatives::<f64>::new(&root::ir(), "root")?.value_and_gradient(&[Datum::Real(2.0)])?;
+//! assert!((gradient[0].real().unwrap() - 0.5 / 2.0f64.sqrt()).abs() < 1e-15);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Everything lives in [`core`]; this crate is its front page and the macros [`circuit!`], [`pauli!`] and
+//! [`program!`], which write calls that can be written by hand as well.
 
 mod circuit;
 mod pauli;
+#[doc(hidden)]
+pub mod program;
 
 pub use ketgrad_core as core;
+
+pub use program::Number;
 
 pub use ketgrad_core::{
     circuit::Circuit,

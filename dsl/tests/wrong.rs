@@ -62,3 +62,31 @@ fn the_macros_say_what_is_wrong() {
 fn rustc_says_what_is_wrong() {
     check("types.rs");
 }
+
+/// Each wrong program is told at its line, most of them once.
+#[test]
+fn programs_say_what_is_wrong() {
+    check("programs.rs");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/wrong/programs.rs");
+    let all = errors(&file);
+    let source = fs::read_to_string(&file).unwrap();
+    let told = |words: &str| {
+        let line = source.lines().position(|l| l.contains(words)).unwrap() + 1;
+        all.iter().filter(|e| e.0 == line).count()
+    };
+    // The two bodies of a program do not say the same thing twice.
+    for words in [
+        "x * n",
+        "match x",
+        "loop {",
+        "g(x, x)",
+        "if x {",
+        "if z < 1.0",
+        "(x, x)",
+        "xs[0.5]",
+        "x ^ 2",
+        "a < b",
+    ] {
+        assert_eq!(told(words), 1, "{words}");
+    }
+}

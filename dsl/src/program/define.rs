@@ -1,0 +1,142 @@
+//! From the functions of a `program!` to a [`Program`].
+//!
+//! Each function is a [`Definition`]; the functions of one `program!` are a [`Block`], which names the blocks
+//! that it uses. A program holds all of them: those used first, then the block's own in the order in which
+//! they are written, then the pullbacks and pushforwards of rules. So functions may call each other in any
+//! order, as in program text.
+
+use crate::core::{
+    entity::FuncId,
+    ir::{CustomRule, Function, Kind, Param, Primitive, Program},
+    rules::{RuleError, Rules},
+    staging::Stage,
+};
+
+use super::staged::{Callee, Callees, build};
+
+/// A function, a rule or a primitive.
+#[derive(Clone, Debug)]
+pub struct Definition {
+    /// Where it is defined: its identity.
+    pub path: &'static str,
+    /// Its name in the program.
+    pub name: &'static str,
+    /// Its parameters.
+    pub params: Vec<Param>,
+    /// What it returns.
+    pub result: Kind,
+    /// Its body; none for a primitive.
+    pub body: Option<fn()>,
+    /// The rule's pullback.
+    pub pullback: Option<Part>,
+    /// The rule's pushforward.
+    pub pushforward: Option<Part>,
+}
+
+/// A part of a rule.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// The names of its parameters.
+    pub params: &'static [&'static str],
+    /// Its body.
+    pub body: fn(),
+}
+
+/// The functions of one `program!`.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// Its own, in order.
+    pub own: Vec<Definition>,
+    /// The blocks of what it uses.
+    pub uses: Vec<fn() -> Block>,
+}
+
+/// All definitions of a block and of what it uses, each once.
+fn collect(block: Block, seen: &mut Vec<&'static str>, all: &mut Vec<Definition>) {
+    let Some(first) = block.own.first() else { return };
+    if seen.contains(&first.path) {
+        return;
+    }
+    seen.push(first.path);
+    for used in block.uses {
+        collect(used(), seen, all);
+    }
+    all.extend(block.own);
+}
+
+/// The program of a block.
+///
+/// # Errors
+/// A primitive is registered with other operands or another result.
+pub fn assemble(block: Block, rules: &Rules) -> Result<Program, RuleError> {
+    let mut all = Vec::new();
+    collect(block, &mut Vec::new(), &mut all);
+    let mut program = rules.program().clone();
+    let mut callees = Callees::new();
+    // Names first, so that calls go in any direction.
+    for d in &all {
+        let callee = match d.body {
+            Some(_) => {
+                let declared = Function::declared(d.name, d.params.clone(), d.result.clone());
+                Callee::Function(program.add(declared))
+            }
+            None => primitive(d, &mut program)?,
+        };
+        callees.insert(d.path, callee);
+    }
+    for d in &all {
+        let (Some(body), Some(Callee::Function(id))) = (d.body, callees.get(d.path).copied()) else {
+            continue;
+        };
+        let stage = Stage::new(d.name, d.params.clone(), d.result.clone());
+        let (function, back) = build(stage, callees, body);
+        callees = back;
+        program.functions[id] = function;
+        callees = rule(d, id, &mut program, callees);
+    }
+    Ok(program)
+}
+
+/// The primitive of that name: the one registered, or a new one without a rule.
+fn primitive(d: &Definition, program: &mut Program) -> Result<Callee, RuleError> {
+    let params: Vec<Kind> = d.params.iter().map(|p| p.kind.clone()).collect();
+    let Some(id) = program.lookup_primitive(d.name) else {
+        let (name, result) = (d.name.to_owned(), d.result.clone());
+        let new = Primitive { name, params, result, pullback: None, pushforward: None };
+        return Ok(Callee::Primitive(program.primitives.push(new)));
+    };
+    let registered = &program.primitives[id];
+    if registered.params == params && registered.result == d.result {
+        return Ok(Callee::Primitive(id));
+    }
+    let shown = |params: &[Kind], result: &Kind| format!("{} -> {result}", Kind::tuple(params.to_vec()));
+    Err(RuleError::Signature {
+        name: d.name.to_owned(),
+        given: shown(&registered.params, &registered.result),
+        expected: shown(&params, &d.result),
+    })
+}
+
+/// Writes the pullback and the pushforward of a rule.
+fn rule(d: &Definition, id: FuncId, program: &mut Program, mut callees: Callees) -> Callees {
+    if d.pullback.is_none() && d.pushforward.is_none() {
+        return callees;
+    }
+    let inputs: Vec<Kind> = d.params.iter().map(|p| p.kind.clone()).collect();
+    let tangents: Vec<Kind> = inputs.iter().filter_map(Kind::tangent).collect();
+    let back = inputs.iter().cloned().chain([d.result.clone()]).chain(d.result.tangent()).collect();
+    let forth = inputs.iter().chain(&tangents).cloned().collect();
+    let mut custom = CustomRule::default();
+    let mut part = |part: &Part, word: &str, kinds: Vec<Kind>, gives: Kind| {
+        let params = part.params.iter().zip(kinds).map(|(p, k)| Param::new(*p, k)).collect();
+        let stage = Stage::new(format!("{}.{word}", d.name), params, gives);
+        let (function, again) = build(stage, std::mem::take(&mut callees), part.body);
+        callees = again;
+        program.add(function)
+    };
+    custom.pullback = d.pullback.as_ref().map(|p| part(p, "pullback", back, Kind::tuple(tangents.clone())));
+    let tangent = d.result.tangent().unwrap_or(Kind::tuple([]));
+    custom.pushforward = d.pushforward.as_ref().map(|p| part(p, "pushforward", forth, tangent));
+    program.set_rule(id, custom);
+    callees
+}

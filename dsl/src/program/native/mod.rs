@@ -1,0 +1,207 @@
+//! The values that the native body of a `program!` computes with.
+//!
+//! A real number is an [`N<S>`], a complex one a [`Z<S>`], both transparent; ints and bools are Rust's. Each
+//! operation is the one that the executor of the IR does, so both give the same bits; where a real number
+//! meets a complex one it is promoted first, as there.
+//!
+//! An array is a `Vec`. A variable that never changes holds a reference to it and can be used any number of
+//! times; one declared with `mut` owns it, and an expression that uses it as a whole moves it.
+//!
+//! The staged body sees the same expressions and is strict about kinds. So this side lets an int pass where a
+//! real number is expected, and what is wrong is told once.
+
+mod builtins;
+mod operators;
+
+pub use builtins::*;
+pub use operators::*;
+
+use num_complex::Complex;
+
+use crate::core::{
+    ir::{Compare, Number1, Number2, Real1, Real2},
+    scalar::{Conj, Ring, Scalar},
+};
+
+use super::shape::Number;
+
+/// A real number.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub struct N<S>(pub S);
+
+/// A complex number.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub struct Z<S>(pub Complex<S>);
+
+/// An index into a table of the host. It is no integer type, so that an integer literal can only be an `i64`.
+#[derive(Clone, Copy, Debug)]
+pub struct Handle(pub u32);
+
+/// An array.
+#[derive(Clone, Debug)]
+pub struct Arr<T>(pub Vec<T>);
+
+// What becomes what.
+
+/// What can be used as a value: a variable that is initialised with it owns an `Out`.
+pub trait Bind<S> {
+    /// The value.
+    type Out;
+    /// The value.
+    fn bind(self) -> Self::Out;
+}
+
+/// What can stand where a `T` is expected.
+pub trait Fit<T> {
+    /// The value.
+    fn fit(self) -> T;
+}
+
+/// `x` as a `T`.
+pub fn fit<T, X: Fit<T>>(x: X) -> T {
+    x.fit()
+}
+
+/// What an immutable variable holds: numbers as they are, arrays by reference.
+pub trait Hold {
+    /// It.
+    type Held<'a>
+    where
+        Self: 'a;
+    /// Looks at the value.
+    fn hold(&self) -> Self::Held<'_>;
+}
+
+fn complex<S: Number>(re: S) -> Complex<S> {
+    <Complex<S> as Scalar>::from_real(re)
+}
+
+macro_rules! fits {
+    ($([$($g:tt)*] $X:ty => $T:ty: |$x:ident| $e:expr;)*) => {$(
+        impl<$($g)*> Fit<$T> for $X {
+            fn fit(self) -> $T {
+                let $x = self;
+                $e
+            }
+        }
+    )*};
+}
+fits! {
+    [S: Number] N<S> => N<S>: |x| x;
+    [S: Number] f64 => N<S>: |x| N(S::lit(x));
+    [S: Number] i64 => N<S>: |x| N(S::lit(x as f64));
+    [S: Number] Z<S> => Z<S>: |x| x;
+    [S: Number] N<S> => Z<S>: |x| Z(complex(x.0));
+    [S: Number] f64 => Z<S>: |x| Z(complex(S::lit(x)));
+    [S: Number] i64 => Z<S>: |x| Z(complex(S::lit(x as f64)));
+    [] i64 => i64: |x| x;
+    [] bool => bool: |x| x;
+    [] Handle => Handle: |x| x;
+    [T] Arr<T> => Arr<T>: |x| x;
+    [T: Clone] &Arr<T> => Arr<T>: |x| x.clone();
+    // The staged body refuses these; here they pass, so that what is wrong is told once. They never run.
+    [S: Number] Z<S> => N<S>: |x| N(x.0.re);
+    [S: Number] bool => N<S>: |_x| N(S::lit(0.0));
+    [S: Number] N<S> => i64: |_x| 0;
+    [S: Number] Z<S> => i64: |_x| 0;
+    [] f64 => i64: |_x| 0;
+    [] bool => i64: |_x| 0;
+    [S: Number] N<S> => bool: |_x| false;
+    [] i64 => bool: |_x| false;
+    [] f64 => bool: |_x| false;
+    [S: Number, A, B] (A, B) => N<S>: |_x| N(S::lit(0.0));
+    [T, X: Fit<T>, const M: usize] [X; M] => Arr<T>: |x| Arr(x.into_iter().map(Fit::fit).collect());
+    [T: Clone, X: Fit<T>] Fill<X> => Arr<T>: |x| fill(x.0.fit(), x.1);
+}
+
+macro_rules! binds {
+    ($([$($g:tt)*] $X:ty => $T:ty;)*) => {$(
+        impl<$($g)*> Bind<S> for $X {
+            type Out = $T;
+            fn bind(self) -> $T {
+                self.fit()
+            }
+        }
+    )*};
+}
+binds! {
+    [S: Number] N<S> => N<S>;
+    [S: Number] f64 => N<S>;
+    [S: Number] Z<S> => Z<S>;
+    [S] i64 => i64;
+    [S] bool => bool;
+    [S] Handle => Handle;
+    [S, T] Arr<T> => Arr<T>;
+    [S, T: Clone] &Arr<T> => Arr<T>;
+}
+impl<S, X: Bind<S>, const M: usize> Bind<S> for [X; M] {
+    type Out = Arr<X::Out>;
+    fn bind(self) -> Arr<X::Out> {
+        Arr(self.into_iter().map(Bind::bind).collect())
+    }
+}
+impl<S, X: Bind<S, Out: Clone>> Bind<S> for Fill<X> {
+    type Out = Arr<X::Out>;
+    fn bind(self) -> Arr<X::Out> {
+        fill(self.0.bind(), self.1)
+    }
+}
+
+/// `[x; n]`
+#[derive(Clone, Copy, Debug)]
+pub struct Fill<X>(pub X, pub i64);
+
+/// `n` times `x`; a negative length is none.
+fn fill<T: Clone>(x: T, n: i64) -> Arr<T> {
+    Arr(vec![x; usize::try_from(n).unwrap_or(0)])
+}
+
+macro_rules! copied {
+    ($([$($g:tt)*] $T:ty;)*) => {$(
+        impl<$($g)*> Hold for $T {
+            type Held<'a> = $T where Self: 'a;
+            fn hold(&self) -> $T {
+                *self
+            }
+        }
+    )*};
+}
+copied! { [S: Number] N<S>; [S: Number] Z<S>; [] i64; [] bool; [] Handle; }
+impl<T> Hold for Arr<T> {
+    type Held<'a>
+        = &'a Arr<T>
+    where
+        T: 'a;
+    fn hold(&self) -> &Arr<T> {
+        self
+    }
+}
+
+macro_rules! tuples {
+    ($(($($T:ident $U:ident $k:tt)+))*) => {$(
+        impl<Num, $($T: Bind<Num>),+> Bind<Num> for ($($T,)+) {
+            type Out = ($($T::Out,)+);
+            fn bind(self) -> Self::Out {
+                ($(self.$k.bind(),)+)
+            }
+        }
+        impl<$($T: Fit<$U>, $U),+> Fit<($($U,)+)> for ($($T,)+) {
+            fn fit(self) -> ($($U,)+) {
+                ($(self.$k.fit(),)+)
+            }
+        }
+        impl<$($T: Hold),+> Hold for ($($T,)+) {
+            type Held<'a> = ($($T::Held<'a>,)+) where Self: 'a;
+            fn hold(&self) -> Self::Held<'_> {
+                ($(self.$k.hold(),)+)
+            }
+        }
+    )*};
+}
+tuples! {
+    (A T 0) (A T 0 B U 1) (A T 0 B U 1 C V 2) (A T 0 B U 1 C V 2 D W 3) (A T 0 B U 1 C V 2 D W 3 E X 4)
+    (A T 0 B U 1 C V 2 D W 3 E X 4 F Y 5) (A T 0 B U 1 C V 2 D W 3 E X 4 F Y 5 G P 6)
+    (A T 0 B U 1 C V 2 D W 3 E X 4 F Y 5 G P 6 H Q 7)
+}

@@ -1,0 +1,398 @@
+//! The values that the staged body of a `program!` computes with: handles whose operators write instructions.
+//!
+//! While `f::ir()` runs, a [`Stage`] is under construction (one for each call in progress, on a stack of this
+//! thread), and the body of `f` runs once, from top to bottom. An [`Ex`] is `Copy` and names what it stands
+//! for: a variable, a field of another handle, or a value. It is read when an operator uses it, so that a
+//! variable gives what it holds at that moment.
+//!
+//! What the language means is decided by [`Stage`], as for program text; the types here only let rustc see
+//! kinds. They are those of the values on `f64`: `Ex<f64>` is a real number, `Ex<i64>` an int.
+//!
+//! Operators and methods are `#[track_caller]`: an instruction stands where the user's expression begins. What
+//! the macro itself writes (a comparison, a loop's counter, a constant) takes the place of the instruction
+//! before it, because rustc tells a macro no positions.
+
+mod builtins;
+mod operators;
+mod rules;
+mod statements;
+
+pub use builtins::*;
+pub use operators::*;
+pub use rules::*;
+pub use statements::*;
+
+use std::{cell::RefCell, collections::HashMap, marker::PhantomData, panic::Location};
+
+use num_complex::Complex;
+
+use crate::core::{
+    entity::{FuncId, PrimitiveId, Value, Variable},
+    ir::{Function, Kind, Number1, Number2, Op, Position, Real1, Real2},
+    staging::{Builtin, Given, Misfit, Operator, Stage},
+};
+
+use super::shape::Shape;
+
+/// A value of kind `K` of the function under construction.
+#[derive(Debug)]
+pub struct Ex<K> {
+    node: u32,
+    kind: PhantomData<fn() -> K>,
+}
+impl<K> Clone for Ex<K> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<K> Copy for Ex<K> {}
+
+/// What a handle stands for.
+#[derive(Clone, Copy, Debug)]
+enum Node {
+    Given(Given),
+    Variable(Variable),
+    /// A field of a tuple or a struct.
+    Field(u32, usize),
+}
+
+/// What a call by name becomes.
+#[derive(Clone, Copy, Debug)]
+pub enum Callee {
+    /// A function of the program.
+    Function(FuncId),
+    /// A primitive of it.
+    Primitive(PrimitiveId),
+}
+
+/// What can be called, by the path of its definition.
+pub type Callees = HashMap<&'static str, Callee>;
+
+/// A function under construction.
+pub(super) struct Building {
+    pub(super) stage: Stage,
+    nodes: Vec<Node>,
+    callees: Callees,
+}
+
+thread_local! {
+    static BUILDING: RefCell<Vec<Building>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Runs `f` on the function under construction. Outside of `ir()` there are no handles, so none is asked for.
+pub(super) fn with<T>(f: impl FnOnce(&mut Building) -> T) -> T {
+    BUILDING.with_borrow_mut(|stack| {
+        if stack.is_empty() {
+            stack.push(Building::new(Stage::new("", vec![], Kind::Real), Callees::new()));
+        }
+        let top = stack.len() - 1;
+        f(&mut stack[top])
+    })
+}
+
+/// Writes a function: `body` runs once.
+pub(super) fn build(stage: Stage, callees: Callees, body: impl FnOnce()) -> (Function, Callees) {
+    BUILDING.with_borrow_mut(|stack| stack.push(Building::new(stage, callees)));
+    body();
+    match BUILDING.with_borrow_mut(Vec::pop) {
+        Some(b) => (b.stage.finish(), b.callees),
+        None => (Stage::new("", vec![], Kind::Real).finish(), Callees::new()),
+    }
+}
+
+impl Building {
+    fn new(stage: Stage, callees: Callees) -> Building {
+        Building { stage, nodes: Vec::new(), callees }
+    }
+    fn node(&mut self, node: Node) -> u32 {
+        self.nodes.push(node);
+        u32::try_from(self.nodes.len() - 1).unwrap_or(u32::MAX)
+    }
+    /// The value that a handle stands for, here and now.
+    fn read(&mut self, node: u32) -> Given {
+        match self.nodes.get(node as usize) {
+            Some(Node::Given(given)) => *given,
+            Some(Node::Variable(v)) => self.stage.read(*v),
+            Some(&Node::Field(of, k)) => {
+                let of = self.read(of);
+                sure(self.stage.field(of, k))
+            }
+            None => Given::Nothing,
+        }
+    }
+    fn n_fields(&self, node: u32) -> usize {
+        fn kind(b: &Building, node: u32) -> Option<Kind> {
+            match b.nodes.get(node as usize)? {
+                Node::Given(Given::Value(v)) => Some(b.stage.b.kind(*v).clone()),
+                Node::Given(_) => None,
+                Node::Variable(v) => Some(b.stage.b.variable_kind(*v).clone()),
+                Node::Field(of, k) => kind(b, *of)?.fields().get(*k).map(|f| f.kind.clone()),
+            }
+        }
+        kind(self, node).map_or(0, |k| k.fields().len())
+    }
+    /// `node = value` or `node op= value`, with an index if an element is meant.
+    fn assign(&mut self, node: u32, index: Option<Given>, op: Option<Operator>, value: Given) {
+        let (mut path, mut at) = (Vec::new(), node);
+        while let Some(&Node::Field(of, k)) = self.nodes.get(at as usize) {
+            path.push(k);
+            at = of;
+        }
+        let Some(&Node::Variable(variable)) = self.nodes.get(at as usize) else { return };
+        let mut place = self.stage.place(variable);
+        for k in path.into_iter().rev() {
+            sure(self.stage.into_field(&mut place, k));
+        }
+        if let Some(i) = index {
+            sure(self.stage.into_element(&mut place, i));
+        }
+        sure(self.stage.assign(place, op, value));
+    }
+}
+
+/// What stands for a value that is missing.
+pub(super) trait Missing {
+    fn missing() -> Self;
+}
+impl Missing for () {
+    fn missing() {}
+}
+impl Missing for Given {
+    fn missing() -> Given {
+        Given::Nothing
+    }
+}
+
+/// The types of handles leave nothing that does not fit.
+pub(super) fn sure<T: Missing>(result: Result<T, Misfit>) -> T {
+    result.unwrap_or_else(|misfit| {
+        debug_assert!(false, "rustc let pass: {misfit}");
+        T::missing()
+    })
+}
+
+/// Says that what follows stands at the caller's.
+#[track_caller]
+pub(super) fn here() {
+    let at = Location::caller();
+    with(|b| b.stage.b.set_position(Position::new(at.line(), at.column())));
+}
+
+/// What can be used as a value: handles, literals, and tuples, arrays and structs of them.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no value of a program",
+    label = "expected a number, an int, a bool, an array, a tuple or a struct of the program"
+)]
+pub trait Operand {
+    /// Its value; `hint` is the kind it should have, for the literals in it.
+    fn given(self, hint: Option<&Kind>) -> Given;
+    /// The handle that it is.
+    fn handle(&self) -> Option<u32>;
+}
+
+/// What variables hold: a handle, or a tuple or a struct of them.
+pub trait Handle: Operand + Copy {
+    /// The handle to a node.
+    fn of(node: u32) -> Self;
+    /// Its kind.
+    fn kind() -> Kind;
+}
+
+/// What a variable that is initialised with it holds.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no value of a program",
+    label = "expected a number, an int, a bool, an array, a tuple or a struct of the program"
+)]
+pub trait Bind: Operand {
+    /// The kind of the variable.
+    type Out: Handle;
+}
+
+/// What can stand where a value of kind `T` is expected.
+#[diagnostic::on_unimplemented(
+    message = "expected a value of kind `{T}`, given `{Self}`",
+    label = "this is `{Self}`",
+    note = "an int meets a real number through `real(n)`; `re`, `im`, `abs` or `abs2` make a complex number real",
+    note = "`Ex<f64>` is a real number, `Ex<i64>` an int; a function that returns something else says it: `fn f(x) -> (real, int) {{ … }}`"
+)]
+pub trait Fit<T>: Operand {}
+
+impl<K: Shape<Staged = Ex<K>>> Operand for Ex<K> {
+    fn given(self, _: Option<&Kind>) -> Given {
+        with(|b| b.read(self.node))
+    }
+    fn handle(&self) -> Option<u32> {
+        Some(self.node)
+    }
+}
+impl<K: Shape<Staged = Ex<K>>> Operand for &Ex<K> {
+    fn given(self, hint: Option<&Kind>) -> Given {
+        (*self).given(hint)
+    }
+    fn handle(&self) -> Option<u32> {
+        Some(self.node)
+    }
+}
+impl<K: Shape<Staged = Ex<K>>> Handle for Ex<K> {
+    fn of(node: u32) -> Self {
+        Ex { node, kind: PhantomData }
+    }
+    fn kind() -> Kind {
+        K::kind()
+    }
+}
+impl<K: Shape<Staged = Ex<K>>> Bind for Ex<K> {
+    type Out = Ex<K>;
+}
+impl<K: Shape<Staged = Ex<K>>> Bind for &Ex<K> {
+    type Out = Ex<K>;
+}
+impl<K: Shape<Staged = Ex<K>>> Fit<Ex<K>> for Ex<K> {}
+impl<K: Shape<Staged = Ex<K>>> Fit<Ex<K>> for &Ex<K> {}
+impl Fit<Ex<Complex<f64>>> for Ex<f64> {}
+
+/// Literals: their type, what they are to the stage, the kind of a variable that is one, and what they fit.
+macro_rules! literals {
+    ($($T:ty: |$x:ident, $b:ident| $given:expr, $($Kind:ty),+;)*) => {$(
+        impl Operand for $T {
+            fn given(self, _: Option<&Kind>) -> Given {
+                let $x = self;
+                with(|$b| $given)
+            }
+            fn handle(&self) -> Option<u32> {
+                None
+            }
+        }
+        impl Bind for $T {
+            type Out = Ex<$T>;
+        }
+        $(impl Fit<Ex<$Kind>> for $T {})+
+    )*};
+}
+literals! {
+    f64: |x, b| Given::Value(b.stage.b.real(x)), f64, Complex<f64>;
+    i64: |x, _b| Given::Literal(x), i64, f64, Complex<f64>;
+    bool: |x, b| Given::Value(b.stage.b.boolean(x)), bool;
+}
+
+impl<X: Operand, const M: usize> Operand for [X; M] {
+    fn given(self, hint: Option<&Kind>) -> Given {
+        let element = match hint {
+            Some(Kind::Array(e)) => Some(*e),
+            _ => None,
+        };
+        let kind = element.map(|e| e.kind());
+        let items = self.map(|x| x.given(kind.as_ref()));
+        with(|b| sure(b.stage.array(&items, element)))
+    }
+    fn handle(&self) -> Option<u32> {
+        None
+    }
+}
+impl<E, X: Bind<Out = Ex<E>>, const M: usize> Bind for [X; M]
+where
+    Ex<Vec<E>>: Handle,
+{
+    type Out = Ex<Vec<E>>;
+}
+impl<E, X: Fit<Ex<E>>, const M: usize> Fit<Ex<Vec<E>>> for [X; M] {}
+
+/// `[x; n]`
+#[derive(Clone, Copy, Debug)]
+pub struct Fill<X, M>(pub X, pub M);
+impl<X: Operand, M: Fit<Ex<i64>>> Operand for Fill<X, M> {
+    fn given(self, hint: Option<&Kind>) -> Given {
+        let element = match hint {
+            Some(Kind::Array(e)) => Some(*e),
+            _ => None,
+        };
+        let kind = element.map(|e| e.kind());
+        let (x, n) = (self.0.given(kind.as_ref()), self.1.given(None));
+        with(|b| sure(b.stage.fill(x, n, element)))
+    }
+    fn handle(&self) -> Option<u32> {
+        None
+    }
+}
+impl<E, X: Bind<Out = Ex<E>>, M: Fit<Ex<i64>>> Bind for Fill<X, M>
+where
+    Ex<Vec<E>>: Handle,
+{
+    type Out = Ex<Vec<E>>;
+}
+impl<E, X: Fit<Ex<E>>, M: Fit<Ex<i64>>> Fit<Ex<Vec<E>>> for Fill<X, M> {}
+
+/// The whole whose fields these handles are, in order and all of them.
+pub fn whole(parts: &[Option<u32>]) -> Option<u32> {
+    with(|b| {
+        let mut of = None;
+        for (k, part) in parts.iter().enumerate() {
+            match b.nodes.get((*part)? as usize) {
+                Some(Node::Field(p, field)) if *field == k && of.is_none_or(|o| o == *p) => of = Some(*p),
+                _ => return None,
+            }
+        }
+        of.filter(|p| b.n_fields(*p) == parts.len())
+    })
+}
+
+/// The value of a handle.
+pub fn read(node: u32) -> Given {
+    with(|b| b.read(node))
+}
+
+/// The handle to a field.
+#[must_use]
+pub fn field(node: u32, k: usize) -> u32 {
+    with(|b| b.node(Node::Field(node, k)))
+}
+
+/// A struct of its fields, in the order of its kind.
+pub fn structure(kind: &Kind, fields: &[Given]) -> Given {
+    with(|b| sure(b.stage.structure(kind, fields)))
+}
+
+macro_rules! tuples {
+    ($(($($T:ident $U:ident $k:tt)+))*) => {$(
+        impl<$($T: Operand),+> Operand for ($($T,)+) {
+            fn given(self, hint: Option<&Kind>) -> Given {
+                if let Some(node) = self.handle() {
+                    return read(node);
+                }
+                let kind = |k: usize| hint.and_then(|h| h.fields().get(k)).map(|f| &f.kind);
+                let items = [$(self.$k.given(kind($k))),+];
+                with(|b| sure(b.stage.tuple(&items, hint)))
+            }
+            fn handle(&self) -> Option<u32> {
+                whole(&[$(self.$k.handle()),+])
+            }
+        }
+        impl<$($T: Handle),+> Handle for ($($T,)+) {
+            fn of(node: u32) -> Self {
+                ($($T::of(field(node, $k)),)+)
+            }
+            fn kind() -> Kind {
+                Kind::tuple([$($T::kind()),+])
+            }
+        }
+        impl<$($T: Bind),+> Bind for ($($T,)+) {
+            type Out = ($($T::Out,)+);
+        }
+        impl<$($T: Fit<$U>, $U),+> Fit<($($U,)+)> for ($($T,)+) {}
+    )*};
+}
+tuples! {
+    (A T 0) (A T 0 B U 1) (A T 0 B U 1 C V 2) (A T 0 B U 1 C V 2 D W 3) (A T 0 B U 1 C V 2 D W 3 E X 4)
+    (A T 0 B U 1 C V 2 D W 3 E X 4 F Y 5) (A T 0 B U 1 C V 2 D W 3 E X 4 F Y 5 G Z 6)
+    (A T 0 B U 1 C V 2 D W 3 E X 4 F Y 5 G Z 6 H S 7)
+}
+
+/// The node of a value.
+pub(super) fn node(given: Given) -> u32 {
+    with(|b| b.node(Node::Given(given)))
+}
+
+/// The handle to a value.
+pub(super) fn value_of<K: Shape<Staged = Ex<K>>>(given: Given) -> Ex<K> {
+    Ex::of(node(given))
+}

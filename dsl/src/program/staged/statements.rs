@@ -1,0 +1,148 @@
+//! What the macro makes of statements: variables, assignment, parameters, `return`, calls.
+
+use super::*;
+
+/// The value of an expression as a handle that no assignment changes.
+pub fn bind<X: Bind>(x: X) -> X::Out {
+    let given = x.given(None);
+    X::Out::of(with(|b| {
+        let v = sure(b.stage.value(given).map(Given::Value));
+        b.node(Node::Given(v))
+    }))
+}
+
+/// `let x = e;`
+pub fn declare<X: Bind>(x: X) -> X::Out {
+    let given = x.given(None);
+    variable(given)
+}
+
+/// `let x: T = e;`
+pub fn declare_as<T: Handle, X: Fit<T>>(x: X) -> T {
+    let given = fitted::<T>(x);
+    variable(given)
+}
+
+fn variable<T: Handle>(given: Given) -> T {
+    T::of(with(|b| match b.stage.declare(given) {
+        Ok(v) => b.node(Node::Variable(v)),
+        Err(_) => b.node(Node::Given(Given::Nothing)),
+    }))
+}
+
+/// A value as one of kind `T`.
+pub(in crate::program) fn fitted<T: Handle>(x: impl Fit<T>) -> Given {
+    let kind = T::kind();
+    let given = x.given(Some(&kind));
+    with(|b| sure(b.stage.fit(given, &kind).map(Given::Value)))
+}
+
+/// The value to be assigned: computed before the place it goes to.
+#[derive(Clone, Copy, Debug)]
+pub struct New<T>(Given, PhantomData<fn() -> T>);
+
+/// `… = e`, of kind `T`.
+pub fn new<T: Handle>(x: impl Fit<T>) -> New<T> {
+    New(x.given(Some(&T::kind())), PhantomData)
+}
+
+/// Assignment to a variable or a field. It borrows mutably, so that rustc asks for `let mut` where that is missing.
+pub trait Assign: Handle {
+    /// `x = new`
+    fn __assign(&mut self, new: New<Self>) {
+        if let Some(node) = self.handle() {
+            with(|b| b.assign(node, None, None, new.0));
+        }
+    }
+}
+impl<T: Handle> Assign for T {}
+
+impl<E: Shape<Staged = Ex<E>>> Ex<Vec<E>> {
+    /// `xs[i] = new`, `xs[i] op= new`.
+    pub fn __assign_element(&mut self, i: impl Fit<Ex<i64>>, op: Option<Operator>, new: New<Ex<E>>) {
+        let i = i.given(None);
+        with(|b| b.assign(self.node, Some(i), op, new.0));
+    }
+}
+
+/// There is no operator for powers.
+pub trait PowersAreWrittenAsPowOrPowi {}
+impl<K: PowersAreWrittenAsPowOrPowi, R> std::ops::BitXor<R> for Ex<K> {
+    type Output = Ex<K>;
+    fn bitxor(self, _: R) -> Ex<K> {
+        self
+    }
+}
+
+/// What `match` would need.
+#[diagnostic::on_unimplemented(
+    message = "program!: there is no `match`: write `if … {{ … }} else if … {{ … }} else {{ … }}`",
+    label = "no `match` over this"
+)]
+pub trait Matched {}
+/// Where a `match` stands.
+pub fn there_is_no_match(_: impl Matched) {}
+
+/// A parameter of the function under construction.
+pub fn param<K: Shape>(k: usize) -> K::Staged {
+    let value = with(|b| b.stage.b.param(k));
+    variable(Given::Value(value))
+}
+
+/// `return e;`, and the value of the body.
+pub fn give<T: Handle>(x: impl Fit<T>) {
+    let given = fitted::<T>(x);
+    with(|b| {
+        if let Given::Value(v) = given {
+            b.stage.b.ret(v);
+        }
+    });
+}
+
+/// A call of a function or a primitive of the program.
+#[track_caller]
+pub fn call<T: Handle>(path: &'static str, args: &[Given]) -> T {
+    here();
+    T::of(with(|b| {
+        let value = match b.callees.get(path) {
+            Some(Callee::Function(f)) => {
+                let f = *f;
+                called(b, Op::Call(f), args, &T::kind())
+            }
+            Some(Callee::Primitive(p)) => {
+                let p = *p;
+                called(b, Op::Primitive(p), args, &T::kind())
+            }
+            None => Given::Nothing,
+        };
+        b.node(Node::Given(value))
+    }))
+}
+
+fn called(b: &mut Building, op: Op, args: &[Given], result: &Kind) -> Given {
+    let values: Vec<Value> = args
+        .iter()
+        .filter_map(|a| match a {
+            Given::Value(v) => Some(*v),
+            _ => None,
+        })
+        .collect();
+    Given::Value(b.stage.b.inst(op, &values, result.clone()))
+}
+
+/// The argument of a call: its value now; it is fitted when all are there.
+#[derive(Debug)]
+pub struct Argument(Given, Kind);
+
+/// An argument for a parameter of kind `T`.
+pub fn argument<T: Handle>(x: impl Fit<T>) -> Argument {
+    let kind = T::kind();
+    Argument(x.given(Some(&kind)), kind)
+}
+
+/// All arguments, each of the kind of its parameter.
+#[track_caller]
+pub fn arguments(all: &[Argument]) -> Vec<Given> {
+    here();
+    all.iter().map(|a| with(|b| sure(b.stage.fit(a.0, &a.1).map(Given::Value)))).collect()
+}

@@ -1,0 +1,216 @@
+//! `program!`: items.
+//!
+//! `__program_items!` sorts the items of a block; each function then becomes a module of its own, in which the
+//! two bodies stand:
+//!
+//! ```text
+//! fn f(x) { x * x }   ->   pub use self::f::__run as f;
+//!                          pub mod f {
+//!                              pub fn __run<S: Number>(x: S) -> S { … }     what users call as `f(2.0)`
+//!                              pub fn ir() -> Program { … }                 what they call as `f::ir()`
+//!                              pub fn __native(…)  fn __body()              the two bodies
+//!                              pub fn __staged(…)                           what a call in a staged body is
+//!                              pub fn __definition()  pub fn __block()      for `ir()`
+//!                          }
+//! ```
+//!
+//! Inside a body the name of each function of the block means `__native` or `__staged`. The structs of a block
+//! stand in the module of its first function.
+//!
+//! Invariant: the macro writes calls that could be written by hand, and no name of an op occurs in it.
+
+/// Writes differentiable programs: each function is a Rust function on any real number type, and a function of
+/// the IR, from one text.
+///
+/// ```
+/// use ketgrad::{core::exec::{Datum, Derivatives}, program};
+///
+/// program! {
+///     struct Point { x, y }
+///     fn distance(p: Point, q: Point) {
+///         let dx = p.x - q.x;
+///         let dy = p.y - q.y;
+///         sqrt(dx * dx + dy * dy)
+///     }
+///     fn power(x, n: int) {
+///         let mut p = 1.0;
+///         for i in 0..n { p *= x; }
+///         p
+///     }
+/// }
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     // Natively, on floats and on dual numbers …
+///     assert_eq!(distance(Point { x: 3.0, y: 0.0 }, Point { x: 0.0, y: 4.0 }), 5.0);
+///     assert_eq!(power(num_dual::Dual64::new(3.0, 1.0), 4).eps, 108.0);
+///
+///     // … and as IR, for reverse mode, passes, printing, every scalar.
+///     let mut power = Derivatives::<f64>::new(&power::ir(), "power")?;
+///     let (y, gradient) = power.value_and_gradient(&[Datum::Real(3.0), Datum::Int(4)])?;
+///     assert_eq!((y, gradient[0].real()), (81.0, Some(&108.0)));
+///     Ok(())
+/// }
+/// ```
+///
+/// The language is that of [program text](crate::core::text), and the same text gives the same IR. The macro
+/// stands at the level of a module.
+///
+/// # What a function becomes
+/// | written | is |
+/// |---|---|
+/// | `f(2.0)` | the native function `f<S: Number>`; [`Number`](crate::Number) is every real scalar that is `Copy` and decides comparisons: floats, dual numbers and their nests. Other scalars run the IR |
+/// | `f::ir()` | the [`Program`](crate::core::ir::Program) of all functions of this `program!` and of all that they use; it is the same for each of them, so that functions may call each other in any order. Name the one you mean: `Derivatives::new(&f::ir(), "f")` |
+/// | `f::ir_with(&rules)` | the same, with the rules of registered primitives |
+/// | `Point` | `struct Point<x, y> { pub x: x, pub y: y }`: one type parameter for each field, so that `Point { x: 1.0, y: 2.0 }` needs no annotation |
+///
+/// # Items
+/// | form | meaning |
+/// |---|---|
+/// | `fn f(x, n: int) -> kind { … }` | a function; without a kind a parameter, and without `->` the result, is `real` |
+/// | `struct Point { x, n: int, p: Other }` | a struct of at most 16 fields |
+/// | `rule f(x) { … } pullback(x, y, y_bar) { … } pushforward(x, x_dot) { … }` | a function with its own derivative; both parts may be missing. Natively it is the function |
+/// | `primitive f(x, n: int) -> kind = path;` | a primitive of the [`Host`](crate::core::exec::Host), and the Rust function that computes it natively, by its path as seen inside the module of the function (`super::opaque`) |
+/// | `use path::to::f;` | a function of another `program!`. Its structs are used by a `use` of Rust |
+///
+/// Kinds are `real`, `complex`, `int`, `bool`, `handle`, `array`, `array<complex>`, `array<int>`, tuples
+/// and structs. In native signatures they are `S`, `Complex<S>`, `i64`, `bool`, `u32`, `Vec<S>`, …
+///
+/// # Statements
+/// `let`, `let mut`, `let x: kind`, `let (a, mut b)`, `=`, `+=`, `-=`, `*=`, `/=` on variables, fields and elements;
+/// `if` / `else if` / `else` as a statement, as the value of a `let`, an assignment or the body; `while`, `for i in a..b`
+/// and `a..=b`, `break`, `continue`, `return e;`, blocks. Expressions are Rust's, so rustc checks names and kinds and
+/// its errors stand at the words of the program.
+///
+/// Conditions are comparisons joined by `&&`, `||`, `!` and parentheses. **A comparison stands only in a condition**:
+/// elsewhere rustc says that values cannot be compared, with `ComparisonsStandOnlyInConditions`; write
+/// `let c = if a < b { true } else { false };`. There is no `match` and no `loop`.
+///
+/// # Differences from program text
+/// - A result that is not real is written: `fn f(x) -> (real, real)`. A macro cannot infer it.
+/// - The arms of an `if` with a value, and the elements of an array, are of one kind: `0.0`, not `0`, beside a real
+///   number. `[x; n]` with `n` a variable is the whole value of a `let`, an assignment or a body.
+/// - Literals among themselves are computed by rustc: `1.0 / 3.0` is one constant. `1 / 2` would be 0 there and is
+///   refused.
+/// - A block stands as a statement or as the value of a `let`, not inside an expression.
+/// - A function without a real number among its parameters is told its type natively: `f::<f64>(3)`.
+/// - Natively an array declared with `let mut` is moved by an expression that uses it as a whole; take `&xs`, or a
+///   variable without `mut`, which can be used any number of times.
+/// - Natively ints overflow and indices are checked as in Rust, by a panic; the IR gives errors.
+/// - An instruction stands where its expression begins (rustc knows no positions of operators); comparisons,
+///   counters and constants take the place of the instruction before.
+///
+/// # Limits
+/// 120 statements in a row, and six nested blocks with long conditions, fit rustc's default recursion limit of
+/// macros; the error beyond names the remedy, `#![recursion_limit = "256"]` in the crate. Errors about fields
+/// and methods that do not exist are told for both bodies; read the one about `Ex`.
+#[macro_export]
+macro_rules! program {
+    ($($t:tt)*) => {
+        $crate::__program_items! { [] [] [] [] $($t)* }
+    };
+}
+
+/// Sorts items: `[uses] [structs] [names of functions] [functions]`, then what is left to read.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __program_items {
+    ($use:tt $structs:tt $names:tt [$first:tt $($more:tt)*]) => {
+        $crate::__program_function! { $use $structs $names $first }
+        $( $crate::__program_function! { $use [] $names $more } )*
+    };
+    ([$($use:tt)*] $structs:tt $names:tt $all:tt use $($rest:tt)*) => {
+        $crate::__program_items! { @use [] [$($use)*] $structs $names $all $($rest)* }
+    };
+    (@use [$($path:tt)*] [$($use:tt)*] $structs:tt $names:tt $all:tt $name:ident ; $($rest:tt)*) => {
+        $crate::__program_items! { [$($use)* (($($path)*) $name)] $structs $names $all $($rest)* }
+    };
+    (@use [$($path:tt)*] $use:tt $structs:tt $names:tt $all:tt $step:ident :: $($rest:tt)*) => {
+        $crate::__program_items! { @use [$($path)* $step ::] $use $structs $names $all $($rest)* }
+    };
+    (@use $path:tt $use:tt $structs:tt $names:tt $all:tt $($rest:tt)*) => {
+        ::core::compile_error!("program!: expected `use path::to::function;`, one function each");
+    };
+    ($use:tt [$($struct:tt)*] $names:tt $all:tt
+        $(#[$meta:meta])* struct $P:ident { $($field:ident $(: $kind:ty)?),* $(,)? } $($rest:tt)*
+    ) => {
+        $crate::__program_items! {
+            $use [$($struct)* { $P $(($field [$($kind)?]))* }] $names $all $($rest)*
+        }
+    };
+    ($use:tt $structs:tt [$($names:tt)*] [$($all:tt)*]
+        $(#[$meta:meta])* fn $f:ident ($($p:ident $(: $kind:ty)?),* $(,)?) $(-> $result:ty)? { $($body:tt)* }
+        $($rest:tt)*
+    ) => {
+        $crate::__program_items! {
+            $use $structs [$($names)* $f]
+            [$($all)* { [$(#[$meta])*] $f ($(($p [$($kind)?]))*) [$($result)?] { $($body)* } }]
+            $($rest)*
+        }
+    };
+    ($use:tt $structs:tt $names:tt $all:tt
+        $(#[$meta:meta])* rule $f:ident ($($params:tt)*) $(-> $result:ty)? { $($body:tt)* } $($rest:tt)*
+    ) => {
+        $crate::__program_items! {
+            @rule [] [] $use $structs $names $all
+            { [$(#[$meta])*] $f ($($params)*) [$($result)?] { $($body)* } } $($rest)*
+        }
+    };
+    (@rule [] $push:tt $use:tt $structs:tt $names:tt $all:tt $rule:tt
+        pullback ($($p:ident),* $(,)?) { $($body:tt)* } $($rest:tt)*
+    ) => {
+        $crate::__program_items! {
+            @rule [pull ($($p)*) { $($body)* }] $push $use $structs $names $all $rule $($rest)*
+        }
+    };
+    (@rule $pull:tt [] $use:tt $structs:tt $names:tt $all:tt $rule:tt
+        pushforward ($($p:ident),* $(,)?) { $($body:tt)* } $($rest:tt)*
+    ) => {
+        $crate::__program_items! {
+            @rule $pull [push ($($p)*) { $($body)* }] $use $structs $names $all $rule $($rest)*
+        }
+    };
+    (@rule [$($pull:tt)*] [$($push:tt)*] $use:tt $structs:tt [$($names:tt)*] [$($all:tt)*]
+        { $meta:tt $f:ident ($($p:ident $(: $kind:ty)?),* $(,)?) $result:tt $body:tt } $($rest:tt)*
+    ) => {
+        $crate::__program_items! {
+            $use $structs [$($names)* $f]
+            [$($all)* { $meta $f ($(($p [$($kind)?]))*) $result $body $($pull)* $($push)* }]
+            $($rest)*
+        }
+    };
+    ($use:tt $structs:tt [$($names:tt)*] [$($all:tt)*]
+        $(#[$meta:meta])* primitive $f:ident ($($p:ident $(: $kind:ty)?),* $(,)?) $(-> $result:ty)?
+        = $path:path; $($rest:tt)*
+    ) => {
+        $crate::__program_items! {
+            $use $structs [$($names)* $f]
+            [$($all)* { [$(#[$meta])*] $f ($(($p [$($kind)?]))*) [$($result)?] = $path }]
+            $($rest)*
+        }
+    };
+    ($use:tt $structs:tt $names:tt $all:tt pub $($rest:tt)*) => {
+        $crate::__program_items! { $use $structs $names $all $($rest)* }
+    };
+    ($use:tt $structs:tt $names:tt []) => {
+        ::core::compile_error!("program!: expected a function such as `fn f(x) { x * x }`");
+    };
+    ($use:tt $structs:tt $names:tt $all:tt $word:tt $($rest:tt)*) => {
+        ::core::compile_error!(::core::concat!(
+            "program!: expected `fn name(x, n: int) -> kind { … }`, `struct`, `rule`, `primitive` or `use`, not `",
+            ::core::stringify!($word $($rest)*),
+            "`"
+        ));
+    };
+}
+
+/// A kind as a type; `real` if none is written.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __program_kind {
+    ([]) => {
+        f64
+    };
+    ([$kind:ty]) => {
+        $kind
+    };
+}
