@@ -13,6 +13,8 @@
 //! (circuits as pictures).
 
 pub mod entity;
+
+#[macro_use]
 pub mod scalar;
 
 #[macro_use]
@@ -27,6 +29,8 @@ pub mod adjoint;
 pub mod exec;
 
 pub mod param;
+
+pub mod trace;
 
 pub mod basis;
 pub mod matrix;
