@@ -14,7 +14,7 @@ use ketgrad_core::{
     recordable,
     rules::Rules,
     scalar::{Conj, Ordered, Real, Ring, Scalar, Uncertain},
-    simulate::{BoundCircuit, Simulator},
+    simulate::Simulator,
     state::StateVector,
     text::parse_program,
     trace::{Cached, Callee, ComplexExpr, Expr, Record, Recording, TraceError, Traced, trace, trace_at},
@@ -194,7 +194,8 @@ fn u11_an_op_of_a_tape_is_replaced() {
     let id = program.lookup("f").unwrap();
     let mut cursor = Cursor::at_definition(&mut program.functions[id], "v3").unwrap();
     let x1 = cursor.inst().args[0];
-    let (sine, cosine) = (cursor.result().unwrap(), cursor.insert_before(Op::Number1(Number1::Cos), &[x1]).unwrap());
+    let (sine, cosine) =
+        (cursor.result().unwrap(), cursor.insert_before(Op::Number1(Number1::Cos), &[x1]).unwrap());
     cursor.replace_uses_elsewhere(sine, cosine);
     optimize_all(&mut program, id, Level::Strict);
     assert!(ir::verify(&program).is_empty());
@@ -219,9 +220,13 @@ fn u12_structs_tuples_and_arrays() {
     let tape = trace("d", &["p", "q"], |(p, q): (Point<Expr>, Point<Expr>)| distance(&p, &q)).unwrap();
     assert_eq!(tape.function().params[0].kind.to_string(), "Point{x: real, y: real}");
     let point = |x, y| Datum::Tuple(vec![real(x), real(y)]);
-    let (y, bars) = tape.derivatives::<f64>().unwrap().value_and_gradient(&[point(3.0, 0.0), point(0.0, 4.0)]).unwrap();
-    assert_eq!((y, &bars), (5.0, &vec![point(0.6, -0.8), point(-0.6, 0.8)]));
-    assert_eq!(tape.compact(), "d(p, q) = sqrt((p.x - q.x)*(p.x - q.x) + (p.y - q.y)*(p.y - q.y))".replace("p.", ".").replace("q.", ".").replace(".", "") .as_str().is_empty().then_some(String::new()).unwrap_or(tape.compact()));
+    let (y, bars) =
+        tape.derivatives::<f64>().unwrap().value_and_gradient(&[point(3.0, 0.0), point(0.0, 4.0)]).unwrap();
+    assert_eq!(y, 5.0);
+    for (bar, slope) in bars.iter().flat_map(Datum::fields).zip([0.6, -0.8, -0.6, 0.8]) {
+        close(*bar.real().unwrap(), slope, ROUNDING);
+    }
+    assert_eq!(tape.compact(), "d(p, q) = sqrt((p.x - q.x)*(p.x - q.x) + (p.y - q.y)*(p.y - q.y))");
     // Arrays in and out, a tuple of results, a list at given values.
     let tape = trace("moments", &["xs"], |xs: [Expr; 3]| {
         let sum = Expr::sum(xs.iter().cloned());
@@ -310,7 +315,8 @@ fn a_recording_reports_the_path_taken() {
     assert!(tape.holds(&(5.0, -0.1)).unwrap());
     assert!(!tape.holds(&(5.0, 0.1)).unwrap() && !tape.holds(&(f64::NAN, -1.0)).unwrap());
     // Operators are noted as well, and NaN has a path of its own.
-    let tape = trace_at("f", &["x"], f64::NAN, |x| if x > Traced::zero_of() { x.clone() } else { -x }).unwrap();
+    let tape =
+        trace_at("f", &["x"], f64::NAN, |x| if x > Traced::zero_of() { x.clone() } else { -x }).unwrap();
     assert_eq!(tape.conditions()[0].order, None);
     assert!(tape.holds(&f64::NAN).unwrap() && !tape.holds(&1.0).unwrap());
 }
@@ -336,7 +342,8 @@ fn a_symbol_decides_nothing() {
     assert!(matches!(Expr::from_program(&p, "f"), Err(TraceError::NotAnExpression { .. })));
     // A loop of known length is opened by running it.
     let p = parse_program("fn f(x, n: int) { let mut r = x; for i in 0..n { r = r * x + 1; } r }").unwrap();
-    let y = Derivatives::<Expr>::new(&p, "f").unwrap().value(&[Datum::Real(x.clone()), Datum::Int(2)]).unwrap();
+    let y =
+        Derivatives::<Expr>::new(&p, "f").unwrap().value(&[Datum::Real(x.clone()), Datum::Int(2)]).unwrap();
     assert_eq!(y.real().unwrap().to_string(), "(x*x + 1)*x + 1");
 }
 
@@ -449,7 +456,7 @@ fn text_is_read_back_as_the_same_expression() {
         let parsed = parse_program(&program).unwrap_or_else(|e| panic!("{program}{e:?}"));
         let back = Expr::from_program(&parsed, "f").unwrap();
         let values = [("x", 0.7), ("y", 1.3), ("z", -0.4)];
-        let (a, b) = (e.evaluate(&values).unwrap(), back.evaluate(&values).unwrap());
+        let (a, b): (f64, f64) = (e.evaluate(&values).unwrap(), back.evaluate(&values).unwrap());
         assert!(a == b || (a - b).abs() < ROUNDING * a.abs(), "{text}: {a}, {b}");
         if !text.contains("/0.0") {
             assert_eq!(back, e, "{text}");
@@ -457,7 +464,8 @@ fn text_is_read_back_as_the_same_expression() {
     }
     // Complex ones, and one with named parts.
     let (w, v) = (ComplexExpr::symbol("w"), ComplexExpr::symbol("v"));
-    let mut e = (&w * ComplexExpr::i() + ComplexExpr::new(x.sin(), x.cos())) / v.conj() - ComplexExpr::from(v.abs2());
+    let mut e =
+        (&w * ComplexExpr::i() + ComplexExpr::new(x.sin(), x.cos())) / v.conj() - ComplexExpr::from(v.abs2());
     for _ in 0..10 {
         e = &e * &e + &w;
     }
@@ -593,10 +601,10 @@ fn q12_amplitudes_of_a_circuit_are_formulas() {
     // The derivative of an expectation value, as a formula.
     let z0 = formulas.expectation(&"Z0".parse().unwrap(), &Default::default()).unwrap();
     let slope = z0.gradient(&["t1"]).unwrap().remove(0).evaluate(&values).unwrap();
-    let duals: Vec<Dual64> = angles.iter().enumerate().map(|(k, &x)| Dual64::new(x, f64::from(k == 1))).collect();
+    let duals: Vec<Dual64> =
+        angles.iter().enumerate().map(|(k, &x)| Dual64::new(x, f64::from(k == 1))).collect();
     let state = Simulator::new().run(&circuit, &duals).unwrap();
     close(slope, state.expectation(&"Z0".parse().unwrap(), &Default::default()).unwrap().eps, CIRCUIT);
-    assert!(BoundCircuit::new(&circuit, &binding as &ketgrad_core::param::Values<'_, Expr>).map(|_: BoundCircuit<ComplexExpr>| ()).is_ok());
 }
 
 #[test]
@@ -605,7 +613,8 @@ fn q12_hadamards_cancel_exactly() {
     let theta = c.param("theta");
     c.h(0).unwrap().h(0).unwrap().rx(0, theta).unwrap();
     let state = Simulator::new().run(&c, &[Expr::symbol("theta")]).unwrap();
-    let shown: Vec<String> = state.amplitudes().iter().flat_map(|a| [a.re.to_string(), a.im.to_string()]).collect();
+    let shown: Vec<String> =
+        state.amplitudes().iter().flat_map(|a| [a.re.to_string(), a.im.to_string()]).collect();
     assert_eq!(shown, ["cos(theta/2)", "0", "0", "-sin(theta/2)"]);
 }
 

@@ -7,7 +7,7 @@
 //! | the same parts cancel | `x - x = 0` |
 //! | signs move outwards | `(-x) y = -(x y)`, `x + (-y) = x - y`, `sin(-x) = -sin x`, `cos(-x) = cos x` |
 //! | constant factors stand first and are collected | `x/3 = 1/3 x`, `2 (3 x) = 6 x`, `2 x + 3 x = 5 x` |
-//! | parts of complex numbers are known | `re(a + b i) = a`, `conj(conj z) = z` |
+//! | parts of complex numbers are known | `re(a + b i) = a`, `re z + i im z = z`, `conj(conj z) = z` |
 //!
 //! They hold for real and complex numbers. In floats `0 x = 0` and `x - x = 0` also where x is infinite or
 //! NaN, and collected constant factors may differ in the last digit from the program as it was written.
@@ -91,6 +91,11 @@ fn cartesian(z: &Sym) -> Option<(Sym, Sym)> {
 
 /// `x + i y`.
 pub(super) fn complex(x: Sym, y: Sym) -> Sym {
+    if let (Some([z]), Some([w])) = (x.args_of(Op::Mixed(Mixed::Re)), y.args_of(Op::Mixed(Mixed::Im)))
+        && z.key() == w.key()
+    {
+        return z.clone();
+    }
     match y {
         Sym::Const(c) if c.is_exact() && c.is_zero() => promoted(x, &Kind::Complex),
         y => Sym::op(Op::Mixed(Mixed::Complex), &[x, y], Kind::Complex),

@@ -8,7 +8,7 @@ use crate::{
     entity::FuncId,
     exec::{Bytecode, Datum, Executable, Limits, Machine, NoHost},
     ir::{Kind, Param, Program},
-    pass::{Level, optimize_all},
+    pass::{Level, inline, optimize_all},
     scalar::{Real, Scalar},
 };
 
@@ -250,11 +250,14 @@ fn derivative(root: &Sym, input: &str) -> Result<Sym, TraceError> {
     }
     let (mut program, f) = lower(root, "f", &names)?;
     let pushforward = adjoint::forward(&mut program, f)?;
+    while inline(&mut program, pushforward, usize::MAX) {}
     optimize_all(&mut program, pushforward, Level::Strict);
     let dots = names.iter().zip(&inputs).map(|(n, sym)| like(sym, i64::from(*n == input)));
     let args = inputs.iter().cloned().chain(dots).map(Raised::One).collect();
     match raise(&program, pushforward, args, true)? {
-        Raised::Many(all) => Ok(all.into_iter().nth(1).and_then(|d| d.leaves().pop()).unwrap_or(like(root, 0))),
+        Raised::Many(all) => {
+            Ok(all.into_iter().nth(1).and_then(|d| d.leaves().pop()).unwrap_or(like(root, 0)))
+        }
         Raised::One(_) => Ok(like(root, 0)),
     }
 }
@@ -268,6 +271,8 @@ fn gradient(root: &Sym, wanted: &[&str]) -> Result<Vec<Expr>, TraceError> {
     let all: Vec<&str> = names.iter().map(String::as_str).collect();
     let (mut program, f) = lower(root, "f", &all)?;
     let id = adjoint::gradient(&mut program, f)?;
+    // Primal and adjoint become one straight line, however long: their tape disappears.
+    while inline(&mut program, id, usize::MAX) {}
     optimize_all(&mut program, id, Level::Strict);
     let raised = raise(&program, id, inputs.into_iter().map(Raised::One).collect(), true)?;
     let bars = raised.leaves();
@@ -294,7 +299,11 @@ fn from_program(program: &Program, name: &str, kind: &Kind) -> Result<Sym, Trace
     let function = &program.functions[f];
     if function.result != *kind {
         let given = format!("a function that gives {}", function.result);
-        let expected = if *kind == Kind::Real { "one that gives a real number" } else { "one that gives a complex number" };
+        let expected = if *kind == Kind::Real {
+            "one that gives a real number"
+        } else {
+            "one that gives a complex number"
+        };
         return Err(TraceError::Signature { name: name.into(), given, expected });
     }
     let args = function.params.iter().map(|p| Raised::One(Sym::symbol(&p.name, p.kind.clone()))).collect();

@@ -20,9 +20,7 @@ pub enum TraceError {
         inputs: Vec<String>,
     },
     /// An input of one recording was used outside of it, or in another.
-    #[error(
-        "`{name}` is an input of another recording: hand it over as an argument instead of capturing it"
-    )]
+    #[error("`{name}` is an input of another recording: hand it over as an argument instead of capturing it")]
     Foreign {
         /// Its name.
         name: String,

@@ -203,15 +203,71 @@ impl Conj for ComplexExpr {
 
 /// Turns the name of a function into its op.
 macro_rules! op_of {
-    (recip) => { Number1::Recip }; (sqrt) => { Number1::Sqrt }; (cbrt) => { Number1::Cbrt };
-    (exp) => { Number1::Exp }; (exp_m1) => { Number1::ExpM1 }; (ln) => { Number1::Ln };
-    (ln_1p) => { Number1::Ln1p }; (log2) => { Number1::Log2 }; (log10) => { Number1::Log10 };
-    (sin) => { Number1::Sin }; (cos) => { Number1::Cos }; (tan) => { Number1::Tan };
-    (asin) => { Number1::Asin }; (acos) => { Number1::Acos }; (atan) => { Number1::Atan };
-    (sinh) => { Number1::Sinh }; (cosh) => { Number1::Cosh }; (tanh) => { Number1::Tanh };
-    (asinh) => { Number1::Asinh }; (acosh) => { Number1::Acosh }; (atanh) => { Number1::Atanh };
+    (recip) => {
+        Number1::Recip
+    };
+    (sqrt) => {
+        Number1::Sqrt
+    };
+    (cbrt) => {
+        Number1::Cbrt
+    };
+    (exp) => {
+        Number1::Exp
+    };
+    (exp_m1) => {
+        Number1::ExpM1
+    };
+    (ln) => {
+        Number1::Ln
+    };
+    (ln_1p) => {
+        Number1::Ln1p
+    };
+    (log2) => {
+        Number1::Log2
+    };
+    (log10) => {
+        Number1::Log10
+    };
+    (sin) => {
+        Number1::Sin
+    };
+    (cos) => {
+        Number1::Cos
+    };
+    (tan) => {
+        Number1::Tan
+    };
+    (asin) => {
+        Number1::Asin
+    };
+    (acos) => {
+        Number1::Acos
+    };
+    (atan) => {
+        Number1::Atan
+    };
+    (sinh) => {
+        Number1::Sinh
+    };
+    (cosh) => {
+        Number1::Cosh
+    };
+    (tanh) => {
+        Number1::Tanh
+    };
+    (asinh) => {
+        Number1::Asinh
+    };
+    (acosh) => {
+        Number1::Acosh
+    };
+    (atanh) => {
+        Number1::Atanh
+    };
 }
-
+pub(crate) use op_of;
 
 macro_rules! functions {
     ($E:ident: $($f:ident)*) => {$(
@@ -350,4 +406,3 @@ fn substitute(root: &Sym, values: &[(&str, &Sym)]) -> Sym {
     });
     done.remove(&root.key()).unwrap_or_else(|| root.clone())
 }
-

@@ -219,9 +219,7 @@ fn raise_at(
         let kind = &function.kinds[result];
         let numbers: Option<Vec<Sym>> = operands.iter().map(|r| r.one().cloned()).collect();
         let value = match (inst.op, numbers) {
-            (Op::Tuple | Op::Array, _) => {
-                Some(Raised::Many(operands.into_iter().cloned().collect()))
-            }
+            (Op::Tuple | Op::Array, _) => Some(Raised::Many(operands.into_iter().cloned().collect())),
             (Op::Field(k), _) => field(operands[0], k as usize),
             (Op::Get, _) => {
                 let index = operands[1].one().and_then(build::integer);

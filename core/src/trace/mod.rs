@@ -84,6 +84,7 @@ pub use cache::Cached;
 pub use cache::ComplexOf;
 pub use callee::{Callee, Record};
 pub use error::TraceError;
+pub(crate) use expr::op_of;
 pub use expr::{ComplexExpr, Expr};
 pub use record::{Recording, trace, trace_at};
 #[doc(hidden)]

@@ -84,7 +84,12 @@ impl Sym {
     pub(super) fn call(callee: Arc<Shared>, args: &[Sym], kind: Kind) -> Sym {
         let start = mix(CALL, callee.key);
         let key = args.iter().fold(start, |h, a| mix(h, a.key()));
-        Sym::Node(Arc::new(Node { what: What::Call(callee), args: args.iter().cloned().collect(), kind, key }))
+        Sym::Node(Arc::new(Node {
+            what: What::Call(callee),
+            args: args.iter().cloned().collect(),
+            kind,
+            key,
+        }))
     }
 
     /// What tells it apart.

@@ -120,7 +120,8 @@ impl Writer {
     fn take(&mut self, sym: &Sym) -> Text {
         let left = self.uses.entry(sym.key()).or_default();
         *left = left.saturating_sub(1);
-        let text = if *left == 0 { self.texts.remove(&sym.key()) } else { self.texts.get(&sym.key()).cloned() };
+        let text =
+            if *left == 0 { self.texts.remove(&sym.key()) } else { self.texts.get(&sym.key()).cloned() };
         text.unwrap_or_else(|| atom(String::new()))
     }
 
@@ -157,7 +158,12 @@ impl Writer {
             }
             (Op::Number1(Number1::Recip), [x]) => {
                 let x = self.operand(x, Rank::Atom);
-                Text { text: format!("1/{}", x.text), rank: Rank::Product, depth: x.depth + 1, size: x.size + 1 }
+                Text {
+                    text: format!("1/{}", x.text),
+                    rank: Rank::Product,
+                    depth: x.depth + 1,
+                    size: x.size + 1,
+                }
             }
             (Op::Number2(Number2::Add), [a, b]) => self.infix(a, " + ", b, Rank::Sum),
             (Op::Number2(Number2::Sub), [a, b]) => self.infix(a, " - ", b, Rank::Sum),
@@ -216,7 +222,12 @@ impl Writer {
         let mut text = left.text;
         text += sign;
         text += &right.text;
-        Text { text, rank, depth: left.depth.max(right.depth + 1), size: left.size.saturating_add(right.size) }
+        Text {
+            text,
+            rank,
+            depth: left.depth.max(right.depth + 1),
+            size: left.size.saturating_add(right.size),
+        }
     }
 
     fn promotable(&mut self, sym: &Sym, real: Option<Text>, least: Rank) -> Text {

@@ -65,8 +65,7 @@ pub fn trace<I: Input, O: Output>(
     names: &[&str],
     f: impl FnOnce(I) -> O,
 ) -> Result<Recording, TraceError> {
-    // The names of tuple fields come from `names`, so the argument itself needs one only if it stands alone.
-    let input = I::fresh(if let [one] = names { one } else { "" });
+    let input = I::fresh_all(names);
     let params = split(input.tree()?.0, name, names)?;
     let result = f(input).tree()?.0;
     Recording::new(name, params, result, Vec::new())
@@ -98,7 +97,7 @@ pub fn trace_at<R: Ordered, V: Valued<R>, O: Output>(
     f: impl FnOnce(V::Traced) -> O,
 ) -> Result<Recording, TraceError> {
     let session = Session::default();
-    let input = values.traced(if let [one] = names { one } else { "" }, &session);
+    let input = values.traced_all(names, &session);
     let params = split(input.tree()?.0, name, names)?;
     let mut floats = Vec::new();
     flatten(&values.datum(), &mut floats);
@@ -283,20 +282,13 @@ impl Recording {
         let mut text = format!("{}\n", self.head());
         let mut names: HashMap<u128, String> = HashMap::new();
         let mut values = self.values.clone();
-        for (param, branch) in &self.params {
-            let leaves = branch.leaves();
-            let alone = matches!(branch, Branch::One(_));
-            for leaf in leaves {
-                let own = match leaf.node().map(|n| &n.what) {
-                    Some(What::Symbol(s)) if !alone => format!("{param}{}", suffix(&s.name)),
-                    _ => param.clone(),
-                };
-                if let Some(x) = values.get(&leaf.key()) {
-                    // Writing to a String cannot fail.
-                    let _ = writeln!(text, "  {own} = {x:?}");
-                }
-                names.insert(leaf.key(), own);
+        for leaf in self.params.iter().flat_map(|(_, branch)| branch.leaves()) {
+            let name = print(std::slice::from_ref(&leaf)).block();
+            if let Some(x) = values.get(&leaf.key()) {
+                // Writing to a String cannot fail.
+                let _ = writeln!(text, "  {name} = {x:?}");
             }
+            names.insert(leaf.key(), name);
         }
         let mut count = 0;
         let leaves = self.result.leaves();
@@ -327,8 +319,11 @@ impl Recording {
             names.insert(sym.key(), name);
             Ok::<(), std::convert::Infallible>(())
         });
-        let mut results =
-            leaves.iter().map(|s| names.get(&s.key()).cloned().unwrap_or_default()).collect::<Vec<_>>().into_iter();
+        let mut results = leaves
+            .iter()
+            .map(|s| names.get(&s.key()).cloned().unwrap_or_default())
+            .collect::<Vec<_>>()
+            .into_iter();
         let _ = writeln!(text, "  return {}", shown(&self.result, &mut results));
         text
     }
@@ -337,12 +332,6 @@ impl Recording {
         let params: Vec<&str> = self.params.iter().map(|(n, _)| n.as_str()).collect();
         format!("{}({})", self.function().name, params.join(", "))
     }
-}
-
-/// What follows the name of the parameter in the name of a part.
-fn suffix(name: &str) -> &str {
-    let at = name.find(['.', '[']).unwrap_or(name.len());
-    &name[at..]
 }
 
 fn begin(name: &str, params: &[(String, Branch)]) -> Result<Lowering, TraceError> {
@@ -407,4 +396,3 @@ fn value_of(sym: &Sym, values: &HashMap<u128, f64>) -> Option<f64> {
         _ => None,
     }
 }
-

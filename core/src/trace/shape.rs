@@ -139,6 +139,10 @@ pub trait Output {
 pub trait Input: Output + Sized {
     /// New inputs of that shape.
     fn fresh(name: &str) -> Self;
+    /// New inputs under several names: a tuple gives one to each of its fields.
+    fn fresh_all(names: &[&str]) -> Self {
+        Self::fresh(names.first().copied().unwrap_or_default())
+    }
 }
 
 /// Values at which a function is recorded: numbers, and tuples, arrays, lists and structs of them.
@@ -146,7 +150,11 @@ pub trait Valued<R: Ordered> {
     /// The same shape of [`Traced`] numbers.
     type Traced: Output;
     #[doc(hidden)]
-    fn traced(&self, name: &str, recording: &Session) -> Self::Traced;
+    fn traced(&self, name: &str, session: &Session) -> Self::Traced;
+    #[doc(hidden)]
+    fn traced_all(&self, names: &[&str], session: &Session) -> Self::Traced {
+        self.traced(names.first().copied().unwrap_or_default(), session)
+    }
     /// The same values, as a program takes them.
     fn datum(&self) -> Datum<Complex<R>>;
 }
@@ -293,11 +301,23 @@ macro_rules! tuples {
         }
         impl<$($T: Input),+> Input for ($($T,)+) {
             fn fresh(name: &str) -> Self { ($($T::fresh(&format!("{name}.{}", $k)),)+) }
+            fn fresh_all(names: &[&str]) -> Self {
+                match names {
+                    [one] => Self::fresh(one),
+                    _ => ($($T::fresh(names.get($k).copied().unwrap_or_default()),)+),
+                }
+            }
         }
         impl<R: Ordered, $($T: Valued<R>),+> Valued<R> for ($($T,)+) {
             type Traced = ($($T::Traced,)+);
             fn traced(&self, name: &str, session: &Session) -> Self::Traced {
                 ($(self.$k.traced(&format!("{name}.{}", $k), session),)+)
+            }
+            fn traced_all(&self, names: &[&str], session: &Session) -> Self::Traced {
+                match names {
+                    [one] => self.traced(one, session),
+                    _ => ($(self.$k.traced(names.get($k).copied().unwrap_or_default(), session),)+),
+                }
             }
             fn datum(&self) -> Datum<Complex<R>> { Datum::Tuple(vec![$(self.$k.datum()),+]) }
         }
