@@ -74,13 +74,13 @@ impl<R: Ordered, V: Valued<R>, O: Output, F: Fn(V::Traced) -> O> Cached<R, V, O,
     ///
     /// # Errors
     /// As [`value`](Cached::value); the result is no real number.
-    pub fn value_and_gradient(&mut self, values: V) -> Result<(R, Vec<Datum<Complex<R>>>), TraceError> {
+    pub fn value_and_gradient(&mut self, values: V) -> Result<(R, Numbers<R>), TraceError> {
         let (k, args) = self.find(values)?;
         Ok(self.known[k].1.value_and_gradient(&args)?)
     }
 
     /// Where the recording is that holds at these values.
-    fn find(&mut self, values: V) -> Result<(usize, Vec<Datum<Complex<R>>>), TraceError> {
+    fn find(&mut self, values: V) -> Result<(usize, Numbers<R>), TraceError> {
         let datum = values.datum();
         let args = match datum {
             Datum::Tuple(fields) if self.names.len() > 1 => fields,
@@ -98,6 +98,9 @@ impl<R: Ordered, V: Valued<R>, O: Output, F: Fn(V::Traced) -> O> Cached<R, V, O,
         Ok((self.known.len() - 1, args))
     }
 }
+
+/// Arguments or cotangents of a recorded function, one for each parameter.
+type Numbers<R> = Vec<Datum<Complex<R>>>;
 
 /// A helper of [`recordable!`](crate::recordable).
 #[doc(hidden)]

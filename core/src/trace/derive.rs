@@ -274,6 +274,10 @@ fn gradient(root: &Sym, wanted: &[&str]) -> Result<Vec<Expr>, TraceError> {
     // Primal and adjoint become one straight line, however long: their tape disappears.
     while inline(&mut program, id, usize::MAX) {}
     optimize_all(&mut program, id, Level::Strict);
+    if program.functions[id].callees().iter().any(|g| program.rule(*g).is_none()) {
+        // Too long to be joined with its adjoint in one line: forward mode, once for each input.
+        return wanted.iter().map(|input| derivative(root, input).map(Expr)).collect();
+    }
     let raised = raise(&program, id, inputs.into_iter().map(Raised::One).collect(), true)?;
     let bars = raised.leaves();
     let of = |name: &&str| {
