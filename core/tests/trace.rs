@@ -445,6 +445,8 @@ fn text_is_read_back_as_the_same_expression() {
         ((&x / two()).sin() * Expr::ratio(1, 2).sqrt(), "sqrt(2)/2*sin(x/2)"),
         (&x * Expr::ratio(-2, 3) + Expr::lit(1e-300), "1e-300 - 2/3*x"),
         (&x * Expr::lit(-0.1), "-0.1*x"),
+        (x.sin() * Expr::ratio(-1, 8).abs().sqrt() * Expr::int(-1), "-sqrt(2)/4*sin(x)"),
+        ((&x + &y) * Expr::int(-3) * &z, "-3*((x + y)*z)"),
         (Expr::pi() * &x / Expr::int(4), "pi/4*x"),
         (x.max(&y).abs().atan2(&z), "atan2(abs(max(x, y)), z)"),
         (x.select(Compare::Lt, &y, &(&x + &y), &z), "select(x < y, x + y, z)"),

@@ -51,7 +51,7 @@ impl Expr {
     /// use ketgrad_core::{scalar::Scalar, trace::Expr};
     ///
     /// let x = Expr::symbol("x");
-    /// assert_eq!((x.sin() * 2.0.into()).evaluate(&[("x", 0.5)])?, 2.0 * 0.5f64.sin());
+    /// assert_eq!((x.sin() * Expr::int(2)).evaluate(&[("x", 0.5)])?, 2.0 * 0.5f64.sin());
     /// # Ok::<(), ketgrad_core::trace::TraceError>(())
     /// ```
     ///
@@ -72,8 +72,8 @@ impl Expr {
     ///
     /// let (x, y) = (Expr::symbol("x"), Expr::symbol("y"));
     /// let f = &x * y.sin() + x.powi(3);
-    /// assert_eq!(f.derivative("x")?.to_string(), "sin(y) + 3*powi(x, 2)");
-    /// assert_eq!(f.derivative("y")?.to_string(), "cos(y)*x");
+    /// assert_eq!(f.derivative("x")?.to_string(), "sin(y) + 3*(x*x)");
+    /// assert_eq!(f.derivative("y")?.to_string(), "x*cos(y)");
     /// # Ok::<(), ketgrad_core::trace::TraceError>(())
     /// ```
     ///

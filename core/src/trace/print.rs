@@ -250,17 +250,14 @@ impl Writer {
     fn product(&mut self, a: &Sym, b: &Sym) -> Text {
         let fraction = a.constant().and_then(Constant::as_rational).filter(|q| *q.denom() != 1);
         let Some(q) = fraction.filter(|q| q.numer().abs() == 1) else {
-            let negative = a.constant().is_some_and(Constant::is_negative);
-            let text = self.infix(a, "*", b, Rank::Product);
-            if !negative {
-                return text;
-            }
             // A leading minus needs no parentheses: it may stand before the product as well.
-            let text = match text.text.strip_prefix("(-").and_then(|t| t.split_once(')')) {
-                Some((c, rest)) => Text { text: format!("-{c}{rest}"), ..text },
-                None => text,
+            let Some(c) = a.constant().filter(|c| c.is_negative()) else {
+                return self.infix(a, "*", b, Rank::Product);
             };
-            return Text { rank: Rank::Sum, ..text };
+            let _ = self.take(a);
+            let (c, x) = (constant(c.neg()), self.operand(b, Rank::Atom));
+            let text = format!("-{}*{}", c.text, x.text);
+            return Text { text, rank: Rank::Sum, depth: x.depth + 1, size: x.size + 1 };
         };
         let _ = self.take(a);
         let x = self.operand(b, Rank::Product);
