@@ -33,7 +33,7 @@ use crate::scalar::Scalar;
 /// # Ok::<(), ketgrad_core::tape::TapeError>(())
 /// ```
 ///
-/// Two closures do as well: see [`Operator::from_closures`].
+/// Two closures do as well: see `from_closures` below.
 pub trait Operator<S: Scalar>: Send + Sync {
     /// Its name, for messages and prints.
     fn name(&self) -> &str;

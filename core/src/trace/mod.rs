@@ -57,7 +57,7 @@
 //! - An expression is *exactly zero* if it is the constant 0. `x - x` is, `(x + y) - x - y` is not.
 //! - A comparison is decided between constants only; otherwise it is
 //!   [`Undecided`](crate::scalar::Undecided), never guessed.
-//! - An operation costs O(1) and about 0.2 us. Graphs that share parts stay small: sixty times `y = y + y` are sixty
+//! - An operation costs O(1). Graphs that share parts stay small: sixty times `y = y + y` are sixty
 //!   nodes. Nothing recurses, so chains of a million operations are built, lowered and dropped safely.
 //! - Floats stay floats: `0.1` is the float nearest to a tenth, `0.5` a half. Use [`Scalar::ratio`] for a tenth.
 //!
