@@ -176,3 +176,24 @@ fn debugger() {
     let found = out.lines().find(|l| l.starts_with("found: 10:13 in energy: ln gave NaN for v"));
     assert!(found.is_some_and(|l| l.ends_with(" = -0.75")), "{out}");
 }
+
+#[test]
+fn u02_u05_trace_a_function() {
+    let out = run("trace_a_function");
+    assert_lines(
+        &out,
+        &[
+            "f(x1, x2)",
+            "  t1 = mul(x1, x2) = 6.0",
+            "  t2 = sin(x1) = 0.9092974268256817",
+            "  t3 = add(t1, t2) = 6.909297426825682",
+            "  return t3",
+            "f(x1, x2) = x1*x2 + sin(x1)",
+            "value 6.909297426825682, gradient (2.5838531634528574, 2.0)",
+            "clipped(x) = x*x, as long as x*x < 4",
+            "|00>: sqrt(2)/2*cos(theta/2)",
+            "|11>: sqrt(2)/2*cos(theta/2)",
+            "d/dtheta of |00>: -sqrt(2)/4*sin(theta/2)",
+        ],
+    );
+}

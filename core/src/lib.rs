@@ -5,7 +5,8 @@
 //!
 //! Numbers and programs: [`scalar`], [`entity`] (typed ids), [`ir`] (programs as data), [`rules`]
 //! (derivatives of operations), [`text`] (programs from text), [`pass`] (simplification), [`adjoint`]
-//! (derivatives of programs), [`exec`] (running).
+//! (derivatives of programs), [`exec`] (running), [`trace`] (formulas, recorded Rust functions), [`tape`]
+//! (gradients by operator overloading).
 //!
 //! Circuits: [`param`] (angles of gates), [`basis`] (bits), [`matrix`], [`gate`] (the table),
 //! [`circuit`], [`observable`], [`kernel`] (loops over amplitudes), [`plan`] (many gates in one pass),
@@ -13,6 +14,8 @@
 //! (circuits as pictures).
 
 pub mod entity;
+
+#[macro_use]
 pub mod scalar;
 
 #[macro_use]
@@ -29,6 +32,9 @@ pub mod adjoint;
 pub mod exec;
 
 pub mod param;
+
+pub mod tape;
+pub mod trace;
 
 pub mod basis;
 pub mod matrix;

@@ -60,6 +60,7 @@ mod uncertain;
 pub use lanes::Lanes;
 pub use literal::{N, Operand};
 pub use ops::ParseScalarError;
+pub(crate) use ops::parse_decimal;
 pub use uncertain::Uncertain;
 
 /// `T: Implies<U, Is: Bound>` as a supertrait makes `U: Bound` known wherever `T: Trait` is known.

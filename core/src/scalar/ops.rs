@@ -51,7 +51,7 @@ macro_rules! num_for_complex {
         impl num_traits::Num for $T {
             type FromStrRadixErr = $crate::scalar::ParseScalarError;
             fn from_str_radix(s: &str, radix: u32) -> Result<$T, Self::FromStrRadixErr> {
-                $crate::scalar::ops::parse_decimal(s, radix).map(<$T as $crate::scalar::Scalar>::lit)
+                $crate::scalar::parse_decimal(s, radix).map(<$T as $crate::scalar::Scalar>::lit)
             }
         }
     };
@@ -73,6 +73,6 @@ pub enum ParseScalarError {
 }
 
 /// Reads a decimal floating-point literal.
-pub(super) fn parse_decimal(s: &str, radix: u32) -> Result<f64, ParseScalarError> {
+pub(crate) fn parse_decimal(s: &str, radix: u32) -> Result<f64, ParseScalarError> {
     if radix == 10 { Ok(s.parse()?) } else { Err(ParseScalarError::Radix { radix }) }
 }

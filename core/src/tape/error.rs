@@ -1,0 +1,71 @@
+//! What can go wrong on a tape.
+
+use crate::{exec::DeriveError, trace::TraceError};
+
+/// Why a tape gave no value or no gradient.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TapeError {
+    /// Variables of two tapes met in one operation.
+    #[error("`{operation}` was given variables of two tapes: make them all on one")]
+    OtherTape {
+        /// The operation.
+        operation: String,
+    },
+    /// An operator was applied to the wrong number of variables.
+    #[error("`{operator}` takes {expected} inputs, but {given} were given")]
+    Arity {
+        /// The operator.
+        operator: String,
+        /// How many were given.
+        given: usize,
+        /// How many it takes.
+        expected: usize,
+    },
+    /// An operator gave the wrong number of cotangents.
+    #[error(
+        "the backward of `{operator}` gave {given} cotangents for {expected} inputs: give one for each, in order"
+    )]
+    Cotangents {
+        /// The operator.
+        operator: String,
+        /// How many it gave.
+        given: usize,
+        /// How many inputs it has.
+        expected: usize,
+    },
+    /// An operator failed.
+    #[error("`{operator}` failed: {reason}")]
+    Operator {
+        /// The operator.
+        operator: String,
+        /// Why.
+        reason: String,
+    },
+    /// The result is complex, so it has no gradient without a seed.
+    #[error("the result is complex: give `backward_with` a cotangent, or take its `re`, `im` or `abs2`")]
+    ComplexResult,
+    /// `set` on what is computed.
+    #[error("`{name}` is computed, not an input: set the variables that it depends on")]
+    NotAnInput {
+        /// What was to be set.
+        name: String,
+    },
+    /// Two variables of one name.
+    #[error(
+        "two variables are called `{name}`: the frozen function needs different names for its parameters"
+    )]
+    Duplicate {
+        /// The name.
+        name: String,
+    },
+    /// A constant that carries a derivative cannot be written into a program.
+    #[error("a constant of the tape is no plain number: make it a variable")]
+    Constant,
+    /// A call of a registered function failed.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// The frozen function cannot be differentiated or run.
+    #[error(transparent)]
+    Derive(#[from] DeriveError),
+}

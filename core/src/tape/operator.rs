@@ -1,0 +1,111 @@
+//! Operators of one's own: a value and a gradient, with whatever state they need.
+
+use std::{fmt, sync::Arc};
+
+use crate::scalar::Scalar;
+
+/// An operation with a gradient of its own.
+///
+/// ```
+/// use ketgrad_core::tape::{Operator, Tape};
+///
+/// /// `w . x + b` with fixed weights, and a choice.
+/// struct Linear { weights: Vec<f64>, bias: f64, rectified: bool }
+/// impl Operator<f64> for Linear {
+///     fn name(&self) -> &str { "linear" }
+///     fn arity(&self) -> Option<usize> { Some(self.weights.len()) }
+///     fn forward(&self, x: &[f64]) -> Result<f64, String> {
+///         let y = x.iter().zip(&self.weights).fold(self.bias, |s, (x, w)| s + w * x);
+///         Ok(if self.rectified { y.max(0.0) } else { y })
+///     }
+///     fn backward(&self, _: &[f64], y: &f64, y_bar: &f64) -> Result<Vec<f64>, String> {
+///         let on = if self.rectified && *y <= 0.0 { 0.0 } else { 1.0 };
+///         Ok(self.weights.iter().map(|w| w * y_bar * on).collect())
+///     }
+/// }
+///
+/// let tape = Tape::new();
+/// let (a, b) = (tape.variable("a", 1.0), tape.variable("b", 2.0));
+/// let layer = tape.operator(Linear { weights: vec![3.0, -1.0], bias: 0.5, rectified: true });
+/// let y = tape.apply(&layer, &[a, b])?;
+/// y.backward()?;
+/// assert_eq!((y.value(), a.gradient(), b.gradient()), (1.5, 3.0, -1.0));
+/// # Ok::<(), ketgrad_core::tape::TapeError>(())
+/// ```
+///
+/// Two closures do as well: see `from_closures` below.
+pub trait Operator<S: Scalar>: Send + Sync {
+    /// Its name, for messages and prints.
+    fn name(&self) -> &str;
+    /// How many inputs it takes; `None`: any number.
+    fn arity(&self) -> Option<usize>;
+    /// The value.
+    ///
+    /// # Errors
+    /// Why there is none, in words.
+    fn forward(&self, inputs: &[S]) -> Result<S, String>;
+    /// The cotangents of the inputs, one for each in order, from the cotangent of the output. On complex
+    /// numbers the derivative is conjugated, see [`rules`](crate::rules).
+    ///
+    /// # Errors
+    /// Why there are none, in words.
+    fn backward(&self, inputs: &[S], output: &S, cotangent: &S) -> Result<Vec<S>, String>;
+}
+
+impl<S: Scalar> dyn Operator<S> {
+    /// An operator of two functions: the value, and the cotangents of the inputs from (inputs, output,
+    /// cotangent).
+    ///
+    /// ```
+    /// use ketgrad_core::tape::{Operator, Tape};
+    ///
+    /// let tape = Tape::new();
+    /// let cube = <dyn Operator<f64>>::from_closures("cube", 1, |x| x[0].powi(3), |x, _, y_bar| vec![3.0 * x[0] * x[0] * y_bar]);
+    /// let x = tape.variable("x", 2.0);
+    /// let y = tape.apply(&cube, &[x])?;
+    /// y.backward()?;
+    /// assert_eq!((y.value(), x.gradient()), (8.0, 12.0));
+    /// # Ok::<(), ketgrad_core::tape::TapeError>(())
+    /// ```
+    pub fn from_closures(
+        name: &str,
+        arity: usize,
+        forward: impl Fn(&[S]) -> S + Send + Sync + 'static,
+        backward: impl Fn(&[S], &S, &S) -> Vec<S> + Send + Sync + 'static,
+    ) -> Arc<dyn Operator<S>> {
+        Arc::new(Closures { name: name.to_owned(), arity, forward, backward })
+    }
+}
+
+struct Closures<F, B> {
+    name: String,
+    arity: usize,
+    forward: F,
+    backward: B,
+}
+
+impl<S, F, B> Operator<S> for Closures<F, B>
+where
+    S: Scalar,
+    F: Fn(&[S]) -> S + Send + Sync,
+    B: Fn(&[S], &S, &S) -> Vec<S> + Send + Sync,
+{
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn arity(&self) -> Option<usize> {
+        Some(self.arity)
+    }
+    fn forward(&self, inputs: &[S]) -> Result<S, String> {
+        Ok((self.forward)(inputs))
+    }
+    fn backward(&self, inputs: &[S], output: &S, cotangent: &S) -> Result<Vec<S>, String> {
+        Ok((self.backward)(inputs, output, cotangent))
+    }
+}
+
+impl<S: Scalar> fmt::Debug for dyn Operator<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,248 @@
+//! [`Variable`]: a number on a tape, with operators.
+
+use std::{cmp::Ordering, fmt, ops};
+
+use num_complex::Complex;
+
+use crate::{
+    ir::{Kind, Mixed, Number1, Number2, Op, Real1, Real2},
+    scalar::{Ordered, Real, Scalar},
+    trace::op_of,
+};
+
+use super::{
+    error::TapeError,
+    node::{Step, Tape, kind_of},
+};
+
+/// A number on a tape. Copying it copies the place, not the computation.
+///
+/// It mixes with other variables of its tape and with floats: `2.0 * x + y`.
+pub struct Variable<'t, S: Scalar = f64> {
+    pub(super) tape: &'t Tape<S>,
+    pub(super) index: usize,
+}
+
+impl<S: Scalar> Clone for Variable<'_, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<S: Scalar> Copy for Variable<'_, S> {}
+
+/// What may stand beside a variable: another one, or a float.
+pub trait Argument<'t, S: Scalar> {
+    /// It as a variable of the tape; a float becomes a constant.
+    fn on(self, tape: &'t Tape<S>) -> Variable<'t, S>;
+}
+impl<'t, S: Scalar> Argument<'t, S> for Variable<'t, S> {
+    fn on(self, _: &'t Tape<S>) -> Variable<'t, S> {
+        self
+    }
+}
+impl<'t, S: Scalar> Argument<'t, S> for &Variable<'t, S> {
+    fn on(self, _: &'t Tape<S>) -> Variable<'t, S> {
+        *self
+    }
+}
+impl<'t, T: Real, S: Scalar<Real = T>> Argument<'t, S> for f64 {
+    fn on(self, tape: &'t Tape<S>) -> Variable<'t, S> {
+        tape.constant(S::lit(self))
+    }
+}
+
+impl<'t, T: Real, S: Scalar<Real = T>> Variable<'t, S> {
+    /// The value.
+    #[must_use]
+    pub fn value(self) -> S {
+        self.tape.value(self.index)
+    }
+
+    /// The gradients of all `backward`s since the last [`Tape::zero_gradients`], added up. Computed variables
+    /// have theirs, too. Of a complex number `dL/dx + i dL/dy`.
+    #[must_use]
+    pub fn gradient(self) -> S {
+        self.tape.gradient(self.index)
+    }
+
+    /// Gives an input another value. What depends on it is computed anew when it is next asked for; gradients
+    /// stay as they are.
+    pub fn set(self, value: S) {
+        self.tape.set(self.index, value);
+    }
+
+    /// Adds to all gradients the derivative of this real number.
+    ///
+    /// # Errors
+    /// The numbers are complex, an operator failed, or something went wrong before.
+    pub fn backward(self) -> Result<(), TapeError> {
+        if kind_of::<S>() == Kind::Complex && !self.value().im().is_exact_zero() {
+            return Err(TapeError::ComplexResult);
+        }
+        self.backward_with(S::one())
+    }
+
+    /// Adds to all gradients what the given cotangent of this number makes of them.
+    ///
+    /// # Errors
+    /// An operator failed, or something went wrong before.
+    pub fn backward_with(self, cotangent: S) -> Result<(), TapeError> {
+        self.tape.backward(self.index, cotangent)
+    }
+
+    fn op1(self, op: Op) -> Variable<'t, S> {
+        self.tape.operation(Step::Op(op), &[self])
+    }
+    fn op2(self, op: Op, other: impl Argument<'t, S>) -> Variable<'t, S> {
+        let other = other.on(self.tape);
+        self.tape.operation(Step::Op(op), &[self, other])
+    }
+
+    /// `x^n`; `x^0 = 1` everywhere.
+    #[must_use]
+    pub fn powi(self, n: i32) -> Variable<'t, S> {
+        self.tape.operation(Step::Power(n), &[self])
+    }
+    /// `x^y`.
+    #[must_use]
+    pub fn pow(self, y: impl Argument<'t, S>) -> Variable<'t, S> {
+        self.op2(Op::Number2(Number2::Pow), y)
+    }
+}
+
+macro_rules! functions {
+    ($($f:ident)*) => {
+        impl<'t, T: Real, S: Scalar<Real = T>> Variable<'t, S> {
+            $(
+                #[doc = concat!("As [`Scalar::", stringify!($f), "`].")]
+                #[must_use]
+                pub fn $f(self) -> Variable<'t, S> { self.op1(Op::Number1(op_of!($f))) }
+            )*
+        }
+    };
+}
+unary_functions!(functions);
+
+impl<'t, T: Real> Variable<'t, T> {
+    /// The absolute value; its slope at 0 is 0.
+    #[must_use]
+    pub fn abs(self) -> Variable<'t, T> {
+        self.op1(Op::Real1(Real1::Abs))
+    }
+    /// Any operation of the table on one real number.
+    #[must_use]
+    pub fn real1(self, op: Real1) -> Variable<'t, T> {
+        self.op1(Op::Real1(op))
+    }
+    /// The greater one; the first at a tie.
+    #[must_use]
+    pub fn max(self, other: impl Argument<'t, T>) -> Variable<'t, T> {
+        self.op2(Op::Real2(Real2::Max), other)
+    }
+    /// The lesser one; the first at a tie.
+    #[must_use]
+    pub fn min(self, other: impl Argument<'t, T>) -> Variable<'t, T> {
+        self.op2(Op::Real2(Real2::Min), other)
+    }
+    /// The angle of the point `(x, self)`.
+    #[must_use]
+    pub fn atan2(self, x: impl Argument<'t, T>) -> Variable<'t, T> {
+        self.op2(Op::Real2(Real2::Atan2), x)
+    }
+    /// `sqrt(self^2 + y^2)`.
+    #[must_use]
+    pub fn hypot(self, y: impl Argument<'t, T>) -> Variable<'t, T> {
+        self.op2(Op::Real2(Real2::Hypot), y)
+    }
+}
+
+macro_rules! of_complex {
+    ($($f:ident $Op:ident $doc:literal;)*) => {
+        impl<'t, T: Real> Variable<'t, Complex<T>> {
+            $(
+                #[doc = $doc]
+                #[must_use]
+                pub fn $f(self) -> Variable<'t, Complex<T>> { self.op1(Op::Mixed(Mixed::$Op)) }
+            )*
+        }
+    };
+}
+of_complex! {
+    conj Conj "The complex conjugate.";
+    re Re "The real part, as a complex number.";
+    im Im "The imaginary part, as a complex number.";
+    abs2 Abs2 "The squared modulus, as a complex number.";
+    modulus Modulus "The modulus, as a complex number.";
+    arg Arg "The angle in (-pi, pi], as a complex number.";
+}
+
+macro_rules! operators {
+    ($($Op:ident $op:ident $Assign:ident $assign:ident)*) => {$(
+        impl<'t, T: Real, S: Scalar<Real = T>, A: Argument<'t, S>> ops::$Op<A> for Variable<'t, S> {
+            type Output = Variable<'t, S>;
+            fn $op(self, other: A) -> Variable<'t, S> { self.op2(Op::Number2(Number2::$Op), other) }
+        }
+        impl<'t, T: Real, S: Scalar<Real = T>> ops::$Op<Variable<'t, S>> for f64 {
+            type Output = Variable<'t, S>;
+            fn $op(self, other: Variable<'t, S>) -> Variable<'t, S> {
+                Argument::<S>::on(self, other.tape).$op(other)
+            }
+        }
+        impl<'t, T: Real, S: Scalar<Real = T>, A: Argument<'t, S>> ops::$Assign<A> for Variable<'t, S> {
+            fn $assign(&mut self, other: A) { *self = ops::$Op::$op(*self, other); }
+        }
+    )*};
+}
+operators! {
+    Add add AddAssign add_assign
+    Sub sub SubAssign sub_assign
+    Mul mul MulAssign mul_assign
+    Div div DivAssign div_assign
+}
+impl<'t, T: Real, S: Scalar<Real = T>> ops::Neg for Variable<'t, S> {
+    type Output = Variable<'t, S>;
+    fn neg(self) -> Variable<'t, S> {
+        self.op1(Op::Number1(Number1::Neg))
+    }
+}
+
+/// By value, so that code on a tape may branch. The tape holds the branch that was taken.
+impl<T: Ordered> PartialEq for Variable<'_, T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.partial_cmp(other) == Some(Ordering::Equal)
+    }
+}
+/// By value.
+impl<T: Ordered> PartialOrd for Variable<'_, T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        self.value().cmp_primal(&other.value())
+    }
+}
+/// By value.
+impl<T: Ordered> PartialEq<f64> for Variable<'_, T> {
+    fn eq(&self, other: &f64) -> bool {
+        self.partial_cmp(other) == Some(Ordering::Equal)
+    }
+}
+/// By value.
+impl<T: Ordered> PartialOrd<f64> for Variable<'_, T> {
+    fn partial_cmp(&self, other: &f64) -> Option<Ordering> {
+        self.value().cmp_primal(&T::lit(*other))
+    }
+}
+
+/// Prints the formula: `sin(x)*x + 3`.
+impl<T: Real, S: Scalar<Real = T>> fmt::Display for Variable<'_, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.formula() {
+            Ok(text) => f.pad(&text),
+            Err(_) => write!(f, "{:?}", self.value()),
+        }
+    }
+}
+/// Prints formula, value and gradient.
+impl<T: Real, S: Scalar<Real = T>> fmt::Debug for Variable<'_, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self} = {:?} (gradient {:?})", self.value(), self.gradient())
+    }
+}

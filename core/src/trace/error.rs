@@ -1,0 +1,99 @@
+//! What can go wrong with expressions and recordings.
+
+use crate::{
+    adjoint::DiffError,
+    exec::{DeriveError, RunError},
+    ir::Kind,
+    scalar::Undecided,
+};
+
+/// Why an expression or a recording could not be made, read or run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TraceError {
+    /// An expression holds an input that nobody gives.
+    #[error("the expression depends on `{name}`, which is none of its inputs ({})", inputs.join(", "))]
+    UnknownInput {
+        /// Its name.
+        name: String,
+        /// The inputs that were given.
+        inputs: Vec<String>,
+    },
+    /// An input of one recording was used outside of it, or in another.
+    #[error("`{name}` is an input of another recording: hand it over as an argument instead of capturing it")]
+    Foreign {
+        /// Its name.
+        name: String,
+    },
+    /// One name, two inputs.
+    #[error("two inputs are called `{name}`")]
+    Duplicate {
+        /// The name.
+        name: String,
+    },
+    /// An input of another kind.
+    #[error("the input `{name}` is {expected}, but {given} was given")]
+    Kind {
+        /// Its name.
+        name: String,
+        /// What was given.
+        given: Kind,
+        /// What it is.
+        expected: Kind,
+    },
+    /// No such function or primitive.
+    #[error("no function or primitive `{name}`{}", nearest.as_ref().map(|n| format!(": did you mean `{n}`?")).unwrap_or_default())]
+    UnknownFunction {
+        /// The name asked for.
+        name: String,
+        /// The name most like it.
+        nearest: Option<String>,
+    },
+    /// A call with the wrong number of arguments.
+    #[error("`{name}` takes {expected} arguments, but {given} were given")]
+    Arity {
+        /// The function.
+        name: String,
+        /// How many were given.
+        given: usize,
+        /// How many it takes.
+        expected: usize,
+    },
+    /// A function that cannot stand in an expression.
+    #[error("`{name}` is {given}, expected {expected}")]
+    Signature {
+        /// The function.
+        name: String,
+        /// Its signature.
+        given: String,
+        /// What can be recorded.
+        expected: &'static str,
+    },
+    /// A function that is no expression: it has loops or branches, or an op that expressions do not have.
+    #[error("`{function}` is no expression: it holds {what}; record a call of it, or run it on numbers")]
+    NotAnExpression {
+        /// The function.
+        function: String,
+        /// What it holds.
+        what: String,
+    },
+    /// A comparison of symbols.
+    #[error(transparent)]
+    Undecided(#[from] Undecided),
+    /// It cannot be differentiated.
+    #[error(transparent)]
+    Diff(#[from] DiffError),
+    /// It cannot be run.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+impl From<DeriveError> for TraceError {
+    fn from(e: DeriveError) -> TraceError {
+        match e {
+            DeriveError::Unknown { name, nearest } => TraceError::UnknownFunction { name, nearest },
+            DeriveError::Diff(e) => TraceError::Diff(e),
+            DeriveError::Run(e) => TraceError::Run(e),
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! The graph behind expressions: constants, and shared nodes with a key.
+//!
+//! A node knows its operation, its operands and a key of 128 bits made of both. Two parts are *the same* if
+//! their keys are; that two different ones share a key has a probability of about `n^2 / 2^129` among n
+//! nodes. So equality costs nothing, and equal parts are found without a table kept anywhere.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use crate::ir::{Kind, Mixed, Number2, Op};
+
+use super::{callee::Shared, constant::Constant};
+
+/// A part of an expression.
+#[derive(Clone)]
+pub(super) enum Sym {
+    /// A constant real number.
+    Const(Constant),
+    /// Anything else.
+    Node(Arc<Node>),
+}
+
+/// An operation on parts.
+pub(super) struct Node {
+    pub(super) what: What,
+    pub(super) args: SmallVec<[Sym; 2]>,
+    pub(super) kind: Kind,
+    key: u128,
+}
+
+/// What a node is.
+pub(super) enum What {
+    /// An input.
+    Symbol(Symbol),
+    /// An operation of the table.
+    Op(Op),
+    /// A call of something registered.
+    Call(Arc<Shared>),
+}
+
+/// An input.
+#[derive(Clone, Debug)]
+pub(super) struct Symbol {
+    pub(super) name: Arc<str>,
+    /// The input of one recording, different from every other of its name.
+    pub(super) local: bool,
+}
+
+impl Sym {
+    pub(super) fn int(n: i64) -> Sym {
+        Sym::Const(Constant::int(n))
+    }
+
+    /// A free input: the same wherever its name and kind are.
+    pub(super) fn symbol(name: &str, kind: Kind) -> Sym {
+        let key = mix(mix(SYMBOL, kind_key(&kind)), text_key(name));
+        let what = What::Symbol(Symbol { name: name.into(), local: false });
+        Sym::Node(Arc::new(Node { what, args: SmallVec::new(), kind, key }))
+    }
+
+    /// An input of one recording. Its key is the address of its name, which lives as long as it does.
+    pub(super) fn local(name: &str, kind: Kind) -> Sym {
+        let name: Arc<str> = name.into();
+        let address = Arc::as_ptr(&name).cast::<u8>() as usize;
+        let key = mix(mix(LOCAL, kind_key(&kind)), address as u128);
+        let what = What::Symbol(Symbol { name, local: true });
+        Sym::Node(Arc::new(Node { what, args: SmallVec::new(), kind, key }))
+    }
+
+    /// An operation, as it is.
+    pub(super) fn op(op: Op, args: &[Sym], kind: Kind) -> Sym {
+        let mut keys: SmallVec<[u128; 3]> = args.iter().map(Sym::key).collect();
+        if matches!(op, Op::Number2(Number2::Add | Number2::Mul)) {
+            keys.sort_unstable();
+        }
+        let start = mix(op_key(op), kind_key(&kind));
+        let key = keys.into_iter().fold(start, mix);
+        let args = args.iter().cloned().collect();
+        Sym::Node(Arc::new(Node { what: What::Op(op), args, kind, key }))
+    }
+
+    /// A call.
+    pub(super) fn call(callee: Arc<Shared>, args: &[Sym], kind: Kind) -> Sym {
+        let start = mix(CALL, callee.key);
+        let key = args.iter().fold(start, |h, a| mix(h, a.key()));
+        Sym::Node(Arc::new(Node {
+            what: What::Call(callee),
+            args: args.iter().cloned().collect(),
+            kind,
+            key,
+        }))
+    }
+
+    /// What tells it apart.
+    pub(super) fn key(&self) -> u128 {
+        match self {
+            Sym::Const(c) => c.key().into_iter().fold(CONSTANT, |h, x| mix(h, u128::from(x))),
+            Sym::Node(n) => n.key,
+        }
+    }
+
+    pub(super) fn kind(&self) -> Kind {
+        match self {
+            Sym::Const(_) => Kind::Real,
+            Sym::Node(n) => n.kind.clone(),
+        }
+    }
+
+    /// The operands if it is this operation.
+    pub(super) fn args_of(&self, op: Op) -> Option<&[Sym]> {
+        match self {
+            Sym::Node(n) if matches!(&n.what, What::Op(o) if *o == op) => Some(&n.args),
+            _ => None,
+        }
+    }
+
+    /// The constant that it is, also as a complex number.
+    pub(super) fn constant(&self) -> Option<Constant> {
+        match self {
+            Sym::Const(c) => Some(*c),
+            Sym::Node(_) => self.args_of(Op::Mixed(Mixed::Promote))?[0].constant(),
+        }
+    }
+
+    pub(super) fn node(&self) -> Option<&Arc<Node>> {
+        match self {
+            Sym::Const(_) => None,
+            Sym::Node(n) => Some(n),
+        }
+    }
+}
+
+/// A chain of a million nodes is dropped in a loop, not in a million nested calls.
+impl Drop for Node {
+    fn drop(&mut self) {
+        let mut rest: Vec<Sym> = self.args.drain(..).collect();
+        while let Some(sym) = rest.pop() {
+            if let Sym::Node(arc) = sym
+                && let Some(mut node) = Arc::into_inner(arc)
+            {
+                rest.extend(node.args.drain(..));
+            }
+        }
+    }
+}
+
+/// Visits every part that the roots reach once, operands before what is made of them, in the order in which
+/// they were computed from left to right. O(parts), without recursion.
+pub(super) fn visit<'a, E>(
+    roots: impl IntoIterator<Item = &'a Sym>,
+    mut each: impl FnMut(&'a Sym) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut seen = std::collections::HashSet::new();
+    for root in roots {
+        let mut stack = vec![(root, 0)];
+        while let Some((sym, next)) = stack.pop() {
+            if next == 0 && seen.contains(&sym.key()) {
+                continue;
+            }
+            let arg = sym.node().and_then(|n| n.args.get(next));
+            match arg {
+                Some(arg) => {
+                    stack.push((sym, next + 1));
+                    stack.push((arg, 0));
+                }
+                None if seen.insert(sym.key()) => each(sym)?,
+                None => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+const SYMBOL: u128 = 1;
+const LOCAL: u128 = 2;
+const CONSTANT: u128 = 3;
+const CALL: u128 = 4;
+
+/// Takes one more word into a key. For each `h` it is a bijection of `x`, and the other way round.
+fn mix(h: u128, x: u128) -> u128 {
+    // Odd multipliers: digits of the golden ratio and of sqrt 2.
+    const A: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
+    const B: u128 = 0x6a09_e667_f3bc_c908_b2fb_1366_ea95_7d3f;
+    let mut s = (h.rotate_left(49) ^ x).wrapping_mul(A);
+    s ^= s >> 67;
+    s = s.wrapping_mul(B);
+    s ^ (s >> 61)
+}
+
+/// The key of a text.
+pub(super) fn text_key(text: &str) -> u128 {
+    text.bytes().fold(text.len() as u128, |h, b| mix(h, u128::from(b)))
+}
+
+fn kind_key(kind: &Kind) -> u128 {
+    match kind {
+        Kind::Real => 1,
+        Kind::Complex => 2,
+        Kind::Int => 3,
+        Kind::Bool => 4,
+        _ => 5,
+    }
+}
+
+fn op_key(op: Op) -> u128 {
+    let (data, salt) = match op {
+        Op::Int(n) => (n as u64, 1),
+        Op::Bool(b) => (u64::from(b), 2),
+        _ => (0, 3),
+    };
+    // The name tells the others apart, but for comparisons of integers, which are not recorded.
+    mix(mix(CALL + salt, u128::from(data)), text_key(op.name()))
+}

@@ -1,0 +1,334 @@
+//! Infix text: `sin(x)/2 + 3*x`.
+//!
+//! Parentheses stand only where precedence and order ask for them; text read back by the program language
+//! is the same expression. A part used more than once gets a name where writing it out would make the text
+//! long, and so does one that lies very deep:
+//!
+//! ```text
+//! { let t1 = x + x; let t2 = t1 + t1; t2 + t2 }
+//! ```
+//!
+//! That is an expression of the program language too. Cost: O(length of the text), which is O(parts).
+
+use std::{
+    collections::{HashMap, HashSet},
+    convert::Infallible,
+};
+
+use crate::ir::{Kind, Mixed, Number1, Number2, Op};
+
+use super::{
+    constant::Constant,
+    node::{Node, Sym, What, visit},
+};
+
+/// The longest expression that is written out in full, in parts.
+const IN_FULL: u64 = 200;
+/// How deep parentheses may be. The program language reads 100.
+const MAX_DEPTH: usize = 40;
+
+/// How tightly a text holds together.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Compare,
+    Sum,
+    Product,
+    Atom,
+}
+
+#[derive(Clone)]
+struct Text {
+    text: String,
+    rank: Rank,
+    depth: usize,
+    /// How many parts it holds when written out in full.
+    size: u64,
+}
+
+/// Expressions as text: the names given to parts, and what stands for each root.
+pub(super) struct Printed {
+    pub(super) names: Vec<(String, String)>,
+    pub(super) results: Vec<String>,
+}
+
+impl Printed {
+    /// One expression: a block if parts have names.
+    pub(super) fn block(&self) -> String {
+        let result = match self.results.as_slice() {
+            [one] => one.clone(),
+            all => format!("({})", all.join(", ")),
+        };
+        if self.names.is_empty() {
+            return result;
+        }
+        let lets: String = self.names.iter().map(|(n, t)| format!("let {n} = {t}; ")).collect();
+        format!("{{ {lets}{result} }}")
+    }
+}
+
+/// Writes expressions that share parts.
+pub(super) fn print(roots: &[Sym]) -> Printed {
+    let mut uses: HashMap<u128, u64> = HashMap::new();
+    let mut taken = HashSet::new();
+    let mut sizes: HashMap<u128, u64> = HashMap::new();
+    let Ok(()) = visit(roots, |sym| {
+        let mut size = 1u64;
+        if let Sym::Node(node) = sym {
+            for arg in &node.args {
+                *uses.entry(arg.key()).or_default() += 1;
+                size = size.saturating_add(sizes.get(&arg.key()).copied().unwrap_or(1));
+            }
+            if let What::Symbol(s) = &node.what {
+                taken.insert(s.name.to_string());
+            }
+        }
+        sizes.insert(sym.key(), size);
+        Ok::<(), Infallible>(())
+    });
+    for root in roots {
+        *uses.entry(root.key()).or_default() += 1;
+    }
+    let total = roots.iter().fold(0u64, |n, r| n.saturating_add(sizes.get(&r.key()).copied().unwrap_or(1)));
+    let mut writer = Writer { uses, taken, texts: HashMap::new(), names: Vec::new(), next: 0 };
+    let in_full = total <= IN_FULL;
+    let Ok(()) = visit(roots, |sym| {
+        let text = writer.text(sym);
+        let shared = !in_full && text.size > 2 && writer.uses.get(&sym.key()).is_some_and(|n| *n > 1);
+        let text = if shared || text.depth >= MAX_DEPTH { writer.name(text) } else { text };
+        writer.texts.insert(sym.key(), text);
+        Ok::<(), Infallible>(())
+    });
+    let results = roots.iter().map(|root| writer.take(root).text).collect();
+    Printed { names: writer.names, results }
+}
+
+struct Writer {
+    /// How often each part is still to be written.
+    uses: HashMap<u128, u64>,
+    taken: HashSet<String>,
+    texts: HashMap<u128, Text>,
+    names: Vec<(String, String)>,
+    next: usize,
+}
+
+fn atom(text: String) -> Text {
+    Text { text, rank: Rank::Atom, depth: 0, size: 1 }
+}
+
+impl Writer {
+    /// The text of a part; its last use moves it.
+    fn take(&mut self, sym: &Sym) -> Text {
+        let left = self.uses.entry(sym.key()).or_default();
+        *left = left.saturating_sub(1);
+        let text =
+            if *left == 0 { self.texts.remove(&sym.key()) } else { self.texts.get(&sym.key()).cloned() };
+        text.unwrap_or_else(|| atom(String::new()))
+    }
+
+    fn name(&mut self, text: Text) -> Text {
+        let name = loop {
+            self.next += 1;
+            let name = format!("t{}", self.next);
+            if !self.taken.contains(&name) {
+                break name;
+            }
+        };
+        self.names.push((name.clone(), text.text));
+        atom(name)
+    }
+
+    fn text(&mut self, sym: &Sym) -> Text {
+        match sym {
+            Sym::Const(c) => constant(*c),
+            Sym::Node(node) => match &node.what {
+                What::Symbol(s) => atom(s.name.to_string()),
+                What::Call(shared) => self.call(&shared.name, node),
+                What::Op(op) => self.op(*op, node),
+            },
+        }
+    }
+
+    fn op(&mut self, op: Op, node: &Node) -> Text {
+        match (op, node.args.as_slice()) {
+            (Op::Int(n), _) => atom(n.to_string()),
+            (Op::Bool(b), _) => atom(b.to_string()),
+            (Op::Number1(Number1::Neg), [x]) => {
+                let x = self.operand(x, Rank::Product);
+                Text { text: format!("-{}", x.text), rank: Rank::Sum, ..x }
+            }
+            (Op::Number1(Number1::Recip), [x]) => {
+                let x = self.operand(x, Rank::Atom);
+                Text {
+                    text: format!("1/{}", x.text),
+                    rank: Rank::Product,
+                    depth: x.depth + 1,
+                    size: x.size + 1,
+                }
+            }
+            (Op::Number2(Number2::Add), [a, b]) => self.infix(a, " + ", b, Rank::Sum),
+            (Op::Number2(Number2::Sub), [a, b]) => self.infix(a, " - ", b, Rank::Sum),
+            (Op::Number2(Number2::Mul), [a, b]) => self.product(a, b),
+            (Op::Number2(Number2::Div), [a, b]) => self.infix(a, "/", b, Rank::Product),
+            (Op::Compare(c), [a, b]) => {
+                use crate::ir::Compare as C;
+                let sign = match c {
+                    C::Lt => " < ",
+                    C::Le => " <= ",
+                    C::Gt => " > ",
+                    C::Ge => " >= ",
+                    C::Eq => " == ",
+                    C::Ne => " != ",
+                };
+                self.infix(a, sign, b, Rank::Compare)
+            }
+            (Op::Mixed(Mixed::And), [a, b]) => self.logic(a, " && ", b),
+            (Op::Mixed(Mixed::Or), [a, b]) => self.logic(a, " || ", b),
+            (Op::Mixed(Mixed::Not), [a]) => {
+                let a = self.operand(a, Rank::Atom);
+                Text { text: format!("!{}", a.text), rank: Rank::Product, ..a }
+            }
+            (Op::Mixed(Mixed::Promote), [x]) => {
+                let x = self.operand(x, Rank::Compare);
+                Text { text: format!("complex({}, 0)", x.text), rank: Rank::Atom, ..x }
+            }
+            (Op::Mixed(Mixed::PowiComplex), _) => self.call("powi", node),
+            (Op::Mixed(Mixed::FromInt), _) => self.call("real", node),
+            (op, _) => self.call(op.name(), node),
+        }
+    }
+
+    /// The text of an operand, in parentheses unless it holds together tightly enough.
+    fn operand(&mut self, sym: &Sym, least: Rank) -> Text {
+        let t = self.take(sym);
+        if t.rank >= least {
+            return t;
+        }
+        Text { text: format!("({})", t.text), rank: Rank::Atom, depth: t.depth + 1, size: t.size }
+    }
+
+    fn infix(&mut self, a: &Sym, sign: &str, b: &Sym, rank: Rank) -> Text {
+        // Chains lean to the left, so the right operand must be tighter.
+        let tighter = match rank {
+            Rank::Compare => Rank::Sum,
+            Rank::Sum => Rank::Product,
+            Rank::Product | Rank::Atom => Rank::Atom,
+        };
+        let left_least = if rank == Rank::Compare { Rank::Sum } else { rank };
+        // A real operand of a complex operation is promoted where it stands.
+        let (real_a, real_b) = (promoted(a), promoted(b));
+        let keep = real_a.is_some() && real_b.is_some();
+        let left = self.promotable(a, if keep { None } else { real_a }, left_least);
+        let right = self.promotable(b, if keep { None } else { real_b }, tighter);
+        let mut text = left.text;
+        text += sign;
+        text += &right.text;
+        Text {
+            text,
+            rank,
+            depth: left.depth.max(right.depth + 1),
+            size: left.size.saturating_add(right.size),
+        }
+    }
+
+    fn promotable(&mut self, sym: &Sym, real: Option<Text>, least: Rank) -> Text {
+        match real {
+            None => self.operand(sym, least),
+            Some(t) => {
+                let _ = self.take(sym);
+                if t.rank >= least { t } else { atom(format!("({})", t.text)) }
+            }
+        }
+    }
+
+    fn logic(&mut self, a: &Sym, sign: &str, b: &Sym) -> Text {
+        let (a, b) = (self.operand(a, Rank::Sum), self.operand(b, Rank::Sum));
+        let (depth, size) = (a.depth.max(b.depth) + 1, a.size.saturating_add(b.size));
+        Text { text: format!("{}{sign}{}", a.text, b.text), rank: Rank::Compare, depth, size }
+    }
+
+    /// `x/3` for a third of x.
+    fn product(&mut self, a: &Sym, b: &Sym) -> Text {
+        let fraction = a.constant().and_then(Constant::as_rational).filter(|q| *q.denom() != 1);
+        let Some(q) = fraction.filter(|q| q.numer().abs() == 1) else {
+            // A leading minus needs no parentheses: it may stand before the product as well.
+            let Some(c) = a.constant().filter(|c| c.is_negative()) else {
+                return self.infix(a, "*", b, Rank::Product);
+            };
+            let _ = self.take(a);
+            let (c, x) = (constant(c.neg()), self.operand(b, Rank::Atom));
+            let text = format!("-{}*{}", c.text, x.text);
+            return Text { text, rank: Rank::Sum, depth: x.depth + 1, size: x.size + 1 };
+        };
+        let _ = self.take(a);
+        let x = self.operand(b, Rank::Product);
+        let (sign, rank) = if *q.numer() < 0 { ("-", Rank::Sum) } else { ("", Rank::Product) };
+        Text { text: format!("{sign}{}/{}", x.text, q.denom()), rank, depth: x.depth, size: x.size + 1 }
+    }
+
+    fn call(&mut self, name: &str, node: &Node) -> Text {
+        let mut text = format!("{name}(");
+        let (mut depth, mut size) = (0, 1u64);
+        for (k, arg) in node.args.iter().enumerate() {
+            let arg = self.operand(arg, Rank::Compare);
+            text += if k > 0 { ", " } else { "" };
+            text += &arg.text;
+            depth = depth.max(arg.depth);
+            size = size.saturating_add(arg.size);
+        }
+        text.push(')');
+        Text { text, rank: Rank::Atom, depth: depth + 1, size }
+    }
+}
+
+/// The text of a real constant or symbol that was promoted.
+fn promoted(sym: &Sym) -> Option<Text> {
+    let Some([x]) = sym.args_of(Op::Mixed(Mixed::Promote)) else { return None };
+    match x {
+        Sym::Const(c) => Some(constant(*c)),
+        Sym::Node(n) => match &n.what {
+            What::Symbol(s) if n.kind == Kind::Real => Some(atom(s.name.to_string())),
+            _ => None,
+        },
+    }
+}
+
+/// `sqrt(2)/2`, `3*pi/4`, `-1/3`, `0.1`.
+fn constant(c: Constant) -> Text {
+    let ranked = |text: String, rank: Rank| {
+        let rank = if text.starts_with('-') { Rank::Sum } else { rank };
+        Text { text, rank, depth: 0, size: 1 }
+    };
+    match c {
+        Constant::Float(x) if x.is_nan() => ranked("0.0/0.0".into(), Rank::Product),
+        Constant::Float(x) if x.is_infinite() => {
+            ranked(if x > 0.0 { "1.0/0.0" } else { "-1.0/0.0" }.into(), Rank::Product)
+        }
+        Constant::Float(x) => ranked(format!("{x:?}"), Rank::Atom),
+        Constant::Exact { q, root, pi } => {
+            let mut factors = Vec::new();
+            let n = q.numer().unsigned_abs();
+            if n != 1 || root == 1 && !pi {
+                factors.push(n.to_string());
+            }
+            if root != 1 {
+                factors.push(format!("sqrt({root})"));
+            }
+            if pi {
+                factors.push("pi".into());
+            }
+            let below = if *q.denom() == 1 { String::new() } else { format!("/{}", q.denom()) };
+            let rank = if factors.len() == 1 && below.is_empty() { Rank::Atom } else { Rank::Product };
+            let sign = if *q.numer() < 0 { "-" } else { "" };
+            ranked(format!("{sign}{}{below}", factors.join("*")), rank)
+        }
+    }
+}
+
+/// Whether the constant pi occurs.
+pub(super) fn mentions_pi(roots: &[Sym]) -> bool {
+    let found = visit(roots, |sym| match sym {
+        Sym::Const(Constant::Exact { pi: true, .. }) => Err(()),
+        _ => Ok(()),
+    });
+    found.is_err()
+}

@@ -1,0 +1,372 @@
+//! What a recorded function takes and gives: numbers, and tuples, arrays and structs of them.
+
+use num_complex::Complex;
+
+use crate::{
+    entity::Value,
+    exec::Datum,
+    ir::{Element, Kind, Op},
+    scalar::{Ordered, Scalar},
+};
+
+use super::{
+    build,
+    error::TraceError,
+    expr::{ComplexExpr, Expr},
+    lower::Lowering,
+    node::Sym,
+    traced::{Log, Traced},
+};
+
+/// Expressions in the shape of a value.
+#[derive(Clone)]
+pub struct Tree(pub(super) Branch);
+
+#[derive(Clone)]
+pub(super) enum Branch {
+    One(Sym),
+    Array(Element, Vec<Sym>),
+    Tuple { name: Option<String>, fields: Vec<(Option<String>, Branch)> },
+}
+
+impl std::fmt::Debug for Tree {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.0.kind())
+    }
+}
+
+impl Tree {
+    /// A tuple.
+    #[must_use]
+    pub fn tuple(fields: Vec<Tree>) -> Tree {
+        Tree(Branch::Tuple { name: None, fields: fields.into_iter().map(|t| (None, t.0)).collect() })
+    }
+    /// A struct.
+    #[must_use]
+    pub fn structure(name: &str, fields: Vec<(&str, Tree)>) -> Tree {
+        let fields = fields.into_iter().map(|(n, t)| (Some(n.to_owned()), t.0)).collect();
+        Tree(Branch::Tuple { name: Some(name.to_owned()), fields })
+    }
+    /// An array where all elements are numbers of one kind, else a tuple.
+    #[must_use]
+    pub fn array(elements: Vec<Tree>) -> Tree {
+        let numbers: Option<Vec<Sym>> = elements
+            .iter()
+            .map(|t| match &t.0 {
+                Branch::One(sym) => Some(sym.clone()),
+                _ => None,
+            })
+            .collect();
+        let kind = |s: &Sym| Element::of(&s.kind());
+        match numbers {
+            Some(all) if all.iter().all(|s| kind(s) == all.first().and_then(kind)) => {
+                let element = all.first().and_then(kind).unwrap_or(Element::Real);
+                Tree(Branch::Array(element, all))
+            }
+            _ => Tree::tuple(elements),
+        }
+    }
+}
+
+impl Branch {
+    pub(super) fn kind(&self) -> Kind {
+        match self {
+            Branch::One(sym) => sym.kind(),
+            Branch::Array(element, _) => Kind::Array(*element),
+            Branch::Tuple { name: Some(name), fields } => Kind::structure(
+                name,
+                fields.iter().map(|(n, b)| (n.clone().unwrap_or_default(), b.kind())).collect::<Vec<_>>(),
+            ),
+            Branch::Tuple { name: None, fields } => Kind::tuple(fields.iter().map(|(_, b)| b.kind())),
+        }
+    }
+
+    pub(super) fn leaves(&self) -> Vec<Sym> {
+        match self {
+            Branch::One(sym) => vec![sym.clone()],
+            Branch::Array(_, all) => all.clone(),
+            Branch::Tuple { fields, .. } => fields.iter().flat_map(|(_, b)| b.leaves()).collect(),
+        }
+    }
+
+    /// Says that the numbers in it are the parts of a value.
+    pub(super) fn bind(&self, lowering: &mut Lowering, value: Value) {
+        match self {
+            Branch::One(sym) => lowering.bind(sym, value),
+            Branch::Array(_, all) => {
+                for (k, sym) in all.iter().enumerate() {
+                    let index = lowering.b.int(k as i64);
+                    let v = lowering.b.get(value, index);
+                    lowering.bind(sym, v);
+                }
+            }
+            Branch::Tuple { fields, .. } => {
+                for (k, (_, field)) in fields.iter().enumerate() {
+                    let v = lowering.b.field(value, k);
+                    field.bind(lowering, v);
+                }
+            }
+        }
+    }
+
+    /// The value made of its numbers.
+    pub(super) fn lower(&self, lowering: &mut Lowering) -> Result<Value, TraceError> {
+        match self {
+            Branch::One(sym) => lowering.value(sym),
+            Branch::Array(_, all) => {
+                let items = lowering.values(all)?;
+                Ok(lowering.b.inst(Op::Array, &items, self.kind()))
+            }
+            Branch::Tuple { fields, .. } => {
+                let items: Vec<Value> =
+                    fields.iter().map(|(_, f)| f.lower(lowering)).collect::<Result<_, _>>()?;
+                Ok(lowering.b.tuple(&items, self.kind()))
+            }
+        }
+    }
+}
+
+/// What a recorded function gives: expressions, tuples, arrays, lists and structs of them, or a `Result`.
+pub trait Output {
+    /// The expressions in it.
+    ///
+    /// # Errors
+    /// It is an error itself.
+    fn tree(&self) -> Result<Tree, TraceError>;
+}
+
+/// What a recorded function takes: expressions, and tuples, arrays and structs of them.
+pub trait Input: Output + Sized {
+    /// New inputs of that shape.
+    fn fresh(name: &str) -> Self;
+    /// New inputs under several names: a tuple gives one to each of its fields.
+    fn fresh_all(names: &[&str]) -> Self {
+        Self::fresh(names.first().copied().unwrap_or_default())
+    }
+}
+
+/// Values at which a function is recorded: numbers, and tuples, arrays, lists and structs of them.
+pub trait Valued<R: Ordered> {
+    /// The same shape of [`Traced`] numbers.
+    type Traced: Output;
+    #[doc(hidden)]
+    fn traced(&self, name: &str, session: &Session) -> Self::Traced;
+    #[doc(hidden)]
+    fn traced_all(&self, names: &[&str], session: &Session) -> Self::Traced {
+        self.traced(names.first().copied().unwrap_or_default(), session)
+    }
+    /// The same values, as a program takes them.
+    fn datum(&self) -> Datum<Complex<R>>;
+}
+
+/// A recording that is going on.
+#[derive(Clone, Default)]
+#[doc(hidden)]
+pub struct Session(pub(super) Log);
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Session")
+    }
+}
+
+fn one(sym: &Sym) -> Result<Tree, TraceError> {
+    Ok(Tree(Branch::One(sym.clone())))
+}
+
+impl Output for Expr {
+    fn tree(&self) -> Result<Tree, TraceError> {
+        one(&self.0)
+    }
+}
+impl Input for Expr {
+    fn fresh(name: &str) -> Expr {
+        Expr(Sym::local(name, Kind::Real))
+    }
+}
+impl Output for ComplexExpr {
+    fn tree(&self) -> Result<Tree, TraceError> {
+        one(&self.0)
+    }
+}
+impl Input for ComplexExpr {
+    fn fresh(name: &str) -> ComplexExpr {
+        ComplexExpr(Sym::local(name, Kind::Complex))
+    }
+}
+
+impl Output for Complex<Expr> {
+    fn tree(&self) -> Result<Tree, TraceError> {
+        one(&build::complex(self.re.0.clone(), self.im.0.clone()))
+    }
+}
+/// A complex input, taken apart at once: what follows is arithmetic on real numbers.
+impl Input for Complex<Expr> {
+    fn fresh(name: &str) -> Complex<Expr> {
+        let z = ComplexExpr::fresh(name);
+        Complex::new(z.re(), z.im())
+    }
+}
+
+impl<R: Ordered> Output for Traced<R> {
+    fn tree(&self) -> Result<Tree, TraceError> {
+        self.expr().tree()
+    }
+}
+impl<R: Ordered> Output for Complex<Traced<R>> {
+    fn tree(&self) -> Result<Tree, TraceError> {
+        Complex::new(self.re.expr().clone(), self.im.expr().clone()).tree()
+    }
+}
+impl<R: Ordered> Valued<R> for R {
+    type Traced = Traced<R>;
+    fn traced(&self, name: &str, session: &Session) -> Traced<R> {
+        Traced::input(self.clone(), Expr::fresh(name), &session.0)
+    }
+    fn datum(&self) -> Datum<Complex<R>> {
+        Datum::Real(self.clone())
+    }
+}
+impl<R: Ordered> Valued<R> for Complex<R> {
+    type Traced = Complex<Traced<R>>;
+    fn traced(&self, name: &str, session: &Session) -> Complex<Traced<R>> {
+        let z = Complex::<Expr>::fresh(name);
+        let input = |x: &R, e| Traced::input(x.clone(), e, &session.0);
+        Complex::new(input(&self.re, z.re), input(&self.im, z.im))
+    }
+    fn datum(&self) -> Datum<Complex<R>> {
+        Datum::Complex(self.clone())
+    }
+}
+
+impl<T: Output> Output for Result<T, TraceError> {
+    fn tree(&self) -> Result<Tree, TraceError> {
+        self.as_ref().map_err(Clone::clone)?.tree()
+    }
+}
+
+fn array<T: Output>(items: &[T]) -> Result<Tree, TraceError> {
+    Ok(Tree::array(items.iter().map(Output::tree).collect::<Result<_, _>>()?))
+}
+
+/// The values of an array: of a program's own array kind where they are numbers, else of a tuple.
+fn data<R: Ordered>(items: Vec<Datum<Complex<R>>>) -> Datum<Complex<R>> {
+    let reals: Option<Vec<R>> = items.iter().map(|d| d.real().cloned()).collect();
+    let complexes: Option<Vec<Complex<R>>> = items.iter().map(|d| d.complex().cloned()).collect();
+    match (reals, complexes) {
+        (Some(xs), _) => Datum::Reals(xs.into()),
+        (None, Some(zs)) => Datum::Complexes(zs.into()),
+        _ => Datum::Tuple(items),
+    }
+}
+
+impl<T: Output, const N: usize> Output for [T; N] {
+    fn tree(&self) -> Result<Tree, TraceError> {
+        array(self)
+    }
+}
+impl<T: Input, const N: usize> Input for [T; N] {
+    fn fresh(name: &str) -> [T; N] {
+        std::array::from_fn(|k| T::fresh(&format!("{name}[{k}]")))
+    }
+}
+impl<R: Ordered, T: Valued<R>, const N: usize> Valued<R> for [T; N] {
+    type Traced = [T::Traced; N];
+    fn traced(&self, name: &str, session: &Session) -> [T::Traced; N] {
+        std::array::from_fn(|k| self[k].traced(&format!("{name}[{k}]"), session))
+    }
+    fn datum(&self) -> Datum<Complex<R>> {
+        data(self.iter().map(Valued::datum).collect())
+    }
+}
+impl<T: Output> Output for Vec<T> {
+    fn tree(&self) -> Result<Tree, TraceError> {
+        array(self)
+    }
+}
+impl<R: Ordered, T: Valued<R>> Valued<R> for Vec<T> {
+    type Traced = Vec<T::Traced>;
+    fn traced(&self, name: &str, session: &Session) -> Vec<T::Traced> {
+        self.iter().enumerate().map(|(k, x)| x.traced(&format!("{name}[{k}]"), session)).collect()
+    }
+    fn datum(&self) -> Datum<Complex<R>> {
+        data(self.iter().map(Valued::datum).collect())
+    }
+}
+
+macro_rules! tuples {
+    ($($(($T:ident $k:tt))+;)*) => {$(
+        impl<$($T: Output),+> Output for ($($T,)+) {
+            fn tree(&self) -> Result<Tree, TraceError> { Ok(Tree::tuple(vec![$(self.$k.tree()?),+])) }
+        }
+        impl<$($T: Input),+> Input for ($($T,)+) {
+            fn fresh(name: &str) -> Self { ($($T::fresh(&format!("{name}.{}", $k)),)+) }
+            fn fresh_all(names: &[&str]) -> Self {
+                match names {
+                    [one] => Self::fresh(one),
+                    _ => ($($T::fresh(names.get($k).copied().unwrap_or_default()),)+),
+                }
+            }
+        }
+        impl<R: Ordered, $($T: Valued<R>),+> Valued<R> for ($($T,)+) {
+            type Traced = ($($T::Traced,)+);
+            fn traced(&self, name: &str, session: &Session) -> Self::Traced {
+                ($(self.$k.traced(&format!("{name}.{}", $k), session),)+)
+            }
+            fn traced_all(&self, names: &[&str], session: &Session) -> Self::Traced {
+                match names {
+                    [one] => self.traced(one, session),
+                    _ => ($(self.$k.traced(names.get($k).copied().unwrap_or_default(), session),)+),
+                }
+            }
+            fn datum(&self) -> Datum<Complex<R>> { Datum::Tuple(vec![$(self.$k.datum()),+]) }
+        }
+    )*};
+}
+tuples! {
+    (A 0);
+    (A 0) (B 1);
+    (A 0) (B 1) (C 2);
+    (A 0) (B 1) (C 2) (D 3);
+    (A 0) (B 1) (C 2) (D 3) (E 4);
+    (A 0) (B 1) (C 2) (D 3) (E 4) (F 5);
+}
+
+/// Lets a struct that is generic over its numbers be an input and a result of recorded functions.
+///
+/// ```
+/// use ketgrad_core::{recordable, scalar::Scalar, trace::{Expr, trace}};
+///
+/// struct Point<S> { x: S, y: S }
+/// recordable!(Point { x, y });
+///
+/// let swap = trace("swap", &["p"], |p: Point<Expr>| Point { x: p.y, y: p.x })?;
+/// assert_eq!(swap.program().functions.values().next().map(|f| f.result.to_string()),
+///     Some("Point{x: real, y: real}".into()));
+/// # Ok::<(), ketgrad_core::trace::TraceError>(())
+/// ```
+#[macro_export]
+macro_rules! recordable {
+    ($Name:ident { $($field:ident),+ $(,)? }) => {
+        impl<S: $crate::trace::Output> $crate::trace::Output for $Name<S> {
+            fn tree(&self) -> Result<$crate::trace::Tree, $crate::trace::TraceError> {
+                let fields = vec![$((stringify!($field), self.$field.tree()?)),+];
+                Ok($crate::trace::Tree::structure(stringify!($Name), fields))
+            }
+        }
+        impl<S: $crate::trace::Input> $crate::trace::Input for $Name<S> {
+            fn fresh(name: &str) -> Self {
+                $Name { $($field: S::fresh(&format!("{name}.{}", stringify!($field)))),+ }
+            }
+        }
+        impl<R: $crate::scalar::Ordered, S: $crate::trace::Valued<R>> $crate::trace::Valued<R> for $Name<S> {
+            type Traced = $Name<S::Traced>;
+            fn traced(&self, name: &str, session: &$crate::trace::Session) -> Self::Traced {
+                $Name { $($field: self.$field.traced(&format!("{name}.{}", stringify!($field)), session)),+ }
+            }
+            fn datum(&self) -> $crate::exec::Datum<$crate::trace::ComplexOf<R>> {
+                $crate::exec::Datum::Tuple(vec![$(self.$field.datum()),+])
+            }
+        }
+    };
+}

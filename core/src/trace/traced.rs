@@ -1,0 +1,293 @@
+//! [`Traced`]: a value and the formula that it came from.
+//!
+//! Rust code that compares cannot run on symbols alone. On `Traced<R>` it takes the branch that the values
+//! take, and the comparison is noted: the recording is valid for all inputs that decide every noted
+//! comparison the same way.
+
+use std::{
+    cmp::Ordering,
+    collections::HashSet,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use num_traits::{One, Zero};
+
+use crate::scalar::{Conj, Ordered, Real, Ring, Scalar, Undecided};
+
+use super::{
+    callee::{Callee, Record},
+    error::TraceError,
+    expr::Expr,
+};
+
+/// A real number and its formula.
+///
+/// Arithmetic works on both. A comparison (`<`, `==`, `max`, [`Ordered::cmp_primal`]) is decided by the value
+/// and noted. [`Real::primal`] answers `None`, so that no library formula takes a side that is not noted;
+/// [`value`](Traced::value) gives the value to those who know what they do with it.
+#[derive(Clone)]
+pub struct Traced<R> {
+    value: R,
+    expr: Expr,
+    log: Option<Log>,
+}
+
+/// Where comparisons are noted: one for each recording.
+#[derive(Clone, Default)]
+pub(super) struct Log(Arc<Mutex<Notes>>);
+
+#[derive(Default)]
+struct Notes {
+    conditions: Vec<Condition>,
+    seen: HashSet<(u128, u128)>,
+}
+
+/// A comparison that a recording has seen, with its answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// The left side.
+    pub left: Expr,
+    /// The right side.
+    pub right: Expr,
+    /// How they compared; `None` where one was NaN.
+    pub order: Option<Ordering>,
+}
+
+/// Prints as `x > 0`.
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = match self.order {
+            Some(Ordering::Less) => "<",
+            Some(Ordering::Equal) => "==",
+            Some(Ordering::Greater) => ">",
+            None => "is not comparable to",
+        };
+        write!(f, "{} {sign} {}", self.left, self.right)
+    }
+}
+
+impl Log {
+    fn notes(&self) -> MutexGuard<'_, Notes> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, left: &Expr, right: &Expr, order: Option<Ordering>) {
+        let mut notes = self.notes();
+        // The same question has the same answer.
+        if notes.seen.insert((left.0.key(), right.0.key())) {
+            notes.conditions.push(Condition { left: left.clone(), right: right.clone(), order });
+        }
+    }
+
+    pub(super) fn conditions(&self) -> Vec<Condition> {
+        self.notes().conditions.clone()
+    }
+}
+
+impl<R: Real> Traced<R> {
+    pub(super) fn input(value: R, expr: Expr, log: &Log) -> Traced<R> {
+        Traced { value, expr, log: Some(log.clone()) }
+    }
+
+    /// The value.
+    #[must_use]
+    pub fn value(&self) -> &R {
+        &self.value
+    }
+
+    /// The formula.
+    #[must_use]
+    pub fn expr(&self) -> &Expr {
+        &self.expr
+    }
+
+    fn constant(value: R, expr: Expr) -> Traced<R> {
+        Traced { value, expr, log: None }
+    }
+
+    fn map(&self, value: R, expr: Expr) -> Traced<R> {
+        Traced { value, expr, log: self.log.clone() }
+    }
+
+    fn join(&self, other: &Traced<R>, value: R, expr: Expr) -> Traced<R> {
+        Traced { value, expr, log: self.log.as_ref().or(other.log.as_ref()).cloned() }
+    }
+
+    fn compare(&self, other: &Traced<R>) -> Result<Option<Ordering>, Undecided> {
+        let order = self.value.try_cmp(&other.value)?;
+        let known = self.expr.constant().is_some() && other.expr.constant().is_some();
+        if let (false, Some(log)) = (known, self.log.as_ref().or(other.log.as_ref())) {
+            log.note(&self.expr, &other.expr, order);
+        }
+        Ok(order)
+    }
+}
+
+impl<R: fmt::Debug> fmt::Debug for Traced<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} = {:?}", self.expr, self.value)
+    }
+}
+
+/// One operator in all its forms.
+macro_rules! operators {
+    ($($Op:ident $op:ident $Assign:ident $assign:ident)*) => {$(
+        impl<R: Real> std::ops::$Op for Traced<R> {
+            type Output = Traced<R>;
+            fn $op(self, y: Traced<R>) -> Traced<R> { (&self).$op(&y) }
+        }
+        impl<R: Real> std::ops::$Op<&Traced<R>> for Traced<R> {
+            type Output = Traced<R>;
+            fn $op(self, y: &Traced<R>) -> Traced<R> { (&self).$op(y) }
+        }
+        impl<R: Real> std::ops::$Op<Traced<R>> for &Traced<R> {
+            type Output = Traced<R>;
+            fn $op(self, y: Traced<R>) -> Traced<R> { self.$op(&y) }
+        }
+        impl<R: Real> std::ops::$Op for &Traced<R> {
+            type Output = Traced<R>;
+            fn $op(self, y: &Traced<R>) -> Traced<R> {
+                self.join(y, self.value.clone().$op(y.value.clone()), (&self.expr).$op(&y.expr))
+            }
+        }
+        impl<R: Real> std::ops::$Assign for Traced<R> {
+            fn $assign(&mut self, y: Traced<R>) { *self = std::ops::$Op::$op(&*self, &y); }
+        }
+    )*};
+}
+
+operators! {
+    Add add AddAssign add_assign
+    Sub sub SubAssign sub_assign
+    Mul mul MulAssign mul_assign
+    Div div DivAssign div_assign
+    Rem rem RemAssign rem_assign
+}
+
+impl<R: Real> std::ops::Neg for &Traced<R> {
+    type Output = Traced<R>;
+    fn neg(self) -> Traced<R> {
+        self.map(-self.value.clone(), -&self.expr)
+    }
+}
+impl<R: Real> std::ops::Neg for Traced<R> {
+    type Output = Traced<R>;
+    fn neg(self) -> Traced<R> {
+        -&self
+    }
+}
+
+/// Noted, as every comparison.
+impl<R: Real> PartialEq for Traced<R> {
+    fn eq(&self, other: &Traced<R>) -> bool {
+        self.compare(other) == Ok(Some(Ordering::Equal))
+    }
+}
+/// Noted, as every comparison.
+impl<R: Ordered> PartialOrd for Traced<R> {
+    fn partial_cmp(&self, other: &Traced<R>) -> Option<Ordering> {
+        self.cmp_primal(other)
+    }
+}
+
+impl<R: Real> Zero for Traced<R> {
+    fn zero() -> Self {
+        Traced::constant(R::zero(), Expr::zero())
+    }
+    fn is_zero(&self) -> bool {
+        self.is_exact_zero()
+    }
+}
+impl<R: Real> One for Traced<R> {
+    fn one() -> Self {
+        Traced::constant(R::one(), Expr::one())
+    }
+}
+impl<R: Real> num_traits::Num for Traced<R> {
+    type FromStrRadixErr = crate::scalar::ParseScalarError;
+    fn from_str_radix(s: &str, radix: u32) -> Result<Self, Self::FromStrRadixErr> {
+        crate::scalar::parse_decimal(s, radix).map(Traced::lit)
+    }
+}
+/// Only a constant is exactly zero: a value that happens to be is not.
+impl<R: Real> Ring for Traced<R> {
+    const PARALLEL: bool = false;
+    fn is_exact_zero(&self) -> bool {
+        self.expr.is_exact_zero()
+    }
+}
+impl<R: Real> Conj for Traced<R> {
+    fn conj(&self) -> Self {
+        self.clone()
+    }
+}
+
+macro_rules! functions {
+    ($($f:ident)*) => {$(
+        fn $f(&self) -> Self { self.map(self.value.$f(), self.expr.$f()) }
+    )*};
+}
+
+impl<R: Real> Scalar for Traced<R> {
+    type Real = Self;
+    fn from_real(re: Self) -> Self {
+        re
+    }
+    fn re(&self) -> Self {
+        self.clone()
+    }
+    fn im(&self) -> Self {
+        Self::zero()
+    }
+    fn abs2(&self) -> Self {
+        self * self
+    }
+    fn lit(x: f64) -> Self {
+        Traced::constant(R::lit(x), Expr::lit(x))
+    }
+    fn ratio(n: i64, d: i64) -> Self {
+        Traced::constant(R::ratio(n, d), Expr::ratio(n, d))
+    }
+    fn powi(&self, n: i32) -> Self {
+        self.map(self.value.powi(n), self.expr.powi(n))
+    }
+    fn pow(&self, y: &Self) -> Self {
+        self.join(y, self.value.pow(&y.value), self.expr.pow(&y.expr))
+    }
+    unary_functions!(functions);
+}
+
+impl<R: Real> Real for Traced<R> {
+    fn pi() -> Self {
+        Traced::constant(R::pi(), Expr::pi())
+    }
+    fn atan2(&self, x: &Self) -> Self {
+        self.join(x, self.value.atan2(&x.value), self.expr.atan2(&x.expr))
+    }
+    fn hypot(&self, y: &Self) -> Self {
+        self.join(y, self.value.hypot(&y.value), self.expr.hypot(&y.expr))
+    }
+    /// Of a constant its value; of anything else nothing, so that nobody decides by it unnoted.
+    fn primal(&self) -> Option<f64> {
+        self.expr.primal()
+    }
+    fn try_cmp(&self, other: &Self) -> Result<Option<Ordering>, Undecided> {
+        self.compare(other)
+    }
+}
+
+impl<R: Ordered> Ordered for Traced<R> {
+    fn cmp_primal(&self, other: &Self) -> Option<Ordering> {
+        self.compare(other).ok().flatten()
+    }
+}
+
+impl<R: Record + Real> Record for Traced<R> {
+    fn record(callee: &Callee, args: &[Self]) -> Result<Self, TraceError> {
+        let values: Vec<R> = args.iter().map(|x| x.value.clone()).collect();
+        let exprs: Vec<Expr> = args.iter().map(|x| x.expr.clone()).collect();
+        let log = args.iter().find_map(|x| x.log.clone());
+        Ok(Traced { value: callee.call(&values)?, expr: callee.call(&exprs)?, log })
+    }
+}
