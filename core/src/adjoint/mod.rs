@@ -12,10 +12,15 @@
 
 mod activity;
 mod compose;
+mod cotangents;
 mod error;
 mod forward;
 mod leaves;
+mod normal;
+mod pullbacks;
+mod record;
 mod reverse;
+mod sweep;
 
 pub use compose::{gradient, hessian_vector, second, value_and_pullback};
 pub use error::{DiffError, Mode};
