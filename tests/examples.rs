@@ -175,5 +175,8 @@ fn newton() {
 #[test]
 fn second_order() {
     let out = run("second_order");
-    assert_lines(&out, &["the minimum after 6 steps: (1.000000, 1.000000)", "H (1, 0) at the minimum: (802.0, -400.0)"]);
+    assert_lines(
+        &out,
+        &["the minimum after 6 steps: (1.000000, 1.000000)", "H (1, 0) at the minimum: (802.0, -400.0)"],
+    );
 }

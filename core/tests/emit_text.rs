@@ -54,10 +54,6 @@ fn d06_source_in_derivative_source_out_and_that_source_runs() {
             &[real(2.0)],
         ),
         (
-            "fn f(x, n: int) { let mut s = x; for i in 0..n { for j in 0..i { s += x * real(i * j); } s *= 0.25; } s }",
-            &[real(1.5), Datum::Int(6)],
-        ),
-        (
             "fn f(z: complex, x) { abs2(sin(z) * z + x) + im(z) }",
             &[Datum::Complex(Complex::new(0.3, 0.7)), real(0.2)],
         ),

@@ -25,7 +25,8 @@ pub(super) fn counted(
         [Stmt::If(c, yes, no)] if *yes == leave => (c.clone().not(), std::mem::take(no)),
         _ => return Stmt::Loop(label, body),
     };
-    match counter(w, header, after, &condition, &body, before) {
+    let found = counter(w, header, after, &condition, &body, before);
+    match found.or_else(|| countdown(w, header, &condition, &body, before)) {
         Some(counter) => {
             drop_steps(&mut body, counter.var);
             Stmt::For(label, counter, body)
@@ -87,6 +88,47 @@ fn counter(
     }
     before.remove(at);
     Some(Counter { var: *i, from, to: to.clone(), inclusive: *compare == Compare::Le })
+}
+
+/// The counter of a loop `while k != 0 { …; k -= 1 }` of which nobody reads `k`, as the adjoint of a counted loop
+/// has it. It must start at no negative number.
+fn countdown(
+    w: &Writer<'_>,
+    header: Block,
+    condition: &Expr,
+    body: &[Stmt],
+    before: &mut Vec<Stmt>,
+) -> Option<Counter> {
+    let Expr::Op(Op::CompareInt(Compare::Ne), operands, _) = condition else { return None };
+    let [Expr::Var(k), Expr::Int(0)] = operands.as_slice() else { return None };
+    let param = *w.f.blocks[header].params.iter().find(|p| w.var_of[p.index()] == Some(*k))?;
+    let step = Expr::Op(Op::Int2(Int2::Sub), vec![Expr::Var(*k), Expr::Int(1)], crate::ir::Kind::Int);
+    let mut assigned = Vec::new();
+    collect(body, &mut assigned);
+    let steps: Vec<_> = assigned.iter().filter(|(v, _)| v == k).collect();
+    // One use is the comparison, the others are the steps.
+    let uses = w.uses[param.index()] as usize;
+    let only =
+        !steps.is_empty() && steps.iter().all(|(_, e)| e.as_ref() == Some(&step)) && uses == 1 + steps.len();
+    if !only || w.flow.joins[header.index()] > 1 {
+        return None;
+    }
+    let at = before.iter().rposition(|s| s.writes() == [*k])?;
+    let Stmt::Assign(pairs) = &before[at] else { return None };
+    let to = pairs[0].1.clone();
+    let positive = match &to {
+        Expr::Int(n) => *n >= 0,
+        Expr::Op(Op::Int2(Int2::Max), args, _) => args.iter().any(|a| matches!(a, Expr::Int(n) if *n >= 0)),
+        _ => false,
+    };
+    let quiet = before[at + 1..]
+        .iter()
+        .all(|s| matches!(s, Stmt::Assign(_)) && s.writes().iter().all(|v| !to.reads(*v)));
+    if !positive || !quiet {
+        return None;
+    }
+    before.remove(at);
+    Some(Counter { var: *k, from: Expr::Int(0), to, inclusive: false })
 }
 
 fn collect(list: &[Stmt], out: &mut Vec<(Var, Option<Expr>)>) {

@@ -6,7 +6,8 @@
 //! - The tape of a gradient becomes an array with a counter, where one function both records and reads. A tape
 //!   that goes from function to function (a recursion that was too large to put in place) is an error.
 //! - Arrays that grow (cotangents) go through small functions that are written along.
-//! - A jump out of several loops at once, and one out of the middle of a branch, are errors.
+//! - A jump out of several loops at once, and one out of the middle of a branch, are errors. The gradient of
+//!   nested loops may hold one: emit Rust.
 //!
 //! Rules are written out: the text holds the derivative that the rule gave.
 
