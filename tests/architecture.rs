@@ -18,6 +18,8 @@ const MODULES: &[(&str, &[&str])] = &[
     ("pass", &["rules", "ir", "entity", "scalar"]),
     ("adjoint", &["pass", "rules", "ir", "entity", "scalar"]),
     ("exec", &["pass", "adjoint", "rules", "ir", "entity", "scalar"]),
+    ("check", &["exec", "adjoint", "pass", "ir", "scalar"]),
+    ("emit", &["pass", "rules", "ir", "entity", "scalar"]),
     ("staging", &["ir", "entity"]),
     ("text", &["staging", "rules", "ir", "entity", "scalar"]),
     ("param", &["scalar"]),

@@ -125,11 +125,11 @@ pub enum Verb {
         after_help = "Examples:\n  ketgrad diff model.kg --at a=1,b=2\n  ketgrad diff -e 'fn f(x) { sin(x) * x }' --at x=pi/4 --order 2"
     )]
     Diff(DiffArgs),
-    /// Compares all derivative engines (not in this version)
+    /// Compares all derivative engines on a program
     #[command(
-        after_help = "Examples:\n  ketgrad check ansatz.qasm --observable Z0 --set theta=0.3\n  ketgrad check model.kg --at a=1,b=2"
+        after_help = "Examples:\n  ketgrad check model.kg --at a=1,b=2\n  ketgrad check model.kg --function loss --at 'xs=[1,2]' --json"
     )]
-    Check(Later),
+    Check(CheckArgs),
     /// Draws a circuit
     #[command(
         after_help = "Examples:\n  ketgrad draw bell.qasm\n  ketgrad draw bell.qasm --format svg -o bell.svg"
@@ -274,6 +274,29 @@ pub struct DiffArgs {
     /// Simplify by the equations of real numbers too, which may change the last digits
     #[arg(long, conflicts_with = "no_optimize")]
     pub algebraic: bool,
+}
+
+/// The verb `check`.
+#[derive(Clone, Debug, Args)]
+pub struct CheckArgs {
+    /// The program; - reads it from the standard input. Circuits are not in this version
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The point of a program: `a=1,b=pi/2,xs=[1,2],p=(3,4)`; may be repeated
+    #[arg(long, value_name = "NAME=VALUE,…", allow_hyphen_values = true)]
+    pub at: Vec<String>,
+    /// The function to check [default: the last one]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    pub function: Option<String>,
+    /// The observable of a circuit (not in this version)
+    #[arg(long, value_name = "OBS", allow_hyphen_values = true)]
+    pub observable: Vec<String>,
+    /// The value of a parameter of a circuit (not in this version)
+    #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
+    pub set: Vec<String>,
+    /// The values of parameters of a circuit from a file (not in this version)
+    #[arg(long, value_name = "FILE.json|FILE.npy", allow_hyphen_values = true)]
+    pub params: Option<PathBuf>,
 }
 
 /// A kind of picture.

@@ -6,8 +6,8 @@ use ketgrad_core::{hybrid::Method, kernel::Threads, pass::Level};
 
 use crate::{
     args::{
-        CommonArgs, ConvertArgs, DiffArgs, DrawArgs, GradArgs, Language, LowArgs, Picture, Precision, RunArgs,
-        ValueArgs, Verb,
+        CheckArgs, CommonArgs, ConvertArgs, DiffArgs, DrawArgs, GradArgs, Language, LowArgs, Picture, Precision,
+        RunArgs, ValueArgs, Verb,
     },
     config_file::ConfigFile,
     report::Failure,
@@ -71,6 +71,8 @@ pub enum Work {
     Grad(Grad),
     /// Differentiate a program.
     Diff(Diff),
+    /// Compare the derivative engines on a program.
+    Check(Check),
     /// Describe this program and this machine.
     Info,
 }
@@ -156,6 +158,17 @@ pub struct Diff {
     pub level: Level,
 }
 
+/// What `check` shall do.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// The program.
+    pub file: PathBuf,
+    /// The point.
+    pub at: Vec<String>,
+    /// The function; `None` is the last one.
+    pub function: Option<String>,
+}
+
 /// A text of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Emit {
@@ -163,6 +176,12 @@ pub enum Emit {
     Ir,
     /// Its derivative.
     Adjoint,
+    /// Both in Rust.
+    Rust,
+    /// Both as formulas.
+    Latex,
+    /// The graph of its derivative.
+    Dot,
 }
 
 impl Run {
@@ -195,7 +214,7 @@ impl HiArgs {
             Verb::Equivalent(_) => return later("equivalent"),
             Verb::Grad(_) => "grad",
             Verb::Diff(_) => "diff",
-            Verb::Check(_) => return later("check"),
+            Verb::Check(_) => "check",
             Verb::Draw(_) => "draw",
             Verb::Optimize(_) => return later("optimize"),
             Verb::Plugins(_) => return later("plugins"),
@@ -211,6 +230,7 @@ impl HiArgs {
             Verb::Draw(args) => Work::Draw(draw(args)?),
             Verb::Grad(args) => Work::Grad(grad(args)?),
             Verb::Diff(args) => Work::Diff(diff(args)?),
+            Verb::Check(args) => Work::Check(check(args)?),
             _ => Work::Info,
         };
         Ok(HiArgs { common, work })
@@ -268,17 +288,26 @@ fn diff(low: DiffArgs) -> Result<Diff, Failure> {
         None => None,
         Some("ir") => Some(Emit::Ir),
         Some("adjoint") => Some(Emit::Adjoint),
-        Some(later @ ("rust" | "latex" | "dot")) => {
-            return Err(Failure::not_yet(format_args!("--emit {later}")));
-        }
+        Some("rust") => Some(Emit::Rust),
+        Some("latex") => Some(Emit::Latex),
+        Some("dot") => Some(Emit::Dot),
         Some(other) => {
-            let failure = Failure::usage(format_args!("--emit is ir or adjoint, not `{other}`"));
-            return Err(failure.nearest(other, ["ir", "adjoint"]));
+            let failure =
+                Failure::usage(format_args!("--emit is ir, adjoint, rust, latex or dot, not `{other}`"));
+            return Err(failure.nearest(other, ["ir", "adjoint", "rust", "latex", "dot"]));
         }
     };
     let level = crate::diff::level(low.no_optimize, low.algebraic);
     let DiffArgs { file, source, at, function, order, .. } = low;
     Ok(Diff { file, source, at, function, order, emit, level })
+}
+
+fn check(low: CheckArgs) -> Result<Check, Failure> {
+    let circuit = low.file.extension().is_some_and(|e| e.eq_ignore_ascii_case("qasm"));
+    if circuit || !low.observable.is_empty() || !low.set.is_empty() || low.params.is_some() {
+        return Err(Failure::not_yet("`check` of circuits"));
+    }
+    Ok(Check { file: low.file, at: low.at, function: low.function })
 }
 
 fn run(low: RunArgs, config: &ConfigFile) -> Result<Run, Failure> {

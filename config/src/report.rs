@@ -37,6 +37,8 @@ pub enum Status {
     Input,
     /// 2: wrong usage.
     Usage,
+    /// 3: a check says no.
+    Refused,
 }
 
 impl From<Status> for ExitCode {
@@ -45,6 +47,7 @@ impl From<Status> for ExitCode {
             Status::Done => 0,
             Status::Input => 1,
             Status::Usage => 2,
+            Status::Refused => 3,
         })
     }
 }
