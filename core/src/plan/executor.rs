@@ -5,7 +5,9 @@ use std::sync::Arc;
 use num_complex::Complex;
 
 use super::{Options, Plan};
-use crate::kernel::{Element, ExecuteError, Executor, Executors, InstructionSet, Operator, Threads, simd};
+use crate::kernel::{
+    Element, ExecuteError, Executor, Executors, InstructionSet, Operator, Prepared, Threads, simd,
+};
 
 /// States of fewer qubits run gate by gate: they are in the second cache, and a plan takes longer to make
 /// than it saves.
@@ -41,6 +43,15 @@ impl Fast {
         Fast { plan_from: n_qubits, ..self }
     }
 
+    /// Whether so many operators are planned.
+    fn plans(&self, n_qubits: usize, operators: usize) -> bool {
+        n_qubits >= self.plan_from && operators >= PLAN_OPERATORS
+    }
+
+    fn plan<E: Element>(&self, n_qubits: usize, operators: &[Operator<Complex<E>>]) -> Plan<E> {
+        Plan::new(n_qubits, operators, Options::new(self.set, size_of::<E>(), n_qubits))
+    }
+
     /// The instructions in use.
     #[must_use]
     pub fn instruction_set(&self) -> InstructionSet {
@@ -73,6 +84,14 @@ impl<E: Element> Executor<Complex<E>> for Fast {
         self.run_reporting(operators, amplitudes, threads, &mut |_| {})
     }
 
+    fn prepare(
+        &self,
+        n_qubits: usize,
+        operators: &[Operator<Complex<E>>],
+    ) -> Option<Box<dyn Prepared<Complex<E>>>> {
+        self.plans(n_qubits, operators.len()).then(|| Box::new(self.plan::<E>(n_qubits, operators)) as _)
+    }
+
     fn run_reporting(
         &self,
         operators: &[Operator<Complex<E>>],
@@ -81,8 +100,8 @@ impl<E: Element> Executor<Complex<E>> for Fast {
         progress: &mut dyn FnMut(usize),
     ) -> Result<(), ExecuteError> {
         let n_qubits = amplitudes.len().trailing_zeros() as usize;
-        if n_qubits >= self.plan_from && operators.len() >= PLAN_OPERATORS {
-            let plan = Plan::new(n_qubits, operators, Options::new(self.set, size_of::<E>(), n_qubits));
+        if self.plans(n_qubits, operators.len()) {
+            let plan = self.plan::<E>(n_qubits, operators);
             let all = plan.passes().max(1);
             plan.run_reporting(amplitudes, threads, &mut |done| progress(operators.len() * done / all));
             if plan.passes() == 0 {
@@ -94,6 +113,17 @@ impl<E: Element> Executor<Complex<E>> for Fast {
             simd::apply(operator, amplitudes, threads, self.set);
             progress(number + 1);
         }
+        Ok(())
+    }
+}
+
+impl<E: Element> Prepared<Complex<E>> for Plan<E> {
+    fn bind(&mut self, operators: &[Operator<Complex<E>>]) {
+        Plan::bind(self, operators);
+    }
+
+    fn run(&self, amplitudes: &mut [Complex<E>], threads: &Threads) -> Result<(), ExecuteError> {
+        Plan::run(self, amplitudes, threads);
         Ok(())
     }
 }

@@ -16,6 +16,7 @@
 //! ends up in, `vectorize`, which is compiled for it. (The scheme is that of the crate pulp.)
 #![expect(unsafe_code, reason = "vector instructions are unsafe where the processor lacks them")]
 
+mod pauli;
 mod portable;
 mod single;
 #[cfg(target_arch = "x86_64")]
@@ -25,6 +26,7 @@ use std::fmt;
 
 use num_complex::Complex;
 
+pub(crate) use pauli::{BLOCK_BITS, Product, block_norms, expectation};
 use portable::Lanes4;
 pub(crate) use single::apply;
 

@@ -1,0 +1,341 @@
+//! Expectation values of Pauli strings by vector registers.
+//!
+//! A string with the masks x and z is, up to a power of i that its weight holds,
+//! `sum_i (-1)^{|i & z|} conj(a[i ^ x]) a[i]`, of which the real or the imaginary part is wanted. The bits of
+//! an index fall into those of a block, of a row in it (a register) and of a lane in that:
+//!
+//! ```text
+//! block ......  row .......  lane ..
+//! ```
+//! In lanes `re im re im …` either part is a product of one register with another whose lanes are moved by an
+//! exclusive-or; z chooses signs, of which those of lanes are applied once at the end, those of eight rows
+//! when eight sums are added, and the others once for eight rows.
+//!
+//! Strings that share x and the part share the products: one string takes them as they are, of several each
+//! takes one output of a Walsh-Hadamard transform over eight rows.
+//!
+//! # Few passes over memory
+//! A string joins block b with block b ^ (x above the block's bits). Strings are put into *families* whose x
+//! span at most [`SPAN`] dimensions there; the 2^[`SPAN`] blocks that a family joins fit the second cache,
+//! and all its strings are summed while they are there. Each sum over such a set of blocks is one number, and
+//! these are added in a tree: the bits do not depend on the number of threads.
+#![expect(unsafe_code, reason = "vector registers are read from addresses")]
+
+use num_complex::Complex;
+use num_traits::Zero;
+
+use super::{Element, InstructionSet, Simd, Task};
+use crate::{
+    basis::deposit,
+    kernel::{SERIAL_BELOW, Threads, reduce::tree},
+};
+
+/// log2 of the amplitudes of a block: 16 KiB of `Complex<f64>`, so that two are in the first cache.
+pub(crate) const BLOCK_BITS: usize = 10;
+
+/// Dimensions of a family: 2^4 blocks are 256 KiB.
+const SPAN: usize = 4;
+
+/// Rows that are worked on together.
+const ROWS: usize = 8;
+
+/// Strings that share the products of a row at a time.
+const TOGETHER: usize = 8;
+
+/// The most lanes of a register.
+const MOST_LANES: usize = 16;
+
+/// Strings with one x mask that need the same part of `conj(a[i ^ x]) a[i]`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Product {
+    /// The bits that are flipped.
+    pub(crate) x: usize,
+    /// Whether the imaginary part is meant.
+    pub(crate) imaginary: bool,
+    /// The z mask of each string, and what it is multiplied by.
+    pub(crate) strings: Vec<(usize, f64)>,
+}
+
+/// The sum of all products, or `None` for a state that is too short for the registers.
+pub(crate) fn expectation<E: Element>(
+    products: &[Product],
+    amplitudes: &[Complex<E>],
+    threads: &Threads,
+    set: InstructionSet,
+) -> Option<f64> {
+    assert!(set.is_available() && amplitudes.len().is_power_of_two());
+    let n_qubits = amplitudes.len().trailing_zeros() as usize;
+    let lane_bits = super::shape::<E>(set).0 - 1;
+    assert!(products.iter().all(|p| p.x < amplitudes.len()));
+    if n_qubits < lane_bits + ROWS.trailing_zeros() as usize {
+        return None;
+    }
+    let block_bits = BLOCK_BITS.min(n_qubits);
+    let families = families(products, block_bits);
+    let blocks = 1usize << (n_qubits - block_bits);
+    // Where the sets of blocks of each family begin in the list of all.
+    let mut starts = vec![0];
+    for family in &families {
+        starts.push(starts[starts.len() - 1] + (blocks >> family.basis.len()));
+    }
+    let part = |k: usize| {
+        let number = starts.partition_point(|&start| start <= k) - 1;
+        let family = &families[number];
+        let start = deposit(k - starts[number], (blocks - 1) & !family.pivots());
+        // SAFETY: the set is available.
+        unsafe { E::dispatch(set, Joined { family, start, block_bits, amplitudes }) }
+    };
+    let all = starts[starts.len() - 1];
+    let parallel = amplitudes.len() >= SERIAL_BELOW;
+    let sums = if parallel { threads.map(all, part) } else { (0..all).map(part).collect() };
+    Some(if sums.is_empty() { 0.0 } else { tree(sums, &|a, b| a + b) })
+}
+
+/// Products whose x span few dimensions above the block's bits.
+struct Family<'a> {
+    /// In reduced echelon form: each vector's highest bit is in no other.
+    basis: Vec<usize>,
+    products: Vec<&'a Product>,
+}
+
+fn highest(x: usize) -> usize {
+    1 << (usize::BITS - 1 - x.leading_zeros())
+}
+
+impl Family<'_> {
+    fn pivots(&self) -> usize {
+        self.basis.iter().fold(0, |mask, &b| mask | highest(b))
+    }
+
+    /// What is left of x when the basis is taken out.
+    fn rest(&self, x: usize) -> usize {
+        self.basis.iter().fold(x, |x, &b| if x & highest(b) == 0 { x } else { x ^ b })
+    }
+
+    /// Makes room for x, if it is in the span or there is a dimension left.
+    fn admits(&mut self, x: usize) -> bool {
+        let rest = self.rest(x);
+        if rest == 0 {
+            return true;
+        }
+        if self.basis.len() == SPAN {
+            return false;
+        }
+        for b in &mut self.basis {
+            if *b & highest(rest) != 0 {
+                *b ^= rest;
+            }
+        }
+        self.basis.push(rest);
+        true
+    }
+
+    /// The element of the span with this number.
+    fn element(&self, number: usize) -> usize {
+        let chosen = self.basis.iter().enumerate().filter(|(k, _)| number >> k & 1 == 1);
+        chosen.fold(0, |x, (_, b)| x ^ b)
+    }
+}
+
+/// Puts each product into the first family that admits it.
+fn families(products: &[Product], block_bits: usize) -> Vec<Family<'_>> {
+    let mut families: Vec<Family<'_>> = Vec::new();
+    for product in products {
+        let x = product.x >> block_bits;
+        match families.iter_mut().find_map(|f| f.admits(x).then_some(f)) {
+            Some(family) => family.products.push(product),
+            None => {
+                let mut family = Family { basis: Vec::new(), products: vec![product] };
+                family.admits(x);
+                families.push(family);
+            }
+        }
+    }
+    families
+}
+
+/// The sum of a family's products over the blocks `start ^ span`.
+struct Joined<'a, E> {
+    family: &'a Family<'a>,
+    start: usize,
+    block_bits: usize,
+    amplitudes: &'a [Complex<E>],
+}
+
+impl<E: Element> Task<E> for Joined<'_, E> {
+    type Output = f64;
+
+    #[inline(always)]
+    unsafe fn run<S: Simd<Elem = E>>(self) -> f64 {
+        let Joined { family, start, block_bits, amplitudes } = self;
+        let lane_bits = S::LANE_BITS - 1;
+        let lanes = (1usize << lane_bits) - 1;
+        let mut total = 0.0;
+        for product in &family.products {
+            let (x, high) = (product.x, product.x >> block_bits);
+            let odd = usize::from(product.imaginary);
+            for strings in product.strings.chunks(TOGETHER) {
+                // SAFETY: this is `vectorize`; the exclusive-or of two numbers below LANES is one. A block has
+                // 2^block_bits amplitudes, at least eight registers, and block numbers are below their count:
+                // the span and the start use the bits of block numbers only.
+                unsafe {
+                    let moved = S::index(|j| j ^ ((x & lanes) << 1 | odd));
+                    let mut sums = [S::splat(E::zero()); TOGETHER];
+                    for number in 0..1usize << family.basis.len() {
+                        let block = start ^ family.element(number);
+                        // Of a pair of blocks one is enough: the other gives the same.
+                        if high != 0 && block & highest(high) != 0 {
+                            continue;
+                        }
+                        let at = |block: usize| amplitudes.as_ptr().add(block << block_bits).cast::<E>();
+                        let pair = Pair {
+                            a: at(block),
+                            b: at(block ^ high),
+                            rows: 1 << (block_bits - lane_bits),
+                            flip: (x & ((1 << block_bits) - 1)) >> lane_bits,
+                            moved,
+                        };
+                        let z_row = |k: usize| (strings[k].0 & ((1 << block_bits) - 1)) >> lane_bits;
+                        let mut own = [S::splat(E::zero()); TOGETHER];
+                        match strings.len() {
+                            1 => own[0] = pair.one(z_row(0)),
+                            count => pair.several(count, z_row, &mut own),
+                        }
+                        for (k, (z, _)) in strings.iter().enumerate() {
+                            let negative = odd_parity(block & z >> block_bits);
+                            sums[k] = if negative { sums[k].sub(own[k]) } else { sums[k].add(own[k]) };
+                        }
+                    }
+                    let twice = if high == 0 { 1.0 } else { 2.0 };
+                    for (sum, &(z, weight)) in sums.iter().zip(strings) {
+                        total += twice * weight * across(*sum, z & lanes, product.imaginary);
+                    }
+                }
+            }
+        }
+        total
+    }
+}
+
+/// The squared norm of each block of 2^[`BLOCK_BITS`] amplitudes, or `None` for a state of less than one.
+pub(crate) fn block_norms<E: Element>(
+    amplitudes: &[Complex<E>],
+    threads: &Threads,
+    set: InstructionSet,
+) -> Option<Vec<f64>> {
+    assert!(set.is_available() && amplitudes.len().is_power_of_two());
+    let blocks = amplitudes.len() >> BLOCK_BITS;
+    let product = Product { x: 0, imaginary: false, strings: vec![(0, 1.0)] };
+    let family = Family { basis: Vec::new(), products: vec![&product] };
+    let part = |start: usize| {
+        let joined = Joined { family: &family, start, block_bits: BLOCK_BITS, amplitudes };
+        // SAFETY: the set is available.
+        unsafe { E::dispatch(set, joined) }
+    };
+    let parallel = amplitudes.len() >= SERIAL_BELOW;
+    (blocks > 0).then(|| if parallel { threads.map(blocks, part) } else { (0..blocks).map(part).collect() })
+}
+
+fn odd_parity(bits: usize) -> bool {
+    bits.count_ones() % 2 == 1
+}
+
+/// The sum over lanes with the signs of z; the product of a real part with an imaginary one is subtracted.
+///
+/// # Safety
+/// Called within `vectorize`.
+#[inline(always)]
+unsafe fn across<S: Simd>(sum: S, z: usize, imaginary: bool) -> f64 {
+    let mut lanes = [S::Elem::zero(); MOST_LANES];
+    // SAFETY: there is room for any register.
+    unsafe { sum.store(lanes.as_mut_ptr()) };
+    let signed = lanes[..S::LANES].iter().enumerate().map(|(j, &x)| {
+        let (negative, x): (bool, f64) = (odd_parity(j >> 1 & z) != (imaginary && j % 2 == 0), x.into());
+        if negative { -x } else { x }
+    });
+    signed.sum()
+}
+
+/// Two blocks, of which row r of the one goes with row `r ^ flip` of the other, lanes moved.
+struct Pair<S: Simd> {
+    a: *const S::Elem,
+    b: *const S::Elem,
+    rows: usize,
+    flip: usize,
+    moved: S::Index,
+}
+
+impl<S: Simd> Pair<S> {
+    /// The rows `first + j` of the one and what belongs to them of the other.
+    ///
+    /// # Safety
+    /// Called within `vectorize`; both blocks have `rows` registers, a power of two and at least eight.
+    #[inline(always)]
+    unsafe fn eight(&self, first: usize) -> [(S, S); ROWS] {
+        let within = self.flip % ROWS;
+        // SAFETY: rows are below `rows`, as exclusive-ors of numbers below it; the caller promises the rest.
+        unsafe {
+            let a = self.a.add(first * S::LANES);
+            let b = self.b.add((first ^ (self.flip - within)) * S::LANES);
+            std::array::from_fn(|j| {
+                let other = S::load(b.add((j ^ within) * S::LANES));
+                (S::load(a.add(j * S::LANES)), other.permute(self.moved))
+            })
+        }
+    }
+
+    /// The sum for one string: eight sums side by side, which take the signs of their rows at the end.
+    ///
+    /// # Safety
+    /// As [`Pair::eight`].
+    #[inline(always)]
+    unsafe fn one(&self, z: usize) -> S {
+        // SAFETY: the caller's promise is passed on.
+        unsafe {
+            let mut sums = [S::splat(S::Elem::zero()); ROWS];
+            for first in (0..self.rows).step_by(ROWS) {
+                let rows = self.eight(first);
+                if odd_parity(first & z) {
+                    for (sum, (a, b)) in sums.iter_mut().zip(rows) {
+                        *sum = a.neg_mul_add(b, *sum);
+                    }
+                } else {
+                    for (sum, (a, b)) in sums.iter_mut().zip(rows) {
+                        *sum = a.mul_add(b, *sum);
+                    }
+                }
+            }
+            transform(&mut sums);
+            sums[z % ROWS]
+        }
+    }
+
+    /// The sums for several strings.
+    ///
+    /// # Safety
+    /// As [`Pair::eight`].
+    #[inline(always)]
+    unsafe fn several(&self, count: usize, z: impl Fn(usize) -> usize, sums: &mut [S; TOGETHER]) {
+        for first in (0..self.rows).step_by(ROWS) {
+            // SAFETY: the caller's promise is passed on.
+            let mut rows = unsafe { self.eight(first) }.map(|(a, b)| a.mul(b));
+            transform(&mut rows);
+            for (k, sum) in sums[..count].iter_mut().enumerate() {
+                let row = rows[z(k) % ROWS];
+                *sum = if odd_parity(first & z(k)) { sum.sub(row) } else { sum.add(row) };
+            }
+        }
+    }
+}
+
+/// The Walsh-Hadamard transform: entry z becomes the sum of the entries j times `(-1)^{|j & z|}`.
+#[inline(always)]
+fn transform<S: Simd>(x: &mut [S; ROWS]) {
+    for step in [1, 2, 4] {
+        for j in 0..ROWS {
+            if j & step == 0 {
+                (x[j], x[j | step]) = (x[j].add(x[j | step]), x[j].sub(x[j | step]));
+            }
+        }
+    }
+}
