@@ -1,7 +1,7 @@
 //! Samples of a state in O(2^n + shots), without a copy of it.
 //!
 //! A shot is a number u in [0, 1); its outcome is the basis state at which the cumulative distribution
-//! passes u. The distribution is known at the ends of blocks of 2^10 amplitudes only:
+//! passes u. The distribution is known at the ends of blocks of 2^8 amplitudes only:
 //!
 //! 1. one pass over the state sums each block;
 //! 2. each shot draws its number from the ChaCha8 stream of its group of shots and finds its block by a
@@ -37,7 +37,7 @@ use super::{
 use crate::{
     kernel::{
         InstructionSet, SERIAL_BELOW, Threads,
-        simd::{BLOCK_BITS, block_norms},
+        simd::{NORM_BITS, block_norms},
     },
     scalar::{Real, Scalar},
 };
@@ -46,10 +46,11 @@ use crate::{
 const SHOTS_PER_STREAM: usize = 1 << 10;
 
 /// Amplitudes of a block.
-const BLOCK: usize = 1 << BLOCK_BITS;
+const BLOCK: usize = 1 << NORM_BITS;
 
-/// Amplitudes of a group within a block.
+/// Amplitudes of a group within a block, and groups of a block.
 const GROUP: usize = 16;
+const _: () = assert!(GROUP * GROUP == BLOCK);
 
 /// The least number of shots of a round.
 const ROUND: usize = 1 << 17;
@@ -59,10 +60,13 @@ const ROUND: usize = 1 << 17;
 const AMPLITUDES_PER_SHOT: usize = 64;
 
 /// Blocks that are worked on in one piece.
-const BLOCKS_PER_PIECE: usize = 64;
+const BLOCKS_PER_PIECE: usize = 256;
+
+/// Cells of the table for each block: most draws are at their block at once.
+const CELLS_PER_BLOCK: usize = 4;
 
 /// The most cells of the table.
-const MOST_CELLS: usize = 1 << 16;
+const MOST_CELLS: usize = 1 << 18;
 
 impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
     /// Measures all qubits so many times: basis states in the order of the shots, which are
@@ -166,7 +170,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Ends<'a, S> {
         if !(total > 0.0 && total.is_finite()) {
             return Err(StateError::NotFinite { total });
         }
-        let count = ends.len().min(MOST_CELLS);
+        let count = (CELLS_PER_BLOCK * ends.len()).min(MOST_CELLS);
         let mut cells = Vec::with_capacity(count);
         let mut block = 0;
         for cell in 0..count {
@@ -197,7 +201,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Ends<'a, S> {
     }
 
     /// The block in which u in [0, 1) falls. Cells begin at or before their numbers, so only blocks after
-    /// the cell's first come into question: on average less than two. Where rounding takes u to the end of
+    /// the cell's first come into question. Where rounding takes u to the end of
     /// the distribution, it is the last block that can occur.
     fn find(&self, u: f64) -> Draw {
         let at = u * self.total;
@@ -254,14 +258,14 @@ impl<'a, T: Real, S: Scalar<Real = T>> Ends<'a, S> {
 /// The cumulative distribution within a block.
 struct Block {
     /// Up to each amplitude of a group, from the group's start.
-    sums: [[f64; GROUP]; BLOCK / GROUP],
+    sums: [[f64; GROUP]; GROUP],
     /// Up to the end of each group, from the block's start.
-    ends: [f64; BLOCK / GROUP],
+    ends: [f64; GROUP],
 }
 
 impl Block {
     fn new<T: Real, S: Scalar<Real = T>>(amplitudes: &[S]) -> Block {
-        let mut block = Block { sums: [[0.0; GROUP]; BLOCK / GROUP], ends: [0.0; BLOCK / GROUP] };
+        let mut block = Block { sums: [[0.0; GROUP]; GROUP], ends: [0.0; GROUP] };
         let mut end = 0.0;
         let mut groups = amplitudes.chunks(GROUP);
         for (sums, block_end) in block.sums.iter_mut().zip(&mut block.ends) {
@@ -283,13 +287,14 @@ impl Block {
     /// give, takes the last place that can occur.
     fn find(&self, within: f64) -> usize {
         let last = self.ends[self.ends.len() - 1];
-        let below = within.min(last);
-        let group = self.ends.partition_point(|&end| end <= below && end < last);
+        // Sums ascend, so those passed are counted: no branch, and registers may do it.
+        let passed = |sums: &[f64; GROUP], x: f64, last: f64| -> usize {
+            sums.iter().map(|&sum| usize::from(sum <= x) & usize::from(sum < last)).sum()
+        };
+        let group = passed(&self.ends, within, last);
         let start = if group == 0 { 0.0 } else { self.ends[group - 1] };
         let (sums, rest) = (&self.sums[group], within - start);
-        let whole = sums.iter().fold(0.0f64, |m, &s| m.max(s));
-        let place = sums.iter().filter(|&&sum| sum <= rest && sum < whole).count();
-        group * GROUP + place
+        group * GROUP + passed(sums, rest, sums[GROUP - 1])
     }
 }
 

@@ -26,7 +26,7 @@ use std::fmt;
 
 use num_complex::Complex;
 
-pub(crate) use pauli::{BLOCK_BITS, Product, block_norms, expectation};
+pub(crate) use pauli::{NORM_BITS, Product, block_norms, expectation};
 use portable::Lanes4;
 pub(crate) use single::apply;
 

@@ -31,7 +31,10 @@ use crate::{
 };
 
 /// log2 of the amplitudes of a block: 16 KiB of `Complex<f64>`, so that two are in the first cache.
-pub(crate) const BLOCK_BITS: usize = 10;
+const BLOCK_BITS: usize = 10;
+
+/// log2 of the amplitudes whose squared norms are summed by themselves.
+pub(crate) const NORM_BITS: usize = 8;
 
 /// Dimensions of a family: 2^4 blocks are 256 KiB.
 const SPAN: usize = 4;
@@ -217,23 +220,44 @@ impl<E: Element> Task<E> for Joined<'_, E> {
     }
 }
 
-/// The squared norm of each block of 2^[`BLOCK_BITS`] amplitudes, or `None` for a state of less than one.
+/// The squared norm of each block of 2^[`NORM_BITS`] amplitudes, or `None` for a state of less than one.
 pub(crate) fn block_norms<E: Element>(
     amplitudes: &[Complex<E>],
     threads: &Threads,
     set: InstructionSet,
 ) -> Option<Vec<f64>> {
     assert!(set.is_available() && amplitudes.len().is_power_of_two());
-    let blocks = amplitudes.len() >> BLOCK_BITS;
-    let product = Product { x: 0, imaginary: false, strings: vec![(0, 1.0)] };
-    let family = Family { basis: Vec::new(), products: vec![&product] };
-    let part = |start: usize| {
-        let joined = Joined { family: &family, start, block_bits: BLOCK_BITS, amplitudes };
-        // SAFETY: the set is available.
-        unsafe { E::dispatch(set, joined) }
-    };
+    if amplitudes.len() >> NORM_BITS == 0 {
+        return None;
+    }
+    let pieces: Vec<&[Complex<E>]> = amplitudes.chunks(1 << (NORM_BITS + 8)).collect();
+    // SAFETY: the set is available.
+    let piece = |k: usize| unsafe { E::dispatch(set, Norms(pieces[k])) };
     let parallel = amplitudes.len() >= SERIAL_BELOW;
-    (blocks > 0).then(|| if parallel { threads.map(blocks, part) } else { (0..blocks).map(part).collect() })
+    let sums: Vec<_> =
+        if parallel { threads.map(pieces.len(), piece) } else { (0..pieces.len()).map(piece).collect() };
+    Some(sums.concat())
+}
+
+/// Amplitudes of whole blocks.
+struct Norms<'a, E>(&'a [Complex<E>]);
+
+impl<E: Element> Task<E> for Norms<'_, E> {
+    type Output = Vec<f64>;
+
+    #[inline(always)]
+    unsafe fn run<S: Simd<Elem = E>>(self) -> Vec<f64> {
+        let rows = 1 << (NORM_BITS + 1 - S::LANE_BITS);
+        let norm = |block: &[Complex<E>]| {
+            let at = block.as_ptr().cast();
+            // SAFETY: this is `vectorize`; a block has `rows` registers, of which there are eight at least.
+            unsafe {
+                let pair = Pair::<S> { a: at, b: at, rows, flip: 0, moved: S::index(|j| j) };
+                across(pair.one(0), 0, false)
+            }
+        };
+        self.0.chunks_exact(1 << NORM_BITS).map(norm).collect()
+    }
 }
 
 fn odd_parity(bits: usize) -> bool {
