@@ -27,6 +27,7 @@ macro_rules! register {
             const ROW_QUBITS: usize = $rows;
 
             unsafe fn vectorize<T: Task<$E>>(task: T) -> T::Output {
+                #[inline(never)]
                 #[target_feature(enable = $features)]
                 fn enabled<T: Task<$E>>(task: T) -> T::Output {
                     // SAFETY: this is the function that enables the instructions.
