@@ -191,6 +191,8 @@ pub trait Simd: Copy + Send + Sync + 'static {
     /// # Safety
     /// `LANES` numbers can be written to `to`.
     unsafe fn store(self, to: *mut Self::Elem);
+    /// Asks for a cache line that will be needed soon; any address will do.
+    fn prefetch(from: *const Self::Elem);
     /// The same number in every lane.
     ///
     /// # Safety

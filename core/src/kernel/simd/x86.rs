@@ -47,6 +47,11 @@ macro_rules! register {
                 unsafe { $store(to, self.0) }
             }
             #[inline(always)]
+            fn prefetch(from: *const $E) {
+                // SAFETY: a hint, which changes nothing and never faults.
+                unsafe { _mm_prefetch::<_MM_HINT_T1>(from.cast()) }
+            }
+            #[inline(always)]
             unsafe fn splat(x: $E) -> Self {
                 // SAFETY: the caller is within `vectorize`.
                 $Name(unsafe { $splat(x) })

@@ -55,7 +55,7 @@ pub(super) unsafe fn step<S: Simd>(
 
 /// No phases before the rotations.
 const NONE: u8 = 0;
-/// One table, the same for all tiles.
+/// One table.
 const TABLE: u8 = 1;
 /// Any number of tables and a product.
 const ANY: u8 = 2;
@@ -68,12 +68,9 @@ unsafe fn run_sweep<S: Simd>(
 ) {
     let kind = match &sweep.phases {
         None => NONE,
-        Some(phases) if phases.is_one_table() => TABLE,
         Some(phases) => {
-            if phases.has_product() {
-                phases.product(scratch.outer, product);
-            }
-            ANY
+            phases.prepare(scratch.outer, product);
+            if phases.tables() == 1 && !phases.has_product() { TABLE } else { ANY }
         }
     };
     let product = &*product;
@@ -150,7 +147,7 @@ impl<E: Element, const ROWS: usize, const PHASES: u8, const CROSSED: bool> Task<
                     if PHASES != NONE
                         && let Some(phases) = &sweep.phases
                     {
-                        (x[set], y[set]) = turned::<S, PHASES>(x[set], y[set], row, phases, product, outer);
+                        (x[set], y[set]) = turned::<S, PHASES>(x[set], y[set], row, phases, product);
                     }
                     if CROSSED && set > 0 {
                         (x[set], y[set]) = (x[set].permute(crossing[set]), y[set].permute(crossing[set]));
@@ -199,23 +196,19 @@ unsafe fn turned<S: Simd, const PHASES: u8>(
     row: usize,
     phases: &Phases<S::Elem>,
     product: &Product<S::Elem>,
-    outer: usize,
 ) -> (S, S) {
     let at = row * S::LANES;
     // SAFETY: tables are as long as the tile; a product's low part is 64 numbers, the high one the rest.
     unsafe {
-        for table in &phases.tables {
-            let (c, s) = (S::load(table.re.as_ptr().add(at)), S::load(table.im.as_ptr().add(at)));
-            (x, y) = if PHASES == ANY && odd(table.outer & outer) {
-                (y.mul_add(s, x.mul(c)), x.neg_mul_add(s, y.mul(c)))
-            } else {
-                times(x, y, c, s)
-            };
-            if PHASES == TABLE {
-                break;
-            }
+        let (re, im) = (phases.re.as_ptr(), phases.im.as_ptr());
+        if PHASES == TABLE {
+            let at = at + *product.variants.get_unchecked(0);
+            return times(x, y, S::load(re.add(at)), S::load(im.add(at)));
         }
-        if PHASES == ANY && phases.has_product() {
+        for start in &product.variants {
+            (x, y) = times(x, y, S::load(re.add(start + at)), S::load(im.add(start + at)));
+        }
+        if phases.has_product() {
             let (low, high) = (at % 64, product.high.get_unchecked(at / 64));
             let (c, s) = (S::load(product.re.as_ptr().add(low)), S::load(product.im.as_ptr().add(low)));
             let (c, s) = times(c, s, S::splat(high.re), S::splat(high.im));
