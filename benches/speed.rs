@@ -252,7 +252,7 @@ fn run<E: Element>(
             || {
                 timed(|| {
                     let operators = bind::<E>(&c);
-                    Plan::new(n, &operators, options).run(amplitudes, &threads);
+                    Plan::run_once(&operators, options, amplitudes, &threads, &mut |_, _| {});
                 })
             },
             1.0,

@@ -82,10 +82,13 @@ impl<E: Element> Executor<Complex<E>> for Fast {
     ) -> Result<(), ExecuteError> {
         let n_qubits = amplitudes.len().trailing_zeros() as usize;
         if n_qubits >= self.plan_from && operators.len() >= PLAN_OPERATORS {
-            let plan = Plan::new(n_qubits, operators, Options::new(self.set, size_of::<E>(), n_qubits));
-            let all = plan.passes().max(1);
-            plan.run_reporting(amplitudes, threads, &mut |done| progress(operators.len() * done / all));
-            if plan.passes() == 0 {
+            let options = Options::new(self.set, size_of::<E>(), n_qubits);
+            let mut told = 0;
+            Plan::run_once(operators, options, amplitudes, threads, &mut |done, all| {
+                told = operators.len() * done / all;
+                progress(told);
+            });
+            if told < operators.len() {
                 progress(operators.len());
             }
             return Ok(());

@@ -44,6 +44,7 @@ use crate::{
     },
 };
 
+pub(in crate::plan) use buffer::Pool;
 pub(in crate::plan) use compile::{TileStage, compile};
 
 /// The imaginary parts start this many bytes off a page: if both parts started at one, the same rows of

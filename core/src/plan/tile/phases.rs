@@ -10,7 +10,7 @@
 
 use num_complex::Complex;
 
-use super::buffer::Buffer;
+use super::buffer::{Buffer, Pool};
 use crate::{
     kernel::{
         Element, InstructionSet,
@@ -81,6 +81,7 @@ impl<E: Element> Phases<E> {
         phases: &[Phase],
         constants: &mut Vec<(usize, f64)>,
         set: InstructionSet,
+        pool: &mut Pool<E>,
     ) -> Phases<E> {
         let mut in_tables: Vec<Phase> = Vec::new();
         let mut on_bits: Vec<Phase> = Vec::new();
@@ -128,15 +129,15 @@ impl<E: Element> Phases<E> {
                 .collect(),
             bits,
         };
-        phases.fill(&in_tables, set);
+        phases.fill(&in_tables, set, pool);
         phases
     }
 
     /// Computes the variants of all tables.
-    fn fill(&mut self, phases: &[Phase], set: InstructionSet) {
+    fn fill(&mut self, phases: &[Phase], set: InstructionSet, pool: &mut Pool<E>) {
         let size = 1 << self.bits;
         let variants: usize = self.tables.iter().map(|t| 1 << t.signs.len()).sum();
-        (self.re, self.im) = (Buffer::zeros(variants * size), Buffer::zeros(variants * size));
+        (self.re, self.im) = (Buffer::reused(variants * size, pool), Buffer::reused(variants * size, pool));
         for (number, table) in self.tables.iter().enumerate() {
             let groups = (number == 0).then_some(0).into_iter().chain(table.signs.iter().copied());
             let parts: Vec<(usize, Vec<f64>)> = groups
@@ -158,6 +159,12 @@ impl<E: Element> Phases<E> {
             // SAFETY: the caller of `compile` has checked that the processor has the set.
             unsafe { E::dispatch(set, task) };
         }
+    }
+
+    /// Gives the memory of the tables back.
+    pub(super) fn recycle(self, pool: &mut Pool<E>) {
+        pool.put(self.re);
+        pool.put(self.im);
     }
 
     /// The number of tables.
