@@ -33,6 +33,9 @@ impl Random {
     }
 }
 
+/// The circuits; those named in the arguments, or all.
+const NAMES: [&str; 4] = ["qcbm", "qft", "qv", "hea"];
+
 fn ring(c: &mut Circuit) {
     let n = c.n_qubits();
     for q in 0..n {
@@ -233,7 +236,11 @@ fn run<E: Element>(
         }
         return;
     }
-    for (name, c) in [("qcbm", qcbm(n)), ("qft", qft(n)), ("qv", volume(n)), ("hea", hea(n))] {
+    let only: Vec<String> = std::env::args().filter(|a| NAMES.contains(&a.as_str())).collect();
+    for (name, c) in NAMES.into_iter().zip([qcbm(n), qft(n), volume(n), hea(n)]) {
+        if !only.is_empty() && !only.iter().any(|o| o == name) {
+            continue;
+        }
         if what == "plan" {
             println!("{name}\n{}\n", Plan::new(n, &bind::<E>(&c), options));
             continue;
@@ -245,7 +252,7 @@ fn run<E: Element>(
             || {
                 timed(|| {
                     let operators = bind::<E>(&c);
-                    Plan::new(n, &operators, options).run(amplitudes, &threads);
+                    Plan::run_once(&operators, options, amplitudes, &threads, &mut |_, _| {});
                 })
             },
             1.0,

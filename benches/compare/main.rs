@@ -56,8 +56,9 @@ fn words() -> Result<BTreeMap<String, Vec<String>>, String> {
     let mut last = None;
     for word in std::env::args().skip(1) {
         if let Some(name) = word.strip_prefix("--") {
-            let known =
-                ["harness", "python", "suite", "n", "threads", "workload", "peers", "rounds", "budget", "out"];
+            let known = [
+                "harness", "python", "suite", "n", "threads", "workload", "peers", "rounds", "budget", "out",
+            ];
             if !known.contains(&name) {
                 return Err(format!("--{name} is not an option; these are: --{}", known.join(" --")));
             }

@@ -116,7 +116,10 @@ fn seconds(t: f64) -> String {
 pub(crate) fn print(rows: &[Row]) {
     println!("Medians. C and peers as the harness gives them; qsim computes in single precision.\n");
     let heads = RATIOS.map(|r| r.1).join(" | ");
-    println!("| suite | workload | n | threads | floor | C | {} | f64 | f32 | {heads} |", crate::PEERS.join(" | "));
+    println!(
+        "| suite | workload | n | threads | floor | C | {} | f64 | f32 | {heads} |",
+        crate::PEERS.join(" | ")
+    );
     println!("|{}", "---|".repeat(8 + crate::PEERS.len() + RATIOS.len()));
     rows.iter().for_each(|row| println!("{}", row.line()));
 }

@@ -71,7 +71,9 @@ fn the_states_of_a_sweep_are_rows_of_one_file() {
         let json = folder.run(&[&args[..], &["--probabilities", "--json"]].concat()).json();
         let bytes = std::fs::read(folder.path("s.npy")).unwrap();
         let header = String::from_utf8_lossy(&bytes[10..128]).into_owned();
-        assert!(header.starts_with(&format!("{{'descr': '{code}', 'fortran_order': False, 'shape': (2, 4), }}")));
+        assert!(
+            header.starts_with(&format!("{{'descr': '{code}', 'fortran_order': False, 'shape': (2, 4), }}"))
+        );
         assert_eq!(bytes.len(), 128 + 2 * 4 * 2 * width);
         let number = |i: usize| {
             let at = &bytes[128 + i * width..128 + (i + 1) * width];
@@ -96,7 +98,8 @@ fn a_sweep_gives_the_same_bits_for_any_threads() {
     let folder = Folder::new();
     let path = data("sweep.npy");
     let run = |threads| {
-        let args = ["run", "ansatz.qasm", "--params", &path, "--amplitudes", "--observable", "X0 Z1", "--json"];
+        let args =
+            ["run", "ansatz.qasm", "--params", &path, "--amplitudes", "--observable", "X0 Z1", "--json"];
         let json = folder.run(&[&args[..], &["--shots", "50", "--threads", threads]].concat()).json();
         ["amplitudes", "expectations", "counts"].map(|key| json[key].clone())
     };

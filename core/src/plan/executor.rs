@@ -101,10 +101,13 @@ impl<E: Element> Executor<Complex<E>> for Fast {
     ) -> Result<(), ExecuteError> {
         let n_qubits = amplitudes.len().trailing_zeros() as usize;
         if self.plans(n_qubits, operators.len()) {
-            let plan = self.plan::<E>(n_qubits, operators);
-            let all = plan.passes().max(1);
-            plan.run_reporting(amplitudes, threads, &mut |done| progress(operators.len() * done / all));
-            if plan.passes() == 0 {
+            let options = Options::new(self.set, size_of::<E>(), n_qubits);
+            let mut told = 0;
+            Plan::run_once(operators, options, amplitudes, threads, &mut |done, all| {
+                told = operators.len() * done / all;
+                progress(told);
+            });
+            if told < operators.len() {
                 progress(operators.len());
             }
             return Ok(());

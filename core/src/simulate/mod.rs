@@ -159,7 +159,13 @@ impl Simulator {
             let mut bound = bound;
             let mut states = Vec::with_capacity(points.len());
             for point in points {
-                states.push(self.point(circuit, &mut bound, point, prepared.as_deref_mut(), &self.threads)?);
+                states.push(self.point(
+                    circuit,
+                    &mut bound,
+                    point,
+                    prepared.as_deref_mut(),
+                    &self.threads,
+                )?);
             }
             return Ok(states);
         }

@@ -143,7 +143,8 @@ impl<R: Ring> BoundCircuit<R> {
             _ => &mut [],
         });
         let instructions = circuit.instructions().iter();
-        let bound = instructions.filter(|i| matches!(i.operation, Operation::Gate(_) | Operation::Unitary(_)));
+        let bound =
+            instructions.filter(|i| matches!(i.operation, Operation::Gate(_) | Operation::Unitary(_)));
         for (operator, instruction) in gates.zip(bound) {
             if let Operation::Gate(gate) = &instruction.operation
                 && !gate.params().iter().all(crate::param::Angle::is_constant)

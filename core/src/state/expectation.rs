@@ -73,9 +73,8 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         };
         let add = |p: T, q: T| p + q;
         if x == 0 {
-            let block = |range: Range<usize>| {
-                range.fold(T::zero(), |sum, i| sum + a[i].abs2() * T::lit(weight(i)))
-            };
+            let block =
+                |range: Range<usize>| range.fold(T::zero(), |sum, i| sum + a[i].abs2() * T::lit(weight(i)));
             return tree_sum(a.len(), threads, block, add);
         }
         let top = 1usize << (usize::BITS - 1 - x.leading_zeros());

@@ -101,9 +101,10 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         let ends = Ends::new(self, threads)?;
         let mut counts: Vec<(usize, u64)> = Vec::new();
         for round in ends.rounds(shots) {
-            let parts = ends.place(&ends.drawn(seed, round, threads), threads, |tally: &mut Tally, _, outcome| {
-                tally.add(outcome);
-            });
+            let parts =
+                ends.place(&ends.drawn(seed, round, threads), threads, |tally: &mut Tally, _, outcome| {
+                    tally.add(outcome);
+                });
             let new = parts.into_iter().flat_map(Tally::finish);
             counts = if counts.is_empty() { new.collect() } else { merge(counts, new) };
         }
@@ -118,7 +119,9 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         for round in ends.rounds(draws.len()) {
             let part = &outcomes[round.clone()];
             let drawn: Vec<Draw> = draws[round].iter().map(|&u| ends.find(u)).collect();
-            ends.place(&drawn, threads, |(): &mut (), shot, outcome| part[shot].store(outcome, Ordering::Relaxed));
+            ends.place(&drawn, threads, |(): &mut (), shot, outcome| {
+                part[shot].store(outcome, Ordering::Relaxed)
+            });
         }
         Ok(outcomes.into_iter().map(AtomicUsize::into_inner).collect())
     }
@@ -243,7 +246,8 @@ impl<'a, T: Real, S: Scalar<Real = T>> Ends<'a, S> {
                 if mine.is_empty() {
                     continue;
                 }
-                let block = Block::new(&self.amplitudes[k * BLOCK..((k + 1) * BLOCK).min(self.amplitudes.len())]);
+                let block =
+                    Block::new(&self.amplitudes[k * BLOCK..((k + 1) * BLOCK).min(self.amplitudes.len())]);
                 for &(within, shot) in mine {
                     visit(&mut gathered, shot as usize, k * BLOCK + block.find(within));
                 }
