@@ -295,8 +295,12 @@ impl Simulator {
             self.execute(operators, &mut state, &mut |_, _| {})?;
             return self.counts(circuit, &state, shots, seed);
         }
-        let counts = self.trajectory_counts(&bound, shots, seed)?;
-        Ok(counts.into_iter().map(|(bits, count)| (bits.text(circuit), count)).collect())
+        // Outcomes that differ in hidden registers only are the same text.
+        let mut counts = BTreeMap::new();
+        for (bits, count) in self.trajectory_counts(&bound, shots, seed)? {
+            *counts.entry(bits.text(circuit)).or_insert(0) += count;
+        }
+        Ok(counts)
     }
 
     /// Samples the final state of a static circuit, as [`Simulator::run_shots`] does.

@@ -24,7 +24,7 @@
 use num_complex::Complex;
 use num_traits::Zero;
 
-use super::{Element, InstructionSet, Simd, Task, unroll};
+use super::{Element, InstructionSet, Simd, Task};
 use crate::{
     basis::deposit,
     kernel::{SERIAL_BELOW, Threads, reduce::tree},
