@@ -248,15 +248,17 @@ impl<E: Element> Task<E> for Norms<'_, E> {
     #[inline(always)]
     unsafe fn run<S: Simd<Elem = E>>(self) -> Vec<f64> {
         let rows = 1 << (NORM_BITS + 1 - S::LANE_BITS);
-        let norm = |block: &[Complex<E>]| {
+        let mut norms = Vec::with_capacity(self.0.len() >> NORM_BITS);
+        // A plain loop: a closure may end up as a function without the instructions.
+        for block in self.0.chunks_exact(1 << NORM_BITS) {
             let at = block.as_ptr().cast();
             // SAFETY: this is `vectorize`; a block has `rows` registers, of which there are eight at least.
             unsafe {
                 let pair = Pair::<S> { a: at, b: at, rows, flip: 0, moved: S::index(|j| j) };
-                across(pair.one(0), 0, false)
+                norms.push(across(pair.one(0), 0, false));
             }
-        };
-        self.0.chunks_exact(1 << NORM_BITS).map(norm).collect()
+        }
+        norms
     }
 }
 
@@ -301,10 +303,13 @@ impl<S: Simd> Pair<S> {
         unsafe {
             let a = self.a.add(first * S::LANES);
             let b = self.b.add((first ^ (self.flip - within)) * S::LANES);
-            std::array::from_fn(|j| {
+            let zero = S::splat(S::Elem::zero());
+            let mut rows = [(zero, zero); ROWS];
+            unroll!(j in 0..ROWS => {
                 let other = S::load(b.add((j ^ within) * S::LANES));
-                (S::load(a.add(j * S::LANES)), other.permute(self.moved))
-            })
+                rows[j] = (S::load(a.add(j * S::LANES)), other.permute(self.moved));
+            });
+            rows
         }
     }
 
@@ -338,7 +343,9 @@ impl<S: Simd> Pair<S> {
     unsafe fn several(&self, count: usize, z: impl Fn(usize) -> usize, sums: &mut [S; TOGETHER]) {
         for first in (0..self.rows).step_by(ROWS) {
             // SAFETY: the caller's promise is passed on.
-            let mut rows = unsafe { self.eight(first) }.map(|(a, b)| a.mul(b));
+            let pairs = unsafe { self.eight(first) };
+            let mut rows = [pairs[0].0; ROWS];
+            unroll!(j in 0..ROWS => { rows[j] = pairs[j].0.mul(pairs[j].1); });
             transform(&mut rows);
             for (k, sum) in sums[..count].iter_mut().enumerate() {
                 let row = rows[z(k) % ROWS];
@@ -351,10 +358,9 @@ impl<S: Simd> Pair<S> {
 /// The Walsh-Hadamard transform: entry z becomes the sum of the entries j times `(-1)^{|j & z|}`.
 #[inline(always)]
 fn transform<S: Simd>(x: &mut [S; ROWS]) {
-    let mut butterfly = |i: usize, j: usize| (x[i], x[j]) = (x[i].add(x[j]), x[i].sub(x[j]));
-    unroll!(k in 0..4 => { butterfly(2 * k, 2 * k + 1); });
-    unroll!(k in 0..4 => { butterfly(k + (k & 2), k + (k & 2) + 2); });
-    unroll!(k in 0..4 => { butterfly(k, k + 4); });
+    unroll!(k in 0..4 => { let (i, j) = (2 * k, 2 * k + 1); (x[i], x[j]) = (x[i].add(x[j]), x[i].sub(x[j])); });
+    unroll!(k in 0..4 => { let (i, j) = (k + (k & 2), k + (k & 2) + 2); (x[i], x[j]) = (x[i].add(x[j]), x[i].sub(x[j])); });
+    unroll!(k in 0..4 => { let (i, j) = (k, k + 4); (x[i], x[j]) = (x[i].add(x[j]), x[i].sub(x[j])); });
 }
 
 #[cfg(test)]
