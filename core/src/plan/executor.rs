@@ -8,11 +8,12 @@ use super::{Options, Plan};
 use crate::kernel::{Element, ExecuteError, Executor, Executors, InstructionSet, Operator, Threads, simd};
 
 /// States of fewer qubits run gate by gate: they are in the second cache, and a plan takes longer to make
-/// than it saves.
-const PLAN_FROM: usize = 17;
+/// than it saves. (A plan that is made once and run often pays for all sizes, see [`Plan::bind`].)
+const PLAN_FROM: usize = 15;
 
-/// So many operators at least are planned.
+/// From `PLAN_FROM_FEW` qubits on, so many operators at least are planned; twice as many for each qubit less.
 const PLAN_OPERATORS: usize = 6;
+const PLAN_FROM_FEW: usize = 17;
 
 /// Kernels of vector registers, with the instructions that this processor has; many operators on a large
 /// state are planned.
@@ -81,7 +82,8 @@ impl<E: Element> Executor<Complex<E>> for Fast {
         progress: &mut dyn FnMut(usize),
     ) -> Result<(), ExecuteError> {
         let n_qubits = amplitudes.len().trailing_zeros() as usize;
-        if n_qubits >= self.plan_from && operators.len() >= PLAN_OPERATORS {
+        let enough = PLAN_OPERATORS << PLAN_FROM_FEW.saturating_sub(n_qubits.max(PLAN_FROM));
+        if n_qubits >= self.plan_from && operators.len() >= enough {
             let options = Options::new(self.set, size_of::<E>(), n_qubits);
             let mut told = 0;
             Plan::run_once(operators, options, amplitudes, threads, &mut |done, all| {
