@@ -5,6 +5,7 @@
 //! cargo run --release -p ketgrad-benches --bin speed -- gates <n> [threads=1] [f32]
 //! cargo run --release -p ketgrad-benches --bin speed -- plan <n>
 //! ```
+//! `gates` with the word `targets` also prints each target's time.
 //! `seconds` of a circuit is binding, planning and running, on a state that is there. `floor` is one pass
 //! that scales the state in place.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a program for people")]
@@ -229,6 +230,16 @@ fn run<E: Element>(
                 "CCX" => 0.25,
                 _ => 1.0,
             };
+            if std::env::args().any(|a| a == "targets") {
+                for (target, operator) in operators.iter().enumerate() {
+                    let operator = std::slice::from_ref(operator);
+                    let seconds = median(
+                        || timed(|| fast.run(operator, state.amplitudes_mut(), &threads).unwrap()),
+                        0.0,
+                    );
+                    println!("{name} on {target}: {seconds:.4e}");
+                }
+            }
             println!(
                 "{{\"suite\": \"gates\", \"workload\": \"{name}\", {head}, \"seconds\": {seconds:.4e}, \"floor\": {:.4e}}}",
                 pass * touched

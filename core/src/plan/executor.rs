@@ -10,11 +10,12 @@ use crate::kernel::{
 };
 
 /// States of fewer qubits run gate by gate: they are in the second cache, and a plan takes longer to make
-/// than it saves.
-const PLAN_FROM: usize = 17;
+/// than it saves. (A plan that is made once and run often pays for all sizes, see [`Plan::bind`].)
+const PLAN_FROM: usize = 15;
 
-/// So many operators at least are planned.
+/// From `PLAN_FROM_FEW` qubits on, so many operators at least are planned; twice as many for each qubit less.
 const PLAN_OPERATORS: usize = 6;
+const PLAN_FROM_FEW: usize = 17;
 
 /// Kernels of vector registers, with the instructions that this processor has; many operators on a large
 /// state are planned.
@@ -45,7 +46,8 @@ impl Fast {
 
     /// Whether so many operators are planned.
     fn plans(&self, n_qubits: usize, operators: usize) -> bool {
-        n_qubits >= self.plan_from && operators >= PLAN_OPERATORS
+        let enough = PLAN_OPERATORS << PLAN_FROM_FEW.saturating_sub(n_qubits.max(PLAN_FROM));
+        n_qubits >= self.plan_from && operators >= enough
     }
 
     fn plan<E: Element>(&self, n_qubits: usize, operators: &[Operator<Complex<E>>]) -> Plan<E> {

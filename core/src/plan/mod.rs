@@ -272,7 +272,9 @@ impl<E> fmt::Debug for Plan<E> {
     }
 }
 
-/// One line for each pass: its qubits, primitive operations, bytes moved and flops; then the sums.
+/// One line for each pass: its primitive operations, in how many sweeps over a tile, its qubits, bytes moved
+/// and flops; then the sums. What bounds a plan from below: the bytes over the memory's speed
+/// ([`Plan::floor`]), and the flops over the processor's.
 impl<E: Element> fmt::Display for Plan<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let amplitudes = (self.n_qubits as f64).exp2();
@@ -285,10 +287,11 @@ impl<E: Element> fmt::Display for Plan<E> {
                     all_flops += flops;
                     let on = (0..self.n_qubits).filter(|q| qubits >> q & 1 == 1);
                     let on: Vec<String> = on.map(|q| q.to_string()).collect();
-                    let (gates, on) = (ops.len(), on.join(" "));
+                    let (gates, sweeps, on) = (ops.len(), tile.sweeps(), on.join(" "));
                     writeln!(
                         f,
-                        "pass {number}: {gates} operations on qubits {on}; {bytes:.3e} bytes, {flops:.3e} flops"
+                        "pass {number}: {gates} operations in {sweeps} sweeps on qubits {on}; \
+                         {bytes:.3e} bytes, {flops:.3e} flops"
                     )?;
                 }
                 (Stage::Plain { operator }, _) | (_, Pass::Plain { operator }) => {

@@ -100,8 +100,7 @@ pub(super) struct Block<E> {
     /// Its row bits, as row offsets; and its lane bits, as lane exchanges.
     pub(super) row_offsets: Vec<usize>,
     pub(super) lane_flips: Vec<usize>,
-    /// For each row, column and lane exchange, the real parts, the imaginary parts and the sums of both of the
-    /// lanes' coefficients.
+    /// For each row, column and lane exchange, the real and the imaginary parts of the lanes' coefficients.
     pub(super) coefficients: Buffer<E>,
     pub(super) table: Vec<u32>,
 }
@@ -335,6 +334,11 @@ impl<E: Element> TileStage<E> {
         }
     }
 
+    /// How often the tile is read and written in its scratch.
+    pub(in crate::plan) fn sweeps(&self) -> usize {
+        self.steps.len()
+    }
+
     /// Multiplies the stage by `e^{i angle}`.
     pub(in crate::plan) fn turn(&mut self, angle: f64) {
         self.scale *= Complex::cis(angle);
@@ -471,15 +475,15 @@ impl<E: Element> TileStage<E> {
         };
         let spread = |set: usize| (set & 1) << low | (set >> 1) << high;
         let (row_sets, lane_sets) = (on(true), on(false));
-        let per_row = lane_sets.len() * 3 * lanes;
+        let per_row = lane_sets.len() * 2 * lanes;
         let coefficients = Buffer::from_fn(row_sets.len() * row_sets.len() * per_row, |i| {
             let (e, f) = (i / per_row / row_sets.len(), i / per_row % row_sets.len());
-            let (flip, part, lane) = (i / (3 * lanes) % lane_sets.len(), i / lanes % 3, i % lanes);
+            let (flip, part, lane) = (i / (2 * lanes) % lane_sets.len(), i / lanes % 2, i % lanes);
             // The lane's own bits of the block.
             let own = (0..2)
                 .fold(0, |set, k| if bits[k] < lane_bits { set | (lane >> bits[k] & 1) << k } else { set });
             let z = matrix[4 * (row_sets[e] | own) + (row_sets[f] | own ^ lane_sets[flip])];
-            E::round_from([z.re, z.im, z.re + z.im][part])
+            E::round_from(if part == 0 { z.re } else { z.im })
         });
         let row_offsets: Vec<usize> = row_sets.iter().map(|&set| spread(set) >> lane_bits).collect();
         let vectors: Vec<usize> =

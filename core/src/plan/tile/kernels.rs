@@ -224,11 +224,8 @@ fn times<S: Simd>(x: S, y: S, c: S, s: S) -> (S, S) {
     (y.neg_mul_add(s, x.mul(c)), x.mul_add(s, y.mul(c)))
 }
 
-/// A dense block. A complex matrix C + iS times x + iy takes three real ones instead of four,
-/// ```text
-/// p = C x,  q = S y,  r = (C + S)(x + y):    p - q  +  i (r - p - q)
-/// ```
-/// and the sums, where a processor adds beside its multiplications, are free.
+/// A dense block. Three real products instead of the four of a complex one were slower: they load more
+/// coefficients than the additions saved.
 struct DenseRun<'a, E, const ROWS: usize, const FLIPS: usize> {
     block: &'a Block<E>,
     scratch: Scratch<E>,
@@ -242,7 +239,7 @@ impl<E: Element, const ROWS: usize, const FLIPS: usize> Task<E> for DenseRun<'_,
     unsafe fn run<S: Simd<Elem = E>>(self) {
         let DenseRun { block, scratch: Scratch { re, im, .. } } = self;
         let coefficients = block.coefficients.as_ptr();
-        // SAFETY: as in `SweepRun`; there are 3 ROWS^2 FLIPS registers of coefficients.
+        // SAFETY: as in `SweepRun`; there are 2 ROWS^2 FLIPS registers of coefficients.
         unsafe {
             let zero = S::splat(E::zero());
             let mut offsets = [0; 4];
@@ -255,31 +252,30 @@ impl<E: Element, const ROWS: usize, const FLIPS: usize> Task<E> for DenseRun<'_,
             }
             for &first in &block.table {
                 let first = first as usize * S::LANES;
-                let (mut x, mut y, mut z) = ([[zero; 4]; 4], [[zero; 4]; 4], [[zero; 4]; 4]);
+                let (mut x, mut y) = ([[zero; 4]; 4], [[zero; 4]; 4]);
                 unroll!(f in 0..ROWS => {
-                    let (re, im) = (S::load(re.add(first | offsets[f])), S::load(im.add(first | offsets[f])));
-                    (x[f][0], y[f][0], z[f][0]) = (re, im, re.add(im));
+                    (x[f][0], y[f][0]) =
+                        (S::load(re.add(first | offsets[f])), S::load(im.add(first | offsets[f])));
                     unroll!(k in 1..FLIPS => {
-                        (x[f][k], y[f][k]) = (re.permute(flips[k]), im.permute(flips[k]));
-                        z[f][k] = x[f][k].add(y[f][k]);
+                        (x[f][k], y[f][k]) = (x[f][0].permute(flips[k]), y[f][0].permute(flips[k]));
                     });
                 });
                 unroll!(e in 0..ROWS => {
-                    let (mut p, mut q, mut r) = (zero, zero, zero);
+                    let (mut new_x, mut new_y) = (zero, zero);
                     unroll!(f in 0..ROWS => {
                         unroll!(k in 0..FLIPS => {
-                            let at = coefficients.add(((e * ROWS + f) * FLIPS + k) * 3 * S::LANES);
-                            let (c, s, sum) =
-                                (S::load(at), S::load(at.add(S::LANES)), S::load(at.add(2 * S::LANES)));
-                            (p, q, r) = if f == 0 && k == 0 {
-                                (c.mul(x[f][k]), s.mul(y[f][k]), sum.mul(z[f][k]))
+                            let at = coefficients.add(((e * ROWS + f) * FLIPS + k) * 2 * S::LANES);
+                            let (c, s) = (S::load(at), S::load(at.add(S::LANES)));
+                            if f == 0 && k == 0 {
+                                (new_x, new_y) = (c.mul(x[f][k]), c.mul(y[f][k]));
                             } else {
-                                (c.mul_add(x[f][k], p), s.mul_add(y[f][k], q), sum.mul_add(z[f][k], r))
-                            };
+                                (new_x, new_y) = (c.mul_add(x[f][k], new_x), c.mul_add(y[f][k], new_y));
+                            }
+                            (new_x, new_y) = (s.neg_mul_add(y[f][k], new_x), s.mul_add(x[f][k], new_y));
                         });
                     });
-                    p.sub(q).store(re.add(first | offsets[e]));
-                    r.sub(p).sub(q).store(im.add(first | offsets[e]));
+                    new_x.store(re.add(first | offsets[e]));
+                    new_y.store(im.add(first | offsets[e]));
                 });
             }
         }
