@@ -1,6 +1,7 @@
 //! Passes and transforms on programs in `.ir` files.
 //!
-//! A file starts with `//! test NAME [LEVEL]`, where NAME is a pass, `reverse`, `forward` or `optimize`; then comes
+//! A file starts with `//! test NAME [LEVEL]`, where NAME is a pass, `reverse`, `forward`, `optimize` or `gradient` (as
+//! it is run: optimised before and after); then comes
 //! a program, then `//! ----` and what the program becomes. Set `KETGRAD_BLESS=1` to write the second part anew.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -8,7 +9,9 @@
 use std::{fs, path::PathBuf};
 
 use ketgrad_core::{
-    adjoint, ir,
+    adjoint,
+    exec::{Datum, Derivatives},
+    ir,
     pass::{self, Level},
 };
 
@@ -27,6 +30,13 @@ fn result(path: &str, source: &str) -> String {
     match name {
         "reverse" => drop(adjoint::reverse(&mut program, last).unwrap()),
         "forward" => drop(adjoint::forward(&mut program, last).unwrap()),
+        "gradient" => {
+            pass::optimize_all(&mut program, last, level);
+            let gradient = adjoint::gradient(&mut program, last).unwrap();
+            pass::optimize_all(&mut program, gradient, level);
+            assert_eq!(ir::verify(&program), vec![], "{path}\n{program}");
+            return program.print(gradient);
+        }
         "optimize" => pass::optimize(&mut program, last, level),
         "inline" => drop(pass::inline(&mut program, last, 100)),
         name => {
@@ -54,5 +64,24 @@ fn filetests() {
         } else {
             assert_eq!(found, expected, "{path}: run with KETGRAD_BLESS=1 if this is right");
         }
+    }
+}
+
+#[test]
+fn a_cycle_with_two_ways_in_is_reversed_too() {
+    let text = fs::read_to_string(
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/filetests/reverse_irreducible.ir"),
+    );
+    let text = text.unwrap();
+    let program = ir::parse(text.split_once(MARK).unwrap().0).unwrap();
+    let mut d = Derivatives::<f64>::new(&program, "f").unwrap();
+    for n in [-3, 0, 9, 20] {
+        let args = [Datum::Real(0.7), Datum::Int(n)];
+        let gradient = d.gradient(&args).unwrap();
+        let (_, dot) = d.jvp(&args, &[Datum::Real(1.0)]).unwrap();
+        assert!(
+            (gradient[0].real().unwrap() - dot.real().unwrap()).abs() < 1e-14,
+            "{n}: {gradient:?} {dot:?}"
+        );
     }
 }

@@ -8,8 +8,9 @@ use std::{
 };
 
 use ketgrad_core::{
-    exec::{Datum, Derivatives, Host, HostError},
-    ir::{Kind, Primitive},
+    adjoint,
+    exec::{Bytecode, Datum, Derivatives, Executable, Host, HostError, Limits, Machine},
+    ir::{Kind, Primitive, Program},
     rules::Rules,
     scalar::{Real, Scalar},
     text::{parse_program, parse_program_with},
@@ -32,6 +33,14 @@ impl Polynomials {
     }
 }
 
+impl Polynomials {
+    fn curvature<T: Real>(&self, handle: u32, x: &T) -> Option<T> {
+        let table = self.0.get(handle as usize)?;
+        let terms = table.iter().enumerate().skip(2).rev();
+        Some(terms.fold(T::zero(), |y, (k, c)| y * x + T::lit(*c * (k * (k - 1)) as f64)))
+    }
+}
+
 impl<T: Real, S: Scalar<Real = T>> Host<S> for Polynomials {
     fn call(&self, primitive: &Primitive, args: &[Datum<S>]) -> Result<Datum<S>, HostError> {
         let known = match (primitive.name.as_str(), args) {
@@ -42,6 +51,46 @@ impl<T: Real, S: Scalar<Real = T>> Host<S> for Polynomials {
             ("poly_dot", [Datum::Handle(h), Datum::Real(x), Datum::Real(x_dot)]) => {
                 self.slope(*h, x).map(|d| Datum::Real(d * x_dot))
             }
+            // The derivatives of the derivatives, by the same convention.
+            (
+                "poly_back_dot",
+                [
+                    Datum::Handle(h),
+                    Datum::Real(x),
+                    _,
+                    Datum::Real(y_bar),
+                    Datum::Real(x_dot),
+                    _,
+                    Datum::Real(y_bar_dot),
+                ],
+            ) => self
+                .slope(*h, x)
+                .zip(self.curvature(*h, x))
+                .map(|(d, c)| Datum::Tuple(vec![Datum::Real(c * x_dot * y_bar + d * y_bar_dot)])),
+            (
+                "poly_back_back",
+                [Datum::Handle(h), Datum::Real(x), _, Datum::Real(y_bar), _, Datum::Tuple(bars)],
+            ) => {
+                let (d, c) =
+                    self.slope(*h, x).zip(self.curvature(*h, x)).ok_or(HostError::unknown(primitive))?;
+                let r_bar = bars[0].real().ok_or(HostError::unknown(primitive))?;
+                let bars = [c * y_bar * r_bar, T::zero(), d * r_bar];
+                Some(Datum::Tuple(bars.map(Datum::Real).to_vec()))
+            }
+            (
+                "poly_dot_back",
+                [Datum::Handle(h), Datum::Real(x), Datum::Real(x_dot), _, Datum::Real(y_bar)],
+            ) => self
+                .slope(*h, x)
+                .zip(self.curvature(*h, x))
+                .map(|(d, c)| Datum::Tuple(vec![Datum::Real(c * x_dot * y_bar), Datum::Real(d * y_bar)])),
+            (
+                "poly_dot_dot",
+                [Datum::Handle(h), Datum::Real(x), Datum::Real(x_dot), Datum::Real(dx), Datum::Real(dx_dot)],
+            ) => self
+                .slope(*h, x)
+                .zip(self.curvature(*h, x))
+                .map(|(d, c)| Datum::Real(c * x_dot * dx + d * dx_dot)),
             _ => None,
         };
         known.ok_or_else(|| HostError::unknown(primitive))
@@ -92,6 +141,93 @@ fn a_primitive_with_a_handle_runs_on_every_scalar() {
     assert!(d.value(&[Datum::Handle(7), Datum::Real(0.3)]).is_err());
     let e = d.hvp(&args, &[Datum::Real(1.0)]).unwrap_err();
     assert!(e.to_string().contains("`poly_back`") && e.to_string().contains("pushforward"), "{e}");
+}
+
+#[test]
+fn second_derivatives_go_through_the_derivatives_of_a_primitive() {
+    let (h, real) = (Kind::Handle, Kind::Real);
+    let one = Kind::tuple([real.clone()]);
+    let reals = |n: usize| std::iter::repeat_n(Kind::Real, n);
+    let mut rules = rules();
+    let with = |more: Vec<Kind>| [vec![h.clone()], more].concat();
+    rules.primitive("poly_back_dot", &with(reals(6).collect()), one.clone()).unwrap();
+    let back_back: Vec<Kind> = reals(3).chain([one.clone(), one]).collect();
+    rules.primitive("poly_back_back", &with(back_back), Kind::tuple(reals(3))).unwrap();
+    rules.primitive("poly_dot_dot", &with(reals(4).collect()), real.clone()).unwrap();
+    rules.primitive("poly_dot_back", &with(reals(4).collect()), Kind::tuple(reals(2))).unwrap();
+    rules.primitive_pushforward("poly_back", "poly_back_dot").unwrap();
+    rules.primitive_pullback("poly_back", "poly_back_back").unwrap();
+    rules.primitive_pushforward("poly_dot", "poly_dot_dot").unwrap();
+    rules.primitive_pullback("poly_dot", "poly_dot_back").unwrap();
+    let source = "fn f(h: handle, x) { let mut s = 0.0; for i in 0..3 { s += sin(poly(h, x)); } s }";
+    let p = parse_program_with(source, &rules).unwrap();
+    let host = Polynomials(vec![vec![1.0, 0.5, 2.0, -0.3]]);
+    let x = 0.4;
+    let [value, slope, curvature] =
+        [host.value(0, &x), host.slope(0, &x), host.curvature(0, &x)].map(|y| y.unwrap());
+    let expected = 3.0 * (curvature * f64::cos(value) - slope * slope * f64::sin(value));
+    let f = p.lookup("f").unwrap();
+    let (at, dot) = ([Datum::Handle(0), Datum::Real(x)], Datum::Real(1.0));
+    let close =
+        |d: &Datum<f64>| assert!((d.real().unwrap() - expected).abs() < 1e-13, "{d:?} is not {expected}");
+    let call = |p: &Program, f, args: Vec<Datum<f64>>| {
+        let code = Bytecode::compile(p, f).unwrap();
+        code.call(&mut Machine::new(), &host, &Limits::default(), &args).unwrap()
+    };
+    let args = |more: Vec<Datum<f64>>| [at.to_vec(), more].concat();
+    // Forward over reverse, and the same on dual numbers.
+    let mut d = Derivatives::<f64>::new(&p, "f").unwrap().with_host(&host);
+    close(&d.hvp(&at, std::slice::from_ref(&dot)).unwrap().1[0]);
+    // Reverse over reverse.
+    let mut q = p.clone();
+    let second = adjoint::second(&mut q, f).unwrap();
+    let weights = Datum::Tuple(vec![Datum::Real(0.0), Datum::Real(1.0)]);
+    close(&call(&q, second, args(vec![weights])).fields()[1]);
+    // Forward over forward: x_dot = 1, then x changes by 1 and x_dot by nothing.
+    let mut q = p.clone();
+    let twice = adjoint::forward(&mut q, f).unwrap();
+    let twice = adjoint::forward(&mut q, twice).unwrap();
+    let changes = vec![dot.clone(), dot.clone(), Datum::Real(0.0)];
+    close(&call(&q, twice, args(changes)).fields()[1].fields()[1]);
+    // Reverse over forward: the weight is on the tangent.
+    let mut q = p.clone();
+    let forward = adjoint::forward(&mut q, f).unwrap();
+    let mixed = adjoint::value_and_pullback(&mut q, forward).unwrap();
+    let weights = Datum::Tuple(vec![Datum::Real(0.0), Datum::Real(1.0)]);
+    close(&call(&q, mixed, args(vec![dot, weights])).fields()[1]);
+    // What is missing for the third order is named, with what it takes and gives.
+    let mut q = p.clone();
+    let second = adjoint::hessian_vector(&mut q, f).unwrap();
+    let e = adjoint::forward(&mut q, second).unwrap_err().to_string();
+    assert!(e.contains("`poly_back_dot`") && e.contains("pushforward"), "{e}");
+    assert!(
+        e.contains(
+            "(handle, real, real, real, real, real, real, real, real, real, real, real, real) -> (real,)"
+        ),
+        "{e}"
+    );
+}
+
+#[test]
+fn a_rule_without_a_pushforward_goes_forward_through_its_body() {
+    let source = "rule clip(x) { x * x } pullback(x, y, y_bar) { 0.5 * y_bar }\nfn f(x) { 3 * clip(x) }";
+    let p = parse_program(source).unwrap();
+    let mut d = Derivatives::<f64>::new(&p, "f").unwrap();
+    assert_eq!(d.gradient(&[Datum::Real(2.0)]).unwrap(), vec![Datum::Real(1.5)]);
+    assert_eq!(d.jvp(&[Datum::Real(2.0)], &[Datum::Real(1.0)]).unwrap().1, Datum::Real(12.0));
+    // A body that calls a primitive without a pushforward has none either: the error names the primitive.
+    let mut rules = Rules::new();
+    rules.primitive("poly", &[Kind::Handle, Kind::Real], Kind::Real).unwrap();
+    let source = "rule wrapped(h: handle, x) { poly(h, x) } pullback(h, x, y, y_bar) { (none, 0.5 * y_bar) }
+        fn f(h: handle, x) { wrapped(h, x) }";
+    let p = parse_program_with(source, &rules).unwrap();
+    let host = Polynomials(vec![vec![1.0, 0.5]]);
+    let mut d = Derivatives::<f64>::new(&p, "f").unwrap().with_host(&host);
+    let at = [Datum::Handle(0), Datum::Real(2.0)];
+    assert_eq!(d.gradient(&at).unwrap(), vec![Datum::Real(0.5)]);
+    let e = d.jvp(&at, &[Datum::Real(1.0)]).unwrap_err().to_string();
+    assert!(e.contains("`poly` in `wrapped`") && e.contains("pushforward"), "{e}");
+    assert!(e.contains("(handle, real, real) -> real"), "{e}");
 }
 
 thread_local! {

@@ -20,18 +20,39 @@ impl std::fmt::Display for Mode {
     }
 }
 
+impl Mode {
+    /// What the rule of an op takes and gives, in words: `(real, int, real, real) -> (real,)`.
+    pub(super) fn signature(self, inputs: &[Kind], result: &Kind) -> String {
+        let tangents = inputs.iter().filter_map(Kind::tangent);
+        let (takes, gives): (Vec<Kind>, Kind) = match self {
+            Mode::Reverse => {
+                let more = [Some(result.clone()), result.tangent()].into_iter().flatten();
+                (inputs.iter().cloned().chain(more).collect(), Kind::tuple(tangents))
+            }
+            Mode::Forward => {
+                let gives = result.tangent().unwrap_or(Kind::tuple([]));
+                (inputs.iter().cloned().chain(tangents).collect(), gives)
+            }
+        };
+        let takes: Vec<String> = takes.iter().map(Kind::to_string).collect();
+        format!("({}) -> {gives}", takes.join(", "))
+    }
+}
+
 /// Why a program cannot be differentiated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DiffError {
     /// An op or primitive has no rule.
     #[error(
-        "`{op}` in `{function}` (line {at}) has no {mode}: register one with `Rules::primitive_{mode}`, or \
-         write `rule {op}(…) {{ … }} {mode}(…) {{ … }}` in the program"
+        "`{op}` in `{function}` (line {at}) has no {mode}: register one with `Rules::primitive_{mode}`, a \
+         primitive {signature}; or write `rule {op}(…) {{ … }} {mode}(…) {{ … }}` in the program"
     )]
     MissingRule {
         /// The op.
         op: String,
+        /// What the rule takes and gives.
+        signature: String,
         /// The function that uses it.
         function: String,
         /// Where.

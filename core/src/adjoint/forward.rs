@@ -126,7 +126,7 @@ impl Writer<'_> {
                 }
             }
         }
-        for b in order(f) {
+        for b in crate::pass::order(f) {
             self.b.switch_to(self.blocks[b.index()]);
             for &i in &f.blocks[b].insts {
                 self.b.set_position(f.insts[i].at);
@@ -302,27 +302,9 @@ impl Writer<'_> {
 
     fn missing(&self, inst: &InstData, op: &str) -> DiffError {
         let (op, function) = (op.to_owned(), self.f.name.clone());
-        DiffError::MissingRule { op, function, at: inst.at, mode: Mode::Forward }
+        let inputs: Vec<Kind> = inst.args.iter().map(|&a| self.f.kinds[a].clone()).collect();
+        let mode = Mode::Forward;
+        let signature = inst.result.map(|y| mode.signature(&inputs, &self.f.kinds[y])).unwrap_or_default();
+        DiffError::MissingRule { op, signature, function, at: inst.at, mode }
     }
-}
-
-/// The blocks in an order in which a definition comes before its uses: reverse postorder.
-fn order(f: &Function) -> Vec<Block> {
-    let mut seen = vec![false; f.blocks.len()];
-    let mut post = Vec::new();
-    let mut stack = vec![(Block::new(0), 0)];
-    seen[0] = true;
-    while let Some((b, k)) = stack.pop() {
-        match f.blocks[b].end.targets().get(k) {
-            Some(t) => {
-                stack.push((b, k + 1));
-                if !std::mem::replace(&mut seen[t.block.index()], true) {
-                    stack.push((t.block, 0));
-                }
-            }
-            None => post.push(b),
-        }
-    }
-    post.reverse();
-    post
 }

@@ -5,6 +5,8 @@
 //! - [`forward`]: `f -> f.pushforward`, which takes values and tangents and gives both.
 //! - [`gradient`], [`value_and_pullback`]: the usual compositions of these, as functions of the program.
 //!
+//! Read [`reverse`](reverse()) first: it says which part of the transform stands in which file.
+//!
 //! Both engines take any well-formed function, so they nest in any order and to any depth: the result of one
 //! is an input of the other. A tape is named by a number, its level. [`reverse`] takes a level above all that
 //! the function uses, and for the cotangents of what the function itself keeps on a tape it uses *that* tape
@@ -12,10 +14,16 @@
 
 mod activity;
 mod compose;
+mod cotangents;
 mod error;
 mod forward;
 mod leaves;
+mod normal;
+mod pullbacks;
+mod record;
 mod reverse;
+mod sweep;
+mod values;
 
 pub use compose::{gradient, hessian_vector, second, value_and_pullback};
 pub use error::{DiffError, Mode};

@@ -6,7 +6,7 @@
 //! branch true, block1, block2      ->     jump block1
 //! ```
 //!
-//! A block that only jumps on (it has no instructions and no parameters) is skipped. Cost: O(size).
+//! A block without instructions that only jumps on is skipped, and hands on what it is handed. Cost: O(size).
 
 use std::collections::HashMap;
 
@@ -39,6 +39,9 @@ fn decide(f: &mut Function) {
                 Some(Op::Bool(c)) => Some(if c { yes } else { no }.clone()),
                 _ => None,
             },
+            Terminator::Switch(_, targets) if targets.iter().all(|t| *t == targets[0]) => {
+                targets.first().cloned()
+            }
             Terminator::Switch(i, targets) => match constant(f, *i) {
                 Some(Op::Int(k)) => usize::try_from(k).ok().and_then(|k| targets.get(k)).cloned(),
                 _ => None,
@@ -51,12 +54,18 @@ fn decide(f: &mut Function) {
     }
 }
 
-/// Jumps to a block that only jumps on go where that goes.
+/// Jumps to a block that only jumps on go where that goes. What the block is handed it hands on.
 fn skip(f: &mut Function) {
-    let onward: Vec<Option<Target>> = (f.blocks.iter())
+    let elsewhere = used_elsewhere(f);
+    let onward: Vec<Option<(Vec<Value>, Target)>> = (f.blocks.iter())
         .map(|(b, block)| match &block.end {
-            Terminator::Jump(t) if block.insts.is_empty() && block.params.is_empty() && t.block != b => {
-                Some(t.clone())
+            Terminator::Jump(t)
+                if block.insts.is_empty()
+                    && t.block != b
+                    && b.index() != 0
+                    && !block.params.iter().any(|p| elsewhere[p.index()]) =>
+            {
+                Some((block.params.clone(), t.clone()))
             }
             _ => None,
         })
@@ -65,13 +74,25 @@ fn skip(f: &mut Function) {
         for target in block.end.targets_mut() {
             // A ring of empty blocks is an endless loop: stop after as many steps as there are blocks.
             for _ in 0..onward.len() {
-                match &onward[target.block.index()] {
-                    Some(next) if next.block.index() != 0 => *target = next.clone(),
-                    _ => break,
-                }
+                let Some((params, next)) = &onward[target.block.index()] else { break };
+                let handed = |v: &Value| params.iter().position(|p| p == v).map_or(*v, |k| target.args[k]);
+                let args = next.args.iter().map(handed).collect();
+                *target = Target::new(next.block, args);
             }
         }
     }
+}
+
+/// For each value whether it is used other than in the arguments of the block that has it as parameter.
+fn used_elsewhere(f: &Function) -> Vec<bool> {
+    let mut used = vec![false; f.kinds.len()];
+    for block in f.blocks.values() {
+        let args = block.insts.iter().flat_map(|&i| f.insts[i].args.iter().copied());
+        let handed = block.end.targets().into_iter().flat_map(|t| t.args.iter().copied());
+        let handed = handed.filter(|v| !block.params.contains(v));
+        args.chain(block.end.operand()).chain(handed).for_each(|v| used[v.index()] = true);
+    }
+    used
 }
 
 /// A block whose only way in is a plain jump goes to the end of the block that jumps.

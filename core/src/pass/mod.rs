@@ -8,6 +8,8 @@
 //! | [`forward_tape`] | hands a pushed value to its pop where both stand in one block |
 //! | [`inline`](inline()) | puts small functions in place of their calls |
 //! | [`merge`] | joins blocks that always follow each other, and drops branches already decided |
+//! | [`licm`](licm()) | computes before a loop what is the same each time round |
+//! | [`params`](params()) | drops block parameters that always have the same value |
 //! | [`dce`](dce()) | drops what nobody uses, dead block parameters too |
 //!
 //! [`optimize`] runs them in turn until nothing changes. After each the verifier runs in debug builds, so a
@@ -17,7 +19,10 @@ mod cse;
 mod dce;
 mod fold;
 mod inline;
+mod licm;
+mod loops;
 mod merge;
+mod params;
 mod simplify;
 mod tape;
 
@@ -25,7 +30,10 @@ pub use cse::cse;
 pub use dce::dce;
 pub use fold::fold;
 pub use inline::inline;
+pub use licm::licm;
+pub(crate) use loops::{Loop, Loops, order, reverse_postorder};
 pub use merge::merge;
+pub use params::params;
 pub use simplify::simplify;
 pub use tape::forward_tape;
 
@@ -81,12 +89,14 @@ pub fn optimize_all(program: &mut Program, root: FuncId, level: Level) {
 type Pass = fn(&mut crate::ir::Function, Level);
 
 /// The passes on one function, in the order in which they help each other.
-const PASSES: [(&str, Pass); 6] = [
+const PASSES: [(&str, Pass); 8] = [
     ("merge", |f, _| merge(f)),
+    ("params", |f, _| params(f)),
     ("forward_tape", |f, _| forward_tape(f)),
     ("fold", fold),
     ("simplify", simplify),
     ("cse", |f, _| cse(f)),
+    ("licm", licm),
     ("dce", |f, _| dce(f, None)),
 ];
 

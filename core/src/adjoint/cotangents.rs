@@ -1,0 +1,188 @@
+//! The cotangents of primal values while the adjoint is written.
+//!
+//! Every active value has one variable for each leaf of its cotangent. Pullbacks add to it; where the value
+//! is defined it is taken. Whether something may have been added already is known beforehand: backwards, a
+//! cotangent is *pending* exactly where the primal value is live. Elsewhere it is zero, needs no variable and
+//! no addition, and a loop does not carry it.
+//!
+//! ```text
+//! v2 = sin v1        v1 is live here          v1_bar += cos(v1) v2_bar     v1_bar is pending
+//! v3 = mul v1, v1    v1 is live here          v1_bar += …                  (the first: v1_bar = …)
+//! return …           v1 is dead               v1_bar is zero
+//! ```
+
+use std::collections::{HashMap, HashSet};
+
+use crate::{
+    entity::{Block, Value, Variable},
+    ir::{Function, FunctionBuilder, Kind, Op, Terminator},
+};
+
+use super::{
+    leaves::{sum, tangent_leaves},
+    normal::Normal,
+};
+
+/// Where cotangents may differ from zero: the values that something active still uses.
+#[derive(Debug)]
+pub(super) struct Live {
+    /// At the start of each block, its parameters left out.
+    pub into: Vec<HashSet<Value>>,
+    /// At the end of each block.
+    pub out: Vec<HashSet<Value>>,
+}
+
+impl Live {
+    /// Finds them. `passes` says for each instruction whether cotangents flow back through it. O(uses x
+    /// blocks between definition and use).
+    pub(super) fn of(n: &Normal, active: &[bool], passes: &[bool]) -> Live {
+        let f = &n.f;
+        let mut live =
+            Live { into: vec![HashSet::new(); f.blocks.len()], out: vec![HashSet::new(); f.blocks.len()] };
+        for (b, block) in f.blocks.iter() {
+            for &i in block.insts.iter().filter(|i| passes[i.index()]) {
+                f.insts[i].args.iter().filter(|a| active[a.index()]).for_each(|&a| live.used(n, a, b));
+            }
+            if let Terminator::Return(v) = block.end
+                && active[v.index()]
+            {
+                live.used(n, v, b);
+            }
+            for target in block.end.targets() {
+                for (&a, p) in target.args.iter().zip(&f.blocks[target.block].params) {
+                    if active[a.index()] && active[p.index()] {
+                        live.out[b.index()].insert(a);
+                        live.used(n, a, b);
+                    }
+                }
+            }
+        }
+        live
+    }
+
+    /// A use in a block: the value is live on every way from its definition.
+    fn used(&mut self, n: &Normal, v: Value, b: Block) {
+        let mut work = vec![b];
+        while let Some(b) = work.pop() {
+            if n.home[v.index()] == b || !self.into[b.index()].insert(v) {
+                continue;
+            }
+            for edge in &n.edges[b.index()] {
+                self.out[edge.from.index()].insert(v);
+                work.push(edge.from);
+            }
+        }
+    }
+}
+
+/// The cotangents at the place where the adjoint is being written.
+#[derive(Debug)]
+pub(super) struct Cotangents<'a> {
+    f: &'a Function,
+    active: &'a [bool],
+    variables: HashMap<Value, Vec<Variable>>,
+    pending: HashSet<Value>,
+    /// The zero of each kind of leaf, made at the start: ways that set the same to zero stay the same.
+    zeros: HashMap<Kind, Value>,
+}
+
+impl<'a> Cotangents<'a> {
+    /// All zero. The builder stands at the start of the adjoint.
+    pub(super) fn new(b: &mut FunctionBuilder, f: &'a Function, active: &'a [bool]) -> Cotangents<'a> {
+        let mut zeros = HashMap::new();
+        for (_, kind) in f.kinds.iter().filter(|(v, _)| active[v.index()]) {
+            for leaf in tangent_leaves(kind) {
+                zeros.entry(leaf.clone()).or_insert_with(|| b.zero(&leaf));
+            }
+        }
+        Cotangents { f, active, variables: HashMap::new(), pending: HashSet::new(), zeros }
+    }
+
+    fn zero(&self, b: &mut FunctionBuilder, kind: &Kind) -> Value {
+        self.zeros.get(kind).copied().unwrap_or_else(|| b.zero(kind))
+    }
+
+    /// Goes to a place where these are pending.
+    pub(super) fn enter(&mut self, live: &HashSet<Value>) {
+        self.pending.clone_from(live);
+    }
+
+    /// Goes on to a place where these are pending: what is not yet, becomes a zero to add to.
+    pub(super) fn leave(&mut self, b: &mut FunctionBuilder, live: &HashSet<Value>) {
+        let mut fresh: Vec<Value> = live.difference(&self.pending).copied().collect();
+        fresh.sort();
+        fresh.into_iter().for_each(|v| self.start(b, v));
+    }
+
+    /// The cotangent of a value, leaf by leaf. Afterwards it is zero.
+    pub(super) fn take(&mut self, b: &mut FunctionBuilder, v: Value) -> Vec<Value> {
+        if self.pending.remove(&v) {
+            let variables = self.variables(b, v);
+            return variables.into_iter().map(|variable| b.use_variable(variable)).collect();
+        }
+        tangent_leaves(&self.f.kinds[v]).iter().map(|k| self.zero(b, k)).collect()
+    }
+
+    /// Adds to the leaves of a value's cotangent, from the `start`-th on.
+    pub(super) fn add(&mut self, b: &mut FunctionBuilder, v: Value, start: usize, bars: &[Value]) {
+        self.update(b, v, start, bars.len(), |b, k, old| match old {
+            Some(old) => sum(b, old, bars[k]),
+            None => bars[k],
+        });
+    }
+
+    /// Adds to one element of an array's cotangent.
+    pub(super) fn add_at(&mut self, b: &mut FunctionBuilder, v: Value, index: Value, bar: Value) {
+        let kind = self.f.kinds[v].clone();
+        let zero = self.zero(b, &kind);
+        self.update(b, v, 0, 1, |b, _, old| {
+            let old = old.unwrap_or(zero);
+            b.inst(Op::AddAt, &[old, index, bar], kind.clone())
+        });
+    }
+
+    /// Changes `n` leaves of a value's cotangent; a zero is given as `None`.
+    fn update(
+        &mut self,
+        b: &mut FunctionBuilder,
+        v: Value,
+        start: usize,
+        n: usize,
+        mut change: impl FnMut(&mut FunctionBuilder, usize, Option<Value>) -> Value,
+    ) {
+        if !self.active[v.index()] {
+            return;
+        }
+        if !self.pending.contains(&v) {
+            self.start(b, v);
+        }
+        let variables = self.variables(b, v);
+        for (k, &variable) in variables[start..start + n].iter().enumerate() {
+            let old = b.use_variable(variable);
+            let old = Some(old).filter(|&old| !is_zero(b, old));
+            let new = change(b, k, old);
+            b.define(variable, new);
+        }
+    }
+
+    /// Makes a cotangent pending that is zero so far.
+    fn start(&mut self, b: &mut FunctionBuilder, v: Value) {
+        for variable in self.variables(b, v) {
+            let kind = b.variable_kind(variable).clone();
+            let zero = self.zero(b, &kind);
+            b.define(variable, zero);
+        }
+        self.pending.insert(v);
+    }
+
+    fn variables(&mut self, b: &mut FunctionBuilder, v: Value) -> Vec<Variable> {
+        let kind = &self.f.kinds[v];
+        let declare = || tangent_leaves(kind).into_iter().map(|leaf| b.declare(leaf)).collect();
+        self.variables.entry(v).or_insert_with(declare).clone()
+    }
+}
+
+/// Whether a cotangent is the zero that it started as.
+fn is_zero(b: &FunctionBuilder, v: Value) -> bool {
+    b.constant(v) == Some(0.0) || b.is_empty_array(v)
+}

@@ -1,0 +1,299 @@
+//! The form in which a function is reversed: one return, tidy loops, every loop counted.
+//!
+//! ```text
+//!       ┌──────────┐   one way in
+//!       ▼          │
+//! → header(i, …) → body → latch(i + 1)     one way back
+//!       │
+//!       ▼ exit blocks that only the loop leads to
+//! ```
+//!
+//! - All returns jump to one block that returns.
+//! - A loop's header has two ways in: from before the loop, and from its one latch.
+//! - A block to which a loop leaves is reached from that loop only, so whatever is recorded once for a whole
+//!   loop is recorded there.
+//! - A loop has at least one [`Counter`], an integer that changes by a constant each time round. The counter of
+//!   `for i in a..b` is `i`; a loop without one gets one that starts at 0. A counter runs backwards, so the
+//!   adjoint of a loop is a counted loop, and no tag is recorded to say when it ends.
+//!
+//! A function with cycles that are no natural loops keeps them as they are, and has no loops in this sense.
+//! Cost: O(size), a few times.
+
+use crate::{
+    entity::{Block, Inst, Value},
+    ir::{BlockData, Compare, Edge, Function, Int2, Kind, Op, Position, Target, Terminator, compact},
+    pass::{Loop, Loops},
+};
+
+/// An integer of a loop's header that changes by a constant each time round.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counter {
+    /// The header's parameter.
+    pub value: Value,
+    /// What it is the first time.
+    pub start: Value,
+    /// By how much it changes.
+    pub step: i64,
+    /// What it is at the end, where the header alone leaves the loop.
+    pub last: Option<Last>,
+}
+
+/// What a counter is when its loop has ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Last {
+    /// The bound, as in `i != bound`.
+    Bound(Value),
+    /// The bound, or the start if that is further on: `i < bound`. An inclusive bound is passed by one step.
+    Beyond(Value, bool),
+}
+
+/// A function ready to be reversed.
+#[derive(Debug)]
+pub(super) struct Normal {
+    pub f: Function,
+    pub loops: Loops,
+    /// The counters of each loop; the first decides when the reversed loop ends.
+    pub counters: Vec<Vec<Counter>>,
+    /// For each value the instruction that defines it.
+    pub defined: Vec<Option<Inst>>,
+    /// The block that defines each value.
+    pub home: Vec<Block>,
+    /// The ways into each block.
+    pub edges: Vec<Vec<Edge>>,
+    /// The block that returns; none if the function never does.
+    pub end: Option<Block>,
+}
+
+impl Normal {
+    /// Puts a function into this form.
+    pub(super) fn new(f: &Function) -> Normal {
+        let mut f = compact(f);
+        one_return(&mut f);
+        let mut loops = Loops::of(&f);
+        if loops.reducible {
+            loops = tidy(&mut f, loops);
+        } else {
+            loops.list.clear();
+            loops.innermost.fill(None);
+        }
+        let counters = (0..loops.list.len()).map(|l| count(&mut f, &loops, l)).collect();
+        let end = f.blocks.iter().find(|(_, b)| matches!(b.end, Terminator::Return(_))).map(|(b, _)| b);
+        let (defined, home, edges) = (f.definitions(), home(&f), f.predecessors());
+        Normal { f, loops, counters, defined, home, edges, end }
+    }
+
+    /// The loops, inner ones first, that are left on the way into a block.
+    pub(super) fn left(&self, b: Block) -> Vec<usize> {
+        let Some(edge) = self.edges[b.index()].first() else { return vec![] };
+        let mut left = Vec::new();
+        let mut at = self.loops.at(edge.from);
+        while let Some(l) = at.filter(|&l| !self.loops.holds(Some(l), b)) {
+            left.push(l);
+            at = self.loops.list[l].parent;
+        }
+        left
+    }
+
+    /// The loop that a block is the header of.
+    pub(super) fn headed(&self, b: Block) -> Option<usize> {
+        self.loops.at(b).filter(|&l| self.loops.list[l].header == b)
+    }
+}
+
+/// The block that defines each value.
+fn home(f: &Function) -> Vec<Block> {
+    let mut home = vec![Block::new(0); f.kinds.len()];
+    for (b, block) in f.blocks.iter() {
+        let results = block.insts.iter().filter_map(|&i| f.insts[i].result);
+        block.params.iter().copied().chain(results).for_each(|v| home[v.index()] = b);
+    }
+    home
+}
+
+fn one_return(f: &mut Function) {
+    let returns: Vec<(Block, Value)> = (f.blocks.iter())
+        .filter_map(|(b, block)| match block.end {
+            Terminator::Return(v) => Some((b, v)),
+            _ => None,
+        })
+        .collect();
+    if returns.len() < 2 {
+        return;
+    }
+    let result = f.new_value(f.result.clone());
+    let end = Terminator::Return(result);
+    let one = f.blocks.push(BlockData { params: vec![result], end, ..BlockData::default() });
+    for (b, v) in returns {
+        f.blocks[b].end = Terminator::Jump(Target::new(one, vec![v]));
+    }
+}
+
+/// Adds blocks until every loop has one way in, one way back and exits of its own.
+fn tidy(f: &mut Function, mut loops: Loops) -> Loops {
+    loop {
+        let edges = f.predecessors();
+        let mut changed = false;
+        for l in &loops.list {
+            let (back, into): (Vec<Edge>, Vec<Edge>) =
+                edges[l.header.index()].iter().partition(|e| l.holds[e.from.index()]);
+            for ways in [into, back].into_iter().filter(|ways| ways.len() > 1) {
+                join(f, &ways, l.header);
+                changed = true;
+            }
+        }
+        let mut touched = vec![changed; f.blocks.len()];
+        for l in (0..loops.list.len()).rev() {
+            for exit in loops.exits(f, l) {
+                let to = f.blocks[exit.from].end.targets()[exit.index].block;
+                let holds = |b: Block| loops.list[l].holds.get(b.index()).copied().unwrap_or(false);
+                let (own, others): (Vec<Edge>, Vec<Edge>) =
+                    f.predecessors()[to.index()].iter().partition(|e| holds(e.from));
+                let fresh = touched.get_mut(to.index()).is_some_and(|t| !std::mem::replace(t, true));
+                if !others.is_empty() && fresh {
+                    join(f, &own, to);
+                    changed = true;
+                }
+            }
+        }
+        if !changed {
+            return loops;
+        }
+        loops = Loops::of(f);
+    }
+}
+
+/// Leads some of the edges into a block through a new one.
+fn join(f: &mut Function, edges: &[Edge], to: Block) {
+    let kinds: Vec<Kind> = f.blocks[to].params.iter().map(|&p| f.kinds[p].clone()).collect();
+    let params: Vec<Value> = kinds.into_iter().map(|k| f.new_value(k)).collect();
+    let end = Terminator::Jump(Target::new(to, params.clone()));
+    let new = f.blocks.push(BlockData { params, end, ..BlockData::default() });
+    for edge in edges {
+        if let Some(target) = f.blocks[edge.from].end.targets_mut().get_mut(edge.index) {
+            target.block = new;
+        }
+    }
+}
+
+fn int(f: &Function, defined: &[Option<Inst>], v: Value) -> Option<i64> {
+    match f.insts[defined.get(v.index()).copied()??].op {
+        Op::Int(n) => Some(n),
+        _ => None,
+    }
+}
+
+/// The counters of a loop, one that starts at a constant first; a new one if there is none.
+fn count(f: &mut Function, loops: &Loops, l: usize) -> Vec<Counter> {
+    let defined = f.definitions();
+    let header = loops.list[l].header;
+    let (mut before, mut latch) = (Block::new(0), Block::new(0));
+    for edge in &f.predecessors()[header.index()] {
+        *(if loops.list[l].holds[edge.from.index()] { &mut latch } else { &mut before }) = edge.from;
+    }
+    let args = |from: Block| -> Vec<Value> {
+        let target = f.blocks[from].end.targets().into_iter().find(|t| t.block == header);
+        target.map(|t| t.args.clone()).unwrap_or_default()
+    };
+    let mut counters = Vec::new();
+    for ((&value, start), next) in f.blocks[header].params.iter().zip(args(before)).zip(args(latch)) {
+        if let Some(step) = step(f, &defined, value, next) {
+            counters.push(Counter { value, start, step, last: last(f, &defined, loops, l, value, step) });
+        }
+    }
+    counters.sort_by_key(|c| int(f, &defined, c.start).is_none());
+    if !counters.is_empty() {
+        return counters;
+    }
+    let value = f.new_value(Kind::Int);
+    f.blocks[header].params.push(value);
+    let mut append = |b: Block, op: Op, args: &[Value]| {
+        let (inst, v) = f.new_inst(op, args, Some(Kind::Int), Position::default());
+        f.blocks[b].insts.push(inst);
+        v.unwrap_or(value)
+    };
+    let start = append(before, Op::Int(0), &[]);
+    let one = append(latch, Op::Int(1), &[]);
+    let next = append(latch, Op::Int2(Int2::Add), &[value, one]);
+    for (from, arg) in [(before, start), (latch, next)] {
+        f.blocks[from]
+            .end
+            .targets_mut()
+            .into_iter()
+            .filter(|t| t.block == header)
+            .for_each(|t| t.args.push(arg));
+    }
+    vec![Counter { value, start, step: 1, last: None }]
+}
+
+/// The constant by which `next` differs from `value`.
+fn step(f: &Function, defined: &[Option<Inst>], value: Value, next: Value) -> Option<i64> {
+    let inst = &f.insts[defined[next.index()]?];
+    let step = match (inst.op, inst.args.as_slice()) {
+        (Op::Int2(Int2::Add), &[a, b]) if a == value => int(f, defined, b)?,
+        (Op::Int2(Int2::Add), &[a, b]) if b == value => int(f, defined, a)?,
+        (Op::Int2(Int2::Sub), &[a, b]) if a == value => int(f, defined, b)?.checked_neg()?,
+        _ => return None,
+    };
+    // -step is the way back.
+    (step != 0 && step != i64::MIN).then_some(step)
+}
+
+/// What a counter is at the end, if only the header leaves the loop and compares it with what the loop leaves
+/// alone.
+fn last(
+    f: &Function,
+    defined: &[Option<Inst>],
+    loops: &Loops,
+    l: usize,
+    value: Value,
+    step: i64,
+) -> Option<Last> {
+    let Loop { header, holds, .. } = &loops.list[l];
+    let [exit] = loops.exits(f, l).try_into().ok()?;
+    let Terminator::Branch(condition, ..) = f.blocks[*header].end else { return None };
+    let inst = &f.insts[defined[condition.index()]?];
+    let Op::CompareInt(mut compare) = inst.op else { return None };
+    let &[mut a, mut bound] = inst.args.as_slice() else { return None };
+    if bound == value {
+        (a, bound) = (bound, a);
+        compare = swapped(compare);
+    }
+    let inside = |b: &BlockData| {
+        b.params.contains(&bound) || b.insts.iter().any(|&i| f.insts[i].result == Some(bound))
+    };
+    let varies = f.blocks.iter().any(|(b, data)| holds[b.index()] && inside(data));
+    if a != value || exit.from != *header || varies && int(f, defined, bound).is_none() {
+        return None;
+    }
+    // The condition to stay.
+    let stay = if exit.index == 1 { compare } else { negated(compare) };
+    match (stay, step) {
+        (Compare::Ne, _) => Some(Last::Bound(bound)),
+        (Compare::Lt, 1) | (Compare::Gt, -1) => Some(Last::Beyond(bound, false)),
+        (Compare::Le, 1) | (Compare::Ge, -1) => Some(Last::Beyond(bound, true)),
+        _ => None,
+    }
+}
+
+/// The comparison of the operands the other way round.
+fn swapped(compare: Compare) -> Compare {
+    match compare {
+        Compare::Lt => Compare::Gt,
+        Compare::Le => Compare::Ge,
+        Compare::Gt => Compare::Lt,
+        Compare::Ge => Compare::Le,
+        same => same,
+    }
+}
+
+/// The comparison of integers that holds where this one does not.
+fn negated(compare: Compare) -> Compare {
+    match compare {
+        Compare::Lt => Compare::Ge,
+        Compare::Le => Compare::Gt,
+        Compare::Gt => Compare::Le,
+        Compare::Ge => Compare::Lt,
+        Compare::Eq => Compare::Ne,
+        Compare::Ne => Compare::Eq,
+    }
+}

@@ -1,0 +1,176 @@
+//! The pullbacks of instructions, as the walk over a function writes them.
+//!
+//! ```text
+//! v2 = mul v0, v1        v0_bar += v1 v2_bar;  v1_bar += v0 v2_bar
+//! v2 = call g(v0)        (v0_bar,) += call g.adjoint(v2_bar)
+//! v2 = call r(v0)        (v0_bar,) += call pullback of r(v0, v2, v2_bar)     if r has a rule of its own
+//! push.0 v0              v0_bar += pop.0                                     a tape of the function itself
+//! v0 = pop.0             push.0 v0_bar
+//! ```
+//!
+//! Ops that compute have their rule in [`rules`](crate::rules); what moves values only has it here.
+
+use crate::{
+    entity::{FuncId, Inst, Value},
+    ir::{InstData, Kind, Op},
+    rules::{Contribution, pullback},
+};
+
+use super::{
+    error::{DiffError, Mode},
+    leaves::{close, field_range, open, tangent_leaves},
+    sweep::Sweep,
+};
+
+impl Sweep<'_> {
+    /// The pullback of one instruction.
+    pub(super) fn instruction(&mut self, id: Inst) -> Result<(), DiffError> {
+        let f = self.f;
+        let inst = &f.insts[id];
+        match inst.op {
+            // Tapes of `f` itself: always in step, active or not.
+            Op::Push { tape, slot } => {
+                let v = inst.args[0];
+                let leaves = tangent_leaves(&f.kinds[v]);
+                let bars: Vec<Value> =
+                    leaves.into_iter().rev().map(|k| self.b.inst(Op::Pop { tape, slot }, &[], k)).collect();
+                let bars: Vec<Value> = bars.into_iter().rev().collect();
+                self.add(v, 0, &bars);
+                return Ok(());
+            }
+            Op::Pop { tape, slot } => {
+                let Some(v) = inst.result else { return Ok(()) };
+                if f.kinds[v].is_differentiable() {
+                    for bar in self.take(v) {
+                        self.b.effect(Op::Push { tape, slot }, &[bar]);
+                    }
+                }
+                return Ok(());
+            }
+            Op::Call(g) if self.s.through[id.index()] => {
+                self.call(inst, g);
+                return Ok(());
+            }
+            _ => {}
+        }
+        let Some(y) = inst.result else { return Ok(()) };
+        if !self.s.passes[id.index()] {
+            return Ok(());
+        }
+        match inst.op {
+            Op::Tuple => {
+                let bars = self.take(y);
+                let mut start = 0;
+                for &a in &inst.args {
+                    let n = tangent_leaves(&f.kinds[a]).len();
+                    self.add(a, 0, &bars[start..start + n]);
+                    start += n;
+                }
+            }
+            Op::Field(k) => {
+                let bars = self.take(y);
+                let range = field_range(&f.kinds[inst.args[0]], k as usize);
+                self.add(inst.args[0], range.start, &bars);
+            }
+            Op::Select => {
+                let bars = self.take(y);
+                let c = self.need(inst.args[0]);
+                for (k, &arg) in inst.args.iter().enumerate().skip(1) {
+                    let mut parts = Vec::new();
+                    for &bar in &bars {
+                        let kind = self.b.kind(bar).clone();
+                        let zero = self.b.zero(&kind);
+                        let operands = if k == 1 { [c, bar, zero] } else { [c, zero, bar] };
+                        parts.push(self.b.inst(Op::Select, &operands, kind));
+                    }
+                    self.add(arg, 0, &parts);
+                }
+            }
+            Op::Call(g) => self.custom(inst, y, g),
+            Op::Primitive(p) => {
+                let primitive = self.engine.program.primitives[p].clone();
+                let rule = primitive.pullback.ok_or_else(|| self.missing(inst, &primitive.name))?;
+                let result = self.engine.program.primitives[rule].result.clone();
+                self.by_rule(inst, y, Op::Primitive(rule), result);
+            }
+            op => {
+                let wanted: Vec<bool> = inst.args.iter().map(|a| self.s.active[a.index()]).collect();
+                let args: Vec<Value> = inst.args.iter().map(|&a| self.need(a)).collect();
+                let saved = self.need(y);
+                let bars = self.take(y);
+                let contributions = pullback(&mut self.b, op, &args, saved, bars[0], &wanted)
+                    .ok_or_else(|| self.missing(inst, op.name()))?;
+                for (&arg, contribution) in inst.args.iter().zip(contributions) {
+                    match contribution {
+                        Contribution::Zero => {}
+                        Contribution::Add(bar) => self.add(arg, 0, &[bar]),
+                        Contribution::At(index, bar) => self.bars.add_at(&mut self.b, arg, index, bar),
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn missing(&self, inst: &InstData, op: &str) -> DiffError {
+        let (op, function) = (op.to_owned(), self.f.name.clone());
+        let inputs: Vec<Kind> = inst.args.iter().map(|&a| self.f.kinds[a].clone()).collect();
+        let mode = Mode::Reverse;
+        let signature = inst.result.map(|y| mode.signature(&inputs, &self.f.kinds[y])).unwrap_or_default();
+        DiffError::MissingRule { op, signature, function, at: inst.at, mode }
+    }
+
+    /// `y = call g(…)`: call g's adjoint.
+    fn call(&mut self, inst: &InstData, g: FuncId) {
+        let pair = self.pair(g);
+        let callee = &self.engine.program.functions[pair.adjoint];
+        let (result, seed) = (callee.result.clone(), callee.params.first().map(|p| p.kind.clone()));
+        let mut args = Vec::new();
+        if let (Some(y), Some(kind)) = (inst.result, seed) {
+            let bars = self.take(y);
+            args.push(close(&mut self.b, &kind, &mut bars.into_iter()));
+        }
+        let bars = self.b.inst(Op::Call(pair.adjoint), &args, result);
+        self.distribute(inst, bars);
+    }
+
+    /// `y = call g(…)` where `g` has its own pullback.
+    fn custom(&mut self, inst: &InstData, y: Value, g: FuncId) {
+        if let Some(rule) = self.engine.program.rule(g).and_then(|r| r.pullback) {
+            let result = self.engine.program.functions[rule].result.clone();
+            self.by_rule(inst, y, Op::Call(rule), result);
+        }
+    }
+
+    /// Calls a pullback with the inputs, the result and its cotangent.
+    fn by_rule(&mut self, inst: &InstData, y: Value, rule: Op, result: Kind) {
+        let mut args: Vec<Value> = inst.args.iter().map(|&a| self.need(a)).collect();
+        args.push(self.need(y));
+        if let Some(kind) = self.f.kinds[y].tangent() {
+            let bars = self.take(y);
+            args.push(close(&mut self.b, &kind, &mut bars.into_iter()));
+        }
+        let bars = self.b.inst(rule, &args, result);
+        self.distribute(inst, bars);
+    }
+
+    /// Adds a tuple of cotangents to those of the operands that have one.
+    fn distribute(&mut self, inst: &InstData, bars: Value) {
+        let differentiable = inst.args.iter().filter(|a| self.f.kinds[**a].is_differentiable());
+        for (k, &arg) in differentiable.enumerate() {
+            if self.s.active[arg.index()] {
+                let bar = self.b.field(bars, k);
+                let leaves = open(&mut self.b, bar);
+                self.add(arg, 0, &leaves);
+            }
+        }
+    }
+
+    fn take(&mut self, v: Value) -> Vec<Value> {
+        self.bars.take(&mut self.b, v)
+    }
+
+    fn add(&mut self, v: Value, start: usize, bars: &[Value]) {
+        self.bars.add(&mut self.b, v, start, bars);
+    }
+}

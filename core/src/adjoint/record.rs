@@ -1,0 +1,357 @@
+//! What the primal records, where, and how the adjoint gets the values it asks for.
+//!
+//! A pullback in the adjoint of block B asks for the primal value `v` as B saw it. In order of preference it
+//! is
+//!
+//! 1. a constant, written again;
+//! 2. a counter of a loop around B, which the adjoint runs backwards; or what a counter was when its loop
+//!    had ended, if start and bound tell;
+//! 3. computed again by a few cheap instructions, from what is at hand in any of these ways;
+//! 4. recorded: pushed by the primal and popped by the adjoint, once for all that ask.
+//!
+//! ```text
+//! for i in 0..n { s = sin(s) * xs[2 * i]; }        recorded: n and xs once; s and sin(s) each time round
+//! ```
+//!
+//! # Where a value is recorded
+//! Its *level* is the smallest loop that holds both its definition and B: it is recorded once each time round
+//! that loop. If B stands in a loop inside the level, that is at the exits of this inner loop, else in B. Where
+//! several ask, it is in the first block that all of them lead to, if it is on that level too. What is defined
+//! on every way through the function is recorded at its end: there the adjoint begins, and once both are one
+//! function nothing is left of that push and its pop.
+//!
+//! In a function with cycles that are no loops everything is recorded where it is asked for.
+//!
+//! # Why it is the right value
+//! A value that dominates B and is at hand in B was computed in the same turn of its level. The recording block
+//! comes after B in that turn, or is B, and its adjoint before that of B.
+//!
+//! Cost: O(what is asked for x blocks) at most.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use crate::{
+    entity::{Block, Value},
+    ir::{Kind, Mixed, Number1, Number2, Op},
+    pass::{order, reverse_postorder},
+};
+
+use super::normal::{Last, Normal};
+
+/// How many cheap instructions may stand for a push and its pop, which go through memory and check its bounds.
+const BUDGET: u32 = 3;
+
+/// Where the adjoint of a block gets a primal value from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Source {
+    /// The instruction that defines it, once more.
+    Computed,
+    /// The k-th counter of a loop, here and now.
+    Counter(usize, usize),
+    /// The k-th counter of a loop that has ended.
+    Last(usize, usize),
+    /// The record of this number.
+    Record(usize),
+}
+
+/// A value and the loop whose every turn gives another.
+type Levelled = (Value, Option<usize>);
+
+/// The plan for one function.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    /// The values recorded.
+    pub records: Vec<Value>,
+    /// For each block the records pushed at its end, in order.
+    pub at: Vec<Vec<usize>>,
+    /// The counters that run backwards: loop and number.
+    pub counters: HashSet<(usize, usize)>,
+    sources: HashMap<(Value, Block), Source>,
+}
+
+impl Plan {
+    /// Plans for all that is asked for: a value and the block whose adjoint asks.
+    pub(super) fn new(n: &Normal, asked: &[(Value, Block)]) -> Plan {
+        let mut planner = Planner::new(n);
+        for &(v, b) in asked {
+            planner.ask(v, b);
+        }
+        planner.decide();
+        planner.place()
+    }
+
+    /// Where the adjoint of a block gets a value from.
+    pub(super) fn source(&self, v: Value, b: Block) -> Option<Source> {
+        self.sources.get(&(v, b)).copied()
+    }
+}
+
+struct Planner<'a> {
+    n: &'a Normal,
+    plan: Plan,
+    /// What is to be decided, by the depth of its level; then in order of definition.
+    open: BTreeMap<(usize, usize), Vec<(Value, Block)>>,
+    /// The number and the askers of each record.
+    kept: HashMap<Levelled, (usize, Vec<Block>)>,
+    /// The place of each value in an order in which definitions come before uses.
+    rank: Vec<usize>,
+}
+
+impl<'a> Planner<'a> {
+    fn new(n: &'a Normal) -> Planner<'a> {
+        let f = &n.f;
+        let mut rank = vec![usize::MAX; f.kinds.len()];
+        let mut next = 0;
+        for b in order(f) {
+            let results = f.blocks[b].insts.iter().filter_map(|&i| f.insts[i].result);
+            for v in f.blocks[b].params.iter().copied().chain(results) {
+                rank[v.index()] = next;
+                next += 1;
+            }
+        }
+        let plan = Plan { at: vec![Vec::new(); f.blocks.len()], ..Plan::default() };
+        Planner { n, plan, open: BTreeMap::new(), kept: HashMap::new(), rank }
+    }
+
+    fn level(&self, v: Value, b: Block) -> Option<usize> {
+        self.n.loops.common(self.n.home[v.index()], b)
+    }
+
+    fn depth(&self, mut level: Option<usize>) -> usize {
+        let mut depth = 0;
+        while let Some(l) = level {
+            depth += 1;
+            level = self.n.loops.list[l].parent;
+        }
+        depth
+    }
+
+    fn is_constant(&self, v: Value) -> bool {
+        self.n.defined[v.index()].is_some_and(|i| self.n.f.insts[i].op.is_constant())
+    }
+
+    /// The counter that a value is: its loop, its number, and whether that loop holds the block.
+    fn counter(&self, v: Value, b: Block) -> Option<(usize, usize, bool)> {
+        let l = self.n.headed(self.n.home[v.index()])?;
+        let k = self.n.counters.get(l)?.iter().position(|c| c.value == v)?;
+        Some((l, k, self.n.loops.holds(Some(l), b)))
+    }
+
+    /// Whether a value is defined once in a call, on every way through the function.
+    fn is_early(&self, v: Value) -> bool {
+        let (home, loops) = (self.n.home[v.index()], &self.n.loops);
+        let once = home.index() == 0 || loops.reducible && loops.at(home).is_none();
+        once && self.n.end.is_some_and(|end| loops.dominates(home, end))
+    }
+
+    /// Asks for a value. What has only one answer gets it at once.
+    fn ask(&mut self, v: Value, b: Block) {
+        if self.plan.sources.contains_key(&(v, b)) {
+            return;
+        }
+        if self.is_constant(v) {
+            self.plan.sources.insert((v, b), Source::Computed);
+            return;
+        }
+        match self.counter(v, b) {
+            Some((l, k, true)) => {
+                self.plan.sources.insert((v, b), Source::Counter(l, k));
+                if self.plan.counters.insert((l, k)) {
+                    for exit in self.exits(l) {
+                        self.ask(v, exit);
+                    }
+                }
+                return;
+            }
+            Some((l, k, false)) if self.n.counters[l][k].last.is_some() => {
+                self.plan.sources.insert((v, b), Source::Last(l, k));
+                let counter = self.n.counters[l][k];
+                match counter.last {
+                    Some(Last::Beyond(bound, _)) => {
+                        self.ask(counter.start, b);
+                        self.ask(bound, b);
+                    }
+                    Some(Last::Bound(bound)) => self.ask(bound, b),
+                    None => {}
+                }
+                return;
+            }
+            _ => {}
+        }
+        let inner_first = usize::MAX - self.depth(self.level(v, b));
+        self.open.entry((inner_first, self.rank[v.index()])).or_default().push((v, b));
+    }
+
+    /// Decides between computing and recording, from the innermost level out: what is computed on one level
+    /// may ask for more, on that level before it or on an outer one.
+    fn decide(&mut self) {
+        while let Some((_, asked)) = self.open.pop_first() {
+            for (v, b) in asked {
+                let level = self.level(v, b);
+                let early = level.is_none() && self.is_early(v);
+                let known = self.kept.contains_key(&(v, level));
+                if !early && !known && self.cost(v, b, BUDGET, true).is_some() {
+                    self.computed(v, b);
+                    continue;
+                }
+                self.keep(v, b, level);
+            }
+        }
+    }
+
+    fn keep(&mut self, v: Value, b: Block, level: Option<usize>) {
+        let next = self.plan.records.len();
+        let (record, askers) = self.kept.entry((v, level)).or_insert((next, Vec::new()));
+        askers.push(b);
+        self.plan.sources.insert((v, b), Source::Record(*record));
+        if *record == next {
+            self.plan.records.push(v);
+        }
+    }
+
+    /// Writes down that a value is computed, and asks for its operands.
+    fn computed(&mut self, v: Value, b: Block) {
+        let Some(inst) = self.n.defined[v.index()] else { return };
+        self.plan.sources.insert((v, b), Source::Computed);
+        for a in self.n.f.insts[inst].args.clone() {
+            let level = self.level(a, b);
+            if level != self.level(v, b) || self.is_constant(a) || self.counter(a, b).is_some() {
+                self.ask(a, b);
+            } else if self.plan.sources.contains_key(&(a, b)) {
+            } else if self.kept.contains_key(&(a, level)) {
+                self.keep(a, b, level);
+            } else {
+                self.computed(a, b);
+            }
+        }
+    }
+
+    /// How many instructions compute a value anew, if they are cheap and few. `first`: the value itself may not
+    /// be looked up.
+    fn cost(&self, v: Value, b: Block, budget: u32, first: bool) -> Option<u32> {
+        if !first {
+            let level = self.level(v, b);
+            let at_hand = self.is_constant(v) || self.kept.contains_key(&(v, level));
+            match self.counter(v, b) {
+                _ if at_hand => return Some(0),
+                Some((.., true)) => return Some(0),
+                Some((l, k, false)) if self.n.counters[l][k].last.is_some() => return Some(1),
+                _ => {}
+            }
+        }
+        let inst = &self.n.f.insts[self.n.defined[v.index()]?];
+        let mut cost = cost(inst.op, &self.n.f.kinds[v])?;
+        for &a in &inst.args {
+            let outside = self.level(a, b) != self.level(v, b);
+            if !outside {
+                cost += self.cost(a, b, budget.checked_sub(cost)?, false)?;
+            }
+        }
+        (cost <= budget).then_some(cost)
+    }
+
+    /// The blocks that a loop leaves to.
+    fn exits(&self, l: usize) -> Vec<Block> {
+        let f = &self.n.f;
+        let exits = self.n.loops.exits(f, l).into_iter();
+        let mut exits: Vec<Block> = exits.map(|e| f.blocks[e.from].end.targets()[e.index].block).collect();
+        exits.sort();
+        exits.dedup();
+        exits
+    }
+
+    /// Finds the blocks that record.
+    fn place(mut self) -> Plan {
+        let after = self.n.loops.reducible.then(|| After::new(self.n, |l| self.exits(l)));
+        let mut kept: Vec<(Levelled, (usize, Vec<Block>))> = self.kept.drain().collect();
+        kept.sort_by_key(|(_, (record, _))| *record);
+        for ((v, level), (record, askers)) in kept {
+            let places = match (self.n.end, &after) {
+                (Some(end), _) if level.is_none() && self.is_early(v) => vec![end],
+                (_, None) => askers,
+                (_, Some(after)) => self.places(v, level, &askers, after),
+            };
+            for b in places.into_iter().collect::<std::collections::BTreeSet<_>>() {
+                self.plan.at[b.index()].push(record);
+            }
+        }
+        self.plan
+    }
+
+    fn places(&self, v: Value, level: Option<usize>, askers: &[Block], after: &After) -> Vec<Block> {
+        let (loops, home) = (&self.n.loops, self.n.home[v.index()]);
+        let sites: Vec<Block> = (askers.iter())
+            .flat_map(|&b| match loops.child(level, b) {
+                None => vec![b],
+                Some(inner) => self.exits(inner),
+            })
+            .collect();
+        match after.all(&sites) {
+            Some(one) if loops.at(one) == level && loops.dominates(home, one) => vec![one],
+            _ => sites,
+        }
+    }
+}
+
+/// Which blocks come after others for certain, in the same turn of every loop around both: dominance from the
+/// end of the graph in which the way back of a loop leads out of it.
+struct After {
+    parents: Vec<Option<Block>>,
+    depth: Vec<usize>,
+}
+
+impl After {
+    fn new(n: &Normal, exits: impl Fn(usize) -> Vec<Block>) -> After {
+        let f = &n.f;
+        let successors: Vec<Vec<Block>> = (f.blocks.iter())
+            .map(|(b, block)| {
+                let targets = block.end.targets().into_iter().map(|t| t.block);
+                targets
+                    .flat_map(|t| match n.headed(t).filter(|&l| n.loops.holds(Some(l), b)) {
+                        Some(l) => exits(l),
+                        None => vec![t],
+                    })
+                    .collect()
+            })
+            .collect();
+        let order = reverse_postorder(f.blocks.len(), |b, k| successors[b.index()].get(k).copied());
+        let mut after = After { parents: vec![None; f.blocks.len()], depth: vec![0; f.blocks.len()] };
+        for b in order.into_iter().rev() {
+            let parent = after.all(&successors[b.index()]);
+            after.depth[b.index()] = parent.map_or(0, |p| after.depth[p.index()]) + 1;
+            after.parents[b.index()] = parent;
+        }
+        after
+    }
+
+    /// The first block that all of these lead to.
+    fn all(&self, blocks: &[Block]) -> Option<Block> {
+        let (&first, rest) = blocks.split_first()?;
+        rest.iter().try_fold(first, |mut a, &b| {
+            let mut b = b;
+            while a != b {
+                let lower = if self.depth[a.index()] >= self.depth[b.index()] { &mut a } else { &mut b };
+                *lower = self.parents[lower.index()]?;
+            }
+            Some(a)
+        })
+    }
+}
+
+/// The price of an instruction that may be run again: it cannot fail where it has been run before with the
+/// same operands. None of a dear one.
+fn cost(op: Op, result: &Kind) -> Option<u32> {
+    if matches!(result, Kind::Array(_)) {
+        return None;
+    }
+    match op {
+        Op::Tuple | Op::Field(_) => Some(0),
+        Op::Number1(Number1::Neg)
+        | Op::Number2(Number2::Add | Number2::Sub | Number2::Mul | Number2::Scale) => Some(1),
+        Op::Number1(Number1::Recip | Number1::Sqrt) | Op::Number2(Number2::Div) => Some(2),
+        Op::Int1(_) | Op::Int2(_) | Op::Compare(_) | Op::CompareInt(_) | Op::Select => Some(1),
+        Op::Mixed(Mixed::PowiReal | Mixed::PowiComplex | Mixed::Arg | Mixed::Modulus) => None,
+        Op::Mixed(_) | Op::Len | Op::Get | Op::Peek => Some(1),
+        _ => None,
+    }
+}

@@ -1,0 +1,315 @@
+//! The walk that writes an adjoint: blocks backwards, and the ways between them.
+//!
+//! ```text
+//! primal                             adjoint
+//! block1(p):  …instructions…         block1':  …pullbacks, last instruction first…
+//!             jump block2(x)                   then back to where the primal came from
+//! ```
+//!
+//! Where the primal came from, the adjoint knows in one of four ways:
+//!
+//! - there is one way only;
+//! - the block is a loop's header: the first time round the counter is at its start;
+//! - the block is where the two sides of a branch meet: by the branch's condition, a primal value like others;
+//! - else by a tag that the primal pushes as it enters the block.
+//!
+//! A loop through which nothing flows back is passed over.
+//!
+//! The walk is made twice. The first one, the draft, pops whatever it asks for; what is left of these pops once
+//! dead code is gone is what the adjoint really needs. The second one follows the [`Plan`] made for that. How it
+//! gets at primal values is in [`values`](super::values).
+
+use std::collections::{HashMap, HashSet};
+
+use crate::{
+    entity::{Block, FuncId, Value, Variable},
+    ir::{Compare, Edge, Function, FunctionBuilder, Kind, Op, Position, Target, Terminator},
+};
+
+use super::{
+    cotangents::{Cotangents, Live},
+    error::DiffError,
+    leaves::{close, open},
+    normal::{Counter, Normal},
+    record::Plan,
+    reverse::Engine,
+};
+
+/// What a pop of the adjoint takes from the tape.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Popped {
+    /// A value that the primal pushes at the end of a block.
+    Value(Value, Block),
+    /// The tag that the primal pushes as it enters a block.
+    Tag(Block),
+}
+
+/// What the second walk goes by.
+#[derive(Debug)]
+pub(super) struct Guide {
+    pub plan: Plan,
+    /// The blocks whose adjoint must know where the primal came from.
+    pub forks: HashSet<Block>,
+}
+
+/// What is known about a function before it is reversed.
+#[derive(Debug)]
+pub(super) struct Subject {
+    pub n: Normal,
+    /// Which values have a cotangent.
+    pub active: Vec<bool>,
+    /// For each instruction whether cotangents flow back through it.
+    pub passes: Vec<bool>,
+    /// For each instruction whether it is a call reversed through the body of the function called.
+    pub through: Vec<bool>,
+    pub live: Live,
+    /// The loops through which nothing flows back.
+    pub idle: Vec<bool>,
+}
+
+/// Writes one adjoint.
+pub(super) struct Sweep<'a> {
+    pub engine: &'a mut Engine,
+    pub s: &'a Subject,
+    pub f: &'a Function,
+    pub b: FunctionBuilder,
+    pub bars: Cotangents<'a>,
+    /// The primal block at hand.
+    pub at: Block,
+    /// None: this is the draft.
+    pub guide: Option<&'a Guide>,
+    /// What each slot holds.
+    pub popped: Vec<Popped>,
+    /// The slots of the values that the adjoint of each block pops, in the order of the pushes.
+    pub pops: Vec<Vec<u32>>,
+    /// The slot by which each fork decides; none where it pops nothing.
+    pub forks: HashMap<Block, Option<u32>>,
+    /// Primal values at hand in a block of the adjoint.
+    pub known: HashMap<(Block, Value), Value>,
+    pub records: Vec<Variable>,
+    pub counters: HashMap<(usize, usize), Variable>,
+    /// The adjoint of each block.
+    blocks: Vec<Block>,
+}
+
+impl<'a> Sweep<'a> {
+    /// Walks over the function and writes its adjoint into the builder.
+    pub(super) fn run(
+        engine: &'a mut Engine,
+        s: &'a Subject,
+        mut b: FunctionBuilder,
+        guide: Option<&'a Guide>,
+    ) -> Result<Sweep<'a>, DiffError> {
+        let f = &s.n.f;
+        let records = guide.map_or(&[][..], |g| &g.plan.records);
+        let records = records.iter().map(|&v| b.declare(f.kinds[v].clone())).collect();
+        let bars = Cotangents::new(&mut b, f, &s.active);
+        let mut sweep = Sweep {
+            engine,
+            s,
+            f,
+            b,
+            bars,
+            at: Block::new(0),
+            guide,
+            popped: Vec::new(),
+            pops: vec![Vec::new(); f.blocks.len()],
+            forks: HashMap::new(),
+            known: HashMap::new(),
+            records,
+            counters: HashMap::new(),
+            blocks: vec![Block::new(0); f.blocks.len()],
+        };
+        sweep.all()?;
+        Ok(sweep)
+    }
+
+    fn all(&mut self) -> Result<(), DiffError> {
+        let mut order = crate::pass::order(self.f);
+        order.reverse();
+        for &b in &order {
+            self.blocks[b.index()] = self.b.create_block();
+        }
+        match self.s.n.end {
+            Some(end) => self.b.jump(self.blocks[end.index()], &[]),
+            None => {
+                // The function never returns, and neither will its adjoint be asked for.
+                let result = self.b.function().result.clone();
+                let zero = self.b.zero(&result);
+                self.b.ret(zero);
+            }
+        }
+        for &b in &order {
+            if self.s.n.loops.at(b).is_none_or(|l| !self.s.idle[l]) {
+                self.block(b)?;
+            }
+        }
+        for &b in &order {
+            self.b.seal(self.blocks[b.index()]);
+        }
+        Ok(())
+    }
+
+    /// The adjoint of one block.
+    fn block(&mut self, block: Block) -> Result<(), DiffError> {
+        let f = self.f;
+        self.at = block;
+        self.b.switch_to(self.blocks[block.index()]);
+        self.b.set_position(Position::default());
+        self.bars.enter(&self.s.live.out[block.index()]);
+        self.pop_records();
+        let data = &f.blocks[block];
+        if let Terminator::Return(v) = data.end
+            && f.result.is_differentiable()
+        {
+            let seed = self.b.param(0);
+            let seed = open(&mut self.b, seed);
+            self.bars.add(&mut self.b, v, 0, &seed);
+        }
+        for &i in data.insts.iter().rev() {
+            self.b.set_position(f.insts[i].at);
+            self.instruction(i)?;
+        }
+        self.b.set_position(Position::default());
+        if block.index() == 0 {
+            self.finish();
+        } else {
+            self.back(block);
+        }
+        Ok(())
+    }
+
+    /// The entry's adjoint gives the cotangents of the parameters.
+    fn finish(&mut self) {
+        let f = self.f;
+        let mut leaves = Vec::new();
+        for (&p, param) in f.param_values().iter().zip(&f.params) {
+            if param.kind.is_differentiable() {
+                leaves.extend(self.bars.take(&mut self.b, p));
+            }
+        }
+        let result = self.b.function().result.clone();
+        let bars = close(&mut self.b, &result, &mut leaves.into_iter());
+        self.b.ret(bars);
+    }
+
+    /// From the adjoint of a block back to those of the blocks that lead to it. The cotangents of its
+    /// parameters go to the arguments of the way that was taken.
+    fn back(&mut self, block: Block) {
+        let (f, n, active) = (self.f, &self.s.n, &self.s.active);
+        let mut params = Vec::new();
+        for &p in &f.blocks[block].params {
+            params.push(if active[p.index()] { self.bars.take(&mut self.b, p) } else { vec![] });
+        }
+        let left = n.left(block);
+        for &l in left.iter().filter(|&&l| !self.s.idle[l]) {
+            self.start_counters(l);
+        }
+        if let Some(&l) = left.iter().rev().find(|&&l| self.s.idle[l]) {
+            // Over the loop to the block before it.
+            let mut into = n.edges[n.loops.list[l].header.index()].iter();
+            if let Some(edge) = into.find(|e| !n.loops.holds(Some(l), e.from)) {
+                self.go(block, *edge, &[]);
+            }
+            return;
+        }
+        let edges = &n.edges[block.index()];
+        if let [edge] = edges.as_slice() {
+            return self.go(block, *edge, &params);
+        }
+        let ways: Vec<Block> = edges.iter().map(|_| self.b.create_block()).collect();
+        self.fork(block, &ways);
+        for (&way, &edge) in ways.iter().zip(edges) {
+            self.b.seal(way);
+            self.b.switch_to(way);
+            if let Some(l) = n.headed(block).filter(|&l| n.loops.holds(Some(l), edge.from)) {
+                self.step_counters(l);
+            }
+            self.go(block, edge, &params);
+        }
+    }
+
+    /// Along one edge back.
+    fn go(&mut self, block: Block, edge: Edge, params: &[Vec<Value>]) {
+        let f = self.f;
+        self.bars.enter(&self.s.live.into[block.index()]);
+        if let Some(Target { args, .. }) = f.blocks[edge.from].end.targets().get(edge.index) {
+            for (&arg, bars) in args.iter().zip(params).filter(|(_, bars)| !bars.is_empty()) {
+                self.bars.add(&mut self.b, arg, 0, bars);
+            }
+        }
+        self.bars.leave(&mut self.b, &self.s.live.out[edge.from.index()]);
+        self.b.jump(self.blocks[edge.from.index()], &[]);
+    }
+
+    /// Decides between the ways back.
+    fn fork(&mut self, block: Block, ways: &[Block]) {
+        let n = &self.s.n;
+        if let Some(l) = n.headed(block)
+            && let Some(&Counter { start, .. }) = n.counters[l].first()
+        {
+            let (first, again) =
+                if n.loops.holds(Some(l), n.edges[block.index()][0].from) { (1, 0) } else { (0, 1) };
+            let now = self.counter(l, 0);
+            let now = self.b.use_variable(now);
+            let start = self.need(start);
+            let done = self.b.inst(Op::CompareInt(Compare::Eq), &[now, start], Kind::Bool);
+            return self.b.branch(done, ways[first], ways[again]);
+        }
+        if self.guide.is_some_and(|g| !g.forks.contains(&block)) {
+            // All ways are the same.
+            return self.b.jump(ways[0], &[]);
+        }
+        if let Some((condition, yes)) = condition(n, block) {
+            let c = self.need(condition);
+            let slot = match self.b.op_of(c) {
+                Some(Op::Pop { slot, .. }) => Some(slot),
+                _ => None,
+            };
+            self.forks.insert(block, slot);
+            return self.b.branch(c, ways[yes], ways[1 - yes]);
+        }
+        let slot = self.slot(Popped::Tag(block));
+        self.forks.insert(block, Some(slot));
+        let op = Op::Pop { tape: self.engine.tape, slot };
+        match ways {
+            [first, second] => {
+                let tag = self.b.inst(op, &[], Kind::Bool);
+                self.b.branch(tag, *first, *second);
+            }
+            many => {
+                let tag = self.b.inst(op, &[], Kind::Int);
+                self.b.switch(tag, many);
+            }
+        }
+    }
+
+    /// The function's pair, for pullbacks of calls.
+    pub(super) fn pair(&mut self, g: FuncId) -> super::Reverse {
+        self.engine.pair(g)
+    }
+}
+
+/// The condition that tells by which of two ways the primal came into a block, and which way that is if it
+/// holds: each way comes from another side of the branch that ends the block's dominator.
+fn condition(n: &Normal, block: Block) -> Option<(Value, usize)> {
+    let [first, second] = n.edges[block.index()].as_slice() else { return None };
+    let branching = n.loops.parents[block.index()]?;
+    let Terminator::Branch(condition, yes, no) = &n.f.blocks[branching].end else { return None };
+    let side = |edge: &Edge| {
+        if edge.from == branching {
+            return Some(edge.index);
+        }
+        let leads = |t: &Target| n.edges[t.block.index()].len() == 1 && n.loops.dominates(t.block, edge.from);
+        match (leads(yes), leads(no)) {
+            (true, false) => Some(0),
+            (false, true) => Some(1),
+            _ => None,
+        }
+    };
+    match (side(first)?, side(second)?) {
+        (0, 1) => Some((*condition, 0)),
+        (1, 0) => Some((*condition, 1)),
+        _ => None,
+    }
+}

@@ -1,0 +1,144 @@
+//! Primal values in the adjoint, as the walk asks for them.
+//!
+//! ```text
+//! the plan says     the adjoint does
+//! record            pop at the start of the block that recorded it, a variable from there on
+//! counter           a variable: set where the loop was left, changed each time round
+//! computed          the instruction that defines it, once more, from operands got in the same way
+//! ```
+//!
+//! In the draft every value is a pop of its own.
+
+use crate::{
+    entity::{Value, Variable},
+    ir::{Int2, Kind, Op},
+};
+
+use super::{
+    normal::{Counter, Last},
+    record::Source,
+    sweep::{Popped, Sweep},
+};
+
+impl Sweep<'_> {
+    // Counters.
+
+    pub(super) fn counter(&mut self, l: usize, k: usize) -> Variable {
+        let b = &mut self.b;
+        *self.counters.entry((l, k)).or_insert_with(|| b.declare(Kind::Int))
+    }
+
+    /// The counters of a loop that run backwards, the first always.
+    fn running(&self, l: usize) -> Vec<usize> {
+        let wanted = |k: usize| k == 0 || self.guide.is_some_and(|g| g.plan.counters.contains(&(l, k)));
+        (0..self.s.n.counters[l].len()).filter(|&k| wanted(k)).collect()
+    }
+
+    /// Where a loop was left: what its counters were then.
+    pub(super) fn start_counters(&mut self, l: usize) {
+        for k in self.running(l) {
+            let last = self.need(self.s.n.counters[l][k].value);
+            let variable = self.counter(l, k);
+            self.b.define(variable, last);
+        }
+    }
+
+    /// Once round backwards.
+    pub(super) fn step_counters(&mut self, l: usize) {
+        for k in self.running(l) {
+            let step = self.s.n.counters[l][k].step;
+            let variable = self.counter(l, k);
+            let now = self.b.use_variable(variable);
+            let size = self.b.int(step.abs());
+            let op = if step > 0 { Int2::Sub } else { Int2::Add };
+            let before = self.b.inst(Op::Int2(op), &[now, size], Kind::Int);
+            self.b.define(variable, before);
+        }
+    }
+
+    // Primal values.
+
+    pub(super) fn slot(&mut self, popped: Popped) -> u32 {
+        self.popped.push(popped);
+        self.popped.len() as u32 - 1
+    }
+
+    /// At the start of a block's adjoint: takes what the block recorded, the last first.
+    pub(super) fn pop_records(&mut self) {
+        let Some(guide) = self.guide else { return };
+        for &record in guide.plan.at[self.at.index()].iter().rev() {
+            let v = guide.plan.records[record];
+            let slot = self.slot(Popped::Value(v, self.at));
+            self.pops[self.at.index()].insert(0, slot);
+            let op = Op::Pop { tape: self.engine.tape, slot };
+            let value = self.b.inst(op, &[], self.f.kinds[v].clone());
+            self.b.define(self.records[record], value);
+        }
+    }
+
+    /// The primal value `v`, in the adjoint.
+    pub(super) fn need(&mut self, v: Value) -> Value {
+        let Some(guide) = self.guide else { return self.ask(v) };
+        let n = &self.s.n;
+        match guide.plan.source(v, self.at) {
+            Some(Source::Record(k)) => self.b.use_variable(self.records[k]),
+            Some(Source::Counter(l, k)) => {
+                let variable = self.counter(l, k);
+                self.b.use_variable(variable)
+            }
+            Some(Source::Last(l, k)) => self.last(n.counters[l][k]),
+            Some(Source::Computed) => self.compute(v),
+            // Nothing alive asks for it.
+            None => self.ask(v),
+        }
+    }
+
+    /// A pop of its own: in the draft, in place of whatever it will be.
+    fn ask(&mut self, v: Value) -> Value {
+        if self.s.n.defined[v.index()].is_some_and(|i| self.f.insts[i].op.is_constant()) {
+            return self.compute(v);
+        }
+        let place = (self.b.current(), v);
+        if let Some(&value) = self.known.get(&place) {
+            return value;
+        }
+        let slot = self.slot(Popped::Value(v, self.at));
+        self.pops[self.at.index()].push(slot);
+        let op = Op::Pop { tape: self.engine.tape, slot };
+        let value = self.b.inst_at_front(place.0, op, self.f.kinds[v].clone());
+        self.known.insert(place, value);
+        value
+    }
+
+    /// The instruction that defines a value, once more.
+    fn compute(&mut self, v: Value) -> Value {
+        let place = (self.b.current(), v);
+        if let Some(&value) = self.known.get(&place) {
+            return value;
+        }
+        let Some(inst) = self.s.n.defined[v.index()].map(|i| &self.f.insts[i]) else { return v };
+        let args: Vec<Value> = inst.args.iter().map(|&a| self.need(a)).collect();
+        let here = self.b.position();
+        self.b.set_position(inst.at);
+        let value = self.b.inst(inst.op, &args, self.f.kinds[v].clone());
+        self.b.set_position(here);
+        self.known.insert(place, value);
+        value
+    }
+
+    /// What a counter was when its loop had ended.
+    fn last(&mut self, counter: Counter) -> Value {
+        let (Some(Last::Bound(bound)) | Some(Last::Beyond(bound, _))) = counter.last else {
+            return self.compute(counter.value);
+        };
+        let mut last = self.need(bound);
+        let Some(Last::Beyond(_, inclusive)) = counter.last else { return last };
+        if inclusive {
+            let step = self.b.int(counter.step);
+            last = self.b.inst(Op::Int2(Int2::Add), &[last, step], Kind::Int);
+        }
+        let start = self.need(counter.start);
+        let op = if counter.step > 0 { Int2::Max } else { Int2::Min };
+        self.b.inst(Op::Int2(op), &[start, last], Kind::Int)
+    }
+}

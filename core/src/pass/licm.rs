@@ -1,0 +1,192 @@
+//! Loop-invariant motion: what is the same each time round is computed once, before the loop.
+//!
+//! ```text
+//! block1(v3: int, v4: real):               v2: real = mul v0, v1
+//!     branch …, block2, block3             jump block1(…)
+//! block2:                            ->    block1(v3: int, v4: real): …
+//!     v5: real = mul v0, v1                block2:
+//!     v6: real = add v4, v5                    v6: real = add v4, v2
+//! ```
+//!
+//! An instruction moves if its operands come from outside the loop, and if it cannot fail. That is not all: a
+//! loop may run zero times, and a block of it may be passed by. A product that would never have been computed
+//! does no harm by its value, but its pullback multiplies a cotangent of 0 by a factor, and 0 times infinity is
+//! NaN. So at the strict level an instruction moves only
+//!
+//! - out of a block that every run of the loop passes (a loop from 0 to 10 does run), or
+//! - if its pullback makes 0 of 0 whatever the operands are: sums, and all that `scale` guards.
+//!
+//! A loop whose first way in comes from a branch gets a block of its own before it. Inner loops come first, so
+//! that what moves out of them moves on. Cost: O(size x depth of loops).
+
+use std::collections::{HashMap, HashSet};
+
+use crate::{
+    entity::{Block, Inst, Value},
+    ir::{BlockData, Edge, Function, Int2, Mixed, Number1, Number2, Op, Target, Terminator, compact},
+};
+
+use super::{
+    Level,
+    loops::{Loops, order},
+};
+
+/// Moves what is the same each time round a loop before it.
+pub fn licm(f: &mut Function, level: Level) {
+    if !f.is_defined() {
+        return;
+    }
+    let mut moved = false;
+    while round(f, level) {
+        moved = true;
+    }
+    if moved {
+        *f = compact(f);
+    }
+}
+
+/// Moves what the innermost loop that has something to move has.
+fn round(f: &mut Function, level: Level) -> bool {
+    let (loops, order) = (Loops::of(f), order(f));
+    for l in (0..loops.list.len()).rev() {
+        let edges = f.predecessors();
+        let into = edges[loops.list[l].header.index()].iter().filter(|e| !loops.holds(Some(l), e.from));
+        let [edge] = into.copied().collect::<Vec<_>>()[..] else { continue };
+        let insts = invariant(f, &loops, l, &order, level);
+        if !insts.is_empty() {
+            let gone: HashSet<Inst> = insts.iter().copied().collect();
+            f.blocks.values_mut().for_each(|b| b.insts.retain(|i| !gone.contains(i)));
+            before(f, edge).insts.extend(insts);
+            return true;
+        }
+    }
+    false
+}
+
+/// The block at the end of which a loop is entered; a new one if its old one may go elsewhere.
+fn before(f: &mut Function, edge: Edge) -> &mut BlockData {
+    if matches!(f.blocks[edge.from].end, Terminator::Jump(_)) {
+        return &mut f.blocks[edge.from];
+    }
+    let next = f.blocks.next_key();
+    let end_at = f.blocks[edge.from].end_at;
+    let mut end = Terminator::Open;
+    if let Some(target) = f.blocks[edge.from].end.targets_mut().into_iter().nth(edge.index) {
+        end = Terminator::Jump(std::mem::replace(target, Target::new(next, vec![])));
+    }
+    let new = f.blocks.push(BlockData { end, end_at, ..BlockData::default() });
+    &mut f.blocks[new]
+}
+
+/// What moves, in an order in which definitions come before uses.
+fn invariant(f: &Function, loops: &Loops, l: usize, order: &[Block], level: Level) -> Vec<Inst> {
+    let inside: Vec<Block> = order.iter().copied().filter(|b| loops.list[l].holds[b.index()]).collect();
+    let mut certain = None;
+    // What varies from turn to turn, and the constants of the loop.
+    let mut varies: HashSet<Value> = HashSet::new();
+    let mut constants: HashMap<Value, Inst> = HashMap::new();
+    for &b in &inside {
+        varies.extend(&f.blocks[b].params);
+        for &i in &f.blocks[b].insts {
+            let inst = &f.insts[i];
+            varies.extend(inst.result.filter(|_| !inst.op.is_constant()));
+            constants.extend(inst.result.filter(|_| inst.op.is_constant()).map(|v| (v, i)));
+        }
+    }
+    let mut moves = Vec::new();
+    for &b in &inside {
+        for &i in &f.blocks[b].insts {
+            let inst = &f.insts[i];
+            let Some(v) = inst.result.filter(|v| varies.contains(v)) else { continue };
+            if inst.args.iter().any(|a| varies.contains(a)) {
+                continue;
+            }
+            let fits = match motion(inst.op) {
+                Motion::Free => true,
+                Motion::Careful if level == Level::Algebraic => true,
+                Motion::Careful => certain.get_or_insert_with(|| Certain::new(f, loops, l)).passes(loops, b),
+                Motion::None => false,
+            };
+            if !fits {
+                continue;
+            }
+            // Constants come along.
+            moves.extend(inst.args.iter().filter_map(|a| constants.remove(a)));
+            moves.push(i);
+            varies.remove(&v);
+        }
+    }
+    moves
+}
+
+/// Whether an instruction may be run where it would not have been run.
+enum Motion {
+    /// Yes.
+    Free,
+    /// It does not fail, but its pullback may make NaN of 0.
+    Careful,
+    /// It may fail, or does more than compute.
+    None,
+}
+
+fn motion(op: Op) -> Motion {
+    match op {
+        Op::Number1(Number1::Neg) | Op::Number2(Number2::Add | Number2::Sub) => Motion::Free,
+        Op::Number1(op) if op.is_singular() => Motion::Free,
+        Op::Number2(op) if op.is_singular() => Motion::Free,
+        Op::Number1(_) | Op::Number2(_) => Motion::Careful,
+        Op::Int2(Int2::Min | Int2::Max) | Op::CompareInt(_) => Motion::Free,
+        Op::Mixed(Mixed::PowiReal | Mixed::PowiComplex | Mixed::Abs2 | Mixed::Modulus | Mixed::Arg) => {
+            Motion::Careful
+        }
+        Op::Mixed(_) | Op::Select | Op::Tuple | Op::Field(_) | Op::Len => Motion::Free,
+        _ => Motion::None,
+    }
+}
+
+/// The blocks that every run of a loop passes at least once.
+struct Certain {
+    /// Where a first turn may end: each must come after the block.
+    ends: Vec<Block>,
+}
+
+impl Certain {
+    fn new(f: &Function, loops: &Loops, l: usize) -> Certain {
+        let header = loops.list[l].header;
+        let runs = runs(f, loops, l);
+        let exits = loops.exits(f, l).into_iter().map(|e| e.from).filter(|&b| b != header || !runs);
+        let back = f.predecessors()[header.index()].clone().into_iter().map(|e| e.from);
+        Certain { ends: exits.chain(back.filter(|&b| loops.holds(Some(l), b))).collect() }
+    }
+
+    fn passes(&self, loops: &Loops, b: Block) -> bool {
+        self.ends.iter().all(|&end| loops.dominates(b, end))
+    }
+}
+
+/// Whether the header's condition lets the first turn begin: a comparison of integers known beforehand.
+fn runs(f: &Function, loops: &Loops, l: usize) -> bool {
+    let header = loops.list[l].header;
+    let defined = f.definitions();
+    let inst = |v: Value| defined[v.index()].map(|i| &f.insts[i]);
+    let Terminator::Branch(condition, yes, no) = &f.blocks[header].end else { return false };
+    let Some((Op::CompareInt(compare), &[a, b])) = inst(*condition).map(|i| (i.op, i.args.as_slice())) else {
+        return false;
+    };
+    let first = |v: Value| {
+        let k = f.blocks[header].params.iter().position(|&p| p == v);
+        let mut into =
+            f.predecessors()[header.index()].clone().into_iter().filter(|e| !loops.holds(Some(l), e.from));
+        let v = match (k, into.next()) {
+            (Some(k), Some(e)) => *f.blocks[e.from].end.targets().get(e.index)?.args.get(k)?,
+            _ => v,
+        };
+        match inst(v)?.op {
+            Op::Int(n) => Some(n),
+            _ => None,
+        }
+    };
+    let (Some(a), Some(b)) = (first(a), first(b)) else { return false };
+    let stays = if compare.holds(Some(a.cmp(&b))) { yes } else { no };
+    loops.holds(Some(l), stays.block)
+}

@@ -1,0 +1,157 @@
+//! Natural loops: where control comes round again.
+//!
+//! An edge back to a block that dominates its source closes a loop; the loop is what reaches that source
+//! without passing the header.
+//!
+//! ```text
+//! block1(i):  branch …, block2, block3     header block1
+//! block2:     …; jump block1(i + 1)        latch block2; blocks 1 and 2; block3 is its exit
+//! ```
+//!
+//! Loops of one header are one loop. Two loops are disjoint or one holds the other. A function is *reducible*
+//! if every cycle is such a loop: what programs in text give always is. Cost: O(size x depth).
+
+use crate::{
+    entity::Block,
+    ir::{Edge, Function, dominates, dominators},
+};
+
+/// A natural loop.
+#[derive(Clone, Debug)]
+pub(crate) struct Loop {
+    /// The block that every way into the loop leads to.
+    pub header: Block,
+    /// For each block of the function whether it is in the loop.
+    pub holds: Vec<bool>,
+    /// The smallest loop around it.
+    pub parent: Option<usize>,
+}
+
+/// The loops of a function, outer ones before those in them.
+#[derive(Clone, Debug)]
+pub(crate) struct Loops {
+    /// The loops.
+    pub list: Vec<Loop>,
+    /// For each block the smallest loop that holds it.
+    pub innermost: Vec<Option<usize>>,
+    /// Whether every cycle of the function is a loop of the list.
+    pub reducible: bool,
+    /// The immediate dominators.
+    pub parents: Vec<Option<Block>>,
+}
+
+impl Loops {
+    /// Finds the loops.
+    pub(crate) fn of(f: &Function) -> Loops {
+        let (n, parents, edges) = (f.blocks.len(), dominators(f), f.predecessors());
+        let order = order(f);
+        let mut place = vec![usize::MAX; n];
+        order.iter().enumerate().for_each(|(k, b)| place[b.index()] = k);
+        let mut list: Vec<Loop> = Vec::new();
+        let mut reducible = true;
+        for &header in &order {
+            let into = edges[header.index()].iter().map(|e| e.from);
+            let back: Vec<Block> = into
+                .filter(|p| place[p.index()] != usize::MAX && place[p.index()] >= place[header.index()])
+                .collect();
+            let (latches, odd): (Vec<_>, Vec<_>) =
+                back.into_iter().partition(|&p| dominates(&parents, header, p));
+            reducible &= odd.is_empty();
+            if latches.is_empty() {
+                continue;
+            }
+            let mut holds = vec![false; n];
+            holds[header.index()] = true;
+            let mut work = latches;
+            while let Some(b) = work.pop() {
+                if place[b.index()] != usize::MAX && !std::mem::replace(&mut holds[b.index()], true) {
+                    work.extend(edges[b.index()].iter().map(|e| e.from));
+                }
+            }
+            // Headers come in an order in which outer loops are found first.
+            let parent = list.iter().rposition(|l| l.holds[header.index()]);
+            list.push(Loop { header, holds, parent });
+        }
+        let innermost = (0..n).map(|b| list.iter().rposition(|l| l.holds[b])).collect();
+        Loops { list, innermost, reducible, parents }
+    }
+
+    /// Whether loop `l` holds a block; the loop `None` is the whole function.
+    pub(crate) fn holds(&self, l: Option<usize>, b: Block) -> bool {
+        l.is_none_or(|l| self.list[l].holds[b.index()])
+    }
+
+    /// The loop of a block.
+    pub(crate) fn at(&self, b: Block) -> Option<usize> {
+        self.innermost[b.index()]
+    }
+
+    /// Whether `a` lies on every path from the entry to `b`.
+    pub(crate) fn dominates(&self, a: Block, b: Block) -> bool {
+        dominates(&self.parents, a, b)
+    }
+
+    /// The smallest loop that holds both blocks.
+    pub(crate) fn common(&self, a: Block, b: Block) -> Option<usize> {
+        let mut l = self.at(a);
+        while !self.holds(l, b) {
+            l = l.and_then(|l| self.list[l].parent);
+        }
+        l
+    }
+
+    /// The outermost loop inside `outer` that holds a block; `None` if the block is directly in `outer`.
+    pub(crate) fn child(&self, outer: Option<usize>, b: Block) -> Option<usize> {
+        let mut l = self.at(b);
+        while l != outer {
+            let parent = l.and_then(|l| self.list[l].parent);
+            if parent == outer {
+                return l;
+            }
+            l?;
+            l = parent;
+        }
+        None
+    }
+
+    /// The edges that leave a loop.
+    pub(crate) fn exits(&self, f: &Function, l: usize) -> Vec<Edge> {
+        let mut exits = Vec::new();
+        // Blocks that were added since are in no loop.
+        let holds = |b: Block| self.list[l].holds.get(b.index()).copied().unwrap_or(false);
+        for (from, block) in f.blocks.iter().filter(|(b, _)| holds(*b)) {
+            for (index, target) in block.end.targets().into_iter().enumerate() {
+                if !holds(target.block) {
+                    exits.push(Edge { from, index });
+                }
+            }
+        }
+        exits
+    }
+}
+
+/// The blocks that the entry reaches, definitions before uses: reverse postorder.
+pub(crate) fn order(f: &Function) -> Vec<Block> {
+    reverse_postorder(f.blocks.len(), |b, k| f.blocks[b].end.targets().get(k).map(|t| t.block))
+}
+
+/// Reverse postorder from the first block of any graph, given each block's `k`-th successor.
+pub(crate) fn reverse_postorder(n: usize, successor: impl Fn(Block, usize) -> Option<Block>) -> Vec<Block> {
+    let mut seen = vec![false; n];
+    let mut post = Vec::new();
+    let mut stack = vec![(Block::new(0), 0)];
+    seen[0] = true;
+    while let Some((b, k)) = stack.pop() {
+        match successor(b, k) {
+            Some(next) => {
+                stack.push((b, k + 1));
+                if !std::mem::replace(&mut seen[next.index()], true) {
+                    stack.push((next, 0));
+                }
+            }
+            None => post.push(b),
+        }
+    }
+    post.reverse();
+    post
+}

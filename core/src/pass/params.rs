@@ -1,0 +1,136 @@
+//! Block parameters that always have the same value are that value.
+//!
+//! ```text
+//! block1(v1: real, v2: real):                block1(v2: real):
+//!     branch v3, block2, block3                  v1: real = real 0.0
+//! block2:                                        branch v3, block2, block3
+//!     v4: real = real 0.0              ->    …
+//!     jump block1(v4, v5)                        jump block1(v5)
+//! ```
+//!
+//! where the first way into `block1` hands over 0 as well. The search is optimistic: every parameter is taken
+//! to be what the ways seen so far hand over, until another way says otherwise. So a value that several loops
+//! hand round in a ring is found out. Two parameters of a block that always get the same are one.
+//!
+//! Zeros that cotangents start with, and primal values that loops of an adjoint only carry around, go away so.
+//! Cost: O(edges x parameters x depth of loops).
+
+use std::collections::HashMap;
+
+use crate::{
+    entity::{SideTable, Value},
+    ir::{Function, Op, compact, retain_params},
+};
+
+use super::loops::order;
+
+/// What is known about a parameter.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Nothing yet.
+    Unknown,
+    /// Always this, so far.
+    Same(Value),
+    /// It varies.
+    Varies,
+}
+
+/// Removes block parameters that always have the same value.
+pub fn params(f: &mut Function) {
+    if !f.is_defined() {
+        return;
+    }
+    let ops = constants(f);
+    let state = states(f, &ops);
+    let mut same: HashMap<Value, Value> = HashMap::new();
+    let mut keep: Vec<Vec<bool>> = Vec::new();
+    let edges = f.predecessors();
+    for b in f.blocks.keys().collect::<Vec<_>>() {
+        let mut kept: HashMap<Vec<Value>, Value> = HashMap::new();
+        let mut keep_b = Vec::new();
+        for (k, p) in f.blocks[b].params.clone().into_iter().enumerate() {
+            let with = match state[p] {
+                State::Same(v) => Some(match ops.get(&v) {
+                    // A constant is made where it is used: its first maker may stand elsewhere.
+                    Some(&op) => {
+                        let (inst, fresh) = f.new_inst(op, &[], Some(f.kinds[p].clone()), Default::default());
+                        f.blocks[b].insts.insert(0, inst);
+                        fresh.unwrap_or(v)
+                    }
+                    None => v,
+                }),
+                _ if b.index() == 0 => None,
+                _ => {
+                    let ways = edges[b.index()].iter();
+                    let args = ways.map(|e| f.blocks[e.from].end.targets()[e.index].args[k]);
+                    let twin = *kept.entry(args.collect()).or_insert(p);
+                    Some(twin).filter(|&twin| twin != p)
+                }
+            };
+            keep_b.push(with.is_none());
+            same.extend(with.map(|v| (p, v)));
+        }
+        keep.push(keep_b);
+    }
+    if same.is_empty() {
+        return;
+    }
+    retain_params(f, &keep);
+    f.map_uses(|mut v| {
+        while let Some(&w) = same.get(&v) {
+            v = w;
+        }
+        v
+    });
+    *f = compact(f);
+}
+
+/// The constants; equal ones under the name of the first.
+fn constants(f: &Function) -> HashMap<Value, Op> {
+    let insts = f.blocks.values().flat_map(|b| &b.insts).map(|&i| &f.insts[i]);
+    insts.filter(|i| i.op.is_constant()).filter_map(|i| Some((i.result?, i.op))).collect()
+}
+
+fn states(f: &Function, ops: &HashMap<Value, Op>) -> SideTable<Value, State> {
+    let mut state = SideTable::new(State::Varies);
+    let mut first: HashMap<Op, Value> = HashMap::new();
+    let mut constants: Vec<Value> = ops.keys().copied().collect();
+    constants.sort();
+    for v in constants {
+        let one = *first.entry(ops[&v]).or_insert(v);
+        state[v] = State::Same(one);
+    }
+    let (order, edges) = (order(f), f.predecessors());
+    let mut reached = vec![false; f.blocks.len()];
+    order.iter().for_each(|b| reached[b.index()] = true);
+    for &b in order.iter().skip(1) {
+        f.blocks[b].params.iter().for_each(|&p| state[p] = State::Unknown);
+    }
+    loop {
+        let mut changed = false;
+        for &b in order.iter().skip(1) {
+            for (k, &p) in f.blocks[b].params.iter().enumerate() {
+                let mut now = state[p];
+                for edge in edges[b.index()].iter().filter(|e| reached[e.from.index()]) {
+                    let arg = f.blocks[edge.from].end.targets()[edge.index].args[k];
+                    now = match (now, state[arg]) {
+                        (State::Varies, _) => State::Varies,
+                        (now, State::Unknown) => now,
+                        (State::Unknown, State::Same(v)) => State::Same(v),
+                        (State::Unknown, State::Varies) => State::Same(arg),
+                        (State::Same(v), State::Same(w)) if v == w => now,
+                        (State::Same(v), State::Varies) if v == arg => now,
+                        // Itself, handed round.
+                        (now, State::Varies) if arg == p => now,
+                        _ => State::Varies,
+                    };
+                }
+                changed |= now != state[p];
+                state[p] = now;
+            }
+        }
+        if !changed {
+            return state;
+        }
+    }
+}

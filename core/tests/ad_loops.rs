@@ -1,0 +1,136 @@
+//! Loops of every shape, backwards: counted up and down, by steps, left in the middle, nested, not run at all.
+//!
+//! The reverse transform treats each of them in a way of its own (counters run backwards, values recorded at
+//! exits, values computed again), so each is compared with forward mode, with the transform on programs that
+//! were not optimised, and at second order reverse over reverse with forward over reverse.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use ketgrad_core::{
+    adjoint,
+    exec::{Bytecode, Datum, Derivatives, Executable, Limits, Machine, NoHost},
+    ir,
+    pass::{Level, optimize_all},
+    text::parse_program,
+};
+
+/// Two ways of summing the same terms.
+const TOLERANCE: f64 = 1e-11;
+
+/// Functions of two real numbers.
+const LOOPS: &[&str] = &[
+    // Counters: up, down, by steps, up to and with, from a parameter of the loop around, two at once.
+    "let mut s = x; for i in 0..7 { s = sin(s) * y + real(i); } s",
+    "let mut s = x; for i in 2..=5 { s = s * y + real(i) * x; } s",
+    "let mut s = x; let mut n = 6; while n > 0 { n -= 1; s = s * y + real(n); } s",
+    "let mut s = x; let mut n = 11; while n >= 2 { s = cos(s) * real(n) * y; n -= 3; } s * real(n)",
+    "let mut s = x; let (mut i, mut j) = (0, 10); while i < j { s = s * y + real(i * j); i += 1; j -= 2; } s + real(i) * y",
+    "let mut s = x; for i in 0..4 { for j in i..4 { for k in j..=i + 1 { s = s * y + real(i + j * k) * x; } } } s",
+    // No counter at all.
+    "let mut s = x; while s < 20 { s = s * 1.5 + y * y; } s * y",
+    "let mut s = x; let mut t = y; while t < 5 { if t > 2 { t += 1.3; continue; } s *= t; t += 0.4 + 0.1 * x * x; } s * t",
+    // Left early: break, continue, return, out of two loops.
+    "let mut s = x; for i in 0..9 { if s > 3 { break; } s = s * y + 1.0; } s * s",
+    "let mut s = x; for i in 0..9 { if i % 3 == 1 { continue; } s = sin(s * y) + real(i); } s",
+    "let mut s = x; for i in 0..5 { for j in 0..5 { s = s * y + 0.3; if s > 4 { return s * real(i + 1) * x; } } } s",
+    "let mut s = x; for i in 0..5 { for j in 0..5 { if j > i { break; } if s < 0.1 { continue; } s = s * 0.9 + y * s * s * 0.01; } s = s * x; } s",
+    // Values that the adjoint may compute again or must record: of this turn, of the turn around, of the end.
+    "let xs = [x, y, x * y, 2.0]; let mut s = 0.0; for i in 0..8 { s += xs[(3 * i + 1) % 4] * xs[i % 4]; } s",
+    "let mut xs = [x, y, 1.0]; for i in 0..6 { xs[i % 3] = xs[(i + 1) % 3] * sin(xs[i % 3] + y); } xs[0] + xs[1] * xs[2]",
+    "let mut s = x; for i in 0..4 { let a = s * y; let mut t = a; for j in 0..3 { t = t * a + real(j); } s = sin(t) + a; } s",
+    "let mut s = x; for i in 0..4 { let a = exp(-s * s); let b = a * a; let c = b * y + a; if c > 0.5 { s = s + b * c; } else { s = s - a * c * c; } } s",
+    "let mut s = x; for i in 0..4 { if s > y { s = s * y; } else if s > 0.2 { s = s * s; } else { s = s + 0.7 * x; } } s",
+    // Nothing flows through it; it runs zero times; what does not change in it.
+    "let mut n = 0; for i in 0..5 { n += i * i; } let mut s = x; for i in 0..n - 27 { s *= y; } s",
+    "let mut s = x; for i in 3..3 { s = s * y; } for i in 5..2 { s = s + y; } s * y",
+    "let mut s = x; for i in 0..3 { s = s * exp(x * y) + sin(x) * y; for j in 0..2 { s = s + s * cos(y); } } s",
+];
+
+fn reals(xs: &[f64]) -> Vec<Datum<f64>> {
+    xs.iter().map(|&x| Datum::Real(x)).collect()
+}
+
+fn number(d: &Datum<f64>) -> f64 {
+    *d.real().unwrap()
+}
+
+#[track_caller]
+fn close(a: f64, b: f64, context: &str) {
+    assert!((a - b).abs() <= TOLERANCE * (1.0 + a.abs() + b.abs()), "{a} is not {b}: {context}");
+}
+
+#[test]
+fn every_loop_runs_backwards() {
+    for body in LOOPS {
+        let source = format!("fn f(x, y) {{ {body} }}");
+        let program = parse_program(&source).unwrap_or_else(|e| panic!("{}: {source}", e[0]));
+        let f = program.lookup("f").unwrap();
+        let mut d = Derivatives::<f64>::new(&program, "f").unwrap();
+        let mut plain = Derivatives::<f64>::new(&program, "f").unwrap().with_level(Level::None);
+        let mut second = program.clone();
+        let rr = adjoint::second(&mut second, f).unwrap();
+        assert_eq!(ir::verify(&second), vec![], "{source}");
+        optimize_all(&mut second, rr, Level::Strict);
+        let rr = Bytecode::compile(&second, rr).unwrap();
+        for at in [[0.8, 0.6], [1.3, 1.1], [-0.4, 0.9]] {
+            let context = format!("{source} at {at:?}");
+            let args = reals(&at);
+            let (y, gradient) = d.value_and_gradient(&args).unwrap();
+            close(y, number(&d.value(&args).unwrap()), &context);
+            let (y0, gradient0) = plain.value_and_gradient(&args).unwrap();
+            close(y0, y, &context);
+            for (k, dot) in [[1.0, 0.0], [0.0, 1.0]].iter().enumerate() {
+                let dot = reals(dot);
+                close(number(&gradient[k]), number(&d.jvp(&args, &dot).unwrap().1), &context);
+                close(number(&gradient0[k]), number(&gradient[k]), &context);
+                let (_, hv) = d.hvp(&args, &dot).unwrap();
+                let weights = [reals(&[0.0]), dot].concat();
+                let all = [args.clone(), vec![Datum::Tuple(weights)]].concat();
+                let bars = rr.call(&mut Machine::new(), &NoHost, &Limits::default(), &all).unwrap();
+                for (bar, h) in bars.fields()[1..].iter().zip(&hv) {
+                    close(number(bar), number(h), &context);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_loop_that_does_not_run_brings_no_nan() {
+    // Moved before the loop, the product would meet a cotangent of 0 with an infinite factor.
+    let source = "fn f(x, y, n: int) { let mut s = y; for i in 0..n { s = s + x * y + exp(x); } s }";
+    let program = parse_program(source).unwrap();
+    let mut d = Derivatives::<f64>::new(&program, "f").unwrap();
+    let args = [Datum::Real(f64::INFINITY), Datum::Real(2.0), Datum::Int(0)];
+    assert_eq!(d.value_and_gradient(&args).unwrap(), (2.0, reals(&[0.0, 1.0])));
+    let args = [Datum::Real(0.5), Datum::Real(2.0), Datum::Int(3)];
+    let (_, gradient) = d.value_and_gradient(&args).unwrap();
+    close(number(&gradient[0]), 3.0 * (2.0 + 0.5f64.exp()), source);
+    close(number(&gradient[1]), 2.5, source);
+}
+
+/// How many pushes stand in the gradient of a function.
+fn pushes(source: &str) -> usize {
+    let program = parse_program(source).unwrap();
+    let texts = Derivatives::<f64>::new(&program, "f").unwrap().adjoint().unwrap();
+    texts[2].matches("push.").count()
+}
+
+#[test]
+fn only_what_is_needed_is_recorded() {
+    let count = |body: &str| pushes(&format!("fn f(x, y, xs: array, n: int) {{ {body} }}"));
+    // Nothing: the counter runs backwards, what is outside is at hand.
+    assert_eq!(count("let mut s = x; for i in 0..n { s = s * 0.999 + x * y; } s"), 0);
+    assert_eq!(count("let mut s = x; for i in 0..n { s = s + xs[i] * xs[n - 1 - i] * real(i); } s"), 0);
+    assert_eq!(count("let mut s = x; for i in 0..n { for j in i..n { s = s * y + xs[j]; } } s"), 1);
+    // The condition; the value and its sine.
+    assert_eq!(count("let mut s = x; for i in 0..n { if s > 1 { s = s * 0.5; } else { s = s + x; } } s"), 1);
+    assert_eq!(count("let mut s = x; for i in 0..n { s = sin(s) * y + x; } s"), 2);
+    // A condition that the counter decides.
+    assert_eq!(
+        count("let mut s = x; for i in 0..n { if i % 2 == 0 { s = s * 0.5; } else { s = s + x; } } s"),
+        0
+    );
+    // One value for three that ask, two products from it.
+    assert_eq!(count("let mut s = x; for i in 0..n { s = s * s * s * y; } s"), 1);
+}
