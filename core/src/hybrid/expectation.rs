@@ -6,14 +6,12 @@ use num_complex::Complex;
 use num_dual::{Dual, DualNum};
 
 use super::{
-    HybridError,
+    HybridError, Observable,
     adjoint::Bound,
-    pauli::add_observable,
     slots::{Chain, Slot, by_parameter, slots},
 };
 use crate::{
     circuit::Circuit,
-    observable::PauliSum,
     scalar::{Real, Scalar},
     simulate::{Simulator, final_measurements},
     state::StateVector,
@@ -60,7 +58,7 @@ impl fmt::Display for Method {
 #[derive(Clone, Debug)]
 pub struct Expectation {
     pub(super) circuit: Arc<Circuit>,
-    pub(super) observables: Vec<PauliSum>,
+    pub(super) observables: Vec<Observable>,
     pub(super) simulator: Simulator,
     pub(super) slots: Vec<Slot>,
     pub(super) chain: Chain,
@@ -75,15 +73,11 @@ impl Expectation {
     /// a qubit that the circuit does not have.
     pub fn new(
         circuit: Circuit,
-        observables: impl IntoIterator<Item = PauliSum>,
+        observables: impl IntoIterator<Item = impl Into<Observable>>,
     ) -> Result<Expectation, HybridError> {
         final_measurements(&circuit).map_err(|_| HybridError::Dynamic)?;
-        let observables: Vec<PauliSum> = observables.into_iter().collect();
-        let n_qubits = circuit.n_qubits();
-        if let Some(outside) = observables.iter().find(|o| o.n_qubits() > n_qubits) {
-            let (observable, qubit) = (outside.to_string(), outside.n_qubits() - 1);
-            return Err(HybridError::Qubit { observable, qubit, n_qubits });
-        }
+        let observables: Vec<Observable> = observables.into_iter().map(Into::into).collect();
+        observables.iter().try_for_each(|o| o.check(circuit.n_qubits()))?;
         let (slots, chain) = (slots(&circuit), Chain::new(&circuit)?);
         let n_inputs = circuit.inputs().count();
         let simulator = Simulator::new();
@@ -105,7 +99,7 @@ impl Expectation {
 
     /// The observables.
     #[must_use]
-    pub fn observables(&self) -> &[PauliSum] {
+    pub fn observables(&self) -> &[Observable] {
         &self.observables
     }
 
@@ -205,7 +199,7 @@ impl Expectation {
 
     fn observe<T: Real>(&self, state: &StateVector<Complex<T>>) -> Result<Vec<T>, HybridError> {
         let threads = &self.simulator.threads;
-        self.observables.iter().map(|o| Ok(state.expectation(o, threads)?)).collect()
+        self.observables.iter().map(|o| o.value(state, threads)).collect()
     }
 
     /// `2 sum_k w_k O_k |psi>`.
@@ -218,7 +212,7 @@ impl Expectation {
             .map_err(crate::state::StateError::from)?;
         for (observable, weight) in self.observables.iter().zip(weights) {
             let weight = T::int(2) * weight;
-            add_observable(observable, &weight, psi, &mut lambda, &self.simulator.threads);
+            observable.add(&weight, psi, &mut lambda, &self.simulator.threads);
         }
         Ok(lambda)
     }
