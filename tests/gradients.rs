@@ -242,8 +242,10 @@ fn outcomes_and_fidelities_have_derivatives() {
     let both = Expectation::new(circuit.clone(), observables.clone()).unwrap();
     let state = Simulator::new().run(&circuit, &at).unwrap();
     let values = both.values(&at).unwrap();
-    assert!((values[0] - state.probabilities_of(&[0, 2], &Threads::serial()).unwrap()[1]).abs() < 1e-15);
-    assert!((values[1] - phi.fidelity(&state, &Threads::serial()).unwrap()).abs() < 1e-15);
+    let outcomes: Vec<f64> = state.probabilities_of(&[0, 2], &Threads::serial()).unwrap();
+    assert!((values[0] - outcomes[1]).abs() < 1e-15);
+    let fidelity: f64 = phi.fidelity(&state, &Threads::serial()).unwrap();
+    assert!((values[1] - fidelity).abs() < 1e-15);
     for observable in observables {
         let one = Expectation::new(circuit.clone(), [observable]).unwrap();
         let (_, gradient) = one.value_and_gradient(&at).unwrap();
