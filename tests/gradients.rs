@@ -3,8 +3,8 @@
 
 use ketgrad_core::{
     circuit::Circuit,
-    gate::{Gate, GateKind},
     exec::{Datum, Derivatives},
+    gate::{Gate, GateKind},
     hybrid::{Circuits, Expectation, HybridError, Method, Observable},
     kernel::Threads,
     observable::{Pauli, PauliString, PauliSum},
@@ -27,7 +27,8 @@ const AT: [f64; 3] = [0.37, -1.2, 2.05];
 
 fn observable(n: usize) -> impl Strategy<Value = PauliSum> {
     let letter = prop_oneof![Just(Pauli::X), Just(Pauli::Y), Just(Pauli::Z)];
-    let string = proptest::collection::btree_map(0..n, letter, 0..=n).prop_map(|m| PauliString::new(m).unwrap());
+    let string =
+        proptest::collection::btree_map(0..n, letter, 0..=n).prop_map(|m| PauliString::new(m).unwrap());
     proptest::collection::vec((-2.0..2.0, string), 1..4).prop_map(PauliSum::new)
 }
 
@@ -125,7 +126,8 @@ fn every_gate_has_its_derivatives_under_controls() {
             for q in 0..n + controls {
                 circuit.u3(q, 1.9 - q as f64, 0.8, -0.4).unwrap();
             }
-            let observable: PauliSum = if n + controls > 1 { "Z0 X1 - 0.3 Y0" } else { "Z0 - 0.3" }.parse().unwrap();
+            let observable: PauliSum =
+                if n + controls > 1 { "Z0 X1 - 0.3 Y0" } else { "Z0 - 0.3" }.parse().unwrap();
             if n + controls == 0 {
                 continue;
             }
@@ -197,7 +199,8 @@ fn many_points_and_many_threads_give_the_same_bits() {
     let at: Vec<f64> = (0..30).map(|k| (k as f64).sin()).collect();
     let run = |threads| {
         let simulator = Simulator { threads, ..Simulator::new() };
-        let energy = Expectation::new(circuit.clone(), [observable.clone()]).unwrap().with_simulator(simulator);
+        let energy =
+            Expectation::new(circuit.clone(), [observable.clone()]).unwrap().with_simulator(simulator);
         (energy.value_and_gradient(&at).unwrap(), energy.gradients(&[at.clone(), at.clone()]).unwrap())
     };
     let (one, points) = run(Threads::serial());
@@ -235,10 +238,19 @@ fn what_has_no_derivative_is_refused_in_words() {
 fn outcomes_and_fidelities_have_derivatives() {
     let mut circuit = Circuit::new(3);
     let (a, b) = (circuit.param("a"), circuit.param("b"));
-    circuit.ry(0, a.clone()).unwrap().cx(0, 1).unwrap().rx(2, a * 3 + b.clone()).unwrap().rxx(1, 2, b).unwrap();
+    circuit
+        .ry(0, a.clone())
+        .unwrap()
+        .cx(0, 1)
+        .unwrap()
+        .rx(2, a * 3 + b.clone())
+        .unwrap()
+        .rxx(1, 2, b)
+        .unwrap();
     let at = [0.8, -0.3];
     let phi = Simulator::new().run(&circuit, &[0.5, 0.1]).unwrap();
-    let observables = [Observable::Outcome(vec![(0, true), (2, false)]), Observable::Overlap(phi.clone().into())];
+    let observables =
+        [Observable::Outcome(vec![(0, true), (2, false)]), Observable::Overlap(phi.clone().into())];
     let both = Expectation::new(circuit.clone(), observables.clone()).unwrap();
     let state = Simulator::new().run(&circuit, &at).unwrap();
     let values = both.values(&at).unwrap();
@@ -278,7 +290,15 @@ const PROGRAM: &str = "struct Weights { scale, shift }
 fn a_program_is_differentiated_through_its_circuits_to_second_order() {
     let mut first = Circuit::new(2);
     let w = first.param_list("w", 3);
-    first.ry(0, w[0].clone()).unwrap().crx(0, 1, w[1].clone()).unwrap().rz(1, w[2].clone()).unwrap().h(1).unwrap();
+    first
+        .ry(0, w[0].clone())
+        .unwrap()
+        .crx(0, 1, w[1].clone())
+        .unwrap()
+        .rz(1, w[2].clone())
+        .unwrap()
+        .h(1)
+        .unwrap();
     let mut second = Circuit::new(1);
     let (a, b) = (second.param("a"), second.param("b"));
     second.rx(0, a).unwrap().ry(0, b).unwrap();
@@ -307,7 +327,10 @@ fn a_program_is_differentiated_through_its_circuits_to_second_order() {
 
 #[test]
 fn reverse_over_reverse_and_forward_over_forward_agree_through_a_circuit() {
-    use ketgrad_core::{adjoint, exec::{Bytecode, Executable, Limits, Machine}};
+    use ketgrad_core::{
+        adjoint,
+        exec::{Bytecode, Executable, Limits, Machine},
+    };
     let mut circuit = Circuit::new(2);
     let (a, b) = (circuit.param("a"), circuit.param("b"));
     circuit.ry(0, a).unwrap().crx(0, 1, b).unwrap().h(1).unwrap();

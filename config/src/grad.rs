@@ -52,7 +52,8 @@ fn differentiate<T: Number + DualNum>(
     let memory = needs::<T>(args, &circuit).check("the derivatives", common.memory_limit)?;
     let threads: Threads = common.start_threads()?;
     let simulator = Simulator { threads, memory_limit: Some(memory), ..Simulator::new() };
-    let energy = Expectation::new(circuit, [observable.sum]).map_err(Failure::input)?.with_simulator(simulator);
+    let energy =
+        Expectation::new(circuit, [observable.sum]).map_err(Failure::input)?.with_simulator(simulator);
 
     let start = Instant::now();
     let of = |at: &Vec<T>| -> Result<Derivatives<T>, HybridError> {
@@ -80,7 +81,11 @@ fn differentiate<T: Number + DualNum>(
 /// A value, its gradient and its Hessian.
 type Derivatives<T> = (T, Vec<T>, Option<Vec<Vec<T>>>);
 
-fn in_json<T: Number>((value, gradient, hessian): &Derivatives<T>, names: &[String], numbers: &mut Numbers) -> [Value; 3] {
+fn in_json<T: Number>(
+    (value, gradient, hessian): &Derivatives<T>,
+    names: &[String],
+    numbers: &mut Numbers,
+) -> [Value; 3] {
     let value = numbers.real(*value, "the expectation value");
     let mut row = |row: &[T], what: &str| -> Value {
         let members = names.iter().zip(row);

@@ -6,8 +6,8 @@ use ketgrad_core::{hybrid::Method, kernel::Threads, pass::Level};
 
 use crate::{
     args::{
-        CheckArgs, CommonArgs, ConvertArgs, DiffArgs, DrawArgs, GradArgs, Language, LowArgs, Picture, Precision,
-        RunArgs, ValueArgs, Verb,
+        CheckArgs, CommonArgs, ConvertArgs, DiffArgs, DrawArgs, GradArgs, Language, LowArgs, Picture,
+        Precision, RunArgs, ValueArgs, Verb,
     },
     config_file::ConfigFile,
     report::Failure,

@@ -158,9 +158,14 @@ impl Expectation {
     ///
     /// # Errors
     /// As [`Expectation::values`]; [`HybridError::Count`] unless there is a tangent for each input.
-    pub fn jvp<T: Real + DualNum>(&self, inputs: &[T], tangents: &[T]) -> Result<(Vec<T>, Vec<T>), HybridError> {
+    pub fn jvp<T: Real + DualNum>(
+        &self,
+        inputs: &[T],
+        tangents: &[T],
+    ) -> Result<(Vec<T>, Vec<T>), HybridError> {
         expect("tangents", tangents.len(), self.n_inputs)?;
-        let moved: Vec<Dual<T>> = inputs.iter().zip(tangents).map(|(x, d)| Dual::new(x.clone(), d.clone())).collect();
+        let moved: Vec<Dual<T>> =
+            inputs.iter().zip(tangents).map(|(x, d)| Dual::new(x.clone(), d.clone())).collect();
         let moved = if inputs.len() == self.n_inputs { moved } else { self.all_inputs(inputs)? };
         Ok(self.values(&moved)?.into_iter().map(|y| (y.re, y.eps)).unzip())
     }
@@ -169,12 +174,17 @@ impl Expectation {
     ///
     /// # Errors
     /// As [`Expectation::values`].
-    pub fn gradient_by<T: Real + DualNum>(&self, method: Method, inputs: &[T]) -> Result<(T, Vec<T>), HybridError> {
+    pub fn gradient_by<T: Real + DualNum>(
+        &self,
+        method: Method,
+        inputs: &[T],
+    ) -> Result<(T, Vec<T>), HybridError> {
         match method {
             Method::Adjoint => self.value_and_gradient(inputs),
             Method::Forward => {
                 let value = self.value(inputs)?;
-                let unit = |k: usize| (0..inputs.len()).map(move |j| if j == k { T::one() } else { T::zero() });
+                let unit =
+                    |k: usize| (0..inputs.len()).map(move |j| if j == k { T::one() } else { T::zero() });
                 let along = |k: usize| Ok(total(self.jvp(inputs, &unit(k).collect::<Vec<_>>())?.1));
                 Ok((value, (0..inputs.len()).map(along).collect::<Result<_, HybridError>>()?))
             }
@@ -208,8 +218,9 @@ impl Expectation {
         psi: &StateVector<Complex<T>>,
         weights: &[T],
     ) -> Result<StateVector<Complex<T>>, HybridError> {
-        let mut lambda = StateVector::from_vector(vec![Complex::from_real(T::zero()); psi.amplitudes().len()])
-            .map_err(crate::state::StateError::from)?;
+        let mut lambda =
+            StateVector::from_vector(vec![Complex::from_real(T::zero()); psi.amplitudes().len()])
+                .map_err(crate::state::StateError::from)?;
         for (observable, weight) in self.observables.iter().zip(weights) {
             let weight = T::int(2) * weight;
             observable.add(&weight, psi, &mut lambda, &self.simulator.threads);

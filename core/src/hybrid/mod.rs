@@ -71,7 +71,9 @@ pub enum HybridError {
     )]
     Dynamic,
     /// An observable that does not fit.
-    #[error("the observable {observable} acts on qubit {qubit}, but the circuit has {n_qubits}, counted from 0")]
+    #[error(
+        "the observable {observable} acts on qubit {qubit}, but the circuit has {n_qubits}, counted from 0"
+    )]
     Qubit {
         /// The observable.
         observable: String,

@@ -45,7 +45,8 @@ impl fmt::Display for Observable {
         match self {
             Observable::Pauli(sum) => write!(f, "{sum}"),
             Observable::Outcome(bits) => {
-                let text: Vec<String> = bits.iter().map(|(q, v)| format!("q[{q}]={}", u8::from(*v))).collect();
+                let text: Vec<String> =
+                    bits.iter().map(|(q, v)| format!("q[{q}]={}", u8::from(*v))).collect();
                 write!(f, "P({})", text.join(", "))
             }
             Observable::Overlap(phi) => write!(f, "the fidelity with a state of {} qubits", phi.n_qubits()),
@@ -67,7 +68,11 @@ impl Observable {
                 qubits.last().map_or(0, |q| q.saturating_add(1))
             }
             Observable::Overlap(phi) => {
-                return super::expectation::expect("qubits of the state to overlap with", phi.n_qubits(), n_qubits);
+                return super::expectation::expect(
+                    "qubits of the state to overlap with",
+                    phi.n_qubits(),
+                    n_qubits,
+                );
             }
         };
         if least > n_qubits {

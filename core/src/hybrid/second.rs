@@ -33,7 +33,8 @@ impl Expectation {
     /// As [`Expectation::values`]; [`HybridError::Count`] unless there is a tangent for each input.
     pub fn hvp<T: Real + DualNum>(&self, inputs: &[T], v: &[T]) -> Result<(Vec<T>, Vec<T>), HybridError> {
         expect("tangents", v.len(), inputs.len())?;
-        let moved: Vec<Dual<T>> = inputs.iter().zip(v).map(|(x, d)| Dual::new(x.clone(), d.clone())).collect();
+        let moved: Vec<Dual<T>> =
+            inputs.iter().zip(v).map(|(x, d)| Dual::new(x.clone(), d.clone())).collect();
         let (_, gradient) = self.value_and_gradient(&moved)?;
         Ok(gradient.into_iter().map(|g| (g.re, g.eps)).unzip())
     }
@@ -51,7 +52,11 @@ impl Expectation {
     ///
     /// # Errors
     /// As [`Expectation::values`].
-    pub fn hessian_by<T: Real + DualNum>(&self, method: Method, inputs: &[T]) -> Result<Vec<Vec<T>>, HybridError> {
+    pub fn hessian_by<T: Real + DualNum>(
+        &self,
+        method: Method,
+        inputs: &[T],
+    ) -> Result<Vec<Vec<T>>, HybridError> {
         let n = inputs.len();
         match method {
             Method::Adjoint => self.hessian(inputs),
@@ -72,11 +77,8 @@ impl Expectation {
             // The shifts are exact on duals too: the change of the shifted gradient along each input.
             Method::Shift => (0..n)
                 .map(|k| {
-                    let moved: Vec<Dual<T>> = inputs
-                        .iter()
-                        .zip(unit::<T>(n, k))
-                        .map(|(x, d)| Dual::new(x.clone(), d))
-                        .collect();
+                    let moved: Vec<Dual<T>> =
+                        inputs.iter().zip(unit::<T>(n, k)).map(|(x, d)| Dual::new(x.clone(), d)).collect();
                     Ok(self.shift_gradient(&moved)?.1.into_iter().map(|g| g.eps).collect())
                 })
                 .collect(),
@@ -101,7 +103,8 @@ impl Expectation {
         for i in 0..n {
             for j in 0..=i {
                 let overlap = tangents[i].inner(&tangents[j], threads)?;
-                let parallel = Scalar::re(&(Complex::new(along[i].re.clone(), -along[i].im.clone()) * &along[j]));
+                let parallel =
+                    Scalar::re(&(Complex::new(along[i].re.clone(), -along[i].im.clone()) * &along[j]));
                 metric[i][j] = overlap.re - parallel;
                 metric[j][i] = metric[i][j].clone();
             }
