@@ -45,8 +45,8 @@ const FETCH_AHEAD: usize = 32;
 /// States of fewer bytes are in the second cache.
 const FETCH_FROM_BYTES: usize = 1 << 20;
 
-/// In a state of so many bytes, a control that leaves out every other piece of up to `NEAR_BYTES` bytes is
-/// not worth leaving anything out: memory takes longer for half of the lines than for all in order.
+/// In a state of so many bytes, a phase that leaves out every other piece of up to `NEAR_BYTES` bytes does
+/// not leave anything out: memory takes longer for half of the lines than for all in order.
 const NEAR_FROM_BYTES: usize = 32 << 20;
 const NEAR_BYTES: usize = 128;
 
@@ -107,7 +107,8 @@ impl<E: Element> Task<E> for Apply<'_, E> {
         let (value, fixed) = (operator.value | common, operator.fixed);
         let size = size_of::<Complex<E>>();
         let mut near = 0;
-        if size << n_qubits >= NEAR_FROM_BYTES {
+        let diagonal = matches!(operator.shape(), Shape::Phase(_) | Shape::Diagonal(_));
+        if diagonal && size << n_qubits >= NEAR_FROM_BYTES {
             near = fixed & !span & !lanes & ((2 * NEAR_BYTES / size) - 1);
             if (span | near).count_ones() > MAX_SPAN {
                 near = 0;
