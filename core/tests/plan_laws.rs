@@ -280,7 +280,7 @@ fn random_circuits() {
     }
 }
 
-/// On a state beyond the caches controls on low qubits are handled as rows, and runs are fetched ahead.
+/// On a state beyond the caches runs are fetched ahead.
 #[test]
 fn low_controls_of_a_large_state() {
     const N: usize = 21;
