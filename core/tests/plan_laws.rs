@@ -280,7 +280,7 @@ fn random_circuits() {
     }
 }
 
-/// On a state beyond the caches runs are fetched ahead.
+/// On a state beyond the caches runs are fetched ahead, and phases on low qubits sweep whole lines.
 #[test]
 fn low_controls_of_a_large_state() {
     const N: usize = 21;
