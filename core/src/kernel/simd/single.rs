@@ -45,6 +45,11 @@ const FETCH_AHEAD: usize = 32;
 /// States of fewer bytes are in the second cache.
 const FETCH_FROM_BYTES: usize = 1 << 20;
 
+/// In a state of so many bytes, a phase that leaves out every other piece of up to `NEAR_BYTES` bytes does
+/// not leave anything out: memory takes longer for half of the lines than for all in order.
+const NEAR_FROM_BYTES: usize = 32 << 20;
+const NEAR_BYTES: usize = 128;
+
 /// Applies an operator in place. The caller has checked that it fits the state and that the processor
 /// has the set.
 pub(crate) fn apply<E: Element>(
@@ -78,9 +83,11 @@ struct Place<'a, E> {
     /// The span above and within the lane bits.
     high: usize,
     low: usize,
-    /// Controls among the lane bits, and their values.
+    /// Controls among the lane bits and the rows, and their values.
     control: usize,
     value: usize,
+    /// Controls among the rows: they are part of `high`, and rows that do not meet them stay as they are.
+    near: usize,
     threads: &'a Threads,
 }
 
@@ -98,15 +105,25 @@ impl<E: Element> Task<E> for Apply<'_, E> {
         }
         let lanes = (1usize << lane_bits) - 1;
         let (value, fixed) = (operator.value | common, operator.fixed);
+        let size = size_of::<Complex<E>>();
+        let mut near = 0;
+        let diagonal = matches!(operator.shape(), Shape::Phase(_) | Shape::Diagonal(_));
+        if diagonal && size << n_qubits >= NEAR_FROM_BYTES {
+            near = fixed & !span & !lanes & ((2 * NEAR_BYTES / size) - 1);
+            if (span | near).count_ones() > MAX_SPAN {
+                near = 0;
+            }
+        }
         let place = Place {
-            runs: Runs::new(n_qubits - lane_bits, fixed >> lane_bits, value >> lane_bits),
+            runs: Runs::new(n_qubits - lane_bits, fixed >> lane_bits, (value & !near) >> lane_bits),
             vector: Shared::new(as_reals(self.amplitudes)),
             operator,
             common,
-            high: span & !lanes,
+            high: span & !lanes | near,
             low: span & lanes,
-            control: fixed & !span & lanes,
-            value: value & lanes,
+            control: fixed & !span & lanes | near,
+            value: value & (lanes | near),
+            near,
             threads: self.threads,
         };
         let parallel = operator.touched(n_qubits) >= SERIAL_BELOW;
@@ -260,12 +277,16 @@ impl<E: Element> Place<'_, E> {
         }
     }
 
-    /// The entry that a lane needs: that of the identity where a control among the lane bits says so.
+    /// The entry that a lane needs: that of the identity where a control among the lanes or rows says so.
     fn lane_entry(&self, row: usize, column: usize, lane: usize, flip: usize) -> Complex<E> {
-        if lane & self.control != self.value & self.control {
+        if (row ^ column) & self.near != 0 {
+            return Complex::new(E::zero(), E::zero());
+        }
+        if (lane | row) & self.control != self.value & self.control {
             let same = row == column && flip == 0;
             return Complex::new(if same { E::one() } else { E::zero() }, E::zero());
         }
+        let (row, column) = (row & !self.near, column & !self.near);
         self.entry(row | (lane & self.low), column | ((lane ^ flip) & self.low))
     }
 
@@ -357,15 +378,10 @@ impl<E: Element, const ROWS: usize, const FLIPS: usize, const KIND: u8> Task<E>
                     }
                 }
             }
-            let length = place.runs.run_length();
-            let fetches = place.fetches::<S>();
-            for (start, next) in place.starts(self.part) {
-                for i in 0..length {
-                    let here = place.vector.get().add((start + i) * S::LANES);
-                    if fetches {
-                        let there = place.vector.get().wrapping_add((next + i) * S::LANES);
-                        rows.iter().for_each(|row| S::prefetch(there.wrapping_add(*row)));
-                    }
+            // A macro, because a closure may end up as a function of its own, without the wide registers.
+            macro_rules! turn {
+                ($here:expr) => {{
+                    let here: *mut E = $here;
                     let mut x = [[zero; FLIPS]; ROWS];
                     let mut swapped = [[zero; FLIPS]; ROWS];
                     for f in 0..ROWS {
@@ -402,6 +418,25 @@ impl<E: Element, const ROWS: usize, const FLIPS: usize, const KIND: u8> Task<E>
                         }
                         y.store(here.add(rows[e]));
                     }
+                }};
+            }
+            let length = place.runs.run_length();
+            let start_of = |register: usize| place.vector.get().add(register * S::LANES);
+            if !place.fetches::<S>() {
+                for start in place.runs.starts(self.part) {
+                    for i in start..start + length {
+                        turn!(start_of(i));
+                    }
+                }
+                return;
+            }
+            for (start, next) in place.starts(self.part) {
+                for i in 0..length {
+                    let there = place.vector.get().wrapping_add((next + i) * S::LANES);
+                    for row in rows {
+                        S::prefetch(there.wrapping_add(row));
+                    }
+                    turn!(start_of(start + i));
                 }
             }
         }
@@ -461,7 +496,7 @@ impl<E: Element> Task<E> for Diagonal<'_, E> {
             for e in 0..1usize << place.high.count_ones() {
                 let row = deposit(e, place.high);
                 let of = |lane: usize| place.lane_entry(row, row, lane, 0);
-                if (0..S::LANES / 2).all(|lane| of(lane) == one) {
+                if place.near == 0 && (0..S::LANES / 2).all(|lane| of(lane) == one) {
                     continue;
                 }
                 let real = (0..S::LANES / 2).all(|lane| of(lane).im == E::zero());

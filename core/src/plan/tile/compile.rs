@@ -66,6 +66,7 @@ pub(super) struct Exit {
     pub(super) shifts: Vec<(usize, bool, usize)>,
 }
 
+#[expect(clippy::large_enum_variant, reason = "a stage has a handful of steps")]
 pub(super) enum Step<E> {
     Sweep(Sweep<E>),
     Dense(Block<E>),
