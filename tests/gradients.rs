@@ -55,9 +55,9 @@ proptest! {
     fn hessians_are_symmetric_and_agree(circuit in circuits(3, 3, 10), observable in observable(3)) {
         let energy = Expectation::new(circuit, [observable]).unwrap();
         let hessian = energy.hessian(&AT).unwrap();
-        for i in 0..3 {
-            for j in 0..3 {
-                prop_assert!((hessian[i][j] - hessian[j][i]).abs() < ROUNDING);
+        for (i, row) in hessian.iter().enumerate() {
+            for (j, x) in row.iter().enumerate() {
+                prop_assert!((x - hessian[j][i]).abs() < ROUNDING);
             }
         }
         for method in Method::ALL {
@@ -186,8 +186,8 @@ fn the_metric_of_one_qubit_is_that_of_the_sphere() {
 fn many_points_and_many_threads_give_the_same_bits() {
     let mut circuit = Circuit::new(15);
     let w = circuit.param_list("w", 30);
-    for q in 0..15 {
-        circuit.ry(q, w[q].clone()).unwrap();
+    for (q, angle) in w[..15].iter().enumerate() {
+        circuit.ry(q, angle.clone()).unwrap();
     }
     for q in 0..14 {
         circuit.cx(q, q + 1).unwrap();

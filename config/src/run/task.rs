@@ -253,7 +253,7 @@ mod tests {
         assert!((error - ((1.0 - mean * mean) / 399.0).sqrt()).abs() < 1e-12);
         assert_eq!(point.state.unwrap().n_qubits(), 2);
         // From |10> qubit 1 ends where CX takes it, the other way round.
-        let start = StateVector::basis(2, 0b10).unwrap();
+        let start = StateVector::<Complex<f64>>::basis(2, 0b10).unwrap();
         let counts = task.points(&points, Some(start)).unwrap().0.remove(0).counts.unwrap();
         assert_eq!(counts.keys().collect::<Vec<_>>(), ["01", "10"]);
     }

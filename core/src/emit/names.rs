@@ -118,7 +118,7 @@ pub(super) fn identifier(name: &str) -> String {
     let mut out: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
     if !out.starts_with(|c: char| c.is_ascii_alphabetic()) {
-        out.insert_str(0, "v");
+        out.insert(0, 'v');
     }
     if WORDS.contains(&out.as_str()) || Op::by_name(&out).is_some() {
         out.push('_');

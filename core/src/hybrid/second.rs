@@ -10,7 +10,7 @@ use super::{
     slots::by_parameter,
 };
 use crate::{
-    scalar::{Real, Scalar},
+    scalar::{Conj, Real, Scalar},
     state::{StateError, StateVector},
 };
 
@@ -61,18 +61,14 @@ impl Expectation {
         match method {
             Method::Adjoint => self.hessian(inputs),
             Method::Forward => {
-                let mut hessian = vec![vec![T::zero(); n]; n];
-                for i in 0..n {
-                    for j in 0..=i {
-                        let (e, f) = (unit::<T>(n, i), unit::<T>(n, j));
-                        let moved: Vec<HyperDual<T>> = (0..n)
-                            .map(|k| HyperDual::new(inputs[k].clone(), e[k].clone(), f[k].clone(), T::zero()))
-                            .collect();
-                        hessian[i][j] = self.value(&moved)?.eps1eps2;
-                        hessian[j][i] = hessian[i][j].clone();
-                    }
-                }
-                Ok(hessian)
+                let mixed = |i: usize, j: usize| {
+                    let (e, f) = (unit::<T>(n, i), unit::<T>(n, j));
+                    let moved: Vec<HyperDual<T>> = (0..n)
+                        .map(|k| HyperDual::new(inputs[k].clone(), e[k].clone(), f[k].clone(), T::zero()))
+                        .collect();
+                    Ok(self.value(&moved)?.eps1eps2)
+                };
+                symmetric(n, mixed)
             }
             // The shifts are exact on duals too: the change of the shifted gradient along each input.
             Method::Shift => (0..n)
@@ -99,17 +95,12 @@ impl Expectation {
         // <psi|d_k psi>, which is imaginary.
         let along: Vec<Complex<T>> =
             tangents.iter().map(|d| psi.inner(d, threads)).collect::<Result<_, StateError>>()?;
-        let mut metric = vec![vec![T::zero(); n]; n];
-        for i in 0..n {
-            for j in 0..=i {
-                let overlap = tangents[i].inner(&tangents[j], threads)?;
-                let parallel =
-                    Scalar::re(&(Complex::new(along[i].re.clone(), -along[i].im.clone()) * &along[j]));
-                metric[i][j] = overlap.re - parallel;
-                metric[j][i] = metric[i][j].clone();
-            }
-        }
-        Ok(MetricTensor(metric))
+        let entry = |i: usize, j: usize| {
+            let overlap = tangents[i].inner(&tangents[j], threads)?;
+            let parallel = Scalar::re(&(Conj::conj(&along[i]) * &along[j]));
+            Ok(overlap.re - parallel)
+        };
+        Ok(MetricTensor(symmetric(n, entry)?))
     }
 
     /// The final state and its derivative by each input.
@@ -167,4 +158,20 @@ impl Expectation {
 
 fn unit<T: Real>(n: usize, k: usize) -> Vec<T> {
     (0..n).map(|j| if j == k { T::one() } else { T::zero() }).collect()
+}
+
+/// The symmetric matrix whose entries on and below the diagonal are given.
+fn symmetric<T: Real>(
+    n: usize,
+    entry: impl Fn(usize, usize) -> Result<T, HybridError>,
+) -> Result<Vec<Vec<T>>, HybridError> {
+    let mut rows: Vec<Vec<T>> = Vec::with_capacity(n);
+    for i in 0..n {
+        let row = (0..=i).map(|j| entry(i, j)).collect::<Result<Vec<T>, _>>()?;
+        for (upper, x) in rows.iter_mut().zip(&row) {
+            upper.push(x.clone());
+        }
+        rows.push(row);
+    }
+    Ok(rows)
 }
