@@ -6,10 +6,10 @@
 /// Rounds of each loop.
 pub const ROUNDS: usize = 1000;
 
-/// A loop in both forms.
 /// A gradient written by hand: `(x, c)` to the value and the slopes; the slice holds a number a round.
 pub type ByHand = fn([f64; 2], &mut [f64; ROUNDS]) -> (f64, [f64; 2]);
 
+/// A loop in both forms.
 #[derive(Clone, Copy, Debug)]
 pub struct Loop {
     /// Its name, also that of the function in the text.

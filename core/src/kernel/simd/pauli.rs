@@ -398,7 +398,7 @@ mod tests {
                 let imaginary = odd_parity(x & z);
                 products.push(Product { x, imaginary, strings: vec![(z, 0.5)] });
                 let mut strings = vec![(z, -1.0)];
-                strings.extend((0..20).map(|k| (z ^ (k * 37 & all & !x), 0.1 * k as f64)));
+                strings.extend((0..20).map(|k| (z ^ ((k * 37) & all & !x), 0.1 * k as f64)));
                 products.push(Product { x, imaginary, strings });
             }
             let expected: f64 = products.iter().map(|p| plain(p, &a)).sum();
