@@ -40,6 +40,8 @@ const MODULES: &[(&str, &[&str])] = &[
     (
         "hybrid",
         &[
+            "check",
+            "rules",
             "simulate",
             "state",
             "kernel",

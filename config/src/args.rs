@@ -279,7 +279,7 @@ pub struct DiffArgs {
 /// The verb `check`.
 #[derive(Clone, Debug, Args)]
 pub struct CheckArgs {
-    /// The program; - reads it from the standard input. Circuits are not in this version
+    /// The program or the circuit; - reads it from the standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// The point of a program: `a=1,b=pi/2,xs=[1,2],p=(3,4)`; may be repeated
@@ -288,15 +288,12 @@ pub struct CheckArgs {
     /// The function to check [default: the last one]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub function: Option<String>,
-    /// The observable of a circuit (not in this version)
+    /// The observable of a circuit: a sum of terms, or @FILE with one term a line
     #[arg(long, value_name = "OBS", allow_hyphen_values = true)]
-    pub observable: Vec<String>,
-    /// The value of a parameter of a circuit (not in this version)
-    #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
-    pub set: Vec<String>,
-    /// The values of parameters of a circuit from a file (not in this version)
-    #[arg(long, value_name = "FILE.json|FILE.npy", allow_hyphen_values = true)]
-    pub params: Option<PathBuf>,
+    pub observable: Option<String>,
+    /// Values of a circuit's parameters.
+    #[command(flatten)]
+    pub values: ValueArgs,
 }
 
 /// A kind of picture.

@@ -1,7 +1,8 @@
-//! The verb `check`: every way to the derivative of a program at a point, compared.
+//! The verb `check`: every way to the derivative of a program or of an expectation value, compared.
 
 use std::{
     io::{self, Write},
+    path::Path,
     time::Instant,
 };
 
@@ -17,8 +18,11 @@ use crate::{
     args::Precision,
     diff::{at, faulty},
     files::read_text,
-    options::{Check, Common},
+    grad::expectation,
+    options::{Check, CheckOf, Common},
+    params::Points,
     report::{Failure, Status},
+    run::read_circuit,
     terminal::{Answer, Terminal},
 };
 
@@ -69,19 +73,16 @@ pub fn check(args: &Check, common: &Common, terminal: &Terminal) -> Result<Box<d
     if common.precision != Precision::F64 {
         return Err(Failure::not_yet("`check` with --precision f32"));
     }
-    let (name, source) = read_text(&args.file)?;
     let start = Instant::now();
-    let program = text::parse_program(&source).map_err(|errors| faulty(&name, &source, errors))?;
-    let entry = match &args.function {
-        Some(function) => function.clone(),
-        None => text::entry(&source).ok_or_else(|| Failure::input(format_args!("{name} has no function")))?,
+    let report = match &args.of {
+        CheckOf::Program { function, at } => program(&args.file, function.as_deref(), at, common)?,
+        CheckOf::Circuit { observable, values } => {
+            let circuit = read_circuit(&args.file, common, terminal)?;
+            let point = Points::one(&circuit, values)?;
+            let expectation = expectation(circuit, observable, common)?;
+            expectation.check(&point).map_err(Failure::input)?
+        }
     };
-    let in_words = |e: &dyn std::fmt::Display| Failure::input(format_args!("{name}: {e}"));
-    let f = Derivatives::<Complex<f64>>::new(&program, &entry).map_err(|e| in_words(&e))?;
-    let point = at::arguments::<f64>(&program.functions[f.function()].params, &args.at)?;
-    let limits = Limits { steps: common.max_steps, ..Limits::default() };
-    let settings = Settings { limits, ..Settings::default() };
-    let report = gradcheck(&program, &entry, &point, &NoHost, settings).map_err(|e| in_words(&e))?;
     let wild = |x: &f64| !x.is_finite();
     if let Some(e) = report.engines.iter().find(|e| wild(&e.value) || e.gradient.iter().any(wild)) {
         let what = format!("`{}` gives a number that is not finite", e.name);
@@ -91,4 +92,20 @@ pub fn check(args: &Check, common: &Common, terminal: &Terminal) -> Result<Box<d
         terminal.note(&format!("note: {what}; null stands for it"));
     }
     Ok(Box::new(Compared { report, seconds: start.elapsed().as_secs_f64(), json: common.json }))
+}
+
+/// Compares the engines on a function of a program.
+fn program(file: &Path, function: Option<&str>, at: &[String], common: &Common) -> Result<Report, Failure> {
+    let (name, source) = read_text(file)?;
+    let program = text::parse_program(&source).map_err(|errors| faulty(&name, &source, errors))?;
+    let entry = match function {
+        Some(function) => function.to_owned(),
+        None => text::entry(&source).ok_or_else(|| Failure::input(format_args!("{name} has no function")))?,
+    };
+    let in_words = |e: &dyn std::fmt::Display| Failure::input(format_args!("{name}: {e}"));
+    let f = Derivatives::<Complex<f64>>::new(&program, &entry).map_err(|e| in_words(&e))?;
+    let point = at::arguments::<f64>(&program.functions[f.function()].params, at)?;
+    let limits = Limits { steps: common.max_steps, ..Limits::default() };
+    let settings = Settings { limits, ..Settings::default() };
+    gradcheck(&program, &entry, &point, &NoHost, settings).map_err(|e| in_words(&e))
 }

@@ -44,16 +44,12 @@ fn differentiate<T: Number + DualNum>(
     terminal: &Terminal,
     circuit: Circuit,
 ) -> Result<Box<dyn Answer>, Failure> {
-    let observable = observables::read(&args.observable, circuit.n_qubits())?;
     let names: Vec<String> = circuit.inputs().map(str::to_owned).collect();
     let points = Points::read(&circuit, &args.values)?;
     let inputs: Vec<Vec<T>> =
         (0..points.len()).map(|row| points.inputs(&circuit, row)).collect::<Result<_, _>>()?;
-    let memory = needs::<T>(args, &circuit).check("the derivatives", common.memory_limit)?;
-    let threads: Threads = common.start_threads()?;
-    let simulator = Simulator { threads, memory_limit: Some(memory), ..Simulator::new() };
-    let energy =
-        Expectation::new(circuit, [observable.sum]).map_err(Failure::input)?.with_simulator(simulator);
+    needs::<T>(args, &circuit).check("the derivatives", common.memory_limit)?;
+    let energy = expectation(circuit, &args.observable, common)?;
 
     let start = Instant::now();
     let of = |at: &Vec<T>| -> Result<Derivatives<T>, HybridError> {
@@ -76,6 +72,22 @@ fn differentiate<T: Number + DualNum>(
     object.push(("method", args.method.name().into()));
     let text = object.iter().map(|(key, value)| in_text(key, value)).collect();
     Ok(answer(common, start, text, object))
+}
+
+/// The expectation value of an observable, as given, to be computed within the limits.
+///
+/// # Errors
+/// [`Failure`] if the observable is at fault or does not fit the circuit, or the system gives no threads.
+pub(crate) fn expectation(
+    circuit: Circuit,
+    observable: &str,
+    common: &Common,
+) -> Result<Expectation, Failure> {
+    let observable = observables::read(observable, circuit.n_qubits())?;
+    let available = Needs::default().check("the derivatives", common.memory_limit)?;
+    let threads: Threads = common.start_threads()?;
+    let simulator = Simulator { threads, memory_limit: Some(available), ..Simulator::new() };
+    Ok(Expectation::new(circuit, [observable.sum]).map_err(Failure::input)?.with_simulator(simulator))
 }
 
 /// A value, its gradient and its Hessian.

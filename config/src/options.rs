@@ -161,12 +161,29 @@ pub struct Diff {
 /// What `check` shall do.
 #[derive(Clone, Debug)]
 pub struct Check {
-    /// The program.
+    /// The program or the circuit.
     pub file: PathBuf,
-    /// The point.
-    pub at: Vec<String>,
-    /// The function; `None` is the last one.
-    pub function: Option<String>,
+    /// What is checked.
+    pub of: CheckOf,
+}
+
+/// What `check` differentiates, and where.
+#[derive(Clone, Debug)]
+pub enum CheckOf {
+    /// A function of a program; `None` is the last one.
+    Program {
+        /// Its name.
+        function: Option<String>,
+        /// The point.
+        at: Vec<String>,
+    },
+    /// An expectation value of a circuit.
+    Circuit {
+        /// The observable, as given.
+        observable: String,
+        /// Values of parameters.
+        values: ValueArgs,
+    },
 }
 
 /// A text of a program.
@@ -303,11 +320,20 @@ fn diff(low: DiffArgs) -> Result<Diff, Failure> {
 }
 
 fn check(low: CheckArgs) -> Result<Check, Failure> {
-    let circuit = low.file.extension().is_some_and(|e| e.eq_ignore_ascii_case("qasm"));
-    if circuit || !low.observable.is_empty() || !low.set.is_empty() || low.params.is_some() {
-        return Err(Failure::not_yet("`check` of circuits"));
-    }
-    Ok(Check { file: low.file, at: low.at, function: low.function })
+    let is_circuit = low.file.extension().is_some_and(|e| e.eq_ignore_ascii_case("qasm"));
+    let of_circuit = low.observable.is_some() || !low.values.set.is_empty() || low.values.params.is_some();
+    let of_program = !low.at.is_empty() || low.function.is_some();
+    let of = match low.observable {
+        _ if of_program && (is_circuit || of_circuit) => {
+            return Err(Failure::usage(
+                "--at and --function belong to programs, --observable and --set to circuits",
+            ));
+        }
+        Some(observable) => CheckOf::Circuit { observable, values: low.values },
+        None if is_circuit || of_circuit => return Err(Failure::usage("a circuit needs --observable")),
+        None => CheckOf::Program { function: low.function, at: low.at },
+    };
+    Ok(Check { file: low.file, of })
 }
 
 fn run(low: RunArgs, config: &ConfigFile) -> Result<Run, Failure> {

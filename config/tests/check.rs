@@ -41,9 +41,27 @@ fn a_wrong_rule_is_3() {
 }
 
 #[test]
-fn circuits_are_still_to_come_and_faults_are_told() {
+fn all_methods_agree_on_a_circuit() {
     let folder = Folder::new();
-    folder.run(&["check", "ansatz.qasm", "--observable", "Z0"]).fails(2, &["not in this version"]);
+    let source = "OPENQASM 3.0;\ninclude \"stdgates.inc\";\ninput float a;\ninput float b;\nqubit[2] q;\nry(a) q[0];\ncrx(a * b) q[0], q[1];\n";
+    folder.file("ansatz.qasm", source);
+    let at = ["--set", "a=0.3", "--set", "b=pi/5"];
+    let json =
+        folder.run(&[&["check", "ansatz.qasm", "--observable", "Z0 Y1", "--json"][..], &at].concat()).json();
+    assert_eq!(json["agree"], json!(true));
+    let engines = json["engines"].as_array().unwrap();
+    let names: Vec<&str> = engines.iter().map(|e| e["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["adjoint", "forward", "shift", "difference"]);
+    assert!(engines.iter().all(|e| e["gradient"]["b"].is_number() && e["value"].is_number()));
+    folder.run(&["check", "ansatz.qasm"]).fails(2, &["--observable"]);
+    folder.run(&["check", "ansatz.qasm", "--observable", "Z0", "--at", "a=1"]).fails(2, &["--at"]);
+    folder.run(&["check", "ansatz.qasm", "--observable", "Z0", "--set", "a=1"]).fails(1, &["b"]);
+    folder.run(&[&["check", "ansatz.qasm", "--observable", "Z4"][..], &at].concat()).fails(1, &["qubit 4"]);
+}
+
+#[test]
+fn faults_are_told() {
+    let folder = Folder::new();
     folder.file("loop.kg", "fn f(x) { let mut s = x; while true { s += 1; } s }\n");
     folder.run(&["check", "loop.kg", "--at", "x=1", "--max-steps", "1e4"]).fails(1, &["10000 steps"]);
     folder.run(&["check", "loop.kg"]).fails(1, &["no value for 1 parameter: x"]);

@@ -81,12 +81,11 @@ fn closed_form_keys_and_text() {
 #[test]
 fn a_table_of_points_gives_lists() {
     let folder = Folder::new();
-    folder.file(
-        "two.qasm",
-        "OPENQASM 3.0;\ninclude \"stdgates.inc\";\ninput float a;\ninput float b;\nqubit q;\nrx(a * b) q;\n",
-    );
+    let source =
+        "OPENQASM 3.0;\ninput float a;\ninput float b;\ninput float c;\nqubit q;\nU(a * b, c, 0) q;\n";
+    folder.file("three.qasm", source);
     let sweep = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/sweep.npy");
-    let ran = folder.run(&["grad", "two.qasm", "--observable", "Z0", "--params", sweep, "--json"]).json();
+    let ran = folder.run(&["grad", "three.qasm", "--observable", "Z0", "--params", sweep, "--json"]).json();
     let (values, gradients) = (ran["value"].as_array().unwrap(), ran["gradient"].as_array().unwrap());
     assert!(values.len() > 1 && values.len() == gradients.len());
     assert!(gradients.iter().all(|g| g["a"].is_number() && g["b"].is_number()));

@@ -69,22 +69,22 @@ impl Settings {
 /// What one engine says.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Engine {
-    /// `reverse`, `reverse, not optimized`, `forward`, `dual` or `difference`.
+    /// `reverse`, `reverse, not optimized`, `forward`, `dual` or `difference`; of a circuit the name of a method.
     pub name: &'static str,
     /// The value.
     pub value: f64,
     /// The derivatives by all real numbers among the arguments, in order.
     pub gradient: Vec<f64>,
-    /// How far its gradient is from that of reverse mode at most.
+    /// How far its gradient is from that of the first engine at most.
     pub max_difference: f64,
 }
 
-/// What [`gradcheck`] found.
+/// What a comparison of engines found.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Report {
     /// The names of the real numbers among the arguments: `a`, `xs[0]`, `p.x`, `z.re`.
     pub names: Vec<String>,
-    /// The engines; reverse mode first.
+    /// The engines; the first is what the others are compared with.
     pub engines: Vec<Engine>,
     /// Whether the gradient asked for a second time had the same bits.
     pub reentrant: bool,
@@ -141,20 +141,37 @@ pub fn gradcheck<H: CheckHost>(
     engines.push(("forward", by_forward, forward));
     engines.push(("dual", by_dual, dual));
     engines.push(("difference", value, difference));
-    let engines: Vec<Engine> = (engines.into_iter())
-        .map(|(name, value, gradient)| {
-            let off = gradient.iter().zip(&reference).map(|(a, b)| if a == b { 0.0 } else { (a - b).abs() });
-            let max_difference =
-                off.fold(0.0, |m: f64, d| if m.is_nan() || d.is_nan() { f64::NAN } else { m.max(d) });
-            Engine { name, value, gradient, max_difference }
-        })
-        .collect();
-    let agree = reentrant
-        && engines.iter().all(|e| {
-            let same = e.gradient.iter().zip(&reference).all(|(a, b)| settings.close(*a, *b));
-            same && settings.close(e.value, value) && e.gradient.len() == reference.len()
-        });
-    Ok(Report { names, engines, reentrant, agree })
+    Ok(Report::new(names, engines, reentrant, |_| settings))
+}
+
+impl Report {
+    /// Compares what engines say, a name, a value and a gradient each, with the first of them, each by its own
+    /// settings.
+    #[must_use]
+    pub fn new(
+        names: Vec<String>,
+        engines: Vec<(&'static str, f64, Vec<f64>)>,
+        reentrant: bool,
+        settings: impl Fn(&str) -> Settings,
+    ) -> Report {
+        let (value, reference) = engines.first().map_or((0.0, Vec::new()), |e| (e.1, e.2.clone()));
+        let engines: Vec<Engine> = (engines.into_iter())
+            .map(|(name, value, gradient)| {
+                let off =
+                    gradient.iter().zip(&reference).map(|(a, b)| if a == b { 0.0 } else { (a - b).abs() });
+                let max_difference =
+                    off.fold(0.0, |m: f64, d| if m.is_nan() || d.is_nan() { f64::NAN } else { m.max(d) });
+                Engine { name, value, gradient, max_difference }
+            })
+            .collect();
+        let agree = reentrant
+            && engines.iter().all(|e| {
+                let settings = settings(e.name);
+                let same = e.gradient.iter().zip(&reference).all(|(a, b)| settings.close(*a, *b));
+                same && settings.close(e.value, value) && e.gradient.len() == reference.len()
+            });
+        Report { names, engines, reentrant, agree }
+    }
 }
 
 /// The derivatives of all real numbers of the result by the `k`-th of the arguments, by central differences.

@@ -11,11 +11,15 @@ use super::{
     slots::{Chain, Slot, by_parameter, slots},
 };
 use crate::{
+    check::{Report, Settings},
     circuit::Circuit,
     scalar::{Real, Scalar},
     simulate::{Simulator, final_measurements},
     state::StateVector,
 };
+
+/// How far exact methods may be apart: the rounding of long circuits.
+const EXACT: f64 = 1e-8;
 
 /// How a gradient is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,6 +195,23 @@ impl Expectation {
             Method::Shift => self.shift_gradient(inputs),
             Method::Difference => Ok((self.value(inputs)?, differences(inputs, |x| self.value(x))?)),
         }
+    }
+
+    /// Compares all methods at a point. Differences must agree as [`Settings::default`] says, the others to 1e-8.
+    ///
+    /// # Errors
+    /// As [`Expectation::values`].
+    pub fn check(&self, inputs: &[f64]) -> Result<Report, HybridError> {
+        let by = |method: Method| {
+            self.gradient_by(method, inputs).map(|(value, gradient)| (method.name(), value, gradient))
+        };
+        let engines = Method::ALL.into_iter().map(by).collect::<Result<Vec<_>, _>>()?;
+        let reentrant = by(Method::Adjoint)?.2 == engines[0].2;
+        let exact = Settings { absolute: EXACT, relative: EXACT, ..Settings::default() };
+        let settings =
+            |name: &str| if name == Method::Difference.name() { Settings::default() } else { exact };
+        let names = self.circuit.inputs().map(str::to_owned).collect();
+        Ok(Report::new(names, engines, reentrant, settings))
     }
 
     /// The final state.
