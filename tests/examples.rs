@@ -229,6 +229,6 @@ fn second_order() {
     let out = run("second_order");
     assert_lines(
         &out,
-        &["the minimum after 6 steps: (1.000000, 1.000000)", "H (1, 0) at the minimum: (802.0, -400.0)"],
+        &["the minimum after 7 steps: (1.000000, 1.000000)", "H (1, 0) at the minimum: (802.0, -400.0)"],
     );
 }

@@ -192,6 +192,11 @@ fn rust(value: &Value, kind: &Kind, param: bool) -> String {
             let items: Vec<String> = xs.iter().map(|x| format!("f64::from_bits({})", x.to_bits())).collect();
             format!("{}[{}]", if param { "&" } else { "vec!" }, items.join(", "))
         }
+        (Datum::Complexes(xs), _) => {
+            let items: Vec<String> = xs.iter().map(|z| rust(&Datum::Complex(*z), kind, false)).collect();
+            format!("{}[{}]", if param { "&" } else { "vec!" }, items.join(", "))
+        }
+        (Datum::Ints(xs), _) => format!("{}{xs:?}", if param { "&" } else { "vec!" }),
         (Datum::Tuple(fields), Kind::Tuple(t)) => {
             let items = fields.iter().zip(&t.fields).map(|(v, f)| {
                 let value = rust(v, &f.kind, false);
@@ -355,6 +360,67 @@ impl File {
                 assert_eq!(given.next(), Some(line.as_str()), "{module} in {}", source.display());
             }
         }
+    }
+}
+
+/// The programs that `program!` and the text parser share.
+const SHARED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../dsl/tests/program/corpus.rs");
+
+#[test]
+fn every_function_of_the_shared_corpus_and_its_gradient_give_the_same_bits() {
+    let source = std::fs::read_to_string(SHARED).unwrap();
+    let start = source.find("program! {").unwrap() + "program! {".len();
+    let text = &source[start..source.rfind('}').unwrap()];
+    let mut program = parse_program(text).unwrap_or_else(|e| panic!("{}", e[0]));
+    let functions: Vec<FuncId> = program.functions.keys().collect();
+    // What a function is and runs at, and its gradient where it has one.
+    let mut roots = Vec::new();
+    let mut gradients = 0;
+    for f in functions {
+        let args: Vec<Value> = program.functions[f].params.iter().map(|p| sample(&p.kind, &mut 0)).collect();
+        if Bytecode::compile(&program, f)
+            .is_ok_and(|code| code.call(&mut Machine::new(), &Energy, &Limits::default(), &args).is_err())
+        {
+            continue;
+        }
+        roots.push((f, args.clone()));
+        if let Ok(g) = adjoint::gradient(&mut program, f) {
+            roots.push((g, args));
+            gradients += 1;
+        }
+    }
+    assert!(roots.len() > 80 && gradients > 30, "{} roots, {gradients} gradients", roots.len());
+    let mut file = File::default();
+    roots.iter().for_each(|r| optimize_all(&mut program, r.0, Level::Strict));
+    let ids: Vec<FuncId> = roots.iter().map(|r| r.0).collect();
+    let text = emit_rust(&program, &ids).unwrap();
+    writeln!(file.modules, "mod shared {{\n{text}\nuse super::bits;\npub fn run() {{").unwrap();
+    let mut lines = Vec::new();
+    for (root, args) in &roots {
+        file.call(&program, *root, args, false, &mut lines);
+    }
+    file.modules.push_str("}\n}\n");
+    file.main.push_str("println!(\"#shared\"); shared::run();\n");
+    file.expected.push(("shared".to_owned(), lines));
+    file.check("shared");
+}
+
+/// Some value of a kind, another one each time.
+fn sample(kind: &Kind, count: &mut i32) -> Value {
+    *count += 1;
+    let x = 0.3 + 0.35 * f64::from(*count);
+    match kind {
+        Kind::Complex => Datum::Complex(Complex::new(x, 0.2 - x)),
+        Kind::Int => Datum::Int(3),
+        Kind::Bool => Datum::Bool(true),
+        Kind::Handle => Datum::Handle(1),
+        Kind::Array(Element::Real) => Datum::reals((0..5).map(|k| x + 0.1 * f64::from(k))),
+        Kind::Array(Element::Complex) => {
+            Datum::Complexes((0..5).map(|k| Complex::new(x, 0.1 * f64::from(k))).collect::<Vec<_>>().into())
+        }
+        Kind::Array(Element::Int) => Datum::Ints(vec![2, 0, 1, 3, 1].into()),
+        Kind::Tuple(t) => Datum::Tuple(t.fields.iter().map(|f| sample(&f.kind, count)).collect()),
+        Kind::Real => Datum::Real(x),
     }
 }
 

@@ -8,7 +8,7 @@
 //! circuit.ry(0, a.clone())?.cx(0, 1)?.rx(1, a * 2 + b)?;
 //! let energy = Expectation::new(circuit, ["Z0 Z1 + 0.5*X0".parse::<PauliSum>()?])?;
 //!
-//! let at = [0.3, 0.7];
+//! let at: [f64; 2] = [0.3, 0.7];
 //! let (value, gradient) = energy.value_and_gradient(&at)?;
 //! for method in Method::ALL {
 //!     let (other, by_method) = energy.gradient_by(method, &at)?;
