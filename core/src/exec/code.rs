@@ -196,6 +196,10 @@ pub(super) enum Code {
     EqR(Compare, Reg, Reg, Pc, Pc),
     LtI(Reg, Reg, Pc, Pc),
     EqI(Reg, Reg, Pc, Pc),
+    /// A comparison that others read too, and the branch after it: `(op, destination, a, b, …)`.
+    TestR(Compare, Reg, Reg, Reg, Pc, Pc),
+    /// A branch on what is popped from a tape: `(tape, if it holds, if not)`.
+    PopBranch(u32, Pc, Pc),
     /// `i += k`, then as `LtI(i, n)`: `(i, k, n, …)`.
     StepLt(Reg, Reg, Reg, Pc, Pc),
     /// `i += k`, then as `LtI(n, i)`.
@@ -232,6 +236,8 @@ impl Code {
             | Code::LtR(_, _, _, yes, no)
             | Code::LeR(_, _, _, yes, no)
             | Code::EqR(_, _, _, yes, no)
+            | Code::TestR(_, _, _, _, yes, no)
+            | Code::PopBranch(_, yes, no)
             | Code::StepLt(_, _, _, yes, no)
             | Code::StepGt(_, _, _, yes, no)
             | Code::StepEq(_, _, _, yes, no)

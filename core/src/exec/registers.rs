@@ -187,6 +187,11 @@ pub(super) fn visit(code: &mut Code, slots: &mut [Slot], mut f: impl FnMut(Bank,
             f(Int, n, Read);
             f(Int, i, Write);
         }
-        Code::Jump(_) | Code::PopSwitch(..) | Code::Mark(_) => {}
+        Code::TestR(_, d, a, b, ..) => {
+            f(Int, d, Write);
+            f(Real, a, Read);
+            f(Real, b, Read);
+        }
+        Code::Jump(_) | Code::PopSwitch(..) | Code::PopBranch(..) | Code::Mark(_) => {}
     }
 }

@@ -17,8 +17,8 @@ use super::{
 pub(super) const LONGEST: usize = 12;
 
 impl Compiler<'_> {
-    /// Whether an instruction, the last of its block, is one with the block's end: it makes the condition and
-    /// nobody else reads it.
+    /// Whether an instruction, the last of its block, is one with the block's end: it makes the condition, and
+    /// nobody else reads it or the instruction at the end can keep it.
     pub(super) fn joins_end(&self, i: Inst, end: &Terminator) -> bool {
         if self.style == Style::Watched {
             return false;
@@ -26,7 +26,8 @@ impl Compiler<'_> {
         let inst = &self.f.insts[i];
         let alone = |v: Value| inst.result == Some(v) && self.uses[v.index()] == 1;
         match (inst.op, end) {
-            (Op::CompareInt(_) | Op::Compare(_), Terminator::Branch(c, ..)) => alone(*c),
+            (Op::Compare(_), Terminator::Branch(c, ..)) => inst.result == Some(*c),
+            (Op::CompareInt(_) | Op::Pop { .. }, Terminator::Branch(c, ..)) => alone(*c),
             (Op::Pop { .. }, Terminator::Switch(i, _)) => alone(*i),
             _ => false,
         }
@@ -51,7 +52,14 @@ impl Compiler<'_> {
                     Some(i) => {
                         self.at = f.insts[i].at;
                         let args = &f.insts[i].args;
-                        branch(f.insts[i].op, self.reg(args[0]), self.reg(args[1]))
+                        match f.insts[i].op {
+                            Op::Pop { tape, .. } => (Code::PopBranch(tape, 0, 0), false),
+                            Op::Compare(op) if self.uses[c.index()] > 1 => (
+                                Code::TestR(op, self.reg(*c), self.reg(args[0]), self.reg(args[1]), 0, 0),
+                                false,
+                            ),
+                            op => branch(op, self.reg(args[0]), self.reg(args[1])),
+                        }
                     }
                     None => (Code::Branch(self.reg(*c), 0, 0), false),
                 };

@@ -262,6 +262,12 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                 Code::EqR(op, a, b, yes, no) => {
                     go!(if Compare::Eq.holds(order!(op, a, b)) { yes } else { no });
                 }
+                Code::TestR(op, d, a, b, yes, no) => {
+                    let holds = op.holds(order!(op, a, b));
+                    set!(n[d] = i64::from(holds));
+                    go!(if holds { yes } else { no });
+                }
+                Code::PopBranch(tape, yes, no) => go!(if pop!(tape, ints) != 0 { yes } else { no }),
                 Code::LtI(a, b, yes, no) => go!(if *get!(n[a]) < *get!(n[b]) { yes } else { no }),
                 Code::EqI(a, b, yes, no) => go!(if *get!(n[a]) == *get!(n[b]) { yes } else { no }),
                 Code::StepLt(i, k, limit, yes, no) => {
