@@ -220,6 +220,32 @@ fn y10_y17_a_missing_rule_names_the_op_and_adding_it_mends_it() {
 }
 
 #[test]
+fn y15_the_gradient_of_a_trace_of_a_product_is_the_transpose() {
+    // tr(A B) for 30 x 30 without the product; by A it is B^T, by B it is A^T.
+    const N: usize = 30;
+    let source = "fn f(a: array, b: array, n: int) {
+        let mut s = 0.0;
+        for i in 0..n { for j in 0..n { s += a[i * n + j] * b[j * n + i]; } }
+        s
+    }";
+    let entry = |k: usize| (k as f64 * 0.37).sin();
+    let (a, b): (Vec<f64>, Vec<f64>) = (0..N * N).map(|k| (entry(k), entry(k + 1000))).unzip();
+    let transposed = |m: &[f64]| -> Vec<f64> { (0..N * N).map(|k| m[k % N * N + k / N]).collect() };
+    let program = parse_program(source).unwrap();
+    let mut f = Derivatives::<f64>::new(&program, "f").unwrap();
+    let args = [Datum::reals(a.clone()), Datum::reals(b.clone()), Datum::Int(N as i64)];
+    let (value, gradient) = f.value_and_gradient(&args).unwrap();
+    let expected: f64 = a.iter().zip(transposed(&b)).map(|(x, y)| x * y).sum();
+    assert!((value - expected).abs() < 1e-12);
+    let reals = |d: &Datum<f64>| match d {
+        Datum::Reals(xs) => xs.to_vec(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(reals(&gradient[0]), transposed(&b));
+    assert_eq!(reals(&gradient[1]), transposed(&a));
+}
+
+#[test]
 fn y12_captured_values_get_cotangents() {
     // What a closure captures is a struct that the function takes.
     let source = "struct Captured { w, b }\nfn f(self_: Captured, x) { self_.w * x + self_.b }";
