@@ -159,6 +159,6 @@ impl<R: Ring> StateBatch<R> {
             let column = |column: usize| amplitudes.iter().skip(column).step_by(1 << b).cloned().collect();
             (0..1usize << b).map(column).collect::<Vec<Vec<R>>>()
         });
-        blocks.map(|amplitudes| StateVector { n_qubits, amplitudes }).collect()
+        blocks.map(|amplitudes| StateVector { n_qubits, amplitudes: amplitudes.into() }).collect()
     }
 }

@@ -13,7 +13,7 @@ use std::{any::Any, collections::BTreeMap, ops::Range};
 
 use num_complex::Complex;
 
-use super::{StateError, StateVector};
+use super::{StateError, StateVector, memory::Amplitudes};
 use crate::{
     basis::BasisError,
     kernel::{
@@ -55,10 +55,12 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
     /// The sum by vector registers, if the numbers are of a type that they hold.
     fn vector_expectation(&self, products: &[Product], threads: &Threads) -> Option<f64> {
         let (amplitudes, set): (&dyn Any, _) = (&self.amplitudes, InstructionSet::detect());
-        if let Some(a) = amplitudes.downcast_ref::<Vec<Complex<f64>>>() {
+        if let Some(a) = amplitudes.downcast_ref::<Amplitudes<Complex<f64>>>() {
             return expectation(products, a, threads, set);
         }
-        amplitudes.downcast_ref::<Vec<Complex<f32>>>().and_then(|a| expectation(products, a, threads, set))
+        amplitudes
+            .downcast_ref::<Amplitudes<Complex<f32>>>()
+            .and_then(|a| expectation(products, a, threads, set))
     }
 
     /// One product of amplitudes with the signs of all its strings. For x = 0 it is |psi_i|^2; else i and

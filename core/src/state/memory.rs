@@ -1,15 +1,27 @@
-//! Memory of a state: large pages where the system gives them on request, touched first by all threads.
+//! Memory of a state: from the start of a cache line, in large pages where the system gives them on request,
+//! touched first by all threads.
+//!
+//! A register that straddles two cache lines is read and written in two pieces, so [`Amplitudes`] leaves out as
+//! many numbers at the start of its memory as it takes to reach a line: the numbers are `room[skip..]`.
+//! Where they come as a vector they stay where they are.
 //!
 //! A gate on a high qubit, and a tile, touch places far apart; with pages of 4 KiB each needs an entry of
 //! the processor's page table cache, with 2 MiB a state of 2^24 amplitudes needs 128 in all.
 #![expect(unsafe_code, reason = "asks the system, and fills memory in parts")]
 
-use std::mem::MaybeUninit;
+use std::{
+    fmt,
+    mem::MaybeUninit,
+    ops::{Deref, DerefMut},
+};
 
 use crate::{
     kernel::{SERIAL_BELOW, Threads},
     scalar::Ring,
 };
+
+/// Bytes of a cache line, which no register is longer than.
+const LINE: usize = 64;
 
 /// Numbers that one thread fills in a piece: 2 MiB of `Complex<f64>`, a large page.
 const PIECE: usize = 1 << 17;
@@ -18,33 +30,105 @@ const PIECE: usize = 1 << 17;
 #[cfg(target_os = "linux")]
 const LARGE: usize = 4 << 20;
 
-/// Room for `dim` numbers, or `None`.
-fn reserve<R>(dim: usize) -> Option<Vec<R>> {
+/// The numbers of a state.
+pub(super) struct Amplitudes<R> {
+    /// The numbers, after `skip` others.
+    room: Vec<R>,
+    skip: usize,
+}
+
+impl<R: Ring> Amplitudes<R> {
+    /// `dim` copies of a number, or `None` if the memory is not to be had.
+    pub(super) fn filled(dim: usize, number: &R, threads: &Threads) -> Option<Amplitudes<R>> {
+        let (mut room, skip) = reserve(dim)?;
+        if !R::PARALLEL || dim < SERIAL_BELOW || threads.count() == 1 {
+            room.resize(skip + dim, number.clone());
+            return Some(Amplitudes { room, skip });
+        }
+        let places = &mut room.spare_capacity_mut()[..skip + dim];
+        threads.chunks(places, PIECE, |_, part: &mut [MaybeUninit<R>]| {
+            for place in part {
+                place.write(number.clone());
+            }
+        });
+        // SAFETY: there is room for so many numbers, and the chunks covered all of them. Had a clone panicked,
+        // the panic would have come through, and the numbers would leak.
+        unsafe { room.set_len(skip + dim) };
+        Some(Amplitudes { room, skip })
+    }
+}
+
+impl<R> Amplitudes<R> {
+    /// The numbers as a vector, in the same memory.
+    pub(super) fn into_vec(mut self) -> Vec<R> {
+        self.room.drain(..self.skip);
+        self.room
+    }
+}
+
+impl<R> From<Vec<R>> for Amplitudes<R> {
+    fn from(room: Vec<R>) -> Self {
+        Amplitudes { room, skip: 0 }
+    }
+}
+
+impl<R> Deref for Amplitudes<R> {
+    type Target = [R];
+    fn deref(&self) -> &[R] {
+        &self.room[self.skip..]
+    }
+}
+
+impl<R> DerefMut for Amplitudes<R> {
+    fn deref_mut(&mut self) -> &mut [R] {
+        &mut self.room[self.skip..]
+    }
+}
+
+impl<R: Clone> Clone for Amplitudes<R> {
+    fn clone(&self) -> Self {
+        let Some((mut room, skip)) = self.first().and_then(|_| reserve(self.len())) else {
+            // Too much for the system, which a clone has no other way to say than the vector's own.
+            return Amplitudes::from(self.to_vec());
+        };
+        room.extend(self.iter().take(1).cycle().take(skip).cloned());
+        room.extend_from_slice(self);
+        Amplitudes { room, skip }
+    }
+
+    fn clone_from(&mut self, source: &Self) {
+        if self.len() == source.len() {
+            self.clone_from_slice(source);
+        } else {
+            *self = source.clone();
+        }
+    }
+}
+
+impl<R: PartialEq> PartialEq for Amplitudes<R> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<R: fmt::Debug> fmt::Debug for Amplitudes<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+/// Room for `dim` numbers after so many that a line begins there, and how many these are; or `None`.
+fn reserve<R>(dim: usize) -> Option<(Vec<R>, usize)> {
+    let spare = LINE / size_of::<R>().max(1);
     let mut room: Vec<R> = Vec::new();
-    room.try_reserve_exact(dim).ok()?;
+    room.try_reserve_exact(dim.checked_add(spare)?).ok()?;
     #[cfg(target_os = "linux")]
     if dim.saturating_mul(size_of::<R>()) >= LARGE {
         ask_for_large_pages(room.as_mut_ptr().cast(), dim * size_of::<R>());
     }
-    Some(room)
-}
-
-/// `dim` copies of a number, or `None` if the memory is not to be had.
-pub(super) fn filled<R: Ring>(dim: usize, number: &R, threads: &Threads) -> Option<Vec<R>> {
-    let mut all = reserve(dim)?;
-    if !R::PARALLEL || dim < SERIAL_BELOW || threads.count() == 1 {
-        all.resize(dim, number.clone());
-        return Some(all);
-    }
-    threads.chunks(&mut all.spare_capacity_mut()[..dim], PIECE, |_, part: &mut [MaybeUninit<R>]| {
-        for place in part {
-            place.write(number.clone());
-        }
-    });
-    // SAFETY: there is room for `dim` numbers, and the chunks covered all of them. Had a clone panicked,
-    // the panic would have come through, and the numbers would leak.
-    unsafe { all.set_len(dim) };
-    Some(all)
+    // Numbers whose size does not divide a line may never begin one.
+    let skip = room.as_ptr().align_offset(LINE);
+    Some((room, if skip <= spare { skip } else { 0 }))
 }
 
 #[cfg(target_os = "linux")]
@@ -59,5 +143,37 @@ fn ask_for_large_pages(start: *mut u8, bytes: usize) {
         // SAFETY: the pages lie within memory that the vector owns; the advice changes no content. If the
         // system refuses, nothing is lost, so the answer is not looked at.
         unsafe { madvise(start.add(skip), (bytes - skip) / PAGE * PAGE, HUGE_PAGES) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use num_complex::Complex;
+
+    use super::*;
+
+    fn begins_a_line<R>(all: &Amplitudes<R>) -> bool {
+        (all.as_ptr() as usize).is_multiple_of(LINE)
+    }
+
+    #[test]
+    fn states_begin_a_cache_line_and_leave_as_vectors() {
+        for n in [0, 1, 3, 10, 18] {
+            for threads in [Threads::serial(), Threads::new(2).unwrap()] {
+                let one = Complex::new(1.0, 2.0);
+                let mut all = Amplitudes::filled(1 << n, &one, &threads).unwrap();
+                let single = Amplitudes::filled(1 << n, &Complex::new(0f32, 0.0), &threads).unwrap();
+                assert!(begins_a_line(&all) && begins_a_line(&single) && begins_a_line(&single.clone()));
+                all[0] = Complex::new(3.0, 0.0);
+                let copy = all.clone();
+                assert!(begins_a_line(&copy) && copy == all);
+                let mut expected = vec![one; 1 << n];
+                expected[0] = Complex::new(3.0, 0.0);
+                assert_eq!(*copy, *expected);
+                assert_eq!(all.into_vec(), expected);
+            }
+        }
+        let given = Amplitudes::from(vec![String::from("a"); 3]);
+        assert_eq!(*given.clone(), *given.into_vec());
     }
 }

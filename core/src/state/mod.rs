@@ -19,6 +19,7 @@ mod random;
 mod sample;
 
 pub use batch::StateBatch;
+use memory::Amplitudes;
 pub(crate) use random::draw;
 
 use num_complex::Complex;
@@ -127,7 +128,7 @@ pub fn bytes_needed<R>(n_qubits: usize) -> u128 {
 #[derive(Clone, Debug, PartialEq)]
 pub struct StateVector<R> {
     n_qubits: usize,
-    amplitudes: Vec<R>,
+    amplitudes: Amplitudes<R>,
 }
 
 impl<R: Ring> StateVector<R> {
@@ -167,7 +168,7 @@ impl<R: Ring> StateVector<R> {
         if index >= dim {
             return Err(BasisError::OutOfRange { given: index, available: dim }.into());
         }
-        let mut amplitudes = memory::filled(dim, &R::zero(), threads).ok_or(refused)?;
+        let mut amplitudes = Amplitudes::filled(dim, &R::zero(), threads).ok_or(refused)?;
         amplitudes[index] = R::one();
         Ok(StateVector { n_qubits, amplitudes })
     }
@@ -177,7 +178,7 @@ impl<R: Ring> StateVector<R> {
     /// # Errors
     /// [`BasisError`] if their number is not a power of two.
     pub fn from_vector(amplitudes: Vec<R>) -> Result<StateVector<R>, BasisError> {
-        Ok(StateVector { n_qubits: log2i(amplitudes.len())? as usize, amplitudes })
+        Ok(StateVector { n_qubits: log2i(amplitudes.len())? as usize, amplitudes: amplitudes.into() })
     }
 
     /// The number of qubits.
@@ -200,7 +201,7 @@ impl<R: Ring> StateVector<R> {
     /// The amplitudes by value.
     #[must_use]
     pub fn into_amplitudes(self) -> Vec<R> {
-        self.amplitudes
+        self.amplitudes.into_vec()
     }
 
     /// Applies an operator.
@@ -357,7 +358,8 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
 
 impl<T: Real> From<StateVector<T>> for StateVector<Complex<T>> {
     fn from(real: StateVector<T>) -> Self {
-        let amplitudes = real.amplitudes.into_iter().map(Complex::from_real).collect();
-        StateVector { n_qubits: real.n_qubits, amplitudes }
+        let n_qubits = real.n_qubits;
+        let amplitudes: Vec<_> = real.into_amplitudes().into_iter().map(Complex::from_real).collect();
+        StateVector { n_qubits, amplitudes: amplitudes.into() }
     }
 }

@@ -32,6 +32,7 @@ use num_complex::Complex;
 
 use super::{
     StateError, StateVector,
+    memory::Amplitudes,
     random::{stream, uniform},
 };
 use crate::{
@@ -129,10 +130,10 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
     /// The sum of the probabilities of each block.
     fn block_weights(&self, threads: &Threads) -> Result<Vec<f64>, StateError> {
         let (all, set): (&dyn Any, _) = (&self.amplitudes, InstructionSet::detect());
-        let by_vectors = if let Some(a) = all.downcast_ref::<Vec<Complex<f64>>>() {
+        let by_vectors = if let Some(a) = all.downcast_ref::<Amplitudes<Complex<f64>>>() {
             block_norms(a, threads, set)
         } else {
-            all.downcast_ref::<Vec<Complex<f32>>>().and_then(|a| block_norms(a, threads, set))
+            all.downcast_ref::<Amplitudes<Complex<f32>>>().and_then(|a| block_norms(a, threads, set))
         };
         if let Some(sums) = by_vectors {
             return Ok(sums);
