@@ -18,7 +18,7 @@ mod memory;
 mod random;
 
 pub use batch::StateBatch;
-pub(crate) use random::draw;
+pub(crate) use random::{draw, stream};
 
 use num_complex::Complex;
 
