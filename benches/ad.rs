@@ -66,16 +66,16 @@ fn gradients(criterion: &mut Criterion) {
 fn turns(mut a: impl FnMut(), mut b: impl FnMut()) -> [f64; 2] {
     const TURNS: usize = 51;
     const CALLS: u32 = 20;
-    let mut times = [[0.0; TURNS]; 2];
-    for turn in 0..TURNS {
+    let mut times = [const { Vec::new() }; 2];
+    for _ in 0..TURNS {
         let contenders: [&mut dyn FnMut(); 2] = [&mut a, &mut b];
         for (k, f) in contenders.into_iter().enumerate() {
             let start = Instant::now();
             (0..CALLS).for_each(|_| f());
-            times[k][turn] = start.elapsed().as_secs_f64() / f64::from(CALLS);
+            times[k].push(start.elapsed().as_secs_f64() / f64::from(CALLS));
         }
     }
-    times.map(|mut t| {
+    times.map(|mut t: Vec<f64>| {
         t.sort_by(f64::total_cmp);
         t[TURNS / 2]
     })

@@ -6,6 +6,9 @@
 /// Rounds of each loop.
 pub const ROUNDS: usize = 1000;
 
+/// A gradient written by hand: `(x, c)` to the value and the slopes; the slice holds a number a round.
+pub type ByHand = fn([f64; 2], &mut [f64; ROUNDS]) -> (f64, [f64; 2]);
+
 /// A loop in both forms.
 #[derive(Clone, Copy, Debug)]
 pub struct Loop {
@@ -13,8 +16,8 @@ pub struct Loop {
     pub name: &'static str,
     /// The program.
     pub source: &'static str,
-    /// The value and the gradient at `(x, c)`; the slice holds a number a round.
-    pub by_hand: fn([f64; 2], &mut [f64; ROUNDS]) -> (f64, [f64; 2]),
+    /// Its gradient by hand.
+    pub by_hand: ByHand,
 }
 
 /// Sums, products and a quotient; comparisons and short arms; sines and cosines.

@@ -5,6 +5,7 @@
 //! cargo run --release -p ketgrad-benches --bin speed -- gates <n> [threads=1] [f32]
 //! cargo run --release -p ketgrad-benches --bin speed -- plan <n>
 //! ```
+//! `gates` with the word `targets` also prints each target's time.
 //! `seconds` of a circuit is binding, planning and running, on a state that is there. `floor` is one pass
 //! that scales the state in place.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a program for people")]
@@ -32,6 +33,9 @@ impl Random {
         (self.0 >> 11) as f64 / (1u64 << 53) as f64
     }
 }
+
+/// The circuits; those named in the arguments, or all.
+const NAMES: [&str; 4] = ["qcbm", "qft", "qv", "hea"];
 
 fn ring(c: &mut Circuit) {
     let n = c.n_qubits();
@@ -226,6 +230,16 @@ fn run<E: Element>(
                 "CCX" => 0.25,
                 _ => 1.0,
             };
+            if std::env::args().any(|a| a == "targets") {
+                for (target, operator) in operators.iter().enumerate() {
+                    let operator = std::slice::from_ref(operator);
+                    let seconds = median(
+                        || timed(|| fast.run(operator, state.amplitudes_mut(), &threads).unwrap()),
+                        0.0,
+                    );
+                    println!("{name} on {target}: {seconds:.4e}");
+                }
+            }
             println!(
                 "{{\"suite\": \"gates\", \"workload\": \"{name}\", {head}, \"seconds\": {seconds:.4e}, \"floor\": {:.4e}}}",
                 pass * touched
@@ -233,7 +247,11 @@ fn run<E: Element>(
         }
         return;
     }
-    for (name, c) in [("qcbm", qcbm(n)), ("qft", qft(n)), ("qv", volume(n)), ("hea", hea(n))] {
+    let only: Vec<String> = std::env::args().filter(|a| NAMES.contains(&a.as_str())).collect();
+    for (name, c) in NAMES.into_iter().zip([qcbm(n), qft(n), volume(n), hea(n)]) {
+        if !only.is_empty() && !only.iter().any(|o| o == name) {
+            continue;
+        }
         if what == "plan" {
             println!("{name}\n{}\n", Plan::new(n, &bind::<E>(&c), options));
             continue;
@@ -245,7 +263,7 @@ fn run<E: Element>(
             || {
                 timed(|| {
                     let operators = bind::<E>(&c);
-                    Plan::new(n, &operators, options).run(amplitudes, &threads);
+                    Plan::run_once(&operators, options, amplitudes, &threads, &mut |_, _| {});
                 })
             },
             1.0,

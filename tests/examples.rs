@@ -197,3 +197,38 @@ fn u02_u05_trace_a_function() {
         ],
     );
 }
+
+#[test]
+fn derivative_source() {
+    let out = run("derivative_source");
+    // 3^4 and 4 * 3^3.
+    assert_lines(&out, &["power_gradient(3, 4) = (81.0, 108.0)"]);
+    assert_lines(&out, &["pub fn power_gradient(x: f64, n: i64) -> (f64, f64) {"]);
+    assert!(out.contains("fn power_gradient(x, n: int) -> (real, real) {"), "{out}");
+}
+
+#[test]
+fn custom_rule() {
+    let out = run("custom_rule");
+    assert_lines(&out, &["by w at x = 1000, w = 2: 1000.0", "the rule has 0 faults"]);
+    // 1/(1 + e^0.5) in place of 1/(1 + e^-0.5).
+    assert!(out.contains("with a wrong sign, the pullback's partial by `x` is 0.3775"), "{out}");
+}
+
+#[test]
+fn newton() {
+    let out = run("newton");
+    assert_lines(&out, &["sqrt(9) = 3.000000000000, slope 0.166666666667, 1/(2 sqrt) = 0.166666666667"]);
+    let numbers = out.lines().last().unwrap().strip_prefix("second derivative at 2: ").unwrap();
+    let (found, formula) = numbers.split_once(", -1/4 2^(-3/2) = ").unwrap();
+    assert_eq!(found, formula);
+}
+
+#[test]
+fn second_order() {
+    let out = run("second_order");
+    assert_lines(
+        &out,
+        &["the minimum after 7 steps: (1.000000, 1.000000)", "H (1, 0) at the minimum: (802.0, -400.0)"],
+    );
+}

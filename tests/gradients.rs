@@ -3,13 +3,15 @@
 
 use ketgrad_core::{
     circuit::Circuit,
+    exec::{Datum, Derivatives},
     gate::{Gate, GateKind},
-    hybrid::{Expectation, HybridError, Method},
+    hybrid::{Circuits, Expectation, HybridError, Method, Observable},
     kernel::Threads,
     observable::{Pauli, PauliString, PauliSum},
     param::{Angle, Function, ParamExpr, Q, Step},
     simulate::Simulator,
     state::StateVector,
+    text,
 };
 use num_complex::Complex;
 use num_dual::HyperDual64;
@@ -20,11 +22,13 @@ use support::random::circuits;
 const ROUNDING: f64 = 1e-10;
 /// Central differences: a step of 5e-6 squared times a third derivative of up to 1e5.
 const DIFFERENCE: f64 = 1e-5;
+const NOTHING: [PauliSum; 0] = [];
 const AT: [f64; 3] = [0.37, -1.2, 2.05];
 
 fn observable(n: usize) -> impl Strategy<Value = PauliSum> {
     let letter = prop_oneof![Just(Pauli::X), Just(Pauli::Y), Just(Pauli::Z)];
-    let string = proptest::collection::btree_map(0..n, letter, 0..=n).prop_map(|m| PauliString::new(m).unwrap());
+    let string =
+        proptest::collection::btree_map(0..n, letter, 0..=n).prop_map(|m| PauliString::new(m).unwrap());
     proptest::collection::vec((-2.0..2.0, string), 1..4).prop_map(PauliSum::new)
 }
 
@@ -51,9 +55,9 @@ proptest! {
     fn hessians_are_symmetric_and_agree(circuit in circuits(3, 3, 10), observable in observable(3)) {
         let energy = Expectation::new(circuit, [observable]).unwrap();
         let hessian = energy.hessian(&AT).unwrap();
-        for i in 0..3 {
-            for j in 0..3 {
-                prop_assert!((hessian[i][j] - hessian[j][i]).abs() < ROUNDING);
+        for (i, row) in hessian.iter().enumerate() {
+            for (j, x) in row.iter().enumerate() {
+                prop_assert!((x - hessian[j][i]).abs() < ROUNDING);
             }
         }
         for method in Method::ALL {
@@ -84,7 +88,7 @@ proptest! {
     #[test]
     fn the_cotangent_of_the_initial_state_is_its_derivative(circuit in circuits(3, 3, 10), k in 0usize..8, j in 0usize..8) {
         // L = re of amplitude j of U |start>: its cotangent is |j>, and dL by start is U^dagger |j>.
-        let energy = Expectation::new(circuit.clone(), []).unwrap();
+        let energy = Expectation::new(circuit.clone(), NOTHING).unwrap();
         let start = StateVector::basis(3, k).unwrap();
         let lambda = StateVector::basis(3, j).unwrap();
         let (gradient, start_bar) = energy.state_vjp(&AT, start.clone(), lambda.clone()).unwrap();
@@ -122,7 +126,8 @@ fn every_gate_has_its_derivatives_under_controls() {
             for q in 0..n + controls {
                 circuit.u3(q, 1.9 - q as f64, 0.8, -0.4).unwrap();
             }
-            let observable: PauliSum = if n + controls > 1 { "Z0 X1 - 0.3 Y0" } else { "Z0 - 0.3" }.parse().unwrap();
+            let observable: PauliSum =
+                if n + controls > 1 { "Z0 X1 - 0.3 Y0" } else { "Z0 - 0.3" }.parse().unwrap();
             if n + controls == 0 {
                 continue;
             }
@@ -146,7 +151,7 @@ fn computed_and_shared_parameters_follow_the_chain_rule() {
     let computed = circuit.expression(product);
     circuit.rx(0, computed.clone()).unwrap();
     circuit.rx(0, a * Q::new(1, 2) + b + Angle::pi(1, 3)).unwrap();
-    let energy = Expectation::new(circuit, ["Z0".parse().unwrap()]).unwrap();
+    let energy = Expectation::new(circuit, ["Z0".parse::<PauliSum>().unwrap()]).unwrap();
     let at = [0.8, -0.6];
     let angle = |a: f64, b: f64| a.sin() * b + a / 2.0 + b + std::f64::consts::FRAC_PI_3;
     let slope = -angle(at[0], at[1]).sin();
@@ -170,7 +175,7 @@ fn the_metric_of_one_qubit_is_that_of_the_sphere() {
     let mut circuit = Circuit::new(1);
     let (a, b) = (circuit.param("a"), circuit.param("b"));
     circuit.ry(0, a).unwrap().rz(0, b).unwrap();
-    let metric = Expectation::new(circuit, []).unwrap().metric_tensor(&[0.7, 2.0]).unwrap().0;
+    let metric = Expectation::new(circuit, NOTHING).unwrap().metric_tensor(&[0.7, 2.0]).unwrap().0;
     let expected = [[0.25, 0.0], [0.0, 0.25 * 0.7f64.sin().powi(2)]];
     for i in 0..2 {
         assert!(close(&metric[i], &expected[i], 1e-14), "{metric:?}");
@@ -181,8 +186,8 @@ fn the_metric_of_one_qubit_is_that_of_the_sphere() {
 fn many_points_and_many_threads_give_the_same_bits() {
     let mut circuit = Circuit::new(15);
     let w = circuit.param_list("w", 30);
-    for q in 0..15 {
-        circuit.ry(q, w[q].clone()).unwrap();
+    for (q, angle) in w[..15].iter().enumerate() {
+        circuit.ry(q, angle.clone()).unwrap();
     }
     for q in 0..14 {
         circuit.cx(q, q + 1).unwrap();
@@ -194,7 +199,8 @@ fn many_points_and_many_threads_give_the_same_bits() {
     let at: Vec<f64> = (0..30).map(|k| (k as f64).sin()).collect();
     let run = |threads| {
         let simulator = Simulator { threads, ..Simulator::new() };
-        let energy = Expectation::new(circuit.clone(), [observable.clone()]).unwrap().with_simulator(simulator);
+        let energy =
+            Expectation::new(circuit.clone(), [observable.clone()]).unwrap().with_simulator(simulator);
         (energy.value_and_gradient(&at).unwrap(), energy.gradients(&[at.clone(), at.clone()]).unwrap())
     };
     let (one, points) = run(Threads::serial());
@@ -210,20 +216,163 @@ fn what_has_no_derivative_is_refused_in_words() {
     let a = measured.param("a");
     measured.add_register("c", 1).unwrap();
     measured.ry(0, a.clone()).unwrap().measure(0, 0).unwrap().rx(0, a).unwrap();
-    let error = Expectation::new(measured, ["Z0".parse().unwrap()]).unwrap_err();
+    let error = Expectation::new(measured, ["Z0".parse::<PauliSum>().unwrap()]).unwrap_err();
     assert!(matches!(error, HybridError::Dynamic) && error.to_string().contains("before its end"), "{error}");
 
     let mut circuit = Circuit::new(2);
     let a = circuit.param("a");
     circuit.ry(0, a).unwrap();
-    let error = Expectation::new(circuit.clone(), ["Z5".parse().unwrap()]).unwrap_err();
+    let error = Expectation::new(circuit.clone(), ["Z5".parse::<PauliSum>().unwrap()]).unwrap_err();
     assert_eq!(error.to_string(), "the observable Z5 acts on qubit 5, but the circuit has 2, counted from 0");
-    let energy = Expectation::new(circuit, ["Z0".parse().unwrap()]).unwrap();
+    let energy = Expectation::new(circuit, ["Z0".parse::<PauliSum>().unwrap()]).unwrap();
     let error = energy.value_and_gradient(&[f64::NAN]).unwrap_err();
     assert_eq!(error.to_string(), "the angle 1/2*a is not a finite number");
     assert!(energy.value_and_gradient::<f64>(&[]).unwrap_err().to_string().contains("(a)"));
     assert!(energy.hvp(&[0.1], &[]).is_err() && energy.vjp(&[0.1], &[]).is_err());
     assert!(energy.jvp(&[0.1, 0.2], &[1.0]).is_err());
     let small = Simulator { memory_limit: Some(100), ..Simulator::new() };
-    assert!(energy.with_simulator(small).value(&[0.1]).unwrap_err().to_string().contains("bytes"));
+    assert!(energy.with_simulator(small).value(&[0.1]).unwrap_err().to_string().contains("are available"));
+}
+
+#[test]
+fn outcomes_and_fidelities_have_derivatives() {
+    let mut circuit = Circuit::new(3);
+    let (a, b) = (circuit.param("a"), circuit.param("b"));
+    circuit
+        .ry(0, a.clone())
+        .unwrap()
+        .cx(0, 1)
+        .unwrap()
+        .rx(2, a * 3 + b.clone())
+        .unwrap()
+        .rxx(1, 2, b)
+        .unwrap();
+    let at = [0.8, -0.3];
+    let phi = Simulator::new().run(&circuit, &[0.5, 0.1]).unwrap();
+    let observables =
+        [Observable::Outcome(vec![(0, true), (2, false)]), Observable::Overlap(phi.clone().into())];
+    let both = Expectation::new(circuit.clone(), observables.clone()).unwrap();
+    let state = Simulator::new().run(&circuit, &at).unwrap();
+    let values = both.values(&at).unwrap();
+    let outcomes: Vec<f64> = state.probabilities_of(&[0, 2], &Threads::serial()).unwrap();
+    assert!((values[0] - outcomes[1]).abs() < 1e-15);
+    let fidelity: f64 = phi.fidelity(&state, &Threads::serial()).unwrap();
+    assert!((values[1] - fidelity).abs() < 1e-15);
+    for observable in observables {
+        let one = Expectation::new(circuit.clone(), [observable]).unwrap();
+        let (_, gradient) = one.value_and_gradient(&at).unwrap();
+        for method in [Method::Forward, Method::Shift] {
+            assert!(close(&gradient, &one.gradient_by(method, &at).unwrap().1, 1e-13), "{method}");
+        }
+    }
+    let twice = Expectation::new(circuit.clone(), [Observable::Outcome(vec![(1, true), (1, false)])]);
+    assert_eq!(twice.unwrap_err().to_string(), "P(q[1]=1, q[1]=0) names qubit 1 twice");
+    let small = StateVector::zero(2).unwrap();
+    assert!(Expectation::new(circuit, [Observable::Overlap(small.into())]).is_err());
+}
+
+/// A loss with a loop, a struct, and two circuits.
+const PROGRAM: &str = "struct Weights { scale, shift }
+    fn energy(h: handle, xs: array, w: Weights) {
+        let y = expectation(h, xs);
+        let mut sum = w.shift * w.shift;
+        for k in 0..len(y) { sum += w.scale * y[k] * y[k]; }
+        sum
+    }
+    fn loss(h: handle, g: handle, a, b) {
+        let mut xs = [a; 3];
+        for i in 0..3 { xs[i] = a * real(i) + sin(b); }
+        let w = Weights { scale: b, shift: a * b };
+        energy(h, xs, w) + exp(energy(g, [b, a], w))
+    }";
+
+#[test]
+fn a_program_is_differentiated_through_its_circuits_to_second_order() {
+    let mut first = Circuit::new(2);
+    let w = first.param_list("w", 3);
+    first
+        .ry(0, w[0].clone())
+        .unwrap()
+        .crx(0, 1, w[1].clone())
+        .unwrap()
+        .rz(1, w[2].clone())
+        .unwrap()
+        .h(1)
+        .unwrap();
+    let mut second = Circuit::new(1);
+    let (a, b) = (second.param("a"), second.param("b"));
+    second.rx(0, a).unwrap().ry(0, b).unwrap();
+    let mut circuits = Circuits::new();
+    let sums = ["Z0 Z1", "X1 + 0.5 Z0"].map(|text| text.parse::<PauliSum>().unwrap());
+    let h = circuits.add(Expectation::new(first, sums).unwrap());
+    let g = circuits.add(Expectation::new(second, ["Z0".parse::<PauliSum>().unwrap()]).unwrap());
+    let program = text::parse_program_with(PROGRAM, &Circuits::rules().unwrap()).unwrap();
+    let args = |a, b| [Datum::Handle(h), Datum::Handle(g), Datum::Real(a), Datum::Real(b)];
+    let mut loss = Derivatives::<f64>::new(&program, "loss").unwrap().with_host(&circuits);
+    let (_, gradient) = loss.value_and_gradient(&args(0.4, 0.9)).unwrap();
+    let hessian = loss.hessian(&args(0.4, 0.9)).unwrap();
+    // The same program on hyper-duals: value, both derivatives and the mixed one.
+    let mut hyper = Derivatives::<HyperDual64>::new(&program, "loss").unwrap().with_host(&circuits);
+    let (x, y) = (HyperDual64::new(0.4, 1.0, 0.0, 0.0), HyperDual64::new(0.9, 0.0, 1.0, 0.0));
+    let args = [Datum::Handle(h), Datum::Handle(g), Datum::Real(x), Datum::Real(y)];
+    let value = *hyper.value(&args).unwrap().real().unwrap();
+    assert!((gradient[0].real().unwrap() - value.eps1).abs() < 1e-13);
+    assert!((gradient[1].real().unwrap() - value.eps2).abs() < 1e-13);
+    assert!((hessian[0][1] - value.eps1eps2).abs() < 1e-12, "{hessian:?} {value:?}");
+    assert!((hessian[1][0] - hessian[0][1]).abs() < 1e-12);
+    // A handle that nobody owns.
+    let wrong = [Datum::Handle(7), Datum::Handle(g), Datum::Real(0.1), Datum::Real(0.2)];
+    assert!(loss.value(&wrong).unwrap_err().to_string().contains("handle 7"));
+}
+
+#[test]
+fn reverse_over_reverse_and_forward_over_forward_agree_through_a_circuit() {
+    use ketgrad_core::{
+        adjoint,
+        exec::{Bytecode, Executable, Limits, Machine},
+    };
+    let mut circuit = Circuit::new(2);
+    let (a, b) = (circuit.param("a"), circuit.param("b"));
+    circuit.ry(0, a).unwrap().crx(0, 1, b).unwrap().h(1).unwrap();
+    let mut circuits = Circuits::new();
+    circuits.add(Expectation::new(circuit, ["Z0 X1 - Z1".parse::<PauliSum>().unwrap()]).unwrap());
+    let source = "fn f(h: handle, a, b) { let y = expectation(h, [a * b, a]); y[0] * y[0] }";
+    let parse = || text::parse_program_with(source, &Circuits::rules().unwrap()).unwrap();
+    let run = |program: &ketgrad_core::ir::Program, f, rest: &[f64]| {
+        let code = Bytecode::compile(program, f).unwrap();
+        let args: Vec<Datum<f64>> =
+            std::iter::once(Datum::Handle(0)).chain(rest.iter().map(|&x| Datum::Real(x))).collect();
+        code.call(&mut Machine::new(), &circuits, &Limits::default(), &args).unwrap()
+    };
+    let (x, y) = (0.7, -0.4);
+    let program = parse();
+    let hessian = Derivatives::<f64>::new(&program, "f")
+        .unwrap()
+        .with_host(&circuits)
+        .hessian(&[Datum::Handle(0), Datum::Real(x), Datum::Real(y)])
+        .unwrap();
+    // Forward over forward along (1, 0), then (0, 1): the mixed derivative is the tangent of the tangent.
+    let mut p = parse();
+    let f = p.lookup("f").unwrap();
+    let once = adjoint::forward(&mut p, f).unwrap();
+    let twice = adjoint::forward(&mut p, once).unwrap();
+    let result = run(&p, twice, &[x, y, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0]);
+    let mixed = *result.fields()[1].fields()[1].real().unwrap();
+    assert!((mixed - hessian[0][1]).abs() < 1e-13, "{mixed} {hessian:?}");
+    // Reverse over reverse: the pullback of the gradient at the weights (0; 1, 0) is the first row.
+    let mut p = parse();
+    let f = p.lookup("f").unwrap();
+    let second = adjoint::second(&mut p, f).unwrap();
+    let code = &p.functions[second];
+    assert_eq!(code.params.len(), 4, "{}", p.print(second));
+    let args: Vec<Datum<f64>> = vec![
+        Datum::Handle(0),
+        Datum::Real(x),
+        Datum::Real(y),
+        Datum::Tuple(vec![Datum::Real(0.0), Datum::Real(1.0), Datum::Real(0.0)]),
+    ];
+    let code = Bytecode::compile(&p, second).unwrap();
+    let result = code.call(&mut Machine::new(), &circuits, &Limits::default(), &args).unwrap();
+    let row: Vec<f64> = result.fields()[1..].iter().map(|d| *d.real().unwrap()).collect();
+    assert!(close(&row, &hessian[0], 1e-13), "{row:?} {hessian:?}");
 }

@@ -44,15 +44,12 @@ fn differentiate<T: Number + DualNum>(
     terminal: &Terminal,
     circuit: Circuit,
 ) -> Result<Box<dyn Answer>, Failure> {
-    let observable = observables::read(&args.observable, circuit.n_qubits())?;
     let names: Vec<String> = circuit.inputs().map(str::to_owned).collect();
     let points = Points::read(&circuit, &args.values)?;
     let inputs: Vec<Vec<T>> =
         (0..points.len()).map(|row| points.inputs(&circuit, row)).collect::<Result<_, _>>()?;
-    let memory = needs::<T>(args, &circuit).check("the derivatives", common.memory_limit)?;
-    let threads: Threads = common.start_threads()?;
-    let simulator = Simulator { threads, memory_limit: Some(memory), ..Simulator::new() };
-    let energy = Expectation::new(circuit, [observable.sum]).map_err(Failure::input)?.with_simulator(simulator);
+    needs::<T>(args, &circuit).check("the derivatives", common.memory_limit)?;
+    let energy = expectation(circuit, &args.observable, common)?;
 
     let start = Instant::now();
     let of = |at: &Vec<T>| -> Result<Derivatives<T>, HybridError> {
@@ -77,10 +74,30 @@ fn differentiate<T: Number + DualNum>(
     Ok(answer(common, start, text, object))
 }
 
+/// The expectation value of an observable, as given, to be computed within the limits.
+///
+/// # Errors
+/// [`Failure`] if the observable is at fault or does not fit the circuit, or the system gives no threads.
+pub(crate) fn expectation(
+    circuit: Circuit,
+    observable: &str,
+    common: &Common,
+) -> Result<Expectation, Failure> {
+    let observable = observables::read(observable, circuit.n_qubits())?;
+    let available = Needs::default().check("the derivatives", common.memory_limit)?;
+    let threads: Threads = common.start_threads()?;
+    let simulator = Simulator { threads, memory_limit: Some(available), ..Simulator::new() };
+    Ok(Expectation::new(circuit, [observable.sum]).map_err(Failure::input)?.with_simulator(simulator))
+}
+
 /// A value, its gradient and its Hessian.
 type Derivatives<T> = (T, Vec<T>, Option<Vec<Vec<T>>>);
 
-fn in_json<T: Number>((value, gradient, hessian): &Derivatives<T>, names: &[String], numbers: &mut Numbers) -> [Value; 3] {
+fn in_json<T: Number>(
+    (value, gradient, hessian): &Derivatives<T>,
+    names: &[String],
+    numbers: &mut Numbers,
+) -> [Value; 3] {
     let value = numbers.real(*value, "the expectation value");
     let mut row = |row: &[T], what: &str| -> Value {
         let members = names.iter().zip(row);

@@ -13,8 +13,10 @@
 //! whenever the exit status is not 0.
 
 pub mod args;
+pub mod check;
 pub mod config_file;
 pub mod diff;
+pub mod equivalent;
 pub mod files;
 pub mod grad;
 pub mod info;
@@ -69,7 +71,9 @@ fn work(args: &HiArgs, terminal: &mut Terminal) -> Result<Box<dyn Answer>, Failu
         Work::Convert(convert) => show::convert(convert, &args.common, terminal),
         Work::Draw(draw) => show::draw(draw, &args.common, terminal),
         Work::Grad(grad) => grad::grad(grad, &args.common, terminal),
+        Work::Check(check) => check::check(check, &args.common, terminal),
         Work::Diff(diff) => diff::diff(diff, &args.common, terminal),
+        Work::Equivalent(equivalent) => equivalent::equivalent(equivalent, &args.common, terminal),
         Work::Info => info::info(&args.common),
     }
 }

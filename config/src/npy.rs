@@ -119,20 +119,26 @@ macro_rules! number {
 }
 number!(f32 "c8" f64 "c16");
 
-/// Writes a state: complex128 (complex64 in single precision) in basis order, shape `(2^n,)`.
+/// Writes states of n qubits: complex128 (complex64 in single precision) in basis order. Shape `(2^n,)`, or
+/// `(rows, 2^n)` for a sweep, one row a state.
 ///
 /// # Errors
 /// What the system says.
-pub fn write_state<T: Number>(state: &StateVector<Complex<T>>, out: &mut dyn Write) -> io::Result<()> {
-    let amplitudes = state.amplitudes();
-    let header =
-        format!("{{'descr': '<{}', 'fortran_order': False, 'shape': ({},), }}", T::COMPLEX, amplitudes.len());
+pub fn write_states<T: Number>(
+    states: &[&StateVector<Complex<T>>],
+    n_qubits: usize,
+    rows: Option<usize>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let dim = 1u128 << n_qubits.min(127);
+    let shape = rows.map_or(format!("({dim},)"), |rows| format!("({rows}, {dim})"));
+    let header = format!("{{'descr': '<{}', 'fortran_order': False, 'shape': {shape}, }}", T::COMPLEX);
     // The numbers begin at a multiple of 64 bytes; the header ends with a new line.
     let length = (10 + header.len() + 1).next_multiple_of(64) - 10;
     out.write_all(b"\x93NUMPY\x01\x00")?;
     out.write_all(&u16::try_from(length).unwrap_or(u16::MAX).to_le_bytes())?;
     writeln!(out, "{header:<width$}", width = length - 1)?;
-    for a in amplitudes {
+    for a in states.iter().flat_map(|state| state.amplitudes()) {
         a.re.write_to(out)?;
         a.im.write_to(out)?;
     }

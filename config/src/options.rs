@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use ketgrad_core::{hybrid::Method, kernel::Threads, pass::Level};
+use ketgrad_core::{equivalent::On, hybrid::Method, kernel::Threads, pass::Level};
 
 use crate::{
     args::{
-        CommonArgs, ConvertArgs, DiffArgs, DrawArgs, GradArgs, Language, LowArgs, Picture, Precision, RunArgs,
-        ValueArgs, Verb,
+        CheckArgs, CommonArgs, ConvertArgs, DiffArgs, DrawArgs, EquivalentArgs, GradArgs, Language, LowArgs,
+        Picture, Precision, RunArgs, ValueArgs, Verb,
     },
     config_file::ConfigFile,
     report::Failure,
@@ -71,6 +71,10 @@ pub enum Work {
     Grad(Grad),
     /// Differentiate a program.
     Diff(Diff),
+    /// Compare the derivative engines on a program.
+    Check(Check),
+    /// Compare two circuits.
+    Equivalent(Equivalent),
     /// Describe this program and this machine.
     Info,
 }
@@ -156,6 +160,49 @@ pub struct Diff {
     pub level: Level,
 }
 
+/// What `check` shall do.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// The program or the circuit.
+    pub file: PathBuf,
+    /// What is checked.
+    pub of: CheckOf,
+}
+
+/// What `check` differentiates, and where.
+#[derive(Clone, Debug)]
+pub enum CheckOf {
+    /// A function of a program; `None` is the last one.
+    Program {
+        /// Its name.
+        function: Option<String>,
+        /// The point.
+        at: Vec<String>,
+    },
+    /// An expectation value of a circuit.
+    Circuit {
+        /// The observable, as given.
+        observable: String,
+        /// Values of parameters.
+        values: ValueArgs,
+    },
+}
+
+/// What `equivalent` shall do.
+#[derive(Clone, Debug)]
+pub struct Equivalent {
+    /// The first circuit.
+    pub first: PathBuf,
+    /// The second circuit.
+    pub second: PathBuf,
+    /// What is compared.
+    pub on: On,
+    /// The distance up to which a numeric verdict is equal.
+    pub tolerance: f64,
+    /// Take decimals for multiples of pi.
+    pub snap: bool,
+}
+
 /// A text of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Emit {
@@ -163,6 +210,12 @@ pub enum Emit {
     Ir,
     /// Its derivative.
     Adjoint,
+    /// Both in Rust.
+    Rust,
+    /// Both as formulas.
+    Latex,
+    /// The graph of its derivative.
+    Dot,
 }
 
 impl Run {
@@ -192,10 +245,10 @@ impl HiArgs {
             Verb::Info => "info",
             Verb::Convert(_) => "convert",
             Verb::Amplitudes(_) => return later("amplitudes"),
-            Verb::Equivalent(_) => return later("equivalent"),
+            Verb::Equivalent(_) => "equivalent",
             Verb::Grad(_) => "grad",
             Verb::Diff(_) => "diff",
-            Verb::Check(_) => return later("check"),
+            Verb::Check(_) => "check",
             Verb::Draw(_) => "draw",
             Verb::Optimize(_) => return later("optimize"),
             Verb::Plugins(_) => return later("plugins"),
@@ -211,6 +264,8 @@ impl HiArgs {
             Verb::Draw(args) => Work::Draw(draw(args)?),
             Verb::Grad(args) => Work::Grad(grad(args)?),
             Verb::Diff(args) => Work::Diff(diff(args)?),
+            Verb::Equivalent(args) => Work::Equivalent(equivalent(args)?),
+            Verb::Check(args) => Work::Check(check(args)?),
             _ => Work::Info,
         };
         Ok(HiArgs { common, work })
@@ -268,17 +323,57 @@ fn diff(low: DiffArgs) -> Result<Diff, Failure> {
         None => None,
         Some("ir") => Some(Emit::Ir),
         Some("adjoint") => Some(Emit::Adjoint),
-        Some(later @ ("rust" | "latex" | "dot")) => {
-            return Err(Failure::not_yet(format_args!("--emit {later}")));
-        }
+        Some("rust") => Some(Emit::Rust),
+        Some("latex") => Some(Emit::Latex),
+        Some("dot") => Some(Emit::Dot),
         Some(other) => {
-            let failure = Failure::usage(format_args!("--emit is ir or adjoint, not `{other}`"));
-            return Err(failure.nearest(other, ["ir", "adjoint"]));
+            let failure =
+                Failure::usage(format_args!("--emit is ir, adjoint, rust, latex or dot, not `{other}`"));
+            return Err(failure.nearest(other, ["ir", "adjoint", "rust", "latex", "dot"]));
         }
     };
     let level = crate::diff::level(low.no_optimize, low.algebraic);
     let DiffArgs { file, source, at, function, order, .. } = low;
     Ok(Diff { file, source, at, function, order, emit, level })
+}
+
+fn check(low: CheckArgs) -> Result<Check, Failure> {
+    let is_circuit = low.file.extension().is_some_and(|e| e.eq_ignore_ascii_case("qasm"));
+    let of_circuit = low.observable.is_some() || !low.values.set.is_empty() || low.values.params.is_some();
+    let of_program = !low.at.is_empty() || low.function.is_some();
+    let of = match low.observable {
+        _ if of_program && (is_circuit || of_circuit) => {
+            return Err(Failure::usage(
+                "--at and --function belong to programs, --observable and --set to circuits",
+            ));
+        }
+        Some(observable) => CheckOf::Circuit { observable, values: low.values },
+        None if is_circuit || of_circuit => return Err(Failure::usage("a circuit needs --observable")),
+        None => CheckOf::Program { function: low.function, at: low.at },
+    };
+    Ok(Check { file: low.file, of })
+}
+
+fn equivalent(low: EquivalentArgs) -> Result<Equivalent, Failure> {
+    let on = match (low.state, low.ancillas) {
+        (true, 1..) => {
+            return Err(Failure::usage("--state starts all qubits in 0: --ancillas adds nothing to it"));
+        }
+        (true, 0) => On::State,
+        (false, ancillas) => On::Unitary { ancillas },
+    };
+    if !(0.0..=2.0).contains(&low.tolerance) {
+        return Err(Failure::usage(format_args!(
+            "--tolerance is a number from 0 to 2, not {}",
+            low.tolerance
+        )));
+    }
+    let is_stdin = |path: &PathBuf| path.as_os_str() == "-";
+    if is_stdin(&low.first) && is_stdin(&low.second) {
+        return Err(Failure::usage("only one of the two circuits can be the standard input"));
+    }
+    let EquivalentArgs { first, second, tolerance, snap, .. } = low;
+    Ok(Equivalent { first, second, on, tolerance, snap })
 }
 
 fn run(low: RunArgs, config: &ConfigFile) -> Result<Run, Failure> {

@@ -90,6 +90,18 @@ impl Points {
         self.len() == 0
     }
 
+    /// The values of the one run that there may be, in order of the circuit's inputs.
+    ///
+    /// # Errors
+    /// [`Failure`] as [`Points::read`], also for a table with more than one row.
+    pub fn one(circuit: &Circuit, values: &ValueArgs) -> Result<Vec<f64>, Failure> {
+        let points = Points::read(circuit, values)?;
+        if points.sweep {
+            return Err(Failure::input("one point is needed here, not a table of them"));
+        }
+        points.inputs(circuit, 0)
+    }
+
     /// The values of a run, in order of the circuit's inputs.
     ///
     /// # Errors

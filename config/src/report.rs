@@ -37,6 +37,10 @@ pub enum Status {
     Input,
     /// 2: wrong usage.
     Usage,
+    /// 3: a check says no.
+    Refused,
+    /// 4: a check cannot decide.
+    Undecided,
 }
 
 impl From<Status> for ExitCode {
@@ -45,6 +49,8 @@ impl From<Status> for ExitCode {
             Status::Done => 0,
             Status::Input => 1,
             Status::Usage => 2,
+            Status::Refused => 3,
+            Status::Undecided => 4,
         })
     }
 }

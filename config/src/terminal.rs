@@ -14,6 +14,11 @@ pub trait Answer {
     /// What the system says.
     fn write(&self, out: &mut dyn Write) -> io::Result<()>;
 
+    /// The exit status once it is written.
+    fn status(&self) -> Status {
+        Status::Done
+    }
+
     /// Something to add on the standard error once it is written.
     fn note(&self) -> Option<String> {
         None
@@ -71,7 +76,7 @@ impl Terminal {
     pub fn print(&self, answer: &dyn Answer) -> Status {
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
         match answer.write(&mut out).and_then(|()| out.flush()) {
-            Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Status::Done,
+            Err(e) if e.kind() == io::ErrorKind::BrokenPipe => answer.status(),
             Err(e) => {
                 self.error(&crate::files::cannot("write to", "the standard output", &e));
                 Status::Input
@@ -80,7 +85,7 @@ impl Terminal {
                 if let Some(note) = answer.note() {
                     self.note(&note);
                 }
-                Status::Done
+                answer.status()
             }
         }
     }

@@ -65,10 +65,21 @@ fn the_derivative_as_text() {
     assert!(d["text"].as_str().unwrap().contains("mul"), "{d}");
     let ran = Folder::new().run(&["diff", "-e", "fn f(a, b) { a * sin(b) }", "--emit", "adjoint"]).done();
     assert!(ran.out.contains("cos"), "{}", ran.out);
-    let folder = Folder::new();
-    for later in ["rust", "latex", "dot"] {
-        folder.run(&["diff", "-e", "fn f(a) { a }", "--emit", later]).fails(2, &["not in this version"]);
-    }
+}
+
+#[test]
+fn the_program_and_its_derivative_in_other_languages() {
+    let source = "fn f(a, theta) { let mut s = a; for i in 0..3 { s = s * theta; } s }";
+    let text = |emit: &str| diff(source, &["--emit", emit])["text"].as_str().unwrap().to_owned();
+    let rust = text("rust");
+    assert!(rust.contains("pub fn f(a: f64, theta: f64) -> f64 {"), "{rust}");
+    assert!(rust.contains("pub fn f_gradient(a: f64, theta: f64) -> (f64, f64, f64) {"), "{rust}");
+    let latex = text("latex");
+    assert!(latex.starts_with("\\begin{align*}\n") && latex.contains("\\theta"), "{latex}");
+    assert!(text("dot").starts_with("digraph \"f.gradient\" {\n"));
+    let plain = Folder::new().run(&["diff", "-e", "fn f(a, b) { a / b }", "--emit", "latex"]).done();
+    assert!(plain.out.contains("\\frac{a}{b}"), "{}", plain.out);
+    Folder::new().run(&["diff", "-e", source, "--emit", "fortran"]).fails(2, &["rust"]);
 }
 
 #[test]

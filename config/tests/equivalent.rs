@@ -25,7 +25,11 @@ fn compare(a: &str, b: &str, rest: &[&str]) -> (i32, Value, String) {
 #[track_caller]
 fn verdict(a: &str, b: &str, rest: &[&str], status: i32, verdict: &str, exact: bool) -> Value {
     let (code, object, err) = compare(a, b, rest);
-    assert_eq!((code, &object["verdict"], &object["exact"]), (status, &json!(verdict), &json!(exact)), "{object} {err}");
+    assert_eq!(
+        (code, &object["verdict"], &object["exact"]),
+        (status, &json!(verdict), &json!(exact)),
+        "{object} {err}"
+    );
     if exact {
         assert!(object["error_bound"].as_f64().unwrap() <= 1e-9, "{object}");
         assert_eq!(object["method"], "finite_field");
@@ -48,7 +52,8 @@ fn free_angles_measured_at_the_end() {
 
 #[test]
 fn phases_that_are_constant_are_numbers() {
-    let object = verdict("qubit q; z q; gphase(pi/8);", "qubit q; rz(pi) q;", &[], 0, "equal_up_to_phase", true);
+    let object =
+        verdict("qubit q; z q; gphase(pi/8);", "qubit q; rz(pi) q;", &[], 0, "equal_up_to_phase", true);
     assert_eq!(object["phase"], json!(5.0 * std::f64::consts::PI / 8.0));
     verdict("qubit q; rx(0.3) q; rx(0.5) q;", "qubit q; rx(0.8) q;", &[], 0, "equal", true);
     let object = verdict("qubit q; rz(0.3) q;", "qubit q; p(0.3) q;", &[], 0, "equal_up_to_phase", true);
@@ -63,7 +68,8 @@ fn ancillas_and_states() {
     verdict(a, b, &["--ancillas", "1"], 0, "equal", true);
     verdict(a, "qubit[2] q; ry(pi/2) q[0];", &["--ancillas", "1"], 3, "different", true);
     verdict(a, "qubit[2] q; ry(pi/2) q[0];", &["--state"], 0, "equal", true);
-    let object = verdict(a, "qubit[2] q; rz(-pi/2) q[0]; ry(pi/2) q[0];", &["--state"], 0, "equal_up_to_phase", true);
+    let object =
+        verdict(a, "qubit[2] q; rz(-pi/2) q[0]; ry(pi/2) q[0];", &["--state"], 0, "equal_up_to_phase", true);
     assert_eq!(object["phase"], json!(-std::f64::consts::FRAC_PI_4));
 }
 
@@ -80,7 +86,14 @@ fn long_decimals_are_rounded_reals() {
     verdict(a, b, &["--snap"], 0, "equal", true);
     let (_, _, err) = compare(a, b, &["--snap"]);
     assert!(err.contains("0.7853981633974483 is taken for pi/4") && err.contains("2*pi/3"), "{err}");
-    let object = verdict(a, &b.replace("0.7853981633974483", "0.7853981633984483"), &["--tolerance", "1e-14"], 3, "different", false);
+    let object = verdict(
+        a,
+        &b.replace("0.7853981633974483", "0.7853981633984483"),
+        &["--tolerance", "1e-14"],
+        3,
+        "different",
+        false,
+    );
     assert!(object["witness"]["distance"].as_f64().unwrap() > 1e-13, "{object}");
     // Less than rounding may have done: neither.
     verdict(a, b, &["--tolerance", "0"], 4, "unknown", false);
@@ -93,7 +106,8 @@ fn long_decimals_are_rounded_reals() {
 
 #[test]
 fn names_and_computed_parameters() {
-    let (_, object, err) = compare("input float a; qubit q; rx(a) q;", "input float b; qubit q; rx(b) q;", &[]);
+    let (_, object, err) =
+        compare("input float a; qubit q; rx(a) q;", "input float b; qubit q; rx(b) q;", &[]);
     assert_eq!(object["verdict"], "different");
     assert!(err.contains("only the first circuit has the parameter `a`") && err.contains("second"), "{err}");
     assert_eq!(object["witness"]["params"].as_object().unwrap().len(), 2);
@@ -102,7 +116,14 @@ fn names_and_computed_parameters() {
     let object = verdict(&f("sin(a)"), &f("cos(a)"), &[], 3, "different", false);
     assert_eq!(object["method"], "numeric");
     verdict(&f("sin(a)*cos(a)"), &f("cos(a)*sin(a)"), &[], 4, "unknown", false);
-    verdict("input float a; input float b; qubit q; rx(a) q; rx(b) q;", "input float b; input float a; qubit q; rx(a + b) q;", &[], 0, "equal", true);
+    verdict(
+        "input float a; input float b; qubit q; rx(a) q; rx(b) q;",
+        "input float b; input float a; qubit q; rx(a + b) q;",
+        &[],
+        0,
+        "equal",
+        true,
+    );
 }
 
 #[test]
@@ -113,7 +134,9 @@ fn faults_are_told() {
     folder.file("large.qasm", qasm("qubit[50] q; h q;"));
     folder.run(&["equivalent", "one.qasm", "bell.qasm"]).fails(1, &["1 qubit", "second 2"]);
     folder.run(&["equivalent", "one.qasm", "middle.qasm"]).fails(1, &["second circuit measures"]);
-    folder.run(&["equivalent", "one.qasm", "one.qasm", "--ancillas", "2"]).fails(1, &["2 ancillas", "1 qubit"]);
+    folder
+        .run(&["equivalent", "one.qasm", "one.qasm", "--ancillas", "2"])
+        .fails(1, &["2 ancillas", "1 qubit"]);
     folder.run(&["equivalent", "large.qasm", "large.qasm"]).fails(1, &["needs"]);
     folder.run(&["equivalent", "one.qasm", "none.qasm"]).fails(1, &["none.qasm"]);
     folder.run(&["equivalent", "one.qasm"]).fails(2, &["B.qasm"]);
@@ -121,7 +144,9 @@ fn faults_are_told() {
     for bad in ["-1", "nan", "x"] {
         folder.run(&["equivalent", "one.qasm", "one.qasm", "--tolerance", bad]).fails(2, &["tolerance"]);
     }
-    folder.run(&["equivalent", "one.qasm", "one.qasm", "--state", "--ancillas", "1"]).fails(2, &["--ancillas"]);
+    folder
+        .run(&["equivalent", "one.qasm", "one.qasm", "--state", "--ancillas", "1"])
+        .fails(2, &["--ancillas"]);
     let text = folder.run(&["equivalent", "one.qasm", "one.qasm"]).done();
     assert!(text.out.starts_with("equal\nby finite field, exact, error bound "), "{}", text.out);
 }

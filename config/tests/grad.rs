@@ -81,9 +81,11 @@ fn closed_form_keys_and_text() {
 #[test]
 fn a_table_of_points_gives_lists() {
     let folder = Folder::new();
-    folder.file("two.qasm", "OPENQASM 3.0;\ninclude \"stdgates.inc\";\ninput float a;\ninput float b;\nqubit q;\nrx(a * b) q;\n");
+    let source =
+        "OPENQASM 3.0;\ninput float a;\ninput float b;\ninput float c;\nqubit q;\nU(a * b, c, 0) q;\n";
+    folder.file("three.qasm", source);
     let sweep = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/sweep.npy");
-    let ran = folder.run(&["grad", "two.qasm", "--observable", "Z0", "--params", sweep, "--json"]).json();
+    let ran = folder.run(&["grad", "three.qasm", "--observable", "Z0", "--params", sweep, "--json"]).json();
     let (values, gradients) = (ran["value"].as_array().unwrap(), ran["gradient"].as_array().unwrap());
     assert!(values.len() > 1 && values.len() == gradients.len());
     assert!(gradients.iter().all(|g| g["a"].is_number() && g["b"].is_number()));
@@ -97,7 +99,8 @@ fn bad_input_is_answered_in_words() {
     run(&["--observable", "Z0"]).fails(1, &["a", "w[0]", "w[1]"]);
     run(&[&["--observable", "Z7"][..], &POINT].concat()).fails(1, &["qubit 7", "has 2"]);
     run(&[&["--observable", "Z0", "--method", "shifty"][..], &POINT].concat()).fails(2, &["shift"]);
-    run(&[&["--observable", "Z0", "--method", "symbolic"][..], &POINT].concat()).fails(2, &["not in this version"]);
+    run(&[&["--observable", "Z0", "--method", "symbolic"][..], &POINT].concat())
+        .fails(2, &["not in this version"]);
     run(&[&["--observable", "Z0", "--memory-limit", "64"][..], &POINT].concat()).fails(1, &["memory"]);
     folder.file(
         "measured.qasm",

@@ -59,10 +59,52 @@ fn a_table_is_a_sweep() {
     let text =
         folder.run(&["run", "ansatz.qasm", "--params", &data("sweep.npy"), "--observable", "Z0"]).done();
     assert!(text.out.starts_with("row 0\nexpectation values\n  Z0  "), "{}", text.out);
-    folder
-        .run(&["run", "ansatz.qasm", "--params", &data("sweep.npy"), "--output", "s.npy"])
-        .fails(2, &["not in this version"]);
     folder.run(&["run", "ansatz.qasm", "--params", &data("sweep_fortran.npy")]).fails(1, &["Fortran"]);
+}
+
+#[test]
+fn the_states_of_a_sweep_are_rows_of_one_file() {
+    let folder = Folder::new();
+    for (precision, code, width) in [("f64", "<c16", 8), ("f32", "<c8", 4)] {
+        let path = data("sweep.npy");
+        let args = ["run", "ansatz.qasm", "--params", &path, "--output", "s.npy", "--precision", precision];
+        let json = folder.run(&[&args[..], &["--probabilities", "--json"]].concat()).json();
+        let bytes = std::fs::read(folder.path("s.npy")).unwrap();
+        let header = String::from_utf8_lossy(&bytes[10..128]).into_owned();
+        assert!(
+            header.starts_with(&format!("{{'descr': '{code}', 'fortran_order': False, 'shape': (2, 4), }}"))
+        );
+        assert_eq!(bytes.len(), 128 + 2 * 4 * 2 * width);
+        let number = |i: usize| {
+            let at = &bytes[128 + i * width..128 + (i + 1) * width];
+            if width == 8 {
+                f64::from_le_bytes(at.try_into().unwrap())
+            } else {
+                f32::from_le_bytes(at.try_into().unwrap()).into()
+            }
+        };
+        for row in 0..2 {
+            for i in 0..4 {
+                let at = 2 * (4 * row + i);
+                let expected = json["probabilities"][row][i].as_f64().unwrap();
+                assert!((number(at).powi(2) + number(at + 1).powi(2) - expected).abs() < 1e-6);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_sweep_gives_the_same_bits_for_any_threads() {
+    let folder = Folder::new();
+    let path = data("sweep.npy");
+    let run = |threads| {
+        let args =
+            ["run", "ansatz.qasm", "--params", &path, "--amplitudes", "--observable", "X0 Z1", "--json"];
+        let json = folder.run(&[&args[..], &["--shots", "50", "--threads", threads]].concat()).json();
+        ["amplitudes", "expectations", "counts"].map(|key| json[key].clone())
+    };
+    assert_eq!(run("1"), run("2"));
+    assert_eq!(run("1"), run("3"));
 }
 
 #[test]

@@ -5,8 +5,8 @@
 //!
 //! Numbers and programs: [`scalar`], [`entity`] (typed ids), [`ir`] (programs as data), [`rules`]
 //! (derivatives of operations), [`text`] (programs from text), [`pass`] (simplification), [`adjoint`]
-//! (derivatives of programs), [`exec`] (running), [`trace`] (formulas, recorded Rust functions), [`tape`]
-//! (gradients by operator overloading).
+//! (derivatives of programs), [`exec`] (running), [`emit`] (source out), [`check`] (all ways to a derivative,
+//! compared), [`trace`] (formulas, recorded Rust functions), [`tape`] (gradients by operator overloading).
 //!
 //! Circuits: [`param`] (angles of gates), [`basis`] (bits), [`matrix`], [`gate`] (the table),
 //! [`circuit`], [`observable`], [`kernel`] (loops over amplitudes), [`plan`] (many gates in one pass),
@@ -30,6 +30,9 @@ pub mod pass;
 pub mod adjoint;
 
 pub mod exec;
+
+pub mod check;
+pub mod emit;
 
 pub mod param;
 

@@ -3,7 +3,7 @@
 
 use ketgrad_core::{
     circuit::Circuit,
-    kernel::Threads,
+    kernel::{Executors, Threads},
     param::Values,
     simulate::{BoundCircuit, Simulator},
     state::{StateBatch, StateVector},
@@ -11,9 +11,12 @@ use ketgrad_core::{
 use num_complex::Complex;
 
 /// One gate of every shape: phase, diagonal, swap, cycles, dense of 1, 2 and 3 qubits, controls.
-fn every_shape() -> Circuit {
-    let mut c = Circuit::new(5);
+fn every_shape(n: usize) -> Circuit {
+    let mut c = Circuit::new(n);
     let theta = c.param("theta");
+    for q in 0..n {
+        c.ry(q, 0.3 + q as f64).unwrap().cx(q, (q + 1) % n).unwrap();
+    }
     c.h(0).unwrap().t(1).unwrap().rz(2, 0.3).unwrap().swap(0, 4).unwrap().iswap(1, 3).unwrap();
     c.rxx(0, 2, 0.7).unwrap().rccx(4, 1, 2).unwrap().cx(3, 0).unwrap().ry(4, theta).unwrap();
     c.gphase(0.2).unwrap().cswap(0, 1, 2).unwrap().crx(4, 0, 1.3).unwrap().ccz(0, 1, 2).unwrap();
@@ -21,15 +24,15 @@ fn every_shape() -> Circuit {
 }
 
 #[test]
-fn q13_a_batch_of_states_equals_each_state_alone() {
-    let bound = BoundCircuit::<Complex<f64>>::new(&every_shape(), &Values(&[0.4])).unwrap();
+fn q13_a_batch_of_small_states_equals_each_state_alone() {
+    let bound = BoundCircuit::<Complex<f64>>::new(&every_shape(5), &Values(&[0.4])).unwrap();
     let operators = bound.operators().unwrap();
     for count in [0, 1, 2, 3, 7, 64, 100] {
         let states: Vec<_> =
             (0..count).map(|k| StateVector::random(5, k, &Threads::serial()).unwrap()).collect();
         let mut batch = StateBatch::new(&states).unwrap();
         assert_eq!(batch.len(), count as usize);
-        batch.apply(operators, &Threads::new(2).unwrap()).unwrap();
+        batch.apply(operators, &Executors::fast(), &Threads::new(2).unwrap()).unwrap();
         for (mut alone, together) in states.into_iter().zip(batch.into_states()) {
             for operator in operators {
                 alone.apply(operator, &Threads::serial()).unwrap();
@@ -37,6 +40,34 @@ fn q13_a_batch_of_states_equals_each_state_alone() {
             assert_eq!(alone, together, "{count} states");
         }
     }
+}
+
+#[test]
+fn q13_a_batch_of_larger_states_equals_runs_of_the_executor() {
+    for (n, count) in [(8, 5), (12, 3), (14, 2), (17, 2)] {
+        let bound = BoundCircuit::<Complex<f64>>::new(&every_shape(n), &Values(&[0.4])).unwrap();
+        let operators = bound.operators().unwrap();
+        let states: Vec<_> =
+            (0..count).map(|k| StateVector::random(n, k, &Threads::serial()).unwrap()).collect();
+        for threads in [1, 2, 3, 7] {
+            let mut batch = StateBatch::new(&states).unwrap();
+            batch.apply(operators, &Executors::fast(), &Threads::new(threads).unwrap()).unwrap();
+            for (mut alone, together) in states.iter().cloned().zip(batch.into_states()) {
+                Simulator::new().execute(operators, &mut alone, &mut |_, _| {}).unwrap();
+                assert_eq!(alone, together, "{n} qubits, {threads} threads");
+            }
+        }
+    }
+}
+
+#[test]
+fn q13_operators_beyond_the_states_are_refused() {
+    let bound = BoundCircuit::<Complex<f64>>::new(&every_shape(9), &Values(&[0.4])).unwrap();
+    let states = [StateVector::zero(5).unwrap(), StateVector::zero(5).unwrap()];
+    let mut batch = StateBatch::new(&states).unwrap();
+    let before = batch.clone();
+    assert!(batch.apply(bound.operators().unwrap(), &Executors::fast(), &Threads::serial()).is_err());
+    assert_eq!(batch, before, "nothing was applied");
 }
 
 #[test]
@@ -50,13 +81,25 @@ fn q13_states_of_different_sizes_are_refused() {
 
 #[test]
 fn q13_points_equal_single_runs() {
-    let circuit = every_shape();
-    let points: Vec<Vec<f64>> = (0..37).map(|k| vec![0.1 * f64::from(k)]).collect();
-    let parallel = Simulator { threads: Threads::new(2).unwrap(), ..Simulator::default() };
-    let together = parallel.run_points(&circuit, &points).unwrap();
-    for (point, state) in points.iter().zip(together) {
-        assert_eq!(Simulator::new().run(&circuit, point).unwrap(), state);
+    // Shared among points, and planned once.
+    for (n, points) in [(5, 37), (14, 3), (17, 3)] {
+        let circuit = every_shape(n);
+        // At pi and 0 a rotation has a simpler shape than elsewhere.
+        let special = [0.0, std::f64::consts::PI, 0.3];
+        let point = |k: usize| vec![special.get(k).copied().unwrap_or(0.1 * k as f64)];
+        let points: Vec<Vec<f64>> = (0..points).map(point).collect();
+        for threads in [1, 2, 3] {
+            let simulator = Simulator { threads: Threads::new(threads).unwrap(), ..Simulator::default() };
+            let together = simulator.run_points(&circuit, &points).unwrap();
+            assert_eq!(together.len(), points.len());
+            for (point, state) in points.iter().zip(together) {
+                assert_eq!(Simulator::new().run(&circuit, point).unwrap(), state, "{n} qubits at {point:?}");
+            }
+        }
     }
+    let (circuit, points) = (every_shape(5), vec![vec![0.1]; 37]);
     let limited = Simulator { memory_limit: Some(36 * 32 * 16), ..Simulator::default() };
     assert!(limited.run_points(&circuit, &points).unwrap_err().to_string().contains("are available"));
+    assert!(limited.run_points::<f64>(&circuit, &[]).unwrap().is_empty());
+    assert!(limited.run_points(&circuit, &[vec![0.1], vec![]]).is_err(), "a point without its value");
 }

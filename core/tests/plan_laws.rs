@@ -152,6 +152,20 @@ fn agrees<E: Element>(c: &Circuit, tolerance: f64, what: &str) {
     }
 }
 
+/// Gate by gate, on these numbers of threads too.
+fn agrees_on<E: Element>(c: &Circuit, tolerance: f64, threads: &[usize]) {
+    let operators = operators::<E>(c);
+    let expected = run(&Generic, &operators, c.n_qubits(), 1);
+    for fast in sets().map(|fast| fast.planning_from(64)) {
+        let got = run(&fast, &operators, c.n_qubits(), 1);
+        let off = distance(&expected, &got);
+        assert!(off < tolerance, "{fast:?}: off by {off:e}");
+        for &threads in threads {
+            assert!(run(&fast, &operators, c.n_qubits(), threads) == got, "{fast:?}, {threads} threads");
+        }
+    }
+}
+
 /// A plan gives the same as the generic kernels, with tiles of every size, whatever the number of threads.
 fn plans_agree<E: Element>(c: &Circuit, tolerance: f64, what: &str) {
     let n = c.n_qubits();
@@ -264,6 +278,21 @@ fn random_circuits() {
         agrees::<f64>(&c, TOLERANCE_F64, &format!("seed {seed}"));
         agrees::<f32>(&c, TOLERANCE_F32, &format!("seed {seed}"));
     }
+}
+
+/// On a state beyond the caches runs are fetched ahead, and phases on low qubits sweep whole lines.
+#[test]
+fn low_controls_of_a_large_state() {
+    const N: usize = 21;
+    let mut c = Circuit::new(N);
+    c.t(1).unwrap().t(2).unwrap().t(3).unwrap().t(9).unwrap().rz(3, 0.4).unwrap();
+    c.cx(2, 1).unwrap().cx(3, 2).unwrap().cx(4, 3).unwrap().cx(2, 17).unwrap();
+    c.ccx(2, 3, 0).unwrap().ccx(1, 2, 3).unwrap().ccx(3, 12, 2).unwrap().ccx(2, 3, 20).unwrap();
+    c.crx(2, 3, 0.3).unwrap().crx(3, 11, -0.8).unwrap().cp(2, 3, 0.9).unwrap();
+    c.gate(Gate::new(GateKind::X, []).unwrap(), &[4], &[(2, false), (3, true)]).unwrap();
+    c.unitary(unitary(&mut Random::new(9), 2), &[5, 3], &[(2, false), (4, true)]).unwrap();
+    agrees_on::<f64>(&c, TOLERANCE_F64, &[2]);
+    agrees_on::<f32>(&c, TOLERANCE_F32, &[]);
 }
 
 #[test]

@@ -21,7 +21,7 @@ type Value<T> = Datum<Complex<T>>;
 /// # Errors
 /// [`Failure`] for a value that does not fit its kind, an unknown name, a name given twice, or
 /// parameters without a value, all of which are listed.
-pub(super) fn arguments<T: Number>(params: &[Param], given: &[String]) -> Result<Vec<Value<T>>, Failure> {
+pub(crate) fn arguments<T: Number>(params: &[Param], given: &[String]) -> Result<Vec<Value<T>>, Failure> {
     let mut values: Vec<Option<Value<T>>> = params.iter().map(|_| None).collect();
     for text in given {
         for part in split(text, 0..text.len()) {

@@ -1,7 +1,7 @@
 //! The verb `diff`: the value and the derivatives of a program at a point, or the program that
 //! computes them.
 
-mod at;
+pub(crate) mod at;
 
 use std::{
     io::{self, Write},
@@ -10,6 +10,7 @@ use std::{
 };
 
 use ketgrad_core::{
+    emit::{emit_dot, emit_latex, emit_rust},
     exec::{Datum, Derivatives, Limits},
     ir::{Kind, Param},
     pass::Level,
@@ -82,6 +83,19 @@ fn differentiate<T: Number>(
         let text = match emit {
             Emit::Ir => f.ir(),
             Emit::Adjoint => f.adjoint().map_err(|e| in_words(&e))?.join("\n"),
+            Emit::Rust | Emit::Latex | Emit::Dot => {
+                let (program, derivative) = f.derivative().map_err(|e| in_words(&e))?;
+                let both = [f.function(), derivative];
+                match emit {
+                    Emit::Dot => emit_dot(&program, derivative),
+                    Emit::Rust => emit_rust(&program, &both).map_err(|e| in_words(&e))?,
+                    _ => {
+                        let texts = both.map(|id| emit_latex(&program, id));
+                        let texts: Result<Vec<String>, _> = texts.into_iter().collect();
+                        texts.map_err(|e| in_words(&e))?.join("\n")
+                    }
+                }
+            }
         };
         return Ok(answer(common, start, text.clone(), [("text", Value::from(text))]));
     }
@@ -242,7 +256,7 @@ pub(crate) fn in_text(key: &str, value: &Value) -> String {
 }
 
 /// The errors of a program text, underlined.
-fn faulty(name: &str, source: &str, errors: Vec<text::TextError>) -> Failure {
+pub(crate) fn faulty(name: &str, source: &str, errors: Vec<text::TextError>) -> Failure {
     let remarks = errors.into_iter().map(|e| Remark {
         severity: Severity::Error,
         message: e.kind.to_string(),

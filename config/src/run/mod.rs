@@ -7,7 +7,7 @@
 mod answer;
 mod task;
 
-use std::{path::Path, time::Instant};
+use std::{path::Path, sync::Mutex, time::Instant};
 
 use ketgrad_core::{
     circuit::Circuit,
@@ -88,9 +88,6 @@ fn simulate<T: Number>(
 ) -> Result<Box<dyn Answer>, Failure> {
     let n_qubits = circuit.n_qubits();
     let points = Points::read(circuit, &args.values)?;
-    if points.sweep && args.output.is_some() {
-        return Err(Failure::not_yet("--output with a sweep"));
-    }
     let available = needs::<T>(args, circuit, points.len()).check(
         &format!("a run of {n_qubits} {}", if n_qubits == 1 { "qubit" } else { "qubits" }),
         common.memory_limit,
@@ -106,26 +103,12 @@ fn simulate<T: Number>(
     };
     let simulator =
         Simulator { threads: common.start_threads()?, memory_limit: Some(available), ..Simulator::new() };
-    let mut task = Task {
-        args,
-        common,
-        circuit,
-        simulator,
-        observables: &observables,
-        progress: Progress::new(terminal),
-        backend: String::new(),
-    };
+    let progress = Mutex::new(Progress::new(terminal));
+    let task = Task { args, common, circuit, simulator, observables: &observables, progress };
 
     let start = Instant::now();
-    let mut computed = Vec::with_capacity(points.len());
-    let mut start_state = start_state;
-    for row in 0..points.len() {
-        let last = row + 1 == points.len();
-        let state = if last { start_state.take() } else { start_state.clone() };
-        computed.push(task.point(&points, row, state)?);
-    }
+    let (computed, backend) = task.points(&points, start_state)?;
     let seconds = start.elapsed().as_secs_f64();
-    let backend = std::mem::take(&mut task.backend);
     drop(task);
 
     let mut results = Results {
@@ -148,12 +131,12 @@ fn simulate<T: Number>(
         let all = if count > 1 { format!(", the first of {count}") } else { String::new() };
         terminal.note(&format!("note: {first}{all}; null stands for it in JSON"));
     }
-    if let (Some(path), Some(point)) = (&args.output, results.points.first_mut()) {
-        if let Some(state) = &point.state {
-            write_whole(path, |out| npy::write_state(state, out))?;
-        }
+    if let Some(path) = &args.output {
+        let states: Vec<_> = results.points.iter().filter_map(|point| point.state.as_ref()).collect();
+        let rows = points.sweep.then_some(points.len());
+        write_whole(path, |out| npy::write_states(&states, n_qubits, rows, out))?;
         if !args.prints_state() {
-            point.state = None;
+            results.points.iter_mut().for_each(|point| point.state = None);
         }
     }
     Ok(Box::new(results))
@@ -163,7 +146,7 @@ fn simulate<T: Number>(
 fn needs<T: Number>(args: &Run, circuit: &Circuit, runs: usize) -> Needs {
     let n_qubits = circuit.n_qubits();
     let state = bytes_needed::<Complex<T>>(n_qubits);
-    let kept = if args.prints_state() { runs } else { 1 };
+    let kept = if args.keeps_state() { runs } else { 1 };
     // A measurement that splits the shots splits the state.
     let split = usize::from(final_measurements(circuit).is_err());
     // A sweep and trajectories start again from the same state.

@@ -4,9 +4,14 @@
 //! taken. Any other circuit is run shot by shot along trajectories: counts and means are over the
 //! shots, and the state asked for is that of the first shot.
 
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+};
+
 use ketgrad_core::{
     circuit::Circuit,
-    kernel::{Executor, Operator},
+    kernel::{Executor, Operator, Prepared, SERIAL_BELOW, Threads},
     param::Values,
     simulate::{BoundCircuit, SimulateError, Simulator},
     state::StateVector,
@@ -30,62 +35,108 @@ pub(super) struct Task<'a> {
     pub(super) circuit: &'a Circuit,
     pub(super) simulator: Simulator,
     pub(super) observables: &'a [Named],
-    pub(super) progress: Progress,
-    /// The backend that ran last.
-    pub(super) backend: String,
+    pub(super) progress: Mutex<Progress>,
 }
 
+/// The plan that the runs of a sweep share, once there is one.
+type Plan<T> = Option<Box<dyn Prepared<Complex<T>>>>;
+
 impl Task<'_> {
-    /// Computes one run, from |0…0> or a given state.
-    pub(super) fn point<T: Number>(
-        &mut self,
+    /// Computes all runs, each from |0…0> or a given state; with the name of the backend. Small states share
+    /// the threads among runs.
+    pub(super) fn points<T: Number>(
+        &self,
+        points: &Points,
+        start: Option<StateVector<Complex<T>>>,
+    ) -> Result<(Vec<Point<T>>, String), Failure> {
+        let rows = points.len();
+        let (Simulator { threads, .. }, mut start) = (&self.simulator, start);
+        let runs: Vec<(Point<T>, String)> = if rows > 1 && 1usize << self.circuit.n_qubits() < SERIAL_BELOW {
+            let one = Simulator { threads: Threads::serial(), ..self.simulator.clone() };
+            let run = |row| self.point(&one, points, row, start.clone(), &mut None);
+            threads.map(rows, run).into_iter().collect::<Result<_, _>>()?
+        } else {
+            let mut plan = None;
+            let mut run = |row| {
+                let state = if row + 1 == rows { start.take() } else { start.clone() };
+                self.point(&self.simulator, points, row, state, &mut plan)
+            };
+            (0..rows).map(&mut run).collect::<Result<_, _>>()?
+        };
+        let backend = runs.last().map(|run| run.1.clone()).unwrap_or_default();
+        Ok((runs.into_iter().map(|run| run.0).collect(), backend))
+    }
+
+    fn point<T: Number>(
+        &self,
+        simulator: &Simulator,
         points: &Points,
         row: usize,
         state: Option<StateVector<Complex<T>>>,
-    ) -> Result<Point<T>, Failure> {
+        plan: &mut Plan<T>,
+    ) -> Result<(Point<T>, String), Failure> {
         let circuit = points.circuit(self.circuit, row)?;
         let values = circuit.param_values::<T>(&[]).map_err(Failure::input)?;
         let bound = BoundCircuit::<Complex<T>>::new(&circuit, &Values(&values)).map_err(Failure::input)?;
         let gates = bound.operators().map_or(circuit.instructions().len(), <[_]>::len);
-        let executor: &dyn Executor<Complex<T>> = self.simulator.executors.best(circuit.n_qubits(), gates);
-        executor.name().clone_into(&mut self.backend);
+        let executor: &dyn Executor<Complex<T>> = simulator.executors.best(circuit.n_qubits(), gates);
+        let backend = executor.name().to_owned();
         let keep = self.args.keeps_state();
-        match bound.operators() {
-            Some(operators) => {
-                let state = match state {
-                    Some(state) => state,
-                    None => StateVector::zero(circuit.n_qubits()).map_err(Failure::input)?,
-                };
-                let share = (row, points.len());
-                self.one_state(&circuit, operators, state, share, keep).map_err(Failure::input)
-            }
-            None => self.many_trajectories(&circuit, bound, state, keep).map_err(Failure::input),
+        let Some(operators) = bound.operators() else {
+            let point = self.many_trajectories(simulator, &circuit, bound, state, keep);
+            return Ok((point.map_err(Failure::input)?, backend));
+        };
+        let mut state = match state {
+            Some(state) => state,
+            None => StateVector::zero_on(circuit.n_qubits(), &simulator.threads).map_err(Failure::input)?,
+        };
+        match plan {
+            Some(plan) => plan.bind(operators),
+            None if points.len() > 1 => *plan = executor.prepare(circuit.n_qubits(), operators),
+            None => {}
         }
+        let share = (row * gates, points.len() * gates);
+        self.evolve(simulator, operators, &mut state, plan, share).map_err(Failure::input)?;
+        let point = self.read_out(simulator, &circuit, state, keep).map_err(Failure::input)?;
+        Ok((point, backend))
     }
 
-    fn one_state<T: Number>(
-        &mut self,
-        circuit: &Circuit,
+    /// Applies the gates of a run, which come after `before` of all.
+    fn evolve<T: Number>(
+        &self,
+        simulator: &Simulator,
         operators: &[Operator<Complex<T>>],
-        mut state: StateVector<Complex<T>>,
-        (row, rows): (usize, usize),
+        state: &mut StateVector<Complex<T>>,
+        plan: &Plan<T>,
+        (before, all): (usize, usize),
+    ) -> Result<(), SimulateError> {
+        let mut report = |done, _| {
+            let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+            progress.report((before + done) as u64, all as u64);
+        };
+        let Some(plan) = plan else { return simulator.execute(operators, state, &mut report) };
+        plan.run(state.amplitudes_mut(), &simulator.threads)?;
+        report(operators.len(), operators.len());
+        Ok(())
+    }
+
+    /// What is asked of a final state.
+    fn read_out<T: Number>(
+        &self,
+        simulator: &Simulator,
+        circuit: &Circuit,
+        state: StateVector<Complex<T>>,
         keep: bool,
     ) -> Result<Point<T>, SimulateError> {
-        let (before, all) = ((row * operators.len()) as u64, (rows * operators.len()) as u64);
-        let progress = &mut self.progress;
-        let mut report = |done, _| progress.report(before + done as u64, all);
-        self.simulator.execute(operators, &mut state, &mut report)?;
-
-        let threads = &self.simulator.threads;
         let expectation = |o: &Named| {
-            let value = state.expectation(&o.sum, threads)?;
+            let value = state.expectation(&o.sum, &simulator.threads)?;
             Ok(Expectation { value, stderr: None })
         };
         let expectations = self.observables.iter().map(expectation).collect::<Result<_, SimulateError>>()?;
         let counts = match self.args.shots {
             Some(shots) => {
                 let shots = usize::try_from(shots).unwrap_or(usize::MAX);
-                Some(self.simulator.counts(circuit, &state, shots, self.common.seed)?)
+                Some(simulator.counts(circuit, &state, shots, self.common.seed)?)
             }
             None => None,
         };
@@ -94,6 +145,7 @@ impl Task<'_> {
 
     fn many_trajectories<T: Number>(
         &self,
+        simulator: &Simulator,
         circuit: &Circuit,
         mut bound: BoundCircuit<Complex<T>>,
         start: Option<StateVector<Complex<T>>>,
@@ -110,20 +162,23 @@ impl Task<'_> {
             // A circuit that resets but measures nothing has all its qubits measured.
             let all = if circuit.has_measurements() { None } else { Some(measuring_all(circuit, start)?) };
             let (circuit, bound) = all.as_ref().map_or((circuit, bound), |(c, b)| (c, b));
-            let counts = self.simulator.trajectory_counts(bound, shots, seed)?;
-            point.counts =
-                Some(counts.into_iter().map(|(bits, count)| (bits.text(circuit), count)).collect());
+            // Outcomes that differ in hidden registers only are the same text.
+            let mut counts = BTreeMap::new();
+            for (bits, count) in simulator.trajectory_counts(bound, shots, seed)? {
+                *counts.entry(bits.text(circuit)).or_insert(0) += count;
+            }
+            point.counts = Some(counts);
         }
         if !self.observables.is_empty() {
             let sums: Vec<_> = self.observables.iter().map(|o| o.sum.clone()).collect();
-            let means = self.simulator.trajectory_expectations(bound, &sums, shots, seed)?;
+            let means = simulator.trajectory_expectations(bound, &sums, shots, seed)?;
             point.expectations = means
                 .into_iter()
                 .map(|m| Expectation { value: T::lit(m.value), stderr: m.stderr.map(T::lit) })
                 .collect();
         }
         if keep {
-            let states = self.simulator.trajectories(bound, 1, seed, |t| Ok(t.state.clone()))?;
+            let states = simulator.trajectories(bound, 1, seed, |t| Ok(t.state.clone()))?;
             point.state = states.into_iter().next().map(|(_, state)| state);
         }
         Ok(point)
@@ -179,17 +234,16 @@ mod tests {
             allow_nonfinite: false,
         };
         let observables = [observables::read("Z1", 2).unwrap()];
-        let mut task = Task {
+        let task = Task {
             args: &args,
             common: &common,
             circuit: &circuit,
             simulator: Simulator::new(),
             observables: &observables,
-            progress: Progress::new(&Terminal::new(true)),
-            backend: String::new(),
+            progress: Mutex::new(Progress::new(&Terminal::new(true))),
         };
         let points = Points::read(&circuit, &crate::args::ValueArgs::default()).unwrap();
-        let point = task.point::<f64>(&points, 0, None).unwrap();
+        let point = task.points::<f64>(&points, None).unwrap().0.remove(0);
         let counts = point.counts.unwrap();
         assert_eq!(counts.keys().collect::<Vec<_>>(), ["00", "11"]);
         assert_eq!(counts.values().sum::<u64>(), 400);
@@ -199,8 +253,8 @@ mod tests {
         assert!((error - ((1.0 - mean * mean) / 399.0).sqrt()).abs() < 1e-12);
         assert_eq!(point.state.unwrap().n_qubits(), 2);
         // From |10> qubit 1 ends where CX takes it, the other way round.
-        let start = StateVector::basis(2, 0b10).unwrap();
-        let counts = task.point::<f64>(&points, 0, Some(start)).unwrap().counts.unwrap();
+        let start = StateVector::<Complex<f64>>::basis(2, 0b10).unwrap();
+        let counts = task.points(&points, Some(start)).unwrap().0.remove(0).counts.unwrap();
         assert_eq!(counts.keys().collect::<Vec<_>>(), ["01", "10"]);
     }
 }

@@ -196,7 +196,9 @@ pub enum EquivalentError {
         given: f64,
     },
     /// One of them is no unitary with measurements at its end.
-    #[error("the {which} circuit measures, resets or branches before its end, so it is no unitary to compare")]
+    #[error(
+        "the {which} circuit measures, resets or branches before its end, so it is no unitary to compare"
+    )]
     Dynamic {
         /// Which.
         which: &'static str,

@@ -151,7 +151,8 @@ impl<'a> Numeric<'a> {
         if witness.distance > self.settings.tolerance + self.pair.rounding {
             report.verdict = Verdict::Different;
             report.witness = Some(witness);
-            report.reason = Some("computed parameters have no exact form; numbers show the difference".to_owned());
+            report.reason =
+                Some("computed parameters have no exact form; numbers show the difference".to_owned());
         } else {
             report.reason = Some(format!("{reason}, but no difference was seen in numbers"));
         }

@@ -157,7 +157,9 @@ impl Pair {
     /// Why no field can decide, if that is known already.
     pub(super) fn obstacle(&self) -> Option<String> {
         self.rounded.map(|x| {
-            format!("the angle {x} has more than {SHORT} digits or no short fraction, so it is taken for rounded")
+            format!(
+                "the angle {x} has more than {SHORT} digits or no short fraction, so it is taken for rounded"
+            )
         })
     }
 

@@ -180,6 +180,21 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
             .into())
     }
 
+    /// The optimised program with the function and its gradient (or pullback, where the result is no real
+    /// number) for an emitter.
+    ///
+    /// # Errors
+    /// It cannot be differentiated.
+    pub fn derivative(&self) -> Result<(Program, FuncId), DeriveError> {
+        let mut program = self.optimized();
+        let derivative = match program.functions[self.f].result {
+            Kind::Real => adjoint::gradient(&mut program, self.f)?,
+            _ => adjoint::value_and_pullback(&mut program, self.f)?,
+        };
+        optimize_all(&mut program, derivative, self.level);
+        Ok((program, derivative))
+    }
+
     /// The value.
     ///
     /// # Errors

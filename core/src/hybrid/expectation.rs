@@ -6,18 +6,20 @@ use num_complex::Complex;
 use num_dual::{Dual, DualNum};
 
 use super::{
-    HybridError,
+    HybridError, Observable,
     adjoint::Bound,
-    pauli::add_observable,
     slots::{Chain, Slot, by_parameter, slots},
 };
 use crate::{
+    check::{Report, Settings},
     circuit::Circuit,
-    observable::PauliSum,
     scalar::{Real, Scalar},
     simulate::{Simulator, final_measurements},
     state::StateVector,
 };
+
+/// How far exact methods may be apart: the rounding of long circuits.
+const EXACT: f64 = 1e-8;
 
 /// How a gradient is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +62,7 @@ impl fmt::Display for Method {
 #[derive(Clone, Debug)]
 pub struct Expectation {
     pub(super) circuit: Arc<Circuit>,
-    pub(super) observables: Vec<PauliSum>,
+    pub(super) observables: Vec<Observable>,
     pub(super) simulator: Simulator,
     pub(super) slots: Vec<Slot>,
     pub(super) chain: Chain,
@@ -75,15 +77,11 @@ impl Expectation {
     /// a qubit that the circuit does not have.
     pub fn new(
         circuit: Circuit,
-        observables: impl IntoIterator<Item = PauliSum>,
+        observables: impl IntoIterator<Item = impl Into<Observable>>,
     ) -> Result<Expectation, HybridError> {
         final_measurements(&circuit).map_err(|_| HybridError::Dynamic)?;
-        let observables: Vec<PauliSum> = observables.into_iter().collect();
-        let n_qubits = circuit.n_qubits();
-        if let Some(outside) = observables.iter().find(|o| o.n_qubits() > n_qubits) {
-            let (observable, qubit) = (outside.to_string(), outside.n_qubits() - 1);
-            return Err(HybridError::Qubit { observable, qubit, n_qubits });
-        }
+        let observables: Vec<Observable> = observables.into_iter().map(Into::into).collect();
+        observables.iter().try_for_each(|o| o.check(circuit.n_qubits()))?;
         let (slots, chain) = (slots(&circuit), Chain::new(&circuit)?);
         let n_inputs = circuit.inputs().count();
         let simulator = Simulator::new();
@@ -105,7 +103,7 @@ impl Expectation {
 
     /// The observables.
     #[must_use]
-    pub fn observables(&self) -> &[PauliSum] {
+    pub fn observables(&self) -> &[Observable] {
         &self.observables
     }
 
@@ -164,9 +162,14 @@ impl Expectation {
     ///
     /// # Errors
     /// As [`Expectation::values`]; [`HybridError::Count`] unless there is a tangent for each input.
-    pub fn jvp<T: Real + DualNum>(&self, inputs: &[T], tangents: &[T]) -> Result<(Vec<T>, Vec<T>), HybridError> {
+    pub fn jvp<T: Real + DualNum>(
+        &self,
+        inputs: &[T],
+        tangents: &[T],
+    ) -> Result<(Vec<T>, Vec<T>), HybridError> {
         expect("tangents", tangents.len(), self.n_inputs)?;
-        let moved: Vec<Dual<T>> = inputs.iter().zip(tangents).map(|(x, d)| Dual::new(x.clone(), d.clone())).collect();
+        let moved: Vec<Dual<T>> =
+            inputs.iter().zip(tangents).map(|(x, d)| Dual::new(x.clone(), d.clone())).collect();
         let moved = if inputs.len() == self.n_inputs { moved } else { self.all_inputs(inputs)? };
         Ok(self.values(&moved)?.into_iter().map(|y| (y.re, y.eps)).unzip())
     }
@@ -175,18 +178,40 @@ impl Expectation {
     ///
     /// # Errors
     /// As [`Expectation::values`].
-    pub fn gradient_by<T: Real + DualNum>(&self, method: Method, inputs: &[T]) -> Result<(T, Vec<T>), HybridError> {
+    pub fn gradient_by<T: Real + DualNum>(
+        &self,
+        method: Method,
+        inputs: &[T],
+    ) -> Result<(T, Vec<T>), HybridError> {
         match method {
             Method::Adjoint => self.value_and_gradient(inputs),
             Method::Forward => {
                 let value = self.value(inputs)?;
-                let unit = |k: usize| (0..inputs.len()).map(move |j| if j == k { T::one() } else { T::zero() });
+                let unit =
+                    |k: usize| (0..inputs.len()).map(move |j| if j == k { T::one() } else { T::zero() });
                 let along = |k: usize| Ok(total(self.jvp(inputs, &unit(k).collect::<Vec<_>>())?.1));
                 Ok((value, (0..inputs.len()).map(along).collect::<Result<_, HybridError>>()?))
             }
             Method::Shift => self.shift_gradient(inputs),
             Method::Difference => Ok((self.value(inputs)?, differences(inputs, |x| self.value(x))?)),
         }
+    }
+
+    /// Compares all methods at a point. Differences must agree as [`Settings::default`] says, the others to 1e-8.
+    ///
+    /// # Errors
+    /// As [`Expectation::values`].
+    pub fn check(&self, inputs: &[f64]) -> Result<Report, HybridError> {
+        let by = |method: Method| {
+            self.gradient_by(method, inputs).map(|(value, gradient)| (method.name(), value, gradient))
+        };
+        let engines = Method::ALL.into_iter().map(by).collect::<Result<Vec<_>, _>>()?;
+        let reentrant = by(Method::Adjoint)?.2 == engines[0].2;
+        let exact = Settings { absolute: EXACT, relative: EXACT, ..Settings::default() };
+        let settings =
+            |name: &str| if name == Method::Difference.name() { Settings::default() } else { exact };
+        let names = self.circuit.inputs().map(str::to_owned).collect();
+        Ok(Report::new(names, engines, reentrant, settings))
     }
 
     /// The final state.
@@ -205,7 +230,7 @@ impl Expectation {
 
     fn observe<T: Real>(&self, state: &StateVector<Complex<T>>) -> Result<Vec<T>, HybridError> {
         let threads = &self.simulator.threads;
-        self.observables.iter().map(|o| Ok(state.expectation(o, threads)?)).collect()
+        self.observables.iter().map(|o| o.value(state, threads)).collect()
     }
 
     /// `2 sum_k w_k O_k |psi>`.
@@ -214,11 +239,12 @@ impl Expectation {
         psi: &StateVector<Complex<T>>,
         weights: &[T],
     ) -> Result<StateVector<Complex<T>>, HybridError> {
-        let mut lambda = StateVector::from_vector(vec![Complex::from_real(T::zero()); psi.amplitudes().len()])
-            .map_err(crate::state::StateError::from)?;
+        let mut lambda =
+            StateVector::from_vector(vec![Complex::from_real(T::zero()); psi.amplitudes().len()])
+                .map_err(crate::state::StateError::from)?;
         for (observable, weight) in self.observables.iter().zip(weights) {
             let weight = T::int(2) * weight;
-            add_observable(observable, &weight, psi, &mut lambda, &self.simulator.threads);
+            observable.add(&weight, psi, &mut lambda, &self.simulator.threads);
         }
         Ok(lambda)
     }

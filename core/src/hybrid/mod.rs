@@ -1,14 +1,14 @@
 //! Derivatives of circuits: expectation values as differentiable functions of the inputs.
 //!
 //! ```
-//! use ketgrad_core::{circuit::Circuit, hybrid::{Expectation, Method}};
+//! use ketgrad_core::{circuit::Circuit, hybrid::{Expectation, Method}, observable::PauliSum};
 //!
 //! let mut circuit = Circuit::new(2);
 //! let (a, b) = (circuit.param("a"), circuit.param("b"));
 //! circuit.ry(0, a.clone())?.cx(0, 1)?.rx(1, a * 2 + b)?;
-//! let energy = Expectation::new(circuit, ["Z0 Z1 + 0.5*X0".parse()?])?;
+//! let energy = Expectation::new(circuit, ["Z0 Z1 + 0.5*X0".parse::<PauliSum>()?])?;
 //!
-//! let at = [0.3, 0.7];
+//! let at: [f64; 2] = [0.3, 0.7];
 //! let (value, gradient) = energy.value_and_gradient(&at)?;
 //! for method in Method::ALL {
 //!     let (other, by_method) = energy.gradient_by(method, &at)?;
@@ -31,6 +31,9 @@
 //! The adjoint method is generic over the reals, so on duals it gives Hessian-vector products
 //! ([`Expectation::hvp`]), on duals of duals third derivatives, and so on.
 //!
+//! Probabilities of outcomes and fidelities are expectation values too ([`Observable`]). Inside a program a circuit
+//! is a primitive with these derivatives ([`Circuits`]).
+//!
 //! # What is differentiable
 //! Every gate of the table in each of its angles, under any controls, with parameters shared among gates, exact
 //! fractions of them (`theta/2 + pi/4`), and computed ones (`sin(theta) * phi`). A circuit that measures, resets or
@@ -39,12 +42,15 @@
 mod adjoint;
 mod expectation;
 mod harmonics;
-mod pauli;
+mod host;
+mod observable;
 mod second;
 mod shift;
 mod slots;
 
 pub use expectation::{Expectation, Method};
+pub use host::Circuits;
+pub use observable::Observable;
 pub use second::MetricTensor;
 
 use crate::{
@@ -65,7 +71,9 @@ pub enum HybridError {
     )]
     Dynamic,
     /// An observable that does not fit.
-    #[error("the observable {observable} acts on qubit {qubit}, but the circuit has {n_qubits}, counted from 0")]
+    #[error(
+        "the observable {observable} acts on qubit {qubit}, but the circuit has {n_qubits}, counted from 0"
+    )]
     Qubit {
         /// The observable.
         observable: String,
@@ -73,6 +81,14 @@ pub enum HybridError {
         qubit: usize,
         /// The number of qubits of the circuit.
         n_qubits: usize,
+    },
+    /// An outcome that names a qubit twice.
+    #[error("{observable} names qubit {qubit} twice")]
+    RepeatedQubit {
+        /// The observable.
+        observable: String,
+        /// The qubit.
+        qubit: usize,
     },
     /// The wrong number of cotangents, tangents or amplitudes.
     #[error("{given} {what} given, expected {expected}")]

@@ -10,7 +10,7 @@ use super::{
     slots::by_parameter,
 };
 use crate::{
-    scalar::{Real, Scalar},
+    scalar::{Conj, Real, Scalar},
     state::{StateError, StateVector},
 };
 
@@ -33,7 +33,8 @@ impl Expectation {
     /// As [`Expectation::values`]; [`HybridError::Count`] unless there is a tangent for each input.
     pub fn hvp<T: Real + DualNum>(&self, inputs: &[T], v: &[T]) -> Result<(Vec<T>, Vec<T>), HybridError> {
         expect("tangents", v.len(), inputs.len())?;
-        let moved: Vec<Dual<T>> = inputs.iter().zip(v).map(|(x, d)| Dual::new(x.clone(), d.clone())).collect();
+        let moved: Vec<Dual<T>> =
+            inputs.iter().zip(v).map(|(x, d)| Dual::new(x.clone(), d.clone())).collect();
         let (_, gradient) = self.value_and_gradient(&moved)?;
         Ok(gradient.into_iter().map(|g| (g.re, g.eps)).unzip())
     }
@@ -51,32 +52,29 @@ impl Expectation {
     ///
     /// # Errors
     /// As [`Expectation::values`].
-    pub fn hessian_by<T: Real + DualNum>(&self, method: Method, inputs: &[T]) -> Result<Vec<Vec<T>>, HybridError> {
+    pub fn hessian_by<T: Real + DualNum>(
+        &self,
+        method: Method,
+        inputs: &[T],
+    ) -> Result<Vec<Vec<T>>, HybridError> {
         let n = inputs.len();
         match method {
             Method::Adjoint => self.hessian(inputs),
             Method::Forward => {
-                let mut hessian = vec![vec![T::zero(); n]; n];
-                for i in 0..n {
-                    for j in 0..=i {
-                        let (e, f) = (unit::<T>(n, i), unit::<T>(n, j));
-                        let moved: Vec<HyperDual<T>> = (0..n)
-                            .map(|k| HyperDual::new(inputs[k].clone(), e[k].clone(), f[k].clone(), T::zero()))
-                            .collect();
-                        hessian[i][j] = self.value(&moved)?.eps1eps2;
-                        hessian[j][i] = hessian[i][j].clone();
-                    }
-                }
-                Ok(hessian)
+                let mixed = |i: usize, j: usize| {
+                    let (e, f) = (unit::<T>(n, i), unit::<T>(n, j));
+                    let moved: Vec<HyperDual<T>> = (0..n)
+                        .map(|k| HyperDual::new(inputs[k].clone(), e[k].clone(), f[k].clone(), T::zero()))
+                        .collect();
+                    Ok(self.value(&moved)?.eps1eps2)
+                };
+                symmetric(n, mixed)
             }
             // The shifts are exact on duals too: the change of the shifted gradient along each input.
             Method::Shift => (0..n)
                 .map(|k| {
-                    let moved: Vec<Dual<T>> = inputs
-                        .iter()
-                        .zip(unit::<T>(n, k))
-                        .map(|(x, d)| Dual::new(x.clone(), d))
-                        .collect();
+                    let moved: Vec<Dual<T>> =
+                        inputs.iter().zip(unit::<T>(n, k)).map(|(x, d)| Dual::new(x.clone(), d)).collect();
                     Ok(self.shift_gradient(&moved)?.1.into_iter().map(|g| g.eps).collect())
                 })
                 .collect(),
@@ -97,16 +95,12 @@ impl Expectation {
         // <psi|d_k psi>, which is imaginary.
         let along: Vec<Complex<T>> =
             tangents.iter().map(|d| psi.inner(d, threads)).collect::<Result<_, StateError>>()?;
-        let mut metric = vec![vec![T::zero(); n]; n];
-        for i in 0..n {
-            for j in 0..=i {
-                let overlap = tangents[i].inner(&tangents[j], threads)?;
-                let parallel = Scalar::re(&(Complex::new(along[i].re.clone(), -along[i].im.clone()) * &along[j]));
-                metric[i][j] = overlap.re - parallel;
-                metric[j][i] = metric[i][j].clone();
-            }
-        }
-        Ok(MetricTensor(metric))
+        let entry = |i: usize, j: usize| {
+            let overlap = tangents[i].inner(&tangents[j], threads)?;
+            let parallel = Scalar::re(&(Conj::conj(&along[i]) * &along[j]));
+            Ok(overlap.re - parallel)
+        };
+        Ok(MetricTensor(symmetric(n, entry)?))
     }
 
     /// The final state and its derivative by each input.
@@ -164,4 +158,20 @@ impl Expectation {
 
 fn unit<T: Real>(n: usize, k: usize) -> Vec<T> {
     (0..n).map(|j| if j == k { T::one() } else { T::zero() }).collect()
+}
+
+/// The symmetric matrix whose entries on and below the diagonal are given.
+fn symmetric<T: Real>(
+    n: usize,
+    entry: impl Fn(usize, usize) -> Result<T, HybridError>,
+) -> Result<Vec<Vec<T>>, HybridError> {
+    let mut rows: Vec<Vec<T>> = Vec::with_capacity(n);
+    for i in 0..n {
+        let row = (0..=i).map(|j| entry(i, j)).collect::<Result<Vec<T>, _>>()?;
+        for (upper, x) in rows.iter_mut().zip(&row) {
+            upper.push(x.clone());
+        }
+        rows.push(row);
+    }
+    Ok(rows)
 }

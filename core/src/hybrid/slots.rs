@@ -84,7 +84,8 @@ pub(super) fn generator<T: Real>(
 pub(super) fn by_parameter<T: Real>(circuit: &Circuit, slots: &[Slot], by_angle: &[T]) -> Vec<T> {
     let mut by_parameter = vec![T::zero(); circuit.params().len()];
     for (slot, bar) in slots.iter().zip(by_angle) {
-        let angle = gate_of(&circuit.instructions()[slot.instruction]).and_then(|g| g.params().get(slot.angle));
+        let angle =
+            gate_of(&circuit.instructions()[slot.instruction]).and_then(|g| g.params().get(slot.angle));
         for (id, q) in angle.map_or(&[][..], Angle::terms) {
             by_parameter[id.index()] += T::from_ratio(*q) * bar;
         }
@@ -118,7 +119,11 @@ impl Chain {
     }
 
     /// The derivatives by the inputs.
-    pub(super) fn pull<T: Real>(&self, inputs: &[T], by_parameter: Vec<T>) -> Result<Vec<T>, super::HybridError> {
+    pub(super) fn pull<T: Real>(
+        &self,
+        inputs: &[T],
+        by_parameter: Vec<T>,
+    ) -> Result<Vec<T>, super::HybridError> {
         let Some(pullback) = &self.pullback else {
             return Ok(by_parameter);
         };

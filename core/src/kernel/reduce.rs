@@ -25,8 +25,8 @@ pub fn tree_sum<T: Send>(
     tree(sums, &add)
 }
 
-/// Adds neighbours until one value is left.
-fn tree<T>(mut values: Vec<T>, add: &impl Fn(T, T) -> T) -> T {
+/// Adds neighbours until one value is left; there must be one.
+pub(super) fn tree<T>(mut values: Vec<T>, add: &impl Fn(T, T) -> T) -> T {
     while values.len() > 1 {
         let mut rest = values.into_iter();
         let mut next = Vec::with_capacity(rest.len().div_ceil(2));

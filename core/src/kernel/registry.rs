@@ -18,7 +18,7 @@ use crate::scalar::Ring;
 const REPORT_EVERY: usize = 1 << 26;
 
 /// An executor could not do its work.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{executor}: {reason}")]
 pub struct ExecuteError {
     /// The name of the executor.
@@ -45,6 +45,13 @@ pub trait Executor<R: Ring>: Send + Sync {
         threads: &Threads,
     ) -> Result<(), ExecuteError>;
 
+    /// Prepares for operators that will run often, with these numbers and others; `None` if that saves
+    /// nothing. What is prepared gives the bits of [`Executor::run`].
+    fn prepare(&self, n_qubits: usize, operators: &[Operator<R>]) -> Option<Box<dyn Prepared<R>>> {
+        let _ = (n_qubits, operators);
+        None
+    }
+
     /// Applies the operators and tells `progress` every now and then how many are done, at the end all.
     ///
     /// # Errors
@@ -65,6 +72,17 @@ pub trait Executor<R: Ring>: Send + Sync {
         }
         Ok(())
     }
+}
+
+/// Operators that an executor has prepared to run often.
+pub trait Prepared<R: Ring>: Send + Sync {
+    /// Takes other operators: another binding of the same circuit, or any.
+    fn bind(&mut self, operators: &[Operator<R>]);
+    /// Applies the operators.
+    ///
+    /// # Errors
+    /// As [`Executor::run`].
+    fn run(&self, amplitudes: &mut [R], threads: &Threads) -> Result<(), ExecuteError>;
 }
 
 /// The generic kernels of this crate, which serve every ring.

@@ -76,8 +76,8 @@ impl Threads {
         f(0..n);
     }
 
-    /// The values of `f` at `0..n`, in order.
-    pub(crate) fn map<T: Send>(&self, n: usize, f: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
+    /// The values of `f` at `0..n`, in order, computed on all threads.
+    pub fn map<T: Send>(&self, n: usize, f: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
         #[cfg(feature = "parallel")]
         if let Some(pool) = &self.pool {
             use rayon::prelude::*;

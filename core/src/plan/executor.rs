@@ -5,14 +5,17 @@ use std::sync::Arc;
 use num_complex::Complex;
 
 use super::{Options, Plan};
-use crate::kernel::{Element, ExecuteError, Executor, Executors, InstructionSet, Operator, Threads, simd};
+use crate::kernel::{
+    Element, ExecuteError, Executor, Executors, InstructionSet, Operator, Prepared, Threads, simd,
+};
 
 /// States of fewer qubits run gate by gate: they are in the second cache, and a plan takes longer to make
-/// than it saves.
-const PLAN_FROM: usize = 17;
+/// than it saves. (A plan that is made once and run often pays for all sizes, see [`Plan::bind`].)
+const PLAN_FROM: usize = 15;
 
-/// So many operators at least are planned.
+/// From `PLAN_FROM_FEW` qubits on, so many operators at least are planned; twice as many for each qubit less.
 const PLAN_OPERATORS: usize = 6;
+const PLAN_FROM_FEW: usize = 17;
 
 /// Kernels of vector registers, with the instructions that this processor has; many operators on a large
 /// state are planned.
@@ -39,6 +42,16 @@ impl Fast {
     #[must_use]
     pub fn planning_from(self, n_qubits: usize) -> Fast {
         Fast { plan_from: n_qubits, ..self }
+    }
+
+    /// Whether so many operators are planned.
+    fn plans(&self, n_qubits: usize, operators: usize) -> bool {
+        let enough = PLAN_OPERATORS << PLAN_FROM_FEW.saturating_sub(n_qubits.max(PLAN_FROM));
+        n_qubits >= self.plan_from && operators >= enough
+    }
+
+    fn plan<E: Element>(&self, n_qubits: usize, operators: &[Operator<Complex<E>>]) -> Plan<E> {
+        Plan::new(n_qubits, operators, Options::new(self.set, size_of::<E>(), n_qubits))
     }
 
     /// The instructions in use.
@@ -73,6 +86,14 @@ impl<E: Element> Executor<Complex<E>> for Fast {
         self.run_reporting(operators, amplitudes, threads, &mut |_| {})
     }
 
+    fn prepare(
+        &self,
+        n_qubits: usize,
+        operators: &[Operator<Complex<E>>],
+    ) -> Option<Box<dyn Prepared<Complex<E>>>> {
+        self.plans(n_qubits, operators.len()).then(|| Box::new(self.plan::<E>(n_qubits, operators)) as _)
+    }
+
     fn run_reporting(
         &self,
         operators: &[Operator<Complex<E>>],
@@ -81,11 +102,14 @@ impl<E: Element> Executor<Complex<E>> for Fast {
         progress: &mut dyn FnMut(usize),
     ) -> Result<(), ExecuteError> {
         let n_qubits = amplitudes.len().trailing_zeros() as usize;
-        if n_qubits >= self.plan_from && operators.len() >= PLAN_OPERATORS {
-            let plan = Plan::new(n_qubits, operators, Options::new(self.set, size_of::<E>(), n_qubits));
-            let all = plan.passes().max(1);
-            plan.run_reporting(amplitudes, threads, &mut |done| progress(operators.len() * done / all));
-            if plan.passes() == 0 {
+        if self.plans(n_qubits, operators.len()) {
+            let options = Options::new(self.set, size_of::<E>(), n_qubits);
+            let mut told = 0;
+            Plan::run_once(operators, options, amplitudes, threads, &mut |done, all| {
+                told = operators.len() * done / all;
+                progress(told);
+            });
+            if told < operators.len() {
                 progress(operators.len());
             }
             return Ok(());
@@ -94,6 +118,17 @@ impl<E: Element> Executor<Complex<E>> for Fast {
             simd::apply(operator, amplitudes, threads, self.set);
             progress(number + 1);
         }
+        Ok(())
+    }
+}
+
+impl<E: Element> Prepared<Complex<E>> for Plan<E> {
+    fn bind(&mut self, operators: &[Operator<Complex<E>>]) {
+        Plan::bind(self, operators);
+    }
+
+    fn run(&self, amplitudes: &mut [Complex<E>], threads: &Threads) -> Result<(), ExecuteError> {
+        Plan::run(self, amplitudes, threads);
         Ok(())
     }
 }

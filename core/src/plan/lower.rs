@@ -424,8 +424,9 @@ pub(in crate::plan) fn walsh_hadamard(f: &mut [f64]) {
     while half < f.len() {
         for block in f.chunks_exact_mut(2 * half) {
             let (low, high) = block.split_at_mut(half);
-            for (x, y) in low.iter_mut().zip(high) {
-                (*x, *y) = (*x + *y, *x - *y);
+            // By index: an iterator may end up as a function that is compiled without the wide registers.
+            for i in 0..low.len().min(high.len()) {
+                (low[i], high[i]) = (low[i] + high[i], low[i] - high[i]);
             }
         }
         half *= 2;

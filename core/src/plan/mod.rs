@@ -37,7 +37,7 @@ use num_complex::Complex;
 use self::{
     lower::Op,
     stages::Stage,
-    tile::{TileStage, Workspaces},
+    tile::{Pool, TileStage, Workspaces},
 };
 use crate::kernel::{Element, InstructionSet, Operator, Threads, simd};
 
@@ -91,6 +91,40 @@ impl<E: Element> Plan<E> {
     /// If the processor does not have the instruction set, or an operator does not fit n qubits.
     #[must_use]
     pub fn new(n_qubits: usize, operators: &[Operator<Complex<E>>], options: Options) -> Plan<E> {
+        let (mut plan, angle) = Plan::staged(n_qubits, operators, options);
+        plan.compile(operators, angle);
+        plan
+    }
+
+    /// Plans operators and runs them, one pass after the other: cheaper than a plan that is kept, because the
+    /// tables of a pass take the memory of the one before. `progress` is told how many passes of how many
+    /// are done.
+    ///
+    /// # Panics
+    /// As [`Plan::new`], and if there are not 2^n amplitudes.
+    pub fn run_once(
+        operators: &[Operator<Complex<E>>],
+        options: Options,
+        amplitudes: &mut [Complex<E>],
+        threads: &Threads,
+        progress: &mut dyn FnMut(usize, usize),
+    ) {
+        assert!(amplitudes.len().is_power_of_two(), "{} amplitudes", amplitudes.len());
+        let n_qubits = amplitudes.len().trailing_zeros() as usize;
+        let (plan, mut angle) = Plan::staged(n_qubits, operators, options);
+        let mut pool = Pool::new();
+        for (number, stage) in plan.stages.iter().enumerate() {
+            let pass = plan.pass(stage, &mut angle, &mut pool);
+            plan.run_pass(&pass, operators, amplitudes, threads);
+            if let Pass::Tile(stage) = pass {
+                stage.recycle(&mut pool);
+            }
+            progress(number + 1, plan.stages.len());
+        }
+    }
+
+    /// A plan without numbers, and the phase of the whole.
+    fn staged(n_qubits: usize, operators: &[Operator<Complex<E>>], options: Options) -> (Plan<E>, f64) {
         assert!(
             operators.iter().all(|o| o.n_qubits() <= n_qubits),
             "operators on more than {n_qubits} qubits"
@@ -109,8 +143,7 @@ impl<E: Element> Plan<E> {
         };
         if n_qubits < lane_bits {
             plan.stages = (0..operators.len()).map(|operator| Stage::Plain { operator }).collect();
-            plan.compile(operators, 0.0);
-            return plan;
+            return (plan, 0.0);
         }
         let lowered = lower::lower(n_qubits, operators);
         let low = options.low_qubits.min(size.saturating_sub(2)).max(lane_bits);
@@ -120,8 +153,7 @@ impl<E: Element> Plan<E> {
             plan.stages.push(Stage::Tile { qubits: (1 << size) - 1, ops: Vec::new() });
         }
         plan.ops = lowered.ops;
-        plan.compile(operators, lowered.angle);
-        plan
+        (plan, lowered.angle)
     }
 
     /// Puts other numbers into the plan: operators of another binding of the same circuit. What was
@@ -151,21 +183,43 @@ impl<E: Element> Plan<E> {
 
     /// Fills the stages with numbers; `angle` is the phase of the whole.
     fn compile(&mut self, operators: &[Operator<Complex<E>>], mut angle: f64) {
-        let Plan { n_qubits, options, ops, stages, passes, .. } = self;
-        passes.clear();
-        for stage in stages.iter() {
-            passes.push(match stage {
-                Stage::Plain { operator } => Pass::Plain { operator: *operator },
-                Stage::Tile { qubits, ops: numbers } => {
-                    let ops = numbers.iter().map(|&i| &ops[i]);
-                    let mut stage = tile::compile(*n_qubits, *qubits, ops, options.set);
-                    stage.turn(std::mem::take(&mut angle));
-                    Pass::Tile(stage)
-                }
-            });
+        let mut pool = Pool::new();
+        for pass in self.passes.drain(..) {
+            if let Pass::Tile(stage) = pass {
+                stage.recycle(&mut pool);
+            }
         }
-        let any_plain = passes.iter().any(|p| matches!(p, Pass::Plain { .. }));
+        self.passes = self.stages.iter().map(|stage| self.pass(stage, &mut angle, &mut pool)).collect();
+        let any_plain = self.passes.iter().any(|p| matches!(p, Pass::Plain { .. }));
         self.operators = if any_plain { operators.to_vec() } else { Vec::new() };
+    }
+
+    /// A stage with its numbers. The first one on tiles takes the phase of the whole.
+    fn pass(&self, stage: &Stage, angle: &mut f64, pool: &mut Pool<E>) -> Pass<E> {
+        match stage {
+            Stage::Plain { operator } => Pass::Plain { operator: *operator },
+            Stage::Tile { qubits, ops } => {
+                let ops = ops.iter().map(|&i| &self.ops[i]);
+                let mut stage = tile::compile(self.n_qubits, *qubits, ops, self.options.set, pool);
+                stage.turn(std::mem::take(angle));
+                Pass::Tile(stage)
+            }
+        }
+    }
+
+    fn run_pass(
+        &self,
+        pass: &Pass<E>,
+        operators: &[Operator<Complex<E>>],
+        amplitudes: &mut [Complex<E>],
+        threads: &Threads,
+    ) {
+        match pass {
+            Pass::Tile(stage) => stage.run(amplitudes, threads, self.options.set, &self.workspaces),
+            Pass::Plain { operator } => {
+                simd::apply(&operators[*operator], amplitudes, threads, self.options.set);
+            }
+        }
     }
 
     /// Runs the plan on a state. Once it has run, running it again on one thread allocates nothing.
@@ -188,12 +242,7 @@ impl<E: Element> Plan<E> {
     ) {
         assert_eq!(amplitudes.len(), 1 << self.n_qubits, "a plan for {} qubits", self.n_qubits);
         for (number, pass) in self.passes.iter().enumerate() {
-            match pass {
-                Pass::Tile(stage) => stage.run(amplitudes, threads, self.options.set, &self.workspaces),
-                Pass::Plain { operator } => {
-                    simd::apply(&self.operators[*operator], amplitudes, threads, self.options.set);
-                }
-            }
+            self.run_pass(pass, &self.operators, amplitudes, threads);
             progress(number + 1);
         }
     }
@@ -223,7 +272,9 @@ impl<E> fmt::Debug for Plan<E> {
     }
 }
 
-/// One line for each pass: its qubits, primitive operations, bytes moved and flops; then the sums.
+/// One line for each pass: its primitive operations, in how many sweeps over a tile, its qubits, bytes moved
+/// and flops; then the sums. What bounds a plan from below: the bytes over the memory's speed
+/// ([`Plan::floor`]), and the flops over the processor's.
 impl<E: Element> fmt::Display for Plan<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let amplitudes = (self.n_qubits as f64).exp2();
@@ -236,10 +287,11 @@ impl<E: Element> fmt::Display for Plan<E> {
                     all_flops += flops;
                     let on = (0..self.n_qubits).filter(|q| qubits >> q & 1 == 1);
                     let on: Vec<String> = on.map(|q| q.to_string()).collect();
-                    let (gates, on) = (ops.len(), on.join(" "));
+                    let (gates, sweeps, on) = (ops.len(), tile.sweeps(), on.join(" "));
                     writeln!(
                         f,
-                        "pass {number}: {gates} operations on qubits {on}; {bytes:.3e} bytes, {flops:.3e} flops"
+                        "pass {number}: {gates} operations in {sweeps} sweeps on qubits {on}; \
+                         {bytes:.3e} bytes, {flops:.3e} flops"
                     )?;
                 }
                 (Stage::Plain { operator }, _) | (_, Pass::Plain { operator }) => {

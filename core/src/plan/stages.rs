@@ -131,6 +131,7 @@ pub(super) fn stages(n_qubits: usize, all: &[Op], size: usize, low: usize) -> Ve
             }
             runs
         });
+        let (taken, rest) = defer(all, taken, rest, qubits);
         ops = rest;
         if !taken.is_empty() {
             stages.push(Stage::Tile { qubits, ops: taken });
@@ -143,6 +144,30 @@ pub(super) fn stages(n_qubits: usize, all: &[Op], size: usize, low: usize) -> Ve
         }
     }
     stages
+}
+
+/// Leaves phases at the end of a stage to the next one, where they join the phases that it begins with.
+fn defer(all: &[Op], taken: Vec<usize>, rest: Vec<usize>, qubits: usize) -> (Vec<usize>, Vec<usize>) {
+    // What stays plain has no phases to join.
+    if rest.is_empty() || rest.iter().any(|&number| matches!(all[number], Op::Plain { .. })) {
+        return (taken, rest);
+    }
+    let mut moved = 0;
+    let mut late = vec![false; taken.len()];
+    for (late, &number) in late.iter_mut().zip(&taken).rev() {
+        match all[number] {
+            // Outside of the tile a phase costs nothing.
+            Op::Phase { mask, .. } => *late = mask & moved == 0 && mask & qubits != 0,
+            ref op => moved |= op.moving(),
+        }
+    }
+    if late.iter().all(|late| *late) {
+        return (taken, rest);
+    }
+    let of = |wanted: bool| {
+        taken.iter().zip(&late).filter(move |(_, late)| **late == wanted).map(|(number, _)| *number)
+    };
+    (of(false).collect(), of(true).chain(rest.iter().copied()).collect())
 }
 
 /// The set of qubits whose stage does most.

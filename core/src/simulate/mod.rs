@@ -30,7 +30,7 @@ use num_complex::Complex;
 use crate::{
     basis::{BasisError, MAX_QUBITS},
     circuit::{Circuit, CircuitError},
-    kernel::{ExecuteError, Executors, Operator, Threads},
+    kernel::{ExecuteError, Executors, Operator, Prepared, Threads},
     matrix::Matrix,
     param::{Binding, Values},
     scalar::{Real, Ring, Scalar},
@@ -39,6 +39,10 @@ use crate::{
 
 /// The most qubits of a circuit whose matrix is asked for: 4^13 entries of 16 bytes are 1 GiB.
 pub const MAX_MATRIX_QUBITS: usize = 13;
+
+/// Points whose states have fewer amplitudes than this run side by side, each on one thread: four of them
+/// still fit the last cache.
+const SHARED_BELOW: usize = 1 << 17;
 
 /// Why a circuit did not run.
 #[derive(Debug, thiserror::Error)]
@@ -127,13 +131,14 @@ impl Simulator {
         self.check_memory::<R>(circuit.n_qubits())?;
         let bound = BoundCircuit::new(circuit, binding)?;
         let operators = bound.operators().ok_or(SimulateError::Dynamic)?;
-        let mut state = StateVector::zero(circuit.n_qubits())?;
+        let mut state = StateVector::zero_on(circuit.n_qubits(), &self.threads)?;
         self.execute(operators, &mut state, &mut |_, _| {})?;
         Ok(state)
     }
 
-    /// Runs a static circuit once for each list of input values, in parallel where the states are
-    /// small: one state for each point, in order.
+    /// Runs a static circuit once for each list of input values: one state for each point, in order, with
+    /// the bits of a run by itself. The circuit is bound once, and planned once where plans pay; for other
+    /// points only what depends on parameters is computed anew. Small states share the threads among points.
     ///
     /// # Errors
     /// [`SimulateError`] of the first point that fails. The memory limit counts all states together.
@@ -144,11 +149,64 @@ impl Simulator {
     ) -> Result<Vec<StateVector<Complex<T>>>, SimulateError> {
         let n_qubits = circuit.n_qubits();
         self.check_memory_of::<Complex<T>>(n_qubits, points.len())?;
-        if !T::PARALLEL || 1usize << n_qubits >= crate::kernel::SERIAL_BELOW {
-            return points.iter().map(|point| self.run(circuit, point)).collect();
+        let Some(first) = points.first() else { return Ok(Vec::new()) };
+        let values = circuit.param_values(first)?;
+        let bound = BoundCircuit::<Complex<T>>::new(circuit, &Values(&values))?;
+        let operators = bound.operators().ok_or(SimulateError::Dynamic)?;
+        let executor = self.executors.best::<Complex<T>>(n_qubits, operators.len());
+        let mut prepared = executor.prepare(n_qubits, operators);
+        let at_once = T::PARALLEL && prepared.is_none() && 1usize << n_qubits < SHARED_BELOW;
+        if !at_once {
+            let mut bound = bound;
+            let mut states = Vec::with_capacity(points.len());
+            for point in points {
+                states.push(self.point(
+                    circuit,
+                    &mut bound,
+                    point,
+                    prepared.as_deref_mut(),
+                    &self.threads,
+                )?);
+            }
+            return Ok(states);
         }
-        let one = Simulator { threads: Threads::serial(), ..self.clone() };
-        self.threads.map(points.len(), |k| one.run(circuit, &points[k])).into_iter().collect()
+        // Pieces, so that each copies what is bound once.
+        let pieces = (self.threads.count() * 4).min(points.len());
+        let size = points.len().div_ceil(pieces);
+        let piece = |k: usize| {
+            let mut bound = bound.clone();
+            let part = &points[(k * size).min(points.len())..((k + 1) * size).min(points.len())];
+            let state = |point: &Vec<T>| self.point(circuit, &mut bound, point, None, &Threads::serial());
+            part.iter().map(state).collect::<Result<Vec<_>, _>>()
+        };
+        let parts: Vec<Vec<_>> = self.threads.map(pieces, piece).into_iter().collect::<Result<_, _>>()?;
+        Ok(parts.into_iter().flatten().collect())
+    }
+
+    /// One point of [`Simulator::run_points`].
+    fn point<T: Real>(
+        &self,
+        circuit: &Circuit,
+        bound: &mut BoundCircuit<Complex<T>>,
+        point: &[T],
+        prepared: Option<&mut (dyn Prepared<Complex<T>> + 'static)>,
+        threads: &Threads,
+    ) -> Result<StateVector<Complex<T>>, SimulateError> {
+        let values = circuit.param_values(point)?;
+        bound.rebind(circuit, &Values(&values))?;
+        let operators = bound.operators().ok_or(SimulateError::Dynamic)?;
+        let mut state = StateVector::zero_on(circuit.n_qubits(), threads)?;
+        match prepared {
+            Some(prepared) => {
+                prepared.bind(operators);
+                prepared.run(state.amplitudes_mut(), threads)?;
+            }
+            None => {
+                let executor = self.executors.best::<Complex<T>>(circuit.n_qubits(), operators.len());
+                executor.run(operators, state.amplitudes_mut(), threads)?;
+            }
+        }
+        Ok(state)
     }
 
     /// Applies operators to a state; `progress` is told (done, all) every now and then.
@@ -234,12 +292,16 @@ impl Simulator {
         self.check_memory::<Complex<T>>(circuit.n_qubits())?;
         let bound = BoundCircuit::<Complex<T>>::new(circuit, &Values(&values))?;
         if let Some(operators) = bound.operators() {
-            let mut state = StateVector::zero(circuit.n_qubits())?;
+            let mut state = StateVector::zero_on(circuit.n_qubits(), &self.threads)?;
             self.execute(operators, &mut state, &mut |_, _| {})?;
             return self.counts(circuit, &state, shots, seed);
         }
-        let counts = self.trajectory_counts(&bound, shots, seed)?;
-        Ok(counts.into_iter().map(|(bits, count)| (bits.text(circuit), count)).collect())
+        // Outcomes that differ in hidden registers only are the same text.
+        let mut counts = BTreeMap::new();
+        for (bits, count) in self.trajectory_counts(&bound, shots, seed)? {
+            *counts.entry(bits.text(circuit)).or_insert(0) += count;
+        }
+        Ok(counts)
     }
 
     /// Samples the final state of a static circuit, as [`Simulator::run_shots`] does.
@@ -255,22 +317,18 @@ impl Simulator {
         seed: u64,
     ) -> Result<BTreeMap<String, u64>, SimulateError> {
         let finals = final_measurements(circuit)?;
-        let mut by_state: BTreeMap<usize, u64> = BTreeMap::new();
-        for outcome in state.sample(shots, seed, &self.threads)? {
-            *by_state.entry(outcome).or_insert(0) += 1;
+        let by_state = state.sample_counts(shots, seed, &self.threads)?;
+        if !circuit.has_measurements() {
+            let text = |(index, count)| (crate::basis::bitstring(index, state.n_qubits()), count);
+            return Ok(by_state.into_iter().map(text).collect());
         }
         let mut counts = BTreeMap::new();
         for (index, count) in by_state {
-            let text = if circuit.has_measurements() {
-                let mut bits = Bits::zero(circuit.n_bits());
-                for (&bit, &qubit) in &finals {
-                    bits.set(bit, index >> qubit & 1 == 1);
-                }
-                bits.text(circuit)
-            } else {
-                crate::basis::bitstring(index, state.n_qubits())
-            };
-            *counts.entry(text).or_insert(0) += count;
+            let mut bits = Bits::zero(circuit.n_bits());
+            for (&bit, &qubit) in &finals {
+                bits.set(bit, index >> qubit & 1 == 1);
+            }
+            *counts.entry(bits.text(circuit)).or_insert(0) += count;
         }
         Ok(counts)
     }

@@ -132,6 +132,29 @@ impl<R: Ring> BoundCircuit<R> {
         Ok(BoundCircuit { n_qubits, n_bits, steps, finals, start: None })
     }
 
+    /// Puts other numbers into the gates that depend on parameters; the rest stays as it is. The circuit is
+    /// the one that was bound.
+    ///
+    /// # Errors
+    /// [`SimulateError`] if the binding has no number for an angle; the numbers are then of no use.
+    pub fn rebind(&mut self, circuit: &Circuit, binding: &impl Binding<R>) -> Result<(), SimulateError> {
+        let gates = self.steps.iter_mut().flat_map(|step| match &mut step.action {
+            Action::Gates(gates) => gates.as_mut_slice(),
+            _ => &mut [],
+        });
+        let instructions = circuit.instructions().iter();
+        let bound =
+            instructions.filter(|i| matches!(i.operation, Operation::Gate(_) | Operation::Unitary(_)));
+        for (operator, instruction) in gates.zip(bound) {
+            if let Operation::Gate(gate) = &instruction.operation
+                && !gate.params().iter().all(crate::param::Angle::is_constant)
+            {
+                *operator = bind_gate(circuit, instruction, binding)?;
+            }
+        }
+        Ok(())
+    }
+
     /// The same circuit, whose trajectories start from this state instead of |0…0>.
     ///
     /// # Errors

@@ -60,8 +60,9 @@ impl<T: Real, S: Scalar<Real = T>> Trajectory<'_, S> {
         if circuit.finals.is_empty() {
             return Ok(vec![self.bits.clone(); self.shots.len()]);
         }
-        let draws = self.shots.iter().map(|&shot| draw(self.seed, shot as u64, self.draws)).collect();
-        let states = self.state.sample_at(draws, threads)?;
+        let draws: Vec<f64> =
+            self.shots.iter().map(|&shot| draw(self.seed, shot as u64, self.draws)).collect();
+        let states = self.state.sample_at(&draws, threads)?;
         Ok(states.into_iter().map(|index| with_finals(self.bits, circuit, index)).collect())
     }
 }
@@ -339,7 +340,7 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
     fn start(&self, bits: Bits) -> Result<Live<S>, SimulateError> {
         let state = match &self.circuit.start {
             Some(state) => (**state).clone(),
-            None => StateVector::zero(self.circuit.n_qubits)?,
+            None => StateVector::zero_on(self.circuit.n_qubits, &self.simulator.threads)?,
         };
         Ok(Live { step: 0, bits, state })
     }

@@ -1,27 +1,35 @@
 //! Many states of one size, worked on together.
 //!
-//! Applying one gate to B states is a product of its matrix with a matrix of B columns. The layout
-//! makes the columns contiguous, so it is also the layout of one larger state whose lowest qubits
-//! number the columns, and every kernel runs on it with its qubits shifted up:
+//! Applying one gate to B states is a product of its matrix with a matrix of B columns. Small states are
+//! laid out so that the columns are contiguous, which is also the layout of one larger state whose lowest
+//! qubits number the columns, and every kernel runs on it with its qubits shifted up:
 //!
 //! ```text
 //! index = basis state << log2 B | column
 //! ```
 //! Runs are then at least B long, whatever the target: a gate on qubit 0 of 64 states is as
-//! regular as one on qubit 6 of a single state. This pays where states are small: of 64 states on one
-//! thread (`benches/batches.rs`), those of 3 qubits run 16 times faster side by side than alone, those of
-//! 6 qubits 2.4 times; from 8 qubits on the vector kernels on each state alone are faster. A batch
-//! whose size is no power of two is cut into blocks that are.
+//! regular as one on qubit 6 of a single state. A batch whose size is no power of two is cut into blocks
+//! that are.
+//!
+//! That pays where states are small: of 64 states on one thread (`benches/batches.rs`), those of 3 qubits run
+//! 16 times faster side by side than alone, those of 6 qubits 2.4 times. From 8 qubits on each state lies for
+//! itself, and the executor that would run it alone runs it here.
+//!
+//! So the bits are those of the generic kernels below 8 qubits, and those of the executor from there on; for
+//! any number of threads.
 
 use super::{StateError, StateVector};
 use crate::{
     basis::BasisError,
-    kernel::{Operator, Threads},
+    kernel::{Executors, Operator, SERIAL_BELOW, Threads},
     scalar::Ring,
 };
 
 /// The most states in one block: 64 columns of 16 bytes are 1 KiB for each basis state.
 const MAX_COLUMNS: usize = 64;
+
+/// States of so many qubits lie for themselves.
+const ALONE_FROM: usize = 8;
 
 /// States of n qubits, side by side.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,10 +49,11 @@ impl<R: Ring> StateBatch<R> {
         if let Some(other) = states.iter().find(|s| s.n_qubits() != n_qubits) {
             return Err(StateError::Sizes { left: n_qubits, right: other.n_qubits() });
         }
+        let most = if n_qubits < ALONE_FROM { MAX_COLUMNS } else { 1 };
         let mut blocks = Vec::new();
         let mut rest = states;
         while !rest.is_empty() {
-            let b = (usize::BITS - 1 - rest.len().min(MAX_COLUMNS).leading_zeros()) as usize;
+            let b = (usize::BITS - 1 - rest.len().min(most).leading_zeros()) as usize;
             let (block, after) = rest.split_at(1 << b);
             let mut amplitudes = Vec::with_capacity(block.len() << n_qubits);
             for i in 0..1usize << n_qubits {
@@ -74,34 +83,82 @@ impl<R: Ring> StateBatch<R> {
         self.n_qubits
     }
 
-    /// Applies operators to every state, in order.
+    /// Applies operators to every state, in order. Threads share blocks of states, and large states.
     ///
     /// # Errors
     /// [`BasisError::OutOfRange`] if one acts on a qubit that the states do not have; nothing is
-    /// applied then.
-    pub fn apply(&mut self, operators: &[Operator<R>], threads: &Threads) -> Result<(), BasisError> {
+    /// applied then. [`StateError::Execute`] if an executor fails; the states are then of no use.
+    pub fn apply(
+        &mut self,
+        operators: &[Operator<R>],
+        executors: &Executors,
+        threads: &Threads,
+    ) -> Result<(), StateError> {
         let beyond = operators.iter().find(|o| !self.is_empty() && o.n_qubits() > self.n_qubits);
         if let Some(operator) = beyond {
-            return Err(BasisError::OutOfRange { given: operator.n_qubits() - 1, available: self.n_qubits });
+            let given = operator.n_qubits() - 1;
+            return Err(BasisError::OutOfRange { given, available: self.n_qubits }.into());
         }
-        for (b, amplitudes) in &mut self.blocks {
-            for operator in operators {
-                operator.shifted(*b).apply(amplitudes, threads);
+        if self.n_qubits >= ALONE_FROM {
+            return self.apply_alone(operators, executors, threads);
+        }
+        // Blocks come in few sizes.
+        let mut shifted: Vec<(usize, Vec<Operator<R>>)> = Vec::new();
+        for (b, _) in &self.blocks {
+            if shifted.iter().all(|s| s.0 != *b) {
+                shifted.push((*b, operators.iter().map(|o| o.shifted(*b)).collect()));
             }
         }
+        let serial = Threads::serial();
+        let pool = if R::PARALLEL { threads } else { &serial };
+        pool.chunks(&mut self.blocks, 1, |_, block| {
+            for (b, amplitudes) in block {
+                let own = shifted.iter().filter(|s| s.0 == *b).flat_map(|s| &s.1);
+                own.for_each(|operator| operator.apply(amplitudes, &serial));
+            }
+        });
         Ok(())
+    }
+
+    fn apply_alone(
+        &mut self,
+        operators: &[Operator<R>],
+        executors: &Executors,
+        threads: &Threads,
+    ) -> Result<(), StateError> {
+        let executor = executors.best::<R>(self.n_qubits, operators.len());
+        let prepared = executor.prepare(self.n_qubits, operators);
+        let run = |amplitudes: &mut [R], threads: &Threads| match &prepared {
+            Some(prepared) => prepared.run(amplitudes, threads),
+            None => executor.run(operators, amplitudes, threads),
+        };
+        if !R::PARALLEL || 1usize << self.n_qubits >= SERIAL_BELOW {
+            return Ok(self.blocks.iter_mut().try_for_each(|(_, a)| run(a, threads))?);
+        }
+        let failed = std::sync::Mutex::new(None);
+        threads.chunks(&mut self.blocks, 1, |_, block| {
+            for (_, amplitudes) in block {
+                if let Err(error) = run(amplitudes, &Threads::serial())
+                    && let Ok(mut failed) = failed.lock()
+                {
+                    *failed = Some(error);
+                }
+            }
+        });
+        match failed.into_inner() {
+            Ok(Some(error)) => Err(error.into()),
+            _ => Ok(()),
+        }
     }
 
     /// The states by themselves again.
     #[must_use]
     pub fn into_states(self) -> Vec<StateVector<R>> {
         let n_qubits = self.n_qubits;
-        let blocks = self.blocks.iter().flat_map(|(b, amplitudes)| {
-            (0..1usize << b).map(move |column| StateVector {
-                n_qubits,
-                amplitudes: amplitudes.iter().skip(column).step_by(1 << b).cloned().collect(),
-            })
+        let blocks = self.blocks.into_iter().flat_map(|(b, amplitudes)| {
+            let column = |column: usize| amplitudes.iter().skip(column).step_by(1 << b).cloned().collect();
+            (0..1usize << b).map(column).collect::<Vec<Vec<R>>>()
         });
-        blocks.collect()
+        blocks.map(|amplitudes| StateVector { n_qubits, amplitudes }).collect()
     }
 }

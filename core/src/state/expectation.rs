@@ -3,25 +3,27 @@
 //! A Pauli string flips the bits of a mask x and multiplies by a sign from the parity of another
 //! mask z: `P |i> = i^{#Y} (-1)^{|i & z|} |i ^ x>`. So
 //! `<psi|P|psi> = sum_i conj(psi[i ^ x]) i^{#Y} (-1)^{|i & z|} psi[i]`.
-//! Terms of a sum that share x share one pass over the state.
+//! Of the product of two amplitudes only the real part is needed where #Y is even, and the imaginary
+//! part where it is odd. Terms of a sum that share x and the part share the products.
+//!
+//! `Complex<f32>` and `Complex<f64>` have a vector kernel (`kernel/simd/pauli.rs`), which also puts terms
+//! of different x into one pass over memory; every other number takes the loops here.
 
-use std::collections::BTreeMap;
+use std::{any::Any, collections::BTreeMap, ops::Range};
+
+use num_complex::Complex;
 
 use super::{StateError, StateVector};
 use crate::{
     basis::BasisError,
-    kernel::{Threads, tree_sum},
+    kernel::{
+        InstructionSet, Threads,
+        simd::{Product, expectation},
+        tree_sum,
+    },
     observable::{PauliString, PauliSum},
     scalar::{Real, Scalar},
 };
-
-/// A term of a pass: its z mask, and its coefficient split into the part that multiplies the real
-/// and the one that multiplies the imaginary part of `conj(psi[i ^ x]) psi[i]`.
-struct Term {
-    z: usize,
-    re: f64,
-    im: f64,
-}
 
 impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
     /// `<psi|P|psi>` of one Pauli string. O(2^n).
@@ -32,8 +34,8 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         self.expectation(&PauliSum::new([(1.0, string.clone())]), threads)
     }
 
-    /// `<psi|O|psi>` of a sum of Pauli strings. O(2^n) per distinct set of qubits with X or Y, with a
-    /// sign for each term.
+    /// `<psi|O|psi>` of a sum of Pauli strings; the same bits for any number of threads. O(2^n) per
+    /// distinct set of qubits with X or Y, and O(2^n / 8) for each term that shares it.
     ///
     /// # Errors
     /// [`BasisError::OutOfRange`] if it acts on a qubit that the state does not have.
@@ -42,57 +44,66 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
             let given = observable.n_qubits() - 1;
             return Err(BasisError::OutOfRange { given, available: self.n_qubits }.into());
         }
-        let mut passes: BTreeMap<usize, Vec<Term>> = BTreeMap::new();
-        for (coefficient, string) in observable.terms() {
-            let (x, z) = (string.x_mask(), string.z_mask());
-            // Re(i^k w) is Re w, -Im w, -Re w, Im w for k = 0, 1, 2, 3.
-            let (re, im) = match (x & z).count_ones() % 4 {
-                0 => (*coefficient, 0.0),
-                1 => (0.0, -coefficient),
-                2 => (-coefficient, 0.0),
-                _ => (0.0, *coefficient),
-            };
-            passes.entry(x).or_default().push(Term { z, re, im });
+        let products = products(observable);
+        if let Some(value) = self.vector_expectation(&products, threads) {
+            return Ok(T::lit(value));
         }
-        let mut total = T::zero();
-        for (x, terms) in passes {
-            total += self.pass(x, &terms, threads);
-        }
-        Ok(total)
+        let sums = products.iter().map(|product| self.product(product, threads));
+        Ok(sums.fold(T::zero(), |total, sum| total + sum))
     }
 
-    /// The terms that flip the bits of x. For x = 0 only |psi_i|^2 is needed; else i and i ^ x give
-    /// complex conjugates, so half the indices do.
-    fn pass(&self, x: usize, terms: &[Term], threads: &Threads) -> T {
-        let a = &self.amplitudes;
-        let add = |p: T, q: T| p + q;
-        let sign = |i: usize, z: usize| if (i & z).count_ones().is_multiple_of(2) { 1.0 } else { -1.0 };
-        let weight = |i: usize, part: fn(&Term) -> f64| {
-            terms.iter().fold(0.0, |w, term| w + part(term) * sign(i, term.z))
-        };
-        if x == 0 {
-            let block = |range: std::ops::Range<usize>| {
-                range.fold(T::zero(), |sum, i| sum + a[i].abs2() * T::lit(weight(i, |t| t.re)))
+    /// The sum by vector registers, if the numbers are of a type that they hold.
+    fn vector_expectation(&self, products: &[Product], threads: &Threads) -> Option<f64> {
+        let (amplitudes, set): (&dyn Any, _) = (&self.amplitudes, InstructionSet::detect());
+        if let Some(a) = amplitudes.downcast_ref::<Vec<Complex<f64>>>() {
+            return expectation(products, a, threads, set);
+        }
+        amplitudes.downcast_ref::<Vec<Complex<f32>>>().and_then(|a| expectation(products, a, threads, set))
+    }
+
+    /// One product of amplitudes with the signs of all its strings. For x = 0 it is |psi_i|^2; else i and
+    /// i ^ x give complex conjugates, so half the indices do.
+    fn product(&self, product: &Product, threads: &Threads) -> T {
+        let (a, x) = (&self.amplitudes, product.x);
+        let weight = |i: usize| {
+            let signed = |w: f64, &(z, weight): &(usize, f64)| {
+                if (i & z).count_ones().is_multiple_of(2) { w + weight } else { w - weight }
             };
+            product.strings.iter().fold(0.0, signed)
+        };
+        let add = |p: T, q: T| p + q;
+        if x == 0 {
+            let block =
+                |range: Range<usize>| range.fold(T::zero(), |sum, i| sum + a[i].abs2() * T::lit(weight(i)));
             return tree_sum(a.len(), threads, block, add);
         }
         let top = 1usize << (usize::BITS - 1 - x.leading_zeros());
-        let block = |range: std::ops::Range<usize>| {
+        let block = |range: Range<usize>| {
             range.fold(T::zero(), |sum, k| {
                 // k with a 0 put in at the top bit of x
                 let i = (k & !(top - 1)) << 1 | k & (top - 1);
+                let weight = weight(i);
+                if weight == 0.0 {
+                    return sum;
+                }
                 let w = a[i ^ x].conj() * &a[i];
-                let (re, im) = (weight(i, |t| t.re), weight(i, |t| t.im));
-                let mut sum = sum;
-                if re != 0.0 {
-                    sum += w.re() * T::lit(2.0 * re);
-                }
-                if im != 0.0 {
-                    sum += w.im() * T::lit(2.0 * im);
-                }
-                sum
+                let part = if product.imaginary { w.im() } else { w.re() };
+                sum + part * T::lit(2.0 * weight)
             })
         };
         tree_sum(a.len() / 2, threads, block, add)
     }
+}
+
+/// The terms by what they multiply.
+fn products(observable: &PauliSum) -> Vec<Product> {
+    let mut products: BTreeMap<(usize, bool), Vec<(usize, f64)>> = BTreeMap::new();
+    for (coefficient, string) in observable.terms() {
+        let (x, z) = (string.x_mask(), string.z_mask());
+        // Re(i^k w) is Re w, -Im w, -Re w, Im w for k = 0, 1, 2, 3.
+        let k = (x & z).count_ones() % 4;
+        let weight = if k == 1 || k == 2 { -coefficient } else { *coefficient };
+        products.entry((x, k % 2 == 1)).or_default().push((z, weight));
+    }
+    products.into_iter().map(|((x, imaginary), strings)| Product { x, imaginary, strings }).collect()
 }

@@ -16,6 +16,7 @@ mod density;
 mod expectation;
 mod memory;
 mod random;
+mod sample;
 
 pub use batch::StateBatch;
 pub(crate) use random::{draw, stream};
@@ -24,7 +25,7 @@ use num_complex::Complex;
 
 use crate::{
     basis::{BasisError, MAX_QUBITS, log2i},
-    kernel::{BLOCK, Operator, Threads, places, tree_sum},
+    kernel::{BLOCK, ExecuteError, Operator, Threads, places, tree_sum},
     matrix::Matrix,
     scalar::{Conj, Real, Ring, Scalar},
 };
@@ -72,6 +73,9 @@ pub enum StateError {
         /// Qubits of the other.
         right: usize,
     },
+    /// An executor failed.
+    #[error(transparent)]
+    Execute(#[from] ExecuteError),
     /// An outcome that cannot occur.
     #[error("qubit {qubit} is never {}: its probability is 0", u8::from(*value))]
     Impossible {
@@ -136,11 +140,24 @@ impl<R: Ring> StateVector<R> {
         StateVector::basis(n_qubits, 0)
     }
 
+    /// The state |0…0>, whose memory is touched first by the threads: pages are cleared by all of them, and
+    /// on machines with several memories lie near those that will work on them.
+    ///
+    /// # Errors
+    /// As [`StateVector::zero`].
+    pub fn zero_on(n_qubits: usize, threads: &Threads) -> Result<StateVector<R>, StateError> {
+        StateVector::basis_on(n_qubits, 0, threads)
+    }
+
     /// The basis state with this index.
     ///
     /// # Errors
     /// [`StateError`] if the index is out of range or the memory is not to be had.
     pub fn basis(n_qubits: usize, index: usize) -> Result<StateVector<R>, StateError> {
+        StateVector::basis_on(n_qubits, index, &Threads::serial())
+    }
+
+    fn basis_on(n_qubits: usize, index: usize, threads: &Threads) -> Result<StateVector<R>, StateError> {
         let needed = bytes_needed::<R>(n_qubits);
         let refused = StateError::Refused { n_qubits, needed };
         if n_qubits > MAX_QUBITS {
@@ -150,8 +167,7 @@ impl<R: Ring> StateVector<R> {
         if index >= dim {
             return Err(BasisError::OutOfRange { given: index, available: dim }.into());
         }
-        let mut amplitudes: Vec<R> = memory::reserve(dim).ok_or(refused)?;
-        amplitudes.resize(dim, R::zero());
+        let mut amplitudes = memory::filled(dim, &R::zero(), threads).ok_or(refused)?;
         amplitudes[index] = R::one();
         Ok(StateVector { n_qubits, amplitudes })
     }

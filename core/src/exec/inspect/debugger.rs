@@ -4,11 +4,11 @@
 //! or reads from a script is its own affair.
 //!
 //! ```
-//! use ketgrad_core::{exec::{Datum, inspect::{Command, Debugger, Inspection}}, text::parse_program};
+//! use ketgrad_core::{exec::{Datum, inspect::{Command, Debugger, Inspection, Pause}}, text::parse_program};
 //!
 //! let program = parse_program("fn f(x) {\n  let y = x * x;\n  y + 1\n}").map_err(|e| e[0].clone())?;
 //! let mut seen = Vec::new();
-//! let mut debugger = Debugger::new(|pause| {
+//! let mut debugger = Debugger::new(|pause: &Pause<'_, f64>| {
 //!     seen.push((pause.event.at().line, pause.event.operands()));
 //!     Command::Continue
 //! })

@@ -16,6 +16,25 @@
 //! ends up in, `vectorize`, which is compiled for it. (The scheme is that of the crate pulp.)
 #![expect(unsafe_code, reason = "vector instructions are unsafe where the processor lacks them")]
 
+/// A loop over 0, 1, … up to a constant of at most 8, written out, so that arrays of registers that are
+/// indexed by its counter stay registers. (Loops that the compiler finds too long to unroll go through memory.)
+macro_rules! unroll {
+    ($i:ident in 0..$count:expr => $body:block) => {
+        unroll!(@ $i, $count, $body, 0 1 2 3 4 5 6 7)
+    };
+    ($i:ident in 1..$count:expr => $body:block) => {
+        unroll!(@ $i, $count, $body, 1 2 3 4 5 6 7)
+    };
+    (@ $i:ident, $count:expr, $body:block, $($number:literal)*) => {
+        $(if $number < $count {
+            let $i: usize = $number;
+            $body
+        })*
+    };
+}
+pub(crate) use unroll;
+
+mod pauli;
 mod portable;
 mod single;
 #[cfg(target_arch = "x86_64")]
@@ -25,6 +44,7 @@ use std::fmt;
 
 use num_complex::Complex;
 
+pub(crate) use pauli::{NORM_BITS, Product, block_norms, expectation};
 use portable::Lanes4;
 pub(crate) use single::apply;
 
@@ -173,6 +193,8 @@ pub trait Simd: Copy + Send + Sync + 'static {
     /// # Safety
     /// `LANES` numbers can be written to `to`.
     unsafe fn store(self, to: *mut Self::Elem);
+    /// Asks for a cache line that will be needed soon; any address will do.
+    fn prefetch(from: *const Self::Elem);
     /// The same number in every lane.
     ///
     /// # Safety

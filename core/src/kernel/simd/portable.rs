@@ -41,6 +41,8 @@ impl<E: Element> Simd for Lanes4<E> {
         unsafe { to.cast::<[E; 4]>().write_unaligned(self.0) }
     }
     #[inline(always)]
+    fn prefetch(_from: *const E) {}
+    #[inline(always)]
     unsafe fn splat(x: E) -> Self {
         Lanes4([x; 4])
     }

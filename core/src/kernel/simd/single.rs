@@ -16,6 +16,10 @@
 //! | swap of whole rows (X, CX, SWAP, CCX above the lanes) | moves registers |
 //! | others with a span of up to 4 bits | the sum above; real matrices and RX take half the products |
 //! | larger spans, states shorter than a register | the generic kernel |
+//!
+//! Runs of up to 64 KiB are too short, or lie too close to each other, for the processor to guess what will
+//! be read next (a gate on qubit 5 took twice the time of one on qubit 15); so each run asks for the
+//! registers of one that comes soon.
 #![expect(unsafe_code, reason = "vector registers are read from and written to addresses")]
 #![expect(clippy::needless_range_loop, reason = "loops over register numbers, which are unrolled")]
 
@@ -31,6 +35,20 @@ use crate::{
 
 /// The most bits that a span may have here.
 const MAX_SPAN: u32 = 4;
+
+/// Runs of more registers are left to the processor's own foresight.
+const MAX_FETCHED_RUN: usize = 1 << 10;
+
+/// So many registers of a row ahead, at least, are asked for.
+const FETCH_AHEAD: usize = 32;
+
+/// States of fewer bytes are in the second cache.
+const FETCH_FROM_BYTES: usize = 1 << 20;
+
+/// In a state of so many bytes, a phase that leaves out every other piece of up to `NEAR_BYTES` bytes does
+/// not leave anything out: memory takes longer for half of the lines than for all in order.
+const NEAR_FROM_BYTES: usize = 32 << 20;
+const NEAR_BYTES: usize = 128;
 
 /// Applies an operator in place. The caller has checked that it fits the state and that the processor
 /// has the set.
@@ -65,9 +83,11 @@ struct Place<'a, E> {
     /// The span above and within the lane bits.
     high: usize,
     low: usize,
-    /// Controls among the lane bits, and their values.
+    /// Controls among the lane bits and the rows, and their values.
     control: usize,
     value: usize,
+    /// Controls among the rows: they are part of `high`, and rows that do not meet them stay as they are.
+    near: usize,
     threads: &'a Threads,
 }
 
@@ -85,15 +105,25 @@ impl<E: Element> Task<E> for Apply<'_, E> {
         }
         let lanes = (1usize << lane_bits) - 1;
         let (value, fixed) = (operator.value | common, operator.fixed);
+        let size = size_of::<Complex<E>>();
+        let mut near = 0;
+        let diagonal = matches!(operator.shape(), Shape::Phase(_) | Shape::Diagonal(_));
+        if diagonal && size << n_qubits >= NEAR_FROM_BYTES {
+            near = fixed & !span & !lanes & ((2 * NEAR_BYTES / size) - 1);
+            if (span | near).count_ones() > MAX_SPAN {
+                near = 0;
+            }
+        }
         let place = Place {
-            runs: Runs::new(n_qubits - lane_bits, fixed >> lane_bits, value >> lane_bits),
+            runs: Runs::new(n_qubits - lane_bits, fixed >> lane_bits, (value & !near) >> lane_bits),
             vector: Shared::new(as_reals(self.amplitudes)),
             operator,
             common,
-            high: span & !lanes,
+            high: span & !lanes | near,
             low: span & lanes,
-            control: fixed & !span & lanes,
-            value: value & lanes,
+            control: fixed & !span & lanes | near,
+            value: value & (lanes | near),
+            near,
             threads: self.threads,
         };
         let parallel = operator.touched(n_qubits) >= SERIAL_BELOW;
@@ -126,6 +156,23 @@ fn extent<E>(shape: &Shape<E>) -> Option<(usize, usize)> {
 }
 
 impl<E: Element> Place<'_, E> {
+    /// The first register of each run of a part, with that of a run to be fetched meanwhile.
+    #[inline(always)]
+    fn starts(&self, part: Range<usize>) -> impl Iterator<Item = (usize, usize)> + use<E> {
+        let skip = (FETCH_AHEAD / self.runs.run_length()).max(1);
+        // Beyond the end this names registers that are not there, which are asked for and not used.
+        let ahead = self.runs.starts(part.start + skip..part.end + skip);
+        self.runs.starts(part).zip(ahead)
+    }
+
+    /// Whether runs are fetched ahead.
+    #[inline(always)]
+    fn fetches<S: Simd<Elem = E>>(&self) -> bool {
+        let (length, runs) = (self.runs.run_length(), self.runs.len());
+        // Half or a quarter of the state may be all that runs over it visit: an estimate will do.
+        length <= MAX_FETCHED_RUN && length * runs * S::LANES * size_of::<E>() >= FETCH_FROM_BYTES / 4
+    }
+
     /// Runs a task over all runs, on threads where that is worth it.
     #[inline(always)]
     fn each_part<S: Simd<Elem = E>, T: Task<E, Output = ()>>(
@@ -230,12 +277,16 @@ impl<E: Element> Place<'_, E> {
         }
     }
 
-    /// The entry that a lane needs: that of the identity where a control among the lane bits says so.
+    /// The entry that a lane needs: that of the identity where a control among the lanes or rows says so.
     fn lane_entry(&self, row: usize, column: usize, lane: usize, flip: usize) -> Complex<E> {
-        if lane & self.control != self.value & self.control {
+        if (row ^ column) & self.near != 0 {
+            return Complex::new(E::zero(), E::zero());
+        }
+        if (lane | row) & self.control != self.value & self.control {
             let same = row == column && flip == 0;
             return Complex::new(if same { E::one() } else { E::zero() }, E::zero());
         }
+        let (row, column) = (row & !self.near, column & !self.near);
         self.entry(row | (lane & self.low), column | ((lane ^ flip) & self.low))
     }
 
@@ -327,10 +378,10 @@ impl<E: Element, const ROWS: usize, const FLIPS: usize, const KIND: u8> Task<E>
                     }
                 }
             }
-            let length = place.runs.run_length();
-            for start in place.runs.starts(self.part) {
-                for i in start..start + length {
-                    let here = place.vector.get().add(i * S::LANES);
+            // A macro, because a closure may end up as a function of its own, without the wide registers.
+            macro_rules! turn {
+                ($here:expr) => {{
+                    let here: *mut E = $here;
                     let mut x = [[zero; FLIPS]; ROWS];
                     let mut swapped = [[zero; FLIPS]; ROWS];
                     for f in 0..ROWS {
@@ -367,6 +418,25 @@ impl<E: Element, const ROWS: usize, const FLIPS: usize, const KIND: u8> Task<E>
                         }
                         y.store(here.add(rows[e]));
                     }
+                }};
+            }
+            let length = place.runs.run_length();
+            let start_of = |register: usize| place.vector.get().add(register * S::LANES);
+            if !place.fetches::<S>() {
+                for start in place.runs.starts(self.part) {
+                    for i in start..start + length {
+                        turn!(start_of(i));
+                    }
+                }
+                return;
+            }
+            for (start, next) in place.starts(self.part) {
+                for i in 0..length {
+                    let there = place.vector.get().wrapping_add((next + i) * S::LANES);
+                    for row in rows {
+                        S::prefetch(there.wrapping_add(row));
+                    }
+                    turn!(start_of(start + i));
                 }
             }
         }
@@ -385,12 +455,18 @@ impl<E: Element> Task<E> for Exchange<'_, E> {
     #[inline(always)]
     unsafe fn run<S: Simd<Elem = E>>(self) {
         let length = self.place.runs.run_length();
+        let fetches = self.place.fetches::<S>();
         let [a, b] = self.rows.map(|row| row * S::LANES);
-        for start in self.place.runs.starts(self.part) {
-            for i in start..start + length {
+        for (start, next) in self.place.starts(self.part) {
+            for i in 0..length {
+                if fetches {
+                    let there = self.place.vector.get().wrapping_add((next + i) * S::LANES);
+                    S::prefetch(there.wrapping_add(a));
+                    S::prefetch(there.wrapping_add(b));
+                }
                 // SAFETY: as in `Dense`: the rows of a run are within the state and no other thread's.
                 unsafe {
-                    let here = self.place.vector.get().add(i * S::LANES);
+                    let here = self.place.vector.get().add((start + i) * S::LANES);
                     let (x, y) = (S::load(here.add(a)), S::load(here.add(b)));
                     y.store(here.add(a));
                     x.store(here.add(b));
@@ -420,7 +496,7 @@ impl<E: Element> Task<E> for Diagonal<'_, E> {
             for e in 0..1usize << place.high.count_ones() {
                 let row = deposit(e, place.high);
                 let of = |lane: usize| place.lane_entry(row, row, lane, 0);
-                if (0..S::LANES / 2).all(|lane| of(lane) == one) {
+                if place.near == 0 && (0..S::LANES / 2).all(|lane| of(lane) == one) {
                     continue;
                 }
                 let real = (0..S::LANES / 2).all(|lane| of(lane).im == E::zero());
@@ -429,11 +505,16 @@ impl<E: Element> Task<E> for Diagonal<'_, E> {
                 count += 1;
             }
             let length = place.runs.run_length();
-            for start in place.runs.starts(self.part) {
+            let fetches = place.fetches::<S>();
+            for (start, next) in place.starts(self.part) {
                 for &(row, re, im, real) in &rows[..count] {
                     let here = place.vector.get().add(start * S::LANES + row);
+                    let there = place.vector.get().wrapping_add(next * S::LANES + row);
                     for i in 0..length {
                         let at = here.add(i * S::LANES);
+                        if fetches {
+                            S::prefetch(there.wrapping_add(i * S::LANES));
+                        }
                         let x = S::load(at);
                         let y = x.mul(re);
                         if real { y } else { x.swap_pairs().mul_add(im, y) }.store(at);

@@ -27,6 +27,7 @@ macro_rules! register {
             const ROW_QUBITS: usize = $rows;
 
             unsafe fn vectorize<T: Task<$E>>(task: T) -> T::Output {
+                #[inline(never)]
                 #[target_feature(enable = $features)]
                 fn enabled<T: Task<$E>>(task: T) -> T::Output {
                     // SAFETY: this is the function that enables the instructions.
@@ -44,6 +45,11 @@ macro_rules! register {
             unsafe fn store(self, to: *mut $E) {
                 // SAFETY: the caller promises that the numbers can be written.
                 unsafe { $store(to, self.0) }
+            }
+            #[inline(always)]
+            fn prefetch(from: *const $E) {
+                // SAFETY: a hint, which changes nothing and never faults.
+                unsafe { _mm_prefetch::<_MM_HINT_T1>(from.cast()) }
             }
             #[inline(always)]
             unsafe fn splat(x: $E) -> Self {

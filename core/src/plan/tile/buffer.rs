@@ -23,6 +23,17 @@ impl<E: Element> Buffer<E> {
         Buffer { lines: vec![Line([0; 64]); lines.max(1)], len, element: PhantomData }
     }
 
+    /// As long as wanted, with any numbers in it; from memory that has been used before, if there is some.
+    pub(super) fn reused(len: usize, pool: &mut Pool<E>) -> Buffer<E> {
+        match pool.0.pop() {
+            Some(Buffer { mut lines, .. }) => {
+                lines.resize((len * size_of::<E>()).div_ceil(64).max(1), Line([0; 64]));
+                Buffer { lines, len, element: PhantomData }
+            }
+            None => Buffer::zeros(len),
+        }
+    }
+
     pub(super) fn from_fn(len: usize, mut f: impl FnMut(usize) -> E) -> Buffer<E> {
         let mut buffer = Buffer::zeros(len);
         for (i, x) in buffer.as_mut_slice().iter_mut().enumerate() {
@@ -43,5 +54,19 @@ impl<E: Element> Buffer<E> {
         // SAFETY: the lines hold at least `len` numbers, any bytes are a float (`Element` is sealed: f32 and
         // f64), and the borrow is unique.
         unsafe { slice::from_raw_parts_mut(self.as_mut_ptr(), self.len) }
+    }
+}
+
+/// Buffers that are no longer needed. New memory comes from the system page by page, which takes longer than
+/// filling it.
+pub(in crate::plan) struct Pool<E>(Vec<Buffer<E>>);
+
+impl<E: Element> Pool<E> {
+    pub(in crate::plan) fn new() -> Pool<E> {
+        Pool(Vec::new())
+    }
+
+    pub(super) fn put(&mut self, buffer: Buffer<E>) {
+        self.0.push(buffer);
     }
 }

@@ -19,10 +19,11 @@
 use num_complex::Complex;
 
 use super::{
-    buffer::Buffer,
+    buffer::{Buffer, Pool},
     phases::{Phase, Phases},
 };
 use crate::{
+    basis::deposit,
     kernel::{Element, InstructionSet, simd},
     plan::lower::{M4, Op, exchanged},
 };
@@ -44,6 +45,9 @@ pub(in crate::plan) struct TileStage<E> {
     pub(super) steps: Vec<Step<E>>,
     /// Phases of whole tiles: (outer parity, angle).
     pub(super) constants: Vec<(usize, f64)>,
+    /// The order in which tiles are worked through: those that use the same variants of tables follow each
+    /// other. Empty for the order of their indices.
+    pub(super) order: Vec<u32>,
     /// What all amplitudes are multiplied by.
     pub(super) scale: Complex<f64>,
     /// Where each logical place is read from; `None` where nothing has moved.
@@ -62,6 +66,7 @@ pub(super) struct Exit {
     pub(super) shifts: Vec<(usize, bool, usize)>,
 }
 
+#[expect(clippy::large_enum_variant, reason = "a stage has a handful of steps")]
 pub(super) enum Step<E> {
     Sweep(Sweep<E>),
     Dense(Block<E>),
@@ -173,6 +178,7 @@ pub(in crate::plan) fn compile<'a, E: Element>(
     qubits: usize,
     ops: impl Iterator<Item = &'a Op>,
     set: InstructionSet,
+    pool: &mut Pool<E>,
 ) -> TileStage<E> {
     let (lane_bits, row_qubits) = simd::shape::<E>(set);
     let inside: Vec<usize> = (0..n_qubits).filter(|q| qubits >> q & 1 == 1).collect();
@@ -193,14 +199,16 @@ pub(in crate::plan) fn compile<'a, E: Element>(
         row_offsets: row_offsets(&inside, lane_bits),
         steps: Vec::new(),
         constants: Vec::new(),
+        order: Vec::new(),
         scale: Complex::cis(angle) * scale,
         exit: exit(&inside, &lines, lane_bits),
         flops: 2.0,
     };
-    stage.steps(placed, lane_bits, row_qubits, set);
+    stage.steps(placed, (lane_bits, row_qubits), set, pool);
     let constants: f64 = stage.constants.iter().filter(|c| c.0 == 0).map(|c| c.1).sum();
     stage.scale *= Complex::cis(constants);
     stage.constants.retain(|c| c.0 != 0);
+    stage.sort_tiles();
     stage
 }
 
@@ -318,22 +326,61 @@ impl<E: Element> TileStage<E> {
         self.flops
     }
 
+    /// Gives the memory of the tables back.
+    pub(in crate::plan) fn recycle(self, pool: &mut Pool<E>) {
+        for step in self.steps {
+            if let Step::Sweep(Sweep { phases: Some(phases), .. }) = step {
+                phases.recycle(pool);
+            }
+        }
+    }
+
+    /// How often the tile is read and written in its scratch.
+    pub(in crate::plan) fn sweeps(&self) -> usize {
+        self.steps.len()
+    }
+
     /// Multiplies the stage by `e^{i angle}`.
     pub(in crate::plan) fn turn(&mut self, angle: f64) {
         self.scale *= Complex::cis(angle);
     }
 
-    fn steps(&mut self, mut rest: Vec<Placed>, lane_bits: usize, row_qubits: usize, set: InstructionSet) {
+    fn sort_tiles(&mut self) {
+        let signs: Vec<usize> = self
+            .steps
+            .iter()
+            .filter_map(|step| if let Step::Sweep(sweep) = step { sweep.phases.as_ref() } else { None })
+            .flat_map(Phases::signs)
+            .collect();
+        if signs.is_empty() {
+            return;
+        }
+        let signature = |tile: u32| {
+            let outer = deposit(tile as usize, self.outside);
+            signs.iter().fold(0, |all, sign| all << 1 | u64::from(odd(sign & outer)))
+        };
+        let mut order: Vec<u32> = (0..1 << self.outside.count_ones()).collect();
+        order.sort_by_cached_key(|&tile| signature(tile));
+        self.order = order;
+    }
+
+    fn steps(
+        &mut self,
+        mut rest: Vec<Placed>,
+        (lane_bits, row_qubits): (usize, usize),
+        set: InstructionSet,
+        pool: &mut Pool<E>,
+    ) {
         while !rest.is_empty() {
             let (level, after) = split(rest, |op| matches!(op, Placed::Phase(_)));
             let level: Vec<Phase> = level
                 .iter()
                 .filter_map(|op| if let Placed::Phase(p) = op { Some(*p) } else { None })
                 .collect();
-            let mut phases =
-                Some(Phases::new(self.bits, &level, &mut self.constants, set)).filter(|p| !p.is_empty());
+            let mut phases = Some(Phases::new(self.bits, &level, &mut self.constants, set, pool))
+                .filter(|p| !p.is_empty());
             if let Some(p) = &phases {
-                self.flops += 6.0 * p.tables.len() as f64 + if p.has_product() { 12.0 } else { 0.0 };
+                self.flops += 6.0 * p.tables() as f64 + if p.has_product() { 12.0 } else { 0.0 };
             }
             let (mut turns, after) = split(after, |op| matches!(op, Placed::Rotation { .. }));
             while !turns.is_empty() || phases.is_some() {

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::kernel::{
     Element,
-    simd::{Simd, Task},
+    simd::{Simd, Task, unroll},
 };
 
 /// A tile in its scratch: 2^bits real parts, 2^bits imaginary parts, and the tile's index.
@@ -55,7 +55,7 @@ pub(super) unsafe fn step<S: Simd>(
 
 /// No phases before the rotations.
 const NONE: u8 = 0;
-/// One table, the same for all tiles.
+/// One table.
 const TABLE: u8 = 1;
 /// Any number of tables and a product.
 const ANY: u8 = 2;
@@ -68,12 +68,9 @@ unsafe fn run_sweep<S: Simd>(
 ) {
     let kind = match &sweep.phases {
         None => NONE,
-        Some(phases) if phases.is_one_table() => TABLE,
         Some(phases) => {
-            if phases.has_product() {
-                phases.product(scratch.outer, product);
-            }
-            ANY
+            phases.prepare(scratch.outer, product);
+            if phases.tables() == 1 && !phases.has_product() { TABLE } else { ANY }
         }
     };
     let product = &*product;
@@ -114,6 +111,7 @@ impl<E: Element, const ROWS: usize, const PHASES: u8, const CROSSED: bool> Task<
     type Output = ();
 
     #[inline(always)]
+    #[allow(unconditional_panic, reason = "`unroll` writes out turns beyond the count, which never run")]
     unsafe fn run<S: Simd<Elem = E>>(self) {
         let SweepRun { sweep, scratch: Scratch { re, im, outer }, product } = self;
         let count = 1 << ROWS;
@@ -136,27 +134,28 @@ impl<E: Element, const ROWS: usize, const PHASES: u8, const CROSSED: bool> Task<
             for (exchange, turn) in exchanges.iter_mut().zip(lane_turns) {
                 *exchange = S::index(|j| j ^ turn.lanes);
             }
+            let lane_count = lane_turns.len().min(exchanges.len());
             let tangent =
                 |turn: usize, all: usize| S::load(tangents.add((2 * turn + (all >> turn & 1)) * S::LANES));
             for &entry in &sweep.table {
                 let first = (entry & ((1 << SIGN_SHIFT) - 1)) as usize;
                 let all = (entry >> SIGN_SHIFT) as usize ^ signs;
                 let (mut x, mut y) = ([zero; 8], [zero; 8]);
-                for set in 0..count {
+                unroll!(set in 0..count => {
                     let row = first ^ offsets[set];
                     (x[set], y[set]) = (S::load(re.add(row * S::LANES)), S::load(im.add(row * S::LANES)));
                     if PHASES != NONE
                         && let Some(phases) = &sweep.phases
                     {
-                        (x[set], y[set]) = turned::<S, PHASES>(x[set], y[set], row, phases, product, outer);
+                        (x[set], y[set]) = turned::<S, PHASES>(x[set], y[set], row, phases, product);
                     }
                     if CROSSED && set > 0 {
                         (x[set], y[set]) = (x[set].permute(crossing[set]), y[set].permute(crossing[set]));
                     }
-                }
-                for turn in 0..ROWS {
+                });
+                unroll!(turn in 0..ROWS => {
                     let t = tangent(turn, all);
-                    for low in 0..count {
+                    unroll!(low in 0..count => {
                         if low >> turn & 1 == 0 {
                             let high = low | 1 << turn;
                             let (a, b) = (x[low], x[high]);
@@ -164,23 +163,23 @@ impl<E: Element, const ROWS: usize, const PHASES: u8, const CROSSED: bool> Task<
                             let (a, b) = (y[low], y[high]);
                             (y[low], y[high]) = (t.neg_mul_add(b, a), t.mul_add(a, b));
                         }
-                    }
-                }
-                for k in 0..lane_turns.len() {
+                    });
+                });
+                for (k, exchange) in exchanges[..lane_count].iter().enumerate() {
                     let t = tangent(ROWS + k, all);
-                    for set in 0..count {
-                        x[set] = t.mul_add(x[set].permute(exchanges[k]), x[set]);
-                        y[set] = t.mul_add(y[set].permute(exchanges[k]), y[set]);
-                    }
+                    unroll!(set in 0..count => {
+                        x[set] = t.mul_add(x[set].permute(*exchange), x[set]);
+                        y[set] = t.mul_add(y[set].permute(*exchange), y[set]);
+                    });
                 }
-                for set in 0..count {
+                unroll!(set in 0..count => {
                     let row = first ^ offsets[set];
                     if CROSSED && set > 0 {
                         (x[set], y[set]) = (x[set].permute(crossing[set]), y[set].permute(crossing[set]));
                     }
                     x[set].store(re.add(row * S::LANES));
                     y[set].store(im.add(row * S::LANES));
-                }
+                });
             }
         }
     }
@@ -197,23 +196,19 @@ unsafe fn turned<S: Simd, const PHASES: u8>(
     row: usize,
     phases: &Phases<S::Elem>,
     product: &Product<S::Elem>,
-    outer: usize,
 ) -> (S, S) {
     let at = row * S::LANES;
     // SAFETY: tables are as long as the tile; a product's low part is 64 numbers, the high one the rest.
     unsafe {
-        for table in &phases.tables {
-            let (c, s) = (S::load(table.re.as_ptr().add(at)), S::load(table.im.as_ptr().add(at)));
-            (x, y) = if PHASES == ANY && odd(table.outer & outer) {
-                (y.mul_add(s, x.mul(c)), x.neg_mul_add(s, y.mul(c)))
-            } else {
-                times(x, y, c, s)
-            };
-            if PHASES == TABLE {
-                break;
-            }
+        let (re, im) = (phases.re.as_ptr(), phases.im.as_ptr());
+        if PHASES == TABLE {
+            let at = at + *product.variants.get_unchecked(0);
+            return times(x, y, S::load(re.add(at)), S::load(im.add(at)));
         }
-        if PHASES == ANY && phases.has_product() {
+        for start in &product.variants {
+            (x, y) = times(x, y, S::load(re.add(start + at)), S::load(im.add(start + at)));
+        }
+        if phases.has_product() {
             let (low, high) = (at % 64, product.high.get_unchecked(at / 64));
             let (c, s) = (S::load(product.re.as_ptr().add(low)), S::load(product.im.as_ptr().add(low)));
             let (c, s) = times(c, s, S::splat(high.re), S::splat(high.im));
@@ -229,6 +224,8 @@ fn times<S: Simd>(x: S, y: S, c: S, s: S) -> (S, S) {
     (y.neg_mul_add(s, x.mul(c)), x.mul_add(s, y.mul(c)))
 }
 
+/// A dense block. Three real products instead of the four of a complex one were slower: they load more
+/// coefficients than the additions saved.
 struct DenseRun<'a, E, const ROWS: usize, const FLIPS: usize> {
     block: &'a Block<E>,
     scratch: Scratch<E>,
@@ -238,14 +235,15 @@ impl<E: Element, const ROWS: usize, const FLIPS: usize> Task<E> for DenseRun<'_,
     type Output = ();
 
     #[inline(always)]
+    #[allow(unconditional_panic, reason = "`unroll` writes out turns beyond the count, which never run")]
     unsafe fn run<S: Simd<Elem = E>>(self) {
         let DenseRun { block, scratch: Scratch { re, im, .. } } = self;
         let coefficients = block.coefficients.as_ptr();
         // SAFETY: as in `SweepRun`; there are 2 ROWS^2 FLIPS registers of coefficients.
         unsafe {
             let zero = S::splat(E::zero());
-            let mut offsets = [0; ROWS];
-            let mut flips = [S::index(|j| j); FLIPS];
+            let mut offsets = [0; 4];
+            let mut flips = [S::index(|j| j); 4];
             for e in 0..ROWS {
                 offsets[e] = block.row_offsets[e] * S::LANES;
             }
@@ -254,18 +252,18 @@ impl<E: Element, const ROWS: usize, const FLIPS: usize> Task<E> for DenseRun<'_,
             }
             for &first in &block.table {
                 let first = first as usize * S::LANES;
-                let (mut x, mut y) = ([[zero; FLIPS]; ROWS], [[zero; FLIPS]; ROWS]);
-                for f in 0..ROWS {
+                let (mut x, mut y) = ([[zero; 4]; 4], [[zero; 4]; 4]);
+                unroll!(f in 0..ROWS => {
                     (x[f][0], y[f][0]) =
                         (S::load(re.add(first | offsets[f])), S::load(im.add(first | offsets[f])));
-                    for k in 1..FLIPS {
+                    unroll!(k in 1..FLIPS => {
                         (x[f][k], y[f][k]) = (x[f][0].permute(flips[k]), y[f][0].permute(flips[k]));
-                    }
-                }
-                for e in 0..ROWS {
+                    });
+                });
+                unroll!(e in 0..ROWS => {
                     let (mut new_x, mut new_y) = (zero, zero);
-                    for f in 0..ROWS {
-                        for k in 0..FLIPS {
+                    unroll!(f in 0..ROWS => {
+                        unroll!(k in 0..FLIPS => {
                             let at = coefficients.add(((e * ROWS + f) * FLIPS + k) * 2 * S::LANES);
                             let (c, s) = (S::load(at), S::load(at.add(S::LANES)));
                             if f == 0 && k == 0 {
@@ -274,11 +272,11 @@ impl<E: Element, const ROWS: usize, const FLIPS: usize> Task<E> for DenseRun<'_,
                                 (new_x, new_y) = (c.mul_add(x[f][k], new_x), c.mul_add(y[f][k], new_y));
                             }
                             (new_x, new_y) = (s.neg_mul_add(y[f][k], new_x), s.mul_add(x[f][k], new_y));
-                        }
-                    }
+                        });
+                    });
                     new_x.store(re.add(first | offsets[e]));
                     new_y.store(im.add(first | offsets[e]));
-                }
+                });
             }
         }
     }

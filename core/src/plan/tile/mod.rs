@@ -44,6 +44,7 @@ use crate::{
     },
 };
 
+pub(in crate::plan) use buffer::Pool;
 pub(in crate::plan) use compile::{TileStage, compile};
 
 /// The imaginary parts start this many bytes off a page: if both parts started at one, the same rows of
@@ -132,8 +133,14 @@ impl<E: Element> Task<E> for Tiles<'_, E> {
         unsafe {
             let im = re.add((1 << stage.bits) + SKEW_BYTES / size_of::<E>());
             let picks = Picks::<S>::new(stage);
-            for tile in tiles {
-                let outer = deposit(tile, stage.outside);
+            let index = |number: usize| {
+                let tile = stage.order.get(number).map_or(number, |&tile| tile as usize);
+                deposit(tile, stage.outside)
+            };
+            for number in tiles.clone() {
+                let outer = index(number);
+                // The last one has nothing to fetch but itself.
+                let next = state.get().add(2 * index((number + 1).min(tiles.end - 1)));
                 let scratch = Scratch { re, im, outer };
                 let start = state.get().add(2 * outer);
                 S::vectorize(Gather { stage, from: start, scratch });
@@ -143,7 +150,7 @@ impl<E: Element> Task<E> for Tiles<'_, E> {
                 let angle: f64 =
                     stage.constants.iter().filter(|c| (c.0 & outer).count_ones() % 2 == 1).map(|c| c.1).sum();
                 let factor = if angle == 0.0 { stage.scale } else { stage.scale * Complex::cis(angle) };
-                Scatter { stage, to: start, scratch, factor: narrow(factor) }.write::<S>(&picks);
+                Scatter { stage, to: start, next, scratch, factor: narrow(factor) }.write::<S>(&picks);
             }
         }
     }

@@ -1,15 +1,16 @@
 //! Tables of phases: all diagonal gates of one level as one product per amplitude.
 //!
 //! A level's phases are `sum_w angle_w [w.x odd]`. The part that depends on bits of the tile alone is one
-//! table over the tile: the Walsh-Hadamard transform of the angles, then sine and cosine. A part that
-//! depends on a parity of bits outside has a table per such parity, conjugated where it is odd. Phases of
-//! one tile bit and bits outside (controlled phases of a QFT) need no table each: their product over the
-//! tile bits is made anew for each tile, from two short tables.
+//! table over the tile: the Walsh-Hadamard transform of the angles, then sine and cosine. A phase on a
+//! parity `w.p + v.o` of tile and outer bits changes its sign from tile to tile, so a table has a variant
+//! for each combination of the signs of up to two outer parities; a tile uses the one that fits. Phases of
+//! one tile bit and many sets of bits outside (controlled phases of a QFT) need no table each: their product
+//! over the tile bits is made anew for each tile, from two short tables.
 #![expect(unsafe_code, reason = "enters code compiled for other instructions")]
 
 use num_complex::Complex;
 
-use super::buffer::Buffer;
+use super::buffer::{Buffer, Pool};
 use crate::{
     kernel::{
         Element, InstructionSet,
@@ -29,24 +30,32 @@ pub(super) struct Phase {
 /// Tile bits that the low one of the two short tables spans.
 const LOW_BITS: usize = 6;
 
-/// A table over the tile.
-pub(super) struct Table<E> {
-    pub(super) re: Buffer<E>,
-    pub(super) im: Buffer<E>,
-    /// Conjugated where this parity of the tile's index is odd; 0 for never.
-    pub(super) outer: usize,
-}
+/// The most outer parities that the variants of one table are made for.
+const MAX_SIGNS: usize = 2;
 
 /// The phases of one level.
 pub(super) struct Phases<E> {
-    pub(super) tables: Vec<Table<E>>,
+    /// All variants of all tables, one after another.
+    pub(super) re: Buffer<E>,
+    pub(super) im: Buffer<E>,
+    tables: Vec<Table>,
     /// (tile bit, outer parity, factor)
     singles: Vec<(usize, usize, Complex<f64>)>,
     bits: usize,
 }
 
-/// The product of the single-bit phases, made for one tile: `low[p mod 2^6] high[p / 2^6]`.
+/// A table over the tile: `2^signs` variants, from number `first` on.
+struct Table {
+    first: usize,
+    /// Bit j of a variant's number is this parity of the tile's index.
+    signs: Vec<usize>,
+}
+
+/// What one tile needs of a level: the variants that fit, and the product of the single-bit phases,
+/// `low[p mod 2^6] high[p / 2^6]`.
 pub(super) struct Product<E> {
+    /// Where the variants start.
+    pub(super) variants: Vec<usize>,
     pub(super) re: Buffer<E>,
     pub(super) im: Buffer<E>,
     pub(super) high: Vec<Complex<E>>,
@@ -55,7 +64,12 @@ pub(super) struct Product<E> {
 impl<E: Element> Product<E> {
     pub(super) fn new(bits: usize) -> Product<E> {
         let high = vec![Complex::new(E::one(), E::zero()); 1 << bits.saturating_sub(LOW_BITS)];
-        Product { re: Buffer::zeros(1 << LOW_BITS), im: Buffer::zeros(1 << LOW_BITS), high }
+        Product {
+            variants: Vec::new(),
+            re: Buffer::zeros(1 << LOW_BITS),
+            im: Buffer::zeros(1 << LOW_BITS),
+            high,
+        }
     }
 }
 
@@ -67,49 +81,100 @@ impl<E: Element> Phases<E> {
         phases: &[Phase],
         constants: &mut Vec<(usize, f64)>,
         set: InstructionSet,
+        pool: &mut Pool<E>,
     ) -> Phases<E> {
-        let mut outers: Vec<usize> = Vec::new();
-        let mut singles: Vec<(usize, usize, f64)> = Vec::new();
-        for phase in phases {
+        let mut in_tables: Vec<Phase> = Vec::new();
+        let mut on_bits: Vec<Phase> = Vec::new();
+        for &phase in phases {
             if phase.inner == 0 {
                 constants.push((phase.outer, phase.angle));
             } else if phase.outer != 0 && phase.inner.is_power_of_two() {
-                // [x + o odd] = [o odd] + (-1)^o [x odd]
-                constants.push((phase.outer, phase.angle));
-                let bit = phase.inner.trailing_zeros() as usize;
-                match singles.iter_mut().find(|s| (s.0, s.1) == (bit, phase.outer)) {
-                    Some(s) => s.2 += phase.angle,
-                    None => singles.push((bit, phase.outer, phase.angle)),
-                }
-            } else if !outers.contains(&phase.outer) {
-                outers.push(phase.outer);
+                on_bits.push(phase);
+            } else {
+                in_tables.push(phase);
             }
         }
-        let mut angles = vec![0.0; 1 << bits];
-        let tables = outers.iter().map(|&outer| {
-            angles.fill(0.0);
-            let in_table =
-                |p: &&Phase| p.outer == outer && p.inner != 0 && (outer == 0 || !p.inner.is_power_of_two());
-            for phase in phases.iter().filter(in_table) {
-                // [w.x odd] = 1/2 - (-1)^{w.x}/2
-                angles[phase.inner] -= 0.5 * phase.angle;
-                constants.push((0, 0.5 * phase.angle));
+        // Phases on single bits join a table where that makes no more tables, or one of few variants.
+        let parities = |phases: &[Phase]| {
+            let mut outers: Vec<usize> = phases.iter().map(|p| p.outer).filter(|&o| o != 0).collect();
+            outers.sort_unstable();
+            outers.dedup();
+            outers
+        };
+        let known = parities(&in_tables);
+        let few = parities(&[in_tables.as_slice(), &on_bits].concat()).len() <= MAX_SIGNS;
+        let mut singles: Vec<(usize, usize, f64)> = Vec::new();
+        for phase in on_bits {
+            if few || known.contains(&phase.outer) {
+                in_tables.push(phase);
+                continue;
             }
-            let (mut re, mut im) = (Buffer::zeros(1 << bits), Buffer::zeros(1 << bits));
-            let fill = Fill { angles: &mut angles, re: re.as_mut_slice(), im: im.as_mut_slice() };
-            // SAFETY: the caller of `compile` has checked that the processor has the set.
-            unsafe { E::dispatch(set, fill) };
-            Table { re, im, outer }
-        });
-        let tables = tables.collect();
-        let singles =
-            singles.into_iter().map(|(bit, outer, angle)| (bit, outer, Complex::cis(angle))).collect();
-        Phases { tables, singles, bits }
+            // [x + o odd] = [o odd] + (-1)^o [x odd]
+            constants.push((phase.outer, phase.angle));
+            let bit = phase.inner.trailing_zeros() as usize;
+            match singles.iter_mut().find(|s| (s.0, s.1) == (bit, phase.outer)) {
+                Some(s) => s.2 += phase.angle,
+                None => singles.push((bit, phase.outer, phase.angle)),
+            }
+        }
+        // [x + o odd] = 1/2 - (-1)^o (-1)^x / 2
+        constants.push((0, in_tables.iter().map(|p| 0.5 * p.angle).sum()));
+        let mut phases = Phases {
+            re: Buffer::zeros(0),
+            im: Buffer::zeros(0),
+            tables: tables(&in_tables, &parities(&in_tables)),
+            singles: singles
+                .into_iter()
+                .map(|(bit, outer, angle)| (bit, outer, Complex::cis(angle)))
+                .collect(),
+            bits,
+        };
+        phases.fill(&in_tables, set, pool);
+        phases
     }
 
-    /// Whether there is nothing but one table that is the same for all tiles.
-    pub(super) fn is_one_table(&self) -> bool {
-        self.singles.is_empty() && matches!(self.tables.as_slice(), [table] if table.outer == 0)
+    /// Computes the variants of all tables.
+    fn fill(&mut self, phases: &[Phase], set: InstructionSet, pool: &mut Pool<E>) {
+        let size = 1 << self.bits;
+        let variants: usize = self.tables.iter().map(|t| 1 << t.signs.len()).sum();
+        (self.re, self.im) = (Buffer::reused(variants * size, pool), Buffer::reused(variants * size, pool));
+        for (number, table) in self.tables.iter().enumerate() {
+            let groups = (number == 0).then_some(0).into_iter().chain(table.signs.iter().copied());
+            let parts: Vec<(usize, Vec<f64>)> = groups
+                .map(|outer| {
+                    let mut angles = vec![0.0; size];
+                    for phase in phases.iter().filter(|p| p.outer == outer) {
+                        angles[phase.inner] -= 0.5 * phase.angle;
+                    }
+                    (outer, angles)
+                })
+                .collect();
+            let room = table.first * size..(table.first + (1 << table.signs.len())) * size;
+            let task = Fill {
+                parts,
+                signs: &table.signs,
+                re: &mut self.re.as_mut_slice()[room.clone()],
+                im: &mut self.im.as_mut_slice()[room],
+            };
+            // SAFETY: the caller of `compile` has checked that the processor has the set.
+            unsafe { E::dispatch(set, task) };
+        }
+    }
+
+    /// Gives the memory of the tables back.
+    pub(super) fn recycle(self, pool: &mut Pool<E>) {
+        pool.put(self.re);
+        pool.put(self.im);
+    }
+
+    /// The number of tables.
+    pub(super) fn tables(&self) -> usize {
+        self.tables.len()
+    }
+
+    /// The outer parities that variants depend on.
+    pub(super) fn signs(&self) -> impl Iterator<Item = usize> {
+        self.tables.iter().flat_map(|t| t.signs.iter().copied())
     }
 
     /// Whether single-bit phases make a product for each tile.
@@ -122,8 +187,21 @@ impl<E: Element> Phases<E> {
         self.singles.is_empty() && self.tables.is_empty()
     }
 
+    /// Prepares for the tile at index `outer`.
+    pub(super) fn prepare(&self, outer: usize, product: &mut Product<E>) {
+        let odd = |parity: usize| (parity & outer).count_ones() as usize % 2;
+        product.variants.clear();
+        for table in &self.tables {
+            let variant: usize = table.signs.iter().enumerate().map(|(j, sign)| odd(*sign) << j).sum();
+            product.variants.push((table.first + variant) << self.bits);
+        }
+        if self.has_product() {
+            self.product(outer, product);
+        }
+    }
+
     /// Makes the product for the tile at index `outer`.
-    pub(super) fn product(&self, outer: usize, product: &mut Product<E>) {
+    fn product(&self, outer: usize, product: &mut Product<E>) {
         let one = Complex::new(1.0, 0.0);
         let mut factors = [one; usize::BITS as usize];
         for &(bit, mask, z) in &self.singles {
@@ -150,10 +228,26 @@ impl<E: Element> Phases<E> {
     }
 }
 
-/// Fills a table with `e^{i angle}` for angles given by their Walsh-Hadamard transform. Nothing here names
-/// registers: the compiler vectorizes the loops for the instruction set.
+/// Shares the outer parities out: the first table has also the phases that no outer bit changes.
+fn tables(phases: &[Phase], outers: &[usize]) -> Vec<Table> {
+    let mut tables: Vec<Table> = Vec::new();
+    let mut first = 0;
+    for signs in outers.chunks(MAX_SIGNS) {
+        tables.push(Table { first, signs: signs.to_vec() });
+        first += 1 << signs.len();
+    }
+    if tables.is_empty() && !phases.is_empty() {
+        tables.push(Table { first, signs: Vec::new() });
+    }
+    tables
+}
+
+/// Fills the variants of a table with `e^{i angle}`, for angles given by the Walsh-Hadamard transform of each
+/// part. Nothing here names registers: the compiler vectorizes the loops for the instruction set.
 struct Fill<'a, E> {
-    angles: &'a mut [f64],
+    /// The outer parity of a part, 0 for the one that never changes its sign.
+    parts: Vec<(usize, Vec<f64>)>,
+    signs: &'a [usize],
     re: &'a mut [E],
     im: &'a mut [E],
 }
@@ -163,10 +257,26 @@ impl<E: Element> Task<E> for Fill<'_, E> {
 
     #[inline(always)]
     unsafe fn run<S: Simd<Elem = E>>(self) {
-        walsh_hadamard(self.angles);
-        for ((angle, re), im) in self.angles.iter().zip(self.re).zip(self.im) {
-            let (sin, cos) = sin_cos(*angle);
-            (*re, *im) = (E::round_from(cos), E::round_from(sin));
+        let Fill { mut parts, signs, re, im } = self;
+        for (_, part) in &mut parts {
+            walsh_hadamard(part);
+        }
+        let size = parts.first().map_or(1, |p| p.1.len());
+        let mut angles = vec![0.0; size];
+        let variants = re.chunks_exact_mut(size).zip(im.chunks_exact_mut(size));
+        for (variant, (re, im)) in variants.enumerate() {
+            angles.fill(0.0);
+            for (outer, part) in &parts {
+                let odd = signs.iter().position(|s| s == outer).is_some_and(|j| variant >> j & 1 == 1);
+                let sign = if odd { -1.0 } else { 1.0 };
+                for (angle, x) in angles.iter_mut().zip(part) {
+                    *angle += sign * x;
+                }
+            }
+            for ((angle, re), im) in angles.iter().zip(re).zip(im) {
+                let (sin, cos) = sin_cos(*angle);
+                (*re, *im) = (E::round_from(cos), E::round_from(sin));
+            }
         }
     }
 }

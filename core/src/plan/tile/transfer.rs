@@ -43,6 +43,8 @@ impl<E: Element> Task<E> for Gather<'_, E> {
 pub(super) struct Scatter<'a, E> {
     pub(super) stage: &'a TileStage<E>,
     pub(super) to: *mut E,
+    /// The first amplitude of the tile that comes next, to be fetched meanwhile.
+    pub(super) next: *const E,
     pub(super) scratch: Scratch<E>,
     pub(super) factor: Complex<E>,
 }
@@ -130,7 +132,7 @@ impl<E: Element, P: Simd<Elem = E>, const FROM: usize> Task<E> for Write<'_, E, 
 
     #[inline(always)]
     unsafe fn run<S: Simd<Elem = E>>(self) {
-        let Write { scatter: Scatter { stage, to, scratch, factor }, picks } = self;
+        let Write { scatter: Scatter { stage, to, next, scratch, factor }, picks } = self;
         let inside = P::LANES - 1;
         let shifted = |s: &&(usize, bool, usize)| ((s.0 & scratch.outer).count_ones() % 2 == 1) ^ s.1;
         let (places, shift) = match &stage.exit {
@@ -178,6 +180,8 @@ impl<E: Element, P: Simd<Elem = E>, const FROM: usize> Task<E> for Write<'_, E, 
                 };
                 let (first, second) = x.interleave(y);
                 let at = to.add(2 * offset);
+                P::prefetch(next.add(2 * offset));
+                P::prefetch(next.add(2 * offset + P::LANES));
                 first.store(at);
                 second.store(at.add(P::LANES));
             }

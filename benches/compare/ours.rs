@@ -1,0 +1,112 @@
+//! Ketgrad's runs, in both precisions.
+
+use std::{error::Error, hint::black_box, time::Instant};
+
+use ketgrad_core::{
+    kernel::{Element, Operator, Threads},
+    param::Values,
+    simulate::{BoundCircuit, Simulator},
+    state::StateVector,
+};
+use num_complex::Complex;
+
+use crate::{
+    table::{Row, Times},
+    work::{SHOTS, Work},
+};
+
+/// A simulator with a state of each precision.
+pub(crate) struct Ours {
+    simulator: Simulator,
+    double: StateVector<Complex<f64>>,
+    single: StateVector<Complex<f32>>,
+}
+
+impl Ours {
+    pub(crate) fn new(n: usize, threads: usize) -> Result<Ours, Box<dyn Error>> {
+        let simulator = Simulator { threads: Threads::new(threads)?, ..Simulator::new() };
+        let (double, single) = (StateVector::zero(n)?, StateVector::zero(n)?);
+        Ok(Ours { simulator, double, single })
+    }
+
+    /// Adds runs of both precisions to a row: at least `rounds` each, and as many as fit the budget.
+    pub(crate) fn run(
+        &mut self,
+        work: &Work,
+        row: &mut Row,
+        rounds: usize,
+        budget: f64,
+    ) -> Result<(), Box<dyn Error>> {
+        let times = |precision| move || Times::new("ketgrad", env!("CARGO_PKG_VERSION"), precision);
+        let double = row.ours.entry("double").or_insert_with(times("double"));
+        repeat(&self.simulator, &mut self.double, work, double, rounds, budget)?;
+        let single = row.ours.entry("single").or_insert_with(times("single"));
+        repeat(&self.simulator, &mut self.single, work, single, rounds, budget)
+    }
+}
+
+fn operators<E: Element>(bound: &BoundCircuit<Complex<E>>) -> Result<&[Operator<Complex<E>>], String> {
+    bound.operators().ok_or_else(|| "the circuit measures".to_owned())
+}
+
+fn repeat<E: Element>(
+    simulator: &Simulator,
+    state: &mut StateVector<Complex<E>>,
+    work: &Work,
+    times: &mut Times,
+    rounds: usize,
+    budget: f64,
+) -> Result<(), Box<dyn Error>> {
+    let mut bind = None;
+    if let Work::Pauli(circuit, _) | Work::Shots(circuit) = work {
+        *state = simulator.run::<E>(circuit, &[])?;
+    } else if let Work::Gates(circuit) = work {
+        bind = Some(BoundCircuit::<Complex<E>>::new(circuit, &Values::<E>(&[]))?);
+    }
+    let mut once = || -> Result<f64, Box<dyn Error>> {
+        let start = Instant::now();
+        match work {
+            Work::Gates(_) => {
+                let Some(bound) = &bind else { return Ok(f64::NAN) };
+                return gates(simulator, state, operators(bound)?);
+            }
+            Work::Circuit(circuit) => {
+                let bound = BoundCircuit::new(circuit, &Values::<E>(&[]))?;
+                simulator.execute(operators(&bound)?, state, &mut |_, _| {})?;
+            }
+            Work::Pauli(_, sum) => {
+                black_box(state.expectation(sum, &simulator.threads)?);
+            }
+            Work::Shots(_) => {
+                black_box(state.sample(SHOTS, 1, &simulator.threads)?);
+            }
+        }
+        Ok(start.elapsed().as_secs_f64())
+    };
+    once()?;
+    let (start, before) = (Instant::now(), times.samples.len());
+    // A peer's own repeats fit its budget, too.
+    while times.samples.len() < before + rounds
+        || (start.elapsed().as_secs_f64() < budget && times.samples.len() < before + 25)
+    {
+        times.add(once()?);
+    }
+    Ok(())
+}
+
+/// Seconds of one gate: many turns over the targets, gate by gate.
+fn gates<E: Element>(
+    simulator: &Simulator,
+    state: &mut StateVector<Complex<E>>,
+    operators: &[Operator<Complex<E>>],
+) -> Result<f64, Box<dyn Error>> {
+    let executor = simulator.executors.best::<Complex<E>>(state.n_qubits(), 1);
+    let turns = ((1usize << 16) >> state.n_qubits().min(16)).max(1);
+    let start = Instant::now();
+    for _ in 0..turns {
+        for operator in operators.chunks(1) {
+            executor.run(operator, black_box(state.amplitudes_mut()), &simulator.threads)?;
+        }
+    }
+    Ok(start.elapsed().as_secs_f64() / (turns * operators.len()) as f64)
+}

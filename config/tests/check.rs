@@ -1,0 +1,70 @@
+//! `check`, by the real program.
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
+mod support;
+
+use serde_json::json;
+use support::{Folder, keys};
+
+#[test]
+fn all_engines_agree_on_a_program() {
+    let folder = Folder::new();
+    folder.file("model.kg", "fn g(x) { x }\nfn f(a, xs: array, n: int) { let mut s = a; for i in 0..n { s += sin(s) * xs[i]; } s }\n");
+    let ran = folder.run(&["check", "model.kg", "--at", "a=0.5,xs=[1,2],n=2", "--json"]);
+    assert_eq!(keys(&ran.out), ["engines", "agree", "seconds"]);
+    let json = ran.json();
+    assert_eq!(json["agree"], json!(true));
+    let engines = json["engines"].as_array().unwrap();
+    let names: Vec<&str> = engines.iter().map(|e| e["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["reverse", "reverse, not optimized", "forward", "dual", "difference"]);
+    for e in engines {
+        assert!(e["max_difference"].as_f64().unwrap() < 1e-6, "{e}");
+        assert!(e["gradient"]["xs[1]"].is_number() && e["value"].is_number(), "{e}");
+    }
+    let text = folder.run(&["check", "model.kg", "--function", "g", "--at", "x=2"]).done();
+    assert!(text.out.ends_with("all agree\n"), "{}", text.out);
+}
+
+#[test]
+fn a_wrong_rule_is_3() {
+    let folder = Folder::new();
+    let source = "rule wrong(x) { x * x } pullback(x, y, y_bar) { x * y_bar }\nfn f(x) { wrong(x) + x }\n";
+    folder.file("wrong.kg", source);
+    let mut command = folder.command(&["check", "wrong.kg", "--at", "x=3", "--json"]);
+    let out = command.output().unwrap();
+    assert_eq!(out.status.code(), Some(3));
+    let json: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    assert_eq!(json["agree"], json!(false));
+    assert_eq!(json["engines"][0]["gradient"]["x"], json!(4.0));
+    assert_eq!(json["engines"][3]["gradient"]["x"], json!(7.0));
+    assert_eq!(json["engines"][3]["max_difference"], json!(3.0));
+}
+
+#[test]
+fn all_methods_agree_on_a_circuit() {
+    let folder = Folder::new();
+    let source = "OPENQASM 3.0;\ninclude \"stdgates.inc\";\ninput float a;\ninput float b;\nqubit[2] q;\nry(a) q[0];\ncrx(a * b) q[0], q[1];\n";
+    folder.file("ansatz.qasm", source);
+    let at = ["--set", "a=0.3", "--set", "b=pi/5"];
+    let json =
+        folder.run(&[&["check", "ansatz.qasm", "--observable", "Z0 Y1", "--json"][..], &at].concat()).json();
+    assert_eq!(json["agree"], json!(true));
+    let engines = json["engines"].as_array().unwrap();
+    let names: Vec<&str> = engines.iter().map(|e| e["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["adjoint", "forward", "shift", "difference"]);
+    assert!(engines.iter().all(|e| e["gradient"]["b"].is_number() && e["value"].is_number()));
+    folder.run(&["check", "ansatz.qasm"]).fails(2, &["--observable"]);
+    folder.run(&["check", "ansatz.qasm", "--observable", "Z0", "--at", "a=1"]).fails(2, &["--at"]);
+    folder.run(&["check", "ansatz.qasm", "--observable", "Z0", "--set", "a=1"]).fails(1, &["b"]);
+    folder.run(&[&["check", "ansatz.qasm", "--observable", "Z4"][..], &at].concat()).fails(1, &["qubit 4"]);
+}
+
+#[test]
+fn faults_are_told() {
+    let folder = Folder::new();
+    folder.file("loop.kg", "fn f(x) { let mut s = x; while true { s += 1; } s }\n");
+    folder.run(&["check", "loop.kg", "--at", "x=1", "--max-steps", "1e4"]).fails(1, &["10000 steps"]);
+    folder.run(&["check", "loop.kg"]).fails(1, &["no value for 1 parameter: x"]);
+    folder.file("pole.kg", "fn f(x) { 1 / x }\n");
+    folder.run(&["check", "pole.kg", "--at", "x=0"]).fails(1, &["not finite"]);
+}

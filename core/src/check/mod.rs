@@ -1,0 +1,322 @@
+//! Checks for users: do all ways to a derivative agree?
+//!
+//! - [`gradcheck`]: reverse mode, optimised and not, forward mode, dual numbers and differences, compared; and
+//!   whether a gradient asked for twice is the same.
+//! - [`dot_test`]: `<y_bar, J x_dot> = <J^T y_bar, x_dot>`, for functions with any result.
+//! - [`test_rule`]: a rule or primitive of your own against differences, partial by partial.
+//!
+//! ```
+//! use ketgrad_core::{check::{Settings, gradcheck, test_rule}, exec::{Datum, NoHost}, text::parse_program};
+//!
+//! let program = parse_program(
+//!     "rule half(x, y) { 0.5 * x * y } pullback(x, y, h, h_bar) { (0.5 * y * h_bar, y * h_bar) }
+//!      fn f(x, y) { x * x / y }",
+//! ).map_err(|e| e[0].clone())?;
+//! let at = [Datum::Real(1.5), Datum::Real(2.0)];
+//! assert!(gradcheck(&program, "f", &at, &NoHost, Settings::default())?.agree);
+//! // The second partial of the rule is wrong: it should be 0.5 x.
+//! let faults = test_rule(&program, "half", &at, &NoHost, Settings::default())?;
+//! assert_eq!(faults[0].to_string(), "the pullback's partial by `y` is 2.0, differences give 0.75: off by 1.25");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Complex parameters count as two real numbers, `z.re` and `z.im`; the gradient `dL/dx + i dL/dy` has their
+//! partials as its parts.
+
+mod numbers;
+
+use num_complex::Complex;
+use num_dual::Dual64;
+
+use crate::{
+    exec::{Datum, Derivatives, DeriveError, Host, Limits, RunError},
+    ir::{FunctionBuilder, Op, Program},
+    pass::Level,
+};
+
+use numbers::{direction, flat, lift, moved, names};
+
+type Value = Datum<Complex<f64>>;
+
+/// When two derivatives count as equal: `|a - b| <= absolute + relative |b|`; and how much a run may use.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Settings {
+    /// The step of differences, times the larger of 1 and the argument.
+    pub eps: f64,
+    /// The absolute part.
+    pub absolute: f64,
+    /// The relative part.
+    pub relative: f64,
+    /// What a run may use.
+    pub limits: Limits,
+}
+
+impl Default for Settings {
+    /// Steps of 1e-6, 1e-5 absolute, 1e-3 relative.
+    fn default() -> Settings {
+        Settings { eps: 1e-6, absolute: 1e-5, relative: 1e-3, limits: Limits::default() }
+    }
+}
+
+impl Settings {
+    /// Whether `a` and `b` count as equal. NaN equals nothing.
+    #[must_use]
+    pub fn close(&self, a: f64, b: f64) -> bool {
+        (a - b).abs() <= self.absolute + self.relative * b.abs() || a == b
+    }
+}
+
+/// What one engine says.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Engine {
+    /// `reverse`, `reverse, not optimized`, `forward`, `dual` or `difference`; of a circuit the name of a method.
+    pub name: &'static str,
+    /// The value.
+    pub value: f64,
+    /// The derivatives by all real numbers among the arguments, in order.
+    pub gradient: Vec<f64>,
+    /// How far its gradient is from that of the first engine at most.
+    pub max_difference: f64,
+}
+
+/// What a comparison of engines found.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Report {
+    /// The names of the real numbers among the arguments: `a`, `xs[0]`, `p.x`, `z.re`.
+    pub names: Vec<String>,
+    /// The engines; the first is what the others are compared with.
+    pub engines: Vec<Engine>,
+    /// Whether the gradient asked for a second time had the same bits.
+    pub reentrant: bool,
+    /// Whether all values and derivatives are equal, and [`reentrant`](Report::reentrant).
+    pub agree: bool,
+}
+
+/// Who computes primitives, on the numbers that checks need.
+pub trait CheckHost: Host<Complex<f64>> + Host<Complex<Dual64>> {}
+impl<H: Host<Complex<f64>> + Host<Complex<Dual64>>> CheckHost for H {}
+
+/// Compares all engines on a function with a real result.
+///
+/// # Errors
+/// The function cannot be differentiated or run there.
+pub fn gradcheck<H: CheckHost>(
+    program: &Program,
+    name: &str,
+    args: &[Value],
+    host: &H,
+    settings: Settings,
+) -> Result<Report, DeriveError> {
+    let mut reverse =
+        Derivatives::<Complex<f64>>::new(program, name)?.with_host(host).with_limits(settings.limits);
+    let f = reverse.function();
+    let names = names(&program.functions[f].params, args);
+    let (value, bars) = reverse.value_and_gradient(args)?;
+    let reference = flat(&bars);
+    let again = flat(&reverse.gradient(args)?);
+    let reentrant = reference.iter().map(|x| x.to_bits()).eq(again.iter().map(|x| x.to_bits()));
+    let mut engines = vec![("reverse", value, reference.clone())];
+    let mut plain = Derivatives::<Complex<f64>>::new(program, name)?
+        .with_host(host)
+        .with_limits(settings.limits)
+        .with_level(Level::None);
+    let (y, bars) = plain.value_and_gradient(args)?;
+    engines.push(("reverse, not optimized", y, flat(&bars)));
+
+    let (mut forward, mut dual, mut difference) = (Vec::new(), Vec::new(), Vec::new());
+    let mut on_duals =
+        Derivatives::<Complex<Dual64>>::new(program, name)?.with_host(host).with_limits(settings.limits);
+    let (mut by_forward, mut by_dual) = (value, value);
+    for k in 0..names.len() {
+        let (y, dot) = reverse.jvp(args, &direction(args, k))?;
+        by_forward = first(&y);
+        forward.push(first(&dot));
+        let Datum::Real(y) = on_duals.value(&lift(args, k))? else {
+            return Err(RunError::Call(crate::exec::CallError::Undefined { name: name.to_owned() }).into());
+        };
+        by_dual = y.re;
+        dual.push(y.eps);
+        difference.push(slope(&mut reverse, args, k, settings.eps)?[0]);
+    }
+    engines.push(("forward", by_forward, forward));
+    engines.push(("dual", by_dual, dual));
+    engines.push(("difference", value, difference));
+    Ok(Report::new(names, engines, reentrant, |_| settings))
+}
+
+impl Report {
+    /// Compares what engines say, a name, a value and a gradient each, with the first of them, each by its own
+    /// settings.
+    #[must_use]
+    pub fn new(
+        names: Vec<String>,
+        engines: Vec<(&'static str, f64, Vec<f64>)>,
+        reentrant: bool,
+        settings: impl Fn(&str) -> Settings,
+    ) -> Report {
+        let (value, reference) = engines.first().map_or((0.0, Vec::new()), |e| (e.1, e.2.clone()));
+        let engines: Vec<Engine> = (engines.into_iter())
+            .map(|(name, value, gradient)| {
+                let off =
+                    gradient.iter().zip(&reference).map(|(a, b)| if a == b { 0.0 } else { (a - b).abs() });
+                let max_difference =
+                    off.fold(0.0, |m: f64, d| if m.is_nan() || d.is_nan() { f64::NAN } else { m.max(d) });
+                Engine { name, value, gradient, max_difference }
+            })
+            .collect();
+        let agree = reentrant
+            && engines.iter().all(|e| {
+                let settings = settings(e.name);
+                let same = e.gradient.iter().zip(&reference).all(|(a, b)| settings.close(*a, *b));
+                same && settings.close(e.value, value) && e.gradient.len() == reference.len()
+            });
+        Report { names, engines, reentrant, agree }
+    }
+}
+
+/// The derivatives of all real numbers of the result by the `k`-th of the arguments, by central differences.
+fn slope(
+    f: &mut Derivatives<'_, Complex<f64>>,
+    args: &[Value],
+    k: usize,
+    eps: f64,
+) -> Result<Vec<f64>, DeriveError> {
+    let h = eps * flat(args)[k].abs().max(1.0);
+    let up = flat(&[f.value(&moved(args, k, h))?]);
+    let down = flat(&[f.value(&moved(args, k, -h))?]);
+    Ok(up.iter().zip(&down).map(|(a, b)| (a - b) / (2.0 * h)).collect())
+}
+
+fn first(d: &Value) -> f64 {
+    flat(std::slice::from_ref(d)).first().copied().unwrap_or(f64::NAN)
+}
+
+/// The two sides of `<y_bar, J x_dot> = <J^T y_bar, x_dot>`, for directions whose parts are all different.
+///
+/// # Errors
+/// As [`gradcheck`].
+pub fn dot_test<H: CheckHost>(
+    program: &Program,
+    name: &str,
+    args: &[Value],
+    host: &H,
+    settings: Settings,
+) -> Result<(f64, f64), DeriveError> {
+    let mut f = Derivatives::<Complex<f64>>::new(program, name)?.with_host(host).with_limits(settings.limits);
+    let x_dot: Vec<Value> = args.iter().filter_map(Datum::zero_tangent).collect();
+    let x_dot = numbers::filled(&x_dot, &mut numbers::spread(0.3));
+    let (y, y_dot) = f.jvp(args, &x_dot)?;
+    let y_bar: Vec<Value> = y.zero_tangent().into_iter().collect();
+    let Some(y_bar) = numbers::filled(&y_bar, &mut numbers::spread(0.7)).pop() else { return Ok((0.0, 0.0)) };
+    let (_, x_bar) = f.vjp(args, y_bar.clone())?;
+    let pairing = |a: &[Value], b: &[Value]| flat(a).iter().zip(flat(b)).map(|(a, b)| a * b).sum();
+    Ok((pairing(&[y_bar], &[y_dot]), pairing(&x_bar, &x_dot)))
+}
+
+/// A partial derivative of a rule that differences do not confirm.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Fault {
+    /// `pullback` or `pushforward`.
+    pub rule: &'static str,
+    /// Which number of the arguments, by name.
+    pub by: String,
+    /// Which number of the result, where there are several.
+    pub of: Option<usize>,
+    /// What the rule says.
+    pub given: f64,
+    /// What differences say.
+    pub expected: f64,
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Fault { rule, by, given, expected, .. } = self;
+        let of = self.of.map(|k| format!(" of number {k} of the result")).unwrap_or_default();
+        // Differences are good to a few digits only.
+        let expected = format!("{expected:.6e}").parse().unwrap_or(*expected);
+        let off = format!("{:.2e}", (given - expected).abs()).parse().unwrap_or(f64::NAN);
+        write!(
+            f,
+            "the {rule}'s partial{of} by `{by}` is {given:?}, differences give {expected:?}: off by {off:?}"
+        )
+    }
+}
+
+/// Checks the rule of a function or primitive at a point: every partial that its pullback and its pushforward
+/// imply, against differences. An empty list means that all are right. A pullback or pushforward that is
+/// missing is not checked.
+///
+/// # Errors
+/// No function or primitive of that name, or it cannot be run there.
+pub fn test_rule<H: CheckHost>(
+    program: &Program,
+    name: &str,
+    args: &[Value],
+    host: &H,
+    settings: Settings,
+) -> Result<Vec<Fault>, DeriveError> {
+    let (program, wrapper) = wrapped(program, name);
+    let mut f =
+        Derivatives::<Complex<f64>>::new(&program, &wrapper)?.with_host(host).with_limits(settings.limits);
+    let names = names(&program.functions[f.function()].params, args);
+    let rows = f.value(args)?.zero_tangent().map_or(0, |z| flat(&[z]).len());
+    let mut columns = Vec::new();
+    for k in 0..names.len() {
+        columns.push(slope(&mut f, args, k, settings.eps)?);
+    }
+    let mut faults = Vec::new();
+    let mut compare = |rule, k: usize, row: usize, given: f64| {
+        let expected = columns[k].get(row).copied().unwrap_or(f64::NAN);
+        if !settings.close(given, expected) {
+            let of = (rows > 1).then_some(row);
+            faults.push(Fault { rule, by: names[k].clone(), of, given, expected });
+        }
+    };
+    let y = f.value(args)?;
+    for row in 0..rows {
+        let Some(seed) = direction(std::slice::from_ref(&y), row).pop() else { break };
+        match f.vjp(args, seed) {
+            Ok((_, bars)) => {
+                flat(&bars).into_iter().enumerate().for_each(|(k, g)| compare("pullback", k, row, g))
+            }
+            Err(DeriveError::Diff(crate::adjoint::DiffError::MissingRule { .. })) => break,
+            Err(e) => return Err(e),
+        }
+    }
+    for k in 0..names.len() {
+        match f.jvp(args, &direction(args, k)) {
+            Ok((_, dot)) => {
+                flat(&[dot]).into_iter().enumerate().for_each(|(row, g)| compare("pushforward", k, row, g));
+            }
+            Err(DeriveError::Diff(crate::adjoint::DiffError::MissingRule { .. })) => break,
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(faults)
+}
+
+/// A function that only calls the one of the given name, so that its rule is asked; else that name.
+fn wrapped(program: &Program, name: &str) -> (Program, String) {
+    let mut program = program.clone();
+    let (op, params, result) = match (program.lookup(name), program.lookup_primitive(name)) {
+        (Some(f), _) => {
+            let function = &program.functions[f];
+            (Op::Call(f), function.params.clone(), function.result.clone())
+        }
+        (None, Some(p)) => {
+            let primitive = &program.primitives[p];
+            let params = primitive.params.iter().enumerate();
+            let params =
+                params.map(|(k, kind)| crate::ir::Param::new(format!("argument {}", k + 1), kind.clone()));
+            (Op::Primitive(p), params.collect(), primitive.result.clone())
+        }
+        (None, None) => return (program, name.to_owned()),
+    };
+    let wrapper = program.fresh_name(&format!("{name}.checked"));
+    let mut b = FunctionBuilder::new(wrapper.clone(), params, result.clone());
+    let given = b.params().to_vec();
+    let y = b.inst(op, &given, result);
+    b.ret(y);
+    program.add(b.finish());
+    (program, wrapper)
+}

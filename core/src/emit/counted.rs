@@ -1,0 +1,158 @@
+//! Which loops are `while` and `for` loops.
+
+use crate::{
+    entity::Block,
+    ir::{Compare, Int2, Op},
+};
+
+use super::{
+    ast::{Counter, Expr, Label, Stmt, Var},
+    structure::Writer,
+};
+
+/// The statement for a loop whose head is `header`; the start of a counter is taken out of `before`.
+pub(super) fn counted(
+    w: &Writer<'_>,
+    header: Block,
+    after: Option<Block>,
+    label: Label,
+    mut body: Vec<Stmt>,
+    before: &mut Vec<Stmt>,
+) -> Stmt {
+    let leave = [Stmt::Break(label)];
+    let (condition, mut body) = match body.as_mut_slice() {
+        [Stmt::If(c, yes, no)] if *no == leave => (c.clone(), std::mem::take(yes)),
+        [Stmt::If(c, yes, no)] if *yes == leave => (c.clone().not(), std::mem::take(no)),
+        _ => return Stmt::Loop(label, body),
+    };
+    let found = counter(w, header, after, &condition, &body, before);
+    match found.or_else(|| countdown(w, header, &condition, &body, before)) {
+        Some(counter) => {
+            drop_steps(&mut body, counter.var);
+            Stmt::For(label, counter, body)
+        }
+        None => Stmt::While(label, condition, body),
+    }
+}
+
+/// The counter of a loop `while i < n { …; i += 1 }` whose `i` nobody asks for afterwards.
+fn counter(
+    w: &Writer<'_>,
+    header: Block,
+    after: Option<Block>,
+    condition: &Expr,
+    body: &[Stmt],
+    before: &mut Vec<Stmt>,
+) -> Option<Counter> {
+    let Expr::Op(Op::CompareInt(compare @ (Compare::Lt | Compare::Le)), operands, _) = condition else {
+        return None;
+    };
+    let [Expr::Var(i), to] = operands.as_slice() else { return None };
+    if w.flow.joins[header.index()] > 1 {
+        return None;
+    }
+    let param = *w.f.blocks[header].params.iter().find(|p| w.var_of[p.index()] == Some(*i))?;
+    let mut assigned = Vec::new();
+    collect(body, &mut assigned);
+    let steps = assigned.iter().filter(|(v, _)| v == i);
+    let fixed = match to {
+        Expr::Int(_) => true,
+        Expr::Var(n) => assigned.iter().all(|(v, _)| v != n),
+        _ => false,
+    };
+    if !fixed || !steps.clone().all(|(_, e)| is_step(e.as_ref(), *i)) || steps.count() == 0 {
+        return None;
+    }
+    // Nobody reads it after the loop.
+    for (b, block) in w.f.blocks.iter() {
+        if w.flow.loops.get(&header).is_some_and(|l| l.contains(&b)) || !w.comes_after(after, b) {
+            continue;
+        }
+        let args = block.insts.iter().flat_map(|&k| &w.f.insts[k].args).copied();
+        let handed = block.end.targets().into_iter().flat_map(|t| t.args.clone()).collect::<Vec<_>>();
+        if args.chain(block.end.operand()).chain(handed).any(|v| v == param) {
+            return None;
+        }
+    }
+    // Its start is among the assignments right before the loop.
+    let at = before.iter().rposition(|s| s.writes() == [*i])?;
+    let Stmt::Assign(pairs) = &before[at] else { return None };
+    let from = pairs[0].1.clone();
+    let quiet = before[at + 1..].iter().all(|s| {
+        matches!(s, Stmt::Assign(_))
+            && s.writes().iter().all(|v| !from.reads(*v) && to != &Expr::Var(*v))
+            && s.exprs().iter().all(|e| !e.reads(*i))
+    });
+    if !quiet {
+        return None;
+    }
+    before.remove(at);
+    Some(Counter { var: *i, from, to: to.clone(), inclusive: *compare == Compare::Le })
+}
+
+/// The counter of a loop `while k != 0 { …; k -= 1 }` of which nobody reads `k`, as the adjoint of a counted loop
+/// has it. It must start at no negative number.
+fn countdown(
+    w: &Writer<'_>,
+    header: Block,
+    condition: &Expr,
+    body: &[Stmt],
+    before: &mut Vec<Stmt>,
+) -> Option<Counter> {
+    let Expr::Op(Op::CompareInt(Compare::Ne), operands, _) = condition else { return None };
+    let [Expr::Var(k), Expr::Int(0)] = operands.as_slice() else { return None };
+    let param = *w.f.blocks[header].params.iter().find(|p| w.var_of[p.index()] == Some(*k))?;
+    let step = Expr::Op(Op::Int2(Int2::Sub), vec![Expr::Var(*k), Expr::Int(1)], crate::ir::Kind::Int);
+    let mut assigned = Vec::new();
+    collect(body, &mut assigned);
+    let steps: Vec<_> = assigned.iter().filter(|(v, _)| v == k).collect();
+    // One use is the comparison, the others are the steps.
+    let uses = w.uses[param.index()] as usize;
+    let only =
+        !steps.is_empty() && steps.iter().all(|(_, e)| e.as_ref() == Some(&step)) && uses == 1 + steps.len();
+    if !only || w.flow.joins[header.index()] > 1 {
+        return None;
+    }
+    let at = before.iter().rposition(|s| s.writes() == [*k])?;
+    let Stmt::Assign(pairs) = &before[at] else { return None };
+    let to = pairs[0].1.clone();
+    let positive = match &to {
+        Expr::Int(n) => *n >= 0,
+        Expr::Op(Op::Int2(Int2::Max), args, _) => args.iter().any(|a| matches!(a, Expr::Int(n) if *n >= 0)),
+        _ => false,
+    };
+    let quiet = before[at + 1..]
+        .iter()
+        .all(|s| matches!(s, Stmt::Assign(_)) && s.writes().iter().all(|v| !to.reads(*v)));
+    if !positive || !quiet {
+        return None;
+    }
+    before.remove(at);
+    Some(Counter { var: *k, from: Expr::Int(0), to, inclusive: false })
+}
+
+fn collect(list: &[Stmt], out: &mut Vec<(Var, Option<Expr>)>) {
+    for s in list {
+        match s {
+            Stmt::Assign(pairs) => out.extend(pairs.iter().map(|(v, e)| (*v, Some(e.clone())))),
+            other => out.extend(other.writes().into_iter().map(|v| (v, None))),
+        }
+        s.parts().iter().for_each(|p| collect(p, out));
+    }
+}
+
+/// Whether it is `i + 1`.
+fn is_step(e: Option<&Expr>, i: Var) -> bool {
+    matches!(e, Some(Expr::Op(Op::Int2(Int2::Add), args, _))
+        if args.as_slice() == [Expr::Var(i), Expr::Int(1)] || args.as_slice() == [Expr::Int(1), Expr::Var(i)])
+}
+
+fn drop_steps(list: &mut Vec<Stmt>, i: Var) {
+    for s in list.iter_mut() {
+        if let Stmt::Assign(pairs) = s {
+            pairs.retain(|p| p.0 != i);
+        }
+        s.parts_mut().into_iter().for_each(|p| drop_steps(p, i));
+    }
+    list.retain(|s| *s != Stmt::Assign(vec![]));
+}

@@ -1,0 +1,194 @@
+//! Loops with several entries get one.
+//!
+//! A loop that a `break` leaves in the middle is, run backwards, entered in the middle: the adjoint of Newton's
+//! iteration has a loop with two entries, which no `while` can say. Such a loop gets a new head that a number
+//! tells where to go on:
+//!
+//! ```text
+//! … jump a(x)            … jump head(0, x, 0)
+//! … jump b(y)            … jump head(1, 0, y)
+//! a(p): … jump b(q)  ->  head(tag, p', q'): switch tag, a(p'), b(q')
+//! b(q): … jump a(r)      a(p): … jump b(q)
+//!                        b(q): … jump head(0, r, q')
+//! ```
+//!
+//! Only ways in and ways back pass the head, so a round costs one branch more. What dominates the entries
+//! dominates the head: a value that an entry reads and does not get as a parameter is defined before both.
+
+use std::collections::HashMap;
+
+use crate::{
+    entity::{Block, Value},
+    ir::{BlockData, Function, Kind, Op, Target, Terminator, compact, remove_trivial_params},
+};
+
+/// The function, compact, every loop with one entry.
+pub(super) fn with_single_entries(f: &Function) -> Function {
+    let mut f = compact(f);
+    let mut changed = false;
+    while let Some((part, entries)) = entangled(&f) {
+        dispatch(&mut f, &part, &entries);
+        changed = true;
+    }
+    if changed {
+        remove_trivial_params(&mut f);
+        f = compact(&f);
+    }
+    f
+}
+
+/// A set of blocks that reach each other and have several entries, with these.
+fn entangled(f: &Function) -> Option<(Vec<bool>, Vec<Block>)> {
+    let edges = f.predecessors();
+    let mut work = vec![vec![true; f.blocks.len()]];
+    while let Some(region) = work.pop() {
+        for part in components(f, &region) {
+            let enters = |b: &Block| b.index() == 0 || edges[b.index()].iter().any(|e| !part[e.from.index()]);
+            let entries: Vec<Block> = f.blocks.keys().filter(|b| part[b.index()] && enters(b)).collect();
+            match entries.as_slice() {
+                [] => {}
+                [head] => {
+                    let mut rest = part;
+                    rest[head.index()] = false;
+                    work.push(rest);
+                }
+                _ => return Some((part, entries)),
+            }
+        }
+    }
+    None
+}
+
+/// The sets of several blocks of a region that all reach each other.
+///
+/// Source: S. R. Kosaraju's algorithm: the order in which a search leaves the blocks, then searches backwards.
+fn components(f: &Function, region: &[bool]) -> Vec<Vec<bool>> {
+    let edges = f.predecessors();
+    let order = leaving_order(f, region, f.blocks.keys().filter(|b| region[b.index()]));
+    let mut taken = vec![false; region.len()];
+    let mut parts = Vec::new();
+    for &start in order.iter().rev() {
+        if std::mem::replace(&mut taken[start.index()], true) {
+            continue;
+        }
+        let mut part = vec![false; region.len()];
+        let mut size = 0;
+        let mut work = vec![start];
+        while let Some(b) = work.pop() {
+            part[b.index()] = true;
+            size += 1;
+            for from in edges[b.index()].iter().map(|e| e.from) {
+                if region[from.index()] && !std::mem::replace(&mut taken[from.index()], true) {
+                    work.push(from);
+                }
+            }
+        }
+        if size > 1 {
+            parts.push(part);
+        }
+    }
+    parts
+}
+
+/// The blocks of a region in the order in which a search in depth from the given blocks leaves them.
+fn leaving_order(f: &Function, region: &[bool], starts: impl Iterator<Item = Block>) -> Vec<Block> {
+    let mut seen = vec![false; region.len()];
+    let mut order = Vec::new();
+    for start in starts {
+        if std::mem::replace(&mut seen[start.index()], true) {
+            continue;
+        }
+        let mut stack = vec![(start, 0)];
+        while let Some((b, k)) = stack.pop() {
+            match f.blocks[b].end.targets().get(k).map(|t| t.block) {
+                Some(to) => {
+                    stack.push((b, k + 1));
+                    if region[to.index()] && !std::mem::replace(&mut seen[to.index()], true) {
+                        stack.push((to, 0));
+                    }
+                }
+                None => order.push(b),
+            }
+        }
+    }
+    order
+}
+
+/// Gives the blocks of `part` one entry.
+fn dispatch(f: &mut Function, part: &[bool], entries: &[Block]) {
+    // Ways back: edges to a block that the search has not left yet.
+    let order = leaving_order(f, part, entries.iter().copied());
+    let mut left = vec![usize::MAX; part.len()];
+    order.iter().enumerate().for_each(|(k, b)| left[b.index()] = k);
+    let tag = f.new_value(Kind::Int);
+    let mut params = vec![tag];
+    let mut own: HashMap<Block, std::ops::Range<usize>> = HashMap::new();
+    for &e in entries {
+        let start = params.len();
+        for p in f.blocks[e].params.clone() {
+            let kind = f.kinds[p].clone();
+            params.push(f.new_value(kind));
+        }
+        own.insert(e, start..params.len());
+    }
+    let switch = entries.iter().map(|e| Target::new(*e, params[own[e].clone()].to_vec())).collect();
+    let head = f.blocks.push(BlockData {
+        params: params.clone(),
+        end: Terminator::Switch(tag, switch),
+        ..Default::default()
+    });
+    for from in f.blocks.keys().filter(|&b| b != head).collect::<Vec<_>>() {
+        let mut end = std::mem::take(&mut f.blocks[from].end);
+        let inside = part[from.index()];
+        for target in end.targets_mut() {
+            let Some(k) = entries.iter().position(|&e| e == target.block) else { continue };
+            if inside && left[target.block.index()] < left[from.index()] {
+                continue;
+            }
+            let range = own[&target.block].clone();
+            let mut args = Vec::with_capacity(params.len());
+            for (j, &p) in params.iter().enumerate() {
+                args.push(match j {
+                    0 => constant(f, from, Op::Int(k as i64), Kind::Int),
+                    j if range.contains(&j) => target.args[j - range.start],
+                    _ if inside => p,
+                    _ => zero(f, from, &f.kinds[p].clone()),
+                });
+            }
+            *target = Target::new(head, args);
+        }
+        f.blocks[from].end = end;
+    }
+}
+
+fn constant(f: &mut Function, block: Block, op: Op, kind: Kind) -> Value {
+    instruction(f, block, op, &[], kind)
+}
+
+fn instruction(f: &mut Function, block: Block, op: Op, args: &[Value], kind: Kind) -> Value {
+    let at = f.blocks[block].end_at;
+    let (inst, _) = f.new_inst(op, args, None, at);
+    let v = f.new_value(kind);
+    f.insts[inst].result = Some(v);
+    f.blocks[block].insts.push(inst);
+    v
+}
+
+/// A value that nobody reads.
+fn zero(f: &mut Function, block: Block, kind: &Kind) -> Value {
+    let real = |f: &mut Function| constant(f, block, Op::Real(crate::ir::Literal(0.0)), Kind::Real);
+    match kind {
+        Kind::Real => real(f),
+        Kind::Complex => {
+            let re = real(f);
+            instruction(f, block, Op::Mixed(crate::ir::Mixed::Promote), &[re], Kind::Complex)
+        }
+        Kind::Bool => constant(f, block, Op::Bool(false), Kind::Bool),
+        Kind::Int | Kind::Handle => constant(f, block, Op::Int(0), kind.clone()),
+        Kind::Array(_) => instruction(f, block, Op::Array, &[], kind.clone()),
+        Kind::Tuple(t) => {
+            let fields: Vec<Value> = t.fields.iter().map(|field| zero(f, block, &field.kind)).collect();
+            instruction(f, block, Op::Tuple, &fields, kind.clone())
+        }
+    }
+}

@@ -1,0 +1,370 @@
+//! LaTeX out: formulas and algorithms.
+//!
+//! A function that is one expression becomes one equation, others an algorithm, line by line, in an `align*`:
+//! nothing but `amsmath` is needed. Division is a fraction, `x^y` a power, Greek names are letters, and
+//! `x_bar` is `\bar{x}`.
+
+use std::{collections::HashSet, fmt::Write};
+
+use crate::{
+    entity::FuncId,
+    ir::{Compare, Int1, Int2, Mixed, Number1, Number2, Op, Program, Real1, Real2},
+};
+
+use super::{
+    EmitError,
+    ast::{Body, Change, Expr, Stmt, Var},
+    structure::structured,
+};
+
+/// The function as an `align*`.
+///
+/// ```
+/// use ketgrad_core::{emit::emit_latex, text::parse_program};
+///
+/// let program = parse_program("fn f(a, theta) { a / (1 + theta * theta) }").map_err(|e| e[0].clone())?;
+/// let f = program.lookup("f").ok_or("no function")?;
+/// let line = r"f(a, \theta) &= \frac{a}{1 + \theta \theta}";
+/// assert_eq!(emit_latex(&program, f)?, format!("\\begin{{align*}}\n{line}\n\\end{{align*}}\n"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As [`emit_rust`](super::emit_rust).
+pub fn emit_latex(program: &Program, function: FuncId) -> Result<String, EmitError> {
+    let f = &program.functions[function];
+    let body = structured(f, &HashSet::new())?;
+    let mut w = Writer { program, body: &body, lines: vec![], depth: 0 };
+    let params: Vec<String> = body.params.iter().map(|v| w.var(*v)).collect();
+    let head = format!("{}({})", word(&f.name), params.join(", "));
+    match body.statements.as_slice() {
+        [Stmt::Return(value)] => {
+            let value = w.expr(value);
+            w.lines.push(format!("{head} &= {value}"));
+        }
+        statements => {
+            w.lines.push(format!("&{head}:"));
+            w.depth = 1;
+            w.list(statements);
+        }
+    }
+    Ok(format!("\\begin{{align*}}\n{}\n\\end{{align*}}\n", w.lines.join(" \\\\\n")))
+}
+
+struct Writer<'a> {
+    program: &'a Program,
+    body: &'a Body,
+    lines: Vec<String>,
+    depth: usize,
+}
+
+/// How tightly operators bind.
+const LOGIC: u8 = 1;
+const COMPARE: u8 = 2;
+const ADD: u8 = 3;
+const MUL: u8 = 4;
+const PREFIX: u8 = 5;
+const ATOM: u8 = 6;
+
+impl Writer<'_> {
+    fn var(&self, v: Var) -> String {
+        name(&self.body.vars[v.0].name)
+    }
+
+    fn line(&mut self, text: &str) {
+        let indent = "\\quad ".repeat(self.depth);
+        self.lines.push(format!("&{indent}{text}"));
+    }
+
+    fn inner(&mut self, list: &[Stmt]) {
+        self.depth += 1;
+        self.list(list);
+        self.depth -= 1;
+    }
+
+    fn list(&mut self, list: &[Stmt]) {
+        for s in list {
+            self.statement(s);
+        }
+    }
+
+    fn statement(&mut self, s: &Stmt) {
+        let text = match s {
+            Stmt::Declare(_) => return,
+            Stmt::Let(v, e) => format!("{} \\gets {}", self.var(*v), self.expr(e)),
+            Stmt::Assign(pairs) => {
+                let to: Vec<String> = pairs.iter().map(|p| self.var(p.0)).collect();
+                let from: Vec<String> = pairs.iter().map(|p| self.expr(&p.1)).collect();
+                match to.len() {
+                    1 => format!("{} \\gets {}", to[0], from[0]),
+                    _ => format!("({}) \\gets ({})", to.join(", "), from.join(", ")),
+                }
+            }
+            Stmt::Open(_, vars, e) => {
+                let to = vars.iter().map(|v| v.map_or("\\_".to_owned(), |v| self.var(v)));
+                format!("({}) \\gets {}", to.collect::<Vec<_>>().join(", "), self.expr(e))
+            }
+            Stmt::Change(how, v, i, x) => {
+                let (v, i, x) = (self.var(*v), self.expr(i), self.expr(x));
+                match how {
+                    Change::AddAt => format!("{v}_{{{i}}} \\gets {v}_{{{i}}} + {x}"),
+                    Change::Set | Change::Put => format!("{v}_{{{i}}} \\gets {x}"),
+                }
+            }
+            Stmt::Effect(e) => self.expr(e),
+            Stmt::Push(_, e) => format!("\\text{{record }} {}", self.expr(e)),
+            Stmt::If(c, yes, no) => {
+                let c = self.expr(c);
+                self.line(&format!("\\textbf{{if }} {c}\\text{{:}}"));
+                self.inner(yes);
+                if !no.is_empty() {
+                    self.line("\\textbf{else}\\text{:}");
+                    self.inner(no);
+                }
+                return;
+            }
+            Stmt::Switch(e, arms) => {
+                let e = self.expr(e);
+                for (k, arm) in arms.iter().enumerate() {
+                    self.line(&format!("\\textbf{{if }} {e} = {k}\\text{{:}}"));
+                    self.inner(arm);
+                }
+                return;
+            }
+            Stmt::Loop(_, body) | Stmt::While(_, _, body) | Stmt::For(_, _, body) | Stmt::Block(_, body) => {
+                let head = match s {
+                    Stmt::While(_, c, _) => format!("\\textbf{{while }} {}", self.expr(c)),
+                    Stmt::For(_, c, _) => {
+                        let last = match (&c.to, c.inclusive) {
+                            (Expr::Int(n), false) => (n - 1).to_string(),
+                            (to, true) => self.expr(to),
+                            (to, false) => format!("{} - 1", self.at(to, ADD)),
+                        };
+                        format!(
+                            "\\textbf{{for }} {} = {}, \\dots, {last}",
+                            self.var(c.var),
+                            self.expr(&c.from)
+                        )
+                    }
+                    Stmt::Block(l, _) => format!("\\textbf{{block }} {}", l.0),
+                    _ => "\\textbf{repeat}".to_owned(),
+                };
+                self.line(&format!("{head}\\text{{:}}"));
+                self.inner(body);
+                return;
+            }
+            Stmt::Break(l) => self.jump("break", l.0),
+            Stmt::Continue(l) => self.jump("continue", l.0),
+            Stmt::Return(e) => format!("\\textbf{{return }} {}", self.expr(e)),
+        };
+        self.line(&text);
+    }
+
+    /// A jump, with the number of the block it leaves, if it is one.
+    fn jump(&self, word: &str, label: usize) -> String {
+        let mut block = false;
+        self.body.each(&mut |s| block |= matches!(s, Stmt::Block(l, _) if l.0 == label));
+        if block { format!("\\textbf{{leave block }} {label}") } else { format!("\\textbf{{{word}}}") }
+    }
+
+    fn expr(&self, e: &Expr) -> String {
+        self.at(e, 0)
+    }
+
+    fn at(&self, e: &Expr, least: u8) -> String {
+        let (text, rank) = self.ranked(e);
+        if rank < least { format!("\\left({text}\\right)") } else { text }
+    }
+
+    fn ranked(&self, e: &Expr) -> (String, u8) {
+        match e {
+            Expr::Real(x) => number(*x),
+            Expr::Int(n) => (n.to_string(), if *n < 0 { PREFIX } else { ATOM }),
+            Expr::Bool(b) => (format!("\\text{{{b}}}"), ATOM),
+            Expr::Var(v) | Expr::Clone(v) => (self.var(*v), ATOM),
+            Expr::Op(op, args, _) => self.op(*op, args),
+        }
+    }
+
+    fn call(&self, name: &str, args: &[Expr]) -> (String, u8) {
+        let args: Vec<String> = args.iter().map(|a| self.expr(a)).collect();
+        (format!("{name}\\left({}\\right)", args.join(", ")), ATOM)
+    }
+
+    fn binary(&self, args: &[Expr], sign: &str, rank: u8) -> (String, u8) {
+        (format!("{}{sign}{}", self.at(&args[0], rank), self.at(&args[1], rank + 1)), rank)
+    }
+
+    fn product(&self, args: &[Expr]) -> (String, u8) {
+        let (a, b) = (self.at(&args[0], MUL), self.at(&args[1], MUL + 1));
+        // Two numbers side by side would read as one.
+        let digit = b.starts_with(|c: char| c.is_ascii_digit());
+        (format!("{a}{}{b}", if digit { " \\cdot " } else { " " }), MUL)
+    }
+
+    fn power(&self, args: &[Expr]) -> (String, u8) {
+        (format!("{}^{{{}}}", self.at(&args[0], ATOM), self.expr(&args[1])), PREFIX)
+    }
+
+    fn fraction(&self, a: &str, b: &Expr) -> (String, u8) {
+        (format!("\\frac{{{a}}}{{{}}}", self.expr(b)), ATOM)
+    }
+
+    fn op(&self, op: Op, args: &[Expr]) -> (String, u8) {
+        match op {
+            Op::Number1(n) => match n {
+                Number1::Neg => (format!("-{}", self.at(&args[0], PREFIX)), PREFIX),
+                Number1::Recip => self.fraction("1", &args[0]),
+                Number1::Sqrt => (format!("\\sqrt{{{}}}", self.expr(&args[0])), ATOM),
+                Number1::Cbrt => (format!("\\sqrt[3]{{{}}}", self.expr(&args[0])), ATOM),
+                Number1::Exp => (format!("e^{{{}}}", self.expr(&args[0])), PREFIX),
+                Number1::ExpM1 => (format!("e^{{{}}} - 1", self.expr(&args[0])), ADD),
+                Number1::Ln1p => (format!("\\ln\\left(1 + {}\\right)", self.at(&args[0], ADD)), ATOM),
+                Number1::Log2 => self.call("\\log_2", args),
+                Number1::Log10 => self.call("\\log_{10}", args),
+                Number1::Asin => self.call("\\arcsin", args),
+                Number1::Acos => self.call("\\arccos", args),
+                Number1::Atan => self.call("\\arctan", args),
+                Number1::Asinh | Number1::Acosh | Number1::Atanh => {
+                    self.call(&format!("\\operatorname{{ar{}}}", &n.name()[1..]), args)
+                }
+                n => self.call(&format!("\\{}", n.name()), args),
+            },
+            Op::Number2(n) => match n {
+                Number2::Add => self.binary(args, " + ", ADD),
+                Number2::Sub => self.binary(args, " - ", ADD),
+                Number2::Mul | Number2::Scale => self.product(args),
+                Number2::Div => self.fraction(&self.expr(&args[0]), &args[1]),
+                Number2::Pow => self.power(args),
+            },
+            Op::Real1(Real1::Abs) => (format!("\\left|{}\\right|", self.expr(&args[0])), ATOM),
+            Op::Real1(Real1::Floor) => (format!("\\lfloor {} \\rfloor", self.expr(&args[0])), ATOM),
+            Op::Real1(Real1::Ceil) => (format!("\\lceil {} \\rceil", self.expr(&args[0])), ATOM),
+            Op::Real2(Real2::Min) | Op::Int2(Int2::Min) => self.call("\\min", args),
+            Op::Real2(Real2::Max) | Op::Int2(Int2::Max) => self.call("\\max", args),
+            Op::Real2(Real2::Rem) | Op::Int2(Int2::Rem) => self.binary(args, " \\bmod ", MUL),
+            Op::Int1(Int1::Neg) => (format!("-{}", self.at(&args[0], PREFIX)), PREFIX),
+            Op::Int2(Int2::Add) => self.binary(args, " + ", ADD),
+            Op::Int2(Int2::Sub) => self.binary(args, " - ", ADD),
+            Op::Int2(Int2::Mul) => self.product(args),
+            Op::Int2(Int2::Div) => (
+                format!(
+                    "\\operatorname{{trunc}}\\left({}\\right)",
+                    self.fraction(&self.expr(&args[0]), &args[1]).0
+                ),
+                ATOM,
+            ),
+            Op::Compare(c) | Op::CompareInt(c) => {
+                let sign = match c {
+                    Compare::Lt => " < ",
+                    Compare::Le => " \\le ",
+                    Compare::Gt => " > ",
+                    Compare::Ge => " \\ge ",
+                    Compare::Eq => " = ",
+                    Compare::Ne => " \\ne ",
+                };
+                let (a, b) = (self.at(&args[0], ADD), self.at(&args[1], ADD));
+                (format!("{a}{sign}{b}"), COMPARE)
+            }
+            Op::Mixed(m) => self.mixed(m, args),
+            Op::Select => {
+                let [c, a, b] = args else { return self.call("\\text{select}", args) };
+                let (c, a, b) = (self.expr(c), self.expr(a), self.expr(b));
+                (
+                    format!(
+                        "\\begin{{cases}} {a} & \\text{{if }} {c} \\\\ {b} & \\text{{else}} \\end{{cases}}"
+                    ),
+                    LOGIC,
+                )
+            }
+            Op::Call(f) => self.call(&word(&self.program.functions[f].name), args),
+            Op::Primitive(p) => self.call(&word(&self.program.primitives[p].name), args),
+            Op::Tuple => (format!("\\left({}\\right)", self.items(args)), ATOM),
+            Op::Array => (format!("\\left[{}\\right]", self.items(args)), ATOM),
+            Op::Field(k) => (format!("{}_{{{}}}", self.at(&args[0], ATOM), k + 1), ATOM),
+            Op::Get | Op::Peek => {
+                (format!("{{{}}}_{{{}}}", self.at(&args[0], ATOM), self.expr(&args[1])), ATOM)
+            }
+            Op::Sum => (format!("\\sum {}", self.at(&args[0], MUL)), MUL),
+            Op::Len => (format!("\\left|{}\\right|", self.expr(&args[0])), ATOM),
+            Op::Accumulate => self.binary(args, " + ", ADD),
+            Op::Pop { .. } => ("\\text{recorded}".to_owned(), ATOM),
+            other => self.call(&word(other.name()), args),
+        }
+    }
+
+    fn items(&self, args: &[Expr]) -> String {
+        args.iter().map(|a| self.expr(a)).collect::<Vec<_>>().join(", ")
+    }
+
+    fn mixed(&self, m: Mixed, args: &[Expr]) -> (String, u8) {
+        match m {
+            Mixed::Promote | Mixed::FromInt => self.ranked(&args[0]),
+            Mixed::Complex => (format!("{} + {} \\, i", self.at(&args[0], ADD), self.at(&args[1], MUL)), ADD),
+            Mixed::Re | Mixed::Im | Mixed::Arg => self.call(&format!("\\operatorname{{{}}}", m.name()), args),
+            Mixed::Abs2 => (format!("\\left|{}\\right|^2", self.expr(&args[0])), PREFIX),
+            Mixed::Modulus => (format!("\\left|{}\\right|", self.expr(&args[0])), ATOM),
+            Mixed::Conj => (format!("\\overline{{{}}}", self.expr(&args[0])), ATOM),
+            Mixed::PowiReal | Mixed::PowiComplex => self.power(args),
+            Mixed::Not => (format!("\\lnot {}", self.at(&args[0], PREFIX)), PREFIX),
+            Mixed::And => self.binary(args, " \\land ", LOGIC),
+            Mixed::Or => self.binary(args, " \\lor ", LOGIC),
+        }
+    }
+}
+
+fn number(x: f64) -> (String, u8) {
+    if !x.is_finite() {
+        let text = if x.is_nan() {
+            "\\text{NaN}"
+        } else if x > 0.0 {
+            "\\infty"
+        } else {
+            "-\\infty"
+        };
+        return (text.to_owned(), PREFIX);
+    }
+    let text = format!("{x:?}");
+    let text = text.strip_suffix(".0").unwrap_or(&text);
+    let rank = if x.is_sign_negative() { PREFIX } else { ATOM };
+    match text.split_once('e') {
+        Some((digits, exponent)) => (format!("{digits} \\cdot 10^{{{exponent}}}"), MUL),
+        None => (text.to_owned(), rank),
+    }
+}
+
+/// A name of several letters, upright.
+fn word(name: &str) -> String {
+    let text = name.replace('_', "\\_");
+    if name.chars().count() == 1 { text } else { format!("\\operatorname{{{text}}}") }
+}
+
+/// A variable: Greek letters, a bar for a cotangent, a dot for a tangent, numbers as an index.
+fn name(text: &str) -> String {
+    let base = text.trim_end_matches(|c: char| c.is_ascii_digit());
+    let index = &text[base.len()..];
+    let base = base.strip_suffix('_').filter(|b| !b.is_empty()).unwrap_or(base);
+    let marked = |suffix: &str| base.strip_suffix(suffix).filter(|b| !b.is_empty());
+    let letter = if let Some(rest) = marked("_bar") {
+        format!("\\bar{{{}}}", name(rest))
+    } else if let Some(rest) = marked("_dot") {
+        format!("\\dot{{{}}}", name(rest))
+    } else if GREEK.contains(&base) {
+        format!("\\{base}")
+    } else if base.chars().count() == 1 {
+        base.to_owned()
+    } else {
+        format!("\\mathit{{{}}}", base.replace('_', "\\_"))
+    };
+    let mut out = letter;
+    if !index.is_empty() {
+        let _ = write!(out, "_{{{index}}}");
+    }
+    out
+}
+
+const GREEK: &[&str] = &[
+    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu",
+    "nu", "xi", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega", "Gamma", "Delta",
+    "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega",
+];

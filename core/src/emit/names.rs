@@ -1,0 +1,231 @@
+//! Names for people.
+//!
+//! Parameters keep theirs. The cotangent of a parameter `x` that a gradient gives is `x_bar`, and so are the
+//! variables that it is collected in. Counters are `i`, `j`, `k`; the rest is named after its kind, `a` for
+//! numbers, `n` for integers, `z` for complex numbers, `xs` for arrays, and counted where needed.
+
+use std::collections::HashSet;
+
+use crate::ir::{Function, Kind, Op, Terminator};
+
+use super::ast::{Body, Stmt, Var};
+
+/// Words that no variable of any output language may be.
+const WORDS: &[&str] = &[
+    "abstract",
+    "array",
+    "as",
+    "async",
+    "await",
+    "become",
+    "bool",
+    "box",
+    "break",
+    "complex",
+    "const",
+    "continue",
+    "crate",
+    "do",
+    "dyn",
+    "else",
+    "enum",
+    "extern",
+    "false",
+    "final",
+    "fn",
+    "for",
+    "gen",
+    "handle",
+    "if",
+    "impl",
+    "in",
+    "int",
+    "len",
+    "let",
+    "log",
+    "loop",
+    "macro",
+    "match",
+    "mod",
+    "move",
+    "mut",
+    "none",
+    "override",
+    "priv",
+    "pub",
+    "pullback",
+    "pushforward",
+    "real",
+    "ref",
+    "return",
+    "rule",
+    "select",
+    "self",
+    "Self",
+    "static",
+    "struct",
+    "sum",
+    "super",
+    "tape",
+    "top",
+    "host",
+    "trait",
+    "true",
+    "try",
+    "type",
+    "typeof",
+    "union",
+    "unsafe",
+    "unsized",
+    "use",
+    "virtual",
+    "where",
+    "while",
+    "yield",
+    "f64",
+    "i64",
+    "vec",
+    "scale",
+    "sign",
+    "min",
+    "max",
+    "rem",
+    "peek",
+    "put",
+    "add_at",
+    "accumulate",
+    "pop",
+    "int_add",
+    "int_sub",
+    "int_mul",
+    "int_neg",
+    "polar",
+    "damp",
+    "sign_of",
+    "exponent",
+    "Complex",
+    "Tape",
+    "Primitives",
+    "Vec",
+    "Some",
+    "None",
+    "Ok",
+    "Err",
+];
+
+/// A name made of letters, digits and underscores that is no word of a language.
+pub(super) fn identifier(name: &str) -> String {
+    let mut out: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
+    if !out.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        out.insert(0, 'v');
+    }
+    if WORDS.contains(&out.as_str()) || Op::by_name(&out).is_some() {
+        out.push('_');
+    }
+    out
+}
+
+/// A name that is not taken: `base`, or `base2`, `base3`, …
+pub(super) fn fresh(base: &str, taken: &mut HashSet<String>) -> String {
+    let mut name = base.to_owned();
+    let mut k = 2;
+    while !taken.insert(name.clone()) {
+        let digit = base.ends_with(|c: char| c.is_ascii_digit());
+        name = format!("{base}{}{k}", if digit { "_" } else { "" });
+        k += 1;
+    }
+    name
+}
+
+/// Names all variables, with names that are not reserved.
+pub(super) fn name(body: &mut Body, f: &Function, var_of: &[Option<Var>], reserved: &HashSet<String>) {
+    let mut hints: Vec<Option<String>> = vec![None; body.vars.len()];
+    let mut values: Vec<Option<String>> = vec![None; f.kinds.len()];
+    bars(f, &mut values);
+    for (v, hint) in values.into_iter().enumerate() {
+        if let (Some(var), Some(hint)) = (var_of[v], hint) {
+            hints[var.0].get_or_insert(hint);
+        }
+    }
+    let mut counters = HashSet::new();
+    body.each(&mut |s| {
+        if let Stmt::For(_, c, _) = s {
+            counters.insert(c.var);
+        }
+    });
+    let mut taken = reserved.clone();
+    for (var, param) in body.params.iter().zip(&f.params) {
+        body.vars[var.0].name = fresh(&identifier(&param.name), &mut taken);
+    }
+    let mut order = Vec::new();
+    body.each(&mut |s| {
+        order.extend(s.writes());
+    });
+    for var in order {
+        if !body.vars[var.0].name.is_empty() {
+            continue;
+        }
+        let name = match &hints[var.0] {
+            Some(hint) => fresh(&identifier(hint), &mut taken),
+            None if counters.contains(&var) => {
+                let free = ["i", "j", "k", "l"].into_iter().find(|n| !taken.contains(*n));
+                fresh(free.unwrap_or("i"), &mut taken)
+            }
+            None => fresh(letter(&body.vars[var.0].kind), &mut taken),
+        };
+        body.vars[var.0].name = name;
+    }
+    // What is read and never written is a value of a path that is never taken.
+    for v in body.vars.iter_mut().filter(|v| v.name.is_empty()) {
+        v.name = fresh(letter(&v.kind), &mut taken);
+    }
+}
+
+fn letter(kind: &Kind) -> &'static str {
+    match kind {
+        Kind::Real => "a",
+        Kind::Complex => "z",
+        Kind::Int => "n",
+        Kind::Bool => "is",
+        Kind::Handle => "h",
+        Kind::Array(_) => "xs",
+        Kind::Tuple(_) => "t",
+    }
+}
+
+/// The cotangents that a gradient gives, and what is collected in them.
+fn bars(f: &Function, names: &mut [Option<String>]) {
+    let derivative = [".gradient", ".pullback"].iter().any(|s| f.name.contains(s));
+    if !derivative || f.name.contains("pushforward") {
+        return;
+    }
+    let inputs: Vec<&str> = f
+        .params
+        .iter()
+        .filter(|p| p.kind.is_differentiable() && p.name != "y_bar")
+        .map(|p| p.name.as_str())
+        .collect();
+    let definitions = f.definitions();
+    for block in f.blocks.values() {
+        let Terminator::Return(v) = block.end else { continue };
+        let Some(inst) = definitions[v.index()].map(|i| &f.insts[i]) else { continue };
+        if inst.op != Op::Tuple || inst.args.len() != inputs.len() + 1 {
+            continue;
+        }
+        names[inst.args[0].index()].get_or_insert("y".to_owned());
+        for (&v, name) in inst.args[1..].iter().zip(&inputs) {
+            names[v.index()].get_or_insert(format!("{name}_bar"));
+        }
+    }
+    // Against the edges, a few times: cotangents go round loops in loops.
+    for _ in 0..4 {
+        for target in f.blocks.values().rev().flat_map(|b| b.end.targets()) {
+            for (&arg, param) in target.args.iter().zip(&f.blocks[target.block].params) {
+                if let (None, Some(name)) = (&names[arg.index()], names[param.index()].clone()) {
+                    names[arg.index()] = Some(name);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,564 @@
+//! Rust out.
+//!
+//! The file stands alone: no dependencies, edition 2021 or later. Its functions compute, to the last bit, what
+//! the executor computes over `f64`, and panic where it gives an error; limits are not checked. (A library
+//! function of a constant argument may be computed by the compiler, which can differ in the last bit.)
+//!
+//! | kind | Rust |
+//! |---|---|
+//! | real, int, bool, handle | `f64`, `i64`, `bool`, `u32` |
+//! | complex | `Complex`, defined in the file |
+//! | array | `Vec<f64>`; as a parameter `&[f64]` |
+//! | tuple, struct | tuple, struct; the tangent of a struct with fewer fields is a struct of its own |
+//!
+//! **Tapes.** What a primal records goes to a `Tape`, a struct of vectors. A function that was asked for, and
+//! both records and reads, makes its own. Others take `tape: &mut Tape`: call `f_primal(&mut tape, …)`, then
+//! `f_adjoint(&mut tape, y_bar)`, which leaves the tape as it was.
+//!
+//! **Primitives** become methods of a trait, `Primitives`, that you implement; functions that need them take
+//! `host: &impl Primitives`. **Rules** are functions like others.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    fmt::Write,
+    sync::Arc,
+};
+
+use crate::{
+    entity::{FuncId, PrimitiveId},
+    ir::{Element, Kind, Op, Program, TupleKind},
+};
+
+use super::{
+    EmitError,
+    ast::{Body, Change, Expr, Label, Stmt, Var},
+    names::{fresh, identifier},
+    structure::structured,
+    tidy::is_named,
+};
+
+/// The small functions that an emitted file may need, each with its name.
+const NUMBERS: &str = include_str!("support/numbers.rs");
+/// Complex numbers.
+const COMPLEX: &str = include_str!("support/complex.rs");
+
+/// Rust for the given functions and all they call.
+///
+/// ```
+/// use ketgrad_core::{emit::emit_rust, text::parse_program};
+///
+/// let program = parse_program("fn f(a, b) { a / (1 + b * b) }").map_err(|e| e[0].clone())?;
+/// let f = program.lookup("f").ok_or("no function")?;
+/// assert!(emit_rust(&program, &[f])?.ends_with("pub fn f(a: f64, b: f64) -> f64 {\n    a / (1.0 + b * b)\n}\n"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// A function without a body, and control flow that has no structured form.
+pub fn emit_rust(program: &Program, roots: &[FuncId]) -> Result<String, EmitError> {
+    let mut file = File::new(program, roots);
+    let mut functions = String::new();
+    for &f in &file.order.clone() {
+        let body = structured(&program.functions[f], &file.reserved)?;
+        let text = file.function(f, &body);
+        let _ = write!(functions, "\n{text}");
+    }
+    Ok(file.finish(&functions))
+}
+
+/// What a function needs besides its arguments.
+#[derive(Clone, Default, PartialEq)]
+struct Needs {
+    pushes: BTreeSet<u32>,
+    pops: BTreeSet<u32>,
+    host: bool,
+}
+
+pub(super) struct File<'a> {
+    pub(super) program: &'a Program,
+    order: Vec<FuncId>,
+    roots: Vec<FuncId>,
+    names: HashMap<FuncId, String>,
+    needs: HashMap<FuncId, Needs>,
+    called: HashSet<FuncId>,
+    pub(super) structs: HashMap<Arc<TupleKind>, String>,
+    reserved: HashSet<String>,
+    many_tapes: bool,
+    pub(super) primitives: BTreeMap<usize, PrimitiveId>,
+    /// The fields of the tape.
+    pub(super) tape: BTreeSet<&'static str>,
+    pub(super) complex: bool,
+}
+
+impl<'a> File<'a> {
+    fn new(program: &'a Program, roots: &[FuncId]) -> File<'a> {
+        let mut order: Vec<FuncId> = Vec::new();
+        roots.iter().for_each(|f| {
+            if !order.contains(f) {
+                order.push(*f);
+            }
+        });
+        let roots = order.clone();
+        let mut called = HashSet::new();
+        let mut next = 0;
+        while let Some(&f) = order.get(next) {
+            next += 1;
+            for g in program.functions[f].callees() {
+                called.insert(g);
+                if !order.contains(&g) {
+                    order.push(g);
+                }
+            }
+        }
+        let mut reserved = HashSet::new();
+        let names = order.iter().map(|&f| (f, fresh(&identifier(&program.functions[f].name), &mut reserved)));
+        let names = names.collect();
+        let needs = needs(program, &order);
+        let levels: BTreeSet<u32> =
+            needs.values().flat_map(|n| n.pushes.iter().chain(&n.pops)).copied().collect();
+        let many_tapes = levels.len() > 1;
+        reserved.extend(levels.iter().map(|l| format!("tape{l}")));
+        File {
+            program,
+            order,
+            roots,
+            names,
+            needs,
+            called,
+            structs: HashMap::new(),
+            reserved,
+            many_tapes,
+            primitives: BTreeMap::new(),
+            tape: BTreeSet::new(),
+            complex: false,
+        }
+    }
+
+    fn finish(&self, functions: &str) -> String {
+        let mut out = String::from(
+            "// Written by ketgrad.\n#![allow(unused_mut, unused_parens, unused_variables, nonstandard_style)]\n",
+        );
+        let mut structs: Vec<_> = self.structs.iter().collect();
+        structs.sort_by_key(|s| s.1);
+        let mut scratch = File { complex: self.complex, ..File::new(self.program, &[]) };
+        scratch.structs.clone_from(&self.structs);
+        for (kind, name) in structs {
+            let copy =
+                if kind.fields.iter().any(|f| super::ast::holds_array(&f.kind)) { "" } else { "Copy, " };
+            let _ =
+                write!(out, "\n#[derive(Clone, {copy}Debug, Default, PartialEq)]\npub struct {name} {{\n");
+            for (k, field) in kind.fields.iter().enumerate() {
+                let kind = scratch.kind(&field.kind);
+                let _ = writeln!(out, "    pub {}: {kind},", field_name(field.name.as_deref(), k));
+            }
+            out.push_str("}\n");
+        }
+        if !self.primitives.is_empty() {
+            out.push_str("\n/// What the program calls and cannot compute itself.\npub trait Primitives {\n");
+            for &id in self.primitives.values() {
+                let p = &self.program.primitives[id];
+                let params =
+                    p.params.iter().enumerate().map(|(k, kind)| format!("a{k}: {}", scratch.param(kind)));
+                let params: Vec<String> = std::iter::once("&self".to_owned()).chain(params).collect();
+                let (name, result) = (identifier(&p.name), scratch.kind(&p.result));
+                let _ = writeln!(out, "    fn {name}({}) -> {result};", params.join(", "));
+            }
+            out.push_str("}\n");
+        }
+        if !self.tape.is_empty() {
+            out.push_str("\n/// What a primal records for its adjoint.\n#[derive(Clone, Debug, Default)]\npub struct Tape {\n");
+            for field in &self.tape {
+                let _ = writeln!(out, "    {field}: {},", tape_type(field));
+            }
+            out.push_str("}\n");
+        }
+        out.push_str(functions);
+        for helper in NUMBERS.split("//-\n") {
+            let name =
+                helper.split("fn ").nth(1).and_then(|s| s.split(['(', '<']).next()).unwrap_or_default();
+            if calls(functions, name) {
+                let _ = write!(out, "\n{helper}");
+            }
+        }
+        if self.complex || scratch.complex {
+            let _ = write!(out, "\n{COMPLEX}");
+        }
+        out
+    }
+
+    /// What a function is called in the file.
+    pub(super) fn name(&self, f: FuncId) -> &str {
+        self.names.get(&f).map_or("", String::as_str)
+    }
+
+    /// The tapes and the host that a call of `f` hands over.
+    pub(super) fn extras(&self, f: FuncId) -> Vec<String> {
+        let Some(needs) = self.needs.get(&f) else { return vec![] };
+        let owned = self.owned(f);
+        let levels: BTreeSet<u32> = needs.pushes.union(&needs.pops).copied().collect();
+        let mut extras: Vec<String> = needs.host.then(|| "host".to_owned()).into_iter().collect();
+        extras.extend(levels.difference(&owned).map(|l| self.tape_name(*l)));
+        extras
+    }
+
+    /// The tapes that a function makes itself.
+    fn owned(&self, f: FuncId) -> BTreeSet<u32> {
+        match self.needs.get(&f) {
+            Some(n) if self.roots.contains(&f) && !self.called.contains(&f) => {
+                n.pushes.intersection(&n.pops).copied().collect()
+            }
+            _ => BTreeSet::new(),
+        }
+    }
+
+    pub(super) fn tape_name(&self, level: u32) -> String {
+        if self.many_tapes { format!("tape{level}") } else { "tape".to_owned() }
+    }
+
+    fn function(&mut self, f: FuncId, body: &Body) -> String {
+        let function = &self.program.functions[f];
+        let mut params: Vec<String> = Vec::new();
+        for extra in self.extras(f) {
+            params.push(if extra == "host" {
+                "host: &impl Primitives".to_owned()
+            } else {
+                format!("{extra}: &mut Tape")
+            });
+        }
+        for (var, param) in body.params.iter().zip(&function.params) {
+            params.push(format!("{}: {}", body.vars[var.0].name, self.param(&param.kind)));
+        }
+        let public = if self.roots.contains(&f) { "pub " } else { "" };
+        let (name, result) = (self.name(f).to_owned(), self.kind(&function.result));
+        let mut w = Writer { file: self, body, out: String::new(), depth: 1, breakable: vec![] };
+        let _ = writeln!(w.out, "{public}fn {name}({}) -> {result} {{", params.join(", "));
+        for level in w.file.owned(f) {
+            let tape = w.file.tape_name(level);
+            w.line(&format!("let {tape} = &mut Tape::default();"));
+        }
+        match body.statements.split_last() {
+            Some((Stmt::Return(value), rest)) => {
+                w.list(rest);
+                let value = w.expr(value);
+                w.line(&value);
+            }
+            _ => w.list(&body.statements),
+        }
+        w.out.push_str("}\n");
+        w.out
+    }
+
+    /// The type of a value.
+    pub(super) fn kind(&mut self, kind: &Kind) -> String {
+        match kind {
+            Kind::Real => "f64".into(),
+            Kind::Complex => {
+                self.complex = true;
+                "Complex".into()
+            }
+            Kind::Int => "i64".into(),
+            Kind::Bool => "bool".into(),
+            Kind::Handle => "u32".into(),
+            Kind::Array(e) => format!("Vec<{}>", self.kind(&e.kind())),
+            Kind::Tuple(t) if t.name.is_some() => self.structure(t),
+            Kind::Tuple(t) => {
+                let fields: Vec<String> = t.fields.iter().map(|f| self.kind(&f.kind)).collect();
+                if fields.len() == 1 {
+                    format!("({},)", fields[0])
+                } else {
+                    format!("({})", fields.join(", "))
+                }
+            }
+        }
+    }
+
+    fn param(&mut self, kind: &Kind) -> String {
+        match kind {
+            Kind::Array(e) => format!("&[{}]", self.kind(&e.kind())),
+            other => self.kind(other),
+        }
+    }
+
+    /// The name of a struct. Structs of one name may differ: a tangent lacks the fields that have none.
+    pub(super) fn structure(&mut self, t: &Arc<TupleKind>) -> String {
+        if let Some(name) = self.structs.get(t) {
+            return name.clone();
+        }
+        let base = identifier(t.name.as_deref().unwrap_or("Tuple"));
+        let taken: HashSet<&String> = self.structs.values().collect();
+        let mut name = base.clone();
+        let mut k = 1;
+        while taken.contains(&name) || self.reserved.contains(&name) {
+            name = if k == 1 { format!("{base}Tangent") } else { format!("{base}Tangent{k}") };
+            k += 1;
+        }
+        self.structs.insert(t.clone(), name.clone());
+        for f in &t.fields {
+            self.kind(&f.kind);
+        }
+        name
+    }
+}
+
+/// Whether a text calls a function.
+fn calls(text: &str, name: &str) -> bool {
+    text.match_indices(name).any(|(k, _)| {
+        let before = text[..k].chars().next_back();
+        text[k + name.len()..].starts_with('(')
+            && !before.is_some_and(|c| c.is_alphanumeric() || "_.:".contains(c))
+    })
+}
+
+pub(super) fn field_name(name: Option<&str>, k: usize) -> String {
+    name.map_or_else(|| k.to_string(), identifier)
+}
+
+/// What functions need, with all that they call.
+fn needs(program: &Program, order: &[FuncId]) -> HashMap<FuncId, Needs> {
+    let mut all: HashMap<FuncId, Needs> = HashMap::new();
+    for &f in order {
+        let mut n = Needs::default();
+        let function = &program.functions[f];
+        for &i in function.blocks.values().flat_map(|b| &b.insts) {
+            match function.insts[i].op {
+                Op::Push { tape, .. } => {
+                    n.pushes.insert(tape);
+                }
+                Op::Pop { tape, .. } => {
+                    n.pops.insert(tape);
+                }
+                Op::Primitive(_) => n.host = true,
+                _ => {}
+            }
+        }
+        all.insert(f, n);
+    }
+    loop {
+        let before = all.clone();
+        for &f in order {
+            for g in program.functions[f].callees() {
+                let callee = before[&g].clone();
+                let n = all.entry(f).or_default();
+                n.pushes.extend(callee.pushes);
+                n.pops.extend(callee.pops);
+                n.host |= callee.host;
+            }
+        }
+        if all == before {
+            return all;
+        }
+    }
+}
+
+/// The vector of the tape that keeps a kind.
+pub(super) fn tape_field(kind: &Kind) -> &'static str {
+    match kind {
+        Kind::Real | Kind::Tuple(_) => "reals",
+        Kind::Complex => "complexes",
+        Kind::Int => "ints",
+        Kind::Bool => "bools",
+        Kind::Handle => "handles",
+        Kind::Array(Element::Real) => "real_arrays",
+        Kind::Array(Element::Complex) => "complex_arrays",
+        Kind::Array(Element::Int) => "int_arrays",
+    }
+}
+
+fn tape_type(field: &str) -> &'static str {
+    match field {
+        "complexes" => "Vec<Complex>",
+        "ints" => "Vec<i64>",
+        "bools" => "Vec<bool>",
+        "handles" => "Vec<u32>",
+        "real_arrays" => "Vec<Vec<f64>>",
+        "complex_arrays" => "Vec<Vec<Complex>>",
+        "int_arrays" => "Vec<Vec<i64>>",
+        _ => "Vec<f64>",
+    }
+}
+
+pub(super) struct Writer<'w, 'a> {
+    pub(super) file: &'w mut File<'a>,
+    pub(super) body: &'w Body,
+    out: String,
+    depth: usize,
+    /// The loops and blocks around, innermost last, and which are blocks.
+    breakable: Vec<(Label, bool)>,
+}
+
+impl Writer<'_, '_> {
+    fn line(&mut self, text: &str) {
+        let _ = writeln!(self.out, "{:1$}{text}", "", 4 * self.depth);
+    }
+
+    pub(super) fn var(&self, v: Var) -> &str {
+        &self.body.vars[v.0].name
+    }
+
+    fn list(&mut self, list: &[Stmt]) {
+        list.iter().for_each(|s| self.statement(s));
+    }
+
+    fn inner(&mut self, list: &[Stmt]) {
+        self.depth += 1;
+        self.list(list);
+        self.depth -= 1;
+    }
+
+    fn binding(&self, v: Var) -> String {
+        let data = &self.body.vars[v.0];
+        format!("{}{}", if data.mutable { "mut " } else { "" }, data.name)
+    }
+
+    fn statement(&mut self, s: &Stmt) {
+        match s {
+            Stmt::Declare(v) => {
+                let kind = self.file.kind(&self.body.vars[v.0].kind);
+                let line = format!("let {}: {kind};", self.binding(*v));
+                self.line(&line);
+            }
+            Stmt::Let(v, value) => {
+                let text = self.expr(value);
+                let plain = matches!(value, Expr::Real(_) | Expr::Int(_));
+                let kind = if plain {
+                    format!(": {}", self.file.kind(&self.body.vars[v.0].kind))
+                } else {
+                    String::new()
+                };
+                let line = format!("let {}{kind} = {text};", self.binding(*v));
+                self.line(&line);
+            }
+            Stmt::Assign(pairs) => {
+                let line = match pairs.as_slice() {
+                    [(v, value)] => self.assignment(*v, value),
+                    many => {
+                        let to: Vec<&str> = many.iter().map(|p| self.var(p.0)).collect();
+                        let to = to.join(", ");
+                        let from: Vec<String> = many.iter().map(|p| self.expr(&p.1)).collect();
+                        format!("({to}) = ({});", from.join(", "))
+                    }
+                };
+                self.line(&line);
+            }
+            Stmt::Open(new, vars, value) => {
+                let names = vars.iter().map(|v| match v {
+                    Some(v) if *new => self.binding(*v),
+                    Some(v) => self.var(*v).to_owned(),
+                    None => "_".to_owned(),
+                });
+                let mut names = names.collect::<Vec<_>>().join(", ");
+                if vars.len() == 1 {
+                    names.push(',');
+                }
+                let value = self.expr(value);
+                self.line(&format!("{}({names}) = {value};", if *new { "let " } else { "" }));
+            }
+            Stmt::Change(how, v, i, x) => {
+                let name = self.var(*v).to_owned();
+                let x = self.expr(x);
+                let line = match how {
+                    Change::Set => format!("{name}[{}] = {x};", self.index(i)),
+                    Change::Put => format!("put(&mut {name}, {}, {x});", self.expr(i)),
+                    Change::AddAt => format!("add_at(&mut {name}, {}, {x});", self.expr(i)),
+                };
+                self.line(&line);
+            }
+            Stmt::Effect(e) => {
+                let e = self.expr(e);
+                self.line(&format!("{e};"));
+            }
+            Stmt::Push(level, value) => {
+                let tape = self.file.tape_name(*level);
+                for (field, item) in self.leaves(value) {
+                    self.line(&format!("{tape}.{field}.push({item});"));
+                }
+            }
+            Stmt::If(c, yes, no) => {
+                let mut head = format!("if {} {{", self.expr(c));
+                let (mut yes, mut no) = (yes, no);
+                loop {
+                    self.line(&head);
+                    self.inner(yes);
+                    match no.as_slice() {
+                        [] => break self.line("}"),
+                        [Stmt::If(c, y, n)] => {
+                            head = format!("}} else if {} {{", self.expr(c));
+                            (yes, no) = (y, n);
+                        }
+                        _ => {
+                            self.line("} else {");
+                            self.inner(no);
+                            break self.line("}");
+                        }
+                    }
+                }
+            }
+            Stmt::Switch(index, arms) => {
+                let index = self.expr(index);
+                self.line(&format!("match {index} {{"));
+                self.depth += 1;
+                for (k, arm) in arms.iter().enumerate() {
+                    let pattern = if k + 1 == arms.len() { "_".to_owned() } else { k.to_string() };
+                    self.line(&format!("{pattern} => {{"));
+                    self.inner(arm);
+                    self.line("}");
+                }
+                self.depth -= 1;
+                self.line("}");
+            }
+            Stmt::Loop(l, body) => self.breakable(*l, "loop", body),
+            Stmt::While(l, c, body) => {
+                let head = format!("while {}", self.expr(c));
+                self.breakable(*l, &head, body);
+            }
+            Stmt::For(l, c, body) => {
+                let mut read = false;
+                for s in body {
+                    read |= mentions(s, c.var);
+                }
+                let name = if read { self.var(c.var).to_owned() } else { "_".to_owned() };
+                let dots = if c.inclusive { "..=" } else { ".." };
+                let head = format!("for {name} in {}{dots}{}", self.operand(&c.from), self.operand(&c.to));
+                self.breakable(*l, &head, body);
+            }
+            Stmt::Block(l, body) => {
+                let head = format!("'l{}: {{", l.0);
+                self.line(&head);
+                self.breakable.push((*l, true));
+                self.inner(body);
+                self.breakable.pop();
+                self.line("}");
+            }
+            Stmt::Break(l) => {
+                let line = format!("break{};", self.label(*l));
+                self.line(&line);
+            }
+            Stmt::Continue(l) => {
+                let line = format!("continue{};", self.label(*l));
+                self.line(&line);
+            }
+            Stmt::Return(e) => {
+                let e = self.expr(e);
+                self.line(&format!("return {e};"));
+            }
+        }
+    }
+
+    fn breakable(&mut self, label: Label, head: &str, body: &[Stmt]) {
+        let named = if is_named(body, label) { format!("'l{}: ", label.0) } else { String::new() };
+        self.line(&format!("{named}{head} {{"));
+        self.breakable.push((label, false));
+        self.inner(body);
+        self.breakable.pop();
+        self.line("}");
+    }
+
+    /// The label of a jump, unless it is that of the innermost loop.
+    fn label(&self, l: Label) -> String {
+        if self.breakable.last() == Some(&(l, false)) { String::new() } else { format!(" 'l{}", l.0) }
+    }
+}
+
+fn mentions(s: &Stmt, v: Var) -> bool {
+    s.exprs().iter().any(|e| e.reads(v)) || s.parts().iter().any(|p| p.iter().any(|s| mentions(s, v)))
+}

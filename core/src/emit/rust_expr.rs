@@ -1,0 +1,344 @@
+//! Expressions in Rust.
+
+use crate::ir::{Compare, Int1, Int2, Kind, Mixed, Number1, Number2, Op, Real1, Real2};
+
+use super::{
+    ast::{Expr, Var, holds_array},
+    rust::{Writer, field_name, tape_field},
+};
+
+/// How tightly operators bind.
+const LOWEST: u8 = 0;
+const OR: u8 = 1;
+const AND: u8 = 2;
+const COMPARE: u8 = 3;
+const ADD: u8 = 4;
+const MUL: u8 = 5;
+const UNARY: u8 = 6;
+const POSTFIX: u8 = 7;
+
+/// A literal.
+pub(super) fn number(x: f64) -> String {
+    if x.is_nan() {
+        "f64::NAN".into()
+    } else if x.is_infinite() {
+        if x > 0.0 { "f64::INFINITY".into() } else { "f64::NEG_INFINITY".into() }
+    } else {
+        format!("{x:?}")
+    }
+}
+
+impl Writer<'_, '_> {
+    pub(super) fn expr(&mut self, e: &Expr) -> String {
+        self.at(e, LOWEST)
+    }
+
+    /// As an operand of `..`.
+    pub(super) fn operand(&mut self, e: &Expr) -> String {
+        self.at(e, ADD)
+    }
+
+    /// As an index.
+    pub(super) fn index(&mut self, e: &Expr) -> String {
+        match e {
+            Expr::Int(n) if *n >= 0 => n.to_string(),
+            e => format!("{} as usize", self.at(e, UNARY)),
+        }
+    }
+
+    /// In parentheses if it binds less tightly than asked.
+    fn at(&mut self, e: &Expr, least: u8) -> String {
+        let (text, rank) = self.ranked(e);
+        if rank < least { format!("({text})") } else { text }
+    }
+
+    fn ranked(&mut self, e: &Expr) -> (String, u8) {
+        match e {
+            Expr::Real(x) => (number(*x), if x.is_sign_negative() { UNARY } else { POSTFIX }),
+            Expr::Int(n) => (n.to_string(), if *n < 0 { UNARY } else { POSTFIX }),
+            Expr::Bool(b) => (b.to_string(), POSTFIX),
+            Expr::Var(v) => (self.var(*v).to_owned(), POSTFIX),
+            Expr::Clone(v) if self.body.vars[v.0].borrowed => (format!("{}.to_vec()", self.var(*v)), POSTFIX),
+            Expr::Clone(v) => (format!("{}.clone()", self.var(*v)), POSTFIX),
+            Expr::Op(op, args, kind) => self.op(*op, args, kind),
+        }
+    }
+
+    /// The kind of a value.
+    fn kind_of(&self, e: &Expr) -> Kind {
+        match e {
+            Expr::Real(_) => Kind::Real,
+            Expr::Int(_) => Kind::Int,
+            Expr::Bool(_) => Kind::Bool,
+            Expr::Var(v) | Expr::Clone(v) => self.body.vars[v.0].kind.clone(),
+            Expr::Op(_, _, kind) => kind.clone(),
+        }
+    }
+
+    fn binary(&mut self, args: &[Expr], sign: &str, rank: u8) -> (String, u8) {
+        // Comparisons do not chain; the others group to the left.
+        let left = self.at(&args[0], if rank == COMPARE { rank + 1 } else { rank });
+        let right = self.at(&args[1], rank + 1);
+        (format!("{left} {sign} {right}"), rank)
+    }
+
+    fn method(&mut self, args: &[Expr], name: &str) -> (String, u8) {
+        let mut constant = true;
+        args[0].each_var(&mut |_| constant = false);
+        let rest: Vec<String> = args[1..].iter().map(|a| self.expr(a)).collect();
+        // A literal alone does not know that it is an `f64`.
+        if constant && self.kind_of(&args[0]) == Kind::Real {
+            let first = self.expr(&args[0]);
+            let all: Vec<String> = std::iter::once(first).chain(rest).collect();
+            return (format!("f64::{name}({})", all.join(", ")), POSTFIX);
+        }
+        (format!("{}.{name}({})", self.at(&args[0], POSTFIX), rest.join(", ")), POSTFIX)
+    }
+
+    fn call(&mut self, name: &str, args: &[Expr]) -> (String, u8) {
+        let args: Vec<String> = args.iter().map(|a| self.expr(a)).collect();
+        (format!("{name}({})", args.join(", ")), POSTFIX)
+    }
+
+    /// An array that is only looked at.
+    fn borrow(&mut self, e: &Expr) -> String {
+        match e {
+            Expr::Var(v) if self.body.vars[v.0].borrowed => self.var(*v).to_owned(),
+            e => format!("&{}", self.at(e, UNARY)),
+        }
+    }
+
+    /// Arguments of a function: arrays are borrowed.
+    fn arguments(&mut self, args: &[Expr]) -> Vec<String> {
+        let one = |w: &mut Self, e: &Expr| match w.kind_of(e) {
+            Kind::Array(_) => w.borrow(e),
+            _ => w.expr(e),
+        };
+        args.iter().map(|e| one(self, e)).collect()
+    }
+
+    fn op(&mut self, op: Op, args: &[Expr], kind: &Kind) -> (String, u8) {
+        match op {
+            Op::Number1(n) => match (n, kind) {
+                (Number1::Neg, _) => (format!("-{}", self.at(&args[0], UNARY)), UNARY),
+                (Number1::Recip, Kind::Real) => (format!("1.0 / {}", self.at(&args[0], UNARY)), MUL),
+                (n, _) => self.method(args, n.name()),
+            },
+            Op::Number2(n) => match (n, kind) {
+                (Number2::Add, _) => self.binary(args, "+", ADD),
+                (Number2::Sub, _) => self.binary(args, "-", ADD),
+                (Number2::Mul, _) => self.binary(args, "*", MUL),
+                (Number2::Div, _) => self.binary(args, "/", MUL),
+                (Number2::Pow, _) => self.method(args, "powf"),
+                (Number2::Scale, Kind::Real) => self.call("scale", args),
+                (Number2::Scale, _) => self.method(args, "scale"),
+            },
+            Op::Real1(Real1::Sign) => self.call("sign", args),
+            Op::Real1(r) => self.method(args, r.name()),
+            Op::Real2(r @ (Real2::Atan2 | Real2::Hypot)) => self.method(args, r.name()),
+            Op::Real2(r) => self.call(r.name(), args),
+            Op::Int1(Int1::Neg) => self.call("int_neg", args),
+            Op::Int2(n) => match n {
+                Int2::Add => self.call("int_add", args),
+                Int2::Sub => self.call("int_sub", args),
+                Int2::Mul => self.call("int_mul", args),
+                Int2::Div => self.binary(args, "/", MUL),
+                Int2::Rem => self.binary(args, "%", MUL),
+                Int2::Min => self.call("i64::min", args),
+                Int2::Max => self.call("i64::max", args),
+            },
+            Op::Compare(c) | Op::CompareInt(c) => self.binary(args, comparison(c), COMPARE),
+            Op::Mixed(m) => self.mixed(m, args),
+            Op::Select => {
+                let (c, a, b) = (self.expr(&args[0]), self.expr(&args[1]), self.expr(&args[2]));
+                (format!("if {c} {{ {a} }} else {{ {b} }}"), LOWEST)
+            }
+            Op::Call(f) => {
+                let mut all = self.file.extras(f);
+                all.extend(self.arguments(args));
+                (format!("{}({})", self.file.name(f), all.join(", ")), POSTFIX)
+            }
+            Op::Primitive(p) => {
+                self.file.primitives.insert(p.index(), p);
+                let name = super::names::identifier(&self.file.program.primitives[p].name);
+                (format!("host.{name}({})", self.arguments(args).join(", ")), POSTFIX)
+            }
+            _ => self.structural(op, args, kind),
+        }
+    }
+
+    fn mixed(&mut self, m: Mixed, args: &[Expr]) -> (String, u8) {
+        match m {
+            Mixed::Promote => (format!("Complex::new({}, 0.0)", self.expr(&args[0])), POSTFIX),
+            Mixed::Complex => self.call("Complex::new", args),
+            Mixed::Re | Mixed::Im => (format!("{}.{}", self.at(&args[0], POSTFIX), m.name()), POSTFIX),
+            Mixed::Abs2 | Mixed::Modulus | Mixed::Arg | Mixed::Conj => self.method(args, m.name()),
+            Mixed::FromInt => (format!("({} as f64)", self.at(&args[0], UNARY)), POSTFIX),
+            Mixed::PowiReal | Mixed::PowiComplex => {
+                let exponent = match &args[1] {
+                    Expr::Int(n) if i32::try_from(*n).is_ok() => n.to_string(),
+                    e => format!("exponent({})", self.expr(e)),
+                };
+                let base = self.method(&args[..1], "powi").0;
+                let open = base.strip_suffix(')').unwrap_or(&base);
+                let comma = if open.ends_with('(') { "" } else { ", " };
+                (format!("{open}{comma}{exponent})"), POSTFIX)
+            }
+            Mixed::Not => (format!("!{}", self.at(&args[0], UNARY)), UNARY),
+            Mixed::And => self.binary(args, "&&", AND),
+            Mixed::Or => self.binary(args, "||", OR),
+        }
+    }
+
+    fn structural(&mut self, op: Op, args: &[Expr], kind: &Kind) -> (String, u8) {
+        let text = match op {
+            Op::Tuple => {
+                let named = matches!(kind, Kind::Tuple(t) if t.name.is_some());
+                return (self.tuple(args, kind), if named { LOWEST } else { POSTFIX });
+            }
+            Op::Field(k) => {
+                let of = self.kind_of(&args[0]);
+                let field = of.fields().get(k as usize);
+                let name = field_name(field.and_then(|f| f.name.as_deref()), k as usize);
+                let copy = if field.is_some_and(|f| holds_array(&f.kind)) { ".clone()" } else { "" };
+                format!("{}.{name}{copy}", self.at(&args[0], POSTFIX))
+            }
+            Op::Array if args.is_empty() => {
+                let kind = self.file.kind(kind);
+                format!("{}::new()", kind.replacen('<', "::<", 1))
+            }
+            Op::Array => {
+                let items: Vec<String> = args.iter().map(|a| self.expr(a)).collect();
+                format!("vec![{}]", items.join(", "))
+            }
+            Op::Fill => format!("vec![{}; {}]", self.expr(&args[0]), self.index(&args[1])),
+            Op::Sum => {
+                let zero = if *kind == Kind::Complex { "Complex::default()" } else { "0.0" };
+                format!("{}.iter().fold({zero}, |s, x| s + *x)", self.at(&args[0], POSTFIX))
+            }
+            Op::Len => format!("({}.len() as i64)", self.at(&args[0], POSTFIX)),
+            Op::Get => format!("{}[{}]", self.at(&args[0], POSTFIX), self.index(&args[1])),
+            Op::Peek => format!("peek({}, {})", self.borrow(&args[0]), self.expr(&args[1])),
+            Op::Accumulate => format!("accumulate({}, {})", self.expr(&args[0]), self.borrow(&args[1])),
+            Op::Pop { tape, .. } => {
+                let tape = self.file.tape_name(tape);
+                self.pop(&tape, kind)
+            }
+            other => format!("/* {} */", other.name()),
+        };
+        (text, POSTFIX)
+    }
+
+    fn tuple(&mut self, args: &[Expr], kind: &Kind) -> String {
+        let items: Vec<String> = args.iter().map(|a| self.expr(a)).collect();
+        match kind {
+            Kind::Tuple(t) if t.name.is_some() => {
+                let name = self.file.structure(t);
+                let fields = t.fields.iter().zip(items).enumerate();
+                let fields: Vec<String> = fields
+                    .map(|(k, (f, item))| {
+                        let field = field_name(f.name.as_deref(), k);
+                        if field == item { item } else { format!("{field}: {item}") }
+                    })
+                    .collect();
+                format!("{name} {{ {} }}", fields.join(", "))
+            }
+            _ if items.len() == 1 => format!("({},)", items[0]),
+            _ => format!("({})", items.join(", ")),
+        }
+    }
+
+    /// Reads a value from a tape, the last leaf first.
+    fn pop(&mut self, tape: &str, kind: &Kind) -> String {
+        let Kind::Tuple(t) = kind else {
+            let field = tape_field(kind);
+            self.file.kind(kind);
+            self.file.tape.insert(field);
+            return format!("pop(&mut {tape}.{field})");
+        };
+        let n = t.fields.len();
+        let pops: Vec<String> = t.fields.iter().map(|f| self.pop(tape, &f.kind)).collect();
+        let lets = pops.iter().enumerate().rev().map(|(k, p)| format!("let p{k} = {p}; "));
+        let lets: String = lets.collect();
+        let items: Vec<String> = match &t.name {
+            Some(_) => t
+                .fields
+                .iter()
+                .enumerate()
+                .map(|(k, f)| format!("{}: p{k}", field_name(f.name.as_deref(), k)))
+                .collect(),
+            None => (0..n).map(|k| format!("p{k}")).collect(),
+        };
+        let value = match &t.name {
+            Some(_) => format!("{} {{ {} }}", self.file.structure(t), items.join(", ")),
+            None if n == 1 => format!("({},)", items[0]),
+            None => format!("({})", items.join(", ")),
+        };
+        format!("{{ {lets}{value} }}")
+    }
+
+    /// The leaves of a value that goes to a tape, each with its vector.
+    pub(super) fn leaves(&mut self, e: &Expr) -> Vec<(&'static str, String)> {
+        let kind = self.kind_of(e);
+        match (e, &kind) {
+            (Expr::Op(Op::Tuple, args, _), _) => args.iter().flat_map(|a| self.leaves(a)).collect(),
+            (Expr::Var(v) | Expr::Clone(v), Kind::Tuple(_)) => {
+                let name = self.var(*v).to_owned();
+                let copy = matches!(e, Expr::Clone(_));
+                self.paths(&name, &kind, copy)
+            }
+            _ => {
+                let field = tape_field(&kind);
+                self.file.kind(&kind);
+                self.file.tape.insert(field);
+                vec![(field, self.expr(e))]
+            }
+        }
+    }
+
+    fn paths(&mut self, path: &str, kind: &Kind, copy: bool) -> Vec<(&'static str, String)> {
+        if let Kind::Tuple(t) = kind {
+            let fields = t.fields.iter().enumerate();
+            return fields
+                .flat_map(|(k, f)| {
+                    self.paths(&format!("{path}.{}", field_name(f.name.as_deref(), k)), &f.kind, copy)
+                })
+                .collect();
+        }
+        let field = tape_field(kind);
+        self.file.tape.insert(field);
+        let copied = copy && holds_array(kind);
+        vec![(field, if copied { format!("{path}.clone()") } else { path.to_owned() })]
+    }
+
+    /// `v = e`, or `v += e`.
+    pub(super) fn assignment(&mut self, v: Var, e: &Expr) -> String {
+        let name = self.var(v).to_owned();
+        if let Expr::Op(Op::Number2(n), args, _) = e
+            && let [Expr::Var(a), rest] = args.as_slice()
+            && *a == v
+            && let Some(sign) = match n {
+                Number2::Add => Some("+="),
+                Number2::Sub => Some("-="),
+                Number2::Mul => Some("*="),
+                Number2::Div => Some("/="),
+                Number2::Pow | Number2::Scale => None,
+            }
+            && (*n == Number2::Add || self.body.vars[v.0].kind == Kind::Real)
+        {
+            return format!("{name} {sign} {};", self.expr(rest));
+        }
+        format!("{name} = {};", self.expr(e))
+    }
+}
+
+pub(super) fn comparison(c: Compare) -> &'static str {
+    match c {
+        Compare::Lt => "<",
+        Compare::Le => "<=",
+        Compare::Gt => ">",
+        Compare::Ge => ">=",
+        Compare::Eq => "==",
+        Compare::Ne => "!=",
+    }
+}

@@ -1,0 +1,138 @@
+//! Where variables begin.
+//!
+//! A variable is declared in the innermost list of statements that holds all that mention it, right before
+//! the first of them, or by it. It is `mut` if it is changed in place, or gets a value inside a loop that
+//! stands after its declaration.
+
+use super::ast::{Body, Label, Stmt, Var};
+
+/// A way to a list of statements: the place of each statement, and which of its parts.
+type Path = Vec<(usize, usize)>;
+
+#[derive(Clone, Default)]
+struct Place {
+    /// The way to the first mention.
+    first: Path,
+    /// The statement that mentions it first, in the list there.
+    index: usize,
+    /// How much of the way all mentions share.
+    shared: usize,
+    seen: bool,
+    /// It belongs to a `for`, or to the function.
+    given: bool,
+}
+
+pub(super) fn declare(body: &mut Body) {
+    let mut places = vec![Place::default(); body.vars.len()];
+    body.params.iter().for_each(|p| places[p.0].given = true);
+    visit(&body.statements, &mut Vec::new(), &mut places);
+    let mut at: std::collections::HashMap<(Path, usize), Vec<Var>> = std::collections::HashMap::new();
+    let mut depth = vec![0; body.vars.len()];
+    for (k, p) in places.iter().enumerate().filter(|(_, p)| p.seen && !p.given) {
+        let path = p.first[..p.shared].to_vec();
+        let index = p.first.get(p.shared).map_or(p.index, |s| s.0);
+        depth[k] = p.shared;
+        at.entry((path, index)).or_default().push(Var(k));
+    }
+    let mut mutable = vec![false; body.vars.len()];
+    changes(&body.statements, 0, &mut Vec::new(), &[], &depth, &mut mutable);
+    for (v, m) in body.vars.iter_mut().zip(mutable) {
+        v.mutable = m;
+    }
+    let list = std::mem::take(&mut body.statements);
+    body.statements = insert(list, &mut Vec::new(), &mut at);
+}
+
+fn visit(list: &[Stmt], path: &mut Path, places: &mut [Place]) {
+    for (index, s) in list.iter().enumerate() {
+        if let Stmt::For(_, counter, _) = s {
+            places[counter.var.0].given = true;
+        }
+        let mut mention = |v: Var| {
+            let p = &mut places[v.0];
+            if p.seen {
+                let same = p.first.iter().zip(&*path).take_while(|(a, b)| a == b).count();
+                p.shared = p.shared.min(same);
+            } else {
+                *p = Place { first: path.clone(), index, shared: path.len(), seen: true, given: p.given };
+            }
+        };
+        s.writes().into_iter().for_each(&mut mention);
+        s.exprs().into_iter().for_each(|e| e.each_var(&mut mention));
+        for (k, part) in s.parts().into_iter().enumerate() {
+            path.push((index, k));
+            visit(part, path, places);
+            path.pop();
+        }
+    }
+}
+
+/// `around`: the loops around with the depths of their bodies; `again`: those that may come back to a list
+/// once it has begun.
+fn changes(
+    list: &[Stmt],
+    here: usize,
+    around: &mut Vec<(Label, usize)>,
+    again: &[(Label, usize)],
+    depth: &[usize],
+    mutable: &mut [bool],
+) {
+    let upto = |l: &Label, more: usize| {
+        let place = around.iter().position(|a| a.0 == *l);
+        around[..place.map_or(around.len(), |p| p + more)].to_vec()
+    };
+    let again = match list.last() {
+        Some(Stmt::Return(_)) => vec![],
+        Some(Stmt::Break(l)) => upto(l, 0),
+        Some(Stmt::Continue(l)) => upto(l, 1),
+        _ => again.to_vec(),
+    };
+    let inside = again.last().map_or(0, |a| a.1);
+    for s in list {
+        match s {
+            Stmt::Change(_, v, ..) => mutable[v.0] = true,
+            Stmt::For(..) => {}
+            _ => s.writes().iter().for_each(|v| mutable[v.0] |= depth[v.0] < inside),
+        }
+        if let Stmt::Loop(l, body) | Stmt::While(l, _, body) | Stmt::For(l, _, body) = s {
+            around.push((*l, here + 1));
+            let again = around.clone();
+            changes(body, here + 1, around, &again, depth, mutable);
+            around.pop();
+        } else {
+            s.parts().into_iter().for_each(|p| changes(p, here + 1, around, &again, depth, mutable));
+        }
+    }
+}
+
+fn insert(
+    list: Vec<Stmt>,
+    path: &mut Path,
+    at: &mut std::collections::HashMap<(Path, usize), Vec<Var>>,
+) -> Vec<Stmt> {
+    let mut out = Vec::with_capacity(list.len());
+    for (index, mut s) in list.into_iter().enumerate() {
+        for (k, part) in s.parts_mut().into_iter().enumerate() {
+            path.push((index, k));
+            *part = insert(std::mem::take(part), path, at);
+            path.pop();
+        }
+        let mut fresh = at.remove(&(path.clone(), index)).unwrap_or_default();
+        match &mut s {
+            Stmt::Assign(pairs) if pairs.len() == 1 && fresh.contains(&pairs[0].0) => {
+                if let Some((var, value)) = pairs.pop() {
+                    fresh.retain(|v| *v != var);
+                    s = Stmt::Let(var, value);
+                }
+            }
+            Stmt::Open(new, vars, _) if vars.iter().flatten().all(|v| fresh.contains(v)) => {
+                *new = true;
+                fresh.retain(|v| !vars.contains(&Some(*v)));
+            }
+            _ => {}
+        }
+        out.extend(fresh.into_iter().map(Stmt::Declare));
+        out.push(s);
+    }
+    out
+}

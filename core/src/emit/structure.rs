@@ -1,0 +1,264 @@
+//! From blocks and jumps to loops and branches.
+//!
+//! # Idea
+//! The tree of dominators is the tree of the text. A block is written where its only way in comes from; one
+//! with several ways in is written after a labelled block from which all of them `break`; the head of a loop
+//! opens a `loop`, a way back is `continue`. A jump to what comes next anyway is not written. So no dispatch
+//! over blocks is needed, but for a loop with several entries (see `entries`).
+//!
+//! ```text
+//! block0: branch c, block1, block2        if c {
+//! block1: …; jump block3                      …
+//! block2: …; jump block3            ->    } else {
+//! block3: return v                            …
+//!                                         }
+//!                                         return v
+//! ```
+//!
+//! Block parameters become variables, the arguments of an edge assignments.
+//!
+//! Source: N. Ramsey, "Beyond Relooper: recursive translation of unstructured control flow to structured
+//! control flow" (2022). What follows a loop is placed after it, not inside.
+
+use std::collections::HashSet;
+
+use crate::{
+    entity::{Block, Value},
+    ir::{Function, Target, Terminator, dominates},
+};
+
+use super::{
+    EmitError,
+    ast::{Body, Expr, Label, Stmt, Var, VarData},
+    counted,
+    entries::with_single_entries,
+    flow::Flow,
+    scope, tidy,
+};
+
+/// How deep loops and branches may stand in each other.
+const MAX_DEPTH: usize = 200;
+
+/// A function as structured statements.
+pub(super) fn structured(f: &Function, reserved: &HashSet<String>) -> Result<Body, EmitError> {
+    if !f.is_defined() {
+        return Err(EmitError::Undefined { function: f.name.clone() });
+    }
+    let f = with_single_entries(f);
+    let flow = Flow::new(&f)?;
+    let mut w = Writer::new(&f, &flow);
+    let mut statements = Vec::new();
+    w.tree(Block::new(0), None, &mut statements)?;
+    tidy::tidy(&mut statements);
+    let params = f.param_values().iter().map(|&p| w.var(p)).collect();
+    let mut body = Body { params, labels: w.labels.len(), vars: std::mem::take(&mut w.vars), statements };
+    super::names::name(&mut body, &f, &w.var_of, reserved);
+    scope::declare(&mut body);
+    Ok(body)
+}
+
+/// A block that a jump can name where it stands.
+#[derive(Clone, Copy)]
+struct Frame {
+    target: Block,
+    label: Label,
+    /// Whether the jump goes back.
+    again: bool,
+}
+
+pub(super) struct Writer<'a> {
+    pub(super) f: &'a Function,
+    pub(super) flow: &'a Flow,
+    pub(super) vars: Vec<VarData>,
+    /// The variable of each value that has one.
+    pub(super) var_of: Vec<Option<Var>>,
+    pub(super) uses: Vec<u32>,
+    /// The block that uses a value used once.
+    pub(super) used_in: Vec<Option<Block>>,
+    /// The constants.
+    pub(super) constants: Vec<Option<Expr>>,
+    /// Expressions that wait for their one use, in the order in which they were computed.
+    pub(super) pending: Vec<(Value, Expr)>,
+    frames: Vec<Frame>,
+    labels: Vec<bool>,
+    /// What stands after a loop.
+    after: HashSet<Block>,
+    depth: usize,
+}
+
+impl<'a> Writer<'a> {
+    fn new(f: &'a Function, flow: &'a Flow) -> Writer<'a> {
+        let n = f.kinds.len();
+        let mut w = Writer {
+            f,
+            flow,
+            vars: Vec::new(),
+            var_of: vec![None; n],
+            uses: vec![0; n],
+            used_in: vec![None; n],
+            constants: vec![None; n],
+            pending: Vec::new(),
+            frames: Vec::new(),
+            labels: Vec::new(),
+            after: HashSet::new(),
+            depth: 0,
+        };
+        w.count();
+        for &p in f.param_values() {
+            let var = w.var(p);
+            w.vars[var.0].borrowed = matches!(f.kinds[p], crate::ir::Kind::Array(_));
+        }
+        w
+    }
+
+    /// The variable of a value.
+    pub(super) fn var(&mut self, v: Value) -> Var {
+        if let Some(var) = self.var_of[v.index()] {
+            return var;
+        }
+        let var = Var(self.vars.len());
+        let kind = self.f.kinds[v].clone();
+        self.vars.push(VarData { kind, name: String::new(), borrowed: false, mutable: false });
+        self.var_of[v.index()] = Some(var);
+        var
+    }
+
+    /// Writes a block and all that it dominates; afterwards `next` follows.
+    fn tree(&mut self, start: Block, next: Option<Block>, out: &mut Vec<Stmt>) -> Result<(), EmitError> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(EmitError::TooDeep { function: self.f.name.clone(), limit: MAX_DEPTH });
+        }
+        let mut at = Some(start);
+        while let Some(x) = at {
+            at = if self.flow.loops.contains_key(&x) {
+                self.a_loop(x, out)?
+            } else {
+                self.inside(x, next, out)?
+            };
+        }
+        self.depth -= 1;
+        Ok(())
+    }
+
+    /// Writes the loop of a header. Gives what follows it.
+    fn a_loop(&mut self, x: Block, out: &mut Vec<Stmt>) -> Result<Option<Block>, EmitError> {
+        let label = self.label();
+        let after = self.flow.after(x, &self.after);
+        self.frames.push(Frame { target: x, label, again: true });
+        if let Some(b) = after {
+            self.frames.push(Frame { target: b, label, again: false });
+            self.after.insert(b);
+        }
+        let mut body = Vec::new();
+        if let Some(y) = self.inside(x, Some(x), &mut body)? {
+            self.tree(y, Some(x), &mut body)?;
+        }
+        self.frames.truncate(self.frames.len() - 1 - usize::from(after.is_some()));
+        let statement = counted::counted(self, x, after, label, body, out);
+        out.push(statement);
+        Ok(after)
+    }
+
+    /// Writes a block, its end, and what it dominates but the last join, which is given back.
+    fn inside(
+        &mut self,
+        x: Block,
+        next: Option<Block>,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Option<Block>, EmitError> {
+        self.instructions(x, out);
+        let flow = self.flow;
+        let joins: Vec<Block> = (flow.children[x.index()].iter().copied())
+            .filter(|b| flow.joins[b.index()] > 1 && !self.after.contains(b))
+            .collect();
+        let labels: Vec<Label> = joins.iter().map(|_| self.label()).collect();
+        for (&target, &label) in joins.iter().zip(&labels).rev() {
+            self.frames.push(Frame { target, label, again: false });
+        }
+        let mut inner = Vec::new();
+        self.end(x, joins.first().copied().or(next), &mut inner)?;
+        for (k, (&join, &label)) in joins.iter().zip(&labels).enumerate() {
+            self.frames.pop();
+            let block = if self.labels[label.0] { vec![Stmt::Block(label, inner)] } else { inner };
+            let Some(&following) = joins.get(k + 1) else {
+                out.extend(block);
+                return Ok(Some(join));
+            };
+            inner = block;
+            self.tree(join, Some(following), &mut inner)?;
+        }
+        out.extend(inner);
+        Ok(None)
+    }
+
+    fn label(&mut self) -> Label {
+        self.labels.push(false);
+        Label(self.labels.len() - 1)
+    }
+
+    fn end(&mut self, x: Block, next: Option<Block>, out: &mut Vec<Stmt>) -> Result<(), EmitError> {
+        let f = self.f;
+        match &f.blocks[x].end {
+            Terminator::Open => return Err(EmitError::Undefined { function: f.name.clone() }),
+            Terminator::Return(v) => {
+                let value = self.consume(*v, true);
+                out.push(Stmt::Return(value));
+            }
+            Terminator::Jump(t) => {
+                let moves = self.edge(t);
+                out.extend(moves);
+                self.go(t.block, next, out)?;
+            }
+            Terminator::Branch(c, yes, no) => {
+                let condition = self.read(*c);
+                let mut arms = self.arms(&[yes, no], next)?;
+                let (no, yes) = (arms.pop().unwrap_or_default(), arms.pop().unwrap_or_default());
+                out.push(Stmt::If(condition, yes, no));
+            }
+            Terminator::Switch(v, targets) => {
+                let index = self.read(*v);
+                let targets: Vec<&Target> = targets.iter().collect();
+                let mut arms = self.arms(&targets, next)?;
+                out.push(match arms.len() {
+                    2 => {
+                        let (no, yes) = (arms.pop().unwrap_or_default(), arms.pop().unwrap_or_default());
+                        let is = crate::ir::Op::CompareInt(crate::ir::Compare::Eq);
+                        let zero = Expr::Op(is, vec![index, Expr::Int(0)], crate::ir::Kind::Bool);
+                        Stmt::If(zero, yes, no)
+                    }
+                    _ => Stmt::Switch(index, arms),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn arms(&mut self, targets: &[&Target], next: Option<Block>) -> Result<Vec<Vec<Stmt>>, EmitError> {
+        let mut arms: Vec<Vec<Stmt>> = targets.iter().map(|t| self.edge(t)).collect();
+        for (target, arm) in targets.iter().zip(&mut arms) {
+            self.go(target.block, next, arm)?;
+        }
+        Ok(arms)
+    }
+
+    /// Goes on at a block.
+    fn go(&mut self, to: Block, next: Option<Block>, out: &mut Vec<Stmt>) -> Result<(), EmitError> {
+        if next == Some(to) {
+            return Ok(());
+        }
+        match self.frames.iter().rev().find(|f| f.target == to).copied() {
+            Some(Frame { label, again, .. }) => {
+                self.labels[label.0] = true;
+                out.push(if again { Stmt::Continue(label) } else { Stmt::Break(label) });
+                Ok(())
+            }
+            None => self.tree(to, next, out),
+        }
+    }
+
+    /// Whether a block is written after the block `x` and all that belongs to `x`'s loop.
+    pub(super) fn comes_after(&self, after: Option<Block>, block: Block) -> bool {
+        after.is_none_or(|a| dominates(&self.flow.parents, a, block))
+    }
+}

@@ -1,0 +1,109 @@
+/// `a b`, but 0 where `b` is exactly zero.
+fn scale(a: f64, b: f64) -> f64 {
+    if b == 0.0 { 0.0 } else { a * b }
+}
+//-
+/// 1, -1, or 0 at 0.
+fn sign(a: f64) -> f64 {
+    if a > 0.0 {
+        1.0
+    } else if a < 0.0 {
+        -1.0
+    } else if a == 0.0 {
+        0.0
+    } else {
+        f64::NAN
+    }
+}
+//-
+/// The lesser one; NaN if one is NaN.
+fn min(a: f64, b: f64) -> f64 {
+    if a <= b {
+        a
+    } else if b < a {
+        b
+    } else {
+        a + b
+    }
+}
+//-
+/// The greater one; NaN if one is NaN.
+fn max(a: f64, b: f64) -> f64 {
+    if a >= b {
+        a
+    } else if b > a {
+        b
+    } else {
+        a + b
+    }
+}
+//-
+/// The remainder, with the sign of `a`.
+fn rem(a: f64, b: f64) -> f64 {
+    a % b + (a - a) - (a / b).trunc() * (b - b)
+}
+//-
+/// The exponent as `powi` takes it.
+fn exponent(n: i64) -> i32 {
+    i32::try_from(n).unwrap_or(if n < 0 { i32::MIN } else { i32::MAX })
+}
+//-
+/// The sum of integers.
+fn int_add(a: i64, b: i64) -> i64 {
+    a.checked_add(b).expect("an integer sum overflows")
+}
+//-
+/// The difference of integers.
+fn int_sub(a: i64, b: i64) -> i64 {
+    a.checked_sub(b).expect("an integer difference overflows")
+}
+//-
+/// The product of integers.
+fn int_mul(a: i64, b: i64) -> i64 {
+    a.checked_mul(b).expect("an integer product overflows")
+}
+//-
+/// The negative of an integer.
+fn int_neg(a: i64) -> i64 {
+    a.checked_neg().expect("an integer negation overflows")
+}
+//-
+/// The element at an index, 0 beyond the end.
+fn peek<T: Copy + Default>(xs: &[T], i: i64) -> T {
+    let i = usize::try_from(i).expect("an index is negative");
+    xs.get(i).copied().unwrap_or_default()
+}
+//-
+/// Replaces an element of an array that is first extended with zeros where needed.
+fn put<T: Copy + Default>(xs: &mut Vec<T>, i: i64, x: T) {
+    let i = usize::try_from(i).expect("an index is negative");
+    if i >= xs.len() {
+        xs.resize(i + 1, T::default());
+    }
+    xs[i] = x;
+}
+//-
+/// Adds to an element of an array that is first extended with zeros where needed.
+fn add_at<T: Copy + Default + std::ops::AddAssign>(xs: &mut Vec<T>, i: i64, x: T) {
+    let i = usize::try_from(i).expect("an index is negative");
+    if i >= xs.len() {
+        xs.resize(i + 1, T::default());
+    }
+    xs[i] += x;
+}
+//-
+/// The sum of two arrays; the shorter one counts as extended with zeros.
+fn accumulate<T: Copy + std::ops::AddAssign>(mut xs: Vec<T>, ys: &[T]) -> Vec<T> {
+    for (x, y) in xs.iter_mut().zip(ys) {
+        *x += *y;
+    }
+    if xs.len() < ys.len() {
+        xs.extend_from_slice(&ys[xs.len()..]);
+    }
+    xs
+}
+//-
+/// Takes back what was recorded last.
+fn pop<T>(tape: &mut Vec<T>) -> T {
+    tape.pop().expect("nothing is left on the tape")
+}

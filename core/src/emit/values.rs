@@ -1,0 +1,306 @@
+//! From instructions to expressions and assignments.
+//!
+//! - A number used once, in the block that computes it, has no variable: its expression waits and stands where
+//!   it is used. Nothing it reads can change in between; where an array would, it is computed first.
+//! - An array is changed in place if nobody needs the old one: both then share a variable.
+//! - Else an array that is given away is copied, unless it is not needed any more.
+
+use std::collections::HashSet;
+
+use crate::{
+    entity::{Block, Inst, Value},
+    ir::{InstData, Kind, Op, Target},
+};
+
+use super::{
+    ast::{Change, Expr, Stmt, Var, holds_array},
+    structure::Writer,
+};
+
+/// The largest expression that stands where it is used.
+const MAX_SIZE: usize = 16;
+
+impl Writer<'_> {
+    /// Counts the uses of every value, and finds the constants.
+    pub(super) fn count(&mut self) {
+        let f = self.f;
+        for (b, block) in f.blocks.iter() {
+            let args = block.insts.iter().flat_map(|&i| &f.insts[i].args).copied();
+            let handed = block.end.targets().into_iter().flat_map(|t| t.args.clone()).collect::<Vec<_>>();
+            for v in args.chain(block.end.operand()).chain(handed) {
+                self.uses[v.index()] += 1;
+                self.used_in[v.index()] = Some(b);
+            }
+            for inst in block.insts.iter().map(|&i| &f.insts[i]) {
+                if let Some(v) = inst.result {
+                    self.constants[v.index()] = match inst.op {
+                        Op::Real(x) => Some(Expr::Real(x.0)),
+                        Op::Int(n) => Some(Expr::Int(n)),
+                        Op::Bool(b) => Some(Expr::Bool(b)),
+                        _ => None,
+                    };
+                }
+            }
+        }
+    }
+
+    /// The instructions of a block.
+    pub(super) fn instructions(&mut self, b: Block, out: &mut Vec<Stmt>) {
+        let f = self.f;
+        let insts = &f.blocks[b].insts;
+        let mut needed = self.needed_at_the_end(b);
+        // From the last to the first: which arrays does each instruction see for the last time?
+        let mut last: Vec<HashSet<Value>> = vec![HashSet::new(); insts.len()];
+        for (k, &i) in insts.iter().enumerate().rev() {
+            for &v in f.insts[i].args.iter().filter(|v| holds_array(&f.kinds[**v])) {
+                if needed.insert(v) {
+                    last[k].insert(v);
+                }
+            }
+        }
+        for (k, &i) in insts.iter().enumerate() {
+            self.instruction(b, i, &last[k], k + 1 == insts.len(), out);
+        }
+    }
+
+    fn needed_at_the_end(&self, b: Block) -> HashSet<Value> {
+        let end = &self.f.blocks[b].end;
+        let mut needed: HashSet<Value> = end.operand().into_iter().collect();
+        for t in end.targets() {
+            needed.extend(&self.flow.live[t.block.index()]);
+            needed.extend(&t.args);
+        }
+        needed
+    }
+
+    fn instruction(&mut self, b: Block, i: Inst, last: &HashSet<Value>, ends: bool, out: &mut Vec<Stmt>) {
+        let f = self.f;
+        let inst = &f.insts[i];
+        let opened = |v: Value| matches!(inst.op, Op::Field(_)) && self.var_of[v.index()].is_some();
+        if inst.op.is_constant() || inst.result.is_some_and(opened) {
+            return;
+        }
+        match inst.op {
+            Op::Set | Op::Put | Op::AddAt => return self.change(inst, last, out),
+            Op::Push { tape, .. } => {
+                let v = inst.args[0];
+                self.release(v, last, out);
+                let value = self.consume(v, last.contains(&v));
+                out.push(Stmt::Push(tape, value));
+                return;
+            }
+            _ => {}
+        }
+        let args = self.operands(inst, last, out);
+        let kind = inst.result.map_or(Kind::tuple([]), |v| f.kinds[v].clone());
+        let value = Expr::Op(inst.op, args, kind);
+        let Some(v) = inst.result else { return out.push(Stmt::Effect(value)) };
+        let here = self.uses[v.index()] == 1 && self.used_in[v.index()] == Some(b);
+        let for_the_end = ends && f.blocks[b].end.operand() == Some(v);
+        let waits = match inst.op {
+            Op::Pop { .. } => for_the_end && !holds_array(&f.kinds[v]),
+            Op::Array | Op::Fill | Op::Tuple => true,
+            op => op.is_pure() && !holds_array(&f.kinds[v]),
+        };
+        if here && waits && value.size() <= MAX_SIZE {
+            self.pending.push((v, value));
+        } else if self.uses[v.index()] == 0 {
+            // Without a use only what it does counts.
+            if !inst.op.is_pure() {
+                out.push(Stmt::Effect(value));
+            }
+        } else if !self.opened(inst, v, &value, out) {
+            let var = self.var(v);
+            out.push(Stmt::Assign(vec![(var, value)]));
+        }
+    }
+
+    /// A tuple that a call gives and of which only fields are used becomes variables at once.
+    fn opened(&mut self, inst: &InstData, v: Value, value: &Expr, out: &mut Vec<Stmt>) -> bool {
+        let Kind::Tuple(tuple) = &self.f.kinds[v] else { return false };
+        if tuple.name.is_some() || !matches!(inst.op, Op::Call(_) | Op::Primitive(_)) {
+            return false;
+        }
+        let f = self.f;
+        let mut fields: Vec<(u32, Value)> = Vec::new();
+        let mut all = 0;
+        for data in f.blocks.values().flat_map(|b| &b.insts).map(|&i| &f.insts[i]) {
+            if let (Op::Field(k), [t], Some(r)) = (data.op, data.args.as_slice(), data.result)
+                && *t == v
+            {
+                all += 1;
+                fields.push((k, r));
+            }
+        }
+        fields.sort_unstable();
+        let distinct = fields.windows(2).all(|w| w[0].0 != w[1].0);
+        if all != self.uses[v.index()] || !distinct {
+            return false;
+        }
+        let mut vars = vec![None; tuple.fields.len()];
+        for (k, r) in fields {
+            vars[k as usize] = Some(self.var(r));
+        }
+        out.push(Stmt::Open(false, vars, value.clone()));
+        true
+    }
+
+    fn operands(&mut self, inst: &InstData, last: &HashSet<Value>, out: &mut Vec<Stmt>) -> Vec<Expr> {
+        let f = self.f;
+        let gives_away = |k: usize| match inst.op {
+            Op::Accumulate => k == 0,
+            Op::Select => k > 0,
+            Op::Tuple => true,
+            // Functions borrow arrays and take tuples.
+            Op::Call(_) | Op::Primitive(_) => matches!(f.kinds[inst.args[k]], Kind::Tuple(_)),
+            _ => false,
+        };
+        let mut args = Vec::with_capacity(inst.args.len());
+        for (k, &v) in inst.args.iter().enumerate() {
+            if !gives_away(k) || !holds_array(&f.kinds[v]) {
+                // `select` computes both sides; the text would compute one.
+                if inst.op == Op::Select && k > 0 && self.may_fail(v) {
+                    self.settle_value(v, out);
+                }
+                args.push(self.read(v));
+                continue;
+            }
+            let again = inst.args[k + 1..].contains(&v) || inst.args[..k].contains(&v);
+            let last = last.contains(&v) && !again;
+            if last {
+                self.settle(v, out);
+            }
+            args.push(self.consume(v, last));
+        }
+        args
+    }
+
+    /// `set`, `put`, `add_at`.
+    fn change(&mut self, inst: &InstData, last: &HashSet<Value>, out: &mut Vec<Stmt>) {
+        let (Some(result), [array, index, item]) = (inst.result, inst.args.as_slice()) else { return };
+        let how = match inst.op {
+            Op::Set => Change::Set,
+            Op::Put => Change::Put,
+            _ => Change::AddAt,
+        };
+        let waiting = self.pending.iter().any(|p| p.0 == *array);
+        let old = self.var_of[array.index()];
+        let own = old.filter(|v| last.contains(array) && !waiting && !self.vars[v.0].borrowed);
+        let var = match own {
+            Some(var) => {
+                let (i, x) = (self.read(*index), self.read(*item));
+                self.settle(*array, out);
+                self.var_of[result.index()] = Some(var);
+                out.push(Stmt::Change(how, var, i, x));
+                return;
+            }
+            None => self.var(result),
+        };
+        let copy = self.consume(*array, false);
+        out.push(Stmt::Assign(vec![(var, copy)]));
+        let (i, x) = (self.read(*index), self.read(*item));
+        out.push(Stmt::Change(how, var, i, x));
+    }
+
+    /// A value that is only looked at.
+    pub(super) fn read(&mut self, v: Value) -> Expr {
+        if let Some(c) = &self.constants[v.index()] {
+            return c.clone();
+        }
+        match self.pending.iter().position(|p| p.0 == v) {
+            Some(k) => self.pending.remove(k).1,
+            None => Expr::Var(self.var(v)),
+        }
+    }
+
+    /// A value that is given away: an array is copied unless it is seen for the last time.
+    pub(super) fn consume(&mut self, v: Value, last: bool) -> Expr {
+        let copied = holds_array(&self.f.kinds[v]);
+        match self.read(v) {
+            Expr::Var(var) if copied && (!last || self.vars[var.0].borrowed) => Expr::Clone(var),
+            other => other,
+        }
+    }
+
+    /// Computes what waits and reads the array `v`, which is about to change.
+    fn settle(&mut self, v: Value, out: &mut Vec<Stmt>) {
+        let Some(var) = self.var_of[v.index()] else { return };
+        while let Some(k) = self.pending.iter().position(|p| p.1.reads(var)) {
+            let (value, expr) = self.pending.remove(k);
+            let to = self.var(value);
+            out.push(Stmt::Assign(vec![(to, expr)]));
+        }
+    }
+
+    fn release(&mut self, v: Value, last: &HashSet<Value>, out: &mut Vec<Stmt>) {
+        if last.contains(&v) {
+            let own = self.pending.iter().position(|p| p.0 == v);
+            let own = own.map(|k| self.pending.remove(k));
+            self.settle(v, out);
+            self.pending.extend(own);
+        }
+    }
+
+    /// Whether the expression that a value waits as may fail.
+    fn may_fail(&self, v: Value) -> bool {
+        let Some((_, expr)) = self.pending.iter().find(|p| p.0 == v) else { return false };
+        let mut found = false;
+        expr.each_op(&mut |op, _, _| {
+            found |= matches!(op, Op::Get | Op::Peek | Op::Int1(_) | Op::Int2(_) | Op::Fill);
+        });
+        found
+    }
+
+    fn settle_value(&mut self, v: Value, out: &mut Vec<Stmt>) {
+        if let Some(k) = self.pending.iter().position(|p| p.0 == v) {
+            let (value, expr) = self.pending.remove(k);
+            let var = self.var(value);
+            out.push(Stmt::Assign(vec![(var, expr)]));
+        }
+    }
+
+    /// The assignments of an edge.
+    pub(super) fn edge(&mut self, target: &Target) -> Vec<Stmt> {
+        let f = self.f;
+        let params = f.blocks[target.block].params.clone();
+        let mut moves = Vec::new();
+        for (k, (&param, &arg)) in params.iter().zip(&target.args).enumerate() {
+            let again = target.args[k + 1..].contains(&arg);
+            let last = !again && !self.flow.live[target.block.index()].contains(&arg);
+            let var = self.var(param);
+            let value = match self.var_of[arg.index()] {
+                Some(same) if same == var => continue,
+                _ => self.consume(arg, last),
+            };
+            moves.push((var, value));
+        }
+        in_turn(moves)
+    }
+}
+
+/// Assignments that happen all at once, one after the other where that is the same.
+fn in_turn(mut moves: Vec<(Var, Expr)>) -> Vec<Stmt> {
+    // An array given away must not be read afterwards.
+    let gives = |e: &Expr| match e {
+        Expr::Var(v) => Some(*v),
+        _ => None,
+    };
+    let mut out = Vec::new();
+    while !moves.is_empty() {
+        let free = (0..moves.len()).find(|&k| {
+            let (to, value) = &moves[k];
+            moves.iter().enumerate().all(|(j, (_, other))| {
+                j == k
+                    || !other.reads(*to)
+                        && !gives(value).is_some_and(|v| other.reads(v) && gives(other) != Some(v))
+            })
+        });
+        match free {
+            Some(k) => out.push(Stmt::Assign(vec![moves.remove(k)])),
+            None => {
+                out.push(Stmt::Assign(std::mem::take(&mut moves)));
+            }
+        }
+    }
+    out
+}

@@ -1,0 +1,482 @@
+//! Rust out: what is emitted compiles, without warnings, and computes what the executor computes, bit by bit.
+//!
+//! All programs of the corpus and many random ones go, with their gradients, into one file that one call of
+//! the compiler builds.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod programs;
+
+use std::{fmt::Write, path::Path, process::Command};
+
+use ketgrad_core::{
+    adjoint,
+    emit::emit_rust,
+    entity::FuncId,
+    exec::{Bytecode, Datum, Executable, Host, HostError, Limits, Machine},
+    ir::{Element, Kind, Primitive, Program},
+    pass::{Level, optimize_all},
+    rules::Rules,
+    text::{parse_program, parse_program_with},
+};
+use num_complex::Complex;
+use programs::{Dice, Generator};
+
+type Value = Datum<Complex<f64>>;
+
+/// Programs by what they show; the entry is `f`.
+const CORPUS: &[(&str, &str, &str)] = &[
+    ("quotient", "fn f(a, b) { a / (1 + b * b) }", "r1 r2"),
+    (
+        "arith",
+        "fn f(x, y, n: int) { let mut s = x; for i in 0..n { s = s * 0.999 + x * y; } s }",
+        "r0.3 r0.7 i50",
+    ),
+    (
+        "branchy",
+        "fn f(x, y, n: int) { let mut s = x; for i in 0..n { if s > 1 { s *= 0.5; } else { s += x * y; } } s }",
+        "r0.3 r0.7 i50",
+    ),
+    (
+        "trig",
+        "fn f(x, y, n: int) { let mut s = x; for i in 0..n { s = sin(s) * y + x; } s }",
+        "r0.3 r0.7 i50",
+    ),
+    (
+        "newton",
+        "fn f(a) { let mut x = a; for i in 0..50 { let y = 0.5 * (x + a / x); let d = y - x; x = y; if d * d < 1e-24 { break; } } x }",
+        "r2",
+    ),
+    (
+        "early",
+        "fn f(x) { for i in 0..10 { if real(i) * x > 3.5 { return x * x; } if i == 7 { continue; } } 10 * x }",
+        "r1",
+    ),
+    (
+        "nested",
+        "fn f(x, n: int) { let mut s = x; for i in 0..n { for j in i..=n { if s > 100 { break; } if (i + j) % 3 == 0 { continue; } s += x * real(i * j); } if s > 50 { s *= 0.25; } } s }",
+        "r1.5 i6",
+    ),
+    (
+        "while",
+        "fn f(x, n: int) { let mut r = 1.0; let mut k = n; while k > 0 { r *= x; k -= 1; } r }",
+        "r3 i4",
+    ),
+    (
+        "two_tests",
+        "fn f(x, n: int) { let mut r = x; let mut k = 0; while k < n && r < 40 { r *= 1.5; k += 1; } r * real(k) }",
+        "r1 i30",
+    ),
+    ("recursion", "fn f(x, n: int) { if n == 0 { 1.0 } else { x * f(x, n - 1) } }", "r3 i4"),
+    (
+        "mutual",
+        "fn even(x, n: int) { if n == 0 { x } else { odd(x * x, n - 1) } } fn odd(x, n: int) { if n == 0 { x + 1 } else { even(sin(x), n - 1) } } fn f(x, n: int) { even(x, n) }",
+        "r0.9 i5",
+    ),
+    (
+        "arrays",
+        "fn f(xs: array, n: int) { let mut ys = xs; for i in 1..n { ys[i] = ys[i - 1] * xs[i] + sin(ys[i]); } let zs = ys; ys[0] = 7; sum(ys) + zs[0] * ys[n - 1] + real(len(zs)) }",
+        "a0.3,0.7,1.1 i3",
+    ),
+    (
+        "array_calls",
+        "fn scaled(xs: array, k) { let mut ys = xs; for i in 0..len(ys) { ys[i] *= k; } ys } fn f(xs: array, k) { let ys = scaled(xs, k); let zs = scaled(ys, 2 * k); sum(zs) * ys[0] + xs[1] }",
+        "a0.3,0.7,1.1 r0.4",
+    ),
+    (
+        "array_of_arrays",
+        "fn f(n: int, x) { let mut a = [x; n]; let mut b = [0.5; n]; for i in 0..n { let t = a; a = b; b = t; a[i] += b[i] * x; } sum(a) - sum(b) }",
+        "i5 r0.7",
+    ),
+    (
+        "structs",
+        "struct P { u, v } fn turn(p: P, k) { P { u: p.u * k - p.v, v: p.v * k + p.u } } fn f(p: P, n: int) { let mut q = p; for i in 0..n { q = turn(q, 0.9); } q.u * q.v }",
+        "(r0.3,r0.7) i6",
+    ),
+    (
+        "mixed_struct",
+        "struct Q { k: int, x, on: bool } fn g(q: Q) { if q.on { q.x * real(q.k) } else { q.x } } fn f(q: Q, y) { g(q) * y + g(Q { k: q.k + 1, x: y, on: !q.on }) }",
+        "(i3,r0.7,b1) r0.2",
+    ),
+    (
+        "tuples",
+        "fn g(a, b) { (a * b, a + b, 3) } fn f(a, b) { let (p, q, k) = g(a, b); let t = g(p, q); t.0 * real(k) + t.1 }",
+        "r0.3 r0.7",
+    ),
+    (
+        "swap",
+        "fn f(a, b, n: int) { let mut x = a; let mut y = b; for i in 0..n { let t = x; x = y; y = t + 0.5 * y; } x * x - y }",
+        "r0.3 r0.7 i5",
+    ),
+    (
+        "every_op",
+        "fn f(a, b) { cbrt(a) + exp_m1(a) + ln_1p(a) + log2(b) + log10(b) + tan(a) + asin(a) + acos(a) + atan(b) + sinh(a) + cosh(b) + tanh(a) + asinh(b) + acosh(1 + b) + atanh(a) + sqrt(b) + recip(b) + pow(b, a) + powi(b, 3) + powi(a, -2) + abs(-b) + sign(a) + floor(b) + ceil(a) + round(b) + trunc(b) + atan2(a, b) + hypot(a, b) + min(a, b) * max(a, b) + rem(b, a) + (-b) * -2.0 }",
+        "r0.3 r0.7",
+    ),
+    (
+        "edges",
+        "fn f(a, b) { let c = abs(a) + sqrt(a) + hypot(a, a) + min(a, a) + select(a > 0, ln(a), b); c + pow(a, 0) + powi(a, 0) }",
+        "r0 r0.7",
+    ),
+    (
+        "ints",
+        "fn f(x, n: int) { let mut k = 1; for i in 1..n { k = max(k * i % 1000, i) - min(i, 3) / 2; } x * real(k) + real(-k) }",
+        "r0.3 i12",
+    ),
+    ("constants", "fn f(x) { sin(2.0) * x + exp(-0.5) + pow(2.0, 0.5) + 1e300 * x - 1e-300 }", "r0.3"),
+    (
+        "names",
+        "fn fn_(a) { a } fn scale_(let_, i, sin_) { let_ * i + sin_ } fn f(i, y_bar, tape) { scale_(i, y_bar, tape) * fn_(tape) }",
+        "r0.3 r0.7 r0.2",
+    ),
+    (
+        "early_loop",
+        "fn f(x, y) { let mut s = x; while true { s = s * y + 1; if s > 20 { return s * s; } if s < -5 { break; } } s - x }",
+        "r1.3 r1.7",
+    ),
+    (
+        "complex",
+        "fn f(z: complex, x) { let w = z * z + x; let v = sin(w) / (exp(z) + ln(w) * sqrt(z)) - conj(z) * powi(z, 3) + pow(w, complex(0.3, 0.1)); abs2(v) + arg(w) + abs(z) + re(v) * im(w) }",
+        "z0.3,0.7 r0.2",
+    ),
+    (
+        "complex_ops",
+        "fn f(z: complex) { let w = cbrt(z) + exp_m1(z) + ln_1p(z) + log2(z) + log10(z) + cos(z) + tan(z) + asin(z) + acos(z) + atan(z) + sinh(z) + cosh(z) + tanh(z) + asinh(z) + acosh(z) + atanh(z) + recip(z) + powi(z, -3); re(w * w) + im(w) }",
+        "z0.3,0.7",
+    ),
+    (
+        "complex_loop",
+        "fn f(z: complex, n: int) { let mut w = z; let mut ws = [z; n]; for i in 0..n { w = w * z + complex(0.1, real(i)); ws[i] = w; } abs2(sum(ws)) }",
+        "z0.3,0.7 i4",
+    ),
+    (
+        "rules",
+        "rule soft(x) { ln(1.0 + exp(x)) } pullback(x, y, y_bar) { y_bar / (1.0 + exp(-x)) } fn f(x, n: int) { let mut s = x; for i in 0..n { s = soft(s) * x; } s }",
+        "r0.3 i4",
+    ),
+    (
+        "select",
+        "fn f(xs: array, ys: array, c: bool) { let zs = select(c, xs, ys); sum(zs) * select(c && xs[0] > 0, xs[1], ys[0]) }",
+        "a0.3,0.7 a1,2 b1",
+    ),
+];
+
+/// `r0.5 i3 b1 z1,2 a1,2,3 (r1,r2)`.
+fn datum(text: &str) -> Value {
+    let number = |s: &str| s.parse::<f64>().unwrap();
+    let rest = &text[1..];
+    match &text[..1] {
+        "r" => Datum::Real(number(rest)),
+        "i" => Datum::Int(rest.parse().unwrap()),
+        "b" => Datum::Bool(rest == "1"),
+        "z" => {
+            let (re, im) = rest.split_once(',').unwrap();
+            Datum::Complex(Complex::new(number(re), number(im)))
+        }
+        "a" => Datum::reals(rest.split(',').map(number)),
+        _ => Datum::Tuple(rest.trim_end_matches(')').split(',').map(datum).collect()),
+    }
+}
+
+/// A value in Rust.
+fn rust(value: &Value, kind: &Kind, param: bool) -> String {
+    match (value, kind) {
+        (Datum::Real(x), _) => format!("f64::from_bits({})", x.to_bits()),
+        (Datum::Complex(z), _) => {
+            format!("Complex::new(f64::from_bits({}), f64::from_bits({}))", z.re.to_bits(), z.im.to_bits())
+        }
+        (Datum::Int(n), _) => n.to_string(),
+        (Datum::Bool(b), _) => b.to_string(),
+        (Datum::Handle(h), _) => h.to_string(),
+        (Datum::Reals(xs), _) => {
+            let items: Vec<String> = xs.iter().map(|x| format!("f64::from_bits({})", x.to_bits())).collect();
+            format!("{}[{}]", if param { "&" } else { "vec!" }, items.join(", "))
+        }
+        (Datum::Complexes(xs), _) => {
+            let items: Vec<String> = xs.iter().map(|z| rust(&Datum::Complex(*z), kind, false)).collect();
+            format!("{}[{}]", if param { "&" } else { "vec!" }, items.join(", "))
+        }
+        (Datum::Ints(xs), _) => format!("{}{xs:?}", if param { "&" } else { "vec!" }),
+        (Datum::Tuple(fields), Kind::Tuple(t)) => {
+            let items = fields.iter().zip(&t.fields).map(|(v, f)| {
+                let value = rust(v, &f.kind, false);
+                f.name.as_ref().map_or(value.clone(), |n| format!("{n}: {value}"))
+            });
+            let items: Vec<String> = items.collect();
+            match &t.name {
+                Some(name) => format!("{name} {{ {} }}", items.join(", ")),
+                None => format!("({},)", items.join(", ")),
+            }
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Rust that prints the bits of a value.
+fn show(path: &str, kind: &Kind, out: &mut String) {
+    match kind {
+        Kind::Real => writeln!(out, "bits({path});").unwrap(),
+        Kind::Complex => writeln!(out, "bits({path}.re); bits({path}.im);").unwrap(),
+        Kind::Int | Kind::Bool | Kind::Handle => writeln!(out, "println!(\"{{}}\", {path} as i64);").unwrap(),
+        Kind::Array(e) => {
+            writeln!(out, "println!(\"{{}}\", {path}.len()); for x in {path}.iter() {{").unwrap();
+            show("(*x)", &e.kind(), out);
+            out.push_str("}\n");
+        }
+        Kind::Tuple(t) => {
+            for (k, f) in t.fields.iter().enumerate() {
+                let name = f.name.clone().unwrap_or_else(|| k.to_string());
+                show(&format!("{path}.{name}"), &f.kind, out);
+            }
+        }
+    }
+}
+
+/// The same lines from the executor's value.
+fn expected(value: &Value, out: &mut Vec<String>) {
+    let mut bits = |x: f64| out.push(if x.is_nan() { "NaN".into() } else { x.to_bits().to_string() });
+    match value {
+        Datum::Real(x) => bits(*x),
+        Datum::Complex(z) => [z.re, z.im].into_iter().for_each(bits),
+        Datum::Int(n) => out.push(n.to_string()),
+        Datum::Bool(b) => out.push(i64::from(*b).to_string()),
+        Datum::Handle(h) => out.push(h.to_string()),
+        Datum::Reals(xs) => {
+            out.push(xs.len().to_string());
+            xs.iter().for_each(|x| expected(&Datum::Real(*x), out));
+        }
+        Datum::Complexes(xs) => {
+            out.push(xs.len().to_string());
+            xs.iter().for_each(|x| expected(&Datum::Complex(*x), out));
+        }
+        Datum::Ints(xs) => {
+            out.push(xs.len().to_string());
+            xs.iter().for_each(|x| expected(&Datum::Int(*x), out));
+        }
+        Datum::Tuple(fields) => fields.iter().for_each(|f| expected(f, out)),
+    }
+}
+
+/// `energy(h, x) = (h + 2) x^2` and its pullback, outside of the program.
+struct Energy;
+impl Host<Complex<f64>> for Energy {
+    fn call(&self, p: &Primitive, args: &[Value]) -> Result<Value, HostError> {
+        match (p.name.as_str(), args) {
+            ("energy", [Datum::Handle(h), Datum::Real(x)]) => Ok(Datum::Real(f64::from(*h + 2) * x * x)),
+            ("energy_back", [Datum::Handle(h), Datum::Real(x), _, Datum::Real(y)]) => {
+                Ok(Datum::Tuple(vec![Datum::Real(2.0 * f64::from(*h + 2) * x * y)]))
+            }
+            _ => Err(HostError::unknown(p)),
+        }
+    }
+}
+const ENERGY: &str = "struct Energy;
+impl Primitives for Energy {
+    fn energy(&self, h: u32, x: f64) -> f64 { f64::from(h + 2) * x * x }
+    fn energy_back(&self, h: u32, x: f64, _: f64, y: f64) -> (f64,) { (2.0 * f64::from(h + 2) * x * y,) }
+}\n";
+
+/// One file: a module for each program, and the lines it should print.
+#[derive(Default)]
+struct File {
+    modules: String,
+    main: String,
+    expected: Vec<(String, Vec<String>)>,
+}
+
+impl File {
+    fn add(&mut self, name: &str, program: &Program, args: &[Value], levels: &[Level], second: bool) {
+        for (k, &level) in levels.iter().enumerate() {
+            let module = format!("{name}_{k}");
+            let mut p = program.clone();
+            let f = p.lookup("f").unwrap();
+            let g = adjoint::gradient(&mut p, f).unwrap();
+            let mut roots = vec![f, g];
+            if second {
+                roots.push(adjoint::hessian_vector(&mut p, f).unwrap());
+                roots.push(adjoint::second(&mut p, f).unwrap());
+            }
+            roots.iter().for_each(|&r| optimize_all(&mut p, r, level));
+            let text = emit_rust(&p, &roots).unwrap_or_else(|e| panic!("{module}: {e}\n{p}"));
+            let host = text.contains("trait Primitives");
+            writeln!(self.modules, "mod {module} {{\n{text}").unwrap();
+            if host {
+                self.modules.push_str(ENERGY);
+            }
+            self.modules.push_str("use super::bits;\npub fn run() {\n");
+            let mut lines = Vec::new();
+            for &root in &roots {
+                self.call(&p, root, args, host, &mut lines);
+            }
+            self.modules.push_str("}\n}\n");
+            writeln!(self.main, "println!(\"#{module}\"); {module}::run();").unwrap();
+            self.expected.push((module, lines));
+        }
+    }
+
+    fn call(&mut self, p: &Program, root: FuncId, args: &[Value], host: bool, lines: &mut Vec<String>) {
+        let function = &p.functions[root];
+        let mut args = args.to_vec();
+        // Directions and weights of second derivatives: one everywhere.
+        for param in &function.params[args.len()..] {
+            args.push(ones(&param.kind));
+        }
+        let code = Bytecode::compile(p, root).unwrap();
+        let value = code.call(&mut Machine::new(), &Energy, &Limits::default(), &args).unwrap();
+        expected(&value, lines);
+        let given = args.iter().zip(&function.params).map(|(a, q)| rust(a, &q.kind, true));
+        let given: Vec<String> = host.then(|| "&Energy".to_owned()).into_iter().chain(given).collect();
+        let name: String = function.name.replace('.', "_");
+        writeln!(self.modules, "let r = {name}({});", given.join(", ")).unwrap();
+        show("r", &function.result, &mut self.modules);
+    }
+
+    /// Compiles the file and compares what it prints.
+    fn check(&self, name: &str) {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let (source, binary) = (folder.join(format!("{name}.rs")), folder.join(name));
+        let bits =
+            "fn bits(x: f64) { if x.is_nan() { println!(\"NaN\") } else { println!(\"{}\", x.to_bits()) } }";
+        let text = format!(
+            "#![deny(warnings)]\n#![allow(dead_code)]\n{bits}\n{}\nfn main() {{\n{}}}\n",
+            self.modules, self.main
+        );
+        std::fs::write(&source, text).unwrap();
+        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+        let mut build = Command::new(rustc);
+        build
+            .args(["--edition", "2021", "-C", "opt-level=0", "-C", "debug-assertions=off", "-o"])
+            .arg(&binary)
+            .arg(&source);
+        let built = build.output().unwrap();
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        let ran = Command::new(&binary).output().unwrap();
+        let out = String::from_utf8(ran.stdout).unwrap();
+        assert!(ran.status.success(), "{}\n{out}", String::from_utf8_lossy(&ran.stderr));
+        let mut given = out.lines();
+        for (module, lines) in &self.expected {
+            assert_eq!(given.next(), Some(format!("#{module}").as_str()));
+            for line in lines {
+                assert_eq!(given.next(), Some(line.as_str()), "{module} in {}", source.display());
+            }
+        }
+    }
+}
+
+/// The programs that `program!` and the text parser share.
+const SHARED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../dsl/tests/program/corpus.rs");
+
+#[test]
+fn every_function_of_the_shared_corpus_and_its_gradient_give_the_same_bits() {
+    let source = std::fs::read_to_string(SHARED).unwrap();
+    let start = source.find("program! {").unwrap() + "program! {".len();
+    let text = &source[start..source.rfind('}').unwrap()];
+    let mut program = parse_program(text).unwrap_or_else(|e| panic!("{}", e[0]));
+    let functions: Vec<FuncId> = program.functions.keys().collect();
+    // What a function is and runs at, and its gradient where it has one.
+    let mut roots = Vec::new();
+    let mut gradients = 0;
+    for f in functions {
+        let args: Vec<Value> = program.functions[f].params.iter().map(|p| sample(&p.kind, &mut 0)).collect();
+        if Bytecode::compile(&program, f)
+            .is_ok_and(|code| code.call(&mut Machine::new(), &Energy, &Limits::default(), &args).is_err())
+        {
+            continue;
+        }
+        roots.push((f, args.clone()));
+        if let Ok(g) = adjoint::gradient(&mut program, f) {
+            roots.push((g, args));
+            gradients += 1;
+        }
+    }
+    assert!(roots.len() > 80 && gradients > 30, "{} roots, {gradients} gradients", roots.len());
+    let mut file = File::default();
+    roots.iter().for_each(|r| optimize_all(&mut program, r.0, Level::Strict));
+    let ids: Vec<FuncId> = roots.iter().map(|r| r.0).collect();
+    let text = emit_rust(&program, &ids).unwrap();
+    writeln!(file.modules, "mod shared {{\n{text}\nuse super::bits;\npub fn run() {{").unwrap();
+    let mut lines = Vec::new();
+    for (root, args) in &roots {
+        file.call(&program, *root, args, false, &mut lines);
+    }
+    file.modules.push_str("}\n}\n");
+    file.main.push_str("println!(\"#shared\"); shared::run();\n");
+    file.expected.push(("shared".to_owned(), lines));
+    file.check("shared");
+}
+
+/// Some value of a kind, another one each time.
+fn sample(kind: &Kind, count: &mut i32) -> Value {
+    *count += 1;
+    let x = 0.3 + 0.35 * f64::from(*count);
+    match kind {
+        Kind::Complex => Datum::Complex(Complex::new(x, 0.2 - x)),
+        Kind::Int => Datum::Int(3),
+        Kind::Bool => Datum::Bool(true),
+        Kind::Handle => Datum::Handle(1),
+        Kind::Array(Element::Real) => Datum::reals((0..5).map(|k| x + 0.1 * f64::from(k))),
+        Kind::Array(Element::Complex) => {
+            Datum::Complexes((0..5).map(|k| Complex::new(x, 0.1 * f64::from(k))).collect::<Vec<_>>().into())
+        }
+        Kind::Array(Element::Int) => Datum::Ints(vec![2, 0, 1, 3, 1].into()),
+        Kind::Tuple(t) => Datum::Tuple(t.fields.iter().map(|f| sample(&f.kind, count)).collect()),
+        Kind::Real => Datum::Real(x),
+    }
+}
+
+/// A tangent of ones.
+fn ones(kind: &Kind) -> Value {
+    match kind {
+        Kind::Complex => Datum::Complex(Complex::new(1.0, 1.0)),
+        Kind::Array(Element::Real) => Datum::reals([1.0, 1.0]),
+        Kind::Tuple(t) => Datum::Tuple(t.fields.iter().map(|f| ones(&f.kind)).collect()),
+        _ => Datum::Real(1.0),
+    }
+}
+
+#[test]
+fn emitted_programs_and_gradients_give_the_same_bits() {
+    let mut file = File::default();
+    for (name, source, point) in CORPUS {
+        let program = parse_program(source).unwrap_or_else(|e| panic!("{name}: {}", e[0]));
+        let args: Vec<Value> = point.split(' ').map(datum).collect();
+        let second = SECOND.contains(name);
+        let levels: &[Level] = if second { &[Level::Strict] } else { &[Level::Strict, Level::None] };
+        file.add(name, &program, &args, levels, second);
+    }
+    let mut rules = Rules::new();
+    rules.primitive("energy", &[Kind::Handle, Kind::Real], Kind::Real).unwrap();
+    let back = [Kind::Handle, Kind::Real, Kind::Real, Kind::Real];
+    rules.primitive("energy_back", &back, Kind::tuple([Kind::Real])).unwrap();
+    rules.primitive_pullback("energy", "energy_back").unwrap();
+    let source = "fn g(h: handle, x, n: int) { if n == 0 { x } else { energy(h, g(h, x, n - 1)) } } fn f(h: handle, x) { g(h, x, 3) }";
+    let program = parse_program_with(source, &rules).unwrap();
+    file.add("primitives", &program, &[Datum::Handle(1), Datum::Real(0.4)], &[Level::Strict], false);
+    for seed in 0..RANDOM {
+        let program = parse_program(&Generator::real(seed)).unwrap();
+        let mut dice = Dice::new(seed + 1_000_000);
+        let args: Vec<Value> = (0..3).map(|_| Datum::Real(dice.between(-1.5, 1.5))).collect();
+        file.add(&format!("random{seed}"), &program, &args, &[Level::Strict], false);
+    }
+    file.check("emitted");
+}
+
+/// Programs whose second derivatives are emitted too.
+const SECOND: &[&str] = &["arith", "branchy", "newton", "recursion", "quotient"];
+/// How many random programs.
+const RANDOM: u64 = 4;
+
+#[test]
+fn the_adjoint_of_a_loop_with_a_break_has_one_entry_and_structure() {
+    // Run backwards it is entered where it was left: at its head and in the middle.
+    let source = CORPUS.iter().find(|c| c.0 == "newton").unwrap().1;
+    let mut program = parse_program(source).unwrap();
+    let f = program.lookup("f").unwrap();
+    let g = adjoint::gradient(&mut program, f).unwrap();
+    optimize_all(&mut program, f, Level::Strict);
+    optimize_all(&mut program, g, Level::Strict);
+    let text = emit_rust(&program, &[f, g]).unwrap();
+    assert!(text.contains("if a5 * a5 < 1e-24 {\n            a3 = a4;\n            break;"), "{text}");
+    assert!(text.contains("pub fn f_gradient(a: f64) -> (f64, f64) {"), "{text}");
+    assert!(!text.contains("match "), "{text}");
+}

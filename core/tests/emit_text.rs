@@ -1,0 +1,128 @@
+//! Source in, derivative source out: the text that is emitted reads back and gives the same values.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use ketgrad_core::{
+    adjoint,
+    check::{Settings, dot_test, gradcheck, test_rule},
+    emit::{EmitError, emit_latex, emit_text},
+    exec::{Bytecode, Datum, Executable, Limits, Machine, NoHost},
+    pass::{Level, optimize_all},
+    text::{entry, parse_program},
+};
+use num_complex::Complex;
+
+type Value = Datum<Complex<f64>>;
+
+fn real(x: f64) -> Value {
+    Datum::Real(x)
+}
+
+/// The gradient of `f`, by way of text and directly.
+fn both_ways(source: &str, args: &[Value]) -> (Value, Value, String) {
+    let mut program = parse_program(source).unwrap();
+    let f = program.lookup("f").unwrap();
+    let g = adjoint::gradient(&mut program, f).unwrap();
+    optimize_all(&mut program, g, Level::Strict);
+    let text = emit_text(&program, g).unwrap_or_else(|e| panic!("{e}\n{}", program.print(g)));
+    let again = parse_program(&text).unwrap_or_else(|e| panic!("{}\n{text}", e[0]));
+    assert_eq!(entry(&text).as_deref(), Some("f_gradient"));
+    let h = again.lookup("f_gradient").unwrap();
+    let run = |p, f| {
+        let code = Bytecode::compile(p, f).unwrap();
+        code.call(&mut Machine::new(), &NoHost, &Limits::default(), args).unwrap()
+    };
+    (run(&program, g), run(&again, h), text)
+}
+
+#[test]
+fn d06_source_in_derivative_source_out_and_that_source_runs() {
+    let programs: &[(&str, &[Value])] = &[
+        ("fn f(a, b) { a / (1 + b * b) }", &[real(1.0), real(2.0)]),
+        ("fn f(x) { 3 * x * x + 2 * x + 1 }", &[real(5.0)]),
+        ("fn f(a, b) { if a > b { a * sin(b) } else { b } }", &[real(2.0), real(0.5)]),
+        (
+            "fn f(x, y, n: int) { let mut s = x; for i in 0..n { s = sin(s) * y + x; } s }",
+            &[real(0.3), real(0.7), Datum::Int(40)],
+        ),
+        (
+            "fn f(x, y, n: int) { let mut s = x; for i in 0..n { if s > 1 { s *= 0.5; } else { s += x * y; } } s }",
+            &[real(0.3), real(0.7), Datum::Int(40)],
+        ),
+        (
+            "fn f(a) { let mut x = a; for i in 0..50 { let y = 0.5 * (x + a / x); let d = y - x; x = y; if d * d < 1e-24 { break; } } x }",
+            &[real(2.0)],
+        ),
+        (
+            "fn f(z: complex, x) { abs2(sin(z) * z + x) + im(z) }",
+            &[Datum::Complex(Complex::new(0.3, 0.7)), real(0.2)],
+        ),
+    ];
+    for (source, args) in programs {
+        let (direct, by_text, text) = both_ways(source, args);
+        assert_eq!(format!("{direct}"), format!("{by_text}"), "{text}");
+    }
+    let (_, y, text) = both_ways(programs[0].0, programs[0].1);
+    assert_eq!(y.fields()[1].real(), Some(&0.2), "{text}");
+}
+
+#[test]
+fn arrays_that_grow_are_written_along() {
+    let source = "fn f(xs: array, n: int) { let mut s = 0.0; for i in 0..n { s += xs[i] * xs[0]; } s }";
+    let args = [Datum::reals([2.0, 3.0]), Datum::Int(2)];
+    let (direct, by_text, text) = both_ways(source, &args);
+    assert_eq!(format!("{direct}"), format!("{by_text}"), "{text}");
+}
+
+#[test]
+fn a_tape_between_functions_is_an_error_with_a_remedy() {
+    let source = "fn f(x, n: int) { if n == 0 { 1.0 } else { x * f(x, n - 1) } }";
+    let mut program = parse_program(source).unwrap();
+    let f = program.lookup("f").unwrap();
+    let g = adjoint::gradient(&mut program, f).unwrap();
+    let error = emit_text(&program, g).unwrap_err();
+    assert!(matches!(&error, EmitError::Unspeakable { what, .. } if what.contains("emit Rust")), "{error}");
+}
+
+#[test]
+fn latex_keeps_precedence_and_names() {
+    let latex = |source: &str| {
+        let program = parse_program(source).unwrap();
+        emit_latex(&program, program.lookup("f").unwrap()).unwrap()
+    };
+    let line = |source: &str| latex(source).lines().nth(1).unwrap().to_owned();
+    assert_eq!(
+        line("fn f(a, b) { (a + b) * (a - b) / 2 }"),
+        r"f(a, b) &= \frac{\left(a + b\right) \left(a - b\right)}{2}"
+    );
+    assert_eq!(line("fn f(theta) { pow(sin(theta), 2) }"), r"f(\theta) &= \sin\left(\theta\right)^{2}");
+    assert_eq!(line("fn f(a, b) { a - (b - 1) }"), r"f(a, b) &= a - \left(b - 1\right)");
+    assert_eq!(line("fn f(x) { powi(x + 1, 3) }"), r"f(x) &= \left(x + 1\right)^{3}");
+    assert_eq!(line("fn f(x1) { sqrt(x1) * 2 }"), r"f(x_{1}) &= \sqrt{x_{1}} \cdot 2");
+    let newton = latex("fn f(x, n: int) { let mut p = 1.0; for i in 0..n { p *= x; } p }");
+    assert!(newton.contains(r"\textbf{for } i = 0, \dots, n - 1\text{:}"), "{newton}");
+}
+
+#[test]
+fn a10_gradcheck_compares_the_engines_and_calls_twice() {
+    let program = parse_program(
+        "fn f(x, n: int) { let mut s = x; for i in 0..n { s = sin(s) * x; } s }
+         rule bad(x) { x * x } pullback(x, y, y_bar) { x * y_bar } pushforward(x, x_dot) { 2 * x * x_dot }
+         fn g(x) { bad(x) }
+         fn h(x, y) { (x * y, sin(x)) }",
+    )
+    .unwrap();
+    let settings = Settings::default();
+    assert_eq!((settings.eps, settings.absolute, settings.relative), (1e-6, 1e-5, 1e-3));
+    let fine = gradcheck(&program, "f", &[real(0.7), Datum::Int(5)], &NoHost, settings).unwrap();
+    assert!(fine.agree && fine.reentrant, "{fine:?}");
+    assert_eq!(fine.engines.len(), 5);
+    assert!(fine.engines.iter().all(|e| e.max_difference < 1e-8), "{fine:?}");
+    let wrong = gradcheck(&program, "g", &[real(3.0)], &NoHost, settings).unwrap();
+    assert!(!wrong.agree, "{wrong:?}");
+    let faults = test_rule(&program, "bad", &[real(3.0)], &NoHost, settings).unwrap();
+    assert_eq!(faults.len(), 1, "{faults:?}");
+    assert_eq!((faults[0].rule, faults[0].by.as_str(), faults[0].given), ("pullback", "x", 3.0));
+    let (a, b) = dot_test(&program, "h", &[real(0.3), real(0.7)], &NoHost, settings).unwrap();
+    assert!(a != 0.0 && (a - b).abs() < 1e-14, "{a} {b}");
+}
