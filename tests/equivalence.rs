@@ -127,7 +127,9 @@ fn qft(n: usize, parts: bool) -> Circuit {
     let mut c = Circuit::new(n);
     let order: Vec<usize> = if parts { (0..n).collect() } else { (0..n).rev().collect() };
     if parts {
-        (0..n / 2).for_each(|q| drop(c.swap(q, n - 1 - q).unwrap().n_qubits()));
+        for q in 0..n / 2 {
+            c.swap(q, n - 1 - q).unwrap();
+        }
     }
     for (i, &target) in order.iter().enumerate() {
         c.h(target).unwrap();
@@ -147,7 +149,9 @@ fn qft(n: usize, parts: bool) -> Circuit {
         }
     }
     if !parts {
-        (0..n / 2).for_each(|q| drop(c.swap(q, n - 1 - q).unwrap().n_qubits()));
+        for q in 0..n / 2 {
+            c.swap(q, n - 1 - q).unwrap();
+        }
     }
     c
 }
@@ -203,7 +207,9 @@ fn rewritten(circuit: &Circuit, rng: &mut Rng) -> Circuit {
         }
     }
     let mut out = with_params_of(circuit);
-    list.into_iter().for_each(|i| drop(out.push(i).unwrap().n_qubits()));
+    for instruction in list {
+        out.push(instruction).unwrap();
+    }
     out
 }
 

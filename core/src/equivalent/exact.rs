@@ -122,7 +122,7 @@ impl Plan {
             let Some(point) = Point::random(field, self.order, &self.steps, seed) else {
                 return Ok(Err("no root of unity was found".to_owned()));
             };
-            let vector = start.residues(&field, seed);
+            let vector = start.residues(&field, seed)?;
             let factor = match compare(pair, point, &vector, simulator) {
                 Err(EquivalentError::Simulate(SimulateError::Circuit(CircuitError::Bind(
                     e @ (BindError::NotInRing { .. } | BindError::NumberNotInRing { .. }),
@@ -165,7 +165,7 @@ fn common(denominator: Option<i64>, q: Q) -> Option<i64> {
 fn compare(
     pair: &Pair,
     point: Point<Residue>,
-    vector: &[Residue],
+    vector: &StateVector<Residue>,
     simulator: &Simulator,
 ) -> Result<Factor, EquivalentError> {
     let [x, y] = [run(pair, 0, &point, vector, simulator)?, run(pair, 1, &point, vector, simulator)?];
@@ -185,11 +185,12 @@ fn run(
     pair: &Pair,
     which: usize,
     point: &Point<Residue>,
-    vector: &[Residue],
+    vector: &StateVector<Residue>,
     simulator: &Simulator,
 ) -> Result<StateVector<Residue>, EquivalentError> {
     let bound = BoundCircuit::new(&pair.circuits[which], point)?;
-    let mut state = StateVector::from_vector(vector.to_vec()).map_err(SimulateError::from)?;
+    let mut state = StateVector::zero(pair.n_qubits).map_err(SimulateError::from)?;
+    state.amplitudes_mut().copy_from_slice(vector.amplitudes());
     simulator.execute(bound.operators().unwrap_or(&[]), &mut state, &mut |_, _| {})?;
     Ok(state)
 }

@@ -37,6 +37,7 @@ mod pair;
 
 use crate::{
     circuit::Circuit,
+    field::Residue,
     simulate::{SimulateError, Simulator},
 };
 use exact::{Outcome, Plan};
@@ -209,7 +210,7 @@ pub enum EquivalentError {
 }
 
 /// Compares two circuits. Measurements at their ends are set aside. Time: about that of simulating both
-/// once, some more where they are not equal; memory: two states.
+/// once, some more where they are not equal; memory: three states.
 ///
 /// # Errors
 /// [`EquivalentError`] if they cannot be compared or not be run.
@@ -220,6 +221,8 @@ pub fn equivalent(
     simulator: &Simulator,
 ) -> Result<Report, EquivalentError> {
     let pair = Pair::new(a, b, settings)?;
+    // Three vectors, of residues or of complex numbers.
+    simulator.check_memory::<[Residue; 3]>(pair.n_qubits).map_err(SimulateError::from)?;
     let start = numeric::Start::new(pair.n_qubits, settings);
     let mut numeric = Numeric::new(&pair, start, settings, simulator);
     let plan = match pair.obstacle().map_or_else(|| Plan::new(&pair), Err) {

@@ -41,11 +41,17 @@ impl Start {
     }
 
     /// A random vector over a field.
-    pub(super) fn residues(self, field: &PrimeField, seed: u64) -> Vec<Residue> {
+    pub(super) fn residues(
+        self,
+        field: &PrimeField,
+        seed: u64,
+    ) -> Result<StateVector<Residue>, EquivalentError> {
         let mut rng = stream(seed, VECTOR);
-        let mut vector = vec![Residue::element(field, 0); 1 << self.n_qubits];
-        vector[..1 << self.free].iter_mut().for_each(|x| *x = Residue::draw(field, rng.next_u64()));
-        vector
+        let mut vector = StateVector::zero(self.n_qubits).map_err(SimulateError::from)?;
+        let (free, rest) = vector.amplitudes_mut().split_at_mut(1 << self.free);
+        free.iter_mut().for_each(|x| *x = Residue::draw(field, rng.next_u64()));
+        rest.fill(Residue::element(field, 0));
+        Ok(vector)
     }
 
     /// A random state.
