@@ -65,7 +65,7 @@ pub trait Modular: Ring + Copy + PartialEq {
             }
             e >>= 1;
             if e > 0 {
-                square = square * &square;
+                square *= square;
             }
         }
         out

@@ -54,7 +54,7 @@ pub(crate) fn lcm(a: u64, b: u64) -> Option<u64> {
     while y != 0 {
         (x, y) = (y, x % y);
     }
-    if x == 0 { None } else { (a / x).checked_mul(b) }
+    a.checked_div(x)?.checked_mul(b)
 }
 
 impl Modular for Residue {
@@ -227,7 +227,7 @@ pub fn is_prime(n: u64) -> bool {
     if n < 2 {
         return false;
     }
-    if let Some(divisor) = BASES.into_iter().find(|b| n % b == 0) {
+    if let Some(divisor) = BASES.into_iter().find(|b| n.is_multiple_of(*b)) {
         return n == divisor;
     }
     let halvings = (n - 1).trailing_zeros();
