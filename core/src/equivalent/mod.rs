@@ -1,4 +1,4 @@
-//! Whether two parametrised circuits are equal, decided at the price of simulating both.
+//! Whether two parametrised circuits are equal, decided in a few times the time of simulating both.
 //!
 //! Both circuits run on one random vector over the residues modulo a random prime, at a random point
 //! for the parameters ([`crate::field`]). Residues that differ prove the circuits different. Residues
@@ -209,7 +209,7 @@ pub enum EquivalentError {
     Simulate(#[from] SimulateError),
 }
 
-/// Compares two circuits. Measurements at their ends are set aside. Time: about that of simulating both
+/// Compares two circuits. Measurements at their ends are set aside. Time: three to four times that of simulating both
 /// once, some more where they are not equal; memory: three states.
 ///
 /// # Errors
