@@ -33,10 +33,12 @@ const MODULES: &[(&str, &[&str])] = &[
     ("kernel", &["basis", "matrix", "scalar"]),
     ("plan", &["kernel", "basis", "scalar"]),
     ("state", &["kernel", "observable", "matrix", "basis", "scalar"]),
+    ("field", &["state", "param", "scalar"]),
     (
         "simulate",
         &["state", "plan", "kernel", "circuit", "gate", "observable", "param", "matrix", "basis", "scalar"],
     ),
+    ("equivalent", &["simulate", "field", "state", "kernel", "circuit", "gate", "param", "scalar"]),
     (
         "hybrid",
         &[

@@ -232,3 +232,23 @@ fn second_order() {
         &["the minimum after 7 steps: (1.000000, 1.000000)", "H (1, 0) at the minimum: (802.0, -400.0)"],
     );
 }
+
+#[test]
+fn equivalence() {
+    let out = run("equivalence");
+    assert_lines(
+        &out,
+        &[
+            "SWAP is three CX: equal",
+            "CCX from Clifford+T: equal",
+            "RZZ from CX and RZ: equal",
+            "RX from H and RZ: equal",
+            "P is RZ up to a phase: equal_up_to_phase, -1/2*theta",
+            "controlled RZ from CX and RZ: equal",
+            "the wrong optimisation: different",
+        ],
+    );
+    let line = out.lines().find(|l| l.starts_with("at a = ")).unwrap();
+    let distance: f64 = line.rsplit(' ').next().unwrap().parse().unwrap();
+    assert!(distance > 1e-3, "{line}");
+}

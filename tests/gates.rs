@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use ketgrad_core::{
     circuit::{Circuit, CircuitError},
+    field::{Fp, Goldilocks, Point},
     gate::{Gate, GateKind, Generator, NAMED_GATES, NamedGate},
     matrix::Matrix,
     param::{Angle, Q, Values},
@@ -14,7 +15,6 @@ use num_complex::Complex;
 use num_dual::Dual64;
 use support::{
     close::{CIRCUIT, DERIVATIVE, EXACT, ROUNDING, assert_close, assert_matrices, phase_distance},
-    field::{Fp, Point},
     random::Rng,
     reference::{self, Dense, identity, kron, product},
 };
@@ -70,7 +70,7 @@ fn open_angle(rng: &mut Rng) -> Angle {
 #[test]
 fn a_gate_times_its_dagger_is_exactly_one_in_a_field() {
     let mut rng = Rng::new(2);
-    let point = Point(vec![rng.bits() >> 1, rng.bits() >> 1]);
+    let point = Point::<Fp>::random(Goldilocks, 1 << 32, &[16; 2], 1).unwrap();
     for &kind in GateKind::ALL {
         for _ in 0..8 {
             let gate = rng.gate(kind, open_angle);
@@ -179,7 +179,7 @@ fn equal(what: &str, n: usize, left: Build, right: Build) {
     let values = Values(&[0.7, -1.9, 2.3, 0.4]);
     let numbers = |c: &Circuit| -> Matrix<C> { simulator.matrix(c, &values).unwrap() };
     assert_close(numbers(&left).entries(), numbers(&right).entries(), ROUNDING, what);
-    let point = Point(vec![1_618_033, 2_718_281, 3_141_592, 1_414_213]);
+    let point = Point::<Fp>::random(Goldilocks, 1 << 32, &[16; 4], 2).unwrap();
     let residues = |c: &Circuit| -> Matrix<Fp> { simulator.matrix(c, &point).unwrap() };
     assert_eq!(residues(&left), residues(&right), "{what}");
 }

@@ -3,6 +3,7 @@
 
 use ketgrad_core::{
     circuit::Circuit,
+    field::{Fp, Goldilocks, Point},
     gate::{Gate, GateKind},
     kernel::{Operator, SERIAL_BELOW, Shape, Threads},
     matrix::Matrix,
@@ -16,7 +17,6 @@ use num_complex::Complex;
 use num_dual::{Derivative, Dual, Dual2_64, Dual64, DualSVec64, HyperDual64};
 use support::{
     close::{CIRCUIT, EXACT, Parts, assert_close},
-    field::{Fp, P, Point},
     random::{Rng, circuits},
     reference,
 };
@@ -405,7 +405,8 @@ fn every_gate_with_controls_over_dual_numbers() {
 
 #[test]
 fn every_gate_with_controls_in_a_finite_field() {
-    all_gates_against_the_reference::<Fp>(5, &[1, 2, 3, 4], &Point(vec![123_456_789, P / 3]), exact_angle);
+    let point = Point::<Fp>::random(Goldilocks, 1 << 32, &[16; 2], 3).unwrap();
+    all_gates_against_the_reference::<Fp>(5, &[1, 2, 3, 4], &point, exact_angle);
 }
 
 #[test]
@@ -550,7 +551,7 @@ fn q10_the_same_circuit_on_every_number_type() {
     assert_primal(&circuit, &[Uncertain::new(a, sa), Uncertain::new(b, sb)], CIRCUIT);
 
     // The finite field has no amplitudes to compare with, but it has the reference.
-    let point = Point(vec![31_415_926, 27_182_818]);
+    let point = Point::<Fp>::random(Goldilocks, 1 << 32, &[16; 2], 4).unwrap();
     let state = Simulator::new().run_bound(&circuit, &point).unwrap();
     let matrix = reference::circuit(&circuit, &point);
     let column: Vec<Fp> = matrix.iter().map(|row| row[0]).collect();

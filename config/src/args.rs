@@ -110,11 +110,9 @@ pub enum Verb {
         after_help = "Examples:\n  ketgrad amplitudes bell.qasm\n  ketgrad amplitudes ansatz.qasm --basis 011 --form latex"
     )]
     Amplitudes(Later),
-    /// Decides whether two circuits are equal (not in this version)
-    #[command(
-        after_help = "Examples:\n  ketgrad equivalent a.qasm b.qasm\n  ketgrad equivalent a.qasm b.qasm --state --ancillas 1"
-    )]
-    Equivalent(Later),
+    /// Decides whether two circuits are equal for all values of their parameters
+    #[command(after_help = EQUIVALENT_HELP)]
+    Equivalent(EquivalentArgs),
     /// Differentiates an expectation value by the parameters
     #[command(
         after_help = "Examples:\n  ketgrad grad ansatz.qasm --observable 'Z0 Z1' --set theta=0.3\n  ketgrad grad ansatz.qasm --observable @h2.txt --params point.json --hessian"
@@ -294,6 +292,40 @@ pub struct CheckArgs {
     /// Values of a circuit's parameters.
     #[command(flatten)]
     pub values: ValueArgs,
+}
+
+const EQUIVALENT_HELP: &str = "\
+Both circuits are compared as unitaries, or with --state as what becomes of all zeros. Parameters
+match by name; measurements at the end are set aside. The exit status is 0 if they are equal or
+equal up to a phase, 3 if they are different, 4 if that is not known.
+
+A decimal of at most 12 digits is exact; where a longer one occurs, numbers decide at the tolerance.
+
+Examples:
+  ketgrad equivalent a.qasm b.qasm --json
+  ketgrad equivalent a.qasm transpiled.qasm --snap --ancillas 1";
+
+/// The verb `equivalent`.
+#[derive(Clone, Debug, Args)]
+pub struct EquivalentArgs {
+    /// The first circuit
+    #[arg(value_name = "A.qasm")]
+    pub first: PathBuf,
+    /// The second circuit; - reads one of the two from the standard input
+    #[arg(value_name = "B.qasm")]
+    pub second: PathBuf,
+    /// The last K qubits start in 0
+    #[arg(long, value_name = "K", allow_hyphen_values = true, default_value_t = 0)]
+    pub ancillas: usize,
+    /// Compare the states that all zeros become
+    #[arg(long)]
+    pub state: bool,
+    /// The distance up to which a numeric verdict is equal
+    #[arg(long, value_name = "X", allow_hyphen_values = true, default_value_t = 1e-9)]
+    pub tolerance: f64,
+    /// Take decimals that are multiples of pi to all their digits for those, and say so
+    #[arg(long)]
+    pub snap: bool,
 }
 
 /// A kind of picture.

@@ -16,6 +16,7 @@ pub mod args;
 pub mod check;
 pub mod config_file;
 pub mod diff;
+pub mod equivalent;
 pub mod files;
 pub mod grad;
 pub mod info;
@@ -72,6 +73,7 @@ fn work(args: &HiArgs, terminal: &mut Terminal) -> Result<Box<dyn Answer>, Failu
         Work::Grad(grad) => grad::grad(grad, &args.common, terminal),
         Work::Check(check) => check::check(check, &args.common, terminal),
         Work::Diff(diff) => diff::diff(diff, &args.common, terminal),
+        Work::Equivalent(equivalent) => equivalent::equivalent(equivalent, &args.common, terminal),
         Work::Info => info::info(&args.common),
     }
 }

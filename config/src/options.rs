@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use ketgrad_core::{hybrid::Method, kernel::Threads, pass::Level};
+use ketgrad_core::{equivalent::On, hybrid::Method, kernel::Threads, pass::Level};
 
 use crate::{
     args::{
-        CheckArgs, CommonArgs, ConvertArgs, DiffArgs, DrawArgs, GradArgs, Language, LowArgs, Picture,
-        Precision, RunArgs, ValueArgs, Verb,
+        CheckArgs, CommonArgs, ConvertArgs, DiffArgs, DrawArgs, EquivalentArgs, GradArgs, Language, LowArgs,
+        Picture, Precision, RunArgs, ValueArgs, Verb,
     },
     config_file::ConfigFile,
     report::Failure,
@@ -73,6 +73,8 @@ pub enum Work {
     Diff(Diff),
     /// Compare the derivative engines on a program.
     Check(Check),
+    /// Compare two circuits.
+    Equivalent(Equivalent),
     /// Describe this program and this machine.
     Info,
 }
@@ -186,6 +188,21 @@ pub enum CheckOf {
     },
 }
 
+/// What `equivalent` shall do.
+#[derive(Clone, Debug)]
+pub struct Equivalent {
+    /// The first circuit.
+    pub first: PathBuf,
+    /// The second circuit.
+    pub second: PathBuf,
+    /// What is compared.
+    pub on: On,
+    /// The distance up to which a numeric verdict is equal.
+    pub tolerance: f64,
+    /// Take decimals for multiples of pi.
+    pub snap: bool,
+}
+
 /// A text of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Emit {
@@ -228,7 +245,7 @@ impl HiArgs {
             Verb::Info => "info",
             Verb::Convert(_) => "convert",
             Verb::Amplitudes(_) => return later("amplitudes"),
-            Verb::Equivalent(_) => return later("equivalent"),
+            Verb::Equivalent(_) => "equivalent",
             Verb::Grad(_) => "grad",
             Verb::Diff(_) => "diff",
             Verb::Check(_) => "check",
@@ -247,6 +264,7 @@ impl HiArgs {
             Verb::Draw(args) => Work::Draw(draw(args)?),
             Verb::Grad(args) => Work::Grad(grad(args)?),
             Verb::Diff(args) => Work::Diff(diff(args)?),
+            Verb::Equivalent(args) => Work::Equivalent(equivalent(args)?),
             Verb::Check(args) => Work::Check(check(args)?),
             _ => Work::Info,
         };
@@ -334,6 +352,28 @@ fn check(low: CheckArgs) -> Result<Check, Failure> {
         None => CheckOf::Program { function: low.function, at: low.at },
     };
     Ok(Check { file: low.file, of })
+}
+
+fn equivalent(low: EquivalentArgs) -> Result<Equivalent, Failure> {
+    let on = match (low.state, low.ancillas) {
+        (true, 1..) => {
+            return Err(Failure::usage("--state starts all qubits in 0: --ancillas adds nothing to it"));
+        }
+        (true, 0) => On::State,
+        (false, ancillas) => On::Unitary { ancillas },
+    };
+    if !(0.0..=2.0).contains(&low.tolerance) {
+        return Err(Failure::usage(format_args!(
+            "--tolerance is a number from 0 to 2, not {}",
+            low.tolerance
+        )));
+    }
+    let is_stdin = |path: &PathBuf| path.as_os_str() == "-";
+    if is_stdin(&low.first) && is_stdin(&low.second) {
+        return Err(Failure::usage("only one of the two circuits can be the standard input"));
+    }
+    let EquivalentArgs { first, second, tolerance, snap, .. } = low;
+    Ok(Equivalent { first, second, on, tolerance, snap })
 }
 
 fn run(low: RunArgs, config: &ConfigFile) -> Result<Run, Failure> {

@@ -39,6 +39,8 @@ pub enum Status {
     Usage,
     /// 3: a check says no.
     Refused,
+    /// 4: a check cannot decide.
+    Undecided,
 }
 
 impl From<Status> for ExitCode {
@@ -48,6 +50,7 @@ impl From<Status> for ExitCode {
             Status::Input => 1,
             Status::Usage => 2,
             Status::Refused => 3,
+            Status::Undecided => 4,
         })
     }
 }

@@ -10,7 +10,7 @@
 //!
 //! Circuits: [`param`] (angles of gates), [`basis`] (bits), [`matrix`], [`gate`] (the table),
 //! [`circuit`], [`observable`], [`kernel`] (loops over amplitudes), [`plan`] (many gates in one pass),
-//! [`state`], [`simulate`], [`hybrid`] (derivatives of circuits), [`qasm`] (circuits from text), [`mod@print`] (and back), [`draw`]
+//! [`state`], [`field`] (exact numbers modulo a prime), [`simulate`], [`equivalent`] (equality of circuits), [`hybrid`] (derivatives of circuits), [`qasm`] (circuits from text), [`mod@print`] (and back), [`draw`]
 //! (circuits as pictures).
 
 pub mod entity;
@@ -51,7 +51,11 @@ pub mod kernel;
 pub mod plan;
 pub mod state;
 
+pub mod field;
+
 pub mod simulate;
+
+pub mod equivalent;
 
 pub mod hybrid;
 

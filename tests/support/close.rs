@@ -1,6 +1,7 @@
 //! Distances, and the tolerances of the tests with their reasons.
 
 use ketgrad_core::{
+    field::Fp,
     matrix::Matrix,
     scalar::{Real, Ring, Uncertain},
 };
@@ -8,7 +9,7 @@ use nalgebra::Const;
 use num_complex::Complex;
 use num_dual::{Dual, Dual2, DualNum, DualVec, HyperDual};
 
-use crate::{field::Fp, reference::Dense};
+use crate::reference::Dense;
 
 /// A few roundings of numbers of size 1 in `f64`: 2^-53 each, times the 8 to 32 terms of a row.
 pub const ROUNDING: f64 = 1e-14;

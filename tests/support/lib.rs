@@ -3,9 +3,7 @@
 //! - [`mod@reference`]: gates on many qubits by Kronecker products, without any kernel
 //! - [`random`]: seeded angles, unitaries and circuits, and proptest strategies for them
 //! - [`close`]: distances between numbers of any ring, and the named tolerances
-//! - [`field`]: the Goldilocks prime field as a ring with its own binding
 
 pub mod close;
-pub mod field;
 pub mod random;
 pub mod reference;

@@ -10,6 +10,7 @@ mod angle;
 mod binding;
 mod expr;
 
+pub(crate) use angle::q_to_f64;
 pub use angle::{Angle, PI, ParamId, Q};
 pub use binding::{BindError, Binding, Values};
 pub use expr::{Function, ParamExpr, Step};

@@ -20,7 +20,7 @@ mod sample;
 
 pub use batch::StateBatch;
 use memory::Amplitudes;
-pub(crate) use random::draw;
+pub(crate) use random::{draw, stream};
 
 use num_complex::Complex;
 

@@ -1,0 +1,126 @@
+//! The verb `equivalent`: whether two circuits are equal for all values of their parameters.
+
+use std::{
+    io::{self, Write},
+    time::Instant,
+};
+
+use ketgrad_core::{
+    equivalent::{Report, Settings, Verdict, Witness, equivalent as compare},
+    simulate::Simulator,
+    state::bytes_needed,
+};
+use num_complex::Complex;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    args::Precision,
+    memory::Needs,
+    options::{Common, Equivalent},
+    report::{Failure, Status},
+    run::read_circuit,
+    terminal::{Answer, Terminal},
+};
+
+struct Compared {
+    report: Report,
+    seconds: f64,
+    json: bool,
+}
+
+impl Answer for Compared {
+    fn status(&self) -> Status {
+        match self.report.verdict {
+            Verdict::Equal | Verdict::EqualUpToPhase => Status::Done,
+            Verdict::Different => Status::Refused,
+            Verdict::Unknown => Status::Undecided,
+        }
+    }
+
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.json {
+            serde_json::to_writer(&mut *out, &self.object())?;
+            return writeln!(out);
+        }
+        self.text(out)
+    }
+
+    fn note(&self) -> Option<String> {
+        let lines: Vec<String> = self.report.notes.iter().map(|n| format!("note: {n}")).collect();
+        (!lines.is_empty()).then(|| lines.join("\n"))
+    }
+}
+
+impl Compared {
+    fn object(&self) -> Value {
+        let r = &self.report;
+        // A phase with parameters in it is a formula.
+        let phase = r.phase.as_ref().map(|p| p.value.map_or_else(|| json!(p.text), |x| json!(x)));
+        let witness = r.witness.as_ref().map(|w| json!({"params": params(w), "distance": w.distance}));
+        json!({
+            "verdict": r.verdict.name(),
+            "method": r.method.name(),
+            "exact": r.exact,
+            "error_bound": r.error_bound,
+            "phase": phase,
+            "witness": witness,
+            "max_difference": r.max_difference,
+            "reason": r.reason,
+            "seconds": self.seconds,
+        })
+    }
+
+    fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let r = &self.report;
+        writeln!(out, "{}", r.verdict.name().replace('_', " "))?;
+        if let Some(phase) = &r.phase {
+            writeln!(out, "the first circuit is exp(i*({})) times the second", phase.text)?;
+        }
+        if let Some(witness) = &r.witness {
+            let at: Vec<String> = witness.params.iter().map(|(name, x)| format!("{name}={x:?}")).collect();
+            let place = if at.is_empty() { String::new() } else { format!(" at {}", at.join(", ")) };
+            writeln!(out, "distance {:.3e}{place}", witness.distance)?;
+        }
+        let exact = if r.exact { "exact" } else { "not exact" };
+        write!(out, "by {}, {exact}, error bound {:.1e}", r.method.name().replace('_', " "), r.error_bound)?;
+        match r.max_difference {
+            Some(x) => writeln!(out, ", largest difference seen {x:.1e}")?,
+            None => writeln!(out)?,
+        }
+        match &r.reason {
+            Some(reason) => writeln!(out, "{reason}"),
+            None => Ok(()),
+        }
+    }
+}
+
+fn params(witness: &Witness) -> Map<String, Value> {
+    witness.params.iter().map(|(name, x)| (name.clone(), json!(x))).collect()
+}
+
+/// Does what `equivalent` shall do.
+///
+/// # Errors
+/// [`Failure`] if a circuit is at fault or the two cannot be compared.
+pub fn equivalent(
+    args: &Equivalent,
+    common: &Common,
+    terminal: &Terminal,
+) -> Result<Box<dyn Answer>, Failure> {
+    if common.precision != Precision::F64 {
+        return Err(Failure::not_yet("`equivalent` with --precision f32"));
+    }
+    let first = read_circuit(&args.first, common, terminal)?;
+    let second = read_circuit(&args.second, common, terminal)?;
+    let mut needs = Needs::default();
+    let state = bytes_needed::<Complex<f64>>(first.n_qubits().max(second.n_qubits()));
+    needs.add("three vectors", state.saturating_mul(3));
+    let memory = needs.check("the comparison", common.memory_limit)?;
+    let simulator =
+        Simulator { threads: common.start_threads()?, memory_limit: Some(memory), ..Simulator::new() };
+    let settings = Settings { on: args.on, tolerance: args.tolerance, snap: args.snap, seed: common.seed };
+
+    let start = Instant::now();
+    let report = compare(&first, &second, &settings, &simulator).map_err(Failure::input)?;
+    Ok(Box::new(Compared { report, seconds: start.elapsed().as_secs_f64(), json: common.json }))
+}

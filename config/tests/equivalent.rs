@@ -1,0 +1,152 @@
+//! `equivalent`, by the real program.
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
+mod support;
+
+use serde_json::{Value, json};
+use support::{Folder, keys};
+
+fn qasm(body: &str) -> String {
+    format!("OPENQASM 3.0;\ninclude \"stdgates.inc\";\n{body}\n")
+}
+
+/// The status and the object for two circuits.
+fn compare(a: &str, b: &str, rest: &[&str]) -> (i32, Value, String) {
+    let folder = Folder::new();
+    folder.file("a.qasm", qasm(a));
+    folder.file("b.qasm", qasm(b));
+    let ran = folder.run(&[&["equivalent", "a.qasm", "b.qasm", "--json"], rest].concat());
+    let object: Value = serde_json::from_str(&ran.out).unwrap_or_else(|e| panic!("{e}: {ran:#?}"));
+    let expected = "verdict method exact error_bound phase witness max_difference reason seconds";
+    assert_eq!(keys(&ran.out), expected.split(' ').collect::<Vec<_>>());
+    (ran.status.unwrap(), object, ran.err)
+}
+
+#[track_caller]
+fn verdict(a: &str, b: &str, rest: &[&str], status: i32, verdict: &str, exact: bool) -> Value {
+    let (code, object, err) = compare(a, b, rest);
+    assert_eq!(
+        (code, &object["verdict"], &object["exact"]),
+        (status, &json!(verdict), &json!(exact)),
+        "{object} {err}"
+    );
+    if exact {
+        assert!(object["error_bound"].as_f64().unwrap() <= 1e-9, "{object}");
+        assert_eq!(object["method"], "finite_field");
+    }
+    object
+}
+
+#[test]
+fn free_angles_measured_at_the_end() {
+    let a = "input float t; qubit[2] q; bit[2] c; rzz_(t) q[0], q[1]; c = measure q;";
+    let a = format!("gate rzz_(x) a, b {{ cx a, b; rz(x) b; cx a, b; }} {a}");
+    let b = "input float t; qubit[2] q; cx q[1], q[0]; rz(t) q[0]; cx q[1], q[0];";
+    verdict(&a, b, &[], 0, "equal", true);
+    let object = verdict(&a, &b.replace("rz(t)", "p(t)"), &[], 0, "equal_up_to_phase", true);
+    assert_eq!(object["phase"], "-1/2*t");
+    let object = verdict(&a, &b.replace("rz(t)", "rz(-t)"), &[], 3, "different", true);
+    assert!(object["witness"]["distance"].as_f64().unwrap() > 1e-3, "{object}");
+    assert!(object["witness"]["params"]["t"].is_number(), "{object}");
+}
+
+#[test]
+fn phases_that_are_constant_are_numbers() {
+    let object =
+        verdict("qubit q; z q; gphase(pi/8);", "qubit q; rz(pi) q;", &[], 0, "equal_up_to_phase", true);
+    assert_eq!(object["phase"], json!(5.0 * std::f64::consts::PI / 8.0));
+    verdict("qubit q; rx(0.3) q; rx(0.5) q;", "qubit q; rx(0.8) q;", &[], 0, "equal", true);
+    let object = verdict("qubit q; rz(0.3) q;", "qubit q; p(0.3) q;", &[], 0, "equal_up_to_phase", true);
+    assert_eq!(object["phase"], json!(-0.15));
+}
+
+#[test]
+fn ancillas_and_states() {
+    let a = "qubit[2] q; h q[0];";
+    let b = "qubit[2] q; h q[0]; cx q[1], q[0]; cp(0.3) q[1], q[0];";
+    verdict(a, b, &[], 3, "different", true);
+    verdict(a, b, &["--ancillas", "1"], 0, "equal", true);
+    verdict(a, "qubit[2] q; ry(pi/2) q[0];", &["--ancillas", "1"], 3, "different", true);
+    verdict(a, "qubit[2] q; ry(pi/2) q[0];", &["--state"], 0, "equal", true);
+    let object =
+        verdict(a, "qubit[2] q; rz(-pi/2) q[0]; ry(pi/2) q[0];", &["--state"], 0, "equal_up_to_phase", true);
+    assert_eq!(object["phase"], json!(-std::f64::consts::FRAC_PI_4));
+}
+
+#[test]
+fn long_decimals_are_rounded_reals() {
+    let a = "qubit[2] q; t q[0]; h q[0]; rx(2*pi/3) q[1];";
+    let b = "qubit[2] q; p(0.7853981633974483) q[0]; h q[0]; rx(2.094395102393195) q[1];";
+    let object = verdict(a, b, &[], 0, "equal", false);
+    assert_eq!(object["method"], "numeric");
+    assert!(object["max_difference"].as_f64().unwrap() < 1e-14, "{object}");
+    verdict(a, &b.replace("0.7853981633974483", "0.7853981633974483 + 1e-15"), &[], 0, "equal", false);
+    let (_, _, err) = compare(a, b, &[]);
+    assert!(err.contains("looks like pi/4"), "{err}");
+    verdict(a, b, &["--snap"], 0, "equal", true);
+    let (_, _, err) = compare(a, b, &["--snap"]);
+    assert!(err.contains("0.7853981633974483 is taken for pi/4") && err.contains("2*pi/3"), "{err}");
+    let object = verdict(
+        a,
+        &b.replace("0.7853981633974483", "0.7853981633984483"),
+        &["--tolerance", "1e-14"],
+        3,
+        "different",
+        false,
+    );
+    assert!(object["witness"]["distance"].as_f64().unwrap() > 1e-13, "{object}");
+    // Less than rounding may have done: neither.
+    verdict(a, b, &["--tolerance", "0"], 4, "unknown", false);
+    // A short decimal is what it says, and reported.
+    let (code, object, err) = compare("qubit q; t q;", "qubit q; p(0.785398) q;", &[]);
+    assert_eq!((code, &object["exact"]), (3, &json!(true)));
+    assert!(err.contains("0.785398 looks like pi/4"), "{err}");
+    verdict("qubit q; t q;", "qubit q; p(0.785398) q;", &["--snap"], 0, "equal", true);
+}
+
+#[test]
+fn names_and_computed_parameters() {
+    let (_, object, err) =
+        compare("input float a; qubit q; rx(a) q;", "input float b; qubit q; rx(b) q;", &[]);
+    assert_eq!(object["verdict"], "different");
+    assert!(err.contains("only the first circuit has the parameter `a`") && err.contains("second"), "{err}");
+    assert_eq!(object["witness"]["params"].as_object().unwrap().len(), 2);
+    let f = |x: &str| format!("input float a; qubit q; rx({x}) q;");
+    verdict(&f("sin(a)"), &format!("{} h q; rz(0) q; h q;", f("sin(a)")), &[], 0, "equal", true);
+    let object = verdict(&f("sin(a)"), &f("cos(a)"), &[], 3, "different", false);
+    assert_eq!(object["method"], "numeric");
+    verdict(&f("sin(a)*cos(a)"), &f("cos(a)*sin(a)"), &[], 4, "unknown", false);
+    verdict(
+        "input float a; input float b; qubit q; rx(a) q; rx(b) q;",
+        "input float b; input float a; qubit q; rx(a + b) q;",
+        &[],
+        0,
+        "equal",
+        true,
+    );
+}
+
+#[test]
+fn faults_are_told() {
+    let folder = Folder::new();
+    folder.file("one.qasm", qasm("qubit q; h q;"));
+    folder.file("middle.qasm", qasm("qubit q; bit c; h q; c = measure q; h q;"));
+    folder.file("large.qasm", qasm("qubit[50] q; h q;"));
+    folder.run(&["equivalent", "one.qasm", "bell.qasm"]).fails(1, &["1 qubit", "second 2"]);
+    folder.run(&["equivalent", "one.qasm", "middle.qasm"]).fails(1, &["second circuit measures"]);
+    folder
+        .run(&["equivalent", "one.qasm", "one.qasm", "--ancillas", "2"])
+        .fails(1, &["2 ancillas", "1 qubit"]);
+    folder.run(&["equivalent", "large.qasm", "large.qasm"]).fails(1, &["needs"]);
+    folder.run(&["equivalent", "one.qasm", "none.qasm"]).fails(1, &["none.qasm"]);
+    folder.run(&["equivalent", "one.qasm"]).fails(2, &["B.qasm"]);
+    folder.run(&["equivalent", "-", "-"]).fails(2, &["standard input"]);
+    for bad in ["-1", "nan", "x"] {
+        folder.run(&["equivalent", "one.qasm", "one.qasm", "--tolerance", bad]).fails(2, &["tolerance"]);
+    }
+    folder
+        .run(&["equivalent", "one.qasm", "one.qasm", "--state", "--ancillas", "1"])
+        .fails(2, &["--ancillas"]);
+    let text = folder.run(&["equivalent", "one.qasm", "one.qasm"]).done();
+    assert!(text.out.starts_with("equal\nby finite field, exact, error bound "), "{}", text.out);
+}

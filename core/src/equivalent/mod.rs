@@ -1,0 +1,271 @@
+//! Whether two parametrised circuits are equal, decided in a few times the time of simulating both.
+//!
+//! Both circuits run on one random vector over the residues modulo a random prime, at a random point
+//! for the parameters ([`crate::field`]). Residues that differ prove the circuits different. Residues
+//! that agree prove nothing but with a bound on the probability of an accident, which is computed and
+//! printed:
+//!
+//! ```text
+//! (4 E + 4) / (p - 1)          the point and the vector: Schwartz and Zippel, E = sum of the exponents
+//! bits / (61 P)                the prime: of P candidates with each of their roots
+//! ```
+//! where `bits` bounds the logarithm of the coefficients, and primes are counted by their density. Trials
+//! are repeated until the product of their bounds is at most [`BOUND`].
+//!
+//! ```
+//! use ketgrad_core::{circuit::Circuit, equivalent::{Settings, Verdict, equivalent}, simulate::Simulator};
+//!
+//! let one = Circuit::build(2, |c| { let t = c.param("theta"); c.rzz(0, 1, t) })?;
+//! let other = Circuit::build(2, |c| { let t = c.param("theta"); c.cx(0, 1)?.p(1, t)?.cx(0, 1) })?;
+//! let report = equivalent(&one, &other, &Settings::default(), &Simulator::new())?;
+//! assert_eq!(report.verdict, Verdict::EqualUpToPhase);
+//! assert_eq!(report.phase.ok_or("no phase")?.text, "-1/2*theta"); // one = e^{-i theta/2} other
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What is exact
+//! - Parameters match by name and are free. A computed one (`sin(a)`) is taken for free too: *equal*
+//!   stays right, and *different* needs numbers that show it.
+//! - Fractions of pi are roots of unity. A decimal of at most 12 digits is the fraction it says;
+//!   `e^{i/D}` is transcendental (Lindemann), so one symbol for it changes no verdict.
+//! - A longer decimal is taken for a rounded real. Then plain numbers decide, at a tolerance, and the
+//!   verdict is not called exact.
+
+mod exact;
+mod numeric;
+mod pair;
+
+use crate::{
+    circuit::Circuit,
+    field::Residue,
+    simulate::{SimulateError, Simulator},
+};
+use exact::{Outcome, Plan};
+use numeric::Numeric;
+use pair::Pair;
+
+/// The error up to which a verdict is called exact.
+pub const BOUND: f64 = 1e-9;
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum On {
+    /// The unitaries, where the last so many qubits start in |0>.
+    Unitary {
+        /// How many.
+        ancillas: usize,
+    },
+    /// The states that |0…0> becomes.
+    State,
+}
+
+/// How circuits are compared.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// What is compared.
+    pub on: On,
+    /// The distance up to which a numeric verdict is equal.
+    pub tolerance: f64,
+    /// Takes decimals that are multiples of pi to all their digits for those.
+    pub snap: bool,
+    /// The seed of primes, points and vectors.
+    pub seed: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { on: On::Unitary { ancillas: 0 }, tolerance: 1e-9, snap: false, seed: 0 }
+    }
+}
+
+/// What is true of two circuits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// They are equal for all values of the parameters.
+    Equal,
+    /// They are equal but for a factor of modulus 1, which is not 1.
+    EqualUpToPhase,
+    /// They differ, by more than a phase.
+    Different,
+    /// It could not be decided.
+    Unknown,
+}
+
+impl Verdict {
+    /// The name on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Equal => "equal",
+            Verdict::EqualUpToPhase => "equal_up_to_phase",
+            Verdict::Different => "different",
+            Verdict::Unknown => "unknown",
+        }
+    }
+}
+
+/// How a verdict was reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Means {
+    /// At random points of finite fields.
+    FiniteField,
+    /// By numbers at random angles.
+    Numeric,
+}
+
+impl Means {
+    /// The name on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Means::FiniteField => "finite_field",
+            Means::Numeric => "numeric",
+        }
+    }
+}
+
+/// A global phase: the first circuit is `e^{i phase}` times the second.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Phase {
+    /// The angle, exact unless the verdict is numeric: `pi/4 - 1/2*theta`.
+    pub text: String,
+    /// Its radians in (-pi, pi] if no parameter occurs in it.
+    pub value: Option<f64>,
+}
+
+/// Where two circuits differ.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Witness {
+    /// The parameters there, by name.
+    pub params: Vec<(String, f64)>,
+    /// The distance there: see [`Report::max_difference`].
+    pub distance: f64,
+}
+
+/// A verdict with its reasons.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Report {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// How it was reached.
+    pub method: Means,
+    /// Whether it holds for real numbers, with an error of at most [`BOUND`].
+    pub exact: bool,
+    /// Over a field the probability that the verdict is wrong; in numbers what rounding may have moved
+    /// the distance by.
+    pub error_bound: f64,
+    /// The phase of [`Verdict::EqualUpToPhase`], if it was found.
+    pub phase: Option<Phase>,
+    /// Where they differ.
+    pub witness: Option<Witness>,
+    /// The largest norm `|A v - e^{i phase} B v|` at the points tried in numbers, with the best phase at
+    /// each: `v` is |0…0> or a random state.
+    pub max_difference: Option<f64>,
+    /// Why the verdict is not exact or not known.
+    pub reason: Option<String>,
+    /// What should be known about the circuits, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Why two circuits cannot be compared.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EquivalentError {
+    /// They act on different numbers of qubits.
+    #[error("the first circuit has {}, the second {right}: only circuits on equally many can be compared", crate::gate::count(*left, "qubit"))]
+    Qubits {
+        /// Qubits of the first.
+        left: usize,
+        /// Qubits of the second.
+        right: usize,
+    },
+    /// More ancillas than qubits.
+    #[error("{given} ancillas asked for, but the circuits have {}", crate::gate::count(*n_qubits, "qubit"))]
+    Ancillas {
+        /// The number asked for.
+        given: usize,
+        /// The number of qubits.
+        n_qubits: usize,
+    },
+    /// A tolerance that is none.
+    #[error("the tolerance is {given}; a number from 0 to 2 was expected")]
+    Tolerance {
+        /// The tolerance given.
+        given: f64,
+    },
+    /// One of them is no unitary with measurements at its end.
+    #[error(
+        "the {which} circuit measures, resets or branches before its end, so it is no unitary to compare"
+    )]
+    Dynamic {
+        /// Which.
+        which: &'static str,
+    },
+    /// A circuit cannot be run.
+    #[error(transparent)]
+    Simulate(#[from] SimulateError),
+}
+
+/// Compares two circuits. Measurements at their ends are set aside. Time: three to four times that of simulating both
+/// once, some more where they are not equal; memory: three states.
+///
+/// # Errors
+/// [`EquivalentError`] if they cannot be compared or not be run.
+pub fn equivalent(
+    a: &Circuit,
+    b: &Circuit,
+    settings: &Settings,
+    simulator: &Simulator,
+) -> Result<Report, EquivalentError> {
+    let pair = Pair::new(a, b, settings)?;
+    // Three vectors, of residues or of complex numbers.
+    simulator.check_memory::<[Residue; 3]>(pair.n_qubits).map_err(SimulateError::from)?;
+    let start = numeric::Start::new(pair.n_qubits, settings);
+    let mut numeric = Numeric::new(&pair, start, settings, simulator);
+    let plan = match pair.obstacle().map_or_else(|| Plan::new(&pair), Err) {
+        Ok(plan) => plan,
+        Err(reason) => return numeric.decide(reason),
+    };
+    match plan.decide(&pair, start, settings, simulator)? {
+        Ok(outcome) => conclude(&outcome, &plan, &pair, &mut numeric),
+        Err(reason) => numeric.decide(reason),
+    }
+}
+
+/// The report of what the fields said.
+fn conclude(
+    outcome: &Outcome,
+    plan: &Plan,
+    pair: &Pair,
+    numeric: &mut Numeric<'_>,
+) -> Result<Report, EquivalentError> {
+    let mut report = pair.report(Means::FiniteField, outcome.error_bound);
+    report.exact = outcome.error_bound <= BOUND;
+    if !report.exact {
+        report.reason = Some(format!("the error bound is {:.1e}, more than {BOUND:e}", outcome.error_bound));
+    }
+    match &outcome.factor {
+        exact::Factor::One => report.verdict = Verdict::Equal,
+        exact::Factor::Phase { .. } => {
+            report.verdict = Verdict::EqualUpToPhase;
+            report.phase = numeric.phase(plan, outcome)?;
+            report.max_difference = Some(numeric.max_difference());
+            if report.phase.is_none() {
+                report.reason.get_or_insert("the phase was not recognised".to_owned());
+            }
+        }
+        exact::Factor::None if pair.has_computed() => {
+            let reason = "computed parameters were taken for free ones, where the circuits differ";
+            return numeric.confirm(reason.to_owned());
+        }
+        exact::Factor::None => {
+            report.verdict = Verdict::Different;
+            report.witness = Some(numeric.witness()?);
+            report.max_difference = Some(numeric.max_difference());
+        }
+    }
+    Ok(report)
+}

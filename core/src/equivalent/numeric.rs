@@ -1,0 +1,243 @@
+//! Both circuits in plain numbers: witnesses, phases, and verdicts where no field can decide.
+
+use num_complex::Complex;
+use num_traits::ToPrimitive;
+use rand_chacha::rand_core::Rng;
+
+use super::{
+    EquivalentError, Means, On, Pair, Phase, Report, Settings, Verdict, Witness,
+    exact::{Outcome, Plan},
+    pair::RADIAN,
+};
+use crate::{
+    field::{Modular, PrimeField, Residue},
+    param::{Angle, ParamId, Q, Values},
+    scalar::Ring,
+    simulate::{BoundCircuit, SimulateError, Simulator},
+    state::{StateVector, draw, stream},
+};
+
+/// Points tried where parameters are free.
+const POINTS: u64 = 3;
+/// The streams of the seed that angles and vectors are drawn from.
+const ANGLES: u64 = 1 << 40;
+const VECTOR: u64 = 1 << 41;
+
+/// The vectors that circuits start from: the first so many entries are random, the rest are 0.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Start {
+    n_qubits: usize,
+    /// Qubits that are not in |0>.
+    free: usize,
+}
+
+impl Start {
+    pub(super) fn new(n_qubits: usize, settings: &Settings) -> Start {
+        let free = match settings.on {
+            On::Unitary { ancillas } => n_qubits.saturating_sub(ancillas),
+            On::State => 0,
+        };
+        Start { n_qubits, free }
+    }
+
+    /// A random vector over a field.
+    pub(super) fn residues(
+        self,
+        field: &PrimeField,
+        seed: u64,
+    ) -> Result<StateVector<Residue>, EquivalentError> {
+        let mut rng = stream(seed, VECTOR);
+        let mut vector = StateVector::zero(self.n_qubits).map_err(SimulateError::from)?;
+        let (free, rest) = vector.amplitudes_mut().split_at_mut(1 << self.free);
+        free.iter_mut().for_each(|x| *x = Residue::draw(field, rng.next_u64()));
+        rest.fill(Residue::element(field, 0));
+        Ok(vector)
+    }
+
+    /// A random state.
+    fn state(self, seed: u64, simulator: &Simulator) -> Result<StateVector<Complex<f64>>, EquivalentError> {
+        let random = StateVector::<Complex<f64>>::random(self.free, seed, &simulator.threads);
+        let mut state = StateVector::zero(self.n_qubits).map_err(SimulateError::from)?;
+        let random = random.map_err(SimulateError::from)?;
+        state.amplitudes_mut()[..1 << self.free].copy_from_slice(random.amplitudes());
+        Ok(state)
+    }
+}
+
+/// What two runs at one point say.
+#[derive(Clone, Copy, Debug)]
+struct Apart {
+    /// The norm of the difference, with the best phase.
+    distance: f64,
+    /// The same without any phase.
+    plain: f64,
+    /// The phase of the first over the second.
+    phase: f64,
+}
+
+/// Runs of a pair in numbers.
+pub(super) struct Numeric<'a> {
+    pair: &'a Pair,
+    start: Start,
+    settings: &'a Settings,
+    simulator: &'a Simulator,
+    seen: f64,
+}
+
+impl<'a> Numeric<'a> {
+    pub(super) fn new(
+        pair: &'a Pair,
+        start: Start,
+        settings: &'a Settings,
+        simulator: &'a Simulator,
+    ) -> Numeric<'a> {
+        Numeric { pair, start, settings, simulator, seen: 0.0 }
+    }
+
+    /// The largest distance seen so far.
+    pub(super) fn max_difference(&self) -> f64 {
+        self.seen
+    }
+
+    /// Angles of the inputs in (-pi, pi), drawn for point number `k`.
+    fn inputs(&self, k: u64) -> Vec<f64> {
+        let count = self.pair.circuits[0].inputs().count() as u64;
+        let angle = |i| (2.0 * draw(self.settings.seed, ANGLES + k, i) - 1.0) * std::f64::consts::PI;
+        (0..count).map(angle).collect()
+    }
+
+    fn values(&self, inputs: &[f64]) -> Result<Vec<f64>, EquivalentError> {
+        Ok(self.pair.circuits[0].param_values(inputs).map_err(SimulateError::from)?)
+    }
+
+    fn apart(&mut self, values: &[f64]) -> Result<Apart, EquivalentError> {
+        let run = |which: usize| -> Result<StateVector<Complex<f64>>, EquivalentError> {
+            let bound = BoundCircuit::new(&self.pair.circuits[which], &Values(values))?;
+            let mut state = self.start.state(self.settings.seed, self.simulator)?;
+            self.simulator.execute(bound.operators().unwrap_or(&[]), &mut state, &mut |_, _| {})?;
+            Ok(state)
+        };
+        let (x, y) = (run(0)?, run(1)?);
+        let overlap = y.inner(&x, &self.simulator.threads).map_err(SimulateError::from)?;
+        let size = overlap.norm();
+        let best = if size > 0.0 { overlap / size } else { Complex::new(1.0, 0.0) };
+        let norm = |factor: Complex<f64>| {
+            let terms = x.amplitudes().iter().zip(y.amplitudes()).map(|(x, y)| (x - factor * y).norm_sqr());
+            f64::sum(terms).sqrt()
+        };
+        let apart = Apart { distance: norm(best), plain: norm(Complex::new(1.0, 0.0)), phase: best.arg() };
+        self.seen = self.seen.max(apart.distance);
+        Ok(apart)
+    }
+
+    /// The point of those tried where the circuits are farthest apart.
+    pub(super) fn witness(&mut self) -> Result<Witness, EquivalentError> {
+        let mut best: Option<Witness> = None;
+        for k in 0..self.points() {
+            let inputs = self.inputs(k);
+            let values = self.values(&inputs)?;
+            let distance = self.apart(&values)?.distance;
+            if best.as_ref().is_none_or(|w| distance > w.distance) {
+                let names = self.pair.circuits[0].inputs().map(str::to_owned);
+                best = Some(Witness { params: names.zip(inputs).collect(), distance });
+            }
+        }
+        Ok(best.unwrap_or(Witness { params: Vec::new(), distance: self.seen }))
+    }
+
+    fn points(&self) -> u64 {
+        if self.pair.circuits[0].inputs().next().is_some() { POINTS } else { 1 }
+    }
+
+    /// *Different* if numbers show it, else unknown.
+    pub(super) fn confirm(&mut self, reason: String) -> Result<Report, EquivalentError> {
+        let witness = self.witness()?;
+        let mut report = self.pair.report(Means::Numeric, self.pair.rounding);
+        report.max_difference = Some(self.seen);
+        if witness.distance > self.settings.tolerance + self.pair.rounding {
+            report.verdict = Verdict::Different;
+            report.witness = Some(witness);
+            report.reason =
+                Some("computed parameters have no exact form; numbers show the difference".to_owned());
+        } else {
+            report.reason = Some(format!("{reason}, but no difference was seen in numbers"));
+        }
+        Ok(report)
+    }
+
+    /// The numeric verdict.
+    pub(super) fn decide(&mut self, reason: String) -> Result<Report, EquivalentError> {
+        let witness = self.witness()?;
+        let mut phases = Vec::new();
+        let mut plain = 0.0;
+        for k in 0..self.points() {
+            let values = self.values(&self.inputs(k))?;
+            let apart = self.apart(&values)?;
+            phases.push(apart.phase);
+            plain = apart.plain.max(plain);
+        }
+        let tolerance = self.settings.tolerance;
+        let mut report = self.pair.report(Means::Numeric, self.pair.rounding);
+        report.max_difference = Some(self.seen);
+        report.reason = Some(reason);
+        if self.seen <= tolerance && plain <= tolerance {
+            report.verdict = Verdict::Equal;
+        } else if self.seen <= tolerance {
+            report.verdict = Verdict::EqualUpToPhase;
+            let first = phases[0];
+            let same = |phase: &f64| Complex::cis(phase - first).arg().abs() <= tolerance;
+            if phases.iter().all(same) {
+                report.phase = Some(Phase { text: format!("{first}"), value: Some(first) });
+            }
+        } else if self.seen > tolerance + self.pair.rounding {
+            report.verdict = Verdict::Different;
+            report.witness = Some(witness);
+        }
+        Ok(report)
+    }
+
+    /// The phase as an angle `c + sum_k a_k theta_k`: slopes from two points each, the constant from one,
+    /// all rounded to what the field can hold and confirmed there. O(parameters) runs, one if the phase
+    /// is a constant.
+    pub(super) fn phase(&mut self, plan: &Plan, outcome: &Outcome) -> Result<Option<Phase>, EquivalentError> {
+        let values = self.values(&self.inputs(0))?;
+        let base = self.apart(&values)?.phase;
+        let constant = nearest_turn(base, plan.order);
+        if let Some(angle) = constant.filter(|a| outcome.is_phase(a)) {
+            return Ok(Some(self.named(&angle)));
+        }
+        let (mut angle, mut rest) = (Angle::zero(), base);
+        for k in 0..values.len() {
+            if plan.slopes[k] == 0.0 {
+                continue;
+            }
+            // Half a turn is not reached within this step, so the slope is not ambiguous.
+            let step = 1.0 / (2.0 * plan.slopes[k] + 1.0);
+            let mut moved = values.clone();
+            moved[k] += step;
+            let slope = Complex::cis(self.apart(&moved)?.phase - base).arg() / step;
+            let Some(units) = (slope * plan.steps[k] as f64).round().to_i64() else { return Ok(None) };
+            let q = Q::new(units, plan.steps[k]);
+            rest -= crate::param::q_to_f64(q) * values[k];
+            angle = angle + Angle::theta(ParamId(u32::try_from(k).unwrap_or(u32::MAX))) * q;
+        }
+        let found = nearest_turn(rest, plan.order).map(|turn| turn + angle);
+        Ok(found.filter(|a| outcome.is_phase(a)).map(|a| self.named(&a)))
+    }
+
+    /// A phase with names, radians as such.
+    fn named(&self, angle: &Angle) -> Phase {
+        let radians = |id| if id == RADIAN { Angle::rad(1.0) } else { Angle::theta(id) };
+        let angle = angle.substitute(radians);
+        let value = angle.constant().map(|x| Complex::cis(x).arg());
+        Phase { text: self.pair.circuits[0].angle_text(&angle), value }
+    }
+}
+
+/// The multiple of `2 pi / order` in (-pi, pi] that is nearest to a phase.
+fn nearest_turn(phase: f64, order: u64) -> Option<Angle> {
+    let order = i64::try_from(order).ok()?;
+    let turns = (phase / std::f64::consts::TAU * order as f64).round().to_i64()?.rem_euclid(order);
+    let turns = if 2 * turns > order { turns - order } else { turns };
+    Some(Angle::pi(2 * turns, order))
+}

@@ -1,0 +1,79 @@
+//! Prime fields as rings: circuits evaluated exactly, at a random point, at the price of a simulation.
+//!
+//! The amplitudes of a circuit are Laurent polynomials in `z_k = e^{i theta_k / m_k}` over the numbers
+//! that 1/2 and a root of unity `zeta = e^{2 pi i / N}` generate. A prime `p` with `N | p - 1` has an
+//! element of order `N`. Sending `zeta` to it and each `z_k` to any element but 0 keeps sums and
+//! products, so whatever identity holds between circuits holds among the residues ([`Point`]), and
+//! circuits whose residues differ differ.
+//!
+//! ```
+//! use ketgrad_core::{circuit::Circuit, field::{Fp, Goldilocks, Point}, simulate::Simulator};
+//!
+//! let circuit = Circuit::build(1, |c| { let t = c.param("t"); c.h(0)?.rz(0, &t)?.h(0)?.rx(0, -t) })?;
+//! let point = Point::<Fp>::random(Goldilocks, 8, &[2], 1).ok_or("no such root")?;
+//! let state = Simulator::new().run_bound(&circuit, &point)?;
+//! assert_eq!(state.amplitudes()[0].residue(), 1); // H RZ(t) H = RX(t), for every t
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | ring | numbers modulo | |
+//! |---|---|---|
+//! | [`Fp`] | `2^64 - 2^32 + 1` | the fastest; one prime for everybody |
+//! | [`Residue`] | a prime known at run time | what a bound on the error of a random prime needs |
+//! | [`Star<R>`](Star) | pairs over `R` | has a conjugation, hence probabilities and expectation values |
+//!
+//! Fields have no square roots in general, no order and no conjugation: 1/sqrt 2 is
+//! `(zeta_8 + 1/zeta_8) / 2`. Angles whose `e^{i angle}` no root gives are refused by name.
+
+mod goldilocks;
+mod point;
+mod prime;
+mod star;
+
+pub use goldilocks::{Fp, Goldilocks};
+pub use point::Point;
+pub use prime::{PrimeField, Residue, is_prime};
+
+pub(crate) use point::DYADIC;
+pub(crate) use prime::{STEP, lcm};
+pub use star::{Star, Starred};
+
+use std::fmt::Debug;
+
+use crate::scalar::Ring;
+
+/// The numbers of a prime field: how they are made.
+pub trait Modular: Ring + Copy + PartialEq {
+    /// Which field.
+    type Field: Copy + Debug + Send + Sync + 'static;
+    /// What it is called in errors.
+    const NAME: &'static str;
+    /// The prime.
+    fn characteristic(field: &Self::Field) -> u64;
+    /// The residue of an integer.
+    fn element(field: &Self::Field, x: u64) -> Self;
+    /// A residue for 64 random bits, uniform to within `p / 2^64`; to within `2^-32` for Goldilocks.
+    fn draw(field: &Self::Field, bits: u64) -> Self;
+
+    /// `x^e` by repeated squaring.
+    #[must_use]
+    fn power(self, mut e: u64) -> Self {
+        let (mut square, mut out) = (self, Self::one());
+        while e > 0 {
+            if e & 1 == 1 {
+                out *= square;
+            }
+            e >>= 1;
+            if e > 0 {
+                square *= square;
+            }
+        }
+        out
+    }
+
+    /// `1 / x`; 0 for 0.
+    #[must_use]
+    fn inverse(self, field: &Self::Field) -> Self {
+        self.power(Self::characteristic(field) - 2)
+    }
+}

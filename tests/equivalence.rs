@@ -1,0 +1,343 @@
+//! Equality of parametrised circuits: identities proved, each refuted with one gate altered.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use ketgrad_core::{
+    circuit::{Circuit, CircuitError, Instruction, Operation},
+    equivalent::{BOUND, EquivalentError, Means, On, Report, Settings, Verdict, equivalent},
+    gate::{Gate, GateKind},
+    param::{Angle, PI, ParamId, Q},
+    simulate::Simulator,
+};
+use num_complex::Complex;
+use proptest::prelude::*;
+use support::{
+    close::CIRCUIT,
+    random::{Rng, circuits},
+};
+
+type Side = fn(&mut Circuit, [Angle; 3]) -> Result<&mut Circuit, CircuitError>;
+
+fn build(n: usize, side: Side) -> Circuit {
+    let mut circuit = Circuit::new(n);
+    let angles = ["a", "b", "c"].map(|name| circuit.param(name));
+    side(&mut circuit, angles).unwrap();
+    circuit
+}
+
+fn compare(a: &Circuit, b: &Circuit) -> Report {
+    equivalent(a, b, &Settings::default(), &Simulator::new()).unwrap()
+}
+
+#[track_caller]
+fn assert_exact(report: &Report, verdict: Verdict) {
+    assert_eq!(
+        (report.verdict, report.method, report.exact),
+        (verdict, Means::FiniteField, true),
+        "{report:?}"
+    );
+    assert!(report.error_bound <= BOUND);
+    match verdict {
+        Verdict::Different => assert!(report.witness.as_ref().unwrap().distance > 1e-6, "{report:?}"),
+        _ => assert!(report.witness.is_none()),
+    }
+}
+
+/// Equal, and different whichever rotation or CX of the right side is altered.
+#[track_caller]
+fn proves(n: usize, left: Side, right: Side) {
+    let (left, right) = (build(n, left), build(n, right));
+    assert_exact(&compare(&left, &right), Verdict::Equal);
+    for k in 0..right.instructions().len() {
+        assert_exact(&compare(&left, &altered(&right, k)), Verdict::Different);
+    }
+}
+
+/// The circuit with gate `k` followed by one that is no phase.
+fn altered(circuit: &Circuit, k: usize) -> Circuit {
+    let mut out = with_params_of(circuit);
+    for (i, instruction) in circuit.instructions().iter().enumerate() {
+        out.push(instruction.clone()).unwrap();
+        if i == k {
+            let target = instruction.targets[0] as usize;
+            out.rx(target, PI / 16).unwrap();
+        }
+    }
+    out
+}
+
+fn with_params_of(circuit: &Circuit) -> Circuit {
+    let mut out = Circuit::new(circuit.n_qubits());
+    circuit.inputs().for_each(|name| drop(out.param(name)));
+    out
+}
+
+#[test]
+fn textbook_identities() {
+    proves(2, |c, _| c.swap(0, 1), |c, _| c.cx(0, 1)?.cx(1, 0)?.cx(0, 1));
+    proves(2, |c, [a, ..]| c.rzz(0, 1, a), |c, [a, ..]| c.cx(0, 1)?.rz(1, a)?.cx(0, 1));
+    proves(
+        3,
+        |c, _| c.ccx(0, 1, 2),
+        |c, _| {
+            c.h(2)?.cx(1, 2)?.tdg(2)?.cx(0, 2)?.t(2)?.cx(1, 2)?.tdg(2)?.cx(0, 2)?;
+            c.t(1)?.t(2)?.h(2)?.cx(0, 1)?.t(0)?.tdg(1)?.cx(0, 1)
+        },
+    );
+}
+
+#[test]
+fn euler_angles_and_commutation_with_free_angles() {
+    proves(1, |c, [p, t, l]| c.u3(0, t, p, l), |c, [p, t, l]| c.rz(0, l)?.ry(0, t)?.rz(0, p));
+    proves(1, |c, [a, ..]| c.ry(0, a), |c, [a, ..]| c.rx(0, PI / 2)?.rz(0, a)?.rx(0, -PI / 2));
+    proves(2, |c, [a, b, _]| c.rzz(0, 1, a)?.rz(0, b), |c, [a, b, _]| c.rz(0, b)?.rzz(0, 1, a));
+    proves(2, |c, [a, ..]| c.cx(0, 1)?.rx(1, a), |c, [a, ..]| c.rx(1, a)?.cx(0, 1));
+    proves(1, |c, [a, b, _]| c.rx(0, a + b), |c, [a, b, _]| c.rx(0, b)?.rx(0, a));
+    proves(2, |c, [a, ..]| c.crz(0, 1, a), |c, [a, ..]| c.rz(1, &a / 2)?.cx(0, 1)?.rz(1, -a / 2)?.cx(0, 1));
+    let [left, right] =
+        [build(1, |c, [a, b, _]| c.rx(0, a)?.rz(0, b)), build(1, |c, [a, b, _]| c.rz(0, b)?.rx(0, a))];
+    assert_exact(&compare(&left, &right), Verdict::Different);
+}
+
+#[test]
+fn phases_are_found_exactly() {
+    let phase = |left: Side, right: Side| {
+        let report = compare(&build(2, left), &build(2, right));
+        assert_exact(&report, Verdict::EqualUpToPhase);
+        let phase = report.phase.unwrap();
+        (phase.text, phase.value)
+    };
+    assert_eq!(phase(|c, _| c.t(0), |c, _| c.rz(0, PI / 4)).0, "pi/8");
+    assert_eq!(
+        phase(|c, _| c.z(0), |c, _| c.rz(0, -PI)),
+        ("-pi/2".to_owned(), Some(-std::f64::consts::FRAC_PI_2))
+    );
+    assert_eq!(phase(|c, [a, ..]| c.rz(1, a), |c, [a, ..]| c.p(1, a)), ("-1/2*a".to_owned(), None));
+    assert_eq!(
+        phase(|c, [a, b, _]| c.gphase(3 * a - b / 4 + PI / 16), |c, _| c.id(0)).0,
+        "pi/16 + 3*a - 1/4*b"
+    );
+    // A whole turn of a rotation is -1.
+    assert_eq!(phase(|c, [a, ..]| c.rx(0, a + 2 * PI), |c, [a, ..]| c.rx(0, a)).0, "pi");
+    assert_eq!(phase(|c, _| c.gphase(0.25), |c, _| c.id(0)), ("0.25".to_owned(), Some(0.25)));
+}
+
+/// The transform with the qubits in the order of the textbook, and with its controls and targets
+/// exchanged and every controlled phase in parts.
+fn qft(n: usize, parts: bool) -> Circuit {
+    let mut c = Circuit::new(n);
+    let order: Vec<usize> = if parts { (0..n).collect() } else { (0..n).rev().collect() };
+    if parts {
+        for q in 0..n / 2 {
+            c.swap(q, n - 1 - q).unwrap();
+        }
+    }
+    for (i, &target) in order.iter().enumerate() {
+        c.h(target).unwrap();
+        for &control in &order[i + 1..] {
+            let angle = PI / (1i64 << target.abs_diff(control));
+            if parts {
+                c.p(control, &angle / 2)
+                    .unwrap()
+                    .cx(control, target)
+                    .unwrap()
+                    .p(target, -&angle / 2)
+                    .unwrap();
+                c.cx(control, target).unwrap().p(target, angle / 2).unwrap();
+            } else {
+                c.cp(control, target, angle).unwrap();
+            }
+        }
+    }
+    if !parts {
+        for q in 0..n / 2 {
+            c.swap(q, n - 1 - q).unwrap();
+        }
+    }
+    c
+}
+
+#[test]
+fn fourier_transforms() {
+    for n in [1, 2, 3, 5, 8, 13] {
+        let (one, other) = (qft(n, false), qft(n, true));
+        assert_exact(&compare(&one, &other), Verdict::Equal);
+        assert_exact(&compare(&one, &altered(&other, other.instructions().len() / 2)), Verdict::Different);
+    }
+}
+
+#[test]
+fn fourier_transform_of_20_qubits() {
+    assert_exact(&compare(&qft(20, false), &qft(20, true)), Verdict::Equal);
+}
+
+const NAMES: [&str; 4] = ["a", "b", "c", "d"];
+
+fn open_angle(rng: &mut Rng) -> Angle {
+    let theta = Angle::theta(ParamId(rng.below(NAMES.len()) as u32));
+    Angle::pi(rng.below(17) as i64 - 8, 8) + theta * Q::new(rng.below(9) as i64 - 4, 2)
+}
+
+fn random_circuit(n: usize, len: usize, rng: &mut Rng) -> Circuit {
+    let drawn = rng.circuit(n, len, |_| Angle::zero());
+    let mut circuit = Circuit::new(n);
+    NAMES.iter().for_each(|name| drop(circuit.param(name)));
+    for mut instruction in drawn.instructions().iter().cloned() {
+        if let Operation::Gate(gate) = &mut instruction.operation {
+            *gate = gate.map_params(|_| open_angle(rng));
+        }
+        circuit.push(instruction).unwrap();
+    }
+    circuit
+}
+
+/// Inserts a gate and its inverse, exchanges neighbours on different qubits, takes some gates apart.
+fn rewritten(circuit: &Circuit, rng: &mut Rng) -> Circuit {
+    let mut list: Vec<Instruction> = Vec::new();
+    for instruction in circuit.instructions() {
+        if rng.below(4) == 0 {
+            let extra = random_circuit(circuit.n_qubits(), 1, rng);
+            list.extend(extra.instructions().iter().chain(extra.dagger().unwrap().instructions()).cloned());
+        }
+        list.extend(in_parts(instruction));
+    }
+    for _ in 0..4 * list.len() {
+        let i = rng.below(list.len() - 1);
+        if list[i].qubits().all(|q| list[i + 1].qubits().all(|p| p != q)) {
+            list.swap(i, i + 1);
+        }
+    }
+    let mut out = with_params_of(circuit);
+    for instruction in list {
+        out.push(instruction).unwrap();
+    }
+    out
+}
+
+/// A rotation in two halves, H as `RZ RX RZ` with its phase; else the gate itself.
+fn in_parts(instruction: &Instruction) -> Vec<Instruction> {
+    let Operation::Gate(gate) = &instruction.operation else { return vec![instruction.clone()] };
+    let part = |gate: Gate| Instruction { operation: Operation::Gate(gate), ..instruction.clone() };
+    if let Some(half) = gate.power(Q::new(1, 2)) {
+        return vec![part(half.clone()), part(half)];
+    }
+    if gate.kind() == GateKind::H {
+        let turn = |kind| part(Gate::new(kind, [PI / 2]).unwrap());
+        let phase = Instruction {
+            targets: Default::default(),
+            ..part(Gate::new(GateKind::GPHASE, [PI / 2]).unwrap())
+        };
+        return vec![turn(GateKind::RZ), turn(GateKind::RX), turn(GateKind::RZ), phase];
+    }
+    vec![instruction.clone()]
+}
+
+#[test]
+fn a_thousand_gates_rewritten() {
+    let mut rng = Rng::new(11);
+    let circuit = random_circuit(8, 1000, &mut rng);
+    let other = rewritten(&circuit, &mut rng);
+    assert!(other.instructions().len() > 1300);
+    assert_exact(&compare(&circuit, &other), Verdict::Equal);
+    for _ in 0..5 {
+        let k = rng.below(other.instructions().len());
+        let report = compare(&circuit, &altered_anywhere(&other, k));
+        assert_eq!((report.verdict, report.exact), (Verdict::Different, true), "gate {k}: {report:?}");
+    }
+}
+
+/// As [`altered`], but on qubit 0 where the gate has no target.
+fn altered_anywhere(circuit: &Circuit, k: usize) -> Circuit {
+    let mut out = with_params_of(circuit);
+    for (i, instruction) in circuit.instructions().iter().enumerate() {
+        out.push(instruction.clone()).unwrap();
+        if i == k {
+            out.rx(instruction.targets.first().map_or(0, |q| *q as usize), PI / 16).unwrap();
+        }
+    }
+    out
+}
+
+#[test]
+fn a_tiny_difference_is_one() {
+    let left = build(2, |c, [a, ..]| c.rx(0, a)?.cx(0, 1));
+    let right = build(2, |c, [a, ..]| c.rx(0, a + Angle::pi(1, 1 << 29))?.cx(0, 1));
+    let report = compare(&left, &right);
+    assert_eq!((report.verdict, report.exact), (Verdict::Different, true));
+    assert!(report.witness.unwrap().distance < 1e-8);
+}
+
+#[test]
+fn decimals_of_twelve_digits_stay_exact() {
+    let left = build(1, |c, _| c.rx(0, 0.123_456_789_012)?.rx(0, 1.0));
+    assert_exact(&compare(&left, &build(1, |c, _| c.rx(0, 1.0)?.rx(0, 0.123_456_789_012))), Verdict::Equal);
+    let other = compare(&left, &build(1, |c, _| c.rx(0, 1.0)?.rx(0, 0.123_456_789_011)));
+    assert_eq!((other.verdict, other.exact), (Verdict::Different, true));
+    // Matrices in rounded numbers are left to numbers.
+    let root = 0.5f64.sqrt();
+    let h = ketgrad_core::matrix::Matrix::from_rows(vec![vec![root, root], vec![root, -root]]).unwrap();
+    let mut given = Circuit::new(1);
+    given.unitary(h.map(|x| Complex::new(*x, 0.0)), &[0], &[]).unwrap();
+    let report = compare(&given, &build(1, |c, _| c.h(0)));
+    assert_eq!((report.verdict, report.method, report.exact), (Verdict::Equal, Means::Numeric, false));
+}
+
+#[test]
+fn ancillas_and_states() {
+    let on = |on| Settings { on, ..Settings::default() };
+    let left = build(3, |c, [a, ..]| c.ry(0, a));
+    let right = build(3, |c, [a, ..]| c.ry(0, a)?.cx(2, 0)?.cx(1, 0));
+    let verdict = |on_what| equivalent(&left, &right, &on(on_what), &Simulator::new()).unwrap().verdict;
+    assert_eq!(verdict(On::Unitary { ancillas: 0 }), Verdict::Different);
+    assert_eq!(verdict(On::Unitary { ancillas: 1 }), Verdict::Different);
+    assert_eq!(verdict(On::Unitary { ancillas: 2 }), Verdict::Equal);
+    assert_eq!(verdict(On::Unitary { ancillas: 3 }), Verdict::Equal);
+    assert_eq!(verdict(On::State), Verdict::Equal);
+}
+
+#[test]
+fn what_cannot_be_compared() {
+    let fails = |a: &Circuit, b: &Circuit, s: Settings| equivalent(a, b, &s, &Simulator::new()).unwrap_err();
+    let one = Circuit::new(1);
+    let d = Settings::default();
+    let e = fails(&one, &Circuit::new(2), d);
+    assert_eq!(
+        e.to_string(),
+        "the first circuit has 1 qubit, the second 2: only circuits on equally many can be compared"
+    );
+    let e = fails(&one, &one, Settings { on: On::Unitary { ancillas: 2 }, ..d });
+    assert!(matches!(e, EquivalentError::Ancillas { given: 2, n_qubits: 1 }));
+    let mut middle = Circuit::new(1);
+    middle.add_register("c", 1).unwrap().measure(0, 0).unwrap().h(0).unwrap();
+    assert!(matches!(fails(&one, &middle, d), EquivalentError::Dynamic { which: "second" }));
+    assert!(matches!(
+        fails(&one, &one, Settings { tolerance: f64::NAN, ..d }),
+        EquivalentError::Tolerance { .. }
+    ));
+    let mut nan = Circuit::new(1);
+    nan.rx(0, f64::NAN).unwrap();
+    assert!(fails(&one, &nan, d).to_string().contains("not a finite number"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever the field says of two random circuits, numbers at random angles agree.
+    #[test]
+    fn fields_and_numbers_agree(a in circuits(3, 2, 6), b in circuits(3, 2, 2), same in any::<bool>()) {
+        let mut other = a.clone();
+        if !same {
+            other.append(&b, &[0, 1, 2]).unwrap();
+        }
+        let report = compare(&a, &other);
+        let values = [0.37, -1.21];
+        let u = Simulator::new().run::<f64>(&a, &values).unwrap();
+        let v = Simulator::new().run::<f64>(&other, &values).unwrap();
+        let overlap = u.inner(&v, &Default::default()).unwrap();
+        match report.verdict {
+            Verdict::Equal => prop_assert!((overlap - 1.0).norm() < CIRCUIT),
+            Verdict::EqualUpToPhase => prop_assert!((overlap.norm() - 1.0).abs() < CIRCUIT),
+            Verdict::Different => prop_assert!(report.witness.unwrap().distance > 1e-9 && !same),
+            Verdict::Unknown => prop_assert!(!report.exact),
+        }
+    }
+}
