@@ -17,7 +17,11 @@
 //!
 //! Everything is generic: on duals it gives second derivatives (forward over adjoint).
 //!
-//! Cost: 2 states; per gate two applications, per angle one pass over both states.
+//! For `Complex<f32>` and `Complex<f64>` the fast executor takes both vectors through one plan, a stage of many
+//! gates in one pass. `(dG/da) G^dagger` is anti-Hermitian, so it is `-i` times a real sum of Pauli strings, controls
+//! included, and what the executor takes on the way are inner products with these.
+//!
+//! Cost: 2 states; tile by tile about 3 runs; else per gate two applications, per angle one pass over both states.
 //! Source: T. Jones, J. Gacon, "Efficient calculation of gradients in classical simulations of variational quantum
 //! algorithms" (2020), arXiv:2009.02823.
 
@@ -26,13 +30,16 @@ use num_complex::Complex;
 use super::slots::{Slot, gate_of, generator};
 use crate::{
     circuit::{Circuit, Instruction},
-    kernel::{Operator, Threads, tree_sum},
+    kernel::{Inner, Operator, Threads, tree_sum},
     matrix::Matrix,
-    param::Values,
+    param::{Q, Values},
     scalar::{Conj, Real, Scalar},
     simulate::{SimulateError, Simulator, bind_instruction},
     state::StateVector,
 };
+
+/// A gate of k qubits under c controls has at most 2^(2k + c) Pauli strings in its derivative.
+const MAX_BITS: usize = 8;
 
 /// The gates of a circuit with numbers: each as an operator, with its inverse.
 pub(super) struct Bound<'a, T> {
@@ -68,6 +75,9 @@ impl<'a, T: Real> Bound<'a, T> {
         psi: &mut StateVector<Complex<T>>,
         lambda: &mut StateVector<Complex<T>>,
     ) -> Result<Vec<T>, SimulateError> {
+        if let Some(by_angle) = self.at_once(simulator, slots, psi, lambda)? {
+            return Ok(by_angle);
+        }
         let mut by_angle = vec![T::zero(); slots.len()];
         let mut rest = slots.len();
         let mut end = self.gates.len();
@@ -83,6 +93,44 @@ impl<'a, T: Real> Bound<'a, T> {
             end = start;
         }
         Ok(by_angle)
+    }
+
+    /// The whole way back in one go, by an executor that takes inner products on the way; `None` if there is none
+    /// for this type of number, or if a generator is a sum of too many Pauli strings.
+    fn at_once(
+        &self,
+        simulator: &Simulator,
+        slots: &[Slot],
+        psi: &mut StateVector<Complex<T>>,
+        lambda: &mut StateVector<Complex<T>>,
+    ) -> Result<Option<Vec<T>>, SimulateError> {
+        let executor = simulator.executors.best::<Complex<T>>(psi.n_qubits(), self.gates.len());
+        let Some(pairs) = executor.pairs(psi.n_qubits()) else { return Ok(None) };
+        let (mut operators, mut inners) = (Vec::with_capacity(self.gates.len()), Vec::new());
+        // For each inner product, the slot and the factor.
+        let mut terms: Vec<(usize, T)> = Vec::new();
+        let mut rest = slots.len();
+        for (k, instruction) in self.circuit.instructions().iter().enumerate().rev() {
+            while rest > 0 && slots[rest - 1].instruction == k {
+                rest -= 1;
+                let Some(gate) = gate_of(instruction) else { continue };
+                let matrix = generator(self.circuit, gate, slots[rest].angle, self.values)?;
+                let Some(strings) = pauli_strings(&matrix, instruction) else { return Ok(None) };
+                for (x, z, factor) in strings {
+                    inners.push(Inner { before: operators.len(), x, z });
+                    terms.push((rest, factor));
+                }
+            }
+            let inverse = bind_instruction(self.circuit, &instruction.inverse(), &Values(self.values))?;
+            operators.extend(inverse);
+        }
+        let (psi, lambda) = (psi.amplitudes_mut(), lambda.amplitudes_mut());
+        let products = pairs.run(&operators, &inners, psi, lambda, &simulator.threads)?;
+        let mut by_angle = vec![T::zero(); slots.len()];
+        for ((slot, factor), product) in terms.into_iter().zip(products) {
+            by_angle[slot] += factor * T::lit(product);
+        }
+        Ok(Some(by_angle))
     }
 
     /// Where the longest run of instructions begins that ends at `end` and in which no instruction with a parameter
@@ -153,4 +201,46 @@ fn through<R: Conj>(
         total += tree_sum(n, threads, block, |x, y| x + y) * entry;
     }
     total
+}
+
+/// An anti-Hermitian matrix on the targets of an instruction, where its controls hold, as `-i sum_k c_k P_k`: the
+/// (x, z) of each Pauli string and `c_k`. `None` if there may be more than 2^[`MAX_BITS`].
+///
+/// `c = -im tr(P M) / 2^k`; a control is `(1 - Z) / 2` or, for the value 0, `(1 + Z) / 2`.
+fn pauli_strings<T: Real>(
+    matrix: &Matrix<Complex<T>>,
+    instruction: &Instruction,
+) -> Option<Vec<(usize, usize, T)>> {
+    let (targets, controls) = (&instruction.targets, &instruction.controls);
+    if 2 * targets.len() + controls.len() > MAX_BITS {
+        return None;
+    }
+    let dim = matrix.dim();
+    let spread = |j: usize| targets.iter().enumerate().fold(0, |at, (bit, &q)| at | (j >> bit & 1) << q);
+    let mut strings = Vec::new();
+    for (x, z) in (0..dim * dim).map(|k| (k / dim, k % dim)) {
+        let trace = (0..dim).fold(T::zero(), |sum, j| {
+            // conj(i^|x & z| (-1)^{z.j}) M[j + x, j], its imaginary part
+            let entry = &matrix[(j ^ x, j)];
+            let quarters = (x & z).count_ones() + 2 * (z & j).count_ones();
+            match quarters % 4 {
+                0 => sum + &entry.im,
+                1 => sum - &entry.re,
+                2 => sum - &entry.im,
+                _ => sum + &entry.re,
+            }
+        });
+        if trace.is_exact_zero() {
+            continue;
+        }
+        let c = -trace * T::from_ratio(Q::new(1, (dim << controls.len()) as i64));
+        for set in 0..1usize << controls.len() {
+            let chosen = controls.iter().enumerate().filter(|(i, _)| set >> i & 1 == 1);
+            let (mask, negative) =
+                chosen.fold((0, false), |(mask, negative), (_, c)| (mask | 1 << c.qubit, negative ^ c.value));
+            let c = if negative { -c.clone() } else { c.clone() };
+            strings.push((spread(x), spread(z) | mask, c));
+        }
+    }
+    Some(strings)
 }

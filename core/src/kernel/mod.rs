@@ -30,7 +30,7 @@ pub(crate) mod simd;
 mod threads;
 
 pub use reduce::{BLOCK, tree_sum};
-pub use registry::{ExecuteError, Executor, Executors, Generic, Prepared};
+pub use registry::{ExecuteError, Executor, Executors, Generic, Inner, Pairs, Prepared};
 pub use simd::{Element, InstructionSet};
 pub use threads::{SERIAL_BELOW, ThreadError, Threads};
 
