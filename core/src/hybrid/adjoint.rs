@@ -21,7 +21,7 @@
 //! gates in one pass. `(dG/da) G^dagger` is anti-Hermitian, so it is `-i` times a real sum of Pauli strings, controls
 //! included, and what the executor takes on the way are inner products with these.
 //!
-//! Cost: 2 states; tile by tile about 3 runs; else per gate two applications, per angle one pass over both states.
+//! Cost: 2 states; tile by tile 3 to 6 runs; else per gate two applications, per angle one pass over both states.
 //! Source: T. Jones, J. Gacon, "Efficient calculation of gradients in classical simulations of variational quantum
 //! algorithms" (2020), arXiv:2009.02823.
 
@@ -30,6 +30,7 @@ use num_complex::Complex;
 use super::slots::{Slot, gate_of, generator};
 use crate::{
     circuit::{Circuit, Instruction},
+    gate::GateKind,
     kernel::{Inner, Operator, Threads, tree_sum},
     matrix::Matrix,
     param::{Q, Values},
@@ -87,7 +88,7 @@ impl<'a, T: Real> Bound<'a, T> {
                 rest -= 1;
                 by_angle[rest] = self.by_angle(slots[rest], psi, lambda, &simulator.threads)?;
             }
-            let inverses = self.inverses(start, end)?;
+            let inverses = self.inverses(start, end);
             simulator.execute(&inverses, psi, &mut |_, _| {})?;
             simulator.execute(&inverses, lambda, &mut |_, _| {})?;
             end = start;
@@ -109,20 +110,32 @@ impl<'a, T: Real> Bound<'a, T> {
         let (mut operators, mut inners) = (Vec::with_capacity(self.gates.len()), Vec::new());
         // For each inner product, the slot and the factor.
         let mut terms: Vec<(usize, T)> = Vec::new();
+        let mut known: Vec<(GateKind, Vec<Term<T>>)> = Vec::new();
         let mut rest = slots.len();
         for (k, instruction) in self.circuit.instructions().iter().enumerate().rev() {
             while rest > 0 && slots[rest - 1].instruction == k {
                 rest -= 1;
                 let Some(gate) = gate_of(instruction) else { continue };
-                let matrix = generator(self.circuit, gate, slots[rest].angle, self.values)?;
-                let Some(strings) = pauli_strings(&matrix, instruction) else { return Ok(None) };
-                for (x, z, factor) in strings {
+                if 2 * instruction.targets.len() + instruction.controls.len() > MAX_BITS {
+                    return Ok(None);
+                }
+                // A gate of one angle is e^{i angle H} times a constant, so its generator is the same at each.
+                let at = known.iter().position(|(kind, _)| *kind == gate.kind() && gate.params().len() == 1);
+                let at = match at {
+                    Some(at) => at,
+                    None => {
+                        let matrix = generator(self.circuit, gate, slots[rest].angle, self.values)?;
+                        known.push((gate.kind(), pauli_terms(&matrix)));
+                        known.len() - 1
+                    }
+                };
+                let strings = &known[at].1;
+                on_qubits(strings, instruction, |x, z, factor| {
                     inners.push(Inner { before: operators.len(), x, z });
                     terms.push((rest, factor));
-                }
+                });
             }
-            let inverse = bind_instruction(self.circuit, &instruction.inverse(), &Values(self.values))?;
-            operators.extend(inverse);
+            operators.extend(self.gates[k].as_ref().map(Operator::dagger));
         }
         let (psi, lambda) = (psi.amplitudes_mut(), lambda.amplitudes_mut());
         let products = pairs.run(&operators, &inners, psi, lambda, &simulator.threads)?;
@@ -151,10 +164,9 @@ impl<'a, T: Real> Bound<'a, T> {
         0
     }
 
-    fn inverses(&self, start: usize, end: usize) -> Result<Vec<Operator<Complex<T>>>, SimulateError> {
-        let part = self.circuit.instructions()[start..end].iter().rev();
-        let bound = part.map(|i| bind_instruction(self.circuit, &i.inverse(), &Values(self.values)));
-        bound.filter_map(Result::transpose).collect()
+    /// The inverses of some instructions, the last first.
+    fn inverses(&self, start: usize, end: usize) -> Vec<Operator<Complex<T>>> {
+        self.gates[start..end].iter().rev().flatten().map(Operator::dagger).collect()
     }
 
     fn by_angle(
@@ -203,44 +215,42 @@ fn through<R: Conj>(
     total
 }
 
-/// An anti-Hermitian matrix on the targets of an instruction, where its controls hold, as `-i sum_k c_k P_k`: the
-/// (x, z) of each Pauli string and `c_k`. `None` if there may be more than 2^[`MAX_BITS`].
-///
-/// `c = -im tr(P M) / 2^k`; a control is `(1 - Z) / 2` or, for the value 0, `(1 + Z) / 2`.
-fn pauli_strings<T: Real>(
-    matrix: &Matrix<Complex<T>>,
-    instruction: &Instruction,
-) -> Option<Vec<(usize, usize, T)>> {
-    let (targets, controls) = (&instruction.targets, &instruction.controls);
-    if 2 * targets.len() + controls.len() > MAX_BITS {
-        return None;
-    }
+/// A Pauli string on the targets of a gate, (x, z), and its factor.
+type Term<T> = (usize, usize, T);
+
+/// An anti-Hermitian matrix as `-i sum_k c_k P_k`: the Pauli strings and `c_k = -im tr(P_k M) / 2^n`.
+fn pauli_terms<T: Real>(matrix: &Matrix<Complex<T>>) -> Vec<Term<T>> {
     let dim = matrix.dim();
-    let spread = |j: usize| targets.iter().enumerate().fold(0, |at, (bit, &q)| at | (j >> bit & 1) << q);
-    let mut strings = Vec::new();
-    for (x, z) in (0..dim * dim).map(|k| (k / dim, k % dim)) {
+    let term = |k: usize| {
+        let (x, z) = (k / dim, k % dim);
         let trace = (0..dim).fold(T::zero(), |sum, j| {
             // conj(i^|x & z| (-1)^{z.j}) M[j + x, j], its imaginary part
             let entry = &matrix[(j ^ x, j)];
-            let quarters = (x & z).count_ones() + 2 * (z & j).count_ones();
-            match quarters % 4 {
+            match ((x & z).count_ones() + 2 * (z & j).count_ones()) % 4 {
                 0 => sum + &entry.im,
                 1 => sum - &entry.re,
                 2 => sum - &entry.im,
                 _ => sum + &entry.re,
             }
         });
-        if trace.is_exact_zero() {
-            continue;
-        }
-        let c = -trace * T::from_ratio(Q::new(1, (dim << controls.len()) as i64));
+        (x, z, -trace * T::from_ratio(Q::new(1, dim as i64)))
+    };
+    (0..dim * dim).map(term).filter(|(_, _, c)| !c.is_exact_zero()).collect()
+}
+
+/// The strings of a gate on the qubits of an instruction, where its controls hold: a control is `(1 - Z) / 2` or,
+/// for the value 0, `(1 + Z) / 2`.
+fn on_qubits<T: Real>(strings: &[Term<T>], instruction: &Instruction, mut each: impl FnMut(usize, usize, T)) {
+    let (targets, controls) = (&instruction.targets, &instruction.controls);
+    let spread = |j: usize| targets.iter().enumerate().fold(0, |at, (bit, &q)| at | (j >> bit & 1) << q);
+    let share = T::from_ratio(Q::new(1, 1 << controls.len()));
+    for (x, z, c) in strings {
         for set in 0..1usize << controls.len() {
             let chosen = controls.iter().enumerate().filter(|(i, _)| set >> i & 1 == 1);
             let (mask, negative) =
                 chosen.fold((0, false), |(mask, negative), (_, c)| (mask | 1 << c.qubit, negative ^ c.value));
-            let c = if negative { -c.clone() } else { c.clone() };
-            strings.push((spread(x), spread(z) | mask, c));
+            let c = share.clone() * c;
+            each(spread(*x), spread(*z) | mask, if negative { -c } else { c });
         }
     }
-    Some(strings)
 }

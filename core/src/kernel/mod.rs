@@ -22,6 +22,7 @@
 //! pairs: the top qubit parallelizes like any other.
 
 mod apply;
+mod dagger;
 mod disjoint;
 mod reduce;
 mod registry;

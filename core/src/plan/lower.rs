@@ -442,7 +442,7 @@ fn turned(angle: f64) -> f64 {
 
 /// Replaces `f(x)` by `sum_y (-1)^{x.y} f(y)`. O(n log n).
 #[inline(always)]
-pub(in crate::plan) fn walsh_hadamard(f: &mut [f64]) {
+pub(crate) fn walsh_hadamard(f: &mut [f64]) {
     let mut half = 1;
     while half < f.len() {
         for block in f.chunks_exact_mut(2 * half) {

@@ -30,6 +30,7 @@ mod stages;
 mod tile;
 
 pub use executor::Fast;
+pub(crate) use lower::walsh_hadamard;
 
 use std::fmt;
 

@@ -79,8 +79,9 @@ struct Line {
     look: Look,
     /// What is added to the number of a row within its set.
     set: usize,
-    /// Bit s is the sign of row s of a set beside row 0.
-    signs: u32,
+    /// The rows of a set: those of the first half have one sign, the others that of `second`.
+    order: [u8; 1 << MAX_VECTORS],
+    second_negative: bool,
 }
 
 impl Inners {
@@ -146,8 +147,12 @@ impl Group {
         let offsets: Vec<usize> = (0..1 << vectors.len()).map(sum).collect();
         let line = |look: Look| {
             let set = offsets.iter().position(|&o| o == look.x >> lane_bits).unwrap_or(0);
-            let sign = |(s, offset): (usize, &usize)| u32::from(odd(offset & look.z >> lane_bits)) << s;
-            Line { look, set, signs: offsets.iter().enumerate().map(sign).sum() }
+            let negative = |s: &usize| odd(offsets[*s] & look.z >> lane_bits);
+            let rows = || 0..offsets.len();
+            let sorted = rows().filter(|s| !negative(s)).chain(rows().filter(negative));
+            let mut order = [0; 1 << MAX_VECTORS];
+            order.iter_mut().zip(sorted).for_each(|(place, s)| *place = s as u8);
+            Line { look, set, order, second_negative: rows().any(|s| negative(&s)) }
         };
         let strings = looks.into_iter().map(line).collect();
         Group { starts: table(rows, vectors, &[]), strings, offsets }
@@ -285,10 +290,10 @@ impl<E: Element> Task<E> for GroupRun<'_, E> {
                     let crossed = line.look.x & (S::LANES - 1) != 0;
                     let rows = rows.get_unchecked(..offsets.len());
                     let sum = match (line.look.real, crossed) {
-                        (true, false) => line.sum::<S, true, false>(rows, index, zero, [one, minus]),
-                        (true, true) => line.sum::<S, true, true>(rows, index, zero, [one, minus]),
-                        (false, false) => line.sum::<S, false, false>(rows, index, zero, [one, minus]),
-                        (false, true) => line.sum::<S, false, true>(rows, index, zero, [one, minus]),
+                        (true, false) => line.sum::<S, true, false>(rows, index, zero),
+                        (true, true) => line.sum::<S, true, true>(rows, index, zero),
+                        (false, false) => line.sum::<S, false, false>(rows, index, zero),
+                        (false, true) => line.sum::<S, false, true>(rows, index, zero),
                     };
                     let sign = if odd(line.look.z >> S::LANE_BITS & start) { minus } else { one };
                     let total = totals.get_unchecked_mut(k);
@@ -320,19 +325,30 @@ impl Line {
         rows: &[[S; 4]],
         index: S::Index,
         zero: S,
-        signs: [S; 2],
     ) -> S {
-        let mut sums = [zero; 2];
-        for (s, [x, y, _, _]) in rows.iter().enumerate() {
-            // SAFETY: both numbers are below a power of 2.
-            let [_, _, mut a, mut b] = *unsafe { rows.get_unchecked(s ^ self.set) };
-            if CROSSED {
-                (a, b) = (a.permute(index), b.permute(index));
+        let half = rows.len() / 2;
+        // Four chains of products: two halves, two parts.
+        let mut sums = [zero; 4];
+        for k in 0..half.max(1) {
+            for (part, at) in [k, k + half].into_iter().enumerate().take(rows.len()) {
+                // SAFETY: rows are at most as many as the order has room for, and it lists their numbers; sums of
+                // numbers below a power of 2 stay below it.
+                let ([x, y, ..], [_, _, mut a, mut b]) = unsafe {
+                    let s = usize::from(*self.order.get_unchecked(at));
+                    (*rows.get_unchecked(s), *rows.get_unchecked(s ^ self.set))
+                };
+                if CROSSED {
+                    (a, b) = (a.permute(index), b.permute(index));
+                }
+                let (first, second) = (2 * part, 2 * part + 1);
+                if REAL {
+                    (sums[first], sums[second]) = (a.mul_add(x, sums[first]), b.mul_add(y, sums[second]));
+                } else {
+                    (sums[first], sums[second]) = (a.mul_add(y, sums[first]), b.neg_mul_add(x, sums[second]));
+                }
             }
-            let part = if REAL { a.mul_add(*x, b.mul(*y)) } else { b.neg_mul_add(*x, a.mul(*y)) };
-            let sign = signs[(self.signs >> s & 1) as usize];
-            sums[s & 1] = sign.mul_add(part, sums[s & 1]);
         }
-        sums[0].add(sums[1])
+        let (first, second) = (sums[0].add(sums[1]), sums[2].add(sums[3]));
+        if self.second_negative { first.sub(second) } else { first.add(second) }
     }
 }
