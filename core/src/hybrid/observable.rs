@@ -182,7 +182,7 @@ fn add_pauli<T: Real>(
         let mut factors = Vec::new();
         for (&x, parts) in &passes {
             let inside = part.len() - 1;
-            let start = number * BLOCK ^ x & !inside;
+            let start = (number * BLOCK) ^ (x & !inside);
             let from = &psi[start..start + part.len()];
             for (k, strings) in parts.iter().enumerate().filter(|(_, strings)| !strings.is_empty()) {
                 signed_sums(strings, start, part.len(), weight, &mut factors);
@@ -236,7 +236,7 @@ fn add_exchanged<T: Real>(
 ) {
     let run = if x == 0 { out.len() } else { x & x.wrapping_neg() };
     for (k, out) in out.chunks_exact_mut(run).enumerate() {
-        let at = k * run ^ x;
+        let at = (k * run) ^ x;
         let from = &from[at..at + run];
         match factors {
             [factor] => out.iter_mut().zip(from).for_each(|(z, w)| add(z, w, factor)),
