@@ -6,17 +6,18 @@ use ketgrad_core::{
     exec::{Datum, Derivatives},
     gate::{Gate, GateKind},
     hybrid::{Circuits, Expectation, HybridError, Method, Observable},
-    kernel::Threads,
+    kernel::{Executors, Inner, InstructionSet, Operator, Threads},
     observable::{Pauli, PauliString, PauliSum},
-    param::{Angle, Function, ParamExpr, Q, Step},
-    simulate::Simulator,
+    param::{Angle, Function, ParamExpr, Q, Step, Values},
+    plan::{Fast, Options, Plan},
+    simulate::{BoundCircuit, Simulator},
     state::StateVector,
     text,
 };
 use num_complex::Complex;
 use num_dual::HyperDual64;
 use proptest::prelude::*;
-use support::random::circuits;
+use support::random::{Rng, circuits};
 
 /// Sums of up to a hundred derivatives of size 4, each off by a few roundings.
 const ROUNDING: f64 = 1e-10;
@@ -94,7 +95,7 @@ proptest! {
         let (gradient, start_bar) = energy.state_vjp(&AT, start.clone(), lambda.clone()).unwrap();
         let simulator = Simulator::new();
         let amplitude = |x: &[f64]| {
-            let matrix = simulator.matrix(&circuit, &ketgrad_core::param::Values(x)).unwrap();
+            let matrix = simulator.matrix(&circuit, &Values(x)).unwrap();
             let entry: Complex<f64> = matrix[(j, k)];
             entry
         };
@@ -180,6 +181,122 @@ fn the_metric_of_one_qubit_is_that_of_the_sphere() {
     for i in 0..2 {
         assert!(close(&metric[i], &expected[i], 1e-14), "{metric:?}");
     }
+}
+
+/// Gradients by the kernels of each instruction set, and by the generic ones.
+fn fast_and_generic(circuit: &Circuit, observable: &PauliSum) {
+    let with = |executors: Executors, threads: Threads| {
+        let simulator = Simulator { executors, threads, ..Simulator::new() };
+        let energy = Expectation::new(circuit.clone(), [observable.clone()]).unwrap();
+        energy.with_simulator(simulator).value_and_gradient(&AT).unwrap()
+    };
+    let (value, gradient) = with(Executors::new(), Threads::serial());
+    for fast in InstructionSet::ALL.into_iter().filter_map(Fast::with) {
+        let mut executors = Executors::new();
+        executors.insert::<Complex<f64>>(std::sync::Arc::new(fast));
+        let (other, by_tiles) = with(executors, Threads::serial());
+        assert!((value - other).abs() < ROUNDING);
+        assert!(close(&gradient, &by_tiles, ROUNDING), "{fast:?}: {gradient:?} {by_tiles:?}");
+    }
+}
+
+/// Operators through a plan for pairs: the inner products and both states, against one after the other.
+fn pairs_are_right(operators: &[Operator<Complex<f64>>], n: usize, rng: &mut Rng) {
+    let mut inners: Vec<Inner> = (0..40)
+        .map(|_| Inner {
+            before: rng.below(operators.len() + 1),
+            // At most four X or Y, at any places.
+            x: (0..rng.below(5)).fold(0, |x, _| x | 1 << rng.below(n)),
+            z: rng.below(1 << n) & rng.below(1 << n),
+        })
+        .collect();
+    inners.sort_by_key(|i| i.before);
+    let start: [Vec<Complex<f64>>; 2] = [rng.vector(1 << n), rng.vector(1 << n)];
+    let [mut psi, mut lambda] = start.clone();
+    let mut expected = Vec::new();
+    for number in 0..=operators.len() {
+        for inner in inners.iter().filter(|i| i.before == number) {
+            let phase = Complex::i().powu((inner.x & inner.z).count_ones());
+            let term = |i: usize| {
+                let sign = if (i & inner.z).count_ones() % 2 == 1 { -1.0 } else { 1.0 };
+                lambda[i ^ inner.x].conj() * psi[i] * phase * sign
+            };
+            expected.push((0..1 << n).map(term).sum::<Complex<f64>>().im);
+        }
+        if let Some(operator) = operators.get(number) {
+            operator.apply(&mut psi, &Threads::serial());
+            operator.apply(&mut lambda, &Threads::serial());
+        }
+    }
+    for set in InstructionSet::ALL.into_iter().filter(|s| s.is_available()) {
+        for tile_qubits in [0, 6, 13] {
+            let options = Options { tile_qubits, ..Options::new(set, 8, n) };
+            let run = |threads: &Threads| {
+                let [mut a, mut b] = start.clone();
+                let products = Plan::run_pair(operators, &inners, options, (&mut a, &mut b), threads);
+                (products, a, b)
+            };
+            let one = run(&Threads::serial());
+            // Sums of 2^n products of numbers below 2.
+            let tolerance = 1e-14 * f64::from(1 << n);
+            assert!(close(&expected, &one.0, tolerance), "{options:?}: {expected:?} {:?}", one.0);
+            let same =
+                |x: &[Complex<f64>], y: &[Complex<f64>]| x.iter().zip(y).all(|(x, y)| (x - y).norm() < 1e-12);
+            assert!(same(&one.1, &psi) && same(&one.2, &lambda));
+            for threads in [2, 3] {
+                assert_eq!(run(&Threads::new(threads).unwrap()), one);
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn tiles_give_the_generic_gradient_on_six_qubits(circuit in circuits(6, 3, 40), observable in observable(6)) {
+        fast_and_generic(&circuit, &observable);
+    }
+
+    #[test]
+    fn tiles_give_the_generic_gradient_on_nine_qubits(circuit in circuits(9, 3, 40), observable in observable(9)) {
+        fast_and_generic(&circuit, &observable);
+    }
+
+    #[test]
+    fn pairs_give_inner_products_at_every_place(circuit in circuits(8, 3, 40), seed: u64) {
+        let bound = BoundCircuit::<Complex<f64>>::new(&circuit, &Values(&AT)).unwrap();
+        pairs_are_right(bound.operators().unwrap(), 8, &mut Rng::new(seed));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2))]
+
+    #[test]
+    fn many_tiles_give_the_generic_gradient(circuit in circuits(14, 3, 40), observable in observable(14)) {
+        fast_and_generic(&circuit, &observable);
+        // Enough amplitudes for several threads.
+        let bound = BoundCircuit::<Complex<f64>>::new(&circuit, &Values(&AT)).unwrap();
+        pairs_are_right(bound.operators().unwrap(), 14, &mut Rng::new(7));
+    }
+}
+
+#[test]
+fn single_precision_takes_the_same_way() {
+    let mut circuit = Circuit::new(7);
+    let w = circuit.param_list("w", 3);
+    for q in 0..7 {
+        circuit.ry(q, w[q % 3].clone()).unwrap().rz(q, w[(q + 1) % 3].clone()).unwrap();
+        circuit.rxx(q, (q + 2) % 7, w[(q + 2) % 3].clone()).unwrap().cx(q, (q + 1) % 7).unwrap();
+    }
+    let energy =
+        Expectation::new(circuit, ["Z0 Z1 - 0.5*X3 Y4 + 0.1*Z6".parse::<PauliSum>().unwrap()]).unwrap();
+    let (_, exact) = energy.value_and_gradient(&AT).unwrap();
+    let (_, single) = energy.value_and_gradient(&AT.map(|x| x as f32)).unwrap();
+    let single: Vec<f64> = single.into_iter().map(f64::from).collect();
+    // A few hundred roundings of 6e-8.
+    assert!(close(&exact, &single, 1e-5), "{exact:?} {single:?}");
 }
 
 #[test]

@@ -107,13 +107,6 @@ impl Instruction {
         self.controls.iter().map(|c| c.qubit).chain(self.targets.iter().copied())
     }
 
-    /// The inverse of a unitary operation; anything else stays as it is.
-    pub(crate) fn inverse(&self) -> Instruction {
-        let mut inverse = self.clone();
-        inverse.invert();
-        inverse
-    }
-
     /// Puts the inverse in place of a unitary operation.
     fn invert(&mut self) {
         match &mut self.operation {

@@ -239,9 +239,8 @@ impl Expectation {
         psi: &StateVector<Complex<T>>,
         weights: &[T],
     ) -> Result<StateVector<Complex<T>>, HybridError> {
-        let mut lambda =
-            StateVector::from_vector(vec![Complex::from_real(T::zero()); psi.amplitudes().len()])
-                .map_err(crate::state::StateError::from)?;
+        let mut lambda = StateVector::zero_on(psi.n_qubits(), &self.simulator.threads)?;
+        lambda.amplitudes_mut()[0] = Complex::from_real(T::zero());
         for (observable, weight) in self.observables.iter().zip(weights) {
             let weight = T::int(2) * weight;
             observable.add(&weight, psi, &mut lambda, &self.simulator.threads);

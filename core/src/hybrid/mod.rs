@@ -23,7 +23,7 @@
 //! # Methods that check each other
 //! | [`Method`] | derivative by | cost, for p angles of m gates | error |
 //! |---|---|---|---|
-//! | adjoint | one run back with two vectors (`adjoint.rs`) | about 3 runs, 2 states | rounding |
+//! | adjoint | one run back with two vectors (`adjoint.rs`), tile by tile | 4 to 7 runs, 2 states | rounding |
 //! | forward | duals as amplitudes, one run for each input | 3 runs each, 2 states | rounding |
 //! | shift | the exact shifts of each angle (`shift.rs`) | 2 to 8 runs each | rounding |
 //! | difference | central differences of each input | 2 runs each | 1e-10 |

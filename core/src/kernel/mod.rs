@@ -22,6 +22,7 @@
 //! pairs: the top qubit parallelizes like any other.
 
 mod apply;
+mod dagger;
 mod disjoint;
 mod reduce;
 mod registry;
@@ -30,7 +31,7 @@ pub(crate) mod simd;
 mod threads;
 
 pub use reduce::{BLOCK, tree_sum};
-pub use registry::{ExecuteError, Executor, Executors, Generic, Prepared};
+pub use registry::{ExecuteError, Executor, Executors, Generic, Inner, Pairs, Prepared};
 pub use simd::{Element, InstructionSet};
 pub use threads::{SERIAL_BELOW, ThreadError, Threads};
 

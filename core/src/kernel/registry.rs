@@ -52,6 +52,13 @@ pub trait Executor<R: Ring>: Send + Sync {
         None
     }
 
+    /// How it takes two states of n qubits through the same operators, if it has a better way than one after
+    /// the other.
+    fn pairs(&self, n_qubits: usize) -> Option<&dyn Pairs<R>> {
+        let _ = n_qubits;
+        None
+    }
+
     /// Applies the operators and tells `progress` every now and then how many are done, at the end all.
     ///
     /// # Errors
@@ -72,6 +79,35 @@ pub trait Executor<R: Ring>: Send + Sync {
         }
         Ok(())
     }
+}
+
+/// Takes two states through the same operators, with inner products on the way: the way back of a gradient.
+pub trait Pairs<R: Ring>: Send + Sync {
+    /// Applies the operators to both states and gives the inner products in their order, which is that of
+    /// [`Inner::before`].
+    ///
+    /// # Errors
+    /// As [`Executor::run`].
+    fn run(
+        &self,
+        operators: &[Operator<R>],
+        inners: &[Inner],
+        psi: &mut [R],
+        lambda: &mut [R],
+        threads: &Threads,
+    ) -> Result<Vec<f64>, ExecuteError>;
+}
+
+/// `im <lambda|P|psi>` for the Pauli string `P = i^|x & z| X^x Z^z`: a qubit in x alone has X, in z alone Z, in
+/// both Y.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inner {
+    /// Taken before the operator of this number; after all of them if there are no more.
+    pub before: usize,
+    /// Qubits with X or Y.
+    pub x: usize,
+    /// Qubits with Z or Y.
+    pub z: usize,
 }
 
 /// Operators that an executor has prepared to run often.

@@ -6,7 +6,8 @@ use num_complex::Complex;
 
 use super::{Options, Plan};
 use crate::kernel::{
-    Element, ExecuteError, Executor, Executors, InstructionSet, Operator, Prepared, Threads, simd,
+    Element, ExecuteError, Executor, Executors, Inner, InstructionSet, Operator, Pairs, Prepared, Threads,
+    simd,
 };
 
 /// States of fewer qubits run gate by gate: they are in the second cache, and a plan takes longer to make
@@ -94,6 +95,10 @@ impl<E: Element> Executor<Complex<E>> for Fast {
         self.plans(n_qubits, operators.len()).then(|| Box::new(self.plan::<E>(n_qubits, operators)) as _)
     }
 
+    fn pairs(&self, n_qubits: usize) -> Option<&dyn Pairs<Complex<E>>> {
+        Plan::<E>::takes_pairs(n_qubits, self.set).then_some(self)
+    }
+
     fn run_reporting(
         &self,
         operators: &[Operator<Complex<E>>],
@@ -119,6 +124,21 @@ impl<E: Element> Executor<Complex<E>> for Fast {
             progress(number + 1);
         }
         Ok(())
+    }
+}
+
+impl<E: Element> Pairs<Complex<E>> for Fast {
+    fn run(
+        &self,
+        operators: &[Operator<Complex<E>>],
+        inners: &[Inner],
+        psi: &mut [Complex<E>],
+        lambda: &mut [Complex<E>],
+        threads: &Threads,
+    ) -> Result<Vec<f64>, ExecuteError> {
+        let n_qubits = psi.len().trailing_zeros() as usize;
+        let options = Options::new(self.set, size_of::<E>(), n_qubits);
+        Ok(Plan::run_pair(operators, inners, options, (psi, lambda), threads))
     }
 }
 

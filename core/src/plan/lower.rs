@@ -19,7 +19,7 @@ use num_complex::Complex;
 
 use crate::{
     basis::deposit,
-    kernel::{Element, Operator, Shape},
+    kernel::{Element, Inner, Operator, Shape},
 };
 
 type C = Complex<f64>;
@@ -47,6 +47,8 @@ pub(in crate::plan) enum Op {
     Swap(usize, usize),
     /// A 4x4 matrix; bit 0 of a row is qubit `a`, bit 1 qubit `b`.
     Dense { a: usize, b: usize, matrix: Box<M4> },
+    /// Nothing but a look: the inner product of this number in the list, with a Pauli string.
+    Inner { number: usize, x: usize, z: usize },
     /// The operator of this number in the list that was lowered, as it is, on these qubits.
     Plain { operator: usize, qubits: usize },
 }
@@ -59,6 +61,7 @@ impl Op {
             Op::Phase { .. } => 0,
             Op::Cx { target, .. } => 1 << target,
             Op::Swap(a, b) | Op::Dense { a, b, .. } => 1 << a | 1 << b,
+            Op::Inner { x, .. } => x,
             Op::Plain { qubits, .. } => qubits,
         }
     }
@@ -78,6 +81,7 @@ impl Op {
         match *self {
             Op::Phase { mask, .. } => mask,
             Op::Cx { control, .. } => 1 << control,
+            Op::Inner { z, .. } => z,
             _ => 0,
         }
     }
@@ -90,18 +94,27 @@ pub(in crate::plan) struct Lowered {
     pub(in crate::plan) angle: f64,
 }
 
-/// Lowers operators on n qubits.
-pub(in crate::plan) fn lower<E: Element>(n_qubits: usize, operators: &[Operator<Complex<E>>]) -> Lowered {
+/// Lowers operators on n qubits, and inner products between them, which stand in the order of the operators.
+pub(in crate::plan) fn lower<E: Element>(
+    n_qubits: usize,
+    operators: &[Operator<Complex<E>>],
+    inners: &[Inner],
+) -> Lowered {
     let unitary = 64.0 * Into::<f64>::into(E::EPSILON);
     let waiting = vec![Waiting::default(); n_qubits];
     let mut lowering = Lowering { out: Lowered::default(), waiting, unitary };
+    let mut waiting = inners.iter().enumerate().peekable();
     for (number, operator) in operators.iter().enumerate() {
+        while let Some((index, inner)) = waiting.next_if(|(_, inner)| inner.before <= number) {
+            lowering.inner(index, inner);
+        }
         if !lowering.operator(operator) {
             let qubits = operator.fixed();
             lowering.flush(qubits);
             lowering.push(Op::Plain { operator: number, qubits });
         }
     }
+    waiting.for_each(|(index, inner)| lowering.inner(index, inner));
     lowering.flush(usize::MAX);
     lowering.out
 }
@@ -159,6 +172,16 @@ impl Lowering {
                 }
             }
         }
+    }
+
+    /// Looks at the state as it is, so what waits goes first; but a string of Z does not see diagonals.
+    fn inner(&mut self, number: usize, inner: &Inner) {
+        let &Inner { x, z, .. } = inner;
+        let diagonal = |u: &M2| u[1].norm_sqr() + u[2].norm_sqr() == 0.0;
+        let unseen = |q: &usize| x >> q & 1 == 0 && self.waiting[*q].matrix.as_ref().is_some_and(diagonal);
+        let stay = (0..self.waiting.len()).filter(unseen).fold(0, |mask, q| mask | 1 << q);
+        self.flush((x | z) & !stay);
+        self.push(Op::Inner { number, x, z });
     }
 
     fn one_qubit(&mut self, u: M2, qubit: usize, controls: usize, value: usize) -> bool {
@@ -419,7 +442,7 @@ fn turned(angle: f64) -> f64 {
 
 /// Replaces `f(x)` by `sum_y (-1)^{x.y} f(y)`. O(n log n).
 #[inline(always)]
-pub(in crate::plan) fn walsh_hadamard(f: &mut [f64]) {
+pub(crate) fn walsh_hadamard(f: &mut [f64]) {
     let mut half = 1;
     while half < f.len() {
         for block in f.chunks_exact_mut(2 * half) {

@@ -25,10 +25,12 @@
 
 mod executor;
 mod lower;
+mod pair;
 mod stages;
 mod tile;
 
 pub use executor::Fast;
+pub(crate) use lower::walsh_hadamard;
 
 use std::fmt;
 
@@ -39,7 +41,7 @@ use self::{
     stages::Stage,
     tile::{Pool, TileStage, Workspaces},
 };
-use crate::kernel::{Element, InstructionSet, Operator, Threads, simd};
+use crate::kernel::{Element, Inner, InstructionSet, Operator, Threads, simd};
 
 /// States of so many qubits are far beyond any cache, so fewer passes are worth slower ones.
 const LARGE_TILES_FROM: usize = 23;
@@ -91,7 +93,7 @@ impl<E: Element> Plan<E> {
     /// If the processor does not have the instruction set, or an operator does not fit n qubits.
     #[must_use]
     pub fn new(n_qubits: usize, operators: &[Operator<Complex<E>>], options: Options) -> Plan<E> {
-        let (mut plan, angle) = Plan::staged(n_qubits, operators, options);
+        let (mut plan, angle) = Plan::staged(n_qubits, operators, &[], options);
         plan.compile(operators, angle);
         plan
     }
@@ -111,7 +113,7 @@ impl<E: Element> Plan<E> {
     ) {
         assert!(amplitudes.len().is_power_of_two(), "{} amplitudes", amplitudes.len());
         let n_qubits = amplitudes.len().trailing_zeros() as usize;
-        let (plan, mut angle) = Plan::staged(n_qubits, operators, options);
+        let (plan, mut angle) = Plan::staged(n_qubits, operators, &[], options);
         let mut pool = Pool::new();
         for (number, stage) in plan.stages.iter().enumerate() {
             let pass = plan.pass(stage, &mut angle, &mut pool);
@@ -124,14 +126,20 @@ impl<E: Element> Plan<E> {
     }
 
     /// A plan without numbers, and the phase of the whole.
-    fn staged(n_qubits: usize, operators: &[Operator<Complex<E>>], options: Options) -> (Plan<E>, f64) {
+    fn staged(
+        n_qubits: usize,
+        operators: &[Operator<Complex<E>>],
+        inners: &[Inner],
+        options: Options,
+    ) -> (Plan<E>, f64) {
         assert!(
             operators.iter().all(|o| o.n_qubits() <= n_qubits),
             "operators on more than {n_qubits} qubits"
         );
         let (lane_bits, _) = simd::shape::<E>(options.set);
-        // A tile is made of whole registers and has room for an operation on two qubits beside them.
-        let size = options.tile_qubits.max(lane_bits + 2).min(n_qubits);
+        // A tile is made of whole registers and has room for any operation beside them.
+        let widest = inners.iter().map(|i| i.x.count_ones() as usize).fold(2, usize::max);
+        let size = options.tile_qubits.max(lane_bits + widest).min(n_qubits);
         let mut plan = Plan {
             n_qubits,
             options,
@@ -145,8 +153,8 @@ impl<E: Element> Plan<E> {
             plan.stages = (0..operators.len()).map(|operator| Stage::Plain { operator }).collect();
             return (plan, 0.0);
         }
-        let lowered = lower::lower(n_qubits, operators);
-        let low = options.low_qubits.min(size.saturating_sub(2)).max(lane_bits);
+        let lowered = lower::lower(n_qubits, operators, inners);
+        let low = options.low_qubits.min(size.saturating_sub(widest)).max(lane_bits);
         plan.stages = stages::stages(n_qubits, &lowered.ops, size, low);
         if !plan.stages.iter().any(|s| matches!(s, Stage::Tile { .. })) && lowered.angle != 0.0 {
             // Nothing but a phase: a stage that does only that.
@@ -165,7 +173,7 @@ impl<E: Element> Plan<E> {
     pub fn bind(&mut self, operators: &[Operator<Complex<E>>]) {
         let fits = operators.iter().all(|o| o.n_qubits() <= self.n_qubits);
         let lowered = if fits && !self.ops.is_empty() {
-            lower::lower(self.n_qubits, operators)
+            lower::lower(self.n_qubits, operators, &[])
         } else {
             Default::default()
         };

@@ -33,15 +33,15 @@ pub(super) enum Stage {
 }
 
 /// The most rotations of a stage. Each multiplies the norm by up to sqrt 2 before the stage scales it back:
-/// 2^60 in all, far enough from the limits of `f32`.
-const MAX_ROTATIONS: usize = 120;
+/// 2^50 in all, so that products of two amplitudes are far enough from the limits of `f32`.
+const MAX_ROTATIONS: usize = 100;
 
 /// The work that one operation saves later passes, in products per amplitude.
 fn weight(op: &Op) -> f64 {
     match op {
         Op::Rotation { .. } | Op::Swap(..) => 1.0,
         Op::Phase { .. } | Op::Flip(_) => 0.01,
-        Op::Cx { .. } => 0.3,
+        Op::Cx { .. } | Op::Inner { .. } => 0.3,
         Op::Dense { .. } => 4.0,
         Op::Plain { .. } => 0.0,
     }

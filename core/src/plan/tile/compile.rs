@@ -20,6 +20,7 @@ use num_complex::Complex;
 
 use super::{
     buffer::{Buffer, Pool},
+    inner::{Inners, Look},
     phases::{Phase, Phases},
 };
 use crate::{
@@ -70,6 +71,7 @@ pub(super) struct Exit {
 pub(super) enum Step<E> {
     Sweep(Sweep<E>),
     Dense(Block<E>),
+    Inner(Inners),
 }
 
 /// Rotations along `rows` row vectors and some lane vectors, after phases.
@@ -120,6 +122,7 @@ enum Placed {
     Rotation { line: Line, tan: f64 },
     Phase(Phase),
     Dense { low: usize, high: usize, matrix: Box<M4> },
+    Inner(Look),
 }
 
 fn odd(x: usize) -> bool {
@@ -129,9 +132,13 @@ fn odd(x: usize) -> bool {
 impl Placed {
     /// Whether the order of two operations matters.
     fn conflicts(&self, other: &Placed) -> bool {
-        use Placed::{Dense, Phase as P, Rotation};
+        use Placed::{Dense, Inner, Phase as P, Rotation};
         match (self, other) {
-            (P(_), P(_)) => false,
+            (P(_), P(_)) | (Inner(_), Inner(_)) => false,
+            (Inner(look), P(phase)) | (P(phase), Inner(look)) => odd(look.x & phase.inner),
+            (Inner(look), Rotation { line, .. }) | (Rotation { line, .. }, Inner(look)) => {
+                odd(look.x & line.inner) ^ odd(look.z & line.vector)
+            }
             (Rotation { line, .. }, P(phase)) | (P(phase), Rotation { line, .. }) => {
                 odd(line.vector & phase.inner)
             }
@@ -143,6 +150,7 @@ impl Placed {
                     P(phase) => phase.inner,
                     Rotation { line, .. } => line.inner | line.vector,
                     Dense { low, high, .. } => 1 << low | 1 << high,
+                    Inner(look) => look.x | look.z,
                 };
                 touched & (1 << low | 1 << high) != 0
             }
@@ -264,10 +272,38 @@ fn place<'a>(
                     false => Placed::Dense { low: high, high: low, matrix: Box::new(exchanged(&matrix)) },
                 });
             }
+            Op::Inner { number, x, z } => placed.push(Placed::Inner(look(lines, number, x, z))),
             Op::Plain { .. } => unreachable!("a tile stage has no plain operators"),
         }
     }
     placed
+}
+
+/// The Pauli string `i^|x&z| X^x Z^z` in terms of places.
+fn look(lines: &[Line], number: usize, x: usize, z: usize) -> Look {
+    let quarters = (x & z).count_ones();
+    let mut look = Look { number, x: 0, z: 0, outer: 0, real: quarters % 2 == 1, weight: 1.0 };
+    let mut negative = quarters & 2 == 2;
+    for (q, line) in lines.iter().enumerate() {
+        if x >> q & 1 == 1 {
+            look.x ^= line.vector;
+        }
+        if z >> q & 1 == 1 {
+            look.z ^= line.inner;
+            look.outer ^= line.outer;
+            negative ^= line.flip;
+        }
+    }
+    if negative {
+        look.weight = -1.0;
+    }
+    look
+}
+
+/// What rotations leave of a product of two amplitudes until the stage is scaled back, as `1 / factor`.
+fn shrinkage(ops: &[Placed]) -> f64 {
+    let of = |op: &Placed| if let Placed::Rotation { tan, .. } = op { 1.0 / (1.0 + tan * tan) } else { 1.0 };
+    ops.iter().map(of).product()
 }
 
 fn row_offsets(inside: &[usize], lane_bits: usize) -> Vec<usize> {
@@ -294,7 +330,7 @@ fn exit(inside: &[usize], lines: &[Line], lane_bits: usize) -> Option<Exit> {
 
 /// Rows that stand for all, if each row vector may be added to them; with a sign for each parity of the
 /// row number.
-fn table(row_count: usize, vectors: &[usize], signs: &[usize]) -> Vec<u32> {
+pub(super) fn table(row_count: usize, vectors: &[usize], signs: &[usize]) -> Vec<u32> {
     let mut pivots = 0;
     let mut basis: Vec<usize> = Vec::new();
     for &vector in vectors {
@@ -316,7 +352,7 @@ fn top(x: usize) -> usize {
 }
 
 /// Takes the highest bits of a basis out of a vector.
-fn reduce(basis: &[usize], vector: usize) -> usize {
+pub(super) fn reduce(basis: &[usize], vector: usize) -> usize {
     basis.iter().fold(vector, |v, b| if v & top(*b) != 0 { v ^ b } else { v })
 }
 
@@ -371,7 +407,17 @@ impl<E: Element> TileStage<E> {
         set: InstructionSet,
         pool: &mut Pool<E>,
     ) {
+        let mut scale = 1.0;
         while !rest.is_empty() {
+            let (looks, after) = split(rest, |op| matches!(op, Placed::Inner(_)));
+            let looks =
+                looks.into_iter().filter_map(|op| if let Placed::Inner(l) = op { Some(l) } else { None });
+            let looks: Vec<Look> = looks.map(|l| Look { weight: l.weight * scale, ..l }).collect();
+            if !looks.is_empty() {
+                self.flops += 4.0 * looks.len() as f64;
+                self.steps.push(Step::Inner(Inners::new(looks, self.bits, lane_bits)));
+            }
+            rest = after;
             let (level, after) = split(rest, |op| matches!(op, Placed::Phase(_)));
             let level: Vec<Phase> = level
                 .iter()
@@ -383,6 +429,7 @@ impl<E: Element> TileStage<E> {
                 self.flops += 6.0 * p.tables() as f64 + if p.has_product() { 12.0 } else { 0.0 };
             }
             let (mut turns, after) = split(after, |op| matches!(op, Placed::Rotation { .. }));
+            scale *= shrinkage(&turns);
             while !turns.is_empty() || phases.is_some() {
                 let (sweep, left) = self.sweep(turns, phases.take(), lane_bits, row_qubits);
                 self.flops += 4.0 * sweep.turns.len() as f64;

@@ -49,6 +49,8 @@ pub(super) unsafe fn step<S: Simd>(
                 (2, _) => S::vectorize(DenseRun::<_, 2, 2> { block, scratch }),
                 _ => S::vectorize(DenseRun::<_, 1, 4> { block, scratch }),
             },
+            // One vector alone has nothing to be multiplied with.
+            Step::Inner(_) => {}
         }
     }
 }

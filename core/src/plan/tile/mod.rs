@@ -12,6 +12,8 @@
 //! | `compile` | from operations to sweeps: frames, levels |
 //! | `phases` | tables of phases |
 //! | `kernels` | sweeps and dense blocks |
+//! | `inner` | inner products of two tiles |
+//! | `pair` | a stage on two vectors |
 //! | `transfer` | gather and scatter |
 //!
 //! Tiles do not depend on each other, so threads take them in any order and the bits are the same.
@@ -19,7 +21,9 @@
 
 mod buffer;
 mod compile;
+mod inner;
 mod kernels;
+mod pair;
 mod phases;
 mod transfer;
 

@@ -1,0 +1,38 @@
+//! The inverse of a unitary operator, read off its shape: nothing is bound or looked up again.
+//!
+//! ```text
+//! phases        ->  their conjugates
+//! a cycle       ->  the cycle backwards: o1 -f1-> o2 becomes o2 -conj f1-> o1
+//! a dense block ->  its conjugate transpose
+//! ```
+
+use super::{Operator, Shape};
+use crate::scalar::Conj;
+
+impl<R: Conj> Operator<R> {
+    /// The conjugate transpose, which undoes a unitary operator. O(size of the matrix).
+    #[must_use]
+    pub fn dagger(&self) -> Operator<R> {
+        let shape = match &self.shape {
+            Shape::Identity => Shape::Identity,
+            Shape::Phase(factor) => Shape::Phase(factor.conj()),
+            Shape::Diagonal(factors) => {
+                Shape::Diagonal(factors.iter().map(|(o, f)| (*o, f.conj())).collect())
+            }
+            Shape::Swap(a, b) => Shape::Swap(*a, *b),
+            Shape::Cycles(cycles) => Shape::Cycles(cycles.iter().map(|cycle| backwards(cycle)).collect()),
+            Shape::Dense { matrix, offsets } => {
+                let dim = offsets.len();
+                let entry = |i: usize| matrix[i % dim * dim + i / dim].conj();
+                Shape::Dense { matrix: (0..dim * dim).map(entry).collect(), offsets: offsets.clone() }
+            }
+        };
+        Operator { shape, ..*self }
+    }
+}
+
+/// A cycle the other way round. The factor of an offset is that of the step away from it.
+fn backwards<R: Conj>(cycle: &[(usize, R)]) -> Vec<(usize, R)> {
+    let before = |k: usize| (k + cycle.len() - 1) % cycle.len();
+    (0..cycle.len()).rev().map(|k| (cycle[k].0, cycle[before(k)].1.conj())).collect()
+}

@@ -1,0 +1,354 @@
+//! Inner products `<lambda|P|psi>` of two tiles with Pauli strings.
+//!
+//! In the frame of a stage (see `compile`) a string of logical qubits is a string of places: with the vector x and
+//! the parity z,
+//!
+//! ```text
+//! <lambda|P|psi> = i^k sum_p (-1)^{z.p + outer.o + flip} conj(lambda[p + x]) psi[p].
+//! ```
+//! Strings without x share the products `conj(lambda[p]) psi[p]`: their sums with all signs are one
+//! Walsh-Hadamard transform. The others are taken in groups whose vectors connect up to 2^5 rows: these are
+//! copied once into the first cache and read there by each string.
+//!
+//! Rotations leave the scratch too large by a known real factor, which `weight` takes back.
+#![expect(unsafe_code, reason = "vector registers are read from and written to addresses")]
+
+use super::{
+    buffer::Buffer,
+    compile::{Step, TileStage, reduce, table},
+    kernels::Scratch,
+};
+use crate::kernel::{
+    Element,
+    simd::{Simd, Task},
+};
+
+/// Row vectors of a group.
+const MAX_VECTORS: usize = 5;
+
+/// Strings of a group.
+const MAX_STRINGS: usize = 16;
+
+/// Lanes of the widest register.
+const MAX_LANES: usize = 16;
+
+/// One string in terms of places.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Look {
+    /// Which inner product of the plan.
+    pub(super) number: usize,
+    /// The vector between the places.
+    pub(super) x: usize,
+    /// The parity of the place, and of the tile's index, that gives the sign.
+    pub(super) z: usize,
+    pub(super) outer: usize,
+    /// Whether the real part of `conj(lambda) psi` is summed, or the imaginary one.
+    pub(super) real: bool,
+    /// The sum is multiplied by this.
+    pub(super) weight: f64,
+}
+
+impl Look {
+    fn factor(&self, outer: usize) -> f64 {
+        if odd(self.outer & outer) { -self.weight } else { self.weight }
+    }
+}
+
+fn odd(x: usize) -> bool {
+    x.count_ones() % 2 == 1
+}
+
+/// The inner products taken between two sweeps.
+pub(super) struct Inners {
+    diagonal: Vec<Look>,
+    groups: Vec<Group>,
+    rows: usize,
+}
+
+/// Strings whose vectors connect a few rows.
+struct Group {
+    /// The rows that are connected with row 0.
+    offsets: Vec<usize>,
+    /// One row of each such set.
+    starts: Vec<u32>,
+    strings: Vec<Line>,
+}
+
+/// A string of a group.
+struct Line {
+    look: Look,
+    /// What is added to the number of a row within its set.
+    set: usize,
+    /// The rows of a set: those of the first half have one sign, the others that of `second`.
+    order: [u8; 1 << MAX_VECTORS],
+    second_negative: bool,
+}
+
+impl Inners {
+    /// The inner products that are looked at in one place.
+    pub(super) fn new(looks: Vec<Look>, bits: usize, lane_bits: usize) -> Inners {
+        let rows = 1usize << (bits - lane_bits);
+        let (diagonal, mut rest): (Vec<Look>, Vec<Look>) = looks.into_iter().partition(|l| l.x == 0);
+        let mut groups = Vec::new();
+        while !rest.is_empty() {
+            let (mut basis, mut vectors): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
+            let (mut taken, mut left) = (Vec::new(), Vec::new());
+            for look in rest {
+                let vector = look.x >> lane_bits;
+                let reduced = reduce(&basis, vector);
+                let new = usize::from(reduced != 0);
+                if taken.len() == MAX_STRINGS || vectors.len() + new > MAX_VECTORS {
+                    left.push(look);
+                    continue;
+                }
+                if new == 1 {
+                    basis.iter_mut().for_each(|b| *b = reduce(&[reduced], *b));
+                    basis.push(reduced);
+                    vectors.push(vector);
+                }
+                taken.push(look);
+            }
+            groups.push(Group::new(taken, &vectors, rows, lane_bits));
+            rest = left;
+        }
+        Inners { diagonal, groups, rows }
+    }
+
+    /// Adds the inner products of two tiles to `sums`.
+    ///
+    /// # Safety
+    /// Called within `S::vectorize`; the scratches hold tiles of the size that the step was compiled for, and
+    /// `products` has room for one.
+    #[inline(always)]
+    pub(super) unsafe fn take<S: Simd>(
+        &self,
+        psi: Scratch<S::Elem>,
+        lambda: Scratch<S::Elem>,
+        products: &mut Products<S::Elem>,
+        sums: &mut [f64],
+    ) {
+        // SAFETY: as for the caller.
+        unsafe {
+            for group in &self.groups {
+                S::vectorize(GroupRun { group, psi, lambda, sums });
+            }
+            if !self.diagonal.is_empty() {
+                S::vectorize(DiagonalRun { inners: self, psi, lambda, products, sums });
+            }
+        }
+    }
+}
+
+impl Group {
+    fn new(looks: Vec<Look>, vectors: &[usize], rows: usize, lane_bits: usize) -> Group {
+        let sum = |set: usize| {
+            vectors.iter().enumerate().fold(0, |row, (i, v)| if set >> i & 1 == 1 { row ^ v } else { row })
+        };
+        let offsets: Vec<usize> = (0..1 << vectors.len()).map(sum).collect();
+        let line = |look: Look| {
+            let set = offsets.iter().position(|&o| o == look.x >> lane_bits).unwrap_or(0);
+            let negative = |s: &usize| odd(offsets[*s] & look.z >> lane_bits);
+            let rows = || 0..offsets.len();
+            let sorted = rows().filter(|s| !negative(s)).chain(rows().filter(negative));
+            let mut order = [0; 1 << MAX_VECTORS];
+            order.iter_mut().zip(sorted).for_each(|(place, s)| *place = s as u8);
+            Line { look, set, order, second_negative: rows().any(|s| negative(&s)) }
+        };
+        let strings = looks.into_iter().map(line).collect();
+        Group { starts: table(rows, vectors, &[]), strings, offsets }
+    }
+}
+
+/// The products of two tiles.
+pub(super) struct Products<E>(Buffer<E>);
+
+impl<E: Element> Products<E> {
+    pub(super) fn new(bits: usize) -> Products<E> {
+        Products(Buffer::zeros(1 << bits))
+    }
+}
+
+impl<E: Element> TileStage<E> {
+    /// Whether the stage has inner products.
+    pub(super) fn looks(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::Inner(_)))
+    }
+}
+
+/// The strings without x.
+struct DiagonalRun<'a, E> {
+    inners: &'a Inners,
+    psi: Scratch<E>,
+    lambda: Scratch<E>,
+    products: &'a mut Products<E>,
+    sums: &'a mut [f64],
+}
+
+impl<E: Element> Task<E> for DiagonalRun<'_, E> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<S: Simd<Elem = E>>(self) {
+        let DiagonalRun { inners, psi, lambda, products, sums } = self;
+        let out = products.0.as_mut_ptr();
+        // SAFETY: all rows are below those of the tile, which the scratches and the products hold.
+        unsafe {
+            for row in 0..inners.rows {
+                let at = row * S::LANES;
+                let (x, y) = (S::load(psi.re.add(at)), S::load(psi.im.add(at)));
+                let (a, b) = (S::load(lambda.re.add(at)), S::load(lambda.im.add(at)));
+                b.neg_mul_add(x, a.mul(y)).store(out.add(at));
+            }
+            transform::<S>(out, inners.rows);
+            for look in &inners.diagonal {
+                let row = look.z >> S::LANE_BITS;
+                let mut sum = 0.0;
+                for lane in 0..S::LANES {
+                    let x: f64 = (*out.add(row * S::LANES + lane)).into();
+                    sum += if odd(lane & look.z) { -x } else { x };
+                }
+                *sums.get_unchecked_mut(look.number) += look.factor(psi.outer) * sum;
+            }
+        }
+    }
+}
+
+/// The Walsh-Hadamard transform over the rows, lane by lane.
+///
+/// # Safety
+/// Called within `S::vectorize`; `at` has so many rows, a power of 2.
+#[inline(always)]
+unsafe fn transform<S: Simd>(at: *mut S::Elem, rows: usize) {
+    let mut half = 1;
+    // SAFETY: row numbers are below `rows`.
+    unsafe {
+        while 4 * half <= rows {
+            for block in (0..rows).step_by(4 * half) {
+                for first in block..block + half {
+                    let row = |k: usize| at.add((first + k * half) * S::LANES);
+                    let (a, b, c, d) = (S::load(row(0)), S::load(row(1)), S::load(row(2)), S::load(row(3)));
+                    let (a, b, c, d) = (a.add(b), a.sub(b), c.add(d), c.sub(d));
+                    a.add(c).store(row(0));
+                    b.add(d).store(row(1));
+                    a.sub(c).store(row(2));
+                    b.sub(d).store(row(3));
+                }
+            }
+            half *= 4;
+        }
+        if half < rows {
+            for first in 0..half {
+                let (low, high) = (at.add(first * S::LANES), at.add((first + half) * S::LANES));
+                let (a, b) = (S::load(low), S::load(high));
+                a.add(b).store(low);
+                a.sub(b).store(high);
+            }
+        }
+    }
+}
+
+/// A group of strings.
+struct GroupRun<'a, E> {
+    group: &'a Group,
+    psi: Scratch<E>,
+    lambda: Scratch<E>,
+    sums: &'a mut [f64],
+}
+
+impl<E: Element> Task<E> for GroupRun<'_, E> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<S: Simd<Elem = E>>(self) {
+        let GroupRun { group: Group { offsets, starts, strings }, psi, lambda, sums } = self;
+        // SAFETY: rows and their sums with offsets are below those of the tile, there are at most as many offsets and
+        // strings as there is room for, and sums within a set stay in it.
+        unsafe {
+            let zero = S::splat(E::zero());
+            let one = S::splat(E::one());
+            let minus = zero.sub(one);
+            // x, y of psi, a, b of lambda.
+            let mut rows = [[zero; 4]; 1 << MAX_VECTORS];
+            let mut totals = [zero; MAX_STRINGS];
+            let mut lanes = [S::index(|j| j); MAX_STRINGS];
+            for (index, line) in lanes.iter_mut().zip(strings) {
+                *index = S::index(|j| j ^ (line.look.x & (S::LANES - 1)));
+            }
+            for &start in starts {
+                let start = start as usize;
+                for (row, offset) in rows.iter_mut().zip(offsets) {
+                    let at = (start ^ offset) * S::LANES;
+                    *row = [
+                        S::load(psi.re.add(at)),
+                        S::load(psi.im.add(at)),
+                        S::load(lambda.re.add(at)),
+                        S::load(lambda.im.add(at)),
+                    ];
+                }
+                for (k, line) in strings.iter().enumerate() {
+                    let index = *lanes.get_unchecked(k);
+                    let crossed = line.look.x & (S::LANES - 1) != 0;
+                    let rows = rows.get_unchecked(..offsets.len());
+                    let sum = match (line.look.real, crossed) {
+                        (true, false) => line.sum::<S, true, false>(rows, index, zero),
+                        (true, true) => line.sum::<S, true, true>(rows, index, zero),
+                        (false, false) => line.sum::<S, false, false>(rows, index, zero),
+                        (false, true) => line.sum::<S, false, true>(rows, index, zero),
+                    };
+                    let sign = if odd(line.look.z >> S::LANE_BITS & start) { minus } else { one };
+                    let total = totals.get_unchecked_mut(k);
+                    *total = sign.mul_add(sum, *total);
+                }
+            }
+            for (line, total) in strings.iter().zip(totals) {
+                let mut parts = [E::zero(); MAX_LANES];
+                total.store(parts.as_mut_ptr());
+                let signed = |(lane, x): (usize, &E)| -> f64 {
+                    let x: f64 = (*x).into();
+                    if odd(lane & line.look.z) { -x } else { x }
+                };
+                let sum: f64 = parts[..S::LANES].iter().enumerate().map(signed).sum();
+                *sums.get_unchecked_mut(line.look.number) += line.look.factor(psi.outer) * sum;
+            }
+        }
+    }
+}
+
+impl Line {
+    /// The sum over a set of rows, lane by lane.
+    ///
+    /// # Safety
+    /// Called within `S::vectorize`; `set` is below the number of rows, a power of 2.
+    #[inline(always)]
+    unsafe fn sum<S: Simd, const REAL: bool, const CROSSED: bool>(
+        &self,
+        rows: &[[S; 4]],
+        index: S::Index,
+        zero: S,
+    ) -> S {
+        let half = rows.len() / 2;
+        // Four chains of products: two halves, two parts.
+        let mut sums = [zero; 4];
+        for k in 0..half.max(1) {
+            for (part, at) in [k, k + half].into_iter().enumerate().take(rows.len()) {
+                // SAFETY: rows are at most as many as the order has room for, and it lists their numbers; sums of
+                // numbers below a power of 2 stay below it.
+                let ([x, y, ..], [_, _, mut a, mut b]) = unsafe {
+                    let s = usize::from(*self.order.get_unchecked(at));
+                    (*rows.get_unchecked(s), *rows.get_unchecked(s ^ self.set))
+                };
+                if CROSSED {
+                    (a, b) = (a.permute(index), b.permute(index));
+                }
+                let (first, second) = (2 * part, 2 * part + 1);
+                if REAL {
+                    (sums[first], sums[second]) = (a.mul_add(x, sums[first]), b.mul_add(y, sums[second]));
+                } else {
+                    (sums[first], sums[second]) = (a.mul_add(y, sums[first]), b.neg_mul_add(x, sums[second]));
+                }
+            }
+        }
+        let (first, second) = (sums[0].add(sums[1]), sums[2].add(sums[3]));
+        if self.second_negative { first.sub(second) } else { first.add(second) }
+    }
+}

@@ -1,0 +1,121 @@
+//! A stage on two vectors: both tiles in the cache together, with inner products between the steps.
+//!
+//! Tiles are summed in up to [`GROUPS`] groups, whose number depends on the number of tiles only, and the groups
+//! are added in their order: the same bits for any number of threads.
+#![expect(unsafe_code, reason = "tiles interleave in memory")]
+
+use std::ops::Range;
+
+use num_complex::Complex;
+
+use super::{
+    SKEW_BYTES, Workspace, Workspaces,
+    compile::{Step, TileStage},
+    inner::Products,
+    kernels::{self, Scratch, narrow},
+    transfer::{Gather, Picks, Scatter},
+};
+use crate::{
+    basis::deposit,
+    kernel::{
+        Element, SERIAL_BELOW, Threads,
+        simd::{InstructionSet, Shared, Simd, Task, as_reals},
+    },
+};
+
+/// The most groups of tiles.
+const GROUPS: usize = 64;
+
+impl<E: Element> TileStage<E> {
+    /// Runs the stage on two states, as [`TileStage::run`] does on one, and adds its inner products to `sums`.
+    pub(in crate::plan) fn run_pair(
+        &self,
+        (psi, lambda): (&mut [Complex<E>], &mut [Complex<E>]),
+        threads: &Threads,
+        set: InstructionSet,
+        workspaces: &Workspaces<E>,
+        sums: &mut [f64],
+    ) {
+        assert!(set.is_available() && self.bits <= workspaces.bits);
+        assert_eq!(psi.len(), 1 << (self.bits + self.outside.count_ones() as usize));
+        assert_eq!(psi.len(), lambda.len());
+        let parallel = psi.len() >= 2 * SERIAL_BELOW && threads.count() > 1;
+        let states = [Shared::new(as_reals(psi)), Shared::new(as_reals(lambda))];
+        let tiles = 1usize << self.outside.count_ones();
+        let groups = tiles.min(GROUPS);
+        let count = sums.len();
+        let group = |number: usize| {
+            let tiles = number * (tiles / groups)..(number + 1) * (tiles / groups);
+            workspaces.with(|first| {
+                workspaces.with(|second| {
+                    let workspaces = [first, second];
+                    // SAFETY: the set is available.
+                    unsafe { E::dispatch(set, Pairs { stage: self, states, tiles, workspaces, count }) }
+                })
+            })
+        };
+        let parts: Vec<Vec<f64>> =
+            if parallel { threads.map(groups, group) } else { (0..groups).map(group).collect() };
+        for part in parts {
+            sums.iter_mut().zip(part).for_each(|(sum, x)| *sum += x);
+        }
+    }
+}
+
+/// Some tiles of a stage, of two vectors.
+struct Pairs<'a, E> {
+    stage: &'a TileStage<E>,
+    states: [Shared<E>; 2],
+    tiles: Range<usize>,
+    workspaces: [&'a mut Workspace<E>; 2],
+    /// The number of inner products of the whole plan.
+    count: usize,
+}
+
+impl<E: Element> Task<E> for Pairs<'_, E> {
+    type Output = Vec<f64>;
+
+    #[inline(always)]
+    unsafe fn run<S: Simd<Elem = E>>(self) -> Vec<f64> {
+        let Pairs { stage, states, tiles, workspaces: [first, second], count } = self;
+        let mut sums = vec![0.0; count];
+        let mut products = Products::new(if stage.looks() { stage.bits } else { 0 });
+        let reals = [first.parts.as_mut_ptr(), second.parts.as_mut_ptr()];
+        // SAFETY: as in `Tiles`; the two workspaces are different ones.
+        unsafe {
+            let picks = Picks::<S>::new(stage);
+            let index = |number: usize| {
+                let tile = stage.order.get(number).map_or(number, |&tile| tile as usize);
+                deposit(tile, stage.outside)
+            };
+            for number in tiles.clone() {
+                let outer = index(number);
+                let next = index((number + 1).min(tiles.end - 1));
+                let scratch = reals.map(|re| {
+                    let im = re.add((1 << stage.bits) + SKEW_BYTES / size_of::<E>());
+                    Scratch { re, im, outer }
+                });
+                for (state, scratch) in states.iter().zip(scratch) {
+                    S::vectorize(Gather { stage, from: state.get().add(2 * outer), scratch });
+                }
+                for step in &stage.steps {
+                    if let Step::Inner(inners) = step {
+                        inners.take::<S>(scratch[0], scratch[1], &mut products, &mut sums);
+                        continue;
+                    }
+                    kernels::step::<S>(step, scratch[0], &mut first.product);
+                    kernels::step::<S>(step, scratch[1], &mut first.product);
+                }
+                let angle: f64 =
+                    stage.constants.iter().filter(|c| (c.0 & outer).count_ones() % 2 == 1).map(|c| c.1).sum();
+                let factor = if angle == 0.0 { stage.scale } else { stage.scale * Complex::cis(angle) };
+                let factor = narrow(factor);
+                for (state, scratch) in states.iter().zip(scratch) {
+                    let (to, next) = (state.get().add(2 * outer), state.get().add(2 * next));
+                    Scatter { stage, to, next, scratch, factor }.write::<S>(&picks);
+                }
+            }
+        }
+        sums
+    }
+}
