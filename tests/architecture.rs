@@ -36,9 +36,13 @@ const MODULES: &[(&str, &[&str])] = &[
         &["state", "plan", "kernel", "circuit", "gate", "observable", "param", "matrix", "basis", "scalar"],
     ),
     (
+        "exact",
+        &["simulate", "state", "kernel", "circuit", "gate", "observable", "param", "matrix", "basis", "scalar"],
+    ),
+    (
         "hybrid",
         &[
-            "simulate", "state", "kernel", "circuit", "gate", "observable", "param", "matrix", "exec", "adjoint", "pass",
+            "exact", "simulate", "state", "kernel", "circuit", "gate", "observable", "param", "matrix", "exec", "adjoint", "pass",
             "ir", "entity", "scalar",
         ],
     ),

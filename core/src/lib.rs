@@ -9,10 +9,11 @@
 //!
 //! Circuits: [`param`] (angles of gates), [`basis`] (bits), [`matrix`], [`gate`] (the table),
 //! [`circuit`], [`observable`], [`kernel`] (loops over amplitudes), [`plan`] (many gates in one pass),
-//! [`state`], [`simulate`], [`hybrid`] (derivatives of circuits), [`qasm`] (circuits from text), [`mod@print`] (and back), [`draw`]
+//! [`state`], [`simulate`], [`exact`] (amplitudes in closed form), [`hybrid`] (derivatives of circuits), [`qasm`] (circuits from text), [`mod@print`] (and back), [`draw`]
 //! (circuits as pictures).
 
 pub mod entity;
+#[macro_use]
 pub mod scalar;
 
 #[macro_use]
@@ -43,6 +44,8 @@ pub mod plan;
 pub mod state;
 
 pub mod simulate;
+
+pub mod exact;
 
 pub mod hybrid;
 

@@ -4,8 +4,10 @@
 //! - [`random`]: seeded angles, unitaries and circuits, and proptest strategies for them
 //! - [`close`]: distances between numbers of any ring, and the named tolerances
 //! - [`field`]: the Goldilocks prime field as a ring with its own binding
+//! - [`formula`]: an evaluator of printed formulas
 
 pub mod close;
 pub mod field;
+pub mod formula;
 pub mod random;
 pub mod reference;
