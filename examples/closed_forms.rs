@@ -41,7 +41,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Newton's method on the gradient; second derivatives are formulas as well.
     let mut at = [0.6, 0.3];
     for _ in 0..20 {
-        let value = |name: &str, k: usize| Ok::<f64, Box<dyn std::error::Error>>(slopes[k].derivative(name)?.eval(&at)?.re);
+        let value = |name: &str, k: usize| {
+            Ok::<f64, Box<dyn std::error::Error>>(slopes[k].derivative(name)?.eval(&at)?.re)
+        };
         let (a, b, d) = (value("gamma", 0)?, value("beta", 0)?, value("beta", 1)?);
         let (x, y) = (slopes[0].eval(&at)?.re, slopes[1].eval(&at)?.re);
         let determinant = a * d - b * b;

@@ -29,7 +29,11 @@ const BYTES_PER_TERM: u64 = 256;
 ///
 /// # Errors
 /// [`Failure`] if the circuit, its parameters or the basis states are at fault, or a formula grows too long.
-pub fn amplitudes(args: &Amplitudes, common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
+pub fn amplitudes(
+    args: &Amplitudes,
+    common: &Common,
+    terminal: &Terminal,
+) -> Result<Box<dyn Answer>, Failure> {
     let circuit = read_circuit(&args.file, common, terminal)?;
     let circuit = Points::read_some(&circuit, &args.values)?;
     let n_qubits = circuit.n_qubits();
@@ -37,7 +41,8 @@ pub fn amplitudes(args: &Amplitudes, common: &Common, terminal: &Terminal) -> Re
     let mut needs = Needs::default();
     needs.add("the amplitudes", bytes_needed::<Exact>(n_qubits));
     let memory = needs.check("a state in closed form", common.memory_limit)?;
-    let simulator = Simulator { threads: common.start_threads()?, memory_limit: Some(memory), ..Simulator::new() };
+    let simulator =
+        Simulator { threads: common.start_threads()?, memory_limit: Some(memory), ..Simulator::new() };
     let room = usize::try_from(memory / BYTES_PER_TERM).unwrap_or(usize::MAX);
     let budget = Budget { terms: Budget::default().terms.min(room) };
 
@@ -85,9 +90,8 @@ fn failure(error: ExactError) -> Failure {
         ExactError::Outside { .. } => {
             failure.help("write pi/4 for a fraction of pi; `ketgrad run --amplitudes` computes with numbers")
         }
-        ExactError::Budget { .. } | ExactError::Number { .. } | ExactError::TooManyAngles { .. } => {
-            failure.help("give values with --set or --params; `ketgrad run --amplitudes` computes with numbers")
-        }
+        ExactError::Budget { .. } | ExactError::Number { .. } | ExactError::TooManyAngles { .. } => failure
+            .help("give values with --set or --params; `ketgrad run --amplitudes` computes with numbers"),
         _ => failure,
     }
 }

@@ -83,7 +83,8 @@ fn separate(slices: &[(i64, Exact)], symbols: &Symbols, field: &Field) -> Option
 
 /// The coefficients of the monomials in the variables.
 fn leads(slice: &Exact, symbols: &Symbols) -> Vec<(Vec<i64>, Exact)> {
-    let mut groups: std::collections::BTreeMap<Vec<i64>, Vec<(u128, i128)>> = std::collections::BTreeMap::new();
+    let mut groups: std::collections::BTreeMap<Vec<i64>, Vec<(u128, i128)>> =
+        std::collections::BTreeMap::new();
     for &(key, c) in slice.terms() {
         let exponents: Vec<i64> = symbols.split(key).1.collect();
         let mut root = key;

@@ -150,7 +150,8 @@ impl Formula {
         let exponent = |key| self.symbols.split(key).1.nth(which).unwrap_or(0);
         let unit = Factor::from_integer(fields[which].unit.into());
         let factor = self.factor.checked_div(&unit).ok_or_else(|| self.failed(WHAT, Fault::Coefficient))?;
-        Formula { factor, number: self.number.weighted(exponent), symbols: Arc::clone(&self.symbols) }.checked(WHAT)
+        Formula { factor, number: self.number.weighted(exponent), symbols: Arc::clone(&self.symbols) }
+            .checked(WHAT)
     }
 
     /// The complex conjugate.

@@ -98,7 +98,9 @@ pub enum ExactError {
         limit: usize,
     },
     /// One number that outgrew the ring.
-    #[error("{what} is {fault}, with {angles} free angles: give some parameters values, or compute with numbers")]
+    #[error(
+        "{what} is {fault}, with {angles} free angles: give some parameters values, or compute with numbers"
+    )]
     Number {
         /// What was computed.
         what: String,
@@ -122,7 +124,9 @@ pub enum ExactError {
         coefficient: f64,
     },
     /// A derivative by an input that others are computed from.
-    #[error("{computed} is computed from {name}, so it is a symbol of its own: there is no derivative by {name}")]
+    #[error(
+        "{computed} is computed from {name}, so it is a symbol of its own: there is no derivative by {name}"
+    )]
     Computed {
         /// The input.
         name: String,

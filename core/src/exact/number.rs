@@ -159,9 +159,9 @@ impl Exact {
             return if sign < 0 { other.negated() } else { other.clone() };
         }
         let roots = self.roots.max(other.roots);
-        let sum = over(self, roots)
-            .zip(over(other, roots))
-            .and_then(|(a, b)| terms::merged(a.as_deref().unwrap_or(&self.terms), b.as_deref().unwrap_or(&other.terms), sign));
+        let sum = over(self, roots).zip(over(other, roots)).and_then(|(a, b)| {
+            terms::merged(a.as_deref().unwrap_or(&self.terms), b.as_deref().unwrap_or(&other.terms), sign)
+        });
         match sum {
             None => self.faulty(Fault::Coefficient),
             Some(sum) if sum.len() > MAX_TERMS => self.faulty(Fault::Terms),

@@ -108,7 +108,12 @@ fn exponentials(number: &Exact, symbols: &Symbols) -> Sum {
         let rest = if imaginary { root - half } else { root };
         let plain = exponents.iter().all(|e| *e == 0) && rest.is_zero();
         let function = if plain { Function::One } else { Function::Exp(exponents, rest) };
-        items.push(Item { coefficient: Factor::from_integer(sign * c), imaginary, root: Root::One, function });
+        items.push(Item {
+            coefficient: Factor::from_integer(sign * c),
+            imaginary,
+            root: Root::One,
+            function,
+        });
     }
     items.sort_by(|a, b| (&a.function, a.imaginary).cmp(&(&b.function, b.imaginary)));
     Sum { items, roots: number.roots() }
@@ -142,7 +147,8 @@ fn waves(number: &Exact, symbols: &Symbols) -> Sum {
         }
     }
     let all = sums.into_iter().filter(|(_, c)| *c.numer() != 0);
-    let items = all.map(|((imaginary, function, root), coefficient)| Item { coefficient, imaginary, root, function });
+    let items =
+        all.map(|((imaginary, function, root), coefficient)| Item { coefficient, imaginary, root, function });
     Sum { items: items.collect(), roots: number.roots() }
 }
 
@@ -377,8 +383,8 @@ impl Fraction {
 /// A parameter's name in LaTeX: Greek letters by name, numbers as indices, words upright.
 fn latex_name(name: &str) -> String {
     const GREEK: [&str; 22] = [
-        "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu",
-        "xi", "pi", "rho", "sigma", "tau", "phi", "chi", "psi", "omega",
+        "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda",
+        "mu", "nu", "xi", "pi", "rho", "sigma", "tau", "phi", "chi", "psi", "omega",
     ];
     let plain = name.chars().all(|c| c.is_alphanumeric() || "_[]".contains(c));
     if !plain {

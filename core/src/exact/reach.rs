@@ -52,7 +52,9 @@ fn look(kind: GateKind) -> Result<Vec<Reach>, ExactError> {
     let n = kind.param_names().len();
     // Four angles fit; the table has no gate with more.
     let ids = || (0..n as u32).map(ParamId);
-    let fields = ids().map(|id| Field { variable: Some(id), unit: STEPS, shift: WIDTH * id.0, width: WIDTH }).collect();
+    let fields = ids()
+        .map(|id| Field { variable: Some(id), unit: STEPS, shift: WIDTH * id.0, width: WIDTH })
+        .collect();
     let probe = Symbols::of_fields(fields);
     let watch = Watch { symbols: &probe, asked: RefCell::default() };
     let failed = |e: BindError| ExactError::Gate { gate: kind.name(), reason: e.to_string() };

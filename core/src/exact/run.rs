@@ -54,7 +54,11 @@ impl ClosedForm {
     /// [`ExactError::Outside`], [`ExactError::TooManyAngles`] before anything is computed; [`ExactError::Budget`] and
     /// [`ExactError::Number`] after the gate that went too far; [`ExactError::Simulate`] for a circuit without one
     /// final state.
-    pub fn within(circuit: &Circuit, simulator: &Simulator, budget: Budget) -> Result<ClosedForm, ExactError> {
+    pub fn within(
+        circuit: &Circuit,
+        simulator: &Simulator,
+        budget: Budget,
+    ) -> Result<ClosedForm, ExactError> {
         let failed = |e: SimulateError| ExactError::of_run(circuit, e);
         simulator.check_memory::<Exact>(circuit.n_qubits()).map_err(SimulateError::from)?;
         let symbols = Symbols::new(circuit)?;

@@ -28,7 +28,10 @@ impl Expectation {
     }
 
     /// Row k is the change of the gradient along input k.
-    pub(super) fn symbolic_hessian<T: Real + DualNum>(&self, inputs: &[T]) -> Result<Vec<Vec<T>>, HybridError> {
+    pub(super) fn symbolic_hessian<T: Real + DualNum>(
+        &self,
+        inputs: &[T],
+    ) -> Result<Vec<Vec<T>>, HybridError> {
         let slopes = Slopes::new(self)?;
         let row = |k: usize| -> Result<Vec<T>, HybridError> {
             let unit = |j: usize| if j == k { T::one() } else { T::zero() };
