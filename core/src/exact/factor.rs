@@ -4,7 +4,7 @@
 //! `P = sum_e z^e r_e R` with numbers `r_e`, and R does not hold z. The phases that are left, `e^{i(…)}`, are
 //! gathered in one factor. The product is exactly the number that was given; what does not separate stays a sum.
 
-use super::{Exact, Symbols, symbols::Field};
+use super::{Exact, Symbols, symbols::Field, terms::I};
 use crate::scalar::Ring;
 
 /// Numbers of more terms are left as they are.
@@ -32,8 +32,10 @@ pub(super) fn factors(number: &Exact, symbols: &Symbols) -> Vec<Exact> {
             }
         }
     }
-    // A phase belongs to the number that is left, if that is one.
-    if rest.n_terms() == 1 {
+    // A phase joins the number that is left, if that is one, unless it is a plain factor 1 or i.
+    if let [(root, _)] = rest.terms()
+        && root & !I != 0
+    {
         rest *= phase;
     } else if !phase.is_exact_one() {
         found.push(phase);
