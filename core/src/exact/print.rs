@@ -75,7 +75,7 @@ struct Sum {
 fn cosine(a: Factor) -> (Factor, Root) {
     let q = |n: i128, d: i128| Factor::new(n, d);
     let (sign, a) = if a > q(1, 2) { (q(-1, 1), q(1, 1) - a) } else { (q(1, 1), a) };
-    if a.is_zero() {
+    if *a.numer() == 0 {
         (sign, Root::One)
     } else if a == q(1, 2) {
         (q(0, 1), Root::One)
@@ -106,7 +106,7 @@ fn exponentials(number: &Exact, symbols: &Symbols) -> Sum {
         }
         let imaginary = root >= half;
         let rest = if imaginary { root - half } else { root };
-        let plain = exponents.iter().all(|e| *e == 0) && rest.is_zero();
+        let plain = exponents.iter().all(|e| *e == 0) && *rest.numer() == 0;
         let function = if plain { Function::One } else { Function::Exp(exponents, rest) };
         items.push(Item {
             coefficient: Factor::from_integer(sign * c),

@@ -3,7 +3,10 @@
 //!
 //! So nothing about single gates is written down here, and a new line in the gate table needs nothing.
 
-use std::{cell::RefCell, collections::BTreeMap};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, btree_map::Entry},
+};
 
 use num_complex::Complex;
 
@@ -41,10 +44,10 @@ pub(super) struct Reaches(BTreeMap<GateKind, Vec<Reach>>);
 impl Reaches {
     /// One for each angle of the gate.
     pub(super) fn get(&mut self, kind: GateKind) -> Result<&[Reach], ExactError> {
-        if !self.0.contains_key(&kind) {
-            self.0.insert(kind, look(kind)?);
-        }
-        Ok(self.0.get(&kind).map_or(&[], Vec::as_slice))
+        Ok(match self.0.entry(kind) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => place.insert(look(kind)?),
+        })
     }
 }
 
