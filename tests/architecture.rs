@@ -40,8 +40,24 @@ const MODULES: &[(&str, &[&str])] = &[
     ),
     ("equivalent", &["simulate", "field", "state", "kernel", "circuit", "gate", "param", "scalar"]),
     (
+        "exact",
+        &[
+            "simulate",
+            "state",
+            "kernel",
+            "circuit",
+            "gate",
+            "observable",
+            "param",
+            "matrix",
+            "basis",
+            "scalar",
+        ],
+    ),
+    (
         "hybrid",
         &[
+            "exact",
             "check",
             "rules",
             "simulate",

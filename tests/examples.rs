@@ -161,6 +161,21 @@ fn sweep() {
 }
 
 #[test]
+fn closed_forms() {
+    let out = run("closed_forms");
+    assert_lines(
+        &out,
+        &[
+            "00: sqrt(2)*cos(theta/2)*(cos(phi/2) - i*sin(phi/2))/2",
+            "01: -sqrt(2)*i*sin(theta/2)*(cos(phi/2) - i*sin(phi/2))/2",
+            "probability of 00: (1 + cos(theta))/4",
+            // The arc tangents of 1/sqrt(2) and half of it.
+            "maximum at gamma = 0.615480, beta = 0.307740: 2.000000",
+        ],
+    );
+}
+
+#[test]
 fn debugger() {
     let out = run("debugger");
     assert_lines(

@@ -105,11 +105,9 @@ pub enum Verb {
         after_help = "Examples:\n  ketgrad convert old.qasm --to qasm3\n  ketgrad convert new.qasm --to qasm2 > old.qasm"
     )]
     Convert(ConvertArgs),
-    /// Prints the amplitudes as formulas (not in this version)
-    #[command(
-        after_help = "Examples:\n  ketgrad amplitudes bell.qasm\n  ketgrad amplitudes ansatz.qasm --basis 011 --form latex"
-    )]
-    Amplitudes(Later),
+    /// Prints the amplitudes as formulas in the parameters
+    #[command(after_help = AMPLITUDES_HELP)]
+    Amplitudes(AmplitudesArgs),
     /// Decides whether two circuits are equal for all values of their parameters
     #[command(after_help = EQUIVALENT_HELP)]
     Equivalent(EquivalentArgs),
@@ -220,6 +218,32 @@ pub struct ConvertArgs {
     pub values: ValueArgs,
 }
 
+const AMPLITUDES_HELP: &str = "\
+Parameters without a value stay symbols. Amplitudes that are zero for all angles are left out. The
+angles may be multiples of pi with a power of two below (3*pi/8), parameters times fractions, and
+decimals of up to 12 digits; any other angle is an error that names it.
+
+Examples:
+  ketgrad amplitudes bell.qasm
+  ketgrad amplitudes ansatz.qasm --basis 011 --form latex";
+
+/// The verb `amplitudes`.
+#[derive(Clone, Debug, Args)]
+pub struct AmplitudesArgs {
+    /// The circuit; - reads it from the standard input
+    #[arg(value_name = "FILE.qasm")]
+    pub file: PathBuf,
+    /// Only this basis state, qubit 0 rightmost; may be repeated
+    #[arg(long, value_name = "BITS", allow_hyphen_values = true)]
+    pub basis: Vec<String>,
+    /// How: in sines and cosines, in exponentials, or in LaTeX
+    #[arg(long, value_name = "trig|exp|latex", allow_hyphen_values = true, default_value = "trig")]
+    pub form: String,
+    /// Options that give parameters a value; without one they stay symbols
+    #[command(flatten)]
+    pub values: ValueArgs,
+}
+
 /// The verb `grad`.
 #[derive(Clone, Debug, Args)]
 pub struct GradArgs {
@@ -229,7 +253,7 @@ pub struct GradArgs {
     /// The observable: a sum of terms such as '0.5*Z0 Z1 - X2', or @FILE with one term a line
     #[arg(long, value_name = "OBS", allow_hyphen_values = true)]
     pub observable: String,
-    /// How: adjoint, shift, forward or difference
+    /// How: adjoint, shift, forward, symbolic (in closed form) or difference
     #[arg(
         long,
         value_name = "adjoint|shift|forward|symbolic|difference",

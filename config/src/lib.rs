@@ -12,6 +12,7 @@
 //! Nothing is printed before everything is computed and checked, so the standard output is empty
 //! whenever the exit status is not 0.
 
+pub mod amplitudes;
 pub mod args;
 pub mod check;
 pub mod config_file;
@@ -69,6 +70,7 @@ fn work(args: &HiArgs, terminal: &mut Terminal) -> Result<Box<dyn Answer>, Failu
     match &args.work {
         Work::Run(run) => run::run(run, &args.common, terminal),
         Work::Convert(convert) => show::convert(convert, &args.common, terminal),
+        Work::Amplitudes(amplitudes) => amplitudes::amplitudes(amplitudes, &args.common, terminal),
         Work::Draw(draw) => show::draw(draw, &args.common, terminal),
         Work::Grad(grad) => grad::grad(grad, &args.common, terminal),
         Work::Check(check) => check::check(check, &args.common, terminal),

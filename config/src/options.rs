@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use ketgrad_core::{equivalent::On, hybrid::Method, kernel::Threads, pass::Level};
+use ketgrad_core::{equivalent::On, exact::Form, hybrid::Method, kernel::Threads, pass::Level};
 
 use crate::{
     args::{
-        CheckArgs, CommonArgs, ConvertArgs, DiffArgs, DrawArgs, EquivalentArgs, GradArgs, Language, LowArgs,
-        Picture, Precision, RunArgs, ValueArgs, Verb,
+        AmplitudesArgs, CheckArgs, CommonArgs, ConvertArgs, DiffArgs, DrawArgs, EquivalentArgs, GradArgs,
+        Language, LowArgs, Picture, Precision, RunArgs, ValueArgs, Verb,
     },
     config_file::ConfigFile,
     report::Failure,
@@ -65,6 +65,8 @@ pub enum Work {
     Run(Run),
     /// Print a circuit as OpenQASM.
     Convert(Convert),
+    /// Print amplitudes as formulas.
+    Amplitudes(Amplitudes),
     /// Draw a circuit.
     Draw(Draw),
     /// Differentiate an expectation value.
@@ -107,6 +109,19 @@ pub struct Convert {
     pub file: PathBuf,
     /// The language.
     pub to: Language,
+    /// Values of parameters.
+    pub values: ValueArgs,
+}
+
+/// What `amplitudes` shall do.
+#[derive(Clone, Debug)]
+pub struct Amplitudes {
+    /// The circuit.
+    pub file: PathBuf,
+    /// The basis states, as given; none for all.
+    pub basis: Vec<String>,
+    /// How formulas are written.
+    pub form: Form,
     /// Values of parameters.
     pub values: ValueArgs,
 }
@@ -244,7 +259,7 @@ impl HiArgs {
             Verb::Run(_) => "run",
             Verb::Info => "info",
             Verb::Convert(_) => "convert",
-            Verb::Amplitudes(_) => return later("amplitudes"),
+            Verb::Amplitudes(_) => "amplitudes",
             Verb::Equivalent(_) => "equivalent",
             Verb::Grad(_) => "grad",
             Verb::Diff(_) => "diff",
@@ -261,6 +276,7 @@ impl HiArgs {
         let work = match low.verb {
             Verb::Run(args) => Work::Run(run(args, &config)?),
             Verb::Convert(args) => Work::Convert(convert(args)),
+            Verb::Amplitudes(args) => Work::Amplitudes(amplitudes(args)?),
             Verb::Draw(args) => Work::Draw(draw(args)?),
             Verb::Grad(args) => Work::Grad(grad(args)?),
             Verb::Diff(args) => Work::Diff(diff(args)?),
@@ -291,6 +307,19 @@ fn convert(low: ConvertArgs) -> Convert {
     Convert { file: low.file, to: low.to, values: low.values }
 }
 
+fn amplitudes(low: AmplitudesArgs) -> Result<Amplitudes, Failure> {
+    let form = match low.form.as_str() {
+        "trig" => Form::Trig,
+        "exp" => Form::Exp,
+        "latex" => Form::Latex,
+        other => {
+            let failure = Failure::usage(format_args!("--form is trig, exp or latex, not `{other}`"));
+            return Err(failure.nearest(other, ["trig", "exp", "latex"]));
+        }
+    };
+    Ok(Amplitudes { file: low.file, basis: low.basis, form, values: low.values })
+}
+
 fn draw(low: DrawArgs) -> Result<Draw, Failure> {
     let format = match low.format.as_str() {
         "text" => Picture::Text,
@@ -306,11 +335,9 @@ fn draw(low: DrawArgs) -> Result<Draw, Failure> {
 
 fn grad(low: GradArgs) -> Result<Grad, Failure> {
     let given = low.method.as_str();
-    let Some(method) = Method::ALL.into_iter().find(|m| m.name() == given) else {
-        if given == "symbolic" {
-            return Err(Failure::not_yet("--method symbolic"));
-        }
-        let names = Method::ALL.map(Method::name);
+    let methods = [Method::Adjoint, Method::Shift, Method::Forward, Method::Symbolic, Method::Difference];
+    let Some(method) = methods.into_iter().find(|m| m.name() == given) else {
+        let names = methods.map(Method::name);
         let failure = Failure::usage(format_args!("--method is one of {}, not `{given}`", names.join(", ")));
         return Err(failure.nearest(given, names));
     };

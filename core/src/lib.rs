@@ -10,8 +10,9 @@
 //!
 //! Circuits: [`param`] (angles of gates), [`basis`] (bits), [`matrix`], [`gate`] (the table),
 //! [`circuit`], [`observable`], [`kernel`] (loops over amplitudes), [`plan`] (many gates in one pass),
-//! [`state`], [`field`] (exact numbers modulo a prime), [`simulate`], [`equivalent`] (equality of circuits), [`hybrid`] (derivatives of circuits), [`qasm`] (circuits from text), [`mod@print`] (and back), [`draw`]
-//! (circuits as pictures).
+//! [`state`], [`field`] (exact numbers modulo a prime), [`simulate`], [`equivalent`] (equality of circuits),
+//! [`exact`] (amplitudes in closed form), [`hybrid`] (derivatives of circuits), [`qasm`] (circuits from text),
+//! [`mod@print`] (and back), [`draw`] (circuits as pictures).
 
 pub mod entity;
 
@@ -56,6 +57,7 @@ pub mod field;
 pub mod simulate;
 
 pub mod equivalent;
+pub mod exact;
 
 pub mod hybrid;
 

@@ -33,10 +33,12 @@ pub enum Method {
     Shift,
     /// Central differences.
     Difference,
+    /// Formulas, for small circuits whose angles lie in the [exact ring](crate::exact).
+    Symbolic,
 }
 
 impl Method {
-    /// All of them.
+    /// Those that serve every circuit: all but [`Method::Symbolic`].
     pub const ALL: [Method; 4] = [Method::Adjoint, Method::Forward, Method::Shift, Method::Difference];
 
     /// The name in the command line.
@@ -47,6 +49,7 @@ impl Method {
             Method::Forward => "forward",
             Method::Shift => "shift",
             Method::Difference => "difference",
+            Method::Symbolic => "symbolic",
         }
     }
 }
@@ -194,6 +197,7 @@ impl Expectation {
             }
             Method::Shift => self.shift_gradient(inputs),
             Method::Difference => Ok((self.value(inputs)?, differences(inputs, |x| self.value(x))?)),
+            Method::Symbolic => self.symbolic_gradient(inputs),
         }
     }
 

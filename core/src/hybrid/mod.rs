@@ -27,6 +27,7 @@
 //! | forward | duals as amplitudes, one run for each input | 3 runs each, 2 states | rounding |
 //! | shift | the exact shifts of each angle (`shift.rs`) | 2 to 8 runs each | rounding |
 //! | difference | central differences of each input | 2 runs each | 1e-10 |
+//! | symbolic | formulas over the [exact ring](crate::exact) (`symbolic.rs`) | their terms | rounding |
 //!
 //! The adjoint method is generic over the reals, so on duals it gives Hessian-vector products
 //! ([`Expectation::hvp`]), on duals of duals third derivatives, and so on.
@@ -47,6 +48,7 @@ mod observable;
 mod second;
 mod shift;
 mod slots;
+mod symbolic;
 
 pub use expectation::{Expectation, Method};
 pub use host::Circuits;
@@ -54,7 +56,8 @@ pub use observable::Observable;
 pub use second::MetricTensor;
 
 use crate::{
-    adjoint::DiffError, circuit::CircuitError, exec::CallError, simulate::SimulateError, state::StateError,
+    adjoint::DiffError, circuit::CircuitError, exact::ExactError, exec::CallError, simulate::SimulateError,
+    state::StateError,
 };
 
 /// Why there is no derivative.
@@ -106,6 +109,9 @@ pub enum HybridError {
         /// Why.
         reason: String,
     },
+    /// There is no closed form.
+    #[error(transparent)]
+    Exact(#[from] ExactError),
     /// A rule for a computed parameter is missing.
     #[error(transparent)]
     Diff(#[from] DiffError),

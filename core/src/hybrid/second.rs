@@ -81,6 +81,7 @@ impl Expectation {
             Method::Difference => (0..n)
                 .map(|k| differences(inputs, |x| Ok(self.gradient_by(Method::Adjoint, x)?.1.swap_remove(k))))
                 .collect(),
+            Method::Symbolic => self.symbolic_hessian(inputs),
         }
     }
 

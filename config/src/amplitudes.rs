@@ -1,0 +1,97 @@
+//! The verb `amplitudes`: the amplitudes of a circuit as formulas in its parameters.
+
+use std::time::Instant;
+
+use ketgrad_core::{
+    basis::bitstring,
+    circuit::Circuit,
+    exact::{Budget, ClosedForm, Exact, ExactError},
+    simulate::Simulator,
+    state::bytes_needed,
+};
+use serde_json::{Map, Value};
+
+use crate::{
+    diff::answer,
+    memory::Needs,
+    options::{Amplitudes, Common},
+    params::Points,
+    report::Failure,
+    run::read_circuit,
+    terminal::{Answer, Terminal},
+};
+
+/// Bytes for each term that a run may end with: four times as many while a gate runs, each of 32 bytes, and the
+/// list of pairs that a product sorts.
+const BYTES_PER_TERM: u64 = 256;
+
+/// Does what `amplitudes` shall do.
+///
+/// # Errors
+/// [`Failure`] if the circuit, its parameters or the basis states are at fault, or a formula grows too long.
+pub fn amplitudes(
+    args: &Amplitudes,
+    common: &Common,
+    terminal: &Terminal,
+) -> Result<Box<dyn Answer>, Failure> {
+    let circuit = read_circuit(&args.file, common, terminal)?;
+    let circuit = Points::read_some(&circuit, &args.values)?;
+    let n_qubits = circuit.n_qubits();
+    let asked: Vec<usize> = args.basis.iter().map(|bits| index(bits, n_qubits)).collect::<Result<_, _>>()?;
+    let mut needs = Needs::default();
+    needs.add("the amplitudes", bytes_needed::<Exact>(n_qubits));
+    let memory = needs.check("a state in closed form", common.memory_limit)?;
+    let simulator =
+        Simulator { threads: common.start_threads()?, memory_limit: Some(memory), ..Simulator::new() };
+    let room = usize::try_from(memory / BYTES_PER_TERM).unwrap_or(usize::MAX);
+    let budget = Budget { terms: Budget::default().terms.min(room) };
+
+    let start = Instant::now();
+    let state = ClosedForm::within(&circuit, &simulator, budget).map_err(failure)?;
+    let indices = if asked.is_empty() { state.support().collect() } else { asked };
+    let mut formulas = Map::new();
+    let mut text = String::new();
+    for index in indices {
+        let formula = state.amplitude(index).map_err(failure)?;
+        let (bits, written) = (bitstring(index, n_qubits), formula.text(args.form));
+        if !common.json {
+            text += &format!("{bits}: {written}\n");
+        } else if !formula.is_zero() {
+            formulas.insert(bits, written.into());
+        }
+    }
+    let object = [
+        ("n_qubits", n_qubits.into()),
+        ("parameters", parameters(&circuit)),
+        ("exact", true.into()),
+        ("amplitudes", Value::Object(formulas)),
+    ];
+    Ok(answer(common, start, text, object))
+}
+
+/// The names of the parameters that are still open.
+fn parameters(circuit: &Circuit) -> Value {
+    circuit.inputs().map(Value::from).collect()
+}
+
+/// The basis state that the bits name, qubit 0 rightmost.
+fn index(bits: &str, n_qubits: usize) -> Result<usize, Failure> {
+    if bits.len() == n_qubits && bits.bytes().all(|b| matches!(b, b'0' | b'1')) {
+        return Ok(bits.bytes().fold(0, |index, b| index << 1 | usize::from(b == b'1')));
+    }
+    let plural = if n_qubits == 1 { "bit" } else { "bits" };
+    Err(Failure::input(format_args!("--basis needs {n_qubits} {plural}, one for each qubit, not `{bits}`"))
+        .help("qubit 0 is the rightmost bit, such as 01 for qubit 0 in 1 and qubit 1 in 0"))
+}
+
+fn failure(error: ExactError) -> Failure {
+    let failure = Failure::input(&error);
+    match error {
+        ExactError::Outside { .. } => {
+            failure.help("write pi/4 for a fraction of pi; `ketgrad run --amplitudes` computes with numbers")
+        }
+        ExactError::Budget { .. } | ExactError::Number { .. } | ExactError::TooManyAngles { .. } => failure
+            .help("give values with --set or --params; `ketgrad run --amplitudes` computes with numbers"),
+        _ => failure,
+    }
+}

@@ -1,0 +1,107 @@
+//! How far a gate moves the exponents of its angles: read off its own matrix over fresh symbols, and off the
+//! exponentials that the matrix is computed from.
+//!
+//! So nothing about single gates is written down here, and a new line in the gate table needs nothing.
+
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, btree_map::Entry},
+};
+
+use num_complex::Complex;
+
+use super::{Exact, ExactError, Symbols, symbols::Field};
+use crate::{
+    gate::{Gate, GateKind},
+    param::{Angle, BindError, Binding, ParamId},
+};
+
+/// Steps of an exponent to one, in the matrix over fresh symbols: gates use halves of their angles.
+const STEPS: i64 = 1 << 10;
+/// Bits of an exponent there.
+const WIDTH: u32 = 24;
+
+/// Of one angle of a gate: the entries of its matrix are sums of `e^{i e angle}`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Reach {
+    /// The largest |e| in the matrix and on the way to it, in steps of `1 / STEPS`.
+    most: i64,
+    /// Every e is a multiple of this, in the same steps; 0 if the angle does not occur.
+    step: i64,
+}
+
+impl Reach {
+    /// The largest |e| and what every e is a multiple of, as fractions over the same denominator.
+    pub(super) fn of(self) -> (i64, i64, i64) {
+        (self.most, self.step, STEPS)
+    }
+}
+
+/// The reaches of the gates of a circuit, each gate looked at once.
+#[derive(Default)]
+pub(super) struct Reaches(BTreeMap<GateKind, Vec<Reach>>);
+
+impl Reaches {
+    /// One for each angle of the gate.
+    pub(super) fn get(&mut self, kind: GateKind) -> Result<&[Reach], ExactError> {
+        Ok(match self.0.entry(kind) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => place.insert(look(kind)?),
+        })
+    }
+}
+
+fn look(kind: GateKind) -> Result<Vec<Reach>, ExactError> {
+    let n = kind.param_names().len();
+    // Four angles fit; the table has no gate with more.
+    let ids = || (0..n as u32).map(ParamId);
+    let fields = ids()
+        .map(|id| Field { variable: Some(id), unit: STEPS, shift: WIDTH * id.0, width: WIDTH })
+        .collect();
+    let probe = Symbols::of_fields(fields);
+    let watch = Watch { symbols: &probe, asked: RefCell::default() };
+    let failed = |e: BindError| ExactError::Gate { gate: kind.name(), reason: e.to_string() };
+    let gate = Gate::new(kind, ids().map(Angle::theta))
+        .map_err(|e| ExactError::Gate { gate: kind.name(), reason: e.to_string() })?;
+    let matrix = gate.matrix(&watch).map_err(failed)?;
+    let mut reaches = vec![Reach::default(); n];
+    let asked = watch.asked.into_inner();
+    for (key, _) in matrix.entries().iter().chain(&asked).flat_map(Exact::terms) {
+        for (reach, e) in reaches.iter_mut().zip(probe.split(*key).1) {
+            reach.most = reach.most.max(e.abs());
+            reach.step = gcd(reach.step, e.abs());
+        }
+    }
+    Ok(reaches)
+}
+
+/// A binding that remembers what it was asked for.
+struct Watch<'a> {
+    symbols: &'a Symbols,
+    asked: RefCell<Vec<Exact>>,
+}
+
+impl Binding<Exact> for Watch<'_> {
+    fn cis(&self, angle: &Angle) -> Result<Exact, BindError> {
+        let number = self.symbols.cis(angle)?;
+        self.asked.borrow_mut().push(number.clone());
+        Ok(number)
+    }
+    fn half(&self) -> Exact {
+        Exact::half()
+    }
+    fn sqrt_half(&self) -> Exact {
+        Exact::sqrt_half()
+    }
+    fn number(&self, z: Complex<f64>) -> Result<Exact, BindError> {
+        self.symbols.number(z)
+    }
+}
+
+/// The greatest common divisor of numbers that are not negative.
+fn gcd(mut a: i64, mut b: i64) -> i64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}

@@ -1,0 +1,214 @@
+//! Circuits over the exact ring: gate by gate within a budget.
+
+use std::sync::Arc;
+
+use num_rational::Ratio;
+
+use super::{Exact, ExactError, Formula, Symbols, symbols::decimal, terms::I};
+use crate::{
+    basis::{BasisError, bitstring},
+    circuit::{Circuit, Operation},
+    observable::{PauliString, PauliSum},
+    scalar::{Conj, Ring},
+    simulate::{BoundCircuit, SimulateError, Simulator},
+    state::StateVector,
+};
+
+/// Digits of a float: no coefficient of an observable has more.
+const FLOAT_DIGITS: usize = 17;
+
+/// How far a run may grow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// The most terms of all amplitudes together after a gate; while a gate runs there are up to four times as many.
+    /// A term takes 32 bytes.
+    pub terms: usize,
+}
+
+impl Default for Budget {
+    fn default() -> Budget {
+        Budget { terms: super::MAX_TERMS }
+    }
+}
+
+/// The final state of a circuit that starts in |0…0>, its amplitudes in closed form. Measurements at the end are
+/// set aside.
+#[derive(Clone, Debug)]
+pub struct ClosedForm {
+    state: StateVector<Exact>,
+    symbols: Arc<Symbols>,
+}
+
+impl ClosedForm {
+    /// Of a circuit, within the usual budget.
+    ///
+    /// # Errors
+    /// As [`ClosedForm::within`].
+    pub fn of(circuit: &Circuit) -> Result<ClosedForm, ExactError> {
+        ClosedForm::within(circuit, &Simulator::new(), Budget::default())
+    }
+
+    /// Of a circuit, with these executors, threads and limits.
+    ///
+    /// # Errors
+    /// [`ExactError::Outside`], [`ExactError::TooManyAngles`] before anything is computed; [`ExactError::Budget`] and
+    /// [`ExactError::Number`] after the gate that went too far; [`ExactError::Simulate`] for a circuit without one
+    /// final state.
+    pub fn within(
+        circuit: &Circuit,
+        simulator: &Simulator,
+        budget: Budget,
+    ) -> Result<ClosedForm, ExactError> {
+        let failed = |e: SimulateError| ExactError::of_run(circuit, e);
+        simulator.check_memory::<Exact>(circuit.n_qubits()).map_err(SimulateError::from)?;
+        let symbols = Symbols::new(circuit)?;
+        let bound = BoundCircuit::new(circuit, &symbols).map_err(failed)?;
+        let operators = bound.operators().ok_or(SimulateError::Dynamic)?;
+        let mut state = StateVector::zero(circuit.n_qubits()).map_err(SimulateError::from)?;
+        for (k, operator) in operators.iter().enumerate() {
+            simulator.execute(std::slice::from_ref(operator), &mut state, &mut |_, _| {}).map_err(failed)?;
+            check(circuit, &symbols, &state, k, budget)?;
+        }
+        Ok(ClosedForm { state, symbols: Arc::new(symbols) })
+    }
+
+    /// The number of qubits.
+    #[must_use]
+    pub fn n_qubits(&self) -> usize {
+        self.state.n_qubits()
+    }
+
+    /// The amplitudes as numbers of the ring.
+    #[must_use]
+    pub fn state(&self) -> &StateVector<Exact> {
+        &self.state
+    }
+
+    /// The symbols that they are numbers over.
+    #[must_use]
+    pub fn symbols(&self) -> &Symbols {
+        &self.symbols
+    }
+
+    /// The terms of all amplitudes.
+    #[must_use]
+    pub fn n_terms(&self) -> usize {
+        self.state.amplitudes().iter().map(Exact::n_terms).sum()
+    }
+
+    /// The basis states whose amplitude is not zero for all angles, in order.
+    pub fn support(&self) -> impl Iterator<Item = usize> + '_ {
+        let amplitudes = self.state.amplitudes().iter().enumerate();
+        amplitudes.filter(|(_, a)| !a.is_exact_zero()).map(|(index, _)| index)
+    }
+
+    /// The amplitude of a basis state; qubit 0 is bit 0.
+    ///
+    /// # Errors
+    /// [`BasisError::OutOfRange`].
+    pub fn amplitude(&self, index: usize) -> Result<Formula, ExactError> {
+        let amplitudes = self.state.amplitudes();
+        let outside = BasisError::OutOfRange { given: index, available: amplitudes.len() };
+        Formula::new(amplitudes.get(index).ok_or(outside)?.clone(), &self.symbols, "the amplitude")
+    }
+
+    /// The probability of a basis state.
+    ///
+    /// # Errors
+    /// [`BasisError::OutOfRange`]; [`ExactError::Number`] if it has too many terms.
+    pub fn probability(&self, index: usize) -> Result<Formula, ExactError> {
+        let what = || format!("the probability of {}", bitstring(index, self.n_qubits()));
+        let amplitude = self.amplitude(index)?;
+        let a = amplitude.number();
+        Formula::new(a.conj() * a, &self.symbols, &what())
+    }
+
+    /// `<psi|O|psi>`. Coefficients are taken as the decimals that they are written as. For each term of O, a product
+    /// of two amplitudes for each basis state.
+    ///
+    /// # Errors
+    /// [`BasisError::OutOfRange`] if it acts on a qubit that the state does not have, [`ExactError::Coefficient`],
+    /// [`ExactError::Number`] if it has too many terms.
+    pub fn expectation(&self, observable: &PauliSum) -> Result<Formula, ExactError> {
+        if observable.n_qubits() > self.n_qubits() {
+            let given = observable.n_qubits() - 1;
+            return Err(BasisError::OutOfRange { given, available: self.n_qubits() }.into());
+        }
+        let mut total = Formula::new(Exact::from(0), &self.symbols, "zero")?;
+        for (coefficient, string) in observable.terms() {
+            let exact = decimal(*coefficient, FLOAT_DIGITS);
+            let factor = exact.ok_or(ExactError::Coefficient { coefficient: *coefficient })?;
+            let value = Formula::new(self.pauli(string), &self.symbols, "the expectation value")?;
+            total = total.plus(&value.scaled(factor)?)?;
+        }
+        Ok(total)
+    }
+
+    /// `sum_i conj(a_{i ^ x}) i^{#Y} (-1)^{|i & z|} a_i`; where bits are flipped, i and i ^ x give complex conjugates.
+    fn pauli(&self, string: &PauliString) -> Exact {
+        let (x, z) = (string.x_mask(), string.z_mask());
+        let a = self.state.amplitudes();
+        let mut phase = Exact::from(1);
+        for _ in 0..(x & z).count_ones() % 4 {
+            phase *= Exact::monomial(I);
+        }
+        let mut sum = Exact::from(0);
+        for (i, amplitude) in a.iter().enumerate().filter(|(i, _)| *i <= *i ^ x) {
+            let product = a[i ^ x].conj() * amplitude;
+            if (i & z).count_ones() % 2 == 0 { sum += product } else { sum -= product }
+        }
+        sum *= phase;
+        if x == 0 { sum } else { sum.conj() + sum }
+    }
+}
+
+/// Stops a run that went too far.
+fn check(
+    circuit: &Circuit,
+    symbols: &Symbols,
+    state: &StateVector<Exact>,
+    k: usize,
+    budget: Budget,
+) -> Result<(), ExactError> {
+    let (mut terms, mut fault) = (0usize, None);
+    for amplitude in state.amplitudes() {
+        terms += amplitude.n_terms();
+        fault = fault.or(amplitude.fault());
+    }
+    let angles = symbols.fields().len();
+    let number = k + 1;
+    match fault {
+        Some(fault) => {
+            let what = format!("an amplitude after gate {number}, {},", gate_text(circuit, k));
+            Err(ExactError::Number { what, fault, angles })
+        }
+        None if terms > budget.terms => {
+            let gate = gate_text(circuit, k);
+            Err(ExactError::Budget { number, gate, terms, angles, limit: budget.terms })
+        }
+        None => Ok(()),
+    }
+}
+
+/// Gate number k for people, such as `rx(theta) on qubit 3`.
+fn gate_text(circuit: &Circuit, k: usize) -> String {
+    let gates = circuit
+        .instructions()
+        .iter()
+        .filter(|i| matches!(i.operation, Operation::Gate(_) | Operation::Unitary(_)));
+    let Some(instruction) = gates.into_iter().nth(k) else { return "a gate".to_owned() };
+    let name = match &instruction.operation {
+        Operation::Gate(gate) => {
+            let angles: Vec<String> = gate.params().iter().map(|a| circuit.angle_text(a)).collect();
+            let list = if angles.is_empty() { String::new() } else { format!("({})", angles.join(", ")) };
+            format!("{}{list}", gate.kind().name())
+        }
+        _ => "a matrix".to_owned(),
+    };
+    let qubits: Vec<String> = instruction.qubits().map(|q| q.to_string()).collect();
+    let plural = if qubits.len() == 1 { "" } else { "s" };
+    format!("{name} on qubit{plural} {}", qubits.join(", "))
+}
+
+/// Exact fractions of formulas.
+pub(super) type Factor = Ratio<i128>;

@@ -1,0 +1,320 @@
+//! The variables of a circuit and where their exponents lie in a key; the binding of gates over [`Exact`].
+//!
+//! A variable with unit u stands for `e^{i theta / u}`, where u is the least common denominator of all that the
+//! circuit asks for. The fields are as wide as the circuit can fill them, twice over: products of two amplitudes,
+//! such as probabilities, fit. Plain decimals are exact fractions of one more variable, `e^{i / u}`: powers of
+//! it by different fractions are linearly independent over the algebraic numbers (Lindemann-Weierstrass), so the
+//! form stays canonical. A decimal of more than 12 digits is taken for a rounded real and refused.
+//!
+//! ```text
+//! bit 127        m fields of roots of unity      …     field 1    field 0
+//! sign (clear)   e^{i pi j / 2^m}                      exponents, two's complement, borrowing upwards
+//! ```
+
+use std::sync::Arc;
+
+use num_complex::Complex;
+use num_rational::Ratio;
+use num_traits::CheckedMul;
+
+use super::{Exact, ExactError, reach::Reaches};
+use crate::{
+    circuit::{Circuit, CircuitError, Operation},
+    param::{Angle, BindError, Binding, ParamId, Q},
+    scalar::Real,
+};
+
+/// The ring, for people.
+const RING: &str = "the exact ring";
+/// Roots of unity of the order 2^30 at most, so angles down to pi / 2^29.
+const MAX_FINE: u32 = 30;
+/// A decimal with more digits is taken for a rounded real number.
+const MAX_DIGITS: usize = 12;
+/// Entries of given matrices that are exact: whole multiples of 2^-20.
+const MAX_HALVINGS: i32 = 20;
+
+/// Exact fractions on the way to whole exponents.
+type Wide = Ratio<i128>;
+
+/// Where the exponents of one variable lie.
+#[derive(Clone, Debug)]
+pub(super) struct Field {
+    /// The parameter; `None` is one radian.
+    pub(super) variable: Option<ParamId>,
+    /// An exponent counts `1 / unit` of the variable.
+    pub(super) unit: i64,
+    pub(super) shift: u32,
+    pub(super) width: u32,
+}
+
+/// The symbols of a circuit. As a [`Binding`] it turns its gates into matrices over [`Exact`].
+///
+/// ```
+/// use ketgrad_core::{circuit::Circuit, exact::Symbols, simulate::Simulator};
+///
+/// let mut circuit = Circuit::new(1);
+/// let theta = circuit.param("theta");
+/// circuit.rx(0, &theta)?.rx(0, -theta)?;
+/// // The same kernels as for floats; the two rotations cancel exactly.
+/// let state = Simulator::new().run_bound(&circuit, &Symbols::new(&circuit)?)?;
+/// assert_eq!(state.amplitudes()[0], 1.into());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Symbols {
+    circuit: Arc<Circuit>,
+    /// Sorted by variable, one radian last.
+    fields: Vec<Field>,
+    /// Roots of unity stand above this bit: they are multiples of `e^{i pi / 2^(127 - roots)}`.
+    roots: u32,
+}
+
+impl Symbols {
+    /// Of the gates of a circuit.
+    ///
+    /// # Errors
+    /// [`ExactError::Outside`] for an angle that the ring does not hold, [`ExactError::TooManyAngles`] if the
+    /// exponents do not fit in a key.
+    pub fn new(circuit: &Circuit) -> Result<Symbols, ExactError> {
+        let mut plan = Plan::default();
+        let mut reaches = Reaches::default();
+        for pass in [Plan::units as Note, Plan::lengths] {
+            for instruction in circuit.instructions() {
+                let Operation::Gate(gate) = &instruction.operation else { continue };
+                for (angle, reach) in gate.params().iter().zip(reaches.get(gate.kind())?) {
+                    let outside = || ExactError::outside(circuit, angle);
+                    let parts = parts(angle).ok_or_else(outside)?;
+                    pass(&mut plan, &parts, reach.of()).ok_or_else(outside)?;
+                }
+            }
+        }
+        plan.symbols(circuit)
+    }
+
+    /// Of fields that are known to fit.
+    pub(super) fn of_fields(fields: Vec<Field>) -> Symbols {
+        Symbols { circuit: Arc::new(Circuit::new(0)), fields, roots: 127 - MAX_FINE }
+    }
+
+    /// The circuit, whose parameters these are.
+    #[must_use]
+    pub fn circuit(&self) -> &Circuit {
+        &self.circuit
+    }
+
+    /// The parameters that occur in gates, by id.
+    pub fn params(&self) -> impl Iterator<Item = ParamId> + '_ {
+        self.fields.iter().filter_map(|f| f.variable)
+    }
+
+    /// The values of all parameters, given those of the inputs.
+    ///
+    /// # Errors
+    /// [`CircuitError`] if their number is wrong or one of them is not finite.
+    pub(crate) fn values<T: Real>(&self, inputs: &[T]) -> Result<Vec<T>, CircuitError> {
+        let values = self.circuit.param_values(inputs)?;
+        let infinite = |value: &T| value.primal().is_some_and(|x| !x.is_finite());
+        match values.iter().position(infinite) {
+            None => Ok(values),
+            Some(k) => Err(CircuitError::NotFinite { angle: self.circuit.params()[k].name.clone() }),
+        }
+    }
+
+    pub(super) fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
+    /// A key as the angle, in turns of pi, of its root of unity, and the exponents of the variables.
+    pub(super) fn split(&self, mut key: u128) -> (Wide, impl Iterator<Item = i64> + '_) {
+        let exponents: Vec<i64> = self
+            .fields
+            .iter()
+            .map(|field| {
+                let e = field.value(key);
+                key = key.wrapping_sub(field.key(e));
+                e
+            })
+            .collect();
+        let root = Wide::new((key >> self.roots) as i128, 1 << (127 - self.roots));
+        (root, exponents.into_iter())
+    }
+
+    /// The key of a square root of a root of unity, if it has one.
+    pub(super) fn half_turn(&self, root: &Exact) -> Option<u128> {
+        let ([(key, c @ (1 | -1))], 0) = (root.terms(), root.roots()) else { return None };
+        let whole = if *c < 0 { key | 1 << 127 } else { *key };
+        (whole >> 1 & ((1 << self.roots) - 1) == 0).then_some(whole >> 1)
+    }
+
+    /// The key of `e^{i angle}`, if it has one.
+    fn key(&self, angle: &Angle) -> Option<u128> {
+        let parts = parts(angle)?;
+        let mut key = root_key(parts.pi, self.roots)?;
+        for (variable, q) in parts.variables {
+            let field = self.fields.iter().find(|f| f.variable == variable)?;
+            let e = q.checked_mul(&Wide::from_integer(field.unit.into()))?;
+            let e = i64::try_from(*e.numer()).ok().filter(|_| e.is_integer())?;
+            if field.width < 63 && e.unsigned_abs() >> (field.width.saturating_sub(1)) != 0 {
+                return None;
+            }
+            key = key.wrapping_add(field.key(e));
+        }
+        Some(key)
+    }
+
+    fn bound(&self, angle: &Angle) -> Result<Exact, BindError> {
+        let outside = || BindError::NotInRing { ring: RING, angle: angle.clone() };
+        self.key(angle).map(Exact::monomial).ok_or_else(outside)
+    }
+}
+
+impl Field {
+    /// The exponent in a key whose lower fields are 0.
+    fn value(&self, key: u128) -> i64 {
+        let up = 128 - self.width;
+        // Two's complement of `width` bits, at most 64.
+        ((key >> self.shift << up) as i128 >> up) as i64
+    }
+
+    /// What an exponent adds to a key.
+    pub(super) fn key(&self, exponent: i64) -> u128 {
+        (i128::from(exponent) as u128) << self.shift
+    }
+}
+
+impl Binding<Exact> for Symbols {
+    fn cis(&self, angle: &Angle) -> Result<Exact, BindError> {
+        self.bound(angle)
+    }
+    fn half(&self) -> Exact {
+        Exact::half()
+    }
+    fn sqrt_half(&self) -> Exact {
+        Exact::sqrt_half()
+    }
+    fn number(&self, z: Complex<f64>) -> Result<Exact, BindError> {
+        let outside = || BindError::NumberNotInRing { ring: RING, number: z };
+        let part = |x: f64| {
+            let scaled = x * f64::from(MAX_HALVINGS).exp2();
+            let whole = scaled.fract() == 0.0 && scaled.abs() < f64::from(i32::MAX);
+            whole.then(|| Exact::constant(scaled as i128, 2 * MAX_HALVINGS)).ok_or_else(outside)
+        };
+        Ok(part(z.re)? + part(z.im)? * self.bound(&Angle::pi(1, 2))?)
+    }
+}
+
+/// An angle as exact fractions.
+struct Parts {
+    pi: Q,
+    variables: Vec<(Option<ParamId>, Wide)>,
+}
+
+fn parts(angle: &Angle) -> Option<Parts> {
+    let mut variables: Vec<_> = angle.terms().iter().map(|&(id, q)| (Some(id), widen(q))).collect();
+    if angle.radian_part() != 0.0 {
+        variables.push((None, decimal(angle.radian_part(), MAX_DIGITS)?));
+    }
+    // What is no power of two below pi is no root of unity here.
+    let fine = angle.pi_part().denom().trailing_zeros();
+    (1i64 << fine.min(62) == *angle.pi_part().denom()).then_some(Parts { pi: angle.pi_part(), variables })
+}
+
+/// A float as the decimal fraction that it is written as, if that has no more than so many digits.
+pub(super) fn decimal(x: f64, most: usize) -> Option<Wide> {
+    if !x.is_finite() {
+        return None;
+    }
+    let text = format!("{x:e}");
+    let (digits, exponent) = text.split_once('e')?;
+    let exponent: i32 = exponent.parse().ok()?;
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let n: i128 = format!("{whole}{fraction}").parse().ok()?;
+    let places = exponent - i32::try_from(fraction.len()).ok()?;
+    let power = 10i128.checked_pow(places.unsigned_abs()).filter(|_| places.abs() <= 30)?;
+    let short = whole.trim_start_matches('-').len() + fraction.len() <= most;
+    if !short {
+        return None;
+    }
+    if places < 0 { Some(Wide::new(n, power)) } else { n.checked_mul(power).map(Wide::from_integer) }
+}
+
+pub(super) fn widen(q: Q) -> Wide {
+    Wide::new((*q.numer()).into(), (*q.denom()).into())
+}
+
+/// The key of `e^{i pi a}` with roots from this bit on.
+fn root_key(a: Q, roots: u32) -> Option<u128> {
+    let fine = a.denom().trailing_zeros();
+    (fine <= 127 - roots).then(|| (i128::from(*a.numer()) as u128) << (127 - fine))
+}
+
+/// What a circuit needs, found in two passes: first the units, then how far the exponents go.
+#[derive(Default)]
+struct Plan {
+    /// Variable, unit, and the largest exponent in units.
+    variables: Vec<(Option<ParamId>, i128, i128)>,
+    /// The finest angle is pi / 2^fine.
+    fine: u32,
+}
+
+/// One pass over an angle; `None` if it is outside the ring.
+type Note = fn(&mut Plan, &Parts, (i64, i64, i64)) -> Option<()>;
+
+impl Plan {
+    fn units(&mut self, parts: &Parts, (_, step, steps): (i64, i64, i64)) -> Option<()> {
+        let step = Wide::new(step.into(), steps.into());
+        let pi = widen(parts.pi).checked_mul(&step)?;
+        let fine = pi.denom().trailing_zeros();
+        self.fine = self.fine.max(fine);
+        for (variable, q) in &parts.variables {
+            let unit = *q.checked_mul(&step)?.denom();
+            match self.variables.iter_mut().find(|v| v.0 == *variable) {
+                Some(known) => known.1 = lcm(known.1, unit)?,
+                None => self.variables.push((*variable, unit, 0)),
+            }
+        }
+        (fine <= MAX_FINE && self.variables.iter().all(|v| v.1 < 1 << 60)).then_some(())
+    }
+
+    fn lengths(&mut self, parts: &Parts, (most, _, steps): (i64, i64, i64)) -> Option<()> {
+        let most = Wide::new(most.into(), steps.into());
+        for (variable, q) in &parts.variables {
+            let known = self.variables.iter_mut().find(|v| v.0 == *variable)?;
+            let length = q.checked_mul(&most)?.checked_mul(&Wide::from_integer(known.1))?;
+            known.2 = known.2.checked_add(length.ceil().to_integer().abs())?;
+        }
+        Some(())
+    }
+
+    fn symbols(mut self, circuit: &Circuit) -> Result<Symbols, ExactError> {
+        // One radian last.
+        self.variables.sort_by_key(|v| (v.0.is_none(), v.0));
+        // i and e^{i pi/4} are always there.
+        let room = 127 - self.fine.max(2);
+        let (mut fields, mut shift) = (Vec::new(), 0);
+        for &(variable, unit, length) in &self.variables {
+            // Twice the length to either side.
+            let width = 130 - length.leading_zeros();
+            // Units are below 2^60.
+            fields.push(Field { variable, unit: unit as i64, shift: shift.min(127), width: width.min(64) });
+            shift += width;
+            if width > 60 {
+                shift = u32::MAX / 2;
+                break;
+            }
+        }
+        if shift > room {
+            return Err(ExactError::TooManyAngles { given: self.variables.len(), needed: shift, room });
+        }
+        let mut names = Circuit::new(0);
+        for param in circuit.params() {
+            names.push_param(param.clone());
+        }
+        Ok(Symbols { circuit: Arc::new(names), fields, roots: room })
+    }
+}
+
+fn lcm(a: i128, b: i128) -> Option<i128> {
+    // b / gcd(a, b), from a / b in lowest terms.
+    a.checked_mul(*Wide::new(a, b).denom())
+}

@@ -1,0 +1,127 @@
+//! Sorted sums of terms: a key and a coefficient.
+//!
+//! Multiplying by one term adds to every key; the sorted list then is the same list, rotated where keys pass the
+//! top bit. So a product with few terms is a few rotations merged, without sorting.
+//!
+//! Every function gives `None` where a coefficient does not fit in 128 bits.
+
+use super::Fault;
+
+/// A key and its coefficient, which is not zero.
+pub(super) type Term = (u128, i128);
+
+/// The key of -1, which is written as a sign instead.
+const MINUS_ONE: u128 = 1 << 127;
+/// The key of i.
+pub(super) const I: u128 = 1 << 126;
+/// The key of `e^{i pi/4}`.
+pub(super) const EIGHTH: u128 = 1 << 125;
+
+/// Up to so many rows a product is merged row by row.
+const FEW: usize = 8;
+/// So many pairs are sorted at once: 32 MiB.
+const BLOCK: usize = 1 << 20;
+
+/// `a b`; the least number of 128 bits, which has no negative, does not count as fitting.
+pub(super) fn mul(a: i128, b: i128) -> Option<i128> {
+    a.checked_mul(b).filter(|c| *c != i128::MIN)
+}
+
+/// `a + b`, likewise.
+fn add(a: i128, b: i128) -> Option<i128> {
+    a.checked_add(b).filter(|c| *c != i128::MIN)
+}
+
+/// A term whose key may have its top bit set.
+pub(super) fn normal(key: u128, c: i128) -> Term {
+    if key & MINUS_ONE == 0 { (key, c) } else { (key & !MINUS_ONE, -c) }
+}
+
+/// The sum times `c e^{2 pi i key / 2^128}`.
+pub(super) fn times(sum: &[Term], key: u128, c: i128) -> Option<Vec<Term>> {
+    let (key, c) = normal(key, c);
+    let wraps = sum.partition_point(|t| t.0 < MINUS_ONE - key);
+    let mut out = Vec::with_capacity(sum.len());
+    for t in &sum[wraps..] {
+        out.push((t.0 - (MINUS_ONE - key), mul(t.1, -c)?));
+    }
+    for t in &sum[..wraps] {
+        out.push((t.0 + key, mul(t.1, c)?));
+    }
+    Some(out)
+}
+
+/// `a + sign b`.
+pub(super) fn merged(a: &[Term], b: &[Term], sign: i128) -> Option<Vec<Term>> {
+    let mut out = Vec::with_capacity(a.len() + b.len());
+    let (mut i, mut j) = (0, 0);
+    while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
+        if x.0 < y.0 {
+            out.push(*x);
+            i += 1;
+        } else if y.0 < x.0 {
+            out.push((y.0, sign * y.1));
+            j += 1;
+        } else {
+            let c = add(x.1, sign * y.1)?;
+            if c != 0 {
+                out.push((x.0, c));
+            }
+            (i, j) = (i + 1, j + 1);
+        }
+    }
+    out.extend_from_slice(&a[i..]);
+    out.extend(b[j..].iter().map(|y| (y.0, sign * y.1)));
+    Some(out)
+}
+
+/// The product of two sums, the shorter one first, if it has at most `limit` terms.
+pub(super) fn product(short: &[Term], long: &[Term], limit: usize) -> Result<Vec<Term>, Fault> {
+    let rows = if short.len() <= FEW { 1 } else { (BLOCK / long.len().max(1)).max(1) };
+    let mut product: Vec<Term> = Vec::new();
+    for block in short.chunks(rows) {
+        let part = match block {
+            [(key, c)] => times(long, *key, *c),
+            _ => sorted(block, long),
+        };
+        let sum = part.and_then(|part| merged(&product, &part, 1));
+        product = sum.ok_or(Fault::Coefficient)?;
+        if product.len() > limit {
+            return Err(Fault::Terms);
+        }
+    }
+    Ok(product)
+}
+
+/// All pairs, sorted by key.
+fn sorted(rows: &[Term], long: &[Term]) -> Option<Vec<Term>> {
+    let mut pairs = Vec::with_capacity(rows.len() * long.len());
+    for &(key, c) in rows {
+        for &(k, d) in long {
+            pairs.push(normal(key + k, mul(c, d)?));
+        }
+    }
+    pairs.sort_unstable_by_key(|t| t.0);
+    let mut out: Vec<Term> = Vec::with_capacity(pairs.len() / 4);
+    for (key, c) in pairs {
+        match out.last_mut() {
+            Some(last) if last.0 == key => last.1 = add(last.1, c)?,
+            _ => {
+                if out.last().is_some_and(|last| last.1 == 0) {
+                    out.pop();
+                }
+                out.push((key, c));
+            }
+        }
+    }
+    if out.last().is_some_and(|last| last.1 == 0) {
+        out.pop();
+    }
+    Some(out)
+}
+
+/// The complex conjugate: `k` becomes `-k`, which is `2^127 - k` with a sign.
+pub(super) fn conjugate(sum: &[Term]) -> Vec<Term> {
+    let (one, rest) = sum.split_at(sum.partition_point(|t| t.0 == 0));
+    one.iter().copied().chain(rest.iter().rev().map(|t| (MINUS_ONE - t.0, -t.1))).collect()
+}

@@ -1,0 +1,429 @@
+//! Closed forms: they equal the numeric state at random angles, their derivatives equal duals, their text says the
+//! same, and identities hold exactly.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use ketgrad_core::{
+    circuit::Circuit,
+    exact::{Budget, ClosedForm, Exact, ExactError, Fault, Form, Symbols},
+    gate::GateKind,
+    hybrid::{Expectation, Method},
+    param::{Angle, Function, ParamExpr, Q},
+    scalar::{Conj, Ring},
+    simulate::Simulator,
+};
+use num_complex::Complex;
+use num_dual::Dual64;
+use num_traits::Zero;
+use support::{formula::evaluate, random::Rng};
+
+/// Rounding of 60 gates in f64.
+const ROUNDING: f64 = 1e-12;
+
+/// A circuit of gates of the table on random qubits and controls; half of the angles have parameters.
+fn random(rng: &mut Rng, n: usize, len: usize, n_params: usize) -> Circuit {
+    let mut circuit = Circuit::new(n);
+    let params: Vec<Angle> = (0..n_params).map(|k| circuit.param(&format!("p{k}"))).collect();
+    let angle = |rng: &mut Rng| match rng.below(4) {
+        0 => Angle::pi(rng.below(17) as i64 - 8, 4),
+        1 => Angle::rad([0.25, -0.5, 1.5][rng.below(3)]),
+        _ => {
+            let q = Q::new([1, -1, 1, 2][rng.below(4)], [1, 1, 2][rng.below(3)]);
+            params[rng.below(n_params)].clone() * q + Angle::pi(rng.below(4) as i64, 2)
+        }
+    };
+    while circuit.instructions().len() < len {
+        let kind = GateKind::ALL[rng.below(GateKind::ALL.len())];
+        let k = kind.n_qubits();
+        if k <= n {
+            push(rng, &mut circuit, kind, angle);
+        }
+    }
+    circuit
+}
+
+fn push(rng: &mut Rng, circuit: &mut Circuit, kind: GateKind, angle: impl Fn(&mut Rng) -> Angle) {
+    let (n, k) = (circuit.n_qubits(), kind.n_qubits());
+    let gate = rng.gate(kind, angle);
+    let order = rng.permutation(n);
+    let n_controls = rng.below(n - k + 1).min(2);
+    let controls: Vec<_> = order[k..k + n_controls].iter().map(|&q| (q, rng.bits() & 1 == 1)).collect();
+    circuit.gate(gate, &order[..k], &controls).unwrap();
+}
+
+fn point(rng: &mut Rng, circuit: &Circuit) -> Vec<f64> {
+    circuit.inputs().map(|_| 4.0 * rng.signed()).collect()
+}
+
+/// The largest difference of amplitudes from those in f64.
+fn error(state: &ClosedForm, circuit: &Circuit, at: &[f64]) -> f64 {
+    let numeric = Simulator::new().run(circuit, at).unwrap();
+    let difference =
+        |(k, z): (usize, &Complex<f64>)| (state.amplitude(k).unwrap().eval(at).unwrap() - z).norm();
+    numeric.amplitudes().iter().enumerate().map(difference).fold(0.0, f64::max)
+}
+
+fn total(terms: impl IntoIterator<Item = Exact>) -> Exact {
+    terms.into_iter().fold(Exact::zero(), |sum, t| sum + t)
+}
+
+#[test]
+fn every_gate_of_the_table_equals_its_number() {
+    let mut rng = Rng::new(1);
+    for &kind in GateKind::ALL {
+        for _ in 0..4 {
+            let mut circuit = Circuit::new(4);
+            let params: Vec<Angle> = (0..4).map(|k| circuit.param(&format!("p{k}"))).collect();
+            // A state in which every amplitude counts.
+            for q in 0..4 {
+                circuit.h(q).unwrap().u3(q, &params[q], Angle::pi(q as i64, 8), Angle::rad(0.3)).unwrap();
+            }
+            push(&mut rng, &mut circuit, kind, |rng| {
+                &params[rng.below(4)] * Q::new(1 + rng.below(3) as i64, 3)
+            });
+            let state = ClosedForm::of(&circuit).unwrap();
+            let at = point(&mut rng, &circuit);
+            let error = error(&state, &circuit, &at);
+            assert!(error < ROUNDING, "{kind:?}: {error:e}");
+        }
+    }
+}
+
+#[test]
+fn random_circuits_equal_their_numbers_and_have_norm_one() {
+    let mut rng = Rng::new(2);
+    for n in 1..=6 {
+        for len in [15, 60] {
+            let circuit = random(&mut rng, n, len, 2);
+            let state = ClosedForm::of(&circuit).unwrap();
+            for _ in 0..2 {
+                let at = point(&mut rng, &circuit);
+                let error = error(&state, &circuit, &at);
+                assert!(error < ROUNDING, "{n} qubits, {len} gates: {error:e}");
+            }
+            if state.n_terms() < 4000 {
+                let norm = total(state.state().amplitudes().iter().map(|a| a.conj() * a));
+                assert_eq!(norm, Exact::from(1));
+            }
+        }
+    }
+}
+
+#[test]
+fn derivatives_equal_duals() {
+    let mut rng = Rng::new(3);
+    for n in 2..=4 {
+        let circuit = random(&mut rng, n, 28 - 5 * n, 3);
+        let state = ClosedForm::of(&circuit).unwrap();
+        let at = point(&mut rng, &circuit);
+        for (k, name) in ["p0", "p1", "p2"].into_iter().enumerate() {
+            let moved: Vec<Dual64> =
+                at.iter().enumerate().map(|(j, &x)| Dual64::new(x, f64::from(u8::from(j == k)))).collect();
+            let duals = Simulator::new().run(&circuit, &moved).unwrap();
+            for index in state.support() {
+                let slope = state.amplitude(index).unwrap().derivative(name).unwrap().eval(&at).unwrap();
+                let z = &duals.amplitudes()[index];
+                assert!(
+                    (slope - Complex::new(z.re.eps, z.im.eps)).norm() < ROUNDING,
+                    "{n} qubits, {index}, {name}"
+                );
+            }
+            let observable = "0.3*Z0 X1 - 1.7*Y0 + Y0 Y1 - 0.25*X1 + 2".parse().unwrap();
+            let value = duals.expectation(&observable, &Default::default()).unwrap();
+            let formula = state.expectation(&observable).unwrap();
+            let slope = formula.derivative(name).unwrap().eval(&at).unwrap();
+            assert!((formula.eval(&at).unwrap() - value.re).norm() < ROUNDING);
+            assert!((slope - value.eps).norm() < ROUNDING, "{slope} {value}");
+            // The formula on duals gives the derivative too.
+            assert!((formula.eval(&moved).unwrap().re - value).eps.abs() < ROUNDING);
+        }
+    }
+}
+
+#[test]
+fn symbolic_gradients_equal_the_adjoint_method() {
+    let mut rng = Rng::new(10);
+    for n in 2..=3 {
+        let mut circuit = random(&mut rng, n, 20, 2);
+        let p0 = ParamExpr::from(circuit.param("q"));
+        let computed = circuit.expression(p0.call(Function::Sin));
+        circuit.rx(0, computed / 3).unwrap();
+        let at = point(&mut rng, &circuit);
+        let observables = ["0.7*Z0 - X0 Y1", "Z1 + 0.1*X0"].map(|text| text.parse().unwrap());
+        let energy = Expectation::new(circuit, observables).unwrap();
+        let (value, gradient) = energy.value_and_gradient(&at).unwrap();
+        let (other, symbolic) = energy.gradient_by(Method::Symbolic, &at).unwrap();
+        assert!((value - other).abs() < ROUNDING);
+        let hessians = energy.hessian(&at).unwrap().into_iter().flatten();
+        let by_formula = energy.hessian_by(Method::Symbolic, &at).unwrap().into_iter().flatten();
+        for (x, y) in gradient.into_iter().zip(symbolic).chain(hessians.zip(by_formula)) {
+            assert!((x - y).abs() < ROUNDING, "{x} {y}");
+        }
+        assert!(energy.gradient_by(Method::Symbolic, &[f64::NAN, 0.0, 0.0]).is_err());
+    }
+}
+
+#[test]
+fn texts_say_what_the_formulas_are() {
+    let mut rng = Rng::new(4);
+    for round in 0..12 {
+        let mut circuit = random(&mut rng, 1 + round % 3, 12, 2);
+        if round % 2 == 0 {
+            circuit.rx(0, Angle::pi(3, 16)).unwrap().t(0).unwrap();
+        }
+        let state = ClosedForm::of(&circuit).unwrap();
+        let at = point(&mut rng, &circuit);
+        let values = [("p0", at[0]), ("p1", at[1])];
+        for index in 0..1 << circuit.n_qubits() {
+            for formula in [state.amplitude(index).unwrap(), state.probability(index).unwrap()] {
+                let value = formula.eval(&at).unwrap();
+                for form in [Form::Trig, Form::Exp] {
+                    let text = formula.text(form);
+                    assert!((evaluate(&text, &values) - value).norm() < ROUNDING, "{form:?}: {text}");
+                }
+            }
+        }
+    }
+}
+
+fn text(
+    build: impl FnOnce(&mut Circuit, &dyn Fn(usize) -> Angle),
+    n: usize,
+    names: &[&str],
+    index: usize,
+) -> String {
+    let mut circuit = Circuit::new(n);
+    let params: Vec<Angle> = names.iter().map(|name| circuit.param(name)).collect();
+    build(&mut circuit, &|k| params[k].clone());
+    ClosedForm::of(&circuit).unwrap().amplitude(index).unwrap().to_string()
+}
+
+#[test]
+fn texts_are_what_one_would_write() {
+    let one = |f: fn(&mut Circuit, &dyn Fn(usize) -> Angle), index| text(f, 1, &["theta", "w[2]"], index);
+    let cases: &[(fn(&mut Circuit, &dyn Fn(usize) -> Angle), usize, &str)] = &[
+        (|c, _| drop(c.h(0)), 1, "sqrt(2)/2"),
+        (|c, _| drop(c.x(0)), 1, "1"),
+        (|c, _| drop(c.x(0)), 0, "0"),
+        (|c, _| drop(c.y(0)), 1, "i"),
+        (|c, _| drop(c.sx(0)), 1, "(1 - i)/2"),
+        (|c, _| drop(c.h(0).unwrap().t(0)), 1, "(1 + i)/2"),
+        (|c, _| drop(c.rx(0, Angle::pi(1, 4))), 0, "cos(pi/8)"),
+        (|c, _| drop(c.rx(0, Angle::pi(3, 4))), 1, "-i*cos(pi/8)"),
+        (|c, _| drop(c.ry(0, Angle::rad(0.3))), 0, "cos(3/20)"),
+        (|c, p| drop(c.rx(0, p(0))), 1, "-i*sin(theta/2)"),
+        (|c, p| drop(c.h(0).unwrap().p(0, p(0))), 1, "sqrt(2)*(cos(theta) + i*sin(theta))/2"),
+        (|c, p| drop(c.ry(0, p(1) * 3 - Angle::pi(1, 1))), 0, "sin(3*w[2]/2)"),
+    ];
+    for (build, index, expected) in cases {
+        assert_eq!(one(*build, *index), *expected);
+    }
+    let two = |c: &mut Circuit, p: &dyn Fn(usize) -> Angle| drop(c.ry(0, p(0)).unwrap().ry(0, p(1)));
+    assert_eq!(text(two, 1, &["a", "b"], 0), "cos(a/2 + b/2)");
+    // What separates is a product.
+    let apart = |c: &mut Circuit, p: &dyn Fn(usize) -> Angle| {
+        c.ry(0, p(0)).unwrap().rx(1, p(1)).unwrap().h(0).unwrap().rx(2, p(2)).unwrap().s(2).unwrap();
+    };
+    assert_eq!(
+        text(apart, 3, &["a", "b", "c"], 0b110),
+        "-sqrt(2)*i*(cos(a/2) + sin(a/2))*sin(b/2)*sin(c/2)/2"
+    );
+
+    let mut circuit = Circuit::new(1);
+    let (theta, w, step) = (circuit.param("theta"), circuit.param("w[2]"), circuit.param("step_size"));
+    circuit.h(0).unwrap().p(0, theta / 2 + w - step + 0.5).unwrap();
+    let formula = ClosedForm::of(&circuit).unwrap().amplitude(1).unwrap();
+    assert_eq!(formula.text(Form::Exp), "sqrt(2)*exp(i*(theta/2 + w[2] - step_size + 1/2))/2");
+    let argument = r"\left(\frac{\theta}{2} + w_{2} - \mathrm{step}_{size} + \frac{1}{2}\right)";
+    let latex = format!(r"\frac{{\sqrt{{2}}}}{{2}} \left(\cos{argument} + i \sin{argument}\right)");
+    assert_eq!(formula.text(Form::Latex), latex);
+}
+
+#[test]
+fn rotations_after_a_ghz_state() {
+    // After RX by a, b on (|00> + |11>)/sqrt 2: <00| = (cos a/2 cos b/2 - sin a/2 sin b/2)/sqrt 2.
+    let ghz = |c: &mut Circuit, p: &dyn Fn(usize) -> Angle| {
+        c.h(0).unwrap().cx(0, 1).unwrap().rx(0, p(0)).unwrap().rx(1, p(1)).unwrap();
+    };
+    assert_eq!(text(ghz, 2, &["a", "b"], 0), "sqrt(2)*cos(a/2 + b/2)/2");
+    assert_eq!(text(ghz, 2, &["a", "b"], 1), "-sqrt(2)*i*sin(a/2 + b/2)/2");
+
+    let n = 10;
+    let mut circuit = Circuit::new(n);
+    circuit.h(0).unwrap();
+    (1..n).for_each(|q| drop(circuit.cx(q - 1, q)));
+    for q in 0..n {
+        let angle = circuit.param(&format!("t{q}"));
+        circuit.rx(q, angle).unwrap();
+    }
+    let state = ClosedForm::of(&circuit).unwrap();
+    assert_eq!(state.n_terms(), 524_288);
+    let at = point(&mut Rng::new(5), &circuit);
+    // (prod cos + (-i)^n prod sin) / sqrt 2.
+    let (cos, sin): (Vec<f64>, Vec<f64>) = at.iter().map(|t| ((t / 2.0).cos(), (t / 2.0).sin())).unzip();
+    let expected = (cos.iter().product::<f64>() - sin.iter().product::<f64>()) / 2f64.sqrt();
+    assert!((state.amplitude(0).unwrap().eval(&at).unwrap() - expected).norm() < ROUNDING);
+}
+
+#[test]
+fn a_ring_of_sixteen_angles_fits() {
+    let mut circuit = Circuit::new(4);
+    (0..4).for_each(|q| drop(circuit.h(q)));
+    for k in 0..16 {
+        let angle = circuit.param(&format!("t{k}"));
+        circuit.ry(k % 4, angle).unwrap();
+        if k % 4 == 3 {
+            (0..4).for_each(|q| drop(circuit.cx(q, (q + 1) % 4)));
+        }
+    }
+    let state = ClosedForm::of(&circuit).unwrap();
+    assert_eq!(state.n_terms(), 1 << 20);
+    let at = point(&mut Rng::new(6), &circuit);
+    assert!(error(&state, &circuit, &at) < ROUNDING);
+}
+
+/// |psi> = U(a, b, c)|0> on qubit 0 is teleported to qubit 2; the corrections are controlled gates.
+#[test]
+fn teleportation_is_an_identity() {
+    let mut circuit = Circuit::new(3);
+    let [a, b, c] = ["a", "b", "c"].map(|name| circuit.param(name));
+    let mut input = Circuit::new(1);
+    let [x, y, z] = ["a", "b", "c"].map(|name| input.param(name));
+    input.u3(0, x, y, z).unwrap();
+    circuit.u3(0, a, b, c).unwrap().h(1).unwrap().cx(1, 2).unwrap();
+    circuit.cx(0, 1).unwrap().h(0).unwrap().cx(1, 2).unwrap().cz(0, 2).unwrap();
+    let (sent, got) = (ClosedForm::of(&input).unwrap(), ClosedForm::of(&circuit).unwrap());
+    for index in 0..8 {
+        let half = Exact::half();
+        // Both have the same symbols, laid out alike.
+        assert_eq!(got.state().amplitudes()[index], &half * &sent.state().amplitudes()[index >> 2]);
+    }
+}
+
+#[test]
+fn qaoa_on_a_triangle_has_its_closed_form() {
+    let mut circuit = Circuit::new(3);
+    let (gamma, beta) = (circuit.param("gamma"), circuit.param("beta"));
+    (0..3).for_each(|q| drop(circuit.h(q)));
+    (0..3).for_each(|q| drop(circuit.rzz(q, (q + 1) % 3, -&gamma)));
+    (0..3).for_each(|q| drop(circuit.rx(q, 2 * &beta)));
+    let state = ClosedForm::of(&circuit).unwrap();
+    let cut = state.expectation(&"1.5 - 0.5*Z0 Z1 - 0.5*Z1 Z2 - 0.5*Z0 Z2".parse().unwrap()).unwrap();
+    // Wang, Hadfield, Jiang, Rieffel, Phys. Rev. A 97, 022304 (2018), equation 14 for one triangle.
+    let formula = |g: f64, b: f64| {
+        3.0 * (0.5 + (4.0 * b).sin() * g.sin() * g.cos() / 2.0
+            - (2.0 * b).sin().powi(2) * (1.0 - (2.0 * g).cos()) / 4.0)
+    };
+    let mut rng = Rng::new(7);
+    for _ in 0..10 {
+        let at = point(&mut rng, &circuit);
+        let value = cut.eval(&at).unwrap();
+        assert!((value - formula(at[0], at[1])).norm() < ROUNDING, "{cut}");
+        let values = [("gamma", at[0]), ("beta", at[1])];
+        assert!((evaluate(&cut.to_string(), &values) - value).norm() < ROUNDING, "{cut}");
+    }
+}
+
+#[test]
+fn circuits_cancel_exactly() {
+    let mut rng = Rng::new(8);
+    for n in 1..=4 {
+        let circuit = random(&mut rng, n, 12, 2);
+        let mut both = circuit.clone();
+        let all: Vec<usize> = (0..n).collect();
+        both.append(&circuit.dagger().unwrap(), &all).unwrap();
+        let state = ClosedForm::of(&both).unwrap();
+        assert_eq!(state.support().collect::<Vec<_>>(), [0]);
+        assert_eq!(state.amplitude(0).unwrap().to_string(), "1");
+    }
+}
+
+#[test]
+fn numbers_have_one_form() {
+    let (root, half) = (Exact::sqrt_half(), Exact::half());
+    assert_eq!(&root * &root, half);
+    assert_eq!((&root * &root) * Exact::from(2), Exact::from(1));
+    // (1 + sqrt 2)(sqrt 2 - 1) = 1
+    let root2 = Exact::from(2) * &root;
+    assert!(((Exact::from(1) + &root2) * (root2 - Exact::from(1))).is_exact_one());
+    assert!((Exact::from(3) - Exact::from(3)).is_exact_zero());
+    assert_eq!(Exact::from(6) * &root - Exact::from(3) * Exact::from(2) * &root, Exact::zero());
+}
+
+#[test]
+fn coefficients_beyond_128_bits_are_faults_that_stay() {
+    let mut x = Exact::from(3);
+    for _ in 0..7 {
+        x = &x * &x;
+    }
+    assert_eq!(x.fault(), Some(Fault::Coefficient));
+    assert!(!x.is_exact_zero());
+    assert_eq!((&x - &x).fault(), Some(Fault::Coefficient));
+    assert_eq!((Exact::from(1) + &x).conj().fault(), Some(Fault::Coefficient));
+}
+
+#[test]
+fn what_is_outside_the_ring_is_named() {
+    let attempt = |angle: Angle| {
+        let mut circuit = Circuit::new(1);
+        let theta = circuit.param("theta");
+        circuit.rx(0, angle + theta).unwrap();
+        ClosedForm::of(&circuit).map(|_| ()).unwrap_err().to_string()
+    };
+    for (angle, text) in [
+        (Angle::pi(1, 3), "the angle pi/3 + theta is outside the ring"),
+        (Angle::rad(0.333_333_333_333_333_3), "the angle theta + 0.3333333333333333 is outside the ring"),
+        (Angle::rad(f64::NAN), "is outside the ring"),
+        (Angle::pi(1, 1 << 40), "is outside the ring"),
+    ] {
+        let message = attempt(angle);
+        assert!(message.contains(text), "{message}");
+    }
+    let mut circuit = Circuit::new(1);
+    circuit.unitary(Rng::new(9).unitary(1), &[0], &[]).unwrap();
+    let message = ClosedForm::of(&circuit).unwrap_err().to_string();
+    assert!(message.contains("does not hold the number"), "{message}");
+}
+
+#[test]
+fn growth_stops_at_the_budget() {
+    let mut circuit = Circuit::new(2);
+    for k in 0..30 {
+        let angle = circuit.param(&format!("t{k}"));
+        if k % 2 == 0 {
+            circuit.rx(k % 2, angle).unwrap()
+        } else {
+            circuit.ry(0, angle).unwrap()
+        };
+    }
+    let error = ClosedForm::within(&circuit, &Simulator::new(), Budget { terms: 1000 }).unwrap_err();
+    assert!(
+        matches!(error, ExactError::Budget { terms: 1001..=4000, limit: 1000, angles: 30, .. }),
+        "{error}"
+    );
+    assert!(error.to_string().contains("on qubit 0"), "{error}");
+
+    let mut circuit = Circuit::new(1);
+    for k in 0..60 {
+        let angle = circuit.param(&format!("t{k}"));
+        circuit.rx(0, angle).unwrap();
+    }
+    assert!(matches!(Symbols::new(&circuit), Err(ExactError::TooManyAngles { given: 60, .. })));
+    let limited = Simulator { memory_limit: Some(1000), ..Simulator::new() };
+    assert!(ClosedForm::within(&Circuit::new(10), &limited, Budget::default()).is_err());
+}
+
+#[test]
+fn derivatives_by_what_is_not_there() {
+    let mut circuit = Circuit::new(1);
+    let theta = circuit.param("theta");
+    circuit.param("unused");
+    let computed = circuit.expression(ParamExpr::from(theta).call(Function::Sin));
+    circuit.ry(0, computed).unwrap();
+    let amplitude = ClosedForm::of(&circuit).unwrap().amplitude(0).unwrap();
+    assert_eq!(amplitude.to_string(), "cos((sin(theta))/2)");
+    assert!((amplitude.eval(&[0.7, 0.0]).unwrap() - (0.7f64.sin() / 2.0).cos()).norm() < ROUNDING);
+    assert!(amplitude.derivative("unused").unwrap().is_zero());
+    assert!(matches!(amplitude.derivative("theta"), Err(ExactError::Computed { .. })));
+    assert!(amplitude.derivative("phi").unwrap_err().to_string().contains("no parameter `phi`"));
+    assert!(ClosedForm::of(&circuit).unwrap().amplitude(2).is_err());
+}
