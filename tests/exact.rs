@@ -148,7 +148,8 @@ fn symbolic_gradients_equal_the_adjoint_method() {
         let computed = circuit.expression(p0.call(Function::Sin));
         circuit.rx(0, computed / 3).unwrap();
         let at = point(&mut rng, &circuit);
-        let observables = ["0.7*Z0 - X0 Y1", "Z1 + 0.1*X0"].map(|text| text.parse().unwrap());
+        let observables = ["0.7*Z0 - X0 Y1", "Z1 + 0.1*X0"]
+            .map(|text| text.parse::<ketgrad_core::observable::PauliSum>().unwrap());
         let energy = Expectation::new(circuit, observables).unwrap();
         let (value, gradient) = energy.value_and_gradient(&at).unwrap();
         let (other, symbolic) = energy.gradient_by(Method::Symbolic, &at).unwrap();

@@ -382,6 +382,9 @@ fn outcomes_and_fidelities_have_derivatives() {
             assert!(close(&gradient, &one.gradient_by(method, &at).unwrap().1, 1e-13), "{method}");
         }
     }
+    let outcome = Observable::Outcome(vec![(0, true), (2, false)]);
+    let formula = Expectation::new(circuit.clone(), [outcome]).unwrap().closed_form().unwrap();
+    assert!((formula.eval::<f64>(&at).unwrap().re - values[0]).abs() < 1e-13);
     let twice = Expectation::new(circuit.clone(), [Observable::Outcome(vec![(1, true), (1, false)])]);
     assert_eq!(twice.unwrap_err().to_string(), "P(q[1]=1, q[1]=0) names qubit 1 twice");
     let small = StateVector::zero(2).unwrap();

@@ -93,6 +93,12 @@ pub enum HybridError {
         /// The qubit.
         qubit: usize,
     },
+    /// An observable without a closed form.
+    #[error("{observable} is no sum of Pauli strings, or one of too many terms: it has no closed form here")]
+    NoFormula {
+        /// The observable.
+        observable: String,
+    },
     /// The wrong number of cotangents, tangents or amplitudes.
     #[error("{given} {what} given, expected {expected}")]
     Count {

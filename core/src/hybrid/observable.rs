@@ -16,11 +16,14 @@ use num_complex::Complex;
 use super::HybridError;
 use crate::{
     kernel::{BLOCK, Threads, tree_sum},
-    observable::PauliSum,
+    observable::{Pauli, PauliString, PauliSum},
     plan::walsh_hadamard,
     scalar::{Real, Scalar},
     state::StateVector,
 };
+
+/// The most qubits of an outcome that is written as Pauli strings.
+const MOST_OUTCOME_QUBITS: usize = 12;
 
 /// A Hermitian operator whose mean is a differentiable value.
 #[derive(Clone, Debug)]
@@ -56,6 +59,25 @@ impl fmt::Display for Observable {
 }
 
 impl Observable {
+    /// The same operator as a sum of Pauli strings, where it is one of few terms: an outcome of k qubits is the
+    /// product of `(1 + Z)/2` and `(1 - Z)/2`, 2^k strings.
+    pub(super) fn pauli_sum(&self) -> Option<PauliSum> {
+        match self {
+            Observable::Pauli(sum) => Some(sum.clone()),
+            Observable::Outcome(bits) if bits.len() <= MOST_OUTCOME_QUBITS => {
+                let weight = f64::from(1u32 << bits.len()).recip();
+                let term = |subset: u32| {
+                    let chosen =
+                        bits.iter().enumerate().filter(|(k, _)| subset >> k & 1 == 1).map(|(_, b)| b);
+                    let sign = if chosen.clone().filter(|b| b.1).count() % 2 == 0 { weight } else { -weight };
+                    Some((sign, PauliString::new(chosen.map(|b| (b.0, Pauli::Z))).ok()?))
+                };
+                Some(PauliSum::new((0..1u32 << bits.len()).map(term).collect::<Option<Vec<_>>>()?))
+            }
+            Observable::Outcome(_) | Observable::Overlap(_) => None,
+        }
+    }
+
     /// Checks that it fits a circuit of n qubits.
     pub(super) fn check(&self, n_qubits: usize) -> Result<(), HybridError> {
         let least = match self {

@@ -7,7 +7,8 @@ use num_dual::{Dual, DualNum};
 
 use super::{Expectation, HybridError, slots::Chain};
 use crate::{
-    exact::{Budget, ClosedForm, ExactError, Formula},
+    exact::{Budget, ClosedForm, Formula},
+    observable::PauliSum,
     param::ParamId,
     scalar::Real,
 };
@@ -16,11 +17,16 @@ impl Expectation {
     /// The sum of the values of all observables as a formula.
     ///
     /// # Errors
-    /// [`ExactError`]: an angle outside the exact ring, or too many terms.
-    pub fn closed_form(&self) -> Result<Formula, ExactError> {
+    /// [`HybridError::Exact`]: an angle outside the exact ring, or too many terms; [`HybridError::NoFormula`] for an
+    /// observable that is no sum of Pauli strings.
+    pub fn closed_form(&self) -> Result<Formula, HybridError> {
+        let mut all = PauliSum::default();
+        for observable in &self.observables {
+            let no_formula = || HybridError::NoFormula { observable: observable.to_string() };
+            all.extend(observable.pauli_sum().ok_or_else(no_formula)?);
+        }
         let state = ClosedForm::within(&self.circuit, &self.simulator, Budget::default())?;
-        let all = self.observables.iter().flat_map(|o| o.terms().iter().cloned());
-        state.expectation(&crate::observable::PauliSum::new(all))
+        Ok(state.expectation(&all)?)
     }
 
     pub(super) fn symbolic_gradient<T: Real>(&self, inputs: &[T]) -> Result<(T, Vec<T>), HybridError> {
