@@ -59,6 +59,7 @@ const MODULES: &[(&str, &[&str])] = &[
         &[
             "exact",
             "check",
+            "plan",
             "rules",
             "simulate",
             "state",

@@ -74,8 +74,8 @@ fn every_gate_of_the_table_equals_its_number() {
             let mut circuit = Circuit::new(4);
             let params: Vec<Angle> = (0..4).map(|k| circuit.param(&format!("p{k}"))).collect();
             // A state in which every amplitude counts.
-            for q in 0..4 {
-                circuit.h(q).unwrap().u3(q, &params[q], Angle::pi(q as i64, 8), Angle::rad(0.3)).unwrap();
+            for (q, angle) in params.iter().enumerate() {
+                circuit.h(q).unwrap().u3(q, angle, Angle::pi(q as i64, 8), Angle::rad(0.3)).unwrap();
             }
             push(&mut rng, &mut circuit, kind, |rng| {
                 &params[rng.below(4)] * Q::new(1 + rng.below(3) as i64, 3)
@@ -198,10 +198,13 @@ fn text(
     ClosedForm::of(&circuit).unwrap().amplitude(index).unwrap().to_string()
 }
 
+/// Builds a circuit from its parameters.
+type Build = fn(&mut Circuit, &dyn Fn(usize) -> Angle);
+
 #[test]
 fn texts_are_what_one_would_write() {
-    let one = |f: fn(&mut Circuit, &dyn Fn(usize) -> Angle), index| text(f, 1, &["theta", "w[2]"], index);
-    let cases: &[(fn(&mut Circuit, &dyn Fn(usize) -> Angle), usize, &str)] = &[
+    let one = |f: Build, index| text(f, 1, &["theta", "w[2]"], index);
+    let cases: &[(Build, usize, &str)] = &[
         (|c, _| drop(c.h(0)), 1, "sqrt(2)/2"),
         (|c, _| drop(c.x(0)), 1, "1"),
         (|c, _| drop(c.x(0)), 0, "0"),

@@ -6,7 +6,7 @@
 //! ```
 //! use ketgrad_core::{exec::{Datum, inspect::{Command, Debugger, Inspection, Pause}}, text::parse_program};
 //!
-//! let program = parse_program("fn f(x) {\n  let y = x * x;\n  y + 1\n}").map_err(|e| e[0].clone())?;
+//! let program = parse_program("fn f(x) {\n  let y = x * x;\n  y + x\n}").map_err(|e| e[0].clone())?;
 //! let mut seen = Vec::new();
 //! let mut debugger = Debugger::new(|pause: &Pause<'_, f64>| {
 //!     seen.push((pause.event.at().line, pause.event.operands()));
@@ -15,7 +15,7 @@
 //! .with_breakpoint(3);
 //! Inspection::<f64>::new(&program, "f")?.run(&[Datum::Real(3.0)], &mut debugger)?;
 //! drop(debugger);
-//! assert_eq!(seen, [(3, vec![Datum::Real(9.0), Datum::Real(1.0)])]);
+//! assert_eq!(seen, [(3, vec![Datum::Real(9.0), Datum::Real(3.0)])]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
