@@ -119,8 +119,9 @@ impl<'a, T: Real> Bound<'a, T> {
                 if 2 * instruction.targets.len() + instruction.controls.len() > MAX_BITS {
                     return Ok(None);
                 }
-                // A gate of one angle is e^{i angle H} times a constant, so its generator is the same at each.
-                let at = known.iter().position(|(kind, _)| *kind == gate.kind() && gate.params().len() == 1);
+                // Where the table names a generator, it is the same at each angle.
+                let fixed = gate.kind().generator().is_some();
+                let at = known.iter().position(|(kind, _)| *kind == gate.kind() && fixed);
                 let at = match at {
                     Some(at) => at,
                     None => {

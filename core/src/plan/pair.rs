@@ -22,8 +22,8 @@ impl<E: Element> Plan<E> {
     /// inner products are in the order of [`Inner::before`]. 2 scratch tiles for each thread.
     ///
     /// # Panics
-    /// If the vectors are not states of one size that the operators fit, or their tiles would not fill a register (5 qubits do for
-    /// any set in double precision, 6 in single).
+    /// If the vectors are not states of one size that the operators fit, or their tiles would not fill a register
+    /// (5 qubits do for any set in double precision, 6 in single).
     pub fn run_pair(
         operators: &[Operator<Complex<E>>],
         inners: &[Inner],
