@@ -3,12 +3,13 @@
 use std::{fmt, sync::Arc};
 
 use num_complex::Complex;
-use num_dual::{Dual, DualNum};
+use num_dual::DualNum;
 
 use super::{
     HybridError, Observable,
     adjoint::Bound,
     slots::{Chain, Slot, by_parameter, slots},
+    tangent::{moved, unit},
 };
 use crate::{
     check::{Report, Settings},
@@ -171,10 +172,7 @@ impl Expectation {
         tangents: &[T],
     ) -> Result<(Vec<T>, Vec<T>), HybridError> {
         expect("tangents", tangents.len(), self.n_inputs)?;
-        let moved: Vec<Dual<T>> =
-            inputs.iter().zip(tangents).map(|(x, d)| Dual::new(x.clone(), d.clone())).collect();
-        let moved = if inputs.len() == self.n_inputs { moved } else { self.all_inputs(inputs)? };
-        Ok(self.values(&moved)?.into_iter().map(|y| (y.re, y.eps)).unzip())
+        Ok(self.values(&moved(inputs, tangents))?.into_iter().map(|y| (y.re, y.eps)).unzip())
     }
 
     /// [`Expectation::value`] and its gradient by a method of choice.
@@ -190,9 +188,7 @@ impl Expectation {
             Method::Adjoint => self.value_and_gradient(inputs),
             Method::Forward => {
                 let value = self.value(inputs)?;
-                let unit =
-                    |k: usize| (0..inputs.len()).map(move |j| if j == k { T::one() } else { T::zero() });
-                let along = |k: usize| Ok(total(self.jvp(inputs, &unit(k).collect::<Vec<_>>())?.1));
+                let along = |k: usize| Ok(total(self.jvp(inputs, &unit(inputs.len(), k))?.1));
                 Ok((value, (0..inputs.len()).map(along).collect::<Result<_, HybridError>>()?))
             }
             Method::Shift => self.shift_gradient(inputs),
@@ -250,12 +246,6 @@ impl Expectation {
             observable.add(&weight, psi, &mut lambda, &self.simulator.threads);
         }
         Ok(lambda)
-    }
-
-    /// Says what is wrong with the number of inputs.
-    fn all_inputs<T: Real, U>(&self, inputs: &[T]) -> Result<U, HybridError> {
-        let names = self.circuit.inputs().map(str::to_owned).collect();
-        Err(crate::circuit::CircuitError::Inputs { given: inputs.len(), names }.into())
     }
 }
 

@@ -40,9 +40,12 @@
 
 use std::sync::Arc;
 
-use num_dual::{Dual, DualNum, HyperDual};
+use num_dual::{DualNum, HyperDual};
 
-use super::{Expectation, HybridError};
+use super::{
+    Expectation, HybridError,
+    tangent::{moved, padded},
+};
 use crate::{
     exec::{Datum, Host, HostError},
     ir::{Element, Kind, Primitive},
@@ -176,19 +179,6 @@ fn reals<S: Scalar>(datum: &Datum<S>) -> Option<&Reals<S::Real>> {
         },
         _ => None,
     }
-}
-
-/// A tangent or cotangent with the zeros that it may leave out.
-fn padded<T: Real>(d: &[T], n: usize) -> Vec<T> {
-    let mut all = d.to_vec();
-    all.resize(n.max(d.len()), T::zero());
-    all
-}
-
-/// Numbers that move along a tangent.
-fn moved<T: Real + DualNum>(x: &[T], d: &[T]) -> Vec<Dual<T>> {
-    let d = padded(d, x.len());
-    x.iter().zip(d).map(|(x, d)| Dual::new(x.clone(), d)).collect()
 }
 
 impl Expectation {

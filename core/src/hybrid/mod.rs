@@ -49,6 +49,7 @@ mod second;
 mod shift;
 mod slots;
 mod symbolic;
+mod tangent;
 
 pub use expectation::{Expectation, Method};
 pub use host::Circuits;

@@ -1,13 +1,14 @@
 //! Second derivatives, the geometry of the final states, and derivatives by amplitudes.
 
 use num_complex::Complex;
-use num_dual::{Dual, DualNum, HyperDual};
+use num_dual::{DualNum, HyperDual};
 
 use super::{
     Expectation, HybridError, Method,
     adjoint::Bound,
     expectation::{differences, expect},
     slots::by_parameter,
+    tangent::{moved, unit},
 };
 use crate::{
     scalar::{Conj, Real, Scalar},
@@ -33,9 +34,7 @@ impl Expectation {
     /// As [`Expectation::values`]; [`HybridError::Count`] unless there is a tangent for each input.
     pub fn hvp<T: Real + DualNum>(&self, inputs: &[T], v: &[T]) -> Result<(Vec<T>, Vec<T>), HybridError> {
         expect("tangents", v.len(), inputs.len())?;
-        let moved: Vec<Dual<T>> =
-            inputs.iter().zip(v).map(|(x, d)| Dual::new(x.clone(), d.clone())).collect();
-        let (_, gradient) = self.value_and_gradient(&moved)?;
+        let (_, gradient) = self.value_and_gradient(&moved(inputs, v))?;
         Ok(gradient.into_iter().map(|g| (g.re, g.eps)).unzip())
     }
 
@@ -73,8 +72,7 @@ impl Expectation {
             // The shifts are exact on duals too: the change of the shifted gradient along each input.
             Method::Shift => (0..n)
                 .map(|k| {
-                    let moved: Vec<Dual<T>> =
-                        inputs.iter().zip(unit::<T>(n, k)).map(|(x, d)| Dual::new(x.clone(), d)).collect();
+                    let moved = moved(inputs, &unit(n, k));
                     Ok(self.shift_gradient(&moved)?.1.into_iter().map(|g| g.eps).collect())
                 })
                 .collect(),
@@ -109,8 +107,7 @@ impl Expectation {
         let values = self.circuit.param_values(inputs)?;
         let psi = self.state(&values)?;
         let tangent = |k: usize| -> Result<StateVector<Complex<T>>, HybridError> {
-            let moved: Vec<Dual<T>> =
-                inputs.iter().zip(unit::<T>(inputs.len(), k)).map(|(x, d)| Dual::new(x.clone(), d)).collect();
+            let moved = moved(inputs, &unit(inputs.len(), k));
             let state = self.state(&self.circuit.param_values(&moved)?)?;
             let amplitudes = state.into_amplitudes().into_iter().map(|z| Complex::new(z.re.eps, z.im.eps));
             Ok(StateVector::from_vector(amplitudes.collect()).map_err(StateError::from)?)
@@ -155,10 +152,6 @@ impl Expectation {
         let threads = &self.simulator.threads;
         threads.map(points.len(), |k| alone.value_and_gradient(&points[k])).into_iter().collect()
     }
-}
-
-fn unit<T: Real>(n: usize, k: usize) -> Vec<T> {
-    (0..n).map(|j| if j == k { T::one() } else { T::zero() }).collect()
 }
 
 /// The symmetric matrix whose entries on and below the diagonal are given.

@@ -3,9 +3,13 @@
 //! Exact up to the evaluation of sines and cosines, and a check on every other method, since nothing of the
 //! circuit is run at the point. It costs as many terms as the formula has, so it is for small circuits.
 
-use num_dual::{Dual, DualNum};
+use num_dual::DualNum;
 
-use super::{Expectation, HybridError, slots::Chain};
+use super::{
+    Expectation, HybridError,
+    slots::Chain,
+    tangent::{moved, unit},
+};
 use crate::{
     exact::{Budget, ClosedForm, Formula},
     observable::PauliSum,
@@ -40,9 +44,7 @@ impl Expectation {
     ) -> Result<Vec<Vec<T>>, HybridError> {
         let slopes = Slopes::new(self)?;
         let row = |k: usize| -> Result<Vec<T>, HybridError> {
-            let unit = |j: usize| if j == k { T::one() } else { T::zero() };
-            let moved: Vec<Dual<T>> =
-                inputs.iter().enumerate().map(|(j, x)| Dual::new(x.clone(), unit(j))).collect();
+            let moved = moved(inputs, &unit(inputs.len(), k));
             Ok(slopes.at(&self.chain, &moved)?.1.into_iter().map(|slope| slope.eps).collect())
         };
         (0..inputs.len()).map(row).collect()
