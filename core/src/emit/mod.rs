@@ -31,6 +31,7 @@ mod entries;
 mod flow;
 mod latex;
 mod names;
+mod precedence;
 mod rust;
 mod rust_expr;
 mod scope;

@@ -2,20 +2,11 @@
 
 use crate::ir::{Compare, Int1, Int2, Kind, Mixed, Number1, Number2, Op, Real1, Real2};
 
+use super::precedence::{ADD, AND, COMPARE, LOWEST, MUL, OR, POSTFIX, UNARY};
 use super::{
     ast::{Expr, Var, holds_array},
     rust::{Writer, field_name, tape_field},
 };
-
-/// How tightly operators bind.
-const LOWEST: u8 = 0;
-const OR: u8 = 1;
-const AND: u8 = 2;
-const COMPARE: u8 = 3;
-const ADD: u8 = 4;
-const MUL: u8 = 5;
-const UNARY: u8 = 6;
-const POSTFIX: u8 = 7;
 
 /// A literal.
 pub(super) fn number(x: f64) -> String {

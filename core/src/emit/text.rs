@@ -21,6 +21,7 @@ use crate::{
     ir::{Element, Int1, Int2, Kind, Mixed, Number1, Number2, Op, Program},
 };
 
+use super::precedence::{ADD, AND, COMPARE, MUL, OR, POSTFIX, UNARY};
 use super::{
     EmitError,
     ast::{Body, Change, Expr, Stmt, Var},
@@ -152,15 +153,6 @@ struct Writer<'w, 'a> {
     depth: usize,
     tapes: BTreeSet<&'static str>,
 }
-
-/// How tightly operators bind.
-const OR: u8 = 1;
-const AND: u8 = 2;
-const COMPARE: u8 = 3;
-const ADD: u8 = 4;
-const MUL: u8 = 5;
-const UNARY: u8 = 6;
-const POSTFIX: u8 = 7;
 
 type Said = Result<String, EmitError>;
 
