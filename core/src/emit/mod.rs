@@ -25,11 +25,13 @@
 //! All but the graph go through one tree of structured statements (`structure`), so they say the same.
 
 mod ast;
+mod coalesce;
 mod counted;
 mod dot;
 mod entries;
 mod flow;
 mod latex;
+mod lengths;
 mod names;
 mod precedence;
 mod rust;

@@ -1,6 +1,6 @@
 //! Rust out.
 //!
-//! The file stands alone: no dependencies, edition 2021 or later. Its functions compute, to the last bit, what
+//! The file stands alone, or in a module by `include!`: no dependencies, edition 2021 or later. Its functions compute, to the last bit, what
 //! the executor computes over `f64`, and panic where it gives an error; limits are not checked. (A library
 //! function of a constant argument may be computed by the compiler, which can differ in the last bit.)
 //!
@@ -31,7 +31,7 @@ use crate::{
 
 use super::{
     EmitError,
-    ast::{Body, Change, Expr, Label, Stmt, Var},
+    ast::{Body, Change, Expr, Label, Stmt, Var, mentions},
     names::{fresh, identifier},
     structure::structured,
     tidy::is_named,
@@ -135,9 +135,7 @@ impl<'a> File<'a> {
     }
 
     fn finish(&self, functions: &str) -> String {
-        let mut out = String::from(
-            "// Written by ketgrad.\n#![allow(unused_mut, unused_parens, unused_variables, nonstandard_style)]\n",
-        );
+        let mut out = String::from("// Written by ketgrad.\n");
         let mut structs: Vec<_> = self.structs.iter().collect();
         structs.sort_by_key(|s| s.1);
         let mut scratch = File { complex: self.complex, ..File::new(self.program, &[]) };
@@ -145,8 +143,10 @@ impl<'a> File<'a> {
         for (kind, name) in structs {
             let copy =
                 if kind.fields.iter().any(|f| super::ast::holds_array(&f.kind)) { "" } else { "Copy, " };
-            let _ =
-                write!(out, "\n#[derive(Clone, {copy}Debug, Default, PartialEq)]\npub struct {name} {{\n");
+            let _ = write!(
+                out,
+                "\n#[derive(Clone, {copy}Debug, Default, PartialEq)]\n#[allow(nonstandard_style)]\npub struct {name} {{\n"
+            );
             for (k, field) in kind.fields.iter().enumerate() {
                 let kind = scratch.kind(&field.kind);
                 let _ = writeln!(out, "    pub {}: {kind},", field_name(field.name.as_deref(), k));
@@ -154,7 +154,7 @@ impl<'a> File<'a> {
             out.push_str("}\n");
         }
         if !self.primitives.is_empty() {
-            out.push_str("\n/// What the program calls and cannot compute itself.\npub trait Primitives {\n");
+            out.push_str("\n/// What the program calls and cannot compute itself.\n#[allow(nonstandard_style)]\npub trait Primitives {\n");
             for &id in self.primitives.values() {
                 let p = &self.program.primitives[id];
                 let params =
@@ -231,6 +231,7 @@ impl<'a> File<'a> {
         let public = if self.roots.contains(&f) { "pub " } else { "" };
         let (name, result) = (self.name(f).to_owned(), self.kind(&function.result));
         let mut w = Writer { file: self, body, out: String::new(), depth: 1, breakable: vec![] };
+        let _ = writeln!(w.out, "#[allow(unused_mut, unused_parens, unused_variables, nonstandard_style)]");
         let _ = writeln!(w.out, "{public}fn {name}({}) -> {result} {{", params.join(", "));
         for level in w.file.owned(f) {
             let tape = w.file.tape_name(level);
@@ -458,6 +459,7 @@ impl Writer<'_, '_> {
                 let x = self.expr(x);
                 let line = match how {
                     Change::Set => format!("{name}[{}] = {x};", self.index(i)),
+                    Change::Add => format!("{name}[{}] += {x};", self.index(i)),
                     Change::Put => format!("put(&mut {name}, {}, {x});", self.expr(i)),
                     Change::AddAt => format!("add_at(&mut {name}, {}, {x});", self.expr(i)),
                 };
@@ -557,8 +559,4 @@ impl Writer<'_, '_> {
     fn label(&self, l: Label) -> String {
         if self.breakable.last() == Some(&(l, false)) { String::new() } else { format!(" 'l{}", l.0) }
     }
-}
-
-fn mentions(s: &Stmt, v: Var) -> bool {
-    s.exprs().iter().any(|e| e.reads(v)) || s.parts().iter().any(|p| p.iter().any(|s| mentions(s, v)))
 }

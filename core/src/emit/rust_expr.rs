@@ -33,6 +33,7 @@ impl Writer<'_, '_> {
     pub(super) fn index(&mut self, e: &Expr) -> String {
         match e {
             Expr::Int(n) if *n >= 0 => n.to_string(),
+            Expr::Op(Op::Len, xs, _) => format!("{}.len()", self.at(&xs[0], POSTFIX)),
             e => format!("{} as usize", self.at(e, UNARY)),
         }
     }

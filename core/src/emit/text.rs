@@ -6,8 +6,7 @@
 //! - The tape of a gradient becomes an array with a counter, where one function both records and reads. A tape
 //!   that goes from function to function (a recursion that was too large to put in place) is an error.
 //! - Arrays that grow (cotangents) go through small functions that are written along.
-//! - A jump out of several loops at once, and one out of the middle of a branch, are errors. The gradient of
-//!   nested loops may hold one: emit Rust.
+//! - A jump out of several loops at once, and one out of the middle of a branch, are errors: emit Rust.
 //!
 //! Rules are written out: the text holds the derivative that the rule gave.
 
@@ -309,6 +308,7 @@ impl Writer<'_, '_> {
                 let name = self.var(*v).to_owned();
                 let line = match how {
                     Change::Set => format!("{name}[{i}] = {x};"),
+                    Change::Add => format!("{name}[{i}] += {x};"),
                     Change::Put => format!("{name} = {}({name}, {i}, {x});", self.helper("put", &kind)),
                     Change::AddAt => format!("{name} = {}({name}, {i}, {x});", self.helper("add_at", &kind)),
                 };

@@ -76,20 +76,30 @@ fn peek<T: Copy + Default>(xs: &[T], i: i64) -> T {
 //-
 /// Replaces an element of an array that is first extended with zeros where needed.
 fn put<T: Copy + Default>(xs: &mut Vec<T>, i: i64, x: T) {
-    let i = usize::try_from(i).expect("an index is negative");
-    if i >= xs.len() {
-        xs.resize(i + 1, T::default());
+    // Taken out and put back, so that the vector itself may stay in registers.
+    #[cold]
+    fn grown<T: Copy + Default>(mut xs: Vec<T>, i: i64) -> Vec<T> {
+        xs.resize(usize::try_from(i).expect("an index is negative") + 1, T::default());
+        xs
     }
-    xs[i] = x;
+    if i as usize >= xs.len() {
+        *xs = grown(std::mem::take(xs), i);
+    }
+    xs[i as usize] = x;
 }
 //-
 /// Adds to an element of an array that is first extended with zeros where needed.
 fn add_at<T: Copy + Default + std::ops::AddAssign>(xs: &mut Vec<T>, i: i64, x: T) {
-    let i = usize::try_from(i).expect("an index is negative");
-    if i >= xs.len() {
-        xs.resize(i + 1, T::default());
+    // Taken out and put back, so that the vector itself may stay in registers.
+    #[cold]
+    fn grown<T: Copy + Default>(mut xs: Vec<T>, i: i64) -> Vec<T> {
+        xs.resize(usize::try_from(i).expect("an index is negative") + 1, T::default());
+        xs
     }
-    xs[i] += x;
+    if i as usize >= xs.len() {
+        *xs = grown(std::mem::take(xs), i);
+    }
+    xs[i as usize] += x;
 }
 //-
 /// The sum of two arrays; the shorter one counts as extended with zeros.
