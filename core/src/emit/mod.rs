@@ -36,9 +36,11 @@ mod names;
 mod precedence;
 mod rust;
 mod rust_expr;
+mod rust_stmt;
 mod scope;
 mod structure;
 mod text;
+mod text_expr;
 mod tidy;
 mod values;
 

@@ -113,6 +113,20 @@ fn accumulate<T: Copy + std::ops::AddAssign>(mut xs: Vec<T>, ys: &[T]) -> Vec<T>
     xs
 }
 //-
+/// Records a value.
+fn push<T>(tape: &mut Vec<T>, x: T) {
+    // Taken out and put back, so that the vector itself may stay in registers.
+    #[cold]
+    fn grown<T>(mut tape: Vec<T>) -> Vec<T> {
+        tape.reserve(64);
+        tape
+    }
+    if tape.len() == tape.capacity() {
+        *tape = grown(std::mem::take(tape));
+    }
+    tape.push(x);
+}
+//-
 /// Takes back what was recorded last.
 fn pop<T>(tape: &mut Vec<T>) -> T {
     tape.pop().expect("nothing is left on the tape")
