@@ -27,7 +27,7 @@ const STEP: f64 = 1e-5;
 /// How many random programs in each of two tests, which run side by side.
 const PROGRAMS: u64 = 500;
 /// Every so many programs the second derivatives are compared too.
-const SECOND_ORDER: u64 = 10;
+const SECOND_ORDER: u64 = 50;
 
 type C = Complex<f64>;
 
