@@ -37,6 +37,7 @@ mod precedence;
 mod rust;
 mod rust_expr;
 mod rust_stmt;
+mod rust_tape;
 mod scope;
 mod structure;
 mod text;

@@ -96,6 +96,7 @@ const WORDS: &[&str] = &[
     "accumulate",
     "pop",
     "push",
+    "room",
     "int_add",
     "int_sub",
     "int_mul",

@@ -110,14 +110,17 @@ impl<'a> File<'a> {
                 }
             }
         }
-        let mut reserved = HashSet::new();
+        let mut reserved: HashSet<String> = TAPE_FIELDS.iter().map(|field| format!("kept_{field}")).collect();
         let names = order.iter().map(|&f| (f, fresh(&identifier(&program.functions[f].name), &mut reserved)));
         let names = names.collect();
         let needs = needs(program, &order);
         let levels: BTreeSet<u32> =
             needs.values().flat_map(|n| n.pushes.iter().chain(&n.pops)).copied().collect();
         let many_tapes = levels.len() > 1;
-        reserved.extend(levels.iter().map(|l| format!("tape{l}")));
+        for l in &levels {
+            reserved.insert(format!("tape{l}"));
+            reserved.extend(TAPE_FIELDS.iter().map(|field| format!("kept_{field}{l}")));
+        }
         File {
             program,
             order,
@@ -215,6 +218,11 @@ impl<'a> File<'a> {
         if self.many_tapes { format!("tape{level}") } else { "tape".to_owned() }
     }
 
+    /// What a loop calls its part of a vector of a tape.
+    pub(super) fn room_name(&self, level: u32, field: &str) -> String {
+        if self.many_tapes { format!("kept_{field}{level}") } else { format!("kept_{field}") }
+    }
+
     fn function(&mut self, f: FuncId, body: &Body) -> String {
         let function = &self.program.functions[f];
         let mut params: Vec<String> = Vec::new();
@@ -230,7 +238,8 @@ impl<'a> File<'a> {
         }
         let public = if self.roots.contains(&f) { "pub " } else { "" };
         let (name, result) = (self.name(f).to_owned(), self.kind(&function.result));
-        let mut w = Writer { file: self, body, out: String::new(), depth: 1, breakable: vec![] };
+        let mut w =
+            Writer { file: self, body, out: String::new(), depth: 1, breakable: vec![], rooms: vec![] };
         let _ = writeln!(w.out, "#[allow(unused_mut, unused_parens, unused_variables, nonstandard_style)]");
         let _ = writeln!(w.out, "{public}fn {name}({}) -> {result} {{", params.join(", "));
         for level in w.file.owned(f) {
@@ -350,6 +359,10 @@ fn needs(program: &Program, order: &[FuncId]) -> HashMap<FuncId, Needs> {
         }
     }
 }
+
+/// The vectors of a tape.
+const TAPE_FIELDS: [&str; 8] =
+    ["reals", "complexes", "ints", "bools", "handles", "real_arrays", "complex_arrays", "int_arrays"];
 
 /// The vector of the tape that keeps a kind.
 pub(super) fn tape_field(kind: &Kind) -> &'static str {

@@ -58,7 +58,7 @@ impl Writer<'_, '_> {
     }
 
     /// The kind of a value.
-    fn kind_of(&self, e: &Expr) -> Kind {
+    pub(super) fn kind_of(&self, e: &Expr) -> Kind {
         match e {
             Expr::Real(_) => Kind::Real,
             Expr::Int(_) => Kind::Int,

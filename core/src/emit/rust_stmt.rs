@@ -3,8 +3,9 @@
 use std::fmt::Write;
 
 use super::{
-    ast::{Body, Change, Expr, Label, Stmt, Var, mentions},
+    ast::{Body, Change, Expr, Label, Stmt, Var},
     rust::File,
+    rust_tape::Room,
     tidy::is_named,
 };
 
@@ -15,6 +16,8 @@ pub(super) struct Writer<'w, 'a> {
     pub(super) depth: usize,
     /// The loops and blocks around, innermost last, and which are blocks.
     pub(super) breakable: Vec<(Label, bool)>,
+    /// The vectors of tapes that loops around have made room in.
+    pub(super) rooms: Vec<Room>,
 }
 
 impl Writer<'_, '_> {
@@ -99,12 +102,7 @@ impl Writer<'_, '_> {
                 let e = self.expr(e);
                 self.line(&format!("{e};"));
             }
-            Stmt::Push(level, value) => {
-                let tape = self.file.tape_name(*level);
-                for (field, item) in self.leaves(value) {
-                    self.line(&format!("push(&mut {tape}.{field}, {item});"));
-                }
-            }
+            Stmt::Push(level, value) => self.record(*level, value),
             Stmt::If(c, yes, no) => {
                 let mut head = format!("if {} {{", self.expr(c));
                 let (mut yes, mut no) = (yes, no);
@@ -143,16 +141,7 @@ impl Writer<'_, '_> {
                 let head = format!("while {}", self.expr(c));
                 self.breakable(*l, &head, body);
             }
-            Stmt::For(l, c, body) => {
-                let mut read = false;
-                for s in body {
-                    read |= mentions(s, c.var);
-                }
-                let name = if read { self.var(c.var).to_owned() } else { "_".to_owned() };
-                let dots = if c.inclusive { "..=" } else { ".." };
-                let head = format!("for {name} in {}{dots}{}", self.operand(&c.from), self.operand(&c.to));
-                self.breakable(*l, &head, body);
-            }
+            Stmt::For(l, c, body) => self.counted(*l, c, body),
             Stmt::Block(l, body) => {
                 let head = format!("'l{}: {{", l.0);
                 self.line(&head);
@@ -176,7 +165,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    fn breakable(&mut self, label: Label, head: &str, body: &[Stmt]) {
+    pub(super) fn breakable(&mut self, label: Label, head: &str, body: &[Stmt]) {
         let named = if is_named(body, label) { format!("'l{}: ", label.0) } else { String::new() };
         self.line(&format!("{named}{head} {{"));
         self.breakable.push((label, false));

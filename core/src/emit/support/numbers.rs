@@ -127,6 +127,18 @@ fn push<T>(tape: &mut Vec<T>, x: T) {
     tape.push(x);
 }
 //-
+/// Room for what the rounds of a loop record, `each` values a round.
+fn room<T: Clone + Default>(
+    tape: &mut Vec<T>,
+    rounds: std::ops::Range<i64>,
+    each: usize,
+) -> std::slice::ChunksExactMut<'_, T> {
+    let from = tape.len();
+    let rounds = usize::try_from(rounds.end.saturating_sub(rounds.start)).unwrap_or(0);
+    tape.resize(from.saturating_add(rounds.saturating_mul(each)), T::default());
+    tape[from..].chunks_exact_mut(each)
+}
+//-
 /// Takes back what was recorded last.
 fn pop<T>(tape: &mut Vec<T>) -> T {
     tape.pop().expect("nothing is left on the tape")
