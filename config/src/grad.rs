@@ -6,6 +6,7 @@ use ketgrad_core::{
     circuit::Circuit,
     hybrid::{Expectation, HybridError, Method},
     kernel::Threads,
+    observable::PauliSum,
     simulate::Simulator,
     state::bytes_needed,
 };
@@ -84,10 +85,22 @@ pub(crate) fn expectation(
     common: &Common,
 ) -> Result<Expectation, Failure> {
     let observable = observables::read(observable, circuit.n_qubits())?;
+    expectation_of(circuit, observable.sum, common)
+}
+
+/// The expectation value of a sum of Pauli strings, to be computed within the limits.
+///
+/// # Errors
+/// [`Failure`] as [`expectation`].
+pub(crate) fn expectation_of(
+    circuit: Circuit,
+    observable: PauliSum,
+    common: &Common,
+) -> Result<Expectation, Failure> {
     let available = Needs::default().check("the derivatives", common.memory_limit)?;
     let threads: Threads = common.start_threads()?;
     let simulator = Simulator { threads, memory_limit: Some(available), ..Simulator::new() };
-    Ok(Expectation::new(circuit, [observable.sum]).map_err(Failure::input)?.with_simulator(simulator))
+    Ok(Expectation::new(circuit, [observable]).map_err(Failure::input)?.with_simulator(simulator))
 }
 
 /// A value, its gradient and its Hessian.

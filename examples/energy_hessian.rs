@@ -1,0 +1,52 @@
+//! The Hessian of an energy, and what it is good for: it tells a minimum from a saddle, and Newton's method needs a
+//! handful of steps.
+//!
+//! ```text
+//! cargo run -p ketgrad-examples --example energy_hessian
+//! ```
+#![expect(clippy::print_stdout, reason = "an example prints")]
+
+use ketgrad::{
+    circuit,
+    core::{
+        hybrid::Expectation,
+        optimize::{NewtonCg, Optimizer, Stopping, minimize},
+    },
+    pauli,
+};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    // Two spins in a field: E = -cos(a) cos(b) - (sin(a) + sin(b)) / 2 without the entangling angle c.
+    let circuit = circuit! {
+        qubits 2;
+        param a, b, c;
+        ry(a) 0;
+        ry(b) 1;
+        ryy(c) 0, 1;
+    }?;
+    let energy = Expectation::new(circuit, [pauli!(-1.0 * Z0 Z1 - 0.5 * X0 - 0.5 * X1)?])?;
+
+    let (value, gradient) = energy.value_and_gradient(&[0.0, 0.0, 0.0])?;
+    println!("at zero: energy {value:.6}, gradient {gradient:.3?}");
+    show(&energy.hessian(&[0.0, 0.0, 0.0])?);
+
+    let optimizer = Optimizer::from(NewtonCg::default());
+    let (end, _) = minimize(&energy, &[0.1, 0.1, 0.1], &optimizer, &Stopping::default())?;
+    println!("Newton's steps: {:.6?}", end.values);
+    println!("exact: {:.6}", -2f64.sqrt());
+    let hessian = energy.hessian(&end.x)?;
+    show(&hessian);
+
+    // One column alone costs two gradients, however many inputs there are.
+    let (_, column) = energy.hvp(&end.x, &[1.0, 0.0, 0.0])?;
+    let off = column.iter().zip(&hessian).map(|(x, row)| (x - row[0]).abs()).fold(0.0, f64::max);
+    println!("H (1, 0, 0) is its first column to {:.0e}", off.max(1e-15));
+    Ok(())
+}
+
+fn show(hessian: &[Vec<f64>]) {
+    for row in hessian {
+        let row: Vec<String> = row.iter().map(|x| format!("{:8.4}", x + 0.0)).collect();
+        println!("  {}", row.join(" "));
+    }
+}
