@@ -1,5 +1,5 @@
-//! The Hessian of an energy, and what it is good for: it tells a minimum from a saddle, and Newton's method needs a
-//! handful of steps.
+//! The Hessian of an energy at a start and at the minimum, where it is positive. Newton's method goes from one to the
+//! other in a handful of steps.
 //!
 //! ```text
 //! cargo run -p ketgrad-examples --example energy_hessian
@@ -16,13 +16,14 @@ use ketgrad::{
 };
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // Two spins in a field: E = -cos(a) cos(b) - (sin(a) + sin(b)) / 2 without the entangling angle c.
+    // Two spins in a field. Every real state of them is an entangled pair, each half turned.
     let circuit = circuit! {
         qubits 2;
         param a, b, c;
         ry(a) 0;
-        ry(b) 1;
-        ryy(c) 0, 1;
+        cx 0, 1;
+        ry(b) 0;
+        ry(c) 1;
     }?;
     let energy = Expectation::new(circuit, [pauli!(-1.0 * Z0 Z1 - 0.5 * X0 - 0.5 * X1)?])?;
 

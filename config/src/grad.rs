@@ -58,7 +58,14 @@ fn differentiate<T: Number + DualNum>(
         let hessian = if args.hessian { Some(energy.hessian_by(args.method, at)?) } else { None };
         Ok((value, gradient, hessian))
     };
-    let all: Vec<Derivatives<T>> = inputs.iter().map(of).collect::<Result<_, _>>().map_err(Failure::input)?;
+    let all: Result<Vec<Derivatives<T>>, HybridError> = match args.method {
+        // The points share the threads.
+        Method::Adjoint if !args.hessian => energy
+            .gradients(&inputs)
+            .map(|all| all.into_iter().map(|(value, gradient)| (value, gradient, None)).collect()),
+        _ => inputs.iter().map(of).collect(),
+    };
+    let all = all.map_err(Failure::input)?;
     let mut numbers = Numbers::default();
     let mut results: Vec<[Value; 3]> = all.iter().map(|one| in_json(one, &names, &mut numbers)).collect();
     numbers.report(common, terminal)?;
