@@ -85,7 +85,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             println!("step {step}: loss {value:.4}");
         }
         for (w, g) in w.iter_mut().zip(reals(&gradient[0])) {
-            *w -= 0.5 * g;
+            *w -= 0.1 * g;
         }
     }
     Ok(())

@@ -31,13 +31,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let simulator = Simulator::new();
     let state = simulator.run(&circuit, &[Dual64::new(at[0], 1.0), Dual64::from(at[1])])?;
     let value = state.expectation(&observable, &simulator.threads)?;
-    println!("duals by hand: value {:.9}, d/da {:.9}", value.re, value.eps);
+    println!("duals by hand: value {:.7}, d/da {:.7}", value.re, value.eps);
 
     let energy = Expectation::new(circuit, [observable])?;
     for method in [Method::Adjoint, Method::Forward, Method::Shift, Method::Symbolic, Method::Difference] {
         let (value, gradient) = energy.gradient_by(method, &at)?;
-        println!("{method}: value {value:.9}, d/da {:.9}, d/db {:.9}", gradient[0], gradient[1]);
+        println!("{method}: value {value:.7}, d/da {:.7}, d/db {:.7}", gradient[0], gradient[1]);
     }
-    println!("formula: {}", energy.closed_form()?);
     Ok(())
 }

@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 fn show(hessian: &[Vec<f64>]) {
     for row in hessian {
-        let row: Vec<String> = row.iter().map(|x| format!("{:8.4}", x + 0.0)).collect();
+        let row: Vec<String> = row.iter().map(|x| format!("{:8.4}", (1e4 * x).round() / 1e4 + 0.0)).collect();
         println!("  {}", row.join(" "));
     }
 }
