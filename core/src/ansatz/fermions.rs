@@ -114,8 +114,8 @@ mod tests {
         let text = |sum: &PauliSum| sum.to_string();
         let all = excitations(4, 2).unwrap();
         // a_2^dagger a_0 and a_3^dagger a_1
-        assert_eq!(text(&all[0]), "Y0 Z1 X2 - X0 Z1 Y2");
-        assert_eq!(text(&all[1]), "Y1 Z2 X3 - X1 Z2 Y3");
+        assert_eq!(text(&all[0]), "-Y0 Z1 X2 + X0 Z1 Y2");
+        assert_eq!(text(&all[1]), "-Y1 Z2 X3 + X1 Z2 Y3");
         assert_eq!((all.len(), all[2].terms().len()), (3, 8));
         assert!(all[2].terms().iter().all(|t| t.0.abs() == 0.25 && t.1.factors().len() == 4));
         // 2 up and 2 down in 4 orbitals each: 8 singles, 2 doubles of one spin and 16 of both.

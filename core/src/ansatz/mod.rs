@@ -14,7 +14,7 @@
 //! let circuit = ansatz::uccsd(4, 2)?;
 //! assert_eq!(circuit.inputs().collect::<Vec<_>>(), ["theta[0]", "theta[1]", "theta[2]"]);
 //! // At zero it is the Hartree-Fock state.
-//! let energy = Expectation::new(circuit, [problem::h2()])?.value(&[0.0; 3])?;
+//! let energy: f64 = Expectation::new(circuit, [problem::h2()])?.value(&[0.0; 3])?;
 //! assert!((energy + 1.116_684_387).abs() < 1e-9);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
