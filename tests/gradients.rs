@@ -283,32 +283,6 @@ proptest! {
 }
 
 #[test]
-fn computed_and_shared_parameters_go_through_the_tiles() {
-    let mut circuit = Circuit::new(9);
-    let w = circuit.param_list("w", 3);
-    // Shared, with fractions; and general expressions of all inputs, one of another.
-    let affine = w[0].clone() * Q::new(1, 3) + w[1].clone() * 2 + Angle::pi(1, 4);
-    let product = ParamExpr::from(w[0].clone()).call(Function::Sin).binary(Step::Mul, w[1].clone().into());
-    let product = circuit.expression(product);
-    let nested = ParamExpr::from(product.clone() * 2 + w[2].clone()).call(Function::Exp);
-    let nested =
-        circuit.expression(nested.call(Function::Atan).binary(Step::Div, ParamExpr::from(Angle::rad(1.7))));
-    for q in 0..9 {
-        circuit.ry(q, [&affine, &product, &nested][q % 3]).unwrap();
-        circuit.crx(q, (q + 4) % 9, [&nested, &affine, &product][q % 3]).unwrap();
-        circuit.rzz(q, (q + 1) % 9, product.clone() - w[q % 3].clone()).unwrap().h(q).unwrap();
-    }
-    let observable: PauliSum = "Z0 X8 - 0.7*Y3 Y4 + 0.2*Z5".parse().unwrap();
-    fast_and_generic(&circuit, &observable);
-    let energy = Expectation::new(circuit, [observable]).unwrap();
-    let (_, gradient) = energy.value_and_gradient(&AT).unwrap();
-    for method in [Method::Forward, Method::Shift] {
-        let (_, other) = energy.gradient_by(method, &AT).unwrap();
-        assert!(close(&gradient, &other, ROUNDING), "{method}: {gradient:?} {other:?}");
-    }
-}
-
-#[test]
 fn single_precision_takes_the_same_way() {
     let mut circuit = Circuit::new(7);
     let w = circuit.param_list("w", 3);
