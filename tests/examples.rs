@@ -267,3 +267,54 @@ fn equivalence() {
     let distance: f64 = line.rsplit(' ').next().unwrap().parse().unwrap();
     assert!(distance > 1e-3, "{line}");
 }
+
+#[test]
+fn vqe_h2() {
+    let svg = run("vqe_h2");
+    assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n") && svg.contains("energy in hartree"));
+    let points = svg.split("points=\"").nth(1).unwrap().split('"').next().unwrap();
+    assert!(points.split(' ').count() > 3, "{svg}");
+}
+
+#[test]
+fn qaoa_max_cut() {
+    let out = run("qaoa_max_cut");
+    assert!(out.starts_with("30 edges; the largest cut has 20, as 1"), "{out}");
+    let cuts: Vec<f64> = out
+        .lines()
+        .filter_map(|l| l.split_once("expected cut ")?.1.split(';').next()?.parse().ok())
+        .collect();
+    assert_eq!(cuts.len(), 4, "{out}");
+    assert!(cuts.windows(2).all(|w| w[0] < w[1]) && cuts.iter().all(|c| (15.0..=20.0).contains(c)), "{out}");
+}
+
+#[test]
+fn circuit_in_a_program() {
+    let out = run("circuit_in_a_program");
+    let first = out.lines().next().unwrap().strip_prefix("d loss / d w[0]: ").unwrap();
+    let (reverse, duals) = first.split_once(" in reverse, ").unwrap();
+    assert_eq!(Some(reverse), duals.strip_suffix(" on duals"), "{out}");
+    let losses: Vec<f64> = out.lines().filter_map(|l| l.split_once("loss ")?.1.parse().ok()).collect();
+    assert!(losses.len() == 4 && losses[3] < 0.5 * losses[0], "{out}");
+}
+
+#[test]
+fn dual_check() {
+    let out = run("dual_check");
+    let value_and_slope = |line: &str| {
+        let numbers = line.split_once("value ").unwrap().1;
+        numbers.split(", d/db").next().unwrap().to_owned()
+    };
+    let all: Vec<String> = out.lines().filter(|l| l.contains(": value ")).map(value_and_slope).collect();
+    assert_eq!(all.len(), 6, "{out}");
+    // Differences are off by 1e-10, which is below what is printed.
+    assert!(all.iter().all(|one| *one == all[0]), "{out}");
+}
+
+#[test]
+fn energy_hessian() {
+    let out = run("energy_hessian");
+    assert!(out.contains("exact: -1.414214"), "{out}");
+    let steps = out.lines().find_map(|l| l.strip_prefix("Newton's steps: ")).unwrap();
+    assert!(steps.ends_with("-1.414214]"), "{out}");
+}

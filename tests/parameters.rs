@@ -1,7 +1,14 @@
-//! Angles and parameter expressions: exactness, no panic at the ends of 64 bits, text.
+//! Angles and parameter expressions: exactness, no panic at the ends of 64 bits, text, derivatives.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-use ketgrad_core::param::{Angle, BindError, Binding, Function, ParamExpr, ParamId, Q, Step, Values};
+use ketgrad_core::{
+    circuit::Circuit,
+    hybrid::{Expectation, Method},
+    kernel::Executors,
+    observable::PauliSum,
+    param::{Angle, BindError, Binding, Function, ParamExpr, ParamId, Q, Step, Values},
+    simulate::Simulator,
+};
 use num_complex::Complex;
 use num_dual::Dual64;
 use proptest::{prelude::*, sample::select};
@@ -307,4 +314,37 @@ fn expressions_print_only_the_parentheses_they_need() {
     // A step that takes no two operands changes nothing.
     assert_eq!(a().binary(Step::Neg, b()), a());
     assert_eq!(a().binary(Step::Add, b()).params().collect::<Vec<_>>(), [ParamId(0), ParamId(1)]);
+}
+
+#[test]
+fn computed_and_shared_parameters_go_through_the_tiles_of_the_adjoint_method() {
+    let mut circuit = Circuit::new(9);
+    let w = circuit.param_list("w", 3);
+    // Shared, with fractions; and general expressions of all inputs, one of another.
+    let affine = w[0].clone() * Q::new(1, 3) + w[1].clone() * 2 + Angle::pi(1, 4);
+    let product = ParamExpr::from(w[0].clone()).call(Function::Sin).binary(Step::Mul, w[1].clone().into());
+    let product = circuit.expression(product);
+    let nested = ParamExpr::from(product.clone() * 2 + w[2].clone()).call(Function::Exp).call(Function::Atan);
+    let nested = circuit.expression(nested.binary(Step::Div, Angle::rad(1.7).into()));
+    for q in 0..9 {
+        circuit.ry(q, [&affine, &product, &nested][q % 3]).unwrap();
+        circuit.crx(q, (q + 4) % 9, [&nested, &affine, &product][q % 3]).unwrap();
+        circuit.rzz(q, (q + 1) % 9, product.clone() - w[q % 3].clone()).unwrap().h(q).unwrap();
+    }
+    let at: [f64; 3] = [0.37, -1.2, 2.05];
+    let observable: PauliSum = "Z0 X8 - 0.7*Y3 Y4 + 0.2*Z5".parse().unwrap();
+    let tiles = Expectation::new(circuit, [observable]).unwrap();
+    let fast = Executors::fast();
+    let executor = fast.best::<Complex<f64>>(9, 36);
+    assert!(executor.pairs(9).is_some(), "nine qubits fill a tile");
+    let generic = Simulator { executors: Executors::new(), ..Simulator::new() };
+    let generic = tiles.clone().with_simulator(generic);
+    let (_, expected) = generic.gradient_by(Method::Forward, &at).unwrap();
+    for (energy, method) in [(&tiles, Method::Adjoint), (&generic, Method::Adjoint), (&tiles, Method::Shift)]
+    {
+        let (_, gradient) = energy.gradient_by(method, &at).unwrap();
+        // Sums of two dozen derivatives below 10.
+        let close = gradient.iter().zip(&expected).all(|(x, y)| (x - y).abs() < 1e-12);
+        assert!(close, "{method}: {gradient:?} {expected:?}");
+    }
 }

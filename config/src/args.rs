@@ -131,9 +131,9 @@ pub enum Verb {
         after_help = "Examples:\n  ketgrad draw bell.qasm\n  ketgrad draw bell.qasm --format svg -o bell.svg"
     )]
     Draw(DrawArgs),
-    /// Runs a variational job (not in this version)
-    #[command(after_help = "Examples:\n  ketgrad optimize h2.toml\n  ketgrad optimize h2.toml --resume")]
-    Optimize(Later),
+    /// Runs a variational job: parameters of a circuit that make an energy small
+    #[command(after_help = OPTIMIZE_HELP)]
+    Optimize(OptimizeArgs),
     /// Lists and checks plugins (not in this version)
     #[command(after_help = "Examples:\n  ketgrad plugins list\n  ketgrad plugins verify")]
     Plugins(Later),
@@ -379,6 +379,45 @@ pub struct DrawArgs {
     /// Options that give parameters a value; without one they stay open
     #[command(flatten)]
     pub values: ValueArgs,
+}
+
+const OPTIMIZE_HELP: &str = "\
+A job is a TOML file:
+
+  seed = 7
+  [ansatz]                     # or name = \"hardware_efficient\" (qubits, layers), \"qaoa\" (graph,
+  circuit = \"ansatz.qasm\"      # layers), \"uccsd\" (qubits, electrons); inputs are the parameters
+  [hamiltonian]                # or terms = \"Z0 Z1 - X0\"; or name = \"ising\", \"heisenberg\", \"max_cut\",
+  file = \"h2.txt\"              # \"h2\", \"lih\"
+  [optimizer]                  # or \"newton_cg\", \"nelder_mead\", \"adam\", \"natural_gradient\"
+  method = \"lbfgs\"
+  [stopping]
+  iterations = 1000
+  gradient = 1e-6              # enough if no derivative is larger
+  change = 1e-12               # enough if three values in a row change by no more
+  [start]
+  random = 0.1                 # uniform from -0.1 to 0.1, but set = [\"theta=pi/4\"], params = \"point.json\"
+  [output]
+  checkpoint = \"h2.checkpoint.json\"
+  every = 10                   # iterations between checkpoints
+  curve = \"h2.svg\"
+
+Paths are taken from the folder of the job. --resume goes on from the last checkpoint and ends with
+the same result as a run that was never interrupted; without it the job begins anew.
+
+Examples:
+  ketgrad optimize h2.toml
+  ketgrad optimize h2.toml --resume";
+
+/// The verb `optimize`.
+#[derive(Clone, Debug, Args)]
+pub struct OptimizeArgs {
+    /// The job
+    #[arg(value_name = "FILE.toml")]
+    pub file: PathBuf,
+    /// Go on from the last checkpoint
+    #[arg(long)]
+    pub resume: bool,
 }
 
 /// Values of parameters.

@@ -175,7 +175,7 @@ fn names<T>(table: &'static [(&'static str, Setter<T>)]) -> impl Iterator<Item =
 }
 
 /// The entries in the order of the file.
-fn in_order<'a, 'i>(
+pub(crate) fn in_order<'a, 'i>(
     table: &'a DeTable<'i>,
 ) -> Vec<(&'a Spanned<std::borrow::Cow<'i, str>>, &'a Spanned<DeValue<'i>>)> {
     let mut entries: Vec<_> = table.iter().collect();
@@ -183,7 +183,7 @@ fn in_order<'a, 'i>(
     entries
 }
 
-fn integer(value: &DeValue<'_>, least: u64, most: u64) -> Result<u64, String> {
+pub(crate) fn integer(value: &DeValue<'_>, least: u64, most: u64) -> Result<u64, String> {
     let error = || match most {
         u64::MAX => format!("expected a whole number of at least {least}"),
         _ => format!("expected a whole number from {least} to {most}"),
@@ -193,15 +193,28 @@ fn integer(value: &DeValue<'_>, least: u64, most: u64) -> Result<u64, String> {
     if (least..=most).contains(&number) { Ok(number) } else { Err(error()) }
 }
 
-fn boolean(value: &DeValue<'_>) -> Result<bool, String> {
+pub(crate) fn boolean(value: &DeValue<'_>) -> Result<bool, String> {
     value.as_bool().ok_or_else(|| "expected true or false".to_owned())
 }
 
-fn string(value: &DeValue<'_>) -> Result<String, String> {
+pub(crate) fn string(value: &DeValue<'_>) -> Result<String, String> {
     value.as_str().map(str::to_owned).ok_or_else(|| "expected a string".to_owned())
 }
 
-fn strings(value: &DeValue<'_>) -> Result<Vec<String>, String> {
+/// A number, written with a point or without.
+pub(crate) fn real(value: &DeValue<'_>) -> Result<f64, String> {
+    let text = match value {
+        DeValue::Float(x) => x.as_str(),
+        DeValue::Integer(n) if n.radix() == 10 => n.as_str(),
+        _ => "",
+    };
+    match text.replace('_', "").parse() {
+        Ok(x) if f64::is_finite(x) => Ok(x),
+        _ => Err("expected a finite number".to_owned()),
+    }
+}
+
+pub(crate) fn strings(value: &DeValue<'_>) -> Result<Vec<String>, String> {
     let error = || "expected a string or a list of strings".to_owned();
     match value {
         DeValue::String(text) => Ok(vec![text.clone().into_owned()]),

@@ -6,6 +6,7 @@ use ketgrad_core::{
     circuit::Circuit,
     hybrid::{Expectation, HybridError, Method},
     kernel::Threads,
+    observable::PauliSum,
     simulate::Simulator,
     state::bytes_needed,
 };
@@ -57,7 +58,14 @@ fn differentiate<T: Number + DualNum>(
         let hessian = if args.hessian { Some(energy.hessian_by(args.method, at)?) } else { None };
         Ok((value, gradient, hessian))
     };
-    let all: Vec<Derivatives<T>> = inputs.iter().map(of).collect::<Result<_, _>>().map_err(Failure::input)?;
+    let all: Result<Vec<Derivatives<T>>, HybridError> = match args.method {
+        // The points share the threads.
+        Method::Adjoint if !args.hessian => energy
+            .gradients(&inputs)
+            .map(|all| all.into_iter().map(|(value, gradient)| (value, gradient, None)).collect()),
+        _ => inputs.iter().map(of).collect(),
+    };
+    let all = all.map_err(Failure::input)?;
     let mut numbers = Numbers::default();
     let mut results: Vec<[Value; 3]> = all.iter().map(|one| in_json(one, &names, &mut numbers)).collect();
     numbers.report(common, terminal)?;
@@ -84,10 +92,22 @@ pub(crate) fn expectation(
     common: &Common,
 ) -> Result<Expectation, Failure> {
     let observable = observables::read(observable, circuit.n_qubits())?;
+    expectation_of(circuit, observable.sum, common)
+}
+
+/// The expectation value of a sum of Pauli strings, to be computed within the limits.
+///
+/// # Errors
+/// [`Failure`] as [`expectation`].
+pub(crate) fn expectation_of(
+    circuit: Circuit,
+    observable: PauliSum,
+    common: &Common,
+) -> Result<Expectation, Failure> {
     let available = Needs::default().check("the derivatives", common.memory_limit)?;
     let threads: Threads = common.start_threads()?;
     let simulator = Simulator { threads, memory_limit: Some(available), ..Simulator::new() };
-    Ok(Expectation::new(circuit, [observable.sum]).map_err(Failure::input)?.with_simulator(simulator))
+    Ok(Expectation::new(circuit, [observable]).map_err(Failure::input)?.with_simulator(simulator))
 }
 
 /// A value, its gradient and its Hessian.

@@ -24,6 +24,7 @@ pub mod info;
 pub mod memory;
 pub mod npy;
 pub mod observables;
+pub mod optimize;
 pub mod options;
 pub mod params;
 pub mod progress;
@@ -76,6 +77,7 @@ fn work(args: &HiArgs, terminal: &mut Terminal) -> Result<Box<dyn Answer>, Failu
         Work::Check(check) => check::check(check, &args.common, terminal),
         Work::Diff(diff) => diff::diff(diff, &args.common, terminal),
         Work::Equivalent(equivalent) => equivalent::equivalent(equivalent, &args.common, terminal),
+        Work::Optimize(optimize) => optimize::optimize(optimize, &args.common, terminal),
         Work::Info => info::info(&args.common),
     }
 }

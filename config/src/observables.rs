@@ -22,10 +22,27 @@ pub struct Named {
 pub fn read(given: &str, n_qubits: usize) -> Result<Named, Failure> {
     let text = given.trim().to_owned();
     let Some(path) = text.strip_prefix('@') else {
-        let sum = parse("--observable", given, 0, given, n_qubits)?;
+        let sum = read_text_of("--observable", given, n_qubits)?;
         return Ok(Named { text, sum });
     };
-    let (name, content) = read_text(Path::new(path))?;
+    let sum = read_file(Path::new(path), n_qubits)?;
+    Ok(Named { text, sum })
+}
+
+/// Reads an observable for n qubits from a text called `name`.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_text_of(name: &str, text: &str, n_qubits: usize) -> Result<PauliSum, Failure> {
+    parse(name, text, 0, text, n_qubits)
+}
+
+/// Reads an observable for n qubits from a file with one term a line.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_file(path: &Path, n_qubits: usize) -> Result<PauliSum, Failure> {
+    let (name, content) = read_text(path)?;
     let mut sum = PauliSum::default();
     let mut start = 0;
     let mut any = false;
@@ -40,7 +57,7 @@ pub fn read(given: &str, n_qubits: usize) -> Result<Named, Failure> {
     if !any {
         return Err(Failure::input(format_args!("{name} has no terms")));
     }
-    Ok(Named { text, sum })
+    Ok(sum)
 }
 
 /// Reads a part of a text, which begins at the byte `start` of the whole.

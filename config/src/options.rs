@@ -77,6 +77,8 @@ pub enum Work {
     Check(Check),
     /// Compare two circuits.
     Equivalent(Equivalent),
+    /// Run a variational job.
+    Optimize(Optimize),
     /// Describe this program and this machine.
     Info,
 }
@@ -218,6 +220,17 @@ pub struct Equivalent {
     pub snap: bool,
 }
 
+/// What `optimize` shall do.
+#[derive(Clone, Debug)]
+pub struct Optimize {
+    /// The job.
+    pub file: PathBuf,
+    /// Go on from the last checkpoint.
+    pub resume: bool,
+    /// The seed, if the command line or the config file gives one: it wins over that of the job.
+    pub seed: Option<u64>,
+}
+
 /// A text of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Emit {
@@ -265,14 +278,16 @@ impl HiArgs {
             Verb::Diff(_) => "diff",
             Verb::Check(_) => "check",
             Verb::Draw(_) => "draw",
-            Verb::Optimize(_) => return later("optimize"),
+            Verb::Optimize(_) => "optimize",
             Verb::Plugins(_) => return later("plugins"),
         };
         let config = match &low.common.config {
             Some(path) => ConfigFile::read(path)?,
             None => ConfigFile::default(),
         };
-        let common = merge(low.common, config.common(verb));
+        let from_file = config.common(verb);
+        let seed = low.common.seed.or(from_file.seed);
+        let common = merge(low.common, from_file);
         let work = match low.verb {
             Verb::Run(args) => Work::Run(run(args, &config)?),
             Verb::Convert(args) => Work::Convert(convert(args)),
@@ -282,6 +297,7 @@ impl HiArgs {
             Verb::Diff(args) => Work::Diff(diff(args)?),
             Verb::Equivalent(args) => Work::Equivalent(equivalent(args)?),
             Verb::Check(args) => Work::Check(check(args)?),
+            Verb::Optimize(args) => Work::Optimize(Optimize { file: args.file, resume: args.resume, seed }),
             _ => Work::Info,
         };
         Ok(HiArgs { common, work })

@@ -64,6 +64,20 @@ impl Points {
         points.circuit(circuit, 0)
     }
 
+    /// The values of the one run that there may be, in order of the circuit's inputs; `None` where none is given.
+    ///
+    /// # Errors
+    /// [`Failure`] as [`Points::read`], also for a table with more than one row.
+    pub fn some(circuit: &Circuit, values: &ValueArgs) -> Result<Vec<Option<f64>>, Failure> {
+        let points = Points::read_known(circuit, values)?;
+        if points.sweep {
+            return Err(Failure::input("one point is needed here, not a table of them"));
+        }
+        let given = |name: &str| points.table.is_some() || points.fixed.contains_key(name);
+        let all: Vec<f64> = points.inputs(circuit, 0)?;
+        Ok(circuit.inputs().zip(all).map(|(name, x)| given(name).then_some(x)).collect())
+    }
+
     /// Reads the values and checks that they are inputs of the circuit.
     fn read_known(circuit: &Circuit, values: &ValueArgs) -> Result<Points, Failure> {
         let given = assignments(&values.set)?;

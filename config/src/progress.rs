@@ -14,14 +14,22 @@ const SILENT: Duration = Duration::from_secs(1);
 pub struct Progress {
     start: Instant,
     wanted: bool,
+    unit: &'static str,
+    message: String,
     bar: Option<ProgressBar>,
 }
 
 impl Progress {
-    /// Starts the clock.
+    /// Starts the clock. The work is counted in `unit`, such as gates.
     #[must_use]
-    pub fn new(terminal: &Terminal) -> Progress {
-        Progress { start: Instant::now(), wanted: terminal.shows_progress(), bar: None }
+    pub fn new(terminal: &Terminal, unit: &'static str) -> Progress {
+        let (start, wanted) = (Instant::now(), terminal.shows_progress());
+        Progress { start, wanted, unit, message: String::new(), bar: None }
+    }
+
+    /// What to say beside the next report.
+    pub fn tell(&mut self, message: String) {
+        self.message = message;
     }
 
     /// So much of all is done.
@@ -31,12 +39,17 @@ impl Progress {
         }
         let bar = self.bar.get_or_insert_with(|| {
             let bar = ProgressBar::with_draw_target(Some(all), ProgressDrawTarget::stderr());
-            let style = ProgressStyle::with_template("{bar:30} {percent:>3} % of {len} gates, {eta} left");
+            let unit = self.unit;
+            let template = format!("{{bar:30}} {{percent:>3}} % of {{len}} {unit}, {{eta}} left  {{msg}}");
+            let style = ProgressStyle::with_template(&template);
             if let Ok(style) = style {
                 bar.set_style(style);
             }
             bar.with_elapsed(self.start.elapsed())
         });
+        if !self.message.is_empty() {
+            bar.set_message(std::mem::take(&mut self.message));
+        }
         bar.set_position(done);
     }
 }

@@ -11,7 +11,8 @@
 //! Circuits: [`param`] (angles of gates), [`basis`] (bits), [`matrix`], [`gate`] (the table),
 //! [`circuit`], [`observable`], [`kernel`] (loops over amplitudes), [`plan`] (many gates in one pass),
 //! [`state`], [`field`] (exact numbers modulo a prime), [`simulate`], [`equivalent`] (equality of circuits),
-//! [`exact`] (amplitudes in closed form), [`hybrid`] (derivatives of circuits), [`qasm`] (circuits from text),
+//! [`exact`] (amplitudes in closed form), [`hybrid`] (derivatives of circuits), [`problem`] (Hamiltonians to try
+//! things on), [`ansatz`] (circuits with parameters), [`optimize`] (minimisation), [`qasm`] (circuits from text),
 //! [`mod@print`] (and back), [`draw`] (circuits as pictures).
 
 pub mod entity;
@@ -60,6 +61,12 @@ pub mod equivalent;
 pub mod exact;
 
 pub mod hybrid;
+
+pub mod problem;
+
+pub mod ansatz;
+
+pub mod optimize;
 
 pub mod draw;
 pub mod print;

@@ -29,3 +29,20 @@ fn the_example_of_the_readme() -> Result<(), Box<dyn std::error::Error>> {
     }
     Ok(())
 }
+
+#[test]
+fn the_variational_example_of_the_readme() -> Result<(), Box<dyn std::error::Error>> {
+    use ketgrad::core::optimize::{Lbfgs, Optimizer, Stopping, minimize};
+    use ketgrad::core::{ansatz, hybrid::Expectation, problem};
+
+    let energy = Expectation::new(ansatz::uccsd(4, 2)?, [problem::h2()])?;
+    let (end, _) = minimize(&energy, &[0.0; 3], &Optimizer::from(Lbfgs::default()), &Stopping::default())?;
+    assert!((end.value + 1.137_270_175).abs() < 1e-8);
+
+    let source = include_str!("readme.rs");
+    let readme = include_str!("../../README.md");
+    for line in readme.lines().filter(|l| l.starts_with("let energy") || l.starts_with("let (end")) {
+        assert!(source.contains(line), "{line}");
+    }
+    Ok(())
+}

@@ -103,7 +103,7 @@ fn simulate<T: Number>(
     };
     let simulator =
         Simulator { threads: common.start_threads()?, memory_limit: Some(available), ..Simulator::new() };
-    let progress = Mutex::new(Progress::new(terminal));
+    let progress = Mutex::new(Progress::new(terminal, "gates"));
     let task = Task { args, common, circuit, simulator, observables: &observables, progress };
 
     let start = Instant::now();

@@ -240,7 +240,7 @@ mod tests {
             circuit: &circuit,
             simulator: Simulator::new(),
             observables: &observables,
-            progress: Mutex::new(Progress::new(&Terminal::new(true))),
+            progress: Mutex::new(Progress::new(&Terminal::new(true), "gates")),
         };
         let points = Points::read(&circuit, &crate::args::ValueArgs::default()).unwrap();
         let point = task.points::<f64>(&points, None).unwrap().0.remove(0);

@@ -1,4 +1,4 @@
-//! Circuits as pictures: text and SVG.
+//! Circuits as pictures: text and SVG. Curves as SVG.
 //!
 //! ```
 //! use ketgrad_core::{circuit::Circuit, draw, param::Angle};
@@ -25,9 +25,11 @@
 //!
 //! Decimals are shortened to five digits. The time is proportional to the size of the picture.
 
+mod curve;
 mod layout;
 mod svg;
 mod text;
 
+pub use curve::curve;
 pub use svg::svg;
 pub use text::{ascii, text};

@@ -1,0 +1,166 @@
+//! Checkpoints: the state of a minimisation as JSON, and the job that it belongs to.
+//!
+//! Numbers are written with as many digits as it takes to read the same bits, so a run that is taken up again ends as
+//! if it had never been interrupted. A checkpoint is written beside its place, brought to the disk, and renamed: at
+//! every moment there is a whole one, the old or the new.
+
+use std::{
+    fs,
+    io::{self, Write},
+    path::Path,
+};
+
+use ketgrad_core::optimize::{Memory, State};
+use serde::{Deserialize, Serialize};
+
+use super::job::Job;
+use crate::{
+    files::{cannot, read_text},
+    report::Failure,
+};
+
+/// The layout of the file.
+const VERSION: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Checkpoint {
+    version: u32,
+    job: Marks,
+    #[serde(with = "StateFields")]
+    state: State,
+}
+
+/// What must be the same for a run to go on.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Marks {
+    ansatz: String,
+    hamiltonian: String,
+    optimizer: String,
+    start: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "State", deny_unknown_fields)]
+struct StateFields {
+    x: Vec<f64>,
+    value: f64,
+    gradient: Vec<f64>,
+    best: (Vec<f64>, f64),
+    iterations: usize,
+    values: Vec<f64>,
+    evaluations: u64,
+    spread: Option<f64>,
+    stalled: bool,
+    #[serde(with = "MemoryFields")]
+    memory: Memory,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Memory")]
+enum MemoryFields {
+    Nothing,
+    Means(Vec<f64>, Vec<f64>),
+    Steps(Vec<(Vec<f64>, Vec<f64>)>),
+    Simplex(Vec<(Vec<f64>, f64)>),
+}
+
+impl Marks {
+    pub(super) fn of(job: &Job) -> Marks {
+        let bits: Vec<u64> = job.start.iter().map(|x| x.to_bits()).collect();
+        Marks {
+            ansatz: mark(&format!("{:?}", job.circuit)),
+            hamiltonian: mark(&format!("{:?}", job.hamiltonian)),
+            optimizer: mark(&format!("{:?}", job.optimizer)),
+            start: mark(&format!("{bits:?}")),
+        }
+    }
+
+    /// What is not as it was.
+    fn difference(&self, other: &Marks) -> Option<&'static str> {
+        let pairs = [
+            (&self.ansatz, &other.ansatz, "ansatz"),
+            (&self.hamiltonian, &other.hamiltonian, "Hamiltonian"),
+            (&self.optimizer, &other.optimizer, "optimizer"),
+            (&self.start, &other.start, "start or the seed"),
+        ];
+        pairs.into_iter().find(|(a, b, _)| a != b).map(|(_, _, what)| what)
+    }
+}
+
+/// The hash of Fowler, Noll and Vo (FNV-1a, 64 bits): it tells jobs apart and guards against nothing else.
+fn mark(text: &str) -> String {
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, step))
+}
+
+/// Writes a checkpoint.
+///
+/// # Errors
+/// [`Failure`] with what the system says; the old checkpoint is then as it was.
+pub(super) fn save(path: &Path, marks: &Marks, state: &State) -> Result<(), Failure> {
+    let checkpoint = Checkpoint { version: VERSION, job: marks.clone(), state: state.clone() };
+    let write = || {
+        // One name for all of them, so that a run that is killed leaves no more than one.
+        let mut beside = std::ffi::OsString::from(".");
+        beside.push(path.file_name().ok_or(io::ErrorKind::InvalidInput)?);
+        beside.push(".tmp");
+        let beside = path.with_file_name(beside);
+        let mut file = fs::File::create(&beside)?;
+        let mut text = serde_json::to_string(&checkpoint)?;
+        text.push('\n');
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&beside, path)?;
+        // The name is brought to the disk too, where folders can be opened.
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        fs::File::open(folder).and_then(|folder| folder.sync_all()).or_else(|e| match e.kind() {
+            io::ErrorKind::PermissionDenied | io::ErrorKind::InvalidInput => Ok(()),
+            _ => Err(e),
+        })
+    };
+    write().map_err(|e: io::Error| cannot("write", &path.display().to_string(), &e))
+}
+
+/// Reads the state of a job of n inputs; `None` if there is no checkpoint.
+///
+/// # Errors
+/// [`Failure`] for a file that is no checkpoint, or that of another job.
+pub(super) fn load(path: &Path, marks: &Marks, n_inputs: usize) -> Result<Option<State>, Failure> {
+    if matches!(fs::symlink_metadata(path), Err(e) if e.kind() == io::ErrorKind::NotFound) {
+        return Ok(None);
+    }
+    let (name, text) = read_text(path)?;
+    let help = "without --resume the job begins anew";
+    let broken = |why: &dyn std::fmt::Display| {
+        Failure::input(format_args!("{name} is no checkpoint: {why}")).help(help)
+    };
+    let checkpoint: Checkpoint = serde_json::from_str(&text).map_err(|e| broken(&e))?;
+    if checkpoint.version != VERSION {
+        let (given, expected) = (checkpoint.version, VERSION);
+        return Err(broken(&format_args!("its version is {given}, expected {expected}")));
+    }
+    if let Some(what) = checkpoint.job.difference(marks) {
+        return Err(
+            Failure::input(format_args!("{name} is of another job: the {what} was another")).help(help)
+        );
+    }
+    if !fits(&checkpoint.state, n_inputs) {
+        return Err(broken(&format_args!("its lists are not of {n_inputs} numbers")));
+    }
+    Ok(Some(checkpoint.state))
+}
+
+/// Whether all lists have the length that they must have.
+fn fits(state: &State, n: usize) -> bool {
+    let remembered = match &state.memory {
+        Memory::Nothing => true,
+        Memory::Means(m, v) => m.len() == n && v.len() == n,
+        Memory::Steps(steps) => steps.iter().all(|(s, y)| s.len() == n && y.len() == n),
+        Memory::Simplex(corners) => corners.len() == n + 1 && corners.iter().all(|c| c.0.len() == n),
+    };
+    let derivatives = if state.spread.is_some() { 0 } else { n };
+    let lists = state.x.len() == n && state.best.0.len() == n && state.gradient.len() == derivatives;
+    remembered && lists && state.values.len().checked_sub(1) == Some(state.iterations)
+}

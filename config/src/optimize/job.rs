@@ -1,0 +1,349 @@
+//! The job file: what `optimize` shall do.
+//!
+//! ```toml
+//! seed = 7                        # of the random start; --seed wins
+//!
+//! [ansatz]
+//! circuit = "ansatz.qasm"         # its `input` declarations are the parameters
+//! # name = "hardware_efficient"   # or one by name, with qubits and layers
+//! # name = "qaoa"                 # with graph, a file of edges, and layers
+//! # name = "uccsd"                # with qubits (spin orbitals) and electrons
+//!
+//! [hamiltonian]
+//! file = "h2.txt"                 # one term a line
+//! # terms = "Z0 Z1 - 0.5*X0"      # or here
+//! # name = "ising"                # with qubits, coupling = 1, field = 1, periodic = false
+//! # name = "heisenberg"           # with qubits, couplings = [1, 1, 1], periodic = false
+//! # name = "max_cut"              # with graph
+//! # name = "h2"                   # or "lih"
+//!
+//! [optimizer]                     # lbfgs, unless told otherwise
+//! method = "lbfgs"                # memory = 10
+//! # method = "newton_cg"          # products = 50
+//! # method = "nelder_mead"        # step = 0.25
+//! # method = "adam"               # step = 0.05, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8
+//! # method = "natural_gradient"   # step = 0.1, damping = 1e-3
+//!
+//! [stopping]
+//! iterations = 1000               # at most
+//! gradient = 1e-6                 # enough if no derivative is larger
+//! change = 1e-12                  # enough if three values in a row change by no more
+//!
+//! [start]
+//! random = 0.1                    # uniform from -0.1 to 0.1 where nothing else is said
+//! set = ["theta[0]=pi/4"]         # as --set of other verbs
+//! params = "point.json"           # as --params
+//!
+//! [output]
+//! checkpoint = "job.checkpoint.json"
+//! every = 10                      # iterations between checkpoints
+//! curve = "job.svg"
+//! ```
+//!
+//! Paths are taken from the folder of the job file; the names of the output are those of the job file with another
+//! ending. A key that is not known and a value that does not fit are errors that underline it.
+
+use std::path::{Path, PathBuf};
+
+use ketgrad_core::{
+    ansatz,
+    circuit::Circuit,
+    observable::PauliSum,
+    optimize::{Adam, Lbfgs, NaturalGradient, NelderMead, NewtonCg, Optimizer, Stopping, random_start},
+    problem::{self, Graph},
+};
+
+use super::section::{File, Section};
+use crate::{
+    args::ValueArgs,
+    files::read_text,
+    observables,
+    options::{Common, Optimize},
+    params::Points,
+    report::Failure,
+    run::read_circuit,
+    terminal::Terminal,
+};
+
+/// The most layers of an ansatz.
+const MOST_LAYERS: u64 = 10_000;
+
+/// A variational job, everything read.
+#[derive(Clone, Debug)]
+pub(super) struct Job {
+    pub(super) circuit: Circuit,
+    pub(super) hamiltonian: PauliSum,
+    pub(super) optimizer: Optimizer,
+    pub(super) stopping: Stopping,
+    /// The values of the inputs to begin with.
+    pub(super) start: Vec<f64>,
+    pub(super) checkpoint: PathBuf,
+    /// Iterations between checkpoints.
+    pub(super) every: usize,
+    pub(super) curve: PathBuf,
+}
+
+impl Job {
+    /// Reads a job and the files that it names.
+    ///
+    /// # Errors
+    /// [`Failure`] that underlines what is wrong, in whichever file it is.
+    pub(super) fn read(args: &Optimize, common: &Common, terminal: &Terminal) -> Result<Job, Failure> {
+        if args.file == Path::new("-") {
+            return Err(Failure::usage(
+                "a job is a file: its checkpoints are kept beside it, and paths are taken from there",
+            ));
+        }
+        let (name, text) = read_text(&args.file)?;
+        let file = File { name, text };
+        let document = file.document()?;
+        let mut top = Section::top(&file, document.get_ref());
+        let seed = top.integer("seed", 0, u64::MAX)?;
+        let (ansatz, hamiltonian) = (top.section("ansatz")?, top.section("hamiltonian")?);
+        let (optimizer, stopping) = (top.section("optimizer")?, top.section("stopping")?);
+        let (start, output) = (top.section("start")?, top.section("output")?);
+        top.finish()?;
+
+        let folder = args.file.parent().unwrap_or(Path::new(""));
+        let circuit = read_ansatz(ansatz, folder, common, terminal)?;
+        let hamiltonian = read_hamiltonian(hamiltonian, folder, circuit.n_qubits())?;
+        let optimizer = read_optimizer(optimizer)?;
+        let stopping = read_stopping(stopping)?;
+        let start = read_start(start, folder, &circuit, args.seed.or(seed).unwrap_or(0))?;
+        let (checkpoint, every, curve) = read_output(output, &args.file, folder)?;
+        Ok(Job { circuit, hamiltonian, optimizer, stopping, start, checkpoint, every, curve })
+    }
+}
+
+fn read_ansatz(
+    mut section: Section<'_, '_>,
+    folder: &Path,
+    common: &Common,
+    terminal: &Terminal,
+) -> Result<Circuit, Failure> {
+    let (path, name) = (section.string("circuit")?, section.string("name")?);
+    let layers = |section: &mut Section<'_, '_>| section.count("layers", 0, MOST_LAYERS);
+    let made = match (path, name.as_deref()) {
+        (Some(path), None) => {
+            section.finish()?;
+            return read_circuit(&folder.join(path), common, terminal);
+        }
+        (None, Some("hardware_efficient")) => {
+            let qubits = section.qubits("qubits")?;
+            let layers = layers(&mut section)?;
+            section.finish()?;
+            check_gates((2 * qubits as u64).saturating_mul(layers as u64 + 1), common)?;
+            ansatz::hardware_efficient(qubits, layers)
+        }
+        (None, Some("qaoa")) => {
+            let graph = read_graph(&mut section, folder)?;
+            let layers = layers(&mut section)?;
+            section.finish()?;
+            check_gates(((graph.edges().len() + graph.n_vertices()) as u64) * layers as u64, common)?;
+            ansatz::qaoa(&graph, layers)
+        }
+        (None, Some("uccsd")) => {
+            let (qubits, electrons) = (section.qubits("qubits")?, section.count("electrons", 0, 63)?);
+            section.finish()?;
+            // Doubles of any spin, 8 strings each, at most four gates for a qubit of a string.
+            let pairs = |n: u64| n * n.saturating_sub(1) / 2;
+            let (filled, empty) = (electrons as u64, (qubits as u64).saturating_sub(electrons as u64));
+            check_gates((filled * empty + pairs(filled) * pairs(empty)) * 32 * qubits as u64, common)?;
+            ansatz::uccsd(qubits, electrons)
+        }
+        (None, Some(other)) => {
+            return Err(section.unknown_name("name", other, &["hardware_efficient", "qaoa", "uccsd"]));
+        }
+        (Some(_), Some(_)) => {
+            return Err(section.wrong("name", "an ansatz has a `circuit` or a `name`, not both"));
+        }
+        (None, None) => return Err(section.incomplete("`circuit` with a file in OpenQASM, or `name`")),
+    };
+    made.map_err(|e| section.wrong("name", e))
+}
+
+/// Refuses an ansatz of too many gates before it is built.
+fn check_gates(gates: u64, common: &Common) -> Result<(), Failure> {
+    if gates > common.max_gates {
+        let message = format!("the ansatz may have {gates} gates, more than {}", common.max_gates);
+        return Err(Failure::input(message).help("--max-gates allows more"));
+    }
+    Ok(())
+}
+
+fn read_graph(section: &mut Section<'_, '_>, folder: &Path) -> Result<Graph, Failure> {
+    let Some(path) = section.string("graph")? else {
+        return Err(section.incomplete("`graph` with a file of edges"));
+    };
+    let (name, text) = read_text(&folder.join(path))?;
+    text.parse().map_err(|e: problem::GraphError| {
+        let line = e.line.unwrap_or(1);
+        let start: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
+        let length = text[start..].lines().next().map_or(0, |l| l.trim_end().len());
+        Failure::input(e.problem).at(&name, &text, start..start + length, "")
+    })
+}
+
+fn read_hamiltonian(
+    mut section: Section<'_, '_>,
+    folder: &Path,
+    n_qubits: usize,
+) -> Result<PauliSum, Failure> {
+    let (path, terms, name) = (section.string("file")?, section.string("terms")?, section.string("name")?);
+    let one_or = |number: Option<f64>| number.unwrap_or(1.0);
+    let made = match (path, terms, name.as_deref()) {
+        (Some(path), None, None) => {
+            section.finish()?;
+            return observables::read_file(&folder.join(path), n_qubits);
+        }
+        (None, Some(terms), None) => {
+            section.finish()?;
+            return observables::read_text_of("hamiltonian.terms", &terms, n_qubits);
+        }
+        (None, None, Some("ising")) => {
+            let qubits = section.qubits("qubits")?;
+            let coupling = one_or(section.number("coupling")?);
+            let field = one_or(section.number("field")?);
+            problem::ising(qubits, coupling, field, section.flag("periodic")?)
+        }
+        (None, None, Some("heisenberg")) => {
+            let qubits = section.qubits("qubits")?;
+            let given = section.numbers("couplings")?;
+            let couplings = match given.as_deref() {
+                None => [1.0; 3],
+                Some(&[x, y, z]) => [x, y, z],
+                Some(_) => return Err(section.wrong("couplings", "expected three numbers, of X, Y and Z")),
+            };
+            problem::heisenberg(qubits, couplings, section.flag("periodic")?)
+        }
+        (None, None, Some("max_cut")) => problem::max_cut(&read_graph(&mut section, folder)?),
+        (None, None, Some("h2")) => Ok(problem::h2()),
+        (None, None, Some("lih")) => Ok(problem::lih()),
+        (None, None, Some(other)) => {
+            return Err(section.unknown_name(
+                "name",
+                other,
+                &["ising", "heisenberg", "max_cut", "h2", "lih"],
+            ));
+        }
+        (None, None, None) => {
+            return Err(section.incomplete("`file` with one term a line, `terms`, or `name`"));
+        }
+        _ => {
+            let key = if name.is_some() { "name" } else { "terms" };
+            return Err(section.wrong(key, "a Hamiltonian has one of `file`, `terms` and `name`"));
+        }
+    };
+    section.finish()?;
+    let sum = made.map_err(|e| section.wrong("name", e))?;
+    if sum.n_qubits() > n_qubits {
+        let message = format!("it acts on {} qubits, but the ansatz has {n_qubits}", sum.n_qubits());
+        return Err(section.wrong("name", message));
+    }
+    Ok(sum)
+}
+
+fn read_optimizer(mut section: Section<'_, '_>) -> Result<Optimizer, Failure> {
+    let set = |section: &mut Section<'_, '_>, key, value: &mut f64| -> Result<(), Failure> {
+        *value = section.number(key)?.unwrap_or(*value);
+        Ok(())
+    };
+    let method = section.string("method")?;
+    let optimizer: Optimizer = match method.as_deref().unwrap_or("lbfgs") {
+        "lbfgs" => {
+            let memory = section.integer("memory", 1, 1000)?;
+            memory.map_or(Lbfgs::default(), |memory| Lbfgs { memory: memory as usize }).into()
+        }
+        "newton_cg" => {
+            let products = section.integer("products", 1, 1_000_000)?;
+            products.map_or(NewtonCg::default(), |products| NewtonCg { products: products as usize }).into()
+        }
+        "nelder_mead" => {
+            let mut settings = NelderMead::default();
+            set(&mut section, "step", &mut settings.step)?;
+            settings.into()
+        }
+        "adam" => {
+            let mut settings = Adam::default();
+            set(&mut section, "step", &mut settings.step)?;
+            set(&mut section, "beta1", &mut settings.beta1)?;
+            set(&mut section, "beta2", &mut settings.beta2)?;
+            set(&mut section, "epsilon", &mut settings.epsilon)?;
+            settings.into()
+        }
+        "natural_gradient" => {
+            let mut settings = NaturalGradient::default();
+            set(&mut section, "step", &mut settings.step)?;
+            set(&mut section, "damping", &mut settings.damping)?;
+            settings.into()
+        }
+        other => {
+            let known = ["lbfgs", "newton_cg", "nelder_mead", "adam", "natural_gradient"];
+            return Err(section.unknown_name("method", other, &known));
+        }
+    };
+    section.finish()?;
+    if let Some((key, value, expected)) = optimizer.fault() {
+        return Err(section.wrong(key, format_args!("it is {value}, expected {expected}")));
+    }
+    Ok(optimizer)
+}
+
+fn read_stopping(mut section: Section<'_, '_>) -> Result<Stopping, Failure> {
+    let default = Stopping::default();
+    let mut tolerance = |key, default| -> Result<f64, Failure> {
+        match section.number(key)? {
+            Some(x) if !(0.0..f64::INFINITY).contains(&x) => {
+                Err(section.wrong(key, "expected a number of at least 0"))
+            }
+            x => Ok(x.unwrap_or(default)),
+        }
+    };
+    let (gradient, change) = (tolerance("gradient", default.gradient)?, tolerance("change", default.change)?);
+    let iterations = section.integer("iterations", 0, u64::from(u32::MAX))?;
+    section.finish()?;
+    Ok(Stopping { iterations: iterations.map_or(default.iterations, |n| n as usize), gradient, change })
+}
+
+/// What is given, and random numbers for the rest; these do not depend on what is given.
+fn read_start(
+    mut section: Section<'_, '_>,
+    folder: &Path,
+    circuit: &Circuit,
+    seed: u64,
+) -> Result<Vec<f64>, Failure> {
+    let width = section.number("random")?.unwrap_or(0.1);
+    let values = ValueArgs {
+        set: section.strings("set")?,
+        params: section.string("params")?.map(|path| folder.join(path)),
+    };
+    section.finish()?;
+    let given = Points::some(circuit, &values)?;
+    let random = random_start(given.len(), width, seed);
+    Ok(given.into_iter().zip(random).map(|(x, random)| x.unwrap_or(random)).collect())
+}
+
+fn read_output(
+    mut section: Section<'_, '_>,
+    file: &Path,
+    folder: &Path,
+) -> Result<(PathBuf, usize, PathBuf), Failure> {
+    let mut path = |key, ending: &str| -> Result<PathBuf, Failure> {
+        Ok(match section.string(key)? {
+            Some(path) => folder.join(path),
+            None => file.with_extension(ending),
+        })
+    };
+    let (checkpoint, curve) = (path("checkpoint", "checkpoint.json")?, path("curve", "svg")?);
+    let every = section.integer("every", 1, u64::from(u32::MAX))?.map_or(10, |n| n as usize);
+    section.finish()?;
+    if let Some(other) = [file, &curve].into_iter().find(|other| *other == checkpoint) {
+        return Err(
+            section.wrong("checkpoint", format_args!("{} is another file of the job", other.display()))
+        );
+    }
+    if curve == file {
+        return Err(section.wrong("curve", "that is the job file"));
+    }
+    Ok((checkpoint, every, curve))
+}

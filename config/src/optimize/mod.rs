@@ -1,0 +1,110 @@
+//! The verb `optimize`: a variational job, from a file to the parameters with the least energy.
+//!
+//! Order of work: the job and all files that it names are read; the state of the last checkpoint is taken up, if that
+//! is asked for; then iterations, with a checkpoint every few of them and one at the end; then the curve; the answer is
+//! printed last.
+
+mod checkpoint;
+mod job;
+mod section;
+
+use std::time::Instant;
+
+use ketgrad_core::{draw, optimize::Optimizer, state::bytes_needed};
+use num_complex::Complex;
+use serde_json::{Map, Value};
+
+use crate::{
+    args::Precision,
+    diff::{Numbers, answer, in_text},
+    files::{check_writable, write_whole},
+    grad,
+    memory::Needs,
+    options::{Common, Optimize},
+    progress::Progress,
+    report::Failure,
+    terminal::{Answer, Terminal},
+};
+use checkpoint::Marks;
+use job::Job;
+
+/// Does what `optimize` shall do.
+///
+/// # Errors
+/// [`Failure`] if the job or a file that it names is at fault, or the minimisation cannot go on; the last checkpoint is
+/// there then.
+pub fn optimize(args: &Optimize, common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
+    if common.precision != Precision::F64 {
+        return Err(Failure::not_yet("`optimize` with --precision f32"));
+    }
+    let job = Job::read(args, common, terminal)?;
+    needs(&job).check("the job", common.memory_limit)?;
+    let energy = grad::expectation_of(job.circuit.clone(), job.hamiltonian.clone(), common)?;
+    check_writable(&job.curve)?;
+    let marks = Marks::of(&job);
+    let taken_up =
+        if args.resume { checkpoint::load(&job.checkpoint, &marks, job.start.len())? } else { None };
+    match &taken_up {
+        Some(state) => terminal.note(&format!("resumed after iteration {}", state.iterations)),
+        None if args.resume => terminal.note("there is no checkpoint yet: the job begins at its start"),
+        None => {}
+    }
+
+    let clock = Instant::now();
+    let mut progress = Progress::new(terminal, "iterations");
+    let mut state = match taken_up {
+        Some(state) => state,
+        None => job.optimizer.start(&energy, &job.start).map_err(Failure::input)?,
+    };
+    checkpoint::save(&job.checkpoint, &marks, &state)?;
+    let stop = loop {
+        if let Some(stop) = job.stopping.reached(&state) {
+            break stop;
+        }
+        job.optimizer.step(&energy, &mut state).map_err(Failure::input)?;
+        if state.iterations % job.every == 0 {
+            checkpoint::save(&job.checkpoint, &marks, &state)?;
+        }
+        progress.tell(format!("value {:.9}", state.value));
+        progress.report(state.iterations as u64, job.stopping.iterations as u64);
+    };
+    checkpoint::save(&job.checkpoint, &marks, &state)?;
+    drop(progress);
+
+    let iterations = state.iterations;
+    let title = format!("{}: {:.9} after {iterations} iterations", args.file.display(), state.best.1);
+    let picture = draw::curve(&state.values, &title, "iteration", "value");
+    write_whole(&job.curve, |out| out.write_all(picture.as_bytes()))?;
+    if !stop.converged() {
+        terminal.note(&format!("note: ended because {stop}"));
+    }
+
+    let (x, value) = &state.best;
+    let mut numbers = Numbers::default();
+    let named = job.circuit.inputs().zip(x);
+    let parameters: Map<String, Value> =
+        named.map(|(name, x)| (name.to_owned(), numbers.real(*x, name))).collect();
+    let object = [
+        ("value", numbers.real(*value, "the value")),
+        ("parameters", Value::Object(parameters)),
+        ("iterations", iterations.into()),
+        ("converged", stop.converged().into()),
+    ];
+    numbers.report(common, terminal)?;
+    let text = object.iter().map(|(key, value)| in_text(key, value)).collect();
+    Ok(answer(common, clock, text, object))
+}
+
+/// The states that a step of the optimizer keeps at a time.
+fn needs(job: &Job) -> Needs {
+    let states = match job.optimizer {
+        Optimizer::NewtonCg(_) => 4,
+        // One state moves along each input.
+        Optimizer::NaturalGradient(_) => job.start.len() as u128 + 3,
+        _ => 2,
+    };
+    let mut needs = Needs::default();
+    let bytes = bytes_needed::<Complex<f64>>(job.circuit.n_qubits()).saturating_mul(states);
+    needs.add(format_args!("{states} states"), bytes);
+    needs
+}

@@ -1,0 +1,165 @@
+//! A table of a TOML file, key by key, with the place of everything.
+
+use std::{fmt, ops::Range};
+
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
+
+use crate::{
+    config_file::{boolean, in_order, integer, real, string, strings},
+    report::Failure,
+};
+
+/// The most qubits of a state on any machine.
+const MOST_QUBITS: u64 = ketgrad_core::basis::MAX_QUBITS as u64;
+
+/// A file that was read.
+pub(super) struct File {
+    pub(super) name: String,
+    pub(super) text: String,
+}
+
+impl File {
+    pub(super) fn document(&self) -> Result<Spanned<DeTable<'_>>, Failure> {
+        DeTable::parse(&self.text).map_err(|e| self.at(e.message(), e.span().unwrap_or(0..0)))
+    }
+
+    fn at(&self, message: impl fmt::Display, span: Range<usize>) -> Failure {
+        Failure::input(message).at(&self.name, &self.text, span, "")
+    }
+}
+
+/// A table of a job file. Asking for a key makes it known; what is left in the end is an error.
+pub(super) struct Section<'a, 'i> {
+    file: &'a File,
+    /// Empty for the whole file.
+    name: &'static str,
+    /// `None` if it is not there.
+    table: Option<&'a DeTable<'i>>,
+    span: Range<usize>,
+    known: Vec<&'static str>,
+}
+
+impl<'a, 'i> Section<'a, 'i> {
+    /// The whole file.
+    pub(super) fn top(file: &'a File, table: &'a DeTable<'i>) -> Section<'a, 'i> {
+        Section { table: Some(table), ..Section::missing(file, "") }
+    }
+
+    /// A table that is not there.
+    fn missing(file: &'a File, name: &'static str) -> Section<'a, 'i> {
+        Section { file, name, table: None, span: 0..0, known: Vec::new() }
+    }
+
+    /// A table of this one.
+    pub(super) fn section(&mut self, name: &'static str) -> Result<Section<'a, 'i>, Failure> {
+        let Some(value) = self.get(name) else { return Ok(Section::missing(self.file, name)) };
+        match value.get_ref().as_table() {
+            Some(table) => {
+                Ok(Section { table: Some(table), span: value.span(), ..Section::missing(self.file, name) })
+            }
+            None => Err(self.wrong(name, "expected a table")),
+        }
+    }
+
+    /// Refuses the keys that nobody asked for.
+    pub(super) fn finish(&self) -> Result<(), Failure> {
+        for (key, _) in self.table.map(in_order).unwrap_or_default() {
+            let name = key.get_ref().as_ref();
+            if !self.known.contains(&name) {
+                let failure = self.file.at(format_args!("unknown key `{}`", self.path(name)), key.span());
+                return Err(failure.nearest(name, self.known.iter().copied()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Something is wrong with the value of a key, or with the table where the key is not there.
+    pub(super) fn wrong(&self, key: &str, why: impl fmt::Display) -> Failure {
+        let span = self.table.and_then(|t| t.get(key)).map_or(self.span.clone(), Spanned::span);
+        self.file.at(format_args!("`{}`: {why}", self.path(key)), span)
+    }
+
+    /// Something is missing.
+    pub(super) fn incomplete(&self, what: &str) -> Failure {
+        match self.table {
+            Some(_) => self.file.at(format_args!("[{}] needs {what}", self.name), self.span.clone()),
+            None => Failure::input(format_args!(
+                "{}: [{}] is missing: it needs {what}",
+                self.file.name, self.name
+            )),
+        }
+    }
+
+    /// A name that stands for nothing.
+    pub(super) fn unknown_name(&self, key: &str, given: &str, known: &[&str]) -> Failure {
+        let message = format!("it is one of {}, not `{given}`", known.join(", "));
+        self.wrong(key, message).nearest(given, known.iter().copied())
+    }
+
+    pub(super) fn string(&mut self, key: &'static str) -> Result<Option<String>, Failure> {
+        self.read(key, string)
+    }
+
+    pub(super) fn strings(&mut self, key: &'static str) -> Result<Vec<String>, Failure> {
+        Ok(self.read(key, strings)?.unwrap_or_default())
+    }
+
+    /// Whether the key is there and true.
+    pub(super) fn flag(&mut self, key: &'static str) -> Result<bool, Failure> {
+        Ok(self.read(key, boolean)?.unwrap_or(false))
+    }
+
+    pub(super) fn number(&mut self, key: &'static str) -> Result<Option<f64>, Failure> {
+        self.read(key, real)
+    }
+
+    pub(super) fn numbers(&mut self, key: &'static str) -> Result<Option<Vec<f64>>, Failure> {
+        self.read(key, |value| match value.as_array() {
+            Some(list) => list.iter().map(|x| real(x.get_ref())).collect(),
+            None => Err("expected a list of numbers".to_owned()),
+        })
+    }
+
+    pub(super) fn integer(
+        &mut self,
+        key: &'static str,
+        least: u64,
+        most: u64,
+    ) -> Result<Option<u64>, Failure> {
+        self.read(key, |value| integer(value, least, most))
+    }
+
+    /// A whole number that must be there.
+    pub(super) fn count(&mut self, key: &'static str, least: u64, most: u64) -> Result<usize, Failure> {
+        let number = self.integer(key, least, most)?;
+        // The ranges asked for fit.
+        number.map(|n| n as usize).ok_or_else(|| self.incomplete(&format!("`{key}`")))
+    }
+
+    /// A number of qubits that must be there.
+    pub(super) fn qubits(&mut self, key: &'static str) -> Result<usize, Failure> {
+        self.count(key, 1, MOST_QUBITS)
+    }
+
+    fn read<T>(
+        &mut self,
+        key: &'static str,
+        read: impl FnOnce(&DeValue<'_>) -> Result<T, String>,
+    ) -> Result<Option<T>, Failure> {
+        let Some(value) = self.get(key) else { return Ok(None) };
+        read(value.get_ref()).map(Some).map_err(|why| self.wrong(key, why))
+    }
+
+    fn get(&mut self, key: &'static str) -> Option<&'a Spanned<DeValue<'i>>> {
+        self.known.push(key);
+        self.table.and_then(|table| table.get(key))
+    }
+
+    /// `ansatz.name`
+    fn path(&self, key: &str) -> String {
+        if self.name.is_empty() { key.to_owned() } else { format!("{}.{key}", self.name) }
+    }
+}

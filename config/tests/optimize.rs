@@ -1,0 +1,304 @@
+//! `optimize`, by the real program: jobs, checkpoints, kills.
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
+mod support;
+
+use std::{
+    path::Path,
+    process::Stdio,
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+use support::{Folder, keys};
+
+/// `<Z0> = cos(theta) cos(w[0])` and `<Z1> = cos(w[1])`: the minimum of the sum is -2.
+const TURNS: &str = "[ansatz]\ncircuit = 'ansatz.qasm'\n[hamiltonian]\nterms = 'Z0 + Z1'\n";
+
+/// A job of some iterations by each optimizer that remembers something.
+fn long(method: &str) -> String {
+    format!(
+        "seed = 5\n[ansatz]\nname = 'hardware_efficient'\nqubits = 6\nlayers = 2\n[hamiltonian]\n\
+         name = 'heisenberg'\nqubits = 6\n[optimizer]\nmethod = '{method}'\n[stopping]\niterations = 60\n\
+         gradient = 0\nchange = 0\n[start]\nrandom = 1.5\n[output]\nevery = 1\n"
+    )
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap()
+}
+
+fn iterations(checkpoint: &Path) -> Option<usize> {
+    let text = std::fs::read_to_string(checkpoint).ok()?;
+    let value: Value = serde_json::from_str(&text).unwrap();
+    Some(value["state"]["iterations"].as_u64().unwrap() as usize)
+}
+
+#[test]
+fn a_job_ends_at_its_minimum_with_a_curve_and_a_checkpoint() {
+    let folder = Folder::new();
+    folder.file("turns.toml", TURNS);
+    let ran = folder.run(&["optimize", "turns.toml", "--json", "--seed", "3"]);
+    assert_eq!(keys(&ran.out), ["value", "parameters", "iterations", "converged", "seconds"]);
+    let found = ran.json();
+    assert!((number(&found["value"]) + 2.0).abs() < 1e-11);
+    assert_eq!(found["converged"], Value::Bool(true));
+    let parameters = found["parameters"].as_object().unwrap();
+    assert_eq!(parameters.keys().collect::<Vec<_>>(), ["theta", "w[0]", "w[1]"]);
+    let names = folder.names();
+    assert_eq!(names, ["ansatz.qasm", "bell.qasm", "turns.checkpoint.json", "turns.svg", "turns.toml"]);
+    let curve = std::fs::read_to_string(folder.path("turns.svg")).unwrap();
+    let points = curve.split("points=\"").nth(1).unwrap().split('"').next().unwrap();
+    let iterations = found["iterations"].as_u64().unwrap() as usize;
+    assert!(curve.starts_with("<svg") && curve.contains("-2.000000000 after"));
+    assert_eq!(points.split(' ').count(), iterations + 1);
+    // A run that is over is not run again.
+    let again = folder.run(&["optimize", "turns.toml", "--json", "--seed", "3", "--resume"]);
+    assert!(again.err.contains(&format!("resumed after iteration {iterations}")), "{}", again.err);
+    let again = again.json();
+    assert!(["value", "parameters", "iterations"].iter().all(|key| again[*key] == found[*key]));
+    let text = folder.run(&["optimize", "turns.toml", "--quiet"]).done();
+    assert!(text.out.contains("converged  true\n") && text.err.is_empty(), "{text:?}");
+}
+
+#[test]
+fn the_jobs_of_the_examples_are_solved() {
+    let jobs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/jobs");
+    let folder = Folder::new();
+    let library = include_str!("../../core/src/problem/h2.txt");
+    assert_eq!(std::fs::read_to_string(jobs.join("h2.txt")).unwrap(), library);
+    for entry in std::fs::read_dir(&jobs).unwrap().flatten() {
+        std::fs::copy(entry.path(), folder.path(&entry.file_name().into_string().unwrap())).unwrap();
+    }
+    // The ground energy in the basis; what two layers reach; free fermions.
+    let ring = -2.0 / (std::f64::consts::PI / 8.0).sin();
+    for (job, value) in [("h2.toml", -1.137_270_175), ("icosahedron.toml", -18.851_739), ("ising.toml", ring)]
+    {
+        let found = folder.run(&["optimize", job, "--json"]).json();
+        assert!((number(&found["value"]) - value).abs() < 1e-6, "{job}: {found}");
+        assert_eq!(found["converged"], Value::Bool(true), "{job}");
+    }
+}
+
+#[test]
+fn seeds_and_starts() {
+    let folder = Folder::new();
+    let job = |more: &str| format!("{TURNS}[stopping]\niterations = 0\n{more}");
+    let start = |text: &str, rest: &[&str]| {
+        folder.file("job.toml", text);
+        folder.run(&[&["optimize", "job.toml", "--json"], rest].concat()).json()["parameters"].clone()
+    };
+    let (one, two) = (start(&job(""), &["--seed", "1"]), start(&job(""), &["--seed", "2"]));
+    assert!(one != two && one == start(&format!("seed = 1\n{}", job("")), &[]));
+    assert!(one.as_object().unwrap().values().all(|x| number(x).abs() < 0.1));
+    assert_eq!(one, start(&format!("seed = 2\n{}", job("")), &["--seed", "1"]));
+    // What is given leaves the rest as it was.
+    let given = start(&job("[start]\nset = ['w[0]=pi/2']\n"), &["--seed", "1"]);
+    assert_eq!((number(&given["w[0]"]), &given["theta"]), (std::f64::consts::FRAC_PI_2, &one["theta"]));
+    folder.file("point.json", "{\"theta\": 0.25, \"w\": [1, \"pi\"]}");
+    let given = start(&job("[start]\nparams = 'point.json'\nset = ['theta=0.5']\n"), &[]);
+    assert_eq!((number(&given["theta"]), number(&given["w[0]"])), (0.5, 1.0));
+}
+
+/// What stands in the checkpoint of a job that nobody disturbed.
+fn undisturbed(folder: &Folder, job: &str) -> (Vec<u8>, Value) {
+    folder.file("whole.toml", job);
+    let found = folder.run(&["optimize", "whole.toml", "--json", "--threads", "1"]).json();
+    (std::fs::read(folder.path("whole.checkpoint.json")).unwrap(), found)
+}
+
+#[test]
+fn a_job_killed_twenty_times_ends_as_if_it_had_not() {
+    let folder = Folder::new();
+    let job = long("adam").replace("iterations = 60", "iterations = 300");
+    let (whole, found) = undisturbed(&folder, &job);
+    folder.file("killed.toml", &job);
+    let checkpoint = folder.path("killed.checkpoint.json");
+    let (mut kills, mut inside, mut before, mut random) = (0, 0, 0, 7u64);
+    while kills < 20 {
+        let mut child = folder
+            .command(&["optimize", "killed.toml", "--resume", "--quiet", "--threads", "1"])
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        // Up to three iterations further, then up to 2 ms.
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let wanted = before + (random >> 62) as usize;
+        let patience = Instant::now() + Duration::from_secs(20);
+        while iterations(&checkpoint).is_none_or(|now| now < wanted) && Instant::now() < patience {
+            if child.try_wait().unwrap().is_some() {
+                break;
+            }
+        }
+        sleep(Duration::from_micros((random >> 40) % 2000));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        kills += 1;
+        let now = iterations(&checkpoint).unwrap_or(0);
+        assert!(now >= before, "an iteration is lost: {now} after {before}");
+        inside += usize::from(now > 0 && now < 300);
+        before = now;
+    }
+    assert!(inside > 3, "the job was over before it could be killed");
+    let end = folder.run(&["optimize", "killed.toml", "--resume", "--json", "--threads", "1"]).json();
+    assert!(["value", "parameters", "iterations", "converged"].iter().all(|key| end[*key] == found[*key]));
+    assert_eq!(std::fs::read(&checkpoint).unwrap(), whole, "every number of the trajectory");
+    let litter = folder.names().into_iter().filter(|name| name.ends_with(".tmp")).count();
+    assert_eq!(litter, 0);
+}
+
+#[test]
+fn every_optimizer_goes_on_with_the_same_bits() {
+    let folder = Folder::new();
+    for method in ["adam", "natural_gradient", "lbfgs", "newton_cg", "nelder_mead"] {
+        let job =
+            long(method).replace("qubits = 6", "qubits = 3").replace("iterations = 60", "iterations = 9");
+        let (whole, _) = undisturbed(&folder, &job);
+        // First less, then on.
+        folder.file("part.toml", job.replace("iterations = 9", "iterations = 4"));
+        folder.run(&["optimize", "part.toml", "--quiet"]).done();
+        folder.file("part.toml", &job);
+        folder.run(&["optimize", "part.toml", "--quiet", "--resume", "--threads", "2"]).done();
+        assert_eq!(std::fs::read(folder.path("part.checkpoint.json")).unwrap(), whole, "{method}");
+    }
+}
+
+#[test]
+fn a_checkpoint_of_another_job_is_refused() {
+    let folder = Folder::new();
+    let write = |from: &str, to: &str| folder.file("job.toml", long("lbfgs").replace(from, to));
+    let resume = || folder.run(&["optimize", "job.toml", "--resume", "--json"]);
+    write("60", "3");
+    let first = resume();
+    assert!(first.err.contains("no checkpoint yet"), "{}", first.err);
+    first.done();
+    for (from, to, what) in [
+        ("layers = 2", "layers = 1", "ansatz"),
+        ("qubits = 6\n[opt", "qubits = 6\ncouplings = [1, 1, 0.5]\n[opt", "Hamiltonian"),
+        ("'lbfgs'", "'lbfgs'\nmemory = 3", "optimizer"),
+        ("seed = 5", "seed = 6", "start"),
+    ] {
+        write(from, to);
+        resume().fails(1, &["job.checkpoint.json", "another job", what, "--resume"]);
+    }
+    write("60", "3");
+    let good = std::fs::read_to_string(folder.path("job.checkpoint.json")).unwrap();
+    for bad in [
+        String::new(),
+        good[..good.len() / 2].to_owned(),
+        good.replace("\"version\":1", "\"version\":99"),
+        good.replace("\"best\":[[", "\"best\":[[0.5,"),
+        good.replace("\"stalled\":false", "\"stalled\":null"),
+    ] {
+        folder.file("job.checkpoint.json", &bad);
+        resume().fails(1, &["job.checkpoint.json is no checkpoint"]);
+    }
+    folder.run(&["optimize", "job.toml", "--json"]).json();
+}
+
+#[test]
+fn bad_jobs_are_answered_with_their_place() {
+    let folder = Folder::new();
+    let fails = |text: &str, words: &[&str]| {
+        folder.file("bad.toml", text);
+        folder.run(&["optimize", "bad.toml"]).fails(1, words);
+    };
+    fails("", &["bad.toml", "[ansatz] is missing", "circuit"]);
+    fails("[ansatz\n", &["bad.toml:1:"]);
+    fails("[ansatz]\nlayers = 1\n", &["bad.toml:1:1", "[ansatz] needs `circuit`"]);
+    fails("sede = 1\n", &["bad.toml:1:1", "unknown key `sede`", "`seed`"]);
+    fails(&format!("{TURNS}[stoping]\n"), &["bad.toml:5:2", "`stopping`"]);
+    fails(
+        &format!("{TURNS}[stopping]\niteration = 1\n"),
+        &["bad.toml:6:1", "stopping.iteration", "`iterations`"],
+    );
+    fails(&format!("{TURNS}[stopping]\niterations = 1.5\n"), &["bad.toml:6:14", "whole number"]);
+    fails(&format!("{TURNS}[stopping]\ngradient = nan\n"), &["bad.toml:6:12", "finite"]);
+    fails(&format!("{TURNS}[stopping]\nchange = -1\n"), &["bad.toml:6:10", "at least 0"]);
+    fails(
+        &format!("{TURNS}[optimizer]\nmethod = 'lbgfs'\n"),
+        &["bad.toml:6:10", "natural_gradient", "`lbfgs`?"],
+    );
+    fails(&format!("{TURNS}[optimizer]\nmethod = 'adam'\nbeta1 = 1\n"), &["bad.toml:7:9", "below 1"]);
+    fails(&format!("{TURNS}[optimizer]\nstep = 0.1\n"), &["bad.toml:6:1", "optimizer.step"]);
+    fails(&format!("{TURNS}[start]\nset = ['phi=1']\n"), &["no parameter `phi`"]);
+    fails(&format!("{TURNS}[start]\nset = ['theta=0/0']\n"), &["theta"]);
+    fails(&format!("{TURNS}[start]\nrandom = inf\n"), &["bad.toml:6:10", "finite"]);
+    fails(&format!("{TURNS}[output]\nevery = 0\n"), &["bad.toml:6:9", "from 1 to"]);
+    fails(
+        &format!("{TURNS}[output]\ncheckpoint = 'bad.toml'\n"),
+        &["bad.toml:6:14", "another file of the job"],
+    );
+    fails(&format!("{TURNS}[output]\ncurve = 'no/such/folder/x.svg'\n"), &["cannot write"]);
+    fails(&TURNS.replace("'ansatz.qasm'", "'none.qasm'"), &["cannot read none.qasm"]);
+    fails(&TURNS.replace("circuit", "name"), &["bad.toml:2:8", "hardware_efficient, qaoa, uccsd"]);
+    fails(
+        "[ansatz]\nname = 'uccsd'\nqubits = 2\nelectrons = 3\n[hamiltonian]\nname = 'h2'\n",
+        &["bad.toml:2:8"],
+    );
+    fails(
+        "[ansatz]\nname = 'hardware_efficient'\nqubits = 3\nlayers = 1\n[hamiltonian]\nname = 'h2'\n",
+        &["bad.toml:6:8", "acts on 4 qubits, but the ansatz has 3"],
+    );
+    folder.run(&["optimize", "nowhere.toml"]).fails(1, &["cannot read nowhere.toml"]);
+    folder.run(&["optimize", "-"]).fails(2, &["a job is a file"]);
+    folder.run(&["optimize"]).fails(2, &["FILE.toml"]);
+    folder.file("job.toml", TURNS);
+    folder.run(&["optimize", "job.toml", "--memory-limit", "64"]).fails(1, &["memory"]);
+    folder.run(&["optimize", "job.toml", "--precision", "f32"]).fails(2, &["not in this version"]);
+}
+
+#[test]
+fn bad_hamiltonians_and_graphs_are_answered_with_their_line() {
+    let folder = Folder::new();
+    let job = TURNS.replace("terms = 'Z0 + Z1'", "file = 'h.txt'");
+    let fails = |hamiltonian: &str, words: &[&str]| {
+        folder.file("job.toml", &job);
+        folder.file("h.txt", hamiltonian);
+        folder.run(&["optimize", "job.toml"]).fails(1, words);
+    };
+    fails("0.5 Z0\n# fine\n0.25 Z2\n", &["h.txt:3:6", "qubit 2 does not exist: the circuit has 2"]);
+    fails("0.5 Z0\n0.25 Q1\n", &["h.txt:2:6"]);
+    fails("Z0 Z0", &["h.txt:1:4", "twice"]);
+    fails("Z0\n\n1e999 Z1\n", &["h.txt:3:1", "finite"]);
+    fails("nan Z0", &["h.txt:1:1"]);
+    fails("# nothing\n", &["h.txt has no terms"]);
+    fails("\u{0}\u{1b}[31m", &["h.txt:1:1"]);
+    folder.file("job.toml", TURNS.replace("Z1'", "Z1 * Y7'"));
+    folder.run(&["optimize", "job.toml"]).fails(1, &["hamiltonian.terms:1:9"]);
+    folder.file(
+        "job.toml",
+        "[ansatz]\nname = 'qaoa'\ngraph = 'g.txt'\nlayers = 1\n[hamiltonian]\nname = 'max_cut'\ngraph = 'g.txt'\n",
+    );
+    for (graph, words) in [
+        ("0 1\n1 1\n", &["g.txt:2:1", "with itself"][..]),
+        ("0 1\n\n0 1 x\n", &["g.txt:3:1", "two vertices and a weight"]),
+        ("0 1 # one\n1 0\n", &["g.txt:2:1", "comes twice"]),
+    ] {
+        folder.file("g.txt", graph);
+        folder.run(&["optimize", "job.toml"]).fails(1, words);
+    }
+}
+
+#[test]
+fn what_has_no_derivative_is_refused() {
+    let folder = Folder::new();
+    let head = "OPENQASM 3.0;\ninclude \"stdgates.inc\";\n";
+    let fails = |source: &str, words: &[&str]| {
+        folder.file("ansatz.qasm", format!("{head}{source}"));
+        folder.file("job.toml", TURNS);
+        folder.run(&["optimize", "job.toml"]).fails(1, words);
+    };
+    // A measurement in the middle.
+    fails(
+        "input float a;\nqubit[2] q;\nbit c;\nrx(a) q[0];\nc = measure q[0];\nif (c) x q[1];\n",
+        &["before its end", "no derivative"],
+    );
+    // Parameters where only whole numbers and bits go.
+    fails("input int n;\nqubit[2] q;\nrx(pi / 2) q[n];\n", &["ansatz.qasm:3:"]);
+    fails("input float a;\nqubit[2] q;\nrx(1) q[a];\n", &["ansatz.qasm:5:"]);
+    fails("input float a;\nqubit[2] q;\nif (a) x q[0];\n", &["ansatz.qasm:5:"]);
+    // Where the function of a parameter ends.
+    fails("input float a;\nqubit[2] q;\nrx(sqrt(a - 1)) q[0];\n", &["not a finite number"]);
+}

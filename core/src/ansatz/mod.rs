@@ -1,0 +1,152 @@
+//! Circuits with parameters to look for ground states with.
+//!
+//! | ansatz | is | for |
+//! |---|---|---|
+//! | [`hardware_efficient`] | layers of RY, RZ and CX | anything on a few qubits |
+//! | [`qaoa`] | alternating evolutions by a cut and by X | optimization on graphs |
+//! | [`exponentials`] | products of `exp(-i theta/2 G)` for sums G of Pauli strings that commute | symmetries kept by the choice of G |
+//! | [`uccsd`] | the same for the single and double excitations of electrons | molecules |
+//!
+//! ```
+//! use ketgrad_core::{ansatz, hybrid::Expectation, problem};
+//!
+//! // One electron of each spin in two orbitals: two singles and a double.
+//! let circuit = ansatz::uccsd(4, 2)?;
+//! assert_eq!(circuit.inputs().collect::<Vec<_>>(), ["theta[0]", "theta[1]", "theta[2]"]);
+//! // At zero it is the Hartree-Fock state.
+//! let energy: f64 = Expectation::new(circuit, [problem::h2()])?.value(&[0.0; 3])?;
+//! assert!((energy + 1.116_684_387).abs() < 1e-9);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod fermions;
+
+pub use fermions::{excitations, uccsd};
+
+use crate::{
+    circuit::{Circuit, CircuitError},
+    observable::{Pauli, PauliString, PauliSum},
+    param::{Angle, ParamExpr, Step},
+    problem::Graph,
+};
+
+/// RY and RZ on every qubit, then `layers` times a chain of CX and the rotations again.
+///
+/// The inputs are `theta[0]` to `theta[2 n (layers + 1) - 1]`: for each layer of rotations and each qubit the angle of
+/// RY, then that of RZ.
+///
+/// # Errors
+/// [`CircuitError`] for more qubits than a circuit can have.
+pub fn hardware_efficient(n_qubits: usize, layers: usize) -> Result<Circuit, CircuitError> {
+    let mut circuit = Circuit::new(n_qubits);
+    let theta = circuit.param_list("theta", 2 * n_qubits * (layers + 1));
+    for (layer, angles) in theta.chunks(2 * n_qubits.max(1)).enumerate() {
+        if layer > 0 {
+            for q in 1..n_qubits {
+                circuit.cx(q - 1, q)?;
+            }
+        }
+        for (q, pair) in angles.chunks(2).enumerate() {
+            circuit.ry(q, &pair[0])?.rz(q, &pair[1])?;
+        }
+    }
+    Ok(circuit)
+}
+
+/// The quantum approximate optimization algorithm for the cuts of a graph: |+…+>, then for each layer
+/// `exp(-i gamma C)` with `C = sum w (1 - Z_a Z_b) / 2`, and `exp(-i beta X)` on every vertex.
+///
+/// The inputs are `gamma[0]`, …, then `beta[0]`, …. For one layer and weights 1 the values have a closed form (Z. Wang,
+/// S. Hadfield, Z. Jiang, E. Rieffel, Phys. Rev. A 97, 022304 (2018), equation 14).
+/// Source: E. Farhi, J. Goldstone, S. Gutmann (2014), arXiv:1411.4028.
+///
+/// # Errors
+/// [`CircuitError`] for more vertices than a circuit can have qubits.
+pub fn qaoa(graph: &Graph, layers: usize) -> Result<Circuit, CircuitError> {
+    let n_qubits = graph.n_vertices();
+    let mut circuit = Circuit::new(n_qubits);
+    let (gamma, beta) = (circuit.param_list("gamma", layers), circuit.param_list("beta", layers));
+    circuit.h(..)?;
+    for (gamma, beta) in gamma.iter().zip(&beta) {
+        for &(a, b, weight) in graph.edges() {
+            // exp(-i gamma w (1 - Z Z) / 2) is RZZ(-gamma w) up to a phase.
+            let angle = scaled(&mut circuit, gamma, -weight);
+            circuit.rzz(a, b, angle)?;
+        }
+        circuit.rx(.., beta * 2)?;
+    }
+    Ok(circuit)
+}
+
+/// Appends `exp(-i angle/2 P)` for a Pauli string P: a change of basis, a chain of CX, and RZ; nothing for the
+/// identity, whose exponential is a phase.
+///
+/// # Errors
+/// [`CircuitError`] for a qubit that the circuit does not have.
+pub fn pauli_exponential(
+    circuit: &mut Circuit,
+    string: &PauliString,
+    angle: impl Into<Angle>,
+) -> Result<(), CircuitError> {
+    let factors = string.factors();
+    let Some(&(last, _)) = factors.last() else { return Ok(()) };
+    // Z = H X H = (S H)^dagger Y (S H)
+    for &(q, pauli) in factors {
+        match pauli {
+            Pauli::X => circuit.h(q)?,
+            Pauli::Y => circuit.sdg(q)?.h(q)?,
+            Pauli::Z => circuit,
+        };
+    }
+    for pair in factors.windows(2) {
+        circuit.cx(pair[0].0, pair[1].0)?;
+    }
+    circuit.rz(last, angle)?;
+    for pair in factors.windows(2).rev() {
+        circuit.cx(pair[0].0, pair[1].0)?;
+    }
+    for &(q, pauli) in factors {
+        match pauli {
+            Pauli::X => circuit.h(q)?,
+            Pauli::Y => circuit.h(q)?.s(q)?,
+            Pauli::Z => circuit,
+        };
+    }
+    Ok(())
+}
+
+/// X on the qubits that begin in 1, then `exp(-i theta[k]/2 G_k)` for each generator in turn.
+///
+/// A generator is a sum of strings; where these commute, as in [`excitations`], the exponential is exact, otherwise it
+/// is the product over the strings in their order.
+///
+/// # Errors
+/// [`CircuitError`] for a qubit that is not there.
+pub fn exponentials(
+    n_qubits: usize,
+    ones: &[usize],
+    generators: &[PauliSum],
+) -> Result<Circuit, CircuitError> {
+    let mut circuit = Circuit::new(n_qubits);
+    for &q in ones {
+        circuit.x(q)?;
+    }
+    let theta = circuit.param_list("theta", generators.len());
+    for (generator, theta) in generators.iter().zip(&theta) {
+        for (coefficient, string) in generator.terms() {
+            let angle = scaled(&mut circuit, theta, *coefficient);
+            pauli_exponential(&mut circuit, string, angle)?;
+        }
+    }
+    Ok(circuit)
+}
+
+/// An angle times any number. An angle holds fractions, so a factor that is none makes a computed parameter.
+fn scaled(circuit: &mut Circuit, angle: &Angle, factor: f64) -> Angle {
+    const SCALE: f64 = (1 << 20) as f64;
+    if (factor * SCALE).fract() == 0.0 && factor.abs() < SCALE {
+        return angle * factor;
+    }
+    let product = ParamExpr::from(Angle::rad(factor)).binary(Step::Mul, angle.clone().into());
+    circuit.expression(product)
+}

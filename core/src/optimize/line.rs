@@ -1,0 +1,95 @@
+//! Line searches: how far to go along a direction that leads down.
+//!
+//! With `phi(t) = f(x + t d)`, a step t is taken that satisfies the strong Wolfe conditions
+//!
+//! ```text
+//! phi(t) <= phi(0) + c1 t phi'(0)        |phi'(t)| <= c2 |phi'(0)|,
+//! ```
+//!
+//! where, once values differ by rounding only, `phi'(t) <= (2 c1 - 1) phi'(0)` stands for the first. An interval is
+//! kept whose lower end satisfies the first condition with a negative slope and whose upper end violates it or has a
+//! positive one, so that there is a step inside; it shrinks by cubic interpolation.
+//!
+//! Sources: J. Nocedal, S. J. Wright, Numerical Optimization (2006), section 3.5; W. W. Hager, H. Zhang, SIAM J.
+//! Optim. 16, 170 (2005), for the condition on slopes.
+
+use super::{
+    Objective, OptimizeError, State,
+    vector::{dot, moved},
+};
+
+/// How much of the decrease that the slope promises is asked for.
+const DECREASE: f64 = 1e-4;
+/// How much of the slope may be left.
+const SLOPE: f64 = 0.9;
+/// Values that differ by less than this part of themselves count as equal.
+const NOISE: f64 = 1e-14;
+/// The most evaluations; an interval shrinks to a tenth at best and to nine tenths at worst.
+const MOST: usize = 40;
+
+/// A point on the line.
+struct Sample {
+    t: f64,
+    value: f64,
+    slope: f64,
+    x: Vec<f64>,
+    gradient: Vec<f64>,
+}
+
+/// Moves the state along d, which must lead down, trying `first` first. Whether there was a step.
+pub(super) fn search<F: Objective>(
+    f: &F,
+    state: &mut State,
+    d: &[f64],
+    first: f64,
+) -> Result<bool, OptimizeError<F::Error>> {
+    let (value, slope) = (state.value, dot(&state.gradient, d));
+    let noise = NOISE * value.abs().max(f64::MIN_POSITIVE);
+    let decreases = |s: &Sample| {
+        s.value <= value + DECREASE * s.t * slope
+            || (s.value <= value + noise && s.slope <= (2.0 * DECREASE - 1.0) * slope)
+    };
+    let mut low = Sample { t: 0.0, value, slope, x: Vec::new(), gradient: Vec::new() };
+    let mut high: Option<Sample> = None;
+    let mut t = first;
+    for _ in 0..MOST {
+        let x = moved(&state.x, t, d);
+        if x == state.x {
+            break;
+        }
+        let (value, gradient) = state.gradient_at(f, &x)?;
+        let sample = Sample { t, value, slope: dot(&gradient, d), x, gradient };
+        if !decreases(&sample) {
+            high = Some(sample);
+        } else if sample.slope.abs() <= SLOPE * slope.abs() {
+            state.go(sample.x, sample.value, sample.gradient);
+            return Ok(true);
+        } else if sample.slope > 0.0 {
+            high = Some(sample);
+        } else {
+            low = sample;
+        }
+        t = match &high {
+            None => 4.0 * t,
+            Some(high) => between(&low, high),
+        };
+        if !t.is_finite() {
+            break;
+        }
+    }
+    // Of what is no Wolfe point only a true decrease counts.
+    if low.t == 0.0 || low.value >= value {
+        return Ok(false);
+    }
+    state.go(low.x, low.value, low.gradient);
+    Ok(true)
+}
+
+/// The minimum of the cubic through both ends with their slopes, a tenth of the interval or more away from them.
+fn between(low: &Sample, high: &Sample) -> f64 {
+    let width = high.t - low.t;
+    let a = low.slope + high.slope - 3.0 * (high.value - low.value) / width;
+    let root = (a * a - low.slope * high.slope).sqrt();
+    let t = high.t - width * (high.slope + root - a) / (high.slope - low.slope + 2.0 * root);
+    if t.is_nan() { low.t + 0.5 * width } else { t.clamp(low.t + 0.1 * width, high.t - 0.1 * width) }
+}

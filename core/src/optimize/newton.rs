@@ -1,0 +1,76 @@
+//! Newton's method without Hessians: its equations are solved by conjugate gradients, which need products only.
+//!
+//! The iteration ends where the residual is small next to the gradient, so that the method is superlinear, or at a
+//! direction of negative curvature, which leads down as well.
+//!
+//! Source: J. Nocedal, S. J. Wright, Numerical Optimization (2006), algorithm 7.1.
+
+use super::{
+    Fault, Objective, OptimizeError, State, finite,
+    line::search,
+    vector::{dot, moved, negated, norm},
+};
+
+/// A truncated Newton method by Hessian-vector products.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewtonCg {
+    /// The most products in an iteration.
+    pub products: usize,
+}
+
+impl Default for NewtonCg {
+    /// 50 products.
+    fn default() -> NewtonCg {
+        NewtonCg { products: 50 }
+    }
+}
+
+impl NewtonCg {
+    pub(super) fn check(&self) -> Result<(), Fault> {
+        if self.products == 0 { Err(("products", 0.0, "a whole number of at least 1")) } else { Ok(()) }
+    }
+
+    pub(super) fn step<F: Objective>(&self, f: &F, state: &mut State) -> Result<(), OptimizeError<F::Error>> {
+        let (direction, curved) = self.direction(f, state)?;
+        let steepest = norm(&state.gradient).recip().min(1.0);
+        let mut found = search(f, state, &direction, if curved { 1.0 } else { steepest })?;
+        if !found && curved {
+            let down = negated(&state.gradient);
+            found = search(f, state, &down, steepest)?;
+        }
+        state.stalled = !found;
+        Ok(())
+    }
+
+    /// A direction that leads down, and whether it solves Newton's equations about.
+    fn direction<F: Objective>(
+        &self,
+        f: &F,
+        state: &mut State,
+    ) -> Result<(Vec<f64>, bool), OptimizeError<F::Error>> {
+        let size = norm(&state.gradient);
+        let enough = size * size.sqrt().min(0.5);
+        let mut direction = vec![0.0; state.x.len()];
+        let mut residual = state.gradient.clone();
+        let mut d = negated(&residual);
+        for number in 0..self.products {
+            state.evaluations += 1;
+            let product = f.hessian_product(&state.x, &d).map_err(OptimizeError::Objective)?;
+            let curvature = finite(dot(&d, &product), "the curvature")?;
+            // What is not above the rounding of the product is no curvature.
+            if curvature <= f64::EPSILON * norm(&d) * norm(&product) {
+                return Ok(if number == 0 { (d, false) } else { (direction, true) });
+            }
+            let before = dot(&residual, &residual);
+            let t = before / curvature;
+            direction = moved(&direction, t, &d);
+            residual = moved(&residual, t, &product);
+            if norm(&residual) <= enough {
+                break;
+            }
+            let kept = dot(&residual, &residual) / before;
+            d = moved(&negated(&residual), kept, &d);
+        }
+        Ok((direction, true))
+    }
+}
