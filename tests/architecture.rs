@@ -33,15 +33,15 @@ const MODULES: &[(&str, &[&str])] = &[
     ("kernel", &["basis", "matrix", "scalar"]),
     ("plan", &["kernel", "basis", "scalar"]),
     ("state", &["kernel", "observable", "matrix", "basis", "scalar"]),
-    ("field", &["state", "param", "scalar"]),
+    ("field", &["state", "kernel", "param", "scalar"]),
     (
         "simulate",
         &["state", "plan", "kernel", "circuit", "gate", "observable", "param", "matrix", "basis", "scalar"],
     ),
-    ("equivalent", &["simulate", "field", "state", "kernel", "circuit", "gate", "param", "scalar"]),
     (
         "exact",
         &[
+            "trace",
             "simulate",
             "state",
             "kernel",
@@ -54,6 +54,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "scalar",
         ],
     ),
+    ("equivalent", &["exact", "simulate", "field", "state", "kernel", "circuit", "gate", "param", "scalar"]),
     (
         "hybrid",
         &[

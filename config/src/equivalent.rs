@@ -118,7 +118,13 @@ pub fn equivalent(
     let memory = needs.check("the comparison", common.memory_limit)?;
     let simulator =
         Simulator { threads: common.start_threads()?, memory_limit: Some(memory), ..Simulator::new() };
-    let settings = Settings { on: args.on, tolerance: args.tolerance, snap: args.snap, seed: common.seed };
+    let settings = Settings {
+        on: args.on,
+        tolerance: args.tolerance,
+        snap: args.snap,
+        seed: common.seed,
+        ..Settings::default()
+    };
 
     let start = Instant::now();
     let report = compare(&first, &second, &settings, &simulator).map_err(Failure::input)?;

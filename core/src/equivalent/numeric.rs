@@ -10,7 +10,8 @@ use super::{
     pair::RADIAN,
 };
 use crate::{
-    field::{Modular, PrimeField, Residue},
+    field::{Bare, Modular, PrimeField, Residue},
+    kernel::Acts,
     param::{Angle, ParamId, Q, Values},
     scalar::Ring,
     simulate::{BoundCircuit, SimulateError, Simulator},
@@ -40,18 +41,28 @@ impl Start {
         Start { n_qubits, free }
     }
 
-    /// A random vector over a field.
-    pub(super) fn residues(
-        self,
-        field: &PrimeField,
-        seed: u64,
-    ) -> Result<StateVector<Residue>, EquivalentError> {
+    /// A random product vector over a field: `(1, r_0) x (1, r_1) x …`. The images of these decide, since every
+    /// linear map that takes each of them to a multiple of itself is a multiple of 1.
+    pub(super) fn residues(self, field: &PrimeField, seed: u64) -> Vec<Bare> {
         let mut rng = stream(seed, VECTOR);
-        let mut vector = StateVector::zero(self.n_qubits).map_err(SimulateError::from)?;
-        let (free, rest) = vector.amplitudes_mut().split_at_mut(1 << self.free);
-        free.iter_mut().for_each(|x| *x = Residue::draw(field, rng.next_u64()));
-        rest.fill(Residue::element(field, 0));
-        Ok(vector)
+        let mut vector = vec![field.bare(Residue::element(field, 0)); 1 << self.n_qubits];
+        vector[0] = field.bare(Residue::element(field, 1));
+        for qubit in 0..self.free {
+            let r = Residue::draw(field, rng.next_u64());
+            let (low, high) = vector[..2 << qubit].split_at_mut(1 << qubit);
+            high.iter_mut().zip(low).for_each(|(high, low)| *high = r.act(low));
+        }
+        vector
+    }
+
+    /// The columns that count of a circuit's matrix, and the rows.
+    pub(super) fn size(self) -> (usize, usize) {
+        (1 << self.free, 1 << self.n_qubits)
+    }
+
+    /// The degree of the polynomials that its entries are.
+    pub(super) fn degree(self) -> f64 {
+        self.free as f64
     }
 
     /// A random state.

@@ -33,6 +33,7 @@
 //! Each rotation by an angle of its own may double the terms. A run stops at [`Budget::terms`] with an
 //! error that names the gate; no number ever holds more than [`MAX_TERMS`] terms.
 
+mod convert;
 mod factor;
 mod formula;
 mod number;
