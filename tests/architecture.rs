@@ -54,6 +54,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "scalar",
         ],
     ),
+    ("normal", &["exact", "field", "state", "trace", "param", "ir", "entity", "scalar"]),
     ("equivalent", &["exact", "simulate", "field", "state", "kernel", "circuit", "gate", "param", "scalar"]),
     (
         "hybrid",

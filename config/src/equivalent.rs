@@ -107,9 +107,6 @@ pub fn equivalent(
     common: &Common,
     terminal: &Terminal,
 ) -> Result<Box<dyn Answer>, Failure> {
-    if common.precision != Precision::F64 {
-        return Err(Failure::not_yet("`equivalent` with --precision f32"));
-    }
     let first = read_circuit(&args.first, common, terminal)?;
     let second = read_circuit(&args.second, common, terminal)?;
     let mut needs = Needs::default();
@@ -122,6 +119,7 @@ pub fn equivalent(
         on: args.on,
         tolerance: args.tolerance,
         snap: args.snap,
+        single: common.precision == Precision::F32,
         seed: common.seed,
         ..Settings::default()
     };

@@ -8,7 +8,7 @@ use crate::{
     exact::{Exact, Symbols},
     field::{Bare, DYADIC, Modular, Point, PrimeField, Residue, lcm},
     param::{Angle, BindError, Binding, Q},
-    kernel::Acts,
+    kernel::{Acts, Operator},
     scalar::Ring,
     simulate::{BoundCircuit, SimulateError, Simulator},
     state::stream,
@@ -209,17 +209,37 @@ fn run(
 ) -> Result<(Vec<Bare>, Residue), EquivalentError> {
     let field = point.field();
     let bound = BoundCircuit::new(&pair.circuits[which], point)?;
+    let operators = bound.operators().unwrap_or(&[]).iter().map(|o| o.map(|x| field.lifted(*x)));
+    let operators: Vec<Operator<Residue>> = operators.collect();
+    let one = Residue::element(field, 1);
+    let leads: Vec<Residue> = operators
+        .iter()
+        .map(|o| o.lead().copied().filter(|x| !x.is_exact_zero()).unwrap_or(one))
+        .collect();
+    let (factor, inverses) = product_and_inverses(field, &leads);
     let mut state = vector.to_vec();
-    let mut factor = Residue::element(field, 1);
-    for operator in bound.operators().unwrap_or(&[]) {
-        let mut operator = operator.map(|x| field.lifted(*x));
-        if let Some(lead) = operator.lead().copied().filter(|x| !x.is_exact_zero()) {
-            factor *= lead;
-            operator = operator.divided(&lead.inverse(field));
-        }
+    for ((operator, lead), inverse) in operators.into_iter().zip(leads).zip(inverses) {
+        let operator = if lead == one { operator } else { operator.divided(&inverse) };
         operator.apply(&mut state, &simulator.threads);
     }
     Ok((state, factor))
+}
+
+/// The product of residues that are not zero, and the inverse of each: one division for all.
+fn product_and_inverses(field: &PrimeField, of: &[Residue]) -> (Residue, Vec<Residue>) {
+    let mut product = Residue::element(field, 1);
+    let mut before = Vec::with_capacity(of.len());
+    for x in of {
+        before.push(product);
+        product *= *x;
+    }
+    let mut inverse = product.inverse(field);
+    let mut inverses = before;
+    for (place, x) in inverses.iter_mut().zip(of).rev() {
+        *place *= inverse;
+        inverse *= *x;
+    }
+    (product, inverses)
 }
 
 impl Outcome {

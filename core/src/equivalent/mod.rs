@@ -33,6 +33,7 @@
 //! - A longer decimal is taken for a rounded real. Then plain numbers decide, at a tolerance, and the
 //!   verdict is not called exact.
 
+mod determinant;
 mod exact;
 mod numeric;
 mod pair;
@@ -75,13 +76,15 @@ pub struct Settings {
     /// Compares small circuits entry by entry in the [exact ring](crate::exact), which proves what fields make
     /// overwhelmingly likely.
     pub exact_ring: bool,
+    /// Computes in single precision where numbers decide. Its rounding is part of the error bound then.
+    pub single: bool,
     /// The seed of primes, points and vectors.
     pub seed: u64,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { on: On::Unitary { ancillas: 0 }, tolerance: 1e-9, snap: false, exact_ring: true, seed: 0 }
+        Settings { on: On::Unitary { ancillas: 0 }, tolerance: 1e-9, snap: false, exact_ring: true, single: false, seed: 0 }
     }
 }
 

@@ -20,6 +20,8 @@ const TELLING: usize = 6;
 const DENOMINATORS: i64 = 64;
 /// What rounding adds to the distance at most per gate: a few units of 2^-53 for each of its products.
 const ROUNDING_PER_GATE: f64 = 4e-15;
+/// How much coarser single precision is.
+const SINGLE: f64 = (1u64 << 29) as f64;
 
 /// The parameter that stands for one radian: always the first.
 pub(super) const RADIAN: ParamId = ParamId(0);
@@ -98,7 +100,7 @@ impl Pair {
                 Operation::Unitary(_) => {}
                 _ => continue,
             }
-            self.rounding += ROUNDING_PER_GATE;
+            self.rounding += ROUNDING_PER_GATE * if settings.single { SINGLE } else { 1.0 };
             gates.push(instruction);
         }
         Ok(gates)

@@ -46,6 +46,7 @@ mod terms;
 pub use formula::Formula;
 pub use number::{Exact, Fault, MAX_TERMS};
 pub use print::Form;
+pub(crate) use print::latex_name;
 pub use run::{Budget, ClosedForm};
 pub use symbols::Symbols;
 

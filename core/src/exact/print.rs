@@ -382,7 +382,7 @@ impl Fraction {
 }
 
 /// A parameter's name in LaTeX: Greek letters by name, numbers as indices, words upright.
-fn latex_name(name: &str) -> String {
+pub(crate) fn latex_name(name: &str) -> String {
     const GREEK: [&str; 22] = [
         "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda",
         "mu", "nu", "xi", "pi", "rho", "sigma", "tau", "phi", "chi", "psi", "omega",
