@@ -55,7 +55,13 @@ const MODULES: &[(&str, &[&str])] = &[
         ],
     ),
     ("normal", &["exact", "field", "state", "trace", "param", "ir", "entity", "scalar"]),
-    ("equivalent", &["exact", "simulate", "field", "state", "kernel", "circuit", "gate", "param", "scalar"]),
+    (
+        "equivalent",
+        &[
+            "normal", "exact", "trace", "simulate", "field", "state", "kernel", "circuit", "gate", "param",
+            "scalar",
+        ],
+    ),
     (
         "hybrid",
         &[

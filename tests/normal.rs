@@ -114,7 +114,10 @@ fn latex() {
     let e = Expr::int(3).sqrt() * (theta / Expr::int(2)).cos() * x.powi(2) / (&y + Expr::int(1)) - &y;
     let expected = r"\frac{\sqrt{3} x^{2} \cos\left(\frac{\theta}{2}\right)}{\left(y + 1\right)} - y";
     assert_eq!(e.normal().unwrap().latex(), expected);
-    assert_eq!((x.powi(2) - y.powi(2)).normal().unwrap().factored().latex(), r"\left(x + y\right) \left(x - y\right)");
+    assert_eq!(
+        (x.powi(2) - y.powi(2)).normal().unwrap().factored().latex(),
+        r"\left(x + y\right) \left(x - y\right)"
+    );
 }
 
 #[test]
@@ -143,7 +146,9 @@ fn equality_of_large_expressions() {
         power = &power * &power;
     }
     let sum = (power - Expr::one()) / (&x - Expr::one());
-    assert!(matches!(product.equality(&sum, 3).unwrap(), Equality::Equal { error_bound } if error_bound < 1e-5));
+    assert!(
+        matches!(product.equality(&sum, 3).unwrap(), Equality::Equal { error_bound } if error_bound < 1e-5)
+    );
     // Unlike at x = 0, where numbers show no difference of x^(2^40).
     let [x, y, _] = inputs();
     let unknown = (x.powi(2)).sqrt().equality(&x.sqrt().powi(4).sqrt(), 1).unwrap();

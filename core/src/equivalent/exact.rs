@@ -7,8 +7,8 @@ use crate::{
     circuit::{CircuitError, Operation},
     exact::{Exact, Symbols},
     field::{Bare, DYADIC, Modular, Point, PrimeField, Residue, lcm},
-    param::{Angle, BindError, Binding, Q},
     kernel::{Acts, Operator},
+    param::{Angle, BindError, Binding, Q},
     scalar::Ring,
     simulate::{BoundCircuit, SimulateError, Simulator},
     state::stream,
@@ -157,7 +157,8 @@ impl Plan {
     /// The probability that one trial takes different circuits for equal ones.
     fn error_bound(&self, field: &PrimeField, start: Start) -> f64 {
         let exponents: f64 = self.slopes.iter().zip(&self.steps).map(|(s, m)| s * *m as f64).sum();
-        let evaluation = (4.0 * exponents + 2.0 * start.degree()) / (Residue::characteristic(field) - 1) as f64;
+        let evaluation =
+            (4.0 * exponents + 2.0 * start.degree()) / (Residue::characteristic(field) - 1) as f64;
         let step = lcm(self.order, crate::field::STEP).unwrap_or(u64::MAX) as f64;
         // Of the numbers from 2^61 to 2^62 that are 1 modulo `step`, this part is prime at least;
         // phi(step) <= step / 2.
@@ -181,11 +182,11 @@ fn compare(
     simulator: &Simulator,
 ) -> Result<Factor, EquivalentError> {
     let field = *point.field();
-    let [(x, p), (y, q)] = [run(pair, 0, &point, vector, simulator)?, run(pair, 1, &point, vector, simulator)?];
+    let [(x, p), (y, q)] =
+        [run(pair, 0, &point, vector, simulator)?, run(pair, 1, &point, vector, simulator)?];
     // p x and q y are compared.
-    let proportional = |factor: &Residue| {
-        x.iter().zip(&y).all(|(x, y)| field.residue(*x) == field.residue(factor.act(y)))
-    };
+    let proportional =
+        |factor: &Residue| x.iter().zip(&y).all(|(x, y)| field.residue(*x) == field.residue(factor.act(y)));
     let ratio = q * p.inverse(&field);
     if proportional(&ratio) {
         return Ok(Factor::One);
@@ -212,10 +213,8 @@ fn run(
     let operators = bound.operators().unwrap_or(&[]).iter().map(|o| o.map(|x| field.lifted(*x)));
     let operators: Vec<Operator<Residue>> = operators.collect();
     let one = Residue::element(field, 1);
-    let leads: Vec<Residue> = operators
-        .iter()
-        .map(|o| o.lead().copied().filter(|x| !x.is_exact_zero()).unwrap_or(one))
-        .collect();
+    let leads: Vec<Residue> =
+        operators.iter().map(|o| o.lead().copied().filter(|x| !x.is_exact_zero()).unwrap_or(one)).collect();
     let (factor, inverses) = product_and_inverses(field, &leads);
     let mut state = vector.to_vec();
     for ((operator, lead), inverse) in operators.into_iter().zip(leads).zip(inverses) {

@@ -84,7 +84,14 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { on: On::Unitary { ancillas: 0 }, tolerance: 1e-9, snap: false, exact_ring: true, single: false, seed: 0 }
+        Settings {
+            on: On::Unitary { ancillas: 0 },
+            tolerance: 1e-9,
+            snap: false,
+            exact_ring: true,
+            single: false,
+            seed: 0,
+        }
     }
 }
 

@@ -6,8 +6,8 @@ use rand_chacha::rand_core::Rng;
 
 use super::{
     EquivalentError, Means, On, Pair, Phase, Report, Settings, Verdict, Witness,
-    exact::{Outcome, Plan},
     determinant::slopes,
+    exact::{Outcome, Plan},
     pair::RADIAN,
 };
 use crate::{
@@ -132,7 +132,11 @@ impl<'a> Numeric<'a> {
     }
 
     /// What a circuit makes of the random state, computed on numbers of type T.
-    fn image<T: Real>(&self, which: usize, values: &[f64]) -> Result<StateVector<Complex<f64>>, EquivalentError> {
+    fn image<T: Real>(
+        &self,
+        which: usize,
+        values: &[f64],
+    ) -> Result<StateVector<Complex<f64>>, EquivalentError> {
         let values: Vec<T> = values.iter().map(|x| T::lit(*x)).collect();
         let bound = BoundCircuit::<Complex<T>>::new(&self.pair.circuits[which], &Values(&values))?;
         let mut start = self.start.state(self.settings.seed, self.simulator)?;
@@ -149,7 +153,8 @@ impl<'a> Numeric<'a> {
     }
 
     fn apart_in(&mut self, values: &[f64], single: bool) -> Result<Apart, EquivalentError> {
-        let run = |which| if single { self.image::<f32>(which, values) } else { self.image::<f64>(which, values) };
+        let run =
+            |which| if single { self.image::<f32>(which, values) } else { self.image::<f64>(which, values) };
         let (x, y) = (run(0)?, run(1)?);
         let overlap = y.inner(&x, &self.simulator.threads).map_err(SimulateError::from)?;
         let size = overlap.norm();

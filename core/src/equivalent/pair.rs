@@ -8,8 +8,10 @@ use super::{EquivalentError, Means, On, Report, Settings, Verdict};
 use crate::{
     circuit::{Circuit, Instruction, Operation, ParamDef},
     gate::Gate,
+    normal::Normal,
     param::{Angle, BindError, ParamExpr, ParamId, Q},
     simulate::{SimulateError, final_measurements},
+    trace::Expr,
 };
 
 /// Digits up to which a decimal is the fraction that it says.
@@ -37,6 +39,10 @@ pub(super) struct Pair {
     /// A decimal that is rounded.
     rounded: Option<f64>,
     notes: BTreeSet<String>,
+    /// The parameters of both as expressions, as far as they were needed.
+    values: Vec<Expr>,
+    /// Computed parameters by their normal forms.
+    known: Vec<(Normal, Angle)>,
 }
 
 impl Pair {
@@ -66,6 +72,8 @@ impl Pair {
             rounding: 0.0,
             rounded: None,
             notes: BTreeSet::new(),
+            values: Vec::new(),
+            known: Vec::new(),
         };
         let gates = [pair.translate(a, &mut table, settings)?, pair.translate(b, &mut table, settings)?];
         pair.note_names(a, b);
@@ -89,7 +97,7 @@ impl Pair {
         for param in circuit.params() {
             angles.push(match &param.definition {
                 None => table.param(&param.name),
-                Some(expr) => table.expression(expr.substitute(|id| angles[id.index()].clone())),
+                Some(expr) => self.computed(table, expr.substitute(|id| angles[id.index()].clone())),
             });
         }
         let mut gates = Vec::with_capacity(circuit.instructions().len());
@@ -104,6 +112,21 @@ impl Pair {
             gates.push(instruction);
         }
         Ok(gates)
+    }
+
+    /// A computed parameter; those of the same normal form are the same.
+    fn computed(&mut self, table: &mut Circuit, expr: ParamExpr) -> Angle {
+        for param in &table.params()[self.values.len()..] {
+            let value = param.definition.as_ref().and_then(|e| e.evaluate(&self.values).ok());
+            self.values.push(value.unwrap_or_else(|| Expr::symbol(&param.name)));
+        }
+        let normal = expr.evaluate(&self.values).ok().and_then(|e: Expr| e.normal().ok());
+        if let Some((_, angle)) = self.known.iter().find(|(known, _)| Some(known) == normal.as_ref()) {
+            return angle.clone();
+        }
+        let angle = table.expression(expr);
+        self.known.extend(normal.map(|normal| (normal, angle.clone())));
+        angle
     }
 
     fn exact_gate(

@@ -120,8 +120,10 @@ fn confirm(a: &Expr, b: &Expr, seed: u64, reason: String) -> Result<Equality, No
     for k in 0..POINTS {
         // Both signs first, then positive numbers, where logarithms and roots are defined.
         let mut draw = || (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
-        let at: Vec<(String, f64)> =
-            names.iter().map(|name| (name.clone(), if k % 2 == 0 { 4.0 * draw() - 2.0 } else { 2.0 * draw() })).collect();
+        let at: Vec<(String, f64)> = names
+            .iter()
+            .map(|name| (name.clone(), if k % 2 == 0 { 4.0 * draw() - 2.0 } else { 2.0 * draw() }))
+            .collect();
         let values: Vec<(&str, f64)> = at.iter().map(|(name, x)| (name.as_str(), *x)).collect();
         let (x, y) = (a.evaluate(&values)?, b.evaluate(&values)?);
         let difference = (x - y).abs();
@@ -215,7 +217,8 @@ impl Plan {
             let d = *q.denom();
             if turn && *product == Product::of(Atom::Pi) {
                 let d = u64::try_from(d).ok().and_then(|d| d.checked_mul(2));
-                self.order = d.and_then(|d| crate::field::lcm(self.order, d)).ok_or(NormalError::Coefficient)?;
+                self.order =
+                    d.and_then(|d| crate::field::lcm(self.order, d)).ok_or(NormalError::Coefficient)?;
                 continue;
             }
             let step = self.steps.entry(free(product.clone())).or_insert(1);
@@ -238,13 +241,15 @@ impl Plan {
             })
             .ok_or("no prime has all the roots that occur")?;
         let point = Point::random(field, self.order, &[], seed).ok_or("no root of unity was found")?;
-        let mut run = Run { plan: self, field, roots, point, rng: stream(seed, 1 << 33), drawn: BTreeMap::new() };
+        let mut run =
+            Run { plan: self, field, roots, point, rng: stream(seed, 1 << 33), drawn: BTreeMap::new() };
         let x = run.line(line)?;
         let step = crate::field::lcm(self.order, crate::field::STEP).unwrap_or(u64::MAX) as f64;
         // As for circuits; roots halve the primes that will do.
         let roots = (self.roots.len() as f64).exp2();
         let primes = 61f64.exp2() / (step / 2.0) / (62.0 * std::f64::consts::LN_2) / roots;
-        let error = 2.0 * x.degree() / (Residue::characteristic(&field) - 1) as f64 + x.bits() / 61.0 / primes;
+        let error =
+            2.0 * x.degree() / (Residue::characteristic(&field) - 1) as f64 + x.bits() / 61.0 / primes;
         Ok((x.residue.is_exact_zero(), error.min(1.0)))
     }
 }
@@ -281,7 +286,11 @@ impl Number {
     }
     fn times(self, y: Number) -> Number {
         let add = |x: [f64; 2], y: [f64; 2]| [x[0] + y[0], x[1] + y[1]];
-        Number { residue: self.residue * y.residue, degrees: add(self.degrees, y.degrees), bits: add(self.bits, y.bits) }
+        Number {
+            residue: self.residue * y.residue,
+            degrees: add(self.degrees, y.degrees),
+            bits: add(self.bits, y.bits),
+        }
     }
 }
 
@@ -367,16 +376,22 @@ impl Run<'_> {
             return Err("a denominator is zero".to_owned());
         }
         let turned = |[a, b]: [f64; 2]| [b, a];
-        Ok(Number { residue: x.residue.inverse(&self.field), degrees: turned(x.degrees), bits: turned(x.bits) })
+        Ok(Number {
+            residue: x.residue.inverse(&self.field),
+            degrees: turned(x.degrees),
+            bits: turned(x.bits),
+        })
     }
 
     /// Anything but 0.
     fn free(&mut self, what: Free) -> Number {
         let (field, rng) = (&self.field, &mut self.rng);
-        let residue = *self.drawn.entry(what).or_insert_with(|| loop {
-            let x = Residue::draw(field, rng.next_u64());
-            if !x.is_exact_zero() {
-                break x;
+        let residue = *self.drawn.entry(what).or_insert_with(|| {
+            loop {
+                let x = Residue::draw(field, rng.next_u64());
+                if !x.is_exact_zero() {
+                    break x;
+                }
             }
         });
         Number::new(residue, 1.0, 0.0)
@@ -440,14 +455,20 @@ impl Run<'_> {
         for (product, q) in x.terms() {
             let key = free(product.clone());
             if matches!(key, Free::Turn(_)) && *product == Product::of(Atom::Pi) {
-                let parts = q.numer().to_i64().zip(q.denom().to_i64()).ok_or("a fraction of pi is too fine")?;
+                let parts =
+                    q.numer().to_i64().zip(q.denom().to_i64()).ok_or("a fraction of pi is too fine")?;
                 let angle = Angle::zero() + Angle::pi(1, 1) * param::Q::new(parts.0, parts.1);
                 out = out.times(Number::new(self.point.cis(&angle).map_err(|e| e.to_string())?, 0.0, 0.0));
                 continue;
             }
             let step = self.plan.steps.get(&key).copied().unwrap_or(1);
             let e = q * Q::from_integer(step);
-            let size = e.numer().unsigned_abs().to_u64().filter(|_| e.is_integer()).ok_or("an exponent is too large")?;
+            let size = e
+                .numer()
+                .unsigned_abs()
+                .to_u64()
+                .filter(|_| e.is_integer())
+                .ok_or("an exponent is too large")?;
             let z = powered(self.free(key), size);
             out = out.times(if e.is_negative() { self.inverse(z)? } else { z });
         }

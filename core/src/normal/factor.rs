@@ -10,8 +10,9 @@
 use num_traits::{One, Signed};
 
 use super::{
-    MAX_TERMS, print,
+    MAX_TERMS,
     atoms::{Atom, Product, Wave},
+    print,
     sum::{Algebra, Q, Sum},
 };
 
@@ -63,7 +64,10 @@ pub(super) fn factored(sum: &Sum) -> Factored {
     let rest = ALGEBRA.inverse(&front).and_then(|inverse| ALGEBRA.times(sum, &inverse));
     let Ok(rest) = rest else { return whole() };
     let mut factors: Vec<(Sum, i32)> = Vec::new();
-    let plain = rest.terms().keys().all(|p| p.wave == Wave::None && p.powers.iter().all(|x| x.1 > 0 && is_free(&x.0)));
+    let plain = rest
+        .terms()
+        .keys()
+        .all(|p| p.wave == Wave::None && p.powers.iter().all(|x| x.1 > 0 && is_free(&x.0)));
     if !plain || rest.terms().len() > LARGEST || split(&rest, 1, &mut factors).is_none() {
         return Factored { front, factors: vec![(rest, 1)] };
     }
@@ -258,4 +262,3 @@ fn remainder(f: &Sum, g: &Sum, x: &Atom) -> Option<Sum> {
     }
     Some(if r.is_zero() { Sum::zero() } else { r.times_fraction(r.content().abs().recip()).ok()? })
 }
-

@@ -1,10 +1,10 @@
 //! Normal forms as text and in LaTeX.
 
 use super::{
+    Normal,
     atoms::{Atom, Product, Wave},
     factor::Factored,
     sum::{Q, Sum, rank},
-    Normal,
 };
 use crate::exact::latex_name;
 use std::fmt;
@@ -67,12 +67,17 @@ impl Writer {
     /// A term without its sign.
     fn term(&self, product: &Product, q: Q) -> String {
         let (mut above, mut below) = (Vec::new(), Vec::new());
-        let root: i128 = product.powers.iter().filter_map(|p| if let Atom::Root(n) = p.0 { Some(n) } else { None }).product();
+        let root: i128 = product
+            .powers
+            .iter()
+            .filter_map(|p| if let Atom::Root(n) = p.0 { Some(n) } else { None })
+            .product();
         if root != 1 {
             above.push(self.call("sqrt", &[root.to_string()]));
         }
         let constants = product.powers.iter().filter(|p| matches!(p.0, Atom::Pi | Atom::Float(_)));
-        let others = product.powers.iter().filter(|p| !matches!(p.0, Atom::Pi | Atom::Float(_) | Atom::Root(_)));
+        let others =
+            product.powers.iter().filter(|p| !matches!(p.0, Atom::Pi | Atom::Float(_) | Atom::Root(_)));
         for (atom, e) in constants.chain(others) {
             let inverted = matches!(atom, Atom::Inverse(_));
             let word = self.power(atom, e.unsigned_abs());
@@ -125,7 +130,9 @@ impl Writer {
             (_, false) => format!("{name}({list})"),
             ("sqrt", true) => format!("\\sqrt{{{list}}}"),
             ("exp", true) => format!("e^{{{list}}}"),
-            ("sin" | "cos" | "ln" | "sinh" | "cosh" | "tanh", true) => format!("\\{name}\\left({list}\\right)"),
+            ("sin" | "cos" | "ln" | "sinh" | "cosh" | "tanh", true) => {
+                format!("\\{name}\\left({list}\\right)")
+            }
             (_, true) => format!("\\operatorname{{{}}}\\left({list}\\right)", name.replace('_', "\\_")),
         }
     }

@@ -85,11 +85,16 @@ impl Line {
     }
 
     /// The normal forms of the values that are wanted.
-    pub(super) fn read(&self, algebra: Algebra, wanted: impl Fn(Value) -> bool) -> HashMap<Value, Result<Sum>> {
+    pub(super) fn read(
+        &self,
+        algebra: Algebra,
+        wanted: impl Fn(Value) -> bool,
+    ) -> HashMap<Value, Result<Sum>> {
         let symbols = self.params().map(|(v, name)| (v, Ok(Sum::atom(Atom::Symbol(name.clone())))));
         let mut known: HashMap<Value, Result<Sum>> = symbols.collect();
         for (value, inst) in self.instructions().filter(|i| wanted(i.0)) {
-            let args: Result<Vec<Sum>> = inst.args.iter().map(|a| known.get(a).cloned().unwrap_or(Ok(Sum::zero()))).collect();
+            let args: Result<Vec<Sum>> =
+                inst.args.iter().map(|a| known.get(a).cloned().unwrap_or(Ok(Sum::zero()))).collect();
             known.insert(value, args.and_then(|args| algebra.apply(inst.op, &args)));
         }
         known
@@ -141,13 +146,16 @@ impl Algebra {
             (F::Acos, Some(-1)) => pi(1, 1),
             (F::Acos, Some(0)) | (F::Asin, Some(1)) => pi(1, 2),
             (F::Atan, Some(1)) => pi(1, 4),
-            (F::Cbrt | F::ExpM1 | F::Ln1p | F::Sinh | F::Tanh | F::Asin | F::Atan | F::Asinh | F::Atanh, Some(0)) => {
-                Ok(Sum::zero())
-            }
+            (
+                F::Cbrt | F::ExpM1 | F::Ln1p | F::Sinh | F::Tanh | F::Asin | F::Atan | F::Asinh | F::Atanh,
+                Some(0),
+            ) => Ok(Sum::zero()),
             (F::Acos, Some(1)) => Ok(Sum::zero()),
             (F::Ln, _) => Ok(match x.terms().first_key_value() {
                 Some((product, q)) if x.terms().len() == 1 && q.is_one() => match product.powers.as_slice() {
-                    [(Atom::Call("exp", args), 1)] if product.wave == super::atoms::Wave::None => args[0].clone(),
+                    [(Atom::Call("exp", args), 1)] if product.wave == super::atoms::Wave::None => {
+                        args[0].clone()
+                    }
                     _ => Sum::atom(Atom::Call("ln", vec![x.clone()])),
                 },
                 _ => Sum::atom(Atom::Call("ln", vec![x.clone()])),
@@ -207,7 +215,9 @@ fn float(x: f64) -> Result<Sum> {
     let whole = if scaled.fract() == 0.0 && scaled.abs() < 9e15 { scaled.to_i128() } else { None };
     Ok(match whole {
         Some(n) => Sum::constant(Q::new(n, 1 << PLACES)),
-        None if x.fract() == 0.0 && x.abs() < 1e30 => Sum::constant(Q::from_integer(x.to_i128().unwrap_or_default())),
+        None if x.fract() == 0.0 && x.abs() < 1e30 => {
+            Sum::constant(Q::from_integer(x.to_i128().unwrap_or_default()))
+        }
         None if x < 0.0 => Sum::atom(Atom::Float((-x).to_bits())).negated(),
         None => Sum::atom(Atom::Float(x.to_bits())),
     })

@@ -142,7 +142,8 @@ impl Sum {
                 power.1 = power.1.min(own(&power.0));
             }
             // What this one has below the line, the others have not.
-            let below = product.powers.iter().filter(|p| p.1 < 0 && matches!(p.0, Atom::Symbol(_) | Atom::Pi));
+            let below =
+                product.powers.iter().filter(|p| p.1 < 0 && matches!(p.0, Atom::Symbol(_) | Atom::Pi));
             let new: Vec<_> = below.filter(|p| !common.iter().any(|c| c.0 == p.0)).cloned().collect();
             common.extend(new);
         }
@@ -155,7 +156,11 @@ impl Sum {
 /// The order of terms: of a higher degree first, then by the inputs; waves last.
 pub(super) fn rank(a: &Product, b: &Product) -> Ordering {
     let waves = (b.wave != Wave::None).cmp(&(a.wave != Wave::None));
-    a.degree().cmp(&b.degree()).then_with(|| lexicographic(&a.powers, &b.powers)).then(waves).then_with(|| b.wave.cmp(&a.wave))
+    a.degree()
+        .cmp(&b.degree())
+        .then_with(|| lexicographic(&a.powers, &b.powers))
+        .then(waves)
+        .then_with(|| b.wave.cmp(&a.wave))
 }
 
 /// Whoever has more of the first atom where they differ is greater.
