@@ -58,8 +58,8 @@ const MODULES: &[(&str, &[&str])] = &[
     (
         "equivalent",
         &[
-            "normal", "exact", "trace", "simulate", "field", "state", "kernel", "circuit", "gate", "param",
-            "scalar",
+            "normal", "exact", "trace", "matrix", "simulate", "field", "state", "kernel", "circuit", "gate",
+            "param", "scalar",
         ],
     ),
     (

@@ -276,7 +276,7 @@ fn symbols() {
         &[
             "<Z0 Z1> = cos(a + b)",
             "for each of the four outcomes Bob has half of exactly that",
-            "x^3 - x*y^2 = x*(x + y)*(x - y)",
+            "x^3 - x*y^2 = x*(x - y)*(x + y)",
         ],
     );
     assert!(out.contains(" = 4*x*y + 1/2\n") && out.contains(" = cos(2*x)\n"), "{out}");

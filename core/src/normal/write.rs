@@ -21,21 +21,22 @@ pub(super) fn expression(sum: &Sum) -> Result<Expr> {
     terms.sort_by(|a, b| rank(b.0, a.0));
     let mut out = Expr::zero();
     for (product, q) in terms {
-        let (mut above, mut below) = (fraction(*q)?, Expr::one());
+        let (mut above, mut below) = (fraction(*q)?, Vec::new());
         for (atom, e) in &product.powers {
             let (inverted, base) = match atom {
                 Atom::Inverse(sum) => (true, expression(sum)?),
                 other => (false, value(other)?),
             };
             let power = base.powi(i32::try_from(e.unsigned_abs()).map_err(|_| NormalError::Coefficient)?);
-            if (*e > 0) == inverted { below *= power } else { above *= power }
+            if (*e > 0) == inverted { below.push(power) } else { above *= power }
         }
         match &product.wave {
             Wave::None => {}
             Wave::Cos(x) => above *= expression(x)?.cos(),
             Wave::Sin(x) => above *= expression(x)?.sin(),
         }
-        out += above / below;
+        // One after the other: a product of sums would be multiplied out when it is read again.
+        out += below.into_iter().fold(above, |above, factor| above / factor);
     }
     Ok(out)
 }
