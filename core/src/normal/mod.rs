@@ -42,6 +42,7 @@ mod factor;
 mod print;
 mod read;
 mod sum;
+mod trial;
 mod write;
 
 pub use equality::Equality;
