@@ -33,15 +33,15 @@ const MODULES: &[(&str, &[&str])] = &[
     ("kernel", &["basis", "matrix", "scalar"]),
     ("plan", &["kernel", "basis", "scalar"]),
     ("state", &["kernel", "observable", "matrix", "basis", "scalar"]),
-    ("field", &["state", "param", "scalar"]),
+    ("field", &["state", "kernel", "param", "scalar"]),
     (
         "simulate",
         &["state", "plan", "kernel", "circuit", "gate", "observable", "param", "matrix", "basis", "scalar"],
     ),
-    ("equivalent", &["simulate", "field", "state", "kernel", "circuit", "gate", "param", "scalar"]),
     (
         "exact",
         &[
+            "trace",
             "simulate",
             "state",
             "kernel",
@@ -52,6 +52,14 @@ const MODULES: &[(&str, &[&str])] = &[
             "matrix",
             "basis",
             "scalar",
+        ],
+    ),
+    ("normal", &["exact", "field", "state", "trace", "param", "ir", "entity", "scalar"]),
+    (
+        "equivalent",
+        &[
+            "normal", "exact", "trace", "matrix", "simulate", "field", "state", "kernel", "circuit", "gate",
+            "param", "scalar",
         ],
     ),
     (

@@ -30,12 +30,11 @@ fn compare(a: &Circuit, b: &Circuit) -> Report {
 
 #[track_caller]
 fn assert_exact(report: &Report, verdict: Verdict) {
-    assert_eq!(
-        (report.verdict, report.method, report.exact),
-        (verdict, Means::FiniteField, true),
-        "{report:?}"
-    );
-    assert!(report.error_bound <= BOUND);
+    assert_eq!((report.verdict, report.exact), (verdict, true), "{report:?}");
+    match report.method {
+        Means::ExactRing => assert_eq!(report.error_bound, 0.0),
+        method => assert!(method == Means::FiniteField && report.error_bound <= BOUND, "{report:?}"),
+    }
     match verdict {
         Verdict::Different => assert!(report.witness.as_ref().unwrap().distance > 1e-6, "{report:?}"),
         _ => assert!(report.witness.is_none()),
@@ -167,7 +166,64 @@ fn fourier_transforms() {
 
 #[test]
 fn fourier_transform_of_20_qubits() {
-    assert_exact(&compare(&qft(20, false), &qft(20, true)), Verdict::Equal);
+    let (one, other) = (qft(20, false), qft(20, true));
+    assert_exact(&compare(&one, &other), Verdict::Equal);
+    assert_exact(&compare(&one, &altered(&other, 700)), Verdict::Different);
+}
+
+#[test]
+fn small_circuits_are_compared_in_the_exact_ring() {
+    let field = Settings { exact_ring: false, ..Settings::default() };
+    let [left, right] =
+        [build(2, |c, [a, ..]| c.rzz(0, 1, a)), build(2, |c, [a, ..]| c.cx(0, 1)?.rz(1, a)?.cx(0, 1))];
+    assert_eq!(compare(&left, &right).method, Means::ExactRing);
+    assert_eq!(equivalent(&left, &right, &field, &Simulator::new()).unwrap().method, Means::FiniteField);
+    // pi/3 is in fields only, and long circuits take too long in the ring.
+    let [left, right] = [build(1, |c, _| c.rx(0, PI / 3)), build(1, |c, _| c.rx(0, PI / 6)?.rx(0, PI / 6))];
+    let report = compare(&left, &right);
+    assert_eq!((report.verdict, report.method), (Verdict::Equal, Means::FiniteField));
+    assert_eq!(compare(&qft(8, false), &qft(8, true)).method, Means::FiniteField);
+}
+
+#[test]
+fn phases_of_long_circuits_and_of_states() {
+    let layers: Side = |c, [a, b, _]| {
+        for q in 0..9 {
+            c.h(q)?.p(q, &a / 3)?.cx(q, (q + 1) % 9)?.crz(q, (q + 2) % 9, &b)?;
+        }
+        Ok(c)
+    };
+    // RZ(a) and P(a) differ by a phase.
+    let (mut left, mut right) = (build(9, layers), build(9, layers));
+    let a = left.param("a");
+    left.rz(4, &a).unwrap();
+    right.p(4, a).unwrap();
+    let report = compare(&left, &right);
+    assert_exact(&report, Verdict::EqualUpToPhase);
+    assert_eq!((report.method, report.phase.unwrap().text), (Means::FiniteField, "-1/2*a".to_owned()));
+    let on_state = Settings { on: On::State, ..Settings::default() };
+    let [left, right] = [build(9, |c, [a, ..]| c.rz(0, a)?.h(8)), build(9, |c, _| c.h(8))];
+    let report = equivalent(&left, &right, &on_state, &Simulator::new()).unwrap();
+    assert_eq!((report.verdict, report.phase.unwrap().text), (Verdict::EqualUpToPhase, "-1/2*a".to_owned()));
+}
+
+#[test]
+fn single_precision_only_coarsens_numbers() {
+    let single = Settings { single: true, ..Settings::default() };
+    let check = |a: &Circuit, b: &Circuit, s: &Settings| equivalent(a, b, s, &Simulator::new()).unwrap();
+    let rounded = |more: f64| {
+        let mut circuit = build(2, |c, _| c.h(0)?.cx(0, 1));
+        circuit.rx(0, std::f64::consts::FRAC_PI_3 + more).unwrap();
+        circuit
+    };
+    let report = check(&rounded(0.0), &rounded(0.0), &single);
+    assert!(matches!(report.verdict, Verdict::Equal | Verdict::Unknown) && report.method == Means::Numeric);
+    assert!(report.error_bound > 1e-7, "{report:?}");
+    let coarse = Settings { tolerance: 1e-5, ..single };
+    assert_eq!(check(&rounded(0.0), &rounded(1e-7), &coarse).verdict, Verdict::Equal);
+    assert_eq!(check(&rounded(0.0), &rounded(1e-2), &coarse).verdict, Verdict::Different);
+    // Exact verdicts do not depend on it.
+    assert_exact(&check(&qft(8, false), &qft(8, true), &single), Verdict::Equal);
 }
 
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
@@ -320,6 +376,23 @@ fn what_cannot_be_compared() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// The exact ring and the fields say the same of two random circuits, the phase included.
+    #[test]
+    fn ring_and_fields_agree(seed in any::<u64>(), how in 0..3usize) {
+        let mut rng = Rng::new(seed);
+        let one = random_circuit(2, 6, &mut rng);
+        let mut other = rewritten(&one, &mut rng);
+        match how {
+            0 => {}
+            1 => drop(other.gphase(open_angle(&mut rng)).unwrap()),
+            _ => drop(other.append(&random_circuit(2, 1, &mut rng), &[0, 1]).unwrap()),
+        }
+        let by_field = Settings { exact_ring: false, ..Settings::default() };
+        let (ring, field) = (compare(&one, &other), equivalent(&one, &other, &by_field, &Simulator::new()).unwrap());
+        prop_assert_eq!((ring.verdict, &ring.phase), (field.verdict, &field.phase));
+        prop_assert!(how == 2 || ring.verdict != Verdict::Different, "{:?}", ring);
+    }
 
     /// Whatever the field says of two random circuits, numbers at random angles agree.
     #[test]

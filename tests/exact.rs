@@ -7,9 +7,11 @@ use ketgrad_core::{
     exact::{Budget, ClosedForm, Exact, ExactError, Fault, Form, Symbols},
     gate::GateKind,
     hybrid::{Expectation, Method},
+    normal::Equality,
     param::{Angle, Function, ParamExpr, Q},
     scalar::{Conj, Ring},
     simulate::Simulator,
+    trace::Expr,
 };
 use num_complex::Complex;
 use num_dual::Dual64;
@@ -135,6 +137,85 @@ fn derivatives_equal_duals() {
             assert!((slope - value.eps).norm() < ROUNDING, "{slope} {value}");
             // The formula on duals gives the derivative too.
             assert!((formula.eval(&moved).unwrap().re - value).eps.abs() < ROUNDING);
+        }
+    }
+}
+
+/// Inputs by name.
+fn named<'a>(circuit: &'a Circuit, at: &[f64]) -> Vec<(&'a str, f64)> {
+    circuit.inputs().zip(at.iter().copied()).collect()
+}
+
+#[test]
+fn formulas_are_expressions() {
+    let mut rng = Rng::new(11);
+    for n in 1..=4 {
+        let mut circuit = random(&mut rng, n, 20, 2);
+        circuit.rx(0, Angle::pi(3, 16)).unwrap();
+        let p0 = ParamExpr::from(circuit.param("p0"));
+        let computed = circuit.expression(p0.call(Function::Cos));
+        circuit.ry(n - 1, computed / 3).unwrap();
+        let state = ClosedForm::of(&circuit).unwrap();
+        let at = point(&mut rng, &circuit);
+        let values = named(&circuit, &at);
+        for index in state.support() {
+            let formula = state.amplitude(index).unwrap();
+            let z = formula.expressions().unwrap();
+            let parts = [&z.re, &z.im].map(|x| x.evaluate(&values).unwrap());
+            assert!((Complex::new(parts[0], parts[1]) - formula.eval(&at).unwrap()).norm() < ROUNDING);
+        }
+        let energy = state.expectation(&"0.3*Z0 - X0".parse().unwrap()).unwrap();
+        let expr = energy.expressions().unwrap();
+        assert!(expr.im.is_zero());
+        assert!((expr.re.evaluate(&values).unwrap() - energy.eval(&at).unwrap().re).abs() < ROUNDING);
+        // A derivative by the engine also goes through what is computed, where the ring has none.
+        let step = |h: f64| energy.eval(&[at[0] + h, at[1]]).unwrap().re;
+        let slope = expr.re.derivative("p0").unwrap().evaluate(&values).unwrap();
+        assert!((slope - (step(1e-6) - step(-1e-6)) / 2e-6).abs() < 1e-7);
+    }
+}
+
+/// The whole circuit over expressions, without the ring: angles of any kind.
+#[test]
+fn circuits_on_expressions_equal_their_numbers() {
+    let mut rng = Rng::new(12);
+    for n in 1..=6 {
+        let mut circuit = random(&mut rng, n, 59, 3);
+        let p0 = circuit.param("p0");
+        circuit.ry(0, Angle::pi(1, 3) + p0).unwrap();
+        let symbols: Vec<Expr> = circuit.inputs().map(Expr::symbol).collect();
+        let state = Simulator::new().run(&circuit, &symbols).unwrap();
+        let at = point(&mut rng, &circuit);
+        let values = named(&circuit, &at);
+        let numeric = Simulator::new().run(&circuit, &at).unwrap();
+        let moved: Vec<Dual64> =
+            at.iter().enumerate().map(|(k, x)| Dual64::new(*x, f64::from(u8::from(k == 0)))).collect();
+        let duals = Simulator::new().run(&circuit, &moved).unwrap();
+        for index in [0, rng.below(1 << n), (1 << n) - 1] {
+            let (z, expected) = (&state.amplitudes()[index], numeric.amplitudes()[index]);
+            let parts = [&z.re, &z.im].map(|x| x.evaluate(&values).unwrap());
+            assert!((Complex::new(parts[0], parts[1]) - expected).norm() < ROUNDING, "{n} qubits, {index}");
+            let slope = z.re.derivative("p0").unwrap().evaluate(&values).unwrap();
+            assert!((slope - duals.amplitudes()[index].re.eps).abs() < ROUNDING, "{n} qubits, {index}");
+        }
+    }
+}
+
+/// What the ring finds to be one function, expressions are too, by fields.
+#[test]
+fn ring_and_expressions_agree() {
+    let mut rng = Rng::new(13);
+    for n in 1..=3 {
+        let circuit = random(&mut rng, n, 16, 2);
+        let symbols: Vec<Expr> = circuit.inputs().map(Expr::symbol).collect();
+        let state = Simulator::new().run(&circuit, &symbols).unwrap();
+        let closed = ClosedForm::of(&circuit).unwrap();
+        for (index, z) in state.amplitudes().iter().enumerate() {
+            let exact = closed.amplitude(index).unwrap().expressions().unwrap();
+            for (x, y) in [(&z.re, &exact.re), (&z.im, &exact.im)] {
+                assert!(matches!(x.equality(y, 5).unwrap(), Equality::Equal { .. }), "{x} and {y}");
+                assert_eq!(x.normal().unwrap(), y.normal().unwrap());
+            }
         }
     }
 }

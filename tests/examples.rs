@@ -318,3 +318,18 @@ fn energy_hessian() {
     let steps = out.lines().find_map(|l| l.strip_prefix("Newton's steps: ")).unwrap();
     assert!(steps.ends_with("-1.414214]"), "{out}");
 }
+
+#[test]
+fn symbols() {
+    let out = run("symbols");
+    assert_lines(
+        &out,
+        &[
+            "<Z0 Z1> = cos(a + b)",
+            "for each of the four outcomes Bob has half of exactly that",
+            "x^3 - x*y^2 = x*(x - y)*(x + y)",
+        ],
+    );
+    assert!(out.contains(" = 4*x*y + 1/2\n") && out.contains(" = cos(2*x)\n"), "{out}");
+    assert!(out.contains("equal, with an error below"), "{out}");
+}

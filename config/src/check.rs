@@ -9,9 +9,11 @@ use std::{
 use ketgrad_core::{
     check::{Report, Settings, gradcheck},
     exec::{Derivatives, Limits, NoHost},
+    hybrid::{Expectation, HybridError, Method},
     text,
 };
 use num_complex::Complex;
+use num_dual::DualNum;
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -19,6 +21,7 @@ use crate::{
     diff::{at, faulty},
     files::read_text,
     grad::expectation,
+    npy::Number,
     options::{Check, CheckOf, Common},
     params::Points,
     report::{Failure, Status},
@@ -70,17 +73,23 @@ impl Answer for Compared {
 /// # Errors
 /// [`Failure`] if the program, the point or the function is at fault.
 pub fn check(args: &Check, common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
-    if common.precision != Precision::F64 {
-        return Err(Failure::not_yet("`check` with --precision f32"));
-    }
     let start = Instant::now();
+    let single = common.precision == Precision::F32;
     let report = match &args.of {
-        CheckOf::Program { function, at } => program(&args.file, function.as_deref(), at, common)?,
+        CheckOf::Program { function, at } if single => {
+            program::<f32>(&args.file, function.as_deref(), at, Settings::single(), common)?
+        }
+        CheckOf::Program { function, at } => {
+            program::<f64>(&args.file, function.as_deref(), at, Settings::default(), common)?
+        }
         CheckOf::Circuit { observable, values } => {
             let circuit = read_circuit(&args.file, common, terminal)?;
+            let names = circuit.inputs().map(str::to_owned).collect();
             let point = Points::one(&circuit, values)?;
             let expectation = expectation(circuit, observable, common)?;
-            expectation.check(&point).map_err(Failure::input)?
+            let report =
+                if single { in_single(&expectation, &point, names) } else { expectation.check(&point) };
+            report.map_err(Failure::input)?
         }
     };
     let wild = |x: &f64| !x.is_finite();
@@ -94,8 +103,27 @@ pub fn check(args: &Check, common: &Common, terminal: &Terminal) -> Result<Box<d
     Ok(Box::new(Compared { report, seconds: start.elapsed().as_secs_f64(), json: common.json }))
 }
 
+/// Every method on a circuit in single precision.
+fn in_single(energy: &Expectation, point: &[f64], names: Vec<String>) -> Result<Report, HybridError> {
+    // Rounding is what single precision is about.
+    let point: Vec<f32> = point.iter().map(|x| *x as f32).collect();
+    let by = |method: Method| {
+        let (value, gradient) = energy.gradient_by(method, &point)?;
+        Ok((method.name(), f64::from(value), gradient.into_iter().map(f64::from).collect::<Vec<_>>()))
+    };
+    let engines = Method::ALL.into_iter().map(by).collect::<Result<Vec<_>, HybridError>>()?;
+    let reentrant = by(Method::Adjoint)?.2 == engines[0].2;
+    Ok(Report::new(names, engines, reentrant, |_| Settings::single()))
+}
+
 /// Compares the engines on a function of a program.
-fn program(file: &Path, function: Option<&str>, at: &[String], common: &Common) -> Result<Report, Failure> {
+fn program<T: Number + DualNum>(
+    file: &Path,
+    function: Option<&str>,
+    at: &[String],
+    settings: Settings,
+    common: &Common,
+) -> Result<Report, Failure> {
     let (name, source) = read_text(file)?;
     let program = text::parse_program(&source).map_err(|errors| faulty(&name, &source, errors))?;
     let entry = match function {
@@ -103,9 +131,9 @@ fn program(file: &Path, function: Option<&str>, at: &[String], common: &Common) 
         None => text::entry(&source).ok_or_else(|| Failure::input(format_args!("{name} has no function")))?,
     };
     let in_words = |e: &dyn std::fmt::Display| Failure::input(format_args!("{name}: {e}"));
-    let f = Derivatives::<Complex<f64>>::new(&program, &entry).map_err(|e| in_words(&e))?;
-    let point = at::arguments::<f64>(&program.functions[f.function()].params, at)?;
+    let f = Derivatives::<Complex<T>>::new(&program, &entry).map_err(|e| in_words(&e))?;
+    let point = at::arguments::<T>(&program.functions[f.function()].params, at)?;
     let limits = Limits { steps: common.max_steps, ..Limits::default() };
-    let settings = Settings { limits, ..Settings::default() };
+    let settings = Settings { limits, ..settings };
     gradcheck(&program, &entry, &point, &NoHost, settings).map_err(|e| in_words(&e))
 }

@@ -107,9 +107,6 @@ pub fn equivalent(
     common: &Common,
     terminal: &Terminal,
 ) -> Result<Box<dyn Answer>, Failure> {
-    if common.precision != Precision::F64 {
-        return Err(Failure::not_yet("`equivalent` with --precision f32"));
-    }
     let first = read_circuit(&args.first, common, terminal)?;
     let second = read_circuit(&args.second, common, terminal)?;
     let mut needs = Needs::default();
@@ -118,7 +115,14 @@ pub fn equivalent(
     let memory = needs.check("the comparison", common.memory_limit)?;
     let simulator =
         Simulator { threads: common.start_threads()?, memory_limit: Some(memory), ..Simulator::new() };
-    let settings = Settings { on: args.on, tolerance: args.tolerance, snap: args.snap, seed: common.seed };
+    let settings = Settings {
+        on: args.on,
+        tolerance: args.tolerance,
+        snap: args.snap,
+        single: common.precision == Precision::F32,
+        seed: common.seed,
+        ..Settings::default()
+    };
 
     let start = Instant::now();
     let report = compare(&first, &second, &settings, &simulator).map_err(Failure::input)?;

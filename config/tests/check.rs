@@ -68,3 +68,20 @@ fn faults_are_told() {
     folder.file("pole.kg", "fn f(x) { 1 / x }\n");
     folder.run(&["check", "pole.kg", "--at", "x=0"]).fails(1, &["not finite"]);
 }
+
+#[test]
+fn single_precision() {
+    let folder = Folder::new();
+    folder.file("f.kg", "fn f(x, y) { sin(x) * exp(y) + x / y }");
+    folder.file("a.qasm", "OPENQASM 3.0;\ninclude \"stdgates.inc\";\ninput float a;\nqubit q;\nry(a) q;\n");
+    for args in [
+        &["check", "f.kg", "--at", "x=0.5,y=0.75", "--precision", "f32", "--json"][..],
+        &["check", "a.qasm", "--observable", "Z0", "--set", "a=0.5", "--precision", "f32", "--json"],
+    ] {
+        let json = folder.run(args).json();
+        assert_eq!(json["agree"], json!(true), "{json}");
+        let first = &json["engines"][0]["value"];
+        // A value of single precision, not of double.
+        assert_eq!(first.as_f64().unwrap(), f64::from(first.as_f64().unwrap() as f32));
+    }
+}

@@ -59,6 +59,7 @@ pub mod simulate;
 
 pub mod equivalent;
 pub mod exact;
+pub mod normal;
 
 pub mod hybrid;
 

@@ -26,17 +26,18 @@
 mod numbers;
 
 use num_complex::Complex;
-use num_dual::Dual64;
+use num_dual::{Dual, DualNum};
 
 use crate::{
     exec::{Datum, Derivatives, DeriveError, Host, Limits, RunError},
     ir::{FunctionBuilder, Op, Program},
     pass::Level,
+    scalar::Real,
 };
 
 use numbers::{direction, flat, lift, moved, names};
 
-type Value = Datum<Complex<f64>>;
+type Value<T = f64> = Datum<Complex<T>>;
 
 /// When two derivatives count as equal: `|a - b| <= absolute + relative |b|`; and how much a run may use.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -59,6 +60,12 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// For single precision: steps of 5e-3, 1e-3 absolute and relative.
+    #[must_use]
+    pub fn single() -> Settings {
+        Settings { eps: 5e-3, absolute: 1e-3, relative: 1e-3, limits: Limits::default() }
+    }
+
     /// Whether `a` and `b` count as equal. NaN equals nothing.
     #[must_use]
     pub fn close(&self, a: f64, b: f64) -> bool {
@@ -93,39 +100,42 @@ pub struct Report {
 }
 
 /// Who computes primitives, on the numbers that checks need.
-pub trait CheckHost: Host<Complex<f64>> + Host<Complex<Dual64>> {}
-impl<H: Host<Complex<f64>> + Host<Complex<Dual64>>> CheckHost for H {}
+pub trait CheckHost<T: Real + DualNum = f64>: Host<Complex<T>> + Host<Complex<Dual<T>>> {}
+impl<T: Real + DualNum, H: Host<Complex<T>> + Host<Complex<Dual<T>>>> CheckHost<T> for H {}
 
-/// Compares all engines on a function with a real result.
+/// Compares all engines on a function with a real result, on the real numbers of its arguments: `f64`, or `f32` with
+/// [`Settings::single`].
 ///
 /// # Errors
 /// The function cannot be differentiated or run there.
-pub fn gradcheck<H: CheckHost>(
+pub fn gradcheck<T: Real + DualNum, H: CheckHost<T>>(
     program: &Program,
     name: &str,
-    args: &[Value],
+    args: &[Value<T>],
     host: &H,
     settings: Settings,
 ) -> Result<Report, DeriveError> {
     let mut reverse =
-        Derivatives::<Complex<f64>>::new(program, name)?.with_host(host).with_limits(settings.limits);
+        Derivatives::<Complex<T>>::new(program, name)?.with_host(host).with_limits(settings.limits);
     let f = reverse.function();
     let names = names(&program.functions[f].params, args);
+    let number = |x: &T| x.primal().unwrap_or(f64::NAN);
     let (value, bars) = reverse.value_and_gradient(args)?;
+    let value = number(&value);
     let reference = flat(&bars);
     let again = flat(&reverse.gradient(args)?);
     let reentrant = reference.iter().map(|x| x.to_bits()).eq(again.iter().map(|x| x.to_bits()));
     let mut engines = vec![("reverse", value, reference.clone())];
-    let mut plain = Derivatives::<Complex<f64>>::new(program, name)?
+    let mut plain = Derivatives::<Complex<T>>::new(program, name)?
         .with_host(host)
         .with_limits(settings.limits)
         .with_level(Level::None);
     let (y, bars) = plain.value_and_gradient(args)?;
-    engines.push(("reverse, not optimized", y, flat(&bars)));
+    engines.push(("reverse, not optimized", number(&y), flat(&bars)));
 
     let (mut forward, mut dual, mut difference) = (Vec::new(), Vec::new(), Vec::new());
     let mut on_duals =
-        Derivatives::<Complex<Dual64>>::new(program, name)?.with_host(host).with_limits(settings.limits);
+        Derivatives::<Complex<Dual<T>>>::new(program, name)?.with_host(host).with_limits(settings.limits);
     let (mut by_forward, mut by_dual) = (value, value);
     for k in 0..names.len() {
         let (y, dot) = reverse.jvp(args, &direction(args, k))?;
@@ -134,8 +144,8 @@ pub fn gradcheck<H: CheckHost>(
         let Datum::Real(y) = on_duals.value(&lift(args, k))? else {
             return Err(RunError::Call(crate::exec::CallError::Undefined { name: name.to_owned() }).into());
         };
-        by_dual = y.re;
-        dual.push(y.eps);
+        by_dual = number(&y.re);
+        dual.push(number(&y.eps));
         difference.push(slope(&mut reverse, args, k, settings.eps)?[0]);
     }
     engines.push(("forward", by_forward, forward));
@@ -175,9 +185,9 @@ impl Report {
 }
 
 /// The derivatives of all real numbers of the result by the `k`-th of the arguments, by central differences.
-fn slope(
-    f: &mut Derivatives<'_, Complex<f64>>,
-    args: &[Value],
+fn slope<T: Real>(
+    f: &mut Derivatives<'_, Complex<T>>,
+    args: &[Value<T>],
     k: usize,
     eps: f64,
 ) -> Result<Vec<f64>, DeriveError> {
@@ -187,7 +197,7 @@ fn slope(
     Ok(up.iter().zip(&down).map(|(a, b)| (a - b) / (2.0 * h)).collect())
 }
 
-fn first(d: &Value) -> f64 {
+fn first<T: Real>(d: &Value<T>) -> f64 {
     flat(std::slice::from_ref(d)).first().copied().unwrap_or(f64::NAN)
 }
 

@@ -3,24 +3,26 @@
 use std::sync::Arc;
 
 use num_complex::Complex;
-use num_dual::Dual64;
+use num_dual::{Dual, DualNum};
 
 use crate::{
     exec::Datum,
     ir::{Field, Kind, Param},
+    scalar::Real,
 };
 
 use super::Value;
 
 /// The real numbers of values, in order; a complex one is two. What has no tangent is left out.
-pub(super) fn flat(values: &[Value]) -> Vec<f64> {
+pub(super) fn flat<T: Real>(values: &[Value<T>]) -> Vec<f64> {
+    let plain = |x: &T| x.primal().unwrap_or(f64::NAN);
     let mut out = Vec::new();
     for v in values {
         match v {
-            Datum::Real(x) => out.push(*x),
-            Datum::Complex(z) => out.extend([z.re, z.im]),
-            Datum::Reals(xs) => out.extend_from_slice(xs),
-            Datum::Complexes(zs) => zs.iter().for_each(|z| out.extend([z.re, z.im])),
+            Datum::Real(x) => out.push(plain(x)),
+            Datum::Complex(z) => out.extend([plain(&z.re), plain(&z.im)]),
+            Datum::Reals(xs) => out.extend(xs.iter().map(plain)),
+            Datum::Complexes(zs) => zs.iter().for_each(|z| out.extend([plain(&z.re), plain(&z.im)])),
             Datum::Tuple(fields) => out.extend(flat(fields)),
             Datum::Int(_) | Datum::Bool(_) | Datum::Handle(_) | Datum::Ints(_) => {}
         }
@@ -29,7 +31,7 @@ pub(super) fn flat(values: &[Value]) -> Vec<f64> {
 }
 
 /// The names of these numbers.
-pub(super) fn names(params: &[Param], args: &[Value]) -> Vec<String> {
+pub(super) fn names<T: Real>(params: &[Param], args: &[Value<T>]) -> Vec<String> {
     let mut out = Vec::new();
     for (param, arg) in params.iter().zip(args) {
         name(&param.name, &param.kind, arg, &mut out);
@@ -37,7 +39,7 @@ pub(super) fn names(params: &[Param], args: &[Value]) -> Vec<String> {
     out
 }
 
-fn name(path: &str, kind: &Kind, v: &Value, out: &mut Vec<String>) {
+fn name<T: Real>(path: &str, kind: &Kind, v: &Value<T>, out: &mut Vec<String>) {
     let parts = |path: &str| [format!("{path}.re"), format!("{path}.im")];
     match v {
         Datum::Real(_) => out.push(path.to_owned()),
@@ -56,8 +58,8 @@ fn name(path: &str, kind: &Kind, v: &Value, out: &mut Vec<String>) {
 }
 
 /// The values with the numbers that the iterator gives in place of their own.
-pub(super) fn filled(values: &[Value], next: &mut impl Iterator<Item = f64>) -> Vec<Value> {
-    let mut number = || next.next().unwrap_or(0.0);
+pub(super) fn filled<T: Real>(values: &[Value<T>], next: &mut impl Iterator<Item = f64>) -> Vec<Value<T>> {
+    let mut number = || T::lit(next.next().unwrap_or(0.0));
     values
         .iter()
         .map(|v| match v {
@@ -68,7 +70,7 @@ pub(super) fn filled(values: &[Value], next: &mut impl Iterator<Item = f64>) -> 
                 Datum::Complexes(Arc::new(zs.iter().map(|_| Complex::new(number(), number())).collect()))
             }
             Datum::Tuple(fields) => {
-                let mut inner = std::iter::from_fn(|| Some(number()));
+                let mut inner = std::iter::from_fn(|| number().primal());
                 Datum::Tuple(filled_dyn(fields, &mut inner))
             }
             other => other.clone(),
@@ -77,45 +79,49 @@ pub(super) fn filled(values: &[Value], next: &mut impl Iterator<Item = f64>) -> 
 }
 
 /// As [`filled`], for the inside of tuples.
-fn filled_dyn(values: &[Value], next: &mut dyn Iterator<Item = f64>) -> Vec<Value> {
+fn filled_dyn<T: Real>(values: &[Value<T>], next: &mut dyn Iterator<Item = f64>) -> Vec<Value<T>> {
     filled(values, &mut { next })
 }
 
 /// The tangent of the values that is 1 in the `k`-th number.
-pub(super) fn direction(values: &[Value], k: usize) -> Vec<Value> {
-    let zeros: Vec<Value> = values.iter().filter_map(Datum::zero_tangent).collect();
+pub(super) fn direction<T: Real>(values: &[Value<T>], k: usize) -> Vec<Value<T>> {
+    let zeros: Vec<Value<T>> = values.iter().filter_map(Datum::zero_tangent).collect();
     filled(&zeros, &mut (0..).map(|j| f64::from(u8::from(j == k))))
 }
 
 /// The values with `h` added to the `k`-th number.
-pub(super) fn moved(values: &[Value], k: usize, h: f64) -> Vec<Value> {
+pub(super) fn moved<T: Real>(values: &[Value<T>], k: usize, h: f64) -> Vec<Value<T>> {
     let mut numbers = flat(values);
     numbers[k] += h;
     filled(values, &mut numbers.into_iter())
 }
 
 /// The values as dual numbers with derivative 1 in the `k`-th number.
-pub(super) fn lift(values: &[Value], k: usize) -> Vec<Datum<Complex<Dual64>>> {
+pub(super) fn lift<T: Real + DualNum>(values: &[Value<T>], k: usize) -> Vec<Datum<Complex<Dual<T>>>> {
     let mut place = 0;
     lift_from(values, k, &mut place)
 }
 
-fn lift_from(values: &[Value], k: usize, place: &mut usize) -> Vec<Datum<Complex<Dual64>>> {
+fn lift_from<T: Real + DualNum>(
+    values: &[Value<T>],
+    k: usize,
+    place: &mut usize,
+) -> Vec<Datum<Complex<Dual<T>>>> {
     let mut out = Vec::with_capacity(values.len());
     for v in values {
-        let mut dual = |x: f64| {
+        let mut dual = |x: &T| {
             *place += 1;
-            Dual64::new(x, f64::from(u8::from(*place == k + 1)))
+            Dual::new(x.clone(), T::int(i64::from(*place == k + 1)))
         };
-        let mut complex = |z: &Complex<f64>| {
-            let re = dual(z.re);
-            Complex::new(re, dual(z.im))
+        let mut complex = |z: &Complex<T>| {
+            let re = dual(&z.re);
+            Complex::new(re, dual(&z.im))
         };
         out.push(match v {
             Datum::Complex(z) => Datum::Complex(complex(z)),
             Datum::Complexes(zs) => Datum::Complexes(Arc::new(zs.iter().map(complex).collect())),
-            Datum::Real(x) => Datum::Real(dual(*x)),
-            Datum::Reals(xs) => Datum::Reals(Arc::new(xs.iter().map(|x| dual(*x)).collect())),
+            Datum::Real(x) => Datum::Real(dual(x)),
+            Datum::Reals(xs) => Datum::Reals(Arc::new(xs.iter().map(dual).collect())),
             Datum::Int(n) => Datum::Int(*n),
             Datum::Bool(b) => Datum::Bool(*b),
             Datum::Handle(h) => Datum::Handle(*h),

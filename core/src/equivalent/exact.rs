@@ -2,14 +2,16 @@
 
 use rand_chacha::rand_core::Rng;
 
-use super::{BOUND, EquivalentError, Pair, Settings, numeric::Start};
+use super::{BOUND, EquivalentError, Means, Pair, Settings, numeric::Start};
 use crate::{
     circuit::{CircuitError, Operation},
-    field::{DYADIC, Modular, Point, PrimeField, Residue, lcm},
+    exact::{Exact, Symbols},
+    field::{Bare, DYADIC, Modular, Point, PrimeField, Residue, lcm},
+    kernel::{Acts, Operator},
     param::{Angle, BindError, Binding, Q},
     scalar::Ring,
     simulate::{BoundCircuit, SimulateError, Simulator},
-    state::{StateVector, stream},
+    state::stream,
 };
 
 /// Trials at most.
@@ -50,6 +52,15 @@ pub(super) enum Factor {
         /// Where.
         point: Box<Point<Residue>>,
     },
+    /// The same in the exact ring: x is so many times y.
+    Exact {
+        /// An entry of the first.
+        x: Box<Exact>,
+        /// The same of the second.
+        y: Box<Exact>,
+        /// What they are numbers over.
+        symbols: Box<Symbols>,
+    },
     /// They are not proportional.
     None,
 }
@@ -58,6 +69,7 @@ pub(super) enum Factor {
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) factor: Factor,
+    pub(super) method: Means,
     /// The probability that this is wrong.
     pub(super) error_bound: f64,
 }
@@ -113,7 +125,7 @@ impl Plan {
         settings: &Settings,
         simulator: &Simulator,
     ) -> Result<Result<Outcome, String>, EquivalentError> {
-        let mut outcome = Outcome { factor: Factor::One, error_bound: 1.0 };
+        let mut outcome = Outcome { error_bound: 1.0, ..Outcome::certain(Factor::One, Means::FiniteField) };
         for trial in 0..TRIALS {
             let seed = stream(settings.seed, trial).next_u64();
             let Some(field) = PrimeField::random(self.order, seed) else {
@@ -122,7 +134,7 @@ impl Plan {
             let Some(point) = Point::random(field, self.order, &self.steps, seed) else {
                 return Ok(Err("no root of unity was found".to_owned()));
             };
-            let vector = start.residues(&field, seed)?;
+            let vector = start.residues(&field, seed);
             let factor = match compare(pair, point, &vector, simulator) {
                 Err(EquivalentError::Simulate(SimulateError::Circuit(CircuitError::Bind(
                     e @ (BindError::NotInRing { .. } | BindError::NumberNotInRing { .. }),
@@ -130,11 +142,11 @@ impl Plan {
                 other => other?,
             };
             match factor {
-                Factor::None => return Ok(Ok(Outcome { factor: Factor::None, error_bound: 0.0 })),
-                Factor::Phase { .. } => outcome.factor = factor,
+                Factor::None => return Ok(Ok(Outcome::certain(Factor::None, Means::FiniteField))),
+                Factor::Phase { .. } | Factor::Exact { .. } => outcome.factor = factor,
                 Factor::One => {}
             }
-            outcome.error_bound *= self.error_bound(&field);
+            outcome.error_bound *= self.error_bound(&field, start);
             if outcome.error_bound <= BOUND {
                 break;
             }
@@ -143,9 +155,10 @@ impl Plan {
     }
 
     /// The probability that one trial takes different circuits for equal ones.
-    fn error_bound(&self, field: &PrimeField) -> f64 {
+    fn error_bound(&self, field: &PrimeField, start: Start) -> f64 {
         let exponents: f64 = self.slopes.iter().zip(&self.steps).map(|(s, m)| s * *m as f64).sum();
-        let evaluation = (4.0 * exponents + 4.0) / (Residue::characteristic(field) - 1) as f64;
+        let evaluation =
+            (4.0 * exponents + 2.0 * start.degree()) / (Residue::characteristic(field) - 1) as f64;
         let step = lcm(self.order, crate::field::STEP).unwrap_or(u64::MAX) as f64;
         // Of the numbers from 2^61 to 2^62 that are 1 modulo `step`, this part is prime at least;
         // phi(step) <= step / 2.
@@ -165,42 +178,80 @@ fn common(denominator: Option<i64>, q: Q) -> Option<i64> {
 fn compare(
     pair: &Pair,
     point: Point<Residue>,
-    vector: &StateVector<Residue>,
+    vector: &[Bare],
     simulator: &Simulator,
 ) -> Result<Factor, EquivalentError> {
-    let [x, y] = [run(pair, 0, &point, vector, simulator)?, run(pair, 1, &point, vector, simulator)?];
-    let (x, y) = (x.amplitudes(), y.amplitudes());
-    if x.iter().zip(y).all(|(x, y)| x == y) {
+    let field = *point.field();
+    let [(x, p), (y, q)] =
+        [run(pair, 0, &point, vector, simulator)?, run(pair, 1, &point, vector, simulator)?];
+    // p x and q y are compared.
+    let proportional =
+        |factor: &Residue| x.iter().zip(&y).all(|(x, y)| field.residue(*x) == field.residue(factor.act(y)));
+    let ratio = q * p.inverse(&field);
+    if proportional(&ratio) {
         return Ok(Factor::One);
     }
-    let Some((x0, y0)) = x.iter().zip(y).find(|(_, y)| !y.is_exact_zero()) else { return Ok(Factor::None) };
-    if x0.is_exact_zero() || !x.iter().zip(y).all(|(x, y)| x * y0 == y * x0) {
+    let pairs = x.iter().zip(&y).map(|(x, y)| (field.residue(*x), field.residue(*y)));
+    let Some((x0, y0)) = pairs.into_iter().find(|(_, y)| !y.is_exact_zero()) else { return Ok(Factor::None) };
+    let factor = x0 * y0.inverse(&field);
+    if x0.is_exact_zero() || !proportional(&factor) {
         return Ok(Factor::None);
     }
-    let factor = x0 * y0.inverse(point.field());
-    Ok(Factor::Phase { factor, point: Box::new(point) })
+    Ok(Factor::Phase { factor: factor * p * q.inverse(&field), point: Box::new(point) })
 }
 
+/// A vector and a factor, whose product is the circuit's image of the vector given.
 fn run(
     pair: &Pair,
     which: usize,
     point: &Point<Residue>,
-    vector: &StateVector<Residue>,
+    vector: &[Bare],
     simulator: &Simulator,
-) -> Result<StateVector<Residue>, EquivalentError> {
+) -> Result<(Vec<Bare>, Residue), EquivalentError> {
+    let field = point.field();
     let bound = BoundCircuit::new(&pair.circuits[which], point)?;
-    let mut state = StateVector::zero(pair.n_qubits).map_err(SimulateError::from)?;
-    state.amplitudes_mut().copy_from_slice(vector.amplitudes());
-    simulator.execute(bound.operators().unwrap_or(&[]), &mut state, &mut |_, _| {})?;
-    Ok(state)
+    let operators = bound.operators().unwrap_or(&[]).iter().map(|o| o.map(|x| field.lifted(*x)));
+    let operators: Vec<Operator<Residue>> = operators.collect();
+    let one = Residue::element(field, 1);
+    let leads: Vec<Residue> =
+        operators.iter().map(|o| o.lead().copied().filter(|x| !x.is_exact_zero()).unwrap_or(one)).collect();
+    let (factor, inverses) = product_and_inverses(field, &leads);
+    let mut state = vector.to_vec();
+    for ((operator, lead), inverse) in operators.into_iter().zip(leads).zip(inverses) {
+        let operator = if lead == one { operator } else { operator.divided(&inverse) };
+        operator.apply(&mut state, &simulator.threads);
+    }
+    Ok((state, factor))
+}
+
+/// The product of residues that are not zero, and the inverse of each: one division for all.
+fn product_and_inverses(field: &PrimeField, of: &[Residue]) -> (Residue, Vec<Residue>) {
+    let mut product = Residue::element(field, 1);
+    let mut before = Vec::with_capacity(of.len());
+    for x in of {
+        before.push(product);
+        product *= *x;
+    }
+    let mut inverse = product.inverse(field);
+    let mut inverses = before;
+    for (place, x) in inverses.iter_mut().zip(of).rev() {
+        *place *= inverse;
+        inverse *= *x;
+    }
+    (product, inverses)
 }
 
 impl Outcome {
+    pub(super) fn certain(factor: Factor, method: Means) -> Outcome {
+        Outcome { factor, method, error_bound: 0.0 }
+    }
+
     /// Whether an angle is the phase, as far as the last trial can tell.
     pub(super) fn is_phase(&self, angle: &Angle) -> bool {
         match &self.factor {
             Factor::Phase { factor, point } => point.cis(angle).is_ok_and(|image| image == *factor),
-            _ => false,
+            Factor::Exact { x, y, symbols } => symbols.cis(angle).is_ok_and(|phase| phase * &**y == **x),
+            Factor::One | Factor::None => false,
         }
     }
 }

@@ -6,13 +6,15 @@ use rand_chacha::rand_core::Rng;
 
 use super::{
     EquivalentError, Means, On, Pair, Phase, Report, Settings, Verdict, Witness,
+    determinant::slopes,
     exact::{Outcome, Plan},
     pair::RADIAN,
 };
 use crate::{
-    field::{Modular, PrimeField, Residue},
+    field::{Bare, Modular, PrimeField, Residue},
+    kernel::Acts,
     param::{Angle, ParamId, Q, Values},
-    scalar::Ring,
+    scalar::{Real, Ring},
     simulate::{BoundCircuit, SimulateError, Simulator},
     state::{StateVector, draw, stream},
 };
@@ -40,18 +42,33 @@ impl Start {
         Start { n_qubits, free }
     }
 
-    /// A random vector over a field.
-    pub(super) fn residues(
-        self,
-        field: &PrimeField,
-        seed: u64,
-    ) -> Result<StateVector<Residue>, EquivalentError> {
+    /// A random product vector over a field: `(1, r_0) x (1, r_1) x …`. The images of these decide, since every
+    /// linear map that takes each of them to a multiple of itself is a multiple of 1.
+    pub(super) fn residues(self, field: &PrimeField, seed: u64) -> Vec<Bare> {
         let mut rng = stream(seed, VECTOR);
-        let mut vector = StateVector::zero(self.n_qubits).map_err(SimulateError::from)?;
-        let (free, rest) = vector.amplitudes_mut().split_at_mut(1 << self.free);
-        free.iter_mut().for_each(|x| *x = Residue::draw(field, rng.next_u64()));
-        rest.fill(Residue::element(field, 0));
-        Ok(vector)
+        let mut vector = vec![field.bare(Residue::element(field, 0)); 1 << self.n_qubits];
+        vector[0] = field.bare(Residue::element(field, 1));
+        for qubit in 0..self.free {
+            let r = Residue::draw(field, rng.next_u64());
+            let (low, high) = vector[..2 << qubit].split_at_mut(1 << qubit);
+            high.iter_mut().zip(low).for_each(|(high, low)| *high = r.act(low));
+        }
+        vector
+    }
+
+    /// Whether every vector counts.
+    pub(super) fn is_all(self) -> bool {
+        self.free == self.n_qubits
+    }
+
+    /// The columns that count of a circuit's matrix, and the rows.
+    pub(super) fn size(self) -> (usize, usize) {
+        (1 << self.free, 1 << self.n_qubits)
+    }
+
+    /// The degree of the polynomials that its entries are.
+    pub(super) fn degree(self) -> f64 {
+        self.free as f64
     }
 
     /// A random state.
@@ -111,12 +128,33 @@ impl<'a> Numeric<'a> {
     }
 
     fn apart(&mut self, values: &[f64]) -> Result<Apart, EquivalentError> {
-        let run = |which: usize| -> Result<StateVector<Complex<f64>>, EquivalentError> {
-            let bound = BoundCircuit::new(&self.pair.circuits[which], &Values(values))?;
-            let mut state = self.start.state(self.settings.seed, self.simulator)?;
-            self.simulator.execute(bound.operators().unwrap_or(&[]), &mut state, &mut |_, _| {})?;
-            Ok(state)
-        };
+        self.apart_in(values, self.settings.single)
+    }
+
+    /// What a circuit makes of the random state, computed on numbers of type T.
+    fn image<T: Real>(
+        &self,
+        which: usize,
+        values: &[f64],
+    ) -> Result<StateVector<Complex<f64>>, EquivalentError> {
+        let values: Vec<T> = values.iter().map(|x| T::lit(*x)).collect();
+        let bound = BoundCircuit::<Complex<T>>::new(&self.pair.circuits[which], &Values(&values))?;
+        let mut start = self.start.state(self.settings.seed, self.simulator)?;
+        let mut state = StateVector::zero(self.pair.n_qubits).map_err(SimulateError::from)?;
+        for (to, from) in state.amplitudes_mut().iter_mut().zip(start.amplitudes()) {
+            *to = Complex::new(T::lit(from.re), T::lit(from.im));
+        }
+        self.simulator.execute(bound.operators().unwrap_or(&[]), &mut state, &mut |_, _| {})?;
+        let plain = |x: &T| x.primal().unwrap_or(f64::NAN);
+        for (to, from) in start.amplitudes_mut().iter_mut().zip(state.amplitudes()) {
+            *to = Complex::new(plain(&from.re), plain(&from.im));
+        }
+        Ok(start)
+    }
+
+    fn apart_in(&mut self, values: &[f64], single: bool) -> Result<Apart, EquivalentError> {
+        let run =
+            |which| if single { self.image::<f32>(which, values) } else { self.image::<f64>(which, values) };
         let (x, y) = (run(0)?, run(1)?);
         let overlap = y.inner(&x, &self.simulator.threads).map_err(SimulateError::from)?;
         let size = overlap.norm();
@@ -196,32 +234,30 @@ impl<'a> Numeric<'a> {
         Ok(report)
     }
 
-    /// The phase as an angle `c + sum_k a_k theta_k`: slopes from two points each, the constant from one,
-    /// all rounded to what the field can hold and confirmed there. O(parameters) runs, one if the phase
-    /// is a constant.
+    /// The phase as an angle `c + sum_k a_k theta_k`: slopes from determinants, or from two points each, the constant
+    /// from one point, all rounded to what the ring can hold and confirmed there.
     pub(super) fn phase(&mut self, plan: &Plan, outcome: &Outcome) -> Result<Option<Phase>, EquivalentError> {
         let values = self.values(&self.inputs(0))?;
-        let base = self.apart(&values)?.phase;
+        let base = self.apart_in(&values, false)?.phase;
         let constant = nearest_turn(base, plan.order);
         if let Some(angle) = constant.filter(|a| outcome.is_phase(a)) {
             return Ok(Some(self.named(&angle)));
         }
-        let (mut angle, mut rest) = (Angle::zero(), base);
-        for k in 0..values.len() {
-            if plan.slopes[k] == 0.0 {
-                continue;
-            }
+        if self.start.is_all()
+            && let Some(slopes) = slopes(self.pair)
+            && let Some(angle) = affine(plan, &slopes, &values, base).filter(|a| outcome.is_phase(a))
+        {
+            return Ok(Some(self.named(&angle)));
+        }
+        let mut slopes = vec![0.0; values.len()];
+        for k in (0..values.len()).filter(|k| plan.slopes[*k] != 0.0) {
             // Half a turn is not reached within this step, so the slope is not ambiguous.
             let step = 1.0 / (2.0 * plan.slopes[k] + 1.0);
             let mut moved = values.clone();
             moved[k] += step;
-            let slope = Complex::cis(self.apart(&moved)?.phase - base).arg() / step;
-            let Some(units) = (slope * plan.steps[k] as f64).round().to_i64() else { return Ok(None) };
-            let q = Q::new(units, plan.steps[k]);
-            rest -= crate::param::q_to_f64(q) * values[k];
-            angle = angle + Angle::theta(ParamId(u32::try_from(k).unwrap_or(u32::MAX))) * q;
+            slopes[k] = Complex::cis(self.apart_in(&moved, false)?.phase - base).arg() / step;
         }
-        let found = nearest_turn(rest, plan.order).map(|turn| turn + angle);
+        let found = affine(plan, &slopes, &values, base);
         Ok(found.filter(|a| outcome.is_phase(a)).map(|a| self.named(&a)))
     }
 
@@ -232,6 +268,17 @@ impl<'a> Numeric<'a> {
         let value = angle.constant().map(|x| Complex::cis(x).arg());
         Phase { text: self.pair.circuits[0].angle_text(&angle), value }
     }
+}
+
+/// The angle with these slopes, rounded to the steps of the plan, that is `base` where the parameters have the values.
+fn affine(plan: &Plan, slopes: &[f64], values: &[f64], base: f64) -> Option<Angle> {
+    let (mut angle, mut rest) = (Angle::zero(), base);
+    for (k, (slope, step)) in slopes.iter().zip(&plan.steps).enumerate() {
+        let q = Q::new((slope * *step as f64).round().to_i64()?, *step);
+        rest -= crate::param::q_to_f64(q) * values[k];
+        angle = angle + Angle::theta(ParamId(u32::try_from(k).ok()?)) * q;
+    }
+    Some(nearest_turn(rest, plan.order)? + angle)
 }
 
 /// The multiple of `2 pi / order` in (-pi, pi] that is nearest to a phase.

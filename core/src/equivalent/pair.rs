@@ -8,8 +8,10 @@ use super::{EquivalentError, Means, On, Report, Settings, Verdict};
 use crate::{
     circuit::{Circuit, Instruction, Operation, ParamDef},
     gate::Gate,
+    normal::Normal,
     param::{Angle, BindError, ParamExpr, ParamId, Q},
     simulate::{SimulateError, final_measurements},
+    trace::Expr,
 };
 
 /// Digits up to which a decimal is the fraction that it says.
@@ -20,6 +22,8 @@ const TELLING: usize = 6;
 const DENOMINATORS: i64 = 64;
 /// What rounding adds to the distance at most per gate: a few units of 2^-53 for each of its products.
 const ROUNDING_PER_GATE: f64 = 4e-15;
+/// How much coarser single precision is.
+const SINGLE: f64 = (1u64 << 29) as f64;
 
 /// The parameter that stands for one radian: always the first.
 pub(super) const RADIAN: ParamId = ParamId(0);
@@ -35,6 +39,10 @@ pub(super) struct Pair {
     /// A decimal that is rounded.
     rounded: Option<f64>,
     notes: BTreeSet<String>,
+    /// The parameters of both as expressions, as far as they were needed.
+    values: Vec<Expr>,
+    /// Computed parameters by their normal forms.
+    known: Vec<(Normal, Angle)>,
 }
 
 impl Pair {
@@ -64,6 +72,8 @@ impl Pair {
             rounding: 0.0,
             rounded: None,
             notes: BTreeSet::new(),
+            values: Vec::new(),
+            known: Vec::new(),
         };
         let gates = [pair.translate(a, &mut table, settings)?, pair.translate(b, &mut table, settings)?];
         pair.note_names(a, b);
@@ -87,7 +97,7 @@ impl Pair {
         for param in circuit.params() {
             angles.push(match &param.definition {
                 None => table.param(&param.name),
-                Some(expr) => table.expression(expr.substitute(|id| angles[id.index()].clone())),
+                Some(expr) => self.computed(table, expr.substitute(|id| angles[id.index()].clone())),
             });
         }
         let mut gates = Vec::with_capacity(circuit.instructions().len());
@@ -98,10 +108,25 @@ impl Pair {
                 Operation::Unitary(_) => {}
                 _ => continue,
             }
-            self.rounding += ROUNDING_PER_GATE;
+            self.rounding += ROUNDING_PER_GATE * if settings.single { SINGLE } else { 1.0 };
             gates.push(instruction);
         }
         Ok(gates)
+    }
+
+    /// A computed parameter; those of the same normal form are the same.
+    fn computed(&mut self, table: &mut Circuit, expr: ParamExpr) -> Angle {
+        for param in &table.params()[self.values.len()..] {
+            let value = param.definition.as_ref().and_then(|e| e.evaluate(&self.values).ok());
+            self.values.push(value.unwrap_or_else(|| Expr::symbol(&param.name)));
+        }
+        let normal = expr.evaluate(&self.values).ok().and_then(|e: Expr| e.normal().ok());
+        if let Some((_, angle)) = self.known.iter().find(|(known, _)| Some(known) == normal.as_ref()) {
+            return angle.clone();
+        }
+        let angle = table.expression(expr);
+        self.known.extend(normal.map(|normal| (normal, angle.clone())));
+        angle
     }
 
     fn exact_gate(

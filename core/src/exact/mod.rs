@@ -27,12 +27,15 @@
 //! Every gate of the table, at every angle that is a sum of a multiple of pi with a power of two below (`3*pi/8`),
 //! of parameters times fractions, and of a decimal of up to 12 digits. Not `pi/3`, and not a number such as
 //! 1.0471975511965976, which stands for some real number that is not known: [`ExactError::Outside`] names the angle.
-//! A parameter that is computed (`sin(theta)`) is a symbol of its own.
+//! A parameter that is computed (`sin(theta)`) is a symbol of its own. On [`Expr`](crate::trace::Expr)s instead of this ring
+//! a circuit takes any angle, and [`normal`](crate::normal) forms of what comes out know multiples of `pi/12`; but there
+//! no form is the only one, and amplitudes grow sooner.
 //!
 //! # Growth
 //! Each rotation by an angle of its own may double the terms. A run stops at [`Budget::terms`] with an
 //! error that names the gate; no number ever holds more than [`MAX_TERMS`] terms.
 
+mod convert;
 mod factor;
 mod formula;
 mod number;
@@ -45,6 +48,7 @@ mod terms;
 pub use formula::Formula;
 pub use number::{Exact, Fault, MAX_TERMS};
 pub use print::Form;
+pub(crate) use print::latex_name;
 pub use run::{Budget, ClosedForm};
 pub use symbols::Symbols;
 

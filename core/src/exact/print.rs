@@ -24,16 +24,16 @@ pub enum Form {
 
 /// A summand: a fraction times i, if so, times a root times a function.
 #[derive(Clone, Debug)]
-struct Item {
-    coefficient: Factor,
-    imaginary: bool,
-    root: Root,
-    function: Function,
+pub(super) struct Item {
+    pub(super) coefficient: Factor,
+    pub(super) imaginary: bool,
+    pub(super) root: Root,
+    pub(super) function: Function,
 }
 
 /// A real algebraic number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Root {
+pub(super) enum Root {
     One,
     Sqrt2,
     /// The cosine of a multiple of pi below 1/4.
@@ -44,7 +44,7 @@ enum Root {
 
 /// A function of the parameters. Exponents are those of the fields.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Function {
+pub(super) enum Function {
     One,
     Cos(Vec<i64>),
     Sin(Vec<i64>),
@@ -66,9 +66,9 @@ pub(super) fn text(formula: &Formula, form: Form) -> String {
 }
 
 /// A sum of items over sqrt(2)^roots.
-struct Sum {
-    items: Vec<Item>,
-    roots: i32,
+pub(super) struct Sum {
+    pub(super) items: Vec<Item>,
+    pub(super) roots: i32,
 }
 
 /// `cos(pi a)` as a fraction of a root, for a from 0 to 1.
@@ -119,7 +119,8 @@ fn exponentials(number: &Exact, symbols: &Symbols) -> Sum {
     Sum { items, roots: number.roots() }
 }
 
-fn waves(number: &Exact, symbols: &Symbols) -> Sum {
+/// In sines and cosines.
+pub(super) fn waves(number: &Exact, symbols: &Symbols) -> Sum {
     let mut sums: BTreeMap<(bool, Function, Root), Factor> = BTreeMap::new();
     for (key, c) in number.terms() {
         let (root, exponents) = symbols.split(*key);
@@ -381,7 +382,7 @@ impl Fraction {
 }
 
 /// A parameter's name in LaTeX: Greek letters by name, numbers as indices, words upright.
-fn latex_name(name: &str) -> String {
+pub(crate) fn latex_name(name: &str) -> String {
     const GREEK: [&str; 22] = [
         "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda",
         "mu", "nu", "xi", "pi", "rho", "sigma", "tau", "phi", "chi", "psi", "omega",

@@ -76,10 +76,17 @@ impl Symbols {
     /// [`ExactError::Outside`] for an angle that the ring does not hold, [`ExactError::TooManyAngles`] if the
     /// exponents do not fit in a key.
     pub fn new(circuit: &Circuit) -> Result<Symbols, ExactError> {
+        Symbols::of_circuits(&[circuit])
+    }
+
+    /// Of the gates of several circuits over the same parameters, so that their numbers can be compared. There is at
+    /// least one.
+    pub(crate) fn of_circuits(circuits: &[&Circuit]) -> Result<Symbols, ExactError> {
         let mut plan = Plan::default();
         let mut reaches = Reaches::default();
+        let circuit = circuits[0];
         for pass in [Plan::units as Note, Plan::lengths] {
-            for instruction in circuit.instructions() {
+            for instruction in circuits.iter().flat_map(|c| c.instructions()) {
                 let Operation::Gate(gate) = &instruction.operation else { continue };
                 for (angle, reach) in gate.params().iter().zip(reaches.get(gate.kind())?) {
                     let outside = || ExactError::outside(circuit, angle);

@@ -20,16 +20,19 @@
 //! |---|---|---|
 //! | [`Fp`] | `2^64 - 2^32 + 1` | the fastest; one prime for everybody |
 //! | [`Residue`] | a prime known at run time | what a bound on the error of a random prime needs |
+//! | [`Bare`] | the same, kept by those that multiply | half the size, for long vectors |
 //! | [`Star<R>`](Star) | pairs over `R` | has a conjugation, hence probabilities and expectation values |
 //!
 //! Fields have no square roots in general, no order and no conjugation: 1/sqrt 2 is
 //! `(zeta_8 + 1/zeta_8) / 2`. Angles whose `e^{i angle}` no root gives are refused by name.
 
+mod bare;
 mod goldilocks;
 mod point;
 mod prime;
 mod star;
 
+pub use bare::Bare;
 pub use goldilocks::{Fp, Goldilocks};
 pub use point::Point;
 pub use prime::{PrimeField, Residue, is_prime};

@@ -25,6 +25,16 @@ pub struct PrimeField {
 }
 
 impl PrimeField {
+    pub(super) fn prime(&self) -> u64 {
+        self.p
+    }
+
+    /// The same number with this prime, if it has met none yet.
+    #[must_use]
+    pub fn lifted(&self, x: Residue) -> Residue {
+        if x.modulus == 0 { x.lift(self.p) } else { x }
+    }
+
     /// The field of this prime, if it is one of those that [`Residue`] can compute with.
     #[must_use]
     pub fn new(p: u64) -> Option<PrimeField> {
@@ -90,6 +100,33 @@ impl Residue {
         if self.modulus == 0 { self.value } else { reduce(u128::from(self.value), self.modulus) }
     }
 
+    /// In Montgomery form.
+    #[inline(always)]
+    pub(super) fn montgomery(self) -> u64 {
+        self.value
+    }
+
+    #[inline(always)]
+    pub(super) fn of_montgomery(value: u64, modulus: u64) -> Residue {
+        Residue { value, modulus }
+    }
+
+    /// 0 where there is none yet.
+    #[inline(always)]
+    pub(super) fn prime(self) -> u64 {
+        self.modulus
+    }
+
+    /// Whether it is 1, of a number with a prime.
+    #[inline(always)]
+    pub(super) fn is_montgomery_one(self) -> bool {
+        // 2^64 mod p, where p lies between 2^61 and 2^62.
+        let p = self.modulus;
+        let below_4p = (4 * p).wrapping_neg();
+        let below_2p = below_4p.min(below_4p.wrapping_sub(2 * p));
+        self.value == below_2p.min(below_2p.wrapping_sub(p))
+    }
+
     /// The same integer in the field of a prime.
     fn lift(self, p: u64) -> Residue {
         let integer = i128::from(self.value.cast_signed()).rem_euclid(i128::from(p));
@@ -120,13 +157,18 @@ fn montgomery(x: u128, p: u64) -> u64 {
     ((x << 64) % u128::from(p)) as u64
 }
 
+/// `1 / p mod 2^64`.
+#[inline(always)]
+pub(super) fn inverse(p: u64) -> u64 {
+    // (1 + x)(1 - x) = 1 modulo 2^32 for x = p - 1, and one step of Newton doubles the digits.
+    let y = 2u64.wrapping_sub(p);
+    y.wrapping_mul(2u64.wrapping_sub(p.wrapping_mul(y)))
+}
+
 /// `t / 2^64 mod p` for `t < 2^64 p`.
 #[inline(always)]
 fn reduce(t: u128, p: u64) -> u64 {
-    // (1 + x)(1 - x) = 1 modulo 2^32 for x = p - 1, and one step of Newton doubles the digits.
-    let y = 2u64.wrapping_sub(p);
-    let inverse = y.wrapping_mul(2u64.wrapping_sub(p.wrapping_mul(y)));
-    let m = (t as u64).wrapping_mul(inverse);
+    let m = (t as u64).wrapping_mul(inverse(p));
     let cancel = ((u128::from(m) * u128::from(p)) >> 64) as u64;
     let (r, borrow) = ((t >> 64) as u64).overflowing_sub(cancel);
     if borrow { r.wrapping_add(p) } else { r }

@@ -6,10 +6,14 @@
 
 use std::ops::Range;
 
-use super::{Operator, Shape, Threads, disjoint::Disjoint, runs::Runs};
+use super::{Acts, Operator, Shape, Threads, disjoint::Disjoint, runs::Runs};
 use crate::scalar::Ring;
 
-pub(super) fn apply<R: Ring>(operator: &Operator<R>, amplitudes: &mut [R], threads: &Threads) {
+pub(super) fn apply<R: Acts<A>, A: Clone + Send + Sync>(
+    operator: &Operator<R>,
+    amplitudes: &mut [A],
+    threads: &Threads,
+) {
     let len = amplitudes.len();
     assert!(len.is_power_of_two(), "{len} amplitudes are not a state of qubits");
     let n_qubits = len.trailing_zeros() as usize;
@@ -26,13 +30,13 @@ pub(super) fn apply<R: Ring>(operator: &Operator<R>, amplitudes: &mut [R], threa
     }
 }
 
-struct Task<'a, R> {
-    vector: Disjoint<'a, R>,
+struct Task<'a, R, A> {
+    vector: Disjoint<'a, A>,
     runs: Runs,
     shape: &'a Shape<R>,
 }
 
-impl<R: Ring> Task<'_, R> {
+impl<R: Acts<A>, A: Clone + Send + Sync> Task<'_, R, A> {
     /// The loops, compiled a second time for the wider registers of newer processors. Products and
     /// sums stay separate operations, so both give the same bits.
     fn run(&self, part: Range<usize>) {
@@ -69,6 +73,7 @@ impl<R: Ring> Task<'_, R> {
         match self.shape {
             Shape::Identity => {}
             Shape::Phase(factor) => {
+                let factor = &factor.clone();
                 for base in starts {
                     scale(self.slice::<LEN>(base, 0), factor);
                 }
@@ -95,21 +100,21 @@ impl<R: Ring> Task<'_, R> {
             Shape::Dense { matrix, offsets } => match (offsets.as_slice(), matrix.as_slice()) {
                 // s [[1, 1], [1, -1]], Hadamard's: half the products.
                 ([o0, o1], [s, b, c, d]) if equal(s, b) && equal(s, c) && (s + d).is_exact_zero() => {
+                    let s = &s.clone();
                     for base in starts {
                         let (lo, hi) = (self.slice::<LEN>(base, *o0), self.slice::<LEN>(base, *o1));
                         for (x, y) in lo.iter_mut().zip(hi) {
-                            let (sum, difference) = (&*x + &*y, &*x - &*y);
-                            *x = sum * s;
-                            *y = difference * s;
+                            R::act_crosswise(s, x, y);
                         }
                     }
                 }
                 ([o0, o1], [a, b, c, d]) => {
+                    let (a, b, c, d) = (&a.clone(), &b.clone(), &c.clone(), &d.clone());
                     for base in starts {
                         let (lo, hi) = (self.slice::<LEN>(base, *o0), self.slice::<LEN>(base, *o1));
                         for (x, y) in lo.iter_mut().zip(hi) {
-                            let new = R::dot2(a, x, b, y);
-                            *y = R::dot2(c, x, d, y);
+                            let new = R::act2(a, x, b, y);
+                            *y = R::act2(c, x, d, y);
                             *x = new;
                         }
                     }
@@ -126,7 +131,7 @@ impl<R: Ring> Task<'_, R> {
     /// The amplitudes of the run at `base` that stand `offset` further.
     #[inline(always)]
     #[expect(clippy::mut_from_ref, reason = "slices of one run are disjoint, see below")]
-    fn slice<const LEN: usize>(&self, base: usize, offset: usize) -> &mut [R] {
+    fn slice<const LEN: usize>(&self, base: usize, offset: usize) -> &mut [A] {
         let length = if LEN == 0 { self.runs.run_length() } else { LEN };
         // SAFETY: a slice is known by its base, where all target bits are 0, and its offset, where
         // only target bits are set; runs do not overlap, offsets of one operator differ, and no
@@ -142,9 +147,9 @@ impl<R: Ring> Task<'_, R> {
         for i in 0..length {
             let at = |k: usize| &mut self.slice::<LEN>(base, cycle[k].0)[i];
             let last = cycle.len() - 1;
-            let wrapped = &*at(last) * &cycle[last].1;
+            let wrapped = cycle[last].1.act(at(last));
             for k in (0..last).rev() {
-                *at(k + 1) = &*at(k) * &cycle[k].1;
+                *at(k + 1) = cycle[k].1.act(at(k));
             }
             *at(0) = wrapped;
         }
@@ -155,13 +160,9 @@ impl<R: Ring> Task<'_, R> {
         for base in self.runs.starts(part) {
             let mut slices = offsets.map(|offset| self.slice::<LEN>(base, offset));
             for i in 0..slices[0].len() {
-                let old: [R; D] = std::array::from_fn(|j| slices[j][i].clone());
+                let old: [A; D] = std::array::from_fn(|j| slices[j][i].clone());
                 for (slice, row) in slices.iter_mut().zip(matrix.chunks_exact(D)) {
-                    let mut sum = &row[0] * &old[0];
-                    for (m, x) in row[1..].iter().zip(&old[1..]) {
-                        sum.mul_add_assign(m, x);
-                    }
-                    slice[i] = sum;
+                    slice[i] = R::act_row(row, &old);
                 }
             }
         }
@@ -169,17 +170,13 @@ impl<R: Ring> Task<'_, R> {
 
     #[inline(always)]
     fn dense_any(&self, part: Range<usize>, offsets: &[usize], matrix: &[R]) {
-        let mut old: Vec<R> = Vec::with_capacity(offsets.len());
+        let mut old: Vec<A> = Vec::with_capacity(offsets.len());
         for base in self.runs.starts(part) {
             for i in 0..self.runs.run_length() {
                 old.clear();
                 old.extend(offsets.iter().map(|&offset| self.slice::<1>(base + i, offset)[0].clone()));
                 for (&offset, row) in offsets.iter().zip(matrix.chunks_exact(offsets.len())) {
-                    let mut sum = &row[0] * &old[0];
-                    for (m, x) in row[1..].iter().zip(&old[1..]) {
-                        sum.mul_add_assign(m, x);
-                    }
-                    self.slice::<1>(base + i, offset)[0] = sum;
+                    self.slice::<1>(base + i, offset)[0] = R::act_row(row, &old);
                 }
             }
         }
@@ -187,9 +184,9 @@ impl<R: Ring> Task<'_, R> {
 }
 
 #[inline(always)]
-fn scale<R: Ring>(slice: &mut [R], factor: &R) {
+fn scale<R: Acts<A>, A>(slice: &mut [A], factor: &R) {
     for x in slice {
-        *x *= factor.clone();
+        *x = factor.act(x);
     }
 }
 

@@ -21,6 +21,7 @@
 //! which the compiler unrolls. Threads split the list of runs, which is the flattened index of
 //! pairs: the top qubit parallelizes like any other.
 
+mod acts;
 mod apply;
 mod dagger;
 mod disjoint;
@@ -30,6 +31,7 @@ mod runs;
 pub(crate) mod simd;
 mod threads;
 
+pub use acts::Acts;
 pub use reduce::{BLOCK, tree_sum};
 pub use registry::{ExecuteError, Executor, Executors, Generic, Inner, Pairs, Prepared};
 pub use simd::{Element, InstructionSet};
@@ -185,12 +187,58 @@ impl<R: Ring> Operator<R> {
         }
     }
 
-    /// Applies the operator in place.
+    /// Applies the operator in place, to amplitudes of its ring or of another type that the ring acts on.
     ///
     /// # Panics
     /// If the number of amplitudes is not a power of two or too small for the qubits used.
-    pub fn apply(&self, amplitudes: &mut [R], threads: &Threads) {
+    pub fn apply<A: Clone + Send + Sync>(&self, amplitudes: &mut [A], threads: &Threads)
+    where
+        R: Acts<A>,
+    {
         apply::apply(self, amplitudes, threads);
+    }
+
+    /// The operator over another ring.
+    #[must_use]
+    pub fn map<S: Ring>(&self, f: impl Fn(&R) -> S) -> Operator<S> {
+        let at = |factors: &[(usize, R)]| factors.iter().map(|(o, x)| (*o, f(x))).collect();
+        let shape = match &self.shape {
+            Shape::Identity => Shape::Identity,
+            Shape::Phase(factor) => Shape::Phase(f(factor)),
+            Shape::Diagonal(factors) => Shape::Diagonal(at(factors)),
+            Shape::Swap(x, y) => Shape::Swap(*x, *y),
+            Shape::Cycles(cycles) => Shape::Cycles(cycles.iter().map(|cycle| at(cycle)).collect()),
+            Shape::Dense { matrix, offsets } => {
+                Shape::Dense { matrix: matrix.iter().map(&f).collect(), offsets: offsets.clone() }
+            }
+        };
+        Operator { shape, fixed: self.fixed, value: self.value, n_qubits: self.n_qubits }
+    }
+
+    /// The first entry, where the operator has no controls and is `first entry * rest` with less work left in the
+    /// rest. A global factor need not be multiplied into a vector more than once.
+    pub(crate) fn lead(&self) -> Option<&R> {
+        let all = 1usize << self.fixed.count_ones();
+        match &self.shape {
+            // All entries are listed where none is 1; with controls there are fewer than the fixed bits say.
+            Shape::Diagonal(factors) if factors.len() == all => factors.first().map(|f| &f.1),
+            Shape::Dense { matrix, offsets } if offsets.len() == all => matrix.first(),
+            _ => None,
+        }
+    }
+
+    /// The operator times a number, which must be the inverse of [`Operator::lead`].
+    pub(crate) fn divided(self, inverse: &R) -> Operator<R> {
+        let scaled = self.map(|x| x * inverse);
+        let Shape::Diagonal(mut factors) = scaled.shape else { return scaled };
+        factors.retain(|f| !f.1.is_exact_one());
+        match factors.as_slice() {
+            // As in [`Operator::new`], the targets serve as controls.
+            [(offset, factor)] => {
+                Operator { shape: Shape::Phase(factor.clone()), value: scaled.value | offset, ..scaled }
+            }
+            _ => Operator { shape: Shape::Diagonal(factors), ..scaled },
+        }
     }
 }
 

@@ -1,0 +1,82 @@
+//! How a global phase depends on the parameters, read off determinants.
+//!
+//! If `A = e^{i phi} B` for matrices of dimension `2^n`, then `det A = e^{i 2^n phi} det B`. The determinant of a
+//! circuit is the product of those of its gates, and that of a gate on k qubits, controls included, counts `2^(n-k)`
+//! times. So `phi = sum_gates arg det / 2^k`, for the first circuit less the second, up to a constant. O(gates).
+
+use num_complex::Complex;
+
+use super::Pair;
+use crate::{
+    circuit::Operation,
+    gate::{Gate, GateKind},
+    matrix::Matrix,
+    param::{Angle, Values, q_to_f64},
+};
+
+/// The step by which slopes are taken, far from half a turn.
+const STEP: f64 = 0.01;
+
+/// The slopes of the phase by each parameter; `None` if the pair is not unitary as it stands.
+pub(super) fn slopes(pair: &Pair) -> Option<Vec<f64>> {
+    let mut slopes = vec![0.0; pair.circuits[0].params().len()];
+    let mut known: Vec<(GateKind, Vec<f64>)> = Vec::new();
+    for (circuit, sign) in pair.circuits.iter().zip([1.0, -1.0]) {
+        for instruction in circuit.instructions() {
+            let Operation::Gate(gate) = &instruction.operation else { continue };
+            if gate.params().iter().all(Angle::is_constant) {
+                continue;
+            }
+            let of_gate = match known.iter().find(|k| k.0 == gate.kind()) {
+                Some((_, slopes)) => slopes.clone(),
+                None => {
+                    let slopes = of_gate(gate.kind())?;
+                    known.push((gate.kind(), slopes.clone()));
+                    slopes
+                }
+            };
+            let qubits = i32::try_from(instruction.qubits().count()).ok()?;
+            for (angle, slope) in gate.params().iter().zip(of_gate) {
+                for &(id, q) in angle.terms() {
+                    *slopes.get_mut(id.index())? += sign * slope * q_to_f64(q) * f64::from(-qubits).exp2();
+                }
+            }
+        }
+    }
+    Some(slopes)
+}
+
+/// `d arg det / d angle` for each angle of a gate. Determinants are monomials in `e^{i angle}`.
+fn of_gate(kind: GateKind) -> Option<Vec<f64>> {
+    let n = kind.param_names().len();
+    let at = |angles: Vec<f64>| -> Option<Complex<f64>> {
+        let gate = Gate::new(kind, angles.into_iter().map(Angle::rad)).ok()?;
+        Some(determinant(&gate.matrix::<Complex<f64>>(&Values::<f64>(&[])).ok()?))
+    };
+    let moved = |k: usize, step: f64| at((0..n).map(|j| 0.3 + if j == k { step } else { 0.0 }).collect());
+    let slope = |k| Some((moved(k, STEP)? * moved(k, -STEP)?.conj()).arg() / (2.0 * STEP));
+    (0..n).map(slope).collect()
+}
+
+/// By elimination with pivots.
+fn determinant(matrix: &Matrix<Complex<f64>>) -> Complex<f64> {
+    let dim = matrix.dim();
+    let mut rows: Vec<Vec<Complex<f64>>> =
+        (0..dim).map(|i| (0..dim).map(|j| matrix[(i, j)]).collect()).collect();
+    let mut out = Complex::new(1.0, 0.0);
+    for k in 0..dim {
+        let size = |i: &usize| rows[*i][k].norm();
+        let pivot = (k..dim).max_by(|i, j| size(i).total_cmp(&size(j))).unwrap_or(k);
+        if pivot != k {
+            rows.swap(pivot, k);
+            out = -out;
+        }
+        let lead = rows[k].clone();
+        out *= lead[k];
+        for row in &mut rows[k + 1..] {
+            let factor = row[k] / lead[k];
+            row.iter_mut().zip(&lead).for_each(|(x, y)| *x -= factor * y);
+        }
+    }
+    out
+}

@@ -1,0 +1,264 @@
+//! Sums as products.
+//!
+//! What all terms share goes first. A sum without waves then is a polynomial in its atoms: repeated factors are
+//! found by Yun's algorithm, factors that lack an atom are greatest common divisors of coefficients, and linear
+//! ones `d x - c` are tried, where d divides the coefficient of the highest power of x and c that of the lowest, both
+//! single products. What is left is not claimed to be irreducible.
+//!
+//! Source: D. Y. Y. Yun, On square-free decomposition algorithms, SYMSAC (1976).
+
+use num_traits::{One, Signed};
+
+use super::{
+    MAX_TERMS,
+    atoms::{Atom, Product, Wave},
+    print,
+    sum::{Algebra, Q, Sum},
+};
+
+/// Linear factors that are tried at most.
+const TRIALS: usize = 2000;
+/// Larger polynomials are only relieved of what their terms share.
+const LARGEST: usize = 200;
+
+const ALGEBRA: Algebra = Algebra { limit: MAX_TERMS };
+
+/// A normal form as a product. Prints as a formula.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Factored {
+    /// One term.
+    front: Sum,
+    /// With their exponents.
+    factors: Vec<(Sum, i32)>,
+}
+
+impl Factored {
+    /// The number of factors of several terms, each counted once.
+    #[must_use]
+    pub fn n_factors(&self) -> usize {
+        self.factors.len()
+    }
+
+    /// The text in LaTeX's mathematics.
+    #[must_use]
+    pub fn latex(&self) -> String {
+        print::factored(self, true)
+    }
+
+    pub(super) fn front(&self) -> &Sum {
+        &self.front
+    }
+
+    pub(super) fn factors(&self) -> &[(Sum, i32)] {
+        &self.factors
+    }
+}
+
+pub(super) fn factored(sum: &Sum) -> Factored {
+    let whole = || Factored { front: sum.clone(), factors: Vec::new() };
+    if sum.terms().len() < 2 {
+        return whole();
+    }
+    let (q, common) = (sum.content(), sum.common());
+    let front = Sum::term(Product { powers: common.clone(), wave: Wave::None }, q);
+    let rest = ALGEBRA.inverse(&front).and_then(|inverse| ALGEBRA.times(sum, &inverse));
+    let Ok(rest) = rest else { return whole() };
+    let mut factors: Vec<(Sum, i32)> = Vec::new();
+    let plain = rest
+        .terms()
+        .keys()
+        .all(|p| p.wave == Wave::None && p.powers.iter().all(|x| x.1 > 0 && is_free(&x.0)));
+    if !plain || rest.terms().len() > LARGEST || split(&rest, 1, &mut factors).is_none() {
+        return Factored { front, factors: vec![(rest, 1)] };
+    }
+    // Factors are primitive with a positive leading coefficient, so their product is the rest.
+    factors.sort();
+    Factored { front, factors }
+}
+
+/// Whether powers of an atom are independent.
+fn is_free(atom: &Atom) -> bool {
+    match atom {
+        Atom::Symbol(_) | Atom::Pi | Atom::Float(_) => true,
+        Atom::Call(name, _) => !matches!(*name, "exp" | "sqrt"),
+        Atom::Root(_) | Atom::Inverse(_) => false,
+    }
+}
+
+/// The factors of a primitive polynomial to a power; `None` if numbers grow too large.
+fn split(p: &Sum, power: i32, out: &mut Vec<(Sum, i32)>) -> Option<()> {
+    let Some(x) = main(p) else { return Some(()) };
+    let content = content(p, &x)?;
+    let mut rest = primitive(&ALGEBRA.quotient(p, &content)?)?;
+    split(&primitive(&content)?, power, out)?;
+    // Yun: a = p' / gcd(p, p'), b = p / gcd.
+    let g = gcd(&rest, &derivative(&rest, &x)?)?;
+    let mut e = 1;
+    let (mut b, mut c) = (ALGEBRA.quotient(&rest, &g)?, ALGEBRA.quotient(&derivative(&rest, &x)?, &g)?);
+    loop {
+        let d = c.minus(&derivative(&b, &x)?).ok()?;
+        if main(&b).is_none() {
+            return Some(());
+        }
+        rest = gcd(&b, &d)?;
+        if main(&rest).is_some() {
+            linear(primitive(&rest)?, &x, power * e, out)?;
+        }
+        b = ALGEBRA.quotient(&b, &rest)?;
+        c = ALGEBRA.quotient(&d, &rest)?;
+        e += 1;
+    }
+}
+
+/// Takes out linear factors of a polynomial without repeated ones.
+fn linear(mut p: Sum, x: &Atom, power: i32, out: &mut Vec<(Sum, i32)>) -> Option<()> {
+    while degree(&p, x) > 1 {
+        let Some(factor) = find_linear(&p, x) else { break };
+        p = primitive(&ALGEBRA.quotient(&p, &factor)?)?;
+        out.push((factor, power));
+    }
+    out.push((p, power));
+    Some(())
+}
+
+fn find_linear(p: &Sum, x: &Atom) -> Option<Sum> {
+    let coefficients = coefficients(p, x);
+    let (top, bottom) = (divisors(coefficients.last()?)?, divisors(coefficients.first()?)?);
+    let mut left = TRIALS;
+    for d in &top {
+        for c in &bottom {
+            for sign in [1, -1] {
+                left = left.checked_sub(1)?;
+                let scaled = ALGEBRA.times(d, &Sum::atom(x.clone())).ok()?;
+                let candidate = scaled.minus(&c.times_fraction(Q::from_integer(sign)).ok()?).ok()?;
+                if let Some(rest) = ALGEBRA.quotient(p, &candidate)
+                    && rest.terms().keys().all(|p| p.powers.iter().all(|x| x.1 > 0))
+                {
+                    return primitive(&candidate);
+                }
+            }
+        }
+    }
+    None
+}
+
+/// The divisors of a single product with a small whole coefficient.
+fn divisors(term: &Sum) -> Option<Vec<Sum>> {
+    let (product, q) = term.terms().first_key_value().filter(|_| term.terms().len() == 1)?;
+    let n = q.is_integer().then(|| q.numer().abs()).filter(|n| *n < 10_000)?;
+    let mut out: Vec<Sum> =
+        (1..=n).filter(|d| n % d == 0).map(|d| Sum::constant(Q::from_integer(d))).collect();
+    for (atom, e) in &product.powers {
+        let mut more = Vec::new();
+        for k in 0..=*e {
+            let powers = if k == 0 { Vec::new() } else { vec![(atom.clone(), k)] };
+            let factor = Sum::term(Product { powers, wave: Wave::None }, Q::one());
+            for d in &out {
+                more.push(ALGEBRA.times(d, &factor).ok()?);
+            }
+        }
+        out = more;
+        if out.len() > TRIALS {
+            return None;
+        }
+    }
+    Some(out)
+}
+
+/// The first atom of a polynomial.
+fn main(p: &Sum) -> Option<Atom> {
+    p.terms().keys().flat_map(|product| product.powers.iter().map(|x| &x.0)).min().cloned()
+}
+
+fn degree(p: &Sum, x: &Atom) -> i32 {
+    p.terms().keys().map(|product| product.exponent(x)).max().unwrap_or(0)
+}
+
+/// The coefficients of the powers of x from 0 on.
+fn coefficients(p: &Sum, x: &Atom) -> Vec<Sum> {
+    let mut out = vec![Sum::zero(); usize::try_from(degree(p, x)).unwrap_or(0) + 1];
+    for (product, q) in p.terms() {
+        if let Some(place) = usize::try_from(product.exponent(x)).ok().and_then(|k| out.get_mut(k)) {
+            // Products that differ still do without x.
+            *place = place.plus(&Sum::term(product.without(x), *q)).unwrap_or_default();
+        }
+    }
+    out
+}
+
+fn derivative(p: &Sum, x: &Atom) -> Option<Sum> {
+    let mut out = Sum::zero();
+    for (product, q) in p.terms() {
+        let e = product.exponent(x);
+        let mut rest = product.without(x);
+        if e > 1 {
+            rest.powers.push((x.clone(), e - 1));
+            rest.powers.sort();
+        }
+        let q = Sum::term(rest, *q).times_fraction(Q::from_integer(e.into())).ok()?;
+        out = out.plus(&q).ok()?;
+    }
+    Some(out)
+}
+
+/// Without its numeric content, the leading coefficient positive.
+fn primitive(p: &Sum) -> Option<Sum> {
+    p.times_fraction(p.content().recip()).ok()
+}
+
+/// The greatest common divisor of the coefficients of powers of x.
+fn content(p: &Sum, x: &Atom) -> Option<Sum> {
+    let mut out = Sum::zero();
+    for c in coefficients(p, x).iter().filter(|c| !c.is_zero()) {
+        out = gcd(&out, c)?;
+        if out.fraction().is_some() {
+            return Some(Sum::one());
+        }
+    }
+    Some(out)
+}
+
+/// The greatest common divisor, primitive, by remainders of primitive parts.
+fn gcd(a: &Sum, b: &Sum) -> Option<Sum> {
+    if a.is_zero() {
+        return primitive(b);
+    }
+    if b.is_zero() {
+        return primitive(a);
+    }
+    let Some(x) = main(a).into_iter().chain(main(b)).min() else { return Some(Sum::one()) };
+    let (in_a, in_b) = (content(a, &x)?, content(b, &x)?);
+    let (mut f, mut g) = (ALGEBRA.quotient(a, &in_a)?, ALGEBRA.quotient(b, &in_b)?);
+    if degree(&f, &x) < degree(&g, &x) {
+        (f, g) = (g, f);
+    }
+    while !g.is_zero() {
+        let r = remainder(&f, &g, &x)?;
+        let r = if r.is_zero() { r } else { primitive(&ALGEBRA.quotient(&r, &content(&r, &x)?)?)? };
+        (f, g) = (g, r);
+    }
+    let common = gcd(&in_a, &in_b)?;
+    if degree(&f, &x) == 0 {
+        return Some(common);
+    }
+    primitive(&ALGEBRA.times(&primitive(&f)?, &common).ok()?)
+}
+
+/// The remainder of `c^k f` by g in x, where c is the leading coefficient of g.
+fn remainder(f: &Sum, g: &Sum, x: &Atom) -> Option<Sum> {
+    let (low, lead) = (degree(g, x), coefficients(g, x).pop()?);
+    let mut r = f.clone();
+    while !r.is_zero() && degree(&r, x) >= low {
+        if low == 0 {
+            return Some(Sum::zero());
+        }
+        let (e, top) = (degree(&r, x) - low, coefficients(&r, x).pop()?);
+        let powers = if e == 0 { Vec::new() } else { vec![(x.clone(), e)] };
+        let shift = ALGEBRA.times(&top, &Sum::term(Product { powers, wave: Wave::None }, Q::one())).ok()?;
+        r = ALGEBRA.times(&r, &lead).ok()?.minus(&ALGEBRA.times(g, &shift).ok()?).ok()?;
+        if r.terms().len() > LARGEST * 4 {
+            return None;
+        }
+    }
+    Some(if r.is_zero() { Sum::zero() } else { r.times_fraction(r.content().abs().recip()).ok()? })
+}

@@ -1,0 +1,132 @@
+//! Expressions in a normal form, for reading, printing and comparing.
+//!
+//! [`Expr::normal`] writes an expression as a sum of products with exact coefficients:
+//!
+//! ```
+//! use ketgrad_core::{scalar::{Real, Scalar}, trace::Expr};
+//!
+//! let (x, y) = (Expr::symbol("x"), Expr::symbol("y"));
+//! let square = (&x + &y) * (&x + &y) - &y * &y;
+//! assert_eq!(square.normal()?.to_string(), "x^2 + 2*x*y");
+//! assert_eq!(square.normal()?.factored().to_string(), "x*(x + 2*y)");
+//! assert_eq!((x.sin() * x.sin() + x.cos() * x.cos()).normal()?.to_string(), "1");
+//! assert_eq!((x.sin() * y.cos() + x.cos() * y.sin()).normal()?.to_string(), "sin(x + y)");
+//! assert_eq!(((&x + &x * &y) / (Expr::int(1) + &y)).normal()?.to_string(), "x");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # The form
+//! A [`Normal`] is `sum_j q_j product_k a_k^(e_k) w_j` with fractions `q_j`, whole exponents `e_k`, and at most one sine or
+//! cosine `w_j` in each term. The `a_k` are square roots of primes, pi, floats that are no short binary fractions,
+//! inputs, and functions of normal forms. It is reached by these steps, each of which ends:
+//!
+//! - Products are multiplied out, equal products collected; sums are sorted, so the text is the same on every run.
+//! - Products of sines and cosines become sums: `2 cos a cos b = cos(a - b) + cos(a + b)`. Arguments have a positive
+//!   first coefficient; multiples of `pi/2` in them change the function, multiples of `pi/12` become roots. Sines and
+//!   cosines of different arguments are linearly independent, so what is zero by trigonometry comes out as 0.
+//! - Even powers of roots are taken out, `e^a e^b = e^(a+b)`, `ln e^a = a`, positive fractions leave roots.
+//! - A denominator of one product joins the exponents; one of several terms stays a factor `1/(…)` with leading
+//!   coefficient 1, and is cancelled where it divides the terms above it.
+//!
+//! Two expressions of the same normal form are equal wherever both are defined. The converse holds for polynomials in
+//! inputs, their exponentials, sines and cosines at multiples of `pi/12`; other functions are opaque.
+//! [`Expr::equality`] decides more.
+//!
+//! # Cost
+//! Multiplying out may grow exponentially: beyond [`MAX_TERMS`] terms it is an error, and nothing is lost by it: an
+//! [`Expr`] can be evaluated, differentiated and compared without a normal form.
+
+mod atoms;
+mod equality;
+mod factor;
+mod print;
+mod read;
+mod sum;
+mod trial;
+mod write;
+
+pub use equality::Equality;
+pub use factor::Factored;
+
+use crate::trace::{Expr, TraceError};
+use sum::Sum;
+
+/// The most terms of a normal form.
+pub const MAX_TERMS: usize = 1 << 12;
+
+/// Why an expression has no normal form.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NormalError {
+    /// It grows too long.
+    #[error("the normal form has more than {limit} terms: evaluate the expression, or compare it as it is")]
+    Terms {
+        /// The most terms allowed.
+        limit: usize,
+    },
+    /// A fraction outgrows 128 bits.
+    #[error("a coefficient of the normal form is beyond 128 bits")]
+    Coefficient,
+    /// A denominator is zero for all values of the inputs.
+    #[error("the expression divides by zero, whatever its inputs are")]
+    DivisionByZero,
+    /// Something that is no function of real numbers, or a branch.
+    #[error("the expression holds {what}, which has no normal form")]
+    Unsupported {
+        /// What.
+        what: String,
+    },
+    /// The expression is no function of its inputs.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+}
+
+/// A real expression in normal form. Prints as a formula in `+ - * / ^`, functions, `pi` and names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Normal(Sum);
+
+impl Expr {
+    /// The normal form. See [the module](crate::normal).
+    ///
+    /// # Errors
+    /// [`NormalError`].
+    pub fn normal(&self) -> Result<Normal, NormalError> {
+        read::normal(self, MAX_TERMS).map(Normal)
+    }
+}
+
+impl Normal {
+    /// Whether it is zero, and so is every expression that it is the normal form of, wherever that is defined.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        self.0.is_zero()
+    }
+
+    /// The number of terms.
+    #[must_use]
+    pub fn n_terms(&self) -> usize {
+        self.0.terms().len()
+    }
+
+    /// The same as an expression.
+    ///
+    /// # Errors
+    /// [`NormalError::Coefficient`] for a fraction beyond 64 bits.
+    pub fn expression(&self) -> Result<Expr, NormalError> {
+        write::expression(&self.0)
+    }
+
+    /// The text in LaTeX's mathematics.
+    #[must_use]
+    pub fn latex(&self) -> String {
+        print::latex(&self.0)
+    }
+
+    /// As a product. Taken out are what all terms have in common, repeated factors, factors that lack an input, and
+    /// `d x - c` where c and d are single products. A sum with sines or cosines only loses what its terms have in
+    /// common.
+    #[must_use]
+    pub fn factored(&self) -> Factored {
+        factor::factored(&self.0)
+    }
+}

@@ -1,0 +1,139 @@
+//! Normal forms as text and in LaTeX.
+
+use super::{
+    Normal,
+    atoms::{Atom, Product, Wave},
+    factor::Factored,
+    sum::{Q, Sum, rank},
+};
+use crate::exact::latex_name;
+use std::fmt;
+
+/// The text in sums and products.
+impl fmt::Display for Normal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&Writer { latex: false }.sum(&self.0))
+    }
+}
+
+impl fmt::Display for Factored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&factored(self, false))
+    }
+}
+
+pub(super) fn latex(sum: &Sum) -> String {
+    Writer { latex: true }.sum(sum)
+}
+
+/// The factors are written as a term whose factors of several terms are below the line twice.
+pub(super) fn factored(of: &Factored, latex: bool) -> String {
+    let writer = Writer { latex };
+    if let [(sum, 1)] = of.factors()
+        && of.front().fraction().is_some_and(|q| q == Q::from_integer(1))
+    {
+        return writer.sum(sum);
+    }
+    let Some((product, q)) = of.front().terms().first_key_value() else { return "0".to_owned() };
+    let mut product = product.clone();
+    for (sum, e) in of.factors() {
+        product.powers.push((Atom::Inverse(sum.clone()), -e));
+    }
+    let sign = if *q < Q::from_integer(0) { "-" } else { "" };
+    format!("{sign}{}", writer.term(&product, *q))
+}
+
+struct Writer {
+    latex: bool,
+}
+
+impl Writer {
+    fn sum(&self, sum: &Sum) -> String {
+        let mut terms: Vec<_> = sum.terms().iter().collect();
+        terms.sort_by(|a, b| rank(b.0, a.0));
+        let mut text = String::new();
+        for (k, (product, q)) in terms.into_iter().enumerate() {
+            text += match (k, *q < Q::from_integer(0)) {
+                (0, false) => "",
+                (0, true) => "-",
+                (_, false) => " + ",
+                (_, true) => " - ",
+            };
+            text += &self.term(product, *q);
+        }
+        if text.is_empty() { "0".to_owned() } else { text }
+    }
+
+    /// A term without its sign.
+    fn term(&self, product: &Product, q: Q) -> String {
+        let (mut above, mut below) = (Vec::new(), Vec::new());
+        let root: i128 = product
+            .powers
+            .iter()
+            .filter_map(|p| if let Atom::Root(n) = p.0 { Some(n) } else { None })
+            .product();
+        if root != 1 {
+            above.push(self.call("sqrt", &[root.to_string()]));
+        }
+        let constants = product.powers.iter().filter(|p| matches!(p.0, Atom::Pi | Atom::Float(_)));
+        let others =
+            product.powers.iter().filter(|p| !matches!(p.0, Atom::Pi | Atom::Float(_) | Atom::Root(_)));
+        for (atom, e) in constants.chain(others) {
+            let inverted = matches!(atom, Atom::Inverse(_));
+            let word = self.power(atom, e.unsigned_abs());
+            if (*e < 0) == inverted { above.push(word) } else { below.push(word) }
+        }
+        match &product.wave {
+            Wave::None => {}
+            Wave::Cos(x) => above.push(self.call("cos", &[self.sum(x)])),
+            Wave::Sin(x) => above.push(self.call("sin", &[self.sum(x)])),
+        }
+        let (n, d) = (q.numer().unsigned_abs(), *q.denom());
+        if n != 1 || above.is_empty() {
+            above.insert(0, n.to_string());
+        }
+        if d != 1 {
+            below.insert(0, d.to_string());
+        }
+        let sign = if self.latex { " " } else { "*" };
+        let (above, one, below) = (above.join(sign), below.len() == 1, below.join(sign));
+        match (below.is_empty(), self.latex) {
+            (true, _) => above,
+            (false, true) => format!("\\frac{{{above}}}{{{below}}}"),
+            (false, false) if one => format!("{above}/{below}"),
+            (false, false) => format!("{above}/({below})"),
+        }
+    }
+
+    fn power(&self, atom: &Atom, e: u32) -> String {
+        let base = match atom {
+            Atom::Symbol(name) if self.latex => latex_name(name),
+            Atom::Symbol(name) => name.clone(),
+            Atom::Pi if self.latex => "\\pi".to_owned(),
+            Atom::Pi => "pi".to_owned(),
+            Atom::Float(bits) => format!("{:?}", f64::from_bits(*bits)),
+            Atom::Root(n) => self.call("sqrt", &[n.to_string()]),
+            Atom::Call(name, args) => self.call(name, &args.iter().map(|x| self.sum(x)).collect::<Vec<_>>()),
+            Atom::Inverse(sum) if self.latex => format!("\\left({}\\right)", self.sum(sum)),
+            Atom::Inverse(sum) => format!("({})", self.sum(sum)),
+        };
+        match (e, self.latex) {
+            (1, _) => base,
+            (e, true) => format!("{base}^{{{e}}}"),
+            (e, false) => format!("{base}^{e}"),
+        }
+    }
+
+    fn call(&self, name: &str, args: &[String]) -> String {
+        let list = args.join(", ");
+        match (name, self.latex) {
+            (_, false) => format!("{name}({list})"),
+            ("sqrt", true) => format!("\\sqrt{{{list}}}"),
+            ("exp", true) => format!("e^{{{list}}}"),
+            ("sin" | "cos" | "ln" | "sinh" | "cosh" | "tanh", true) => {
+                format!("\\{name}\\left({list}\\right)")
+            }
+            (_, true) => format!("\\operatorname{{{}}}\\left({list}\\right)", name.replace('_', "\\_")),
+        }
+    }
+}

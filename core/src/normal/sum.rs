@@ -1,0 +1,475 @@
+//! Sums of products and their arithmetic, every step of which keeps the normal form.
+
+use std::{cmp::Ordering, collections::BTreeMap};
+
+use num_rational::Ratio;
+use num_traits::{CheckedAdd, CheckedMul, One, Signed, Zero};
+
+use super::{
+    NormalError,
+    atoms::{Atom, Product, Wave, joined},
+};
+
+/// A coefficient.
+pub(super) type Q = Ratio<i128>;
+
+/// Products with their coefficients, none of which is 0.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Sum(BTreeMap<Product, Q>);
+
+type Result<T> = std::result::Result<T, NormalError>;
+
+/// Powers by which sums are multiplied out at most.
+const MAX_POWER: u32 = 64;
+
+impl Sum {
+    pub(super) fn zero() -> Sum {
+        Sum::default()
+    }
+
+    pub(super) fn constant(q: Q) -> Sum {
+        Sum::term(Product::ONE, q)
+    }
+
+    pub(super) fn one() -> Sum {
+        Sum::constant(Q::one())
+    }
+
+    pub(super) fn term(product: Product, q: Q) -> Sum {
+        Sum(if q.is_zero() { BTreeMap::new() } else { BTreeMap::from([(product, q)]) })
+    }
+
+    pub(super) fn atom(atom: Atom) -> Sum {
+        Sum::term(Product::of(atom), Q::one())
+    }
+
+    pub(super) fn terms(&self) -> &BTreeMap<Product, Q> {
+        &self.0
+    }
+
+    pub(super) fn is_zero(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether it is the same number for all inputs.
+    pub(super) fn is_constant(&self) -> bool {
+        self.0.keys().all(Product::is_constant)
+    }
+
+    /// The fraction that it is.
+    pub(super) fn fraction(&self) -> Option<Q> {
+        match self.0.first_key_value() {
+            None => Some(Q::zero()),
+            Some((product, q)) => (self.0.len() == 1 && *product == Product::ONE).then_some(*q),
+        }
+    }
+
+    pub(super) fn has_waves(&self) -> bool {
+        self.0.keys().any(|p| p.wave != Wave::None)
+    }
+
+    fn put(&mut self, product: Product, q: Q) -> Result<()> {
+        match self.0.entry(product) {
+            std::collections::btree_map::Entry::Vacant(place) => {
+                if !q.is_zero() {
+                    place.insert(q);
+                }
+            }
+            std::collections::btree_map::Entry::Occupied(mut place) => {
+                let sum = place.get().checked_add(&q).ok_or(NormalError::Coefficient)?;
+                if sum.is_zero() {
+                    place.remove();
+                } else {
+                    *place.get_mut() = sum;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn plus(&self, other: &Sum) -> Result<Sum> {
+        let mut out = self.clone();
+        for (product, q) in &other.0 {
+            out.put(product.clone(), *q)?;
+        }
+        Ok(out)
+    }
+
+    pub(super) fn times_fraction(&self, by: Q) -> Result<Sum> {
+        if by.is_zero() {
+            return Ok(Sum::zero());
+        }
+        let scaled = self.0.iter().map(|(p, q)| Some((p.clone(), q.checked_mul(&by)?)));
+        scaled.collect::<Option<_>>().map(Sum).ok_or(NormalError::Coefficient)
+    }
+
+    pub(super) fn negated(&self) -> Sum {
+        Sum(self.0.iter().map(|(p, q)| (p.clone(), -*q)).collect())
+    }
+
+    pub(super) fn minus(&self, other: &Sum) -> Result<Sum> {
+        self.plus(&other.negated())
+    }
+
+    /// The greatest fraction that all coefficients are whole multiples of, with the sign of the leading one.
+    pub(super) fn content(&self) -> Q {
+        let (mut n, mut d) = (0i128, 1i128);
+        for q in self.0.values() {
+            n = gcd(n, q.numer().abs());
+            // Too large a denominator only leaves the content smaller.
+            d = (d / gcd(d, *q.denom())).checked_mul(*q.denom()).unwrap_or(d);
+        }
+        let sign = if self.lead().is_some_and(|(_, q)| q.is_negative()) { -1 } else { 1 };
+        if n == 0 { Q::one() } else { Q::new(sign * n, d) }
+    }
+
+    /// The term that is first in the order of division and of printing.
+    pub(super) fn lead(&self) -> Option<(&Product, Q)> {
+        self.0.iter().max_by(|a, b| rank(a.0, b.0)).map(|(p, q)| (p, *q))
+    }
+
+    /// The exponents that all terms have at least, of atoms but roots and exponentials; waves do not count.
+    pub(super) fn common(&self) -> Vec<(Atom, i32)> {
+        let mut out: Option<Vec<(Atom, i32)>> = None;
+        for product in self.0.keys() {
+            let Some(common) = &mut out else {
+                let apart = |atom: &Atom| !matches!(atom, Atom::Root(_) | Atom::Call("exp" | "sqrt", _));
+                out = Some(product.powers.iter().filter(|p| apart(&p.0)).cloned().collect());
+                continue;
+            };
+            let own = |atom: &Atom| product.exponent(atom);
+            for power in common.iter_mut() {
+                power.1 = power.1.min(own(&power.0));
+            }
+            // What this one has below the line, the others have not.
+            let below =
+                product.powers.iter().filter(|p| p.1 < 0 && matches!(p.0, Atom::Symbol(_) | Atom::Pi));
+            let new: Vec<_> = below.filter(|p| !common.iter().any(|c| c.0 == p.0)).cloned().collect();
+            common.extend(new);
+        }
+        let mut out: Vec<_> = out.unwrap_or_default().into_iter().filter(|p| p.1 != 0).collect();
+        out.sort();
+        out
+    }
+}
+
+/// The order of terms: of a higher degree first, then by the inputs; waves last.
+pub(super) fn rank(a: &Product, b: &Product) -> Ordering {
+    let waves = (b.wave != Wave::None).cmp(&(a.wave != Wave::None));
+    a.degree()
+        .cmp(&b.degree())
+        .then_with(|| lexicographic(&a.powers, &b.powers))
+        .then(waves)
+        .then_with(|| b.wave.cmp(&a.wave))
+}
+
+/// Whoever has more of the first atom where they differ is greater.
+fn lexicographic(a: &[(Atom, i32)], b: &[(Atom, i32)]) -> Ordering {
+    for (x, y) in a.iter().zip(b) {
+        let order = match x.0.cmp(&y.0) {
+            Ordering::Equal => x.1.cmp(&y.1),
+            Ordering::Less => x.1.cmp(&0),
+            Ordering::Greater => 0.cmp(&y.1),
+        };
+        if order != Ordering::Equal {
+            return order;
+        }
+    }
+    let rest = |list: &[(Atom, i32)], from: usize| list.get(from).map_or(0, |p| p.1);
+    rest(a, b.len()).cmp(&rest(b, a.len()))
+}
+
+pub(super) fn gcd(a: i128, b: i128) -> i128 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// Multiplication and functions, within a number of terms.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Algebra {
+    pub(super) limit: usize,
+}
+
+impl Algebra {
+    pub(super) fn times(self, a: &Sum, b: &Sum) -> Result<Sum> {
+        if let Some(q) = a.fraction() {
+            return b.times_fraction(q);
+        }
+        if let Some(q) = b.fraction() {
+            return a.times_fraction(q);
+        }
+        let mut out = Sum::zero();
+        for (p, x) in a.terms() {
+            for (r, y) in b.terms() {
+                let q = x.checked_mul(y).ok_or(NormalError::Coefficient)?;
+                for (product, c) in self.product(p, r)?.0 {
+                    out.put(product, c.checked_mul(&q).ok_or(NormalError::Coefficient)?)?;
+                }
+                self.check(&out)?;
+            }
+        }
+        self.cancelled(out)
+    }
+
+    /// The sum of two, with what cancels cancelled.
+    pub(super) fn sum(self, a: &Sum, b: &Sum) -> Result<Sum> {
+        let sum = a.plus(b)?;
+        self.check(&sum)?;
+        self.cancelled(sum)
+    }
+
+    fn check(self, sum: &Sum) -> Result<()> {
+        if sum.0.len() > self.limit { Err(NormalError::Terms { limit: self.limit }) } else { Ok(()) }
+    }
+
+    pub(super) fn power(self, x: &Sum, n: i32) -> Result<Sum> {
+        if n < 0 {
+            let inverse = self.inverse(x)?;
+            return self.power(&inverse, n.checked_neg().ok_or(NormalError::Coefficient)?);
+        }
+        if x.0.len() > 1 && n.unsigned_abs() > MAX_POWER {
+            return Err(NormalError::Terms { limit: self.limit });
+        }
+        let (mut out, mut square, mut e) = (Sum::one(), x.clone(), n);
+        while e > 0 {
+            if e & 1 == 1 {
+                out = self.times(&out, &square)?;
+            }
+            e >>= 1;
+            if e > 0 {
+                square = self.times(&square, &square)?;
+            }
+        }
+        Ok(out)
+    }
+
+    /// The product of two products.
+    fn product(self, a: &Product, b: &Product) -> Result<Sum> {
+        let powers = joined(&a.powers, &b.powers).ok_or(NormalError::Coefficient)?;
+        let waves = self.waves(&a.wave, &b.wave)?;
+        self.times_powers(&waves, powers)
+    }
+
+    /// A sum of waves times powers of any exponents.
+    fn times_powers(self, waves: &Sum, powers: Vec<(Atom, i32)>) -> Result<Sum> {
+        let (mut q, mut kept, mut more) = (Q::one(), Vec::new(), Vec::new());
+        let mut exponent: Option<(Sum, bool)> = None;
+        for (atom, e) in powers {
+            match &atom {
+                Atom::Root(n) => {
+                    let n = if e < 0 { Q::new(1, *n) } else { Q::from_integer(*n) };
+                    for _ in 0..e.div_euclid(2).unsigned_abs() {
+                        q = q.checked_mul(&n).ok_or(NormalError::Coefficient)?;
+                    }
+                    if e.rem_euclid(2) == 1 {
+                        kept.push((atom, 1));
+                    }
+                }
+                Atom::Call("exp", args) => {
+                    let part = args[0].times_fraction(Q::from_integer(e.into()))?;
+                    exponent = Some(match exponent {
+                        None => (part, e == 1),
+                        Some((sum, _)) => (sum.plus(&part)?, false),
+                    });
+                }
+                Atom::Call("sqrt", args) if e != 1 => {
+                    more.push(self.power(&args[0], e.div_euclid(2))?);
+                    if e.rem_euclid(2) == 1 {
+                        kept.push((atom, 1));
+                    }
+                }
+                Atom::Inverse(sum) if e < 0 => {
+                    more.push(self.power(sum, e.checked_neg().ok_or(NormalError::Coefficient)?)?);
+                }
+                _ => kept.push((atom, e)),
+            }
+        }
+        if let Some((sum, _)) = exponent.filter(|e| !e.0.is_zero()) {
+            kept.push((Atom::Call("exp", vec![sum]), 1));
+            kept.sort();
+        }
+        let mut out = Sum::zero();
+        for (product, c) in waves.terms() {
+            let powers = joined(&product.powers, &kept).ok_or(NormalError::Coefficient)?;
+            let c = c.checked_mul(&q).ok_or(NormalError::Coefficient)?;
+            let whole = Product { powers, wave: product.wave.clone() };
+            // The constants of waves hold roots, which may meet others.
+            if product.powers.is_empty() || kept.is_empty() {
+                out.put(whole, c)?;
+            } else {
+                let alone = Sum::term(Product { powers: Vec::new(), wave: whole.wave }, c);
+                out = out.plus(&self.times_powers(&alone, whole.powers)?)?;
+            }
+        }
+        for factor in more {
+            out = self.times(&out, &factor)?;
+        }
+        Ok(out)
+    }
+
+    /// The product of two waves as a sum of waves.
+    fn waves(self, a: &Wave, b: &Wave) -> Result<Sum> {
+        let half = Q::new(1, 2);
+        let both = |f: fn(Algebra, &Sum) -> Result<Sum>, x: &Sum, y: &Sum, sign: i128| -> Result<Sum> {
+            let sum = f(self, &x.plus(y)?)?.times_fraction(half * sign)?;
+            f(self, &x.minus(y)?)?.times_fraction(half)?.plus(&sum)
+        };
+        match (a, b) {
+            (Wave::None, wave) | (wave, Wave::None) => {
+                Ok(Sum::term(Product { powers: Vec::new(), wave: wave.clone() }, Q::one()))
+            }
+            (Wave::Cos(x), Wave::Cos(y)) => both(Algebra::cos, x, y, 1),
+            (Wave::Sin(x), Wave::Sin(y)) => both(Algebra::cos, x, y, -1),
+            (Wave::Sin(x), Wave::Cos(y)) | (Wave::Cos(y), Wave::Sin(x)) => both(Algebra::sin, x, y, 1),
+        }
+    }
+
+    pub(super) fn cos(self, x: &Sum) -> Result<Sum> {
+        self.wave(x, 0)
+    }
+
+    pub(super) fn sin(self, x: &Sum) -> Result<Sum> {
+        // sin x = cos(x - pi/2)
+        self.wave(x, 3)
+    }
+
+    /// `cos(x + quarters pi/2)`.
+    fn wave(self, x: &Sum, quarters: i128) -> Result<Sum> {
+        let pi = Product::of(Atom::Pi);
+        let turns = x.terms().get(&pi).copied().unwrap_or_else(Q::zero);
+        let mut rest = x.clone();
+        rest.0.remove(&pi);
+        let doubled = turns.checked_mul(&Q::from_integer(2)).ok_or(NormalError::Coefficient)?;
+        let whole = doubled.floor().to_integer();
+        let r = (doubled - Q::from_integer(whole)) / Q::from_integer(2);
+        let quarters = (whole % 4 + quarters).rem_euclid(4);
+        // cos(rest + quarters pi/2 + r pi)
+        let shifted = |more: i128| self.plain(&rest, (quarters + more).rem_euclid(4));
+        if r.is_zero() {
+            return shifted(0);
+        }
+        let (c, s) = circle(r);
+        self.times(&shifted(0)?, &c)?.plus(&self.times(&shifted(1)?, &s)?)
+    }
+
+    /// `cos(x + quarters pi/2)` for an x without multiples of pi.
+    fn plain(self, x: &Sum, quarters: i128) -> Result<Sum> {
+        if x.is_zero() {
+            return Ok(Sum::constant(Q::from_integer([1, 0, -1, 0][quarters as usize])));
+        }
+        let negative = x.lead().is_some_and(|(_, q)| q.is_negative());
+        let x = if negative { x.negated() } else { x.clone() };
+        let flip = if negative && quarters % 2 == 1 { -1 } else { 1 };
+        let (wave, sign) = match quarters {
+            0 => (Wave::Cos(x), 1),
+            1 => (Wave::Sin(x), -1),
+            2 => (Wave::Cos(x), -1),
+            _ => (Wave::Sin(x), 1),
+        };
+        Ok(Sum::term(Product { powers: Vec::new(), wave }, Q::from_integer(sign * flip)))
+    }
+
+    pub(super) fn inverse(self, x: &Sum) -> Result<Sum> {
+        if x.is_zero() {
+            return Err(NormalError::DivisionByZero);
+        }
+        let turned = |powers: &[(Atom, i32)]| powers.iter().map(|(a, e)| (a.clone(), -e)).collect::<Vec<_>>();
+        if let Some((product, q)) = x.terms().first_key_value()
+            && x.terms().len() == 1
+            && product.wave == Wave::None
+        {
+            return self.times_powers(&Sum::constant(q.recip()), turned(&product.powers));
+        }
+        let common = x.common();
+        let rest = self.times_powers(&Sum::one(), turned(&common))?;
+        let rest = self.times(x, &rest)?;
+        let lead = rest.lead().map_or_else(Q::one, |(_, q)| q);
+        let rest = rest.times_fraction(lead.recip())?;
+        self.times_powers(&Sum::constant(lead.recip()), {
+            let mut powers = turned(&common);
+            powers.push((Atom::Inverse(rest), 1));
+            powers.sort();
+            powers
+        })
+    }
+
+    /// Cancels denominators that divide what stands above them.
+    fn cancelled(self, mut sum: Sum) -> Result<Sum> {
+        loop {
+            let found = sum.terms().keys().flat_map(|p| &p.powers).find_map(|(atom, _)| {
+                let Atom::Inverse(below) = atom else { return None };
+                let most = sum.terms().keys().map(|p| p.exponent(atom)).max().unwrap_or(0);
+                let above = sum.terms().iter().filter(|(p, _)| p.exponent(atom) == most);
+                let above = Sum(above.map(|(p, q)| (p.without(atom), *q)).collect());
+                let quotient = self.quotient(&above, below)?;
+                Some((atom.clone(), most, quotient))
+            });
+            let Some((atom, most, quotient)) = found else { return Ok(sum) };
+            sum.0.retain(|p, _| p.exponent(&atom) != most);
+            for (product, q) in quotient.0 {
+                let left = (most > 1).then(|| (atom.clone(), most - 1));
+                let powers = joined(&product.powers, left.as_slice()).ok_or(NormalError::Coefficient)?;
+                sum.put(Product { powers, wave: product.wave }, q)?;
+            }
+        }
+    }
+
+    /// `a / b`, if that has no denominator of several terms.
+    pub(super) fn quotient(self, a: &Sum, b: &Sum) -> Option<Sum> {
+        let (lead, unit) = b.lead()?;
+        let mut rest = a.clone();
+        let mut out = Sum::zero();
+        // Each step removes the leading term; with waves, or with exponents below 0, it might not end.
+        for _ in 0..=(a.0.len() + 1) * (b.0.len() + 1) {
+            let Some((top, q)) = rest.lead() else { return Some(out) };
+            let (wave, powers) = match (&top.wave, &lead.wave) {
+                (wave, Wave::None) if !b.has_waves() => (wave.clone(), &top.powers),
+                (one, other) if one == other => (Wave::None, &top.powers),
+                _ => return None,
+            };
+            let turned: Vec<_> = lead.powers.iter().map(|(atom, e)| (atom.clone(), -e)).collect();
+            let powers = joined(powers, &turned)?;
+            if powers.iter().any(|p| p.1 < 0 && lead.exponent(&p.0) > 0) {
+                return None;
+            }
+            let step = Sum::term(Product { powers, wave }, q / unit);
+            let mut part = Sum::zero();
+            for (p, x) in step.terms() {
+                for (r, y) in b.terms() {
+                    let product = self.product(p, r).ok()?.times_fraction(x.checked_mul(y)?).ok()?;
+                    part = part.plus(&product).ok()?;
+                }
+            }
+            rest = rest.minus(&part).ok()?;
+            out = out.plus(&step).ok()?;
+            if rest.0.len() > self.limit {
+                return None;
+            }
+        }
+        None
+    }
+}
+
+/// Cosine and sine of a multiple of pi between 0 and 1/2.
+fn circle(r: Q) -> (Sum, Sum) {
+    let root = |n: i128, d: i128, primes: &[i128]| {
+        let powers = primes.iter().map(|p| (Atom::Root(*p), 1)).collect();
+        Sum::term(Product { powers, wave: Wave::None }, Q::new(n, d))
+    };
+    let two = |a: Sum, b: Sum| Sum(a.0.into_iter().chain(b.0).collect());
+    // (sqrt 6 +- sqrt 2) / 4
+    let twelfth = |sign: i128| two(root(1, 4, &[2, 3]), root(sign, 4, &[2]));
+    match (*r.numer(), *r.denom()) {
+        (1, 4) => (root(1, 2, &[2]), root(1, 2, &[2])),
+        (1, 3) => (root(1, 2, &[]), root(1, 2, &[3])),
+        (1, 6) => (root(1, 2, &[3]), root(1, 2, &[])),
+        (1, 12) => (twelfth(1), twelfth(-1)),
+        (5, 12) => (twelfth(-1), twelfth(1)),
+        _ => {
+            let angle = |a: Q| vec![Sum::term(Product::of(Atom::Pi), a)];
+            let quarter = Q::new(1, 4);
+            let (name, other, a) =
+                if r < quarter { ("cos", "sin", r) } else { ("sin", "cos", Q::new(1, 2) - r) };
+            (Sum::atom(Atom::Call(name, angle(a))), Sum::atom(Atom::Call(other, angle(a))))
+        }
+    }
+}

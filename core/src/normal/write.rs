@@ -1,0 +1,97 @@
+//! Normal forms back to expressions.
+
+use num_traits::{One, ToPrimitive, Zero};
+
+use super::{
+    NormalError,
+    atoms::{Atom, Wave},
+    sum::{Q, Sum, rank},
+};
+use crate::{
+    ir::{Real1, Real2},
+    param,
+    scalar::{Real, Scalar},
+    trace::Expr,
+};
+
+type Result<T> = std::result::Result<T, NormalError>;
+
+pub(super) fn expression(sum: &Sum) -> Result<Expr> {
+    let mut terms: Vec<_> = sum.terms().iter().collect();
+    terms.sort_by(|a, b| rank(b.0, a.0));
+    let mut out = Expr::zero();
+    for (product, q) in terms {
+        let (mut above, mut below) = (fraction(*q)?, Vec::new());
+        for (atom, e) in &product.powers {
+            let (inverted, base) = match atom {
+                Atom::Inverse(sum) => (true, expression(sum)?),
+                other => (false, value(other)?),
+            };
+            let power = base.powi(i32::try_from(e.unsigned_abs()).map_err(|_| NormalError::Coefficient)?);
+            if (*e > 0) == inverted { below.push(power) } else { above *= power }
+        }
+        match &product.wave {
+            Wave::None => {}
+            Wave::Cos(x) => above *= expression(x)?.cos(),
+            Wave::Sin(x) => above *= expression(x)?.sin(),
+        }
+        // One after the other: a product of sums would be multiplied out when it is read again.
+        out += below.into_iter().fold(above, |above, factor| above / factor);
+    }
+    Ok(out)
+}
+
+fn fraction(q: Q) -> Result<Expr> {
+    let parts = q.numer().to_i64().zip(q.denom().to_i64());
+    parts.map(|(n, d)| Expr::from_ratio(param::Q::new(n, d))).ok_or(NormalError::Coefficient)
+}
+
+fn value(atom: &Atom) -> Result<Expr> {
+    Ok(match atom {
+        Atom::Symbol(name) => Expr::symbol(name),
+        Atom::Pi => Expr::pi(),
+        Atom::Float(bits) => Expr::lit(f64::from_bits(*bits)),
+        Atom::Root(n) => fraction(Q::from_integer(*n))?.sqrt(),
+        Atom::Inverse(sum) => Expr::one() / expression(sum)?,
+        Atom::Call(name, args) => {
+            let args = args.iter().map(expression).collect::<Result<Vec<_>>>()?;
+            call(name, &args).ok_or_else(|| NormalError::Unsupported { what: format!("`{name}`") })?
+        }
+    })
+}
+
+fn call(name: &str, args: &[Expr]) -> Option<Expr> {
+    match args {
+        [x] => Some(match name {
+            "sqrt" => x.sqrt(),
+            "cbrt" => x.cbrt(),
+            "exp" => x.exp(),
+            "exp_m1" => x.exp_m1(),
+            "ln" => x.ln(),
+            "ln_1p" => x.ln_1p(),
+            "log2" => x.log2(),
+            "log10" => x.log10(),
+            "sin" => x.sin(),
+            "cos" => x.cos(),
+            "asin" => x.asin(),
+            "acos" => x.acos(),
+            "atan" => x.atan(),
+            "sinh" => x.sinh(),
+            "cosh" => x.cosh(),
+            "tanh" => x.tanh(),
+            "asinh" => x.asinh(),
+            "acosh" => x.acosh(),
+            "atanh" => x.atanh(),
+            _ => x.real1(Real1::by_name(name)?),
+        }),
+        [x, y] => match Real2::by_name(name) {
+            Some(Real2::Atan2) => Some(x.atan2(y)),
+            Some(Real2::Hypot) => Some(x.hypot(y)),
+            Some(Real2::Min) => Some(x.min(y)),
+            Some(Real2::Max) => Some(x.max(y)),
+            Some(Real2::Rem) => Some(x.clone() % y.clone()),
+            None => (name == "pow").then(|| x.pow(y)),
+        },
+        _ => None,
+    }
+}

@@ -1,0 +1,211 @@
+//! Normal forms: they keep values, identities come out as zero, texts say what they are, and equality of expressions
+//! is decided.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use ketgrad_core::{
+    normal::{Equality, NormalError},
+    scalar::{Real, Scalar},
+    trace::Expr,
+};
+use num_dual::Dual64;
+use num_traits::{One, Zero};
+use proptest::prelude::*;
+use support::{formula::evaluate, random::Rng};
+
+/// Rounding of a few hundred operations on numbers up to a few hundred.
+const ROUNDING: f64 = 1e-9;
+
+fn inputs() -> [Expr; 3] {
+    ["x", "y", "z"].map(Expr::symbol)
+}
+
+fn text(e: &Expr) -> String {
+    e.normal().unwrap().to_string()
+}
+
+/// A random expression over x, y, z, without poles where they are positive.
+fn random(rng: &mut Rng, depth: usize) -> Expr {
+    if depth == 0 {
+        return match rng.below(5) {
+            0 => Expr::ratio(rng.below(7) as i64 - 3, 1 + rng.below(4) as i64),
+            1 => Expr::pi() * Expr::ratio(rng.below(9) as i64 - 4, 12),
+            k => inputs()[k - 2].clone(),
+        };
+    }
+    let kind = rng.below(10);
+    let one = random(rng, depth - 1);
+    let mut other = || random(rng, depth - 1);
+    match kind {
+        0 | 1 => one + other(),
+        2 => one - other(),
+        3 | 4 => one * other(),
+        5 => one.sin(),
+        6 => one.cos(),
+        7 => one.powi(2),
+        8 => one.sin().exp(),
+        _ => one / (Expr::int(2) + other().sin()),
+    }
+}
+
+fn at(rng: &mut Rng) -> [(&'static str, f64); 3] {
+    ["x", "y", "z"].map(|name| (name, 0.2 + rng.unit()))
+}
+
+fn close(a: f64, b: f64) -> bool {
+    (a - b).abs() <= ROUNDING * (1.0 + a.abs().max(b.abs()))
+}
+
+#[test]
+fn texts_are_what_one_would_write() {
+    let [x, y, z] = inputs();
+    let cases: &[(Expr, &str)] = &[
+        (Expr::zero(), "0"),
+        (&x - &x, "0"),
+        ((&x + &y) * (&x - &y), "x^2 - y^2"),
+        ((&x + Expr::int(1)).powi(3), "x^3 + 3*x^2 + 3*x + 1"),
+        (&x / &y / &z, "x/(y*z)"),
+        (Expr::int(2) * &x / (Expr::int(3) * &y), "2*x/(3*y)"),
+        ((&x + &x * &y) / (Expr::int(1) + &y), "x"),
+        (Expr::int(1) / (&x + &y), "1/(x + y)"),
+        (Expr::int(12).sqrt() * &x, "2*sqrt(3)*x"),
+        (Expr::int(2).sqrt() * Expr::int(3).sqrt() * Expr::int(6).sqrt(), "6"),
+        (Expr::pi() * &x / Expr::int(4), "pi*x/4"),
+        (x.sin() * x.sin() + x.cos() * x.cos(), "1"),
+        (x.sin() * x.cos(), "sin(2*x)/2"),
+        (x.cos() * y.cos() - x.sin() * y.sin(), "cos(x + y)"),
+        ((&x - Expr::pi() / Expr::int(2)).cos(), "sin(x)"),
+        ((Expr::pi() / Expr::int(3)).cos(), "1/2"),
+        ((Expr::pi() / Expr::int(12)).sin(), "sqrt(6)/4 - sqrt(2)/4"),
+        ((-&x).sin(), "-sin(x)"),
+        (x.exp() * y.exp() / x.exp(), "exp(y)"),
+        (x.exp().ln(), "x"),
+        ((Expr::int(4) * &x).sqrt(), "2*sqrt(x)"),
+        (x.sqrt() * x.sqrt(), "x"),
+        (Expr::lit(0.1) * &x + Expr::lit(0.1) * &x, "2*0.1*x"),
+        (Expr::lit(0.5) * &x, "x/2"),
+        (x.tan() * &y, "y*sin(x)/(cos(x))"),
+        (x.abs() + x.max(&y), "abs(x) + max(x, y)"),
+    ];
+    for (expr, expected) in cases {
+        assert_eq!(text(expr), *expected, "{expr}");
+    }
+}
+
+#[test]
+fn products_on_request() {
+    let [x, y, z] = inputs();
+    let factored = |e: &Expr| e.normal().unwrap().factored().to_string();
+    let one = Expr::one();
+    assert_eq!(factored(&(x.powi(2) - y.powi(2))), "(x - y)*(x + y)");
+    assert_eq!(factored(&((&x + &one).powi(2) * (&y - Expr::int(2)))), "(y - 2)*(x + 1)^2");
+    assert_eq!(factored(&(Expr::int(6) * x.powi(3) - Expr::int(6) * &x)), "6*x*(x - 1)*(x + 1)");
+    assert_eq!(factored(&(x.powi(3) - y.powi(3))), "(x - y)*(x^2 + x*y + y^2)");
+    assert_eq!(factored(&(x.powi(2) + &one)), "x^2 + 1");
+    assert_eq!(factored(&(&x * &y / Expr::int(2) + &x * &z / Expr::int(3))), "x*(3*y + 2*z)/6");
+    assert_eq!(factored(&((&x + &one) * (&y + &one) * (&z + &one))), "(x + 1)*(y + 1)*(z + 1)");
+    assert_eq!(factored(&(Expr::int(2) * x.sin() + Expr::int(4) * y.cos())), "2*(2*cos(y) + sin(x))");
+    assert_eq!(factored(&Expr::zero()), "0");
+}
+
+#[test]
+fn latex() {
+    let [x, y, _] = inputs();
+    let theta = Expr::symbol("theta");
+    let e = Expr::int(3).sqrt() * (theta / Expr::int(2)).cos() * x.powi(2) / (&y + Expr::int(1)) - &y;
+    let expected = r"\frac{\sqrt{3} x^{2} \cos\left(\frac{\theta}{2}\right)}{\left(y + 1\right)} - y";
+    assert_eq!(e.normal().unwrap().latex(), expected);
+    assert_eq!(
+        (x.powi(2) - y.powi(2)).normal().unwrap().factored().latex(),
+        r"\left(x - y\right) \left(x + y\right)"
+    );
+}
+
+#[test]
+fn what_has_no_normal_form_says_so() {
+    let [x, y, _] = inputs();
+    let zero = &x - (&x + &y) + &y;
+    assert_eq!((Expr::int(1) / zero).normal().unwrap_err(), NormalError::DivisionByZero);
+    let trig = x.sin().powi(2) + x.cos().powi(2) - Expr::one();
+    assert_eq!((&y / trig).normal().unwrap_err(), NormalError::DivisionByZero);
+    let many = (0..14).fold(Expr::one(), |p, k| p * (Expr::symbol(&format!("a{k}")) + Expr::one()));
+    assert!(matches!(many.normal(), Err(NormalError::Terms { limit: 4096 })));
+    assert!(matches!((Expr::lit(f64::NAN) * &x).normal(), Err(NormalError::Unsupported { .. })));
+    let branch = x.select(ketgrad_core::ir::Compare::Lt, &y, &x, &y);
+    assert!(branch.normal().unwrap_err().to_string().contains("has no normal form"));
+    let huge = (0..4).fold(x * Expr::int(1 << 40), |e, _| &e * &e);
+    assert!(matches!(huge.normal(), Err(NormalError::Coefficient)));
+}
+
+#[test]
+fn equality_of_large_expressions() {
+    // (1 + x)(1 + x^2)(1 + x^4)… = (x^(2^k) - 1)/(x - 1), with 2^40 terms multiplied out.
+    let x = Expr::symbol("x");
+    let (mut product, mut power) = (Expr::one(), x.clone());
+    for _ in 0..40 {
+        product = product * (Expr::one() + &power);
+        power = &power * &power;
+    }
+    let sum = (power - Expr::one()) / (&x - Expr::one());
+    assert!(
+        matches!(product.equality(&sum, 3).unwrap(), Equality::Equal { error_bound } if error_bound < 1e-5)
+    );
+    // Unlike at x = 0, where numbers show no difference of x^(2^40).
+    let [x, y, _] = inputs();
+    let unknown = (x.powi(2)).sqrt().equality(&x.sqrt().powi(4).sqrt(), 1).unwrap();
+    assert!(matches!(unknown, Equality::Equal { .. }));
+    let left = (x.exp() + y.exp()).powi(2) - (x.exp() - y.exp()).powi(2);
+    assert!(matches!(left.equality(&(Expr::int(4) * (&x + &y).exp()), 1).unwrap(), Equality::Equal { .. }));
+    let hyperbolic = x.cosh().powi(2) - x.sinh().powi(2);
+    let Equality::Unknown { reason } = hyperbolic.equality(&Expr::one(), 1).unwrap() else { panic!() };
+    assert!(reason.contains("no difference"), "{reason}");
+    let tiny = x.equality(&(&x * Expr::lit(1.0 + 1e-6)), 1).unwrap();
+    assert!(matches!(tiny, Equality::Different { difference, .. } if difference > 0.0));
+}
+
+#[test]
+fn derivatives_have_normal_forms() {
+    let [x, y, _] = inputs();
+    let f = x.sin() * x.cos() * &y + (&x * &y).exp();
+    assert_eq!(f.derivative("x").unwrap().normal().unwrap().to_string(), "y*exp(x*y) + y*cos(2*x)");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    /// The form, its text, its product and its expression have the value of the expression.
+    #[test]
+    fn values_are_kept(seed in any::<u64>()) {
+        let mut rng = Rng::new(seed);
+        let e = random(&mut rng, 4);
+        let at = at(&mut rng);
+        let expected = e.evaluate(&at).unwrap();
+        let Ok(normal) = e.normal() else { return Ok(()) };
+        if !expected.is_finite() || expected.abs() > 1e6 { return Ok(()) }
+        let back = normal.expression().unwrap();
+        prop_assert!(close(back.evaluate(&at).unwrap(), expected), "{e} = {normal}");
+        prop_assert_eq!(back.normal().unwrap(), normal.clone(), "{}", e);
+        for text in [normal.to_string(), normal.factored().to_string()] {
+            let value = evaluate(&text, &at);
+            prop_assert!(close(value.re, expected) && value.im.abs() < ROUNDING, "{} = {}", e, text);
+        }
+        prop_assert!(matches!(e.equality(&back, seed).unwrap(), Equality::Equal { .. }), "{e} = {normal}");
+        // The difference is caught, and one of zero is none.
+        let other = &back + Expr::ratio(1, 1000);
+        prop_assert!(matches!(e.equality(&other, seed).unwrap(), Equality::Different { .. }), "{e}");
+    }
+
+    /// Derivatives by the engine have the values of duals, also in normal form.
+    #[test]
+    fn derivatives_are_kept(seed in any::<u64>()) {
+        let mut rng = Rng::new(seed);
+        let e = random(&mut rng, 3);
+        let at = at(&mut rng);
+        let duals = at.map(|(name, x)| (name, Dual64::new(x, f64::from(u8::from(name == "x")))));
+        let expected = e.evaluate(&duals).unwrap().eps;
+        let Ok(normal) = e.derivative("x").unwrap().normal() else { return Ok(()) };
+        if expected.is_finite() && expected.abs() < 1e6 {
+            let value = normal.expression().unwrap().evaluate(&at).unwrap();
+            prop_assert!(close(value, expected), "{e}: {normal}");
+        }
+    }
+}
