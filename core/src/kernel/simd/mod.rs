@@ -7,6 +7,7 @@
 //! |---|---|---|---|
 //! | AVX-512 (F, DQ, VL) | 8 lanes | 16 | |
 //! | AVX2 and FMA | 4 | 8 | older x86 |
+//! | NEON | 4, in two registers | 4 | |
 //! | portable: arrays, which the compiler vectorizes as it may | 4 | 4 | any other processor |
 //!
 //! # Safety
@@ -34,6 +35,8 @@ macro_rules! unroll {
 }
 pub(crate) use unroll;
 
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod pauli;
 mod portable;
 mod single;
@@ -58,14 +61,16 @@ pub enum InstructionSet {
     Avx512,
     /// AVX2 and FMA.
     Avx2,
+    /// NEON, of 64-bit ARM.
+    Neon,
     /// Whatever the compiler makes of plain arrays.
     Portable,
 }
 
 impl InstructionSet {
     /// All sets, fastest first.
-    pub const ALL: [InstructionSet; 3] =
-        [InstructionSet::Avx512, InstructionSet::Avx2, InstructionSet::Portable];
+    pub const ALL: [InstructionSet; 4] =
+        [InstructionSet::Avx512, InstructionSet::Avx2, InstructionSet::Neon, InstructionSet::Portable];
 
     /// The fastest set that this processor has.
     #[must_use]
@@ -89,6 +94,10 @@ impl InstructionSet {
             InstructionSet::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
             #[cfg(not(target_arch = "x86_64"))]
             InstructionSet::Avx512 | InstructionSet::Avx2 => false,
+            #[cfg(target_arch = "aarch64")]
+            InstructionSet::Neon => std::arch::is_aarch64_feature_detected!("neon"),
+            #[cfg(not(target_arch = "aarch64"))]
+            InstructionSet::Neon => false,
             InstructionSet::Portable => true,
         }
     }
@@ -99,6 +108,7 @@ impl fmt::Display for InstructionSet {
         f.write_str(match self {
             InstructionSet::Avx512 => "avx512",
             InstructionSet::Avx2 => "avx2",
+            InstructionSet::Neon => "neon",
             InstructionSet::Portable => "portable",
         })
     }
@@ -136,7 +146,7 @@ mod private {
 }
 
 macro_rules! element {
-    ($E:ident, $Avx512:ident, $Avx2:ident) => {
+    ($E:ident, $Avx512:ident, $Avx2:ident, $Neon:ident) => {
         impl Element for $E {
             const EPSILON: $E = $E::EPSILON;
             #[inline(always)]
@@ -151,6 +161,8 @@ macro_rules! element {
                         InstructionSet::Avx512 => x86::$Avx512::vectorize(task),
                         #[cfg(target_arch = "x86_64")]
                         InstructionSet::Avx2 => x86::$Avx2::vectorize(task),
+                        #[cfg(target_arch = "aarch64")]
+                        InstructionSet::Neon => neon::$Neon::vectorize(task),
                         _ => Lanes4::<$E>::vectorize(task),
                     }
                 }
@@ -158,8 +170,8 @@ macro_rules! element {
         }
     };
 }
-element!(f32, F32x16, F32x8);
-element!(f64, F64x8, F64x4);
+element!(f32, F32x16, F32x8, F32x4);
+element!(f64, F64x8, F64x4, F64x4);
 
 /// A register of `LANES` numbers.
 pub trait Simd: Copy + Send + Sync + 'static {
@@ -193,8 +205,18 @@ pub trait Simd: Copy + Send + Sync + 'static {
     /// # Safety
     /// `LANES` numbers can be written to `to`.
     unsafe fn store(self, to: *mut Self::Elem);
-    /// Asks for a cache line that will be needed soon; any address will do.
+    /// Writes a register to an address that is a multiple of its size, past the caches where the processor can.
+    /// Others see it after [`Simd::fence`].
+    ///
+    /// # Safety
+    /// As `store`, and `to` is a multiple of the register's size.
+    unsafe fn stream(self, to: *mut Self::Elem);
+    /// Ends a series of `stream`.
+    fn fence();
+    /// Asks for a cache line that will be needed at once, in the first cache; any address will do.
     fn prefetch(from: *const Self::Elem);
+    /// Asks for a cache line that will be needed later, in the second cache; any address will do.
+    fn prefetch_far(from: *const Self::Elem);
     /// The same number in every lane.
     ///
     /// # Safety
