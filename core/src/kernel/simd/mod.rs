@@ -304,3 +304,74 @@ impl<E> Shared<E> {
         self.0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::marker::PhantomData;
+
+    use super::*;
+
+    /// Every operation of a register type, on small integers, against the same on arrays.
+    struct Laws<E>(PhantomData<E>);
+
+    fn lanes<S: Simd>(x: S) -> Vec<f64> {
+        let mut out = vec![S::Elem::round_from(0.0); S::LANES];
+        // SAFETY: there is room for all lanes, and a value exists only within `vectorize`.
+        unsafe { x.store(out.as_mut_ptr()) };
+        out.into_iter().map(Into::into).collect()
+    }
+
+    impl<E: Element> Task<E> for Laws<E> {
+        type Output = ();
+
+        unsafe fn run<S: Simd<Elem = E>>(self) {
+            let n = S::LANES;
+            let [a, b, c] =
+                [3.0, -2.0, 5.0].map(|k| (0..n).map(|j| k * j as f64 - 7.0).collect::<Vec<f64>>());
+            let both = [a.clone(), b.clone()].concat();
+            let of = |f: &dyn Fn(usize) -> f64| (0..n).map(f).collect::<Vec<f64>>();
+            let from = |x: &[f64]| {
+                let x: Vec<E> = x.iter().map(|&x| E::round_from(x)).collect();
+                // SAFETY: all lanes can be read, and this is `vectorize`.
+                unsafe { S::load(x.as_ptr()) }
+            };
+            let (x, y, z) = (from(&a), from(&b), from(&c));
+            assert_eq!(lanes(x), a);
+            assert_eq!(lanes(x.add(y)), of(&|j| a[j] + b[j]));
+            assert_eq!(lanes(x.sub(y)), of(&|j| a[j] - b[j]));
+            assert_eq!(lanes(x.mul(y)), of(&|j| a[j] * b[j]));
+            assert_eq!(lanes(x.mul_add(y, z)), of(&|j| a[j] * b[j] + c[j]));
+            assert_eq!(lanes(x.neg_mul_add(y, z)), of(&|j| c[j] - a[j] * b[j]));
+            assert_eq!(lanes(x.swap_pairs()), of(&|j| a[j ^ 1]));
+            let (even, odd) = x.deinterleave(y);
+            assert_eq!((lanes(even), lanes(odd)), (of(&|j| both[2 * j]), of(&|j| both[2 * j + 1])));
+            let (low, high) = x.interleave(y);
+            let woven = |j: usize| if j % 2 == 0 { a[j / 2] } else { b[j / 2] };
+            assert_eq!((lanes(low), lanes(high)), (of(&woven), of(&|j| woven(n + j))));
+            for k in 0..2 * n {
+                let one = move |j: usize| (5 * j + k) % n;
+                let two = move |j: usize| (3 * j + k) % (2 * n);
+                let second = move |j: usize| (j ^ k) % 3 == 0;
+                // SAFETY: this is `vectorize`, and the indices are below the bounds.
+                unsafe {
+                    assert_eq!(lanes(S::splat(E::round_from(k as f64))), vec![k as f64; n]);
+                    assert_eq!(lanes(x.permute(S::index(one))), of(&|j| a[one(j)]));
+                    assert_eq!(lanes(x.permute2(y, S::pair_index(two))), of(&|j| both[two(j)]));
+                    let expected = of(&|j| if second(j) { b[j] } else { a[j] });
+                    assert_eq!(lanes(x.blend(y, S::mask(second))), expected);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn registers_of_every_set_compute_as_arrays_do() {
+        for set in InstructionSet::ALL.into_iter().filter(|set| set.is_available()) {
+            // SAFETY: the set is available.
+            unsafe {
+                f32::dispatch(set, Laws(PhantomData));
+                f64::dispatch(set, Laws(PhantomData));
+            }
+        }
+    }
+}
