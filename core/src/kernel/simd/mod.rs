@@ -346,12 +346,12 @@ mod tests {
             let (even, odd) = x.deinterleave(y);
             assert_eq!((lanes(even), lanes(odd)), (of(&|j| both[2 * j]), of(&|j| both[2 * j + 1])));
             let (low, high) = x.interleave(y);
-            let woven = |j: usize| if j % 2 == 0 { a[j / 2] } else { b[j / 2] };
+            let woven = |j: usize| if j.is_multiple_of(2) { a[j / 2] } else { b[j / 2] };
             assert_eq!((lanes(low), lanes(high)), (of(&woven), of(&|j| woven(n + j))));
             for k in 0..2 * n {
                 let one = move |j: usize| (5 * j + k) % n;
                 let two = move |j: usize| (3 * j + k) % (2 * n);
-                let second = move |j: usize| (j ^ k) % 3 == 0;
+                let second = move |j: usize| (j ^ k).is_multiple_of(3);
                 // SAFETY: this is `vectorize`, and the indices are below the bounds.
                 unsafe {
                     assert_eq!(lanes(S::splat(E::round_from(k as f64))), vec![k as f64; n]);
