@@ -4,7 +4,10 @@
 //! cargo run --release -p ketgrad-benches --bin speed -- circuits <n> [threads=1] [f32]
 //! cargo run --release -p ketgrad-benches --bin speed -- gates <n> [threads=1] [f32]
 //! cargo run --release -p ketgrad-benches --bin speed -- plan <n>
+//! cargo run --release -p ketgrad-benches --bin speed -- memory <n> [threads=1] [f32]
 //! ```
+//! `memory` runs a circuit and takes 10^5 shots, and prints the most memory that the process had, over that of
+//! the state (Linux).
 //! `gates` with the word `targets` also prints each target's time.
 //! `seconds` of a circuit is binding, planning and running, on a state that is there. `floor` is one pass
 //! that scales the state in place.
@@ -195,6 +198,22 @@ fn run<E: Element>(
 ) {
     let threads = Threads::new(threads).unwrap();
     let mut state = StateVector::<Complex<E>>::zero(n).unwrap();
+    if what == "memory" {
+        let operators = bind::<E>(&hea(n));
+        Fast::with(set).unwrap().run(&operators, state.amplitudes_mut(), &threads).unwrap();
+        let outcomes = state.sample_counts(100_000, 1, &threads).unwrap().len();
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let peak = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).unwrap();
+        let peak = 1024.0 * peak.trim().trim_end_matches(" kB").parse::<f64>().unwrap();
+        let bytes = size_of_val(state.amplitudes());
+        println!(
+            "{{\"suite\": \"memory\", \"n\": {n}, \"threads\": {}, \"state\": {bytes}, \"peak\": {peak}, \
+             \"peak_over_state\": {:.4}, \"outcomes\": {outcomes}}}",
+            threads.count(),
+            peak / bytes as f64
+        );
+        return;
+    }
     let precision = if size_of::<E>() == 4 { "single" } else { "double" };
     let mut options = Options::new(set, size_of::<E>(), n);
     if let Some(tile) = tile {

@@ -134,6 +134,7 @@ fn in_use() -> Vec<&'static str> {
     let chosen: &[&str] = match InstructionSet::detect() {
         InstructionSet::Avx512 => &["avx2", "fma", "avx512f", "avx512dq", "avx512vl"],
         InstructionSet::Avx2 => &["avx2", "fma"],
+        InstructionSet::Neon => &["neon"],
         _ => &[],
     };
     let compiled = [

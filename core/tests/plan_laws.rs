@@ -280,19 +280,75 @@ fn random_circuits() {
     }
 }
 
-/// On a state beyond the caches runs are fetched ahead, and phases on low qubits sweep whole lines.
+/// On a state beyond the caches runs are fetched ahead, whichever lines they leave out: every low qubit as
+/// target, as control, and beside another control.
 #[test]
-fn low_controls_of_a_large_state() {
+fn low_qubits_of_a_large_state() {
     const N: usize = 21;
     let mut c = Circuit::new(N);
-    c.t(1).unwrap().t(2).unwrap().t(3).unwrap().t(9).unwrap().rz(3, 0.4).unwrap();
-    c.cx(2, 1).unwrap().cx(3, 2).unwrap().cx(4, 3).unwrap().cx(2, 17).unwrap();
-    c.ccx(2, 3, 0).unwrap().ccx(1, 2, 3).unwrap().ccx(3, 12, 2).unwrap().ccx(2, 3, 20).unwrap();
-    c.crx(2, 3, 0.3).unwrap().crx(3, 11, -0.8).unwrap().cp(2, 3, 0.9).unwrap();
-    c.gate(Gate::new(GateKind::X, []).unwrap(), &[4], &[(2, false), (3, true)]).unwrap();
+    for q in 0..6 {
+        c.h(q).unwrap().t(q).unwrap().x(q).unwrap().rx(q, 0.3).unwrap();
+        c.cx((q + 2) % 6, q).unwrap().cx(q, q + 13).unwrap().cx(q + 14, q).unwrap();
+        c.crx(q + 1, q, 0.3 * q as f64).unwrap().ccx(q + 1, q + 2, q).unwrap().ccx(q, q + 1, q + 9).unwrap();
+        c.gate(Gate::new(GateKind::X, []).unwrap(), &[q + 2], &[(q, false), (q + 1, true)]).unwrap();
+        c.cp(q, q + 1, 0.9).unwrap().rz(q, 0.4).unwrap().swap(q, q + 10).unwrap();
+    }
     c.unitary(unitary(&mut Random::new(9), 2), &[5, 3], &[(2, false), (4, true)]).unwrap();
     agrees_on::<f64>(&c, TOLERANCE_F64, &[2]);
     agrees_on::<f32>(&c, TOLERANCE_F32, &[]);
+}
+
+/// Without arithmetic, each amplitude has to arrive at its place.
+#[test]
+fn permutations_of_a_large_state_move_every_amplitude() {
+    const N: usize = 21;
+    let amplitude = |i: usize| Complex::new(i as f64, -0.5 * i as f64);
+    for fast in sets().map(|fast| fast.planning_from(64)) {
+        for q in 0..6 {
+            let (control, second) = ((q + 1) % 6, (q + 2) % 6);
+            let mut c = Circuit::new(N);
+            c.x(q).unwrap().cx(control, q).unwrap().ccx(control, second, q).unwrap();
+            let mut state: Vec<_> = (0..1 << N).map(amplitude).collect();
+            fast.run(&operators::<f64>(&c), &mut state, &Threads::serial()).unwrap();
+            let came_from = |i: usize| {
+                let on = |bit: usize| i >> bit & 1;
+                i ^ (1 ^ on(control) ^ on(control) & on(second)) << q
+            };
+            let wrong = (0..1 << N).find(|&i| state[i] != amplitude(came_from(i)));
+            assert_eq!(wrong, None, "{fast:?}, qubit {q}");
+        }
+    }
+}
+
+/// Tiles of a state beyond any cache are written past the caches, on any number of threads; a state that does
+/// not begin at a cache line is written as usual.
+#[test]
+fn plans_of_a_state_beyond_the_caches() {
+    const N: usize = 22;
+    let mut c = Circuit::new(N);
+    for q in 0..N {
+        c.rx(q, 0.1 + q as f64).unwrap().rz(q, 0.7).unwrap().cx(q, (q + 5) % N).unwrap();
+    }
+    c.unitary(unitary(&mut Random::new(9), 2), &[20, 3], &[]).unwrap();
+    let operators = operators::<f64>(&c);
+    let begin = StateVector::<Complex<f64>>::random(N, 7, &Threads::serial()).unwrap();
+    let mut expected = begin.clone();
+    let by_gates = Fast::new().planning_from(64);
+    by_gates.run(&operators, expected.amplitudes_mut(), &Threads::serial()).unwrap();
+    for set in sets().map(|fast| fast.instruction_set()) {
+        let plan = Plan::new(N, &operators, Options::new(set, 8, N));
+        let mut state = begin.clone();
+        plan.run(state.amplitudes_mut(), &Threads::serial());
+        let off = distance(expected.amplitudes(), state.amplitudes());
+        assert!(off < TOLERANCE_F64, "{set}: off by {off:e}");
+        let mut shifted = vec![Complex::default(); (1 << N) + 3];
+        for skip in [1, 3] {
+            let part = &mut shifted[skip..skip + (1 << N)];
+            part.copy_from_slice(begin.amplitudes());
+            plan.run(part, &Threads::new(2).unwrap());
+            assert!(part == state.amplitudes(), "{set}: {skip} numbers after the start");
+        }
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ use std::ops::Range;
 use crate::kernel::places;
 
 /// The longest run, in amplitudes: 2^12 of 16 bytes are 64 KiB, long enough to amortize the loop.
-const MAX_RUN_BITS: u32 = 12;
+pub(super) const MAX_RUN_BITS: u32 = 12;
 
 /// All runs of an operator on a state of 2^n amplitudes.
 #[derive(Clone, Copy, Debug)]
@@ -27,8 +27,13 @@ pub(super) struct Runs {
 
 impl Runs {
     pub(super) fn new(n_qubits: usize, fixed: usize, value: usize) -> Runs {
+        Runs::up_to(MAX_RUN_BITS, n_qubits, fixed, value)
+    }
+
+    /// Runs of at most 2^bits indices.
+    pub(super) fn up_to(bits: u32, n_qubits: usize, fixed: usize, value: usize) -> Runs {
         let lowest = if fixed == 0 { n_qubits as u32 } else { fixed.trailing_zeros() };
-        let run_bits = lowest.min(MAX_RUN_BITS);
+        let run_bits = lowest.min(bits);
         Runs { n_qubits, skip: fixed | ((1 << run_bits) - 1), value, run_bits }
     }
 

@@ -15,16 +15,17 @@
 //! The tan form of a rotation takes 2 products for each amplitude instead of 8; its real factor
 //! `c = 1/sqrt(1 + t^2)` is left to be applied once for many gates.
 
+mod matrices;
+
 use num_complex::Complex;
+
+use matrices::{C, M2, dagger, eigen, is_unitary, multiply2, multiply4, widen};
+pub(in crate::plan) use matrices::{M4, exchanged};
 
 use crate::{
     basis::deposit,
     kernel::{Element, Inner, Operator, Shape},
 };
-
-type C = Complex<f64>;
-type M2 = [C; 4];
-pub(in crate::plan) type M4 = [C; 16];
 
 /// The most bits that a controlled phase may depend on: it becomes up to 2^bits phases of parities.
 const MAX_PHASE_BITS: u32 = 5;
@@ -454,62 +455,4 @@ pub(crate) fn walsh_hadamard(f: &mut [f64]) {
         }
         half *= 2;
     }
-}
-
-fn is_unitary(u: &[C], dim: usize, tolerance: f64) -> bool {
-    (0..dim).all(|i| {
-        (0..=i).all(|j| {
-            let dot: C = (0..dim).map(|k| u[k * dim + i].conj() * u[k * dim + j]).sum();
-            (dot - if i == j { 1.0 } else { 0.0 }).norm_sqr() <= tolerance * tolerance
-        })
-    })
-}
-
-fn multiply2(a: &M2, b: &M2) -> M2 {
-    std::array::from_fn(|i| a[i & 2] * b[i & 1] + a[i | 1] * b[2 | i & 1])
-}
-
-fn dagger(u: &M2) -> M2 {
-    [u[0].conj(), u[2].conj(), u[1].conj(), u[3].conj()]
-}
-
-fn multiply4(a: &M4, b: &M4) -> M4 {
-    std::array::from_fn(|i| (0..4).map(|k| a[(i & 12) + k] * b[4 * k + (i & 3)]).sum())
-}
-
-/// A 1-qubit gate on bit 0 or 1 of two qubits.
-fn widen(u: &M2, bit: usize) -> M4 {
-    std::array::from_fn(|i| {
-        let (row, column) = (i / 4, i % 4);
-        if (row ^ column) & !(1 << bit) != 0 {
-            return C::default();
-        }
-        u[2 * (row >> bit & 1) + (column >> bit & 1)]
-    })
-}
-
-/// The same matrix with its two qubits in the other order.
-pub(in crate::plan) fn exchanged(m: &M4) -> M4 {
-    let other = |i: usize| [0, 2, 1, 3][i];
-    std::array::from_fn(|i| m[4 * other(i / 4) + other(i % 4)])
-}
-
-/// `U = V diag(values) V^dagger` of a unitary 2x2 matrix.
-fn eigen(u: &M2) -> (M2, [C; 2]) {
-    let one = C::new(1.0, 0.0);
-    if u[1].norm_sqr() + u[2].norm_sqr() == 0.0 {
-        return ([one, C::default(), C::default(), one], [u[0], u[3]]);
-    }
-    let mean = (u[0] + u[3]) * 0.5;
-    let difference = (u[0] - u[3]) * 0.5;
-    let root = (difference * difference + u[1] * u[2]).sqrt();
-    // Of the two signs the one that does not cancel in `value - u[3]`.
-    let root = if (difference + root).norm_sqr() >= (difference - root).norm_sqr() { root } else { -root };
-    let value = mean + root;
-    // (U - value) v = 0 for v = (value - u11, u10); the other eigenvector is orthogonal to it.
-    let v = [difference + root, u[2]];
-    let norm = (v[0].norm_sqr() + v[1].norm_sqr()).sqrt();
-    let v = [v[0] / norm, v[1] / norm];
-    let unit = |z: C| z / z.norm();
-    ([v[0], -v[1].conj(), v[1], v[0].conj()], [unit(value), unit(mean - root)])
 }

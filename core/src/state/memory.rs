@@ -3,7 +3,7 @@
 //!
 //! A register that straddles two cache lines is read and written in two pieces, so [`Amplitudes`] leaves out as
 //! many numbers at the start of its memory as it takes to reach a line: the numbers are `room[skip..]`.
-//! Where they come as a vector they stay where they are.
+//! Those of a large vector that does not begin a line move up to the next one, in the same memory.
 //!
 //! A gate on a high qubit, and a tile, touch places far apart; with pages of 4 KiB each needs an entry of
 //! the processor's page table cache, with 2 MiB a state of 2^24 amplitudes needs 128 in all.
@@ -29,6 +29,9 @@ const PIECE: usize = 1 << 17;
 /// States below this many bytes do not ask.
 #[cfg(target_os = "linux")]
 const LARGE: usize = 4 << 20;
+
+/// Vectors of fewer numbers are not worth moving.
+const ALIGN_FROM: usize = 1 << 8;
 
 /// The numbers of a state.
 pub(super) struct Amplitudes<R> {
@@ -66,9 +69,23 @@ impl<R> Amplitudes<R> {
     }
 }
 
-impl<R> From<Vec<R>> for Amplitudes<R> {
-    fn from(room: Vec<R>) -> Self {
-        Amplitudes { room, skip: 0 }
+impl<R: Clone> From<Vec<R>> for Amplitudes<R> {
+    /// Takes the memory of a vector. O(2^n) if the numbers have to move, nothing otherwise.
+    fn from(mut room: Vec<R>) -> Self {
+        let dim = room.len();
+        let spare = LINE / size_of::<R>().max(1);
+        let aligned = (room.as_ptr() as usize).is_multiple_of(LINE);
+        if aligned || dim < ALIGN_FROM || room.try_reserve_exact(spare).is_err() {
+            return Amplitudes { room, skip: 0 };
+        }
+        // There is room behind, maybe at another place than before.
+        let skip = room.as_ptr().align_offset(LINE);
+        if skip == 0 || skip > spare {
+            return Amplitudes { room, skip: 0 };
+        }
+        room.extend_from_within(..skip);
+        room.rotate_right(skip);
+        Amplitudes { room, skip }
     }
 }
 
@@ -175,5 +192,12 @@ mod tests {
         }
         let given = Amplitudes::from(vec![String::from("a"); 3]);
         assert_eq!(*given.clone(), *given.into_vec());
+        for dim in [1, 4, ALIGN_FROM, 1 << 17] {
+            let numbers: Vec<Complex<f64>> = (0..dim).map(|i| Complex::new(i as f64, 0.5)).collect();
+            let taken = Amplitudes::from(numbers.clone());
+            assert!(begins_a_line(&taken) || dim < ALIGN_FROM);
+            assert_eq!(*taken, *numbers);
+            assert_eq!(taken.into_vec(), numbers);
+        }
     }
 }

@@ -7,6 +7,7 @@
 //! |---|---|---|---|
 //! | AVX-512 (F, DQ, VL) | 8 lanes | 16 | |
 //! | AVX2 and FMA | 4 | 8 | older x86 |
+//! | NEON | 4, in two registers | 4 | |
 //! | portable: arrays, which the compiler vectorizes as it may | 4 | 4 | any other processor |
 //!
 //! # Safety
@@ -34,6 +35,8 @@ macro_rules! unroll {
 }
 pub(crate) use unroll;
 
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod pauli;
 mod portable;
 mod single;
@@ -58,14 +61,16 @@ pub enum InstructionSet {
     Avx512,
     /// AVX2 and FMA.
     Avx2,
+    /// NEON, of 64-bit ARM.
+    Neon,
     /// Whatever the compiler makes of plain arrays.
     Portable,
 }
 
 impl InstructionSet {
     /// All sets, fastest first.
-    pub const ALL: [InstructionSet; 3] =
-        [InstructionSet::Avx512, InstructionSet::Avx2, InstructionSet::Portable];
+    pub const ALL: [InstructionSet; 4] =
+        [InstructionSet::Avx512, InstructionSet::Avx2, InstructionSet::Neon, InstructionSet::Portable];
 
     /// The fastest set that this processor has.
     #[must_use]
@@ -89,6 +94,10 @@ impl InstructionSet {
             InstructionSet::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
             #[cfg(not(target_arch = "x86_64"))]
             InstructionSet::Avx512 | InstructionSet::Avx2 => false,
+            #[cfg(target_arch = "aarch64")]
+            InstructionSet::Neon => std::arch::is_aarch64_feature_detected!("neon"),
+            #[cfg(not(target_arch = "aarch64"))]
+            InstructionSet::Neon => false,
             InstructionSet::Portable => true,
         }
     }
@@ -99,6 +108,7 @@ impl fmt::Display for InstructionSet {
         f.write_str(match self {
             InstructionSet::Avx512 => "avx512",
             InstructionSet::Avx2 => "avx2",
+            InstructionSet::Neon => "neon",
             InstructionSet::Portable => "portable",
         })
     }
@@ -136,7 +146,7 @@ mod private {
 }
 
 macro_rules! element {
-    ($E:ident, $Avx512:ident, $Avx2:ident) => {
+    ($E:ident, $Avx512:ident, $Avx2:ident, $Neon:ident) => {
         impl Element for $E {
             const EPSILON: $E = $E::EPSILON;
             #[inline(always)]
@@ -151,6 +161,8 @@ macro_rules! element {
                         InstructionSet::Avx512 => x86::$Avx512::vectorize(task),
                         #[cfg(target_arch = "x86_64")]
                         InstructionSet::Avx2 => x86::$Avx2::vectorize(task),
+                        #[cfg(target_arch = "aarch64")]
+                        InstructionSet::Neon => neon::$Neon::vectorize(task),
                         _ => Lanes4::<$E>::vectorize(task),
                     }
                 }
@@ -158,8 +170,8 @@ macro_rules! element {
         }
     };
 }
-element!(f32, F32x16, F32x8);
-element!(f64, F64x8, F64x4);
+element!(f32, F32x16, F32x8, F32x4);
+element!(f64, F64x8, F64x4, F64x4);
 
 /// A register of `LANES` numbers.
 pub trait Simd: Copy + Send + Sync + 'static {
@@ -193,8 +205,18 @@ pub trait Simd: Copy + Send + Sync + 'static {
     /// # Safety
     /// `LANES` numbers can be written to `to`.
     unsafe fn store(self, to: *mut Self::Elem);
-    /// Asks for a cache line that will be needed soon; any address will do.
+    /// Writes a register to an address that is a multiple of its size, past the caches where the processor can.
+    /// Others see it after [`Simd::fence`].
+    ///
+    /// # Safety
+    /// As `store`, and `to` is a multiple of the register's size.
+    unsafe fn stream(self, to: *mut Self::Elem);
+    /// Ends a series of `stream`.
+    fn fence();
+    /// Asks for a cache line that will be needed at once, in the first cache; any address will do.
     fn prefetch(from: *const Self::Elem);
+    /// Asks for a cache line that will be needed later, in the second cache; any address will do.
+    fn prefetch_far(from: *const Self::Elem);
     /// The same number in every lane.
     ///
     /// # Safety
@@ -280,5 +302,76 @@ impl<E> Shared<E> {
     }
     pub(crate) fn get(&self) -> *mut E {
         self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::marker::PhantomData;
+
+    use super::*;
+
+    /// Every operation of a register type, on small integers, against the same on arrays.
+    struct Laws<E>(PhantomData<E>);
+
+    fn lanes<S: Simd>(x: S) -> Vec<f64> {
+        let mut out = vec![S::Elem::round_from(0.0); S::LANES];
+        // SAFETY: there is room for all lanes, and a value exists only within `vectorize`.
+        unsafe { x.store(out.as_mut_ptr()) };
+        out.into_iter().map(Into::into).collect()
+    }
+
+    impl<E: Element> Task<E> for Laws<E> {
+        type Output = ();
+
+        unsafe fn run<S: Simd<Elem = E>>(self) {
+            let n = S::LANES;
+            let [a, b, c] =
+                [3.0, -2.0, 5.0].map(|k| (0..n).map(|j| k * j as f64 - 7.0).collect::<Vec<f64>>());
+            let both = [a.clone(), b.clone()].concat();
+            let of = |f: &dyn Fn(usize) -> f64| (0..n).map(f).collect::<Vec<f64>>();
+            let from = |x: &[f64]| {
+                let x: Vec<E> = x.iter().map(|&x| E::round_from(x)).collect();
+                // SAFETY: all lanes can be read, and this is `vectorize`.
+                unsafe { S::load(x.as_ptr()) }
+            };
+            let (x, y, z) = (from(&a), from(&b), from(&c));
+            assert_eq!(lanes(x), a);
+            assert_eq!(lanes(x.add(y)), of(&|j| a[j] + b[j]));
+            assert_eq!(lanes(x.sub(y)), of(&|j| a[j] - b[j]));
+            assert_eq!(lanes(x.mul(y)), of(&|j| a[j] * b[j]));
+            assert_eq!(lanes(x.mul_add(y, z)), of(&|j| a[j] * b[j] + c[j]));
+            assert_eq!(lanes(x.neg_mul_add(y, z)), of(&|j| c[j] - a[j] * b[j]));
+            assert_eq!(lanes(x.swap_pairs()), of(&|j| a[j ^ 1]));
+            let (even, odd) = x.deinterleave(y);
+            assert_eq!((lanes(even), lanes(odd)), (of(&|j| both[2 * j]), of(&|j| both[2 * j + 1])));
+            let (low, high) = x.interleave(y);
+            let woven = |j: usize| if j.is_multiple_of(2) { a[j / 2] } else { b[j / 2] };
+            assert_eq!((lanes(low), lanes(high)), (of(&woven), of(&|j| woven(n + j))));
+            for k in 0..2 * n {
+                let one = move |j: usize| (5 * j + k) % n;
+                let two = move |j: usize| (3 * j + k) % (2 * n);
+                let second = move |j: usize| (j ^ k).is_multiple_of(3);
+                // SAFETY: this is `vectorize`, and the indices are below the bounds.
+                unsafe {
+                    assert_eq!(lanes(S::splat(E::round_from(k as f64))), vec![k as f64; n]);
+                    assert_eq!(lanes(x.permute(S::index(one))), of(&|j| a[one(j)]));
+                    assert_eq!(lanes(x.permute2(y, S::pair_index(two))), of(&|j| both[two(j)]));
+                    let expected = of(&|j| if second(j) { b[j] } else { a[j] });
+                    assert_eq!(lanes(x.blend(y, S::mask(second))), expected);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn registers_of_every_set_compute_as_arrays_do() {
+        for set in InstructionSet::ALL.into_iter().filter(|set| set.is_available()) {
+            // SAFETY: the set is available.
+            unsafe {
+                f32::dispatch(set, Laws(PhantomData));
+                f64::dispatch(set, Laws(PhantomData));
+            }
+        }
     }
 }

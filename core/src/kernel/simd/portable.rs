@@ -41,7 +41,16 @@ impl<E: Element> Simd for Lanes4<E> {
         unsafe { to.cast::<[E; 4]>().write_unaligned(self.0) }
     }
     #[inline(always)]
+    unsafe fn stream(self, to: *mut E) {
+        // SAFETY: as for the caller.
+        unsafe { self.store(to) }
+    }
+    #[inline(always)]
+    fn fence() {}
+    #[inline(always)]
     fn prefetch(_from: *const E) {}
+    #[inline(always)]
+    fn prefetch_far(_from: *const E) {}
     #[inline(always)]
     unsafe fn splat(x: E) -> Self {
         Lanes4([x; 4])

@@ -11,7 +11,7 @@ macro_rules! register {
         $(#[$doc:meta])*
         $Name:ident($Reg:ident) of $E:ident, bits $bits:literal, rows $rows:literal, features $features:literal,
         indices ($Index:ty, $PairIndex:ty, $Mask:ty),
-        $load:ident $store:ident $splat:ident $add:ident $sub:ident $mul:ident $fmadd:ident $fnmadd:ident
+        $load:ident $store:ident $stream:ident $splat:ident $add:ident $sub:ident $mul:ident $fmadd:ident $fnmadd:ident
         { $($rest:item)* }
     ) => {
         $(#[$doc])*
@@ -47,7 +47,22 @@ macro_rules! register {
                 unsafe { $store(to, self.0) }
             }
             #[inline(always)]
+            unsafe fn stream(self, to: *mut $E) {
+                // SAFETY: the caller promises that the numbers can be written, and where.
+                unsafe { $stream(to, self.0) }
+            }
+            #[inline(always)]
+            fn fence() {
+                // SAFETY: any x86-64 processor has this instruction.
+                unsafe { _mm_sfence() }
+            }
+            #[inline(always)]
             fn prefetch(from: *const $E) {
+                // SAFETY: a hint, which changes nothing and never faults.
+                unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) }
+            }
+            #[inline(always)]
+            fn prefetch_far(from: *const $E) {
                 // SAFETY: a hint, which changes nothing and never faults.
                 unsafe { _mm_prefetch::<_MM_HINT_T1>(from.cast()) }
             }
@@ -90,7 +105,7 @@ register! {
     /// Eight doubles of AVX-512.
     F64x8(__m512d) of f64, bits 3, rows 3, features "avx512f,avx512dq,avx512vl,avx2,fma",
     indices (__m512i, __m512i, __mmask8),
-    _mm512_loadu_pd _mm512_storeu_pd _mm512_set1_pd _mm512_add_pd _mm512_sub_pd _mm512_mul_pd
+    _mm512_loadu_pd _mm512_storeu_pd _mm512_stream_pd _mm512_set1_pd _mm512_add_pd _mm512_sub_pd _mm512_mul_pd
     _mm512_fmadd_pd _mm512_fnmadd_pd
     {
         unsafe fn index(from: impl Fn(usize) -> usize) -> __m512i {
@@ -144,7 +159,7 @@ register! {
     /// Sixteen floats of AVX-512.
     F32x16(__m512) of f32, bits 4, rows 3, features "avx512f,avx512dq,avx512vl,avx2,fma",
     indices (__m512i, __m512i, __mmask16),
-    _mm512_loadu_ps _mm512_storeu_ps _mm512_set1_ps _mm512_add_ps _mm512_sub_ps _mm512_mul_ps
+    _mm512_loadu_ps _mm512_storeu_ps _mm512_stream_ps _mm512_set1_ps _mm512_add_ps _mm512_sub_ps _mm512_mul_ps
     _mm512_fmadd_ps _mm512_fnmadd_ps
     {
         unsafe fn index(from: impl Fn(usize) -> usize) -> __m512i {
@@ -198,7 +213,7 @@ register! {
     /// Four doubles of AVX2.
     F64x4(__m256d) of f64, bits 2, rows 2, features "avx2,fma",
     indices (__m256i, (__m256i, __m256d), __m256d),
-    _mm256_loadu_pd _mm256_storeu_pd _mm256_set1_pd _mm256_add_pd _mm256_sub_pd _mm256_mul_pd
+    _mm256_loadu_pd _mm256_storeu_pd _mm256_stream_pd _mm256_set1_pd _mm256_add_pd _mm256_sub_pd _mm256_mul_pd
     _mm256_fmadd_pd _mm256_fnmadd_pd
     {
         unsafe fn index(from: impl Fn(usize) -> usize) -> __m256i {
@@ -252,7 +267,7 @@ register! {
     /// Eight floats of AVX2.
     F32x8(__m256) of f32, bits 3, rows 2, features "avx2,fma",
     indices (__m256i, (__m256i, __m256), __m256),
-    _mm256_loadu_ps _mm256_storeu_ps _mm256_set1_ps _mm256_add_ps _mm256_sub_ps _mm256_mul_ps
+    _mm256_loadu_ps _mm256_storeu_ps _mm256_stream_ps _mm256_set1_ps _mm256_add_ps _mm256_sub_ps _mm256_mul_ps
     _mm256_fmadd_ps _mm256_fnmadd_ps
     {
         unsafe fn index(from: impl Fn(usize) -> usize) -> __m256i {

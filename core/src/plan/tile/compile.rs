@@ -20,8 +20,10 @@ use num_complex::Complex;
 
 use super::{
     buffer::{Buffer, Pool},
+    frame::{Exit, Line, exit},
     inner::{Inners, Look},
     phases::{Phase, Phases},
+    rows::{odd, reduce, row_offsets, table},
 };
 use crate::{
     basis::deposit,
@@ -31,9 +33,6 @@ use crate::{
 
 /// Lane rotations in one sweep.
 const MAX_LANE_TURNS: usize = 3;
-
-/// Where the row number ends and the signs begin in an entry of a sweep's table.
-pub(super) const SIGN_SHIFT: u32 = 24;
 
 /// A stage ready to run on every tile.
 pub(in crate::plan) struct TileStage<E> {
@@ -55,16 +54,6 @@ pub(in crate::plan) struct TileStage<E> {
     pub(super) exit: Option<Exit>,
     /// Products and sums per amplitude.
     flops: f64,
-}
-
-/// The frame at the end of a stage.
-pub(super) struct Exit {
-    /// The place of the first lane of each logical row.
-    pub(super) rows: Vec<u32>,
-    /// What each logical lane adds to it.
-    pub(super) lanes: Vec<usize>,
-    /// (outer parity, flip, vector): added where the parity and the flip are not equal.
-    pub(super) shifts: Vec<(usize, bool, usize)>,
 }
 
 #[expect(clippy::large_enum_variant, reason = "a stage has a handful of steps")]
@@ -108,25 +97,12 @@ pub(super) struct Block<E> {
     pub(super) table: Vec<u32>,
 }
 
-/// A logical qubit in terms of places.
-#[derive(Clone, Copy, Default)]
-struct Line {
-    inner: usize,
-    outer: usize,
-    flip: bool,
-    vector: usize,
-}
-
 /// An operation in terms of places.
 enum Placed {
     Rotation { line: Line, tan: f64 },
     Phase(Phase),
     Dense { low: usize, high: usize, matrix: Box<M4> },
     Inner(Look),
-}
-
-fn odd(x: usize) -> bool {
-    x.count_ones() % 2 == 1
 }
 
 impl Placed {
@@ -304,56 +280,6 @@ fn look(lines: &[Line], number: usize, x: usize, z: usize) -> Look {
 fn shrinkage(ops: &[Placed]) -> f64 {
     let of = |op: &Placed| if let Placed::Rotation { tan, .. } = op { 1.0 / (1.0 + tan * tan) } else { 1.0 };
     ops.iter().map(of).product()
-}
-
-fn row_offsets(inside: &[usize], lane_bits: usize) -> Vec<usize> {
-    let row_qubits = &inside[lane_bits..];
-    let offset = |row: usize| row_qubits.iter().enumerate().fold(0, |sum, (i, q)| sum | (row >> i & 1) << q);
-    (0..1 << row_qubits.len()).map(offset).collect()
-}
-
-fn exit(inside: &[usize], lines: &[Line], lane_bits: usize) -> Option<Exit> {
-    let lines: Vec<Line> = inside.iter().map(|&q| lines[q]).collect();
-    let still = |(i, l): (usize, &Line)| l.inner == 1 << i && l.outer == 0 && !l.flip;
-    if lines.iter().enumerate().all(still) {
-        return None;
-    }
-    let image = |y: usize| {
-        lines.iter().enumerate().fold(0, |p, (i, line)| if y >> i & 1 == 1 { p ^ line.vector } else { p })
-    };
-    let rows = (0..1usize << (inside.len() - lane_bits)).map(|row| image(row << lane_bits) as u32).collect();
-    let lanes = (0..1usize << lane_bits).map(image).collect();
-    let shifts =
-        lines.iter().filter(|l| l.outer != 0 || l.flip).map(|l| (l.outer, l.flip, l.vector)).collect();
-    Some(Exit { rows, lanes, shifts })
-}
-
-/// Rows that stand for all, if each row vector may be added to them; with a sign for each parity of the
-/// row number.
-pub(super) fn table(row_count: usize, vectors: &[usize], signs: &[usize]) -> Vec<u32> {
-    let mut pivots = 0;
-    let mut basis: Vec<usize> = Vec::new();
-    for &vector in vectors {
-        let reduced = reduce(&basis, vector);
-        basis.iter_mut().for_each(|b| *b = reduce(&[reduced], *b));
-        pivots |= top(reduced);
-        basis.push(reduced);
-    }
-    let starts = (0..row_count).filter(|row| row & pivots == 0);
-    let with_signs = |row: usize| {
-        let signs = signs.iter().enumerate().fold(0, |all, (i, sign)| all | u32::from(odd(sign & row)) << i);
-        row as u32 | signs << SIGN_SHIFT
-    };
-    starts.map(with_signs).collect()
-}
-
-fn top(x: usize) -> usize {
-    if x == 0 { 0 } else { 1 << x.ilog2() }
-}
-
-/// Takes the highest bits of a basis out of a vector.
-pub(super) fn reduce(basis: &[usize], vector: usize) -> usize {
-    basis.iter().fold(vector, |v, b| if v & top(*b) != 0 { v ^ b } else { v })
 }
 
 impl<E: Element> TileStage<E> {

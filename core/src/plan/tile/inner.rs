@@ -15,8 +15,9 @@
 
 use super::{
     buffer::Buffer,
-    compile::{Step, TileStage, reduce, table},
+    compile::{Step, TileStage},
     kernels::Scratch,
+    rows::{odd, reduce, table},
 };
 use crate::kernel::{
     Element,
@@ -52,10 +53,6 @@ impl Look {
     fn factor(&self, outer: usize) -> f64 {
         if odd(self.outer & outer) { -self.weight } else { self.weight }
     }
-}
-
-fn odd(x: usize) -> bool {
-    x.count_ones() % 2 == 1
 }
 
 /// The inner products taken between two sweeps.

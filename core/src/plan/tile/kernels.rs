@@ -10,8 +10,9 @@
 use num_complex::Complex;
 
 use super::{
-    compile::{Block, SIGN_SHIFT, Step, Sweep},
+    compile::{Block, Step, Sweep},
     phases::{Phases, Product},
+    rows::{SIGN_SHIFT, odd},
 };
 use crate::kernel::{
     Element,
@@ -24,10 +25,6 @@ pub(super) struct Scratch<E> {
     pub(super) re: *mut E,
     pub(super) im: *mut E,
     pub(super) outer: usize,
-}
-
-fn odd(x: usize) -> bool {
-    x.count_ones() % 2 == 1
 }
 
 /// Runs a step on a tile.

@@ -9,8 +9,10 @@
 //! ```
 //! | file | is |
 //! |---|---|
-//! | `compile` | from operations to sweeps: frames, levels |
+//! | `compile` | from operations to sweeps: levels |
+//! | `frame` | which place means which basis state |
 //! | `phases` | tables of phases |
+//! | `rows` | rows as vectors over GF(2) |
 //! | `kernels` | sweeps and dense blocks |
 //! | `inner` | inner products of two tiles |
 //! | `pair` | a stage on two vectors |
@@ -21,10 +23,12 @@
 
 mod buffer;
 mod compile;
+mod frame;
 mod inner;
 mod kernels;
 mod pair;
 mod phases;
+mod rows;
 mod transfer;
 
 use std::{
@@ -54,6 +58,18 @@ pub(in crate::plan) use compile::{TileStage, compile};
 /// The imaginary parts start this many bytes off a page: if both parts started at one, the same rows of
 /// both would compete for one set of the first cache.
 const SKEW_BYTES: usize = 2048;
+
+/// Bytes of a cache line, which no register is longer than.
+const LINE_BYTES: usize = 64;
+
+/// States of so many bytes are beyond any cache: a tile is written past the caches, which otherwise would read
+/// each line again before it is written.
+const STREAM_FROM_BYTES: usize = 64 << 20;
+
+/// Whether tiles of a state are written past the caches: it is large, and no register straddles a cache line.
+fn streams<E>(amplitudes: &[Complex<E>]) -> bool {
+    size_of_val(amplitudes) >= STREAM_FROM_BYTES && (amplitudes.as_ptr() as usize).is_multiple_of(LINE_BYTES)
+}
 
 /// Scratch memory for one thread.
 pub(in crate::plan) struct Workspace<E> {
@@ -104,11 +120,12 @@ impl<E: Element> TileStage<E> {
         assert!(set.is_available() && self.bits <= workspaces.bits);
         assert_eq!(amplitudes.len(), 1 << (self.bits + self.outside.count_ones() as usize));
         let parallel = amplitudes.len() >= 2 * SERIAL_BELOW && threads.count() > 1;
+        let streams = streams(amplitudes);
         let state = Shared::new(as_reals(amplitudes));
         let part = |tiles: Range<usize>| {
             workspaces.with(|workspace| {
                 // SAFETY: the set is available.
-                unsafe { E::dispatch(set, Tiles { stage: self, state, tiles, workspace }) }
+                unsafe { E::dispatch(set, Tiles { stage: self, state, tiles, workspace, streams }) }
             });
         };
         let tiles = 1usize << self.outside.count_ones();
@@ -122,6 +139,8 @@ struct Tiles<'a, E> {
     state: Shared<E>,
     tiles: Range<usize>,
     workspace: &'a mut Workspace<E>,
+    /// Whether to write past the caches.
+    streams: bool,
 }
 
 impl<E: Element> Task<E> for Tiles<'_, E> {
@@ -129,7 +148,7 @@ impl<E: Element> Task<E> for Tiles<'_, E> {
 
     #[inline(always)]
     unsafe fn run<S: Simd<Elem = E>>(self) {
-        let Tiles { stage, state, tiles, workspace } = self;
+        let Tiles { stage, state, tiles, workspace, streams } = self;
         debug_assert!(workspace.bits >= stage.bits);
         let re = workspace.parts.as_mut_ptr();
         // SAFETY: this is `vectorize`. A tile is known by its index, where the tile's own bits are 0, so
@@ -154,8 +173,10 @@ impl<E: Element> Task<E> for Tiles<'_, E> {
                 let angle: f64 =
                     stage.constants.iter().filter(|c| (c.0 & outer).count_ones() % 2 == 1).map(|c| c.1).sum();
                 let factor = if angle == 0.0 { stage.scale } else { stage.scale * Complex::cis(angle) };
-                Scatter { stage, to: start, next, scratch, factor: narrow(factor) }.write::<S>(&picks);
+                Scatter { stage, to: start, next, scratch, factor: narrow(factor), streams }
+                    .write::<S>(&picks);
             }
+            S::fence();
         }
     }
 }

@@ -13,6 +13,7 @@ use super::{
     compile::{Step, TileStage},
     inner::Products,
     kernels::{self, Scratch, narrow},
+    streams,
     transfer::{Gather, Picks, Scatter},
 };
 use crate::{
@@ -40,6 +41,7 @@ impl<E: Element> TileStage<E> {
         assert_eq!(psi.len(), 1 << (self.bits + self.outside.count_ones() as usize));
         assert_eq!(psi.len(), lambda.len());
         let parallel = psi.len() >= 2 * SERIAL_BELOW && threads.count() > 1;
+        let beyond = streams(psi) && streams(lambda);
         let states = [Shared::new(as_reals(psi)), Shared::new(as_reals(lambda))];
         let tiles = 1usize << self.outside.count_ones();
         let groups = tiles.min(GROUPS);
@@ -50,7 +52,12 @@ impl<E: Element> TileStage<E> {
                 workspaces.with(|second| {
                     let workspaces = [first, second];
                     // SAFETY: the set is available.
-                    unsafe { E::dispatch(set, Pairs { stage: self, states, tiles, workspaces, count }) }
+                    unsafe {
+                        E::dispatch(
+                            set,
+                            Pairs { stage: self, states, tiles, workspaces, count, streams: beyond },
+                        )
+                    }
                 })
             })
         };
@@ -70,6 +77,8 @@ struct Pairs<'a, E> {
     workspaces: [&'a mut Workspace<E>; 2],
     /// The number of inner products of the whole plan.
     count: usize,
+    /// Whether to write past the caches.
+    streams: bool,
 }
 
 impl<E: Element> Task<E> for Pairs<'_, E> {
@@ -77,7 +86,7 @@ impl<E: Element> Task<E> for Pairs<'_, E> {
 
     #[inline(always)]
     unsafe fn run<S: Simd<Elem = E>>(self) -> Vec<f64> {
-        let Pairs { stage, states, tiles, workspaces: [first, second], count } = self;
+        let Pairs { stage, states, tiles, workspaces: [first, second], count, streams } = self;
         let mut sums = vec![0.0; count];
         let mut products = Products::new(if stage.looks() { stage.bits } else { 0 });
         let reals = [first.parts.as_mut_ptr(), second.parts.as_mut_ptr()];
@@ -112,9 +121,10 @@ impl<E: Element> Task<E> for Pairs<'_, E> {
                 let factor = narrow(factor);
                 for (state, scratch) in states.iter().zip(scratch) {
                     let (to, next) = (state.get().add(2 * outer), state.get().add(2 * next));
-                    Scatter { stage, to, next, scratch, factor }.write::<S>(&picks);
+                    Scatter { stage, to, next, scratch, factor, streams }.write::<S>(&picks);
                 }
             }
+            S::fence();
         }
         sums
     }

@@ -14,6 +14,10 @@ use crate::kernel::{
     simd::{Simd, Task},
 };
 
+/// A row is asked for so many rows before it is gathered. Rows that lie a power of two apart compete for a few
+/// sets of the first cache, which have room for little more.
+const AHEAD: usize = 16;
+
 /// Fills the scratch.
 pub(super) struct Gather<'a, E> {
     pub(super) stage: &'a TileStage<E>,
@@ -27,7 +31,12 @@ impl<E: Element> Task<E> for Gather<'_, E> {
 
     #[inline(always)]
     unsafe fn run<S: Simd<Elem = E>>(self) {
-        for (row, offset) in self.stage.row_offsets.iter().enumerate() {
+        let offsets = self.stage.row_offsets.as_slice();
+        for (row, offset) in offsets.iter().enumerate() {
+            // The number of rows is a power of 2; the last ones ask for the first ones again.
+            let ahead = self.from.wrapping_add(2 * offsets[(row + AHEAD) & (offsets.len() - 1)]);
+            S::prefetch(ahead);
+            S::prefetch(ahead.wrapping_add(S::LANES));
             // SAFETY: rows of the tile are within the state, and the scratch has as many rows.
             unsafe {
                 let at = self.from.add(2 * offset);
@@ -47,6 +56,8 @@ pub(super) struct Scatter<'a, E> {
     pub(super) next: *const E,
     pub(super) scratch: Scratch<E>,
     pub(super) factor: Complex<E>,
+    /// Whether to write past the caches.
+    pub(super) streams: bool,
 }
 
 impl<E: Element> Scatter<'_, E> {
@@ -132,7 +143,7 @@ impl<E: Element, P: Simd<Elem = E>, const FROM: usize> Task<E> for Write<'_, E, 
 
     #[inline(always)]
     unsafe fn run<S: Simd<Elem = E>>(self) {
-        let Write { scatter: Scatter { stage, to, next, scratch, factor }, picks } = self;
+        let Write { scatter: Scatter { stage, to, next, scratch, factor, streams }, picks } = self;
         let inside = P::LANES - 1;
         let shifted = |s: &&(usize, bool, usize)| ((s.0 & scratch.outer).count_ones() % 2 == 1) ^ s.1;
         let (places, shift) = match &stage.exit {
@@ -180,8 +191,13 @@ impl<E: Element, P: Simd<Elem = E>, const FROM: usize> Task<E> for Write<'_, E, 
                 };
                 let (first, second) = x.interleave(y);
                 let at = to.add(2 * offset);
-                P::prefetch(next.add(2 * offset));
-                P::prefetch(next.add(2 * offset + P::LANES));
+                P::prefetch_far(next.add(2 * offset));
+                P::prefetch_far(next.add(2 * offset + P::LANES));
+                if streams {
+                    first.stream(at);
+                    second.stream(at.add(P::LANES));
+                    continue;
+                }
                 first.store(at);
                 second.store(at.add(P::LANES));
             }

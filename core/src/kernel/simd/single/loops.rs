@@ -1,0 +1,205 @@
+//! The loops over the runs of one operator: dense matrices, exchanges of rows, diagonals.
+#![expect(clippy::needless_range_loop, reason = "loops over register numbers, which are unrolled")]
+
+use std::ops::Range;
+
+use num_complex::Complex;
+
+use super::Place;
+use crate::{
+    basis::deposit,
+    kernel::simd::{Element, Simd, Task},
+};
+
+/// All products.
+pub(super) const FULL: u8 = 0;
+/// The matrix is real.
+pub(super) const REAL: u8 = 1;
+/// A 2x2 matrix with real diagonal and imaginary rest: RX.
+pub(super) const CROSS: u8 = 2;
+
+pub(super) struct Dense<'a, E, const ROWS: usize, const FLIPS: usize, const KIND: u8> {
+    pub(super) place: &'a Place<'a, E>,
+    pub(super) part: Range<usize>,
+}
+
+impl<E: Element, const ROWS: usize, const FLIPS: usize, const KIND: u8> Task<E>
+    for Dense<'_, E, ROWS, FLIPS, KIND>
+{
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<S: Simd<Elem = E>>(self) {
+        let place = self.place;
+        // SAFETY: registers are loaded and stored at `start + i | row` for start + i a register number with
+        // the high fixed bits at their values and the span's high bits 0, and row within the span: below
+        // the number of registers, and different for different threads, which have different runs.
+        unsafe {
+            let zero = S::splat(E::zero());
+            let mut coefficients = [[[(zero, zero); FLIPS]; ROWS]; ROWS];
+            let mut rows = [0; ROWS];
+            let mut flips = [S::index(|j| j); FLIPS];
+            for (e, row) in rows.iter_mut().enumerate() {
+                *row = (deposit(e, place.high) >> (S::LANE_BITS - 1)) * S::LANES;
+            }
+            for (k, flip) in flips.iter_mut().enumerate() {
+                let lanes = deposit(k, place.low);
+                *flip = S::index(|j| j ^ (lanes << 1));
+            }
+            for e in 0..ROWS {
+                for f in 0..ROWS {
+                    for k in 0..FLIPS {
+                        let (row, column) = (deposit(e, place.high), deposit(f, place.high));
+                        let flip = deposit(k, place.low);
+                        coefficients[e][f][k] =
+                            place.coefficients::<S>(|lane| place.lane_entry(row, column, lane, flip));
+                    }
+                }
+            }
+            // A macro, because a closure may end up as a function of its own, without the wide registers.
+            macro_rules! turn {
+                ($here:expr) => {{
+                    let here: *mut E = $here;
+                    let mut x = [[zero; FLIPS]; ROWS];
+                    let mut swapped = [[zero; FLIPS]; ROWS];
+                    for f in 0..ROWS {
+                        let loaded = S::load(here.add(rows[f]));
+                        for k in 0..FLIPS {
+                            x[f][k] = if k == 0 { loaded } else { loaded.permute(flips[k]) };
+                            swapped[f][k] = x[f][k].swap_pairs();
+                        }
+                    }
+                    for e in 0..ROWS {
+                        let mut y = zero;
+                        for f in 0..ROWS {
+                            for k in 0..FLIPS {
+                                let (re, im) = coefficients[e][f][k];
+                                let (x, swapped) = (x[f][k], swapped[f][k]);
+                                let first = f == 0 && k == 0;
+                                let crossing = KIND == CROSS && !(e == f && k == 0);
+                                if ROWS * FLIPS == 2 {
+                                    // Rounded as the generic kernels do, so that what cancels there cancels
+                                    // here: H H |0> has no trace of |1>.
+                                    let product = match KIND {
+                                        FULL => x.mul(re).add(swapped.mul(im)),
+                                        _ if crossing => swapped.mul(im),
+                                        _ => x.mul(re),
+                                    };
+                                    y = if first { product } else { y.add(product) };
+                                } else {
+                                    y = if first { x.mul(re) } else { x.mul_add(re, y) };
+                                    if KIND == FULL {
+                                        y = swapped.mul_add(im, y);
+                                    }
+                                }
+                            }
+                        }
+                        y.store(here.add(rows[e]));
+                    }
+                }};
+            }
+            let length = place.runs.run_length();
+            let start_of = |register: usize| place.vector.get().add(register * S::LANES);
+            if place.ahead.is_none() {
+                for start in place.runs.starts(self.part) {
+                    for i in start..start + length {
+                        turn!(start_of(i));
+                    }
+                }
+                return;
+            }
+            for (start, next) in place.starts(self.part) {
+                for i in 0..length {
+                    let there = place.vector.get().wrapping_add((next + i) * S::LANES);
+                    for row in rows {
+                        S::prefetch(there.wrapping_add(row));
+                    }
+                    turn!(start_of(start + i));
+                }
+            }
+        }
+    }
+}
+
+pub(super) struct Exchange<'a, E> {
+    pub(super) place: &'a Place<'a, E>,
+    pub(super) part: Range<usize>,
+    pub(super) rows: [usize; 2],
+}
+
+impl<E: Element> Task<E> for Exchange<'_, E> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<S: Simd<Elem = E>>(self) {
+        let length = self.place.runs.run_length();
+        let fetches = self.place.ahead.is_some();
+        let [a, b] = self.rows.map(|row| row * S::LANES);
+        for (start, next) in self.place.starts(self.part) {
+            for i in 0..length {
+                if fetches {
+                    let there = self.place.vector.get().wrapping_add((next + i) * S::LANES);
+                    S::prefetch(there.wrapping_add(a));
+                    S::prefetch(there.wrapping_add(b));
+                }
+                // SAFETY: as in `Dense`: the rows of a run are within the state and no other thread's.
+                unsafe {
+                    let here = self.place.vector.get().add((start + i) * S::LANES);
+                    let (x, y) = (S::load(here.add(a)), S::load(here.add(b)));
+                    y.store(here.add(a));
+                    x.store(here.add(b));
+                }
+            }
+        }
+    }
+}
+
+/// Each of up to `ROWS` rows times its coefficients.
+pub(super) struct Diagonal<'a, E, const ROWS: usize> {
+    pub(super) place: &'a Place<'a, E>,
+    pub(super) part: Range<usize>,
+}
+
+impl<E: Element, const ROWS: usize> Task<E> for Diagonal<'_, E, ROWS> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<S: Simd<Elem = E>>(self) {
+        let place = self.place;
+        let one = Complex::new(E::one(), E::zero());
+        // SAFETY: as in `Dense`.
+        unsafe {
+            let zero = S::splat(E::zero());
+            let mut rows = [(0, zero, zero, false); ROWS];
+            let mut count = 0;
+            for e in 0..ROWS {
+                let row = deposit(e, place.high);
+                let of = |lane: usize| place.lane_entry(row, row, lane, 0);
+                if (0..S::LANES / 2).all(|lane| of(lane) == one) {
+                    continue;
+                }
+                let real = (0..S::LANES / 2).all(|lane| of(lane).im == E::zero());
+                let (re, im) = place.coefficients::<S>(of);
+                rows[count] = ((row >> (S::LANE_BITS - 1)) * S::LANES, re, im, real);
+                count += 1;
+            }
+            let length = place.runs.run_length();
+            let fetches = place.ahead.is_some();
+            for (start, next) in place.starts(self.part) {
+                for &(row, re, im, real) in &rows[..count] {
+                    let here = place.vector.get().add(start * S::LANES + row);
+                    let there = place.vector.get().wrapping_add(next * S::LANES + row);
+                    for i in 0..length {
+                        let at = here.add(i * S::LANES);
+                        if fetches {
+                            S::prefetch(there.wrapping_add(i * S::LANES));
+                        }
+                        let x = S::load(at);
+                        let y = x.mul(re);
+                        if real { y } else { x.swap_pairs().mul_add(im, y) }.store(at);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Rows of a tile as vectors over GF(2).
+
+/// Where the row number ends and the signs begin in an entry of a sweep's table.
+pub(super) const SIGN_SHIFT: u32 = 24;
+
+/// Whether an odd number of bits is set.
+#[inline(always)]
+pub(super) fn odd(x: usize) -> bool {
+    x.count_ones() % 2 == 1
+}
+
+/// The index of the first amplitude of each row within the tile, whose qubits are given.
+pub(super) fn row_offsets(inside: &[usize], lane_bits: usize) -> Vec<usize> {
+    let row_qubits = &inside[lane_bits..];
+    let offset = |row: usize| row_qubits.iter().enumerate().fold(0, |sum, (i, q)| sum | (row >> i & 1) << q);
+    (0..1 << row_qubits.len()).map(offset).collect()
+}
+
+/// Rows that stand for all, if each row vector may be added to them; with a sign for each parity of the
+/// row number.
+pub(super) fn table(row_count: usize, vectors: &[usize], signs: &[usize]) -> Vec<u32> {
+    let mut pivots = 0;
+    let mut basis: Vec<usize> = Vec::new();
+    for &vector in vectors {
+        let reduced = reduce(&basis, vector);
+        basis.iter_mut().for_each(|b| *b = reduce(&[reduced], *b));
+        pivots |= top(reduced);
+        basis.push(reduced);
+    }
+    let starts = (0..row_count).filter(|row| row & pivots == 0);
+    let with_signs = |row: usize| {
+        let signs = signs.iter().enumerate().fold(0, |all, (i, sign)| all | u32::from(odd(sign & row)) << i);
+        row as u32 | signs << SIGN_SHIFT
+    };
+    starts.map(with_signs).collect()
+}
+
+fn top(x: usize) -> usize {
+    if x == 0 { 0 } else { 1 << x.ilog2() }
+}
+
+/// Takes the highest bits of a basis out of a vector.
+pub(super) fn reduce(basis: &[usize], vector: usize) -> usize {
+    basis.iter().fold(vector, |v, b| if v & top(*b) != 0 { v ^ b } else { v })
+}
