@@ -8,7 +8,7 @@ use std::{
 
 use ketgrad_core::{
     check::{Report, Settings, gradcheck},
-    exec::{Derivatives, Limits, NoHost},
+    exec::{Derivatives, Limits},
     text,
 };
 use num_complex::Complex;
@@ -75,11 +75,11 @@ pub fn check(args: &Check, common: &Common, terminal: &Terminal) -> Result<Box<d
     }
     let start = Instant::now();
     let report = match &args.of {
-        CheckOf::Program { function, at } => program(&args.file, function.as_deref(), at, common)?,
+        CheckOf::Program { function, at } => program(&args.file, function.as_deref(), at, common, terminal)?,
         CheckOf::Circuit { observable, values } => {
             let circuit = read_circuit(&args.file, common, terminal)?;
             let point = Points::one(&circuit, values)?;
-            let expectation = expectation(circuit, observable, common)?;
+            let expectation = expectation(circuit, observable, common, terminal)?;
             expectation.check(&point).map_err(Failure::input)?
         }
     };
@@ -95,9 +95,17 @@ pub fn check(args: &Check, common: &Common, terminal: &Terminal) -> Result<Box<d
 }
 
 /// Compares the engines on a function of a program.
-fn program(file: &Path, function: Option<&str>, at: &[String], common: &Common) -> Result<Report, Failure> {
+fn program(
+    file: &Path,
+    function: Option<&str>,
+    at: &[String],
+    common: &Common,
+    terminal: &Terminal,
+) -> Result<Report, Failure> {
     let (name, source) = read_text(file)?;
-    let program = text::parse_program(&source).map_err(|errors| faulty(&name, &source, errors))?;
+    let plugins = common.plugins.load(terminal)?;
+    let program = text::parse_program_with(&source, plugins.rules());
+    let program = program.map_err(|errors| faulty(&name, &source, errors))?;
     let entry = match function {
         Some(function) => function.to_owned(),
         None => text::entry(&source).ok_or_else(|| Failure::input(format_args!("{name} has no function")))?,
@@ -107,5 +115,5 @@ fn program(file: &Path, function: Option<&str>, at: &[String], common: &Common) 
     let point = at::arguments::<f64>(&program.functions[f.function()].params, at)?;
     let limits = Limits { steps: common.max_steps, ..Limits::default() };
     let settings = Settings { limits, ..Settings::default() };
-    gradcheck(&program, &entry, &point, &NoHost, settings).map_err(|e| in_words(&e))
+    gradcheck(&program, &entry, &point, &*plugins.host(), settings).map_err(|e| in_words(&e))
 }

@@ -24,6 +24,7 @@ use crate::{
     args::{CommonArgs, MAX_THREADS, Precision},
     files::read_text,
     memory::parse_size,
+    plugins::{self, PluginsTable},
     report::Failure,
 };
 
@@ -33,6 +34,8 @@ pub struct ConfigFile {
     top: CommonArgs,
     /// The table `[run]`.
     pub run: RunTable,
+    /// The tables `[plugins]`, `[[plugin]]` and `[[rule]]`.
+    pub plugins: PluginsTable,
 }
 
 /// The table `[run]`.
@@ -109,12 +112,16 @@ impl ConfigFile {
         };
         let document =
             DeTable::parse(text).map_err(|e| fail(e.message().to_owned(), e.span().unwrap_or(0..0), ""))?;
-        let mut config = ConfigFile::default();
+        let plugins = plugins::read(name, text, document.get_ref())?;
+        let mut config = ConfigFile { plugins, ..ConfigFile::default() };
         for (key, value) in in_order(document.get_ref()) {
             let (key_name, key_span) = (key.get_ref().as_ref(), key.span());
             let wrong = |why: String| fail(format!("`{key_name}`: {why}"), value.span(), "");
             if let Some(set) = setter(COMMON, key_name) {
                 set(&mut config.top, value.get_ref()).map_err(wrong)?;
+                continue;
+            }
+            if plugins::KEYS.contains(&key_name) {
                 continue;
             }
             let ("run", Some(table)) = (key_name, value.get_ref().as_table()) else {
@@ -125,7 +132,7 @@ impl ConfigFile {
                 if setter(RUN, key_name).is_some() {
                     return Err(failure.help("it belongs under [run]"));
                 }
-                return Err(failure.nearest(key_name, names(COMMON).chain(["run"])));
+                return Err(failure.nearest(key_name, names(COMMON).chain(["run"]).chain(plugins::KEYS)));
             };
             for (key, value) in in_order(table) {
                 let name = key.get_ref().as_ref();
@@ -175,7 +182,7 @@ fn names<T>(table: &'static [(&'static str, Setter<T>)]) -> impl Iterator<Item =
 }
 
 /// The entries in the order of the file.
-fn in_order<'a, 'i>(
+pub(crate) fn in_order<'a, 'i>(
     table: &'a DeTable<'i>,
 ) -> Vec<(&'a Spanned<std::borrow::Cow<'i, str>>, &'a Spanned<DeValue<'i>>)> {
     let mut entries: Vec<_> = table.iter().collect();
@@ -183,7 +190,7 @@ fn in_order<'a, 'i>(
     entries
 }
 
-fn integer(value: &DeValue<'_>, least: u64, most: u64) -> Result<u64, String> {
+pub(crate) fn integer(value: &DeValue<'_>, least: u64, most: u64) -> Result<u64, String> {
     let error = || match most {
         u64::MAX => format!("expected a whole number of at least {least}"),
         _ => format!("expected a whole number from {least} to {most}"),
@@ -193,15 +200,15 @@ fn integer(value: &DeValue<'_>, least: u64, most: u64) -> Result<u64, String> {
     if (least..=most).contains(&number) { Ok(number) } else { Err(error()) }
 }
 
-fn boolean(value: &DeValue<'_>) -> Result<bool, String> {
+pub(crate) fn boolean(value: &DeValue<'_>) -> Result<bool, String> {
     value.as_bool().ok_or_else(|| "expected true or false".to_owned())
 }
 
-fn string(value: &DeValue<'_>) -> Result<String, String> {
+pub(crate) fn string(value: &DeValue<'_>) -> Result<String, String> {
     value.as_str().map(str::to_owned).ok_or_else(|| "expected a string".to_owned())
 }
 
-fn strings(value: &DeValue<'_>) -> Result<Vec<String>, String> {
+pub(crate) fn strings(value: &DeValue<'_>) -> Result<Vec<String>, String> {
     let error = || "expected a string or a list of strings".to_owned();
     match value {
         DeValue::String(text) => Ok(vec![text.clone().into_owned()]),

@@ -49,7 +49,7 @@ fn differentiate<T: Number + DualNum>(
     let inputs: Vec<Vec<T>> =
         (0..points.len()).map(|row| points.inputs(&circuit, row)).collect::<Result<_, _>>()?;
     needs::<T>(args, &circuit).check("the derivatives", common.memory_limit)?;
-    let energy = expectation(circuit, &args.observable, common)?;
+    let energy = expectation(circuit, &args.observable, common, terminal)?;
 
     let start = Instant::now();
     let of = |at: &Vec<T>| -> Result<Derivatives<T>, HybridError> {
@@ -82,11 +82,13 @@ pub(crate) fn expectation(
     circuit: Circuit,
     observable: &str,
     common: &Common,
+    terminal: &Terminal,
 ) -> Result<Expectation, Failure> {
     let observable = observables::read(observable, circuit.n_qubits())?;
     let available = Needs::default().check("the derivatives", common.memory_limit)?;
     let threads: Threads = common.start_threads()?;
-    let simulator = Simulator { threads, memory_limit: Some(available), ..Simulator::new() };
+    let executors = common.plugins.load(terminal)?.executors();
+    let simulator = Simulator { executors, threads, memory_limit: Some(available) };
     Ok(Expectation::new(circuit, [observable.sum]).map_err(Failure::input)?.with_simulator(simulator))
 }
 

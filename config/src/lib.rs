@@ -26,6 +26,7 @@ pub mod npy;
 pub mod observables;
 pub mod options;
 pub mod params;
+pub mod plugins;
 pub mod progress;
 pub mod report;
 pub mod run;
@@ -76,6 +77,7 @@ fn work(args: &HiArgs, terminal: &mut Terminal) -> Result<Box<dyn Answer>, Failu
         Work::Check(check) => check::check(check, &args.common, terminal),
         Work::Diff(diff) => diff::diff(diff, &args.common, terminal),
         Work::Equivalent(equivalent) => equivalent::equivalent(equivalent, &args.common, terminal),
-        Work::Info => info::info(&args.common),
+        Work::Plugins(work) => plugins::plugins(work, &args.common, terminal),
+        Work::Info => info::info(&args.common, terminal),
     }
 }

@@ -7,9 +7,10 @@ use ketgrad_core::{equivalent::On, exact::Form, hybrid::Method, kernel::Threads,
 use crate::{
     args::{
         AmplitudesArgs, CheckArgs, CommonArgs, ConvertArgs, DiffArgs, DrawArgs, EquivalentArgs, GradArgs,
-        Language, LowArgs, Picture, Precision, RunArgs, ValueArgs, Verb,
+        Language, LowArgs, Picture, PluginsVerb, Precision, RunArgs, ValueArgs, Verb,
     },
     config_file::ConfigFile,
+    plugins::PluginsTable,
     report::Failure,
 };
 
@@ -46,6 +47,8 @@ pub struct Common {
     pub json: bool,
     /// Print null for what is not finite.
     pub allow_nonfinite: bool,
+    /// The plugins of the config file; nothing is loaded yet.
+    pub plugins: PluginsTable,
 }
 
 impl Common {
@@ -77,8 +80,21 @@ pub enum Work {
     Check(Check),
     /// Compare two circuits.
     Equivalent(Equivalent),
+    /// List, compare or hash plugins.
+    Plugins(PluginsWork),
     /// Describe this program and this machine.
     Info,
+}
+
+/// What `plugins` shall do.
+#[derive(Clone, Debug)]
+pub enum PluginsWork {
+    /// Show what is loaded.
+    List,
+    /// Compare rules with themselves.
+    Verify,
+    /// Hash files; none for those of the config.
+    Hash(Vec<PathBuf>),
 }
 
 /// What `run` shall do.
@@ -266,13 +282,14 @@ impl HiArgs {
             Verb::Check(_) => "check",
             Verb::Draw(_) => "draw",
             Verb::Optimize(_) => return later("optimize"),
-            Verb::Plugins(_) => return later("plugins"),
+            Verb::Plugins(_) => "plugins",
         };
         let config = match &low.common.config {
             Some(path) => ConfigFile::read(path)?,
             None => ConfigFile::default(),
         };
-        let common = merge(low.common, config.common(verb));
+        let mut common = merge(low.common, config.common(verb));
+        common.plugins.clone_from(&config.plugins);
         let work = match low.verb {
             Verb::Run(args) => Work::Run(run(args, &config)?),
             Verb::Convert(args) => Work::Convert(convert(args)),
@@ -282,6 +299,11 @@ impl HiArgs {
             Verb::Diff(args) => Work::Diff(diff(args)?),
             Verb::Equivalent(args) => Work::Equivalent(equivalent(args)?),
             Verb::Check(args) => Work::Check(check(args)?),
+            Verb::Plugins(args) => Work::Plugins(match args.what {
+                PluginsVerb::List => PluginsWork::List,
+                PluginsVerb::Verify => PluginsWork::Verify,
+                PluginsVerb::Hash { files } => PluginsWork::Hash(files),
+            }),
             _ => Work::Info,
         };
         Ok(HiArgs { common, work })
@@ -300,6 +322,7 @@ fn merge(low: CommonArgs, config: CommonArgs) -> Common {
         max_gates: low.max_gates.or(config.max_gates).unwrap_or(100_000_000),
         json: low.json || config.json,
         allow_nonfinite: low.allow_nonfinite || config.allow_nonfinite,
+        plugins: PluginsTable::default(),
     }
 }
 

@@ -101,8 +101,9 @@ fn simulate<T: Number>(
         Some(path) => Some(read_input::<T>(path, n_qubits)?),
         None => None,
     };
+    let executors = common.plugins.load(terminal)?.executors();
     let simulator =
-        Simulator { threads: common.start_threads()?, memory_limit: Some(available), ..Simulator::new() };
+        Simulator { executors, threads: common.start_threads()?, memory_limit: Some(available) };
     let progress = Mutex::new(Progress::new(terminal));
     let task = Task { args, common, circuit, simulator, observables: &observables, progress };
 

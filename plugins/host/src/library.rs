@@ -175,3 +175,43 @@ fn not_a_library(path: &Path, e: &libloading::Error, through: &Path) -> Fault {
     let reason = reason.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&reason).to_owned();
     Fault::NotALibrary { path: path.to_owned(), reason }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::{fs, process::Command};
+
+    use super::*;
+
+    /// A plugin of that name, compiled.
+    fn compiled(folder: &Path, name: &str) -> PathBuf {
+        let source = folder.join(format!("{name}.c"));
+        let text = format!(
+            "#include \"ketgrad_plugin.h\"
+             KETGRAD_EXPORT const ketgrad_desc ketgrad_plugin = {{ KETGRAD_MAGIC, KETGRAD_MAJOR, KETGRAD_MINOR,
+                 sizeof(ketgrad_desc), 0, 0, KETGRAD_STR(\"{name}\"), KETGRAD_STR(\"1\"), KETGRAD_STR(\"\"), 0 }};"
+        );
+        fs::write(&source, text).unwrap();
+        let library = folder.join(format!("{name}.so"));
+        let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../abi/include");
+        let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+        let mut cc = Command::new(compiler);
+        let status = cc.arg("-I").arg(include).args(["-shared", "-fPIC", "-o"]).arg(&library).arg(source).status();
+        assert!(status.unwrap().success());
+        library
+    }
+
+    /// What was hashed is what runs, also if another file takes its place in between.
+    #[test]
+    fn a_file_put_in_place_is_another_one() {
+        let folder = std::env::temp_dir().join(format!("ketgrad-swap-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let (first, second) = (compiled(&folder, "first"), compiled(&folder, "second"));
+        let opened = Opened::first(vec![first.clone()]).unwrap();
+        let pin = opened.sha256.clone();
+        fs::rename(&second, &first).unwrap();
+        assert_eq!(opened.load().unwrap().header.name, "first");
+        assert_ne!(sha256_of(&first).unwrap(), pin);
+        assert_eq!(Opened::first(vec![first]).unwrap().load().unwrap().header.name, "second");
+        fs::remove_dir_all(folder).unwrap();
+    }
+}

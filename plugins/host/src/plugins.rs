@@ -249,7 +249,9 @@ impl Plugins {
                 continue;
             }
             let name = raw.name.clone();
-            let fault = |reason: String| Fault::Item { what: "rule", name: name.clone(), reason };
+            let all = request.rules == Selection::All;
+            let hint = if all { "" } else { " (a rule that it calls must be selected too)" };
+            let fault = |reason: String| Fault::Item { what: "rule", name: name.clone(), reason: reason + hint };
             let base = self.take_rule(request, raw, &fault)?;
             match base {
                 Ok(base) => {

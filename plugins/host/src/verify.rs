@@ -81,6 +81,7 @@ fn compare(
     points: &mut usize,
 ) -> Result<Option<String>, String> {
     let mut f = Derivatives::<C>::new(program, name).map_err(|e| e.to_string())?.with_host(host);
+    let code = Bytecode::compile(program, f.function()).map_err(|e| e.to_string())?;
     for shift in 0..POINTS.len() {
         let x: Vec<Datum<C>> = kinds.iter().enumerate().map(|(k, kind)| point(kind, shift + 2 * k)).collect();
         let Ok(value) = f.value(&x) else { continue };
@@ -100,7 +101,7 @@ fn compare(
             let along = |h: f64| -> Option<C> {
                 let mut moved = x.clone();
                 moved[k] = shifted(&x[k], h);
-                total(&f_value(program, name, host, &moved)?)
+                run(&code, host, &moved)
             };
             let difference = |h: f64| Some((along(h)? - along(-h)?) / (2.0 * h));
             let (Some(wide), Some(narrow)) = (difference(STEP), difference(0.5 * STEP)) else { continue };
@@ -135,12 +136,6 @@ fn compare(
         }
     }
     Ok(None)
-}
-
-fn f_value(program: &Program, name: &str, host: &Loaded, x: &[Datum<C>]) -> Option<Datum<C>> {
-    let f = program.lookup(name)?;
-    let code = Bytecode::compile(program, f).ok()?;
-    code.call(&mut Machine::new(), host, &Limits::default(), x).ok()
 }
 
 fn run(code: &Bytecode, host: &Loaded, x: &[Datum<C>]) -> Option<C> {
