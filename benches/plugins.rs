@@ -26,7 +26,9 @@ const TURNS: usize = 15;
 fn load(folder: &Path, name: &str, rules: Selection) -> Plugins {
     let candidates = vec![file_name(&folder.join(name))];
     let mut plugins = Plugins::new(Settings::default());
-    plugins.load(&Request { name: name.into(), candidates, rules, priority: 1, ..Request::default() }).unwrap();
+    plugins
+        .load(&Request { name: name.into(), candidates, rules, priority: 1, ..Request::default() })
+        .unwrap();
     plugins
 }
 
@@ -55,7 +57,8 @@ fn rules(folder: &Path) {
     let plugins = load(folder, "ketgrad_hostile", Selection::Only(vec!["cube".into()]));
     let host = plugins.host();
     let compiled = |body: &str| {
-        let source = format!("fn f(x, n: int) {{ let mut s = 0.0; for i in 0..n {{ s = 0.5 * {body} + 0.1; }} s }}");
+        let source =
+            format!("fn f(x, n: int) {{ let mut s = 0.0; for i in 0..n {{ s = 0.5 * {body} + 0.1; }} s }}");
         let program = parse_program_with(&source, plugins.rules()).unwrap();
         Bytecode::compile(&program, program.lookup("f").unwrap()).unwrap()
     };
@@ -89,9 +92,10 @@ fn kernels(folder: &Path, n: usize) {
             let mut amplitudes = vec![C::new((0.5f64.powi(n as i32)).sqrt(), 0.0); 1 << n];
             let mut others = amplitudes.clone();
             let (ours, theirs) = (built_in.best::<C>(n, 1), executors.best::<C>(n, 1));
-            let run = |e: &dyn Executor<C>, a: &mut [C]| (0..4).for_each(|_| e.run(&operator, a, &threads).unwrap());
-            let (ours_time, theirs_time) =
-                both(|| run(ours, &mut amplitudes), || run(theirs, &mut others));
+            let run = |e: &dyn Executor<C>, a: &mut [C]| {
+                (0..4).for_each(|_| e.run(&operator, a, &threads).unwrap())
+            };
+            let (ours_time, theirs_time) = both(|| run(ours, &mut amplitudes), || run(theirs, &mut others));
             println!(
                 "kernel  {name} on qubit {target} of {n}: {} {:.3} ms, {} {:.3} ms, ratio {:.3}",
                 ours.name(),

@@ -186,7 +186,11 @@ impl Answer for Info {
         }
         for backend in &self.backends {
             let Backend { name, precision, chosen, reason } = backend;
-            writeln!(out, "backend {precision}   {name}{}: {reason}", if *chosen { "" } else { " (not chosen)" })?;
+            writeln!(
+                out,
+                "backend {precision}   {name}{}: {reason}",
+                if *chosen { "" } else { " (not chosen)" }
+            )?;
         }
         writeln!(out, "built with    {}", list(&self.features))
     }

@@ -1,9 +1,9 @@
 //! `--config` with plugins, and the verb `plugins`.
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
-mod support;
 #[path = "../../plugins/host/tests/support/mod.rs"]
 mod libraries;
+mod support;
 
 use std::path::Path;
 
@@ -33,7 +33,8 @@ fn a_program_uses_a_plugin_and_a_rule_of_the_config() {
     let folder = Folder::new();
     config(&folder);
     let program = "fn f(a, b) { erf(a * b) + softplus(a) }";
-    let args = ["diff", "--config", "c.toml", "-e", program, "--at", "a=0.7,b=-0.4", "--order", "2", "--json"];
+    let args =
+        ["diff", "--config", "c.toml", "-e", program, "--at", "a=0.7,b=-0.4", "--order", "2", "--json"];
     let json = folder.run(&args).json();
     let (a, b): (f64, f64) = (0.7, -0.4);
     let slope = 2.0 / std::f64::consts::PI.sqrt() * (-(a * b) * (a * b)).exp();
@@ -48,7 +49,8 @@ fn a_program_uses_a_plugin_and_a_rule_of_the_config() {
 
     // Every engine agrees on it.
     folder.file("f.kg", program);
-    let checked = folder.run(&["check", "f.kg", "--config", "c.toml", "--at", "a=0.7,b=-0.4", "--json"]).json();
+    let checked =
+        folder.run(&["check", "f.kg", "--config", "c.toml", "--at", "a=0.7,b=-0.4", "--json"]).json();
     assert_eq!(checked["agree"], true, "{checked}");
     // Without the config the name is unknown.
     folder.run(&["diff", "f.kg", "--at", "a=0.7,b=-0.4"]).fails(1, &["no function `erf`"]);
@@ -61,9 +63,18 @@ fn list_verify_and_hash() {
     let special = libraries::plugin("ketgrad_special");
     let listed = folder.run(&["plugins", "list", "--config", "c.toml", "--json"]).json();
     let plugin = &listed["plugins"][0];
-    assert_eq!((&plugin["name"], &plugin["loaded"], &plugin["reason"]), (&"special".into(), &true.into(), &"".into()));
+    assert_eq!(
+        (&plugin["name"], &plugin["loaded"], &plugin["reason"]),
+        (&"special".into(), &true.into(), &"".into())
+    );
     assert!(plugin["rules"].as_array().unwrap().iter().any(|r| r == "erf"), "{plugin}");
-    assert!(folder.run(&["plugins", "list", "--config", "c.toml"]).done().out.contains("special  special 0.1.0 from "));
+    assert!(
+        folder
+            .run(&["plugins", "list", "--config", "c.toml"])
+            .done()
+            .out
+            .contains("special  special 0.1.0 from ")
+    );
     assert!(folder.run(&["plugins", "list"]).done().out.starts_with("no plugins"));
 
     let verified = folder.run(&["plugins", "verify", "--config", "c.toml", "--json"]).json();
@@ -98,7 +109,10 @@ fn a_rule_that_disagrees_is_status_3() {
     let listed = folder.run(&["plugins", "list", "--config", "c.toml", "--json"]).json();
     assert_eq!(listed["plugins"][0]["loaded"], false);
     // A panic in a rule names rule, plugin and place.
-    folder.file("c.toml", format!("[[plugin]]\nname = 'bad'\npath = {hostile}\nrules = {{ only = ['panics'] }}\n"));
+    folder.file(
+        "c.toml",
+        format!("[[plugin]]\nname = 'bad'\npath = {hostile}\nrules = {{ only = ['panics'] }}\n"),
+    );
     let panics = ["diff", "-e", "fn f(x) { 1.0 + 0.0 * panics(x) }", "--at", "x=7", "--config", "c.toml"];
     folder.run(&panics).fails(1, &["panics"]);
 }
@@ -118,9 +132,18 @@ fn faults_of_the_config_are_underlined() {
         ("[[plugin]]\npath = 'a'\nsha256 = 'abc'\n".to_owned(), vec!["64 hexadecimal digits"]),
         ("[[plugin]]\npath = 'a'\nrules = { onyl = ['f'] }\n".to_owned(), vec!["{ only = [...] }"]),
         ("[[rule]]\n".to_owned(), vec!["either `program` or `file`"]),
-        ("[[rule]]\nprogram = 'fn f(x) { sine(x) }'\n".to_owned(), vec!["no function `sine`: did you mean `sin`?"]),
-        ("[[rule]]\nprogram = 'fn sin(x) { x }'\n".to_owned(), vec!["has a function of that name", "[c.toml:1:"]),
-        ("[plugins]\nsearch = ['more']\n[[plugin]]\npath = 'foo'\n".to_owned(), vec!["no such file", "more/", "foo"]),
+        (
+            "[[rule]]\nprogram = 'fn f(x) { sine(x) }'\n".to_owned(),
+            vec!["no function `sine`: did you mean `sin`?"],
+        ),
+        (
+            "[[rule]]\nprogram = 'fn sin(x) { x }'\n".to_owned(),
+            vec!["has a function of that name", "[c.toml:1:"],
+        ),
+        (
+            "[plugins]\nsearch = ['more']\n[[plugin]]\npath = 'foo'\n".to_owned(),
+            vec!["no such file", "more/", "foo"],
+        ),
         (format!("[[plugin]]\nname = 's'\npath = {special}\nsha256 = '{zeros}'\n"), vec!["sha256", &zeros]),
         (
             format!("[plugins]\nrequire_sha256 = true\n[[plugin]]\nname = 's'\npath = {special}\n"),
@@ -150,7 +173,8 @@ fn circuits_run_on_the_kernels_of_the_config() {
     folder.file("low.toml", format!("[[plugin]]\nname = 'mock'\npath = {device}\n"));
     let values = ["--set", "theta=0.3", "--set", "w[0]=0.2", "--set", "w[1]=-0.5"];
     let with = |verb: &[&str], config: &str| {
-        let args: Vec<&str> = verb.iter().chain(&values).copied().chain(["--config", config, "--json"]).collect();
+        let args: Vec<&str> =
+            verb.iter().chain(&values).copied().chain(["--config", config, "--json"]).collect();
         folder.run(&args).json()
     };
     let run = ["run", "ansatz.qasm", "--observable", "Z0 Z1"];

@@ -13,12 +13,7 @@ pub use verb::plugins;
 
 use ketgrad_plugin_host::{Plugins, ProgramFault};
 
-use crate::{
-    diff::faulty,
-    files::read_text,
-    report::Failure,
-    terminal::Terminal,
-};
+use crate::{diff::faulty, files::read_text, report::Failure, terminal::Terminal};
 
 impl PluginsTable {
     /// Whether nothing is to be loaded.
@@ -40,7 +35,8 @@ impl PluginsTable {
             if !report.loaded {
                 terminal.note(&format!("note: plugin `{}` is left out: {}", report.name, report.reason));
             }
-            for note in report.notes.iter().filter(|n| n.starts_with("warning: ") || n.starts_with("error: ")) {
+            for note in report.notes.iter().filter(|n| n.starts_with("warning: ") || n.starts_with("error: "))
+            {
                 terminal.note(&format!("plugin `{}`: {note}", report.name));
             }
         }

@@ -180,7 +180,8 @@ fn plugin(value: &Value<'_>, folder: &Path, search: &[PathBuf]) -> Read<PluginEn
     }
     let file = file_name(&path);
     let in_folder = |folder: &PathBuf| folder.join(&file);
-    request.candidates = std::iter::once(folder.to_owned()).chain(search.iter().cloned()).map(|f| in_folder(&f)).collect();
+    request.candidates =
+        std::iter::once(folder.to_owned()).chain(search.iter().cloned()).map(|f| in_folder(&f)).collect();
     request.candidates.dedup();
     Ok(PluginEntry { request, enabled, span })
 }

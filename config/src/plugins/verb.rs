@@ -64,10 +64,11 @@ fn list(common: &Common, verify: bool) -> Result<Shown, Failure> {
     let (plugins, mut failures) = table.load_all();
     // What is wrong with a plugin is in its report; what is wrong with a rule of the config is nowhere else.
     let wrong_plugins = plugins.reports().iter().filter(|r| !r.loaded).count();
-    let wrong_required =
-        table.plugins.iter().filter(|p| p.enabled && !p.request.optional).filter(|p| {
-            plugins.reports().iter().any(|r| r.name == p.request.name && !r.loaded)
-        });
+    let wrong_required = table
+        .plugins
+        .iter()
+        .filter(|p| p.enabled && !p.request.optional)
+        .filter(|p| plugins.reports().iter().any(|r| r.name == p.request.name && !r.loaded));
     let wrong_required = wrong_required.count();
     if failures.len() > wrong_required {
         return Err(failures.swap_remove(failures.len() - 1));
@@ -138,7 +139,9 @@ fn told(verdicts: &[Verdict]) -> (String, Value) {
             (None, None) => format!("agrees in {points} comparisons"),
         };
         text += &format!("{rule:width$}  {said}\n");
-        list.push(json!({"rule": rule, "agrees": disagreement.is_none(), "comparisons": points, "reason": said}));
+        list.push(
+            json!({"rule": rule, "agrees": disagreement.is_none(), "comparisons": points, "reason": said}),
+        );
     }
     (text, Value::Array(list))
 }

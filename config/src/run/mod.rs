@@ -102,8 +102,7 @@ fn simulate<T: Number>(
         None => None,
     };
     let executors = common.plugins.load(terminal)?.executors();
-    let simulator =
-        Simulator { executors, threads: common.start_threads()?, memory_limit: Some(available) };
+    let simulator = Simulator { executors, threads: common.start_threads()?, memory_limit: Some(available) };
     let progress = Mutex::new(Progress::new(terminal));
     let task = Task { args, common, circuit, simulator, observables: &observables, progress };
 

@@ -14,8 +14,8 @@ use crate::{
     staging::{Builtin, MAX_LEAVES, Operator},
 };
 
-use super::lower::ON_COMPLEX;
 use super::ast::{Block, Expr, ExprKind, Function, Pattern, Statement, StatementKind};
+use super::lower::ON_COMPLEX;
 
 /// What is known about a value.
 #[derive(Clone, PartialEq, Debug)]

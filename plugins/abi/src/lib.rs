@@ -304,9 +304,11 @@ pub struct Backend {
     pub state_copy:
         Option<unsafe extern "C" fn(*mut c_void, *mut c_void, *mut *mut c_void, *mut Err) -> Status>,
     /// `(user, state, amplitudes, bytes)`
-    pub upload: Option<unsafe extern "C" fn(*mut c_void, *mut c_void, *const c_void, usize, *mut Err) -> Status>,
+    pub upload:
+        Option<unsafe extern "C" fn(*mut c_void, *mut c_void, *const c_void, usize, *mut Err) -> Status>,
     /// `(user, state, amplitudes, bytes)`
-    pub download: Option<unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void, usize, *mut Err) -> Status>,
+    pub download:
+        Option<unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void, usize, *mut Err) -> Status>,
     /// `(user, state)`: waits; an error of earlier work comes out here.
     pub sync: Option<unsafe extern "C" fn(*mut c_void, *mut c_void, *mut Err) -> Status>,
     /// `(user, state, gates)`
@@ -333,7 +335,14 @@ pub struct Backend {
     >,
     /// `(user, terms, count, from, to)`: `to = sum of terms |from>`; `to` is another state.
     pub apply_paulis: Option<
-        unsafe extern "C" fn(*mut c_void, *const PauliTerm, usize, *mut c_void, *mut c_void, *mut Err) -> Status,
+        unsafe extern "C" fn(
+            *mut c_void,
+            *const PauliTerm,
+            usize,
+            *mut c_void,
+            *mut c_void,
+            *mut Err,
+        ) -> Status,
     >,
     /// `(user)`: nobody will call the backend again.
     pub drop_user: Option<unsafe extern "C" fn(*mut c_void)>,

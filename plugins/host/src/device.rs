@@ -66,7 +66,10 @@ impl Device {
         self.0.name()
     }
 
-    fn asked(&self, call: impl FnOnce(&abi::Backend, *mut abi::Err) -> abi::Status) -> Result<(), ExecuteError> {
+    fn asked(
+        &self,
+        call: impl FnOnce(&abi::Backend, *mut abi::Err) -> abi::Status,
+    ) -> Result<(), ExecuteError> {
         asked(|err| call(self.raw(), err)).map_err(|reason| self.0.failed(reason))
     }
 
@@ -82,9 +85,12 @@ impl Device {
         let n_qubits = amplitudes.len().trailing_zeros();
         if !amplitudes.len().is_power_of_two() || n_qubits > self.raw().max_qubits {
             let most = self.raw().max_qubits;
-            return Err(self.0.failed(format!("{} amplitudes: expected 2^n, n at most {most}", amplitudes.len())));
+            return Err(self
+                .0
+                .failed(format!("{} amplitudes: expected 2^n, n at most {most}", amplitudes.len())));
         }
-        let mut state = DeviceState { device: self.clone(), ptr: ptr::null_mut(), n_qubits: n_qubits as usize };
+        let mut state =
+            DeviceState { device: self.clone(), ptr: ptr::null_mut(), n_qubits: n_qubits as usize };
         let (new, upload) = (self.raw().state_new, self.raw().upload);
         let new = new.ok_or_else(|| self.lacks("state_new"))?;
         let upload = upload.ok_or_else(|| self.lacks("upload"))?;
@@ -111,7 +117,10 @@ impl DeviceState {
     pub fn download(&self, amplitudes: &mut [C]) -> Result<(), ExecuteError> {
         if amplitudes.len() != 1 << self.n_qubits {
             let n = amplitudes.len();
-            return Err(self.device.0.failed(format!("memory of {n} amplitudes for {} qubits", self.n_qubits)));
+            return Err(self
+                .device
+                .0
+                .failed(format!("memory of {n} amplitudes for {} qubits", self.n_qubits)));
         }
         self.sync()?;
         let download = self.device.raw().download.ok_or_else(|| self.device.lacks("download"))?;
@@ -138,7 +147,8 @@ impl DeviceState {
     /// The device fails or cannot.
     pub fn copy(&self) -> Result<DeviceState, ExecuteError> {
         let copy = self.device.raw().state_copy.ok_or_else(|| self.device.lacks("state_copy"))?;
-        let mut to = DeviceState { device: self.device.clone(), ptr: ptr::null_mut(), n_qubits: self.n_qubits };
+        let mut to =
+            DeviceState { device: self.device.clone(), ptr: ptr::null_mut(), n_qubits: self.n_qubits };
         // SAFETY: the state is of this device, the place for the copy ours.
         self.device.asked(|b, err| unsafe { copy(b.user, self.ptr, &raw mut to.ptr, err) })?;
         Ok(to)
@@ -157,7 +167,8 @@ impl DeviceState {
         }
         if let Some(operator) = operators.iter().find(|o| o.n_qubits() > self.n_qubits) {
             let needs = operator.n_qubits();
-            return Err(backend.failed(format!("an operator that needs {needs} qubits on a state of {}", self.n_qubits)));
+            return Err(backend
+                .failed(format!("an operator that needs {needs} qubits on a state of {}", self.n_qubits)));
         }
         if lowered.is_empty() {
             return Ok(());
@@ -222,7 +233,8 @@ impl DeviceState {
         let to = self.copy()?;
         let terms = terms(observable);
         // SAFETY: both states are of this device; the terms are good for the call.
-        self.device.asked(|b, err| unsafe { apply(b.user, terms.as_ptr(), terms.len(), self.ptr, to.ptr, err) })?;
+        self.device
+            .asked(|b, err| unsafe { apply(b.user, terms.as_ptr(), terms.len(), self.ptr, to.ptr, err) })?;
         Ok(to)
     }
 

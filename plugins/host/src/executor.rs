@@ -63,7 +63,10 @@ impl Backend {
             return Err("it does not know complex numbers of two f64".into());
         }
         if b.max_matrix_targets < 2 {
-            return Err(format!("it takes operators on {} qubits; expected at least 2", b.max_matrix_targets));
+            return Err(format!(
+                "it takes operators on {} qubits; expected at least 2",
+                b.max_matrix_targets
+            ));
         }
         Ok(Backend { raw, plugin: plugin.to_owned(), priority })
     }
@@ -160,7 +163,16 @@ fn lower(operator: &Operator<C>, diagonals: bool, most: u32) -> Option<Lowered> 
         let bits: Vec<u32> = (0..usize::BITS).filter(|b| targets >> b & 1 == 1).collect();
         let fits = bits.len() <= most as usize;
         let size = 1usize << bits.len();
-        let mut matrix = vec![ZERO; if !fits { 0 } else if kind == abi::GATE_DIAGONAL { size } else { size * size }];
+        let mut matrix = vec![
+            ZERO;
+            if !fits {
+                0
+            } else if kind == abi::GATE_DIAGONAL {
+                size
+            } else {
+                size * size
+            }
+        ];
         if fits {
             let row = |offset: usize| bits.iter().enumerate().fold(0, |r, (k, b)| r | (offset >> b & 1) << k);
             fill(&mut matrix, &row);
@@ -257,7 +269,12 @@ impl Executor<C> for HostKernels {
         self.0.cost(n_qubits, operators)
     }
 
-    fn run(&self, operators: &[Operator<C>], amplitudes: &mut [C], threads: &Threads) -> Result<(), ExecuteError> {
+    fn run(
+        &self,
+        operators: &[Operator<C>],
+        amplitudes: &mut [C],
+        threads: &Threads,
+    ) -> Result<(), ExecuteError> {
         let mut run: Vec<Lowered> = Vec::new();
         for operator in operators {
             match self.0.lower(operator) {

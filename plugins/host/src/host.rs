@@ -22,6 +22,7 @@ use crate::{
     array::{Array, Number, cast},
     kernel::{Kernel, MAX_NUMBERS},
     lift::{factorial, series},
+    lower::caller,
 };
 
 /// A rule with a kernel.
@@ -112,7 +113,11 @@ impl Loaded {
 
     /// The value of a rule on numbers.
     #[inline]
-    fn number<T: Real, S: Scalar<Real = T>>(&self, rule: &Rule, args: &[Datum<S>]) -> Result<Datum<S>, String> {
+    fn number<T: Real, S: Scalar<Real = T>>(
+        &self,
+        rule: &Rule,
+        args: &[Datum<S>],
+    ) -> Result<Datum<S>, String> {
         let n = args.len();
         if n > MAX_NUMBERS {
             return Err(format!("{n} inputs"));
@@ -147,7 +152,11 @@ impl Loaded {
         self.lifted_real(rule, args)
     }
 
-    fn lifted_real<T: Real, S: Scalar<Real = T>>(&self, rule: &Rule, args: &[Datum<S>]) -> Result<Datum<S>, String> {
+    fn lifted_real<T: Real, S: Scalar<Real = T>>(
+        &self,
+        rule: &Rule,
+        args: &[Datum<S>],
+    ) -> Result<Datum<S>, String> {
         if let Some(value) = &rule.value {
             return self.run(value, args);
         }
@@ -167,7 +176,9 @@ impl Loaded {
                 _ => return Err("an input of another kind".to_owned()),
             }
         }
-        let Datum::Real(value) = self.number::<f64, f64>(rule, &plain)? else { return Err("no real number".to_owned()) };
+        let Datum::Real(value) = self.number::<f64, f64>(rule, &plain)? else {
+            return Err("no real number".to_owned());
+        };
         let value = T::lit(value);
         if rest.iter().all(Ring::is_exact_zero) {
             return Ok(Datum::Real(value));
@@ -191,7 +202,8 @@ impl Loaded {
             return self.run(value, args);
         }
         let number = |z: Complex<f64>| {
-            let needs = || "it gives a number with an imaginary part: run the program on complex numbers".to_owned();
+            let needs =
+                || "it gives a number with an imaginary part: run the program on complex numbers".to_owned();
             S::from_parts(T::lit(z.re), T::lit(z.im)).ok_or_else(needs)
         };
         let mut plain: Vec<Datum<Complex<f64>>> = Vec::with_capacity(args.len());
@@ -245,7 +257,11 @@ impl Loaded {
         }
     }
 
-    fn run<T: Real, S: Scalar<Real = T>>(&self, code: &Bytecode, args: &[Datum<S>]) -> Result<Datum<S>, String> {
+    fn run<T: Real, S: Scalar<Real = T>>(
+        &self,
+        code: &Bytecode,
+        args: &[Datum<S>],
+    ) -> Result<Datum<S>, String> {
         code.call(&mut Machine::new(), self, &Limits::default(), args).map_err(|e| e.to_string())
     }
 
@@ -276,11 +292,15 @@ impl Loaded {
 impl Derived {
     /// `D^index f`, by the last of its directions from that of one order less.
     fn partial(&mut self, f: FuncId, index: &[u32]) -> Result<FuncId, String> {
-        let Some(last) = index.iter().rposition(|&a| a > 0) else { return Ok(f) };
         let key = (f, index.to_vec());
         if let Some(&known) = self.functions.get(&key) {
             return Ok(known);
         }
+        let Some(last) = index.iter().rposition(|&a| a > 0) else {
+            let caller = caller(&mut self.program, f);
+            self.functions.insert(key, caller);
+            return Ok(caller);
+        };
         let mut before = index.to_vec();
         before[last] -= 1;
         let lower = self.partial(f, &before)?;
@@ -365,7 +385,8 @@ fn pushforward<E: Number, S: Scalar>(rule: &Rule, args: &[Datum<S>]) -> Result<D
         let mut y_bar = y.zeros_like();
         y_bar.data[j] = E::ONE;
         let bars = kernel.pullback(&tape, &x, &y, &y_bar)?;
-        let bars = bars.iter().zip(&kernel.params).filter(|(_, kind)| kind.is_differentiable()).map(|(b, _)| b);
+        let bars =
+            bars.iter().zip(&kernel.params).filter(|(_, kind)| kind.is_differentiable()).map(|(b, _)| b);
         for (bar, dot) in bars.zip(&dots) {
             for (&bar, &dot) in bar.data.iter().zip(&dot.data) {
                 y_dot.data[j] = y_dot.data[j].plus(E::pair(bar, dot));
@@ -401,7 +422,8 @@ fn linearised<T: Real, S: Scalar<Real = T>>(rule: &Rule, args: &[Datum<S>]) -> R
         x.push(Array { shape, data: plain });
     }
     let parts: Vec<&T> = rest.iter().flatten().filter(|d| !d.is_exact_zero()).collect();
-    if parts.iter().enumerate().any(|(i, a)| parts[i..].iter().any(|b| !((*a).clone() * *b).is_exact_zero())) {
+    if parts.iter().enumerate().any(|(i, a)| parts[i..].iter().any(|b| !((*a).clone() * *b).is_exact_zero()))
+    {
         return Err(needs_program(rule));
     }
     let (y, tape) = kernel.forward(&x)?;
@@ -450,6 +472,7 @@ impl RuleOperator {
         }
         let arity = function.params.len();
         let mut program = program.clone();
+        let f = caller(&mut program, f);
         let both = adjoint::value_and_pullback(&mut program, f).map_err(|e| e.to_string())?;
         let compile = |f| Bytecode::compile(&program, f).map_err(|e| e.to_string());
         let (value, pullback) = (compile(f)?, compile(both)?);

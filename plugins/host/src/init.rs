@@ -66,7 +66,11 @@ pub(crate) struct Collected {
 }
 
 /// Runs a plugin's registration. If it fails, nothing of it is kept.
-pub(crate) fn init(library: &Library, options: &[(String, String)], threads: &Threads) -> Result<Collected, Fault> {
+pub(crate) fn init(
+    library: &Library,
+    options: &[(String, String)],
+    threads: &Threads,
+) -> Result<Collected, Fault> {
     let Some(init) = library.desc.init else {
         return Err(Fault::Init { reason: "it has no `init`".to_owned() });
     };
@@ -140,9 +144,11 @@ unsafe extern "C" fn add_rule(ctx: *mut c_void, rule: *const Rule, err: *mut Err
         // SAFETY: the plugin hands over a rule that begins with its size, and texts that can be read. Zero bytes are
         // null slots.
         let raw = unsafe { copied(rule, 0, RULE_LEAST) };
-        let raw: Rule = raw.map_err(|given| format!("a rule of {given} bytes; expected at least {RULE_LEAST}"))?;
+        let raw: Rule =
+            raw.map_err(|given| format!("a rule of {given} bytes; expected at least {RULE_LEAST}"))?;
         // SAFETY: as above.
-        let [name, signature, program] = unsafe { [text(&raw.name), text(&raw.signature), text(&raw.program)] };
+        let [name, signature, program] =
+            unsafe { [text(&raw.name), text(&raw.signature), text(&raw.program)] };
         // Until it is pushed, the plugin keeps its `user`.
         let (name, signature, program) = (name?, signature?, program?);
         // SAFETY: as the table promises.
@@ -249,7 +255,9 @@ impl FloatControl {
         {
             let mut mxcsr = 0u32;
             // SAFETY: stores the control register; every x86-64 processor has it.
-            unsafe { std::arch::asm!("stmxcsr [{}]", in(reg) &raw mut mxcsr, options(nostack, preserves_flags)) };
+            unsafe {
+                std::arch::asm!("stmxcsr [{}]", in(reg) &raw mut mxcsr, options(nostack, preserves_flags))
+            };
             FloatControl { mxcsr }
         }
         #[cfg(not(target_arch = "x86_64"))]

@@ -48,7 +48,12 @@ impl Drop for Tape<'_> {
 
 impl Kernel {
     /// The kernel of a rule of this signature; `None` if it has none.
-    pub(crate) fn new(raw: RawRule, params: Vec<Kind>, result: Kind, check: Check) -> Result<Option<Kernel>, String> {
+    pub(crate) fn new(
+        raw: RawRule,
+        params: Vec<Kind>,
+        result: Kind,
+        check: Check,
+    ) -> Result<Option<Kernel>, String> {
         let r = &raw.raw;
         let numbers = params.iter().chain([&result]).all(|k| !matches!(k, Kind::Array(_)));
         let complex = matches!(result, Kind::Complex | Kind::Array(Element::Complex));
@@ -125,7 +130,9 @@ impl Kernel {
         };
         let shape = self.infer(x)?;
         let n = shape.iter().try_fold(1u64, |n, d| n.checked_mul(*d)).filter(|n| *n <= MOST);
-        let n = n.ok_or_else(|| format!("it says that its result has the shape {shape:?}; at most {MOST} elements"))?;
+        let n = n.ok_or_else(|| {
+            format!("it says that its result has the shape {shape:?}; at most {MOST} elements")
+        })?;
         let mut y = Guarded::new(shape, n as usize, self.guard());
         let mut tape = Tape { kernel: self, ptr: ptr::null_mut() };
         let inputs: Vec<abi::Array> = x.iter().map(borrowed).collect();
@@ -158,7 +165,8 @@ impl Kernel {
             let (value, cotangent) = (&raw const value, &raw const cotangent);
             pullback(r.user, tape.ptr, inputs.as_ptr(), value, cotangent, results.as_ptr(), err)
         })?;
-        let bars: Vec<Array<E>> = bars.into_iter().map(|b| b.checked("cotangent")).collect::<Result<_, _>>()?;
+        let bars: Vec<Array<E>> =
+            bars.into_iter().map(|b| b.checked("cotangent")).collect::<Result<_, _>>()?;
         if y_bar.is_finite() {
             for bar in &bars {
                 self.finite(x, bar)?;
@@ -192,7 +200,10 @@ impl Kernel {
                 asked(|err| unsafe { infer(r.user, inputs.as_ptr(), &raw mut shape, err) })?;
                 let ndim = shape.ndim as usize;
                 if ndim > abi::MAX_NDIM {
-                    return Err(format!("it says that its result has {ndim} dimensions; at most {}", abi::MAX_NDIM));
+                    return Err(format!(
+                        "it says that its result has {ndim} dimensions; at most {}",
+                        abi::MAX_NDIM
+                    ));
                 }
                 shape.dim[..ndim].to_vec()
             }

@@ -42,5 +42,7 @@ pub use device::{Device, DeviceState};
 pub use error::{Fault, PluginError};
 pub use host::{Both, Loaded, RuleOperator};
 pub use library::sha256_of;
-pub use plugins::{Check, OnDuplicate, Plugins, ProgramFault, Report, Request, Selection, Settings, file_name};
+pub use plugins::{
+    Check, OnDuplicate, Plugins, ProgramFault, Report, Request, Selection, Settings, file_name,
+};
 pub use verify::{Verdict, verify};

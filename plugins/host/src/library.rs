@@ -12,11 +12,7 @@ use std::{
 use ketgrad_plugin_abi::{self as abi, Desc};
 use sha2::{Digest, Sha256};
 
-use crate::{
-    border::text,
-    error::Fault,
-    init::FloatControl,
-};
+use crate::{border::text, error::Fault, init::FloatControl};
 
 /// What the frozen part of a descriptor says.
 #[derive(Clone, Debug)]
@@ -31,9 +27,6 @@ pub(crate) struct Header {
 pub(crate) struct Library {
     pub(crate) desc: &'static Desc,
     pub(crate) header: Header,
-    /// Kept open, so that no other file gets a path like this one's while the system remembers libraries by path.
-    _file: ManuallyDrop<File>,
-    _library: ManuallyDrop<libloading::Library>,
 }
 
 /// A file that was opened and hashed.
@@ -86,11 +79,14 @@ impl Opened {
     /// Loads it and reads its descriptor; none of its own code runs but what the system runs at load.
     pub(crate) fn load(self) -> Result<Library, Fault> {
         let Opened { path, file, .. } = self;
-        let library = {
+        // Open for ever, whatever comes: the system remembers a library by its path, and this one's path holds the
+        // number of the descriptor.
+        let file = ManuallyDrop::new(file);
+        let library = ManuallyDrop::new({
             // A library built for speed may switch the processor to flushing denormals when it is loaded.
             let _control = FloatControl::saved();
             open(&path, &file)?
-        };
+        });
         // SAFETY: the symbol is data; only the address is taken here.
         let symbol = unsafe { library.get::<*const u8>(abi::ENTRY) };
         let address = match &symbol {
@@ -99,7 +95,7 @@ impl Opened {
         };
         // SAFETY: the library stays for ever; that the symbol is a descriptor is what `descriptor` finds out.
         let (desc, header) = unsafe { descriptor(address, path)? };
-        Ok(Library { desc, header, _file: ManuallyDrop::new(file), _library: ManuallyDrop::new(library) })
+        Ok(Library { desc, header })
     }
 }
 
@@ -111,10 +107,12 @@ unsafe fn descriptor(address: *const Desc, path: PathBuf) -> Result<(&'static De
     // SAFETY: the frozen part has these fields in every version.
     let (magic, major, size, needs) = unsafe {
         let d = address;
-        ((&raw const (*d).magic).read_unaligned(),
-         (&raw const (*d).abi_major).read_unaligned(),
-         (&raw const (*d).struct_size).read_unaligned(),
-         (&raw const (*d).min_host_minor).read_unaligned())
+        (
+            (&raw const (*d).magic).read_unaligned(),
+            (&raw const (*d).abi_major).read_unaligned(),
+            (&raw const (*d).struct_size).read_unaligned(),
+            (&raw const (*d).min_host_minor).read_unaligned(),
+        )
     };
     if magic != abi::MAGIC {
         return Err(Fault::BadMagic { path });
@@ -195,7 +193,8 @@ mod tests {
         let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../abi/include");
         let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
         let mut cc = Command::new(compiler);
-        let status = cc.arg("-I").arg(include).args(["-shared", "-fPIC", "-o"]).arg(&library).arg(source).status();
+        let status =
+            cc.arg("-I").arg(include).args(["-shared", "-fPIC", "-o"]).arg(&library).arg(source).status();
         assert!(status.unwrap().success());
         library
     }

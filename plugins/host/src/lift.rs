@@ -71,7 +71,8 @@ mod tests {
             [2, 0] => 6.0,
             _ => 0.0,
         };
-        let y = series(Dual2_64::from(12.0), &[one, one], &mut |a| Ok(Dual2_64::from(partial(a) / factorial(a))));
+        let y =
+            series(Dual2_64::from(12.0), &[one, one], &mut |a| Ok(Dual2_64::from(partial(a) / factorial(a))));
         let y = y.unwrap();
         assert_eq!((y.re, y.v1, y.v2), (12.0, 16.0, 14.0));
     }

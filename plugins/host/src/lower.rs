@@ -53,7 +53,11 @@ pub(crate) struct Lowered {
 impl Source<'_> {
     /// The name of its function.
     pub(crate) fn base(&self) -> String {
-        if self.params.iter().chain([self.result]).any(is_complex) { format!("{}{COMPLEX}", self.name) } else { self.name.to_owned() }
+        if self.params.iter().chain([self.result]).any(is_complex) {
+            format!("{}{COMPLEX}", self.name)
+        } else {
+            self.name.to_owned()
+        }
     }
 }
 
@@ -149,7 +153,9 @@ fn with_program(
     if custom.pullback.is_none() {
         if own {
             if !rule.has_pullback {
-                return Err("its program calls the kernel and has no pullback, and the kernel has none".to_owned());
+                return Err(
+                    "its program calls the kernel and has no pullback, and the kernel has none".to_owned()
+                );
             }
         } else {
             custom.pullback = Some(derived_pullback(program, rule, base, written)?);
@@ -183,12 +189,28 @@ fn calls(name: &str, rule: &Source<'_>, op: Op) -> ketgrad_core::ir::Function {
     b.finish()
 }
 
+/// Adds a function that calls another one: the rule of a function counts where it is called.
+pub(crate) fn caller(program: &mut Program, f: FuncId) -> FuncId {
+    let of = &program.functions[f];
+    let name = program.fresh_name(&format!("{}.called", of.name));
+    let mut b = FunctionBuilder::new(name, of.params.clone(), of.result.clone());
+    let args = b.params().to_vec();
+    let y = b.inst(Op::Call(f), &args, of.result.clone());
+    b.ret(y);
+    program.add(b.finish())
+}
+
 fn named(kinds: &[Kind]) -> Vec<Param> {
     kinds.iter().enumerate().map(|(k, kind)| Param::new(format!("x{k}"), kind.clone())).collect()
 }
 
 /// The pullback of the program, as `(x…, y, y_bar) -> (x_bar…)`.
-fn derived_pullback(program: &mut Program, rule: &Source<'_>, base: &str, f: FuncId) -> Result<FuncId, String> {
+fn derived_pullback(
+    program: &mut Program,
+    rule: &Source<'_>,
+    base: &str,
+    f: FuncId,
+) -> Result<FuncId, String> {
     let both = adjoint::value_and_pullback(program, f).map_err(|e| e.to_string())?;
     let whole = program.functions[both].result.clone();
     let result = Kind::tuple(rule.params.iter().filter_map(Kind::tangent));
@@ -214,7 +236,10 @@ fn pushforward(
     pullback: FuncId,
 ) -> Option<FuncId> {
     let tangents: Vec<Kind> = rule.params.iter().filter_map(Kind::tangent).collect();
-    if tangents.is_empty() || tangents.iter().any(|k| k != rule.result) || matches!(rule.result, Kind::Array(_)) {
+    if tangents.is_empty()
+        || tangents.iter().any(|k| k != rule.result)
+        || matches!(rule.result, Kind::Array(_))
+    {
         return None;
     }
     let mut params = named(rule.params);

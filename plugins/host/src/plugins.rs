@@ -155,7 +155,11 @@ pub struct Report {
 #[must_use]
 pub fn file_name(path: &Path) -> PathBuf {
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    if name.ends_with(DLL_SUFFIX) { path.to_owned() } else { path.with_file_name(format!("{DLL_PREFIX}{name}{DLL_SUFFIX}")) }
+    if name.ends_with(DLL_SUFFIX) {
+        path.to_owned()
+    } else {
+        path.with_file_name(format!("{DLL_PREFIX}{name}{DLL_SUFFIX}"))
+    }
 }
 
 /// Loaded plugins.
@@ -242,7 +246,12 @@ impl Plugins {
         Ok(())
     }
 
-    fn take_rules(&mut self, request: &Request, rules: Vec<RawRule>, report: &mut Report) -> Result<(), Fault> {
+    fn take_rules(
+        &mut self,
+        request: &Request,
+        rules: Vec<RawRule>,
+        report: &mut Report,
+    ) -> Result<(), Fault> {
         let mut taken = Vec::new();
         for raw in rules {
             if !request.rules.takes(&raw.name) {
@@ -251,7 +260,8 @@ impl Plugins {
             let name = raw.name.clone();
             let all = request.rules == Selection::All;
             let hint = if all { "" } else { " (a rule that it calls must be selected too)" };
-            let fault = |reason: String| Fault::Item { what: "rule", name: name.clone(), reason: reason + hint };
+            let fault =
+                |reason: String| Fault::Item { what: "rule", name: name.clone(), reason: reason + hint };
             let base = self.take_rule(request, raw, &fault)?;
             match base {
                 Ok(base) => {
@@ -260,7 +270,9 @@ impl Plugins {
                     }
                     taken.push(base);
                 }
-                Err(owner) => report.notes.push(format!("rule `{name}` left out: it is already there, from {owner}")),
+                Err(owner) => {
+                    report.notes.push(format!("rule `{name}` left out: it is already there, from {owner}"))
+                }
             }
         }
         let program = self.rules.program().clone();

@@ -10,10 +10,13 @@ use ketgrad_core::{
 };
 use num_complex::Complex;
 
-use crate::host::{Loaded, Rule};
+use crate::{
+    host::{Loaded, Rule},
+    lower::caller,
+};
 
-/// Real points that are tried, for each real input another shift of the list.
-const POINTS: [f64; 7] = [0.35, 0.8, 1.7, 3.1, -0.45, -1.3, 0.12];
+/// Real points that are tried, for each input another shift of the list.
+const POINTS: [f64; 14] = [0.35, 0.8, 1.7, 0.6, 3.1, 0.25, -0.45, 0.9, -1.3, 0.12, 2.4, -0.2, -0.3, -0.1];
 
 /// The length of arrays among the inputs.
 const LENGTH: usize = 3;
@@ -63,10 +66,7 @@ pub fn verify(program: &Program, host: &Loaded, name: &str) -> Verdict {
 }
 
 fn known(kind: &Kind) -> bool {
-    matches!(
-        kind,
-        Kind::Real | Kind::Complex | Kind::Int | Kind::Array(Element::Real | Element::Complex)
-    )
+    matches!(kind, Kind::Real | Kind::Complex | Kind::Int | Kind::Array(Element::Real | Element::Complex))
 }
 
 type C = Complex<f64>;
@@ -80,8 +80,12 @@ fn compare(
     rule: Option<&Rule>,
     points: &mut usize,
 ) -> Result<Option<String>, String> {
-    let mut f = Derivatives::<C>::new(program, name).map_err(|e| e.to_string())?.with_host(host);
-    let code = Bytecode::compile(program, f.function()).map_err(|e| e.to_string())?;
+    let mut program = program.clone();
+    let Some(of) = program.lookup(name) else { return Ok(None) };
+    let caller = caller(&mut program, of);
+    let name = program.functions[caller].name.clone();
+    let mut f = Derivatives::<C>::new(&program, &name).map_err(|e| e.to_string())?.with_host(host);
+    let code = Bytecode::compile(&program, f.function()).map_err(|e| e.to_string())?;
     for shift in 0..POINTS.len() {
         let x: Vec<Datum<C>> = kinds.iter().enumerate().map(|(k, kind)| point(kind, shift + 2 * k)).collect();
         let Ok(value) = f.value(&x) else { continue };
@@ -91,7 +95,10 @@ fn compare(
         {
             *points += 1;
             if (by_program - sum).norm() > VALUE_TOLERANCE * (1.0 + sum.norm()) {
-                return Ok(Some(format!("at {} its kernel gives {sum}, its program {by_program}", shown(&x))));
+                return Ok(Some(format!(
+                    "at {} its kernel gives {sum}, its program {by_program}",
+                    shown(&x)
+                )));
             }
         }
         for (k, kind) in kinds.iter().enumerate() {
@@ -172,7 +179,9 @@ fn map(x: &Datum<C>, real: &dyn Fn(f64) -> f64, complex: &dyn Fn(C) -> C) -> Dat
         Datum::Real(x) => Datum::Real(real(*x)),
         Datum::Complex(z) => Datum::Complex(complex(*z)),
         Datum::Reals(xs) => Datum::reals(xs.iter().map(|x| real(*x))),
-        Datum::Complexes(zs) => Datum::Complexes(std::sync::Arc::new(zs.iter().map(|z| complex(*z)).collect())),
+        Datum::Complexes(zs) => {
+            Datum::Complexes(std::sync::Arc::new(zs.iter().map(|z| complex(*z)).collect()))
+        }
         other => other.clone(),
     }
 }

@@ -42,7 +42,8 @@ fn the_crate_of_the_chapter_builds_outside_the_workspace_and_loads() {
     fs::create_dir_all(folder.join("src")).unwrap();
     let manifest = blocks("toml").into_iter().find(|b| b.contains("cdylib")).unwrap();
     let workspace = support::workspace();
-    fs::write(folder.join("Cargo.toml"), manifest.replace("PATH/TO/ketgrad", workspace.to_str().unwrap())).unwrap();
+    fs::write(folder.join("Cargo.toml"), manifest.replace("PATH/TO/ketgrad", workspace.to_str().unwrap()))
+        .unwrap();
     fs::write(folder.join("src/lib.rs"), &blocks("rust")[0]).unwrap();
     // The versions that are at hand without a network.
     fs::copy(workspace.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
@@ -79,7 +80,11 @@ fn the_c_file_of_the_chapter_loads() {
     fs::write(&source, &blocks("c")[0]).unwrap();
     let plugins = loaded(&support::c_plugin(&source, "chapter", &[]));
     let (y, first, second) = at(&plugins, "fn f(x) { log1p(x) }", 0.5);
-    assert!((y - 1.5f64.ln()).abs() < 1e-15 && (first - 1.0 / 1.5).abs() < 1e-15 && (second + 1.0 / 2.25).abs() < 1e-15);
+    assert!(
+        (y - 1.5f64.ln()).abs() < 1e-15
+            && (first - 1.0 / 1.5).abs() < 1e-15
+            && (second + 1.0 / 2.25).abs() < 1e-15
+    );
     let program = parse_program_with("fn f(x) { log1p(x) }", plugins.rules()).unwrap();
     let host = plugins.host();
     let mut f = Derivatives::<f64>::new(&program, "f").unwrap().with_host(&*host);

@@ -80,7 +80,10 @@ fn loaded_kernels_give_the_states_of_the_built_in_ones() {
             }
         }
         // Other rings keep their kernels.
-        assert_eq!(executors.best::<Complex<f32>>(6, 30).name(), Executors::fast().best::<Complex<f32>>(6, 30).name());
+        assert_eq!(
+            executors.best::<Complex<f32>>(6, 30).name(),
+            Executors::fast().best::<Complex<f32>>(6, 30).name()
+        );
     }
 }
 

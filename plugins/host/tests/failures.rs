@@ -175,7 +175,10 @@ fn panics_are_errors_in_every_thread() {
                 for k in 0..100 {
                     let x = 1.0 + f64::from(k);
                     let error = run(&plugins, "fn f(x) { panics(x) }", x).unwrap_err().to_string();
-                    assert!(error.contains(&format!("a panic at {x}")) && error.contains("lib.rs:"), "{error}");
+                    assert!(
+                        error.contains(&format!("a panic at {x}")) && error.contains("lib.rs:"),
+                        "{error}"
+                    );
                     assert!(error.contains("plugin `it`") && error.contains("panics"), "{error}");
                 }
             });

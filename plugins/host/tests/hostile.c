@@ -71,7 +71,7 @@ __attribute__((constructor)) static void flush_denormals(void) {
 }
 #endif
 
-static ketgrad_status init(const ketgrad_host *host, ketgrad_err *err) {
+__attribute__((unused)) static ketgrad_status init(const ketgrad_host *host, ketgrad_err *err) {
     newer_rule r;
     memset(&r, 0, sizeof r);
     r.rule.struct_size = sizeof r.rule;
@@ -118,7 +118,6 @@ static ketgrad_status init(const ketgrad_host *host, ketgrad_err *err) {
 }
 
 #if defined(BAD_MAGIC)
-KETGRAD_EXPORT const char ketgrad_plugin_text[] = "x";
 #define KETGRAD_THIS_MAGIC 42
 #else
 #define KETGRAD_THIS_MAGIC KETGRAD_MAGIC

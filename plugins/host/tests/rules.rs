@@ -125,7 +125,8 @@ fn incomplete_functions_have_all_their_derivatives() {
     close(other[0], -gradient[0]);
 
     for x in [0.2, 0.9] {
-        let (y, gradient, hessian) = derivatives(&plugins, "fn f(a, b, x) { beta_inc(a, b, x) }", &[1.0, 2.5, x]);
+        let (y, gradient, hessian) =
+            derivatives(&plugins, "fn f(a, b, x) { beta_inc(a, b, x) }", &[1.0, 2.5, x]);
         let rest = 1.0 - x;
         close(y, 1.0 - rest.powf(2.5));
         close(gradient[1], -rest.powf(2.5) * rest.ln());
@@ -145,7 +146,9 @@ fn numbers_that_carry_derivatives_get_them() {
     let first = libm_erf(x) + x * slope(x);
     let second = 2.0 * slope(x) - 2.0 * x * x * slope(x);
 
-    let Datum::Real(y) = value::<_, Dual64>(&plugins, source, Datum::Real(Dual64::new(x, 1.0))) else { panic!() };
+    let Datum::Real(y) = value::<_, Dual64>(&plugins, source, Datum::Real(Dual64::new(x, 1.0))) else {
+        panic!()
+    };
     close(y.eps, first);
     let at = Dual2_64::new(x, 1.0, 0.0);
     let Datum::Real(y) = value::<_, Dual2_64>(&plugins, source, Datum::Real(at)) else { panic!() };
@@ -180,7 +183,9 @@ fn complex_numbers_take_the_complex_rule() {
 
     // On complex duals the series about z.
     let dual = Complex::new(Dual64::new(z.re, 1.0), Dual64::new(z.im, 0.0));
-    let Datum::Complex(y) = value::<Dual64, Complex<Dual64>>(&plugins, source, Datum::Complex(dual)) else { panic!() };
+    let Datum::Complex(y) = value::<Dual64, Complex<Dual64>>(&plugins, source, Datum::Complex(dual)) else {
+        panic!()
+    };
     assert!((Complex::new(y.re.eps, y.im.eps) - slope(z)).norm() < ROUNDING);
 
     // abs2(erf(z)) has the gradient 2 erf(z) conj(erf'(z)).
@@ -282,12 +287,14 @@ fn array_kernels_have_first_derivatives() {
 fn a_program_serves_what_the_kernel_does_not() {
     let mut plugins = Plugins::new(Settings { verify: false, ..Settings::default() });
     plugins.load(&request("ketgrad_hostile")).unwrap();
-    let Datum::Real(y) = value::<_, Dual2_64>(&plugins, "fn f(x) { cube(x) }", Datum::Real(Dual2_64::new(2.0, 1.0, 0.0)))
+    let Datum::Real(y) =
+        value::<_, Dual2_64>(&plugins, "fn f(x) { cube(x) }", Datum::Real(Dual2_64::new(2.0, 1.0, 0.0)))
     else {
         panic!()
     };
     assert_eq!((y.re, y.v1, y.v2), (8.0, 12.0, 12.0));
-    let Datum::Real(y) = value::<_, Expr>(&plugins, "fn f(x) { cube(x) }", Datum::Real(Expr::symbol("x"))) else {
+    let Datum::Real(y) = value::<_, Expr>(&plugins, "fn f(x) { cube(x) }", Datum::Real(Expr::symbol("x")))
+    else {
         panic!()
     };
     assert_eq!(y.to_string(), "x*x*x");

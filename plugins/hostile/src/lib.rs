@@ -28,9 +28,7 @@ impl Plugin for Hostile {
                 .program("rule liar(x) { kernel(x) } pullback(x, y, y_bar) { 3.0 * x * y_bar }"),
         )?;
         registrar.rule(
-            RuleDef::new("cube", 1)
-                .f64(|x| x[0] * x[0] * x[0])
-                .program("rule cube(x) { x * x * x }"),
+            RuleDef::new("cube", 1).f64(|x| x[0] * x[0] * x[0]).program("rule cube(x) { x * x * x }"),
         )?;
         registrar.rule(RuleDef::new("scan", 1).signature("(xs: array) -> array").dense(Scan))?;
         registrar.rule(RuleDef::new("norm2", 1).signature("(xs: array) -> real").dense(Norm2))?;

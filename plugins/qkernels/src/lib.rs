@@ -78,7 +78,9 @@ impl HostKernels for Kernels {
 
 impl Kernels {
     fn one(&self, par: &Par<'_>, amplitudes: &mut [C64], gate: &Gate<'_>) -> Result<()> {
-        if let (&[target], false, 0, &[a, b, c, d]) = (gate.targets, gate.is_diagonal, gate.control_mask, gate.matrix) {
+        if let (&[target], false, 0, &[a, b, c, d]) =
+            (gate.targets, gate.is_diagonal, gate.control_mask, gate.matrix)
+        {
             let half = 1usize << target;
             // Blocks of the two runs that belong together; several small ones a part.
             let part = (2 * half).max(PART).min(amplitudes.len());

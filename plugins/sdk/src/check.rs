@@ -60,7 +60,8 @@ fn differences(name: &str, dense: &dyn ErasedDense<f64>, inputs: &[&[f64]]) -> R
         dense.forward(&x, ViewMut { shape: &shape, data: &mut y })?;
         Ok(y.iter().sum())
     };
-    let x: Vec<View<'_, f64>> = inputs.iter().zip(&shapes).map(|(data, shape)| View { shape, data }).collect();
+    let x: Vec<View<'_, f64>> =
+        inputs.iter().zip(&shapes).map(|(data, shape)| View { shape, data }).collect();
     let shape = dense.shape(&x)?;
     let mut y = vec![0.0; count(&shape)];
     let tape = dense.forward(&x, ViewMut { shape: &shape, data: &mut y })?;

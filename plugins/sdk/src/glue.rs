@@ -262,7 +262,12 @@ unsafe fn inputs<'a, T: Element>(rule: &RuleDef, x: *const Array) -> Result<Vec<
     unsafe { parts(x, rule.n_in as usize).iter().map(|a| view(a)).collect() }
 }
 
-unsafe extern "C" fn infer<T: Element>(user: *mut c_void, x: *const Array, y: *mut Shape, err: *mut Err) -> Status {
+unsafe extern "C" fn infer<T: Element>(
+    user: *mut c_void,
+    x: *const Array,
+    y: *mut Shape,
+    err: *mut Err,
+) -> Status {
     // SAFETY: `user` is this rule, `y` the host's struct.
     let (rule, y) = unsafe { (rule(user), &mut *y) };
     guarded(err, || {
@@ -452,8 +457,17 @@ pub(crate) fn log(host: &Host, level: u32, text: &str) {
     }
 }
 
-pub(crate) fn parallel<F: Fn(usize, usize) + Sync>(host: &Host, count: usize, grain: usize, body: &F) -> Result<()> {
-    unsafe extern "C" fn part<F: Fn(usize, usize) + Sync>(user: *mut c_void, from: usize, to: usize) -> Status {
+pub(crate) fn parallel<F: Fn(usize, usize) + Sync>(
+    host: &Host,
+    count: usize,
+    grain: usize,
+    body: &F,
+) -> Result<()> {
+    unsafe extern "C" fn part<F: Fn(usize, usize) + Sync>(
+        user: *mut c_void,
+        from: usize,
+        to: usize,
+    ) -> Status {
         // SAFETY: `user` is the body, which outlives `parallel_for`; it may be shared between threads.
         let body = unsafe { &*user.cast::<F>() };
         guarded(ptr::null_mut(), || {

@@ -68,9 +68,9 @@ fn gamma_functions() -> Vec<RuleDef> {
                 "rule polygamma(n: int, x) { kernel(n, x) }
                  pullback(n, x, y, y_bar) { (none, polygamma(n + 1, x) * y_bar) }",
             ),
-        RuleDef::new("digamma", 1).f64(|x| values::digamma(x[0])).program(
-            "rule digamma(x) { kernel(x) } pullback(x, y, y_bar) { polygamma(1, x) * y_bar }",
-        ),
+        RuleDef::new("digamma", 1)
+            .f64(|x| values::digamma(x[0]))
+            .program("rule digamma(x) { kernel(x) } pullback(x, y, y_bar) { polygamma(1, x) * y_bar }"),
         RuleDef::new("gamma", 1)
             .f64(|x| libm::tgamma(x[0]))
             .program("rule gamma(x) { kernel(x) } pullback(x, y, y_bar) { y * digamma(x) * y_bar }"),

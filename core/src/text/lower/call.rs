@@ -36,7 +36,9 @@ impl Body<'_> {
         }
         let Some(builtin) = Builtin::by_name(&name.text) else {
             let functions = self.known.program.functions.values().map(|f| f.name.as_str());
-            let nearest = nearest(&name.text, functions.chain(Builtin::names().map(|n: &str| n)));
+            let primitives = self.known.program.primitives.values().map(|p| p.name.as_str());
+            let known = functions.chain(primitives).chain(Builtin::names().map(|n: &str| n));
+            let nearest = nearest(&name.text, known);
             let (what, name) = ("function", name.text.clone());
             return Err(error(span, TextErrorKind::Unknown { what, name, nearest }));
         };

@@ -5,14 +5,21 @@ use std::{
     collections::HashMap,
     path::{Path, PathBuf},
     process::Command,
-    sync::OnceLock,
+    sync::{
+        OnceLock,
+        atomic::{AtomicU32, Ordering},
+    },
 };
 
 /// The plugins of the workspace, by the names of their libraries.
 const PACKAGES: [&str; 3] = ["ketgrad-plugin-special", "ketgrad-plugin-hostile", "ketgrad-plugin-qkernels"];
 
 pub(crate) fn workspace() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().find(|d| d.join("Cargo.lock").is_file()).unwrap().to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .find(|d| d.join("Cargo.lock").is_file())
+        .unwrap()
+        .to_owned()
 }
 
 /// The library of a plugin of the workspace. `KETGRAD_PLUGIN_DIR` names a folder with plugins built before.
@@ -35,7 +42,8 @@ fn build() -> HashMap<String, PathBuf> {
     let mut built = HashMap::new();
     for line in String::from_utf8(output.stdout).unwrap().lines() {
         let message: serde_json::Value = serde_json::from_str(line).unwrap();
-        let is_library = message["target"]["kind"].as_array().is_some_and(|k| k.iter().any(|k| k == "cdylib"));
+        let is_library =
+            message["target"]["kind"].as_array().is_some_and(|k| k.iter().any(|k| k == "cdylib"));
         if let (Some(name), true, Some(file)) =
             (message["target"]["name"].as_str(), is_library, message["filenames"][0].as_str())
         {
@@ -49,7 +57,9 @@ fn build() -> HashMap<String, PathBuf> {
 pub(crate) fn c_plugin(source: &Path, name: &str, definitions: &[&str]) -> PathBuf {
     let library = ketgrad_plugin_host::file_name(&Path::new(env!("CARGO_TARGET_TMPDIR")).join(name));
     // Written beside and renamed: a library that is mapped must not be written over.
-    let fresh = library.with_extension(format!("{}", std::process::id()));
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let fresh = library.with_extension(format!("{}-{number}", std::process::id()));
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
     let output = Command::new(&compiler)
         .args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-I"])
