@@ -14,12 +14,12 @@ use ketgrad_core::{
     ir::{FunctionBuilder, Kind, Op, Primitive, Program},
     pass::{Level, optimize_all},
     scalar::{Real, Ring, Scalar},
-    tape::Operator,
 };
 use num_complex::Complex;
 
 use crate::{
     array::{Array, Number, cast},
+    dense::{linearised, needs_program, no_plain_number, pullback, pushforward},
     kernel::{Kernel, MAX_NUMBERS},
     lift::{factorial, series},
     lower::caller,
@@ -349,166 +349,6 @@ impl<S: Scalar, A: Host<S>, B: Host<S>> Host<S> for Both<'_, A, B> {
             Err(HostError::Unknown { .. }) => self.1.call(primitive, args),
             known => known,
         }
-    }
-}
-
-fn no_plain_number(rule: &Rule) -> String {
-    format!("`{}` has no program for its value, and a symbol has no number to compute it at", rule.name)
-}
-
-fn needs_program(rule: &Rule) -> String {
-    format!("`{}` has no program: derivatives above the first need one", rule.name)
-}
-
-/// The pullback of the kernel: `(x…, y, y_bar) -> (x_bar…)`.
-fn pullback<E: Number, S: Scalar>(rule: &Rule, args: &[Datum<S>]) -> Result<Datum<S>, String> {
-    let kernel = &rule.kernel;
-    let all: Option<Vec<Array<E>>> = args.iter().map(E::read).collect();
-    let mut x = all.ok_or_else(|| needs_program(rule))?;
-    let (Some(y_bar), Some(_)) = (x.pop(), x.pop()) else { return Err("no cotangent".to_owned()) };
-    let (y, tape) = kernel.forward(&x)?;
-    let bars = kernel.pullback(&tape, &x, &y, &y_bar.extended(&y))?;
-    let fields = bars.into_iter().zip(&kernel.params).filter(|(_, kind)| kind.is_differentiable());
-    let fields: Option<Vec<Datum<S>>> = fields.map(|(bar, kind)| E::write(bar, kind)).collect();
-    fields.map(Datum::Tuple).ok_or_else(|| needs_program(rule))
-}
-
-/// The pushforward by the kernel's pullback, one for each element of the result.
-fn pushforward<E: Number, S: Scalar>(rule: &Rule, args: &[Datum<S>]) -> Result<Datum<S>, String> {
-    let kernel = &rule.kernel;
-    let all: Option<Vec<Array<E>>> = args.iter().map(E::read).collect();
-    let mut x = all.ok_or_else(|| needs_program(rule))?;
-    let dots = x.split_off(kernel.params.len());
-    let (y, tape) = kernel.forward(&x)?;
-    let mut y_dot = y.zeros_like();
-    for j in 0..y.data.len() {
-        let mut y_bar = y.zeros_like();
-        y_bar.data[j] = E::ONE;
-        let bars = kernel.pullback(&tape, &x, &y, &y_bar)?;
-        let bars =
-            bars.iter().zip(&kernel.params).filter(|(_, kind)| kind.is_differentiable()).map(|(b, _)| b);
-        for (bar, dot) in bars.zip(&dots) {
-            for (&bar, &dot) in bar.data.iter().zip(&dot.data) {
-                y_dot.data[j] = y_dot.data[j].plus(E::pair(bar, dot));
-            }
-        }
-    }
-    E::write(y_dot, &kernel.result).ok_or_else(|| needs_program(rule))
-}
-
-/// A kernel with a pullback and no program, on numbers with first derivatives.
-fn linearised<T: Real, S: Scalar<Real = T>>(rule: &Rule, args: &[Datum<S>]) -> Result<Datum<S>, String> {
-    let kernel = &rule.kernel;
-    if kernel.is_complex() || !kernel.has_pullback() {
-        return Err(needs_program(rule));
-    }
-    let mut x: Vec<Array<f64>> = Vec::new();
-    let mut rest: Vec<Vec<T>> = Vec::new();
-    let at = |v: &T| v.primal().ok_or_else(|| no_plain_number(rule));
-    for datum in args {
-        let values: &[T] = match datum {
-            Datum::Real(v) => std::slice::from_ref(v),
-            Datum::Reals(values) => values,
-            Datum::Int(n) => {
-                x.push(Array::number(*n as f64));
-                rest.push(vec![T::zero()]);
-                continue;
-            }
-            _ => return Err(needs_program(rule)),
-        };
-        let plain: Vec<f64> = values.iter().map(at).collect::<Result<_, _>>()?;
-        rest.push(values.iter().zip(&plain).map(|(v, p)| v.clone() - T::lit(*p)).collect());
-        let shape = if matches!(datum, Datum::Real(_)) { vec![] } else { vec![plain.len() as u64] };
-        x.push(Array { shape, data: plain });
-    }
-    let parts: Vec<&T> = rest.iter().flatten().filter(|d| !d.is_exact_zero()).collect();
-    if parts.iter().enumerate().any(|(i, a)| parts[i..].iter().any(|b| !((*a).clone() * *b).is_exact_zero()))
-    {
-        return Err(needs_program(rule));
-    }
-    let (y, tape) = kernel.forward(&x)?;
-    let mut out: Vec<T> = y.data.iter().map(|v| T::lit(*v)).collect();
-    if !parts.is_empty() {
-        for (j, out) in out.iter_mut().enumerate() {
-            let mut y_bar = y.zeros_like();
-            y_bar.data[j] = 1.0;
-            let bars = kernel.pullback(&tape, &x, &y, &y_bar)?;
-            for (bar, d) in bars.iter().zip(&rest) {
-                for (bar, d) in bar.data.iter().zip(d) {
-                    *out += T::scale(&T::lit(*bar), d);
-                }
-            }
-        }
-    }
-    Ok(match kernel.result {
-        Kind::Real => Datum::Real(out.into_iter().next().unwrap_or_else(T::zero)),
-        _ => Datum::reals(out),
-    })
-}
-
-/// A rule on a tape: `tape.apply(&tape.operator(rule), …)`.
-pub struct RuleOperator {
-    name: String,
-    arity: usize,
-    complex: bool,
-    host: Arc<Loaded>,
-    value: Bytecode,
-    pullback: Bytecode,
-}
-
-impl RuleOperator {
-    /// The rule of that name in the program.
-    pub(crate) fn new(program: &Program, name: &str, host: Arc<Loaded>) -> Result<RuleOperator, String> {
-        let f = program.lookup(name).ok_or_else(|| format!("no rule `{name}`"))?;
-        let function = &program.functions[f];
-        let number = &function.result;
-        let complex = match number {
-            Kind::Real => false,
-            Kind::Complex => true,
-            other => return Err(format!("`{name}` gives {other}; a tape holds numbers")),
-        };
-        if function.params.iter().any(|p| p.kind != *number) {
-            return Err(format!("`{name}` takes something else than {number} numbers; a tape holds numbers"));
-        }
-        let arity = function.params.len();
-        let mut program = program.clone();
-        let f = caller(&mut program, f);
-        let both = adjoint::value_and_pullback(&mut program, f).map_err(|e| e.to_string())?;
-        let compile = |f| Bytecode::compile(&program, f).map_err(|e| e.to_string());
-        let (value, pullback) = (compile(f)?, compile(both)?);
-        Ok(RuleOperator { name: name.to_owned(), arity, complex, host, value, pullback })
-    }
-
-    fn run<T: Real, S: Scalar<Real = T>>(&self, code: &Bytecode, x: &[S]) -> Result<Datum<S>, String> {
-        let datum = |x: &S| if self.complex { Datum::Complex(x.clone()) } else { Datum::Real(x.re()) };
-        let args: Vec<Datum<S>> = x.iter().map(datum).collect();
-        let limits = Limits::default();
-        code.call(&mut Machine::new(), &*self.host, &limits, &args).map_err(|e| e.to_string())
-    }
-}
-
-fn to_number<T: Real, S: Scalar<Real = T>>(datum: &Datum<S>) -> Result<S, String> {
-    match datum {
-        Datum::Real(x) => Ok(S::from_real(x.clone())),
-        Datum::Complex(z) => Ok(z.clone()),
-        other => Err(format!("it gives {}", other.describe())),
-    }
-}
-
-impl<T: Real, S: Scalar<Real = T>> Operator<S> for RuleOperator {
-    fn name(&self) -> &str {
-        &self.name
-    }
-    fn arity(&self) -> Option<usize> {
-        Some(self.arity)
-    }
-    fn forward(&self, inputs: &[S]) -> Result<S, String> {
-        to_number(&self.run(&self.value, inputs)?)
-    }
-    fn backward(&self, inputs: &[S], _: &S, cotangent: &S) -> Result<Vec<S>, String> {
-        let all: Vec<S> = inputs.iter().chain([cotangent]).cloned().collect();
-        let both = self.run(&self.pullback, &all)?;
-        both.fields().iter().skip(1).map(to_number).collect()
     }
 }
 

@@ -25,6 +25,7 @@
 
 mod array;
 mod border;
+mod dense;
 mod device;
 mod error;
 mod executor;
@@ -34,14 +35,16 @@ mod kernel;
 mod library;
 mod lift;
 mod lower;
+mod operator;
 mod plugins;
 mod signature;
 mod verify;
 
 pub use device::{Device, DeviceState};
 pub use error::{Fault, PluginError};
-pub use host::{Both, Loaded, RuleOperator};
+pub use host::{Both, Loaded};
 pub use library::sha256_of;
+pub use operator::RuleOperator;
 pub use plugins::{
     Check, OnDuplicate, Plugins, ProgramFault, Report, Request, Selection, Settings, file_name,
 };

@@ -23,11 +23,12 @@ use crate::{
     device::Device,
     error::{Fault, PluginError},
     executor::{Backend, HostKernels},
-    host::{Loaded, Rule, RuleOperator},
+    host::{Loaded, Rule},
     init::{Collected, RawBackend, RawRule, init},
     kernel::Kernel,
     library::Opened,
     lower::{Source, check_name, lower},
+    operator::RuleOperator,
     signature,
     verify::{Verdict, verify},
 };

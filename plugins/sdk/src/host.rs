@@ -7,6 +7,7 @@ use crate::{
     error::{Error, Result},
     glue,
     rule::RuleDef,
+    services,
 };
 
 /// Takes what a plugin brings.
@@ -33,15 +34,15 @@ impl Registrar<'_> {
     /// An option from `[plugin.options]` of the config.
     #[must_use]
     pub fn option(&self, key: &str) -> Option<String> {
-        glue::option(self.host, key)
+        services::option(self.host, key)
     }
     /// Says something to people, through the host.
     pub fn info(&self, text: &str) {
-        glue::log(self.host, abi::LOG_INFO, text);
+        services::log(self.host, abi::LOG_INFO, text);
     }
     /// Warns people.
     pub fn warn(&self, text: &str) {
-        glue::log(self.host, abi::LOG_WARN, text);
+        services::log(self.host, abi::LOG_WARN, text);
     }
 }
 
@@ -68,7 +69,9 @@ impl Par<'_> {
     /// A part panicked.
     pub fn run(&self, count: usize, grain: usize, body: impl Fn(usize, usize) + Sync) -> Result<()> {
         match self.host {
-            Some(host) if count > grain && self.threads() > 1 => glue::parallel(host, count, grain, &body),
+            Some(host) if count > grain && self.threads() > 1 => {
+                services::parallel(host, count, grain, &body)
+            }
             _ => {
                 body(0, count);
                 Ok(())
@@ -88,7 +91,7 @@ impl Par<'_> {
         if chunk == 0 {
             return Err(Error::new("parts of 0 elements"));
         }
-        let parts = glue::Parts::new(all, chunk);
+        let parts = services::Parts::new(all, chunk);
         self.run(parts.count(), 1, |from, to| {
             (from..to).for_each(|k| parts.with(k, |start, part| body(start, part)));
         })

@@ -38,6 +38,7 @@ mod error;
 mod glue;
 mod host;
 mod rule;
+mod services;
 
 pub use backend::{Gate, Gates, HostKernels, Query, gate_kinds};
 pub use check::check_rule;

@@ -136,12 +136,15 @@ impl<T: Element, D: Dense<T>> ErasedDense<T> for D {
     }
 }
 
+/// A kernel on numbers.
+pub(crate) type Numbers<T> = Box<dyn Fn(&[T]) -> T + Send + Sync>;
+
 /// The compiled part of a rule.
 #[doc(hidden)]
 pub enum Kernel {
     None,
-    F64(Box<dyn Fn(&[f64]) -> f64 + Send + Sync>),
-    C64(Box<dyn Fn(&[C64]) -> C64 + Send + Sync>),
+    F64(Numbers<f64>),
+    C64(Numbers<C64>),
     DenseF64(Box<dyn ErasedDense<f64>>),
     DenseC64(Box<dyn ErasedDense<C64>>),
 }
