@@ -11,7 +11,7 @@ use ketgrad_core::{
     adjoint,
     entity::FuncId,
     exec::{Bytecode, Datum, Executable, Host, HostError, Limits, Machine},
-    ir::{FunctionBuilder, Kind, Op, Primitive, Program},
+    ir::{FunctionBuilder, Op, Primitive, Program},
     pass::{Level, optimize_all},
     scalar::{Real, Ring, Scalar},
 };
