@@ -101,6 +101,9 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ("plugins/abi", &[]),
     ("plugins/sdk", &["ketgrad_plugin_abi"]),
     ("plugins/host", &["ketgrad_core", "ketgrad_plugin_abi"]),
+    ("plugins/special", &["ketgrad_plugin_sdk"]),
+    ("plugins/qkernels", &["ketgrad_plugin_sdk"]),
+    ("plugins/hostile", &["ketgrad_plugin_sdk"]),
 ];
 
 /// What core has no business with: files, environment, terminals, clocks, processes.

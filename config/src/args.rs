@@ -134,19 +134,46 @@ pub enum Verb {
     /// Runs a variational job: parameters of a circuit that make an energy small
     #[command(after_help = OPTIMIZE_HELP)]
     Optimize(OptimizeArgs),
-    /// Lists and checks plugins (not in this version)
-    #[command(after_help = "Examples:\n  ketgrad plugins list\n  ketgrad plugins verify")]
-    Plugins(Later),
+    /// Lists, checks and hashes the plugins of a config file
+    #[command(
+        after_help = "Examples:\n  ketgrad plugins list --config mine.toml\n  ketgrad plugins hash libmine.so"
+    )]
+    Plugins(PluginsArgs),
     /// Shows the version, the machine and the backends
     #[command(after_help = "Examples:\n  ketgrad info\n  ketgrad info --json")]
     Info,
 }
 
-/// The arguments of a verb that is still to come: anything.
+/// The verb `plugins`.
 #[derive(Clone, Debug, Args)]
-pub struct Later {
-    #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
-    rest: Vec<std::ffi::OsString>,
+pub struct PluginsArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub what: PluginsVerb,
+}
+
+/// What `plugins` can do.
+#[derive(Clone, Debug, Subcommand)]
+pub enum PluginsVerb {
+    /// Shows what is loaded, and why the rest is not
+    #[command(
+        after_help = "Examples:\n  ketgrad plugins list --config mine.toml\n  ketgrad plugins list --config mine.toml --json"
+    )]
+    List,
+    /// Compares kernel, program and differences of every rule
+    #[command(
+        after_help = "Examples:\n  ketgrad plugins verify --config mine.toml\n  ketgrad plugins verify --config mine.toml --json"
+    )]
+    Verify,
+    /// Prints the sha256 that pins a plugin
+    #[command(
+        after_help = "Examples:\n  ketgrad plugins hash libmine.so\n  ketgrad plugins hash --config mine.toml"
+    )]
+    Hash {
+        /// The files; without any those of the config
+        #[arg(value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
 }
 
 const RUN_HELP: &str = "\

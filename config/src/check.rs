@@ -8,7 +8,7 @@ use std::{
 
 use ketgrad_core::{
     check::{Report, Settings, gradcheck},
-    exec::{Derivatives, Limits, NoHost},
+    exec::{Derivatives, Limits},
     hybrid::{Expectation, HybridError, Method},
     text,
 };
@@ -77,16 +77,16 @@ pub fn check(args: &Check, common: &Common, terminal: &Terminal) -> Result<Box<d
     let single = common.precision == Precision::F32;
     let report = match &args.of {
         CheckOf::Program { function, at } if single => {
-            program::<f32>(&args.file, function.as_deref(), at, Settings::single(), common)?
+            program::<f32>(&args.file, function.as_deref(), at, Settings::single(), common, terminal)?
         }
         CheckOf::Program { function, at } => {
-            program::<f64>(&args.file, function.as_deref(), at, Settings::default(), common)?
+            program::<f64>(&args.file, function.as_deref(), at, Settings::default(), common, terminal)?
         }
         CheckOf::Circuit { observable, values } => {
             let circuit = read_circuit(&args.file, common, terminal)?;
             let names = circuit.inputs().map(str::to_owned).collect();
             let point = Points::one(&circuit, values)?;
-            let expectation = expectation(circuit, observable, common)?;
+            let expectation = expectation(circuit, observable, common, terminal)?;
             let report =
                 if single { in_single(&expectation, &point, names) } else { expectation.check(&point) };
             report.map_err(Failure::input)?
@@ -123,9 +123,12 @@ fn program<T: Number + DualNum>(
     at: &[String],
     settings: Settings,
     common: &Common,
+    terminal: &Terminal,
 ) -> Result<Report, Failure> {
     let (name, source) = read_text(file)?;
-    let program = text::parse_program(&source).map_err(|errors| faulty(&name, &source, errors))?;
+    let plugins = common.plugins.load(terminal)?;
+    let program = text::parse_program_with(&source, plugins.rules());
+    let program = program.map_err(|errors| faulty(&name, &source, errors))?;
     let entry = match function {
         Some(function) => function.to_owned(),
         None => text::entry(&source).ok_or_else(|| Failure::input(format_args!("{name} has no function")))?,
@@ -135,5 +138,5 @@ fn program<T: Number + DualNum>(
     let point = at::arguments::<T>(&program.functions[f.function()].params, at)?;
     let limits = Limits { steps: common.max_steps, ..Limits::default() };
     let settings = Settings { limits, ..settings };
-    gradcheck(&program, &entry, &point, &NoHost, settings).map_err(|e| in_words(&e))
+    gradcheck(&program, &entry, &point, &*plugins.host(), settings).map_err(|e| in_words(&e))
 }

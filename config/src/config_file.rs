@@ -24,6 +24,7 @@ use crate::{
     args::{CommonArgs, MAX_THREADS, Precision},
     files::read_text,
     memory::parse_size,
+    plugins::{self, PluginsTable},
     report::Failure,
 };
 
@@ -33,6 +34,8 @@ pub struct ConfigFile {
     top: CommonArgs,
     /// The table `[run]`.
     pub run: RunTable,
+    /// The tables `[plugins]`, `[[plugin]]` and `[[rule]]`.
+    pub plugins: PluginsTable,
 }
 
 /// The table `[run]`.
@@ -109,12 +112,16 @@ impl ConfigFile {
         };
         let document =
             DeTable::parse(text).map_err(|e| fail(e.message().to_owned(), e.span().unwrap_or(0..0), ""))?;
-        let mut config = ConfigFile::default();
+        let plugins = plugins::read(name, text, document.get_ref())?;
+        let mut config = ConfigFile { plugins, ..ConfigFile::default() };
         for (key, value) in in_order(document.get_ref()) {
             let (key_name, key_span) = (key.get_ref().as_ref(), key.span());
             let wrong = |why: String| fail(format!("`{key_name}`: {why}"), value.span(), "");
             if let Some(set) = setter(COMMON, key_name) {
                 set(&mut config.top, value.get_ref()).map_err(wrong)?;
+                continue;
+            }
+            if plugins::KEYS.contains(&key_name) {
                 continue;
             }
             let ("run", Some(table)) = (key_name, value.get_ref().as_table()) else {
@@ -125,7 +132,7 @@ impl ConfigFile {
                 if setter(RUN, key_name).is_some() {
                     return Err(failure.help("it belongs under [run]"));
                 }
-                return Err(failure.nearest(key_name, names(COMMON).chain(["run"])));
+                return Err(failure.nearest(key_name, names(COMMON).chain(["run"]).chain(plugins::KEYS)));
             };
             for (key, value) in in_order(table) {
                 let name = key.get_ref().as_ref();

@@ -50,7 +50,7 @@ fn differentiate<T: Number + DualNum>(
     let inputs: Vec<Vec<T>> =
         (0..points.len()).map(|row| points.inputs(&circuit, row)).collect::<Result<_, _>>()?;
     needs::<T>(args, &circuit).check("the derivatives", common.memory_limit)?;
-    let energy = expectation(circuit, &args.observable, common)?;
+    let energy = expectation(circuit, &args.observable, common, terminal)?;
 
     let start = Instant::now();
     let of = |at: &Vec<T>| -> Result<Derivatives<T>, HybridError> {
@@ -90,9 +90,10 @@ pub(crate) fn expectation(
     circuit: Circuit,
     observable: &str,
     common: &Common,
+    terminal: &Terminal,
 ) -> Result<Expectation, Failure> {
     let observable = observables::read(observable, circuit.n_qubits())?;
-    expectation_of(circuit, observable.sum, common)
+    expectation_of(circuit, observable.sum, common, terminal)
 }
 
 /// The expectation value of a sum of Pauli strings, to be computed within the limits.
@@ -103,10 +104,12 @@ pub(crate) fn expectation_of(
     circuit: Circuit,
     observable: PauliSum,
     common: &Common,
+    terminal: &Terminal,
 ) -> Result<Expectation, Failure> {
     let available = Needs::default().check("the derivatives", common.memory_limit)?;
     let threads: Threads = common.start_threads()?;
-    let simulator = Simulator { threads, memory_limit: Some(available), ..Simulator::new() };
+    let executors = common.plugins.load(terminal)?.executors();
+    let simulator = Simulator { executors, threads, memory_limit: Some(available) };
     Ok(Expectation::new(circuit, [observable]).map_err(Failure::input)?.with_simulator(simulator))
 }
 

@@ -3,13 +3,19 @@
 use std::io::{self, Write};
 
 use ketgrad_core::{
-    kernel::{Executor, Executors, InstructionSet, Threads},
+    kernel::{Executor, InstructionSet, Threads},
+    plan::Fast,
     state::bytes_text,
 };
 use num_complex::Complex;
 use serde::Serialize;
 
-use crate::{memory::SystemMemory, options::Common, report::Failure, terminal::Answer};
+use crate::{
+    memory::SystemMemory,
+    options::Common,
+    report::Failure,
+    terminal::{Answer, Terminal},
+};
 
 /// What `info` says; the fields are the keys of its JSON.
 #[derive(Clone, Debug, Serialize)]
@@ -64,28 +70,41 @@ pub struct Backend {
     /// Whether a run would use it.
     pub chosen: bool,
     /// Why.
-    pub reason: &'static str,
+    pub reason: String,
 }
 
 /// Looks around.
 ///
 /// # Errors
-/// None so far.
-pub fn info(common: &Common) -> Result<Box<dyn Answer>, Failure> {
+/// [`Failure`] if a plugin of the config is at fault.
+pub fn info(common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
     let start = std::time::Instant::now();
     let system = SystemMemory::read();
-    let executors = Executors::fast();
+    let plugins = common.plugins.load(terminal)?;
+    let executors = plugins.executors();
     // A circuit of ordinary size.
     let (f64_name, f32_name) = (
         Executor::name(executors.best::<Complex<f64>>(20, 100)).to_owned(),
         Executor::name(executors.best::<Complex<f32>>(20, 100)).to_owned(),
     );
-    let backend = |name, precision| Backend {
+    let built_in = "vector registers and plans of few passes; other number types take the generic kernels";
+    let backend = |name: String, precision, chosen, reason: &str| Backend {
         name,
         precision,
-        chosen: true,
-        reason: "vector registers and plans of few passes; other number types take the generic kernels",
+        chosen,
+        reason: reason.to_owned(),
     };
+    let fast = Executor::<Complex<f64>>::name(&Fast::new()).to_owned();
+    let mut backends = vec![backend(fast.clone(), "f64", f64_name == fast, built_in)];
+    for report in plugins.reports() {
+        for name in &report.kernels {
+            let chosen = *name == f64_name;
+            let why = if chosen { "it comes first" } else { "another comes first" };
+            let reason = format!("of the plugin `{}`; by priority, then score, {why}", report.name);
+            backends.push(backend(name.clone(), "f64", chosen, &reason));
+        }
+    }
+    backends.push(backend(f32_name, "f32", true, built_in));
     // Without the feature every pool is serial.
     let parallel = Threads::new(2).is_ok_and(|t| t.count() > 1);
     let mut info = Info {
@@ -97,7 +116,7 @@ pub fn info(common: &Common) -> Result<Box<dyn Answer>, Failure> {
         },
         threads: common.threads,
         memory: Memory { total: system.total, available: system.available, limit: common.memory_limit },
-        backends: vec![backend(f64_name, "f64"), backend(f32_name, "f32")],
+        backends,
         features: if parallel { vec!["parallel"] } else { Vec::new() },
         seconds: 0.0,
         json: common.json,
@@ -167,7 +186,12 @@ impl Answer for Info {
             None => writeln!(out)?,
         }
         for backend in &self.backends {
-            writeln!(out, "backend {}   {}: {}", backend.precision, backend.name, backend.reason)?;
+            let Backend { name, precision, chosen, reason } = backend;
+            writeln!(
+                out,
+                "backend {precision}   {name}{}: {reason}",
+                if *chosen { "" } else { " (not chosen)" }
+            )?;
         }
         writeln!(out, "built with    {}", list(&self.features))
     }

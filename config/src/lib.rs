@@ -27,6 +27,7 @@ pub mod observables;
 pub mod optimize;
 pub mod options;
 pub mod params;
+pub mod plugins;
 pub mod progress;
 pub mod report;
 pub mod run;
@@ -78,6 +79,7 @@ fn work(args: &HiArgs, terminal: &mut Terminal) -> Result<Box<dyn Answer>, Failu
         Work::Diff(diff) => diff::diff(diff, &args.common, terminal),
         Work::Equivalent(equivalent) => equivalent::equivalent(equivalent, &args.common, terminal),
         Work::Optimize(optimize) => optimize::optimize(optimize, &args.common, terminal),
-        Work::Info => info::info(&args.common),
+        Work::Plugins(work) => plugins::plugins(work, &args.common, terminal),
+        Work::Info => info::info(&args.common, terminal),
     }
 }

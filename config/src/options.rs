@@ -7,9 +7,10 @@ use ketgrad_core::{equivalent::On, exact::Form, hybrid::Method, kernel::Threads,
 use crate::{
     args::{
         AmplitudesArgs, CheckArgs, CommonArgs, ConvertArgs, DiffArgs, DrawArgs, EquivalentArgs, GradArgs,
-        Language, LowArgs, Picture, Precision, RunArgs, ValueArgs, Verb,
+        Language, LowArgs, Picture, PluginsVerb, Precision, RunArgs, ValueArgs, Verb,
     },
     config_file::ConfigFile,
+    plugins::PluginsTable,
     report::Failure,
 };
 
@@ -46,6 +47,8 @@ pub struct Common {
     pub json: bool,
     /// Print null for what is not finite.
     pub allow_nonfinite: bool,
+    /// The plugins of the config file; nothing is loaded yet.
+    pub plugins: PluginsTable,
 }
 
 impl Common {
@@ -79,8 +82,21 @@ pub enum Work {
     Equivalent(Equivalent),
     /// Run a variational job.
     Optimize(Optimize),
+    /// List, compare or hash plugins.
+    Plugins(PluginsWork),
     /// Describe this program and this machine.
     Info,
+}
+
+/// What `plugins` shall do.
+#[derive(Clone, Debug)]
+pub enum PluginsWork {
+    /// Show what is loaded.
+    List,
+    /// Compare rules with themselves.
+    Verify,
+    /// Hash files; none for those of the config.
+    Hash(Vec<PathBuf>),
 }
 
 /// What `run` shall do.
@@ -267,7 +283,6 @@ impl HiArgs {
     /// [`Failure`] for a verb that is not in this version, a faulty config file, or options that
     /// exclude each other.
     pub fn resolve(low: LowArgs) -> Result<HiArgs, Failure> {
-        let later = |name: &str| Err(Failure::not_yet(format_args!("the verb `{name}`")));
         let verb = match &low.verb {
             Verb::Run(_) => "run",
             Verb::Info => "info",
@@ -279,7 +294,7 @@ impl HiArgs {
             Verb::Check(_) => "check",
             Verb::Draw(_) => "draw",
             Verb::Optimize(_) => "optimize",
-            Verb::Plugins(_) => return later("plugins"),
+            Verb::Plugins(_) => "plugins",
         };
         let config = match &low.common.config {
             Some(path) => ConfigFile::read(path)?,
@@ -287,7 +302,8 @@ impl HiArgs {
         };
         let from_file = config.common(verb);
         let seed = low.common.seed.or(from_file.seed);
-        let common = merge(low.common, from_file);
+        let mut common = merge(low.common, from_file);
+        common.plugins.clone_from(&config.plugins);
         let work = match low.verb {
             Verb::Run(args) => Work::Run(run(args, &config)?),
             Verb::Convert(args) => Work::Convert(convert(args)),
@@ -298,6 +314,11 @@ impl HiArgs {
             Verb::Equivalent(args) => Work::Equivalent(equivalent(args)?),
             Verb::Check(args) => Work::Check(check(args)?),
             Verb::Optimize(args) => Work::Optimize(Optimize { file: args.file, resume: args.resume, seed }),
+            Verb::Plugins(args) => Work::Plugins(match args.what {
+                PluginsVerb::List => PluginsWork::List,
+                PluginsVerb::Verify => PluginsWork::Verify,
+                PluginsVerb::Hash { files } => PluginsWork::Hash(files),
+            }),
             _ => Work::Info,
         };
         Ok(HiArgs { common, work })
@@ -316,6 +337,7 @@ fn merge(low: CommonArgs, config: CommonArgs) -> Common {
         max_gates: low.max_gates.or(config.max_gates).unwrap_or(100_000_000),
         json: low.json || config.json,
         allow_nonfinite: low.allow_nonfinite || config.allow_nonfinite,
+        plugins: PluginsTable::default(),
     }
 }
 

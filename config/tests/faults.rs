@@ -30,16 +30,6 @@ fn wrong_usage_is_2() {
 }
 
 #[test]
-fn verbs_to_come_are_usage() {
-    let folder = Folder::new();
-    for verb in ["plugins"] {
-        for args in [&[verb][..], &[verb, "a.qasm", "--to", "qasm2"], &[verb, "-e", "x", "--json"]] {
-            folder.run(args).fails(2, &[verb, "not in this version"]);
-        }
-    }
-}
-
-#[test]
 fn help_and_version_are_0() {
     let folder = Folder::new();
     assert!(folder.run(&["--version"]).done().out.starts_with("ketgrad "));

@@ -68,7 +68,10 @@ fn differentiate<T: Number>(
         (None, file) => read_text(file.as_deref().unwrap_or(Path::new("-")))?,
     };
     let start = Instant::now();
-    let program = text::parse_program(&source).map_err(|errors| faulty(&name, &source, errors))?;
+    let plugins = common.plugins.load(terminal)?;
+    let program = text::parse_program_with(&source, plugins.rules());
+    let program = program.map_err(|errors| faulty(&name, &source, errors))?;
+    let host = plugins.host();
     let entry = match &args.function {
         Some(function) => function.clone(),
         None => text::entry(&source).ok_or_else(|| Failure::input(format_args!("{name} has no function")))?,
@@ -77,6 +80,7 @@ fn differentiate<T: Number>(
     let in_words = |e: &dyn std::fmt::Display| Failure::input(format_args!("{name}: {e}"));
     let mut f = Derivatives::<Complex<T>>::new(&program, &entry)
         .map_err(|e| in_words(&e))?
+        .with_host(&*host)
         .with_limits(limits)
         .with_level(args.level);
     if let Some(emit) = args.emit {

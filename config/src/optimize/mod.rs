@@ -39,7 +39,7 @@ pub fn optimize(args: &Optimize, common: &Common, terminal: &Terminal) -> Result
     }
     let job = Job::read(args, common, terminal)?;
     needs(&job).check("the job", common.memory_limit)?;
-    let energy = grad::expectation_of(job.circuit.clone(), job.hamiltonian.clone(), common)?;
+    let energy = grad::expectation_of(job.circuit.clone(), job.hamiltonian.clone(), common, terminal)?;
     check_writable(&job.curve)?;
     let marks = Marks::of(&job);
     let taken_up =

@@ -101,8 +101,8 @@ fn simulate<T: Number>(
         Some(path) => Some(read_input::<T>(path, n_qubits)?),
         None => None,
     };
-    let simulator =
-        Simulator { threads: common.start_threads()?, memory_limit: Some(available), ..Simulator::new() };
+    let executors = common.plugins.load(terminal)?.executors();
+    let simulator = Simulator { executors, threads: common.start_threads()?, memory_limit: Some(available) };
     let progress = Mutex::new(Progress::new(terminal, "gates"));
     let task = Task { args, common, circuit, simulator, observables: &observables, progress };
 

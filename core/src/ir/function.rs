@@ -354,6 +354,16 @@ impl Program {
         id
     }
 
+    /// Gives a function another name. Under its old one it is not found any more, under the new one no other is.
+    pub fn rename(&mut self, f: FuncId, name: &str) {
+        let function = &mut self.functions[f];
+        if self.names.get(&function.name) == Some(&f) {
+            self.names.remove(&function.name);
+        }
+        name.clone_into(&mut function.name);
+        self.names.insert(name.to_owned(), f);
+    }
+
     /// The function of the given name.
     #[must_use]
     pub fn lookup(&self, name: &str) -> Option<FuncId> {

@@ -137,6 +137,13 @@ impl<R: Ring> Operator<R> {
         &self.shape
     }
 
+    /// The bits of an index that the loop does not run over (controls and targets), and the values of those among
+    /// them that no offset of the shape sets.
+    #[must_use]
+    pub fn controls(&self) -> (usize, usize) {
+        (self.fixed, self.value)
+    }
+
     /// Controls and targets, as bits of an index.
     pub(crate) fn fixed(&self) -> usize {
         self.fixed

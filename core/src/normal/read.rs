@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use num_rational::Ratio;
-use num_traits::{One, Signed, ToPrimitive};
+use num_traits::{Signed, ToPrimitive};
 
 use super::{
     NormalError,
@@ -152,7 +152,7 @@ impl Algebra {
             ) => Ok(Sum::zero()),
             (F::Acos, Some(1)) => Ok(Sum::zero()),
             (F::Ln, _) => Ok(match x.terms().first_key_value() {
-                Some((product, q)) if x.terms().len() == 1 && q.is_one() => match product.powers.as_slice() {
+                Some((product, q)) if x.terms().len() == 1 && *q == Q::from_integer(1) => match product.powers.as_slice() {
                     [(Atom::Call("exp", args), 1)] if product.wave == super::atoms::Wave::None => {
                         args[0].clone()
                     }
@@ -175,7 +175,7 @@ impl Algebra {
             Some(root) => root,
             None => return Ok(Sum::atom(Atom::Call("sqrt", vec![x.clone()]))),
         };
-        if rest.fraction().is_some_and(|q| q.is_one()) {
+        if rest.fraction() == Some(Q::from_integer(1)) {
             return Ok(outside);
         }
         self.times(&outside, &Sum::atom(Atom::Call("sqrt", vec![rest])))

@@ -36,7 +36,7 @@ impl Sum {
     }
 
     pub(super) fn term(product: Product, q: Q) -> Sum {
-        Sum(if q.is_zero() { BTreeMap::new() } else { BTreeMap::from([(product, q)]) })
+        Sum(if is_nothing(&q) { BTreeMap::new() } else { BTreeMap::from([(product, q)]) })
     }
 
     pub(super) fn atom(atom: Atom) -> Sum {
@@ -71,13 +71,13 @@ impl Sum {
     fn put(&mut self, product: Product, q: Q) -> Result<()> {
         match self.0.entry(product) {
             std::collections::btree_map::Entry::Vacant(place) => {
-                if !q.is_zero() {
+                if !is_nothing(&q) {
                     place.insert(q);
                 }
             }
             std::collections::btree_map::Entry::Occupied(mut place) => {
                 let sum = place.get().checked_add(&q).ok_or(NormalError::Coefficient)?;
-                if sum.is_zero() {
+                if is_nothing(&sum) {
                     place.remove();
                 } else {
                     *place.get_mut() = sum;
@@ -96,7 +96,7 @@ impl Sum {
     }
 
     pub(super) fn times_fraction(&self, by: Q) -> Result<Sum> {
-        if by.is_zero() {
+        if is_nothing(&by) {
             return Ok(Sum::zero());
         }
         let scaled = self.0.iter().map(|(p, q)| Some((p.clone(), q.checked_mul(&by)?)));
@@ -344,7 +344,7 @@ impl Algebra {
         let quarters = (whole % 4 + quarters).rem_euclid(4);
         // cos(rest + quarters pi/2 + r pi)
         let shifted = |more: i128| self.plain(&rest, (quarters + more).rem_euclid(4));
-        if r.is_zero() {
+        if is_nothing(&r) {
             return shifted(0);
         }
         let (c, s) = circle(r);
@@ -472,4 +472,8 @@ fn circle(r: Q) -> (Sum, Sum) {
             (Sum::atom(Atom::Call(name, angle(a))), Sum::atom(Atom::Call(other, angle(a))))
         }
     }
+}
+
+fn is_nothing(q: &Q) -> bool {
+    *q.numer() == 0
 }

@@ -15,6 +15,7 @@ use crate::{
 };
 
 use super::ast::{Block, Expr, ExprKind, Function, Pattern, Statement, StatementKind};
+use super::lower::ON_COMPLEX;
 
 /// What is known about a value.
 #[derive(Clone, PartialEq, Debug)]
@@ -227,10 +228,16 @@ impl Infer<'_> {
         args: &[Expr],
         kinds: &dyn Fn(&super::ast::KindExpr) -> Option<Kind>,
     ) -> Known {
-        if let Some(known) = self.results.get(name) {
+        let known = self.results.get(name);
+        let on_complex = self.results.get(&format!("{name}{ON_COMPLEX}"));
+        if let (Some(known), None) = (known, on_complex) {
             return known.clone();
         }
         let args: Vec<Known> = args.iter().map(|a| self.expr(a, kinds)).collect();
+        if let (known, Some(on_complex)) = (known, on_complex) {
+            let complex = known.is_none() || args.contains(&Known::Kind(Kind::Complex));
+            return known.filter(|_| !complex).unwrap_or(on_complex).clone();
+        }
         let joined = || args.iter().cloned().fold(Known::Nothing, Known::join);
         let real = |k: Known| if matches!(k, Known::Literal(_)) { Known::Kind(Kind::Real) } else { k };
         match Builtin::by_name(name) {

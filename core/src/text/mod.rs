@@ -26,6 +26,7 @@
 //!   `Point { x: a, y: b }`, `if` as a value.
 //! - **Names**: the file's functions in any order, what is registered in [`Rules`], and every op of
 //!   the [op table](crate::ir::table). `log` is `ln`; `len`, `sum`, `select`, `real`.
+//!   A registered `f.complex` is what `f` means on complex numbers.
 //! - **A rule** has a primal, and if given a pullback of the inputs, the result and its cotangent, which gives the
 //!   inputs' cotangents in order, `none` for one that has none; and if given a pushforward of the inputs and
 //!   their tangents.

@@ -28,7 +28,7 @@ use num_dual::{Dual2_64, Dual64, HyperDual64};
 
 use crate::{
     entity::{FuncId, PrimitiveId},
-    exec::{Bytecode, CallError, Datum, Executable, Limits, Machine, NoHost, RunError},
+    exec::{Bytecode, CallError, Datum, Executable, Host, Limits, Machine, NoHost, RunError},
     ir::{CustomRule, Function, FunctionBuilder, Kind, Op, Param, Program},
     rules::Rules,
     scalar::{Real, Scalar, Uncertain},
@@ -45,6 +45,7 @@ use super::{
 pub struct Callee(pub(super) Arc<Shared>);
 
 /// What is called.
+#[derive(Clone)]
 pub(super) struct Shared {
     pub(super) program: Program,
     pub(super) target: Target,
@@ -52,6 +53,7 @@ pub(super) struct Shared {
     pub(super) params: Vec<Kind>,
     pub(super) result: Kind,
     code: Option<Bytecode>,
+    host: Option<Arc<dyn Hosts>>,
     /// Made of the text of all that it calls: two callees of one text are the same.
     pub(super) key: u128,
 }
@@ -128,7 +130,16 @@ impl Callee {
         };
         let key = text_key(&format!("{name}\n{texts}"));
         let program = program.clone();
-        Ok(Callee(Arc::new(Shared { program, target, name: name.into(), params, result, code, key })))
+        let (name, host) = (name.into(), None);
+        Ok(Callee(Arc::new(Shared { program, target, name, params, result, code, host, key })))
+    }
+
+    /// With the host that computes the primitives behind it where it runs on numbers.
+    #[must_use]
+    pub fn with_host(self, host: Arc<dyn Hosts>) -> Callee {
+        let mut shared = Arc::unwrap_or_clone(self.0);
+        shared.host = Some(host);
+        Callee(Arc::new(shared))
     }
 
     /// The identity, through which no derivative flows: what comes out counts as constant.
@@ -169,7 +180,7 @@ impl Callee {
     }
 
     /// Runs it on numbers.
-    pub(super) fn run<T: Real, S: Scalar<Real = T>>(&self, args: &[S]) -> Result<S, TraceError> {
+    fn run<T: Real, S: Scalar<Real = T>>(&self, host: &dyn Host<S>, args: &[S]) -> Result<S, TraceError> {
         let Some(code) = &self.0.code else {
             let e = CallError::Undefined { name: self.0.name.clone() };
             return Err(TraceError::Run(RunError::from(e)));
@@ -177,7 +188,7 @@ impl Callee {
         let real = self.0.result == Kind::Real;
         let args: Vec<Datum<S>> =
             args.iter().map(|x| if real { Datum::Real(x.re()) } else { Datum::Complex(x.clone()) }).collect();
-        match code.call(&mut Machine::new(), &NoHost, &Limits::default(), &args)? {
+        match code.call(&mut Machine::new(), host, &Limits::default(), &args)? {
             Datum::Real(x) => Ok(S::from_real(x)),
             Datum::Complex(z) => Ok(z),
             other => Err(TraceError::Run(CallError::Undefined { name: other.describe() }.into())),
@@ -195,11 +206,22 @@ pub trait Record: Scalar {
 }
 
 macro_rules! runs {
-    ($($S:ty)*) => {$(
-        impl Record for $S {
-            fn record(callee: &Callee, args: &[$S]) -> Result<$S, TraceError> { callee.run(args) }
-        }
-    )*};
+    ($($S:ty)*) => {
+        /// Computes primitives on all numbers that a [`Callee`] runs on. A host of every scalar is one.
+        pub trait Hosts: $(Host<$S> +)* Send + Sync {}
+        impl<H: $(Host<$S> +)* Send + Sync> Hosts for H {}
+        $(
+            impl Record for $S {
+                fn record(callee: &Callee, args: &[$S]) -> Result<$S, TraceError> {
+                    let host: &dyn Host<$S> = match callee.0.host.as_deref() {
+                        Some(hosts) => hosts,
+                        None => &NoHost,
+                    };
+                    callee.run(host, args)
+                }
+            }
+        )*
+    };
 }
 runs!(f32 f64 Dual64 Dual2_64 HyperDual64 Uncertain Complex<f32> Complex<f64> Complex<Dual64>);
 

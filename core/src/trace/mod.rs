@@ -82,7 +82,7 @@ mod traced;
 pub use cache::Cached;
 #[doc(hidden)]
 pub use cache::ComplexOf;
-pub use callee::{Callee, Record};
+pub use callee::{Callee, Hosts, Record};
 pub use error::TraceError;
 pub(crate) use expr::op_of;
 pub use expr::{ComplexExpr, Expr};

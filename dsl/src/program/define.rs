@@ -80,7 +80,7 @@ pub fn assemble(block: Block, rules: &Rules) -> Result<Program, RuleError> {
                 let declared = Function::declared(d.name, d.params.clone(), d.result.clone());
                 Callee::Function(program.add(declared))
             }
-            None => primitive(d, &mut program)?,
+            None => primitive(d, rules, &mut program)?,
         };
         callees.insert(d.path, callee);
     }
@@ -97,9 +97,19 @@ pub fn assemble(block: Block, rules: &Rules) -> Result<Program, RuleError> {
     Ok(program)
 }
 
-/// The primitive of that name: the one registered, or a new one without a rule.
-fn primitive(d: &Definition, program: &mut Program) -> Result<Callee, RuleError> {
+/// What is registered under that name, a function of those kinds or a primitive; or a new primitive without a rule.
+fn primitive(d: &Definition, rules: &Rules, program: &mut Program) -> Result<Callee, RuleError> {
     let params: Vec<Kind> = d.params.iter().map(|p| p.kind.clone()).collect();
+    let registered = rules.program();
+    let on_complex = format!("{}.complex", d.name);
+    let mut functions = [d.name, on_complex.as_str()].into_iter();
+    let function = functions.find_map(|name| {
+        let f = registered.lookup_signature(name, &params)?;
+        (registered.functions[f].result == d.result).then_some(f)
+    });
+    if let Some(f) = function {
+        return Ok(Callee::Function(f));
+    }
     let Some(id) = program.lookup_primitive(d.name) else {
         let (name, result) = (d.name.to_owned(), d.result.clone());
         let new = Primitive { name, params, result, pullback: None, pushforward: None };

@@ -12,20 +12,33 @@ use super::super::{
 };
 use super::{Lowered, function::Body, misfit};
 
+/// What stands behind the name of a registered function in that of its version for complex numbers.
+pub(in crate::text) const ON_COMPLEX: &str = ".complex";
+
 impl Body<'_> {
     /// A call: of a function or primitive, else of a built-in.
     pub(super) fn call(&mut self, name: &Name, args: &[Expr], span: Span) -> Lowered<Given> {
-        if let Some((params, result, op)) = self.callee(&name.text) {
+        let on_complex = format!("{}{ON_COMPLEX}", name.text);
+        if let Some((mut params, mut result, mut op)) =
+            self.callee(&name.text).or_else(|| self.callee(&on_complex))
+        {
             arity(name, params.len(), args.len(), span)?;
             let hints: Vec<_> = params.iter().cloned().map(Some).collect();
             let (given, spans) = self.operands(args, &hints)?;
+            if given.iter().any(|g| self.stage.is(*g, &Kind::Complex))
+                && let Some(other) = self.callee(&on_complex).filter(|c| c.0.len() == args.len())
+            {
+                (params, result, op) = other;
+            }
             self.stage.b.set_position(span.at);
             let values = self.stage.fit_all(&given, &params).map_err(|m| misfit(m, &spans))?;
             return Ok(Given::Value(self.stage.b.inst(op, &values, result)));
         }
         let Some(builtin) = Builtin::by_name(&name.text) else {
             let functions = self.known.program.functions.values().map(|f| f.name.as_str());
-            let nearest = nearest(&name.text, functions.chain(Builtin::names().map(|n: &str| n)));
+            let primitives = self.known.program.primitives.values().map(|p| p.name.as_str());
+            let known = functions.chain(primitives).chain(Builtin::names().map(|n: &str| n));
+            let nearest = nearest(&name.text, known);
             let (what, name) = ("function", name.text.clone());
             return Err(error(span, TextErrorKind::Unknown { what, name, nearest }));
         };

@@ -34,6 +34,7 @@ use super::{
     error::{TextError, TextErrorKind},
     lexer::error,
 };
+pub(super) use call::ON_COMPLEX;
 use function::{Body, Known};
 use kinds::{resolve, structs};
 use results::results;

@@ -1,0 +1,81 @@
+//! Plugins from the config file, and the verb `plugins`.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `table` | `[plugins]`, `[[plugin]]` and `[[rule]]` as they are written |
+//! | `verb` | `plugins list`, `verify` and `hash` |
+
+mod table;
+mod verb;
+
+pub use table::{KEYS, PluginEntry, PluginsTable, RuleEntry, read};
+pub use verb::plugins;
+
+use ketgrad_plugin_host::{Plugins, ProgramFault};
+
+use crate::{diff::faulty, files::read_text, report::Failure, terminal::Terminal};
+
+impl PluginsTable {
+    /// Whether nothing is to be loaded.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.plugins.is_empty() && self.rules.is_empty()
+    }
+
+    /// Loads all that is enabled, plugins by falling priority, then the rules that are programs alone.
+    ///
+    /// # Errors
+    /// [`Failure`] that underlines the plugin or rule at fault.
+    pub fn load(&self, terminal: &Terminal) -> Result<Plugins, Failure> {
+        let (plugins, failures) = self.load_all();
+        if let Some(failure) = failures.into_iter().next() {
+            return Err(failure);
+        }
+        for report in plugins.reports() {
+            if !report.loaded {
+                terminal.note(&format!("note: plugin `{}` is left out: {}", report.name, report.reason));
+            }
+            for note in report.notes.iter().filter(|n| n.starts_with("warning: ") || n.starts_with("error: "))
+            {
+                terminal.note(&format!("plugin `{}`: {note}", report.name));
+            }
+        }
+        Ok(plugins)
+    }
+
+    /// Loads what can be loaded, and says what cannot.
+    pub(crate) fn load_all(&self) -> (Plugins, Vec<Failure>) {
+        let mut plugins = Plugins::new(self.settings.clone());
+        let mut failures = Vec::new();
+        let mut order: Vec<&PluginEntry> = self.plugins.iter().filter(|p| p.enabled).collect();
+        // Stable: of one priority in the order of the file.
+        order.sort_by_key(|p| std::cmp::Reverse(p.request.priority));
+        for entry in order {
+            if let Err(error) = plugins.load(&entry.request) {
+                failures.push(self.at(Failure::input(error), entry.span.clone()));
+            }
+        }
+        for rule in &self.rules {
+            if let Err(failure) = self.add(&mut plugins, rule) {
+                failures.push(failure);
+            }
+        }
+        (plugins, failures)
+    }
+
+    fn add(&self, plugins: &mut Plugins, rule: &RuleEntry) -> Result<(), Failure> {
+        let (name, source) = match (&rule.file, &rule.program) {
+            (Some(file), _) => read_text(file)?,
+            (None, program) => (format!("program of a [[rule]] in {}", self.name), program.clone()),
+        };
+        match plugins.add_program(&format!("[[rule]] of {}", self.name), &source) {
+            Ok(_) => Ok(()),
+            Err(ProgramFault::Text(errors)) => Err(faulty(&name, &source, errors)),
+            Err(fault) => Err(self.at(Failure::input(fault), rule.span.clone())),
+        }
+    }
+
+    fn at(&self, failure: Failure, span: std::ops::Range<usize>) -> Failure {
+        failure.at(&self.name, &self.text, span, "")
+    }
+}

@@ -1,0 +1,277 @@
+//! `[plugins]`, `[[plugin]]` and `[[rule]]`.
+//!
+//! ```toml
+//! [plugins]
+//! search = ["plugins"]        # folders to look in, relative to this file
+//! require_sha256 = false      # refuse plugins without a pin
+//! check = "shape"             # off, shape, finite: what is checked around every call
+//! verify = true               # compare kernel, program and differences at load
+//! on_duplicate = "error"      # or "priority": who comes first has the name
+//!
+//! [[plugin]]
+//! path = "plugins/foo"        # libfoo.so, foo.dll or libfoo.dylib beside this file, else in `search`
+//! name = "foo"                # for messages
+//! sha256 = "9f86…"            # what `ketgrad plugins hash` prints
+//! enabled = true
+//! optional = false            # if it cannot be loaded, go on without
+//! priority = 0                # above 0: its kernels before the built-in ones
+//! rules = { only = ["f"] }    # or { except = ["g"] }
+//! kernels = { except = [] }
+//! [plugin.options]            # handed to the plugin
+//! device = 0
+//!
+//! [[rule]]                    # a rule that is a program alone: no library
+//! program = "rule f(x) { x * x } pullback(x, y, y_bar) { 2.0 * x * y_bar }"   # or file = "rules.kg"
+//! ```
+
+use std::{
+    ops::Range,
+    path::{Path, PathBuf},
+};
+
+use ketgrad_plugin_host::{Check, OnDuplicate, Request, Selection, Settings, file_name};
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
+
+use crate::{
+    config_file::{boolean, in_order, integer, string, strings},
+    report::Failure,
+};
+
+/// All that a config file says about plugins.
+#[derive(Clone, Debug, Default)]
+pub struct PluginsTable {
+    /// The file.
+    pub name: String,
+    /// Its text, to be underlined.
+    pub text: String,
+    /// `[plugins]`
+    pub settings: Settings,
+    /// `[[plugin]]`
+    pub plugins: Vec<PluginEntry>,
+    /// `[[rule]]`
+    pub rules: Vec<RuleEntry>,
+}
+
+/// A `[[plugin]]`.
+#[derive(Clone, Debug)]
+pub struct PluginEntry {
+    /// What is asked for.
+    pub request: Request,
+    /// `enabled`
+    pub enabled: bool,
+    /// Its path in the text.
+    pub span: Range<usize>,
+}
+
+/// A `[[rule]]`.
+#[derive(Clone, Debug)]
+pub struct RuleEntry {
+    /// Its text.
+    pub program: String,
+    /// Or the file that holds it.
+    pub file: Option<PathBuf>,
+    /// Where it stands.
+    pub span: Range<usize>,
+}
+
+/// A fault: the message, where, and the names that might have been meant.
+struct Fault {
+    message: String,
+    span: Range<usize>,
+    known: &'static [&'static str],
+    given: String,
+}
+
+type Read<T> = Result<T, Fault>;
+type Value<'i> = Spanned<DeValue<'i>>;
+
+const PLUGINS: &[&str] = &["search", "require_sha256", "check", "verify", "on_duplicate"];
+const PLUGIN: &[&str] =
+    &["name", "path", "sha256", "enabled", "optional", "priority", "rules", "kernels", "options"];
+const RULE: &[&str] = &["program", "file"];
+const SELECTION: &[&str] = &["only", "except"];
+
+/// The keys of a config file that are read here.
+pub const KEYS: [&str; 3] = ["plugins", "plugin", "rule"];
+
+/// Reads the tables out of a config file.
+///
+/// # Errors
+/// [`Failure`] that underlines what is wrong.
+pub fn read(name: &str, text: &str, document: &DeTable<'_>) -> Result<PluginsTable, Failure> {
+    let mut table = PluginsTable { name: name.to_owned(), text: text.to_owned(), ..PluginsTable::default() };
+    let folder = Path::new(name).parent().unwrap_or(Path::new(""));
+    read_all(&mut table, folder, document).map_err(|fault| {
+        let label = if fault.known.is_empty() { "" } else { "not an option" };
+        let failure = Failure::input(fault.message).at(name, text, fault.span, label);
+        failure.nearest(&fault.given, fault.known.iter().copied())
+    })?;
+    Ok(table)
+}
+
+fn read_all(table: &mut PluginsTable, folder: &Path, document: &DeTable<'_>) -> Read<()> {
+    let mut search = Vec::new();
+    if let Some(value) = document.get("plugins") {
+        each(value, "plugins", PLUGINS, |key, value| {
+            let settings = &mut table.settings;
+            match key {
+                "search" => search = strings(value)?.into_iter().map(|s| folder.join(s)).collect(),
+                "require_sha256" => settings.require_sha256 = boolean(value)?,
+                "verify" => settings.verify = boolean(value)?,
+                "check" => {
+                    settings.check = match string(value)?.as_str() {
+                        "off" => Check::Off,
+                        "shape" => Check::Shape,
+                        "finite" => Check::Finite,
+                        _ => return Err("expected \"off\", \"shape\" or \"finite\"".to_owned()),
+                    }
+                }
+                _ => {
+                    settings.on_duplicate = match string(value)?.as_str() {
+                        "error" => OnDuplicate::Error,
+                        "priority" => OnDuplicate::Priority,
+                        _ => return Err("expected \"error\" or \"priority\"".to_owned()),
+                    }
+                }
+            }
+            Ok(())
+        })?;
+    }
+    for value in list(document, "plugin")? {
+        table.plugins.push(plugin(value, folder, &search)?);
+    }
+    for value in list(document, "rule")? {
+        table.rules.push(rule(value, folder)?);
+    }
+    Ok(())
+}
+
+fn plugin(value: &Value<'_>, folder: &Path, search: &[PathBuf]) -> Read<PluginEntry> {
+    let (mut request, mut enabled, mut path, mut span) = (Request::default(), true, None, value.span());
+    if let Some(at) = value.get_ref().as_table().and_then(|t| t.get("path")) {
+        span = at.span();
+    }
+    each(value, "plugin", PLUGIN, |key, value| {
+        match key {
+            "name" => request.name = string(value)?,
+            "path" => path = Some(PathBuf::from(string(value)?)),
+            "sha256" => request.sha256 = Some(sha256(value)?),
+            "enabled" => enabled = boolean(value)?,
+            "optional" => request.optional = boolean(value)?,
+            "priority" => {
+                let number = value.as_integer().and_then(|n| i32::from_str_radix(n.as_str(), n.radix()).ok());
+                request.priority = number.ok_or("expected a whole number")?;
+            }
+            "rules" => request.rules = selection(value)?,
+            "kernels" => request.kernels = selection(value)?,
+            _ => request.options = options(value)?,
+        }
+        Ok(())
+    })?;
+    let Some(path) = path.filter(|p| p.file_name().is_some()) else {
+        let message = "a [[plugin]] needs `path`, the library without `lib` and its ending".to_owned();
+        return Err(Fault { message, span: value.span(), known: &[], given: String::new() });
+    };
+    if request.name.is_empty() {
+        request.name = path.file_stem().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    }
+    let file = file_name(&path);
+    let in_folder = |folder: &PathBuf| folder.join(&file);
+    request.candidates =
+        std::iter::once(folder.to_owned()).chain(search.iter().cloned()).map(|f| in_folder(&f)).collect();
+    request.candidates.dedup();
+    Ok(PluginEntry { request, enabled, span })
+}
+
+fn rule(value: &Value<'_>, folder: &Path) -> Read<RuleEntry> {
+    let (mut program, mut file) = (None, None);
+    each(value, "rule", RULE, |key, value| {
+        match key {
+            "program" => program = Some(string(value)?),
+            _ => file = Some(folder.join(string(value)?)),
+        }
+        Ok(())
+    })?;
+    if program.is_some() == file.is_some() {
+        let message = "a [[rule]] needs either `program` or `file`".to_owned();
+        return Err(Fault { message, span: value.span(), known: &[], given: String::new() });
+    }
+    Ok(RuleEntry { program: program.unwrap_or_default(), file, span: value.span() })
+}
+
+/// The entries of `[[key]]`.
+fn list<'a, 'i>(document: &'a DeTable<'i>, key: &'static str) -> Read<&'a [Value<'i>]> {
+    let Some(value) = document.get(key) else { return Ok(&[]) };
+    let entries = value.get_ref().as_array().filter(|a| a.iter().all(|e| e.get_ref().is_table()));
+    entries.map(|e| &**e).ok_or_else(|| {
+        let message = format!("`{key}`: expected tables, each begun by [[{key}]]");
+        Fault { message, span: value.span(), known: &[], given: String::new() }
+    })
+}
+
+/// Hands every key of a table to `set`, which knows those of `keys`.
+fn each(
+    value: &Value<'_>,
+    table: &str,
+    keys: &'static [&'static str],
+    mut set: impl FnMut(&str, &DeValue<'_>) -> Result<(), String>,
+) -> Read<()> {
+    let Some(entries) = value.get_ref().as_table() else {
+        let message = format!("`{table}`: expected a table");
+        return Err(Fault { message, span: value.span(), known: &[], given: String::new() });
+    };
+    for (key, value) in in_order(entries) {
+        let name = key.get_ref().as_ref();
+        if !keys.contains(&name) {
+            let message = format!("unknown key `{table}.{name}`");
+            return Err(Fault { message, span: key.span(), known: keys, given: name.to_owned() });
+        }
+        set(name, value.get_ref()).map_err(|why| Fault {
+            message: format!("`{table}.{name}`: {why}"),
+            span: value.span(),
+            known: &[],
+            given: String::new(),
+        })?;
+    }
+    Ok(())
+}
+
+fn sha256(value: &DeValue<'_>) -> Result<String, String> {
+    let text = string(value)?;
+    if text.len() == 64 && text.chars().all(|c| c.is_ascii_hexdigit()) {
+        return Ok(text);
+    }
+    Err("expected 64 hexadecimal digits, as `ketgrad plugins hash` prints them".to_owned())
+}
+
+/// `{ only = [...] }` or `{ except = [...] }`.
+fn selection(value: &DeValue<'_>) -> Result<Selection, String> {
+    let expected = || "expected { only = [...] } or { except = [...] }".to_owned();
+    let table = value.as_table().filter(|t| t.len() == 1).ok_or_else(expected)?;
+    let (key, names) = table.iter().next().ok_or_else(expected)?;
+    let names = strings(names.get_ref())?;
+    match SELECTION.iter().position(|k| *k == key.get_ref().as_ref()) {
+        Some(0) => Ok(Selection::Only(names)),
+        Some(_) => Ok(Selection::Except(names)),
+        None => Err(expected()),
+    }
+}
+
+/// Options as text: what stands between the quotes, or the number or truth value as it is written.
+fn options(value: &DeValue<'_>) -> Result<Vec<(String, String)>, String> {
+    let table = value.as_table().ok_or("expected a table")?;
+    let text = |value: &DeValue<'_>| match value {
+        DeValue::String(text) => Ok(text.clone().into_owned()),
+        DeValue::Boolean(b) => Ok(b.to_string()),
+        DeValue::Float(x) => Ok(x.as_str().to_owned()),
+        DeValue::Integer(_) => match integer(value, 0, u64::MAX) {
+            Ok(n) => Ok(n.to_string()),
+            Err(_) => value.as_integer().map(|n| n.as_str().to_owned()).ok_or_else(String::new),
+        },
+        _ => Err("expected texts, numbers and truth values".to_owned()),
+    };
+    in_order(table).into_iter().map(|(k, v)| Ok((k.get_ref().to_string(), text(v.get_ref())?))).collect()
+}

@@ -1,0 +1,170 @@
+//! `plugins list`, `plugins verify`, `plugins hash`.
+
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+    time::Instant,
+};
+
+use ketgrad_plugin_host::{Report, Verdict, sha256_of};
+use serde_json::{Value, json};
+
+use crate::{
+    files::cannot,
+    options::{Common, PluginsWork},
+    report::{Failure, Status},
+    terminal::{Answer, Terminal},
+};
+
+/// What is there, and whether it agrees with itself.
+struct Shown {
+    text: String,
+    json: Value,
+    as_json: bool,
+    status: Status,
+}
+
+impl Answer for Shown {
+    fn status(&self) -> Status {
+        self.status
+    }
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.as_json {
+            serde_json::to_writer(&mut *out, &self.json)?;
+            return writeln!(out);
+        }
+        out.write_all(self.text.as_bytes())
+    }
+}
+
+/// Does what `plugins` shall do.
+///
+/// # Errors
+/// [`Failure`] if a rule of the config is at fault or a file cannot be read. A plugin that cannot be loaded is part of
+/// the answer.
+pub fn plugins(work: &PluginsWork, common: &Common, _: &Terminal) -> Result<Box<dyn Answer>, Failure> {
+    let start = Instant::now();
+    let mut shown = match work {
+        PluginsWork::List => list(common, false)?,
+        PluginsWork::Verify => list(common, true)?,
+        PluginsWork::Hash(files) => hash(files, common)?,
+    };
+    shown.as_json = common.json;
+    shown.json["seconds"] = json!(start.elapsed().as_secs_f64());
+    Ok(Box::new(shown))
+}
+
+fn list(common: &Common, verify: bool) -> Result<Shown, Failure> {
+    let table = &common.plugins;
+    let mut table = table.clone();
+    if verify {
+        // Disagreements are told one by one, not as the reason why nothing was loaded.
+        table.settings.verify = false;
+    }
+    let (plugins, mut failures) = table.load_all();
+    // What is wrong with a plugin is in its report; what is wrong with a rule of the config is nowhere else.
+    let wrong_plugins = plugins.reports().iter().filter(|r| !r.loaded).count();
+    let wrong_required = table
+        .plugins
+        .iter()
+        .filter(|p| p.enabled && !p.request.optional)
+        .filter(|p| plugins.reports().iter().any(|r| r.name == p.request.name && !r.loaded));
+    let wrong_required = wrong_required.count();
+    if failures.len() > wrong_required {
+        return Err(failures.swap_remove(failures.len() - 1));
+    }
+    let mut text = String::new();
+    let mut all = Vec::new();
+    for report in plugins.reports() {
+        text += &line(report);
+        all.push(json!({
+            "name": report.name,
+            "path": report.path,
+            "loaded": report.loaded,
+            "reason": report.reason,
+            "rules": report.rules,
+            "kernels": report.kernels,
+            "sha256": report.sha256,
+            "version": report.version,
+            "notes": report.notes,
+        }));
+    }
+    for entry in table.plugins.iter().filter(|p| !p.enabled) {
+        let name = &entry.request.name;
+        text += &format!("{name}  not loaded: the config says enabled = false\n");
+        let reason = "the config says enabled = false";
+        all.push(json!({"name": name, "path": null, "loaded": false, "reason": reason, "rules": [], "kernels": []}));
+    }
+    if text.is_empty() {
+        text = "no plugins: name some in a config file, --config FILE.toml\n".to_owned();
+    }
+    let mut object = json!({"plugins": all});
+    let mut status = Status::Done;
+    if verify {
+        let verdicts = plugins.verify();
+        let (said, list) = told(&verdicts);
+        text += &said;
+        object["verdicts"] = list;
+        if wrong_plugins > 0 || verdicts.iter().any(|v| v.disagreement.is_some()) {
+            status = Status::Refused;
+        }
+    }
+    Ok(Shown { text, json: object, as_json: false, status })
+}
+
+fn line(report: &Report) -> String {
+    let Report { name, path, loaded, reason, rules, kernels, version, notes, .. } = report;
+    if !loaded {
+        return format!("{name}  not loaded: {reason}\n");
+    }
+    let path = path.as_ref().map(|p| p.display().to_string()).unwrap_or_default();
+    let mut text = format!("{name}  {} from {path}\n", version.as_deref().unwrap_or("loaded"));
+    for (what, names) in [("rules", rules), ("kernels", kernels)] {
+        if !names.is_empty() {
+            text += &format!("  {what:8} {}\n", names.join(" "));
+        }
+    }
+    notes.iter().for_each(|note| text += &format!("  {note}\n"));
+    text
+}
+
+fn told(verdicts: &[Verdict]) -> (String, Value) {
+    let width = verdicts.iter().map(|v| v.rule.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    let mut list = Vec::new();
+    for Verdict { rule, points, disagreement, note } in verdicts {
+        let said = match (disagreement, note) {
+            (Some(reason), _) => reason.clone(),
+            (None, Some(note)) => format!("not compared: {note}"),
+            (None, None) => format!("agrees in {points} comparisons"),
+        };
+        text += &format!("{rule:width$}  {said}\n");
+        list.push(
+            json!({"rule": rule, "agrees": disagreement.is_none(), "comparisons": points, "reason": said}),
+        );
+    }
+    (text, Value::Array(list))
+}
+
+fn hash(files: &[PathBuf], common: &Common) -> Result<Shown, Failure> {
+    let of_config = || {
+        let found = |p: &crate::plugins::PluginEntry| {
+            p.request.candidates.iter().find(|c| c.is_file()).or(p.request.candidates.first()).cloned()
+        };
+        common.plugins.plugins.iter().filter_map(found).collect()
+    };
+    let files: Vec<PathBuf> = if files.is_empty() { of_config() } else { files.to_vec() };
+    if files.is_empty() {
+        return Err(Failure::usage("name the files, or a config that does: --config FILE.toml"));
+    }
+    let mut text = String::new();
+    let mut all = Vec::new();
+    for file in &files {
+        let shown = file.display().to_string();
+        let sha256 = sha256_of(file).map_err(|e| cannot("read", &shown, &e))?;
+        text += &format!("{sha256}  {shown}\n");
+        let name = file.file_stem().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        all.push(json!({"name": name, "path": shown, "sha256": sha256}));
+    }
+    Ok(Shown { text, json: json!({"plugins": all}), as_json: false, status: Status::Done })
+}

@@ -1,0 +1,196 @@
+//! `--config` with plugins, and the verb `plugins`.
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
+#[path = "../../plugins/host/tests/support/mod.rs"]
+mod libraries;
+mod support;
+
+use std::path::Path;
+
+use ketgrad_plugin_host::sha256_of;
+use support::Folder;
+
+/// Rounding of a few operations.
+const ROUNDING: f64 = 1e-13;
+
+/// A path as a TOML string, without the ending of a library.
+fn path(library: &Path) -> String {
+    format!("'{}'", library.display())
+}
+
+/// A config with the special functions and a rule that is a program.
+fn config(folder: &Folder) {
+    let special = path(&libraries::plugin("ketgrad_special"));
+    let text = format!(
+        "[plugins]\ncheck = 'finite'\n\n[[plugin]]\nname = 'special'\npath = {special}\n\n[[rule]]\nprogram = '''\n\
+         rule softplus(x) {{ ln(1.0 + exp(x)) }}\npullback(x, y, y_bar) {{ y_bar / (1.0 + exp(-x)) }}\n'''\n"
+    );
+    folder.file("c.toml", text);
+}
+
+#[test]
+fn a_program_uses_a_plugin_and_a_rule_of_the_config() {
+    let folder = Folder::new();
+    config(&folder);
+    let program = "fn f(a, b) { erf(a * b) + softplus(a) }";
+    let args =
+        ["diff", "--config", "c.toml", "-e", program, "--at", "a=0.7,b=-0.4", "--order", "2", "--json"];
+    let json = folder.run(&args).json();
+    let (a, b): (f64, f64) = (0.7, -0.4);
+    let slope = 2.0 / std::f64::consts::PI.sqrt() * (-(a * b) * (a * b)).exp();
+    let sigmoid = 1.0 / (1.0 + (-a).exp());
+    let close = |given: &serde_json::Value, expected: f64| {
+        assert!((given.as_f64().unwrap() - expected).abs() < ROUNDING, "{given} {expected}");
+    };
+    close(&json["gradient"]["a"], slope * b + sigmoid);
+    close(&json["gradient"]["b"], slope * a);
+    close(&json["hessian"]["a"]["b"], slope - 2.0 * a * b * a * b * slope);
+    close(&json["hessian"]["b"]["b"], -2.0 * a * b * slope * a * a);
+
+    // Every engine agrees on it.
+    folder.file("f.kg", program);
+    let checked =
+        folder.run(&["check", "f.kg", "--config", "c.toml", "--at", "a=0.7,b=-0.4", "--json"]).json();
+    assert_eq!(checked["agree"], true, "{checked}");
+    // Without the config the name is unknown.
+    folder.run(&["diff", "f.kg", "--at", "a=0.7,b=-0.4"]).fails(1, &["no function `erf`"]);
+}
+
+#[test]
+fn list_verify_and_hash() {
+    let folder = Folder::new();
+    config(&folder);
+    let special = libraries::plugin("ketgrad_special");
+    let listed = folder.run(&["plugins", "list", "--config", "c.toml", "--json"]).json();
+    let plugin = &listed["plugins"][0];
+    assert_eq!(
+        (&plugin["name"], &plugin["loaded"], &plugin["reason"]),
+        (&"special".into(), &true.into(), &"".into())
+    );
+    assert!(plugin["rules"].as_array().unwrap().iter().any(|r| r == "erf"), "{plugin}");
+    assert!(
+        folder
+            .run(&["plugins", "list", "--config", "c.toml"])
+            .done()
+            .out
+            .contains("special  special 0.1.0 from ")
+    );
+    assert!(folder.run(&["plugins", "list"]).done().out.starts_with("no plugins"));
+
+    let verified = folder.run(&["plugins", "verify", "--config", "c.toml", "--json"]).json();
+    let verdicts = verified["verdicts"].as_array().unwrap();
+    assert!(verdicts.len() > 15 && verdicts.iter().all(|v| v["agrees"] == true), "{verified}");
+
+    let sha256 = sha256_of(&special).unwrap();
+    let file = special.display().to_string();
+    assert_eq!(folder.run(&["plugins", "hash", &file]).done().out, format!("{sha256}  {file}\n"));
+    let hashed = folder.run(&["plugins", "hash", "--config", "c.toml", "--json"]).json();
+    assert_eq!(hashed["plugins"][0]["sha256"], *sha256);
+    folder.run(&["plugins", "hash"]).fails(2, &["--config"]);
+    folder.run(&["plugins", "hash", "nowhere.so"]).fails(1, &["nowhere.so"]);
+    folder.run(&["plugins"]).fails(2, &["list"]);
+}
+
+/// Refused by `verify`: a rule whose program is not the derivative of its kernel.
+#[test]
+fn a_rule_that_disagrees_is_status_3() {
+    let folder = Folder::new();
+    let hostile = path(&libraries::plugin("ketgrad_hostile"));
+    folder.file("c.toml", format!("[[plugin]]\nname = 'bad'\npath = {hostile}\n"));
+    let ran = folder.run(&["plugins", "verify", "--config", "c.toml"]);
+    assert_eq!(ran.status, Some(3), "{ran:#?}");
+    assert!(ran.out.contains("liar") && ran.out.contains("differences give"), "{ran:#?}");
+    // Anything else does not start with it, unless the config says that it may be left out.
+    let diff = ["diff", "-e", "fn f(x) { x }", "--at", "x=1", "--config", "c.toml"];
+    folder.run(&diff).fails(1, &["plugin `bad`", "rule `liar`", "[c.toml:3:8]"]);
+    folder.file("c.toml", format!("[[plugin]]\nname = 'bad'\npath = {hostile}\noptional = true\n"));
+    let ran = folder.run(&diff).done();
+    assert!(ran.err.contains("plugin `bad` is left out"), "{ran:#?}");
+    let listed = folder.run(&["plugins", "list", "--config", "c.toml", "--json"]).json();
+    assert_eq!(listed["plugins"][0]["loaded"], false);
+    // A panic in a rule names rule, plugin and place.
+    folder.file(
+        "c.toml",
+        format!("[[plugin]]\nname = 'bad'\npath = {hostile}\nrules = {{ only = ['panics'] }}\n"),
+    );
+    let panics = ["diff", "-e", "fn f(x) { 1.0 + 0.0 * panics(x) }", "--at", "x=7", "--config", "c.toml"];
+    folder.run(&panics).fails(1, &["panics"]);
+}
+
+#[test]
+fn faults_of_the_config_are_underlined() {
+    let folder = Folder::new();
+    let special = path(&libraries::plugin("ketgrad_special"));
+    let zeros = "0".repeat(64);
+    for (text, words) in [
+        ("[[plugin]]\npth = 'a'\n".to_owned(), vec!["unknown key `plugin.pth`", "[c.toml:2:1]", "`path`"]),
+        ("[plugins]\nchek = 'off'\n".to_owned(), vec!["unknown key `plugins.chek`", "`check`"]),
+        ("[[plugn]]\npath = 'a'\n".to_owned(), vec!["unknown key `plugn`", "`plugin`"]),
+        ("[[plugin]]\nname = 'a'\n".to_owned(), vec!["needs `path`", "[c.toml:1:"]),
+        ("[plugin]\npath = 'a'\n".to_owned(), vec!["each begun by [[plugin]]"]),
+        ("[plugins]\ncheck = 'all'\n".to_owned(), vec!["\"shape\"", "[c.toml:2:9]"]),
+        ("[[plugin]]\npath = 'a'\nsha256 = 'abc'\n".to_owned(), vec!["64 hexadecimal digits"]),
+        ("[[plugin]]\npath = 'a'\nrules = { onyl = ['f'] }\n".to_owned(), vec!["{ only = [...] }"]),
+        ("[[rule]]\n".to_owned(), vec!["either `program` or `file`"]),
+        (
+            "[[rule]]\nprogram = 'fn f(x) { sine(x) }'\n".to_owned(),
+            vec!["no function `sine`: did you mean `sin`?"],
+        ),
+        (
+            "[[rule]]\nprogram = 'fn sin(x) { x }'\n".to_owned(),
+            vec!["has a function of that name", "[c.toml:1:"],
+        ),
+        (
+            "[plugins]\nsearch = ['more']\n[[plugin]]\npath = 'foo'\n".to_owned(),
+            vec!["no such file", "more/", "foo"],
+        ),
+        (format!("[[plugin]]\nname = 's'\npath = {special}\nsha256 = '{zeros}'\n"), vec!["sha256", &zeros]),
+        (
+            format!("[plugins]\nrequire_sha256 = true\n[[plugin]]\nname = 's'\npath = {special}\n"),
+            vec!["require_sha256 is set"],
+        ),
+        (
+            format!("[[plugin]]\nname = 's'\npath = {special}\nrules = {{ only = ['erv'] }}\n"),
+            vec!["names the rule `erv`", "`erf`"],
+        ),
+        (
+            format!("[[plugin]]\nname = 's'\npath = {special}\n[[plugin]]\nname = 't'\npath = {special}\n"),
+            vec!["already there, from plugin `s`", "[c.toml:6:8]"],
+        ),
+    ] {
+        folder.file("c.toml", &text);
+        let ran = folder.run(&["diff", "-e", "fn f(x) { x }", "--at", "x=1", "--config", "c.toml"]);
+        ran.fails(1, &words);
+    }
+}
+
+/// Kernels and devices run circuits, and `info` says who was chosen.
+#[test]
+fn circuits_run_on_the_kernels_of_the_config() {
+    let folder = Folder::new();
+    let device = path(&libraries::mock_device());
+    folder.file("c.toml", format!("[[plugin]]\nname = 'mock'\npath = {device}\npriority = 1\n"));
+    folder.file("low.toml", format!("[[plugin]]\nname = 'mock'\npath = {device}\n"));
+    let values = ["--set", "theta=0.3", "--set", "w[0]=0.2", "--set", "w[1]=-0.5"];
+    let with = |verb: &[&str], config: &str| {
+        let args: Vec<&str> =
+            verb.iter().chain(&values).copied().chain(["--config", config, "--json"]).collect();
+        folder.run(&args).json()
+    };
+    let run = ["run", "ansatz.qasm", "--observable", "Z0 Z1"];
+    let (on_device, built_in) = (with(&run, "c.toml"), with(&run, "low.toml"));
+    assert_eq!((on_device["backend"].as_str(), built_in["backend"].as_str()), (Some("mock"), Some("fast")));
+    let value = |json: &serde_json::Value| json["expectations"][0]["value"].as_f64().unwrap();
+    assert!((value(&on_device) - value(&built_in)).abs() < ROUNDING);
+    let grad = ["grad", "ansatz.qasm", "--observable", "Z0 + X1"];
+    let (on_device, built_in) = (with(&grad, "c.toml"), with(&grad, "low.toml"));
+    for name in ["theta", "w[0]", "w[1]"] {
+        let of = |json: &serde_json::Value| json["gradient"][name].as_f64().unwrap();
+        assert!((of(&on_device) - of(&built_in)).abs() < ROUNDING, "{name}");
+    }
+    let info = folder.run(&["info", "--config", "c.toml", "--json"]).json();
+    let mock = info["backends"].as_array().unwrap().iter().find(|b| b["name"] == "mock").unwrap();
+    assert_eq!(mock["chosen"], true);
+    let info = folder.run(&["info", "--config", "low.toml"]).done().out;
+    assert!(info.contains("mock (not chosen)"), "{info}");
+}

@@ -1,0 +1,424 @@
+//! The C interface between ketgrad and its plugins: data layouts, and nothing else.
+//!
+//! `include/ketgrad_plugin.h` says the same in C, `ketgrad_plugin.hpp` makes it safe to throw in C++. A plugin
+//! is a shared library that exports one *data* symbol, [`ENTRY`], of type [`Desc`]. The host reads it before any
+//! code of the plugin runs, then calls [`Desc::init`], in which the plugin adds rules and backends.
+//!
+//! # Rules of the border
+//! - Everything is `repr(C)`. Kinds are codes (`u32`), never enums; truth values are `u32`; results are [`Status`]
+//!   codes. Text is a pointer and a length, UTF-8, not terminated.
+//! - Nothing is freed on the other side. Messages go into a buffer of the caller ([`Err`]), results into arrays of
+//!   the caller.
+//! - Nothing unwinds across: not a Rust panic, not a C++ exception, not a `longjmp`.
+//! - What a plugin adds is called from any thread, also from several at once.
+//!
+//! # Versions
+//! The first 32 bytes of [`Desc`] are frozen for ever. Within one [`MAJOR`] version structs only grow at their
+//! end; each that may grow begins with its size. The receiver zeroes a struct of its own and copies
+//! `min(theirs, ours)` bytes, so a missing slot is null. A plugin says what it *needs* of the host
+//! ([`Desc::min_host_minor`]), not what it was compiled with. Arrays of structs that may grow carry a stride.
+//!
+//! | version | has |
+//! |---|---|
+//! | 1.0 | rules, backends, [`Host::parallel_for`] |
+//! | 1.1 | [`Host::get_extension`] |
+#![no_std]
+
+use core::{ffi::c_void, ptr};
+
+/// The first eight bytes of [`Desc`].
+pub const MAGIC: u64 = u64::from_le_bytes(*b"KETGRAD1");
+/// A plugin of another major version is refused.
+pub const MAJOR: u32 = 1;
+/// The minor version of this crate.
+pub const MINOR: u32 = 1;
+/// The one exported symbol.
+pub const ENTRY: &str = "ketgrad_plugin";
+
+/// What a call came to.
+pub type Status = i32;
+/// It worked.
+pub const OK: Status = 0;
+/// It failed, the message says why.
+pub const ERROR: Status = 1;
+/// The plugin's code panicked or threw.
+pub const PANIC: Status = 2;
+/// It cannot do that.
+pub const UNSUPPORTED: Status = 3;
+/// The arguments are wrong.
+pub const INVALID: Status = 4;
+/// The hardware is missing.
+pub const NO_HARDWARE: Status = 5;
+
+/// Kinds of numbers; bit `1 << k` of a mask stands for kind k.
+pub const F64: u32 = 1;
+/// A complex number of two `f64`: real, then imaginary part.
+pub const C64: u32 = 2;
+
+/// Ordinary memory. Memory kinds are those of DLPack.
+pub const MEM_HOST: u32 = 1;
+/// Memory of a CUDA device.
+pub const MEM_CUDA: u32 = 2;
+/// Memory that only the plugin understands.
+pub const MEM_OPAQUE: u32 = 12;
+
+/// The most dimensions of an array.
+pub const MAX_NDIM: usize = 8;
+
+/// Levels of [`Host::log`].
+pub const LOG_ERROR: u32 = 1;
+/// Something may be wrong.
+pub const LOG_WARN: u32 = 2;
+/// Something worth knowing.
+pub const LOG_INFO: u32 = 3;
+
+/// The operator has a dense matrix of 2^t x 2^t entries, row by row.
+pub const GATE_DENSE: u32 = 0;
+/// The operator has a diagonal of 2^t entries. Without targets it is a phase under controls.
+pub const GATE_DIAGONAL: u32 = 1;
+
+/// UTF-8 text, borrowed for the call unless said otherwise.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Str {
+    /// Its first byte; may be null if `len` is 0.
+    pub ptr: *const u8,
+    /// Its length in bytes.
+    pub len: usize,
+}
+
+/// A buffer of the caller for a message.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Err {
+    /// The size of this struct.
+    pub struct_size: u32,
+    /// 0.
+    pub reserved: u32,
+    /// Where the message goes.
+    pub buf: *mut u8,
+    /// How many bytes fit.
+    pub cap: usize,
+    /// How many were written; set by whoever writes.
+    pub len: usize,
+}
+
+/// A dense array, borrowed for the call.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Array {
+    /// [`F64`] or [`C64`].
+    pub dtype: u32,
+    /// The number of dimensions; 0 is a single number.
+    pub ndim: u32,
+    /// `ndim` lengths.
+    pub shape: *const u64,
+    /// `ndim` strides in elements; null if the last index runs fastest without gaps.
+    pub strides: *const i64,
+    /// The elements.
+    pub data: *mut c_void,
+    /// Which memory.
+    pub mem: u32,
+    /// Which device of it.
+    pub device: i32,
+}
+
+/// The shape of a result, in memory of the host.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// The number of dimensions.
+    pub ndim: u32,
+    /// 0.
+    pub reserved: u32,
+    /// Their lengths.
+    pub dim: [u64; MAX_NDIM],
+}
+
+/// A function with derivatives. What a rule has not is null or empty.
+///
+/// A rule has a kernel, a program, or both. `signature` says what it takes and gives, in the words of the
+/// program language: `(x, n: int, xs: array) -> array`. Empty: `n_in` numbers of the kind in `dtypes` to one. Numbers that
+/// are ints cross as `f64`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// The size of this struct.
+    pub struct_size: u32,
+    /// 0.
+    pub flags: u32,
+    /// Under what name programs call it.
+    pub name: Str,
+    /// The number of inputs.
+    pub n_in: u32,
+    /// The number of results: 1 so far.
+    pub n_out: u32,
+    /// The kind of number of the kernel: bit [`F64`] or bit [`C64`].
+    pub dtypes: u32,
+    /// 0.
+    pub reserved: u32,
+    /// What it takes and gives.
+    pub signature: Str,
+    /// The rule as data: `rule name(x) { … } pullback(x, y, y_bar) { … }`. In it `kernel(…)` calls the kernel.
+    pub program: Str,
+    /// Handed to every function below.
+    pub user: *mut c_void,
+    /// `(user, x, y_shapes)`: the shapes of the results. Null: that of the first input.
+    pub infer: Option<unsafe extern "C" fn(*mut c_void, *const Array, *mut Shape, *mut Err) -> Status>,
+    /// `(user, x, y, tape)`: the results. `tape` may be given what the pullback shall know.
+    pub forward: Option<
+        unsafe extern "C" fn(*mut c_void, *const Array, *const Array, *mut *mut c_void, *mut Err) -> Status,
+    >,
+    /// `(user, tape, x, y, y_bar, x_bar)`: the cotangents of the inputs. It may be called several times for one
+    /// tape.
+    pub pullback: Option<
+        unsafe extern "C" fn(
+            *mut c_void,
+            *mut c_void,
+            *const Array,
+            *const Array,
+            *const Array,
+            *const Array,
+            *mut Err,
+        ) -> Status,
+    >,
+    /// `(user, x, y)`: of single numbers; `n_in` in, one out.
+    pub scalar_f64: Option<unsafe extern "C" fn(*mut c_void, *const f64, *mut f64, *mut Err) -> Status>,
+    /// The same of complex numbers: real and imaginary parts in turn.
+    pub scalar_c64: Option<unsafe extern "C" fn(*mut c_void, *const f64, *mut f64, *mut Err) -> Status>,
+    /// `(user, tape)`
+    pub free_tape: Option<unsafe extern "C" fn(*mut c_void, *mut c_void)>,
+    /// `(user)`: nobody will call the rule again.
+    pub drop_user: Option<unsafe extern "C" fn(*mut c_void)>,
+}
+
+/// One operator on a state.
+///
+/// It acts on the amplitudes whose index has the bits `control_value` under `control_mask`. The targets are in the
+/// order of the matrix: `targets[0]` is its least significant bit.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Gate {
+    /// [`GATE_DENSE`] or [`GATE_DIAGONAL`].
+    pub kind: u32,
+    /// How many targets.
+    pub n_targets: u32,
+    /// The qubits it acts on.
+    pub targets: *const u32,
+    /// The control qubits as bits of an index.
+    pub control_mask: u64,
+    /// Their values.
+    pub control_value: u64,
+    /// The entries, real and imaginary parts in turn.
+    pub matrix: *const f64,
+}
+
+/// Operators in order.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct GateList {
+    /// The first.
+    pub ptr: *const Gate,
+    /// How many.
+    pub len: usize,
+    /// Bytes from one to the next: a newer host has longer ones.
+    pub stride: usize,
+}
+
+/// What a run would be.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Query {
+    /// The size of this struct.
+    pub struct_size: u32,
+    /// The kind of number.
+    pub dtype: u32,
+    /// The qubits of the state.
+    pub n_qubits: u32,
+    /// The threads that may be used.
+    pub threads: u32,
+    /// About how many operators.
+    pub n_gates: u64,
+}
+
+/// `coefficient P` with the Pauli string of X or Y where `x` has a bit, Z or Y where `z` has one.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct PauliTerm {
+    /// The factor.
+    pub coefficient: f64,
+    /// Qubits with X or Y.
+    pub x: u64,
+    /// Qubits with Z or Y.
+    pub z: u64,
+}
+
+/// A set of kernels for states, on the host's memory or on memory of its own.
+///
+/// One on the host's memory has `apply_host`. One with memory of its own (a device) has `state_new`, `state_free`,
+/// `upload`, `download` and `apply`; a state is an opaque pointer. It must take every dense operator of up to
+/// `max_matrix_targets` targets under any controls.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Backend {
+    /// The size of this struct.
+    pub struct_size: u32,
+    /// 0.
+    pub flags: u32,
+    /// Its name, for people and for the config.
+    pub name: Str,
+    /// Where its states are.
+    pub mem: u32,
+    /// The kinds of numbers it knows, a mask.
+    pub dtypes: u32,
+    /// The largest state.
+    pub max_qubits: u32,
+    /// The most targets of an operator; at least 2.
+    pub max_matrix_targets: u32,
+    /// The kinds of operators it takes besides dense ones: bit `1 << kind`.
+    pub gates: u32,
+    /// 0.
+    pub reserved: u32,
+    /// Handed to every function below.
+    pub user: *mut c_void,
+    /// `(user, query)`: how well it would do, 100 being the built-in kernels and 0 not at all. Cheap; it starts
+    /// no device.
+    pub score: Option<unsafe extern "C" fn(*mut c_void, *const Query) -> i32>,
+    /// `(user, host, dtype, amplitudes, n_qubits, gates)`
+    pub apply_host: Option<
+        unsafe extern "C" fn(
+            *mut c_void,
+            *const Host,
+            u32,
+            *mut c_void,
+            u32,
+            *const GateList,
+            *mut Err,
+        ) -> Status,
+    >,
+    /// `(user, dtype, n_qubits, state)`: a state of zeros.
+    pub state_new: Option<unsafe extern "C" fn(*mut c_void, u32, u32, *mut *mut c_void, *mut Err) -> Status>,
+    /// `(user, state)`
+    pub state_free: Option<unsafe extern "C" fn(*mut c_void, *mut c_void)>,
+    /// `(user, from, copy)`: a new state with the same amplitudes.
+    pub state_copy:
+        Option<unsafe extern "C" fn(*mut c_void, *mut c_void, *mut *mut c_void, *mut Err) -> Status>,
+    /// `(user, state, amplitudes, bytes)`
+    pub upload:
+        Option<unsafe extern "C" fn(*mut c_void, *mut c_void, *const c_void, usize, *mut Err) -> Status>,
+    /// `(user, state, amplitudes, bytes)`
+    pub download:
+        Option<unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void, usize, *mut Err) -> Status>,
+    /// `(user, state)`: waits; an error of earlier work comes out here.
+    pub sync: Option<unsafe extern "C" fn(*mut c_void, *mut c_void, *mut Err) -> Status>,
+    /// `(user, state, gates)`
+    pub apply: Option<unsafe extern "C" fn(*mut c_void, *mut c_void, *const GateList, *mut Err) -> Status>,
+    /// `(user, state, terms, count, value)`: the sum of the terms' expectation values.
+    pub expectation: Option<
+        unsafe extern "C" fn(*mut c_void, *mut c_void, *const PauliTerm, usize, *mut f64, *mut Err) -> Status,
+    >,
+    /// `(user, a, b, value)`: `<a|b>`, real and imaginary part.
+    pub inner:
+        Option<unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void, *mut f64, *mut Err) -> Status>,
+    /// `(user, a, terms, count, b, value)`: `<a| sum of terms |b>`, real and imaginary part. What the adjoint
+    /// method asks for at each parameter.
+    pub inner_paulis: Option<
+        unsafe extern "C" fn(
+            *mut c_void,
+            *mut c_void,
+            *const PauliTerm,
+            usize,
+            *mut c_void,
+            *mut f64,
+            *mut Err,
+        ) -> Status,
+    >,
+    /// `(user, terms, count, from, to)`: `to = sum of terms |from>`; `to` is another state.
+    pub apply_paulis: Option<
+        unsafe extern "C" fn(
+            *mut c_void,
+            *const PauliTerm,
+            usize,
+            *mut c_void,
+            *mut c_void,
+            *mut Err,
+        ) -> Status,
+    >,
+    /// `(user)`: nobody will call the backend again.
+    pub drop_user: Option<unsafe extern "C" fn(*mut c_void)>,
+}
+
+/// A part of a loop: `(user, from, to)`.
+pub type Body = unsafe extern "C" fn(*mut c_void, usize, usize) -> Status;
+
+/// What the host does for a plugin. `ctx` is handed back to every function.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Host {
+    /// The size of this struct.
+    pub struct_size: u32,
+    /// The host's major version.
+    pub major: u32,
+    /// The host's minor version.
+    pub minor: u32,
+    /// How many threads [`Host::parallel_for`] has.
+    pub threads: u32,
+    /// Handed to every function below.
+    pub ctx: *mut c_void,
+    /// `(ctx, level, text)`: a line for people. A plugin's own stdout is another one.
+    pub log: Option<unsafe extern "C" fn(*mut c_void, u32, Str)>,
+    /// `(ctx, key, value)`: an option from the config, [`UNSUPPORTED`] if it is not given. During `init` only; the
+    /// value lives as long.
+    pub option: Option<unsafe extern "C" fn(*mut c_void, Str, *mut Str) -> Status>,
+    /// Adds a rule, which is copied. During `init` only.
+    pub add_rule: Option<unsafe extern "C" fn(*mut c_void, *const Rule, *mut Err) -> Status>,
+    /// Adds a backend, which is copied. During `init` only.
+    pub add_backend: Option<unsafe extern "C" fn(*mut c_void, *const Backend, *mut Err) -> Status>,
+    /// `(ctx, count, grain, body, user)`: calls `body` on parts of `0..count` of about `grain`, on several threads,
+    /// and waits.
+    pub parallel_for:
+        Option<unsafe extern "C" fn(*mut c_void, usize, usize, Option<Body>, *mut c_void) -> Status>,
+    /// `(ctx, id)`: another table of functions, or null. Since 1.1.
+    pub get_extension: Option<unsafe extern "C" fn(*mut c_void, Str) -> *const c_void>,
+}
+
+/// What a plugin exports under the name [`ENTRY`].
+#[repr(C)]
+#[derive(Debug)]
+pub struct Desc {
+    /// [`MAGIC`].
+    pub magic: u64,
+    /// The major version of the interface.
+    pub abi_major: u32,
+    /// The minor version that it was compiled with.
+    pub abi_minor: u32,
+    /// The size of this struct.
+    pub struct_size: u32,
+    /// The least minor version of a host that it works with.
+    pub min_host_minor: u32,
+    /// 0.
+    pub reserved: u64,
+    /// Its name.
+    pub name: Str,
+    /// Its version.
+    pub version: Str,
+    /// How it was built: compiler, features.
+    pub build: Str,
+    /// Adds its rules and backends. If it fails, none of them counts.
+    pub init: Option<unsafe extern "C" fn(*const Host, *mut Err) -> Status>,
+}
+
+// SAFETY: a descriptor is constant data; its pointers lead to constant data of the same library.
+#[expect(unsafe_code, reason = "raw pointers are not Sync by themselves")]
+unsafe impl Sync for Desc {}
+
+impl Str {
+    /// No text.
+    pub const EMPTY: Str = Str { ptr: ptr::null(), len: 0 };
+
+    /// A text. The pointer is good for as long as the text.
+    #[must_use]
+    pub const fn new(text: &str) -> Str {
+        Str { ptr: text.as_ptr(), len: text.len() }
+    }
+}

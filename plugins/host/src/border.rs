@@ -1,0 +1,112 @@
+//! The small steps across the border: structs that may be longer or shorter than ours, texts, messages.
+#![expect(unsafe_code, reason = "data of a plugin is read through raw pointers")]
+
+use std::{mem::MaybeUninit, ptr, slice};
+
+use ketgrad_plugin_abi::{self as abi, Err, Status, Str};
+
+/// The longest text that is taken from a plugin: 16 MiB.
+const LONGEST: usize = 1 << 24;
+
+/// The longest message.
+const MESSAGE: usize = 1024;
+
+/// A struct of a plugin, whatever its version: ours, with zeros where theirs ends.
+///
+/// # Safety
+/// `theirs` points to a struct that begins with its size in bytes as a `u32` at `size_at`, and that many bytes can be
+/// read. All-zero bytes are a valid `T`.
+pub(crate) unsafe fn copied<T: Copy>(theirs: *const T, size_at: usize, least: usize) -> Result<T, u32> {
+    // SAFETY: the caller vouches for the size.
+    let size = unsafe { ptr::read_unaligned(theirs.cast::<u8>().add(size_at).cast::<u32>()) };
+    if (size as usize) < least {
+        return Err(size);
+    }
+    let mut ours = MaybeUninit::<T>::zeroed();
+    let n = (size as usize).min(size_of::<T>());
+    // SAFETY: `n` bytes can be read there and written here; the rest is zero.
+    unsafe {
+        ptr::copy_nonoverlapping(theirs.cast::<u8>(), ours.as_mut_ptr().cast::<u8>(), n);
+        Ok(ours.assume_init())
+    }
+}
+
+/// A text of a plugin.
+///
+/// # Safety
+/// The text's bytes can be read.
+pub(crate) unsafe fn text(text: &Str) -> Result<String, String> {
+    if text.ptr.is_null() || text.len == 0 {
+        return Ok(String::new());
+    }
+    if text.len > LONGEST {
+        return Err(format!("a text of {} bytes; at most {LONGEST}", text.len));
+    }
+    // SAFETY: the caller vouches for the bytes.
+    let bytes = unsafe { slice::from_raw_parts(text.ptr, text.len) };
+    std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| "a text that is not UTF-8".to_owned())
+}
+
+/// Calls a plugin, which may answer with a message.
+#[inline]
+pub(crate) fn asked(call: impl FnOnce(*mut Err) -> Status) -> Result<(), String> {
+    // Nothing is written here unless there is an error.
+    let mut buffer = MaybeUninit::<[u8; MESSAGE]>::uninit();
+    let mut err = Err {
+        struct_size: size_of::<Err>() as u32,
+        reserved: 0,
+        buf: buffer.as_mut_ptr().cast(),
+        cap: MESSAGE,
+        len: 0,
+    };
+    let status = call(&mut err);
+    if status == abi::OK {
+        return Ok(());
+    }
+    // SAFETY: the callee has written the first `len` bytes, which it says itself; no more than there are are read. A
+    // callee that lies about it makes us print what stood on the stack, so the buffer is only trusted up to `cap`.
+    let said = unsafe { slice::from_raw_parts(buffer.as_ptr().cast::<u8>(), err.len.min(MESSAGE)) };
+    Err(in_words(status, &String::from_utf8_lossy(said)))
+}
+
+#[cold]
+fn in_words(status: Status, said: &str) -> String {
+    let what = match status {
+        abi::ERROR => "",
+        abi::PANIC => "it panicked: ",
+        abi::UNSUPPORTED => "unsupported: ",
+        abi::INVALID => "invalid arguments: ",
+        abi::NO_HARDWARE => "the hardware is missing: ",
+        other if said.is_empty() => return format!("status {other} without a message"),
+        _ => "",
+    };
+    let said = if said.is_empty() { "no message" } else { said };
+    format!("{what}{said}")
+}
+
+/// Answers a plugin that asked the host: a message into its buffer.
+///
+/// # Safety
+/// `err` is null or a message buffer whose `cap` bytes can be written.
+pub(crate) unsafe fn answer(err: *mut Err, result: Result<(), String>) -> Status {
+    let Err(message) = result else { return abi::OK };
+    // SAFETY: as above.
+    if let Some(err) = unsafe { err.as_mut() }
+        && !err.buf.is_null()
+    {
+        let n = floor(&message, err.cap);
+        // SAFETY: as above.
+        unsafe { ptr::copy_nonoverlapping(message.as_ptr(), err.buf, n) };
+        err.len = n;
+    }
+    abi::ERROR
+}
+
+/// The most bytes of a text, up to `most`, that end between two characters.
+fn floor(text: &str, most: usize) -> usize {
+    let mut n = most.min(text.len());
+    while !text.is_char_boundary(n) {
+        n -= 1;
+    }
+    n
+}

@@ -1,0 +1,158 @@
+//! What can be wrong with a plugin.
+
+use std::path::PathBuf;
+
+/// What is wrong, and with which plugin.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("plugin `{plugin}`: {fault}")]
+pub struct PluginError {
+    /// Its name in the config.
+    pub plugin: String,
+    /// What is wrong.
+    pub fault: Fault,
+}
+
+/// What can be wrong with a plugin.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// There is no such file.
+    #[error("no such file; looked at {}", paths(looked))]
+    Missing {
+        /// Where it was looked for.
+        looked: Vec<PathBuf>,
+    },
+    /// The file cannot be read.
+    #[error("{} cannot be read: {reason}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        reason: String,
+    },
+    /// The system cannot load it.
+    #[error("{} is not a library that can be loaded: {reason}", path.display())]
+    NotALibrary {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        reason: String,
+    },
+    /// It exports no descriptor.
+    #[error("{} is a library but not a plugin: it does not export `ketgrad_plugin`", path.display())]
+    NotAPlugin {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It exports something else under that name.
+    #[error("{} exports `ketgrad_plugin`, but that is not a plugin's descriptor", path.display())]
+    BadMagic {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Its interface is another one.
+    #[error("it was built for version {given} of the plugin interface; this program has version {expected}")]
+    Major {
+        /// Its major version.
+        given: u32,
+        /// Ours.
+        expected: u32,
+    },
+    /// It needs a newer host.
+    #[error("it needs version {major}.{given} of the plugin interface; this program has {major}.{have}")]
+    Minor {
+        /// The major version.
+        major: u32,
+        /// The minor version it needs.
+        given: u32,
+        /// Ours.
+        have: u32,
+    },
+    /// A struct of it is too small to be what it should.
+    #[error("its {what} is {given} bytes long; expected at least {least}")]
+    Size {
+        /// Which struct.
+        what: &'static str,
+        /// Its size.
+        given: u32,
+        /// The least.
+        least: usize,
+    },
+    /// The hash is another one.
+    #[error("its sha256 is {given}, the config says {expected}")]
+    Hash {
+        /// Of the file.
+        given: String,
+        /// In the config.
+        expected: String,
+    },
+    /// There is no hash, but there must be.
+    #[error("require_sha256 is set, and it has no sha256; that of the file is {given}")]
+    NoHash {
+        /// Of the file.
+        given: String,
+    },
+    /// Its registration failed.
+    #[error("it could not start: {reason}")]
+    Init {
+        /// What it says.
+        reason: String,
+    },
+    /// A rule or backend cannot be registered.
+    #[error("{what} `{name}`: {reason}")]
+    Item {
+        /// A rule or a backend.
+        what: &'static str,
+        /// Its name.
+        name: String,
+        /// Why.
+        reason: String,
+    },
+    /// Somebody else has the name.
+    #[error("{what} `{name}` is already there, from {owner}")]
+    Duplicate {
+        /// A rule or a backend.
+        what: &'static str,
+        /// Its name.
+        name: String,
+        /// Who has it.
+        owner: String,
+    },
+    /// The config names something that it has not.
+    #[error("the config names the {what} `{name}`, which it has not; it has {}", list(have))]
+    NoSuch {
+        /// A rule or a kernel.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// What it has.
+        have: Vec<String>,
+    },
+    /// A rule disagrees with itself.
+    #[error("rule `{name}`: {reason}")]
+    Disagrees {
+        /// The rule.
+        name: String,
+        /// What with what.
+        reason: String,
+    },
+}
+
+impl Fault {
+    /// The fault of a plugin of that name.
+    #[must_use]
+    pub fn of(self, plugin: &str) -> PluginError {
+        PluginError { plugin: plugin.to_owned(), fault: self }
+    }
+}
+
+fn paths(looked: &[PathBuf]) -> String {
+    looked.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", ")
+}
+
+fn list(names: &[String]) -> String {
+    match names {
+        [] => "none".to_owned(),
+        names => names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", "),
+    }
+}

@@ -1,0 +1,291 @@
+//! Kernels of plugins as executors in the core's registry.
+//!
+//! What the core hands over are operators by shape; what a plugin is handed are dense and diagonal ones:
+//!
+//! | shape | becomes |
+//! |---|---|
+//! | phase | a diagonal without targets, else a dense operator on one of its bits |
+//! | diagonal | a diagonal on the bits that its entries use, else dense |
+//! | swap, cycles | dense, on the bits that move |
+//! | dense | dense |
+//!
+//! A target bit on which nothing happens when it is 1 counts as a control of value 0. Operators in a row that the
+//! plugin takes are one call; one of too many targets is run by the generic kernel between two calls.
+#![expect(unsafe_code, reason = "the plugin's kernels are called here")]
+
+use std::sync::Arc;
+
+use ketgrad_core::kernel::{ExecuteError, Executor, Operator, Shape, Threads};
+use ketgrad_plugin_abi::{self as abi, Gate, GateList, Query};
+use num_complex::Complex;
+
+use crate::{
+    border::asked,
+    init::{RawBackend, running},
+};
+
+type C = Complex<f64>;
+
+/// The score of the built-in kernels.
+const BUILT_IN_SCORE: f64 = 100.0;
+
+/// What the built-in kernels say they cost, for each amplitude and operator.
+const BUILT_IN_COST: f64 = 0.25;
+
+/// A backend of a plugin.
+pub(crate) struct Backend {
+    pub(crate) raw: RawBackend,
+    plugin: String,
+    priority: i32,
+}
+
+impl std::fmt::Debug for Backend {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} of {}", self.raw.name, self.plugin)
+    }
+}
+
+impl Backend {
+    pub(crate) fn new(raw: RawBackend, plugin: &str, priority: i32) -> Result<Backend, String> {
+        let b = &raw.raw;
+        let device = b.state_new.is_some()
+            && b.state_free.is_some()
+            && b.upload.is_some()
+            && b.download.is_some()
+            && b.apply.is_some();
+        if b.apply_host.is_none() && !device {
+            return Err("it has neither `apply_host` nor all of `state_new`, `state_free`, `upload`, `download`, `apply`".into());
+        }
+        if b.apply_host.is_some() && b.mem != abi::MEM_HOST {
+            return Err(format!("it has `apply_host`, but its memory is of kind {}", b.mem));
+        }
+        if b.dtypes >> abi::C64 & 1 == 0 {
+            return Err("it does not know complex numbers of two f64".into());
+        }
+        if b.max_matrix_targets < 2 {
+            return Err(format!(
+                "it takes operators on {} qubits; expected at least 2",
+                b.max_matrix_targets
+            ));
+        }
+        Ok(Backend { raw, plugin: plugin.to_owned(), priority })
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.raw.name
+    }
+
+    pub(crate) fn plugin(&self) -> &str {
+        &self.plugin
+    }
+
+    /// Whether its states are in memory of its own.
+    pub(crate) fn is_device(&self) -> bool {
+        self.raw.raw.apply_host.is_none()
+    }
+
+    /// What it would cost, in the built-in kernels' unit: by its score, and a priority outweighs every score.
+    pub(crate) fn cost(&self, n_qubits: usize, operators: usize) -> Option<f64> {
+        let b = &self.raw.raw;
+        if n_qubits > b.max_qubits as usize {
+            return None;
+        }
+        let query = Query {
+            struct_size: size_of::<Query>() as u32,
+            dtype: abi::C64,
+            n_qubits: u32::try_from(n_qubits).ok()?,
+            threads: 1,
+            n_gates: operators as u64,
+        };
+        // SAFETY: the query is good for the call; `user` belongs to the function.
+        let score = b.score.map_or(1, |score| unsafe { score(b.user, &query) });
+        if score <= 0 {
+            return None;
+        }
+        let by_score = BUILT_IN_SCORE / f64::from(score);
+        let by_priority = (-32.0 * f64::from(self.priority.clamp(-16, 16))).exp2();
+        Some((n_qubits as f64).exp2() * operators as f64 * BUILT_IN_COST * by_score * by_priority)
+    }
+
+    /// Whether it takes an operator.
+    pub(crate) fn takes(&self, lowered: &Lowered) -> bool {
+        lowered.targets.len() <= self.raw.raw.max_matrix_targets as usize
+    }
+
+    pub(crate) fn lower(&self, operator: &Operator<C>) -> Option<Lowered> {
+        lower(operator, self.raw.raw.gates >> abi::GATE_DIAGONAL & 1 == 1, self.raw.raw.max_matrix_targets)
+    }
+
+    pub(crate) fn failed(&self, reason: String) -> ExecuteError {
+        ExecuteError { executor: self.name().to_owned(), reason }
+    }
+}
+
+/// An operator as a plugin is handed it.
+pub(crate) struct Lowered {
+    kind: u32,
+    targets: Vec<u32>,
+    control_mask: u64,
+    control_value: u64,
+    matrix: Vec<C>,
+}
+
+impl Lowered {
+    pub(crate) fn borrowed(&self) -> Gate {
+        Gate {
+            kind: self.kind,
+            n_targets: self.targets.len() as u32,
+            targets: self.targets.as_ptr(),
+            control_mask: self.control_mask,
+            control_value: self.control_value,
+            matrix: self.matrix.as_ptr().cast(),
+        }
+    }
+    /// How many targets it has.
+    pub(crate) fn n_targets(&self) -> usize {
+        self.targets.len()
+    }
+}
+
+/// The list of some operators.
+pub(crate) fn list(gates: &[Gate]) -> GateList {
+    GateList { ptr: gates.as_ptr(), len: gates.len(), stride: size_of::<Gate>() }
+}
+
+const ONE: C = Complex::new(1.0, 0.0);
+const ZERO: C = Complex::new(0.0, 0.0);
+
+/// An operator without its shape; `None` for the identity. One of more than `most` targets gets no matrix.
+fn lower(operator: &Operator<C>, diagonals: bool, most: u32) -> Option<Lowered> {
+    let (fixed, value) = operator.controls();
+    // The matrix over the bits of `targets`, entry by entry.
+    let made = |targets: usize, kind: u32, fill: &dyn Fn(&mut [C], &dyn Fn(usize) -> usize)| {
+        let bits: Vec<u32> = (0..usize::BITS).filter(|b| targets >> b & 1 == 1).collect();
+        let fits = bits.len() <= most as usize;
+        let size = 1usize << bits.len();
+        let mut matrix = vec![
+            ZERO;
+            if !fits {
+                0
+            } else if kind == abi::GATE_DIAGONAL {
+                size
+            } else {
+                size * size
+            }
+        ];
+        if fits {
+            let row = |offset: usize| bits.iter().enumerate().fold(0, |r, (k, b)| r | (offset >> b & 1) << k);
+            fill(&mut matrix, &row);
+        }
+        let controls = fixed & !targets;
+        Lowered {
+            kind,
+            targets: bits,
+            control_mask: controls as u64,
+            control_value: (value & controls) as u64,
+            matrix,
+        }
+    };
+    let diagonal = |targets: usize, factors: &[(usize, C)]| {
+        if diagonals {
+            made(targets, abi::GATE_DIAGONAL, &|m, row| {
+                m.fill(ONE);
+                factors.iter().for_each(|(offset, f)| m[row(*offset)] = *f);
+            })
+        } else {
+            made(targets, abi::GATE_DENSE, &|m, row| {
+                let size = 1 << targets.count_ones();
+                (0..size).for_each(|r| m[r * size + r] = ONE);
+                factors.iter().for_each(|(offset, f)| m[row(*offset) * (size + 1)] = *f);
+            })
+        }
+    };
+    let moved = |cycles: &[Vec<(usize, C)>]| {
+        let targets = cycles.iter().flatten().fold(0, |t, (offset, _)| t | offset);
+        made(targets, abi::GATE_DENSE, &|m, row| {
+            let size = 1 << targets.count_ones();
+            (0..size).for_each(|r| m[r * size + r] = ONE);
+            for cycle in cycles {
+                cycle.iter().for_each(|(offset, _)| m[row(*offset) * (size + 1)] = ZERO);
+                for (k, (from, factor)) in cycle.iter().enumerate() {
+                    let to = cycle[(k + 1) % cycle.len()].0;
+                    m[row(to) * size + row(*from)] = *factor;
+                }
+            }
+        })
+    };
+    Some(match operator.shape() {
+        Shape::Identity => return None,
+        Shape::Phase(f) if diagonals => diagonal(0, &[(0, *f)]),
+        Shape::Phase(f) => match fixed & fixed.wrapping_neg() {
+            // A phase of everything: on any qubit, whatever its value.
+            0 => diagonal(1, &[(0, *f), (1, *f)]),
+            bit => diagonal(bit, &[(value & bit, *f)]),
+        },
+        Shape::Diagonal(factors) => diagonal(factors.iter().fold(0, |t, (offset, _)| t | offset), factors),
+        Shape::Swap(a, b) => moved(&[vec![(*a, ONE), (*b, ONE)]]),
+        Shape::Cycles(cycles) => moved(cycles),
+        Shape::Dense { matrix, offsets } => {
+            let bits = offsets.len().trailing_zeros();
+            let targets = (0..bits).map(|b| offsets[1 << b].trailing_zeros()).collect();
+            let controls = fixed & !offsets.last().copied().unwrap_or(0);
+            Lowered {
+                kind: abi::GATE_DENSE,
+                targets,
+                control_mask: controls as u64,
+                control_value: (value & controls) as u64,
+                matrix: matrix.clone(),
+            }
+        }
+    })
+}
+
+/// Kernels on the host's memory as an executor.
+#[derive(Debug)]
+pub(crate) struct HostKernels(pub(crate) Arc<Backend>);
+
+impl HostKernels {
+    /// Runs operators that it takes: one call.
+    fn call(&self, gates: &[Lowered], amplitudes: &mut [C], threads: &Threads) -> Result<(), ExecuteError> {
+        let b = &self.0.raw.raw;
+        let Some(apply) = b.apply_host.filter(|_| !gates.is_empty()) else { return Ok(()) };
+        let gates: Vec<Gate> = gates.iter().map(Lowered::borrowed).collect();
+        let list = list(&gates);
+        let host = running(threads);
+        let n_qubits = amplitudes.len().trailing_zeros();
+        let data = amplitudes.as_mut_ptr().cast();
+        // SAFETY: the amplitudes are 2^n numbers that nobody else looks at; table and list are good for the call.
+        asked(|err| unsafe { apply(b.user, &host, abi::C64, data, n_qubits, &list, err) })
+            .map_err(|reason| self.0.failed(reason))
+    }
+}
+
+impl Executor<C> for HostKernels {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn cost(&self, n_qubits: usize, operators: usize) -> Option<f64> {
+        self.0.cost(n_qubits, operators)
+    }
+
+    fn run(
+        &self,
+        operators: &[Operator<C>],
+        amplitudes: &mut [C],
+        threads: &Threads,
+    ) -> Result<(), ExecuteError> {
+        let mut run: Vec<Lowered> = Vec::new();
+        for operator in operators {
+            match self.0.lower(operator) {
+                None => {}
+                Some(lowered) if self.0.takes(&lowered) => run.push(lowered),
+                Some(_) => {
+                    self.call(&std::mem::take(&mut run), amplitudes, threads)?;
+                    operator.apply(amplitudes, threads);
+                }
+            }
+        }
+        self.call(&run, amplitudes, threads)
+    }
+}

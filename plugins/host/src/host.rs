@@ -1,0 +1,373 @@
+//! Loaded rules as primitives, on every scalar.
+
+use std::{
+    any::TypeId,
+    collections::HashMap,
+    hash::{BuildHasherDefault, Hasher},
+    sync::{Arc, Mutex, PoisonError, RwLock},
+};
+
+use ketgrad_core::{
+    adjoint,
+    entity::FuncId,
+    exec::{Bytecode, Datum, Executable, Host, HostError, Limits, Machine},
+    ir::{FunctionBuilder, Op, Primitive, Program},
+    pass::{Level, optimize_all},
+    scalar::{Real, Ring, Scalar},
+};
+use num_complex::Complex;
+
+use crate::{
+    array::{Array, Number, cast},
+    dense::{linearised, needs_program, no_plain_number, pullback, pushforward},
+    kernel::{Kernel, MAX_NUMBERS},
+    lift::{factorial, series},
+    lower::caller,
+};
+
+/// A rule with a kernel.
+pub(crate) struct Rule {
+    pub(crate) name: String,
+    pub(crate) plugin: String,
+    pub(crate) kernel: Kernel,
+    /// Its function in the program.
+    pub(crate) function: FuncId,
+    /// The value as a program.
+    pub(crate) value: Option<Bytecode>,
+    /// Whether its derivatives are programs.
+    pub(crate) has_program: bool,
+    /// The derivatives by multi-indices that have been asked for.
+    pub(crate) partials: RwLock<HashMap<Vec<u32>, Arc<Bytecode>>>,
+}
+
+/// What a primitive of a rule computes.
+#[derive(Clone, Copy)]
+enum Part {
+    Value,
+    Pullback,
+    Pushforward,
+}
+
+/// Computes the primitives of loaded rules, on every scalar.
+#[derive(Default)]
+pub struct Loaded {
+    rules: Vec<Rule>,
+    by_primitive: HashMap<String, (usize, Part), BuildHasherDefault<Fnv>>,
+    /// A copy of the program, in which derivatives are derived when they are asked for.
+    derived: Mutex<Derived>,
+}
+
+#[derive(Default)]
+struct Derived {
+    program: Program,
+    functions: HashMap<(FuncId, Vec<u32>), FuncId>,
+}
+
+impl std::fmt::Debug for Loaded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.rules.iter().map(|r| &r.name)).finish()
+    }
+}
+
+impl Loaded {
+    pub(crate) fn add(&mut self, base: &str, rule: Rule) {
+        let k = self.rules.len();
+        let parts = [("", Part::Value), (".pullback", Part::Pullback), (".pushforward", Part::Pushforward)];
+        for (suffix, part) in parts {
+            self.by_primitive.insert(format!("{base}.kernel{suffix}"), (k, part));
+        }
+        self.rules.push(rule);
+    }
+
+    /// Forgets all rules from a number on.
+    pub(crate) fn truncate(&mut self, n: usize) {
+        self.rules.truncate(n);
+        self.by_primitive.retain(|_, (k, _)| *k < n);
+    }
+
+    /// All rules are there: derivatives are derived from this program.
+    pub(crate) fn complete(&mut self, program: Program) {
+        self.derived = Mutex::new(Derived { program, functions: HashMap::new() });
+    }
+
+    pub(crate) fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    fn compute<T: Real, S: Scalar<Real = T>>(
+        &self,
+        rule: &Rule,
+        part: Part,
+        args: &[Datum<S>],
+    ) -> Result<Datum<S>, String> {
+        match (part, rule.kernel.is_complex()) {
+            (Part::Value, _) if rule.kernel.is_scalar() => self.number(rule, args),
+            (Part::Value, false) => self.array::<f64, T, S>(rule, args),
+            (Part::Value, true) => self.array::<Complex<f64>, T, S>(rule, args),
+            (Part::Pullback, false) => pullback::<f64, S>(rule, args),
+            (Part::Pullback, true) => pullback::<Complex<f64>, S>(rule, args),
+            (Part::Pushforward, false) => pushforward::<f64, S>(rule, args),
+            (Part::Pushforward, true) => pushforward::<Complex<f64>, S>(rule, args),
+        }
+    }
+
+    /// The value of a rule on numbers.
+    #[inline]
+    fn number<T: Real, S: Scalar<Real = T>>(
+        &self,
+        rule: &Rule,
+        args: &[Datum<S>],
+    ) -> Result<Datum<S>, String> {
+        let n = args.len();
+        if n > MAX_NUMBERS {
+            return Err(format!("{n} inputs"));
+        }
+        if rule.kernel.is_complex() {
+            if TypeId::of::<S>() == TypeId::of::<Complex<f64>>() {
+                let mut x = [Complex::new(0.0, 0.0); MAX_NUMBERS];
+                for (x, datum) in x.iter_mut().zip(args) {
+                    *x = match datum {
+                        Datum::Complex(z) => cast(z).unwrap_or_default(),
+                        Datum::Int(n) => Complex::new(*n as f64, 0.0),
+                        _ => return Err("an input of another kind".to_owned()),
+                    };
+                }
+                let y = rule.kernel.complex(&x[..n])?;
+                return cast(&y).map(Datum::Complex).ok_or_else(|| "a number of another kind".to_owned());
+            }
+            return self.lifted_complex(rule, args);
+        }
+        if TypeId::of::<T>() == TypeId::of::<f64>() {
+            let mut x = [0.0; MAX_NUMBERS];
+            for (x, datum) in x.iter_mut().zip(args) {
+                *x = match datum {
+                    Datum::Real(r) => cast(r).unwrap_or_default(),
+                    Datum::Int(n) => *n as f64,
+                    _ => return Err("an input of another kind".to_owned()),
+                };
+            }
+            let y = rule.kernel.real(&x[..n])?;
+            return cast(&y).map(Datum::Real).ok_or_else(|| "a number of another kind".to_owned());
+        }
+        self.lifted_real(rule, args)
+    }
+
+    fn lifted_real<T: Real, S: Scalar<Real = T>>(
+        &self,
+        rule: &Rule,
+        args: &[Datum<S>],
+    ) -> Result<Datum<S>, String> {
+        if let Some(value) = &rule.value {
+            return self.run(value, args);
+        }
+        let mut plain: Vec<Datum<f64>> = Vec::with_capacity(args.len());
+        let mut rest: Vec<T> = Vec::with_capacity(args.len());
+        for datum in args {
+            match datum {
+                Datum::Real(x) => {
+                    let at = x.primal().ok_or_else(|| no_plain_number(rule))?;
+                    plain.push(Datum::Real(at));
+                    rest.push(x.clone() - T::lit(at));
+                }
+                Datum::Int(n) => {
+                    plain.push(Datum::Int(*n));
+                    rest.push(T::zero());
+                }
+                _ => return Err("an input of another kind".to_owned()),
+            }
+        }
+        let Datum::Real(value) = self.number::<f64, f64>(rule, &plain)? else {
+            return Err("no real number".to_owned());
+        };
+        let value = T::lit(value);
+        if rest.iter().all(Ring::is_exact_zero) {
+            return Ok(Datum::Real(value));
+        }
+        if !rule.has_program {
+            return linearised(rule, args);
+        }
+        let sum = series(value, &rest, &mut |index| match self.partial(rule, index, &plain)? {
+            Datum::Real(d) => Ok(T::lit(d / factorial(index))),
+            other => Err(format!("a derivative that is {}", other.describe())),
+        })?;
+        Ok(Datum::Real(sum))
+    }
+
+    fn lifted_complex<T: Real, S: Scalar<Real = T>>(
+        &self,
+        rule: &Rule,
+        args: &[Datum<S>],
+    ) -> Result<Datum<S>, String> {
+        if let Some(value) = &rule.value {
+            return self.run(value, args);
+        }
+        let number = |z: Complex<f64>| {
+            let needs =
+                || "it gives a number with an imaginary part: run the program on complex numbers".to_owned();
+            S::from_parts(T::lit(z.re), T::lit(z.im)).ok_or_else(needs)
+        };
+        let mut plain: Vec<Datum<Complex<f64>>> = Vec::with_capacity(args.len());
+        let mut rest: Vec<S> = Vec::with_capacity(args.len());
+        for datum in args {
+            match datum {
+                Datum::Complex(z) => {
+                    let parts = z.re().primal().zip(z.im().primal());
+                    let (re, im) = parts.ok_or_else(|| no_plain_number(rule))?;
+                    plain.push(Datum::Complex(Complex::new(re, im)));
+                    rest.push(z.clone() - number(Complex::new(re, im))?);
+                }
+                Datum::Int(n) => {
+                    plain.push(Datum::Int(*n));
+                    rest.push(S::zero());
+                }
+                _ => return Err("an input of another kind".to_owned()),
+            }
+        }
+        let value = match self.number::<f64, Complex<f64>>(rule, &plain)? {
+            Datum::Complex(z) => number(z)?,
+            other => return Err(format!("{}, not a complex number", other.describe())),
+        };
+        if rest.iter().all(Ring::is_exact_zero) {
+            return Ok(Datum::Complex(value));
+        }
+        if !rule.has_program {
+            return Err(needs_program(rule));
+        }
+        let sum = series(value, &rest, &mut |index| match self.partial(rule, index, &plain)? {
+            Datum::Complex(d) => number(d / factorial(index)),
+            other => Err(format!("a derivative that is {}", other.describe())),
+        })?;
+        Ok(Datum::Complex(sum))
+    }
+
+    /// The value of a rule on arrays.
+    fn array<E: Number, T: Real, S: Scalar<Real = T>>(
+        &self,
+        rule: &Rule,
+        args: &[Datum<S>],
+    ) -> Result<Datum<S>, String> {
+        let x: Option<Vec<Array<E>>> = args.iter().map(E::read).collect();
+        if let Some(x) = x {
+            let (y, _) = rule.kernel.forward(&x)?;
+            return E::write(y, &rule.kernel.result).ok_or_else(|| "a number of another kind".to_owned());
+        }
+        match &rule.value {
+            Some(value) => self.run(value, args),
+            None => linearised(rule, args),
+        }
+    }
+
+    fn run<T: Real, S: Scalar<Real = T>>(
+        &self,
+        code: &Bytecode,
+        args: &[Datum<S>],
+    ) -> Result<Datum<S>, String> {
+        code.call(&mut Machine::new(), self, &Limits::default(), args).map_err(|e| e.to_string())
+    }
+
+    /// A derivative at plain numbers.
+    fn partial<S: Scalar>(&self, rule: &Rule, index: &[u32], at: &[Datum<S>]) -> Result<Datum<S>, String>
+    where
+        Loaded: Host<S>,
+        Bytecode: Executable<S>,
+    {
+        let known = rule.partials.read().unwrap_or_else(PoisonError::into_inner).get(index).cloned();
+        let code = match known {
+            Some(code) => code,
+            None => {
+                let mut derived = self.derived.lock().unwrap_or_else(PoisonError::into_inner);
+                let f = derived.partial(rule.function, index)?;
+                let code = Bytecode::compile(&derived.program, f).map_err(|e| e.to_string())?;
+                drop(derived);
+                let code = Arc::new(code);
+                let mut partials = rule.partials.write().unwrap_or_else(PoisonError::into_inner);
+                partials.insert(index.to_vec(), code.clone());
+                code
+            }
+        };
+        code.call(&mut Machine::new(), self, &Limits::default(), at).map_err(|e| e.to_string())
+    }
+}
+
+impl Derived {
+    /// `D^index f`, by the last of its directions from that of one order less.
+    fn partial(&mut self, f: FuncId, index: &[u32]) -> Result<FuncId, String> {
+        let key = (f, index.to_vec());
+        if let Some(&known) = self.functions.get(&key) {
+            return Ok(known);
+        }
+        let Some(last) = index.iter().rposition(|&a| a > 0) else {
+            let caller = caller(&mut self.program, f);
+            self.functions.insert(key, caller);
+            return Ok(caller);
+        };
+        let mut before = index.to_vec();
+        before[last] -= 1;
+        let lower = self.partial(f, &before)?;
+        let forward = adjoint::forward(&mut self.program, lower).map_err(|e| e.to_string())?;
+        let of = &self.program.functions[lower];
+        let name = self.program.fresh_name(&format!("{}.by{last}", of.name));
+        let whole = self.program.functions[forward].result.clone();
+        let mut b = FunctionBuilder::new(name, of.params.clone(), of.result.clone());
+        let mut args = b.params().to_vec();
+        for (k, param) in of.params.iter().enumerate() {
+            if let Some(tangent) = param.kind.tangent() {
+                let direction = if k == last { 1.0 } else { 0.0 };
+                args.push(b.number(direction, &tangent));
+            }
+        }
+        let both = b.inst(Op::Call(forward), &args, whole);
+        let slope = b.field(both, 1);
+        b.ret(slope);
+        let partial = self.program.add(b.finish());
+        optimize_all(&mut self.program, partial, Level::Strict);
+        self.functions.insert(key, partial);
+        Ok(partial)
+    }
+}
+
+impl<T: Real, S: Scalar<Real = T>> Host<S> for Loaded {
+    fn call(&self, primitive: &Primitive, args: &[Datum<S>]) -> Result<Datum<S>, HostError> {
+        let Some(&(k, part)) = self.by_primitive.get(&primitive.name) else {
+            return Err(HostError::unknown(primitive));
+        };
+        let rule = &self.rules[k];
+        self.compute(rule, part, args).map_err(|reason| HostError::Failed {
+            name: rule.name.clone(),
+            reason: format!("{reason} (plugin `{}`)", rule.plugin),
+        })
+    }
+}
+
+/// Two hosts as one: what the first does not know, the second is asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Both<'a, A, B>(pub &'a A, pub &'a B);
+
+impl<S: Scalar, A: Host<S>, B: Host<S>> Host<S> for Both<'_, A, B> {
+    fn call(&self, primitive: &Primitive, args: &[Datum<S>]) -> Result<Datum<S>, HostError> {
+        match self.0.call(primitive, args) {
+            Err(HostError::Unknown { .. }) => self.1.call(primitive, args),
+            known => known,
+        }
+    }
+}
+
+/// The hash of short names: FNV-1a.
+#[derive(Clone, Copy)]
+struct Fnv(u64);
+
+impl Default for Fnv {
+    fn default() -> Fnv {
+        Fnv(0xcbf2_9ce4_8422_2325)
+    }
+}
+impl Hasher for Fnv {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+}

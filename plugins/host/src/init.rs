@@ -1,0 +1,276 @@
+//! Registration: the table that a plugin is handed, and what it adds through it.
+#![expect(unsafe_code, reason = "the host's table is called from C")]
+
+use std::{
+    ffi::c_void,
+    panic::{AssertUnwindSafe, catch_unwind},
+    ptr,
+};
+
+use ketgrad_core::kernel::Threads;
+use ketgrad_plugin_abi::{self as abi, Backend, Body, Err, Host, Rule, Status, Str};
+
+use crate::{
+    border::{answer, asked, copied, text},
+    error::Fault,
+    library::Library,
+};
+
+/// A rule as a plugin gave it.
+pub(crate) struct RawRule {
+    pub(crate) raw: Rule,
+    pub(crate) name: String,
+    pub(crate) signature: String,
+    pub(crate) program: String,
+}
+
+/// A backend as a plugin gave it.
+pub(crate) struct RawBackend {
+    pub(crate) raw: Backend,
+    pub(crate) name: String,
+}
+
+// SAFETY: what a plugin adds may be called from any thread, says the interface.
+unsafe impl Send for RawRule {}
+// SAFETY: as above, also from several at once.
+unsafe impl Sync for RawRule {}
+// SAFETY: as above.
+unsafe impl Send for RawBackend {}
+// SAFETY: as above.
+unsafe impl Sync for RawBackend {}
+
+impl Drop for RawRule {
+    fn drop(&mut self) {
+        if let Some(drop_user) = self.raw.drop_user {
+            // SAFETY: the rule goes away, so this is the last call with its `user`.
+            unsafe { drop_user(self.raw.user) }
+        }
+    }
+}
+impl Drop for RawBackend {
+    fn drop(&mut self) {
+        if let Some(drop_user) = self.raw.drop_user {
+            // SAFETY: as above.
+            unsafe { drop_user(self.raw.user) }
+        }
+    }
+}
+
+/// What a plugin has added so far.
+#[derive(Default)]
+pub(crate) struct Collected {
+    pub(crate) rules: Vec<RawRule>,
+    pub(crate) backends: Vec<RawBackend>,
+    pub(crate) notes: Vec<String>,
+    options: Vec<(String, String)>,
+}
+
+/// Runs a plugin's registration. If it fails, nothing of it is kept.
+pub(crate) fn init(
+    library: &Library,
+    options: &[(String, String)],
+    threads: &Threads,
+) -> Result<Collected, Fault> {
+    let Some(init) = library.desc.init else {
+        return Err(Fault::Init { reason: "it has no `init`".to_owned() });
+    };
+    let mut collected = Collected { options: options.to_vec(), ..Collected::default() };
+    let host = Host {
+        struct_size: size_of::<Host>() as u32,
+        major: abi::MAJOR,
+        minor: abi::MINOR,
+        threads: u32::try_from(threads.count()).unwrap_or(u32::MAX),
+        ctx: ptr::from_mut(&mut collected).cast(),
+        log: Some(log),
+        option: Some(option),
+        add_rule: Some(add_rule),
+        add_backend: Some(add_backend),
+        parallel_for: None,
+        get_extension: Some(get_extension),
+    };
+    let control = FloatControl::saved();
+    // SAFETY: the table and what its `ctx` points to outlive the call; nothing else touches `collected` meanwhile.
+    let result = asked(|err| unsafe { init(&host, err) });
+    drop(control);
+    match result {
+        Ok(()) => Ok(collected),
+        // Dropping what was collected hands it back to the plugin.
+        Err(reason) => Err(Fault::Init { reason }),
+    }
+}
+
+/// # Safety
+/// `ctx` is that of the table in [`init`], and this is a call during it.
+unsafe fn collected<'a>(ctx: *mut c_void) -> &'a mut Collected {
+    // SAFETY: as above; a plugin registers from one thread.
+    unsafe { &mut *ctx.cast::<Collected>() }
+}
+
+unsafe extern "C" fn log(ctx: *mut c_void, level: u32, said: Str) {
+    // SAFETY: as the table promises.
+    let (to, said) = unsafe { (collected(ctx), text(&said)) };
+    let what = match level {
+        abi::LOG_ERROR => "error: ",
+        abi::LOG_WARN => "warning: ",
+        _ => "",
+    };
+    to.notes.push(format!("{what}{}", said.unwrap_or_else(|e| e)));
+}
+
+unsafe extern "C" fn option(ctx: *mut c_void, key: Str, value: *mut Str) -> Status {
+    // SAFETY: as the table promises.
+    let (to, key) = unsafe { (collected(ctx), text(&key)) };
+    let found = key.ok().and_then(|key| to.options.iter().find(|o| o.0 == key));
+    // SAFETY: the plugin gives a place for the value; the text lives as long as `init`.
+    match (found, unsafe { value.as_mut() }) {
+        (Some((_, text)), Some(value)) => {
+            *value = Str::new(text);
+            abi::OK
+        }
+        _ => abi::UNSUPPORTED,
+    }
+}
+
+/// The least size of a rule: up to `user`. What is missing behind it is null.
+const RULE_LEAST: usize = std::mem::offset_of!(Rule, infer);
+/// The least size of a backend.
+const BACKEND_LEAST: usize = std::mem::offset_of!(Backend, score);
+
+unsafe extern "C" fn add_rule(ctx: *mut c_void, rule: *const Rule, err: *mut Err) -> Status {
+    let result = || -> Result<(), String> {
+        if rule.is_null() {
+            return Err("a rule that is null".to_owned());
+        }
+        // SAFETY: the plugin hands over a rule that begins with its size, and texts that can be read. Zero bytes are
+        // null slots.
+        let raw = unsafe { copied(rule, 0, RULE_LEAST) };
+        let raw: Rule =
+            raw.map_err(|given| format!("a rule of {given} bytes; expected at least {RULE_LEAST}"))?;
+        // SAFETY: as above.
+        let [name, signature, program] =
+            unsafe { [text(&raw.name), text(&raw.signature), text(&raw.program)] };
+        // Until it is pushed, the plugin keeps its `user`.
+        let (name, signature, program) = (name?, signature?, program?);
+        // SAFETY: as the table promises.
+        unsafe { collected(ctx) }.rules.push(RawRule { raw, name, signature, program });
+        Ok(())
+    };
+    // SAFETY: `err` is the plugin's buffer.
+    unsafe { answer(err, result()) }
+}
+
+unsafe extern "C" fn add_backend(ctx: *mut c_void, backend: *const Backend, err: *mut Err) -> Status {
+    let result = || -> Result<(), String> {
+        if backend.is_null() {
+            return Err("a backend that is null".to_owned());
+        }
+        // SAFETY: as in `add_rule`.
+        let raw = unsafe { copied(backend, 0, BACKEND_LEAST) };
+        let raw: Backend =
+            raw.map_err(|given| format!("a backend of {given} bytes; expected at least {BACKEND_LEAST}"))?;
+        // SAFETY: as above.
+        let name = unsafe { text(&raw.name) }?;
+        // SAFETY: as the table promises.
+        unsafe { collected(ctx) }.backends.push(RawBackend { raw, name });
+        Ok(())
+    };
+    // SAFETY: `err` is the plugin's buffer.
+    unsafe { answer(err, result()) }
+}
+
+unsafe extern "C" fn get_extension(_: *mut c_void, _: Str) -> *const c_void {
+    ptr::null()
+}
+
+// While kernels run.
+
+/// The table that kernels are handed: threads, and nothing that registers.
+pub(crate) fn running(threads: &Threads) -> Host {
+    Host {
+        struct_size: size_of::<Host>() as u32,
+        major: abi::MAJOR,
+        minor: abi::MINOR,
+        threads: u32::try_from(threads.count()).unwrap_or(u32::MAX),
+        ctx: ptr::from_ref(threads).cast_mut().cast(),
+        log: None,
+        option: None,
+        add_rule: None,
+        add_backend: None,
+        parallel_for: Some(parallel_for),
+        get_extension: Some(get_extension),
+    }
+}
+
+/// A pointer that threads may hand on.
+#[derive(Clone, Copy)]
+struct Shared(*mut c_void);
+// SAFETY: a plugin's loop body may be called from several threads at once.
+unsafe impl Send for Shared {}
+// SAFETY: as above.
+unsafe impl Sync for Shared {}
+impl Shared {
+    fn get(self) -> *mut c_void {
+        self.0
+    }
+}
+
+unsafe extern "C" fn parallel_for(
+    ctx: *mut c_void,
+    count: usize,
+    grain: usize,
+    body: Option<Body>,
+    user: *mut c_void,
+) -> Status {
+    let Some(body) = body else { return abi::INVALID };
+    // SAFETY: the `ctx` of `running` is the thread pool, which outlives the call.
+    let threads = unsafe { &*ctx.cast::<Threads>() };
+    let grain = grain.max(1);
+    let user = Shared(user);
+    let part = |k: usize| {
+        let from = k * grain;
+        // SAFETY: the plugin's body takes its `user` and parts of `0..count`, from any thread.
+        unsafe { body(user.get(), from, (from + grain).min(count)) }
+    };
+    let parts = count.div_ceil(grain);
+    let run = catch_unwind(AssertUnwindSafe(|| threads.map(parts, part)));
+    match run {
+        Ok(all) => all.into_iter().find(|s| *s != abi::OK).unwrap_or(abi::OK),
+        Err(payload) => {
+            std::mem::forget(payload);
+            abi::PANIC
+        }
+    }
+}
+
+/// The processor's mode for floating-point numbers, put back when this goes away: a library built with `-ffast-math`
+/// may switch denormal numbers off for the whole thread.
+pub(crate) struct FloatControl {
+    #[cfg(target_arch = "x86_64")]
+    mxcsr: u32,
+}
+
+impl FloatControl {
+    pub(crate) fn saved() -> FloatControl {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let mut mxcsr = 0u32;
+            // SAFETY: stores the control register; every x86-64 processor has it.
+            unsafe {
+                std::arch::asm!("stmxcsr [{}]", in(reg) &raw mut mxcsr, options(nostack, preserves_flags))
+            };
+            FloatControl { mxcsr }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        FloatControl {}
+    }
+}
+
+impl Drop for FloatControl {
+    fn drop(&mut self) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: loads what the processor itself stored.
+        unsafe {
+            std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const self.mxcsr, options(nostack, preserves_flags, readonly));
+        }
+    }
+}

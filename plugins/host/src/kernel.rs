@@ -1,0 +1,258 @@
+//! The compiled part of a rule, with checks around every call.
+#![expect(unsafe_code, reason = "the plugin's functions are called here")]
+
+use std::{ffi::c_void, ptr};
+
+use ketgrad_core::ir::{Element, Kind};
+use ketgrad_plugin_abi::{self as abi, Shape};
+use num_complex::Complex;
+
+use crate::{
+    array::{Array, Number},
+    border::asked,
+    init::RawRule,
+    plugins::Check,
+};
+
+/// How many elements stand behind a result to see whether a kernel writes too far.
+const GUARD: usize = 8;
+
+/// The most elements of a result.
+const MOST: u64 = 100_000_000;
+
+/// The most inputs of a kernel on numbers.
+pub(crate) const MAX_NUMBERS: usize = 16;
+
+/// A kernel.
+pub(crate) struct Kernel {
+    raw: RawRule,
+    pub(crate) params: Vec<Kind>,
+    pub(crate) result: Kind,
+    check: Check,
+}
+
+/// What a kernel kept for its pullback.
+pub(crate) struct Tape<'k> {
+    kernel: &'k Kernel,
+    ptr: *mut c_void,
+}
+
+impl Drop for Tape<'_> {
+    fn drop(&mut self) {
+        if let (Some(free), false) = (self.kernel.raw.raw.free_tape, self.ptr.is_null()) {
+            // SAFETY: the tape came from this rule's `forward` and is not used again.
+            unsafe { free(self.kernel.raw.raw.user, self.ptr) }
+        }
+    }
+}
+
+impl Kernel {
+    /// The kernel of a rule of this signature; `None` if it has none.
+    pub(crate) fn new(
+        raw: RawRule,
+        params: Vec<Kind>,
+        result: Kind,
+        check: Check,
+    ) -> Result<Option<Kernel>, String> {
+        let r = &raw.raw;
+        let numbers = params.iter().chain([&result]).all(|k| !matches!(k, Kind::Array(_)));
+        let complex = matches!(result, Kind::Complex | Kind::Array(Element::Complex));
+        let scalar = if complex { r.scalar_c64.is_some() } else { r.scalar_f64.is_some() };
+        if !(scalar && numbers) && r.forward.is_none() {
+            return Ok(None);
+        }
+        if numbers && params.len() > MAX_NUMBERS {
+            return Err(format!("{} inputs; a kernel on numbers has at most {MAX_NUMBERS}", params.len()));
+        }
+        let (dtype, fits): (u32, fn(&Kind) -> bool) = if complex {
+            (abi::C64, |k| matches!(k, Kind::Complex | Kind::Int | Kind::Array(Element::Complex)))
+        } else {
+            (abi::F64, |k| matches!(k, Kind::Real | Kind::Int | Kind::Array(Element::Real)))
+        };
+        if r.dtypes >> dtype & 1 == 0 || !params.iter().chain([&result]).all(fits) || result == Kind::Int {
+            return Err("its kernel is of another kind of number than its signature".to_owned());
+        }
+        Ok(Some(Kernel { raw, params, result, check }))
+    }
+
+    /// Whether it takes numbers and gives one.
+    pub(crate) fn is_scalar(&self) -> bool {
+        !self.params.iter().chain([&self.result]).any(|k| matches!(k, Kind::Array(_)))
+    }
+
+    pub(crate) fn is_complex(&self) -> bool {
+        matches!(self.result, Kind::Complex | Kind::Array(Element::Complex))
+    }
+
+    pub(crate) fn has_pullback(&self) -> bool {
+        self.raw.raw.pullback.is_some() && self.raw.raw.forward.is_some()
+    }
+
+    /// The value at real numbers, ints among them as numbers.
+    #[inline]
+    pub(crate) fn real(&self, x: &[f64]) -> Result<f64, String> {
+        let Some(f) = self.raw.raw.scalar_f64 else { return self.number(x) };
+        debug_assert_eq!(x.len(), self.params.len());
+        let mut y = 0.0;
+        // SAFETY: `x` has the rule's number of inputs, `y` room for one, and `user` belongs to the function.
+        asked(|err| unsafe { f(self.raw.raw.user, x.as_ptr(), &raw mut y, err) })?;
+        if self.check == Check::Finite && !y.is_finite() && x.iter().all(|x| x.is_finite()) {
+            return Err(format!("it gives {y} although every input is finite"));
+        }
+        Ok(y)
+    }
+
+    /// The value at complex numbers.
+    #[inline]
+    pub(crate) fn complex(&self, x: &[Complex<f64>]) -> Result<Complex<f64>, String> {
+        let Some(f) = self.raw.raw.scalar_c64 else { return self.number(x) };
+        let mut y = Complex::new(0.0, 0.0);
+        // SAFETY: as in `real`; a complex number is a pair of `f64`.
+        asked(|err| unsafe { f(self.raw.raw.user, x.as_ptr().cast(), (&raw mut y).cast(), err) })?;
+        if self.check == Check::Finite && !Number::is_finite(y) && x.iter().all(|x| Number::is_finite(*x)) {
+            return Err(format!("it gives {y} although every input is finite"));
+        }
+        Ok(y)
+    }
+
+    /// The value at numbers, by the kernel on arrays.
+    fn number<E: Number>(&self, x: &[E]) -> Result<E, String> {
+        let x: Vec<Array<E>> = x.iter().map(|x| Array::number(*x)).collect();
+        let (y, _) = self.forward(&x)?;
+        y.data.first().copied().ok_or_else(|| "no value".to_owned())
+    }
+
+    /// The result, and what the kernel keeps for its pullback.
+    pub(crate) fn forward<E: Number>(&self, x: &[Array<E>]) -> Result<(Array<E>, Tape<'_>), String> {
+        let r = &self.raw.raw;
+        let (Some(forward), true) = (r.forward, x.len() == self.params.len()) else {
+            return Err("it has no kernel on arrays".to_owned());
+        };
+        let shape = self.infer(x)?;
+        let n = shape.iter().try_fold(1u64, |n, d| n.checked_mul(*d)).filter(|n| *n <= MOST);
+        let n = n.ok_or_else(|| {
+            format!("it says that its result has the shape {shape:?}; at most {MOST} elements")
+        })?;
+        let mut y = Guarded::new(shape, n as usize, self.guard());
+        let mut tape = Tape { kernel: self, ptr: ptr::null_mut() };
+        let inputs: Vec<abi::Array> = x.iter().map(borrowed).collect();
+        let result = y.array();
+        // SAFETY: the arrays are good for the call, the result is ours alone and as large as it says.
+        asked(|err| unsafe { forward(r.user, inputs.as_ptr(), &raw const result, &raw mut tape.ptr, err) })?;
+        let y = y.checked("result")?;
+        self.finite(x, &y)?;
+        Ok((y, tape))
+    }
+
+    /// The cotangents of the inputs.
+    pub(crate) fn pullback<E: Number>(
+        &self,
+        tape: &Tape<'_>,
+        x: &[Array<E>],
+        y: &Array<E>,
+        y_bar: &Array<E>,
+    ) -> Result<Vec<Array<E>>, String> {
+        let r = &self.raw.raw;
+        let Some(pullback) = r.pullback else { return Err("it has no pullback".to_owned()) };
+        let inputs: Vec<abi::Array> = x.iter().map(borrowed).collect();
+        let (value, cotangent) = (borrowed(y), borrowed(y_bar));
+        let guard = self.guard();
+        let mut bars: Vec<Guarded<E>> =
+            x.iter().map(|x| Guarded::new(x.shape.clone(), x.data.len(), guard)).collect();
+        let results: Vec<abi::Array> = bars.iter_mut().map(Guarded::array).collect();
+        // SAFETY: as in `forward`; the tape is of this kernel.
+        asked(|err| unsafe {
+            let (value, cotangent) = (&raw const value, &raw const cotangent);
+            pullback(r.user, tape.ptr, inputs.as_ptr(), value, cotangent, results.as_ptr(), err)
+        })?;
+        let bars: Vec<Array<E>> =
+            bars.into_iter().map(|b| b.checked("cotangent")).collect::<Result<_, _>>()?;
+        if y_bar.is_finite() {
+            for bar in &bars {
+                self.finite(x, bar)?;
+            }
+        }
+        Ok(bars)
+    }
+
+    fn guard(&self) -> usize {
+        if self.check == Check::Off { 0 } else { GUARD }
+    }
+
+    fn finite<E: Number>(&self, x: &[Array<E>], y: &Array<E>) -> Result<(), String> {
+        if self.check != Check::Finite || y.is_finite() || !x.iter().all(Array::is_finite) {
+            return Ok(());
+        }
+        let at = y.data.iter().position(|y| !y.is_finite()).unwrap_or(0);
+        Err(format!("element {at} of what it gives is not finite although every input is"))
+    }
+
+    /// The shape of the result as the kernel says it; believed only as far as it fits the signature.
+    fn infer<E: Number>(&self, x: &[Array<E>]) -> Result<Vec<u64>, String> {
+        let r = &self.raw.raw;
+        let expected = usize::from(matches!(self.result, Kind::Array(_)));
+        let shape = match r.infer {
+            None => x.first().map_or(vec![], |x| x.shape.clone()),
+            Some(infer) => {
+                let mut shape = Shape { ndim: 0, reserved: 0, dim: [0; abi::MAX_NDIM] };
+                let inputs: Vec<abi::Array> = x.iter().map(borrowed).collect();
+                // SAFETY: the arrays are good for the call; the shape is ours.
+                asked(|err| unsafe { infer(r.user, inputs.as_ptr(), &raw mut shape, err) })?;
+                let ndim = shape.ndim as usize;
+                if ndim > abi::MAX_NDIM {
+                    return Err(format!(
+                        "it says that its result has {ndim} dimensions; at most {}",
+                        abi::MAX_NDIM
+                    ));
+                }
+                shape.dim[..ndim].to_vec()
+            }
+        };
+        if shape.len() != expected {
+            return Err(format!(
+                "it says that its result has {} dimensions; {} has {expected}",
+                shape.len(),
+                self.result
+            ));
+        }
+        Ok(shape)
+    }
+}
+
+/// An array of ours for a kernel to read.
+fn borrowed<E: Number>(array: &Array<E>) -> abi::Array {
+    abi::Array {
+        dtype: E::DTYPE,
+        ndim: array.shape.len() as u32,
+        shape: array.shape.as_ptr(),
+        strides: ptr::null(),
+        data: array.data.as_ptr().cast_mut().cast(),
+        mem: abi::MEM_HOST,
+        device: 0,
+    }
+}
+
+/// A result with a guard behind it.
+struct Guarded<E> {
+    array: Array<E>,
+    len: usize,
+}
+
+impl<E: Number> Guarded<E> {
+    fn new(shape: Vec<u64>, len: usize, guard: usize) -> Guarded<E> {
+        let mut data = vec![E::default(); len];
+        data.resize(len + guard, E::CANARY);
+        Guarded { array: Array { shape, data }, len }
+    }
+    fn array(&mut self) -> abi::Array {
+        let data = self.array.data.as_mut_ptr().cast();
+        abi::Array { data, ..borrowed(&self.array) }
+    }
+    fn checked(mut self, what: &str) -> Result<Array<E>, String> {
+        if self.array.data[self.len..].iter().any(|x| !x.is_canary()) {
+            return Err(format!("it wrote past the end of its {what}, {} elements", self.len));
+        }
+        self.array.data.truncate(self.len);
+        Ok(self.array)
+    }
+}

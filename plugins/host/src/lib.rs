@@ -1,0 +1,51 @@
+//! Finds, checks and loads plugins, and hands what they bring to the core.
+//!
+//! ```text
+//! Settings, Request… ──► load ──► Plugins ─┬─► rules(): what programs may call
+//!                                          ├─► host(): computes it, on every scalar
+//!                                          ├─► executors(): the kernels beside the built-in ones
+//!                                          └─► reports: what was loaded, and why the rest was not
+//! ```
+//!
+//! # A rule on every scalar
+//! A rule becomes a function of the [program](Plugins::rules) under its name, so it is called, differentiated and
+//! printed as if the user had written it. How it is computed on a scalar `S`:
+//!
+//! 1. its compiled kernel, if `S` has `f64` where the kernel has;
+//! 2. else its program, if that says the value;
+//! 3. else, on numbers that carry derivatives, the Taylor series about the plain numbers behind them, whose
+//!    coefficients are kernel and programs on `f64`; it ends by itself, since derivative parts are nilpotent;
+//! 4. of a kernel with a pullback and no program: the first derivative alone. Above that, an error in words.
+//!
+//! # Trust
+//! A library can do whatever the program that loads it can. What is checked: the file that was hashed is the one that
+//! runs, the version of the interface, sizes and shapes, the memory behind results, finite numbers if asked. Rules one
+//! does not trust belong in a program alone ([`Plugins::add_program`]), which can neither read memory nor loop
+//! without end.
+
+mod array;
+mod border;
+mod dense;
+mod device;
+mod error;
+mod executor;
+mod host;
+mod init;
+mod kernel;
+mod library;
+mod lift;
+mod lower;
+mod operator;
+mod plugins;
+mod signature;
+mod verify;
+
+pub use device::{Device, DeviceState};
+pub use error::{Fault, PluginError};
+pub use host::{Both, Loaded};
+pub use library::sha256_of;
+pub use operator::RuleOperator;
+pub use plugins::{
+    Check, OnDuplicate, Plugins, ProgramFault, Report, Request, Selection, Settings, file_name,
+};
+pub use verify::{Verdict, verify};

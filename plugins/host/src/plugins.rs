@@ -1,0 +1,489 @@
+//! Loading: one plugin after the other, each all or nothing.
+
+use std::{
+    collections::HashMap,
+    env::consts::{DLL_PREFIX, DLL_SUFFIX},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use ketgrad_core::{
+    exec::Bytecode,
+    ir::{Element, Kind},
+    kernel::{Executor, Executors, Threads},
+    rules::Rules,
+    scalar::Scalar,
+    tape::Operator,
+    text::{self, TextError},
+};
+use ketgrad_plugin_abi as abi;
+use num_complex::Complex;
+
+use crate::{
+    device::Device,
+    error::{Fault, PluginError},
+    executor::{Backend, HostKernels},
+    host::{Loaded, Rule},
+    init::{Collected, RawBackend, RawRule, init},
+    kernel::Kernel,
+    library::Opened,
+    lower::{Source, check_name, lower},
+    operator::RuleOperator,
+    signature,
+    verify::{Verdict, verify},
+};
+
+/// What is checked around every call of a kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Check {
+    /// Nothing.
+    Off,
+    /// Shapes, and that a kernel does not write past its result.
+    #[default]
+    Shape,
+    /// That finite inputs give finite results, too.
+    Finite,
+}
+
+/// What happens if two plugins have a rule of one name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnDuplicate {
+    /// It is an error.
+    #[default]
+    Error,
+    /// The one that is loaded first has it: load by falling priority.
+    Priority,
+}
+
+/// Which of a plugin's rules or kernels are wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Selection {
+    /// All of them.
+    #[default]
+    All,
+    /// These.
+    Only(Vec<String>),
+    /// All but these.
+    Except(Vec<String>),
+}
+
+impl Selection {
+    fn takes(&self, name: &str) -> bool {
+        match self {
+            Selection::All => true,
+            Selection::Only(names) => names.iter().any(|n| n == name),
+            Selection::Except(names) => !names.iter().any(|n| n == name),
+        }
+    }
+    fn names(&self) -> &[String] {
+        match self {
+            Selection::All => &[],
+            Selection::Only(names) | Selection::Except(names) => names,
+        }
+    }
+}
+
+/// How plugins are loaded.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// A plugin without a hash in the config is refused.
+    pub require_sha256: bool,
+    /// What is checked around every call.
+    pub check: Check,
+    /// Kernels, programs and differences are compared when a plugin is loaded.
+    pub verify: bool,
+    /// What happens if two plugins have a rule of one name.
+    pub on_duplicate: OnDuplicate,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            require_sha256: false,
+            check: Check::default(),
+            verify: true,
+            on_duplicate: OnDuplicate::default(),
+        }
+    }
+}
+
+/// A plugin to be loaded.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// Its name, for messages.
+    pub name: String,
+    /// Where it may be; the first file that exists is taken. See [`file_name`].
+    pub candidates: Vec<PathBuf>,
+    /// The sha256 that the file must have, in hexadecimal.
+    pub sha256: Option<String>,
+    /// That it cannot be loaded is a note, not an error.
+    pub optional: bool,
+    /// Above 0: its kernels come before the built-in ones whatever their score; below 0: after.
+    pub priority: i32,
+    /// Which rules are wanted.
+    pub rules: Selection,
+    /// Which kernels are wanted.
+    pub kernels: Selection,
+    /// Handed to the plugin.
+    pub options: Vec<(String, String)>,
+}
+
+/// What became of a plugin.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Its name.
+    pub name: String,
+    /// Its file.
+    pub path: Option<PathBuf>,
+    /// The hash of its file.
+    pub sha256: Option<String>,
+    /// What it says about itself.
+    pub version: Option<String>,
+    /// Whether it is there.
+    pub loaded: bool,
+    /// Why not; empty if it is.
+    pub reason: String,
+    /// Its rules.
+    pub rules: Vec<String>,
+    /// Its kernels.
+    pub kernels: Vec<String>,
+    /// What it had to say.
+    pub notes: Vec<String>,
+}
+
+/// The file of a library: `plugins/foo` is `plugins/libfoo.so`, `foo.dll` or `libfoo.dylib`. A path that ends as a
+/// library does is itself.
+#[must_use]
+pub fn file_name(path: &Path) -> PathBuf {
+    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    if name.ends_with(DLL_SUFFIX) {
+        path.to_owned()
+    } else {
+        path.with_file_name(format!("{DLL_PREFIX}{name}{DLL_SUFFIX}"))
+    }
+}
+
+/// Loaded plugins.
+#[derive(Debug, Default)]
+pub struct Plugins {
+    settings: Settings,
+    reports: Vec<Report>,
+    rules: Rules,
+    host: Arc<Loaded>,
+    owners: HashMap<String, String>,
+    backends: Vec<Arc<Backend>>,
+}
+
+impl Plugins {
+    /// None yet.
+    #[must_use]
+    pub fn new(settings: Settings) -> Plugins {
+        Plugins { settings, ..Plugins::default() }
+    }
+
+    /// None yet, beside rules that are there already: those of circuits, say.
+    #[must_use]
+    pub fn beside(settings: Settings, rules: Rules) -> Plugins {
+        Plugins { settings, rules, ..Plugins::default() }
+    }
+
+    /// Loads a plugin with all that is wanted of it, or nothing of it.
+    ///
+    /// # Errors
+    /// What is wrong with it; of an optional one only the [report](Plugins::reports) says so. After a host was handed
+    /// out nothing more is loaded.
+    pub fn load(&mut self, request: &Request) -> Result<(), PluginError> {
+        let mut report = Report { name: request.name.clone(), ..Report::default() };
+        let result = self.try_load(request, &mut report);
+        report.loaded = result.is_ok();
+        if let Err(fault) = &result {
+            report.reason = fault.to_string();
+        }
+        self.reports.push(report);
+        match result {
+            Err(fault) if !request.optional => Err(fault.of(&request.name)),
+            _ => Ok(()),
+        }
+    }
+
+    fn try_load(&mut self, request: &Request, report: &mut Report) -> Result<(), Fault> {
+        let opened = Opened::first(request.candidates.clone())?;
+        report.path = Some(opened.path.clone());
+        report.sha256 = Some(opened.sha256.clone());
+        match &request.sha256 {
+            Some(expected) if !expected.eq_ignore_ascii_case(&opened.sha256) => {
+                return Err(Fault::Hash { given: opened.sha256, expected: expected.clone() });
+            }
+            None if self.settings.require_sha256 => return Err(Fault::NoHash { given: opened.sha256 }),
+            _ => {}
+        }
+        let library = opened.load()?;
+        report.version = Some(format!("{} {}", library.header.name, library.header.version));
+        if !library.header.build.is_empty() {
+            report.notes.push(format!("built with {}", library.header.build));
+        }
+        let collected = init(&library, &request.options, &Threads::serial())?;
+        let Collected { rules, backends, notes, .. } = collected;
+        report.notes.extend(notes);
+        let names = |names: Vec<&String>| names.into_iter().cloned().collect::<Vec<_>>();
+        exists("rule", request.rules.names(), &names(rules.iter().map(|r| &r.name).collect()))?;
+        exists("kernel", request.kernels.names(), &names(backends.iter().map(|b| &b.name).collect()))?;
+        let backends = self.backends(request, backends)?;
+        let kept = self.rules.clone();
+        let owners = self.owners.clone();
+        let mark = self.host.rules().len();
+        let result = self.take_rules(request, rules, report);
+        if let Err(fault) = result {
+            self.rules = kept;
+            self.owners = owners;
+            if let Some(host) = Arc::get_mut(&mut self.host) {
+                host.truncate(mark);
+            }
+            report.rules.clear();
+            return Err(fault);
+        }
+        report.kernels = backends.iter().map(|b| b.name().to_owned()).collect();
+        self.backends.extend(backends);
+        Ok(())
+    }
+
+    fn take_rules(
+        &mut self,
+        request: &Request,
+        rules: Vec<RawRule>,
+        report: &mut Report,
+    ) -> Result<(), Fault> {
+        let mut taken = Vec::new();
+        for raw in rules {
+            if !request.rules.takes(&raw.name) {
+                continue;
+            }
+            let name = raw.name.clone();
+            let all = request.rules == Selection::All;
+            let hint = if all { "" } else { " (a rule that it calls must be selected too)" };
+            let fault =
+                |reason: String| Fault::Item { what: "rule", name: name.clone(), reason: reason + hint };
+            let base = self.take_rule(request, raw, &fault)?;
+            match base {
+                Ok(base) => {
+                    if !report.rules.contains(&name) {
+                        report.rules.push(name);
+                    }
+                    taken.push(base);
+                }
+                Err(owner) => {
+                    report.notes.push(format!("rule `{name}` left out: it is already there, from {owner}"))
+                }
+            }
+        }
+        let program = self.rules.program().clone();
+        if let Some(host) = Arc::get_mut(&mut self.host) {
+            host.complete(program);
+        }
+        if self.settings.verify {
+            for base in &taken {
+                let verdict = verify(self.rules.program(), &self.host, base);
+                if let Some(reason) = verdict.disagreement {
+                    return Err(Fault::Disagrees { name: base.clone(), reason });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a rule; the name of its function, or who has it already.
+    fn take_rule(
+        &mut self,
+        request: &Request,
+        raw: RawRule,
+        fault: &dyn Fn(String) -> Fault,
+    ) -> Result<Result<String, String>, Fault> {
+        check_name(&raw.name).map_err(fault)?;
+        if raw.raw.n_out != 1 {
+            return Err(fault(format!("{} results; a rule has one, which may be an array", raw.raw.n_out)));
+        }
+        let complex = raw.raw.dtypes >> abi::C64 & 1 == 1 && raw.raw.dtypes >> abi::F64 & 1 == 0;
+        let number = if complex { Kind::Complex } else { Kind::Real };
+        let parsed = signature::parse(&raw.signature, raw.raw.n_in as usize, &number);
+        let (params, result) = parsed.map_err(fault)?;
+        let (name, program) = (raw.name.clone(), raw.program.clone());
+        let kernel = Kernel::new(raw, params.clone(), result.clone(), self.settings.check).map_err(fault)?;
+        let source = Source {
+            name: &name,
+            params: &params,
+            result: &result,
+            program: &program,
+            has_kernel: kernel.is_some(),
+            has_pullback: kernel.as_ref().is_some_and(Kernel::has_pullback),
+        };
+        let base = source.base();
+        if let Some(owner) = self.owner(&base) {
+            return match self.settings.on_duplicate {
+                OnDuplicate::Priority => Ok(Err(owner)),
+                OnDuplicate::Error => Err(Fault::Duplicate { what: "rule", name, owner }),
+            };
+        }
+        let lowered = lower(&mut self.rules, &source).map_err(fault)?;
+        self.owners.insert(base.clone(), format!("plugin `{}`", request.name));
+        let Some(kernel) = kernel else { return Ok(Ok(base)) };
+        let compiled = lowered.value.map(|f| Bytecode::compile(self.rules.program(), f)).transpose();
+        let value = compiled.map_err(|e| fault(e.to_string()))?;
+        let rule = Rule {
+            name,
+            plugin: request.name.clone(),
+            kernel,
+            function: lowered.function,
+            value,
+            has_program: lowered.has_program,
+            partials: std::sync::RwLock::default(),
+        };
+        match Arc::get_mut(&mut self.host) {
+            Some(host) => host.add(&lowered.base, rule),
+            None => return Err(fault("the rules loaded so far are in use".to_owned())),
+        }
+        Ok(Ok(base))
+    }
+
+    /// Who has a name; the rules that were there before the plugins, too.
+    fn owner(&self, name: &str) -> Option<String> {
+        let there = || {
+            let program = self.rules.program();
+            program.lookup(name).is_some() || program.lookup_primitive(name).is_some()
+        };
+        self.owners.get(name).cloned().or_else(|| there().then(|| "ketgrad itself".to_owned()))
+    }
+
+    fn backends(&self, request: &Request, all: Vec<RawBackend>) -> Result<Vec<Arc<Backend>>, Fault> {
+        let mut taken: Vec<Arc<Backend>> = Vec::new();
+        for raw in all.into_iter().filter(|b| request.kernels.takes(&b.name)) {
+            let (what, name) = ("kernel", raw.name.clone());
+            let other = self.backends.iter().chain(&taken).find(|b| b.name() == name);
+            if let Some(other) = other {
+                return Err(Fault::Duplicate { what, name, owner: format!("plugin `{}`", other.plugin()) });
+            }
+            let backend = Backend::new(raw, &request.name, request.priority);
+            taken.push(Arc::new(backend.map_err(|reason| Fault::Item { what, name, reason })?));
+        }
+        Ok(taken)
+    }
+
+    /// Adds rules that are programs alone: they can compute and nothing else.
+    ///
+    /// # Errors
+    /// What is wrong with the text, with line and column.
+    pub fn add_program(&mut self, owner: &str, source: &str) -> Result<Vec<String>, ProgramFault> {
+        let parsed = text::parse_program_with(source, &self.rules)?;
+        let before = self.rules.program().functions.len();
+        let mut names = Vec::new();
+        for f in parsed.functions.values().skip(before) {
+            if parsed.lookup(&f.name).is_none() || f.name.contains('.') {
+                continue;
+            }
+            let fault = |reason| ProgramFault::Name { name: f.name.clone(), reason };
+            check_name(&f.name).map_err(fault)?;
+            if let Some(owner) = self.owner(&f.name) {
+                return Err(fault(format!("it is already there, from {owner}")));
+            }
+            names.push(f.name.clone());
+        }
+        self.owners.extend(names.iter().map(|n| (n.clone(), owner.to_owned())));
+        if let Some(host) = Arc::get_mut(&mut self.host) {
+            host.complete(parsed.clone());
+        }
+        self.rules = Rules::from_program(parsed);
+        Ok(names)
+    }
+
+    /// What became of each plugin.
+    #[must_use]
+    pub fn reports(&self) -> &[Report] {
+        &self.reports
+    }
+
+    /// What programs may call, for whoever reads them.
+    #[must_use]
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// Computes the loaded rules, on every scalar.
+    #[must_use]
+    pub fn host(&self) -> Arc<Loaded> {
+        self.host.clone()
+    }
+
+    /// A rule for a tape.
+    ///
+    /// # Errors
+    /// There is none of that name, it is of arrays, or it has no derivative.
+    pub fn operator<S: Scalar>(&self, name: &str) -> Result<Arc<dyn Operator<S>>, String>
+    where
+        RuleOperator: Operator<S>,
+    {
+        Ok(Arc::new(RuleOperator::new(self.rules.program(), name, self.host())?))
+    }
+
+    /// The kernels of this program and those of the plugins, in one registry.
+    #[must_use]
+    pub fn executors(&self) -> Executors {
+        let mut executors = Executors::fast();
+        for backend in &self.backends {
+            let executor: Arc<dyn Executor<Complex<f64>>> = if backend.is_device() {
+                Arc::new(Device::of(backend.clone()))
+            } else {
+                Arc::new(HostKernels(backend.clone()))
+            };
+            executors.insert(executor);
+        }
+        executors
+    }
+
+    /// The backends with memory of their own.
+    #[must_use]
+    pub fn devices(&self) -> Vec<Device> {
+        self.backends.iter().filter(|b| b.is_device()).map(|b| Device::of(b.clone())).collect()
+    }
+
+    /// Compares kernel, program and differences of every rule.
+    #[must_use]
+    pub fn verify(&self) -> Vec<Verdict> {
+        let mut names: Vec<&String> = self.owners.keys().collect();
+        names.sort();
+        names.into_iter().map(|name| verify(self.rules.program(), &self.host, name)).collect()
+    }
+}
+
+/// What is wrong with rules as data.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProgramFault {
+    /// The text.
+    #[error("{}", crate::lower::in_words(.0))]
+    Text(Vec<TextError>),
+    /// A name.
+    #[error("rule `{name}`: {reason}")]
+    Name {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl From<Vec<TextError>> for ProgramFault {
+    fn from(errors: Vec<TextError>) -> ProgramFault {
+        ProgramFault::Text(errors)
+    }
+}
+
+fn exists(what: &'static str, asked: &[String], have: &[String]) -> Result<(), Fault> {
+    match asked.iter().find(|name| !have.contains(name)) {
+        Some(name) => Err(Fault::NoSuch { what, name: name.clone(), have: have.to_vec() }),
+        None => Ok(()),
+    }
+}
+
+/// Whether a kind holds complex numbers.
+pub(crate) fn is_complex(kind: &Kind) -> bool {
+    matches!(kind, Kind::Complex | Kind::Array(Element::Complex))
+}

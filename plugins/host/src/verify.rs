@@ -1,0 +1,211 @@
+//! A rule against itself: its kernel, its program, and differences.
+//!
+//! At some points where the kernel is finite and smooth, the value of the program must be that of the kernel, and the
+//! derivative that the rule gives must be that of central differences. A point where the differences of two step
+//! sizes are far from each other (a pole, a kink, a branch point) says nothing and is left out.
+
+use ketgrad_core::{
+    exec::{Bytecode, Datum, Derivatives, Executable, Limits, Machine},
+    ir::{Element, Kind, Program},
+};
+use num_complex::Complex;
+
+use crate::{
+    host::{Loaded, Rule},
+    lower::caller,
+};
+
+/// Real points that are tried, for each input another shift of the list.
+const POINTS: [f64; 14] = [0.35, 0.8, 1.7, 0.6, 3.1, 0.25, -0.45, 0.9, -1.3, 0.12, 2.4, -0.2, -0.3, -0.1];
+
+/// The length of arrays among the inputs.
+const LENGTH: usize = 3;
+
+/// The step of the differences.
+const STEP: f64 = 1e-4;
+
+/// How far values may be apart: programs are often series or quadratures.
+const VALUE_TOLERANCE: f64 = 1e-9;
+
+/// How far derivatives may be from extrapolated differences of steps of 1e-4.
+const SLOPE_TOLERANCE: f64 = 1e-6;
+
+/// What came out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    /// The rule.
+    pub rule: String,
+    /// At how many points something was compared.
+    pub points: usize,
+    /// What does not agree, in words.
+    pub disagreement: Option<String>,
+    /// What could not be compared, and why.
+    pub note: Option<String>,
+}
+
+/// Compares kernel, program and differences of the rule whose function has the given name.
+#[must_use]
+pub fn verify(program: &Program, host: &Loaded, name: &str) -> Verdict {
+    let mut verdict = Verdict { rule: name.to_owned(), points: 0, disagreement: None, note: None };
+    let Some(f) = program.lookup(name) else {
+        verdict.note = Some("not a rule of numbers".to_owned());
+        return verdict;
+    };
+    let function = &program.functions[f];
+    let kinds: Vec<Kind> = function.params.iter().map(|p| p.kind.clone()).collect();
+    let rule = host.rules().iter().find(|r| r.function == f);
+    let result = match kinds.iter().chain([&function.result]).find(|k| !known(k)) {
+        Some(kind) => Err(format!("verify knows no {kind}")),
+        None => compare(program, host, name, &kinds, rule, &mut verdict.points),
+    };
+    match result {
+        Ok(disagreement) => verdict.disagreement = disagreement,
+        Err(note) => verdict.note = Some(note),
+    }
+    verdict
+}
+
+fn known(kind: &Kind) -> bool {
+    matches!(kind, Kind::Real | Kind::Complex | Kind::Int | Kind::Array(Element::Real | Element::Complex))
+}
+
+type C = Complex<f64>;
+
+/// What does not agree; an error is what keeps from comparing.
+fn compare(
+    program: &Program,
+    host: &Loaded,
+    name: &str,
+    kinds: &[Kind],
+    rule: Option<&Rule>,
+    points: &mut usize,
+) -> Result<Option<String>, String> {
+    let mut program = program.clone();
+    let Some(of) = program.lookup(name) else { return Ok(None) };
+    let caller = caller(&mut program, of);
+    let name = program.functions[caller].name.clone();
+    let mut f = Derivatives::<C>::new(&program, &name).map_err(|e| e.to_string())?.with_host(host);
+    let code = Bytecode::compile(&program, f.function()).map_err(|e| e.to_string())?;
+    for shift in 0..POINTS.len() {
+        let x: Vec<Datum<C>> = kinds.iter().enumerate().map(|(k, kind)| point(kind, shift + 2 * k)).collect();
+        let Ok(value) = f.value(&x) else { continue };
+        let Some(sum) = total(&value) else { continue };
+        if let Some(code) = rule.and_then(|r| r.value.as_ref())
+            && let Some(by_program) = run(code, host, &x)
+        {
+            *points += 1;
+            if (by_program - sum).norm() > VALUE_TOLERANCE * (1.0 + sum.norm()) {
+                return Ok(Some(format!(
+                    "at {} its kernel gives {sum}, its program {by_program}",
+                    shown(&x)
+                )));
+            }
+        }
+        for (k, kind) in kinds.iter().enumerate() {
+            if !kind.is_differentiable() {
+                continue;
+            }
+            let along = |h: f64| -> Option<C> {
+                let mut moved = x.clone();
+                moved[k] = shifted(&x[k], h);
+                run(&code, host, &moved)
+            };
+            let difference = |h: f64| Some((along(h)? - along(-h)?) / (2.0 * h));
+            let (Some(wide), Some(narrow)) = (difference(STEP), difference(0.5 * STEP)) else { continue };
+            let expected = (narrow * 4.0 - wide) / 3.0;
+            let doubt = (wide - narrow).norm();
+            if doubt > 1e-3 * (1.0 + expected.norm()) {
+                continue;
+            }
+            let dots: Vec<Datum<C>> = (0..kinds.len())
+                .filter(|j| kinds[*j].is_differentiable())
+                .map(|j| direction(&x[j], if j == k { 1.0 } else { 0.0 }))
+                .collect();
+            let slope = match f.jvp(&x, &dots) {
+                Ok((_, dot)) => total(&dot),
+                // A rule that has only a pullback.
+                Err(_) => match f.vjp(&x, direction(&value, 1.0)) {
+                    Ok((_, bars)) => {
+                        let at = kinds[..k].iter().filter(|k| k.is_differentiable()).count();
+                        bars.get(at).and_then(total).map(|c| c.conj())
+                    }
+                    Err(e) => return Err(format!("no derivative to compare: {e}")),
+                },
+            };
+            let Some(slope) = slope else { continue };
+            *points += 1;
+            if (slope - expected).norm() > SLOPE_TOLERANCE * (1.0 + expected.norm()) + 4.0 * doubt {
+                return Ok(Some(format!(
+                    "at {} its derivative by input {k} is {slope}, differences give {expected}",
+                    shown(&x)
+                )));
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn run(code: &Bytecode, host: &Loaded, x: &[Datum<C>]) -> Option<C> {
+    total(&code.call(&mut Machine::new(), host, &Limits::default(), x).ok()?)
+}
+
+/// An argument of the kind.
+fn point(kind: &Kind, shift: usize) -> Datum<C> {
+    let real = |k: usize| POINTS[k % POINTS.len()];
+    let complex = |k: usize| Complex::new(real(k), 0.5 * real(k + 3));
+    match kind {
+        Kind::Complex => Datum::Complex(complex(shift)),
+        Kind::Int => Datum::Int(1 + (shift % 3) as i64),
+        Kind::Array(Element::Complex) => {
+            Datum::Complexes(std::sync::Arc::new((0..LENGTH).map(|k| complex(shift + k)).collect()))
+        }
+        Kind::Array(_) => Datum::reals((0..LENGTH).map(|k| real(shift + k))),
+        _ => Datum::Real(real(shift)),
+    }
+}
+
+/// Every number moved by `h`.
+fn shifted(x: &Datum<C>, h: f64) -> Datum<C> {
+    map(x, &|x| x + h, &|z| z + h)
+}
+
+/// Every number `v`, in the shape of `x`.
+fn direction(x: &Datum<C>, v: f64) -> Datum<C> {
+    map(x, &|_| v, &|_| C::new(v, 0.0))
+}
+
+fn map(x: &Datum<C>, real: &dyn Fn(f64) -> f64, complex: &dyn Fn(C) -> C) -> Datum<C> {
+    match x {
+        Datum::Real(x) => Datum::Real(real(*x)),
+        Datum::Complex(z) => Datum::Complex(complex(*z)),
+        Datum::Reals(xs) => Datum::reals(xs.iter().map(|x| real(*x))),
+        Datum::Complexes(zs) => {
+            Datum::Complexes(std::sync::Arc::new(zs.iter().map(|z| complex(*z)).collect()))
+        }
+        other => other.clone(),
+    }
+}
+
+/// The sum of all numbers, if it is finite.
+fn total(x: &Datum<C>) -> Option<C> {
+    let sum = match x {
+        Datum::Real(x) => C::new(*x, 0.0),
+        Datum::Complex(z) => *z,
+        Datum::Reals(xs) => C::new(xs.iter().sum(), 0.0),
+        Datum::Complexes(zs) => zs.iter().sum(),
+        _ => return None,
+    };
+    (sum.re.is_finite() && sum.im.is_finite()).then_some(sum)
+}
+
+fn shown(x: &[Datum<C>]) -> String {
+    let one = |x: &Datum<C>| match x {
+        Datum::Real(x) => x.to_string(),
+        Datum::Complex(z) => z.to_string(),
+        Datum::Int(n) => n.to_string(),
+        Datum::Reals(xs) => format!("{xs:?}"),
+        Datum::Complexes(zs) => format!("{zs:?}"),
+        other => other.describe(),
+    };
+    x.iter().map(one).collect::<Vec<_>>().join(", ")
+}

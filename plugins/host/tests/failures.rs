@@ -1,0 +1,226 @@
+//! Everything that can be wrong with a plugin, provoked and answered in words.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use ketgrad_core::{
+    exec::{Bytecode, Datum, Executable, Limits, Machine, RunError},
+    text::parse_program_with,
+};
+use ketgrad_plugin_host::{Check, Fault, OnDuplicate, Plugins, Request, Selection, Settings, sha256_of};
+
+/// Kernels are called as they are, their programs not compared.
+fn unverified() -> Settings {
+    Settings { verify: false, ..Settings::default() }
+}
+
+fn request(path: &Path) -> Request {
+    Request { name: "it".to_owned(), candidates: vec![path.to_owned()], ..Request::default() }
+}
+
+fn hostile() -> PathBuf {
+    support::plugin("ketgrad_hostile")
+}
+
+/// The plugin in C with some definitions.
+fn in_c(definitions: &[&str]) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile.c");
+    let name = format!("hostile_{}", definitions.join("_").replace('=', ""));
+    support::c_plugin(&source, &name, definitions)
+}
+
+/// Why a plugin is not loaded.
+fn refused(request: &Request) -> String {
+    let mut plugins = Plugins::new(unverified());
+    let error = plugins.load(request).unwrap_err().to_string();
+    let report = &plugins.reports()[0];
+    assert!(!report.loaded && report.rules.is_empty() && error.contains(&report.reason), "{error}");
+    assert!(plugins.rules().program().functions.is_empty(), "all or nothing");
+    error
+}
+
+fn loaded(settings: Settings, path: &Path) -> Plugins {
+    let mut plugins = Plugins::new(settings);
+    plugins.load(&request(path)).unwrap();
+    plugins
+}
+
+/// The value of a program of one argument.
+fn run(plugins: &Plugins, source: &str, x: f64) -> Result<Datum<f64>, RunError> {
+    let program = parse_program_with(source, plugins.rules()).unwrap();
+    let code = Bytecode::compile(&program, program.lookup("f").unwrap()).unwrap();
+    code.call(&mut Machine::new(), &*plugins.host(), &Limits::default(), &[Datum::Real(x)])
+}
+
+#[test]
+fn files_that_are_no_plugins() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let mut missing = request(&folder.join("nowhere/a.so"));
+    missing.candidates.push(folder.join("nowhere/b.so"));
+    let error = refused(&missing);
+    assert!(error.contains("no such file") && error.contains("a.so") && error.contains("b.so"), "{error}");
+
+    let text = folder.join("text.so");
+    fs::write(&text, "not a library").unwrap();
+    let error = refused(&request(&text));
+    assert!(error.contains("text.so is not a library"), "{error}");
+    assert!(!error.contains("/proc/self"), "{error}");
+
+    let error = refused(&request(&in_c(&["NOT_A_PLUGIN"])));
+    assert!(error.contains("is a library but not a plugin"), "{error}");
+    let error = refused(&request(&in_c(&["BAD_MAGIC"])));
+    assert!(error.contains("not a plugin's descriptor"), "{error}");
+    let error = refused(&request(&in_c(&["NO_INIT"])));
+    assert!(error.contains("no `init`"), "{error}");
+}
+
+#[test]
+fn versions() {
+    let error = refused(&request(&in_c(&["THIS_MAJOR=2"])));
+    assert!(error.contains("version 2 of the plugin interface; this program has version 1"), "{error}");
+    let error = refused(&request(&in_c(&["NEEDS=9"])));
+    assert!(error.contains("needs version 1.9"), "{error}");
+    // An older and a newer minor version load: only what a plugin needs counts.
+    for definitions in [["THIS_MINOR=0"], ["THIS_MINOR=9"], ["LONGER"], ["SHORTER"]] {
+        let plugins = loaded(Settings::default(), &in_c(&definitions));
+        assert_eq!(run(&plugins, "fn f(x) { square(x) }", 3.0).unwrap(), Datum::Real(9.0), "{definitions:?}");
+    }
+    let error = refused(&request(&in_c(&["TOO_SHORT"])));
+    assert!(error.contains("a rule of 16 bytes; expected at least"), "{error}");
+}
+
+#[test]
+fn rules_that_cannot_be() {
+    for (definition, words) in [
+        ("TWO_RESULTS", "2 results"),
+        ("BAD_NAME", "letters, digits and _"),
+        ("BUILT_IN", "has a function of that name"),
+        ("BAD_TEXT", "not UTF-8"),
+        ("BAD_PROGRAM", "did you mean `kernel`"),
+        ("OTHER_PROGRAM", "defines no `square`"),
+        ("OTHER_KINDS", "its signature (real,)"),
+    ] {
+        let error = refused(&request(&in_c(&[definition])));
+        assert!(error.contains(words), "{definition}: {error}");
+    }
+}
+
+#[test]
+fn pins() {
+    let path = hostile();
+    let given = sha256_of(&path).unwrap();
+    assert_eq!(given.len(), 64);
+    let pinned = Request { sha256: Some(given.to_uppercase()), ..request(&path) };
+    Plugins::new(Settings { require_sha256: true, ..unverified() }).load(&pinned).unwrap();
+    let wrong = Request { sha256: Some("0".repeat(64)), ..request(&path) };
+    let error = refused(&wrong);
+    assert!(error.contains(&given) && error.contains(&"0".repeat(64)), "{error}");
+    let mut plugins = Plugins::new(Settings { require_sha256: true, ..unverified() });
+    let error = plugins.load(&request(&path)).unwrap_err();
+    assert_eq!(error.fault, Fault::NoHash { given });
+}
+
+#[test]
+fn selections_and_duplicates() {
+    let path = hostile();
+    let only = Request { rules: Selection::Only(vec!["cube".into()]), ..request(&path) };
+    let mut plugins = Plugins::new(Settings::default());
+    plugins.load(&only).unwrap();
+    assert_eq!(plugins.reports()[0].rules, ["cube"]);
+
+    let error = refused(&Request { rules: Selection::Except(vec!["cub".into()]), ..request(&path) });
+    assert!(error.contains("names the rule `cub`, which it has not; it has `panics`"), "{error}");
+    let error = refused(&Request { kernels: Selection::Only(vec!["k".into()]), ..request(&path) });
+    assert!(error.contains("names the kernel `k`"), "{error}");
+
+    let again = Request { name: "again".into(), ..only.clone() };
+    let error = plugins.load(&again).unwrap_err().to_string();
+    assert!(error.contains("rule `cube` is already there, from plugin `it`"), "{error}");
+    let mut plugins = Plugins::new(Settings { on_duplicate: OnDuplicate::Priority, ..unverified() });
+    plugins.load(&only).unwrap();
+    plugins.load(&again).unwrap();
+    assert!(plugins.reports()[1].notes.iter().any(|n| n.contains("left out")), "{:?}", plugins.reports());
+
+    // An optional one that fails is a report.
+    let optional = Request { optional: true, ..request(Path::new("/nowhere/a.so")) };
+    plugins.load(&optional).unwrap();
+    assert!(plugins.reports()[2].reason.contains("no such file"));
+}
+
+#[test]
+fn registration_is_all_or_nothing() {
+    let with = |how: &str| Request { options: vec![("init".into(), how.into())], ..request(&hostile()) };
+    let error = refused(&with("panic"));
+    assert!(error.contains("a panic while it registers at ") && error.contains("lib.rs:"), "{error}");
+    let error = refused(&with("error"));
+    assert!(error.contains("no licence"), "{error}");
+    // A rule that disagrees with its program keeps the others out, too.
+    let mut plugins = Plugins::new(Settings::default());
+    let error = plugins.load(&request(&hostile())).unwrap_err().to_string();
+    assert!(error.contains("rule `liar`") && error.contains("differences give"), "{error}");
+    assert!(plugins.rules().program().functions.is_empty());
+}
+
+#[test]
+fn panics_are_errors_in_every_thread() {
+    let plugins = loaded(unverified(), &hostile());
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for k in 0..100 {
+                    let x = 1.0 + f64::from(k);
+                    let error = run(&plugins, "fn f(x) { panics(x) }", x).unwrap_err().to_string();
+                    assert!(
+                        error.contains(&format!("a panic at {x}")) && error.contains("lib.rs:"),
+                        "{error}"
+                    );
+                    assert!(error.contains("plugin `it`") && error.contains("panics"), "{error}");
+                }
+            });
+        }
+    });
+    assert_eq!(run(&plugins, "fn f(x) { panics(x) }", 0.5).unwrap(), Datum::Real(0.5));
+}
+
+#[test]
+fn results_that_are_not_finite() {
+    let source = "fn f(x) { infinite(x) }";
+    assert_eq!(run(&loaded(unverified(), &hostile()), source, 1.0).unwrap(), Datum::Real(f64::INFINITY));
+    let strict = loaded(Settings { check: Check::Finite, ..unverified() }, &hostile());
+    let error = run(&strict, source, 1.0).unwrap_err().to_string();
+    assert!(error.contains("it gives inf although every input is finite"), "{error}");
+    // What came in infinite may go out so.
+    assert_eq!(run(&strict, source, f64::INFINITY).unwrap(), Datum::Real(f64::INFINITY));
+}
+
+#[test]
+fn kernels_on_arrays_that_lie() {
+    let source = "fn f(x) { let y = twice([x, x]); y[0] + y[1] }";
+    assert_eq!(run(&loaded(unverified(), &in_c(&["RIGHT"])), source, 1.5).unwrap(), Datum::Real(6.0));
+    for (definition, words) in [
+        ("RANK", "1000 dimensions"),
+        ("HUGE_SHAPE", "at most 100000000 elements"),
+        ("MATRIX", "2 dimensions; array<real> has 1"),
+        ("OVERRUN", "wrote past the end of its result, 2 elements"),
+        ("NAMELESS_ERROR", "status 77"),
+        ("LONG_MESSAGE", "aaaa"),
+    ] {
+        let plugins = loaded(unverified(), &in_c(&[definition]));
+        let error = run(&plugins, source, 1.5).unwrap_err().to_string();
+        assert!(error.contains(words), "{definition}: {error}");
+    }
+}
+
+/// A library may switch the processor to flushing denormal numbers when it is loaded.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn denormal_numbers_survive() {
+    let tiny = std::hint::black_box(f64::MIN_POSITIVE);
+    loaded(unverified(), &in_c(&["FAST_MATH"]));
+    assert!(std::hint::black_box(tiny / 4.0) > 0.0);
+}

@@ -1,0 +1,82 @@
+//! Plugins built for tests: those of the workspace by one call of cargo, those in C by `cc`.
+#![allow(dead_code, reason = "each test binary uses a part")]
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::{
+        OnceLock,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+/// The plugins of the workspace, by the names of their libraries.
+const PACKAGES: [&str; 3] = ["ketgrad-plugin-special", "ketgrad-plugin-hostile", "ketgrad-plugin-qkernels"];
+
+pub(crate) fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .find(|d| d.join("Cargo.lock").is_file())
+        .unwrap()
+        .to_owned()
+}
+
+/// The library of a plugin of the workspace. `KETGRAD_PLUGIN_DIR` names a folder with plugins built before.
+pub(crate) fn plugin(library: &str) -> PathBuf {
+    static BUILT: OnceLock<HashMap<String, PathBuf>> = OnceLock::new();
+    if let Ok(folder) = std::env::var("KETGRAD_PLUGIN_DIR") {
+        return ketgrad_plugin_host::file_name(&Path::new(&folder).join(library));
+    }
+    BUILT.get_or_init(build)[library].clone()
+}
+
+fn build() -> HashMap<String, PathBuf> {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.current_dir(workspace()).args(["build", "--offline", "--message-format=json"]);
+    PACKAGES.iter().for_each(|p| {
+        cargo.args(["-p", p]);
+    });
+    let output = cargo.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut built = HashMap::new();
+    for line in String::from_utf8(output.stdout).unwrap().lines() {
+        let message: serde_json::Value = serde_json::from_str(line).unwrap();
+        let is_library =
+            message["target"]["kind"].as_array().is_some_and(|k| k.iter().any(|k| k == "cdylib"));
+        if let (Some(name), true, Some(file)) =
+            (message["target"]["name"].as_str(), is_library, message["filenames"][0].as_str())
+        {
+            built.insert(name.to_owned(), PathBuf::from(file));
+        }
+    }
+    built
+}
+
+/// A plugin in C: compiled with some definitions, under a name of its own.
+pub(crate) fn c_plugin(source: &Path, name: &str, definitions: &[&str]) -> PathBuf {
+    let library = ketgrad_plugin_host::file_name(&Path::new(env!("CARGO_TARGET_TMPDIR")).join(name));
+    // Written beside and renamed: a library that is mapped must not be written over.
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let fresh = library.with_extension(format!("{}-{number}", std::process::id()));
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+    let output = Command::new(&compiler)
+        .args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-I"])
+        .arg(workspace().join("plugins/abi/include"))
+        .args(definitions.iter().map(|d| format!("-D{d}")))
+        .arg(source)
+        .arg("-o")
+        .arg(&fresh)
+        .args(["-lm"])
+        .output()
+        .unwrap_or_else(|e| panic!("a C compiler is needed (`{compiler}`: {e})"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    std::fs::rename(&fresh, &library).unwrap();
+    library
+}
+
+/// The device that is none.
+pub(crate) fn mock_device() -> PathBuf {
+    c_plugin(&workspace().join("plugins/mockdevice/mockdevice.c"), "mockdevice", &[])
+}

@@ -1,0 +1,96 @@
+//! A plugin that misbehaves on request, to test the host. What a C plugin can do worse is in
+//! `plugins/host/tests/hostile.c`.
+//!
+//! Option `init`: `panic` or `error` after a rule was added.
+
+use ketgrad_plugin_sdk::{Dense, Plugin, Registrar, Result, RuleDef, View, ViewMut, export_plugin};
+
+struct Hostile;
+
+export_plugin!(Hostile, "hostile", env!("CARGO_PKG_VERSION"));
+
+impl Plugin for Hostile {
+    fn register(&self, registrar: &mut Registrar<'_>) -> Result<()> {
+        // As long as it has no kernel, any number does.
+        registrar.rule(RuleDef::new("panics", 1).f64(|x| {
+            assert!(x[0] < 1.0, "a panic at {}", x[0]);
+            x[0]
+        }))?;
+        match registrar.option("init").as_deref() {
+            Some("panic") => panic!("a panic while it registers"),
+            Some("error") => return Err("no licence".into()),
+            _ => {}
+        }
+        registrar.rule(RuleDef::new("infinite", 1).f64(|x| x[0] / 0.0))?;
+        registrar.rule(
+            RuleDef::new("liar", 1)
+                .f64(|x| x[0] * x[0])
+                .program("rule liar(x) { kernel(x) } pullback(x, y, y_bar) { 3.0 * x * y_bar }"),
+        )?;
+        registrar.rule(
+            RuleDef::new("cube", 1).f64(|x| x[0] * x[0] * x[0]).program("rule cube(x) { x * x * x }"),
+        )?;
+        registrar.rule(RuleDef::new("scan", 1).signature("(xs: array) -> array").dense(Scan))?;
+        registrar.rule(RuleDef::new("norm2", 1).signature("(xs: array) -> real").dense(Norm2))?;
+        registrar.info("registered");
+        Ok(())
+    }
+}
+
+/// The sums of the first elements.
+struct Scan;
+
+impl Dense<f64> for Scan {
+    type Tape = ();
+    fn shape(&self, x: &[View<'_, f64>]) -> Result<Vec<u64>> {
+        Ok(x[0].shape.to_vec())
+    }
+    fn forward(&self, x: &[View<'_, f64>], y: ViewMut<'_, f64>) -> Result<()> {
+        let mut sum = 0.0;
+        for (y, x) in y.data.iter_mut().zip(x[0].data) {
+            sum += x;
+            *y = sum;
+        }
+        Ok(())
+    }
+    fn pullback(
+        &self,
+        (): &(),
+        _: &[View<'_, f64>],
+        _: View<'_, f64>,
+        y_bar: View<'_, f64>,
+        x_bar: &mut [ViewMut<'_, f64>],
+    ) -> Result<()> {
+        let mut sum = 0.0;
+        for (x_bar, y_bar) in x_bar[0].data.iter_mut().zip(y_bar.data).rev() {
+            sum += y_bar;
+            *x_bar = sum;
+        }
+        Ok(())
+    }
+}
+
+/// The squared length, with its square root on the tape for show.
+struct Norm2;
+
+impl Dense<f64> for Norm2 {
+    type Tape = Vec<f64>;
+    fn shape(&self, _: &[View<'_, f64>]) -> Result<Vec<u64>> {
+        Ok(vec![])
+    }
+    fn forward(&self, x: &[View<'_, f64>], y: ViewMut<'_, f64>) -> Result<Vec<f64>> {
+        y.data[0] = x[0].data.iter().map(|x| x * x).sum();
+        Ok(x[0].data.iter().map(|x| 2.0 * x).collect())
+    }
+    fn pullback(
+        &self,
+        slopes: &Vec<f64>,
+        _: &[View<'_, f64>],
+        _: View<'_, f64>,
+        y_bar: View<'_, f64>,
+        x_bar: &mut [ViewMut<'_, f64>],
+    ) -> Result<()> {
+        x_bar[0].data.iter_mut().zip(slopes).for_each(|(d, slope)| *d = slope * y_bar.data[0]);
+        Ok(())
+    }
+}

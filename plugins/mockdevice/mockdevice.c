@@ -1,0 +1,241 @@
+/* A device that is none: a backend with memory of its own, to test device backends on any machine.
+ *
+ * A state is two arrays, of the real and of the imaginary parts, so nothing of the host's layout is left and every
+ * move is real. It takes dense operators alone: the host must write everything else as a matrix.
+ *
+ * Build: cc -std=c11 -O2 -shared -fPIC -I<include> mockdevice.c -o libmockdevice.so
+ * Option: fail = "apply" lets operators fail, and the error come out at the next wait, as on a real device. */
+
+#include "ketgrad_plugin.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_TARGETS 6
+
+typedef struct state {
+    size_t n; /* amplitudes */
+    double *re, *im;
+    int broken;
+} state;
+
+static int fail_apply;
+
+static int32_t score(void *user, const ketgrad_query *query) {
+    (void)user;
+    return query->dtype == KETGRAD_C64 ? 1 : 0;
+}
+
+static ketgrad_status state_new(void *user, uint32_t dtype, uint32_t n_qubits, void **out, ketgrad_err *err) {
+    (void)user;
+    if (dtype != KETGRAD_C64) return ketgrad_fail(err, KETGRAD_UNSUPPORTED, "numbers of another kind");
+    state *s = calloc(1, sizeof *s);
+    if (!s) return ketgrad_fail(err, KETGRAD_ERROR, "no memory");
+    s->n = (size_t)1 << n_qubits;
+    s->re = calloc(s->n, sizeof(double));
+    s->im = calloc(s->n, sizeof(double));
+    if (!s->re || !s->im) {
+        free(s->re);
+        free(s->im);
+        free(s);
+        return ketgrad_fail(err, KETGRAD_ERROR, "no memory");
+    }
+    *out = s;
+    return KETGRAD_OK;
+}
+
+static void state_free(void *user, void *p) {
+    (void)user;
+    state *s = p;
+    free(s->re);
+    free(s->im);
+    free(s);
+}
+
+static ketgrad_status state_copy(void *user, void *from, void **out, ketgrad_err *err) {
+    state *s = from, *t;
+    uint32_t n_qubits = 0;
+    while (((size_t)1 << n_qubits) < s->n) n_qubits++;
+    ketgrad_status status = state_new(user, KETGRAD_C64, n_qubits, out, err);
+    if (status != KETGRAD_OK) return status;
+    t = *out;
+    memcpy(t->re, s->re, s->n * sizeof(double));
+    memcpy(t->im, s->im, s->n * sizeof(double));
+    return KETGRAD_OK;
+}
+
+static ketgrad_status upload(void *user, void *p, const void *amplitudes, size_t bytes, ketgrad_err *err) {
+    (void)user;
+    state *s = p;
+    const double *a = amplitudes;
+    if (bytes != s->n * 2 * sizeof(double)) return ketgrad_fail(err, KETGRAD_INVALID, "another number of bytes");
+    for (size_t i = 0; i < s->n; i++) {
+        s->re[i] = a[2 * i];
+        s->im[i] = a[2 * i + 1];
+    }
+    return KETGRAD_OK;
+}
+
+static ketgrad_status download(void *user, void *p, void *amplitudes, size_t bytes, ketgrad_err *err) {
+    (void)user;
+    state *s = p;
+    double *a = amplitudes;
+    if (bytes != s->n * 2 * sizeof(double)) return ketgrad_fail(err, KETGRAD_INVALID, "another number of bytes");
+    for (size_t i = 0; i < s->n; i++) {
+        a[2 * i] = s->re[i];
+        a[2 * i + 1] = s->im[i];
+    }
+    return KETGRAD_OK;
+}
+
+static ketgrad_status sync(void *user, void *p, ketgrad_err *err) {
+    (void)user;
+    return ((state *)p)->broken ? ketgrad_fail(err, KETGRAD_ERROR, "the device was lost while it applied gates")
+                                : KETGRAD_OK;
+}
+
+static void dense(state *s, const ketgrad_gate *g) {
+    size_t dim = (size_t)1 << g->n_targets, offset[1 << MAX_TARGETS], targets = 0;
+    double re[1 << MAX_TARGETS], im[1 << MAX_TARGETS];
+    for (uint32_t t = 0; t < g->n_targets; t++) targets |= (size_t)1 << g->targets[t];
+    for (size_t row = 0; row < dim; row++) {
+        offset[row] = 0;
+        for (uint32_t t = 0; t < g->n_targets; t++)
+            if (row >> t & 1) offset[row] |= (size_t)1 << g->targets[t];
+    }
+    for (size_t base = 0; base < s->n; base++) {
+        if (base & targets || (base & g->control_mask) != g->control_value) continue;
+        for (size_t row = 0; row < dim; row++) {
+            re[row] = im[row] = 0;
+            for (size_t column = 0; column < dim; column++) {
+                const double *m = g->matrix + 2 * (row * dim + column);
+                double x = s->re[base | offset[column]], y = s->im[base | offset[column]];
+                re[row] += m[0] * x - m[1] * y;
+                im[row] += m[0] * y + m[1] * x;
+            }
+        }
+        for (size_t row = 0; row < dim; row++) {
+            s->re[base | offset[row]] = re[row];
+            s->im[base | offset[row]] = im[row];
+        }
+    }
+}
+
+static ketgrad_status apply(void *user, void *p, const ketgrad_gate_list *gates, ketgrad_err *err) {
+    (void)user;
+    state *s = p;
+    if (fail_apply) {
+        s->broken = 1; /* comes out at the next wait */
+        return KETGRAD_OK;
+    }
+    for (size_t k = 0; k < gates->len; k++) {
+        const ketgrad_gate *g = (const ketgrad_gate *)((const char *)gates->ptr + k * gates->stride);
+        if (g->kind != KETGRAD_GATE_DENSE || g->n_targets > MAX_TARGETS)
+            return ketgrad_fail(err, KETGRAD_UNSUPPORTED, "an operator that it has not asked for");
+        dense(s, g);
+    }
+    return KETGRAD_OK;
+}
+
+static int parity(uint64_t x) {
+    int p = 0;
+    while (x) {
+        p ^= 1;
+        x &= x - 1;
+    }
+    return p;
+}
+
+/* The amplitude i of P s, for P = i^|x & z| X^x Z^z. */
+static void pauli(const state *s, const ketgrad_pauli_term *t, size_t i, double *re, double *im) {
+    size_t j = i ^ t->x;
+    double sign = parity(j & t->z) ? -1 : 1, x = sign * s->re[j], y = sign * s->im[j];
+    int y_count = 0;
+    for (uint64_t both = t->x & t->z; both; both &= both - 1) y_count++;
+    switch (y_count & 3) {
+    case 0: *re = x, *im = y; break;
+    case 1: *re = -y, *im = x; break;
+    case 2: *re = -x, *im = -y; break;
+    default: *re = y, *im = -x; break;
+    }
+}
+
+static ketgrad_status inner_paulis(void *user, void *a, const ketgrad_pauli_term *terms, size_t count, void *b,
+                                   double *value, ketgrad_err *err) {
+    (void)user, (void)err;
+    const state *l = a, *r = b;
+    value[0] = value[1] = 0;
+    for (size_t k = 0; k < count; k++) {
+        double re = 0, im = 0, x, y;
+        for (size_t i = 0; i < l->n; i++) {
+            pauli(r, &terms[k], i, &x, &y);
+            re += l->re[i] * x + l->im[i] * y;
+            im += l->re[i] * y - l->im[i] * x;
+        }
+        value[0] += terms[k].coefficient * re;
+        value[1] += terms[k].coefficient * im;
+    }
+    return KETGRAD_OK;
+}
+
+static ketgrad_status inner(void *user, void *a, void *b, double *value, ketgrad_err *err) {
+    ketgrad_pauli_term one = {1, 0, 0};
+    return inner_paulis(user, a, &one, 1, b, value, err);
+}
+
+static ketgrad_status expectation(void *user, void *p, const ketgrad_pauli_term *terms, size_t count, double *value,
+                                  ketgrad_err *err) {
+    double both[2];
+    ketgrad_status status = inner_paulis(user, p, terms, count, p, both, err);
+    *value = both[0];
+    return status;
+}
+
+static ketgrad_status apply_paulis(void *user, const ketgrad_pauli_term *terms, size_t count, void *from, void *to,
+                                   ketgrad_err *err) {
+    (void)user, (void)err;
+    const state *s = from;
+    state *t = to;
+    double x, y;
+    for (size_t i = 0; i < s->n; i++) {
+        t->re[i] = t->im[i] = 0;
+        for (size_t k = 0; k < count; k++) {
+            pauli(s, &terms[k], i, &x, &y);
+            t->re[i] += terms[k].coefficient * x;
+            t->im[i] += terms[k].coefficient * y;
+        }
+    }
+    return KETGRAD_OK;
+}
+
+static ketgrad_status init(const ketgrad_host *host, ketgrad_err *err) {
+    ketgrad_str key = KETGRAD_STR("fail"), value;
+    fail_apply = host->option(host->ctx, key, &value) == KETGRAD_OK && value.len == 5 &&
+                 memcmp(value.ptr, "apply", 5) == 0;
+    ketgrad_backend backend = {
+        .struct_size = sizeof backend,
+        .name = KETGRAD_STR("mock"),
+        .mem = KETGRAD_MEM_OPAQUE,
+        .dtypes = 1u << KETGRAD_C64,
+        .max_qubits = 24,
+        .max_matrix_targets = MAX_TARGETS,
+        .score = score,
+        .state_new = state_new,
+        .state_free = state_free,
+        .state_copy = state_copy,
+        .upload = upload,
+        .download = download,
+        .sync = sync,
+        .apply = apply,
+        .expectation = expectation,
+        .inner = inner,
+        .inner_paulis = inner_paulis,
+        .apply_paulis = apply_paulis,
+    };
+    return host->add_backend(host->ctx, &backend, err);
+}
+
+KETGRAD_EXPORT const ketgrad_desc ketgrad_plugin = {
+    KETGRAD_MAGIC, KETGRAD_MAJOR, KETGRAD_MINOR, sizeof(ketgrad_desc), 0, 0,
+    KETGRAD_STR("mockdevice"), KETGRAD_STR("1.0"), KETGRAD_STR("C"), init,
+};

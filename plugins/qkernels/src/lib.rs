@@ -1,0 +1,112 @@
+//! Kernels for state vectors as a plugin: AVX-512 or AVX2, whichever the processor has.
+//!
+//! It shows how a plugin brings kernels, and that they cost what the same kernels cost inside: one call a run of
+//! gates. An operator on one qubit walks pairs of runs of 2^t amplitudes with vector registers; what has more
+//! targets, and runs shorter than a register, take the loop over all indices.
+//!
+//! Option `score`: how well it says to do; the built-in kernels are 100, and so is it without the option.
+
+mod general;
+#[cfg(target_arch = "x86_64")]
+mod vectors;
+
+use ketgrad_plugin_sdk::{
+    C64, Gate, Gates, HostKernels, Par, Plugin, Query, Registrar, Result, export_plugin, gate_kinds,
+};
+
+struct QKernels;
+
+export_plugin!(QKernels, "qkernels", env!("CARGO_PKG_VERSION"));
+
+impl Plugin for QKernels {
+    fn register(&self, registrar: &mut Registrar<'_>) -> Result<()> {
+        let score = match registrar.option("score") {
+            None => 100,
+            Some(text) => text.parse().map_err(|_| format!("score = {text}: expected a whole number"))?,
+        };
+        registrar.kernels(Kernels { score, set: Set::detect() })
+    }
+}
+
+/// Which vector registers there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Set {
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    None,
+}
+
+impl Set {
+    fn detect() -> Set {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if std::arch::is_x86_feature_detected!("avx512f") {
+                return Set::Avx512;
+            }
+            if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
+                return Set::Avx2;
+            }
+        }
+        Set::None
+    }
+}
+
+struct Kernels {
+    score: i32,
+    set: Set,
+}
+
+impl HostKernels for Kernels {
+    fn name(&self) -> String {
+        "qkernels".to_owned()
+    }
+    fn score(&self, _: &Query) -> i32 {
+        if self.set == Set::None { 0 } else { self.score }
+    }
+    fn gates(&self) -> u32 {
+        gate_kinds::DIAGONAL
+    }
+    fn max_targets(&self) -> u32 {
+        4
+    }
+    fn apply(&self, par: &Par<'_>, amplitudes: &mut [C64], gates: Gates<'_>) -> Result<()> {
+        gates.iter().try_for_each(|gate| self.one(par, amplitudes, &gate))
+    }
+}
+
+impl Kernels {
+    fn one(&self, par: &Par<'_>, amplitudes: &mut [C64], gate: &Gate<'_>) -> Result<()> {
+        if let (&[target], false, 0, &[a, b, c, d]) =
+            (gate.targets, gate.is_diagonal, gate.control_mask, gate.matrix)
+        {
+            let half = 1usize << target;
+            // Blocks of the two runs that belong together; several small ones a part.
+            let part = (2 * half).max(PART).min(amplitudes.len());
+            return par.chunks_mut(amplitudes, part, |_, part| {
+                for block in part.chunks_exact_mut(2 * half) {
+                    let (zeros, ones) = block.split_at_mut(half);
+                    self.pair(zeros, ones, [a, b, c, d]);
+                }
+            });
+        }
+        general::apply(amplitudes, gate);
+        Ok(())
+    }
+
+    /// `(x, y) = (a x + b y, c x + d y)` along two runs.
+    #[inline]
+    fn pair(&self, zeros: &mut [C64], ones: &mut [C64], matrix: [C64; 4]) {
+        match self.set {
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512 if zeros.len() >= 4 => vectors::avx512(zeros, ones, matrix),
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2 | Set::Avx512 if zeros.len() >= 2 => vectors::avx2(zeros, ones, matrix),
+            _ => general::pair(zeros, ones, matrix),
+        }
+    }
+}
+
+/// Amplitudes of a part of work: 2^14 of 16 bytes are a quarter of a second-level cache.
+const PART: usize = 1 << 14;

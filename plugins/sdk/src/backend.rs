@@ -1,0 +1,86 @@
+//! Kernels for state vectors in the host's memory.
+
+use std::marker::PhantomData;
+
+use ketgrad_plugin_abi as abi;
+
+use crate::{C64, Par, error::Result, glue};
+
+/// The kinds of operators besides dense ones, as bits for [`HostKernels::gates`].
+pub mod gate_kinds {
+    /// Diagonal operators, phases among them.
+    pub const DIAGONAL: u32 = 1 << ketgrad_plugin_abi::GATE_DIAGONAL;
+}
+
+/// What a run would be.
+#[derive(Clone, Copy, Debug)]
+pub struct Query {
+    /// The qubits of the state.
+    pub n_qubits: u32,
+    /// The threads that may be used.
+    pub threads: u32,
+    /// About how many operators.
+    pub n_gates: u64,
+}
+
+/// Kernels for states of [`C64`] in the host's memory.
+pub trait HostKernels: Send + Sync + 'static {
+    /// Its name, for people and for the config.
+    fn name(&self) -> String;
+    /// How well it would do: the built-in kernels are 100, 0 is not at all. Cheap.
+    fn score(&self, query: &Query) -> i32;
+    /// What it takes besides dense operators; see [`gate_kinds`].
+    fn gates(&self) -> u32 {
+        0
+    }
+    /// The most targets of a dense operator, at least 2; those of more are not asked of it.
+    fn max_targets(&self) -> u32 {
+        2
+    }
+    /// Applies the operators in order. Amplitude i belongs to the basis state whose bits are those of i, qubit 0 the
+    /// least significant.
+    ///
+    /// # Errors
+    /// Why it could not; the amplitudes are then of no use.
+    fn apply(&self, par: &Par<'_>, amplitudes: &mut [C64], gates: Gates<'_>) -> Result<()>;
+}
+
+/// Operators in order.
+#[derive(Clone, Copy, Debug)]
+pub struct Gates<'a> {
+    pub(crate) list: abi::GateList,
+    pub(crate) of: PhantomData<&'a ()>,
+}
+
+/// An operator.
+#[derive(Clone, Copy, Debug)]
+pub struct Gate<'a> {
+    /// Whether `matrix` is a diagonal.
+    pub is_diagonal: bool,
+    /// The qubits it acts on; the first is the least significant bit of a row.
+    pub targets: &'a [u32],
+    /// The control qubits, as bits of an index.
+    pub control_mask: u64,
+    /// Their values.
+    pub control_value: u64,
+    /// 2^t x 2^t entries row by row, or the 2^t entries of the diagonal.
+    pub matrix: &'a [C64],
+}
+
+impl<'a> Gates<'a> {
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.list.len
+    }
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.list.len == 0
+    }
+    /// One after the other.
+    pub fn iter(&self) -> impl Iterator<Item = Gate<'a>> + use<'a> {
+        let gates = *self;
+        (0..self.list.len).map(move |k| glue::gate(&gates, k))
+    }
+}

@@ -1,0 +1,443 @@
+//! The border: everything unsafe of this crate.
+#![expect(unsafe_code, reason = "pointers of the C interface become references here")]
+
+use std::{
+    any::Any,
+    cell::RefCell,
+    ffi::c_void,
+    marker::PhantomData,
+    panic::{AssertUnwindSafe, catch_unwind},
+    ptr, slice,
+    sync::Once,
+};
+
+use ketgrad_plugin_abi::{self as abi, Array, Backend, Err, GateList, Host, Rule, Shape, Status, Str};
+
+use crate::{
+    C64, Plugin,
+    backend::{Gate, Gates, HostKernels, Query},
+    error::{Error, Result},
+    host::{Par, Registrar},
+    rule::{Element, ErasedDense, Kernel, RuleDef, View, ViewMut},
+};
+
+/// The longest message that is fetched from the host.
+const MESSAGE: usize = 1024;
+
+thread_local! {
+    /// What the last panic of this thread said, and where.
+    static LAST_PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Registers a plugin.
+///
+/// # Safety
+/// `host` is a host's table and `err` its message buffer or null, both good for the call.
+#[doc(hidden)]
+pub unsafe fn init(plugin: &dyn Plugin, host: *const Host, err: *mut Err) -> Status {
+    static HOOK: Once = Once::new();
+    // A library has a panic hook of its own; it must not write to the host's terminal.
+    HOOK.call_once(|| {
+        std::panic::set_hook(Box::new(|info| {
+            let payload = info.payload();
+            let text = payload.downcast_ref::<&str>().copied();
+            let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+            let what = text.unwrap_or("a panic without a message");
+            let place = info.location().map_or(String::new(), |l| format!(" at {}:{}", l.file(), l.line()));
+            LAST_PANIC.with(|last| *last.borrow_mut() = Some(format!("{what}{place}")));
+        }));
+    });
+    // SAFETY: the caller hands over a table or null.
+    let Some(host) = (unsafe { host.as_ref() }) else { return abi::INVALID };
+    guarded(err, || plugin.register(&mut Registrar { host }))
+}
+
+/// Runs code of the plugin: an error or a panic becomes a status and a message.
+#[inline]
+pub(crate) fn guarded(err: *mut Err, body: impl FnOnce() -> Result<()>) -> Status {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(())) => abi::OK,
+        Ok(Err(e)) => fail(err, &e),
+        Err(payload) => {
+            // Dropping the payload could panic again.
+            std::mem::forget(payload);
+            let said = LAST_PANIC.with(|last| last.borrow_mut().take());
+            fail(err, &Error::panicked(said.unwrap_or_else(|| "a panic".into())))
+        }
+    }
+}
+
+#[cold]
+fn fail(err: *mut Err, error: &Error) -> Status {
+    let text = error.to_string();
+    // SAFETY: a message buffer of the host, good for the call, or null.
+    if let Some(err) = unsafe { err.as_mut() }
+        && !err.buf.is_null()
+    {
+        let mut n = text.len().min(err.cap);
+        while !text.is_char_boundary(n) {
+            n -= 1;
+        }
+        // SAFETY: `buf` has room for `cap >= n` bytes.
+        unsafe { ptr::copy_nonoverlapping(text.as_ptr(), err.buf, n) };
+        err.len = n;
+    }
+    error.status
+}
+
+/// Calls the host, which may answer with a message.
+fn asked(call: impl FnOnce(*mut Err) -> Status) -> Result<()> {
+    let mut text = [0u8; MESSAGE];
+    let (struct_size, cap) = (size_of::<Err>() as u32, MESSAGE);
+    let mut err = Err { struct_size, reserved: 0, buf: text.as_mut_ptr(), cap, len: 0 };
+    let status = call(&mut err);
+    if status == abi::OK {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&text[..err.len.min(MESSAGE)]).into_owned();
+    Err(Error { status, message: said })
+}
+
+// Rules.
+
+pub(crate) fn add_rule(host: &Host, rule: RuleDef) -> Result<()> {
+    let add = host.add_rule.ok_or_else(|| Error::unsupported("the host takes no rules"))?;
+    let dtype = match &rule.kernel {
+        Kernel::C64(_) | Kernel::DenseC64(_) => abi::C64,
+        _ => abi::F64,
+    };
+    let mut raw = Rule {
+        struct_size: size_of::<Rule>() as u32,
+        flags: 0,
+        name: Str::new(&rule.name),
+        n_in: rule.n_in,
+        n_out: 1,
+        dtypes: 1 << dtype,
+        reserved: 0,
+        signature: Str::new(&rule.signature),
+        program: Str::new(&rule.program),
+        user: ptr::null_mut(),
+        infer: None,
+        forward: None,
+        pullback: None,
+        scalar_f64: None,
+        scalar_c64: None,
+        free_tape: None,
+        drop_user: Some(drop_rule),
+    };
+    match &rule.kernel {
+        Kernel::None => {}
+        Kernel::F64(_) => raw.scalar_f64 = Some(scalar_f64),
+        Kernel::C64(_) => raw.scalar_c64 = Some(scalar_c64),
+        Kernel::DenseF64(_) => {
+            raw.infer = Some(infer::<f64>);
+            raw.forward = Some(forward::<f64>);
+            raw.pullback = Some(pullback::<f64>);
+        }
+        Kernel::DenseC64(_) => {
+            raw.infer = Some(infer::<C64>);
+            raw.forward = Some(forward::<C64>);
+            raw.pullback = Some(pullback::<C64>);
+        }
+    }
+    raw.free_tape = Some(free_tape);
+    // The texts that `raw` points to live in the box.
+    let user = Box::into_raw(Box::new(rule));
+    raw.user = user.cast();
+    // SAFETY: the host copies the struct; every function in it takes the `user` of this rule. Its texts are those of
+    // the box, which stays until `drop_rule`.
+    let added = asked(|err| unsafe { add(host.ctx, &raw, err) });
+    if added.is_err() {
+        // SAFETY: the host has not kept it.
+        drop(unsafe { Box::from_raw(user) });
+    }
+    added
+}
+
+/// The rule behind `user`.
+///
+/// # Safety
+/// `user` is what [`add_rule`] made, not yet dropped.
+unsafe fn rule<'a>(user: *mut c_void) -> &'a RuleDef {
+    // SAFETY: as above.
+    unsafe { &*user.cast::<RuleDef>() }
+}
+
+unsafe extern "C" fn drop_rule(user: *mut c_void) {
+    // SAFETY: the host calls this once, last.
+    let rule = unsafe { Box::from_raw(user.cast::<RuleDef>()) };
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(rule))) {
+        std::mem::forget(payload);
+    }
+}
+
+unsafe extern "C" fn scalar_f64(user: *mut c_void, x: *const f64, y: *mut f64, err: *mut Err) -> Status {
+    // SAFETY: `user` is this rule; the host gives `n_in` numbers and room for one.
+    let (rule, y) = unsafe { (rule(user), &mut *y) };
+    // SAFETY: as above.
+    let x = unsafe { slice::from_raw_parts(x, rule.n_in as usize) };
+    guarded(err, || match &rule.kernel {
+        Kernel::F64(f) => {
+            *y = f(x);
+            Ok(())
+        }
+        _ => Err(Error::unsupported("no kernel of real numbers")),
+    })
+}
+
+unsafe extern "C" fn scalar_c64(user: *mut c_void, x: *const f64, y: *mut f64, err: *mut Err) -> Status {
+    // SAFETY: `user` is this rule; the host gives `n_in` complex numbers, which are pairs of `f64`, and room for one.
+    let (rule, y) = unsafe { (rule(user), &mut *y.cast::<C64>()) };
+    // SAFETY: as above.
+    let x = unsafe { slice::from_raw_parts(x.cast::<C64>(), rule.n_in as usize) };
+    guarded(err, || match &rule.kernel {
+        Kernel::C64(f) => {
+            *y = f(x);
+            Ok(())
+        }
+        _ => Err(Error::unsupported("no kernel of complex numbers")),
+    })
+}
+
+/// The kernel on arrays of `T`.
+fn dense<T: Element>(rule: &RuleDef) -> Result<&dyn ErasedDense<T>> {
+    let any: Option<&dyn Any> = match &rule.kernel {
+        Kernel::DenseF64(d) => Some(d),
+        Kernel::DenseC64(d) => Some(d),
+        _ => None,
+    };
+    let boxed = any.and_then(|d| d.downcast_ref::<Box<dyn ErasedDense<T>>>());
+    Ok(boxed.ok_or_else(|| Error::unsupported("no kernel of this kind of arrays"))?.as_ref())
+}
+
+/// An array of the host as a view.
+///
+/// # Safety
+/// The array is good for `'a`.
+unsafe fn view<'a, T: Element>(array: &Array) -> Result<View<'a, T>> {
+    let len = checked(array, T::DTYPE)?;
+    // SAFETY: `checked` has seen the kind, the memory and that there are no gaps.
+    let shape = unsafe { parts(array.shape, array.ndim as usize) };
+    // SAFETY: as above.
+    Ok(View { shape, data: unsafe { parts(array.data.cast(), len) } })
+}
+
+/// An array of the host to be filled.
+///
+/// # Safety
+/// The array is good for `'a`, and nobody else looks at its elements.
+unsafe fn view_mut<'a, T: Element>(array: &Array) -> Result<ViewMut<'a, T>> {
+    let len = checked(array, T::DTYPE)?;
+    // SAFETY: as in `view`.
+    let shape = unsafe { parts(array.shape, array.ndim as usize) };
+    let data = array.data.cast::<T>();
+    // SAFETY: as in `view`, and the elements are ours alone.
+    let data = if len == 0 { &mut [] } else { unsafe { slice::from_raw_parts_mut(data, len) } };
+    Ok(ViewMut { shape, data })
+}
+
+/// A slice that may be empty with a null pointer.
+///
+/// # Safety
+/// `len` elements are good for `'a`.
+pub(crate) unsafe fn parts<'a, T>(ptr: *const T, len: usize) -> &'a [T] {
+    // SAFETY: as above.
+    if len == 0 { &[] } else { unsafe { slice::from_raw_parts(ptr, len) } }
+}
+
+/// The number of elements of an array that this crate understands.
+fn checked(array: &Array, dtype: u32) -> Result<usize> {
+    if array.dtype != dtype || array.mem != abi::MEM_HOST || !array.strides.is_null() {
+        return Err(Error::unsupported("an array of another kind, memory or layout"));
+    }
+    // SAFETY: a host's array has `ndim` lengths.
+    let shape = unsafe { parts(array.shape, array.ndim as usize) };
+    let product = shape.iter().try_fold(1u64, |n, d| n.checked_mul(*d));
+    product.and_then(|n| usize::try_from(n).ok()).ok_or_else(|| Error::new("an array beyond any memory"))
+}
+
+/// The inputs of a rule.
+///
+/// # Safety
+/// `x` points to the rule's `n_in` arrays.
+unsafe fn inputs<'a, T: Element>(rule: &RuleDef, x: *const Array) -> Result<Vec<View<'a, T>>> {
+    // SAFETY: as above.
+    unsafe { parts(x, rule.n_in as usize).iter().map(|a| view(a)).collect() }
+}
+
+unsafe extern "C" fn infer<T: Element>(
+    user: *mut c_void,
+    x: *const Array,
+    y: *mut Shape,
+    err: *mut Err,
+) -> Status {
+    // SAFETY: `user` is this rule, `y` the host's struct.
+    let (rule, y) = unsafe { (rule(user), &mut *y) };
+    guarded(err, || {
+        // SAFETY: the host gives `n_in` arrays.
+        let x = unsafe { inputs::<T>(rule, x)? };
+        let shape = dense::<T>(rule)?.shape(&x)?;
+        if shape.len() > abi::MAX_NDIM {
+            return Err(Error::new(format!("{} dimensions; at most {}", shape.len(), abi::MAX_NDIM)));
+        }
+        y.ndim = shape.len() as u32;
+        y.dim[..shape.len()].copy_from_slice(&shape);
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn forward<T: Element>(
+    user: *mut c_void,
+    x: *const Array,
+    y: *const Array,
+    tape: *mut *mut c_void,
+    err: *mut Err,
+) -> Status {
+    // SAFETY: `user` is this rule.
+    let rule = unsafe { rule(user) };
+    guarded(err, || {
+        // SAFETY: the host gives `n_in` arrays, and one to be filled.
+        let (x, y) = unsafe { (inputs::<T>(rule, x)?, view_mut::<T>(&*y)?) };
+        let kept = dense::<T>(rule)?.forward(&x, y)?;
+        // SAFETY: the host gives a place for the tape, or null if it wants none.
+        if let Some(tape) = unsafe { tape.as_mut() } {
+            *tape = Box::into_raw(Box::new(kept)).cast();
+        }
+        Ok(())
+    })
+}
+
+type Kept = Box<dyn Any + Send + Sync>;
+
+unsafe extern "C" fn pullback<T: Element>(
+    user: *mut c_void,
+    tape: *mut c_void,
+    x: *const Array,
+    y: *const Array,
+    y_bar: *const Array,
+    x_bar: *const Array,
+    err: *mut Err,
+) -> Status {
+    // SAFETY: `user` is this rule.
+    let rule = unsafe { rule(user) };
+    guarded(err, || {
+        // SAFETY: the host gives `n_in` arrays twice, the second to be filled, and one twice.
+        let (x, y, y_bar) = unsafe { (inputs::<T>(rule, x)?, view::<T>(&*y)?, view::<T>(&*y_bar)?) };
+        // SAFETY: as above; the arrays do not overlap.
+        let mut x_bar: Vec<_> = unsafe {
+            parts(x_bar, rule.n_in as usize).iter().map(|a| view_mut::<T>(a)).collect::<Result<_>>()?
+        };
+        // SAFETY: `tape` is what `forward` made of this rule, not yet freed.
+        let tape = unsafe { tape.cast::<Kept>().as_ref() }.ok_or_else(|| Error::new("no tape"))?;
+        dense::<T>(rule)?.pullback(tape.as_ref(), &x, y, y_bar, &mut x_bar)
+    })
+}
+
+unsafe extern "C" fn free_tape(_: *mut c_void, tape: *mut c_void) {
+    if tape.is_null() {
+        return;
+    }
+    // SAFETY: the host calls this once for what `forward` made.
+    let kept = unsafe { Box::from_raw(tape.cast::<Kept>()) };
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(kept))) {
+        std::mem::forget(payload);
+    }
+}
+
+// Backends.
+
+pub(crate) fn add_kernels<K: HostKernels>(host: &Host, kernels: K) -> Result<()> {
+    let add = host.add_backend.ok_or_else(|| Error::unsupported("the host takes no backends"))?;
+    let name = kernels.name();
+    let (gates, max_matrix_targets) = (kernels.gates(), kernels.max_targets());
+    let user = Box::into_raw(Box::new(kernels));
+    let raw = Backend {
+        struct_size: size_of::<Backend>() as u32,
+        flags: 0,
+        name: Str::new(&name),
+        mem: abi::MEM_HOST,
+        dtypes: 1 << abi::C64,
+        max_qubits: u32::MAX,
+        max_matrix_targets,
+        gates,
+        reserved: 0,
+        user: user.cast(),
+        score: Some(score::<K>),
+        apply_host: Some(apply_host::<K>),
+        state_new: None,
+        state_free: None,
+        state_copy: None,
+        upload: None,
+        download: None,
+        sync: None,
+        apply: None,
+        expectation: None,
+        inner: None,
+        inner_paulis: None,
+        apply_paulis: None,
+        drop_user: Some(drop_kernels::<K>),
+    };
+    // SAFETY: the host copies the struct and the name; every function in it takes this `user`.
+    let added = asked(|err| unsafe { add(host.ctx, &raw, err) });
+    if added.is_err() {
+        // SAFETY: the host has not kept it.
+        drop(unsafe { Box::from_raw(user) });
+    }
+    added
+}
+
+unsafe extern "C" fn drop_kernels<K: HostKernels>(user: *mut c_void) {
+    // SAFETY: the host calls this once, last.
+    let kernels = unsafe { Box::from_raw(user.cast::<K>()) };
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(kernels))) {
+        std::mem::forget(payload);
+    }
+}
+
+unsafe extern "C" fn score<K: HostKernels>(user: *mut c_void, query: *const abi::Query) -> i32 {
+    // SAFETY: `user` is these kernels, `query` a struct of the host.
+    let (kernels, q) = unsafe { (&*user.cast::<K>(), &*query) };
+    let query = Query { n_qubits: q.n_qubits, threads: q.threads, n_gates: q.n_gates };
+    catch_unwind(AssertUnwindSafe(|| kernels.score(&query))).unwrap_or_else(|payload| {
+        std::mem::forget(payload);
+        0
+    })
+}
+
+unsafe extern "C" fn apply_host<K: HostKernels>(
+    user: *mut c_void,
+    host: *const Host,
+    dtype: u32,
+    amplitudes: *mut c_void,
+    n_qubits: u32,
+    gates: *const GateList,
+    err: *mut Err,
+) -> Status {
+    // SAFETY: `user` is these kernels; the host's table and the list are good for the call.
+    let (kernels, host, list) = unsafe { (&*user.cast::<K>(), host.as_ref(), *gates) };
+    guarded(err, || {
+        if dtype != abi::C64 || n_qubits >= usize::BITS {
+            return Err(Error::unsupported("a state of another kind"));
+        }
+        // SAFETY: the host gives 2^n amplitudes that nobody else looks at.
+        let amplitudes = unsafe { slice::from_raw_parts_mut(amplitudes.cast::<C64>(), 1 << n_qubits) };
+        kernels.apply(&Par { host }, amplitudes, Gates { list, of: PhantomData })
+    })
+}
+
+pub(crate) fn gate<'a>(gates: &Gates<'a>, k: usize) -> Gate<'a> {
+    assert!(k < gates.list.len, "operator {k} of {}", gates.list.len);
+    // SAFETY: the list has `len` operators, `stride` bytes apart, good for `'a`.
+    unsafe {
+        let g = &*gates.list.ptr.cast::<u8>().add(k * gates.list.stride).cast::<abi::Gate>();
+        let is_diagonal = g.kind == abi::GATE_DIAGONAL;
+        let entries = 1usize << if is_diagonal { g.n_targets } else { 2 * g.n_targets };
+        Gate {
+            is_diagonal,
+            targets: parts(g.targets, g.n_targets as usize),
+            control_mask: g.control_mask,
+            control_value: g.control_value,
+            matrix: parts(g.matrix.cast(), entries),
+        }
+    }
+}

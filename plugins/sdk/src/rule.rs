@@ -1,0 +1,211 @@
+//! Rules: functions with derivatives.
+
+use std::{any::Any, fmt};
+
+use ketgrad_plugin_abi as abi;
+
+use crate::{C64, error::Result};
+
+/// Numbers that arrays hold.
+pub trait Element: Copy + Default + fmt::Debug + Send + Sync + 'static + sealed::Sealed {
+    #[doc(hidden)]
+    const DTYPE: u32;
+    #[doc(hidden)]
+    fn slot(dense: Box<dyn ErasedDense<Self>>) -> Kernel;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for f64 {}
+    impl Sealed for crate::C64 {}
+}
+
+impl Element for f64 {
+    const DTYPE: u32 = abi::F64;
+    fn slot(dense: Box<dyn ErasedDense<f64>>) -> Kernel {
+        Kernel::DenseF64(dense)
+    }
+}
+impl Element for C64 {
+    const DTYPE: u32 = abi::C64;
+    fn slot(dense: Box<dyn ErasedDense<C64>>) -> Kernel {
+        Kernel::DenseC64(dense)
+    }
+}
+
+/// An array, or a single number of no dimensions.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a, T> {
+    /// The lengths of its dimensions.
+    pub shape: &'a [u64],
+    /// Its elements, the last index fastest.
+    pub data: &'a [T],
+}
+
+/// An array to be filled.
+#[derive(Debug)]
+pub struct ViewMut<'a, T> {
+    /// The lengths of its dimensions.
+    pub shape: &'a [u64],
+    /// Its elements, the last index fastest; zeros at first.
+    pub data: &'a mut [T],
+}
+
+/// A kernel on arrays and numbers.
+///
+/// ```
+/// use ketgrad_plugin_sdk::{Dense, Result, RuleDef, View, ViewMut};
+///
+/// /// The squared length of an array.
+/// struct Norm2;
+/// impl Dense<f64> for Norm2 {
+///     type Tape = ();
+///     fn shape(&self, _: &[View<'_, f64>]) -> Result<Vec<u64>> { Ok(vec![]) }
+///     fn forward(&self, x: &[View<'_, f64>], y: ViewMut<'_, f64>) -> Result<()> {
+///         y.data[0] = x[0].data.iter().map(|x| x * x).sum();
+///         Ok(())
+///     }
+///     fn pullback(&self, _: &(), x: &[View<'_, f64>], _: View<'_, f64>, y_bar: View<'_, f64>, x_bar: &mut [ViewMut<'_, f64>]) -> Result<()> {
+///         x_bar[0].data.iter_mut().zip(x[0].data).for_each(|(d, x)| *d = 2.0 * x * y_bar.data[0]);
+///         Ok(())
+///     }
+/// }
+/// let rule = RuleDef::new("norm2", 1).signature("(xs: array) -> real").dense(Norm2);
+/// ketgrad_plugin_sdk::check_rule(&rule, &[1.5])?;
+/// # Ok::<(), ketgrad_plugin_sdk::Error>(())
+/// ```
+pub trait Dense<T: Element>: Send + Sync + 'static {
+    /// What the pullback shall know.
+    type Tape: Send + Sync + 'static;
+    /// The shape of the result.
+    ///
+    /// # Errors
+    /// The inputs do not fit together.
+    fn shape(&self, x: &[View<'_, T>]) -> Result<Vec<u64>>;
+    /// Fills the result.
+    ///
+    /// # Errors
+    /// Why there is none.
+    fn forward(&self, x: &[View<'_, T>], y: ViewMut<'_, T>) -> Result<Self::Tape>;
+    /// Fills the cotangents of the inputs. On complex numbers the derivative is conjugated.
+    ///
+    /// # Errors
+    /// Why there are none.
+    fn pullback(
+        &self,
+        tape: &Self::Tape,
+        x: &[View<'_, T>],
+        y: View<'_, T>,
+        y_bar: View<'_, T>,
+        x_bar: &mut [ViewMut<'_, T>],
+    ) -> Result<()>;
+}
+
+/// [`Dense`] with its tape as any type.
+#[doc(hidden)]
+pub trait ErasedDense<T>: Send + Sync {
+    fn shape(&self, x: &[View<'_, T>]) -> Result<Vec<u64>>;
+    fn forward(&self, x: &[View<'_, T>], y: ViewMut<'_, T>) -> Result<Box<dyn Any + Send + Sync>>;
+    fn pullback(
+        &self,
+        tape: &(dyn Any + Send + Sync),
+        x: &[View<'_, T>],
+        y: View<'_, T>,
+        y_bar: View<'_, T>,
+        x_bar: &mut [ViewMut<'_, T>],
+    ) -> Result<()>;
+}
+
+impl<T: Element, D: Dense<T>> ErasedDense<T> for D {
+    fn shape(&self, x: &[View<'_, T>]) -> Result<Vec<u64>> {
+        Dense::shape(self, x)
+    }
+    fn forward(&self, x: &[View<'_, T>], y: ViewMut<'_, T>) -> Result<Box<dyn Any + Send + Sync>> {
+        Ok(Box::new(Dense::forward(self, x, y)?))
+    }
+    fn pullback(
+        &self,
+        tape: &(dyn Any + Send + Sync),
+        x: &[View<'_, T>],
+        y: View<'_, T>,
+        y_bar: View<'_, T>,
+        x_bar: &mut [ViewMut<'_, T>],
+    ) -> Result<()> {
+        let tape = tape.downcast_ref().ok_or("the tape is of another rule")?;
+        Dense::pullback(self, tape, x, y, y_bar, x_bar)
+    }
+}
+
+/// A kernel on numbers.
+pub(crate) type Numbers<T> = Box<dyn Fn(&[T]) -> T + Send + Sync>;
+
+/// The compiled part of a rule.
+#[doc(hidden)]
+pub enum Kernel {
+    None,
+    F64(Numbers<f64>),
+    C64(Numbers<C64>),
+    DenseF64(Box<dyn ErasedDense<f64>>),
+    DenseC64(Box<dyn ErasedDense<C64>>),
+}
+
+/// A rule to be registered. Two of one name, one on real and one on complex numbers, share the name: a program that
+/// calls it with a complex number gets the second.
+pub struct RuleDef {
+    pub(crate) name: String,
+    pub(crate) n_in: u32,
+    pub(crate) signature: String,
+    pub(crate) program: String,
+    pub(crate) kernel: Kernel,
+}
+
+impl RuleDef {
+    /// A rule of so many inputs, without anything yet.
+    #[must_use]
+    pub fn new(name: &str, n_in: u32) -> RuleDef {
+        RuleDef {
+            name: name.to_owned(),
+            n_in,
+            signature: String::new(),
+            program: String::new(),
+            kernel: Kernel::None,
+        }
+    }
+    /// What it takes and gives, in the words of the program language: `(n: int, x) -> real`. Without one: numbers.
+    #[must_use]
+    pub fn signature(mut self, signature: &str) -> RuleDef {
+        signature.clone_into(&mut self.signature);
+        self
+    }
+    /// The rule as text: `rule name(x) { … } pullback(x, y, y_bar) { … }`, and functions that it needs before it. In it
+    /// `kernel(…)` is the kernel.
+    #[must_use]
+    pub fn program(mut self, text: &str) -> RuleDef {
+        text.clone_into(&mut self.program);
+        self
+    }
+    /// The kernel on real numbers. An int among the inputs comes as a number.
+    #[must_use]
+    pub fn f64(mut self, kernel: impl Fn(&[f64]) -> f64 + Send + Sync + 'static) -> RuleDef {
+        self.kernel = Kernel::F64(Box::new(kernel));
+        self
+    }
+    /// The kernel on complex numbers.
+    #[must_use]
+    pub fn c64(mut self, kernel: impl Fn(&[C64]) -> C64 + Send + Sync + 'static) -> RuleDef {
+        self.kernel = Kernel::C64(Box::new(kernel));
+        self
+    }
+    /// The kernel on arrays, with its pullback.
+    #[must_use]
+    pub fn dense<T: Element>(mut self, kernel: impl Dense<T>) -> RuleDef {
+        self.kernel = T::slot(Box::new(kernel));
+        self
+    }
+}
+
+impl fmt::Debug for RuleDef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rule {}", self.name)
+    }
+}
