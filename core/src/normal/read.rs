@@ -152,12 +152,14 @@ impl Algebra {
             ) => Ok(Sum::zero()),
             (F::Acos, Some(1)) => Ok(Sum::zero()),
             (F::Ln, _) => Ok(match x.terms().first_key_value() {
-                Some((product, q)) if x.terms().len() == 1 && *q == Q::from_integer(1) => match product.powers.as_slice() {
-                    [(Atom::Call("exp", args), 1)] if product.wave == super::atoms::Wave::None => {
-                        args[0].clone()
+                Some((product, q)) if x.terms().len() == 1 && *q == Q::from_integer(1) => {
+                    match product.powers.as_slice() {
+                        [(Atom::Call("exp", args), 1)] if product.wave == super::atoms::Wave::None => {
+                            args[0].clone()
+                        }
+                        _ => Sum::atom(Atom::Call("ln", vec![x.clone()])),
                     }
-                    _ => Sum::atom(Atom::Call("ln", vec![x.clone()])),
-                },
+                }
                 _ => Sum::atom(Atom::Call("ln", vec![x.clone()])),
             }),
             _ => Ok(Sum::atom(Atom::Call(f.name(), vec![x.clone()]))),

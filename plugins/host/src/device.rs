@@ -232,9 +232,9 @@ impl DeviceState {
         let apply = self.device.raw().apply_paulis.ok_or_else(|| self.device.lacks("apply_paulis"))?;
         let to = self.copy()?;
         let terms = terms(observable);
+        let (first, count, from, into) = (terms.as_ptr(), terms.len(), self.ptr, to.ptr);
         // SAFETY: both states are of this device; the terms are good for the call.
-        self.device
-            .asked(|b, err| unsafe { apply(b.user, terms.as_ptr(), terms.len(), self.ptr, to.ptr, err) })?;
+        self.device.asked(|b, err| unsafe { apply(b.user, first, count, from, into, err) })?;
         Ok(to)
     }
 

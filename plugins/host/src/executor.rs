@@ -155,11 +155,14 @@ pub(crate) fn list(gates: &[Gate]) -> GateList {
 const ONE: C = Complex::new(1.0, 0.0);
 const ZERO: C = Complex::new(0.0, 0.0);
 
+/// Fills a matrix, given the row of an offset into the state.
+type Fill<'a> = &'a dyn Fn(&mut [C], &dyn Fn(usize) -> usize);
+
 /// An operator without its shape; `None` for the identity. One of more than `most` targets gets no matrix.
 fn lower(operator: &Operator<C>, diagonals: bool, most: u32) -> Option<Lowered> {
     let (fixed, value) = operator.controls();
     // The matrix over the bits of `targets`, entry by entry.
-    let made = |targets: usize, kind: u32, fill: &dyn Fn(&mut [C], &dyn Fn(usize) -> usize)| {
+    let made = |targets: usize, kind: u32, fill: Fill<'_>| {
         let bits: Vec<u32> = (0..usize::BITS).filter(|b| targets >> b & 1 == 1).collect();
         let fits = bits.len() <= most as usize;
         let size = 1usize << bits.len();
