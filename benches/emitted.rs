@@ -12,10 +12,10 @@ pub fn arith_gradient(x: f64, c: f64) -> (f64, f64, f64) {
     let tape = &mut Tape::default();
     let a = 0.5 * x;
     let mut y = x;
-    for _ in 0..1000 {
+    for kept_reals in room(&mut tape.reals, 0..1000, 2) {
         let a2 = a / (1.0 + y * y);
-        push(&mut tape.reals, y);
-        push(&mut tape.reals, a2);
+        kept_reals[0] = y;
+        kept_reals[1] = a2;
         y = y * c + a2;
     }
     let mut a3: f64 = 1.0;
@@ -37,7 +37,7 @@ pub fn arith_gradient(x: f64, c: f64) -> (f64, f64, f64) {
 pub fn branchy_gradient(x: f64, c: f64) -> (f64, f64, f64) {
     let tape = &mut Tape::default();
     let mut y = x;
-    for _ in 0..1000 {
+    for kept_bools in room(&mut tape.bools, 0..1000, 1) {
         let is = y > 1.0;
         let y2: f64;
         if is {
@@ -45,7 +45,7 @@ pub fn branchy_gradient(x: f64, c: f64) -> (f64, f64, f64) {
         } else {
             y2 = y * 1.3 + c;
         }
-        push(&mut tape.bools, is);
+        kept_bools[0] = is;
         y = y2;
     }
     let mut a: f64 = 1.0;
@@ -72,10 +72,10 @@ pub fn branchy_gradient(x: f64, c: f64) -> (f64, f64, f64) {
 pub fn trig_gradient(x: f64, c: f64) -> (f64, f64, f64) {
     let tape = &mut Tape::default();
     let mut y = x;
-    for _ in 0..1000 {
+    for kept_reals in room(&mut tape.reals, 0..1000, 2) {
         let a = y.sin();
-        push(&mut tape.reals, y);
-        push(&mut tape.reals, a);
+        kept_reals[0] = y;
+        kept_reals[1] = a;
         y = c * a + 0.5 * (x * y).cos();
     }
     let mut a2: f64 = 1.0;
@@ -140,18 +140,16 @@ fn int_mul(a: i64, b: i64) -> i64 {
     a.checked_mul(b).expect("an integer product overflows")
 }
 
-/// Records a value.
-fn push<T>(tape: &mut Vec<T>, x: T) {
-    // Taken out and put back, so that the vector itself may stay in registers.
-    #[cold]
-    fn grown<T>(mut tape: Vec<T>) -> Vec<T> {
-        tape.reserve(64);
-        tape
-    }
-    if tape.len() == tape.capacity() {
-        *tape = grown(std::mem::take(tape));
-    }
-    tape.push(x);
+/// Room for what the rounds of a loop record, `each` values a round.
+fn room<T: Clone + Default>(
+    tape: &mut Vec<T>,
+    rounds: std::ops::Range<i64>,
+    each: usize,
+) -> std::slice::ChunksExactMut<'_, T> {
+    let from = tape.len();
+    let rounds = usize::try_from(rounds.end.saturating_sub(rounds.start)).unwrap_or(0);
+    tape.resize(from.saturating_add(rounds.saturating_mul(each)), T::default());
+    tape[from..].chunks_exact_mut(each)
 }
 
 /// Takes back what was recorded last.

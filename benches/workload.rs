@@ -5,7 +5,14 @@
 
 pub mod by_hand;
 #[rustfmt::skip]
-#[allow(missing_docs, clippy::pedantic, reason = "written by `emit_rust`")]
+#[allow(
+    missing_docs,
+    clippy::all,
+    clippy::pedantic,
+    clippy::allow_attributes_without_reason,
+    clippy::expect_used,
+    reason = "as written by `emit_rust`"
+)]
 pub mod emitted;
 
 use ketgrad_core::{

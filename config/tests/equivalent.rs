@@ -160,5 +160,5 @@ fn faults_are_told() {
         .run(&["equivalent", "one.qasm", "one.qasm", "--state", "--ancillas", "1"])
         .fails(2, &["--ancillas"]);
     let text = folder.run(&["equivalent", "one.qasm", "one.qasm"]).done();
-    assert!(text.out.starts_with("equal\nby finite field, exact, error bound "), "{}", text.out);
+    assert!(text.out.starts_with("equal\nby exact ring, exact, error bound 0"), "{}", text.out);
 }

@@ -232,6 +232,7 @@ mod tests {
             max_gates: 0,
             json: false,
             allow_nonfinite: false,
+            plugins: Default::default(),
         };
         let observables = [observables::read("Z1", 2).unwrap()];
         let task = Task {

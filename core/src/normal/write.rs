@@ -27,8 +27,13 @@ pub(super) fn expression(sum: &Sum) -> Result<Expr> {
                 Atom::Inverse(sum) => (true, expression(sum)?),
                 other => (false, value(other)?),
             };
-            let power = base.powi(i32::try_from(e.unsigned_abs()).map_err(|_| NormalError::Coefficient)?);
-            if (*e > 0) == inverted { below.push(power) } else { above *= power }
+            let n = i32::try_from(e.unsigned_abs()).map_err(|_| NormalError::Coefficient)?;
+            match (inverted, *e > 0) {
+                // The power of a sum would be multiplied out when it is read again, that of a quotient is not.
+                (true, true) if n > 1 => above *= (Expr::one() / base).powi(n),
+                (inverted, positive) if inverted == positive => below.push(base.powi(n)),
+                _ => above *= base.powi(n),
+            }
         }
         match &product.wave {
             Wave::None => {}

@@ -160,6 +160,12 @@ pub struct RuleDef {
 }
 
 impl RuleDef {
+    /// The name under which programs call it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// A rule of so many inputs, without anything yet.
     #[must_use]
     pub fn new(name: &str, n_in: u32) -> RuleDef {

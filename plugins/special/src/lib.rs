@@ -183,7 +183,12 @@ mod tests {
     #[test]
     fn kernels_are_sound() {
         for rule in super::rules() {
-            assert_rule!(rule, [[1.0, 0.5, 0.3], [2.0, 1.5, 0.9]]);
+            if rule.name() == "lambert_w_minus" {
+                // The branch between -1/e and 0.
+                assert_rule!(rule, [[-0.3], [-0.1]]);
+            } else {
+                assert_rule!(rule, [[1.0, 0.5, 0.3], [2.0, 1.5, 0.9]]);
+            }
         }
     }
 }
