@@ -91,7 +91,7 @@ fn kinds_of_parameters_results_and_variables() {
     assert_eq!(value("fn one() { 1 }\nfn f() { one() / 2 }", &[]), Datum::Int(0));
     let mixed = value(
         "fn f(xs: array<complex>, n: array<int>) { (xs[0], n[0], len(xs)) }",
-        &[Datum::Complexes(vec![C::new(1.0, 1.0)].into()), Datum::Ints(vec![7].into())],
+        &[Datum::complexes([C::new(1.0, 1.0)]), Datum::ints([7])],
     );
     assert_eq!(mixed, Datum::Tuple(vec![Datum::Complex(C::new(1.0, 1.0)), Datum::Int(7), Datum::Int(1)]));
 }

@@ -416,9 +416,9 @@ fn sample(kind: &Kind, count: &mut i32) -> Value {
         Kind::Handle => Datum::Handle(1),
         Kind::Array(Element::Real) => Datum::reals((0..5).map(|k| x + 0.1 * f64::from(k))),
         Kind::Array(Element::Complex) => {
-            Datum::Complexes((0..5).map(|k| Complex::new(x, 0.1 * f64::from(k))).collect::<Vec<_>>().into())
+            Datum::complexes((0..5).map(|k| Complex::new(x, 0.1 * f64::from(k))))
         }
-        Kind::Array(Element::Int) => Datum::Ints(vec![2, 0, 1, 3, 1].into()),
+        Kind::Array(Element::Int) => Datum::ints([2, 0, 1, 3, 1]),
         Kind::Tuple(t) => Datum::Tuple(t.fields.iter().map(|f| sample(&f.kind, count)).collect()),
         Kind::Real => Datum::Real(x),
     }

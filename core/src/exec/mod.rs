@@ -28,6 +28,7 @@ mod last_use;
 mod liveness;
 mod machine;
 mod prepared;
+mod recipe;
 mod registers;
 
 pub use batch::Batch;

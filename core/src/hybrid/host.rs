@@ -48,6 +48,7 @@ use super::{
 };
 use crate::{
     exec::{Datum, Host, HostError},
+    array::Array,
     ir::{Element, Kind, Primitive},
     rules::{RuleError, Rules},
     scalar::{Real, Scalar},
@@ -114,7 +115,7 @@ impl Circuits {
     }
 }
 
-type Reals<T> = Arc<Vec<T>>;
+type Reals<T> = Arc<Array<T>>;
 
 impl<T: Real + DualNum, S: Scalar<Real = T>> Host<S> for Circuits {
     fn call(&self, primitive: &Primitive, args: &[Datum<S>]) -> Result<Datum<S>, HostError> {

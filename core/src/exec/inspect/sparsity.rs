@@ -199,10 +199,33 @@ impl Sparsity {
             Some(Datum::Int(n)) => usize::try_from(n).unwrap_or(0),
             _ => 0,
         };
+        // On arrays each element of the result depends on those of the operands at its place; where shapes differ,
+        // and in operations on whole arrays, on all.
+        let array = inst.result.is_some_and(|v| matches!(event.function().kinds[v], Kind::Array(_)));
+        if array && inst.op.is_elementwise() || matches!(inst.op, Op::OnArrays(_)) {
+            let Some(value) = event.result() else { return Shadow::none() };
+            let none = matches!(inst.op, Op::OnArrays(op) if !op.is_differentiable());
+            let set: Set = if none { Set::new() } else { args.iter().flat_map(Shadow::all).collect() };
+            let mut shadow = Shadow::like(&value, &set);
+            if let (Shadow::Array(elements), true) = (&mut shadow, inst.op.is_elementwise()) {
+                let n = elements.len();
+                let fits = |s: &Shadow| !matches!(s, Shadow::Array(e) if e.len() != n);
+                if args.iter().all(fits) {
+                    for (k, e) in elements.iter_mut().enumerate() {
+                        let at = |s: &Shadow| match s {
+                            Shadow::Array(e) => e[k].clone(),
+                            number => number.all(),
+                        };
+                        *e = args.iter().flat_map(at).collect();
+                    }
+                }
+            }
+            return shadow;
+        }
         match inst.op {
             Op::Number1(_) | Op::Number2(_) | Op::Real2(_) | Op::Real1(Real1::Abs) | Op::Sum => all(),
             Op::Mixed(Mixed::FromInt | Mixed::Not | Mixed::And | Mixed::Or) => Shadow::none(),
-            Op::Mixed(_) => all(),
+            Op::Mixed(_) | Op::OnArrays(_) => all(),
             // Constant between jumps, or no number at all.
             Op::Real1(_) | Op::Int1(_) | Op::Int2(_) | Op::Compare(_) | Op::CompareInt(_) | Op::Len => {
                 Shadow::none()

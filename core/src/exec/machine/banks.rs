@@ -8,7 +8,8 @@ use super::{
         code::{BANKS, Bank, Slot},
         data::Datum,
     },
-    array_bank::{Array, ArrayBank},
+    array_bank::{ArrayBank, Held},
+    elements::Scratch,
 };
 
 /// Where the registers of a call start in each bank.
@@ -28,6 +29,8 @@ pub(super) struct Arrays<S: Scalar> {
     pub(super) reals: ArrayBank<S::Real>,
     pub(super) complexes: ArrayBank<S>,
     pub(super) ints: ArrayBank<i64>,
+    /// Short stretches of elements on their way.
+    pub(super) scratch: Scratch<S>,
 }
 
 /// What a primal recorded and its adjoint has not yet read.
@@ -36,9 +39,9 @@ pub(super) struct Tape<S: Scalar> {
     pub(super) reals: Vec<S::Real>,
     pub(super) complexes: Vec<S>,
     pub(super) ints: Vec<i64>,
-    pub(super) real_arrays: Vec<Array<S::Real>>,
-    pub(super) complex_arrays: Vec<Array<S>>,
-    pub(super) int_arrays: Vec<Array<i64>>,
+    pub(super) real_arrays: Vec<Held<S::Real>>,
+    pub(super) complex_arrays: Vec<Held<S>>,
+    pub(super) int_arrays: Vec<Held<i64>>,
 }
 
 /// What a primal left for its adjoint.
@@ -62,7 +65,12 @@ impl<S: Scalar> Tape<S> {
 
 impl<S: Scalar> Banks<S> {
     pub(super) fn new() -> Banks<S> {
-        let arrays = Arrays { reals: ArrayBank::new(), complexes: ArrayBank::new(), ints: ArrayBank::new() };
+        let arrays = Arrays {
+            reals: ArrayBank::new(),
+            complexes: ArrayBank::new(),
+            ints: ArrayBank::new(),
+            scratch: Scratch::new(),
+        };
         Banks { reals: vec![], complexes: vec![], ints: vec![], arrays }
     }
 
