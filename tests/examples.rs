@@ -267,3 +267,18 @@ fn equivalence() {
     let distance: f64 = line.rsplit(' ').next().unwrap().parse().unwrap();
     assert!(distance > 1e-3, "{line}");
 }
+
+#[test]
+fn two_moons() {
+    let out = run("two_moons");
+    let accuracy = out.lines().find_map(|l| l.strip_prefix("accuracy: ")).unwrap();
+    let accuracy: f64 = accuracy.trim_end_matches(" %").parse().unwrap();
+    assert!(accuracy > 95.0, "{out}");
+}
+
+#[test]
+fn logistic_regression() {
+    let out = run("logistic_regression");
+    // The textbook's answer.
+    assert_lines(&out, &["weights: -4.0777 1.5046", "2 hours pass with probability 0.26"]);
+}

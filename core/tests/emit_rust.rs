@@ -196,7 +196,7 @@ fn rust(value: &Value, kind: &Kind, param: bool) -> String {
             let items: Vec<String> = xs.iter().map(|z| rust(&Datum::Complex(*z), kind, false)).collect();
             format!("{}[{}]", if param { "&" } else { "vec!" }, items.join(", "))
         }
-        (Datum::Ints(xs), _) => format!("{}{xs:?}", if param { "&" } else { "vec!" }),
+        (Datum::Ints(xs), _) => format!("{}{:?}", if param { "&" } else { "vec!" }, xs.items()),
         (Datum::Tuple(fields), Kind::Tuple(t)) => {
             let items = fields.iter().zip(&t.fields).map(|(v, f)| {
                 let value = rust(v, &f.kind, false);

@@ -4,6 +4,8 @@
 
 use std::cmp::Ordering;
 
+use smallvec::SmallVec;
+
 use crate::scalar::{Real, Ring, Scalar};
 
 use super::{Array, ArrayError, Shape, Strided, axis_split, broadcast, checked_axis};
@@ -232,13 +234,29 @@ fn shift<T: Real>(op: &'static str, line: impl Iterator<Item = T> + Clone) -> Re
     Ok(T::lit(value.unwrap_or(0.0)))
 }
 
+/// How many numbers are worked on at once.
+const STRETCH: usize = 64;
+
 /// `ln sum_k exp a_k` without overflow; minus infinity for no elements.
 ///
 /// # Errors
 /// Numbers cannot be compared.
 pub fn logsumexp<T: Real>(a: &[T]) -> Result<T, ArrayError> {
     let m = shift("logsumexp", a.iter().cloned())?;
-    Ok(T::sum(a.iter().map(|x| (x.clone() - &m).exp())).ln() + m)
+    Ok(log_sum(a, m))
+}
+
+/// `ln sum_k exp(a_k - m) + m`
+fn log_sum<T: Real>(a: &[T], m: T) -> T {
+    let mut total = T::zero();
+    let mut some: SmallVec<[T; STRETCH]> = SmallVec::new();
+    for stretch in a.chunks(STRETCH) {
+        some.clear();
+        some.extend(stretch.iter().map(|x| x.clone() - &m));
+        T::exp_all(&mut some);
+        total += sum(&some);
+    }
+    <T as Scalar>::ln(&total) + m
 }
 
 /// [`logsumexp`] along an axis, whose length becomes 1.
@@ -246,14 +264,42 @@ pub fn logsumexp<T: Real>(a: &[T]) -> Result<T, ArrayError> {
 /// # Errors
 /// There is no such axis, or numbers cannot be compared.
 pub fn logsumexp_keep<T: Real>(a: &Array<T>, axis: i64, out: &mut Array<T>) -> Result<(), ArrayError> {
+    const OP: &str = "logsumexp_keep";
     let shape = a.shape();
-    let (axis, rest) = reduced("logsumexp_keep", axis, &shape)?;
+    let (axis, rest) = reduced(OP, axis, &shape)?;
     let (outer, along, inner) = axis_split(&shape, axis);
     let to = out.start(&rest);
-    for (k, i) in (0..outer).flat_map(|k| (0..inner).map(move |i| (k, i))) {
-        let line = (0..along).map(|j| a[(k * along + j) * inner + i].clone());
-        let m = shift("logsumexp_keep", line.clone())?;
-        to.push(T::sum(line.map(|x| (x - &m).exp())).ln() + m);
+    if inner == 1 {
+        for k in 0..outer {
+            let line = &a[k * along..(k + 1) * along];
+            to.push(log_sum(line, shift(OP, line.iter().cloned())?));
+        }
+        return Ok(());
+    }
+    // Side by side, a few lines at a time.
+    let (mut shifts, mut sums, mut row): (SmallVec<[T; STRETCH]>, SmallVec<[T; STRETCH]>, SmallVec<[T; STRETCH]>) =
+        Default::default();
+    for k in 0..outer {
+        for first in (0..inner).step_by(STRETCH) {
+            let n = STRETCH.min(inner - first);
+            let at = |j: usize| {
+                let start = (k * along + j) * inner + first;
+                start..start + n
+            };
+            shifts.clear();
+            for i in 0..n {
+                shifts.push(shift(OP, (0..along).map(|j| a[at(j).start + i].clone()))?);
+            }
+            sums.clear();
+            sums.resize(n, T::zero());
+            for j in 0..along {
+                row.clear();
+                row.extend(a[at(j)].iter().zip(&shifts).map(|(x, m)| x.clone() - m));
+                T::exp_all(&mut row);
+                sums.iter_mut().zip(&row).for_each(|(s, x)| *s += x.clone());
+            }
+            to.extend(sums.iter().zip(&shifts).map(|(s, m)| <T as Scalar>::ln(s) + m));
+        }
     }
     Ok(())
 }

@@ -14,7 +14,7 @@
 
 use crate::{
     entity::Value,
-    ir::{ArrayOp, Element, FunctionBuilder, Int2, Kind, Mixed, Number1, Number2, Op},
+    ir::{Element, FunctionBuilder, Int2, Kind, Mixed, Number1, Number2, Op},
 };
 
 use super::{
@@ -83,7 +83,12 @@ fn pull(
         }
         // y = [x; n]
         (Op::Fill, 0) => Add(b.inst(Op::Sum, &[y_bar], element)),
-        (Op::Sum, 0) => Add(b.on_arrays(ArrayOp::Spread, &[y_bar, args[0]])),
+        // A vector of as many elements, whatever the shape of the array is.
+        (Op::Sum, 0) => {
+            let n = b.inst(Op::Len, &[args[0]], Kind::Int);
+            let kind = b.kind(args[0]).clone();
+            Add(b.inst(Op::Fill, &[y_bar, n], kind))
+        }
         // y = xs[i]
         (Op::Get | Op::Peek, 0) => At(args[1], y_bar),
         // y = xs with xs[i] = x

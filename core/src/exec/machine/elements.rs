@@ -313,6 +313,11 @@ fn run<T: Real, S: Scalar<Real = T>>(
 ) -> Result<(), Undecided> {
     use Parts::{Complexes, Ints, Reals};
     match (op, a, b) {
+        (Op::Number1(Number1::Exp), Reals(Part::Many(a)), _) => {
+            let start = real.len();
+            real.extend_from_slice(a);
+            T::exp_all(&mut real[start..]);
+        }
         (Op::Number1(op), Reals(a), _) => number1(op, a, real),
         (Op::Number1(op), Complexes(a), _) => number1(op, a, complex),
         (Op::Number2(op), Reals(a), Reals(b)) => number2(op, a, b, real),
