@@ -55,7 +55,7 @@ pub fn eigh<T: Real, S: Scalar<Real = T>>(
     values: &mut Array<T>,
     vectors: &mut Array<S>,
 ) -> Result<(), ArrayError> {
-    let n = size("eigh", a)?;
+    let n = size("eigen", a)?;
     let half = <T as Scalar>::ratio(1, 2);
     let mut m: Vec<S> = (0..n * n)
         .map(|k| (a[k].clone() + a[k % n * n + k / n].conj()) * S::from_real(half.clone()))
@@ -64,7 +64,7 @@ pub fn eigh<T: Real, S: Scalar<Real = T>>(
     let primal = |x: &T| x.primal().unwrap_or(f64::NAN);
     let total: f64 = m.iter().map(|x| primal(&x.abs2())).sum();
     if !total.is_finite() {
-        return Err(ArrayError::Diverges { op: "eigh" });
+        return Err(ArrayError::Diverges { op: "eigen" });
     }
     let mut more = 2;
     for _ in 0..SWEEPS {

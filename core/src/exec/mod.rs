@@ -10,6 +10,8 @@
 //!
 //! [`Batch`] runs one program over many arguments side by side; [`inspect`] watches a run from inside.
 //!
+//! [`Colouring`] and [`Sparse`] are for Jacobians and Hessians with many zeros.
+//!
 //! [`Derivatives`] is what most users want: values, gradients, pullbacks, pushforwards and Hessians of a
 //! function of a program, prepared once and called often.
 
@@ -30,6 +32,7 @@ mod machine;
 mod prepared;
 mod recipe;
 mod registers;
+mod sparse;
 
 pub use batch::Batch;
 pub use bytecode::Bytecode;
@@ -39,6 +42,7 @@ pub use error::{CallError, RunError};
 pub use host::{Host, HostError, NoHost};
 pub use machine::Machine;
 pub use prepared::Prepared;
+pub use sparse::{Colouring, Sparse};
 
 use crate::scalar::Scalar;
 
