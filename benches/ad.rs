@@ -3,7 +3,8 @@
 //! ```text
 //! cargo bench -p ketgrad-benches --bench ad
 //! ```
-//! - `arith`, `branchy`, `trig`: 1,000 rounds; the prepared gradient of the program beside one written by hand.
+//! - `arith`, `branchy`, `trig`: 1,000 rounds; the gradient written by hand, emitted as Rust, and prepared.
+//! - `trace`: the same of the trace of a product of two 30 x 30 matrices.
 //! - `first`: from text to the first gradient, everything fresh.
 //! - `prepared`: `a / (a + b b)` called again.
 //!
@@ -21,7 +22,10 @@ use ketgrad_core::{
     exec::{Datum, Derivatives, Prepared},
     text::parse_program,
 };
-use workload::by_hand::{LOOPS, ROUNDS};
+use workload::{
+    by_hand::{LOOPS, ROUNDS, ROWS, TRACE, trace},
+    emitted,
+};
 
 const POINT: [f64; 2] = [0.7, 0.9];
 const FRACTION: &str = "fn fraction(a, b) { a / (a + b * b) }";
@@ -62,14 +66,13 @@ fn gradients(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// The median time of each of two contenders, in turns.
-fn turns(mut a: impl FnMut(), mut b: impl FnMut()) -> [f64; 2] {
+/// The median time of each of the contenders, in turns.
+fn turns<const N: usize>(mut contenders: [&mut dyn FnMut(); N]) -> [f64; N] {
     const TURNS: usize = 51;
     const CALLS: u32 = 20;
-    let mut times = [const { Vec::new() }; 2];
+    let mut times = [const { Vec::new() }; N];
     for _ in 0..TURNS {
-        let contenders: [&mut dyn FnMut(); 2] = [&mut a, &mut b];
-        for (k, f) in contenders.into_iter().enumerate() {
+        for (k, f) in contenders.iter_mut().enumerate() {
             let start = Instant::now();
             (0..CALLS).for_each(|_| f());
             times[k].push(start.elapsed().as_secs_f64() / f64::from(CALLS));
@@ -81,30 +84,68 @@ fn turns(mut a: impl FnMut(), mut b: impl FnMut()) -> [f64; 2] {
     })
 }
 
+fn row(name: &str, [hand, emitted, program]: [f64; 3]) {
+    let (us, ratio) = (1e6, |t: f64| t / hand);
+    println!(
+        "{name:11} {:7.2} us {:7.2} us {:5.2} {:7.2} us {:5.2}",
+        hand * us,
+        emitted * us,
+        ratio(emitted),
+        program * us,
+        ratio(program)
+    );
+}
+
 fn ratios(_: &mut Criterion) {
-    println!("\n{ROUNDS} rounds   by hand    program    ratio");
-    for l in LOOPS {
+    println!("\n{ROUNDS} rounds    by hand    emitted ratio    program ratio");
+    let rust = [emitted::arith_gradient, emitted::branchy_gradient, emitted::trig_gradient];
+    for (l, rust) in LOOPS.iter().zip(rust) {
         let mut tape = [0.0; ROUNDS];
         let (mut p, mut g) = (prepared(l.source, l.name), [0.0; 2]);
-        let [hand, program] = turns(
-            || {
-                black_box((l.by_hand)(black_box(POINT), &mut tape));
-            },
-            || {
-                black_box(p.gradient(&black_box(POINT), &mut g).unwrap());
-            },
+        row(
+            l.name,
+            turns([
+                &mut || {
+                    black_box((l.by_hand)(black_box(POINT), &mut tape));
+                },
+                &mut || {
+                    black_box(rust(black_box(POINT[0]), black_box(POINT[1])));
+                },
+                &mut || {
+                    black_box(p.gradient(&black_box(POINT), &mut g).unwrap());
+                },
+            ]),
         );
-        println!("{:11} {:7.2} us {:7.2} us   {:5.2}", l.name, hand * 1e6, program * 1e6, program / hand);
     }
+    let entry = |k: usize| (k as f64 * 0.37).sin();
+    let (a, b): (Vec<f64>, Vec<f64>) = (0..ROWS * ROWS).map(|k| (entry(k), entry(k + 1000))).unzip();
+    let at = [Datum::reals(a.clone()), Datum::reals(b.clone()), Datum::Int(ROWS as i64)];
+    let program = parse_program(TRACE).unwrap();
+    let mut d = Derivatives::<f64>::new(&program, "trace").unwrap();
+    row(
+        "trace",
+        turns([
+            &mut || {
+                black_box(trace(black_box(&a), black_box(&b), black_box(ROWS)));
+            },
+            &mut || {
+                black_box(emitted::trace_gradient(black_box(&a), black_box(&b), black_box(ROWS as i64)));
+            },
+            &mut || {
+                black_box(d.value_and_gradient(black_box(&at)).unwrap());
+            },
+        ]),
+    );
+    assert_eq!(emitted::trace_gradient(&a, &b, ROWS as i64), trace(&a, &b, ROWS));
     let (mut p, mut g) = (prepared(FRACTION, "fraction"), [0.0; 2]);
-    let [fresh, again] = turns(
-        || {
+    let [fresh, again] = turns([
+        &mut || {
             black_box(first(black_box(FRACTION), "fraction"));
         },
-        || {
+        &mut || {
             black_box(p.gradient(&black_box(POINT), &mut g).unwrap());
         },
-    );
+    ]);
     println!("a/(a+b*b): first gradient {:.1} us, prepared {:.1} ns", fresh * 1e6, again * 1e9);
 }
 

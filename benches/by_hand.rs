@@ -1,6 +1,6 @@
 //! Scalar loops as programs, and their gradients as one writes them by hand.
 //!
-//! Each runs 1,000 rounds on two numbers. The hand-written gradient keeps one number a round, as little as
+//! Each loop runs 1,000 rounds on two numbers. The hand-written gradient keeps one number a round, as little as
 //! the reverse sweep needs, and does no work that the program does not.
 
 /// Rounds of each loop.
@@ -38,6 +38,30 @@ pub const LOOPS: [Loop; 3] = [
         by_hand: trig,
     },
 ];
+
+/// Rows of the matrices of [`TRACE`].
+pub const ROWS: usize = 30;
+
+/// The trace of a product of two matrices.
+pub const TRACE: &str = "fn trace(a: array, b: array, n: int) { let mut s = 0.0; for i in 0..n { for j in 0..n { s += a[i * n + j] * b[j * n + i]; } } s }";
+
+/// [`TRACE`] and its gradients, which are the transposed matrices.
+pub fn trace(a: &[f64], b: &[f64], n: usize) -> (f64, Vec<f64>, Vec<f64>) {
+    let mut s = 0.0;
+    for i in 0..n {
+        for j in 0..n {
+            s += a[i * n + j] * b[j * n + i];
+        }
+    }
+    let (mut a_bar, mut b_bar) = (vec![0.0; n * n], vec![0.0; n * n]);
+    for i in 0..n {
+        for j in 0..n {
+            a_bar[i * n + j] = b[j * n + i];
+            b_bar[j * n + i] = a[i * n + j];
+        }
+    }
+    (s, a_bar, b_bar)
+}
 
 fn arith([x, c]: [f64; 2], tape: &mut [f64; ROUNDS]) -> (f64, [f64; 2]) {
     let mut y = x;

@@ -4,6 +4,9 @@
 //! something only as a mean over targets. From 20 qubits on every third or so target is enough.
 
 pub mod by_hand;
+#[rustfmt::skip]
+#[allow(missing_docs, clippy::pedantic, reason = "written by `emit_rust`")]
+pub mod emitted;
 
 use ketgrad_core::{
     gate::{Gate, GateKind},
@@ -48,4 +51,39 @@ pub fn sweep<T: Real>(gate: &str, n_qubits: usize) -> Option<Vec<Operator<Comple
             Operator::new(&matrix, &[target], &controls).ok()
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use ketgrad_core::{
+        adjoint,
+        emit::emit_rust,
+        pass::{Level, optimize_all},
+        text::parse_program,
+    };
+
+    use super::by_hand::{LOOPS, TRACE};
+
+    /// `KETGRAD_BLESS=1` writes it anew.
+    #[test]
+    fn the_emitted_gradients_are_those_of_the_programs() {
+        let source: Vec<&str> = LOOPS.iter().map(|l| l.source).chain([TRACE]).collect();
+        let mut program = parse_program(&source.join("\n")).expect("the programs are right");
+        let names = LOOPS.iter().map(|l| l.name).chain(["trace"]);
+        let gradients: Vec<_> = names
+            .map(|name| {
+                let f = program.lookup(name).expect("it is in the text");
+                let gradient = adjoint::gradient(&mut program, f).expect("it has one");
+                optimize_all(&mut program, gradient, Level::Strict);
+                gradient
+            })
+            .collect();
+        let text = emit_rust(&program, &gradients).expect("it has a structure");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/emitted.rs");
+        if std::env::var_os("KETGRAD_BLESS").is_some() {
+            std::fs::write(path, &text).expect("the folder is there");
+        }
+        let written = std::fs::read_to_string(path).expect("it is there");
+        assert!(text == written, "run with KETGRAD_BLESS=1 if this is right\n{text}");
+    }
 }

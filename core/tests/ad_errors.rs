@@ -44,6 +44,7 @@ fn text_errors_say_where_what_and_what_else() {
             "fn f(x) { 99999999999999999999 }",
             "1:11: `99999999999999999999` is no number: expected an integer below 2^63",
         ),
+        ("fn f(x) {\n  let (a, mut b, a) = (x, x, 1.0);\n  a\n}", "2:18: the variable `a` is defined twice"),
         ("fn f(x) { x $ x }", "1:13: expected a name, a number or an operator, found `$`"),
     ];
     for (source, expected) in cases {

@@ -5,6 +5,7 @@
 use ketgrad_core::{
     exec::{Datum, Derivatives},
     ir,
+    staging::Builtin,
     text::{entry, parse_program, parse_program_with},
 };
 use num_complex::Complex;
@@ -122,6 +123,7 @@ fn numbers_and_promotion() {
 
 #[test]
 fn statements() {
+    at(2.0, "fn f(x) { let (_, a, _) = (1.0, x, x * x); a }", 2.0, 1.0);
     at(2.0, "fn f(x) { let (a, b) = (x, x * x); a * b }", 8.0, 12.0);
     at(2.0, "fn f(x) { let (mut a, b) = (x, 3.0); a += b; a *= x; a -= 1; a /= 2; a }", 4.5, 3.5);
     at(2.0, "fn f(x) { let y = x; let y = y * x; { let y = 100.0; y * y; } y }", 4.0, 4.0);
@@ -156,6 +158,52 @@ fn statements() {
     at(2.0, "fn f(x) { let mut y = x; while y < 10 { y *= 2; } y }", 16.0, 8.0);
     at(2.0, "fn f(x) { let a = { let b = x * x; b + 1 }; a }", 5.0, 4.0);
     at(2.0, "fn f(x) { ;; let a = x; ; a }", 2.0, 1.0);
+}
+
+#[test]
+fn integers_reach_from_end_to_end() {
+    assert_eq!(value("fn f() { -9223372036854775808 }", &[]), Datum::Int(i64::MIN));
+    assert_eq!(value("fn f() { -9223372036854775807 - 1 }", &[]), Datum::Int(i64::MIN));
+    assert_eq!(value("fn f() { 9223372036854775807 }", &[]), Datum::Int(i64::MAX));
+    let below = "1:12: `9223372036854775808` is no number: expected an integer below 2^63";
+    wrong("fn f() { 0-9223372036854775808 }", below);
+    wrong("fn f() { -(9223372036854775808) }", below);
+}
+
+#[test]
+fn inclusive_ranges_end_with_their_bound() {
+    let last = "9223372036854775807";
+    at(
+        2.0,
+        &format!("fn f(x) {{ let mut s = 1.0; for i in {last} - 2..={last} {{ s *= x; }} s }}"),
+        8.0,
+        12.0,
+    );
+    let powers = |body: &str| {
+        format!(
+            "fn f(x, a: int, b: int) {{ let mut s = 1.0; let mut n = 0; for i in a..=b {{ n += 1; {body} s *= x; }} s * real(n) }}"
+        )
+    };
+    let cases = [
+        // The body's start, the bounds, the factors of x in it, and the rounds.
+        ("", i64::MAX - 2, i64::MAX, 3, 3),
+        ("", i64::MAX, i64::MAX, 1, 1),
+        ("", i64::MIN, i64::MIN + 1, 2, 2),
+        ("", 3, 5, 3, 3),
+        ("", 5, 3, 0, 0),
+        ("", i64::MAX, i64::MIN, 0, 0),
+        ("if i == b - 1 { continue; }", i64::MAX - 3, i64::MAX, 3, 4),
+        ("if i == b { continue; }", i64::MAX - 3, i64::MAX, 3, 4),
+        ("if i == b { break; }", i64::MAX - 3, i64::MAX, 3, 4),
+        ("if n == 2 { break; }", i64::MAX - 3, i64::MAX, 1, 2),
+        ("if n == 2 { return s * x * 2; }", i64::MAX - 3, i64::MAX, 2, 2),
+    ];
+    for (body, a, b, factors, rounds) in cases {
+        let (y, g) = outcome(&powers(body), &[Datum::Real(2.0), Datum::Int(a), Datum::Int(b)]).unwrap();
+        let (x, n) = (2f64, f64::from(rounds));
+        assert_eq!(y, Datum::Real(n * x.powi(factors)), "{body} {a} {b}");
+        assert_eq!(g, [Datum::Real(n * f64::from(factors) * x.powi(factors - 1))], "{body} {a} {b}");
+    }
 }
 
 #[test]
@@ -355,4 +403,38 @@ fn what_is_wrong_is_said_with_its_place() {
     wrong("struct P { x, x }", "1:15: the field `x` is defined twice");
     wrong("fn f(x) { 1e400 * x }", "1:11: `1e400` is no number: expected one below 1.8e308");
     wrong("fn f(x) { let mut a = [x]; a.y = 1; x }", "1:30: no field `y`");
+}
+
+/// A function's result follows from the kinds of its parameters as lowering decides it: whatever may be called
+/// with these kinds is inferred to give a kind that the body fits, and no promotion of it.
+#[test]
+fn inferred_results_are_what_bodies_give() {
+    const KINDS: [&str; 7] =
+        ["real", "int", "bool", "complex", "array<real>", "array<int>", "array<complex>"];
+    let calls = Builtin::names().map(|name| {
+        let n = Builtin::by_name(name).unwrap().arity();
+        format!("{name}({})", ["a", "b", "c"][..n].join(", "))
+    });
+    let operators = ["+", "-", "*", "/", "%", "<", "=="].map(|op| format!("a {op} b"));
+    let more = ["-a", "!a", "a && b", "a[b]", "[a, b]", "[a; b]", "if a { b } else { c }", "(a, b).1"];
+    let mut accepted = 0;
+    for body in calls.chain(operators).chain(more.map(String::from)) {
+        let result = |result: &str, params: &[&str; 3]| {
+            let [a, b, c] = params;
+            let source = format!("fn f(a: {a}, b: {b}, c: {c}){result} {{ {body} }}");
+            let program = parse_program(&source).ok()?;
+            Some(program.functions[program.lookup("f")?].result.to_string())
+        };
+        for a in KINDS {
+            for b in KINDS {
+                let params = [a, b, b];
+                let fits = |kind: &str| result(&format!(" -> {kind}"), &params).is_some();
+                // A real number fits a complex result too.
+                let expected = KINDS.into_iter().find(|k| fits(k)).map(String::from);
+                assert_eq!(result("", &params), expected, "{body} of {params:?}");
+                accepted += usize::from(expected.is_some());
+            }
+        }
+    }
+    assert!(accepted > 500, "{accepted}");
 }

@@ -12,8 +12,9 @@ use num_dual::{Dual64, HyperDual64};
 
 /// Two ways of computing the same slope.
 const TOLERANCE: f64 = 1e-10;
-/// Central differences.
+/// Central differences with the step below.
 const DIFFERENCE: f64 = 1e-6;
+const STEP: f64 = 1e-6;
 
 /// `f(args…) = op args…`.
 fn program(op: Op, kinds: &[Kind], result: Kind) -> Program {
@@ -105,57 +106,143 @@ fn every_real_op_agrees_with_duals_differences_and_its_own_second_derivative() {
     }
 }
 
-/// `re(conj(a) b)`.
-fn pairing(a: Complex<f64>, b: Complex<f64>) -> f64 {
-    (a.conj() * b).re
+type C = Complex<f64>;
+
+/// A complex number and a direction there.
+type Along = [C; 2];
+
+const fn along(at: [f64; 2], direction: [f64; 2]) -> Along {
+    [C::new(at[0], at[1]), C::new(direction[0], direction[1])]
 }
 
-fn complex(d: &Datum<Complex<f64>>) -> Complex<f64> {
+/// The arguments and their tangents, which are the directions of the arguments, and the cotangent of the
+/// result; each moves.
+const POINT: [Along; 2] = [along([0.6, 0.35], [0.3, -0.8]), along([-0.4, 0.7], [1.1, 0.2])];
+const TANGENTS: [Along; 2] = [along([0.3, -0.8], [-0.6, 0.5]), along([1.1, 0.2], [0.4, 0.9])];
+const SEED: Along = along([0.7, -0.45], [0.2, 1.3]);
+
+/// An op on complex numbers, or into or out of them.
+struct ComplexOp {
+    name: String,
+    program: Program,
+    kinds: Vec<Kind>,
+    result: Kind,
+}
+
+/// The real and the imaginary part.
+fn parts<T: Real>(d: &Datum<Complex<T>>) -> [T; 2] {
     match d {
-        Datum::Real(x) => Complex::new(*x, 0.0),
-        Datum::Complex(z) => *z,
-        _ => Complex::new(f64::NAN, 0.0),
+        Datum::Real(x) => [x.clone(), T::lit(0.0)],
+        Datum::Complex(z) => [z.re.clone(), z.im.clone()],
+        _ => [T::lit(f64::NAN), T::lit(f64::NAN)],
+    }
+}
+
+/// `re(conj(a) b)`.
+fn pairing<T: Real>(a: &Datum<Complex<T>>, b: &Datum<Complex<T>>) -> T {
+    let ([a, b], [c, d]) = (parts(a), parts(b));
+    a * c + b * d
+}
+
+impl ComplexOp {
+    fn all() -> Vec<ComplexOp> {
+        let number = |op, n| (op, vec![Kind::Complex; n], Kind::Complex);
+        let mixed = |op: Mixed| {
+            let (kinds, result) = op.signature();
+            (Op::Mixed(op), kinds.to_vec(), result)
+        };
+        let to_and_fro = [Mixed::Promote, Mixed::Complex, Mixed::Re, Mixed::Im, Mixed::Abs2, Mixed::Modulus];
+        let table = (Number1::ALL.iter().map(|o| number(Op::Number1(*o), 1)))
+            .chain(Number2::ALL.iter().map(|o| number(Op::Number2(*o), 2)))
+            .chain(to_and_fro.map(mixed))
+            .chain([Mixed::Arg, Mixed::Conj].map(mixed))
+            .map(|(op, kinds, result)| {
+                let program = program(op, &kinds, result.clone());
+                ComplexOp { name: op.to_string(), program, kinds, result }
+            });
+        let powers = [-3, -1, 0, 1, 4].map(|n| {
+            let name = format!("fn f(z: complex) {{ powi(z, {n}) }}");
+            let program = ketgrad_core::text::parse_program(&name).unwrap();
+            ComplexOp { name, program, kinds: vec![Kind::Complex], result: Kind::Complex }
+        });
+        table.chain(powers).collect()
+    }
+
+    /// The parts of the result, of its tangent and of the cotangents of the arguments, on numbers made from
+    /// a point and a direction there; last the difference of the two sides of the law
+    /// `<y_bar, J x_dot> = <J^T y_bar, x_dot>`.
+    fn run<T: Real>(&self, number: impl Fn(f64, f64) -> T) -> Vec<T> {
+        let data = |kind: &Kind, [at, w]: &Along| -> Datum<Complex<T>> {
+            match kind {
+                Kind::Real => Datum::Real(number(at.re, w.re)),
+                _ => Datum::Complex(Complex::new(number(at.re, w.re), number(at.im, w.im))),
+            }
+        };
+        let all = |numbers: &[Along]| -> Vec<Datum<Complex<T>>> {
+            self.kinds.iter().zip(numbers).map(|(k, n)| data(k, n)).collect()
+        };
+        let (args, dots, seed) = (all(&POINT), all(&TANGENTS), data(&self.result, &SEED));
+        let mut d = Derivatives::<Complex<T>>::new(&self.program, "f").unwrap();
+        let (y, bars) = d.vjp(&args, seed.clone()).unwrap();
+        let (_, dot) = d.jvp(&args, &dots).unwrap();
+        let right = bars.iter().zip(&dots).map(|(b, d)| pairing(b, d)).reduce(|a, b| a + b).unwrap();
+        let law = pairing(&seed, &dot) - right;
+        [y, dot].iter().chain(&bars).flat_map(parts).chain([law]).collect()
+    }
+
+    /// All laws on one number, which says its value and its slope: the values are those on plain numbers, the
+    /// slopes the differences of these, and the tangent of the result is its slope.
+    fn laws<T: Real>(
+        &self,
+        number: impl Fn(f64, f64) -> T,
+        value: impl Fn(&T) -> f64,
+        slope: impl Fn(&T) -> f64,
+    ) {
+        let shifted = |h: f64| self.run(|x, w| x + h * w);
+        let (here, plus, minus) = (shifted(0.0), shifted(STEP), shifted(-STEP));
+        let all = self.run(number);
+        for (k, n) in all.iter().enumerate() {
+            let what = format!("{}, number {k}", self.name);
+            close(value(n), here[k], TOLERANCE, &what);
+            close(slope(n), (plus[k] - minus[k]) / (2.0 * STEP), DIFFERENCE, &what);
+        }
+        for k in 0..2 {
+            close(slope(&all[k]), value(&all[k + 2]), TOLERANCE, &self.name);
+        }
+        let law = &all[all.len() - 1];
+        close(value(law), 0.0, TOLERANCE, &self.name);
+        close(slope(law), 0.0, TOLERANCE, &self.name);
     }
 }
 
 #[test]
-fn every_complex_op_pulls_back_by_the_conjugate() {
-    let number = |op, n| (op, vec![Kind::Complex; n], Kind::Complex);
-    let mixed = |op: Mixed| {
-        let (kinds, result) = op.signature();
-        (Op::Mixed(op), kinds.to_vec(), result)
-    };
-    let ops: Vec<(Op, Vec<Kind>, Kind)> = (Number1::ALL.iter().map(|o| number(Op::Number1(*o), 1)))
-        .chain(Number2::ALL.iter().map(|o| number(Op::Number2(*o), 2)))
-        .chain([Mixed::Promote, Mixed::Complex, Mixed::Re, Mixed::Im, Mixed::Abs2, Mixed::Modulus].map(mixed))
-        .chain([Mixed::Arg, Mixed::Conj].map(mixed))
-        .collect();
-    let zs = [Complex::new(0.6, 0.35), Complex::new(-0.4, 0.7)];
-    let dots = [Complex::new(0.3, -0.8), Complex::new(1.1, 0.2)];
-    for (op, kinds, result) in ops {
-        let what = format!("{op}");
-        let p = program(op, &kinds, result.clone());
-        let at = |list: &[Complex<f64>]| -> Vec<Datum<Complex<f64>>> {
-            kinds
-                .iter()
-                .zip(list)
-                .map(|(k, z)| if *k == Kind::Real { Datum::Real(z.re) } else { Datum::Complex(*z) })
-                .collect()
-        };
-        let mut d = Derivatives::<Complex<f64>>::new(&p, "f").unwrap();
-        let seed = Complex::new(0.7, -0.45);
-        let y_bar = if result == Kind::Real { Datum::Real(seed.re) } else { Datum::Complex(seed) };
-        let (_, bars) = d.vjp(&at(&zs), y_bar.clone()).unwrap();
-        let (_, dot) = d.jvp(&at(&zs), &at(&dots)).unwrap();
-        let left = pairing(complex(&y_bar), complex(&dot));
-        let right: f64 = bars.iter().zip(at(&dots)).map(|(b, d)| pairing(complex(b), complex(&d))).sum();
-        close(left, right, TOLERANCE, &what);
-        // The pushforward is the difference quotient.
-        let h = 1e-6;
-        let step = |s: f64| -> Vec<Complex<f64>> { zs.iter().zip(&dots).map(|(z, d)| z + d * s).collect() };
-        let (plus, minus) = (d.value(&at(&step(h))).unwrap(), d.value(&at(&step(-h))).unwrap());
-        let difference = (complex(&plus) - complex(&minus)) / (2.0 * h);
-        close((difference - complex(&dot)).norm(), 0.0, DIFFERENCE, &what);
+fn every_complex_op_obeys_the_laws_on_duals() {
+    ComplexOp::all().iter().for_each(|op| op.laws(Dual64::new, |x| x.re, |x| x.eps));
+}
+
+#[test]
+fn every_complex_op_obeys_the_laws_on_uncertain_numbers() {
+    // All numbers move with one that has a deviation of 1: the covariance with it is the slope.
+    let t = Uncertain::new(0.0, 1.0);
+    let number = |x: f64, w: f64| Uncertain::exact(x) + Uncertain::exact(w) * t.clone();
+    for op in ComplexOp::all() {
+        op.laws(number, Uncertain::value, |x| x.covariance(&t));
+    }
+}
+
+#[test]
+fn every_complex_op_obeys_the_laws_on_hyper_duals_twice() {
+    for op in ComplexOp::all() {
+        let number = |x: f64, w: f64| HyperDual64::new(x, w, w, 0.0);
+        op.laws(number, |x| x.re, |x| x.eps1);
+        op.laws(number, |x| x.re, |x| x.eps2);
+        // The second slope is the difference of the first.
+        let shifted = |h: f64| op.run(|x, w| Dual64::new(x + h * w, w));
+        let (plus, minus) = (shifted(STEP), shifted(-STEP));
+        for (k, n) in op.run(number).iter().enumerate() {
+            let second = (plus[k].eps - minus[k].eps) / (2.0 * STEP);
+            close(n.eps1eps2, second, DIFFERENCE, &format!("{}, number {k}, twice", op.name));
+        }
     }
 }
 

@@ -78,6 +78,17 @@ const CORPUS: &[(&str, &str, &str)] = &[
         "fn f(xs: array, n: int) { let mut ys = xs; for i in 1..n { ys[i] = ys[i - 1] * xs[i] + sin(ys[i]); } let zs = ys; ys[0] = 7; sum(ys) + zs[0] * ys[n - 1] + real(len(zs)) }",
         "a0.3,0.7,1.1 i3",
     ),
+    ("trace", TRACE, "a0.3,0.7,1.1,-2 a5,0.2,-0.7,3 i2"),
+    (
+        "longer_arrays",
+        "fn f(xs: array, ys: array, n: int) { let mut s = 0.0; for i in 0..n { if xs[i] > 0 { s += xs[i] * ys[0]; } } s * xs[3] }",
+        "a0.3,-0.7,1.1,-2 a5,0.2 i3",
+    ),
+    (
+        "matrix_vector",
+        "fn f(a: array, x: array, n: int) { let mut y = [0.0; n]; for i in 0..n { let mut s = 0.0; for j in 0..n { s += a[i * n + j] * x[j]; } y[i] = tanh(s); } let mut t = 0.0; for i in 0..n { for j in 0..i { t += y[i] * y[j]; if t > 100 { break; } } t += y[i]; } t }",
+        "a0.3,0.7,1.1,-2,0.1,0.9,-0.4,0.2,1.3 a0.3,0.1,-0.2 i3",
+    ),
     (
         "array_calls",
         "fn scaled(xs: array, k) { let mut ys = xs; for i in 0..len(ys) { ys[i] *= k; } ys } fn f(xs: array, k) { let ys = scaled(xs, k); let zs = scaled(ys, 2 * k); sum(zs) * ys[0] + xs[1] }",
@@ -161,6 +172,9 @@ const CORPUS: &[(&str, &str, &str)] = &[
     ),
 ];
 
+/// The trace of a product of matrices.
+const TRACE: &str = "fn f(a: array, b: array, n: int) { let mut s = 0.0; for i in 0..n { for j in 0..n { s += a[i * n + j] * b[j * n + i]; } } s }";
+
 /// `r0.5 i3 b1 z1,2 a1,2,3 (r1,r2)`.
 fn datum(text: &str) -> Value {
     let number = |s: &str| s.parse::<f64>().unwrap();
@@ -219,8 +233,8 @@ fn show(path: &str, kind: &Kind, out: &mut String) {
         Kind::Complex => writeln!(out, "bits({path}.re); bits({path}.im);").unwrap(),
         Kind::Int | Kind::Bool | Kind::Handle => writeln!(out, "println!(\"{{}}\", {path} as i64);").unwrap(),
         Kind::Array(e) => {
-            writeln!(out, "println!(\"{{}}\", {path}.len()); for x in {path}.iter() {{").unwrap();
-            show("(*x)", &e.kind(), out);
+            writeln!(out, "println!(\"{{}}\", {path}.len()); for &x in {path}.iter() {{").unwrap();
+            show("x", &e.kind(), out);
             out.push_str("}\n");
         }
         Kind::Tuple(t) => {
@@ -394,7 +408,10 @@ fn every_function_of_the_shared_corpus_and_its_gradient_give_the_same_bits() {
     roots.iter().for_each(|r| optimize_all(&mut program, r.0, Level::Strict));
     let ids: Vec<FuncId> = roots.iter().map(|r| r.0).collect();
     let text = emit_rust(&program, &ids).unwrap();
-    writeln!(file.modules, "mod shared {{\n{text}\nuse super::bits;\npub fn run() {{").unwrap();
+    // It stands in a module by `include!`.
+    std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join("shared_programs.rs"), text).unwrap();
+    let start = "mod shared {\ninclude!(\"shared_programs.rs\");\nuse super::bits;\npub fn run() {\n";
+    file.modules.push_str(start);
     let mut lines = Vec::new();
     for (root, args) in &roots {
         file.call(&program, *root, args, false, &mut lines);
@@ -466,16 +483,47 @@ const SECOND: &[&str] = &["arith", "branchy", "newton", "recursion", "quotient"]
 /// How many random programs.
 const RANDOM: u64 = 4;
 
-#[test]
-fn the_adjoint_of_a_loop_with_a_break_has_one_entry_and_structure() {
-    // Run backwards it is entered where it was left: at its head and in the middle.
-    let source = CORPUS.iter().find(|c| c.0 == "newton").unwrap().1;
+/// The optimised function and its gradient in Rust.
+fn emitted(source: &str) -> String {
     let mut program = parse_program(source).unwrap();
     let f = program.lookup("f").unwrap();
     let g = adjoint::gradient(&mut program, f).unwrap();
     optimize_all(&mut program, f, Level::Strict);
     optimize_all(&mut program, g, Level::Strict);
-    let text = emit_rust(&program, &[f, g]).unwrap();
+    emit_rust(&program, &[f, g]).unwrap()
+}
+
+#[test]
+fn y15_cotangents_of_arrays_are_made_once_and_added_to_in_place() {
+    let text = emitted(TRACE);
+    assert!(text.contains("= vec![0.0; a.len()];") && text.contains("= vec![0.0; b.len()];"), "{text}");
+    assert!(!text.contains("add_at") && !text.contains("clone") && !text.contains("to_vec"), "{text}");
+    assert!(text.contains("a_bar") && text.contains(" as usize] += "), "{text}");
+    assert!(!text.contains("'l"), "{text}");
+}
+
+#[test]
+fn an_index_out_of_range_is_a_panic() {
+    let source = "fn f(xs: array, n: int) { let mut s = 0.0; for i in 0..n { s += xs[i - 1] * xs[i]; } s }";
+    let mut file = File::default();
+    let text = emitted(&source.replace("i - 1", "i"));
+    writeln!(file.modules, "mod beyond {{\n{text}\n}}\nmod below {{\n{}\n}}", emitted(source)).unwrap();
+    let fails = |call: &str| format!("println!(\"{{}}\", std::panic::catch_unwind(|| {call}).is_err());\n");
+    file.main = "println!(\"#range\");\n".to_owned();
+    for call in ["beyond::f(&[1.0], 2)", "beyond::f_gradient(&[1.0], 2)", "below::f_gradient(&[1.0, 2.0], 2)"]
+    {
+        file.main.push_str(&fails(call));
+    }
+    file.main.push_str(&fails("beyond::f_gradient(&[1.0, 2.0], 2)"));
+    file.expected.push(("range".into(), ["true", "true", "true", "false"].map(String::from).to_vec()));
+    file.check("range");
+}
+
+#[test]
+fn the_adjoint_of_a_loop_with_a_break_has_one_entry_and_structure() {
+    // Run backwards it is entered where it was left: at its head and in the middle.
+    let source = CORPUS.iter().find(|c| c.0 == "newton").unwrap().1;
+    let text = emitted(source);
     assert!(text.contains("if a5 * a5 < 1e-24 {\n            a3 = a4;\n            break;"), "{text}");
     assert!(text.contains("pub fn f_gradient(a: f64) -> (f64, f64) {"), "{text}");
     assert!(!text.contains("match "), "{text}");

@@ -42,6 +42,10 @@ fn d06_source_in_derivative_source_out_and_that_source_runs() {
         ("fn f(x) { 3 * x * x + 2 * x + 1 }", &[real(5.0)]),
         ("fn f(a, b) { if a > b { a * sin(b) } else { b } }", &[real(2.0), real(0.5)]),
         (
+            "fn f(x, y, n: int) { let mut s = x; for i in 0..n { for j in i..n { s = sin(s) * y + x * real(j); } s *= 0.5; } s }",
+            &[real(0.3), real(0.7), Value::Int(5)],
+        ),
+        (
             "fn f(x, y, n: int) { let mut s = x; for i in 0..n { s = sin(s) * y + x; } s }",
             &[real(0.3), real(0.7), Datum::Int(40)],
         ),
@@ -101,6 +105,42 @@ fn latex_keeps_precedence_and_names() {
     assert_eq!(line("fn f(x1) { sqrt(x1) * 2 }"), r"f(x_{1}) &= \sqrt{x_{1}} \cdot 2");
     let newton = latex("fn f(x, n: int) { let mut p = 1.0; for i in 0..n { p *= x; } p }");
     assert!(newton.contains(r"\textbf{for } i = 0, \dots, n - 1\text{:}"), "{newton}");
+}
+
+/// Whether a subscript or a power stands directly on another one, which TeX refuses.
+fn stands_on_another(latex: &str) -> bool {
+    let mut open: Vec<Option<char>> = Vec::new();
+    let mut before = ' ';
+    let mut closed = None;
+    latex.chars().any(|c| {
+        let again = matches!(c, '_' | '^') && before == '}' && closed == Some(c);
+        match c {
+            '{' => open.push(Some(before).filter(|b| matches!(b, '_' | '^'))),
+            '}' => closed = open.pop().flatten(),
+            _ => {}
+        }
+        before = c;
+        again
+    })
+}
+
+#[test]
+fn latex_puts_no_subscript_on_a_subscript() {
+    assert!(stands_on_another(r"x_{1}_{2}") && !stands_on_another(r"{x_{1}}_{2} + \bar{x}_{3}^{2}"));
+    for source in [
+        "fn f(x, n: int) { let mut ys = [x; n]; for i in 1..n { ys[i] = ys[i - 1] * ys[i]; ys[0] += ys[i]; } sum(ys) }",
+        "fn g(x) { (x, x * x) } fn f(x, y) { let t = g(x); let u = select(x > y, t, g(y)); u.0 * u.1 * t.1 }",
+        "fn f(x1) { pow(pow(x1, 2), 3) * powi(powi(x1, 2), 3) }",
+    ] {
+        let mut program = parse_program(source).unwrap();
+        let f = program.lookup("f").unwrap();
+        let g = adjoint::gradient(&mut program, f).unwrap();
+        for (f, level) in [(f, Level::None), (g, Level::None), (f, Level::Strict), (g, Level::Strict)] {
+            optimize_all(&mut program, f, level);
+            let latex = emit_latex(&program, f).unwrap();
+            assert!(!stands_on_another(&latex), "{latex}");
+        }
+    }
 }
 
 #[test]

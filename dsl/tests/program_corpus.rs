@@ -129,6 +129,33 @@ fn y13_instructions_know_line_and_column() {
     assert_eq!(sub.at, Position::new(u32::try_from(line + 1).unwrap(), 18));
 }
 
+/// What the macro writes itself stands at the instruction before it, never at `program!`.
+#[test]
+fn y13_conditions_and_elements_stand_among_their_operands() {
+    let program = c::relu::ir();
+    let text = text();
+    let line = |name: &str, word: &str| {
+        let lines = text.lines().enumerate().skip_while(|(_, l)| !l.contains(&format!("fn {name}(")));
+        u32::try_from(lines.map(|(k, l)| (k + 1, l)).find(|(_, l)| l.contains(word)).unwrap().0).unwrap()
+    };
+    for (name, op, word) in [
+        ("newton", "lt", "d * d < 1e-24"),
+        ("collatz", "ieq", "m % 2 == 0"),
+        ("scaled", "set", "ys[i] = ys[i] + real(i)"),
+        ("sided", "not", "!positive(-x)"),
+    ] {
+        let f = &program.functions[program.lookup(name).unwrap()];
+        let found = f.insts.values().filter(|i| i.op.name() == op).map(|i| i.at.line);
+        let found: Vec<u32> = found.collect();
+        assert!(found.contains(&line(name, word)), "{name}: {op} in {found:?}");
+    }
+    let first = line("quotient", "fn quotient");
+    for f in program.functions.values().filter(|f| !f.name.contains("pullback")) {
+        let not = f.insts.values().filter(|i| i.op.name() == "not");
+        assert!(not.into_iter().all(|i| !i.at.is_known() || i.at.line >= first), "{}", f.name);
+    }
+}
+
 // The native function and the IR give the same bits.
 
 /// A value of a native signature as one of the executor on complex numbers over `T`.

@@ -84,6 +84,8 @@ pub(super) struct Cotangents<'a> {
     pending: HashSet<Value>,
     /// The zero of each kind of leaf, made at the start: ways that set the same to zero stay the same.
     zeros: HashMap<Kind, Value>,
+    /// The zeros that are as long as the arrays whose cotangents they are.
+    sized: HashMap<Value, Value>,
 }
 
 impl<'a> Cotangents<'a> {
@@ -95,7 +97,28 @@ impl<'a> Cotangents<'a> {
                 zeros.entry(leaf.clone()).or_insert_with(|| b.zero(&leaf));
             }
         }
-        Cotangents { f, active, variables: HashMap::new(), pending: HashSet::new(), zeros }
+        let (variables, pending, sized) = Default::default();
+        Cotangents { f, active, variables, pending, zeros, sized }
+    }
+
+    /// Lets the cotangent of an array start with `n` zeros, so that it need not grow with each element that is
+    /// added to.
+    pub(super) fn size(&mut self, b: &mut FunctionBuilder, v: Value, n: Value) {
+        let kind = &self.f.kinds[v];
+        if let Kind::Array(element) = kind {
+            let zero = b.zero(&element.kind());
+            self.sized.insert(v, b.inst(Op::Fill, &[zero, n], kind.clone()));
+        }
+    }
+
+    /// What the leaf of a value's cotangent starts with.
+    fn zero_of(&self, b: &mut FunctionBuilder, v: Value, kind: &Kind) -> Value {
+        self.sized.get(&v).copied().unwrap_or_else(|| self.zero(b, kind))
+    }
+
+    /// Whether a cotangent is the zero that it started as.
+    fn is_zero(&self, b: &FunctionBuilder, v: Value) -> bool {
+        b.constant(v) == Some(0.0) || b.is_empty_array(v) || self.sized.values().any(|&z| z == v)
     }
 
     fn zero(&self, b: &mut FunctionBuilder, kind: &Kind) -> Value {
@@ -134,7 +157,7 @@ impl<'a> Cotangents<'a> {
     /// Adds to one element of an array's cotangent.
     pub(super) fn add_at(&mut self, b: &mut FunctionBuilder, v: Value, index: Value, bar: Value) {
         let kind = self.f.kinds[v].clone();
-        let zero = self.zero(b, &kind);
+        let zero = self.zero_of(b, v, &kind);
         self.update(b, v, 0, 1, |b, _, old| {
             let old = old.unwrap_or(zero);
             b.inst(Op::AddAt, &[old, index, bar], kind.clone())
@@ -159,7 +182,7 @@ impl<'a> Cotangents<'a> {
         let variables = self.variables(b, v);
         for (k, &variable) in variables[start..start + n].iter().enumerate() {
             let old = b.use_variable(variable);
-            let old = Some(old).filter(|&old| !is_zero(b, old));
+            let old = Some(old).filter(|&old| !self.is_zero(b, old));
             let new = change(b, k, old);
             b.define(variable, new);
         }
@@ -169,7 +192,7 @@ impl<'a> Cotangents<'a> {
     fn start(&mut self, b: &mut FunctionBuilder, v: Value) {
         for variable in self.variables(b, v) {
             let kind = b.variable_kind(variable).clone();
-            let zero = self.zero(b, &kind);
+            let zero = self.zero_of(b, v, &kind);
             b.define(variable, zero);
         }
         self.pending.insert(v);
@@ -180,9 +203,4 @@ impl<'a> Cotangents<'a> {
         let declare = || tangent_leaves(kind).into_iter().map(|leaf| b.declare(leaf)).collect();
         self.variables.entry(v).or_insert_with(declare).clone()
     }
-}
-
-/// Whether a cotangent is the zero that it started as.
-fn is_zero(b: &FunctionBuilder, v: Value) -> bool {
-    b.constant(v) == Some(0.0) || b.is_empty_array(v)
 }

@@ -15,13 +15,17 @@
 //! - A loop has at least one [`Counter`], an integer that changes by a constant each time round. The counter of
 //!   `for i in a..b` is `i`; a loop without one gets one that starts at 0. A counter runs backwards, so the
 //!   adjoint of a loop is a counted loop, and no tag is recorded to say when it ends.
+//! - The end takes the length of every array parameter that a loop reads element by element: its cotangent
+//!   is made that long at once.
 //!
 //! A function with cycles that are no natural loops keeps them as they are, and has no loops in this sense.
 //! Cost: O(size), a few times.
 
 use crate::{
     entity::{Block, Inst, Value},
-    ir::{BlockData, Compare, Edge, Function, Int2, Kind, Op, Position, Target, Terminator, compact},
+    ir::{
+        BlockData, Compare, Edge, Function, InstData, Int2, Kind, Op, Position, Target, Terminator, compact,
+    },
     pass::{Loop, Loops},
 };
 
@@ -62,6 +66,8 @@ pub(super) struct Normal {
     pub edges: Vec<Vec<Edge>>,
     /// The block that returns; none if the function never does.
     pub end: Option<Block>,
+    /// The array parameters that loops read element by element, each with its length.
+    pub lengths: Vec<(Value, Value)>,
 }
 
 impl Normal {
@@ -78,8 +84,9 @@ impl Normal {
         }
         let counters = (0..loops.list.len()).map(|l| count(&mut f, &loops, l)).collect();
         let end = f.blocks.iter().find(|(_, b)| matches!(b.end, Terminator::Return(_))).map(|(b, _)| b);
+        let lengths = end.map_or(vec![], |end| lengths(&mut f, &loops, end));
         let (defined, home, edges) = (f.definitions(), home(&f), f.predecessors());
-        Normal { f, loops, counters, defined, home, edges, end }
+        Normal { f, loops, counters, defined, home, edges, end, lengths }
     }
 
     /// The loops, inner ones first, that are left on the way into a block.
@@ -98,6 +105,21 @@ impl Normal {
     pub(super) fn headed(&self, b: Block) -> Option<usize> {
         self.loops.at(b).filter(|&l| self.loops.list[l].header == b)
     }
+}
+
+/// Takes, at the end, the lengths of the parameters that loops read.
+fn lengths(f: &mut Function, loops: &Loops, end: Block) -> Vec<(Value, Value)> {
+    let inside = f.blocks.iter().filter(|(b, _)| loops.at(*b).is_some());
+    let insts: Vec<&InstData> = inside.flat_map(|(_, block)| &block.insts).map(|&i| &f.insts[i]).collect();
+    let read = |p: &Value| insts.iter().any(|i| i.op == Op::Get && i.args[0] == *p);
+    let wanted = |p: &Value| matches!(&f.kinds[*p], k @ Kind::Array(_) if k.is_differentiable()) && read(p);
+    let params: Vec<Value> = f.param_values().iter().copied().filter(wanted).collect();
+    let mut length = |p: Value| {
+        let (inst, n) = f.new_inst(Op::Len, &[p], Some(Kind::Int), Position::default());
+        f.blocks[end].insts.push(inst);
+        n.map(|n| (p, n))
+    };
+    params.into_iter().filter_map(&mut length).collect()
 }
 
 /// The block that defines each value.

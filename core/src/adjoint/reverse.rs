@@ -182,6 +182,16 @@ impl Engine {
         alive: &HashSet<u32>,
     ) -> Function {
         let mut p = Function { name, ..s.n.f.clone() };
+        let pushed = |n: Value| {
+            let is = |(slot, q): (usize, &Popped)| {
+                matches!(q, Popped::Value(v, _) if *v == n) && alive.contains(&(slot as u32))
+            };
+            popped.iter().enumerate().any(is)
+        };
+        let idle: HashSet<Value> = s.n.lengths.iter().map(|l| l.1).filter(|&n| !pushed(n)).collect();
+        if let Some(end) = s.n.end {
+            p.blocks[end].insts.retain(|&i| s.n.f.insts[i].result.is_none_or(|v| !idle.contains(&v)));
+        }
         for (b, data) in s.n.f.blocks.iter() {
             for &i in &data.insts {
                 if let Op::Call(g) = p.insts[i].op

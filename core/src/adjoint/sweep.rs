@@ -131,7 +131,10 @@ impl<'a> Sweep<'a> {
             self.blocks[b.index()] = self.b.create_block();
         }
         match self.s.n.end {
-            Some(end) => self.b.jump(self.blocks[end.index()], &[]),
+            Some(end) => {
+                self.size_arrays(end);
+                self.b.jump(self.blocks[end.index()], &[]);
+            }
             None => {
                 // The function never returns, and neither will its adjoint be asked for.
                 let result = self.b.function().result.clone();
@@ -148,6 +151,18 @@ impl<'a> Sweep<'a> {
             self.b.seal(self.blocks[b.index()]);
         }
         Ok(())
+    }
+
+    /// Cotangents of arrays that loops read are as long as those from the start. The primal pushes the lengths
+    /// last.
+    fn size_arrays(&mut self, end: Block) {
+        let s = self.s;
+        for &(p, n) in s.n.lengths.iter().filter(|(p, _)| s.active[p.index()]) {
+            let slot = self.slot(Popped::Value(n, end));
+            self.pops[end.index()].insert(0, slot);
+            let n = self.b.inst(Op::Pop { tape: self.engine.tape, slot }, &[], Kind::Int);
+            self.bars.size(&mut self.b, p, n);
+        }
     }
 
     /// The adjoint of one block.

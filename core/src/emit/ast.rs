@@ -62,6 +62,14 @@ impl Expr {
         }
     }
 
+    fn each_var_mut(&mut self, f: &mut impl FnMut(&mut Var)) {
+        match self {
+            Expr::Var(v) | Expr::Clone(v) => f(v),
+            Expr::Op(_, args, _) => args.iter_mut().for_each(|a| a.each_var_mut(f)),
+            Expr::Real(_) | Expr::Int(_) | Expr::Bool(_) => {}
+        }
+    }
+
     pub(super) fn each_op(&self, f: &mut impl FnMut(Op, &[Expr], &Kind)) {
         if let Expr::Op(op, args, kind) = self {
             f(*op, args, kind);
@@ -89,6 +97,8 @@ pub(super) enum Change {
     Set,
     Put,
     AddAt,
+    /// As `AddAt`, to an element that is there.
+    Add,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -172,6 +182,42 @@ impl Stmt {
         }
     }
 
+    /// The variables that this statement alone reads or writes, to be changed.
+    pub(super) fn each_var_mut(&mut self, f: &mut impl FnMut(&mut Var)) {
+        match self {
+            Stmt::Let(v, e) => {
+                f(v);
+                e.each_var_mut(f);
+            }
+            Stmt::Declare(v) => f(v),
+            Stmt::Assign(pairs) => pairs.iter_mut().for_each(|(v, e)| {
+                f(v);
+                e.each_var_mut(f);
+            }),
+            Stmt::Open(_, vars, e) => {
+                vars.iter_mut().flatten().for_each(&mut *f);
+                e.each_var_mut(f);
+            }
+            Stmt::Change(_, v, i, x) => {
+                f(v);
+                i.each_var_mut(f);
+                x.each_var_mut(f);
+            }
+            Stmt::For(_, c, _) => {
+                f(&mut c.var);
+                c.from.each_var_mut(f);
+                c.to.each_var_mut(f);
+            }
+            Stmt::Effect(e)
+            | Stmt::Push(_, e)
+            | Stmt::Return(e)
+            | Stmt::If(e, ..)
+            | Stmt::Switch(e, _)
+            | Stmt::While(_, e, _) => e.each_var_mut(f),
+            Stmt::Loop(..) | Stmt::Block(..) | Stmt::Break(_) | Stmt::Continue(_) => {}
+        }
+    }
+
     /// Whether what follows it is never reached.
     pub(super) fn diverges(&self) -> bool {
         match self {
@@ -190,8 +236,14 @@ pub(super) fn diverge(list: &[Stmt]) -> bool {
     list.last().is_some_and(Stmt::diverges)
 }
 
-fn leaves(list: &[Stmt], label: Label) -> bool {
+/// Whether a list holds a way out of what the label names.
+pub(super) fn leaves(list: &[Stmt], label: Label) -> bool {
     list.iter().any(|s| *s == Stmt::Break(label) || s.parts().iter().any(|p| leaves(p, label)))
+}
+
+/// Whether a statement reads a variable.
+pub(super) fn mentions(s: &Stmt, v: Var) -> bool {
+    s.exprs().iter().any(|e| e.reads(v)) || s.parts().iter().any(|p| p.iter().any(|s| mentions(s, v)))
 }
 
 /// What is known of a variable.

@@ -6,11 +6,12 @@ use crate::{
 };
 
 use super::{
-    ast::{Counter, Expr, Label, Stmt, Var},
+    ast::{Counter, Expr, Label, Stmt, Var, leaves, mentions},
     structure::Writer,
 };
 
-/// The statement for a loop whose head is `header`; the start of a counter is taken out of `before`.
+/// The statement for a loop whose head is `header`, and what it does as it is left; the start of a counter is taken
+/// out of `before`.
 pub(super) fn counted(
     w: &Writer<'_>,
     header: Block,
@@ -18,21 +19,43 @@ pub(super) fn counted(
     label: Label,
     mut body: Vec<Stmt>,
     before: &mut Vec<Stmt>,
-) -> Stmt {
+) -> (Stmt, Vec<Stmt>) {
     let leave = [Stmt::Break(label)];
+    let last = leaving(&mut body, label);
     let (condition, mut body) = match body.as_mut_slice() {
         [Stmt::If(c, yes, no)] if *no == leave => (c.clone(), std::mem::take(yes)),
         [Stmt::If(c, yes, no)] if *yes == leave => (c.clone().not(), std::mem::take(no)),
-        _ => return Stmt::Loop(label, body),
+        _ => return (Stmt::Loop(label, body), last),
     };
-    let found = counter(w, header, after, &condition, &body, before);
-    match found.or_else(|| countdown(w, header, &condition, &body, before)) {
+    let found = counter(w, header, after, &condition, &body, before, &last);
+    let statement = match found.or_else(|| countdown(w, header, &condition, &body, before)) {
         Some(counter) => {
             drop_steps(&mut body, counter.var);
             Stmt::For(label, counter, body)
         }
         None => Stmt::While(label, condition, body),
-    }
+    };
+    (statement, last)
+}
+
+/// Takes out what a loop that is left at its head only does then:
+///
+/// ```text
+/// loop { if c { x = y; break } … }        loop { if c { break } … } x = y
+/// ```
+fn leaving(body: &mut [Stmt], label: Label) -> Vec<Stmt> {
+    let [Stmt::If(_, yes, no)] = body else { return vec![] };
+    let at_head = |arm: &[Stmt], other: &[Stmt]| {
+        arm.split_last().is_some_and(|(end, rest)| *end == Stmt::Break(label) && !leaves(rest, label))
+            && !leaves(other, label)
+    };
+    let arm = match (at_head(yes, no), at_head(no, yes)) {
+        (true, _) => yes,
+        (_, true) => no,
+        _ => return vec![],
+    };
+    let end = arm.len() - 1;
+    arm.drain(..end).collect()
 }
 
 /// The counter of a loop `while i < n { …; i += 1 }` whose `i` nobody asks for afterwards.
@@ -43,6 +66,7 @@ fn counter(
     condition: &Expr,
     body: &[Stmt],
     before: &mut Vec<Stmt>,
+    last: &[Stmt],
 ) -> Option<Counter> {
     let Expr::Op(Op::CompareInt(compare @ (Compare::Lt | Compare::Le)), operands, _) = condition else {
         return None;
@@ -60,6 +84,9 @@ fn counter(
         Expr::Var(n) => assigned.iter().all(|(v, _)| v != n),
         _ => false,
     };
+    if last.iter().any(|s| mentions(s, *i)) {
+        return None;
+    }
     if !fixed || !steps.clone().all(|(_, e)| is_step(e.as_ref(), *i)) || steps.count() == 0 {
         return None;
     }

@@ -105,10 +105,11 @@ impl Writer<'_> {
                 format!("({}) \\gets {}", to.collect::<Vec<_>>().join(", "), self.expr(e))
             }
             Stmt::Change(how, v, i, x) => {
-                let (v, i, x) = (self.var(*v), self.expr(i), self.expr(x));
+                let (i, x) = (self.expr(i), self.expr(x));
+                let element = format!("{{{}}}_{{{i}}}", self.var(*v));
                 match how {
-                    Change::AddAt => format!("{v}_{{{i}}} \\gets {v}_{{{i}}} + {x}"),
-                    Change::Set | Change::Put => format!("{v}_{{{i}}} \\gets {x}"),
+                    Change::AddAt | Change::Add => format!("{element} \\gets {element} + {x}"),
+                    Change::Set | Change::Put => format!("{element} \\gets {x}"),
                 }
             }
             Stmt::Effect(e) => self.expr(e),
@@ -281,7 +282,7 @@ impl Writer<'_> {
             Op::Primitive(p) => self.call(&word(&self.program.primitives[p].name), args),
             Op::Tuple => (format!("\\left({}\\right)", self.items(args)), ATOM),
             Op::Array => (format!("\\left[{}\\right]", self.items(args)), ATOM),
-            Op::Field(k) => (format!("{}_{{{}}}", self.at(&args[0], ATOM), k + 1), ATOM),
+            Op::Field(k) => (format!("{{{}}}_{{{}}}", self.at(&args[0], ATOM), k + 1), ATOM),
             Op::Get | Op::Peek => {
                 (format!("{{{}}}_{{{}}}", self.at(&args[0], ATOM), self.expr(&args[1])), ATOM)
             }

@@ -25,18 +25,22 @@
 //! All but the graph go through one tree of structured statements (`structure`), so they say the same.
 
 mod ast;
+mod coalesce;
 mod counted;
 mod dot;
 mod entries;
 mod flow;
 mod latex;
+mod lengths;
 mod names;
 mod precedence;
 mod rust;
 mod rust_expr;
+mod rust_stmt;
 mod scope;
 mod structure;
 mod text;
+mod text_expr;
 mod tidy;
 mod values;
 

@@ -95,6 +95,7 @@ const WORDS: &[&str] = &[
     "add_at",
     "accumulate",
     "pop",
+    "push",
     "int_add",
     "int_sub",
     "int_mul",

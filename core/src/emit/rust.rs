@@ -1,6 +1,6 @@
 //! Rust out.
 //!
-//! The file stands alone: no dependencies, edition 2021 or later. Its functions compute, to the last bit, what
+//! The file stands alone, or in a module by `include!`: no dependencies, edition 2021 or later. Its functions compute, to the last bit, what
 //! the executor computes over `f64`, and panic where it gives an error; limits are not checked. (A library
 //! function of a constant argument may be computed by the compiler, which can differ in the last bit.)
 //!
@@ -31,10 +31,10 @@ use crate::{
 
 use super::{
     EmitError,
-    ast::{Body, Change, Expr, Label, Stmt, Var},
+    ast::{Body, Stmt},
     names::{fresh, identifier},
+    rust_stmt::Writer,
     structure::structured,
-    tidy::is_named,
 };
 
 /// The small functions that an emitted file may need, each with its name.
@@ -149,9 +149,7 @@ impl<'a> File<'a> {
     }
 
     fn finish(&self, functions: &str) -> String {
-        let mut out = String::from(
-            "// Written by ketgrad.\n#![allow(unused_mut, unused_parens, unused_variables, nonstandard_style)]\n",
-        );
+        let mut out = String::from("// Written by ketgrad.\n");
         let mut structs: Vec<_> = self.structs.iter().collect();
         structs.sort_by_key(|s| s.1);
         let mut scratch = File { complex: self.complex, ..File::new(self.program, &[]) };
@@ -159,8 +157,10 @@ impl<'a> File<'a> {
         for (kind, name) in structs {
             let copy =
                 if kind.fields.iter().any(|f| super::ast::holds_array(&f.kind)) { "" } else { "Copy, " };
-            let _ =
-                write!(out, "\n#[derive(Clone, {copy}Debug, Default, PartialEq)]\npub struct {name} {{\n");
+            let _ = write!(
+                out,
+                "\n#[derive(Clone, {copy}Debug, Default, PartialEq)]\n#[allow(nonstandard_style)]\npub struct {name} {{\n"
+            );
             for (k, field) in kind.fields.iter().enumerate() {
                 let kind = scratch.kind(&field.kind);
                 let _ = writeln!(out, "    pub {}: {kind},", field_name(field.name.as_deref(), k));
@@ -168,7 +168,7 @@ impl<'a> File<'a> {
             out.push_str("}\n");
         }
         if !self.primitives.is_empty() {
-            out.push_str("\n/// What the program calls and cannot compute itself.\npub trait Primitives {\n");
+            out.push_str("\n/// What the program calls and cannot compute itself.\n#[allow(nonstandard_style)]\npub trait Primitives {\n");
             for &id in self.primitives.values() {
                 let p = &self.program.primitives[id];
                 let params =
@@ -245,6 +245,7 @@ impl<'a> File<'a> {
         let public = if self.roots.contains(&f) { "pub " } else { "" };
         let (name, result) = (self.name(f).to_owned(), self.kind(&function.result));
         let mut w = Writer { file: self, body, out: String::new(), depth: 1, breakable: vec![] };
+        let _ = writeln!(w.out, "#[allow(unused_mut, unused_parens, unused_variables, nonstandard_style)]");
         let _ = writeln!(w.out, "{public}fn {name}({}) -> {result} {{", params.join(", "));
         for level in w.file.owned(f) {
             let tape = w.file.tape_name(level);
@@ -389,190 +390,4 @@ fn tape_type(field: &str) -> &'static str {
         "int_arrays" => "Vec<Vec<i64>>",
         _ => "Vec<f64>",
     }
-}
-
-pub(super) struct Writer<'w, 'a> {
-    pub(super) file: &'w mut File<'a>,
-    pub(super) body: &'w Body,
-    out: String,
-    depth: usize,
-    /// The loops and blocks around, innermost last, and which are blocks.
-    breakable: Vec<(Label, bool)>,
-}
-
-impl Writer<'_, '_> {
-    fn line(&mut self, text: &str) {
-        let _ = writeln!(self.out, "{:1$}{text}", "", 4 * self.depth);
-    }
-
-    pub(super) fn var(&self, v: Var) -> &str {
-        &self.body.vars[v.0].name
-    }
-
-    fn list(&mut self, list: &[Stmt]) {
-        list.iter().for_each(|s| self.statement(s));
-    }
-
-    fn inner(&mut self, list: &[Stmt]) {
-        self.depth += 1;
-        self.list(list);
-        self.depth -= 1;
-    }
-
-    fn binding(&self, v: Var) -> String {
-        let data = &self.body.vars[v.0];
-        format!("{}{}", if data.mutable { "mut " } else { "" }, data.name)
-    }
-
-    fn statement(&mut self, s: &Stmt) {
-        match s {
-            Stmt::Declare(v) => {
-                let kind = self.file.kind(&self.body.vars[v.0].kind);
-                let line = format!("let {}: {kind};", self.binding(*v));
-                self.line(&line);
-            }
-            Stmt::Let(v, value) => {
-                let text = self.expr(value);
-                let plain = matches!(value, Expr::Real(_) | Expr::Int(_));
-                let kind = if plain {
-                    format!(": {}", self.file.kind(&self.body.vars[v.0].kind))
-                } else {
-                    String::new()
-                };
-                let line = format!("let {}{kind} = {text};", self.binding(*v));
-                self.line(&line);
-            }
-            Stmt::Assign(pairs) => {
-                let line = match pairs.as_slice() {
-                    [(v, value)] => self.assignment(*v, value),
-                    many => {
-                        let to: Vec<&str> = many.iter().map(|p| self.var(p.0)).collect();
-                        let to = to.join(", ");
-                        let from: Vec<String> = many.iter().map(|p| self.expr(&p.1)).collect();
-                        format!("({to}) = ({});", from.join(", "))
-                    }
-                };
-                self.line(&line);
-            }
-            Stmt::Open(new, vars, value) => {
-                let names = vars.iter().map(|v| match v {
-                    Some(v) if *new => self.binding(*v),
-                    Some(v) => self.var(*v).to_owned(),
-                    None => "_".to_owned(),
-                });
-                let mut names = names.collect::<Vec<_>>().join(", ");
-                if vars.len() == 1 {
-                    names.push(',');
-                }
-                let value = self.expr(value);
-                self.line(&format!("{}({names}) = {value};", if *new { "let " } else { "" }));
-            }
-            Stmt::Change(how, v, i, x) => {
-                let name = self.var(*v).to_owned();
-                let x = self.expr(x);
-                let line = match how {
-                    Change::Set => format!("{name}[{}] = {x};", self.index(i)),
-                    Change::Put => format!("put(&mut {name}, {}, {x});", self.expr(i)),
-                    Change::AddAt => format!("add_at(&mut {name}, {}, {x});", self.expr(i)),
-                };
-                self.line(&line);
-            }
-            Stmt::Effect(e) => {
-                let e = self.expr(e);
-                self.line(&format!("{e};"));
-            }
-            Stmt::Push(level, value) => {
-                let tape = self.file.tape_name(*level);
-                for (field, item) in self.leaves(value) {
-                    self.line(&format!("{tape}.{field}.push({item});"));
-                }
-            }
-            Stmt::If(c, yes, no) => {
-                let mut head = format!("if {} {{", self.expr(c));
-                let (mut yes, mut no) = (yes, no);
-                loop {
-                    self.line(&head);
-                    self.inner(yes);
-                    match no.as_slice() {
-                        [] => break self.line("}"),
-                        [Stmt::If(c, y, n)] => {
-                            head = format!("}} else if {} {{", self.expr(c));
-                            (yes, no) = (y, n);
-                        }
-                        _ => {
-                            self.line("} else {");
-                            self.inner(no);
-                            break self.line("}");
-                        }
-                    }
-                }
-            }
-            Stmt::Switch(index, arms) => {
-                let index = self.expr(index);
-                self.line(&format!("match {index} {{"));
-                self.depth += 1;
-                for (k, arm) in arms.iter().enumerate() {
-                    let pattern = if k + 1 == arms.len() { "_".to_owned() } else { k.to_string() };
-                    self.line(&format!("{pattern} => {{"));
-                    self.inner(arm);
-                    self.line("}");
-                }
-                self.depth -= 1;
-                self.line("}");
-            }
-            Stmt::Loop(l, body) => self.breakable(*l, "loop", body),
-            Stmt::While(l, c, body) => {
-                let head = format!("while {}", self.expr(c));
-                self.breakable(*l, &head, body);
-            }
-            Stmt::For(l, c, body) => {
-                let mut read = false;
-                for s in body {
-                    read |= mentions(s, c.var);
-                }
-                let name = if read { self.var(c.var).to_owned() } else { "_".to_owned() };
-                let dots = if c.inclusive { "..=" } else { ".." };
-                let head = format!("for {name} in {}{dots}{}", self.operand(&c.from), self.operand(&c.to));
-                self.breakable(*l, &head, body);
-            }
-            Stmt::Block(l, body) => {
-                let head = format!("'l{}: {{", l.0);
-                self.line(&head);
-                self.breakable.push((*l, true));
-                self.inner(body);
-                self.breakable.pop();
-                self.line("}");
-            }
-            Stmt::Break(l) => {
-                let line = format!("break{};", self.label(*l));
-                self.line(&line);
-            }
-            Stmt::Continue(l) => {
-                let line = format!("continue{};", self.label(*l));
-                self.line(&line);
-            }
-            Stmt::Return(e) => {
-                let e = self.expr(e);
-                self.line(&format!("return {e};"));
-            }
-        }
-    }
-
-    fn breakable(&mut self, label: Label, head: &str, body: &[Stmt]) {
-        let named = if is_named(body, label) { format!("'l{}: ", label.0) } else { String::new() };
-        self.line(&format!("{named}{head} {{"));
-        self.breakable.push((label, false));
-        self.inner(body);
-        self.breakable.pop();
-        self.line("}");
-    }
-
-    /// The label of a jump, unless it is that of the innermost loop.
-    fn label(&self, l: Label) -> String {
-        if self.breakable.last() == Some(&(l, false)) { String::new() } else { format!(" 'l{}", l.0) }
-    }
-}
-
-fn mentions(s: &Stmt, v: Var) -> bool {
-    s.exprs().iter().any(|e| e.reads(v)) || s.parts().iter().any(|p| p.iter().any(|s| mentions(s, v)))
 }

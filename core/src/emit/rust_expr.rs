@@ -5,7 +5,8 @@ use crate::ir::{Compare, Int1, Int2, Kind, Mixed, Number1, Number2, Op, Real1, R
 use super::precedence::{ADD, AND, COMPARE, LOWEST, MUL, OR, POSTFIX, UNARY};
 use super::{
     ast::{Expr, Var, holds_array},
-    rust::{Writer, field_name, tape_field},
+    rust::{field_name, tape_field},
+    rust_stmt::Writer,
 };
 
 /// A literal.
@@ -33,6 +34,7 @@ impl Writer<'_, '_> {
     pub(super) fn index(&mut self, e: &Expr) -> String {
         match e {
             Expr::Int(n) if *n >= 0 => n.to_string(),
+            Expr::Op(Op::Len, xs, _) => format!("{}.len()", self.at(&xs[0], POSTFIX)),
             e => format!("{} as usize", self.at(e, UNARY)),
         }
     }

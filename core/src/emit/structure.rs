@@ -23,17 +23,17 @@
 use std::collections::HashSet;
 
 use crate::{
-    entity::{Block, Value},
+    entity::{Block, Inst, Value},
     ir::{Function, Target, Terminator, dominates},
 };
 
 use super::{
     EmitError,
     ast::{Body, Expr, Label, Stmt, Var, VarData},
-    counted,
+    coalesce, counted,
     entries::with_single_entries,
     flow::Flow,
-    scope, tidy,
+    lengths, scope, tidy,
 };
 
 /// How deep loops and branches may stand in each other.
@@ -52,6 +52,7 @@ pub(super) fn structured(f: &Function, reserved: &HashSet<String>) -> Result<Bod
     tidy::tidy(&mut statements);
     let params = f.param_values().iter().map(|&p| w.var(p)).collect();
     let mut body = Body { params, labels: w.labels.len(), vars: std::mem::take(&mut w.vars), statements };
+    coalesce::coalesce(&mut body);
     super::names::name(&mut body, &f, &w.var_of, reserved);
     scope::declare(&mut body);
     Ok(body)
@@ -79,6 +80,8 @@ pub(super) struct Writer<'a> {
     pub(super) constants: Vec<Option<Expr>>,
     /// Expressions that wait for their one use, in the order in which they were computed.
     pub(super) pending: Vec<(Value, Expr)>,
+    /// The `add_at`s whose element is there for certain.
+    pub(super) there: HashSet<Inst>,
     frames: Vec<Frame>,
     labels: Vec<bool>,
     /// What stands after a loop.
@@ -98,6 +101,7 @@ impl<'a> Writer<'a> {
             used_in: vec![None; n],
             constants: vec![None; n],
             pending: Vec::new(),
+            there: lengths::elements_there(f, &flow.parents),
             frames: Vec::new(),
             labels: Vec::new(),
             after: HashSet::new(),
@@ -132,7 +136,7 @@ impl<'a> Writer<'a> {
         let mut at = Some(start);
         while let Some(x) = at {
             at = if self.flow.loops.contains_key(&x) {
-                self.a_loop(x, out)?
+                self.a_loop(x, next, out)?
             } else {
                 self.inside(x, next, out)?
             };
@@ -141,22 +145,29 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Writes the loop of a header. Gives what follows it.
-    fn a_loop(&mut self, x: Block, out: &mut Vec<Stmt>) -> Result<Option<Block>, EmitError> {
+    /// Writes the loop of a header. Gives what follows it, if that is not `next`.
+    fn a_loop(
+        &mut self,
+        x: Block,
+        next: Option<Block>,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Option<Block>, EmitError> {
         let label = self.label();
         let after = self.flow.after(x, &self.after);
+        let outside = self.frames.len();
         self.frames.push(Frame { target: x, label, again: true });
-        if let Some(b) = after {
-            self.frames.push(Frame { target: b, label, again: false });
-            self.after.insert(b);
+        if let Some(target) = after.or(next) {
+            self.frames.push(Frame { target, label, again: false });
         }
+        self.after.extend(after);
         let mut body = Vec::new();
         if let Some(y) = self.inside(x, Some(x), &mut body)? {
             self.tree(y, Some(x), &mut body)?;
         }
-        self.frames.truncate(self.frames.len() - 1 - usize::from(after.is_some()));
-        let statement = counted::counted(self, x, after, label, body, out);
+        self.frames.truncate(outside);
+        let (statement, last) = counted::counted(self, x, after, label, body, out);
         out.push(statement);
+        out.extend(last);
         Ok(after)
     }
 

@@ -6,8 +6,7 @@
 //! - The tape of a gradient becomes an array with a counter, where one function both records and reads. A tape
 //!   that goes from function to function (a recursion that was too large to put in place) is an error.
 //! - Arrays that grow (cotangents) go through small functions that are written along.
-//! - A jump out of several loops at once, and one out of the middle of a branch, are errors. The gradient of
-//!   nested loops may hold one: emit Rust.
+//! - A jump out of several loops at once, and one out of the middle of a branch, are errors: emit Rust.
 //!
 //! Rules are written out: the text holds the derivative that the rule gave.
 
@@ -18,15 +17,13 @@ use std::{
 
 use crate::{
     entity::FuncId,
-    ir::{Element, Int1, Int2, Kind, Mixed, Number1, Number2, Op, Program},
+    ir::{Element, Kind, Op, Program},
 };
 
-use super::precedence::{ADD, AND, COMPARE, MUL, OR, POSTFIX, UNARY};
 use super::{
     EmitError,
     ast::{Body, Change, Expr, Stmt, Var},
     names::identifier,
-    rust_expr::comparison,
     structure::structured,
     tidy::is_named,
 };
@@ -120,10 +117,10 @@ fn tapes(program: &Program, f: FuncId) -> bool {
     insts.any(|&i| matches!(function.insts[i].op, Op::Push { .. } | Op::Pop { .. }))
 }
 
-struct File<'a> {
-    program: &'a Program,
+pub(super) struct File<'a> {
+    pub(super) program: &'a Program,
     structs: BTreeMap<String, String>,
-    helpers: BTreeSet<String>,
+    pub(super) helpers: BTreeSet<String>,
 }
 
 impl File<'_> {
@@ -153,16 +150,16 @@ impl File<'_> {
     }
 }
 
-struct Writer<'w, 'a> {
-    file: &'w mut File<'a>,
-    body: &'w Body,
+pub(super) struct Writer<'w, 'a> {
+    pub(super) file: &'w mut File<'a>,
+    pub(super) body: &'w Body,
     name: &'w str,
     out: String,
     depth: usize,
     tapes: BTreeSet<&'static str>,
 }
 
-type Said = Result<String, EmitError>;
+pub(super) type Said = Result<String, EmitError>;
 
 impl Writer<'_, '_> {
     fn function(&mut self, f: FuncId) -> Said {
@@ -208,19 +205,19 @@ impl Writer<'_, '_> {
         Ok(out)
     }
 
-    fn unspeakable(&self, what: &str) -> EmitError {
+    pub(super) fn unspeakable(&self, what: &str) -> EmitError {
         EmitError::Unspeakable { function: self.name.to_owned(), what: what.to_owned() }
     }
 
-    fn line(&mut self, text: &str) {
+    pub(super) fn line(&mut self, text: &str) {
         let _ = writeln!(self.out, "{:1$}{text}", "", 4 * self.depth);
     }
 
-    fn var(&self, v: Var) -> &str {
+    pub(super) fn var(&self, v: Var) -> &str {
         &self.body.vars[v.0].name
     }
 
-    fn zero(&mut self, kind: &Kind) -> String {
+    pub(super) fn zero(&mut self, kind: &Kind) -> String {
         match kind {
             Kind::Real => "0.0".into(),
             Kind::Complex => "complex(0.0, 0.0)".into(),
@@ -234,7 +231,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    fn tuple(&mut self, kind: &Kind, items: &[String]) -> String {
+    pub(super) fn tuple(&mut self, kind: &Kind, items: &[String]) -> String {
         let Kind::Tuple(t) = kind else { return items.join(", ") };
         match &t.name {
             Some(_) => {
@@ -317,6 +314,7 @@ impl Writer<'_, '_> {
                 let name = self.var(*v).to_owned();
                 let line = match how {
                     Change::Set => format!("{name}[{i}] = {x};"),
+                    Change::Add => format!("{name}[{i}] += {x};"),
                     Change::Put => format!("{name} = {}({name}, {i}, {x});", self.helper("put", &kind)),
                     Change::AddAt => format!("{name} = {}({name}, {i}, {x});", self.helper("add_at", &kind)),
                 };
@@ -404,7 +402,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    fn tape(&mut self, kind: &Kind) -> Result<&'static str, EmitError> {
+    pub(super) fn tape(&mut self, kind: &Kind) -> Result<&'static str, EmitError> {
         let tape = match kind {
             Kind::Real => "reals",
             Kind::Int | Kind::Bool => "ints",
@@ -427,131 +425,5 @@ impl Writer<'_, '_> {
         self.line(&format!("{tape}[{tape}_top] = {value};"));
         self.line(&format!("{tape}_top += 1;"));
         Ok(())
-    }
-
-    fn kind_of(&self, e: &Expr) -> Kind {
-        match e {
-            Expr::Real(_) => Kind::Real,
-            Expr::Int(_) => Kind::Int,
-            Expr::Bool(_) => Kind::Bool,
-            Expr::Var(v) | Expr::Clone(v) => self.body.vars[v.0].kind.clone(),
-            Expr::Op(_, _, kind) => kind.clone(),
-        }
-    }
-
-    /// A function for arrays that grow.
-    fn helper(&mut self, what: &str, kind: &Kind) -> String {
-        let (suffix, array, item, zero) = match kind {
-            Kind::Array(Element::Complex) => ("_complex", "array<complex>", "complex", "complex(0.0, 0.0)"),
-            _ => ("", "array", "real", "0.0"),
-        };
-        let name = format!("{what}{suffix}");
-        let grow = format!(
-            "    let mut ys = xs;\n    if i >= len(ys) {{\n        ys = [{zero}; i + 1];\n        for k in 0..len(xs) {{\n            ys[k] = xs[k];\n        }}\n    }}\n"
-        );
-        self.file.helpers.insert(match what {
-            "peek" => format!("fn {name}(xs: {array}, i: int) -> {item} {{\n    if i < len(xs) {{ xs[i] }} else {{ {zero} }}\n}}\n"),
-            "put" => format!("fn {name}(xs: {array}, i: int, x: {item}) -> {array} {{\n{grow}    ys[i] = x;\n    ys\n}}\n"),
-            "add_at" => format!("fn {name}(xs: {array}, i: int, x: {item}) -> {array} {{\n{grow}    ys[i] += x;\n    ys\n}}\n"),
-            _ => format!("fn {name}(xs: {array}, zs: {array}) -> {array} {{\n    if len(xs) < len(zs) {{\n        return {name}(zs, xs);\n    }}\n    let mut ys = xs;\n    for i in 0..len(zs) {{\n        ys[i] += zs[i];\n    }}\n    ys\n}}\n"),
-        });
-        name
-    }
-
-    /// An expression; what it takes from a tape is taken first.
-    fn settled(&mut self, e: &Expr) -> Said {
-        self.at(e, 0)
-    }
-
-    fn at(&mut self, e: &Expr, least: u8) -> Said {
-        let (text, rank) = self.ranked(e)?;
-        Ok(if rank < least { format!("({text})") } else { text })
-    }
-
-    fn ranked(&mut self, e: &Expr) -> Result<(String, u8), EmitError> {
-        Ok(match e {
-            Expr::Real(x) if x.is_nan() => ("0.0 / 0.0".into(), MUL),
-            Expr::Real(x) if x.is_infinite() => {
-                (if *x > 0.0 { "1.0 / 0.0" } else { "-1.0 / 0.0" }.into(), MUL)
-            }
-            Expr::Real(x) => (format!("{x:?}"), if x.is_sign_negative() { UNARY } else { POSTFIX }),
-            Expr::Int(n) => (n.to_string(), if *n < 0 { UNARY } else { POSTFIX }),
-            Expr::Bool(b) => (b.to_string(), POSTFIX),
-            Expr::Var(v) | Expr::Clone(v) => (self.var(*v).to_owned(), POSTFIX),
-            Expr::Op(op, args, kind) => return self.op(*op, args, kind),
-        })
-    }
-
-    fn call(&mut self, name: &str, args: &[Expr]) -> Result<(String, u8), EmitError> {
-        let args: Result<Vec<String>, _> = args.iter().map(|a| self.settled(a)).collect();
-        Ok((format!("{name}({})", args?.join(", ")), POSTFIX))
-    }
-
-    fn binary(&mut self, args: &[Expr], sign: &str, rank: u8) -> Result<(String, u8), EmitError> {
-        let left = self.at(&args[0], if rank == COMPARE { rank + 1 } else { rank })?;
-        let right = self.at(&args[1], rank + 1)?;
-        Ok((format!("{left} {sign} {right}"), rank))
-    }
-
-    fn op(&mut self, op: Op, args: &[Expr], kind: &Kind) -> Result<(String, u8), EmitError> {
-        match op {
-            Op::Number1(Number1::Neg) | Op::Int1(Int1::Neg) => {
-                Ok((format!("-{}", self.at(&args[0], UNARY)?), UNARY))
-            }
-            Op::Number2(Number2::Add) | Op::Int2(Int2::Add) => self.binary(args, "+", ADD),
-            Op::Number2(Number2::Sub) | Op::Int2(Int2::Sub) => self.binary(args, "-", ADD),
-            Op::Number2(Number2::Mul) | Op::Int2(Int2::Mul) => self.binary(args, "*", MUL),
-            Op::Number2(Number2::Div) | Op::Int2(Int2::Div) => self.binary(args, "/", MUL),
-            Op::Int2(Int2::Rem) => self.binary(args, "%", MUL),
-            Op::Int2(Int2::Min) => self.call("min", args),
-            Op::Int2(Int2::Max) => self.call("max", args),
-            Op::Compare(c) | Op::CompareInt(c) => self.binary(args, comparison(c), COMPARE),
-            Op::Mixed(m) => match m {
-                Mixed::Promote => Ok((format!("complex({}, 0.0)", self.settled(&args[0])?), POSTFIX)),
-                Mixed::Modulus => self.call("abs", args),
-                Mixed::FromInt => self.call("real", args),
-                Mixed::PowiReal | Mixed::PowiComplex => self.call("powi", args),
-                Mixed::Not => Ok((format!("!{}", self.at(&args[0], UNARY)?), UNARY)),
-                Mixed::And => self.binary(args, "&&", AND),
-                Mixed::Or => self.binary(args, "||", OR),
-                other => self.call(other.name(), args),
-            },
-            Op::Call(f) => self.call(&identifier(&self.file.program.functions[f].name), args),
-            Op::Primitive(p) => self.call(&self.file.program.primitives[p].name.clone(), args),
-            Op::Tuple => {
-                let items: Result<Vec<String>, _> = args.iter().map(|a| self.settled(a)).collect();
-                Ok((self.tuple(kind, &items?), POSTFIX))
-            }
-            Op::Field(k) => {
-                let of = self.kind_of(&args[0]);
-                let name = of.fields().get(k as usize).and_then(|f| f.name.clone());
-                Ok((
-                    format!("{}.{}", self.at(&args[0], POSTFIX)?, name.unwrap_or_else(|| k.to_string())),
-                    POSTFIX,
-                ))
-            }
-            Op::Array if args.is_empty() => Ok((self.zero(kind), POSTFIX)),
-            Op::Array => {
-                let items: Result<Vec<String>, _> = args.iter().map(|a| self.settled(a)).collect();
-                Ok((format!("[{}]", items?.join(", ")), POSTFIX))
-            }
-            Op::Fill => Ok((format!("[{}; {}]", self.settled(&args[0])?, self.settled(&args[1])?), POSTFIX)),
-            Op::Get => Ok((format!("{}[{}]", self.at(&args[0], POSTFIX)?, self.settled(&args[1])?), POSTFIX)),
-            Op::Peek => {
-                let name = self.helper("peek", &self.kind_of(&args[0]));
-                self.call(&name, args)
-            }
-            Op::Accumulate => {
-                let name = self.helper("accumulate", kind);
-                self.call(&name, args)
-            }
-            Op::Pop { .. } => {
-                let tape = self.tape(kind)?;
-                self.line(&format!("{tape}_top -= 1;"));
-                let value = format!("{tape}[{tape}_top]");
-                Ok(if *kind == Kind::Bool { (format!("{value} == 1"), COMPARE) } else { (value, POSTFIX) })
-            }
-            other => self.call(other.name(), args),
-        }
     }
 }

@@ -81,7 +81,7 @@ impl Writer<'_> {
             return;
         }
         match inst.op {
-            Op::Set | Op::Put | Op::AddAt => return self.change(inst, last, out),
+            Op::Set | Op::Put | Op::AddAt => return self.change(i, last, out),
             Op::Push { tape, .. } => {
                 let v = inst.args[0];
                 self.release(v, last, out);
@@ -176,11 +176,13 @@ impl Writer<'_> {
     }
 
     /// `set`, `put`, `add_at`.
-    fn change(&mut self, inst: &InstData, last: &HashSet<Value>, out: &mut Vec<Stmt>) {
+    fn change(&mut self, i: Inst, last: &HashSet<Value>, out: &mut Vec<Stmt>) {
+        let inst = &self.f.insts[i];
         let (Some(result), [array, index, item]) = (inst.result, inst.args.as_slice()) else { return };
         let how = match inst.op {
             Op::Set => Change::Set,
             Op::Put => Change::Put,
+            _ if self.there.contains(&i) => Change::Add,
             _ => Change::AddAt,
         };
         let waiting = self.pending.iter().any(|p| p.0 == *array);

@@ -201,6 +201,8 @@ pub(super) enum Code {
     EqI(Reg, Reg, Pc, Pc),
     /// A comparison that others read too, and the branch after it: `(op, destination, a, b, …)`.
     TestR(Compare, Reg, Reg, Reg, Pc, Pc),
+    /// As `TestR`, and what it found is pushed: `(op, tape, destination, a, b, …)`.
+    TestPush(Compare, u16, Reg, Reg, Reg, Pc, Pc),
     /// A branch on what is popped from a tape: `(tape, if it holds, if not)`.
     PopBranch(u32, Pc, Pc),
     /// `i += k`, then as `LtI(i, n)`: `(i, k, n, …)`.
@@ -211,6 +213,8 @@ pub(super) enum Code {
     StepEq(Reg, Reg, Reg, Pc, Pc),
     /// `i -= k`, then as `EqI(i, n)`.
     BackEq(Reg, Reg, Reg, Pc, Pc),
+    /// As `EqI(i, n)`, then `i -= k` if they differ.
+    EqBack(Reg, Reg, Reg, Pc, Pc),
     /// `(index, first entry of the table, entries)`.
     Switch(Reg, u32, u32),
     /// A switch on what is popped from a tape: `(tape, first entry, entries)`.
@@ -240,11 +244,13 @@ impl Code {
             | Code::LeR(_, _, _, yes, no)
             | Code::EqR(_, _, _, yes, no)
             | Code::TestR(_, _, _, _, yes, no)
+            | Code::TestPush(_, _, _, _, _, yes, no)
             | Code::PopBranch(_, yes, no)
             | Code::StepLt(_, _, _, yes, no)
             | Code::StepGt(_, _, _, yes, no)
             | Code::StepEq(_, _, _, yes, no)
-            | Code::BackEq(_, _, _, yes, no) => (Some(yes), Some(no)),
+            | Code::BackEq(_, _, _, yes, no)
+            | Code::EqBack(_, _, _, yes, no) => (Some(yes), Some(no)),
             _ => (None, None),
         }
     }

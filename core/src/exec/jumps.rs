@@ -1,26 +1,25 @@
-//! Jumps: to where they lead in the end, and none to the next instruction; counting and comparing at once.
+//! Jumps: to where they lead in the end, and none to the next instruction.
 //!
 //! ```text
 //! 3: jump 7                          (gone: what came to 3 goes to 9)
-//! 5: i += k                    ->    i += k; if i < n goto 2, else 9
-//! 6: if i < n goto 2, else 3
+//! 6: if i < n goto 2, else 3   ->    if i < n goto 2, else 9
 //! 7: jump 9
 //! ```
 
-use crate::ir::Int2;
-
 use super::{
     bytecode::Routine,
-    code::{Bank, Code, Pc, Reg},
-    registers::{Access, visit},
+    code::{Code, Pc},
+    fuse::FUSIONS,
 };
 
 /// Shortens the ways of a routine and drops what cannot be reached.
 pub(super) fn shorten(routine: &mut Routine) {
     thread(routine);
     drop_unneeded(routine);
-    if fuse_steps(routine) {
-        drop_unneeded(routine);
+    for fuse in FUSIONS {
+        if fuse(routine) {
+            drop_unneeded(routine);
+        }
     }
 }
 
@@ -55,98 +54,6 @@ fn reached(routine: &Routine) -> Vec<bool> {
         }
     }
     reached
-}
-
-/// A count and the comparison that ends its stretch of code become one instruction, where the comparison
-/// stands. What is between them does not fail and does not look at the count.
-fn fuse_steps(routine: &mut Routine) -> bool {
-    let mut entered = vec![false; routine.code.len() + 1];
-    for pc in (0..routine.code.len()).filter(|&pc| routine.code[pc].ends()) {
-        routine.successors(pc).for_each(|to| entered[to] = true);
-    }
-    let mut fused = false;
-    for end in 0..routine.code.len() {
-        let (Code::LtI(a, b, ..) | Code::EqI(a, b, ..)) = routine.code[end] else { continue };
-        let mut pc = end;
-        while pc > 0 && !entered[pc] {
-            pc -= 1;
-            if let Some(step) = step(routine.code[pc], routine.code[end]) {
-                routine.code[end] = step;
-                routine.at[end] = routine.at[pc];
-                routine.code[pc] = Code::Jump(pc as Pc + 1);
-                fused = true;
-                break;
-            }
-            if !lets_pass(routine, pc, [a, b]) {
-                break;
-            }
-        }
-    }
-    fused
-}
-
-/// The two in one, if they are a count and its comparison.
-fn step(count: Code, end: Code) -> Option<Code> {
-    let (i, x, k, back) = match count {
-        Code::AddI(i, x, k) => (i, x, k, false),
-        Code::Int2(Int2::Sub, i, x, k) => (i, x, k, true),
-        _ => return None,
-    };
-    if i != x || i == k {
-        return None;
-    }
-    match (end, back) {
-        (Code::LtI(a, n, yes, no), false) if a == i && n != i => Some(Code::StepLt(i, k, n, yes, no)),
-        (Code::LtI(n, a, yes, no), false) if a == i && n != i => Some(Code::StepGt(i, k, n, yes, no)),
-        (Code::EqI(a, n, yes, no) | Code::EqI(n, a, yes, no), _) if a == i && n != i => Some(match back {
-            false => Code::StepEq(i, k, n, yes, no),
-            true => Code::BackEq(i, k, n, yes, no),
-        }),
-        _ => None,
-    }
-}
-
-/// Whether a count may be done after this instruction instead of before.
-fn lets_pass(routine: &mut Routine, pc: usize, looked_at: [Reg; 2]) -> bool {
-    let mut code = routine.code[pc];
-    let plain = matches!(
-        code,
-        Code::AddR(..)
-            | Code::SubR(..)
-            | Code::MulR(..)
-            | Code::DivR(..)
-            | Code::NegR(..)
-            | Code::Number1R(..)
-            | Code::Number2R(..)
-            | Code::MoveR(..)
-            | Code::MoveI(..)
-            | Code::PushR(..)
-            | Code::PushI(..)
-            | Code::PopR(..)
-            | Code::AddAdd(..)
-            | Code::AddSub(..)
-            | Code::AddMul(..)
-            | Code::SubAdd(..)
-            | Code::SubSub(..)
-            | Code::SubMul(..)
-            | Code::MulAdd(..)
-            | Code::MulSub(..)
-            | Code::MulMul(..)
-            | Code::AddAddBack(..)
-            | Code::AddSubBack(..)
-            | Code::AddMulBack(..)
-            | Code::SubAddBack(..)
-            | Code::SubSubBack(..)
-            | Code::SubMulBack(..)
-            | Code::MulAddBack(..)
-            | Code::MulSubBack(..)
-            | Code::MulMulBack(..)
-    );
-    let mut free = true;
-    visit(&mut code, &mut routine.slots, |bank, reg, access| {
-        free &= bank != Bank::Int || (access != Access::Write && !looked_at.contains(reg));
-    });
-    plain && free
 }
 
 /// Drops what is not reached and jumps to the next instruction that is left.

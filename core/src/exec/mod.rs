@@ -23,6 +23,7 @@ mod compile;
 mod data;
 mod derivatives;
 mod error;
+mod fuse;
 mod host;
 pub mod inspect;
 mod jumps;

@@ -179,13 +179,14 @@ pub(super) fn visit(code: &mut Code, slots: &mut [Slot], mut f: impl FnMut(Bank,
         Code::StepLt(i, k, n, ..)
         | Code::StepGt(i, k, n, ..)
         | Code::StepEq(i, k, n, ..)
-        | Code::BackEq(i, k, n, ..) => {
+        | Code::BackEq(i, k, n, ..)
+        | Code::EqBack(i, k, n, ..) => {
             f(Int, i, Read);
             f(Int, k, Read);
             f(Int, n, Read);
             f(Int, i, Write);
         }
-        Code::TestR(_, d, a, b, ..) => {
+        Code::TestR(_, d, a, b, ..) | Code::TestPush(_, _, d, a, b, ..) => {
             f(Int, d, Write);
             f(Real, a, Read);
             f(Real, b, Read);

@@ -55,6 +55,8 @@ pub struct Counter {
     variable: Variable,
     inside: Inside,
     step: Block,
+    /// The bound, where it is compared with after a round and not before.
+    last: Option<Value>,
     at: Position,
 }
 
@@ -214,7 +216,9 @@ impl Stage {
         self.b.switch_to(inside.exit);
     }
 
-    /// Starts the body of a loop over `from..to`, or `from..=to`.
+    /// Starts the body of a loop over `from..to`, or `from..=to`. The counter must not go beyond the largest
+    /// integer, which the bound of an inclusive range may be: unless the bound is a smaller literal, such a loop
+    /// ends after the round in which the counter is the bound.
     ///
     /// # Errors
     /// A bound is no int.
@@ -223,30 +227,41 @@ impl Stage {
         let at = self.b.position();
         let variable = self.b.declare(Kind::Int);
         self.b.define(variable, bounds[0]);
-        let Head(head) = self.begin_loop();
+        let compare = Op::CompareInt(if inclusive { Compare::Le } else { Compare::Lt });
+        let last = bounds[1];
+        let beyond = !inclusive || matches!(to, Given::Literal(n) if n < i64::MAX);
+        let head = beyond.then(|| self.begin_loop());
         let [body, step, exit] = [(); 3].map(|()| self.b.create_block());
         let now = self.b.use_variable(variable);
-        let compare = Op::CompareInt(if inclusive { Compare::Le } else { Compare::Lt });
-        let more = self.b.inst(compare, &[now, bounds[1]], Kind::Bool);
+        let more = self.b.inst(compare, &[now, last], Kind::Bool);
         self.b.branch(more, body, exit);
         self.b.seal(body);
         self.b.switch_to(body);
+        let Head(head) = head.unwrap_or_else(|| self.begin_loop());
         self.loops.push(Loop { again: step, exit });
         let inside = Inside { head, exit };
         let value = self.b.use_variable(variable);
-        Ok(Counter { value, variable, inside, step, at })
+        Ok(Counter { value, variable, inside, step, last: (!beyond).then_some(last), at })
     }
 
     /// Ends the body.
     pub fn end_for(&mut self, counter: Counter) {
-        let Counter { variable, inside, step, at, .. } = counter;
+        let Counter { variable, inside, step, last, at, .. } = counter;
         if !self.b.is_closed() {
             self.b.jump(step, &[]);
         }
         self.b.seal(step);
         self.b.switch_to(step);
         self.b.set_position(at);
-        let (now, one) = (self.b.use_variable(variable), self.b.int(1));
+        let now = self.b.use_variable(variable);
+        if let Some(last) = last {
+            let next = self.b.create_block();
+            let done = self.b.inst(Op::CompareInt(Compare::Eq), &[now, last], Kind::Bool);
+            self.b.branch(done, inside.exit, next);
+            self.b.seal(next);
+            self.b.switch_to(next);
+        }
+        let one = self.b.int(1);
         let next = self.b.inst(Op::Int2(Int2::Add), &[now, one], Kind::Int);
         self.b.define(variable, next);
         self.end_loop(inside);

@@ -11,7 +11,8 @@ use super::{
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Token {
     Name(String),
-    Int(i64),
+    /// At most 2^63, which only a minus may stand before.
+    Int(u64),
     Real(f64),
     /// An operator or a bracket, as written.
     Mark(&'static str),
@@ -29,6 +30,11 @@ impl Token {
         }
     }
 }
+
+/// The largest integer that may be written, and only as a negative one.
+pub(super) const MOST: u64 = i64::MIN.unsigned_abs();
+/// What an integer should be.
+pub(super) const BELOW: &str = "an integer below 2^63";
 
 /// Longer marks first.
 const MARKS: [&str; 37] = [
@@ -73,13 +79,13 @@ pub(super) fn lex(source: &str) -> Result<Vec<(Token, Span)>, Vec<TextError>> {
             let text: String = rest[..len].chars().filter(|&c| c != '_').collect();
             let integer = text.bytes().all(|b| b.is_ascii_digit());
             let token = match integer {
-                true => text.parse().ok().map(Token::Int),
+                true => text.parse().ok().filter(|&n| n <= MOST).map(Token::Int),
                 false => text.parse().ok().filter(|x: &f64| x.is_finite()).map(Token::Real),
             };
             match token {
                 Some(token) => tokens.push((token, span)),
                 None => {
-                    let expected = if integer { "an integer below 2^63" } else { "one below 1.8e308" };
+                    let expected = if integer { BELOW } else { "one below 1.8e308" };
                     errors.push(error(span, TextErrorKind::Number { given: text, expected }));
                 }
             }

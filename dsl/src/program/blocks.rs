@@ -376,7 +376,9 @@ macro_rules! __program_condition {
     };
     (@compare $m:ident [($($a:tt)+)]) => { $crate::__program_condition!($m $($a)+) };
     (@compare native [! $($a:tt)+]) => { !$crate::__program_condition!(@compare native [$($a)+]) };
-    (@compare staged [! $($a:tt)+]) => { !$crate::__program_condition!(@compare staged [$($a)+]) };
+    (@compare staged [! $($a:tt)+]) => {
+        __p::staged::not($crate::__program_condition!(@compare staged [$($a)+]))
+    };
     (@compare $m:ident [$($a:tt)+]) => { $crate::__program_condition!(@truth $m ($($a)+)) };
     (@truth $m:ident ($a:expr)) => { __p::$m::truth($a) };
     (@with $m:ident $op:ident ($a:expr) ($b:expr)) => { __p::$m::compare(__p::Compare::$op, $a, $b) };

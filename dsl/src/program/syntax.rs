@@ -96,8 +96,9 @@
 /// - Natively an array declared with `let mut` is moved by an expression that uses it as a whole; take `&xs`, or a
 ///   variable without `mut`, which can be used any number of times.
 /// - Natively ints overflow and indices are checked as in Rust, by a panic; the IR gives errors.
-/// - An instruction stands where its expression begins (rustc knows no positions of operators); comparisons,
-///   counters and constants take the place of the instruction before.
+/// - An instruction stands where its expression begins (rustc knows no positions of operators). Comparisons, `!`,
+///   `xs[i] = e`, counters and constants take the place of the instruction before: the last one in their operands, if
+///   there is one, else that of an earlier statement, or none at the start of a function.
 ///
 /// # Limits
 /// 120 statements in a row, and six nested blocks with long conditions, fit rustc's default recursion limit of

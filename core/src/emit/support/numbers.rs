@@ -76,20 +76,30 @@ fn peek<T: Copy + Default>(xs: &[T], i: i64) -> T {
 //-
 /// Replaces an element of an array that is first extended with zeros where needed.
 fn put<T: Copy + Default>(xs: &mut Vec<T>, i: i64, x: T) {
-    let i = usize::try_from(i).expect("an index is negative");
-    if i >= xs.len() {
-        xs.resize(i + 1, T::default());
+    // Taken out and put back, so that the vector itself may stay in registers.
+    #[cold]
+    fn grown<T: Copy + Default>(mut xs: Vec<T>, i: i64) -> Vec<T> {
+        xs.resize(usize::try_from(i).expect("an index is negative") + 1, T::default());
+        xs
     }
-    xs[i] = x;
+    if i as usize >= xs.len() {
+        *xs = grown(std::mem::take(xs), i);
+    }
+    xs[i as usize] = x;
 }
 //-
 /// Adds to an element of an array that is first extended with zeros where needed.
 fn add_at<T: Copy + Default + std::ops::AddAssign>(xs: &mut Vec<T>, i: i64, x: T) {
-    let i = usize::try_from(i).expect("an index is negative");
-    if i >= xs.len() {
-        xs.resize(i + 1, T::default());
+    // Taken out and put back, so that the vector itself may stay in registers.
+    #[cold]
+    fn grown<T: Copy + Default>(mut xs: Vec<T>, i: i64) -> Vec<T> {
+        xs.resize(usize::try_from(i).expect("an index is negative") + 1, T::default());
+        xs
     }
-    xs[i] += x;
+    if i as usize >= xs.len() {
+        *xs = grown(std::mem::take(xs), i);
+    }
+    xs[i as usize] += x;
 }
 //-
 /// The sum of two arrays; the shorter one counts as extended with zeros.
@@ -120,6 +130,20 @@ fn sum<T: Copy + Default + std::ops::Add<Output = T>>(xs: &[T]) -> T {
         total = total + (((c[0] + c[1]) + (c[2] + c[3])) + ((c[4] + c[5]) + (c[6] + c[7])) + rest);
     }
     total
+}
+//-
+/// Records a value.
+fn push<T>(tape: &mut Vec<T>, x: T) {
+    // Taken out and put back, so that the vector itself may stay in registers.
+    #[cold]
+    fn grown<T>(mut tape: Vec<T>) -> Vec<T> {
+        tape.reserve(64);
+        tape
+    }
+    if tape.len() == tape.capacity() {
+        *tape = grown(std::mem::take(tape));
+    }
+    tape.push(x);
 }
 //-
 /// Takes back what was recorded last.

@@ -33,8 +33,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// The end of a block. Instead of a jump to a block written before, up to `budget` instructions of it are
-    /// repeated.
+    /// The end of a block. Instead of a jump to a block to which other ways lead too, up to `budget`
+    /// instructions of it are repeated.
     pub(super) fn end(&mut self, block: Block, end: &Terminator, budget: usize) {
         let f = self.f;
         let joined = f.blocks[block].insts.last().copied().filter(|&i| self.joins_end(i, end));
@@ -114,9 +114,9 @@ impl Compiler<'_> {
         let moves = self.moves(target);
         self.parallel(moves);
         let block = &self.f.blocks[target.block];
-        let written = target.block.index() < self.starts.len() && target.block != from;
+        let shared = self.ways[target.block.index()] > 1 && target.block != from;
         match budget.checked_sub(block.insts.len() + 1) {
-            Some(rest) if written && self.style == Style::Fast => {
+            Some(rest) if shared && self.style == Style::Fast => {
                 self.body(target.block);
                 self.end(target.block, &block.end, rest);
             }

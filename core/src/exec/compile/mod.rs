@@ -7,8 +7,8 @@
 //! - Every value gets a register for each leaf; constants are loaded once, at the start of the routine.
 //! - What works element by element on arrays is done together, in one loop that keeps nothing in between.
 //! - Arithmetic whose result one other instruction of its block reads is done together with it.
-//! - An edge becomes moves from the arguments to the parameters, all at once; a short block is repeated where
-//!   a plain jump would lead to it, so a loop ends with its own test.
+//! - An edge becomes moves from the arguments to the parameters, all at once; a short block to which several ways
+//!   lead is repeated at the end of each, so a loop ends with its own test.
 //! - Registers that moves connect become one, and jumps lead where they end.
 //!
 //! Code for an interceptor is made without all of these.
@@ -25,6 +25,7 @@ use std::{collections::HashMap, sync::Arc};
 use crate::{
     entity::{Block, FuncId, Value},
     ir::{Function, InstData, Kind, Literal, Op, Position, Program},
+    pass::order,
 };
 
 use super::{
@@ -102,8 +103,10 @@ struct Compiler<'a> {
     registers: Vec<Vec<Slot>>,
     routine: Routine,
     /// Where each block starts, once it is written, and which instructions name blocks.
-    starts: Vec<Pc>,
+    starts: Vec<Option<Pc>>,
     patches: Vec<(Patch, Block)>,
+    /// How many edges lead to each block, and how often each value is read.
+    ways: Vec<usize>,
     uses: Vec<u32>,
     pairs: Pairs,
     together: Together,
@@ -146,8 +149,9 @@ impl<'a> Compiler<'a> {
             ids,
             registers: vec![vec![]; f.kinds.len()],
             routine,
-            starts: vec![],
+            starts: vec![None; f.blocks.len()],
             patches: vec![],
+            ways: f.predecessors().iter().map(Vec::len).collect(),
             pairs,
             together,
             uses,
@@ -159,13 +163,14 @@ impl<'a> Compiler<'a> {
     fn routine(mut self) -> Routine {
         let f = self.f;
         self.allocate();
-        for (b, block) in f.blocks.iter() {
-            self.starts.push(self.here());
+        // The head of a loop comes before its body, which then ends with the head's own test.
+        for b in order(f) {
+            self.starts[b.index()] = Some(self.here());
             self.body(b);
-            self.end(b, &block.end, edges::LONGEST);
+            self.end(b, &f.blocks[b].end, edges::LONGEST);
         }
         for (patch, block) in std::mem::take(&mut self.patches) {
-            let start = self.starts[block.index()];
+            let Some(start) = self.starts[block.index()] else { continue };
             match patch {
                 Patch::Table(entry) => self.routine.tables[entry] = start,
                 Patch::Yes(pc) => {

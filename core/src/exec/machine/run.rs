@@ -145,6 +145,15 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                 }
             }};
         }
+        macro_rules! subtract {
+            ($x:expr, $y:expr) => {{
+                let (x, y) = ($x, $y);
+                match x.checked_sub(y) {
+                    Some(difference) => difference,
+                    None => return Err(place!().integer("isub", &[x, y])),
+                }
+            }};
+        }
         macro_rules! pop {
             ($tape:expr, $bank:ident) => {
                 match tapes[$tape as usize].$bank.pop() {
@@ -163,9 +172,10 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
             }};
         }
         loop {
-            let instruction = program[pc];
+            // By reference: a copy of the whole instruction would go through memory.
+            let instruction = &program[pc];
             pc += 1;
-            match instruction {
+            match *instruction {
                 Code::Real(d, x) => set!(r[d] = T::lit(x)),
                 Code::RealInt(d, k) => set!(r[d] = T::int(k)),
                 Code::Int(d, k) => set!(n[d] = k),
@@ -267,6 +277,12 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                     set!(n[d] = i64::from(holds));
                     go!(if holds { yes } else { no });
                 }
+                Code::TestPush(op, tape, d, a, b, yes, no) => {
+                    let holds = op.holds(order!(op, a, b));
+                    set!(n[d] = i64::from(holds));
+                    tapes[tape as usize].ints.push(i64::from(holds));
+                    go!(if holds { yes } else { no });
+                }
                 Code::PopBranch(tape, yes, no) => go!(if pop!(tape, ints) != 0 { yes } else { no }),
                 Code::LtI(a, b, yes, no) => go!(if *get!(n[a]) < *get!(n[b]) { yes } else { no }),
                 Code::EqI(a, b, yes, no) => go!(if *get!(n[a]) == *get!(n[b]) { yes } else { no }),
@@ -286,12 +302,24 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                     go!(if count == *get!(n[limit]) { yes } else { no });
                 }
                 Code::BackEq(i, k, limit, yes, no) => {
-                    let (x, y) = (*get!(n[i]), *get!(n[k]));
-                    let Some(count) = x.checked_sub(y) else {
-                        return Err(place!().integer("isub", &[x, y]));
-                    };
+                    let count = subtract!(*get!(n[i]), *get!(n[k]));
                     set!(n[i] = count);
                     go!(if count == *get!(n[limit]) { yes } else { no });
+                }
+                Code::EqBack(i, k, limit, yes, no) => {
+                    let (x, y) = (*get!(n[i]), *get!(n[k]));
+                    if x == *get!(n[limit]) {
+                        go!(yes);
+                    } else {
+                        set!(n[i] = subtract!(x, y));
+                        go!(no);
+                        // A round of an adjoint starts with the way that the primal took: no need to
+                        // dispatch it.
+                        if let Code::PopBranch(tape, yes, no) = program[pc] {
+                            pc += 1;
+                            go!(if pop!(tape, ints) != 0 { yes } else { no });
+                        }
+                    }
                 }
                 Code::Switch(i, first, len) => switch!(*get!(n[i]), first, len),
                 Code::PopSwitch(tape, first, len) => switch!(pop!(tape, ints), first, len),
@@ -326,10 +354,10 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                     }
                     continue 'frame;
                 }
-                other => {
+                _ => {
                     // Arrays and primitives: rarer, and worth a call.
                     let place = Place { routine, pc: pc - 1 };
-                    structural(code, banks, tapes, host, limits, &place, base, other)?;
+                    structural(code, banks, tapes, host, limits, &place, base, *instruction)?;
                     continue 'frame;
                 }
             }

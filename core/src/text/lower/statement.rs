@@ -1,5 +1,7 @@
 //! Statements and assignment.
 
+use std::collections::HashSet;
+
 use crate::{
     ir::Kind,
     staging::{Given, Misfit, Operator},
@@ -101,6 +103,11 @@ impl Body<'_> {
                 if kind.fields().len() != names.len() {
                     let expected = format!("a tuple of {} values", names.len());
                     return Err(misfit(Misfit::new(kind, expected), &[value.span]));
+                }
+                let mut seen = HashSet::new();
+                if let Some((again, _)) = names.iter().find(|(n, _)| n.text != "_" && !seen.insert(&n.text)) {
+                    let (what, name) = ("variable", again.text.clone());
+                    return Err(error(again.span, TextErrorKind::Duplicate { what, name }));
                 }
                 for (k, (name, mutable)) in names.iter().enumerate() {
                     let field = self.stage.b.field(v, k);

@@ -4,7 +4,8 @@ use crate::{ir::Compare, staging::Operator};
 
 use super::super::{
     ast::{Expr, ExprKind, Span},
-    lexer::Token,
+    error::TextErrorKind,
+    lexer::{BELOW, MOST, Token, error},
 };
 use super::{Parsed, Parser};
 
@@ -85,6 +86,10 @@ impl Parser {
     fn unary(&mut self) -> Parsed<Expr> {
         let span = self.span();
         if self.eat("-") {
+            if *self.peek() == Token::Int(MOST) {
+                self.next();
+                return Ok(Expr { span, kind: ExprKind::Int(i64::MIN) });
+            }
             let e = self.nested(Parser::unary)?;
             return Ok(Expr { span, kind: ExprKind::Neg(Box::new(e)) });
         }
@@ -151,6 +156,10 @@ impl Parser {
         let kind = match self.peek().clone() {
             Token::Int(n) => {
                 self.next();
+                let Ok(n) = i64::try_from(n) else {
+                    let (given, expected) = (n.to_string(), BELOW);
+                    return Err(error(span, TextErrorKind::Number { given, expected }));
+                };
                 ExprKind::Int(n)
             }
             Token::Real(x) => {

@@ -9,8 +9,10 @@
 //! kinds. They are those of the values on `f64`: `Ex<f64>` is a real number, `Ex<i64>` an int.
 //!
 //! Operators and methods are `#[track_caller]`: an instruction stands where the user's expression begins. What
-//! the macro itself writes (a comparison, a loop's counter, a constant) takes the place of the instruction
-//! before it, because rustc tells a macro no positions.
+//! the macro itself writes (a comparison, a new element, a loop's counter, a constant) takes the place of the
+//! instruction before it: rustc gives a call the place of its words only if all of them, the operator too, are the
+//! user's; else that of `program!`. A comparison cannot be pasted as the user wrote it, because Rust's `<` gives a
+//! `bool`, which could not be told from `true` where a comparison is not allowed.
 
 mod builtins;
 mod operators;

@@ -159,6 +159,13 @@ pub fn compare<A: Alike<B>, B: Operand>(op: crate::core::ir::Compare, a: A, b: B
     value_of(with(|b| sure(b.stage.binary(Operator::Compare(op), x, y))))
 }
 
+/// `!c` in a condition. It stands where the instruction before it does: as an operator of the macro it would stand
+/// at the `program!`.
+pub fn not(c: Ex<bool>) -> Ex<bool> {
+    let c = c.given(None);
+    value_of(with(|b| sure(b.stage.not(c))))
+}
+
 /// A truth value in a condition.
 pub fn truth(x: impl Fit<Ex<bool>>) -> Ex<bool> {
     value_of(x.given(None))

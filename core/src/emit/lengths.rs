@@ -1,0 +1,88 @@
+//! Which elements of growing arrays are there already.
+//!
+//! A cotangent that starts as long as its array needs no room for an element that was read from that array:
+//!
+//! ```text
+//! v3: array<real> = fill 0.0, len v0        at least as long as v0, whatever is added later
+//! v5: real = get v0, v4                     so v4 is less than that length
+//! v6: array<real> = add_at v3, v4, v5       and this element is there
+//! ```
+//!
+//! Cost: O(size x depth of loops).
+
+use std::collections::{HashMap, HashSet};
+
+use crate::{
+    entity::{Block, Inst, Value},
+    ir::{Function, Op, dominates},
+};
+
+/// The `add_at`s whose element is there.
+pub(super) fn elements_there(f: &Function, parents: &[Option<Block>]) -> HashSet<Inst> {
+    let insts = || f.blocks.iter().flat_map(|(b, block)| block.insts.iter().map(move |&i| (b, i)));
+    let mut there = HashSet::new();
+    if !insts().any(|(_, i)| f.insts[i].op == Op::AddAt) {
+        return there;
+    }
+    let like = like(f);
+    let mut reads: HashMap<(Value, Value), Vec<(usize, Block)>> = HashMap::new();
+    for (k, (b, i)) in insts().enumerate().filter(|(_, (_, i))| f.insts[*i].op == Op::Get) {
+        let args = &f.insts[i].args;
+        reads.entry((args[0], args[1])).or_default().push((k, b));
+    }
+    for (k, (b, i)) in insts().enumerate().filter(|(_, (_, i))| f.insts[*i].op == Op::AddAt) {
+        let args = &f.insts[i].args;
+        let State::Like(xs) = like[args[0].index()] else { continue };
+        let before = |&(j, a): &(usize, Block)| if a == b { j < k } else { dominates(parents, a, b) };
+        if reads.get(&(xs, args[1])).is_some_and(|r| r.iter().any(before)) {
+            there.insert(i);
+        }
+    }
+    there
+}
+
+/// What is known of an array.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Nothing yet.
+    Unknown,
+    /// It is at least as long as this one.
+    Like(Value),
+    /// It may have any length.
+    Any,
+}
+
+/// Optimistic: a block's parameter is as long as what the ways seen so far hand over.
+fn like(f: &Function) -> Vec<State> {
+    let defined = f.definitions();
+    let mut state = vec![State::Unknown; f.kinds.len()];
+    f.param_values().iter().for_each(|p| state[p.index()] = State::Any);
+    loop {
+        let before = state.clone();
+        for block in f.blocks.values() {
+            for inst in block.insts.iter().map(|&i| &f.insts[i]) {
+                let Some(v) = inst.result else { continue };
+                state[v.index()] = match inst.op {
+                    Op::Set | Op::Put | Op::AddAt => state[inst.args[0].index()],
+                    Op::Fill => match defined[inst.args[1].index()].map(|n| &f.insts[n]) {
+                        Some(n) if n.op == Op::Len => State::Like(n.args[0]),
+                        _ => State::Any,
+                    },
+                    _ => State::Any,
+                };
+            }
+            for target in block.end.targets() {
+                for (p, arg) in f.blocks[target.block].params.iter().zip(&target.args) {
+                    state[p.index()] = match (state[p.index()], state[arg.index()]) {
+                        (State::Unknown, other) | (other, State::Unknown) => other,
+                        (a, b) if a == b => a,
+                        _ => State::Any,
+                    };
+                }
+            }
+        }
+        if state == before {
+            return state;
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Expressions in the program language.
+
+use crate::ir::{Element, Int1, Int2, Kind, Mixed, Number1, Number2, Op};
+
+use super::precedence::{ADD, AND, COMPARE, MUL, OR, POSTFIX, UNARY};
+use super::{
+    EmitError,
+    ast::Expr,
+    names::identifier,
+    rust_expr::comparison,
+    text::{Said, Writer},
+};
+
+impl Writer<'_, '_> {
+    pub(super) fn kind_of(&self, e: &Expr) -> Kind {
+        match e {
+            Expr::Real(_) => Kind::Real,
+            Expr::Int(_) => Kind::Int,
+            Expr::Bool(_) => Kind::Bool,
+            Expr::Var(v) | Expr::Clone(v) => self.body.vars[v.0].kind.clone(),
+            Expr::Op(_, _, kind) => kind.clone(),
+        }
+    }
+
+    /// A function for arrays that grow.
+    pub(super) fn helper(&mut self, what: &str, kind: &Kind) -> String {
+        let (suffix, array, item, zero) = match kind {
+            Kind::Array(Element::Complex) => ("_complex", "array<complex>", "complex", "complex(0.0, 0.0)"),
+            _ => ("", "array", "real", "0.0"),
+        };
+        let name = format!("{what}{suffix}");
+        let grow = format!(
+            "    let mut ys = xs;\n    if i >= len(ys) {{\n        ys = [{zero}; i + 1];\n        for k in 0..len(xs) {{\n            ys[k] = xs[k];\n        }}\n    }}\n"
+        );
+        self.file.helpers.insert(match what {
+            "peek" => format!("fn {name}(xs: {array}, i: int) -> {item} {{\n    if i < len(xs) {{ xs[i] }} else {{ {zero} }}\n}}\n"),
+            "put" => format!("fn {name}(xs: {array}, i: int, x: {item}) -> {array} {{\n{grow}    ys[i] = x;\n    ys\n}}\n"),
+            "add_at" => format!("fn {name}(xs: {array}, i: int, x: {item}) -> {array} {{\n{grow}    ys[i] += x;\n    ys\n}}\n"),
+            _ => format!("fn {name}(xs: {array}, zs: {array}) -> {array} {{\n    if len(xs) < len(zs) {{\n        return {name}(zs, xs);\n    }}\n    let mut ys = xs;\n    for i in 0..len(zs) {{\n        ys[i] += zs[i];\n    }}\n    ys\n}}\n"),
+        });
+        name
+    }
+
+    /// An expression; what it takes from a tape is taken first.
+    pub(super) fn settled(&mut self, e: &Expr) -> Said {
+        self.at(e, 0)
+    }
+
+    fn at(&mut self, e: &Expr, least: u8) -> Said {
+        let (text, rank) = self.ranked(e)?;
+        Ok(if rank < least { format!("({text})") } else { text })
+    }
+
+    fn ranked(&mut self, e: &Expr) -> Result<(String, u8), EmitError> {
+        Ok(match e {
+            Expr::Real(x) if x.is_nan() => ("0.0 / 0.0".into(), MUL),
+            Expr::Real(x) if x.is_infinite() => {
+                (if *x > 0.0 { "1.0 / 0.0" } else { "-1.0 / 0.0" }.into(), MUL)
+            }
+            Expr::Real(x) => (format!("{x:?}"), if x.is_sign_negative() { UNARY } else { POSTFIX }),
+            Expr::Int(n) => (n.to_string(), if *n < 0 { UNARY } else { POSTFIX }),
+            Expr::Bool(b) => (b.to_string(), POSTFIX),
+            Expr::Var(v) | Expr::Clone(v) => (self.var(*v).to_owned(), POSTFIX),
+            Expr::Op(op, args, kind) => return self.op(*op, args, kind),
+        })
+    }
+
+    fn call(&mut self, name: &str, args: &[Expr]) -> Result<(String, u8), EmitError> {
+        let args: Result<Vec<String>, _> = args.iter().map(|a| self.settled(a)).collect();
+        Ok((format!("{name}({})", args?.join(", ")), POSTFIX))
+    }
+
+    fn binary(&mut self, args: &[Expr], sign: &str, rank: u8) -> Result<(String, u8), EmitError> {
+        let left = self.at(&args[0], if rank == COMPARE { rank + 1 } else { rank })?;
+        let right = self.at(&args[1], rank + 1)?;
+        Ok((format!("{left} {sign} {right}"), rank))
+    }
+
+    fn op(&mut self, op: Op, args: &[Expr], kind: &Kind) -> Result<(String, u8), EmitError> {
+        match op {
+            Op::Number1(Number1::Neg) | Op::Int1(Int1::Neg) => {
+                Ok((format!("-{}", self.at(&args[0], UNARY)?), UNARY))
+            }
+            Op::Number2(Number2::Add) | Op::Int2(Int2::Add) => self.binary(args, "+", ADD),
+            Op::Number2(Number2::Sub) | Op::Int2(Int2::Sub) => self.binary(args, "-", ADD),
+            Op::Number2(Number2::Mul) | Op::Int2(Int2::Mul) => self.binary(args, "*", MUL),
+            Op::Number2(Number2::Div) | Op::Int2(Int2::Div) => self.binary(args, "/", MUL),
+            Op::Int2(Int2::Rem) => self.binary(args, "%", MUL),
+            Op::Int2(Int2::Min) => self.call("min", args),
+            Op::Int2(Int2::Max) => self.call("max", args),
+            Op::Compare(c) | Op::CompareInt(c) => self.binary(args, comparison(c), COMPARE),
+            Op::Mixed(m) => match m {
+                Mixed::Promote => Ok((format!("complex({}, 0.0)", self.settled(&args[0])?), POSTFIX)),
+                Mixed::Modulus => self.call("abs", args),
+                Mixed::FromInt => self.call("real", args),
+                Mixed::PowiReal | Mixed::PowiComplex => self.call("powi", args),
+                Mixed::Not => Ok((format!("!{}", self.at(&args[0], UNARY)?), UNARY)),
+                Mixed::And => self.binary(args, "&&", AND),
+                Mixed::Or => self.binary(args, "||", OR),
+                other => self.call(other.name(), args),
+            },
+            Op::Call(f) => self.call(&identifier(&self.file.program.functions[f].name), args),
+            Op::Primitive(p) => self.call(&self.file.program.primitives[p].name.clone(), args),
+            Op::Tuple => {
+                let items: Result<Vec<String>, _> = args.iter().map(|a| self.settled(a)).collect();
+                Ok((self.tuple(kind, &items?), POSTFIX))
+            }
+            Op::Field(k) => {
+                let of = self.kind_of(&args[0]);
+                let name = of.fields().get(k as usize).and_then(|f| f.name.clone());
+                Ok((
+                    format!("{}.{}", self.at(&args[0], POSTFIX)?, name.unwrap_or_else(|| k.to_string())),
+                    POSTFIX,
+                ))
+            }
+            Op::Array if args.is_empty() => Ok((self.zero(kind), POSTFIX)),
+            Op::Array => {
+                let items: Result<Vec<String>, _> = args.iter().map(|a| self.settled(a)).collect();
+                Ok((format!("[{}]", items?.join(", ")), POSTFIX))
+            }
+            Op::Fill => Ok((format!("[{}; {}]", self.settled(&args[0])?, self.settled(&args[1])?), POSTFIX)),
+            Op::Get => Ok((format!("{}[{}]", self.at(&args[0], POSTFIX)?, self.settled(&args[1])?), POSTFIX)),
+            Op::Peek => {
+                let name = self.helper("peek", &self.kind_of(&args[0]));
+                self.call(&name, args)
+            }
+            Op::Accumulate => {
+                let name = self.helper("accumulate", kind);
+                self.call(&name, args)
+            }
+            Op::Pop { .. } => {
+                let tape = self.tape(kind)?;
+                self.line(&format!("{tape}_top -= 1;"));
+                let value = format!("{tape}[{tape}_top]");
+                Ok(if *kind == Kind::Bool { (format!("{value} == 1"), COMPARE) } else { (value, POSTFIX) })
+            }
+            other => self.call(other.name(), args),
+        }
+    }
+}

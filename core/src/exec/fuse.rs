@@ -1,0 +1,173 @@
+//! Several instructions in one: what loops do each round.
+//!
+//! ```text
+//! i += k; …; if i < n goto 2, else 9              ->  …; i += k, if i < n goto 2, else 9
+//! if i = n goto 9, else 5; 5: i -= k; …           ->  if i = n goto 9, else i -= k, goto 6
+//! c = a < b, goto 5 or 7; 5: …; push c; 7: push c ->  c = a < b, push c, goto 5 or 7; 5: …
+//! ```
+
+use crate::ir::Int2;
+
+use super::{
+    bytecode::Routine,
+    code::{Bank, Code, Pc, Reg},
+    registers::{Access, visit},
+};
+
+/// The ways to put instructions together, in this order. Each says whether it did; what is gone is left as a
+/// `Jump` to the next instruction.
+pub(super) const FUSIONS: [fn(&mut Routine) -> bool; 3] = [fuse_steps, fuse_pushes, fuse_backs];
+
+/// How many jumps lead to each instruction.
+fn ways(routine: &Routine) -> Vec<u32> {
+    let mut ways = vec![0; routine.code.len() + 1];
+    for pc in (0..routine.code.len()).filter(|&pc| routine.code[pc].ends()) {
+        routine.successors(pc).for_each(|to| ways[to] += 1);
+    }
+    ways
+}
+
+/// A count and the comparison that ends its stretch of code become one instruction, where the comparison
+/// stands. What is between them does not fail and does not look at the count.
+fn fuse_steps(routine: &mut Routine) -> bool {
+    let (ways, mut fused) = (ways(routine), false);
+    for end in 0..routine.code.len() {
+        let (Code::LtI(a, b, ..) | Code::EqI(a, b, ..)) = routine.code[end] else { continue };
+        let mut pc = end;
+        while pc > 0 && ways[pc] == 0 {
+            pc -= 1;
+            if let Some(step) = step(routine.code[pc], routine.code[end]) {
+                routine.code[end] = step;
+                routine.at[end] = routine.at[pc];
+                routine.code[pc] = Code::Jump(pc as Pc + 1);
+                fused = true;
+                break;
+            }
+            if !lets_pass(routine, pc, [a, b]) {
+                break;
+            }
+        }
+    }
+    fused
+}
+
+/// The two in one, if they are a count and its comparison.
+fn step(count: Code, end: Code) -> Option<Code> {
+    let (i, x, k, back) = match count {
+        Code::AddI(i, x, k) => (i, x, k, false),
+        Code::Int2(Int2::Sub, i, x, k) => (i, x, k, true),
+        _ => return None,
+    };
+    if i != x || i == k {
+        return None;
+    }
+    match (end, back) {
+        (Code::LtI(a, n, yes, no), false) if a == i && n != i => Some(Code::StepLt(i, k, n, yes, no)),
+        (Code::LtI(n, a, yes, no), false) if a == i && n != i => Some(Code::StepGt(i, k, n, yes, no)),
+        (Code::EqI(a, n, yes, no) | Code::EqI(n, a, yes, no), _) if a == i && n != i => Some(match back {
+            false => Code::StepEq(i, k, n, yes, no),
+            true => Code::BackEq(i, k, n, yes, no),
+        }),
+        _ => None,
+    }
+}
+
+/// Whether a count may be done after this instruction instead of before, or a push the other way round: it
+/// cannot fail, writes no integer and does not look at these.
+fn lets_pass(routine: &mut Routine, pc: usize, looked_at: [Reg; 2]) -> bool {
+    let mut code = routine.code[pc];
+    let plain = matches!(
+        code,
+        Code::AddR(..)
+            | Code::SubR(..)
+            | Code::MulR(..)
+            | Code::DivR(..)
+            | Code::NegR(..)
+            | Code::Number1R(..)
+            | Code::Number2R(..)
+            | Code::MoveR(..)
+            | Code::MoveI(..)
+            | Code::PushR(..)
+            | Code::PushI(..)
+            | Code::PopR(..)
+            | Code::AddAdd(..)
+            | Code::AddSub(..)
+            | Code::AddMul(..)
+            | Code::SubAdd(..)
+            | Code::SubSub(..)
+            | Code::SubMul(..)
+            | Code::MulAdd(..)
+            | Code::MulSub(..)
+            | Code::MulMul(..)
+            | Code::AddAddBack(..)
+            | Code::AddSubBack(..)
+            | Code::AddMulBack(..)
+            | Code::SubAddBack(..)
+            | Code::SubSubBack(..)
+            | Code::SubMulBack(..)
+            | Code::MulAddBack(..)
+            | Code::MulSubBack(..)
+            | Code::MulMulBack(..)
+    );
+    let mut free = true;
+    visit(&mut code, &mut routine.slots, |bank, reg, access| {
+        free &= bank != Bank::Int || (access != Access::Write && !looked_at.contains(reg));
+    });
+    plain && free
+}
+
+/// The head of a backward loop: whether all rounds are done, and if not, the count of the next.
+fn fuse_backs(routine: &mut Routine) -> bool {
+    let mut fused = false;
+    for pc in 0..routine.code.len() {
+        let Code::EqI(a, b, yes, no) = routine.code[pc] else { continue };
+        let Code::Int2(Int2::Sub, i, x, k) = routine.code[no as usize] else { continue };
+        if i == x && i != k && (a == i) != (b == i) {
+            let limit = if a == i { b } else { a };
+            routine.code[pc] = Code::EqBack(i, k, limit, yes, no + 1);
+            routine.at[pc] = routine.at[no as usize];
+            fused = true;
+        }
+    }
+    fused
+}
+
+/// A comparison whose result is pushed on the same tape whichever way is taken.
+fn fuse_pushes(routine: &mut Routine) -> bool {
+    let (ways, mut fused) = (ways(routine), false);
+    for pc in 0..routine.code.len() {
+        let Code::TestR(op, d, a, b, yes, no) = routine.code[pc] else { continue };
+        let (Some((first, tape)), Some((second, other))) =
+            (push_of(routine, &ways, d, yes as usize), push_of(routine, &ways, d, no as usize))
+        else {
+            continue;
+        };
+        let Some(tape) = u16::try_from(tape).ok().filter(|_| tape == other) else { continue };
+        routine.code[pc] = Code::TestPush(op, tape, d, a, b, yes, no);
+        for push in [first, second] {
+            routine.code[push] = Code::Jump(push as Pc + 1);
+        }
+        fused = true;
+    }
+    fused
+}
+
+/// Where a register is pushed, and on which tape, on the way from an instruction that one jump leads to and
+/// nothing else. What is passed would be the same after the push.
+fn push_of(routine: &mut Routine, ways: &[u32], reg: Reg, from: usize) -> Option<(usize, u32)> {
+    let mut pc = from;
+    if ways[pc] != 1 || pc.checked_sub(1).is_some_and(|before| !routine.code[before].ends()) {
+        return None;
+    }
+    loop {
+        match routine.code[pc] {
+            Code::PushI(tape, r) if r == reg => return Some((pc, tape)),
+            Code::PushI(..) => return None,
+            _ => {}
+        }
+        if !lets_pass(routine, pc, [reg; 2]) || ways[pc + 1] != 0 {
+            return None;
+        }
+        pc += 1;
+    }
+}
