@@ -83,7 +83,10 @@ fn workloads() -> Vec<Workload> {
 
 /// Numbers between -1 and 1 that look random.
 fn noise(n: usize, seed: f64) -> Vec<f64> {
-    (0..n).map(|k| (12.9898 * (k as f64 + seed)).sin() * 43_758.545_3).map(|x| 2.0 * (x - x.floor()) - 1.0).collect()
+    (0..n)
+        .map(|k| (12.9898 * (k as f64 + seed)).sin() * 43_758.545_3)
+        .map(|x| 2.0 * (x - x.floor()) - 1.0)
+        .collect()
 }
 
 fn tensor(shape: &[usize], seed: f64) -> Datum<f64> {

@@ -50,7 +50,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         layer(&[1], 0.1)?,
     ];
     let mut loss = Derivatives::<f64>::new(&program, "loss")?.prepare()?;
-    let (mut gradient, mut speed) = (Vec::new(), weights.iter().map(numbers).map(|w| vec![0.0; w.len()]).collect::<Vec<_>>());
+    let (mut gradient, mut speed) =
+        (Vec::new(), weights.iter().map(numbers).map(|w| vec![0.0; w.len()]).collect::<Vec<_>>());
     let mut curve = Vec::new();
     for _ in 0..STEPS {
         curve.push(loss.value_and_gradient(&weights, &mut gradient)?);
@@ -121,23 +122,33 @@ fn picture(
     const CELLS: usize = 60;
     let colour = |s: f64| if s > 0.0 { "#c2562d" } else { "#2d6ec2" };
     let place = |p: &[f64; 2]| ((p[0] + 1.5) * 100.0, (1.5 - p[1]) * 100.0);
-    let cell = |k: usize| [-1.5 + 4.0 * (k % CELLS) as f64 / CELLS as f64, 1.5 - 2.5 * (k / CELLS) as f64 / CELLS as f64];
+    let cell = |k: usize| {
+        [-1.5 + 4.0 * (k % CELLS) as f64 / CELLS as f64, 1.5 - 2.5 * (k / CELLS) as f64 / CELLS as f64]
+    };
     let grid: Vec<[f64; 2]> = (0..CELLS * CELLS).map(cell).collect();
     let mut svg = String::from("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 720 250\">\n");
     for (p, z) in grid.iter().zip(margins(program, &grid, weights)?) {
         let ((x, y), p) = (place(p), 1.0 / (1.0 + (-z.abs()).exp()));
         let (fill, opacity) = (colour(z), 0.6 * (p - 0.5) * 2.0);
-        writeln!(svg, "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"6.8\" height=\"4.3\" fill=\"{fill}\" opacity=\"{opacity:.2}\"/>")?;
+        writeln!(
+            svg,
+            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"6.8\" height=\"4.3\" fill=\"{fill}\" opacity=\"{opacity:.2}\"/>"
+        )?;
     }
     for (p, s) in points.iter().zip(signs) {
         let (x, y) = place(p);
         writeln!(svg, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.5\" fill=\"{}\"/>", colour(*s))?;
     }
     let top = curve.iter().copied().fold(0.0, f64::max);
-    let step = |(k, l): (usize, &f64)| format!("{:.1},{:.1}", 430.0 + 270.0 * k as f64 / STEPS as f64, 230.0 - 210.0 * l / top);
+    let step = |(k, l): (usize, &f64)| {
+        format!("{:.1},{:.1}", 430.0 + 270.0 * k as f64 / STEPS as f64, 230.0 - 210.0 * l / top)
+    };
     let line: Vec<String> = curve.iter().enumerate().map(step).collect();
     writeln!(svg, "<polyline points=\"{}\" fill=\"none\" stroke=\"black\"/>", line.join(" "))?;
-    writeln!(svg, "<text x=\"430\" y=\"14\" font-size=\"12\">loss, from {top:.2}, over {STEPS} steps</text>\n</svg>")?;
+    writeln!(
+        svg,
+        "<text x=\"430\" y=\"14\" font-size=\"12\">loss, from {top:.2}, over {STEPS} steps</text>\n</svg>"
+    )?;
     Ok(svg)
 }
 

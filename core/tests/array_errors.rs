@@ -21,9 +21,19 @@ fn message(body: &str, a: &[usize], b: &[usize]) -> String {
 #[test]
 fn shapes_that_do_not_fit() {
     for (body, a, b, expected) in [
-        ("a + b", &[2][..], &[3][..], "2:3: `add` takes arrays whose shapes are equal or 1 along each axis, counted from the last, given [2] and [3]"),
+        (
+            "a + b",
+            &[2][..],
+            &[3][..],
+            "2:3: `add` takes arrays whose shapes are equal or 1 along each axis, counted from the last, given [2] and [3]",
+        ),
         ("let c = exp(a); sum(c * b)", &[2, 3], &[2], "2:23: `mul` takes arrays"),
-        ("matmul(a, b)", &[2, 3], &[2, 3], "2:3: `matmul` takes matrices m x k and k x n, given [2, 3] and [2, 3]"),
+        (
+            "matmul(a, b)",
+            &[2, 3],
+            &[2, 3],
+            "2:3: `matmul` takes matrices m x k and k x n, given [2, 3] and [2, 3]",
+        ),
         ("matmul(a, b)", &[3], &[3, 1], "given [3] and [3, 1]"),
         ("matmul_nh(a, b)", &[2, 3], &[3, 2], "`matmul_nh` takes matrices m x k and n x k"),
         ("matmul_hn(a, b)", &[2, 3], &[3, 2], "`matmul_hn` takes matrices k x m and k x n"),
@@ -40,17 +50,42 @@ fn shapes_that_do_not_fit() {
         ("take(a, [0, 3])", &[3], &[1], "`take`: index 3 along an axis of 3"),
         ("embed(a, b, 0, 2)", &[2], &[3], "`embed`: 2 elements from 2 on along an axis of 3"),
         ("scatter(a, b, [0])", &[2], &[3], "`scatter` takes a row for each index"),
-        ("spread(a, b)", &[2], &[3], "`spread` takes an array that can be repeated to the shape of the other"),
+        (
+            "spread(a, b)",
+            &[2],
+            &[3],
+            "`spread` takes an array that can be repeated to the shape of the other",
+        ),
         ("sum_like(a, b)", &[2], &[3], "`sum_like` takes an array that the other can be repeated to"),
-        ("sum_keep(a, 2)", &[2, 2], &[1], "`sum_keep` along axis 2 of an array of shape [2, 2]: expected 0 to 1"),
+        (
+            "sum_keep(a, 2)",
+            &[2, 2],
+            &[1],
+            "`sum_keep` along axis 2 of an array of shape [2, 2]: expected 0 to 1",
+        ),
         ("cumsum(a, -1)", &[2], &[1], "`cumsum` along axis -1"),
-        ("drop_axis(a, 0)", &[2, 1], &[1], "`drop_axis` takes an array of two or more axes, of which that one has length 1"),
+        (
+            "drop_axis(a, 0)",
+            &[2, 1],
+            &[1],
+            "`drop_axis` takes an array of two or more axes, of which that one has length 1",
+        ),
         ("insert_axis(a, 3)", &[2], &[1], "`insert_axis` along axis 3"),
         ("diagonal(a)", &[2, 3], &[1], "`diagonal` takes a square matrix, given [2, 3]"),
         ("diagonal_matrix(a)", &[2, 2], &[1], "`diagonal_matrix` takes a vector"),
         ("tril(a, 0)", &[2], &[1], "`tril` takes a matrix"),
-        ("convolve(a, b)", &[0], &[2], "`convolve` takes two vectors of at least one element, given [0] and [2]"),
-        ("correlate(a, b)", &[2], &[3], "`correlate` takes a vector and one of at least one element that is not longer"),
+        (
+            "convolve(a, b)",
+            &[0],
+            &[2],
+            "`convolve` takes two vectors of at least one element, given [0] and [2]",
+        ),
+        (
+            "correlate(a, b)",
+            &[2],
+            &[3],
+            "`correlate` takes a vector and one of at least one element that is not longer",
+        ),
         ("solve(a, b)", &[2, 3], &[2], "`solve` takes a square matrix, given [2, 3]"),
         ("solve(a, b)", &[2, 2], &[3], "given [2, 2] and [3]"),
         ("inv(a)", &[3], &[1], "`inv` takes a square matrix"),
@@ -62,7 +97,12 @@ fn shapes_that_do_not_fit() {
         ("sort(a)", &[2, 2], &[1], "`argsort` takes a vector, given [2, 2]"),
         ("step(a, b)", &[2], &[3], "`step` takes arrays"),
         ("full(maximum(a), [1])", &[0], &[1], "`argmax` of an array without elements"),
-        ("full(a[1, 2], [1])", &[2, 2], &[1], "2:8: `place`: the element at [1, 2] of an array of shape [2, 2]"),
+        (
+            "full(a[1, 2], [1])",
+            &[2, 2],
+            &[1],
+            "2:8: `place`: the element at [1, 2] of an array of shape [2, 2]",
+        ),
         ("full(a[1], [1])", &[1], &[1], "2:8: index 1 of an array of 1 elements"),
         ("prod_pairs(a, b)", &[2], &[3], "`prod_pairs` takes two arrays of one shape"),
     ] {
@@ -80,7 +120,10 @@ fn matrices_without_a_result() {
     let negative = message("cholesky(-a)", &[2, 2], &[1]);
     assert!(negative.contains("the square of diagonal element 0 of 2 is not positive"), "{negative}");
     let undefined = message("expm(a / 0.0)", &[2, 2], &[1]);
-    assert!(undefined.contains("`expm` does not converge: has the matrix infinite or undefined elements?"), "{undefined}");
+    assert!(
+        undefined.contains("`expm` does not converge: has the matrix infinite or undefined elements?"),
+        "{undefined}"
+    );
     let infinite = message("eigvalsh(a / 0.0)", &[2, 2], &[1]);
     assert!(infinite.contains("`eigen` does not converge"), "{infinite}");
 }
@@ -88,7 +131,10 @@ fn matrices_without_a_result() {
 #[test]
 fn kinds_that_do_not_fit_are_found_in_the_text() {
     for (source, expected) in [
-        ("fn f(a: array) { matmul(a, 2.0) }", "expected (array, array) of one kind of number, given (array<real>, real)"),
+        (
+            "fn f(a: array) { matmul(a, 2.0) }",
+            "expected (array, array) of one kind of number, given (array<real>, real)",
+        ),
         ("fn f(a: array, n: int) { a + n }", "expected real, given int: write `real(n)`"),
         ("fn f(a: array<int>) { sin(a) }", "array<int>"),
         ("fn f(a: array<complex>) { logsumexp(a) }", "expected array<real>, given array<complex>"),

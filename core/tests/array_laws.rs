@@ -90,19 +90,37 @@ const CASES: &[Case] = &[
     real("fn f(a: {k}, b: {k}) { atan2(a, b) + hypot(a, b) + step(a, b) * b + step(0.0, a) * a }", PAIRS),
     case("fn f(a: {k}) { sum(a * a) * a }", ANY),
     case("fn f(a: {k}) { let mut b = a * 2.0; b[0] = a[1]; b[1] += sum(a); b * b }", &[&[&[3]], &[&[2, 2]]]),
-    case("fn f(a: {k}) { let mut b = a; b[1, 0] = a[0, 1] * a[0, 1]; b * b[0, 0] }", &[&[&[2, 2]], &[&[2, 3]]]),
+    case(
+        "fn f(a: {k}) { let mut b = a; b[1, 0] = a[0, 1] * a[0, 1]; b * b[0, 0] }",
+        &[&[&[2, 2]], &[&[2, 3]]],
+    ),
     // Shapes.
     case("fn f(a: {k}) { reshape(a, [-1, 2]) * reshape(a, [2, -1])[0, 1] }", &[&[&[2, 2]], &[&[8]]]),
-    case("fn f(a: {k}) { let b = insert_axis(a, 1); b * drop_axis(insert_axis(a, 0), 0) }", &[&[&[3]], &[&[2, 2]]]),
+    case(
+        "fn f(a: {k}) { let b = insert_axis(a, 1); b * drop_axis(insert_axis(a, 0), 0) }",
+        &[&[&[3]], &[&[2, 2]]],
+    ),
     case("fn f(a: {k}) { transpose(a * a) }", MATRICES),
-    case("fn f(a: {k}) { permute(a, [2, 0, 1]) + unpermute(a * a, [1, 2, 0]) }", &[&[&[2, 2, 2]], &[&[3, 3, 3]]]),
+    case(
+        "fn f(a: {k}) { permute(a, [2, 0, 1]) + unpermute(a * a, [1, 2, 0]) }",
+        &[&[&[2, 2, 2]], &[&[3, 3, 3]]],
+    ),
     case("fn f(a: {k}) { slice(a, 0, 1, 2) * slice(a * a, 0, 0, 2) }", &[&[&[3]], &[&[4, 2]], &[&[3, 1, 2]]]),
     case("fn f(a: {k}, b: {k}) { embed(a * a, b, 1, 1) * b }", &[&[&[2, 2], &[2, 4]], &[&[2, 0], &[2, 1]]]),
-    case("fn f(a: {k}, b: {k}) { concat(a, b * b, 0) }", &[&[&[2], &[3]], &[&[2, 2], &[1, 2]], &[&[0], &[1]]]),
+    case(
+        "fn f(a: {k}, b: {k}) { concat(a, b * b, 0) }",
+        &[&[&[2], &[3]], &[&[2, 2], &[1, 2]], &[&[0], &[1]]],
+    ),
     case("fn f(a: {k}, b: {k}) { concat(a * a, b, 1) }", &[&[&[2, 2], &[2, 1]], &[&[2, 3, 1], &[2, 1, 1]]]),
     case("fn f(a: {k}) { let i = [2, 0, 2]; take(a * a, i) }", &[&[&[3]], &[&[3, 2]]]),
-    case("fn f(a: {k}, b: {k}) { let i = [1, 0, 1]; scatter(a * a, b, i) * b }", &[&[&[3], &[4]], &[&[3, 2], &[2, 2]]]),
-    case("fn f(a: {k}, b: {k}) { spread(a * a, b) + sum_like(b * b, a) }", &[&[&[3], &[2, 3]], &[&[2, 1], &[2, 2]], &[&[1], &[3]]]),
+    case(
+        "fn f(a: {k}, b: {k}) { let i = [1, 0, 1]; scatter(a * a, b, i) * b }",
+        &[&[&[3], &[4]], &[&[3, 2], &[2, 2]]],
+    ),
+    case(
+        "fn f(a: {k}, b: {k}) { spread(a * a, b) + sum_like(b * b, a) }",
+        &[&[&[3], &[2, 3]], &[&[2, 1], &[2, 2]], &[&[1], &[3]]],
+    ),
     case("fn f(a: {k}, b: {k}) { like(a * a, b) + b }", &[&[&[4], &[2, 2]], &[&[2], &[3]], &[&[2, 3], &[2]]]),
     case("fn f(a: {k}) { tril(a * a, 0) + triu(a, 1) - tril(a, -1) }", MATRICES),
     case("fn f(a: {k}) { diagonal_matrix(diagonal(a * a)) * a }", SQUARE),
@@ -116,7 +134,10 @@ const CASES: &[Case] = &[
     case("fn f(a: {k}) { a * mean(a) + norm(a) }", &[&[&[3]], &[&[2, 2]], &[&[1]]]),
     case("fn f(a: {k}) { cumsum(a * a, 0) * cumsum_back(a, 0) }", ANY),
     case("fn f(a: {k}) { prod(a) * a }", ANY),
-    Case { twice: false, ..case("fn f(a: {k}) { prod_others(a) + prod_pairs([0.5, 2.0, -1.0], a) }", &[&[&[3]]]) },
+    Case {
+        twice: false,
+        ..case("fn f(a: {k}) { prod_others(a) + prod_pairs([0.5, 2.0, -1.0], a) }", &[&[&[3]]])
+    },
     real("fn f(a: {k}) { maximum(a) * minimum(a) * sort(a) }", VECTORS),
     real("fn f(a: {k}) { logsumexp(a * 3.0) + a }", &[&[&[4]], &[&[2, 3]], &[&[1]]]),
     real("fn f(a: {k}) { logsumexp_keep(a * a, 0) + a }", &[&[&[4]], &[&[2, 3]], &[&[2, 3, 2]], &[&[1]]]),
@@ -124,9 +145,28 @@ const CASES: &[Case] = &[
     real("fn f(a: {k}) { softmax(a * 2.0, 0) * a }", &[&[&[4]], &[&[3, 2]], &[&[1]], &[&[0]]]),
     // Products.
     case("fn f(a: {k}, b: {k}) { dot(a, b) * a + dot(a, a) * b }", SAME),
-    case("fn f(a: {k}, b: {k}) { matmul(a, b) }", &[&[&[2, 3], &[3, 4]], &[&[1, 1], &[1, 1]], &[&[2, 0], &[0, 3]], &[&[2, 2, 3], &[3, 2]], &[&[2, 3], &[2, 3, 1]], &[&[9, 8], &[8, 9]]]),
-    case("fn f(a: {k}, b: {k}) { matmul_nh(a, b) }", &[&[&[2, 3], &[4, 3]], &[&[2, 2, 3], &[1, 2, 3]], &[&[9, 8], &[9, 8]]]),
-    case("fn f(a: {k}, b: {k}) { matmul_hn(a, b) }", &[&[&[3, 2], &[3, 4]], &[&[2, 3, 2], &[3, 2]], &[&[8, 9], &[8, 9]]]),
+    case(
+        "fn f(a: {k}, b: {k}) { matmul(a, b) }",
+        &[
+            &[&[2, 3], &[3, 4]],
+            &[&[1, 1], &[1, 1]],
+            &[&[2, 0], &[0, 3]],
+            &[&[2, 2, 3], &[3, 2]],
+            &[&[2, 3], &[2, 3, 1]],
+            &[&[9, 8], &[8, 9]],
+            &[&[40, 2], &[2, 16]],
+            &[&[40, 16], &[16, 1]],
+            &[&[1, 16], &[16, 40]],
+        ],
+    ),
+    case(
+        "fn f(a: {k}, b: {k}) { matmul_nh(a, b) }",
+        &[&[&[2, 3], &[4, 3]], &[&[2, 2, 3], &[1, 2, 3]], &[&[9, 8], &[9, 8]]],
+    ),
+    case(
+        "fn f(a: {k}, b: {k}) { matmul_hn(a, b) }",
+        &[&[&[3, 2], &[3, 4]], &[&[2, 3, 2], &[3, 2]], &[&[8, 9], &[8, 9]]],
+    ),
     case("fn f(a: {k}, b: {k}) { matvec(a, b) }", &[&[&[2, 3], &[3]], &[&[1, 1], &[1]]]),
     case("fn f(a: {k}, b: {k}) { trace(matmul(a, b)) * a }", &[&[&[2, 3], &[3, 2]], &[&[1, 1], &[1, 1]]]),
     case("fn f(a: {k}) { trace(a * a) * a }", SQUARE),
@@ -135,14 +175,22 @@ const CASES: &[Case] = &[
     case("fn f(a: {k}, b: {k}) { convolve(a, b) }", &[&[&[4], &[2]], &[&[1], &[1]], &[&[2], &[3]]]),
     case("fn f(a: {k}, b: {k}) { correlate(a, b) }", &[&[&[4], &[2]], &[&[1], &[1]], &[&[3], &[3]]]),
     // Linear algebra.
-    shifted(2.0, "fn f(a: {k}, b: {k}) { solve(a, b) }", &[&[&[3, 3], &[3]], &[&[3, 3], &[3, 2]], &[&[1, 1], &[1]]]),
+    shifted(
+        2.0,
+        "fn f(a: {k}, b: {k}) { solve(a, b) }",
+        &[&[&[3, 3], &[3]], &[&[3, 3], &[3, 2]], &[&[1, 1], &[1]]],
+    ),
     shifted(2.0, "fn f(a: {k}, b: {k}) { solve_adjoint(a, b) }", &[&[&[3, 3], &[3]], &[&[2, 2], &[2, 3]]]),
     shifted(2.0, "fn f(a: {k}) { inv(a) }", SQUARE),
     shifted(2.0, "fn f(a: {k}) { det(a) * a }", SQUARE),
     shifted(2.0, "fn f(a: {k}) { logabsdet(a) * a }", SQUARE),
     shifted(2.0, "fn f(a: {k}) { cholesky(matmul_nh(a, a)) }", SQUARE),
-    shifted(4.0, "fn f(a: {k}) { cholesky(a + transpose(conj_(a))) }
-        fn conj_(a: {k}) { {c} }", SQUARE),
+    shifted(
+        4.0,
+        "fn f(a: {k}) { cholesky(a + transpose(conj_(a))) }
+        fn conj_(a: {k}) { {c} }",
+        SQUARE,
+    ),
     case("fn f(a: {k}) { eigvalsh(a) }", SQUARE),
     // The phases of eigenvectors are free: only what does not depend on them has a derivative.
     case("fn f(a: {k}) { let v = eigvecsh(a); abs2(v) }", SQUARE),
@@ -250,8 +298,12 @@ fn point(shape: &[usize], complex: bool, shift: f64, dice: &mut Dice) -> Datum<C
 
 fn laws(case: &Case, complex: bool) {
     let program = kind(case.source, complex);
-    let loss = kind(&format!("{}\nfn loss(PARAMS) {{ let y = f(ARGS); sum(sin(abs2(y * 1.0))) }}", case.source)
-        .replace("PARAMS", &params(case.source)).replace("ARGS", &names(case.source).join(", ")), complex);
+    let loss = kind(
+        &format!("{}\nfn loss(PARAMS) {{ let y = f(ARGS); sum(sin(abs2(y * 1.0))) }}", case.source)
+            .replace("PARAMS", &params(case.source))
+            .replace("ARGS", &names(case.source).join(", ")),
+        complex,
+    );
     for (k, shapes) in case.shapes.iter().enumerate() {
         let what = format!("{} on {shapes:?}, complex: {complex}", case.source);
         let mut dice = Dice(k as u64 + 17);
@@ -267,7 +319,8 @@ fn laws(case: &Case, complex: bool) {
             assert_eq!(shape(bar), shape(x), "{what}");
         }
         let flat = |all: &[Datum<C>]| all.iter().flat_map(numbers).collect::<Vec<_>>();
-        let (left, right) = (pairing(&numbers(&y_bar), &numbers(&y_dot)), pairing(&flat(&bars), &flat(&dots)));
+        let (left, right) =
+            (pairing(&numbers(&y_bar), &numbers(&y_dot)), pairing(&flat(&bars), &flat(&dots)));
         assert!((left - right).abs() <= TOLERANCE * (1.0 + left.abs()), "{what}: {left} {right}");
         // Dual numbers and differences.
         let mut on_duals = Derivatives::<D>::new(&program, "f").unwrap();
@@ -313,8 +366,10 @@ fn shape(d: &Datum<C>) -> Vec<usize> {
 /// All cases, so that one failure does not hide others.
 fn all(complex: bool) {
     let cases = CASES.iter().filter(|case| case.complex || !complex);
-    let failed: Vec<&str> =
-        cases.filter(|case| std::panic::catch_unwind(|| laws(case, complex)).is_err()).map(|c| c.source).collect();
+    let failed: Vec<&str> = cases
+        .filter(|case| std::panic::catch_unwind(|| laws(case, complex)).is_err())
+        .map(|c| c.source)
+        .collect();
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
@@ -330,10 +385,12 @@ fn complex_arrays_obey_the_laws() {
 
 #[test]
 fn the_fourier_transform_obeys_the_laws() {
-    let shapes: &[&[&[usize]]] =
-        &[&[&[1]], &[&[2]], &[&[6]], &[&[7]], &[&[2, 8]], &[&[0]]];
-    for source in ["fn f(a: {k}) { fft(a * a) }", "fn f(a: {k}) { fft_back(a) * a }", "fn f(a: {k}) { ifft(fft(a) * fft(a)) }"]
-    {
+    let shapes: &[&[&[usize]]] = &[&[&[1]], &[&[2]], &[&[6]], &[&[7]], &[&[2, 8]], &[&[0]]];
+    for source in [
+        "fn f(a: {k}) { fft(a * a) }",
+        "fn f(a: {k}) { fft_back(a) * a }",
+        "fn f(a: {k}) { ifft(fft(a) * fft(a)) }",
+    ] {
         let case = Case { source, shapes, complex: true, shift: 0.0, twice: true };
         laws(&case, true);
     }

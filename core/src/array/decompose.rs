@@ -93,7 +93,9 @@ pub fn eigh<T: Real, S: Scalar<Real = T>>(
 fn turn<T: Real, S: Scalar<Real = T>>(n: usize, m: &mut [S], v: &mut [S], p: usize, q: usize) {
     let b = m[p * n + q].clone();
     let size = b.abs2();
-    if b.is_exact_zero() || size.primal() == Some(0.0) && (m[p * n + p].re() - m[q * n + q].re()).primal() == Some(0.0) {
+    if b.is_exact_zero()
+        || size.primal() == Some(0.0) && (m[p * n + p].re() - m[q * n + q].re()).primal() == Some(0.0)
+    {
         return;
     }
     let (alpha, gamma) = (m[p * n + p].re(), m[q * n + q].re());
@@ -134,7 +136,8 @@ const ORDER: i64 = 6;
 /// It is no square matrix, or has infinite or undefined elements.
 pub fn expm<T: Real, S: Scalar<Real = T>>(a: &Array<S>, out: &mut Array<S>) -> Result<(), ArrayError> {
     let n = size("expm", a)?;
-    let norm = (0..n).map(|i| a[i * n..(i + 1) * n].iter().map(|x| x.abs2().primal().map_or(0.0, f64::sqrt)).sum::<f64>());
+    let norm = (0..n)
+        .map(|i| a[i * n..(i + 1) * n].iter().map(|x| x.abs2().primal().map_or(0.0, f64::sqrt)).sum::<f64>());
     let norm = norm.fold(0.0, |m: f64, x| if x.is_nan() { x } else { m.max(x) });
     if !norm.is_finite() {
         return Err(ArrayError::Diverges { op: "expm" });
@@ -155,7 +158,11 @@ pub fn expm<T: Real, S: Scalar<Real = T>>(a: &Array<S>, out: &mut Array<S>) -> R
         std::mem::swap(&mut power, &mut next);
         for (j, x) in power.iter().enumerate() {
             let term = &c * x;
-            if k % 2 == 0 { bottom[j] -= term.clone() } else { bottom[j] += term.clone() }
+            if k % 2 == 0 {
+                bottom[j] -= term.clone()
+            } else {
+                bottom[j] += term.clone()
+            }
             top[j] += term;
         }
     }

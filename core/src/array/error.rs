@@ -69,7 +69,9 @@ pub enum ArrayError {
         size: usize,
     },
     /// A matrix that is not positive definite.
-    #[error("`cholesky`: the matrix is not positive definite: the square of diagonal element {row} of {size} is not positive")]
+    #[error(
+        "`cholesky`: the matrix is not positive definite: the square of diagonal element {row} of {size} is not positive"
+    )]
     NotPositive {
         /// The row.
         row: usize,

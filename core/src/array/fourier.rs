@@ -10,11 +10,16 @@ use super::{Array, ArrayError};
 ///
 /// # Errors
 /// The numbers are real ones: the roots of unity are not among them.
-pub fn fft<T: Real, S: Scalar<Real = T>>(a: &Array<S>, back: bool, out: &mut Array<S>) -> Result<(), ArrayError> {
+pub fn fft<T: Real, S: Scalar<Real = T>>(
+    a: &Array<S>,
+    back: bool,
+    out: &mut Array<S>,
+) -> Result<(), ArrayError> {
     let shape = a.shape();
     let n = shape[shape.len() - 1];
-    let roots = roots::<T, S>(n, back)
-        .ok_or_else(|| ArrayError::shape(if back { "fft_back" } else { "fft" }, "complex numbers", &[&shape]))?;
+    let roots = roots::<T, S>(n, back).ok_or_else(|| {
+        ArrayError::shape(if back { "fft_back" } else { "fft" }, "complex numbers", &[&shape])
+    })?;
     let to = out.start(&shape);
     let mut work = vec![S::zero(); n];
     for line in a.chunks_exact(n.max(1)) {

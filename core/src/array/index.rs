@@ -4,10 +4,7 @@
 
 use num_traits::Zero;
 
-use super::{
-    Array, ArrayError, Shape, Strided, axis_split, checked_axis,
-    shape::row_major,
-};
+use super::{Array, ArrayError, Shape, Strided, axis_split, checked_axis, shape::row_major};
 
 /// Transposes each matrix in a stack: the last two axes change places.
 ///
@@ -22,7 +19,7 @@ pub fn transpose<T: Clone>(a: &Array<T>, out: &mut Array<T>) -> Result<(), Array
     let to = out.start(&shape);
     for matrix in a.chunks_exact((m * n).max(1)) {
         for j in 0..n {
-            to.extend(matrix[j..].iter().step_by(n).cloned());
+            to.extend((0..m).map(|i| matrix[i * n + j].clone()));
         }
     }
     Ok(())
@@ -32,7 +29,12 @@ pub fn transpose<T: Clone>(a: &Array<T>, out: &mut Array<T>) -> Result<(), Array
 ///
 /// # Errors
 /// The axes are not those of `a`, each once.
-pub fn permute<T: Clone>(a: &Array<T>, axes: &[i64], back: bool, out: &mut Array<T>) -> Result<(), ArrayError> {
+pub fn permute<T: Clone>(
+    a: &Array<T>,
+    axes: &[i64],
+    back: bool,
+    out: &mut Array<T>,
+) -> Result<(), ArrayError> {
     let op = if back { "unpermute" } else { "permute" };
     let shape = a.shape();
     let mut order = Shape::new();
@@ -64,7 +66,13 @@ pub fn permute<T: Clone>(a: &Array<T>, axes: &[i64], back: bool, out: &mut Array
 ///
 /// # Errors
 /// There is no such axis, or the range leaves it.
-pub fn slice<T: Clone>(a: &Array<T>, axis: i64, start: i64, len: i64, out: &mut Array<T>) -> Result<(), ArrayError> {
+pub fn slice<T: Clone>(
+    a: &Array<T>,
+    axis: i64,
+    start: i64,
+    len: i64,
+    out: &mut Array<T>,
+) -> Result<(), ArrayError> {
     let mut shape = a.shape();
     let axis = checked_axis("slice", axis, &shape)?;
     let (outer, along, inner) = axis_split(&shape, axis);
@@ -254,7 +262,10 @@ pub fn reshape<T>(a: &mut Array<T>, shape: &[i64]) -> Result<(), ArrayError> {
     };
     let open = shape.iter().filter(|&&d| d == -1).count();
     let known = shape.iter().filter(|&&d| d != -1);
-    let known = known.map(|&d| usize::try_from(d).ok()).try_fold(1usize, |n, d| n.checked_mul(d?)).ok_or_else(wrong)?;
+    let known = known
+        .map(|&d| usize::try_from(d).ok())
+        .try_fold(1usize, |n, d| n.checked_mul(d?))
+        .ok_or_else(wrong)?;
     let rest = if known == 0 { 0 } else { a.len() / known };
     if shape.is_empty() || open > 1 || known * if open == 1 { rest } else { 1 } != a.len() {
         return Err(wrong());
@@ -271,7 +282,8 @@ pub fn reshape<T>(a: &mut Array<T>, shape: &[i64]) -> Result<(), ArrayError> {
 pub fn insert_axis<T>(a: &mut Array<T>, axis: i64) -> Result<(), ArrayError> {
     let mut shape = a.shape();
     let found = usize::try_from(axis).ok().filter(|&k| k <= shape.len());
-    let axis = found.ok_or_else(|| ArrayError::Axis { op: "insert_axis", axis, shape: a.shape().to_vec() })?;
+    let axis =
+        found.ok_or_else(|| ArrayError::Axis { op: "insert_axis", axis, shape: a.shape().to_vec() })?;
     shape.insert(axis, 1);
     a.set_shape(&shape);
     Ok(())

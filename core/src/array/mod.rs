@@ -35,13 +35,13 @@ pub use decompose::{cholesky, eigh, expm};
 pub use error::ArrayError;
 pub use fourier::fft;
 pub use index::{
-    concat, diagonal, diagonal_matrix, drop_axis, embed, insert_axis, like, permute, reshape, scatter, slice, spread,
-    take, transpose, triangle,
+    concat, diagonal, diagonal_matrix, drop_axis, embed, insert_axis, like, permute, reshape, scatter, slice,
+    spread, take, transpose, triangle,
 };
 pub use product::{convolve, correlate, matmul, trace_product};
 pub use reduce::{
-    arg_extreme, argsort, cumulative_sum, dot, logsumexp, logsumexp_keep, product, product_pairs, products_of_others,
-    softmax, step, sum, sum_keep, sum_like,
+    arg_extreme, argsort, cumulative_sum, dot, logsumexp, logsumexp_keep, product, product_pairs,
+    products_of_others, softmax, step, sum, sum_keep, sum_like,
 };
 pub(crate) use shape::Repeated;
 pub use shape::{Shape, Strided, axis_split, broadcast, checked_axis, count, place};

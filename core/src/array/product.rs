@@ -67,7 +67,7 @@ pub fn matmul<S: Conj>(
     let pairs = Strided::broadcast(a_stack, &stack).zip(Strided::broadcast(b_stack, &stack));
     // Stacks of matrices may share one of the factors.
     let place = |i: usize, len: usize| i * len..(i + 1) * len;
-    if m * k * n >= FLOATS
+    if m.min(k).min(n) >= FLOATS
         && let (Some(a), Some(b), Some(out)) = (floats(a), floats(b), (out as &mut dyn Any).downcast_mut())
     {
         let out: &mut Array<f64> = out;
@@ -82,8 +82,8 @@ pub fn matmul<S: Conj>(
     Ok(())
 }
 
-/// From so many products on the packing of a blocked product of floats pays.
-const FLOATS: usize = 512;
+/// From this length on along every axis a blocked product of floats pays for its packing.
+const FLOATS: usize = 8;
 
 fn floats<S: 'static>(a: &Array<S>) -> Option<&Array<f64>> {
     (a as &dyn Any).downcast_ref()
@@ -135,7 +135,9 @@ pub fn trace_product<S: Ring>(a: &Array<S>, b: &Array<S>) -> Result<S, ArrayErro
     }
     let mut sum = S::zero();
     for (i, row) in a.chunks_exact(n.max(1)).enumerate() {
-        row.iter().zip(b[i.min(b.len())..].iter().step_by(m.max(1))).for_each(|(x, y)| sum.mul_add_assign(x, y));
+        row.iter()
+            .zip(b[i.min(b.len())..].iter().step_by(m.max(1)))
+            .for_each(|(x, y)| sum.mul_add_assign(x, y));
     }
     Ok(sum)
 }

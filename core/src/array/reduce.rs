@@ -277,8 +277,11 @@ pub fn logsumexp_keep<T: Real>(a: &Array<T>, axis: i64, out: &mut Array<T>) -> R
         return Ok(());
     }
     // Side by side, a few lines at a time.
-    let (mut shifts, mut sums, mut row): (SmallVec<[T; STRETCH]>, SmallVec<[T; STRETCH]>, SmallVec<[T; STRETCH]>) =
-        Default::default();
+    let (mut shifts, mut sums, mut row): (
+        SmallVec<[T; STRETCH]>,
+        SmallVec<[T; STRETCH]>,
+        SmallVec<[T; STRETCH]>,
+    ) = Default::default();
     for k in 0..outer {
         for first in (0..inner).step_by(STRETCH) {
             let n = STRETCH.min(inner - first);
@@ -346,7 +349,8 @@ pub fn dot<S: Ring>(a: &Array<S>, b: &Array<S>) -> Result<S, ArrayError> {
 pub fn step<T: Real>(a: &Array<T>, b: &Array<T>, out: &mut Array<T>) -> Result<(), ArrayError> {
     let (from, other) = (a.shape(), b.shape());
     let expected = "arrays whose shapes are equal or 1 along each axis, counted from the last";
-    let shape = broadcast(&from, &other).ok_or_else(|| ArrayError::shape("step", expected, &[&from, &other]))?;
+    let shape =
+        broadcast(&from, &other).ok_or_else(|| ArrayError::shape("step", expected, &[&from, &other]))?;
     let to = out.start(&shape);
     for (i, j) in Strided::broadcast(&from, &shape).zip(Strided::broadcast(&other, &shape)) {
         to.push(match compare("step", &a[i], &b[j])? {

@@ -112,7 +112,12 @@ fn adjoint<S: Scalar>(n: usize, a: &[S]) -> Vec<S> {
 ///
 /// # Errors
 /// The shapes do not fit, or the matrix is singular.
-pub fn solve<S: Scalar>(a: &Array<S>, b: &Array<S>, adjoint_of: bool, out: &mut Array<S>) -> Result<(), ArrayError> {
+pub fn solve<S: Scalar>(
+    a: &Array<S>,
+    b: &Array<S>,
+    adjoint_of: bool,
+    out: &mut Array<S>,
+) -> Result<(), ArrayError> {
     let op = if adjoint_of { "solve_adjoint" } else { "solve" };
     let n = size(op, a)?;
     let shape = b.shape();
@@ -120,7 +125,8 @@ pub fn solve<S: Scalar>(a: &Array<S>, b: &Array<S>, adjoint_of: bool, out: &mut 
         let expected = "a matrix n x n and a vector of n or a matrix n x m";
         return Err(ArrayError::shape(op, expected, &[&a.shape(), &shape]));
     }
-    let factors = if adjoint_of { Factors::new(n, &adjoint(n, a)) } else { Factors::new(n, a) }.regular(op)?;
+    let factors =
+        if adjoint_of { Factors::new(n, &adjoint(n, a)) } else { Factors::new(n, a) }.regular(op)?;
     let m = shape.get(1).copied().unwrap_or(1);
     factors.solve(b, m, out.start(&shape));
     Ok(())

@@ -63,10 +63,8 @@ pub(super) fn filled(values: &[Value], next: &mut impl Iterator<Item = f64>) -> 
         .map(|v| match v {
             Datum::Real(_) => Datum::Real(number()),
             Datum::Complex(_) => Datum::Complex(Complex::new(number(), number())),
-            Datum::Reals(xs) => Datum::Reals(Arc::new(xs.iter().map(|_| number()).collect())),
-            Datum::Complexes(zs) => {
-                Datum::Complexes(Arc::new(zs.iter().map(|_| Complex::new(number(), number())).collect()))
-            }
+            Datum::Reals(xs) => Datum::Reals(Arc::new(xs.map(|_| number()))),
+            Datum::Complexes(zs) => Datum::Complexes(Arc::new(zs.map(|_| Complex::new(number(), number())))),
             Datum::Tuple(fields) => {
                 let mut inner = std::iter::from_fn(|| Some(number()));
                 Datum::Tuple(filled_dyn(fields, &mut inner))
@@ -113,9 +111,9 @@ fn lift_from(values: &[Value], k: usize, place: &mut usize) -> Vec<Datum<Complex
         };
         out.push(match v {
             Datum::Complex(z) => Datum::Complex(complex(z)),
-            Datum::Complexes(zs) => Datum::Complexes(Arc::new(zs.iter().map(complex).collect())),
+            Datum::Complexes(zs) => Datum::Complexes(Arc::new(zs.map(complex))),
             Datum::Real(x) => Datum::Real(dual(*x)),
-            Datum::Reals(xs) => Datum::Reals(Arc::new(xs.iter().map(|x| dual(*x)).collect())),
+            Datum::Reals(xs) => Datum::Reals(Arc::new(xs.map(|x| dual(*x)))),
             Datum::Int(n) => Datum::Int(*n),
             Datum::Bool(b) => Datum::Bool(*b),
             Datum::Handle(h) => Datum::Handle(*h),

@@ -8,9 +8,9 @@ use crate::{
 };
 
 use super::{
-    recipe::Recipe,
     code::{BANKS, Code, Pc, Slot},
     inspect::Moment,
+    recipe::Recipe,
 };
 
 /// A compiled function.

@@ -126,7 +126,8 @@ impl<T: Real> Sparse<T> {
     /// The matrix with all its zeros.
     #[must_use]
     pub fn dense(&self) -> Vec<Vec<T>> {
-        let mut rows = vec![vec![<T as num_traits::Zero>::zero(); self.pattern.columns]; self.pattern.rows.len()];
+        let mut rows =
+            vec![vec![<T as num_traits::Zero>::zero(); self.pattern.columns]; self.pattern.rows.len()];
         for (k, row) in rows.iter_mut().enumerate() {
             self.row(k).for_each(|(c, x)| row[c] = x.clone());
         }
@@ -224,7 +225,9 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
             lines.push(line);
         }
         let values = pattern.rows.iter().enumerate().map(|(r, row)| {
-            row.iter().map(|&c| if *by_rows { lines[groups[r]][c].clone() } else { lines[groups[c]][r].clone() }).collect()
+            row.iter()
+                .map(|&c| if *by_rows { lines[groups[r]][c].clone() } else { lines[groups[c]][r].clone() })
+                .collect()
         });
         Ok(Sparse { values: values.collect(), pattern: pattern.clone() })
     }

@@ -47,8 +47,8 @@ use super::{
     tangent::{moved, padded},
 };
 use crate::{
-    exec::{Datum, Host, HostError},
     array::Array,
+    exec::{Datum, Host, HostError},
     ir::{Element, Kind, Primitive},
     rules::{RuleError, Rules},
     scalar::{Real, Scalar},

@@ -261,7 +261,11 @@ impl FunctionBuilder {
     /// A constant of kind real or complex; for an array, of the kind of its elements.
     pub fn number(&mut self, x: f64, kind: &Kind) -> Value {
         let v = self.real(x);
-        if matches!(kind, Kind::Complex | Kind::Array(Element::Complex)) { self.mixed(Mixed::Promote, &[v]) } else { v }
+        if matches!(kind, Kind::Complex | Kind::Array(Element::Complex)) {
+            self.mixed(Mixed::Promote, &[v])
+        } else {
+            v
+        }
     }
 
     /// The zero of a kind: 0, false, the empty array, a tuple of zeros.

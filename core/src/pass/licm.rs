@@ -103,13 +103,17 @@ fn invariant(f: &Function, loops: &Loops, l: usize, order: &[Block], level: Leve
             }
             // Shapes may not fit: an operation on arrays can fail.
             let motion = match (motion(inst.op), &f.kinds[v]) {
-                (Motion::Free | Motion::Careful, Kind::Array(_)) if inst.op.is_elementwise() => Motion::Certain,
+                (Motion::Free | Motion::Careful, Kind::Array(_)) if inst.op.is_elementwise() => {
+                    Motion::Certain
+                }
                 (motion, _) => motion,
             };
             let fits = match motion {
                 Motion::Free => true,
                 Motion::Careful if level == Level::Algebraic => true,
-                Motion::Careful | Motion::Certain => certain.get_or_insert_with(|| Certain::new(f, loops, l)).passes(loops, b),
+                Motion::Careful | Motion::Certain => {
+                    certain.get_or_insert_with(|| Certain::new(f, loops, l)).passes(loops, b)
+                }
                 Motion::None => false,
             };
             if !fits {

@@ -35,7 +35,9 @@ pub(super) fn whole(b: &mut FunctionBuilder, bar: Value, x: Value) -> Value {
 /// The one number that all elements are, if it is known.
 fn uniform(b: &FunctionBuilder, bar: Value) -> Option<Value> {
     match b.maker(bar)? {
-        (Op::Fill | Op::OnArrays(ArrayOp::Spread), args) => args.first().copied().filter(|&x| !is_array(b, x)),
+        (Op::Fill | Op::OnArrays(ArrayOp::Spread), args) => {
+            args.first().copied().filter(|&x| !is_array(b, x))
+        }
         _ => None,
     }
 }

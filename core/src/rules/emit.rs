@@ -71,7 +71,11 @@ impl Ex<'_, '_> {
     /// The complex conjugate; of a real number itself.
     #[must_use]
     pub fn conj(&self) -> Self {
-        if matches!(self.kind(), Kind::Complex | Kind::Array(Element::Complex)) { self.mixed(Mixed::Conj, &[]) } else { self.clone() }
+        if matches!(self.kind(), Kind::Complex | Kind::Array(Element::Complex)) {
+            self.mixed(Mixed::Conj, &[])
+        } else {
+            self.clone()
+        }
     }
 
     /// Whether it is real or complex, or an array of such.

@@ -126,7 +126,9 @@ pub fn pushforward(
         other => other.clone(),
     };
     Some(match op {
-        Op::Number1(_) | Op::Number2(_) | Op::Real1(_) | Op::Real2(_) => push_partials(b, op, args, result, dots)?,
+        Op::Number1(_) | Op::Number2(_) | Op::Real1(_) | Op::Real2(_) => {
+            push_partials(b, op, args, result, dots)?
+        }
         Op::Mixed(mixed) => push_mixed(b, mixed, args, result, dots)?,
         Op::Array => {
             let dots: Vec<Value> = dots.iter().map(|d| zero_of(b, *d, &element)).collect();
@@ -195,7 +197,11 @@ fn power_slope(b: &mut FunctionBuilder, op: Mixed, x: Value, n: Value) -> Value 
 
 /// A real number as one of the kind of another value.
 fn like(b: &mut FunctionBuilder, real: Value, other: Value) -> Value {
-    if matches!(b.kind(other), Kind::Complex | Kind::Array(Element::Complex)) { b.mixed(Mixed::Promote, &[real]) } else { real }
+    if matches!(b.kind(other), Kind::Complex | Kind::Array(Element::Complex)) {
+        b.mixed(Mixed::Promote, &[real])
+    } else {
+        real
+    }
 }
 
 pub(super) fn pull_mixed(

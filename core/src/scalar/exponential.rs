@@ -57,13 +57,10 @@ mod tests {
             assert!((a - b).abs() <= digit, "{x}: {a} {b}");
             x += 0.037_191;
         }
-        assert_eq!([0.0, f64::NEG_INFINITY, f64::INFINITY, 1000.0, -1000.0].map(exponential), [
-            1.0,
-            0.0,
-            f64::INFINITY,
-            f64::INFINITY,
-            0.0
-        ]);
+        assert_eq!(
+            [0.0, f64::NEG_INFINITY, f64::INFINITY, 1000.0, -1000.0].map(exponential),
+            [1.0, 0.0, f64::INFINITY, f64::INFINITY, 0.0]
+        );
         assert!(exponential(f64::NAN).is_nan());
     }
 }

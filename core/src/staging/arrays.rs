@@ -140,9 +140,13 @@ impl Stage {
             let given = args.get(k).copied().unwrap_or(Given::Nothing);
             let value = match (op.hint(k), given) {
                 (Some(kind), _) => self.fit(given, &kind),
-                (None, Given::Literal(_)) => self.fit(given, if complex { &Kind::Complex } else { &Kind::Real }),
+                (None, Given::Literal(_)) => {
+                    self.fit(given, if complex { &Kind::Complex } else { &Kind::Real })
+                }
                 (None, Given::Value(v)) => match self.b.kind(v) {
-                    Kind::Real | Kind::Array(Element::Real) if complex => self.fit_element(given, &Kind::Complex),
+                    Kind::Real | Kind::Array(Element::Real) if complex => {
+                        self.fit_element(given, &Kind::Complex)
+                    }
                     _ => Ok(v),
                 },
                 (None, Given::Nothing) => Err(Misfit::nothing()),
@@ -154,7 +158,8 @@ impl Stage {
             Ok(_) => Ok(self.b.on_arrays(op, &values)),
             Err(expected) => {
                 let odd = |k: &Kind| !matches!(k, Kind::Array(Element::Real | Element::Complex));
-                let operand = kinds.iter().enumerate().position(|(k, kind)| op.hint(k).is_none() && odd(kind));
+                let operand =
+                    kinds.iter().enumerate().position(|(k, kind)| op.hint(k).is_none() && odd(kind));
                 let kinds: Vec<String> = kinds.iter().map(Kind::to_string).collect();
                 let given = format!("({})", kinds.join(", "));
                 Err(Misfit { operand: operand.unwrap_or(0), given, expected, hint: "" })
@@ -253,7 +258,8 @@ impl Stage {
                 // y[i p + k, j q + l] = a[i, j] b[k, l]: [m, 1, n, 1] times [p, 1, q].
                 let (a, b) = (array(self, 0)?, array(self, 1)?);
                 let (zero, one) = (self.b.int(0), self.b.int(1));
-                let [m, n, p, q] = [(a, zero), (a, one), (b, zero), (b, one)].map(|(x, k)| on(self, ArrayOp::Dim, &[x, k]));
+                let [m, n, p, q] =
+                    [(a, zero), (a, one), (b, zero), (b, one)].map(|(x, k)| on(self, ArrayOp::Dim, &[x, k]));
                 let lengths = Kind::Array(Element::Int);
                 let left = self.b.inst(Op::Array, &[m, one, n, one], lengths.clone());
                 let right = self.b.inst(Op::Array, &[p, one, q], lengths.clone());
@@ -261,7 +267,8 @@ impl Stage {
                 let b = on(self, ArrayOp::Reshape, &[b, right]);
                 let product = self.binary(Operator::Mul, Given::Value(a), Given::Value(b))?;
                 let product = self.value(product)?;
-                let multiply = |s: &mut Stage, x, y| s.binary(Operator::Mul, Given::Value(x), Given::Value(y));
+                let multiply =
+                    |s: &mut Stage, x, y| s.binary(Operator::Mul, Given::Value(x), Given::Value(y));
                 let (rows, columns) = (multiply(self, m, p)?, multiply(self, n, q)?);
                 let (rows, columns) = (self.value(rows)?, self.value(columns)?);
                 let shape = self.b.inst(Op::Array, &[rows, columns], lengths);

@@ -241,7 +241,10 @@ impl Stage {
             // The exponent is one for all.
             Mixed::PowiReal | Mixed::PowiComplex => {
                 let args = [args.first(), args.get(1)].map(|g| g.copied().unwrap_or(Given::Nothing));
-                vec![self.fit_element(args[0], &kinds[0])?, self.fit(args[1], &kinds[1]).map_err(|e| e.of(1))?]
+                vec![
+                    self.fit_element(args[0], &kinds[0])?,
+                    self.fit(args[1], &kinds[1]).map_err(|e| e.of(1))?,
+                ]
             }
             _ => self.fit_elements(args, kinds)?,
         };

@@ -58,8 +58,14 @@ impl Stage {
     ///
     /// # Errors
     /// An element does not fit.
-    pub fn matrix(&mut self, items: &[Given], shape: &[usize], hint: Option<Element>) -> Result<Given, Misfit> {
-        let hint = hint.or_else(|| items.iter().all(|g| matches!(g, Given::Literal(_))).then_some(Element::Real));
+    pub fn matrix(
+        &mut self,
+        items: &[Given],
+        shape: &[usize],
+        hint: Option<Element>,
+    ) -> Result<Given, Misfit> {
+        let hint =
+            hint.or_else(|| items.iter().all(|g| matches!(g, Given::Literal(_))).then_some(Element::Real));
         let Given::Value(flat) = self.array(items, hint)? else { return Err(Misfit::nothing()) };
         if *self.b.kind(flat) == Kind::Array(Element::Int) {
             return Err(Misfit::new(&Kind::Int, "real"));

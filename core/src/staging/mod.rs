@@ -172,7 +172,9 @@ impl Stage {
             (Given::Value(v), Kind::Complex) if *self.b.kind(v) == Kind::Real => {
                 return Ok(self.b.mixed(Mixed::Promote, &[v]));
             }
-            (Given::Value(v), Kind::Array(Element::Complex)) if *self.b.kind(v) == Kind::Array(Element::Real) => {
+            (Given::Value(v), Kind::Array(Element::Complex))
+                if *self.b.kind(v) == Kind::Array(Element::Real) =>
+            {
                 return Ok(self.b.mixed(Mixed::Promote, &[v]));
             }
             _ => {}
@@ -207,7 +209,9 @@ impl Stage {
     /// It is of another kind.
     pub fn fit_element(&mut self, given: Given, kind: &Kind) -> Result<Value, Misfit> {
         match (given, Element::of(kind)) {
-            (Given::Value(v), Some(e)) if matches!(self.b.kind(v), Kind::Array(_)) => self.fit(given, &Kind::Array(e)),
+            (Given::Value(v), Some(e)) if matches!(self.b.kind(v), Kind::Array(_)) => {
+                self.fit(given, &Kind::Array(e))
+            }
             _ => self.fit(given, kind),
         }
     }

@@ -42,7 +42,11 @@ impl Known {
         match (&self, &other) {
             (Known::Kind(a), Known::Kind(b)) if [a, b].iter().any(|k| matches!(k, Kind::Array(_))) => {
                 let complex = |k: &Kind| matches!(k, Kind::Complex | Kind::Array(Element::Complex));
-                Known::Kind(Kind::Array(if complex(a) || complex(b) { Element::Complex } else { Element::Real }))
+                Known::Kind(Kind::Array(if complex(a) || complex(b) {
+                    Element::Complex
+                } else {
+                    Element::Real
+                }))
             }
             _ => self.join(other),
         }
@@ -254,9 +258,11 @@ impl Infer<'_> {
             .collect();
         if let (Some(builtin), Some(kinds)) = (Builtin::by_name(name), kinds) {
             // A literal beside an array is a real number.
-            let literal = |k: usize| matches!(args.get(k), Some(Known::Literal(_))) && builtin.hint(k).is_none();
-            let kinds: Vec<Kind> =
-                (kinds.into_iter().enumerate()).map(|(k, kind)| if literal(k) { Kind::Real } else { kind }).collect();
+            let literal =
+                |k: usize| matches!(args.get(k), Some(Known::Literal(_))) && builtin.hint(k).is_none();
+            let kinds: Vec<Kind> = (kinds.into_iter().enumerate())
+                .map(|(k, kind)| if literal(k) { Kind::Real } else { kind })
+                .collect();
             if let Some(kind) = builtin.on_arrays(&kinds) {
                 return Known::Kind(kind);
             }

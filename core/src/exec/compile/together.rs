@@ -45,7 +45,8 @@ impl Together {
         for (b, block) in f.blocks.iter() {
             for &i in &block.insts {
                 for &v in &f.insts[i].args {
-                    let near = definitions[v.index()].and_then(|d| home[d.index()]).is_some_and(|(c, _)| c == b);
+                    let near =
+                        definitions[v.index()].and_then(|d| home[d.index()]).is_some_and(|(c, _)| c == b);
                     if !near || !takes(f, i) {
                         readers[v.index()] = Some(None);
                     }
@@ -91,7 +92,8 @@ impl Together {
                 continue;
             }
             group.push(i);
-            let inner = f.insts[i].args.iter().filter_map(|v| self.definitions.get(v.index()).copied().flatten());
+            let inner =
+                f.insts[i].args.iter().filter_map(|v| self.definitions.get(v.index()).copied().flatten());
             work.extend(inner.filter(|d| self.last.get(d.index()).copied().flatten() == Some(end)));
         }
         group.sort_by_key(|i| self.home.get(i.index()).copied().flatten());

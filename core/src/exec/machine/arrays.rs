@@ -16,8 +16,8 @@ use super::{
     array_bank::items,
     banks::{Banks, Base, Tape, store_leaves},
     elements::elements,
-    whole::on_arrays,
     run::Place,
+    whole::on_arrays,
 };
 
 /// Instructions on arrays, and primitives.

@@ -134,7 +134,11 @@ impl<S: Scalar> Operand<S> {
 }
 
 impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
-    fn recipe(&mut self, recipe: &Recipe, operands: &mut SmallVec<[Operand<S>; 4]>) -> Result<Operand<S>, Fault> {
+    fn recipe(
+        &mut self,
+        recipe: &Recipe,
+        operands: &mut SmallVec<[Operand<S>; 4]>,
+    ) -> Result<Operand<S>, Fault> {
         let shapes: SmallVec<[Option<Shape>; 4]> = operands.iter().map(Operand::shape).collect();
         let mut made: SmallVec<[Option<Shape>; 8]> = SmallVec::new();
         for step in &recipe.steps {
@@ -145,7 +149,8 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
             let shape = match step.from.map(shape) {
                 [Some(a), Some(b)] if a == b => Some(a.clone()),
                 [Some(a), Some(b)] => Some(broadcast(a, b).ok_or_else(|| {
-                    let expected = "arrays whose shapes are equal or 1 along each axis, counted from the last";
+                    let expected =
+                        "arrays whose shapes are equal or 1 along each axis, counted from the last";
                     (Some(step.at), ArrayError::shape(step.op.name(), expected, &[a, b]))
                 })?),
                 [a, b] => a.or(b).cloned(),
@@ -189,7 +194,9 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
         let Some((last, first)) = steps.split_last() else {
             return Ok(match &operands[0] {
                 Operand::Reals(array) => Operand::Real(array.as_ref().map_or_else(T::zero, |a| sum(a))),
-                Operand::Complexes(array) => Operand::Complex(array.as_ref().map_or_else(S::zero, |a| sum(a))),
+                Operand::Complexes(array) => {
+                    Operand::Complex(array.as_ref().map_or_else(S::zero, |a| sum(a)))
+                }
                 _ => Operand::Real(T::zero()),
             });
         };
@@ -212,13 +219,16 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
             let (to_real, to_complex) = (Arc::make_mut(&mut real_out), Arc::make_mut(&mut complex_out));
             // Only one of both is written.
             let to_real = if summed || last.complex { to_real.as_vec() } else { to_real.start(shape) };
-            let to_complex = if summed || !last.complex { to_complex.as_vec() } else { to_complex.start(shape) };
+            let to_complex =
+                if summed || !last.complex { to_complex.as_vec() } else { to_complex.start(shape) };
             for start in (0..n).step_by(STRETCH) {
                 let len = STRETCH.min(n - start);
                 for (k, (operand, repeated)) in operands.iter().zip(&mut repeated).enumerate() {
                     match (repeated, operand) {
                         (Some(r), Operand::Reals(Some(a))) => r.fill(a, len, &mut reals[steps.len() + k]),
-                        (Some(r), Operand::Complexes(Some(a))) => r.fill(a, len, &mut complexes[steps.len() + k]),
+                        (Some(r), Operand::Complexes(Some(a))) => {
+                            r.fill(a, len, &mut complexes[steps.len() + k])
+                        }
                         _ => {}
                     }
                 }
@@ -252,7 +262,8 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
                     };
                     let [a, b] = step.from.map(part);
                     let ends = k == first.len() && !summed;
-                    let fault = |source| (Some(step.at), ArrayError::Undecided { op: step.op.name(), source });
+                    let fault =
+                        |source| (Some(step.at), ArrayError::Undecided { op: step.op.name(), source });
                     if !ends {
                         real.clear();
                         complex.clear();

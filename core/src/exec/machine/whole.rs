@@ -62,7 +62,8 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
         ($arrays:ident, $Many:ident, $numbers:ident, $One:ident) => {{
             let bank = &mut arrays.$arrays;
             let number_first = args.first().is_some_and(|s| s.bank == Bank::$One);
-            let mut operands = Operands { arrays: SmallVec::new(), number: None, number_first, ints: numbers, list };
+            let mut operands =
+                Operands { arrays: SmallVec::new(), number: None, number_first, ints: numbers, list };
             for &slot in args {
                 match slot.bank {
                     Bank::$Many => {
@@ -241,8 +242,10 @@ fn whole<T: Real, E: Scalar<Real = T>>(
 ) -> Result<Arc<Array<E>>, ArrayError> {
     use ArrayOp as A;
     // In place where nobody else reads the operand.
-    if matches!(op, A::Reshape | A::Like | A::InsertAxis | A::DropAxis | A::Tril | A::Triu | A::Cumsum | A::CumsumBack)
-    {
+    if matches!(
+        op,
+        A::Reshape | A::Like | A::InsertAxis | A::DropAxis | A::Tril | A::Triu | A::Cumsum | A::CumsumBack
+    ) {
         let first = x.arrays.remove(0);
         let mut y = bank.own(Some(first));
         let out = Arc::make_mut(&mut y);

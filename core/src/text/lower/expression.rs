@@ -213,7 +213,9 @@ fn nested(items: &[Expr]) -> (Vec<&Expr>, Vec<usize>) {
                 _ => None,
             })
             .collect();
-        let Some(rows) = rows.filter(|r| r.windows(2).all(|w| w[0].len() == w[1].len())) else { return (all, shape) };
+        let Some(rows) = rows.filter(|r| r.windows(2).all(|w| w[0].len() == w[1].len())) else {
+            return (all, shape);
+        };
         let Some(first) = rows.first() else { return (all, shape) };
         shape.push(first.len());
         all = rows.into_iter().flatten().collect();

@@ -148,7 +148,10 @@ impl Body<'_> {
         let local = loop {
             match &at.kind {
                 ExprKind::Name(name) => break self.mutable(name, at.span)?,
-                ExprKind::Field(of, _) | ExprKind::TupleField(of, _) | ExprKind::Index(of, _) | ExprKind::Element(of, _) => {
+                ExprKind::Field(of, _)
+                | ExprKind::TupleField(of, _)
+                | ExprKind::Index(of, _)
+                | ExprKind::Element(of, _) => {
                     path.push(at);
                     at = of;
                 }
