@@ -5,7 +5,8 @@
 //! ```
 //! The circuit is layers of RY and RZ on every qubit and a ring of CX; the observable is the
 //! energy of an Ising chain in a transverse field. `forward`
-//! binds, plans and runs the circuit; `gradient` is all of `value_and_gradient`.
+//! binds, plans and runs the circuit; `gradient` is all of `value_and_gradient`; `prepared` is a
+//! gradient at another point by `PreparedGradient`. They take turns, and the medians are given.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a program for people")]
 
 use std::time::Instant;
@@ -38,18 +39,22 @@ fn ising(n: usize) -> PauliSum {
     PauliSum::new(bonds.chain(field).collect::<Vec<_>>())
 }
 
-/// The median of runs for about a second.
-fn median(mut f: impl FnMut()) -> f64 {
-    f();
-    let start = Instant::now();
-    let mut times = Vec::new();
-    while times.len() < 5 || (start.elapsed().as_secs_f64() < 1.0 && times.len() < 2000) {
-        let start = Instant::now();
-        f();
-        times.push(start.elapsed().as_secs_f64());
+/// The median time of each of some runs, which take turns for about a second.
+fn medians<const N: usize>(mut runs: [&mut dyn FnMut(); N]) -> [f64; N] {
+    runs.iter_mut().for_each(|run| run());
+    let mut times = [const { Vec::new() }; N];
+    let begin = Instant::now();
+    while times[0].len() < 5 || (begin.elapsed().as_secs_f64() < 2.0 && times[0].len() < 2000) {
+        for (run, times) in runs.iter_mut().zip(&mut times) {
+            let start = Instant::now();
+            run();
+            times.push(start.elapsed().as_secs_f64());
+        }
     }
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
+    times.map(|mut times| {
+        times.sort_by(f64::total_cmp);
+        times[times.len() / 2]
+    })
 }
 
 fn main() {
@@ -67,14 +72,25 @@ fn main() {
             .unwrap()
             .with_simulator(Simulator { threads: threads.clone(), ..Simulator::new() });
         let at: Vec<f64> = (0..2 * n * layers).map(|k| (1.0 + k as f64).sin() * 3.0).collect();
-        let forward = median(|| drop(none.values(&at).unwrap()));
-        let value = median(|| drop(energy.values(&at).unwrap()));
-        let gradient = median(|| drop(energy.value_and_gradient(&at).unwrap()));
+        let mut prepared = energy.prepare::<f64>().unwrap();
+        let (mut point, mut gradient) = (at.clone(), vec![0.0; at.len()]);
+        let mut step = 0.0;
+        let [forward, value, gradient, prepared] = medians([
+            &mut || drop(none.values(&at).unwrap()),
+            &mut || drop(energy.values(&at).unwrap()),
+            &mut || drop(energy.value_and_gradient(&at).unwrap()),
+            &mut || {
+                step += 0.01;
+                point.iter_mut().zip(&at).for_each(|(x, a)| *x = a + step);
+                prepared.value_and_gradient(&point, &mut gradient).unwrap();
+            },
+        ]);
         println!(
             "{{\"suite\": \"gradient\", \"workload\": \"hea-{layers}\", \"n\": {n}, \"threads\": {}, \"forward\": {forward:.5e}, \
-             \"value\": {value:.5e}, \"gradient\": {gradient:.5e}, \"ratio\": {:.2}}}",
+             \"value\": {value:.5e}, \"gradient\": {gradient:.5e}, \"prepared\": {prepared:.5e}, \
+             \"ratio\": {:.2}}}",
             threads.count(),
-            gradient / forward
+            prepared / forward
         );
     }
 }

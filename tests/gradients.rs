@@ -53,6 +53,23 @@ proptest! {
     }
 
     #[test]
+    fn a_prepared_gradient_is_the_gradient_at_every_point(
+        circuit in circuits(6, 3, 24), o in observable(6), p in observable(6), shift in -4.0..4.0,
+    ) {
+        let energy = Expectation::new(circuit, [o, p]).unwrap();
+        let mut prepared = energy.prepare::<f64>().unwrap();
+        for at in [AT, AT.map(|x| x + shift), AT.map(|x| shift - x), AT] {
+            let mut gradient = [0.0; 3];
+            let value = prepared.value_and_gradient(&at, &mut gradient).unwrap();
+            let (fresh_value, fresh) = energy.value_and_gradient(&at).unwrap();
+            prop_assert!((value - fresh_value).abs() < ROUNDING);
+            prop_assert!(close(&gradient, &fresh, ROUNDING), "{gradient:?} {fresh:?}");
+            let (_, shifted) = energy.gradient_by(Method::Shift, &at).unwrap();
+            prop_assert!(close(&gradient, &shifted, ROUNDING), "{gradient:?} {shifted:?}");
+        }
+    }
+
+    #[test]
     fn hessians_are_symmetric_and_agree(circuit in circuits(3, 3, 10), observable in observable(3)) {
         let energy = Expectation::new(circuit, [observable]).unwrap();
         let hessian = energy.hessian(&AT).unwrap();

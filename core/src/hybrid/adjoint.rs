@@ -42,6 +42,22 @@ use crate::{
 /// A gate of k qubits under c controls has at most 2^(2k + c) Pauli strings in its derivative.
 const MAX_BITS: usize = 8;
 
+/// The way back: what an executor needs to take both vectors along it.
+pub(super) struct Way<T> {
+    /// The inverses, the last first.
+    pub(super) operators: Vec<Operator<Complex<T>>>,
+    pub(super) inners: Vec<Inner>,
+    /// For each inner product, the slot and the factor.
+    pub(super) terms: Vec<(usize, T)>,
+}
+
+/// Adds inner products, each times its factor, to the derivatives by the angles of the slots.
+pub(super) fn add_products<T: Real>(terms: &[(usize, T)], products: &[f64], by_angle: &mut [T]) {
+    for ((slot, factor), product) in terms.iter().zip(products) {
+        by_angle[*slot] += factor.clone() * T::lit(*product);
+    }
+}
+
 /// The gates of a circuit with numbers: each as an operator, with its inverse.
 pub(super) struct Bound<'a, T> {
     circuit: &'a Circuit,
@@ -107,8 +123,18 @@ impl<'a, T: Real> Bound<'a, T> {
     ) -> Result<Option<Vec<T>>, SimulateError> {
         let executor = simulator.executors.best::<Complex<T>>(psi.n_qubits(), self.gates.len());
         let Some(pairs) = executor.pairs(psi.n_qubits()) else { return Ok(None) };
+        let Some(Way { operators, inners, terms }) = self.way(slots)? else { return Ok(None) };
+        let (psi, lambda) = (psi.amplitudes_mut(), lambda.amplitudes_mut());
+        let products = pairs.run(&operators, &inners, psi, lambda, &simulator.threads)?;
+        let mut by_angle = vec![T::zero(); slots.len()];
+        add_products(&terms, &products, &mut by_angle);
+        Ok(Some(by_angle))
+    }
+
+    /// The operators of the way back with inner products on the way; `None` if a generator is a sum of too many Pauli
+    /// strings.
+    pub(super) fn way(&self, slots: &[Slot]) -> Result<Option<Way<T>>, SimulateError> {
         let (mut operators, mut inners) = (Vec::with_capacity(self.gates.len()), Vec::new());
-        // For each inner product, the slot and the factor.
         let mut terms: Vec<(usize, T)> = Vec::new();
         let mut known: Vec<(GateKind, Vec<Term<T>>)> = Vec::new();
         let mut rest = slots.len();
@@ -138,13 +164,12 @@ impl<'a, T: Real> Bound<'a, T> {
             }
             operators.extend(self.gates[k].as_ref().map(Operator::dagger));
         }
-        let (psi, lambda) = (psi.amplitudes_mut(), lambda.amplitudes_mut());
-        let products = pairs.run(&operators, &inners, psi, lambda, &simulator.threads)?;
-        let mut by_angle = vec![T::zero(); slots.len()];
-        for ((slot, factor), product) in terms.into_iter().zip(products) {
-            by_angle[slot] += factor * T::lit(product);
-        }
-        Ok(Some(by_angle))
+        Ok(Some(Way { operators, inners, terms }))
+    }
+
+    /// The operators of the circuit, each with the number of its instruction.
+    pub(super) fn operators(&self) -> impl Iterator<Item = (usize, &Operator<Complex<T>>)> {
+        self.gates.iter().enumerate().filter_map(|(k, gate)| gate.as_ref().map(|gate| (k, gate)))
     }
 
     /// Where the longest run of instructions begins that ends at `end` and in which no instruction with a parameter

@@ -32,6 +32,9 @@
 //! The adjoint method is generic over the reals, so on duals it gives Hessian-vector products
 //! ([`Expectation::hvp`]), on duals of duals third derivatives, and so on.
 //!
+//! A gradient that is wanted at many points is prepared ([`Expectation::prepare`]): bound, planned and given its memory
+//! once.
+//!
 //! Probabilities of outcomes and fidelities are expectation values too ([`Observable`]). Inside a program a circuit
 //! is a primitive with these derivatives ([`Circuits`]).
 //!
@@ -45,6 +48,7 @@ mod expectation;
 mod harmonics;
 mod host;
 mod observable;
+mod prepared;
 mod second;
 mod shift;
 mod slots;
@@ -54,6 +58,7 @@ mod tangent;
 pub use expectation::{Expectation, Method};
 pub use host::Circuits;
 pub use observable::Observable;
+pub use prepared::PreparedGradient;
 pub use second::MetricTensor;
 
 use crate::{

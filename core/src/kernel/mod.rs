@@ -26,14 +26,19 @@ mod dagger;
 mod disjoint;
 mod reduce;
 mod registry;
+mod renew;
 mod runs;
 pub(crate) mod simd;
 mod threads;
+mod walsh;
 
 pub use reduce::{BLOCK, tree_sum};
-pub use registry::{ExecuteError, Executor, Executors, Generic, Inner, Pairs, Prepared};
+pub use registry::{
+    ExecuteError, Executor, Executors, Generic, Inner, Observed, Pairs, Prepared, PreparedPair,
+};
 pub use simd::{Element, InstructionSet};
 pub use threads::{SERIAL_BELOW, ThreadError, Threads};
+pub(crate) use walsh::walsh_hadamard;
 
 use std::ops::Range;
 

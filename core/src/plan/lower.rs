@@ -16,14 +16,18 @@
 //! `c = 1/sqrt(1 + t^2)` is left to be applied once for many gates.
 
 use num_complex::Complex;
+use smallvec::SmallVec;
 
 use crate::{
     basis::deposit,
-    kernel::{Element, Inner, Operator, Shape},
+    kernel::{Element, Inner, Operator, Shape, walsh_hadamard},
 };
 
 type C = Complex<f64>;
 type M2 = [C; 4];
+/// Indices with factors, and the bits of an operator; few, so that they stay on the stack.
+type Factors = SmallVec<[(usize, C); 4]>;
+type Bits = SmallVec<[usize; 6]>;
 pub(in crate::plan) type M4 = [C; 16];
 
 /// The most bits that a controlled phase may depend on: it becomes up to 2^bits phases of parities.
@@ -92,17 +96,24 @@ impl Op {
 pub(in crate::plan) struct Lowered {
     pub(in crate::plan) ops: Vec<Op>,
     pub(in crate::plan) angle: f64,
+    /// Empty but while something is lowered; its memory is kept.
+    waiting: Vec<Waiting>,
 }
 
-/// Lowers operators on n qubits, and inner products between them, which stand in the order of the operators.
+/// Lowers operators on n qubits, and inner products between them, which stand in the order of the operators. What is
+/// no longer needed of `spare` gives its memory.
 pub(in crate::plan) fn lower<E: Element>(
     n_qubits: usize,
     operators: &[Operator<Complex<E>>],
     inners: &[Inner],
+    mut spare: Lowered,
 ) -> Lowered {
     let unitary = 64.0 * Into::<f64>::into(E::EPSILON);
-    let waiting = vec![Waiting::default(); n_qubits];
-    let mut lowering = Lowering { out: Lowered::default(), waiting, unitary };
+    spare.ops.clear();
+    spare.angle = 0.0;
+    let mut waiting = std::mem::take(&mut spare.waiting);
+    waiting.resize(n_qubits, Waiting::default());
+    let mut lowering = Lowering { out: spare, waiting, unitary };
     let mut waiting = inners.iter().enumerate().peekable();
     for (number, operator) in operators.iter().enumerate() {
         while let Some((index, inner)) = waiting.next_if(|(_, inner)| inner.before <= number) {
@@ -116,11 +127,14 @@ pub(in crate::plan) fn lower<E: Element>(
     }
     waiting.for_each(|(index, inner)| lowering.inner(index, inner));
     lowering.flush(usize::MAX);
-    lowering.out
+    let Lowering { mut out, mut waiting, .. } = lowering;
+    waiting.clear();
+    out.waiting = waiting;
+    out
 }
 
 /// What has been held back on a qubit.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 struct Waiting {
     /// The product of 1-qubit gates that are not out yet.
     matrix: Option<M2>,
@@ -143,23 +157,23 @@ impl Lowering {
             Shape::Identity => true,
             Shape::Phase(factor) => self.diagonal(fixed, &[(value, wide(factor))]),
             Shape::Diagonal(factors) => {
-                let factors: Vec<_> = factors.iter().map(|(o, f)| (value | o, wide(f))).collect();
+                let factors: Factors = factors.iter().map(|(o, f)| (value | o, wide(f))).collect();
                 self.diagonal(fixed, &factors)
             }
             Shape::Swap(a, b) => {
                 let one = Complex::new(1.0, 0.0);
                 let (a, b) = (value | a, value | b);
-                self.permutation(fixed, &[vec![(a, one), (b, one)]])
+                self.permutation(fixed, &[Factors::from_slice(&[(a, one), (b, one)])])
             }
             Shape::Cycles(cycles) => {
                 let cycle =
                     |c: &Vec<(usize, Complex<E>)>| c.iter().map(|(o, f)| (value | o, wide(f))).collect();
-                let cycles: Vec<Vec<(usize, C)>> = cycles.iter().map(cycle).collect();
+                let cycles: SmallVec<[Factors; 2]> = cycles.iter().map(cycle).collect();
                 self.permutation(fixed, &cycles)
             }
             Shape::Dense { matrix, offsets } => {
                 let controls = offsets.iter().fold(fixed, |mask, o| mask & !o);
-                let matrix: Vec<C> = matrix.iter().map(wide).collect();
+                let matrix: SmallVec<[C; 16]> = matrix.iter().map(wide).collect();
                 match (offsets.as_slice(), matrix.as_slice()) {
                     (&[_, bit], &[a, b, c, d]) => {
                         self.one_qubit([a, b, c, d], bit.trailing_zeros() as usize, controls, value)
@@ -217,7 +231,8 @@ impl Lowering {
         if mask.count_ones() > MAX_PHASE_BITS {
             return false;
         }
-        let mut angles = vec![0.0; 1 << mask.count_ones()];
+        let mut angles = [0.0; 1 << MAX_PHASE_BITS];
+        let angles = &mut angles[..1 << mask.count_ones()];
         for (x, angle) in angles.iter_mut().enumerate() {
             let at = deposit(x, mask);
             *angle = factors.iter().find(|f| f.0 == at).map_or(0.0, |f| f.1.arg());
@@ -225,7 +240,7 @@ impl Lowering {
         self.flush(mask);
         self.out.angle += angles[0];
         let scale = -2.0 / angles.len() as f64;
-        walsh_hadamard(&mut angles);
+        walsh_hadamard(angles);
         for (x, angle) in angles.iter().enumerate().skip(1) {
             self.phase(deposit(x, mask), scale * angle);
         }
@@ -233,8 +248,8 @@ impl Lowering {
     }
 
     /// Amplitudes that move along cycles of indices in the bits of `mask`, with factors.
-    fn permutation(&mut self, mask: usize, cycles: &[Vec<(usize, C)>]) -> bool {
-        let bits: Vec<usize> = (0..usize::BITS as usize).filter(|q| mask >> q & 1 == 1).collect();
+    fn permutation(&mut self, mask: usize, cycles: &[Factors]) -> bool {
+        let bits: Bits = (0..usize::BITS as usize).filter(|q| mask >> q & 1 == 1).collect();
         if bits.len() > MAX_PHASE_BITS as usize {
             return false;
         }
@@ -251,7 +266,7 @@ impl Lowering {
             return self.one_qubit(u, qubit, 0, 0);
         }
         let origin = moved(0).0;
-        let columns: Vec<usize> = bits.iter().map(|q| moved(1 << q).0 ^ origin).collect();
+        let columns: Bits = bits.iter().map(|q| moved(1 << q).0 ^ origin).collect();
         let affine = |x: usize| {
             let image = bits.iter().zip(&columns).filter(|(q, _)| x >> **q & 1 == 1);
             image.fold(origin, |sum, (_, column)| sum ^ column)
@@ -259,7 +274,7 @@ impl Lowering {
         if (0..1 << bits.len()).map(|x| deposit(x, mask)).any(|x| affine(x) != moved(x).0) {
             return self.transposition(mask, cycles);
         }
-        let factors: Vec<(usize, C)> = cycles.iter().flatten().copied().collect();
+        let factors: Factors = cycles.iter().flatten().copied().collect();
         if factors.iter().any(|f| f.1 != C::new(1.0, 0.0)) && !self.diagonal(mask, &factors) {
             return false;
         }
@@ -270,7 +285,7 @@ impl Lowering {
     }
 
     /// One exchange of two indices: CX brings them next to each other, H makes the X between them a Z.
-    fn transposition(&mut self, mask: usize, cycles: &[Vec<(usize, C)>]) -> bool {
+    fn transposition(&mut self, mask: usize, cycles: &[Factors]) -> bool {
         let &[(a, fa), (b, fb)] = (match cycles {
             [cycle] => cycle.as_slice(),
             _ => return false,
@@ -301,7 +316,7 @@ impl Lowering {
     }
 
     /// An invertible linear map of bits: `columns[i]` is the image of bit `bits[i]`.
-    fn linear(&mut self, bits: &[usize], mut columns: Vec<usize>) {
+    fn linear(&mut self, bits: &[usize], mut columns: Bits) {
         if columns.iter().all(|c| c.is_power_of_two()) {
             // Bit i goes to place columns[i]: exchanges along each cycle.
             for i in 0..bits.len() {
@@ -315,8 +330,8 @@ impl Lowering {
             return;
         }
         // Rows are reduced to the identity by adding rows to rows; the map is these steps, last first.
-        let mut steps = Vec::new();
-        let mut add = |columns: &mut Vec<usize>, from: usize, to: usize| {
+        let mut steps: SmallVec<[(usize, usize); 16]> = SmallVec::new();
+        let mut add = |columns: &mut Bits, from: usize, to: usize| {
             columns.iter_mut().for_each(|c| *c ^= (*c >> from & 1) << to);
             steps.push((from, to));
         };
@@ -437,22 +452,6 @@ fn turned(angle: f64) -> f64 {
         angle + 2.0 * pi
     } else {
         angle
-    }
-}
-
-/// Replaces `f(x)` by `sum_y (-1)^{x.y} f(y)`. O(n log n).
-#[inline(always)]
-pub(crate) fn walsh_hadamard(f: &mut [f64]) {
-    let mut half = 1;
-    while half < f.len() {
-        for block in f.chunks_exact_mut(2 * half) {
-            let (low, high) = block.split_at_mut(half);
-            // By index: an iterator may end up as a function that is compiled without the wide registers.
-            for i in 0..low.len().min(high.len()) {
-                (low[i], high[i]) = (low[i] + high[i], low[i] - high[i]);
-            }
-        }
-        half *= 2;
     }
 }
 

@@ -30,14 +30,14 @@ mod stages;
 mod tile;
 
 pub use executor::Fast;
-pub(crate) use lower::walsh_hadamard;
+pub use pair::PairPlan;
 
 use std::fmt;
 
 use num_complex::Complex;
 
 use self::{
-    lower::Op,
+    lower::Lowered,
     stages::Stage,
     tile::{Pool, TileStage, Workspaces},
 };
@@ -73,7 +73,10 @@ pub struct Plan<E> {
     n_qubits: usize,
     options: Options,
     /// What the operators were lowered to, which says what other numbers the plan can take.
-    ops: Vec<Op>,
+    lowered: Lowered,
+    /// Memory for the next binding.
+    spare: Lowered,
+    pool: Pool<E>,
     stages: Vec<Stage>,
     /// The stages with the numbers in them.
     passes: Vec<Pass<E>>,
@@ -143,7 +146,9 @@ impl<E: Element> Plan<E> {
         let mut plan = Plan {
             n_qubits,
             options,
-            ops: Vec::new(),
+            lowered: Lowered::default(),
+            spare: Lowered::default(),
+            pool: Pool::new(),
             stages: Vec::new(),
             passes: Vec::new(),
             operators: Vec::new(),
@@ -153,15 +158,16 @@ impl<E: Element> Plan<E> {
             plan.stages = (0..operators.len()).map(|operator| Stage::Plain { operator }).collect();
             return (plan, 0.0);
         }
-        let lowered = lower::lower(n_qubits, operators, inners);
+        let lowered = lower::lower(n_qubits, operators, inners, Lowered::default());
         let low = options.low_qubits.min(size.saturating_sub(widest)).max(lane_bits);
         plan.stages = stages::stages(n_qubits, &lowered.ops, size, low);
         if !plan.stages.iter().any(|s| matches!(s, Stage::Tile { .. })) && lowered.angle != 0.0 {
             // Nothing but a phase: a stage that does only that.
             plan.stages.push(Stage::Tile { qubits: (1 << size) - 1, ops: Vec::new() });
         }
-        plan.ops = lowered.ops;
-        (plan, lowered.angle)
+        let angle = lowered.angle;
+        plan.lowered = lowered;
+        (plan, angle)
     }
 
     /// Puts other numbers into the plan: operators of another binding of the same circuit. What was
@@ -171,35 +177,55 @@ impl<E: Element> Plan<E> {
     /// # Panics
     /// As [`Plan::new`].
     pub fn bind(&mut self, operators: &[Operator<Complex<E>>]) {
-        let fits = operators.iter().all(|o| o.n_qubits() <= self.n_qubits);
-        let lowered = if fits && !self.ops.is_empty() {
-            lower::lower(self.n_qubits, operators, &[])
-        } else {
-            Default::default()
-        };
-        let same = self.ops.len() == lowered.ops.len()
-            && !self.ops.is_empty()
-            && self.ops.iter().zip(&lowered.ops).all(|(a, b)| a.same_structure(b));
-        let turns = lowered.angle == 0.0 || self.stages.iter().any(|s| matches!(s, Stage::Tile { .. }));
-        if same && turns {
-            self.ops = lowered.ops;
-            self.compile(operators, lowered.angle);
-        } else {
+        if !self.takes(operators, &[]) {
             *self = Plan::new(self.n_qubits, operators, self.options);
         }
     }
 
+    /// Puts other numbers in; false if the operators have another structure. Memory is reused: nothing is allocated
+    /// but for dense blocks.
+    fn takes(&mut self, operators: &[Operator<Complex<E>>], inners: &[Inner]) -> bool {
+        let known = &self.lowered.ops;
+        if known.is_empty() || operators.iter().any(|o| o.n_qubits() > self.n_qubits) {
+            return false;
+        }
+        let lowered = lower::lower(self.n_qubits, operators, inners, std::mem::take(&mut self.spare));
+        let same = known.len() == lowered.ops.len()
+            && known.iter().zip(&lowered.ops).all(|(a, b)| a.same_structure(b));
+        let turns = lowered.angle == 0.0 || self.stages.iter().any(|s| matches!(s, Stage::Tile { .. }));
+        if !same || !turns {
+            return false;
+        }
+        self.spare = std::mem::replace(&mut self.lowered, lowered);
+        self.compile(operators, self.lowered.angle);
+        true
+    }
+
     /// Fills the stages with numbers; `angle` is the phase of the whole.
     fn compile(&mut self, operators: &[Operator<Complex<E>>], mut angle: f64) {
-        let mut pool = Pool::new();
-        for pass in self.passes.drain(..) {
-            if let Pass::Tile(stage) = pass {
-                stage.recycle(&mut pool);
+        let (mut passes, mut pool) = (std::mem::take(&mut self.passes), std::mem::take(&mut self.pool));
+        passes.truncate(self.stages.len());
+        for (number, stage) in self.stages.iter().enumerate() {
+            if let (Some(Pass::Tile(pass)), Stage::Tile { ops, .. }) = (passes.get_mut(number), stage) {
+                let ops = ops.iter().map(|&i| &self.lowered.ops[i]);
+                if pass.rebind(ops, self.options.set, &mut pool) {
+                    pass.turn(std::mem::take(&mut angle));
+                    continue;
+                }
+            }
+            let pass = self.pass(stage, &mut angle, &mut pool);
+            if number == passes.len() {
+                passes.push(pass);
+            } else if let Pass::Tile(old) = std::mem::replace(&mut passes[number], pass) {
+                old.recycle(&mut pool);
             }
         }
-        self.passes = self.stages.iter().map(|stage| self.pass(stage, &mut angle, &mut pool)).collect();
+        (self.passes, self.pool) = (passes, pool);
         let any_plain = self.passes.iter().any(|p| matches!(p, Pass::Plain { .. }));
-        self.operators = if any_plain { operators.to_vec() } else { Vec::new() };
+        self.operators.clear();
+        if any_plain {
+            self.operators.extend_from_slice(operators);
+        }
     }
 
     /// A stage with its numbers. The first one on tiles takes the phase of the whole.
@@ -207,7 +233,7 @@ impl<E: Element> Plan<E> {
         match stage {
             Stage::Plain { operator } => Pass::Plain { operator: *operator },
             Stage::Tile { qubits, ops } => {
-                let ops = ops.iter().map(|&i| &self.ops[i]);
+                let ops = ops.iter().map(|&i| &self.lowered.ops[i]);
                 let mut stage = tile::compile(self.n_qubits, *qubits, ops, self.options.set, pool);
                 stage.turn(std::mem::take(angle));
                 Pass::Tile(stage)

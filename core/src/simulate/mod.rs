@@ -19,8 +19,8 @@
 mod program;
 mod trajectory;
 
-pub(crate) use program::bind_instruction;
 pub use program::{Bits, BoundCircuit, final_measurements};
+pub(crate) use program::{bind_instruction, rebind_instruction};
 pub use trajectory::{Mean, Trajectory};
 
 use std::collections::BTreeMap;

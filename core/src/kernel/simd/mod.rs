@@ -34,6 +34,7 @@ macro_rules! unroll {
 }
 pub(crate) use unroll;
 
+mod observe;
 mod pauli;
 mod portable;
 mod single;
@@ -44,6 +45,7 @@ use std::fmt;
 
 use num_complex::Complex;
 
+pub(crate) use observe::PauliMap;
 pub(crate) use pauli::{NORM_BITS, Product, block_norms, expectation};
 use portable::Lanes4;
 pub(crate) use single::apply;

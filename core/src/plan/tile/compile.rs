@@ -55,6 +55,11 @@ pub(in crate::plan) struct TileStage<E> {
     pub(super) exit: Option<Exit>,
     /// Products and sums per amplitude.
     flops: f64,
+    /// Phases that are constant in a tile and belong to no table, with the step that they come before.
+    pub(super) whole: Vec<(usize, Phase)>,
+    /// The operations in terms of places, and what they are made from, for other numbers.
+    pub(super) placed: Vec<Placed>,
+    pub(super) lines: Vec<Line>,
 }
 
 /// The frame at the end of a stage.
@@ -92,6 +97,10 @@ pub(super) struct Sweep<E> {
 
 /// A rotation of a sweep.
 pub(super) struct Turn {
+    /// Which of the placed operations.
+    pub(super) source: usize,
+    /// The bits of its line in the tile.
+    pub(super) inner: usize,
     pub(super) outer: usize,
     pub(super) flip: bool,
     /// The lanes that it exchanges, for a lane turn.
@@ -110,16 +119,24 @@ pub(super) struct Block<E> {
 
 /// A logical qubit in terms of places.
 #[derive(Clone, Copy, Default)]
-struct Line {
-    inner: usize,
-    outer: usize,
-    flip: bool,
-    vector: usize,
+pub(super) struct Line {
+    pub(super) inner: usize,
+    pub(super) outer: usize,
+    pub(super) flip: bool,
+    pub(super) vector: usize,
 }
 
-/// An operation in terms of places.
-enum Placed {
-    Rotation { line: Line, tan: f64 },
+impl Line {
+    /// Whether bit `bit` of the tile is what it was.
+    fn still(&self, bit: usize) -> bool {
+        self.inner == 1 << bit && self.outer == 0 && !self.flip
+    }
+}
+
+/// An operation in terms of places; `source` is its number among the placed ones.
+#[derive(Clone)]
+pub(super) enum Placed {
+    Rotation { source: usize, line: Line, tan: f64 },
     Phase(Phase),
     Dense { low: usize, high: usize, matrix: Box<M4> },
     Inner(Look),
@@ -190,49 +207,39 @@ pub(in crate::plan) fn compile<'a, E: Element>(
 ) -> TileStage<E> {
     let (lane_bits, row_qubits) = simd::shape::<E>(set);
     let inside: Vec<usize> = (0..n_qubits).filter(|q| qubits >> q & 1 == 1).collect();
-    let bits = inside.len();
-    let mut angle = 0.0;
-    let mut scale = 1.0;
-    let mut lines = vec![Line::default(); n_qubits];
-    for (q, line) in lines.iter_mut().enumerate() {
-        match inside.binary_search(&q) {
-            Ok(i) => *line = Line { inner: 1 << i, vector: 1 << i, ..Line::default() },
-            Err(_) => line.outer = 1 << q,
-        }
-    }
-    let placed = place(ops, &mut lines, &mut angle, &mut scale);
     let mut stage = TileStage {
-        bits,
+        bits: inside.len(),
         outside: ((1 << n_qubits) - 1) & !qubits,
         row_offsets: row_offsets(&inside, lane_bits),
         steps: Vec::new(),
         constants: Vec::new(),
         order: Vec::new(),
-        scale: Complex::cis(angle) * scale,
-        exit: exit(&inside, &lines, lane_bits),
+        scale: Complex::new(1.0, 0.0),
+        exit: None,
         flops: 2.0,
+        whole: Vec::new(),
+        placed: Vec::new(),
+        lines: Vec::with_capacity(n_qubits),
     };
+    stage.place(ops);
+    stage.exit(lane_bits);
+    let placed = stage.placed.clone();
     stage.steps(placed, (lane_bits, row_qubits), set, pool);
-    let constants: f64 = stage.constants.iter().filter(|c| c.0 == 0).map(|c| c.1).sum();
-    stage.scale *= Complex::cis(constants);
-    stage.constants.retain(|c| c.0 != 0);
+    stage.settle_constants();
     stage.sort_tiles();
     stage
 }
 
-/// Follows the frame through the operations; `lines` ends as the frame at the end.
-fn place<'a>(
-    ops: impl Iterator<Item = &'a Op>,
-    lines: &mut [Line],
-    angle: &mut f64,
-    scale: &mut f64,
-) -> Vec<Placed> {
-    let mut placed = Vec::new();
+/// Follows the frame through the operations; `lines` ends as the frame at the end. Gives the phase and the norm
+/// that are left over.
+fn place<'a>(ops: impl Iterator<Item = &'a Op>, lines: &mut [Line], placed: &mut Vec<Placed>) -> (f64, f64) {
+    let (mut angle, mut scale) = (0.0, 1.0);
     for op in ops {
+        let source = placed.len();
         match *op {
             Op::Rotation { qubit, tan, flip } => {
-                *scale /= (1.0 + tan * tan).sqrt();
-                placed.push(Placed::Rotation { line: lines[qubit], tan });
+                scale /= (1.0 + tan * tan).sqrt();
+                placed.push(Placed::Rotation { source, line: lines[qubit], tan });
                 lines[qubit].flip ^= flip;
             }
             Op::Phase { mask, angle: by } => {
@@ -244,12 +251,12 @@ fn place<'a>(
                 }
                 // [x + 1 odd] = 1 - [x odd]
                 let by = if sum.flip {
-                    *angle += by;
+                    angle += by;
                     -by
                 } else {
                     by
                 };
-                placed.push(Placed::Phase(Phase { inner: sum.inner, outer: sum.outer, angle: by }));
+                placed.push(Placed::Phase(Phase { source, inner: sum.inner, outer: sum.outer, angle: by }));
             }
             Op::Flip(qubit) => lines[qubit].flip ^= true,
             Op::Cx { control, target } => {
@@ -272,17 +279,17 @@ fn place<'a>(
                     false => Placed::Dense { low: high, high: low, matrix: Box::new(exchanged(&matrix)) },
                 });
             }
-            Op::Inner { number, x, z } => placed.push(Placed::Inner(look(lines, number, x, z))),
+            Op::Inner { number, x, z } => placed.push(Placed::Inner(look(lines, source, number, x, z))),
             Op::Plain { .. } => unreachable!("a tile stage has no plain operators"),
         }
     }
-    placed
+    (angle, scale)
 }
 
 /// The Pauli string `i^|x&z| X^x Z^z` in terms of places.
-fn look(lines: &[Line], number: usize, x: usize, z: usize) -> Look {
+fn look(lines: &[Line], source: usize, number: usize, x: usize, z: usize) -> Look {
     let quarters = (x & z).count_ones();
-    let mut look = Look { number, x: 0, z: 0, outer: 0, real: quarters % 2 == 1, weight: 1.0 };
+    let mut look = Look { source, number, x: 0, z: 0, outer: 0, real: quarters % 2 == 1, weight: 1.0 };
     let mut negative = quarters & 2 == 2;
     for (q, line) in lines.iter().enumerate() {
         if x >> q & 1 == 1 {
@@ -310,22 +317,6 @@ fn row_offsets(inside: &[usize], lane_bits: usize) -> Vec<usize> {
     let row_qubits = &inside[lane_bits..];
     let offset = |row: usize| row_qubits.iter().enumerate().fold(0, |sum, (i, q)| sum | (row >> i & 1) << q);
     (0..1 << row_qubits.len()).map(offset).collect()
-}
-
-fn exit(inside: &[usize], lines: &[Line], lane_bits: usize) -> Option<Exit> {
-    let lines: Vec<Line> = inside.iter().map(|&q| lines[q]).collect();
-    let still = |(i, l): (usize, &Line)| l.inner == 1 << i && l.outer == 0 && !l.flip;
-    if lines.iter().enumerate().all(still) {
-        return None;
-    }
-    let image = |y: usize| {
-        lines.iter().enumerate().fold(0, |p, (i, line)| if y >> i & 1 == 1 { p ^ line.vector } else { p })
-    };
-    let rows = (0..1usize << (inside.len() - lane_bits)).map(|row| image(row << lane_bits) as u32).collect();
-    let lanes = (0..1usize << lane_bits).map(image).collect();
-    let shifts =
-        lines.iter().filter(|l| l.outer != 0 || l.flip).map(|l| (l.outer, l.flip, l.vector)).collect();
-    Some(Exit { rows, lanes, shifts })
 }
 
 /// Rows that stand for all, if each row vector may be added to them; with a sign for each parity of the
@@ -357,6 +348,62 @@ pub(super) fn reduce(basis: &[usize], vector: usize) -> usize {
 }
 
 impl<E: Element> TileStage<E> {
+    /// Places the operations: what they were before is replaced.
+    pub(super) fn place<'a>(&mut self, ops: impl Iterator<Item = &'a Op>) {
+        let n_qubits = self.bits + self.outside.count_ones() as usize;
+        self.lines.clear();
+        let mut inside = 0;
+        for q in 0..n_qubits {
+            let bit = 1 << inside;
+            self.lines.push(if self.outside >> q & 1 == 0 {
+                inside += 1;
+                Line { inner: bit, vector: bit, ..Line::default() }
+            } else {
+                Line { outer: 1 << q, ..Line::default() }
+            });
+        }
+        self.placed.clear();
+        let (angle, scale) = place(ops, &mut self.lines, &mut self.placed);
+        self.scale = Complex::cis(angle) * scale;
+    }
+
+    /// The lines of the tile's own qubits.
+    fn own_lines(&self) -> impl Iterator<Item = &Line> + Clone {
+        self.lines.iter().enumerate().filter(|(q, _)| self.outside >> q & 1 == 0).map(|(_, line)| line)
+    }
+
+    /// Takes the frame at the end of the operations that have been placed.
+    pub(super) fn exit(&mut self, lane_bits: usize) {
+        if self.exit.is_none() {
+            if self.own_lines().enumerate().all(|(i, line)| line.still(i)) {
+                return;
+            }
+            let image = |y: usize| {
+                self.own_lines()
+                    .enumerate()
+                    .fold(0, |p, (i, l)| if y >> i & 1 == 1 { p ^ l.vector } else { p })
+            };
+            let rows = (0..1usize << (self.bits - lane_bits)).map(|row| image(row << lane_bits) as u32);
+            let lanes = (0..1usize << lane_bits).map(image);
+            let shifts = Vec::with_capacity(self.bits);
+            self.exit = Some(Exit { rows: rows.collect(), lanes: lanes.collect(), shifts });
+        }
+        let mut shifts = self.exit.as_mut().map(|exit| std::mem::take(&mut exit.shifts)).unwrap_or_default();
+        shifts.clear();
+        let moved = self.own_lines().filter(|l| l.outer != 0 || l.flip);
+        shifts.extend(moved.map(|l| (l.outer, l.flip, l.vector)));
+        if let Some(exit) = &mut self.exit {
+            exit.shifts = shifts;
+        }
+    }
+
+    /// Takes the phase that all tiles share out of the constants.
+    pub(super) fn settle_constants(&mut self) {
+        let constants: f64 = self.constants.iter().filter(|c| c.0 == 0).map(|c| c.1).sum();
+        self.scale *= Complex::cis(constants);
+        self.constants.retain(|c| c.0 != 0);
+    }
+
     /// Products and sums for each amplitude.
     pub(in crate::plan) fn flops(&self) -> f64 {
         self.flops
@@ -423,8 +470,12 @@ impl<E: Element> TileStage<E> {
                 .iter()
                 .filter_map(|op| if let Placed::Phase(p) = op { Some(*p) } else { None })
                 .collect();
-            let mut phases = Some(Phases::new(self.bits, &level, &mut self.constants, set, pool))
-                .filter(|p| !p.is_empty());
+            let mut phases = Some(Phases::new(self.bits, &level, &mut self.constants, set, pool));
+            if phases.as_ref().is_some_and(Phases::is_empty) {
+                // Each of them is constant in a tile.
+                self.whole.extend(level.into_iter().map(|phase| (self.steps.len(), phase)));
+                phases = None;
+            }
             if let Some(p) = &phases {
                 self.flops += 6.0 * p.tables() as f64 + if p.has_product() { 12.0 } else { 0.0 };
             }
@@ -459,56 +510,53 @@ impl<E: Element> TileStage<E> {
         let (mut on_rows, mut on_lanes, mut left) = (Vec::new(), Vec::new(), Vec::new());
         let mut basis: Vec<usize> = Vec::new();
         for op in ops {
-            let Placed::Rotation { line, tan } = op else {
+            let Placed::Rotation { source, line, tan } = op else {
                 left.push(op);
                 continue;
             };
             let row = line.vector >> lane_bits;
             let reduced = reduce(&basis, row);
             if row == 0 && on_lanes.len() < MAX_LANE_TURNS {
-                on_lanes.push((line, tan));
+                on_lanes.push((source, line, tan));
             } else if row != 0 && reduced != 0 && on_rows.len() < row_qubits {
                 basis.iter_mut().for_each(|b| *b = reduce(&[reduced], *b));
                 basis.push(reduced);
-                on_rows.push((line, tan));
+                on_rows.push((source, line, tan));
             } else {
-                left.push(Placed::Rotation { line, tan });
+                left.push(Placed::Rotation { source, line, tan });
             }
         }
         let (mut row_offsets, mut row_flips) = ([0; 8], [0; 8]);
         for set in 0..1usize << on_rows.len() {
-            for (_, (line, _)) in on_rows.iter().enumerate().filter(|(i, _)| set >> i & 1 == 1) {
+            for (_, (_, line, _)) in on_rows.iter().enumerate().filter(|(i, _)| set >> i & 1 == 1) {
                 row_offsets[set] ^= line.vector >> lane_bits;
                 row_flips[set] ^= line.vector & (lanes - 1);
             }
         }
         let rows = on_rows.len();
-        let all: Vec<(Line, f64)> = on_rows.into_iter().chain(on_lanes).collect();
-        let tangents = Buffer::from_fn(all.len() * 2 * lanes, |i| {
-            let (turn, sign, lane) = (i / (2 * lanes), i / lanes % 2 == 1, i % lanes);
-            let (line, tan) = all[turn];
-            let negative = odd(line.inner & lane) ^ sign ^ (turn >= rows);
-            E::round_from(if negative { -tan } else { tan })
-        });
-        let vectors: Vec<usize> = all[..rows].iter().map(|(line, _)| line.vector >> lane_bits).collect();
-        let signs: Vec<usize> = all.iter().map(|(line, _)| line.inner >> lane_bits).collect();
-        let sweep = Sweep {
+        let all: Vec<(usize, Line, f64)> = on_rows.into_iter().chain(on_lanes).collect();
+        let vectors: Vec<usize> = all[..rows].iter().map(|(_, line, _)| line.vector >> lane_bits).collect();
+        let signs: Vec<usize> = all.iter().map(|(_, line, _)| line.inner >> lane_bits).collect();
+        let mut sweep = Sweep {
             rows,
             row_offsets,
             row_flips,
             crossed: row_flips.iter().any(|&f| f != 0),
             turns: all
                 .iter()
-                .map(|(line, _)| Turn {
+                .map(|(source, line, _)| Turn {
+                    source: *source,
+                    inner: line.inner,
                     outer: line.outer,
                     flip: line.flip,
                     lanes: line.vector & (lanes - 1),
                 })
                 .collect(),
-            tangents,
+            tangents: Buffer::zeros(all.len() * 2 * lanes),
             table: table(1 << (self.bits - lane_bits), &vectors, &signs),
             phases,
         };
+        all.iter().enumerate().for_each(|(turn, (_, _, tan))| sweep.set_tangent(turn, *tan, lanes));
         (sweep, left)
     }
 

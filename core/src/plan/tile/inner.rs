@@ -15,7 +15,7 @@
 
 use super::{
     buffer::Buffer,
-    compile::{Step, TileStage, reduce, table},
+    compile::{Placed, Step, TileStage, reduce, table},
     kernels::Scratch,
 };
 use crate::kernel::{
@@ -35,6 +35,8 @@ const MAX_LANES: usize = 16;
 /// One string in terms of places.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Look {
+    /// Which of the placed operations.
+    pub(super) source: usize,
     /// Which inner product of the plan.
     pub(super) number: usize,
     /// The vector between the places.
@@ -114,6 +116,16 @@ impl Inners {
         Inners { diagonal, groups, rows }
     }
 
+    /// Takes the signs of other operations of the same structure, and the factor of all of them.
+    pub(super) fn rebind(&mut self, placed: &[Placed], factor: f64) {
+        let strings = self.groups.iter_mut().flat_map(|group| &mut group.strings);
+        for look in self.diagonal.iter_mut().chain(strings.map(|line| &mut line.look)) {
+            if let Some(Placed::Inner(new)) = placed.get(look.source) {
+                look.weight = new.weight * factor;
+            }
+        }
+    }
+
     /// Adds the inner products of two tiles to `sums`.
     ///
     /// # Safety
@@ -163,8 +175,16 @@ impl Group {
 pub(super) struct Products<E>(Buffer<E>);
 
 impl<E: Element> Products<E> {
-    pub(super) fn new(bits: usize) -> Products<E> {
-        Products(Buffer::zeros(1 << bits))
+    /// Room for none.
+    pub(super) fn none() -> Products<E> {
+        Products(Buffer::zeros(0))
+    }
+
+    /// Makes room for those of tiles of 2^bits amplitudes.
+    pub(super) fn make_room(&mut self, bits: usize) {
+        if self.0.len() < 1 << bits {
+            self.0 = Buffer::zeros(1 << bits);
+        }
     }
 }
 
@@ -329,26 +349,47 @@ impl Line {
         let half = rows.len() / 2;
         // Four chains of products: two halves, two parts.
         let mut sums = [zero; 4];
-        for k in 0..half.max(1) {
-            for (part, at) in [k, k + half].into_iter().enumerate().take(rows.len()) {
-                // SAFETY: rows are at most as many as the order has room for, and it lists their numbers; sums of
-                // numbers below a power of 2 stay below it.
-                let ([x, y, ..], [_, _, mut a, mut b]) = unsafe {
-                    let s = usize::from(*self.order.get_unchecked(at));
-                    (*rows.get_unchecked(s), *rows.get_unchecked(s ^ self.set))
-                };
-                if CROSSED {
-                    (a, b) = (a.permute(index), b.permute(index));
-                }
-                let (first, second) = (2 * part, 2 * part + 1);
-                if REAL {
-                    (sums[first], sums[second]) = (a.mul_add(x, sums[first]), b.mul_add(y, sums[second]));
-                } else {
-                    (sums[first], sums[second]) = (a.mul_add(y, sums[first]), b.neg_mul_add(x, sums[second]));
-                }
+        // SAFETY: rows are at most as many as the order has room for, and it lists their numbers; sums of numbers below
+        // a power of 2 stay below it.
+        unsafe {
+            if half == 0 {
+                [sums[0], sums[1]] = self.products::<S, REAL, CROSSED>(rows, 0, index, [zero; 2]);
+            }
+            for k in 0..half {
+                let [a, b, c, d] = sums;
+                let [a, b] = self.products::<S, REAL, CROSSED>(rows, k, index, [a, b]);
+                let [c, d] = self.products::<S, REAL, CROSSED>(rows, k + half, index, [c, d]);
+                sums = [a, b, c, d];
             }
         }
         let (first, second) = (sums[0].add(sums[1]), sums[2].add(sums[3]));
         if self.second_negative { first.sub(second) } else { first.add(second) }
+    }
+    /// Adds the two products of a row to two sums.
+    ///
+    /// # Safety
+    /// Called within `S::vectorize`; the order lists so many numbers, and they and `set` are below the number of rows, a
+    /// power of 2.
+    #[inline(always)]
+    unsafe fn products<S: Simd, const REAL: bool, const CROSSED: bool>(
+        &self,
+        rows: &[[S; 4]],
+        at: usize,
+        index: S::Index,
+        [first, second]: [S; 2],
+    ) -> [S; 2] {
+        // SAFETY: as for the caller.
+        let ([x, y, ..], [_, _, mut a, mut b]) = unsafe {
+            let s = usize::from(*self.order.get_unchecked(at));
+            (rows.get_unchecked(s), *rows.get_unchecked(s ^ self.set))
+        };
+        if CROSSED {
+            (a, b) = (a.permute(index), b.permute(index));
+        }
+        if REAL {
+            [a.mul_add(*x, first), b.mul_add(*y, second)]
+        } else {
+            [a.mul_add(*y, first), b.neg_mul_add(*x, second)]
+        }
     }
 }

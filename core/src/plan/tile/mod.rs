@@ -14,6 +14,7 @@
 //! | `kernels` | sweeps and dense blocks |
 //! | `inner` | inner products of two tiles |
 //! | `pair` | a stage on two vectors |
+//! | `rebind` | other numbers in a stage |
 //! | `transfer` | gather and scatter |
 //!
 //! Tiles do not depend on each other, so threads take them in any order and the bits are the same.
@@ -25,6 +26,7 @@ mod inner;
 mod kernels;
 mod pair;
 mod phases;
+mod rebind;
 mod transfer;
 
 use std::{
@@ -36,6 +38,7 @@ use num_complex::Complex;
 
 use self::{
     buffer::Buffer,
+    inner::Products,
     kernels::{Scratch, narrow},
     phases::Product,
     transfer::{Gather, Picks, Scatter},
@@ -59,13 +62,20 @@ const SKEW_BYTES: usize = 2048;
 pub(in crate::plan) struct Workspace<E> {
     parts: Buffer<E>,
     product: Product<E>,
+    /// Of inner products; none until they are wanted.
+    products: Products<E>,
     bits: usize,
 }
 
 impl<E: Element> Workspace<E> {
     fn new(bits: usize) -> Workspace<E> {
         let skew = SKEW_BYTES / size_of::<E>();
-        Workspace { parts: Buffer::zeros((2 << bits) + skew), product: Product::new(bits), bits }
+        Workspace {
+            parts: Buffer::zeros((2 << bits) + skew),
+            product: Product::new(bits),
+            products: Products::none(),
+            bits,
+        }
     }
 }
 
