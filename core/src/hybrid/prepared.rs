@@ -43,9 +43,7 @@ use crate::{
 ///
 /// # Cost
 /// That of [`Expectation::value_and_gradient`] without binding and planning. Memory: 2 states, and the tables of the
-/// plans. For `f32` and `f64`, from 5 or 6 qubits on, a call after the first few allocates nothing on one thread, if
-/// the circuit has no dense gates on two or more qubits, no computed parameters, and only gates whose table names a
-/// generator for their angles; other circuits are as right, and allocate.
+/// plans.
 pub struct PreparedGradient<T: Real> {
     energy: Expectation,
     ready: Option<Ready<T>>,

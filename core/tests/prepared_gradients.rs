@@ -1,0 +1,66 @@
+//! A prepared gradient is the gradient at every point, with any instructions.
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use std::sync::Arc;
+
+use ketgrad_core::{
+    circuit::Circuit,
+    hybrid::Expectation,
+    kernel::{Element, Executors, InstructionSet},
+    observable::PauliSum,
+    plan::Fast,
+    simulate::Simulator,
+};
+use num_complex::Complex;
+
+/// Rotations, phases and controlled flips; parameters are shared.
+fn circuit(n: usize) -> Circuit {
+    let mut c = Circuit::new(n);
+    let mut w = c.param_list("w", 4 * n).into_iter();
+    let all = c.param("all");
+    for q in 0..n {
+        let other = (q + 1) % n;
+        c.ry(q, w.next().unwrap()).unwrap().rz(q, w.next().unwrap()).unwrap();
+        c.rx(q, w.next().unwrap() * 2 + all.clone()).unwrap().p(q, w.next().unwrap()).unwrap();
+        c.cx(q, other).unwrap();
+    }
+    c
+}
+
+fn agrees<E: Element>(n: usize, tolerance: f64)
+where
+    Complex<E>: Send + Sync,
+{
+    let observables = ["Z0 Z1 + 0.5*X2 - Y0 X3", "X0 + Z3"].map(|o| o.parse::<PauliSum>().unwrap());
+    for set in InstructionSet::ALL.into_iter().filter(|set| set.is_available()) {
+        let mut executors = Executors::new();
+        executors.insert::<Complex<E>>(Arc::new(Fast::with(set).unwrap()));
+        let simulator = Simulator { executors, ..Simulator::new() };
+        let energy = Expectation::new(circuit(n), observables.clone()).unwrap().with_simulator(simulator);
+        let mut prepared = energy.prepare::<E>().unwrap();
+        let mut gradient = vec![E::zero(); energy.n_inputs()];
+        let point = |shift: f64| -> Vec<E> {
+            (0..energy.n_inputs()).map(|k| E::round_from((shift + k as f64).sin() * 4.0)).collect()
+        };
+        for shift in [0.0, 3.0, 4.5, 6.1, 9.7] {
+            let at = point(shift);
+            let value = prepared.value_and_gradient(&at, &mut gradient).unwrap();
+            let (other, fresh) = energy.value_and_gradient(&at).unwrap();
+            let far = |x: E, y: E| (Into::<f64>::into(x) - Into::<f64>::into(y)).abs() > tolerance;
+            assert!(!far(value, other), "{set}, {n}: {value:?} {other:?}");
+            assert!(!gradient.iter().zip(&fresh).any(|(x, y)| far(*x, *y)), "{gradient:?} {fresh:?}");
+        }
+        assert!(
+            requests(|| drop(energy.value_and_gradient(&point(0.0)).unwrap())) > 0,
+            "the allocator counts"
+        );
+    }
+}
+
+#[test]
+fn a_prepared_gradient_is_the_gradient() {
+    for n in [7, 10, 14] {
+        agrees::<f64>(n, 1e-11);
+        agrees::<f32>(n, 1e-3);
+    }
+}
