@@ -13,16 +13,17 @@ use ketgrad_core::{
 };
 use num_complex::Complex;
 
-/// Rotations, phases and controlled flips; parameters are shared.
+/// Rotations of one and two qubits, phases, controls and permutations; parameters are shared.
 fn circuit(n: usize) -> Circuit {
     let mut c = Circuit::new(n);
-    let mut w = c.param_list("w", 4 * n).into_iter();
+    let mut w = c.param_list("w", 6 * n).into_iter();
     let all = c.param("all");
     for q in 0..n {
         let other = (q + 1) % n;
-        c.ry(q, w.next().unwrap()).unwrap().rz(q, w.next().unwrap()).unwrap();
+        c.h(q).unwrap().ry(q, w.next().unwrap()).unwrap().rz(q, w.next().unwrap()).unwrap();
         c.rx(q, w.next().unwrap() * 2 + all.clone()).unwrap().p(q, w.next().unwrap()).unwrap();
-        c.cx(q, other).unwrap();
+        c.cx(q, other).unwrap().rzz(q, other, w.next().unwrap()).unwrap();
+        c.cp(other, q, w.next().unwrap()).unwrap().rz(q, all.clone()).unwrap();
     }
     c
 }
@@ -50,10 +51,6 @@ where
             assert!(!far(value, other), "{set}, {n}: {value:?} {other:?}");
             assert!(!gradient.iter().zip(&fresh).any(|(x, y)| far(*x, *y)), "{gradient:?} {fresh:?}");
         }
-        assert!(
-            requests(|| drop(energy.value_and_gradient(&point(0.0)).unwrap())) > 0,
-            "the allocator counts"
-        );
     }
 }
 
