@@ -182,8 +182,8 @@ impl<E: Element> Plan<E> {
         }
     }
 
-    /// Puts other numbers in; false if the operators have another structure. Memory is reused: nothing is allocated
-    /// but for dense blocks.
+    /// Puts other numbers in; false if the operators have another structure. Memory is reused where
+    /// it can be.
     fn takes(&mut self, operators: &[Operator<Complex<E>>], inners: &[Inner]) -> bool {
         let known = &self.lowered.ops;
         if known.is_empty() || operators.iter().any(|o| o.n_qubits() > self.n_qubits) {
