@@ -166,7 +166,7 @@ fn formulas_are_expressions() {
         }
         let energy = state.expectation(&"0.3*Z0 - X0".parse().unwrap()).unwrap();
         let expr = energy.expressions().unwrap();
-        assert!(expr.im.is_zero());
+        assert!(expr.im.is_exact_zero());
         assert!((expr.re.evaluate(&values).unwrap() - energy.eval(&at).unwrap().re).abs() < ROUNDING);
         // A derivative by the engine also goes through what is computed, where the ring has none.
         let step = |h: f64| energy.eval(&[at[0] + h, at[1]]).unwrap().re;

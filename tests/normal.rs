@@ -142,7 +142,7 @@ fn equality_of_large_expressions() {
     let x = Expr::symbol("x");
     let (mut product, mut power) = (Expr::one(), x.clone());
     for _ in 0..40 {
-        product = product * (Expr::one() + &power);
+        product *= Expr::one() + &power;
         power = &power * &power;
     }
     let sum = (power - Expr::one()) / (&x - Expr::one());

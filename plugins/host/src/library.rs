@@ -181,6 +181,7 @@ mod tests {
     use super::*;
 
     /// A plugin of that name, compiled.
+    #[allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
     fn compiled(folder: &Path, name: &str) -> PathBuf {
         let source = folder.join(format!("{name}.c"));
         let text = format!(
