@@ -325,7 +325,7 @@ fn symbols() {
     assert_lines(
         &out,
         &[
-            "<Z0 Z1> = cos(a + b)",
+            "<Z0 Z1> = cos(a)*cos(b)",
             "for each of the four outcomes Bob has half of exactly that",
             "x^3 - x*y^2 = x*(x - y)*(x + y)",
         ],
