@@ -267,6 +267,17 @@ pub(super) struct Body {
 }
 
 impl Body {
+    /// The kind of a value.
+    pub(super) fn kind(&self, e: &Expr) -> Kind {
+        match e {
+            Expr::Real(_) => Kind::Real,
+            Expr::Int(_) => Kind::Int,
+            Expr::Bool(_) => Kind::Bool,
+            Expr::Var(v) | Expr::Clone(v) => self.vars[v.0].kind.clone(),
+            Expr::Op(_, _, kind) => kind.clone(),
+        }
+    }
+
     /// Looks at every statement.
     pub(super) fn each(&self, f: &mut impl FnMut(&Stmt)) {
         fn walk(list: &[Stmt], f: &mut impl FnMut(&Stmt)) {

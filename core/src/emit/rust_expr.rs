@@ -57,17 +57,6 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// The kind of a value.
-    pub(super) fn kind_of(&self, e: &Expr) -> Kind {
-        match e {
-            Expr::Real(_) => Kind::Real,
-            Expr::Int(_) => Kind::Int,
-            Expr::Bool(_) => Kind::Bool,
-            Expr::Var(v) | Expr::Clone(v) => self.body.vars[v.0].kind.clone(),
-            Expr::Op(_, _, kind) => kind.clone(),
-        }
-    }
-
     fn binary(&mut self, args: &[Expr], sign: &str, rank: u8) -> (String, u8) {
         // Comparisons do not chain; the others group to the left.
         let left = self.at(&args[0], if rank == COMPARE { rank + 1 } else { rank });
@@ -80,7 +69,7 @@ impl Writer<'_, '_> {
         args[0].each_var(&mut |_| constant = false);
         let rest: Vec<String> = args[1..].iter().map(|a| self.expr(a)).collect();
         // A literal alone does not know that it is an `f64`.
-        if constant && self.kind_of(&args[0]) == Kind::Real {
+        if constant && self.body.kind(&args[0]) == Kind::Real {
             let first = self.expr(&args[0]);
             let all: Vec<String> = std::iter::once(first).chain(rest).collect();
             return (format!("f64::{name}({})", all.join(", ")), POSTFIX);
@@ -103,7 +92,7 @@ impl Writer<'_, '_> {
 
     /// Arguments of a function: arrays are borrowed.
     fn arguments(&mut self, args: &[Expr]) -> Vec<String> {
-        let one = |w: &mut Self, e: &Expr| match w.kind_of(e) {
+        let one = |w: &mut Self, e: &Expr| match w.body.kind(e) {
             Kind::Array(_) => w.borrow(e),
             _ => w.expr(e),
         };
@@ -190,7 +179,7 @@ impl Writer<'_, '_> {
                 return (self.tuple(args, kind), if named { LOWEST } else { POSTFIX });
             }
             Op::Field(k) => {
-                let of = self.kind_of(&args[0]);
+                let of = self.body.kind(&args[0]);
                 let field = of.fields().get(k as usize);
                 let name = field_name(field.and_then(|f| f.name.as_deref()), k as usize);
                 let copy = if field.is_some_and(|f| holds_array(&f.kind)) { ".clone()" } else { "" };
@@ -272,7 +261,7 @@ impl Writer<'_, '_> {
 
     /// The leaves of a value that goes to a tape, each with its vector.
     pub(super) fn leaves(&mut self, e: &Expr) -> Vec<(&'static str, String)> {
-        let kind = self.kind_of(e);
+        let kind = self.body.kind(e);
         match (e, &kind) {
             (Expr::Op(Op::Tuple, args, _), _) => args.iter().flat_map(|a| self.leaves(a)).collect(),
             (Expr::Var(v) | Expr::Clone(v), Kind::Tuple(_)) => {

@@ -85,7 +85,7 @@ impl Writer<'_, '_> {
         let mut rooms: Vec<(u32, &'static str, usize)> = Vec::new();
         for s in body {
             let Stmt::Push(level, value) = s else { continue };
-            self.fields(&self.kind_of(value), &mut |field| match rooms
+            self.fields(&self.body.kind(value), &mut |field| match rooms
                 .iter_mut()
                 .find(|r| (r.0, r.1) == (*level, field))
             {
@@ -104,7 +104,7 @@ impl Writer<'_, '_> {
     fn pushes(&self, s: &Stmt, level: u32, field: &str) -> bool {
         let mut found = false;
         if let Stmt::Push(l, value) = s {
-            self.fields(&self.kind_of(value), &mut |f| found |= *l == level && f == field);
+            self.fields(&self.body.kind(value), &mut |f| found |= *l == level && f == field);
         }
         found || s.parts().into_iter().flatten().any(|s| self.pushes(s, level, field))
     }

@@ -409,7 +409,7 @@ impl Writer<'_, '_> {
         if let Expr::Op(Op::Tuple, items, _) = value {
             return items.iter().try_for_each(|e| self.push(e));
         }
-        let kind = self.kind_of(value);
+        let kind = self.body.kind(value);
         let tape = self.tape(&kind)?;
         let value = self.settled(value)?;
         let value = if kind == Kind::Bool { format!("if {value} {{ 1 }} else {{ 0 }}") } else { value };

@@ -12,16 +12,6 @@ use super::{
 };
 
 impl Writer<'_, '_> {
-    pub(super) fn kind_of(&self, e: &Expr) -> Kind {
-        match e {
-            Expr::Real(_) => Kind::Real,
-            Expr::Int(_) => Kind::Int,
-            Expr::Bool(_) => Kind::Bool,
-            Expr::Var(v) | Expr::Clone(v) => self.body.vars[v.0].kind.clone(),
-            Expr::Op(_, _, kind) => kind.clone(),
-        }
-    }
-
     /// A function for arrays that grow.
     pub(super) fn helper(&mut self, what: &str, kind: &Kind) -> String {
         let (suffix, array, item, zero) = match kind {
@@ -106,7 +96,7 @@ impl Writer<'_, '_> {
                 Ok((self.tuple(kind, &items?), POSTFIX))
             }
             Op::Field(k) => {
-                let of = self.kind_of(&args[0]);
+                let of = self.body.kind(&args[0]);
                 let name = of.fields().get(k as usize).and_then(|f| f.name.clone());
                 Ok((
                     format!("{}.{}", self.at(&args[0], POSTFIX)?, name.unwrap_or_else(|| k.to_string())),
@@ -121,7 +111,7 @@ impl Writer<'_, '_> {
             Op::Fill => Ok((format!("[{}; {}]", self.settled(&args[0])?, self.settled(&args[1])?), POSTFIX)),
             Op::Get => Ok((format!("{}[{}]", self.at(&args[0], POSTFIX)?, self.settled(&args[1])?), POSTFIX)),
             Op::Peek => {
-                let name = self.helper("peek", &self.kind_of(&args[0]));
+                let name = self.helper("peek", &self.body.kind(&args[0]));
                 self.call(&name, args)
             }
             Op::Accumulate => {
