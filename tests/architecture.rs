@@ -77,6 +77,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "observable",
             "param",
             "matrix",
+            "basis",
             "exec",
             "adjoint",
             "pass",

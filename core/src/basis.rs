@@ -233,6 +233,12 @@ impl BitSubspace {
     }
 }
 
+/// Whether an odd number of bits is set. O(1).
+#[inline(always)]
+pub(crate) fn odd(bits: usize) -> bool {
+    bits.count_ones() % 2 == 1
+}
+
 /// Places the low bits of `bits` at the set positions of `mask`, lowest first (the `pdep` of
 /// Hacker's Delight, section 7-5).
 ///

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use super::exponentials;
 use crate::{
+    basis::odd,
     circuit::{Circuit, CircuitError},
     observable::{Pauli, PauliString, PauliSum},
 };
@@ -98,7 +99,7 @@ fn times(left: &Products, right: &Products) -> Products {
     let mut product = Products::new();
     for (&(x, z), c) in left {
         for (&(u, v), d) in right {
-            let sign = if (z & u).count_ones() % 2 == 1 { -1.0 } else { 1.0 };
+            let sign = if odd(z & u) { -1.0 } else { 1.0 };
             *product.entry((x ^ u, z ^ v)).or_default() += sign * c * d;
         }
     }

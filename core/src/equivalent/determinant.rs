@@ -4,13 +4,13 @@
 //! circuit is the product of those of its gates, and that of a gate on k qubits, controls included, counts `2^(n-k)`
 //! times. So `phi = sum_gates arg det / 2^k`, for the first circuit less the second, up to a constant. O(gates).
 
+use nalgebra::DMatrix;
 use num_complex::Complex;
 
 use super::Pair;
 use crate::{
     circuit::Operation,
     gate::{Gate, GateKind},
-    matrix::Matrix,
     param::{Angle, Values, q_to_f64},
 };
 
@@ -51,32 +51,10 @@ fn of_gate(kind: GateKind) -> Option<Vec<f64>> {
     let n = kind.param_names().len();
     let at = |angles: Vec<f64>| -> Option<Complex<f64>> {
         let gate = Gate::new(kind, angles.into_iter().map(Angle::rad)).ok()?;
-        Some(determinant(&gate.matrix::<Complex<f64>>(&Values::<f64>(&[])).ok()?))
+        let matrix = gate.matrix::<Complex<f64>>(&Values::<f64>(&[])).ok()?;
+        Some(DMatrix::from_fn(matrix.dim(), matrix.dim(), |i, j| matrix[(i, j)]).determinant())
     };
     let moved = |k: usize, step: f64| at((0..n).map(|j| 0.3 + if j == k { step } else { 0.0 }).collect());
     let slope = |k| Some((moved(k, STEP)? * moved(k, -STEP)?.conj()).arg() / (2.0 * STEP));
     (0..n).map(slope).collect()
-}
-
-/// By elimination with pivots.
-fn determinant(matrix: &Matrix<Complex<f64>>) -> Complex<f64> {
-    let dim = matrix.dim();
-    let mut rows: Vec<Vec<Complex<f64>>> =
-        (0..dim).map(|i| (0..dim).map(|j| matrix[(i, j)]).collect()).collect();
-    let mut out = Complex::new(1.0, 0.0);
-    for k in 0..dim {
-        let size = |i: &usize| rows[*i][k].norm();
-        let pivot = (k..dim).max_by(|i, j| size(i).total_cmp(&size(j))).unwrap_or(k);
-        if pivot != k {
-            rows.swap(pivot, k);
-            out = -out;
-        }
-        let lead = rows[k].clone();
-        out *= lead[k];
-        for row in &mut rows[k + 1..] {
-            let factor = row[k] / lead[k];
-            row.iter_mut().zip(&lead).for_each(|(x, y)| *x -= factor * y);
-        }
-    }
-    out
 }

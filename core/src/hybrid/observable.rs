@@ -15,6 +15,7 @@ use num_complex::Complex;
 
 use super::HybridError;
 use crate::{
+    basis::odd,
     kernel::{BLOCK, Threads, tree_sum},
     observable::{Pauli, PauliString, PauliSum},
     plan::walsh_hadamard,
@@ -226,7 +227,7 @@ fn signed_sums<T: Real>(
     weight: &T,
     factors: &mut Vec<T>,
 ) {
-    let signed = |(z, c): &(usize, f64)| if (start & z).count_ones() % 2 == 1 { -c } else { *c };
+    let signed = |(z, c): &(usize, f64)| if odd(start & z) { -c } else { *c };
     factors.clear();
     if strings.iter().all(|(z, _)| z & (len - 1) == 0) {
         factors.push(weight.clone() * T::lit(strings.iter().map(signed).sum()));

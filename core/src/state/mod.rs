@@ -173,8 +173,8 @@ impl<R: Ring> StateVector<R> {
         Ok(StateVector { n_qubits, amplitudes })
     }
 
-    /// A vector of any norm, in basis order: what a ring without a norm, or a derivative, needs. It keeps its
-    /// memory, and its numbers move up to the next cache line if they do not begin one: O(2^n) at most.
+    /// A vector of any norm, in basis order: what a ring without a norm, or a derivative, needs. Its numbers
+    /// move up to the next cache line if they do not begin one: O(2^n), and within its memory if that has room.
     ///
     /// # Errors
     /// [`BasisError`] if their number is not a power of two.

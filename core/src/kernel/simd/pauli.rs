@@ -26,7 +26,7 @@ use num_traits::Zero;
 
 use super::{Element, InstructionSet, Simd, Task};
 use crate::{
-    basis::deposit,
+    basis::{deposit, odd},
     kernel::{SERIAL_BELOW, Threads, reduce::tree},
 };
 
@@ -176,13 +176,13 @@ impl<E: Element> Task<E> for Joined<'_, E> {
         let mut total = 0.0;
         for product in &family.products {
             let (x, high) = (product.x, product.x >> block_bits);
-            let odd = usize::from(product.imaginary);
+            let imaginary = usize::from(product.imaginary);
             for strings in product.strings.chunks(TOGETHER) {
                 // SAFETY: this is `vectorize`; the exclusive-or of two numbers below LANES is one. A block has
                 // 2^block_bits amplitudes, at least eight registers, and block numbers are below their count:
                 // the span and the start use the bits of block numbers only.
                 unsafe {
-                    let moved = S::index(|j| j ^ ((x & lanes) << 1 | odd));
+                    let moved = S::index(|j| j ^ ((x & lanes) << 1 | imaginary));
                     let mut sums = [S::splat(E::zero()); TOGETHER];
                     for number in 0..1usize << family.basis.len() {
                         let block = start ^ family.element(number);
@@ -205,7 +205,7 @@ impl<E: Element> Task<E> for Joined<'_, E> {
                             count => pair.several(count, z_row, &mut own),
                         }
                         for (k, (z, _)) in strings.iter().enumerate() {
-                            let negative = odd_parity(block & z >> block_bits);
+                            let negative = odd(block & z >> block_bits);
                             sums[k] = if negative { sums[k].sub(own[k]) } else { sums[k].add(own[k]) };
                         }
                     }
@@ -262,10 +262,6 @@ impl<E: Element> Task<E> for Norms<'_, E> {
     }
 }
 
-fn odd_parity(bits: usize) -> bool {
-    bits.count_ones() % 2 == 1
-}
-
 /// The sum over lanes with the signs of z; the product of a real part with an imaginary one is subtracted.
 ///
 /// # Safety
@@ -276,7 +272,7 @@ unsafe fn across<S: Simd>(sum: S, z: usize, imaginary: bool) -> f64 {
     // SAFETY: there is room for any register.
     unsafe { sum.store(lanes.as_mut_ptr()) };
     let signed = lanes[..S::LANES].iter().enumerate().map(|(j, &x)| {
-        let (negative, x): (bool, f64) = (odd_parity(j >> 1 & z) != (imaginary && j % 2 == 0), x.into());
+        let (negative, x): (bool, f64) = (odd(j >> 1 & z) != (imaginary && j % 2 == 0), x.into());
         if negative { -x } else { x }
     });
     signed.sum()
@@ -324,7 +320,7 @@ impl<S: Simd> Pair<S> {
             let mut sums = [S::splat(S::Elem::zero()); ROWS];
             for first in (0..self.rows).step_by(ROWS) {
                 let rows = self.eight(first);
-                if odd_parity(first & z) {
+                if odd(first & z) {
                     unroll!(j in 0..ROWS => { sums[j] = rows[j].0.neg_mul_add(rows[j].1, sums[j]); });
                 } else {
                     unroll!(j in 0..ROWS => { sums[j] = rows[j].0.mul_add(rows[j].1, sums[j]); });
@@ -349,7 +345,7 @@ impl<S: Simd> Pair<S> {
             transform(&mut rows);
             for (k, sum) in sums[..count].iter_mut().enumerate() {
                 let row = rows[z(k) % ROWS];
-                *sum = if odd_parity(first & z(k)) { sum.sub(row) } else { sum.add(row) };
+                *sum = if odd(first & z(k)) { sum.sub(row) } else { sum.add(row) };
             }
         }
     }
@@ -381,7 +377,7 @@ mod tests {
         let each = |(i, &x): (usize, &Complex<E>)| {
             let w = wide(a[i ^ product.x]).conj() * wide(x);
             let part = if product.imaginary { w.im } else { w.re };
-            let signed = |&(z, weight): &(usize, f64)| if odd_parity(i & z) { -weight } else { weight };
+            let signed = |&(z, weight): &(usize, f64)| if odd(i & z) { -weight } else { weight };
             part * product.strings.iter().map(signed).sum::<f64>()
         };
         a.iter().enumerate().map(each).sum()
@@ -395,7 +391,7 @@ mod tests {
             let masks = [(0, 0), (0, 5), (1, 2), (3, 7), (6, 1), (1 << 11, 3), (3 << 10, 1 << 11), (all, 0)];
             let mut products = Vec::new();
             for (x, z) in masks.map(|(x, z)| (x & all, z & all)) {
-                let imaginary = odd_parity(x & z);
+                let imaginary = odd(x & z);
                 products.push(Product { x, imaginary, strings: vec![(z, 0.5)] });
                 let mut strings = vec![(z, -1.0)];
                 strings.extend((0..20).map(|k| (z ^ ((k * 37) & all & !x), 0.1 * k as f64)));

@@ -23,10 +23,11 @@ use super::{
     frame::{Exit, Line, exit},
     inner::{Inners, Look},
     phases::{Phase, Phases},
-    rows::{odd, reduce, row_offsets, table},
+    rows::{reduce, row_offsets, table},
 };
 use crate::{
     basis::deposit,
+    basis::odd,
     kernel::{Element, InstructionSet, simd},
     plan::lower::{M4, Op, exchanged},
 };

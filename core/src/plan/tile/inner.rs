@@ -17,8 +17,9 @@ use super::{
     buffer::Buffer,
     compile::{Step, TileStage},
     kernels::Scratch,
-    rows::{odd, reduce, table},
+    rows::{reduce, table},
 };
+use crate::basis::odd;
 use crate::kernel::{
     Element,
     simd::{Simd, Task},

@@ -12,8 +12,9 @@ use num_complex::Complex;
 use super::{
     compile::{Block, Step, Sweep},
     phases::{Phases, Product},
-    rows::{SIGN_SHIFT, odd},
+    rows::SIGN_SHIFT,
 };
+use crate::basis::odd;
 use crate::kernel::{
     Element,
     simd::{Simd, Task, unroll},

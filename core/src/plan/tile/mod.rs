@@ -46,6 +46,7 @@ use self::{
 };
 use crate::{
     basis::deposit,
+    basis::odd,
     kernel::{
         Element, SERIAL_BELOW, Threads,
         simd::{InstructionSet, Shared, Simd, Task, as_reals},
@@ -170,8 +171,7 @@ impl<E: Element> Task<E> for Tiles<'_, E> {
                 for step in &stage.steps {
                     kernels::step::<S>(step, scratch, &mut workspace.product);
                 }
-                let angle: f64 =
-                    stage.constants.iter().filter(|c| (c.0 & outer).count_ones() % 2 == 1).map(|c| c.1).sum();
+                let angle: f64 = stage.constants.iter().filter(|c| odd(c.0 & outer)).map(|c| c.1).sum();
                 let factor = if angle == 0.0 { stage.scale } else { stage.scale * Complex::cis(angle) };
                 Scatter { stage, to: start, next, scratch, factor: narrow(factor), streams }
                     .write::<S>(&picks);

@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     basis::deposit,
+    basis::odd,
     kernel::{
         Element, SERIAL_BELOW, Threads,
         simd::{InstructionSet, Shared, Simd, Task, as_reals},
@@ -115,8 +116,7 @@ impl<E: Element> Task<E> for Pairs<'_, E> {
                     kernels::step::<S>(step, scratch[0], &mut first.product);
                     kernels::step::<S>(step, scratch[1], &mut first.product);
                 }
-                let angle: f64 =
-                    stage.constants.iter().filter(|c| (c.0 & outer).count_ones() % 2 == 1).map(|c| c.1).sum();
+                let angle: f64 = stage.constants.iter().filter(|c| odd(c.0 & outer)).map(|c| c.1).sum();
                 let factor = if angle == 0.0 { stage.scale } else { stage.scale * Complex::cis(angle) };
                 let factor = narrow(factor);
                 for (state, scratch) in states.iter().zip(scratch) {

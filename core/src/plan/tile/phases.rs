@@ -12,6 +12,7 @@ use num_complex::Complex;
 
 use super::buffer::{Buffer, Pool};
 use crate::{
+    basis::odd,
     kernel::{
         Element, InstructionSet,
         simd::{Simd, Task},
@@ -205,7 +206,7 @@ impl<E: Element> Phases<E> {
         let one = Complex::new(1.0, 0.0);
         let mut factors = [one; usize::BITS as usize];
         for &(bit, mask, z) in &self.singles {
-            factors[bit] *= if (mask & outer).count_ones() % 2 == 1 { z.conj() } else { z };
+            factors[bit] *= if odd(mask & outer) { z.conj() } else { z };
         }
         let low_bits = LOW_BITS.min(self.bits);
         let mut low = [one; 1 << LOW_BITS];

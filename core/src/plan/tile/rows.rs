@@ -1,13 +1,9 @@
 //! Rows of a tile as vectors over GF(2).
 
+use crate::basis::odd;
+
 /// Where the row number ends and the signs begin in an entry of a sweep's table.
 pub(super) const SIGN_SHIFT: u32 = 24;
-
-/// Whether an odd number of bits is set.
-#[inline(always)]
-pub(super) fn odd(x: usize) -> bool {
-    x.count_ones() % 2 == 1
-}
 
 /// The index of the first amplitude of each row within the tile, whose qubits are given.
 pub(super) fn row_offsets(inside: &[usize], lane_bits: usize) -> Vec<usize> {

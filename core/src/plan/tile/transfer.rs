@@ -9,6 +9,7 @@
 use num_complex::Complex;
 
 use super::{compile::TileStage, kernels::Scratch};
+use crate::basis::odd;
 use crate::kernel::{
     Element,
     simd::{Simd, Task},
@@ -145,7 +146,7 @@ impl<E: Element, P: Simd<Elem = E>, const FROM: usize> Task<E> for Write<'_, E, 
     unsafe fn run<S: Simd<Elem = E>>(self) {
         let Write { scatter: Scatter { stage, to, next, scratch, factor, streams }, picks } = self;
         let inside = P::LANES - 1;
-        let shifted = |s: &&(usize, bool, usize)| ((s.0 & scratch.outer).count_ones() % 2 == 1) ^ s.1;
+        let shifted = |s: &&(usize, bool, usize)| odd(s.0 & scratch.outer) ^ s.1;
         let (places, shift) = match &stage.exit {
             Some(exit) => {
                 (exit.rows.as_slice(), exit.shifts.iter().filter(shifted).fold(0, |sum, s| sum ^ s.2))
