@@ -4,16 +4,20 @@
 //! cargo run --release -p ketgrad-benches --bin peer_ad
 //! ```
 //! Workloads and points are those that such comparisons use: a fraction, gradient descent on a point, Newton's
-//! root with a data-dependent number of rounds, the logistic map, Euler steps of Lotka-Volterra, Rosenbrock,
-//! Speelpenning's product, the logarithm of a sum of exponentials. `seconds` is one gradient by the bytecode,
-//! called again; `objective_seconds` one value; `first_seconds` from text to the first gradient.
+//! root with a data-dependent number of rounds, the logistic map, Euler steps of Lotka-Volterra; by loops over elements
+//! and by operations on arrays Rosenbrock, Speelpenning's product, the logarithm of a sum of exponentials; by operations
+//! on arrays the trace of a product, a network of two layers, a Gaussian mixture. `seconds` is one gradient by the
+//! bytecode, called again; `objective_seconds` one value; `first_seconds` from text to the first gradient. Names of
+//! workloads may be given as arguments.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a measurement stops at the first surprise")]
 
 use std::{hint::black_box, time::Instant};
 
 use ketgrad_core::{
-    exec::{Datum, Derivatives},
-    text::parse_program,
+    exec::{Datum, Derivatives, Host, HostError},
+    ir::{Element, Kind, Primitive},
+    rules::Rules,
+    text::parse_program_with,
 };
 
 /// Seconds spent on each number.
@@ -77,6 +81,112 @@ fn workloads() -> Vec<Workload> {
     ]
 }
 
+/// Numbers between -1 and 1 that look random.
+fn noise(n: usize, seed: f64) -> Vec<f64> {
+    (0..n)
+        .map(|k| (12.9898 * (k as f64 + seed)).sin() * 43_758.545_3)
+        .map(|x| 2.0 * (x - x.floor()) - 1.0)
+        .collect()
+}
+
+fn tensor(shape: &[usize], seed: f64) -> Datum<f64> {
+    Datum::reals_of(shape, noise(shape.iter().product(), seed)).unwrap()
+}
+
+/// The data of the network and of the mixture: constants to the derivative.
+struct Data(Vec<(&'static str, Datum<f64>)>);
+
+impl Data {
+    fn new() -> Data {
+        // Where the strict lower triangle of a 10 x 10 matrix, column by column, goes in its transpose.
+        let pairs: Vec<(usize, usize)> = (0..10).flat_map(|j| (j + 1..10).map(move |i| (i, j))).collect();
+        let mut place = vec![0.0; 45 * 100];
+        pairs.iter().enumerate().for_each(|(k, (i, j))| place[k * 100 + j * 10 + i] = 1.0);
+        Data(vec![
+            ("mlp_x", tensor(&[100, 2], 0.3)),
+            ("mlp_t", tensor(&[100], 0.7)),
+            ("gmm_x", tensor(&[1000, 10], 0.1)),
+            ("place", Datum::reals_of(&[45, 100], place).unwrap()),
+        ])
+    }
+    fn rules(&self) -> Rules {
+        let mut rules = Rules::new();
+        for (name, _) in &self.0 {
+            rules.primitive(name, &[], Kind::Array(Element::Real)).unwrap();
+        }
+        rules
+    }
+}
+
+impl Host<f64> for Data {
+    fn call(&self, primitive: &Primitive, _: &[Datum<f64>]) -> Result<Datum<f64>, HostError> {
+        let found = self.0.iter().find(|(name, _)| *name == primitive.name);
+        found.map(|(_, x)| x.clone()).ok_or_else(|| HostError::unknown(primitive))
+    }
+}
+
+const MLP: &str = "
+fn f(w1: array, b1: array, w2: array, b2: array, w3: array, b3: array) {
+    let h = tanh(matmul(tanh(matmul(mlp_x(), w1) + b1), w2) + b2);
+    let r = matvec(h, w3) + b3 - mlp_t();
+    mean(r * r)
+}";
+
+/// 10 dimensions, 25 components, 1000 points; the last term of a Wishart prior is a constant.
+const GMM: &str = "
+fn f(alpha: array, mu: array, icf: array) {
+    let logs = slice(icf, 1, 0, 10);
+    let low = slice(icf, 1, 10, 45);
+    let diagonals = exp(logs);
+    let sums = sum_axis(logs, 1);
+    let z = insert_axis(gmm_x(), 0) - insert_axis(mu, 1);
+    let y = insert_axis(diagonals, 1) * z + matmul(z, reshape(matmul(low, place()), [25, 10, 10]));
+    let inner = insert_axis(alpha + sums, 1) - 0.5 * sum_axis(y * y, 2);
+    let data = sum(logsumexp_axis(inner, 0)) - 1000.0 * logsumexp(alpha);
+    data + 0.5 * (sum(diagonals * diagonals) + sum(low * low))
+}";
+
+/// The workloads by operations on arrays.
+fn on_arrays() -> Vec<Workload> {
+    let w = |name, n, source, args| Workload { name, n, source, args };
+    let vector = |n: usize, f: &dyn Fn(f64) -> f64| vec![Datum::reals((0..n).map(|k| f(k as f64)))];
+    vec![
+        w(
+            "trace",
+            900,
+            "fn f(a: array, b: array) { trace(matmul(a, b)) }",
+            vec![tensor(&[30, 30], 0.2), tensor(&[30, 30], 0.4)],
+        ),
+        w(
+            "rosenbrock-array",
+            1000,
+            "fn f(x: array) { let n = len(x) - 1; let a = slice(x, 0, 0, n); let u = slice(x, 0, 1, n) - a * a; let v = 1 - a; sum(100 * u * u + v * v) }",
+            vector(1000, &|k| 0.5 + 0.001 * k),
+        ),
+        w("speelpenning-array", 1000, "fn f(x: array) { prod(x) }", vector(1000, &|k| 1.0 + 0.1 * k.cos())),
+        w(
+            "logsumexp-array",
+            100_000,
+            "fn f(x: array) { logsumexp(x) }",
+            vector(100_000, &|k| (1.7 * k).sin() * 2.0),
+        ),
+        w(
+            "mlp",
+            337,
+            MLP,
+            vec![
+                tensor(&[2, 16], 0.1),
+                tensor(&[16], 0.2),
+                tensor(&[16, 16], 0.3),
+                tensor(&[16], 0.4),
+                tensor(&[16], 0.5),
+                tensor(&[1], 0.6),
+            ],
+        ),
+        w("gmm", 1650, GMM, vec![tensor(&[25], 0.1), tensor(&[25, 10], 0.2), tensor(&[25, 55], 0.3)]),
+    ]
+}
+
 /// The least and the median time of a call.
 fn time(mut f: impl FnMut()) -> (f64, f64) {
     let mut calls = 1u32;
@@ -98,22 +208,34 @@ fn time(mut f: impl FnMut()) -> (f64, f64) {
 }
 
 fn main() {
-    for Workload { name, n, source, args } in workloads() {
+    let wanted: Vec<String> = std::env::args().skip(1).collect();
+    let data = Data::new();
+    let rules = data.rules();
+    for Workload { name, n, source, args } in workloads().into_iter().chain(on_arrays()) {
+        if !wanted.is_empty() && !wanted.iter().any(|w| w == name) {
+            continue;
+        }
         let start = Instant::now();
-        let program = parse_program(source).unwrap();
-        let mut d = Derivatives::<f64>::new(&program, "f").unwrap();
+        let program = parse_program_with(source, &rules).unwrap();
+        let mut d = Derivatives::<f64>::new(&program, "f").unwrap().with_host(&data);
         black_box(d.value_and_gradient(&args).unwrap());
         let first = start.elapsed().as_secs_f64();
         let objective = time(|| drop(black_box(d.value(black_box(&args)).unwrap())));
         let reals: Option<Vec<f64>> = args.iter().map(|a| a.real().copied()).collect();
+        let mut p = d.prepare().unwrap();
         let (least, median) = match reals {
             Some(x) => {
-                let (mut p, mut g) = (d.prepare().unwrap(), vec![0.0; x.len()]);
+                let mut g = vec![0.0; x.len()];
                 time(|| {
                     black_box(p.gradient(black_box(&x), &mut g).unwrap());
                 })
             }
-            None => time(|| drop(black_box(d.value_and_gradient(black_box(&args)).unwrap()))),
+            None => {
+                let mut g = Vec::new();
+                time(|| {
+                    black_box(p.value_and_gradient(black_box(&args), &mut g).unwrap());
+                })
+            }
         };
         println!(
             "{{\"workload\": \"{name}\", \"n\": {n}, \"peer\": \"ketgrad\", \"seconds_min\": {least:.3e}, \"seconds_median\": {median:.3e}, \"objective_seconds_min\": {:.3e}, \"first_seconds\": {first:.3e}}}",

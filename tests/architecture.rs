@@ -13,11 +13,12 @@ use std::{
 const MODULES: &[(&str, &[&str])] = &[
     ("entity", &[]),
     ("scalar", &[]),
+    ("array", &["scalar"]),
     ("ir", &["entity", "scalar"]),
     ("rules", &["ir", "entity", "scalar"]),
     ("pass", &["rules", "ir", "entity", "scalar"]),
     ("adjoint", &["pass", "rules", "ir", "entity", "scalar"]),
-    ("exec", &["pass", "adjoint", "rules", "ir", "entity", "scalar"]),
+    ("exec", &["array", "pass", "adjoint", "rules", "ir", "entity", "scalar"]),
     ("check", &["exec", "adjoint", "pass", "ir", "scalar"]),
     ("emit", &["pass", "rules", "ir", "entity", "scalar"]),
     ("staging", &["ir", "entity"]),
@@ -65,6 +66,7 @@ const MODULES: &[(&str, &[&str])] = &[
     (
         "hybrid",
         &[
+            "array",
             "exact",
             "check",
             "plan",

@@ -333,3 +333,18 @@ fn symbols() {
     assert!(out.contains(" = 4*x*y + 1/2\n") && out.contains(" = cos(2*x)\n"), "{out}");
     assert!(out.contains("equal, with an error below"), "{out}");
 }
+
+#[test]
+fn two_moons() {
+    let out = run("two_moons");
+    let accuracy = out.lines().find_map(|l| l.strip_prefix("accuracy: ")).unwrap();
+    let accuracy: f64 = accuracy.trim_end_matches(" %").parse().unwrap();
+    assert!(accuracy > 95.0, "{out}");
+}
+
+#[test]
+fn logistic_regression() {
+    let out = run("logistic_regression");
+    // The textbook's answer.
+    assert_lines(&out, &["weights: -4.0777 1.5046", "2 hours pass with probability 0.26"]);
+}

@@ -284,7 +284,7 @@ fn prepared_gradients_of_arrays_and_complex_numbers_allocate_nothing_either() {
         fn calls(xs: array<real>) { helper(xs, len(xs) - 1) }";
     let p = parse_program(source).unwrap();
     let z = |re: f64| Complex::new(re, 0.1);
-    let zs = Datum::Complexes(std::sync::Arc::new(vec![z(0.1), z(0.2), z(0.3)]));
+    let zs = Datum::complexes([z(0.1), z(0.2), z(0.3)]);
     let xs = Datum::reals([0.1, 0.2, 0.3, 0.4]);
     let cases: [(&str, Vec<Datum<Complex<f64>>>); 3] = [
         ("reals", vec![xs.clone(), Datum::Real(0.5)]),

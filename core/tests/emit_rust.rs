@@ -210,7 +210,7 @@ fn rust(value: &Value, kind: &Kind, param: bool) -> String {
             let items: Vec<String> = xs.iter().map(|z| rust(&Datum::Complex(*z), kind, false)).collect();
             format!("{}[{}]", if param { "&" } else { "vec!" }, items.join(", "))
         }
-        (Datum::Ints(xs), _) => format!("{}{xs:?}", if param { "&" } else { "vec!" }),
+        (Datum::Ints(xs), _) => format!("{}{:?}", if param { "&" } else { "vec!" }, xs.items()),
         (Datum::Tuple(fields), Kind::Tuple(t)) => {
             let items = fields.iter().zip(&t.fields).map(|(v, f)| {
                 let value = rust(v, &f.kind, false);
@@ -433,9 +433,9 @@ fn sample(kind: &Kind, count: &mut i32) -> Value {
         Kind::Handle => Datum::Handle(1),
         Kind::Array(Element::Real) => Datum::reals((0..5).map(|k| x + 0.1 * f64::from(k))),
         Kind::Array(Element::Complex) => {
-            Datum::Complexes((0..5).map(|k| Complex::new(x, 0.1 * f64::from(k))).collect::<Vec<_>>().into())
+            Datum::complexes((0..5).map(|k| Complex::new(x, 0.1 * f64::from(k))))
         }
-        Kind::Array(Element::Int) => Datum::Ints(vec![2, 0, 1, 3, 1].into()),
+        Kind::Array(Element::Int) => Datum::ints([2, 0, 1, 3, 1]),
         Kind::Tuple(t) => Datum::Tuple(t.fields.iter().map(|f| sample(&f.kind, count)).collect()),
         Kind::Real => Datum::Real(x),
     }

@@ -178,12 +178,12 @@ macro_rules! values {
             i64, n => Datum::Int(n);
             bool, b => Datum::Bool(b);
             Vec<$T>, xs => Datum::reals(xs);
-            Vec<Complex<$T>>, zs => Datum::Complexes(std::sync::Arc::new(zs));
+            Vec<Complex<$T>>, zs => Datum::complexes(zs);
             ($T, $T), t => Datum::Tuple(vec![t.0.datum(), t.1.datum()]);
             Point<$T, $T>, p => Datum::Tuple(vec![p.x.datum(), p.y.datum()]);
             Segment<Point<$T, $T>, Point<$T, $T>, $T>, s =>
                 Datum::Tuple(vec![s.from.datum(), s.to.datum(), s.weight.datum()]);
-            Vec<i64>, ns => Datum::Ints(std::sync::Arc::new(ns));
+            Vec<i64>, ns => Datum::ints(ns);
             ($T, i64), t => Datum::Tuple(vec![t.0.datum(), Datum::Int(t.1)]);
             Pair<i64, i64>, p => Datum::Tuple(vec![Datum::Int(p.a), Datum::Int(p.b)]);
             Sample<i64, $T, Vec<$T>>, s => Datum::Tuple(vec![Datum::Int(s.n), s.t.datum(), s.xs.datum()]);

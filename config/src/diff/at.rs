@@ -92,8 +92,8 @@ impl Reader<'_> {
                     self.inside(&range, '[', ']').ok_or_else(|| self.wrong(range, kind, "`[1, 2]`"))?;
                 match element {
                     Element::Real => Datum::reals(self.all(items, |r| self.real(r))?),
-                    Element::Int => Datum::Ints(self.all(items, |r| self.int(r))?.into()),
-                    Element::Complex => Datum::Complexes(self.all(items, |r| self.complex(r))?.into()),
+                    Element::Int => Datum::ints(self.all(items, |r| self.int(r))?),
+                    Element::Complex => Datum::complexes(self.all(items, |r| self.complex(r))?),
                 }
             }
             Kind::Tuple(tuple) => {

@@ -65,10 +65,8 @@ pub(super) fn filled<T: Real>(values: &[Value<T>], next: &mut impl Iterator<Item
         .map(|v| match v {
             Datum::Real(_) => Datum::Real(number()),
             Datum::Complex(_) => Datum::Complex(Complex::new(number(), number())),
-            Datum::Reals(xs) => Datum::Reals(Arc::new(xs.iter().map(|_| number()).collect())),
-            Datum::Complexes(zs) => {
-                Datum::Complexes(Arc::new(zs.iter().map(|_| Complex::new(number(), number())).collect()))
-            }
+            Datum::Reals(xs) => Datum::Reals(Arc::new(xs.map(|_| number()))),
+            Datum::Complexes(zs) => Datum::Complexes(Arc::new(zs.map(|_| Complex::new(number(), number())))),
             Datum::Tuple(fields) => {
                 let mut inner = std::iter::from_fn(|| number().primal());
                 Datum::Tuple(filled_dyn(fields, &mut inner))
@@ -119,9 +117,9 @@ fn lift_from<T: Real + DualNum>(
         };
         out.push(match v {
             Datum::Complex(z) => Datum::Complex(complex(z)),
-            Datum::Complexes(zs) => Datum::Complexes(Arc::new(zs.iter().map(complex).collect())),
+            Datum::Complexes(zs) => Datum::Complexes(Arc::new(zs.map(complex))),
             Datum::Real(x) => Datum::Real(dual(x)),
-            Datum::Reals(xs) => Datum::Reals(Arc::new(xs.iter().map(dual).collect())),
+            Datum::Reals(xs) => Datum::Reals(Arc::new(xs.map(dual))),
             Datum::Int(n) => Datum::Int(*n),
             Datum::Bool(b) => Datum::Bool(*b),
             Datum::Handle(h) => Datum::Handle(*h),

@@ -122,7 +122,8 @@ pub(super) fn identifier(name: &str) -> String {
     if !out.starts_with(|c: char| c.is_ascii_alphabetic()) {
         out.insert(0, 'v');
     }
-    if WORDS.contains(&out.as_str()) || Op::by_name(&out).is_some() {
+    let op = Op::by_name(&out).is_some_and(|op| !matches!(op, Op::OnArrays(_)));
+    if WORDS.contains(&out.as_str()) || op {
         out.push('_');
     }
     out

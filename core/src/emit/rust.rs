@@ -25,8 +25,8 @@ use std::{
 };
 
 use crate::{
-    entity::{FuncId, PrimitiveId},
-    ir::{Element, Kind, Op, Program, TupleKind},
+    entity::{FuncId, PrimitiveId, Value},
+    ir::{Element, Function, Kind, Op, Program, TupleKind},
 };
 
 use super::{
@@ -59,11 +59,25 @@ pub fn emit_rust(program: &Program, roots: &[FuncId]) -> Result<String, EmitErro
     let mut file = File::new(program, roots);
     let mut functions = String::new();
     for &f in &file.order.clone() {
+        wholes(&program.functions[f])?;
         let body = structured(&program.functions[f], &file.reserved)?;
         let text = file.function(f, &body);
         let _ = write!(functions, "\n{text}");
     }
     Ok(file.finish(&functions))
+}
+
+/// Rust without libraries has no arrays with shapes.
+fn wholes(f: &Function) -> Result<(), EmitError> {
+    for inst in f.insts.values() {
+        let array = |v: &Value| matches!(f.kinds[*v], Kind::Array(_));
+        let elementwise = inst.op.is_elementwise() && inst.args.iter().any(array);
+        if elementwise || matches!(inst.op, Op::OnArrays(_)) {
+            let (function, op) = (f.name.clone(), inst.op.name());
+            return Err(EmitError::Arrays { function, op, at: inst.at });
+        }
+    }
+    Ok(())
 }
 
 /// What a function needs besides its arguments.

@@ -194,10 +194,7 @@ impl Writer<'_, '_> {
                 format!("vec![{}]", items.join(", "))
             }
             Op::Fill => format!("vec![{}; {}]", self.expr(&args[0]), self.index(&args[1])),
-            Op::Sum => {
-                let zero = if *kind == Kind::Complex { "Complex::default()" } else { "0.0" };
-                format!("{}.iter().fold({zero}, |s, x| s + *x)", self.at(&args[0], POSTFIX))
-            }
+            Op::Sum => format!("sum({})", self.borrow(&args[0])),
             Op::Len => format!("({}.len() as i64)", self.at(&args[0], POSTFIX)),
             Op::Get => format!("{}[{}]", self.at(&args[0], POSTFIX), self.index(&args[1])),
             Op::Peek => format!("peek({}, {})", self.borrow(&args[0]), self.expr(&args[1])),

@@ -76,6 +76,14 @@ pub fn emit_text(program: &Program, root: FuncId) -> Result<String, EmitError> {
                         .into(),
             });
         }
+        let hidden = function.insts.values().find_map(|i| match i.op {
+            Op::OnArrays(op) if names.contains(op.name()) => Some(op.name()),
+            _ => None,
+        });
+        if let Some(name) = hidden {
+            let what = format!("a function hides the operation `{name}`: give it another name");
+            return Err(EmitError::Unspeakable { function: function.name.clone(), what });
+        }
         let mut reserved = names.clone();
         reserved.extend(
             ["reals", "ints", "complexes", "reals_top", "ints_top", "complexes_top"].map(String::from),

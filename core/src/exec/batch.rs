@@ -24,7 +24,10 @@
 //!   rounded (`floor` and its like ask for a value that several lanes do not have). A run that parts starts
 //!   again from the arguments.
 
-use crate::scalar::{Lanes, Real};
+use crate::{
+    array::Array,
+    scalar::{Lanes, Real},
+};
 
 use super::{Bytecode, Datum, Executable, Host, Limits, Machine, NoHost, RunError};
 
@@ -151,7 +154,7 @@ fn alike<T: Real>(a: &Datum<T>, b: &Datum<T>) -> bool {
         (Datum::Int(a), Datum::Int(b)) => a == b,
         (Datum::Bool(a), Datum::Bool(b)) => a == b,
         (Datum::Handle(a), Datum::Handle(b)) => a == b,
-        (Datum::Reals(a), Datum::Reals(b)) | (Datum::Complexes(a), Datum::Complexes(b)) => a.len() == b.len(),
+        (Datum::Reals(a), Datum::Reals(b)) | (Datum::Complexes(a), Datum::Complexes(b)) => a.same_shape(b),
         (Datum::Ints(a), Datum::Ints(b)) => a == b,
         (Datum::Tuple(a), Datum::Tuple(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| alike(a, b)),
         _ => false,
@@ -168,9 +171,12 @@ fn pack<'a, T: Real, const N: usize>(of: &dyn Fn(usize) -> &'a Datum<T>) -> Datu
         Datum::Reals(xs) | Datum::Complexes(xs) => xs.get(k).cloned().unwrap_or_else(T::zero),
         _ => T::zero(),
     };
-    let elements = |n: usize| {
-        let items = (0..n).map(|k| Lanes(std::array::from_fn(|lane| element(lane, k))));
-        std::sync::Arc::new(items.collect())
+    let elements = |like: &Array<T>| {
+        let mut k = 0..;
+        std::sync::Arc::new(like.map(|_| {
+            let k = k.next().unwrap_or(0);
+            Lanes(std::array::from_fn(|lane| element(lane, k)))
+        }))
     };
     match of(0) {
         Datum::Real(_) => Datum::Real(Lanes(std::array::from_fn(number))),
@@ -178,8 +184,8 @@ fn pack<'a, T: Real, const N: usize>(of: &dyn Fn(usize) -> &'a Datum<T>) -> Datu
         Datum::Int(n) => Datum::Int(*n),
         Datum::Bool(b) => Datum::Bool(*b),
         Datum::Handle(h) => Datum::Handle(*h),
-        Datum::Reals(xs) => Datum::Reals(elements(xs.len())),
-        Datum::Complexes(xs) => Datum::Complexes(elements(xs.len())),
+        Datum::Reals(xs) => Datum::Reals(elements(xs)),
+        Datum::Complexes(xs) => Datum::Complexes(elements(xs)),
         Datum::Ints(xs) => Datum::Ints(xs.clone()),
         Datum::Tuple(fields) => {
             let field = |lane: usize, k: usize| of(lane).fields().get(k).unwrap_or(of(lane));
@@ -190,7 +196,7 @@ fn pack<'a, T: Real, const N: usize>(of: &dyn Fn(usize) -> &'a Datum<T>) -> Datu
 
 /// One lane of a result.
 fn unpack<T: Real, const N: usize>(value: &Datum<Lanes<T, N>>, lane: usize) -> Datum<T> {
-    let items = |xs: &[Lanes<T, N>]| std::sync::Arc::new(xs.iter().map(|x| x.0[lane].clone()).collect());
+    let items = |xs: &Array<Lanes<T, N>>| std::sync::Arc::new(xs.map(|x| x.0[lane].clone()));
     match value {
         Datum::Real(x) => Datum::Real(x.0[lane].clone()),
         Datum::Complex(x) => Datum::Complex(x.0[lane].clone()),

@@ -10,6 +10,7 @@ use crate::{
 use super::{
     code::{BANKS, Code, Pc, Slot},
     inspect::Moment,
+    recipe::Recipe,
 };
 
 /// A compiled function.
@@ -21,6 +22,8 @@ pub(super) struct Routine {
     pub(super) at: Vec<Position>,
     /// The registers of instructions with many operands, and of arrays.
     pub(super) slots: Vec<Slot>,
+    /// What is done element by element.
+    pub(super) recipes: Vec<Recipe>,
     /// The targets of switches.
     pub(super) tables: Vec<Pc>,
     /// How many registers of each bank.

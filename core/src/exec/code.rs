@@ -13,7 +13,7 @@
 
 use crate::{
     entity::PrimitiveId,
-    ir::{Compare, Element, Int1, Int2, Kind, Number1, Number2, Real1, Real2},
+    ir::{ArrayOp, Compare, Element, Int1, Int2, Kind, Number1, Number2, Real1, Real2},
 };
 
 /// A register: its number in its bank.
@@ -158,7 +158,6 @@ pub(super) enum Code {
     // Arrays. `Array`, `Fill` and `Select` say the bank of their result.
     Array(Bank, Reg, Slots),
     Fill(Bank, Reg, Reg, Reg),
-    Sum(Reg, SlotId),
     Len(Reg, SlotId),
     /// `(d, array, index)`: the index must be there.
     Get(Reg, SlotId, Reg),
@@ -168,6 +167,10 @@ pub(super) enum Code {
     Set(Write, Reg, SlotId, Reg, Reg),
     /// `d = a + b`, the slots `a` and `a + 1`.
     Accumulate(Reg, SlotId),
+    /// An operation on whole arrays: operands, and the one result.
+    OnArrays(ArrayOp, Slots, Slots),
+    /// Operations element by element, done together: the number of their recipe, operands, and the one result.
+    Elements(u32, Slots, Slots),
 
     // Tapes: `(tape, register)`, or a slot for arrays.
     PushR(u32, Reg),

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use crate::{
+    array::{Array, ArrayError, like},
     ir::{Element, Kind},
     scalar::{Real, Scalar},
 };
@@ -21,11 +22,11 @@ pub enum Datum<S: Scalar> {
     /// An index into a table of the host.
     Handle(u32),
     /// An array of real numbers.
-    Reals(Arc<Vec<S::Real>>),
+    Reals(Arc<Array<S::Real>>),
     /// An array of complex numbers.
-    Complexes(Arc<Vec<S>>),
+    Complexes(Arc<Array<S>>),
     /// An array of integers.
-    Ints(Arc<Vec<i64>>),
+    Ints(Arc<Array<i64>>),
     /// A tuple or a struct.
     Tuple(Vec<Datum<S>>),
 }
@@ -35,6 +36,38 @@ impl<S: Scalar> Datum<S> {
     #[must_use]
     pub fn reals(items: impl IntoIterator<Item = S::Real>) -> Datum<S> {
         Datum::Reals(Arc::new(items.into_iter().collect()))
+    }
+    /// An array of real numbers with a shape, from its elements in row-major order.
+    ///
+    /// ```
+    /// use ketgrad_core::exec::Datum;
+    ///
+    /// let a = Datum::<f64>::reals_of(&[2, 2], vec![1.0, 2.0, 3.0, 4.0])?;
+    /// assert_eq!(a.to_string(), "[[1.0, 2.0], [3.0, 4.0]]");
+    /// # Ok::<(), ketgrad_core::array::ArrayError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The elements do not fill the shape.
+    pub fn reals_of(shape: &[usize], items: Vec<S::Real>) -> Result<Datum<S>, ArrayError> {
+        Ok(Datum::Reals(Arc::new(Array::new(shape, items)?)))
+    }
+    /// An array of complex numbers with a shape, from its elements in row-major order.
+    ///
+    /// # Errors
+    /// The elements do not fill the shape.
+    pub fn complexes_of(shape: &[usize], items: Vec<S>) -> Result<Datum<S>, ArrayError> {
+        Ok(Datum::Complexes(Arc::new(Array::new(shape, items)?)))
+    }
+    /// An array of complex numbers.
+    #[must_use]
+    pub fn complexes(items: impl IntoIterator<Item = S>) -> Datum<S> {
+        Datum::Complexes(Arc::new(items.into_iter().collect()))
+    }
+    /// An array of integers.
+    #[must_use]
+    pub fn ints(items: impl IntoIterator<Item = i64>) -> Datum<S> {
+        Datum::Ints(Arc::new(items.into_iter().collect()))
     }
     /// The real number that it is.
     #[must_use]
@@ -101,8 +134,8 @@ impl<S: Scalar> Datum<S> {
         Some(match self {
             Datum::Real(_) => Datum::Real(zero()),
             Datum::Complex(_) => Datum::Complex(S::zero()),
-            Datum::Reals(xs) => Datum::Reals(Arc::new(xs.iter().map(|_| zero()).collect())),
-            Datum::Complexes(xs) => Datum::Complexes(Arc::new(xs.iter().map(|_| S::zero()).collect())),
+            Datum::Reals(xs) => Datum::Reals(Arc::new(xs.map(|_| zero()))),
+            Datum::Complexes(xs) => Datum::Complexes(Arc::new(xs.map(|_| S::zero()))),
             Datum::Tuple(fields) => {
                 let fields: Vec<_> = fields.iter().filter_map(Datum::zero_tangent).collect();
                 if fields.is_empty() {
@@ -121,14 +154,14 @@ impl<S: Scalar> Datum<S> {
             Datum::Tuple(fields) => fields.iter().any(Datum::has_tangent),
         }
     }
-    /// Extends the arrays of a (co)tangent with zeros to the lengths of the value it belongs to.
+    /// Extends the arrays of a (co)tangent with zeros to the shapes of the value it belongs to.
     pub(super) fn extend_like(&mut self, value: &Datum<S>) {
         match (self, value) {
-            (Datum::Reals(d), Datum::Reals(x)) if d.len() < x.len() => {
-                Arc::make_mut(d).resize_with(x.len(), zero);
+            (Datum::Reals(d), Datum::Reals(x)) if !d.same_shape(x) && d.len() <= x.len() => {
+                like(Arc::make_mut(d), x);
             }
-            (Datum::Complexes(d), Datum::Complexes(x)) if d.len() < x.len() => {
-                Arc::make_mut(d).resize_with(x.len(), S::zero);
+            (Datum::Complexes(d), Datum::Complexes(x)) if !d.same_shape(x) && d.len() <= x.len() => {
+                like(Arc::make_mut(d), x);
             }
             (Datum::Tuple(d), Datum::Tuple(x)) => {
                 let differentiable = x.iter().filter(|v| v.has_tangent());
@@ -253,18 +286,15 @@ fn add<R: Scalar>(a: Cotangent<R>, b: Cotangent<R>) -> Result<Cotangent<R>, Accu
 
 impl<S: Scalar> fmt::Display for Datum<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fn list<T: fmt::Debug>(f: &mut fmt::Formatter<'_>, items: &[T]) -> fmt::Result {
-            f.debug_list().entries(items).finish()
-        }
         match self {
             Datum::Real(x) => write!(f, "{x:?}"),
             Datum::Complex(x) => write!(f, "{x:?}"),
             Datum::Int(n) => write!(f, "{n}"),
             Datum::Bool(b) => write!(f, "{b}"),
             Datum::Handle(h) => write!(f, "handle {h}"),
-            Datum::Reals(xs) => list(f, xs),
-            Datum::Complexes(xs) => list(f, xs),
-            Datum::Ints(xs) => list(f, xs),
+            Datum::Reals(xs) => write!(f, "{xs}"),
+            Datum::Complexes(xs) => write!(f, "{xs}"),
+            Datum::Ints(xs) => write!(f, "{xs}"),
             Datum::Tuple(fields) => {
                 f.write_str("(")?;
                 for (k, field) in fields.iter().enumerate() {

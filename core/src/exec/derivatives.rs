@@ -48,6 +48,16 @@ pub enum DeriveError {
     /// It cannot be differentiated.
     #[error(transparent)]
     Diff(#[from] DiffError),
+    /// It is no step of a loop.
+    #[error(
+        "`{function}` is {given}; a step of a loop takes an int, a state and parameters, and gives a state"
+    )]
+    NoStep {
+        /// The function.
+        function: String,
+        /// Its kinds.
+        given: String,
+    },
     /// It cannot be run.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -436,7 +446,7 @@ pub(super) fn extend<S: Scalar>(bars: &mut [Datum<S>], args: &[Datum<S>]) {
 }
 
 /// How many real numbers a tangent has.
-fn count<S: Scalar>(d: &Datum<S>) -> usize {
+pub(super) fn count<S: Scalar>(d: &Datum<S>) -> usize {
     match d {
         Datum::Real(_) => 1,
         Datum::Reals(xs) => xs.len(),
@@ -446,7 +456,7 @@ fn count<S: Scalar>(d: &Datum<S>) -> usize {
 }
 
 /// Makes the `place`-th real number one; counts `place` down past the numbers before it.
-fn set_one<T: Real, S: Scalar<Real = T>>(d: &mut Datum<S>, place: &mut usize) -> bool {
+pub(super) fn set_one<T: Real, S: Scalar<Real = T>>(d: &mut Datum<S>, place: &mut usize) -> bool {
     match d {
         Datum::Real(x) if *place == 0 => *x = T::one(),
         Datum::Real(_) => {
@@ -464,7 +474,7 @@ fn set_one<T: Real, S: Scalar<Real = T>>(d: &mut Datum<S>, place: &mut usize) ->
     true
 }
 
-fn flatten<S: Scalar>(d: &Datum<S>, row: &mut Vec<S::Real>) {
+pub(super) fn flatten<S: Scalar>(d: &Datum<S>, row: &mut Vec<S::Real>) {
     match d {
         Datum::Real(x) => row.push(x.clone()),
         Datum::Reals(xs) => row.extend(xs.iter().cloned()),

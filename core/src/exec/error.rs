@@ -1,6 +1,7 @@
 //! What can go wrong while a program runs.
 
 use crate::{
+    array::ArrayError,
     ir::{Kind, Position},
     scalar::Undecided,
 };
@@ -61,6 +62,14 @@ pub enum RunError {
         operands: String,
         /// Where.
         at: Position,
+    },
+    /// An operation on arrays whose shapes do not fit, or that has no result.
+    #[error("{at}: {source}")]
+    Array {
+        /// Where.
+        at: Position,
+        /// Why.
+        source: ArrayError,
     },
     /// A comparison of numbers without a value.
     #[error("{at}: `{op}` cannot be decided: {source}")]

@@ -10,11 +10,15 @@
 //!
 //! [`Batch`] runs one program over many arguments side by side; [`inspect`] watches a run from inside.
 //!
+//! [`Colouring`] and [`Sparse`] are for Jacobians and Hessians with many zeros; [`Steps`] differentiates long loops in
+//! little memory.
+//!
 //! [`Derivatives`] is what most users want: values, gradients, pullbacks, pushforwards and Hessians of a
 //! function of a program, prepared once and called often.
 
 mod batch;
 mod bytecode;
+mod checkpoint;
 mod coalesce;
 mod code;
 mod compile;
@@ -29,16 +33,20 @@ mod last_use;
 mod liveness;
 mod machine;
 mod prepared;
+mod recipe;
 mod registers;
+mod sparse;
 
 pub use batch::Batch;
 pub use bytecode::Bytecode;
+pub use checkpoint::{Stepped, Steps};
 pub use data::{AccumulateError, Cotangent, Datum, accumulate};
 pub use derivatives::{Derivatives, DeriveError, Gradient, Pulled};
 pub use error::{CallError, RunError};
 pub use host::{Host, HostError, NoHost};
 pub use machine::Machine;
 pub use prepared::Prepared;
+pub use sparse::{Colouring, Sparse};
 
 use crate::scalar::Scalar;
 

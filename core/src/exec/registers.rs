@@ -127,10 +127,6 @@ pub(super) fn visit(code: &mut Code, slots: &mut [Slot], mut f: impl FnMut(Bank,
             f(Int, n, Read);
             f(*bank, d, Write);
         }
-        Code::Sum(d, a) => {
-            read!(*a..*a + 1);
-            f(slots[*a as usize].bank.element(), d, Write);
-        }
         Code::Len(d, a) => {
             read!(*a..*a + 1);
             f(Int, d, Write);
@@ -163,7 +159,9 @@ pub(super) fn visit(code: &mut Code, slots: &mut [Slot], mut f: impl FnMut(Bank,
             read!(args.range());
             write!(results.range());
         }
-        Code::Primitive(_, args, results) => {
+        Code::Primitive(_, args, results)
+        | Code::OnArrays(_, args, results)
+        | Code::Elements(_, args, results) => {
             read!(args.range());
             write!(results.range());
         }

@@ -47,6 +47,7 @@ use super::{
     tangent::{moved, padded},
 };
 use crate::{
+    array::Array,
     exec::{Datum, Host, HostError},
     ir::{Element, Kind, Primitive},
     rules::{RuleError, Rules},
@@ -114,7 +115,7 @@ impl Circuits {
     }
 }
 
-type Reals<T> = Arc<Vec<T>>;
+type Reals<T> = Arc<Array<T>>;
 
 impl<T: Real + DualNum, S: Scalar<Real = T>> Host<S> for Circuits {
     fn call(&self, primitive: &Primitive, args: &[Datum<S>]) -> Result<Datum<S>, HostError> {

@@ -50,6 +50,7 @@ use smallvec::SmallVec;
 use crate::entity::{Block, Inst, SideTable, Table, Value, Variable};
 
 use super::{
+    arrays::ArrayOp,
     compact::{compact, remove_trivial_params},
     function::{BlockData, ENTRY, Edge, Function, InstData, Param, Position, Target, Terminator},
     kind::{Element, Kind},
@@ -257,10 +258,14 @@ impl FunctionBuilder {
         self.inst(Op::Bool(b), &[], Kind::Bool)
     }
 
-    /// A constant of kind real or complex.
+    /// A constant of kind real or complex; for an array, of the kind of its elements.
     pub fn number(&mut self, x: f64, kind: &Kind) -> Value {
         let v = self.real(x);
-        if *kind == Kind::Complex { self.mixed(Mixed::Promote, &[v]) } else { v }
+        if matches!(kind, Kind::Complex | Kind::Array(Element::Complex)) {
+            self.mixed(Mixed::Promote, &[v])
+        } else {
+            v
+        }
     }
 
     /// The zero of a kind: 0, false, the empty array, a tuple of zeros.
@@ -277,21 +282,36 @@ impl FunctionBuilder {
         }
     }
 
-    /// An op on one number, of the kind of its operand.
+    /// An op on one number, or on an array element by element, of the kind of its operand.
     pub fn number1(&mut self, op: Number1, a: Value) -> Value {
         let kind = self.kind(a).clone();
         self.inst(Op::Number1(op), &[a], kind)
     }
 
-    /// An op on two numbers, of the kind of its operands.
+    /// An op on two numbers, or on arrays element by element, of the kind of its operands.
     pub fn number2(&mut self, op: Number2, a: Value, b: Value) -> Value {
-        let kind = self.kind(a).clone();
+        let array = matches!(self.kind(b), Kind::Array(_));
+        let kind = self.kind(if array { b } else { a }).clone();
         self.inst(Op::Number2(op), &[a, b], kind)
     }
 
-    /// An op between kinds.
+    /// An op between kinds, or on arrays element by element.
     pub fn mixed(&mut self, op: Mixed, args: &[Value]) -> Value {
-        self.inst(Op::Mixed(op), args, op.signature().1)
+        self.lifted(Op::Mixed(op), args, op.signature().1)
+    }
+
+    /// An op that gives one number of the given kind: or an array of them, if an operand is an array.
+    pub fn lifted(&mut self, op: Op, args: &[Value], kind: Kind) -> Value {
+        let array = args.iter().any(|&v| matches!(self.kind(v), Kind::Array(_)));
+        let kind = Element::of(&kind).filter(|_| array).map_or(kind, Kind::Array);
+        self.inst(op, args, kind)
+    }
+
+    /// An op on whole arrays. Operands of wrong kinds are found by [`verify`](super::verify()).
+    pub fn on_arrays(&mut self, op: ArrayOp, args: &[Value]) -> Value {
+        let kinds: Vec<Kind> = args.iter().map(|&v| self.kind(v).clone()).collect();
+        let kind = op.result(&kinds).unwrap_or(Kind::Array(Element::Real));
+        self.inst(Op::OnArrays(op), args, kind)
     }
 
     /// The k-th field of a tuple. Of a tuple just made, its operand.
@@ -321,6 +341,12 @@ impl FunctionBuilder {
     pub fn get(&mut self, array: Value, index: Value) -> Value {
         let kind = self.element(array).kind();
         self.inst(Op::Get, &[array, index], kind)
+    }
+
+    /// The op that made a value; `None` of a parameter.
+    #[must_use]
+    pub(crate) fn maker(&self, v: Value) -> Option<(Op, &[Value])> {
+        self.defined_by[v].map(|inst| (self.function.insts[inst].op, &self.function.insts[inst].args[..]))
     }
 
     fn element(&self, array: Value) -> Element {

@@ -15,7 +15,9 @@
 //!
 //! Tangents and cotangents of a kind have the same kind, [`Kind::tangent`]. **A (co)tangent of an array may
 //! be shorter than the array; what is not there is zero.** So the zero of an unknown length is the empty
-//! array, and no length has to be remembered.
+//! array, and no length has to be remembered. One that is shorter, or has been made element by element, may be a
+//! vector of the elements in row-major order whatever the shape of the array; one with several axes has all of the
+//! array's elements and its shape.
 
 use std::{fmt, sync::Arc};
 
@@ -32,7 +34,7 @@ pub enum Kind {
     Bool,
     /// An index into a table that belongs to the host.
     Handle,
-    /// An array of numbers.
+    /// An array of numbers. Its [shape](crate::array) is known when a program runs.
     Array(Element),
     /// A tuple or a struct.
     Tuple(Arc<TupleKind>),

@@ -25,7 +25,7 @@
 //! and [`parse`] reads that back: `parse(print(p)) == p`. `@1:54` is the line and column of the source that
 //! the instruction came from.
 //!
-//! In reading order: [`kind`](Kind), the op [table], [`Op`], [`Function`], [`FunctionBuilder`], [`Cursor`],
+//! In reading order: [`kind`](Kind), the op [table] and that of [arrays], [`Op`], [`Function`], [`FunctionBuilder`], [`Cursor`],
 //! [`verify`](verify()), and the text.
 //!
 //! Differentiation is a map from functions to functions; running is somewhere else. Nothing here knows
@@ -33,6 +33,8 @@
 
 #[macro_use]
 pub mod table;
+#[macro_use]
+pub mod arrays;
 
 mod builder;
 mod compact;
@@ -44,6 +46,7 @@ mod parse;
 mod print;
 mod verify;
 
+pub use arrays::ArrayOp;
 pub use builder::FunctionBuilder;
 pub(crate) use compact::retain_params;
 pub use compact::{compact, remove_trivial_params};

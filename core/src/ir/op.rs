@@ -1,13 +1,18 @@
 //! Operations: what an instruction does with its operands.
 //!
-//! The operations on numbers come from the [table](super::table); the others are structural and listed in
-//! [`Op`]. [`Op::signature`] knows the kinds of an operation's operands and result.
+//! The operations on numbers come from the [table](super::table), those on whole arrays from
+//! [another](super::arrays); the others are structural and listed in [`Op`]. An operation on numbers takes arrays
+//! too: it works element by element, and shapes are [broadcast](crate::array). [`Op::result`] knows the kinds of an
+//! operation's operands and result.
 
 use std::fmt;
 
 use crate::entity::{FuncId, PrimitiveId};
 
-use super::kind::{Element, Kind};
+use super::{
+    arrays::ArrayOp,
+    kind::{Element, Kind},
+};
 
 /// Writes the enums of the table with their names, docs and lookup.
 macro_rules! op_enums {
@@ -160,6 +165,8 @@ pub enum Op {
     Put,
     /// `add_at(xs, i, x)`: as `put`, but adds. For (co)tangents.
     AddAt,
+    /// An operation on whole arrays.
+    OnArrays(ArrayOp),
     /// `accumulate(xs, ys)`: the sum of arrays; the shorter one counts as extended with zeros. For
     /// (co)tangents.
     Accumulate,
@@ -194,6 +201,7 @@ impl Op {
             .or_else(|| Compare::by_name(name).map(Op::Compare))
             .or_else(|| compare_int().map(Op::CompareInt))
             .or_else(|| Mixed::by_name(name).map(Op::Mixed))
+            .or_else(|| ArrayOp::by_name(name).map(Op::OnArrays))
             .or(match name {
                 "select" => Some(Op::Select),
                 "tuple" => Some(Op::Tuple),
@@ -227,6 +235,7 @@ impl Op {
             Op::Compare(op) => op.name(),
             Op::CompareInt(op) => op.int_name(),
             Op::Mixed(op) => op.name(),
+            Op::OnArrays(op) => op.name(),
             Op::Select => "select",
             Op::Call(_) => "call",
             Op::Primitive(_) => "primitive",
@@ -260,6 +269,33 @@ impl Op {
         matches!(self, Op::Real(_) | Op::Int(_) | Op::Bool(_))
     }
 
+    /// Whether it may work element by element on arrays.
+    #[must_use]
+    pub fn is_elementwise(self) -> bool {
+        match self {
+            Op::Number1(_) | Op::Number2(_) | Op::Real1(_) | Op::Real2(_) => true,
+            Op::Mixed(op) => !matches!(op, Mixed::Not | Mixed::And | Mixed::Or),
+            _ => false,
+        }
+    }
+
+    /// The result of an op on numbers where an operand is an array: the array of what it gives for the elements.
+    fn lifted(self, operands: &[Kind]) -> Option<Result<Option<Kind>, String>> {
+        if !self.is_elementwise() || !operands.iter().any(|k| matches!(k, Kind::Array(_))) {
+            return None;
+        }
+        // An exponent is one number for all.
+        let power = matches!(self, Op::Mixed(Mixed::PowiReal | Mixed::PowiComplex));
+        let elements: Vec<Kind> = (operands.iter().enumerate())
+            .map(|(k, kind)| match kind {
+                Kind::Array(e) if !(power && k == 1) => e.kind(),
+                other => other.clone(),
+            })
+            .collect();
+        let element = |kind: Option<Kind>| kind.as_ref().and_then(Element::of).map(Kind::Array);
+        Some(self.result(&elements).map(element).map_err(|words| format!("{words}, or arrays of such")))
+    }
+
     /// The kind of its result for operands of the given kinds, or what it expected. `None` as result: it
     /// gives nothing. Calls, primitives, pops, tuples and empty arrays are not decided here: their result
     /// is what the program says.
@@ -268,6 +304,9 @@ impl Op {
     /// What the operands should have been, in words.
     pub fn result(self, operands: &[Kind]) -> Result<Option<Kind>, String> {
         use Kind::{Bool, Complex, Int, Real};
+        if let Some(result) = self.lifted(operands) {
+            return result;
+        }
         let expect = |kinds: &[Kind], result: Kind| {
             if operands == kinds { Ok(Some(result)) } else { Err(join(kinds)) }
         };
@@ -299,6 +338,7 @@ impl Op {
                 let (kinds, result) = op.signature();
                 expect(kinds, result)
             }
+            Op::OnArrays(op) => op.result(operands).map(Some),
             Op::Select => match operands {
                 [Bool, a, b] if a == b => Ok(Some(a.clone())),
                 _ => Err("a bool and two values of one kind".into()),

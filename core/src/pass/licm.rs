@@ -23,7 +23,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::{
     entity::{Block, Inst, Value},
-    ir::{BlockData, Edge, Function, Int2, Mixed, Number1, Number2, Op, Target, Terminator, compact},
+    ir::{BlockData, Edge, Function, Int2, Kind, Mixed, Number1, Number2, Op, Target, Terminator, compact},
 };
 
 use super::{
@@ -101,10 +101,19 @@ fn invariant(f: &Function, loops: &Loops, l: usize, order: &[Block], level: Leve
             if inst.args.iter().any(|a| varies.contains(a)) {
                 continue;
             }
-            let fits = match motion(inst.op) {
+            // Shapes may not fit: an operation on arrays can fail.
+            let motion = match (motion(inst.op), &f.kinds[v]) {
+                (Motion::Free | Motion::Careful, Kind::Array(_)) if inst.op.is_elementwise() => {
+                    Motion::Certain
+                }
+                (motion, _) => motion,
+            };
+            let fits = match motion {
                 Motion::Free => true,
                 Motion::Careful if level == Level::Algebraic => true,
-                Motion::Careful => certain.get_or_insert_with(|| Certain::new(f, loops, l)).passes(loops, b),
+                Motion::Careful | Motion::Certain => {
+                    certain.get_or_insert_with(|| Certain::new(f, loops, l)).passes(loops, b)
+                }
                 Motion::None => false,
             };
             if !fits {
@@ -125,6 +134,8 @@ enum Motion {
     Free,
     /// It does not fail, but its pullback may make NaN of 0.
     Careful,
+    /// It may fail.
+    Certain,
     /// It may fail, or does more than compute.
     None,
 }
@@ -139,6 +150,7 @@ fn motion(op: Op) -> Motion {
         Op::Mixed(Mixed::PowiReal | Mixed::PowiComplex | Mixed::Abs2 | Mixed::Modulus | Mixed::Arg) => {
             Motion::Careful
         }
+        Op::OnArrays(_) => Motion::Certain,
         Op::Mixed(_) | Op::Select | Op::Tuple | Op::Field(_) | Op::Len => Motion::Free,
         _ => Motion::None,
     }

@@ -15,7 +15,7 @@
 //!
 //! Cost: O(size x equations), each round; a round makes the function simpler or is the last.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::{
     entity::{Inst, Value},
@@ -130,7 +130,12 @@ fn round(f: &mut Function, equations: &HashMap<String, Vec<(Term, Term)>>) -> bo
                 same.insert(result, simpler);
                 changed = true;
             } else if let (Some(result), Some(list)) = (inst.result, equations.get(inst.op.name())) {
+                let array = matches!(f.kinds[result], Kind::Array(_));
                 for (left, right) in list {
+                    // What is left out may have been what gave an array its shape.
+                    if array && !left.letters().is_subset(&right.letters()) {
+                        continue;
+                    }
                     let mut names = HashMap::new();
                     if !matches(f, &defs, left, result, &mut names) {
                         continue;
@@ -202,6 +207,17 @@ enum Term {
     Int(i64),
     Bool(bool),
     Op(String, Vec<Term>),
+}
+
+impl Term {
+    /// The names of the values in it.
+    fn letters(&self) -> BTreeSet<char> {
+        match self {
+            Term::Any(name) => BTreeSet::from([*name]),
+            Term::Op(_, args) => args.iter().flat_map(Term::letters).collect(),
+            _ => BTreeSet::new(),
+        }
+    }
 }
 
 /// Reads a term. `None` if it is none; a test reads all of the table.

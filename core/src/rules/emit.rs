@@ -27,7 +27,7 @@ use std::{
 
 use crate::{
     entity::Value,
-    ir::{Compare, FunctionBuilder, Kind, Mixed, Number1, Number2, Op, Real1, Real2},
+    ir::{ArrayOp, Compare, Element, FunctionBuilder, Kind, Mixed, Number1, Number2, Op, Real1, Real2},
 };
 
 use super::Piecewise;
@@ -71,10 +71,14 @@ impl Ex<'_, '_> {
     /// The complex conjugate; of a real number itself.
     #[must_use]
     pub fn conj(&self) -> Self {
-        if self.kind() == Kind::Complex { self.mixed(Mixed::Conj, &[]) } else { self.clone() }
+        if matches!(self.kind(), Kind::Complex | Kind::Array(Element::Complex)) {
+            self.mixed(Mixed::Conj, &[])
+        } else {
+            self.clone()
+        }
     }
 
-    /// Whether it is real or complex.
+    /// Whether it is real or complex, or an array of such.
     #[must_use]
     pub fn kind(&self) -> Kind {
         self.emitter.with(|b| b.kind(self.value).clone())
@@ -106,17 +110,17 @@ impl Ex<'_, '_> {
         })
     }
     fn real1(&self, op: Real1) -> Self {
-        self.same(|b| b.inst(Op::Real1(op), &[self.value], Kind::Real))
+        self.same(|b| b.lifted(Op::Real1(op), &[self.value], Kind::Real))
     }
     /// The angle of the point `(x, self)`.
     #[must_use]
     pub fn atan2(&self, x: &Self) -> Self {
-        self.same(|b| b.inst(Op::Real2(Real2::Atan2), &[self.value, x.value], Kind::Real))
+        self.same(|b| b.lifted(Op::Real2(Real2::Atan2), &[self.value, x.value], Kind::Real))
     }
     /// `sqrt(self^2 + y^2)`.
     #[must_use]
     pub fn hypot(&self, y: &Self) -> Self {
-        self.same(|b| b.inst(Op::Real2(Real2::Hypot), &[self.value, y.value], Kind::Real))
+        self.same(|b| b.lifted(Op::Real2(Real2::Hypot), &[self.value, y.value], Kind::Real))
     }
     /// `self^y`.
     #[must_use]
@@ -137,6 +141,10 @@ impl Piecewise for Ex<'_, '_> {
         self.real1(Real1::Trunc)
     }
     fn step(&self, y: &Self) -> Self {
+        let array = |x: &Self| matches!(x.kind(), Kind::Array(_));
+        if array(self) || array(y) {
+            return self.same(|b| b.on_arrays(ArrayOp::Step, &[self.value, y.value]));
+        }
         self.same(|b| {
             let at_least = b.inst(Op::Compare(Compare::Ge), &[self.value, y.value], Kind::Bool);
             let (one, zero) = (b.real(1.0), b.real(0.0));

@@ -5,6 +5,7 @@
 //!
 //! - Ops on numbers: the partials of the [op table](crate::ir::table), pasted over two kinds of numbers:
 //!   [`N<S>`](crate::scalar::N) evaluates them, [`Ex`] writes them down ([`partial`]).
+//! - The same ops element by element: what broadcasting repeats is summed on the way back.
 //! - Ops between real and complex, and on arrays: [`pullback`] and [`pushforward`].
 //! - Calls, control flow, tuples and tapes: the [engines](crate::adjoint) themselves, since they move values and
 //!   compute nothing.
@@ -23,6 +24,8 @@
 //!   [`pullback`]; none needs a complex derivative.
 //! - A real number promoted to complex gets back the real part; `complex(a, b)` gets back both parts.
 
+mod arrays;
+mod elements;
 mod emit;
 mod partials;
 mod piecewise;

@@ -7,17 +7,18 @@
 //! ```
 //!
 //! Ops of the table have one rule between them: cotangent times the conjugate of the partial, or tangent
-//! times the partial. The rest is listed below, one arm each. Arrays are linear: their rules move numbers
-//! and compute nothing. (Co)tangents of arrays may be shorter than the array (see [`Kind`]), hence `peek`,
+//! times the partial. The rest is listed below, one arm each; operations on whole arrays have a file of their
+//! own, and so has what works element by element. Reading and writing elements is linear: the rules move numbers and
+//! compute nothing. (Co)tangents of arrays may be shorter than the array (see [`Kind`]), hence `peek`,
 //! `put` and `add_at` instead of `get` and `set`.
 
 use crate::{
     entity::Value,
-    ir::{FunctionBuilder, Int2, Kind, Mixed, Number1, Number2, Op},
+    ir::{Element, FunctionBuilder, Int2, Kind, Mixed, Number1, Number2, Op},
 };
 
 use super::{
-    Emitter,
+    Emitter, arrays, elements,
     partials::{is_singular, partial},
 };
 
@@ -59,6 +60,12 @@ fn pull(
     y_bar: Value,
 ) -> Option<Contribution> {
     use Contribution::{Add, At, Zero};
+    if let Op::OnArrays(op) = op {
+        return arrays::pull(b, op, args, result, k, y_bar);
+    }
+    if op.is_elementwise() && elements::is_array(b, result) {
+        return elements::pull(b, op, args, result, k, y_bar);
+    }
     if let Some(p) = partial(b, op, k, args, result) {
         let p = Emitter::new(b).ex(p).conj().value();
         return Some(times(b, p, y_bar, is_singular(op)).map_or(Zero, Add));
@@ -76,6 +83,7 @@ fn pull(
         }
         // y = [x; n]
         (Op::Fill, 0) => Add(b.inst(Op::Sum, &[y_bar], element)),
+        // A vector of as many elements, whatever the shape of the array is.
         (Op::Sum, 0) => {
             let n = b.inst(Op::Len, &[args[0]], Kind::Int);
             let kind = b.kind(args[0]).clone();
@@ -104,6 +112,12 @@ pub fn pushforward(
     result: Value,
     dots: &[Option<Value>],
 ) -> Option<Option<Value>> {
+    if let Op::OnArrays(op) = op {
+        return arrays::push(b, op, args, result, dots);
+    }
+    if op.is_elementwise() && elements::is_array(b, result) {
+        return elements::push(b, op, args, result, dots);
+    }
     let dot = |k: usize| dots.get(k).copied().flatten();
     let kind = b.kind(result).clone();
     let zero_of = |b: &mut FunctionBuilder, v: Option<Value>, kind: &Kind| v.unwrap_or_else(|| b.zero(kind));
@@ -113,16 +127,7 @@ pub fn pushforward(
     };
     Some(match op {
         Op::Number1(_) | Op::Number2(_) | Op::Real1(_) | Op::Real2(_) => {
-            let mut sum = None;
-            for (k, d) in dots.iter().enumerate().filter_map(|(k, d)| Some((k, (*d)?))) {
-                let p = partial(b, op, k, args, result)?;
-                let term = times(b, p, d, is_singular(op));
-                sum = match (sum, term) {
-                    (Some(a), Some(t)) => Some(b.number2(Number2::Add, a, t)),
-                    (a, t) => a.or(t),
-                };
-            }
-            sum
+            push_partials(b, op, args, result, dots)?
         }
         Op::Mixed(mixed) => push_mixed(b, mixed, args, result, dots)?,
         Op::Array => {
@@ -149,8 +154,28 @@ pub fn pushforward(
     })
 }
 
+/// The sum of all partials times tangents.
+pub(super) fn push_partials(
+    b: &mut FunctionBuilder,
+    op: Op,
+    args: &[Value],
+    result: Value,
+    dots: &[Option<Value>],
+) -> Option<Option<Value>> {
+    let mut sum = None;
+    for (k, d) in dots.iter().enumerate().filter_map(|(k, d)| Some((k, (*d)?))) {
+        let p = partial(b, op, k, args, result)?;
+        let term = times(b, p, d, is_singular(op));
+        sum = match (sum, term) {
+            (Some(a), Some(t)) => Some(b.number2(Number2::Add, a, t)),
+            (a, t) => a.or(t),
+        };
+    }
+    Some(sum)
+}
+
 /// `p d`; nothing if the partial is the constant 0.
-fn times(b: &mut FunctionBuilder, p: Value, d: Value, singular: bool) -> Option<Value> {
+pub(super) fn times(b: &mut FunctionBuilder, p: Value, d: Value, singular: bool) -> Option<Value> {
     Some(match b.constant(p) {
         Some(0.0) => return None,
         Some(1.0) => d,
@@ -172,10 +197,14 @@ fn power_slope(b: &mut FunctionBuilder, op: Mixed, x: Value, n: Value) -> Value 
 
 /// A real number as one of the kind of another value.
 fn like(b: &mut FunctionBuilder, real: Value, other: Value) -> Value {
-    if *b.kind(other) == Kind::Complex { b.mixed(Mixed::Promote, &[real]) } else { real }
+    if matches!(b.kind(other), Kind::Complex | Kind::Array(Element::Complex)) {
+        b.mixed(Mixed::Promote, &[real])
+    } else {
+        real
+    }
 }
 
-fn pull_mixed(
+pub(super) fn pull_mixed(
     b: &mut FunctionBuilder,
     op: Mixed,
     args: &[Value],
@@ -223,7 +252,7 @@ fn pull_mixed(
     })
 }
 
-fn push_mixed(
+pub(super) fn push_mixed(
     b: &mut FunctionBuilder,
     op: Mixed,
     args: &[Value],

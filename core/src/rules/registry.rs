@@ -188,6 +188,7 @@ impl Op {
             Op::Number1(_) | Op::Number2(_) | Op::Real1(_) | Op::Real2(_) => true,
             Op::Mixed(m) => !matches!(m, Mixed::FromInt | Mixed::Not | Mixed::And | Mixed::Or),
             Op::Select | Op::Tuple | Op::Field(_) | Op::Array | Op::Fill | Op::Sum => true,
+            Op::OnArrays(op) => op.is_differentiable(),
             Op::Get | Op::Set | Op::Peek | Op::Put | Op::AddAt | Op::Accumulate => true,
             Op::Push { .. } | Op::Pop { .. } => true,
             Op::Real(_) | Op::Int(_) | Op::Bool(_) | Op::Int1(_) | Op::Int2(_) => false,

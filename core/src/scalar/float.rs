@@ -1,8 +1,8 @@
-//! `f32` and `f64`: every function is the standard library's.
+//! `f32` and `f64`: every function is the standard library's, but for exponentials of many numbers at once.
 
 use std::cmp::Ordering;
 
-use super::{Conj, Ordered, Real, Ring, Scalar, Undecided};
+use super::{Conj, Ordered, Real, Ring, Scalar, Undecided, exponential::exponential};
 
 /// The functions of one argument: `Self::f` is the method of the float itself.
 macro_rules! inherent {
@@ -13,7 +13,7 @@ macro_rules! inherent {
 }
 
 macro_rules! float {
-    ($($F:ident)*) => {$(
+    ($($F:ident $exp_all:expr;)*) => {$(
         impl Ring for $F {
             fn is_exact_zero(&self) -> bool { *self == 0.0 }
             fn is_exact_one(&self) -> bool { *self == 1.0 }
@@ -32,6 +32,7 @@ macro_rules! float {
             fn powi(&self, n: i32) -> $F { $F::powi(*self, n) }
             fn pow(&self, y: &$F) -> $F { $F::powf(*self, *y) }
             unary_functions!(inherent);
+            fn exp_all(numbers: &mut [$F]) { numbers.iter_mut().for_each(|x| *x = $exp_all(*x)); }
         }
         impl Real for $F {
             fn pi() -> $F { std::$F::consts::PI }
@@ -46,4 +47,4 @@ macro_rules! float {
         }
     )*};
 }
-float!(f32 f64);
+float! { f32 f32::exp; f64 exponential; }

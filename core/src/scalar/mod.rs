@@ -52,6 +52,7 @@ mod ops;
 mod slope;
 mod complex;
 mod dual;
+mod exponential;
 mod float;
 mod lanes;
 mod literal;
@@ -277,6 +278,12 @@ pub trait Scalar:
     /// The inverse hyperbolic tangent.
     #[must_use]
     fn atanh(&self) -> Self;
+    /// Replaces every number by its exponential. Floats of 64 bits take a polynomial, several at a time, which is
+    /// within 1 unit in the last place of [`exp`](Scalar::exp).
+    fn exp_all(numbers: &mut [Self]) {
+        numbers.iter_mut().for_each(|x| *x = x.exp());
+    }
+
     /// `x^n` by an integer; `x^0 = 1` also at 0.
     #[must_use]
     fn powi(&self, n: i32) -> Self;

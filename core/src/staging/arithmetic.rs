@@ -1,11 +1,12 @@
 //! Operators between values of any kinds that they mean something for.
 //!
 //! Two literals stay a literal as long as the result is exact: `2 * 3` is 6 and may still become a real
-//! number; `1 / 2` is the real number 0.5. An int variable and a real number do not meet: `real(n)` says so.
+//! number; `1 / 2` is the real number 0.5. An int variable and a real number do not meet: `real(n)` says so. Between
+//! arrays, and an array and a number, an operator works element by element.
 
 use crate::{
     entity::Value,
-    ir::{Compare, Int1, Int2, Kind, Mixed, Number1, Number2, Op},
+    ir::{Compare, Element, Int1, Int2, Kind, Mixed, Number1, Number2, Op},
 };
 
 use super::{Given, Misfit, Stage};
@@ -110,7 +111,9 @@ impl Stage {
         let v = self.value(a)?;
         Ok(Given::Value(match self.b.kind(v) {
             Kind::Int => self.b.inst(Op::Int1(Int1::Neg), &[v], Kind::Int),
-            Kind::Real | Kind::Complex => self.b.number1(Number1::Neg, v),
+            Kind::Real | Kind::Complex | Kind::Array(Element::Real | Element::Complex) => {
+                self.b.number1(Number1::Neg, v)
+            }
             other => return Err(Misfit::new(other, "a number")),
         }))
     }

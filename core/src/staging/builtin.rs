@@ -3,10 +3,10 @@
 
 use crate::{
     entity::Value,
-    ir::{Compare, Element, Int1, Int2, Kind, Mixed, Number1, Number2, Op, Real1, Real2},
+    ir::{ArrayOp, Compare, Element, Int1, Int2, Kind, Mixed, Number1, Number2, Op, Real1, Real2},
 };
 
-use super::{Given, Misfit, Stage};
+use super::{Composed, Given, Misfit, Stage};
 
 /// A function of the language itself.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -29,6 +29,10 @@ pub enum Builtin {
     CompareInt(Compare),
     /// An op between kinds of which the language has no form of its own.
     Mixed(Mixed),
+    /// An operation on whole arrays.
+    OnArrays(ArrayOp),
+    /// A function of arrays that is made of operations.
+    Composed(Composed),
     /// An op on two reals or two ints.
     MinMax(Real2, Int2),
     /// `abs`, of a real or a complex number.
@@ -88,7 +92,9 @@ impl Builtin {
                     .or_else(|| Int2::by_name(name).map(Builtin::Int2))
                     .or_else(|| Compare::by_name(name).map(Builtin::Compare))
                     .or_else(|| compare_int(name).map(Builtin::CompareInt))
-                    .or_else(|| Mixed::by_name(name).map(Builtin::Mixed))?
+                    .or_else(|| Mixed::by_name(name).map(Builtin::Mixed))
+                    .or_else(|| ArrayOp::by_name(name).map(Builtin::OnArrays))
+                    .or_else(|| Composed::by_name(name).map(Builtin::Composed))?
             }
         })
     }
@@ -102,7 +108,8 @@ impl Builtin {
             (Compare::ALL.iter().map(|o| o.name())).chain(Compare::ALL.iter().map(|o| o.int_name()));
         let mixed = Mixed::ALL.iter().map(|o| o.name());
         let more = ["log", "real", "select", "len", "sum"];
-        numbers.chain(reals).chain(mixed).chain(more).chain(ints).chain(compare)
+        let arrays = (ArrayOp::ALL.iter().map(|o| o.name())).chain(Composed::ALL.iter().map(|o| o.name()));
+        numbers.chain(reals).chain(mixed).chain(more).chain(ints).chain(compare).chain(arrays)
     }
 
     /// How many operands it takes.
@@ -118,6 +125,8 @@ impl Builtin {
             | Builtin::Complex
             | Builtin::Powi => 2,
             Builtin::Mixed(op) => op.signature().0.len(),
+            Builtin::OnArrays(op) => op.arity(),
+            Builtin::Composed(op) => op.arity(),
             Builtin::Select => 3,
             _ => 1,
         }
@@ -131,6 +140,8 @@ impl Builtin {
                 Some(Kind::Real)
             }
             (Builtin::Int1(_) | Builtin::Int2(_) | Builtin::CompareInt(_), _) => Some(Kind::Int),
+            (Builtin::OnArrays(op), k) => op.hint(k),
+            (Builtin::Composed(op), k) => op.hint(k),
             (Builtin::Mixed(op), k) => op.signature().0.get(k).cloned(),
             (Builtin::Im | Builtin::Arg | Builtin::Conj, _) => Some(Kind::Complex),
             (Builtin::Powi, 1) => Some(Kind::Int),
@@ -147,7 +158,7 @@ impl Stage {
     /// An operand is missing or of the wrong kind.
     pub fn builtin(&mut self, builtin: Builtin, args: &[Given]) -> Result<Given, Misfit> {
         let arg = |k: usize| args.get(k).copied().unwrap_or(Given::Nothing);
-        let complex = self.is(arg(0), &Kind::Complex);
+        let complex = self.is_complex(arg(0));
         let number = if complex { Kind::Complex } else { Kind::Real };
         let value = match builtin {
             Builtin::Number1(op) => {
@@ -171,10 +182,10 @@ impl Stage {
             Builtin::Mixed(op) => self.mixed(op, &[arg(0), arg(1)])?,
             Builtin::MinMax(on_reals, on_ints) => return self.min_max(on_reals, on_ints, arg(0), arg(1)),
             Builtin::Abs | Builtin::Abs2 | Builtin::Re => {
-                let a = self.fit(arg(0), &number)?;
+                let a = self.fit_element(arg(0), &number)?;
                 match (builtin, complex) {
                     (Builtin::Abs, true) => self.b.mixed(Mixed::Modulus, &[a]),
-                    (Builtin::Abs, false) => self.b.inst(Op::Real1(Real1::Abs), &[a], Kind::Real),
+                    (Builtin::Abs, false) => self.b.lifted(Op::Real1(Real1::Abs), &[a], Kind::Real),
                     (Builtin::Abs2, true) => self.b.mixed(Mixed::Abs2, &[a]),
                     (Builtin::Abs2, false) => self.b.number2(Number2::Mul, a, a),
                     (_, true) => self.b.mixed(Mixed::Re, &[a]),
@@ -186,12 +197,16 @@ impl Stage {
             Builtin::Conj => self.mixed(Mixed::Conj, &[arg(0)])?,
             Builtin::Complex => self.mixed(Mixed::Complex, &[arg(0), arg(1)])?,
             Builtin::Real => match arg(0) {
-                Given::Value(n) if *self.b.kind(n) == Kind::Int => self.b.mixed(Mixed::FromInt, &[n]),
-                given => self.fit(given, &Kind::Real)?,
+                Given::Value(n) if matches!(self.b.kind(n), Kind::Int | Kind::Array(Element::Int)) => {
+                    self.b.mixed(Mixed::FromInt, &[n])
+                }
+                given => self.fit_element(given, &Kind::Real)?,
             },
             Builtin::Powi => {
                 self.mixed(if complex { Mixed::PowiComplex } else { Mixed::PowiReal }, &[arg(0), arg(1)])?
             }
+            Builtin::OnArrays(op) => self.on_arrays(op, args)?,
+            Builtin::Composed(op) => return self.composed(op, args),
             Builtin::Select => return self.select(arg(0), arg(1), arg(2)),
             Builtin::Len | Builtin::Sum => {
                 let xs = self.value(arg(0))?;
@@ -210,14 +225,36 @@ impl Stage {
 
     /// An op on operands of one kind.
     fn uniform(&mut self, op: Op, args: &[Given], kind: Kind, result: Kind) -> Result<Value, Misfit> {
-        let args = self.fit_all(args, &vec![kind; args.len()])?;
-        Ok(self.b.inst(op, &args, result))
+        if !op.is_elementwise() {
+            let args = self.fit_all(args, &vec![kind; args.len()])?;
+            return Ok(self.b.inst(op, &args, result));
+        }
+        let args = self.fit_elements(args, &vec![kind; args.len()])?;
+        Ok(self.b.lifted(op, &args, result))
     }
 
     /// An op between kinds; operands that it does not take are ignored.
     fn mixed(&mut self, op: Mixed, args: &[Given]) -> Result<Value, Misfit> {
-        let args = self.fit_all(args, op.signature().0)?;
+        let kinds = op.signature().0;
+        let args = match op {
+            Mixed::Not | Mixed::And | Mixed::Or => self.fit_all(args, kinds)?,
+            // The exponent is one for all.
+            Mixed::PowiReal | Mixed::PowiComplex => {
+                let args = [args.first(), args.get(1)].map(|g| g.copied().unwrap_or(Given::Nothing));
+                vec![
+                    self.fit_element(args[0], &kinds[0])?,
+                    self.fit(args[1], &kinds[1]).map_err(|e| e.of(1))?,
+                ]
+            }
+            _ => self.fit_elements(args, kinds)?,
+        };
         Ok(self.b.mixed(op, &args))
+    }
+
+    /// Numbers of the kinds given, or arrays of such.
+    fn fit_elements(&mut self, given: &[Given], kinds: &[Kind]) -> Result<Vec<Value>, Misfit> {
+        let all = given.iter().zip(kinds).enumerate();
+        all.map(|(k, (g, kind))| self.fit_element(*g, kind).map_err(|e| e.of(k))).collect()
     }
 
     fn min_max(&mut self, on_reals: Real2, on_ints: Int2, a: Given, b: Given) -> Result<Given, Misfit> {
@@ -227,8 +264,12 @@ impl Stage {
             true => (Op::Int2(on_ints), Kind::Int),
             false => (Op::Real2(on_reals), Kind::Real),
         };
-        let args = self.fit_all(&[a, b], &[kind.clone(), kind.clone()])?;
-        Ok(Given::Value(self.b.inst(op, &args, kind)))
+        if ints {
+            let args = self.fit_all(&[a, b], &[kind.clone(), kind.clone()])?;
+            return Ok(Given::Value(self.b.inst(op, &args, kind)));
+        }
+        let args = self.fit_elements(&[a, b], &[kind.clone(), kind.clone()])?;
+        Ok(Given::Value(self.b.lifted(op, &args, kind)))
     }
 
     fn select(&mut self, c: Given, a: Given, b: Given) -> Result<Given, Misfit> {

@@ -1,16 +1,23 @@
 //! Arrays, tuples and structs.
 
-use crate::ir::{Element, Kind, Op};
+use crate::{
+    entity::Value,
+    ir::{ArrayOp, Element, Kind, Op},
+};
 
 use super::{Given, MAX_LEAVES, Misfit, Stage};
 
 impl Stage {
     /// `[a, b, …]`. The elements are of kind `hint` if given; else complex if one is, ints if one is or all
-    /// are literals, and real otherwise.
+    /// are literals, and real otherwise. Arrays are [stacked](Stage::stack).
     ///
     /// # Errors
     /// An element does not fit.
     pub fn array(&mut self, items: &[Given], hint: Option<Element>) -> Result<Given, Misfit> {
+        let is_array = |g: &Given| matches!(g, Given::Value(v) if matches!(self.b.kind(*v), Kind::Array(_)));
+        if items.iter().any(is_array) {
+            return self.stack(items);
+        }
         let kind = match hint {
             Some(element) => element.kind(),
             None if items.is_empty() => Kind::Real,
@@ -24,6 +31,71 @@ impl Stage {
             return Err(Misfit::new(&kinds[0], "a number"));
         };
         Ok(Given::Value(self.b.inst(Op::Array, &values, Kind::Array(element))))
+    }
+
+    /// The arrays, one behind the other along a new first axis; they have the same shape.
+    ///
+    /// # Errors
+    /// One is no array of numbers, or there are none.
+    pub fn stack(&mut self, items: &[Given]) -> Result<Given, Misfit> {
+        let complex = items.iter().any(|g| self.is_complex(*g));
+        let kind = Kind::Array(if complex { Element::Complex } else { Element::Real });
+        let items = self.fit_all(items, &vec![kind; items.len()])?;
+        let zero = self.b.int(0);
+        let mut all: Option<Value> = None;
+        for item in items {
+            let item = self.b.on_arrays(ArrayOp::InsertAxis, &[item, zero]);
+            all = Some(match all {
+                Some(all) => self.b.on_arrays(ArrayOp::Concat, &[all, item, zero]),
+                None => item,
+            });
+        }
+        all.map(Given::Value).ok_or_else(Misfit::nothing)
+    }
+
+    /// `[[a, b], [c, d]]`: elements in row-major order, and the length along each axis; otherwise as
+    /// [`array`](Stage::array).
+    ///
+    /// # Errors
+    /// An element does not fit.
+    pub fn matrix(
+        &mut self,
+        items: &[Given],
+        shape: &[usize],
+        hint: Option<Element>,
+    ) -> Result<Given, Misfit> {
+        let hint =
+            hint.or_else(|| items.iter().all(|g| matches!(g, Given::Literal(_))).then_some(Element::Real));
+        let Given::Value(flat) = self.array(items, hint)? else { return Err(Misfit::nothing()) };
+        if *self.b.kind(flat) == Kind::Array(Element::Int) {
+            return Err(Misfit::new(&Kind::Int, "real"));
+        }
+        let lengths: Vec<Value> = shape.iter().map(|&n| self.b.int(n as i64)).collect();
+        let shape = self.b.inst(Op::Array, &lengths, Kind::Array(Element::Int));
+        Ok(Given::Value(self.b.on_arrays(ArrayOp::Reshape, &[flat, shape])))
+    }
+
+    /// `xs[i, j]`: the element with the given indices, one for each axis.
+    ///
+    /// # Errors
+    /// There is no array (operand 0), or an index is no int (operand 1 and on).
+    pub fn element(&mut self, xs: Given, indices: &[Given]) -> Result<Given, Misfit> {
+        let flat = self.place_of(xs, indices)?;
+        let xs = self.value(xs)?;
+        Ok(Given::Value(self.b.get(xs, flat)))
+    }
+
+    pub(super) fn place_of(&mut self, xs: Given, indices: &[Given]) -> Result<Value, Misfit> {
+        let xs = self.value(xs)?;
+        if !matches!(self.b.kind(xs), Kind::Array(_)) {
+            return Err(Misfit::new(self.b.kind(xs), "an array"));
+        }
+        let mut values = Vec::with_capacity(indices.len());
+        for (k, index) in indices.iter().enumerate() {
+            values.push(self.fit(*index, &Kind::Int).map_err(|e| e.of(k + 1))?);
+        }
+        let list = self.b.inst(Op::Array, &values, Kind::Array(Element::Int));
+        Ok(self.b.on_arrays(ArrayOp::Place, &[xs, list]))
     }
 
     /// `[x; n]`, with elements of kind `hint` if given.

@@ -41,19 +41,21 @@
 //!   by its number, and the front end knows where that operand stands.
 
 mod arithmetic;
+mod arrays;
 mod builtin;
 mod data;
 mod flow;
 mod place;
 
 pub use arithmetic::Operator;
+pub use arrays::Composed;
 pub use builtin::Builtin;
 pub use flow::{Branches, Counter, Head, Inside, Short};
 pub use place::Place;
 
 use crate::{
     entity::{Block, Value, Variable},
-    ir::{Function, FunctionBuilder, Kind, Mixed, Param},
+    ir::{Element, Function, FunctionBuilder, Kind, Mixed, Param},
 };
 
 /// How many numbers a tuple or a struct may hold, those in it opened.
@@ -170,6 +172,11 @@ impl Stage {
             (Given::Value(v), Kind::Complex) if *self.b.kind(v) == Kind::Real => {
                 return Ok(self.b.mixed(Mixed::Promote, &[v]));
             }
+            (Given::Value(v), Kind::Array(Element::Complex))
+                if *self.b.kind(v) == Kind::Array(Element::Real) =>
+            {
+                return Ok(self.b.mixed(Mixed::Promote, &[v]));
+            }
             _ => {}
         }
         let value = self.value(given)?;
@@ -186,14 +193,33 @@ impl Stage {
         all.map(|(k, (g, kind))| self.fit(*g, kind).map_err(|e| e.of(k))).collect()
     }
 
-    /// Numbers as values of their common kind, which is real or complex.
+    /// Numbers, or arrays of numbers, as values of their common kind of number, which is real or complex.
     ///
     /// # Errors
     /// One is no such number.
     pub fn numbers(&mut self, given: &[Given]) -> Result<Vec<Value>, Misfit> {
-        let complex = given.iter().any(|g| self.is(*g, &Kind::Complex));
+        let complex = given.iter().any(|g| self.is_complex(*g));
         let kind = if complex { Kind::Complex } else { Kind::Real };
-        given.iter().enumerate().map(|(k, g)| self.fit(*g, &kind).map_err(|e| e.of(k))).collect()
+        given.iter().enumerate().map(|(k, g)| self.fit_element(*g, &kind).map_err(|e| e.of(k))).collect()
+    }
+
+    /// A value of the given kind of number, or an array of such.
+    ///
+    /// # Errors
+    /// It is of another kind.
+    pub fn fit_element(&mut self, given: Given, kind: &Kind) -> Result<Value, Misfit> {
+        match (given, Element::of(kind)) {
+            (Given::Value(v), Some(e)) if matches!(self.b.kind(v), Kind::Array(_)) => {
+                self.fit(given, &Kind::Array(e))
+            }
+            _ => self.fit(given, kind),
+        }
+    }
+
+    /// Whether it is a complex number, or an array of such.
+    #[must_use]
+    pub fn is_complex(&self, given: Given) -> bool {
+        self.is(given, &Kind::Complex) || self.is(given, &Kind::Array(Element::Complex))
     }
 
     /// Whether it is a value of the given kind.

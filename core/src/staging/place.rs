@@ -70,6 +70,17 @@ impl Stage {
         Ok(())
     }
 
+    /// Into the element with the given indices, one for each axis.
+    ///
+    /// # Errors
+    /// There is no array (operand 0), or an index is no int (operand 1 and on).
+    pub fn into_element_at(&mut self, place: &mut Place, indices: &[Given]) -> Result<(), Misfit> {
+        let whole = self.part(place);
+        let flat = self.place_of(Given::Value(whole), indices)?;
+        place.path.push((whole, Step::Index(flat)));
+        Ok(())
+    }
+
     /// The old value of the part. An element is read only when asked for.
     fn part(&mut self, place: &Place) -> Value {
         match place.path.last() {

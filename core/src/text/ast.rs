@@ -133,6 +133,8 @@ pub(super) enum ExprKind {
     Logic(Box<Expr>, Vec<(bool, Span, Expr)>),
     Call(Name, Vec<Expr>),
     Index(Box<Expr>, Box<Expr>),
+    /// With several indices.
+    Element(Box<Expr>, Vec<Expr>),
     Field(Box<Expr>, Name),
     TupleField(Box<Expr>, usize),
     Array(Vec<Expr>),

@@ -38,6 +38,20 @@ impl Known {
             (a, _) => a,
         }
     }
+    /// What an operator between two numbers or arrays gives.
+    fn meet(self, other: Known) -> Known {
+        match (&self, &other) {
+            (Known::Kind(a), Known::Kind(b)) if [a, b].iter().any(|k| matches!(k, Kind::Array(_))) => {
+                let complex = |k: &Kind| matches!(k, Kind::Complex | Kind::Array(Element::Complex));
+                Known::Kind(Kind::Array(if complex(a) || complex(b) {
+                    Element::Complex
+                } else {
+                    Element::Real
+                }))
+            }
+            _ => self.join(other),
+        }
+    }
     fn anonymous(self) -> Known {
         if matches!(self, Known::Literal(_)) { Known::Literal(None) } else { self }
     }
@@ -154,12 +168,12 @@ impl Infer<'_> {
                         (Known::Literal(Some(a)), Known::Literal(Some(b))) => {
                             op.on_literals(*a, *b).map_or(known(Kind::Real), |n| Known::Literal(Some(n)))
                         }
-                        _ => left.join(right),
+                        _ => left.meet(right),
                     }
                 }),
             },
             ExprKind::Call(name, args) => self.call(&name.text, args, kinds),
-            ExprKind::Index(xs, _) => match self.expr(xs, kinds) {
+            ExprKind::Index(xs, _) | ExprKind::Element(xs, _) => match self.expr(xs, kinds) {
                 Known::Kind(Kind::Array(e)) => known(e.kind()),
                 _ => Known::Nothing,
             },
@@ -177,8 +191,14 @@ impl Infer<'_> {
                 field.map_or(Known::Nothing, known)
             }
             ExprKind::Array(items) => {
-                let element = items.iter().fold(Known::Nothing, |k, e| k.join(self.expr(e, kinds)));
-                self.array(element, items.is_empty())
+                let items: Vec<Known> = items.iter().map(|e| self.expr(e, kinds)).collect();
+                // Real arrays are promoted beside complex ones.
+                let complex = Known::Kind(Kind::Array(Element::Complex));
+                if items.contains(&complex) {
+                    return complex;
+                }
+                let empty = items.is_empty();
+                self.array(items.into_iter().fold(Known::Nothing, Known::join), empty)
             }
             ExprKind::Repeat(x, _) => {
                 let element = self.expr(x, kinds);
@@ -215,6 +235,9 @@ impl Infer<'_> {
     /// A literal element of an array is an int; of an empty array, a real number.
     fn array(&self, element: Known, empty: bool) -> Known {
         match element {
+            Known::Kind(k @ Kind::Array(Element::Real | Element::Complex)) => Known::Kind(k),
+            // Rows of literals are real numbers.
+            Known::Kind(Kind::Array(Element::Int)) => Known::Kind(Kind::Array(Element::Real)),
             Known::Kind(k) => Element::of(&k).map_or(Known::Nothing, |e| Known::Kind(Kind::Array(e))),
             Known::Literal(_) => Known::Kind(Kind::Array(Element::Int)),
             Known::Nothing if empty => Known::Kind(Kind::Array(Element::Real)),
@@ -238,6 +261,25 @@ impl Infer<'_> {
             let complex = known.is_none() || args.contains(&Known::Kind(Kind::Complex));
             return known.filter(|_| !complex).unwrap_or(on_complex).clone();
         }
+        let kinds: Option<Vec<Kind>> = args
+            .iter()
+            .map(|k| match k {
+                Known::Kind(k) => Some(k.clone()),
+                Known::Literal(_) => Some(Kind::Int),
+                Known::Nothing => None,
+            })
+            .collect();
+        if let (Some(builtin), Some(kinds)) = (Builtin::by_name(name), kinds) {
+            // A literal beside an array is a real number.
+            let literal =
+                |k: usize| matches!(args.get(k), Some(Known::Literal(_))) && builtin.hint(k).is_none();
+            let kinds: Vec<Kind> = (kinds.into_iter().enumerate())
+                .map(|(k, kind)| if literal(k) { Kind::Real } else { kind })
+                .collect();
+            if let Some(kind) = builtin.on_arrays(&kinds) {
+                return Known::Kind(kind);
+            }
+        }
         let joined = || args.iter().cloned().fold(Known::Nothing, Known::join);
         let real = |k: Known| if matches!(k, Known::Literal(_)) { Known::Kind(Kind::Real) } else { k };
         match Builtin::by_name(name) {
@@ -253,6 +295,7 @@ impl Infer<'_> {
             Some(Builtin::Complex | Builtin::Conj) => Known::Kind(Kind::Complex),
             Some(Builtin::Mixed(op)) => Known::Kind(op.signature().1),
             Some(Builtin::Int1(_) | Builtin::Int2(_)) => Known::Kind(Kind::Int),
+            Some(Builtin::OnArrays(_) | Builtin::Composed(_)) => Known::Nothing,
             Some(Builtin::Compare(_) | Builtin::CompareInt(_)) => Known::Kind(Kind::Bool),
             Some(_) => Known::Kind(Kind::Real),
             None => Known::Nothing,

@@ -22,11 +22,38 @@
 //!   An int meets a real through `real(n)`; a literal takes the kind that fits, and `1/2` is a half.
 //! - **Statements**: `let`, `let mut`, `let (a, b)`, `=`, `+=`, `-=`, `*=`, `/=` on variables, elements and fields; `if`, `while`,
 //!   `for i in a..b`, `a..=b`, `break`, `continue`, `return`. Blocks scope; the last expression without `;` is the value.
-//! - **Expressions**: arithmetic, comparisons, `&& || !`, calls `f(x)` and `x.f()`, `xs[i]`, `[a, b]`, `[e; n]`, `(a, b)`, `t.0`, `p.x`,
+//! - **Expressions**: arithmetic, comparisons, `&& || !`, calls `f(x)` and `x.f()`, `xs[i]`, `a[i, j]`, `[a, b]`, `[e; n]`, `(a, b)`, `t.0`, `p.x`,
 //!   `Point { x: a, y: b }`, `if` as a value.
 //! - **Names**: the file's functions in any order, what is registered in [`Rules`], and every op of
 //!   the [op table](crate::ir::table). `log` is `ln`; `len`, `sum`, `select`, `real`.
 //!   A registered `f.complex` is what `f` means on complex numbers.
+//! - **Arrays** have a shape: `[[1.0, 2.0], [3.0, 4.0]]` has `[2, 2]`, `full(0.0, [2, 3])` another, and `[xs, ys]` stacks two
+//!   arrays. Operators and functions of numbers work element by element, with [broadcasting](crate::array#broadcasting).
+//!   `a[i, j]` is an element; `a[k]` the k-th in row-major order, of which there are `len(a)`. The other functions are
+//!   those of the [table of array operations](crate::ir::arrays) and those made of them,
+//!   [`Composed`](crate::staging::Composed):
+//!
+//! ```
+//! use ketgrad_core::{exec::{Datum, Derivatives}, text::parse_program};
+//!
+//! let source = "fn loss(w: array, b: array) {
+//!     let x = [[0.5, -1.0], [2.0, 0.25], [1.0, 1.0]];
+//!     let y = tanh(matmul(x, w) + b);
+//!     mean(y * y)
+//! }";
+//! let program = parse_program(source).map_err(|e| e[0].clone())?;
+//! let mut loss = Derivatives::<f64>::new(&program, "loss")?;
+//! let w = Datum::reals_of(&[2, 1], vec![0.0, 1.0])?;
+//! let gradient = loss.gradient(&[w, Datum::reals([0.0])])?;
+//! assert_eq!(gradient[0].to_string().matches(", ").count(), 1); // [[…], […]]
+//!
+//! // Shapes are checked when a program runs.
+//! let narrow = Datum::reals_of(&[1, 2], vec![0.0, 1.0])?;
+//! let error = loss.value(&[narrow, Datum::reals([0.0])]).unwrap_err();
+//! let expected = "3:18: `matmul` takes matrices m x k and k x n, given [3, 2] and [1, 2]";
+//! assert_eq!(error.to_string(), expected);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //! - **A rule** has a primal, and if given a pullback of the inputs, the result and its cotangent, which gives the
 //!   inputs' cotangents in order, `none` for one that has none; and if given a pushforward of the inputs and
 //!   their tangents.

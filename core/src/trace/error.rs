@@ -2,7 +2,7 @@
 
 use crate::{
     adjoint::DiffError,
-    exec::{DeriveError, RunError},
+    exec::{CallError, DeriveError, RunError},
     ir::Kind,
     scalar::Undecided,
 };
@@ -94,6 +94,10 @@ impl From<DeriveError> for TraceError {
             DeriveError::Unknown { name, nearest } => TraceError::UnknownFunction { name, nearest },
             DeriveError::Diff(e) => TraceError::Diff(e),
             DeriveError::Run(e) => TraceError::Run(e),
+            // Of loops, which nothing here is.
+            DeriveError::NoStep { function: name, .. } => {
+                TraceError::Run(CallError::Undefined { name }.into())
+            }
         }
     }
 }

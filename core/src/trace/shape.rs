@@ -254,8 +254,8 @@ fn data<R: Ordered>(items: Vec<Datum<Complex<R>>>) -> Datum<Complex<R>> {
     let reals: Option<Vec<R>> = items.iter().map(|d| d.real().cloned()).collect();
     let complexes: Option<Vec<Complex<R>>> = items.iter().map(|d| d.complex().cloned()).collect();
     match (reals, complexes) {
-        (Some(xs), _) => Datum::Reals(xs.into()),
-        (None, Some(zs)) => Datum::Complexes(zs.into()),
+        (Some(xs), _) => Datum::reals(xs),
+        (None, Some(zs)) => Datum::complexes(zs),
         _ => Datum::Tuple(items),
     }
 }

@@ -113,6 +113,25 @@ fn accumulate<T: Copy + std::ops::AddAssign>(mut xs: Vec<T>, ys: &[T]) -> Vec<T>
     xs
 }
 //-
+/// The sum: blocks of 512, each in eight columns.
+fn sum<T: Copy + Default + std::ops::Add<Output = T>>(xs: &[T]) -> T {
+    let mut total = T::default();
+    for block in xs.chunks(512) {
+        let eights = block.chunks_exact(8);
+        let rest = eights.remainder().iter().fold(T::default(), |s, x| s + *x);
+        if block.len() < 8 {
+            total = total + rest;
+            continue;
+        }
+        let mut c = [T::default(); 8];
+        for eight in eights {
+            c.iter_mut().zip(eight).for_each(|(s, x)| *s = *s + *x);
+        }
+        total = total + (((c[0] + c[1]) + (c[2] + c[3])) + ((c[4] + c[5]) + (c[6] + c[7])) + rest);
+    }
+    total
+}
+//-
 /// Records a value.
 fn push<T>(tape: &mut Vec<T>, x: T) {
     // Taken out and put back, so that the vector itself may stay in registers.

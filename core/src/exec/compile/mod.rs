@@ -5,6 +5,7 @@
 //! ```
 //!
 //! - Every value gets a register for each leaf; constants are loaded once, at the start of the routine.
+//! - What works element by element on arrays is done together, in one loop that keeps nothing in between.
 //! - Arithmetic whose result one other instruction of its block reads is done together with it.
 //! - An edge becomes moves from the arguments to the parameters, all at once; a short block to which several ways
 //!   lead is repeated at the end of each, so a loop ends with its own test.
@@ -17,6 +18,7 @@
 mod edges;
 mod pairs;
 mod select;
+mod together;
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -36,6 +38,7 @@ use super::{
     last_use::mark_last_uses,
 };
 use pairs::Pairs;
+use together::Together;
 
 impl Bytecode {
     /// Compiles a function and all it calls.
@@ -106,6 +109,7 @@ struct Compiler<'a> {
     ways: Vec<usize>,
     uses: Vec<u32>,
     pairs: Pairs,
+    together: Together,
     constants: HashMap<Op, Reg>,
     at: Position,
 }
@@ -122,12 +126,15 @@ enum Patch {
 impl<'a> Compiler<'a> {
     fn new(f: &'a Function, id: FuncId, ids: &'a [FuncId], style: Style) -> Compiler<'a> {
         let uses = uses(f);
-        let pairs = if style == Style::Fast { Pairs::of(f, &uses) } else { Pairs::none(f) };
+        let fast = style == Style::Fast;
+        let pairs = if fast { Pairs::of(f, &uses) } else { Pairs::none(f) };
+        let together = if fast { Together::of(f) } else { Together::default() };
         let routine = Routine {
             name: f.name.clone(),
             code: vec![],
             at: vec![],
             slots: vec![],
+            recipes: vec![],
             tables: vec![],
             sizes: [0; BANKS],
             params: vec![],
@@ -146,6 +153,7 @@ impl<'a> Compiler<'a> {
             patches: vec![],
             ways: f.predecessors().iter().map(Vec::len).collect(),
             pairs,
+            together,
             uses,
             constants: HashMap::new(),
             at: Position::default(),
@@ -192,7 +200,7 @@ impl<'a> Compiler<'a> {
             self.at = f.insts[i].at;
             let last = k + 1 == block.insts.len();
             let joined = last && self.joins_end(i, &block.end);
-            if !joined && !self.pairs.is_absorbed(i) {
+            if !joined && !self.pairs.is_absorbed(i) && !self.together.is_absorbed(i) {
                 self.mark(Moment::Before(i));
                 self.instruction(i);
                 self.mark(Moment::After(i));

@@ -18,6 +18,15 @@ impl Compiler<'_> {
         let r = |k: usize| args.get(k).map_or(0, |&v| self.reg(v));
         let (d, a, b) = (inst.result.map_or(0, |v| self.reg(v)), r(0), r(1));
         let complex = args.first().is_some_and(|&v| self.f.kinds[v] == Kind::Complex);
+        if inst.args.iter().any(|&v| matches!(self.f.kinds[v], Kind::Array(_))) {
+            if inst.op.is_elementwise() || inst.op == Op::Sum {
+                return self.elements(i);
+            }
+            if let Op::OnArrays(op) = inst.op {
+                let (args, results) = self.call(inst);
+                return self.emit(Code::OnArrays(op, args, results));
+            }
+        }
         let code = match inst.op {
             Op::Real(_) | Op::Int(_) | Op::Bool(_) | Op::Tuple | Op::Field(_) => return,
             Op::Number1(Number1::Neg) if !complex => Code::NegR(d, a),
@@ -79,7 +88,6 @@ impl Compiler<'_> {
                 Code::Array(bank, d, self.slots(&items))
             }
             Op::Fill => Code::Fill(bank, d, a, b),
-            Op::Sum => Code::Sum(d, self.slot(args[0])),
             Op::Len => Code::Len(d, self.slot(args[0])),
             Op::Get => Code::Get(d, self.slot(args[0]), b),
             Op::Peek => Code::Peek(d, self.slot(args[0]), b),
@@ -93,6 +101,16 @@ impl Compiler<'_> {
             _ => return,
         };
         self.emit(code);
+    }
+
+    /// Operations element by element, with all that go together with them.
+    fn elements(&mut self, i: Inst) {
+        let (recipe, args) = self.together.recipe(self.f, i);
+        let results = self.leaves(self.f.insts[i].result.as_slice());
+        let (args, results) = (self.leaves(&args), self.slots(&results));
+        let args = self.slots(&args);
+        self.routine.recipes.push(recipe);
+        self.emit(Code::Elements(self.routine.recipes.len() as u32 - 1, args, results));
     }
 
     fn select(&mut self, inst: &InstData, condition: Reg) {

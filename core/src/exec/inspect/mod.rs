@@ -27,6 +27,7 @@
 mod counter;
 mod debugger;
 mod finder;
+mod sources;
 mod sparsity;
 
 pub use counter::Counter;

@@ -22,7 +22,10 @@ use crate::{
     scalar::{Real, Scalar},
 };
 
-use super::{Datum, DeriveError, Event, Inspection, Interceptor, Moment, Stop};
+use super::{
+    Datum, DeriveError, Event, Inspection, Interceptor, Moment, Stop,
+    sources::{Source, by_elements, on_arrays},
+};
 
 /// Where a matrix may be other than zero.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -199,10 +202,33 @@ impl Sparsity {
             Some(Datum::Int(n)) => usize::try_from(n).unwrap_or(0),
             _ => 0,
         };
+        // On arrays each element of the result depends on those of the operands at its place, and of operations on whole
+        // arrays on those that were moved there; where that is not known, on all.
+        let array = inst.result.is_some_and(|v| matches!(event.function().kinds[v], Kind::Array(_)));
+        if array && inst.op.is_elementwise() || matches!(inst.op, Op::OnArrays(_)) {
+            let Some(value) = event.result() else { return Shadow::none() };
+            let values: Vec<Datum<S>> = inst.args.iter().map(|&v| event.value(v)).collect();
+            let sources = match inst.op {
+                Op::OnArrays(op) if !op.is_differentiable() => return Shadow::like(&value, &Set::new()),
+                Op::OnArrays(op) => on_arrays(op, &values, &value),
+                _ => by_elements(&values, &value),
+            };
+            let Some(sources) = sources else {
+                return Shadow::like(&value, &args.iter().flat_map(Shadow::all).collect());
+            };
+            let source = |(k, place): &Source| match args.get(*k) {
+                Some(Shadow::Array(elements)) => elements.get(*place).cloned().unwrap_or_default(),
+                Some(number) => number.all(),
+                None => Set::new(),
+            };
+            return Shadow::Array(
+                sources.iter().map(|from| from.iter().flat_map(source).collect()).collect(),
+            );
+        }
         match inst.op {
             Op::Number1(_) | Op::Number2(_) | Op::Real2(_) | Op::Real1(Real1::Abs) | Op::Sum => all(),
             Op::Mixed(Mixed::FromInt | Mixed::Not | Mixed::And | Mixed::Or) => Shadow::none(),
-            Op::Mixed(_) => all(),
+            Op::Mixed(_) | Op::OnArrays(_) => all(),
             // Constant between jumps, or no number at all.
             Op::Real1(_) | Op::Int1(_) | Op::Int2(_) | Op::Compare(_) | Op::CompareInt(_) | Op::Len => {
                 Shadow::none()

@@ -5,14 +5,16 @@
 
 use std::sync::Arc;
 
+use crate::array::Array;
+
 /// An array in a register or on a tape; `None` is the empty one.
-pub(super) type Array<T> = Option<Arc<Vec<T>>>;
+pub(super) type Held<T> = Option<Arc<Array<T>>>;
 
 /// Array registers of all calls, one after the other.
 #[derive(Debug)]
 pub(super) struct ArrayBank<T> {
-    registers: Vec<Array<T>>,
-    spare: Vec<Arc<Vec<T>>>,
+    registers: Vec<Held<T>>,
+    spare: Vec<Arc<Array<T>>>,
 }
 
 impl<T: Clone> ArrayBank<T> {
@@ -32,41 +34,41 @@ impl<T: Clone> ArrayBank<T> {
     }
 
     /// The array in a register: taken out of it if it is read for the last time.
-    pub(super) fn read(&mut self, reg: usize, last: bool) -> Array<T> {
+    pub(super) fn read(&mut self, reg: usize, last: bool) -> Held<T> {
         if last { self.registers[reg].take() } else { self.registers[reg].clone() }
     }
 
-    pub(super) fn get(&self, reg: usize) -> Array<T> {
+    pub(super) fn get(&self, reg: usize) -> Held<T> {
         self.registers[reg].clone()
     }
 
-    pub(super) fn store(&mut self, reg: usize, array: Array<T>) {
+    pub(super) fn store(&mut self, reg: usize, array: Held<T>) {
         let old = std::mem::replace(&mut self.registers[reg], array);
         self.recycle(old);
     }
 
     /// An empty array that nobody shares.
-    pub(super) fn fresh(&mut self) -> Arc<Vec<T>> {
+    pub(super) fn fresh(&mut self) -> Arc<Array<T>> {
         self.spare.pop().unwrap_or_default()
     }
 
     /// The array, not shared: a copy if it is.
-    pub(super) fn own(&mut self, array: Array<T>) -> Arc<Vec<T>> {
+    pub(super) fn own(&mut self, array: Held<T>) -> Arc<Array<T>> {
         let Some(mut array) = array else { return self.fresh() };
         if Arc::get_mut(&mut array).is_some() {
             return array;
         }
         let mut copy = self.fresh();
-        Arc::make_mut(&mut copy).extend_from_slice(&array);
+        Arc::make_mut(&mut copy).copy_from(&array);
         copy
     }
 
     /// Keeps the memory of an array that nobody shares.
-    pub(super) fn recycle(&mut self, array: Array<T>) {
+    pub(super) fn recycle(&mut self, array: Held<T>) {
         if let Some(mut array) = array
             && let Some(elements) = Arc::get_mut(&mut array)
         {
-            elements.clear();
+            elements.as_vec().clear();
             self.spare.push(array);
         }
     }
@@ -79,7 +81,7 @@ impl<T: Clone> ArrayBank<T> {
     }
 
     /// Hands an array out in place of `old`, whose memory comes back.
-    pub(super) fn hand_out(&mut self, reg: usize, last: bool, old: Arc<Vec<T>>) -> Arc<Vec<T>> {
+    pub(super) fn hand_out(&mut self, reg: usize, last: bool, old: Arc<Array<T>>) -> Arc<Array<T>> {
         match self.read(reg, last) {
             Some(array) => {
                 self.recycle(Some(old));
@@ -93,6 +95,6 @@ impl<T: Clone> ArrayBank<T> {
     }
 }
 
-pub(super) fn items<T>(array: &Array<T>) -> &[T] {
-    array.as_ref().map_or(&[], |items| items.as_slice())
+pub(super) fn items<T>(array: &Held<T>) -> &[T] {
+    array.as_ref().map_or(&[], |array| array.items())
 }

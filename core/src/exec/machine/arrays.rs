@@ -15,7 +15,9 @@ use super::{
     },
     array_bank::items,
     banks::{Banks, Base, Tape, store_leaves},
+    elements::elements,
     run::Place,
+    whole::on_arrays,
 };
 
 /// Instructions on arrays, and primitives.
@@ -76,7 +78,7 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
             by_bank!(bank, |arrays, numbers, ITEM| {
                 let mut array = arrays.fresh();
                 let values = slots[list.range()].iter().map(|s| numbers[on(ITEM, s.reg)].clone());
-                Arc::make_mut(&mut array).extend(values);
+                Arc::make_mut(&mut array).as_vec().extend(values);
                 arrays.store(on(bank, d), Some(array));
             });
         }
@@ -86,19 +88,9 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
             let count = count.ok_or(RunError::Length { len, limit: limits.array, at: place.at() })?;
             by_bank!(bank, |arrays, numbers, ITEM| {
                 let mut array = arrays.fresh();
-                Arc::make_mut(&mut array).resize(count, numbers[on(ITEM, x)].clone());
+                Arc::make_mut(&mut array).as_vec().resize(count, numbers[on(ITEM, x)].clone());
                 arrays.store(on(bank, d), Some(array));
             });
-        }
-        Code::Sum(d, a) => {
-            let s = slot(a);
-            match s.bank {
-                Bank::Complexes => {
-                    c[on(Bank::Complex, d)] =
-                        S::sum(arrays.complexes.items(on(s.bank, s.reg)).iter().cloned());
-                }
-                _ => r[on(Bank::Real, d)] = T::sum(arrays.reals.items(on(s.bank, s.reg)).iter().cloned()),
-            }
         }
         Code::Len(d, a) => {
             let s = slot(a);
@@ -138,7 +130,7 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
                 let mut array = arrays.own(array);
                 let elements = Arc::make_mut(&mut array);
                 if k >= len {
-                    elements.resize_with(k + 1, num_traits::Zero::zero);
+                    elements.as_vec().resize_with(k + 1, num_traits::Zero::zero);
                 }
                 if how == Write::Add {
                     elements[k] += value;
@@ -160,11 +152,26 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
                     let mut sum = arrays.own(long);
                     let elements = Arc::make_mut(&mut sum);
                     elements.iter_mut().zip(items(&short)).for_each(|(a, b)| *a += b.clone());
+                    // A vector may stand for an array of another shape.
+                    if let Some(short) = short.as_ref().filter(|s| elements.is_vector() && !s.is_vector()) {
+                        elements.set_shape_of(short);
+                    }
                     long = Some(sum);
                 }
                 arrays.recycle(short);
                 arrays.store(on(s.bank, d), long);
             });
+        }
+        Code::OnArrays(op, args, results) => {
+            let [result] = slots[results.range()] else { return Ok(()) };
+            on_arrays(banks, op, &slots[args.range()], result, base, limits)
+                .map_err(|source| RunError::Array { at: place.at(), source })?;
+        }
+        Code::Elements(recipe, args, results) => {
+            let [result] = slots[results.range()] else { return Ok(()) };
+            let recipe = &place.routine.recipes[recipe as usize];
+            elements(banks, recipe, &slots[args.range()], result, base, limits)
+                .map_err(|(at, source)| RunError::Array { at: at.unwrap_or(place.at()), source })?;
         }
         Code::PushA(tape, a) => {
             let s = slot(a);

@@ -1,6 +1,6 @@
 //! Registers of all calls, and tapes.
 
-use crate::{ir::Kind, scalar::Scalar};
+use crate::{array::Transforms, ir::Kind, scalar::Scalar};
 
 use super::{
     super::{
@@ -8,7 +8,8 @@ use super::{
         code::{BANKS, Bank, Slot},
         data::Datum,
     },
-    array_bank::{Array, ArrayBank},
+    array_bank::{ArrayBank, Held},
+    elements::Scratch,
 };
 
 /// Where the registers of a call start in each bank.
@@ -28,6 +29,9 @@ pub(super) struct Arrays<S: Scalar> {
     pub(super) reals: ArrayBank<S::Real>,
     pub(super) complexes: ArrayBank<S>,
     pub(super) ints: ArrayBank<i64>,
+    /// Short stretches of elements on their way.
+    pub(super) scratch: Scratch<S>,
+    pub(super) transforms: Transforms,
 }
 
 /// What a primal recorded and its adjoint has not yet read.
@@ -36,9 +40,9 @@ pub(super) struct Tape<S: Scalar> {
     pub(super) reals: Vec<S::Real>,
     pub(super) complexes: Vec<S>,
     pub(super) ints: Vec<i64>,
-    pub(super) real_arrays: Vec<Array<S::Real>>,
-    pub(super) complex_arrays: Vec<Array<S>>,
-    pub(super) int_arrays: Vec<Array<i64>>,
+    pub(super) real_arrays: Vec<Held<S::Real>>,
+    pub(super) complex_arrays: Vec<Held<S>>,
+    pub(super) int_arrays: Vec<Held<i64>>,
 }
 
 /// What a primal left for its adjoint.
@@ -62,7 +66,13 @@ impl<S: Scalar> Tape<S> {
 
 impl<S: Scalar> Banks<S> {
     pub(super) fn new() -> Banks<S> {
-        let arrays = Arrays { reals: ArrayBank::new(), complexes: ArrayBank::new(), ints: ArrayBank::new() };
+        let arrays = Arrays {
+            reals: ArrayBank::new(),
+            complexes: ArrayBank::new(),
+            ints: ArrayBank::new(),
+            scratch: Scratch::new(),
+            transforms: Transforms::default(),
+        };
         Banks { reals: vec![], complexes: vec![], ints: vec![], arrays }
     }
 

@@ -7,7 +7,9 @@
 mod array_bank;
 mod arrays;
 mod banks;
+mod elements;
 mod run;
+mod whole;
 
 use crate::scalar::{Real, Scalar};
 

@@ -47,6 +47,14 @@ impl Body<'_> {
                 self.stage.b.set_position(e.span.at);
                 self.stage.index(array, index).map_err(|e| misfit(e, &[xs.span, i.span]))
             }
+            ExprKind::Element(xs, indices) => {
+                let array = self.expr(xs, None)?;
+                let kinds = vec![Some(Kind::Int); indices.len()];
+                let (given, mut spans) = self.operands(indices, &kinds)?;
+                spans.insert(0, xs.span);
+                self.stage.b.set_position(e.span.at);
+                self.stage.element(array, &given).map_err(|e| misfit(e, &spans))
+            }
             ExprKind::Field(of, _) | ExprKind::TupleField(of, _) => {
                 let given = self.expr(of, None)?;
                 let tuple = self.value(given, of.span)?;
@@ -56,9 +64,13 @@ impl Body<'_> {
             }
             ExprKind::Array(items) => {
                 let element = element(hint);
+                let (items, shape) = nested(items);
                 let kinds = vec![element.map(Element::kind); items.len()];
                 let (given, spans) = self.operands(items, &kinds)?;
                 self.stage.b.set_position(e.span.at);
+                if shape.len() > 1 {
+                    return self.stage.matrix(&given, &shape, element).map_err(|e| misfit(e, &spans));
+                }
                 self.stage.array(&given, element).map_err(|e| misfit(e, &spans))
             }
             ExprKind::Repeat(x, n) => {
@@ -84,16 +96,17 @@ impl Body<'_> {
     }
 
     /// Operands in order, each with what it should be, and where they stand.
-    pub(super) fn operands(
+    pub(super) fn operands<'e>(
         &mut self,
-        items: &[Expr],
+        items: impl IntoIterator<Item = &'e Expr>,
         hints: &[Option<Kind>],
     ) -> Lowered<(Vec<Given>, Vec<Span>)> {
-        let mut given = Vec::with_capacity(items.len());
-        for (item, hint) in items.iter().zip(hints) {
+        let (mut given, mut spans) = (Vec::with_capacity(hints.len()), Vec::with_capacity(hints.len()));
+        for (item, hint) in items.into_iter().zip(hints) {
             given.push(self.expr(item, hint.as_ref())?);
+            spans.push(item.span);
         }
-        Ok((given, items.iter().map(|e| e.span).collect()))
+        Ok((given, spans))
     }
 
     fn block_value(&mut self, block: &Block, hint: Option<&Kind>) -> Lowered<Given> {
@@ -185,5 +198,26 @@ fn element(hint: Option<&Kind>) -> Option<Element> {
     match hint {
         Some(Kind::Array(e)) => Some(*e),
         _ => None,
+    }
+}
+
+/// The elements of `[[a, b], [c, d]]` in row-major order and their shape; what is not nested evenly is a list.
+fn nested(items: &[Expr]) -> (Vec<&Expr>, Vec<usize>) {
+    let mut all: Vec<&Expr> = items.iter().collect();
+    let mut shape = vec![items.len()];
+    loop {
+        let rows: Option<Vec<&Vec<Expr>>> = all
+            .iter()
+            .map(|e| match &e.kind {
+                ExprKind::Array(row) if !row.is_empty() => Some(row),
+                _ => None,
+            })
+            .collect();
+        let Some(rows) = rows.filter(|r| r.windows(2).all(|w| w[0].len() == w[1].len())) else {
+            return (all, shape);
+        };
+        let Some(first) = rows.first() else { return (all, shape) };
+        shape.push(first.len());
+        all = rows.into_iter().flatten().collect();
     }
 }

@@ -148,7 +148,10 @@ impl Body<'_> {
         let local = loop {
             match &at.kind {
                 ExprKind::Name(name) => break self.mutable(name, at.span)?,
-                ExprKind::Field(of, _) | ExprKind::TupleField(of, _) | ExprKind::Index(of, _) => {
+                ExprKind::Field(of, _)
+                | ExprKind::TupleField(of, _)
+                | ExprKind::Index(of, _)
+                | ExprKind::Element(of, _) => {
                     path.push(at);
                     at = of;
                 }
@@ -160,7 +163,7 @@ impl Body<'_> {
         let mut kind = self.stage.b.variable_kind(local.variable).clone();
         for place in &path {
             kind = match &place.kind {
-                ExprKind::Index(..) => match &kind {
+                ExprKind::Index(..) | ExprKind::Element(..) => match &kind {
                     Kind::Array(e) => e.kind(),
                     _ => return Err(misfit(Misfit::new(&kind, "an array"), &[place.span])),
                 },
@@ -177,6 +180,13 @@ impl Body<'_> {
                     let i = self.expr(index, Some(&Kind::Int))?;
                     self.stage.b.set_position(part.span.at);
                     self.stage.into_element(&mut place, i).map_err(|e| misfit(e, &[part.span, index.span]))
+                }
+                ExprKind::Element(_, indices) => {
+                    let kinds = vec![Some(Kind::Int); indices.len()];
+                    let (given, mut spans) = self.operands(indices, &kinds)?;
+                    spans.insert(0, part.span);
+                    self.stage.b.set_position(part.span.at);
+                    self.stage.into_element_at(&mut place, &given).map_err(|e| misfit(e, &spans))
                 }
                 _ => {
                     let k = self.field_number(&whole, part)?;

@@ -113,6 +113,12 @@ impl Parser {
             }
             if self.eat("[") {
                 let index = self.free(Parser::expr)?;
+                if self.eat(",") {
+                    let more = self.free(|p| p.list("]", Parser::expr))?;
+                    let indices = std::iter::once(index).chain(more).collect();
+                    e = Expr { span: e.span, kind: ExprKind::Element(Box::new(e), indices) };
+                    continue;
+                }
                 self.expect("]")?;
                 e = Expr { span: e.span, kind: ExprKind::Index(Box::new(e), Box::new(index)) };
             } else if self.eat(".") {

@@ -265,6 +265,11 @@ impl<T, const M: usize> Array for [T; M] {
         self
     }
 }
+/// The sum in the order of the executor.
+fn summed<S: Ring>(items: impl Iterator<Item = S>) -> S {
+    crate::core::array::sum(&items.collect::<Vec<_>>())
+}
+
 /// Numbers that can be summed.
 pub trait Sum: Copy {
     /// The sum.
@@ -272,12 +277,12 @@ pub trait Sum: Copy {
 }
 impl<S: Number> Sum for N<S> {
     fn total(items: &[Self]) -> Self {
-        N(S::sum(items.iter().map(|x| x.0)))
+        N(summed(items.iter().map(|x| x.0)))
     }
 }
 impl<S: Number> Sum for Z<S> {
     fn total(items: &[Self]) -> Self {
-        Z(<Complex<S> as Ring>::sum(items.iter().map(|x| x.0)))
+        Z(summed(items.iter().map(|x| x.0)))
     }
 }
 impl<T> Arr<T> {

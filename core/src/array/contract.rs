@@ -1,0 +1,201 @@
+//! Contractions of two arrays whose axes carry labels.
+//!
+//! ```text
+//! y_o = sum a_p b_q      over every label that is not in o
+//! ```
+//!
+//! `p`, `q` and `o` are lists of labels, any integers, one for each axis. A label of both factors pairs their axes,
+//! one of a single factor stands alone; either is summed if `o` lacks it. So `[0, 1], [1, 2] -> [0, 2]` is the product
+//! of matrices, `[0, 1, 2], [0, 2, 3] -> [0, 1, 3]` a stack of them, `[0, 1], [0, 1] -> [0]` dot products of rows.
+//!
+//! The axes are sorted into those of both factors and the result, of the first factor, of the second, and what is
+//! summed between both; one [`matmul`] of two stacks does the rest. With `d` for the length of the axis of each label
+//! it takes as many products as the `d` of all labels multiply to, less the sums within one factor, which come first.
+
+use smallvec::SmallVec;
+
+use crate::scalar::Conj;
+
+use super::{
+    Array, ArrayError, Shape, Strided, matmul,
+    shape::{checked_count, row_major},
+};
+
+type Labels = SmallVec<[i64; 6]>;
+
+/// Which of the three arrays of a contraction is computed from the others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Contracted {
+    /// The result, from both factors.
+    Result,
+    /// What the first factor gets from the result and the second factor: repeated along labels that only it has.
+    First,
+    /// What the second factor gets from the first factor and the result.
+    Second,
+}
+
+impl Contracted {
+    fn op(self) -> &'static str {
+        match self {
+            Contracted::Result => "contract",
+            Contracted::First => "contract_first",
+            Contracted::Second => "contract_second",
+        }
+    }
+}
+
+/// `y_o = sum a_p b_q` over the labels that are not in `o`. `labels` are those of the first factor, of the second and
+/// of the result, one list behind the other. `which` is the array that is computed: for the result, `a` and `b` are
+/// the factors; for the first factor they are the result and the second factor; for the second factor, the first
+/// factor and the result. `like` has the shape of a factor that is computed. Nothing is conjugated.
+///
+/// ```
+/// use ketgrad_core::array::{Array, Contracted, contract};
+///
+/// let a = Array::new(&[2, 2], vec![1.0, 2.0, 3.0, 4.0])?;
+/// let b = Array::from(vec![1.0, 10.0]);
+/// let mut y = Array::default();
+/// contract(Contracted::Result, &a, &b, None, &[0, 1, 1, 0], usize::MAX, &mut y)?; // sum_1 a_01 b_1
+/// assert_eq!(y.to_string(), "[21.0, 43.0]");
+/// # Ok::<(), ketgrad_core::array::ArrayError>(())
+/// ```
+///
+/// # Errors
+/// The labels do not fit the axes, one occurs twice at one array, the result has none or one of nobody, the lengths of
+/// one label differ, or there would be more than `limit` elements.
+pub fn contract<S: Conj>(
+    which: Contracted,
+    a: &Array<S>,
+    b: &Array<S>,
+    like: Option<&Array<S>>,
+    labels: &[i64],
+    limit: usize,
+    out: &mut Array<S>,
+) -> Result<(), ArrayError> {
+    let op = which.op();
+    let [first, second, result] = split(which, a, b, like, labels)?;
+    let (p, q, o) = match which {
+        Contracted::Result => (first, second, result),
+        Contracted::First => (result, second, first),
+        Contracted::Second => (first, result, second),
+    };
+    // The length of each label.
+    let (a_shape, b_shape, like_shape) = (a.shape(), b.shape(), like.map(Array::shape).unwrap_or_default());
+    let wrong = || {
+        let given: [&[usize]; 3] = [&a_shape, &b_shape, &like_shape];
+        ArrayError::shape(op, "axes of one length for each label", &given[..2 + usize::from(like.is_some())])
+    };
+    let mut known = Lengths::default();
+    for (labels, shape) in [(p, &a_shape), (q, &b_shape), (o, &like_shape)] {
+        for (&label, &length) in labels.iter().zip(shape) {
+            known.fit(label, length).ok_or_else(wrong)?;
+        }
+    }
+    let shape: Option<Shape> = o.iter().map(|&l| known.of(l)).collect();
+    let Some(shape) = shape.filter(|s| !s.is_empty()) else {
+        let expected = "at least one label for the result, and none that no factor has";
+        return Err(ArrayError::Labels { op, labels: labels.to_vec(), expected, given: [p.len(), q.len()] });
+    };
+    checked_count(&shape, limit)?;
+
+    // Sorted: those that stay in both, in one factor, and those summed between both.
+    let has = |labels: &[i64], l: &i64| labels.contains(l);
+    let pick = |labels: &[i64], wanted: &dyn Fn(&i64) -> bool| -> Labels {
+        labels.iter().filter(|l| wanted(l)).copied().collect()
+    };
+    let stack = pick(p, &|l| has(q, l) && has(o, l));
+    let rows = pick(p, &|l| !has(q, l) && has(o, l));
+    let columns = pick(q, &|l| !has(p, l) && has(o, l));
+    let between = pick(p, &|l| has(q, l) && !has(o, l));
+    let size = |labels: &[i64]| labels.iter().filter_map(|&l| known.of(l)).product::<usize>();
+    let (s, m, k, n) = (size(&stack), size(&rows), size(&between), size(&columns));
+    let left = sorted(a, p, &[&stack, &rows, &between], &[s, m, k])?;
+    let right = sorted(b, q, &[&stack, &between, &columns], &[s, k, n])?;
+    let mut product = Array::default();
+    matmul(&left, &right, false, false, &mut product)?;
+
+    // What it lacks is repeated.
+    let order: Labels = [stack, rows, columns].concat().into();
+    let lengths: Shape = order.iter().filter_map(|&l| known.of(l)).collect();
+    let steps = row_major(&lengths);
+    let strides: Shape =
+        o.iter().map(|l| order.iter().position(|x| x == l).map_or(0, |k| steps[k])).collect();
+    out.start(&shape).extend(Strided::new(&shape, &strides).map(|k| product[k].clone()));
+    Ok(())
+}
+
+/// The labels of the first factor, of the second and of the result.
+fn split<'a, S>(
+    which: Contracted,
+    a: &Array<S>,
+    b: &Array<S>,
+    like: Option<&Array<S>>,
+    labels: &'a [i64],
+) -> Result<[&'a [i64]; 3], ArrayError> {
+    let rank = like.map_or(0, Array::rank);
+    let (first, second) = match which {
+        Contracted::Result => (a.rank(), b.rank()),
+        Contracted::First => (rank, b.rank()),
+        Contracted::Second => (a.rank(), rank),
+    };
+    let lists = labels.split_at_checked(first).and_then(|(p, rest)| {
+        let (q, o) = rest.split_at_checked(second)?;
+        let result = match which {
+            Contracted::Result => o.len(),
+            Contracted::First => a.rank(),
+            Contracted::Second => b.rank(),
+        };
+        let once = |list: &[i64]| list.iter().enumerate().all(|(k, l)| !list[..k].contains(l));
+        (o.len() == result && [p, q, o].into_iter().all(once)).then_some([p, q, o])
+    });
+    lists.ok_or_else(|| {
+        let expected = "labels for each axis of both factors, then of the result, none twice at one array";
+        ArrayError::Labels { op: which.op(), labels: labels.to_vec(), expected, given: [first, second] }
+    })
+}
+
+/// The length along the axes of each label.
+#[derive(Default)]
+struct Lengths(SmallVec<[(i64, usize); 8]>);
+
+impl Lengths {
+    fn of(&self, label: i64) -> Option<usize> {
+        self.0.iter().find(|(l, _)| *l == label).map(|(_, n)| *n)
+    }
+    /// Notes a length; `None` if it was another one before.
+    fn fit(&mut self, label: i64, length: usize) -> Option<()> {
+        match self.of(label) {
+            Some(known) => (known == length).then_some(()),
+            None => {
+                self.0.push((label, length));
+                Some(())
+            }
+        }
+    }
+}
+
+/// The axes in the order of the groups, each group as one axis of the given length; all others summed.
+fn sorted<S: Conj>(
+    a: &Array<S>,
+    labels: &[i64],
+    groups: &[&Labels],
+    shape: &[usize],
+) -> Result<Array<S>, ArrayError> {
+    let a_shape = a.shape();
+    let steps = row_major(&a_shape);
+    let kept: Labels = groups.iter().flat_map(|g| g.iter().copied()).collect();
+    let alone = labels.iter().filter(|l| !kept.contains(l));
+    let axes: SmallVec<[usize; 6]> =
+        kept.iter().chain(alone).filter_map(|l| labels.iter().position(|x| x == l)).collect();
+    let lengths: Shape = axes.iter().map(|&k| a_shape[k]).collect();
+    let strides: Shape = axes.iter().map(|&k| steps[k]).collect();
+    let each: usize = lengths[kept.len()..].iter().product();
+    let mut places = Strided::new(&lengths, &strides).map(|k| &a[k]);
+    let count = shape.iter().product();
+    let items = if each == 1 {
+        places.cloned().collect()
+    } else {
+        (0..count).map(|_| S::sum(places.by_ref().take(each).cloned())).collect()
+    };
+    Array::new(shape, items)
+}

@@ -1,0 +1,117 @@
+//! What can go wrong with arrays.
+
+use crate::scalar::Undecided;
+
+/// What can go wrong with arrays.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ArrayError {
+    /// Shapes that an operation does not take.
+    #[error("`{op}` takes {expected}, given {}", shapes(given))]
+    Shape {
+        /// The operation.
+        op: &'static str,
+        /// What it takes, in words.
+        expected: &'static str,
+        /// The shapes of its operands.
+        given: Vec<Vec<usize>>,
+    },
+    /// An axis that an array does not have.
+    #[error("`{op}` along axis {axis} of an array of shape {shape:?}: expected 0 to {}", shape.len().saturating_sub(1))]
+    Axis {
+        /// The operation.
+        op: &'static str,
+        /// The axis.
+        axis: i64,
+        /// The shape.
+        shape: Vec<usize>,
+    },
+    /// An index or a range outside an array.
+    #[error("`{op}`: {what} of an array of shape {shape:?}")]
+    Range {
+        /// The operation.
+        op: &'static str,
+        /// Which index or range.
+        what: String,
+        /// The shape.
+        shape: Vec<usize>,
+    },
+    /// Labels of axes that do not fit.
+    #[error("`{op}` of arrays of {} and {} axes with the labels {labels:?}: expected {expected}", given[0], given[1])]
+    Labels {
+        /// The operation.
+        op: &'static str,
+        /// The labels.
+        labels: Vec<i64>,
+        /// What they should be, in words.
+        expected: &'static str,
+        /// How many axes both arrays have.
+        given: [usize; 2],
+    },
+    /// A number of elements that does not fill a shape.
+    #[error("{given} elements cannot have the shape {expected:?}")]
+    Count {
+        /// How many elements there are.
+        given: usize,
+        /// The shape asked for.
+        expected: Vec<usize>,
+    },
+    /// A shape that cannot be.
+    #[error("a shape of {given:?}: expected lengths of at least 0 and at most {limit} elements in all")]
+    Lengths {
+        /// The shape asked for.
+        given: Vec<i64>,
+        /// How many elements an array may have.
+        limit: usize,
+    },
+    /// An array without elements where there must be one.
+    #[error("`{op}` of an array without elements")]
+    Empty {
+        /// The operation.
+        op: &'static str,
+    },
+    /// A matrix without an inverse.
+    #[error("`{op}`: the matrix is singular: no pivot in column {column} of {size}")]
+    Singular {
+        /// The operation.
+        op: &'static str,
+        /// The column in which elimination stopped.
+        column: usize,
+        /// The order of the matrix.
+        size: usize,
+    },
+    /// A matrix that is not positive definite.
+    #[error(
+        "`cholesky`: the matrix is not positive definite: the square of diagonal element {row} of {size} is not positive"
+    )]
+    NotPositive {
+        /// The row.
+        row: usize,
+        /// The order of the matrix.
+        size: usize,
+    },
+    /// An iteration that did not end: a matrix with NaN or infinite elements.
+    #[error("`{op}` does not converge: has the matrix infinite or undefined elements?")]
+    Diverges {
+        /// The operation.
+        op: &'static str,
+    },
+    /// A comparison of numbers without a value.
+    #[error("`{op}`: {source}")]
+    Undecided {
+        /// The operation.
+        op: &'static str,
+        /// Why.
+        source: Undecided,
+    },
+}
+
+impl ArrayError {
+    pub(crate) fn shape(op: &'static str, expected: &'static str, given: &[&[usize]]) -> ArrayError {
+        ArrayError::Shape { op, expected, given: given.iter().map(|s| s.to_vec()).collect() }
+    }
+}
+
+fn shapes(given: &[Vec<usize>]) -> String {
+    given.iter().map(|s| format!("{s:?}")).collect::<Vec<_>>().join(" and ")
+}

@@ -1,0 +1,334 @@
+//! Moving elements: slices, joins, permutations. Nothing here computes, but for the sums of [`scatter`].
+//!
+//! Each function writes into `out`, whose memory is used again. O(elements written).
+
+use num_traits::Zero;
+
+use super::{Array, ArrayError, Shape, Strided, axis_split, checked_axis, shape::row_major};
+
+/// Transposes each matrix in a stack: the last two axes change places.
+///
+/// # Errors
+/// It is no matrix.
+pub fn transpose<T: Clone>(a: &Array<T>, out: &mut Array<T>) -> Result<(), ArrayError> {
+    let expected = "a matrix or a stack of matrices";
+    let (m, n) = a.matrix().ok_or_else(|| ArrayError::shape("transpose", expected, &[&a.shape()]))?;
+    let mut shape = a.shape();
+    let rank = shape.len();
+    shape.swap(rank - 2, rank - 1);
+    let to = out.start(&shape);
+    for matrix in a.chunks_exact((m * n).max(1)) {
+        for j in 0..n {
+            to.extend((0..m).map(|i| matrix[i * n + j].clone()));
+        }
+    }
+    Ok(())
+}
+
+/// Axis k of the result is axis `axes[k]` of `a`; `back`: axis `axes[k]` of the result is axis k of `a`.
+///
+/// # Errors
+/// The axes are not those of `a`, each once.
+pub fn permute<T: Clone>(
+    a: &Array<T>,
+    axes: &[i64],
+    back: bool,
+    out: &mut Array<T>,
+) -> Result<(), ArrayError> {
+    let op = if back { "unpermute" } else { "permute" };
+    let shape = a.shape();
+    let mut order = Shape::new();
+    for &axis in axes {
+        let axis = checked_axis(op, axis, &shape)?;
+        if order.contains(&axis) {
+            let what = format!("the axes {axes:?}");
+            return Err(ArrayError::Range { op, what, shape: shape.to_vec() });
+        }
+        order.push(axis);
+    }
+    if order.len() != shape.len() {
+        let what = format!("the axes {axes:?}");
+        return Err(ArrayError::Range { op, what, shape: shape.to_vec() });
+    }
+    if back {
+        let mut inverse = order.clone();
+        order.iter().enumerate().for_each(|(k, &axis)| inverse[axis] = k);
+        order = inverse;
+    }
+    let steps = row_major(&shape);
+    let to: Shape = order.iter().map(|&k| shape[k]).collect();
+    let strides: Shape = order.iter().map(|&k| steps[k]).collect();
+    out.start(&to).extend(Strided::new(&to, &strides).map(|k| a[k].clone()));
+    Ok(())
+}
+
+/// `len` elements along an axis, from `start` on.
+///
+/// # Errors
+/// There is no such axis, or the range leaves it.
+pub fn slice<T: Clone>(
+    a: &Array<T>,
+    axis: i64,
+    start: i64,
+    len: i64,
+    out: &mut Array<T>,
+) -> Result<(), ArrayError> {
+    let mut shape = a.shape();
+    let axis = checked_axis("slice", axis, &shape)?;
+    let (outer, along, inner) = axis_split(&shape, axis);
+    let (start, len) = checked_range("slice", start, len, along, &shape)?;
+    shape[axis] = len;
+    let to = out.start(&shape);
+    for k in 0..outer {
+        let from = (k * along + start) * inner;
+        to.extend_from_slice(&a[from..from + len * inner]);
+    }
+    Ok(())
+}
+
+fn checked_range(
+    op: &'static str,
+    start: i64,
+    len: i64,
+    along: usize,
+    shape: &[usize],
+) -> Result<(usize, usize), ArrayError> {
+    let range = usize::try_from(start).ok().zip(usize::try_from(len).ok());
+    let fits = range.filter(|(s, n)| s.checked_add(*n).is_some_and(|end| end <= along));
+    fits.ok_or_else(|| {
+        let what = format!("{len} elements from {start} on along an axis of {along}");
+        ArrayError::Range { op, what, shape: shape.to_vec() }
+    })
+}
+
+/// `part` at its place among zeros, in the shape of `whole`: what [`slice`] undoes.
+///
+/// # Errors
+/// It does not fit there.
+pub fn embed<T: Clone + Zero>(
+    part: &Array<T>,
+    whole: &Array<T>,
+    axis: i64,
+    start: i64,
+    out: &mut Array<T>,
+) -> Result<(), ArrayError> {
+    let shape = whole.shape();
+    let axis = checked_axis("embed", axis, &shape)?;
+    let (outer, along, inner) = axis_split(&shape, axis);
+    let mut expected = shape.clone();
+    expected[axis] = part.shape().get(axis).copied().unwrap_or(0);
+    if expected != part.shape() {
+        let words = "a part that differs from the whole along one axis";
+        return Err(ArrayError::shape("embed", words, &[&part.shape(), &shape]));
+    }
+    let (start, len) = checked_range("embed", start, expected[axis] as i64, along, &shape)?;
+    let to = out.start(&shape);
+    for k in 0..outer {
+        to.resize(to.len() + start * inner, T::zero());
+        to.extend_from_slice(&part[k * len * inner..(k + 1) * len * inner]);
+        to.resize((k + 1) * along * inner, T::zero());
+    }
+    Ok(())
+}
+
+/// Joins two arrays along an axis.
+///
+/// # Errors
+/// They differ along another axis.
+pub fn concat<T: Clone>(a: &Array<T>, b: &Array<T>, axis: i64, out: &mut Array<T>) -> Result<(), ArrayError> {
+    let (mut shape, other) = (a.shape(), b.shape());
+    let axis = checked_axis("concat", axis, &shape)?;
+    let same = shape.len() == other.len() && (0..shape.len()).all(|k| k == axis || shape[k] == other[k]);
+    if !same {
+        let words = "arrays that differ along the one axis only";
+        return Err(ArrayError::shape("concat", words, &[&shape, &other]));
+    }
+    let (outer, m, inner) = axis_split(&shape, axis);
+    let n = other[axis];
+    shape[axis] = m + n;
+    let to = out.start(&shape);
+    for k in 0..outer {
+        to.extend_from_slice(&a[k * m * inner..(k + 1) * m * inner]);
+        to.extend_from_slice(&b[k * n * inner..(k + 1) * n * inner]);
+    }
+    Ok(())
+}
+
+/// The elements of `a` in the shape of another array: in the same order, cut off or followed by zeros.
+pub fn like<T: Clone + Zero, U>(a: &mut Array<T>, other: &Array<U>) {
+    if a.len() != other.len() {
+        a.as_vec().resize_with(other.len(), T::zero);
+    }
+    a.set_shape_of(other);
+}
+
+/// `a[indices[0]], a[indices[1]], …` along the first axis.
+///
+/// # Errors
+/// An index is out of range.
+pub fn take<T: Clone>(a: &Array<T>, indices: &[i64], out: &mut Array<T>) -> Result<(), ArrayError> {
+    let mut shape = a.shape();
+    let (rows, inner) = (shape[0], shape[1..].iter().product::<usize>());
+    shape[0] = indices.len();
+    let to = out.start(&shape);
+    for &k in indices {
+        let k = checked_index("take", k, rows, &a.shape())?;
+        to.extend_from_slice(&a[k * inner..(k + 1) * inner]);
+    }
+    Ok(())
+}
+
+fn checked_index(op: &'static str, index: i64, rows: usize, shape: &[usize]) -> Result<usize, ArrayError> {
+    usize::try_from(index).ok().filter(|&k| k < rows).ok_or_else(|| {
+        let what = format!("index {index} along an axis of {rows}");
+        ArrayError::Range { op, what, shape: shape.to_vec() }
+    })
+}
+
+/// Adds the k-th row of `rows` to row `indices[k]` of zeros in the shape of `whole`: the transpose of [`take`].
+///
+/// # Errors
+/// An index is out of range, or the rows do not fit.
+pub fn scatter<T: Clone + Zero>(
+    rows: &Array<T>,
+    whole: &Array<T>,
+    indices: &[i64],
+    out: &mut Array<T>,
+) -> Result<(), ArrayError> {
+    let shape = whole.shape();
+    let inner = shape[1..].iter().product::<usize>();
+    if rows.len() != inner * indices.len() {
+        let words = "a row for each index";
+        return Err(ArrayError::shape("scatter", words, &[&rows.shape(), &shape, &[indices.len()]]));
+    }
+    out.start(&shape).resize_with(whole.len(), T::zero);
+    for (j, &k) in indices.iter().enumerate() {
+        let k = checked_index("scatter", k, shape[0], &shape)?;
+        for i in 0..inner {
+            let sum = std::mem::replace(&mut out[k * inner + i], T::zero());
+            out[k * inner + i] = sum + rows[j * inner + i].clone();
+        }
+    }
+    Ok(())
+}
+
+/// `a` repeated to the shape of another array.
+///
+/// # Errors
+/// It does not broadcast to that.
+pub fn spread<T: Clone, U>(a: &Array<T>, other: &Array<U>, out: &mut Array<T>) -> Result<(), ArrayError> {
+    let (from, to) = (a.shape(), other.shape());
+    if super::broadcast(&from, &to).as_ref() != Some(&to) {
+        let words = "an array that can be repeated to the shape of the other";
+        return Err(ArrayError::shape("spread", words, &[&from, &to]));
+    }
+    out.start(&to).extend(Strided::broadcast(&from, &to).map(|k| a[k].clone()));
+    Ok(())
+}
+
+/// The elements on and below the k-th diagonal of each matrix, or on and above it; the others are 0. The 0-th is
+/// the main diagonal, the first the one above it.
+///
+/// # Errors
+/// It is no matrix.
+pub fn triangle<T: Zero>(a: &mut Array<T>, k: i64, upper: bool) -> Result<(), ArrayError> {
+    let op = if upper { "triu" } else { "tril" };
+    let expected = "a matrix or a stack of matrices";
+    let (m, n) = a.matrix().ok_or_else(|| ArrayError::shape(op, expected, &[&a.shape()]))?;
+    for matrix in a.chunks_exact_mut((m * n).max(1)) {
+        for (i, row) in matrix.chunks_exact_mut(n).enumerate() {
+            // Columns up to this one lie on or below the diagonal.
+            let edge = i64::try_from(i).unwrap_or(i64::MAX).saturating_add(k);
+            for (j, x) in row.iter_mut().enumerate() {
+                let j = i64::try_from(j).unwrap_or(i64::MAX);
+                let kept = if upper { j >= edge } else { j <= edge };
+                if !kept {
+                    *x = T::zero();
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Another shape with as many elements; one length may be -1, which means what is left.
+///
+/// # Errors
+/// The lengths do not multiply to the number of elements.
+pub fn reshape<T>(a: &mut Array<T>, shape: &[i64]) -> Result<(), ArrayError> {
+    let wrong = || {
+        let what = format!("the shape {shape:?}");
+        ArrayError::Range { op: "reshape", what, shape: a.shape().to_vec() }
+    };
+    let open = shape.iter().filter(|&&d| d == -1).count();
+    let known = shape.iter().filter(|&&d| d != -1);
+    let known = known
+        .map(|&d| usize::try_from(d).ok())
+        .try_fold(1usize, |n, d| n.checked_mul(d?))
+        .ok_or_else(wrong)?;
+    let rest = a.len().checked_div(known).unwrap_or(0);
+    if shape.is_empty() || open > 1 || known * if open == 1 { rest } else { 1 } != a.len() {
+        return Err(wrong());
+    }
+    let shape: Shape = shape.iter().map(|&d| usize::try_from(d).unwrap_or(rest)).collect();
+    a.set_shape(&shape);
+    Ok(())
+}
+
+/// A new axis of length 1 before the axis of the given number, or behind all.
+///
+/// # Errors
+/// There are fewer axes.
+pub fn insert_axis<T>(a: &mut Array<T>, axis: i64) -> Result<(), ArrayError> {
+    let mut shape = a.shape();
+    let found = usize::try_from(axis).ok().filter(|&k| k <= shape.len());
+    let axis =
+        found.ok_or_else(|| ArrayError::Axis { op: "insert_axis", axis, shape: a.shape().to_vec() })?;
+    shape.insert(axis, 1);
+    a.set_shape(&shape);
+    Ok(())
+}
+
+/// Without an axis of length 1.
+///
+/// # Errors
+/// There is no such axis, it is longer, or it is the only one.
+pub fn drop_axis<T>(a: &mut Array<T>, axis: i64) -> Result<(), ArrayError> {
+    let mut shape = a.shape();
+    let axis = checked_axis("drop_axis", axis, &shape)?;
+    if shape[axis] != 1 || shape.len() < 2 {
+        let expected = "an array of two or more axes, of which that one has length 1";
+        return Err(ArrayError::shape("drop_axis", expected, &[&shape]));
+    }
+    shape.remove(axis);
+    a.set_shape(&shape);
+    Ok(())
+}
+
+/// The main diagonal of a matrix.
+///
+/// # Errors
+/// It is no matrix.
+pub fn diagonal<T: Clone>(a: &Array<T>, out: &mut Array<T>) -> Result<(), ArrayError> {
+    match a.matrix().filter(|_| a.rank() == 2) {
+        Some((m, n)) if m == n => {
+            out.start(&[n]).extend(a.iter().step_by(n + 1).cloned());
+            Ok(())
+        }
+        _ => Err(ArrayError::shape("diagonal", "a square matrix", &[&a.shape()])),
+    }
+}
+
+/// The square matrix with the given diagonal.
+///
+/// # Errors
+/// It is no vector.
+pub fn diagonal_matrix<T: Clone + Zero>(a: &Array<T>, out: &mut Array<T>) -> Result<(), ArrayError> {
+    if !a.is_vector() {
+        return Err(ArrayError::shape("diagonal_matrix", "a vector", &[&a.shape()]));
+    }
+    let n = a.len();
+    out.start(&[n, n]).resize_with(n * n, T::zero);
+    a.iter().enumerate().for_each(|(k, x)| out[k * (n + 1)] = x.clone());
+    Ok(())
+}

@@ -1,0 +1,219 @@
+//! Arrays of numbers with a shape.
+//!
+//! An [`Array`] is its elements in row-major order (the last index runs fastest) and its [`Shape`], the length
+//! along each axis. A vector has one axis, a matrix two; a single number is no array.
+//!
+//! ```
+//! use ketgrad_core::array::Array;
+//!
+//! let a = Array::new(&[2, 3], vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+//! assert_eq!(a.to_string(), "[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]");
+//! assert_eq!((a.shape().as_slice(), a[4]), (&[2, 3][..], 5.0));
+//! # Ok::<(), ketgrad_core::array::ArrayError>(())
+//! ```
+//!
+//! # Broadcasting
+//! Operations element by element take arrays of different shapes as NumPy does: shapes are aligned at their last
+//! axes, and along each axis the lengths are equal or one of them is 1, whose element is then repeated. `[2, 3]`
+//! and `[3]` give `[2, 3]`; `[2, 1]` and `[3]` give `[2, 3]`; `[2]` and `[3]` are an error.
+
+mod contract;
+mod decompose;
+mod error;
+mod fourier;
+mod gemm;
+mod index;
+mod product;
+mod reduce;
+mod shape;
+mod solve;
+
+use std::{
+    fmt,
+    ops::{Deref, DerefMut},
+};
+
+pub use contract::{Contracted, contract};
+pub use decompose::{cholesky, eigh, expm};
+pub use error::ArrayError;
+pub use fourier::{Transforms, fft};
+pub use index::{
+    concat, diagonal, diagonal_matrix, drop_axis, embed, insert_axis, like, permute, reshape, scatter, slice,
+    spread, take, transpose, triangle,
+};
+pub(crate) use product::matmul_shape;
+pub use product::{convolve, correlate, matmul, trace_product};
+pub use reduce::{
+    arg_extreme, argsort, cumulative_sum, dot, logsumexp, logsumexp_keep, product, product_pairs,
+    products_of_others, softmax, step, sum, sum_keep, sum_like,
+};
+pub(crate) use shape::{Repeated, checked_count};
+pub use shape::{Shape, Strided, axis_split, broadcast, checked_axis, count, place};
+pub use solve::{determinant, inverse, log_abs_determinant, solve};
+
+/// Numbers with a shape. It reads as the slice of its elements in row-major order.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Array<T> {
+    items: Vec<T>,
+    /// The lengths along the axes; empty for a vector, whose length is that of `items`.
+    dims: Shape,
+}
+
+impl<T> Default for Array<T> {
+    /// The vector without elements.
+    fn default() -> Array<T> {
+        Array { items: Vec::new(), dims: Shape::new() }
+    }
+}
+
+impl<T> Array<T> {
+    /// The elements in row-major order, with a length for each axis.
+    ///
+    /// # Errors
+    /// There are no axes, or the number of elements is not the product of the lengths.
+    pub fn new(shape: &[usize], items: Vec<T>) -> Result<Array<T>, ArrayError> {
+        let n = shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d));
+        if shape.is_empty() || n != Some(items.len()) {
+            let (given, expected) = (items.len(), shape.to_vec());
+            return Err(ArrayError::Count { given, expected });
+        }
+        let mut array = Array::from(items);
+        array.set_shape(shape);
+        Ok(array)
+    }
+
+    /// The length along each axis.
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        if self.dims.is_empty() { Shape::from_slice(&[self.items.len()]) } else { self.dims.clone() }
+    }
+
+    /// How many axes it has.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.dims.len().max(1)
+    }
+
+    /// Whether it has one axis.
+    #[must_use]
+    pub fn is_vector(&self) -> bool {
+        self.dims.is_empty()
+    }
+
+    /// Whether two arrays have the same shape.
+    #[must_use]
+    pub fn same_shape<U>(&self, other: &Array<U>) -> bool {
+        self.items.len() == other.items.len() && self.dims == other.dims
+    }
+
+    /// The elements in row-major order.
+    #[must_use]
+    pub fn items(&self) -> &[T] {
+        &self.items
+    }
+
+    /// The elements in row-major order.
+    #[must_use]
+    pub fn into_items(self) -> Vec<T> {
+        self.items
+    }
+
+    /// Row and column lengths of a matrix, or of each matrix in a stack of them: the last two axes.
+    pub(crate) fn matrix(&self) -> Option<(usize, usize)> {
+        match self.dims.as_slice() {
+            [.., m, n] => Some((*m, *n)),
+            _ => None,
+        }
+    }
+
+    /// An array of the same shape, from each element.
+    #[must_use]
+    pub fn map<U>(&self, f: impl FnMut(&T) -> U) -> Array<U> {
+        Array { items: self.items.iter().map(f).collect(), dims: self.dims.clone() }
+    }
+
+    /// The same elements in another shape with as many elements.
+    pub(crate) fn set_shape(&mut self, shape: &[usize]) {
+        debug_assert_eq!(shape.iter().product::<usize>(), self.items.len());
+        self.dims.clear();
+        if shape.len() > 1 {
+            self.dims.extend_from_slice(shape);
+        }
+    }
+
+    /// The shape of another array with as many elements.
+    pub(crate) fn set_shape_of<U>(&mut self, other: &Array<U>) {
+        debug_assert_eq!(self.items.len(), other.items.len());
+        self.dims.clone_from(&other.dims);
+    }
+
+    /// The elements as those of a vector, to be changed in number.
+    pub(crate) fn as_vec(&mut self) -> &mut Vec<T> {
+        self.dims.clear();
+        &mut self.items
+    }
+
+    /// Becomes a copy of another array, in its own memory.
+    pub(crate) fn copy_from(&mut self, other: &Array<T>)
+    where
+        T: Clone,
+    {
+        self.items.clone_from(&other.items);
+        self.dims.clone_from(&other.dims);
+    }
+
+    /// The elements, to be filled up to what `shape` holds; whoever calls does so.
+    pub(crate) fn start(&mut self, shape: &[usize]) -> &mut Vec<T> {
+        self.items.clear();
+        self.dims.clear();
+        if shape.len() > 1 {
+            self.dims.extend_from_slice(shape);
+        }
+        self.items.reserve(shape.iter().product());
+        &mut self.items
+    }
+}
+
+impl<T> From<Vec<T>> for Array<T> {
+    fn from(items: Vec<T>) -> Array<T> {
+        Array { items, dims: Shape::new() }
+    }
+}
+
+impl<T> FromIterator<T> for Array<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Array<T> {
+        Array::from(Vec::from_iter(items))
+    }
+}
+
+impl<T> Deref for Array<T> {
+    type Target = [T];
+    fn deref(&self) -> &[T] {
+        &self.items
+    }
+}
+
+impl<T> DerefMut for Array<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut self.items
+    }
+}
+
+impl<T: fmt::Debug> fmt::Display for Array<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fn nested<T: fmt::Debug>(f: &mut fmt::Formatter<'_>, shape: &[usize], items: &[T]) -> fmt::Result {
+            let [n, rest @ ..] = shape else { return Ok(()) };
+            if rest.is_empty() {
+                return f.debug_list().entries(items).finish();
+            }
+            let each = rest.iter().product::<usize>();
+            f.write_str("[")?;
+            for k in 0..*n {
+                f.write_str(if k > 0 { ", " } else { "" })?;
+                nested(f, rest, &items[k * each..(k + 1) * each])?;
+            }
+            f.write_str("]")
+        }
+        nested(f, &self.shape(), &self.items)
+    }
+}

@@ -1,0 +1,223 @@
+//! Products of matrices, and convolutions.
+
+use std::any::Any;
+
+use num_complex::Complex;
+
+use crate::scalar::{Conj, Ring};
+
+use super::{
+    Array, ArrayError, Shape, Strided, broadcast,
+    gemm::{Blocked, Factor},
+};
+
+/// Which factors of a product are taken as their adjoint (the conjugate transpose).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Sides {
+    Plain,
+    /// `A^H B`
+    First,
+    /// `A B^H`
+    Second,
+}
+
+/// The product of two matrices, or of stacks of matrices: their leading axes are broadcast. `first`, `second`: take
+/// the adjoint of that factor; not of both.
+///
+/// ```
+/// use ketgrad_core::array::{Array, matmul};
+///
+/// let a = Array::new(&[1, 2], vec![1.0, 2.0])?;
+/// let mut y = Array::default();
+/// matmul(&a, &a, false, true, &mut y)?; // a a^T
+/// assert_eq!(y.to_string(), "[[5.0]]");
+/// # Ok::<(), ketgrad_core::array::ArrayError>(())
+/// ```
+///
+/// O(m k n) for `m x k` times `k x n`.
+///
+/// # Errors
+/// The shapes do not fit.
+pub fn matmul<S: Conj>(
+    a: &Array<S>,
+    b: &Array<S>,
+    first: bool,
+    second: bool,
+    out: &mut Array<S>,
+) -> Result<(), ArrayError> {
+    let Fit { sides, stack, m, k, n } = fit(a, b, first, second)?;
+    let (a_shape, b_shape) = (a.shape(), b.shape());
+    let (a_stack, b_stack) = (&a_shape[..a_shape.len() - 2], &b_shape[..b_shape.len() - 2]);
+    let mut shape: Shape = stack.clone();
+    shape.extend([m, n]);
+    let count: usize = stack.iter().product();
+    out.start(&shape).resize(count * m * n, S::zero());
+    if m * n == 0 {
+        return Ok(());
+    }
+    let pairs = Strided::broadcast(a_stack, &stack).zip(Strided::broadcast(b_stack, &stack));
+    // Stacks of matrices may share one of the factors.
+    let place = |i: usize, len: usize| i * len..(i + 1) * len;
+    if m.min(k).min(n) >= BLOCKED
+        && (blocked::<f64>(a, b, out, (m, k, n), sides, pairs.clone())
+            || blocked::<Complex<f64>>(a, b, out, (m, k, n), sides, pairs.clone()))
+    {
+        return Ok(());
+    }
+    for (c, (i, j)) in out.chunks_exact_mut(m * n).zip(pairs) {
+        multiply(&a[place(i, m * k)], &b[place(j, k * n)], c, (m, k, n), sides);
+    }
+    Ok(())
+}
+
+/// How two stacks of matrices fit: the shape of the stack of products `m x n`, of sums of `k` each.
+struct Fit {
+    sides: Sides,
+    stack: Shape,
+    m: usize,
+    k: usize,
+    n: usize,
+}
+
+fn fit<S>(a: &Array<S>, b: &Array<S>, first: bool, second: bool) -> Result<Fit, ArrayError> {
+    let (op, expected, sides) = match (first, second) {
+        (false, false) => ("matmul", "matrices m x k and k x n", Sides::Plain),
+        (false, true) => ("matmul_nh", "matrices m x k and n x k", Sides::Second),
+        _ => ("matmul_hn", "matrices k x m and k x n", Sides::First),
+    };
+    let (a_shape, b_shape) = (a.shape(), b.shape());
+    let ([a_stack @ .., a0, a1], [b_stack @ .., b0, b1]) = (&a_shape[..], &b_shape[..]) else {
+        return Err(ArrayError::shape(op, expected, &[&a_shape, &b_shape]));
+    };
+    let (m, k, l, n) = match sides {
+        Sides::Plain => (*a0, *a1, *b0, *b1),
+        Sides::Second => (*a0, *a1, *b1, *b0),
+        Sides::First => (*a1, *a0, *b0, *b1),
+    };
+    let stack = broadcast(a_stack, b_stack).filter(|_| k == l);
+    let stack = stack.ok_or_else(|| ArrayError::shape(op, expected, &[&a_shape, &b_shape]))?;
+    Ok(Fit { sides, stack, m, k, n })
+}
+
+/// The shape of a product of matrices.
+///
+/// # Errors
+/// The shapes do not fit.
+pub(crate) fn matmul_shape<S>(
+    a: &Array<S>,
+    b: &Array<S>,
+    first: bool,
+    second: bool,
+) -> Result<Shape, ArrayError> {
+    let Fit { mut stack, m, n, .. } = fit(a, b, first, second)?;
+    stack.extend([m, n]);
+    Ok(stack)
+}
+
+/// From this length on along every axis a product in blocks pays for its packing.
+const BLOCKED: usize = 8;
+
+/// Multiplies the given pairs of matrices in blocks, if their numbers are of the type `T`.
+fn blocked<T: Blocked + Conj>(
+    a: &dyn Any,
+    b: &dyn Any,
+    out: &mut dyn Any,
+    (m, k, n): (usize, usize, usize),
+    sides: Sides,
+    pairs: impl Iterator<Item = (usize, usize)>,
+) -> bool {
+    let (Some(a), Some(b), Some(out)) =
+        (a.downcast_ref::<Array<T>>(), b.downcast_ref::<Array<T>>(), out.downcast_mut::<Array<T>>())
+    else {
+        return false;
+    };
+    // Transposing is a matter of steps; conjugates are made first.
+    let conjugate = |x: &Array<T>, side| {
+        (!T::REAL && sides == side).then(|| x.iter().map(Conj::conj).collect::<Vec<T>>())
+    };
+    let (a_conj, b_conj) = (conjugate(a, Sides::First), conjugate(b, Sides::Second));
+    let a = a_conj.as_deref().unwrap_or(a.items());
+    let b = b_conj.as_deref().unwrap_or(b.items());
+    for (c, (i, j)) in out.chunks_exact_mut(m * n).zip(pairs) {
+        let (a, b) = (&a[i * m * k..(i + 1) * m * k], &b[j * k * n..(j + 1) * k * n]);
+        let a = Factor { items: a, rows: m, columns: k, transposed: sides == Sides::First };
+        let b = Factor { items: b, rows: k, columns: n, transposed: sides == Sides::Second };
+        T::multiply(a, b, c);
+    }
+    true
+}
+
+/// `c = a b` for zeroed `c`, all row-major.
+fn multiply<S: Conj>(a: &[S], b: &[S], c: &mut [S], (m, k, n): (usize, usize, usize), sides: Sides) {
+    for (i, row) in c.chunks_exact_mut(n).enumerate() {
+        match sides {
+            Sides::Second => {
+                let x = &a[i * k..(i + 1) * k];
+                for (j, c) in row.iter_mut().enumerate() {
+                    let y = &b[j * k..(j + 1) * k];
+                    x.iter().zip(y).for_each(|(x, y)| c.mul_add_assign(x, &y.conj()));
+                }
+            }
+            _ => {
+                for (l, y) in b.chunks_exact(n).enumerate() {
+                    let x = if sides == Sides::First { a[l * m + i].conj() } else { a[i * k + l].clone() };
+                    row.iter_mut().zip(y).for_each(|(c, y)| c.mul_add_assign(&x, y));
+                }
+            }
+        }
+    }
+}
+
+/// `tr(A B)` without the product. O(m n).
+///
+/// # Errors
+/// The matrices are not `m x n` and `n x m`.
+pub fn trace_product<S: Ring>(a: &Array<S>, b: &Array<S>) -> Result<S, ArrayError> {
+    let wrong = || ArrayError::shape("trace_product", "matrices m x n and n x m", &[&a.shape(), &b.shape()]);
+    let ((m, n), other) = a.matrix().zip(b.matrix()).ok_or_else(wrong)?;
+    if other != (n, m) || a.rank() != 2 || b.rank() != 2 {
+        return Err(wrong());
+    }
+    let mut sum = S::zero();
+    for (i, row) in a.chunks_exact(n.max(1)).enumerate() {
+        row.iter()
+            .zip(b[i.min(b.len())..].iter().step_by(m.max(1)))
+            .for_each(|(x, y)| sum.mul_add_assign(x, y));
+    }
+    Ok(sum)
+}
+
+/// The full convolution of two vectors, `y_k = sum_i a_i b_(k-i)`, of length `m + n - 1`. O(m n).
+///
+/// # Errors
+/// They are no vectors, or one is empty.
+pub fn convolve<S: Ring>(a: &Array<S>, b: &Array<S>, out: &mut Array<S>) -> Result<(), ArrayError> {
+    if !a.is_vector() || !b.is_vector() || a.is_empty() || b.is_empty() {
+        let expected = "two vectors of at least one element";
+        return Err(ArrayError::shape("convolve", expected, &[&a.shape(), &b.shape()]));
+    }
+    let n = a.len() + b.len() - 1;
+    out.start(&[n]).resize(n, S::zero());
+    for (i, x) in a.iter().enumerate() {
+        out[i..].iter_mut().zip(b.iter()).for_each(|(c, y)| c.mul_add_assign(x, y));
+    }
+    Ok(())
+}
+
+/// Where a kernel fits into a signal: `y_k = sum_i a_(k+i) conj(b_i)`, of length `m - n + 1`. O(m n).
+///
+/// # Errors
+/// They are no vectors, the kernel is empty, or longer than the signal.
+pub fn correlate<S: Conj>(a: &Array<S>, b: &Array<S>, out: &mut Array<S>) -> Result<(), ArrayError> {
+    if !a.is_vector() || !b.is_vector() || b.is_empty() || b.len() > a.len() {
+        let expected = "a vector and one of at least one element that is not longer";
+        return Err(ArrayError::shape("correlate", expected, &[&a.shape(), &b.shape()]));
+    }
+    let n = a.len() - b.len() + 1;
+    out.start(&[n]).resize(n, S::zero());
+    for (i, y) in b.iter().enumerate() {
+        let y = y.conj();
+        out.iter_mut().zip(&a[i..]).for_each(|(c, x)| c.mul_add_assign(x, &y));
+    }
+    Ok(())
+}

@@ -1,0 +1,173 @@
+//! Systems of equations: elimination with pivots, on every number type.
+//!
+//! The pivot of a column is the element of greatest modulus among the values; what the numbers carry besides
+//! (derivatives, uncertainty) does not decide. Numbers without values, such as symbols, take the first element
+//! that is not exactly zero.
+
+use crate::scalar::{Real, Scalar};
+
+use super::{Array, ArrayError};
+
+/// A square matrix, factored: `P A = L U`.
+struct Factors<S> {
+    n: usize,
+    /// L below the diagonal (its own is 1), U on and above it.
+    lu: Vec<S>,
+    /// Row k of `P A` is row `rows[k]` of `A`.
+    rows: Vec<usize>,
+    /// Whether the permutation is odd.
+    odd: bool,
+    /// The first column without a pivot.
+    stopped: Option<usize>,
+}
+
+fn size<S: Clone>(op: &'static str, a: &Array<S>) -> Result<usize, ArrayError> {
+    match a.matrix() {
+        Some((m, n)) if m == n && a.rank() == 2 => Ok(n),
+        _ => Err(ArrayError::shape(op, "a square matrix", &[&a.shape()])),
+    }
+}
+
+impl<S: Scalar> Factors<S> {
+    /// O(n^3).
+    fn new(n: usize, a: &[S]) -> Factors<S> {
+        let (mut lu, mut rows, mut odd) = (a.to_vec(), (0..n).collect::<Vec<_>>(), false);
+        for c in 0..n {
+            let Some(p) = pivot((c..n).map(|r| (r, &lu[r * n + c]))) else {
+                return Factors { n, lu, rows, odd, stopped: Some(c) };
+            };
+            if p != c {
+                (0..n).for_each(|k| lu.swap(c * n + k, p * n + k));
+                rows.swap(c, p);
+                odd = !odd;
+            }
+            let inverse = lu[c * n + c].recip();
+            let (above, below) = lu.split_at_mut((c + 1) * n);
+            let top = &above[c * n..];
+            for row in below.chunks_exact_mut(n) {
+                let factor = &row[c] * &inverse;
+                row[c + 1..].iter_mut().zip(&top[c + 1..]).for_each(|(x, y)| *x -= &factor * y);
+                row[c] = factor;
+            }
+        }
+        Factors { n, lu, rows, odd, stopped: None }
+    }
+
+    fn regular(self, op: &'static str) -> Result<Factors<S>, ArrayError> {
+        match self.stopped {
+            Some(column) => Err(ArrayError::Singular { op, column, size: self.n }),
+            None => Ok(self),
+        }
+    }
+
+    /// Writes `A^-1 b` for `m` columns.
+    fn solve(&self, b: &[S], m: usize, out: &mut Vec<S>) {
+        let n = self.n;
+        let start = out.len();
+        self.rows.iter().for_each(|&r| out.extend_from_slice(&b[r * m..(r + 1) * m]));
+        let x = &mut out[start..];
+        for i in 1..n {
+            let (done, rest) = x.split_at_mut(i * m);
+            for (k, y) in done.chunks_exact(m.max(1)).enumerate() {
+                let l = &self.lu[i * n + k];
+                rest[..m].iter_mut().zip(y).for_each(|(x, y)| *x -= l * y);
+            }
+        }
+        for i in (0..n).rev() {
+            let (head, done) = x.split_at_mut((i + 1) * m);
+            let row = &mut head[i * m..];
+            for (k, y) in done.chunks_exact(m.max(1)).enumerate() {
+                let u = &self.lu[i * n + i + 1 + k];
+                row.iter_mut().zip(y).for_each(|(x, y)| *x -= u * y);
+            }
+            let inverse = self.lu[i * n + i].recip();
+            row.iter_mut().for_each(|x| *x *= inverse.clone());
+        }
+    }
+}
+
+/// The row of greatest modulus; of numbers without values the first that is not zero.
+fn pivot<'a, S: Scalar>(column: impl Iterator<Item = (usize, &'a S)>) -> Option<usize> {
+    let mut best: Option<(usize, f64)> = None;
+    for (r, x) in column {
+        if x.is_exact_zero() {
+            continue;
+        }
+        let Some(size) = x.abs2().primal() else { return Some(best.map_or(r, |(b, _)| b)) };
+        // A NaN is a pivot, so that it comes out at the end; a value of zero is none.
+        let more = size.is_nan() || size > best.map_or(0.0, |(_, s)| s);
+        if more {
+            best = Some((r, size));
+        }
+    }
+    best.map(|(r, _)| r)
+}
+
+/// The conjugate transpose of a square matrix.
+fn adjoint<S: Scalar>(n: usize, a: &[S]) -> Vec<S> {
+    (0..n * n).map(|k| a[k % n * n + k / n].conj()).collect()
+}
+
+/// `A^-1 B`, or `(A^H)^-1 B`, for a square matrix and a matrix or vector with as many rows. O(n^3 + n^2 m).
+///
+/// # Errors
+/// The shapes do not fit, or the matrix is singular.
+pub fn solve<S: Scalar>(
+    a: &Array<S>,
+    b: &Array<S>,
+    adjoint_of: bool,
+    out: &mut Array<S>,
+) -> Result<(), ArrayError> {
+    let op = if adjoint_of { "solve_adjoint" } else { "solve" };
+    let n = size(op, a)?;
+    let shape = b.shape();
+    if shape.len() > 2 || shape[0] != n {
+        let expected = "a matrix n x n and a vector of n or a matrix n x m";
+        return Err(ArrayError::shape(op, expected, &[&a.shape(), &shape]));
+    }
+    let factors =
+        if adjoint_of { Factors::new(n, &adjoint(n, a)) } else { Factors::new(n, a) }.regular(op)?;
+    let m = shape.get(1).copied().unwrap_or(1);
+    factors.solve(b, m, out.start(&shape));
+    Ok(())
+}
+
+/// The inverse. O(n^3).
+///
+/// # Errors
+/// It is no square matrix, or singular.
+pub fn inverse<S: Scalar>(a: &Array<S>, out: &mut Array<S>) -> Result<(), ArrayError> {
+    let n = size("inv", a)?;
+    let factors = Factors::new(n, a).regular("inv")?;
+    let unit: Vec<S> = (0..n * n).map(|k| if k % n == k / n { S::one() } else { S::zero() }).collect();
+    factors.solve(&unit, n, out.start(&[n, n]));
+    Ok(())
+}
+
+/// The determinant; 1 for no rows. O(n^3).
+///
+/// # Errors
+/// It is no square matrix.
+pub fn determinant<S: Scalar>(a: &Array<S>) -> Result<S, ArrayError> {
+    let n = size("det", a)?;
+    let f = Factors::new(n, a);
+    if f.stopped.is_some() {
+        return Ok(S::zero());
+    }
+    let product = super::product(&(0..n).map(|k| f.lu[k * n + k].clone()).collect::<Vec<_>>());
+    Ok(if f.odd { -product } else { product })
+}
+
+/// `ln |det A|`; minus infinity for a singular matrix. O(n^3).
+///
+/// # Errors
+/// It is no square matrix.
+pub fn log_abs_determinant<T: Real, S: Scalar<Real = T>>(a: &Array<S>) -> Result<T, ArrayError> {
+    let n = size("logabsdet", a)?;
+    let f = Factors::new(n, a);
+    if f.stopped.is_some() {
+        return Ok(T::lit(f64::NEG_INFINITY));
+    }
+    let half = <T as Scalar>::ratio(1, 2);
+    Ok(T::sum((0..n).map(|k| <T as Scalar>::ln(&f.lu[k * n + k].abs2()))) * half)
+}

@@ -1,0 +1,325 @@
+//! Operations on whole arrays: registers in, the functions of [`array`](crate::array), a register out.
+//!
+//! Operands that nobody reads afterwards are taken out of their registers, so what only changes the shape, or works in
+//! place, copies nothing.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use crate::{
+    array::{self, Array, ArrayError, Contracted, Shape, Transforms, checked_axis, checked_count},
+    ir::ArrayOp,
+    scalar::{Real, Scalar},
+};
+
+use super::{
+    super::{
+        Limits,
+        code::{Bank, Slot},
+    },
+    array_bank::{ArrayBank, Held, items},
+    banks::{Banks, Base},
+};
+
+/// The operands of one element kind, and ints.
+struct Operands<E> {
+    arrays: SmallVec<[Arc<Array<E>>; 3]>,
+    number: Option<E>,
+    number_first: bool,
+    ints: SmallVec<[i64; 3]>,
+    list: Held<i64>,
+}
+
+/// Runs an operation on whole arrays.
+pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
+    banks: &mut Banks<S>,
+    op: ArrayOp,
+    args: &[Slot],
+    result: Slot,
+    base: Base,
+    limits: &Limits,
+) -> Result<(), ArrayError> {
+    let on = |slot: Slot| base[slot.bank as usize] + slot.reg as usize;
+    let Banks { reals, complexes, ints, arrays } = banks;
+    let of = |bank: Bank| args.iter().any(|s| s.bank == bank);
+    let mut numbers = SmallVec::new();
+    let mut list = None;
+    // Of arrays of ints only shapes and places can be asked for.
+    let mut whole = None;
+    for &slot in args {
+        match slot.bank {
+            Bank::Int => numbers.push(ints[on(slot)]),
+            Bank::Ints => {
+                let array = arrays.ints.read(on(slot), slot.last);
+                whole = list.replace(array.unwrap_or_default());
+            }
+            _ => {}
+        }
+    }
+    let to = on(result);
+    macro_rules! with {
+        ($arrays:ident, $Many:ident, $numbers:ident, $One:ident) => {{
+            let bank = &mut arrays.$arrays;
+            let number_first = args.first().is_some_and(|s| s.bank == Bank::$One);
+            let mut operands =
+                Operands { arrays: SmallVec::new(), number: None, number_first, ints: numbers, list };
+            for &slot in args {
+                match slot.bank {
+                    Bank::$Many => {
+                        let array = bank.read(on(slot), slot.last).unwrap_or_else(|| bank.fresh());
+                        operands.arrays.push(array);
+                    }
+                    Bank::$One => operands.number = Some($numbers[on(slot)].clone()),
+                    _ => {}
+                }
+            }
+            operands
+        }};
+    }
+    if of(Bank::Complexes) {
+        let mut x = with!(complexes, Complexes, complexes, Complex);
+        match result.bank {
+            Bank::Complex => complexes[to] = number(op, &x)?,
+            Bank::Real => reals[to] = real_of(op, &x)?,
+            Bank::Int => ints[to] = int_of(op, &x)?,
+            Bank::Ints => {
+                let shape = shape_list(&mut arrays.ints, &x.arrays[0].shape());
+                arrays.ints.store(to, Some(shape));
+            }
+            _ => {
+                let y = complex_array(op, &mut x, &mut arrays.complexes, &mut arrays.transforms, limits)?;
+                arrays.complexes.store(to, Some(y));
+            }
+        }
+        x.arrays.into_iter().for_each(|a| arrays.complexes.recycle(Some(a)));
+        arrays.ints.recycle(x.list);
+    } else if of(Bank::Reals) {
+        let mut x = with!(reals, Reals, reals, Real);
+        match result.bank {
+            Bank::Real => {
+                reals[to] = match op {
+                    ArrayOp::LogSumExp => array::logsumexp(&x.arrays[0])?,
+                    ArrayOp::LogAbsDet => real_of(op, &x)?,
+                    _ => number(op, &x)?,
+                }
+            }
+            Bank::Int => {
+                ints[to] = match op {
+                    ArrayOp::ArgMax | ArrayOp::ArgMin => {
+                        let place = array::arg_extreme(&x.arrays[0], op == ArrayOp::ArgMax)?;
+                        i64::try_from(place).unwrap_or(i64::MAX)
+                    }
+                    _ => int_of(op, &x)?,
+                }
+            }
+            Bank::Ints => {
+                let list = match op {
+                    ArrayOp::ArgSort => {
+                        let mut order = arrays.ints.fresh();
+                        array::argsort(&x.arrays[0], Arc::make_mut(&mut order))?;
+                        order
+                    }
+                    _ => shape_list(&mut arrays.ints, &x.arrays[0].shape()),
+                };
+                arrays.ints.store(to, Some(list));
+            }
+            _ => {
+                let y = real_array(op, &mut x, &mut arrays.reals, limits)?;
+                arrays.reals.store(to, Some(y));
+            }
+        }
+        x.arrays.into_iter().for_each(|a| arrays.reals.recycle(Some(a)));
+        arrays.ints.recycle(x.list);
+    } else {
+        let array = whole.as_ref().or(list.as_ref());
+        let shape = array.map_or_else(|| Shape::from_slice(&[0]), |a| a.shape());
+        if result.bank == Bank::Ints {
+            let shape = shape_list(&mut arrays.ints, &shape);
+            arrays.ints.store(to, Some(shape));
+        } else if op == ArrayOp::Count {
+            ints[to] = array::count(items(&list), limits.array)?;
+        } else if op == ArrayOp::Place {
+            ints[to] = array::place(&shape, items(&list))?;
+        } else {
+            ints[to] = length(numbers.first().copied().unwrap_or(0), &shape)?;
+        }
+        arrays.ints.recycle(list);
+    }
+    Ok(())
+}
+
+fn shape_list(bank: &mut ArrayBank<i64>, shape: &[usize]) -> Arc<Array<i64>> {
+    let mut list = bank.fresh();
+    let lengths = shape.iter().map(|&d| i64::try_from(d).unwrap_or(i64::MAX));
+    Arc::make_mut(&mut list).as_vec().extend(lengths);
+    list
+}
+
+fn length(axis: i64, shape: &[usize]) -> Result<i64, ArrayError> {
+    let axis = checked_axis("dim", axis, shape)?;
+    Ok(i64::try_from(shape[axis]).unwrap_or(i64::MAX))
+}
+
+fn int_of<E>(op: ArrayOp, x: &Operands<E>) -> Result<i64, ArrayError> {
+    let shape = x.arrays[0].shape();
+    match op {
+        ArrayOp::Place => array::place(&shape, items(&x.list)),
+        _ => length(x.ints[0], &shape),
+    }
+}
+
+/// A number of the kind of the elements.
+fn number<E: Scalar>(op: ArrayOp, x: &Operands<E>) -> Result<E, ArrayError> {
+    let a = &x.arrays[0];
+    Ok(match op {
+        ArrayOp::Prod => array::product(a),
+        ArrayOp::Dot => array::dot(a, &x.arrays[1])?,
+        ArrayOp::TraceProduct => array::trace_product(a, &x.arrays[1])?,
+        _ => array::determinant(a)?,
+    })
+}
+
+fn real_of<T: Real, E: Scalar<Real = T>>(_: ArrayOp, x: &Operands<E>) -> Result<T, ArrayError> {
+    array::log_abs_determinant(&x.arrays[0])
+}
+
+fn real_array<T: Real>(
+    op: ArrayOp,
+    x: &mut Operands<T>,
+    bank: &mut ArrayBank<T>,
+    limits: &Limits,
+) -> Result<Arc<Array<T>>, ArrayError> {
+    match op {
+        ArrayOp::LogSumExpKeep => {
+            let mut out = bank.fresh();
+            array::logsumexp_keep(&x.arrays[0], x.ints[0], Arc::make_mut(&mut out))?;
+            Ok(out)
+        }
+        ArrayOp::Softmax => {
+            let mut y = bank.own(x.arrays.pop());
+            array::softmax(Arc::make_mut(&mut y), x.ints[0])?;
+            Ok(y)
+        }
+        ArrayOp::Step => {
+            let mut out = bank.fresh();
+            let number = x.number.take().map(|x| Array::from(vec![x]));
+            let (a, b) = match (&number, x.arrays.as_slice()) {
+                (Some(number), [a]) if x.number_first => (number, &**a),
+                (Some(number), [a]) => (&**a, number),
+                (_, [a, b]) => (&**a, &**b),
+                _ => return Err(ArrayError::Empty { op: op.name() }),
+            };
+            array::step(a, b, Arc::make_mut(&mut out))?;
+            Ok(out)
+        }
+        _ => whole(op, x, bank, limits),
+    }
+}
+
+fn complex_array<T: Real, E: Scalar<Real = T>>(
+    op: ArrayOp,
+    x: &mut Operands<E>,
+    bank: &mut ArrayBank<E>,
+    transforms: &mut Transforms,
+    limits: &Limits,
+) -> Result<Arc<Array<E>>, ArrayError> {
+    match op {
+        ArrayOp::Fft | ArrayOp::FftBack => {
+            let mut out = bank.fresh();
+            transforms.fft(&x.arrays[0], op == ArrayOp::FftBack, Arc::make_mut(&mut out))?;
+            Ok(out)
+        }
+        _ => whole(op, x, bank, limits),
+    }
+}
+
+/// An array of the same element kind.
+fn whole<T: Real, E: Scalar<Real = T>>(
+    op: ArrayOp,
+    x: &mut Operands<E>,
+    bank: &mut ArrayBank<E>,
+    limits: &Limits,
+) -> Result<Arc<Array<E>>, ArrayError> {
+    use ArrayOp as A;
+    // In place where nobody else reads the operand.
+    if matches!(
+        op,
+        A::Reshape | A::Like | A::InsertAxis | A::DropAxis | A::Tril | A::Triu | A::Cumsum | A::CumsumBack
+    ) {
+        let first = x.arrays.remove(0);
+        let mut y = bank.own(Some(first));
+        let out = Arc::make_mut(&mut y);
+        match op {
+            A::Reshape => array::reshape(out, items(&x.list))?,
+            A::Like => array::like(out, &x.arrays[0]),
+            A::InsertAxis => array::insert_axis(out, x.ints[0])?,
+            A::DropAxis => array::drop_axis(out, x.ints[0])?,
+            A::Tril | A::Triu => array::triangle(out, x.ints[0], op == A::Triu)?,
+            _ => array::cumulative_sum(out, x.ints[0], op == A::CumsumBack)?,
+        }
+        return Ok(y);
+    }
+    if matches!(op, A::Spread | A::SumLike)
+        && let [a, other] = x.arrays.as_slice()
+        && a.same_shape(other)
+    {
+        return Ok(x.arrays.remove(0));
+    }
+    let mut y = bank.fresh();
+    let out = Arc::make_mut(&mut y);
+    let a = &x.arrays[0];
+    let b = x.arrays.get(1).unwrap_or(a);
+    let int = |k: usize| x.ints.get(k).copied().unwrap_or(0);
+    match op {
+        A::Transpose => array::transpose(a, out)?,
+        A::Permute | A::Unpermute => array::permute(a, items(&x.list), op == A::Unpermute, out)?,
+        A::Slice => array::slice(a, int(0), int(1), int(2), out)?,
+        A::Embed => array::embed(a, b, int(0), int(1), out)?,
+        A::Concat => array::concat(a, b, int(0), out)?,
+        A::Take => array::take(a, items(&x.list), out)?,
+        A::Scatter => array::scatter(a, b, items(&x.list), out)?,
+        A::Spread => match &x.number {
+            Some(number) => out.start(&a.shape()).resize(a.len(), number.clone()),
+            None => array::spread(a, b, out)?,
+        },
+        A::SumLike => array::sum_like(a, b, out)?,
+        A::Diagonal => array::diagonal(a, out)?,
+        A::DiagonalMatrix => {
+            checked_count(&[a.len(), a.len()], limits.array)?;
+            array::diagonal_matrix(a, out)?;
+        }
+        A::SumKeep => array::sum_keep(a, int(0), out)?,
+        A::ProdOthers => array::products_of_others(a, out),
+        A::ProdPairs => array::product_pairs(a, b, out)?,
+        A::MatMul | A::MatMulNh | A::MatMulHn => {
+            let (first, second) = (op == A::MatMulHn, op == A::MatMulNh);
+            checked_count(&array::matmul_shape(a, b, first, second)?, limits.array)?;
+            array::matmul(a, b, first, second, out)?;
+        }
+        A::Contract | A::ContractFirst | A::ContractSecond => {
+            let which = match op {
+                A::Contract => Contracted::Result,
+                A::ContractFirst => Contracted::First,
+                _ => Contracted::Second,
+            };
+            array::contract(which, a, b, x.arrays.get(2).map(|c| &**c), items(&x.list), limits.array, out)?;
+        }
+        A::Convolve => array::convolve(a, b, out)?,
+        A::Correlate => array::correlate(a, b, out)?,
+        A::Solve | A::SolveAdjoint => array::solve(a, b, op == A::SolveAdjoint, out)?,
+        A::Inv => array::inverse(a, out)?,
+        A::Cholesky => array::cholesky(a, out)?,
+        A::Eigen => {
+            let (mut values, mut vectors) = (Array::default(), Array::default());
+            array::eigh(a, &mut values, &mut vectors)?;
+            let n = values.len();
+            let to = out.start(&[n + 1, n]);
+            to.extend(values.iter().map(|w| E::from_real(w.clone())));
+            to.extend_from_slice(&vectors);
+        }
+        A::Expm => array::expm(a, out)?,
+        _ => {}
+    }
+    Ok(y)
+}

@@ -1,0 +1,37 @@
+//! Recipes: what is done element by element in one loop.
+//!
+//! ```text
+//! v3 = mul v1, v2        ->     step 0: mul operand 0, operand 1
+//! v4 = exp v3                   step 1: exp step 0
+//! v5 = sum v4                   and the sum of it
+//! ```
+
+use crate::ir::{Op, Position};
+
+/// Steps over elements; the last one gives the result.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Recipe {
+    pub(super) steps: Vec<Step>,
+    /// Whether the result is the sum of the elements. There may be no steps then: the sum of an operand.
+    pub(super) sum: bool,
+}
+
+/// One operation on numbers.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Step {
+    pub(super) op: Op,
+    /// The operands; of an op on one number, the same twice.
+    pub(super) from: [From; 2],
+    /// Whether the result is complex.
+    pub(super) complex: bool,
+    pub(super) at: Position,
+}
+
+/// What a step reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum From {
+    /// An operand of the recipe.
+    Operand(usize),
+    /// An earlier step.
+    Step(usize),
+}

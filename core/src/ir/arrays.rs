@@ -1,0 +1,220 @@
+//! The table of array operations: one line for each.
+//!
+//! Operations on numbers work element by element on arrays as they are (`add`, `sin`, …, with
+//! [broadcasting](crate::array)); the operations here see arrays as wholes. Each is linear, or its derivative is
+//! written with operations of both tables, so derivatives of any order stay inside them. The rules are in
+//! [`rules`](crate::rules), the values in [`array`](crate::array).
+//!
+//! ```text
+//! SumKeep "sum_keep" (Array, Int) -> Array, "The sums along an axis, whose length becomes 1.";
+//! │        │          │               │      └ documentation
+//! │        │          │               └ result
+//! │        │          └ operands
+//! │        └ name in text
+//! └ variant
+//! ```
+//!
+//! | operand or result | is |
+//! |---|---|
+//! | `Array`, `Number`, `Either` | an array, a number, or any of both: all of one element kind, real or complex |
+//! | `Reals`, `Real`, `EitherReal` | the same, real |
+//! | `Complexes` | an array of complex numbers |
+//! | `Any` | an array, of ints too |
+//! | `Ints`, `Int` | an array of ints, an int |
+//!
+//! Shapes are known when a program runs; what does not fit is an error that names the operation, the shapes and the
+//! place in the source. Axes are counted from 0.
+
+use super::kind::{Element, Kind};
+
+/// Hands the table to the macro `$reader`.
+macro_rules! for_each_array_op {
+    ($reader:path) => {
+        $reader! {
+            // Shapes.
+            Dim "dim" (Any, Int) -> Int, "The length along an axis.";
+            Place "place" (Any, Ints) -> Int, "The place in row-major order of the element with the given indices, one for each axis.";
+            Count "count" (Ints) -> Int, "How many elements an array of the given shape has.";
+            Shape "shape" (Any) -> Ints, "The length along each axis.";
+            Reshape "reshape" (Array, Ints) -> Array, "The elements in the same row-major order in another shape; one length may be -1, which means what is left.";
+            Like "like" (Array, Array) -> Array, "The elements of the first in the shape of the second, in row-major order, cut off or followed by zeros. For (co)tangents.";
+            InsertAxis "insert_axis" (Array, Int) -> Array, "With a new axis of length 1 at the given place.";
+            DropAxis "drop_axis" (Array, Int) -> Array, "Without an axis, whose length must be 1.";
+            Transpose "transpose" (Array) -> Array, "The last two axes change places.";
+            Permute "permute" (Array, Ints) -> Array, "Axis k of the result is axis `p[k]` of the array.";
+            Unpermute "unpermute" (Array, Ints) -> Array, "Axis `p[k]` of the result is axis k of the array.";
+            // Parts.
+            Slice "slice" (Array, Int, Int, Int) -> Array, "`slice(x, axis, start, len)`: a range along an axis.";
+            Embed "embed" (Array, Array, Int, Int) -> Array, "`embed(part, x, axis, start)`: a part in its place among zeros, in the shape of x.";
+            Concat "concat" (Array, Array, Int) -> Array, "Two arrays joined along an axis.";
+            Take "take" (Array, Ints) -> Array, "`x[i_0], x[i_1], …` along the first axis.";
+            Scatter "scatter" (Array, Array, Ints) -> Array, "`scatter(y, x, i)`: the rows of y added to the rows i of zeros in the shape of x.";
+            Spread "spread" (Either, Array) -> Array, "Repeated to the shape of the second.";
+            SumLike "sum_like" (Array, Array) -> Array, "What was repeated summed, to the shape of the second.";
+            Tril "tril" (Array, Int) -> Array, "The elements on and below the k-th diagonal of matrices; the others are 0.";
+            Triu "triu" (Array, Int) -> Array, "The elements on and above the k-th diagonal of matrices; the others are 0.";
+            Diagonal "diagonal" (Array) -> Array, "The main diagonal of a matrix.";
+            DiagonalMatrix "diagonal_matrix" (Array) -> Array, "The square matrix with the given diagonal.";
+            // Reductions.
+            SumKeep "sum_keep" (Array, Int) -> Array, "The sums along an axis, whose length becomes 1.";
+            Cumsum "cumsum" (Array, Int) -> Array, "The sums up to each element along an axis.";
+            CumsumBack "cumsum_back" (Array, Int) -> Array, "The sums from each element on along an axis.";
+            Prod "prod" (Array) -> Number, "The product of all elements; 1 for none.";
+            ProdOthers "prod_others" (Array) -> Array, "For each element the product of all others.";
+            ProdPairs "prod_pairs" (Array, Array) -> Array, "`y_i = sum_(j != i) v_j prod_(k != i, j) x_k`: the second derivative of the product of x, times v. It has no derivative by x.";
+            ArgMax "argmax" (Reals) -> Int, "The place of the greatest element in row-major order; of the first at a tie, of a NaN if there is one.";
+            ArgMin "argmin" (Reals) -> Int, "The place of the least element in row-major order; of the first at a tie, of a NaN if there is one.";
+            ArgSort "argsort" (Reals) -> Ints, "The places of the elements of a vector in ascending order; equal ones keep theirs, NaNs come last.";
+            LogSumExp "logsumexp" (Reals) -> Real, "`ln sum exp x` over all elements, without overflow.";
+            LogSumExpKeep "logsumexp_keep" (Reals, Int) -> Reals, "`ln sum exp x` along an axis, whose length becomes 1.";
+            Softmax "softmax" (Reals, Int) -> Reals, "`exp x / sum exp x` along an axis.";
+            Step "step" (EitherReal, EitherReal) -> Reals, "1 where the first is at least the second, else 0; element by element.";
+            // Products.
+            Dot "dot" (Array, Array) -> Number, "The sum of the products of the elements of two arrays of one shape; nothing is conjugated.";
+            MatMul "matmul" (Array, Array) -> Array, "`A B` for matrices or stacks of them.";
+            MatMulNh "matmul_nh" (Array, Array) -> Array, "`A B^H` for matrices or stacks of them.";
+            MatMulHn "matmul_hn" (Array, Array) -> Array, "`A^H B` for matrices or stacks of them.";
+            TraceProduct "trace_product" (Array, Array) -> Number, "`tr(A B)` without the product.";
+            Contract "contract" (Array, Array, Ints) -> Array, "The sum of products of elements of two arrays over the labels of their axes that the result lacks: `contract(a, b, [0, 1, 1, 2, 0, 2])` is `matmul(a, b)`. The labels are those of both arrays and of the result, one list behind the other; none occurs twice at one array.";
+            ContractFirst "contract_first" (Array, Array, Array, Ints) -> Array, "`contract_first(y, b, a, labels)`: what `contract` does with y in the place of the result, for its first operand, in the shape of a. For cotangents.";
+            ContractSecond "contract_second" (Array, Array, Array, Ints) -> Array, "`contract_second(a, y, b, labels)`: what `contract` does with y in the place of the result, for its second operand, in the shape of b. For cotangents.";
+            Convolve "convolve" (Array, Array) -> Array, "The full convolution of two vectors.";
+            Correlate "correlate" (Array, Array) -> Array, "`y_k = sum_i a_(k+i) conj(b_i)` of two vectors, wherever the second fits into the first.";
+            Fft "fft" (Complexes) -> Complexes, "The discrete Fourier transform along the last axis, `sum_j x_j e^(-2 pi i j k / n)`.";
+            FftBack "fft_back" (Complexes) -> Complexes, "`sum_j x_j e^(2 pi i j k / n)` along the last axis: n times the inverse of `fft`.";
+            // Linear algebra.
+            Solve "solve" (Array, Array) -> Array, "`A^-1 B` for a square matrix and a vector or matrix.";
+            SolveAdjoint "solve_adjoint" (Array, Array) -> Array, "`(A^H)^-1 B` for a square matrix and a vector or matrix.";
+            Inv "inv" (Array) -> Array, "The inverse of a matrix.";
+            Det "det" (Array) -> Number, "The determinant. Its derivative needs the inverse.";
+            LogAbsDet "logabsdet" (Array) -> Real, "`ln |det A|`.";
+            Cholesky "cholesky" (Array) -> Array, "The lower triangular L with `L L^H = A`; only the lower triangle of A is read.";
+            Eigen "eigen" (Array) -> Array, "Of the Hermitian part of a matrix: the eigenvalues, ascending, as first row, and below them the eigenvectors as columns.";
+            Expm "expm" (Array) -> Array, "The exponential of a square matrix.";
+        }
+    };
+}
+
+/// What an operand or a result of an array operation is: see [the table](self).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Sort {
+    Any,
+    Array,
+    Number,
+    Either,
+    Reals,
+    Real,
+    EitherReal,
+    Complexes,
+    Ints,
+    Int,
+}
+
+macro_rules! array_ops {
+    ($($op:ident $name:literal ($($operand:ident),*) -> $result:ident, $doc:literal;)*) => {
+        /// An operation on whole arrays.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub enum ArrayOp { $(#[doc = $doc] $op,)* }
+
+        impl ArrayOp {
+            /// All of them, in the order of the table.
+            pub const ALL: &'static [ArrayOp] = &[$(ArrayOp::$op),*];
+            /// The name in text.
+            #[must_use]
+            pub fn name(self) -> &'static str { match self { $(ArrayOp::$op => $name,)* } }
+            /// What it computes, in a sentence.
+            #[must_use]
+            pub fn doc(self) -> &'static str { match self { $(ArrayOp::$op => $doc,)* } }
+            /// The operation of the given name.
+            #[must_use]
+            pub fn by_name(name: &str) -> Option<ArrayOp> {
+                match name { $($name => Some(ArrayOp::$op),)* _ => None }
+            }
+            fn signature(self) -> (&'static [Sort], Sort) {
+                match self { $(ArrayOp::$op => (&[$(Sort::$operand),*], Sort::$result),)* }
+            }
+        }
+    };
+}
+for_each_array_op!(array_ops);
+
+impl ArrayOp {
+    /// How many operands it takes.
+    #[must_use]
+    pub fn arity(self) -> usize {
+        self.signature().0.len()
+    }
+
+    /// What the k-th operand should be, where that does not depend on the others.
+    #[must_use]
+    pub fn hint(self, k: usize) -> Option<Kind> {
+        Some(match self.signature().0.get(k)? {
+            Sort::Int => Kind::Int,
+            Sort::Ints => Kind::Array(Element::Int),
+            Sort::Reals => Kind::Array(Element::Real),
+            Sort::Complexes => Kind::Array(Element::Complex),
+            _ => return None,
+        })
+    }
+
+    /// Whether a cotangent can flow through it.
+    #[must_use]
+    pub fn is_differentiable(self) -> bool {
+        !matches!(self.signature().1, Sort::Int | Sort::Ints) && self != ArrayOp::Step
+    }
+
+    /// The kind of its result for operands of the given kinds.
+    ///
+    /// # Errors
+    /// What the operands should have been, in words.
+    pub fn result(self, operands: &[Kind]) -> Result<Kind, String> {
+        let (sorts, result) = self.signature();
+        let mut common = None;
+        let mut same = |e: Element| e != Element::Int && *common.get_or_insert(e) == e;
+        let fits = sorts.len() == operands.len()
+            && sorts.iter().zip(operands).all(|(sort, kind)| match (sort, kind) {
+                (Sort::Any, Kind::Array(_)) => true,
+                (Sort::Array | Sort::Either, Kind::Array(e)) => same(*e),
+                (Sort::Number | Sort::Either, Kind::Real) => same(Element::Real),
+                (Sort::Number | Sort::Either, Kind::Complex) => same(Element::Complex),
+                (Sort::Reals | Sort::EitherReal, Kind::Array(Element::Real)) => same(Element::Real),
+                (Sort::Real | Sort::EitherReal, Kind::Real) => same(Element::Real),
+                (Sort::Complexes, Kind::Array(Element::Complex)) => same(Element::Complex),
+                (Sort::Ints, Kind::Array(Element::Int)) | (Sort::Int, Kind::Int) => true,
+                _ => false,
+            });
+        // `step` of two numbers would be a number.
+        let some = !sorts.contains(&Sort::EitherReal) || operands.iter().any(|k| matches!(k, Kind::Array(_)));
+        if !fits || !some {
+            return Err(self.expected());
+        }
+        let element = common.unwrap_or(Element::Real);
+        Ok(match result {
+            Sort::Array | Sort::Either | Sort::Any => Kind::Array(element),
+            Sort::Number => element.kind(),
+            Sort::Reals | Sort::EitherReal => Kind::Array(Element::Real),
+            Sort::Real => Kind::Real,
+            Sort::Complexes => Kind::Array(Element::Complex),
+            Sort::Ints => Kind::Array(Element::Int),
+            Sort::Int => Kind::Int,
+        })
+    }
+
+    /// Its operands in words.
+    fn expected(self) -> String {
+        let word = |sort: &Sort| match sort {
+            Sort::Any | Sort::Array => "array",
+            Sort::Number => "number",
+            Sort::Either => "array or number",
+            Sort::Reals => "array<real>",
+            Sort::Real => "real",
+            Sort::EitherReal => "array<real> or real",
+            Sort::Complexes => "array<complex>",
+            Sort::Ints => "array<int>",
+            Sort::Int => "int",
+        };
+        let words: Vec<&str> = self.signature().0.iter().map(word).collect();
+        let numbers = self.signature().0.iter().filter(|s| matches!(s, Sort::Array | Sort::Either)).count();
+        format!("({}){}", words.join(", "), if numbers > 1 { " of one kind of number" } else { "" })
+    }
+}

@@ -1,0 +1,491 @@
+//! The rules of the [table of array operations](crate::ir::arrays).
+//!
+//! With `B` for the cotangent of the result `Y`, and `^H` for the conjugate transpose:
+//!
+//! | `Y` | cotangents of the operands | tangent of `Y` |
+//! |---|---|---|
+//! | `A B` | `Y_bar B^H`, `A^H Y_bar` | `A_dot B + A B_dot` |
+//! | `A^-1 B = X` | `-B_bar X^H`, `B_bar = A^-H X_bar` | `A^-1 (B_dot - A_dot X)` |
+//! | `A^-1` | `-Y^H Y_bar Y^H` | `-Y A_dot Y` |
+//! | `det A` | `conj(Y) Y_bar A^-H` | `Y tr(A^-1 A_dot)` |
+//! | `ln abs det A` | `Y_bar A^-H` | `re tr(A^-1 A_dot)` |
+//! | `L` with `L L^H = A` | `P(S + S^H)`, `S = L^-H P(L^H L_bar) L^-1` | `L P(L^-1 H L^-H)`, `H` Hermitian from the lower `A_dot` |
+//! | `A = V diag(w) V^H` | `V (diag(w_bar) + F . V^H V_bar) V^H` | `re diag M`, `V (F . M)`, `M = V^H A_dot V` |
+//! | `sum A_p B_q` over the labels that `o` lacks | `sum Y_bar_o conj B_q`, `sum conj A_p Y_bar_o` over those that `p`, `q` lack | `sum A_dot B + sum A B_dot` |
+//! | `exp A` | the upper right block of `exp [[A^H, Y_bar], [0, A^H]]` | of `exp [[A, A_dot], [0, A]]` |
+//!
+//! `P(X)` is the lower triangle of `X` with half its diagonal; `F_ij = 1 / (w_j - w_i)`, 0 for `i = j` (so equal
+//! eigenvalues give an infinite derivative of the eigenvectors). Sources: Giles, *Collected matrix derivative results
+//! for forward and reverse mode algorithmic differentiation* (2008), sections 2.2 and 3.1; Murray, arXiv 1602.07527
+//! (Cholesky). Everything else is a sum or moves elements; its rule moves them back.
+
+use crate::{
+    entity::Value,
+    ir::{ArrayOp, Element, FunctionBuilder, Kind, Mixed, Number1, Number2, Op},
+};
+
+use super::{
+    Contribution,
+    elements::{is_array, whole},
+};
+
+/// Short forms of what the rules emit.
+struct Rule<'b> {
+    b: &'b mut FunctionBuilder,
+}
+
+impl Rule<'_> {
+    fn on(&mut self, op: ArrayOp, args: &[Value]) -> Value {
+        self.b.on_arrays(op, args)
+    }
+    fn mul(&mut self, x: Value, y: Value) -> Value {
+        match (self.b.constant(x), self.b.constant(y)) {
+            (Some(1.0), _) => y,
+            (_, Some(1.0)) => x,
+            _ => self.b.number2(Number2::Mul, x, y),
+        }
+    }
+    fn add(&mut self, x: Value, y: Value) -> Value {
+        self.b.number2(Number2::Add, x, y)
+    }
+    fn sub(&mut self, x: Value, y: Value) -> Value {
+        self.b.number2(Number2::Sub, x, y)
+    }
+    fn neg(&mut self, x: Value) -> Value {
+        self.b.number1(Number1::Neg, x)
+    }
+    fn is_complex(&self, x: Value) -> bool {
+        matches!(self.b.kind(x), Kind::Complex | Kind::Array(Element::Complex))
+    }
+    fn conj(&mut self, x: Value) -> Value {
+        if self.is_complex(x) { self.b.mixed(Mixed::Conj, &[x]) } else { x }
+    }
+    /// The real part, as what it was.
+    fn real_part(&mut self, x: Value) -> Value {
+        if !self.is_complex(x) {
+            return x;
+        }
+        let re = self.b.mixed(Mixed::Re, &[x]);
+        self.b.mixed(Mixed::Promote, &[re])
+    }
+    /// A real number as one of the kind of the elements of `x`.
+    fn as_in(&mut self, real: Value, x: Value) -> Value {
+        if self.is_complex(x) { self.b.mixed(Mixed::Promote, &[real]) } else { real }
+    }
+    /// A constant that fits the elements of `x`.
+    fn lit(&mut self, c: f64, x: Value) -> Value {
+        let kind = self.b.kind(x).clone();
+        self.b.number(c, &kind)
+    }
+    fn adjoint(&mut self, x: Value) -> Value {
+        let x = self.conj(x);
+        self.on(ArrayOp::Transpose, &[x])
+    }
+    fn dim(&mut self, x: Value, axis: Value) -> Value {
+        self.on(ArrayOp::Dim, &[x, axis])
+    }
+    /// The lower triangle with half the diagonal.
+    fn half_lower(&mut self, x: Value) -> Value {
+        let zero = self.b.int(0);
+        let lower = self.on(ArrayOp::Tril, &[x, zero]);
+        let diagonal = self.on(ArrayOp::Diagonal, &[x]);
+        let half = self.lit(0.5, x);
+        let half = self.mul(diagonal, half);
+        let half = self.on(ArrayOp::DiagonalMatrix, &[half]);
+        self.sub(lower, half)
+    }
+    /// A vector of n as a column, a matrix as it is.
+    fn columns(&mut self, x: Value, rows: Value) -> Value {
+        let rest = self.b.int(-1);
+        let shape = self.b.inst(Op::Array, &[rows, rest], Kind::Array(Element::Int));
+        self.on(ArrayOp::Reshape, &[x, shape])
+    }
+    /// `X Y^H` of vectors or of matrices with as many rows as `a` has.
+    fn outer(&mut self, x: Value, y: Value, a: Value) -> Value {
+        let zero = self.b.int(0);
+        let rows = self.dim(a, zero);
+        let (x, y) = (self.columns(x, rows), self.columns(y, rows));
+        self.on(ArrayOp::MatMulNh, &[x, y])
+    }
+    /// `A X` of a matrix and a vector or a matrix, in the shape of `x`.
+    fn apply(&mut self, a: Value, x: Value) -> Value {
+        let zero = self.b.int(0);
+        let rows = self.dim(a, zero);
+        let columns = self.columns(x, rows);
+        let product = self.on(ArrayOp::MatMul, &[a, columns]);
+        self.on(ArrayOp::Like, &[product, x])
+    }
+    /// Eigenvalues as a row, eigenvectors, and `F`.
+    fn eigen(&mut self, y: Value) -> (Value, Value, Value) {
+        let (zero, one) = (self.b.int(0), self.b.int(1));
+        let n = self.dim(y, one);
+        let w = self.on(ArrayOp::Slice, &[y, zero, zero, one]);
+        let v = self.on(ArrayOp::Slice, &[y, zero, one, n]);
+        let column = self.on(ArrayOp::Transpose, &[w]);
+        let gaps = self.sub(w, column);
+        let c = self.lit(1.0, y);
+        let unit = self.on(ArrayOp::Spread, &[c, w]);
+        let unit = self.on(ArrayOp::DropAxis, &[unit, zero]);
+        let unit = self.on(ArrayOp::DiagonalMatrix, &[unit]);
+        let (beside, gaps) = (self.sub(c, unit), self.add(gaps, unit));
+        let f = self.b.number2(Number2::Div, beside, gaps);
+        (w, v, f)
+    }
+    /// The upper right block of `exp [[a, e], [0, a]]`.
+    fn exponential_along(&mut self, a: Value, e: Value) -> Value {
+        let (zero, one) = (self.b.int(0), self.b.int(1));
+        let c = self.lit(0.0, a);
+        let blank = self.on(ArrayOp::Spread, &[c, a]);
+        let upper = self.on(ArrayOp::Concat, &[a, e, one]);
+        let lower = self.on(ArrayOp::Concat, &[blank, a, one]);
+        let whole = self.on(ArrayOp::Concat, &[upper, lower, zero]);
+        let exp = self.on(ArrayOp::Expm, &[whole]);
+        let n = self.dim(a, zero);
+        let rows = self.on(ArrayOp::Slice, &[exp, zero, zero, n]);
+        self.on(ArrayOp::Slice, &[rows, one, n, n])
+    }
+}
+
+pub(super) fn pull(
+    b: &mut FunctionBuilder,
+    op: ArrayOp,
+    args: &[Value],
+    y: Value,
+    k: usize,
+    y_bar: Value,
+) -> Option<Contribution> {
+    use ArrayOp as A;
+    let bar = whole(b, y_bar, y);
+    let r = &mut Rule { b };
+    let x = args[0];
+    let second = args.get(1).copied().unwrap_or(x);
+    let third = args.get(2).copied().unwrap_or(x);
+    Some(Contribution::Add(match (op, k) {
+        (A::Like | A::Reshape | A::InsertAxis | A::DropAxis, 0) => r.on(A::Like, &[bar, x]),
+        (A::Transpose, _) => r.on(A::Transpose, &[bar]),
+        (A::Permute, 0) => r.on(A::Unpermute, &[bar, second]),
+        (A::Unpermute, 0) => r.on(A::Permute, &[bar, second]),
+        (A::Slice, 0) => r.on(A::Embed, &[bar, x, second, third]),
+        (A::Embed, 0) => {
+            let n = r.dim(x, third);
+            r.on(A::Slice, &[bar, third, args[3], n])
+        }
+        (A::Concat, _) => {
+            let (zero, m) = (r.b.int(0), r.dim(x, third));
+            match k {
+                0 => r.on(A::Slice, &[bar, third, zero, m]),
+                _ => {
+                    let n = r.dim(second, third);
+                    r.on(A::Slice, &[bar, third, m, n])
+                }
+            }
+        }
+        (A::Take, 0) => r.on(A::Scatter, &[bar, x, second]),
+        (A::Scatter, 0) => {
+            let rows = r.on(A::Take, &[bar, third]);
+            r.on(A::Like, &[rows, x])
+        }
+        (A::Spread, 0) if is_array(r.b, x) => r.on(A::SumLike, &[bar, x]),
+        (A::Spread, 0) => {
+            let kind = r.b.kind(x).clone();
+            r.b.inst(Op::Sum, &[bar], kind)
+        }
+        (A::SumLike | A::SumKeep, 0) => r.on(A::Spread, &[bar, x]),
+        (A::Like | A::Embed | A::Scatter | A::Spread | A::SumLike, _) => return Some(Contribution::Zero),
+        (A::Tril | A::Triu, 0) => r.on(op, &[bar, second]),
+        (A::Diagonal, _) => r.on(A::DiagonalMatrix, &[bar]),
+        (A::DiagonalMatrix, _) => r.on(A::Diagonal, &[bar]),
+        (A::Cumsum, 0) => r.on(A::CumsumBack, &[bar, second]),
+        (A::CumsumBack, 0) => r.on(A::Cumsum, &[bar, second]),
+        (A::Prod, _) => {
+            let others = r.on(A::ProdOthers, &[x]);
+            let others = r.conj(others);
+            r.mul(others, bar)
+        }
+        (A::ProdOthers, _) => {
+            let x = r.conj(x);
+            r.on(A::ProdPairs, &[x, bar])
+        }
+        (A::ProdPairs, 1) => {
+            let x = r.conj(x);
+            r.on(A::ProdPairs, &[x, bar])
+        }
+        (A::LogSumExp | A::LogSumExpKeep, 0) => {
+            let share = r.sub(x, y);
+            let share = r.b.number1(Number1::Exp, share);
+            r.mul(share, bar)
+        }
+        (A::Softmax, 0) => {
+            let along = r.mul(y, bar);
+            let sum = r.on(A::SumKeep, &[along, second]);
+            let rest = r.sub(bar, sum);
+            r.mul(y, rest)
+        }
+        (A::Dot, _) => {
+            let other = r.conj(args[1 - k]);
+            r.mul(other, bar)
+        }
+        (A::MatMul, 0) => {
+            let t = r.on(A::MatMulNh, &[bar, second]);
+            r.on(A::SumLike, &[t, x])
+        }
+        (A::MatMul, _) => {
+            let t = r.on(A::MatMulHn, &[x, bar]);
+            r.on(A::SumLike, &[t, second])
+        }
+        (A::MatMulNh, 0) => {
+            let t = r.on(A::MatMul, &[bar, second]);
+            r.on(A::SumLike, &[t, x])
+        }
+        (A::MatMulNh, _) => {
+            let t = r.on(A::MatMulHn, &[bar, x]);
+            r.on(A::SumLike, &[t, second])
+        }
+        (A::MatMulHn, 0) => {
+            let t = r.on(A::MatMulNh, &[second, bar]);
+            r.on(A::SumLike, &[t, x])
+        }
+        (A::MatMulHn, _) => {
+            let t = r.on(A::MatMul, &[x, bar]);
+            r.on(A::SumLike, &[t, second])
+        }
+        (A::TraceProduct, _) => {
+            let other = r.adjoint(args[1 - k]);
+            r.mul(other, bar)
+        }
+        (A::Contract, 0) => {
+            let other = r.conj(second);
+            r.on(A::ContractFirst, &[bar, other, x, third])
+        }
+        (A::Contract, _) => {
+            let other = r.conj(x);
+            r.on(A::ContractSecond, &[other, bar, second, third])
+        }
+        // In the operands of `contract`: its result, second and first.
+        (A::ContractFirst, 0) => {
+            let other = r.conj(second);
+            r.on(A::Contract, &[bar, other, args[3]])
+        }
+        (A::ContractFirst, 1) => {
+            let other = r.conj(x);
+            r.on(A::ContractSecond, &[bar, other, second, args[3]])
+        }
+        (A::ContractSecond, 0) => {
+            let other = r.conj(second);
+            r.on(A::ContractFirst, &[other, bar, x, args[3]])
+        }
+        (A::ContractSecond, 1) => {
+            let other = r.conj(x);
+            r.on(A::Contract, &[other, bar, args[3]])
+        }
+        (A::ContractFirst | A::ContractSecond, _) => return Some(Contribution::Zero),
+        (A::Convolve, _) => r.on(A::Correlate, &[bar, args[1 - k]]),
+        (A::Correlate, 0) => r.on(A::Convolve, &[bar, second]),
+        (A::Correlate, _) => r.on(A::Correlate, &[x, bar]),
+        (A::Fft, _) => r.on(A::FftBack, &[bar]),
+        (A::FftBack, _) => r.on(A::Fft, &[bar]),
+        (A::Solve, 1) => r.on(A::SolveAdjoint, &[x, bar]),
+        (A::SolveAdjoint, 1) => r.on(A::Solve, &[x, bar]),
+        (A::Solve, _) => {
+            let b_bar = r.on(A::SolveAdjoint, &[x, bar]);
+            let t = r.outer(b_bar, y, x);
+            r.neg(t)
+        }
+        (A::SolveAdjoint, _) => {
+            let b_bar = r.on(A::Solve, &[x, bar]);
+            let t = r.outer(y, b_bar, x);
+            r.neg(t)
+        }
+        (A::Inv, _) => {
+            let t = r.on(A::MatMulHn, &[y, bar]);
+            let t = r.on(A::MatMulNh, &[t, y]);
+            r.neg(t)
+        }
+        (A::Det | A::LogAbsDet, _) => {
+            let inverse = r.on(A::Inv, &[x]);
+            let inverse = r.adjoint(inverse);
+            let factor = if op == A::Det {
+                let y = r.conj(y);
+                r.mul(y, bar)
+            } else {
+                r.as_in(bar, x)
+            };
+            r.mul(inverse, factor)
+        }
+        (A::Cholesky, _) => {
+            let q = r.on(A::MatMulHn, &[y, bar]);
+            let p = r.half_lower(q);
+            let t = r.on(A::SolveAdjoint, &[y, p]);
+            let t = r.adjoint(t);
+            // t is now (L^-H P)^H; L^-H of it is S^H.
+            let s = r.on(A::SolveAdjoint, &[y, t]);
+            let h = r.adjoint(s);
+            let sum = r.add(s, h);
+            r.half_lower(sum)
+        }
+        (A::Eigen, _) => {
+            let (zero, one) = (r.b.int(0), r.b.int(1));
+            let n = r.dim(x, zero);
+            let (_, v, f) = r.eigen(y);
+            let w_bar = r.on(A::Slice, &[bar, zero, zero, one]);
+            let w_bar = r.on(A::DropAxis, &[w_bar, zero]);
+            let w_bar = r.real_part(w_bar);
+            let w_bar = r.on(A::DiagonalMatrix, &[w_bar]);
+            let v_bar = r.on(A::Slice, &[bar, zero, one, n]);
+            let t = r.on(A::MatMulHn, &[v, v_bar]);
+            let t = r.b.number2(Number2::Scale, f, t);
+            let t = r.add(w_bar, t);
+            let t = r.on(A::MatMul, &[v, t]);
+            let t = r.on(A::MatMulNh, &[t, v]);
+            hermitian(r, t)
+        }
+        (A::Expm, _) => {
+            let a = r.adjoint(x);
+            r.exponential_along(a, bar)
+        }
+        _ => return None,
+    }))
+}
+
+/// `(X + X^H) / 2`
+fn hermitian(r: &mut Rule<'_>, x: Value) -> Value {
+    let h = r.adjoint(x);
+    let sum = r.add(x, h);
+    let half = r.lit(0.5, x);
+    r.mul(sum, half)
+}
+
+pub(super) fn push(
+    b: &mut FunctionBuilder,
+    op: ArrayOp,
+    args: &[Value],
+    y: Value,
+    dots: &[Option<Value>],
+) -> Option<Option<Value>> {
+    use ArrayOp as A;
+    if !op.is_differentiable() {
+        return Some(None);
+    }
+    let dots: Vec<Option<Value>> = dots.iter().zip(args).map(|(d, &x)| d.map(|d| whole(b, d, x))).collect();
+    let r = &mut Rule { b };
+    let x = args[0];
+    let second = args.get(1).copied().unwrap_or(x);
+    let dot = |k: usize| dots.get(k).copied().flatten();
+    // The operand at k replaced by its tangent.
+    let with = |r: &mut Rule<'_>, k: usize| {
+        let mut args = args.to_vec();
+        args[k] = dot(k)?;
+        Some(r.on(op, &args))
+    };
+    let sum = |r: &mut Rule<'_>, a: Option<Value>, b: Option<Value>| match (a, b) {
+        (Some(a), Some(b)) => Some(r.add(a, b)),
+        (a, b) => a.or(b),
+    };
+    Some(match op {
+        // Linear in each operand that has a tangent.
+        A::Dot
+        | A::MatMul
+        | A::MatMulNh
+        | A::MatMulHn
+        | A::TraceProduct
+        | A::Contract
+        | A::ContractFirst
+        | A::ContractSecond
+        | A::Convolve
+        | A::Correlate => {
+            let (first, last) = (with(r, 0), with(r, 1));
+            sum(r, first, last)
+        }
+        A::Concat => {
+            let zeros = |k: usize, r: &mut Rule<'_>| {
+                dot(k).unwrap_or_else(|| {
+                    let zero = r.lit(0.0, args[k]);
+                    r.on(A::Spread, &[zero, args[k]])
+                })
+            };
+            if dot(0).is_none() && dot(1).is_none() {
+                return Some(None);
+            }
+            let (first, last) = (zeros(0, r), zeros(1, r));
+            Some(r.on(op, &[first, last, args[2]]))
+        }
+        A::ProdPairs if dot(0).is_none() => with(r, 1),
+        A::ProdPairs => return None,
+        A::Solve | A::SolveAdjoint => {
+            let moved = dot(0).map(|d| {
+                let d = if op == A::Solve { d } else { r.adjoint(d) };
+                let t = r.apply(d, y);
+                r.neg(t)
+            });
+            let change = sum(r, moved, dot(1));
+            change.map(|c| r.on(op, &[x, c]))
+        }
+        _ => {
+            let Some(d) = dot(0) else { return Some(None) };
+            Some(match op {
+                A::Prod => {
+                    let others = r.on(A::ProdOthers, &[x]);
+                    r.on(A::Dot, &[others, d])
+                }
+                A::ProdOthers => r.on(A::ProdPairs, &[x, d]),
+                A::LogSumExp | A::LogSumExpKeep => {
+                    let share = r.sub(x, y);
+                    let share = r.b.number1(Number1::Exp, share);
+                    if op == A::LogSumExp {
+                        r.on(A::Dot, &[share, d])
+                    } else {
+                        let t = r.mul(share, d);
+                        r.on(A::SumKeep, &[t, second])
+                    }
+                }
+                A::Softmax => {
+                    let along = r.mul(y, d);
+                    let sum = r.on(A::SumKeep, &[along, second]);
+                    let rest = r.sub(d, sum);
+                    r.mul(y, rest)
+                }
+                A::Inv => {
+                    let t = r.on(A::MatMul, &[y, d]);
+                    let t = r.on(A::MatMul, &[t, y]);
+                    r.neg(t)
+                }
+                A::Det | A::LogAbsDet => {
+                    let inverse = r.on(A::Inv, &[x]);
+                    let trace = r.on(A::TraceProduct, &[inverse, d]);
+                    match op {
+                        A::Det => r.mul(y, trace),
+                        _ if r.is_complex(x) => r.b.mixed(Mixed::Re, &[trace]),
+                        _ => trace,
+                    }
+                }
+                A::Cholesky => {
+                    let lower = r.half_lower(d);
+                    let upper = r.adjoint(lower);
+                    let h = r.add(lower, upper);
+                    // L^-1 H L^-H, by solving twice; H and the result are Hermitian.
+                    let t = r.on(A::Solve, &[y, h]);
+                    let t = r.adjoint(t);
+                    let t = r.on(A::Solve, &[y, t]);
+                    let p = r.half_lower(t);
+                    r.on(A::MatMul, &[y, p])
+                }
+                A::Eigen => {
+                    let zero = r.b.int(0);
+                    let (_, v, f) = r.eigen(y);
+                    let d = hermitian(r, d);
+                    let m = r.on(A::MatMulHn, &[v, d]);
+                    let m = r.on(A::MatMul, &[m, v]);
+                    let w_dot = r.on(A::Diagonal, &[m]);
+                    let w_dot = r.real_part(w_dot);
+                    let w_dot = r.on(A::InsertAxis, &[w_dot, zero]);
+                    let t = r.b.number2(Number2::Scale, f, m);
+                    let v_dot = r.on(A::MatMul, &[v, t]);
+                    r.on(A::Concat, &[w_dot, v_dot, zero])
+                }
+                A::Expm => r.exponential_along(x, d),
+                // Linear in the first operand; the others have no tangent, or only give a shape.
+                _ => with(r, 0)?,
+            })
+        }
+    })
+}

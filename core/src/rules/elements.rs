@@ -1,0 +1,107 @@
+//! Operations on numbers, element by element on arrays.
+//!
+//! ```text
+//! y = mul a, b          a: [3], b: [2, 3], y: [2, 3]
+//! a_bar += sum_like (mul b, y_bar), a
+//! b_bar += mul a, y_bar
+//! ```
+//!
+//! The partials are those of numbers. What broadcasting repeated is summed on the way back. Where the cotangent is
+//! one number for all elements it stays one number as long as possible. Spreading or summing to the shape that an
+//! array has already costs nothing when it runs.
+
+use crate::{
+    entity::Value,
+    ir::{ArrayOp, FunctionBuilder, Kind, Mixed, Op},
+};
+
+use super::{
+    Contribution, Emitter,
+    partials::{is_singular, partial},
+    pull::{pull_mixed, push_mixed, push_partials, times},
+};
+
+pub(super) fn is_array(b: &FunctionBuilder, v: Value) -> bool {
+    matches!(b.kind(v), Kind::Array(_))
+}
+
+/// A (co)tangent of `x` with its shape and all its elements.
+pub(super) fn whole(b: &mut FunctionBuilder, bar: Value, x: Value) -> Value {
+    // These give a (co)tangent its shape when they make it.
+    let known = b.maker(bar).is_some_and(|(op, _)| op.is_elementwise() || matches!(op, Op::OnArrays(_)));
+    if known || !is_array(b, x) { bar } else { b.on_arrays(ArrayOp::Like, &[bar, x]) }
+}
+
+/// The one number that all elements are, if it is known.
+fn uniform(b: &FunctionBuilder, bar: Value) -> Option<Value> {
+    match b.maker(bar)? {
+        (Op::Fill | Op::OnArrays(ArrayOp::Spread), args) => {
+            args.first().copied().filter(|&x| !is_array(b, x))
+        }
+        _ => None,
+    }
+}
+
+pub(super) fn pull(
+    b: &mut FunctionBuilder,
+    op: Op,
+    args: &[Value],
+    y: Value,
+    k: usize,
+    y_bar: Value,
+) -> Option<Contribution> {
+    let number = uniform(b, y_bar);
+    let bar = match number {
+        Some(x) => x,
+        None => whole(b, y_bar, y),
+    };
+    let term = match op {
+        Op::Mixed(Mixed::FromInt) => None,
+        Op::Mixed(mixed) => Some(pull_mixed(b, mixed, args, y, k, bar)?),
+        _ => {
+            let p = partial(b, op, k, args, y)?;
+            let p = Emitter::new(b).ex(p).conj().value();
+            times(b, p, bar, is_singular(op))
+        }
+    };
+    let Some(mut term) = term else { return Some(Contribution::Zero) };
+    let alone = args.iter().filter(|&&a| is_array(b, a)).count() == 1;
+    let x = args[k];
+    if alone && is_array(b, x) {
+        // The result has the shape of the operand.
+        if !is_array(b, term) {
+            term = b.on_arrays(ArrayOp::Spread, &[term, x]);
+        }
+        return Some(Contribution::Add(term));
+    }
+    if number.is_some() {
+        term = b.on_arrays(ArrayOp::Spread, &[term, y]);
+    }
+    Some(Contribution::Add(match b.kind(x) {
+        Kind::Array(_) => b.on_arrays(ArrayOp::SumLike, &[term, x]),
+        _ => {
+            let kind = b.kind(x).clone();
+            b.inst(Op::Sum, &[term], kind)
+        }
+    }))
+}
+
+pub(super) fn push(
+    b: &mut FunctionBuilder,
+    op: Op,
+    args: &[Value],
+    y: Value,
+    dots: &[Option<Value>],
+) -> Option<Option<Value>> {
+    let dots: Vec<Option<Value>> =
+        dots.iter().zip(args).map(|(dot, &x)| dot.map(|dot| whole(b, dot, x))).collect();
+    let sum = match op {
+        Op::Mixed(mixed) => push_mixed(b, mixed, args, y, &dots)?,
+        _ => push_partials(b, op, args, y, &dots)?,
+    };
+    let alone = args.iter().filter(|&&a| is_array(b, a)).count() == 1;
+    Some(sum.map(|dot| {
+        let fits = alone && is_array(b, dot);
+        if fits { dot } else { b.on_arrays(ArrayOp::Spread, &[dot, y]) }
+    }))
+}

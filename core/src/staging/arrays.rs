@@ -1,0 +1,357 @@
+//! Functions of arrays: the operations by their names, and those that are made of several.
+
+use crate::{
+    entity::Value,
+    ir::{ArrayOp, Element, Kind, Mixed, Number1, Op},
+};
+
+use super::{Builtin, Given, Misfit, Operator, Stage};
+
+macro_rules! composed {
+    ($($f:ident $name:literal ($($hint:ident),*) $doc:literal;)*) => {
+        /// A function of arrays that is made of operations.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum Composed { $(#[doc = $doc] $f,)* }
+
+        impl Composed {
+            /// All of them.
+            pub const ALL: &'static [Composed] = &[$(Composed::$f),*];
+            /// The name in text.
+            #[must_use]
+            pub fn name(self) -> &'static str { match self { $(Composed::$f => $name,)* } }
+            /// What it computes, in a sentence.
+            #[must_use]
+            pub fn doc(self) -> &'static str { match self { $(Composed::$f => $doc,)* } }
+            /// The function of the given name.
+            #[must_use]
+            pub fn by_name(name: &str) -> Option<Composed> {
+                match name { $($name => Some(Composed::$f),)* _ => None }
+            }
+            fn hints(self) -> &'static [Hint] { match self { $(Composed::$f => &[$(Hint::$hint),*],)* } }
+        }
+    };
+}
+composed! {
+    SumAxis "sum_axis" (Array, Int) "The sums along an axis, which is lost.";
+    Mean "mean" (Array) "The mean of all elements.";
+    MeanAxis "mean_axis" (Array, Int) "The means along an axis, which is lost.";
+    LogSumExpAxis "logsumexp_axis" (Reals, Int) "`ln sum exp x` along an axis, which is lost.";
+    Norm "norm" (Array) "The square root of the sum of the squared moduli of all elements.";
+    Maximum "maximum" (Reals) "The greatest element; the first one at a tie gets the cotangent.";
+    Minimum "minimum" (Reals) "The least element; the first one at a tie gets the cotangent.";
+    Sort "sort" (Reals) "The elements of a vector in ascending order; each gets the cotangent of its place.";
+    Trace "trace" (Array) "The sum of the diagonal of a matrix.";
+    MatVec "matvec" (Array, Array) "The product of a matrix and a vector.";
+    Outer "outer" (Array, Array) "`y_ij = a_i b_j` of two vectors; nothing is conjugated.";
+    Einsum "einsum" (Array, Array, Ints, Ints, Ints) "`einsum(a, b, [0, 1], [1, 2], [0, 2])`: sums of products of elements of two arrays over the labels of axes that the last list lacks; the lists are written out.";
+    Kron "kron" (Array, Array) "The Kronecker product of two matrices.";
+    Row "row" (Array, Int) "What stands at an index along the first axis, which is lost.";
+    Full "full" (Number, Ints) "An array of the given shape with one number everywhere.";
+    Eye "eye" (Int) "The unit matrix.";
+    EigenValues "eigvalsh" (Array) "The eigenvalues of the Hermitian part of a matrix, ascending.";
+    EigenVectors "eigvecsh" (Array) "The eigenvectors of the Hermitian part of a matrix as columns, in the order of the eigenvalues.";
+    InverseFft "ifft" (Complexes) "The inverse of `fft`.";
+}
+
+/// What an operand is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Hint {
+    Array,
+    Reals,
+    Complexes,
+    Number,
+    Int,
+    Ints,
+}
+
+impl Composed {
+    /// How many operands it takes.
+    #[must_use]
+    pub fn arity(self) -> usize {
+        self.hints().len()
+    }
+
+    /// What the k-th operand should be, where that does not depend on the others.
+    #[must_use]
+    pub fn hint(self, k: usize) -> Option<Kind> {
+        match self.hints().get(k)? {
+            Hint::Array | Hint::Number => None,
+            Hint::Reals => Some(Kind::Array(Element::Real)),
+            Hint::Complexes => Some(Kind::Array(Element::Complex)),
+            Hint::Int => Some(Kind::Int),
+            Hint::Ints => Some(Kind::Array(Element::Int)),
+        }
+    }
+
+    /// What it gives for operands of the given kinds.
+    fn result(self, operands: &[Kind]) -> Option<Kind> {
+        let first = operands.first()?;
+        let complex = operands.iter().any(|k| matches!(k, Kind::Complex | Kind::Array(Element::Complex)));
+        let element = if complex { Element::Complex } else { Element::Real };
+        Some(match self {
+            Composed::Mean | Composed::Trace => element.kind(),
+            Composed::Norm | Composed::Maximum | Composed::Minimum => Kind::Real,
+            Composed::EigenValues | Composed::Eye => Kind::Array(Element::Real),
+            Composed::InverseFft => Kind::Array(Element::Complex),
+            Composed::Full => Kind::Array(Element::of(first)?),
+            _ => Kind::Array(element),
+        })
+    }
+}
+
+impl Builtin {
+    /// The kind of the result for operands of the given kinds, where one of them is an array; `None` for what is
+    /// decided otherwise or does not fit.
+    #[must_use]
+    pub fn on_arrays(self, operands: &[Kind]) -> Option<Kind> {
+        let complex = operands.iter().any(|k| matches!(k, Kind::Complex | Kind::Array(Element::Complex)));
+        let element = if complex { Element::Complex } else { Element::Real };
+        match self {
+            Builtin::Composed(f) => f.result(operands),
+            Builtin::OnArrays(op) => {
+                let promoted = |k: &Kind| match k {
+                    Kind::Real if complex => Kind::Complex,
+                    Kind::Array(Element::Real) if complex => Kind::Array(Element::Complex),
+                    other => other.clone(),
+                };
+                let fitted = |(k, kind): (usize, &Kind)| match (op.hint(k), kind) {
+                    (Some(hint @ Kind::Array(Element::Complex)), Kind::Array(Element::Real)) => hint,
+                    _ => promoted(kind),
+                };
+                op.result(&operands.iter().enumerate().map(fitted).collect::<Vec<_>>()).ok()
+            }
+            _ if !operands.iter().any(|k| matches!(k, Kind::Array(_))) => None,
+            Builtin::Number1(_) | Builtin::Number2(_) | Builtin::Powi => Some(Kind::Array(element)),
+            Builtin::Conj | Builtin::Complex => Some(Kind::Array(Element::Complex)),
+            Builtin::Mixed(op) if Op::Mixed(op).is_elementwise() => {
+                Element::of(&op.signature().1).map(Kind::Array)
+            }
+            Builtin::Real1(_)
+            | Builtin::Real2(_)
+            | Builtin::MinMax(..)
+            | Builtin::Abs
+            | Builtin::Abs2
+            | Builtin::Re
+            | Builtin::Im
+            | Builtin::Arg
+            | Builtin::Real => Some(Kind::Array(Element::Real)),
+            _ => None,
+        }
+    }
+}
+
+impl Stage {
+    /// An operation on whole arrays. Real arrays and numbers are promoted where they meet complex ones.
+    pub(super) fn on_arrays(&mut self, op: ArrayOp, args: &[Given]) -> Result<Value, Misfit> {
+        let complex = args.iter().any(|g| self.is_complex(*g));
+        let mut values = Vec::with_capacity(op.arity());
+        for k in 0..op.arity() {
+            let given = args.get(k).copied().unwrap_or(Given::Nothing);
+            let value = match (op.hint(k), given) {
+                (Some(kind), _) => self.fit(given, &kind),
+                (None, Given::Literal(_)) => {
+                    self.fit(given, if complex { &Kind::Complex } else { &Kind::Real })
+                }
+                (None, Given::Value(v)) => match self.b.kind(v) {
+                    Kind::Real | Kind::Array(Element::Real) if complex => {
+                        self.fit_element(given, &Kind::Complex)
+                    }
+                    _ => Ok(v),
+                },
+                (None, Given::Nothing) => Err(Misfit::nothing()),
+            };
+            values.push(value.map_err(|e| e.of(k))?);
+        }
+        let kinds: Vec<Kind> = values.iter().map(|&v| self.b.kind(v).clone()).collect();
+        match op.result(&kinds) {
+            Ok(_) => Ok(self.b.on_arrays(op, &values)),
+            Err(expected) => {
+                let odd = |k: &Kind| !matches!(k, Kind::Array(Element::Real | Element::Complex));
+                let operand =
+                    kinds.iter().enumerate().position(|(k, kind)| op.hint(k).is_none() && odd(kind));
+                let kinds: Vec<String> = kinds.iter().map(Kind::to_string).collect();
+                let given = format!("({})", kinds.join(", "));
+                Err(Misfit { operand: operand.unwrap_or(0), given, expected, hint: "" })
+            }
+        }
+    }
+
+    /// A function that is made of operations.
+    pub(super) fn composed(&mut self, f: Composed, args: &[Given]) -> Result<Given, Misfit> {
+        let arg = |k: usize| args.get(k).copied().unwrap_or(Given::Nothing);
+        // An array of real or complex numbers.
+        let array = |s: &mut Stage, k: usize| -> Result<Value, Misfit> {
+            let v = s.value(arg(k)).map_err(|e| e.of(k))?;
+            match s.b.kind(v) {
+                Kind::Array(Element::Real | Element::Complex) => Ok(v),
+                other => Err(Misfit::new(other, "an array of real or complex numbers").of(k)),
+            }
+        };
+        let on = |s: &mut Stage, op: ArrayOp, args: &[Value]| s.b.on_arrays(op, args);
+        let value = match f {
+            Composed::SumAxis | Composed::LogSumExpAxis | Composed::MeanAxis => {
+                let kind = if f == Composed::LogSumExpAxis { f.hint(0) } else { None };
+                let x = match kind {
+                    Some(kind) => self.fit(arg(0), &kind)?,
+                    None => array(self, 0)?,
+                };
+                let axis = self.fit(arg(1), &Kind::Int).map_err(|e| e.of(1))?;
+                let op = if f == Composed::LogSumExpAxis { ArrayOp::LogSumExpKeep } else { ArrayOp::SumKeep };
+                let y = on(self, op, &[x, axis]);
+                let y = on(self, ArrayOp::DropAxis, &[y, axis]);
+                if f == Composed::MeanAxis {
+                    let n = on(self, ArrayOp::Dim, &[x, axis]);
+                    let n = self.b.mixed(Mixed::FromInt, &[n]);
+                    return self.binary(Operator::Div, Given::Value(y), Given::Value(n));
+                }
+                y
+            }
+            Composed::Mean => {
+                let x = array(self, 0)?;
+                let sum = self.builtin(Builtin::Sum, &[Given::Value(x)])?;
+                let n = self.b.inst(Op::Len, &[x], Kind::Int);
+                let n = self.b.mixed(Mixed::FromInt, &[n]);
+                return self.binary(Operator::Div, sum, Given::Value(n));
+            }
+            Composed::Norm => {
+                let x = array(self, 0)?;
+                let squares = self.builtin(Builtin::Abs2, &[Given::Value(x)])?;
+                let sum = self.builtin(Builtin::Sum, &[squares])?;
+                let sum = self.value(sum)?;
+                self.b.number1(Number1::Sqrt, sum)
+            }
+            Composed::Maximum | Composed::Minimum => {
+                let x = self.fit(arg(0), &Kind::Array(Element::Real))?;
+                let op = if f == Composed::Maximum { ArrayOp::ArgMax } else { ArrayOp::ArgMin };
+                let place = on(self, op, &[x]);
+                self.b.get(x, place)
+            }
+            Composed::Sort => {
+                let x = self.fit(arg(0), &Kind::Array(Element::Real))?;
+                let order = on(self, ArrayOp::ArgSort, &[x]);
+                on(self, ArrayOp::Take, &[x, order])
+            }
+            Composed::Trace => {
+                let x = array(self, 0)?;
+                // The trace of a product needs no product.
+                let factors = match self.b.maker(x) {
+                    Some((Op::OnArrays(ArrayOp::MatMul), &[a, b])) => Some([a, b]),
+                    _ => None,
+                };
+                if let Some(factors) = factors {
+                    on(self, ArrayOp::TraceProduct, &factors)
+                } else {
+                    let diagonal = on(self, ArrayOp::Diagonal, &[x]);
+                    return self.builtin(Builtin::Sum, &[Given::Value(diagonal)]);
+                }
+            }
+            Composed::MatVec => {
+                let (a, x) = (array(self, 0)?, array(self, 1)?);
+                let (a, x) = match self.numbers(&[Given::Value(a), Given::Value(x)])?[..] {
+                    [a, x] => (a, x),
+                    _ => return Err(Misfit::nothing()),
+                };
+                let one = self.b.int(1);
+                let column = on(self, ArrayOp::InsertAxis, &[x, one]);
+                let y = on(self, ArrayOp::MatMul, &[a, column]);
+                on(self, ArrayOp::DropAxis, &[y, one])
+            }
+            Composed::Outer => {
+                let (a, b) = (array(self, 0)?, array(self, 1)?);
+                let (zero, one) = (self.b.int(0), self.b.int(1));
+                let a = on(self, ArrayOp::InsertAxis, &[a, one]);
+                let b = on(self, ArrayOp::InsertAxis, &[b, zero]);
+                return self.binary(Operator::Mul, Given::Value(a), Given::Value(b));
+            }
+            Composed::Kron => {
+                // y[i p + k, j q + l] = a[i, j] b[k, l]: [m, 1, n, 1] times [p, 1, q].
+                let (a, b) = (array(self, 0)?, array(self, 1)?);
+                let (zero, one) = (self.b.int(0), self.b.int(1));
+                let [m, n, p, q] =
+                    [(a, zero), (a, one), (b, zero), (b, one)].map(|(x, k)| on(self, ArrayOp::Dim, &[x, k]));
+                let lengths = Kind::Array(Element::Int);
+                let left = self.b.inst(Op::Array, &[m, one, n, one], lengths.clone());
+                let right = self.b.inst(Op::Array, &[p, one, q], lengths.clone());
+                let a = on(self, ArrayOp::Reshape, &[a, left]);
+                let b = on(self, ArrayOp::Reshape, &[b, right]);
+                let product = self.binary(Operator::Mul, Given::Value(a), Given::Value(b))?;
+                let product = self.value(product)?;
+                let multiply =
+                    |s: &mut Stage, x, y| s.binary(Operator::Mul, Given::Value(x), Given::Value(y));
+                let (rows, columns) = (multiply(self, m, p)?, multiply(self, n, q)?);
+                let (rows, columns) = (self.value(rows)?, self.value(columns)?);
+                let shape = self.b.inst(Op::Array, &[rows, columns], lengths);
+                on(self, ArrayOp::Reshape, &[product, shape])
+            }
+            Composed::Einsum => {
+                let mut labels = Vec::new();
+                for k in 2..5 {
+                    let list = self.fit(arg(k), &Kind::Array(Element::Int)).map_err(|e| e.of(k))?;
+                    match self.b.maker(list) {
+                        Some((Op::Array, items)) => labels.extend_from_slice(items),
+                        _ => {
+                            let expected = "labels that are written out, as in `[0, 1]`";
+                            return Err(Misfit::new(&Kind::Array(Element::Int), expected).of(k));
+                        }
+                    }
+                }
+                let labels = self.b.inst(Op::Array, &labels, Kind::Array(Element::Int));
+                let operands = [arg(0), arg(1), Given::Value(labels)];
+                self.on_arrays(ArrayOp::Contract, &operands)?
+            }
+            Composed::Row => {
+                let x = array(self, 0)?;
+                let k = self.fit(arg(1), &Kind::Int).map_err(|e| e.of(1))?;
+                let (zero, one) = (self.b.int(0), self.b.int(1));
+                let y = on(self, ArrayOp::Slice, &[x, zero, k, one]);
+                on(self, ArrayOp::DropAxis, &[y, zero])
+            }
+            Composed::Full => {
+                let x = match arg(0) {
+                    Given::Literal(_) => self.fit(arg(0), &Kind::Real)?,
+                    given => self.value(given)?,
+                };
+                let shape = self.fit(arg(1), &Kind::Array(Element::Int)).map_err(|e| e.of(1))?;
+                let Some(element @ (Element::Real | Element::Complex)) = Element::of(self.b.kind(x)) else {
+                    return Err(Misfit::new(self.b.kind(x), "a real or complex number"));
+                };
+                let n = on(self, ArrayOp::Count, &[shape]);
+                let flat = self.b.inst(Op::Fill, &[x, n], Kind::Array(element));
+                on(self, ArrayOp::Reshape, &[flat, shape])
+            }
+            Composed::Eye => {
+                let n = self.fit(arg(0), &Kind::Int)?;
+                let one = self.b.real(1.0);
+                let diagonal = self.b.inst(Op::Fill, &[one, n], Kind::Array(Element::Real));
+                on(self, ArrayOp::DiagonalMatrix, &[diagonal])
+            }
+            Composed::EigenValues | Composed::EigenVectors => {
+                let x = array(self, 0)?;
+                let (zero, one) = (self.b.int(0), self.b.int(1));
+                let both = on(self, ArrayOp::Eigen, &[x]);
+                if f == Composed::EigenVectors {
+                    let n = on(self, ArrayOp::Dim, &[both, one]);
+                    on(self, ArrayOp::Slice, &[both, zero, one, n])
+                } else {
+                    let w = on(self, ArrayOp::Slice, &[both, zero, zero, one]);
+                    let w = on(self, ArrayOp::DropAxis, &[w, zero]);
+                    return self.builtin(Builtin::Re, &[Given::Value(w)]);
+                }
+            }
+            Composed::InverseFft => {
+                let x = self.fit(arg(0), &Kind::Array(Element::Complex))?;
+                let y = on(self, ArrayOp::FftBack, &[x]);
+                // The length of the last axis, which has no number of its own.
+                let shape = on(self, ArrayOp::Shape, &[x]);
+                let rank = self.b.inst(Op::Len, &[shape], Kind::Int);
+                let one = self.b.int(1);
+                let last = self.binary(Operator::Sub, Given::Value(rank), Given::Value(one))?;
+                let last = self.value(last)?;
+                let n = on(self, ArrayOp::Dim, &[x, last]);
+                let n = self.b.mixed(Mixed::FromInt, &[n]);
+                return self.binary(Operator::Div, Given::Value(y), Given::Value(n));
+            }
+        };
+        Ok(Given::Value(value))
+    }
+}

@@ -1,0 +1,207 @@
+//! What is wrong with arrays is told with the operation, the shapes and the place in the source.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use ketgrad_core::{
+    exec::{Datum, Derivatives},
+    ir::ArrayOp,
+    text::parse_program,
+};
+
+/// The message of a program `fn f(a: array, b: array)` on arrays of these shapes, counting up from 1.
+fn message(body: &str, a: &[usize], b: &[usize]) -> String {
+    let source = format!("fn f(a: array, b: array) {{\n  {body}\n}}");
+    let program = parse_program(&source).unwrap_or_else(|e| panic!("{}: {source}", e[0]));
+    let count = |shape: &[usize]| {
+        let n = shape.iter().product::<usize>();
+        Datum::reals_of(shape, (1..=n).map(|k| k as f64).collect()).unwrap()
+    };
+    Derivatives::<f64>::new(&program, "f").unwrap().value(&[count(a), count(b)]).unwrap_err().to_string()
+}
+
+#[test]
+fn shapes_that_do_not_fit() {
+    let mut wrong = Vec::new();
+    let cases = [
+        (
+            "a + b",
+            &[2][..],
+            &[3][..],
+            "`add` takes arrays whose shapes are equal or 1 along each axis, counted from the last, given [2] and [3]",
+        ),
+        ("let c = exp(a); sum(c * b)", &[2, 3], &[2], "`mul` takes arrays"),
+        (
+            "matmul(a, b)",
+            &[2, 3],
+            &[2, 3],
+            "2:3: `matmul` takes matrices m x k and k x n, given [2, 3] and [2, 3]",
+        ),
+        ("matmul(a, b)", &[3], &[3, 1], "given [3] and [3, 1]"),
+        ("matmul_nh(a, b)", &[2, 3], &[3, 2], "`matmul_nh` takes matrices m x k and n x k"),
+        ("matmul_hn(a, b)", &[2, 3], &[3, 2], "`matmul_hn` takes matrices k x m and k x n"),
+        ("trace(matmul(a, b))", &[2, 3], &[2, 3], "`trace_product` takes matrices m x n and n x m"),
+        ("dot(a, b)", &[2], &[3], "`dot` takes two arrays of one shape, given [2] and [3]"),
+        ("transpose(a)", &[2], &[1], "`transpose` takes a matrix or a stack of matrices, given [2]"),
+        ("reshape(a, [2, 2])", &[3], &[1], "`reshape`: the shape [2, 2] of an array of shape [3]"),
+        ("reshape(a, [-1, -1])", &[3], &[1], "`reshape`: the shape [-1, -1]"),
+        ("permute(a, [0, 0])", &[2, 2], &[1], "`permute`: the axes [0, 0] of an array of shape [2, 2]"),
+        ("concat(a, b, 0)", &[2, 2], &[2, 3], "`concat` takes arrays that differ along the one axis only"),
+        ("[a, b]", &[2], &[3], "`concat` takes arrays that differ along the one axis only"),
+        ("slice(a, 0, 1, 3)", &[3], &[1], "`slice`: 3 elements from 1 on along an axis of 3"),
+        ("slice(a, 1, 0, 1)", &[3], &[1], "`slice` along axis 1 of an array of shape [3]: expected 0 to 0"),
+        ("take(a, [0, 3])", &[3], &[1], "`take`: index 3 along an axis of 3"),
+        ("embed(a, b, 0, 2)", &[2], &[3], "`embed`: 2 elements from 2 on along an axis of 3"),
+        ("scatter(a, b, [0])", &[2], &[3], "`scatter` takes a row for each index"),
+        (
+            "spread(a, b)",
+            &[2],
+            &[3],
+            "`spread` takes an array that can be repeated to the shape of the other",
+        ),
+        ("sum_like(a, b)", &[2], &[3], "`sum_like` takes an array that the other can be repeated to"),
+        (
+            "sum_keep(a, 2)",
+            &[2, 2],
+            &[1],
+            "`sum_keep` along axis 2 of an array of shape [2, 2]: expected 0 to 1",
+        ),
+        ("cumsum(a, -1)", &[2], &[1], "`cumsum` along axis -1"),
+        (
+            "drop_axis(a, 0)",
+            &[2, 1],
+            &[1],
+            "`drop_axis` takes an array of two or more axes, of which that one has length 1",
+        ),
+        ("insert_axis(a, 3)", &[2], &[1], "`insert_axis` along axis 3"),
+        ("diagonal(a)", &[2, 3], &[1], "`diagonal` takes a square matrix, given [2, 3]"),
+        ("diagonal_matrix(a)", &[2, 2], &[1], "`diagonal_matrix` takes a vector"),
+        ("tril(a, 0)", &[2], &[1], "`tril` takes a matrix"),
+        (
+            "convolve(a, b)",
+            &[0],
+            &[2],
+            "`convolve` takes two vectors of at least one element, given [0] and [2]",
+        ),
+        (
+            "correlate(a, b)",
+            &[2],
+            &[3],
+            "`correlate` takes a vector and one of at least one element that is not longer",
+        ),
+        ("solve(a, b)", &[2, 3], &[2], "`solve` takes a square matrix, given [2, 3]"),
+        ("solve(a, b)", &[2, 2], &[3], "given [2, 2] and [3]"),
+        ("inv(a)", &[3], &[1], "`inv` takes a square matrix"),
+        ("full(det(a), [1])", &[2, 3], &[1], "`det` takes a square matrix"),
+        ("full(1.0, [-2])", &[1], &[1], "a shape of [-2]: expected lengths of at least 0"),
+        ("cholesky(a)", &[2], &[1], "`cholesky` takes a square matrix"),
+        ("expm(a)", &[2], &[1], "`expm` takes a square matrix"),
+        ("eigvalsh(a)", &[2, 3], &[1], "`eigen` takes a square matrix"),
+        ("sort(a)", &[2, 2], &[1], "`argsort` takes a vector, given [2, 2]"),
+        ("step(a, b)", &[2], &[3], "`step` takes arrays"),
+        ("full(maximum(a), [1])", &[0], &[1], "`argmax` of an array without elements"),
+        ("full(a[1, 2], [1])", &[2, 2], &[1], "`place`: the element at [1, 2] of an array of shape [2, 2]"),
+        ("full(a[1], [1])", &[1], &[1], "index 1 of an array of 1 elements"),
+        ("prod_pairs(a, b)", &[2], &[3], "`prod_pairs` takes two arrays of one shape"),
+        (
+            "full(dim(a, 1).real(), [1])",
+            &[2],
+            &[1],
+            "`dim` along axis 1 of an array of shape [2]: expected 0 to 0",
+        ),
+        ("unpermute(a, [0, 0])", &[2, 2], &[1], "`unpermute`: the axes [0, 0] of an array of shape [2, 2]"),
+        ("triu(a, 0)", &[2], &[1], "`triu` takes a matrix"),
+        ("cumsum_back(a, 1)", &[2], &[1], "`cumsum_back` along axis 1"),
+        ("logsumexp_keep(a, 1)", &[2], &[1], "`logsumexp_keep` along axis 1"),
+        ("softmax(a, 1)", &[2], &[1], "`softmax` along axis 1"),
+        ("full(minimum(a), [1])", &[0], &[1], "`argmin` of an array without elements"),
+        ("full(logabsdet(a), [1])", &[2, 3], &[1], "`logabsdet` takes a square matrix"),
+        ("solve_adjoint(a, b)", &[2, 2], &[3], "`solve_adjoint` takes a matrix n x n and a vector of n"),
+        (
+            "einsum(a, b, [0, 1], [1, 2], [0, 2])",
+            &[2, 3],
+            &[2, 3],
+            "`contract` takes axes of one length for each label, given [2, 3] and [2, 3]",
+        ),
+        (
+            "einsum(a, b, [0, 0], [0, 1], [1])",
+            &[2, 2],
+            &[2, 2],
+            "`contract` of arrays of 2 and 2 axes with the labels [0, 0, 0, 1, 1]: expected labels for each axis",
+        ),
+        (
+            "einsum(a, b, [0, 1], [1, 2], [3])",
+            &[2, 2],
+            &[2, 2],
+            "at least one label for the result, and none that no factor has",
+        ),
+        (
+            "contract_first(a, b, a, [0, 1, 1, 2])",
+            &[2],
+            &[2],
+            "`contract_first` of arrays of 1 and 1 axes with the labels [0, 1, 1, 2]",
+        ),
+        (
+            "contract_second(a, b, a, [0, 0, 0])",
+            &[2],
+            &[3],
+            "`contract_second` takes axes of one length for each label, given [2] and [3] and [2]",
+        ),
+    ];
+    for (body, a, b, expected) in cases {
+        let found = message(body, a, b);
+        if !found.contains(expected) || !found.starts_with("2:") {
+            wrong.push(format!("{body}: {found}\nexpected {expected}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+
+    // Each operation of the table that asks something of its operands' shapes is named by one of them.
+    // The others take any, and `count` gives the lengths instead.
+    let takes_any = ["count", "shape", "like", "prod", "prod_others", "logsumexp", "fft", "fft_back"];
+    let named = |op: &&str| cases.iter().any(|(.., expected)| expected.contains(&format!("`{op}`")));
+    let missing: Vec<&str> = ArrayOp::ALL.iter().map(|op| op.name()).filter(|op| !named(op)).collect();
+    assert_eq!(missing, takes_any);
+}
+
+#[test]
+fn products_too_large_to_hold_are_refused_beforehand() {
+    // A column times a row, and an outer product by labels: 10^10 elements.
+    for body in ["matmul(a, b)", "einsum(drop_axis(a, 1), drop_axis(b, 0), [0], [1], [0, 1])"] {
+        let found = message(body, &[100_000, 1], &[1, 100_000]);
+        assert!(found.contains("a shape of [100000, 100000]"), "{found}");
+    }
+}
+
+#[test]
+fn matrices_without_a_result() {
+    // [[1, 2, 3], …] counts up, so its rows lie in a plane.
+    let singular = message("inv(a - a)", &[2, 2], &[1]);
+    assert!(singular.contains("`inv`: the matrix is singular: no pivot in column 0 of 2"), "{singular}");
+    let negative = message("cholesky(-a)", &[2, 2], &[1]);
+    assert!(negative.contains("the square of diagonal element 0 of 2 is not positive"), "{negative}");
+    let undefined = message("expm(a / 0.0)", &[2, 2], &[1]);
+    assert!(
+        undefined.contains("`expm` does not converge: has the matrix infinite or undefined elements?"),
+        "{undefined}"
+    );
+    let infinite = message("eigvalsh(a / 0.0)", &[2, 2], &[1]);
+    assert!(infinite.contains("`eigen` does not converge"), "{infinite}");
+}
+
+#[test]
+fn kinds_that_do_not_fit_are_found_in_the_text() {
+    for (source, expected) in [
+        (
+            "fn f(a: array) { matmul(a, 2.0) }",
+            "expected (array, array) of one kind of number, given (array<real>, real)",
+        ),
+        ("fn f(a: array, n: int) { a + n }", "expected int, given array<real>"),
+        ("fn f(a: array<int>) { sin(a) }", "array<int>"),
+        ("fn f(a: array<complex>) { logsumexp(a) }", "expected array<real>, given array<complex>"),
+        ("fn f(x) { x[0, 1] }", "expected an array, given real"),
+        ("fn f(a: array) { reshape(a, 2) }", "expected array<int>, given int"),
+    ] {
+        let found = parse_program(source).unwrap_err()[0].to_string();
+        assert!(found.contains(expected), "{source}: {found}");
+    }
+}

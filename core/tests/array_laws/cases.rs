@@ -1,0 +1,258 @@
+//! Functions of arrays with every operation of the table, and shapes to try them on.
+
+use crate::laws::{Case, Dice, Shapes};
+
+const PLAIN: Case = Case { source: "", shapes: &[], complex: true, shift: 0.0, diagonal: false, twice: true };
+
+const fn case(source: &'static str, shapes: Shapes) -> Case {
+    Case { source, shapes, ..PLAIN }
+}
+const fn real(source: &'static str, shapes: Shapes) -> Case {
+    Case { source, shapes, complex: false, ..PLAIN }
+}
+const fn shifted(shift: f64, source: &'static str, shapes: Shapes) -> Case {
+    Case { source, shapes, shift, ..PLAIN }
+}
+/// With square matrices whose diagonal is great.
+const fn dominant(shift: f64, source: &'static str, shapes: Shapes) -> Case {
+    Case { source, shapes, shift, diagonal: true, ..PLAIN }
+}
+
+const PAIRS: Shapes = &[
+    &[&[3], &[3]],
+    &[&[2, 3], &[3]],
+    &[&[3], &[2, 3]],
+    &[&[2, 1], &[3]],
+    &[&[1], &[2, 2]],
+    &[&[2, 1, 2], &[3, 1]],
+    &[&[1], &[1]],
+    &[&[0], &[0]],
+    &[&[0], &[1]],
+    &[&[2, 0], &[1, 1]],
+];
+const ANY: Shapes = &[&[&[5]], &[&[2, 3]], &[&[2, 1, 3]], &[&[1]], &[&[0]], &[&[0, 2]]];
+const MATRICES: Shapes = &[&[&[2, 3]], &[&[3, 3]], &[&[1, 1]], &[&[2, 2, 3]], &[&[0, 2]]];
+const SQUARE: Shapes = &[&[&[3, 3]], &[&[1, 1]], &[&[4, 4]]];
+const VECTORS: Shapes = &[&[&[4]], &[&[1]]];
+const SAME: Shapes = &[&[&[4], &[4]], &[&[2, 3], &[2, 3]], &[&[9], &[9]], &[&[0], &[0]]];
+
+pub const CASES: &[Case] = &[
+    case("fn f(a: {k}, b: {k}) { a + b }", PAIRS),
+    case("fn f(a: {k}, b: {k}) { a - b * a }", PAIRS),
+    case("fn f(a: {k}, b: {k}) { exp(a) * sin(b) + 2.0 }", PAIRS),
+    shifted(3.0, "fn f(a: {k}, b: {k}) { a / b }", PAIRS),
+    shifted(3.0, "fn f(a: {k}, b: {k}) { pow(a, b) - sqrt(a) }", PAIRS),
+    case("fn f(a: {k}) { tanh(-a) * 0.5 + powi(a, 3) }", ANY),
+    case("fn f(a: {k}) { let s = a[0]; s * a - a / (2.0 + s * s) }", &[&[&[3]], &[&[2, 2]]]),
+    case("fn f(a: {k}) { sum(abs2(a)) * abs(a) + re(a) }", ANY),
+    real("fn f(a: {k}, b: {k}) { max(a, b) * min(a, 0.25) + abs(a - b) }", PAIRS),
+    real("fn f(a: {k}, b: {k}) { atan2(a, b) + hypot(a, b) + step(a, b) * b + step(0.0, a) * a }", PAIRS),
+    case("fn f(a: {k}) { sum(a * a) * a }", ANY),
+    case("fn f(a: {k}) { let mut b = a * 2.0; b[0] = a[1]; b[1] += sum(a); b * b }", &[&[&[3]], &[&[2, 2]]]),
+    case(
+        "fn f(a: {k}) { let mut b = a; b[1, 0] = a[0, 1] * a[0, 1]; b * b[0, 0] }",
+        &[&[&[2, 2]], &[&[2, 3]]],
+    ),
+    // Shapes.
+    case("fn f(a: {k}) { reshape(a, [-1, 2]) * reshape(a, [2, -1])[0, 1] }", &[&[&[2, 2]], &[&[8]]]),
+    case(
+        "fn f(a: {k}) { let b = insert_axis(a, 1); b * drop_axis(insert_axis(a, 0), 0) }",
+        &[&[&[3]], &[&[2, 2]]],
+    ),
+    case("fn f(a: {k}) { transpose(a * a) }", MATRICES),
+    case(
+        "fn f(a: {k}) { permute(a, [2, 0, 1]) + unpermute(a * a, [1, 2, 0]) }",
+        &[&[&[2, 2, 2]], &[&[3, 3, 3]]],
+    ),
+    case("fn f(a: {k}) { slice(a, 0, 1, 2) * slice(a * a, 0, 0, 2) }", &[&[&[3]], &[&[4, 2]], &[&[3, 1, 2]]]),
+    case("fn f(a: {k}, b: {k}) { embed(a * a, b, 1, 1) * b }", &[&[&[2, 2], &[2, 4]], &[&[2, 0], &[2, 1]]]),
+    case(
+        "fn f(a: {k}, b: {k}) { concat(a, b * b, 0) }",
+        &[&[&[2], &[3]], &[&[2, 2], &[1, 2]], &[&[0], &[1]]],
+    ),
+    case("fn f(a: {k}, b: {k}) { concat(a * a, b, 1) }", &[&[&[2, 2], &[2, 1]], &[&[2, 3, 1], &[2, 1, 1]]]),
+    case("fn f(a: {k}) { let i = [2, 0, 2]; take(a * a, i) }", &[&[&[3]], &[&[3, 2]]]),
+    case(
+        "fn f(a: {k}, b: {k}) { let i = [1, 0, 1]; scatter(a * a, b, i) * b }",
+        &[&[&[3], &[4]], &[&[3, 2], &[2, 2]]],
+    ),
+    case(
+        "fn f(a: {k}, b: {k}) { spread(a * a, b) + sum_like(b * b, a) }",
+        &[&[&[3], &[2, 3]], &[&[2, 1], &[2, 2]], &[&[1], &[3]]],
+    ),
+    case("fn f(a: {k}, b: {k}) { like(a * a, b) + b }", &[&[&[4], &[2, 2]], &[&[2], &[3]], &[&[2, 3], &[2]]]),
+    case("fn f(a: {k}) { tril(a * a, 0) + triu(a, 1) - tril(a, -1) }", MATRICES),
+    case("fn f(a: {k}) { diagonal_matrix(diagonal(a * a)) * a }", SQUARE),
+    case("fn f(a: {k}) { [row(a, 1) * row(a, 0), row(a, 0)] }", &[&[&[2, 3]], &[&[3, 2, 2]]]),
+    case("fn f(a: {k}) { let x = sum(a); [[x, x * x], [a[0], 1.0]] }", &[&[&[3]]]),
+    case("fn f(a: {k}) { full(a[0] * a[1], [2, 2]) * a[0] + full(2, shape(a)) }", &[&[&[2]], &[&[2, 2]]]),
+    case("fn f(a: {k}) { a * dim(a, 0).real() + real(len(a)) }", ANY),
+    // Reductions.
+    case("fn f(a: {k}) { sum_keep(a * a, 0) * a }", ANY),
+    case("fn f(a: {k}) { sum_axis(a * a, 1) + mean_axis(a, 1) }", &[&[&[2, 3]], &[&[2, 1]], &[&[2, 3, 2]]]),
+    case("fn f(a: {k}) { a * mean(a) + norm(a) }", &[&[&[3]], &[&[2, 2]], &[&[1]]]),
+    case("fn f(a: {k}) { cumsum(a * a, 0) * cumsum_back(a, 0) }", ANY),
+    case("fn f(a: {k}) { prod(a) * a }", ANY),
+    Case {
+        twice: false,
+        ..case("fn f(a: {k}) { prod_others(a) + prod_pairs([0.5, 2.0, -1.0], a) }", &[&[&[3]]])
+    },
+    real("fn f(a: {k}) { maximum(a) * minimum(a) * sort(a) }", VECTORS),
+    real("fn f(a: {k}) { logsumexp(a * 3.0) + a }", &[&[&[4]], &[&[2, 3]], &[&[1]]]),
+    real("fn f(a: {k}) { logsumexp_keep(a * a, 0) + a }", &[&[&[4]], &[&[2, 3]], &[&[2, 3, 2]], &[&[1]]]),
+    real("fn f(a: {k}) { logsumexp_axis(a * a, 1) }", &[&[&[2, 3]], &[&[2, 3, 2]]]),
+    real("fn f(a: {k}) { softmax(a * 2.0, 0) * a }", &[&[&[4]], &[&[3, 2]], &[&[1]], &[&[0]]]),
+    // Products.
+    case("fn f(a: {k}, b: {k}) { dot(a, b) * a + dot(a, a) * b }", SAME),
+    case(
+        "fn f(a: {k}, b: {k}) { matmul(a, b) }",
+        &[
+            &[&[2, 3], &[3, 4]],
+            &[&[1, 1], &[1, 1]],
+            &[&[2, 0], &[0, 3]],
+            &[&[2, 2, 3], &[3, 2]],
+            &[&[2, 3], &[2, 3, 1]],
+            &[&[9, 8], &[8, 9]],
+            &[&[40, 2], &[2, 16]],
+            &[&[40, 16], &[16, 1]],
+            &[&[1, 16], &[16, 40]],
+        ],
+    ),
+    case(
+        "fn f(a: {k}, b: {k}) { matmul_nh(a, b) }",
+        &[&[&[2, 3], &[4, 3]], &[&[2, 2, 3], &[1, 2, 3]], &[&[9, 8], &[9, 8]]],
+    ),
+    case(
+        "fn f(a: {k}, b: {k}) { matmul_hn(a, b) }",
+        &[&[&[3, 2], &[3, 4]], &[&[2, 3, 2], &[3, 2]], &[&[8, 9], &[8, 9]]],
+    ),
+    case("fn f(a: {k}, b: {k}) { matvec(a, b) }", &[&[&[2, 3], &[3]], &[&[1, 1], &[1]]]),
+    case("fn f(a: {k}, b: {k}) { trace(matmul(a, b)) * a }", &[&[&[2, 3], &[3, 2]], &[&[1, 1], &[1, 1]]]),
+    case("fn f(a: {k}) { trace(a * a) * a }", SQUARE),
+    case("fn f(a: {k}, b: {k}) { outer(a, b) }", &[&[&[2], &[3]], &[&[0], &[2]], &[&[1], &[1]]]),
+    case("fn f(a: {k}, b: {k}) { kron(a, b) }", &[&[&[2, 2], &[3, 1]], &[&[1, 2], &[2, 2]]]),
+    case(
+        "fn f(a: {k}, b: {k}) { einsum(a, b, [0, 1], [1, 2], [2, 0]) }",
+        &[&[&[2, 3], &[3, 4]], &[&[0, 2], &[2, 1]], &[&[2, 0], &[0, 2]]],
+    ),
+    // What one factor has alone is summed or stays.
+    case(
+        "fn f(a: {k}, b: {k}) { einsum(a * a, b, [7, 3, -1], [3, 5, 7], [5, 7]) }",
+        &[&[&[2, 3, 2], &[3, 2, 2]], &[&[1, 2, 3], &[2, 1, 1]], &[&[2, 1, 0], &[1, 2, 2]]],
+    ),
+    // A site of a matrix product state between two environments.
+    case(
+        "fn f(a: {k}, b: {k}) { einsum(einsum(a, b, [0, 1], [1, 2, 3], [0, 2, 3]), b, [0, 2, 3], [0, 2, 4], [3, 4]) }",
+        &[&[&[2, 2], &[2, 3, 2]], &[&[1, 1], &[1, 2, 3]]],
+    ),
+    case(
+        "fn f(a: {k}, b: {k}) { let l = [0, 1, 1, 0, 0]; contract_first(a, b, b, l) + contract_second(b, a, b, l) }",
+        &[&[&[2], &[2, 2]], &[&[3], &[3, 3]]],
+    ),
+    case("fn f(a: {k}, b: {k}) { convolve(a, b) }", &[&[&[4], &[2]], &[&[1], &[1]], &[&[2], &[3]]]),
+    case("fn f(a: {k}, b: {k}) { correlate(a, b) }", &[&[&[4], &[2]], &[&[1], &[1]], &[&[3], &[3]]]),
+    // Linear algebra.
+    dominant(
+        2.0,
+        "fn f(a: {k}, b: {k}) { solve(a, b) }",
+        &[&[&[3, 3], &[3]], &[&[3, 3], &[3, 2]], &[&[1, 1], &[1]]],
+    ),
+    dominant(2.0, "fn f(a: {k}, b: {k}) { solve_adjoint(a, b) }", &[&[&[3, 3], &[3]], &[&[2, 2], &[2, 3]]]),
+    dominant(2.0, "fn f(a: {k}) { inv(a) }", SQUARE),
+    dominant(2.0, "fn f(a: {k}) { det(a) * a }", SQUARE),
+    dominant(2.0, "fn f(a: {k}) { logabsdet(a) * a }", SQUARE),
+    dominant(2.0, "fn f(a: {k}) { cholesky(matmul_nh(a, a)) }", SQUARE),
+    dominant(
+        4.0,
+        "fn f(a: {k}) { cholesky(a + transpose(conj_(a))) }
+        fn conj_(a: {k}) { {c} }",
+        SQUARE,
+    ),
+    case("fn f(a: {k}) { eigvalsh(a) }", SQUARE),
+    // The phases of eigenvectors are free: only what does not depend on them has a derivative.
+    case("fn f(a: {k}) { let v = eigvecsh(a); abs2(v) }", SQUARE),
+    case("fn f(a: {k}) { expm(a * 2.0) }", SQUARE),
+    case("fn f(a: {k}) { a * sum(eye(3)) }", VECTORS),
+];
+
+/// Lengths for several axes.
+fn lengths(dice: &mut Dice, axes: usize, least: usize) -> Vec<usize> {
+    (0..axes).map(|_| dice.among(least, 3)).collect()
+}
+
+/// A shape that broadcasts to the given one.
+fn narrower(dice: &mut Dice, to: &[usize]) -> Vec<usize> {
+    let lost = dice.among(0, to.len() - 1);
+    to[lost..].iter().map(|&n| if dice.among(0, 2) == 0 { 1 } else { n }).collect()
+}
+
+/// Shapes of the arguments drawn for a case; `None` where the listed ones must do.
+pub fn drawn(case: &Case, dice: &mut Dice) -> Option<Vec<Vec<usize>>> {
+    let called = |name: &str| case.source.contains(name);
+    // Long enough for products in blocks now and then.
+    let long = |dice: &mut Dice| if dice.among(0, 3) == 0 { dice.among(8, 11) } else { dice.among(0, 3) };
+    let rank = dice.among(1, 4);
+    Some(if case.shapes == PAIRS {
+        let to = lengths(dice, rank, 0);
+        vec![narrower(dice, &to), narrower(dice, &to)]
+    } else if case.shapes == ANY {
+        vec![lengths(dice, rank, 0)]
+    } else if case.shapes == SAME {
+        vec![lengths(dice, rank, 0); 2]
+    } else if case.shapes == MATRICES {
+        vec![lengths(dice, rank + 1, 0)]
+    } else if case.shapes == SQUARE && !called("eig") {
+        vec![vec![dice.among(1, 5); 2]]
+    } else if case.shapes == VECTORS {
+        vec![vec![dice.among(1, 9)]]
+    } else if called("permute(") {
+        vec![lengths(dice, 3, 0)]
+    } else if called("spread(") {
+        let to = lengths(dice, rank, 0);
+        vec![narrower(dice, &to), to]
+    } else if called("like(") {
+        vec![lengths(dice, rank, 0), lengths(dice, 2, 0)]
+    } else if called("concat(a, b * b, 0)") {
+        let mut shapes = vec![lengths(dice, rank, 0); 2];
+        shapes[1][0] = dice.among(0, 3);
+        shapes
+    } else if called("_axis(") {
+        vec![lengths(dice, rank + 1, 1)]
+    } else if called("logsumexp") {
+        vec![lengths(dice, rank, 1)]
+    } else if called("{ matmul") {
+        let (m, k, n) = (long(dice), long(dice), long(dice));
+        let to = lengths(dice, rank, 0);
+        let matrix = |dice: &mut Dice, x: usize, y: usize| {
+            let stack = if dice.among(0, 1) == 0 { vec![] } else { narrower(dice, &to) };
+            [stack, vec![x, y]].concat()
+        };
+        let (first, second) = (called("matmul_hn"), called("matmul_nh"));
+        let a = if first { matrix(dice, k, m) } else { matrix(dice, m, k) };
+        vec![a, if second { matrix(dice, n, k) } else { matrix(dice, k, n) }]
+    } else if called("trace(matmul") {
+        let (m, n) = (dice.among(1, 5), dice.among(1, 5));
+        vec![vec![m, n], vec![n, m]]
+    } else if called("matvec") {
+        let (m, n) = (long(dice), long(dice));
+        vec![vec![m, n], vec![n]]
+    } else if called("outer") || called("kron") {
+        let axes = if called("outer") { 1 } else { 2 };
+        vec![lengths(dice, axes, 0), lengths(dice, axes, 0)]
+    } else if called("[0, 1], [1, 2], [2, 0]") {
+        let (m, k, n) = (long(dice), long(dice), long(dice));
+        vec![vec![m, k], vec![k, n]]
+    } else if called("[7, 3, -1]") {
+        let l = lengths(dice, 4, 0);
+        vec![vec![l[0], l[1], l[2]], vec![l[1], l[3], l[0]]]
+    } else if called("convolve") || called("correlate") {
+        let n = dice.among(1, 9);
+        vec![vec![n + dice.among(0, 4)], vec![n]]
+    } else if called("solve") {
+        let n = dice.among(1, 5);
+        let columns = dice.among(0, 3);
+        vec![vec![n, n], vec![n, columns]]
+    } else {
+        return None;
+    })
+}

@@ -1,0 +1,134 @@
+//! Loops differentiated with few states kept give what the whole loop as one program gives.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use ketgrad_core::{
+    exec::{Datum, Derivatives, Steps},
+    ir::Program,
+    text::parse_program,
+};
+use num_complex::Complex;
+
+const TOLERANCE: f64 = 1e-11;
+
+fn program(source: &str) -> Program {
+    parse_program(source).unwrap_or_else(|e| panic!("{}", e[0]))
+}
+
+/// A pendulum that is driven: the step uses its number, the state is an array, the parameters a number and an array.
+const DRIVEN: &str = "
+    fn step(k: int, x: array, friction, drive: array) {
+        let h = 0.05;
+        let force = drive[0] * sin(drive[1] * real(k) * h);
+        [x[0] + h * x[1], x[1] - h * (sin(x[0]) + friction * x[1] - force)]
+    }
+    fn whole(n: int, x: array, friction, drive: array) {
+        let mut y = x;
+        for k in 0..n { y = step(k, y, friction, drive); }
+        y
+    }";
+
+fn close(a: &Datum<f64>, b: &Datum<f64>, what: &str) {
+    let numbers = |d: &Datum<f64>| match d {
+        Datum::Real(x) => vec![*x],
+        Datum::Reals(xs) => xs.to_vec(),
+        _ => panic!("{what}: {d}"),
+    };
+    let (x, y) = (numbers(a), numbers(b));
+    assert_eq!(x.len(), y.len(), "{what}");
+    let far = x.iter().zip(&y).any(|(x, y)| (x - y).abs() > TOLERANCE * (1.0 + x.abs()));
+    assert!(!far, "{what}: {a} {b}");
+}
+
+#[test]
+fn any_number_of_snapshots_gives_the_same_derivative() {
+    let program = program(DRIVEN);
+    let mut whole = Derivatives::<f64>::new(&program, "whole").unwrap();
+    let start = Datum::reals([0.8, -0.2]);
+    let parameters = [Datum::Real(0.1), Datum::reals([0.5, 1.3])];
+    let bar = Datum::reals([1.0, -2.0]);
+    for n in [0usize, 1, 2, 3, 7, 20, 41] {
+        let mut args = vec![Datum::Int(n as i64), start.clone()];
+        args.extend(parameters.iter().cloned());
+        let (end, bars) = whole.vjp(&args, bar.clone()).unwrap();
+        for c in [0, 1, 2, 3, 6, 100] {
+            let what = format!("{n} steps, {c} snapshots");
+            let mut steps = Steps::<f64>::new(&program, "step").unwrap().with_snapshots(c);
+            assert_eq!(steps.run(n, start.clone(), &parameters).unwrap(), end, "{what}");
+            let mut seen = None;
+            let run = steps
+                .vjp(n, start.clone(), &parameters, |x| {
+                    seen = Some(x.clone());
+                    bar.clone()
+                })
+                .unwrap();
+            assert_eq!((&run.end, seen.as_ref()), (&end, Some(&end)), "{what}");
+            close(&run.start, &bars[0], &what);
+            close(&run.parameters[0], &bars[1], &what);
+            close(&run.parameters[1], &bars[2], &what);
+            assert!(run.snapshots <= c && run.snapshots < n.max(1), "{what}: {}", run.snapshots);
+            // With r runs through a step at most, c snapshots reach binomial(c + r, c) steps.
+            let (mut reach, mut r) = (1, 0);
+            while c > 0 && reach < n {
+                r += 1;
+                reach = reach * (c + r) / r;
+            }
+            assert!(c == 0 || run.repeated <= r * n, "{what}: {}", run.repeated);
+            assert!(c != 0 || run.repeated == n * n.saturating_sub(1) / 2, "{what}: {}", run.repeated);
+            assert!(c != 100 || run.repeated == n.saturating_sub(1), "{what}: {}", run.repeated);
+        }
+    }
+}
+
+#[test]
+fn a_budget_in_bytes_bounds_the_states_kept() {
+    let program = program("fn step(k: int, x: array, a) { x + a * sin(x) }");
+    let start = Datum::reals((0..1000).map(f64::from));
+    let mut steps = Steps::<f64>::new(&program, "step").unwrap().with_memory(50_000);
+    let run = steps.vjp(400, start.clone(), &[Datum::Real(1e-3)], |x| x.zero_tangent().unwrap()).unwrap();
+    // A state is 8000 bytes and a little.
+    assert_eq!(run.snapshots, 6);
+    let mut none = Steps::<f64>::new(&program, "step").unwrap().with_memory(100);
+    let run = none.vjp(30, start, &[Datum::Real(1e-3)], |x| x.zero_tangent().unwrap()).unwrap();
+    assert_eq!((run.snapshots, run.repeated), (0, 30 * 29 / 2));
+}
+
+#[test]
+fn states_may_be_tuples_of_complex_numbers_and_ints() {
+    let program = program(
+        "fn step(k: int, s: (complex, int), c: complex) { (s.0 * s.0 * complex(0.1, 0.2) + c, s.1 + 1) }
+        fn whole(n: int, z: complex, c: complex) {
+            let mut s = (z, 0);
+            for k in 0..n { s = step(k, s, c); }
+            s.0
+        }",
+    );
+    let (z, c) = (Complex::new(0.3, -0.4), Complex::new(-0.2, 0.5));
+    let bar = Complex::new(1.0, 2.0);
+    let mut steps = Steps::<Complex<f64>>::new(&program, "step").unwrap().with_snapshots(2);
+    let start = Datum::Tuple(vec![Datum::Complex(z), Datum::Int(0)]);
+    let seed = |_: &Datum<Complex<f64>>| Datum::Tuple(vec![Datum::Complex(bar)]);
+    let run = steps.vjp(17, start, &[Datum::Complex(c)], seed).unwrap();
+    let mut whole = Derivatives::<Complex<f64>>::new(&program, "whole").unwrap();
+    let args = [Datum::Int(17), Datum::Complex(z), Datum::Complex(c)];
+    let (end, bars) = whole.vjp(&args, Datum::Complex(bar)).unwrap();
+    assert_eq!(run.end, Datum::Tuple(vec![end, Datum::Int(17)]));
+    let near =
+        |a: Option<&Complex<f64>>, b: Option<&Complex<f64>>| (a.unwrap() - b.unwrap()).norm() < TOLERANCE;
+    assert!(near(run.start.fields()[0].complex(), bars[0].complex()), "{:?} {bars:?}", run.start);
+    assert!(near(run.parameters[0].complex(), bars[1].complex()), "{:?} {bars:?}", run.parameters);
+}
+
+#[test]
+fn what_is_no_step_is_refused() {
+    let program =
+        program("fn f(x: array) { x } fn g(k: int, x: array) { sum(x) } fn h(k: int, x) { x / 0.0 }");
+    let error = |name: &str| Steps::<f64>::new(&program, name).unwrap_err().to_string();
+    let expected = "; a step of a loop takes an int, a state and parameters, and gives a state";
+    assert_eq!(error("f"), format!("`f` is (array<real>) -> array<real>{expected}"));
+    assert_eq!(error("g"), format!("`g` is (int, array<real>) -> real{expected}"));
+    assert!(error("hh").contains("did you mean `h`?"));
+    let mut steps = Steps::<f64>::new(&program, "h").unwrap();
+    let error = steps.run(3, Datum::reals([1.0]), &[]).unwrap_err().to_string();
+    assert_eq!(error, "`x` of `h` is real, given array<real>");
+}

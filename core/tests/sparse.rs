@@ -1,0 +1,165 @@
+//! Jacobians and Hessians with many zeros, as partial differential equations have them.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use ketgrad_core::{
+    exec::{
+        Colouring, Datum, Derivatives,
+        inspect::{hessian_pattern, jacobian_pattern},
+    },
+    ir::Program,
+    text::parse_program,
+};
+
+fn program(source: &str) -> Program {
+    parse_program(source).unwrap_or_else(|e| panic!("{}", e[0]))
+}
+
+/// Bratu's equation `u'' + e^u = 0`, `u(0) = u(1) = 0`, on n points inside: once by operations on arrays, once by a
+/// loop over elements.
+const BRATU: &str = "
+    fn whole(u: array) {
+        let n = len(u);
+        let h = 1.0 / real(n + 1);
+        let wide = concat([0.0], concat(u, [0.0], 0), 0);
+        (slice(wide, 0, 0, n) - 2 * u + slice(wide, 0, 2, n)) / (h * h) + exp(u)
+    }
+    fn point(u: array, i: int) { if i < 0 { 0.0 } else if i >= len(u) { 0.0 } else { u[i] } }
+    fn by_elements(u: array) {
+        let n = len(u);
+        let h = 1.0 / real(n + 1);
+        let mut f = [0.0; n];
+        for i in 0..n { f[i] = (point(u, i - 1) - 2 * u[i] + point(u, i + 1)) / (h * h) + exp(u[i]); }
+        f
+    }";
+
+/// Solves a tridiagonal system given by its rows; elimination without pivots.
+fn tridiagonal(rows: &[Vec<f64>], b: &[f64]) -> Vec<f64> {
+    let n = b.len();
+    let (mut diagonal, mut x) = (vec![0.0; n], b.to_vec());
+    for i in 0..n {
+        diagonal[i] = rows[i][i];
+        if i > 0 {
+            let factor = rows[i][i - 1] / diagonal[i - 1];
+            diagonal[i] -= factor * rows[i - 1][i];
+            x[i] -= factor * x[i - 1];
+        }
+    }
+    for i in (0..n).rev() {
+        let above = if i + 1 < n { rows[i][i + 1] * x[i + 1] } else { 0.0 };
+        x[i] = (x[i] - above) / diagonal[i];
+    }
+    x
+}
+
+#[test]
+fn newton_solves_bratus_equation_with_three_products_a_step() {
+    let program = program(BRATU);
+    for name in ["whole", "by_elements"] {
+        let n = 99;
+        let at = |u: &[f64]| [Datum::reals(u.to_vec())];
+        let mut u = vec![0.0; n];
+        let colouring = Colouring::new(jacobian_pattern(&program, name, &at(&u)).unwrap());
+        assert_eq!((colouring.pattern().len(), colouring.products()), (3 * n - 2, 3), "{name}");
+        let mut f = Derivatives::<f64>::new(&program, name).unwrap();
+        for _ in 0..6 {
+            let Datum::Reals(residual) = f.value(&at(&u)).unwrap() else { panic!("an array") };
+            let jacobian = f.sparse_jacobian(&at(&u), &colouring).unwrap().dense();
+            let h = 1.0 / (n as f64 + 1.0);
+            for (i, row) in jacobian.iter().enumerate() {
+                assert!((row[i] - (u[i].exp() - 2.0 / (h * h))).abs() < 1e-9, "{name}");
+                assert!(i == 0 || (row[i - 1] - 1.0 / (h * h)).abs() < 1e-9, "{name}");
+            }
+            let step = tridiagonal(&jacobian, &residual);
+            u.iter_mut().zip(&step).for_each(|(u, d)| *u -= d);
+        }
+        // The solution is 2 ln(cosh t / cosh(t (1 - 2 x))) with t = sqrt(2) cosh(t) / 4; differences are off by h^2.
+        let t = (0..100).fold(0.5f64, |t, _| 2f64.sqrt() / 4.0 * t.cosh());
+        assert!((u[n / 2] - 2.0 * t.cosh().ln()).abs() < 2e-6, "{name}: {}", u[n / 2]);
+    }
+}
+
+#[test]
+fn five_points_of_a_grid_take_few_products() {
+    // The Laplacian of u on a torus by shifts of whole arrays, times u: five points each.
+    let program = program(
+        "fn shifted(u: array, axis: int, k: int) {
+            let n = dim(u, axis);
+            concat(slice(u, axis, k, n - k), slice(u, axis, 0, k), axis)
+        }
+        fn f(u: array) {
+            let n = dim(u, 0);
+            let m = dim(u, 1);
+            let around = shifted(u, 0, 1) + shifted(u, 0, n - 1) + shifted(u, 1, 1) + shifted(u, 1, m - 1);
+            u * (around - 4 * u)
+        }",
+    );
+    let (n, m) = (6, 10);
+    let u = [Datum::reals_of(&[n, m], (0..n * m).map(|k| (0.3 * k as f64).sin()).collect()).unwrap()];
+    let pattern = jacobian_pattern(&program, "f", &u).unwrap();
+    assert_eq!((pattern.rows.len(), pattern.len()), (n * m, 5 * n * m));
+    let mut f = Derivatives::<f64>::new(&program, "f").unwrap();
+    let dense = f.jacobian(&u).unwrap();
+    for colouring in [Colouring::by_columns(pattern.clone()), Colouring::by_rows(pattern.clone())] {
+        // Five entries in each row; twelve other columns share a row with each, so a greedy choice needs at most 13.
+        assert!((5..=13).contains(&colouring.products()), "{}", colouring.products());
+        let sparse = f.sparse_jacobian(&u, &colouring).unwrap().dense();
+        for (row, expected) in sparse.iter().zip(&dense) {
+            row.iter().zip(expected).for_each(|(x, y)| assert!((x - y).abs() < 1e-12, "{x} {y}"));
+        }
+    }
+    // What is dense says so: 4 u_i on the diagonal beside the neighbours.
+    assert!((dense[0][1] - 0.0).abs() < 1e-12 && (dense[1][0] - (0.3f64).sin()).abs() < 1e-12);
+}
+
+#[test]
+fn wide_functions_are_done_by_rows() {
+    let program = program("fn f(x: array) { [sum(x * x), prod(x)] }");
+    let x = [Datum::reals((1..=30).map(|k| 0.5 + 0.02 * f64::from(k)))];
+    let colouring = Colouring::new(jacobian_pattern(&program, "f", &x).unwrap());
+    assert_eq!(colouring.products(), 2);
+    let mut f = Derivatives::<f64>::new(&program, "f").unwrap();
+    let sparse = f.sparse_jacobian(&x, &colouring).unwrap();
+    let product: f64 = (1..=30).map(|k| 0.5 + 0.02 * f64::from(k)).product();
+    for (k, d) in sparse.row(0) {
+        assert!((d - 2.0 * (0.5 + 0.02 * (k as f64 + 1.0))).abs() < 1e-12);
+    }
+    for (k, d) in sparse.row(1) {
+        let expected = product / (0.5 + 0.02 * (k as f64 + 1.0));
+        assert!((d - expected).abs() < 1e-12 * expected.abs());
+    }
+}
+
+#[test]
+fn hessians_of_chains() {
+    let program = program(
+        "fn f(x: array) {
+            let n = len(x) - 1;
+            let (a, b) = (slice(x, 0, 0, n), slice(x, 0, 1, n));
+            let u = b - a * a;
+            sum(100 * u * u + (1 - a) * (1 - a))
+        }",
+    );
+    let x = [Datum::reals((0..20).map(|k| 0.5 + 0.03 * f64::from(k)))];
+    let pattern = hessian_pattern(&program, "f", &x).unwrap();
+    assert_eq!(pattern.len(), 3 * 20 - 2);
+    let mut f = Derivatives::<f64>::new(&program, "f").unwrap();
+    let dense = f.hessian(&x).unwrap();
+    for colouring in [Colouring::by_columns(pattern.clone()), Colouring::by_rows(pattern)] {
+        assert_eq!(colouring.products(), 3);
+        let sparse = f.sparse_hessian(&x, &colouring).unwrap().dense();
+        for (row, expected) in sparse.iter().zip(&dense) {
+            row.iter().zip(expected).for_each(|(x, y)| assert!((x - y).abs() < 1e-9, "{x} {y}"));
+        }
+    }
+}
+
+#[test]
+fn a_pattern_of_another_function_is_an_error() {
+    let program = program("fn f(x: array) { x * x }");
+    let long = [Datum::<f64>::reals([1.0, 2.0, 3.0])];
+    let colouring = Colouring::new(jacobian_pattern(&program, "f", &long).unwrap());
+    let mut f = Derivatives::<f64>::new(&program, "f").unwrap();
+    let error = f.sparse_jacobian(&[Datum::reals([1.0, 2.0])], &colouring).unwrap_err().to_string();
+    assert_eq!(error, "`f` takes 3 arguments, given 2");
+}
