@@ -80,7 +80,7 @@ fn moons() -> (Vec<[f64; 2]>, Vec<f64>) {
     let point = |k: usize| {
         let angle = std::f64::consts::PI * (k / 2) as f64 / (POINTS / 2 - 1) as f64;
         let (x, y) = (angle.cos(), angle.sin());
-        let upper = k % 2 == 0;
+        let upper = k.is_multiple_of(2);
         let (x, y) = if upper { (x, y) } else { (1.0 - x, 0.5 - y) };
         ([x + 0.1 * dice.next(), y + 0.1 * dice.next()], if upper { 1.0 } else { -1.0 })
     };

@@ -3,7 +3,7 @@
 //! This crate is pure computation: it reads no files and no environment, and holds no global state
 //! but one counter. Threads, memory limits and kernels are handed in.
 //!
-//! Numbers and programs: [`scalar`], [`array`] (numbers with a shape), [`entity`] (typed ids), [`ir`] (programs as data), [`rules`]
+//! Numbers and programs: [`scalar`], [`mod@array`] (numbers with a shape), [`entity`] (typed ids), [`ir`] (programs as data), [`rules`]
 //! (derivatives of operations), [`text`] (programs from text), [`pass`] (simplification), [`adjoint`]
 //! (derivatives of programs), [`exec`] (running), [`emit`] (source out), [`check`] (all ways to a derivative,
 //! compared), [`trace`] (formulas, recorded Rust functions), [`tape`] (gradients by operator overloading).

@@ -101,7 +101,7 @@ fn checked_range(
     })
 }
 
-/// `part` at its place among zeros, in the shape of `whole`: what [`slice`] undoes.
+/// `part` at its place among zeros, in the shape of `whole`: what [`slice()`] undoes.
 ///
 /// # Errors
 /// It does not fit there.

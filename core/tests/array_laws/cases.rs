@@ -36,7 +36,7 @@ const SQUARE: Shapes = &[&[&[3, 3]], &[&[1, 1]], &[&[4, 4]]];
 const VECTORS: Shapes = &[&[&[4]], &[&[1]]];
 const SAME: Shapes = &[&[&[4], &[4]], &[&[2, 3], &[2, 3]], &[&[9], &[9]], &[&[0], &[0]]];
 
-pub const CASES: &[Case] = &[
+pub(crate) const CASES: &[Case] = &[
     case("fn f(a: {k}, b: {k}) { a + b }", PAIRS),
     case("fn f(a: {k}, b: {k}) { a - b * a }", PAIRS),
     case("fn f(a: {k}, b: {k}) { exp(a) * sin(b) + 2.0 }", PAIRS),
@@ -187,7 +187,7 @@ fn narrower(dice: &mut Dice, to: &[usize]) -> Vec<usize> {
 }
 
 /// Shapes of the arguments drawn for a case; `None` where the listed ones must do.
-pub fn drawn(case: &Case, dice: &mut Dice) -> Option<Vec<Vec<usize>>> {
+pub(crate) fn drawn(case: &Case, dice: &mut Dice) -> Option<Vec<Vec<usize>>> {
     let called = |name: &str| case.source.contains(name);
     // Long enough for products in blocks now and then.
     let long = |dice: &mut Dice| if dice.among(0, 3) == 0 { dice.among(8, 11) } else { dice.among(0, 3) };

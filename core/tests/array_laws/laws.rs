@@ -18,9 +18,9 @@ type C = Complex<f64>;
 type D = Complex<Dual64>;
 
 /// Pseudo-random numbers in (-1, 1): a Weyl sequence, scrambled.
-pub struct Dice(pub u64);
+pub(crate) struct Dice(pub(crate) u64);
 impl Dice {
-    pub fn next(&mut self) -> f64 {
+    pub(crate) fn next(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -29,13 +29,13 @@ impl Dice {
     }
 
     /// One of the numbers from `least` to `most`.
-    pub fn among(&mut self, least: usize, most: usize) -> usize {
+    pub(crate) fn among(&mut self, least: usize, most: usize) -> usize {
         let span = (most - least + 1) as f64;
         least + ((self.next() + 1.0) / 2.0 * span) as usize
     }
 }
 
-pub fn kind(text: &str, complex: bool) -> Program {
+pub(crate) fn kind(text: &str, complex: bool) -> Program {
     let (k, c) = if complex { ("array<complex>", "conj(a)") } else { ("array", "a") };
     parse_program(&text.replace("{k}", k).replace("{c}", c)).unwrap_or_else(|e| panic!("{}: {text}", e[0]))
 }
@@ -138,21 +138,21 @@ fn point(shape: &[usize], complex: bool, case: &Case, dice: &mut Dice) -> Datum<
 }
 
 /// The shapes of the arguments, several times.
-pub type Shapes = &'static [&'static [&'static [usize]]];
+pub(crate) type Shapes = &'static [&'static [&'static [usize]]];
 
 /// A function of arrays. `{k}` in the source stands for the kind of the arrays, `{c}` for the conjugate of `a`.
 #[derive(Clone, Copy)]
-pub struct Case {
-    pub source: &'static str,
+pub(crate) struct Case {
+    pub(crate) source: &'static str,
     /// Shapes of the arguments to try it on.
-    pub shapes: Shapes,
+    pub(crate) shapes: Shapes,
     /// Whether it has a meaning on complex numbers.
-    pub complex: bool,
+    pub(crate) complex: bool,
     /// Added to all elements, or to the diagonal of square matrices, and their order besides: keeps them in the domain.
-    pub shift: f64,
-    pub diagonal: bool,
+    pub(crate) shift: f64,
+    pub(crate) diagonal: bool,
     /// Whether there are second derivatives.
-    pub twice: bool,
+    pub(crate) twice: bool,
 }
 
 /// The function, and a loss made of it, on each number type.
@@ -165,7 +165,7 @@ struct Tried {
 }
 
 /// Checks a case at the given shapes of its arguments.
-pub fn laws(case: &Case, shapes: &[Vec<Vec<usize>>], complex: bool) {
+pub(crate) fn laws(case: &Case, shapes: &[Vec<Vec<usize>>], complex: bool) {
     let program = kind(case.source, complex);
     let loss = kind(
         &format!("{}\nfn loss(PARAMS) {{ let y = f(ARGS); sum(sin(abs2(y * 1.0))) }}", case.source)
@@ -189,7 +189,7 @@ pub fn laws(case: &Case, shapes: &[Vec<Vec<usize>>], complex: bool) {
 }
 
 /// The complex program on real numbers gives what the real one does.
-pub fn complex_programs_contain_real_ones(case: &Case, shapes: &[Vec<Vec<usize>>]) {
+pub(crate) fn complex_programs_contain_real_ones(case: &Case, shapes: &[Vec<Vec<usize>>]) {
     let [mut real, mut complex] =
         [false, true].map(|complex| Derivatives::<C>::new(&kind(case.source, complex), "f").unwrap());
     for (k, shapes) in shapes.iter().enumerate() {
