@@ -235,7 +235,7 @@ impl<R: Ring> Operator<R> {
     }
 
     /// The operator times a number, which must be the inverse of [`Operator::lead`].
-    pub(crate) fn divided(self, inverse: &R) -> Operator<R> {
+    pub(crate) fn divided(&self, inverse: &R) -> Operator<R> {
         let scaled = self.map(|x| x * inverse);
         let Shape::Diagonal(mut factors) = scaled.shape else { return scaled };
         factors.retain(|f| !f.1.is_exact_one());

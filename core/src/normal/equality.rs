@@ -4,8 +4,9 @@
 //! a random prime, with random residues for the inputs. Sines, cosines and exponentials of sums `sum_j q_j m_j + a pi`
 //! are there too: each product `m_j` gets a residue for `e^{i m_j / d}` of its own, d being the common denominator of its
 //! coefficients, and multiples of pi are roots of unity. (Exponentials of different products, and the products, are
-//! algebraically independent functions: the theorem of Ax.) Square roots of fractions are roots modulo a prime
-//! that has them. Any other function of a normal form is a residue of its own.
+//! algebraically independent functions: the theorem of Ax.) Square roots of primes that divide the order of the root
+//! of unity are sums of its powers, so that `cos(pi/5) = (1 + sqrt 5)/4` keeps its sign; the others are roots
+//! modulo a prime that has them. Any other function of a normal form is a residue of its own.
 //!
 //! Residues that agree err with a probability that is bounded as for circuits ([`crate::equivalent`]). Residues that
 //! differ prove a difference if nothing was left independent that is not; in any case numbers have to show it.
@@ -21,13 +22,13 @@ use super::{
     atoms::{Atom, Product, Wave},
     read::Line,
     sum::{Algebra, Sum},
-    trial::{Free, Run, square_root},
+    trial::{Free, Run, root_by_unity, square_root},
 };
 use crate::{
     entity::Value,
     field::{Modular, Point, PrimeField, Residue},
     ir::{Mixed, Number1, Number2, Op},
-    scalar::Ring,
+    scalar::{Ring, Scalar},
     state::stream,
     trace::Expr,
 };
@@ -43,6 +44,8 @@ const TERMS: usize = 256;
 /// Points tried in numbers, and the relative difference that counts there.
 const POINTS: usize = 24;
 const TELLING: f64 = 1e-9;
+/// The unit of `f64` beside that of `f32`, with room for ten bits.
+const FINER: f64 = 1.0 / (1u64 << 19) as f64;
 
 /// What is true of two expressions.
 #[derive(Clone, Debug, PartialEq)]
@@ -127,11 +130,21 @@ fn confirm(a: &Expr, b: &Expr, seed: u64, reason: String) -> Result<Equality, No
         let values: Vec<(&str, f64)> = at.iter().map(|(name, x)| (name.as_str(), *x)).collect();
         let (x, y) = (a.evaluate(&values)?, b.evaluate(&values)?);
         let difference = (x - y).abs();
-        if difference > TELLING * (1.0 + x.abs().max(y.abs())) {
+        if difference > TELLING * (1.0 + x.abs().max(y.abs())) && difference > rounding(a, b, &values, x - y)?
+        {
             return Ok(Equality::Different { at, difference });
         }
     }
     Ok(Equality::Unknown { reason: format!("{reason}, but numbers show no difference") })
+}
+
+/// What rounding may have added to a difference: single precision computes it again, and what it is off by there
+/// is larger by the ratio of the units.
+fn rounding(a: &Expr, b: &Expr, at: &[(&str, f64)], difference: f64) -> Result<f64, NormalError> {
+    // Numbers beyond the range become infinite, and then nothing is shown.
+    let coarse: Vec<(&str, f32)> = at.iter().map(|(name, x)| (*name, f32::lit(*x))).collect();
+    let off = f64::from(a.evaluate(&coarse)?) - f64::from(b.evaluate(&coarse)?) - difference;
+    Ok(if off.is_finite() { FINER * off.abs() } else { f64::INFINITY })
 }
 
 /// What the field must have, and the normal forms of what is not arithmetic.
@@ -212,7 +225,7 @@ impl Plan {
                 continue;
             }
             let step = self.steps.entry(free(product.clone())).or_insert(1);
-            *step = *Ratio::new(*step, d).denom() * *step;
+            *step = Ratio::new(*step, d).denom().checked_mul(*step).ok_or(NormalError::Coefficient)?;
             if *step > 1 << 40 || q.numer().abs() > 1 << 40 {
                 return Err(NormalError::Coefficient);
             }
@@ -222,20 +235,26 @@ impl Plan {
 
     /// Whether the line is zero at one random point, and the probability that it is only there.
     fn trial(&self, line: &Line, seed: u64) -> Result<(bool, f64), String> {
-        let (field, roots) = (0..DRAWS)
+        let order = i128::from(self.order);
+        let (cyclotomic, others): (Vec<i128>, Vec<i128>) =
+            self.roots.iter().partition(|n| **n == 2 || order % **n == 0);
+        let (field, mut roots) = (0..DRAWS)
             .find_map(|draw| {
                 let field = PrimeField::random(self.order, stream(seed, draw).next_u64())?;
                 let roots: Option<BTreeMap<i128, Residue>> =
-                    self.roots.iter().map(|n| Some((*n, square_root(&field, *n)?))).collect();
+                    others.iter().map(|n| Some((*n, square_root(&field, *n)?))).collect();
                 Some((field, roots?))
             })
             .ok_or("no prime has all the roots that occur")?;
         let point = Point::random(field, self.order, &[], seed).ok_or("no root of unity was found")?;
+        for n in cyclotomic {
+            roots.insert(n, root_by_unity(&point, n).ok_or("a root is missing")?);
+        }
         let mut run = Run::new(self, point, roots, stream(seed, 1 << 33));
         let x = run.line(line)?;
         let step = crate::field::lcm(self.order, crate::field::STEP).unwrap_or(u64::MAX) as f64;
-        // As for circuits; roots halve the primes that will do.
-        let roots = (self.roots.len() as f64).exp2();
+        // As for circuits; each root that roots of unity do not give halves the primes that will do.
+        let roots = (others.len() as f64).exp2();
         let primes = 61f64.exp2() / (step / 2.0) / (62.0 * std::f64::consts::LN_2) / roots;
         let error =
             2.0 * x.degree() / (Residue::characteristic(&field) - 1) as f64 + x.bits() / 61.0 / primes;
