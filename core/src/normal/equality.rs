@@ -21,6 +21,7 @@ use super::{
     NormalError,
     atoms::{Atom, Product, Wave},
     read::Line,
+    rounding::bounded,
     sum::{Algebra, Sum},
     trial::{Free, Run, root_by_unity, square_root},
 };
@@ -28,7 +29,7 @@ use crate::{
     entity::Value,
     field::{Modular, Point, PrimeField, Residue},
     ir::{Mixed, Number1, Number2, Op},
-    scalar::{Ring, Scalar},
+    scalar::Ring,
     state::stream,
     trace::Expr,
 };
@@ -44,9 +45,6 @@ const TERMS: usize = 256;
 /// Points tried in numbers, and the relative difference that counts there.
 const POINTS: usize = 24;
 const TELLING: f64 = 1e-9;
-/// The unit of `f64` beside that of `f32`, with room for ten bits.
-const FINER: f64 = 1.0 / (1u64 << 19) as f64;
-
 /// What is true of two expressions.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Equality {
@@ -94,7 +92,7 @@ impl Expr {
         let plan = match Plan::new(&line) {
             Ok(plan) => plan,
             Err(NormalError::Unsupported { what }) => return Err(NormalError::Unsupported { what }),
-            Err(e) => return confirm(self, other, seed, e.to_string()),
+            Err(e) => return confirm(self, other, &line, seed, e.to_string()),
         };
         let mut bound = 1.0;
         for trial in 0..TRIALS {
@@ -103,9 +101,9 @@ impl Expr {
                 Ok((true, error)) => bound *= error,
                 Ok((false, _)) => {
                     let reason = "they differ where functions are taken for independent";
-                    return confirm(self, other, seed, reason.to_owned());
+                    return confirm(self, other, &line, seed, reason.to_owned());
                 }
-                Err(reason) => return confirm(self, other, seed, reason),
+                Err(reason) => return confirm(self, other, &line, seed, reason),
             }
             if bound <= BOUND {
                 break;
@@ -116,7 +114,7 @@ impl Expr {
 }
 
 /// *Different* if numbers show it, else unknown.
-fn confirm(a: &Expr, b: &Expr, seed: u64, reason: String) -> Result<Equality, NormalError> {
+fn confirm(a: &Expr, b: &Expr, line: &Line, seed: u64, reason: String) -> Result<Equality, NormalError> {
     let mut names = a.symbols();
     names.extend(b.symbols().into_iter().filter(|name| !a.symbols().contains(name)));
     let mut rng = stream(seed, 1 << 32);
@@ -129,22 +127,13 @@ fn confirm(a: &Expr, b: &Expr, seed: u64, reason: String) -> Result<Equality, No
             .collect();
         let values: Vec<(&str, f64)> = at.iter().map(|(name, x)| (name.as_str(), *x)).collect();
         let (x, y) = (a.evaluate(&values)?, b.evaluate(&values)?);
-        let difference = (x - y).abs();
-        if difference > TELLING * (1.0 + x.abs().max(y.abs())) && difference > rounding(a, b, &values, x - y)?
-        {
+        let Some(apart) = bounded(line, &values) else { continue };
+        let difference = apart.value.abs();
+        if difference > TELLING * (1.0 + x.abs().max(y.abs())) && difference > apart.error {
             return Ok(Equality::Different { at, difference });
         }
     }
     Ok(Equality::Unknown { reason: format!("{reason}, but numbers show no difference") })
-}
-
-/// What rounding may have added to a difference: single precision computes it again, and what it is off by there
-/// is larger by the ratio of the units.
-fn rounding(a: &Expr, b: &Expr, at: &[(&str, f64)], difference: f64) -> Result<f64, NormalError> {
-    // Numbers beyond the range become infinite, and then nothing is shown.
-    let coarse: Vec<(&str, f32)> = at.iter().map(|(name, x)| (*name, f32::lit(*x))).collect();
-    let off = f64::from(a.evaluate(&coarse)?) - f64::from(b.evaluate(&coarse)?) - difference;
-    Ok(if off.is_finite() { FINER * off.abs() } else { f64::INFINITY })
 }
 
 /// What the field must have, and the normal forms of what is not arithmetic.
