@@ -34,14 +34,16 @@
 
 mod backend;
 mod check;
+mod device;
 mod error;
 mod glue;
 mod host;
 mod rule;
 mod services;
 
-pub use backend::{Gate, Gates, HostKernels, Query, gate_kinds};
+pub use backend::{Gate, Gates, HostKernels, Precision, Query, gate_kinds};
 pub use check::check_rule;
+pub use device::{DeviceKernels, Inner, Memory, PauliTerm};
 pub use error::{Error, Result};
 pub use host::{Par, Registrar};
 pub use num_complex::Complex64 as C64;
