@@ -119,9 +119,11 @@ DEVICE REAL2 plus_times(REAL2 a, REAL2 b, REAL2 c) {
  * Places are spread over the banks of shared memory by `slot`, which is linear over GF(2).
  */
 
-#ifndef ROWS
-#define ROWS 3
-#endif
+#define ROWS_double 3
+#define ROWS_float 4
+#define JOINED(a, b) a##b
+#define ROWS_OF(real) JOINED(ROWS_, real)
+#define ROWS ROWS_OF(REAL)
 #define LOCALS (1u << ROWS)
 
 enum { PHASES, TURN, DENSE, LOOK, END };

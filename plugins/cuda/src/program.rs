@@ -4,11 +4,9 @@ use ketgrad_core::{
     kernel::{Inner, Operator, Shape},
     plan::{Cut, Schedule, Stage},
 };
-use num_complex::Complex;
+use ketgrad_plugin_sdk::C64;
 
 use crate::{bits::ones, stage};
-
-type C = Complex<f64>;
 
 /// How kernels are launched for one kind of number on one device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +85,7 @@ impl Program {
     /// these are another binding of the same circuit, and replaced if not.
     pub(crate) fn new(
         n_qubits: usize,
-        operators: &[Operator<C>],
+        operators: &[Operator<C64>],
         inners: Option<&[Inner]>,
         form: Form,
         schedule: &mut Option<Schedule>,
@@ -111,7 +109,7 @@ impl Program {
         program
     }
 
-    fn staged(&mut self, schedule: &Schedule, operators: &[Operator<C>], form: Form) {
+    fn staged(&mut self, schedule: &Schedule, operators: &[Operator<C64>], form: Form) {
         let n_qubits = schedule.n_qubits();
         let mut angle = schedule.angle();
         for stage in schedule.stages() {
@@ -140,7 +138,7 @@ impl Program {
         }
     }
 
-    fn one_by_one(&mut self, n_qubits: usize, operators: &[Operator<C>], inners: &[Inner]) {
+    fn one_by_one(&mut self, n_qubits: usize, operators: &[Operator<C64>], inners: &[Inner]) {
         let mut waiting: Vec<(usize, &Inner)> = inners.iter().enumerate().collect();
         waiting.sort_by_key(|(_, inner)| inner.before);
         let mut waiting = waiting.into_iter().peekable();
@@ -159,7 +157,7 @@ impl Program {
     }
 
     /// One operator by itself.
-    fn plain(&mut self, n_qubits: usize, operator: &Operator<C>) {
+    fn plain(&mut self, n_qubits: usize, operator: &Operator<C64>) {
         let (fixed, value) = operator.controls();
         let groups = 1u64 << (n_qubits - fixed.count_ones() as usize);
         match operator.shape() {
@@ -167,7 +165,7 @@ impl Program {
             Shape::Phase(factor) => self.diagonal(fixed, value, &[(0, *factor)], groups),
             Shape::Diagonal(factors) => self.diagonal(fixed, value, factors, groups),
             Shape::Swap(a, b) => {
-                let one = C::new(1.0, 0.0);
+                let one = C64::new(1.0, 0.0);
                 self.cycle(fixed, value, &[(*a, one), (*b, one)], groups);
             }
             Shape::Cycles(cycles) => cycles.iter().for_each(|c| self.cycle(fixed, value, c, groups)),
@@ -180,14 +178,14 @@ impl Program {
         }
     }
 
-    fn diagonal(&mut self, fixed: usize, value: usize, factors: &[(usize, C)], groups: u64) {
+    fn diagonal(&mut self, fixed: usize, value: usize, factors: &[(usize, C64)], groups: u64) {
         let at = self.operator(fixed, value, factors.iter().map(|f| f.0));
         let count = factors.len() as u32;
         let factors = self.complex(factors.iter().map(|f| f.1));
         self.launches.push(Launch::Diagonal { at, factors, count, groups });
     }
 
-    fn cycle(&mut self, fixed: usize, value: usize, cycle: &[(usize, C)], groups: u64) {
+    fn cycle(&mut self, fixed: usize, value: usize, cycle: &[(usize, C64)], groups: u64) {
         if let [(offset, factor)] = cycle {
             return self.diagonal(fixed, value, &[(*offset, *factor)], groups);
         }
@@ -212,7 +210,7 @@ impl Program {
     }
 
     /// Complex numbers, from an even index on: they are read as pairs.
-    pub(crate) fn complex(&mut self, numbers: impl Iterator<Item = C>) -> u32 {
+    pub(crate) fn complex(&mut self, numbers: impl Iterator<Item = C64>) -> u32 {
         self.numbers.resize(self.numbers.len().next_multiple_of(2), 0.0);
         let at = self.numbers.len() as u32;
         self.numbers.extend(numbers.flat_map(|z| [z.re, z.im]));

@@ -130,9 +130,9 @@ impl<'a> Run<'a> {
         let mut packed = Packed::default();
         packed.push(&program.words);
         let numbers = match state.precision() {
-            Precision::Double => packed.push_aligned(&program.numbers),
+            Precision::Double => packed.push(&program.numbers),
             Precision::Single => {
-                packed.push_aligned(&program.numbers.iter().map(|x| *x as f32).collect::<Vec<f32>>())
+                packed.push(&program.numbers.iter().map(|x| *x as f32).collect::<Vec<f32>>())
             }
         };
         let data = packed.upload(state.driver())?;
@@ -293,8 +293,10 @@ impl<'a> Run<'a> {
 mod tests {
     use std::f64::consts::TAU;
 
-    use ketgrad_core::kernel::{Executor, Generic, Pairs, Threads};
-    use ketgrad_core::plan::Fast;
+    use ketgrad_core::{
+        kernel::{Executor, Generic, Threads},
+        plan::Fast,
+    };
 
     use super::*;
     use crate::testing;
@@ -342,10 +344,24 @@ mod tests {
         }
         /// Everything that an operator may be, mostly what circuits are made of.
         fn operator(&mut self, n: usize) -> Operator<C64> {
+            loop {
+                let (matrix, controls) = self.matrix(n);
+                let k = matrix.n_qubits();
+                if k + controls <= n {
+                    let qubits = self.qubits(n, k + controls);
+                    let (targets, others) = qubits.split_at(k);
+                    let controls: Vec<(usize, bool)> =
+                        others.iter().map(|q| (*q, self.below(2) == 0)).collect();
+                    return Operator::new(&matrix, targets, &controls).unwrap();
+                }
+            }
+        }
+        /// The matrix of an operator, and how many controls it has.
+        fn matrix(&mut self, n: usize) -> (Matrix<C64>, usize) {
             let one = C64::new(1.0, 0.0);
             let zero = C64::new(0.0, 0.0);
             let not = Matrix::from_fn(1, |r, c| if r == c { zero } else { one });
-            let (matrix, controls) = match self.below(12) {
+            match self.below(12) {
                 0..=2 => (self.unitary(1), 0),
                 3 => (self.diagonal(1), 0),
                 4 => (not, 1),
@@ -355,16 +371,11 @@ mod tests {
                 8 => (self.diagonal(1), self.below(4)),
                 9 => (self.unitary(1), self.below(3)),
                 10 => {
-                    let most = n.min(5);
-                    (self.unitary(1 + self.below(most)), 0)
+                    let k = 1 + self.below(n.min(5));
+                    (self.unitary(k), 0)
                 }
                 _ => (self.permutation(1), self.below(3)),
-            };
-            let k = matrix.n_qubits();
-            let qubits = self.qubits(n, (k + controls).min(n));
-            let (targets, others) = qubits.split_at(k);
-            let controls: Vec<(usize, bool)> = others.iter().map(|q| (*q, self.below(2) == 0)).collect();
-            Operator::new(&matrix, targets, &controls).unwrap()
+            }
         }
         fn state(&mut self, n: usize) -> Vec<C64> {
             let mut v: Vec<C64> = (0..1usize << n).map(|_| C64::new(self.unit() - 0.5, self.unit() - 0.5)).collect();
@@ -378,34 +389,6 @@ mod tests {
         a.iter().zip(b).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max)
     }
 
-    fn upload(precision: Precision, amplitudes: &[C64]) -> State {
-        let n = amplitudes.len().trailing_zeros();
-        let mut state = State::zeros(&testing::device(), precision, n).unwrap();
-        let bytes: Vec<u8> = match precision {
-            Precision::Double => {
-                amplitudes.iter().flat_map(|z| [z.re, z.im]).flat_map(f64::to_ne_bytes).collect()
-            }
-            Precision::Single => amplitudes
-                .iter()
-                .flat_map(|z| [z.re as f32, z.im as f32])
-                .flat_map(f32::to_ne_bytes)
-                .collect(),
-        };
-        state.upload(&bytes).unwrap();
-        state
-    }
-
-    fn download(state: &State) -> Vec<C64> {
-        let size = amplitude_bytes(state.precision());
-        let mut bytes = vec![0; size << state.n_qubits()];
-        state.download(&mut bytes).unwrap();
-        let half = |b: &[u8]| match b.try_into() {
-            Ok(b) => f64::from_ne_bytes(b),
-            Err(_) => f64::from(f32::from_ne_bytes(b.try_into().unwrap())),
-        };
-        bytes.chunks(size).map(|b| C64::new(half(&b[..size / 2]), half(&b[size / 2..]))).collect()
-    }
-
     const SIZES: [usize; 9] = [1, 2, 5, 8, 9, 11, 12, 13, 15];
 
     #[test]
@@ -417,10 +400,10 @@ mod tests {
                 for count in [1, 2, 20, 150] {
                     let operators: Vec<_> = (0..count).map(|_| random.operator(n)).collect();
                     let mut expected = random.state(n);
-                    let mut state = upload(precision, &expected);
+                    let mut state = testing::state(&testing::device(), precision, &expected);
                     Generic.run(&operators, &mut expected, &Threads::serial()).unwrap();
                     schedules.operate(&mut state, &operators).unwrap();
-                    let off = distance(&expected, &download(&state));
+                    let off = distance(&expected, &testing::of_state(&state));
                     assert!(off < rounding, "{precision:?}, {count} operators on {n} qubits: {off:e}");
                 }
             }
@@ -440,10 +423,10 @@ mod tests {
                 operators.push(Operator::new(&random.diagonal(2), &[q, (q + 5) % n], &[]).unwrap());
             }
             let mut expected = random.state(n);
-            let mut state = upload(Precision::Double, &expected);
+            let mut state = testing::state(&testing::device(), Precision::Double, &expected);
             Generic.run(&operators, &mut expected, &Threads::serial()).unwrap();
             schedules.operate(&mut state, &operators).unwrap();
-            assert!(distance(&expected, &download(&state)) < 1e-13);
+            assert!(distance(&expected, &testing::of_state(&state)) < 1e-13);
         }
     }
 
@@ -457,7 +440,7 @@ mod tests {
                 let mut inners: Vec<Inner> = (0..40)
                     .map(|_| {
                         let before = random.below(62);
-                        let two = random.qubits(n, 2).iter().fold(0, |m, q| m | 1 << q);
+                        let two = random.qubits(n, 2).iter().fold(0usize, |m, q| m | 1 << q);
                         let (x, z) = [(two, 0), (0, two), (two, two), (two & two.wrapping_neg(), two), (0, 0)]
                             [random.below(5)];
                         Inner { before, x, z }
@@ -465,7 +448,8 @@ mod tests {
                     .collect();
                 inners.sort_by_key(|i| i.before);
                 let (mut psi, mut lambda) = (random.state(n), random.state(n));
-                let (mut on_psi, mut on_lambda) = (upload(precision, &psi), upload(precision, &lambda));
+                let device = testing::device();
+                let [mut on_psi, mut on_lambda] = [&psi, &lambda].map(|v| testing::state(&device, precision, v));
                 let mut values = vec![f64::NAN; inners.len()];
                 schedules.operate_pair(&mut on_psi, &mut on_lambda, &operators, &inners, &mut values).unwrap();
                 let expected = match Executor::<C64>::pairs(&Fast::new(), n) {
@@ -477,8 +461,8 @@ mod tests {
                 for (k, (value, expected)) in values.iter().zip(&expected).enumerate() {
                     assert!((value - expected).abs() < rounding, "{:?} of {n}: {value} {expected}", inners[k]);
                 }
-                assert!(distance(&psi, &download(&on_psi)) < rounding);
-                assert!(distance(&lambda, &download(&on_lambda)) < rounding);
+                assert!(distance(&psi, &testing::of_state(&on_psi)) < rounding);
+                assert!(distance(&lambda, &testing::of_state(&on_lambda)) < rounding);
             }
         }
     }

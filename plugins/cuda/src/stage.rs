@@ -5,14 +5,12 @@
 //! with a subspace in the place of a set of qubits. What `kernels.cu` says of the words is written here.
 
 use ketgrad_core::plan::layout::{Layout, Look, Phase, Placed};
-use num_complex::Complex;
+use ketgrad_plugin_sdk::C64;
 
 use crate::{
-    bits::{Span, extract, odd, ones},
+    bits::{Span, extract, ones},
     program::{Form, Launch, MAX_GROUPS, MAX_LOOKS, Program},
 };
-
-type C = Complex<f64>;
 
 /// The words before the steps.
 const HEADER: usize = 19;
@@ -97,7 +95,7 @@ fn write(program: &mut Program, layout: Layout, form: Form, angle: f64) -> Optio
     if several && (w.groups.len() > MAX_GROUPS || looks.len() > MAX_LOOKS) {
         return None;
     }
-    let scale = C::cis(w.angle) * layout.scale;
+    let scale = C64::cis(w.angle) * layout.scale;
     let (group, terms, factors) = w.groups();
     let groups = w.groups.len() as u32;
     let outside = runs(layout.outside);
@@ -342,7 +340,7 @@ impl Writer<'_> {
         let terms = self.here();
         let all = || self.groups.iter().flat_map(|g| &g.terms);
         self.program.words.extend(all().map(|(outer, _)| *outer as u32));
-        let factors = self.program.complex(all().map(|(_, angle)| C::cis(-0.5 * angle)));
+        let factors = self.program.complex(all().map(|(_, angle)| C64::cis(-0.5 * angle)));
         (group, terms, factors)
     }
 
