@@ -104,6 +104,7 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ("plugins/host", &["ketgrad_core", "ketgrad_plugin_abi"]),
     ("plugins/special", &["ketgrad_plugin_sdk"]),
     ("plugins/qkernels", &["ketgrad_plugin_sdk"]),
+    ("plugins/cuda", &["ketgrad_plugin_sdk"]),
     ("plugins/hostile", &["ketgrad_plugin_sdk"]),
 ];
 

@@ -1,0 +1,191 @@
+//! A device that is none: the kernels compiled for the processor, on ordinary memory.
+//!
+//! `cc -std=c11 -O2 -shared -fPIC -DREAL=double -DKETGRAD_EMULATE -x c kernels.cu` gives a library with a function
+//! `emu_NAME(grid, block, shared, params)` for each kernel, which runs it block by block and, between barriers, thread by
+//! thread. It is a test aid: slow, small, and strict where a device is lax: fresh memory holds no zeros.
+#![expect(unsafe_code, reason = "a library is opened and memory allocated by hand")]
+
+use std::{
+    alloc::{Layout, alloc, dealloc},
+    collections::HashMap,
+    ffi::{CString, c_uint, c_void},
+    ptr,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use ketgrad_plugin_sdk::{Error, Precision, Result};
+
+use super::{Driver, Properties, too_little};
+
+/// Bytes of memory that it pretends to have.
+const TOTAL_MEMORY: u64 = 1 << 30;
+/// Alignment of its allocations, as on a device.
+const ALIGN: usize = 256;
+/// What fresh memory is filled with: amplitudes of it are no numbers.
+const FRESH: u8 = 0xff;
+
+type Kernel = unsafe extern "C" fn(c_uint, c_uint, *mut c_void, *mut *mut c_void);
+
+/// A device that is none.
+pub(crate) struct Emulated {
+    properties: Properties,
+    double: Option<libloading::Library>,
+    single: Option<libloading::Library>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Bytes allocated.
+    used: u64,
+    /// Kernels that were looked up.
+    kernels: HashMap<(bool, String), Kernel>,
+}
+
+impl Emulated {
+    /// Opens the libraries for double and single precision, those that are given.
+    ///
+    /// # Errors
+    /// One cannot be opened.
+    pub(crate) fn open(double: Option<&str>, single: Option<&str>) -> Result<Emulated> {
+        let open = |path: &str| {
+            // SAFETY: a library that the config names, of C functions without initialisers.
+            unsafe { libloading::Library::new(path) }.map_err(|e| Error::new(format!("{path}: {e}")))
+        };
+        Ok(Emulated {
+            properties: Properties {
+                name: "emulated device".into(),
+                total_memory: TOTAL_MEMORY,
+                multiprocessors: 4,
+                shared_per_block: 96 << 10,
+                shared_per_multiprocessor: 96 << 10,
+                capability: (7, 0),
+                bandwidth: 0.0,
+                driver_version: 0,
+            },
+            double: double.map(open).transpose()?,
+            single: single.map(open).transpose()?,
+            state: Mutex::default(),
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn kernel(&self, state: &mut State, name: &str, precision: Precision) -> Result<Kernel> {
+        let is_double = precision == Precision::Double;
+        if let Some(kernel) = state.kernels.get(&(is_double, name.to_owned())) {
+            return Ok(*kernel);
+        }
+        let (library, option) =
+            if is_double { (&self.double, "emulate_f64") } else { (&self.single, "emulate_f32") };
+        let library = library
+            .as_ref()
+            .ok_or_else(|| Error::unsupported(format!("kernel {name}: the option {option} is not given")))?;
+        let symbol =
+            CString::new(format!("emu_{name}")).map_err(|e| Error::new(format!("kernel {name}: {e}")))?;
+        // SAFETY: every `emu_` function of these libraries has this signature.
+        let kernel = unsafe { library.get::<Kernel>(symbol.as_bytes_with_nul()) };
+        let kernel = *kernel.map_err(|e| Error::new(format!("kernel {name}: {e}")))?;
+        state.kernels.insert((is_double, name.to_owned()), kernel);
+        Ok(kernel)
+    }
+}
+
+fn layout(bytes: usize) -> Option<Layout> {
+    Layout::from_size_align(bytes, ALIGN).ok()
+}
+
+/// The address as a pointer of the host, which it is here.
+fn here(at: u64) -> *mut u8 {
+    ptr::with_exposed_provenance_mut(at as usize)
+}
+
+impl Driver for Emulated {
+    fn properties(&self) -> &Properties {
+        &self.properties
+    }
+    fn is_emulated(&self) -> bool {
+        true
+    }
+    fn notes(&self) -> String {
+        "kernels run on the processor, for tests".into()
+    }
+    fn alloc(&self, bytes: usize) -> Result<u64> {
+        let mut state = self.state();
+        let free = TOTAL_MEMORY - state.used;
+        let (Some(layout), true) = (layout(bytes), bytes as u64 <= free) else {
+            return Err(too_little(bytes, free as usize, &self.properties));
+        };
+        // SAFETY: the layout is of at least one byte.
+        let at = unsafe { alloc(layout) };
+        if at.is_null() {
+            return Err(Error::new(format!("{bytes} bytes: the host has no memory for them")));
+        }
+        // SAFETY: just allocated with this length.
+        unsafe { at.write_bytes(FRESH, bytes) };
+        state.used += bytes as u64;
+        Ok(at.expose_provenance() as u64)
+    }
+    unsafe fn free(&self, at: u64, bytes: usize) {
+        let mut state = self.state();
+        if let Some(layout) = layout(bytes) {
+            // SAFETY: allocated with this layout, and not used again.
+            unsafe { dealloc(here(at), layout) };
+            state.used -= bytes as u64;
+        }
+    }
+    unsafe fn to_device(&self, to: u64, from: &[u8]) -> Result<()> {
+        let _one = self.state();
+        // SAFETY: the caller answers for the device memory; the host's is another.
+        unsafe { ptr::copy_nonoverlapping(from.as_ptr(), here(to), from.len()) };
+        Ok(())
+    }
+    unsafe fn to_host(&self, from: u64, to: &mut [u8]) -> Result<()> {
+        let _one = self.state();
+        // SAFETY: as above.
+        unsafe { ptr::copy_nonoverlapping(here(from).cast_const(), to.as_mut_ptr(), to.len()) };
+        Ok(())
+    }
+    unsafe fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<()> {
+        let _one = self.state();
+        // SAFETY: the caller answers for both.
+        unsafe { ptr::copy_nonoverlapping(here(from).cast_const(), here(to), bytes) };
+        Ok(())
+    }
+    unsafe fn fill(&self, at: u64, byte: u8, bytes: usize) -> Result<()> {
+        let _one = self.state();
+        // SAFETY: the caller answers for the memory.
+        unsafe { here(at).write_bytes(byte, bytes) };
+        Ok(())
+    }
+    unsafe fn launch(
+        &self,
+        kernel: &str,
+        precision: Precision,
+        grid: u32,
+        block: u32,
+        shared_bytes: u32,
+        params: &mut [*mut c_void],
+    ) -> Result<()> {
+        let most = self.properties.shared_per_block;
+        if grid == 0 || block == 0 || block > 1024 || shared_bytes > most {
+            return Err(Error::new(format!(
+                "kernel {kernel}: {grid} blocks of {block} threads with {shared_bytes} shared bytes; \
+                 at most 1024 threads and {most} bytes, and not none"
+            )));
+        }
+        let mut state = self.state();
+        let run = self.kernel(&mut state, kernel, precision)?;
+        // Sixteen bytes each, for the alignment; all ones are no number.
+        let mut shared = vec![u128::MAX; (shared_bytes as usize).div_ceil(16)];
+        // SAFETY: the caller answers for the parameters; the shared memory has the length asked for. The lock keeps others
+        // out, as the order of a stream does.
+        unsafe { run(grid, block, shared.as_mut_ptr().cast(), params.as_mut_ptr()) };
+        Ok(())
+    }
+    fn sync(&self) -> Result<()> {
+        Ok(())
+    }
+}
