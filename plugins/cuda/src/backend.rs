@@ -8,7 +8,9 @@ use ketgrad_plugin_sdk::{
 
 use crate::{
     driver::{Driver, Properties},
-    paulis, run, sampling,
+    paulis,
+    run::Schedules,
+    sampling,
     state::{State, amplitude_bytes, state_bytes},
 };
 
@@ -24,12 +26,13 @@ pub(crate) struct Backend {
     number: u32,
     from_qubits: u32,
     device: Result<Arc<dyn Driver>>,
+    schedules: Schedules,
 }
 
 impl Backend {
     /// The device of this number, which does better than the built-in kernels from so many qubits on.
     pub(crate) fn new(number: u32, from_qubits: u32, device: Result<Arc<dyn Driver>>) -> Backend {
-        Backend { number, from_qubits, device }
+        Backend { number, from_qubits, device, schedules: Schedules::default() }
     }
 
     fn device(&self) -> Result<&Arc<dyn Driver>> {
@@ -125,7 +128,7 @@ impl DeviceKernels for Backend {
         state.driver().sync()
     }
     fn apply(&self, state: &mut State, gates: Gates<'_>) -> Result<()> {
-        run::apply(state, gates)
+        self.schedules.apply(state, gates)
     }
     fn apply_pair(
         &self,
@@ -139,7 +142,7 @@ impl DeviceKernels for Backend {
         if inners.len() != values.len() {
             return Err(Error::new(format!("{} inner products, room for {}", inners.len(), values.len())));
         }
-        run::apply_pair(psi, lambda, gates, inners, values)
+        self.schedules.apply_pair(psi, lambda, gates, inners, values)
     }
     fn expectation(&self, state: &State, terms: &[PauliTerm]) -> Result<f64> {
         Ok(paulis::inner(state, terms, state)?.re)

@@ -2,7 +2,7 @@
 
 use std::{
     env, fs,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{self, Command},
     sync::{Arc, OnceLock},
 };
@@ -11,7 +11,7 @@ use ketgrad_plugin_sdk::{C64, Precision};
 
 use crate::{
     driver::{Cuda, Driver, Emulated},
-    nvrtc::Kernels,
+    nvrtc::{Kernels, definitions},
     state::{State, state_bytes},
 };
 
@@ -20,25 +20,15 @@ pub(crate) fn folder() -> PathBuf {
     env::current_exe().unwrap().parent().unwrap().to_owned()
 }
 
-/// Compiles a C file for the processor with numbers of a type; the answer is the library.
-pub(crate) fn library(source: &Path, real: &str) -> PathBuf {
-    let name = source.file_stem().unwrap().to_string_lossy().into_owned();
-    let path = folder().join(format!("{name}_{real}{}", env::consts::DLL_SUFFIX));
+/// Compiles the kernels for the processor; the answer is the library.
+fn library(precision: Precision) -> PathBuf {
+    let path = folder().join(format!("kernels_{precision}{}", env::consts::DLL_SUFFIX));
     // Beside it, then renamed: another process may have the old one open.
     let beside = path.with_extension(format!("{}.tmp", process::id()));
     let out = Command::new("cc")
-        .args([
-            "-std=c11",
-            "-O2",
-            "-shared",
-            "-fPIC",
-            "-DKETGRAD_EMULATE",
-            &format!("-DREAL={real}"),
-            "-x",
-            "c",
-        ])
-        .arg(source)
-        .arg("-o")
+        .args(["-std=c11", "-O2", "-shared", "-fPIC", "-DKETGRAD_EMULATE"])
+        .args(definitions(precision))
+        .args(["-x", "c", concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/kernels.cu"), "-o"])
         .arg(&beside)
         .output()
         .expect("a C compiler");
@@ -50,8 +40,7 @@ pub(crate) fn library(source: &Path, real: &str) -> PathBuf {
 /// A new device with memory of its own.
 pub(crate) fn device() -> Arc<dyn Driver> {
     static LIBRARIES: OnceLock<[PathBuf; 2]> = OnceLock::new();
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels/kernels.cu");
-    let [double, single] = LIBRARIES.get_or_init(|| ["double", "float"].map(|real| library(&source, real)));
+    let [double, single] = LIBRARIES.get_or_init(|| [Precision::Double, Precision::Single].map(library));
     Arc::new(Emulated::open(double.to_str(), single.to_str()).unwrap())
 }
 

@@ -19,6 +19,8 @@ unsafe impl Plain for u32 {}
 // SAFETY: plain numbers.
 unsafe impl Plain for u64 {}
 // SAFETY: plain numbers.
+unsafe impl Plain for f32 {}
+// SAFETY: plain numbers.
 unsafe impl Plain for f64 {}
 
 fn bytes<T: Plain>(numbers: &[T]) -> &[u8] {
@@ -137,9 +139,10 @@ pub(crate) struct Packed {
 }
 
 impl Packed {
-    /// Adds a list; the answer is how many bytes after the beginning of the piece it starts, a multiple of 8.
+    /// Adds a list; the answer is how many bytes after the beginning of the piece it starts, a multiple of 256, as
+    /// of memory of its own.
     pub(crate) fn push<T: Plain>(&mut self, numbers: &[T]) -> u64 {
-        let start = self.bytes.len().next_multiple_of(8);
+        let start = self.bytes.len().next_multiple_of(256);
         self.bytes.resize(start, 0);
         self.bytes.extend_from_slice(bytes(numbers));
         start as u64
@@ -192,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn packed_lists_start_at_multiples_of_eight() {
+    fn packed_lists_start_as_memory_of_their_own() {
         for device in devices() {
             let mut packed = Packed::default();
             let starts = [
@@ -201,13 +204,14 @@ mod tests {
                 packed.push::<u8>(&[]),
                 packed.push(&[5u32]),
             ];
-            assert_eq!(starts, [0, 16, 24, 24]);
+            assert_eq!(starts, [0, 256, 512, 512]);
             let buffer = packed.upload(&device).unwrap();
             let mut bytes = vec![0; buffer.len()];
             buffer.read(0, &mut bytes).unwrap();
+            let at = |start: usize, len: usize| &bytes[start..start + len];
             assert_eq!(
-                (bytes.len(), &bytes[16..24], &bytes[24..]),
-                (28, &4.0f64.to_ne_bytes()[..], &5u32.to_ne_bytes()[..])
+                (bytes.len(), at(256, 8), at(512, 4)),
+                (516, &4f64.to_ne_bytes()[..], &5u32.to_ne_bytes()[..])
             );
         }
     }

@@ -1,8 +1,13 @@
 //! A device that is none: the kernels compiled for the processor, on ordinary memory.
 //!
-//! `cc -std=c11 -O2 -shared -fPIC -DREAL=double -DKETGRAD_EMULATE -x c kernels.cu` gives a library with a function
-//! `emu_NAME(grid, block, shared, params)` for each kernel, which runs it block by block and, between barriers, thread by
-//! thread. It is a test aid: slow, small, and strict where a device is lax: fresh memory holds no zeros.
+//! ```text
+//! cc -std=c11 -O2 -shared -fPIC -DKETGRAD_EMULATE -DREAL=double -DROWS=3 -x c kernels.cu -o kernels_f64.so
+//! cc -std=c11 -O2 -shared -fPIC -DKETGRAD_EMULATE -DREAL=float -DROWS=4 -x c kernels.cu -o kernels_f32.so
+//! ```
+//!
+//! give libraries with a function `emu_NAME(grid, block, shared, params)` for each kernel, which runs it block by block and,
+//! between barriers, thread by thread. It is a test aid: slow, small, and strict where a device is lax: fresh memory holds
+//! no numbers.
 #![expect(unsafe_code, reason = "a library is opened and memory allocated by hand")]
 
 use std::{
