@@ -25,7 +25,7 @@ fn library(precision: Precision) -> PathBuf {
     let path = folder().join(format!("kernels_{precision}{}", env::consts::DLL_SUFFIX));
     // Beside it, then renamed: another process may have the old one open.
     let beside = path.with_extension(format!("{}.tmp", process::id()));
-    let out = Command::new("cc")
+    let out = Command::new(env::var("CC").unwrap_or_else(|_| "cc".to_owned()))
         .args(["-std=c11", "-O2", "-shared", "-fPIC", "-DKETGRAD_EMULATE"])
         .args(definitions(precision))
         .args(["-x", "c", concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/kernels.cu"), "-o"])
