@@ -30,7 +30,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("gate", &["param", "matrix", "scalar"]),
     ("circuit", &["gate", "param", "matrix", "scalar"]),
     ("observable", &["basis"]),
-    ("kernel", &["basis", "matrix", "scalar"]),
+    ("kernel", &["observable", "matrix", "basis", "scalar"]),
     ("plan", &["kernel", "basis", "scalar"]),
     ("state", &["kernel", "observable", "matrix", "basis", "scalar"]),
     ("field", &["state", "kernel", "param", "scalar"]),
