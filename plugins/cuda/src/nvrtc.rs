@@ -360,6 +360,8 @@ mod tests {
             "pick",
         ];
         for (_, file, text) in BOTH {
+            // What `driver::cuda` asks of a driver and a device.
+            assert!(text.contains(".version 7.8\n.target sm_70\n"), "{file}: NVRTC 11.8 makes PTX 7.8");
             for name in names {
                 assert!(text.contains(&format!(".entry {name}(")), "{file}: {name}");
             }

@@ -7,7 +7,7 @@
 //!
 //! give libraries with a function `emu_NAME(grid, block, shared, params)` for each kernel, which runs it block by block and,
 //! between barriers, thread by thread. It is a test aid: slow, small, and strict where a device is lax: fresh memory holds
-//! no numbers.
+//! no numbers, and who writes past the end of an allocation hears of it at the next wait after it was given back.
 #![expect(unsafe_code, reason = "a library is opened and memory allocated by hand")]
 
 use std::{
@@ -26,7 +26,9 @@ use super::{Driver, Properties, too_little};
 const TOTAL_MEMORY: u64 = 1 << 30;
 /// Alignment of its allocations, as on a device.
 const ALIGN: usize = 256;
-/// What fresh memory is filled with: amplitudes of it are no numbers.
+/// Bytes behind an allocation that nobody may write.
+const GUARD: usize = 256;
+/// What fresh memory and the guard are filled with: amplitudes of it are no numbers.
 const FRESH: u8 = 0xff;
 
 type Kernel = unsafe extern "C" fn(c_uint, c_uint, *mut c_void, *mut *mut c_void);
@@ -43,6 +45,8 @@ pub(crate) struct Emulated {
 struct State {
     /// Bytes allocated.
     used: u64,
+    /// What went wrong in queued work.
+    failed: Option<Error>,
     /// Kernels that were looked up.
     kernels: HashMap<(bool, String), Kernel>,
 }
@@ -98,8 +102,9 @@ impl Emulated {
     }
 }
 
+/// Room for an allocation and the guard behind it.
 fn layout(bytes: usize) -> Option<Layout> {
-    Layout::from_size_align(bytes, ALIGN).ok()
+    Layout::from_size_align(bytes.checked_add(GUARD)?, ALIGN).ok()
 }
 
 /// The address as a pointer of the host, which it is here.
@@ -129,14 +134,20 @@ impl Driver for Emulated {
             return Err(Error::new(format!("{bytes} bytes: the host has no memory for them")));
         }
         // SAFETY: just allocated with this length.
-        unsafe { at.write_bytes(FRESH, bytes) };
+        unsafe { at.write_bytes(FRESH, layout.size()) };
         state.used += bytes as u64;
         Ok(at.expose_provenance() as u64)
     }
     unsafe fn free(&self, at: u64, bytes: usize) {
         let mut state = self.state();
         if let Some(layout) = layout(bytes) {
-            // SAFETY: allocated with this layout, and not used again.
+            // SAFETY: allocated with this layout, all of which was written.
+            let guard = unsafe { std::slice::from_raw_parts(here(at).add(bytes), GUARD) };
+            if guard.iter().any(|byte| *byte != FRESH) {
+                let said = format!("{}: something wrote past the end of {bytes} bytes", self.properties.name);
+                state.failed.get_or_insert(Error::new(said));
+            }
+            // SAFETY: as above, and not used again.
             unsafe { dealloc(here(at), layout) };
             state.used -= bytes as u64;
         }
@@ -148,10 +159,10 @@ impl Driver for Emulated {
         Ok(())
     }
     unsafe fn to_host(&self, from: u64, to: &mut [u8]) -> Result<()> {
-        let _one = self.state();
+        let mut state = self.state();
         // SAFETY: as above.
         unsafe { ptr::copy_nonoverlapping(here(from).cast_const(), to.as_mut_ptr(), to.len()) };
-        Ok(())
+        state.failed.take().map_or(Ok(()), Err)
     }
     unsafe fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<()> {
         let _one = self.state();
@@ -191,6 +202,25 @@ impl Driver for Emulated {
         Ok(())
     }
     fn sync(&self) -> Result<()> {
-        Ok(())
+        self.state().failed.take().map_or(Ok(()), Err)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Buffer;
+    use crate::testing::device;
+
+    #[test]
+    fn who_writes_past_the_end_hears_of_it_at_the_next_wait() {
+        let device = device();
+        let buffer = Buffer::<u8>::of(&device, &[1, 2, 3]).unwrap();
+        // SAFETY: the byte behind the buffer is one of the guard.
+        unsafe { device.fill(buffer.at() + 3, 0, 1) }.unwrap();
+        drop(buffer);
+        let other = Buffer::<u8>::of(&device, &[4]).unwrap();
+        let said = other.read(0, &mut [0]).unwrap_err().to_string();
+        assert_eq!(said, "emulated device: something wrote past the end of 3 bytes");
+        device.sync().unwrap();
     }
 }
