@@ -5,6 +5,7 @@ use ketgrad_core::{
     circuit::Circuit,
     kernel::{Element, Operator},
     matrix::Matrix,
+    observable::{Pauli, PauliString, PauliSum},
     param::Values,
     simulate::BoundCircuit,
 };
@@ -150,4 +151,34 @@ pub fn circuit(name: &str, n: usize) -> Circuit {
 #[must_use]
 pub fn bind<E: Element>(c: &Circuit) -> Vec<Operator<Complex<E>>> {
     BoundCircuit::new(c, &Values::<E>(&[])).unwrap().operators().unwrap().to_vec()
+}
+
+/// The hardware-efficient ansatz with a parameter for each angle: layers of RY and RZ on every qubit and a ring of CX.
+///
+/// # Panics
+/// If n is below 2.
+#[must_use]
+pub fn ansatz(n: usize, layers: usize) -> Circuit {
+    let mut c = Circuit::new(n);
+    let mut w = c.param_list("w", 2 * n * layers).into_iter();
+    for _ in 0..layers {
+        for q in 0..n {
+            c.ry(q, w.next().unwrap()).unwrap().rz(q, w.next().unwrap()).unwrap();
+        }
+        for q in 0..n {
+            c.cx(q, (q + 1) % n).unwrap();
+        }
+    }
+    c
+}
+
+/// The energy of an Ising chain in a transverse field.
+///
+/// # Panics
+/// Never.
+#[must_use]
+pub fn ising(n: usize) -> PauliSum {
+    let bonds = (1..n).map(|q| (-1.0, PauliString::new([(q - 1, Pauli::Z), (q, Pauli::Z)]).unwrap()));
+    let field = (0..n).map(|q| (-0.7, PauliString::new([(q, Pauli::X)]).unwrap()));
+    PauliSum::new(bonds.chain(field).collect::<Vec<_>>())
 }

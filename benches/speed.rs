@@ -16,7 +16,7 @@
 use std::time::Instant;
 
 use ketgrad_core::{
-    kernel::{Element, Executor, InstructionSet, Operator, Threads},
+    kernel::{Element, Executor, InstructionSet, Threads},
     plan::{Fast, Options, Plan},
     state::StateVector,
 };

@@ -91,7 +91,8 @@ mod tests {
         }
         let sum = 0b0110 ^ 0b1100;
         let by = span.coordinates(sum);
-        let back = span.vectors().enumerate().fold(0, |s, (i, (v, _))| if by >> i & 1 == 1 { s ^ v } else { s });
+        let back =
+            span.vectors().enumerate().fold(0, |s, (i, (v, _))| if by >> i & 1 == 1 { s ^ v } else { s });
         assert_eq!(back, sum);
     }
 

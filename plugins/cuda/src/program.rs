@@ -142,11 +142,8 @@ impl Program {
         let mut waiting: Vec<(usize, &Inner)> = inners.iter().enumerate().collect();
         waiting.sort_by_key(|(_, inner)| inner.before);
         let mut waiting = waiting.into_iter().peekable();
-        let look = |(number, inner): (usize, &Inner)| Launch::Inner {
-            number,
-            x: inner.x as u64,
-            z: inner.z as u64,
-        };
+        let look =
+            |(number, inner): (usize, &Inner)| Launch::Inner { number, x: inner.x as u64, z: inner.z as u64 };
         for (k, operator) in operators.iter().enumerate() {
             while let Some(next) = waiting.next_if(|(_, inner)| inner.before <= k) {
                 self.launches.push(look(next));

@@ -269,7 +269,8 @@ impl<'a> Run<'a> {
         let mut args = vec![Arg::At(state.at()), self.words_at(), self.numbers_at()];
         args.extend(middle);
         args.push(Arg::U64(groups));
-        let block = THREADS.min(groups.next_power_of_two().max(u64::from(WARP)).min(u64::from(THREADS)) as u32);
+        let block =
+            THREADS.min(groups.next_power_of_two().max(u64::from(WARP)).min(u64::from(THREADS)) as u32);
         let grid = u32::try_from(groups.div_ceil(u64::from(block)))
             .map_err(|_| Error::new(format!("{groups} sets of amplitudes: more than a device counts")))?;
         self.launch(state, kernel, (grid, block, 0), &args)
@@ -378,7 +379,8 @@ mod tests {
             }
         }
         fn state(&mut self, n: usize) -> Vec<C64> {
-            let mut v: Vec<C64> = (0..1usize << n).map(|_| C64::new(self.unit() - 0.5, self.unit() - 0.5)).collect();
+            let mut v: Vec<C64> =
+                (0..1usize << n).map(|_| C64::new(self.unit() - 0.5, self.unit() - 0.5)).collect();
             let norm = v.iter().map(|z| z.norm_sqr()).sum::<f64>().sqrt();
             v.iter_mut().for_each(|z| *z /= norm);
             v
@@ -441,17 +443,21 @@ mod tests {
                     .map(|_| {
                         let before = random.below(62);
                         let two = random.qubits(n, 2).iter().fold(0usize, |m, q| m | 1 << q);
-                        let (x, z) = [(two, 0), (0, two), (two, two), (two & two.wrapping_neg(), two), (0, 0)]
-                            [random.below(5)];
+                        let (x, z) =
+                            [(two, 0), (0, two), (two, two), (two & two.wrapping_neg(), two), (0, 0)]
+                                [random.below(5)];
                         Inner { before, x, z }
                     })
                     .collect();
                 inners.sort_by_key(|i| i.before);
                 let (mut psi, mut lambda) = (random.state(n), random.state(n));
                 let device = testing::device();
-                let [mut on_psi, mut on_lambda] = [&psi, &lambda].map(|v| testing::state(&device, precision, v));
+                let [mut on_psi, mut on_lambda] =
+                    [&psi, &lambda].map(|v| testing::state(&device, precision, v));
                 let mut values = vec![f64::NAN; inners.len()];
-                schedules.operate_pair(&mut on_psi, &mut on_lambda, &operators, &inners, &mut values).unwrap();
+                schedules
+                    .operate_pair(&mut on_psi, &mut on_lambda, &operators, &inners, &mut values)
+                    .unwrap();
                 let expected = match Executor::<C64>::pairs(&Fast::new(), n) {
                     Some(pairs) => {
                         pairs.run(&operators, &inners, &mut psi, &mut lambda, &Threads::serial()).unwrap()
@@ -459,7 +465,11 @@ mod tests {
                     None => one_by_one(&operators, &inners, &mut psi, &mut lambda),
                 };
                 for (k, (value, expected)) in values.iter().zip(&expected).enumerate() {
-                    assert!((value - expected).abs() < rounding, "{:?} of {n}: {value} {expected}", inners[k]);
+                    assert!(
+                        (value - expected).abs() < rounding,
+                        "{:?} of {n}: {value} {expected}",
+                        inners[k]
+                    );
                 }
                 assert!(distance(&psi, &testing::of_state(&on_psi)) < rounding);
                 assert!(distance(&lambda, &testing::of_state(&on_lambda)) < rounding);
@@ -467,7 +477,12 @@ mod tests {
         }
     }
 
-    fn one_by_one(operators: &[Operator<C64>], inners: &[Inner], psi: &mut [C64], lambda: &mut [C64]) -> Vec<f64> {
+    fn one_by_one(
+        operators: &[Operator<C64>],
+        inners: &[Inner],
+        psi: &mut [C64],
+        lambda: &mut [C64],
+    ) -> Vec<f64> {
         let look = |inner: &Inner, psi: &[C64], lambda: &[C64]| {
             let i = C64::new(0.0, 1.0).powu((inner.x & inner.z).count_ones());
             let term = |(j, p): (usize, &C64)| {

@@ -25,8 +25,10 @@
 
 mod array;
 mod border;
+mod choice;
 mod dense;
 mod device;
+mod device_state;
 mod error;
 mod executor;
 mod host;
@@ -40,7 +42,9 @@ mod plugins;
 mod signature;
 mod verify;
 
-pub use device::{Device, DeviceState};
+pub use choice::{Choice, ChoiceFault, Known};
+pub use device::Device;
+pub use device_state::DeviceState;
 pub use error::{Fault, PluginError};
 pub use host::{Both, Loaded};
 pub use library::sha256_of;
