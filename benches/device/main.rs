@@ -3,9 +3,9 @@
 //! ```text
 //! cargo build --release -p ketgrad-cuda
 //! cargo run --release -p ketgrad-benches --bin device -- target/release/libketgrad_cuda.so [f32] [n=26] … \
-//!     [check] [gates] [circuits] [gradient] [values] [moves] [key=value of the plugin] …
+//!     [check] [gates] [circuits] [gradient] [values] [moves] [qcbm] [qft] [qv] [hea] [key=value of the plugin] …
 //! ```
-//! One JSON object a line; without a name of a part all of them. Times are medians, from the call until the device has
+//! One JSON object a line; without a name of a part, or of a circuit, all of them. Times are medians, from the call until the device has
 //! done everything, planning included. `copy` is the bytes that a copy of the state on the device reads and writes in a
 //! second, measured in the same run. The floor of a gate is the amplitudes that it changes, read and written once at
 //! that speed; `floor` of a circuit is the sum over its gates, which no way of doing one gate after the other gets
@@ -24,7 +24,7 @@ use ketgrad_core::{
 };
 use ketgrad_plugin_host::{Device, Plugins, Request, Settings};
 use num_complex::Complex;
-use workload::circuits::{NAMES, ansatz, bind, circuit, ising, single};
+use workload::circuits::{NAMES as ALL, ansatz, bind, circuit, ising, single};
 
 /// States of more qubits are not compared amplitude by amplitude.
 const MAX_COMPARED: usize = 28;
@@ -60,6 +60,8 @@ struct Bench<'a, E: Element> {
     plugins: &'a Plugins,
     n: usize,
     head: String,
+    /// The circuits.
+    names: Vec<&'static str>,
     /// Bytes a second of a copy.
     copy: f64,
 }
@@ -89,7 +91,7 @@ impl<E: Element> Bench<'_, E> {
     }
 
     fn check(&self) {
-        for name in NAMES {
+        for &name in &self.names {
             let operators = bind::<E>(&circuit(name, self.n));
             let start = Instant::now();
             let mut state = self.zero();
@@ -154,7 +156,7 @@ impl<E: Element> Bench<'_, E> {
 
     fn circuits(&self) {
         let mut state = self.zero();
-        for name in NAMES {
+        for &name in &self.names {
             let operators = bind::<E>(&circuit(name, self.n));
             let seconds = median(|| {
                 state.apply(&operators).unwrap();
@@ -206,7 +208,9 @@ impl<E: Element> Bench<'_, E> {
             })
             .collect();
         let sum = PauliSum::new(terms);
-        let seconds = median(|| drop(state.expectation(&sum).unwrap()));
+        let seconds = median(|| {
+            state.expectation(&sum).unwrap();
+        });
         self.line(
             "values",
             "100 Pauli terms",
@@ -246,7 +250,9 @@ fn run<E: Element>(device: &Device, plugins: &Plugins, n: usize, wants: impl Fn(
     let precision = if size_of::<E>() == 4 { "single" } else { "double" };
     let Some(residents) = Executor::<Complex<E>>::residents(device) else { return };
     let head = format!("\"n\": {n}, \"precision\": \"{precision}\"");
-    let mut bench = Bench { residents, plugins, n, head, copy: 2e12 };
+    let named: Vec<&str> = ALL.into_iter().filter(|name| wants(name)).collect();
+    let names = if named.is_empty() || named.len() == ALL.len() { ALL.to_vec() } else { named };
+    let mut bench = Bench { residents, plugins, n, head, names, copy: 2e12 };
     bench.measure_copy();
     if wants("check") {
         bench.check();
@@ -292,10 +298,11 @@ fn main() {
     let sizes: Vec<usize> =
         pairs().filter(|(key, _)| *key == "n").filter_map(|(_, n)| n.parse().ok()).collect();
     for n in if sizes.is_empty() { vec![20] } else { sizes } {
+        let wants = |word: &str| has(word) || (all && PARTS.contains(&word));
         if has("f32") {
-            run::<f32>(device, &plugins, n, |part| all || has(part));
+            run::<f32>(device, &plugins, n, wants);
         } else {
-            run::<f64>(device, &plugins, n, |part| all || has(part));
+            run::<f64>(device, &plugins, n, wants);
         }
     }
 }

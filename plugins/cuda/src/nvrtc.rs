@@ -108,17 +108,17 @@ impl Images for Kernels {
 /// What the compiler is told.
 fn flags(precision: Precision, architecture: &str) -> Vec<String> {
     let mut flags = vec![format!("--gpu-architecture={architecture}"), "-DKETGRAD_DEVICE=1".to_owned()];
-    flags.extend(definitions(precision));
+    flags.push(definition(precision));
     flags
 }
 
-/// The type of a real number, and log2 of the amplitudes that a thread holds in registers.
-pub(crate) fn definitions(precision: Precision) -> [String; 2] {
-    let (real, rows) = match precision {
-        Precision::Double => ("double", 3),
-        Precision::Single => ("float", 4),
+/// The type of a real number.
+pub(crate) fn definition(precision: Precision) -> String {
+    let real = match precision {
+        Precision::Double => "double",
+        Precision::Single => "float",
     };
-    [format!("-DREAL={real}"), format!("-DROWS={rows}")]
+    format!("-DREAL={real}")
 }
 
 /// The hash of texts, each ended by a zero byte.

@@ -294,10 +294,7 @@ impl<'a> Run<'a> {
 mod tests {
     use std::f64::consts::TAU;
 
-    use ketgrad_core::{
-        kernel::{Executor, Generic, Threads},
-        plan::Fast,
-    };
+    use ketgrad_core::kernel::{Executor, Generic, Threads};
 
     use super::*;
     use crate::testing;
@@ -378,6 +375,19 @@ mod tests {
                 _ => (self.permutation(1), self.below(3)),
             }
         }
+        /// Pauli strings on up to two qubits, before operators in ascending order and after all.
+        fn inners(&mut self, n: usize, count: usize) -> Vec<Inner> {
+            let mut inners: Vec<Inner> = (0..count)
+                .map(|_| {
+                    let two = self.qubits(n, 2).iter().fold(0usize, |m, q| m | 1 << q);
+                    let kinds = [(two, 0), (0, two), (two, two), (two & two.wrapping_neg(), two), (0, 0)];
+                    let (x, z) = kinds[self.below(5)];
+                    Inner { before: self.below(62), x, z }
+                })
+                .collect();
+            inners.sort_by_key(|i| i.before);
+            inners
+        }
         fn state(&mut self, n: usize) -> Vec<C64> {
             let mut v: Vec<C64> =
                 (0..1usize << n).map(|_| C64::new(self.unit() - 0.5, self.unit() - 0.5)).collect();
@@ -397,12 +407,12 @@ mod tests {
     fn random_operators_do_what_the_generic_kernels_do() {
         let mut random = Random(0x9e37_79b9_7f4a_7c15);
         let schedules = Schedules::default();
-        for (precision, rounding) in [(Precision::Double, 1e-13), (Precision::Single, 1e-5)] {
-            for n in SIZES {
-                for count in [1, 2, 20, 150] {
+        for device in testing::devices() {
+            for (precision, rounding) in [(Precision::Double, 1e-13), (Precision::Single, 1e-5)] {
+                for (n, count) in SIZES.into_iter().flat_map(|n| [1, 2, 20, 150].map(|count| (n, count))) {
                     let operators: Vec<_> = (0..count).map(|_| random.operator(n)).collect();
                     let mut expected = random.state(n);
-                    let mut state = testing::state(&testing::device(), precision, &expected);
+                    let mut state = testing::state(&device, precision, &expected);
                     Generic.run(&operators, &mut expected, &Threads::serial()).unwrap();
                     schedules.operate(&mut state, &operators).unwrap();
                     let off = distance(&expected, &testing::of_state(&state));
@@ -417,7 +427,7 @@ mod tests {
     fn other_angles_run_on_the_schedule_of_the_first() {
         let mut random = Random(77);
         let schedules = Schedules::default();
-        let n = 13;
+        let (n, device) = (13, testing::device());
         for _ in 0..3 {
             let mut operators = Vec::new();
             for q in 0..n {
@@ -425,7 +435,7 @@ mod tests {
                 operators.push(Operator::new(&random.diagonal(2), &[q, (q + 5) % n], &[]).unwrap());
             }
             let mut expected = random.state(n);
-            let mut state = testing::state(&testing::device(), Precision::Double, &expected);
+            let mut state = testing::state(&device, Precision::Double, &expected);
             Generic.run(&operators, &mut expected, &Threads::serial()).unwrap();
             schedules.operate(&mut state, &operators).unwrap();
             assert!(distance(&expected, &testing::of_state(&state)) < 1e-13);
@@ -436,43 +446,26 @@ mod tests {
     fn two_states_and_their_inner_products_are_those_of_the_processor() {
         let mut random = Random(0x1234_5678);
         let schedules = Schedules::default();
-        for (precision, rounding) in [(Precision::Double, 1e-13), (Precision::Single, 1e-5)] {
-            for n in [3, 8, 9, 12, 14] {
-                let operators: Vec<_> = (0..60).map(|_| random.operator(n)).collect();
-                let mut inners: Vec<Inner> = (0..40)
-                    .map(|_| {
-                        let before = random.below(62);
-                        let two = random.qubits(n, 2).iter().fold(0usize, |m, q| m | 1 << q);
-                        let (x, z) =
-                            [(two, 0), (0, two), (two, two), (two & two.wrapping_neg(), two), (0, 0)]
-                                [random.below(5)];
-                        Inner { before, x, z }
-                    })
-                    .collect();
-                inners.sort_by_key(|i| i.before);
-                let (mut psi, mut lambda) = (random.state(n), random.state(n));
-                let device = testing::device();
-                let [mut on_psi, mut on_lambda] =
-                    [&psi, &lambda].map(|v| testing::state(&device, precision, v));
-                let mut values = vec![f64::NAN; inners.len()];
-                schedules
-                    .operate_pair(&mut on_psi, &mut on_lambda, &operators, &inners, &mut values)
-                    .unwrap();
-                let expected = match Executor::<C64>::pairs(&Fast::new(), n) {
-                    Some(pairs) => {
-                        pairs.run(&operators, &inners, &mut psi, &mut lambda, &Threads::serial()).unwrap()
+        for device in testing::devices() {
+            for (precision, rounding) in [(Precision::Double, 1e-13), (Precision::Single, 1e-5)] {
+                for n in [3, 8, 9, 12, 14] {
+                    let operators: Vec<_> = (0..60).map(|_| random.operator(n)).collect();
+                    let inners = random.inners(n, 40);
+                    let (mut psi, mut lambda) = (random.state(n), random.state(n));
+                    let [mut on_psi, mut on_lambda] =
+                        [&psi, &lambda].map(|v| testing::state(&device, precision, v));
+                    let mut values = vec![f64::NAN; inners.len()];
+                    schedules
+                        .operate_pair(&mut on_psi, &mut on_lambda, &operators, &inners, &mut values)
+                        .unwrap();
+                    let expected = one_by_one(&operators, &inners, &mut psi, &mut lambda);
+                    for (k, (value, expected)) in values.iter().zip(&expected).enumerate() {
+                        let off = (value - expected).abs();
+                        assert!(off < rounding, "{:?} of {n}: {value} {expected}", inners[k]);
                     }
-                    None => one_by_one(&operators, &inners, &mut psi, &mut lambda),
-                };
-                for (k, (value, expected)) in values.iter().zip(&expected).enumerate() {
-                    assert!(
-                        (value - expected).abs() < rounding,
-                        "{:?} of {n}: {value} {expected}",
-                        inners[k]
-                    );
+                    assert!(distance(&psi, &testing::of_state(&on_psi)) < rounding);
+                    assert!(distance(&lambda, &testing::of_state(&on_lambda)) < rounding);
                 }
-                assert!(distance(&psi, &testing::of_state(&on_psi)) < rounding);
-                assert!(distance(&lambda, &testing::of_state(&on_lambda)) < rounding);
             }
         }
     }

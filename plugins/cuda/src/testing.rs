@@ -11,7 +11,7 @@ use ketgrad_plugin_sdk::{C64, Precision};
 
 use crate::{
     driver::{Cuda, Driver, Emulated},
-    nvrtc::{Kernels, definitions},
+    nvrtc::{Kernels, definition},
     state::{State, state_bytes},
 };
 
@@ -27,7 +27,7 @@ fn library(precision: Precision) -> PathBuf {
     let beside = path.with_extension(format!("{}.tmp", process::id()));
     let out = Command::new(env::var("CC").unwrap_or_else(|_| "cc".to_owned()))
         .args(["-std=c11", "-O2", "-shared", "-fPIC", "-DKETGRAD_EMULATE"])
-        .args(definitions(precision))
+        .arg(definition(precision))
         .args(["-x", "c", concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/kernels.cu"), "-o"])
         .arg(&beside)
         .output()
