@@ -114,6 +114,8 @@ DEVICE REAL2 plus_times(REAL2 a, REAL2 b, REAL2 c) {
  *       DENSE   two row bits j + 4 k, number of the matrix
  *       LOOK    mask, pattern, inner, outer, real, which
  *       END
+ *     or, alone in its step and without vectors, a matrix on all sets of four places, b being one of each:
+ *       MATRIX  slots of its two bits, number of the matrix
  *
  * A mask tells which vectors an action adds to a place; a pattern, which vectors change the parity that it reads.
  * Places are spread over the banks of shared memory by `slot`, which is linear over GF(2).
@@ -126,7 +128,7 @@ DEVICE REAL2 plus_times(REAL2 a, REAL2 b, REAL2 c) {
 #define ROWS ROWS_OF(REAL)
 #define LOCALS (1u << ROWS)
 
-enum { PHASES, TURN, DENSE, LOOK, END };
+enum { PHASES, TURN, DENSE, LOOK, END, MATRIX };
 
 /* Parities of the numbers below 16. */
 #define PARITIES 0x6996u
@@ -400,8 +402,74 @@ DEVICE u64 place_start(const u32 *RESTRICT words, u32 stage, u32 t) {
     return spread(t, words + words[stage + 12], words[stage + 11]);
 }
 
-/* Reads a thread's part of a tile, several loads at a time. */
+/* How many loads are under way at a time. */
 #define AT_ONCE 8u
+
+/* Whether matrices in double precision go through the tensor cores. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#define HAS_TENSOR_CORES IS_DOUBLE
+/* c += a b of an 8x4 and a 4x8 matrix: lane i has a[i / 4][i % 4], b[i % 4][i / 4], and c[i / 4][2 (i % 4) ..]. */
+DEVICE void tensor_times(double *c, double a, double b) {
+    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+        : "+d"(c[0]), "+d"(c[1])
+        : "d"(a), "d"(b));
+}
+#else
+#define HAS_TENSOR_CORES 0
+DEVICE void tensor_times(double *c, double a, double b) { (void)c, (void)a, (void)b; }
+#endif
+
+/* A 4x4 matrix on a tile. On tensor cores four lanes share a set of places, each with one of its amplitudes: eight sets
+ * are the rows of a product with the 8x8 real matrix, whose entries the lanes share out. */
+DEVICE void matrix_step(REAL2 *parts, const u32 *RESTRICT words, const u32 *step, const REAL *RESTRICT numbers,
+                        u32 size, u32 t, u32 threads) {
+    const u32 *const table = words + step[1], low = step[3 + ROWS], high = step[4 + ROWS];
+    const REAL2 *const m = (const REAL2 *)(numbers + step[5 + ROWS]);
+    if (HAS_TENSOR_CORES) {
+        const u32 lane = t & 31u, column = lane >> 2, row = lane & 3u;
+        const REAL2 entry = m[4 * (column >> 1) + row];
+        const double of_re = column & 1u ? entry.y : entry.x, of_im = column & 1u ? entry.x : -entry.y;
+        const u32 offset = (row & 1u ? low : 0u) ^ (row & 2u ? high : 0u);
+        /* Several at a time, so that one waits while others are worked on. */
+        const u32 stride = threads >> 2;
+        for (u32 c = (t >> 5 << 3) + column; c < size >> 2; c += AT_ONCE * stride) {
+            u32 at[AT_ONCE];
+            REAL2 v[AT_ONCE];
+            UNROLL
+            for (u32 k = 0; k < AT_ONCE; k++) at[k] = (table[(c + k * stride) & ((size >> 2) - 1)] >> 16) ^ offset;
+            UNROLL
+            for (u32 k = 0; k < AT_ONCE; k++) v[k] = parts[at[k]];
+            UNROLL
+            for (u32 k = 0; k < AT_ONCE; k++) {
+                double out[2] = {0, 0};
+                tensor_times(out, v[k].x, of_re);
+                tensor_times(out, v[k].y, of_im);
+                v[k].x = out[0];
+                v[k].y = out[1];
+            }
+            UNROLL
+            for (u32 k = 0; k < AT_ONCE; k++) {
+                if (c + k * stride < size >> 2) parts[at[k]] = v[k];
+            }
+        }
+        return;
+    }
+    for (u32 c = t; c < size >> 2; c += threads) {
+        const u32 slot = table[c] >> 16;
+        REAL2 in[4];
+        UNROLL
+        for (u32 r = 0; r < 4; r++) in[r] = parts[slot ^ (r & 1u ? low : 0u) ^ (r & 2u ? high : 0u)];
+        UNROLL
+        for (u32 r = 0; r < 4; r++) {
+            REAL2 sum = times(m[4 * r], in[0]);
+            UNROLL
+            for (u32 k = 1; k < 4; k++) sum = plus_times(sum, m[4 * r + k], in[k]);
+            parts[slot ^ (r & 1u ? low : 0u) ^ (r & 2u ? high : 0u)] = sum;
+        }
+    }
+}
+
+/* Reads a thread's part of a tile, several loads at a time. */
 DEVICE void gather(REAL2 *parts, const REAL2 *from, const u32 *RESTRICT words, u32 stage, u32 t, u32 threads) {
     const u32 size = 1u << words[stage];
     u32 k = 0;
@@ -434,7 +502,9 @@ stage(REAL2 *RESTRICT state, const u32 *RESTRICT words, const REAL *RESTRICT num
         for (u32 s = 0; s < steps; s++, step += step[0]) {
             FOR_THREADS(t) {
                 const u32 *const table = words + step[1], *const vectors = step + 2;
-                for (u32 c = t; c < size >> ROWS; c += THREADS) {
+                const int matrix = step[2 + ROWS] == MATRIX;
+                if (matrix) matrix_step(parts, words, step, numbers, size, t, THREADS);
+                for (u32 c = t; !matrix && c < size >> ROWS; c += THREADS) {
                     const u32 b = table[c] & 0xffffu, slot = table[c] >> 16, *w = step + 2 + ROWS;
                     REAL2 psi[LOCALS];
                     load(psi, parts, slot, vectors);
@@ -487,7 +557,12 @@ stage_pair(REAL2 *RESTRICT on_psi, REAL2 *RESTRICT on_lambda, const u32 *RESTRIC
         for (u32 s = 0; s < steps; s++, step += step[0]) {
             FOR_THREADS(t) {
                 const u32 *const table = words + step[1], *const vectors = step + 2;
-                for (u32 c = t; c < size >> ROWS; c += THREADS) {
+                const int matrix = step[2 + ROWS] == MATRIX;
+                if (matrix) {
+                    matrix_step(parts, words, step, numbers, size, t, THREADS);
+                    matrix_step(others, words, step, numbers, size, t, THREADS);
+                }
+                for (u32 c = t; !matrix && c < size >> ROWS; c += THREADS) {
                     const u32 b = table[c] & 0xffffu, slot = table[c] >> 16, *w = step + 2 + ROWS;
                     REAL2 psi[LOCALS], lambda[LOCALS];
                     load(psi, parts, slot, vectors);

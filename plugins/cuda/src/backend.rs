@@ -199,7 +199,7 @@ mod tests {
         let some = Backend::new(0, 18, Ok(device()));
         assert_eq!(
             some.describe(),
-            "emulated device, 1.1 GB, compute capability 7.0, up to 26 qubits, 27 in single precision\n\
+            "emulated device, 1.1 GB, compute capability 8.0, up to 26 qubits, 27 in single precision\n\
              kernels run on the processor, for tests"
         );
     }

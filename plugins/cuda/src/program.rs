@@ -1,10 +1,11 @@
 //! What a device is given: words and numbers, and the launches that read them.
 
 use ketgrad_core::{
-    kernel::{Inner, Operator, Shape},
+    kernel::{Element, Inner, Operator, Shape},
     plan::{Cut, Schedule, Stage},
 };
-use ketgrad_plugin_sdk::C64;
+use ketgrad_plugin_sdk::{C64, Precision};
+use num_complex::Complex;
 
 use crate::{bits::ones, stage};
 
@@ -21,7 +22,12 @@ pub(crate) struct Form {
     pub(crate) low_qubits: usize,
     /// Threads of a block.
     pub(crate) threads: usize,
+    /// Whether a matrix on two qubits is a step of its own, for tensor cores.
+    pub(crate) matrices: bool,
 }
+
+/// From this compute capability on there are tensor cores for double precision.
+pub(crate) const TENSOR_CORES: (u32, u32) = (8, 0);
 
 /// Below so many qubits operators are applied one by one: a tile would not fill a warp.
 pub(crate) const TILES_FROM: usize = 9;
@@ -33,11 +39,18 @@ pub(crate) const MAX_GROUPS: usize = 384;
 pub(crate) const MAX_LOOKS: usize = 96;
 
 impl Form {
-    /// For amplitudes of 2 x `size` bytes: tiles of 64 KiB, three of which fit a multiprocessor of 2020 and later.
-    pub(crate) fn new(size: usize) -> Form {
-        match size {
-            4 => Form { rows: 4, banks: 4, tile_qubits: 13, low_qubits: 4, threads: 256 },
-            _ => Form { rows: 3, banks: 3, tile_qubits: 12, low_qubits: 4, threads: 256 },
+    /// For a precision and a compute capability: tiles of 64 KiB, three of which fit a multiprocessor of 2020 and later,
+    /// made of runs of 128 bytes.
+    pub(crate) fn new(precision: Precision, capability: (u32, u32)) -> Form {
+        let threads = 256;
+        match precision {
+            Precision::Single => {
+                Form { rows: 4, banks: 4, tile_qubits: 13, low_qubits: 4, threads, matrices: false }
+            }
+            Precision::Double => {
+                let matrices = capability >= TENSOR_CORES;
+                Form { rows: 3, banks: 3, tile_qubits: 12, low_qubits: 3, threads, matrices }
+            }
         }
     }
 
@@ -83,9 +96,9 @@ impl Program {
     /// The operators on states of n qubits, one after the other or in stages, with inner products between them if
     /// there are two states. `schedule` is one of earlier operators of that number of qubits: it is used again if
     /// these are another binding of the same circuit, and replaced if not.
-    pub(crate) fn new(
+    pub(crate) fn new<E: Element>(
         n_qubits: usize,
-        operators: &[Operator<C64>],
+        operators: &[Operator<Complex<E>>],
         inners: Option<&[Inner]>,
         form: Form,
         schedule: &mut Option<Schedule>,
@@ -109,7 +122,7 @@ impl Program {
         program
     }
 
-    fn staged(&mut self, schedule: &Schedule, operators: &[Operator<C64>], form: Form) {
+    fn staged<E: Element>(&mut self, schedule: &Schedule, operators: &[Operator<Complex<E>>], form: Form) {
         let n_qubits = schedule.n_qubits();
         let mut angle = schedule.angle();
         for stage in schedule.stages() {
@@ -138,7 +151,12 @@ impl Program {
         }
     }
 
-    fn one_by_one(&mut self, n_qubits: usize, operators: &[Operator<C64>], inners: &[Inner]) {
+    fn one_by_one<E: Element>(
+        &mut self,
+        n_qubits: usize,
+        operators: &[Operator<Complex<E>>],
+        inners: &[Inner],
+    ) {
         let mut waiting: Vec<(usize, &Inner)> = inners.iter().enumerate().collect();
         waiting.sort_by_key(|(_, inner)| inner.before);
         let mut waiting = waiting.into_iter().peekable();
@@ -154,7 +172,8 @@ impl Program {
     }
 
     /// One operator by itself.
-    fn plain(&mut self, n_qubits: usize, operator: &Operator<C64>) {
+    fn plain<E: Element>(&mut self, n_qubits: usize, operator: &Operator<Complex<E>>) {
+        let operator = &operator.map(|z| C64::new(z.re.into(), z.im.into()));
         let (fixed, value) = operator.controls();
         let groups = 1u64 << (n_qubits - fixed.count_ones() as usize);
         match operator.shape() {

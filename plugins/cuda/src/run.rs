@@ -4,11 +4,12 @@
 use std::sync::{Mutex, PoisonError};
 
 use ketgrad_core::{
-    kernel::{Inner, Operator},
+    kernel::{Element, Inner, Operator},
     matrix::Matrix,
     plan::Schedule,
 };
 use ketgrad_plugin_sdk::{C64, Error, Gates, PauliTerm, Precision, Result};
+use num_complex::Complex;
 
 use crate::{
     bits::ones,
@@ -78,9 +79,26 @@ impl Schedules {
         Run::new(psi, &program)?.pair(psi, lambda, values)
     }
 
+    /// In single precision matrices are rounded first, so that what is unitary up to that rounding counts as such.
     fn program(&self, state: &State, operators: &[Operator<C64>], inners: Option<&[Inner]>) -> Program {
+        match state.precision() {
+            Precision::Double => self.of(state, operators, inners),
+            Precision::Single => {
+                let rounded = |o: &Operator<C64>| o.map(|z| Complex::new(z.re as f32, z.im as f32));
+                let operators: Vec<Operator<Complex<f32>>> = operators.iter().map(rounded).collect();
+                self.of(state, &operators, inners)
+            }
+        }
+    }
+
+    fn of<E: Element>(
+        &self,
+        state: &State,
+        operators: &[Operator<Complex<E>>],
+        inners: Option<&[Inner]>,
+    ) -> Program {
         let n_qubits = state.n_qubits() as usize;
-        let form = form(state.precision());
+        let form = form(state);
         if inners.is_some() {
             return Program::new(n_qubits, operators, inners, form, &mut None);
         }
@@ -90,8 +108,8 @@ impl Schedules {
     }
 }
 
-fn form(precision: Precision) -> Form {
-    Form::new(amplitude_bytes(precision) / 2)
+fn form(state: &State) -> Form {
+    Form::new(state.precision(), state.driver().properties().capability)
 }
 
 /// The operators of a list.
@@ -229,7 +247,7 @@ impl<'a> Run<'a> {
     /// Blocks, threads and shared memory of a stage on two states.
     fn of_pair(&self, state: &State, launch: &Launch) -> Option<(u32, u32, u32)> {
         let Launch::Stage { bits, tiles, groups, looks, .. } = launch else { return None };
-        let threads = form(self.precision).threads as u32;
+        let threads = form(state).threads as u32;
         let sums = threads.div_ceil(WARP) * looks.len() as u32 * size_of::<f64>() as u32;
         let shared_bytes = self.shared(*bits, groups.next_multiple_of(2), 2) + sums;
         let (grid, block) = self.grid(state, *bits, *tiles, shared_bytes);
@@ -245,7 +263,7 @@ impl<'a> Run<'a> {
     fn grid(&self, state: &State, bits: u32, tiles: u32, shared_bytes: u32) -> (u32, u32) {
         let properties = state.driver().properties();
         let each = (properties.shared_per_multiprocessor / (shared_bytes + RESERVED_SHARED)).max(1);
-        let block = (form(self.precision).threads as u32).min(1 << bits);
+        let block = (form(state).threads as u32).min(1 << bits);
         (tiles.min(properties.multiprocessors * each), block)
     }
 

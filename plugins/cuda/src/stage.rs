@@ -23,6 +23,10 @@ const TURN: u32 = 1;
 const DENSE: u32 = 2;
 const LOOK: u32 = 3;
 const END: u32 = 4;
+const MATRIX: u32 = 5;
+
+/// Bits of a place that a matrix step acts on; other steps have more vectors.
+const MATRIX_BITS: u32 = 2;
 
 /// The place of an amplitude in shared memory, as `slot_of` in the kernels.
 pub(crate) fn slot(place: usize, banks: usize) -> usize {
@@ -83,12 +87,16 @@ fn write(program: &mut Program, layout: Layout, form: Form, angle: f64) -> Optio
     };
     let several = layout.ops.len() > 1;
     let first_step = w.here();
-    let mut steps = 0;
     let mut rest = layout.ops;
     while !rest.is_empty() {
-        rest = w.step(rest);
-        steps += 1;
+        if form.matrices {
+            rest = w.matrices(rest);
+        }
+        if !rest.is_empty() {
+            rest = w.step(rest);
+        }
     }
+    let steps = w.tables.len() as u32;
     w.tables();
     let looks = std::mem::take(&mut w.looks);
     let constants = w.constant_groups();
@@ -151,6 +159,22 @@ impl Writer<'_> {
         self.program.words.len() as u32
     }
 
+    /// Writes a step for each matrix that can go first, and gives back the rest.
+    fn matrices(&mut self, ops: Vec<Placed>) -> Vec<Placed> {
+        let (blocks, rest) = split(ops, |op| matches!(op, Placed::Dense { .. }));
+        for op in blocks {
+            let Placed::Dense { low, high, matrix } = op else { continue };
+            let at = self.program.words.len();
+            let vectors = std::iter::repeat_n(0, self.form.rows);
+            self.program.words.extend([6 + self.form.rows as u32, 0].into_iter().chain(vectors));
+            let slots = [low, high].map(|bit| slot(1 << bit, self.form.banks) as u32);
+            let number = self.program.complex(matrix.iter().copied());
+            self.program.words.extend([MATRIX, slots[0], slots[1], number]);
+            self.tables.push((1 << low | 1 << high, at + 1));
+        }
+        rest
+    }
+
     /// Writes a step for as much as fits one, and gives back the rest.
     fn step(&mut self, ops: Vec<Placed>) -> Vec<Placed> {
         let (mut span, taken, rest) = self.choose(ops);
@@ -176,7 +200,8 @@ impl Writer<'_> {
             let known = written.iter().find(|t| t.0 == pivots).map(|t| t.1);
             let at = known.unwrap_or_else(|| {
                 let at = self.here();
-                self.program.words.extend(starts(pivots, self.bits, self.form.banks));
+                let shared = pivots.count_ones() == MATRIX_BITS;
+                self.program.words.extend(starts(pivots, self.bits, self.form.banks, shared));
                 written.push((pivots, at));
                 at
             });
@@ -208,6 +233,7 @@ impl Writer<'_> {
         let most = self.form.rows;
         match op {
             Placed::Phase(_) => true,
+            Placed::Dense { .. } if self.form.matrices => false,
             Placed::Rotation { line, .. } => span.admit(line.vector, most),
             Placed::Inner(look) => span.admit(look.x, most),
             Placed::Dense { low, high, .. } => {
@@ -393,11 +419,15 @@ fn runs(mask: usize) -> Vec<[usize; 3]> {
 }
 
 /// The places whose pivots are 0, with their slots in the upper half. Neighbours, which threads of a warp take together,
-/// differ in bits that lead to different banks.
-fn starts(pivots: usize, bits: usize, banks: usize) -> impl Iterator<Item = u32> {
+/// differ in bits that lead to different banks; `shared` if threads next to each other share a set of places, so that
+/// the pivots lead to banks as well.
+fn starts(pivots: usize, bits: usize, banks: usize, shared: bool) -> impl Iterator<Item = u32> {
     let mut free: Vec<usize> = ones(((1 << bits) - 1) & !pivots).collect();
+    let taken = |remainder: &usize| shared && ones(pivots).any(|bit| bit % banks == *remainder);
+    let mut remainders: Vec<usize> = (0..banks).collect();
+    remainders.sort_by_key(taken);
     let mut order = Vec::new();
-    for remainder in 0..banks {
+    for remainder in remainders {
         if let Some(k) = free.iter().position(|bit| bit % banks == remainder) {
             order.push(free.remove(k));
         }

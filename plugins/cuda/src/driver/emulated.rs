@@ -68,7 +68,7 @@ impl Emulated {
                 multiprocessors: 4,
                 shared_per_block: 96 << 10,
                 shared_per_multiprocessor: 96 << 10,
-                capability: (7, 0),
+                capability: (8, 0),
                 bandwidth: 0.0,
                 driver_version: 0,
             },
