@@ -1,8 +1,8 @@
 //! A device that is none: the kernels compiled for the processor, on ordinary memory.
 //!
 //! ```text
-//! cc -std=c11 -O2 -shared -fPIC -DKETGRAD_EMULATE -DREAL=double -DROWS=3 -x c kernels.cu -o kernels_f64.so
-//! cc -std=c11 -O2 -shared -fPIC -DKETGRAD_EMULATE -DREAL=float -DROWS=4 -x c kernels.cu -o kernels_f32.so
+//! cc -std=c11 -O2 -shared -fPIC -DKETGRAD_EMULATE -DREAL=double -x c kernels.cu -o kernels_f64.so
+//! cc -std=c11 -O2 -shared -fPIC -DKETGRAD_EMULATE -DREAL=float -x c kernels.cu -o kernels_f32.so
 //! ```
 //!
 //! give libraries with a function `emu_NAME(grid, block, shared, params)` for each kernel, which runs it block by block and,
