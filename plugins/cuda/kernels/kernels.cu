@@ -97,7 +97,8 @@ DEVICE REAL2 plus_times(REAL2 a, REAL2 b, REAL2 c) {
  *    10 first of them
  *    11 place runs        the same for the places of a tile
  *    12 first of them
- *    13 high places       index offsets of the places k THREADS, 2 words each
+ *    13 high places       for each place k STAGE_THREADS its index offset, 2 words, its slot, and what it adds to the slot at
+ *                        the end
  *    14 exit              slots that the bits of a logical place add, one word each, `bits` of them
  *    15 shifts            how many; (outer parity, flip, slot) each: added where parity and flip differ
  *    16 first of them
@@ -127,6 +128,16 @@ DEVICE REAL2 plus_times(REAL2 a, REAL2 b, REAL2 c) {
 #define ROWS_OF(real) JOINED(ROWS_, real)
 #define ROWS ROWS_OF(REAL)
 #define LOCALS (1u << ROWS)
+
+/* Threads of a block of a stage. */
+#define STAGE_THREADS 256u
+
+/* How many loads of a thread, how many products of a warp are under way at a time. */
+#define AT_ONCE 8u
+#define MATRICES_AT_ONCE 8u
+
+/* Sets of four places that the warps of a block take together. */
+#define STRIDE (STAGE_THREADS / 4)
 
 enum { PHASES, TURN, DENSE, LOOK, END, MATRIX };
 
@@ -343,19 +354,18 @@ DEVICE void store(const REAL2 *a, REAL2 *parts, u32 slot, const u32 *vectors) {
     }
 }
 
-/* Where places go in shared memory: no two of 128 bytes' worth of neighbours share a bank, nor do places that differ in
- * bits of different remainder. */
+/* Where places go in shared memory: bits of a place that are far from each other lead to different banks. */
 DEVICE u32 slot_of(u32 place) {
-    return IS_DOUBLE ? place ^ ((place >> 3 ^ place >> 6 ^ place >> 9 ^ place >> 12) & 7u)
-                     : place ^ ((place >> 4 ^ place >> 8 ^ place >> 12) & 15u);
+    if (!IS_DOUBLE) return place ^ ((place >> 4 ^ place >> 8 ^ place >> 12) & 15u);
+    const u32 turned = place >> 3 ^ place >> 9;
+    return place ^ ((turned ^ turned << 1 ^ (turned >> 2 & 1u) ^ place >> 6 ^ place >> 12) & 7u);
 }
 
 /* The factors of the groups of phases at a tile. */
-DEVICE void tile_phases(REAL2 *z, const u32 *RESTRICT words, const REAL *RESTRICT numbers, u32 stage, u32 tile, u32 t,
-                        u32 threads) {
+DEVICE void tile_phases(REAL2 *z, const u32 *RESTRICT words, const REAL *RESTRICT numbers, u32 stage, u32 tile, u32 t) {
     const u32 *const groups = words + words[stage + 4], *const outer = words + words[stage + 5];
     const REAL2 *const factors = (const REAL2 *)(numbers + words[stage + 6]);
-    for (u32 g = t; g < words[stage + 3]; g += threads) {
+    for (u32 g = t; g < words[stage + 3]; g += STAGE_THREADS) {
         const u32 first = groups[3 * g + 1], end = groups[3 * g + 2];
         REAL2 product = conjugated(factors[first], PARITY(outer[first] & tile));
         for (u32 k = first + 1; k < end; k++)
@@ -381,18 +391,9 @@ DEVICE u32 exit_slot(const u32 *RESTRICT words, u32 stage, u32 tile, u32 t) {
     return slot;
 }
 
-DEVICE u64 high_place(const u32 *RESTRICT words, u32 stage, u32 k) {
-    const u32 *const high = words + words[stage + 13] + 2 * k;
-    return high[0] | (u64)high[1] << 32;
-}
-
-/* The slots that the place k * threads adds at the end. */
-DEVICE u32 high_exit(const u32 *RESTRICT words, u32 stage, u32 place) {
-    const u32 *const exit = words + words[stage + 14];
-    u32 slot = 0;
-    for (u32 bit = 0; place >> bit; bit++) slot ^= place >> bit & 1u ? exit[bit] : 0u;
-    return slot;
-}
+/* The places of a thread: t + k STAGE_THREADS. */
+DEVICE const u32 *high_places(const u32 *RESTRICT words, u32 stage) { return words + words[stage + 13]; }
+DEVICE u64 high_index(const u32 *RESTRICT high, u32 k) { return high[4 * k] | (u64)high[4 * k + 1] << 32; }
 
 DEVICE u64 tile_start(const u32 *RESTRICT words, u32 stage, u32 tile) {
     return spread(tile, words + words[stage + 10], words[stage + 9]);
@@ -401,9 +402,6 @@ DEVICE u64 tile_start(const u32 *RESTRICT words, u32 stage, u32 tile) {
 DEVICE u64 place_start(const u32 *RESTRICT words, u32 stage, u32 t) {
     return spread(t, words + words[stage + 12], words[stage + 11]);
 }
-
-/* How many loads are under way at a time. */
-#define AT_ONCE 8u
 
 /* Whether matrices in double precision go through the tensor cores. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -419,10 +417,20 @@ DEVICE void tensor_times(double *c, double a, double b) {
 DEVICE void tensor_times(double *c, double a, double b) { (void)c, (void)a, (void)b; }
 #endif
 
+/* A lane's amplitude of the product with a matrix whose entries the lanes share out. */
+DEVICE REAL2 tensor_row(REAL2 v, double of_re, double of_im) {
+    double out[2] = {0, 0};
+    tensor_times(out, v.x, of_re);
+    tensor_times(out, v.y, of_im);
+    v.x = (REAL)out[0];
+    v.y = (REAL)out[1];
+    return v;
+}
+
 /* A 4x4 matrix on a tile. On tensor cores four lanes share a set of places, each with one of its amplitudes: eight sets
  * are the rows of a product with the 8x8 real matrix, whose entries the lanes share out. */
 DEVICE void matrix_step(REAL2 *parts, const u32 *RESTRICT words, const u32 *step, const REAL *RESTRICT numbers,
-                        u32 size, u32 t, u32 threads) {
+                        u32 size, u32 t) {
     const u32 *const table = words + step[1], low = step[3 + ROWS], high = step[4 + ROWS];
     const REAL2 *const m = (const REAL2 *)(numbers + step[5 + ROWS]);
     if (HAS_TENSOR_CORES) {
@@ -431,30 +439,24 @@ DEVICE void matrix_step(REAL2 *parts, const u32 *RESTRICT words, const u32 *step
         const double of_re = column & 1u ? entry.y : entry.x, of_im = column & 1u ? entry.x : -entry.y;
         const u32 offset = (row & 1u ? low : 0u) ^ (row & 2u ? high : 0u);
         /* Several at a time, so that one waits while others are worked on. */
-        const u32 stride = threads >> 2;
-        for (u32 c = (t >> 5 << 3) + column; c < size >> 2; c += AT_ONCE * stride) {
-            u32 at[AT_ONCE];
-            REAL2 v[AT_ONCE];
+        const u32 *set = table + (t >> 5 << 3) + column, *const end = table + (size >> 2);
+        for (; set + (MATRICES_AT_ONCE - 1) * STRIDE < end; set += MATRICES_AT_ONCE * STRIDE) {
+            REAL2 *at[MATRICES_AT_ONCE];
+            REAL2 v[MATRICES_AT_ONCE];
             UNROLL
-            for (u32 k = 0; k < AT_ONCE; k++) at[k] = (table[(c + k * stride) & ((size >> 2) - 1)] >> 16) ^ offset;
+            for (u32 k = 0; k < MATRICES_AT_ONCE; k++) at[k] = parts + (set[k * STRIDE] >> 16 ^ offset);
             UNROLL
-            for (u32 k = 0; k < AT_ONCE; k++) v[k] = parts[at[k]];
+            for (u32 k = 0; k < MATRICES_AT_ONCE; k++) v[k] = *at[k];
             UNROLL
-            for (u32 k = 0; k < AT_ONCE; k++) {
-                double out[2] = {0, 0};
-                tensor_times(out, v[k].x, of_re);
-                tensor_times(out, v[k].y, of_im);
-                v[k].x = out[0];
-                v[k].y = out[1];
-            }
-            UNROLL
-            for (u32 k = 0; k < AT_ONCE; k++) {
-                if (c + k * stride < size >> 2) parts[at[k]] = v[k];
-            }
+            for (u32 k = 0; k < MATRICES_AT_ONCE; k++) *at[k] = tensor_row(v[k], of_re, of_im);
+        }
+        for (; set < end; set += STRIDE) {
+            REAL2 *const at = parts + (*set >> 16 ^ offset);
+            *at = tensor_row(*at, of_re, of_im);
         }
         return;
     }
-    for (u32 c = t; c < size >> 2; c += threads) {
+    for (u32 c = t; c < size >> 2; c += STAGE_THREADS) {
         const u32 slot = table[c] >> 16;
         REAL2 in[4];
         UNROLL
@@ -470,21 +472,29 @@ DEVICE void matrix_step(REAL2 *parts, const u32 *RESTRICT words, const u32 *step
 }
 
 /* Reads a thread's part of a tile, several loads at a time. */
-DEVICE void gather(REAL2 *parts, const REAL2 *from, const u32 *RESTRICT words, u32 stage, u32 t, u32 threads) {
-    const u32 size = 1u << words[stage];
+DEVICE void gather(REAL2 *parts, const REAL2 *from, const u32 *RESTRICT words, u32 stage, u32 t) {
+    const u32 *high = high_places(words, stage);
+    const u32 slot = slot_of(t), count = (1u << words[stage]) / STAGE_THREADS;
     u32 k = 0;
-    for (; (k + AT_ONCE) * threads <= size; k += AT_ONCE) {
+    for (; k + AT_ONCE <= count; k += AT_ONCE, high += 4 * AT_ONCE) {
         REAL2 some[AT_ONCE];
         UNROLL
-        for (u32 j = 0; j < AT_ONCE; j++) some[j] = from[high_place(words, stage, k + j)];
+        for (u32 j = 0; j < AT_ONCE; j++) some[j] = from[high_index(high, j)];
         UNROLL
-        for (u32 j = 0; j < AT_ONCE; j++) parts[slot_of(t + (k + j) * threads)] = some[j];
+        for (u32 j = 0; j < AT_ONCE; j++) parts[slot ^ high[4 * j + 2]] = some[j];
     }
-    for (; t + k * threads < size; k++) parts[slot_of(t + k * threads)] = from[high_place(words, stage, k)];
+    for (; k < count; k++, high += 4) parts[slot ^ high[2]] = from[high_index(high, 0)];
+}
+
+/* Writes a thread's part of a tile. */
+DEVICE void scatter(const REAL2 *parts, REAL2 *to, const u32 *RESTRICT words, u32 stage, u32 slot, REAL2 scale) {
+    const u32 *high = high_places(words, stage);
+    const u32 count = (1u << words[stage]) / STAGE_THREADS;
+    for (u32 k = 0; k < count; k++, high += 4) to[high_index(high, 0)] = times(scale, parts[slot ^ high[3]]);
 }
 
 /* Shared memory: the tile, then the factors of the groups. */
-KERNEL LAUNCH_BOUNDS(256, 3)
+KERNEL LAUNCH_BOUNDS(STAGE_THREADS, 3)
 stage(REAL2 *RESTRICT state, const u32 *RESTRICT words, const REAL *RESTRICT numbers, u32 stage, u32 tiles) {
     SHARED(REAL2, parts);
     const u32 bits = words[stage], size = 1u << bits, steps = words[stage + 1];
@@ -494,8 +504,8 @@ stage(REAL2 *RESTRICT state, const u32 *RESTRICT words, const REAL *RESTRICT num
         const u64 start = tile_start(words, stage, tile);
         FOR_THREADS(t) {
             const REAL2 *const from = state + start + place_start(words, stage, t);
-            gather(parts, from, words, stage, t, THREADS);
-            tile_phases(z, words, numbers, stage, tile, t, THREADS);
+            gather(parts, from, words, stage, t);
+            tile_phases(z, words, numbers, stage, tile, t);
         }
         SYNC();
         const u32 *step = words + words[stage + 2];
@@ -503,8 +513,8 @@ stage(REAL2 *RESTRICT state, const u32 *RESTRICT words, const REAL *RESTRICT num
             FOR_THREADS(t) {
                 const u32 *const table = words + step[1], *const vectors = step + 2;
                 const int matrix = step[2 + ROWS] == MATRIX;
-                if (matrix) matrix_step(parts, words, step, numbers, size, t, THREADS);
-                for (u32 c = t; !matrix && c < size >> ROWS; c += THREADS) {
+                if (matrix) matrix_step(parts, words, step, numbers, size, t);
+                for (u32 c = t; !matrix && c < size >> ROWS; c += STAGE_THREADS) {
                     const u32 b = table[c] & 0xffffu, slot = table[c] >> 16, *w = step + 2 + ROWS;
                     REAL2 psi[LOCALS];
                     load(psi, parts, slot, vectors);
@@ -522,8 +532,7 @@ stage(REAL2 *RESTRICT state, const u32 *RESTRICT words, const REAL *RESTRICT num
             REAL2 *const to = state + start + place_start(words, stage, t);
             const REAL2 scale = tile_scale(z, words, numbers, stage);
             const u32 slot = exit_slot(words, stage, tile, t);
-            for (u32 p = t, k = 0; p < size; p += THREADS, k++)
-                to[high_place(words, stage, k)] = times(scale, parts[slot ^ high_exit(words, stage, k * THREADS)]);
+            scatter(parts, to, words, stage, slot, scale);
         }
         SYNC();
     }
@@ -531,7 +540,7 @@ stage(REAL2 *RESTRICT state, const u32 *RESTRICT words, const REAL *RESTRICT num
 
 /* Two states through one stage, with the inner products im <lambda|P|psi> on the way: `looks` sums for each block.
  * Shared memory: both tiles, the factors, and the sums of each warp. */
-KERNEL LAUNCH_BOUNDS(256, 2)
+KERNEL LAUNCH_BOUNDS(STAGE_THREADS, 2)
 stage_pair(REAL2 *RESTRICT on_psi, REAL2 *RESTRICT on_lambda, const u32 *RESTRICT words, const REAL *RESTRICT numbers,
            u32 stage, u32 tiles, double *RESTRICT out) {
     SHARED(REAL2, parts);
@@ -539,18 +548,18 @@ stage_pair(REAL2 *RESTRICT on_psi, REAL2 *RESTRICT on_lambda, const u32 *RESTRIC
     const u32 *const groups = words + words[stage + 4];
     REAL2 *const others = parts + size, *const z = others + size;
     double *const sums = (double *)(z + words[stage + 3] + (words[stage + 3] & 1u));
-    const u32 warps = (THREADS + 31) >> 5;
+    const u32 warps = (STAGE_THREADS + 31) >> 5;
     FOR_THREADS(t) {
-        for (u32 k = t; k < warps * looks; k += THREADS) sums[k] = 0;
+        for (u32 k = t; k < warps * looks; k += STAGE_THREADS) sums[k] = 0;
     }
     SYNC();
     for (u32 tile = BLOCK; tile < tiles; tile += BLOCKS) {
         const u64 start = tile_start(words, stage, tile);
         FOR_THREADS(t) {
             const u64 first = start + place_start(words, stage, t);
-            gather(parts, on_psi + first, words, stage, t, THREADS);
-            gather(others, on_lambda + first, words, stage, t, THREADS);
-            tile_phases(z, words, numbers, stage, tile, t, THREADS);
+            gather(parts, on_psi + first, words, stage, t);
+            gather(others, on_lambda + first, words, stage, t);
+            tile_phases(z, words, numbers, stage, tile, t);
         }
         SYNC();
         const u32 *step = words + words[stage + 2];
@@ -559,10 +568,10 @@ stage_pair(REAL2 *RESTRICT on_psi, REAL2 *RESTRICT on_lambda, const u32 *RESTRIC
                 const u32 *const table = words + step[1], *const vectors = step + 2;
                 const int matrix = step[2 + ROWS] == MATRIX;
                 if (matrix) {
-                    matrix_step(parts, words, step, numbers, size, t, THREADS);
-                    matrix_step(others, words, step, numbers, size, t, THREADS);
+                    matrix_step(parts, words, step, numbers, size, t);
+                    matrix_step(others, words, step, numbers, size, t);
                 }
-                for (u32 c = t; !matrix && c < size >> ROWS; c += THREADS) {
+                for (u32 c = t; !matrix && c < size >> ROWS; c += STAGE_THREADS) {
                     const u32 b = table[c] & 0xffffu, slot = table[c] >> 16, *w = step + 2 + ROWS;
                     REAL2 psi[LOCALS], lambda[LOCALS];
                     load(psi, parts, slot, vectors);
@@ -578,17 +587,13 @@ stage_pair(REAL2 *RESTRICT on_psi, REAL2 *RESTRICT on_lambda, const u32 *RESTRIC
             const u64 first = start + place_start(words, stage, t);
             const REAL2 scale = tile_scale(z, words, numbers, stage);
             const u32 slot = exit_slot(words, stage, tile, t);
-            for (u32 p = t, k = 0; p < size; p += THREADS, k++) {
-                const u64 at = first + high_place(words, stage, k);
-                const u32 from = slot ^ high_exit(words, stage, k * THREADS);
-                on_psi[at] = times(scale, parts[from]);
-                on_lambda[at] = times(scale, others[from]);
-            }
+            scatter(parts, on_psi + first, words, stage, slot, scale);
+            scatter(others, on_lambda + first, words, stage, slot, scale);
         }
         SYNC();
     }
     FOR_THREADS(t) {
-        for (u32 k = t; k < looks; k += THREADS) {
+        for (u32 k = t; k < looks; k += STAGE_THREADS) {
             double sum = 0;
             for (u32 warp = 0; warp < warps; warp++) sum += sums[warp * looks + k];
             out[(u64)BLOCK * looks + k] = sum;

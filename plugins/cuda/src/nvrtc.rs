@@ -24,13 +24,43 @@ use cudarc::nvrtc::sys::{self, nvrtcProgram};
 use ketgrad_plugin_sdk::{Error, Precision, Result};
 use sha2::{Digest, Sha256};
 
-use crate::driver::{Image, Images, functions};
+use crate::{
+    driver::{Image, Images, functions},
+    program::TENSOR_CORES,
+};
 
 /// The kernels.
 const SOURCE: &str = include_str!("../kernels/kernels.cu");
-/// The same as PTX, in double and single precision.
-const PTX_DOUBLE: &str = include_str!("../kernels/kernels_f64.ptx");
-const PTX_SINGLE: &str = include_str!("../kernels/kernels_f32.ptx");
+/// The same as PTX; of those for a precision the last that a device can run is the best.
+const PTX: [Ptx; 3] = [
+    Ptx {
+        precision: Precision::Double,
+        capability: (7, 0),
+        file: "kernels_f64.ptx",
+        text: include_str!("../kernels/kernels_f64.ptx"),
+    },
+    Ptx {
+        precision: Precision::Double,
+        capability: TENSOR_CORES,
+        file: "kernels_f64_sm80.ptx",
+        text: include_str!("../kernels/kernels_f64_sm80.ptx"),
+    },
+    Ptx {
+        precision: Precision::Single,
+        capability: (7, 0),
+        file: "kernels_f32.ptx",
+        text: include_str!("../kernels/kernels_f32.ptx"),
+    },
+];
+
+/// Kernels as PTX.
+struct Ptx {
+    precision: Precision,
+    /// The compute capability that it needs.
+    capability: (u32, u32),
+    file: &'static str,
+    text: &'static str,
+}
 
 functions! { Functions:
     nvrtcVersion(*mut c_int, *mut c_int);
@@ -95,12 +125,11 @@ impl Images for Kernels {
                 Err(e) => note(format!("kernels not compiled for {architecture}: {e}")),
             }
         }
-        let text = match precision {
-            Precision::Double => PTX_DOUBLE,
-            Precision::Single => PTX_SINGLE,
-        };
-        let code = [text.as_bytes(), b"\0"].concat();
-        images.push(Image { what: "PTX kernels, compiled by the driver".to_owned(), code });
+        let known = PTX.iter().rev().filter(|ptx| ptx.precision == precision && ptx.capability <= capability);
+        images.extend(known.map(|ptx| Image {
+            what: format!("{}, compiled by the driver", ptx.file),
+            code: [ptx.text.as_bytes(), b"\0"].concat(),
+        }));
         images
     }
 }
@@ -298,47 +327,45 @@ mod tests {
 
     use super::*;
 
-    const BOTH: [(Precision, &str, &str); 2] = [
-        (Precision::Double, "kernels_f64.ptx", PTX_DOUBLE),
-        (Precision::Single, "kernels_f32.ptx", PTX_SINGLE),
-    ];
-
-    /// What the PTX is compiled for.
-    const PTX_ARCHITECTURE: &str = "compute_70";
-
     fn kernels() -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels")
     }
 
+    /// What the compiler is told for a PTX file.
+    fn flags_of(ptx: &Ptx) -> Vec<String> {
+        flags(ptx.precision, &format!("compute_{}{}", ptx.capability.0, ptx.capability.1))
+    }
+
     /// The PTX of a text with the lines before it that say where it is from.
-    fn with_header(precision: Precision, compiler: &str, text: &str) -> String {
+    fn with_header(ptx: &Ptx, compiler: &str, text: &str) -> String {
         format!(
             "// Of kernels.cu, sha256 {}\n// by {compiler} {}\n// KETGRAD_BLESS=1 cargo test -p ketgrad-cuda makes it \
              anew; sha256 of what follows: {}\n{text}",
             in_hex(&Sha256::digest(SOURCE)),
-            flags(precision, PTX_ARCHITECTURE).join(" "),
+            flags_of(ptx).join(" "),
             in_hex(&Sha256::digest(text)),
         )
     }
 
-    fn made_anew(precision: Precision) -> String {
+    fn made_anew(ptx: &Ptx) -> String {
         let compiler = Compiler::get().expect("KETGRAD_BLESS needs NVRTC");
-        let made = compiler.compile(SOURCE, &flags(precision, PTX_ARCHITECTURE), Output::Ptx).unwrap();
+        let made = compiler.compile(SOURCE, &flags_of(ptx), Output::Ptx).unwrap();
         let text = String::from_utf8(made).unwrap();
-        with_header(precision, &compiler.name(), text.trim_end_matches('\0'))
+        with_header(ptx, &compiler.name(), text.trim_end_matches('\0'))
     }
 
     /// By what the files say of themselves: the compiler need not write the same text twice.
     #[test]
     fn source_and_ptx_belong_together() {
-        for (precision, name, given) in BOTH {
+        for ptx in &PTX {
+            let Ptx { file: name, text: given, .. } = *ptx;
             if env::var_os("KETGRAD_BLESS").is_some() {
-                fs::write(kernels().join(name), made_anew(precision)).unwrap();
+                fs::write(kernels().join(name), made_anew(ptx)).unwrap();
                 continue;
             }
             let mut lines = given.splitn(4, '\n').skip(1);
             let compiler = lines.next().and_then(|l| l.strip_prefix("// by ")?.split(" --").next());
-            let expected = with_header(precision, compiler.unwrap_or("?"), lines.nth(1).unwrap_or_default());
+            let expected = with_header(ptx, compiler.unwrap_or("?"), lines.nth(1).unwrap_or_default());
             assert!(
                 given == expected,
                 "{name} is not of this kernels.cu: KETGRAD_BLESS=1 cargo test -p ketgrad-cuda where NVRTC is found"
@@ -359,9 +386,10 @@ mod tests {
             "norms",
             "pick",
         ];
-        for (_, file, text) in BOTH {
+        for Ptx { capability, file, text, .. } in &PTX {
             // What `driver::cuda` asks of a driver and a device.
-            assert!(text.contains(".version 7.8\n.target sm_70\n"), "{file}: NVRTC 11.8 makes PTX 7.8");
+            let target = format!(".version 7.8\n.target sm_{}{}\n", capability.0, capability.1);
+            assert!(text.contains(&target), "{file}: NVRTC 11.8 makes PTX 7.8");
             for name in names {
                 assert!(text.contains(&format!(".entry {name}(")), "{file}: {name}");
             }
@@ -375,8 +403,11 @@ mod tests {
         if Command::new(&ptxas).arg("--version").output().is_err() {
             return;
         }
-        for (_, name, _) in BOTH {
-            for architecture in ["sm_70", "sm_80", "sm_90"] {
+        for Ptx { capability, file: name, .. } in &PTX {
+            for (number, architecture) in [((7, 0), "sm_70"), ((8, 0), "sm_80"), ((9, 0), "sm_90")] {
+                if number < *capability {
+                    continue;
+                }
                 let out = Command::new(&ptxas)
                     .args(["-arch", architecture, "-o", if cfg!(windows) { "nul" } else { "/dev/null" }])
                     .arg(kernels().join(name))
@@ -390,14 +421,16 @@ mod tests {
 
     #[test]
     fn there_is_always_the_ptx() {
-        for (precision, _, text) in BOTH {
+        for (precision, best) in
+            [(Precision::Double, "kernels_f64_sm80.ptx"), (Precision::Single, "kernels_f32.ptx")]
+        {
             let mut notes = Vec::new();
             let kernels = Kernels { compile: true, folder: None };
             let images = kernels.images(precision, (99, 9), &mut |note| notes.push(note));
             // No compiler, or one that does not know the architecture.
-            assert_eq!((images.len(), notes.len()), (1, 1), "{notes:?}");
             assert!(notes[0].starts_with("kernels not compiled for sm_999: "), "{notes:?}");
-            assert_eq!(images[0].code, [text.as_bytes(), b"\0"].concat());
+            assert!(images[0].what.starts_with(best), "{}", images[0].what);
+            assert_eq!(images[0].code.last(), Some(&0));
             let off = Kernels { compile: false, folder: None };
             assert_eq!(off.images(precision, (7, 0), &mut |note| panic!("{note}")).len(), 1);
         }

@@ -20,11 +20,12 @@ pub(crate) struct Form {
     pub(crate) tile_qubits: usize,
     /// The lowest so many qubits are in every tile, so that whole lines are read.
     pub(crate) low_qubits: usize,
-    /// Threads of a block.
-    pub(crate) threads: usize,
     /// Whether a matrix on two qubits is a step of its own, for tensor cores.
     pub(crate) matrices: bool,
 }
+
+/// Threads of a block of a stage, as in the kernels.
+pub(crate) const STAGE_THREADS: usize = 256;
 
 /// From this compute capability on there are tensor cores for double precision.
 pub(crate) const TENSOR_CORES: (u32, u32) = (8, 0);
@@ -42,14 +43,11 @@ impl Form {
     /// For a precision and a compute capability: tiles of 64 KiB, three of which fit a multiprocessor of 2020 and later,
     /// made of runs of 128 bytes.
     pub(crate) fn new(precision: Precision, capability: (u32, u32)) -> Form {
-        let threads = 256;
         match precision {
-            Precision::Single => {
-                Form { rows: 4, banks: 4, tile_qubits: 13, low_qubits: 4, threads, matrices: false }
-            }
+            Precision::Single => Form { rows: 4, banks: 4, tile_qubits: 13, low_qubits: 4, matrices: false },
             Precision::Double => {
                 let matrices = capability >= TENSOR_CORES;
-                Form { rows: 3, banks: 3, tile_qubits: 12, low_qubits: 3, threads, matrices }
+                Form { rows: 3, banks: 3, tile_qubits: 12, low_qubits: 3, matrices }
             }
         }
     }

@@ -15,7 +15,7 @@ use crate::{
     bits::ones,
     driver::{self, Arg, Buffer, Driver, Launch as Kernel, Packed},
     paulis,
-    program::{Form, Launch, Program},
+    program::{Form, Launch, Program, STAGE_THREADS},
     state::{State, amplitude_bytes},
 };
 
@@ -170,7 +170,7 @@ impl<'a> Run<'a> {
             match launch {
                 Launch::Stage { at, bits, tiles, groups, .. } => {
                     let shared_bytes = self.shared(*bits, *groups, 1);
-                    let (grid, block) = self.grid(state, *bits, *tiles, shared_bytes);
+                    let (grid, block) = self.grid(state, *tiles, shared_bytes);
                     let args = [
                         Arg::At(state.at()),
                         self.words_at(),
@@ -247,10 +247,9 @@ impl<'a> Run<'a> {
     /// Blocks, threads and shared memory of a stage on two states.
     fn of_pair(&self, state: &State, launch: &Launch) -> Option<(u32, u32, u32)> {
         let Launch::Stage { bits, tiles, groups, looks, .. } = launch else { return None };
-        let threads = form(state).threads as u32;
-        let sums = threads.div_ceil(WARP) * looks.len() as u32 * size_of::<f64>() as u32;
+        let sums = (STAGE_THREADS as u32).div_ceil(WARP) * looks.len() as u32 * size_of::<f64>() as u32;
         let shared_bytes = self.shared(*bits, groups.next_multiple_of(2), 2) + sums;
-        let (grid, block) = self.grid(state, *bits, *tiles, shared_bytes);
+        let (grid, block) = self.grid(state, *tiles, shared_bytes);
         Some((grid, block, shared_bytes))
     }
 
@@ -260,11 +259,10 @@ impl<'a> Run<'a> {
     }
 
     /// As many blocks as run at the same time, which go through all tiles; and their threads.
-    fn grid(&self, state: &State, bits: u32, tiles: u32, shared_bytes: u32) -> (u32, u32) {
+    fn grid(&self, state: &State, tiles: u32, shared_bytes: u32) -> (u32, u32) {
         let properties = state.driver().properties();
         let each = (properties.shared_per_multiprocessor / (shared_bytes + RESERVED_SHARED)).max(1);
-        let block = (form(state).threads as u32).min(1 << bits);
-        (tiles.min(properties.multiprocessors * each), block)
+        (tiles.min(properties.multiprocessors * each), STAGE_THREADS as u32)
     }
 
     fn plain(&self, state: &mut State, launch: &Launch) -> Result<()> {

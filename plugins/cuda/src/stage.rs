@@ -9,7 +9,7 @@ use ketgrad_plugin_sdk::C64;
 
 use crate::{
     bits::{Span, extract, ones},
-    program::{Form, Launch, MAX_GROUPS, MAX_LOOKS, Program},
+    program::{Form, Launch, MAX_GROUPS, MAX_LOOKS, Program, STAGE_THREADS},
 };
 
 /// The words before the steps.
@@ -28,10 +28,13 @@ const MATRIX: u32 = 5;
 /// Bits of a place that a matrix step acts on; other steps have more vectors.
 const MATRIX_BITS: u32 = 2;
 
-/// The place of an amplitude in shared memory, as `slot_of` in the kernels.
+/// The place of an amplitude in shared memory, as `slot_of` in the kernels: linear over GF(2).
 pub(crate) fn slot(place: usize, banks: usize) -> usize {
-    let mask = (1 << banks) - 1;
-    (1..).map(|k| place >> (k * banks)).take_while(|high| *high != 0).fold(place, |s, high| s ^ (high & mask))
+    if banks == 4 {
+        return place ^ ((place >> 4 ^ place >> 8 ^ place >> 12) & 15);
+    }
+    let turned = place >> 3 ^ place >> 9;
+    place ^ ((turned ^ turned << 1 ^ (turned >> 2 & 1) ^ place >> 6 ^ place >> 12) & 7)
 }
 
 /// Phases that read the same parity of the place: (outer parity, angle) each.
@@ -110,11 +113,11 @@ fn write(program: &mut Program, layout: Layout, form: Form, angle: f64) -> Optio
     let inside = runs(layout.inside.iter().fold(0, |mask, q| mask | 1 << q));
     let (outside_at, inside_at) = (w.runs(&outside), w.runs(&inside));
     let high = w.here();
-    let threads = form.threads.min(1 << bits);
-    for k in 0..(1usize << bits) / threads {
-        let place = k * threads;
+    for place in (0..1usize << bits).step_by(STAGE_THREADS) {
         let index = layout.inside.iter().enumerate().fold(0, |i, (bit, q)| i | (place >> bit & 1) << q);
         w.program.long(index as u64);
+        let left = ones(place).fold(0, |s, bit| s ^ slot(layout.exit[bit].vector, form.banks));
+        w.program.words.extend([slot(place, form.banks) as u32, left as u32]);
     }
     let exit = w.here();
     for line in &layout.exit {
@@ -422,15 +425,23 @@ fn runs(mask: usize) -> Vec<[usize; 3]> {
 /// differ in bits that lead to different banks; `shared` if threads next to each other share a set of places, so that
 /// the pivots lead to banks as well.
 fn starts(pivots: usize, bits: usize, banks: usize, shared: bool) -> impl Iterator<Item = u32> {
+    let bank = |bit: usize| slot(1 << bit, banks) & ((1 << banks) - 1);
+    let mut reached = Span::default();
+    if shared {
+        ones(pivots).for_each(|bit| _ = reached.admit(bank(bit), banks));
+    }
     let mut free: Vec<usize> = ones(((1 << bits) - 1) & !pivots).collect();
-    let taken = |remainder: &usize| shared && ones(pivots).any(|bit| bit % banks == *remainder);
-    let mut remainders: Vec<usize> = (0..banks).collect();
-    remainders.sort_by_key(taken);
     let mut order = Vec::new();
-    for remainder in remainders {
-        if let Some(k) = free.iter().position(|bit| bit % banks == remainder) {
-            order.push(free.remove(k));
-        }
+    while reached.dimensions() < banks {
+        let new = |bit: &usize| {
+            let dimensions = reached.dimensions();
+            let mut with = reached.clone();
+            with.admit(bank(*bit), banks);
+            with.dimensions() > dimensions
+        };
+        let Some(k) = free.iter().position(new) else { break };
+        reached.admit(bank(free[k]), banks);
+        order.push(free.remove(k));
     }
     order.append(&mut free);
     (0..1usize << order.len()).map(move |number| {
