@@ -14,6 +14,7 @@ use super::{
 use crate::{
     check::{Report, Settings},
     circuit::Circuit,
+    kernel::Executors,
     scalar::{Real, Scalar},
     simulate::{Simulator, final_measurements},
     state::StateVector,
@@ -97,6 +98,12 @@ impl Expectation {
     pub fn with_simulator(mut self, simulator: Simulator) -> Expectation {
         self.simulator = simulator;
         self
+    }
+
+    /// Who may run the circuit.
+    #[must_use]
+    pub fn executors(&self) -> &Executors {
+        &self.simulator.executors
     }
 
     /// The circuit.
