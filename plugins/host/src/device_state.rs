@@ -48,7 +48,9 @@ impl<E: Element> DeviceState<E> {
     pub(crate) fn zeros(device: &Device, n_qubits: usize) -> Result<DeviceState<E>, ExecuteError> {
         let most = device.max_qubits();
         if n_qubits > most {
-            return Err(device.backend().failed(format!("a state of {n_qubits} qubits; it takes at most {most}")));
+            return Err(device
+                .backend()
+                .failed(format!("a state of {n_qubits} qubits; it takes at most {most}")));
         }
         if !device.knows::<E>() {
             let bits = 8 * size_of::<E>();
@@ -57,9 +59,8 @@ impl<E: Element> DeviceState<E> {
         let new = device.raw().state_new.ok_or_else(|| device.lacks("state_new"))?;
         let mut state = DeviceState::nowhere(device, n_qubits);
         // SAFETY: the place for the state is ours.
-        device.asked(|b, err| unsafe {
-            new(b.user, dtype::<E>(), n_qubits as u32, &raw mut state.ptr, err)
-        })?;
+        device
+            .asked(|b, err| unsafe { new(b.user, dtype::<E>(), n_qubits as u32, &raw mut state.ptr, err) })?;
         Ok(state)
     }
 
@@ -111,12 +112,14 @@ impl<E: Element> DeviceState<E> {
     /// operators the place between those that are left.
     fn lower(&self, operators: &[Operator<Complex<E>>]) -> Result<(Vec<Lowered>, Vec<usize>), ExecuteError> {
         let backend = self.device.backend();
-        let (mut lowered, mut places) = (Vec::with_capacity(operators.len()), Vec::with_capacity(operators.len() + 1));
+        let (mut lowered, mut places) =
+            (Vec::with_capacity(operators.len()), Vec::with_capacity(operators.len() + 1));
         for operator in operators {
             if operator.n_qubits() > self.n_qubits {
                 let (needs, has) = (operator.n_qubits(), self.n_qubits);
-                return Err(backend
-                    .failed(format!("an operator that needs {needs} qubits on a state of {has}")));
+                return Err(
+                    backend.failed(format!("an operator that needs {needs} qubits on a state of {has}"))
+                );
             }
             places.push(lowered.len());
             lowered.extend(backend.lower(operator));
@@ -270,7 +273,8 @@ impl<E: Element> Resident<Complex<E>> for DeviceState<E> {
     }
 
     fn download(&self, amplitudes: &mut [Complex<E>]) -> Result<(), ExecuteError> {
-        if amplitudes.len().trailing_zeros() as usize != self.n_qubits || !amplitudes.len().is_power_of_two() {
+        if amplitudes.len().trailing_zeros() as usize != self.n_qubits || !amplitudes.len().is_power_of_two()
+        {
             let (n, has) = (amplitudes.len(), self.n_qubits);
             return Err(self.device.backend().failed(format!("memory of {n} amplitudes for {has} qubits")));
         }
