@@ -163,7 +163,7 @@ pub enum PluginsVerb {
         after_help = "Examples:\n  ketgrad plugins list --config mine.toml\n  ketgrad plugins list --config mine.toml --json"
     )]
     List,
-    /// Compares kernel, program and differences of every rule
+    /// Compares kernel, program and differences of every rule, and every device with the built-in kernels
     #[command(
         after_help = "Examples:\n  ketgrad plugins verify --config mine.toml\n  ketgrad plugins verify --config mine.toml --json"
     )]

@@ -2,7 +2,8 @@
 
 use ketgrad_core::{
     circuit::{Circuit, Operation},
-    kernel::Executors,
+    kernel::{Executor, Executors},
+    plan::Fast,
     simulate::final_measurements,
 };
 use ketgrad_plugin_host::{Choice, ChoiceFault, Plugins};
@@ -44,7 +45,9 @@ impl Common {
 
     /// Says that numbers with derivatives run elsewhere, if a backend was asked for by name.
     pub(crate) fn note_duals(&self, what: &str, terminal: &Terminal) {
-        if let Choice::Named(name) = &self.backend {
+        if let Choice::Named(name) = &self.backend
+            && name != Executor::<Complex<f64>>::name(&Fast::new())
+        {
             terminal.note(&format!(
                 "note: {what} computes with dual numbers, for which `{name}` has no kernels: the built-in ones run them"
             ));

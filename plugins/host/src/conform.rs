@@ -21,7 +21,7 @@ use ketgrad_core::kernel::{Element, ExecuteError};
 use crate::device::Device;
 
 /// The most qubits of states that are compared amplitude by amplitude.
-pub const COMPARED: usize = 14;
+pub const COMPARED: usize = 12;
 
 /// The least: below it the kernels of this program take no two states at once.
 const LEAST: usize = 6;

@@ -133,7 +133,7 @@ fn alone(plugins: &Plugins, name: &str) -> Simulator {
 
 #[test]
 fn the_mock_device_conforms() {
-    for (n_qubits, parts) in [(6, 28), (16, 28)] {
+    for (n_qubits, parts) in [(6, 28), (13, 28)] {
         let findings = conform(&mock(&[]).devices()[0], n_qubits);
         assert_eq!(findings.len(), parts);
         let wrong: Vec<String> = findings.iter().filter(|f| !f.holds()).map(ToString::to_string).collect();
@@ -162,6 +162,64 @@ fn a_device_that_is_named_conforms() {
         }
     }
     assert!(all_hold);
+}
+
+/// A device in Rust, option `device` of the plugin for tests.
+fn plain(panics: &str) -> Plugins {
+    let mut plugins = Plugins::new(Settings { verify: false, ..Settings::default() });
+    let candidates = vec![support::plugin("ketgrad_hostile")];
+    let options = vec![("device".to_owned(), panics.to_owned())];
+    plugins.load(&Request { name: "rust".into(), candidates, options, ..Request::default() }).unwrap();
+    plugins
+}
+
+#[test]
+fn a_device_in_rust_conforms() {
+    let plugins = plain("ok");
+    let device = &plugins.devices()[0];
+    assert_eq!(device.describe(), "a device in Rust\nin the plugin's own memory");
+    let wrong: Vec<_> = conform(device, 9).into_iter().filter(|f| !f.holds()).collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+    // It takes operators on three qubits at most, and says how much room it has.
+    let four =
+        Operator::new(&Matrix::from_fn(4, |i, j| C::new(((i + j) as f64).sin(), 1.0)), &[0, 1, 2, 3], &[]);
+    let mut psi: Box<dyn Resident<C>> = device.basis(5, 0).unwrap();
+    let error = psi.apply(&[four.unwrap()]).unwrap_err().to_string();
+    assert!(error.contains("on 4 qubits; it takes at most 3"), "{error}");
+    let room: Result<Box<dyn Resident<C>>, _> = device.basis(19, 0);
+    assert!(room.is_err_and(|e| e.to_string() == "plain: no room on the device"));
+}
+
+/// A panic in any call of a device is an error that says where, and the host goes on.
+#[test]
+fn a_device_that_panics_is_an_error() {
+    let calls = [
+        ("zeros", "each operator"),
+        ("download", "amplitudes there and back"),
+        ("sync", "expectation values"),
+        ("apply", "operators in a row"),
+        ("copy", "copies"),
+        ("apply_pair", "two states at once"),
+        ("expectation", "a GHZ state"),
+        ("inner", "inner products"),
+        ("apply_paulis", "observables on a state"),
+        ("sample", "samples"),
+    ];
+    for (call, part) in calls {
+        let findings = conform(&plain(call).devices()[0], 6);
+        let of_part = findings.iter().find(|f| f.what == part).unwrap();
+        let said = of_part.error.as_ref().unwrap_err().to_string();
+        assert!(
+            said.starts_with(&format!("plain: it panicked: a panic of the device in {call} at ")),
+            "{said}"
+        );
+        assert!(said.contains("device.rs:"), "{said}");
+    }
+    let device = &plain("describe").devices()[0];
+    assert!(device.describe().starts_with("it panicked: a panic of the device in describe"));
+    // Whoever cannot say how well it would do does not run.
+    let refused = plain("score").chosen::<f64>(&"plain".into(), 6, 30).unwrap_err();
+    assert!(refused.to_string().ends_with("a device in Rust\nin the plugin's own memory"), "{refused}");
 }
 
 /// The suite sees what is wrong: results, and errors.
@@ -208,8 +266,11 @@ fn only_values_leave_the_device() {
     assert!(error.to_string().contains("mock: unsupported: it was told that amplitudes stay"), "{error}");
     // What needs a state here says what it would take.
     let fidelity = Observable::Overlap(Arc::new(StateVector::zero(6).unwrap()));
-    let error =
-        Expectation::new(circuit(), [fidelity]).unwrap().with_simulator(simulator).value(&[0.7f64]).unwrap_err();
+    let error = Expectation::new(circuit(), [fidelity])
+        .unwrap()
+        .with_simulator(simulator)
+        .value(&[0.7f64])
+        .unwrap_err();
     assert!(error.to_string().contains("needs 2 KiB, but 0 B are available"), "{error}");
 }
 
