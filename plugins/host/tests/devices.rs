@@ -16,6 +16,7 @@ use ketgrad_core::{
 };
 use ketgrad_plugin_host::{COMPARED, Choice, Device, Plugins, Request, Settings, conform};
 use num_complex::Complex;
+use num_dual::Dual64;
 
 type C = Complex<f64>;
 
@@ -90,11 +91,10 @@ fn loaded_kernels_give_the_states_of_the_built_in_ones() {
                 assert!(distance(&given, &expected) < ROUNDING, "{name}");
             }
         }
-        // Other rings keep their kernels.
-        assert_eq!(
-            executors.best::<Complex<f32>>(6, 30).name(),
-            Executors::fast().best::<Complex<f32>>(6, 30).name()
-        );
+        // The kernels know double precision alone, the device both; other rings keep their kernels.
+        let single = if name == "mock" { "mock" } else { "fast" };
+        assert_eq!(executors.best::<Complex<f32>>(6, 30).name(), single);
+        assert_eq!(executors.best::<Complex<Dual64>>(6, 30).name(), "generic");
     }
 }
 
@@ -144,8 +144,9 @@ fn the_mock_device_conforms() {
 /// The suite on any device: `KETGRAD_DEVICE=/path/libmine.so`, `KETGRAD_DEVICE_OPTIONS="key=value key=value"`,
 /// `KETGRAD_DEVICE_QUBITS=30`.
 #[test]
+#[ignore = "on the device that KETGRAD_DEVICE names"]
 fn a_device_that_is_named_conforms() {
-    let Ok(path) = std::env::var("KETGRAD_DEVICE") else { return };
+    let path = std::env::var("KETGRAD_DEVICE").expect("KETGRAD_DEVICE names a library");
     let text = |key: &str| std::env::var(key).unwrap_or_default();
     let options = text("KETGRAD_DEVICE_OPTIONS");
     let options: Vec<(&str, &str)> =
