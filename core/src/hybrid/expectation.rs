@@ -8,6 +8,7 @@ use num_dual::DualNum;
 use super::{
     HybridError, Observable,
     adjoint::Bound,
+    resident::ValuesAndSlopes,
     slots::{Chain, Slot, by_parameter, slots},
     tangent::{moved, unit},
 };
@@ -178,7 +179,7 @@ impl Expectation {
         &self,
         bound: &Bound<'_, T>,
         weights: &[T],
-    ) -> Result<(Vec<T>, Vec<T>), HybridError> {
+    ) -> Result<ValuesAndSlopes<T>, HybridError> {
         let mut psi = self.start()?;
         bound.run(&self.simulator, &mut psi)?;
         let results = self.observe(&psi)?;

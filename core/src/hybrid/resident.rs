@@ -16,6 +16,9 @@ use crate::{
     simulate::SimulateError,
 };
 
+/// The value of each observable, and the derivative by the angle of each slot.
+pub(super) type ValuesAndSlopes<T> = (Vec<T>, Vec<T>);
+
 type State<T> = Box<dyn Resident<Complex<T>>>;
 
 impl From<ExecuteError> for HybridError {
@@ -39,7 +42,7 @@ impl Expectation {
         &self,
         bound: &Bound<'_, T>,
         weights: &[T],
-    ) -> Result<Option<(Vec<T>, Vec<T>)>, HybridError> {
+    ) -> Result<Option<ValuesAndSlopes<T>>, HybridError> {
         let Some((residents, sums)) = self.there(bound.count()) else { return Ok(None) };
         let Some(cotangent) = weighted(&sums, weights) else { return Ok(None) };
         let Some(way) = bound.way_back(&self.slots)? else { return Ok(None) };
