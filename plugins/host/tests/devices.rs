@@ -145,6 +145,7 @@ fn the_mock_device_conforms() {
 /// `KETGRAD_DEVICE_QUBITS=30`.
 #[test]
 #[ignore = "on the device that KETGRAD_DEVICE names"]
+#[expect(clippy::print_stdout, reason = "whoever runs it wants to see the differences")]
 fn a_device_that_is_named_conforms() {
     let path = std::env::var("KETGRAD_DEVICE").expect("KETGRAD_DEVICE names a library");
     let text = |key: &str| std::env::var(key).unwrap_or_default();
