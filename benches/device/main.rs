@@ -3,13 +3,13 @@
 //! ```text
 //! cargo build --release -p ketgrad-cuda
 //! cargo run --release -p ketgrad-benches --bin device -- target/release/libketgrad_cuda.so [f32] [n=26] … \
-//!     [check] [gates] [circuits] [gradient] [values] [moves] [qcbm] [qft] [qv] [hea] [key=value of the plugin] …
+//!     [conform] [check] [gates] [circuits] [gradient] [values] [moves] [qcbm] [qft] [qv] [hea] [key=value of the plugin] …
 //! ```
 //! One JSON object a line; without a name of a part, or of a circuit, all of them. Times are medians, from the call until the device has
 //! done everything, planning included. `copy` is the bytes that a copy of the state on the device reads and writes in a
 //! second, measured in the same run. The floor of a gate is the amplitudes that it changes, read and written once at
 //! that speed; `floor` of a circuit is the sum over its gates, which no way of doing one gate after the other gets
-//! below. `check` compares with the built-in kernels on all processors, and beyond `MAX_COMPARED` qubits undoes the
+//! below. `conform` is the suite for every device. `check` compares with the built-in kernels on all processors, and beyond `MAX_COMPARED` qubits undoes the
 //! circuit and looks at what is left of |0>.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a program for people")]
 
@@ -22,7 +22,7 @@ use ketgrad_core::{
     simulate::Simulator,
     state::StateVector,
 };
-use ketgrad_plugin_host::{Device, Plugins, Request, Settings};
+use ketgrad_plugin_host::{Device, Plugins, Request, Settings, conform};
 use num_complex::Complex;
 use workload::circuits::{NAMES as ALL, ansatz, bind, circuit, ising, single};
 
@@ -252,6 +252,11 @@ fn run<E: Element>(device: &Device, plugins: &Plugins, n: usize, wants: impl Fn(
     let head = format!("\"n\": {n}, \"precision\": \"{precision}\"");
     let named: Vec<&str> = ALL.into_iter().filter(|name| wants(name)).collect();
     let names = if named.is_empty() || named.len() == ALL.len() { ALL.to_vec() } else { named };
+    if wants("conform") {
+        for finding in conform(device, n) {
+            println!("{}{finding}", if finding.holds() { "" } else { "WRONG " });
+        }
+    }
     let mut bench = Bench { residents, plugins, n, head, names, copy: 2e12 };
     bench.measure_copy();
     if wants("check") {
@@ -274,7 +279,7 @@ fn run<E: Element>(device: &Device, plugins: &Plugins, n: usize, wants: impl Fn(
     }
 }
 
-const PARTS: [&str; 6] = ["check", "gates", "circuits", "gradient", "values", "moves"];
+const PARTS: [&str; 7] = ["conform", "check", "gates", "circuits", "gradient", "values", "moves"];
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

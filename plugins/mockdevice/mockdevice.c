@@ -7,6 +7,7 @@
  * Build: cc -std=c11 -O2 -shared -fPIC -I<include> mockdevice.c -o libmockdevice.so
  * Options:
  *   fail = "apply"     operators fail, and the error comes out at the next wait, as on a real device
+ *   fail = "conjugate" it takes every matrix for its complex conjugate
  *   score = "0"        how well it says that it would do; 1 without the option
  *   since = "1.1"      it has nothing that is newer
  *   moves = "forbidden"  amplitudes do not leave it: proves that only values do */
@@ -25,7 +26,7 @@ typedef struct state {
     int broken;
 } state;
 
-static int fail_apply, forbid_moves;
+static int fail_apply, conjugates, forbid_moves;
 static int32_t own_score = 1;
 
 static int32_t score(void *user, const ketgrad_query *query) {
@@ -152,8 +153,9 @@ static void dense(state *s, const ketgrad_gate *g) {
             for (size_t column = 0; column < dim; column++) {
                 const double *m = g->matrix + 2 * (row * dim + column);
                 double x = s->re[base | offset[column]], y = s->im[base | offset[column]];
-                re[row] += m[0] * x - m[1] * y;
-                im[row] += m[0] * y + m[1] * x;
+                double m_im = conjugates ? -m[1] : m[1];
+                re[row] += m[0] * x - m_im * y;
+                im[row] += m[0] * y + m_im * x;
             }
         }
         for (size_t row = 0; row < dim; row++) {
@@ -308,6 +310,7 @@ static ketgrad_status init(const ketgrad_host *host, ketgrad_err *err) {
     ketgrad_str fail = KETGRAD_STR("fail"), score_key = KETGRAD_STR("score"), since = KETGRAD_STR("since"),
                 moves = KETGRAD_STR("moves");
     fail_apply = is(host, fail, "apply");
+    conjugates = is(host, fail, "conjugate");
     ketgrad_str text;
     char digits[8] = {0};
     if (host->option(host->ctx, score_key, &text) == KETGRAD_OK && text.len < sizeof digits) {

@@ -89,6 +89,11 @@ impl<'a, T: Real> Bound<'a, T> {
         simulator.execute(&self.operators(), state, &mut |_, _| {})
     }
 
+    /// How many gates there are.
+    pub(super) fn count(&self) -> usize {
+        self.gates.iter().flatten().count()
+    }
+
     /// The gates in order.
     pub(super) fn operators(&self) -> Vec<Operator<Complex<T>>> {
         self.gates.iter().flatten().cloned().collect()

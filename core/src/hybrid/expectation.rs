@@ -8,12 +8,14 @@ use num_dual::DualNum;
 use super::{
     HybridError, Observable,
     adjoint::Bound,
+    resident::ValuesAndSlopes,
     slots::{Chain, Slot, by_parameter, slots},
     tangent::{moved, unit},
 };
 use crate::{
     check::{Report, Settings},
     circuit::Circuit,
+    kernel::Executors,
     scalar::{Real, Scalar},
     simulate::{Simulator, final_measurements},
     state::StateVector,
@@ -99,6 +101,12 @@ impl Expectation {
         self
     }
 
+    /// Who may run the circuit.
+    #[must_use]
+    pub fn executors(&self) -> &Executors {
+        &self.simulator.executors
+    }
+
     /// The circuit.
     #[must_use]
     pub fn circuit(&self) -> &Circuit {
@@ -171,7 +179,7 @@ impl Expectation {
         &self,
         bound: &Bound<'_, T>,
         weights: &[T],
-    ) -> Result<(Vec<T>, Vec<T>), HybridError> {
+    ) -> Result<ValuesAndSlopes<T>, HybridError> {
         let mut psi = self.start()?;
         bound.run(&self.simulator, &mut psi)?;
         let results = self.observe(&psi)?;

@@ -16,6 +16,9 @@ use crate::{
     simulate::SimulateError,
 };
 
+/// The value of each observable, and the derivative by the angle of each slot.
+pub(super) type ValuesAndSlopes<T> = (Vec<T>, Vec<T>);
+
 type State<T> = Box<dyn Resident<Complex<T>>>;
 
 impl From<ExecuteError> for HybridError {
@@ -27,8 +30,8 @@ impl From<ExecuteError> for HybridError {
 impl Expectation {
     /// The value of each observable; `None` if this is not for a device.
     pub(super) fn values_there<T: Real>(&self, bound: &Bound<'_, T>) -> Result<Option<Vec<T>>, HybridError> {
+        let Some((residents, sums)) = self.there(bound.count()) else { return Ok(None) };
         let operators = bound.operators();
-        let Some((residents, sums)) = self.there(operators.len()) else { return Ok(None) };
         let psi = self.final_state(residents, &operators)?;
         Ok(Some(observe(&psi, &sums)?))
     }
@@ -39,13 +42,12 @@ impl Expectation {
         &self,
         bound: &Bound<'_, T>,
         weights: &[T],
-    ) -> Result<Option<(Vec<T>, Vec<T>)>, HybridError> {
-        let operators = bound.operators();
-        let Some((residents, sums)) = self.there(operators.len()) else { return Ok(None) };
+    ) -> Result<Option<ValuesAndSlopes<T>>, HybridError> {
+        let Some((residents, sums)) = self.there(bound.count()) else { return Ok(None) };
         let Some(cotangent) = weighted(&sums, weights) else { return Ok(None) };
         let Some(way) = bound.way_back(&self.slots)? else { return Ok(None) };
         let WayBack { operators: back, inners, .. } = &way;
-        let mut psi = self.final_state(residents, &operators)?;
+        let mut psi = self.final_state(residents, &bound.operators())?;
         let values = observe(&psi, &sums)?;
         let mut lambda = psi.observed(&cotangent)?;
         let products = psi.apply_pair(&mut *lambda, back, inners)?;

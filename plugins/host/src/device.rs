@@ -60,6 +60,12 @@ impl Device {
         self.raw().max_qubits as usize
     }
 
+    /// The most targets of a dense operator.
+    #[must_use]
+    pub fn max_targets(&self) -> usize {
+        self.raw().max_matrix_targets as usize
+    }
+
     /// Whether it has all that states which stay there need.
     #[must_use]
     pub fn keeps_states(&self) -> bool {

@@ -58,9 +58,9 @@ impl<E: Element> DeviceState<E> {
         }
         let new = device.raw().state_new.ok_or_else(|| device.lacks("state_new"))?;
         let mut state = DeviceState::nowhere(device, n_qubits);
+        let n = n_qubits as u32;
         // SAFETY: the place for the state is ours.
-        device
-            .asked(|b, err| unsafe { new(b.user, dtype::<E>(), n_qubits as u32, &raw mut state.ptr, err) })?;
+        device.asked(|b, err| unsafe { new(b.user, dtype::<E>(), n, &raw mut state.ptr, err) })?;
         Ok(state)
     }
 

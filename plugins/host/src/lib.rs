@@ -26,6 +26,7 @@
 mod array;
 mod border;
 mod choice;
+mod conform;
 mod dense;
 mod device;
 mod device_state;
@@ -43,6 +44,7 @@ mod signature;
 mod verify;
 
 pub use choice::{Choice, ChoiceFault, Known};
+pub use conform::{COMPARED, Finding, conform};
 pub use device::Device;
 pub use device_state::DeviceState;
 pub use error::{Fault, PluginError};
