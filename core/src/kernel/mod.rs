@@ -27,6 +27,7 @@ mod dagger;
 mod disjoint;
 mod reduce;
 mod registry;
+mod resident;
 mod runs;
 pub(crate) mod simd;
 mod threads;
@@ -34,6 +35,7 @@ mod threads;
 pub use acts::Acts;
 pub use reduce::{BLOCK, tree_sum};
 pub use registry::{ExecuteError, Executor, Executors, Generic, Inner, Pairs, Prepared};
+pub use resident::{Resident, Residents};
 pub use simd::{Element, InstructionSet};
 pub use threads::{SERIAL_BELOW, ThreadError, Threads};
 
