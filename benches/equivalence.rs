@@ -1,7 +1,7 @@
 //! How long it takes to decide that two circuits are equal, beside simulating both in `f64`.
 //!
 //! ```text
-//! cargo run --release -p ketgrad-benches --bin equivalence
+//! cargo run --release -p ketgrad-benches --bin equivalence [-- QUBITS…]
 //! ```
 //! Each row is the median of interleaved repeats on one thread: the check, both simulations on the
 //! generic kernels (binding included), and the ratio.
@@ -19,7 +19,7 @@ use ketgrad_core::{
 
 /// Gates of each circuit.
 const GATES: usize = 300;
-/// Interleaved repeats.
+/// Interleaved repeats of large circuits; of small ones more, for as many amplitudes in all.
 const REPEATS: usize = 7;
 
 /// Layers of rotations by free angles and CX; with `halves` each rotation in two.
@@ -49,11 +49,13 @@ fn median(mut times: Vec<f64>) -> f64 {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let simulator = Simulator { executors: Executors::new(), threads: Threads::serial(), ..Simulator::new() };
     println!("{:>3} {:>12} {:>12} {:>6}", "n", "check", "simulations", "ratio");
-    for n in [8, 12, 16, 20] {
+    let given: Vec<usize> = std::env::args().skip(1).map(|n| n.parse()).collect::<Result<_, _>>()?;
+    let sizes = if given.is_empty() { vec![8, 12, 16, 20] } else { given };
+    for n in sizes {
         let (a, b) = (layers(n, false)?, layers(n, true)?);
         let inputs: Vec<f64> = a.inputs().enumerate().map(|(k, _)| 0.3 + k as f64).collect();
         let (mut checks, mut simulations) = (Vec::new(), Vec::new());
-        for _ in 0..REPEATS {
+        for _ in 0..REPEATS << 16usize.saturating_sub(n).min(6) {
             let start = Instant::now();
             let report = equivalent(&a, &b, &Settings::default(), &simulator)?;
             checks.push(start.elapsed().as_secs_f64());

@@ -10,33 +10,8 @@
 
 use std::time::Instant;
 
-use ketgrad_core::{
-    circuit::Circuit,
-    hybrid::Expectation,
-    kernel::Threads,
-    observable::{Pauli, PauliString, PauliSum},
-    simulate::Simulator,
-};
-
-fn ansatz(n: usize, layers: usize) -> Circuit {
-    let mut c = Circuit::new(n);
-    let mut w = c.param_list("w", 2 * n * layers).into_iter();
-    for _ in 0..layers {
-        for q in 0..n {
-            c.ry(q, w.next().unwrap()).unwrap().rz(q, w.next().unwrap()).unwrap();
-        }
-        for q in 0..n {
-            c.cx(q, (q + 1) % n).unwrap();
-        }
-    }
-    c
-}
-
-fn ising(n: usize) -> PauliSum {
-    let bonds = (1..n).map(|q| (-1.0, PauliString::new([(q - 1, Pauli::Z), (q, Pauli::Z)]).unwrap()));
-    let field = (0..n).map(|q| (-0.7, PauliString::new([(q, Pauli::X)]).unwrap()));
-    PauliSum::new(bonds.chain(field).collect::<Vec<_>>())
-}
+use ketgrad_core::{hybrid::Expectation, kernel::Threads, observable::PauliSum, simulate::Simulator};
+use workload::circuits::{ansatz, ising};
 
 /// The median of runs for about a second.
 fn median(mut f: impl FnMut()) -> f64 {

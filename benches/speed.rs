@@ -16,132 +16,12 @@
 use std::time::Instant;
 
 use ketgrad_core::{
-    circuit::Circuit,
-    kernel::{Element, Executor, InstructionSet, Operator, Threads},
-    matrix::Matrix,
-    param::Values,
+    kernel::{Element, Executor, InstructionSet, Threads},
     plan::{Fast, Options, Plan},
-    simulate::BoundCircuit,
     state::StateVector,
 };
 use num_complex::Complex;
-
-struct Random(u64);
-
-impl Random {
-    fn unit(&mut self) -> f64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as f64 / (1u64 << 53) as f64
-    }
-}
-
-/// The circuits; those named in the arguments, or all.
-const NAMES: [&str; 4] = ["qcbm", "qft", "qv", "hea"];
-
-fn ring(c: &mut Circuit) {
-    let n = c.n_qubits();
-    for q in 0..n {
-        c.cx(q, (q + 1) % n).unwrap();
-    }
-}
-
-/// Layers of RZ RX RZ and a ring of CX.
-fn qcbm(n: usize) -> Circuit {
-    let (mut c, mut r) = (Circuit::new(n), Random(1));
-    let mut angle = move || r.unit() * std::f64::consts::TAU;
-    for layer in 0..10 {
-        for q in 0..n {
-            if layer > 0 {
-                c.rz(q, angle()).unwrap();
-            }
-            c.rx(q, angle()).unwrap();
-            if layer < 9 {
-                c.rz(q, angle()).unwrap();
-            }
-        }
-        if layer < 9 {
-            ring(&mut c);
-        }
-    }
-    c
-}
-
-fn qft(n: usize) -> Circuit {
-    let mut c = Circuit::new(n);
-    for q in (0..n).rev() {
-        c.h(q).unwrap();
-        for control in (0..q).rev() {
-            c.cp(control, q, std::f64::consts::PI / (1u64 << (q - control)) as f64).unwrap();
-        }
-    }
-    for q in 0..n / 2 {
-        c.swap(q, n - 1 - q).unwrap();
-    }
-    c
-}
-
-fn hea(n: usize) -> Circuit {
-    let (mut c, mut r) = (Circuit::new(n), Random(3));
-    for _ in 0..4 {
-        for q in 0..n {
-            c.ry(q, r.unit() * std::f64::consts::TAU)
-                .unwrap()
-                .rz(q, r.unit() * std::f64::consts::TAU)
-                .unwrap();
-        }
-        ring(&mut c);
-    }
-    c
-}
-
-/// Layers of random SU(4) on random pairs.
-fn volume(n: usize) -> Circuit {
-    let (mut c, mut r) = (Circuit::new(n), Random(2));
-    for _ in 0..n {
-        let mut order: Vec<usize> = (0..n).collect();
-        for k in (1..n).rev() {
-            order.swap(k, (r.unit() * (k + 1) as f64) as usize);
-        }
-        for pair in order.chunks_exact(2) {
-            let mut columns: Vec<Vec<Complex<f64>>> = Vec::new();
-            for _ in 0..4 {
-                let mut v: Vec<_> = (0..4).map(|_| Complex::new(r.unit() - 0.5, r.unit() - 0.5)).collect();
-                for u in &columns {
-                    let dot: Complex<f64> = u.iter().zip(&v).map(|(a, b)| a.conj() * b).sum();
-                    v.iter_mut().zip(u).for_each(|(b, a)| *b -= dot * a);
-                }
-                let norm = v.iter().map(Complex::norm_sqr).sum::<f64>().sqrt();
-                columns.push(v.iter().map(|z| z / norm).collect());
-            }
-            c.unitary(Matrix::from_fn(2, |i, j| columns[j][i]), pair, &[]).unwrap();
-        }
-    }
-    c
-}
-
-fn single(name: &str, n: usize) -> Circuit {
-    let mut c = Circuit::new(n);
-    for q in 0..n {
-        let (b, a) = ((q + 1) % n, (q + 2) % n);
-        match name {
-            "X" => c.x(q),
-            "H" => c.h(q),
-            "T" => c.t(q),
-            "CNOT" => c.cx(b, q),
-            "RX" => c.rx(q, 0.37),
-            "CRX" => c.crx(b, q, 0.37),
-            _ => c.ccx(a, b, q),
-        }
-        .unwrap();
-    }
-    c
-}
-
-fn bind<E: Element>(c: &Circuit) -> Vec<Operator<Complex<E>>> {
-    BoundCircuit::new(c, &Values::<E>(&[])).unwrap().operators().unwrap().to_vec()
-}
+use workload::circuits::{NAMES, bind, circuit, single};
 
 fn state_at<T>(all: &[T], k: usize) -> usize {
     all.as_ptr().wrapping_add(k) as usize
@@ -181,7 +61,7 @@ fn timed(f: impl FnOnce()) -> f64 {
 }
 
 fn floor<E: Element>(state: &mut StateVector<Complex<E>>, threads: &Threads, set: InstructionSet) -> f64 {
-    let mut c = Circuit::new(state.n_qubits());
+    let mut c = ketgrad_core::circuit::Circuit::new(state.n_qubits());
     c.gphase(0.3).unwrap();
     let operators = bind::<E>(&c);
     let fast = Fast::with(set).unwrap();
@@ -199,7 +79,7 @@ fn run<E: Element>(
     let threads = Threads::new(threads).unwrap();
     let mut state = StateVector::<Complex<E>>::zero(n).unwrap();
     if what == "memory" {
-        let operators = bind::<E>(&hea(n));
+        let operators = bind::<E>(&circuit("hea", n));
         Fast::with(set).unwrap().run(&operators, state.amplitudes_mut(), &threads).unwrap();
         let outcomes = state.sample_counts(100_000, 1, &threads).unwrap().len();
         let status = std::fs::read_to_string("/proc/self/status").unwrap();
@@ -267,7 +147,7 @@ fn run<E: Element>(
         return;
     }
     let only: Vec<String> = std::env::args().filter(|a| NAMES.contains(&a.as_str())).collect();
-    for (name, c) in NAMES.into_iter().zip([qcbm(n), qft(n), volume(n), hea(n)]) {
+    for (name, c) in NAMES.into_iter().map(|name| (name, circuit(name, n))) {
         if !only.is_empty() && !only.iter().any(|o| o == name) {
             continue;
         }

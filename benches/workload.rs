@@ -4,6 +4,7 @@
 //! something only as a mean over targets. From 20 qubits on every third or so target is enough.
 
 pub mod by_hand;
+pub mod circuits;
 #[rustfmt::skip]
 #[allow(
     missing_docs,

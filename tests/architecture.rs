@@ -31,7 +31,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("gate", &["param", "matrix", "scalar"]),
     ("circuit", &["gate", "param", "matrix", "scalar"]),
     ("observable", &["basis"]),
-    ("kernel", &["basis", "matrix", "scalar"]),
+    ("kernel", &["observable", "matrix", "basis", "scalar"]),
     ("plan", &["kernel", "basis", "scalar"]),
     ("state", &["kernel", "observable", "matrix", "basis", "scalar"]),
     ("field", &["state", "kernel", "param", "scalar"]),
@@ -106,6 +106,7 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ("plugins/host", &["ketgrad_core", "ketgrad_plugin_abi"]),
     ("plugins/special", &["ketgrad_plugin_sdk"]),
     ("plugins/qkernels", &["ketgrad_plugin_sdk"]),
+    ("plugins/cuda", &["ketgrad_core", "ketgrad_plugin_sdk"]),
     ("plugins/hostile", &["ketgrad_plugin_sdk"]),
 ];
 

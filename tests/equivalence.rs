@@ -394,6 +394,32 @@ proptest! {
         prop_assert!(how == 2 || ring.verdict != Verdict::Different, "{:?}", ring);
     }
 
+    /// What a transpiler prints with all digits is never called different, however tight the tolerance.
+    #[test]
+    fn rounded_angles_are_no_difference(
+        seed in any::<u64>(),
+        digits in 15..=17usize,
+        tolerance in prop::sample::select(vec![0.0, 1e-16, 1e-15, 1e-14, 1e-12, 1e-9]),
+    ) {
+        let mut rng = Rng::new(seed);
+        let one = rng.circuit(3, 20, |rng| Angle::pi(rng.below(49) as i64 - 24, 1 + rng.below(24) as i64));
+        let rounded = |angle: &Angle| match angle.constant() {
+            Some(x) if x != 0.0 => Angle::rad(format!("{x:.*e}", digits - 1).parse::<f64>().unwrap()),
+            _ => angle.clone(),
+        };
+        let mut other = Circuit::new(3);
+        for mut instruction in one.instructions().iter().cloned() {
+            if let Operation::Gate(gate) = &mut instruction.operation {
+                *gate = gate.map_params(rounded);
+            }
+            other.push(instruction).unwrap();
+        }
+        let settings = Settings { tolerance, ..Settings::default() };
+        let report = equivalent(&one, &other, &settings, &Simulator::new()).unwrap();
+        prop_assert!(report.verdict != Verdict::Different, "{:?}", report);
+        prop_assert!(tolerance < 1e-9 || report.verdict == Verdict::Equal, "{:?}", report);
+    }
+
     /// Whatever the field says of two random circuits, numbers at random angles agree.
     #[test]
     fn fields_and_numbers_agree(a in circuits(3, 2, 6), b in circuits(3, 2, 2), same in any::<bool>()) {

@@ -21,41 +21,6 @@ use support::{formula::evaluate, random::Rng};
 /// Rounding of 60 gates in f64.
 const ROUNDING: f64 = 1e-12;
 
-/// A circuit of gates of the table on random qubits and controls; half of the angles have parameters.
-fn random(rng: &mut Rng, n: usize, len: usize, n_params: usize) -> Circuit {
-    let mut circuit = Circuit::new(n);
-    let params: Vec<Angle> = (0..n_params).map(|k| circuit.param(&format!("p{k}"))).collect();
-    let angle = |rng: &mut Rng| match rng.below(4) {
-        0 => Angle::pi(rng.below(17) as i64 - 8, 4),
-        1 => Angle::rad([0.25, -0.5, 1.5][rng.below(3)]),
-        _ => {
-            let q = Q::new([1, -1, 1, 2][rng.below(4)], [1, 1, 2][rng.below(3)]);
-            params[rng.below(n_params)].clone() * q + Angle::pi(rng.below(4) as i64, 2)
-        }
-    };
-    while circuit.instructions().len() < len {
-        let kind = GateKind::ALL[rng.below(GateKind::ALL.len())];
-        let k = kind.n_qubits();
-        if k <= n {
-            push(rng, &mut circuit, kind, angle);
-        }
-    }
-    circuit
-}
-
-fn push(rng: &mut Rng, circuit: &mut Circuit, kind: GateKind, angle: impl Fn(&mut Rng) -> Angle) {
-    let (n, k) = (circuit.n_qubits(), kind.n_qubits());
-    let gate = rng.gate(kind, angle);
-    let order = rng.permutation(n);
-    let n_controls = rng.below(n - k + 1).min(2);
-    let controls: Vec<_> = order[k..k + n_controls].iter().map(|&q| (q, rng.bits() & 1 == 1)).collect();
-    circuit.gate(gate, &order[..k], &controls).unwrap();
-}
-
-fn point(rng: &mut Rng, circuit: &Circuit) -> Vec<f64> {
-    circuit.inputs().map(|_| 4.0 * rng.signed()).collect()
-}
-
 /// The largest difference of amplitudes from those in f64.
 fn error(state: &ClosedForm, circuit: &Circuit, at: &[f64]) -> f64 {
     let numeric = Simulator::new().run(circuit, at).unwrap();
@@ -79,11 +44,9 @@ fn every_gate_of_the_table_equals_its_number() {
             for (q, angle) in params.iter().enumerate() {
                 circuit.h(q).unwrap().u3(q, angle, Angle::pi(q as i64, 8), Angle::rad(0.3)).unwrap();
             }
-            push(&mut rng, &mut circuit, kind, |rng| {
-                &params[rng.below(4)] * Q::new(1 + rng.below(3) as i64, 3)
-            });
+            rng.push(&mut circuit, kind, |rng| &params[rng.below(4)] * Q::new(1 + rng.below(3) as i64, 3));
             let state = ClosedForm::of(&circuit).unwrap();
-            let at = point(&mut rng, &circuit);
+            let at = rng.point(&circuit);
             let error = error(&state, &circuit, &at);
             assert!(error < ROUNDING, "{kind:?}: {error:e}");
         }
@@ -95,10 +58,10 @@ fn random_circuits_equal_their_numbers_and_have_norm_one() {
     let mut rng = Rng::new(2);
     for n in 1..=6 {
         for len in [15, 60] {
-            let circuit = random(&mut rng, n, len, 2);
+            let circuit = rng.symbolic(n, len, 2);
             let state = ClosedForm::of(&circuit).unwrap();
             for _ in 0..2 {
-                let at = point(&mut rng, &circuit);
+                let at = rng.point(&circuit);
                 let error = error(&state, &circuit, &at);
                 assert!(error < ROUNDING, "{n} qubits, {len} gates: {error:e}");
             }
@@ -114,9 +77,9 @@ fn random_circuits_equal_their_numbers_and_have_norm_one() {
 fn derivatives_equal_duals() {
     let mut rng = Rng::new(3);
     for n in 2..=4 {
-        let circuit = random(&mut rng, n, 28 - 5 * n, 3);
+        let circuit = rng.symbolic(n, 28 - 5 * n, 3);
         let state = ClosedForm::of(&circuit).unwrap();
-        let at = point(&mut rng, &circuit);
+        let at = rng.point(&circuit);
         for (k, name) in ["p0", "p1", "p2"].into_iter().enumerate() {
             let moved: Vec<Dual64> =
                 at.iter().enumerate().map(|(j, &x)| Dual64::new(x, f64::from(u8::from(j == k)))).collect();
@@ -150,13 +113,13 @@ fn named<'a>(circuit: &'a Circuit, at: &[f64]) -> Vec<(&'a str, f64)> {
 fn formulas_are_expressions() {
     let mut rng = Rng::new(11);
     for n in 1..=4 {
-        let mut circuit = random(&mut rng, n, 20, 2);
+        let mut circuit = rng.symbolic(n, 20, 2);
         circuit.rx(0, Angle::pi(3, 16)).unwrap();
         let p0 = ParamExpr::from(circuit.param("p0"));
         let computed = circuit.expression(p0.call(Function::Cos));
         circuit.ry(n - 1, computed / 3).unwrap();
         let state = ClosedForm::of(&circuit).unwrap();
-        let at = point(&mut rng, &circuit);
+        let at = rng.point(&circuit);
         let values = named(&circuit, &at);
         for index in state.support() {
             let formula = state.amplitude(index).unwrap();
@@ -180,12 +143,12 @@ fn formulas_are_expressions() {
 fn circuits_on_expressions_equal_their_numbers() {
     let mut rng = Rng::new(12);
     for n in 1..=6 {
-        let mut circuit = random(&mut rng, n, 59, 3);
+        let mut circuit = rng.symbolic(n, 59, 3);
         let p0 = circuit.param("p0");
         circuit.ry(0, Angle::pi(1, 3) + p0).unwrap();
         let symbols: Vec<Expr> = circuit.inputs().map(Expr::symbol).collect();
         let state = Simulator::new().run(&circuit, &symbols).unwrap();
-        let at = point(&mut rng, &circuit);
+        let at = rng.point(&circuit);
         let values = named(&circuit, &at);
         let numeric = Simulator::new().run(&circuit, &at).unwrap();
         let moved: Vec<Dual64> =
@@ -206,7 +169,7 @@ fn circuits_on_expressions_equal_their_numbers() {
 fn ring_and_expressions_agree() {
     let mut rng = Rng::new(13);
     for n in 1..=3 {
-        let circuit = random(&mut rng, n, 16, 2);
+        let circuit = rng.symbolic(n, 16, 2);
         let symbols: Vec<Expr> = circuit.inputs().map(Expr::symbol).collect();
         let state = Simulator::new().run(&circuit, &symbols).unwrap();
         let closed = ClosedForm::of(&circuit).unwrap();
@@ -224,11 +187,11 @@ fn ring_and_expressions_agree() {
 fn symbolic_gradients_equal_the_adjoint_method() {
     let mut rng = Rng::new(10);
     for n in 2..=3 {
-        let mut circuit = random(&mut rng, n, 20, 2);
+        let mut circuit = rng.symbolic(n, 20, 2);
         let p0 = ParamExpr::from(circuit.param("q"));
         let computed = circuit.expression(p0.call(Function::Sin));
         circuit.rx(0, computed / 3).unwrap();
-        let at = point(&mut rng, &circuit);
+        let at = rng.point(&circuit);
         let observables = ["0.7*Z0 - X0 Y1", "Z1 + 0.1*X0"]
             .map(|text| text.parse::<ketgrad_core::observable::PauliSum>().unwrap());
         let energy = Expectation::new(circuit, observables).unwrap();
@@ -248,12 +211,12 @@ fn symbolic_gradients_equal_the_adjoint_method() {
 fn texts_say_what_the_formulas_are() {
     let mut rng = Rng::new(4);
     for round in 0..12 {
-        let mut circuit = random(&mut rng, 1 + round % 3, 12, 2);
+        let mut circuit = rng.symbolic(1 + round % 3, 12, 2);
         if round % 2 == 0 {
             circuit.rx(0, Angle::pi(3, 16)).unwrap().t(0).unwrap();
         }
         let state = ClosedForm::of(&circuit).unwrap();
-        let at = point(&mut rng, &circuit);
+        let at = rng.point(&circuit);
         let values = [("p0", at[0]), ("p1", at[1])];
         for index in 0..1 << circuit.n_qubits() {
             for formula in [state.amplitude(index).unwrap(), state.probability(index).unwrap()] {
@@ -342,7 +305,7 @@ fn rotations_after_a_ghz_state() {
     }
     let state = ClosedForm::of(&circuit).unwrap();
     assert_eq!(state.n_terms(), 524_288);
-    let at = point(&mut Rng::new(5), &circuit);
+    let at = Rng::new(5).point(&circuit);
     // (prod cos + (-i)^n prod sin) / sqrt 2.
     let (cos, sin): (Vec<f64>, Vec<f64>) = at.iter().map(|t| ((t / 2.0).cos(), (t / 2.0).sin())).unzip();
     let expected = (cos.iter().product::<f64>() - sin.iter().product::<f64>()) / 2f64.sqrt();
@@ -362,7 +325,7 @@ fn a_ring_of_sixteen_angles_fits() {
     }
     let state = ClosedForm::of(&circuit).unwrap();
     assert_eq!(state.n_terms(), 1 << 20);
-    let at = point(&mut Rng::new(6), &circuit);
+    let at = Rng::new(6).point(&circuit);
     assert!(error(&state, &circuit, &at) < ROUNDING);
 }
 
@@ -400,7 +363,7 @@ fn qaoa_on_a_triangle_has_its_closed_form() {
     };
     let mut rng = Rng::new(7);
     for _ in 0..10 {
-        let at = point(&mut rng, &circuit);
+        let at = rng.point(&circuit);
         let value = cut.eval(&at).unwrap();
         assert!((value - formula(at[0], at[1])).norm() < ROUNDING, "{cut}");
         let values = [("gamma", at[0]), ("beta", at[1])];
@@ -412,7 +375,7 @@ fn qaoa_on_a_triangle_has_its_closed_form() {
 fn circuits_cancel_exactly() {
     let mut rng = Rng::new(8);
     for n in 1..=4 {
-        let circuit = random(&mut rng, n, 12, 2);
+        let circuit = rng.symbolic(n, 12, 2);
         let mut both = circuit.clone();
         let all: Vec<usize> = (0..n).collect();
         both.append(&circuit.dagger().unwrap(), &all).unwrap();

@@ -121,6 +121,20 @@ fn latex() {
 }
 
 #[test]
+fn names_that_look_alike_are_told_apart_in_latex() {
+    let [a, b, c] = ["theta1", "theta_1", "phi_1"].map(Expr::symbol);
+    assert_eq!((&a + &c).normal().unwrap().latex(), r"\phi_{1} + \theta_{1}");
+    assert_eq!(
+        (&a * b.sin()).normal().unwrap().latex(),
+        r"\mathtt{theta1} \sin\left(\mathtt{theta\_1}\right)"
+    );
+    let product = (a.powi(2) - b.powi(2)).normal().unwrap().factored().latex();
+    assert!(product.contains(r"\mathtt{theta1} - \mathtt{theta\_1}"), "{product}");
+    // A symbol called pi is not the circle constant.
+    assert_eq!((Expr::symbol("pi") + Expr::pi()).normal().unwrap().latex(), r"\mathtt{pi} + \pi");
+}
+
+#[test]
 fn what_has_no_normal_form_says_so() {
     let [x, y, _] = inputs();
     let zero = &x - (&x + &y) + &y;
@@ -160,6 +174,45 @@ fn equality_of_large_expressions() {
     assert!(reason.contains("no difference"), "{reason}");
     let tiny = x.equality(&(&x * Expr::lit(1.0 + 1e-6)), 1).unwrap();
     assert!(matches!(tiny, Equality::Different { difference, .. } if difference > 0.0));
+}
+
+#[test]
+fn roots_keep_their_signs() {
+    let cos = |n, d| (Expr::pi() * Expr::ratio(n, d)).cos();
+    let root = |n: i64| Expr::int(n).sqrt();
+    let quarter = |e: Expr| e / Expr::int(4);
+    let cases = [
+        (cos(1, 8).powi(2), quarter(Expr::int(2) + root(2)), quarter(Expr::int(2) - root(2))),
+        (cos(1, 5), quarter(root(5) + Expr::one()), quarter(Expr::one() - root(5))),
+        (cos(2, 5), quarter(root(5) - Expr::one()), quarter(-root(5) - Expr::one())),
+        // sin(2 pi/7) + sin(4 pi/7) + sin(8 pi/7) = sqrt(7)/2
+        (
+            [2, 4, 8].map(|n| cos(2 * n - 7, 14)).into_iter().fold(Expr::zero(), |s, x| s + x),
+            root(7) / Expr::int(2),
+            -root(7) / Expr::int(2),
+        ),
+    ];
+    for (value, equal, conjugate) in cases {
+        for seed in 0..12 {
+            assert!(
+                matches!(value.equality(&equal, seed).unwrap(), Equality::Equal { .. }),
+                "{value} {seed}"
+            );
+            let other = value.equality(&conjugate, seed).unwrap();
+            assert!(matches!(other, Equality::Different { .. }), "{value} = {conjugate}? {other:?}");
+        }
+    }
+}
+
+/// `cosh^2 - sinh^2 = 1`, which the fields do not know, and whose rounding is larger than any difference.
+#[test]
+fn rounding_is_no_difference() {
+    let x = Expr::int(30) * Expr::symbol("x");
+    let one = x.cosh().powi(2) - x.sinh().powi(2);
+    assert!(matches!(one.equality(&Expr::one(), 1).unwrap(), Equality::Unknown { .. }));
+    let x = Expr::symbol("x");
+    let near = x.cosh() * (Expr::one() + Expr::lit(1e-7));
+    assert!(matches!(near.equality(&x.cosh(), 1).unwrap(), Equality::Different { .. }));
 }
 
 #[test]

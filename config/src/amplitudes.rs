@@ -1,13 +1,16 @@
 //! The verb `amplitudes`: the amplitudes of a circuit as formulas in its parameters.
 
-use std::time::Instant;
+use std::{collections::BTreeMap, time::Instant};
 
 use ketgrad_core::{
     basis::bitstring,
-    circuit::Circuit,
-    exact::{Budget, ClosedForm, Exact, ExactError},
+    circuit::{Circuit, Operation},
+    exact::{Budget, ClosedForm, Exact, ExactError, RESERVED},
+    normal::NormalError,
+    param::{Angle, Decimal, ParamExpr},
     simulate::Simulator,
     state::bytes_needed,
+    trace::Expr,
 };
 use serde_json::{Map, Value};
 
@@ -36,6 +39,8 @@ pub fn amplitudes(
 ) -> Result<Box<dyn Answer>, Failure> {
     let circuit = read_circuit(&args.file, common, terminal)?;
     let circuit = Points::read_some(&circuit, &args.values)?;
+    check_computed(&circuit)?;
+    note_decimals(&circuit, terminal);
     let n_qubits = circuit.n_qubits();
     let asked: Vec<usize> = args.basis.iter().map(|bits| index(bits, n_qubits)).collect::<Result<_, _>>()?;
     let mut needs = Needs::default();
@@ -48,6 +53,7 @@ pub fn amplitudes(
 
     let start = Instant::now();
     let state = ClosedForm::within(&circuit, &simulator, budget).map_err(failure)?;
+    check_names(&state)?;
     let indices = if asked.is_empty() { state.support().collect() } else { asked };
     let mut formulas = Map::new();
     let mut text = String::new();
@@ -67,6 +73,50 @@ pub fn amplitudes(
         ("amplitudes", Value::Object(formulas)),
     ];
     Ok(answer(common, start, text, object))
+}
+
+/// A formula with an angle that has no value anywhere is none.
+fn check_computed(circuit: &Circuit) -> Result<(), Failure> {
+    let mut values: Vec<Expr> = Vec::new();
+    for param in circuit.params() {
+        let symbol = || Expr::symbol(&param.name);
+        let computed = |expr: &ParamExpr| expr.evaluate(&values).unwrap_or_else(|_| symbol());
+        let value = param.definition.as_ref().map_or_else(symbol, computed);
+        if matches!(value.normal(), Err(NormalError::DivisionByZero)) {
+            return Err(Failure::input(format_args!(
+                "the angle {} divides by zero, whatever the parameters are",
+                param.name
+            )));
+        }
+        values.push(value);
+    }
+    Ok(())
+}
+
+/// Says which decimals look like multiples of pi; they are taken for the decimals that they are.
+fn note_decimals(circuit: &Circuit, terminal: &Terminal) {
+    let gates = circuit.instructions().iter().filter_map(|i| match &i.operation {
+        Operation::Gate(gate) => Some(gate.params()),
+        _ => None,
+    });
+    let decimals = gates.flatten().map(Angle::radian_part).filter_map(|x| Some((x, Decimal::new(x)?)));
+    let alike = decimals.filter_map(|(x, decimal)| Some((x.to_string(), decimal.multiple_of_pi()?)));
+    for (x, pi) in alike.collect::<BTreeMap<String, Angle>>() {
+        terminal.note(&format!("note: {x} looks like {pi}, but is not taken for it"));
+    }
+}
+
+/// A parameter called `i` cannot be told from the imaginary unit.
+fn check_names(state: &ClosedForm) -> Result<(), Failure> {
+    let circuit = state.symbols().circuit();
+    let mut names = state.symbols().params().map(|id| circuit.param_name(id));
+    match names.find(|name| RESERVED.contains(&name.as_str())) {
+        None => Ok(()),
+        Some(name) => Err(Failure::input(format_args!(
+            "the parameter `{name}` has a name that means something else in a formula"
+        ))
+        .help("rename it, or give it a value with --set")),
+    }
 }
 
 /// The names of the parameters that are still open.

@@ -51,6 +51,9 @@ pub struct CommonArgs {
         hide_possible_values = true
     )]
     pub precision: Option<Precision>,
+    /// Who runs circuits: the best, the best on the processor, or the one of that name, such as cuda:0 [default: auto]
+    #[arg(long, global = true, value_name = "auto|cpu|NAME", allow_hyphen_values = true)]
+    pub backend: Option<String>,
     /// The seed of all randomness: the same seed gives the same result [default: 0]
     #[arg(long, global = true, value_name = "N", allow_hyphen_values = true)]
     pub seed: Option<u64>,
@@ -160,7 +163,7 @@ pub enum PluginsVerb {
         after_help = "Examples:\n  ketgrad plugins list --config mine.toml\n  ketgrad plugins list --config mine.toml --json"
     )]
     List,
-    /// Compares kernel, program and differences of every rule
+    /// Compares kernel, program and differences of every rule, and every device with the built-in kernels
     #[command(
         after_help = "Examples:\n  ketgrad plugins verify --config mine.toml\n  ketgrad plugins verify --config mine.toml --json"
     )]

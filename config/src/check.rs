@@ -86,9 +86,13 @@ pub fn check(args: &Check, common: &Common, terminal: &Terminal) -> Result<Box<d
             let circuit = read_circuit(&args.file, common, terminal)?;
             let names = circuit.inputs().map(str::to_owned).collect();
             let point = Points::one(&circuit, values)?;
-            let expectation = expectation(circuit, observable, common, terminal)?;
-            let report =
-                if single { in_single(&expectation, &point, names) } else { expectation.check(&point) };
+            common.note_duals("the method `forward`", terminal);
+            let report = if single {
+                let expectation = expectation::<f32>(circuit, observable, common, terminal)?;
+                in_single(&expectation, &point, names)
+            } else {
+                expectation::<f64>(circuit, observable, common, terminal)?.check(&point)
+            };
             report.map_err(Failure::input)?
         }
     };

@@ -3,6 +3,7 @@
 //! ```toml
 //! threads = 4                 # options of every verb
 //! memory_limit = "8GiB"
+//! backend = "cpu"             # or "auto", or the name of one
 //!
 //! [run]                       # options of one verb; those of every verb may stand here too
 //! shots = 2000
@@ -67,6 +68,7 @@ const COMMON: &[(&str, Setter<CommonArgs>)] = &[
         c.precision = Some(Precision::from_str(&text, false).map_err(|_| "expected \"f64\" or \"f32\"")?);
         Ok(())
     }),
+    ("backend", |c, v| string(v).map(|name| c.backend = Some(name))),
     ("seed", |c, v| integer(v, 0, u64::MAX).map(|n| c.seed = Some(n))),
     ("quiet", |c, v| boolean(v).map(|b| c.quiet = b)),
     ("memory_limit", |c, v| {
@@ -162,6 +164,7 @@ impl ConfigFile {
             config: None,
             threads: own.threads.or(top.threads),
             precision: own.precision.or(top.precision),
+            backend: own.backend.or(top.backend),
             seed: own.seed.or(top.seed),
             quiet: own.quiet || top.quiet,
             memory_limit: own.memory_limit.or(top.memory_limit),

@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     args::Precision,
+    backend::stays_there,
     diff::{Numbers, answer, in_text},
     memory::Needs,
     npy::Number,
@@ -49,8 +50,16 @@ fn differentiate<T: Number + DualNum>(
     let points = Points::read(&circuit, &args.values)?;
     let inputs: Vec<Vec<T>> =
         (0..points.len()).map(|row| points.inputs(&circuit, row)).collect::<Result<_, _>>()?;
-    needs::<T>(args, &circuit).check("the derivatives", common.memory_limit)?;
-    let energy = expectation(circuit, &args.observable, common, terminal)?;
+    let duals = args.hessian || args.method == Method::Forward;
+    if duals {
+        common.note_duals("this method", terminal);
+    }
+    let observable = observables::read(&args.observable, circuit.n_qubits())?;
+    let needs = needs::<T>(args, &circuit);
+    let energy = expectation_of::<T>(circuit, observable.sum, common, terminal)?;
+    if duals || !stays_there::<T>(energy.executors(), energy.circuit()) {
+        needs.check("the derivatives", common.memory_limit)?;
+    }
 
     let start = Instant::now();
     let of = |at: &Vec<T>| -> Result<Derivatives<T>, HybridError> {
@@ -85,22 +94,23 @@ fn differentiate<T: Number + DualNum>(
 /// The expectation value of an observable, as given, to be computed within the limits.
 ///
 /// # Errors
-/// [`Failure`] if the observable is at fault or does not fit the circuit, or the system gives no threads.
-pub(crate) fn expectation(
+/// [`Failure`] if the observable is at fault or does not fit the circuit, the backend that is asked for is not there or
+/// cannot, or the system gives no threads.
+pub(crate) fn expectation<T: Number>(
     circuit: Circuit,
     observable: &str,
     common: &Common,
     terminal: &Terminal,
 ) -> Result<Expectation, Failure> {
     let observable = observables::read(observable, circuit.n_qubits())?;
-    expectation_of(circuit, observable.sum, common, terminal)
+    expectation_of::<T>(circuit, observable.sum, common, terminal)
 }
 
 /// The expectation value of a sum of Pauli strings, to be computed within the limits.
 ///
 /// # Errors
 /// [`Failure`] as [`expectation`].
-pub(crate) fn expectation_of(
+pub(crate) fn expectation_of<T: Number>(
     circuit: Circuit,
     observable: PauliSum,
     common: &Common,
@@ -108,7 +118,7 @@ pub(crate) fn expectation_of(
 ) -> Result<Expectation, Failure> {
     let available = Needs::default().check("the derivatives", common.memory_limit)?;
     let threads: Threads = common.start_threads()?;
-    let executors = common.plugins.load(terminal)?.executors();
+    let executors = common.executors::<T>(&circuit, terminal)?;
     let simulator = Simulator { executors, threads, memory_limit: Some(available) };
     Ok(Expectation::new(circuit, [observable]).map_err(Failure::input)?.with_simulator(simulator))
 }

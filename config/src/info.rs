@@ -7,15 +7,21 @@ use ketgrad_core::{
     plan::Fast,
     state::bytes_text,
 };
+use ketgrad_plugin_host::{Choice, Plugins};
 use num_complex::Complex;
 use serde::Serialize;
 
 use crate::{
     memory::SystemMemory,
+    npy::Number,
     options::Common,
-    report::Failure,
+    report::{Failure, clean},
     terminal::{Answer, Terminal},
 };
+
+/// A circuit of ordinary size.
+const QUBITS: usize = 20;
+const GATES: usize = 100;
 
 /// What `info` says; the fields are the keys of its JSON.
 #[derive(Clone, Debug, Serialize)]
@@ -71,6 +77,8 @@ pub struct Backend {
     pub chosen: bool,
     /// Why.
     pub reason: String,
+    /// What it says of itself.
+    pub description: String,
 }
 
 /// Looks around.
@@ -81,30 +89,7 @@ pub fn info(common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Fai
     let start = std::time::Instant::now();
     let system = SystemMemory::read();
     let plugins = common.plugins.load(terminal)?;
-    let executors = plugins.executors();
-    // A circuit of ordinary size.
-    let (f64_name, f32_name) = (
-        Executor::name(executors.best::<Complex<f64>>(20, 100)).to_owned(),
-        Executor::name(executors.best::<Complex<f32>>(20, 100)).to_owned(),
-    );
-    let built_in = "vector registers and plans of few passes; other number types take the generic kernels";
-    let backend = |name: String, precision, chosen, reason: &str| Backend {
-        name,
-        precision,
-        chosen,
-        reason: reason.to_owned(),
-    };
-    let fast = Executor::<Complex<f64>>::name(&Fast::new()).to_owned();
-    let mut backends = vec![backend(fast.clone(), "f64", f64_name == fast, built_in)];
-    for report in plugins.reports() {
-        for name in &report.kernels {
-            let chosen = *name == f64_name;
-            let why = if chosen { "it comes first" } else { "another comes first" };
-            let reason = format!("of the plugin `{}`; by priority, then score, {why}", report.name);
-            backends.push(backend(name.clone(), "f64", chosen, &reason));
-        }
-    }
-    backends.push(backend(f32_name, "f32", true, built_in));
+    let backends = backends(&plugins, common, terminal);
     // Without the feature every pool is serial.
     let parallel = Threads::new(2).is_ok_and(|t| t.count() > 1);
     let mut info = Info {
@@ -123,6 +108,59 @@ pub fn info(common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Fai
     };
     info.seconds = start.elapsed().as_secs_f64();
     Ok(Box::new(info))
+}
+
+/// All backends, each for the precisions that it has.
+fn backends(plugins: &Plugins, common: &Common, terminal: &Terminal) -> Vec<Backend> {
+    let known = plugins.known(QUBITS, GATES);
+    let double = chosen::<f64>(plugins, common, terminal);
+    let single = chosen::<f32>(plugins, common, terminal);
+    let fast = Executor::<Complex<f64>>::name(&Fast::new()).to_owned();
+    let mut backends = Vec::new();
+    for (precision, chosen) in [("f64", double), ("f32", single)] {
+        let is = |name: &str| chosen.as_deref() == Some(name);
+        backends.push(Backend {
+            name: fast.clone(),
+            precision,
+            chosen: is(&fast),
+            reason: "vector registers and plans of few passes; other number types take the generic kernels"
+                .to_owned(),
+            description: String::new(),
+        });
+        for known in &known {
+            let score = if precision == "f64" { known.double } else { known.single };
+            if score == 0 && precision == "f32" && known.double > 0 {
+                continue;
+            }
+            let why = match (score, is(&known.name), &common.backend) {
+                (0, ..) => "it declines".to_owned(),
+                (_, true, Choice::Named(_)) => "asked for by name".to_owned(),
+                (_, true, _) => "it comes first".to_owned(),
+                (_, false, Choice::Cpu) if known.is_device => "`cpu` has no devices".to_owned(),
+                (_, false, Choice::Named(_)) => "another was asked for".to_owned(),
+                (_, false, _) => "another comes first".to_owned(),
+            };
+            backends.push(Backend {
+                name: known.name.clone(),
+                precision,
+                chosen: is(&known.name),
+                reason: format!("of the plugin `{}`; by priority, then score ({score}), {why}", known.plugin),
+                description: known.description.clone(),
+            });
+        }
+    }
+    backends
+}
+
+/// Who would run a circuit of ordinary size.
+fn chosen<T: Number>(plugins: &Plugins, common: &Common, terminal: &Terminal) -> Option<String> {
+    match plugins.chosen::<T>(&common.backend, QUBITS, GATES) {
+        Ok(executors) => Some(executors.best::<Complex<T>>(QUBITS, GATES).name().to_owned()),
+        Err(fault) => {
+            terminal.note(&format!("note: {fault}"));
+            None
+        }
+    }
 }
 
 /// The features that matter to kernels, as the processor reports them.
@@ -186,12 +224,15 @@ impl Answer for Info {
             None => writeln!(out)?,
         }
         for backend in &self.backends {
-            let Backend { name, precision, chosen, reason } = backend;
+            let Backend { name, precision, chosen, reason, description } = backend;
             writeln!(
                 out,
                 "backend {precision}   {name}{}: {reason}",
                 if *chosen { "" } else { " (not chosen)" }
             )?;
+            for line in description.lines() {
+                writeln!(out, "              {}", clean(line))?;
+            }
         }
         writeln!(out, "built with    {}", list(&self.features))
     }

@@ -14,6 +14,7 @@
 
 pub mod amplitudes;
 pub mod args;
+mod backend;
 pub mod check;
 pub mod config_file;
 pub mod diff;

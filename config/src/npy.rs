@@ -14,7 +14,7 @@
 use std::io::{self, Read, Write};
 
 use ketgrad_core::{
-    scalar::Real,
+    kernel::Element,
     state::{StateError, StateVector},
 };
 use num_complex::Complex;
@@ -92,7 +92,7 @@ fn shape_text(shape: &[u64]) -> String {
 }
 
 /// A real number as files hold it.
-pub trait Number: Real + Copy + serde::Serialize {
+pub trait Number: Element + serde::Serialize {
     /// NumPy's name of the complex type, without the byte order.
     const COMPLEX: &'static str;
     /// Writes the number, least significant byte first.

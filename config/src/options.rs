@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use ketgrad_core::{equivalent::On, exact::Form, hybrid::Method, kernel::Threads, pass::Level};
+use ketgrad_plugin_host::Choice;
 
 use crate::{
     args::{
@@ -47,6 +48,8 @@ pub struct Common {
     pub json: bool,
     /// Print null for what is not finite.
     pub allow_nonfinite: bool,
+    /// Who runs circuits.
+    pub backend: Choice,
     /// The plugins of the config file; nothing is loaded yet.
     pub plugins: PluginsTable,
 }
@@ -337,6 +340,7 @@ fn merge(low: CommonArgs, config: CommonArgs) -> Common {
         max_gates: low.max_gates.or(config.max_gates).unwrap_or(100_000_000),
         json: low.json || config.json,
         allow_nonfinite: low.allow_nonfinite || config.allow_nonfinite,
+        backend: low.backend.or(config.backend).map_or(Choice::Auto, |text| text.as_str().into()),
         plugins: PluginsTable::default(),
     }
 }

@@ -145,6 +145,9 @@ impl Points {
     }
 }
 
+/// Parameters that an error lists at most.
+const LISTED: usize = 12;
+
 /// Checks that the names are inputs.
 fn check_names(circuit: &Circuit, fixed: &Named) -> Result<(), Failure> {
     let inputs: BTreeSet<&str> = circuit.inputs().collect();
@@ -152,7 +155,11 @@ fn check_names(circuit: &Circuit, fixed: &Named) -> Result<(), Failure> {
         let failure = Failure::input(format_args!("the circuit has no parameter `{name}`"));
         return Err(match inputs.len() {
             0 => failure.help("it has no parameters at all"),
-            _ => failure.nearest(name, circuit.inputs()),
+            n => {
+                let some: Vec<&str> = circuit.inputs().take(LISTED).collect();
+                let more = if n > LISTED { ", …" } else { "" };
+                failure.help(format_args!("it has {}{more}", some.join(", "))).nearest(name, circuit.inputs())
+            }
         });
     }
     Ok(())

@@ -93,12 +93,14 @@ impl PauliString {
     }
 
     /// The qubits where it flips the bit (X and Y), as a mask.
-    pub(crate) fn x_mask(&self) -> usize {
+    #[must_use]
+    pub fn x_mask(&self) -> usize {
         self.mask(|p| p != Pauli::Z)
     }
 
     /// The qubits where it gives a sign (Y and Z), as a mask.
-    pub(crate) fn z_mask(&self) -> usize {
+    #[must_use]
+    pub fn z_mask(&self) -> usize {
         self.mask(|p| p != Pauli::X)
     }
 

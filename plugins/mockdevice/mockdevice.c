@@ -1,10 +1,16 @@
 /* A device that is none: a backend with memory of its own, to test device backends on any machine.
  *
  * A state is two arrays, of the real and of the imaginary parts, so nothing of the host's layout is left and every
- * move is real. It takes dense operators alone: the host must write everything else as a matrix.
+ * move is real. Numbers are `double` inside; a state in single precision is rounded after each gate. It takes dense
+ * operators alone: the host must write everything else as a matrix.
  *
  * Build: cc -std=c11 -O2 -shared -fPIC -I<include> mockdevice.c -o libmockdevice.so
- * Option: fail = "apply" lets operators fail, and the error come out at the next wait, as on a real device. */
+ * Options:
+ *   fail = "apply"     operators fail, and the error comes out at the next wait, as on a real device
+ *   fail = "conjugate" it takes every matrix for its complex conjugate
+ *   score = "0"        how well it says that it would do; 1 without the option
+ *   since = "1.1"      it has nothing that is newer
+ *   moves = "forbidden"  amplitudes do not leave it: proves that only values do */
 
 #include "ketgrad_plugin.h"
 
@@ -15,23 +21,34 @@
 
 typedef struct state {
     size_t n; /* amplitudes */
+    uint32_t dtype;
     double *re, *im;
     int broken;
 } state;
 
-static int fail_apply;
+static int fail_apply, conjugates, forbid_moves;
+static int32_t own_score = 1;
 
 static int32_t score(void *user, const ketgrad_query *query) {
     (void)user;
-    return query->dtype == KETGRAD_C64 ? 1 : 0;
+    return query->dtype == KETGRAD_C64 || query->dtype == KETGRAD_C32 ? own_score : 0;
+}
+
+static ketgrad_status describe(void *user, ketgrad_err *text) {
+    (void)user;
+    return ketgrad_fail(text, KETGRAD_OK,
+                        own_score > 0 ? "a device that is none, in the host's own memory"
+                                      : "a device that is none and was told to decline");
 }
 
 static ketgrad_status state_new(void *user, uint32_t dtype, uint32_t n_qubits, void **out, ketgrad_err *err) {
     (void)user;
-    if (dtype != KETGRAD_C64) return ketgrad_fail(err, KETGRAD_UNSUPPORTED, "numbers of another kind");
+    if (dtype != KETGRAD_C64 && dtype != KETGRAD_C32)
+        return ketgrad_fail(err, KETGRAD_UNSUPPORTED, "numbers of another kind");
     state *s = calloc(1, sizeof *s);
     if (!s) return ketgrad_fail(err, KETGRAD_ERROR, "no memory");
     s->n = (size_t)1 << n_qubits;
+    s->dtype = dtype;
     s->re = calloc(s->n, sizeof(double));
     s->im = calloc(s->n, sizeof(double));
     if (!s->re || !s->im) {
@@ -56,22 +73,40 @@ static ketgrad_status state_copy(void *user, void *from, void **out, ketgrad_err
     state *s = from, *t;
     uint32_t n_qubits = 0;
     while (((size_t)1 << n_qubits) < s->n) n_qubits++;
-    ketgrad_status status = state_new(user, KETGRAD_C64, n_qubits, out, err);
+    ketgrad_status status = state_new(user, s->dtype, n_qubits, out, err);
     if (status != KETGRAD_OK) return status;
     t = *out;
+    t->broken = s->broken;
     memcpy(t->re, s->re, s->n * sizeof(double));
     memcpy(t->im, s->im, s->n * sizeof(double));
     return KETGRAD_OK;
 }
 
+static ketgrad_status state_basis(void *user, void *p, uint64_t index, ketgrad_err *err) {
+    (void)user;
+    state *s = p;
+    if (index >= s->n) return ketgrad_fail(err, KETGRAD_INVALID, "no such basis state");
+    memset(s->re, 0, s->n * sizeof(double));
+    memset(s->im, 0, s->n * sizeof(double));
+    s->re[index] = 1;
+    return KETGRAD_OK;
+}
+
+static ketgrad_status movable(const state *s, size_t bytes, ketgrad_err *err) {
+    size_t each = s->dtype == KETGRAD_C32 ? 2 * sizeof(float) : 2 * sizeof(double);
+    if (forbid_moves) return ketgrad_fail(err, KETGRAD_UNSUPPORTED, "it was told that amplitudes stay");
+    return bytes == s->n * each ? KETGRAD_OK : ketgrad_fail(err, KETGRAD_INVALID, "another number of bytes");
+}
+
 static ketgrad_status upload(void *user, void *p, const void *amplitudes, size_t bytes, ketgrad_err *err) {
     (void)user;
     state *s = p;
-    const double *a = amplitudes;
-    if (bytes != s->n * 2 * sizeof(double)) return ketgrad_fail(err, KETGRAD_INVALID, "another number of bytes");
+    ketgrad_status status = movable(s, bytes, err);
+    if (status != KETGRAD_OK) return status;
     for (size_t i = 0; i < s->n; i++) {
-        s->re[i] = a[2 * i];
-        s->im[i] = a[2 * i + 1];
+        s->re[i] = s->dtype == KETGRAD_C32 ? ((const float *)amplitudes)[2 * i] : ((const double *)amplitudes)[2 * i];
+        s->im[i] = s->dtype == KETGRAD_C32 ? ((const float *)amplitudes)[2 * i + 1]
+                                           : ((const double *)amplitudes)[2 * i + 1];
     }
     return KETGRAD_OK;
 }
@@ -79,11 +114,16 @@ static ketgrad_status upload(void *user, void *p, const void *amplitudes, size_t
 static ketgrad_status download(void *user, void *p, void *amplitudes, size_t bytes, ketgrad_err *err) {
     (void)user;
     state *s = p;
-    double *a = amplitudes;
-    if (bytes != s->n * 2 * sizeof(double)) return ketgrad_fail(err, KETGRAD_INVALID, "another number of bytes");
+    ketgrad_status status = movable(s, bytes, err);
+    if (status != KETGRAD_OK) return status;
     for (size_t i = 0; i < s->n; i++) {
-        a[2 * i] = s->re[i];
-        a[2 * i + 1] = s->im[i];
+        if (s->dtype == KETGRAD_C32) {
+            ((float *)amplitudes)[2 * i] = (float)s->re[i];
+            ((float *)amplitudes)[2 * i + 1] = (float)s->im[i];
+        } else {
+            ((double *)amplitudes)[2 * i] = s->re[i];
+            ((double *)amplitudes)[2 * i + 1] = s->im[i];
+        }
     }
     return KETGRAD_OK;
 }
@@ -93,6 +133,9 @@ static ketgrad_status sync(void *user, void *p, ketgrad_err *err) {
     return ((state *)p)->broken ? ketgrad_fail(err, KETGRAD_ERROR, "the device was lost while it applied gates")
                                 : KETGRAD_OK;
 }
+
+/* A number as the state holds it. */
+static double held(const state *s, double x) { return s->dtype == KETGRAD_C32 ? (double)(float)x : x; }
 
 static void dense(state *s, const ketgrad_gate *g) {
     size_t dim = (size_t)1 << g->n_targets, offset[1 << MAX_TARGETS], targets = 0;
@@ -110,31 +153,36 @@ static void dense(state *s, const ketgrad_gate *g) {
             for (size_t column = 0; column < dim; column++) {
                 const double *m = g->matrix + 2 * (row * dim + column);
                 double x = s->re[base | offset[column]], y = s->im[base | offset[column]];
-                re[row] += m[0] * x - m[1] * y;
-                im[row] += m[0] * y + m[1] * x;
+                double m_im = conjugates ? -m[1] : m[1];
+                re[row] += m[0] * x - m_im * y;
+                im[row] += m[0] * y + m_im * x;
             }
         }
         for (size_t row = 0; row < dim; row++) {
-            s->re[base | offset[row]] = re[row];
-            s->im[base | offset[row]] = im[row];
+            s->re[base | offset[row]] = held(s, re[row]);
+            s->im[base | offset[row]] = held(s, im[row]);
         }
     }
 }
 
-static ketgrad_status apply(void *user, void *p, const ketgrad_gate_list *gates, ketgrad_err *err) {
-    (void)user;
-    state *s = p;
+/* The operators from one number up to another. */
+static ketgrad_status apply_some(state *s, const ketgrad_gate_list *gates, size_t from, size_t to, ketgrad_err *err) {
     if (fail_apply) {
         s->broken = 1; /* comes out at the next wait */
         return KETGRAD_OK;
     }
-    for (size_t k = 0; k < gates->len; k++) {
+    for (size_t k = from; k < to; k++) {
         const ketgrad_gate *g = (const ketgrad_gate *)((const char *)gates->ptr + k * gates->stride);
         if (g->kind != KETGRAD_GATE_DENSE || g->n_targets > MAX_TARGETS)
             return ketgrad_fail(err, KETGRAD_UNSUPPORTED, "an operator that it has not asked for");
         dense(s, g);
     }
     return KETGRAD_OK;
+}
+
+static ketgrad_status apply(void *user, void *p, const ketgrad_gate_list *gates, ketgrad_err *err) {
+    (void)user;
+    return apply_some(p, gates, 0, gates->len, err);
 }
 
 static int parity(uint64_t x) {
@@ -197,26 +245,85 @@ static ketgrad_status apply_paulis(void *user, const ketgrad_pauli_term *terms, 
     const state *s = from;
     state *t = to;
     double x, y;
+    t->broken = s->broken;
     for (size_t i = 0; i < s->n; i++) {
-        t->re[i] = t->im[i] = 0;
+        double re = 0, im = 0;
         for (size_t k = 0; k < count; k++) {
             pauli(s, &terms[k], i, &x, &y);
-            t->re[i] += terms[k].coefficient * x;
-            t->im[i] += terms[k].coefficient * y;
+            re += terms[k].coefficient * x;
+            im += terms[k].coefficient * y;
+        }
+        t->re[i] = held(t, re);
+        t->im[i] = held(t, im);
+    }
+    return KETGRAD_OK;
+}
+
+static ketgrad_status apply_pair(void *user, void *psi, void *lambda, const ketgrad_gate_list *gates,
+                                 const ketgrad_inner *inners, size_t count, double *values, ketgrad_err *err) {
+    size_t done = 0;
+    for (size_t k = 0; k <= count; k++) {
+        size_t upto = k < count && inners[k].before < gates->len ? (size_t)inners[k].before : gates->len;
+        if (upto > done) {
+            ketgrad_status status = apply_some(psi, gates, done, upto, err);
+            if (status == KETGRAD_OK) status = apply_some(lambda, gates, done, upto, err);
+            if (status != KETGRAD_OK) return status;
+            done = upto;
+        }
+        if (k < count) {
+            ketgrad_pauli_term term = {1, inners[k].x, inners[k].z};
+            double both[2];
+            inner_paulis(user, lambda, &term, 1, psi, both, err);
+            values[k] = both[1];
         }
     }
     return KETGRAD_OK;
 }
 
+static ketgrad_status sample(void *user, void *p, const double *uniforms, size_t count, uint64_t *indices,
+                             ketgrad_err *err) {
+    (void)user;
+    const state *s = p;
+    double total = 0, sum = 0;
+    size_t last = 0, k = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        double weight = s->re[i] * s->re[i] + s->im[i] * s->im[i];
+        total += weight;
+        if (weight > 0) last = i;
+    }
+    if (!(total > 0 && total < 1e300)) return ketgrad_fail(err, KETGRAD_ERROR, "probabilities that add up to nothing");
+    for (size_t i = 0; i < s->n && k < count; i++) {
+        sum += s->re[i] * s->re[i] + s->im[i] * s->im[i];
+        while (k < count && sum > uniforms[k] * total) indices[k++] = i;
+    }
+    while (k < count) indices[k++] = last;
+    return KETGRAD_OK;
+}
+
+static int is(const ketgrad_host *host, ketgrad_str key, const char *expected) {
+    ketgrad_str value;
+    return host->option(host->ctx, key, &value) == KETGRAD_OK && value.len == strlen(expected) &&
+           memcmp(value.ptr, expected, value.len) == 0;
+}
+
 static ketgrad_status init(const ketgrad_host *host, ketgrad_err *err) {
-    ketgrad_str key = KETGRAD_STR("fail"), value;
-    fail_apply = host->option(host->ctx, key, &value) == KETGRAD_OK && value.len == 5 &&
-                 memcmp(value.ptr, "apply", 5) == 0;
+    ketgrad_str fail = KETGRAD_STR("fail"), score_key = KETGRAD_STR("score"), since = KETGRAD_STR("since"),
+                moves = KETGRAD_STR("moves");
+    fail_apply = is(host, fail, "apply");
+    conjugates = is(host, fail, "conjugate");
+    ketgrad_str text;
+    char digits[8] = {0};
+    if (host->option(host->ctx, score_key, &text) == KETGRAD_OK && text.len < sizeof digits) {
+        memcpy(digits, text.ptr, text.len);
+        own_score = atoi(digits);
+    }
+    forbid_moves = is(host, moves, "forbidden");
+    int is_old = is(host, since, "1.1");
     ketgrad_backend backend = {
-        .struct_size = sizeof backend,
+        .struct_size = is_old ? offsetof(ketgrad_backend, describe) : sizeof backend,
         .name = KETGRAD_STR("mock"),
         .mem = KETGRAD_MEM_OPAQUE,
-        .dtypes = 1u << KETGRAD_C64,
+        .dtypes = is_old ? 1u << KETGRAD_C64 : 1u << KETGRAD_C64 | 1u << KETGRAD_C32,
         .max_qubits = 24,
         .max_matrix_targets = MAX_TARGETS,
         .score = score,
@@ -231,11 +338,15 @@ static ketgrad_status init(const ketgrad_host *host, ketgrad_err *err) {
         .inner = inner,
         .inner_paulis = inner_paulis,
         .apply_paulis = apply_paulis,
+        .describe = describe,
+        .state_basis = state_basis,
+        .apply_pair = apply_pair,
+        .sample = sample,
     };
     return host->add_backend(host->ctx, &backend, err);
 }
 
 KETGRAD_EXPORT const ketgrad_desc ketgrad_plugin = {
     KETGRAD_MAGIC, KETGRAD_MAJOR, KETGRAD_MINOR, sizeof(ketgrad_desc), 0, 0,
-    KETGRAD_STR("mockdevice"), KETGRAD_STR("1.0"), KETGRAD_STR("C"), init,
+    KETGRAD_STR("mockdevice"), KETGRAD_STR("1.1"), KETGRAD_STR("C"), init,
 };

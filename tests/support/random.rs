@@ -86,25 +86,50 @@ impl Rng {
             Err(e) => panic!("{e}"),
         }
     }
-    /// A circuit of gates of the table on random qubits under random controls, angles from `angle`.
-    pub fn circuit(&mut self, n: usize, len: usize, mut angle: impl FnMut(&mut Rng) -> Angle) -> Circuit {
+    /// Appends a gate on random qubits under up to two random controls, angles from `angle`.
+    pub fn push(&mut self, circuit: &mut Circuit, kind: GateKind, angle: impl FnMut(&mut Rng) -> Angle) {
+        let (n, k) = (circuit.n_qubits(), kind.n_qubits());
+        let gate = self.gate(kind, angle);
+        let order = self.permutation(n);
+        let n_controls = self.below(n - k + 1).min(2);
+        let controls: Vec<_> = order[k..k + n_controls].iter().map(|&q| (q, self.bits() & 1 == 1)).collect();
+        if let Err(e) = circuit.gate(gate, &order[..k], &controls) {
+            panic!("{e}");
+        }
+    }
+    /// A circuit whose angles the exact ring holds; half of them have parameters `p0`, `p1`, ….
+    pub fn symbolic(&mut self, n: usize, len: usize, n_params: usize) -> Circuit {
         let mut circuit = Circuit::new(n);
-        while circuit.instructions().len() < len {
-            let kind = GateKind::ALL[self.below(GateKind::ALL.len())];
-            let gate = self.gate(kind, &mut angle);
-            let order = self.permutation(n);
-            let k = kind.n_qubits();
-            if k > n {
-                continue;
+        let params: Vec<Angle> = (0..n_params).map(|k| circuit.param(&format!("p{k}"))).collect();
+        self.fill(&mut circuit, len, |rng| match rng.below(4) {
+            0 => Angle::pi(rng.below(17) as i64 - 8, 4),
+            1 => Angle::rad([0.25, -0.5, 1.5][rng.below(3)]),
+            _ => {
+                let q = Q::new([1, -1, 1, 2][rng.below(4)], [1, 1, 2][rng.below(3)]);
+                params[rng.below(n_params)].clone() * q + Angle::pi(rng.below(4) as i64, 2)
             }
-            let n_controls = self.below(n - k + 1).min(2);
-            let controls: Vec<_> =
-                order[k..k + n_controls].iter().map(|&q| (q, self.bits() & 1 == 1)).collect();
-            if let Err(e) = circuit.gate(gate, &order[..k], &controls) {
-                panic!("{e}");
+        });
+        circuit
+    }
+    /// Values of a circuit's inputs.
+    pub fn point(&mut self, circuit: &Circuit) -> Vec<f64> {
+        circuit.inputs().map(|_| 4.0 * self.signed()).collect()
+    }
+    /// A circuit of gates of the table on random qubits under random controls, angles from `angle`.
+    pub fn circuit(&mut self, n: usize, len: usize, angle: impl FnMut(&mut Rng) -> Angle) -> Circuit {
+        let mut circuit = Circuit::new(n);
+        self.fill(&mut circuit, len, angle);
+        circuit
+    }
+    /// The same at the end of a circuit, which may have parameters.
+    pub fn fill(&mut self, circuit: &mut Circuit, len: usize, mut angle: impl FnMut(&mut Rng) -> Angle) {
+        let (n, end) = (circuit.n_qubits(), circuit.instructions().len() + len);
+        while circuit.instructions().len() < end {
+            let kind = GateKind::ALL[self.below(GateKind::ALL.len())];
+            if kind.n_qubits() <= n {
+                self.push(circuit, kind, &mut angle);
             }
         }
-        circuit
     }
 }
 

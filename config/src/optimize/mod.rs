@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     args::Precision,
+    backend::stays_there,
     diff::{Numbers, answer, in_text},
     files::{check_writable, write_whole},
     grad,
@@ -38,8 +39,14 @@ pub fn optimize(args: &Optimize, common: &Common, terminal: &Terminal) -> Result
         return Err(Failure::not_yet("`optimize` with --precision f32"));
     }
     let job = Job::read(args, common, terminal)?;
-    needs(&job).check("the job", common.memory_limit)?;
-    let energy = grad::expectation_of(job.circuit.clone(), job.hamiltonian.clone(), common, terminal)?;
+    let energy = grad::expectation_of::<f64>(job.circuit.clone(), job.hamiltonian.clone(), common, terminal)?;
+    let duals = matches!(job.optimizer, Optimizer::NewtonCg(_) | Optimizer::NaturalGradient(_));
+    if duals {
+        common.note_duals("the optimizer", terminal);
+    }
+    if duals || !stays_there::<f64>(energy.executors(), energy.circuit()) {
+        needs(&job).check("the job", common.memory_limit)?;
+    }
     check_writable(&job.curve)?;
     let marks = Marks::of(&job);
     let taken_up =

@@ -6,7 +6,7 @@ use std::{
     time::Instant,
 };
 
-use ketgrad_plugin_host::{Report, Verdict, sha256_of};
+use ketgrad_plugin_host::{Plugins, Report, Verdict, conform, sha256_of};
 use serde_json::{Value, json};
 
 use crate::{
@@ -15,6 +15,9 @@ use crate::{
     report::{Failure, Status},
     terminal::{Answer, Terminal},
 };
+
+/// The qubits of the states on which devices are compared: a second's work for one without hardware.
+const DEVICE_QUBITS: usize = 10;
 
 /// What is there, and whether it agrees with itself.
 struct Shown {
@@ -105,7 +108,10 @@ fn list(common: &Common, verify: bool) -> Result<Shown, Failure> {
         let (said, list) = told(&verdicts);
         text += &said;
         object["verdicts"] = list;
-        if wrong_plugins > 0 || verdicts.iter().any(|v| v.disagreement.is_some()) {
+        let (said, list, devices_conform) = devices(&plugins);
+        text += &said;
+        object["devices"] = list;
+        if wrong_plugins > 0 || !devices_conform || verdicts.iter().any(|v| v.disagreement.is_some()) {
             status = Status::Refused;
         }
     }
@@ -144,6 +150,30 @@ fn told(verdicts: &[Verdict]) -> (String, Value) {
         );
     }
     (text, Value::Array(list))
+}
+
+/// Compares each device with the kernels of this program: in words, as JSON, and whether all conform.
+fn devices(plugins: &Plugins) -> (String, Value, bool) {
+    let known = plugins.known(DEVICE_QUBITS, 1);
+    let (mut text, mut list, mut all_conform) = (String::new(), Vec::new(), true);
+    for device in plugins.devices() {
+        let name = device.name();
+        let (comparisons, conforms, said) =
+            match known.iter().find(|k| k.name == name && k.double == 0 && k.single == 0) {
+                Some(declines) => (0, true, format!("not compared: it declines. {}", declines.description)),
+                None => {
+                    let findings = conform(&device, DEVICE_QUBITS);
+                    let wrong: Vec<String> =
+                        findings.iter().filter(|f| !f.holds()).map(ToString::to_string).collect();
+                    let all = format!("agrees in {} comparisons", findings.len());
+                    (findings.len(), wrong.is_empty(), if wrong.is_empty() { all } else { wrong.join("; ") })
+                }
+            };
+        all_conform &= conforms;
+        text += &format!("{name}  {said}\n");
+        list.push(json!({"name": name, "agrees": conforms, "comparisons": comparisons, "reason": said}));
+    }
+    (text, Value::Array(list), all_conform)
 }
 
 fn hash(files: &[PathBuf], common: &Common) -> Result<Shown, Failure> {

@@ -21,6 +21,7 @@ use num_complex::Complex;
 
 use crate::{
     args::Precision,
+    backend::stays_there,
     files::{cannot, check_writable, open, read_text, write_whole},
     memory::Needs,
     npy::{self, Number},
@@ -88,7 +89,9 @@ fn simulate<T: Number>(
 ) -> Result<Box<dyn Answer>, Failure> {
     let n_qubits = circuit.n_qubits();
     let points = Points::read(circuit, &args.values)?;
-    let available = needs::<T>(args, circuit, points.len()).check(
+    let executors = common.executors::<T>(circuit, terminal)?;
+    let here = !stays_there::<T>(&executors, circuit);
+    let available = needs::<T>(args, circuit, points.len(), here).check(
         &format!("a run of {n_qubits} {}", if n_qubits == 1 { "qubit" } else { "qubits" }),
         common.memory_limit,
     )?;
@@ -101,7 +104,6 @@ fn simulate<T: Number>(
         Some(path) => Some(read_input::<T>(path, n_qubits)?),
         None => None,
     };
-    let executors = common.plugins.load(terminal)?.executors();
     let simulator = Simulator { executors, threads: common.start_threads()?, memory_limit: Some(available) };
     let progress = Mutex::new(Progress::new(terminal, "gates"));
     let task = Task { args, common, circuit, simulator, observables: &observables, progress };
@@ -142,11 +144,16 @@ fn simulate<T: Number>(
     Ok(Box::new(results))
 }
 
-/// What the run will allocate. Output is written as it is made and takes nothing.
-fn needs<T: Number>(args: &Run, circuit: &Circuit, runs: usize) -> Needs {
+/// What the run will allocate; `here` is whether states are computed in the host's memory. Output is written as it is
+/// made and takes nothing.
+fn needs<T: Number>(args: &Run, circuit: &Circuit, runs: usize, here: bool) -> Needs {
     let n_qubits = circuit.n_qubits();
     let state = bytes_needed::<Complex<T>>(n_qubits);
-    let kept = if args.keeps_state() { runs } else { 1 };
+    let kept = match args.keeps_state() {
+        true => runs,
+        // A state to start from is read here, wherever it goes then.
+        false => usize::from(here || args.input.is_some()),
+    };
     // A measurement that splits the shots splits the state.
     let split = usize::from(final_measurements(circuit).is_err());
     // A sweep and trajectories start again from the same state.

@@ -13,7 +13,7 @@ use ketgrad_core::{
     circuit::Circuit,
     kernel::{Executor, Operator, Prepared, SERIAL_BELOW, Threads},
     param::Values,
-    simulate::{BoundCircuit, SimulateError, Simulator},
+    simulate::{BoundCircuit, Placed, SimulateError, Simulator},
     state::StateVector,
 };
 use num_complex::Complex;
@@ -86,10 +86,11 @@ impl Task<'_> {
             let point = self.many_trajectories(simulator, &circuit, bound, state, keep);
             return Ok((point.map_err(Failure::input)?, backend));
         };
-        let mut state = match state {
-            Some(state) => state,
-            None => StateVector::zero_on(circuit.n_qubits(), &simulator.threads).map_err(Failure::input)?,
+        let placed = match state {
+            Some(state) => simulator.place(state, gates),
+            None => simulator.zero(circuit.n_qubits(), gates),
         };
+        let mut state = placed.map_err(Failure::input)?;
         match plan {
             Some(plan) => plan.bind(operators),
             None if points.len() > 1 => *plan = executor.prepare(circuit.n_qubits(), operators),
@@ -106,7 +107,7 @@ impl Task<'_> {
         &self,
         simulator: &Simulator,
         operators: &[Operator<Complex<T>>],
-        state: &mut StateVector<Complex<T>>,
+        state: &mut Placed<T>,
         plan: &Plan<T>,
         (before, all): (usize, usize),
     ) -> Result<(), SimulateError> {
@@ -114,7 +115,9 @@ impl Task<'_> {
             let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
             progress.report((before + done) as u64, all as u64);
         };
-        let Some(plan) = plan else { return simulator.execute(operators, state, &mut report) };
+        let (Some(plan), Placed::Here(state)) = (plan, &mut *state) else {
+            return simulator.evolve(operators, state, &mut report);
+        };
         plan.run(state.amplitudes_mut(), &simulator.threads)?;
         report(operators.len(), operators.len());
         Ok(())
@@ -125,7 +128,7 @@ impl Task<'_> {
         &self,
         simulator: &Simulator,
         circuit: &Circuit,
-        state: StateVector<Complex<T>>,
+        state: Placed<T>,
         keep: bool,
     ) -> Result<Point<T>, SimulateError> {
         let expectation = |o: &Named| {
@@ -136,11 +139,12 @@ impl Task<'_> {
         let counts = match self.args.shots {
             Some(shots) => {
                 let shots = usize::try_from(shots).unwrap_or(usize::MAX);
-                Some(simulator.counts(circuit, &state, shots, self.common.seed)?)
+                Some(simulator.counts_of(circuit, &state, shots, self.common.seed)?)
             }
             None => None,
         };
-        Ok(Point { counts, expectations, state: keep.then_some(state) })
+        let state = if keep { Some(state.into_state(&simulator.threads)?) } else { None };
+        Ok(Point { counts, expectations, state })
     }
 
     fn many_trajectories<T: Number>(
@@ -232,6 +236,7 @@ mod tests {
             max_gates: 0,
             json: false,
             allow_nonfinite: false,
+            backend: Default::default(),
             plugins: Default::default(),
         };
         let observables = [observables::read("Z1", 2).unwrap()];

@@ -18,11 +18,10 @@ use crate::{
 const TRIALS: u64 = 4;
 /// Exponents, and roots of unity, that are computed with: sums of a few of them stay in 64 bits.
 const LARGEST: i128 = 1 << 58;
-/// The binary logarithm of the coefficients that a gate adds at most, over 1/2: two entries in a row,
-/// each a sum of two monomials.
-const BITS_PER_GATE: f64 = 2.0;
-/// The same for a matrix in numbers.
-const BITS_PER_MATRIX: f64 = 128.0;
+/// Twice the matrix of a gate is one over the algebraic integers (a test in `exact` walks the table).
+const BITS_PER_GATE: f64 = 1.0;
+/// The same for a matrix in numbers: `2^DYADIC`, and a bit for what its entries may be above 1.
+const BITS_PER_MATRIX: f64 = DYADIC as f64 + 1.0;
 /// Binary digits of a prime, at least.
 const PRIME_BITS: f64 = 61.0;
 
@@ -36,7 +35,7 @@ pub(super) struct Plan {
     /// The sum of the absolute coefficients of each parameter over the gates, the greater of both
     /// circuits.
     pub(super) slopes: Vec<f64>,
-    /// The logarithm of the coefficients.
+    /// The binary logarithm of the coefficients that are compared, in any conjugate.
     bits: f64,
 }
 
@@ -112,8 +111,8 @@ impl Plan {
                 format!("the factors of `{name}` in the angles have no small common denominator")
             })?);
         }
-        // Proportionality is decided by minors, of twice the size.
-        Ok(Plan { order, steps, slopes, bits: 2.0 * (2.0 * bits + 1.0) + 1.0 })
+        // Differences of two products of amplitudes decide whether vectors are proportional.
+        Ok(Plan { order, steps, slopes, bits: 2.0 * bits + 1.0 })
     }
 
     /// Runs trials until the bound is small enough. An inner error says why the field has no number for
@@ -210,15 +209,18 @@ fn run(
 ) -> Result<(Vec<Bare>, Residue), EquivalentError> {
     let field = point.field();
     let bound = BoundCircuit::new(&pair.circuits[which], point)?;
-    let operators = bound.operators().unwrap_or(&[]).iter().map(|o| o.map(|x| field.lifted(*x)));
-    let operators: Vec<Operator<Residue>> = operators.collect();
+    let operators = bound.operators().unwrap_or(&[]);
     let one = Residue::element(field, 1);
+    let lead = |o: &Operator<Residue>| o.lead().map_or(one, |x| field.lifted(*x));
     let leads: Vec<Residue> =
-        operators.iter().map(|o| o.lead().copied().filter(|x| !x.is_exact_zero()).unwrap_or(one)).collect();
+        operators.iter().map(lead).map(|x| if x.is_exact_zero() { one } else { x }).collect();
     let (factor, inverses) = product_and_inverses(field, &leads);
     let mut state = vector.to_vec();
-    for ((operator, lead), inverse) in operators.into_iter().zip(leads).zip(inverses) {
-        let operator = if lead == one { operator } else { operator.divided(&inverse) };
+    for ((operator, lead), inverse) in operators.iter().zip(leads).zip(inverses) {
+        let operator = match lead.is_exact_one() {
+            true => operator.map(|x| field.lifted(*x)),
+            false => operator.divided(&inverse),
+        };
         operator.apply(&mut state, &simulator.threads);
     }
     Ok((state, factor))
@@ -255,6 +257,3 @@ impl Outcome {
         }
     }
 }
-
-/// The integers that a matrix in numbers has over `2^DYADIC` are counted in [`BITS_PER_MATRIX`].
-const _: () = assert!(4 * DYADIC as usize <= BITS_PER_MATRIX as usize);

@@ -9,8 +9,12 @@
 //! (4 E + 2 n) / (p - 1)        the point and the vector: Schwartz and Zippel, E = sum of the exponents
 //! bits / (61 P)                the prime: of P candidates with each of their roots
 //! ```
-//! where `bits` bounds the logarithm of the coefficients, and primes are counted by their density. Trials
-//! are repeated until the product of their bounds is at most [`BOUND`].
+//! What decides is whether `x_i y_j - x_j y_i` vanishes for two images x and y. As a polynomial in the parameters'
+//! exponentials and the vector it has a degree of at most `4 E + 2 n`. Its coefficients, times 2 for each gate, are algebraic
+//! integers; conjugates of unitary matrices are unitary, so no conjugate of a coefficient is above `2^bits`, with
+//! `bits = 2 gates + 1`. An integer of norm `2^(bits d)` lies in at most `bits d / 61` prime ideals of norm `2^61`, where d
+//! is the degree of its field, and each of P primes has d of them. P is counted by the density of primes. Trials are
+//! repeated until the product of their bounds is at most [`BOUND`].
 //!
 //! ```
 //! use ketgrad_core::{circuit::Circuit, equivalent::{Settings, Verdict, equivalent}, simulate::Simulator};
@@ -223,6 +227,12 @@ pub enum EquivalentError {
         /// Which.
         which: &'static str,
     },
+    /// An angle without any value.
+    #[error("the angle {angle} divides by zero, whatever the parameters are")]
+    DivisionByZero {
+        /// The angle, with the names of the circuit.
+        angle: String,
+    },
     /// A circuit cannot be run.
     #[error(transparent)]
     Simulate(#[from] SimulateError),
@@ -287,8 +297,13 @@ fn conclude(
         }
         exact::Factor::None => {
             report.verdict = Verdict::Different;
-            report.witness = Some(numeric.witness()?);
+            report.witness = numeric.witness()?;
             report.max_difference = Some(numeric.max_difference());
+            if numeric.max_difference() <= pair.rounding {
+                let reason =
+                    "numbers do not show the difference: it is less than rounding at the points tried";
+                report.reason.get_or_insert(reason.to_owned());
+            }
         }
     }
     Ok(report)

@@ -2,7 +2,6 @@
 
 use num_complex::Complex;
 use num_traits::ToPrimitive;
-use rand_chacha::rand_core::Rng;
 
 use super::{
     EquivalentError, Means, On, Pair, Phase, Report, Settings, Verdict, Witness,
@@ -11,6 +10,7 @@ use super::{
     pair::RADIAN,
 };
 use crate::{
+    circuit::CircuitError,
     field::{Bare, Modular, PrimeField, Residue},
     kernel::Acts,
     param::{Angle, ParamId, Q, Values},
@@ -20,7 +20,11 @@ use crate::{
 };
 
 /// Points tried where parameters are free.
-const POINTS: u64 = 3;
+const POINTS: usize = 3;
+/// Points drawn until there are so many where all angles are finite.
+const DRAWS: u64 = 64;
+/// Why numbers say nothing.
+const NOWHERE: &str = "and at none of the points tried are all angles finite";
 /// The streams of the seed that angles and vectors are drawn from.
 const ANGLES: u64 = 1 << 40;
 const VECTOR: u64 = 1 << 41;
@@ -49,7 +53,7 @@ impl Start {
         let mut vector = vec![field.bare(Residue::element(field, 0)); 1 << self.n_qubits];
         vector[0] = field.bare(Residue::element(field, 1));
         for qubit in 0..self.free {
-            let r = Residue::draw(field, rng.next_u64());
+            let r = Residue::draw(field, &mut rng);
             let (low, high) = vector[..2 << qubit].split_at_mut(1 << qubit);
             high.iter_mut().zip(low).for_each(|(high, low)| *high = r.act(low));
         }
@@ -79,6 +83,12 @@ impl Start {
         state.amplitudes_mut()[..1 << self.free].copy_from_slice(random.amplitudes());
         Ok(state)
     }
+}
+
+/// Where circuits are run: the values of the inputs, and those of all parameters.
+struct Place {
+    inputs: Vec<f64>,
+    values: Vec<f64>,
 }
 
 /// What two runs at one point say.
@@ -123,8 +133,36 @@ impl<'a> Numeric<'a> {
         (0..count).map(angle).collect()
     }
 
-    fn values(&self, inputs: &[f64]) -> Result<Vec<f64>, EquivalentError> {
-        Ok(self.pair.circuits[0].param_values(inputs).map_err(SimulateError::from)?)
+    /// The values of all parameters; `None` where an angle is not finite there.
+    fn values(&self, inputs: &[f64]) -> Result<Option<Vec<f64>>, EquivalentError> {
+        let values = match self.pair.circuits[0].param_values(inputs) {
+            Err(CircuitError::NotFinite { .. }) => return Ok(None),
+            other => other.map_err(SimulateError::from)?,
+        };
+        Ok(self.pair.used_params().all(|id| values[id.index()].is_finite()).then_some(values))
+    }
+
+    /// The points where circuits are run: all that is needed, or as many as are found.
+    fn places(&self) -> Result<Vec<Place>, EquivalentError> {
+        let enough = if self.pair.circuits[0].inputs().next().is_some() { POINTS } else { 1 };
+        let mut places = Vec::new();
+        for k in 0..DRAWS {
+            let inputs = self.inputs(k);
+            if let Some(values) = self.values(&inputs)? {
+                places.push(Place { inputs, values });
+            }
+            if places.len() == enough {
+                break;
+            }
+        }
+        Ok(places)
+    }
+
+    /// Runs both circuits at all points.
+    fn look(&mut self) -> Result<Vec<(Place, Apart)>, EquivalentError> {
+        let places = self.places()?;
+        let run = |place: Place| self.apart(&place.values).map(|apart| (place, apart));
+        places.into_iter().map(run).collect()
     }
 
     fn apart(&mut self, values: &[f64]) -> Result<Apart, EquivalentError> {
@@ -169,32 +207,30 @@ impl<'a> Numeric<'a> {
     }
 
     /// The point of those tried where the circuits are farthest apart.
-    pub(super) fn witness(&mut self) -> Result<Witness, EquivalentError> {
-        let mut best: Option<Witness> = None;
-        for k in 0..self.points() {
-            let inputs = self.inputs(k);
-            let values = self.values(&inputs)?;
-            let distance = self.apart(&values)?.distance;
-            if best.as_ref().is_none_or(|w| distance > w.distance) {
-                let names = self.pair.circuits[0].inputs().map(str::to_owned);
-                best = Some(Witness { params: names.zip(inputs).collect(), distance });
-            }
-        }
-        Ok(best.unwrap_or(Witness { params: Vec::new(), distance: self.seen }))
+    pub(super) fn witness(&mut self) -> Result<Option<Witness>, EquivalentError> {
+        let seen = self.look()?;
+        Ok(self.farthest(&seen))
     }
 
-    fn points(&self) -> u64 {
-        if self.pair.circuits[0].inputs().next().is_some() { POINTS } else { 1 }
+    fn farthest(&self, seen: &[(Place, Apart)]) -> Option<Witness> {
+        let (place, apart) = seen.iter().max_by(|a, b| a.1.distance.total_cmp(&b.1.distance))?;
+        let names = self.pair.circuits[0].inputs().map(str::to_owned);
+        let params = names.zip(place.inputs.iter().copied()).collect();
+        Some(Witness { params, distance: apart.distance })
     }
 
     /// *Different* if numbers show it, else unknown.
     pub(super) fn confirm(&mut self, reason: String) -> Result<Report, EquivalentError> {
-        let witness = self.witness()?;
+        let seen = self.look()?;
         let mut report = self.pair.report(Means::Numeric, self.pair.rounding);
+        if seen.is_empty() {
+            report.reason = Some(format!("{reason}, {NOWHERE}"));
+            return Ok(report);
+        }
         report.max_difference = Some(self.seen);
-        if witness.distance > self.settings.tolerance + self.pair.rounding {
+        if self.seen > self.settings.tolerance + self.pair.rounding {
             report.verdict = Verdict::Different;
-            report.witness = Some(witness);
+            report.witness = self.farthest(&seen);
             report.reason =
                 Some("computed parameters have no exact form; numbers show the difference".to_owned());
         } else {
@@ -205,31 +241,28 @@ impl<'a> Numeric<'a> {
 
     /// The numeric verdict.
     pub(super) fn decide(&mut self, reason: String) -> Result<Report, EquivalentError> {
-        let witness = self.witness()?;
-        let mut phases = Vec::new();
-        let mut plain = 0.0;
-        for k in 0..self.points() {
-            let values = self.values(&self.inputs(k))?;
-            let apart = self.apart(&values)?;
-            phases.push(apart.phase);
-            plain = apart.plain.max(plain);
-        }
-        let tolerance = self.settings.tolerance;
+        let seen = self.look()?;
         let mut report = self.pair.report(Means::Numeric, self.pair.rounding);
+        let Some(first) = seen.first().map(|(_, apart)| apart.phase) else {
+            report.reason = Some(format!("{reason}, {NOWHERE}"));
+            return Ok(report);
+        };
+        let plain = seen.iter().fold(0.0, |most: f64, (_, apart)| most.max(apart.plain));
+        let tolerance = self.settings.tolerance;
         report.max_difference = Some(self.seen);
         report.reason = Some(reason);
         if self.seen <= tolerance && plain <= tolerance {
             report.verdict = Verdict::Equal;
         } else if self.seen <= tolerance {
             report.verdict = Verdict::EqualUpToPhase;
-            let first = phases[0];
-            let same = |phase: &f64| Complex::cis(phase - first).arg().abs() <= tolerance;
-            if phases.iter().all(same) {
+            let same =
+                |(_, apart): &(Place, Apart)| Complex::cis(apart.phase - first).arg().abs() <= tolerance;
+            if seen.iter().all(same) {
                 report.phase = Some(Phase { text: format!("{first}"), value: Some(first) });
             }
         } else if self.seen > tolerance + self.pair.rounding {
             report.verdict = Verdict::Different;
-            report.witness = Some(witness);
+            report.witness = self.farthest(&seen);
         }
         Ok(report)
     }
@@ -237,7 +270,7 @@ impl<'a> Numeric<'a> {
     /// The phase as an angle `c + sum_k a_k theta_k`: slopes from determinants, or from two points each, the constant
     /// from one point, all rounded to what the ring can hold and confirmed there.
     pub(super) fn phase(&mut self, plan: &Plan, outcome: &Outcome) -> Result<Option<Phase>, EquivalentError> {
-        let values = self.values(&self.inputs(0))?;
+        let Some(Place { values, .. }) = self.places()?.into_iter().next() else { return Ok(None) };
         let base = self.apart_in(&values, false)?.phase;
         let constant = nearest_turn(base, plan.order);
         if let Some(angle) = constant.filter(|a| outcome.is_phase(a)) {

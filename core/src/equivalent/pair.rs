@@ -8,18 +8,15 @@ use super::{EquivalentError, Means, On, Report, Settings, Verdict};
 use crate::{
     circuit::{Circuit, Instruction, Operation, ParamDef},
     gate::Gate,
-    normal::Normal,
-    param::{Angle, BindError, ParamExpr, ParamId, Q},
+    normal::{Normal, NormalError},
+    param::{Angle, BindError, Decimal, ParamExpr, ParamId, Q, SHORT_DECIMAL},
     simulate::{SimulateError, final_measurements},
     trace::Expr,
 };
 
-/// Digits up to which a decimal is the fraction that it says.
-const SHORT: usize = 12;
-/// Digits from which a decimal may be a rounded multiple of pi.
-const TELLING: usize = 6;
-/// Denominators of pi that are looked for.
-const DENOMINATORS: i64 = 64;
+/// The largest short decimal, and the finest, that has an exact image in fields.
+const LARGEST_DECIMAL: f64 = 1e6;
+const FINEST_DECIMAL: i128 = 10i128.pow(12);
 /// What rounding adds to the distance at most per gate: a few units of 2^-53 for each of its products.
 const ROUNDING_PER_GATE: f64 = 4e-15;
 /// How much coarser single precision is.
@@ -97,36 +94,46 @@ impl Pair {
         for param in circuit.params() {
             angles.push(match &param.definition {
                 None => table.param(&param.name),
-                Some(expr) => self.computed(table, expr.substitute(|id| angles[id.index()].clone())),
+                Some(expr) => self.computed(table, expr.substitute(|id| angles[id.index()].clone()))?,
             });
         }
         let mut gates = Vec::with_capacity(circuit.instructions().len());
         for instruction in circuit.instructions() {
-            let mut instruction = instruction.clone();
-            match &mut instruction.operation {
-                Operation::Gate(gate) => *gate = self.exact_gate(gate, &angles, settings, circuit)?,
-                Operation::Unitary(_) => {}
+            let operation = match &instruction.operation {
+                Operation::Gate(gate) => Operation::Gate(self.exact_gate(gate, &angles, settings, circuit)?),
+                unitary @ Operation::Unitary(_) => unitary.clone(),
                 _ => continue,
-            }
+            };
             self.rounding += ROUNDING_PER_GATE * if settings.single { SINGLE } else { 1.0 };
-            gates.push(instruction);
+            let Instruction { targets, controls, condition, .. } = instruction;
+            gates.push(Instruction {
+                operation,
+                targets: targets.clone(),
+                controls: controls.clone(),
+                condition: condition.clone(),
+            });
         }
         Ok(gates)
     }
 
     /// A computed parameter; those of the same normal form are the same.
-    fn computed(&mut self, table: &mut Circuit, expr: ParamExpr) -> Angle {
+    fn computed(&mut self, table: &mut Circuit, expr: ParamExpr) -> Result<Angle, EquivalentError> {
         for param in &table.params()[self.values.len()..] {
             let value = param.definition.as_ref().and_then(|e| e.evaluate(&self.values).ok());
             self.values.push(value.unwrap_or_else(|| Expr::symbol(&param.name)));
         }
-        let normal = expr.evaluate(&self.values).ok().and_then(|e: Expr| e.normal().ok());
+        let normal = match expr.evaluate(&self.values).map(|e: Expr| e.normal()) {
+            Ok(Err(NormalError::DivisionByZero)) => {
+                return Err(EquivalentError::DivisionByZero { angle: expr.text(&|id| table.param_name(id)) });
+            }
+            other => other.ok().and_then(Result::ok),
+        };
         if let Some((_, angle)) = self.known.iter().find(|(known, _)| Some(known) == normal.as_ref()) {
-            return angle.clone();
+            return Ok(angle.clone());
         }
         let angle = table.expression(expr);
         self.known.extend(normal.map(|normal| (normal, angle.clone())));
-        angle
+        Ok(angle)
     }
 
     fn exact_gate(
@@ -141,7 +148,10 @@ impl Pair {
             return Err(SimulateError::from(error).into());
         }
         Ok(gate.map_params(|angle| {
-            let angle = angle.substitute(|id| angles[id.index()].clone());
+            let angle = match angle.is_constant() {
+                true => angle.clone(),
+                false => angle.substitute(|id| angles[id.index()].clone()),
+            };
             self.exact_angle(angle, settings.snap)
         }))
     }
@@ -152,7 +162,8 @@ impl Pair {
         if radians == 0.0 {
             return angle;
         }
-        let decimal = Decimal::new(radians);
+        // Angles that are not finite have been refused.
+        let Some(decimal) = Decimal::new(radians) else { return angle };
         if let Some(pi) = decimal.multiple_of_pi() {
             if snap {
                 self.notes.insert(format!("{radians} is taken for {pi}"));
@@ -160,7 +171,7 @@ impl Pair {
             }
             self.notes.insert(format!("{radians} looks like {pi}, but is not taken for it without snapping"));
         }
-        match decimal.fraction() {
+        match short_fraction(&decimal, radians) {
             Some(q) => angle - radians + Angle::theta(RADIAN) * q,
             None => {
                 self.rounding += 0.5 * decimal.unit();
@@ -183,7 +194,7 @@ impl Pair {
     pub(super) fn obstacle(&self) -> Option<String> {
         self.rounded.map(|x| {
             format!(
-                "the angle {x} has more than {SHORT} digits or no short fraction, so it is taken for rounded"
+                "the angle {x} has more than {SHORT_DECIMAL} digits or no short fraction, so it is taken for rounded"
             )
         })
     }
@@ -193,17 +204,19 @@ impl Pair {
         self.circuits.iter().flat_map(Circuit::instructions)
     }
 
+    /// The parameters in the angles of gates, as often as they occur.
+    pub(super) fn used_params(&self) -> impl Iterator<Item = ParamId> + '_ {
+        let gates = self.instructions().filter_map(|i| match &i.operation {
+            Operation::Gate(gate) => Some(gate.params()),
+            _ => None,
+        });
+        gates.flatten().flat_map(Angle::terms).map(|t| t.0)
+    }
+
     /// Whether a gate uses a computed parameter.
     pub(super) fn has_computed(&self) -> bool {
         let params = self.circuits[0].params();
-        self.instructions()
-            .filter_map(|i| match &i.operation {
-                Operation::Gate(gate) => Some(gate.params()),
-                _ => None,
-            })
-            .flatten()
-            .flat_map(Angle::terms)
-            .any(|(id, _)| *id != RADIAN && params[id.index()].definition.is_some())
+        self.used_params().any(|id| id != RADIAN && params[id.index()].definition.is_some())
     }
 
     /// A report that says nothing yet.
@@ -222,55 +235,11 @@ impl Pair {
     }
 }
 
-/// A finite number as the shortest decimal that reads back the same.
-struct Decimal {
-    value: f64,
-    /// `digits 10^exponent`, without zeros at either end.
-    digits: String,
-    exponent: i32,
-}
-
-impl Decimal {
-    fn new(value: f64) -> Decimal {
-        let text = format!("{:e}", value.abs());
-        let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-        let digits = mantissa.replace('.', "");
-        let exponent: i32 = exponent.parse().unwrap_or(0);
-        let places = i32::try_from(digits.len()).unwrap_or(i32::MAX) - 1;
-        Decimal { value, digits, exponent: exponent - places }
-    }
-
-    /// The unit in the last place.
-    fn unit(&self) -> f64 {
-        10f64.powi(self.exponent)
-    }
-
-    /// The fraction, if the decimal is short and its parts are small.
-    fn fraction(&self) -> Option<Q> {
-        let places = u32::try_from(-self.exponent.min(0)).ok()?;
-        let scale = u32::try_from(self.exponent.max(0)).ok()?;
-        let digits: i64 = self.digits.parse().ok()?;
-        if self.digits.len() > SHORT || places > 12 || scale > 5 || self.value.abs() > 1e6 {
-            return None;
-        }
-        let sign = if self.value < 0.0 { -1 } else { 1 };
-        Some(Q::new(sign * digits * 10i64.pow(scale), 10i64.pow(places)))
-    }
-
-    /// The multiple of pi with a small denominator that it is to all its digits.
-    fn multiple_of_pi(&self) -> Option<Angle> {
-        if self.digits.len() < TELLING || self.value.abs() > 1e3 {
-            return None;
-        }
-        let turns = self.value / std::f64::consts::PI;
-        let near = self.unit().max(4.0 * f64::EPSILON * self.value.abs());
-        (1..=DENOMINATORS).chain((7..=20).map(|k| 1 << k)).find_map(|d| {
-            let n = (turns * d.to_f64()?).round().to_i64()?;
-            let angle = Angle::pi(n, d);
-            let off = (angle.constant()? - self.value).abs();
-            // A large denominator needs more digits to be told.
-            let telling = d <= DENOMINATORS || self.digits.len() > SHORT;
-            (n != 0 && off <= near && telling).then_some(angle)
-        })
-    }
+/// The fraction that a decimal says, if it is short and its parts are small.
+fn short_fraction(decimal: &Decimal, value: f64) -> Option<Q> {
+    let q = decimal
+        .fraction()
+        .filter(|_| decimal.n_digits() <= SHORT_DECIMAL && value.abs() <= LARGEST_DECIMAL)?;
+    let fine = *q.denom() <= FINEST_DECIMAL;
+    fine.then(|| Some(Q::new(q.numer().to_i64()?, q.denom().to_i64()?))).flatten()
 }

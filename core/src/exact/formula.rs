@@ -3,7 +3,7 @@
 //! The fraction holds what the ring does not: odd denominators, from observables (`0.3*Z0`) and from derivatives
 //! of angles such as `theta/3`.
 //!
-//! Invariants: the number has no fault; every exponent fits its field.
+//! Invariants: the number has no fault and no coefficient beyond 120 bits; every exponent fits its field.
 
 use std::{fmt, sync::Arc};
 
@@ -15,6 +15,9 @@ use crate::{
     param::ParamId,
     scalar::{Conj, Real, Ring},
 };
+
+/// Coefficients beyond this are left to numbers: sums of a few of them, for printing, fit in 128 bits.
+const LARGEST: u128 = 1 << 120;
 
 /// An amplitude, a probability or an expectation value in closed form. See the module's page.
 #[derive(Clone, Debug)]
@@ -32,13 +35,14 @@ impl Formula {
     }
 
     fn checked(self, what: &str) -> Result<Formula, ExactError> {
-        match self.number.fault() {
+        let too_large = self.number.terms().iter().any(|(_, c)| c.unsigned_abs() > LARGEST);
+        match self.number.fault().or(too_large.then_some(Fault::Coefficient)) {
             None => Ok(self),
             Some(fault) => Err(self.failed(what, fault)),
         }
     }
 
-    fn failed(&self, what: &str, fault: Fault) -> ExactError {
+    pub(super) fn failed(&self, what: &str, fault: Fault) -> ExactError {
         ExactError::Number { what: what.to_owned(), fault, angles: self.symbols.fields().len() }
     }
 

@@ -46,9 +46,10 @@ mod symbols;
 mod terms;
 
 pub use formula::Formula;
+use number::MAX_PAIRS;
 pub use number::{Exact, Fault, MAX_TERMS};
-pub use print::Form;
-pub(crate) use print::latex_name;
+pub(crate) use print::latex_name_beside;
+pub use print::{Form, RESERVED};
 pub use run::{Budget, ClosedForm};
 pub use symbols::Symbols;
 

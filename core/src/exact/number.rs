@@ -24,7 +24,7 @@ use crate::scalar::{Conj, Ring};
 /// The most terms of one number: 128 MiB.
 pub const MAX_TERMS: usize = 1 << 22;
 /// The most pairs of terms that one product may form: a few seconds.
-const MAX_PAIRS: usize = 1 << 26;
+pub(super) const MAX_PAIRS: usize = 1 << 26;
 
 /// Why a number could not be computed. It stays with everything computed from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -33,13 +33,16 @@ pub enum Fault {
     /// More terms than one number may have.
     #[error("a number of more than {MAX_TERMS} terms")]
     Terms,
+    /// A product that would take too long.
+    #[error("a product of more than {MAX_PAIRS} pairs of terms")]
+    Pairs,
     /// A coefficient that 128 bits do not hold.
     #[error("a coefficient beyond 128 bits")]
     Coefficient,
 }
 
-/// An exact number, see the module. It has at most [`MAX_TERMS`] terms of 32 bytes; beyond that, and where a
-/// coefficient outgrows 128 bits, it holds a [`Fault`] and no terms.
+/// An exact number, see the module. It has at most [`MAX_TERMS`] terms of 32 bytes; beyond that, where a product
+/// would take minutes, and where a coefficient outgrows 128 bits, it holds a [`Fault`] and no terms.
 ///
 /// Cost of a sum: the terms of both; of a product of m and n terms, m <= n: `m^2 n` for m up to 8, else
 /// `m n log(m n)`.
@@ -196,7 +199,7 @@ impl Exact {
                 Some(terms) => Exact { terms, roots, fault: None },
                 None => self.faulty(Fault::Coefficient),
             },
-            _ if s.terms.len().saturating_mul(l.terms.len()) > MAX_PAIRS => self.faulty(Fault::Terms),
+            _ if s.terms.len().saturating_mul(l.terms.len()) > MAX_PAIRS => self.faulty(Fault::Pairs),
             short => match terms::product(short, &l.terms, MAX_TERMS) {
                 Err(fault) => self.faulty(fault),
                 Ok(terms) => Exact::canonical(terms, roots),

@@ -9,9 +9,13 @@ use std::{collections::BTreeMap, fmt::Write};
 use num_traits::{CheckedMul, Zero};
 
 use super::{Exact, Formula, Symbols, factor::factors, run::Factor, symbols::Field};
-use crate::circuit::Circuit;
+use crate::{circuit::Circuit, param::ParamId};
 
-/// How a formula is written.
+/// The words that formulas use for something else than a parameter.
+pub const RESERVED: [&str; 6] = ["i", "pi", "cos", "sin", "exp", "sqrt"];
+
+/// How a formula is written. A parameter whose name is [`RESERVED`] gets an underscore at its end; in LaTeX such a name,
+/// and one that would look like another, is written letter by letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Sines and cosines: `sqrt(2)*cos(theta/2)/2`. A formula in `+ - * / ^`, `cos sin exp sqrt`, `pi`, `i` and names.
@@ -295,8 +299,7 @@ impl Writer<'_> {
         let mut parts: Vec<(Factor, String)> = Vec::new();
         for (field, e) in self.fields.iter().zip(exponents).filter(|(_, e)| **e != 0) {
             let name = match field.variable {
-                Some(id) if self.latex => latex_name(&self.circuit.param_name(id)),
-                Some(id) => self.circuit.param_name(id).replace("**", "^"),
+                Some(id) => self.name(id),
                 None => String::new(),
             };
             parts.push((Factor::new((*e).into(), field.unit.into()), name));
@@ -318,6 +321,24 @@ impl Writer<'_> {
             text += &self.multiple(size, name);
         }
         if alone || unit.is_empty() { text } else { format!("{unit}({text})") }
+    }
+
+    /// The name of a parameter, which nothing else has.
+    fn name(&self, id: ParamId) -> String {
+        let name = self.circuit.param_name(id);
+        let others = self.fields.iter().filter_map(|f| f.variable).filter(|other| *other != id);
+        let others: Vec<String> = others.map(|other| self.circuit.param_name(other)).collect();
+        if self.latex {
+            return latex_name_beside(&name, others.iter().map(String::as_str));
+        }
+        if !RESERVED.contains(&name.as_str()) {
+            return name.replace("**", "^");
+        }
+        let mut free = format!("{name}_");
+        while others.contains(&free) {
+            free.push('_');
+        }
+        free
     }
 
     /// A positive fraction times a name; without a name, the fraction.
@@ -381,8 +402,17 @@ impl Fraction {
     }
 }
 
+/// A parameter's name in LaTeX; letter by letter where it is [`RESERVED`] or would look like another's.
+pub(crate) fn latex_name_beside<'a>(name: &str, mut others: impl Iterator<Item = &'a str>) -> String {
+    let pretty = latex_name(name);
+    if RESERVED.contains(&name) || others.any(|other| other != name && latex_name(other) == pretty) {
+        return format!("\\mathtt{{{}}}", name.replace('_', "\\_").replace('^', "\\^{}"));
+    }
+    pretty
+}
+
 /// A parameter's name in LaTeX: Greek letters by name, numbers as indices, words upright.
-pub(crate) fn latex_name(name: &str) -> String {
+fn latex_name(name: &str) -> String {
     const GREEK: [&str; 22] = [
         "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda",
         "mu", "nu", "xi", "pi", "rho", "sigma", "tau", "phi", "chi", "psi", "omega",

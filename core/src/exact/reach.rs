@@ -51,14 +51,17 @@ impl Reaches {
     }
 }
 
+/// Fresh symbols.
+fn probe(ids: impl Iterator<Item = ParamId>) -> Symbols {
+    let field = |id: ParamId| Field { variable: Some(id), unit: STEPS, shift: WIDTH * id.0, width: WIDTH };
+    Symbols::of_fields(ids.map(field).collect())
+}
+
 fn look(kind: GateKind) -> Result<Vec<Reach>, ExactError> {
     let n = kind.param_names().len();
     // Four angles fit; the table has no gate with more.
     let ids = || (0..n as u32).map(ParamId);
-    let fields = ids()
-        .map(|id| Field { variable: Some(id), unit: STEPS, shift: WIDTH * id.0, width: WIDTH })
-        .collect();
-    let probe = Symbols::of_fields(fields);
+    let probe = probe(ids());
     let watch = Watch { symbols: &probe, asked: RefCell::default() };
     let failed = |e: BindError| ExactError::Gate { gate: kind.name(), reason: e.to_string() };
     let gate = Gate::new(kind, ids().map(Angle::theta))
@@ -104,4 +107,24 @@ fn gcd(mut a: i64, mut b: i64) -> i64 {
         (a, b) = (b, a % b);
     }
     a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `equivalent` counts on where it bounds its error.
+    #[test]
+    fn gates_move_exponents_by_their_angles_at_most_and_halve_once() {
+        for &kind in GateKind::ALL {
+            let ids = || (0..kind.param_names().len() as u32).map(ParamId);
+            let gate = Gate::new(kind, ids().map(Angle::theta)).unwrap();
+            let matrix = gate.matrix(&probe(ids())).unwrap();
+            // Twice an entry is an algebraic integer.
+            assert!(matrix.entries().iter().all(|x| x.roots() <= 2), "{kind:?}");
+            for reach in look(kind).unwrap() {
+                assert!(reach.most <= STEPS && reach.step % (STEPS / 2) == 0, "{kind:?}: {reach:?}");
+            }
+        }
+    }
 }

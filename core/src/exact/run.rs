@@ -4,24 +4,22 @@ use std::sync::Arc;
 
 use num_rational::Ratio;
 
-use super::{Exact, ExactError, Formula, Symbols, symbols::decimal, terms::I};
+use super::{Exact, ExactError, Fault, Formula, MAX_PAIRS, Symbols, terms::I};
 use crate::{
     basis::{BasisError, bitstring},
     circuit::{Circuit, Operation},
     observable::{PauliString, PauliSum},
+    param::Decimal,
     scalar::{Conj, Ring},
     simulate::{BoundCircuit, SimulateError, Simulator},
     state::StateVector,
 };
 
-/// Digits of a float: no coefficient of an observable has more.
-const FLOAT_DIGITS: usize = 17;
-
 /// How far a run may grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// The most terms of all amplitudes together after a gate; while a gate runs there are up to four times as many.
-    /// A term takes 32 bytes.
+    /// The most terms of all amplitudes together after a gate; while a gate of the table runs there are up to four
+    /// times as many. A term takes 32 bytes.
     pub terms: usize,
 }
 
@@ -128,20 +126,33 @@ impl ClosedForm {
     ///
     /// # Errors
     /// [`BasisError::OutOfRange`] if it acts on a qubit that the state does not have, [`ExactError::Coefficient`],
-    /// [`ExactError::Number`] if it has too many terms.
+    /// [`ExactError::Number`] if it has too many terms, before anything is computed if that would take long.
     pub fn expectation(&self, observable: &PauliSum) -> Result<Formula, ExactError> {
+        const WHAT: &str = "the expectation value";
         if observable.n_qubits() > self.n_qubits() {
             let given = observable.n_qubits() - 1;
             return Err(BasisError::OutOfRange { given, available: self.n_qubits() }.into());
         }
+        let pairs = observable.terms().iter().map(|(_, string)| self.pairs(string));
         let mut total = Formula::new(Exact::from(0), &self.symbols, "zero")?;
+        if pairs.fold(0, usize::saturating_add) > MAX_PAIRS {
+            return Err(total.failed(WHAT, Fault::Pairs));
+        }
         for (coefficient, string) in observable.terms() {
-            let exact = decimal(*coefficient, FLOAT_DIGITS);
+            let exact = Decimal::new(*coefficient).and_then(|d| d.fraction());
             let factor = exact.ok_or(ExactError::Coefficient { coefficient: *coefficient })?;
-            let value = Formula::new(self.pauli(string), &self.symbols, "the expectation value")?;
+            let value = Formula::new(self.pauli(string), &self.symbols, WHAT)?;
             total = total.plus(&value.scaled(factor)?)?;
         }
         Ok(total)
+    }
+
+    /// The pairs of terms that the products of a string's expectation value form.
+    fn pairs(&self, string: &PauliString) -> usize {
+        let (a, x) = (self.state.amplitudes(), string.x_mask());
+        let products = (0..a.len()).filter(|i| *i <= *i ^ x);
+        let pairs = products.map(|i| a[i].n_terms().saturating_mul(a[i ^ x].n_terms()));
+        pairs.fold(0, usize::saturating_add)
     }
 
     /// `sum_i conj(a_{i ^ x}) i^{#Y} (-1)^{|i & z|} a_i`; where bits are flipped, i and i ^ x give complex conjugates.

@@ -20,7 +20,7 @@ use num_traits::CheckedMul;
 use super::{Exact, ExactError, reach::Reaches};
 use crate::{
     circuit::{Circuit, CircuitError, Operation},
-    param::{Angle, BindError, Binding, ParamId, Q},
+    param::{Angle, BindError, Binding, Decimal, ParamId, Q, SHORT_DECIMAL},
     scalar::Real,
 };
 
@@ -28,8 +28,6 @@ use crate::{
 const RING: &str = "the exact ring";
 /// Roots of unity of the order 2^30 at most, so angles down to pi / 2^29.
 const MAX_FINE: u32 = 30;
-/// A decimal with more digits is taken for a rounded real number.
-const MAX_DIGITS: usize = 12;
 /// Entries of given matrices that are exact: whole multiples of 2^-20.
 const MAX_HALVINGS: i32 = 20;
 
@@ -219,30 +217,12 @@ struct Parts {
 fn parts(angle: &Angle) -> Option<Parts> {
     let mut variables: Vec<_> = angle.terms().iter().map(|&(id, q)| (Some(id), widen(q))).collect();
     if angle.radian_part() != 0.0 {
-        variables.push((None, decimal(angle.radian_part(), MAX_DIGITS)?));
+        let short = Decimal::new(angle.radian_part()).filter(|d| d.n_digits() <= SHORT_DECIMAL)?;
+        variables.push((None, short.fraction()?));
     }
     // What is no power of two below pi is no root of unity here.
     let fine = angle.pi_part().denom().trailing_zeros();
     (1i64 << fine.min(62) == *angle.pi_part().denom()).then_some(Parts { pi: angle.pi_part(), variables })
-}
-
-/// A float as the decimal fraction that it is written as, if that has no more than so many digits.
-pub(super) fn decimal(x: f64, most: usize) -> Option<Wide> {
-    if !x.is_finite() {
-        return None;
-    }
-    let text = format!("{x:e}");
-    let (digits, exponent) = text.split_once('e')?;
-    let exponent: i32 = exponent.parse().ok()?;
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let n: i128 = format!("{whole}{fraction}").parse().ok()?;
-    let places = exponent - i32::try_from(fraction.len()).ok()?;
-    let power = 10i128.checked_pow(places.unsigned_abs()).filter(|_| places.abs() <= 30)?;
-    let short = whole.trim_start_matches('-').len() + fraction.len() <= most;
-    if !short {
-        return None;
-    }
-    if places < 0 { Some(Wide::new(n, power)) } else { n.checked_mul(power).map(Wide::from_integer) }
 }
 
 pub(super) fn widen(q: Q) -> Wide {

@@ -29,9 +29,6 @@ impl Modular for Fp {
     fn element(_: &Goldilocks, x: u64) -> Fp {
         Fp::new(x)
     }
-    fn draw(_: &Goldilocks, bits: u64) -> Fp {
-        Fp::new(bits)
-    }
 }
 
 impl Fp {

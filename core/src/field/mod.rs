@@ -43,6 +43,8 @@ pub use star::{Star, Starred};
 
 use std::fmt::Debug;
 
+use rand_chacha::rand_core::Rng;
+
 use crate::scalar::Ring;
 
 /// The numbers of a prime field: how they are made.
@@ -55,28 +57,50 @@ pub trait Modular: Ring + Copy + PartialEq {
     fn characteristic(field: &Self::Field) -> u64;
     /// The residue of an integer.
     fn element(field: &Self::Field, x: u64) -> Self;
-    /// A residue for 64 random bits, uniform to within `p / 2^64`; to within `2^-32` for Goldilocks.
-    fn draw(field: &Self::Field, bits: u64) -> Self;
+
+    /// Any residue, all with the same probability.
+    #[must_use]
+    fn draw(field: &Self::Field, rng: &mut impl Rng) -> Self {
+        Self::element(field, below(Self::characteristic(field), rng))
+    }
+
+    /// Any residue but 0, all with the same probability.
+    #[must_use]
+    fn draw_unit(field: &Self::Field, rng: &mut impl Rng) -> Self {
+        Self::element(field, 1 + below(Self::characteristic(field) - 1, rng))
+    }
 
     /// `x^e` by repeated squaring.
     #[must_use]
     fn power(self, mut e: u64) -> Self {
-        let (mut square, mut out) = (self, Self::one());
+        // Numbers that know their field are not multiplied with a 1 that does not.
+        let (mut square, mut out) = (self, None);
         while e > 0 {
             if e & 1 == 1 {
-                out *= square;
+                out = Some(out.map_or(square, |x| x * square));
             }
             e >>= 1;
             if e > 0 {
                 square *= square;
             }
         }
-        out
+        out.unwrap_or_else(Self::one)
     }
 
     /// `1 / x`; 0 for 0.
     #[must_use]
     fn inverse(self, field: &Self::Field) -> Self {
         self.power(Self::characteristic(field) - 2)
+    }
+}
+
+/// A number below `n`, all with the same probability.
+fn below(n: u64, rng: &mut impl Rng) -> u64 {
+    loop {
+        // Drawn again above the last multiple of n.
+        let x = rng.next_u64();
+        if x < u64::MAX / n * n {
+            return x % n;
+        }
     }
 }

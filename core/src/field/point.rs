@@ -2,7 +2,6 @@
 
 use num_complex::Complex;
 use num_traits::ToPrimitive;
-use rand_chacha::rand_core::Rng;
 
 use super::Modular;
 use crate::{
@@ -38,7 +37,7 @@ pub struct Point<R: Modular> {
 
 impl<R: Modular> Point<R> {
     /// A point drawn uniformly: the root among all elements of order `order`, each parameter among all
-    /// elements but 0. `steps` holds `m_k`. `None` unless `order` is a multiple of 8 and divides p - 1.
+    /// elements but 0. `steps` holds `m_k`, which are positive. `None` unless `order` is a multiple of 8 and divides p - 1.
     #[must_use]
     pub fn random(field: R::Field, order: u64, steps: &[i64], seed: u64) -> Option<Point<R>> {
         let p = R::characteristic(&field);
@@ -50,12 +49,12 @@ impl<R: Modular> Point<R> {
         let one = R::element(&field, 1);
         // At least one in about 5 elements will do.
         let root = (0..1000).find_map(|_| {
-            let root = nonzero::<R>(&field, &mut rng).power((p - 1) / order);
+            let root = R::draw_unit(&field, &mut rng).power((p - 1) / order);
             primes.iter().all(|q| root.power(order / q) != one).then_some(root)
         })?;
         let mut rng = stream(seed, PARAMETERS);
         let params = steps.iter().map(|&m| {
-            let z = nonzero::<R>(&field, &mut rng);
+            let z = R::draw_unit(&field, &mut rng);
             (m, z, z.inverse(&field))
         });
         let half = R::element(&field, 2).inverse(&field);
@@ -84,20 +83,29 @@ impl<R: Modular> Point<R> {
         out.unwrap_or_else(|| R::element(&self.field, 1))
     }
 
+    /// What `e^{i angle}` stands for, or its inverse.
+    fn image(&self, angle: &Angle, inverted: bool) -> Result<R, BindError> {
+        let refuse = || Point::<R>::refuse(angle);
+        if angle.radian_part() != 0.0 {
+            return Err(refuse());
+        }
+        let turn = whole(self.order / 2, angle.pi_part(), inverted).ok_or_else(refuse)?;
+        let mut out = self.root_power(match turn {
+            0 => 0,
+            // Below the order.
+            e => e.rem_euclid(i128::from(self.order)) as u64,
+        });
+        for &(id, q) in angle.terms() {
+            let (steps, z, inverse) = self.params.get(id.index()).ok_or(BindError::Unbound { id })?;
+            let e = whole(steps.unsigned_abs(), q, inverted).ok_or_else(refuse)?;
+            let size = u64::try_from(e.unsigned_abs()).map_err(|_| refuse())?;
+            out *= (if e < 0 { inverse } else { z }).power(size);
+        }
+        Ok(out)
+    }
+
     fn refuse(angle: &Angle) -> BindError {
         BindError::NotInRing { ring: R::NAME, angle: angle.clone() }
-    }
-}
-
-/// Any element but 0.
-fn nonzero<R: Modular>(field: &R::Field, rng: &mut impl Rng) -> R {
-    let p = R::characteristic(field);
-    loop {
-        // Drawing again above a multiple of p - 1 keeps it uniform.
-        let x = rng.next_u64();
-        if x < u64::MAX / (p - 1) * (p - 1) {
-            return R::element(field, 1 + x % (p - 1));
-        }
     }
 }
 
@@ -135,28 +143,26 @@ fn powers<R: Modular>(field: &R::Field, root: R, order: u64) -> Vec<Vec<R>> {
     table
 }
 
-/// `unit q` where it is whole.
-fn whole(unit: i128, q: Q) -> Option<i128> {
-    let product = unit.checked_mul(i128::from(*q.numer()))?;
-    (product % i128::from(*q.denom()) == 0).then(|| product / i128::from(*q.denom()))
+/// `unit q`, or `-unit q`, where it is whole.
+fn whole(unit: u64, q: Q, negated: bool) -> Option<i128> {
+    // Fractions are in lowest terms, with a positive denominator.
+    let (n, d) = (i128::from(*q.numer()), q.denom().unsigned_abs());
+    unit.is_multiple_of(d).then(|| if negated { -n } else { n } * i128::from(unit / d))
 }
 
 impl<R: Modular> Binding<R> for Point<R> {
     fn cis(&self, angle: &Angle) -> Result<R, BindError> {
-        if angle.radian_part() != 0.0 {
-            return Err(Point::<R>::refuse(angle));
-        }
-        let order = i128::from(self.order);
-        let turn = whole(order / 2, angle.pi_part()).ok_or_else(|| Point::<R>::refuse(angle))?;
-        let turn = u64::try_from(turn.rem_euclid(order)).map_err(|_| Point::<R>::refuse(angle))?;
-        let mut out = self.root_power(turn);
-        for &(id, q) in angle.terms() {
-            let (steps, z, inverse) = self.params.get(id.index()).ok_or(BindError::Unbound { id })?;
-            let e = whole(i128::from(*steps), q).ok_or_else(|| Point::<R>::refuse(angle))?;
-            let size = u64::try_from(e.unsigned_abs()).map_err(|_| Point::<R>::refuse(angle))?;
-            out *= (if e < 0 { *inverse } else { *z }).power(size);
-        }
-        Ok(out)
+        self.image(angle, false)
+    }
+    fn cos(&self, angle: &Angle) -> Result<R, BindError> {
+        self.cos_i_sin(angle).map(|(cos, _)| cos)
+    }
+    fn i_sin(&self, angle: &Angle) -> Result<R, BindError> {
+        self.cos_i_sin(angle).map(|(_, i_sin)| i_sin)
+    }
+    fn cos_i_sin(&self, angle: &Angle) -> Result<(R, R), BindError> {
+        let (z, inverse) = (self.image(angle, false)?, self.image(angle, true)?);
+        Ok(((z + inverse) * self.half, (z - inverse) * self.half))
     }
     fn half(&self) -> R {
         self.half

@@ -76,9 +76,6 @@ impl Modular for Residue {
     fn element(field: &PrimeField, x: u64) -> Residue {
         Residue { value: montgomery(u128::from(x % field.p), field.p), modulus: field.p }
     }
-    fn draw(field: &PrimeField, bits: u64) -> Residue {
-        Residue { value: bits % field.p, modulus: field.p }
-    }
 }
 
 /// A number modulo a prime that it carries.
@@ -120,15 +117,15 @@ impl Residue {
     /// Whether it is 1, of a number with a prime.
     #[inline(always)]
     pub(super) fn is_montgomery_one(self) -> bool {
-        // 2^64 mod p, where p lies between 2^61 and 2^62.
-        let p = self.modulus;
-        let below_4p = (4 * p).wrapping_neg();
-        let below_2p = below_4p.min(below_4p.wrapping_sub(2 * p));
-        self.value == below_2p.min(below_2p.wrapping_sub(p))
+        self.value == montgomery_one(self.modulus)
     }
 
     /// The same integer in the field of a prime.
     fn lift(self, p: u64) -> Residue {
+        // What matrices mostly hold needs no division.
+        if self.value <= 1 {
+            return Residue { value: self.value * montgomery_one(p), modulus: p };
+        }
         let integer = i128::from(self.value.cast_signed()).rem_euclid(i128::from(p));
         Residue { value: montgomery(integer.unsigned_abs(), p), modulus: p }
     }
@@ -149,6 +146,14 @@ fn mixed(
         (p, 0) => op(a, &b.lift(p)),
         (p, _) => op(a, &Residue { value: b.value % p, modulus: p }),
     }
+}
+
+/// `2^64 mod p` for p between `2^61` and `2^62`.
+#[inline(always)]
+fn montgomery_one(p: u64) -> u64 {
+    let below_4p = (4 * p).wrapping_neg();
+    let below_2p = below_4p.min(below_4p.wrapping_sub(2 * p));
+    below_2p.min(below_2p.wrapping_sub(p))
 }
 
 /// `2^64 x mod p`.
@@ -235,6 +240,10 @@ impl Ring for Residue {
     #[inline(always)]
     fn is_exact_zero(&self) -> bool {
         self.value == 0
+    }
+    #[inline]
+    fn is_exact_one(&self) -> bool {
+        if self.modulus == 0 { self.value == 1 } else { self.is_montgomery_one() }
     }
     /// One reduction for both products: their sum is below `2^125`.
     #[inline(always)]

@@ -252,8 +252,7 @@ fn half(angle: &Angle) -> Angle {
 
 /// `(cos t/2, i sin t/2)`.
 fn half_angle<R: Ring>(b: &impl Binding<R>, t: &Angle) -> Result<(R, R), BindError> {
-    let t = half(t);
-    Ok((b.cos(&t)?, b.i_sin(&t)?))
+    b.cos_i_sin(&half(t))
 }
 
 /// `(1 + e^{i t}) / 2`.

@@ -21,6 +21,8 @@
 //! gates in one pass. `(dG/da) G^dagger` is anti-Hermitian, so it is `-i` times a real sum of Pauli strings, controls
 //! included, and what the executor takes on the way are inner products with these.
 //!
+//! Where an executor keeps states on a device, both vectors stay there (`resident.rs`).
+//!
 //! Cost: 2 states; tile by tile 3 to 6 runs; else per gate two applications, per angle one pass over both states.
 //! Source: T. Jones, J. Gacon, "Efficient calculation of gradients in classical simulations of variational quantum
 //! algorithms" (2020), arXiv:2009.02823.
@@ -41,6 +43,26 @@ use crate::{
 
 /// A gate of k qubits under c controls has at most 2^(2k + c) Pauli strings in its derivative.
 const MAX_BITS: usize = 8;
+
+/// The way back of the adjoint method as one list of work.
+pub(super) struct WayBack<T> {
+    /// The inverses of the gates, the last first.
+    pub(super) operators: Vec<Operator<Complex<T>>>,
+    pub(super) inners: Vec<Inner>,
+    /// For each inner product, the slot and the factor.
+    terms: Vec<(usize, T)>,
+}
+
+impl<T: Real> WayBack<T> {
+    /// The derivative by the angle of each slot, from the inner products.
+    pub(super) fn by_angle(&self, slots: &[Slot], products: Vec<f64>) -> Vec<T> {
+        let mut by_angle = vec![T::zero(); slots.len()];
+        for ((slot, factor), product) in self.terms.iter().zip(products) {
+            by_angle[*slot] += factor.clone() * T::lit(product);
+        }
+        by_angle
+    }
+}
 
 /// The gates of a circuit with numbers: each as an operator, with its inverse.
 pub(super) struct Bound<'a, T> {
@@ -64,8 +86,17 @@ impl<'a, T: Real> Bound<'a, T> {
         simulator: &Simulator,
         state: &mut StateVector<Complex<T>>,
     ) -> Result<(), SimulateError> {
-        let gates: Vec<_> = self.gates.iter().flatten().cloned().collect();
-        simulator.execute(&gates, state, &mut |_, _| {})
+        simulator.execute(&self.operators(), state, &mut |_, _| {})
+    }
+
+    /// How many gates there are.
+    pub(super) fn count(&self) -> usize {
+        self.gates.iter().flatten().count()
+    }
+
+    /// The gates in order.
+    pub(super) fn operators(&self) -> Vec<Operator<Complex<T>>> {
+        self.gates.iter().flatten().cloned().collect()
     }
 
     /// Takes both vectors back to the start, and gives the derivative by the angle of each slot.
@@ -107,9 +138,16 @@ impl<'a, T: Real> Bound<'a, T> {
     ) -> Result<Option<Vec<T>>, SimulateError> {
         let executor = simulator.executors.best::<Complex<T>>(psi.n_qubits(), self.gates.len());
         let Some(pairs) = executor.pairs(psi.n_qubits()) else { return Ok(None) };
+        let Some(way) = self.way_back(slots)? else { return Ok(None) };
+        let (psi, lambda) = (psi.amplitudes_mut(), lambda.amplitudes_mut());
+        let products = pairs.run(&way.operators, &way.inners, psi, lambda, &simulator.threads)?;
+        Ok(Some(way.by_angle(slots, products)))
+    }
+
+    /// All that happens on the way back; `None` if a generator is a sum of too many Pauli strings.
+    pub(super) fn way_back(&self, slots: &[Slot]) -> Result<Option<WayBack<T>>, SimulateError> {
         let (mut operators, mut inners) = (Vec::with_capacity(self.gates.len()), Vec::new());
-        // For each inner product, the slot and the factor.
-        let mut terms: Vec<(usize, T)> = Vec::new();
+        let mut terms = Vec::new();
         let mut known: Vec<(GateKind, Vec<Term<T>>)> = Vec::new();
         let mut rest = slots.len();
         for (k, instruction) in self.circuit.instructions().iter().enumerate().rev() {
@@ -138,13 +176,7 @@ impl<'a, T: Real> Bound<'a, T> {
             }
             operators.extend(self.gates[k].as_ref().map(Operator::dagger));
         }
-        let (psi, lambda) = (psi.amplitudes_mut(), lambda.amplitudes_mut());
-        let products = pairs.run(&operators, &inners, psi, lambda, &simulator.threads)?;
-        let mut by_angle = vec![T::zero(); slots.len()];
-        for ((slot, factor), product) in terms.into_iter().zip(products) {
-            by_angle[slot] += factor * T::lit(product);
-        }
-        Ok(Some(by_angle))
+        Ok(Some(WayBack { operators, inners, terms }))
     }
 
     /// Where the longest run of instructions begins that ends at `end` and in which no instruction with a parameter

@@ -8,12 +8,14 @@ use num_dual::DualNum;
 use super::{
     HybridError, Observable,
     adjoint::Bound,
+    resident::ValuesAndSlopes,
     slots::{Chain, Slot, by_parameter, slots},
     tangent::{moved, unit},
 };
 use crate::{
     check::{Report, Settings},
     circuit::Circuit,
+    kernel::Executors,
     scalar::{Real, Scalar},
     simulate::{Simulator, final_measurements},
     state::StateVector,
@@ -99,6 +101,12 @@ impl Expectation {
         self
     }
 
+    /// Who may run the circuit.
+    #[must_use]
+    pub fn executors(&self) -> &Executors {
+        &self.simulator.executors
+    }
+
     /// The circuit.
     #[must_use]
     pub fn circuit(&self) -> &Circuit {
@@ -123,7 +131,12 @@ impl Expectation {
     /// [`HybridError`]: the number of inputs, a NaN among them, memory.
     pub fn values<T: Real>(&self, inputs: &[T]) -> Result<Vec<T>, HybridError> {
         let values = self.circuit.param_values(inputs)?;
-        let state = self.state(&values)?;
+        let bound = Bound::new(&self.circuit, &values)?;
+        if let Some(values) = self.values_there(&bound)? {
+            return Ok(values);
+        }
+        let mut state = self.start()?;
+        bound.run(&self.simulator, &mut state)?;
         self.observe(&state)
     }
 
@@ -153,13 +166,26 @@ impl Expectation {
         expect("cotangents", cotangents.len(), self.observables.len())?;
         let values = self.circuit.param_values(inputs)?;
         let bound = Bound::new(&self.circuit, &values)?;
+        let (results, by_angle) = match self.vjp_there(&bound, cotangents)? {
+            Some(there) => there,
+            None => self.vjp_here(&bound, cotangents)?,
+        };
+        let gradient = self.chain.pull(inputs, by_parameter(&self.circuit, &self.slots, &by_angle))?;
+        Ok((results, gradient))
+    }
+
+    /// The values, and the derivative of their weighted sum by the angle of each slot, in the host's memory.
+    fn vjp_here<T: Real>(
+        &self,
+        bound: &Bound<'_, T>,
+        weights: &[T],
+    ) -> Result<ValuesAndSlopes<T>, HybridError> {
         let mut psi = self.start()?;
         bound.run(&self.simulator, &mut psi)?;
         let results = self.observe(&psi)?;
-        let mut lambda = self.cotangent(&psi, cotangents)?;
+        let mut lambda = self.cotangent(&psi, weights)?;
         let by_angle = bound.back(&self.simulator, &self.slots, &mut psi, &mut lambda)?;
-        let gradient = self.chain.pull(inputs, by_parameter(&self.circuit, &self.slots, &by_angle))?;
-        Ok((results, gradient))
+        Ok((results, by_angle))
     }
 
     /// The values, and their change along a tangent of the inputs: one run on duals.

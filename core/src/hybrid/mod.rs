@@ -45,6 +45,7 @@ mod expectation;
 mod harmonics;
 mod host;
 mod observable;
+mod resident;
 mod second;
 mod shift;
 mod slots;

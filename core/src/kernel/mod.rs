@@ -27,6 +27,7 @@ mod dagger;
 mod disjoint;
 mod reduce;
 mod registry;
+mod resident;
 mod runs;
 pub(crate) mod simd;
 mod threads;
@@ -34,6 +35,7 @@ mod threads;
 pub use acts::Acts;
 pub use reduce::{BLOCK, tree_sum};
 pub use registry::{ExecuteError, Executor, Executors, Generic, Inner, Pairs, Prepared};
+pub use resident::{Resident, Residents};
 pub use simd::{Element, InstructionSet};
 pub use threads::{SERIAL_BELOW, ThreadError, Threads};
 
@@ -235,7 +237,7 @@ impl<R: Ring> Operator<R> {
     }
 
     /// The operator times a number, which must be the inverse of [`Operator::lead`].
-    pub(crate) fn divided(self, inverse: &R) -> Operator<R> {
+    pub(crate) fn divided(&self, inverse: &R) -> Operator<R> {
         let scaled = self.map(|x| x * inverse);
         let Shape::Diagonal(mut factors) = scaled.shape else { return scaled };
         factors.retain(|f| !f.1.is_exact_one());

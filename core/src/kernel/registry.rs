@@ -11,7 +11,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{Operator, Threads};
+use super::{Operator, Residents, Threads};
 use crate::scalar::Ring;
 
 /// Amplitude updates between two reports of progress.
@@ -56,6 +56,11 @@ pub trait Executor<R: Ring>: Send + Sync {
     /// the other.
     fn pairs(&self, n_qubits: usize) -> Option<&dyn Pairs<R>> {
         let _ = n_qubits;
+        None
+    }
+
+    /// How it keeps states where it computes, if that is elsewhere than in the host's memory.
+    fn residents(&self) -> Option<&dyn Residents<R>> {
         None
     }
 
@@ -168,9 +173,10 @@ impl Executors {
     }
 
     /// The cheapest executor that accepts; the generic one for rings nobody registered. Of equal
-    /// offers the first registered wins.
+    /// offers the first registered wins. No operators cost as much as one.
     #[must_use]
     pub fn best<R: Ring>(&self, n_qubits: usize, operators: usize) -> &dyn Executor<R> {
+        let operators = operators.max(1);
         let mut best: (&dyn Executor<R>, f64) = (&Generic, f64::INFINITY);
         if let Some(cost) = Executor::<R>::cost(&Generic, n_qubits, operators) {
             best.1 = cost;

@@ -4,8 +4,9 @@
 //! a random prime, with random residues for the inputs. Sines, cosines and exponentials of sums `sum_j q_j m_j + a pi`
 //! are there too: each product `m_j` gets a residue for `e^{i m_j / d}` of its own, d being the common denominator of its
 //! coefficients, and multiples of pi are roots of unity. (Exponentials of different products, and the products, are
-//! algebraically independent functions: the theorem of Ax.) Square roots of fractions are roots modulo a prime
-//! that has them. Any other function of a normal form is a residue of its own.
+//! algebraically independent functions: the theorem of Ax.) Square roots of primes that divide the order of the root
+//! of unity are sums of its powers, so that `cos(pi/5) = (1 + sqrt 5)/4` keeps its sign; the others are roots
+//! modulo a prime that has them. Any other function of a normal form is a residue of its own.
 //!
 //! Residues that agree err with a probability that is bounded as for circuits ([`crate::equivalent`]). Residues that
 //! differ prove a difference if nothing was left independent that is not; in any case numbers have to show it.
@@ -20,8 +21,9 @@ use super::{
     NormalError,
     atoms::{Atom, Product, Wave},
     read::Line,
+    rounding::bounded,
     sum::{Algebra, Sum},
-    trial::{Free, Run, square_root},
+    trial::{Free, Run, root_by_unity, square_root},
 };
 use crate::{
     entity::Value,
@@ -43,7 +45,6 @@ const TERMS: usize = 256;
 /// Points tried in numbers, and the relative difference that counts there.
 const POINTS: usize = 24;
 const TELLING: f64 = 1e-9;
-
 /// What is true of two expressions.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Equality {
@@ -91,7 +92,7 @@ impl Expr {
         let plan = match Plan::new(&line) {
             Ok(plan) => plan,
             Err(NormalError::Unsupported { what }) => return Err(NormalError::Unsupported { what }),
-            Err(e) => return confirm(self, other, seed, e.to_string()),
+            Err(e) => return confirm(self, other, &line, seed, e.to_string()),
         };
         let mut bound = 1.0;
         for trial in 0..TRIALS {
@@ -100,9 +101,9 @@ impl Expr {
                 Ok((true, error)) => bound *= error,
                 Ok((false, _)) => {
                     let reason = "they differ where functions are taken for independent";
-                    return confirm(self, other, seed, reason.to_owned());
+                    return confirm(self, other, &line, seed, reason.to_owned());
                 }
-                Err(reason) => return confirm(self, other, seed, reason),
+                Err(reason) => return confirm(self, other, &line, seed, reason),
             }
             if bound <= BOUND {
                 break;
@@ -113,7 +114,7 @@ impl Expr {
 }
 
 /// *Different* if numbers show it, else unknown.
-fn confirm(a: &Expr, b: &Expr, seed: u64, reason: String) -> Result<Equality, NormalError> {
+fn confirm(a: &Expr, b: &Expr, line: &Line, seed: u64, reason: String) -> Result<Equality, NormalError> {
     let mut names = a.symbols();
     names.extend(b.symbols().into_iter().filter(|name| !a.symbols().contains(name)));
     let mut rng = stream(seed, 1 << 32);
@@ -126,8 +127,9 @@ fn confirm(a: &Expr, b: &Expr, seed: u64, reason: String) -> Result<Equality, No
             .collect();
         let values: Vec<(&str, f64)> = at.iter().map(|(name, x)| (name.as_str(), *x)).collect();
         let (x, y) = (a.evaluate(&values)?, b.evaluate(&values)?);
-        let difference = (x - y).abs();
-        if difference > TELLING * (1.0 + x.abs().max(y.abs())) {
+        let Some(apart) = bounded(line, &values) else { continue };
+        let difference = apart.value.abs();
+        if difference > TELLING * (1.0 + x.abs().max(y.abs())) && difference > apart.error {
             return Ok(Equality::Different { at, difference });
         }
     }
@@ -212,7 +214,7 @@ impl Plan {
                 continue;
             }
             let step = self.steps.entry(free(product.clone())).or_insert(1);
-            *step = *Ratio::new(*step, d).denom() * *step;
+            *step = Ratio::new(*step, d).denom().checked_mul(*step).ok_or(NormalError::Coefficient)?;
             if *step > 1 << 40 || q.numer().abs() > 1 << 40 {
                 return Err(NormalError::Coefficient);
             }
@@ -222,20 +224,26 @@ impl Plan {
 
     /// Whether the line is zero at one random point, and the probability that it is only there.
     fn trial(&self, line: &Line, seed: u64) -> Result<(bool, f64), String> {
-        let (field, roots) = (0..DRAWS)
+        let order = i128::from(self.order);
+        let (cyclotomic, others): (Vec<i128>, Vec<i128>) =
+            self.roots.iter().partition(|n| **n == 2 || order % **n == 0);
+        let (field, mut roots) = (0..DRAWS)
             .find_map(|draw| {
                 let field = PrimeField::random(self.order, stream(seed, draw).next_u64())?;
                 let roots: Option<BTreeMap<i128, Residue>> =
-                    self.roots.iter().map(|n| Some((*n, square_root(&field, *n)?))).collect();
+                    others.iter().map(|n| Some((*n, square_root(&field, *n)?))).collect();
                 Some((field, roots?))
             })
             .ok_or("no prime has all the roots that occur")?;
         let point = Point::random(field, self.order, &[], seed).ok_or("no root of unity was found")?;
+        for n in cyclotomic {
+            roots.insert(n, root_by_unity(&point, n).ok_or("a root is missing")?);
+        }
         let mut run = Run::new(self, point, roots, stream(seed, 1 << 33));
         let x = run.line(line)?;
         let step = crate::field::lcm(self.order, crate::field::STEP).unwrap_or(u64::MAX) as f64;
-        // As for circuits; roots halve the primes that will do.
-        let roots = (self.roots.len() as f64).exp2();
+        // As for circuits; each root that roots of unity do not give halves the primes that will do.
+        let roots = (others.len() as f64).exp2();
         let primes = 61f64.exp2() / (step / 2.0) / (62.0 * std::f64::consts::LN_2) / roots;
         let error =
             2.0 * x.degree() / (Residue::characteristic(&field) - 1) as f64 + x.bits() / 61.0 / primes;

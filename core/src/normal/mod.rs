@@ -41,6 +41,7 @@ mod equality;
 mod factor;
 mod print;
 mod read;
+mod rounding;
 mod sum;
 mod trial;
 mod write;

@@ -6,13 +6,13 @@ use super::{
     factor::Factored,
     sum::{Q, Sum, rank},
 };
-use crate::exact::latex_name;
-use std::fmt;
+use crate::exact::latex_name_beside;
+use std::{collections::BTreeSet, fmt};
 
 /// The text in sums and products.
 impl fmt::Display for Normal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&Writer { latex: false }.sum(&self.0))
+        f.pad(&Writer { latex: None }.sum(&self.0))
     }
 }
 
@@ -23,12 +23,20 @@ impl fmt::Display for Factored {
 }
 
 pub(super) fn latex(sum: &Sum) -> String {
-    Writer { latex: true }.sum(sum)
+    let mut names = BTreeSet::new();
+    note_symbols(sum, &mut names);
+    Writer { latex: Some(names) }.sum(sum)
 }
 
 /// The factors are written as a term whose factors of several terms are below the line twice.
 pub(super) fn factored(of: &Factored, latex: bool) -> String {
-    let writer = Writer { latex };
+    let names = latex.then(|| {
+        let mut names = BTreeSet::new();
+        note_symbols(of.front(), &mut names);
+        of.factors().iter().for_each(|(sum, _)| note_symbols(sum, &mut names));
+        names
+    });
+    let writer = Writer { latex: names };
     if let [(sum, 1)] = of.factors()
         && of.front().fraction().is_some_and(|q| q == Q::from_integer(1))
     {
@@ -43,11 +51,33 @@ pub(super) fn factored(of: &Factored, latex: bool) -> String {
     format!("{sign}{}", writer.term(&product, *q))
 }
 
-struct Writer {
-    latex: bool,
+/// Collects the names of the inputs.
+fn note_symbols<'a>(sum: &'a Sum, names: &mut BTreeSet<&'a str>) {
+    for product in sum.terms().keys() {
+        if let Wave::Cos(x) | Wave::Sin(x) = &product.wave {
+            note_symbols(x, names);
+        }
+        for (atom, _) in &product.powers {
+            match atom {
+                Atom::Symbol(name) => drop(names.insert(name)),
+                Atom::Call(_, args) => args.iter().for_each(|x| note_symbols(x, names)),
+                Atom::Inverse(sum) => note_symbols(sum, names),
+                Atom::Pi | Atom::Float(_) | Atom::Root(_) => {}
+            }
+        }
+    }
 }
 
-impl Writer {
+struct Writer<'a> {
+    /// The names of all inputs, if it is LaTeX that is written.
+    latex: Option<BTreeSet<&'a str>>,
+}
+
+impl Writer<'_> {
+    fn is_latex(&self) -> bool {
+        self.latex.is_some()
+    }
+
     fn sum(&self, sum: &Sum) -> String {
         let mut terms: Vec<_> = sum.terms().iter().collect();
         terms.sort_by(|a, b| rank(b.0, a.0));
@@ -95,9 +125,9 @@ impl Writer {
         if d != 1 {
             below.insert(0, d.to_string());
         }
-        let sign = if self.latex { " " } else { "*" };
+        let sign = if self.is_latex() { " " } else { "*" };
         let (above, one, below) = (above.join(sign), below.len() == 1, below.join(sign));
-        match (below.is_empty(), self.latex) {
+        match (below.is_empty(), self.is_latex()) {
             (true, _) => above,
             (false, true) => format!("\\frac{{{above}}}{{{below}}}"),
             (false, false) if one => format!("{above}/{below}"),
@@ -107,17 +137,19 @@ impl Writer {
 
     fn power(&self, atom: &Atom, e: u32) -> String {
         let base = match atom {
-            Atom::Symbol(name) if self.latex => latex_name(name),
-            Atom::Symbol(name) => name.clone(),
-            Atom::Pi if self.latex => "\\pi".to_owned(),
+            Atom::Symbol(name) => match &self.latex {
+                Some(names) => latex_name_beside(name, names.iter().copied()),
+                None => name.clone(),
+            },
+            Atom::Pi if self.is_latex() => "\\pi".to_owned(),
             Atom::Pi => "pi".to_owned(),
             Atom::Float(bits) => format!("{:?}", f64::from_bits(*bits)),
             Atom::Root(n) => self.call("sqrt", &[n.to_string()]),
             Atom::Call(name, args) => self.call(name, &args.iter().map(|x| self.sum(x)).collect::<Vec<_>>()),
-            Atom::Inverse(sum) if self.latex => format!("\\left({}\\right)", self.sum(sum)),
+            Atom::Inverse(sum) if self.is_latex() => format!("\\left({}\\right)", self.sum(sum)),
             Atom::Inverse(sum) => format!("({})", self.sum(sum)),
         };
-        match (e, self.latex) {
+        match (e, self.is_latex()) {
             (1, _) => base,
             (e, true) => format!("{base}^{{{e}}}"),
             (e, false) => format!("{base}^{e}"),
@@ -126,7 +158,7 @@ impl Writer {
 
     fn call(&self, name: &str, args: &[String]) -> String {
         let list = args.join(", ");
-        match (name, self.latex) {
+        match (name, self.is_latex()) {
             (_, false) => format!("{name}({list})"),
             ("sqrt", true) => format!("\\sqrt{{{list}}}"),
             ("exp", true) => format!("e^{{{list}}}"),

@@ -3,7 +3,7 @@
 use std::{cmp::Ordering, collections::BTreeMap};
 
 use num_rational::Ratio;
-use num_traits::{CheckedAdd, CheckedMul, One, Signed, Zero};
+use num_traits::{CheckedAdd, CheckedDiv, CheckedMul, One, Signed, Zero};
 
 use super::{
     NormalError,
@@ -431,7 +431,7 @@ impl Algebra {
             if powers.iter().any(|p| p.1 < 0 && lead.exponent(&p.0) > 0) {
                 return None;
             }
-            let step = Sum::term(Product { powers, wave }, q / unit);
+            let step = Sum::term(Product { powers, wave }, q.checked_div(&unit)?);
             let mut part = Sum::zero();
             for (p, x) in step.terms() {
                 for (r, y) in b.terms() {

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashMap};
 
 use num_traits::{Signed, ToPrimitive};
-use rand_chacha::rand_core::Rng;
 
 use super::{
     atoms::{Atom, Product, Wave},
@@ -172,14 +171,7 @@ impl<'a> Run<'a> {
     /// Anything but 0.
     fn free(&mut self, what: Free) -> Number {
         let (field, rng) = (&self.field, &mut self.rng);
-        let residue = *self.drawn.entry(what).or_insert_with(|| {
-            loop {
-                let x = Residue::draw(field, rng.next_u64());
-                if !x.is_exact_zero() {
-                    break x;
-                }
-            }
-        });
+        let residue = *self.drawn.entry(what).or_insert_with(|| Residue::draw_unit(field, rng));
         Number::new(residue, 1.0, 0.0)
     }
 
@@ -267,6 +259,25 @@ fn powered(x: Number, e: u64) -> Number {
     Number { residue: x.residue.power(e), degrees: scaled(x.degrees), bits: scaled(x.bits) }
 }
 
+/// The positive square root of a prime n, which is 2 or divides the order of the point's root of unity: Gauss's sum
+/// `sum_a e^{2 pi i a^2 / n}` is `sqrt n` or `i sqrt n`. O(n).
+pub(super) fn root_by_unity(point: &Point<Residue>, n: i128) -> Option<Residue> {
+    if n == 2 {
+        return Some(point.sqrt_half() + point.sqrt_half());
+    }
+    let n = i64::try_from(n).ok()?;
+    let zeta = point.cis(&Angle::pi(2, n)).ok()?;
+    // (a + 1)^2 = a^2 + (2 a + 1)
+    let (mut term, mut step, square) = (Residue::element(point.field(), 1), zeta, zeta * zeta);
+    let mut sum = Residue::element(point.field(), 0);
+    for _ in 0..n {
+        sum += term;
+        term *= step;
+        step *= square;
+    }
+    Some(if n % 4 == 1 { sum } else { sum * point.cis(&Angle::pi(-1, 2)).ok()? })
+}
+
 /// A square root modulo the prime, if there is one: Tonelli and Shanks.
 pub(super) fn square_root(field: &PrimeField, n: i128) -> Option<Residue> {
     let p = Residue::characteristic(field);
@@ -300,6 +311,25 @@ pub(super) fn square_root(field: &PrimeField, n: i128) -> Option<Residue> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn square_roots_by_roots_of_unity() {
+        for seed in 0..3 {
+            let field = PrimeField::random(8 * 3 * 5 * 7, seed).unwrap();
+            let point = Point::random(field, 8 * 3 * 5 * 7, &[], seed).unwrap();
+            let cos = |n, d| point.cos(&Angle::pi(n, d)).unwrap();
+            let two = |x: Residue| x + x;
+            for n in [2, 3, 5, 7] {
+                let root = root_by_unity(&point, n).unwrap();
+                assert_eq!((root * root).residue(), n as u64);
+            }
+            // 2 cos(pi/4) = sqrt 2, 2 cos(pi/6) = sqrt 3, 2 cos(pi/5) - 2 cos(2 pi/5) = 1, 4 cos(pi/5) = 1 + sqrt 5.
+            assert_eq!(root_by_unity(&point, 2), Some(two(cos(1, 4))));
+            assert_eq!(root_by_unity(&point, 3), Some(two(cos(1, 6))));
+            let one = Residue::element(point.field(), 1);
+            assert_eq!(root_by_unity(&point, 5), Some(two(two(cos(1, 5))) - one));
+        }
+    }
 
     #[test]
     fn square_roots_modulo_a_prime() {

@@ -141,7 +141,8 @@ impl Angle {
     /// Replaces each parameter by the angle that `value` gives for it.
     #[must_use]
     pub fn substitute(&self, mut value: impl FnMut(ParamId) -> Angle) -> Angle {
-        let start = Angle { pi: self.pi, radians: self.radians, terms: Vec::new() };
+        let terms = Vec::with_capacity(self.terms.len());
+        let start = Angle { pi: self.pi, radians: self.radians, terms };
         self.terms.iter().fold(start, |sum, &(id, q)| sum + value(id) * q)
     }
 
@@ -241,12 +242,21 @@ fn round(x: f64) -> Option<Q> {
     Q::approximate_float(x)
 }
 
+/// The product, if 64 bits hold it. Most coefficients are 0 or 1, for which nothing has to be reduced.
+fn exact_mul(a: Q, b: Q) -> Option<Q> {
+    match ((*a.numer(), *a.denom()), (*b.numer(), *b.denom())) {
+        ((1, 1), _) | (_, (0, _)) => Some(b),
+        (_, (1, 1)) | ((0, _), _) => Some(a),
+        _ => a.checked_mul(&b),
+    }
+}
+
 fn q_add(a: Q, b: Q) -> Option<Q> {
     a.checked_add(&b).or_else(|| round(q_to_f64(a) + q_to_f64(b)))
 }
 
 fn q_mul(a: Q, b: Q) -> Option<Q> {
-    a.checked_mul(&b).or_else(|| round(q_to_f64(a) * q_to_f64(b)))
+    exact_mul(a, b).or_else(|| round(q_to_f64(a) * q_to_f64(b)))
 }
 
 impl Add for Angle {
@@ -282,8 +292,10 @@ impl Mul<Q> for Angle {
         if *q.numer() == 0 {
             return if self.radians.is_finite() { Angle::zero() } else { Angle::poisoned() };
         }
-        self.radians *= q_to_f64(q);
-        match self.pi.checked_mul(&q) {
+        if self.radians != 0.0 {
+            self.radians *= q_to_f64(q);
+        }
+        match exact_mul(self.pi, q) {
             Some(pi) => self.pi = pi,
             None => {
                 self.radians += q_to_f64(self.pi) * q_to_f64(q) * std::f64::consts::PI;

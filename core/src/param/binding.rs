@@ -74,6 +74,13 @@ pub trait Binding<R: Ring> {
     fn i_sin(&self, angle: &Angle) -> Result<R, BindError> {
         Ok((self.cis(angle)? - self.cis(&-angle.clone())?) * self.half())
     }
+    /// Both at once: `(cos(angle), i sin(angle))`.
+    ///
+    /// # Errors
+    /// As [`Binding::cis`].
+    fn cos_i_sin(&self, angle: &Angle) -> Result<(R, R), BindError> {
+        Ok((self.cos(angle)?, self.i_sin(angle)?))
+    }
     /// The imaginary unit.
     ///
     /// # Errors
@@ -146,5 +153,8 @@ impl<T: Real> Binding<Complex<T>> for Values<'_, T> {
     }
     fn i_sin(&self, angle: &Angle) -> Result<Complex<T>, BindError> {
         self.cos_sin(angle).map(|(_, sin)| Complex::new(T::zero(), sin))
+    }
+    fn cos_i_sin(&self, angle: &Angle) -> Result<(Complex<T>, Complex<T>), BindError> {
+        self.cos_sin(angle).map(|(cos, sin)| (Complex::from_real(cos), Complex::new(T::zero(), sin)))
     }
 }

@@ -8,9 +8,11 @@
 
 mod angle;
 mod binding;
+mod decimal;
 mod expr;
 
 pub(crate) use angle::q_to_f64;
 pub use angle::{Angle, PI, ParamId, Q};
 pub use binding::{BindError, Binding, Values};
+pub use decimal::{Decimal, SHORT_DECIMAL};
 pub use expr::{Function, ParamExpr, Step};

@@ -24,23 +24,23 @@
 //! ```
 
 mod executor;
+pub mod layout;
 mod lower;
 mod pair;
+mod schedule;
 mod stages;
 mod tile;
 
 pub use executor::Fast;
 pub(crate) use lower::walsh_hadamard;
+pub use schedule::{Cut, Schedule};
+pub use stages::Stage;
 
 use std::fmt;
 
 use num_complex::Complex;
 
-use self::{
-    lower::Op,
-    stages::Stage,
-    tile::{Pool, TileStage, Workspaces},
-};
+use self::tile::{Pool, TileStage, Workspaces};
 use crate::kernel::{Element, Inner, InstructionSet, Operator, Threads, simd};
 
 /// States of so many qubits are far beyond any cache, so fewer passes are worth slower ones.
@@ -70,11 +70,8 @@ impl Options {
 
 /// Operators on n qubits, cut into passes.
 pub struct Plan<E> {
-    n_qubits: usize,
     options: Options,
-    /// What the operators were lowered to, which says what other numbers the plan can take.
-    ops: Vec<Op>,
-    stages: Vec<Stage>,
+    schedule: Schedule,
     /// The stages with the numbers in them.
     passes: Vec<Pass<E>>,
     operators: Vec<Operator<Complex<E>>>,
@@ -93,8 +90,8 @@ impl<E: Element> Plan<E> {
     /// If the processor does not have the instruction set, or an operator does not fit n qubits.
     #[must_use]
     pub fn new(n_qubits: usize, operators: &[Operator<Complex<E>>], options: Options) -> Plan<E> {
-        let (mut plan, angle) = Plan::staged(n_qubits, operators, &[], options);
-        plan.compile(operators, angle);
+        let mut plan = Plan::staged(n_qubits, operators, &[], options);
+        plan.compile(operators);
         plan
     }
 
@@ -113,55 +110,39 @@ impl<E: Element> Plan<E> {
     ) {
         assert!(amplitudes.len().is_power_of_two(), "{} amplitudes", amplitudes.len());
         let n_qubits = amplitudes.len().trailing_zeros() as usize;
-        let (plan, mut angle) = Plan::staged(n_qubits, operators, &[], options);
-        let mut pool = Pool::new();
-        for (number, stage) in plan.stages.iter().enumerate() {
+        let plan = Plan::staged(n_qubits, operators, &[], options);
+        let (mut pool, mut angle) = (Pool::new(), plan.schedule.angle());
+        let stages = plan.schedule.stages();
+        for (number, stage) in stages.iter().enumerate() {
             let pass = plan.pass(stage, &mut angle, &mut pool);
             plan.run_pass(&pass, operators, amplitudes, threads);
             if let Pass::Tile(stage) = pass {
                 stage.recycle(&mut pool);
             }
-            progress(number + 1, plan.stages.len());
+            progress(number + 1, stages.len());
         }
     }
 
-    /// A plan without numbers, and the phase of the whole.
+    /// A plan without numbers.
     fn staged(
         n_qubits: usize,
         operators: &[Operator<Complex<E>>],
         inners: &[Inner],
         options: Options,
-    ) -> (Plan<E>, f64) {
-        assert!(
-            operators.iter().all(|o| o.n_qubits() <= n_qubits),
-            "operators on more than {n_qubits} qubits"
-        );
+    ) -> Plan<E> {
         let (lane_bits, _) = simd::shape::<E>(options.set);
         // A tile is made of whole registers and has room for any operation beside them.
         let widest = inners.iter().map(|i| i.x.count_ones() as usize).fold(2, usize::max);
-        let size = options.tile_qubits.max(lane_bits + widest).min(n_qubits);
-        let mut plan = Plan {
-            n_qubits,
-            options,
-            ops: Vec::new(),
-            stages: Vec::new(),
-            passes: Vec::new(),
-            operators: Vec::new(),
-            workspaces: Workspaces::new(size),
+        let cut = Cut {
+            tile_qubits: options.tile_qubits.max(lane_bits + widest),
+            low_qubits: options.low_qubits.max(lane_bits),
         };
-        if n_qubits < lane_bits {
-            plan.stages = (0..operators.len()).map(|operator| Stage::Plain { operator }).collect();
-            return (plan, 0.0);
-        }
-        let lowered = lower::lower(n_qubits, operators, inners);
-        let low = options.low_qubits.min(size.saturating_sub(widest)).max(lane_bits);
-        plan.stages = stages::stages(n_qubits, &lowered.ops, size, low);
-        if !plan.stages.iter().any(|s| matches!(s, Stage::Tile { .. })) && lowered.angle != 0.0 {
-            // Nothing but a phase: a stage that does only that.
-            plan.stages.push(Stage::Tile { qubits: (1 << size) - 1, ops: Vec::new() });
-        }
-        plan.ops = lowered.ops;
-        (plan, lowered.angle)
+        let schedule = match n_qubits < lane_bits {
+            true => Schedule::plain(n_qubits, operators.len()),
+            false => Schedule::new(n_qubits, operators, inners, cut),
+        };
+        let workspaces = Workspaces::new(cut.tile_qubits.min(n_qubits));
+        Plan { options, schedule, passes: Vec::new(), operators: Vec::new(), workspaces }
     }
 
     /// Puts other numbers into the plan: operators of another binding of the same circuit. What was
@@ -171,33 +152,24 @@ impl<E: Element> Plan<E> {
     /// # Panics
     /// As [`Plan::new`].
     pub fn bind(&mut self, operators: &[Operator<Complex<E>>]) {
-        let fits = operators.iter().all(|o| o.n_qubits() <= self.n_qubits);
-        let lowered = if fits && !self.ops.is_empty() {
-            lower::lower(self.n_qubits, operators, &[])
+        if self.schedule.bind(operators) {
+            self.compile(operators);
         } else {
-            Default::default()
-        };
-        let same = self.ops.len() == lowered.ops.len()
-            && !self.ops.is_empty()
-            && self.ops.iter().zip(&lowered.ops).all(|(a, b)| a.same_structure(b));
-        let turns = lowered.angle == 0.0 || self.stages.iter().any(|s| matches!(s, Stage::Tile { .. }));
-        if same && turns {
-            self.ops = lowered.ops;
-            self.compile(operators, lowered.angle);
-        } else {
-            *self = Plan::new(self.n_qubits, operators, self.options);
+            *self = Plan::new(self.schedule.n_qubits(), operators, self.options);
         }
     }
 
-    /// Fills the stages with numbers; `angle` is the phase of the whole.
-    fn compile(&mut self, operators: &[Operator<Complex<E>>], mut angle: f64) {
+    /// Fills the stages with numbers.
+    fn compile(&mut self, operators: &[Operator<Complex<E>>]) {
         let mut pool = Pool::new();
         for pass in self.passes.drain(..) {
             if let Pass::Tile(stage) = pass {
                 stage.recycle(&mut pool);
             }
         }
-        self.passes = self.stages.iter().map(|stage| self.pass(stage, &mut angle, &mut pool)).collect();
+        let mut angle = self.schedule.angle();
+        let stages = self.schedule.stages().iter();
+        self.passes = stages.map(|stage| self.pass(stage, &mut angle, &mut pool)).collect();
         let any_plain = self.passes.iter().any(|p| matches!(p, Pass::Plain { .. }));
         self.operators = if any_plain { operators.to_vec() } else { Vec::new() };
     }
@@ -207,8 +179,7 @@ impl<E: Element> Plan<E> {
         match stage {
             Stage::Plain { operator } => Pass::Plain { operator: *operator },
             Stage::Tile { qubits, ops } => {
-                let ops = ops.iter().map(|&i| &self.ops[i]);
-                let mut stage = tile::compile(self.n_qubits, *qubits, ops, self.options.set, pool);
+                let mut stage = tile::compile(self.schedule.layout(*qubits, ops), self.options.set, pool);
                 stage.turn(std::mem::take(angle));
                 Pass::Tile(stage)
             }
@@ -248,7 +219,8 @@ impl<E: Element> Plan<E> {
         threads: &Threads,
         progress: &mut dyn FnMut(usize),
     ) {
-        assert_eq!(amplitudes.len(), 1 << self.n_qubits, "a plan for {} qubits", self.n_qubits);
+        let n_qubits = self.schedule.n_qubits();
+        assert_eq!(amplitudes.len(), 1 << n_qubits, "a plan for {n_qubits} qubits");
         for (number, pass) in self.passes.iter().enumerate() {
             self.run_pass(pass, &self.operators, amplitudes, threads);
             progress(number + 1);
@@ -264,7 +236,7 @@ impl<E: Element> Plan<E> {
     /// Bytes read and written by one pass.
     fn pass_bytes(&self) -> f64 {
         // Each amplitude has two numbers and goes both ways.
-        4.0 * size_of::<E>() as f64 * (self.n_qubits as f64).exp2()
+        4.0 * size_of::<E>() as f64 * (self.schedule.n_qubits() as f64).exp2()
     }
 
     /// The least seconds it can take where memory moves so many bytes a second, as far as memory goes.
@@ -276,7 +248,7 @@ impl<E: Element> Plan<E> {
 
 impl<E> fmt::Debug for Plan<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Plan of {} passes on {} qubits", self.passes.len(), self.n_qubits)
+        write!(f, "Plan of {} passes on {} qubits", self.passes.len(), self.schedule.n_qubits())
     }
 }
 
@@ -285,15 +257,15 @@ impl<E> fmt::Debug for Plan<E> {
 /// ([`Plan::floor`]), and the flops over the processor's.
 impl<E: Element> fmt::Display for Plan<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let amplitudes = (self.n_qubits as f64).exp2();
+        let amplitudes = (self.schedule.n_qubits() as f64).exp2();
         let bytes = self.pass_bytes();
         let mut all_flops = 0.0;
-        for (number, (stage, pass)) in self.stages.iter().zip(&self.passes).enumerate() {
+        for (number, (stage, pass)) in self.schedule.stages().iter().zip(&self.passes).enumerate() {
             match (stage, pass) {
                 (Stage::Tile { qubits, ops }, Pass::Tile(tile)) => {
                     let flops = tile.flops() * amplitudes;
                     all_flops += flops;
-                    let on = (0..self.n_qubits).filter(|q| qubits >> q & 1 == 1);
+                    let on = (0..self.schedule.n_qubits()).filter(|q| qubits >> q & 1 == 1);
                     let on: Vec<String> = on.map(|q| q.to_string()).collect();
                     let (gates, sweeps, on) = (ops.len(), tile.sweeps(), on.join(" "));
                     writeln!(

@@ -34,10 +34,10 @@ impl<E: Element> Plan<E> {
         let n_qubits = psi.len().trailing_zeros() as usize;
         assert!(psi.len() == 1 << n_qubits && psi.len() == lambda.len(), "two states of one size");
         assert!(Plan::<E>::takes_pairs(n_qubits, options.set), "{n_qubits} qubits do not fill a register");
-        let (plan, mut angle) = Plan::staged(n_qubits, operators, inners, options);
-        let mut pool = Pool::new();
+        let plan = Plan::staged(n_qubits, operators, inners, options);
+        let (mut pool, mut angle) = (Pool::new(), plan.schedule.angle());
         let mut sums = vec![0.0; inners.len()];
-        for stage in &plan.stages {
+        for stage in plan.schedule.stages() {
             match plan.pass(stage, &mut angle, &mut pool) {
                 Pass::Tile(stage) => {
                     stage.run_pair((psi, lambda), threads, options.set, &plan.workspaces, &mut sums);

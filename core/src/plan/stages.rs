@@ -17,7 +17,7 @@ use super::lower::Op;
 
 /// Operations that run in one pass.
 #[derive(Clone, Debug)]
-pub(super) enum Stage {
+pub enum Stage {
     /// On tiles with these qubits.
     Tile {
         /// The set Q.

@@ -16,9 +16,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod placed;
 mod program;
 mod trajectory;
 
+pub use placed::Placed;
 pub(crate) use program::bind_instruction;
 pub use program::{Bits, BoundCircuit, final_measurements};
 pub use trajectory::{Mean, Trajectory};
@@ -289,12 +291,10 @@ impl Simulator {
         seed: u64,
     ) -> Result<BTreeMap<String, u64>, SimulateError> {
         let values = circuit.param_values(inputs)?;
-        self.check_memory::<Complex<T>>(circuit.n_qubits())?;
         let bound = BoundCircuit::<Complex<T>>::new(circuit, &Values(&values))?;
         if let Some(operators) = bound.operators() {
-            let mut state = StateVector::zero_on(circuit.n_qubits(), &self.threads)?;
-            self.execute(operators, &mut state, &mut |_, _| {})?;
-            return self.counts(circuit, &state, shots, seed);
+            let state = self.placed(circuit.n_qubits(), operators)?;
+            return self.counts_of(circuit, &state, shots, seed);
         }
         // Outcomes that differ in hidden registers only are the same text.
         let mut counts = BTreeMap::new();
@@ -317,19 +317,42 @@ impl Simulator {
         seed: u64,
     ) -> Result<BTreeMap<String, u64>, SimulateError> {
         let finals = final_measurements(circuit)?;
-        let by_state = state.sample_counts(shots, seed, &self.threads)?;
-        if !circuit.has_measurements() {
-            let text = |(index, count)| (crate::basis::bitstring(index, state.n_qubits()), count);
-            return Ok(by_state.into_iter().map(text).collect());
-        }
-        let mut counts = BTreeMap::new();
-        for (index, count) in by_state {
-            let mut bits = Bits::zero(circuit.n_bits());
-            for (&bit, &qubit) in &finals {
-                bits.set(bit, index >> qubit & 1 == 1);
-            }
-            *counts.entry(bits.text(circuit)).or_insert(0) += count;
-        }
-        Ok(counts)
+        Ok(named(circuit, &finals, state.sample_counts(shots, seed, &self.threads)?))
     }
+
+    /// [`Simulator::counts`] of a state that may be elsewhere.
+    ///
+    /// # Errors
+    /// As [`Simulator::counts`]; [`SimulateError::Execute`] if it cannot be sampled there.
+    pub fn counts_of<T: Real>(
+        &self,
+        circuit: &Circuit,
+        state: &Placed<T>,
+        shots: usize,
+        seed: u64,
+    ) -> Result<BTreeMap<String, u64>, SimulateError> {
+        let finals = final_measurements(circuit)?;
+        Ok(named(circuit, &finals, state.sample_counts(shots, seed, &self.threads)?))
+    }
+}
+
+/// The classical registers for counts of basis states; without measurements all qubits.
+fn named(
+    circuit: &Circuit,
+    finals: &BTreeMap<u32, u32>,
+    by_state: Vec<(usize, u64)>,
+) -> BTreeMap<String, u64> {
+    if !circuit.has_measurements() {
+        let text = |(index, count)| (crate::basis::bitstring(index, circuit.n_qubits()), count);
+        return by_state.into_iter().map(text).collect();
+    }
+    let mut counts = BTreeMap::new();
+    for (index, count) in by_state {
+        let mut bits = Bits::zero(circuit.n_bits());
+        for (&bit, &qubit) in finals {
+            bits.set(bit, index >> qubit & 1 == 1);
+        }
+        *counts.entry(bits.text(circuit)).or_insert(0) += count;
+    }
+    counts
 }

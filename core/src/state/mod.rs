@@ -21,6 +21,7 @@ mod sample;
 pub use batch::StateBatch;
 use memory::Amplitudes;
 pub(crate) use random::{draw, stream};
+pub(crate) use sample::counts_by;
 
 use num_complex::Complex;
 

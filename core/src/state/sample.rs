@@ -56,6 +56,10 @@ const _: () = assert!(GROUP * GROUP == BLOCK);
 /// The least number of shots of a round.
 const ROUND: usize = 1 << 17;
 
+/// The shots of a round on a state that is elsewhere, where each round goes through all of it: 16 MiB with their outcomes.
+const ROUND_ELSEWHERE: usize = 1 << 20;
+const _: () = assert!(ROUND_ELSEWHERE.is_multiple_of(SHOTS_PER_STREAM));
+
 /// A round of a large state has this many times fewer shots than there are amplitudes: at 32 bytes a shot
 /// that is 1/32 of the state in double precision.
 const AMPLITUDES_PER_SHOT: usize = 64;
@@ -147,6 +151,42 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
     }
 }
 
+/// How often each basis state occurs in so many shots, where somebody else finds the states of uniform numbers that
+/// ascend. The shots are those of [`StateVector::sample`].
+pub(crate) fn counts_by<E>(
+    shots: usize,
+    seed: u64,
+    threads: &Threads,
+    find: impl Fn(&[f64]) -> Result<Vec<usize>, E>,
+) -> Result<Vec<(usize, u64)>, E> {
+    let mut counts: Vec<(usize, u64)> = Vec::new();
+    for start in (0..shots).step_by(ROUND_ELSEWHERE) {
+        let mut uniforms = drawn(seed, start..(start + ROUND_ELSEWHERE).min(shots), threads, |u| u);
+        uniforms.sort_unstable_by(f64::total_cmp);
+        let mut outcomes = find(&uniforms)?;
+        outcomes.sort_unstable();
+        let new = outcomes.chunk_by(|a, b| a == b).map(|same| (same[0], same.len() as u64));
+        counts = merge(counts, new);
+    }
+    Ok(counts)
+}
+
+/// What `make` makes of the uniform numbers of some shots; they begin with a stream.
+fn drawn<D: Clone + Default + Send>(
+    seed: u64,
+    shots: Range<usize>,
+    threads: &Threads,
+    make: impl Fn(f64) -> D + Sync,
+) -> Vec<D> {
+    let mut draws = vec![D::default(); shots.len()];
+    let first = shots.start / SHOTS_PER_STREAM;
+    threads.chunks(&mut draws, SHOTS_PER_STREAM, |k, chunk| {
+        let mut rng = stream(seed, (first + k) as u64);
+        chunk.iter_mut().for_each(|draw| *draw = make(uniform(&mut rng)));
+    });
+    draws
+}
+
 /// A shot on its way: where it falls within its block's share of the distribution, and the block.
 #[derive(Clone, Copy, Default)]
 struct Draw {
@@ -195,13 +235,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Ends<'a, S> {
 
     /// The draws of some shots; they begin with a stream.
     fn drawn(&self, seed: u64, shots: Range<usize>, threads: &Threads) -> Vec<Draw> {
-        let mut draws = vec![Draw::default(); shots.len()];
-        let first = shots.start / SHOTS_PER_STREAM;
-        threads.chunks(&mut draws, SHOTS_PER_STREAM, |k, chunk| {
-            let mut rng = stream(seed, (first + k) as u64);
-            chunk.iter_mut().for_each(|draw| *draw = self.find(uniform(&mut rng)));
-        });
-        draws
+        drawn(seed, shots, threads, |u| self.find(u))
     }
 
     /// The block in which u in [0, 1) falls. Cells begin at or before their numbers, so only blocks after

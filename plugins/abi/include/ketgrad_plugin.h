@@ -18,7 +18,7 @@ extern "C" {
 
 #define KETGRAD_MAGIC 0x314441524754454bull /* "KETGRAD1" */
 #define KETGRAD_MAJOR 1u
-#define KETGRAD_MINOR 1u
+#define KETGRAD_MINOR 2u
 
 #if defined(_WIN32)
 #define KETGRAD_EXPORT __declspec(dllexport)
@@ -37,6 +37,7 @@ typedef int32_t ketgrad_status;
 /* Kinds of numbers; bit 1 << k of a mask stands for kind k. */
 #define KETGRAD_F64 1u
 #define KETGRAD_C64 2u
+#define KETGRAD_C32 3u /* of states alone, since 1.2; the matrices of gates stay KETGRAD_C64 */
 
 /* Memory kinds, as in DLPack. */
 #define KETGRAD_MEM_HOST 1u
@@ -126,9 +127,15 @@ typedef struct ketgrad_pauli_term {
     uint64_t x, z;
 } ketgrad_pauli_term;
 
+/* im <lambda|P|psi> with P = i^|x & z| X^x Z^z, taken before operator number `before`; since 1.2. */
+typedef struct ketgrad_inner {
+    uint64_t before, x, z;
+} ketgrad_inner;
+
 typedef struct ketgrad_host ketgrad_host;
 
-/* Kernels for states: apply_host, or state_new, state_free, upload, download and apply. */
+/* Kernels for states: apply_host, or state_new, state_free, upload, download and apply. States stay on a device that also
+ * has state_basis, state_copy, expectation, inner, apply_paulis, apply_pair and sample. One call at a time has a state. */
 typedef struct ketgrad_backend {
     uint32_t struct_size, flags;
     ketgrad_str name;
@@ -153,6 +160,13 @@ typedef struct ketgrad_backend {
     ketgrad_status (*apply_paulis)(void *user, const ketgrad_pauli_term *terms, size_t count, void *from,
                                    void *to, ketgrad_err *err);
     void (*drop_user)(void *user);
+    /* Since 1.2. */
+    ketgrad_status (*describe)(void *user, ketgrad_err *text); /* ketgrad_fail(text, KETGRAD_OK, "...") */
+    ketgrad_status (*state_basis)(void *user, void *state, uint64_t index, ketgrad_err *err);
+    ketgrad_status (*apply_pair)(void *user, void *psi, void *lambda, const ketgrad_gate_list *gates,
+                                 const ketgrad_inner *inners, size_t count, double *values, ketgrad_err *err);
+    ketgrad_status (*sample)(void *user, void *state, const double *uniforms, size_t count, uint64_t *indices,
+                             ketgrad_err *err); /* uniforms ascend */
 } ketgrad_backend;
 
 typedef ketgrad_status (*ketgrad_body)(void *user, size_t from, size_t to);

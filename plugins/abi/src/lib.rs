@@ -22,6 +22,7 @@
 //! |---|---|
 //! | 1.0 | rules, backends, [`Host::parallel_for`] |
 //! | 1.1 | [`Host::get_extension`] |
+//! | 1.2 | states that live on a device: [`C32`], [`Backend::describe`], [`Backend::state_basis`], [`Backend::apply_pair`], [`Backend::sample`] |
 #![no_std]
 
 use core::{ffi::c_void, ptr};
@@ -31,7 +32,7 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"KETGRAD1");
 /// A plugin of another major version is refused.
 pub const MAJOR: u32 = 1;
 /// The minor version of this crate.
-pub const MINOR: u32 = 1;
+pub const MINOR: u32 = 2;
 /// The one exported symbol.
 pub const ENTRY: &str = "ketgrad_plugin";
 
@@ -54,6 +55,9 @@ pub const NO_HARDWARE: Status = 5;
 pub const F64: u32 = 1;
 /// A complex number of two `f64`: real, then imaginary part.
 pub const C64: u32 = 2;
+/// A complex number of two `f32`: real, then imaginary part. Of states alone; the matrices of [`Gate`] stay [`C64`].
+/// Since 1.2.
+pub const C32: u32 = 3;
 
 /// Ordinary memory. Memory kinds are those of DLPack.
 pub const MEM_HOST: u32 = 1;
@@ -253,11 +257,27 @@ pub struct PauliTerm {
     pub z: u64,
 }
 
+/// `im <lambda|P|psi>` with the Pauli string `P = i^|x & z| X^x Z^z`: X where `x` alone has a bit, Z where `z` alone
+/// has one, Y where both have. Since 1.2.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inner {
+    /// Taken before the operator of this number; after all of them if there are no more.
+    pub before: u64,
+    /// Qubits with X or Y.
+    pub x: u64,
+    /// Qubits with Z or Y.
+    pub z: u64,
+}
+
 /// A set of kernels for states, on the host's memory or on memory of its own.
 ///
 /// One on the host's memory has `apply_host`. One with memory of its own (a device) has `state_new`, `state_free`,
-/// `upload`, `download` and `apply`; a state is an opaque pointer. It must take every dense operator of up to
-/// `max_matrix_targets` targets under any controls.
+/// `upload`, `download` and `apply`; a state is an opaque pointer, which one call at a time has. It must take every dense
+/// operator of up to `max_matrix_targets` targets under any controls.
+///
+/// States stay on a device from their first gate to the last result if it also has `state_basis`, `state_copy`,
+/// `expectation`, `inner`, `apply_paulis`, `apply_pair` and `sample`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Backend {
@@ -346,6 +366,31 @@ pub struct Backend {
     >,
     /// `(user)`: nobody will call the backend again.
     pub drop_user: Option<unsafe extern "C" fn(*mut c_void)>,
+    /// `(user, text)`: a few lines for people: what the device is, how much memory it has, or why it cannot be used.
+    /// Since 1.2, as all that follows.
+    pub describe: Option<unsafe extern "C" fn(*mut c_void, *mut Err) -> Status>,
+    /// `(user, state, index)`: the state becomes `|index>`.
+    pub state_basis: Option<unsafe extern "C" fn(*mut c_void, *mut c_void, u64, *mut Err) -> Status>,
+    /// `(user, psi, lambda, gates, inners, count, values)`: applies the operators to both states, which are not the
+    /// same one, and gives the inner products. They are in the order of [`Inner::before`].
+    pub apply_pair: Option<
+        unsafe extern "C" fn(
+            *mut c_void,
+            *mut c_void,
+            *mut c_void,
+            *const GateList,
+            *const Inner,
+            usize,
+            *mut f64,
+            *mut Err,
+        ) -> Status,
+    >,
+    /// `(user, state, uniforms, count, indices)`: for each number u of an ascending list in [0, 1), the first index up
+    /// to which the probabilities add up to more than u times the sum of all of them. Where rounding leaves none, the
+    /// last index that can occur.
+    pub sample: Option<
+        unsafe extern "C" fn(*mut c_void, *mut c_void, *const f64, usize, *mut u64, *mut Err) -> Status,
+    >,
 }
 
 /// A part of a loop: `(user, from, to)`.

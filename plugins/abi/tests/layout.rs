@@ -53,10 +53,11 @@ fn header_and_crate_agree() {
         "ketgrad_gate_list" GateList { ptr len stride }
         "ketgrad_query" Query { struct_size dtype n_qubits threads n_gates }
         "ketgrad_pauli_term" PauliTerm { coefficient x z }
+        "ketgrad_inner" Inner { before x z }
         "ketgrad_backend" Backend {
             struct_size flags name mem dtypes max_qubits max_matrix_targets gates reserved user score apply_host
             state_new state_free state_copy upload download sync apply expectation inner inner_paulis
-            apply_paulis drop_user
+            apply_paulis drop_user describe state_basis apply_pair sample
         }
         "ketgrad_host" Host {
             struct_size major minor threads ctx log option add_rule add_backend parallel_for get_extension
@@ -69,7 +70,7 @@ fn header_and_crate_agree() {
         "KETGRAD_MAGIC" MAGIC "KETGRAD_MAJOR" MAJOR "KETGRAD_MINOR" MINOR
         "KETGRAD_OK" OK "KETGRAD_ERROR" ERROR "KETGRAD_PANIC" PANIC "KETGRAD_UNSUPPORTED" UNSUPPORTED
         "KETGRAD_INVALID" INVALID "KETGRAD_NO_HARDWARE" NO_HARDWARE
-        "KETGRAD_F64" F64 "KETGRAD_C64" C64
+        "KETGRAD_F64" F64 "KETGRAD_C64" C64 "KETGRAD_C32" C32
         "KETGRAD_MEM_HOST" MEM_HOST "KETGRAD_MEM_CUDA" MEM_CUDA "KETGRAD_MEM_OPAQUE" MEM_OPAQUE
         "KETGRAD_MAX_NDIM" MAX_NDIM
         "KETGRAD_LOG_ERROR" LOG_ERROR "KETGRAD_LOG_WARN" LOG_WARN "KETGRAD_LOG_INFO" LOG_INFO

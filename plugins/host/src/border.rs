@@ -69,6 +69,19 @@ pub(crate) fn asked(call: impl FnOnce(*mut Err) -> Status) -> Result<(), String>
     Err(in_words(status, &String::from_utf8_lossy(said)))
 }
 
+/// The longest text that a plugin says of itself.
+const DESCRIPTION: usize = 4096;
+
+/// Asks a plugin for a text; what went wrong is a text, too.
+pub(crate) fn told(call: impl FnOnce(*mut Err) -> Status) -> String {
+    let mut buffer = [0u8; DESCRIPTION];
+    let (struct_size, cap) = (size_of::<Err>() as u32, DESCRIPTION);
+    let mut text = Err { struct_size, reserved: 0, buf: buffer.as_mut_ptr(), cap, len: 0 };
+    let status = call(&mut text);
+    let said = String::from_utf8_lossy(&buffer[..text.len.min(DESCRIPTION)]);
+    if status == abi::OK { said.into_owned() } else { in_words(status, &said) }
+}
+
 #[cold]
 fn in_words(status: Status, said: &str) -> String {
     let what = match status {

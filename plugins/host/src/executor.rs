@@ -10,17 +10,21 @@
 //! | dense | dense |
 //!
 //! A target bit on which nothing happens when it is 1 counts as a control of value 0. Operators in a row that the
-//! plugin takes are one call; one of too many targets is run by the generic kernel between two calls.
+//! plugin takes are one call; one of too many targets is run by the generic kernel between two calls. Matrices cross in
+//! double precision whatever the state's is.
 #![expect(unsafe_code, reason = "the plugin's kernels are called here")]
 
 use std::sync::Arc;
 
-use ketgrad_core::kernel::{ExecuteError, Executor, Operator, Shape, Threads};
+use ketgrad_core::{
+    kernel::{Element, ExecuteError, Executor, Operator, Shape, Threads},
+    scalar::Scalar,
+};
 use ketgrad_plugin_abi::{self as abi, Gate, GateList, Query};
 use num_complex::Complex;
 
 use crate::{
-    border::asked,
+    border::{asked, told},
     init::{RawBackend, running},
 };
 
@@ -59,8 +63,12 @@ impl Backend {
         if b.apply_host.is_some() && b.mem != abi::MEM_HOST {
             return Err(format!("it has `apply_host`, but its memory is of kind {}", b.mem));
         }
-        if b.dtypes >> abi::C64 & 1 == 0 {
+        let knows = |dtype: u32| b.dtypes >> dtype & 1 == 1;
+        if b.apply_host.is_some() && !knows(abi::C64) {
             return Err("it does not know complex numbers of two f64".into());
+        }
+        if !knows(abi::C64) && !knows(abi::C32) {
+            return Err("it knows complex numbers neither of two f64 nor of two f32".into());
         }
         if b.max_matrix_targets < 2 {
             return Err(format!(
@@ -84,22 +92,41 @@ impl Backend {
         self.raw.raw.apply_host.is_none()
     }
 
-    /// What it would cost, in the built-in kernels' unit: by its score, and a priority outweighs every score.
-    pub(crate) fn cost(&self, n_qubits: usize, operators: usize) -> Option<f64> {
+    /// What it says of itself, for people.
+    pub(crate) fn describe(&self) -> String {
         let b = &self.raw.raw;
-        if n_qubits > b.max_qubits as usize {
-            return None;
+        // SAFETY: `user` belongs to the function, which writes into the buffer.
+        b.describe.map_or(String::new(), |describe| told(|text| unsafe { describe(b.user, text) }))
+    }
+
+    /// Whether its states may be of this type.
+    pub(crate) fn knows<E: Element>(&self) -> bool {
+        self.raw.raw.dtypes >> dtype::<E>() & 1 == 1
+    }
+
+    /// How well it says it would do; 0 is not at all.
+    pub(crate) fn score<E: Element>(&self, n_qubits: usize, operators: usize) -> u32 {
+        let b = &self.raw.raw;
+        let n = u32::try_from(n_qubits).unwrap_or(u32::MAX);
+        if n > b.max_qubits || !self.knows::<E>() {
+            return 0;
         }
         let query = Query {
             struct_size: size_of::<Query>() as u32,
-            dtype: abi::C64,
-            n_qubits: u32::try_from(n_qubits).ok()?,
+            dtype: dtype::<E>(),
+            n_qubits: n,
             threads: 1,
             n_gates: operators as u64,
         };
         // SAFETY: the query is good for the call; `user` belongs to the function.
         let score = b.score.map_or(1, |score| unsafe { score(b.user, &query) });
-        if score <= 0 {
+        u32::try_from(score).unwrap_or(0)
+    }
+
+    /// What it would cost, in the built-in kernels' unit: by its score, and a priority outweighs every score.
+    pub(crate) fn cost<E: Element>(&self, n_qubits: usize, operators: usize) -> Option<f64> {
+        let score = self.score::<E>(n_qubits, operators);
+        if score == 0 {
             return None;
         }
         let by_score = BUILT_IN_SCORE / f64::from(score);
@@ -112,7 +139,7 @@ impl Backend {
         lowered.targets.len() <= self.raw.raw.max_matrix_targets as usize
     }
 
-    pub(crate) fn lower(&self, operator: &Operator<C>) -> Option<Lowered> {
+    pub(crate) fn lower<E: Element>(&self, operator: &Operator<Complex<E>>) -> Option<Lowered> {
         lower(operator, self.raw.raw.gates >> abi::GATE_DIAGONAL & 1 == 1, self.raw.raw.max_matrix_targets)
     }
 
@@ -155,11 +182,20 @@ pub(crate) fn list(gates: &[Gate]) -> GateList {
 const ONE: C = Complex::new(1.0, 0.0);
 const ZERO: C = Complex::new(0.0, 0.0);
 
+/// The kind of number of amplitudes of this type.
+pub(crate) fn dtype<E: Element>() -> u32 {
+    if size_of::<E>() == size_of::<f64>() { abi::C64 } else { abi::C32 }
+}
+
+fn wide<E: Element>(z: &Complex<E>) -> C {
+    C::new(z.re.into(), z.im.into())
+}
+
 /// Fills a matrix, given the row of an offset into the state.
 type Fill<'a> = &'a dyn Fn(&mut [C], &dyn Fn(usize) -> usize);
 
 /// An operator without its shape; `None` for the identity. One of more than `most` targets gets no matrix.
-fn lower(operator: &Operator<C>, diagonals: bool, most: u32) -> Option<Lowered> {
+fn lower<E: Element>(operator: &Operator<Complex<E>>, diagonals: bool, most: u32) -> Option<Lowered> {
     let (fixed, value) = operator.controls();
     // The matrix over the bits of `targets`, entry by entry.
     let made = |targets: usize, kind: u32, fill: Fill<'_>| {
@@ -189,21 +225,21 @@ fn lower(operator: &Operator<C>, diagonals: bool, most: u32) -> Option<Lowered> 
             matrix,
         }
     };
-    let diagonal = |targets: usize, factors: &[(usize, C)]| {
+    let diagonal = |targets: usize, factors: &[(usize, Complex<E>)]| {
         if diagonals {
             made(targets, abi::GATE_DIAGONAL, &|m, row| {
                 m.fill(ONE);
-                factors.iter().for_each(|(offset, f)| m[row(*offset)] = *f);
+                factors.iter().for_each(|(offset, f)| m[row(*offset)] = wide(f));
             })
         } else {
             made(targets, abi::GATE_DENSE, &|m, row| {
                 let size = 1 << targets.count_ones();
                 (0..size).for_each(|r| m[r * size + r] = ONE);
-                factors.iter().for_each(|(offset, f)| m[row(*offset) * (size + 1)] = *f);
+                factors.iter().for_each(|(offset, f)| m[row(*offset) * (size + 1)] = wide(f));
             })
         }
     };
-    let moved = |cycles: &[Vec<(usize, C)>]| {
+    let moved = |cycles: &[Vec<(usize, Complex<E>)>]| {
         let targets = cycles.iter().flatten().fold(0, |t, (offset, _)| t | offset);
         made(targets, abi::GATE_DENSE, &|m, row| {
             let size = 1 << targets.count_ones();
@@ -212,7 +248,7 @@ fn lower(operator: &Operator<C>, diagonals: bool, most: u32) -> Option<Lowered> 
                 cycle.iter().for_each(|(offset, _)| m[row(*offset) * (size + 1)] = ZERO);
                 for (k, (from, factor)) in cycle.iter().enumerate() {
                     let to = cycle[(k + 1) % cycle.len()].0;
-                    m[row(to) * size + row(*from)] = *factor;
+                    m[row(to) * size + row(*from)] = wide(factor);
                 }
             }
         })
@@ -226,7 +262,7 @@ fn lower(operator: &Operator<C>, diagonals: bool, most: u32) -> Option<Lowered> 
             bit => diagonal(bit, &[(value & bit, *f)]),
         },
         Shape::Diagonal(factors) => diagonal(factors.iter().fold(0, |t, (offset, _)| t | offset), factors),
-        Shape::Swap(a, b) => moved(&[vec![(*a, ONE), (*b, ONE)]]),
+        Shape::Swap(a, b) => moved(&[[*a, *b].map(|offset| (offset, Complex::int(1))).to_vec()]),
         Shape::Cycles(cycles) => moved(cycles),
         Shape::Dense { matrix, offsets } => {
             let bits = offsets.len().trailing_zeros();
@@ -237,7 +273,7 @@ fn lower(operator: &Operator<C>, diagonals: bool, most: u32) -> Option<Lowered> 
                 targets,
                 control_mask: controls as u64,
                 control_value: (value & controls) as u64,
-                matrix: matrix.clone(),
+                matrix: matrix.iter().map(wide).collect(),
             }
         }
     })
@@ -245,12 +281,16 @@ fn lower(operator: &Operator<C>, diagonals: bool, most: u32) -> Option<Lowered> 
 
 /// Kernels on the host's memory as an executor.
 #[derive(Debug)]
-pub(crate) struct HostKernels(pub(crate) Arc<Backend>);
+pub(crate) struct HostKernels {
+    pub(crate) backend: Arc<Backend>,
+    /// Whether they come before all others.
+    pub(crate) first: bool,
+}
 
 impl HostKernels {
     /// Runs operators that it takes: one call.
     fn call(&self, gates: &[Lowered], amplitudes: &mut [C], threads: &Threads) -> Result<(), ExecuteError> {
-        let b = &self.0.raw.raw;
+        let b = &self.backend.raw.raw;
         let Some(apply) = b.apply_host.filter(|_| !gates.is_empty()) else { return Ok(()) };
         let gates: Vec<Gate> = gates.iter().map(Lowered::borrowed).collect();
         let list = list(&gates);
@@ -259,17 +299,18 @@ impl HostKernels {
         let data = amplitudes.as_mut_ptr().cast();
         // SAFETY: the amplitudes are 2^n numbers that nobody else looks at; table and list are good for the call.
         asked(|err| unsafe { apply(b.user, &host, abi::C64, data, n_qubits, &list, err) })
-            .map_err(|reason| self.0.failed(reason))
+            .map_err(|reason| self.backend.failed(reason))
     }
 }
 
 impl Executor<C> for HostKernels {
     fn name(&self) -> &str {
-        self.0.name()
+        self.backend.name()
     }
 
     fn cost(&self, n_qubits: usize, operators: usize) -> Option<f64> {
-        self.0.cost(n_qubits, operators)
+        let cost = self.backend.cost::<f64>(n_qubits, operators)?;
+        Some(if self.first { 0.0 } else { cost })
     }
 
     fn run(
@@ -280,9 +321,9 @@ impl Executor<C> for HostKernels {
     ) -> Result<(), ExecuteError> {
         let mut run: Vec<Lowered> = Vec::new();
         for operator in operators {
-            match self.0.lower(operator) {
+            match self.backend.lower(operator) {
                 None => {}
-                Some(lowered) if self.0.takes(&lowered) => run.push(lowered),
+                Some(lowered) if self.backend.takes(&lowered) => run.push(lowered),
                 Some(_) => {
                     self.call(&std::mem::take(&mut run), amplitudes, threads)?;
                     operator.apply(amplitudes, threads);

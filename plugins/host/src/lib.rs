@@ -25,8 +25,11 @@
 
 mod array;
 mod border;
+mod choice;
+mod conform;
 mod dense;
 mod device;
+mod device_state;
 mod error;
 mod executor;
 mod host;
@@ -40,7 +43,10 @@ mod plugins;
 mod signature;
 mod verify;
 
-pub use device::{Device, DeviceState};
+pub use choice::{Choice, ChoiceFault, Known};
+pub use conform::{COMPARED, Finding, conform};
+pub use device::Device;
+pub use device_state::DeviceState;
 pub use error::{Fault, PluginError};
 pub use host::{Both, Loaded};
 pub use library::sha256_of;

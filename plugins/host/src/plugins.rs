@@ -10,19 +10,18 @@ use std::{
 use ketgrad_core::{
     exec::Bytecode,
     ir::{Element, Kind},
-    kernel::{Executor, Executors, Threads},
+    kernel::Threads,
     rules::Rules,
     scalar::Scalar,
     tape::Operator,
     text::{self, TextError},
 };
 use ketgrad_plugin_abi as abi;
-use num_complex::Complex;
 
 use crate::{
     device::Device,
     error::{Fault, PluginError},
-    executor::{Backend, HostKernels},
+    executor::Backend,
     host::{Loaded, Rule},
     init::{Collected, RawBackend, RawRule, init},
     kernel::Kernel,
@@ -228,7 +227,7 @@ impl Plugins {
         let names = |names: Vec<&String>| names.into_iter().cloned().collect::<Vec<_>>();
         exists("rule", request.rules.names(), &names(rules.iter().map(|r| &r.name).collect()))?;
         exists("kernel", request.kernels.names(), &names(backends.iter().map(|b| &b.name).collect()))?;
-        let backends = self.backends(request, backends)?;
+        let backends = self.taken(request, backends)?;
         let kept = self.rules.clone();
         let owners = self.owners.clone();
         let mark = self.host.rules().len();
@@ -353,7 +352,7 @@ impl Plugins {
         self.owners.get(name).cloned().or_else(|| there().then(|| "ketgrad itself".to_owned()))
     }
 
-    fn backends(&self, request: &Request, all: Vec<RawBackend>) -> Result<Vec<Arc<Backend>>, Fault> {
+    fn taken(&self, request: &Request, all: Vec<RawBackend>) -> Result<Vec<Arc<Backend>>, Fault> {
         let mut taken: Vec<Arc<Backend>> = Vec::new();
         for raw in all.into_iter().filter(|b| request.kernels.takes(&b.name)) {
             let (what, name) = ("kernel", raw.name.clone());
@@ -423,25 +422,15 @@ impl Plugins {
         Ok(Arc::new(RuleOperator::new(self.rules.program(), name, self.host())?))
     }
 
-    /// The kernels of this program and those of the plugins, in one registry.
-    #[must_use]
-    pub fn executors(&self) -> Executors {
-        let mut executors = Executors::fast();
-        for backend in &self.backends {
-            let executor: Arc<dyn Executor<Complex<f64>>> = if backend.is_device() {
-                Arc::new(Device::of(backend.clone()))
-            } else {
-                Arc::new(HostKernels(backend.clone()))
-            };
-            executors.insert(executor);
-        }
-        executors
+    /// What the plugins brought to run circuits.
+    pub(crate) fn backends(&self) -> &[Arc<Backend>] {
+        &self.backends
     }
 
     /// The backends with memory of their own.
     #[must_use]
     pub fn devices(&self) -> Vec<Device> {
-        self.backends.iter().filter(|b| b.is_device()).map(|b| Device::of(b.clone())).collect()
+        self.backends.iter().filter(|b| b.is_device()).map(|b| Device::of(b.clone(), false)).collect()
     }
 
     /// Compares kernel, program and differences of every rule.

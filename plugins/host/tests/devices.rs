@@ -3,17 +3,20 @@
 
 mod support;
 
+use std::sync::Arc;
+
 use ketgrad_core::{
     circuit::Circuit,
-    hybrid::Expectation,
-    kernel::{Executors, Operator, Threads},
+    hybrid::{Expectation, Observable},
+    kernel::{Executors, Operator, Resident, Residents, Threads},
     matrix::Matrix,
     observable::PauliSum,
-    simulate::Simulator,
+    simulate::{Placed, Simulator},
     state::StateVector,
 };
-use ketgrad_plugin_host::{Plugins, Request, Settings};
+use ketgrad_plugin_host::{COMPARED, Choice, Device, Plugins, Request, Settings, conform};
 use num_complex::Complex;
+use num_dual::Dual64;
 
 type C = Complex<f64>;
 
@@ -27,6 +30,15 @@ fn preferred(path: std::path::PathBuf, options: &[(&str, &str)]) -> Plugins {
     let request =
         Request { name: "it".into(), candidates: vec![path], priority: 1, options, ..Request::default() };
     plugins.load(&request).unwrap();
+    plugins
+}
+
+/// The mock device beside the built-in kernels.
+fn mock(options: &[(&str, &str)]) -> Plugins {
+    let mut plugins = Plugins::new(Settings::default());
+    let options = options.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    let candidates = vec![support::mock_device()];
+    plugins.load(&Request { name: "it".into(), candidates, options, ..Request::default() }).unwrap();
     plugins
 }
 
@@ -79,11 +91,10 @@ fn loaded_kernels_give_the_states_of_the_built_in_ones() {
                 assert!(distance(&given, &expected) < ROUNDING, "{name}");
             }
         }
-        // Other rings keep their kernels.
-        assert_eq!(
-            executors.best::<Complex<f32>>(6, 30).name(),
-            Executors::fast().best::<Complex<f32>>(6, 30).name()
-        );
+        // The kernels know double precision alone, the device both; other rings keep their kernels.
+        let single = if name == "mock" { "mock" } else { "fast" };
+        assert_eq!(executors.best::<Complex<f32>>(6, 30).name(), single);
+        assert_eq!(executors.best::<Complex<Dual64>>(6, 30).name(), "generic");
     }
 }
 
@@ -114,24 +125,237 @@ fn gradients_run_on_the_device() {
     assert!((expected[0] - given[0]).abs() < ROUNDING * 10.0, "{expected:?} {given:?}");
 }
 
-#[test]
-fn states_stay_on_the_device() {
-    let plugins = preferred(support::mock_device(), &[]);
-    let device = &plugins.devices()[0];
-    let start = state(Executors::fast(), Threads::serial(), 0.3);
-    let on_device = device.upload(start.amplitudes()).unwrap();
-    let observable: PauliSum = "Z0 Z1 + 0.5*X2 - Y3 Z4 + 2".parse().unwrap();
-    let expected = start.expectation(&observable, &Threads::serial()).unwrap();
-    assert!((on_device.expectation(&observable).unwrap() - expected).abs() < ROUNDING);
-    let observed = on_device.observed(&observable).unwrap();
-    assert!((on_device.inner(&observed).unwrap() - expected).norm() < ROUNDING);
-    let copy = on_device.copy().unwrap();
-    assert!((copy.inner_pauli(0b100, 0, &on_device).unwrap().im).abs() < ROUNDING);
+/// Who computes alone, whatever its score, with no memory for a state in the host.
+fn alone(plugins: &Plugins, name: &str) -> Simulator {
+    let executors = plugins.chosen::<f64>(&Choice::from(name), 6, 30).unwrap();
+    Simulator { executors, memory_limit: Some(0), ..Simulator::new() }
+}
 
-    let small = device.upload(&[C::new(1.0, 0.0), C::new(0.0, 0.0)]).unwrap();
-    assert!(small.inner(&copy).unwrap_err().to_string().contains("beside"));
-    assert!(device.upload(&[C::new(1.0, 0.0); 3]).unwrap_err().to_string().contains("3 amplitudes"));
-    assert!(small.download(&mut []).unwrap_err().to_string().contains("memory of 0 amplitudes"));
+#[test]
+fn the_mock_device_conforms() {
+    for (n_qubits, parts) in [(6, 28), (13, 28)] {
+        let findings = conform(&mock(&[]).devices()[0], n_qubits);
+        assert_eq!(findings.len(), parts);
+        let wrong: Vec<String> = findings.iter().filter(|f| !f.holds()).map(ToString::to_string).collect();
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+}
+
+/// The suite on any device: `KETGRAD_DEVICE=/path/libmine.so`, `KETGRAD_DEVICE_OPTIONS="key=value key=value"`,
+/// `KETGRAD_DEVICE_QUBITS=30`.
+#[test]
+#[ignore = "on the device that KETGRAD_DEVICE names"]
+#[expect(clippy::print_stdout, reason = "whoever runs it wants to see the differences")]
+fn a_device_that_is_named_conforms() {
+    let path = std::env::var("KETGRAD_DEVICE").expect("KETGRAD_DEVICE names a library");
+    let text = |key: &str| std::env::var(key).unwrap_or_default();
+    let options = text("KETGRAD_DEVICE_OPTIONS");
+    let options: Vec<(&str, &str)> =
+        options.split_whitespace().map(|o| o.split_once('=').expect("key=value")).collect();
+    let n_qubits = text("KETGRAD_DEVICE_QUBITS").parse().unwrap_or(COMPARED);
+    let plugins = preferred(path.into(), &options);
+    assert!(!plugins.devices().is_empty(), "{:?}", plugins.reports());
+    let mut all_hold = true;
+    for device in plugins.devices() {
+        println!("{}: {}", device.name(), device.describe());
+        for finding in conform(&device, n_qubits) {
+            println!("  {}{finding}", if finding.holds() { "" } else { "WRONG " });
+            all_hold &= finding.holds();
+        }
+    }
+    assert!(all_hold);
+}
+
+/// A device in Rust, option `device` of the plugin for tests.
+fn plain(panics: &str) -> Plugins {
+    let mut plugins = Plugins::new(Settings { verify: false, ..Settings::default() });
+    let candidates = vec![support::plugin("ketgrad_hostile")];
+    let options = vec![("device".to_owned(), panics.to_owned())];
+    plugins.load(&Request { name: "rust".into(), candidates, options, ..Request::default() }).unwrap();
+    plugins
+}
+
+#[test]
+fn a_device_in_rust_conforms() {
+    let plugins = plain("ok");
+    let device = &plugins.devices()[0];
+    assert_eq!(device.describe(), "a device in Rust\nin the plugin's own memory");
+    let wrong: Vec<_> = conform(device, 9).into_iter().filter(|f| !f.holds()).collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+    // It takes operators on three qubits at most, and says how much room it has.
+    let four =
+        Operator::new(&Matrix::from_fn(4, |i, j| C::new(((i + j) as f64).sin(), 1.0)), &[0, 1, 2, 3], &[]);
+    let mut psi: Box<dyn Resident<C>> = device.basis(5, 0).unwrap();
+    let error = psi.apply(&[four.unwrap()]).unwrap_err().to_string();
+    assert!(error.contains("on 4 qubits; it takes at most 3"), "{error}");
+    let room: Result<Box<dyn Resident<C>>, _> = device.basis(19, 0);
+    assert!(room.is_err_and(|e| e.to_string() == "plain: no room on the device"));
+}
+
+/// A panic in any call of a device is an error that says where, and the host goes on.
+#[test]
+fn a_device_that_panics_is_an_error() {
+    let calls = [
+        ("zeros", "each operator"),
+        ("download", "amplitudes there and back"),
+        ("sync", "expectation values"),
+        ("apply", "operators in a row"),
+        ("copy", "copies"),
+        ("apply_pair", "two states at once"),
+        ("expectation", "a GHZ state"),
+        ("inner", "inner products"),
+        ("apply_paulis", "observables on a state"),
+        ("sample", "samples"),
+    ];
+    for (call, part) in calls {
+        let findings = conform(&plain(call).devices()[0], 6);
+        let of_part = findings.iter().find(|f| f.what == part).unwrap();
+        let said = of_part.error.as_ref().unwrap_err().to_string();
+        assert!(
+            said.starts_with(&format!("plain: it panicked: a panic of the device in {call} at ")),
+            "{said}"
+        );
+        assert!(said.contains("device.rs:"), "{said}");
+    }
+    let device = &plain("describe").devices()[0];
+    assert!(device.describe().starts_with("it panicked: a panic of the device in describe"));
+    // Whoever cannot say how well it would do does not run.
+    let refused = plain("score").chosen::<f64>(&"plain".into(), 6, 30).unwrap_err();
+    assert!(refused.to_string().ends_with("a device in Rust\nin the plugin's own memory"), "{refused}");
+}
+
+/// The suite sees what is wrong: results, and errors.
+#[test]
+fn a_device_that_errs_does_not_conform() {
+    for (fail, at_most) in [("conjugate", 22), ("apply", 18)] {
+        let findings = conform(&mock(&[("fail", fail)]).devices()[0], 7);
+        let held: Vec<&str> = findings.iter().filter(|f| f.holds()).map(|f| f.what).collect();
+        assert!(held.len() <= at_most, "{fail}: {held:?}");
+        assert!(
+            !held.contains(&"each operator") && !held.contains(&"two states at once"),
+            "{fail}: {held:?}"
+        );
+    }
+}
+
+#[test]
+fn only_values_leave_the_device() {
+    let plugins = mock(&[("moves", "forbidden")]);
+    let simulator = alone(&plugins, "mock");
+    let sum: PauliSum = "Z0 Z1 + 0.5*X2 - Y3 Z4 + 2".parse().unwrap();
+    let here = Expectation::new(circuit(), [sum.clone(), "Y0".parse().unwrap()]).unwrap();
+    let there = here.clone().with_simulator(simulator.clone());
+    let (expected, given) =
+        (here.vjp(&[0.7f64], &[1.0, -2.0]).unwrap(), there.vjp(&[0.7f64], &[1.0, -2.0]).unwrap());
+    for (a, b) in expected.0.iter().zip(&given.0).chain(expected.1.iter().zip(&given.1)) {
+        assert!((a - b).abs() < 10.0 * ROUNDING, "{expected:?} {given:?}");
+    }
+    assert!((there.values(&[0.7f64]).unwrap()[0] - here.values(&[0.7f64]).unwrap()[0]).abs() < ROUNDING);
+    // The probability of an outcome is a sum of Pauli strings, too.
+    let outcome = || [Observable::Outcome(vec![(0, true), (3, false)])];
+    let here = Expectation::new(circuit(), outcome()).unwrap();
+    let there = here.clone().with_simulator(simulator.clone());
+    let (a, b) = (here.vjp(&[0.7f64], &[1.0]).unwrap(), there.vjp(&[0.7f64], &[1.0]).unwrap());
+    assert!((a.0[0] - b.0[0]).abs() < ROUNDING && (a.1[0] - b.1[0]).abs() < 10.0 * ROUNDING, "{a:?} {b:?}");
+
+    // The same shots as here.
+    let counts = simulator.run_shots(&circuit(), &[0.7f64], 3000, 5).unwrap();
+    assert_eq!(counts, Simulator::new().run_shots(&circuit(), &[0.7f64], 3000, 5).unwrap());
+    let state = simulator.run_placed(&circuit(), &[0.7f64]).unwrap();
+    assert!(matches!(state, Placed::There(_)), "{state:?}");
+    // The amplitudes themselves have to move.
+    let error = state.into_state(&Threads::serial()).unwrap_err();
+    assert!(error.to_string().contains("mock: unsupported: it was told that amplitudes stay"), "{error}");
+    // What needs a state here says what it would take.
+    let fidelity = Observable::Overlap(Arc::new(StateVector::zero(6).unwrap()));
+    let error = Expectation::new(circuit(), [fidelity])
+        .unwrap()
+        .with_simulator(simulator)
+        .value(&[0.7f64])
+        .unwrap_err();
+    assert!(error.to_string().contains("needs 2 KiB, but 0 B are available"), "{error}");
+}
+
+#[test]
+fn single_precision_runs_on_the_device() {
+    let plugins = mock(&[]);
+    let executors = plugins.chosen::<f32>(&Choice::from("mock"), 6, 30).unwrap();
+    assert_eq!(executors.best::<Complex<f32>>(6, 30).name(), "mock");
+    let simulator = Simulator { executors, memory_limit: Some(0), ..Simulator::new() };
+    let sum: PauliSum = "Z0 Z1 + 0.5*X2 - Y3 Z4".parse().unwrap();
+    let here = Expectation::new(circuit(), [sum]).unwrap();
+    let there = here.clone().with_simulator(simulator);
+    let (expected, given) =
+        (here.value_and_gradient(&[0.7f64]).unwrap(), there.value_and_gradient(&[0.7f32]).unwrap());
+    assert!((expected.0 - f64::from(given.0)).abs() < 1e-6, "{expected:?} {given:?}");
+    assert!((expected.1[0] - f64::from(given.1[0])).abs() < 1e-5, "{expected:?} {given:?}");
+}
+
+/// A device of interface 1.1 has no states that stay, but gradients run on it.
+#[test]
+fn an_older_device_takes_states_that_move() {
+    let plugins = mock(&[("since", "1.1")]);
+    let device = &plugins.devices()[0];
+    assert!(!device.keeps_states() && device.knows::<f64>() && !device.knows::<f32>());
+    assert_eq!(device.describe(), "");
+    let wrong: Vec<_> = conform(device, 8).into_iter().filter(|f| !f.holds()).collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+    let executors = plugins.chosen::<f64>(&Choice::from("mock"), 6, 30).unwrap();
+    assert!(executors.best::<C>(6, 30).residents().is_none());
+    let simulator = Simulator { executors, ..Simulator::new() };
+    let here = Expectation::new(circuit(), ["Z0 Z1 + 0.5*X2 - Y3 Z4".parse::<PauliSum>().unwrap()]).unwrap();
+    let there = here.clone().with_simulator(simulator);
+    let (a, b) = (here.value_and_gradient(&[0.7f64]).unwrap(), there.value_and_gradient(&[0.7f64]).unwrap());
+    assert!((a.0 - b.0).abs() < ROUNDING && (a.1[0] - b.1[0]).abs() < 10.0 * ROUNDING, "{a:?} {b:?}");
+    let refused = plugins.chosen::<f32>(&Choice::from("mock"), 6, 30).unwrap_err();
+    assert_eq!(refused.to_string(), "the backend `mock` cannot run this: it has no single precision");
+}
+
+#[test]
+fn a_backend_is_chosen_by_name() {
+    let name = |plugins: &Plugins, choice: &str| {
+        plugins.chosen::<f64>(&choice.into(), 6, 30).map(|e| e.best::<C>(6, 30).name().to_owned())
+    };
+    let plugins = mock(&[]);
+    // Its score is 1, the built-in kernels' is 100.
+    assert_eq!(name(&plugins, "auto").unwrap(), "fast");
+    assert_eq!(name(&plugins, "mock").unwrap(), "mock");
+    assert_eq!(name(&plugins, "fast").unwrap(), "fast");
+    assert_eq!(
+        name(&plugins, "cuda:0").unwrap_err().to_string(),
+        "there is no backend `cuda:0`; there are auto, cpu, fast, mock"
+    );
+    let better = mock(&[("score", "1000")]);
+    assert_eq!(name(&better, "auto").unwrap(), "mock");
+    assert_eq!(name(&better, "cpu").unwrap(), "fast");
+    // A name is that backend or nobody.
+    let too_large = plugins.chosen::<f64>(&"mock".into(), 25, 1).unwrap_err();
+    assert!(too_large.to_string().ends_with("25 qubits; it takes at most 24"), "{too_large}");
+    let declines = name(&mock(&[("score", "0")]), "mock").unwrap_err();
+    assert!(declines.to_string().ends_with("a device that is none and was told to decline"), "{declines}");
+    let known = &plugins.known(6, 30)[0];
+    assert_eq!((known.double, known.single, known.is_device), (1, 1, true));
+    assert_eq!(known.description, "a device that is none, in the host's own memory");
+}
+
+#[test]
+fn states_of_two_devices_do_not_mix() {
+    let (one, other) = (mock(&[]), mock(&[]));
+    let (one, other) = (&one.devices()[0], &other.devices()[0]);
+    let state = |device: &Device, n: usize| -> Box<dyn Resident<C>> { device.basis(n, 0).unwrap() };
+    let mut psi = state(one, 2);
+    for mut stranger in [state(one, 3), state(other, 2)] {
+        assert!(psi.inner(&*stranger).unwrap_err().to_string().contains("beside"));
+        assert!(psi.apply_pair(&mut *stranger, &[], &[]).unwrap_err().to_string().contains("beside"));
+    }
+    let basis: Result<Box<dyn Resident<C>>, _> = one.basis(2, 4);
+    assert!(basis.is_err_and(|e| e.to_string().contains("basis state 4 of 2 qubits")));
+    let upload = |n: usize| Residents::<C>::upload(one, &vec![C::new(1.0, 0.0); n]).map(|_| ());
+    assert!(upload(3).unwrap_err().to_string().contains("3 amplitudes"));
+    assert!(psi.download(&mut []).unwrap_err().to_string().contains("memory of 0 amplitudes"));
+    assert!(psi.expectation(&"Z2".parse().unwrap()).unwrap_err().to_string().contains("on 3 qubits"));
+    assert!(psi.sample(&[0.5, 0.1]).unwrap_err().to_string().contains("do not ascend"));
+    assert!(psi.sample(&[1.0]).is_err());
 }
 
 /// An error of earlier work comes out at the next wait.

@@ -1,7 +1,9 @@
 //! A plugin that misbehaves on request, to test the host. What a C plugin can do worse is in
 //! `plugins/host/tests/hostile.c`.
 //!
-//! Option `init`: `panic` or `error` after a rule was added.
+//! Option `init`: `panic` or `error` after a rule was added. Option `device`: `ok`, or the call of a device that panics.
+
+mod device;
 
 use ketgrad_plugin_sdk::{Dense, Plugin, Registrar, Result, RuleDef, View, ViewMut, export_plugin};
 
@@ -32,6 +34,9 @@ impl Plugin for Hostile {
         )?;
         registrar.rule(RuleDef::new("scan", 1).signature("(xs: array) -> array").dense(Scan))?;
         registrar.rule(RuleDef::new("norm2", 1).signature("(xs: array) -> real").dense(Norm2))?;
+        if let Some(panics) = registrar.option("device") {
+            registrar.device(device::Plain(panics))?;
+        }
         registrar.info("registered");
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Kernels for state vectors in the host's memory.
 
-use std::marker::PhantomData;
+use std::{fmt, marker::PhantomData};
 
 use ketgrad_plugin_abi as abi;
 
@@ -12,6 +12,36 @@ pub mod gate_kinds {
     pub const DIAGONAL: u32 = 1 << ketgrad_plugin_abi::GATE_DIAGONAL;
 }
 
+/// The numbers that amplitudes are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precision {
+    /// Two `f32` an amplitude.
+    Single,
+    /// Two `f64` an amplitude.
+    Double,
+}
+
+impl Precision {
+    pub(crate) fn dtype(self) -> u32 {
+        match self {
+            Precision::Single => abi::C32,
+            Precision::Double => abi::C64,
+        }
+    }
+    pub(crate) fn of(dtype: u32) -> Option<Precision> {
+        [Precision::Single, Precision::Double].into_iter().find(|p| p.dtype() == dtype)
+    }
+}
+
+impl fmt::Display for Precision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Precision::Single => "single",
+            Precision::Double => "double",
+        })
+    }
+}
+
 /// What a run would be.
 #[derive(Clone, Copy, Debug)]
 pub struct Query {
@@ -21,6 +51,8 @@ pub struct Query {
     pub threads: u32,
     /// About how many operators.
     pub n_gates: u64,
+    /// The precision of the amplitudes.
+    pub precision: Precision,
 }
 
 /// Kernels for states of [`C64`] in the host's memory.

@@ -27,6 +27,9 @@ impl Error {
     pub fn no_hardware(message: impl Into<String>) -> Error {
         Error { status: abi::NO_HARDWARE, message: message.into() }
     }
+    pub(crate) fn invalid(message: impl Into<String>) -> Error {
+        Error { status: abi::INVALID, message: message.into() }
+    }
     pub(crate) fn panicked(message: String) -> Error {
         Error { status: abi::PANIC, message }
     }

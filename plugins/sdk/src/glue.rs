@@ -1,6 +1,8 @@
 //! The border: everything unsafe of this crate.
 #![expect(unsafe_code, reason = "pointers of the C interface become references here")]
 
+pub(crate) mod device;
+
 use std::{
     any::Any,
     cell::RefCell,
@@ -15,7 +17,7 @@ use ketgrad_plugin_abi::{self as abi, Array, Backend, Err, GateList, Host, Rule,
 
 use crate::{
     C64, Plugin,
-    backend::{Gate, Gates, HostKernels, Query},
+    backend::{Gate, Gates, HostKernels, Precision, Query},
     error::{Error, Result},
     host::{Par, Registrar},
     rule::{Element, ErasedDense, Kernel, RuleDef, View, ViewMut},
@@ -69,7 +71,12 @@ pub(crate) fn guarded(err: *mut Err, body: impl FnOnce() -> Result<()>) -> Statu
 
 #[cold]
 fn fail(err: *mut Err, error: &Error) -> Status {
-    let text = error.to_string();
+    say(err, &error.to_string());
+    error.status
+}
+
+/// Puts a text into a buffer of the host's, as much of it as fits.
+fn say(err: *mut Err, text: &str) {
     // SAFETY: a message buffer of the host, good for the call, or null.
     if let Some(err) = unsafe { err.as_mut() }
         && !err.buf.is_null()
@@ -82,7 +89,6 @@ fn fail(err: *mut Err, error: &Error) -> Status {
         unsafe { ptr::copy_nonoverlapping(text.as_ptr(), err.buf, n) };
         err.len = n;
     }
-    error.status
 }
 
 /// Calls the host, which may answer with a message.
@@ -376,6 +382,10 @@ pub(crate) fn add_kernels<K: HostKernels>(host: &Host, kernels: K) -> Result<()>
         inner_paulis: None,
         apply_paulis: None,
         drop_user: Some(drop_kernels::<K>),
+        describe: None,
+        state_basis: None,
+        apply_pair: None,
+        sample: None,
     };
     // SAFETY: the host copies the struct and the name; every function in it takes this `user`.
     let added = asked(|err| unsafe { add(host.ctx, &raw, err) });
@@ -386,7 +396,7 @@ pub(crate) fn add_kernels<K: HostKernels>(host: &Host, kernels: K) -> Result<()>
     added
 }
 
-unsafe extern "C" fn drop_kernels<K: HostKernels>(user: *mut c_void) {
+unsafe extern "C" fn drop_kernels<K>(user: *mut c_void) {
     // SAFETY: the host calls this once, last.
     let kernels = unsafe { Box::from_raw(user.cast::<K>()) };
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(kernels))) {
@@ -394,10 +404,16 @@ unsafe extern "C" fn drop_kernels<K: HostKernels>(user: *mut c_void) {
     }
 }
 
-unsafe extern "C" fn score<K: HostKernels>(user: *mut c_void, query: *const abi::Query) -> i32 {
-    // SAFETY: `user` is these kernels, `query` a struct of the host.
-    let (kernels, q) = unsafe { (&*user.cast::<K>(), &*query) };
-    let query = Query { n_qubits: q.n_qubits, threads: q.threads, n_gates: q.n_gates };
+/// What a run would be; `None` for numbers of a kind that nobody here knows.
+fn query(raw: &abi::Query) -> Option<Query> {
+    let precision = Precision::of(raw.dtype)?;
+    Some(Query { n_qubits: raw.n_qubits, threads: raw.threads, n_gates: raw.n_gates, precision })
+}
+
+unsafe extern "C" fn score<K: HostKernels>(user: *mut c_void, raw: *const abi::Query) -> i32 {
+    // SAFETY: `user` is these kernels, `raw` a struct of the host.
+    let (kernels, raw) = unsafe { (&*user.cast::<K>(), &*raw) };
+    let Some(query) = query(raw) else { return 0 };
     catch_unwind(AssertUnwindSafe(|| kernels.score(&query))).unwrap_or_else(|payload| {
         std::mem::forget(payload);
         0

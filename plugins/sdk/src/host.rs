@@ -4,6 +4,7 @@ use ketgrad_plugin_abi as abi;
 
 use crate::{
     backend::HostKernels,
+    device::DeviceKernels,
     error::{Error, Result},
     glue,
     rule::RuleDef,
@@ -30,6 +31,13 @@ impl Registrar<'_> {
     /// The name is taken.
     pub fn kernels(&mut self, kernels: impl HostKernels) -> Result<()> {
         glue::add_kernels(self.host, kernels)
+    }
+    /// Adds a device with memory of its own.
+    ///
+    /// # Errors
+    /// The name is taken, or there is no precision that it has.
+    pub fn device(&mut self, device: impl DeviceKernels) -> Result<()> {
+        glue::device::add_device(self.host, device)
     }
     /// An option from `[plugin.options]` of the config.
     #[must_use]

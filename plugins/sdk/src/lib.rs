@@ -26,6 +26,10 @@
 //! - a **program**: the rule as text in the program language. In it `kernel(…)` is the kernel. Programs run on every
 //!   kind of number and are differentiated again; a rule with a kernel alone has first derivatives at most.
 //!
+//! # What else a plugin may bring
+//! Kernels for states in the host's memory ([`HostKernels`]), or a device that keeps states in memory of its own
+//! ([`DeviceKernels`]).
+//!
 //! # What to keep in mind
 //! - Rules and kernels are called from any thread. A panic becomes an error of the host; `panic = "abort"` is refused.
 //! - The plugin has its own copy of every crate: its own thread pool, logger and panic hook. Use [`Par`] and
@@ -34,14 +38,16 @@
 
 mod backend;
 mod check;
+mod device;
 mod error;
 mod glue;
 mod host;
 mod rule;
 mod services;
 
-pub use backend::{Gate, Gates, HostKernels, Query, gate_kinds};
+pub use backend::{Gate, Gates, HostKernels, Precision, Query, gate_kinds};
 pub use check::check_rule;
+pub use device::{DeviceKernels, Inner, Memory, PauliTerm};
 pub use error::{Error, Result};
 pub use host::{Par, Registrar};
 pub use num_complex::Complex64 as C64;

@@ -1,15 +1,4 @@
-//! From the operations of a stage to loops over a tile.
-//!
-//! # Frame
-//! X, CX and SWAP move nothing: the place p of an amplitude in the scratch stays, and what changes is which
-//! place means which basis state. Logical qubit b has the value
-//! ```text
-//! x_b = inner_b . p  +  outer_b . o  +  flip_b      over GF(2)
-//! ```
-//! for the place p in the tile and the index o of the tile, and it alone changes when p moves by the vector
-//! `move_b`. CX from c to t adds the first line of c to that of t, and `move_t` to `move_c`. A rotation of b
-//! then couples p and p + move_b with a sign from x_b; a phase reads a sum of first lines. When the stage is
-//! over, the amplitude of logical index y is read from `sum_b (y_b + constants of b) move_b`.
+//! From the places of a stage (see `plan::layout`) to loops over a tile.
 //!
 //! # Order
 //! Operations fall into levels: all phases that commute with what is before them, then rotations that
@@ -20,16 +9,16 @@ use num_complex::Complex;
 
 use super::{
     buffer::{Buffer, Pool},
-    frame::{Exit, Line, exit},
-    inner::{Inners, Look},
-    phases::{Phase, Phases},
+    frame::{Exit, exit},
+    inner::Inners,
+    phases::Phases,
     rows::{reduce, row_offsets, table},
 };
 use crate::{
     basis::deposit,
     basis::odd,
     kernel::{Element, InstructionSet, simd},
-    plan::lower::{M4, Op, exchanged},
+    plan::layout::{Layout, Line, Look, Phase, Placed},
 };
 
 /// Lane rotations in one sweep.
@@ -98,49 +87,12 @@ pub(super) struct Block<E> {
     pub(super) table: Vec<u32>,
 }
 
-/// An operation in terms of places.
-enum Placed {
-    Rotation { line: Line, tan: f64 },
-    Phase(Phase),
-    Dense { low: usize, high: usize, matrix: Box<M4> },
-    Inner(Look),
-}
-
-impl Placed {
-    /// Whether the order of two operations matters.
-    fn conflicts(&self, other: &Placed) -> bool {
-        use Placed::{Dense, Inner, Phase as P, Rotation};
-        match (self, other) {
-            (P(_), P(_)) | (Inner(_), Inner(_)) => false,
-            (Inner(look), P(phase)) | (P(phase), Inner(look)) => odd(look.x & phase.inner),
-            (Inner(look), Rotation { line, .. }) | (Rotation { line, .. }, Inner(look)) => {
-                odd(look.x & line.inner) ^ odd(look.z & line.vector)
-            }
-            (Rotation { line, .. }, P(phase)) | (P(phase), Rotation { line, .. }) => {
-                odd(line.vector & phase.inner)
-            }
-            (Rotation { line: a, .. }, Rotation { line: b, .. }) => {
-                odd(a.vector & b.inner) || odd(b.vector & a.inner)
-            }
-            (Dense { low, high, .. }, other) | (other, Dense { low, high, .. }) => {
-                let touched = match other {
-                    P(phase) => phase.inner,
-                    Rotation { line, .. } => line.inner | line.vector,
-                    Dense { low, high, .. } => 1 << low | 1 << high,
-                    Inner(look) => look.x | look.z,
-                };
-                touched & (1 << low | 1 << high) != 0
-            }
-        }
-    }
-}
-
 /// Moves what can go first out of a list: everything that `wanted` takes and that conflicts with nothing
 /// left behind.
 fn split(ops: Vec<Placed>, mut wanted: impl FnMut(&Placed) -> bool) -> (Vec<Placed>, Vec<Placed>) {
     let (mut first, mut rest): (Vec<Placed>, Vec<Placed>) = (Vec::new(), Vec::new());
     for op in ops {
-        if wanted(&op) && !rest.iter().any(|r| r.conflicts(&op)) && !op.needs_alone(&first) {
+        if wanted(&op) && !rest.iter().any(|r| r.conflicts(&op)) && !needs_alone(&op, &first) {
             first.push(op);
         } else {
             rest.push(op);
@@ -149,138 +101,35 @@ fn split(ops: Vec<Placed>, mut wanted: impl FnMut(&Placed) -> bool) -> (Vec<Plac
     (first, rest)
 }
 
-impl Placed {
-    /// Whether it conflicts with what has been taken already (phases never do among themselves).
-    fn needs_alone(&self, taken: &[Placed]) -> bool {
-        !matches!(self, Placed::Phase(_)) && taken.iter().any(|t| t.conflicts(self))
-    }
+/// Whether an operation conflicts with what has been taken already (phases never do among themselves).
+fn needs_alone(op: &Placed, taken: &[Placed]) -> bool {
+    !matches!(op, Placed::Phase(_)) && taken.iter().any(|t| t.conflicts(op))
 }
 
-/// Compiles the operations of a stage on the given qubits of n, for an instruction set that the processor
-/// has.
-pub(in crate::plan) fn compile<'a, E: Element>(
-    n_qubits: usize,
-    qubits: usize,
-    ops: impl Iterator<Item = &'a Op>,
+/// Compiles a stage for an instruction set that the processor has.
+pub(in crate::plan) fn compile<E: Element>(
+    layout: Layout,
     set: InstructionSet,
     pool: &mut Pool<E>,
 ) -> TileStage<E> {
     let (lane_bits, row_qubits) = simd::shape::<E>(set);
-    let inside: Vec<usize> = (0..n_qubits).filter(|q| qubits >> q & 1 == 1).collect();
-    let bits = inside.len();
-    let mut angle = 0.0;
-    let mut scale = 1.0;
-    let mut lines = vec![Line::default(); n_qubits];
-    for (q, line) in lines.iter_mut().enumerate() {
-        match inside.binary_search(&q) {
-            Ok(i) => *line = Line { inner: 1 << i, vector: 1 << i, ..Line::default() },
-            Err(_) => line.outer = 1 << q,
-        }
-    }
-    let placed = place(ops, &mut lines, &mut angle, &mut scale);
     let mut stage = TileStage {
-        bits,
-        outside: ((1 << n_qubits) - 1) & !qubits,
-        row_offsets: row_offsets(&inside, lane_bits),
+        bits: layout.inside.len(),
+        outside: layout.outside,
+        row_offsets: row_offsets(&layout.inside, lane_bits),
         steps: Vec::new(),
         constants: Vec::new(),
         order: Vec::new(),
-        scale: Complex::cis(angle) * scale,
-        exit: exit(&inside, &lines, lane_bits),
+        scale: Complex::cis(layout.angle) * layout.scale,
+        exit: (!layout.stays()).then(|| exit(&layout.exit, lane_bits)),
         flops: 2.0,
     };
-    stage.steps(placed, (lane_bits, row_qubits), set, pool);
+    stage.steps(layout.ops, (lane_bits, row_qubits), set, pool);
     let constants: f64 = stage.constants.iter().filter(|c| c.0 == 0).map(|c| c.1).sum();
     stage.scale *= Complex::cis(constants);
     stage.constants.retain(|c| c.0 != 0);
     stage.sort_tiles();
     stage
-}
-
-/// Follows the frame through the operations; `lines` ends as the frame at the end.
-fn place<'a>(
-    ops: impl Iterator<Item = &'a Op>,
-    lines: &mut [Line],
-    angle: &mut f64,
-    scale: &mut f64,
-) -> Vec<Placed> {
-    let mut placed = Vec::new();
-    for op in ops {
-        match *op {
-            Op::Rotation { qubit, tan, flip } => {
-                *scale /= (1.0 + tan * tan).sqrt();
-                placed.push(Placed::Rotation { line: lines[qubit], tan });
-                lines[qubit].flip ^= flip;
-            }
-            Op::Phase { mask, angle: by } => {
-                let mut sum = Line::default();
-                for (_, line) in lines.iter().enumerate().filter(|(q, _)| mask >> q & 1 == 1) {
-                    sum.inner ^= line.inner;
-                    sum.outer ^= line.outer;
-                    sum.flip ^= line.flip;
-                }
-                // [x + 1 odd] = 1 - [x odd]
-                let by = if sum.flip {
-                    *angle += by;
-                    -by
-                } else {
-                    by
-                };
-                placed.push(Placed::Phase(Phase { inner: sum.inner, outer: sum.outer, angle: by }));
-            }
-            Op::Flip(qubit) => lines[qubit].flip ^= true,
-            Op::Cx { control, target } => {
-                let c = lines[control];
-                let t = &mut lines[target];
-                (t.inner, t.outer, t.flip) = (t.inner ^ c.inner, t.outer ^ c.outer, t.flip ^ c.flip);
-                let moved = t.vector;
-                if lines[control].vector != 0 {
-                    lines[control].vector ^= moved;
-                }
-            }
-            Op::Swap(a, b) => lines.swap(a, b),
-            Op::Dense { a, b, ref matrix } => {
-                let (low, high) = (lines[a], lines[b]);
-                let flips = usize::from(low.flip) | usize::from(high.flip) << 1;
-                let matrix: M4 = std::array::from_fn(|i| matrix[i ^ (flips << 2 | flips)]);
-                let (low, high) = (low.inner.trailing_zeros() as usize, high.inner.trailing_zeros() as usize);
-                placed.push(match low < high {
-                    true => Placed::Dense { low, high, matrix: Box::new(matrix) },
-                    false => Placed::Dense { low: high, high: low, matrix: Box::new(exchanged(&matrix)) },
-                });
-            }
-            Op::Inner { number, x, z } => placed.push(Placed::Inner(look(lines, number, x, z))),
-            Op::Plain { .. } => unreachable!("a tile stage has no plain operators"),
-        }
-    }
-    placed
-}
-
-/// The Pauli string `i^|x&z| X^x Z^z` in terms of places.
-fn look(lines: &[Line], number: usize, x: usize, z: usize) -> Look {
-    let quarters = (x & z).count_ones();
-    let mut look = Look { number, x: 0, z: 0, outer: 0, real: quarters % 2 == 1, weight: 1.0 };
-    let mut negative = quarters & 2 == 2;
-    for (q, line) in lines.iter().enumerate() {
-        if x >> q & 1 == 1 {
-            look.x ^= line.vector;
-        }
-        if z >> q & 1 == 1 {
-            look.z ^= line.inner;
-            look.outer ^= line.outer;
-            negative ^= line.flip;
-        }
-    }
-    if negative {
-        look.weight = -1.0;
-    }
-    look
-}
-
-/// What rotations leave of a product of two amplitudes until the stage is scaled back, as `1 / factor`.
-fn shrinkage(ops: &[Placed]) -> f64 {
-    let of = |op: &Placed| if let Placed::Rotation { tan, .. } = op { 1.0 / (1.0 + tan * tan) } else { 1.0 };
-    ops.iter().map(of).product()
 }
 
 impl<E: Element> TileStage<E> {
@@ -356,7 +205,7 @@ impl<E: Element> TileStage<E> {
                 self.flops += 6.0 * p.tables() as f64 + if p.has_product() { 12.0 } else { 0.0 };
             }
             let (mut turns, after) = split(after, |op| matches!(op, Placed::Rotation { .. }));
-            scale *= shrinkage(&turns);
+            scale *= turns.iter().map(Placed::shrinkage).product::<f64>();
             while !turns.is_empty() || phases.is_some() {
                 let (sweep, left) = self.sweep(turns, phases.take(), lane_bits, row_qubits);
                 self.flops += 4.0 * sweep.turns.len() as f64;
@@ -440,7 +289,7 @@ impl<E: Element> TileStage<E> {
     }
 
     /// A dense block on tile bits low < high.
-    fn block(&self, low: usize, high: usize, matrix: &M4, lane_bits: usize) -> Block<E> {
+    fn block(&self, low: usize, high: usize, matrix: &[Complex<f64>; 16], lane_bits: usize) -> Block<E> {
         let lanes = 1usize << lane_bits;
         let bits = [low, high];
         let on = |row: bool| -> Vec<usize> {

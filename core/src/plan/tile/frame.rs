@@ -1,13 +1,6 @@
 //! The frame: which place of the scratch means which basis state.
 
-/// A logical qubit in terms of places.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Line {
-    pub(super) inner: usize,
-    pub(super) outer: usize,
-    pub(super) flip: bool,
-    pub(super) vector: usize,
-}
+use crate::plan::layout::Line;
 
 /// The frame at the end of a stage.
 pub(super) struct Exit {
@@ -20,18 +13,13 @@ pub(super) struct Exit {
 }
 
 /// The frame of the tile's qubits when the stage is over.
-pub(super) fn exit(inside: &[usize], lines: &[Line], lane_bits: usize) -> Option<Exit> {
-    let lines: Vec<Line> = inside.iter().map(|&q| lines[q]).collect();
-    let still = |(i, l): (usize, &Line)| l.inner == 1 << i && l.outer == 0 && !l.flip;
-    if lines.iter().enumerate().all(still) {
-        return None;
-    }
+pub(super) fn exit(lines: &[Line], lane_bits: usize) -> Exit {
     let image = |y: usize| {
         lines.iter().enumerate().fold(0, |p, (i, line)| if y >> i & 1 == 1 { p ^ line.vector } else { p })
     };
-    let rows = (0..1usize << (inside.len() - lane_bits)).map(|row| image(row << lane_bits) as u32).collect();
+    let rows = (0..1usize << (lines.len() - lane_bits)).map(|row| image(row << lane_bits) as u32).collect();
     let lanes = (0..1usize << lane_bits).map(image).collect();
     let shifts =
         lines.iter().filter(|l| l.outer != 0 || l.flip).map(|l| (l.outer, l.flip, l.vector)).collect();
-    Some(Exit { rows, lanes, shifts })
+    Exit { rows, lanes, shifts }
 }

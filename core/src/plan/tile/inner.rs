@@ -24,6 +24,7 @@ use crate::kernel::{
     Element,
     simd::{Simd, Task},
 };
+use crate::plan::layout::Look;
 
 /// Row vectors of a group.
 const MAX_VECTORS: usize = 5;
@@ -34,26 +35,9 @@ const MAX_STRINGS: usize = 16;
 /// Lanes of the widest register.
 const MAX_LANES: usize = 16;
 
-/// One string in terms of places.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Look {
-    /// Which inner product of the plan.
-    pub(super) number: usize,
-    /// The vector between the places.
-    pub(super) x: usize,
-    /// The parity of the place, and of the tile's index, that gives the sign.
-    pub(super) z: usize,
-    pub(super) outer: usize,
-    /// Whether the real part of `conj(lambda) psi` is summed, or the imaginary one.
-    pub(super) real: bool,
-    /// The sum is multiplied by this.
-    pub(super) weight: f64,
-}
-
-impl Look {
-    fn factor(&self, outer: usize) -> f64 {
-        if odd(self.outer & outer) { -self.weight } else { self.weight }
-    }
+/// The weight of a string in the tile at index `outer`.
+fn factor(look: &Look, outer: usize) -> f64 {
+    if odd(look.outer & outer) { -look.weight } else { look.weight }
 }
 
 /// The inner products taken between two sweeps.
@@ -205,7 +189,7 @@ impl<E: Element> Task<E> for DiagonalRun<'_, E> {
                     let x: f64 = (*out.add(row * S::LANES + lane)).into();
                     sum += if odd(lane & look.z) { -x } else { x };
                 }
-                *sums.get_unchecked_mut(look.number) += look.factor(psi.outer) * sum;
+                *sums.get_unchecked_mut(look.number) += factor(&look, psi.outer) * sum;
             }
         }
     }
@@ -306,7 +290,7 @@ impl<E: Element> Task<E> for GroupRun<'_, E> {
                     if odd(lane & line.look.z) { -x } else { x }
                 };
                 let sum: f64 = parts[..S::LANES].iter().enumerate().map(signed).sum();
-                *sums.get_unchecked_mut(line.look.number) += line.look.factor(psi.outer) * sum;
+                *sums.get_unchecked_mut(line.look.number) += factor(&line.look, psi.outer) * sum;
             }
         }
     }

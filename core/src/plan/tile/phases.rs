@@ -17,16 +17,8 @@ use crate::{
         Element, InstructionSet,
         simd::{Simd, Task},
     },
-    plan::lower::walsh_hadamard,
+    plan::{layout::Phase, lower::walsh_hadamard},
 };
-
-/// `e^{i angle}` where `inner . p + outer . o` is odd, for the place p in the tile and the tile's index o.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Phase {
-    pub(super) inner: usize,
-    pub(super) outer: usize,
-    pub(super) angle: f64,
-}
 
 /// Tile bits that the low one of the two short tables spans.
 const LOW_BITS: usize = 6;

@@ -25,16 +25,25 @@ pub(crate) fn workspace() -> PathBuf {
 /// The library of a plugin of the workspace. `KETGRAD_PLUGIN_DIR` names a folder with plugins built before.
 pub(crate) fn plugin(library: &str) -> PathBuf {
     static BUILT: OnceLock<HashMap<String, PathBuf>> = OnceLock::new();
-    if let Ok(folder) = std::env::var("KETGRAD_PLUGIN_DIR") {
-        return ketgrad_plugin_host::file_name(&Path::new(&folder).join(library));
-    }
-    BUILT.get_or_init(build)[library].clone()
+    built_before(library).unwrap_or_else(|| BUILT.get_or_init(|| build(&PACKAGES))[library].clone())
 }
 
-fn build() -> HashMap<String, PathBuf> {
+/// The plugin for NVIDIA GPUs, built by itself: unlike the others it contains core, which takes its time.
+pub(crate) fn cuda_plugin() -> PathBuf {
+    static BUILT: OnceLock<HashMap<String, PathBuf>> = OnceLock::new();
+    let library = "ketgrad_cuda";
+    built_before(library).unwrap_or_else(|| BUILT.get_or_init(|| build(&["ketgrad-cuda"]))[library].clone())
+}
+
+fn built_before(library: &str) -> Option<PathBuf> {
+    let folder = std::env::var("KETGRAD_PLUGIN_DIR").ok()?;
+    Some(ketgrad_plugin_host::file_name(&Path::new(&folder).join(library)))
+}
+
+fn build(packages: &[&str]) -> HashMap<String, PathBuf> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(workspace()).args(["build", "--offline", "--message-format=json"]);
-    PACKAGES.iter().for_each(|p| {
+    packages.iter().for_each(|p| {
         cargo.args(["-p", p]);
     });
     let output = cargo.output().unwrap();

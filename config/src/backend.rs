@@ -1,0 +1,68 @@
+//! `--backend`: who runs circuits.
+
+use ketgrad_core::{
+    circuit::{Circuit, Operation},
+    kernel::{Executor, Executors},
+    plan::Fast,
+    simulate::final_measurements,
+};
+use ketgrad_plugin_host::{Choice, ChoiceFault, Plugins};
+use num_complex::Complex;
+
+use crate::{npy::Number, options::Common, report::Failure, terminal::Terminal};
+
+impl Common {
+    /// The executors that may run a circuit.
+    ///
+    /// # Errors
+    /// [`Failure`] if a plugin of the config is at fault, or the backend that is asked for is not there or cannot.
+    pub(crate) fn executors<T: Number>(
+        &self,
+        circuit: &Circuit,
+        terminal: &Terminal,
+    ) -> Result<Executors, Failure> {
+        let plugins = self.plugins.load(terminal)?;
+        self.chosen::<T>(&plugins, circuit.n_qubits(), gates(circuit))
+    }
+
+    /// The executors that may run so many gates on n qubits.
+    ///
+    /// # Errors
+    /// [`Failure`] if the backend that is asked for is not there or cannot.
+    pub(crate) fn chosen<T: Number>(
+        &self,
+        plugins: &Plugins,
+        n_qubits: usize,
+        gates: usize,
+    ) -> Result<Executors, Failure> {
+        plugins.chosen::<T>(&self.backend, n_qubits, gates).map_err(|fault| match &fault {
+            ChoiceFault::Unknown { name, known } => {
+                Failure::input(&fault).nearest(name, known.iter().map(String::as_str))
+            }
+            _ => Failure::input(&fault).help("`ketgrad info` shows what each backend says of itself"),
+        })
+    }
+
+    /// Says that numbers with derivatives run elsewhere, if a backend was asked for by name.
+    pub(crate) fn note_duals(&self, what: &str, terminal: &Terminal) {
+        if let Choice::Named(name) = &self.backend
+            && name != Executor::<Complex<f64>>::name(&Fast::new())
+        {
+            terminal.note(&format!(
+                "note: {what} computes with dual numbers, for which `{name}` has no kernels: the built-in ones run them"
+            ));
+        }
+    }
+}
+
+/// How many gates a circuit has.
+fn gates(circuit: &Circuit) -> usize {
+    let is_gate = |o: &Operation| matches!(o, Operation::Gate(_) | Operation::Unitary(_));
+    circuit.instructions().iter().filter(|i| is_gate(&i.operation)).count()
+}
+
+/// Whether the states of a circuit stay on a device, so that none is in the host's memory.
+pub(crate) fn stays_there<T: Number>(executors: &Executors, circuit: &Circuit) -> bool {
+    let executor = executors.best::<Complex<T>>(circuit.n_qubits(), gates(circuit));
+    executor.residents().is_some() && final_measurements(circuit).is_ok()
+}

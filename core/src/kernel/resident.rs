@@ -1,0 +1,90 @@
+//! States that an executor keeps where it computes: on a device, say.
+//!
+//! ```text
+//! Executor::residents ──► Residents ──basis, upload──► Resident ──apply──► … ──► expectation, inner, sample
+//! ```
+//! From the first gate to the last result only values come back; amplitudes move when [`Resident::download`] asks for
+//! them. So a state may be larger than the memory of the host.
+//!
+//! Values are in double precision whatever the amplitudes are.
+
+use std::any::Any;
+
+use num_complex::Complex;
+
+use super::{ExecuteError, Inner, Operator};
+use crate::{observable::PauliSum, scalar::Ring};
+
+/// Makes states that stay where an executor computes.
+pub trait Residents<R: Ring>: Send + Sync {
+    /// The basis state `|index>` of n qubits.
+    ///
+    /// # Errors
+    /// [`ExecuteError`] if there is no room for it, or no such index.
+    fn basis(&self, n_qubits: usize, index: usize) -> Result<Box<dyn Resident<R>>, ExecuteError>;
+    /// The state of the given amplitudes, 2^n of them.
+    ///
+    /// # Errors
+    /// [`ExecuteError`] if there is no room for it, or the amplitudes are no power of two.
+    fn upload(&self, amplitudes: &[R]) -> Result<Box<dyn Resident<R>>, ExecuteError>;
+}
+
+/// A state that stays where it is computed.
+///
+/// Each method fails with [`ExecuteError`] if the executor does, also with what went wrong in earlier work; the state is
+/// then of no use. A second state must be of the same executor and size.
+pub trait Resident<R: Ring>: Any + Send {
+    /// The number of qubits.
+    fn n_qubits(&self) -> usize;
+    /// Applies operators in order.
+    ///
+    /// # Errors
+    /// See [`Resident`]; an operator on a qubit that is not there, or one that the executor does not take.
+    fn apply(&mut self, operators: &[Operator<R>]) -> Result<(), ExecuteError>;
+    /// Applies operators to this state, psi, and to another, lambda, and gives the inner products in their order, which
+    /// is that of [`Inner::before`].
+    ///
+    /// # Errors
+    /// As [`Resident::apply`].
+    fn apply_pair(
+        &mut self,
+        lambda: &mut dyn Resident<R>,
+        operators: &[Operator<R>],
+        inners: &[Inner],
+    ) -> Result<Vec<f64>, ExecuteError>;
+    /// `<psi|O|psi>`
+    ///
+    /// # Errors
+    /// See [`Resident`]; an observable on a qubit that is not there.
+    fn expectation(&self, observable: &PauliSum) -> Result<f64, ExecuteError>;
+    /// `O|psi>`, another state.
+    ///
+    /// # Errors
+    /// As [`Resident::expectation`].
+    fn observed(&self, observable: &PauliSum) -> Result<Box<dyn Resident<R>>, ExecuteError>;
+    /// `<self|other>`
+    ///
+    /// # Errors
+    /// See [`Resident`].
+    fn inner(&self, other: &dyn Resident<R>) -> Result<Complex<f64>, ExecuteError>;
+    /// For each number u of an ascending list in [0, 1) the basis state at which the cumulative distribution passes u.
+    ///
+    /// # Errors
+    /// See [`Resident`].
+    fn sample(&self, uniforms: &[f64]) -> Result<Vec<usize>, ExecuteError>;
+    /// Puts the amplitudes into memory of 2^n.
+    ///
+    /// # Errors
+    /// See [`Resident`]; memory of another size.
+    fn download(&self, amplitudes: &mut [R]) -> Result<(), ExecuteError>;
+    /// Waits until all that was asked for is done.
+    ///
+    /// # Errors
+    /// See [`Resident`].
+    fn wait(&self) -> Result<(), ExecuteError>;
+    /// Another state with the same amplitudes.
+    ///
+    /// # Errors
+    /// See [`Resident`].
+    fn copy(&self) -> Result<Box<dyn Resident<R>>, ExecuteError>;
+}

@@ -1,0 +1,99 @@
+//! Decimals as they are written: the fraction that a float says, and the multiple of pi that it may be.
+//!
+//! A float stands for the shortest decimal that reads back the same. If that has few digits, somebody wrote the
+//! number, and it is that fraction. If it has many, it is some real number rounded, and nobody knows which.
+
+use num_rational::Ratio;
+use num_traits::ToPrimitive;
+
+use super::Angle;
+
+/// The most digits of a decimal that is taken for the fraction that it says.
+pub const SHORT_DECIMAL: usize = 12;
+/// The largest power of ten above or below the line.
+const MAX_PLACES: u32 = 30;
+/// Digits from which a decimal may be a rounded multiple of pi.
+const TELLING: usize = 6;
+/// Denominators of pi that are looked for.
+const DENOMINATORS: i64 = 64;
+
+/// A finite number `± digits 10^exponent`.
+///
+/// ```
+/// use ketgrad_core::param::{Angle, Decimal};
+///
+/// let x = Decimal::new(0.785398).ok_or("not finite")?;
+/// assert_eq!(x.n_digits(), 6);
+/// assert_eq!(x.fraction(), Some(num_rational::Ratio::new(785_398, 1_000_000)));
+/// assert_eq!(x.multiple_of_pi(), Some(Angle::pi(1, 4)));
+/// assert_eq!(Decimal::new(0.785396).ok_or("not finite")?.multiple_of_pi(), None);
+/// # Ok::<(), &str>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Decimal {
+    value: f64,
+    /// At most 17 digits, without zeros at the end, with the sign.
+    digits: i64,
+    n_digits: usize,
+    exponent: i32,
+}
+
+impl Decimal {
+    /// The shortest decimal that reads back the same; `None` of what is not finite.
+    #[must_use]
+    pub fn new(value: f64) -> Option<Decimal> {
+        if !value.is_finite() {
+            return None;
+        }
+        let text = format!("{value:e}");
+        let (mantissa, exponent) = text.split_once('e')?;
+        let digits = mantissa.replace('.', "");
+        let n_digits = digits.trim_start_matches('-').len();
+        let places = i32::try_from(n_digits).ok()? - 1;
+        let exponent = exponent.parse::<i32>().ok()? - places;
+        Some(Decimal { value, digits: digits.parse().ok()?, n_digits, exponent })
+    }
+
+    /// The number of digits.
+    #[must_use]
+    pub fn n_digits(&self) -> usize {
+        self.n_digits
+    }
+
+    /// The unit in the last place.
+    #[must_use]
+    pub fn unit(&self) -> f64 {
+        10f64.powi(self.exponent)
+    }
+
+    /// The number as a fraction; `None` if it is beyond `10^±30`.
+    #[must_use]
+    pub fn fraction(&self) -> Option<Ratio<i128>> {
+        let size = self.exponent.unsigned_abs();
+        let power = 10i128.checked_pow(size).filter(|_| size <= MAX_PLACES)?;
+        let n = i128::from(self.digits);
+        if self.exponent < 0 {
+            Some(Ratio::new(n, power))
+        } else {
+            n.checked_mul(power).map(Ratio::from_integer)
+        }
+    }
+
+    /// The multiple of pi with a small denominator that the number is to all its digits; 0 is none.
+    #[must_use]
+    pub fn multiple_of_pi(&self) -> Option<Angle> {
+        if self.n_digits < TELLING || self.value.abs() > 1e3 {
+            return None;
+        }
+        let turns = self.value / std::f64::consts::PI;
+        let near = self.unit().max(4.0 * f64::EPSILON * self.value.abs());
+        (1..=DENOMINATORS).chain((7..=20).map(|k| 1 << k)).find_map(|d| {
+            let n = (turns * d.to_f64()?).round().to_i64()?;
+            let angle = Angle::pi(n, d);
+            let off = (angle.constant()? - self.value).abs();
+            // A large denominator needs more digits to be told.
+            let telling = d <= DENOMINATORS || self.n_digits > SHORT_DECIMAL;
+            (n != 0 && off <= near && telling).then_some(angle)
+        })
+    }
+}

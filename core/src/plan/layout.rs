@@ -1,0 +1,243 @@
+//! What a stage does to the places of a tile.
+//!
+//! # Frame
+//! X, CX and SWAP move nothing: the place p of an amplitude in the tile stays, and what changes is which
+//! place means which basis state. Logical qubit b has the value
+//! ```text
+//! x_b = inner_b . p  +  outer_b . o  +  flip_b      over GF(2)
+//! ```
+//! for the place p in the tile and the index o of the tile, and it alone changes when p moves by the vector
+//! `vector_b`. CX from c to t adds the first line of c to that of t, and `vector_t` to `vector_c`. A rotation of b
+//! then couples p and p + vector_b with a sign from x_b; a phase reads a sum of first lines. When the stage is
+//! over, the amplitude of logical index y is read from `sum_b (y_b + constants of b) vector_b`.
+
+use num_complex::Complex;
+
+use super::lower::{M4, Op, exchanged};
+use crate::basis::odd;
+
+/// A logical qubit in terms of places.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Line {
+    /// The parity of the place that it reads; bit i of a place is the i-th qubit of the tile.
+    pub inner: usize,
+    /// The parity of the tile's index that it reads; a bit is a qubit.
+    pub outer: usize,
+    /// Whether 1 is added.
+    pub flip: bool,
+    /// The places that differ in this qubit alone are apart by this; 0 outside of the tile.
+    pub vector: usize,
+}
+
+/// `e^{i angle}` where `inner . p + outer . o` is odd, for the place p in the tile and the tile's index o.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Phase {
+    /// The parity of the place.
+    pub inner: usize,
+    /// The parity of the tile's index.
+    pub outer: usize,
+    /// In radians.
+    pub angle: f64,
+}
+
+/// The inner product with a Pauli string:
+/// `im <lambda|P|psi> = weight sum_p (-1)^{z.p + outer.o} part(conj(lambda[p + x]) psi[p])`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Look {
+    /// Which inner product of the list.
+    pub number: usize,
+    /// The vector between the places.
+    pub x: usize,
+    /// The parity of the place that gives the sign.
+    pub z: usize,
+    /// The parity of the tile's index that gives the sign.
+    pub outer: usize,
+    /// Whether the part is the real one; else the imaginary one.
+    pub real: bool,
+    /// What the sum is multiplied by.
+    pub weight: f64,
+}
+
+/// An operation in terms of places.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Placed {
+    /// `[1 -tan; tan 1]` on the places p and p + vector, the first being the one where the line is 0.
+    Rotation {
+        /// The qubit.
+        line: Line,
+        /// At most 1 in absolute value.
+        tan: f64,
+    },
+    /// A diagonal.
+    Phase(Phase),
+    /// A 4x4 matrix on two bits of a place; bit 0 of a row is the low one.
+    Dense {
+        /// The lower bit.
+        low: usize,
+        /// The higher bit.
+        high: usize,
+        /// Row by row.
+        matrix: Box<[Complex<f64>; 16]>,
+    },
+    /// Nothing but a look.
+    Inner(Look),
+}
+
+impl Placed {
+    /// Whether the order of two operations matters.
+    #[must_use]
+    pub fn conflicts(&self, other: &Placed) -> bool {
+        use Placed::{Dense, Inner, Phase as P, Rotation};
+        match (self, other) {
+            (P(_), P(_)) | (Inner(_), Inner(_)) => false,
+            (Inner(look), P(phase)) | (P(phase), Inner(look)) => odd(look.x & phase.inner),
+            (Inner(look), Rotation { line, .. }) | (Rotation { line, .. }, Inner(look)) => {
+                odd(look.x & line.inner) ^ odd(look.z & line.vector)
+            }
+            (Rotation { line, .. }, P(phase)) | (P(phase), Rotation { line, .. }) => {
+                odd(line.vector & phase.inner)
+            }
+            (Rotation { line: a, .. }, Rotation { line: b, .. }) => {
+                odd(a.vector & b.inner) || odd(b.vector & a.inner)
+            }
+            (Dense { low, high, .. }, other) | (other, Dense { low, high, .. }) => {
+                let touched = match other {
+                    P(phase) => phase.inner,
+                    Rotation { line, .. } => line.inner | line.vector,
+                    Dense { low, high, .. } => 1 << low | 1 << high,
+                    Inner(look) => look.x | look.z,
+                };
+                touched & (1 << low | 1 << high) != 0
+            }
+        }
+    }
+
+    /// What it leaves of a product of two amplitudes until the stage is scaled back, as `1 / factor`.
+    #[must_use]
+    pub fn shrinkage(&self) -> f64 {
+        if let Placed::Rotation { tan, .. } = self { 1.0 / (1.0 + tan * tan) } else { 1.0 }
+    }
+}
+
+/// A stage in terms of places.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// The tile's qubits in ascending order: bit i of a place is qubit `inside[i]`.
+    pub inside: Vec<usize>,
+    /// The other qubits, as bits of an index.
+    pub outside: usize,
+    /// What is done, in order. The weights of looks do not know of the rotations before them, see
+    /// [`Placed::shrinkage`].
+    pub ops: Vec<Placed>,
+    /// The logical qubits of the tile at the end.
+    pub exit: Vec<Line>,
+    /// The phase of the whole tile at the end, in radians,
+    pub angle: f64,
+    /// and its factor: rotations are without their `1/sqrt(1 + tan^2)`.
+    pub scale: f64,
+}
+
+impl Layout {
+    /// Follows the frame through operations on n qubits.
+    pub(super) fn new<'a>(n_qubits: usize, qubits: usize, ops: impl Iterator<Item = &'a Op>) -> Layout {
+        let inside: Vec<usize> = (0..n_qubits).filter(|q| qubits >> q & 1 == 1).collect();
+        let mut lines = vec![Line::default(); n_qubits];
+        for (q, line) in lines.iter_mut().enumerate() {
+            match inside.binary_search(&q) {
+                Ok(i) => *line = Line { inner: 1 << i, vector: 1 << i, ..Line::default() },
+                Err(_) => line.outer = 1 << q,
+            }
+        }
+        let (mut angle, mut scale) = (0.0, 1.0);
+        let ops = place(ops, &mut lines, &mut angle, &mut scale);
+        let exit = inside.iter().map(|&q| lines[q]).collect();
+        Layout { outside: ((1 << n_qubits) - 1) & !qubits, inside, ops, exit, angle, scale }
+    }
+
+    /// Whether every place means at the end what it meant at the beginning.
+    #[must_use]
+    pub fn stays(&self) -> bool {
+        let still = |(i, l): (usize, &Line)| l.inner == 1 << i && l.outer == 0 && !l.flip;
+        self.exit.iter().enumerate().all(still)
+    }
+}
+
+/// Follows the frame through the operations; `lines` ends as the frame at the end.
+fn place<'a>(
+    ops: impl Iterator<Item = &'a Op>,
+    lines: &mut [Line],
+    angle: &mut f64,
+    scale: &mut f64,
+) -> Vec<Placed> {
+    let mut placed = Vec::new();
+    for op in ops {
+        match *op {
+            Op::Rotation { qubit, tan, flip } => {
+                *scale /= (1.0 + tan * tan).sqrt();
+                placed.push(Placed::Rotation { line: lines[qubit], tan });
+                lines[qubit].flip ^= flip;
+            }
+            Op::Phase { mask, angle: by } => {
+                let mut sum = Line::default();
+                for (_, line) in lines.iter().enumerate().filter(|(q, _)| mask >> q & 1 == 1) {
+                    sum.inner ^= line.inner;
+                    sum.outer ^= line.outer;
+                    sum.flip ^= line.flip;
+                }
+                // [x + 1 odd] = 1 - [x odd]
+                let by = if sum.flip {
+                    *angle += by;
+                    -by
+                } else {
+                    by
+                };
+                placed.push(Placed::Phase(Phase { inner: sum.inner, outer: sum.outer, angle: by }));
+            }
+            Op::Flip(qubit) => lines[qubit].flip ^= true,
+            Op::Cx { control, target } => {
+                let c = lines[control];
+                let t = &mut lines[target];
+                (t.inner, t.outer, t.flip) = (t.inner ^ c.inner, t.outer ^ c.outer, t.flip ^ c.flip);
+                let moved = t.vector;
+                if lines[control].vector != 0 {
+                    lines[control].vector ^= moved;
+                }
+            }
+            Op::Swap(a, b) => lines.swap(a, b),
+            Op::Dense { a, b, ref matrix } => {
+                let (low, high) = (lines[a], lines[b]);
+                let flips = usize::from(low.flip) | usize::from(high.flip) << 1;
+                let matrix: M4 = std::array::from_fn(|i| matrix[i ^ (flips << 2 | flips)]);
+                let (low, high) = (low.inner.trailing_zeros() as usize, high.inner.trailing_zeros() as usize);
+                placed.push(match low < high {
+                    true => Placed::Dense { low, high, matrix: Box::new(matrix) },
+                    false => Placed::Dense { low: high, high: low, matrix: Box::new(exchanged(&matrix)) },
+                });
+            }
+            Op::Inner { number, x, z } => placed.push(Placed::Inner(look(lines, number, x, z))),
+            Op::Plain { .. } => unreachable!("a tile stage has no plain operators"),
+        }
+    }
+    placed
+}
+
+/// The Pauli string `i^|x&z| X^x Z^z` in terms of places.
+fn look(lines: &[Line], number: usize, x: usize, z: usize) -> Look {
+    let quarters = (x & z).count_ones();
+    let mut look = Look { number, x: 0, z: 0, outer: 0, real: quarters % 2 == 1, weight: 1.0 };
+    let mut negative = quarters & 2 == 2;
+    for (q, line) in lines.iter().enumerate() {
+        if x >> q & 1 == 1 {
+            look.x ^= line.vector;
+        }
+        if z >> q & 1 == 1 {
+            look.z ^= line.inner;
+            look.outer ^= line.outer;
+            negative ^= line.flip;
+        }
+    }
+    if negative {
+        look.weight = -1.0;
+    }
+    look
+}

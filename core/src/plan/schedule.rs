@@ -1,0 +1,110 @@
+//! Schedules: operators cut into stages, without a word about how a stage is run.
+//!
+//! A [`Schedule`] is the part of a plan that is the same on every machine: the operators lowered to
+//! primitive ones, and which of them share a pass over memory. [`Layout`] then says what a stage does to
+//! the places of a tile. The tiles of this crate run it in vector registers; a device does the same in its
+//! own way.
+
+use num_complex::Complex;
+
+use super::{
+    layout::Layout,
+    lower::{self, Op},
+    stages::{self, Stage},
+};
+use crate::kernel::{Element, Inner, Operator};
+
+/// How operators are cut into tiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// Qubits of a tile, at least two and at least the qubits with X or Y of any inner product.
+    pub tile_qubits: usize,
+    /// The lowest so many qubits are in every tile, as far as there is room for any operation beside them.
+    pub low_qubits: usize,
+}
+
+/// Operators on n qubits as primitive ones in stages.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    n_qubits: usize,
+    ops: Vec<Op>,
+    stages: Vec<Stage>,
+    angle: f64,
+}
+
+impl Schedule {
+    /// Lowers operators on n qubits, with inner products between them, and cuts them into stages. About
+    /// n x operators x stages steps.
+    ///
+    /// # Panics
+    /// If an operator does not fit n qubits.
+    #[must_use]
+    pub fn new<E: Element>(
+        n_qubits: usize,
+        operators: &[Operator<Complex<E>>],
+        inners: &[Inner],
+        cut: Cut,
+    ) -> Schedule {
+        assert!(
+            operators.iter().all(|o| o.n_qubits() <= n_qubits),
+            "operators on more than {n_qubits} qubits"
+        );
+        let widest = inners.iter().map(|i| i.x.count_ones() as usize).fold(2, usize::max);
+        let size = cut.tile_qubits.max(widest).min(n_qubits);
+        let low = cut.low_qubits.min(size.saturating_sub(widest));
+        let lowered = lower::lower(n_qubits, operators, inners);
+        let mut stages = stages::stages(n_qubits, &lowered.ops, size, low);
+        if !stages.iter().any(|s| matches!(s, Stage::Tile { .. })) && lowered.angle != 0.0 {
+            // Nothing but a phase: a stage that does only that.
+            stages.push(Stage::Tile { qubits: (1 << size) - 1, ops: Vec::new() });
+        }
+        Schedule { n_qubits, ops: lowered.ops, stages, angle: lowered.angle }
+    }
+
+    /// Every operator by itself.
+    #[must_use]
+    pub fn plain(n_qubits: usize, operators: usize) -> Schedule {
+        let stages = (0..operators).map(|operator| Stage::Plain { operator }).collect();
+        Schedule { n_qubits, ops: Vec::new(), stages, angle: 0.0 }
+    }
+
+    /// Puts the numbers of other operators in. False, and nothing is changed, if they would be cut otherwise:
+    /// they are no other binding of the same circuit, or an angle makes a gate simpler than usual.
+    pub fn bind<E: Element>(&mut self, operators: &[Operator<Complex<E>>]) -> bool {
+        if self.ops.is_empty() || operators.iter().any(|o| o.n_qubits() > self.n_qubits) {
+            return false;
+        }
+        let lowered = lower::lower(self.n_qubits, operators, &[]);
+        let same = self.ops.len() == lowered.ops.len()
+            && self.ops.iter().zip(&lowered.ops).all(|(a, b)| a.same_structure(b));
+        let turns = lowered.angle == 0.0 || self.stages.iter().any(|s| matches!(s, Stage::Tile { .. }));
+        if same && turns {
+            (self.ops, self.angle) = (lowered.ops, lowered.angle);
+        }
+        same && turns
+    }
+
+    /// The number of qubits.
+    #[must_use]
+    pub fn n_qubits(&self) -> usize {
+        self.n_qubits
+    }
+
+    /// The stages in order.
+    #[must_use]
+    pub fn stages(&self) -> &[Stage] {
+        &self.stages
+    }
+
+    /// The phase `e^{i angle}` of the whole, which no stage has.
+    #[must_use]
+    pub fn angle(&self) -> f64 {
+        self.angle
+    }
+
+    /// What some primitive operations, by their numbers, do to tiles on the given qubits.
+    #[must_use]
+    pub fn layout(&self, qubits: usize, ops: &[usize]) -> Layout {
+        Layout::new(self.n_qubits, qubits, ops.iter().map(|&number| &self.ops[number]))
+    }
+}

@@ -1,0 +1,156 @@
+//! States where they are computed: in the host's memory, or on a device.
+//!
+//! A static circuit of which only values are wanted runs where the best executor is. If that keeps states, nothing of
+//! the size of a state is allocated here, and the memory limit does not count it.
+
+use num_complex::Complex;
+
+use super::{BoundCircuit, SimulateError, Simulator};
+use crate::{
+    circuit::Circuit,
+    kernel::{Operator, Resident, Threads},
+    observable::PauliSum,
+    param::Values,
+    scalar::Real,
+    state::{StateVector, counts_by},
+};
+
+/// A state, in the host's memory or where an executor keeps it.
+pub enum Placed<T: Real> {
+    /// In the host's memory.
+    Here(StateVector<Complex<T>>),
+    /// Where an executor keeps it.
+    There(Box<dyn Resident<Complex<T>>>),
+}
+
+impl<T: Real> std::fmt::Debug for Placed<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let place = if matches!(self, Placed::Here(_)) { "here" } else { "elsewhere" };
+        write!(f, "{} qubits, {place}", self.n_qubits())
+    }
+}
+
+impl<T: Real> Placed<T> {
+    /// The number of qubits.
+    #[must_use]
+    pub fn n_qubits(&self) -> usize {
+        match self {
+            Placed::Here(state) => state.n_qubits(),
+            Placed::There(state) => state.n_qubits(),
+        }
+    }
+
+    /// `<psi|O|psi>`; see [`StateVector::expectation`].
+    ///
+    /// # Errors
+    /// [`SimulateError`] if it acts on a qubit that the state does not have, or an executor fails.
+    pub fn expectation(&self, observable: &PauliSum, threads: &Threads) -> Result<T, SimulateError> {
+        Ok(match self {
+            Placed::Here(state) => state.expectation(observable, threads)?,
+            Placed::There(state) => T::lit(state.expectation(observable)?),
+        })
+    }
+
+    /// How often each basis state occurs in so many shots; see [`StateVector::sample_counts`]. The shots are the same
+    /// wherever the state is, up to rounding of the probabilities.
+    ///
+    /// # Errors
+    /// [`SimulateError`] if the probabilities have no value or are not finite, or an executor fails.
+    pub fn sample_counts(
+        &self,
+        shots: usize,
+        seed: u64,
+        threads: &Threads,
+    ) -> Result<Vec<(usize, u64)>, SimulateError> {
+        match self {
+            Placed::Here(state) => Ok(state.sample_counts(shots, seed, threads)?),
+            Placed::There(state) => Ok(counts_by(shots, seed, threads, |u| state.sample(u))?),
+        }
+    }
+
+    /// The amplitudes here, moved if they are elsewhere.
+    ///
+    /// # Errors
+    /// [`SimulateError`] if the system does not give the memory, or an executor fails.
+    pub fn into_state(self, threads: &Threads) -> Result<StateVector<Complex<T>>, SimulateError> {
+        match self {
+            Placed::Here(state) => Ok(state),
+            Placed::There(there) => {
+                let mut state = StateVector::zero_on(there.n_qubits(), threads)?;
+                there.download(state.amplitudes_mut())?;
+                Ok(state)
+            }
+        }
+    }
+}
+
+impl Simulator {
+    /// Runs a static circuit on |0…0> with the given values of its inputs, and leaves the state where it is computed.
+    ///
+    /// # Errors
+    /// As [`Simulator::run`].
+    pub fn run_placed<T: Real>(&self, circuit: &Circuit, inputs: &[T]) -> Result<Placed<T>, SimulateError> {
+        let values = circuit.param_values(inputs)?;
+        let bound = BoundCircuit::<Complex<T>>::new(circuit, &Values(&values))?;
+        let operators = bound.operators().ok_or(SimulateError::Dynamic)?;
+        self.placed(circuit.n_qubits(), operators)
+    }
+
+    pub(super) fn placed<T: Real>(
+        &self,
+        n_qubits: usize,
+        operators: &[Operator<Complex<T>>],
+    ) -> Result<Placed<T>, SimulateError> {
+        let mut state = self.zero(n_qubits, operators.len())?;
+        self.evolve(operators, &mut state, &mut |_, _| {})?;
+        Ok(state)
+    }
+
+    /// |0…0> where so many operators will be run.
+    ///
+    /// # Errors
+    /// [`SimulateError`] if there is no room for it: here beyond the memory limit.
+    pub fn zero<T: Real>(&self, n_qubits: usize, operators: usize) -> Result<Placed<T>, SimulateError> {
+        if let Some(residents) = self.executors.best::<Complex<T>>(n_qubits, operators).residents() {
+            return Ok(Placed::There(residents.basis(n_qubits, 0)?));
+        }
+        self.check_memory::<Complex<T>>(n_qubits)?;
+        Ok(Placed::Here(StateVector::zero_on(n_qubits, &self.threads)?))
+    }
+
+    /// A state where so many operators will be run.
+    ///
+    /// # Errors
+    /// [`SimulateError`] if an executor has no room for it.
+    pub fn place<T: Real>(
+        &self,
+        state: StateVector<Complex<T>>,
+        operators: usize,
+    ) -> Result<Placed<T>, SimulateError> {
+        let executor = self.executors.best::<Complex<T>>(state.n_qubits(), operators);
+        Ok(match executor.residents() {
+            Some(residents) => Placed::There(residents.upload(state.amplitudes())?),
+            None => Placed::Here(state),
+        })
+    }
+
+    /// Applies operators to a state where it is; see [`Simulator::execute`].
+    ///
+    /// # Errors
+    /// As [`Simulator::execute`].
+    pub fn evolve<T: Real>(
+        &self,
+        operators: &[Operator<Complex<T>>],
+        state: &mut Placed<T>,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<(), SimulateError> {
+        match state {
+            Placed::Here(state) => self.execute(operators, state, progress),
+            Placed::There(state) => {
+                state.apply(operators)?;
+                progress(operators.len(), operators.len());
+                Ok(())
+            }
+        }
+    }
+}

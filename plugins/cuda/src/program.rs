@@ -1,0 +1,233 @@
+//! What a device is given: words and numbers, and the launches that read them.
+
+use ketgrad_core::{
+    kernel::{Element, Inner, Operator, Shape},
+    plan::{Cut, Schedule, Stage},
+};
+use ketgrad_plugin_sdk::{C64, Precision};
+use num_complex::Complex;
+
+use crate::{bits::ones, stage};
+
+/// How kernels are launched for one kind of number on one device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Form {
+    /// log2 of the amplitudes that a thread holds in registers: `ROWS` of the kernels.
+    pub(crate) rows: usize,
+    /// log2 of the amplitudes that share a way through the banks of shared memory.
+    pub(crate) banks: usize,
+    /// Qubits of a tile of one state.
+    pub(crate) tile_qubits: usize,
+    /// The lowest so many qubits are in every tile, so that whole lines are read.
+    pub(crate) low_qubits: usize,
+    /// Whether a matrix on two qubits is a step of its own, for tensor cores.
+    pub(crate) matrices: bool,
+}
+
+/// Threads of a block of a stage, as in the kernels.
+pub(crate) const STAGE_THREADS: usize = 256;
+
+/// From this compute capability on there are tensor cores for double precision.
+pub(crate) const TENSOR_CORES: (u32, u32) = (8, 0);
+
+/// Below so many qubits operators are applied one by one: a tile would not fill a warp.
+pub(crate) const TILES_FROM: usize = 9;
+
+/// The most groups of phases of a stage; their factors are in shared memory beside the tile.
+pub(crate) const MAX_GROUPS: usize = 384;
+
+/// The most inner products of a stage, for the same reason.
+pub(crate) const MAX_LOOKS: usize = 96;
+
+impl Form {
+    /// For a precision and a compute capability: tiles of 64 KiB, three of which fit a multiprocessor of 2020 and later,
+    /// made of runs of 128 bytes.
+    pub(crate) fn new(precision: Precision, capability: (u32, u32)) -> Form {
+        match precision {
+            Precision::Single => Form { rows: 4, banks: 4, tile_qubits: 13, low_qubits: 4, matrices: false },
+            Precision::Double => {
+                let matrices = capability >= TENSOR_CORES;
+                Form { rows: 3, banks: 3, tile_qubits: 12, low_qubits: 3, matrices }
+            }
+        }
+    }
+
+    /// For two states at once.
+    fn of_pairs(self) -> Form {
+        Form { tile_qubits: self.tile_qubits - 1, ..self }
+    }
+}
+
+/// One launch of a kernel. `at` and the like are indices into the words, numbers of the program.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Launch {
+    /// A stage on tiles.
+    Stage {
+        at: u32,
+        /// log2 of the amplitudes of a tile.
+        bits: u32,
+        tiles: u32,
+        /// Groups of phases.
+        groups: u32,
+        /// The inner products that it takes, in the order of its sums: (number in the list, factor).
+        looks: Vec<(usize, f64)>,
+    },
+    /// A matrix on `targets` qubits for each of `groups` sets of amplitudes.
+    Dense { targets: u32, at: u32, matrix: u32, groups: u64 },
+    /// Factors of `count` offsets.
+    Diagonal { at: u32, factors: u32, count: u32, groups: u64 },
+    /// A cycle of `count` offsets.
+    Cycle { at: u32, factors: u32, count: u32, groups: u64 },
+    /// An inner product of two states as they are: its number in the list.
+    Inner { number: usize, x: u64, z: u64 },
+}
+
+/// Launches and what they read.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Program {
+    pub(crate) words: Vec<u32>,
+    pub(crate) numbers: Vec<f64>,
+    pub(crate) launches: Vec<Launch>,
+}
+
+impl Program {
+    /// The operators on states of n qubits, one after the other or in stages, with inner products between them if
+    /// there are two states. `schedule` is one of earlier operators of that number of qubits: it is used again if
+    /// these are another binding of the same circuit, and replaced if not.
+    pub(crate) fn new<E: Element>(
+        n_qubits: usize,
+        operators: &[Operator<Complex<E>>],
+        inners: Option<&[Inner]>,
+        form: Form,
+        schedule: &mut Option<Schedule>,
+    ) -> Program {
+        let mut program = Program::default();
+        let few = operators.len() < 2 && inners.is_none_or(<[Inner]>::is_empty);
+        if n_qubits < TILES_FROM || few {
+            program.one_by_one(n_qubits, operators, inners.unwrap_or_default());
+            return program;
+        }
+        let form = if inners.is_some() { form.of_pairs() } else { form };
+        let kept = inners.is_none()
+            && schedule.as_mut().is_some_and(|s| s.n_qubits() == n_qubits && s.bind(operators));
+        if !kept {
+            let cut = Cut { tile_qubits: form.tile_qubits, low_qubits: form.low_qubits };
+            *schedule = Some(Schedule::new(n_qubits, operators, inners.unwrap_or_default(), cut));
+        }
+        if let Some(schedule) = schedule {
+            program.staged(schedule, operators, form);
+        }
+        program
+    }
+
+    fn staged<E: Element>(&mut self, schedule: &Schedule, operators: &[Operator<Complex<E>>], form: Form) {
+        let n_qubits = schedule.n_qubits();
+        let mut angle = schedule.angle();
+        for stage in schedule.stages() {
+            match stage {
+                Stage::Plain { operator } => self.plain(n_qubits, &operators[*operator]),
+                Stage::Tile { qubits, ops } => {
+                    self.tiled(schedule, *qubits, ops, form, &mut angle);
+                }
+            }
+        }
+    }
+
+    /// A stage; what is too much for one becomes two.
+    fn tiled(&mut self, schedule: &Schedule, qubits: usize, ops: &[usize], form: Form, angle: &mut f64) {
+        let layout = schedule.layout(qubits, ops);
+        match stage::compile(self, layout, form, *angle) {
+            Some(launch) => {
+                *angle = 0.0;
+                self.launches.push(launch);
+            }
+            None => {
+                let (first, second) = ops.split_at(ops.len() / 2);
+                self.tiled(schedule, qubits, first, form, angle);
+                self.tiled(schedule, qubits, second, form, angle);
+            }
+        }
+    }
+
+    fn one_by_one<E: Element>(
+        &mut self,
+        n_qubits: usize,
+        operators: &[Operator<Complex<E>>],
+        inners: &[Inner],
+    ) {
+        let mut waiting: Vec<(usize, &Inner)> = inners.iter().enumerate().collect();
+        waiting.sort_by_key(|(_, inner)| inner.before);
+        let mut waiting = waiting.into_iter().peekable();
+        let look =
+            |(number, inner): (usize, &Inner)| Launch::Inner { number, x: inner.x as u64, z: inner.z as u64 };
+        for (k, operator) in operators.iter().enumerate() {
+            while let Some(next) = waiting.next_if(|(_, inner)| inner.before <= k) {
+                self.launches.push(look(next));
+            }
+            self.plain(n_qubits, operator);
+        }
+        self.launches.extend(waiting.map(look));
+    }
+
+    /// One operator by itself.
+    fn plain<E: Element>(&mut self, n_qubits: usize, operator: &Operator<Complex<E>>) {
+        let operator = &operator.map(|z| C64::new(z.re.into(), z.im.into()));
+        let (fixed, value) = operator.controls();
+        let groups = 1u64 << (n_qubits - fixed.count_ones() as usize);
+        match operator.shape() {
+            Shape::Identity => {}
+            Shape::Phase(factor) => self.diagonal(fixed, value, &[(0, *factor)], groups),
+            Shape::Diagonal(factors) => self.diagonal(fixed, value, factors, groups),
+            Shape::Swap(a, b) => {
+                let one = C64::new(1.0, 0.0);
+                self.cycle(fixed, value, &[(*a, one), (*b, one)], groups);
+            }
+            Shape::Cycles(cycles) => cycles.iter().for_each(|c| self.cycle(fixed, value, c, groups)),
+            Shape::Dense { matrix, offsets } => {
+                let at = self.operator(fixed, value, offsets.iter().copied());
+                let matrix = self.complex(matrix.iter().copied());
+                let targets = offsets.len().trailing_zeros();
+                self.launches.push(Launch::Dense { targets, at, matrix, groups });
+            }
+        }
+    }
+
+    fn diagonal(&mut self, fixed: usize, value: usize, factors: &[(usize, C64)], groups: u64) {
+        let at = self.operator(fixed, value, factors.iter().map(|f| f.0));
+        let count = factors.len() as u32;
+        let factors = self.complex(factors.iter().map(|f| f.1));
+        self.launches.push(Launch::Diagonal { at, factors, count, groups });
+    }
+
+    fn cycle(&mut self, fixed: usize, value: usize, cycle: &[(usize, C64)], groups: u64) {
+        if let [(offset, factor)] = cycle {
+            return self.diagonal(fixed, value, &[(*offset, *factor)], groups);
+        }
+        let at = self.operator(fixed, value, cycle.iter().map(|f| f.0));
+        let factors = self.complex(cycle.iter().map(|f| f.1));
+        self.launches.push(Launch::Cycle { at, factors, count: cycle.len() as u32, groups });
+    }
+
+    /// The words of a single operator.
+    fn operator(&mut self, fixed: usize, value: usize, offsets: impl Iterator<Item = usize>) -> u32 {
+        let at = self.words.len() as u32;
+        self.words.push(fixed.count_ones());
+        self.words.extend(ones(fixed).map(|bit| bit as u32));
+        self.long(value as u64);
+        offsets.for_each(|offset| self.long(offset as u64));
+        at
+    }
+
+    /// A number of 64 bits, the low half first.
+    pub(crate) fn long(&mut self, value: u64) {
+        self.words.extend([value as u32, (value >> 32) as u32]);
+    }
+
+    /// Complex numbers, from an even index on: they are read as pairs.
+    pub(crate) fn complex(&mut self, numbers: impl Iterator<Item = C64>) -> u32 {
+        self.numbers.resize(self.numbers.len().next_multiple_of(2), 0.0);
+        let at = self.numbers.len() as u32;
+        self.numbers.extend(numbers.flat_map(|z| [z.re, z.im]));
+        at
+    }
+}

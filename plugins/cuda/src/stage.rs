@@ -1,0 +1,451 @@
+//! From the places of a stage (`ketgrad_core::plan::layout`) to steps of the kernel `stage`.
+//!
+//! A step takes 2^rows places at once into registers, b + span of `rows` vectors. Whatever moves amplitudes along
+//! vectors of that span alone can run there, one after the other, and so can all phases: steps are stages once more,
+//! with a subspace in the place of a set of qubits. What `kernels.cu` says of the words is written here.
+
+use ketgrad_core::plan::layout::{Layout, Look, Phase, Placed};
+use ketgrad_plugin_sdk::C64;
+
+use crate::{
+    bits::{Span, extract, ones},
+    program::{Form, Launch, MAX_GROUPS, MAX_LOOKS, Program, STAGE_THREADS},
+};
+
+/// The words before the steps.
+const HEADER: usize = 19;
+
+/// Terms of one group of phases of the whole tile.
+const CONSTANT_TERMS: usize = 32;
+
+const PHASES: u32 = 0;
+const TURN: u32 = 1;
+const DENSE: u32 = 2;
+const LOOK: u32 = 3;
+const END: u32 = 4;
+const MATRIX: u32 = 5;
+
+/// Bits of a place that a matrix step acts on; other steps have more vectors.
+const MATRIX_BITS: u32 = 2;
+
+/// The place of an amplitude in shared memory, as `slot_of` in the kernels: linear over GF(2).
+pub(crate) fn slot(place: usize, banks: usize) -> usize {
+    if banks == 4 {
+        return place ^ ((place >> 4 ^ place >> 8 ^ place >> 12) & 15);
+    }
+    let turned = place >> 3 ^ place >> 9;
+    place ^ ((turned ^ turned << 1 ^ (turned >> 2 & 1) ^ place >> 6 ^ place >> 12) & 7)
+}
+
+/// Phases that read the same parity of the place: (outer parity, angle) each.
+struct Group {
+    inner: usize,
+    terms: Vec<(usize, f64)>,
+}
+
+/// What a stage is written from.
+struct Writer<'a> {
+    program: &'a mut Program,
+    form: Form,
+    outside: usize,
+    bits: usize,
+    groups: Vec<Group>,
+    constants: Vec<(usize, f64)>,
+    looks: Vec<(usize, f64)>,
+    /// The pivots of each step's span, and where its word for the table is.
+    tables: Vec<(usize, usize)>,
+    /// The phase of the whole.
+    angle: f64,
+    /// What the rotations written so far leave of a product of two amplitudes.
+    shrinkage: f64,
+}
+
+/// Writes a stage into the program, with the phase `e^{i angle}` besides its own; `None`, and nothing is written, if it
+/// has more phases or inner products than there is room for.
+pub(crate) fn compile(program: &mut Program, layout: Layout, form: Form, angle: f64) -> Option<Launch> {
+    let (words, numbers) = (program.words.len(), program.numbers.len());
+    let launch = write(program, layout, form, angle);
+    if launch.is_none() {
+        program.words.truncate(words);
+        program.numbers.truncate(numbers);
+    }
+    launch
+}
+
+fn write(program: &mut Program, layout: Layout, form: Form, angle: f64) -> Option<Launch> {
+    let at = program.words.len();
+    program.words.resize(at + HEADER, 0);
+    let bits = layout.inside.len();
+    let mut w = Writer {
+        program,
+        form,
+        outside: layout.outside,
+        bits,
+        groups: Vec::new(),
+        constants: Vec::new(),
+        looks: Vec::new(),
+        tables: Vec::new(),
+        angle: angle + layout.angle,
+        shrinkage: 1.0,
+    };
+    let several = layout.ops.len() > 1;
+    let first_step = w.here();
+    let mut rest = layout.ops;
+    while !rest.is_empty() {
+        if form.matrices {
+            rest = w.matrices(rest);
+        }
+        if !rest.is_empty() {
+            rest = w.step(rest);
+        }
+    }
+    let steps = w.tables.len() as u32;
+    w.tables();
+    let looks = std::mem::take(&mut w.looks);
+    let constants = w.constant_groups();
+    if several && (w.groups.len() > MAX_GROUPS || looks.len() > MAX_LOOKS) {
+        return None;
+    }
+    let scale = C64::cis(w.angle) * layout.scale;
+    let (group, terms, factors) = w.groups();
+    let groups = w.groups.len() as u32;
+    let outside = runs(layout.outside);
+    let inside = runs(layout.inside.iter().fold(0, |mask, q| mask | 1 << q));
+    let (outside_at, inside_at) = (w.runs(&outside), w.runs(&inside));
+    let high = w.here();
+    for place in (0..1usize << bits).step_by(STAGE_THREADS) {
+        let index = layout.inside.iter().enumerate().fold(0, |i, (bit, q)| i | (place >> bit & 1) << q);
+        w.program.long(index as u64);
+        let left = ones(place).fold(0, |s, bit| s ^ slot(layout.exit[bit].vector, form.banks));
+        w.program.words.extend([slot(place, form.banks) as u32, left as u32]);
+    }
+    let exit = w.here();
+    for line in &layout.exit {
+        w.program.words.push(slot(line.vector, form.banks) as u32);
+    }
+    let shifts = w.here();
+    let mut shift_count = 0;
+    for line in layout.exit.iter().filter(|l| l.outer != 0 || l.flip) {
+        let (outer, by) = (extract(line.outer, w.outside) as u32, slot(line.vector, form.banks) as u32);
+        w.program.words.extend([outer, u32::from(line.flip), by]);
+        shift_count += 1;
+    }
+    let scale = w.program.complex([scale].into_iter());
+    let header = [
+        bits as u32,
+        steps,
+        first_step,
+        groups,
+        group,
+        terms,
+        factors,
+        constants.start as u32,
+        constants.end as u32,
+        outside.len() as u32,
+        outside_at,
+        inside.len() as u32,
+        inside_at,
+        high,
+        exit,
+        shift_count,
+        shifts,
+        scale,
+        looks.len() as u32,
+    ];
+    w.program.words[at..at + HEADER].copy_from_slice(&header);
+    let tiles = 1 << layout.outside.count_ones();
+    Some(Launch::Stage { at: at as u32, bits: bits as u32, tiles, groups, looks })
+}
+
+impl Writer<'_> {
+    fn here(&self) -> u32 {
+        self.program.words.len() as u32
+    }
+
+    /// Writes a step for each matrix that can go first, and gives back the rest.
+    fn matrices(&mut self, ops: Vec<Placed>) -> Vec<Placed> {
+        let (blocks, rest) = split(ops, |op| matches!(op, Placed::Dense { .. }));
+        for op in blocks {
+            let Placed::Dense { low, high, matrix } = op else { continue };
+            let at = self.program.words.len();
+            let vectors = std::iter::repeat_n(0, self.form.rows);
+            self.program.words.extend([6 + self.form.rows as u32, 0].into_iter().chain(vectors));
+            let slots = [low, high].map(|bit| slot(1 << bit, self.form.banks) as u32);
+            let number = self.program.complex(matrix.iter().copied());
+            self.program.words.extend([MATRIX, slots[0], slots[1], number]);
+            self.tables.push((1 << low | 1 << high, at + 1));
+        }
+        rest
+    }
+
+    /// Writes a step for as much as fits one, and gives back the rest.
+    fn step(&mut self, ops: Vec<Placed>) -> Vec<Placed> {
+        let (mut span, taken, rest) = self.choose(ops);
+        // Vectors that nothing moves along fill the registers.
+        for bit in (0..self.bits).rev() {
+            span.admit(1 << bit, self.form.rows);
+        }
+        let at = self.program.words.len();
+        self.program.words.extend([0, 0]);
+        for (vector, _) in span.vectors() {
+            self.program.words.push(slot(vector, self.form.banks) as u32);
+        }
+        self.actions(taken, &span);
+        self.program.words[at] = (self.program.words.len() - at) as u32;
+        self.tables.push((span.pivots(), at + 1));
+        rest
+    }
+
+    /// Writes the places to start from, once for all steps with the same pivots.
+    fn tables(&mut self) {
+        let mut written: Vec<(usize, u32)> = Vec::new();
+        for (pivots, word) in std::mem::take(&mut self.tables) {
+            let known = written.iter().find(|t| t.0 == pivots).map(|t| t.1);
+            let at = known.unwrap_or_else(|| {
+                let at = self.here();
+                let shared = pivots.count_ones() == MATRIX_BITS;
+                self.program.words.extend(starts(pivots, self.bits, self.form.banks, shared));
+                written.push((pivots, at));
+                at
+            });
+            self.program.words[word] = at;
+        }
+    }
+
+    /// What runs in one step: a span, the operations, and those left for later.
+    fn choose(&self, ops: Vec<Placed>) -> (Span, Vec<Placed>, Vec<Placed>) {
+        let mut span = Span::default();
+        let (mut taken, mut rest): (Vec<Placed>, Vec<Placed>) = (Vec::new(), Vec::new());
+        // What the operations left behind read and move along, all together.
+        let (mut reading, mut moving) = (0, 0);
+        for op in ops {
+            let (reads, moves) = parities(&op);
+            let apart = reads & moving == 0 && moves & reading == 0;
+            let free = apart || !rest.iter().any(|r| r.conflicts(&op));
+            if free && self.admit(&mut span, &op) {
+                taken.push(op);
+            } else {
+                (reading, moving) = (reading | reads, moving | moves);
+                rest.push(op);
+            }
+        }
+        (span, taken, rest)
+    }
+
+    fn admit(&self, span: &mut Span, op: &Placed) -> bool {
+        let most = self.form.rows;
+        match op {
+            Placed::Phase(_) => true,
+            Placed::Dense { .. } if self.form.matrices => false,
+            Placed::Rotation { line, .. } => span.admit(line.vector, most),
+            Placed::Inner(look) => span.admit(look.x, most),
+            Placed::Dense { low, high, .. } => {
+                let mut both = span.clone();
+                let fits = both.admit(1 << low, most) && both.admit(1 << high, most);
+                if fits {
+                    *span = both;
+                }
+                fits
+            }
+        }
+    }
+
+    /// The actions of a step, phases that can be together being one.
+    fn actions(&mut self, mut ops: Vec<Placed>, span: &Span) {
+        while !ops.is_empty() {
+            let (phases, rest) = split(ops, |op| matches!(op, Placed::Phase(_)));
+            self.phases(&phases, span);
+            let (others, rest) = split(rest, |op| !matches!(op, Placed::Phase(_)));
+            for op in others {
+                self.action(&op, span);
+            }
+            ops = rest;
+        }
+        self.program.words.push(END);
+    }
+
+    fn action(&mut self, op: &Placed, span: &Span) {
+        match op {
+            Placed::Phase(_) => {}
+            Placed::Rotation { line, tan } => {
+                self.shrinkage *= op.shrinkage();
+                let number = self.program.numbers.len();
+                self.program.numbers.push(*tan);
+                self.program.words.extend([
+                    TURN,
+                    span.coordinates(line.vector) as u32,
+                    span.pattern(line.inner) as u32,
+                    line.inner as u32,
+                    extract(line.outer, self.outside) as u32,
+                    u32::from(line.flip),
+                    number as u32,
+                ]);
+            }
+            Placed::Dense { low, high, matrix } => {
+                let local = |bit: usize| span.coordinates(1 << bit).trailing_zeros() as usize;
+                let (a, b) = (local(*low), local(*high));
+                let number = match a < b {
+                    true => self.program.complex(matrix.iter().copied()),
+                    false => self.program.complex((0..16).map(|i| matrix[exchanged(i)])),
+                };
+                self.program.words.extend([DENSE, (a.min(b) + 4 * a.max(b)) as u32, number]);
+            }
+            Placed::Inner(look) => self.look(look, span),
+        }
+    }
+
+    fn look(&mut self, look: &Look, span: &Span) {
+        self.program.words.extend([
+            LOOK,
+            span.coordinates(look.x) as u32,
+            span.pattern(look.z) as u32,
+            look.z as u32,
+            extract(look.outer, self.outside) as u32,
+            u32::from(look.real),
+            self.looks.len() as u32,
+        ]);
+        self.looks.push((look.number, look.weight * self.shrinkage));
+    }
+
+    /// `e^{i a [odd]} = e^{i a/2} e^{-i a/2 (-1)^{parity}}`: the first factor belongs to the whole, the second is
+    /// conjugated where the parity is odd.
+    fn phases(&mut self, phases: &[Placed], span: &Span) {
+        let first = self.groups.len();
+        for op in phases {
+            let Placed::Phase(Phase { inner, outer, angle }) = *op else { continue };
+            if inner == 0 && outer == 0 {
+                continue;
+            }
+            self.angle += 0.5 * angle;
+            let outer = extract(outer, self.outside);
+            if inner == 0 {
+                self.constants.push((outer, angle));
+                continue;
+            }
+            match self.groups[first..].iter_mut().find(|g| g.inner == inner) {
+                Some(group) => group.terms.push((outer, angle)),
+                None => self.groups.push(Group { inner, terms: vec![(outer, angle)] }),
+            }
+        }
+        if self.groups.len() == first {
+            return;
+        }
+        self.groups[first..].sort_by_key(|g| span.pattern(g.inner));
+        let mut patterns: Vec<(usize, usize, usize)> = Vec::new();
+        for (number, group) in self.groups.iter().enumerate().skip(first) {
+            let pattern = span.pattern(group.inner);
+            match patterns.last_mut() {
+                Some(last) if last.0 == pattern => last.2 = number + 1,
+                _ => patterns.push((pattern, number, number + 1)),
+            }
+        }
+        let still = patterns.first().filter(|p| p.0 == 0).copied();
+        let (start, end) = still.map_or((0, 0), |p| (p.1, p.2));
+        let moving = &patterns[usize::from(still.is_some())..];
+        let words = &mut self.program.words;
+        words.extend([PHASES, start as u32, end as u32, moving.len() as u32]);
+        words.extend(moving.iter().flat_map(|p| [p.0 as u32, p.1 as u32, p.2 as u32]));
+    }
+
+    /// The phases of the whole tile as groups of their own.
+    fn constant_groups(&mut self) -> std::ops::Range<usize> {
+        let first = self.groups.len();
+        let constants = std::mem::take(&mut self.constants);
+        for terms in constants.chunks(CONSTANT_TERMS) {
+            self.groups.push(Group { inner: 0, terms: terms.to_vec() });
+        }
+        first..self.groups.len()
+    }
+
+    /// Writes the groups: where they, their terms, and the factors are.
+    fn groups(&mut self) -> (u32, u32, u32) {
+        let group = self.here();
+        let mut count = 0;
+        for g in &self.groups {
+            let end = count + g.terms.len() as u32;
+            self.program.words.extend([g.inner as u32, count, end]);
+            count = end;
+        }
+        let terms = self.here();
+        let all = || self.groups.iter().flat_map(|g| &g.terms);
+        self.program.words.extend(all().map(|(outer, _)| *outer as u32));
+        let factors = self.program.complex(all().map(|(_, angle)| C64::cis(-0.5 * angle)));
+        (group, terms, factors)
+    }
+
+    fn runs(&mut self, runs: &[[usize; 3]]) -> u32 {
+        let at = self.here();
+        self.program.words.extend(runs.iter().flatten().map(|x| *x as u32));
+        at
+    }
+}
+
+/// Moves what can go first out of a list: everything that `wanted` takes and that conflicts with nothing left behind.
+fn split(ops: Vec<Placed>, wanted: impl Fn(&Placed) -> bool) -> (Vec<Placed>, Vec<Placed>) {
+    let (mut first, mut rest): (Vec<Placed>, Vec<Placed>) = (Vec::new(), Vec::new());
+    for op in ops {
+        if wanted(&op) && !rest.iter().any(|r| r.conflicts(&op)) {
+            first.push(op);
+        } else {
+            rest.push(op);
+        }
+    }
+    (first, rest)
+}
+
+/// The bits of a place that an operation reads, and those that it moves along.
+fn parities(op: &Placed) -> (usize, usize) {
+    match op {
+        Placed::Rotation { line, .. } => (line.inner, line.vector),
+        Placed::Phase(phase) => (phase.inner, 0),
+        Placed::Dense { low, high, .. } => (1 << low | 1 << high, 1 << low | 1 << high),
+        Placed::Inner(look) => (look.z, look.x),
+    }
+}
+
+/// Entry i of a 4x4 matrix whose two bits are exchanged.
+fn exchanged(i: usize) -> usize {
+    let bits = |x: usize| x >> 1 | (x & 1) << 1;
+    4 * bits(i >> 2) + bits(i & 3)
+}
+
+/// The bits of a mask as runs: (first number, how many, position of the first).
+fn runs(mask: usize) -> Vec<[usize; 3]> {
+    let mut runs: Vec<[usize; 3]> = Vec::new();
+    for (number, bit) in ones(mask).enumerate() {
+        match runs.last_mut() {
+            Some([_, width, to]) if *to + *width == bit => *width += 1,
+            _ => runs.push([number, 1, bit]),
+        }
+    }
+    runs
+}
+
+/// The places whose pivots are 0, with their slots in the upper half. Neighbours, which threads of a warp take together,
+/// differ in bits that lead to different banks; `shared` if threads next to each other share a set of places, so that
+/// the pivots lead to banks as well.
+fn starts(pivots: usize, bits: usize, banks: usize, shared: bool) -> impl Iterator<Item = u32> {
+    let bank = |bit: usize| slot(1 << bit, banks) & ((1 << banks) - 1);
+    let mut reached = Span::default();
+    if shared {
+        ones(pivots).for_each(|bit| _ = reached.admit(bank(bit), banks));
+    }
+    let mut free: Vec<usize> = ones(((1 << bits) - 1) & !pivots).collect();
+    let mut order = Vec::new();
+    while reached.dimensions() < banks {
+        let new = |bit: &usize| {
+            let dimensions = reached.dimensions();
+            let mut with = reached.clone();
+            with.admit(bank(*bit), banks);
+            with.dimensions() > dimensions
+        };
+        let Some(k) = free.iter().position(new) else { break };
+        reached.admit(bank(free[k]), banks);
+        order.push(free.remove(k));
+    }
+    order.append(&mut free);
+    (0..1usize << order.len()).map(move |number| {
+        let place = order.iter().enumerate().fold(0, |p, (i, bit)| p | (number >> i & 1) << bit);
+        (place | slot(place, banks) << 16) as u32
+    })
+}

@@ -1,0 +1,107 @@
+//! What several tests need: the kernels compiled for the processor, and a device that runs them.
+
+use std::{
+    env, fs,
+    path::PathBuf,
+    process::{self, Command},
+    sync::{Arc, OnceLock},
+};
+
+use ketgrad_plugin_sdk::{C64, Precision};
+
+use crate::{
+    driver::{Cuda, Driver, Emulated},
+    nvrtc::{Kernels, definition},
+    state::{State, state_bytes},
+};
+
+/// A folder of the build for files of tests.
+pub(crate) fn folder() -> PathBuf {
+    env::current_exe().unwrap().parent().unwrap().to_owned()
+}
+
+/// Compiles the kernels for the processor; the answer is the library.
+fn library(precision: Precision) -> PathBuf {
+    let path = folder().join(format!("kernels_{precision}{}", env::consts::DLL_SUFFIX));
+    // Beside it, then renamed: another process may have the old one open.
+    let beside = path.with_extension(format!("{}.tmp", process::id()));
+    let out = Command::new(env::var("CC").unwrap_or_else(|_| "cc".to_owned()))
+        .args(["-std=c11", "-O2", "-shared", "-fPIC", "-DKETGRAD_EMULATE"])
+        .arg(definition(precision))
+        .args(["-x", "c", concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/kernels.cu"), "-o"])
+        .arg(&beside)
+        .output()
+        .expect("a C compiler");
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    fs::rename(&beside, &path).unwrap();
+    path
+}
+
+/// A new device with memory of its own.
+pub(crate) fn device() -> Arc<dyn Driver> {
+    static LIBRARIES: OnceLock<[PathBuf; 2]> = OnceLock::new();
+    let [double, single] = LIBRARIES.get_or_init(|| [Precision::Double, Precision::Single].map(library));
+    Arc::new(Emulated::open(double.to_str(), single.to_str()).unwrap())
+}
+
+/// The devices to test: the one that is none, and the first real one where there is one.
+pub(crate) fn devices() -> Vec<Arc<dyn Driver>> {
+    let real = Cuda::open(0, Box::new(Kernels::new(true))).map(|real| Arc::new(real) as Arc<dyn Driver>);
+    [device()].into_iter().chain(real).collect()
+}
+
+/// Amplitudes that look random, not of norm 1.
+pub(crate) fn amplitudes(n_qubits: u32, seed: u64) -> Vec<C64> {
+    let mut word = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut next = || {
+        word ^= word << 13;
+        word ^= word >> 7;
+        word ^= word << 17;
+        (word >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    };
+    (0..1 << n_qubits).map(|_| C64::new(next(), next())).collect()
+}
+
+/// Amplitudes as the bytes of a precision.
+pub(crate) fn in_bytes(amplitudes: &[C64], precision: Precision) -> Vec<u8> {
+    let parts = amplitudes.iter().flat_map(|a| [a.re, a.im]);
+    match precision {
+        Precision::Double => parts.flat_map(f64::to_ne_bytes).collect(),
+        Precision::Single => parts.flat_map(|x| (x as f32).to_ne_bytes()).collect(),
+    }
+}
+
+/// The bytes of a precision as amplitudes.
+pub(crate) fn of_bytes(bytes: &[u8], precision: Precision) -> Vec<C64> {
+    let parts: Vec<f64> = match precision {
+        Precision::Double => {
+            bytes.chunks_exact(8).map(|b| f64::from_ne_bytes(b.try_into().unwrap())).collect()
+        }
+        Precision::Single => {
+            bytes.chunks_exact(4).map(|b| f64::from(f32::from_ne_bytes(b.try_into().unwrap()))).collect()
+        }
+    };
+    parts.chunks_exact(2).map(|part| C64::new(part[0], part[1])).collect()
+}
+
+/// The amplitudes as a state on a device.
+pub(crate) fn state(device: &Arc<dyn Driver>, precision: Precision, amplitudes: &[C64]) -> State {
+    let mut state = State::zeros(device, precision, amplitudes.len().ilog2()).unwrap();
+    state.upload(&in_bytes(amplitudes, precision)).unwrap();
+    state
+}
+
+/// The amplitudes of a state.
+pub(crate) fn of_state(state: &State) -> Vec<C64> {
+    let mut bytes = vec![0; state_bytes(state.precision(), state.n_qubits()).unwrap()];
+    state.download(&mut bytes).unwrap();
+    of_bytes(&bytes, state.precision())
+}
+
+/// How far results may be from those in double precision with a plain loop, for amplitudes of order 1.
+pub(crate) fn tolerance(precision: Precision) -> f64 {
+    match precision {
+        Precision::Double => 1e-13,
+        Precision::Single => 1e-5,
+    }
+}

@@ -1,0 +1,187 @@
+//! Which backend runs circuits: by score, those of the processor, or one by name.
+//!
+//! | choice | who may run |
+//! |---|---|
+//! | `auto` | all: by priority, then score, then the order of registration |
+//! | `cpu` | the built-in kernels and those of plugins on the host's memory, in that order; no device |
+//! | a name | that backend, or nobody |
+//!
+//! The built-in kernels are called `fast`. Numbers that carry derivatives have no kernels but the built-in ones, whatever
+//! the choice.
+
+use std::{fmt, sync::Arc};
+
+use ketgrad_core::{
+    kernel::{Element, Executor, Executors},
+    plan::Fast,
+};
+use num_complex::Complex;
+
+use crate::{
+    device::Device,
+    executor::{Backend, HostKernels},
+    plugins::Plugins,
+};
+
+/// Which backend runs circuits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Choice {
+    /// The best by priority, then score.
+    #[default]
+    Auto,
+    /// The best of those that work in the host's memory.
+    Cpu,
+    /// This one.
+    Named(String),
+}
+
+impl From<&str> for Choice {
+    fn from(text: &str) -> Choice {
+        match text {
+            "auto" => Choice::Auto,
+            "cpu" => Choice::Cpu,
+            name => Choice::Named(name.to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Choice::Auto => "auto",
+            Choice::Cpu => "cpu",
+            Choice::Named(name) => name,
+        })
+    }
+}
+
+/// Why a backend that was asked for does not run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChoiceFault {
+    /// There is none of that name.
+    #[error("there is no backend `{name}`; there are {}", .known.join(", "))]
+    Unknown {
+        /// The name.
+        name: String,
+        /// Those that there are.
+        known: Vec<String>,
+    },
+    /// It does not take the work.
+    #[error("the backend `{name}` cannot run this: {reason}")]
+    Declines {
+        /// The name.
+        name: String,
+        /// Why not.
+        reason: String,
+    },
+}
+
+/// A backend, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Its name.
+    pub name: String,
+    /// The plugin that brought it.
+    pub plugin: String,
+    /// Whether its states are in memory of its own.
+    pub is_device: bool,
+    /// What it says of itself.
+    pub description: String,
+    /// How well it would do in double precision: the built-in kernels are 100, 0 is not at all.
+    pub double: u32,
+    /// The same in single precision.
+    pub single: u32,
+}
+
+impl Plugins {
+    /// The kernels of this program and those of the plugins, in one registry.
+    #[must_use]
+    pub fn executors(&self) -> Executors {
+        self.some(|_| Some(false))
+    }
+
+    /// The kernels that may run so many operators on n qubits with amplitudes of two `E` each.
+    ///
+    /// # Errors
+    /// [`ChoiceFault`] if the one that is asked for is not there, or cannot.
+    pub fn chosen<E: Element>(
+        &self,
+        choice: &Choice,
+        n_qubits: usize,
+        operators: usize,
+    ) -> Result<Executors, ChoiceFault> {
+        let Choice::Named(name) = choice else {
+            return Ok(self.some(|b| (*choice == Choice::Auto || !b.is_device()).then_some(false)));
+        };
+        let built_in = built_in();
+        if *name == built_in {
+            return Ok(self.some(|_| None));
+        }
+        let Some(backend) = self.backends().iter().find(|b| b.name() == name) else {
+            let of_plugins = self.backends().iter().map(|b| b.name().to_owned());
+            let known = ["auto".to_owned(), "cpu".to_owned(), built_in].into_iter().chain(of_plugins);
+            return Err(ChoiceFault::Unknown { name: name.clone(), known: known.collect() });
+        };
+        match refusal::<E>(backend, n_qubits, operators) {
+            Some(reason) => Err(ChoiceFault::Declines { name: name.clone(), reason }),
+            None => Ok(self.some(|b| (b.name() == name).then_some(true))),
+        }
+    }
+
+    /// The built-in kernels and some of the plugins', each with whether it comes before all others.
+    fn some(&self, wanted: impl Fn(&Backend) -> Option<bool>) -> Executors {
+        let mut executors = Executors::fast();
+        for backend in self.backends() {
+            let Some(first) = wanted(backend) else { continue };
+            if !backend.is_device() {
+                executors.insert::<Complex<f64>>(Arc::new(HostKernels { backend: backend.clone(), first }));
+                continue;
+            }
+            let device = Arc::new(Device::of(backend.clone(), first));
+            if device.knows::<f64>() {
+                executors.insert::<Complex<f64>>(device.clone());
+            }
+            if device.knows::<f32>() {
+                executors.insert::<Complex<f32>>(device);
+            }
+        }
+        executors
+    }
+
+    /// The backends of the plugins, and how well they would do at so many operators on n qubits.
+    #[must_use]
+    pub fn known(&self, n_qubits: usize, operators: usize) -> Vec<Known> {
+        let known = |b: &Arc<Backend>| Known {
+            name: b.name().to_owned(),
+            plugin: b.plugin().to_owned(),
+            is_device: b.is_device(),
+            description: b.describe(),
+            double: b.score::<f64>(n_qubits, operators),
+            single: if b.is_device() { b.score::<f32>(n_qubits, operators) } else { 0 },
+        };
+        self.backends().iter().map(known).collect()
+    }
+}
+
+/// The name of the built-in kernels.
+fn built_in() -> String {
+    Executor::<Complex<f64>>::name(&Fast::new()).to_owned()
+}
+
+/// Why a backend does not take the work, if it does not.
+fn refusal<E: Element>(backend: &Backend, n_qubits: usize, operators: usize) -> Option<String> {
+    let most = backend.raw.raw.max_qubits;
+    let single = size_of::<E>() == size_of::<f32>();
+    if !backend.knows::<E>() || single && !backend.is_device() {
+        return Some(format!("it has no {} precision", if single { "single" } else { "double" }));
+    }
+    if n_qubits > most as usize {
+        return Some(format!("{n_qubits} qubits; it takes at most {most}"));
+    }
+    if backend.score::<E>(n_qubits, operators) > 0 {
+        return None;
+    }
+    let said = backend.describe();
+    Some(if said.is_empty() { "it says so, and not why".to_owned() } else { said })
+}

@@ -1,0 +1,108 @@
+//! Whether a device computes what it should: one suite for all of them, the one in the tests and those in a machine.
+//!
+//! | compared with the kernels of this program | laws, on states of any size |
+//! |---|---|
+//! | amplitudes that are moved there and back, basis states, copies | a GHZ state: correlations, samples |
+//! | every shape of operator on low and high qubits, under controls of both values | a product state: expectation values and their gradient |
+//! | expectation values, `O|psi>`, inner products | a circuit and its inverse: back at the start |
+//! | two states through one list of operators, with inner products on the way | |
+//! | samples for the same uniform numbers | |
+//!
+//! The left side runs on at most [`COMPARED`] qubits. The right side runs through the core with no memory for a state
+//! allowed, so it also shows that nothing but values moves; a sum over 2^n amplitudes in blocks of single precision is
+//! given its rounding.
+
+mod compare;
+mod laws;
+mod sample;
+
+use ketgrad_core::kernel::{Element, ExecuteError};
+
+use crate::device::Device;
+
+/// The most qubits of states that are compared amplitude by amplitude.
+pub const COMPARED: usize = 12;
+
+/// The least: below it the kernels of this program take no two states at once.
+const LEAST: usize = 6;
+
+/// What came out of one part of the suite.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// What was looked at.
+    pub what: &'static str,
+    /// `f64` or `f32`.
+    pub precision: &'static str,
+    /// The qubits of the states.
+    pub n_qubits: usize,
+    /// The largest difference, or why there is none.
+    pub error: Result<f64, ExecuteError>,
+    /// How large it may be.
+    pub bound: f64,
+}
+
+impl Finding {
+    /// Whether the device conforms. A difference that is NaN does not.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.error.as_ref().is_ok_and(|error| *error <= self.bound)
+    }
+}
+
+impl std::fmt::Display for Finding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Finding { what, precision, n_qubits, error, bound } = self;
+        write!(f, "{what}, {n_qubits} qubits in {precision}: ")?;
+        match error {
+            Ok(error) => write!(f, "off by {error:.1e}, {bound:.0e} allowed"),
+            Err(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+/// Runs the suite in every precision that a device has, with states of n qubits, but at least 6 and at most what
+/// it takes. Memory on the device: two states and what its calls need.
+#[must_use]
+pub fn conform(device: &Device, n_qubits: usize) -> Vec<Finding> {
+    let n_qubits = n_qubits.max(LEAST).min(device.max_qubits());
+    let mut findings = Vec::new();
+    if device.knows::<f64>() {
+        findings.extend(of::<f64>(device, n_qubits));
+    }
+    if device.knows::<f32>() {
+        findings.extend(of::<f32>(device, n_qubits));
+    }
+    findings
+}
+
+/// A part of the suite: the largest difference on n qubits.
+type Part = fn(&Device, usize) -> Result<f64, ExecuteError>;
+
+fn of<E: Element>(device: &Device, n_qubits: usize) -> Vec<Finding> {
+    let (precision, rounding) = if size_of::<E>() == 8 { ("f64", 1e-12) } else { ("f32", 1e-5) };
+    let mut findings = Vec::new();
+    let mut run = |n_qubits: usize, bound: f64, what: &'static str, part: Part| {
+        findings.push(Finding { what, precision, n_qubits, error: part(device, n_qubits), bound });
+    };
+    let compared = n_qubits.min(COMPARED);
+    run(compared, 0.0, "amplitudes there and back", compare::moves::<E>);
+    run(compared, rounding, "each operator", compare::each_operator::<E>);
+    run(compared, 10.0 * rounding, "operators in a row", compare::in_a_row::<E>);
+    if !device.keeps_states() {
+        return findings;
+    }
+    run(compared, 0.0, "basis states", compare::basis::<E>);
+    run(compared, 0.0, "copies", compare::copies::<E>);
+    run(compared, rounding, "expectation values", compare::expectations::<E>);
+    run(compared, rounding, "observables on a state", compare::observed::<E>);
+    run(compared, rounding, "inner products", compare::inners::<E>);
+    run(compared, 10.0 * rounding, "two states at once", compare::pairs::<E>);
+    run(compared, rounding, "samples", sample::samples::<E>);
+    run(compared, 0.0, "samples of few outcomes", sample::few::<E>);
+    // Sums over all amplitudes lose a little with each doubling.
+    let of_sums = rounding * n_qubits as f64;
+    run(n_qubits, of_sums, "a GHZ state", laws::ghz::<E>);
+    run(n_qubits, of_sums, "a product state and its gradient", laws::product::<E>);
+    run(n_qubits, of_sums, "a circuit and its inverse", laws::inverse::<E>);
+    findings
+}
