@@ -256,19 +256,22 @@ fn add<S: Scalar>(sum: &mut Datum<S>, bar: &Datum<S>) {
 /// How many of `n` steps come before the next snapshot when there is room for `c`; `n - 1` if there is no more room, so
 /// that the last step is done.
 ///
-/// With `r` the least number for which `binomial(c + r, c) >= n`, the first part is at most `binomial(c + r - 1, c)`
-/// steps and the second at most `binomial(c + r - 1, c - 1)`, so neither takes more than its share of runs.
+/// With s = c + 1 states at hand, the start among them, `binomial(s + r, s)` steps can be undone so that none is done more
+/// than r times again. For the least such r that is enough for n, the first part may be as long as `binomial(s + r - 1, s)`
+/// and at least `binomial(s + r - 2, s)`, the second at most `binomial(s - 1 + r, s - 1)` (Griewank and Walther,
+/// Evaluating Derivatives, chapter 12).
 fn first_part(n: usize, c: usize) -> usize {
     if c == 0 || n <= 2 {
         return n - 1;
     }
-    // reach(c, r) = binomial(c + r, c), from r = 0 on.
-    let reach = |c: usize, r: usize| {
-        (1..=r).try_fold(1usize, |b, k| Some(b.checked_mul(c + k)? / k)).unwrap_or(usize::MAX)
+    // reach(s, r) = binomial(s + r, s), from r = 0 on.
+    let reach = |s: usize, r: usize| {
+        (1..=r).try_fold(1usize, |b, k| Some(b.checked_mul(s + k)? / k)).unwrap_or(usize::MAX)
     };
-    let r = (0..).find(|&r| reach(c, r) >= n).unwrap_or(n);
-    let least = n.saturating_sub(reach(c - 1, r));
-    least.max(if r >= 2 { reach(c, r - 2) } else { 1 }).clamp(1, n - 1)
+    let s = c + 1;
+    let r = (0..).find(|&r| reach(s, r) >= n).unwrap_or(n);
+    let least = n.saturating_sub(reach(s - 1, r));
+    least.max(if r >= 2 { reach(s, r - 2) } else { 1 }).clamp(1, n - 1)
 }
 
 #[cfg(test)]
