@@ -1,7 +1,8 @@
 //! Plans: a list of operators turned into few passes over memory.
 //!
-//! [`Plan::new`] lowers the operators to primitive ones (`lower`), cuts them into stages (`stages`) and
-//! compiles each for tiles (`tile`). A plan can run on any number of states, and [`Plan::bind`] puts the
+//! [`Plan::new`] lowers the operators to primitive ones (`lower`), cuts them into stages (`stages`), follows what each
+//! does to the places of a tile ([`layout`]) and compiles that for vector registers (`tile`). The first three are a
+//! [`Schedule`], which a device can run in its own way. A plan can run on any number of states, and [`Plan::bind`] puts the
 //! numbers of other angles into it. [`Fast`] is the executor that plans where it pays.
 //!
 //! ```

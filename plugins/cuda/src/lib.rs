@@ -14,7 +14,7 @@
 //! |---|---|---|
 //! | `device` | the device's number, counted from 0 | `0` |
 //! | `nvrtc` | `auto`: where NVIDIA's run-time compiler is found, compile the kernels for this very device, once; `off`: never | `auto` |
-//! | `from_qubits` | from so many qubits on the device does better than the built-in kernels | `18` |
+//! | `from_qubits` | from so many qubits on the device does better than the built-in kernels | `16` |
 //! | `emulate_f64`, `emulate_f32` | libraries of the kernels compiled for the processor: a test aid in place of a device | |
 
 mod backend;
@@ -57,7 +57,7 @@ impl Plugin for CudaPlugin {
 }
 
 /// From so many qubits on a device does better than the built-in kernels, if the config does not say.
-const FROM_QUBITS: u32 = 18;
+const FROM_QUBITS: u32 = 16;
 
 /// What the config says.
 #[derive(Clone, Debug, PartialEq)]

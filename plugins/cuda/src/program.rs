@@ -7,7 +7,7 @@ use ketgrad_core::{
 use ketgrad_plugin_sdk::{C64, Precision};
 use num_complex::Complex;
 
-use crate::{bits::ones, stage};
+use crate::{bits::ones, stage, state::amplitude_bytes};
 
 /// How kernels are launched for one kind of number on one device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,9 @@ pub(crate) struct Form {
 /// Threads of a block of a stage, as in the kernels.
 pub(crate) const STAGE_THREADS: usize = 256;
 
+/// Threads of a warp.
+pub(crate) const WARP: usize = 32;
+
 /// From this compute capability on there are tensor cores for double precision.
 pub(crate) const TENSOR_CORES: (u32, u32) = (8, 0);
 
@@ -40,16 +43,24 @@ pub(crate) const MAX_GROUPS: usize = 384;
 pub(crate) const MAX_LOOKS: usize = 96;
 
 impl Form {
-    /// For a precision and a compute capability: tiles of 64 KiB, three of which fit a multiprocessor of 2020 and later,
-    /// made of runs of 128 bytes.
-    pub(crate) fn new(precision: Precision, capability: (u32, u32)) -> Form {
-        match precision {
+    /// For a precision, a compute capability, and so many bytes of shared memory for a block: tiles of 64 KiB, three of
+    /// which fit a multiprocessor of 2020 and later, or smaller ones; made of runs of 128 bytes.
+    pub(crate) fn new(precision: Precision, capability: (u32, u32), shared_per_block: u32) -> Form {
+        let mut form = match precision {
             Precision::Single => Form { rows: 4, banks: 4, tile_qubits: 13, low_qubits: 4, matrices: false },
             Precision::Double => {
                 let matrices = capability >= TENSOR_CORES;
                 Form { rows: 3, banks: 3, tile_qubits: 12, low_qubits: 3, matrices }
             }
+        };
+        let size = amplitude_bytes(precision);
+        let beside = MAX_GROUPS * size + STAGE_THREADS / WARP * MAX_LOOKS * size_of::<f64>();
+        while form.tile_qubits > TILES_FROM + 1
+            && (size << form.tile_qubits) + beside > shared_per_block as usize
+        {
+            form.tile_qubits -= 1;
         }
+        form
     }
 
     /// For two states at once.
@@ -229,5 +240,18 @@ impl Program {
         let at = self.numbers.len() as u32;
         self.numbers.extend(numbers.flat_map(|z| [z.re, z.im]));
         at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_fit_the_shared_memory_of_a_block() {
+        let form = |precision, kib: u32| Form::new(precision, (8, 0), kib << 10).tile_qubits;
+        assert_eq!((form(Precision::Double, 227), form(Precision::Single, 227)), (12, 13));
+        assert_eq!((form(Precision::Double, 96), form(Precision::Single, 96)), (12, 13));
+        assert_eq!((form(Precision::Double, 64), form(Precision::Single, 64)), (11, 12));
     }
 }

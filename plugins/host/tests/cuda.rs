@@ -96,7 +96,7 @@ fn without_a_device_it_declines_and_says_why() {
     assert_eq!((known.double, known.single), (0, 0));
     assert_ne!(plugins.executors().best::<C>(25, 100).name(), "cuda:4096");
     let asked = plugins.chosen::<f64>(&Choice::Named("cuda:4096".into()), 25, 100);
-    let said = asked.err().expect("no such device").to_string();
+    let said = asked.expect_err("no such device").to_string();
     assert!(said.contains(&known.description), "{said}");
     let here: StateVector<C> = simulator(plugins.executors()).run(&circuit(4), &[0.7]).unwrap();
     assert_eq!(here.n_qubits(), 4);

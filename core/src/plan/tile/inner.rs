@@ -189,7 +189,7 @@ impl<E: Element> Task<E> for DiagonalRun<'_, E> {
                     let x: f64 = (*out.add(row * S::LANES + lane)).into();
                     sum += if odd(lane & look.z) { -x } else { x };
                 }
-                *sums.get_unchecked_mut(look.number) += factor(&look, psi.outer) * sum;
+                *sums.get_unchecked_mut(look.number) += factor(look, psi.outer) * sum;
             }
         }
     }

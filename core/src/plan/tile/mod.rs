@@ -10,7 +10,7 @@
 //! | file | is |
 //! |---|---|
 //! | `compile` | from operations to sweeps: levels |
-//! | `frame` | which place means which basis state |
+//! | `frame` | where each basis state is read from at the end |
 //! | `phases` | tables of phases |
 //! | `rows` | rows as vectors over GF(2) |
 //! | `kernels` | sweeps and dense blocks |
