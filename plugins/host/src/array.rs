@@ -2,7 +2,7 @@
 
 use std::{any::Any, sync::Arc};
 
-use ketgrad_core::{exec::Datum, ir::Kind, scalar::Scalar};
+use ketgrad_core::{array::Array as Shaped, exec::Datum, ir::Kind, scalar::Scalar};
 use ketgrad_plugin_abi as abi;
 use num_complex::Complex;
 
@@ -25,7 +25,7 @@ pub(crate) trait Number: Copy + Default + Any + Send + Sync {
     fn write<S: Scalar>(array: Array<Self>, kind: &Kind) -> Option<Datum<S>>;
 }
 
-/// A number (no dimensions) or an array (one).
+/// A number (no dimensions) or an array, the last index running fastest.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Array<E> {
     pub(crate) shape: Vec<u64>,
@@ -36,8 +36,17 @@ impl<E: Number> Array<E> {
     pub(crate) fn number(x: E) -> Array<E> {
         Array { shape: vec![], data: vec![x] }
     }
-    pub(crate) fn list(data: Vec<E>) -> Array<E> {
-        Array { shape: vec![data.len() as u64], data }
+    /// None for more dimensions than cross the border.
+    fn of(array: &Shaped<E>) -> Option<Array<E>> {
+        if array.rank() > abi::MAX_NDIM {
+            return None;
+        }
+        let shape = array.shape().iter().map(|n| *n as u64).collect();
+        Some(Array { shape, data: array.items().to_vec() })
+    }
+    fn shaped(self) -> Option<Shaped<E>> {
+        let shape: Vec<usize> = self.shape.iter().map(|n| usize::try_from(*n).ok()).collect::<Option<_>>()?;
+        Shaped::new(&shape, self.data).ok()
     }
     pub(crate) fn zeros_like(&self) -> Array<E> {
         Array { shape: self.shape.clone(), data: vec![E::default(); self.data.len()] }
@@ -79,14 +88,14 @@ impl Number for f64 {
         match datum {
             Datum::Real(x) => Some(Array::number(cast(x)?)),
             Datum::Int(n) => Some(Array::number(*n as f64)),
-            Datum::Reals(xs) => cast::<_, Arc<Vec<f64>>>(xs).map(|xs| Array::list(xs.to_vec())),
+            Datum::Reals(xs) => cast::<_, Arc<Shaped<f64>>>(xs).and_then(|xs| Array::of(&xs)),
             _ => None,
         }
     }
     fn write<S: Scalar>(array: Array<f64>, kind: &Kind) -> Option<Datum<S>> {
         match kind {
             Kind::Real => Some(Datum::Real(cast(array.data.first()?)?)),
-            _ => Some(Datum::Reals(cast(&Arc::new(array.data))?)),
+            _ => Some(Datum::Reals(cast(&Arc::new(array.shaped()?))?)),
         }
     }
 }
@@ -111,14 +120,14 @@ impl Number for Complex<f64> {
         match datum {
             Datum::Complex(x) => Some(Array::number(cast(x)?)),
             Datum::Int(n) => Some(Array::number(Complex::new(*n as f64, 0.0))),
-            Datum::Complexes(xs) => cast::<_, Arc<Vec<Complex<f64>>>>(xs).map(|xs| Array::list(xs.to_vec())),
+            Datum::Complexes(xs) => cast::<_, Arc<Shaped<Complex<f64>>>>(xs).and_then(|xs| Array::of(&xs)),
             _ => None,
         }
     }
     fn write<S: Scalar>(array: Array<Complex<f64>>, kind: &Kind) -> Option<Datum<S>> {
         match kind {
             Kind::Complex => Some(Datum::Complex(cast(array.data.first()?)?)),
-            _ => Some(Datum::Complexes(cast(&Arc::new(array.data))?)),
+            _ => Some(Datum::Complexes(cast(&Arc::new(array.shaped()?))?)),
         }
     }
 }
