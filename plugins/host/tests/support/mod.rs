@@ -25,14 +25,15 @@ pub(crate) fn workspace() -> PathBuf {
 /// The library of a plugin of the workspace. `KETGRAD_PLUGIN_DIR` names a folder with plugins built before.
 pub(crate) fn plugin(library: &str) -> PathBuf {
     static BUILT: OnceLock<HashMap<String, PathBuf>> = OnceLock::new();
-    built_before(library).unwrap_or_else(|| BUILT.get_or_init(|| build(&PACKAGES))[library].clone())
+    built_before(library).unwrap_or_else(|| BUILT.get_or_init(|| build(&PACKAGES, "dev"))[library].clone())
 }
 
-/// The plugin for NVIDIA GPUs, built by itself: unlike the others it contains core, which takes its time.
+/// The plugin for NVIDIA GPUs, built by itself: unlike the others it contains core, which takes its time to optimize.
 pub(crate) fn cuda_plugin() -> PathBuf {
     static BUILT: OnceLock<HashMap<String, PathBuf>> = OnceLock::new();
     let library = "ketgrad_cuda";
-    built_before(library).unwrap_or_else(|| BUILT.get_or_init(|| build(&["ketgrad-cuda"]))[library].clone())
+    built_before(library)
+        .unwrap_or_else(|| BUILT.get_or_init(|| build(&["ketgrad-cuda"], "quick"))[library].clone())
 }
 
 fn built_before(library: &str) -> Option<PathBuf> {
@@ -40,9 +41,15 @@ fn built_before(library: &str) -> Option<PathBuf> {
     Some(ketgrad_plugin_host::file_name(&Path::new(&folder).join(library)))
 }
 
-fn build(packages: &[&str]) -> HashMap<String, PathBuf> {
+fn build(packages: &[&str], profile: &str) -> HashMap<String, PathBuf> {
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.current_dir(workspace()).args(["build", "--offline", "--message-format=json"]);
+    cargo.current_dir(workspace()).args([
+        "build",
+        "--offline",
+        "--message-format=json",
+        "--profile",
+        profile,
+    ]);
     packages.iter().for_each(|p| {
         cargo.args(["-p", p]);
     });
