@@ -1,17 +1,42 @@
 //! Every example runs and prints what it claims.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-use std::{path::Path, process::Command};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::OnceLock,
+};
 
-/// Builds and runs an example; what it prints.
+/// The examples, built all at once: with the whole workspace, so that nothing is compiled for other features once more.
+fn built() -> &'static HashMap<String, PathBuf> {
+    static BUILT: OnceLock<HashMap<String, PathBuf>> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let output = Command::new(cargo)
+            .args(["build", "--offline", "--workspace", "--examples", "--message-format=json"])
+            .current_dir(root())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let messages = String::from_utf8(output.stdout).unwrap();
+        let messages = messages.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let example = |m: serde_json::Value| {
+            let name = m["target"]["name"].as_str()?.to_owned();
+            Some((name, PathBuf::from(m["executable"].as_str()?)))
+        };
+        messages.filter_map(example).collect()
+    })
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Runs an example; what it prints.
 fn run(name: &str) -> String {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let output = Command::new(cargo)
-        .args(["run", "--quiet", "--offline", "-p", "ketgrad-examples", "--example", name])
-        .current_dir(root)
-        .output()
-        .unwrap();
+    let program = built().get(name).unwrap_or_else(|| panic!("no example {name}"));
+    let output = Command::new(program).current_dir(root()).output().unwrap();
     assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
