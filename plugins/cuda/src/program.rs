@@ -2,7 +2,7 @@
 
 use ketgrad_core::{
     kernel::{Element, Inner, Operator, Shape},
-    plan::{Cut, Schedule, Stage},
+    plan::{self, Cut, Schedule},
 };
 use ketgrad_plugin_sdk::{C64, Precision};
 use num_complex::Complex;
@@ -73,16 +73,7 @@ impl Form {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Launch {
     /// A stage on tiles.
-    Stage {
-        at: u32,
-        /// log2 of the amplitudes of a tile.
-        bits: u32,
-        tiles: u32,
-        /// Groups of phases.
-        groups: u32,
-        /// The inner products that it takes, in the order of its sums: (number in the list, factor).
-        looks: Vec<(usize, f64)>,
-    },
+    Stage(Stage),
     /// A matrix on `targets` qubits for each of `groups` sets of amplitudes.
     Dense { targets: u32, at: u32, matrix: u32, groups: u64 },
     /// Factors of `count` offsets.
@@ -91,6 +82,19 @@ pub(crate) enum Launch {
     Cycle { at: u32, factors: u32, count: u32, groups: u64 },
     /// An inner product of two states as they are: its number in the list.
     Inner { number: usize, x: u64, z: u64 },
+}
+
+/// A stage on tiles.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Stage {
+    pub(crate) at: u32,
+    /// log2 of the amplitudes of a tile.
+    pub(crate) bits: u32,
+    pub(crate) tiles: u32,
+    /// Groups of phases.
+    pub(crate) groups: u32,
+    /// The inner products that it takes, in the order of its sums: (number in the list, factor).
+    pub(crate) looks: Vec<(usize, f64)>,
 }
 
 /// Launches and what they read.
@@ -114,11 +118,12 @@ impl Program {
     ) -> Program {
         let mut program = Program::default();
         let few = operators.len() < 2 && inners.is_none_or(<[Inner]>::is_empty);
-        if n_qubits < TILES_FROM || few {
+        let form = if inners.is_some() { form.of_pairs() } else { form };
+        let wide = |inner: &Inner| inner.x.count_ones() as usize > form.tile_qubits;
+        if n_qubits < TILES_FROM || few || inners.is_some_and(|inners| inners.iter().any(wide)) {
             program.one_by_one(n_qubits, operators, inners.unwrap_or_default());
             return program;
         }
-        let form = if inners.is_some() { form.of_pairs() } else { form };
         let kept = inners.is_none()
             && schedule.as_mut().is_some_and(|s| s.n_qubits() == n_qubits && s.bind(operators));
         if !kept {
@@ -136,8 +141,8 @@ impl Program {
         let mut angle = schedule.angle();
         for stage in schedule.stages() {
             match stage {
-                Stage::Plain { operator } => self.plain(n_qubits, &operators[*operator]),
-                Stage::Tile { qubits, ops } => {
+                plan::Stage::Plain { operator } => self.plain(n_qubits, &operators[*operator]),
+                plan::Stage::Tile { qubits, ops } => {
                     self.tiled(schedule, *qubits, ops, form, &mut angle);
                 }
             }
@@ -148,9 +153,9 @@ impl Program {
     fn tiled(&mut self, schedule: &Schedule, qubits: usize, ops: &[usize], form: Form, angle: &mut f64) {
         let layout = schedule.layout(qubits, ops);
         match stage::compile(self, layout, form, *angle) {
-            Some(launch) => {
+            Some(stage) => {
                 *angle = 0.0;
-                self.launches.push(launch);
+                self.launches.push(Launch::Stage(stage));
             }
             None => {
                 let (first, second) = ops.split_at(ops.len() / 2);

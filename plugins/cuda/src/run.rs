@@ -15,7 +15,7 @@ use crate::{
     bits::ones,
     driver::{self, Arg, Buffer, Driver, Launch as Kernel, Packed},
     paulis,
-    program::{Form, Launch, Program, STAGE_THREADS, WARP},
+    program::{Form, Launch, Program, STAGE_THREADS, Stage, WARP},
     state::{State, amplitude_bytes},
 };
 
@@ -132,6 +132,13 @@ fn operators(gates: Gates<'_>, n_qubits: u32) -> Result<Vec<Operator<C64>>> {
     gates.iter().map(one).collect()
 }
 
+/// As many blocks as run at the same time, which go through all tiles.
+fn blocks(state: &State, tiles: u32, shared_bytes: u32) -> u32 {
+    let properties = state.driver().properties();
+    let each = (properties.shared_per_multiprocessor / (shared_bytes + RESERVED_SHARED)).max(1);
+    tiles.min(properties.multiprocessors * each)
+}
+
 /// A program on its device.
 struct Run<'a> {
     program: &'a Program,
@@ -165,46 +172,46 @@ impl<'a> Run<'a> {
 
     fn all(&self, state: &mut State) -> Result<()> {
         for launch in &self.program.launches {
-            match launch {
-                Launch::Stage { at, bits, tiles, groups, .. } => {
-                    let shared_bytes = self.shared(*bits, *groups, 1);
-                    let (grid, block) = self.grid(state, *tiles, shared_bytes);
-                    let args = [
-                        Arg::At(state.at()),
-                        self.words_at(),
-                        self.numbers_at(),
-                        Arg::U32(*at),
-                        Arg::U32(*tiles),
-                    ];
-                    self.launch(state, "stage", (grid, block, shared_bytes), &args)?;
-                }
-                plain => self.plain(state, plain)?,
-            }
+            let Launch::Stage(stage) = launch else {
+                self.plain(state, launch)?;
+                continue;
+            };
+            let shared_bytes = self.shared(stage.bits, stage.groups, 1);
+            let grid = blocks(state, stage.tiles, shared_bytes);
+            let args = [
+                Arg::At(state.at()),
+                self.words_at(),
+                self.numbers_at(),
+                Arg::U32(stage.at),
+                Arg::U32(stage.tiles),
+            ];
+            self.launch(state, "stage", (grid, STAGE_THREADS as u32, shared_bytes), &args)?;
         }
         Ok(())
     }
 
     fn pair(&self, psi: &mut State, lambda: &mut State, values: &mut [f64]) -> Result<()> {
         values.fill(0.0);
-        let sums = self.sums(psi);
-        let out = Buffer::<f64>::new(psi.driver(), sums.max(1))?;
-        let mut first = 0;
+        // Each block of a stage gives a sum for each of its inner products.
+        let sums = |stage: &Stage| self.of_pair(psi, stage).0 as usize * stage.looks.len();
+        let sums: Vec<usize> = self.stages().map(sums).collect();
+        let out = Buffer::<f64>::new(psi.driver(), sums.iter().sum::<usize>().max(1))?;
+        let (mut at, mut next) = (out.at(), sums.iter());
         for launch in &self.program.launches {
             match launch {
-                Launch::Stage { at, bits, tiles, groups, looks } => {
-                    let (grid, block, shared_bytes) = self.of_pair(psi, launch).unwrap_or_default();
+                Launch::Stage(stage) => {
+                    let (grid, shared_bytes) = self.of_pair(psi, stage);
                     let args = [
                         Arg::At(psi.at()),
                         Arg::At(lambda.at()),
                         self.words_at(),
                         self.numbers_at(),
-                        Arg::U32(*at),
-                        Arg::U32(*tiles),
-                        Arg::At(out.at() + (first * size_of::<f64>()) as u64),
+                        Arg::U32(stage.at),
+                        Arg::U32(stage.tiles),
+                        Arg::At(at),
                     ];
-                    debug_assert!(shared_bytes >= self.shared(*bits, *groups, 2));
-                    self.launch(psi, "stage_pair", (grid, block, shared_bytes), &args)?;
-                    first += grid as usize * looks.len();
+                    self.launch(psi, "stage_pair", (grid, STAGE_THREADS as u32, shared_bytes), &args)?;
+                    at += (next.next().unwrap_or(&0) * size_of::<f64>()) as u64;
                 }
                 Launch::Inner { number, x, z } => {
                     let term = PauliTerm { coefficient: 1.0, x: *x, z: *z };
@@ -216,51 +223,37 @@ impl<'a> Run<'a> {
                 }
             }
         }
-        let mut blocks = vec![0.0; sums];
-        out.read(0, &mut blocks)?;
-        let mut blocks = blocks.as_slice();
-        for launch in &self.program.launches {
-            let Launch::Stage { looks, .. } = launch else { continue };
-            let (grid, ..) = self.of_pair(psi, launch).unwrap_or_default();
-            let (these, rest) = blocks.split_at(grid as usize * looks.len());
-            blocks = rest;
-            for block in these.chunks(looks.len().max(1)) {
-                block.iter().zip(looks).for_each(|(sum, (number, weight))| values[*number] += weight * sum);
+        let mut all = vec![0.0; sums.iter().sum()];
+        out.read(0, &mut all)?;
+        let mut rest = all.as_slice();
+        for (stage, count) in self.stages().zip(sums) {
+            let (these, others) = rest.split_at(count);
+            rest = others;
+            for block in these.chunks(stage.looks.len().max(1)) {
+                let weighted = block.iter().zip(&stage.looks);
+                weighted.for_each(|(sum, (number, weight))| values[*number] += weight * sum);
             }
         }
         Ok(())
     }
 
-    /// The sums of all blocks of all stages.
-    fn sums(&self, state: &State) -> usize {
-        let of = |launch: &Launch| match launch {
-            Launch::Stage { looks, .. } => {
-                self.of_pair(state, launch).map_or(0, |(grid, ..)| grid as usize * looks.len())
-            }
-            _ => 0,
-        };
-        self.program.launches.iter().map(of).sum()
+    fn stages(&self) -> impl Iterator<Item = &Stage> {
+        self.program.launches.iter().filter_map(|launch| match launch {
+            Launch::Stage(stage) => Some(stage),
+            _ => None,
+        })
     }
 
-    /// Blocks, threads and shared memory of a stage on two states.
-    fn of_pair(&self, state: &State, launch: &Launch) -> Option<(u32, u32, u32)> {
-        let Launch::Stage { bits, tiles, groups, looks, .. } = launch else { return None };
-        let sums = (STAGE_THREADS / WARP) as u32 * looks.len() as u32 * size_of::<f64>() as u32;
-        let shared_bytes = self.shared(*bits, groups.next_multiple_of(2), 2) + sums;
-        let (grid, block) = self.grid(state, *tiles, shared_bytes);
-        Some((grid, block, shared_bytes))
+    /// Blocks and shared memory of a stage on two states.
+    fn of_pair(&self, state: &State, stage: &Stage) -> (u32, u32) {
+        let sums = STAGE_THREADS / WARP * stage.looks.len() * size_of::<f64>();
+        let shared_bytes = self.shared(stage.bits, stage.groups.next_multiple_of(2), 2) + sums as u32;
+        (blocks(state, stage.tiles, shared_bytes), shared_bytes)
     }
 
     /// Bytes of the tiles of some states and the factors of groups.
     fn shared(&self, bits: u32, groups: u32, states: u32) -> u32 {
         ((states << bits) + groups) * amplitude_bytes(self.precision) as u32
-    }
-
-    /// As many blocks as run at the same time, which go through all tiles; and their threads.
-    fn grid(&self, state: &State, tiles: u32, shared_bytes: u32) -> (u32, u32) {
-        let properties = state.driver().properties();
-        let each = (properties.shared_per_multiprocessor / (shared_bytes + RESERVED_SHARED)).max(1);
-        (tiles.min(properties.multiprocessors * each), STAGE_THREADS as u32)
     }
 
     fn plain(&self, state: &mut State, launch: &Launch) -> Result<()> {
@@ -278,7 +271,7 @@ impl<'a> Run<'a> {
             Launch::Cycle { at, factors, count, groups } => {
                 ("cycle", vec![Arg::U32(at), Arg::U32(factors), Arg::U32(count)], groups)
             }
-            Launch::Stage { .. } | Launch::Inner { .. } => return Ok(()),
+            Launch::Stage(_) | Launch::Inner { .. } => return Ok(()),
         };
         let mut args = vec![Arg::At(state.at()), self.words_at(), self.numbers_at()];
         args.extend(middle);

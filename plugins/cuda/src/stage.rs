@@ -9,7 +9,7 @@ use ketgrad_plugin_sdk::C64;
 
 use crate::{
     bits::{Span, extract, ones},
-    program::{Form, Launch, MAX_GROUPS, MAX_LOOKS, Program, STAGE_THREADS},
+    program::{Form, MAX_GROUPS, MAX_LOOKS, Program, STAGE_THREADS, Stage},
 };
 
 /// The words before the steps.
@@ -62,17 +62,17 @@ struct Writer<'a> {
 
 /// Writes a stage into the program, with the phase `e^{i angle}` besides its own; `None`, and nothing is written, if it
 /// has more phases or inner products than there is room for.
-pub(crate) fn compile(program: &mut Program, layout: Layout, form: Form, angle: f64) -> Option<Launch> {
+pub(crate) fn compile(program: &mut Program, layout: Layout, form: Form, angle: f64) -> Option<Stage> {
     let (words, numbers) = (program.words.len(), program.numbers.len());
-    let launch = write(program, layout, form, angle);
-    if launch.is_none() {
+    let stage = write(program, layout, form, angle);
+    if stage.is_none() {
         program.words.truncate(words);
         program.numbers.truncate(numbers);
     }
-    launch
+    stage
 }
 
-fn write(program: &mut Program, layout: Layout, form: Form, angle: f64) -> Option<Launch> {
+fn write(program: &mut Program, layout: Layout, form: Form, angle: f64) -> Option<Stage> {
     let at = program.words.len();
     program.words.resize(at + HEADER, 0);
     let bits = layout.inside.len();
@@ -154,7 +154,7 @@ fn write(program: &mut Program, layout: Layout, form: Form, angle: f64) -> Optio
     ];
     w.program.words[at..at + HEADER].copy_from_slice(&header);
     let tiles = 1 << layout.outside.count_ones();
-    Some(Launch::Stage { at: at as u32, bits: bits as u32, tiles, groups, looks })
+    Some(Stage { at: at as u32, bits: bits as u32, tiles, groups, looks })
 }
 
 impl Writer<'_> {

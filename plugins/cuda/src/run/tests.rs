@@ -155,9 +155,13 @@ fn two_states_and_their_inner_products_are_those_of_the_processor() {
     let schedules = Schedules::default();
     for device in testing::devices() {
         for (precision, rounding) in [(Precision::Double, 1e-13), (Precision::Single, 1e-5)] {
-            for n in [3, 8, 9, 12, 14] {
+            for n in [3, 8, 9, 12, 13, 14] {
                 let operators: Vec<_> = (0..60).map(|_| random.operator(n)).collect();
-                let inners = random.inners(n, 40);
+                let mut inners = random.inners(n, 40);
+                if n == 14 {
+                    // One that no tile has room for.
+                    inners.insert(0, Inner { before: 0, x: (1 << n) - 1, z: 3 });
+                }
                 let (mut psi, mut lambda) = (random.state(n), random.state(n));
                 let [mut on_psi, mut on_lambda] =
                     [&psi, &lambda].map(|v| testing::state(&device, precision, v));
