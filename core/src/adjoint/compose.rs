@@ -5,6 +5,7 @@
 //! | [`gradient`] | `(x…) -> (f(x…), gradients…)` of a real `f` |
 //! | [`value_and_pullback`] | `(x…, y_bar) -> (f(x…), cotangents…)` |
 //! | [`hessian_vector`] | `(x…, x_dot…) -> (gradients…, their change along x_dot)`, forward over reverse |
+//! | [`gauss_newton`] | `(x…, x_dot…) -> (f(x…), J^H J x_dot)`, reverse after forward |
 //! | [`second`] | the same by reverse over reverse: `(x…, v…) -> cotangents of <gradient, v>` |
 
 use crate::{
@@ -90,4 +91,27 @@ pub fn hessian_vector(program: &mut Program, f: FuncId) -> Result<FuncId, DiffEr
 pub fn second(program: &mut Program, f: FuncId) -> Result<FuncId, DiffError> {
     let g = gradient(program, f)?;
     value_and_pullback(program, g)
+}
+
+/// Adds `(x…, x_dot…) -> (value, J^H J x_dot)` with the Jacobian `J` of `f`: half the Hessian of `|f|^2` times
+/// `x_dot`, but for the part with second derivatives of `f`. Nothing is differentiated twice.
+///
+/// # Errors
+/// As [`value_and_pullback`].
+pub fn gauss_newton(program: &mut Program, f: FuncId) -> Result<FuncId, DiffError> {
+    let back = value_and_pullback(program, f)?;
+    let along = forward(program, f)?;
+    let function = &program.functions[f];
+    let name = program.fresh_name(&format!("{}.gauss_newton", function.name));
+    let n = function.params.len();
+    let params = program.functions[along].params.clone();
+    let (both, kind) = (program.functions[along].result.clone(), program.functions[back].result.clone());
+    let mut b = FunctionBuilder::new(name, params, kind.clone());
+    let inputs: Vec<_> = b.params().to_vec();
+    let pushed = b.inst(Op::Call(along), &inputs, both);
+    let y_dot = b.field(pushed, 1);
+    let args: Vec<_> = inputs[..n].iter().copied().chain([y_dot]).collect();
+    let result = b.inst(Op::Call(back), &args, kind);
+    b.ret(result);
+    Ok(program.add(b.finish()))
 }

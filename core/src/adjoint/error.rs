@@ -70,6 +70,21 @@ pub enum DiffError {
         /// What it should.
         expected: &'static str,
     },
+    /// A solution and its equation that do not belong together.
+    #[error(
+        "`{residual}` takes and gives {given}, `{root}` {of_root}: expected a solution that is a real number or an \
+         array of them, and an equation that takes the solution and then all parameters, and gives what the solution is"
+    )]
+    Equation {
+        /// What solves the equation.
+        root: String,
+        /// What it takes and gives.
+        of_root: String,
+        /// The equation.
+        residual: String,
+        /// What it takes and gives.
+        given: String,
+    },
     /// No parameter has a derivative.
     #[error("`{function}` has no real or complex parameter to differentiate by")]
     NoInputs {

@@ -4,6 +4,7 @@
 //!   adjoint will need; the adjoint takes the cotangent of the result and gives those of the parameters.
 //! - [`forward`]: `f -> f.pushforward`, which takes values and tangents and gives both.
 //! - [`gradient`], [`value_and_pullback`]: the usual compositions of these, as functions of the program.
+//! - [`implicit`]: a solution, differentiated by the equation that it solves instead of the way to it.
 //!
 //! Read [`reverse`](reverse()) first: it says which part of the transform stands in which file.
 //!
@@ -17,6 +18,7 @@ mod compose;
 mod cotangents;
 mod error;
 mod forward;
+mod implicit;
 mod leaves;
 mod normal;
 mod pullbacks;
@@ -25,7 +27,8 @@ mod reverse;
 mod sweep;
 mod values;
 
-pub use compose::{gradient, hessian_vector, second, value_and_pullback};
+pub use compose::{gauss_newton, gradient, hessian_vector, second, value_and_pullback};
 pub use error::{DiffError, Mode};
 pub use forward::forward;
+pub use implicit::implicit;
 pub use reverse::{Reverse, reverse};

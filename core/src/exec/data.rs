@@ -155,7 +155,7 @@ impl<S: Scalar> Datum<S> {
         }
     }
     /// Extends the arrays of a (co)tangent with zeros to the shapes of the value it belongs to.
-    pub(super) fn extend_like(&mut self, value: &Datum<S>) {
+    pub(crate) fn extend_like(&mut self, value: &Datum<S>) {
         match (self, value) {
             (Datum::Reals(d), Datum::Reals(x)) if !d.same_shape(x) && d.len() <= x.len() => {
                 like(Arc::make_mut(d), x);

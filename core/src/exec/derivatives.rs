@@ -98,6 +98,7 @@ pub struct Derivatives<'h, S: Scalar> {
     pullback: Option<Bytecode>,
     pushforward: Option<Bytecode>,
     second: Option<Bytecode>,
+    squares: Option<Bytecode>,
     split: Option<(Bytecode, Bytecode)>,
 }
 
@@ -126,6 +127,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
             pullback: None,
             pushforward: None,
             second: None,
+            squares: None,
             split: None,
         })
     }
@@ -336,6 +338,38 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         let result = result?;
         let part = |k: usize| split(result.fields().get(k).cloned().unwrap_or(Datum::Tuple(vec![])), args).1;
         Ok((part(0), part(1)))
+    }
+
+    /// `J^H J` times tangents of the parameters, with the Jacobian `J` of the function: the Gauss-Newton product,
+    /// which takes the place of the Hessian of `|f|^2 / 2` where residuals are small. One pushforward and one
+    /// pullback.
+    ///
+    /// ```
+    /// use ketgrad_core::{exec::{Datum, Derivatives}, text::parse_program};
+    ///
+    /// let program = parse_program("fn residuals(a, b) { [a * b, a - 1, 2 * b] }").map_err(|e| e[0].clone())?;
+    /// let mut f = Derivatives::<f64>::new(&program, "residuals")?;
+    /// // J = [[b, a], [1, 0], [0, 2]] at (2, 3)
+    /// let products = f.gauss_newton(&[Datum::Real(2.0), Datum::Real(3.0)], &[Datum::Real(1.0), Datum::Real(0.0)])?;
+    /// assert_eq!(products, [Datum::Real(10.0), Datum::Real(6.0)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`vjp`](Derivatives::vjp).
+    pub fn gauss_newton(
+        &mut self,
+        args: &[Datum<S>],
+        dots: &[Datum<S>],
+    ) -> Result<Vec<Datum<S>>, DeriveError> {
+        if self.squares.is_none() {
+            self.squares = Some(self.compiled(adjoint::gauss_newton)?);
+        }
+        let code = self.squares.take();
+        let all: Vec<Datum<S>> = args.iter().chain(dots).cloned().collect();
+        let result = self.run(code.as_ref(), &all);
+        self.squares = code;
+        Ok(split(result?, args).1)
     }
 
     /// The Hessian by all real numbers among the arguments, in order, those in arrays and tuples included:

@@ -1,5 +1,7 @@
 //! What can go wrong on a tape.
 
+use std::panic::Location;
+
 use crate::{exec::DeriveError, trace::TraceError};
 
 /// Why a tape gave no value or no gradient.
@@ -34,13 +36,27 @@ pub enum TapeError {
         /// How many inputs it has.
         expected: usize,
     },
-    /// An operator failed.
-    #[error("`{operator}` failed: {reason}")]
+    /// An operation failed.
+    #[error("`{operator}` failed: {reason}{}", at.map(|at| format!(" (at {at})")).unwrap_or_default())]
     Operator {
-        /// The operator.
+        /// The operation.
         operator: String,
-        /// Why.
+        /// Why; of arrays with the shapes.
         reason: String,
+        /// Where it was written.
+        at: Option<&'static Location<'static>>,
+    },
+    /// A value or a cotangent of another shape.
+    #[error("an array of shape {given:?} for `{name}`, which has the shape {expected:?} (at {at})")]
+    Shape {
+        /// For what it was meant.
+        name: String,
+        /// Its shape.
+        given: Vec<usize>,
+        /// The shape expected.
+        expected: Vec<usize>,
+        /// Where it was given.
+        at: &'static Location<'static>,
     },
     /// The result is complex, so it has no gradient without a seed.
     #[error("the result is complex: give `backward_with` a cotangent, or take its `re`, `im` or `abs2`")]
@@ -68,4 +84,16 @@ pub enum TapeError {
     /// The frozen function cannot be differentiated or run.
     #[error(transparent)]
     Derive(#[from] DeriveError),
+}
+
+impl TapeError {
+    /// The same with the place in the source.
+    pub(super) fn at(self, at: &'static Location<'static>) -> TapeError {
+        match self {
+            TapeError::Operator { operator, reason, at: None } => {
+                TapeError::Operator { operator, reason, at: Some(at) }
+            }
+            other => other,
+        }
+    }
 }

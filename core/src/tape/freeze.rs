@@ -1,19 +1,22 @@
 //! From a tape to a program.
 
-use std::{collections::HashMap, sync::Arc};
+use std::collections::HashMap;
 
 use crate::{
     entity::{PrimitiveId, Value},
     exec::{Datum, Derivatives, Host, HostError},
-    ir::{FunctionBuilder, Kind, Mixed, Op, Param, Primitive, Program},
+    ir::{ArrayOp, Element, Kind, Mixed, Op, Param, Position, Primitive, Program},
     scalar::{Real, Scalar},
+    staging::Stage,
     trace::{ComplexExpr, Expr},
 };
 
 use super::{
+    array::ArrayVariable,
     error::TapeError,
-    node::{Entry, Step, datum, kind_of, number},
-    operator::Operator,
+    held::{Held, kind_if, kind_of},
+    node::{Entry, Tape},
+    step::{Custom, Step},
     variable::Variable,
 };
 
@@ -33,7 +36,7 @@ use super::{
 pub struct Frozen<S: Scalar> {
     program: Program,
     name: String,
-    operators: HashMap<String, Arc<dyn Operator<S>>>,
+    operators: HashMap<String, Custom<S>>,
 }
 
 impl<S: Scalar> std::fmt::Debug for Frozen<S> {
@@ -62,22 +65,19 @@ impl<T: Real, S: Scalar<Real = T>> Frozen<S> {
 impl<T: Real, S: Scalar<Real = T>> Host<S> for Frozen<S> {
     fn call(&self, primitive: &Primitive, args: &[Datum<S>]) -> Result<Datum<S>, HostError> {
         let failed = |reason: String| HostError::Failed { name: primitive.name.clone(), reason };
-        let numbers: Vec<S> = args.iter().filter_map(number).collect();
+        let held: Vec<Held<S>> = args.iter().cloned().filter_map(Held::of_datum).collect();
         if let Some(op) = self.operators.get(&primitive.name) {
-            return Ok(datum(&op.forward(&numbers).map_err(failed)?, &primitive.result));
+            return Ok(op.forward(&held).map_err(failed)?.datum());
         }
         let base = primitive.name.strip_suffix(PULLBACK).and_then(|n| self.operators.get(n));
-        let (Some(op), [inputs @ .., y, y_bar]) = (base, numbers.as_slice()) else {
+        let (Some(op), [inputs @ .., y, y_bar]) = (base, held.as_slice()) else {
             return Err(HostError::unknown(primitive));
         };
-        let bars = op.backward(inputs, y, y_bar).map_err(&failed)?;
-        let (given, expected) = (bars.len(), inputs.len());
-        if given != expected {
-            let operator = op.name().to_owned();
-            return Err(failed(TapeError::Cotangents { operator, given, expected }.to_string()));
-        }
-        let kind = kind_of::<S>();
-        Ok(Datum::Tuple(bars.iter().map(|b| datum(b, &kind)).collect()))
+        let mut y_bar = y_bar.datum();
+        y_bar.extend_like(&y.datum());
+        let y_bar = Held::of_datum(y_bar).ok_or_else(|| HostError::unknown(primitive))?;
+        let bars = op.backward(inputs, y, &y_bar).map_err(|e| failed(e.to_string()))?;
+        Ok(Datum::Tuple(bars.iter().map(Held::datum).collect()))
     }
 }
 
@@ -86,50 +86,12 @@ const PULLBACK: &str = ".pullback";
 
 impl<T: Real, S: Scalar<Real = T>> Variable<'_, S> {
     /// The function of the tape's inputs, in the order in which they were made, that gives this variable. It
-    /// holds the path that was taken.
+    /// holds the path that was taken. Constant arrays are written out in it, element by element.
     ///
     /// # Errors
     /// Something went wrong before, two inputs have one name, or a constant carries a derivative.
     pub fn freeze(self, name: &str) -> Result<Frozen<S>, TapeError> {
-        let inner = self.tape.inner.borrow();
-        if let Some(fault) = &inner.fault {
-            return Err(fault.clone());
-        }
-        let entries = &inner.entries;
-        let kind = kind_of::<S>();
-        let mut params: Vec<Param> = Vec::new();
-        for entry in entries {
-            if let Step::Input(name) = &entry.step {
-                if params.iter().any(|p| p.name == *name) {
-                    return Err(TapeError::Duplicate { name: name.clone() });
-                }
-                params.push(Param::new(name, kind.clone()));
-            }
-        }
-        let mut needed = vec![false; self.index + 1];
-        needed[self.index] = true;
-        for k in (0..=self.index).rev().filter(|k| needed[*k]).collect::<Vec<_>>() {
-            mark(entries, k, &mut needed);
-        }
-        let b = FunctionBuilder::new(name, params, kind.clone());
-        let mut freezing =
-            Freezing { b, kind, program: Program::new(), operators: HashMap::new(), primitives: Vec::new() };
-        let mut values: Vec<Option<Value>> = vec![None; self.index + 1];
-        let mut input = 0;
-        for (k, entry) in entries.iter().enumerate().take(self.index + 1) {
-            if let Step::Input(_) = entry.step {
-                values[k] = Some(freezing.b.param(input));
-                input += 1;
-            } else if needed[k] {
-                let args: Vec<Value> = entry.args.iter().filter_map(|a| values[*a]).collect();
-                values[k] = Some(freezing.entry(entry, &args)?);
-            }
-        }
-        let Freezing { mut b, mut program, operators, kind, .. } = freezing;
-        let result = values[self.index].unwrap_or_else(|| b.zero(&kind));
-        b.ret(result);
-        program.add(b.finish());
-        Ok(Frozen { program, name: name.to_owned(), operators })
+        self.tape.freeze(self.index, name)
     }
 
     /// The formula as text.
@@ -142,29 +104,80 @@ impl<T: Real, S: Scalar<Real = T>> Variable<'_, S> {
     }
 }
 
-/// Marks what an entry needs, and what that needs, without recursion.
-fn mark<S: Scalar>(entries: &[Entry<S>], k: usize, needed: &mut [bool]) {
-    let mut stack = vec![k];
-    while let Some(k) = stack.pop() {
-        for &a in &entries[k].args {
-            if !std::mem::replace(&mut needed[a], true) {
-                stack.push(a);
+impl<T: Real, S: Scalar<Real = T>> ArrayVariable<'_, S> {
+    /// As [`Variable::freeze`]: the function that gives this array.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn freeze(self, name: &str) -> Result<Frozen<S>, TapeError> {
+        self.tape.freeze(self.index, name)
+    }
+}
+
+impl<T: Real, S: Scalar<Real = T>> Tape<S> {
+    fn freeze(&self, index: usize, name: &str) -> Result<Frozen<S>, TapeError> {
+        let inner = self.inner.borrow();
+        if let Some(fault) = &inner.fault {
+            return Err(fault.clone());
+        }
+        let entries = &inner.entries;
+        let mut params: Vec<Param> = Vec::new();
+        for entry in entries {
+            if let Step::Input(name) = &entry.step {
+                if params.iter().any(|p| p.name == *name) {
+                    return Err(TapeError::Duplicate { name: name.clone() });
+                }
+                params.push(Param::new(name, kind_if::<S>(entry.value.is_array())));
             }
         }
+        let mut needed = vec![false; index + 1];
+        needed[index] = true;
+        for k in (0..=index).rev() {
+            if needed[k] {
+                entries[k].args.iter().for_each(|a| needed[*a] = true);
+            }
+        }
+        let result = kind_if::<S>(entries[index].value.is_array());
+        let s = Stage::new(name, params, result);
+        let mut freezing = Freezing {
+            s,
+            kind: kind_of::<S>(),
+            program: Program::new(),
+            operators: HashMap::new(),
+            primitives: Vec::new(),
+        };
+        let mut values: Vec<Option<Value>> = vec![None; index + 1];
+        let mut input = 0;
+        for (k, entry) in entries.iter().enumerate().take(index + 1) {
+            if let Step::Input(_) = entry.step {
+                values[k] = Some(freezing.s.b.param(input));
+                input += 1;
+            } else if needed[k] {
+                let args: Vec<Value> = entry.args.iter().filter_map(|a| values[*a]).collect();
+                freezing.s.b.set_position(Position::new(entry.at.line(), entry.at.column()));
+                values[k] = Some(freezing.entry(entry, &args).map_err(|e| e.at(entry.at))?);
+            }
+        }
+        let Freezing { mut s, mut program, operators, kind, .. } = freezing;
+        let result = values[index].unwrap_or_else(|| s.b.zero(&kind));
+        s.b.ret(result);
+        program.add(s.finish());
+        Ok(Frozen { program, name: name.to_owned(), operators })
     }
 }
 
 struct Freezing<S: Scalar> {
-    b: FunctionBuilder,
+    s: Stage,
     kind: Kind,
     program: Program,
-    operators: HashMap<String, Arc<dyn Operator<S>>>,
-    primitives: Vec<(Arc<dyn Operator<S>>, usize, PrimitiveId)>,
+    operators: HashMap<String, Custom<S>>,
+    primitives: Vec<(Custom<S>, Vec<Kind>, PrimitiveId)>,
 }
 
 impl<T: Real, S: Scalar<Real = T>> Freezing<S> {
     fn entry(&mut self, entry: &Entry<S>, args: &[Value]) -> Result<Value, TapeError> {
-        let (b, kind) = (&mut self.b, self.kind.clone());
+        let kind = self.kind.clone();
+        let b = &mut self.s.b;
         Ok(match &entry.step {
             Step::Op(Op::Mixed(op)) => {
                 let v = b.mixed(*op, args);
@@ -176,15 +189,38 @@ impl<T: Real, S: Scalar<Real = T>> Freezing<S> {
                 let n = b.int(i64::from(*n));
                 b.inst(Op::Mixed(op), &[args[0], n], kind)
             }
+            Step::Call(kernel) => {
+                let operator = || kernel.call.name.to_owned();
+                (kernel.call.stage(&mut self.s, args, kind == Kind::Complex))
+                    .map_err(|reason| TapeError::Operator { operator: operator(), reason, at: None })?
+            }
             Step::Custom(op) => {
-                let id = self.primitive(op, args.len());
-                self.b.inst(Op::Primitive(id), args, kind)
+                let kinds: Vec<Kind> = args.iter().map(|v| b.kind(*v).clone()).collect();
+                let result = kind_if::<S>(entry.value.is_array());
+                let id = self.primitive(op, kinds, &result);
+                self.s.b.inst(Op::Primitive(id), args, result)
             }
             Step::Input(_) | Step::Constant => self.constant(&entry.value)?,
         })
     }
 
-    fn constant(&mut self, value: &S) -> Result<Value, TapeError> {
+    fn constant(&mut self, value: &Held<S>) -> Result<Value, TapeError> {
+        if !value.is_array() {
+            return self.number(&value.number());
+        }
+        let array = value.array();
+        let items = array.iter().map(|x| self.number(x)).collect::<Result<Vec<Value>, _>>()?;
+        let b = &mut self.s.b;
+        let flat = b.inst(Op::Array, &items, kind_if::<S>(true));
+        if array.is_vector() {
+            return Ok(flat);
+        }
+        let lengths: Vec<Value> = array.shape().iter().map(|&n| b.int(n as i64)).collect();
+        let shape = b.inst(Op::Array, &lengths, Kind::Array(Element::Int));
+        Ok(b.on_arrays(ArrayOp::Reshape, &[flat, shape]))
+    }
+
+    fn number(&mut self, value: &S) -> Result<Value, TapeError> {
         let plain = |x: T| {
             let p = x.primal()?;
             (p.is_nan() || (x - T::lit(p)).is_exact_zero() || p.is_infinite()).then_some(p)
@@ -192,16 +228,17 @@ impl<T: Real, S: Scalar<Real = T>> Freezing<S> {
         let (Some(re), Some(im)) = (plain(value.re()), plain(value.im())) else {
             return Err(TapeError::Constant);
         };
+        let b = &mut self.s.b;
         if self.kind == Kind::Real || im == 0.0 {
-            return Ok(self.b.number(re, &self.kind));
+            return Ok(b.number(re, &self.kind));
         }
-        let (re, im) = (self.b.real(re), self.b.real(im));
-        Ok(self.b.mixed(Mixed::Complex, &[re, im]))
+        let (re, im) = (b.real(re), b.real(im));
+        Ok(b.mixed(Mixed::Complex, &[re, im]))
     }
 
-    /// The primitive of an operator applied to so many inputs.
-    fn primitive(&mut self, op: &Arc<dyn Operator<S>>, n: usize) -> PrimitiveId {
-        let same = self.primitives.iter().find(|(o, m, _)| Arc::ptr_eq(o, op) && *m == n);
+    /// The primitive of an operator applied to inputs of such kinds.
+    fn primitive(&mut self, op: &Custom<S>, inputs: Vec<Kind>, result: &Kind) -> PrimitiveId {
+        let same = self.primitives.iter().find(|(o, kinds, _)| o.is(op) && *kinds == inputs);
         if let Some((_, _, id)) = same {
             return *id;
         }
@@ -209,8 +246,8 @@ impl<T: Real, S: Scalar<Real = T>> Freezing<S> {
         while self.operators.contains_key(&name) {
             name.push('\'');
         }
-        let inputs = vec![self.kind.clone(); n];
-        let more = vec![self.kind.clone(); n + 2];
+        let mut more = inputs.clone();
+        more.extend([result.clone(), result.clone()]);
         let primitive = |name: String, params: Vec<Kind>, result: Kind, pullback| Primitive {
             name,
             params,
@@ -220,9 +257,10 @@ impl<T: Real, S: Scalar<Real = T>> Freezing<S> {
         };
         let bars = Kind::tuple(inputs.clone());
         let back = self.program.primitives.push(primitive(format!("{name}{PULLBACK}"), more, bars, None));
-        let id = self.program.primitives.push(primitive(name.clone(), inputs, self.kind.clone(), Some(back)));
+        let first = primitive(name.clone(), inputs.clone(), result.clone(), Some(back));
+        let id = self.program.primitives.push(first);
         self.operators.insert(name, op.clone());
-        self.primitives.push((op.clone(), n, id));
+        self.primitives.push((op.clone(), inputs, id));
         id
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use crate::scalar::Scalar;
+use crate::{array::Array, scalar::Scalar};
 
 /// An operation with a gradient of its own.
 ///
@@ -50,6 +50,57 @@ pub trait Operator<S: Scalar>: Send + Sync {
     /// # Errors
     /// Why there are none, in words.
     fn backward(&self, inputs: &[S], output: &S, cotangent: &S) -> Result<Vec<S>, String>;
+}
+
+/// An operation on arrays with a gradient of its own.
+///
+/// ```
+/// use ketgrad_core::{array::Array, tape::{ArrayOperator, Tape}};
+///
+/// /// Each element minus the mean of all.
+/// struct Centred;
+/// impl ArrayOperator<f64> for Centred {
+///     fn name(&self) -> &str { "centred" }
+///     fn arity(&self) -> Option<usize> { Some(1) }
+///     fn forward(&self, x: &[Array<f64>]) -> Result<Array<f64>, String> {
+///         let mean = x[0].iter().sum::<f64>() / x[0].len() as f64;
+///         Ok(x[0].map(|x| x - mean))
+///     }
+///     fn backward(&self, _: &[Array<f64>], _: &Array<f64>, y_bar: &Array<f64>) -> Result<Vec<Array<f64>>, String> {
+///         self.forward(std::slice::from_ref(y_bar)).map(|bar| vec![bar])
+///     }
+/// }
+///
+/// let tape = Tape::new();
+/// let x = tape.array("x", Array::from(vec![1.0, 2.0, 6.0]));
+/// let centred = tape.array_operator(Centred);
+/// let y = tape.apply_to_arrays(&centred, &[x])?;
+/// (y * y).sum().backward()?;
+/// assert_eq!(y.value().items(), [-2.0, -1.0, 3.0]);
+/// assert_eq!(x.gradient().items(), [-4.0, -2.0, 6.0]);
+/// # Ok::<(), ketgrad_core::tape::TapeError>(())
+/// ```
+pub trait ArrayOperator<S: Scalar>: Send + Sync {
+    /// Its name, for messages and prints.
+    fn name(&self) -> &str;
+    /// How many inputs it takes; `None`: any number.
+    fn arity(&self) -> Option<usize>;
+    /// The value.
+    ///
+    /// # Errors
+    /// Why there is none, in words.
+    fn forward(&self, inputs: &[Array<S>]) -> Result<Array<S>, String>;
+    /// The cotangents of the inputs, one for each in order and of its shape, from the cotangent of the output. On
+    /// complex numbers the derivative is conjugated, see [`rules`](crate::rules).
+    ///
+    /// # Errors
+    /// Why there are none, in words.
+    fn backward(
+        &self,
+        inputs: &[Array<S>],
+        output: &Array<S>,
+        cotangent: &Array<S>,
+    ) -> Result<Vec<Array<S>>, String>;
 }
 
 impl<S: Scalar> dyn Operator<S> {

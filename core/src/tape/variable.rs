@@ -12,7 +12,9 @@ use crate::{
 
 use super::{
     error::TapeError,
-    node::{Step, Tape, kind_of},
+    held::{Held, kind_of},
+    node::Tape,
+    step::Step,
 };
 
 /// A number on a tape. Copying it copies the place, not the computation.
@@ -46,29 +48,37 @@ impl<'t, S: Scalar> Argument<'t, S> for &Variable<'t, S> {
     }
 }
 impl<'t, T: Real, S: Scalar<Real = T>> Argument<'t, S> for f64 {
+    #[track_caller]
     fn on(self, tape: &'t Tape<S>) -> Variable<'t, S> {
         tape.constant(S::lit(self))
     }
 }
 
 impl<'t, T: Real, S: Scalar<Real = T>> Variable<'t, S> {
+    /// The tape that it is on.
+    #[must_use]
+    pub fn tape(self) -> &'t Tape<S> {
+        self.tape
+    }
+
     /// The value.
     #[must_use]
     pub fn value(self) -> S {
-        self.tape.value(self.index)
+        self.tape.value(self.index).number()
     }
 
     /// The gradients of all `backward`s since the last [`Tape::zero_gradients`], added up. Computed variables
     /// have theirs, too. Of a complex number `dL/dx + i dL/dy`.
     #[must_use]
     pub fn gradient(self) -> S {
-        self.tape.gradient(self.index)
+        self.tape.gradient(self.index).number()
     }
 
     /// Gives an input another value. What depends on it is computed anew when it is next asked for; gradients
     /// stay as they are.
+    #[track_caller]
     pub fn set(self, value: S) {
-        self.tape.set(self.index, value);
+        self.tape.set(self.index, Held::Number(value));
     }
 
     /// Adds to all gradients the derivative of this real number.
@@ -87,24 +97,32 @@ impl<'t, T: Real, S: Scalar<Real = T>> Variable<'t, S> {
     /// # Errors
     /// An operator failed, or something went wrong before.
     pub fn backward_with(self, cotangent: S) -> Result<(), TapeError> {
-        self.tape.backward(self.index, cotangent)
+        self.tape.backward(self.index, Held::Number(cotangent))
     }
 
-    fn op1(self, op: Op) -> Variable<'t, S> {
-        self.tape.operation(Step::Op(op), &[self])
+    #[track_caller]
+    fn note(self, step: Step<S>, args: &[(&Tape<S>, usize)]) -> Variable<'t, S> {
+        Variable { tape: self.tape, index: self.tape.operation(step, args) }
     }
+    #[track_caller]
+    fn op1(self, op: Op) -> Variable<'t, S> {
+        self.note(Step::Op(op), &[(self.tape, self.index)])
+    }
+    #[track_caller]
     fn op2(self, op: Op, other: impl Argument<'t, S>) -> Variable<'t, S> {
         let other = other.on(self.tape);
-        self.tape.operation(Step::Op(op), &[self, other])
+        self.note(Step::Op(op), &[(self.tape, self.index), (other.tape, other.index)])
     }
 
     /// `x^n`; `x^0 = 1` everywhere.
     #[must_use]
+    #[track_caller]
     pub fn powi(self, n: i32) -> Variable<'t, S> {
-        self.tape.operation(Step::Power(n), &[self])
+        self.note(Step::Power(n), &[(self.tape, self.index)])
     }
     /// `x^y`.
     #[must_use]
+    #[track_caller]
     pub fn pow(self, y: impl Argument<'t, S>) -> Variable<'t, S> {
         self.op2(Op::Number2(Number2::Pow), y)
     }
@@ -116,6 +134,7 @@ macro_rules! functions {
             $(
                 #[doc = concat!("As [`Scalar::", stringify!($f), "`].")]
                 #[must_use]
+                #[track_caller]
                 pub fn $f(self) -> Variable<'t, S> { self.op1(Op::Number1(op_of!($f))) }
             )*
         }
@@ -126,31 +145,37 @@ unary_functions!(functions);
 impl<'t, T: Real> Variable<'t, T> {
     /// The absolute value; its slope at 0 is 0.
     #[must_use]
+    #[track_caller]
     pub fn abs(self) -> Variable<'t, T> {
         self.op1(Op::Real1(Real1::Abs))
     }
     /// Any operation of the table on one real number.
     #[must_use]
+    #[track_caller]
     pub fn real1(self, op: Real1) -> Variable<'t, T> {
         self.op1(Op::Real1(op))
     }
     /// The greater one; the first at a tie.
     #[must_use]
+    #[track_caller]
     pub fn max(self, other: impl Argument<'t, T>) -> Variable<'t, T> {
         self.op2(Op::Real2(Real2::Max), other)
     }
     /// The lesser one; the first at a tie.
     #[must_use]
+    #[track_caller]
     pub fn min(self, other: impl Argument<'t, T>) -> Variable<'t, T> {
         self.op2(Op::Real2(Real2::Min), other)
     }
     /// The angle of the point `(x, self)`.
     #[must_use]
+    #[track_caller]
     pub fn atan2(self, x: impl Argument<'t, T>) -> Variable<'t, T> {
         self.op2(Op::Real2(Real2::Atan2), x)
     }
     /// `sqrt(self^2 + y^2)`.
     #[must_use]
+    #[track_caller]
     pub fn hypot(self, y: impl Argument<'t, T>) -> Variable<'t, T> {
         self.op2(Op::Real2(Real2::Hypot), y)
     }
@@ -162,6 +187,7 @@ macro_rules! of_complex {
             $(
                 #[doc = $doc]
                 #[must_use]
+                #[track_caller]
                 pub fn $f(self) -> Variable<'t, Complex<T>> { self.op1(Op::Mixed(Mixed::$Op)) }
             )*
         }
@@ -178,20 +204,28 @@ of_complex! {
 
 macro_rules! operators {
     ($($Op:ident $op:ident $Assign:ident $assign:ident)*) => {$(
-        impl<'t, T: Real, S: Scalar<Real = T>, A: Argument<'t, S>> ops::$Op<A> for Variable<'t, S> {
-            type Output = Variable<'t, S>;
-            fn $op(self, other: A) -> Variable<'t, S> { self.op2(Op::Number2(Number2::$Op), other) }
-        }
+        operators! { $Op $op Variable<'t, S> }
+        operators! { $Op $op &Variable<'t, S> }
+        operators! { $Op $op f64 }
         impl<'t, T: Real, S: Scalar<Real = T>> ops::$Op<Variable<'t, S>> for f64 {
             type Output = Variable<'t, S>;
+            #[track_caller]
             fn $op(self, other: Variable<'t, S>) -> Variable<'t, S> {
                 Argument::<S>::on(self, other.tape).$op(other)
             }
         }
         impl<'t, T: Real, S: Scalar<Real = T>, A: Argument<'t, S>> ops::$Assign<A> for Variable<'t, S> {
-            fn $assign(&mut self, other: A) { *self = ops::$Op::$op(*self, other); }
+            #[track_caller]
+            fn $assign(&mut self, other: A) { *self = self.op2(Op::Number2(Number2::$Op), other); }
         }
     )*};
+    ($Op:ident $op:ident $Other:ty) => {
+        impl<'t, T: Real, S: Scalar<Real = T>> ops::$Op<$Other> for Variable<'t, S> {
+            type Output = Variable<'t, S>;
+            #[track_caller]
+            fn $op(self, other: $Other) -> Variable<'t, S> { self.op2(Op::Number2(Number2::$Op), other) }
+        }
+    };
 }
 operators! {
     Add add AddAssign add_assign
@@ -201,6 +235,7 @@ operators! {
 }
 impl<'t, T: Real, S: Scalar<Real = T>> ops::Neg for Variable<'t, S> {
     type Output = Variable<'t, S>;
+    #[track_caller]
     fn neg(self) -> Variable<'t, S> {
         self.op1(Op::Number1(Number1::Neg))
     }
@@ -236,7 +271,7 @@ impl<T: Real, S: Scalar<Real = T>> fmt::Display for Variable<'_, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.formula() {
             Ok(text) => f.pad(&text),
-            Err(_) => write!(f, "{:?}", self.value()),
+            Err(_) => f.pad(&self.tape.inner.borrow().calls(self.index)),
         }
     }
 }

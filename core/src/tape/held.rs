@@ -1,0 +1,130 @@
+//! What an entry of a tape holds: a number or an array of numbers.
+
+use std::{any::TypeId, sync::Arc};
+
+use crate::{
+    array::Array,
+    exec::Datum,
+    ir::{Element, Kind},
+    scalar::{Real, Scalar},
+};
+
+/// A number or an array of numbers.
+#[derive(Clone, Debug)]
+pub(super) enum Held<S: Scalar> {
+    Number(S),
+    /// `Datum::Reals` on a tape of real numbers, `Datum::Complexes` on one of complex numbers.
+    Array(Datum<S>),
+}
+
+/// Real or complex, whichever the numbers are.
+pub(super) fn kind_of<S: Scalar>() -> Kind {
+    if TypeId::of::<S>() == TypeId::of::<S::Real>() { Kind::Real } else { Kind::Complex }
+}
+
+/// The kind of a number or of an array on the tape.
+pub(super) fn kind_if<S: Scalar>(array: bool) -> Kind {
+    let number = kind_of::<S>();
+    Element::of(&number).filter(|_| array).map_or(number, Kind::Array)
+}
+
+/// A number as a value of a program.
+pub(super) fn datum<S: Scalar>(x: &S, kind: &Kind) -> Datum<S> {
+    if *kind == Kind::Real { Datum::Real(x.re()) } else { Datum::Complex(x.clone()) }
+}
+
+/// The number that a value of a program is.
+pub(super) fn number<S: Scalar>(d: &Datum<S>) -> Option<S> {
+    d.real().map(|x| S::from_real(x.clone())).or_else(|| d.complex().cloned())
+}
+
+impl<T: Real, S: Scalar<Real = T>> Held<S> {
+    pub(super) fn nan() -> Held<S> {
+        Held::Number(S::lit(f64::NAN))
+    }
+
+    /// An array that spoils whatever it meets, of a shape that fits everywhere.
+    pub(super) fn nan_array() -> Held<S> {
+        Held::of_array(&[S::lit(f64::NAN)].into_iter().collect())
+    }
+
+    pub(super) fn of_array(array: &Array<S>) -> Held<S> {
+        Held::Array(match kind_of::<S>() {
+            Kind::Real => Datum::Reals(Arc::new(array.map(Scalar::re))),
+            _ => Datum::Complexes(Arc::new(array.clone())),
+        })
+    }
+
+    /// The value of a program; `None` for what is neither.
+    pub(super) fn of_datum(d: Datum<S>) -> Option<Held<S>> {
+        match d {
+            Datum::Reals(_) | Datum::Complexes(_) => Some(Held::Array(d)),
+            d => number(&d).map(Held::Number),
+        }
+    }
+
+    pub(super) fn is_array(&self) -> bool {
+        matches!(self, Held::Array(_))
+    }
+
+    /// The number; NaN in place of an array, which no caller asks for.
+    pub(super) fn number(&self) -> S {
+        match self {
+            Held::Number(x) => x.clone(),
+            Held::Array(_) => S::lit(f64::NAN),
+        }
+    }
+
+    /// The array; a number is one of one element.
+    pub(super) fn array(&self) -> Array<S> {
+        match self {
+            Held::Number(x) => [x.clone()].into_iter().collect(),
+            Held::Array(Datum::Reals(xs)) => xs.map(|x| S::from_real(x.clone())),
+            Held::Array(Datum::Complexes(xs)) => Array::clone(xs),
+            Held::Array(_) => Array::default(),
+        }
+    }
+
+    pub(super) fn datum(&self) -> Datum<S> {
+        match self {
+            Held::Number(x) => datum(x, &kind_of::<S>()),
+            Held::Array(d) => d.clone(),
+        }
+    }
+
+    /// The length along each axis; none of a number.
+    pub(super) fn shape(&self) -> Vec<usize> {
+        match self {
+            Held::Array(Datum::Reals(xs)) => xs.shape().to_vec(),
+            Held::Array(Datum::Complexes(xs)) => xs.shape().to_vec(),
+            _ => Vec::new(),
+        }
+    }
+
+    pub(super) fn zero_like(&self) -> Held<S> {
+        match self {
+            Held::Number(_) => Held::Number(S::zero()),
+            Held::Array(d) => Held::Array(d.zero_tangent().unwrap_or_else(|| d.clone())),
+        }
+    }
+
+    /// The cotangent of `self`, its arrays filled up with zeros to the shape of the value.
+    pub(super) fn cotangent(&self, mut bar: Datum<S>) -> Option<Held<S>> {
+        bar.extend_like(&self.datum());
+        Held::of_datum(bar)
+    }
+
+    /// Adds another one of the same shape.
+    pub(super) fn add(&mut self, other: &Held<S>) {
+        match (self, other) {
+            (Held::Number(x), Held::Number(y)) => *x += y.clone(),
+            (Held::Array(Datum::Reals(x)), Held::Array(Datum::Reals(y))) => {
+                Arc::make_mut(x).iter_mut().zip(y.iter()).for_each(|(x, y)| *x += y.clone());
+            }
+            (Held::Array(Datum::Complexes(x)), Held::Array(Datum::Complexes(y))) => {
+                Arc::make_mut(x).iter_mut().zip(y.iter()).for_each(|(x, y)| *x += y.clone());
+            }
+            _ => debug_assert!(false, "a number and an array as cotangents of one value"),
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Operations by their names: small programs, compiled once for each operation and kinds of operands.
+//!
+//! What the language has a function for, a tape has too. The value is the function of the language, its
+//! pullback the rule of the engine, so nothing is written twice.
+
+use smallvec::SmallVec;
+
+use crate::{
+    adjoint,
+    entity::Value,
+    exec::{Bytecode, Datum, Executable, Limits, Machine, NoHost, RunError},
+    ir::{Element, FunctionBuilder, Kind, Number2, Op, Param, Program},
+    pass::{Level, optimize_all},
+    rules::{Contribution, pullback},
+    scalar::Scalar,
+    staging::{Builtin, Given, Stage},
+};
+
+use super::held::{kind_if, kind_of};
+
+/// An operand that is known: an axis, a shape.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Fixed {
+    Int(i64),
+    Ints(Vec<i64>),
+}
+
+/// A function of the language with its last operands.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Call {
+    pub(super) name: &'static str,
+    pub(super) fixed: SmallVec<[Fixed; 1]>,
+}
+
+/// The element of an array at a place in row-major order.
+pub(super) const GET: &str = "get";
+/// An array of numbers.
+pub(super) const VECTOR: &str = "vector";
+
+impl Call {
+    pub(super) fn new(name: &'static str) -> Call {
+        Call { name, fixed: SmallVec::new() }
+    }
+
+    /// With one more operand that is known.
+    pub(super) fn with(mut self, fixed: Fixed) -> Call {
+        self.fixed.push(fixed);
+        self
+    }
+
+    /// Appends it to a function; `complex` says what the numbers of the tape are.
+    pub(super) fn stage(&self, s: &mut Stage, args: &[Value], complex: bool) -> Result<Value, String> {
+        let element = if complex { Element::Complex } else { Element::Real };
+        let mut all: SmallVec<[Value; 4]> = SmallVec::from_slice(args);
+        for fixed in &self.fixed {
+            let value = match fixed {
+                Fixed::Int(n) => s.b.int(*n),
+                Fixed::Ints(list) => {
+                    let items: Vec<Value> = list.iter().map(|n| s.b.int(*n)).collect();
+                    s.b.inst(Op::Array, &items, Kind::Array(Element::Int))
+                }
+            };
+            all.push(value);
+        }
+        let value = match self.name {
+            GET => s.b.get(all[0], all[1]),
+            VECTOR => s.b.inst(Op::Array, &all, Kind::Array(element)),
+            name => {
+                let builtin = Builtin::by_name(name).ok_or("it is no operation of a tape")?;
+                let given: SmallVec<[Given; 4]> = all.into_iter().map(Given::Value).collect();
+                let given = s.builtin(builtin, &given).map_err(|e| e.to_string())?;
+                s.value(given).map_err(|e| e.to_string())?
+            }
+        };
+        // On a tape of complex numbers all are.
+        s.fit_element(Given::Value(value), &element.kind()).map_err(|e| e.to_string())
+    }
+}
+
+/// An operation, compiled.
+#[derive(Debug)]
+pub(super) struct Kernel {
+    pub(super) call: Call,
+    value: Bytecode,
+    pull: Bytecode,
+}
+
+impl Kernel {
+    /// Of operands that are arrays or numbers.
+    pub(super) fn new<S: Scalar>(call: &Call, arrays: &[bool]) -> Result<Kernel, String> {
+        let complex = kind_of::<S>() == Kind::Complex;
+        let params: Vec<Param> = (arrays.iter().enumerate())
+            .map(|(k, array)| Param::new(format!("x{k}"), kind_if::<S>(*array)))
+            .collect();
+        let mut stage = Stage::new(call.name, params.clone(), kind_of::<S>());
+        let inputs = stage.b.params().to_vec();
+        let y = call.stage(&mut stage, &inputs, complex)?;
+        let result = stage.b.kind(y).clone();
+        stage.set_result(result.clone());
+        stage.give(Given::Value(y)).map_err(|e| e.to_string())?;
+        let mut program = Program::new();
+        let f = program.add(stage.finish());
+        let value = Bytecode::compile(&program, f).map_err(|e| e.to_string())?;
+
+        let bars = Kind::tuple(params.iter().map(|p| p.kind.clone()));
+        let mut all = params;
+        all.extend([Param::new("y", result.clone()), Param::new("y_bar", result.clone())]);
+        let mut stage = Stage::new(format!("{}.pullback", call.name), all, bars.clone());
+        let inputs = stage.b.params().to_vec();
+        let parts = match one_rule(call, &mut stage, &inputs, complex)? {
+            Some(parts) => parts,
+            None => {
+                let whole = adjoint::value_and_pullback(&mut program, f).map_err(|e| e.to_string())?;
+                let kind = program.functions[whole].result.clone();
+                let [xs @ .., _, y_bar] = inputs.as_slice() else { return Err("no operands".into()) };
+                let args: Vec<Value> = xs.iter().chain([y_bar]).copied().collect();
+                let all = stage.b.inst(Op::Call(whole), &args, kind);
+                (0..xs.len()).map(|k| stage.b.field(all, k + 1)).collect()
+            }
+        };
+        let parts = stage.b.tuple(&parts, bars);
+        stage.give(Given::Value(parts)).map_err(|e| e.to_string())?;
+        let g = program.add(stage.finish());
+        optimize_all(&mut program, g, Level::Strict);
+        let pull = Bytecode::compile(&program, g).map_err(|e| e.to_string())?;
+        Ok(Kernel { call: call.clone(), value, pull })
+    }
+
+    pub(super) fn value<S: Scalar>(
+        &self,
+        machine: &mut Machine<S>,
+        args: &[Datum<S>],
+    ) -> Result<Datum<S>, String> {
+        self.value.call(machine, &NoHost, &Limits::default(), args).map_err(|e| reason(&e))
+    }
+
+    /// The cotangents of the operands, from these, the result and its cotangent.
+    pub(super) fn pull<S: Scalar>(
+        &self,
+        machine: &mut Machine<S>,
+        args: &[Datum<S>],
+    ) -> Result<Vec<Datum<S>>, String> {
+        match self.pull.call(machine, &NoHost, &Limits::default(), args).map_err(|e| reason(&e))? {
+            Datum::Tuple(parts) => Ok(parts),
+            other => Err(format!("its pullback gives {}", other.describe())),
+        }
+    }
+}
+
+/// What is wrong, without a place in a program that nobody wrote.
+fn reason(e: &RunError) -> String {
+    match e {
+        RunError::Array { source, .. } => source.to_string(),
+        RunError::Index { index, len, .. } => format!("index {index} of an array of {len} elements"),
+        other => other.to_string(),
+    }
+}
+
+/// The cotangents, where the call is one instruction: its rule, which may use the result.
+fn one_rule(
+    call: &Call,
+    stage: &mut Stage,
+    inputs: &[Value],
+    complex: bool,
+) -> Result<Option<Vec<Value>>, String> {
+    let [xs @ .., y, y_bar] = inputs else { return Ok(None) };
+    let made = call.stage(stage, xs, complex)?;
+    let b = &mut stage.b;
+    let Some((op, args)) = b.maker(made).map(|(op, args)| (op, args.to_vec())) else { return Ok(None) };
+    let constant = |b: &FunctionBuilder, v: Value| match b.maker(v) {
+        None => true,
+        Some((Op::Int(_), _)) => true,
+        Some((Op::Array, items)) => items.iter().all(|i| matches!(b.maker(*i), Some((Op::Int(_), _)))),
+        Some(_) => false,
+    };
+    if !args.iter().all(|&a| constant(b, a)) {
+        return Ok(None);
+    }
+    let wanted: Vec<bool> = args.iter().map(|a| xs.contains(a)).collect();
+    let Some(bars) = pullback(b, op, &args, *y, *y_bar, &wanted) else {
+        return Err("it has no rule".into());
+    };
+    let mut parts = Vec::with_capacity(xs.len());
+    for x in xs {
+        let kind = b.kind(*x).clone();
+        let mut sum: Option<Value> = None;
+        for (_, bar) in args.iter().zip(&bars).filter(|(a, _)| *a == x) {
+            let part = match bar {
+                Contribution::Zero => continue,
+                Contribution::Add(v) => *v,
+                Contribution::At(i, v) => {
+                    let zero = b.zero(&kind);
+                    b.inst(Op::AddAt, &[zero, *i, *v], kind.clone())
+                }
+            };
+            sum = Some(match sum {
+                Some(sum) if matches!(kind, Kind::Array(_)) => {
+                    b.inst(Op::Accumulate, &[sum, part], kind.clone())
+                }
+                Some(sum) => b.number2(Number2::Add, sum, part),
+                None => part,
+            });
+        }
+        parts.push(sum.unwrap_or_else(|| b.zero(&kind)));
+    }
+    Ok(Some(parts))
+}

@@ -1,0 +1,263 @@
+//! What one entry of a tape computes, and what flows back through it.
+
+use std::{
+    collections::{HashMap, hash_map},
+    sync::Arc,
+};
+
+use smallvec::SmallVec;
+
+use crate::{
+    array::Array,
+    exec::{Datum, Machine},
+    ir::{Mixed, Op},
+    rules::{number1, number2, real1, real2},
+    scalar::{N, Real, Scalar},
+};
+
+use super::{
+    error::TapeError,
+    held::Held,
+    kernel::{Call, Fixed, Kernel},
+    operator::{ArrayOperator, Operator},
+};
+
+/// What an entry does.
+#[derive(Clone)]
+pub(super) enum Step<S: Scalar> {
+    Input(String),
+    Constant,
+    Op(Op),
+    Power(i32),
+    /// Operations with an array among the operands or as result.
+    Call(Arc<Kernel>),
+    Custom(Custom<S>),
+}
+
+/// An operator of a user's own.
+#[derive(Clone)]
+pub(super) enum Custom<S: Scalar> {
+    Numbers(Arc<dyn Operator<S>>),
+    Arrays(Arc<dyn ArrayOperator<S>>),
+}
+
+impl<S: Scalar> Step<S> {
+    pub(super) fn name(&self) -> String {
+        match self {
+            Step::Input(name) => name.clone(),
+            Step::Constant => "constant".into(),
+            Step::Op(op) => op.name().into(),
+            Step::Power(_) => "powi".into(),
+            Step::Call(kernel) => kernel.call.name.into(),
+            Step::Custom(op) => op.name().into(),
+        }
+    }
+
+    /// Operands that are known, as they are printed behind the others.
+    pub(super) fn fixed(&self) -> Vec<String> {
+        match self {
+            Step::Power(n) => vec![n.to_string()],
+            Step::Call(kernel) => (kernel.call.fixed.iter())
+                .map(|f| match f {
+                    Fixed::Int(n) => n.to_string(),
+                    Fixed::Ints(list) => format!("{list:?}"),
+                })
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl<T: Real, S: Scalar<Real = T>> Custom<S> {
+    pub(super) fn forward(&self, inputs: &[Held<S>]) -> Result<Held<S>, String> {
+        Ok(match self {
+            Custom::Numbers(op) => {
+                let inputs: Vec<S> = inputs.iter().map(Held::number).collect();
+                Held::Number(op.forward(&inputs)?)
+            }
+            Custom::Arrays(op) => {
+                let inputs: Vec<Array<S>> = inputs.iter().map(Held::array).collect();
+                Held::of_array(&op.forward(&inputs)?)
+            }
+        })
+    }
+
+    /// One cotangent for each input, of its shape.
+    pub(super) fn backward(
+        &self,
+        inputs: &[Held<S>],
+        output: &Held<S>,
+        bar: &Held<S>,
+    ) -> Result<Vec<Held<S>>, TapeError> {
+        let failed = |reason| TapeError::Operator { operator: self.name().to_owned(), reason, at: None };
+        let bars: Vec<Held<S>> = match self {
+            Custom::Numbers(op) => {
+                let inputs: Vec<S> = inputs.iter().map(Held::number).collect();
+                let bars = op.backward(&inputs, &output.number(), &bar.number()).map_err(failed)?;
+                bars.into_iter().map(Held::Number).collect()
+            }
+            Custom::Arrays(op) => {
+                let inputs: Vec<Array<S>> = inputs.iter().map(Held::array).collect();
+                let bars = op.backward(&inputs, &output.array(), &bar.array()).map_err(failed)?;
+                bars.iter().map(Held::of_array).collect()
+            }
+        };
+        let (given, expected) = (bars.len(), inputs.len());
+        if given != expected {
+            return Err(TapeError::Cotangents { operator: self.name().to_owned(), given, expected });
+        }
+        for (k, (bar, x)) in bars.iter().zip(inputs).enumerate() {
+            if bar.shape() != x.shape() {
+                let (given, expected) = (bar.shape(), x.shape());
+                let reason =
+                    format!("the cotangent of input {k} has the shape {given:?}, expected {expected:?}");
+                return Err(failed(reason));
+            }
+        }
+        Ok(bars)
+    }
+}
+
+impl<S: Scalar> Custom<S> {
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Custom::Numbers(op) => op.name(),
+            Custom::Arrays(op) => op.name(),
+        }
+    }
+
+    /// Whether both are one and the same.
+    pub(super) fn is(&self, other: &Custom<S>) -> bool {
+        match (self, other) {
+            (Custom::Numbers(a), Custom::Numbers(b)) => Arc::ptr_eq(a, b),
+            (Custom::Arrays(a), Custom::Arrays(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        }
+    }
+}
+
+/// What computes the steps: the machine of the language and what was compiled for it.
+pub(super) struct Engine<S: Scalar> {
+    machine: Machine<S>,
+    kernels: HashMap<(Call, SmallVec<[bool; 2]>), Arc<Kernel>>,
+}
+
+impl<S: Scalar> Default for Engine<S> {
+    fn default() -> Engine<S> {
+        Engine { machine: Machine::new(), kernels: HashMap::new() }
+    }
+}
+
+impl<T: Real, S: Scalar<Real = T>> Engine<S> {
+    /// The operation on operands that are arrays or numbers, compiled once.
+    pub(super) fn kernel(&mut self, call: Call, arrays: SmallVec<[bool; 2]>) -> Result<Arc<Kernel>, String> {
+        Ok(match self.kernels.entry((call, arrays)) {
+            hash_map::Entry::Occupied(found) => found.get().clone(),
+            hash_map::Entry::Vacant(slot) => {
+                let (call, arrays) = slot.key();
+                let kernel = Arc::new(Kernel::new::<S>(call, arrays)?);
+                slot.insert(kernel).clone()
+            }
+        })
+    }
+
+    /// The value of a step.
+    pub(super) fn value(&mut self, step: &Step<S>, args: &[&Held<S>]) -> Result<Held<S>, TapeError> {
+        let failed = |reason: String| TapeError::Operator { operator: step.name(), reason, at: None };
+        let x = |k: usize| args[k].number();
+        Ok(Held::Number(match step {
+            Step::Op(Op::Number1(op)) => op.value(&x(0)),
+            Step::Op(Op::Number2(op)) => op.value(&x(0), &x(1)),
+            Step::Op(Op::Real1(op)) => S::from_real(op.value(&x(0).re()).map_err(|e| failed(e.to_string()))?),
+            Step::Op(Op::Real2(op)) => {
+                S::from_real(op.value(&x(0).re(), &x(1).re()).map_err(|e| failed(e.to_string()))?)
+            }
+            Step::Op(Op::Mixed(op)) => match op {
+                Mixed::Conj => x(0).conj(),
+                Mixed::Re => S::from_real(x(0).re()),
+                Mixed::Im => S::from_real(x(0).im()),
+                Mixed::Abs2 => S::from_real(x(0).abs2()),
+                Mixed::Modulus => S::from_real(x(0).re().hypot(&x(0).im())),
+                Mixed::Arg => S::from_real(x(0).im().atan2(&x(0).re())),
+                other => return Err(failed(format!("`{}` is no operation of a tape", other.name()))),
+            },
+            Step::Power(n) => x(0).powi(*n),
+            Step::Call(kernel) => {
+                let data: Vec<Datum<S>> = args.iter().map(|x| x.datum()).collect();
+                let y = kernel.value(&mut self.machine, &data).map_err(failed)?;
+                return Held::of_datum(y).ok_or_else(|| failed("its value is no number".into()));
+            }
+            Step::Custom(op) => {
+                let inputs: Vec<Held<S>> = args.iter().map(|x| (*x).clone()).collect();
+                return op.forward(&inputs).map_err(failed);
+            }
+            Step::Input(_) | Step::Constant | Step::Op(_) => {
+                return Err(failed("it is no operation of a tape".into()));
+            }
+        }))
+    }
+
+    /// The cotangents of the operands.
+    pub(super) fn pull(
+        &mut self,
+        step: &Step<S>,
+        args: &[&Held<S>],
+        y: &Held<S>,
+        bar: &Held<S>,
+    ) -> Result<SmallVec<[Held<S>; 2]>, TapeError> {
+        let failed = |reason: String| TapeError::Operator { operator: step.name(), reason, at: None };
+        let (x, re) = (|k: usize| N(args[k].number()), |k: usize| N(args[k].number().re()));
+        // As in the engine: a singular partial times an exact zero is zero.
+        let times = |p: S, singular: bool| {
+            let bar = bar.number();
+            Held::Number(if singular && bar.is_exact_zero() { S::zero() } else { p.conj() * bar })
+        };
+        Ok(match step {
+            Step::Input(_) | Step::Constant => SmallVec::new(),
+            Step::Op(Op::Number1(op)) => {
+                SmallVec::from_iter([times(number1(*op, &x(0), &N(y.number())).0, op.is_singular())])
+            }
+            Step::Op(Op::Number2(op)) => number2(*op, &x(0), &x(1), &N(y.number()))
+                .into_iter()
+                .map(|p| times(p.0, op.is_singular()))
+                .collect(),
+            Step::Op(Op::Real1(op)) => {
+                let p = real1(*op, &re(0), &N(y.number().re()));
+                SmallVec::from_iter([times(S::from_real(p.0), op.is_singular())])
+            }
+            Step::Op(Op::Real2(op)) => real2(*op, &re(0), &re(1), &N(y.number().re()))
+                .into_iter()
+                .map(|p| times(S::from_real(p.0), op.is_singular()))
+                .collect(),
+            Step::Op(Op::Mixed(op)) => {
+                let kernel =
+                    self.kernel(Call::new(op.name()), SmallVec::from_elem(false, 1)).map_err(failed)?;
+                self.pull_call(&kernel, args, y, bar).map_err(failed)?
+            }
+            Step::Power(n) => {
+                let call = Call::new("powi").with(Fixed::Int(i64::from(*n)));
+                let kernel = self.kernel(call, SmallVec::from_elem(false, 1)).map_err(failed)?;
+                self.pull_call(&kernel, args, y, bar).map_err(failed)?
+            }
+            Step::Call(kernel) => self.pull_call(kernel, args, y, bar).map_err(failed)?,
+            Step::Custom(op) => {
+                let inputs: Vec<Held<S>> = args.iter().map(|x| (*x).clone()).collect();
+                SmallVec::from_vec(op.backward(&inputs, y, bar)?)
+            }
+            Step::Op(_) => SmallVec::new(),
+        })
+    }
+
+    fn pull_call(
+        &mut self,
+        kernel: &Kernel,
+        args: &[&Held<S>],
+        y: &Held<S>,
+        bar: &Held<S>,
+    ) -> Result<SmallVec<[Held<S>; 2]>, String> {
+        let data: Vec<Datum<S>> = args.iter().copied().chain([y, bar]).map(Held::datum).collect();
+        let parts = kernel.pull(&mut self.machine, &data)?;
+        let parts = parts.into_iter().zip(args).map(|(bar, x)| x.cotangent(bar));
+        parts.map(|bar| bar.ok_or_else(|| "its pullback is no number".to_owned())).collect()
+    }
+}
