@@ -368,6 +368,38 @@ fn two_moons() {
 }
 
 #[test]
+fn lotka_volterra() {
+    let out = run("lotka_volterra");
+    for rate in ["a = 1.1", "b = 0.4", "c = 0.9", "d = 0.3"] {
+        let (name, truth) = rate.split_once(" = ").unwrap();
+        let fitted = out.lines().find_map(|l| l.strip_prefix(&format!("{name} = "))).unwrap();
+        let fitted: f64 = fitted.split(' ').next().unwrap().parse().unwrap();
+        let truth: f64 = truth.parse().unwrap();
+        assert!((fitted - truth).abs() < 0.02 * truth, "{out}");
+    }
+}
+
+#[test]
+fn gaussian_mixture() {
+    let out = run("gaussian_mixture");
+    // The heaps as they were made: shares of 150, 90 and 60 points.
+    for heap in
+        ["0.50 of the points around (-2.", "0.30 of the points around (1.", "0.20 of the points around ("]
+    {
+        assert!(out.contains(heap), "{heap}: {out}");
+    }
+}
+
+#[test]
+fn heat_equation() {
+    let out = run("heat_equation");
+    assert_lines(&out, &["3998 entries, 3 products instead of 2000"]);
+    // Half the time of the plain equation's decay or less: it conducts better where it is hot.
+    let middle: f64 = out.lines().find_map(|l| l.strip_prefix("in the middle: ")).unwrap().parse().unwrap();
+    assert!(middle > 0.7 && middle < (-std::f64::consts::PI.powi(2) * 0.02).exp(), "{out}");
+}
+
+#[test]
 fn logistic_regression() {
     let out = run("logistic_regression");
     // The textbook's answer.

@@ -57,6 +57,7 @@ mod circuit;
 mod pauli;
 #[doc(hidden)]
 pub mod program;
+pub mod tutorial;
 
 pub use ketgrad_core as core;
 

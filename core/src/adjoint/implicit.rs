@@ -19,8 +19,8 @@ use crate::{
 
 use super::{DiffError, forward, value_and_pullback};
 
-/// Makes `root` a function that is differentiated by the equation `residual(root(p…), p…) = 0`, instead of through
-/// its body.
+/// Makes `root` a function whose calls are differentiated by the equation `residual(root(p…), p…) = 0`, instead of
+/// through its body.
 ///
 /// `residual` takes the solution and then the parameters of `root`, and gives as many numbers as the solution has. The
 /// solution is a real number or an array of real numbers; of an array of `n` numbers the Jacobian takes `n` pullbacks of the
@@ -39,14 +39,16 @@ use super::{DiffError, forward, value_and_pullback};
 ///         }
 ///         0.5 * (low + high)
 ///     }
-///     fn residual(x, e, m) { x - e * sin(x) - m }";
+///     fn residual(x, e, m) { x - e * sin(x) - m }
+///     fn height(e, m) { sin(kepler(e, m)) }";
 /// let mut program = parse_program(source).map_err(|e| e[0].clone())?;
 /// let (root, residual) = (program.lookup("kepler").unwrap(), program.lookup("residual").unwrap());
 /// implicit(&mut program, root, residual)?;
 ///
-/// let mut kepler = Derivatives::<f64>::new(&program, "kepler")?;
-/// let (x, gradient) = kepler.value_and_gradient(&[Datum::Real(0.5), Datum::Real(1.0)])?;
-/// let by_e = x.sin() / (1.0 - 0.5 * x.cos());
+/// let mut height = Derivatives::<f64>::new(&program, "height")?;
+/// let (y, gradient) = height.value_and_gradient(&[Datum::Real(0.5), Datum::Real(1.0)])?;
+/// let x = y.asin(); // dE/de = sin E / (1 - e cos E)
+/// let by_e = x.cos() * x.sin() / (1.0 - 0.5 * x.cos());
 /// assert!((gradient[0].real().unwrap() - by_e).abs() < 1e-12);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
