@@ -94,6 +94,28 @@ fn a_budget_in_bytes_bounds_the_states_kept() {
 }
 
 #[test]
+fn small_states_are_undone_together_within_the_budget() {
+    let program = program(DRIVEN);
+    let mut whole = Derivatives::<f64>::new(&program, "whole").unwrap();
+    let (start, n) = (Datum::reals([0.8, -0.2]), 20_000);
+    let parameters = [Datum::Real(0.1), Datum::reals([0.5, 1.3])];
+    let bar = Datum::reals([1.0, -2.0]);
+    let mut args = vec![Datum::Int(n as i64), start.clone()];
+    args.extend(parameters.iter().cloned());
+    let (end, bars) = whole.vjp(&args, bar.clone()).unwrap();
+    let budget = 100_000;
+    assert!(whole.memory() > 10 * budget, "the whole trace has {} bytes", whole.memory());
+    let mut steps = Steps::<f64>::new(&program, "step").unwrap().with_memory(budget);
+    let run = steps.vjp(n, start, &parameters, |_| bar.clone()).unwrap();
+    assert_eq!(run.end, end);
+    close(&run.start, &bars[0], "start");
+    close(&run.parameters[0], &bars[1], "friction");
+    close(&run.parameters[1], &bars[2], "drive");
+    assert!(run.together >= 8 && run.memory <= budget, "{} together, {} bytes", run.together, run.memory);
+    assert!(run.repeated <= 2 * n, "{} repeated", run.repeated);
+}
+
+#[test]
 fn states_may_be_tuples_of_complex_numbers_and_ints() {
     let program = program(
         "fn step(k: int, s: (complex, int), c: complex) { (s.0 * s.0 * complex(0.1, 0.2) + c, s.1 + 1) }

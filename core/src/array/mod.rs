@@ -118,6 +118,11 @@ impl<T> Array<T> {
         self.items
     }
 
+    /// How many elements it has memory for.
+    pub(crate) fn capacity(&self) -> usize {
+        self.items.capacity()
+    }
+
     /// Row and column lengths of a matrix, or of each matrix in a stack of them: the last two axes.
     pub(crate) fn matrix(&self) -> Option<(usize, usize)> {
         match self.dims.as_slice() {

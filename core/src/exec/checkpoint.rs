@@ -12,6 +12,9 @@
 //!                                      forget x_m, do [0, m) with all
 //! ```
 //!
+//! Where memory is given in bytes and states are small, several steps are undone together, as one loop with its own trace:
+//! up to half of the memory is for that trace, whose size per step is measured, the rest for snapshots.
+//!
 //! ```
 //! use ketgrad_core::{exec::{Datum, Steps}, text::parse_program};
 //!
@@ -31,16 +34,28 @@
 //! ```
 
 use crate::{
-    ir::{Kind, Program},
+    entity::FuncId,
+    ir::{Kind, Op, Param, Program},
     scalar::{Real, Scalar},
+    staging::{Given, Stage},
 };
 
-use super::{Derivatives, DeriveError, data::Datum};
+use super::{CallError, Derivatives, DeriveError, data::Datum};
+
+/// With so many steps in one run the cost of a call is nothing.
+const PIECE: usize = 1024;
+/// Fewer steps than this are not worth a trace of their own.
+const LEAST: usize = 8;
 
 /// A function `f(k: int, x, p…) -> x` that is applied again and again, and its derivative.
 #[derive(Debug)]
 pub struct Steps<'h, S: Scalar> {
-    step: Derivatives<'h, S>,
+    /// `(from, to, x, p…) -> x`: the steps `from..to`.
+    steps: Derivatives<'h, S>,
+    /// The function of one step.
+    name: String,
+    /// The parameters of one step.
+    params: Vec<Param>,
     room: Room,
 }
 
@@ -64,6 +79,10 @@ pub struct Stepped<S: Scalar> {
     pub repeated: usize,
     /// How many states were kept at once, beside the first.
     pub snapshots: usize,
+    /// How many steps were undone together.
+    pub together: usize,
+    /// The bytes of the states kept and of the trace of the steps undone together.
+    pub memory: usize,
 }
 
 impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
@@ -84,7 +103,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
         let kinds: Vec<&Kind> = f.param_values().iter().map(|&v| &f.kinds[v]).collect();
         let fits = matches!(kinds[..], [Kind::Int, state, ..] if *state == f.result);
         if fits {
-            return Ok(Steps { step, room: Room::Snapshots(10) });
+            let (name, params) = (f.name.clone(), f.params.clone());
+            return Ok(Steps { steps: repeated(&step)?, name, params, room: Room::Snapshots(10) });
         }
         let given: Vec<String> = kinds.iter().map(|k| k.to_string()).collect();
         let given = format!("({}) -> {}", given.join(", "), f.result);
@@ -98,7 +118,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
         self
     }
 
-    /// With as many states beside the first one as fit into so many bytes.
+    /// With so many bytes for states beside the first one and for the trace of steps that are undone together. What one
+    /// step takes by itself comes on top.
     #[must_use]
     pub fn with_memory(mut self, bytes: usize) -> Self {
         self.room = Room::Bytes(bytes);
@@ -115,9 +136,10 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
         start: Datum<S>,
         parameters: &[Datum<S>],
     ) -> Result<Datum<S>, DeriveError> {
+        self.check(&start, parameters)?;
         let mut args = arguments(start, parameters);
         self.advance(0, n, &mut args)?;
-        Ok(args.swap_remove(1))
+        Ok(args.swap_remove(2))
     }
 
     /// The state after `n` steps, and the cotangents of the first state and of the parameters, for the cotangent that
@@ -132,22 +154,30 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
         parameters: &[Datum<S>],
         seed: impl FnOnce(&Datum<S>) -> Datum<S>,
     ) -> Result<Stepped<S>, DeriveError> {
-        let snapshots = match self.room {
-            Room::Snapshots(c) => c,
-            Room::Bytes(bytes) => bytes / size(&start).max(1),
+        self.check(&start, parameters)?;
+        let state = size(&start).max(1);
+        let (snapshots, together) = match self.room {
+            Room::Snapshots(c) => (c, 1),
+            Room::Bytes(bytes) => match self.together(n, bytes / 2, &start, parameters)? {
+                1 => (bytes / state, 1),
+                together => (bytes / 2 / state, together),
+            },
         };
-        let snapshots = snapshots.min(n.saturating_sub(1));
+        let blocks = n.div_ceil(together);
+        let snapshots = snapshots.min(blocks.saturating_sub(1));
         let zeros = parameters.iter().filter_map(Datum::zero_tangent).collect();
         let mut sweep = Sweep {
             steps: self,
             parameters,
+            n,
+            together,
             seed: Some(seed),
             end: None,
             bar: None,
             sums: zeros,
             repeated: 0,
         };
-        sweep.reverse(0, n, &start, snapshots)?;
+        sweep.reverse(0, blocks, &start, snapshots)?;
         let Sweep { seed, end, bar, sums, repeated, .. } = sweep;
         let (end, start) = match (end, bar, seed) {
             (Some(end), Some(bar), _) => (end, bar),
@@ -155,17 +185,84 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
             (_, _, Some(seed)) => (start.clone(), seed(&start)),
             _ => (start.clone(), start),
         };
-        Ok(Stepped { end, start, parameters: sums, repeated, snapshots })
+        let memory = snapshots * state + self.steps.memory();
+        Ok(Stepped { end, start, parameters: sums, repeated, snapshots, together, memory })
     }
 
-    /// Steps `from` to `to`, on the state in place 1.
-    fn advance(&mut self, from: usize, to: usize, args: &mut [Datum<S>]) -> Result<(), DeriveError> {
-        for k in from..to {
-            args[0] = index(k);
-            args[1] = self.step.value(args)?;
+    /// How many steps have a trace of at most so many bytes: by the traces of one and of a few.
+    fn together(
+        &mut self,
+        n: usize,
+        bytes: usize,
+        start: &Datum<S>,
+        parameters: &[Datum<S>],
+    ) -> Result<usize, DeriveError> {
+        let Some(bar) = start.zero_tangent().filter(|_| n > LEAST) else { return Ok(1) };
+        let mut traced = |to: usize| {
+            let mut args = arguments(start.clone(), parameters);
+            args[1] = index(to);
+            self.steps.vjp(&args, bar.clone()).map(|_| self.steps.memory())
+        };
+        let (one, few) = (traced(1)?, traced(LEAST)?);
+        let each = (few.saturating_sub(one) / (LEAST - 1)).max(1);
+        // A buffer that grows may be twice as large as what it holds.
+        let most = (bytes / 2 / each).min(PIECE);
+        Ok(if most < LEAST { 1 } else { most.min(n) })
+    }
+
+    fn check(&self, start: &Datum<S>, parameters: &[Datum<S>]) -> Result<(), DeriveError> {
+        let function = || self.name.clone();
+        let (expected, given) = (self.params.len(), parameters.len() + 2);
+        if expected != given {
+            return Err(CallError::Arity { function: function(), expected, given }.into());
+        }
+        for (arg, param) in std::iter::once(start).chain(parameters).zip(&self.params[1..]) {
+            if !arg.is(&param.kind) {
+                let (parameter, expected, given) = (param.name.clone(), param.kind.clone(), arg.describe());
+                return Err(CallError::Kind { function: function(), parameter, expected, given }.into());
+            }
         }
         Ok(())
     }
+
+    /// Steps `from` to `to`, on the state in its place among the arguments.
+    fn advance(&mut self, from: usize, to: usize, args: &mut [Datum<S>]) -> Result<(), DeriveError> {
+        for first in (from..to).step_by(PIECE) {
+            (args[0], args[1]) = (index(first), index(to.min(first + PIECE)));
+            args[2] = self.steps.value(args)?;
+        }
+        Ok(())
+    }
+}
+
+/// `(from, to, x, p…) -> x`: the loop over a step.
+fn repeated<'h, T: Real, S: Scalar<Real = T>>(
+    step: &Derivatives<'h, S>,
+) -> Result<Derivatives<'h, S>, DeriveError> {
+    let mut program = step.program().clone();
+    let f: FuncId = step.function();
+    let function = &program.functions[f];
+    let name = program.fresh_name(&format!("{}.repeated", function.name));
+    let mut params = vec![Param::new("from", Kind::Int), Param::new("to", Kind::Int)];
+    params.extend(function.params.iter().skip(1).cloned());
+    let mut s = Stage::new(name.clone(), params, function.result.clone());
+    let inputs = s.b.params().to_vec();
+    if let [from, to, x, p @ ..] = inputs.as_slice() {
+        let state = s.b.declare(function.result.clone());
+        s.b.define(state, *x);
+        // Two ints make a counter.
+        if let Ok(counter) = s.begin_for(Given::Value(*from), Given::Value(*to), false) {
+            let now = s.b.use_variable(state);
+            let args: Vec<_> = [counter.value, now].into_iter().chain(p.iter().copied()).collect();
+            let next = s.b.inst(Op::Call(f), &args, function.result.clone());
+            s.b.define(state, next);
+            s.end_for(counter);
+        }
+        let end = s.b.use_variable(state);
+        s.b.ret(end);
+    }
+    program.add(s.finish());
+    step.sibling(&program, &name, PIECE)
 }
 
 fn index<S: Scalar>(k: usize) -> Datum<S> {
@@ -173,7 +270,7 @@ fn index<S: Scalar>(k: usize) -> Datum<S> {
 }
 
 fn arguments<S: Scalar>(state: Datum<S>, parameters: &[Datum<S>]) -> Vec<Datum<S>> {
-    [index(0), state].into_iter().chain(parameters.iter().cloned()).collect()
+    [index(0), index(0), state].into_iter().chain(parameters.iter().cloned()).collect()
 }
 
 /// The bytes of a state.
@@ -192,6 +289,9 @@ fn size<S: Scalar>(d: &Datum<S>) -> usize {
 struct Sweep<'s, 'h, S: Scalar, F> {
     steps: &'s mut Steps<'h, S>,
     parameters: &'s [Datum<S>],
+    /// How many steps there are, and how many make a block.
+    n: usize,
+    together: usize,
     seed: Option<F>,
     end: Option<Datum<S>>,
     /// The cotangent of the state that the part at hand ends with.
@@ -201,37 +301,39 @@ struct Sweep<'s, 'h, S: Scalar, F> {
 }
 
 impl<T: Real, S: Scalar<Real = T>, F: FnOnce(&Datum<S>) -> Datum<S>> Sweep<'_, '_, S, F> {
-    /// The steps `from..to`, back to front, from the state before the first of them, with room for `free` more.
+    /// The blocks `from..to`, back to front, from the state before the first of them, with room for `free` more.
     fn reverse(&mut self, from: usize, to: usize, state: &Datum<S>, free: usize) -> Result<(), DeriveError> {
         let mut to = to;
         // What remains before the last snapshot is a loop again; only snapshots nest.
         while to > from {
             let left = first_part(to - from, free);
             let mut args = arguments(state.clone(), self.parameters);
-            self.steps.advance(from, from + left, &mut args)?;
-            self.repeated += left;
+            let (first, last) = (from * self.together, (from + left) * self.together);
+            self.steps.advance(first, last, &mut args)?;
+            self.repeated += last - first;
             if to - from - left == 1 {
                 self.back(from + left, args)?;
             } else {
-                self.reverse(from + left, to, &args.swap_remove(1), free - 1)?;
+                self.reverse(from + left, to, &args.swap_remove(2), free - 1)?;
             }
             to = from + left;
         }
         Ok(())
     }
 
-    /// One step back.
-    fn back(&mut self, k: usize, mut args: Vec<Datum<S>>) -> Result<(), DeriveError> {
-        args[0] = index(k);
+    /// One block back.
+    fn back(&mut self, block: usize, mut args: Vec<Datum<S>>) -> Result<(), DeriveError> {
+        let first = block * self.together;
+        (args[0], args[1]) = (index(first), index(self.n.min(first + self.together)));
         if let Some(seed) = self.seed.take() {
-            let end = self.steps.step.value(&args)?;
+            let end = self.steps.steps.value(&args)?;
             self.bar = Some(seed(&end));
             self.end = Some(end);
         }
         let bar = self.bar.take().unwrap_or(Datum::Tuple(vec![]));
-        let (_, bars) = self.steps.step.vjp(&args, bar)?;
+        let (_, bars) = self.steps.steps.vjp(&args, bar)?;
         let mut bars = bars.into_iter();
-        self.bar = args[1].zero_tangent().and_then(|_| bars.next());
+        self.bar = args[2].zero_tangent().and_then(|_| bars.next());
         self.sums.iter_mut().zip(bars).for_each(|(sum, bar)| add(sum, &bar));
         Ok(())
     }

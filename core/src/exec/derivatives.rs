@@ -153,6 +153,21 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         self
     }
 
+    /// Of another function of such a program, with the same host, level and limits, but `times` as many steps.
+    pub(super) fn sibling(&self, program: &Program, name: &str, times: usize) -> Result<Self, DeriveError> {
+        let times = u64::try_from(times).unwrap_or(u64::MAX);
+        let limits = Limits { steps: self.limits.steps.saturating_mul(times), ..self.limits.clone() };
+        let new = Derivatives::new(program, name)?;
+        Ok(new.with_host(self.host).with_level(self.level).with_limits(limits))
+    }
+
+    /// The bytes of what is kept from call to call: registers, and the trace that a pullback reads. They grow as a run
+    /// needs it and are used again.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.machine.memory()
+    }
+
     /// The program, with what has been derived so far.
     #[must_use]
     pub fn program(&self) -> &Program {

@@ -22,6 +22,13 @@ impl<T: Clone> ArrayBank<T> {
         ArrayBank { registers: Vec::new(), spare: Vec::new() }
     }
 
+    /// The bytes of the registers and of all arrays in them and kept for later; those that share one count it once each.
+    pub(super) fn memory(&self) -> usize {
+        let arrays = self.registers.iter().flatten().chain(&self.spare);
+        let lists = self.registers.capacity() + self.spare.capacity();
+        lists * size_of::<Held<T>>() + arrays.map(|a| a.capacity() * size_of::<T>()).sum::<usize>()
+    }
+
     /// Makes room for `len` registers.
     pub(super) fn grow(&mut self, len: usize) {
         if self.registers.len() < len {

@@ -54,6 +54,15 @@ impl<S: Scalar> Tape<S> {
         let (reals, complexes, ints) = (vec![], vec![], vec![]);
         Tape { reals, complexes, ints, real_arrays: vec![], complex_arrays: vec![], int_arrays: vec![] }
     }
+    /// The bytes of the lists; arrays that they hold are those of registers or buffers before and after.
+    pub(super) fn memory(&self) -> usize {
+        bytes(&self.reals)
+            + bytes(&self.complexes)
+            + bytes(&self.ints)
+            + bytes(&self.real_arrays)
+            + bytes(&self.complex_arrays)
+            + bytes(&self.int_arrays)
+    }
     pub(super) fn clear(&mut self) {
         self.reals.clear();
         self.complexes.clear();
@@ -64,7 +73,22 @@ impl<S: Scalar> Tape<S> {
     }
 }
 
+/// The bytes that a list may fill.
+fn bytes<T>(items: &Vec<T>) -> usize {
+    items.capacity() * size_of::<T>()
+}
+
 impl<S: Scalar> Banks<S> {
+    pub(super) fn memory(&self) -> usize {
+        let Arrays { reals, complexes, ints, .. } = &self.arrays;
+        bytes(&self.reals)
+            + bytes(&self.complexes)
+            + bytes(&self.ints)
+            + reals.memory()
+            + complexes.memory()
+            + ints.memory()
+    }
+
     pub(super) fn new() -> Banks<S> {
         let arrays = Arrays {
             reals: ArrayBank::new(),

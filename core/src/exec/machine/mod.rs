@@ -60,6 +60,13 @@ impl<S: Scalar> Machine<S> {
         self.keep = true;
     }
 
+    /// The bytes of the registers, the tapes and the buffers kept for arrays; numbers that have memory of their own
+    /// (symbols) count as what points to it.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.banks.memory() + self.tapes.iter().map(Tape::memory).sum::<usize>()
+    }
+
     fn prepare(&mut self, code: &Bytecode) {
         self.frames.clear();
         while self.tapes.len() < code.tapes {
