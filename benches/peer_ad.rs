@@ -8,16 +8,22 @@
 //! and by operations on arrays Rosenbrock, Speelpenning's product, the logarithm of a sum of exponentials; by operations
 //! on arrays the trace of a product, a network of two layers, a Gaussian mixture. `seconds` is one gradient by the
 //! bytecode, called again; `objective_seconds` one value; `first_seconds` from text to the first gradient. Names of
-//! workloads may be given as arguments.
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a measurement stops at the first surprise")]
+//! workloads may be given as arguments. `long-loop` is a million Euler steps as one program, `long-loop-budget` the same
+//! with memory for a thousand states, each with the bytes that it held.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a measurement stops at the first surprise"
+)]
 
 use std::{hint::black_box, time::Instant};
 
 use ketgrad_core::{
-    exec::{Datum, Derivatives, Host, HostError},
+    exec::{Datum, Derivatives, Host, HostError, Steps},
     ir::{Element, Kind, Primitive},
     rules::Rules,
-    text::parse_program_with,
+    text::{parse_program, parse_program_with},
 };
 
 /// Seconds spent on each number.
@@ -207,8 +213,56 @@ fn time(mut f: impl FnMut()) -> (f64, f64) {
     (times[0], times[times.len() / 2])
 }
 
+/// A million steps, all recorded and in the memory of a thousand states.
+const LONG: &str = "
+fn step(k: int, s: (real, real), a, b, c, d) {
+    let xy = s.0 * s.1;
+    (s.0 + 1e-5 * (a * s.0 - b * xy), s.1 + 1e-5 * (d * xy - c * s.1))
+}
+fn whole(a, b, c, d, x0, y0) {
+    let mut s = (x0, y0);
+    for k in 0..1000000 { s = step(k, s, a, b, c, d); }
+    s.0 + s.1
+}";
+
+fn long_loops() {
+    let program = parse_program(LONG).unwrap();
+    let at = [1.5, 1.0, 3.0, 1.0, 1.0, 1.0].map(Datum::Real);
+    let mut whole = Derivatives::<f64>::new(&program, "whole").unwrap();
+    let (value, gradient) = whole.value_and_gradient(&at).unwrap();
+    let row = |name: &str, (least, median): (f64, f64), memory: usize| {
+        println!(
+            "{{\"workload\": \"{name}\", \"n\": 1000000, \"peer\": \"ketgrad\", \"seconds_min\": {least:.3e}, \"seconds_median\": {median:.3e}, \"bytes\": {memory}}}"
+        );
+    };
+    let seconds = time(|| drop(black_box(whole.value_and_gradient(black_box(&at)).unwrap())));
+    row("long-loop", seconds, whole.memory());
+
+    let [a, b, c, d, x, y] = at;
+    let (start, parameters) = (Datum::Tuple(vec![x, y]), [a, b, c, d]);
+    let state = 3 * size_of::<Datum<f64>>();
+    let mut steps = Steps::<f64>::new(&program, "step").unwrap().with_memory(1000 * state);
+    let one = || Datum::Tuple(vec![Datum::Real(1.0), Datum::Real(1.0)]);
+    let mut run = || steps.vjp(1_000_000, start.clone(), &parameters, |_| one()).unwrap();
+    let found = run();
+    let sum: f64 = found.end.fields().iter().filter_map(Datum::real).sum();
+    assert!((sum - value).abs() < 1e-9);
+    for (a, b) in found.parameters.iter().zip(&gradient) {
+        assert!((a.real().unwrap() - b.real().unwrap()).abs() < 1e-9 * (1.0 + b.real().unwrap().abs()));
+    }
+    let seconds = time(|| drop(black_box(run())));
+    row("long-loop-budget", seconds, found.memory);
+    eprintln!(
+        "{} steps together, {} states kept, {} steps repeated",
+        found.together, found.snapshots, found.repeated
+    );
+}
+
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
+    if wanted.is_empty() || wanted.iter().any(|w| w.starts_with("long-loop")) {
+        long_loops();
+    }
     let data = Data::new();
     let rules = data.rules();
     for Workload { name, n, source, args } in workloads().into_iter().chain(on_arrays()) {
