@@ -9,7 +9,7 @@
  *   fail = "apply"     operators fail, and the error comes out at the next wait, as on a real device
  *   fail = "conjugate" it takes every matrix for its complex conjugate
  *   score = "0"        how well it says that it would do; 1 without the option
- *   since = "1.1"      it has nothing that is newer
+ *   since = "1.1"      it has nothing that is newer; "1.9": its table is longer than this host's
  *   room = "1"         so many states fit at once
  *   moves = "forbidden"  amplitudes do not leave it: proves that only values do */
 
@@ -335,8 +335,14 @@ static ketgrad_status init(const ketgrad_host *host, ketgrad_err *err) {
     room = number(host, room_key, 0);
     forbid_moves = is(host, moves, "forbidden");
     int is_old = is(host, since, "1.1");
-    ketgrad_backend backend = {
-        .struct_size = is_old ? offsetof(ketgrad_backend, describe) : sizeof backend,
+    struct {
+        ketgrad_backend now;
+        uint64_t later[5];
+    } newer = {.later = {~0ull, ~0ull, ~0ull, ~0ull, ~0ull}};
+    newer.now = (ketgrad_backend){
+        .struct_size = is_old                     ? offsetof(ketgrad_backend, describe)
+                       : is(host, since, "1.9") ? sizeof newer
+                                                  : sizeof newer.now,
         .name = KETGRAD_STR("mock"),
         .mem = KETGRAD_MEM_OPAQUE,
         .dtypes = is_old ? 1u << KETGRAD_C64 : 1u << KETGRAD_C64 | 1u << KETGRAD_C32,
@@ -359,7 +365,7 @@ static ketgrad_status init(const ketgrad_host *host, ketgrad_err *err) {
         .apply_pair = apply_pair,
         .sample = sample,
     };
-    return host->add_backend(host->ctx, &backend, err);
+    return host->add_backend(host->ctx, &newer.now, err);
 }
 
 KETGRAD_EXPORT const ketgrad_desc ketgrad_plugin = {
