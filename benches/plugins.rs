@@ -21,7 +21,7 @@ use num_complex::Complex;
 type C = Complex<f64>;
 
 /// Turns that each side gets.
-const TURNS: usize = 15;
+const TURNS: usize = 61;
 
 fn load(folder: &Path, name: &str, rules: Selection) -> Plugins {
     let candidates = vec![file_name(&folder.join(name))];

@@ -77,6 +77,7 @@ pub fn optimize(args: &Optimize, common: &Common, terminal: &Terminal) -> Result
     };
     checkpoint::save(&job.checkpoint, &marks, &state)?;
     drop(progress);
+    common.note_passed_over(energy.executors(), terminal);
 
     let iterations = state.iterations;
     let title = format!("{}: {:.9} after {iterations} iterations", args.file.display(), state.best.1);

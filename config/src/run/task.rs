@@ -80,15 +80,15 @@ impl Task<'_> {
         let bound = BoundCircuit::<Complex<T>>::new(&circuit, &Values(&values)).map_err(Failure::input)?;
         let gates = bound.operators().map_or(circuit.instructions().len(), <[_]>::len);
         let executor: &dyn Executor<Complex<T>> = simulator.executors.best(circuit.n_qubits(), gates);
-        let backend = executor.name().to_owned();
         let keep = self.args.keeps_state();
+        let in_use = || simulator.executors.in_use::<Complex<T>>(circuit.n_qubits(), gates);
         let Some(operators) = bound.operators() else {
             let point = self.many_trajectories(simulator, &circuit, bound, state, keep);
-            return Ok((point.map_err(Failure::input)?, backend));
+            return Ok((point.map_err(Failure::input)?, in_use()));
         };
         let placed = match state {
-            Some(state) => simulator.place(state, gates),
-            None => simulator.zero(circuit.n_qubits(), gates),
+            Some(state) => simulator.place(state, operators),
+            None => simulator.zero(circuit.n_qubits(), operators),
         };
         let mut state = placed.map_err(Failure::input)?;
         match plan {
@@ -99,7 +99,7 @@ impl Task<'_> {
         let share = (row * gates, points.len() * gates);
         self.evolve(simulator, operators, &mut state, plan, share).map_err(Failure::input)?;
         let point = self.read_out(simulator, &circuit, state, keep).map_err(Failure::input)?;
-        Ok((point, backend))
+        Ok((point, in_use()))
     }
 
     /// Applies the gates of a run, which come after `before` of all.

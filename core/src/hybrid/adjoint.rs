@@ -33,7 +33,7 @@ use super::slots::{Slot, gate_of, generator};
 use crate::{
     circuit::{Circuit, Instruction},
     gate::GateKind,
-    kernel::{Inner, Operator, Threads, tree_sum},
+    kernel::{Executor, Inner, Operator, Threads, tree_sum},
     matrix::Matrix,
     param::{Q, Values},
     scalar::{Conj, Real, Scalar},
@@ -136,12 +136,19 @@ impl<'a, T: Real> Bound<'a, T> {
         psi: &mut StateVector<Complex<T>>,
         lambda: &mut StateVector<Complex<T>>,
     ) -> Result<Option<Vec<T>>, SimulateError> {
-        let executor = simulator.executors.best::<Complex<T>>(psi.n_qubits(), self.gates.len());
-        let Some(pairs) = executor.pairs(psi.n_qubits()) else { return Ok(None) };
+        let n_qubits = psi.n_qubits();
+        let executor = simulator.executors.best::<Complex<T>>(n_qubits, self.gates.len());
+        if executor.pairs(n_qubits).is_none() {
+            return Ok(None);
+        }
         let Some(way) = self.way_back(slots)? else { return Ok(None) };
         let (psi, lambda) = (psi.amplitudes_mut(), lambda.amplitudes_mut());
-        let products = pairs.run(&way.operators, &way.inners, psi, lambda, &simulator.threads)?;
-        Ok(Some(way.by_angle(slots, products)))
+        let run = |executor: &dyn Executor<_>| match executor.pairs(n_qubits) {
+            Some(pairs) => pairs.run(&way.operators, &way.inners, psi, lambda, &simulator.threads).map(Some),
+            None => Ok(None),
+        };
+        let products = simulator.executors.in_turn(n_qubits, &way.operators, run)?;
+        Ok(products.map(|products| way.by_angle(slots, products)))
     }
 
     /// All that happens on the way back; `None` if a generator is a sum of too many Pauli strings.

@@ -3,12 +3,16 @@
 //! Fast paths for single number types need neither specialization nor statics: an [`Executors`] value
 //! maps the ring's `TypeId` to a list of [`Executor`]s for it, and whoever simulates is given that
 //! value. The generic kernels serve every ring, so there is always an answer.
+//!
+//! An executor may decline some operators, or find no room for a state when it should begin. Then the next one takes
+//! the work, and the value remembers who was passed over and why ([`Executors::passed_over`]). One that was asked for
+//! by name is never passed over.
 
 use std::{
     any::{Any, TypeId},
     collections::HashMap,
     fmt,
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use super::{Operator, Residents, Threads};
@@ -25,6 +29,21 @@ pub struct ExecuteError {
     pub executor: String,
     /// What went wrong.
     pub reason: String,
+    /// Nothing has been changed: another executor may take the work.
+    pub untouched: bool,
+}
+
+impl ExecuteError {
+    /// A failure after which the amplitudes are of no use.
+    pub fn new(executor: impl Into<String>, reason: impl Into<String>) -> ExecuteError {
+        ExecuteError { executor: executor.into(), reason: reason.into(), untouched: false }
+    }
+
+    /// A failure before anything was changed: no room for a state, say.
+    #[must_use]
+    pub fn untouched(self) -> ExecuteError {
+        ExecuteError { untouched: true, ..self }
+    }
 }
 
 /// Runs operators on the amplitudes of a state, in place and in order.
@@ -34,10 +53,19 @@ pub trait Executor<R: Ring>: Send + Sync {
     /// Estimated seconds for so many operators on n qubits, up to a common factor; `None` to
     /// decline. It must be cheap.
     fn cost(&self, n_qubits: usize, operators: usize) -> Option<f64>;
+    /// Why it does not take these operators, if it does not. It must be cheap beside running them.
+    fn declines(&self, operators: &[Operator<R>]) -> Option<String> {
+        let _ = operators;
+        None
+    }
+    /// Whether no other executor may take what it declines or has no room for: it was asked for by name.
+    fn is_required(&self) -> bool {
+        false
+    }
     /// Applies the operators.
     ///
     /// # Errors
-    /// [`ExecuteError`] if it fails; the amplitudes are then of no use.
+    /// [`ExecuteError`] if it fails; the amplitudes are then of no use, unless it says that nothing was changed.
     fn run(
         &self,
         operators: &[Operator<R>],
@@ -148,9 +176,12 @@ impl<R: Ring> Executor<R> for Generic {
     }
 }
 
-/// Executors by ring.
+/// Executors by ring. Copies share what they remember of executors that were passed over.
 #[derive(Clone, Default)]
-pub struct Executors(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
+pub struct Executors {
+    by_ring: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
+    passed_over: Arc<Mutex<Vec<ExecuteError>>>,
+}
 
 type List<R> = Vec<Arc<dyn Executor<R>>>;
 
@@ -165,23 +196,36 @@ impl Executors {
     pub fn insert<R: Ring>(&mut self, executor: Arc<dyn Executor<R>>) {
         let mut list = self.list::<R>().cloned().unwrap_or_default();
         list.push(executor);
-        self.0.insert(TypeId::of::<R>(), Arc::new(list));
+        self.by_ring.insert(TypeId::of::<R>(), Arc::new(list));
     }
 
     fn list<R: Ring>(&self) -> Option<&List<R>> {
-        self.0.get(&TypeId::of::<R>())?.downcast_ref()
+        self.by_ring.get(&TypeId::of::<R>())?.downcast_ref()
     }
 
     /// The cheapest executor that accepts; the generic one for rings nobody registered. Of equal
     /// offers the first registered wins. No operators cost as much as one.
     #[must_use]
     pub fn best<R: Ring>(&self, n_qubits: usize, operators: usize) -> &dyn Executor<R> {
+        self.best_beside(n_qubits, operators, &[])
+    }
+
+    /// [`Executors::best`] without some, by their names.
+    fn best_beside<R: Ring>(
+        &self,
+        n_qubits: usize,
+        operators: usize,
+        without: &[String],
+    ) -> &dyn Executor<R> {
         let operators = operators.max(1);
         let mut best: (&dyn Executor<R>, f64) = (&Generic, f64::INFINITY);
         if let Some(cost) = Executor::<R>::cost(&Generic, n_qubits, operators) {
             best.1 = cost;
         }
         for executor in self.list::<R>().into_iter().flatten() {
+            if without.iter().any(|name| name == executor.name()) {
+                continue;
+            }
             if let Some(cost) = executor.cost(n_qubits, operators)
                 && cost < best.1
             {
@@ -190,10 +234,61 @@ impl Executors {
         }
         best.0
     }
+
+    /// Does some work with the best executor that takes the operators. One that declines them, or fails before anything
+    /// was changed, is passed over for the next, unless it was asked for by name.
+    ///
+    /// # Errors
+    /// What the last of them fails with.
+    pub fn in_turn<R: Ring, T>(
+        &self,
+        n_qubits: usize,
+        operators: &[Operator<R>],
+        mut work: impl FnMut(&dyn Executor<R>) -> Result<T, ExecuteError>,
+    ) -> Result<T, ExecuteError> {
+        let mut without = Vec::new();
+        loop {
+            let executor = self.best_beside::<R>(n_qubits, operators.len(), &without);
+            let error = match executor.declines(operators) {
+                Some(reason) => ExecuteError::new(executor.name(), reason).untouched(),
+                None => match work(executor) {
+                    Err(error) if error.untouched => error,
+                    done => return done,
+                },
+            };
+            let name = executor.name().to_owned();
+            if executor.is_required() || without.contains(&name) {
+                return Err(error);
+            }
+            without.push(name);
+            self.pass_over(error);
+        }
+    }
+
+    fn pass_over(&self, error: ExecuteError) {
+        let mut passed_over = self.passed_over.lock().unwrap_or_else(PoisonError::into_inner);
+        if !passed_over.contains(&error) {
+            passed_over.push(error);
+        }
+    }
+
+    /// The executors that were better but declined or had no room, and why: each reason once, in the order in which
+    /// they came up.
+    #[must_use]
+    pub fn passed_over(&self) -> Vec<ExecuteError> {
+        self.passed_over.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The name of who runs such work as it turned out: the best that was not passed over.
+    #[must_use]
+    pub fn in_use<R: Ring>(&self, n_qubits: usize, operators: usize) -> String {
+        let without: Vec<String> = self.passed_over().into_iter().map(|e| e.executor).collect();
+        self.best_beside::<R>(n_qubits, operators, &without).name().to_owned()
+    }
 }
 
 impl fmt::Debug for Executors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Executors for {} rings", self.0.len())
+        write!(f, "Executors for {} rings", self.by_ring.len())
     }
 }

@@ -32,7 +32,7 @@ use num_complex::Complex;
 use crate::{
     basis::{BasisError, MAX_QUBITS},
     circuit::{Circuit, CircuitError},
-    kernel::{ExecuteError, Executors, Operator, Prepared, Threads},
+    kernel::{ExecuteError, Executor, Executors, Operator, Prepared, Threads},
     matrix::Matrix,
     param::{Binding, Values},
     scalar::{Real, Ring, Scalar},
@@ -204,8 +204,9 @@ impl Simulator {
                 prepared.run(state.amplitudes_mut(), threads)?;
             }
             None => {
-                let executor = self.executors.best::<Complex<T>>(circuit.n_qubits(), operators.len());
-                executor.run(operators, state.amplitudes_mut(), threads)?;
+                let amplitudes = state.amplitudes_mut();
+                let run = |executor: &dyn Executor<_>| executor.run(operators, amplitudes, threads);
+                self.executors.in_turn(circuit.n_qubits(), operators, run)?;
             }
         }
         Ok(state)
@@ -225,9 +226,11 @@ impl Simulator {
         if let Some(operator) = operators.iter().find(|o| o.n_qubits() > n_qubits) {
             return Err(BasisError::OutOfRange { given: operator.n_qubits() - 1, available: n_qubits }.into());
         }
-        let executor = self.executors.best::<R>(n_qubits, operators.len());
         let mut report = |done| progress(done, operators.len());
-        executor.run_reporting(operators, state.amplitudes_mut(), &self.threads, &mut report)?;
+        let amplitudes = state.amplitudes_mut();
+        self.executors.in_turn(n_qubits, operators, |executor: &dyn Executor<R>| {
+            executor.run_reporting(operators, amplitudes, &self.threads, &mut report)
+        })?;
         Ok(())
     }
 

@@ -21,7 +21,7 @@
 use super::{StateError, StateVector};
 use crate::{
     basis::BasisError,
-    kernel::{Executors, Operator, SERIAL_BELOW, Threads},
+    kernel::{Executor, Executors, Operator, SERIAL_BELOW, Threads},
     scalar::Ring,
 };
 
@@ -130,7 +130,9 @@ impl<R: Ring> StateBatch<R> {
         let prepared = executor.prepare(self.n_qubits, operators);
         let run = |amplitudes: &mut [R], threads: &Threads| match &prepared {
             Some(prepared) => prepared.run(amplitudes, threads),
-            None => executor.run(operators, amplitudes, threads),
+            None => executors.in_turn(self.n_qubits, operators, |executor: &dyn Executor<R>| {
+                executor.run(operators, amplitudes, threads)
+            }),
         };
         if !R::PARALLEL || 1usize << self.n_qubits >= SERIAL_BELOW {
             return Ok(self.blocks.iter_mut().try_for_each(|(_, a)| run(a, threads))?);

@@ -40,6 +40,17 @@ pub(crate) struct Rule {
     pub(crate) partials: RwLock<HashMap<Vec<u32>, Arc<Bytecode>>>,
 }
 
+impl Rule {
+    #[cold]
+    fn failed(&self, reason: &str) -> HostError {
+        let (name, reason) = (self.name.clone(), format!("{reason} (plugin `{}`)", self.plugin));
+        HostError::Failed { name, reason }
+    }
+}
+
+/// The most numbers that cross without boxing.
+const FEW: usize = 4;
+
 /// What a primitive of a rule computes.
 #[derive(Clone, Copy)]
 enum Part {
@@ -52,7 +63,7 @@ enum Part {
 #[derive(Default)]
 pub struct Loaded {
     rules: Vec<Rule>,
-    by_primitive: HashMap<String, (usize, Part), BuildHasherDefault<Fnv>>,
+    by_primitive: HashMap<String, (usize, Part), BuildHasherDefault<Words>>,
     /// A copy of the program, in which derivatives are derived when they are asked for.
     derived: Mutex<Derived>,
 }
@@ -332,10 +343,27 @@ impl<T: Real, S: Scalar<Real = T>> Host<S> for Loaded {
             return Err(HostError::unknown(primitive));
         };
         let rule = &self.rules[k];
-        self.compute(rule, part, args).map_err(|reason| HostError::Failed {
-            name: rule.name.clone(),
-            reason: format!("{reason} (plugin `{}`)", rule.plugin),
-        })
+        self.compute(rule, part, args).map_err(|reason| rule.failed(&reason))
+    }
+
+    #[inline]
+    fn number(&self, primitive: &Primitive, args: &[T]) -> Option<Result<T, HostError>> {
+        if TypeId::of::<T>() != TypeId::of::<f64>() {
+            return None;
+        }
+        let &(k, Part::Value) = self.by_primitive.get(&primitive.name)? else { return None };
+        let rule = &self.rules[k];
+        if rule.kernel.is_complex() || args.len() > FEW {
+            return None;
+        }
+        let mut x = [0.0; FEW];
+        for (x, given) in x.iter_mut().zip(args) {
+            *x = cast(given)?;
+        }
+        match rule.kernel.real(&x[..args.len()]) {
+            Ok(y) => cast(&y).map(Ok),
+            Err(reason) => Some(Err(rule.failed(&reason))),
+        }
     }
 }
 
@@ -350,24 +378,42 @@ impl<S: Scalar, A: Host<S>, B: Host<S>> Host<S> for Both<'_, A, B> {
             known => known,
         }
     }
-}
 
-/// The hash of short names: FNV-1a.
-#[derive(Clone, Copy)]
-struct Fnv(u64);
-
-impl Default for Fnv {
-    fn default() -> Fnv {
-        Fnv(0xcbf2_9ce4_8422_2325)
+    #[inline]
+    fn number(&self, primitive: &Primitive, args: &[S::Real]) -> Option<Result<S::Real, HostError>> {
+        self.0.number(primitive, args)
     }
 }
-impl Hasher for Fnv {
+
+/// The hash of short names, eight bytes at a time: a rule is looked up at each of its calls.
+#[derive(Clone, Copy, Default)]
+struct Words(u64);
+
+impl Words {
+    /// An odd number whose bits look random: 2^64 over the golden ratio.
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+
+    #[inline]
+    fn mix(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(Words::FACTOR);
+    }
+}
+
+impl Hasher for Words {
+    #[inline]
     fn finish(&self) -> u64 {
-        self.0
+        // The table reads the highest and the lowest bits; a product's lowest depend on few others.
+        self.0 ^ self.0 >> 32
     }
+    #[inline]
     fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-        }
+        let (words, rest) = bytes.as_chunks::<8>();
+        words.iter().for_each(|word| self.mix(u64::from_le_bytes(*word)));
+        let rest = rest.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
+        self.mix(rest ^ (bytes.len() as u64) << 56);
+    }
+    #[inline]
+    fn write_u8(&mut self, _: u8) {
+        // What ends a text: its length is in the hash.
     }
 }

@@ -72,6 +72,12 @@ __attribute__((constructor)) static void flush_denormals(void) {
 #endif
 
 __attribute__((unused)) static ketgrad_status init(const ketgrad_host *host, ketgrad_err *err) {
+#if defined(EXTENSION) /* asks for a table that nobody has, and does without it */
+    if (host->struct_size > offsetof(ketgrad_host, get_extension) && host->get_extension) {
+        ketgrad_str id = KETGRAD_STR("nobody.has.this");
+        if (host->get_extension(host->ctx, id)) return ketgrad_fail(err, KETGRAD_ERROR, "an extension of nobody");
+    }
+#endif
     newer_rule r;
     memset(&r, 0, sizeof r);
     r.rule.struct_size = sizeof r.rule;
@@ -139,6 +145,15 @@ __attribute__((unused)) static ketgrad_status init(const ketgrad_host *host, ket
 
 #ifdef NOT_A_PLUGIN
 KETGRAD_EXPORT ketgrad_status (*something_else)(const ketgrad_host *, ketgrad_err *) = init;
+#elif defined(LONGER_DESC) /* a descriptor as a newer header might have it */
+KETGRAD_EXPORT const struct {
+    ketgrad_desc desc;
+    uint64_t more[5];
+} ketgrad_plugin = {
+    {KETGRAD_MAGIC, KETGRAD_MAJOR, 9, sizeof ketgrad_plugin, NEEDS, 0, KETGRAD_STR("newer"), KETGRAD_STR("9"),
+     KETGRAD_STR("C"), init},
+    {~0ull, ~0ull, ~0ull, ~0ull, ~0ull},
+};
 #else
 KETGRAD_EXPORT const ketgrad_desc ketgrad_plugin = {
     KETGRAD_THIS_MAGIC, THIS_MAJOR, THIS_MINOR, sizeof(ketgrad_desc), NEEDS, 0,
