@@ -38,18 +38,25 @@
 mod convert;
 mod factor;
 mod formula;
+mod gauss;
+mod names;
+mod nested;
 mod number;
 mod print;
 mod reach;
 mod run;
+mod short;
+mod sums;
 mod symbols;
 mod terms;
+mod waves;
 
 pub use formula::Formula;
+pub use names::RESERVED;
+pub(crate) use names::latex_name_beside;
 use number::MAX_PAIRS;
 pub use number::{Exact, Fault, MAX_TERMS};
-pub(crate) use print::latex_name_beside;
-pub use print::{Form, RESERVED};
+pub use print::Form;
 pub use run::{Budget, ClosedForm};
 pub use symbols::Symbols;
 
