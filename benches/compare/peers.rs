@@ -36,7 +36,7 @@ import svref
 suite, name, n = sys.argv[1], sys.argv[2], int(sys.argv[3])
 stride = 1 if n < 20 else -(-n // 8)
 gates = (svref.single(name, n, n)[::stride] if suite == "gates" else
-         svref.CIRCUITS[name](n) if suite == "circuits" else svref.ansatz(n, 1))
+         svref.CIRCUITS[name](n) if suite in ("circuits", "plans") else svref.ansatz(n, 1))
 terms = svref.random_paulis(n, 100, 4) if suite == "pauli" else []
 def numbers(gate, params):
     if gate == "U2":

@@ -9,17 +9,20 @@ use serde_json::Value;
 pub(crate) enum Suite {
     Gates,
     Circuits,
+    Plans,
     Pauli,
     Shots,
 }
 
 impl Suite {
-    pub(crate) const ALL: [Suite; 4] = [Suite::Gates, Suite::Circuits, Suite::Pauli, Suite::Shots];
+    pub(crate) const ALL: [Suite; 5] =
+        [Suite::Gates, Suite::Circuits, Suite::Plans, Suite::Pauli, Suite::Shots];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Suite::Gates => "gates",
             Suite::Circuits => "circuits",
+            Suite::Plans => "plans",
             Suite::Pauli => "pauli",
             Suite::Shots => "shots",
         }
@@ -35,7 +38,7 @@ impl Suite {
     pub(crate) fn of_harness(self) -> (&'static str, Option<&'static str>) {
         match self {
             Suite::Gates => ("gates", Some("--gates")),
-            Suite::Circuits => ("circuits", Some("--circuits")),
+            Suite::Circuits | Suite::Plans => ("circuits", Some("--circuits")),
             Suite::Pauli => ("expectation", None),
             Suite::Shots => ("sampling", None),
         }
@@ -45,7 +48,7 @@ impl Suite {
     pub(crate) fn workloads(self) -> &'static [&'static str] {
         match self {
             Suite::Gates => &["X", "H", "T", "CNOT", "RX", "CRX", "CCX"],
-            Suite::Circuits => &["qcbm", "qft", "qv", "hea"],
+            Suite::Circuits | Suite::Plans => &["qcbm", "qft", "qv", "hea"],
             Suite::Pauli => &["pauli-terms-100"],
             Suite::Shots => &["shots-100000"],
         }
@@ -61,6 +64,8 @@ pub(crate) enum Work {
     Gates(Circuit),
     /// All gates.
     Circuit(Circuit),
+    /// All gates, by a plan that is there.
+    Plan(Circuit),
     /// The expectation value in the state that the circuit makes.
     Pauli(Circuit, PauliSum),
     /// Shots of that state.
@@ -74,6 +79,7 @@ impl Work {
         Ok(match suite {
             Suite::Gates => Work::Gates(circuit),
             Suite::Circuits => Work::Circuit(circuit),
+            Suite::Plans => Work::Plan(circuit),
             Suite::Shots => Work::Shots(circuit),
             Suite::Pauli => {
                 let mut sum = PauliSum::default();

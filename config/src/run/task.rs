@@ -98,7 +98,8 @@ impl Task<'_> {
         }
         let share = (row * gates, points.len() * gates);
         self.evolve(simulator, operators, &mut state, plan, share).map_err(Failure::input)?;
-        let point = self.read_out(simulator, &circuit, state, keep).map_err(Failure::input)?;
+        let point =
+            self.read_out(simulator, &circuit, state, keep, points.len() == 1).map_err(Failure::input)?;
         Ok((point, in_use()))
     }
 
@@ -123,13 +124,15 @@ impl Task<'_> {
         Ok(())
     }
 
-    /// What is asked of a final state.
+    /// What is asked of a final state. Shots are reported only where there are no further runs, which would go on
+    /// with gates.
     fn read_out<T: Number>(
         &self,
         simulator: &Simulator,
         circuit: &Circuit,
         state: Placed<T>,
         keep: bool,
+        alone: bool,
     ) -> Result<Point<T>, SimulateError> {
         let expectation = |o: &Named| {
             let value = state.expectation(&o.sum, &simulator.threads)?;
@@ -139,7 +142,14 @@ impl Task<'_> {
         let counts = match self.args.shots {
             Some(shots) => {
                 let shots = usize::try_from(shots).unwrap_or(usize::MAX);
-                Some(simulator.counts_of(circuit, &state, shots, self.common.seed)?)
+                let mut report = |done, all| {
+                    if alone {
+                        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+                        progress.count_in("shots");
+                        progress.report(done as u64, all as u64);
+                    }
+                };
+                Some(simulator.counts_of(circuit, &state, shots, self.common.seed, &mut report)?)
             }
             None => None,
         };

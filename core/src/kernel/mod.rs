@@ -25,6 +25,7 @@ mod acts;
 mod apply;
 mod dagger;
 mod disjoint;
+pub(crate) mod marginal;
 mod reduce;
 mod registry;
 mod resident;
@@ -37,7 +38,7 @@ pub use reduce::{BLOCK, tree_sum};
 pub use registry::{ExecuteError, Executor, Executors, Generic, Inner, Pairs, Prepared};
 pub use resident::{Resident, Residents};
 pub use simd::{Element, InstructionSet};
-pub use threads::{SERIAL_BELOW, ThreadError, Threads};
+pub use threads::{SERIAL_BELOW, SHARED_BELOW, ThreadError, Threads};
 
 use std::ops::Range;
 
@@ -304,10 +305,11 @@ pub(crate) fn places(
     value: usize,
 ) -> impl Iterator<Item = usize> {
     let mut next = deposit(part.start, ((1 << n_qubits) - 1) & !fixed);
+    // Adding the fixed bits, too, lets a carry run across them: none of them is set.
+    let step = fixed.wrapping_add(1);
     part.map(move |_| {
         let here = next;
-        // Setting the fixed bits lets the carry of the next step run across them.
-        next = (here | fixed).wrapping_add(1) & !fixed;
+        next = here.wrapping_add(step) & !fixed;
         here | value
     })
 }

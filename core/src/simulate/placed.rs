@@ -62,9 +62,23 @@ impl<T: Real> Placed<T> {
         seed: u64,
         threads: &Threads,
     ) -> Result<Vec<(usize, u64)>, SimulateError> {
+        self.sample_counts_reporting(shots, seed, threads, &mut |_, _| {})
+    }
+
+    /// As [`Placed::sample_counts`], and tells `progress` (done, all) shots every now and then.
+    ///
+    /// # Errors
+    /// As [`Placed::sample_counts`].
+    pub fn sample_counts_reporting(
+        &self,
+        shots: usize,
+        seed: u64,
+        threads: &Threads,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<Vec<(usize, u64)>, SimulateError> {
         match self {
-            Placed::Here(state) => Ok(state.sample_counts(shots, seed, threads)?),
-            Placed::There(state) => Ok(counts_by(shots, seed, threads, |u| state.sample(u))?),
+            Placed::Here(state) => Ok(state.sample_counts_reporting(shots, seed, threads, progress)?),
+            Placed::There(state) => Ok(counts_by(shots, seed, threads, progress, |u| state.sample(u))?),
         }
     }
 

@@ -39,6 +39,7 @@ pub(crate) use unroll;
 mod neon;
 mod pauli;
 mod portable;
+mod readout;
 mod single;
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -49,6 +50,7 @@ use num_complex::Complex;
 
 pub(crate) use pauli::{NORM_BITS, Product, block_norms, expectation};
 use portable::Lanes4;
+pub(crate) use readout::{probabilities, project};
 pub(crate) use single::apply;
 
 use crate::scalar::Ordered;
