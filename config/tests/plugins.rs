@@ -12,7 +12,7 @@ use ketgrad_core::{
     exec::{Bytecode, Datum, Derivatives, Executable, Limits, Machine},
     ir::Program,
     text::parse_program_with,
-    trace::{Callee, Expr, trace},
+    trace::{Callee, Expr, TraceError, trace},
 };
 use ketgrad_plugin_host::sha256_of;
 use num_complex::Complex;
@@ -186,11 +186,10 @@ fn faults_of_plugins_are_said_in_words() {
     folder.file("text.so", "not a library");
     let plugin = |path: &str, more: &str| format!("[[plugin]]\nname = 'it'\npath = {path}\n{more}");
     let (twice, idle) = ("fn f(x) { let y = twice([x, x]); y[0] + y[1] }", "fn f(x) { x }");
-    let rule = |path: &str, name: &str| plugin(path, &format!("rules = {{ only = ['{name}'] }}\n"));
     for (config, program, words) in [
         // The file.
-        (plugin("'text.so'", ""), idle, vec!["text.so is not a library", "[c.toml:3:8]"]),
-        (plugin(&in_c("NOT_A_PLUGIN"), ""), idle, vec!["is a library but not a plugin", "[c.toml:3:8]"]),
+        (plugin("'text.so'", ""), idle, vec!["text.so is not a library", "[c.toml:5:8]"]),
+        (plugin(&in_c("NOT_A_PLUGIN"), ""), idle, vec!["is a library but not a plugin", "[c.toml:5:8]"]),
         (plugin(&in_c("BAD_MAGIC"), ""), idle, vec!["not a plugin's descriptor"]),
         (plugin(&in_c("THIS_MAJOR=2"), ""), idle, vec!["version 2 of the plugin interface", "has version 1"]),
         (plugin(&in_c("NEEDS=9"), ""), idle, vec!["needs version 1.9"]),
@@ -198,38 +197,19 @@ fn faults_of_plugins_are_said_in_words() {
         (
             plugin(&hostile, "[plugin.options]\ninit = 'panic'\n"),
             idle,
-            vec!["it panicked: a panic while it registers at ", "lib.rs:", "[c.toml:3:8]"],
+            vec!["it panicked: a panic while it registers at ", "lib.rs:", "[c.toml:5:8]"],
         ),
         (plugin(&hostile, "[plugin.options]\ninit = 'error'\n"), idle, vec!["no licence"]),
         (plugin(&hostile, "kernels = { only = ['k'] }\n"), idle, vec!["names the kernel `k`", "it has none"]),
         (plugin(&in_c("BAD_PROGRAM"), ""), idle, vec!["rule `square`", "did you mean `kernel`"]),
         // Calls.
-        (
-            rule(&hostile, "panics"),
-            "fn f(x) { panics(x) }",
-            vec!["`panics`", "it panicked: a panic at 7", "lib.rs:", "plugin `it`"],
-        ),
-        (
-            format!("[plugins]\ncheck = 'finite'\n{}", rule(&hostile, "infinite")),
-            "fn f(x) { infinite(x) }",
-            vec!["it gives inf although every input is finite", "plugin `it`"],
-        ),
-        (plugin(&in_c("RANK"), ""), twice, vec!["`twice`", "1000 dimensions", "plugin `it`"]),
+        (plugin(&in_c("RANK"), ""), twice, vec!["twice", "1000 dimensions", "plugin `it`"]),
         (plugin(&in_c("HUGE_SHAPE"), ""), twice, vec!["at most 100000000 elements"]),
         (plugin(&in_c("OVERRUN"), ""), twice, vec!["wrote past the end of its result, 2 elements"]),
     ] {
+        // What a call shows is not to be found when the plugin is loaded.
+        let config = format!("[plugins]\nverify = false\n{config}");
         folder.file("c.toml", &config);
-        // At 7 `verify` has not been; it stays out of what a call alone shows.
-        let config = if config.starts_with("[plugins]") {
-            config
-        } else {
-            format!("[plugins]\nverify = false\n{config}")
-        };
-        let lines = if config.contains("check") { 0 } else { 2 };
-        folder.file("c.toml", &config);
-        let words: Vec<String> =
-            words.iter().map(|w| w.replace("toml:3", &format!("toml:{}", 3 + lines))).collect();
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
         folder.run(&["diff", "-e", program, "--at", "x=7", "--config", "c.toml"]).fails(1, &words);
     }
 }
@@ -295,7 +275,7 @@ fn a_config_serves_every_scalar() {
     let first = (-z * z).exp() * 2.0 / std::f64::consts::PI.sqrt();
     let second = -2.0 * z * first;
     let (y, by) = g.value_and_gradient(&at).unwrap();
-    close(y.re(), w.norm_sqr() + a.exp().ln_1p());
+    close(y, w.norm_sqr() + a.exp().ln_1p());
     // w' conj(w), and by b i times that: 2 re, -2 im.
     let mixed = first * w.conj();
     close(*by[0].real().unwrap(), 2.0 * mixed.re + sigmoid);
@@ -310,8 +290,8 @@ fn a_config_serves_every_scalar() {
     let code = Bytecode::compile(&program, program.lookup("f").unwrap()).unwrap();
     let number = |re, by_a, by_b| Datum::Real(HyperDual64::new(re, by_a, by_b, 0.0));
     let at = [number(a, 1.0, 0.0), number(b, 0.0, 1.0)];
-    let y = code.call(&mut Machine::new(), &*host, &Limits::default(), &at).unwrap();
-    let y = *y.real().unwrap();
+    let y = code.call(&mut Machine::<HyperDual64>::new(), &*host, &Limits::default(), &at).unwrap();
+    let y: HyperDual64 = *y.real().unwrap();
     close(y.re, value);
     close(y.eps1, gradient[0]);
     close(y.eps2, gradient[1]);
@@ -320,8 +300,8 @@ fn a_config_serves_every_scalar() {
     // Symbols: recorded, printed, differentiated.
     let rule = |name: &str| Callee::registered(plugins.rules(), name).unwrap().with_host(plugins.host());
     let (erf, softplus) = (rule("erf"), rule("softplus"));
-    let recorded =
-        trace("f", &["a", "b"], |a: Expr, b: Expr| erf.call([a.clone() * &b]) + softplus.call([a])).unwrap();
+    let f = |(a, b): (Expr, Expr)| Ok::<_, TraceError>(erf.call(&[a.clone() * &b])? + softplus.call(&[a])?);
+    let recorded = trace("f", &["a", "b"], |x| f(x).unwrap()).unwrap();
     assert_eq!(recorded.compact(), "f(a, b) = erf(a*b) + softplus(a)");
     whole(recorded.program());
 }

@@ -3,7 +3,6 @@
 use std::{
     any::TypeId,
     collections::HashMap,
-    hash::{BuildHasherDefault, Hasher},
     sync::{Arc, Mutex, PoisonError, RwLock},
 };
 
@@ -19,6 +18,7 @@ use num_complex::Complex;
 
 use crate::{
     array::{Array, Number, cast},
+    by_name::ByName,
     dense::{linearised, needs_program, no_plain_number, pullback, pushforward},
     kernel::{Kernel, MAX_NUMBERS},
     lift::{factorial, series},
@@ -63,7 +63,7 @@ enum Part {
 #[derive(Default)]
 pub struct Loaded {
     rules: Vec<Rule>,
-    by_primitive: HashMap<String, (usize, Part), BuildHasherDefault<Words>>,
+    by_primitive: ByName<(usize, Part)>,
     /// A copy of the program, in which derivatives are derived when they are asked for.
     derived: Mutex<Derived>,
 }
@@ -93,7 +93,7 @@ impl Loaded {
     /// Forgets all rules from a number on.
     pub(crate) fn truncate(&mut self, n: usize) {
         self.rules.truncate(n);
-        self.by_primitive.retain(|_, (k, _)| *k < n);
+        self.by_primitive.retain(|(k, _)| *k < n);
     }
 
     /// All rules are there: derivatives are derived from this program.
@@ -382,38 +382,5 @@ impl<S: Scalar, A: Host<S>, B: Host<S>> Host<S> for Both<'_, A, B> {
     #[inline]
     fn number(&self, primitive: &Primitive, args: &[S::Real]) -> Option<Result<S::Real, HostError>> {
         self.0.number(primitive, args)
-    }
-}
-
-/// The hash of short names, eight bytes at a time: a rule is looked up at each of its calls.
-#[derive(Clone, Copy, Default)]
-struct Words(u64);
-
-impl Words {
-    /// An odd number whose bits look random: 2^64 over the golden ratio.
-    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-
-    #[inline]
-    fn mix(&mut self, word: u64) {
-        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(Words::FACTOR);
-    }
-}
-
-impl Hasher for Words {
-    #[inline]
-    fn finish(&self) -> u64 {
-        // The table reads the highest and the lowest bits; a product's lowest depend on few others.
-        self.0 ^ self.0 >> 32
-    }
-    #[inline]
-    fn write(&mut self, bytes: &[u8]) {
-        let (words, rest) = bytes.as_chunks::<8>();
-        words.iter().for_each(|word| self.mix(u64::from_le_bytes(*word)));
-        let rest = rest.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
-        self.mix(rest ^ (bytes.len() as u64) << 56);
-    }
-    #[inline]
-    fn write_u8(&mut self, _: u8) {
-        // What ends a text: its length is in the hash.
     }
 }

@@ -145,15 +145,6 @@ __attribute__((unused)) static ketgrad_status init(const ketgrad_host *host, ket
 
 #ifdef NOT_A_PLUGIN
 KETGRAD_EXPORT ketgrad_status (*something_else)(const ketgrad_host *, ketgrad_err *) = init;
-#elif defined(LONGER_DESC) /* a descriptor as a newer header might have it */
-KETGRAD_EXPORT const struct {
-    ketgrad_desc desc;
-    uint64_t more[5];
-} ketgrad_plugin = {
-    {KETGRAD_MAGIC, KETGRAD_MAJOR, 9, sizeof ketgrad_plugin, NEEDS, 0, KETGRAD_STR("newer"), KETGRAD_STR("9"),
-     KETGRAD_STR("C"), init},
-    {~0ull, ~0ull, ~0ull, ~0ull, ~0ull},
-};
 #else
 KETGRAD_EXPORT const ketgrad_desc ketgrad_plugin = {
     KETGRAD_THIS_MAGIC, THIS_MAJOR, THIS_MINOR, sizeof(ketgrad_desc), NEEDS, 0,
