@@ -51,7 +51,7 @@ impl Expectation {
         let values = observe(&psi, &sums)?;
         let mut lambda = psi.observed(&cotangent)?;
         let products = psi.apply_pair(&mut *lambda, back, inners)?;
-        Ok(Some((values, way.by_angle(&self.slots, products))))
+        Ok(Some((values, way.by_angle(&self.slots, &products))))
     }
 
     /// Who keeps the states of so many operators, and what is observed there.

@@ -27,17 +27,22 @@ mod dagger;
 mod disjoint;
 mod reduce;
 mod registry;
+mod renew;
 mod resident;
 mod runs;
 pub(crate) mod simd;
 mod threads;
+mod walsh;
 
 pub use acts::Acts;
 pub use reduce::{BLOCK, tree_sum};
-pub use registry::{ExecuteError, Executor, Executors, Generic, Inner, Pairs, Prepared};
+pub use registry::{
+    ExecuteError, Executor, Executors, Generic, Inner, Observed, Pairs, Prepared, PreparedPair,
+};
 pub use resident::{Resident, Residents};
 pub use simd::{Element, InstructionSet};
 pub use threads::{SERIAL_BELOW, ThreadError, Threads};
+pub(crate) use walsh::{signed_sum, walsh_hadamard};
 
 use std::ops::Range;
 
