@@ -57,11 +57,13 @@ fn repeat<E: Element>(
     rounds: usize,
     budget: f64,
 ) -> Result<(), Box<dyn Error>> {
-    let mut bind = None;
+    let (mut bind, mut gradient) = (None, None);
     if let Work::Pauli(circuit, _) | Work::Shots(circuit) = work {
         *state = simulator.run::<E>(circuit, &[])?;
     } else if let Work::Gates(circuit) = work {
         bind = Some(BoundCircuit::<Complex<E>>::new(circuit, &Values::<E>(&[]))?);
+    } else if let Work::Gradient(ansatz) = work {
+        gradient = Some(ansatz.prepare::<E>(simulator)?);
     }
     let mut once = || -> Result<f64, Box<dyn Error>> {
         let start = Instant::now();
@@ -70,6 +72,7 @@ fn repeat<E: Element>(
                 let Some(bound) = &bind else { return Ok(f64::NAN) };
                 return gates(simulator, state, operators(bound)?);
             }
+            Work::Gradient(_) => return gradient.as_mut().map_or(Ok(f64::NAN), |g| g.once()),
             Work::Circuit(circuit) => {
                 let bound = BoundCircuit::new(circuit, &Values::<E>(&[]))?;
                 simulator.execute(operators(&bound)?, state, &mut |_, _| {})?;
