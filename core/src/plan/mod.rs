@@ -83,6 +83,7 @@ pub struct Plan<E> {
     looks_change: bool,
 }
 
+#[expect(clippy::large_enum_variant, reason = "a plan has a handful of passes")]
 enum Pass<E> {
     Tile(TileStage<E>),
     Plain { operator: usize },

@@ -253,8 +253,11 @@ fn gate_matrix<R: Ring>(
     Ok(matrix.map_err(|e| circuit.bind_error(e))?)
 }
 
+/// Qubits with the values that they must have.
+type Controls = SmallVec<[(usize, bool); 4]>;
+
 /// The targets and the controls of an instruction.
-fn qubits(instruction: &Instruction) -> (SmallVec<[usize; 4]>, SmallVec<[(usize, bool); 4]>) {
+fn qubits(instruction: &Instruction) -> (SmallVec<[usize; 4]>, Controls) {
     let targets = instruction.targets.iter().map(|&q| q as usize).collect();
     (targets, instruction.controls.iter().map(|c| (c.qubit as usize, c.value)).collect())
 }
