@@ -178,13 +178,13 @@ impl<E: Element> Plan<E> {
         let (mut passes, mut pool) = (std::mem::take(&mut self.passes), std::mem::take(&mut self.pool));
         let mut angle = self.schedule.angle();
         for (number, stage) in self.schedule.stages().iter().enumerate() {
-            match (passes.get_mut(number), stage) {
-                (Some(Pass::Tile(pass)), Stage::Tile { ops, .. }) => {
-                    pass.rebind(self.schedule.ops(ops), self.options.set, &mut pool);
-                    pass.turn(std::mem::take(&mut angle));
-                }
-                (Some(_), _) => {}
-                (None, _) => passes.push(self.pass(stage, &mut angle, &mut pool)),
+            if number == passes.len() {
+                passes.push(self.pass(stage, &mut 0.0, &mut pool));
+            }
+            // A new pass, too, takes its numbers as any later binding, so that the bits do not tell which it was.
+            if let (Some(Pass::Tile(pass)), Stage::Tile { ops, .. }) = (passes.get_mut(number), stage) {
+                pass.rebind(self.schedule.ops(ops), self.options.set, &mut pool);
+                pass.turn(std::mem::take(&mut angle));
             }
         }
         (self.passes, self.pool) = (passes, pool);
