@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo run --release -p ketgrad-benches --bin compare -- --harness FOLDER --python PYTHON
-//!     [--suite gates circuits plans pauli shots] [--n 20 22] [--threads 1 2] [--workload qft …]
+//!     [--suite gates circuits plans pauli shots gradient] [--n 20 22] [--threads 1 2] [--workload qft …]
 //!     [--peers qulacs qiskit-aer lightning.qubit lightning.kokkos qsim | none]
 //!     [--precision double single] [--rounds 5] [--peer-rounds 5] [--budget 0.25] [--out FILE.json] [--append FILE.json]
 //! ```
@@ -20,11 +20,13 @@
 //! | `plans` | running a plan that was made before, on a state that is there; peers run their circuits as before |
 //! | `pauli` | the expectation value of 100 random Pauli strings of weight 4 |
 //! | `shots` | 10^5 shots, in order |
+//! | `gradient` | the energy of a prepared ansatz with its 8n derivatives, binding included |
 //!
 //! `floor` is the harness's: reading and writing in place what each gate must touch, gate by gate (a plan
 //! joins gates and goes below it), or reading the state once for each string, or once for all shots.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
+mod gradient;
 mod ours;
 mod peers;
 mod table;

@@ -66,7 +66,7 @@ fn repeat<E: Element>(
     rounds: usize,
     budget: f64,
 ) -> Result<(), Box<dyn Error>> {
-    let (mut bind, mut plan) = (None, None);
+    let (mut bind, mut plan, mut gradient) = (None, None, None);
     if let Work::Pauli(circuit, _) | Work::Shots(circuit) = work {
         *state = simulator.run::<E>(circuit, &[])?;
     } else if let Work::Gates(circuit) = work {
@@ -76,6 +76,8 @@ fn repeat<E: Element>(
         let n = circuit.n_qubits();
         let options = Options::new(InstructionSet::detect(), size_of::<E>(), n);
         plan = Some(Plan::new(n, operators(&bound)?, options));
+    } else if let Work::Gradient(ansatz) = work {
+        gradient = Some(ansatz.prepare::<E>(simulator)?);
     }
     // One run of a small plan is too short for the clock.
     let turns = ((1usize << 14) >> state.n_qubits().min(14)).max(1);
@@ -86,6 +88,7 @@ fn repeat<E: Element>(
                 let Some(bound) = &bind else { return Ok(f64::NAN) };
                 return gates(simulator, state, operators(bound)?);
             }
+            Work::Gradient(_) => return gradient.as_mut().map_or(Ok(f64::NAN), |g| g.once()),
             Work::Circuit(circuit) => {
                 let bound = BoundCircuit::new(circuit, &Values::<E>(&[]))?;
                 simulator.execute(operators(&bound)?, state, &mut |_, _| {})?;

@@ -4,6 +4,8 @@ use ketgrad_core::{circuit::Circuit, matrix::Matrix, observable::PauliSum};
 use num_complex::Complex;
 use serde_json::Value;
 
+use crate::gradient::Ansatz;
+
 /// A family of workloads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Suite {
@@ -12,11 +14,12 @@ pub(crate) enum Suite {
     Plans,
     Pauli,
     Shots,
+    Gradient,
 }
 
 impl Suite {
-    pub(crate) const ALL: [Suite; 5] =
-        [Suite::Gates, Suite::Circuits, Suite::Plans, Suite::Pauli, Suite::Shots];
+    pub(crate) const ALL: [Suite; 6] =
+        [Suite::Gates, Suite::Circuits, Suite::Plans, Suite::Pauli, Suite::Shots, Suite::Gradient];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -25,6 +28,7 @@ impl Suite {
             Suite::Plans => "plans",
             Suite::Pauli => "pauli",
             Suite::Shots => "shots",
+            Suite::Gradient => "gradient",
         }
     }
 
@@ -41,6 +45,7 @@ impl Suite {
             Suite::Circuits | Suite::Plans => ("circuits", Some("--circuits")),
             Suite::Pauli => ("expectation", None),
             Suite::Shots => ("sampling", None),
+            Suite::Gradient => ("gradient", None),
         }
     }
 
@@ -51,6 +56,7 @@ impl Suite {
             Suite::Circuits | Suite::Plans => &["qcbm", "qft", "qv", "hea"],
             Suite::Pauli => &["pauli-terms-100"],
             Suite::Shots => &["shots-100000"],
+            Suite::Gradient => &["hea-4"],
         }
     }
 }
@@ -70,34 +76,42 @@ pub(crate) enum Work {
     Pauli(Circuit, PauliSum),
     /// Shots of that state.
     Shots(Circuit),
+    /// An energy with all its derivatives.
+    Gradient(Ansatz),
 }
 
 impl Work {
     /// From what the harness says: `{"gates": [[name, qubits, numbers]…], "terms": [[weight, text]…]}`.
     pub(crate) fn read(suite: Suite, n: usize, said: &Value) -> Result<Work, String> {
+        if suite == Suite::Gradient {
+            return Ok(Work::Gradient(Ansatz::read(n, said)?));
+        }
         let circuit = circuit(n, &said["gates"])?;
         Ok(match suite {
             Suite::Gates => Work::Gates(circuit),
-            Suite::Circuits => Work::Circuit(circuit),
+            Suite::Circuits | Suite::Gradient => Work::Circuit(circuit),
             Suite::Plans => Work::Plan(circuit),
             Suite::Shots => Work::Shots(circuit),
-            Suite::Pauli => {
-                let mut sum = PauliSum::default();
-                for term in list(&said["terms"])? {
-                    let text = format!("{} {}", number(&term[0])?, term[1].as_str().unwrap_or("?"));
-                    sum.extend(text.parse().map_err(|e| format!("`{text}`: {e}"))?);
-                }
-                Work::Pauli(circuit, sum)
-            }
+            Suite::Pauli => Work::Pauli(circuit, terms(said)?),
         })
     }
 }
 
-fn list(value: &Value) -> Result<&[Value], String> {
+/// The sum of the terms `[weight, text]`.
+pub(crate) fn terms(said: &Value) -> Result<PauliSum, String> {
+    let mut sum = PauliSum::default();
+    for term in list(&said["terms"])? {
+        let text = format!("{} {}", number(&term[0])?, term[1].as_str().unwrap_or("?"));
+        sum.extend(text.parse().map_err(|e| format!("`{text}`: {e}"))?);
+    }
+    Ok(sum)
+}
+
+pub(crate) fn list(value: &Value) -> Result<&[Value], String> {
     value.as_array().map(Vec::as_slice).ok_or_else(|| format!("expected a list, found {value}"))
 }
 
-fn number(value: &Value) -> Result<f64, String> {
+pub(crate) fn number(value: &Value) -> Result<f64, String> {
     value.as_f64().ok_or_else(|| format!("expected a number, found {value}"))
 }
 

@@ -50,16 +50,21 @@ pub(super) struct WayBack<T> {
     pub(super) operators: Vec<Operator<Complex<T>>>,
     pub(super) inners: Vec<Inner>,
     /// For each inner product, the slot and the factor.
-    terms: Vec<(usize, T)>,
+    pub(super) terms: Vec<(usize, T)>,
+}
+
+/// Adds inner products, each times its factor, to the derivatives by the angles of the slots.
+pub(super) fn add_products<T: Real>(terms: &[(usize, T)], products: &[f64], by_angle: &mut [T]) {
+    for ((slot, factor), product) in terms.iter().zip(products) {
+        by_angle[*slot] += factor.clone() * T::lit(*product);
+    }
 }
 
 impl<T: Real> WayBack<T> {
     /// The derivative by the angle of each slot, from the inner products.
-    pub(super) fn by_angle(&self, slots: &[Slot], products: Vec<f64>) -> Vec<T> {
+    pub(super) fn by_angle(&self, slots: &[Slot], products: &[f64]) -> Vec<T> {
         let mut by_angle = vec![T::zero(); slots.len()];
-        for ((slot, factor), product) in self.terms.iter().zip(products) {
-            by_angle[*slot] += factor.clone() * T::lit(product);
-        }
+        add_products(&self.terms, products, &mut by_angle);
         by_angle
     }
 }
@@ -148,7 +153,7 @@ impl<'a, T: Real> Bound<'a, T> {
             None => Ok(None),
         };
         let products = simulator.executors.in_turn(n_qubits, &way.operators, run)?;
-        Ok(products.map(|products| way.by_angle(slots, products)))
+        Ok(products.map(|products| way.by_angle(slots, &products)))
     }
 
     /// All that happens on the way back; `None` if a generator is a sum of too many Pauli strings.
@@ -184,6 +189,11 @@ impl<'a, T: Real> Bound<'a, T> {
             operators.extend(self.gates[k].as_ref().map(Operator::dagger));
         }
         Ok(Some(WayBack { operators, inners, terms }))
+    }
+
+    /// The operators of the circuit, each with the number of its instruction.
+    pub(super) fn numbered(&self) -> impl Iterator<Item = (usize, &Operator<Complex<T>>)> {
+        self.gates.iter().enumerate().filter_map(|(k, gate)| gate.as_ref().map(|gate| (k, gate)))
     }
 
     /// Where the longest run of instructions begins that ends at `end` and in which no instruction with a parameter

@@ -61,7 +61,7 @@ impl Expectation {
             Ok(Some((values, products)))
         };
         let done = self.simulator.executors.in_turn(n_qubits, &operators, work)?;
-        Ok(done.map(|(values, products)| (values, way.by_angle(&self.slots, products))))
+        Ok(done.map(|(values, products)| (values, way.by_angle(&self.slots, &products))))
     }
 
     /// What is observed, if the best executor for so many operators keeps states.

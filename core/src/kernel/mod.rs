@@ -28,17 +28,22 @@ mod disjoint;
 pub(crate) mod marginal;
 mod reduce;
 mod registry;
+mod renew;
 mod resident;
 mod runs;
 pub(crate) mod simd;
 mod threads;
+mod walsh;
 
 pub use acts::Acts;
 pub use reduce::{BLOCK, tree_sum};
-pub use registry::{ExecuteError, Executor, Executors, Generic, Inner, Pairs, Prepared};
+pub use registry::{
+    ExecuteError, Executor, Executors, Generic, Inner, Observed, Pairs, Prepared, PreparedPair,
+};
 pub use resident::{Resident, Residents};
 pub use simd::{Element, InstructionSet};
 pub use threads::{SERIAL_BELOW, SHARED_BELOW, ThreadError, Threads};
+pub(crate) use walsh::{signed_sum, walsh_hadamard};
 
 use std::ops::Range;
 

@@ -129,6 +129,70 @@ pub trait Pairs<R: Ring>: Send + Sync {
         lambda: &mut [R],
         threads: &Threads,
     ) -> Result<Vec<f64>, ExecuteError>;
+
+    /// Takes states and their tangents through the operators, `[psi, psi']` or `[psi, psi', lambda, lambda']`: at the place
+    /// of each string P first `im <lambda|P|psi>` is taken and how it changes along the tangents, and then
+    /// `i kappa P` of each state is added to its tangent. `kicks` has a kappa for each string. `None`, and nothing is
+    /// changed, if it has no way to.
+    ///
+    /// # Errors
+    /// As [`Executor::run`].
+    fn run_tangents(
+        &self,
+        operators: &[Operator<R>],
+        inners: &[Inner],
+        kicks: &[f64],
+        states: &mut [&mut [R]],
+        threads: &Threads,
+    ) -> Result<Option<Vec<[f64; 2]>>, ExecuteError> {
+        let _ = (operators, inners, kicks, states, threads);
+        Ok(None)
+    }
+
+    /// Prepares for operators that will run often on one state of n qubits, with these numbers and others, if it can.
+    fn prepare_run(&self, n_qubits: usize, operators: &[Operator<R>]) -> Option<Box<dyn Prepared<R>>> {
+        let _ = (n_qubits, operators);
+        None
+    }
+
+    /// Prepares for operators and inner products that will be wanted often, if it can.
+    fn prepare(
+        &self,
+        n_qubits: usize,
+        operators: &[Operator<R>],
+        inners: &[Inner],
+    ) -> Option<Box<dyn PreparedPair<R>>> {
+        let _ = (n_qubits, operators, inners);
+        None
+    }
+
+    /// Prepares the sum of the strings `c i^|x & z| X^x Z^z`, given as (c, x, z); `None` if it has no better way
+    /// than one after the other.
+    fn observe(&self, n_qubits: usize, terms: &[(f64, usize, usize)]) -> Option<Box<dyn Observed<R>>> {
+        let _ = (n_qubits, terms);
+        None
+    }
+}
+
+/// Operators and inner products that an executor has prepared to take two states through, often.
+pub trait PreparedPair<R: Ring>: Send + Sync {
+    /// Takes other operators: another binding of the same circuit, or any as many.
+    fn bind(&mut self, operators: &[Operator<R>]);
+    /// Applies the operators to both states and gives the inner products, as [`Pairs::run`].
+    ///
+    /// # Errors
+    /// As [`Executor::run`].
+    fn run(&mut self, psi: &mut [R], lambda: &mut [R], threads: &Threads) -> Result<&[f64], ExecuteError>;
+}
+
+/// A Hermitian operator O that an executor has prepared to apply often.
+pub trait Observed<R: Ring>: Send + Sync {
+    /// Writes `weight O |psi>` to `out`, or adds it to what is there, and gives `<psi|O|psi>`: the same bits for any
+    /// number of threads.
+    ///
+    /// # Panics
+    /// If the states are not of the size that it was prepared for.
+    fn apply(&mut self, weight: f64, psi: &[R], out: &mut [R], add: bool, threads: &Threads) -> f64;
 }
 
 /// `im <lambda|P|psi>` for the Pauli string `P = i^|x & z| X^x Z^z`: a qubit in x alone has X, in z alone Z, in

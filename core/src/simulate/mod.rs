@@ -21,8 +21,8 @@ mod program;
 mod trajectory;
 
 pub use placed::Placed;
-pub(crate) use program::bind_instruction;
 pub use program::{Bits, BoundCircuit, final_measurements};
+pub(crate) use program::{bind_instruction, rebind_instruction};
 pub use trajectory::{Mean, Trajectory};
 
 use std::{

@@ -37,6 +37,7 @@ pub(crate) use unroll;
 
 #[cfg(target_arch = "aarch64")]
 mod neon;
+mod observe;
 mod pauli;
 mod portable;
 mod readout;
@@ -48,6 +49,7 @@ use std::fmt;
 
 use num_complex::Complex;
 
+pub(crate) use observe::PauliMap;
 pub(crate) use pauli::{NORM_BITS, Product, block_norms, expectation};
 use portable::Lanes4;
 pub(crate) use readout::{probabilities, project};
