@@ -5,19 +5,26 @@
 //! cargo run --release -p ketgrad-benches --bin speed -- gates <n> [threads=1] [f32]
 //! cargo run --release -p ketgrad-benches --bin speed -- plan <n>
 //! cargo run --release -p ketgrad-benches --bin speed -- memory <n> [threads=1] [f32]
+//! cargo run --release -p ketgrad-benches --bin speed -- readout <n> [threads=1] [f32]
+//! cargo run --release -p ketgrad-benches --bin speed -- points <n> [threads=1] [f32]
 //! ```
 //! `memory` runs a circuit and takes 10^5 shots, and prints the most memory that the process had, over that of
 //! the state (Linux).
+//! `readout` times norms, probabilities of some qubits and collapse; their `floor` is half a pass for each time that
+//! the state is read, and for each that it is written. `points` runs a circuit at 16 points.
 //! `gates` with the word `targets` also prints each target's time.
 //! `seconds` of a circuit is binding, planning and running, on a state that is there. `floor` is one pass
 //! that scales the state in place.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a program for people")]
 
-use std::time::Instant;
+use std::{hint::black_box, time::Instant};
 
 use ketgrad_core::{
+    circuit::Circuit,
     kernel::{Element, Executor, InstructionSet, Threads},
     plan::{Fast, Options, Plan},
+    scalar::Real,
+    simulate::Simulator,
     state::StateVector,
 };
 use num_complex::Complex;
@@ -61,11 +68,68 @@ fn timed(f: impl FnOnce()) -> f64 {
 }
 
 fn floor<E: Element>(state: &mut StateVector<Complex<E>>, threads: &Threads, set: InstructionSet) -> f64 {
-    let mut c = ketgrad_core::circuit::Circuit::new(state.n_qubits());
+    let mut c = Circuit::new(state.n_qubits());
     c.gphase(0.3).unwrap();
     let operators = bind::<E>(&c);
     let fast = Fast::with(set).unwrap();
     median(|| timed(|| fast.run(&operators, state.amplitudes_mut(), threads).unwrap()), 0.3)
+}
+
+fn readout<E: Element>(n: usize, threads: usize, set: InstructionSet) {
+    let threads = Threads::new(threads).unwrap();
+    let mut state = StateVector::<Complex<E>>::zero(n).unwrap();
+    Fast::with(set).unwrap().run(&bind::<E>(&circuit("hea", n)), state.amplitudes_mut(), &threads).unwrap();
+    let half = 0.5 * floor(&mut state, &threads, set);
+    let line = |name: String, seconds: f64, halves: f64| {
+        println!(
+            "{{\"suite\": \"readout\", \"workload\": \"{name}\", \"n\": {n}, \"threads\": {}, \"seconds\": {seconds:.4e}, \
+             \"floor\": {:.4e}}}",
+            threads.count(),
+            half * halves
+        );
+    };
+    line(
+        "norm2".to_owned(),
+        median(
+            || {
+                timed(|| {
+                    black_box(state.norm2(&threads));
+                })
+            },
+            0.2,
+        ),
+        1.0,
+    );
+    let some =
+        [vec![0], vec![n / 2], vec![n - 1], (0..10).collect(), (n - 10..n).collect(), (0..n).collect()];
+    for qubits in some {
+        let seconds = median(|| timed(|| drop(state.probabilities_of(&qubits, &threads).unwrap())), 0.2);
+        line(format!("probabilities of {qubits:?}"), seconds, 1.0);
+    }
+    for qubit in [0, n / 2, n - 1] {
+        let mut collapsed = state.clone();
+        let seconds = median(
+            || {
+                timed(|| {
+                    black_box(collapsed.collapse(qubit, true, &threads).unwrap());
+                })
+            },
+            0.2,
+        );
+        line(format!("collapse of {qubit}"), seconds, 3.0);
+    }
+}
+
+fn points<T: Real>(n: usize, threads: usize) {
+    let simulator = Simulator { threads: Threads::new(threads).unwrap(), ..Simulator::new() };
+    let mut c = Circuit::new(n);
+    let theta = c.param("theta");
+    for q in (0..4 * n).map(|k| k % n) {
+        c.ry(q, theta.clone()).unwrap().rz(q, 0.7).unwrap().cx(q, (q + 1) % n).unwrap();
+    }
+    let points: Vec<Vec<T>> = (0..16).map(|k| vec![T::lit(0.1 * f64::from(k))]).collect();
+    let seconds = median(|| timed(|| drop(simulator.run_points(&c, &points).unwrap())), 0.5);
+    println!("{{\"suite\": \"points\", \"n\": {n}, \"threads\": {threads}, \"seconds\": {seconds:.4e}}}");
 }
 
 fn run<E: Element>(
@@ -190,6 +254,12 @@ fn main() {
     let set =
         InstructionSet::ALL.into_iter().find(|s| has(&s.to_string())).unwrap_or(InstructionSet::detect());
     let tile = arguments.iter().find_map(|a| a.strip_prefix("tile=").and_then(|t| t.parse().ok()));
+    if what == "readout" {
+        return if has("f32") { readout::<f32>(n, threads, set) } else { readout::<f64>(n, threads, set) };
+    }
+    if what == "points" {
+        return if has("f32") { points::<f32>(n, threads) } else { points::<f64>(n, threads) };
+    }
     if has("f32") {
         run::<f32>(what, n, threads, set, tile, has("aligned"));
     } else {

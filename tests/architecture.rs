@@ -90,7 +90,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ),
     ("problem", &["observable", "basis"]),
     ("ansatz", &["problem", "circuit", "observable", "param", "basis"]),
-    ("optimize", &["hybrid", "state"]),
+    ("optimize", &["hybrid", "kernel", "scalar", "state"]),
     ("qasm", &["simulate", "circuit", "gate", "param", "matrix", "scalar"]),
     ("print", &["circuit", "gate", "param", "matrix", "scalar"]),
     ("draw", &["print", "circuit", "gate", "param", "matrix", "scalar"]),

@@ -2,13 +2,15 @@
 //! same, and identities hold exactly.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::sync::Arc;
+
 use ketgrad_core::{
     circuit::Circuit,
     exact::{Budget, ClosedForm, Exact, ExactError, Fault, Form, Symbols},
     gate::GateKind,
     hybrid::{Expectation, Method},
     normal::Equality,
-    param::{Angle, Function, ParamExpr, Q},
+    param::{Angle, Function, ParamExpr, Q, Values},
     scalar::{Conj, Ring},
     simulate::Simulator,
     trace::Expr,
@@ -207,6 +209,51 @@ fn symbolic_gradients_equal_the_adjoint_method() {
     }
 }
 
+/// Four to six parameters that do not all separate, with roots of unity, phases and shared angles.
+#[test]
+fn short_formulas_say_what_long_ones_do() {
+    let mut rng = Rng::new(14);
+    let (mut nested, mut longest) = (0, 0);
+    for round in 0..18 {
+        let (n, n_params) = (2 + round % 3, 4 + round / 6);
+        let mut circuit = rng.symbolic(n, 8 + round % 4, n_params);
+        if round % 3 == 0 {
+            circuit.t(0).unwrap().h(0).unwrap().rx(1, Angle::pi(3, 16)).unwrap();
+        }
+        for k in 0..n_params {
+            let angle = circuit.param(&format!("p{k}"));
+            if k % 2 == 0 {
+                circuit.ry(k % n, angle).unwrap()
+            } else {
+                circuit.rz(k % n, angle).unwrap()
+            };
+            circuit.cx(k % n, (k + 1) % n).unwrap();
+        }
+        let state = ClosedForm::of(&circuit).unwrap();
+        let at = rng.point(&circuit);
+        let values = named(&circuit, &at);
+        for index in [0, rng.below(1 << n), (1 << n) - 1] {
+            let formula = state.amplitude(index).unwrap();
+            let value = formula.eval(&at).unwrap();
+            for form in [Form::Trig, Form::Exp] {
+                for text in [formula.text(form), formula.expanded(form)] {
+                    assert!((evaluate(&text, &values) - value).norm() < ROUNDING, "{form:?}: {text}");
+                }
+            }
+            let z = formula.expressions().unwrap();
+            let parts = [&z.re, &z.im].map(|x| x.evaluate(&values).unwrap());
+            assert!((Complex::new(parts[0], parts[1]) - value).norm() < ROUNDING);
+            let (short, long) = (formula.text(Form::Trig), formula.expanded(Form::Trig));
+            nested += usize::from(short.len() < long.len());
+            longest = longest.max(short.len());
+        }
+    }
+    assert!(
+        nested > 30,
+        "{nested} formulas are shorter than their sums; the longest has {longest} characters"
+    );
+}
+
 #[test]
 fn texts_say_what_the_formulas_are() {
     let mut rng = Rng::new(4);
@@ -309,7 +356,19 @@ fn rotations_after_a_ghz_state() {
     // (prod cos + (-i)^n prod sin) / sqrt 2.
     let (cos, sin): (Vec<f64>, Vec<f64>) = at.iter().map(|t| ((t / 2.0).cos(), (t / 2.0).sin())).unzip();
     let expected = (cos.iter().product::<f64>() - sin.iter().product::<f64>()) / 2f64.sqrt();
-    assert!((state.amplitude(0).unwrap().eval(&at).unwrap() - expected).norm() < ROUNDING);
+    let formula = state.amplitude(0).unwrap();
+    assert!((formula.eval(&at).unwrap() - expected).norm() < ROUNDING);
+    // Two products instead of 512 exponentials.
+    let product = |f: &str| (0..n).map(|q| format!("{f}(t{q}/2)")).collect::<Vec<_>>().join("*");
+    let text = formula.to_string();
+    assert_eq!(text, format!("sqrt(2)*({} - {})/2", product("cos"), product("sin")));
+    for form in [Form::Trig, Form::Exp] {
+        let text = formula.text(form);
+        assert!((evaluate(&text, &named(&circuit, &at)) - expected).norm() < ROUNDING, "{text}");
+    }
+    let z = formula.expressions().unwrap();
+    assert!(z.im.is_exact_zero());
+    assert!((z.re.evaluate(&named(&circuit, &at)).unwrap() - expected).abs() < ROUNDING);
 }
 
 #[test]
@@ -327,6 +386,43 @@ fn a_ring_of_sixteen_angles_fits() {
     assert_eq!(state.n_terms(), 1 << 20);
     let at = Rng::new(6).point(&circuit);
     assert!(error(&state, &circuit, &at) < ROUNDING);
+    // 65,536 terms each, of 16 factors in sines and cosines: a layer of n qubits hands on 2^n of them.
+    for index in [0, 6, 15] {
+        let formula = state.amplitude(index).unwrap();
+        let text = formula.to_string();
+        assert!(text.len() < 100_000, "{}", text.len());
+        let value = formula.eval(&at).unwrap();
+        assert!((evaluate(&text, &named(&circuit, &at)) - value).norm() < ROUNDING);
+    }
+}
+
+/// Entry by entry, with derivatives; and U†U = 1 without rounding.
+#[test]
+fn unitary_matrices_in_closed_form() {
+    let mut rng = Rng::new(15);
+    for n in 1..=3 {
+        let circuit = rng.symbolic(n, 10, 2);
+        let symbols = Arc::new(Symbols::new(&circuit).unwrap());
+        let exact = Simulator::new().matrix(&circuit, &*symbols).unwrap();
+        let at = rng.point(&circuit);
+        let unit = |j: usize| f64::from(u8::from(j == 0));
+        let moved: Vec<Dual64> = at.iter().enumerate().map(|(j, &x)| Dual64::new(x, unit(j))).collect();
+        let values = circuit.param_values(&moved).unwrap();
+        let numeric = Simulator::new().matrix::<Complex<Dual64>>(&circuit, &Values(&values)).unwrap();
+        let dim = exact.dim();
+        for column in 0..dim {
+            for row in 0..dim {
+                let formula = symbols.formula(exact[(row, column)].clone()).unwrap();
+                let (z, slope) =
+                    (formula.eval(&at).unwrap(), formula.derivative("p0").unwrap().eval(&at).unwrap());
+                let expected = &numeric[(row, column)];
+                assert!((z - Complex::new(expected.re.re, expected.im.re)).norm() < ROUNDING);
+                assert!((slope - Complex::new(expected.re.eps, expected.im.eps)).norm() < ROUNDING);
+                let inner = (0..dim).map(|k| exact[(k, row)].conj() * &exact[(k, column)]);
+                assert_eq!(total(inner), Exact::from(i64::from(row == column)));
+            }
+        }
+    }
 }
 
 /// |psi> = U(a, b, c)|0> on qubit 0 is teleported to qubit 2; the corrections are controlled gates.

@@ -40,7 +40,7 @@ impl<R: Ring> Executor<R> for Counting {
         threads: &Threads,
     ) -> Result<(), ExecuteError> {
         if self.fails {
-            return Err(ExecuteError { executor: self.name.to_owned(), reason: "out of order".to_owned() });
+            return Err(ExecuteError::new(self.name, "out of order"));
         }
         self.ran.fetch_add(operators.len(), Ordering::Relaxed);
         Generic.run(operators, amplitudes, threads)

@@ -131,7 +131,10 @@ fn names_that_look_alike_are_told_apart_in_latex() {
     let product = (a.powi(2) - b.powi(2)).normal().unwrap().factored().latex();
     assert!(product.contains(r"\mathtt{theta1} - \mathtt{theta\_1}"), "{product}");
     // A symbol called pi is not the circle constant.
-    assert_eq!((Expr::symbol("pi") + Expr::pi()).normal().unwrap().latex(), r"\mathtt{pi} + \pi");
+    let both = Expr::symbol("pi") + Expr::pi();
+    assert_eq!(both.normal().unwrap().latex(), r"\mathtt{pi} + \pi");
+    assert_eq!(both.normal().unwrap().to_string(), "pi + acos(-1)");
+    assert_eq!(both.to_string(), "pi + acos(-1.0)");
 }
 
 #[test]

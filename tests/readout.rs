@@ -94,6 +94,61 @@ proptest! {
     }
 }
 
+/// The probabilities of some qubits, amplitude by amplitude.
+fn marginal_of(state: &State, qubits: &[usize]) -> Vec<f64> {
+    let mut sums = vec![0.0; 1 << qubits.len()];
+    for (i, a) in state.amplitudes().iter().enumerate() {
+        sums[qubits.iter().enumerate().fold(0, |outcome, (j, q)| outcome | (i >> q & 1) << j)] +=
+            a.norm_sqr();
+    }
+    sums
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    /// Below, at and above the sizes at which blocks and threads begin.
+    #[test]
+    fn probabilities_and_collapse_equal_plain_sums(n in 1usize..16, seed in any::<u64>(), k in 0usize..16) {
+        let mut rng = Rng::new(seed);
+        let state = State::random(n, seed, &Threads::serial()).unwrap();
+        let qubits = rng.permutation(n)[..k.min(n)].to_vec();
+        let expected = marginal_of(&state, &qubits);
+        let off = |sums: &[f64]| sums.iter().zip(&expected).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
+        let (qubit, value) = (rng.below(n), rng.below(2) == 1);
+        let p = marginal_of(&state, &[qubit])[usize::from(value)];
+        let kept = |i: usize| (i >> qubit & 1 == 1) == value;
+        let mut first: Option<(Vec<f64>, f64, State)> = None;
+        for threads in THREADS.map(|t| Threads::new(t).unwrap()) {
+            let (sums, norm2) = (state.probabilities_of(&qubits, &threads).unwrap(), state.norm2(&threads));
+            prop_assert!(off(&sums) < ROUNDING && (norm2 - 1.0).abs() < ROUNDING);
+            let mut collapsed = state.clone();
+            prop_assert!((collapsed.collapse(qubit, value, &threads).unwrap() - p).abs() < ROUNDING);
+            for (i, (x, y)) in collapsed.amplitudes().iter().zip(state.amplitudes()).enumerate() {
+                let expected = if kept(i) { y / p.sqrt() } else { C::new(0.0, 0.0) };
+                prop_assert!((x - expected).norm() < ROUNDING, "amplitude {}: {} and not {}", i, x, expected);
+            }
+            let all = (sums, norm2, collapsed);
+            prop_assert!(first.as_ref().is_none_or(|first| *first == all), "{} threads", threads.count());
+            first = Some(all);
+            // In single precision, and by the loops for other numbers.
+            let single = cast::<f32>(&state).probabilities_of(&qubits, &threads).unwrap();
+            prop_assert!(off(&single.into_iter().map(f64::from).collect::<Vec<_>>()) < SINGLE);
+            let dual = cast::<Dual64>(&state).probabilities_of(&qubits, &threads).unwrap();
+            prop_assert!(off(&dual.iter().map(|p| p.re).collect::<Vec<_>>()) < ROUNDING);
+            let mut single = cast::<f32>(&state);
+            single.collapse(qubit, value, &threads).unwrap();
+            let mut dual = cast::<Dual64>(&state);
+            dual.collapse(qubit, value, &threads).unwrap();
+            let Some((_, _, collapsed)) = &first else { unreachable!() };
+            for ((x, y), z) in single.amplitudes().iter().zip(dual.amplitudes()).zip(collapsed.amplitudes()) {
+                prop_assert!((C::new(f64::from(x.re), f64::from(x.im)) - z).norm() < SINGLE);
+                prop_assert!((C::new(y.re.re, y.im.re) - z).norm() < ROUNDING);
+            }
+        }
+    }
+}
+
 #[test]
 fn readout_gives_the_same_bits_for_any_number_of_threads() {
     let mut rng = Rng::new(5);
@@ -187,6 +242,13 @@ fn counts_are_those_of_the_shots_over_many_rounds() {
         }
         let counts = state.sample_counts(shots, 5, &Threads::new(2).unwrap()).unwrap();
         assert_eq!(counts, expected.into_iter().collect::<Vec<_>>(), "{shots} shots");
+        let mut told = Vec::new();
+        let threads = Threads::serial();
+        let again =
+            state.sample_counts_reporting(shots, 5, &threads, &mut |done, all| told.push((done, all)));
+        assert_eq!(again.unwrap(), counts);
+        assert!(told.is_sorted() && told.iter().all(|t| t.1 == shots), "{told:?}");
+        assert_eq!(told.last().map_or(0, |t| t.0), shots, "{told:?}");
     }
 }
 

@@ -2,27 +2,31 @@
 //!
 //! ```text
 //! cargo run --release -p ketgrad-benches --bin compare -- --harness FOLDER --python PYTHON
-//!     [--suite gates circuits pauli shots] [--n 20 22] [--threads 1 2] [--workload qft …]
+//!     [--suite gates circuits plans pauli shots gradient] [--n 20 22] [--threads 1 2] [--workload qft …]
 //!     [--peers qulacs qiskit-aer lightning.qubit lightning.kokkos qsim | none]
-//!     [--rounds 5] [--budget 0.25] [--out FILE.json]
+//!     [--precision double single] [--rounds 5] [--peer-rounds 5] [--budget 0.25] [--out FILE.json] [--append FILE.json]
 //! ```
 //! FOLDER holds a harness of Python scripts that times the peers (see `peers.rs` for what it must offer)
 //! and names the circuits; PYTHON is an interpreter that has the peers. For each suite, number of qubits and
 //! number of threads, the peers run one after another, each in a process of its own, and ketgrad runs in this
 //! process before the first and after each: every figure is the median of at least five runs, and what
-//! disturbs the machine disturbs all.
+//! disturbs the machine disturbs all. A peer that takes minutes may be given fewer rounds, which the file then says.
+//! `--append` adds the rows to those that a file has.
 //!
 //! | suite | a run of ketgrad is |
 //! |---|---|
 //! | `gates` | one gate on a state that is there, over the targets in turn; no two gates are joined |
 //! | `circuits` | binding, planning and running all gates on a state that is there |
+//! | `plans` | running a plan that was made before, on a state that is there; peers run their circuits as before |
 //! | `pauli` | the expectation value of 100 random Pauli strings of weight 4 |
 //! | `shots` | 10^5 shots, in order |
+//! | `gradient` | the energy of a prepared ansatz with its 8n derivatives, binding included |
 //!
 //! `floor` is the harness's: reading and writing in place what each gate must touch, gate by gate (a plan
 //! joins gates and goes below it), or reading the state once for each string, or once for all shots.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
+mod gradient;
 mod ours;
 mod peers;
 mod table;
@@ -43,9 +47,12 @@ struct Options {
     threads: Vec<usize>,
     workloads: Vec<String>,
     peers: Vec<String>,
+    precisions: Vec<String>,
     rounds: usize,
+    peer_rounds: usize,
     budget: f64,
     out: Option<PathBuf>,
+    append: Option<PathBuf>,
 }
 
 const PEERS: [&str; 5] = ["qulacs", "qiskit-aer", "lightning.qubit", "lightning.kokkos", "qsim"];
@@ -57,7 +64,19 @@ fn words() -> Result<BTreeMap<String, Vec<String>>, String> {
     for word in std::env::args().skip(1) {
         if let Some(name) = word.strip_prefix("--") {
             let known = [
-                "harness", "python", "suite", "n", "threads", "workload", "peers", "rounds", "budget", "out",
+                "harness",
+                "python",
+                "suite",
+                "n",
+                "threads",
+                "workload",
+                "peers",
+                "precision",
+                "rounds",
+                "peer-rounds",
+                "budget",
+                "out",
+                "append",
             ];
             if !known.contains(&name) {
                 return Err(format!("--{name} is not an option; these are: --{}", known.join(" --")));
@@ -89,6 +108,7 @@ impl Options {
             take("suite").iter().map(|s| Suite::named(s)).collect::<Result<_, String>>()?;
         let peers = take("peers");
         let budget = take("budget");
+        let rounds = numbers("rounds", take("rounds"), &[5])?[0].max(5);
         Ok(Options {
             harness: one("harness", take("harness"))?.into(),
             python: one("python", take("python"))?,
@@ -101,16 +121,19 @@ impl Options {
                 [none] if none == "none" => Vec::new(),
                 _ => peers,
             },
-            rounds: numbers("rounds", take("rounds"), &[5])?[0].max(5),
+            precisions: take("precision"),
+            rounds,
+            peer_rounds: numbers("peer-rounds", take("peer-rounds"), &[rounds])?[0],
             budget: if budget.is_empty() { 0.25 } else { one("budget", budget)?.parse()? },
             out: take("out").pop().map(PathBuf::from),
+            append: take("append").pop().map(PathBuf::from),
         })
     }
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
     let options = Options::read()?;
-    let harness = Harness::new(&options.harness, &options.python, options.rounds, options.budget);
+    let harness = Harness::new(&options.harness, &options.python, options.peer_rounds, options.budget);
     let mut rows = Vec::new();
     for &suite in &options.suites {
         for &n in &options.sizes {
@@ -121,7 +144,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     table::print(&rows);
     if let Some(path) = &options.out {
-        std::fs::write(path, serde_json::to_string_pretty(&table::json(&rows))?)?;
+        std::fs::write(path, serde_json::to_string_pretty(&table::json(&rows, &[]))?)?;
+    }
+    if let Some(path) = &options.append {
+        let before = match std::fs::read(path) {
+            Ok(text) => serde_json::from_slice::<serde_json::Value>(&text)?["rows"].clone(),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => serde_json::Value::Null,
+            Err(e) => return Err(e.into()),
+        };
+        let before = before.as_array().map_or(&[][..], Vec::as_slice);
+        std::fs::write(path, serde_json::to_string_pretty(&table::json(&rows, before))?)?;
     }
     Ok(())
 }
@@ -136,12 +168,14 @@ fn turns(
 ) -> Result<Vec<Row>, Box<dyn Error>> {
     let wanted = |name: &&str| options.workloads.is_empty() || options.workloads.iter().any(|w| w == name);
     let names: Vec<&str> = suite.workloads().iter().copied().filter(wanted).collect();
-    let mut rows: Vec<Row> = names.iter().map(|name| Row::new(suite, name, n, threads)).collect();
+    let mut rows: Vec<Row> =
+        names.iter().map(|name| Row::new(suite, name, n, (threads, options.peer_rounds))).collect();
     let works = names.iter().map(|name| harness.work(suite, name, n)).collect::<Result<Vec<_>, _>>()?;
     let mut ours = ours::Ours::new(n, threads)?;
+    let each = options.rounds.div_ceil(options.peers.len() + 1);
     let mut turn = |rows: &mut [Row]| -> Result<(), Box<dyn Error>> {
         for (row, work) in rows.iter_mut().zip(&works) {
-            ours.run(work, row, options.rounds, options.budget)?;
+            ours.run(work, row, &options.precisions, each, options.budget)?;
         }
         Ok(())
     };

@@ -3,8 +3,9 @@
 use std::{error::Error, hint::black_box, time::Instant};
 
 use ketgrad_core::{
-    kernel::{Element, Operator, Threads},
+    kernel::{Element, InstructionSet, Operator, Threads},
     param::Values,
+    plan::{Options, Plan},
     simulate::{BoundCircuit, Simulator},
     state::StateVector,
 };
@@ -29,19 +30,27 @@ impl Ours {
         Ok(Ours { simulator, double, single })
     }
 
-    /// Adds runs of both precisions to a row: at least `rounds` each, and as many as fit the budget.
+    /// Adds runs of some precisions to a row, of both if none is named: at least `rounds` each, and as many as fit the
+    /// budget.
     pub(crate) fn run(
         &mut self,
         work: &Work,
         row: &mut Row,
+        precisions: &[String],
         rounds: usize,
         budget: f64,
     ) -> Result<(), Box<dyn Error>> {
         let times = |precision| move || Times::new("ketgrad", env!("CARGO_PKG_VERSION"), precision);
-        let double = row.ours.entry("double").or_insert_with(times("double"));
-        repeat(&self.simulator, &mut self.double, work, double, rounds, budget)?;
-        let single = row.ours.entry("single").or_insert_with(times("single"));
-        repeat(&self.simulator, &mut self.single, work, single, rounds, budget)
+        let wanted = |precision| precisions.is_empty() || precisions.iter().any(|p| p == precision);
+        if wanted("double") {
+            let double = row.ours.entry("double").or_insert_with(times("double"));
+            repeat(&self.simulator, &mut self.double, work, double, rounds, budget)?;
+        }
+        if wanted("single") {
+            let single = row.ours.entry("single").or_insert_with(times("single"));
+            repeat(&self.simulator, &mut self.single, work, single, rounds, budget)?;
+        }
+        Ok(())
     }
 }
 
@@ -57,12 +66,21 @@ fn repeat<E: Element>(
     rounds: usize,
     budget: f64,
 ) -> Result<(), Box<dyn Error>> {
-    let mut bind = None;
+    let (mut bind, mut plan, mut gradient) = (None, None, None);
     if let Work::Pauli(circuit, _) | Work::Shots(circuit) = work {
         *state = simulator.run::<E>(circuit, &[])?;
     } else if let Work::Gates(circuit) = work {
         bind = Some(BoundCircuit::<Complex<E>>::new(circuit, &Values::<E>(&[]))?);
+    } else if let Work::Plan(circuit) = work {
+        let bound = BoundCircuit::<Complex<E>>::new(circuit, &Values::<E>(&[]))?;
+        let n = circuit.n_qubits();
+        let options = Options::new(InstructionSet::detect(), size_of::<E>(), n);
+        plan = Some(Plan::new(n, operators(&bound)?, options));
+    } else if let Work::Gradient(ansatz) = work {
+        gradient = Some(ansatz.prepare::<E>(simulator)?);
     }
+    // One run of a small plan is too short for the clock.
+    let turns = ((1usize << 14) >> state.n_qubits().min(14)).max(1);
     let mut once = || -> Result<f64, Box<dyn Error>> {
         let start = Instant::now();
         match work {
@@ -70,9 +88,15 @@ fn repeat<E: Element>(
                 let Some(bound) = &bind else { return Ok(f64::NAN) };
                 return gates(simulator, state, operators(bound)?);
             }
+            Work::Gradient(_) => return gradient.as_mut().map_or(Ok(f64::NAN), |g| g.once()),
             Work::Circuit(circuit) => {
                 let bound = BoundCircuit::new(circuit, &Values::<E>(&[]))?;
                 simulator.execute(operators(&bound)?, state, &mut |_, _| {})?;
+            }
+            Work::Plan(_) => {
+                let Some(plan) = &plan else { return Ok(f64::NAN) };
+                (0..turns).for_each(|_| plan.run(black_box(state.amplitudes_mut()), &simulator.threads));
+                return Ok(start.elapsed().as_secs_f64() / turns as f64);
             }
             Work::Pauli(_, sum) => {
                 black_box(state.expectation(sum, &simulator.threads)?);

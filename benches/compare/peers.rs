@@ -5,7 +5,7 @@
 //!
 //! | field | is |
 //! |---|---|
-//! | `workload` | `X` … `CCX`; `qcbm` `qft` `qv` `hea`; `pauli-terms-100`; `shots-100000` |
+//! | `workload` | `X` … `CCX`; `qcbm` `qft` `qv` `hea`; `pauli-terms-100`; `shots-100000`; `hea-4` |
 //! | `seconds_median`, `seconds_min` | of one gate, circuit, observable or all shots; the median of R or more |
 //! | `version`, `precision` | of the peer; `single` or `double` |
 //! | `ref_seconds_median` | of the harness's own plain C, timed in turn with the peer |
@@ -13,7 +13,7 @@
 //!
 //! The time of a gate is the difference of a long run and a run of one gate, over the difference in gates.
 //! `svref.py` must define the circuits as lists of (name, qubits, parameters): `single(gate, n, count)`,
-//! `CIRCUITS[name](n)`, `ansatz(n, layers)`, and `random_paulis(n, terms, weight)`.
+//! `CIRCUITS[name](n)`, `ansatz(n, layers)`, and the observables `random_paulis(n, terms, weight)` and `ising(n)`.
 
 use std::{
     io::{BufRead, BufReader},
@@ -36,8 +36,10 @@ import svref
 suite, name, n = sys.argv[1], sys.argv[2], int(sys.argv[3])
 stride = 1 if n < 20 else -(-n // 8)
 gates = (svref.single(name, n, n)[::stride] if suite == "gates" else
-         svref.CIRCUITS[name](n) if suite == "circuits" else svref.ansatz(n, 1))
-terms = svref.random_paulis(n, 100, 4) if suite == "pauli" else []
+         svref.CIRCUITS[name](n) if suite in ("circuits", "plans") else
+         svref.ansatz(n, 4 if suite == "gradient" else 1))
+terms = (svref.random_paulis(n, 100, 4) if suite == "pauli" else
+         svref.ising(n) if suite == "gradient" else [])
 def numbers(gate, params):
     if gate == "U2":
         return np.ascontiguousarray(params[0], complex).reshape(-1).view(float).tolist()

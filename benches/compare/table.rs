@@ -41,6 +41,7 @@ pub(crate) struct Row {
     pub(crate) workload: String,
     n: usize,
     threads: usize,
+    peer_rounds: usize,
     pub(crate) floor: Option<f64>,
     /// By precision.
     pub(crate) ours: BTreeMap<&'static str, Times>,
@@ -48,9 +49,9 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    pub(crate) fn new(suite: Suite, workload: &str, n: usize, threads: usize) -> Row {
+    pub(crate) fn new(suite: Suite, workload: &str, n: usize, (threads, peer_rounds): (usize, usize)) -> Row {
         let (ours, peers) = (BTreeMap::new(), BTreeMap::new());
-        Row { suite, workload: workload.to_owned(), n, threads, floor: None, ours, peers }
+        Row { suite, workload: workload.to_owned(), n, threads, peer_rounds, floor: None, ours, peers }
     }
 
     fn ours(&self, precision: &str) -> f64 {
@@ -66,7 +67,8 @@ impl Row {
 
     /// Ratios: name, value.
     fn ratios(&self) -> Vec<(&'static str, f64)> {
-        let over = |ours: &str, other: Option<f64>| other.map(|t| self.ours(ours) / t);
+        let over =
+            |ours: &str, other: Option<f64>| other.map(|t| self.ours(ours) / t).filter(|r| r.is_finite());
         let c = self.peers.get("c-ref").map(Times::median);
         let all = [
             ("double / best double", over("double", self.best("double").map(|b| b.1))),
@@ -105,6 +107,9 @@ const RATIOS: [(&str, &str); 5] = [
 ];
 
 fn seconds(t: f64) -> String {
+    if t.is_nan() {
+        return "-".to_owned();
+    }
     let units = [(1.0, "s"), (1e-3, "ms"), (1e-6, "us")];
     match units.into_iter().find(|u| t >= u.0) {
         Some((unit, name)) => format!("{:.3} {name}", t / unit),
@@ -124,8 +129,8 @@ pub(crate) fn print(rows: &[Row]) {
     rows.iter().for_each(|row| println!("{}", row.line()));
 }
 
-/// All rows with everything that was measured.
-pub(crate) fn json(rows: &[Row]) -> Value {
+/// All rows with everything that was measured, after those that were written before.
+pub(crate) fn json(rows: &[Row], before: &[Value]) -> Value {
     let times = |t: &Times| {
         json!({
             "name": t.name, "version": t.version, "precision": t.precision, "seconds_median": t.median(),
@@ -137,9 +142,9 @@ pub(crate) fn json(rows: &[Row]) -> Value {
             row.ratios().into_iter().map(|(name, ratio)| (name.to_owned(), json!(ratio))).collect();
         json!({
             "suite": row.suite.name(), "workload": row.workload, "n": row.n, "threads": row.threads,
-            "floor_seconds": row.floor, "ketgrad": row.ours.values().map(times).collect::<Vec<_>>(),
+            "peer_rounds": row.peer_rounds, "floor_seconds": row.floor, "ketgrad": row.ours.values().map(times).collect::<Vec<_>>(),
             "peers": row.peers.values().map(times).collect::<Vec<_>>(), "ratios": ratios,
         })
     };
-    json!({ "rows": rows.iter().map(row).collect::<Vec<_>>() })
+    json!({ "rows": before.iter().cloned().chain(rows.iter().map(row)).collect::<Vec<_>>() })
 }

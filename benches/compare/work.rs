@@ -4,24 +4,31 @@ use ketgrad_core::{circuit::Circuit, matrix::Matrix, observable::PauliSum};
 use num_complex::Complex;
 use serde_json::Value;
 
+use crate::gradient::Ansatz;
+
 /// A family of workloads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Suite {
     Gates,
     Circuits,
+    Plans,
     Pauli,
     Shots,
+    Gradient,
 }
 
 impl Suite {
-    pub(crate) const ALL: [Suite; 4] = [Suite::Gates, Suite::Circuits, Suite::Pauli, Suite::Shots];
+    pub(crate) const ALL: [Suite; 6] =
+        [Suite::Gates, Suite::Circuits, Suite::Plans, Suite::Pauli, Suite::Shots, Suite::Gradient];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Suite::Gates => "gates",
             Suite::Circuits => "circuits",
+            Suite::Plans => "plans",
             Suite::Pauli => "pauli",
             Suite::Shots => "shots",
+            Suite::Gradient => "gradient",
         }
     }
 
@@ -35,9 +42,10 @@ impl Suite {
     pub(crate) fn of_harness(self) -> (&'static str, Option<&'static str>) {
         match self {
             Suite::Gates => ("gates", Some("--gates")),
-            Suite::Circuits => ("circuits", Some("--circuits")),
+            Suite::Circuits | Suite::Plans => ("circuits", Some("--circuits")),
             Suite::Pauli => ("expectation", None),
             Suite::Shots => ("sampling", None),
+            Suite::Gradient => ("gradient", None),
         }
     }
 
@@ -45,9 +53,10 @@ impl Suite {
     pub(crate) fn workloads(self) -> &'static [&'static str] {
         match self {
             Suite::Gates => &["X", "H", "T", "CNOT", "RX", "CRX", "CCX"],
-            Suite::Circuits => &["qcbm", "qft", "qv", "hea"],
+            Suite::Circuits | Suite::Plans => &["qcbm", "qft", "qv", "hea"],
             Suite::Pauli => &["pauli-terms-100"],
             Suite::Shots => &["shots-100000"],
+            Suite::Gradient => &["hea-4"],
         }
     }
 }
@@ -61,37 +70,48 @@ pub(crate) enum Work {
     Gates(Circuit),
     /// All gates.
     Circuit(Circuit),
+    /// All gates, by a plan that is there.
+    Plan(Circuit),
     /// The expectation value in the state that the circuit makes.
     Pauli(Circuit, PauliSum),
     /// Shots of that state.
     Shots(Circuit),
+    /// An energy with all its derivatives.
+    Gradient(Ansatz),
 }
 
 impl Work {
     /// From what the harness says: `{"gates": [[name, qubits, numbers]…], "terms": [[weight, text]…]}`.
     pub(crate) fn read(suite: Suite, n: usize, said: &Value) -> Result<Work, String> {
+        if suite == Suite::Gradient {
+            return Ok(Work::Gradient(Ansatz::read(n, said)?));
+        }
         let circuit = circuit(n, &said["gates"])?;
         Ok(match suite {
             Suite::Gates => Work::Gates(circuit),
-            Suite::Circuits => Work::Circuit(circuit),
+            Suite::Circuits | Suite::Gradient => Work::Circuit(circuit),
+            Suite::Plans => Work::Plan(circuit),
             Suite::Shots => Work::Shots(circuit),
-            Suite::Pauli => {
-                let mut sum = PauliSum::default();
-                for term in list(&said["terms"])? {
-                    let text = format!("{} {}", number(&term[0])?, term[1].as_str().unwrap_or("?"));
-                    sum.extend(text.parse().map_err(|e| format!("`{text}`: {e}"))?);
-                }
-                Work::Pauli(circuit, sum)
-            }
+            Suite::Pauli => Work::Pauli(circuit, terms(said)?),
         })
     }
 }
 
-fn list(value: &Value) -> Result<&[Value], String> {
+/// The sum of the terms `[weight, text]`.
+pub(crate) fn terms(said: &Value) -> Result<PauliSum, String> {
+    let mut sum = PauliSum::default();
+    for term in list(&said["terms"])? {
+        let text = format!("{} {}", number(&term[0])?, term[1].as_str().unwrap_or("?"));
+        sum.extend(text.parse().map_err(|e| format!("`{text}`: {e}"))?);
+    }
+    Ok(sum)
+}
+
+pub(crate) fn list(value: &Value) -> Result<&[Value], String> {
     value.as_array().map(Vec::as_slice).ok_or_else(|| format!("expected a list, found {value}"))
 }
 
-fn number(value: &Value) -> Result<f64, String> {
+pub(crate) fn number(value: &Value) -> Result<f64, String> {
     value.as_f64().ok_or_else(|| format!("expected a number, found {value}"))
 }
 

@@ -59,7 +59,8 @@ pub fn amplitudes(
     let mut text = String::new();
     for index in indices {
         let formula = state.amplitude(index).map_err(failure)?;
-        let (bits, written) = (bitstring(index, n_qubits), formula.text(args.form));
+        let bits = bitstring(index, n_qubits);
+        let written = if args.expand { formula.expanded(args.form) } else { formula.text(args.form) };
         if !common.json {
             text += &format!("{bits}: {written}\n");
         } else if !formula.is_zero() {

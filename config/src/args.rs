@@ -249,8 +249,8 @@ pub struct ConvertArgs {
 }
 
 const AMPLITUDES_HELP: &str = "\
-Parameters without a value stay symbols. Amplitudes that are zero for all angles are left out. The
-angles may be multiples of pi with a power of two below (3*pi/8), parameters times fractions, and
+Parameters without a value stay symbols. Amplitudes that are zero for all angles are left out. Formulas
+are short: factors, and sums of products of shorter sums; --expand makes each one sum. The angles may be multiples of pi with a power of two below (3*pi/8), parameters times fractions, and
 decimals of up to 12 digits; any other angle is an error that names it.
 
 Examples:
@@ -269,6 +269,9 @@ pub struct AmplitudesArgs {
     /// How: in sines and cosines, in exponentials, or in LaTeX
     #[arg(long, value_name = "trig|exp|latex", allow_hyphen_values = true, default_value = "trig")]
     pub form: String,
+    /// Multiply everything out: one sum for each amplitude, with as many summands as it has terms
+    #[arg(long)]
+    pub expand: bool,
     /// Options that give parameters a value; without one they stay symbols
     #[command(flatten)]
     pub values: ValueArgs,

@@ -2,7 +2,7 @@
 
 use ketgrad_core::{
     circuit::{Circuit, Operation},
-    kernel::{Executor, Executors},
+    kernel::{ExecuteError, Executor, Executors},
     plan::Fast,
     simulate::final_measurements,
 };
@@ -41,6 +41,13 @@ impl Common {
             }
             _ => Failure::input(&fault).help("`ketgrad info` shows what each backend says of itself"),
         })
+    }
+
+    /// Says who would have run it but could not, and why.
+    pub(crate) fn note_passed_over(&self, executors: &Executors, terminal: &Terminal) {
+        for ExecuteError { executor, reason, .. } in executors.passed_over() {
+            terminal.note(&format!("note: another backend stands in for `{executor}`: {reason}"));
+        }
     }
 
     /// Says that numbers with derivatives run elsewhere, if a backend was asked for by name.

@@ -87,12 +87,14 @@ pub fn check(args: &Check, common: &Common, terminal: &Terminal) -> Result<Box<d
             let names = circuit.inputs().map(str::to_owned).collect();
             let point = Points::one(&circuit, values)?;
             common.note_duals("the method `forward`", terminal);
-            let report = if single {
+            let (report, executors) = if single {
                 let expectation = expectation::<f32>(circuit, observable, common, terminal)?;
-                in_single(&expectation, &point, names)
+                (in_single(&expectation, &point, names), expectation.executors().clone())
             } else {
-                expectation::<f64>(circuit, observable, common, terminal)?.check(&point)
+                let expectation = expectation::<f64>(circuit, observable, common, terminal)?;
+                (expectation.check(&point), expectation.executors().clone())
             };
+            common.note_passed_over(&executors, terminal);
             report.map_err(Failure::input)?
         }
     };

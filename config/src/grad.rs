@@ -75,6 +75,7 @@ fn differentiate<T: Number + DualNum>(
         _ => inputs.iter().map(of).collect(),
     };
     let all = all.map_err(Failure::input)?;
+    common.note_passed_over(energy.executors(), terminal);
     let mut numbers = Numbers::default();
     let mut results: Vec<[Value; 3]> = all.iter().map(|one| in_json(one, &names, &mut numbers)).collect();
     numbers.report(common, terminal)?;

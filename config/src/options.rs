@@ -143,6 +143,8 @@ pub struct Amplitudes {
     pub basis: Vec<String>,
     /// How formulas are written.
     pub form: Form,
+    /// Whether as one sum each.
+    pub expand: bool,
     /// Values of parameters.
     pub values: ValueArgs,
 }
@@ -359,7 +361,7 @@ fn amplitudes(low: AmplitudesArgs) -> Result<Amplitudes, Failure> {
             return Err(failure.nearest(other, ["trig", "exp", "latex"]));
         }
     };
-    Ok(Amplitudes { file: low.file, basis: low.basis, form, values: low.values })
+    Ok(Amplitudes { file: low.file, basis: low.basis, form, expand: low.expand, values: low.values })
 }
 
 fn draw(low: DrawArgs) -> Result<Draw, Failure> {

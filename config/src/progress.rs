@@ -27,6 +27,17 @@ impl Progress {
         Progress { start, wanted, unit, message: String::new(), bar: None }
     }
 
+    /// Counts the work that comes now in another unit, with a bar and a clock of its own.
+    pub fn count_in(&mut self, unit: &'static str) {
+        if self.unit == unit {
+            return;
+        }
+        (self.unit, self.start) = (unit, Instant::now());
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+
     /// What to say beside the next report.
     pub fn tell(&mut self, message: String) {
         self.message = message;

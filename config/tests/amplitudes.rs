@@ -63,6 +63,30 @@ fn basis_states_and_forms() {
     assert_eq!(json["amplitudes"], json!({}));
 }
 
+/// Ten rotations after a GHZ state of ten qubits: 524,288 exponentials in 1,024 amplitudes.
+#[test]
+fn formulas_are_short_unless_asked_otherwise() {
+    let folder = Folder::new();
+    let inputs: String = (0..10).map(|k| format!("input float t{k};\n")).collect();
+    let chain: String = (1..10).map(|k| format!("cx q[{}], q[{k}];\n", k - 1)).collect();
+    let turns: String = (0..10).map(|k| format!("rx(t{k}) q[{k}];\n")).collect();
+    let text =
+        format!("OPENQASM 3.0;\ninclude \"stdgates.inc\";\n{inputs}qubit[10] q;\nh q[0];\n{chain}{turns}");
+    folder.file("ghz.qasm", text);
+    let json = folder.run(&["amplitudes", "ghz.qasm", "--json"]).done().json();
+    let amplitudes = json["amplitudes"].as_object().unwrap();
+    assert_eq!(amplitudes.len(), 1024);
+    assert!(amplitudes.values().all(|text| text.as_str().unwrap().len() < 300));
+    let cos: Vec<String> = (0..10).map(|k| format!("cos(t{k}/2)")).collect();
+    let (cos, sin) = (cos.join("*"), cos.join("*").replace("cos", "sin"));
+    assert_eq!(amplitudes["0000000000"], json!(format!("sqrt(2)*({cos} - {sin})/2")));
+    let basis = ["amplitudes", "ghz.qasm", "--basis", "0000000000"];
+    let latex = folder.run(&[&basis[..], &["--form", "latex"]].concat()).done().out;
+    assert!(latex.len() < 800 && latex.contains(r"\cos\left(\frac{t_{9}}{2}\right)"), "{latex}");
+    let long = folder.run(&[&basis[..], &["--expand"]].concat()).done().out;
+    assert_eq!(long.matches("cos(").count(), 256, "{long}");
+}
+
 #[test]
 fn faults_say_what_is_wrong() {
     let folder = folder();

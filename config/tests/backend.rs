@@ -172,6 +172,42 @@ fn derivatives_run_there() {
     assert!((least("mock") - least("cpu")).abs() < 1e-9 && (least("mock") + 2.0).abs() < 1e-9);
 }
 
+/// Under `auto` the processor stands in for a device that has no room for what a gradient needs, and it is said.
+#[test]
+fn what_a_device_has_no_room_for_runs_here_with_a_note() {
+    let device = libraries::mock_device();
+    let text = format!(
+        "[[plugin]]\nname = 'mock'\npath = '{}'\npriority = 1\n[plugin.options]\nroom = 1\n",
+        device.display()
+    );
+    let folder = Folder::new();
+    folder.file("c.toml", text);
+    let ask = |verb: &[&str], backend: &str| {
+        let more = ["--config", "c.toml", "--json", "--backend", backend];
+        folder.run(&verb.iter().copied().chain(VALUES).chain(more).collect::<Vec<_>>())
+    };
+    let note = "another backend stands in for `mock`: no room on the device for another state";
+    let grad = ["grad", "ansatz.qasm", "--observable", "Z0 + X1 - 0.5*Y0 Z1"];
+    let (auto, here) = (ask(&grad, "auto").done(), ask(&grad, "cpu").done());
+    assert!(auto.err.contains(note) && !here.err.contains("stands in"), "{auto:?}");
+    let (auto, here) = (auto.json(), here.json());
+    for name in ["theta", "w[0]", "w[1]"] {
+        let of = |json: &Value| json["gradient"][name].as_f64().unwrap();
+        assert!((of(&auto) - of(&here)).abs() < ROUNDING, "{auto:?} {here:?}");
+    }
+    let check = ask(&["check", "ansatz.qasm", "--observable", "Z0"], "auto").done();
+    assert!(check.err.contains(note), "{check:?}");
+    ask(&grad, "mock").fails(1, &["mock: no room on the device"]);
+    // One state is all that a run needs.
+    let run = ask(&["run", "ansatz.qasm", "--observable", "Z0"], "auto").done();
+    assert!(run.err.is_empty(), "{run:?}");
+    assert_eq!(run.json()["backend"], "mock");
+    folder.file("job.toml", "[ansatz]\ncircuit = 'ansatz.qasm'\n[hamiltonian]\nterms = 'Z0 + Z1'\n");
+    let job = folder.run(&["optimize", "job.toml", "--config", "c.toml", "--json"]).done();
+    assert!(job.err.contains(note), "{job:?}");
+    assert!((job.json()["value"].as_f64().unwrap() + 2.0).abs() < 1e-9);
+}
+
 #[test]
 fn verify_compares_devices() {
     let verify = ["plugins", "verify", "--config", "c.toml"];

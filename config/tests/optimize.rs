@@ -246,7 +246,25 @@ fn bad_jobs_are_answered_with_their_place() {
     folder.run(&["optimize"]).fails(2, &["FILE.toml"]);
     folder.file("job.toml", TURNS);
     folder.run(&["optimize", "job.toml", "--memory-limit", "64"]).fails(1, &["memory"]);
-    folder.run(&["optimize", "job.toml", "--precision", "f32"]).fails(2, &["not in this version"]);
+}
+
+#[test]
+fn a_job_in_single_precision_ends_near_the_minimum_and_keeps_its_precision() {
+    let folder = Folder::new();
+    for method in ["lbfgs", "newton_cg", "nelder_mead", "adam", "natural_gradient"] {
+        // Derivatives and changes as small as single precision knows them.
+        let stopping = "[stopping]\ngradient = 1e-3\nchange = 1e-7\n[start]\nrandom = 1.0\n";
+        folder.file("job.toml", &format!("{TURNS}[optimizer]\nmethod = '{method}'\n{stopping}"));
+        let found =
+            folder.run(&["optimize", "job.toml", "--precision", "f32", "--seed", "3", "--json"]).json();
+        assert!((number(&found["value"]) + 2.0).abs() < 1e-5, "{method}: {found}");
+        assert_eq!(found["converged"], Value::Bool(true), "{method}");
+        // What was computed was rounded to single precision.
+        let value = number(&found["value"]);
+        assert_eq!(value, f64::from(value as f32), "{method}");
+        let resumed = folder.run(&["optimize", "job.toml", "--seed", "3", "--resume"]);
+        resumed.fails(1, &["job.checkpoint.json", "another job", "precision"]);
+    }
 }
 
 #[test]

@@ -7,7 +7,16 @@ mod support;
 
 use std::path::Path;
 
+use ketgrad_config::terminal::Terminal;
+use ketgrad_core::{
+    exec::{Bytecode, Datum, Derivatives, Executable, Limits, Machine},
+    ir::Program,
+    text::parse_program_with,
+    trace::{Callee, Expr, TraceError, trace},
+};
 use ketgrad_plugin_host::sha256_of;
+use num_complex::Complex;
+use num_dual::HyperDual64;
 use support::Folder;
 
 /// Rounding of a few operations.
@@ -162,6 +171,139 @@ fn faults_of_the_config_are_underlined() {
         let ran = folder.run(&["diff", "-e", "fn f(x) { x }", "--at", "x=1", "--config", "c.toml"]);
         ran.fails(1, &words);
     }
+}
+
+/// What is wrong with a library or with a rule of it, by config and command line.
+#[test]
+fn faults_of_plugins_are_said_in_words() {
+    let folder = Folder::new();
+    let source = libraries::workspace().join("plugins/host/tests/hostile.c");
+    let in_c = |definition: &str| {
+        let name = format!("cli_{}", definition.replace('=', ""));
+        path(&libraries::c_plugin(&source, &name, &[definition]))
+    };
+    let hostile = path(&libraries::plugin("ketgrad_hostile"));
+    folder.file("text.so", "not a library");
+    let plugin = |path: &str, more: &str| format!("[[plugin]]\nname = 'it'\npath = {path}\n{more}");
+    let (twice, idle) = ("fn f(x) { let y = twice([x, x]); y[0] + y[1] }", "fn f(x) { x }");
+    for (config, program, words) in [
+        // The file.
+        (plugin("'text.so'", ""), idle, vec!["text.so is not a library", "[c.toml:5:8]"]),
+        (plugin(&in_c("NOT_A_PLUGIN"), ""), idle, vec!["is a library but not a plugin", "[c.toml:5:8]"]),
+        (plugin(&in_c("BAD_MAGIC"), ""), idle, vec!["not a plugin's descriptor"]),
+        (plugin(&in_c("THIS_MAJOR=2"), ""), idle, vec!["version 2 of the plugin interface", "has version 1"]),
+        (plugin(&in_c("NEEDS=9"), ""), idle, vec!["needs version 1.9"]),
+        // Registration.
+        (
+            plugin(&hostile, "[plugin.options]\ninit = 'panic'\n"),
+            idle,
+            vec!["it panicked: a panic while it registers at ", "lib.rs:", "[c.toml:5:8]"],
+        ),
+        (plugin(&hostile, "[plugin.options]\ninit = 'error'\n"), idle, vec!["no licence"]),
+        (plugin(&hostile, "kernels = { only = ['k'] }\n"), idle, vec!["names the kernel `k`", "it has none"]),
+        (plugin(&in_c("BAD_PROGRAM"), ""), idle, vec!["rule `square`", "did you mean `kernel`"]),
+        // Calls.
+        (plugin(&in_c("RANK"), ""), twice, vec!["twice", "1000 dimensions", "plugin `it`"]),
+        (plugin(&in_c("HUGE_SHAPE"), ""), twice, vec!["at most 100000000 elements"]),
+        (plugin(&in_c("OVERRUN"), ""), twice, vec!["wrote past the end of its result, 2 elements"]),
+    ] {
+        // What a call shows is not to be found when the plugin is loaded.
+        let config = format!("[plugins]\nverify = false\n{config}");
+        folder.file("c.toml", &config);
+        folder.run(&["diff", "-e", program, "--at", "x=7", "--config", "c.toml"]).fails(1, &words);
+    }
+}
+
+/// A config with `special` and a rule, and one function of both on every kind of number: closed forms.
+#[test]
+fn a_config_serves_every_scalar() {
+    let folder = Folder::new();
+    config(&folder);
+    let file = folder.path("c.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let document = toml::de::DeTable::parse(&text).unwrap();
+    let table =
+        ketgrad_config::plugins::read(&file.display().to_string(), &text, document.get_ref()).unwrap();
+    let plugins = table.load(&Terminal::new(true)).unwrap();
+    let host = plugins.host();
+    let (a, b) = (0.7f64, -0.4f64);
+
+    // f = erf(a b) + softplus(a)
+    let slope = |t: f64| 2.0 / std::f64::consts::PI.sqrt() * (-t * t).exp();
+    let sigmoid = 1.0 / (1.0 + (-a).exp());
+    let (first, second) = (slope(a * b), -2.0 * a * b * slope(a * b));
+    // The series of erf.
+    let (mut term, mut erf) = (a * b, 0.0);
+    for k in 0..25 {
+        erf += term / f64::from(2 * k + 1);
+        term *= -(a * b).powi(2) / f64::from(k + 1);
+    }
+    let value = erf * 2.0 / std::f64::consts::PI.sqrt() + a.exp().ln_1p();
+    let gradient = [first * b + sigmoid, first * a];
+    let hessian =
+        [[second * b * b + sigmoid * (1.0 - sigmoid), second * a * b + first], [0.0, second * a * a]];
+    let close =
+        |given: f64, expected: f64| assert!((given - expected).abs() < ROUNDING, "{given} {expected}");
+
+    let source = "fn f(a, b) { erf(a * b) + softplus(a) }";
+    let program = parse_program_with(source, plugins.rules()).unwrap();
+    let whole = |program: &Program| {
+        let at = [Datum::Real(a), Datum::Real(b)];
+        let mut f = Derivatives::<f64>::new(program, "f").unwrap().with_host(&*host);
+        let (y, by) = f.value_and_gradient(&at).unwrap();
+        let second = f.hessian(&at).unwrap();
+        close(y, value);
+        (0..2).for_each(|k| close(*by[k].real().unwrap(), gradient[k]));
+        [(0, 0), (0, 1), (1, 1)].map(|(i, j)| close(second[i][j], hessian[i][j]));
+    };
+    whole(&program);
+
+    // Complex scalars: the real program, and one through the complex rule, |erf(a + i b)|^2 + softplus(a).
+    let at = [Datum::Real(a), Datum::Real(b)];
+    let mut f = Derivatives::<Complex<f64>>::new(&program, "f").unwrap().with_host(&*host);
+    close(*f.gradient(&at).unwrap()[1].real().unwrap(), gradient[1]);
+    let source = "fn g(a, b) { abs2(erf(complex(a, b))) + softplus(a) }";
+    let on_complex = parse_program_with(source, plugins.rules()).unwrap();
+    let mut g = Derivatives::<Complex<f64>>::new(&on_complex, "g").unwrap().with_host(&*host);
+    let z = Complex::new(a, b);
+    let (mut term, mut w) = (z, Complex::new(0.0, 0.0));
+    for k in 0..40 {
+        w += term / f64::from(2 * k + 1);
+        term *= -z * z / f64::from(k + 1);
+    }
+    let w = w * 2.0 / std::f64::consts::PI.sqrt();
+    let first = (-z * z).exp() * 2.0 / std::f64::consts::PI.sqrt();
+    let second = -2.0 * z * first;
+    let (y, by) = g.value_and_gradient(&at).unwrap();
+    close(y, w.norm_sqr() + a.exp().ln_1p());
+    // w' conj(w), and by b i times that: 2 re, -2 im.
+    let mixed = first * w.conj();
+    close(*by[0].real().unwrap(), 2.0 * mixed.re + sigmoid);
+    close(*by[1].real().unwrap(), -2.0 * mixed.im);
+    let curved = second * w.conj();
+    let given = g.hessian(&at).unwrap();
+    close(given[0][0], 2.0 * (first.norm_sqr() + curved.re) + sigmoid * (1.0 - sigmoid));
+    close(given[0][1], -2.0 * curved.im);
+    close(given[1][1], 2.0 * (first.norm_sqr() - curved.re));
+
+    // Numbers that carry derivatives.
+    let code = Bytecode::compile(&program, program.lookup("f").unwrap()).unwrap();
+    let number = |re, by_a, by_b| Datum::Real(HyperDual64::new(re, by_a, by_b, 0.0));
+    let at = [number(a, 1.0, 0.0), number(b, 0.0, 1.0)];
+    let y = code.call(&mut Machine::<HyperDual64>::new(), &*host, &Limits::default(), &at).unwrap();
+    let y: HyperDual64 = *y.real().unwrap();
+    close(y.re, value);
+    close(y.eps1, gradient[0]);
+    close(y.eps2, gradient[1]);
+    close(y.eps1eps2, hessian[0][1]);
+
+    // Symbols: recorded, printed, differentiated.
+    let rule = |name: &str| Callee::registered(plugins.rules(), name).unwrap().with_host(plugins.host());
+    let (erf, softplus) = (rule("erf"), rule("softplus"));
+    let f = |(a, b): (Expr, Expr)| Ok::<_, TraceError>(erf.call(&[a.clone() * &b])? + softplus.call(&[a])?);
+    let recorded = trace("f", &["a", "b"], |x| f(x).unwrap()).unwrap();
+    assert_eq!(recorded.compact(), "f(a, b) = erf(a*b) + softplus(a)");
+    whole(recorded.program());
 }
 
 /// Kernels and devices run circuits, and `info` says who was chosen.

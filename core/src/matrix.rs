@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use smallvec::SmallVec;
+
 use crate::{
     basis::{BasisError, log2i},
     scalar::{Conj, Real, Ring, Scalar},
@@ -24,7 +26,8 @@ use crate::{
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matrix<R> {
     n_qubits: usize,
-    entries: Vec<R>,
+    /// Those of gates on up to two qubits need no memory of their own.
+    entries: SmallVec<[R; 16]>,
 }
 
 /// Why some numbers do not form the operator of a gate.

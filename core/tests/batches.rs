@@ -44,7 +44,7 @@ fn q13_a_batch_of_small_states_equals_each_state_alone() {
 
 #[test]
 fn q13_a_batch_of_larger_states_equals_runs_of_the_executor() {
-    for (n, count) in [(8, 5), (12, 3), (14, 2), (17, 2)] {
+    for (n, count) in [(8, 5), (12, 3), (14, 2), (15, 5), (17, 2)] {
         let bound = BoundCircuit::<Complex<f64>>::new(&every_shape(n), &Values(&[0.4])).unwrap();
         let operators = bound.operators().unwrap();
         let states: Vec<_> =
@@ -81,8 +81,8 @@ fn q13_states_of_different_sizes_are_refused() {
 
 #[test]
 fn q13_points_equal_single_runs() {
-    // Shared among points, and planned once.
-    for (n, points) in [(5, 37), (14, 3), (17, 3)] {
+    // Shared among points, planned and shared, and planned once.
+    for (n, points) in [(5, 37), (14, 3), (15, 5), (17, 3)] {
         let circuit = every_shape(n);
         // At pi and 0 a rotation has a simpler shape than elsewhere.
         let special = [0.0, std::f64::consts::PI, 0.3];

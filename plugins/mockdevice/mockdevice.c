@@ -9,11 +9,13 @@
  *   fail = "apply"     operators fail, and the error comes out at the next wait, as on a real device
  *   fail = "conjugate" it takes every matrix for its complex conjugate
  *   score = "0"        how well it says that it would do; 1 without the option
- *   since = "1.1"      it has nothing that is newer
+ *   since = "1.1"      it has nothing that is newer; "1.9": its table is longer than this host's
+ *   room = "1"         so many states fit at once
  *   moves = "forbidden"  amplitudes do not leave it: proves that only values do */
 
 #include "ketgrad_plugin.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +30,7 @@ typedef struct state {
 
 static int fail_apply, conjugates, forbid_moves;
 static int32_t own_score = 1;
+static atomic_int states, room;
 
 static int32_t score(void *user, const ketgrad_query *query) {
     (void)user;
@@ -45,8 +48,15 @@ static ketgrad_status state_new(void *user, uint32_t dtype, uint32_t n_qubits, v
     (void)user;
     if (dtype != KETGRAD_C64 && dtype != KETGRAD_C32)
         return ketgrad_fail(err, KETGRAD_UNSUPPORTED, "numbers of another kind");
+    if (atomic_fetch_add(&states, 1) >= room && room > 0) {
+        atomic_fetch_sub(&states, 1);
+        return ketgrad_fail(err, KETGRAD_ERROR, "no room on the device for another state");
+    }
     state *s = calloc(1, sizeof *s);
-    if (!s) return ketgrad_fail(err, KETGRAD_ERROR, "no memory");
+    if (!s) {
+        atomic_fetch_sub(&states, 1);
+        return ketgrad_fail(err, KETGRAD_ERROR, "no memory");
+    }
     s->n = (size_t)1 << n_qubits;
     s->dtype = dtype;
     s->re = calloc(s->n, sizeof(double));
@@ -55,6 +65,7 @@ static ketgrad_status state_new(void *user, uint32_t dtype, uint32_t n_qubits, v
         free(s->re);
         free(s->im);
         free(s);
+        atomic_fetch_sub(&states, 1);
         return ketgrad_fail(err, KETGRAD_ERROR, "no memory");
     }
     *out = s;
@@ -67,6 +78,7 @@ static void state_free(void *user, void *p) {
     free(s->re);
     free(s->im);
     free(s);
+    atomic_fetch_sub(&states, 1);
 }
 
 static ketgrad_status state_copy(void *user, void *from, void **out, ketgrad_err *err) {
@@ -306,21 +318,31 @@ static int is(const ketgrad_host *host, ketgrad_str key, const char *expected) {
            memcmp(value.ptr, expected, value.len) == 0;
 }
 
-static ketgrad_status init(const ketgrad_host *host, ketgrad_err *err) {
-    ketgrad_str fail = KETGRAD_STR("fail"), score_key = KETGRAD_STR("score"), since = KETGRAD_STR("since"),
-                moves = KETGRAD_STR("moves");
-    fail_apply = is(host, fail, "apply");
-    conjugates = is(host, fail, "conjugate");
+static int number(const ketgrad_host *host, ketgrad_str key, int otherwise) {
     ketgrad_str text;
     char digits[8] = {0};
-    if (host->option(host->ctx, score_key, &text) == KETGRAD_OK && text.len < sizeof digits) {
-        memcpy(digits, text.ptr, text.len);
-        own_score = atoi(digits);
-    }
+    if (host->option(host->ctx, key, &text) != KETGRAD_OK || text.len >= sizeof digits) return otherwise;
+    memcpy(digits, text.ptr, text.len);
+    return atoi(digits);
+}
+
+static ketgrad_status init(const ketgrad_host *host, ketgrad_err *err) {
+    ketgrad_str fail = KETGRAD_STR("fail"), score_key = KETGRAD_STR("score"), since = KETGRAD_STR("since"),
+                room_key = KETGRAD_STR("room"), moves = KETGRAD_STR("moves");
+    fail_apply = is(host, fail, "apply");
+    conjugates = is(host, fail, "conjugate");
+    own_score = number(host, score_key, 1);
+    room = number(host, room_key, 0);
     forbid_moves = is(host, moves, "forbidden");
     int is_old = is(host, since, "1.1");
-    ketgrad_backend backend = {
-        .struct_size = is_old ? offsetof(ketgrad_backend, describe) : sizeof backend,
+    struct {
+        ketgrad_backend now;
+        uint64_t later[5];
+    } newer = {.later = {~0ull, ~0ull, ~0ull, ~0ull, ~0ull}};
+    newer.now = (ketgrad_backend){
+        .struct_size = is_old                     ? offsetof(ketgrad_backend, describe)
+                       : is(host, since, "1.9") ? sizeof newer
+                                                  : sizeof newer.now,
         .name = KETGRAD_STR("mock"),
         .mem = KETGRAD_MEM_OPAQUE,
         .dtypes = is_old ? 1u << KETGRAD_C64 : 1u << KETGRAD_C64 | 1u << KETGRAD_C32,
@@ -343,7 +365,7 @@ static ketgrad_status init(const ketgrad_host *host, ketgrad_err *err) {
         .apply_pair = apply_pair,
         .sample = sample,
     };
-    return host->add_backend(host->ctx, &backend, err);
+    return host->add_backend(host->ctx, &newer.now, err);
 }
 
 KETGRAD_EXPORT const ketgrad_desc ketgrad_plugin = {

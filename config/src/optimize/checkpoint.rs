@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::job::Job;
 use crate::{
+    args::Precision,
     files::{cannot, read_text},
     report::Failure,
 };
@@ -39,6 +40,13 @@ pub(super) struct Marks {
     hamiltonian: String,
     optimizer: String,
     start: String,
+    #[serde(default = "double")]
+    precision: String,
+}
+
+/// What checkpoints without a precision had.
+fn double() -> String {
+    Precision::F64.name().to_owned()
 }
 
 #[derive(Serialize, Deserialize)]
@@ -67,13 +75,14 @@ enum MemoryFields {
 }
 
 impl Marks {
-    pub(super) fn of(job: &Job) -> Marks {
+    pub(super) fn of(job: &Job, precision: Precision) -> Marks {
         let bits: Vec<u64> = job.start.iter().map(|x| x.to_bits()).collect();
         Marks {
             ansatz: mark(&format!("{:?}", job.circuit)),
             hamiltonian: mark(&format!("{:?}", job.hamiltonian)),
             optimizer: mark(&format!("{:?}", job.optimizer)),
             start: mark(&format!("{bits:?}")),
+            precision: precision.name().to_owned(),
         }
     }
 
@@ -84,6 +93,7 @@ impl Marks {
             (&self.hamiltonian, &other.hamiltonian, "Hamiltonian"),
             (&self.optimizer, &other.optimizer, "optimizer"),
             (&self.start, &other.start, "start or the seed"),
+            (&self.precision, &other.precision, "precision"),
         ];
         pairs.into_iter().find(|(a, b, _)| a != b).map(|(_, _, what)| what)
     }

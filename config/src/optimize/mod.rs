@@ -10,8 +10,13 @@ mod section;
 
 use std::time::Instant;
 
-use ketgrad_core::{draw, optimize::Optimizer, state::bytes_needed};
+use ketgrad_core::{
+    draw,
+    optimize::{Energy, Optimizer},
+    state::bytes_needed,
+};
 use num_complex::Complex;
+use num_dual::DualNum;
 use serde_json::{Map, Value};
 
 use crate::{
@@ -21,6 +26,7 @@ use crate::{
     files::{check_writable, write_whole},
     grad,
     memory::Needs,
+    npy::Number,
     options::{Common, Optimize},
     progress::Progress,
     report::Failure,
@@ -35,20 +41,30 @@ use job::Job;
 /// [`Failure`] if the job or a file that it names is at fault, or the minimisation cannot go on; the last checkpoint is
 /// there then.
 pub fn optimize(args: &Optimize, common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
-    if common.precision != Precision::F64 {
-        return Err(Failure::not_yet("`optimize` with --precision f32"));
+    match common.precision {
+        Precision::F64 => run::<f64>(args, common, terminal),
+        Precision::F32 => run::<f32>(args, common, terminal),
     }
+}
+
+/// The job with states of the given numbers; the optimizer itself computes in double precision.
+fn run<T: Number + DualNum>(
+    args: &Optimize,
+    common: &Common,
+    terminal: &Terminal,
+) -> Result<Box<dyn Answer>, Failure> {
     let job = Job::read(args, common, terminal)?;
-    let energy = grad::expectation_of::<f64>(job.circuit.clone(), job.hamiltonian.clone(), common, terminal)?;
+    let energy = grad::expectation_of::<T>(job.circuit.clone(), job.hamiltonian.clone(), common, terminal)?;
     let duals = matches!(job.optimizer, Optimizer::NewtonCg(_) | Optimizer::NaturalGradient(_));
     if duals {
         common.note_duals("the optimizer", terminal);
     }
-    if duals || !stays_there::<f64>(energy.executors(), energy.circuit()) {
-        needs(&job).check("the job", common.memory_limit)?;
+    if duals || !stays_there::<T>(energy.executors(), energy.circuit()) {
+        needs::<T>(&job).check("the job", common.memory_limit)?;
     }
     check_writable(&job.curve)?;
-    let marks = Marks::of(&job);
+    let marks = Marks::of(&job, common.precision);
+    let energy = Energy::<T>::new(energy);
     let taken_up =
         if args.resume { checkpoint::load(&job.checkpoint, &marks, job.start.len())? } else { None };
     match &taken_up {
@@ -77,6 +93,7 @@ pub fn optimize(args: &Optimize, common: &Common, terminal: &Terminal) -> Result
     };
     checkpoint::save(&job.checkpoint, &marks, &state)?;
     drop(progress);
+    common.note_passed_over(energy.executors(), terminal);
 
     let iterations = state.iterations;
     let title = format!("{}: {:.9} after {iterations} iterations", args.file.display(), state.best.1);
@@ -103,15 +120,16 @@ pub fn optimize(args: &Optimize, common: &Common, terminal: &Terminal) -> Result
 }
 
 /// The states that a step of the optimizer keeps at a time.
-fn needs(job: &Job) -> Needs {
+fn needs<T>(job: &Job) -> Needs {
+    // Two are kept for gradients.
     let states = match job.optimizer {
-        Optimizer::NewtonCg(_) => 4,
+        Optimizer::NewtonCg(_) => 6,
         // One state moves along each input.
-        Optimizer::NaturalGradient(_) => job.start.len() as u128 + 3,
+        Optimizer::NaturalGradient(_) => job.start.len() as u128 + 5,
         _ => 2,
     };
     let mut needs = Needs::default();
-    let bytes = bytes_needed::<Complex<f64>>(job.circuit.n_qubits()).saturating_mul(states);
+    let bytes = bytes_needed::<Complex<T>>(job.circuit.n_qubits()).saturating_mul(states);
     needs.add(format_args!("{states} states"), bytes);
     needs
 }

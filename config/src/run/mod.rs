@@ -111,7 +111,9 @@ fn simulate<T: Number>(
     let start = Instant::now();
     let (computed, backend) = task.points(&points, start_state)?;
     let seconds = start.elapsed().as_secs_f64();
-    drop(task);
+    let Task { simulator, progress, .. } = task;
+    drop(progress);
+    common.note_passed_over(&simulator.executors, terminal);
 
     let mut results = Results {
         n_qubits,

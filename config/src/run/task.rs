@@ -80,15 +80,15 @@ impl Task<'_> {
         let bound = BoundCircuit::<Complex<T>>::new(&circuit, &Values(&values)).map_err(Failure::input)?;
         let gates = bound.operators().map_or(circuit.instructions().len(), <[_]>::len);
         let executor: &dyn Executor<Complex<T>> = simulator.executors.best(circuit.n_qubits(), gates);
-        let backend = executor.name().to_owned();
         let keep = self.args.keeps_state();
+        let in_use = || simulator.executors.in_use::<Complex<T>>(circuit.n_qubits(), gates);
         let Some(operators) = bound.operators() else {
             let point = self.many_trajectories(simulator, &circuit, bound, state, keep);
-            return Ok((point.map_err(Failure::input)?, backend));
+            return Ok((point.map_err(Failure::input)?, in_use()));
         };
         let placed = match state {
-            Some(state) => simulator.place(state, gates),
-            None => simulator.zero(circuit.n_qubits(), gates),
+            Some(state) => simulator.place(state, operators),
+            None => simulator.zero(circuit.n_qubits(), operators),
         };
         let mut state = placed.map_err(Failure::input)?;
         match plan {
@@ -98,8 +98,9 @@ impl Task<'_> {
         }
         let share = (row * gates, points.len() * gates);
         self.evolve(simulator, operators, &mut state, plan, share).map_err(Failure::input)?;
-        let point = self.read_out(simulator, &circuit, state, keep).map_err(Failure::input)?;
-        Ok((point, backend))
+        let point =
+            self.read_out(simulator, &circuit, state, keep, points.len() == 1).map_err(Failure::input)?;
+        Ok((point, in_use()))
     }
 
     /// Applies the gates of a run, which come after `before` of all.
@@ -123,13 +124,15 @@ impl Task<'_> {
         Ok(())
     }
 
-    /// What is asked of a final state.
+    /// What is asked of a final state. Shots are reported only where there are no further runs, which would go on
+    /// with gates.
     fn read_out<T: Number>(
         &self,
         simulator: &Simulator,
         circuit: &Circuit,
         state: Placed<T>,
         keep: bool,
+        alone: bool,
     ) -> Result<Point<T>, SimulateError> {
         let expectation = |o: &Named| {
             let value = state.expectation(&o.sum, &simulator.threads)?;
@@ -139,7 +142,14 @@ impl Task<'_> {
         let counts = match self.args.shots {
             Some(shots) => {
                 let shots = usize::try_from(shots).unwrap_or(usize::MAX);
-                Some(simulator.counts_of(circuit, &state, shots, self.common.seed)?)
+                let mut report = |done, all| {
+                    if alone {
+                        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+                        progress.count_in("shots");
+                        progress.report(done as u64, all as u64);
+                    }
+                };
+                Some(simulator.counts_of(circuit, &state, shots, self.common.seed, &mut report)?)
             }
             None => None,
         };

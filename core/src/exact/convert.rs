@@ -1,13 +1,15 @@
 //! Formulas as expressions.
 
 use num_complex::Complex;
-use num_traits::{One, ToPrimitive, Zero};
+use num_traits::{CheckedMul, One, ToPrimitive, Zero};
 
 use super::{
     ExactError, Fault, Formula,
-    factor::factors,
-    print::{Function, Item, Root, waves},
+    gauss::Gauss,
+    nested::{Letter, Nested, Product},
     run::Factor,
+    short::{Functions, short, sum},
+    sums::{Function, Root},
 };
 use crate::{
     param::Q,
@@ -41,16 +43,12 @@ impl Formula {
             fault: Fault::Coefficient,
             angles: self.symbols().fields().len(),
         };
-        let writer = Writer { formula: self, values: &values };
+        let tree = Writer { formula: self, values: &values };
+        let trees = short(self.number(), self.symbols(), Functions::Waves);
+        let trees = trees.or_else(|| Some(vec![sum(self.number(), self.symbols(), Functions::Waves)?]));
         let mut product = Complex::new(fraction(self.factor()).ok_or_else(outside)?, Expr::zero());
-        for part in factors(self.number(), self.symbols()) {
-            let sum = waves(&part, self.symbols());
-            let (mut re, mut im) = (Expr::zero(), Expr::zero());
-            for item in &sum.items {
-                let term = writer.term(item, sum.roots).ok_or_else(outside)?;
-                if item.imaginary { im += term } else { re += term }
-            }
-            product = Complex::new(re, im) * product;
+        for nested in trees.ok_or_else(outside)? {
+            product = tree.nested(&nested).ok_or_else(outside)? * product;
         }
         Ok(product)
     }
@@ -61,35 +59,58 @@ fn fraction(q: Factor) -> Option<Expr> {
     Some(Expr::from_ratio(Q::new(q.numer().to_i64()?, q.denom().to_i64()?)))
 }
 
+/// A Gaussian integer times a fraction.
+fn gauss(c: Gauss, q: Factor) -> Option<Complex<Expr>> {
+    let part = |part: i128| fraction(q.checked_mul(&Factor::from_integer(part))?);
+    Some(Complex::new(part(c.re)?, part(c.im)?))
+}
+
 struct Writer<'a> {
     formula: &'a Formula,
     values: &'a [Expr],
 }
 
 impl Writer<'_> {
-    /// An item over sqrt(2)^roots, without its i.
-    fn term(&self, item: &Item, roots: i32) -> Option<Expr> {
+    fn nested(&self, nested: &Nested) -> Option<Complex<Expr>> {
         // 1 / sqrt(2)^h is a power of 2, times sqrt 2 if h is odd.
-        let twos = (roots + roots.rem_euclid(2)) / 2;
+        let twos = (nested.roots + nested.roots.rem_euclid(2)) / 2;
         let power = Factor::from_integer(1i128.checked_shl(twos.unsigned_abs()).filter(|p| *p > 0)?);
-        let q = if twos >= 0 { item.coefficient / power } else { item.coefficient * power };
-        let mut out = fraction(q)?;
-        if roots.rem_euclid(2) == 1 {
-            out *= Expr::int(2).sqrt();
+        let q = if twos >= 0 { power.recip() } else { power };
+        let mut out = self.product(&nested.product)? * gauss(nested.coefficient, q)?;
+        if nested.roots.rem_euclid(2) == 1 {
+            let root = Expr::int(2).sqrt();
+            out = Complex::new(out.re * &root, out.im * root);
         }
-        out *= match item.root {
-            Root::One => Expr::one(),
-            Root::Sqrt2 => Expr::int(2).sqrt(),
-            Root::Cos(a) => (fraction(a)? * Expr::pi()).cos(),
-            Root::Sin(a) => (fraction(a)? * Expr::pi()).sin(),
-        };
-        Some(match &item.function {
-            Function::One => out,
-            Function::Cos(e) => out * self.angle(e)?.cos(),
-            Function::Sin(e) => out * self.angle(e)?.sin(),
-            // Waves have no exponentials.
-            Function::Exp(..) => return None,
-        })
+        Some(out)
+    }
+
+    fn product(&self, product: &Product) -> Option<Complex<Expr>> {
+        let mut real = Expr::one();
+        for letter in &product.letters {
+            real *= match letter {
+                Letter::Root(Root::One) | Letter::Function(Function::One) => continue,
+                Letter::Root(Root::Sqrt2) => Expr::int(2).sqrt(),
+                Letter::Root(Root::Cos(a)) => (fraction(*a)? * Expr::pi()).cos(),
+                Letter::Root(Root::Sin(a)) => (fraction(*a)? * Expr::pi()).sin(),
+                Letter::Function(Function::Cos(e)) => self.angle(e)?.cos(),
+                Letter::Function(Function::Sin(e)) => self.angle(e)?.sin(),
+                // Waves have no exponentials.
+                Letter::Function(Function::Exp(..)) => return None,
+            };
+        }
+        let mut out = Complex::new(real, Expr::zero());
+        if !product.phase.is_empty() {
+            let angle = self.angle(&product.phase)?;
+            out = Complex::new(angle.cos(), angle.sin()) * out;
+        }
+        for sum in &product.sums {
+            let mut total = Complex::new(Expr::zero(), Expr::zero());
+            for (c, item) in sum {
+                total += self.product(item)? * gauss(*c, Factor::from_integer(1))?;
+            }
+            out = total * out;
+        }
+        Some(out)
     }
 
     fn angle(&self, exponents: &[i64]) -> Option<Expr> {

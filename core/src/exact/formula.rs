@@ -74,10 +74,30 @@ impl Formula {
         self.number.is_exact_zero()
     }
 
-    /// The text of the formula. See [`Form`].
+    /// The text of the formula, short: factors, and sums of products of shorter sums where that takes fewer functions
+    /// and names than one sum. Equal formulas of a circuit have equal text. See [`Form`].
     #[must_use]
     pub fn text(&self, form: Form) -> String {
-        print::text(self, form)
+        print::text(self, form, false)
+    }
+
+    /// The text of the formula as one sum, everything multiplied out: for [`Form::Exp`] of exponentials, else of sines
+    /// and cosines of sums of angles. Up to a summand for each term.
+    ///
+    /// ```
+    /// use ketgrad_core::{circuit::Circuit, exact::{ClosedForm, Form}};
+    ///
+    /// let mut circuit = Circuit::new(2);
+    /// let [a, b] = ["a", "b"].map(|name| circuit.param(name));
+    /// circuit.ry(0, a)?.ry(1, b)?;
+    /// let amplitude = ClosedForm::of(&circuit)?.amplitude(0)?;
+    /// assert_eq!(amplitude.text(Form::Trig), "cos(a/2)*cos(b/2)");
+    /// assert_eq!(amplitude.expanded(Form::Trig), "(cos(a/2 - b/2) + cos(a/2 + b/2))/2");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn expanded(&self, form: Form) -> String {
+        print::text(self, form, true)
     }
 
     /// The value at these inputs of the circuit, over any real number type. A sine and a cosine for each term.
@@ -198,6 +218,29 @@ impl Formula {
 
     fn same_symbols(&self, other: &Formula) -> Result<(), ExactError> {
         if Arc::ptr_eq(&self.symbols, &other.symbols) { Ok(()) } else { Err(ExactError::Foreign) }
+    }
+}
+
+impl Symbols {
+    /// A number over these symbols as a formula: an entry of a circuit's matrix, say.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use ketgrad_core::{circuit::Circuit, exact::Symbols, simulate::Simulator};
+    ///
+    /// let mut circuit = Circuit::new(1);
+    /// let theta = circuit.param("theta");
+    /// circuit.h(0)?.p(0, theta)?.h(0)?;
+    /// let symbols = Arc::new(Symbols::new(&circuit)?);
+    /// let unitary = Simulator::new().matrix(&circuit, &*symbols)?;
+    /// assert_eq!(symbols.formula(unitary[(0, 0)].clone())?.to_string(), "(1 + cos(theta) + i*sin(theta))/2");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ExactError::Number`] for a number with a fault, or with coefficients too large to be written.
+    pub fn formula(self: &Arc<Symbols>, number: Exact) -> Result<Formula, ExactError> {
+        Formula::new(number, self, "the number")
     }
 }
 

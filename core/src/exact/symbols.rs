@@ -130,18 +130,24 @@ impl Symbols {
     }
 
     /// A key as the angle, in turns of pi, of its root of unity, and the exponents of the variables.
-    pub(super) fn split(&self, mut key: u128) -> (Wide, impl Iterator<Item = i64> + '_) {
-        let exponents: Vec<i64> = self
-            .fields
-            .iter()
-            .map(|field| {
-                let e = field.value(key);
-                key = key.wrapping_sub(field.key(e));
-                e
-            })
-            .collect();
-        let root = Wide::new((key >> self.roots) as i128, 1 << (127 - self.roots));
-        (root, exponents.into_iter())
+    pub(super) fn split(&self, key: u128) -> (Wide, impl Iterator<Item = i64> + '_) {
+        let mut exponents = vec![0; self.fields.len()];
+        let root = self.exponents(key, &mut exponents);
+        (self.turns(root), exponents.into_iter())
+    }
+
+    /// Writes the exponents of a key, one for each field; what is left stands for the root of unity.
+    pub(super) fn exponents(&self, mut key: u128, exponents: &mut [i64]) -> u128 {
+        for (field, e) in self.fields.iter().zip(exponents) {
+            *e = field.value(key);
+            key = key.wrapping_sub(field.key(*e));
+        }
+        key
+    }
+
+    /// The angle of a root of unity, in turns of pi.
+    pub(super) fn turns(&self, root: u128) -> Wide {
+        Wide::new((root >> self.roots) as i128, 1 << (127 - self.roots))
     }
 
     /// The key of a square root of a root of unity, if it has one.

@@ -33,7 +33,7 @@ use super::slots::{Slot, gate_of, generator};
 use crate::{
     circuit::{Circuit, Instruction},
     gate::GateKind,
-    kernel::{Inner, Operator, Threads, tree_sum},
+    kernel::{Executor, Inner, Operator, Threads, tree_sum},
     matrix::Matrix,
     param::{Q, Values},
     scalar::{Conj, Real, Scalar},
@@ -50,16 +50,21 @@ pub(super) struct WayBack<T> {
     pub(super) operators: Vec<Operator<Complex<T>>>,
     pub(super) inners: Vec<Inner>,
     /// For each inner product, the slot and the factor.
-    terms: Vec<(usize, T)>,
+    pub(super) terms: Vec<(usize, T)>,
+}
+
+/// Adds inner products, each times its factor, to the derivatives by the angles of the slots.
+pub(super) fn add_products<T: Real>(terms: &[(usize, T)], products: &[f64], by_angle: &mut [T]) {
+    for ((slot, factor), product) in terms.iter().zip(products) {
+        by_angle[*slot] += factor.clone() * T::lit(*product);
+    }
 }
 
 impl<T: Real> WayBack<T> {
     /// The derivative by the angle of each slot, from the inner products.
-    pub(super) fn by_angle(&self, slots: &[Slot], products: Vec<f64>) -> Vec<T> {
+    pub(super) fn by_angle(&self, slots: &[Slot], products: &[f64]) -> Vec<T> {
         let mut by_angle = vec![T::zero(); slots.len()];
-        for ((slot, factor), product) in self.terms.iter().zip(products) {
-            by_angle[*slot] += factor.clone() * T::lit(product);
-        }
+        add_products(&self.terms, products, &mut by_angle);
         by_angle
     }
 }
@@ -136,12 +141,19 @@ impl<'a, T: Real> Bound<'a, T> {
         psi: &mut StateVector<Complex<T>>,
         lambda: &mut StateVector<Complex<T>>,
     ) -> Result<Option<Vec<T>>, SimulateError> {
-        let executor = simulator.executors.best::<Complex<T>>(psi.n_qubits(), self.gates.len());
-        let Some(pairs) = executor.pairs(psi.n_qubits()) else { return Ok(None) };
+        let n_qubits = psi.n_qubits();
+        let executor = simulator.executors.best::<Complex<T>>(n_qubits, self.gates.len());
+        if executor.pairs(n_qubits).is_none() {
+            return Ok(None);
+        }
         let Some(way) = self.way_back(slots)? else { return Ok(None) };
         let (psi, lambda) = (psi.amplitudes_mut(), lambda.amplitudes_mut());
-        let products = pairs.run(&way.operators, &way.inners, psi, lambda, &simulator.threads)?;
-        Ok(Some(way.by_angle(slots, products)))
+        let run = |executor: &dyn Executor<_>| match executor.pairs(n_qubits) {
+            Some(pairs) => pairs.run(&way.operators, &way.inners, psi, lambda, &simulator.threads).map(Some),
+            None => Ok(None),
+        };
+        let products = simulator.executors.in_turn(n_qubits, &way.operators, run)?;
+        Ok(products.map(|products| way.by_angle(slots, &products)))
     }
 
     /// All that happens on the way back; `None` if a generator is a sum of too many Pauli strings.
@@ -177,6 +189,11 @@ impl<'a, T: Real> Bound<'a, T> {
             operators.extend(self.gates[k].as_ref().map(Operator::dagger));
         }
         Ok(Some(WayBack { operators, inners, terms }))
+    }
+
+    /// The operators of the circuit, each with the number of its instruction.
+    pub(super) fn numbered(&self) -> impl Iterator<Item = (usize, &Operator<Complex<T>>)> {
+        self.gates.iter().enumerate().filter_map(|(k, gate)| gate.as_ref().map(|gate| (k, gate)))
     }
 
     /// Where the longest run of instructions begins that ends at `end` and in which no instruction with a parameter

@@ -15,8 +15,8 @@ use super::{
 use crate::{
     check::{Report, Settings},
     circuit::Circuit,
-    kernel::Executors,
-    scalar::{Real, Scalar},
+    kernel::{BLOCK, Executors, Observed, SERIAL_BELOW, Threads},
+    scalar::Real,
     simulate::{Simulator, final_measurements},
     state::StateVector,
 };
@@ -182,8 +182,7 @@ impl Expectation {
     ) -> Result<ValuesAndSlopes<T>, HybridError> {
         let mut psi = self.start()?;
         bound.run(&self.simulator, &mut psi)?;
-        let results = self.observe(&psi)?;
-        let mut lambda = self.cotangent(&psi, weights)?;
+        let (results, mut lambda) = self.observe_and_cotangent(&psi, weights)?;
         let by_angle = bound.back(&self.simulator, &self.slots, &mut psi, &mut lambda)?;
         Ok((results, by_angle))
     }
@@ -259,20 +258,77 @@ impl Expectation {
         self.observables.iter().map(|o| o.value(state, threads)).collect()
     }
 
-    /// `2 sum_k w_k O_k |psi>`.
-    fn cotangent<T: Real>(
+    /// The values and `2 sum_k w_k O_k |psi>`: in one go where the executor has a way to.
+    fn observe_and_cotangent<T: Real>(
         &self,
         psi: &StateVector<Complex<T>>,
         weights: &[T],
-    ) -> Result<StateVector<Complex<T>>, HybridError> {
+    ) -> Result<(Vec<T>, StateVector<Complex<T>>), HybridError> {
         let mut lambda = StateVector::zero_on(psi.n_qubits(), &self.simulator.threads)?;
-        lambda.amplitudes_mut()[0] = Complex::from_real(T::zero());
-        for (observable, weight) in self.observables.iter().zip(weights) {
-            let weight = T::int(2) * weight;
-            observable.add(&weight, psi, &mut lambda, &self.simulator.threads);
-        }
-        Ok(lambda)
+        let mut observed = self.prepare_observables(psi.n_qubits());
+        let mut values = vec![T::zero(); self.observables.len()];
+        self.observe_into(psi, weights, &mut observed, &mut values, &mut lambda)?;
+        Ok((values, lambda))
     }
+
+    /// For each observable what the executor makes of it, if it can.
+    pub(super) fn prepare_observables<T: Real>(&self, n_qubits: usize) -> Vec<Option<Prepared<T>>> {
+        let executor = self.simulator.executors.best::<Complex<T>>(n_qubits, 1);
+        let prepare = |o: &Observable| executor.pairs(n_qubits)?.observe(n_qubits, &o.masks()?);
+        self.observables.iter().map(prepare).collect()
+    }
+
+    /// Writes the values, and `2 sum_k w_k O_k |psi>` over `lambda`.
+    pub(super) fn observe_into<T: Real>(
+        &self,
+        psi: &StateVector<Complex<T>>,
+        weights: &[T],
+        observed: &mut [Option<Prepared<T>>],
+        values: &mut [T],
+        lambda: &mut StateVector<Complex<T>>,
+    ) -> Result<(), HybridError> {
+        let threads = &self.simulator.threads;
+        // Whether lambda has been written to.
+        let mut add = false;
+        let each = self.observables.iter().zip(weights).zip(observed).zip(values);
+        for (((observable, weight), observed), value) in each {
+            let twice = T::int(2) * weight;
+            if let (Some(observed), Some(factor)) = (observed, twice.primal()) {
+                let (psi, lambda) = (psi.amplitudes(), lambda.amplitudes_mut());
+                *value = T::lit(observed.apply(factor, psi, lambda, add, threads));
+            } else {
+                *value = observable.value(psi, threads)?;
+                if !add {
+                    clear(lambda, threads);
+                }
+                observable.add(&twice, psi, lambda, threads);
+            }
+            add = true;
+        }
+        if !add {
+            clear(lambda, threads);
+        }
+        Ok(())
+    }
+}
+
+/// An observable that an executor has prepared.
+pub(super) type Prepared<T> = Box<dyn Observed<Complex<T>>>;
+
+/// Sets all amplitudes to 0.
+fn clear<T: Real>(state: &mut StateVector<Complex<T>>, threads: &Threads) {
+    let zero = Complex::new(T::zero(), T::zero());
+    let amplitudes = state.amplitudes_mut();
+    if amplitudes.len() < SERIAL_BELOW {
+        return amplitudes.fill(zero);
+    }
+    threads.chunks(amplitudes, BLOCK, |_, part| part.fill(zero.clone()));
+}
+
+/// |0…0>, over what was there.
+pub(super) fn restart<T: Real>(state: &mut StateVector<Complex<T>>, threads: &Threads) {
+    clear(state, threads);
+    state.amplitudes_mut()[0] = Complex::new(T::one(), T::zero());
 }
 
 pub(super) fn expect(what: &'static str, given: usize, expected: usize) -> Result<(), HybridError> {

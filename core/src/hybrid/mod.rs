@@ -29,8 +29,11 @@
 //! | difference | central differences of each input | 2 runs each | 1e-10 |
 //! | symbolic | formulas over the [exact ring](crate::exact) (`symbolic.rs`) | their terms | rounding |
 //!
-//! The adjoint method is generic over the reals, so on duals it gives Hessian-vector products
-//! ([`Expectation::hvp`]), on duals of duals third derivatives, and so on.
+//! The adjoint method is generic over the reals, so on duals it gives Hessian-vector products, on duals of duals third
+//! derivatives, and so on. Hessian-vector products ([`Expectation::hvp`]) also go tile by tile (`product.rs`).
+//!
+//! A gradient that is wanted at many points is prepared ([`Expectation::prepare`]): bound, planned and given its memory
+//! once.
 //!
 //! Probabilities of outcomes and fidelities are expectation values too ([`Observable`]). Inside a program a circuit
 //! is a primitive with these derivatives ([`Circuits`]).
@@ -45,6 +48,8 @@ mod expectation;
 mod harmonics;
 mod host;
 mod observable;
+mod prepared;
+mod product;
 mod resident;
 mod second;
 mod shift;
@@ -55,6 +60,7 @@ mod tangent;
 pub use expectation::{Expectation, Method};
 pub use host::Circuits;
 pub use observable::Observable;
+pub use prepared::PreparedGradient;
 pub use second::MetricTensor;
 
 use crate::{

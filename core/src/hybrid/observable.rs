@@ -16,9 +16,8 @@ use num_complex::Complex;
 use super::HybridError;
 use crate::{
     basis::odd,
-    kernel::{BLOCK, Threads, tree_sum},
+    kernel::{BLOCK, Threads, tree_sum, walsh_hadamard},
     observable::{Pauli, PauliString, PauliSum},
-    plan::walsh_hadamard,
     scalar::{Real, Scalar},
     state::StateVector,
 };
@@ -77,6 +76,12 @@ impl Observable {
             }
             Observable::Outcome(_) | Observable::Overlap(_) => None,
         }
+    }
+
+    /// Its strings `c i^|x & z| X^x Z^z` as (c, x, z), if it is given by them.
+    pub(super) fn masks(&self) -> Option<Vec<(f64, usize, usize)>> {
+        let Observable::Pauli(sum) = self else { return None };
+        Some(sum.terms().iter().map(|(c, string)| (*c, string.x_mask(), string.z_mask())).collect())
     }
 
     /// Checks that it fits a circuit of n qubits.

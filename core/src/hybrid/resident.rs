@@ -1,16 +1,14 @@
 //! Expectation values and their gradients on a device: only values come back.
 //!
 //! Taken where the best executor keeps states, every observable is a sum of Pauli strings, and (for gradients) every
-//! generator one of few. What else there is runs in the host's memory.
+//! generator one of few. What else there is runs in the host's memory, and so does what a device declines or has no
+//! room for, unless it was asked for by name.
 
 use num_complex::Complex;
 
-use super::{
-    Expectation, HybridError,
-    adjoint::{Bound, WayBack},
-};
+use super::{Expectation, HybridError, adjoint::Bound};
 use crate::{
-    kernel::{ExecuteError, Operator, Resident, Residents},
+    kernel::{ExecuteError, Executor, Resident},
     observable::PauliSum,
     scalar::Real,
     simulate::SimulateError,
@@ -30,10 +28,15 @@ impl From<ExecuteError> for HybridError {
 impl Expectation {
     /// The value of each observable; `None` if this is not for a device.
     pub(super) fn values_there<T: Real>(&self, bound: &Bound<'_, T>) -> Result<Option<Vec<T>>, HybridError> {
-        let Some((residents, sums)) = self.there(bound.count()) else { return Ok(None) };
-        let operators = bound.operators();
-        let psi = self.final_state(residents, &operators)?;
-        Ok(Some(observe(&psi, &sums)?))
+        let Some(sums) = self.there::<T>(bound.count()) else { return Ok(None) };
+        let (n_qubits, operators) = (self.circuit.n_qubits(), bound.operators());
+        let work = |executor: &dyn Executor<_>| {
+            let Some(residents) = executor.residents() else { return Ok(None) };
+            let mut psi = residents.basis(n_qubits, 0)?;
+            psi.apply(&operators)?;
+            Ok(Some(observe(&psi, &sums)?))
+        };
+        Ok(self.simulator.executors.in_turn(n_qubits, &operators, work)?)
     }
 
     /// The values, and the derivative of their weighted sum by the angle of each slot; `None` if this is not for a
@@ -43,37 +46,33 @@ impl Expectation {
         bound: &Bound<'_, T>,
         weights: &[T],
     ) -> Result<Option<ValuesAndSlopes<T>>, HybridError> {
-        let Some((residents, sums)) = self.there(bound.count()) else { return Ok(None) };
+        let Some(sums) = self.there::<T>(bound.count()) else { return Ok(None) };
         let Some(cotangent) = weighted(&sums, weights) else { return Ok(None) };
         let Some(way) = bound.way_back(&self.slots)? else { return Ok(None) };
-        let WayBack { operators: back, inners, .. } = &way;
-        let mut psi = self.final_state(residents, &bound.operators())?;
-        let values = observe(&psi, &sums)?;
-        let mut lambda = psi.observed(&cotangent)?;
-        let products = psi.apply_pair(&mut *lambda, back, inners)?;
-        Ok(Some((values, way.by_angle(&self.slots, products))))
+        let (n_qubits, operators) = (self.circuit.n_qubits(), bound.operators());
+        let work = |executor: &dyn Executor<_>| {
+            let Some(residents) = executor.residents() else { return Ok(None) };
+            // Both before any work: who has no room for the second has done nothing in vain.
+            let (mut psi, mut lambda) = (residents.basis(n_qubits, 0)?, residents.basis(n_qubits, 0)?);
+            psi.apply(&operators)?;
+            let values = observe(&psi, &sums)?;
+            psi.observed_into(&cotangent, &mut *lambda)?;
+            let products = psi.apply_pair(&mut *lambda, &way.operators, &way.inners)?;
+            Ok(Some((values, products)))
+        };
+        let done = self.simulator.executors.in_turn(n_qubits, &operators, work)?;
+        Ok(done.map(|(values, products)| (values, way.by_angle(&self.slots, &products))))
     }
 
-    /// Who keeps the states of so many operators, and what is observed there.
-    fn there<T: Real>(&self, operators: usize) -> Option<(&dyn Residents<Complex<T>>, Vec<PauliSum>)> {
+    /// What is observed, if the best executor for so many operators keeps states.
+    fn there<T: Real>(&self, operators: usize) -> Option<Vec<PauliSum>> {
         let executor = self.simulator.executors.best::<Complex<T>>(self.circuit.n_qubits(), operators);
-        let residents = executor.residents()?;
-        let sums = self.observables.iter().map(super::Observable::pauli_sum);
-        Some((residents, sums.collect::<Option<_>>()?))
-    }
-
-    fn final_state<T: Real>(
-        &self,
-        residents: &dyn Residents<Complex<T>>,
-        operators: &[Operator<Complex<T>>],
-    ) -> Result<State<T>, HybridError> {
-        let mut psi = residents.basis(self.circuit.n_qubits(), 0)?;
-        psi.apply(operators)?;
-        Ok(psi)
+        executor.residents()?;
+        self.observables.iter().map(super::Observable::pauli_sum).collect()
     }
 }
 
-fn observe<T: Real>(psi: &State<T>, sums: &[PauliSum]) -> Result<Vec<T>, HybridError> {
+fn observe<T: Real>(psi: &State<T>, sums: &[PauliSum]) -> Result<Vec<T>, ExecuteError> {
     sums.iter().map(|sum| Ok(T::lit(psi.expectation(sum)?))).collect()
 }
 

@@ -83,6 +83,17 @@ pub(super) fn generator<T: Real>(
 /// Adds up the derivatives by the angles of slots to those by all parameters of the circuit.
 pub(super) fn by_parameter<T: Real>(circuit: &Circuit, slots: &[Slot], by_angle: &[T]) -> Vec<T> {
     let mut by_parameter = vec![T::zero(); circuit.params().len()];
+    add_by_parameter(circuit, slots, by_angle, &mut by_parameter);
+    by_parameter
+}
+
+/// As [`by_parameter`], added to what is there.
+pub(super) fn add_by_parameter<T: Real>(
+    circuit: &Circuit,
+    slots: &[Slot],
+    by_angle: &[T],
+    by_parameter: &mut [T],
+) {
     for (slot, bar) in slots.iter().zip(by_angle) {
         let angle =
             gate_of(&circuit.instructions()[slot.instruction]).and_then(|g| g.params().get(slot.angle));
@@ -90,7 +101,6 @@ pub(super) fn by_parameter<T: Real>(circuit: &Circuit, slots: &[Slot], by_angle:
             by_parameter[id.index()] += T::from_ratio(*q) * bar;
         }
     }
-    by_parameter
 }
 
 /// From derivatives by all parameters to those by the inputs: the pullback of the program that computes the
@@ -116,6 +126,11 @@ impl Chain {
         crate::pass::optimize_all(&mut program, pullback, crate::pass::Level::Strict);
         let pullback = Bytecode::compile(&program, pullback).map_err(super::HybridError::computed)?;
         Ok(Chain { inputs, pullback: Some(pullback) })
+    }
+
+    /// Whether the inputs are the parameters themselves.
+    pub(super) fn is_trivial(&self) -> bool {
+        self.pullback.is_none()
     }
 
     /// The derivatives by the inputs.

@@ -25,19 +25,25 @@ mod acts;
 mod apply;
 mod dagger;
 mod disjoint;
+pub(crate) mod marginal;
 mod reduce;
 mod registry;
+mod renew;
 mod resident;
 mod runs;
 pub(crate) mod simd;
 mod threads;
+mod walsh;
 
 pub use acts::Acts;
 pub use reduce::{BLOCK, tree_sum};
-pub use registry::{ExecuteError, Executor, Executors, Generic, Inner, Pairs, Prepared};
+pub use registry::{
+    ExecuteError, Executor, Executors, Generic, Inner, Observed, Pairs, Prepared, PreparedPair,
+};
 pub use resident::{Resident, Residents};
 pub use simd::{Element, InstructionSet};
-pub use threads::{SERIAL_BELOW, ThreadError, Threads};
+pub use threads::{SERIAL_BELOW, SHARED_BELOW, ThreadError, Threads};
+pub(crate) use walsh::{signed_sum, walsh_hadamard};
 
 use std::ops::Range;
 
@@ -304,10 +310,11 @@ pub(crate) fn places(
     value: usize,
 ) -> impl Iterator<Item = usize> {
     let mut next = deposit(part.start, ((1 << n_qubits) - 1) & !fixed);
+    // Adding the fixed bits, too, lets a carry run across them: none of them is set.
+    let step = fixed.wrapping_add(1);
     part.map(move |_| {
         let here = next;
-        // Setting the fixed bits lets the carry of the next step run across them.
-        next = (here | fixed).wrapping_add(1) & !fixed;
+        next = here.wrapping_add(step) & !fixed;
         here | value
     })
 }

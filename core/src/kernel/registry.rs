@@ -3,12 +3,16 @@
 //! Fast paths for single number types need neither specialization nor statics: an [`Executors`] value
 //! maps the ring's `TypeId` to a list of [`Executor`]s for it, and whoever simulates is given that
 //! value. The generic kernels serve every ring, so there is always an answer.
+//!
+//! An executor may decline some operators, or find no room for a state when it should begin. Then the next one takes
+//! the work, and the value remembers who was passed over and why ([`Executors::passed_over`]). One that was asked for
+//! by name is never passed over.
 
 use std::{
     any::{Any, TypeId},
     collections::HashMap,
     fmt,
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use super::{Operator, Residents, Threads};
@@ -25,6 +29,21 @@ pub struct ExecuteError {
     pub executor: String,
     /// What went wrong.
     pub reason: String,
+    /// Nothing has been changed: another executor may take the work.
+    pub untouched: bool,
+}
+
+impl ExecuteError {
+    /// A failure after which the amplitudes are of no use.
+    pub fn new(executor: impl Into<String>, reason: impl Into<String>) -> ExecuteError {
+        ExecuteError { executor: executor.into(), reason: reason.into(), untouched: false }
+    }
+
+    /// A failure before anything was changed: no room for a state, say.
+    #[must_use]
+    pub fn untouched(self) -> ExecuteError {
+        ExecuteError { untouched: true, ..self }
+    }
 }
 
 /// Runs operators on the amplitudes of a state, in place and in order.
@@ -34,10 +53,19 @@ pub trait Executor<R: Ring>: Send + Sync {
     /// Estimated seconds for so many operators on n qubits, up to a common factor; `None` to
     /// decline. It must be cheap.
     fn cost(&self, n_qubits: usize, operators: usize) -> Option<f64>;
+    /// Why it does not take these operators, if it does not. It must be cheap beside running them.
+    fn declines(&self, operators: &[Operator<R>]) -> Option<String> {
+        let _ = operators;
+        None
+    }
+    /// Whether no other executor may take what it declines or has no room for: it was asked for by name.
+    fn is_required(&self) -> bool {
+        false
+    }
     /// Applies the operators.
     ///
     /// # Errors
-    /// [`ExecuteError`] if it fails; the amplitudes are then of no use.
+    /// [`ExecuteError`] if it fails; the amplitudes are then of no use, unless it says that nothing was changed.
     fn run(
         &self,
         operators: &[Operator<R>],
@@ -101,6 +129,70 @@ pub trait Pairs<R: Ring>: Send + Sync {
         lambda: &mut [R],
         threads: &Threads,
     ) -> Result<Vec<f64>, ExecuteError>;
+
+    /// Takes states and their tangents through the operators, `[psi, psi']` or `[psi, psi', lambda, lambda']`: at the place
+    /// of each string P first `im <lambda|P|psi>` is taken and how it changes along the tangents, and then
+    /// `i kappa P` of each state is added to its tangent. `kicks` has a kappa for each string. `None`, and nothing is
+    /// changed, if it has no way to.
+    ///
+    /// # Errors
+    /// As [`Executor::run`].
+    fn run_tangents(
+        &self,
+        operators: &[Operator<R>],
+        inners: &[Inner],
+        kicks: &[f64],
+        states: &mut [&mut [R]],
+        threads: &Threads,
+    ) -> Result<Option<Vec<[f64; 2]>>, ExecuteError> {
+        let _ = (operators, inners, kicks, states, threads);
+        Ok(None)
+    }
+
+    /// Prepares for operators that will run often on one state of n qubits, with these numbers and others, if it can.
+    fn prepare_run(&self, n_qubits: usize, operators: &[Operator<R>]) -> Option<Box<dyn Prepared<R>>> {
+        let _ = (n_qubits, operators);
+        None
+    }
+
+    /// Prepares for operators and inner products that will be wanted often, if it can.
+    fn prepare(
+        &self,
+        n_qubits: usize,
+        operators: &[Operator<R>],
+        inners: &[Inner],
+    ) -> Option<Box<dyn PreparedPair<R>>> {
+        let _ = (n_qubits, operators, inners);
+        None
+    }
+
+    /// Prepares the sum of the strings `c i^|x & z| X^x Z^z`, given as (c, x, z); `None` if it has no better way
+    /// than one after the other.
+    fn observe(&self, n_qubits: usize, terms: &[(f64, usize, usize)]) -> Option<Box<dyn Observed<R>>> {
+        let _ = (n_qubits, terms);
+        None
+    }
+}
+
+/// Operators and inner products that an executor has prepared to take two states through, often.
+pub trait PreparedPair<R: Ring>: Send + Sync {
+    /// Takes other operators: another binding of the same circuit, or any as many.
+    fn bind(&mut self, operators: &[Operator<R>]);
+    /// Applies the operators to both states and gives the inner products, as [`Pairs::run`].
+    ///
+    /// # Errors
+    /// As [`Executor::run`].
+    fn run(&mut self, psi: &mut [R], lambda: &mut [R], threads: &Threads) -> Result<&[f64], ExecuteError>;
+}
+
+/// A Hermitian operator O that an executor has prepared to apply often.
+pub trait Observed<R: Ring>: Send + Sync {
+    /// Writes `weight O |psi>` to `out`, or adds it to what is there, and gives `<psi|O|psi>`: the same bits for any
+    /// number of threads.
+    ///
+    /// # Panics
+    /// If the states are not of the size that it was prepared for.
+    fn apply(&mut self, weight: f64, psi: &[R], out: &mut [R], add: bool, threads: &Threads) -> f64;
 }
 
 /// `im <lambda|P|psi>` for the Pauli string `P = i^|x & z| X^x Z^z`: a qubit in x alone has X, in z alone Z, in
@@ -148,9 +240,12 @@ impl<R: Ring> Executor<R> for Generic {
     }
 }
 
-/// Executors by ring.
+/// Executors by ring. Copies share what they remember of executors that were passed over.
 #[derive(Clone, Default)]
-pub struct Executors(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
+pub struct Executors {
+    by_ring: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
+    passed_over: Arc<Mutex<Vec<ExecuteError>>>,
+}
 
 type List<R> = Vec<Arc<dyn Executor<R>>>;
 
@@ -165,23 +260,36 @@ impl Executors {
     pub fn insert<R: Ring>(&mut self, executor: Arc<dyn Executor<R>>) {
         let mut list = self.list::<R>().cloned().unwrap_or_default();
         list.push(executor);
-        self.0.insert(TypeId::of::<R>(), Arc::new(list));
+        self.by_ring.insert(TypeId::of::<R>(), Arc::new(list));
     }
 
     fn list<R: Ring>(&self) -> Option<&List<R>> {
-        self.0.get(&TypeId::of::<R>())?.downcast_ref()
+        self.by_ring.get(&TypeId::of::<R>())?.downcast_ref()
     }
 
     /// The cheapest executor that accepts; the generic one for rings nobody registered. Of equal
     /// offers the first registered wins. No operators cost as much as one.
     #[must_use]
     pub fn best<R: Ring>(&self, n_qubits: usize, operators: usize) -> &dyn Executor<R> {
+        self.best_beside(n_qubits, operators, &[])
+    }
+
+    /// [`Executors::best`] without some, by their names.
+    fn best_beside<R: Ring>(
+        &self,
+        n_qubits: usize,
+        operators: usize,
+        without: &[String],
+    ) -> &dyn Executor<R> {
         let operators = operators.max(1);
         let mut best: (&dyn Executor<R>, f64) = (&Generic, f64::INFINITY);
         if let Some(cost) = Executor::<R>::cost(&Generic, n_qubits, operators) {
             best.1 = cost;
         }
         for executor in self.list::<R>().into_iter().flatten() {
+            if without.iter().any(|name| name == executor.name()) {
+                continue;
+            }
             if let Some(cost) = executor.cost(n_qubits, operators)
                 && cost < best.1
             {
@@ -190,10 +298,61 @@ impl Executors {
         }
         best.0
     }
+
+    /// Does some work with the best executor that takes the operators. One that declines them, or fails before anything
+    /// was changed, is passed over for the next, unless it was asked for by name.
+    ///
+    /// # Errors
+    /// What the last of them fails with.
+    pub fn in_turn<R: Ring, T>(
+        &self,
+        n_qubits: usize,
+        operators: &[Operator<R>],
+        mut work: impl FnMut(&dyn Executor<R>) -> Result<T, ExecuteError>,
+    ) -> Result<T, ExecuteError> {
+        let mut without = Vec::new();
+        loop {
+            let executor = self.best_beside::<R>(n_qubits, operators.len(), &without);
+            let error = match executor.declines(operators) {
+                Some(reason) => ExecuteError::new(executor.name(), reason).untouched(),
+                None => match work(executor) {
+                    Err(error) if error.untouched => error,
+                    done => return done,
+                },
+            };
+            let name = executor.name().to_owned();
+            if executor.is_required() || without.contains(&name) {
+                return Err(error);
+            }
+            without.push(name);
+            self.pass_over(error);
+        }
+    }
+
+    fn pass_over(&self, error: ExecuteError) {
+        let mut passed_over = self.passed_over.lock().unwrap_or_else(PoisonError::into_inner);
+        if !passed_over.contains(&error) {
+            passed_over.push(error);
+        }
+    }
+
+    /// The executors that were better but declined or had no room, and why: each reason once, in the order in which
+    /// they came up.
+    #[must_use]
+    pub fn passed_over(&self) -> Vec<ExecuteError> {
+        self.passed_over.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The name of who runs such work as it turned out: the best that was not passed over.
+    #[must_use]
+    pub fn in_use<R: Ring>(&self, n_qubits: usize, operators: usize) -> String {
+        let without: Vec<String> = self.passed_over().into_iter().map(|e| e.executor).collect();
+        self.best_beside::<R>(n_qubits, operators, &without).name().to_owned()
+    }
 }
 
 impl fmt::Debug for Executors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Executors for {} rings", self.0.len())
+        write!(f, "Executors for {} rings", self.by_ring.len())
     }
 }

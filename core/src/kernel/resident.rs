@@ -20,7 +20,7 @@ pub trait Residents<R: Ring>: Send + Sync {
     /// The basis state `|index>` of n qubits.
     ///
     /// # Errors
-    /// [`ExecuteError`] if there is no room for it, or no such index.
+    /// [`ExecuteError`] if there is no room for it (which changes nothing), or no such index.
     fn basis(&self, n_qubits: usize, index: usize) -> Result<Box<dyn Resident<R>>, ExecuteError>;
     /// The state of the given amplitudes, 2^n of them.
     ///
@@ -57,6 +57,11 @@ pub trait Resident<R: Ring>: Any + Send {
     /// # Errors
     /// See [`Resident`]; an observable on a qubit that is not there.
     fn expectation(&self, observable: &PauliSum) -> Result<f64, ExecuteError>;
+    /// `O|psi>`, into another state, whatever that was.
+    ///
+    /// # Errors
+    /// As [`Resident::expectation`].
+    fn observed_into(&self, observable: &PauliSum, into: &mut dyn Resident<R>) -> Result<(), ExecuteError>;
     /// `O|psi>`, another state.
     ///
     /// # Errors

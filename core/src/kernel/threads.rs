@@ -6,6 +6,10 @@ use std::ops::Range;
 /// what 2^13 amplitudes take.
 pub const SERIAL_BELOW: usize = 1 << 13;
 
+/// Of many states with fewer amplitudes than this, each one is worked on by one thread: four of them still fit the last
+/// cache.
+pub const SHARED_BELOW: usize = 1 << 17;
+
 /// How many pieces each thread gets, so that a slow one does not hold up the rest.
 #[cfg(feature = "parallel")]
 const PIECES_PER_THREAD: usize = 4;

@@ -12,7 +12,9 @@ use std::{collections::BTreeSet, fmt};
 /// The text in sums and products.
 impl fmt::Display for Normal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&Writer { latex: None }.sum(&self.0))
+        let mut names = BTreeSet::new();
+        note_symbols(&self.0, &mut names);
+        f.pad(&Writer { latex: false, names }.sum(&self.0))
     }
 }
 
@@ -25,18 +27,15 @@ impl fmt::Display for Factored {
 pub(super) fn latex(sum: &Sum) -> String {
     let mut names = BTreeSet::new();
     note_symbols(sum, &mut names);
-    Writer { latex: Some(names) }.sum(sum)
+    Writer { latex: true, names }.sum(sum)
 }
 
 /// The factors are written as a term whose factors of several terms are below the line twice.
 pub(super) fn factored(of: &Factored, latex: bool) -> String {
-    let names = latex.then(|| {
-        let mut names = BTreeSet::new();
-        note_symbols(of.front(), &mut names);
-        of.factors().iter().for_each(|(sum, _)| note_symbols(sum, &mut names));
-        names
-    });
-    let writer = Writer { latex: names };
+    let mut names = BTreeSet::new();
+    note_symbols(of.front(), &mut names);
+    of.factors().iter().for_each(|(sum, _)| note_symbols(sum, &mut names));
+    let writer = Writer { latex, names };
     if let [(sum, 1)] = of.factors()
         && of.front().fraction().is_some_and(|q| q == Q::from_integer(1))
     {
@@ -69,13 +68,14 @@ fn note_symbols<'a>(sum: &'a Sum, names: &mut BTreeSet<&'a str>) {
 }
 
 struct Writer<'a> {
-    /// The names of all inputs, if it is LaTeX that is written.
-    latex: Option<BTreeSet<&'a str>>,
+    latex: bool,
+    /// Of all inputs.
+    names: BTreeSet<&'a str>,
 }
 
 impl Writer<'_> {
     fn is_latex(&self) -> bool {
-        self.latex.is_some()
+        self.latex
     }
 
     fn sum(&self, sum: &Sum) -> String {
@@ -137,11 +137,11 @@ impl Writer<'_> {
 
     fn power(&self, atom: &Atom, e: u32) -> String {
         let base = match atom {
-            Atom::Symbol(name) => match &self.latex {
-                Some(names) => latex_name_beside(name, names.iter().copied()),
-                None => name.clone(),
-            },
+            Atom::Symbol(name) if self.is_latex() => latex_name_beside(name, self.names.iter().copied()),
+            Atom::Symbol(name) => name.clone(),
             Atom::Pi if self.is_latex() => "\\pi".to_owned(),
+            // Where an input has that name.
+            Atom::Pi if self.names.contains("pi") => "acos(-1)".to_owned(),
             Atom::Pi => "pi".to_owned(),
             Atom::Float(bits) => format!("{:?}", f64::from_bits(*bits)),
             Atom::Root(n) => self.call("sqrt", &[n.to_string()]),

@@ -22,8 +22,6 @@ use super::{
 const DECREASE: f64 = 1e-4;
 /// How much of the slope may be left.
 const SLOPE: f64 = 0.9;
-/// Values that differ by less than this part of themselves count as equal.
-const NOISE: f64 = 1e-14;
 /// The most evaluations; an interval shrinks to a tenth at best and to nine tenths at worst.
 const MOST: usize = 40;
 
@@ -44,7 +42,7 @@ pub(super) fn search<F: Objective>(
     first: f64,
 ) -> Result<bool, OptimizeError<F::Error>> {
     let (value, slope) = (state.value, dot(&state.gradient, d));
-    let noise = NOISE * value.abs().max(f64::MIN_POSITIVE);
+    let noise = f.noise() * value.abs().max(f64::MIN_POSITIVE);
     let decreases = |s: &Sample| {
         s.value <= value + DECREASE * s.t * slope
             || (s.value <= value + noise && s.slope <= (2.0 * DECREASE - 1.0) * slope)

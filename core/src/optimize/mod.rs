@@ -23,11 +23,12 @@
 //! depends on nothing else, so a run that is taken up again from a state goes on with the same bits.
 //!
 //! The algorithms are written here rather than taken from a library because of that, because a Hessian-vector product
-//! costs two gradients whatever the number of inputs and needs no Hessian, and because a gradient comes with its value.
+//! costs a few gradients whatever the number of inputs and needs no Hessian, and because a gradient comes with its value.
 //!
 //! [`Stopping`] looks at a state and says whether to go on.
 
 mod adam;
+mod energy;
 mod lbfgs;
 mod line;
 mod natural;
@@ -36,6 +37,7 @@ mod simplex;
 mod vector;
 
 pub use adam::Adam;
+pub use energy::Energy;
 pub use lbfgs::Lbfgs;
 pub use natural::NaturalGradient;
 pub use newton::NewtonCg;
@@ -75,6 +77,11 @@ pub trait Objective {
         let (_, up) = self.gradient(&moved(x, step, v))?;
         let (_, down) = self.gradient(&moved(x, -step, v))?;
         Ok(up.iter().zip(&down).map(|(u, d)| (u - d) / (2.0 * step)).collect())
+    }
+
+    /// Values that differ by less than this part of themselves count as equal: the rounding of the function.
+    fn noise(&self) -> f64 {
+        1e-14
     }
 
     /// The metric that says how far apart two neighbouring points are: symmetric, without negative eigenvalues. The

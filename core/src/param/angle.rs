@@ -7,6 +7,7 @@ use std::{
 
 use num_rational::Ratio;
 use num_traits::{CheckedAdd, CheckedMul, ToPrimitive};
+use smallvec::SmallVec;
 
 /// An exact fraction.
 pub type Q = Ratio<i64>;
@@ -56,7 +57,8 @@ impl ParamId {
 pub struct Angle {
     pi: Q,
     radians: f64,
-    terms: Vec<(ParamId, Q)>,
+    /// Few, so that an angle needs no memory of its own.
+    terms: SmallVec<[(ParamId, Q); 2]>,
 }
 
 /// Half a turn, exactly: `PI / 4` is the fraction 1/4 of pi and no decimal.
@@ -68,13 +70,13 @@ pub struct Angle {
 /// assert_eq!(PI / (1 << k), Angle::pi(1, 4));
 /// assert_eq!((PI / 4).to_string(), "pi/4");
 /// ```
-pub const PI: Angle = Angle { pi: Q::new_raw(1, 1), radians: 0.0, terms: Vec::new() };
+pub const PI: Angle = Angle { pi: Q::new_raw(1, 1), radians: 0.0, terms: SmallVec::new_const() };
 
 impl Angle {
     /// The angle 0.
     #[must_use]
     pub fn zero() -> Angle {
-        Angle { pi: Q::new_raw(0, 1), radians: 0.0, terms: Vec::new() }
+        Angle { pi: Q::new_raw(0, 1), radians: 0.0, terms: SmallVec::new() }
     }
 
     /// The exact angle `pi numerator / denominator`; NaN if the denominator is 0.
@@ -95,7 +97,7 @@ impl Angle {
     /// The value of a parameter.
     #[must_use]
     pub fn theta(id: ParamId) -> Angle {
-        Angle { terms: vec![(id, Q::new_raw(1, 1))], ..Angle::zero() }
+        Angle { terms: smallvec::smallvec![(id, Q::new_raw(1, 1))], ..Angle::zero() }
     }
 
     /// The exact coefficient of pi.
@@ -141,8 +143,7 @@ impl Angle {
     /// Replaces each parameter by the angle that `value` gives for it.
     #[must_use]
     pub fn substitute(&self, mut value: impl FnMut(ParamId) -> Angle) -> Angle {
-        let terms = Vec::with_capacity(self.terms.len());
-        let start = Angle { pi: self.pi, radians: self.radians, terms };
+        let start = Angle { pi: self.pi, radians: self.radians, terms: SmallVec::new() };
         self.terms.iter().fold(start, |sum, &(id, q)| sum + value(id) * q)
     }
 

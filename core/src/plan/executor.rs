@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use num_complex::Complex;
 
-use super::{Options, Plan};
+use super::{Options, PairPlan, Plan};
 use crate::kernel::{
-    Element, ExecuteError, Executor, Executors, Inner, InstructionSet, Operator, Pairs, Prepared, Threads,
-    simd,
+    Element, ExecuteError, Executor, Executors, Inner, InstructionSet, Observed, Operator, Pairs, Prepared,
+    PreparedPair, Threads, simd,
 };
 
 /// States of fewer qubits run gate by gate: they are in the second cache, and a plan takes longer to make
@@ -139,6 +139,61 @@ impl<E: Element> Pairs<Complex<E>> for Fast {
         let n_qubits = psi.len().trailing_zeros() as usize;
         let options = Options::new(self.set, size_of::<E>(), n_qubits);
         Ok(Plan::run_pair(operators, inners, options, (psi, lambda), threads))
+    }
+
+    fn run_tangents(
+        &self,
+        operators: &[Operator<Complex<E>>],
+        inners: &[Inner],
+        kicks: &[f64],
+        states: &mut [&mut [Complex<E>]],
+        threads: &Threads,
+    ) -> Result<Option<Vec<[f64; 2]>>, ExecuteError> {
+        let n_qubits = states.first().map_or(0, |state| state.len().trailing_zeros() as usize);
+        let options = Options::new(self.set, size_of::<E>(), n_qubits);
+        Ok(Some(Plan::run_tangents(operators, (inners, kicks), options, states, threads)))
+    }
+
+    fn prepare_run(
+        &self,
+        n_qubits: usize,
+        operators: &[Operator<Complex<E>>],
+    ) -> Option<Box<dyn Prepared<Complex<E>>>> {
+        Some(Box::new(self.plan::<E>(n_qubits, operators)))
+    }
+
+    fn prepare(
+        &self,
+        n_qubits: usize,
+        operators: &[Operator<Complex<E>>],
+        inners: &[Inner],
+    ) -> Option<Box<dyn PreparedPair<Complex<E>>>> {
+        let options = Options::new(self.set, size_of::<E>(), n_qubits);
+        Some(Box::new(PairPlan::new(n_qubits, operators, inners, options)))
+    }
+
+    fn observe(
+        &self,
+        n_qubits: usize,
+        terms: &[(f64, usize, usize)],
+    ) -> Option<Box<dyn Observed<Complex<E>>>> {
+        let products = simd::Product::of_terms(terms.iter().copied());
+        Some(Box::new(simd::PauliMap::<E>::new(n_qubits, &products, self.set)?))
+    }
+}
+
+impl<E: Element> PreparedPair<Complex<E>> for PairPlan<E> {
+    fn bind(&mut self, operators: &[Operator<Complex<E>>]) {
+        PairPlan::bind(self, operators);
+    }
+
+    fn run(
+        &mut self,
+        psi: &mut [Complex<E>],
+        lambda: &mut [Complex<E>],
+        threads: &Threads,
+    ) -> Result<&[f64], ExecuteError> {
+        Ok(PairPlan::run(self, psi, lambda, threads))
     }
 }
 

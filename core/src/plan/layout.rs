@@ -112,6 +112,15 @@ impl Placed {
         }
     }
 
+    /// Whether both are strings that do not commute.
+    #[must_use]
+    pub fn anticommutes(&self, other: &Placed) -> bool {
+        match (self, other) {
+            (Placed::Inner(a), Placed::Inner(b)) => odd(a.x & b.z) ^ odd(a.z & b.x),
+            _ => false,
+        }
+    }
+
     /// What it leaves of a product of two amplitudes until the stage is scaled back, as `1 / factor`.
     #[must_use]
     pub fn shrinkage(&self) -> f64 {
@@ -135,23 +144,48 @@ pub struct Layout {
     pub angle: f64,
     /// and its factor: rotations are without their `1/sqrt(1 + tan^2)`.
     pub scale: f64,
+    /// All logical qubits at the end.
+    lines: Vec<Line>,
 }
 
 impl Layout {
     /// Follows the frame through operations on n qubits.
     pub(super) fn new<'a>(n_qubits: usize, qubits: usize, ops: impl Iterator<Item = &'a Op>) -> Layout {
         let inside: Vec<usize> = (0..n_qubits).filter(|q| qubits >> q & 1 == 1).collect();
-        let mut lines = vec![Line::default(); n_qubits];
-        for (q, line) in lines.iter_mut().enumerate() {
-            match inside.binary_search(&q) {
-                Ok(i) => *line = Line { inner: 1 << i, vector: 1 << i, ..Line::default() },
-                Err(_) => line.outer = 1 << q,
-            }
+        let mut layout = Layout {
+            exit: Vec::with_capacity(inside.len()),
+            inside,
+            outside: ((1 << n_qubits) - 1) & !qubits,
+            ops: Vec::new(),
+            angle: 0.0,
+            scale: 1.0,
+            lines: vec![Line::default(); n_qubits],
+        };
+        layout.follow(ops);
+        layout
+    }
+
+    /// Follows the frame through other operations on the same qubits. Nothing is allocated for as many of the same kinds.
+    pub(super) fn follow<'a>(&mut self, ops: impl Iterator<Item = &'a Op>) {
+        for (q, line) in self.lines.iter_mut().enumerate() {
+            *line = match self.inside.binary_search(&q) {
+                Ok(i) => Line { inner: 1 << i, vector: 1 << i, ..Line::default() },
+                Err(_) => Line { outer: 1 << q, ..Line::default() },
+            };
         }
-        let (mut angle, mut scale) = (0.0, 1.0);
-        let ops = place(ops, &mut lines, &mut angle, &mut scale);
-        let exit = inside.iter().map(|&q| lines[q]).collect();
-        Layout { outside: ((1 << n_qubits) - 1) & !qubits, inside, ops, exit, angle, scale }
+        (self.angle, self.scale) = (0.0, 1.0);
+        let mut placed = 0;
+        for op in ops {
+            let at = self.ops.get_mut(placed);
+            if let Some(new) = place(op, &mut self.lines, (&mut self.angle, &mut self.scale), at) {
+                self.ops.truncate(placed);
+                self.ops.push(new);
+            }
+            placed += usize::from(!matches!(op, Op::Flip(_) | Op::Cx { .. } | Op::Swap(..)));
+        }
+        self.ops.truncate(placed);
+        self.exit.clear();
+        self.exit.extend(self.inside.iter().map(|&q| self.lines[q]));
     }
 
     /// Whether every place means at the end what it meant at the beginning.
@@ -162,63 +196,80 @@ impl Layout {
     }
 }
 
-/// Follows the frame through the operations; `lines` ends as the frame at the end.
-fn place<'a>(
-    ops: impl Iterator<Item = &'a Op>,
+/// Follows the frame through an operation. What it places is written to `at` if there is such a thing, or else given
+/// back.
+fn place(
+    op: &Op,
     lines: &mut [Line],
-    angle: &mut f64,
-    scale: &mut f64,
-) -> Vec<Placed> {
-    let mut placed = Vec::new();
-    for op in ops {
-        match *op {
-            Op::Rotation { qubit, tan, flip } => {
-                *scale /= (1.0 + tan * tan).sqrt();
-                placed.push(Placed::Rotation { line: lines[qubit], tan });
-                lines[qubit].flip ^= flip;
-            }
-            Op::Phase { mask, angle: by } => {
-                let mut sum = Line::default();
-                for (_, line) in lines.iter().enumerate().filter(|(q, _)| mask >> q & 1 == 1) {
-                    sum.inner ^= line.inner;
-                    sum.outer ^= line.outer;
-                    sum.flip ^= line.flip;
-                }
-                // [x + 1 odd] = 1 - [x odd]
-                let by = if sum.flip {
-                    *angle += by;
-                    -by
-                } else {
-                    by
-                };
-                placed.push(Placed::Phase(Phase { inner: sum.inner, outer: sum.outer, angle: by }));
-            }
-            Op::Flip(qubit) => lines[qubit].flip ^= true,
-            Op::Cx { control, target } => {
-                let c = lines[control];
-                let t = &mut lines[target];
-                (t.inner, t.outer, t.flip) = (t.inner ^ c.inner, t.outer ^ c.outer, t.flip ^ c.flip);
-                let moved = t.vector;
-                if lines[control].vector != 0 {
-                    lines[control].vector ^= moved;
-                }
-            }
-            Op::Swap(a, b) => lines.swap(a, b),
-            Op::Dense { a, b, ref matrix } => {
-                let (low, high) = (lines[a], lines[b]);
-                let flips = usize::from(low.flip) | usize::from(high.flip) << 1;
-                let matrix: M4 = std::array::from_fn(|i| matrix[i ^ (flips << 2 | flips)]);
-                let (low, high) = (low.inner.trailing_zeros() as usize, high.inner.trailing_zeros() as usize);
-                placed.push(match low < high {
-                    true => Placed::Dense { low, high, matrix: Box::new(matrix) },
-                    false => Placed::Dense { low: high, high: low, matrix: Box::new(exchanged(&matrix)) },
-                });
-            }
-            Op::Inner { number, x, z } => placed.push(Placed::Inner(look(lines, number, x, z))),
-            Op::Plain { .. } => unreachable!("a tile stage has no plain operators"),
+    (angle, scale): (&mut f64, &mut f64),
+    at: Option<&mut Placed>,
+) -> Option<Placed> {
+    let new = match *op {
+        Op::Rotation { qubit, tan, flip } => {
+            *scale /= (1.0 + tan * tan).sqrt();
+            let line = lines[qubit];
+            lines[qubit].flip ^= flip;
+            Placed::Rotation { line, tan }
         }
+        Op::Phase { mask, angle: by } => {
+            let mut sum = Line::default();
+            for (_, line) in lines.iter().enumerate().filter(|(q, _)| mask >> q & 1 == 1) {
+                sum.inner ^= line.inner;
+                sum.outer ^= line.outer;
+                sum.flip ^= line.flip;
+            }
+            // [x + 1 odd] = 1 - [x odd]
+            let by = if sum.flip {
+                *angle += by;
+                -by
+            } else {
+                by
+            };
+            Placed::Phase(Phase { inner: sum.inner, outer: sum.outer, angle: by })
+        }
+        Op::Dense { a, b, ref matrix } => {
+            let (low, high) = (lines[a], lines[b]);
+            let flips = usize::from(low.flip) | usize::from(high.flip) << 1;
+            let matrix: M4 = std::array::from_fn(|i| matrix[i ^ (flips << 2 | flips)]);
+            let (low, high) = (low.inner.trailing_zeros() as usize, high.inner.trailing_zeros() as usize);
+            let (low, high, matrix) =
+                if low < high { (low, high, matrix) } else { (high, low, exchanged(&matrix)) };
+            match at {
+                Some(Placed::Dense { low: old_low, high: old_high, matrix: old }) => {
+                    (*old_low, *old_high, **old) = (low, high, matrix);
+                    return None;
+                }
+                _ => return Some(Placed::Dense { low, high, matrix: Box::new(matrix) }),
+            }
+        }
+        Op::Inner { number, x, z } => Placed::Inner(look(lines, number, x, z)),
+        Op::Flip(qubit) => {
+            lines[qubit].flip ^= true;
+            return None;
+        }
+        Op::Cx { control, target } => {
+            let c = lines[control];
+            let t = &mut lines[target];
+            (t.inner, t.outer, t.flip) = (t.inner ^ c.inner, t.outer ^ c.outer, t.flip ^ c.flip);
+            let moved = t.vector;
+            if lines[control].vector != 0 {
+                lines[control].vector ^= moved;
+            }
+            return None;
+        }
+        Op::Swap(a, b) => {
+            lines.swap(a, b);
+            return None;
+        }
+        Op::Plain { .. } => unreachable!("a tile stage has no plain operators"),
+    };
+    match at {
+        Some(old) => {
+            *old = new;
+            None
+        }
+        None => Some(new),
     }
-    placed
 }
 
 /// The Pauli string `i^|x&z| X^x Z^z` in terms of places.

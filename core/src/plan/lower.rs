@@ -18,23 +18,32 @@
 mod matrices;
 
 use num_complex::Complex;
+use smallvec::SmallVec;
 
 use matrices::{C, M2, dagger, eigen, is_unitary, multiply2, multiply4, widen};
 pub(in crate::plan) use matrices::{M4, exchanged};
 
 use crate::{
     basis::deposit,
-    kernel::{Element, Inner, Operator, Shape},
+    kernel::{Element, Inner, Operator, Shape, walsh_hadamard},
 };
+
+/// Indices with factors, and the bits of an operator; few, so that they stay on the stack.
+type Factors = SmallVec<[(usize, C); 4]>;
+type Bits = SmallVec<[usize; 6]>;
 
 /// The most bits that a controlled phase may depend on: it becomes up to 2^bits phases of parities.
 const MAX_PHASE_BITS: u32 = 5;
 
-/// Angles below this are rounding errors of a transform of angles below 2 pi.
-const NO_ANGLE: f64 = 1e-16;
+/// Angles below this are rounding errors: of the difference of two angles, or of a transform of angles below 2 pi.
+const NO_ANGLE: f64 = 1e-15;
 
 /// A primitive operation.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a list of them is made anew for each binding, in the same memory"
+)]
 pub(in crate::plan) enum Op {
     /// `[1 -tan; tan 1]` on a qubit, times `1/sqrt(1 + tan^2)`, then X if `flip`; |tan| <= 1.
     Rotation { qubit: usize, tan: f64, flip: bool },
@@ -47,7 +56,7 @@ pub(in crate::plan) enum Op {
     /// SWAP.
     Swap(usize, usize),
     /// A 4x4 matrix; bit 0 of a row is qubit `a`, bit 1 qubit `b`.
-    Dense { a: usize, b: usize, matrix: Box<M4> },
+    Dense { a: usize, b: usize, matrix: M4 },
     /// Nothing but a look: the inner product of this number in the list, with a Pauli string.
     Inner { number: usize, x: usize, z: usize },
     /// The operator of this number in the list that was lowered, as it is, on these qubits.
@@ -93,17 +102,24 @@ impl Op {
 pub(in crate::plan) struct Lowered {
     pub(in crate::plan) ops: Vec<Op>,
     pub(in crate::plan) angle: f64,
+    /// Empty but while something is lowered; its memory is kept.
+    waiting: Vec<Waiting>,
 }
 
-/// Lowers operators on n qubits, and inner products between them, which stand in the order of the operators.
+/// Lowers operators on n qubits, and inner products between them, which stand in the order of the operators. What is
+/// no longer needed of `spare` gives its memory.
 pub(in crate::plan) fn lower<E: Element>(
     n_qubits: usize,
     operators: &[Operator<Complex<E>>],
     inners: &[Inner],
+    mut spare: Lowered,
 ) -> Lowered {
     let unitary = 64.0 * Into::<f64>::into(E::EPSILON);
-    let waiting = vec![Waiting::default(); n_qubits];
-    let mut lowering = Lowering { out: Lowered::default(), waiting, unitary };
+    spare.ops.clear();
+    spare.angle = 0.0;
+    let mut waiting = std::mem::take(&mut spare.waiting);
+    waiting.resize(n_qubits, Waiting::default());
+    let mut lowering = Lowering { out: spare, waiting, unitary };
     let mut waiting = inners.iter().enumerate().peekable();
     for (number, operator) in operators.iter().enumerate() {
         while let Some((index, inner)) = waiting.next_if(|(_, inner)| inner.before <= number) {
@@ -117,11 +133,14 @@ pub(in crate::plan) fn lower<E: Element>(
     }
     waiting.for_each(|(index, inner)| lowering.inner(index, inner));
     lowering.flush(usize::MAX);
-    lowering.out
+    let Lowering { mut out, mut waiting, .. } = lowering;
+    waiting.clear();
+    out.waiting = waiting;
+    out
 }
 
 /// What has been held back on a qubit.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 struct Waiting {
     /// The product of 1-qubit gates that are not out yet.
     matrix: Option<M2>,
@@ -144,23 +163,23 @@ impl Lowering {
             Shape::Identity => true,
             Shape::Phase(factor) => self.diagonal(fixed, &[(value, wide(factor))]),
             Shape::Diagonal(factors) => {
-                let factors: Vec<_> = factors.iter().map(|(o, f)| (value | o, wide(f))).collect();
+                let factors: Factors = factors.iter().map(|(o, f)| (value | o, wide(f))).collect();
                 self.diagonal(fixed, &factors)
             }
             Shape::Swap(a, b) => {
                 let one = Complex::new(1.0, 0.0);
                 let (a, b) = (value | a, value | b);
-                self.permutation(fixed, &[vec![(a, one), (b, one)]])
+                self.permutation(fixed, &[Factors::from_slice(&[(a, one), (b, one)])])
             }
             Shape::Cycles(cycles) => {
                 let cycle =
                     |c: &Vec<(usize, Complex<E>)>| c.iter().map(|(o, f)| (value | o, wide(f))).collect();
-                let cycles: Vec<Vec<(usize, C)>> = cycles.iter().map(cycle).collect();
+                let cycles: SmallVec<[Factors; 2]> = cycles.iter().map(cycle).collect();
                 self.permutation(fixed, &cycles)
             }
             Shape::Dense { matrix, offsets } => {
                 let controls = offsets.iter().fold(fixed, |mask, o| mask & !o);
-                let matrix: Vec<C> = matrix.iter().map(wide).collect();
+                let matrix: SmallVec<[C; 16]> = matrix.iter().map(wide).collect();
                 match (offsets.as_slice(), matrix.as_slice()) {
                     (&[_, bit], &[a, b, c, d]) => {
                         self.one_qubit([a, b, c, d], bit.trailing_zeros() as usize, controls, value)
@@ -218,7 +237,8 @@ impl Lowering {
         if mask.count_ones() > MAX_PHASE_BITS {
             return false;
         }
-        let mut angles = vec![0.0; 1 << mask.count_ones()];
+        let mut angles = [0.0; 1 << MAX_PHASE_BITS];
+        let angles = &mut angles[..1 << mask.count_ones()];
         for (x, angle) in angles.iter_mut().enumerate() {
             let at = deposit(x, mask);
             *angle = factors.iter().find(|f| f.0 == at).map_or(0.0, |f| f.1.arg());
@@ -226,7 +246,7 @@ impl Lowering {
         self.flush(mask);
         self.out.angle += angles[0];
         let scale = -2.0 / angles.len() as f64;
-        walsh_hadamard(&mut angles);
+        walsh_hadamard(angles);
         for (x, angle) in angles.iter().enumerate().skip(1) {
             self.phase(deposit(x, mask), scale * angle);
         }
@@ -234,8 +254,8 @@ impl Lowering {
     }
 
     /// Amplitudes that move along cycles of indices in the bits of `mask`, with factors.
-    fn permutation(&mut self, mask: usize, cycles: &[Vec<(usize, C)>]) -> bool {
-        let bits: Vec<usize> = (0..usize::BITS as usize).filter(|q| mask >> q & 1 == 1).collect();
+    fn permutation(&mut self, mask: usize, cycles: &[Factors]) -> bool {
+        let bits: Bits = (0..usize::BITS as usize).filter(|q| mask >> q & 1 == 1).collect();
         if bits.len() > MAX_PHASE_BITS as usize {
             return false;
         }
@@ -252,7 +272,7 @@ impl Lowering {
             return self.one_qubit(u, qubit, 0, 0);
         }
         let origin = moved(0).0;
-        let columns: Vec<usize> = bits.iter().map(|q| moved(1 << q).0 ^ origin).collect();
+        let columns: Bits = bits.iter().map(|q| moved(1 << q).0 ^ origin).collect();
         let affine = |x: usize| {
             let image = bits.iter().zip(&columns).filter(|(q, _)| x >> **q & 1 == 1);
             image.fold(origin, |sum, (_, column)| sum ^ column)
@@ -260,7 +280,7 @@ impl Lowering {
         if (0..1 << bits.len()).map(|x| deposit(x, mask)).any(|x| affine(x) != moved(x).0) {
             return self.transposition(mask, cycles);
         }
-        let factors: Vec<(usize, C)> = cycles.iter().flatten().copied().collect();
+        let factors: Factors = cycles.iter().flatten().copied().collect();
         if factors.iter().any(|f| f.1 != C::new(1.0, 0.0)) && !self.diagonal(mask, &factors) {
             return false;
         }
@@ -271,7 +291,7 @@ impl Lowering {
     }
 
     /// One exchange of two indices: CX brings them next to each other, H makes the X between them a Z.
-    fn transposition(&mut self, mask: usize, cycles: &[Vec<(usize, C)>]) -> bool {
+    fn transposition(&mut self, mask: usize, cycles: &[Factors]) -> bool {
         let &[(a, fa), (b, fb)] = (match cycles {
             [cycle] => cycle.as_slice(),
             _ => return false,
@@ -302,7 +322,7 @@ impl Lowering {
     }
 
     /// An invertible linear map of bits: `columns[i]` is the image of bit `bits[i]`.
-    fn linear(&mut self, bits: &[usize], mut columns: Vec<usize>) {
+    fn linear(&mut self, bits: &[usize], mut columns: Bits) {
         if columns.iter().all(|c| c.is_power_of_two()) {
             // Bit i goes to place columns[i]: exchanges along each cycle.
             for i in 0..bits.len() {
@@ -316,8 +336,8 @@ impl Lowering {
             return;
         }
         // Rows are reduced to the identity by adding rows to rows; the map is these steps, last first.
-        let mut steps = Vec::new();
-        let mut add = |columns: &mut Vec<usize>, from: usize, to: usize| {
+        let mut steps: SmallVec<[(usize, usize); 16]> = SmallVec::new();
+        let mut add = |columns: &mut Bits, from: usize, to: usize| {
             columns.iter_mut().for_each(|c| *c ^= (*c >> from & 1) << to);
             steps.push((from, to));
         };
@@ -350,10 +370,10 @@ impl Lowering {
             && let Op::Dense { a: first, matrix, .. } = &mut self.out.ops[i]
         {
             let new = if *first == a { new } else { exchanged(&new) };
-            **matrix = multiply4(&new, matrix);
+            *matrix = multiply4(&new, matrix);
             return;
         }
-        self.push(Op::Dense { a, b, matrix: Box::new(new) });
+        self.push(Op::Dense { a, b, matrix: new });
         let at = Some(self.out.ops.len() - 1);
         (self.waiting[a].dense, self.waiting[b].dense) = (at, at);
     }
@@ -379,7 +399,7 @@ impl Lowering {
         if let Some(i) = self.waiting[qubit].dense
             && let Op::Dense { a, matrix, .. } = &mut self.out.ops[i]
         {
-            **matrix = multiply4(&widen(u, usize::from(*a != qubit)), matrix);
+            *matrix = multiply4(&widen(u, usize::from(*a != qubit)), matrix);
             return;
         }
         let flip = u[0].norm_sqr() < u[2].norm_sqr();
@@ -438,21 +458,5 @@ fn turned(angle: f64) -> f64 {
         angle + 2.0 * pi
     } else {
         angle
-    }
-}
-
-/// Replaces `f(x)` by `sum_y (-1)^{x.y} f(y)`. O(n log n).
-#[inline(always)]
-pub(crate) fn walsh_hadamard(f: &mut [f64]) {
-    let mut half = 1;
-    while half < f.len() {
-        for block in f.chunks_exact_mut(2 * half) {
-            let (low, high) = block.split_at_mut(half);
-            // By index: an iterator may end up as a function that is compiled without the wide registers.
-            for i in 0..low.len().min(high.len()) {
-                (low[i], high[i]) = (low[i] + high[i], low[i] - high[i]);
-            }
-        }
-        half *= 2;
     }
 }

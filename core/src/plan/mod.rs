@@ -30,10 +30,11 @@ mod lower;
 mod pair;
 mod schedule;
 mod stages;
+mod tangent;
 mod tile;
 
 pub use executor::Fast;
-pub(crate) use lower::walsh_hadamard;
+pub use pair::PairPlan;
 pub use schedule::{Cut, Schedule};
 pub use stages::Stage;
 
@@ -73,12 +74,16 @@ impl Options {
 pub struct Plan<E> {
     options: Options,
     schedule: Schedule,
+    pool: Pool<E>,
     /// The stages with the numbers in them.
     passes: Vec<Pass<E>>,
     operators: Vec<Operator<Complex<E>>>,
     workspaces: Workspaces<E>,
+    /// Whether inner products change what they look at, so that their order matters.
+    looks_change: bool,
 }
 
+#[expect(clippy::large_enum_variant, reason = "a plan has a handful of passes")]
 enum Pass<E> {
     Tile(TileStage<E>),
     Plain { operator: usize },
@@ -143,7 +148,8 @@ impl<E: Element> Plan<E> {
             false => Schedule::new(n_qubits, operators, inners, cut),
         };
         let workspaces = Workspaces::new(cut.tile_qubits.min(n_qubits));
-        Plan { options, schedule, passes: Vec::new(), operators: Vec::new(), workspaces }
+        let (pool, passes) = (Pool::new(), Vec::new());
+        Plan { options, schedule, pool, passes, operators: Vec::new(), workspaces, looks_change: false }
     }
 
     /// Puts other numbers into the plan: operators of another binding of the same circuit. What was
@@ -153,26 +159,40 @@ impl<E: Element> Plan<E> {
     /// # Panics
     /// As [`Plan::new`].
     pub fn bind(&mut self, operators: &[Operator<Complex<E>>]) {
-        if self.schedule.bind(operators) {
-            self.compile(operators);
-        } else {
+        if !self.takes(operators, &[]) {
             *self = Plan::new(self.schedule.n_qubits(), operators, self.options);
         }
     }
 
+    /// Puts other numbers in, and nothing is allocated; false if the operators have another structure.
+    fn takes(&mut self, operators: &[Operator<Complex<E>>], inners: &[Inner]) -> bool {
+        let same = self.schedule.bind(operators, inners);
+        if same {
+            self.compile(operators);
+        }
+        same
+    }
+
     /// Fills the stages with numbers.
     fn compile(&mut self, operators: &[Operator<Complex<E>>]) {
-        let mut pool = Pool::new();
-        for pass in self.passes.drain(..) {
-            if let Pass::Tile(stage) = pass {
-                stage.recycle(&mut pool);
+        let (mut passes, mut pool) = (std::mem::take(&mut self.passes), std::mem::take(&mut self.pool));
+        let mut angle = self.schedule.angle();
+        for (number, stage) in self.schedule.stages().iter().enumerate() {
+            if number == passes.len() {
+                passes.push(self.pass(stage, &mut 0.0, &mut pool));
+            }
+            // A new pass, too, takes its numbers as any later binding, so that the bits do not tell which it was.
+            if let (Some(Pass::Tile(pass)), Stage::Tile { ops, .. }) = (passes.get_mut(number), stage) {
+                pass.rebind(self.schedule.ops(ops), self.options.set, &mut pool);
+                pass.turn(std::mem::take(&mut angle));
             }
         }
-        let mut angle = self.schedule.angle();
-        let stages = self.schedule.stages().iter();
-        self.passes = stages.map(|stage| self.pass(stage, &mut angle, &mut pool)).collect();
+        (self.passes, self.pool) = (passes, pool);
         let any_plain = self.passes.iter().any(|p| matches!(p, Pass::Plain { .. }));
-        self.operators = if any_plain { operators.to_vec() } else { Vec::new() };
+        self.operators.clear();
+        if any_plain {
+            self.operators.extend_from_slice(operators);
+        }
     }
 
     /// A stage with its numbers. The first one on tiles takes the phase of the whole.
@@ -180,7 +200,12 @@ impl<E: Element> Plan<E> {
         match stage {
             Stage::Plain { operator } => Pass::Plain { operator: *operator },
             Stage::Tile { qubits, ops } => {
-                let mut stage = tile::compile(self.schedule.layout(*qubits, ops), self.options.set, pool);
+                let mut stage = tile::compile(
+                    self.schedule.layout(*qubits, ops),
+                    self.options.set,
+                    self.looks_change,
+                    pool,
+                );
                 stage.turn(std::mem::take(angle));
                 Pass::Tile(stage)
             }

@@ -36,16 +36,90 @@ impl<E: Element> Plan<E> {
         assert!(Plan::<E>::takes_pairs(n_qubits, options.set), "{n_qubits} qubits do not fill a register");
         let plan = Plan::staged(n_qubits, operators, inners, options);
         let (mut pool, mut angle) = (Pool::new(), plan.schedule.angle());
-        let mut sums = vec![0.0; inners.len()];
+        let (mut sums, mut parts) = (vec![0.0; inners.len()], Vec::new());
         for stage in plan.schedule.stages() {
             match plan.pass(stage, &mut angle, &mut pool) {
                 Pass::Tile(stage) => {
-                    stage.run_pair((psi, lambda), threads, options.set, &plan.workspaces, &mut sums);
+                    let sums = (sums.as_mut_slice(), &mut parts);
+                    stage.run_pair((psi, lambda), threads, options.set, &plan.workspaces, sums);
                     stage.recycle(&mut pool);
                 }
                 Pass::Plain { operator } => {
                     simd::apply(&operators[operator], psi, threads, options.set);
                     simd::apply(&operators[operator], lambda, threads, options.set);
+                }
+            }
+        }
+        sums
+    }
+}
+
+/// Operators and inner products that are planned once and taken often, with these numbers and others.
+#[derive(Debug)]
+pub struct PairPlan<E> {
+    plan: Plan<E>,
+    inners: Vec<Inner>,
+    sums: Vec<f64>,
+    /// The sums of each group of tiles.
+    parts: Vec<f64>,
+}
+
+impl<E: Element> PairPlan<E> {
+    /// Plans operators on n qubits and inner products between them, in the order of [`Inner::before`].
+    ///
+    /// # Panics
+    /// If the operators do not fit, or tiles would not fill a register, as [`Plan::run_pair`].
+    #[must_use]
+    pub fn new(
+        n_qubits: usize,
+        operators: &[Operator<Complex<E>>],
+        inners: &[Inner],
+        options: Options,
+    ) -> PairPlan<E> {
+        assert!(Plan::<E>::takes_pairs(n_qubits, options.set), "{n_qubits} qubits do not fill a register");
+        let mut plan = Plan::staged(n_qubits, operators, inners, options);
+        plan.compile(operators);
+        PairPlan { plan, inners: inners.to_vec(), sums: vec![0.0; inners.len()], parts: Vec::new() }
+    }
+
+    /// Puts other numbers in, as [`Plan::bind`]. The inner products stay.
+    ///
+    /// # Panics
+    /// As [`PairPlan::new`].
+    pub fn bind(&mut self, operators: &[Operator<Complex<E>>]) {
+        if !self.plan.takes(operators, &self.inners) {
+            *self = PairPlan::new(self.plan.schedule.n_qubits(), operators, &self.inners, self.plan.options);
+        }
+    }
+
+    /// Takes both states through the operators and gives the inner products. Once it has run, running it again on one
+    /// thread allocates nothing.
+    ///
+    /// # Panics
+    /// If the vectors are not states of n qubits.
+    pub fn run(&mut self, psi: &mut [Complex<E>], lambda: &mut [Complex<E>], threads: &Threads) -> &[f64] {
+        let PairPlan { plan, sums, parts, .. } = self;
+        assert!(
+            psi.len() == 1 << plan.schedule.n_qubits() && psi.len() == lambda.len(),
+            "a plan for {} qubits",
+            plan.schedule.n_qubits()
+        );
+        sums.fill(0.0);
+        for pass in &plan.passes {
+            match pass {
+                Pass::Tile(stage) => {
+                    let sums = (sums.as_mut_slice(), &mut *parts);
+                    stage.run_pair(
+                        (&mut *psi, &mut *lambda),
+                        threads,
+                        plan.options.set,
+                        &plan.workspaces,
+                        sums,
+                    );
+                }
+                Pass::Plain { operator } => {
+                    simd::apply(&plan.operators[*operator], psi, threads, plan.options.set);
+                    simd::apply(&plan.operators[*operator], lambda, threads, plan.options.set);
                 }
             }
         }

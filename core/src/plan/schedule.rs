@@ -9,7 +9,7 @@ use num_complex::Complex;
 
 use super::{
     layout::Layout,
-    lower::{self, Op},
+    lower::{self, Lowered, Op},
     stages::{self, Stage},
 };
 use crate::kernel::{Element, Inner, Operator};
@@ -27,9 +27,10 @@ pub struct Cut {
 #[derive(Clone, Debug)]
 pub struct Schedule {
     n_qubits: usize,
-    ops: Vec<Op>,
+    lowered: Lowered,
+    /// Memory for the next binding.
+    spare: Lowered,
     stages: Vec<Stage>,
-    angle: f64,
 }
 
 impl Schedule {
@@ -52,35 +53,35 @@ impl Schedule {
         let widest = inners.iter().map(|i| i.x.count_ones() as usize).fold(2, usize::max);
         let size = cut.tile_qubits.max(widest).min(n_qubits);
         let low = cut.low_qubits.min(size.saturating_sub(widest));
-        let lowered = lower::lower(n_qubits, operators, inners);
+        let lowered = lower::lower(n_qubits, operators, inners, Lowered::default());
         let mut stages = stages::stages(n_qubits, &lowered.ops, size, low);
         if !stages.iter().any(|s| matches!(s, Stage::Tile { .. })) && lowered.angle != 0.0 {
             // Nothing but a phase: a stage that does only that.
             stages.push(Stage::Tile { qubits: (1 << size) - 1, ops: Vec::new() });
         }
-        Schedule { n_qubits, ops: lowered.ops, stages, angle: lowered.angle }
+        Schedule { n_qubits, lowered, spare: Lowered::default(), stages }
     }
 
     /// Every operator by itself.
     #[must_use]
     pub fn plain(n_qubits: usize, operators: usize) -> Schedule {
         let stages = (0..operators).map(|operator| Stage::Plain { operator }).collect();
-        Schedule { n_qubits, ops: Vec::new(), stages, angle: 0.0 }
+        Schedule { n_qubits, lowered: Lowered::default(), spare: Lowered::default(), stages }
     }
 
-    /// Puts the numbers of other operators in. False, and nothing is changed, if they would be cut otherwise:
-    /// they are no other binding of the same circuit, or an angle makes a gate simpler than usual.
-    pub fn bind<E: Element>(&mut self, operators: &[Operator<Complex<E>>]) -> bool {
-        if self.ops.is_empty() || operators.iter().any(|o| o.n_qubits() > self.n_qubits) {
+    /// Puts the numbers of other operators in, with the same inner products. False, and nothing is changed, if they
+    /// would be cut otherwise: they are no other binding of the same circuit, or an angle makes a gate simpler than
+    /// usual. From the second binding on nothing is allocated.
+    pub fn bind<E: Element>(&mut self, operators: &[Operator<Complex<E>>], inners: &[Inner]) -> bool {
+        let known = &self.lowered.ops;
+        if known.is_empty() || operators.iter().any(|o| o.n_qubits() > self.n_qubits) {
             return false;
         }
-        let lowered = lower::lower(self.n_qubits, operators, &[]);
-        let same = self.ops.len() == lowered.ops.len()
-            && self.ops.iter().zip(&lowered.ops).all(|(a, b)| a.same_structure(b));
+        let lowered = lower::lower(self.n_qubits, operators, inners, std::mem::take(&mut self.spare));
+        let same = known.len() == lowered.ops.len()
+            && known.iter().zip(&lowered.ops).all(|(a, b)| a.same_structure(b));
         let turns = lowered.angle == 0.0 || self.stages.iter().any(|s| matches!(s, Stage::Tile { .. }));
-        if same && turns {
-            (self.ops, self.angle) = (lowered.ops, lowered.angle);
-        }
+        self.spare = if same && turns { std::mem::replace(&mut self.lowered, lowered) } else { lowered };
         same && turns
     }
 
@@ -99,12 +100,17 @@ impl Schedule {
     /// The phase `e^{i angle}` of the whole, which no stage has.
     #[must_use]
     pub fn angle(&self) -> f64 {
-        self.angle
+        self.lowered.angle
     }
 
     /// What some primitive operations, by their numbers, do to tiles on the given qubits.
     #[must_use]
     pub fn layout(&self, qubits: usize, ops: &[usize]) -> Layout {
-        Layout::new(self.n_qubits, qubits, ops.iter().map(|&number| &self.ops[number]))
+        Layout::new(self.n_qubits, qubits, self.ops(ops))
+    }
+
+    /// Primitive operations by their numbers.
+    pub(super) fn ops<'a>(&'a self, numbers: &'a [usize]) -> impl Iterator<Item = &'a Op> {
+        numbers.iter().map(|&number| &self.lowered.ops[number])
     }
 }

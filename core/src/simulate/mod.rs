@@ -21,18 +21,21 @@ mod program;
 mod trajectory;
 
 pub use placed::Placed;
-pub(crate) use program::bind_instruction;
 pub use program::{Bits, BoundCircuit, final_measurements};
+pub(crate) use program::{bind_instruction, rebind_instruction};
 pub use trajectory::{Mean, Trajectory};
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+};
 
 use num_complex::Complex;
 
 use crate::{
     basis::{BasisError, MAX_QUBITS},
     circuit::{Circuit, CircuitError},
-    kernel::{ExecuteError, Executors, Operator, Prepared, Threads},
+    kernel::{ExecuteError, Executor, Executors, Operator, Prepared, SHARED_BELOW, Threads},
     matrix::Matrix,
     param::{Binding, Values},
     scalar::{Real, Ring, Scalar},
@@ -41,10 +44,6 @@ use crate::{
 
 /// The most qubits of a circuit whose matrix is asked for: 4^13 entries of 16 bytes are 1 GiB.
 pub const MAX_MATRIX_QUBITS: usize = 13;
-
-/// Points whose states have fewer amplitudes than this run side by side, each on one thread: four of them
-/// still fit the last cache.
-const SHARED_BELOW: usize = 1 << 17;
 
 /// Why a circuit did not run.
 #[derive(Debug, thiserror::Error)]
@@ -139,8 +138,9 @@ impl Simulator {
     }
 
     /// Runs a static circuit once for each list of input values: one state for each point, in order, with
-    /// the bits of a run by itself. The circuit is bound once, and planned once where plans pay; for other
-    /// points only what depends on parameters is computed anew. Small states share the threads among points.
+    /// the bits of a run by itself. The circuit is bound once, and planned where plans pay; for other points only what
+    /// depends on parameters is computed anew. States of fewer than [`SHARED_BELOW`] amplitudes share the threads among
+    /// points: each thread has a plan of its own.
     ///
     /// # Errors
     /// [`SimulateError`] of the first point that fails. The memory limit counts all states together.
@@ -156,30 +156,25 @@ impl Simulator {
         let bound = BoundCircuit::<Complex<T>>::new(circuit, &Values(&values))?;
         let operators = bound.operators().ok_or(SimulateError::Dynamic)?;
         let executor = self.executors.best::<Complex<T>>(n_qubits, operators.len());
-        let mut prepared = executor.prepare(n_qubits, operators);
-        let at_once = T::PARALLEL && prepared.is_none() && 1usize << n_qubits < SHARED_BELOW;
+        let plan = Mutex::new(executor.prepare(n_qubits, operators));
+        let take = || plan.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let plans = plan.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        let states = |bound: &mut BoundCircuit<_>, part: &[Vec<T>], threads: &Threads| {
+            let mut prepared = take().or_else(|| executor.prepare(n_qubits, operators));
+            let mut state =
+                |point: &Vec<T>| self.point(circuit, bound, point, prepared.as_deref_mut(), threads);
+            part.iter().map(&mut state).collect::<Result<Vec<_>, _>>()
+        };
+        let at_once = T::PARALLEL && 1usize << n_qubits < SHARED_BELOW && self.threads.count() > 1;
         if !at_once {
-            let mut bound = bound;
-            let mut states = Vec::with_capacity(points.len());
-            for point in points {
-                states.push(self.point(
-                    circuit,
-                    &mut bound,
-                    point,
-                    prepared.as_deref_mut(),
-                    &self.threads,
-                )?);
-            }
-            return Ok(states);
+            return states(&mut bound.clone(), points, &self.threads);
         }
-        // Pieces, so that each copies what is bound once.
-        let pieces = (self.threads.count() * 4).min(points.len());
+        // Pieces, so that each copies what is bound once; few, where each is planned.
+        let pieces = (self.threads.count() * if plans { 1 } else { 4 }).min(points.len());
         let size = points.len().div_ceil(pieces);
         let piece = |k: usize| {
-            let mut bound = bound.clone();
             let part = &points[(k * size).min(points.len())..((k + 1) * size).min(points.len())];
-            let state = |point: &Vec<T>| self.point(circuit, &mut bound, point, None, &Threads::serial());
-            part.iter().map(state).collect::<Result<Vec<_>, _>>()
+            states(&mut bound.clone(), part, &Threads::serial())
         };
         let parts: Vec<Vec<_>> = self.threads.map(pieces, piece).into_iter().collect::<Result<_, _>>()?;
         Ok(parts.into_iter().flatten().collect())
@@ -204,8 +199,9 @@ impl Simulator {
                 prepared.run(state.amplitudes_mut(), threads)?;
             }
             None => {
-                let executor = self.executors.best::<Complex<T>>(circuit.n_qubits(), operators.len());
-                executor.run(operators, state.amplitudes_mut(), threads)?;
+                let amplitudes = state.amplitudes_mut();
+                let run = |executor: &dyn Executor<_>| executor.run(operators, amplitudes, threads);
+                self.executors.in_turn(circuit.n_qubits(), operators, run)?;
             }
         }
         Ok(state)
@@ -225,9 +221,11 @@ impl Simulator {
         if let Some(operator) = operators.iter().find(|o| o.n_qubits() > n_qubits) {
             return Err(BasisError::OutOfRange { given: operator.n_qubits() - 1, available: n_qubits }.into());
         }
-        let executor = self.executors.best::<R>(n_qubits, operators.len());
         let mut report = |done| progress(done, operators.len());
-        executor.run_reporting(operators, state.amplitudes_mut(), &self.threads, &mut report)?;
+        let amplitudes = state.amplitudes_mut();
+        self.executors.in_turn(n_qubits, operators, |executor: &dyn Executor<R>| {
+            executor.run_reporting(operators, amplitudes, &self.threads, &mut report)
+        })?;
         Ok(())
     }
 
@@ -294,7 +292,7 @@ impl Simulator {
         let bound = BoundCircuit::<Complex<T>>::new(circuit, &Values(&values))?;
         if let Some(operators) = bound.operators() {
             let state = self.placed(circuit.n_qubits(), operators)?;
-            return self.counts_of(circuit, &state, shots, seed);
+            return self.counts_of(circuit, &state, shots, seed, &mut |_, _| {});
         }
         // Outcomes that differ in hidden registers only are the same text.
         let mut counts = BTreeMap::new();
@@ -320,7 +318,7 @@ impl Simulator {
         Ok(named(circuit, &finals, state.sample_counts(shots, seed, &self.threads)?))
     }
 
-    /// [`Simulator::counts`] of a state that may be elsewhere.
+    /// [`Simulator::counts`] of a state that may be elsewhere; `progress` is told (done, all) shots every now and then.
     ///
     /// # Errors
     /// As [`Simulator::counts`]; [`SimulateError::Execute`] if it cannot be sampled there.
@@ -330,9 +328,11 @@ impl Simulator {
         state: &Placed<T>,
         shots: usize,
         seed: u64,
+        progress: &mut dyn FnMut(usize, usize),
     ) -> Result<BTreeMap<String, u64>, SimulateError> {
         let finals = final_measurements(circuit)?;
-        Ok(named(circuit, &finals, state.sample_counts(shots, seed, &self.threads)?))
+        let counts = state.sample_counts_reporting(shots, seed, &self.threads, progress)?;
+        Ok(named(circuit, &finals, counts))
     }
 }
 

@@ -8,7 +8,7 @@ use num_complex::Complex;
 use super::{BoundCircuit, SimulateError, Simulator};
 use crate::{
     circuit::Circuit,
-    kernel::{Operator, Resident, Threads},
+    kernel::{Executor, Operator, Resident, Threads},
     observable::PauliSum,
     param::Values,
     scalar::Real,
@@ -62,9 +62,23 @@ impl<T: Real> Placed<T> {
         seed: u64,
         threads: &Threads,
     ) -> Result<Vec<(usize, u64)>, SimulateError> {
+        self.sample_counts_reporting(shots, seed, threads, &mut |_, _| {})
+    }
+
+    /// As [`Placed::sample_counts`], and tells `progress` (done, all) shots every now and then.
+    ///
+    /// # Errors
+    /// As [`Placed::sample_counts`].
+    pub fn sample_counts_reporting(
+        &self,
+        shots: usize,
+        seed: u64,
+        threads: &Threads,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<Vec<(usize, u64)>, SimulateError> {
         match self {
-            Placed::Here(state) => Ok(state.sample_counts(shots, seed, threads)?),
-            Placed::There(state) => Ok(counts_by(shots, seed, threads, |u| state.sample(u))?),
+            Placed::Here(state) => Ok(state.sample_counts_reporting(shots, seed, threads, progress)?),
+            Placed::There(state) => Ok(counts_by(shots, seed, threads, progress, |u| state.sample(u))?),
         }
     }
 
@@ -101,37 +115,44 @@ impl Simulator {
         n_qubits: usize,
         operators: &[Operator<Complex<T>>],
     ) -> Result<Placed<T>, SimulateError> {
-        let mut state = self.zero(n_qubits, operators.len())?;
+        let mut state = self.zero(n_qubits, operators)?;
         self.evolve(operators, &mut state, &mut |_, _| {})?;
         Ok(state)
     }
 
-    /// |0…0> where so many operators will be run.
+    /// |0…0> where these operators will be run.
     ///
     /// # Errors
     /// [`SimulateError`] if there is no room for it: here beyond the memory limit.
-    pub fn zero<T: Real>(&self, n_qubits: usize, operators: usize) -> Result<Placed<T>, SimulateError> {
-        if let Some(residents) = self.executors.best::<Complex<T>>(n_qubits, operators).residents() {
-            return Ok(Placed::There(residents.basis(n_qubits, 0)?));
+    pub fn zero<T: Real>(
+        &self,
+        n_qubits: usize,
+        operators: &[Operator<Complex<T>>],
+    ) -> Result<Placed<T>, SimulateError> {
+        let there = |executor: &dyn Executor<_>| {
+            executor.residents().map(|residents| residents.basis(n_qubits, 0)).transpose()
+        };
+        if let Some(state) = self.executors.in_turn(n_qubits, operators, there)? {
+            return Ok(Placed::There(state));
         }
         self.check_memory::<Complex<T>>(n_qubits)?;
         Ok(Placed::Here(StateVector::zero_on(n_qubits, &self.threads)?))
     }
 
-    /// A state where so many operators will be run.
+    /// A state where these operators will be run.
     ///
     /// # Errors
     /// [`SimulateError`] if an executor has no room for it.
     pub fn place<T: Real>(
         &self,
         state: StateVector<Complex<T>>,
-        operators: usize,
+        operators: &[Operator<Complex<T>>],
     ) -> Result<Placed<T>, SimulateError> {
-        let executor = self.executors.best::<Complex<T>>(state.n_qubits(), operators);
-        Ok(match executor.residents() {
-            Some(residents) => Placed::There(residents.upload(state.amplitudes())?),
-            None => Placed::Here(state),
-        })
+        let there = |executor: &dyn Executor<_>| {
+            executor.residents().map(|residents| residents.upload(state.amplitudes())).transpose()
+        };
+        let there = self.executors.in_turn(state.n_qubits(), operators, there)?;
+        Ok(there.map_or(Placed::Here(state), Placed::There))
     }
 
     /// Applies operators to a state where it is; see [`Simulator::execute`].

@@ -14,6 +14,7 @@ use super::SimulateError;
 use crate::{
     circuit::{Circuit, Condition, Instruction, Operation},
     kernel::Operator,
+    matrix::Matrix,
     param::Binding,
     scalar::Ring,
     state::{StateError, StateVector},
@@ -149,7 +150,7 @@ impl<R: Ring> BoundCircuit<R> {
             if let Operation::Gate(gate) = &instruction.operation
                 && !gate.params().iter().all(crate::param::Angle::is_constant)
             {
-                *operator = bind_gate(circuit, instruction, binding)?;
+                rebind_instruction(circuit, instruction, binding, operator)?;
             }
         }
         Ok(())
@@ -216,21 +217,49 @@ pub(crate) fn bind_instruction<R: Ring>(
     is_gate.then(|| bind_gate(circuit, instruction, binding)).transpose()
 }
 
+/// Puts other numbers into the operator of a gate.
+///
+/// # Errors
+/// [`SimulateError`] if the binding has no number for an angle; the operator is then as it was.
+pub(crate) fn rebind_instruction<R: Ring>(
+    circuit: &Circuit,
+    instruction: &Instruction,
+    binding: &impl Binding<R>,
+    operator: &mut Operator<R>,
+) -> Result<(), SimulateError> {
+    let (targets, controls) = qubits(instruction);
+    Ok(operator.renew(&gate_matrix(circuit, instruction, binding)?, &targets, &controls)?)
+}
+
 fn bind_gate<R: Ring>(
     circuit: &Circuit,
     instruction: &Instruction,
     binding: &impl Binding<R>,
 ) -> Result<Operator<R>, SimulateError> {
+    let (targets, controls) = qubits(instruction);
+    Ok(Operator::new(&gate_matrix(circuit, instruction, binding)?, &targets, &controls)?)
+}
+
+fn gate_matrix<R: Ring>(
+    circuit: &Circuit,
+    instruction: &Instruction,
+    binding: &impl Binding<R>,
+) -> Result<Matrix<R>, SimulateError> {
     let matrix = match &instruction.operation {
         Operation::Unitary(matrix) => matrix.try_map(|z| binding.number(*z)),
         Operation::Gate(gate) => gate.matrix(binding),
-        _ => Ok(crate::matrix::Matrix::identity(0)),
+        _ => Ok(Matrix::identity(0)),
     };
-    let matrix = matrix.map_err(|e| circuit.bind_error(e))?;
-    let targets: SmallVec<[usize; 4]> = instruction.targets.iter().map(|&q| q as usize).collect();
-    let controls: SmallVec<[(usize, bool); 4]> =
-        instruction.controls.iter().map(|c| (c.qubit as usize, c.value)).collect();
-    Ok(Operator::new(&matrix, &targets, &controls)?)
+    Ok(matrix.map_err(|e| circuit.bind_error(e))?)
+}
+
+/// Qubits with the values that they must have.
+type Controls = SmallVec<[(usize, bool); 4]>;
+
+/// The targets and the controls of an instruction.
+fn qubits(instruction: &Instruction) -> (SmallVec<[usize; 4]>, Controls) {
+    let targets = instruction.targets.iter().map(|&q| q as usize).collect();
+    (targets, instruction.controls.iter().map(|c| (c.qubit as usize, c.value)).collect())
 }
 
 /// For each instruction, whether it is a measurement that may wait until the end: one pass from the

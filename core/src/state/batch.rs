@@ -18,10 +18,10 @@
 //! So the bits are those of the generic kernels below 8 qubits, and those of the executor from there on; for
 //! any number of threads.
 
-use super::{StateError, StateVector};
+use super::{StateError, StateVector, memory::Amplitudes};
 use crate::{
     basis::BasisError,
-    kernel::{Executors, Operator, SERIAL_BELOW, Threads},
+    kernel::{Executor, Executors, Operator, SHARED_BELOW, Threads},
     scalar::Ring,
 };
 
@@ -36,7 +36,7 @@ const ALONE_FROM: usize = 8;
 pub struct StateBatch<R> {
     n_qubits: usize,
     /// Blocks of 2^b states, largest first: (b, amplitudes).
-    blocks: Vec<(usize, Vec<R>)>,
+    blocks: Vec<(usize, Amplitudes<R>)>,
 }
 
 impl<R: Ring> StateBatch<R> {
@@ -59,7 +59,7 @@ impl<R: Ring> StateBatch<R> {
             for i in 0..1usize << n_qubits {
                 amplitudes.extend(block.iter().map(|state| state.amplitudes()[i].clone()));
             }
-            blocks.push((b, amplitudes));
+            blocks.push((b, amplitudes.into()));
             rest = after;
         }
         Ok(StateBatch { n_qubits, blocks })
@@ -130,9 +130,11 @@ impl<R: Ring> StateBatch<R> {
         let prepared = executor.prepare(self.n_qubits, operators);
         let run = |amplitudes: &mut [R], threads: &Threads| match &prepared {
             Some(prepared) => prepared.run(amplitudes, threads),
-            None => executor.run(operators, amplitudes, threads),
+            None => executors.in_turn(self.n_qubits, operators, |executor: &dyn Executor<R>| {
+                executor.run(operators, amplitudes, threads)
+            }),
         };
-        if !R::PARALLEL || 1usize << self.n_qubits >= SERIAL_BELOW {
+        if !R::PARALLEL || 1usize << self.n_qubits >= SHARED_BELOW {
             return Ok(self.blocks.iter_mut().try_for_each(|(_, a)| run(a, threads))?);
         }
         let failed = std::sync::Mutex::new(None);

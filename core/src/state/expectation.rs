@@ -9,7 +9,7 @@
 //! `Complex<f32>` and `Complex<f64>` have a vector kernel (`kernel/simd/pauli.rs`), which also puts terms
 //! of different x into one pass over memory; every other number takes the loops here.
 
-use std::{any::Any, collections::BTreeMap, ops::Range};
+use std::{any::Any, ops::Range};
 
 use num_complex::Complex;
 
@@ -44,7 +44,8 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
             let given = observable.n_qubits() - 1;
             return Err(BasisError::OutOfRange { given, available: self.n_qubits }.into());
         }
-        let products = products(observable);
+        let terms = observable.terms().iter().map(|(c, string)| (*c, string.x_mask(), string.z_mask()));
+        let products = Product::of_terms(terms);
         if let Some(value) = self.vector_expectation(&products, threads) {
             return Ok(T::lit(value));
         }
@@ -95,17 +96,4 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         };
         tree_sum(a.len() / 2, threads, block, add)
     }
-}
-
-/// The terms by what they multiply.
-fn products(observable: &PauliSum) -> Vec<Product> {
-    let mut products: BTreeMap<(usize, bool), Vec<(usize, f64)>> = BTreeMap::new();
-    for (coefficient, string) in observable.terms() {
-        let (x, z) = (string.x_mask(), string.z_mask());
-        // Re(i^k w) is Re w, -Im w, -Re w, Im w for k = 0, 1, 2, 3.
-        let k = (x & z).count_ones() % 4;
-        let weight = if k == 1 || k == 2 { -coefficient } else { *coefficient };
-        products.entry((x, k % 2 == 1)).or_default().push((z, weight));
-    }
-    products.into_iter().map(|((x, imaginary), strings)| Product { x, imaginary, strings }).collect()
 }

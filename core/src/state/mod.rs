@@ -14,6 +14,7 @@
 mod batch;
 mod density;
 mod expectation;
+mod measure;
 mod memory;
 mod random;
 mod sample;
@@ -27,7 +28,7 @@ use num_complex::Complex;
 
 use crate::{
     basis::{BasisError, MAX_QUBITS, log2i},
-    kernel::{BLOCK, ExecuteError, Operator, Threads, places, tree_sum},
+    kernel::{ExecuteError, Operator, Threads, tree_sum},
     matrix::Matrix,
     scalar::{Conj, Real, Ring, Scalar},
 };
@@ -281,80 +282,12 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         }
     }
 
-    /// The squared norm `sum_i |a_i|^2`.
-    #[must_use]
-    pub fn norm2(&self, threads: &Threads) -> T {
-        self.sum_where(0, 0, threads)
-    }
-
-    /// The sum of |a|^2 at the indices whose `fixed` bits have the given value.
-    fn sum_where(&self, fixed: usize, value: usize, threads: &Threads) -> T {
-        let block = |range: std::ops::Range<usize>| {
-            let places = places(range, self.n_qubits, fixed, value);
-            places.fold(T::zero(), |sum, i| sum + self.amplitudes[i].abs2())
-        };
-        let n = self.amplitudes.len() >> fixed.count_ones();
-        tree_sum(n, threads, block, |x, y| x + y)
-    }
-
     /// `|<self|other>|^2`.
     ///
     /// # Errors
     /// [`StateError::Sizes`] if the states differ in size.
     pub fn fidelity(&self, other: &StateVector<S>, threads: &Threads) -> Result<T, StateError> {
         Ok(self.inner(other, threads)?.abs2())
-    }
-
-    /// The probability of each basis state.
-    #[must_use]
-    pub fn probabilities(&self) -> Vec<T> {
-        self.amplitudes.iter().map(Scalar::abs2).collect()
-    }
-
-    /// The probabilities of the outcomes of some qubits: 2^k values, bit j of an outcome belonging to
-    /// `qubits[j]`. O(2^n).
-    ///
-    /// # Errors
-    /// [`BasisError`] for a qubit that does not exist or is listed twice.
-    pub fn probabilities_of(&self, qubits: &[usize], threads: &Threads) -> Result<Vec<T>, StateError> {
-        self.check_qubits(qubits)?;
-        let fixed = qubits.iter().fold(0, |mask, q| mask | 1 << q);
-        let outcomes = 1usize << qubits.len();
-        let marginal = |outcome: usize| {
-            let value = qubits.iter().enumerate().fold(0, |v, (j, q)| v | (outcome >> j & 1) << q);
-            self.sum_where(fixed, value, threads)
-        };
-        Ok((0..outcomes).map(marginal).collect())
-    }
-
-    /// Projects a qubit onto a value and normalizes; gives the probability that this had.
-    ///
-    /// # Errors
-    /// [`StateError::Impossible`] if the probability is 0, [`BasisError`] for an unknown qubit. The
-    /// state is unchanged then.
-    pub fn collapse(&mut self, qubit: usize, value: bool, threads: &Threads) -> Result<T, StateError> {
-        let p = self.probabilities_of(&[qubit], threads)?;
-        let p = p[usize::from(value)].clone();
-        if p.is_exact_zero() {
-            return Err(StateError::Impossible { qubit, value });
-        }
-        self.project(qubit, value, &p, threads);
-        Ok(p)
-    }
-
-    /// Projects a qubit onto a value of known probability and normalizes.
-    pub(crate) fn project(&mut self, qubit: usize, value: bool, p: &T, threads: &Threads) {
-        let scale = S::from_real(p.sqrt().recip());
-        let wanted = usize::from(value);
-        threads.chunks(&mut self.amplitudes, BLOCK, |k, chunk| {
-            for (i, a) in chunk.iter_mut().enumerate() {
-                if (k * BLOCK + i) >> qubit & 1 == wanted {
-                    *a *= scale.clone();
-                } else {
-                    *a = S::zero();
-                }
-            }
-        });
     }
 }
 

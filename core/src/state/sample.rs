@@ -103,15 +103,31 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         seed: u64,
         threads: &Threads,
     ) -> Result<Vec<(usize, u64)>, StateError> {
+        self.sample_counts_reporting(shots, seed, threads, &mut |_, _| {})
+    }
+
+    /// As [`StateVector::sample_counts`], and tells `progress` (done, all) shots every now and then.
+    ///
+    /// # Errors
+    /// As [`StateVector::sample_counts`].
+    pub fn sample_counts_reporting(
+        &self,
+        shots: usize,
+        seed: u64,
+        threads: &Threads,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<Vec<(usize, u64)>, StateError> {
         let ends = Ends::new(self, threads)?;
         let mut counts: Vec<(usize, u64)> = Vec::new();
         for round in ends.rounds(shots) {
+            let done = round.end;
             let parts =
                 ends.place(&ends.drawn(seed, round, threads), threads, |tally: &mut Tally, _, outcome| {
                     tally.add(outcome);
                 });
             let new = parts.into_iter().flat_map(Tally::finish);
             counts = if counts.is_empty() { new.collect() } else { merge(counts, new) };
+            progress(done, shots);
         }
         Ok(counts)
     }
@@ -152,21 +168,24 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
 }
 
 /// How often each basis state occurs in so many shots, where somebody else finds the states of uniform numbers that
-/// ascend. The shots are those of [`StateVector::sample`].
+/// ascend. The shots are those of [`StateVector::sample`]; `progress` is told (done, all) of them.
 pub(crate) fn counts_by<E>(
     shots: usize,
     seed: u64,
     threads: &Threads,
+    progress: &mut dyn FnMut(usize, usize),
     find: impl Fn(&[f64]) -> Result<Vec<usize>, E>,
 ) -> Result<Vec<(usize, u64)>, E> {
     let mut counts: Vec<(usize, u64)> = Vec::new();
     for start in (0..shots).step_by(ROUND_ELSEWHERE) {
-        let mut uniforms = drawn(seed, start..(start + ROUND_ELSEWHERE).min(shots), threads, |u| u);
+        let end = (start + ROUND_ELSEWHERE).min(shots);
+        let mut uniforms = drawn(seed, start..end, threads, |u| u);
         uniforms.sort_unstable_by(f64::total_cmp);
         let mut outcomes = find(&uniforms)?;
         outcomes.sort_unstable();
         let new = outcomes.chunk_by(|a, b| a == b).map(|same| (same[0], same.len() as u64));
         counts = merge(counts, new);
+        progress(end, shots);
     }
     Ok(counts)
 }

@@ -45,6 +45,9 @@ struct Text {
     size: u64,
 }
 
+/// The constant pi where an input is called `pi`.
+const PI_BESIDE_PI: &str = "acos(-1.0)";
+
 /// Expressions as text: the names given to parts, and what stands for each root.
 pub(super) struct Printed {
     pub(super) names: Vec<(String, String)>,
@@ -89,7 +92,8 @@ pub(super) fn print(roots: &[Sym]) -> Printed {
         *uses.entry(root.key()).or_default() += 1;
     }
     let total = roots.iter().fold(0u64, |n, r| n.saturating_add(sizes.get(&r.key()).copied().unwrap_or(1)));
-    let mut writer = Writer { uses, taken, texts: HashMap::new(), names: Vec::new(), next: 0 };
+    let pi = if taken.contains("pi") { PI_BESIDE_PI } else { "pi" };
+    let mut writer = Writer { uses, taken, pi, texts: HashMap::new(), names: Vec::new(), next: 0 };
     let in_full = total <= IN_FULL;
     let Ok(()) = visit(roots, |sym| {
         let text = writer.text(sym);
@@ -106,6 +110,8 @@ struct Writer {
     /// How often each part is still to be written.
     uses: HashMap<u128, u64>,
     taken: HashSet<String>,
+    /// The constant.
+    pi: &'static str,
     texts: HashMap<u128, Text>,
     names: Vec<(String, String)>,
     next: usize,
@@ -139,7 +145,7 @@ impl Writer {
 
     fn text(&mut self, sym: &Sym) -> Text {
         match sym {
-            Sym::Const(c) => constant(*c),
+            Sym::Const(c) => constant(*c, self.pi),
             Sym::Node(node) => match &node.what {
                 What::Symbol(s) => atom(s.name.to_string()),
                 What::Call(shared) => self.call(&shared.name, node),
@@ -215,7 +221,7 @@ impl Writer {
         };
         let left_least = if rank == Rank::Compare { Rank::Sum } else { rank };
         // A real operand of a complex operation is promoted where it stands.
-        let (real_a, real_b) = (promoted(a), promoted(b));
+        let (real_a, real_b) = (promoted(a, self.pi), promoted(b, self.pi));
         let keep = real_a.is_some() && real_b.is_some();
         let left = self.promotable(a, if keep { None } else { real_a }, left_least);
         let right = self.promotable(b, if keep { None } else { real_b }, tighter);
@@ -255,7 +261,7 @@ impl Writer {
                 return self.infix(a, "*", b, Rank::Product);
             };
             let _ = self.take(a);
-            let (c, x) = (constant(c.neg()), self.operand(b, Rank::Atom));
+            let (c, x) = (constant(c.neg(), self.pi), self.operand(b, Rank::Atom));
             let text = format!("-{}*{}", c.text, x.text);
             return Text { text, rank: Rank::Sum, depth: x.depth + 1, size: x.size + 1 };
         };
@@ -281,10 +287,10 @@ impl Writer {
 }
 
 /// The text of a real constant or symbol that was promoted.
-fn promoted(sym: &Sym) -> Option<Text> {
+fn promoted(sym: &Sym, pi: &str) -> Option<Text> {
     let Some([x]) = sym.args_of(Op::Mixed(Mixed::Promote)) else { return None };
     match x {
-        Sym::Const(c) => Some(constant(*c)),
+        Sym::Const(c) => Some(constant(*c, pi)),
         Sym::Node(n) => match &n.what {
             What::Symbol(s) if n.kind == Kind::Real => Some(atom(s.name.to_string())),
             _ => None,
@@ -292,8 +298,8 @@ fn promoted(sym: &Sym) -> Option<Text> {
     }
 }
 
-/// `sqrt(2)/2`, `3*pi/4`, `-1/3`, `0.1`.
-fn constant(c: Constant) -> Text {
+/// `sqrt(2)/2`, `3*pi/4`, `-1/3`, `0.1`, with this word for pi.
+fn constant(c: Constant, pi_word: &str) -> Text {
     let ranked = |text: String, rank: Rank| {
         let rank = if text.starts_with('-') { Rank::Sum } else { rank };
         Text { text, rank, depth: 0, size: 1 }
@@ -314,7 +320,7 @@ fn constant(c: Constant) -> Text {
                 factors.push(format!("sqrt({root})"));
             }
             if pi {
-                factors.push("pi".into());
+                factors.push(pi_word.into());
             }
             let below = if *q.denom() == 1 { String::new() } else { format!("/{}", q.denom()) };
             let rank = if factors.len() == 1 && below.is_empty() { Rank::Atom } else { Rank::Product };
@@ -324,11 +330,16 @@ fn constant(c: Constant) -> Text {
     }
 }
 
-/// Whether the constant pi occurs.
+/// Whether the word `pi` stands for the constant.
 pub(super) fn mentions_pi(roots: &[Sym]) -> bool {
-    let found = visit(roots, |sym| match sym {
-        Sym::Const(Constant::Exact { pi: true, .. }) => Err(()),
-        _ => Ok(()),
+    let (mut constant, mut symbol) = (false, false);
+    let Ok(()) = visit(roots, |sym| {
+        match sym {
+            Sym::Const(Constant::Exact { pi, .. }) => constant |= pi,
+            Sym::Const(_) => {}
+            Sym::Node(node) => symbol |= matches!(&node.what, What::Symbol(s) if &*s.name == "pi"),
+        }
+        Ok::<(), Infallible>(())
     });
-    found.is_err()
+    constant && !symbol
 }

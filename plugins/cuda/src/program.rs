@@ -125,7 +125,7 @@ impl Program {
             return program;
         }
         let kept = inners.is_none()
-            && schedule.as_mut().is_some_and(|s| s.n_qubits() == n_qubits && s.bind(operators));
+            && schedule.as_mut().is_some_and(|s| s.n_qubits() == n_qubits && s.bind(operators, &[]));
         if !kept {
             let cut = Cut { tile_qubits: form.tile_qubits, low_qubits: form.low_qubits };
             *schedule = Some(Schedule::new(n_qubits, operators, inners.unwrap_or_default(), cut));

@@ -3,6 +3,9 @@
 //! Where a device has all that states need, they stay there from the first gate to the last result
 //! ([`Residents`], [`DeviceState`]). For states in the host's memory it is an executor like any other: it takes the
 //! state, runs all operators, and gives it back, two moves whatever the number of gates.
+//!
+//! It declines operators on more qubits than it takes, and a state for which it has no room changes nothing: another
+//! executor takes the work then, unless the device was asked for by name.
 #![expect(unsafe_code, reason = "the plugin's functions are called here")]
 
 use std::sync::Arc;
@@ -19,7 +22,7 @@ use crate::{border::asked, device_state::DeviceState, executor::Backend};
 #[derive(Clone, Debug)]
 pub struct Device {
     backend: Arc<Backend>,
-    /// Whether it comes before all others.
+    /// Whether it was asked for by name: it comes before all others, and nobody stands in for it.
     first: bool,
 }
 
@@ -132,6 +135,14 @@ impl<E: Element> Executor<Complex<E>> for Device {
     fn cost(&self, n_qubits: usize, operators: usize) -> Option<f64> {
         let cost = self.backend.cost::<E>(n_qubits, operators)?;
         Some(if self.first { 0.0 } else { cost })
+    }
+
+    fn declines(&self, operators: &[Operator<Complex<E>>]) -> Option<String> {
+        self.backend.refuses(operators)
+    }
+
+    fn is_required(&self) -> bool {
+        self.first
     }
 
     fn run(

@@ -48,9 +48,8 @@ impl<E: Element> DeviceState<E> {
     pub(crate) fn zeros(device: &Device, n_qubits: usize) -> Result<DeviceState<E>, ExecuteError> {
         let most = device.max_qubits();
         if n_qubits > most {
-            return Err(device
-                .backend()
-                .failed(format!("a state of {n_qubits} qubits; it takes at most {most}")));
+            let reason = format!("a state of {n_qubits} qubits; it takes at most {most}");
+            return Err(device.backend().failed(reason).untouched());
         }
         if !device.knows::<E>() {
             let bits = 8 * size_of::<E>();
@@ -60,7 +59,8 @@ impl<E: Element> DeviceState<E> {
         let mut state = DeviceState::nowhere(device, n_qubits);
         let n = n_qubits as u32;
         // SAFETY: the place for the state is ours.
-        device.asked(|b, err| unsafe { new(b.user, dtype::<E>(), n, &raw mut state.ptr, err) })?;
+        let made = device.asked(|b, err| unsafe { new(b.user, dtype::<E>(), n, &raw mut state.ptr, err) });
+        made.map_err(ExecuteError::untouched)?;
         Ok(state)
     }
 
@@ -112,6 +112,9 @@ impl<E: Element> DeviceState<E> {
     /// operators the place between those that are left.
     fn lower(&self, operators: &[Operator<Complex<E>>]) -> Result<(Vec<Lowered>, Vec<usize>), ExecuteError> {
         let backend = self.device.backend();
+        if let Some(reason) = backend.refuses(operators) {
+            return Err(backend.failed(reason));
+        }
         let (mut lowered, mut places) =
             (Vec::with_capacity(operators.len()), Vec::with_capacity(operators.len() + 1));
         for operator in operators {
@@ -125,10 +128,6 @@ impl<E: Element> DeviceState<E> {
             lowered.extend(backend.lower(operator));
         }
         places.push(lowered.len());
-        if let Some(large) = lowered.iter().find(|l| !backend.takes(l)) {
-            let (given, most) = (large.n_targets(), self.device.raw().max_matrix_targets);
-            return Err(backend.failed(format!("an operator on {given} qubits; it takes at most {most}")));
-        }
         Ok((lowered, places))
     }
 
@@ -233,13 +232,25 @@ impl<E: Element> Resident<Complex<E>> for DeviceState<E> {
         Ok(value)
     }
 
-    fn observed(&self, observable: &PauliSum) -> Result<Box<dyn Resident<Complex<E>>>, ExecuteError> {
+    fn observed_into(
+        &self,
+        observable: &PauliSum,
+        into: &mut dyn Resident<Complex<E>>,
+    ) -> Result<(), ExecuteError> {
+        let n_qubits = into.n_qubits();
+        let of_this = (into as &mut dyn Any).downcast_mut::<DeviceState<E>>();
+        let into = of_this.filter(|other| self.matches(other)).ok_or_else(|| self.stranger(n_qubits))?;
         let apply = self.device.raw().apply_paulis.ok_or_else(|| self.device.lacks("apply_paulis"))?;
         let terms = self.fits(observable)?;
-        let to = DeviceState::zeros(&self.device, self.n_qubits)?;
-        let (first, count, from, into) = (terms.as_ptr(), terms.len(), self.ptr, to.ptr);
-        // SAFETY: both states are of this device; the terms are good for the call.
-        self.device.asked(|b, err| unsafe { apply(b.user, first, count, from, into, err) })?;
+        let (first, count, from, into) = (terms.as_ptr(), terms.len(), self.ptr, into.ptr);
+        // SAFETY: both states are of this device, and different ones, since `into` is borrowed mutably; the terms are good
+        // for the call.
+        self.device.asked(|b, err| unsafe { apply(b.user, first, count, from, into, err) })
+    }
+
+    fn observed(&self, observable: &PauliSum) -> Result<Box<dyn Resident<Complex<E>>>, ExecuteError> {
+        let mut to = DeviceState::<E>::zeros(&self.device, self.n_qubits)?;
+        self.observed_into(observable, &mut to)?;
         Ok(Box::new(to))
     }
 

@@ -134,6 +134,13 @@ impl Backend {
         Some((n_qubits as f64).exp2() * operators as f64 * BUILT_IN_COST * by_score * by_priority)
     }
 
+    /// Why it does not take one of these operators, if that is so.
+    pub(crate) fn refuses<E: Element>(&self, operators: &[Operator<Complex<E>>]) -> Option<String> {
+        let most = self.raw.raw.max_matrix_targets as usize;
+        let given = operators.iter().map(width).max().filter(|given| *given > most)?;
+        Some(format!("an operator on {given} qubits; it takes at most {most}"))
+    }
+
     /// Whether it takes an operator.
     pub(crate) fn takes(&self, lowered: &Lowered) -> bool {
         lowered.targets.len() <= self.raw.raw.max_matrix_targets as usize
@@ -144,7 +151,7 @@ impl Backend {
     }
 
     pub(crate) fn failed(&self, reason: String) -> ExecuteError {
-        ExecuteError { executor: self.name().to_owned(), reason }
+        ExecuteError::new(self.name(), reason)
     }
 }
 
@@ -168,10 +175,6 @@ impl Lowered {
             matrix: self.matrix.as_ptr().cast(),
         }
     }
-    /// How many targets it has.
-    pub(crate) fn n_targets(&self) -> usize {
-        self.targets.len()
-    }
 }
 
 /// The list of some operators.
@@ -189,6 +192,18 @@ pub(crate) fn dtype<E: Element>() -> u32 {
 
 fn wide<E: Element>(z: &Complex<E>) -> C {
     C::new(z.re.into(), z.im.into())
+}
+
+/// The qubits that the matrix of an operator is on.
+fn width<E: Element>(operator: &Operator<Complex<E>>) -> usize {
+    let bits = match operator.shape() {
+        Shape::Identity | Shape::Phase(_) => 0,
+        Shape::Diagonal(factors) => factors.iter().fold(0, |bits, (offset, _)| bits | offset),
+        Shape::Swap(a, b) => a | b,
+        Shape::Cycles(cycles) => cycles.iter().flatten().fold(0, |bits, (offset, _)| bits | offset),
+        Shape::Dense { offsets, .. } => offsets.last().copied().unwrap_or(0),
+    };
+    bits.count_ones() as usize
 }
 
 /// Fills a matrix, given the row of an offset into the state.

@@ -3,7 +3,6 @@
 use std::{
     any::TypeId,
     collections::HashMap,
-    hash::{BuildHasherDefault, Hasher},
     sync::{Arc, Mutex, PoisonError, RwLock},
 };
 
@@ -19,6 +18,7 @@ use num_complex::Complex;
 
 use crate::{
     array::{Array, Number, cast},
+    by_name::ByName,
     dense::{linearised, needs_program, no_plain_number, pullback, pushforward},
     kernel::{Kernel, MAX_NUMBERS},
     lift::{factorial, series},
@@ -40,6 +40,17 @@ pub(crate) struct Rule {
     pub(crate) partials: RwLock<HashMap<Vec<u32>, Arc<Bytecode>>>,
 }
 
+impl Rule {
+    #[cold]
+    fn failed(&self, reason: &str) -> HostError {
+        let (name, reason) = (self.name.clone(), format!("{reason} (plugin `{}`)", self.plugin));
+        HostError::Failed { name, reason }
+    }
+}
+
+/// The most numbers that cross without boxing.
+const FEW: usize = 4;
+
 /// What a primitive of a rule computes.
 #[derive(Clone, Copy)]
 enum Part {
@@ -52,7 +63,7 @@ enum Part {
 #[derive(Default)]
 pub struct Loaded {
     rules: Vec<Rule>,
-    by_primitive: HashMap<String, (usize, Part), BuildHasherDefault<Fnv>>,
+    by_primitive: ByName<(usize, Part)>,
     /// A copy of the program, in which derivatives are derived when they are asked for.
     derived: Mutex<Derived>,
 }
@@ -82,7 +93,7 @@ impl Loaded {
     /// Forgets all rules from a number on.
     pub(crate) fn truncate(&mut self, n: usize) {
         self.rules.truncate(n);
-        self.by_primitive.retain(|_, (k, _)| *k < n);
+        self.by_primitive.retain(|(k, _)| *k < n);
     }
 
     /// All rules are there: derivatives are derived from this program.
@@ -332,10 +343,27 @@ impl<T: Real, S: Scalar<Real = T>> Host<S> for Loaded {
             return Err(HostError::unknown(primitive));
         };
         let rule = &self.rules[k];
-        self.compute(rule, part, args).map_err(|reason| HostError::Failed {
-            name: rule.name.clone(),
-            reason: format!("{reason} (plugin `{}`)", rule.plugin),
-        })
+        self.compute(rule, part, args).map_err(|reason| rule.failed(&reason))
+    }
+
+    #[inline]
+    fn number(&self, primitive: &Primitive, args: &[T]) -> Option<Result<T, HostError>> {
+        if TypeId::of::<T>() != TypeId::of::<f64>() {
+            return None;
+        }
+        let &(k, Part::Value) = self.by_primitive.get(&primitive.name)? else { return None };
+        let rule = &self.rules[k];
+        if rule.kernel.is_complex() || args.len() > FEW {
+            return None;
+        }
+        let mut x = [0.0; FEW];
+        for (x, given) in x.iter_mut().zip(args) {
+            *x = cast(given)?;
+        }
+        match rule.kernel.real(&x[..args.len()]) {
+            Ok(y) => cast(&y).map(Ok),
+            Err(reason) => Some(Err(rule.failed(&reason))),
+        }
     }
 }
 
@@ -350,24 +378,9 @@ impl<S: Scalar, A: Host<S>, B: Host<S>> Host<S> for Both<'_, A, B> {
             known => known,
         }
     }
-}
 
-/// The hash of short names: FNV-1a.
-#[derive(Clone, Copy)]
-struct Fnv(u64);
-
-impl Default for Fnv {
-    fn default() -> Fnv {
-        Fnv(0xcbf2_9ce4_8422_2325)
-    }
-}
-impl Hasher for Fnv {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-        }
+    #[inline]
+    fn number(&self, primitive: &Primitive, args: &[S::Real]) -> Option<Result<S::Real, HostError>> {
+        self.0.number(primitive, args)
     }
 }

@@ -25,6 +25,7 @@
 
 mod array;
 mod border;
+mod by_name;
 mod choice;
 mod conform;
 mod dense;

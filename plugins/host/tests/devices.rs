@@ -133,8 +133,9 @@ fn alone(plugins: &Plugins, name: &str) -> Simulator {
 
 #[test]
 fn the_mock_device_conforms() {
-    for (n_qubits, parts) in [(6, 28), (13, 28)] {
-        let findings = conform(&mock(&[]).devices()[0], n_qubits);
+    // A table that is longer than this version's is read as far as this version goes.
+    for (n_qubits, parts, options) in [(6, 28, &[("since", "1.9")][..]), (13, 28, &[])] {
+        let findings = conform(&mock(options).devices()[0], n_qubits);
         assert_eq!(findings.len(), parts);
         let wrong: Vec<String> = findings.iter().filter(|f| !f.holds()).map(ToString::to_string).collect();
         assert!(wrong.is_empty(), "{wrong:#?}");
@@ -356,6 +357,94 @@ fn states_of_two_devices_do_not_mix() {
     assert!(psi.expectation(&"Z2".parse().unwrap()).unwrap_err().to_string().contains("on 3 qubits"));
     assert!(psi.sample(&[0.5, 0.1]).unwrap_err().to_string().contains("do not ascend"));
     assert!(psi.sample(&[1.0]).is_err());
+}
+
+/// The plugin for tests with a device that comes before the built-in kernels and takes operators on three qubits.
+fn preferred_plain() -> Plugins {
+    let mut plugins = Plugins::new(Settings { verify: false, ..Settings::default() });
+    let candidates = vec![support::plugin("ketgrad_hostile")];
+    let options = vec![("device".to_owned(), "ok".to_owned())];
+    let request = Request { name: "rust".into(), candidates, options, priority: 1, ..Request::default() };
+    plugins.load(&request).unwrap();
+    plugins
+}
+
+/// Operators that a device does not take are run by the next executor, with the whole circuit; by name it is an error.
+#[test]
+fn operators_too_wide_for_a_device_run_elsewhere() {
+    let plugins = preferred_plain();
+    let swap = |from: usize| Matrix::from_fn(4, |r, c| C::new(f64::from(u8::from(r == c ^ from)), 0.0));
+    let mut wide = circuit();
+    wide.unitary(swap(0b1011), &[0, 2, 3, 5], &[(1, true)]).unwrap();
+    let sum: PauliSum = "Z0 Z1 + 0.5*X2 - Y3 Z4".parse().unwrap();
+    let by = |choice: &str| {
+        let executors = plugins.chosen::<f64>(&choice.into(), 6, 30).unwrap();
+        Simulator { executors, ..Simulator::new() }
+    };
+    let (auto, here, required) = (by("auto"), by("cpu"), by("plain"));
+    assert_eq!(auto.executors.best::<C>(6, 30).name(), "plain");
+    let why = "an operator on 4 qubits; it takes at most 3";
+
+    let (given, expected) = (auto.run(&wide, &[0.7]).unwrap(), here.run(&wide, &[0.7]).unwrap());
+    assert!(distance(&given, &expected) < ROUNDING);
+    let counts = |s: &Simulator| s.run_shots(&wide, &[0.7f64], 500, 3).unwrap();
+    assert_eq!(counts(&auto), counts(&here));
+    assert!(matches!(auto.run_placed(&wide, &[0.7f64]).unwrap(), Placed::Here(_)));
+    let gradient = |s: &Simulator| {
+        let of = Expectation::new(wide.clone(), [sum.clone()]).unwrap().with_simulator(s.clone());
+        (of.values(&[0.7f64]).unwrap()[0], of.value_and_gradient(&[0.7f64]).unwrap().1[0])
+    };
+    let (a, b) = (gradient(&auto), gradient(&here));
+    assert!((a.0 - b.0).abs() < ROUNDING && (a.1 - b.1).abs() < 10.0 * ROUNDING, "{a:?} {b:?}");
+    let passed_over = auto.executors.passed_over();
+    assert_eq!((passed_over.len(), passed_over[0].to_string()), (1, format!("plain: {why}")));
+    assert_eq!(auto.executors.in_use::<C>(6, 30), "fast");
+
+    let refused = [
+        required.run(&wide, &[0.7]).unwrap_err().to_string(),
+        required.run_placed(&wide, &[0.7f64]).unwrap_err().to_string(),
+        Expectation::new(wide.clone(), [sum])
+            .unwrap()
+            .with_simulator(required)
+            .value(&[0.7f64])
+            .unwrap_err()
+            .to_string(),
+    ];
+    assert!(refused.iter().all(|r| r.ends_with(why)), "{refused:?}");
+    // What it takes stays there.
+    assert!(matches!(auto.run_placed(&circuit(), &[0.7f64]).unwrap(), Placed::There(_)));
+}
+
+/// A gradient needs two states. Where the second has no room it runs in the host's memory; by name it is an error.
+#[test]
+fn a_gradient_whose_second_state_has_no_room_runs_elsewhere() {
+    let sum: PauliSum = "Z0 Z1 + 0.5*X2 - Y3 Z4".parse().unwrap();
+    let here = Expectation::new(circuit(), [sum]).unwrap();
+    let expected = here.vjp(&[0.7f64], &[1.0]).unwrap();
+    for (since, room, passed) in [("1.2", "1", true), ("1.2", "2", false), ("1.1", "1", true)] {
+        let plugins = preferred(support::mock_device(), &[("room", room), ("since", since)]);
+        let by = |choice: &str| {
+            let executors = plugins.chosen::<f64>(&choice.into(), 6, 30).unwrap();
+            here.clone().with_simulator(Simulator { executors, ..Simulator::new() })
+        };
+        let auto = by("auto");
+        // One state is enough for values.
+        assert!((auto.values(&[0.7f64]).unwrap()[0] - expected.0[0]).abs() < ROUNDING);
+        assert!(auto.executors().passed_over().is_empty());
+        let given = auto.vjp(&[0.7f64], &[1.0]).unwrap();
+        assert!((given.0[0] - expected.0[0]).abs() < ROUNDING, "{given:?}");
+        assert!((given.1[0] - expected.1[0]).abs() < 10.0 * ROUNDING, "{given:?} {expected:?}");
+        let notes = auto.executors().passed_over();
+        assert_eq!(notes.len(), usize::from(passed), "{notes:?}");
+        let refused = by("mock").vjp(&[0.7f64], &[1.0]);
+        assert_eq!(refused.is_err(), passed);
+        let why = "mock: no room on the device for another state";
+        if let Err(error) = refused {
+            assert_eq!((error.to_string(), notes[0].to_string()), (why.to_owned(), why.to_owned()));
+        }
+        // No state is left behind on the way: the next one finds room.
+        assert!(auto.values(&[0.7f64]).is_ok());
+    }
 }
 
 /// An error of earlier work comes out at the next wait.

@@ -86,7 +86,7 @@ fn versions() {
     let error = refused(&request(&in_c(&["NEEDS=9"])));
     assert!(error.contains("needs version 1.9"), "{error}");
     // An older and a newer minor version load: only what a plugin needs counts.
-    for definitions in [["THIS_MINOR=0"], ["THIS_MINOR=9"], ["LONGER"], ["SHORTER"]] {
+    for definitions in [["THIS_MINOR=0"], ["THIS_MINOR=9"], ["LONGER"], ["SHORTER"], ["EXTENSION"]] {
         let plugins = loaded(Settings::default(), &in_c(&definitions));
         assert_eq!(run(&plugins, "fn f(x) { square(x) }", 3.0).unwrap(), Datum::Real(9.0), "{definitions:?}");
     }

@@ -72,6 +72,12 @@ __attribute__((constructor)) static void flush_denormals(void) {
 #endif
 
 __attribute__((unused)) static ketgrad_status init(const ketgrad_host *host, ketgrad_err *err) {
+#if defined(EXTENSION) /* asks for a table that nobody has, and does without it */
+    if (host->struct_size > offsetof(ketgrad_host, get_extension) && host->get_extension) {
+        ketgrad_str id = KETGRAD_STR("nobody.has.this");
+        if (host->get_extension(host->ctx, id)) return ketgrad_fail(err, KETGRAD_ERROR, "an extension of nobody");
+    }
+#endif
     newer_rule r;
     memset(&r, 0, sizeof r);
     r.rule.struct_size = sizeof r.rule;

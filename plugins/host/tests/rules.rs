@@ -197,6 +197,80 @@ fn complex_numbers_take_the_complex_rule() {
     assert!((gradient[0].complex().unwrap() - expected).norm() < ROUNDING * 10.0);
 }
 
+/// The rules of complex numbers, as programs: functional equations, and derivatives that are those of the closed forms.
+#[test]
+fn complex_rules_have_their_values_and_derivatives() {
+    let plugins = plugins();
+    let host = plugins.host();
+    let z = Complex::new(-0.6, 0.8);
+    let one = Complex::new(1.0, 0.0);
+    let near = |given: Complex<f64>, expected: Complex<f64>, what: &str| {
+        assert!(
+            (given - expected).norm() < 20.0 * ROUNDING * (1.0 + expected.norm()),
+            "{what}: {given} {expected}"
+        );
+    };
+    // The value, and the first and second derivatives by z: of a holomorphic function they come from duals.
+    let at = |source: &str, z: Complex<f64>| {
+        let seed = |re: f64| Dual2_64::new(re, 0.0, 0.0);
+        let moved = Complex::new(Dual2_64::new(z.re, 1.0, 0.0), seed(z.im));
+        let program = format!("fn f(z: complex) {{ {source} }}");
+        let given = value::<Dual2_64, Complex<Dual2_64>>(&plugins, &program, Datum::Complex(moved));
+        let Datum::Complex(y) = given else { panic!() };
+        (Complex::new(y.re.re, y.im.re), Complex::new(y.re.v1, y.im.v1), Complex::new(y.re.v2, y.im.v2))
+    };
+    // Gamma(z+1) = z Gamma(z), with its derivatives; psi = Gamma' / Gamma, psi' = (ln Gamma)''
+    let (g, g1, g2) = at("gamma(z)", z);
+    let (next, next1, _) = at("gamma(z)", z + one);
+    near(next, z * g, "Gamma(z+1)");
+    near(next1, g + z * g1, "Gamma'(z+1)");
+    let (psi, psi1, psi2) = at("digamma(z)", z);
+    near(g1, g * psi, "Gamma'");
+    near(g2, g * (psi * psi + psi1), "Gamma''");
+    let (l, l1, l2) = at("lgamma(z)", z);
+    near(l.exp(), g, "ln Gamma");
+    near(l1, psi, "ln Gamma'");
+    near(l2, psi1, "ln Gamma''");
+    let (p, p1, _) = at("polygamma(1, z)", z);
+    near(p, psi1, "psi'");
+    near(p1, psi2, "psi''");
+    // Bessel's equation, and the Wronskian J Y' - J' Y = 2 / (pi z)
+    let (j, j1, j2) = at("bessel_j(2, z)", z);
+    near(z * z * j2 + z * j1 + (z * z - 4.0 * one) * j, Complex::new(0.0, 0.0), "J2");
+    let (y, y1, y2) = at("bessel_y(2, z)", z);
+    near(z * z * y2 + z * y1 + (z * z - 4.0 * one) * y, Complex::new(0.0, 0.0), "Y2");
+    near(j * y1 - j1 * y, (z * PI).inv() * 2.0, "Wronskian");
+    // w e^w = z, w' = w / (z (1 + w))
+    for (name, below) in [("lambert_w", false), ("lambert_w_minus", true)] {
+        let (w, w1, w2) = at(&format!("{name}(z)"), z);
+        near(w * w.exp(), z, name);
+        near(w1, w / (z * (one + w)), name);
+        near(w2, -w * w * (w + 2.0) / (z * z * (one + w).powi(3)), name);
+        assert_eq!(w.im < -1.0, below, "{w}");
+    }
+    // Backwards: |f|^2 has the gradient 2 f conj(f').
+    for source in [
+        "gamma(z)",
+        "lgamma(z)",
+        "digamma(z)",
+        "polygamma(2, z)",
+        "bessel_j(1, z)",
+        "bessel_y(0, z)",
+        "lambert_w(z)",
+        "lambert_w_minus(z)",
+    ] {
+        let program =
+            parse_program_with(&format!("fn f(z: complex) {{ abs2({source}) }}"), plugins.rules()).unwrap();
+        let mut f = Derivatives::<Complex<f64>>::new(&program, "f").unwrap().with_host(&*host);
+        let gradient = f.gradient(&[Datum::Complex(z)]).unwrap();
+        let (value, slope, _) = at(source, z);
+        near(*gradient[0].complex().unwrap(), 2.0 * value * slope.conj(), source);
+    }
+    // Left of zero the real rules have derivatives, too: psi'(-1/2) = pi^2 / 2 + 4.
+    let (_, gradient, _) = derivatives(&plugins, "fn f(x) { digamma(x) }", &[-0.5]);
+    close(gradient[0], PI * PI / 2.0 + 4.0);
+}
+
 #[test]
 fn symbols_record_the_call_and_differentiate_it() {
     let plugins = plugins();

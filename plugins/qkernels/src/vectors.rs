@@ -25,12 +25,17 @@ macro_rules! kernel {
             let (ar, ai, br, bi) = ($set1(a.re), $set1(a.im), $set1(b.re), $set1(b.im));
             let (cr, ci, dr, di) = ($set1(c.re), $set1(c.im), $set1(d.re), $set1(d.im));
             let real = a.im == 0.0 && b.im == 0.0 && c.im == 0.0 && d.im == 0.0;
+            // Such as a rotation about X.
+            let crossed = a.im == 0.0 && b.re == 0.0 && c.re == 0.0 && d.im == 0.0;
             for (xs, ys) in zeros.chunks_exact_mut($lanes).zip(ones.chunks_exact_mut($lanes)) {
                 let (at_x, at_y) = (xs.as_mut_ptr().cast::<f64>(), ys.as_mut_ptr().cast::<f64>());
                 // SAFETY: each chunk is a register of amplitudes, which are pairs of f64.
                 let (x, y) = unsafe { ($load(at_x), $load(at_y)) };
                 let (u, v) = if real {
                     ($fmadd(br, y, $mul(ar, x)), $fmadd(dr, y, $mul(cr, x)))
+                } else if crossed {
+                    let (sx, sy) = ($swap::<$imm>(x), $swap::<$imm>(y));
+                    ($fmaddsub(ar, x, $mul(bi, sy)), $fmaddsub(dr, y, $mul(ci, sx)))
                 } else {
                     let (sx, sy) = ($swap::<$imm>(x), $swap::<$imm>(y));
                     let u = $fmaddsub(ar, x, $fmadd(bi, sy, $mul(ai, sx)));

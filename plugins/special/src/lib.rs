@@ -2,16 +2,18 @@
 //!
 //! | rule | is | derivative |
 //! |---|---|---|
-//! | `erf(x)`, `erfc(x)` | 2/sqrt(pi) times the integral of exp(-t^2) from 0 to x; 1 - erf | ±2/sqrt(pi) exp(-x^2) |
-//! | `gamma(x)`, `lgamma(x)` | gamma function; ln of its modulus | gamma digamma; digamma |
-//! | `digamma(x)`, `polygamma(n, x)` | derivatives of lgamma | polygamma(1, x); polygamma(n + 1, x) |
-//! | `bessel_j(n, x)`, `bessel_y(n, x)` | Bessel functions of integer order | (f(n-1) - f(n+1)) / 2 |
-//! | `lambert_w(x)`, `lambert_w_minus(x)` | w e^w = x: the upper branch; the lower one, x in [-1/e, 0) | e^-w / (1 + w) |
+//! | `erf(z)`, `erfc(z)` | 2/sqrt(pi) times the integral of exp(-t^2) from 0 to z; 1 - erf | ±2/sqrt(pi) exp(-z^2) |
+//! | `gamma(z)`, `lgamma(z)` | gamma function; its logarithm (of real numbers that of its modulus) | gamma digamma; digamma |
+//! | `digamma(z)`, `polygamma(n, z)` | derivatives of lgamma | polygamma(1, z); polygamma(n + 1, z) |
+//! | `bessel_j(n, z)`, `bessel_y(n, z)` | Bessel functions of integer order | (f(n-1) - f(n+1)) / 2 |
+//! | `lambert_w(z)`, `lambert_w_minus(z)` | w e^w = z: branch 0; branch -1, real for z in [-1/e, 0) | e^-w / (1 + w) |
 //! | `gamma_p(a, x)`, `gamma_q(a, x)` | regularised incomplete gamma functions, a > 0, x >= 0 | by x closed, by a a series |
 //! | `beta_inc(a, b, x)` | regularised incomplete beta function, a, b > 0, x in \[0, 1\] | by x closed, by a and b series |
 //!
-//! `erf` and `erfc` are there for complex numbers too.
+//! Those of `z` are there for real and for complex numbers: a program that calls one with a complex number gets the
+//! latter. A value that does not exist, at a pole or outside of what the table says, is NaN or an infinity.
 
+mod complex;
 mod values;
 
 use ketgrad_plugin_sdk::{C64, Plugin, Registrar, Result, RuleDef, export_plugin};
@@ -38,69 +40,73 @@ fn rules() -> Vec<RuleDef> {
     rules
 }
 
-fn error_functions() -> Vec<RuleDef> {
-    let derivative = |name: &str, kind: &str, sign: &str, conj: &str| {
+/// A rule of one number on real and on complex numbers. The derivative is a formula in `z` and `y`, the value.
+fn both(name: &str, real: fn(f64) -> f64, complex: fn(C64) -> C64, derivative: &str) -> [RuleDef; 2] {
+    let program = |kind: &str, conj: &str| {
         format!(
-            "rule {name}(x: {kind}) {{ kernel(x) }}
-             pullback(x, y, y_bar) {{ {sign}1.1283791670955126 * {conj}(exp(-x * x)) * y_bar }}"
+            "rule {name}(z: {kind}) {{ kernel(z) }}
+             pullback(z, y, y_bar) {{ {conj}({derivative}) * y_bar }}"
         )
     };
-    let real = |name, sign, f: fn(f64) -> f64| {
-        RuleDef::new(name, 1).f64(move |x| f(x[0])).program(&derivative(name, "real", sign, ""))
-    };
-    let complex = |name, sign, f: fn(C64) -> C64| {
-        RuleDef::new(name, 1).c64(move |x| f(x[0])).program(&derivative(name, "complex", sign, "conj"))
-    };
-    vec![
-        real("erf", "", libm::erf),
-        real("erfc", "-", libm::erfc),
-        complex("erf", "", values::erf),
-        complex("erfc", "-", values::erfc),
+    [
+        RuleDef::new(name, 1).f64(move |x| real(x[0])).program(&program("real", "")),
+        RuleDef::new(name, 1).c64(move |z| complex(z[0])).program(&program("complex", "conj")),
     ]
+}
+
+/// The same of an integer order and a number.
+fn both_of_order(
+    name: &str,
+    real: fn(f64, f64) -> f64,
+    complex: fn(f64, C64) -> C64,
+    derivative: &str,
+) -> [RuleDef; 2] {
+    let (signature, program) = (
+        |kind: &str| format!("(n: int, z: {kind}) -> {kind}"),
+        |kind: &str, conj: &str| {
+            format!(
+                "rule {name}(n: int, z: {kind}) {{ kernel(n, z) }}
+                 pullback(n, z, y, y_bar) {{ (none, {conj}({derivative}) * y_bar) }}"
+            )
+        },
+    );
+    let rule = |kind: &str, conj: &str| {
+        RuleDef::new(name, 2).signature(&signature(kind)).program(&program(kind, conj))
+    };
+    [
+        rule("real", "").f64(move |x| real(x[0], x[1])),
+        rule("complex", "conj").c64(move |z| complex(z[0].re, z[1])),
+    ]
+}
+
+fn error_functions() -> Vec<RuleDef> {
+    const SLOPE: &str = "1.1283791670955126 * exp(-z * z)";
+    let erf = both("erf", libm::erf, values::erf, SLOPE);
+    let erfc = both("erfc", libm::erfc, values::erfc, &format!("-{SLOPE}"));
+    erf.into_iter().chain(erfc).collect()
 }
 
 fn gamma_functions() -> Vec<RuleDef> {
-    vec![
-        RuleDef::new("polygamma", 2)
-            .signature("(n: int, x) -> real")
-            .f64(|x| values::polygamma(x[0], x[1]))
-            .program(
-                "rule polygamma(n: int, x) { kernel(n, x) }
-                 pullback(n, x, y, y_bar) { (none, polygamma(n + 1, x) * y_bar) }",
-            ),
-        RuleDef::new("digamma", 1)
-            .f64(|x| values::digamma(x[0]))
-            .program("rule digamma(x) { kernel(x) } pullback(x, y, y_bar) { polygamma(1, x) * y_bar }"),
-        RuleDef::new("gamma", 1)
-            .f64(|x| libm::tgamma(x[0]))
-            .program("rule gamma(x) { kernel(x) } pullback(x, y, y_bar) { y * digamma(x) * y_bar }"),
-        RuleDef::new("lgamma", 1)
-            .f64(|x| libm::lgamma(x[0]))
-            .program("rule lgamma(x) { kernel(x) } pullback(x, y, y_bar) { digamma(x) * y_bar }"),
-    ]
+    let polygamma = both_of_order("polygamma", values::polygamma, complex::polygamma, "polygamma(n + 1, z)");
+    let digamma = both("digamma", values::digamma, complex::digamma, "polygamma(1, z)");
+    let gamma = both("gamma", libm::tgamma, complex::gamma, "y * digamma(z)");
+    let lgamma = both("lgamma", libm::lgamma, complex::lgamma, "digamma(z)");
+    [polygamma, digamma, gamma, lgamma].into_iter().flatten().collect()
 }
 
 fn bessel_functions() -> Vec<RuleDef> {
-    let one = |name: &str, f: fn(i32, f64) -> f64| {
-        RuleDef::new(name, 2)
-            .signature("(n: int, x) -> real")
-            // An order beyond `i32` has no value in double precision other than 0 or an infinity; `as` keeps its sign.
-            .f64(move |x| f(x[0] as i32, x[1]))
-            .program(&format!(
-                "rule {name}(n: int, x) {{ kernel(n, x) }}
-                 pullback(n, x, y, y_bar) {{ (none, 0.5 * ({name}(n - 1, x) - {name}(n + 1, x)) * y_bar) }}"
-            ))
-    };
-    vec![one("bessel_j", libm::jn), one("bessel_y", libm::yn)]
+    let slope = |name: &str| format!("0.5 * ({name}(n - 1, z) - {name}(n + 1, z))");
+    // An order beyond `i32` has no value in double precision other than 0 or an infinity; `as` keeps its sign.
+    let j = both_of_order("bessel_j", |n, x| libm::jn(n as i32, x), values::bessel_j, &slope("bessel_j"));
+    let y = both_of_order("bessel_y", |n, x| libm::yn(n as i32, x), values::bessel_y, &slope("bessel_y"));
+    j.into_iter().chain(y).collect()
 }
 
 fn lambert_w() -> Vec<RuleDef> {
-    let one = |name: &str, f: fn(f64) -> f64| {
-        RuleDef::new(name, 1).f64(move |x| f(x[0])).program(&format!(
-            "rule {name}(x) {{ kernel(x) }} pullback(x, y, y_bar) {{ exp(-y) / (1.0 + y) * y_bar }}"
-        ))
-    };
-    vec![one("lambert_w", lambert_w::lambert_w0), one("lambert_w_minus", lambert_w::lambert_wm1)]
+    const SLOPE: &str = "exp(-y) / (1.0 + y)";
+    let upper = both("lambert_w", lambert_w::lambert_w0, |z| values::lambert_w(0, z), SLOPE);
+    let lower = both("lambert_w_minus", lambert_w::lambert_wm1, |z| values::lambert_w(-1, z), SLOPE);
+    upper.into_iter().chain(lower).collect()
 }
 
 /// The derivative by `a` of the series `P(a, x) = sum of x^(a+k) e^-x / Gamma(a+k+1)`, term by term.

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::scalar::{Real, Scalar};
+use crate::{
+    ir::{Kind, Primitive},
+    scalar::{Real, Scalar},
+};
 
 use super::{
     super::{
@@ -198,10 +201,17 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
             let Some(primitive) = code.primitives.get(primitive.index()) else {
                 return Err(CallError::Undefined { name: primitive.to_string() }.into());
             };
+            let fail = |source| RunError::Host { at: place.at(), source };
+            if let Some((x, count)) = few_numbers(primitive, &slots[args.range()], r, base)
+                && let Some(value) = host.number(primitive, &x[..count])
+            {
+                let [to] = slots[results.range()] else { return Ok(()) };
+                r[on(Bank::Real, to.reg)] = value.map_err(fail)?;
+                return Ok(());
+            }
             let mut from = slots[args.range()].iter().copied();
             let values: Vec<Datum<S>> =
                 primitive.params.iter().map(|kind| banks.assemble(kind, &mut from, base)).collect();
-            let fail = |source| RunError::Host { at: place.at(), source };
             let value = host.call(primitive, &values).map_err(fail)?;
             if !value.is(&primitive.result) {
                 let (name, given) = (primitive.name.clone(), value.describe());
@@ -215,4 +225,26 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
         _ => {}
     }
     Ok(())
+}
+
+/// The most numbers that a primitive is handed without boxing.
+const FEW: usize = 4;
+
+/// The arguments of a primitive that takes a few real numbers and gives one.
+#[inline]
+fn few_numbers<T: Real>(
+    primitive: &Primitive,
+    from: &[Slot],
+    reals: &[T],
+    base: Base,
+) -> Option<([T; FEW], usize)> {
+    let real = |kind: &Kind| matches!(kind, Kind::Real);
+    if from.len() > FEW || !real(&primitive.result) || !primitive.params.iter().all(real) {
+        return None;
+    }
+    let number = |k: usize| match from.get(k) {
+        Some(slot) => reals[base[Bank::Real as usize] + slot.reg as usize].clone(),
+        None => T::zero(),
+    };
+    Some((std::array::from_fn(number), from.len()))
 }

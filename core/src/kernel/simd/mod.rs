@@ -37,8 +37,10 @@ pub(crate) use unroll;
 
 #[cfg(target_arch = "aarch64")]
 mod neon;
+mod observe;
 mod pauli;
 mod portable;
+mod readout;
 mod single;
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -47,8 +49,10 @@ use std::fmt;
 
 use num_complex::Complex;
 
+pub(crate) use observe::PauliMap;
 pub(crate) use pauli::{NORM_BITS, Product, block_norms, expectation};
 use portable::Lanes4;
+pub(crate) use readout::{probabilities, project};
 pub(crate) use single::apply;
 
 use crate::scalar::Ordered;

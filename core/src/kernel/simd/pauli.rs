@@ -21,6 +21,8 @@
 //! these are added in a tree: the bits do not depend on the number of threads.
 #![expect(unsafe_code, reason = "vector registers are read from addresses")]
 
+use std::collections::BTreeMap;
+
 use num_complex::Complex;
 use num_traits::Zero;
 
@@ -31,7 +33,7 @@ use crate::{
 };
 
 /// log2 of the amplitudes of a block: 16 KiB of `Complex<f64>`, so that two are in the first cache.
-const BLOCK_BITS: usize = 10;
+pub(super) const BLOCK_BITS: usize = 10;
 
 /// log2 of the amplitudes whose squared norms are summed by themselves.
 pub(crate) const NORM_BITS: usize = 8;
@@ -40,13 +42,13 @@ pub(crate) const NORM_BITS: usize = 8;
 const SPAN: usize = 4;
 
 /// Rows that are worked on together.
-const ROWS: usize = 8;
+pub(super) const ROWS: usize = 8;
 
 /// Strings that share the products of a row at a time.
 const TOGETHER: usize = 8;
 
 /// The most lanes of a register.
-const MOST_LANES: usize = 16;
+pub(super) const MOST_LANES: usize = 16;
 
 /// Strings with one x mask that need the same part of `conj(a[i ^ x]) a[i]`.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,6 +59,20 @@ pub(crate) struct Product {
     pub(crate) imaginary: bool,
     /// The z mask of each string, and what it is multiplied by.
     pub(crate) strings: Vec<(usize, f64)>,
+}
+
+impl Product {
+    /// Terms `c i^|x & z| X^x Z^z`, given as (c, x, z), by what they multiply.
+    pub(crate) fn of_terms(terms: impl IntoIterator<Item = (f64, usize, usize)>) -> Vec<Product> {
+        let mut products: BTreeMap<(usize, bool), Vec<(usize, f64)>> = BTreeMap::new();
+        for (c, x, z) in terms {
+            // Re(i^k w) is Re w, -Im w, -Re w, Im w for k = 0, 1, 2, 3.
+            let k = (x & z).count_ones() % 4;
+            let weight = if k == 1 || k == 2 { -c } else { c };
+            products.entry((x, k % 2 == 1)).or_default().push((z, weight));
+        }
+        products.into_iter().map(|((x, imaginary), strings)| Product { x, imaginary, strings }).collect()
+    }
 }
 
 /// The sum of all products, or `None` for a state that is too short for the registers.
@@ -95,10 +111,10 @@ pub(crate) fn expectation<E: Element>(
 }
 
 /// Products whose x span few dimensions above the block's bits.
-struct Family<'a> {
+pub(super) struct Family<'a> {
     /// In reduced echelon form: each vector's highest bit is in no other.
-    basis: Vec<usize>,
-    products: Vec<&'a Product>,
+    pub(super) basis: Vec<usize>,
+    pub(super) products: Vec<&'a Product>,
 }
 
 fn highest(x: usize) -> usize {
@@ -106,7 +122,7 @@ fn highest(x: usize) -> usize {
 }
 
 impl Family<'_> {
-    fn pivots(&self) -> usize {
+    pub(super) fn pivots(&self) -> usize {
         self.basis.iter().fold(0, |mask, &b| mask | highest(b))
     }
 
@@ -141,7 +157,7 @@ impl Family<'_> {
 }
 
 /// Puts each product into the first family that admits it.
-fn families(products: &[Product], block_bits: usize) -> Vec<Family<'_>> {
+pub(super) fn families(products: &[Product], block_bits: usize) -> Vec<Family<'_>> {
     let mut families: Vec<Family<'_>> = Vec::new();
     for product in products {
         let x = product.x >> block_bits;
@@ -267,7 +283,7 @@ impl<E: Element> Task<E> for Norms<'_, E> {
 /// # Safety
 /// Called within `vectorize`.
 #[inline(always)]
-unsafe fn across<S: Simd>(sum: S, z: usize, imaginary: bool) -> f64 {
+pub(super) unsafe fn across<S: Simd>(sum: S, z: usize, imaginary: bool) -> f64 {
     let mut lanes = [S::Elem::zero(); MOST_LANES];
     // SAFETY: there is room for any register.
     unsafe { sum.store(lanes.as_mut_ptr()) };

@@ -12,23 +12,72 @@
 //!
 //! | shape | loop |
 //! |---|---|
-//! | phase, diagonal | each row times its coefficients; rows of ones are not touched |
-//! | swap of whole rows (X, CX, SWAP, CCX above the lanes) | moves registers |
-//! | others with a span of up to 4 bits | the sum above; real matrices and RX take half the products |
+//! | phase, one qubit | those of `pair` |
+//! | diagonal | each row times its coefficients; rows of ones are not touched |
+//! | swap (X, CX, SWAP, CCX) | moves registers, or lanes of one or two |
+//! | others with a span of up to 4 bits | the sum above; real matrices take half the products |
 //! | larger spans, states shorter than a register | the generic kernel |
 //!
 //! What will be read next the processor can not guess where pieces are left out, and it fetches what is left
 //! out instead (a gate on qubit 6 of 20 took five times as long as one on qubit 19); so on states beyond the
-//! second cache each run asks for the registers of one that comes soon. The loops are in `loops`.
+//! second cache each run asks for the registers of one that comes soon. The loops are in `loops`, `moves` and `pair`.
 #![expect(unsafe_code, reason = "vector registers are read from and written to addresses")]
 
+/// Does something at the address `here` of the first row of each register that a part of the runs has; the others
+/// stand `rows` further. Runs of one and two registers, which gates on low qubits have, have loops of their own.
+///
+/// A macro, because a closure may end up as a function of its own, without the wide registers.
+macro_rules! each_register {
+    ($S:ident, $place:expr, $part:expr, $rows:expr, $here:ident => $body:block) => {{
+        let (place, part, rows) = ($place, $part, $rows);
+        let length = place.runs.run_length();
+        let start_of = |register: usize| place.vector.get().add(register * $S::LANES);
+        if place.ahead.is_some() {
+            for (start, next) in place.starts(part) {
+                for i in 0..length {
+                    let there = place.vector.get().wrapping_add((next + i) * $S::LANES);
+                    for row in rows {
+                        $S::prefetch(there.wrapping_add(row));
+                    }
+                    let $here = start_of(start + i);
+                    $body
+                }
+            }
+        } else if length == 1 {
+            for start in place.runs.starts(part) {
+                let $here = start_of(start);
+                $body
+            }
+        } else if length == 2 {
+            for start in place.runs.starts(part) {
+                for i in 0..2 {
+                    let $here = start_of(start + i);
+                    $body
+                }
+            }
+        } else {
+            for start in place.runs.starts(part) {
+                for i in start..start + length {
+                    let $here = start_of(i);
+                    $body
+                }
+            }
+        }
+    }};
+}
+
 mod loops;
+mod moves;
+mod pair;
 
 use std::ops::Range;
 
 use num_complex::Complex;
 
-use self::loops::{CROSS, Dense, Diagonal, Exchange, FULL, REAL};
+use self::{
+    loops::{Dense, Diagonal, FULL, REAL},
+    moves::Exchange,
+};
 use super::{Element, InstructionSet, Shared, Simd, Task, as_reals};
 use crate::kernel::{
     Operator, SERIAL_BELOW, Shape, Threads,
@@ -119,11 +168,12 @@ impl<E: Element> Task<E> for Apply<'_, E> {
         };
         let parallel = operator.touched(n_qubits) >= SERIAL_BELOW;
         match operator.shape() {
-            Shape::Phase(_) | Shape::Diagonal(_) => place.diagonal::<S>(parallel),
-            Shape::Swap(a, b) if place.low == 0 && place.control == 0 => {
-                let rows = [(a & place.high) >> lane_bits, (b & place.high) >> lane_bits];
-                place.each_part::<S, _>(parallel, |part| Exchange { place: &place, part, rows });
+            Shape::Swap(a, b) => {
+                let offsets = [*a, *b];
+                place.each_part::<S, _>(parallel, |part| Exchange { place: &place, part, offsets });
             }
+            _ if span.count_ones() < 2 => place.pair::<S>(parallel),
+            Shape::Diagonal(_) => place.diagonal::<S>(parallel),
             _ => place.dense::<S>(parallel),
         }
         true
@@ -190,15 +240,15 @@ impl<E: Element> Place<'_, E> {
 
     #[inline(always)]
     fn dense<S: Simd<Elem = E>>(&self, parallel: bool) {
-        let kind = self.kind();
+        let real = self.is_real();
         macro_rules! go {
             ($rows:literal, $flips:literal) => {
-                match kind {
-                    REAL => self.each_part::<S, _>(parallel, |part| Dense::<E, $rows, $flips, REAL> {
+                match real {
+                    true => self.each_part::<S, _>(parallel, |part| Dense::<E, $rows, $flips, REAL> {
                         place: self,
                         part,
                     }),
-                    _ => self.each_part::<S, _>(parallel, |part| Dense::<E, $rows, $flips, FULL> {
+                    false => self.each_part::<S, _>(parallel, |part| Dense::<E, $rows, $flips, FULL> {
                         place: self,
                         part,
                     }),
@@ -206,14 +256,6 @@ impl<E: Element> Place<'_, E> {
             };
         }
         match (self.high.count_ones(), self.low.count_ones()) {
-            (1, 0) if kind == CROSS => {
-                self.each_part::<S, _>(parallel, |part| Dense::<E, 2, 1, CROSS> { place: self, part });
-            }
-            (0, 1) if kind == CROSS => {
-                self.each_part::<S, _>(parallel, |part| Dense::<E, 1, 2, CROSS> { place: self, part });
-            }
-            (1, 0) => go!(2, 1),
-            (0, 1) => go!(1, 2),
             (2, 0) => go!(4, 1),
             (1, 1) => go!(2, 2),
             (0, 2) => go!(1, 4),
@@ -233,24 +275,12 @@ impl<E: Element> Place<'_, E> {
         let (one, zero) = (Complex::new(E::one(), E::zero()), Complex::new(E::zero(), E::zero()));
         let at = |there: bool, z: Complex<E>| if there { z } else { zero };
         match self.operator.shape() {
-            Shape::Identity => at(row == column, one),
-            Shape::Phase(factor) => at(row == column, *factor),
+            Shape::Identity | Shape::Phase(_) | Shape::Swap(..) => {
+                unreachable!("phases and swaps have loops of their own")
+            }
             Shape::Diagonal(factors) => {
                 let factor = factors.iter().find(|f| f.0 == row | self.common).map_or(one, |f| f.1);
                 at(row == column, factor)
-            }
-            Shape::Swap(a, b) => {
-                let (row, column) = (row | self.common, column | self.common);
-                at(
-                    row == if column == *a {
-                        *b
-                    } else if column == *b {
-                        *a
-                    } else {
-                        column
-                    },
-                    one,
-                )
             }
             Shape::Cycles(cycles) => {
                 let (row, column) = (row | self.common, column | self.common);
@@ -280,24 +310,13 @@ impl<E: Element> Place<'_, E> {
         self.entry(row | (lane & self.low), column | ((lane ^ flip) & self.low))
     }
 
-    /// Which products are needed.
-    fn kind(&self) -> u8 {
-        let zero = |x: E| x == E::zero();
+    /// Whether real products are enough.
+    fn is_real(&self) -> bool {
+        let real = |z: &Complex<E>| z.im == E::zero();
         match self.operator.shape() {
-            Shape::Dense { matrix, offsets } => {
-                let diagonal = |i: usize| i.is_multiple_of(offsets.len() + 1);
-                if matrix.iter().all(|z| zero(z.im)) {
-                    REAL
-                } else if offsets.len() == 2
-                    && matrix.iter().enumerate().all(|(i, z)| zero(if diagonal(i) { z.im } else { z.re }))
-                {
-                    CROSS
-                } else {
-                    FULL
-                }
-            }
-            Shape::Cycles(cycles) if cycles.iter().flatten().any(|f| !zero(f.1.im)) => FULL,
-            _ => REAL,
+            Shape::Dense { matrix, .. } => matrix.iter().all(real),
+            Shape::Cycles(cycles) => cycles.iter().flatten().all(|f| real(&f.1)),
+            _ => true,
         }
     }
 

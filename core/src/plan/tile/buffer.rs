@@ -25,7 +25,7 @@ impl<E: Element> Buffer<E> {
 
     /// As long as wanted, with any numbers in it; from memory that has been used before, if there is some.
     pub(super) fn reused(len: usize, pool: &mut Pool<E>) -> Buffer<E> {
-        match pool.0.pop() {
+        match pool.buffers.pop() {
             Some(Buffer { mut lines, .. }) => {
                 lines.resize((len * size_of::<E>()).div_ceil(64).max(1), Line([0; 64]));
                 Buffer { lines, len, element: PhantomData }
@@ -34,12 +34,8 @@ impl<E: Element> Buffer<E> {
         }
     }
 
-    pub(super) fn from_fn(len: usize, mut f: impl FnMut(usize) -> E) -> Buffer<E> {
-        let mut buffer = Buffer::zeros(len);
-        for (i, x) in buffer.as_mut_slice().iter_mut().enumerate() {
-            *x = f(i);
-        }
-        buffer
+    pub(super) fn len(&self) -> usize {
+        self.len
     }
 
     pub(super) fn as_ptr(&self) -> *const E {
@@ -59,14 +55,31 @@ impl<E: Element> Buffer<E> {
 
 /// Buffers that are no longer needed. New memory comes from the system page by page, which takes longer than
 /// filling it.
-pub(in crate::plan) struct Pool<E>(Vec<Buffer<E>>);
+pub(in crate::plan) struct Pool<E> {
+    buffers: Vec<Buffer<E>>,
+    angles: Vec<f64>,
+}
+
+impl<E> Default for Pool<E> {
+    fn default() -> Pool<E> {
+        Pool { buffers: Vec::new(), angles: Vec::new() }
+    }
+}
 
 impl<E: Element> Pool<E> {
     pub(in crate::plan) fn new() -> Pool<E> {
-        Pool(Vec::new())
+        Pool::default()
     }
 
     pub(super) fn put(&mut self, buffer: Buffer<E>) {
-        self.0.push(buffer);
+        self.buffers.push(buffer);
+    }
+
+    /// Room for so many angles, with anything in it.
+    pub(super) fn angles(&mut self, len: usize) -> &mut [f64] {
+        if self.angles.len() < len {
+            self.angles.resize(len, 0.0);
+        }
+        &mut self.angles[..len]
     }
 }

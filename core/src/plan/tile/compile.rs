@@ -44,6 +44,10 @@ pub(in crate::plan) struct TileStage<E> {
     pub(super) exit: Option<Exit>,
     /// Products and sums per amplitude.
     flops: f64,
+    /// Phases that are constant in a tile and belong to no table, by their numbers in the layout.
+    pub(super) whole: Vec<usize>,
+    /// The operations in terms of places, for other numbers.
+    pub(super) layout: Layout,
 }
 
 #[expect(clippy::large_enum_variant, reason = "a stage has a handful of steps")]
@@ -71,6 +75,10 @@ pub(super) struct Sweep<E> {
 
 /// A rotation of a sweep.
 pub(super) struct Turn {
+    /// Which operation of the layout.
+    pub(super) source: usize,
+    /// The bits of its line in the tile.
+    pub(super) inner: usize,
     pub(super) outer: usize,
     pub(super) flip: bool,
     /// The lanes that it exchanges, for a lane turn.
@@ -79,6 +87,12 @@ pub(super) struct Turn {
 
 /// A dense 4x4 block on tile bits.
 pub(super) struct Block<E> {
+    /// Which operation of the layout.
+    pub(super) source: usize,
+    bits: [usize; 2],
+    /// The sets of its bits that are rows, and those that are lanes.
+    row_sets: Vec<usize>,
+    lane_sets: Vec<usize>,
     /// Its row bits, as row offsets; and its lane bits, as lane exchanges.
     pub(super) row_offsets: Vec<usize>,
     pub(super) lane_flips: Vec<usize>,
@@ -87,29 +101,38 @@ pub(super) struct Block<E> {
     pub(super) table: Vec<u32>,
 }
 
+/// An operation and its number in the layout.
+type Item<'a> = (usize, &'a Placed);
+
 /// Moves what can go first out of a list: everything that `wanted` takes and that conflicts with nothing
 /// left behind.
-fn split(ops: Vec<Placed>, mut wanted: impl FnMut(&Placed) -> bool) -> (Vec<Placed>, Vec<Placed>) {
-    let (mut first, mut rest): (Vec<Placed>, Vec<Placed>) = (Vec::new(), Vec::new());
-    for op in ops {
-        if wanted(&op) && !rest.iter().any(|r| r.conflicts(&op)) && !needs_alone(&op, &first) {
-            first.push(op);
+fn split<'a>(
+    ops: Vec<Item<'a>>,
+    conflicts: fn(&Placed, &Placed) -> bool,
+    wanted: impl Fn(&Placed) -> bool,
+) -> (Vec<Item<'a>>, Vec<Item<'a>>) {
+    let (mut first, mut rest): (Vec<Item<'_>>, Vec<Item<'_>>) = (Vec::new(), Vec::new());
+    for item @ (_, op) in ops {
+        if wanted(op) && !rest.iter().any(|r| conflicts(r.1, op)) && !needs_alone(op, &first, conflicts) {
+            first.push(item);
         } else {
-            rest.push(op);
+            rest.push(item);
         }
     }
     (first, rest)
 }
 
 /// Whether an operation conflicts with what has been taken already (phases never do among themselves).
-fn needs_alone(op: &Placed, taken: &[Placed]) -> bool {
-    !matches!(op, Placed::Phase(_)) && taken.iter().any(|t| t.conflicts(op))
+fn needs_alone(op: &Placed, taken: &[Item<'_>], conflicts: fn(&Placed, &Placed) -> bool) -> bool {
+    !matches!(op, Placed::Phase(_)) && taken.iter().any(|t| conflicts(t.1, op))
 }
 
-/// Compiles a stage for an instruction set that the processor has.
+/// Compiles a stage for an instruction set that the processor has. `looks_change`: whether the order of inner products
+/// matters.
 pub(in crate::plan) fn compile<E: Element>(
     layout: Layout,
     set: InstructionSet,
+    looks_change: bool,
     pool: &mut Pool<E>,
 ) -> TileStage<E> {
     let (lane_bits, row_qubits) = simd::shape::<E>(set);
@@ -121,18 +144,34 @@ pub(in crate::plan) fn compile<E: Element>(
         constants: Vec::new(),
         order: Vec::new(),
         scale: Complex::cis(layout.angle) * layout.scale,
-        exit: (!layout.stays()).then(|| exit(&layout.exit, lane_bits)),
+        exit: None,
         flops: 2.0,
+        whole: Vec::new(),
+        layout,
     };
-    stage.steps(layout.ops, (lane_bits, row_qubits), set, pool);
-    let constants: f64 = stage.constants.iter().filter(|c| c.0 == 0).map(|c| c.1).sum();
-    stage.scale *= Complex::cis(constants);
-    stage.constants.retain(|c| c.0 != 0);
+    stage.take_exit(lane_bits);
+    stage.steps((lane_bits, row_qubits), set, looks_change, pool);
+    stage.settle_constants();
     stage.sort_tiles();
     stage
 }
 
 impl<E: Element> TileStage<E> {
+    /// Takes the frame at the end of the operations.
+    pub(super) fn take_exit(&mut self, lane_bits: usize) {
+        match &mut self.exit {
+            Some(exit) => exit.shift(&self.layout.exit),
+            None => self.exit = (!self.layout.stays()).then(|| exit(&self.layout.exit, lane_bits)),
+        }
+    }
+
+    /// Takes the phase that all tiles share out of the constants.
+    pub(super) fn settle_constants(&mut self) {
+        let constants: f64 = self.constants.iter().filter(|c| c.0 == 0).map(|c| c.1).sum();
+        self.scale *= Complex::cis(constants);
+        self.constants.retain(|c| c.0 != 0);
+    }
+
     /// Products and sums for each amplitude.
     pub(in crate::plan) fn flops(&self) -> f64 {
         self.flops
@@ -178,145 +217,172 @@ impl<E: Element> TileStage<E> {
 
     fn steps(
         &mut self,
-        mut rest: Vec<Placed>,
         (lane_bits, row_qubits): (usize, usize),
         set: InstructionSet,
+        looks_change: bool,
         pool: &mut Pool<E>,
     ) {
+        let conflicts: fn(&Placed, &Placed) -> bool =
+            if looks_change { |a, b| a.conflicts(b) || a.anticommutes(b) } else { Placed::conflicts };
+        let ops = std::mem::take(&mut self.layout.ops);
+        let mut rest: Vec<Item<'_>> = ops.iter().enumerate().collect();
         let mut scale = 1.0;
         while !rest.is_empty() {
-            let (looks, after) = split(rest, |op| matches!(op, Placed::Inner(_)));
-            let looks =
-                looks.into_iter().filter_map(|op| if let Placed::Inner(l) = op { Some(l) } else { None });
-            let looks: Vec<Look> = looks.map(|l| Look { weight: l.weight * scale, ..l }).collect();
+            let (looks, after) = split(rest, conflicts, |op| matches!(op, Placed::Inner(_)));
+            let scaled = |look: &Look| Look { weight: look.weight * scale, ..*look };
+            let looks = looks
+                .into_iter()
+                .filter_map(|(k, op)| if let Placed::Inner(l) = op { Some((k, scaled(l))) } else { None });
+            let looks: Vec<(usize, Look)> = looks.collect();
             if !looks.is_empty() {
                 self.flops += 4.0 * looks.len() as f64;
                 self.steps.push(Step::Inner(Inners::new(looks, self.bits, lane_bits)));
             }
             rest = after;
-            let (level, after) = split(rest, |op| matches!(op, Placed::Phase(_)));
-            let level: Vec<Phase> = level
-                .iter()
-                .filter_map(|op| if let Placed::Phase(p) = op { Some(*p) } else { None })
+            let (level, after) = split(rest, conflicts, |op| matches!(op, Placed::Phase(_)));
+            let level: Vec<(usize, Phase)> = level
+                .into_iter()
+                .filter_map(|(k, op)| if let Placed::Phase(p) = op { Some((k, *p)) } else { None })
                 .collect();
-            let mut phases = Some(Phases::new(self.bits, &level, &mut self.constants, set, pool))
-                .filter(|p| !p.is_empty());
+            let mut phases = Some(Phases::new(self.bits, &level, &mut self.constants, set, pool));
+            if phases.as_ref().is_some_and(Phases::is_empty) {
+                // Each of them is constant in a tile.
+                self.whole.extend(level.iter().map(|(source, _)| *source));
+                phases = None;
+            }
             if let Some(p) = &phases {
                 self.flops += 6.0 * p.tables() as f64 + if p.has_product() { 12.0 } else { 0.0 };
             }
-            let (mut turns, after) = split(after, |op| matches!(op, Placed::Rotation { .. }));
-            scale *= turns.iter().map(Placed::shrinkage).product::<f64>();
+            let (mut turns, after) = split(after, conflicts, |op| matches!(op, Placed::Rotation { .. }));
+            scale *= turns.iter().map(|t| t.1.shrinkage()).product::<f64>();
             while !turns.is_empty() || phases.is_some() {
                 let (sweep, left) = self.sweep(turns, phases.take(), lane_bits, row_qubits);
                 self.flops += 4.0 * sweep.turns.len() as f64;
                 self.steps.push(Step::Sweep(sweep));
                 turns = left;
             }
-            let (blocks, after) = split(after, |op| matches!(op, Placed::Dense { .. }));
-            for block in blocks {
+            let (blocks, after) = split(after, conflicts, |op| matches!(op, Placed::Dense { .. }));
+            for (source, block) in blocks {
                 if let Placed::Dense { low, high, matrix } = block {
                     self.flops += 32.0;
-                    self.steps.push(Step::Dense(self.block(low, high, &matrix, lane_bits)));
+                    let rows = 1 << (self.bits - lane_bits);
+                    self.steps.push(Step::Dense(Block::new(source, [*low, *high], matrix, rows, lane_bits)));
                 }
             }
             rest = after;
         }
+        self.layout.ops = ops;
     }
 
     /// A sweep for as many rotations as fit.
-    fn sweep(
+    fn sweep<'a>(
         &self,
-        ops: Vec<Placed>,
+        ops: Vec<Item<'a>>,
         phases: Option<Phases<E>>,
         lane_bits: usize,
         row_qubits: usize,
-    ) -> (Sweep<E>, Vec<Placed>) {
+    ) -> (Sweep<E>, Vec<Item<'a>>) {
         let lanes = 1usize << lane_bits;
         let (mut on_rows, mut on_lanes, mut left) = (Vec::new(), Vec::new(), Vec::new());
         let mut basis: Vec<usize> = Vec::new();
-        for op in ops {
-            let Placed::Rotation { line, tan } = op else {
-                left.push(op);
+        for item @ (source, op) in ops {
+            let Placed::Rotation { line, tan } = *op else {
+                left.push(item);
                 continue;
             };
             let row = line.vector >> lane_bits;
             let reduced = reduce(&basis, row);
             if row == 0 && on_lanes.len() < MAX_LANE_TURNS {
-                on_lanes.push((line, tan));
+                on_lanes.push((source, line, tan));
             } else if row != 0 && reduced != 0 && on_rows.len() < row_qubits {
                 basis.iter_mut().for_each(|b| *b = reduce(&[reduced], *b));
                 basis.push(reduced);
-                on_rows.push((line, tan));
+                on_rows.push((source, line, tan));
             } else {
-                left.push(Placed::Rotation { line, tan });
+                left.push(item);
             }
         }
         let (mut row_offsets, mut row_flips) = ([0; 8], [0; 8]);
         for set in 0..1usize << on_rows.len() {
-            for (_, (line, _)) in on_rows.iter().enumerate().filter(|(i, _)| set >> i & 1 == 1) {
+            for (_, (_, line, _)) in on_rows.iter().enumerate().filter(|(i, _)| set >> i & 1 == 1) {
                 row_offsets[set] ^= line.vector >> lane_bits;
                 row_flips[set] ^= line.vector & (lanes - 1);
             }
         }
         let rows = on_rows.len();
-        let all: Vec<(Line, f64)> = on_rows.into_iter().chain(on_lanes).collect();
-        let tangents = Buffer::from_fn(all.len() * 2 * lanes, |i| {
-            let (turn, sign, lane) = (i / (2 * lanes), i / lanes % 2 == 1, i % lanes);
-            let (line, tan) = all[turn];
-            let negative = odd(line.inner & lane) ^ sign ^ (turn >= rows);
-            E::round_from(if negative { -tan } else { tan })
-        });
-        let vectors: Vec<usize> = all[..rows].iter().map(|(line, _)| line.vector >> lane_bits).collect();
-        let signs: Vec<usize> = all.iter().map(|(line, _)| line.inner >> lane_bits).collect();
-        let sweep = Sweep {
+        let all: Vec<(usize, Line, f64)> = on_rows.into_iter().chain(on_lanes).collect();
+        let vectors: Vec<usize> = all[..rows].iter().map(|(_, line, _)| line.vector >> lane_bits).collect();
+        let signs: Vec<usize> = all.iter().map(|(_, line, _)| line.inner >> lane_bits).collect();
+        let mut sweep = Sweep {
             rows,
             row_offsets,
             row_flips,
             crossed: row_flips.iter().any(|&f| f != 0),
             turns: all
                 .iter()
-                .map(|(line, _)| Turn {
+                .map(|(source, line, _)| Turn {
+                    source: *source,
+                    inner: line.inner,
                     outer: line.outer,
                     flip: line.flip,
                     lanes: line.vector & (lanes - 1),
                 })
                 .collect(),
-            tangents,
+            tangents: Buffer::zeros(all.len() * 2 * lanes),
             table: table(1 << (self.bits - lane_bits), &vectors, &signs),
             phases,
         };
+        all.iter().enumerate().for_each(|(turn, (_, _, tan))| sweep.set_tangent(turn, *tan, lanes));
         (sweep, left)
     }
+}
 
-    /// A dense block on tile bits low < high.
-    fn block(&self, low: usize, high: usize, matrix: &[Complex<f64>; 16], lane_bits: usize) -> Block<E> {
-        let lanes = 1usize << lane_bits;
-        let bits = [low, high];
+impl<E: Element> Block<E> {
+    /// On tile bits low < high.
+    fn new(
+        source: usize,
+        bits: [usize; 2],
+        matrix: &[Complex<f64>; 16],
+        rows: usize,
+        lane_bits: usize,
+    ) -> Block<E> {
         let on = |row: bool| -> Vec<usize> {
             (0..4usize)
                 .filter(|set| (0..2).all(|i| set >> i & 1 == 0 || (bits[i] >= lane_bits) == row))
                 .collect()
         };
-        let spread = |set: usize| (set & 1) << low | (set >> 1) << high;
+        let spread = |set: usize| (set & 1) << bits[0] | (set >> 1) << bits[1];
         let (row_sets, lane_sets) = (on(true), on(false));
+        let count = (row_sets.len() * row_sets.len() * lane_sets.len()) << (lane_bits + 1);
+        let vectors: Vec<usize> =
+            bits.iter().filter(|&&b| b >= lane_bits).map(|b| 1 << b >> lane_bits).collect();
+        let mut block = Block {
+            source,
+            bits,
+            row_offsets: row_sets.iter().map(|&set| spread(set) >> lane_bits).collect(),
+            lane_flips: lane_sets.iter().map(|&set| spread(set)).collect(),
+            row_sets,
+            lane_sets,
+            coefficients: Buffer::zeros(count),
+            table: table(rows, &vectors, &[]),
+        };
+        block.fill(matrix, lane_bits);
+        block
+    }
+
+    /// Takes the numbers of a matrix.
+    pub(super) fn fill(&mut self, matrix: &[Complex<f64>; 16], lane_bits: usize) {
+        let Block { bits, row_sets, lane_sets, coefficients, .. } = self;
+        let lanes = 1usize << lane_bits;
         let per_row = lane_sets.len() * 2 * lanes;
-        let coefficients = Buffer::from_fn(row_sets.len() * row_sets.len() * per_row, |i| {
+        for (i, coefficient) in coefficients.as_mut_slice().iter_mut().enumerate() {
             let (e, f) = (i / per_row / row_sets.len(), i / per_row % row_sets.len());
             let (flip, part, lane) = (i / (2 * lanes) % lane_sets.len(), i / lanes % 2, i % lanes);
             // The lane's own bits of the block.
             let own = (0..2)
                 .fold(0, |set, k| if bits[k] < lane_bits { set | (lane >> bits[k] & 1) << k } else { set });
             let z = matrix[4 * (row_sets[e] | own) + (row_sets[f] | own ^ lane_sets[flip])];
-            E::round_from(if part == 0 { z.re } else { z.im })
-        });
-        let row_offsets: Vec<usize> = row_sets.iter().map(|&set| spread(set) >> lane_bits).collect();
-        let vectors: Vec<usize> =
-            bits.iter().filter(|&&b| b >= lane_bits).map(|b| 1 << b >> lane_bits).collect();
-        Block {
-            row_offsets,
-            lane_flips: lane_sets.iter().map(|&set| spread(set)).collect(),
-            coefficients,
-            table: table(1 << (self.bits - lane_bits), &vectors, &[]),
+            *coefficient = E::round_from(if part == 0 { z.re } else { z.im });
         }
     }
 }

@@ -19,7 +19,16 @@ pub(super) fn exit(lines: &[Line], lane_bits: usize) -> Exit {
     };
     let rows = (0..1usize << (lines.len() - lane_bits)).map(|row| image(row << lane_bits) as u32).collect();
     let lanes = (0..1usize << lane_bits).map(image).collect();
-    let shifts =
-        lines.iter().filter(|l| l.outer != 0 || l.flip).map(|l| (l.outer, l.flip, l.vector)).collect();
-    Exit { rows, lanes, shifts }
+    let mut exit = Exit { rows, lanes, shifts: Vec::with_capacity(lines.len()) };
+    exit.shift(lines);
+    exit
+}
+
+impl Exit {
+    /// Takes what is added, from lines that lead to the same vectors.
+    pub(super) fn shift(&mut self, lines: &[Line]) {
+        let moved = lines.iter().filter(|l| l.outer != 0 || l.flip);
+        self.shifts.clear();
+        self.shifts.extend(moved.map(|l| (l.outer, l.flip, l.vector)));
+    }
 }

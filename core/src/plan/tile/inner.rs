@@ -24,16 +24,16 @@ use crate::kernel::{
     Element,
     simd::{Simd, Task},
 };
-use crate::plan::layout::Look;
+use crate::plan::layout::{Look, Placed};
 
 /// Row vectors of a group.
-const MAX_VECTORS: usize = 5;
+pub(super) const MAX_VECTORS: usize = 5;
 
 /// Strings of a group.
-const MAX_STRINGS: usize = 16;
+pub(super) const MAX_STRINGS: usize = 16;
 
 /// Lanes of the widest register.
-const MAX_LANES: usize = 16;
+pub(super) const MAX_LANES: usize = 16;
 
 /// The weight of a string in the tile at index `outer`.
 fn factor(look: &Look, outer: usize) -> f64 {
@@ -42,45 +42,48 @@ fn factor(look: &Look, outer: usize) -> f64 {
 
 /// The inner products taken between two sweeps.
 pub(super) struct Inners {
-    diagonal: Vec<Look>,
-    groups: Vec<Group>,
-    rows: usize,
+    /// Each with its number in the layout.
+    pub(super) diagonal: Vec<(usize, Look)>,
+    pub(super) groups: Vec<Group>,
+    pub(super) rows: usize,
 }
 
 /// Strings whose vectors connect a few rows.
-struct Group {
+pub(super) struct Group {
     /// The rows that are connected with row 0.
-    offsets: Vec<usize>,
+    pub(super) offsets: Vec<usize>,
     /// One row of each such set.
-    starts: Vec<u32>,
-    strings: Vec<Line>,
+    pub(super) starts: Vec<u32>,
+    pub(super) strings: Vec<Line>,
 }
 
 /// A string of a group.
-struct Line {
-    look: Look,
+pub(super) struct Line {
+    /// Which operation of the layout.
+    source: usize,
+    pub(super) look: Look,
     /// What is added to the number of a row within its set.
-    set: usize,
+    pub(super) set: usize,
     /// The rows of a set: those of the first half have one sign, the others that of `second`.
-    order: [u8; 1 << MAX_VECTORS],
-    second_negative: bool,
+    pub(super) order: [u8; 1 << MAX_VECTORS],
+    pub(super) second_negative: bool,
 }
 
 impl Inners {
     /// The inner products that are looked at in one place.
-    pub(super) fn new(looks: Vec<Look>, bits: usize, lane_bits: usize) -> Inners {
+    pub(super) fn new(looks: Vec<(usize, Look)>, bits: usize, lane_bits: usize) -> Inners {
         let rows = 1usize << (bits - lane_bits);
-        let (diagonal, mut rest): (Vec<Look>, Vec<Look>) = looks.into_iter().partition(|l| l.x == 0);
+        let (diagonal, mut rest): (Vec<_>, Vec<_>) = looks.into_iter().partition(|(_, l)| l.x == 0);
         let mut groups = Vec::new();
         while !rest.is_empty() {
             let (mut basis, mut vectors): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
             let (mut taken, mut left) = (Vec::new(), Vec::new());
-            for look in rest {
+            for (source, look) in rest {
                 let vector = look.x >> lane_bits;
                 let reduced = reduce(&basis, vector);
                 let new = usize::from(reduced != 0);
                 if taken.len() == MAX_STRINGS || vectors.len() + new > MAX_VECTORS {
-                    left.push(look);
+                    left.push((source, look));
                     continue;
                 }
                 if new == 1 {
@@ -88,12 +91,23 @@ impl Inners {
                     basis.push(reduced);
                     vectors.push(vector);
                 }
-                taken.push(look);
+                taken.push((source, look));
             }
             groups.push(Group::new(taken, &vectors, rows, lane_bits));
             rest = left;
         }
         Inners { diagonal, groups, rows }
+    }
+
+    /// Takes the signs of other operations of the same structure, and the factor of all of them.
+    pub(super) fn rebind(&mut self, placed: &[Placed], factor: f64) {
+        let strings = self.groups.iter_mut().flat_map(|group| &mut group.strings);
+        let strings = strings.map(|line| (line.source, &mut line.look));
+        for (source, look) in self.diagonal.iter_mut().map(|(k, look)| (*k, look)).chain(strings) {
+            if let Some(Placed::Inner(new)) = placed.get(source) {
+                look.weight = new.weight * factor;
+            }
+        }
     }
 
     /// Adds the inner products of two tiles to `sums`.
@@ -122,19 +136,19 @@ impl Inners {
 }
 
 impl Group {
-    fn new(looks: Vec<Look>, vectors: &[usize], rows: usize, lane_bits: usize) -> Group {
+    fn new(looks: Vec<(usize, Look)>, vectors: &[usize], rows: usize, lane_bits: usize) -> Group {
         let sum = |set: usize| {
             vectors.iter().enumerate().fold(0, |row, (i, v)| if set >> i & 1 == 1 { row ^ v } else { row })
         };
         let offsets: Vec<usize> = (0..1 << vectors.len()).map(sum).collect();
-        let line = |look: Look| {
+        let line = |(source, look): (usize, Look)| {
             let set = offsets.iter().position(|&o| o == look.x >> lane_bits).unwrap_or(0);
             let negative = |s: &usize| odd(offsets[*s] & look.z >> lane_bits);
             let rows = || 0..offsets.len();
             let sorted = rows().filter(|s| !negative(s)).chain(rows().filter(negative));
             let mut order = [0; 1 << MAX_VECTORS];
             order.iter_mut().zip(sorted).for_each(|(place, s)| *place = s as u8);
-            Line { look, set, order, second_negative: rows().any(|s| negative(&s)) }
+            Line { source, look, set, order, second_negative: rows().any(|s| negative(&s)) }
         };
         let strings = looks.into_iter().map(line).collect();
         Group { starts: table(rows, vectors, &[]), strings, offsets }
@@ -142,11 +156,19 @@ impl Group {
 }
 
 /// The products of two tiles.
-pub(super) struct Products<E>(Buffer<E>);
+pub(super) struct Products<E>(pub(super) Buffer<E>);
 
 impl<E: Element> Products<E> {
-    pub(super) fn new(bits: usize) -> Products<E> {
-        Products(Buffer::zeros(1 << bits))
+    /// Room for none.
+    pub(super) fn none() -> Products<E> {
+        Products(Buffer::zeros(0))
+    }
+
+    /// Makes room for those of tiles of 2^bits amplitudes.
+    pub(super) fn make_room(&mut self, bits: usize) {
+        if self.0.len() < 1 << bits {
+            self.0 = Buffer::zeros(1 << bits);
+        }
     }
 }
 
@@ -182,7 +204,7 @@ impl<E: Element> Task<E> for DiagonalRun<'_, E> {
                 b.neg_mul_add(x, a.mul(y)).store(out.add(at));
             }
             transform::<S>(out, inners.rows);
-            for look in &inners.diagonal {
+            for (_, look) in &inners.diagonal {
                 let row = look.z >> S::LANE_BITS;
                 let mut sum = 0.0;
                 for lane in 0..S::LANES {
@@ -200,7 +222,7 @@ impl<E: Element> Task<E> for DiagonalRun<'_, E> {
 /// # Safety
 /// Called within `S::vectorize`; `at` has so many rows, a power of 2.
 #[inline(always)]
-unsafe fn transform<S: Simd>(at: *mut S::Elem, rows: usize) {
+pub(super) unsafe fn transform<S: Simd>(at: *mut S::Elem, rows: usize) {
     let mut half = 1;
     // SAFETY: row numbers are below `rows`.
     unsafe {
@@ -311,26 +333,47 @@ impl Line {
         let half = rows.len() / 2;
         // Four chains of products: two halves, two parts.
         let mut sums = [zero; 4];
-        for k in 0..half.max(1) {
-            for (part, at) in [k, k + half].into_iter().enumerate().take(rows.len()) {
-                // SAFETY: rows are at most as many as the order has room for, and it lists their numbers; sums of
-                // numbers below a power of 2 stay below it.
-                let ([x, y, ..], [_, _, mut a, mut b]) = unsafe {
-                    let s = usize::from(*self.order.get_unchecked(at));
-                    (*rows.get_unchecked(s), *rows.get_unchecked(s ^ self.set))
-                };
-                if CROSSED {
-                    (a, b) = (a.permute(index), b.permute(index));
-                }
-                let (first, second) = (2 * part, 2 * part + 1);
-                if REAL {
-                    (sums[first], sums[second]) = (a.mul_add(x, sums[first]), b.mul_add(y, sums[second]));
-                } else {
-                    (sums[first], sums[second]) = (a.mul_add(y, sums[first]), b.neg_mul_add(x, sums[second]));
-                }
+        // SAFETY: rows are at most as many as the order has room for, and it lists their numbers; sums of numbers below
+        // a power of 2 stay below it.
+        unsafe {
+            if half == 0 {
+                [sums[0], sums[1]] = self.products::<S, REAL, CROSSED>(rows, 0, index, [zero; 2]);
+            }
+            for k in 0..half {
+                let [a, b, c, d] = sums;
+                let [a, b] = self.products::<S, REAL, CROSSED>(rows, k, index, [a, b]);
+                let [c, d] = self.products::<S, REAL, CROSSED>(rows, k + half, index, [c, d]);
+                sums = [a, b, c, d];
             }
         }
         let (first, second) = (sums[0].add(sums[1]), sums[2].add(sums[3]));
         if self.second_negative { first.sub(second) } else { first.add(second) }
+    }
+    /// Adds the two products of a row to two sums.
+    ///
+    /// # Safety
+    /// Called within `S::vectorize`; the order lists so many numbers, and they and `set` are below the number of rows, a
+    /// power of 2.
+    #[inline(always)]
+    unsafe fn products<S: Simd, const REAL: bool, const CROSSED: bool>(
+        &self,
+        rows: &[[S; 4]],
+        at: usize,
+        index: S::Index,
+        [first, second]: [S; 2],
+    ) -> [S; 2] {
+        // SAFETY: as for the caller.
+        let ([x, y, ..], [_, _, mut a, mut b]) = unsafe {
+            let s = usize::from(*self.order.get_unchecked(at));
+            (rows.get_unchecked(s), *rows.get_unchecked(s ^ self.set))
+        };
+        if CROSSED {
+            (a, b) = (a.permute(index), b.permute(index));
+        }
+        if REAL {
+            [a.mul_add(*x, first), b.mul_add(*y, second)]
+        } else {
+            [a.mul_add(*y, first), b.neg_mul_add(*x, second)]
+        }
     }
 }

@@ -16,6 +16,9 @@
 //! | `kernels` | sweeps and dense blocks |
 //! | `inner` | inner products of two tiles |
 //! | `pair` | a stage on two vectors |
+//! | `kick` | changes of tangents |
+//! | `tangent` | a stage on states and their tangents |
+//! | `rebind` | other numbers in a stage |
 //! | `transfer` | gather and scatter |
 //!
 //! Tiles do not depend on each other, so threads take them in any order and the bits are the same.
@@ -26,9 +29,12 @@ mod compile;
 mod frame;
 mod inner;
 mod kernels;
+mod kick;
 mod pair;
 mod phases;
+mod rebind;
 mod rows;
+mod tangent;
 mod transfer;
 
 use std::{
@@ -40,6 +46,7 @@ use num_complex::Complex;
 
 use self::{
     buffer::Buffer,
+    inner::Products,
     kernels::{Scratch, narrow},
     phases::Product,
     transfer::{Gather, Picks, Scatter},
@@ -76,13 +83,20 @@ fn streams<E>(amplitudes: &[Complex<E>]) -> bool {
 pub(in crate::plan) struct Workspace<E> {
     parts: Buffer<E>,
     product: Product<E>,
+    /// Of inner products; none until they are wanted.
+    products: Products<E>,
     bits: usize,
 }
 
 impl<E: Element> Workspace<E> {
     fn new(bits: usize) -> Workspace<E> {
         let skew = SKEW_BYTES / size_of::<E>();
-        Workspace { parts: Buffer::zeros((2 << bits) + skew), product: Product::new(bits), bits }
+        Workspace {
+            parts: Buffer::zeros((2 << bits) + skew),
+            product: Product::new(bits),
+            products: Products::none(),
+            bits,
+        }
     }
 }
 
@@ -96,6 +110,20 @@ impl<E: Element> Workspaces<E> {
     /// Scratch for tiles of up to 2^bits amplitudes.
     pub(in crate::plan) fn new(bits: usize) -> Workspaces<E> {
         Workspaces { idle: Mutex::new(Vec::new()), bits }
+    }
+
+    fn with_some<T>(&self, count: usize, f: impl FnOnce(&mut [Workspace<E>]) -> T) -> T {
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken: Vec<Workspace<E>> = Vec::with_capacity(count);
+        {
+            let mut idle = idle();
+            let left = idle.len().saturating_sub(count);
+            taken.extend(idle.drain(left..));
+        }
+        taken.resize_with(count, || Workspace::new(self.bits));
+        let result = f(&mut taken);
+        idle().append(&mut taken);
+        result
     }
 
     fn with<T>(&self, f: impl FnOnce(&mut Workspace<E>) -> T) -> T {

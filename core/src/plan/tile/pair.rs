@@ -11,7 +11,6 @@ use num_complex::Complex;
 use super::{
     SKEW_BYTES, Workspace, Workspaces,
     compile::{Step, TileStage},
-    inner::Products,
     kernels::{self, Scratch, narrow},
     streams,
     transfer::{Gather, Picks, Scatter},
@@ -26,7 +25,7 @@ use crate::{
 };
 
 /// The most groups of tiles.
-const GROUPS: usize = 64;
+pub(super) const GROUPS: usize = 64;
 
 impl<E: Element> TileStage<E> {
     /// Runs the stage on two states, as [`TileStage::run`] does on one, and adds its inner products to `sums`.
@@ -36,7 +35,7 @@ impl<E: Element> TileStage<E> {
         threads: &Threads,
         set: InstructionSet,
         workspaces: &Workspaces<E>,
-        sums: &mut [f64],
+        (sums, parts): (&mut [f64], &mut Vec<f64>),
     ) {
         assert!(set.is_available() && self.bits <= workspaces.bits);
         assert_eq!(psi.len(), 1 << (self.bits + self.outside.count_ones() as usize));
@@ -46,8 +45,11 @@ impl<E: Element> TileStage<E> {
         let states = [Shared::new(as_reals(psi)), Shared::new(as_reals(lambda))];
         let tiles = 1usize << self.outside.count_ones();
         let groups = tiles.min(GROUPS);
-        let count = sums.len();
-        let group = |number: usize| {
+        // At least one number for each group, so that there is a chunk for it.
+        let count = sums.len().max(1);
+        parts.clear();
+        parts.resize(groups * count, 0.0);
+        let group = |number: usize, sums: &mut [f64]| {
             let tiles = number * (tiles / groups)..(number + 1) * (tiles / groups);
             workspaces.with(|first| {
                 workspaces.with(|second| {
@@ -56,15 +58,18 @@ impl<E: Element> TileStage<E> {
                     unsafe {
                         E::dispatch(
                             set,
-                            Pairs { stage: self, states, tiles, workspaces, count, streams: beyond },
+                            Pairs { stage: self, states, tiles, workspaces, sums, streams: beyond },
                         )
                     }
                 })
             })
         };
-        let parts: Vec<Vec<f64>> =
-            if parallel { threads.map(groups, group) } else { (0..groups).map(group).collect() };
-        for part in parts {
+        if parallel {
+            threads.chunks(parts, count, group);
+        } else {
+            Threads::serial().chunks(parts, count, group);
+        }
+        for part in parts.chunks_exact(count) {
             sums.iter_mut().zip(part).for_each(|(sum, x)| *sum += x);
         }
     }
@@ -76,20 +81,21 @@ struct Pairs<'a, E> {
     states: [Shared<E>; 2],
     tiles: Range<usize>,
     workspaces: [&'a mut Workspace<E>; 2],
-    /// The number of inner products of the whole plan.
-    count: usize,
+    /// The inner products of the whole plan, to which those of these tiles are added.
+    sums: &'a mut [f64],
     /// Whether to write past the caches.
     streams: bool,
 }
 
 impl<E: Element> Task<E> for Pairs<'_, E> {
-    type Output = Vec<f64>;
+    type Output = ();
 
     #[inline(always)]
-    unsafe fn run<S: Simd<Elem = E>>(self) -> Vec<f64> {
-        let Pairs { stage, states, tiles, workspaces: [first, second], count, streams } = self;
-        let mut sums = vec![0.0; count];
-        let mut products = Products::new(if stage.looks() { stage.bits } else { 0 });
+    unsafe fn run<S: Simd<Elem = E>>(self) {
+        let Pairs { stage, states, tiles, workspaces: [first, second], sums, streams } = self;
+        if stage.looks() {
+            second.products.make_room(stage.bits);
+        }
         let reals = [first.parts.as_mut_ptr(), second.parts.as_mut_ptr()];
         // SAFETY: as in `Tiles`; the two workspaces are different ones.
         unsafe {
@@ -110,7 +116,7 @@ impl<E: Element> Task<E> for Pairs<'_, E> {
                 }
                 for step in &stage.steps {
                     if let Step::Inner(inners) = step {
-                        inners.take::<S>(scratch[0], scratch[1], &mut products, &mut sums);
+                        inners.take::<S>(scratch[0], scratch[1], &mut second.products, sums);
                         continue;
                     }
                     kernels::step::<S>(step, scratch[0], &mut first.product);
@@ -126,6 +132,5 @@ impl<E: Element> Task<E> for Pairs<'_, E> {
             }
             S::fence();
         }
-        sums
     }
 }

@@ -14,10 +14,10 @@ use super::buffer::{Buffer, Pool};
 use crate::{
     basis::odd,
     kernel::{
-        Element, InstructionSet,
+        Element, InstructionSet, signed_sum,
         simd::{Simd, Task},
     },
-    plan::{layout::Phase, lower::walsh_hadamard},
+    plan::layout::{Phase, Placed},
 };
 
 /// Tile bits that the low one of the two short tables spans.
@@ -35,7 +35,14 @@ pub(super) struct Phases<E> {
     /// (tile bit, outer parity, factor)
     singles: Vec<(usize, usize, Complex<f64>)>,
     bits: usize,
+    /// Where each phase is: in a table, as a single one of this number, or constant in a tile.
+    in_tables: Vec<Numbered>,
+    in_singles: Vec<(usize, Numbered)>,
+    in_constants: Vec<Numbered>,
 }
+
+/// A phase and its number in the layout.
+type Numbered = (usize, Phase);
 
 /// A table over the tile: `2^signs` variants, from number `first` on.
 struct Table {
@@ -71,81 +78,89 @@ impl<E: Element> Phases<E> {
     /// `constants`, as (outer parity, angle).
     pub(super) fn new(
         bits: usize,
-        phases: &[Phase],
+        phases: &[Numbered],
         constants: &mut Vec<(usize, f64)>,
         set: InstructionSet,
         pool: &mut Pool<E>,
     ) -> Phases<E> {
-        let mut in_tables: Vec<Phase> = Vec::new();
-        let mut on_bits: Vec<Phase> = Vec::new();
-        for &phase in phases {
+        let (mut in_tables, mut on_bits, mut in_constants) = (Vec::new(), Vec::new(), Vec::new());
+        for numbered @ (_, phase) in phases.iter().copied() {
             if phase.inner == 0 {
-                constants.push((phase.outer, phase.angle));
+                in_constants.push(numbered);
             } else if phase.outer != 0 && phase.inner.is_power_of_two() {
-                on_bits.push(phase);
+                on_bits.push(numbered);
             } else {
-                in_tables.push(phase);
+                in_tables.push(numbered);
             }
         }
         // Phases on single bits join a table where that makes no more tables, or one of few variants.
-        let parities = |phases: &[Phase]| {
-            let mut outers: Vec<usize> = phases.iter().map(|p| p.outer).filter(|&o| o != 0).collect();
+        let parities = |phases: &[Numbered]| {
+            let mut outers: Vec<usize> = phases.iter().map(|p| p.1.outer).filter(|&o| o != 0).collect();
             outers.sort_unstable();
             outers.dedup();
             outers
         };
         let known = parities(&in_tables);
         let few = parities(&[in_tables.as_slice(), &on_bits].concat()).len() <= MAX_SIGNS;
-        let mut singles: Vec<(usize, usize, f64)> = Vec::new();
-        for phase in on_bits {
+        let mut singles: Vec<(usize, usize, Complex<f64>)> = Vec::new();
+        let mut in_singles = Vec::new();
+        for numbered @ (_, phase) in on_bits {
             if few || known.contains(&phase.outer) {
-                in_tables.push(phase);
+                in_tables.push(numbered);
                 continue;
             }
-            // [x + o odd] = [o odd] + (-1)^o [x odd]
-            constants.push((phase.outer, phase.angle));
             let bit = phase.inner.trailing_zeros() as usize;
-            match singles.iter_mut().find(|s| (s.0, s.1) == (bit, phase.outer)) {
-                Some(s) => s.2 += phase.angle,
-                None => singles.push((bit, phase.outer, phase.angle)),
+            let number =
+                singles.iter().position(|s| (s.0, s.1) == (bit, phase.outer)).unwrap_or(singles.len());
+            if number == singles.len() {
+                singles.push((bit, phase.outer, Complex::new(1.0, 0.0)));
             }
+            in_singles.push((number, numbered));
         }
-        // [x + o odd] = 1/2 - (-1)^o (-1)^x / 2
-        constants.push((0, in_tables.iter().map(|p| 0.5 * p.angle).sum()));
-        let mut phases = Phases {
-            re: Buffer::zeros(0),
-            im: Buffer::zeros(0),
-            tables: tables(&in_tables, &parities(&in_tables)),
-            singles: singles
-                .into_iter()
-                .map(|(bit, outer, angle)| (bit, outer, Complex::cis(angle)))
-                .collect(),
-            bits,
-        };
-        phases.fill(&in_tables, set, pool);
+        let tables = tables(&in_tables, &parities(&in_tables));
+        let size = tables.iter().map(|t| 1 << t.signs.len()).sum::<usize>() << bits;
+        let (re, im) = (Buffer::reused(size, pool), Buffer::reused(size, pool));
+        let mut phases = Phases { re, im, tables, singles, bits, in_tables, in_singles, in_constants };
+        phases.fill(constants, set, pool);
         phases
     }
 
-    /// Computes the variants of all tables.
-    fn fill(&mut self, phases: &[Phase], set: InstructionSet, pool: &mut Pool<E>) {
+    /// Takes the angles of other operations of the same structure.
+    pub(super) fn rebind(
+        &mut self,
+        placed: &[Placed],
+        constants: &mut Vec<(usize, f64)>,
+        set: InstructionSet,
+        pool: &mut Pool<E>,
+    ) {
+        let single = self.in_singles.iter_mut().map(|(_, phase)| phase);
+        for (source, phase) in self.in_tables.iter_mut().chain(single).chain(&mut self.in_constants) {
+            if let Some(Placed::Phase(new)) = placed.get(*source) {
+                phase.angle = new.angle;
+            }
+        }
+        self.fill(constants, set, pool);
+    }
+
+    /// Computes the numbers from the angles. What is constant in a tile is added to `constants`.
+    fn fill(&mut self, constants: &mut Vec<(usize, f64)>, set: InstructionSet, pool: &mut Pool<E>) {
+        constants.extend(self.in_constants.iter().map(|(_, p)| (p.outer, p.angle)));
+        // [x + o odd] = [o odd] + (-1)^o [x odd]
+        constants.extend(self.in_singles.iter().map(|(_, (_, p))| (p.outer, p.angle)));
+        self.singles.iter_mut().for_each(|s| s.2 = Complex::new(1.0, 0.0));
+        for (number, (_, phase)) in &self.in_singles {
+            self.singles[*number].2 *= Complex::cis(phase.angle);
+        }
+        // [x + o odd] = 1/2 - (-1)^o (-1)^x / 2
+        constants.push((0, self.in_tables.iter().map(|(_, p)| 0.5 * p.angle).sum()));
         let size = 1 << self.bits;
-        let variants: usize = self.tables.iter().map(|t| 1 << t.signs.len()).sum();
-        (self.re, self.im) = (Buffer::reused(variants * size, pool), Buffer::reused(variants * size, pool));
         for (number, table) in self.tables.iter().enumerate() {
-            let groups = (number == 0).then_some(0).into_iter().chain(table.signs.iter().copied());
-            let parts: Vec<(usize, Vec<f64>)> = groups
-                .map(|outer| {
-                    let mut angles = vec![0.0; size];
-                    for phase in phases.iter().filter(|p| p.outer == outer) {
-                        angles[phase.inner] -= 0.5 * phase.angle;
-                    }
-                    (outer, angles)
-                })
-                .collect();
             let room = table.first * size..(table.first + (1 << table.signs.len())) * size;
             let task = Fill {
-                parts,
+                phases: &self.in_tables,
+                still: number == 0,
                 signs: &table.signs,
+                angles: pool.angles((MAX_SIGNS + 2) * size),
                 re: &mut self.re.as_mut_slice()[room.clone()],
                 im: &mut self.im.as_mut_slice()[room],
             };
@@ -222,7 +237,7 @@ impl<E: Element> Phases<E> {
 }
 
 /// Shares the outer parities out: the first table has also the phases that no outer bit changes.
-fn tables(phases: &[Phase], outers: &[usize]) -> Vec<Table> {
+fn tables(phases: &[Numbered], outers: &[usize]) -> Vec<Table> {
     let mut tables: Vec<Table> = Vec::new();
     let mut first = 0;
     for signs in outers.chunks(MAX_SIGNS) {
@@ -236,11 +251,15 @@ fn tables(phases: &[Phase], outers: &[usize]) -> Vec<Table> {
 }
 
 /// Fills the variants of a table with `e^{i angle}`, for angles given by the Walsh-Hadamard transform of each
-/// part. Nothing here names registers: the compiler vectorizes the loops for the instruction set.
+/// part: the phases that share an outer parity. Nothing here names registers: the compiler vectorizes the loops for
+/// the instruction set.
 struct Fill<'a, E> {
-    /// The outer parity of a part, 0 for the one that never changes its sign.
-    parts: Vec<(usize, Vec<f64>)>,
+    phases: &'a [Numbered],
+    /// Whether the phases that no outer bit changes are in this table.
+    still: bool,
     signs: &'a [usize],
+    /// Room for the angles of a variant and of each part.
+    angles: &'a mut [f64],
     re: &'a mut [E],
     im: &'a mut [E],
 }
@@ -250,18 +269,21 @@ impl<E: Element> Task<E> for Fill<'_, E> {
 
     #[inline(always)]
     unsafe fn run<S: Simd<Elem = E>>(self) {
-        let Fill { mut parts, signs, re, im } = self;
-        for (_, part) in &mut parts {
-            walsh_hadamard(part);
+        let Fill { phases, still, signs, angles, re, im } = self;
+        let size = re.len() >> signs.len();
+        let (angles, parts) = angles.split_at_mut(size);
+        let parts = &mut parts[..(usize::from(still) + signs.len()) * size];
+        for (number, part) in parts.chunks_exact_mut(size).enumerate() {
+            let outer = if still && number == 0 { 0 } else { signs[number - usize::from(still)] };
+            let own = phases.iter().filter(|(_, p)| p.outer == outer);
+            signed_sum(part, own.map(|(_, p)| (p.inner, -0.5 * p.angle)));
         }
-        let size = parts.first().map_or(1, |p| p.1.len());
-        let mut angles = vec![0.0; size];
         let variants = re.chunks_exact_mut(size).zip(im.chunks_exact_mut(size));
         for (variant, (re, im)) in variants.enumerate() {
             angles.fill(0.0);
-            for (outer, part) in &parts {
-                let odd = signs.iter().position(|s| s == outer).is_some_and(|j| variant >> j & 1 == 1);
-                let sign = if odd { -1.0 } else { 1.0 };
+            for (number, part) in parts.chunks_exact(size).enumerate() {
+                let sign = number.checked_sub(usize::from(still)).is_some_and(|j| variant >> j & 1 == 1);
+                let sign = if sign { -1.0 } else { 1.0 };
                 for (angle, x) in angles.iter_mut().zip(part) {
                     *angle += sign * x;
                 }

@@ -72,6 +72,7 @@ pub(super) fn compose(exponents: &mut SmallVec<[Exponent; 1]>, outer: Exponent) 
 
 /// A gate of the table raised to powers.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "one at a time")]
 pub(super) enum Raised {
     Gate(Gate, u64),
     Matrix(Matrix<Complex<f64>>),

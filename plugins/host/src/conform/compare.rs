@@ -21,7 +21,7 @@ const MOST_TARGETS: usize = 5;
 
 /// What went wrong on this side.
 pub(super) fn ours(error: impl std::fmt::Display) -> ExecuteError {
-    ExecuteError { executor: "the suite".to_owned(), reason: error.to_string() }
+    ExecuteError::new("the suite", error.to_string())
 }
 
 pub(super) fn number<E: Element>(re: f64, im: f64) -> Complex<E> {

@@ -1,4 +1,4 @@
-//! The loops over the runs of one operator: dense matrices, exchanges of rows, diagonals.
+//! The loops over the runs of an operator on two qubits or more: dense matrices, diagonals.
 #![expect(clippy::needless_range_loop, reason = "loops over register numbers, which are unrolled")]
 
 use std::ops::Range;
@@ -15,8 +15,6 @@ use crate::{
 pub(super) const FULL: u8 = 0;
 /// The matrix is real.
 pub(super) const REAL: u8 = 1;
-/// A 2x2 matrix with real diagonal and imaginary rest: RX.
-pub(super) const CROSS: u8 = 2;
 
 pub(super) struct Dense<'a, E, const ROWS: usize, const FLIPS: usize, const KIND: u8> {
     pub(super) place: &'a Place<'a, E>,
@@ -76,21 +74,9 @@ impl<E: Element, const ROWS: usize, const FLIPS: usize, const KIND: u8> Task<E>
                                 let (re, im) = coefficients[e][f][k];
                                 let (x, swapped) = (x[f][k], swapped[f][k]);
                                 let first = f == 0 && k == 0;
-                                let crossing = KIND == CROSS && !(e == f && k == 0);
-                                if ROWS * FLIPS == 2 {
-                                    // Rounded as the generic kernels do, so that what cancels there cancels
-                                    // here: H H |0> has no trace of |1>.
-                                    let product = match KIND {
-                                        FULL => x.mul(re).add(swapped.mul(im)),
-                                        _ if crossing => swapped.mul(im),
-                                        _ => x.mul(re),
-                                    };
-                                    y = if first { product } else { y.add(product) };
-                                } else {
-                                    y = if first { x.mul(re) } else { x.mul_add(re, y) };
-                                    if KIND == FULL {
-                                        y = swapped.mul_add(im, y);
-                                    }
+                                y = if first { x.mul(re) } else { x.mul_add(re, y) };
+                                if KIND == FULL {
+                                    y = swapped.mul_add(im, y);
                                 }
                             }
                         }
@@ -115,39 +101,6 @@ impl<E: Element, const ROWS: usize, const FLIPS: usize, const KIND: u8> Task<E>
                         S::prefetch(there.wrapping_add(row));
                     }
                     turn!(start_of(start + i));
-                }
-            }
-        }
-    }
-}
-
-pub(super) struct Exchange<'a, E> {
-    pub(super) place: &'a Place<'a, E>,
-    pub(super) part: Range<usize>,
-    pub(super) rows: [usize; 2],
-}
-
-impl<E: Element> Task<E> for Exchange<'_, E> {
-    type Output = ();
-
-    #[inline(always)]
-    unsafe fn run<S: Simd<Elem = E>>(self) {
-        let length = self.place.runs.run_length();
-        let fetches = self.place.ahead.is_some();
-        let [a, b] = self.rows.map(|row| row * S::LANES);
-        for (start, next) in self.place.starts(self.part) {
-            for i in 0..length {
-                if fetches {
-                    let there = self.place.vector.get().wrapping_add((next + i) * S::LANES);
-                    S::prefetch(there.wrapping_add(a));
-                    S::prefetch(there.wrapping_add(b));
-                }
-                // SAFETY: as in `Dense`: the rows of a run are within the state and no other thread's.
-                unsafe {
-                    let here = self.place.vector.get().add((start + i) * S::LANES);
-                    let (x, y) = (S::load(here.add(a)), S::load(here.add(b)));
-                    y.store(here.add(a));
-                    x.store(here.add(b));
                 }
             }
         }

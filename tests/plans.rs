@@ -1,107 +1,66 @@
-//! Fast kernels give what the generic ones give: every gate, controls of both values, unitaries, every
-//! instruction set, `f32` and `f64`, and the same bits for any number of threads.
+//! Fast kernels and plans give what the generic kernels give: every gate, controls of both values, unitaries, every
+//! instruction set, `f32` and `f64`, tiles of every size, and the same bits for any number of threads.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use ketgrad_core::{
     circuit::Circuit,
     gate::{Gate, GateKind},
     kernel::{Element, Executor, Generic, InstructionSet, Operator, Threads},
-    matrix::Matrix,
-    param::{Angle, Values},
+    param::Values,
     plan::{Fast, Options, Plan},
     simulate::BoundCircuit,
     state::StateVector,
 };
 use num_complex::Complex;
+use proptest::prelude::*;
+use support::random::Rng;
 
 /// Some hundred gates in double precision: each rounds to 1e-16, and the sums are over 16 terms at most.
 const TOLERANCE_F64: f64 = 1e-12;
 /// The same in single precision, where a rounding is 6e-8.
 const TOLERANCE_F32: f64 = 1e-5;
 
-/// A small generator of our own (xorshift64*), so that the circuits stay the same.
-struct Random(u64);
-
-impl Random {
-    fn new(seed: u64) -> Random {
-        Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
-    }
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 11
-    }
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
-    fn unit(&mut self) -> f64 {
-        self.next() as f64 / (1u64 << 53) as f64
-    }
-    /// So many different qubits in random order.
-    fn qubits(&mut self, n: usize, count: usize) -> Vec<usize> {
-        let mut all: Vec<usize> = (0..n).collect();
-        (0..count).map(|_| all.swap_remove(self.below(all.len()))).collect()
-    }
-    fn angle(&mut self) -> Angle {
-        match self.below(4) {
-            0 => Angle::pi(self.below(9) as i64 - 4, 4),
-            _ => Angle::rad(self.unit() * 12.0 - 6.0),
-        }
-    }
+/// So many different qubits in random order.
+fn qubits(rng: &mut Rng, n: usize, count: usize) -> Vec<usize> {
+    rng.permutation(n)[..count].to_vec()
 }
 
-/// A random unitary on k qubits: Gram-Schmidt on random columns.
-fn unitary(random: &mut Random, k: usize) -> Matrix<Complex<f64>> {
-    let dim = 1 << k;
-    let mut columns: Vec<Vec<Complex<f64>>> = Vec::new();
-    while columns.len() < dim {
-        let mut v: Vec<_> =
-            (0..dim).map(|_| Complex::new(random.unit() - 0.5, random.unit() - 0.5)).collect();
-        // Twice, so that the result is orthogonal to rounding.
-        for _ in 0..2 {
-            for u in &columns {
-                let overlap: Complex<f64> = u.iter().zip(&v).map(|(a, b)| a.conj() * b).sum();
-                v.iter_mut().zip(u).for_each(|(b, a)| *b -= overlap * a);
-            }
-            let norm = v.iter().map(Complex::norm_sqr).sum::<f64>().sqrt();
-            v.iter_mut().for_each(|b| *b /= norm);
-        }
-        columns.push(v);
+/// Appends a gate of the table, or for `None` a unitary, on random qubits under so many controls of random values.
+fn push(c: &mut Circuit, rng: &mut Rng, kind: Option<GateKind>, targets: usize, controls: usize) {
+    let on = qubits(rng, c.n_qubits(), targets + controls);
+    let conditions: Vec<_> = on[targets..].iter().map(|&q| (q, rng.below(2) == 0)).collect();
+    match kind {
+        Some(kind) => c.gate(rng.gate(kind, Rng::angle), &on[..targets], &conditions),
+        None => c.unitary(rng.unitary(targets), &on[..targets], &conditions),
     }
-    Matrix::from_fn(k, |i, j| columns[j][i])
+    .unwrap();
 }
 
-fn gate(random: &mut Random, kind: GateKind) -> Gate {
-    let params: Vec<Angle> = kind.param_names().iter().map(|_| random.angle()).collect();
-    Gate::new(kind, params).unwrap()
+/// Appends what a number stands for: a gate of the table or a unitary of up to 4 qubits, under up to 3 controls.
+fn push_any(c: &mut Circuit, number: u64) {
+    let (n, mut rng) = (c.n_qubits(), Rng::new(number));
+    let (kind, targets) = match rng.below(6) {
+        0 => (None, 1 + rng.below(4.min(n))),
+        _ => {
+            let fitting: Vec<_> = GateKind::ALL.iter().copied().filter(|k| k.n_qubits() <= n).collect();
+            let kind = fitting[rng.below(fitting.len())];
+            (Some(kind), kind.n_qubits())
+        }
+    };
+    let controls = rng.below(2) * rng.below(4).min(n - targets);
+    push(c, &mut rng, kind, targets, controls);
 }
 
-/// Random gates of the table and unitaries of up to 4 qubits, on random qubits, under up to 3 controls.
-fn circuit(seed: u64, n: usize, length: usize) -> Circuit {
-    let mut random = Random::new(seed);
-    let mut c = Circuit::new(n);
-    for _ in 0..length {
-        let k = 1 + random.below(4);
-        let matrix = unitary(&mut random, k);
-        let kind = GateKind::ALL[random.below(GateKind::ALL.len())];
-        let gate = gate(&mut random, kind);
-        let use_matrix = random.below(6) == 0 && k <= n;
-        let targets = if use_matrix { k } else { kind.n_qubits() };
-        if targets > n {
-            continue;
-        }
-        let controls = if random.below(2) == 0 { 0 } else { random.below(4).min(n - targets) };
-        let qubits = random.qubits(n, targets + controls);
-        let controls: Vec<(usize, bool)> =
-            qubits[targets..].iter().map(|&q| (q, random.below(3) != 0)).collect();
-        if use_matrix {
-            c.unitary(matrix, &qubits[..targets], &controls).unwrap();
-        } else {
-            c.gate(gate, &qubits[..targets], &controls).unwrap();
-        }
-    }
-    c
+/// Circuits on some numbers of qubits. Each gate has a number of its own, so that a failure shrinks to few gates.
+fn any_circuit(
+    n: impl Strategy<Value = usize>,
+    gates: std::ops::Range<usize>,
+) -> impl Strategy<Value = Circuit> {
+    (n, proptest::collection::vec(any::<u64>(), gates)).prop_map(|(n, numbers)| {
+        let mut circuit = Circuit::new(n);
+        numbers.into_iter().for_each(|number| push_any(&mut circuit, number));
+        circuit
+    })
 }
 
 fn operators<E: Element>(circuit: &Circuit) -> Vec<Operator<Complex<E>>> {
@@ -134,19 +93,16 @@ fn sets() -> impl Iterator<Item = Fast> {
     InstructionSet::ALL.into_iter().filter_map(Fast::with)
 }
 
-fn agrees<E: Element>(c: &Circuit, tolerance: f64, what: &str) {
+fn agrees<E: Element>(c: &Circuit, tolerance: f64) {
     let operators = operators::<E>(c);
     let expected = run(&Generic, &operators, c.n_qubits(), 1);
     for fast in sets() {
         let got = run(&fast, &operators, c.n_qubits(), 1);
         let off = distance(&expected, &got);
-        assert!(off < tolerance, "{what}, {fast:?}: off by {off:e}\n{c}");
+        assert!(off < tolerance, "{fast:?}: off by {off:e}\n{c}");
         if c.n_qubits() >= 13 {
             for threads in [2, 3] {
-                assert!(
-                    run(&fast, &operators, c.n_qubits(), threads) == got,
-                    "{what}, {fast:?}, {threads} threads"
-                );
+                assert!(run(&fast, &operators, c.n_qubits(), threads) == got, "{fast:?}, {threads} threads");
             }
         }
     }
@@ -167,7 +123,7 @@ fn agrees_on<E: Element>(c: &Circuit, tolerance: f64, threads: &[usize]) {
 }
 
 /// A plan gives the same as the generic kernels, with tiles of every size, whatever the number of threads.
-fn plans_agree<E: Element>(c: &Circuit, tolerance: f64, what: &str) {
+fn plans_agree<E: Element>(c: &Circuit, tolerance: f64) {
     let n = c.n_qubits();
     let operators = operators::<E>(c);
     let expected = run(&Generic, &operators, n, 1);
@@ -183,23 +139,58 @@ fn plans_agree<E: Element>(c: &Circuit, tolerance: f64, what: &str) {
             };
             let got = planned(1);
             let off = distance(&expected, &got);
-            assert!(off < tolerance, "{what}, {set}, tiles of {tile_qubits}: off by {off:e}\n{plan}\n{c}");
+            assert!(off < tolerance, "{set}, tiles of {tile_qubits}: off by {off:e}\n{plan}\n{c}");
             if n >= 14 {
                 for threads in [2, 3] {
-                    assert!(planned(threads) == got, "{what}, {set}, {threads} threads");
+                    assert!(planned(threads) == got, "{set}, {threads} threads");
                 }
             }
         }
     }
 }
 
-#[test]
-fn plans_of_random_circuits() {
-    for seed in 0..60 {
-        let n = 1 + (seed as usize % 10);
-        let c = circuit(seed, n, 40);
-        plans_agree::<f64>(&c, TOLERANCE_F64, &format!("seed {seed}"));
-        plans_agree::<f32>(&c, TOLERANCE_F32, &format!("seed {seed}"));
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn plans_of_random_circuits(c in any_circuit(1..=14usize, 0..40)) {
+        plans_agree::<f64>(&c, TOLERANCE_F64);
+        plans_agree::<f32>(&c, TOLERANCE_F32);
+    }
+
+    #[test]
+    fn random_circuits(c in any_circuit(1..=14usize, 0..60)) {
+        agrees::<f64>(&c, TOLERANCE_F64);
+        agrees::<f32>(&c, TOLERANCE_F32);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3))]
+
+    #[test]
+    fn random_circuits_on_threads(c in any_circuit(14..=15usize, 40..60)) {
+        agrees::<f64>(&c, TOLERANCE_F64);
+        agrees::<f32>(&c, TOLERANCE_F32);
+    }
+
+    /// Every gate of the table and unitaries of 1 to 5 qubits, on all sorts of qubits and controls.
+    #[test]
+    fn every_gate_on_every_place(seed in any::<u64>()) {
+        let mut rng = Rng::new(seed);
+        for n in 1..=7 {
+            let kinds = GateKind::ALL.iter().map(|k| (Some(*k), k.n_qubits()));
+            for (kind, targets) in kinds.chain((1..=5).map(|k| (None, k))).filter(|k| k.1 <= n) {
+                for _ in 0..4 {
+                    let (controls, mut c) = (rng.below(4).min(n - targets), Circuit::new(n));
+                    push(&mut c, &mut rng, kind, targets, controls);
+                    agrees::<f64>(&c, TOLERANCE_F64);
+                    agrees::<f32>(&c, TOLERANCE_F32);
+                    plans_agree::<f64>(&c, TOLERANCE_F64);
+                    plans_agree::<f32>(&c, TOLERANCE_F32);
+                }
+            }
+        }
     }
 }
 
@@ -214,7 +205,7 @@ fn plans_are_bound_again() {
         c.rxx(q, (q + 4) % 7, b.clone()).unwrap().ccx(q, (q + 1) % 7, (q + 2) % 7).unwrap();
         c.gate(Gate::new(GateKind::GPHASE, [a.clone()]).unwrap(), &[], &[]).unwrap();
     }
-    c.unitary(unitary(&mut Random::new(5), 3), &[0, 3, 5], &[]).unwrap();
+    c.unitary(Rng::new(5).unitary(3), &[0, 3, 5], &[]).unwrap();
     let operators = |a: f64, b: f64| {
         let bound = BoundCircuit::<Complex<f64>>::new(&c, &Values(&[a, b])).unwrap();
         bound.operators().unwrap().to_vec()
@@ -235,51 +226,6 @@ fn plans_are_bound_again() {
     }
 }
 
-#[test]
-fn plans_on_threads() {
-    for seed in 0..2 {
-        plans_agree::<f64>(&circuit(300 + seed, 14, 60), TOLERANCE_F64, "14 qubits");
-        plans_agree::<f32>(&circuit(400 + seed, 14, 60), TOLERANCE_F32, "14 qubits");
-    }
-}
-
-/// Every gate of the table and unitaries of 1 to 5 qubits, on all sorts of qubits and controls.
-#[test]
-fn every_gate_on_every_place() {
-    let mut random = Random::new(3);
-    for n in 1..=7 {
-        let kinds = GateKind::ALL.iter().map(|k| (Some(*k), k.n_qubits())).chain((1..=5).map(|k| (None, k)));
-        for (kind, targets) in kinds.filter(|k| k.1 <= n) {
-            for _ in 0..12 {
-                let controls = random.below(4).min(n - targets);
-                let qubits = random.qubits(n, targets + controls);
-                let conditions: Vec<_> =
-                    qubits[targets..].iter().map(|&q| (q, random.below(2) == 0)).collect();
-                let mut c = Circuit::new(n);
-                match kind {
-                    Some(kind) => c.gate(gate(&mut random, kind), &qubits[..targets], &conditions),
-                    None => c.unitary(unitary(&mut random, targets), &qubits[..targets], &conditions),
-                }
-                .unwrap();
-                agrees::<f64>(&c, TOLERANCE_F64, "one gate");
-                agrees::<f32>(&c, TOLERANCE_F32, "one gate");
-                plans_agree::<f64>(&c, TOLERANCE_F64, "one gate");
-                plans_agree::<f32>(&c, TOLERANCE_F32, "one gate");
-            }
-        }
-    }
-}
-
-#[test]
-fn random_circuits() {
-    for seed in 0..60 {
-        let n = 1 + (seed as usize % 12);
-        let c = circuit(seed, n, 40);
-        agrees::<f64>(&c, TOLERANCE_F64, &format!("seed {seed}"));
-        agrees::<f32>(&c, TOLERANCE_F32, &format!("seed {seed}"));
-    }
-}
-
 /// On a state beyond the caches runs are fetched ahead, whichever lines they leave out: every low qubit as
 /// target, as control, and beside another control.
 #[test]
@@ -293,7 +239,7 @@ fn low_qubits_of_a_large_state() {
         c.gate(Gate::new(GateKind::X, []).unwrap(), &[q + 2], &[(q, false), (q + 1, true)]).unwrap();
         c.cp(q, q + 1, 0.9).unwrap().rz(q, 0.4).unwrap().swap(q, q + 10).unwrap();
     }
-    c.unitary(unitary(&mut Random::new(9), 2), &[5, 3], &[(2, false), (4, true)]).unwrap();
+    c.unitary(Rng::new(9).unitary(2), &[5, 3], &[(2, false), (4, true)]).unwrap();
     agrees_on::<f64>(&c, TOLERANCE_F64, &[2]);
     agrees_on::<f32>(&c, TOLERANCE_F32, &[]);
 }
@@ -329,7 +275,7 @@ fn plans_of_a_state_beyond_the_caches() {
     for q in 0..N {
         c.rx(q, 0.1 + q as f64).unwrap().rz(q, 0.7).unwrap().cx(q, (q + 5) % N).unwrap();
     }
-    c.unitary(unitary(&mut Random::new(9), 2), &[20, 3], &[]).unwrap();
+    c.unitary(Rng::new(9).unitary(2), &[20, 3], &[]).unwrap();
     let operators = operators::<f64>(&c);
     let begin = StateVector::<Complex<f64>>::random(N, 7, &Threads::serial()).unwrap();
     let mut expected = begin.clone();
@@ -348,13 +294,5 @@ fn plans_of_a_state_beyond_the_caches() {
             plan.run(part, &Threads::new(2).unwrap());
             assert!(part == state.amplitudes(), "{set}: {skip} numbers after the start");
         }
-    }
-}
-
-#[test]
-fn threads_give_the_same_bits() {
-    for seed in 0..3 {
-        agrees::<f64>(&circuit(100 + seed, 14, 60), TOLERANCE_F64, "14 qubits");
-        agrees::<f32>(&circuit(200 + seed, 15, 60), TOLERANCE_F32, "15 qubits");
     }
 }

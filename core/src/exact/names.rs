@@ -1,0 +1,66 @@
+//! Names and fractions as text.
+
+use std::fmt::Write;
+
+use num_traits::CheckedMul;
+
+use super::run::Factor;
+
+/// The words that formulas use for something else than a parameter.
+pub const RESERVED: [&str; 6] = ["i", "pi", "cos", "sin", "exp", "sqrt"];
+
+/// A fraction as text.
+pub(super) struct Fraction;
+
+impl Fraction {
+    /// Numerator and denominator of `factor content 2^twos`.
+    pub(super) fn of(factor: Factor, content: Factor, twos: i32) -> (String, String) {
+        let power = 1i128.checked_shl(twos.unsigned_abs()).filter(|p| *p > 0);
+        let two = |p: i128| if twos < 0 { Factor::new(1, p) } else { Factor::from_integer(p) };
+        let exact = power.map(two).and_then(|p| factor.checked_mul(&content)?.checked_mul(&p));
+        if let Some(exact) = exact {
+            return (exact.numer().to_string(), exact.denom().to_string());
+        }
+        // Beyond 128 bits: as a product.
+        let mut sides = [String::new(), String::new()];
+        let product = |side: &mut String, a: i128, b: i128| {
+            let _ = write!(side, "{a}*{b}");
+        };
+        product(&mut sides[0], *factor.numer(), *content.numer());
+        product(&mut sides[1], *factor.denom(), *content.denom());
+        let _ = write!(sides[usize::from(twos < 0)], "*2^{}", twos.unsigned_abs());
+        let [p, q] = sides;
+        (p, format!("({q})"))
+    }
+}
+
+/// A parameter's name in LaTeX; letter by letter where it is [`RESERVED`] or would look like another's.
+pub(crate) fn latex_name_beside<'a>(name: &str, mut others: impl Iterator<Item = &'a str>) -> String {
+    let pretty = latex_name(name);
+    if RESERVED.contains(&name) || others.any(|other| other != name && latex_name(other) == pretty) {
+        return format!("\\mathtt{{{}}}", name.replace('_', "\\_").replace('^', "\\^{}"));
+    }
+    pretty
+}
+
+/// A parameter's name in LaTeX: Greek letters by name, numbers as indices, words upright.
+fn latex_name(name: &str) -> String {
+    const GREEK: [&str; 22] = [
+        "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda",
+        "mu", "nu", "xi", "pi", "rho", "sigma", "tau", "phi", "chi", "psi", "omega",
+    ];
+    let plain = name.chars().all(|c| c.is_alphanumeric() || "_[]".contains(c));
+    if !plain {
+        return format!("\\text{{{}}}", name.replace('_', "\\_").replace('^', "\\^{}"));
+    }
+    let cut = name.find(['_', '[']).or_else(|| name.find(|c: char| c.is_ascii_digit())).filter(|at| *at > 0);
+    let (base, index) = name.split_at(cut.unwrap_or(name.len()));
+    let index: String = index.replace(['[', ']'], " ").replace('_', " ");
+    let index: Vec<&str> = index.split_whitespace().collect();
+    let base = match base {
+        b if GREEK.contains(&b) => format!("\\{b}"),
+        b if b.chars().count() == 1 => b.to_owned(),
+        b => format!("\\mathrm{{{b}}}"),
+    };
+    if index.is_empty() { base } else { format!("{base}_{{{}}}", index.join(",")) }
+}

@@ -1,0 +1,149 @@
+//! Numbers as sums of functions: exponentials, or sines and cosines of sums of angles.
+//!
+//! Terms with opposite exponents make a cosine and a sine: `c z + d / z = (c + d) cos + i (c - d) sin`. Coefficients
+//! are written over 1, sqrt 2, and cosines and sines of angles below pi/4, which are linearly independent over
+//! the fractions; so equal numbers have equal sums.
+
+use std::collections::BTreeMap;
+
+use num_traits::{CheckedMul, Zero};
+
+use super::{Exact, Symbols, run::Factor};
+
+/// A summand: a fraction times i, if so, times a root times a function.
+#[derive(Clone, Debug)]
+pub(super) struct Item {
+    pub(super) coefficient: Factor,
+    pub(super) imaginary: bool,
+    pub(super) root: Root,
+    pub(super) function: Function,
+}
+
+/// A real algebraic number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Root {
+    One,
+    Sqrt2,
+    /// The cosine of a multiple of pi below 1/4.
+    Cos(Factor),
+    /// The sine of one.
+    Sin(Factor),
+}
+
+/// A function of the parameters. Exponents are those of the fields.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Function {
+    One,
+    Cos(Vec<i64>),
+    Sin(Vec<i64>),
+    /// `exp(i (pi a + …))`.
+    Exp(Vec<i64>, Factor),
+}
+
+/// A sum of items over sqrt(2)^roots.
+pub(super) struct Sum {
+    pub(super) items: Vec<Item>,
+    pub(super) roots: i32,
+}
+
+/// `cos(pi a)` as a fraction of a root, for a from 0 to 1.
+fn cosine(a: Factor) -> (Factor, Root) {
+    let q = |n: i128, d: i128| Factor::new(n, d);
+    let (sign, a) = if a > q(1, 2) { (q(-1, 1), q(1, 1) - a) } else { (q(1, 1), a) };
+    if *a.numer() == 0 {
+        (sign, Root::One)
+    } else if a == q(1, 2) {
+        (q(0, 1), Root::One)
+    } else if a == q(1, 4) {
+        (sign / q(2, 1), Root::Sqrt2)
+    } else if a < q(1, 4) {
+        (sign, Root::Cos(a))
+    } else {
+        (sign, Root::Sin(q(1, 2) - a))
+    }
+}
+
+/// `e^{i pi a} = re + i im`, for a from 0 to 1.
+pub(super) fn cosine_and_sine(a: Factor) -> [(Factor, Root); 2] {
+    let quarter = a - Factor::new(1, 2);
+    [cosine(a), cosine(if quarter < Factor::from_integer(0) { -quarter } else { quarter })]
+}
+
+pub(super) fn exponentials(number: &Exact, symbols: &Symbols) -> Sum {
+    let half = Factor::new(1, 2);
+    let mut items = Vec::new();
+    for (key, c) in number.terms() {
+        let (root, exponents) = symbols.split(*key);
+        let exponents: Vec<i64> = exponents.collect();
+        let (mut sign, mut root) = (1, root);
+        if root == Factor::from_integer(1) {
+            (sign, root) = (-1, Factor::from_integer(0));
+        }
+        let imaginary = root >= half;
+        let rest = if imaginary { root - half } else { root };
+        let plain = exponents.iter().all(|e| *e == 0) && *rest.numer() == 0;
+        let function = if plain { Function::One } else { Function::Exp(exponents, rest) };
+        items.push(Item {
+            coefficient: Factor::from_integer(sign * c),
+            imaginary,
+            root: Root::One,
+            function,
+        });
+    }
+    items.sort_by(|a, b| (&a.function, a.imaginary).cmp(&(&b.function, b.imaginary)));
+    Sum { items, roots: number.roots() }
+}
+
+/// In sines and cosines.
+pub(super) fn waves(number: &Exact, symbols: &Symbols) -> Sum {
+    let mut sums: BTreeMap<(bool, Function, Root), Factor> = BTreeMap::new();
+    for (key, c) in number.terms() {
+        let (root, exponents) = symbols.split(*key);
+        let mut exponents: Vec<i64> = exponents.collect();
+        let first = exponents.iter().find(|e| **e != 0).copied();
+        let sign = if first.is_some_and(|e| e < 0) { -1 } else { 1 };
+        exponents.iter_mut().for_each(|e| *e *= sign);
+        let sign = i128::from(sign);
+        // (re + i im) (cos + i sign sin)
+        let [re, im] = cosine_and_sine(root);
+        let mut add = |imaginary: bool, function: Function, (part, root): (Factor, Root), sign: i128| {
+            // A coefficient times 1 or 1/2, either sign.
+            if let Some(term) = part.checked_mul(&Factor::from_integer(sign * c)) {
+                *sums.entry((imaginary, function, root)).or_insert_with(Factor::zero) += term;
+            }
+        };
+        if first.is_none() {
+            add(false, Function::One, re, 1);
+            add(true, Function::One, im, 1);
+        } else {
+            add(false, Function::Cos(exponents.clone()), re, 1);
+            add(true, Function::Cos(exponents.clone()), im, 1);
+            add(false, Function::Sin(exponents.clone()), im, -sign);
+            add(true, Function::Sin(exponents), re, sign);
+        }
+    }
+    let all = sums.into_iter().filter(|(_, c)| *c.numer() != 0);
+    let items =
+        all.map(|((imaginary, function, root), coefficient)| Item { coefficient, imaginary, root, function });
+    Sum { items: items.collect(), roots: number.roots() }
+}
+
+/// The largest fraction that divides every coefficient; negative if all of them are.
+pub(super) fn content(items: &[Item]) -> Factor {
+    let (mut n, mut d) = (0i128, 1i128);
+    for item in items {
+        // Coefficients are whole or halves.
+        n = gcd(n, item.coefficient.numer().abs());
+        d = d.max(*item.coefficient.denom());
+    }
+    let sign = if items.iter().all(|item| *item.coefficient.numer() < 0) { -1 } else { 1 };
+    Factor::new(sign * n, d)
+}
+
+/// Of numbers that are not negative.
+pub(super) fn gcd(mut a: i128, mut b: i128) -> i128 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}

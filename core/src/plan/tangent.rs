@@ -1,0 +1,53 @@
+//! States and their tangents through one plan: Hessian-vector products of circuits, tile by tile.
+//!
+//! Along a direction of the parameters each gate moves by `-i kappa P` with a Pauli string P, and so do the states: the
+//! tangent goes through the same stages as its state, and where an inner product with P stands in the plan it also
+//! takes `i kappa P |psi>`. See `tile::kick`.
+//!
+//! Invariant: sums are added in an order that depends on the number of qubits only.
+
+use num_complex::Complex;
+
+use super::{Options, Pass, Plan, tile::Pool};
+use crate::kernel::{Element, Inner, Operator, Threads, simd};
+
+impl<E: Element> Plan<E> {
+    /// Plans operators and takes `[psi, psi']` or `[psi, psi', lambda, lambda']` through them. At the place of each string P
+    /// first `im <lambda|P|psi>` is taken and `im (<lambda'|P|psi> + <lambda|P|psi'>)`, and then `i kappa P` of each state
+    /// is added to its tangent. The inner products are in the order of [`Inner::before`], and `kicks` has a kappa for each.
+    ///
+    /// # Panics
+    /// As [`Plan::run_pair`].
+    pub fn run_tangents(
+        operators: &[Operator<Complex<E>>],
+        (inners, kicks): (&[Inner], &[f64]),
+        options: Options,
+        states: &mut [&mut [Complex<E>]],
+        threads: &Threads,
+    ) -> Vec<[f64; 2]> {
+        let size = states[0].len();
+        let n_qubits = size.trailing_zeros() as usize;
+        assert!(size == 1 << n_qubits && states.iter().all(|s| s.len() == size), "states of one size");
+        assert!(Plan::<E>::takes_pairs(n_qubits, options.set), "{n_qubits} qubits do not fill a register");
+        assert_eq!(inners.len(), kicks.len(), "a factor for each inner product");
+        let mut plan = Plan::staged(n_qubits, operators, inners, options);
+        plan.looks_change = true;
+        let (mut pool, mut angle) = (Pool::new(), plan.schedule.angle());
+        let mut sums = vec![0.0; 2 * inners.len()];
+        for stage in plan.schedule.stages() {
+            match plan.pass(stage, &mut angle, &mut pool) {
+                Pass::Tile(stage) => {
+                    stage.run_tangents(states, kicks, threads, options.set, &plan.workspaces, &mut sums);
+                    stage.recycle(&mut pool);
+                }
+                Pass::Plain { operator } => {
+                    for state in &mut *states {
+                        simd::apply(&operators[operator], state, threads, options.set);
+                    }
+                }
+            }
+        }
+        let (values, changes) = sums.split_at(inners.len());
+        values.iter().zip(changes).map(|(value, change)| [*value, *change]).collect()
+    }
+}

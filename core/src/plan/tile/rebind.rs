@@ -1,0 +1,83 @@
+//! Other numbers in a stage that has been compiled: all tables keep their places and their memory.
+//!
+//! The operations must have the structure of those that were compiled. The frame is followed anew, because an angle
+//! decides whether a rotation takes an X with it; each step then finds its numbers by the `source` it has kept.
+
+use num_complex::Complex;
+
+use super::{
+    buffer::Pool,
+    compile::{Step, Sweep, TileStage},
+};
+use crate::{
+    basis::odd,
+    kernel::{Element, InstructionSet, simd},
+    plan::{layout::Placed, lower::Op},
+};
+
+impl<E: Element> TileStage<E> {
+    /// Puts the numbers of operations of the same structure into the stage.
+    pub(in crate::plan) fn rebind<'a>(
+        &mut self,
+        ops: impl Iterator<Item = &'a Op>,
+        set: InstructionSet,
+        pool: &mut Pool<E>,
+    ) {
+        let (lane_bits, _) = simd::shape::<E>(set);
+        self.layout.follow(ops);
+        self.scale = Complex::cis(self.layout.angle) * self.layout.scale;
+        self.take_exit(lane_bits);
+        let placed = self.layout.ops.as_slice();
+        self.constants.clear();
+        // What rotations leave of a product of two amplitudes.
+        let mut left = 1.0;
+        for step in &mut self.steps {
+            match step {
+                Step::Inner(inners) => inners.rebind(placed, left),
+                Step::Sweep(sweep) => {
+                    if let Some(phases) = &mut sweep.phases {
+                        phases.rebind(placed, &mut self.constants, set, pool);
+                    }
+                    left *= sweep.rebind(placed, 1 << lane_bits);
+                }
+                Step::Dense(block) => {
+                    if let Some(Placed::Dense { matrix, .. }) = placed.get(block.source) {
+                        block.fill(matrix, lane_bits);
+                    }
+                }
+            }
+        }
+        for source in &self.whole {
+            if let Some(Placed::Phase(phase)) = placed.get(*source) {
+                self.constants.push((phase.outer, phase.angle));
+            }
+        }
+        self.settle_constants();
+    }
+}
+
+impl<E: Element> Sweep<E> {
+    /// Fills the tangents of a turn.
+    pub(super) fn set_tangent(&mut self, turn: usize, tan: f64, lanes: usize) {
+        let (inner, on_lanes) = (self.turns[turn].inner, turn >= self.rows);
+        let own = &mut self.tangents.as_mut_slice()[turn * 2 * lanes..][..2 * lanes];
+        for (i, tangent) in own.iter_mut().enumerate() {
+            let (sign, lane) = (i / lanes % 2 == 1, i % lanes);
+            let negative = odd(inner & lane) ^ sign ^ on_lanes;
+            *tangent = E::round_from(if negative { -tan } else { tan });
+        }
+    }
+
+    /// Gives the factor by which the rotations make a product of two amplitudes too large, as 1 / factor.
+    fn rebind(&mut self, placed: &[Placed], lanes: usize) -> f64 {
+        let mut left = 1.0;
+        for turn in 0..self.turns.len() {
+            if let Some(op @ Placed::Rotation { line, tan }) = placed.get(self.turns[turn].source) {
+                self.turns[turn].flip = line.flip;
+                self.set_tangent(turn, *tan, lanes);
+                left *= op.shrinkage();
+            }
+        }
+        left
+    }
+}
