@@ -244,7 +244,7 @@ impl Waves {
     }
 
     /// Pairs of a block: what is before the functions of digit 2 j + 2 and 2 j + 3 of axis k, zero if nothing.
-    fn pairs<'a>(&'a self, k: usize) -> Option<impl Iterator<Item = (&'a [Wave], &'a [Wave], bool)>> {
+    fn pairs(&self, k: usize) -> Option<impl Iterator<Item = (&[Wave], &[Wave], bool)>> {
         let axis = &self.axes[k];
         let Kind::Field { .. } = axis.kind else { return None };
         let bit = 1u128 << axis.shift;
