@@ -254,7 +254,7 @@ fn a_job_in_single_precision_ends_near_the_minimum_and_keeps_its_precision() {
     for method in ["lbfgs", "newton_cg", "nelder_mead", "adam", "natural_gradient"] {
         // Derivatives and changes as small as single precision knows them.
         let stopping = "[stopping]\ngradient = 1e-3\nchange = 1e-7\n[start]\nrandom = 1.0\n";
-        folder.file("job.toml", &format!("{TURNS}[optimizer]\nmethod = '{method}'\n{stopping}"));
+        folder.file("job.toml", format!("{TURNS}[optimizer]\nmethod = '{method}'\n{stopping}"));
         let found =
             folder.run(&["optimize", "job.toml", "--precision", "f32", "--seed", "3", "--json"]).json();
         assert!((number(&found["value"]) + 2.0).abs() < 1e-5, "{method}: {found}");

@@ -212,7 +212,8 @@ fn a03_arrays_are_evaluated_again() {
 
 #[test]
 fn a04_wrong_shapes_are_named_with_their_line() {
-    let faults: [(&str, fn(&Tape)); 5] = [
+    type Fault = fn(&Tape);
+    let faults: [(&str, Fault); 5] = [
         (
             "`add` failed: `add` takes arrays whose shapes are equal or 1 along each axis, counted from the last, given [3] and [2] (at ",
             |t| {

@@ -64,6 +64,7 @@ fn run<T: Number + DualNum>(
     }
     check_writable(&job.curve)?;
     let marks = Marks::of(&job, common.precision);
+    let executors = energy.executors().clone();
     let energy = Energy::<T>::new(energy);
     let taken_up =
         if args.resume { checkpoint::load(&job.checkpoint, &marks, job.start.len())? } else { None };
@@ -93,7 +94,7 @@ fn run<T: Number + DualNum>(
     };
     checkpoint::save(&job.checkpoint, &marks, &state)?;
     drop(progress);
-    common.note_passed_over(energy.executors(), terminal);
+    common.note_passed_over(&executors, terminal);
 
     let iterations = state.iterations;
     let title = format!("{}: {:.9} after {iterations} iterations", args.file.display(), state.best.1);
