@@ -187,7 +187,7 @@ fn beyond_the_budget_there_is_an_error_soon() {
     };
     let body = format!("{inputs}qubit[4] q; {}", (0..6).map(layer).collect::<String>());
     let start = Instant::now();
-    run(&body, VERBS[0], &[]).fails(1, &["after gate", "ry(t", "free angles", "1048576", "--set"]);
+    run(&body, VERBS[0], &[]).fails(1, &["after gate", "ry(t", "free angles", "2097152", "--set"]);
     assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
     // Each variable's exponents need room in a key.
     let many: String = (0..60).map(|k| format!("input float t{k}; ")).collect();

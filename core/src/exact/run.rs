@@ -18,14 +18,14 @@ use crate::{
 /// How far a run may grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// The most terms of all amplitudes together after a gate, usually 2^20; while a gate of the table runs there are up to
+    /// The most terms of all amplitudes together after a gate, usually 2^21; while a gate of the table runs there are up to
     /// four times as many. A term takes 32 bytes.
     pub terms: usize,
 }
 
 impl Default for Budget {
     fn default() -> Budget {
-        Budget { terms: super::MAX_TERMS / 4 }
+        Budget { terms: super::MAX_TERMS / 2 }
     }
 }
 
