@@ -8,7 +8,7 @@
 //! and by operations on arrays Rosenbrock, Speelpenning's product, the logarithm of a sum of exponentials; by operations
 //! on arrays the trace of a product, a network of two layers, a Gaussian mixture. `seconds` is one gradient by the
 //! bytecode, called again; `objective_seconds` one value; `first_seconds` from text to the first gradient. Names of
-//! workloads may be given as arguments. `long-loop` is a million Euler steps as one program, `long-loop-budget` the same
+//! workloads may be given as arguments; figures are in `AD.md`. `long-loop` is a million Euler steps as one program, `long-loop-budget` the same
 //! with memory for a thousand states, each with the bytes that it held.
 #![allow(
     clippy::unwrap_used,
