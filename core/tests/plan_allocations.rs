@@ -1,13 +1,8 @@
 //! Running allocates nothing: a plan that has run once, and gates one by one.
-//!
-//! An allocator that counts the requests of the thread it is asked by stands in for the system's.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-#![expect(unsafe_code, reason = "a global allocator is an unsafe trait")]
 
-use std::{
-    alloc::{GlobalAlloc, Layout, System},
-    cell::Cell,
-};
+#[path = "support/requests.rs"]
+mod requests;
 
 use ketgrad_core::{
     circuit::Circuit,
@@ -18,35 +13,7 @@ use ketgrad_core::{
     state::StateVector,
 };
 use num_complex::Complex;
-
-thread_local! {
-    static REQUESTS: Cell<usize> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-// SAFETY: every call is handed to the system's allocator; the counter is a plain number of the thread.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        REQUESTS.with(|n| n.set(n.get() + 1));
-        // SAFETY: the caller's promise about `layout` is passed on.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise is passed on; all pointers come from the system's allocator.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-/// How often `f` asks for memory.
-fn requests(f: impl FnOnce()) -> usize {
-    let before = REQUESTS.with(Cell::get);
-    f();
-    REQUESTS.with(Cell::get) - before
-}
+use requests::requests;
 
 /// Rotations, controlled phases, permutations and a dense block, in layers, so that several stages need
 /// tables, products and frames.

@@ -1,0 +1,37 @@
+//! How often a thread asks for memory: an allocator that counts the requests of the thread it is asked by stands in for
+//! the system's.
+#![expect(unsafe_code, reason = "a global allocator is an unsafe trait")]
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    cell::Cell,
+};
+
+thread_local! {
+    static REQUESTS: Cell<usize> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+// SAFETY: every call is handed to the system's allocator; the counter is a plain number of the thread.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        REQUESTS.with(|n| n.set(n.get() + 1));
+        // SAFETY: the caller's promise about `layout` is passed on.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise is passed on; all pointers come from the system's allocator.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// How often `f` asks for memory.
+pub(crate) fn requests(f: impl FnOnce()) -> usize {
+    let before = REQUESTS.with(Cell::get);
+    f();
+    REQUESTS.with(Cell::get) - before
+}
