@@ -162,6 +162,22 @@ impl<E: Element> TileStage<E> {
     }
 }
 
+impl<E: Element> TileStage<E> {
+    /// The index of the first amplitude of a tile, by its number in the order of the stage.
+    #[inline(always)]
+    fn tile_at(&self, number: usize) -> usize {
+        let tile = self.order.get(number).map_or(number, |&tile| tile as usize);
+        deposit(tile, self.outside)
+    }
+
+    /// What all amplitudes of the tile at this index are multiplied with at the end.
+    #[inline(always)]
+    fn factor_at(&self, outer: usize) -> Complex<E> {
+        let angle: f64 = self.constants.iter().filter(|c| odd(c.0 & outer)).map(|c| c.1).sum();
+        narrow(if angle == 0.0 { self.scale } else { self.scale * Complex::cis(angle) })
+    }
+}
+
 /// Some tiles of a stage.
 struct Tiles<'a, E> {
     stage: &'a TileStage<E>,
@@ -185,24 +201,18 @@ impl<E: Element> Task<E> for Tiles<'_, E> {
         unsafe {
             let im = re.add((1 << stage.bits) + SKEW_BYTES / size_of::<E>());
             let picks = Picks::<S>::new(stage);
-            let index = |number: usize| {
-                let tile = stage.order.get(number).map_or(number, |&tile| tile as usize);
-                deposit(tile, stage.outside)
-            };
             for number in tiles.clone() {
-                let outer = index(number);
+                let outer = stage.tile_at(number);
                 // The last one has nothing to fetch but itself.
-                let next = state.get().add(2 * index((number + 1).min(tiles.end - 1)));
+                let next = state.get().add(2 * stage.tile_at((number + 1).min(tiles.end - 1)));
                 let scratch = Scratch { re, im, outer };
                 let start = state.get().add(2 * outer);
                 S::vectorize(Gather { stage, from: start, scratch });
                 for step in &stage.steps {
                     kernels::step::<S>(step, scratch, &mut workspace.product);
                 }
-                let angle: f64 = stage.constants.iter().filter(|c| odd(c.0 & outer)).map(|c| c.1).sum();
-                let factor = if angle == 0.0 { stage.scale } else { stage.scale * Complex::cis(angle) };
-                Scatter { stage, to: start, next, scratch, factor: narrow(factor), streams }
-                    .write::<S>(&picks);
+                let factor = stage.factor_at(outer);
+                Scatter { stage, to: start, next, scratch, factor, streams }.write::<S>(&picks);
             }
             S::fence();
         }

@@ -11,17 +11,13 @@ use num_complex::Complex;
 use super::{
     SKEW_BYTES, Workspace, Workspaces,
     compile::{Step, TileStage},
-    kernels::{self, Scratch, narrow},
+    kernels::{self, Scratch},
     streams,
     transfer::{Gather, Picks, Scatter},
 };
-use crate::{
-    basis::deposit,
-    basis::odd,
-    kernel::{
-        Element, SERIAL_BELOW, Threads,
-        simd::{InstructionSet, Shared, Simd, Task, as_reals},
-    },
+use crate::kernel::{
+    Element, SERIAL_BELOW, Threads,
+    simd::{InstructionSet, Shared, Simd, Task, as_reals},
 };
 
 /// The most groups of tiles.
@@ -100,13 +96,9 @@ impl<E: Element> Task<E> for Pairs<'_, E> {
         // SAFETY: as in `Tiles`; the two workspaces are different ones.
         unsafe {
             let picks = Picks::<S>::new(stage);
-            let index = |number: usize| {
-                let tile = stage.order.get(number).map_or(number, |&tile| tile as usize);
-                deposit(tile, stage.outside)
-            };
             for number in tiles.clone() {
-                let outer = index(number);
-                let next = index((number + 1).min(tiles.end - 1));
+                let outer = stage.tile_at(number);
+                let next = stage.tile_at((number + 1).min(tiles.end - 1));
                 let scratch = reals.map(|re| {
                     let im = re.add((1 << stage.bits) + SKEW_BYTES / size_of::<E>());
                     Scratch { re, im, outer }
@@ -122,9 +114,7 @@ impl<E: Element> Task<E> for Pairs<'_, E> {
                     kernels::step::<S>(step, scratch[0], &mut first.product);
                     kernels::step::<S>(step, scratch[1], &mut first.product);
                 }
-                let angle: f64 = stage.constants.iter().filter(|c| odd(c.0 & outer)).map(|c| c.1).sum();
-                let factor = if angle == 0.0 { stage.scale } else { stage.scale * Complex::cis(angle) };
-                let factor = narrow(factor);
+                let factor = stage.factor_at(outer);
                 for (state, scratch) in states.iter().zip(scratch) {
                     let (to, next) = (state.get().add(2 * outer), state.get().add(2 * next));
                     Scatter { stage, to, next, scratch, factor, streams }.write::<S>(&picks);

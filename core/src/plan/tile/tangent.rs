@@ -11,17 +11,14 @@ use num_complex::Complex;
 use super::{
     SKEW_BYTES, Workspace, Workspaces,
     compile::{Step, TileStage},
-    kernels::{self, Scratch, narrow},
+    kernels::{self, Scratch},
     pair::GROUPS,
     streams,
     transfer::{Gather, Picks, Scatter},
 };
-use crate::{
-    basis::{deposit, odd},
-    kernel::{
-        Element, SERIAL_BELOW, Threads,
-        simd::{InstructionSet, Shared, Simd, Task, as_reals},
-    },
+use crate::kernel::{
+    Element, SERIAL_BELOW, Threads,
+    simd::{InstructionSet, Shared, Simd, Task, as_reals},
 };
 
 /// Psi, its tangent, lambda, its tangent.
@@ -92,13 +89,9 @@ impl<E: Element> Task<E> for Tangents<'_, E> {
         // SAFETY: as in `Tiles`; the workspaces are different ones.
         unsafe {
             let picks = Picks::<S>::new(stage);
-            let index = |number: usize| {
-                let tile = stage.order.get(number).map_or(number, |&tile| tile as usize);
-                deposit(tile, stage.outside)
-            };
             for number in tiles.clone() {
-                let outer = index(number);
-                let next = index((number + 1).min(tiles.end - 1));
+                let outer = stage.tile_at(number);
+                let next = stage.tile_at((number + 1).min(tiles.end - 1));
                 let scratch = |k: usize| {
                     let re = reals[k];
                     Scratch { re, im: re.add((1 << stage.bits) + SKEW_BYTES / size_of::<E>()), outer }
@@ -125,9 +118,7 @@ impl<E: Element> Task<E> for Tangents<'_, E> {
                     }
                     inners.kick::<S>(pairs, kicks, products);
                 }
-                let angle: f64 = stage.constants.iter().filter(|c| odd(c.0 & outer)).map(|c| c.1).sum();
-                let factor = if angle == 0.0 { stage.scale } else { stage.scale * Complex::cis(angle) };
-                let factor = narrow(factor);
+                let factor = stage.factor_at(outer);
                 for (state, scratch) in states.iter().zip(pairs.as_flattened()) {
                     let (to, next) = (state.get().add(2 * outer), state.get().add(2 * next));
                     Scatter { stage, to, next, scratch: *scratch, factor, streams }.write::<S>(&picks);
