@@ -241,18 +241,19 @@ impl<'t, T: Real, S: Scalar<Real = T>> ArrayVariable<'t, S> {
     }
 }
 
+/// Methods of arrays of the numbers that `[…] S` says.
 macro_rules! methods {
-    ($($f:ident $name:literal ($($other:ident)?) ($($axis:ident)?) -> $result:ident $to:ident, $doc:literal;)*) => {
-        impl<'t, T: Real, S: Scalar<Real = T>> ArrayVariable<'t, S> {
+    ([$($bounds:tt)*] $S:ident; $($f:ident $name:literal ($($other:ident)?) ($($axis:ident)?) -> $result:ident $to:ident, $doc:literal;)*) => {
+        impl<'t, $($bounds)*> ArrayVariable<'t, $S> {
             $(
                 #[doc = $doc]
                 #[must_use]
                 #[track_caller]
                 pub fn $f(
                     self
-                    $(, $other: impl ArrayArgument<'t, S>)?
+                    $(, $other: impl ArrayArgument<'t, $S>)?
                     $(, $axis: usize)?
-                ) -> $result<'t, S> {
+                ) -> $result<'t, $S> {
                     let call = Call::new($name)$(.with(Fixed::Int(int($axis))))?;
                     $(let $other = $other.place(self.tape);)?
                     self.$to(call, &[$($other)?])
@@ -262,6 +263,7 @@ macro_rules! methods {
     };
 }
 methods! {
+    [T: Real, S: Scalar<Real = T>] S;
     sum "sum" ()() -> Variable to_number, "The sum of all elements.";
     mean "mean" ()() -> Variable to_number, "The mean of all elements.";
     prod "prod" ()() -> Variable to_number, "The product of all elements; 1 for none.";
@@ -311,27 +313,8 @@ macro_rules! functions {
 }
 unary_functions!(functions);
 
-macro_rules! of_reals {
-    ($($f:ident $name:literal ($($other:ident)?) ($($axis:ident)?) -> $result:ident $to:ident, $doc:literal;)*) => {
-        impl<'t, T: Real> ArrayVariable<'t, T> {
-            $(
-                #[doc = $doc]
-                #[must_use]
-                #[track_caller]
-                pub fn $f(
-                    self
-                    $(, $other: impl ArrayArgument<'t, T>)?
-                    $(, $axis: usize)?
-                ) -> $result<'t, T> {
-                    let call = Call::new($name)$(.with(Fixed::Int(int($axis))))?;
-                    $(let $other = $other.place(self.tape);)?
-                    self.$to(call, &[$($other)?])
-                }
-            )*
-        }
-    };
-}
-of_reals! {
+methods! {
+    [T: Real] T;
     maximum "maximum" ()() -> Variable to_number, "The greatest element; the first one at a tie gets the cotangent.";
     minimum "minimum" ()() -> Variable to_number, "The least element; the first one at a tie gets the cotangent.";
     logsumexp "logsumexp" ()() -> Variable to_number, "`ln sum exp x` over all elements, without overflow.";
