@@ -83,9 +83,19 @@ pub(crate) fn add_squares<S, T: Real>(
     square: impl Fn(&S) -> T,
     table: &mut [T],
 ) {
+    let blocks = places(part.blocks.clone(), part.number_bits, part.fixed, part.value);
+    // Every bit of a block is asked for: there is nothing to sum out.
+    if part.keep.count_ones() as usize == part.bits {
+        for block in blocks {
+            for (total, a) in table.iter_mut().zip(&amplitudes[block << part.bits..]) {
+                *total = total.clone() + square(a);
+            }
+        }
+        return;
+    }
     let mut squares = vec![T::zero(); 1 << part.bits];
     let mut other = vec![T::zero(); 1 << part.bits >> 1];
-    for block in places(part.blocks.clone(), part.number_bits, part.fixed, part.value) {
+    for block in blocks {
         let start = block << part.bits;
         for (to, a) in squares.iter_mut().zip(&amplitudes[start..start + (1 << part.bits)]) {
             *to = square(a);
