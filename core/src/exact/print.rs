@@ -1,5 +1,6 @@
 //! Formulas as text.
 
+use num_integer::gcd;
 use num_traits::CheckedMul;
 
 use super::{
@@ -9,7 +10,7 @@ use super::{
     nested::{Letter, Nested, Product, Summand},
     run::Factor,
     short::{Functions, short, sum},
-    sums::{Function, Root, gcd},
+    sums::{Function, Root},
     symbols::Field,
 };
 use crate::{circuit::Circuit, param::ParamId};

@@ -9,6 +9,7 @@ use std::{
 };
 
 use num_complex::Complex;
+use num_integer::gcd;
 
 use super::{Exact, ExactError, Symbols, symbols::Field};
 use crate::{
@@ -99,14 +100,6 @@ impl Binding<Exact> for Watch<'_> {
     fn number(&self, z: Complex<f64>) -> Result<Exact, BindError> {
         self.symbols.number(z)
     }
-}
-
-/// The greatest common divisor of numbers that are not negative.
-fn gcd(mut a: i64, mut b: i64) -> i64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use num_integer::gcd;
 use num_traits::{CheckedMul, Zero};
 
 use super::{Exact, Symbols, run::Factor};
@@ -138,12 +139,4 @@ pub(super) fn content(items: &[Item]) -> Factor {
     }
     let sign = if items.iter().all(|item| *item.coefficient.numer() < 0) { -1 } else { 1 };
     Factor::new(sign * n, d)
-}
-
-/// Of numbers that are not negative.
-pub(super) fn gcd(mut a: i128, mut b: i128) -> i128 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }

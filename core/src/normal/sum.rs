@@ -2,6 +2,7 @@
 
 use std::{cmp::Ordering, collections::BTreeMap};
 
+use num_integer::gcd;
 use num_rational::Ratio;
 use num_traits::{CheckedAdd, CheckedDiv, CheckedMul, One, Signed, Zero};
 
@@ -177,10 +178,6 @@ fn lexicographic(a: &[(Atom, i32)], b: &[(Atom, i32)]) -> Ordering {
     }
     let rest = |list: &[(Atom, i32)], from: usize| list.get(from).map_or(0, |p| p.1);
     rest(a, b.len()).cmp(&rest(b, a.len()))
-}
-
-pub(super) fn gcd(a: i128, b: i128) -> i128 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// Multiplication and functions, within a number of terms.

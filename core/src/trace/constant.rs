@@ -8,6 +8,7 @@
 
 use std::cmp::Ordering;
 
+use num_integer::gcd;
 use num_rational::Ratio;
 use num_traits::{CheckedAdd, CheckedMul};
 
@@ -266,10 +267,6 @@ impl Constant {
 fn integer(x: f64) -> Constant {
     let whole = x.fract() == 0.0 && x.abs() < 9e15 && !(x == 0.0 && x.is_sign_negative());
     if whole { Constant::int(x as i64) } else { Constant::Float(x) }
-}
-
-fn gcd(a: i64, b: i64) -> i64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 #[cfg(test)]
