@@ -43,10 +43,9 @@ use crate::{
 ///
 /// # Cost
 /// That of [`Expectation::value_and_gradient`] without planning. Memory: 2 states, and the tables of the plans. For `f32`
-/// and `f64`, from 5 or 6 qubits on, a call after the first few allocates nothing on one thread, if the circuit has no
-/// dense gates on two or more qubits, no computed parameters, and only gates whose table names a generator for their
-/// angles; other circuits are as right, and allocate. So does a point at which a rotation passes an odd multiple of pi/2,
-/// where it is written in another way, or where a gate is simpler than usual: it is planned for anew.
+/// and `f64`, from 5 or 6 qubits on, a call after the first few allocates nothing on one thread, at any point, if the
+/// circuit has no computed parameters, only gates whose table names a generator for their angles, and no controlled
+/// rotation that vanishes at that point; other circuits are as right, and allocate.
 pub struct PreparedGradient<T: Real> {
     energy: Expectation,
     ready: Option<Ready<T>>,

@@ -9,7 +9,8 @@ use crate::{
 
 impl<R: Ring> Operator<R> {
     /// The operator of another matrix on the same targets under the same controls, as [`Operator::new`]. Nothing is
-    /// allocated where its shape stays a phase, a full diagonal or dense.
+    /// allocated where it was dense, a full diagonal or a phase, and is that or simpler; it keeps its shape then, and so
+    /// its cost.
     ///
     /// # Errors
     /// As [`Operator::new`].
@@ -28,47 +29,33 @@ impl<R: Ring> Operator<R> {
         Ok(())
     }
 
-    /// Takes the numbers of a matrix, if it has the shape that the operator has.
+    /// Takes the numbers of a matrix, if the shape of the operator has room for them.
     fn takes(&mut self, matrix: &Matrix<R>, targets: &[usize], controls: &[(usize, bool)]) -> bool {
         let dim = matrix.dim();
-        let mut diagonal = true;
-        for column in 0..dim {
-            let rows = (0..dim).filter(|&row| !matrix[(row, column)].is_exact_zero());
-            let (mut count, mut own) = (0, false);
-            rows.for_each(|row| (count, own) = (count + 1, own || row == column));
-            if count > 1 {
-                let Shape::Dense { matrix: entries, .. } = &mut self.shape else { return false };
-                if entries.len() != dim * dim {
-                    return false;
-                }
-                entries.clone_from_slice(matrix.entries());
-                return true;
+        if let Shape::Dense { matrix: entries, .. } = &mut self.shape {
+            if entries.len() != dim * dim {
+                return false;
             }
-            diagonal &= own;
+            entries.clone_from_slice(matrix.entries());
+            return true;
         }
         let full = self.fixed.count_ones() as usize == targets.len() + controls.len();
-        if !diagonal || !full {
+        let zero = |k: usize| k / dim == k % dim || matrix.entries()[k].is_exact_zero();
+        if !full || !(0..dim * dim).all(zero) {
             return false;
         }
-        let one = |j: usize| matrix[(j, j)].is_exact_one();
         match &mut self.shape {
             Shape::Diagonal(factors) if factors.len() == dim => {
-                let same = (1..dim).all(|j| (matrix[(j, j)].clone() - &matrix[(0, 0)]).is_exact_zero());
-                if same || (0..dim).any(one) {
-                    return false;
-                }
                 factors.iter_mut().enumerate().for_each(|(j, f)| f.1 = matrix[(j, j)].clone());
                 true
             }
             Shape::Phase(factor) => {
-                let mut others = (0..dim).filter(|&j| !one(j));
-                let (Some(j), None) = (others.next(), others.next()) else { return false };
-                let at = targets.iter().enumerate().fold(0, |at, (bit, q)| at | (j >> bit & 1) << q);
-                let value = controls.iter().filter(|c| c.1).fold(at, |v, c| v | 1 << c.0);
-                if value != self.value {
+                let set = |bit: usize| usize::from(self.value >> targets[bit] & 1 == 1) << bit;
+                let at = (0..targets.len()).fold(0, |at, bit| at | set(bit));
+                if (0..dim).any(|j| j != at && !matrix[(j, j)].is_exact_one()) {
                     return false;
                 }
-                *factor = matrix[(j, j)].clone();
+                *factor = matrix[(at, at)].clone();
                 true
             }
             _ => false,

@@ -10,6 +10,11 @@
 //! `vector_b`. CX from c to t adds the first line of c to that of t, and `vector_t` to `vector_c`. A rotation of b
 //! then couples p and p + vector_b with a sign from x_b; a phase reads a sum of first lines. When the stage is
 //! over, the amplitude of logical index y is read from `sum_b (y_b + constants of b) vector_b`.
+//!
+//! # Signs
+//! Z moves nothing either: it is held back as a parity `inner . p + outer . o` of places that are to be negated. A
+//! rotation whose vector is odd in it turns the other way, a dense block takes the part on its own bits in, phases
+//! do not see it, and what is left at the end of the stage is [`Layout::signs`].
 
 use num_complex::Complex;
 
@@ -27,6 +32,15 @@ pub struct Line {
     pub flip: bool,
     /// The places that differ in this qubit alone are apart by this; 0 outside of the tile.
     pub vector: usize,
+}
+
+/// Where `inner . p + outer . o` is odd, for the place p in the tile and the tile's index o.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Parity {
+    /// The parity of the place.
+    pub inner: usize,
+    /// The parity of the tile's index.
+    pub outer: usize,
 }
 
 /// `e^{i angle}` where `inner . p + outer . o` is odd, for the place p in the tile and the tile's index o.
@@ -144,6 +158,8 @@ pub struct Layout {
     pub angle: f64,
     /// and its factor: rotations are without their `1/sqrt(1 + tan^2)`.
     pub scale: f64,
+    /// The places that are negated at the end.
+    pub signs: Parity,
     /// All logical qubits at the end.
     lines: Vec<Line>,
 }
@@ -159,6 +175,7 @@ impl Layout {
             ops: Vec::new(),
             angle: 0.0,
             scale: 1.0,
+            signs: Parity::default(),
             lines: vec![Line::default(); n_qubits],
         };
         layout.follow(ops);
@@ -173,19 +190,107 @@ impl Layout {
                 Err(_) => Line { outer: 1 << q, ..Line::default() },
             };
         }
-        (self.angle, self.scale) = (0.0, 1.0);
+        (self.angle, self.scale, self.signs) = (0.0, 1.0, Parity::default());
         let mut placed = 0;
         for op in ops {
-            let at = self.ops.get_mut(placed);
-            if let Some(new) = place(op, &mut self.lines, (&mut self.angle, &mut self.scale), at) {
-                self.ops.truncate(placed);
-                self.ops.push(new);
-            }
-            placed += usize::from(!matches!(op, Op::Flip(_) | Op::Cx { .. } | Op::Swap(..)));
+            self.place(op, placed);
+            placed += usize::from(!matches!(op, Op::Pauli { .. } | Op::Cx { .. } | Op::Swap(..)));
         }
         self.ops.truncate(placed);
         self.exit.clear();
         self.exit.extend(self.inside.iter().map(|&q| self.lines[q]));
+    }
+
+    /// Follows the frame through an operation. What it places becomes operation number `at`.
+    fn place(&mut self, op: &Op, at: usize) {
+        let (lines, signs) = (self.lines.as_mut_slice(), self.signs);
+        let new = match *op {
+            Op::Rotation { qubit, tan, sign, flip } => {
+                self.scale /= (1.0 + tan * tan).sqrt();
+                if sign {
+                    self.negate(qubit);
+                }
+                let line = self.lines[qubit];
+                self.lines[qubit].flip ^= flip;
+                let tan = if odd(self.signs.inner & line.vector) { -tan } else { tan };
+                Placed::Rotation { line, tan }
+            }
+            Op::Phase { mask, angle: by } => {
+                let mut sum = Line::default();
+                for (_, line) in lines.iter().enumerate().filter(|(q, _)| mask >> q & 1 == 1) {
+                    sum.inner ^= line.inner;
+                    sum.outer ^= line.outer;
+                    sum.flip ^= line.flip;
+                }
+                // [x + 1 odd] = 1 - [x odd]
+                let by = if sum.flip {
+                    self.angle += by;
+                    -by
+                } else {
+                    by
+                };
+                Placed::Phase(Phase { inner: sum.inner, outer: sum.outer, angle: by })
+            }
+            Op::Dense { a, b, ref matrix } => {
+                let (low, high) = (lines[a], lines[b]);
+                let flips = usize::from(low.flip) | usize::from(high.flip) << 1;
+                // The block takes in the signs on its bits.
+                let sign_bits = usize::from(signs.inner & low.inner != 0)
+                    | usize::from(signs.inner & high.inner != 0) << 1;
+                self.signs.inner &= !(low.inner | high.inner);
+                let matrix: M4 = std::array::from_fn(|i| {
+                    let entry = matrix[i ^ (flips << 2 | flips)];
+                    if odd(i & sign_bits) { -entry } else { entry }
+                });
+                let (low, high) = (low.inner.trailing_zeros() as usize, high.inner.trailing_zeros() as usize);
+                let (low, high, matrix) =
+                    if low < high { (low, high, matrix) } else { (high, low, exchanged(&matrix)) };
+                if let Some(Placed::Dense { low: old_low, high: old_high, matrix: old }) =
+                    self.ops.get_mut(at)
+                {
+                    (*old_low, *old_high, **old) = (low, high, matrix);
+                    return;
+                }
+                Placed::Dense { low, high, matrix: Box::new(matrix) }
+            }
+            Op::Inner { number, x, z } => {
+                let mut look = look(lines, number, x, z);
+                if odd(look.x & signs.inner) {
+                    look.weight = -look.weight;
+                }
+                Placed::Inner(look)
+            }
+            Op::Pauli { qubit, sign, flip } => {
+                if sign {
+                    self.negate(qubit);
+                }
+                self.lines[qubit].flip ^= flip;
+                return;
+            }
+            Op::Cx { control, target } => {
+                let c = lines[control];
+                let t = &mut lines[target];
+                (t.inner, t.outer, t.flip) = (t.inner ^ c.inner, t.outer ^ c.outer, t.flip ^ c.flip);
+                let moved = t.vector;
+                if lines[control].vector != 0 {
+                    lines[control].vector ^= moved;
+                }
+                return;
+            }
+            Op::Swap(a, b) => return lines.swap(a, b),
+            Op::Plain { .. } => unreachable!("a tile stage has no plain operators"),
+        };
+        match self.ops.get_mut(at) {
+            Some(old) => *old = new,
+            None => self.ops.push(new),
+        }
+    }
+
+    /// Z on a qubit.
+    fn negate(&mut self, qubit: usize) {
+        let Line { inner, outer, flip, .. } = self.lines[qubit];
+        self.signs = Parity { inner: self.signs.inner ^ inner, outer: self.signs.outer ^ outer };
+        self.angle += if flip { std::f64::consts::PI } else { 0.0 };
     }
 
     /// Whether every place means at the end what it meant at the beginning.
@@ -193,82 +298,6 @@ impl Layout {
     pub fn stays(&self) -> bool {
         let still = |(i, l): (usize, &Line)| l.inner == 1 << i && l.outer == 0 && !l.flip;
         self.exit.iter().enumerate().all(still)
-    }
-}
-
-/// Follows the frame through an operation. What it places is written to `at` if there is such a thing, or else given
-/// back.
-fn place(
-    op: &Op,
-    lines: &mut [Line],
-    (angle, scale): (&mut f64, &mut f64),
-    at: Option<&mut Placed>,
-) -> Option<Placed> {
-    let new = match *op {
-        Op::Rotation { qubit, tan, flip } => {
-            *scale /= (1.0 + tan * tan).sqrt();
-            let line = lines[qubit];
-            lines[qubit].flip ^= flip;
-            Placed::Rotation { line, tan }
-        }
-        Op::Phase { mask, angle: by } => {
-            let mut sum = Line::default();
-            for (_, line) in lines.iter().enumerate().filter(|(q, _)| mask >> q & 1 == 1) {
-                sum.inner ^= line.inner;
-                sum.outer ^= line.outer;
-                sum.flip ^= line.flip;
-            }
-            // [x + 1 odd] = 1 - [x odd]
-            let by = if sum.flip {
-                *angle += by;
-                -by
-            } else {
-                by
-            };
-            Placed::Phase(Phase { inner: sum.inner, outer: sum.outer, angle: by })
-        }
-        Op::Dense { a, b, ref matrix } => {
-            let (low, high) = (lines[a], lines[b]);
-            let flips = usize::from(low.flip) | usize::from(high.flip) << 1;
-            let matrix: M4 = std::array::from_fn(|i| matrix[i ^ (flips << 2 | flips)]);
-            let (low, high) = (low.inner.trailing_zeros() as usize, high.inner.trailing_zeros() as usize);
-            let (low, high, matrix) =
-                if low < high { (low, high, matrix) } else { (high, low, exchanged(&matrix)) };
-            match at {
-                Some(Placed::Dense { low: old_low, high: old_high, matrix: old }) => {
-                    (*old_low, *old_high, **old) = (low, high, matrix);
-                    return None;
-                }
-                _ => return Some(Placed::Dense { low, high, matrix: Box::new(matrix) }),
-            }
-        }
-        Op::Inner { number, x, z } => Placed::Inner(look(lines, number, x, z)),
-        Op::Flip(qubit) => {
-            lines[qubit].flip ^= true;
-            return None;
-        }
-        Op::Cx { control, target } => {
-            let c = lines[control];
-            let t = &mut lines[target];
-            (t.inner, t.outer, t.flip) = (t.inner ^ c.inner, t.outer ^ c.outer, t.flip ^ c.flip);
-            let moved = t.vector;
-            if lines[control].vector != 0 {
-                lines[control].vector ^= moved;
-            }
-            return None;
-        }
-        Op::Swap(a, b) => {
-            lines.swap(a, b);
-            return None;
-        }
-        Op::Plain { .. } => unreachable!("a tile stage has no plain operators"),
-    };
-    match at {
-        Some(old) => {
-            *old = new;
-            None
-        }
-        None => Some(new),
     }
 }
 

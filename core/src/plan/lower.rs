@@ -1,7 +1,7 @@
 //! From operators to a few primitive ones that a tile can do cheaply.
 //!
 //! ```text
-//! any 1-qubit unitary   = e^{i a} diag(1, e^{i b}) c [1 -t; t 1] diag(1, e^{i g})  [then X],  |t| <= 1
+//! any 1-qubit unitary   = e^{i a} diag(1, e^{i b}) c [1 -t; t 1] diag(1, e^{i g}) [after Z] [then X],  |t| <= 1
 //! any diagonal          = phases e^{i a} on parities of bits: the Walsh-Hadamard transform of its angles
 //! a permutation of bits = X, CX, SWAP, if it is affine over GF(2): it moves nothing, see `tile`
 //! controlled U          = V (controlled diagonal) V^dagger   with U = V diagonal V^dagger
@@ -13,7 +13,8 @@
 //! bits.
 //!
 //! The tan form of a rotation takes 2 products for each amplitude instead of 8; its real factor
-//! `c = 1/sqrt(1 + t^2)` is left to be applied once for many gates.
+//! `c = 1/sqrt(1 + t^2)` is left to be applied once for many gates. Whether Z and X stand beside it is a matter of its
+//! numbers: they cost nothing (see `layout`), and so all angles of a gate are the same operations but where one vanishes.
 
 mod matrices;
 
@@ -45,12 +46,12 @@ const NO_ANGLE: f64 = 1e-15;
     reason = "a list of them is made anew for each binding, in the same memory"
 )]
 pub(in crate::plan) enum Op {
-    /// `[1 -tan; tan 1]` on a qubit, times `1/sqrt(1 + tan^2)`, then X if `flip`; |tan| <= 1.
-    Rotation { qubit: usize, tan: f64, flip: bool },
+    /// Z if `sign`, then `[1 -tan; tan 1]` on a qubit, times `1/sqrt(1 + tan^2)`, then X if `flip`; |tan| <= 1.
+    Rotation { qubit: usize, tan: f64, sign: bool, flip: bool },
     /// `e^{i angle}` where the bits in `mask` have odd parity.
     Phase { mask: usize, angle: f64 },
-    /// X.
-    Flip(usize),
+    /// Z if `sign`, then X if `flip`.
+    Pauli { qubit: usize, sign: bool, flip: bool },
     /// CX.
     Cx { control: usize, target: usize },
     /// SWAP.
@@ -67,8 +68,8 @@ impl Op {
     /// The qubits on which it is not diagonal.
     pub(in crate::plan) fn moving(&self) -> usize {
         match *self {
-            Op::Rotation { qubit, .. } | Op::Flip(qubit) => 1 << qubit,
-            Op::Phase { .. } => 0,
+            Op::Rotation { qubit, .. } | Op::Pauli { qubit, flip: true, .. } => 1 << qubit,
+            Op::Phase { .. } | Op::Pauli { .. } => 0,
             Op::Cx { target, .. } => 1 << target,
             Op::Swap(a, b) | Op::Dense { a, b, .. } => 1 << a | 1 << b,
             Op::Inner { x, .. } => x,
@@ -82,7 +83,32 @@ impl Op {
             (Op::Rotation { qubit: a, .. }, Op::Rotation { qubit: b, .. }) => a == b,
             (Op::Phase { mask: a, .. }, Op::Phase { mask: b, .. }) => a == b,
             (Op::Dense { a, b, .. }, Op::Dense { a: c, b: d, .. }) => (a, b) == (c, d),
+            (Op::Pauli { qubit: a, flip: x, .. }, Op::Pauli { qubit: b, flip: y, .. }) => (a, x) == (b, y),
             _ => self == other,
+        }
+    }
+
+    /// The operation of the same structure that does nothing.
+    fn idle(&self) -> Option<Op> {
+        match *self {
+            Op::Rotation { qubit, .. } => Some(Op::Rotation { qubit, tan: 0.0, sign: false, flip: false }),
+            Op::Phase { mask, .. } => Some(Op::Phase { mask, angle: 0.0 }),
+            _ => None,
+        }
+    }
+
+    /// It, written with the structure of another operation.
+    fn like(&self, other: &Op) -> Option<Op> {
+        match (self, other) {
+            (&Op::Pauli { qubit, sign, flip }, Op::Rotation { qubit: same, .. }) if qubit == *same => {
+                Some(Op::Rotation { qubit, tan: 0.0, sign, flip })
+            }
+            (&Op::Pauli { qubit, sign: true, flip: false }, &Op::Phase { mask, .. })
+                if mask == 1 << qubit =>
+            {
+                Some(Op::Phase { mask, angle: std::f64::consts::PI })
+            }
+            _ => self.same_structure(other).then(|| self.clone()),
         }
     }
 
@@ -91,6 +117,7 @@ impl Op {
         match *self {
             Op::Phase { mask, .. } => mask,
             Op::Cx { control, .. } => 1 << control,
+            Op::Pauli { qubit, flip: false, .. } => 1 << qubit,
             Op::Inner { z, .. } => z,
             _ => 0,
         }
@@ -104,6 +131,55 @@ pub(in crate::plan) struct Lowered {
     pub(in crate::plan) angle: f64,
     /// Empty but while something is lowered; its memory is kept.
     waiting: Vec<Waiting>,
+}
+
+impl Lowered {
+    /// Writes the operations with the structure of others, where a rotation or a phase that an angle has made vanish is
+    /// one that does nothing. False if that cannot be; what is here is of no use then.
+    pub(in crate::plan) fn fit(&mut self, known: &[Op]) -> bool {
+        let ops = &mut self.ops;
+        let mut rest = ops.len();
+        if rest == known.len() && known.iter().zip(ops.iter()).all(|(a, b)| a.same_structure(b)) {
+            return true;
+        }
+        if rest > known.len() {
+            return false;
+        }
+        // From the end on, so that what is read has not been written over.
+        ops.resize(known.len(), Op::Phase { mask: 0, angle: 0.0 });
+        let mut left = known.len();
+        while left > 0 {
+            let wanted = &known[left - 1];
+            // A phase and then Paulis, wanted the other way round.
+            if let [.., Op::Phase { mask, angle }, pauli @ Op::Pauli { qubit, flip, .. }] = &ops[..rest]
+                && *mask == 1 << qubit
+                && let [.., rotation, Op::Phase { mask: same, .. }] = &known[..left]
+                && mask == same
+                && let Some(pauli) = pauli.like(rotation)
+            {
+                let (mask, angle, flip) = (*mask, *angle, *flip);
+                // X diag(1, z) = z diag(1, 1/z) X
+                self.angle += if flip { angle } else { 0.0 };
+                ops[left - 1] = Op::Phase { mask, angle: if flip { -angle } else { angle } };
+                ops[left - 2] = pauli;
+                (left, rest) = (left - 2, rest - 2);
+                continue;
+            }
+            left -= 1;
+            if let Some(op) = rest.checked_sub(1).and_then(|k| ops[k].like(wanted)) {
+                rest -= 1;
+                ops[left] = op;
+            } else if let Some(op) = wanted.idle() {
+                if left < rest {
+                    return false;
+                }
+                ops[left] = op;
+            } else {
+                return false;
+            }
+        }
+        true
+    }
 }
 
 /// Lowers operators on n qubits, and inner products between them, which stand in the order of the operators. What is
@@ -144,6 +220,8 @@ pub(in crate::plan) fn lower<E: Element>(
 struct Waiting {
     /// The product of 1-qubit gates that are not out yet.
     matrix: Option<M2>,
+    /// Whether one of them is not diagonal at other angles either.
+    moving: bool,
     /// The dense block that was the last thing on this qubit.
     dense: Option<usize>,
 }
@@ -197,8 +275,8 @@ impl Lowering {
     /// Looks at the state as it is, so what waits goes first; but a string of Z does not see diagonals.
     fn inner(&mut self, number: usize, inner: &Inner) {
         let &Inner { x, z, .. } = inner;
-        let diagonal = |u: &M2| u[1].norm_sqr() + u[2].norm_sqr() == 0.0;
-        let unseen = |q: &usize| x >> q & 1 == 0 && self.waiting[*q].matrix.as_ref().is_some_and(diagonal);
+        let unseen =
+            |q: &usize| x >> q & 1 == 0 && self.waiting[*q].matrix.is_some() && !self.waiting[*q].moving;
         let stay = (0..self.waiting.len()).filter(unseen).fold(0, |mask, q| mask | 1 << q);
         self.flush((x | z) & !stay);
         self.push(Op::Inner { number, x, z });
@@ -209,17 +287,17 @@ impl Lowering {
             return false;
         }
         if controls == 0 {
-            self.wait(qubit, u);
+            self.wait(qubit, u, true);
             return true;
         }
         let (v, values) = eigen(&u);
         if controls.count_ones() >= MAX_PHASE_BITS {
             return false;
         }
-        self.wait(qubit, dagger(&v));
+        self.wait(qubit, dagger(&v), true);
         let done =
             self.diagonal(controls | 1 << qubit, &[(value, values[0]), (value | 1 << qubit, values[1])]);
-        self.wait(qubit, v);
+        self.wait(qubit, v, true);
         done
     }
 
@@ -231,7 +309,7 @@ impl Lowering {
         if mask.is_power_of_two() {
             let mut u = [C::new(1.0, 0.0), C::default(), C::default(), C::new(1.0, 0.0)];
             factors.iter().for_each(|(at, f)| u[if *at == 0 { 0 } else { 3 }] = *f);
-            self.wait(mask.trailing_zeros() as usize, u);
+            self.wait(mask.trailing_zeros() as usize, u, false);
             return true;
         }
         if mask.count_ones() > MAX_PHASE_BITS {
@@ -286,7 +364,9 @@ impl Lowering {
         }
         self.flush(mask);
         self.linear(&bits, columns);
-        bits.iter().filter(|q| origin >> **q & 1 == 1).for_each(|&q| self.push(Op::Flip(q)));
+        bits.iter()
+            .filter(|q| origin >> **q & 1 == 1)
+            .for_each(|&qubit| self.push(Op::Pauli { qubit, sign: false, flip: true }));
         true
     }
 
@@ -313,10 +393,10 @@ impl Lowering {
                 .for_each(|target| this.push(Op::Cx { control: pivot, target }));
         };
         spread(self);
-        self.wait(pivot, h);
+        self.wait(pivot, h, true);
         // The CX have flipped the other bits of the index that has the pivot set.
         let done = self.diagonal(mask, &[(with_pivot ^ others, C::new(-1.0, 0.0))]);
-        self.wait(pivot, h);
+        self.wait(pivot, h, true);
         spread(self);
         done
     }
@@ -378,10 +458,11 @@ impl Lowering {
         (self.waiting[a].dense, self.waiting[b].dense) = (at, at);
     }
 
-    /// Multiplies a 1-qubit gate onto those that wait.
-    fn wait(&mut self, qubit: usize, u: M2) {
-        let before = &mut self.waiting[qubit].matrix;
-        *before = Some(before.map_or(u, |v| multiply2(&u, &v)));
+    /// Multiplies a 1-qubit gate, one of a kind that is diagonal or not, onto those that wait.
+    fn wait(&mut self, qubit: usize, u: M2, moves: bool) {
+        let Waiting { matrix, moving, .. } = &mut self.waiting[qubit];
+        *moving = moves || matrix.is_some() && *moving;
+        *matrix = Some(matrix.map_or(u, |v| multiply2(&u, &v)));
     }
 
     /// Puts out the 1-qubit gates that wait on some qubits.
@@ -409,16 +490,23 @@ impl Lowering {
         let tan = c.norm() / a.norm();
         let tan = if tan < f64::MIN_POSITIVE { 0.0 } else { tan };
         if tan == 0.0 {
-            self.phase(1 << qubit, d.arg() - alpha);
-        } else {
-            let (mut after, mut before) = (turned(c.arg() - alpha), turned((-b).arg() - alpha));
-            let mut tan = tan;
-            if after.abs() > std::f64::consts::FRAC_PI_2 {
-                (after, before, tan) =
-                    (turned(after + std::f64::consts::PI), turned(before + std::f64::consts::PI), -tan);
+            let angle = d.arg() - alpha;
+            let (rest, odd) = without_sign(angle);
+            // A sign alone; beside a phase it would come and go with the angle.
+            let sign = odd && rest.abs() <= NO_ANGLE;
+            if !sign {
+                self.phase(1 << qubit, angle);
             }
+            if sign || flip {
+                self.push(Op::Pauli { qubit, sign, flip });
+            }
+        } else {
+            let (before, sign_before) = without_sign((-b).arg() - alpha);
+            let (after, sign_after) = without_sign(c.arg() - alpha);
+            // Z [1 -t; t 1] = [1 t; -t 1] Z
+            let tan = if sign_after { -tan } else { tan };
             self.phase(1 << qubit, before);
-            self.push(Op::Rotation { qubit, tan, flip });
+            self.push(Op::Rotation { qubit, tan, sign: sign_before ^ sign_after, flip });
             if flip {
                 // X diag(1, z) = z diag(1, 1/z) X
                 self.out.angle += after;
@@ -426,9 +514,6 @@ impl Lowering {
             } else {
                 self.phase(1 << qubit, after);
             }
-        }
-        if flip && tan == 0.0 {
-            self.push(Op::Flip(qubit));
         }
     }
 
@@ -449,14 +534,8 @@ impl Lowering {
     }
 }
 
-/// An angle brought to (-pi, pi].
-fn turned(angle: f64) -> f64 {
-    let pi = std::f64::consts::PI;
-    if angle > pi {
-        angle - 2.0 * pi
-    } else if angle <= -pi {
-        angle + 2.0 * pi
-    } else {
-        angle
-    }
+/// The phase `e^{i angle}` as one between -pi/2 and pi/2, and whether it is to be negated.
+fn without_sign(angle: f64) -> (f64, bool) {
+    let turns = (angle / std::f64::consts::PI).round();
+    (angle - turns * std::f64::consts::PI, turns.rem_euclid(2.0) == 1.0)
 }

@@ -153,8 +153,8 @@ impl<E: Element> Plan<E> {
     }
 
     /// Puts other numbers into the plan: operators of another binding of the same circuit. What was
-    /// planned is kept if they have the same structure, which they do but for angles at which a gate is
-    /// simpler than usual; otherwise this is as [`Plan::new`].
+    /// planned is kept if they have the same structure, which they do unless a gate is simpler than usual at the angles
+    /// that the plan was made for; otherwise this is as [`Plan::new`].
     ///
     /// # Panics
     /// As [`Plan::new`].

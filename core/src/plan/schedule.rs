@@ -70,16 +70,15 @@ impl Schedule {
     }
 
     /// Puts the numbers of other operators in, with the same inner products. False, and nothing is changed, if they
-    /// would be cut otherwise: they are no other binding of the same circuit, or an angle makes a gate simpler than
-    /// usual. From the second binding on nothing is allocated.
+    /// would be cut otherwise: they are no other binding of the same circuit, or have a gate that was simpler than usual
+    /// when they were cut. From the second binding on nothing is allocated.
     pub fn bind<E: Element>(&mut self, operators: &[Operator<Complex<E>>], inners: &[Inner]) -> bool {
         let known = &self.lowered.ops;
         if known.is_empty() || operators.iter().any(|o| o.n_qubits() > self.n_qubits) {
             return false;
         }
-        let lowered = lower::lower(self.n_qubits, operators, inners, std::mem::take(&mut self.spare));
-        let same = known.len() == lowered.ops.len()
-            && known.iter().zip(&lowered.ops).all(|(a, b)| a.same_structure(b));
+        let mut lowered = lower::lower(self.n_qubits, operators, inners, std::mem::take(&mut self.spare));
+        let same = lowered.fit(known);
         let turns = lowered.angle == 0.0 || self.stages.iter().any(|s| matches!(s, Stage::Tile { .. }));
         self.spare = if same && turns { std::mem::replace(&mut self.lowered, lowered) } else { lowered };
         same && turns

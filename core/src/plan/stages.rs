@@ -40,7 +40,7 @@ const MAX_ROTATIONS: usize = 100;
 fn weight(op: &Op) -> f64 {
     match op {
         Op::Rotation { .. } | Op::Swap(..) => 1.0,
-        Op::Phase { .. } | Op::Flip(_) => 0.01,
+        Op::Phase { .. } | Op::Pauli { .. } => 0.01,
         Op::Cx { .. } | Op::Inner { .. } => 0.3,
         Op::Dense { .. } => 4.0,
         Op::Plain { .. } => 0.0,

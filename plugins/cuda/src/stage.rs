@@ -4,7 +4,7 @@
 //! vectors of that span alone can run there, one after the other, and so can all phases: steps are stages once more,
 //! with a subspace in the place of a set of qubits. What `kernels.cu` says of the words is written here.
 
-use ketgrad_core::plan::layout::{Layout, Look, Phase, Placed};
+use ketgrad_core::plan::layout::{Layout, Look, Parity, Phase, Placed};
 use ketgrad_plugin_sdk::C64;
 
 use crate::{
@@ -91,6 +91,10 @@ fn write(program: &mut Program, layout: Layout, form: Form, angle: f64) -> Optio
     let several = layout.ops.len() > 1;
     let first_step = w.here();
     let mut rest = layout.ops;
+    if layout.signs != Parity::default() {
+        let Parity { inner, outer } = layout.signs;
+        rest.push(Placed::Phase(Phase { inner, outer, angle: std::f64::consts::PI }));
+    }
     while !rest.is_empty() {
         if form.matrices {
             rest = w.matrices(rest);

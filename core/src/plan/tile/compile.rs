@@ -9,7 +9,7 @@ use num_complex::Complex;
 
 use super::{
     buffer::{Buffer, Pool},
-    frame::{Exit, exit},
+    frame::{Exit, Signs, exit},
     inner::Inners,
     phases::Phases,
     rows::{reduce, row_offsets, table},
@@ -42,6 +42,7 @@ pub(in crate::plan) struct TileStage<E> {
     pub(super) scale: Complex<f64>,
     /// Where each logical place is read from; `None` where nothing has moved.
     pub(super) exit: Option<Exit>,
+    pub(super) signs: Signs,
     /// Products and sums per amplitude.
     flops: f64,
     /// Phases that are constant in a tile and belong to no table, by their numbers in the layout.
@@ -145,6 +146,7 @@ pub(in crate::plan) fn compile<E: Element>(
         order: Vec::new(),
         scale: Complex::cis(layout.angle) * layout.scale,
         exit: None,
+        signs: Signs::default(),
         flops: 2.0,
         whole: Vec::new(),
         layout,
@@ -159,6 +161,7 @@ pub(in crate::plan) fn compile<E: Element>(
 impl<E: Element> TileStage<E> {
     /// Takes the frame at the end of the operations.
     pub(super) fn take_exit(&mut self, lane_bits: usize) {
+        self.signs = Signs::new(&self.layout);
         match &mut self.exit {
             Some(exit) => exit.shift(&self.layout.exit),
             None => self.exit = (!self.layout.stays()).then(|| exit(&self.layout.exit, lane_bits)),

@@ -1,6 +1,9 @@
 //! The frame: which place of the scratch means which basis state.
 
-use crate::plan::layout::Line;
+use crate::{
+    basis::odd,
+    plan::layout::{Layout, Line, Parity},
+};
 
 /// The frame at the end of a stage.
 pub(super) struct Exit {
@@ -30,5 +33,28 @@ impl Exit {
         let moved = lines.iter().filter(|l| l.outer != 0 || l.flip);
         self.shifts.clear();
         self.shifts.extend(moved.map(|l| (l.outer, l.flip, l.vector)));
+    }
+}
+
+/// The signs at the end of a stage.
+#[derive(Default)]
+pub(super) struct Signs {
+    /// Of places and of tiles.
+    places: Parity,
+    /// The same in terms of what is written: the parity of the logical index within the tile.
+    pub(super) written: usize,
+}
+
+impl Signs {
+    pub(super) fn new(layout: &Layout) -> Signs {
+        let apart = layout.exit.iter().map(|line| odd(line.vector & layout.signs.inner));
+        let written = apart.enumerate().fold(0, |mask, (i, negative)| mask | usize::from(negative) << i);
+        Signs { places: layout.signs, written }
+    }
+
+    /// Whether the amplitude of logical index 0 is negated in the tile at index `outer`, where it is read from the place
+    /// `shift`.
+    pub(super) fn negates(&self, outer: usize, shift: usize) -> bool {
+        odd(self.places.outer & outer) ^ odd(self.places.inner & shift)
     }
 }

@@ -3,7 +3,7 @@
 //! A row of the scratch is a run of the state, so a gather splits registers `re im re im …` into two. The
 //! scatter undoes the frame: logical row r, lane l is at place `rows[r] + lanes[l] + shift` (sums over
 //! GF(2)). The lane map has values in some 2^k rows; each output register is picked from those rows by
-//! permutes of pairs and then by blends. Here, too, the stage's factor is applied.
+//! permutes of pairs and then by blends. Here, too, the stage's factor and its signs are applied.
 #![expect(unsafe_code, reason = "vector registers are read from and written to addresses")]
 
 use num_complex::Complex;
@@ -156,7 +156,7 @@ impl<E: Element, P: Simd<Elem = E>, const FROM: usize> Task<E> for Write<'_, E, 
         // SAFETY: the output rows are those of the tile in the state; the places are below 2^bits, which the
         // scratch holds. `P` is `S`: `write` passes itself.
         unsafe {
-            let (c, s) = (P::splat(factor.re), P::splat(factor.im));
+            let factors = factors::<P>(stage, factor, stage.signs.negates(scratch.outer, shift));
             let real = factor.im == E::zero();
             for (row, offset) in stage.row_offsets.iter().enumerate() {
                 let (x, y) = if FROM == 0 {
@@ -185,6 +185,7 @@ impl<E: Element, P: Simd<Elem = E>, const FROM: usize> Task<E> for Write<'_, E, 
                     }
                     (x[0], y[0])
                 };
+                let [c, s] = factors[usize::from(odd(row & stage.signs.written >> P::LANE_BITS))];
                 let (x, y) = if real {
                     (x.mul(c), y.mul(c))
                 } else {
@@ -203,5 +204,29 @@ impl<E: Element, P: Simd<Elem = E>, const FROM: usize> Task<E> for Write<'_, E, 
                 second.store(at.add(P::LANES));
             }
         }
+    }
+}
+
+/// The real and the imaginary part of the factor with the signs of the lanes, for rows of even and of odd parity.
+///
+/// # Safety
+/// Called within `P::vectorize`.
+#[inline(always)]
+unsafe fn factors<P: Simd>(
+    stage: &TileStage<P::Elem>,
+    factor: Complex<P::Elem>,
+    negative: bool,
+) -> [[P; 2]; 2] {
+    // SAFETY: as for the caller; the array has room for any register.
+    unsafe {
+        let mut both = [[P::splat(factor.re); 2]; 2];
+        for (odd_row, parts) in both.iter_mut().enumerate() {
+            for (x, part) in [factor.re, factor.im].into_iter().zip(parts) {
+                let sign = |lane: usize| odd(lane & stage.signs.written) ^ negative ^ (odd_row == 1);
+                let lanes: [P::Elem; MAX_LANES] = std::array::from_fn(|lane| if sign(lane) { -x } else { x });
+                *part = P::load(lanes.as_ptr());
+            }
+        }
+        both
     }
 }
