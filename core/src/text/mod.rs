@@ -23,13 +23,13 @@
 //! - **Statements**: `let`, `let mut`, `let (a, b)`, `=`, `+=`, `-=`, `*=`, `/=` on variables, elements and fields; `if`, `while`,
 //!   `for i in a..b`, `a..=b`, `break`, `continue`, `return`. Blocks scope; the last expression without `;` is the value.
 //! - **Expressions**: arithmetic, comparisons, `&& || !`, calls `f(x)` and `x.f()`, `xs[i]`, `a[i, j]`, `[a, b]`, `[e; n]`, `(a, b)`, `t.0`, `p.x`,
-//!   `Point { x: a, y: b }`, `if` as a value.
+//!   `Point { x: a, y: b }`, `if` as a value. `&x` is x: what Rust needs beside a variable that is used again.
 //! - **Names**: the file's functions in any order, what is registered in [`Rules`], and every op of
 //!   the [op table](crate::ir::table). `log` is `ln`; `len`, `sum`, `select`, `real`.
 //!   A registered `f.complex` is what `f` means on complex numbers.
 //! - **Arrays** have a shape: `[[1.0, 2.0], [3.0, 4.0]]` has `[2, 2]`, `full(0.0, [2, 3])` another, and `[xs, ys]` stacks two
 //!   arrays. Operators and functions of numbers work element by element, with [broadcasting](crate::array#broadcasting).
-//!   `a[i, j]` is an element; `a[k]` the k-th in row-major order, of which there are `len(a)`. The other functions are
+//!   `a[i, j]`, or `a[(i, j)]` as in Rust, is an element; `a[k]` the k-th in row-major order, of which there are `len(a)`. The other functions are
 //!   those of the [table of array operations](crate::ir::arrays) and those made of them,
 //!   [`Composed`](crate::staging::Composed):
 //!

@@ -76,15 +76,33 @@ common_literals! { f64, f64; f64, i64; i64, f64; i64, i64; }
 pub trait Parts {
     /// Its real numbers.
     type Real;
+    /// Its complex numbers.
+    type Complex;
     /// The modulus.
     fn abs_(self) -> Self::Real;
     /// Its square.
     fn abs2_(self) -> Self::Real;
     /// The real part.
     fn re_(self) -> Self::Real;
+    /// The imaginary part.
+    fn im_(self) -> Self::Real;
+    /// The angle.
+    fn arg_(self) -> Self::Real;
+    /// The complex conjugate.
+    fn conj_(self) -> Self::Complex;
 }
 impl<S: Number> Parts for N<S> {
     type Real = N<S>;
+    type Complex = Z<S>;
+    fn im_(self) -> N<S> {
+        N(complex(self.0).im)
+    }
+    fn arg_(self) -> N<S> {
+        Parts::arg_(Z(complex(self.0)))
+    }
+    fn conj_(self) -> Z<S> {
+        Z(Conj::conj(&complex(self.0)))
+    }
     fn abs_(self) -> N<S> {
         on_real(Real1::Abs, self)
     }
@@ -97,6 +115,16 @@ impl<S: Number> Parts for N<S> {
 }
 impl<S: Number> Parts for Z<S> {
     type Real = N<S>;
+    type Complex = Z<S>;
+    fn im_(self) -> N<S> {
+        N(self.0.im)
+    }
+    fn arg_(self) -> N<S> {
+        N(self.0.im.atan2(&self.0.re))
+    }
+    fn conj_(self) -> Z<S> {
+        Z(Conj::conj(&self.0))
+    }
     fn abs_(self) -> N<S> {
         N(self.0.re.hypot(&self.0.im))
     }
@@ -109,6 +137,16 @@ impl<S: Number> Parts for Z<S> {
 }
 impl Parts for f64 {
     type Real = f64;
+    type Complex = Complex<f64>;
+    fn im_(self) -> f64 {
+        0.0
+    }
+    fn arg_(self) -> f64 {
+        0.0f64.atan2(self)
+    }
+    fn conj_(self) -> Complex<f64> {
+        complex(self)
+    }
     fn abs_(self) -> f64 {
         self.abs()
     }
@@ -128,6 +166,86 @@ fn on_reals<S: Number>(op: Real2, x: N<S>, y: N<S>) -> N<S> {
     N(op.value(&x.0, &y.0).unwrap_or(x.0))
 }
 
+/// A real number or a literal that is one; the staged body refuses complex numbers.
+pub trait RealNumeric {
+    /// A real number; on literals an `f64`.
+    type Out;
+    /// An operation on it.
+    fn real1(self, op: Real1) -> Self::Out;
+}
+impl<S: Number> RealNumeric for N<S> {
+    type Out = N<S>;
+    fn real1(self, op: Real1) -> N<S> {
+        on_real(op, self)
+    }
+}
+impl<S: Number> RealNumeric for Z<S> {
+    type Out = N<S>;
+    fn real1(self, _: Real1) -> N<S> {
+        N(self.0.re)
+    }
+}
+impl RealNumeric for f64 {
+    type Out = f64;
+    fn real1(self, op: Real1) -> f64 {
+        on_real(op, N(self)).0
+    }
+}
+impl RealNumeric for i64 {
+    type Out = f64;
+    fn real1(self, op: Real1) -> f64 {
+        on_real(op, N(self as f64)).0
+    }
+}
+
+/// Two real numbers.
+pub trait RealCommon<R> {
+    /// What they make together.
+    type Out;
+    /// An operation on them.
+    fn real2(self, op: Real2, other: R) -> Self::Out;
+}
+/// What `complex` takes.
+pub trait Assembled<S, R> {
+    /// What it gives.
+    type Out;
+    /// The complex number of a real and an imaginary part.
+    fn assembled(self, other: R) -> Self::Out;
+}
+macro_rules! real_common {
+    ($($A:ty, $B:ty;)*) => {$(
+        impl<S: Number> RealCommon<$B> for $A {
+            type Out = N<S>;
+            fn real2(self, op: Real2, other: $B) -> N<S> {
+                on_reals(op, self.fit(), other.fit())
+            }
+        }
+        impl<S: Number> Assembled<S, $B> for $A {
+            type Out = Z<S>;
+            fn assembled(self, other: $B) -> Z<S> {
+                let (re, im): (N<S>, N<S>) = (self.fit(), other.fit());
+                Z(from_parts(re.0, im.0))
+            }
+        }
+    )*};
+    (@literals $($A:ty, $B:ty;)*) => {$(
+        impl RealCommon<$B> for $A {
+            type Out = f64;
+            fn real2(self, op: Real2, other: $B) -> f64 {
+                on_reals(op, N(self as f64), N(other as f64)).0
+            }
+        }
+        impl<S: Number> Assembled<S, $B> for $A {
+            type Out = Z<S>;
+            fn assembled(self, other: $B) -> Z<S> {
+                Z(from_parts(S::lit(self as f64), S::lit(other as f64)))
+            }
+        }
+    )*};
+}
+real_common! { N<S>, N<S>; N<S>, f64; f64, N<S>; N<S>, i64; i64, N<S>; }
+real_common! { @literals f64, f64; f64, i64; i64, f64; i64, i64; }
+
 /// Exponents beyond the range of `i32` give what that range's end gives.
 fn exponent(n: i64) -> i32 {
     i32::try_from(n).unwrap_or(if n < 0 { i32::MIN } else { i32::MAX })
@@ -135,20 +253,25 @@ fn exponent(n: i64) -> i32 {
 
 /// `x^n`
 pub trait Power {
+    /// What it gives.
+    type Out;
     /// The power.
-    fn power(self, n: i64) -> Self;
+    fn power(self, n: i64) -> Self::Out;
 }
 impl<S: Number> Power for N<S> {
+    type Out = Self;
     fn power(self, n: i64) -> Self {
         N(self.0.powi(exponent(n)))
     }
 }
 impl<S: Number> Power for Z<S> {
+    type Out = Self;
     fn power(self, n: i64) -> Self {
         Z(Scalar::powi(&self.0, exponent(n)))
     }
 }
 impl Power for f64 {
+    type Out = Self;
     fn power(self, n: i64) -> Self {
         self.powi(exponent(n))
     }
@@ -221,50 +344,73 @@ impl Either<f64> for f64 {
 
 /// What `real(n)` takes.
 pub trait Whole<S> {
+    /// What it gives.
+    type Out;
     /// It as a real number.
-    fn whole(self) -> N<S>;
+    fn whole(self) -> Self::Out;
 }
-impl<S: Number> Whole<S> for i64 {
-    fn whole(self) -> N<S> {
-        N(S::int(self))
-    }
+macro_rules! whole {
+    ($($T:ty => $Out:ty: |$x:ident| $e:expr;)*) => {$(
+        impl<S: Number> Whole<S> for $T {
+            type Out = $Out;
+            fn whole(self) -> $Out {
+                let $x = self;
+                $e
+            }
+        }
+    )*};
 }
-impl<S: Number> Whole<S> for f64 {
-    fn whole(self) -> N<S> {
-        N(S::lit(self))
-    }
-}
-impl<S: Number> Whole<S> for N<S> {
-    fn whole(self) -> N<S> {
-        self
-    }
+whole! {
+    i64 => N<S>: |n| N(S::int(n));
+    f64 => N<S>: |x| N(S::lit(x));
+    N<S> => N<S>: |x| x;
+    Arr<i64> => Arr<N<S>>: |x| Arr(x.0.map_into(|n| N(S::int(n))));
+    &Arr<i64> => Arr<N<S>>: |x| Arr(x.0.map(|n| N(S::int(*n))));
+    Arr<N<S>> => Arr<N<S>>: |x| x;
+    &Arr<N<S>> => Arr<N<S>>: |x| x.clone();
 }
 
 /// An array, looked at.
-pub trait Array {
+pub trait Items {
     /// Its elements.
     type Item;
     /// All of them.
     fn items(&self) -> &[Self::Item];
+    /// The length along each axis.
+    fn shape(&self) -> crate::core::array::Shape;
 }
-impl<T> Array for Arr<T> {
+impl<T> Items for Arr<T> {
     type Item = T;
     fn items(&self) -> &[T] {
         &self.0
     }
+    fn shape(&self) -> crate::core::array::Shape {
+        self.0.shape()
+    }
 }
-impl<T> Array for &Arr<T> {
+impl<T> Items for &Arr<T> {
     type Item = T;
     fn items(&self) -> &[T] {
         &self.0
     }
-}
-impl<T, const M: usize> Array for [T; M] {
-    type Item = T;
-    fn items(&self) -> &[T] {
-        self
+    fn shape(&self) -> crate::core::array::Shape {
+        self.0.shape()
     }
 }
+macro_rules! written {
+    ($([$($g:tt)*] $T:ty;)*) => {$(
+        impl<$($g)* const M: usize> Items for [$T; M] {
+            type Item = $T;
+            fn items(&self) -> &[$T] {
+                self
+            }
+            fn shape(&self) -> crate::core::array::Shape {
+                crate::core::array::Shape::from_slice(&[M])
+            }
+        }
+    )*};
+}
+written! { [S,] N<S>; [S,] Z<S>; [] f64; [] i64; }
 /// The sum in the order of the executor.
 fn summed<S: Ring>(items: impl Iterator<Item = S>) -> S {
     crate::core::array::sum(&items.collect::<Vec<_>>())
@@ -289,7 +435,18 @@ impl<T> Arr<T> {
     /// The number of elements.
     #[must_use]
     pub fn len(&self) -> i64 {
-        i64::try_from(self.0.len()).unwrap_or(i64::MAX)
+        length(self.0.len())
+    }
+    /// The length along each axis.
+    #[must_use]
+    pub fn shape(&self) -> Arr<i64> {
+        array_functions::shape(self)
+    }
+    /// The length along an axis.
+    #[must_use]
+    #[track_caller]
+    pub fn dim(&self, axis: impl Fit<i64>) -> i64 {
+        array_functions::dim(self, axis)
     }
     /// Whether there are none.
     #[must_use]
@@ -315,6 +472,7 @@ macro_rules! functions {
         /// The functions of the language, for the body of a program.
         pub mod functions {
             use super::*;
+            pub use super::array_functions::*;
             $(
                 #[inline]
                 pub fn $n1<X: Numeric>(x: X) -> X::Out {
@@ -322,13 +480,14 @@ macro_rules! functions {
                 }
             )*
             $(
-                pub fn $r1<S: Number>(x: impl Fit<N<S>>) -> N<S> {
-                    on_real(Real1::$R1, x.fit())
+                pub fn $r1<X: RealNumeric>(x: X) -> X::Out {
+                    x.real1(Real1::$R1)
                 }
             )*
             $(
-                pub fn $r2<S: Number>(x: impl Fit<N<S>>, y: impl Fit<N<S>>) -> N<S> {
-                    on_reals(Real2::$R2, x.fit(), y.fit())
+                #[track_caller]
+                pub fn $r2<X: RealCommon<Y>, Y>(x: X, y: Y) -> X::Out {
+                    x.real2(Real2::$R2, y)
                 }
             )*
             pub fn log<X: Numeric>(x: X) -> X::Out {
@@ -343,44 +502,48 @@ macro_rules! functions {
             pub fn re<X: Parts>(x: X) -> X::Real {
                 x.re_()
             }
-            pub fn im<S: Number>(z: impl Fit<Z<S>>) -> N<S> {
-                z.fit().im()
+            pub fn im<X: Parts>(z: X) -> X::Real {
+                z.im_()
             }
-            pub fn arg<S: Number>(z: impl Fit<Z<S>>) -> N<S> {
-                z.fit().arg()
+            pub fn arg<X: Parts>(z: X) -> X::Real {
+                z.arg_()
             }
-            pub fn conj<S: Number>(z: impl Fit<Z<S>>) -> Z<S> {
-                z.fit().conj()
+            pub fn conj<X: Parts>(z: X) -> X::Complex {
+                z.conj_()
             }
-            pub fn complex<S: Number>(a: impl Fit<N<S>>, b: impl Fit<N<S>>) -> Z<S> {
-                let (re, im): (N<S>, N<S>) = (a.fit(), b.fit());
-                Z(from_parts(re.0, im.0))
+            #[track_caller]
+            pub fn complex<S: Number, X: Assembled<S, Y>, Y>(a: X, b: Y) -> X::Out {
+                a.assembled(b)
             }
-            pub fn real<S: Number>(n: impl Whole<S>) -> N<S> {
+            pub fn real<S: Number, X: Whole<S>>(n: X) -> X::Out {
                 n.whole()
             }
+            #[track_caller]
             pub fn pow<X: Common<Y>, Y>(x: X, y: Y) -> X::Out {
                 x.number2(Number2::Pow, y)
             }
+            #[track_caller]
             pub fn scale<X: Common<Y>, Y>(x: X, y: Y) -> X::Out {
                 x.number2(Number2::Scale, y)
             }
-            pub fn powi<X: Power>(x: X, n: i64) -> X {
+            pub fn powi<X: Power>(x: X, n: i64) -> X::Out {
                 x.power(n)
             }
+            #[track_caller]
             pub fn min<X: MinMax<Y>, Y>(x: X, y: Y) -> X::Out {
                 x.min_(y)
             }
+            #[track_caller]
             pub fn max<X: MinMax<Y>, Y>(x: X, y: Y) -> X::Out {
                 x.max_(y)
             }
             pub fn select<X: Either<Y>, Y>(c: bool, x: X, y: Y) -> X::Out {
                 X::either(c, x, y)
             }
-            pub fn len<X: Array>(xs: X) -> i64 {
-                i64::try_from(xs.items().len()).unwrap_or(i64::MAX)
+            pub fn len<X: Items>(xs: X) -> i64 {
+                length(xs.items().len())
             }
-            pub fn sum<X: Array>(xs: X) -> X::Item
+            pub fn sum<X: Items>(xs: X) -> X::Item
             where
                 X::Item: Sum,
             {
@@ -431,6 +594,62 @@ macro_rules! functions {
         }
         functions! { @both N }
         functions! { @both Z }
+        impl<E: Element> Arr<E> {
+            $(
+                pub fn $n1(&self) -> Arr<E> {
+                    Numeric::number1(self, Number1::$N1)
+                }
+            )*
+            pub fn log(&self) -> Arr<E> {
+                self.ln()
+            }
+            pub fn abs(&self) -> Arr<N<E::Number>> {
+                self.abs_()
+            }
+            pub fn abs2(&self) -> Arr<N<E::Number>> {
+                self.abs2_()
+            }
+            pub fn re(&self) -> Arr<N<E::Number>> {
+                self.re_()
+            }
+            pub fn im(&self) -> Arr<N<E::Number>> {
+                self.im_()
+            }
+            pub fn arg(&self) -> Arr<N<E::Number>> {
+                self.arg_()
+            }
+            pub fn conj(&self) -> Arr<Z<E::Number>> {
+                self.conj_()
+            }
+            pub fn powi(&self, n: i64) -> Arr<E> {
+                Power::power(self, n)
+            }
+            #[track_caller]
+            pub fn pow<R: Beside<E>>(&self, y: R) -> Arr<R::Out> {
+                self.number2(Number2::Pow, y)
+            }
+        }
+        impl<S: Number> Arr<N<S>> {
+            $(
+                pub fn $r1(&self) -> Arr<N<S>> {
+                    RealNumeric::real1(self, Real1::$R1)
+                }
+            )*
+            $(
+                #[track_caller]
+                pub fn $r2<R: Beside<N<S>, Out = N<S>>>(&self, y: R) -> Arr<N<S>> {
+                    RealCommon::real2(self, Real2::$R2, y)
+                }
+            )*
+            #[track_caller]
+            pub fn min<R: Beside<N<S>, Out = N<S>>>(&self, y: R) -> Arr<N<S>> {
+                MinMax::min_(self, y)
+            }
+            #[track_caller]
+            pub fn max<R: Beside<N<S>, Out = N<S>>>(&self, y: R) -> Arr<N<S>> {
+                MinMax::max_(self, y)
+            }
+        }
     };
     (@both $W:ident) => {
         impl<S: Number> $W<S> {
