@@ -35,6 +35,7 @@ mod lengths;
 mod names;
 mod precedence;
 mod rust;
+mod rust_arrays;
 mod rust_expr;
 mod rust_stmt;
 mod rust_tape;
@@ -80,8 +81,8 @@ pub enum EmitError {
         /// How deep is possible.
         limit: usize,
     },
-    /// An operation on whole arrays, which this language has no words for.
-    #[error("{at}: `{function}` uses `{op}` on arrays: write it as a loop over elements, or run it as it is")]
+    /// An operation on whole arrays that is too long for a function written along.
+    #[error("{at}: `{function}` uses `{op}` on arrays, which has no form in Rust without libraries: run it as it is")]
     Arrays {
         /// The function.
         function: String,

@@ -51,3 +51,28 @@ macro_rules! for_each_array_function {
         }
     };
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::core::{ir::ArrayOp, staging::Composed};
+
+    macro_rules! names {
+        ($($sort:ident { $($f:ident($($operand:tt)*) -> $r:ident;)* })*) => {
+            [$($(stringify!($f)),*),*]
+        };
+    }
+
+    /// What stands in the modules themselves.
+    const BY_HAND: [&str; 8] = ["shape", "dim", "place", "count", "full", "eye", "spread", "step"];
+
+    #[test]
+    fn every_function_of_arrays_is_there() {
+        let table = for_each_array_function!(names);
+        let mut here: Vec<&str> = table.into_iter().chain(BY_HAND).collect();
+        let ops = ArrayOp::ALL.iter().map(|op| op.name());
+        let mut all: Vec<&str> = ops.chain(Composed::ALL.iter().map(|f| f.name())).collect();
+        here.sort_unstable();
+        all.sort_unstable();
+        assert_eq!(here, all);
+    }
+}

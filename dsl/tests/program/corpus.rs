@@ -160,7 +160,7 @@ program! {
 
     // Arrays as wholes.
     fn layer(x: array, w: array, b: array) -> array { tanh(matmul(x, w) + b) }
-    fn squared(x: array, w: array, b: array) { let r = layer(x, w, b) - [0.5, -0.5]; mean(r * r) }
+    fn squared(x: array, w: array, b: array) { let r = layer(x, w, b) - [0.5, 0.25]; mean(r * r) }
     fn arithmetic(a: array, b: array, k) -> array {
         let mut c = 2 * a - b / (1.0 + b * b);
         c += k * a;

@@ -425,8 +425,12 @@ macro_rules! operand {
 }
 /// An operand as a value of the executor.
 macro_rules! given {
-    (Int $x:ident) => { Datum::Int($x.fit()) };
-    (Ints $x:ident) => { list($x.fit()) };
+    (Int $x:ident) => {
+        Datum::Int($x.fit())
+    };
+    (Ints $x:ident) => {
+        list($x.fit())
+    };
 }
 /// What a function gives, of elements `E`.
 macro_rules! result {
@@ -439,13 +443,27 @@ macro_rules! result {
     (Ints $S:ty, $E:ty) => { Arr<i64> };
 }
 macro_rules! taken {
-    (Array $value:expr) => { Element::array($value) };
-    (Number $value:expr) => { Element::number($value) };
-    (Real $value:expr) => { Element::number($value) };
-    (Reals $value:expr) => { Element::array($value) };
-    (Complexes $value:expr) => { Element::array($value) };
-    (Int $value:expr) => { int($value) };
-    (Ints $value:expr) => { ints($value) };
+    (Array $value:expr) => {
+        Element::array($value)
+    };
+    (Number $value:expr) => {
+        Element::number($value)
+    };
+    (Real $value:expr) => {
+        Element::number($value)
+    };
+    (Reals $value:expr) => {
+        Element::array($value)
+    };
+    (Complexes $value:expr) => {
+        Element::array($value)
+    };
+    (Int $value:expr) => {
+        int($value)
+    };
+    (Ints $value:expr) => {
+        ints($value)
+    };
 }
 
 type Of<S, A> = <A as Numbers<S>>::Element;

@@ -144,8 +144,12 @@ macro_rules! operand {
 }
 /// An operand, with its kind as hint.
 macro_rules! given {
-    (Int $x:ident) => { $x.given(Some(&Kind::Int)) };
-    (Ints $x:ident) => { $x.given(Some(&<Array<i64> as Shape>::kind())) };
+    (Int $x:ident) => {
+        $x.given(Some(&Kind::Int))
+    };
+    (Ints $x:ident) => {
+        $x.given(Some(&<Array<i64> as Shape>::kind()))
+    };
 }
 /// What a function gives, of elements `E`.
 macro_rules! result {
@@ -159,8 +163,7 @@ macro_rules! result {
 }
 
 /// The element kind of two arrays together.
-pub type Joined<A, B> =
-    <<A as NumberArray>::Element as Join<<B as NumberArray>::Element>>::Out;
+pub type Joined<A, B> = <<A as NumberArray>::Element as Join<<B as NumberArray>::Element>>::Out;
 
 macro_rules! functions {
     (
