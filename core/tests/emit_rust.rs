@@ -222,7 +222,8 @@ fn rust(value: &Value, kind: &Kind, param: bool, shaped: bool) -> String {
             format!("{}[{}]", if param { "&" } else { "vec!" }, items.join(", "))
         }
         (Datum::Complexes(xs), _) => {
-            let items: Vec<String> = xs.iter().map(|z| rust(&Datum::Complex(*z), kind, false, false)).collect();
+            let items: Vec<String> =
+                xs.iter().map(|z| rust(&Datum::Complex(*z), kind, false, false)).collect();
             format!("{}[{}]", if param { "&" } else { "vec!" }, items.join(", "))
         }
         (Datum::Ints(xs), _) => format!("{}{:?}", if param { "&" } else { "vec!" }, xs.items()),
@@ -474,7 +475,8 @@ fn what_has_no_form_in_rust_is_refused_with_its_place() {
     let source = "fn f(a: array) {\n    sum(expm(a))\n}";
     let program = parse_program(source).unwrap();
     let error = emit_rust(&program, &[program.lookup("f").unwrap()]).unwrap_err();
-    let words = "2:9: `f` uses `expm` on arrays, which has no form in Rust without libraries: run it as it is";
+    let words =
+        "2:9: `f` uses `expm` on arrays, which has no form in Rust without libraries: run it as it is";
     assert_eq!(error.to_string(), words);
 }
 

@@ -82,7 +82,9 @@ pub enum EmitError {
         limit: usize,
     },
     /// An operation on whole arrays that is too long for a function written along.
-    #[error("{at}: `{function}` uses `{op}` on arrays, which has no form in Rust without libraries: run it as it is")]
+    #[error(
+        "{at}: `{function}` uses `{op}` on arrays, which has no form in Rust without libraries: run it as it is"
+    )]
     Arrays {
         /// The function.
         function: String,

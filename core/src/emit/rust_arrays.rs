@@ -12,13 +12,7 @@ use std::collections::BTreeSet;
 
 use crate::ir::{ArrayOp, Function, Kind, Mixed, Number1, Number2, Op, Real1, Real2};
 
-use super::{
-    EmitError,
-    ast::Expr,
-    rust::calls,
-    rust_expr::number,
-    rust_stmt::Writer,
-};
+use super::{EmitError, ast::Expr, rust::calls, rust_expr::number, rust_stmt::Writer};
 
 /// The small functions, each with its name; first what all of them need.
 const ARRAYS: &str = include_str!("support/arrays.rs");
@@ -36,7 +30,8 @@ pub(super) fn is_shaped(f: &Function) -> bool {
 /// What has no words in Rust without libraries.
 pub(super) fn refused(f: &Function) -> Result<(), EmitError> {
     for inst in f.insts.values() {
-        if let Op::OnArrays(op @ (ArrayOp::Eigen | ArrayOp::Expm | ArrayOp::Fft | ArrayOp::FftBack)) = inst.op {
+        if let Op::OnArrays(op @ (ArrayOp::Eigen | ArrayOp::Expm | ArrayOp::Fft | ArrayOp::FftBack)) = inst.op
+        {
             return Err(EmitError::Arrays { function: f.name.clone(), op: op.name(), at: inst.at });
         }
     }
@@ -88,22 +83,34 @@ impl Writer<'_, '_> {
             }
             ([x, y], [true, true]) => {
                 let (x, y) = (self.borrow(x), self.borrow(y));
-                format!("array_zip(\"{}\", {x}, {y}, |a, b| {})", op.name(), on_elements(op, "a", "b", &element))
+                format!(
+                    "array_zip(\"{}\", {x}, {y}, |a, b| {})",
+                    op.name(),
+                    on_elements(op, "a", "b", &element)
+                )
             }
             ([x, y], [first, _]) => {
                 let (array, one) = if *first { (x, y) } else { (y, x) };
                 let array = self.borrow(array);
                 let (name, given) = (if *first { "b" } else { "a" }, if *first { "a" } else { "b" });
                 let one = match (one, op) {
-                    (Expr::Real(x), _) => return Some(self.beside(op, &array, given, number(*x), *first, &element)),
+                    (Expr::Real(x), _) => {
+                        return Some(self.beside(op, &array, given, number(*x), *first, &element));
+                    }
                     (Expr::Int(n), Op::Mixed(_)) if i32::try_from(*n).is_ok() => {
                         return Some(self.beside(op, &array, given, n.to_string(), *first, &element));
                     }
-                    (e, Op::Mixed(Mixed::PowiReal | Mixed::PowiComplex)) => format!("exponent({})", self.expr(e)),
+                    (e, Op::Mixed(Mixed::PowiReal | Mixed::PowiComplex)) => {
+                        format!("exponent({})", self.expr(e))
+                    }
                     (e, _) => self.expr(e),
                 };
                 let text = self.beside(op, &array, given, name.to_owned(), *first, &element);
-                let text = text.replacen(&format!("|{given}| "), &format!("{{ let {name} = {one}; move |{given}| "), 1);
+                let text = text.replacen(
+                    &format!("|{given}| "),
+                    &format!("{{ let {name} = {one}; move |{given}| "),
+                    1,
+                );
                 format!("{} }})", text.strip_suffix(')').unwrap_or(&text))
             }
             _ => return None,
@@ -128,11 +135,17 @@ impl Writer<'_, '_> {
                 }
                 [true, _] => {
                     let (x, y) = (self.borrow(x), self.expr(y));
-                    format!("array_map({x}, {{ let b: {} = {y}; move |a| array_step(a, b) }})", self.file.kind(&element))
+                    format!(
+                        "array_map({x}, {{ let b: {} = {y}; move |a| array_step(a, b) }})",
+                        self.file.kind(&element)
+                    )
                 }
                 _ => {
                     let (x, y) = (self.expr(x), self.borrow(y));
-                    format!("array_map({y}, {{ let a: {} = {x}; move |b| array_step(a, b) }})", self.file.kind(&element))
+                    format!(
+                        "array_map({y}, {{ let a: {} = {x}; move |b| array_step(a, b) }})",
+                        self.file.kind(&element)
+                    )
                 }
             };
         }
@@ -148,7 +161,13 @@ impl Writer<'_, '_> {
 fn on_elements(op: Op, a: &str, b: &str, element: &Kind) -> String {
     let real = *element == Kind::Real;
     // A literal before the point would be read otherwise.
-    let of = |x: &str| if x.starts_with(|c: char| c.is_ascii_digit() || c == '-') { format!("f64::from({x})") } else { x.to_owned() };
+    let of = |x: &str| {
+        if x.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
+            format!("f64::from({x})")
+        } else {
+            x.to_owned()
+        }
+    };
     match op {
         Op::Number1(Number1::Neg) => format!("-{a}"),
         Op::Number1(Number1::Recip) if real => format!("1.0 / {a}"),

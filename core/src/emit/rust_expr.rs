@@ -51,7 +51,9 @@ impl Writer<'_, '_> {
             Expr::Int(n) => (n.to_string(), if *n < 0 { UNARY } else { POSTFIX }),
             Expr::Bool(b) => (b.to_string(), POSTFIX),
             Expr::Var(v) => (self.var(*v).to_owned(), POSTFIX),
-            Expr::Clone(v) if self.body.vars[v.0].borrowed && !self.file.shaped => (format!("{}.to_vec()", self.var(*v)), POSTFIX),
+            Expr::Clone(v) if self.body.vars[v.0].borrowed && !self.file.shaped => {
+                (format!("{}.to_vec()", self.var(*v)), POSTFIX)
+            }
             Expr::Clone(v) => (format!("{}.clone()", self.var(*v)), POSTFIX),
             Expr::Op(op, args, kind) => self.op(*op, args, kind),
         }
@@ -206,7 +208,12 @@ impl Writer<'_, '_> {
             Op::Len => format!("({}.len() as i64)", self.at(&args[0], POSTFIX)),
             Op::Get => format!("{}[{}]", self.at(&args[0], POSTFIX), self.index(&args[1])),
             Op::Peek => format!("peek({}, {})", self.borrow(&args[0]), self.expr(&args[1])),
-            Op::Accumulate => format!("{}accumulate({}, {})", self.file.prefix(), self.expr(&args[0]), self.borrow(&args[1])),
+            Op::Accumulate => format!(
+                "{}accumulate({}, {})",
+                self.file.prefix(),
+                self.expr(&args[0]),
+                self.borrow(&args[1])
+            ),
             Op::Pop { tape, .. } => {
                 let tape = self.file.tape_name(tape);
                 self.pop(&tape, kind)

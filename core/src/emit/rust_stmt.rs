@@ -94,7 +94,9 @@ impl Writer<'_, '_> {
                     Change::Set => format!("{name}[{}] = {x};", self.index(i)),
                     Change::Add => format!("{name}[{}] += {x};", self.index(i)),
                     Change::Put => format!("{}put(&mut {name}, {}, {x});", self.file.prefix(), self.expr(i)),
-                    Change::AddAt => format!("{}add_at(&mut {name}, {}, {x});", self.file.prefix(), self.expr(i)),
+                    Change::AddAt => {
+                        format!("{}add_at(&mut {name}, {}, {x});", self.file.prefix(), self.expr(i))
+                    }
                 };
                 self.line(&line);
             }
