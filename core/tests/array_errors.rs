@@ -163,7 +163,7 @@ fn shapes_that_do_not_fit() {
         let of_elements =
             ["`argmax`", "`argmin`", "index 1", "a shape of", "`contract_first`", "`contract_second`"];
         let early = (!of_elements.iter().any(|op| expected.contains(op))).then_some(found);
-        let foretold = foretold(body, a, b);
+        let foretold = foretold(body, a, b).filter(|_| !expected.contains("`trace_product`"));
         if foretold != early {
             wrong.push(format!("{body}: before it runs {foretold:?}, expected {early:?}"));
         }

@@ -1,8 +1,8 @@
 //! One text, two front ends: `program/corpus.rs` is compiled by `program!` and read by the text parser.
 //!
 //! The printed IR is equal but for two things, which [`canonical`] evens out: rustc tells a macro the position
-//! of an expression, not of its operator, so positions are compared apart; and constants and fields are
-//! written where they are first used, since a Rust variable cannot tell when it is named.
+//! of an expression, not of its operator, so positions are compared apart; and constants, fields and arrays of elements
+//! written out are written where they are first used, since a Rust variable cannot tell when it is named.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -31,14 +31,16 @@ fn text() -> String {
     blank.chain(source[start..end].chars()).collect()
 }
 
-/// Without positions, and with constants and fields where they are first used in their block.
+/// Without positions, and with constants, fields and written arrays where they are first used in their block.
 fn canonical(f: &Function) -> Function {
     let mut f = f.clone();
     for inst in f.insts.values_mut() {
         inst.at = Position::default();
     }
     let definitions = f.definitions();
-    let late = |f: &Function, i: Inst| f.insts[i].op.is_constant() || matches!(f.insts[i].op, Op::Field(_));
+    let late = |f: &Function, i: Inst| {
+        f.insts[i].op.is_constant() || matches!(f.insts[i].op, Op::Field(_) | Op::Array)
+    };
     for block in f.blocks.keys().collect::<Vec<_>>() {
         f.blocks[block].end_at = Position::default();
         let old = std::mem::take(&mut f.blocks[block].insts);

@@ -126,6 +126,11 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
         self
     }
 
+    /// As [`with_memory`](Steps::with_memory), from now on.
+    pub(super) fn set_memory(&mut self, bytes: usize) {
+        self.room = Room::Bytes(bytes);
+    }
+
     /// The state after `n` steps.
     ///
     /// # Errors
@@ -274,7 +279,7 @@ fn arguments<S: Scalar>(state: Datum<S>, parameters: &[Datum<S>]) -> Vec<Datum<S
 }
 
 /// The bytes of a state.
-fn size<S: Scalar>(d: &Datum<S>) -> usize {
+pub(super) fn size<S: Scalar>(d: &Datum<S>) -> usize {
     let inner = match d {
         Datum::Reals(xs) => size_of_val(xs.items()),
         Datum::Complexes(zs) => size_of_val(zs.items()),

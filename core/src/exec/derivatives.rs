@@ -28,7 +28,7 @@ use crate::{
 };
 
 use super::{
-    Bytecode, CallError, Executable, Host, Limits, NoHost, RunError,
+    BudgetError, Bytecode, CallError, Executable, Host, Limits, NoHost, RunError,
     data::Datum,
     machine::{Machine, Tapes},
     prepared::Prepared,
@@ -62,6 +62,9 @@ pub enum DeriveError {
         /// Its kinds.
         given: String,
     },
+    /// Its gradient does not stay in a memory budget.
+    #[error(transparent)]
+    Budget(#[from] BudgetError),
     /// It cannot be run.
     #[error(transparent)]
     Run(#[from] RunError),

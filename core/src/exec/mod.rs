@@ -17,6 +17,7 @@
 //! function of a program, prepared once and called often.
 
 mod batch;
+mod budget;
 mod bytecode;
 mod checkpoint;
 mod coalesce;
@@ -38,6 +39,7 @@ mod registers;
 mod sparse;
 
 pub use batch::Batch;
+pub use budget::{BudgetError, Budgeted};
 pub use bytecode::Bytecode;
 pub use checkpoint::{Stepped, Steps};
 pub use data::{AccumulateError, Cotangent, Datum, accumulate};

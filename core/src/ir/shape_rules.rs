@@ -10,8 +10,8 @@ use super::{
 
 type Found = Result<Known, ArrayError>;
 
-/// What is known of the result of an operation, from what is known of its operands.
-pub(super) fn result(op: Op, args: &[&Known]) -> Found {
+/// What is known of the result of an operation, from what is known of its operands, and which of them are arrays.
+pub(super) fn result(op: Op, args: &[&Known], arrays: &[bool]) -> Found {
     let int = |k: usize| match args.get(k) {
         Some(Known::Int(n)) => Some(*n),
         _ => None,
@@ -53,8 +53,8 @@ pub(super) fn result(op: Op, args: &[&Known]) -> Found {
             (Some(a), Some(b)) if a == b => Known::Array(a),
             _ => Known::Any,
         },
-        Op::OnArrays(op) => return on_arrays(op, args),
-        op if op.is_elementwise() => return elementwise(op.name(), args),
+        Op::OnArrays(op) => return on_arrays(op, args, arrays),
+        op if op.is_elementwise() => return elementwise(op.name(), args, arrays),
         _ => Known::Any,
     })
 }
@@ -75,16 +75,16 @@ fn computed(op: Int2, a: i64, b: i64) -> Option<i64> {
     }
 }
 
-/// Operations on numbers: an operand of unknown shape may be an array, whose shape then decides.
-fn elementwise(op: &'static str, args: &[&Known]) -> Found {
+/// Operations on numbers, element by element.
+fn elementwise(op: &'static str, args: &[&Known], arrays: &[bool]) -> Found {
     let shapes: Vec<Shape> = args.iter().filter_map(|a| a.shape()).collect();
     Ok(match shapes.as_slice() {
         [a, b] => Known::Array(broadcast(a, b).ok_or_else(|| {
             let expected = "arrays whose shapes are equal or 1 along each axis, counted from the last";
             ArrayError::shape(op, expected, &[a, b])
         })?),
-        [a] if args.len() == 1 => Known::Array(a.clone()),
-        // The other one is a number, or an array that nothing is known of.
+        // The other one, if there is one, is a number.
+        [a] if arrays.iter().filter(|a| **a).count() == 1 => Known::Array(a.clone()),
         _ => Known::Any,
     })
 }
@@ -117,7 +117,7 @@ macro_rules! list {
     };
 }
 
-fn on_arrays(op: ArrayOp, args: &[&Known]) -> Found {
+fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool]) -> Found {
     use ArrayOp as A;
     let name = op.name();
     let wrong = |expected: &'static str, shapes: &[&[usize]]| Err(ArrayError::shape(name, expected, shapes));
@@ -255,7 +255,7 @@ fn on_arrays(op: ArrayOp, args: &[&Known]) -> Found {
             [n] => array(&[*n]),
             shape => wrong("a vector", &[shape]),
         },
-        A::Step => elementwise(name, args),
+        A::Step => elementwise(name, args, arrays),
         A::Dot => {
             let (a, b) = (known!(args, 0), known!(args, 1));
             if a == b { Ok(Known::Any) } else { wrong("two arrays of one shape", &[&a, &b]) }

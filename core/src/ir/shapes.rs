@@ -25,6 +25,7 @@ use crate::{
 
 use super::{
     function::{ENTRY, Function, InstData, Position, Program, Terminator},
+    kind::Kind,
     op::{Compare, Op},
     shape_rules,
 };
@@ -200,7 +201,7 @@ impl Analysis<'_> {
         block.params.iter().zip(given).for_each(|(p, k)| known[p.index()] = k.clone());
         for &i in &block.insts {
             let inst = &f.insts[i];
-            let value = self.value(inst, known, errors).unwrap_or_else(|source| {
+            let value = self.value(f, inst, known, errors).unwrap_or_else(|source| {
                 let error = ShapeError { function: f.name.clone(), at: inst.at, source };
                 note(errors, error);
                 Known::Any
@@ -215,6 +216,7 @@ impl Analysis<'_> {
 
     fn value(
         &mut self,
+        f: &Function,
         inst: &InstData,
         known: &[Known],
         errors: &mut Option<Vec<ShapeError>>,
@@ -232,7 +234,12 @@ impl Analysis<'_> {
                 _ => Known::Any,
             }),
             Op::Select => Ok(of(&inst.args[1]).meet(of(&inst.args[2]))),
-            op => shape_rules::result(op, &inst.args.iter().map(|v| &known[v.index()]).collect::<Vec<_>>()),
+            op => {
+                let args: Vec<&Known> = inst.args.iter().map(|v| &known[v.index()]).collect();
+                let arrays: Vec<bool> =
+                    inst.args.iter().map(|v| matches!(f.kinds[*v], Kind::Array(_))).collect();
+                shape_rules::result(op, &args, &arrays)
+            }
         }
     }
 }

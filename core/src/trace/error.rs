@@ -99,6 +99,7 @@ impl From<DeriveError> for TraceError {
             DeriveError::NoStep { function: name, .. } => {
                 TraceError::Run(CallError::Undefined { name }.into())
             }
+            DeriveError::Budget(e) => TraceError::Run(CallError::Undefined { name: e.to_string() }.into()),
         }
     }
 }
