@@ -84,7 +84,7 @@ fn loops_of_many_forms() {
             x * x + real(n)
         }",
         &[Datum::Real(0.7), Datum::Int(2)],
-        60_000,
+        30_000,
     );
     // Two loops one after the other, in a function that is called.
     agree(

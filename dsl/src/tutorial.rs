@@ -47,7 +47,8 @@
 //!
 //! # 3. Arrays
 //! Arrays have shapes, operators broadcast, and there are functions for the rest: products, reductions along axes,
-//! linear algebra ([the table](crate::core::ir::ArrayOp)). Shapes that do not fit are an error that says where.
+//! linear algebra ([the table](crate::core::ir::ArrayOp)). Shapes that do not fit are an error that says where: when the
+//! program is read, if they are known there, else when it runs.
 //!
 //! ```
 //! use ketgrad::core::{exec::{Datum, Derivatives}, text::parse_program};
@@ -149,6 +150,7 @@
 //! | minimise with something better than fixed steps | [`optimize`](crate::core::optimize) |
 //! | get Jacobians and Hessians with many zeros from few products | [`exec`](crate::core::exec) |
 //! | differentiate a solution by its equation | [`implicit`](crate::core::adjoint::implicit()) |
+//! | keep the gradient of a long loop in a budget of memory | [`with_memory`](crate::core::exec::Derivatives::with_memory) |
 //! | give a function a rule of its own | [`text`](crate::core::text) |
 //! | find where the first NaN came from | [`inspect`](crate::core::exec::inspect) |
 //!

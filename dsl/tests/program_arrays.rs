@@ -55,6 +55,19 @@ program! {
         c[(1, 1)] += c[(0, 1)] * c[(0, 0)];
         sum(&c * [[1.0, 2.0], [3.0, 4.0]]) + trace(matmul(c, m))
     }
+    fn pendulum(start: array, n: int) {
+        let mut y = start;
+        for i in 0..n {
+            let force = sin(y[0]) + 0.1 * y[1];
+            let slope = [y[1], -force];
+            y += 0.01 * slope;
+        }
+        dot(&y, &y)
+    }
+    fn known(n: int) {
+        let a = full(1.0, [2, 3]);
+        sum(matmul(a, a))
+    }
     fn misfit(a: array, b: array) {
         let c = a + 1.0;
         sum(matmul(c, b))
@@ -210,6 +223,29 @@ fn linear_algebra_and_signals() {
 fn arrays_change_in_loops() {
     agree("grown", &[square()], &[Datum::Int(4)], &|x| grown(x[0].clone(), 4));
     agree("placed", &[square()], &[Datum::Real(0.6)], &|x| placed(x[0].clone(), Dual64::from(0.6)));
+}
+
+#[test]
+fn long_loops_stay_in_a_budget() {
+    let (start, n, budget) = (Array::from([1.0, -0.5]), 5000, 60_000);
+    let args = [Datum::Reals(start.clone().into()), Datum::Int(n)];
+    let program = pendulum::ir();
+    let mut little = Derivatives::<f64>::new(&program, "pendulum").unwrap().with_memory(budget).unwrap();
+    let (_, gradient) = little.value_and_gradient(&args).unwrap();
+    let Datum::Reals(slopes) = &gradient[0] else { panic!("an array") };
+    let dual = pendulum(Array::from([Dual64::new(1.0, 1.0), Dual64::from(-0.5)]), n);
+    close("pendulum", dual.eps, slopes[0]);
+    assert!(little.memory() <= budget, "{}", little.memory());
+}
+
+#[test]
+fn known_shapes_are_checked_before_anything_runs() {
+    let error = Derivatives::<f64>::new(&known::ir(), "known").unwrap_err().to_string();
+    assert!(error.ends_with("`matmul` takes matrices m x k and k x n, given [2, 3] and [2, 3]"), "{error}");
+    // Those of arguments too, if they are given.
+    let shapes = [Some(&[2, 3][..]), Some(&[2, 3][..])];
+    let misfit = Derivatives::<f64>::new(&misfit::ir(), "misfit").unwrap();
+    assert!(misfit.with_shapes(&shapes).is_err());
 }
 
 #[test]

@@ -11,7 +11,7 @@
 //! [`Batch`] runs one program over many arguments side by side; [`inspect`] watches a run from inside.
 //!
 //! [`Colouring`] and [`Sparse`] are for Jacobians and Hessians with many zeros; [`Steps`] differentiates long loops in
-//! little memory.
+//! little memory, [`Budgeted`] those of ordinary programs.
 //!
 //! [`Derivatives`] is what most users want: values, gradients, pullbacks, pushforwards and Hessians of a
 //! function of a program, prepared once and called often.

@@ -321,7 +321,7 @@ fn reshaped(from: Shape, lengths: &[i64]) -> Found {
     let known = known.try_fold(1usize, |n, d| n.checked_mul(d?));
     let fits = known.filter(|&known| match open {
         0 => known == n,
-        1 => known > 0 && n % known == 0,
+        1 => known > 0 && n.is_multiple_of(known),
         _ => false,
     });
     let Some(known) = fits.filter(|_| !lengths.is_empty()) else {
