@@ -89,7 +89,7 @@ fn loops_of_many_forms() {
     // Two loops one after the other, in a function that is called.
     agree(
         "fn decay(x, k, n: int) { let mut y = x; for i in 0..n { y *= 1.0 - 0.001 * k * y; } y }
-        fn f(x, k) { let a = decay(x, k, 4000); let b = decay(a + k, a, 3000); a * b + x }",
+        fn f(x, k) { let a = decay(x, k, 40000); let b = decay(a + k, a, 30000); a * b + x }",
         &[Datum::Real(0.8), Datum::Real(1.3)],
         60_000,
     );

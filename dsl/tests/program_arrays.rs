@@ -3,7 +3,10 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{
+    cell::Cell,
+    panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook},
+};
 
 use ketgrad::{
     core::{
@@ -258,7 +261,14 @@ fn what_does_not_fit_is_told_with_operation_shapes_and_line() {
         .to_string();
     let words = "`matmul` takes matrices m x k and k x n, given [2, 3] and [2, 3]";
     assert_eq!(error, format!("{line}:13: {words}"));
-    // The native function panics, with the same words.
+    // The native function panics there, with the same words.
+    thread_local! {
+        static PLACE: Cell<Option<u32>> = const { Cell::new(None) };
+    }
+    let before = take_hook();
+    set_hook(Box::new(|info| PLACE.set(info.location().map(|at| at.line()))));
     let native = catch_unwind(AssertUnwindSafe(|| misfit(wide(), other())));
+    set_hook(before);
     assert_eq!(native.unwrap_err().downcast_ref::<String>().map(String::as_str), Some(words));
+    assert_eq!(PLACE.get().map(|line| line as usize), Some(line));
 }

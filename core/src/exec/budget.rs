@@ -159,7 +159,9 @@ impl<T: Real, S: Scalar<Real = T>> Budgeted<'_, S> {
         y_bar: Datum<S>,
     ) -> Result<(Datum<S>, Gradient<S>), DeriveError> {
         let mut report = Report::default();
-        let result = self.part.vjp(args, y_bar, self.budget, &self.name, &mut report)?;
+        // What a loop has kept stays allocated for the next call, so each has its share.
+        let share = self.budget / self.part.loops().max(1);
+        let result = self.part.vjp(args, y_bar, share, &self.name, &mut report)?;
         (self.memory, self.repeated) = (report.memory, report.repeated);
         if self.memory > self.budget {
             let (function, needed, budget) = (self.name.clone(), self.memory, self.budget);
@@ -200,6 +202,14 @@ impl<'h, T: Real, S: Scalar<Real = T>> Part<'h, S> {
         Ok(Part::Loop { before, steps, after, state: parts.state, params: parts.params })
     }
 
+    fn loops(&self) -> usize {
+        match self {
+            Part::Plain(_) => 0,
+            Part::Loop { after, .. } => 1 + after.loops(),
+        }
+    }
+
+    /// With so many bytes for each loop.
     fn vjp(
         &mut self,
         args: &[Datum<S>],

@@ -14,11 +14,15 @@
 mod arrays;
 mod builtins;
 mod call;
+mod elementwise;
+mod numbers;
 mod operators;
 
 pub use arrays::*;
 pub use builtins::*;
 pub use call::Value;
+pub use elementwise::*;
+pub use numbers::*;
 pub use operators::*;
 
 use num_complex::Complex;
