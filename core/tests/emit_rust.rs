@@ -448,6 +448,16 @@ const WHOLE: &[(&str, &str, &str)] = &[
         "c0.5,-1,2,0.7 a0.3,0.9,-0.4,1",
     ),
     (
+        "spectra",
+        "fn f(m: array, v: array) { let h = m + transpose(m); sum(eigvalsh(h) * v) + sum(matmul(eigvecsh(h), m) * m) + sum(expm(m) * m) }",
+        "m3x3:0.8,-0.3,0.4,1.2,0.1,-0.7,0.5,0.9,2.5 a0.7,-0.2,1.1",
+    ),
+    (
+        "transforms",
+        "fn f(z: array<complex>, x: array) { let y = fft(reshape(z, [2, 6]) * x); sum(abs2(y * y)) + sum(re(ifft(y) * fft_back(y))) }",
+        "c0.5,-1,2,0.7,0.1,-0.3,0.9,1.1,-0.6,0.2,0.4,1.3 a0.3,0.9,-0.4,1,0.2,0.6",
+    ),
+    (
         "loops",
         "fn f(m: array, n: int) { let mut v = full(1, [2]); for i in 0..n { let w = matvec(m, v); v = w / norm(w); if v[0] > 0.9 { v[1] *= 0.5; } } let mut c = m; c[0, 1] = v[0] * c[1, 0]; sum(c * [[1.0, 2.0], [3.0, 4.0]]) + dot(v, matvec(m, v)) }",
         "m2x2:0.8,-0.3,0.4,1.2 i4",
@@ -468,16 +478,6 @@ fn operations_on_whole_arrays_and_their_gradients_give_the_same_values() {
         file.add(name, &program, &args, &[Level::Strict, Level::None], false);
     }
     file.check("whole");
-}
-
-#[test]
-fn what_has_no_form_in_rust_is_refused_with_its_place() {
-    let source = "fn f(a: array) {\n    sum(expm(a))\n}";
-    let program = parse_program(source).unwrap();
-    let error = emit_rust(&program, &[program.lookup("f").unwrap()]).unwrap_err();
-    let words =
-        "2:9: `f` uses `expm` on arrays, which has no form in Rust without libraries: run it as it is";
-    assert_eq!(error.to_string(), words);
 }
 
 /// Whether a function, or one that it calls, does something with arrays as wholes: that has tests of its own.

@@ -51,7 +51,7 @@ pub use latex::emit_latex;
 pub use rust::emit_rust;
 pub use text::emit_text;
 
-use crate::{entity::Block, ir::Position};
+use crate::entity::Block;
 
 /// Why a program cannot be written in a language.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -80,18 +80,6 @@ pub enum EmitError {
         function: String,
         /// How deep is possible.
         limit: usize,
-    },
-    /// An operation on whole arrays that is too long for a function written along.
-    #[error(
-        "{at}: `{function}` uses `{op}` on arrays, which has no form in Rust without libraries: run it as it is"
-    )]
-    Arrays {
-        /// The function.
-        function: String,
-        /// The operation.
-        op: &'static str,
-        /// Where.
-        at: Position,
     },
     /// The language cannot say something.
     #[error("`{function}` cannot be written in the program language: {what}")]

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 use crate::ir::{ArrayOp, Function, Kind, Mixed, Number1, Number2, Op, Real1, Real2};
 
-use super::{EmitError, ast::Expr, rust::calls, rust_expr::number, rust_stmt::Writer};
+use super::{ast::Expr, rust::calls, rust_expr::number, rust_stmt::Writer};
 
 /// The small functions, each with its name; first what all of them need.
 const ARRAYS: &str = include_str!("support/arrays.rs");
@@ -25,17 +25,6 @@ pub(super) fn is_shaped(f: &Function) -> bool {
         let array = |v: &crate::entity::Value| matches!(f.kinds[*v], Kind::Array(_));
         matches!(inst.op, Op::OnArrays(_)) || inst.op.is_elementwise() && inst.args.iter().any(array)
     })
-}
-
-/// What has no words in Rust without libraries.
-pub(super) fn refused(f: &Function) -> Result<(), EmitError> {
-    for inst in f.insts.values() {
-        if let Op::OnArrays(op @ (ArrayOp::Eigen | ArrayOp::Expm | ArrayOp::Fft | ArrayOp::FftBack)) = inst.op
-        {
-            return Err(EmitError::Arrays { function: f.name.clone(), op: op.name(), at: inst.at });
-        }
-    }
-    Ok(())
 }
 
 /// The type, and the functions that a text calls, with those that they call.

@@ -190,6 +190,11 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         self.machine.memory()
     }
 
+    /// Gives that memory back.
+    pub(super) fn release(&mut self) {
+        self.machine = Machine::new();
+    }
+
     /// The program, with what has been derived so far.
     #[must_use]
     pub fn program(&self) -> &Program {

@@ -871,3 +871,113 @@ fn array_cholesky<T: Number>(a: &Array<T>) -> Array<T> {
     }
     Array::new(&[n, n], l)
 }
+//-
+/// Makes element (p, q) of a Hermitian matrix zero by a rotation, which turns the columns of `v` along.
+fn array_turn<T: Number>(n: usize, m: &mut [T], v: &mut [T], p: usize, q: usize) {
+    let (b, size) = (m[p * n + q], m[p * n + q].square());
+    if size == 0.0 {
+        return;
+    }
+    let d = (m[q * n + q].real_part() - m[p * n + p].real_part()) * 0.5;
+    let root = (d * d + size).sqrt();
+    let t = 1.0 / (d + if d < 0.0 { -root } else { root });
+    let cosine = 1.0 / (1.0 + size * t * t).sqrt();
+    let (c, s) = (T::of(cosine), b * T::of(t * cosine));
+    for row in m.chunks_exact_mut(n).chain(v.chunks_exact_mut(n)) {
+        let (x, y) = (row[p], row[q]);
+        row[p] = c * x - s.conjugate() * y;
+        row[q] = s * x + c * y;
+    }
+    for k in 0..n {
+        let (x, y) = (m[p * n + k], m[q * n + k]);
+        m[p * n + k] = c * x - s * y;
+        m[q * n + k] = s.conjugate() * x + c * y;
+    }
+}
+//-
+/// Of the Hermitian part of a matrix: the eigenvalues, ascending, and below them the eigenvectors as columns.
+fn array_eigen<T: Number>(a: &Array<T>) -> Array<T> {
+    let n = array_square("eigen", a);
+    let half = |k: usize| (a.items[k] + a.items[k % n * n + k / n].conjugate()) * T::of(0.5);
+    let mut m: Vec<T> = (0..n * n).map(half).collect();
+    let mut v: Vec<T> = (0..n * n).map(|k| T::of(if k % n == k / n { 1.0 } else { 0.0 })).collect();
+    let total: f64 = m.iter().map(|x| x.square()).sum();
+    assert!(total.is_finite(), "`eigen` does not converge: has the matrix infinite or undefined elements?");
+    for _ in 0..60 {
+        for p in 0..n {
+            (p + 1..n).for_each(|q| array_turn(n, &mut m, &mut v, p, q));
+        }
+        let beside: f64 = (0..n * n).filter(|k| k % n != k / n).map(|k| m[k].square()).sum();
+        if beside <= 1e-34 * total {
+            break;
+        }
+    }
+    let value = |k: usize| m[k * n + k].real_part();
+    let mut order: Vec<usize> = (0..n).collect();
+    order.sort_by(|&i, &j| value(i).total_cmp(&value(j)));
+    let values = order.iter().map(|&k| T::of(value(k)));
+    let vectors = (0..n * n).map(|k| v[k / n * n + order[k % n]]);
+    Array::new(&[n + 1, n], values.chain(vectors).collect())
+}
+//-
+/// The exponential of a square matrix, by scaling, a Pade approximation of order 6 and squaring.
+fn array_expm<T: Number>(a: &Array<T>) -> Array<T> {
+    let n = array_square("expm", a);
+    let sums = a.items.chunks(n.max(1)).map(|row| row.iter().map(|x| x.square().sqrt()).sum::<f64>());
+    let norm = sums.fold(0.0, |m: f64, x| if x.is_nan() { x } else { m.max(x) });
+    assert!(norm.is_finite(), "`expm` does not converge: has the matrix infinite or undefined elements?");
+    let squarings = (2.0 * norm).log2().ceil().clamp(0.0, 1100.0) as i32;
+    let x = array_map(a, |x| x * T::of(0.5f64.powi(squarings)));
+    let unit: Vec<T> = (0..n * n).map(|k| T::of(if k % n == k / n { 1.0 } else { 0.0 })).collect();
+    let mut power = Array::new(&[n, n], unit);
+    let (mut top, mut bottom) = (power.clone(), power.clone());
+    let mut c = 1.0;
+    for k in 0..6 {
+        c *= (6 - k) as f64 / ((12 - k) * (k + 1)) as f64;
+        power = array_matmul(&power, &x);
+        for (j, x) in power.items.iter().enumerate() {
+            let term = T::of(c) * *x;
+            bottom.items[j] += if k % 2 == 0 { -term } else { term };
+            top.items[j] += term;
+        }
+    }
+    let mut y = array_solve(&bottom, &top);
+    for _ in 0..squarings {
+        y = array_matmul(&y, &y);
+    }
+    y
+}
+//-
+/// `sum_j x_j e^(-+2 pi i j k / n)` of every `step`-th element, by the least prime factor of their number.
+fn array_transform(a: &[Complex], step: usize, n: usize, sign: f64) -> Vec<Complex> {
+    if n <= 1 {
+        return a.iter().take(n).copied().collect();
+    }
+    let p = (2..).take_while(|p| p * p <= n).find(|p| n % p == 0).unwrap_or(n);
+    let parts: Vec<Vec<Complex>> =
+        (0..p).map(|r| array_transform(&a[r * step..], step * p, n / p, sign)).collect();
+    let root = |k: usize| {
+        let angle = std::f64::consts::TAU * ((k % n) as f64 / n as f64);
+        Complex::new(angle.cos(), sign * angle.sin())
+    };
+    let roots: Vec<Complex> = (0..n).map(root).collect();
+    let sum = |k: usize| {
+        let terms = parts.iter().enumerate().map(|(r, part)| part[k % (n / p)] * roots[r * k % n]);
+        terms.fold(Complex::default(), |s, x| s + x)
+    };
+    (0..n).map(sum).collect()
+}
+//-
+/// The discrete Fourier transform along the last axis.
+fn array_fft(a: &Array<Complex>) -> Array<Complex> {
+    let n = a.shape().last().copied().unwrap_or(0).max(1);
+    let items = a.items.chunks(n).flat_map(|line| array_transform(line, 1, line.len(), -1.0)).collect();
+    Array { lengths: a.lengths.clone(), items }
+}
+//-
+/// n times its inverse.
+fn array_fft_back(a: &Array<Complex>) -> Array<Complex> {
+    let n = a.shape().last().copied().unwrap_or(0).max(1);
+    let items = a.items.chunks(n).flat_map(|line| array_transform(line, 1, line.len(), 1.0)).collect();
+    Array { lengths: a.lengths.clone(), items }
+}
