@@ -117,7 +117,8 @@
 /// | `reshape(x, [n, 3])` | `let lengths = [n, 3]; reshape(x, lengths)`: elements of different types need a `let` |
 ///
 /// Each operation gives the bits that the executor of the IR gives, because natively it is the executor's, one operation at
-/// a time; the IR runs operations element by element together. Shapes that do not fit panic natively, with the operation
+/// a time: it costs about half a microsecond beside its work, and a copy of what it takes by reference. The IR runs
+/// operations element by element together and uses memory again, so it is the faster one for large arrays. Shapes that do not fit panic natively, with the operation
 /// and the shapes, at the line of the operation. In the IR those that are known without the arguments are an error of
 /// [`Derivatives::new`](crate::core::exec::Derivatives::new), those of arguments of
 /// [`with_shapes`](crate::core::exec::Derivatives::with_shapes) or of the run.
