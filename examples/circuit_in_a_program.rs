@@ -11,6 +11,7 @@
 use ketgrad::{
     Number, PI, circuit,
     core::{
+        array::Array,
         exec::{Datum, Derivatives},
         hybrid::{Circuits, Expectation},
     },
@@ -53,8 +54,8 @@ fn qubit() -> Result<Expectation, Box<dyn std::error::Error>> {
 }
 
 /// What the primitive is where `loss` runs as Rust, on any number.
-fn natively<S: Number>(_: u32, angles: Vec<S>) -> Vec<S> {
-    qubit().and_then(|qubit| Ok(qubit.values(&angles)?)).unwrap_or_default()
+fn natively<S: Number>(_: u32, angles: Array<S>) -> Array<S> {
+    qubit().and_then(|qubit| Ok(qubit.values(&angles)?.into())).unwrap_or_default()
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -75,7 +76,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // The derivative by the first weight, on dual numbers as Rust.
     let (_, gradient) = reverse.value_and_gradient(&at(&w))?;
     let duals = w.iter().enumerate().map(|(k, &x)| Dual64::new(x, if k == 0 { 1.0 } else { 0.0 }));
-    let lift = |x: &[f64]| x.iter().map(|&x| Dual64::from(x)).collect::<Vec<_>>();
+    let lift = |x: &[f64]| x.iter().map(|&x| Dual64::from(x)).collect::<Array<_>>();
     let dual = loss(h, duals.collect(), lift(&xs), lift(&labels));
     println!("d loss / d w[0]: {:.9} in reverse, {:.9} on duals", reals(&gradient[0])[0], dual.eps);
 

@@ -19,6 +19,13 @@ fn message(body: &str, a: &[usize], b: &[usize]) -> String {
     Derivatives::<f64>::new(&program, "f").unwrap().value(&[count(a), count(b)]).unwrap_err().to_string()
 }
 
+/// What is found of the same before it runs, from the shapes alone.
+fn foretold(body: &str, a: &[usize], b: &[usize]) -> Option<String> {
+    let program = parse_program(&format!("fn f(a: array, b: array) {{\n  {body}\n}}")).unwrap();
+    let f = Derivatives::<f64>::new(&program, "f").unwrap();
+    f.with_shapes(&[Some(a), Some(b)]).err().map(|e| e.to_string())
+}
+
 #[test]
 fn shapes_that_do_not_fit() {
     let mut wrong = Vec::new();
@@ -152,6 +159,22 @@ fn shapes_that_do_not_fit() {
         if !found.contains(expected) || !found.starts_with("2:") {
             wrong.push(format!("{body}: {found}\nexpected {expected}"));
         }
+        // Known shapes are told in the same words before it runs; what needs the elements is not.
+        // A product of which only the trace is asked is not computed, but its shapes are those of a product.
+        let later = [
+            "`trace_product`",
+            "`argmax`",
+            "`argmin`",
+            "index 1",
+            "a shape of",
+            "`contract_first`",
+            "`contract_second`",
+        ];
+        let early = (!later.iter().any(|op| expected.contains(op))).then_some(found);
+        let foretold = foretold(body, a, b).filter(|_| !expected.contains("`trace_product`"));
+        if foretold != early {
+            wrong.push(format!("{body}: before it runs {foretold:?}, expected {early:?}"));
+        }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 
@@ -204,4 +227,57 @@ fn kinds_that_do_not_fit_are_found_in_the_text() {
         let found = parse_program(source).unwrap_err()[0].to_string();
         assert!(found.contains(expected), "{source}: {found}");
     }
+}
+
+#[test]
+fn shapes_that_are_known_are_checked_when_a_program_is_read() {
+    let first =
+        |source: &str| parse_program(source).map(|_| String::new()).unwrap_or_else(|e| e[0].to_string());
+    let add = "`add` takes arrays whose shapes are equal or 1 along each axis, counted from the last, given";
+    for (source, expected) in [
+        (
+            "fn f() -> array { [[1.0, 2.0], [3.0, 4.0]] + full(1.0, [3]) }",
+            format!("1:44: {add} [2, 2] and [3]"),
+        ),
+        // Through variables, calls, tuples and structs.
+        (
+            "fn g(x: array) -> array { x + [1.0, 2.0] }\nfn f() -> array { let y = [1.0, 2.0, 3.0]; g(y) }",
+            format!("1:29: {add} [3] and [2]"),
+        ),
+        (
+            "struct P { n: int, x: array } fn f() -> array { let p = P { n: 1, x: eye(2) }; let q = (p, 1.0); q.0.x + eye(3) }",
+            format!("1:104: {add} [2, 2] and [3, 3]"),
+        ),
+        // With lengths that are computed, on both arms, and after a loop that keeps the shape.
+        (
+            "fn f(c: bool) -> array { let n = 2 * 2 - 1; let mut x = full(1.0, [n, n + 1]); if c { x = transpose(transpose(x)); } for i in 0..3 { x = 2 * x; x[0] = 1.0; } x + eye(n) }",
+            format!("1:161: {add} [3, 4] and [3, 3]"),
+        ),
+        // What is not known is checked when it runs.
+        ("fn f(x: array) -> array { x + [1.0, 2.0] }", String::new()),
+        (
+            "fn f(n: int) -> array { let mut x = [1.0]; for i in 0..n { x = concat(x, x, 0); } x + [1.0, 2.0, 3.0] }",
+            String::new(),
+        ),
+        (
+            "fn f(c: bool) -> array { let x = if c { [1.0, 2.0] } else { [1.0, 2.0, 3.0] }; x + [1.0, 2.0] }",
+            String::new(),
+        ),
+        // A branch that is not taken is not looked at; neither is a recursion that ends.
+        (
+            "fn g(x: array) -> array { if len(x) == 3 { x + [1.0, 2.0, 3.0] } else { x } } fn f() -> array { g([1.0, 2.0]) }",
+            String::new(),
+        ),
+        (
+            "fn g(x: array, n: int) -> array { if n == 0 { x } else { g(concat(x, x, 0), n - 1) } } fn f() -> array { g([1.0], 40) + [1.0, 2.0] }",
+            String::new(),
+        ),
+    ] {
+        assert_eq!(first(source), expected, "{source}");
+    }
+    // All of them, not the first alone.
+    let errors = parse_program("fn f() {\n  sum(eye(2) + eye(3))\n}\nfn g() {\n  dot([1.0], [1.0, 2.0])\n}")
+        .unwrap_err();
+    let lines: Vec<u32> = errors.iter().map(|e| e.at.line).collect();
+    assert_eq!(lines, [2, 5]);
 }

@@ -113,6 +113,23 @@ fn small_states_are_undone_together_within_the_budget() {
     close(&run.parameters[1], &bars[2], "drive");
     assert!(run.together >= 8 && run.memory <= budget, "{} together, {} bytes", run.together, run.memory);
     assert!(run.repeated <= 2 * n, "{} repeated", run.repeated);
+    // Again, with what has grown; and with larger states.
+    let again = steps.vjp(n, Datum::reals([0.8, -0.2]), &parameters, |_| bar.clone()).unwrap();
+    assert_eq!((again.together, again.memory), (run.together, run.memory));
+    let mut sines =
+        Steps::<f64>::new(&self::program("fn step(k: int, x: array) { x + 1e-3 * sin(x) }"), "step")
+            .unwrap()
+            .with_memory(budget);
+    for length in [2, 40, 10] {
+        let start = Datum::reals((0..length).map(f64::from));
+        let run = sines.vjp(3000, start, &[], |x| x.zero_tangent().unwrap()).unwrap();
+        assert!(
+            run.together >= 8 && run.memory <= budget,
+            "{length}: {} together, {}",
+            run.together,
+            run.memory
+        );
+    }
 }
 
 #[test]

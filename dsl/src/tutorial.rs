@@ -47,7 +47,8 @@
 //!
 //! # 3. Arrays
 //! Arrays have shapes, operators broadcast, and there are functions for the rest: products, reductions along axes,
-//! linear algebra ([the table](crate::core::ir::ArrayOp)). Shapes that do not fit are an error that says where.
+//! linear algebra ([the table](crate::core::ir::ArrayOp)). Shapes that do not fit are an error that says where: when the
+//! program is read, if they are known there, else when it runs.
 //!
 //! ```
 //! use ketgrad::core::{exec::{Datum, Derivatives}, text::parse_program};
@@ -67,30 +68,51 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! Inside [`program!`](crate::program!) the same is a Rust function, too, on floats and on dual numbers:
+//!
+//! ```
+//! use ketgrad::{core::{array::Array, exec::{Datum, Derivatives}}, program};
+//!
+//! program! {
+//!     fn layer(x: array, w: array, b: array) { sum(tanh(matmul(x, w) + b)) }
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let x = Array::from_rows([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]);
+//! let (w, b) = (Array::from_rows([[0.1; 3]; 2]), Array::from([0.0; 3]));
+//! let args = [&x, &w, &b].map(|a| Datum::Reals(a.clone().into()));
+//! let (value, _) = Derivatives::<f64>::new(&layer::ir(), "layer")?.value_and_gradient(&args)?;
+//! assert_eq!(value, layer(x, w, b));
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # 4. A network that learns
 //! Exclusive or, by two layers. The gradient is prepared: derived, optimised and compiled once, then called again and
 //! again without allocating.
 //!
 //! ```
-//! use ketgrad::core::{exec::{Datum, Derivatives}, text::parse_program};
+//! use ketgrad::{core::{array::Array, exec::{Datum, Derivatives}}, program};
 //!
-//! let source = "
-//! fn answers(w: array, b: array, v: array) -> array {
-//!     let x = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]];
-//!     matvec(tanh(matmul(x, w) + b), v)
+//! program! {
+//!     fn answers(w: array, b: array, v: array) -> array {
+//!         let x = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]];
+//!         matvec(tanh(matmul(x, w) + b), v)
+//!     }
+//!     fn loss(w: array, b: array, v: array) {
+//!         let r = answers(w, b, v) - [0.0, 1.0, 1.0, 0.0];
+//!         mean(r * r)
+//!     }
 //! }
-//! fn loss(w: array, b: array, v: array) {
-//!     let r = answers(w, b, v) - [0.0, 1.0, 1.0, 0.0];
-//!     mean(r * r)
-//! }";
-//! let program = parse_program(source).map_err(|e| e[0].clone())?;
-//! let mut loss = Derivatives::<f64>::new(&program, "loss")?.prepare()?;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut gradient_of_loss = Derivatives::<f64>::new(&loss::ir(), "loss")?.prepare()?;
 //! let noise = |n: usize| (0..n).map(|k| (3.7 * k as f64 + 1.0).sin()).collect::<Vec<f64>>();
 //! let mut weights = [Datum::reals_of(&[2, 6], noise(12))?, Datum::reals(noise(6)), Datum::reals(noise(6))];
 //! let mut gradient = Vec::new();
 //! let mut last = f64::INFINITY;
 //! for _ in 0..2000 {
-//!     last = loss.value_and_gradient(&weights, &mut gradient)?;
+//!     last = gradient_of_loss.value_and_gradient(&weights, &mut gradient)?;
 //!     for (w, g) in weights.iter_mut().zip(&gradient) {
 //!         let (Datum::Reals(w), Datum::Reals(g)) = (w, g) else { continue };
 //!         let w = std::sync::Arc::make_mut(w);
@@ -98,7 +120,12 @@
 //!     }
 //! }
 //! assert!(last < 1e-2, "{last}");
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! // What it has learned, as Rust.
+//! let [w, b, v] = weights.map(|w| if let Datum::Reals(w) = w { (*w).clone() } else { Array::default() });
+//! let answers = answers(w, b, v);
+//! assert!(answers[1] > 0.8 && answers[3] < 0.2, "{answers}");
+//! # Ok(())
+//! # }
 //! ```
 //!
 //! The same without a program, by operators on a [`Tape`]:
@@ -123,6 +150,7 @@
 //! | minimise with something better than fixed steps | [`optimize`](crate::core::optimize) |
 //! | get Jacobians and Hessians with many zeros from few products | [`exec`](crate::core::exec) |
 //! | differentiate a solution by its equation | [`implicit`](crate::core::adjoint::implicit()) |
+//! | keep the gradient of a long loop in a budget of memory | [`with_memory`](crate::core::exec::Derivatives::with_memory) |
 //! | give a function a rule of its own | [`text`](crate::core::text) |
 //! | find where the first NaN came from | [`inspect`](crate::core::exec::inspect) |
 //!

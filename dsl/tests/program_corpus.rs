@@ -1,8 +1,8 @@
 //! One text, two front ends: `program/corpus.rs` is compiled by `program!` and read by the text parser.
 //!
 //! The printed IR is equal but for two things, which [`canonical`] evens out: rustc tells a macro the position
-//! of an expression, not of its operator, so positions are compared apart; and constants and fields are
-//! written where they are first used, since a Rust variable cannot tell when it is named.
+//! of an expression, not of its operator, so positions are compared apart; and constants, fields and arrays of elements
+//! written out are written where they are first used, since a Rust variable cannot tell when it is named.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -11,6 +11,7 @@ mod corpus;
 
 use corpus::{self as c, Pair, Point, Sample, Segment};
 use ketgrad::core::{
+    array::Array,
     entity::Inst,
     exec::{Datum, Derivatives},
     ir::{Function, Op, Position, Program, compact, verify},
@@ -30,14 +31,16 @@ fn text() -> String {
     blank.chain(source[start..end].chars()).collect()
 }
 
-/// Without positions, and with constants and fields where they are first used in their block.
+/// Without positions, and with constants, fields and written arrays where they are first used in their block.
 fn canonical(f: &Function) -> Function {
     let mut f = f.clone();
     for inst in f.insts.values_mut() {
         inst.at = Position::default();
     }
     let definitions = f.definitions();
-    let late = |f: &Function, i: Inst| f.insts[i].op.is_constant() || matches!(f.insts[i].op, Op::Field(_));
+    let late = |f: &Function, i: Inst| {
+        f.insts[i].op.is_constant() || matches!(f.insts[i].op, Op::Field(_) | Op::Array)
+    };
     for block in f.blocks.keys().collect::<Vec<_>>() {
         f.blocks[block].end_at = Position::default();
         let old = std::mem::take(&mut f.blocks[block].insts);
@@ -177,16 +180,16 @@ macro_rules! values {
             Complex<$T>, z => Datum::Complex(z);
             i64, n => Datum::Int(n);
             bool, b => Datum::Bool(b);
-            Vec<$T>, xs => Datum::reals(xs);
-            Vec<Complex<$T>>, zs => Datum::complexes(zs);
+            Array<$T>, xs => Datum::Reals(xs.into());
+            Array<Complex<$T>>, zs => Datum::Complexes(zs.into());
             ($T, $T), t => Datum::Tuple(vec![t.0.datum(), t.1.datum()]);
             Point<$T, $T>, p => Datum::Tuple(vec![p.x.datum(), p.y.datum()]);
             Segment<Point<$T, $T>, Point<$T, $T>, $T>, s =>
                 Datum::Tuple(vec![s.from.datum(), s.to.datum(), s.weight.datum()]);
-            Vec<i64>, ns => Datum::ints(ns);
+            Array<i64>, ns => Datum::Ints(ns.into());
             ($T, i64), t => Datum::Tuple(vec![t.0.datum(), Datum::Int(t.1)]);
             Pair<i64, i64>, p => Datum::Tuple(vec![Datum::Int(p.a), Datum::Int(p.b)]);
-            Sample<i64, $T, Vec<$T>>, s => Datum::Tuple(vec![Datum::Int(s.n), s.t.datum(), s.xs.datum()]);
+            Sample<i64, $T, Array<$T>>, s => Datum::Tuple(vec![Datum::Int(s.n), s.t.datum(), s.xs.datum()]);
         }
     )*};
 }
@@ -212,20 +215,32 @@ macro_rules! native_equals_ir {
     let z = |re, im| Complex::new(x(re), x(im));
     let point = |a, b| Point { x: x(a), y: x(b) };
     let segment = || Segment { from: point(0.3, -1.0), to: point(2.0, 0.7), weight: x(1.5) };
-    let xs = || vec![x(0.5), x(-1.25), x(3.0), x(0.1)];
+    let xs = || Array::from([x(0.5), x(-1.25), x(3.0), x(0.1)]);
+    let vector = |a, b| Array::from([x(a), x(b)]);
+    let square = |v: f64| Array::from_rows([[x(v), x(0.5)], [x(-0.25), x(1.5)]]);
+    let wide = |v: f64| Array::from_rows([[x(v), x(0.5), x(-1.0)], [x(-0.25), x(1.5), x(0.75)]]);
+    let tall = |v: f64| Array::from_rows([[x(v), x(0.5)], [x(-0.25), x(1.5)], [x(0.3), x(-0.7)]]);
+    let waves = |v: f64| Array::from([z(v, 1.0), z(0.5, -v), z(0.1, 0.2)]);
     for v in [-2.0, 0.3, 1.0, 1.5, 3.0] {
         all_same! { program, $T,
             quotient(x(v), x(2.0)); distance(point(v, 1.0), point(-2.0, v)); power(x(v), 5); newton(x(v * v + 0.1));
             softplus(x(v)); smooth(x(v), x(0.7)); clamp(x(v), x(0.0), x(1.0)); relu(x(v)); factorial(x(v + 2.0));
-            even(7, x(v)); odd(4, x(v)); polynomial(xs(), x(v)); scaled(xs(), x(v)); norm(xs());
+            even(7, x(v)); odd(4, x(v)); polynomial(xs(), x(v)); scaled(xs(), x(v)); magnitude(xs());
             longer(segment()); length(segment()); sample(Sample { n: 3, t: x(v), xs: xs() }, 4);
-            both(x(v), x(2.0)); third(x(v), x(0.25)); rotate(z(v, 1.0), x(0.3)); spread(z(v, 1.0), z(0.5, -v));
+            both(x(v), x(2.0)); third(x(v), x(0.25)); rotate(z(v, 1.0), x(0.3)); distances(z(v, 1.0), z(0.5, -v));
             julia(z(v / 4.0, 0.3), 6); phases(5); total(5); collatz(27); forever(x(v * 10.0)); nested(x(v), 6);
             shadow(x(v)); choose(v > 1.0, x(v), x(0.4)); typed(3); table(x(v.abs()));
             swap(Pair { a: 3, b: -1 }); positive(x(v)); sided(x(v)); assembled(x(v)); counted(x(v), 3); countdown(x(v));
             stepped(x(v / 2.0)); turned(z(v, 1.0)); mixed(x(v)); squares(4); picked(5); triangle(x(v));
-            looked_up(vec![z(v, 1.0), z(0.5, -v)], vec![1, 2]); branches(x(v / 2.0)); deep(x(v)); block(x(v)); copied(x(v));
+            looked_up(Array::from([z(v, 1.0), z(0.5, -v)]), Array::from([1, 2])); branches(x(v / 2.0)); deep(x(v)); block(x(v)); copied(x(v));
             flagged(x(v), v > 1.0); changed(xs()); promoted(x(v)); selected(x(v));
+            layer(wide(v), tall(v), vector(v, 0.5)); squared(wide(v), tall(v), vector(v, 0.5));
+            arithmetic(square(v), vector(0.5, v), x(v)); each(wide(v), wide(0.3)); shaped(wide(v));
+            triangles(square(v)); reduced(wide(v)); sorted(xs()); multiplied(wide(v), wide(0.3));
+            linear(square(v), vector(v, 0.5)); signals(xs(), vector(v, 0.5)); moduli(waves(v));
+            waves(waves(v), Array::from([x(v), x(0.3), x(-1.0)])); placed(square(v), 1); written(x(v));
+            stacked(square(v), square(0.1)); dominant(square(v), 5); filtered(wide(v), 2);
+            counts(Array::from([1, -2]), vector(v, 0.5));
         }
     }
     }};

@@ -192,7 +192,7 @@ fn y17_foreign_calls_rules_and_changes_in_place_are_differentiated() {
     let args = [Datum::reals([2.0, 3.0, 5.0]), Datum::Real(0.5)];
     let (y, gradient) = f.value_and_gradient(&args).unwrap();
     // c x0 c x1 + c x1 + c x2.
-    assert_eq!((y, in_place(vec![2.0, 3.0, 5.0], 0.5)), (5.5, 5.5));
+    assert_eq!((y, in_place([2.0, 3.0, 5.0].into(), 0.5)), (5.5, 5.5));
     assert_eq!(format!("{}, {}", gradient[0], gradient[1]), "[0.75, 1.0, 0.5], 14.0");
 }
 

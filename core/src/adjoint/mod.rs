@@ -21,6 +21,7 @@ mod forward;
 mod implicit;
 mod leaves;
 mod normal;
+mod outline;
 mod pullbacks;
 mod record;
 mod reverse;
@@ -31,4 +32,5 @@ pub use compose::{gauss_newton, gradient, hessian_vector, second, value_and_pull
 pub use error::{DiffError, Mode};
 pub use forward::forward;
 pub use implicit::implicit;
+pub(crate) use outline::outline;
 pub use reverse::{Reverse, reverse};

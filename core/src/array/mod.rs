@@ -23,6 +23,7 @@ mod error;
 mod fourier;
 mod gemm;
 mod index;
+mod literal;
 mod product;
 mod reduce;
 mod shape;

@@ -35,6 +35,7 @@ mod lengths;
 mod names;
 mod precedence;
 mod rust;
+mod rust_arrays;
 mod rust_expr;
 mod rust_stmt;
 mod rust_tape;
@@ -50,7 +51,7 @@ pub use latex::emit_latex;
 pub use rust::emit_rust;
 pub use text::emit_text;
 
-use crate::{entity::Block, ir::Position};
+use crate::entity::Block;
 
 /// Why a program cannot be written in a language.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -79,16 +80,6 @@ pub enum EmitError {
         function: String,
         /// How deep is possible.
         limit: usize,
-    },
-    /// An operation on whole arrays, which this language has no words for.
-    #[error("{at}: `{function}` uses `{op}` on arrays: write it as a loop over elements, or run it as it is")]
-    Arrays {
-        /// The function.
-        function: String,
-        /// The operation.
-        op: &'static str,
-        /// Where.
-        at: Position,
     },
     /// The language cannot say something.
     #[error("`{function}` cannot be written in the program language: {what}")]

@@ -106,6 +106,8 @@ const WORDS: &[&str] = &[
     "sign_of",
     "exponent",
     "Complex",
+    "Array",
+    "Number",
     "Tape",
     "Primitives",
     "Vec",
@@ -123,7 +125,7 @@ pub(super) fn identifier(name: &str) -> String {
         out.insert(0, 'v');
     }
     let op = Op::by_name(&out).is_some_and(|op| !matches!(op, Op::OnArrays(_)));
-    if WORDS.contains(&out.as_str()) || op {
+    if WORDS.contains(&out.as_str()) || op || out.starts_with("array_") {
         out.push('_');
     }
     out

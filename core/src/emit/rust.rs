@@ -8,7 +8,7 @@
 //! |---|---|
 //! | real, int, bool, handle | `f64`, `i64`, `bool`, `u32` |
 //! | complex | `Complex`, defined in the file |
-//! | array | `Vec<f64>`; as a parameter `&[f64]` |
+//! | array | `Vec<f64>`; as a parameter `&[f64]`; where a function of the file does something with arrays as wholes, `Array<f64>`, defined in the file, with a shape |
 //! | tuple, struct | tuple, struct; the tangent of a struct with fewer fields is a struct of its own |
 //!
 //! **Tapes.** What a primal records goes to a `Tape`, a struct of vectors. A function that was asked for, and
@@ -25,14 +25,15 @@ use std::{
 };
 
 use crate::{
-    entity::{FuncId, PrimitiveId, Value},
-    ir::{Element, Function, Kind, Op, Program, TupleKind},
+    entity::{FuncId, PrimitiveId},
+    ir::{Element, Kind, Op, Program, TupleKind},
 };
 
 use super::{
     EmitError,
     ast::{Body, Stmt},
     names::{fresh, identifier},
+    rust_arrays,
     rust_stmt::Writer,
     structure::structured,
 };
@@ -59,25 +60,11 @@ pub fn emit_rust(program: &Program, roots: &[FuncId]) -> Result<String, EmitErro
     let mut file = File::new(program, roots);
     let mut functions = String::new();
     for &f in &file.order.clone() {
-        wholes(&program.functions[f])?;
         let body = structured(&program.functions[f], &file.reserved)?;
         let text = file.function(f, &body);
         let _ = write!(functions, "\n{text}");
     }
     Ok(file.finish(&functions))
-}
-
-/// Rust without libraries has no arrays with shapes.
-fn wholes(f: &Function) -> Result<(), EmitError> {
-    for inst in f.insts.values() {
-        let array = |v: &Value| matches!(f.kinds[*v], Kind::Array(_));
-        let elementwise = inst.op.is_elementwise() && inst.args.iter().any(array);
-        if elementwise || matches!(inst.op, Op::OnArrays(_)) {
-            let (function, op) = (f.name.clone(), inst.op.name());
-            return Err(EmitError::Arrays { function, op, at: inst.at });
-        }
-    }
-    Ok(())
 }
 
 /// What a function needs besides its arguments.
@@ -102,6 +89,8 @@ pub(super) struct File<'a> {
     /// The fields of the tape.
     pub(super) tape: BTreeSet<&'static str>,
     pub(super) complex: bool,
+    /// Arrays have shapes.
+    pub(super) shaped: bool,
 }
 
 impl<'a> File<'a> {
@@ -124,6 +113,7 @@ impl<'a> File<'a> {
                 }
             }
         }
+        let shaped = order.iter().any(|&f| rust_arrays::is_shaped(&program.functions[f]));
         let mut reserved: HashSet<String> = TAPE_FIELDS.iter().map(|field| format!("kept_{field}")).collect();
         let names = order.iter().map(|&f| (f, fresh(&identifier(&program.functions[f].name), &mut reserved)));
         let names = names.collect();
@@ -148,6 +138,7 @@ impl<'a> File<'a> {
             primitives: BTreeMap::new(),
             tape: BTreeSet::new(),
             complex: false,
+            shaped,
         }
     }
 
@@ -155,7 +146,7 @@ impl<'a> File<'a> {
         let mut out = String::from("// Written by ketgrad.\n");
         let mut structs: Vec<_> = self.structs.iter().collect();
         structs.sort_by_key(|s| s.1);
-        let mut scratch = File { complex: self.complex, ..File::new(self.program, &[]) };
+        let mut scratch = File { complex: self.complex, shaped: self.shaped, ..File::new(self.program, &[]) };
         scratch.structs.clone_from(&self.structs);
         for (kind, name) in structs {
             let copy =
@@ -185,11 +176,18 @@ impl<'a> File<'a> {
         if !self.tape.is_empty() {
             out.push_str("\n/// What a primal records for its adjoint.\n#[derive(Clone, Debug, Default)]\npub struct Tape {\n");
             for field in &self.tape {
-                let _ = writeln!(out, "    {field}: {},", tape_type(field));
+                let _ = writeln!(out, "    {field}: {},", self.tape_type(field));
             }
             out.push_str("}\n");
         }
         out.push_str(functions);
+        let arrays = if self.shaped {
+            rust_arrays::support(functions, self.complex || scratch.complex)
+        } else {
+            String::new()
+        };
+        let functions = &format!("{functions}{arrays}");
+        out.push_str(&arrays);
         for helper in NUMBERS.split("//-\n") {
             let name =
                 helper.split("fn ").nth(1).and_then(|s| s.split(['(', '<']).next()).unwrap_or_default();
@@ -283,7 +281,7 @@ impl<'a> File<'a> {
             Kind::Int => "i64".into(),
             Kind::Bool => "bool".into(),
             Kind::Handle => "u32".into(),
-            Kind::Array(e) => format!("Vec<{}>", self.kind(&e.kind())),
+            Kind::Array(e) => format!("{}<{}>", self.array(), self.kind(&e.kind())),
             Kind::Tuple(t) if t.name.is_some() => self.structure(t),
             Kind::Tuple(t) => {
                 let fields: Vec<String> = t.fields.iter().map(|f| self.kind(&f.kind)).collect();
@@ -296,8 +294,36 @@ impl<'a> File<'a> {
         }
     }
 
+    /// The type of arrays.
+    fn array(&self) -> &'static str {
+        if self.shaped { "Array" } else { "Vec" }
+    }
+
+    /// What the names of the functions that change arrays begin with.
+    pub(super) fn prefix(&self) -> &'static str {
+        if self.shaped { "array_" } else { "" }
+    }
+
+    /// The type of a vector of the tape.
+    fn tape_type(&self, field: &str) -> String {
+        match field.strip_suffix("_arrays") {
+            Some("complex") => format!("Vec<{}<Complex>>", self.array()),
+            Some("int") => format!("Vec<{}<i64>>", self.array()),
+            Some(_) => format!("Vec<{}<f64>>", self.array()),
+            None => match field {
+                "complexes" => "Vec<Complex>",
+                "ints" => "Vec<i64>",
+                "bools" => "Vec<bool>",
+                "handles" => "Vec<u32>",
+                _ => "Vec<f64>",
+            }
+            .to_owned(),
+        }
+    }
+
     fn param(&mut self, kind: &Kind) -> String {
         match kind {
+            Kind::Array(e) if self.shaped => format!("&Array<{}>", self.kind(&e.kind())),
             Kind::Array(e) => format!("&[{}]", self.kind(&e.kind())),
             other => self.kind(other),
         }
@@ -325,7 +351,7 @@ impl<'a> File<'a> {
 }
 
 /// Whether a text calls a function.
-fn calls(text: &str, name: &str) -> bool {
+pub(super) fn calls(text: &str, name: &str) -> bool {
     text.match_indices(name).any(|(k, _)| {
         let before = text[..k].chars().next_back();
         text[k + name.len()..].starts_with('(')
@@ -389,18 +415,5 @@ pub(super) fn tape_field(kind: &Kind) -> &'static str {
         Kind::Array(Element::Real) => "real_arrays",
         Kind::Array(Element::Complex) => "complex_arrays",
         Kind::Array(Element::Int) => "int_arrays",
-    }
-}
-
-fn tape_type(field: &str) -> &'static str {
-    match field {
-        "complexes" => "Vec<Complex>",
-        "ints" => "Vec<i64>",
-        "bools" => "Vec<bool>",
-        "handles" => "Vec<u32>",
-        "real_arrays" => "Vec<Vec<f64>>",
-        "complex_arrays" => "Vec<Vec<Complex>>",
-        "int_arrays" => "Vec<Vec<i64>>",
-        _ => "Vec<f64>",
     }
 }

@@ -51,7 +51,9 @@ impl Writer<'_, '_> {
             Expr::Int(n) => (n.to_string(), if *n < 0 { UNARY } else { POSTFIX }),
             Expr::Bool(b) => (b.to_string(), POSTFIX),
             Expr::Var(v) => (self.var(*v).to_owned(), POSTFIX),
-            Expr::Clone(v) if self.body.vars[v.0].borrowed => (format!("{}.to_vec()", self.var(*v)), POSTFIX),
+            Expr::Clone(v) if self.body.vars[v.0].borrowed && !self.file.shaped => {
+                (format!("{}.to_vec()", self.var(*v)), POSTFIX)
+            }
             Expr::Clone(v) => (format!("{}.clone()", self.var(*v)), POSTFIX),
             Expr::Op(op, args, kind) => self.op(*op, args, kind),
         }
@@ -83,7 +85,7 @@ impl Writer<'_, '_> {
     }
 
     /// An array that is only looked at.
-    fn borrow(&mut self, e: &Expr) -> String {
+    pub(super) fn borrow(&mut self, e: &Expr) -> String {
         match e {
             Expr::Var(v) if self.body.vars[v.0].borrowed => self.var(*v).to_owned(),
             e => format!("&{}", self.at(e, UNARY)),
@@ -100,7 +102,11 @@ impl Writer<'_, '_> {
     }
 
     fn op(&mut self, op: Op, args: &[Expr], kind: &Kind) -> (String, u8) {
+        if let Some(text) = self.elementwise(op, args) {
+            return (text, POSTFIX);
+        }
         match op {
+            Op::OnArrays(op) => (self.on_arrays(op, args), POSTFIX),
             Op::Number1(n) => match (n, kind) {
                 (Number1::Neg, _) => (format!("-{}", self.at(&args[0], UNARY)), UNARY),
                 (Number1::Recip, Kind::Real) => (format!("1.0 / {}", self.at(&args[0], UNARY)), MUL),
@@ -187,18 +193,27 @@ impl Writer<'_, '_> {
             }
             Op::Array if args.is_empty() => {
                 let kind = self.file.kind(kind);
-                format!("{}::new()", kind.replacen('<', "::<", 1))
+                let new = if self.file.shaped { "default" } else { "new" };
+                format!("{}::{new}()", kind.replacen('<', "::<", 1))
             }
             Op::Array => {
                 let items: Vec<String> = args.iter().map(|a| self.expr(a)).collect();
-                format!("vec![{}]", items.join(", "))
+                self.vector(&items.join(", "))
             }
-            Op::Fill => format!("vec![{}; {}]", self.expr(&args[0]), self.index(&args[1])),
+            Op::Fill => {
+                let text = format!("{}; {}", self.expr(&args[0]), self.index(&args[1]));
+                self.vector(&text)
+            }
             Op::Sum => format!("sum({})", self.borrow(&args[0])),
             Op::Len => format!("({}.len() as i64)", self.at(&args[0], POSTFIX)),
             Op::Get => format!("{}[{}]", self.at(&args[0], POSTFIX), self.index(&args[1])),
             Op::Peek => format!("peek({}, {})", self.borrow(&args[0]), self.expr(&args[1])),
-            Op::Accumulate => format!("accumulate({}, {})", self.expr(&args[0]), self.borrow(&args[1])),
+            Op::Accumulate => format!(
+                "{}accumulate({}, {})",
+                self.file.prefix(),
+                self.expr(&args[0]),
+                self.borrow(&args[1])
+            ),
             Op::Pop { tape, .. } => {
                 let tape = self.file.tape_name(tape);
                 self.pop(&tape, kind)
@@ -206,6 +221,11 @@ impl Writer<'_, '_> {
             other => format!("/* {} */", other.name()),
         };
         (text, POSTFIX)
+    }
+
+    /// An array of what is written out.
+    fn vector(&self, items: &str) -> String {
+        if self.file.shaped { format!("Array::from(vec![{items}])") } else { format!("vec![{items}]") }
     }
 
     fn tuple(&mut self, args: &[Expr], kind: &Kind) -> String {
@@ -296,6 +316,7 @@ impl Writer<'_, '_> {
         if let Expr::Op(Op::Number2(n), args, _) = e
             && let [Expr::Var(a), rest] = args.as_slice()
             && *a == v
+            && !holds_array(&self.body.vars[v.0].kind)
             && let Some(sign) = match n {
                 Number2::Add => Some("+="),
                 Number2::Sub => Some("-="),

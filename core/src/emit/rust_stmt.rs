@@ -93,8 +93,10 @@ impl Writer<'_, '_> {
                 let line = match how {
                     Change::Set => format!("{name}[{}] = {x};", self.index(i)),
                     Change::Add => format!("{name}[{}] += {x};", self.index(i)),
-                    Change::Put => format!("put(&mut {name}, {}, {x});", self.expr(i)),
-                    Change::AddAt => format!("add_at(&mut {name}, {}, {x});", self.expr(i)),
+                    Change::Put => format!("{}put(&mut {name}, {}, {x});", self.file.prefix(), self.expr(i)),
+                    Change::AddAt => {
+                        format!("{}add_at(&mut {name}, {}, {x});", self.file.prefix(), self.expr(i))
+                    }
                 };
                 self.line(&line);
             }

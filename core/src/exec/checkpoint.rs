@@ -57,6 +57,8 @@ pub struct Steps<'h, S: Scalar> {
     /// The parameters of one step.
     params: Vec<Param>,
     room: Room,
+    /// The bytes of the trace of one step, measured for arguments of so many bytes.
+    measured: Option<(usize, usize)>,
 }
 
 /// How much may be kept.
@@ -104,7 +106,13 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
         let fits = matches!(kinds[..], [Kind::Int, state, ..] if *state == f.result);
         if fits {
             let (name, params) = (f.name.clone(), f.params.clone());
-            return Ok(Steps { steps: repeated(&step)?, name, params, room: Room::Snapshots(10) });
+            return Ok(Steps {
+                steps: repeated(&step)?,
+                name,
+                params,
+                room: Room::Snapshots(10),
+                measured: None,
+            });
         }
         let given: Vec<String> = kinds.iter().map(|k| k.to_string()).collect();
         let given = format!("({}) -> {}", given.join(", "), f.result);
@@ -124,6 +132,11 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
     pub fn with_memory(mut self, bytes: usize) -> Self {
         self.room = Room::Bytes(bytes);
         self
+    }
+
+    /// As [`with_memory`](Steps::with_memory), from now on.
+    pub(super) fn set_memory(&mut self, bytes: usize) {
+        self.room = Room::Bytes(bytes);
     }
 
     /// The state after `n` steps.
@@ -198,13 +211,22 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
         parameters: &[Datum<S>],
     ) -> Result<usize, DeriveError> {
         let Some(bar) = start.zero_tangent().filter(|_| n > LEAST) else { return Ok(1) };
-        let mut traced = |to: usize| {
-            let mut args = arguments(start.clone(), parameters);
-            args[1] = index(to);
-            self.steps.vjp(&args, bar.clone()).map(|_| self.steps.memory())
+        let given = size(start) + parameters.iter().map(size).sum::<usize>();
+        let each = match self.measured {
+            Some((measured, each)) if measured == given => each,
+            _ => {
+                // What earlier runs have grown would hide it.
+                self.steps.release();
+                let mut traced = |to: usize| {
+                    let mut args = arguments(start.clone(), parameters);
+                    args[1] = index(to);
+                    self.steps.vjp(&args, bar.clone()).map(|_| self.steps.memory())
+                };
+                let (one, few) = (traced(1)?, traced(LEAST)?);
+                (few.saturating_sub(one) / (LEAST - 1)).max(1)
+            }
         };
-        let (one, few) = (traced(1)?, traced(LEAST)?);
-        let each = (few.saturating_sub(one) / (LEAST - 1)).max(1);
+        self.measured = Some((given, each));
         // A buffer that grows may be twice as large as what it holds.
         let most = (bytes / 2 / each).min(PIECE);
         Ok(if most < LEAST { 1 } else { most.min(n) })
@@ -274,7 +296,7 @@ fn arguments<S: Scalar>(state: Datum<S>, parameters: &[Datum<S>]) -> Vec<Datum<S
 }
 
 /// The bytes of a state.
-fn size<S: Scalar>(d: &Datum<S>) -> usize {
+pub(super) fn size<S: Scalar>(d: &Datum<S>) -> usize {
     let inner = match d {
         Datum::Reals(xs) => size_of_val(xs.items()),
         Datum::Complexes(zs) => size_of_val(zs.items()),

@@ -20,14 +20,15 @@
 
 use crate::{
     adjoint::{self, DiffError, Reverse},
+    array::Shape,
     entity::FuncId,
-    ir::{Kind, Program},
+    ir::{Kind, Program, ShapeError, check_shapes},
     pass::{Level, optimize_all},
     scalar::{Real, Scalar},
 };
 
 use super::{
-    Bytecode, CallError, Executable, Host, Limits, NoHost, RunError,
+    BudgetError, Bytecode, CallError, Executable, Host, Limits, NoHost, RunError,
     data::Datum,
     machine::{Machine, Tapes},
     prepared::Prepared,
@@ -45,6 +46,9 @@ pub enum DeriveError {
         /// The name most like it.
         nearest: Option<String>,
     },
+    /// Shapes that do not fit, whatever the data are.
+    #[error(transparent)]
+    Shapes(#[from] ShapeError),
     /// It cannot be differentiated.
     #[error(transparent)]
     Diff(#[from] DiffError),
@@ -58,6 +62,9 @@ pub enum DeriveError {
         /// Its kinds.
         given: String,
     },
+    /// Its gradient does not stay in a memory budget.
+    #[error(transparent)]
+    Budget(#[from] BudgetError),
     /// It cannot be run.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -109,12 +116,15 @@ impl<S: Scalar> std::fmt::Debug for Derivatives<'_, S> {
 }
 
 impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
-    /// Of the function of the given name.
+    /// Of the function of the given name. Shapes are [checked](check_shapes) as far as they are known.
     ///
     /// # Errors
-    /// There is none.
+    /// There is none, or shapes in it do not fit.
     pub fn new(program: &Program, name: &str) -> Result<Derivatives<'h, S>, DeriveError> {
         let f = find(program, name)?;
+        if let Some(error) = check_shapes(program, f, &[]).into_iter().next() {
+            return Err(error.into());
+        }
         Ok(Derivatives {
             program: program.clone(),
             f,
@@ -130,6 +140,18 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
             squares: None,
             split: None,
         })
+    }
+
+    /// With the shapes of the parameters, as far as they are known; `None` for a number too.
+    ///
+    /// # Errors
+    /// Shapes that follow from them do not fit: the first place, in the words of the error at run time.
+    pub fn with_shapes(self, shapes: &[Option<&[usize]>]) -> Result<Self, DeriveError> {
+        let shapes: Vec<Option<Shape>> = shapes.iter().map(|s| s.map(Shape::from_slice)).collect();
+        match check_shapes(&self.program, self.f, &shapes).into_iter().next() {
+            Some(error) => Err(error.into()),
+            None => Ok(self),
+        }
     }
 
     /// With the host that computes the program's primitives.
@@ -166,6 +188,11 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     #[must_use]
     pub fn memory(&self) -> usize {
         self.machine.memory()
+    }
+
+    /// Gives that memory back.
+    pub(super) fn release(&mut self) {
+        self.machine = Machine::new();
     }
 
     /// The program, with what has been derived so far.

@@ -11,12 +11,13 @@
 //! [`Batch`] runs one program over many arguments side by side; [`inspect`] watches a run from inside.
 //!
 //! [`Colouring`] and [`Sparse`] are for Jacobians and Hessians with many zeros; [`Steps`] differentiates long loops in
-//! little memory.
+//! little memory, [`Budgeted`] those of ordinary programs.
 //!
 //! [`Derivatives`] is what most users want: values, gradients, pullbacks, pushforwards and Hessians of a
 //! function of a program, prepared once and called often.
 
 mod batch;
+mod budget;
 mod bytecode;
 mod checkpoint;
 mod coalesce;
@@ -38,6 +39,7 @@ mod registers;
 mod sparse;
 
 pub use batch::Batch;
+pub use budget::{BudgetError, Budgeted};
 pub use bytecode::Bytecode;
 pub use checkpoint::{Stepped, Steps};
 pub use data::{AccumulateError, Cotangent, Datum, accumulate};

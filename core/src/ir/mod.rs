@@ -26,7 +26,7 @@
 //! the instruction came from.
 //!
 //! In reading order: [`kind`](Kind), the op [table] and that of [arrays], [`Op`], [`Function`], [`FunctionBuilder`], [`Cursor`],
-//! [`verify`](verify()), and the text.
+//! [`verify`](verify()), [`check_shapes`], and the text.
 //!
 //! Differentiation is a map from functions to functions; running is somewhere else. Nothing here knows
 //! about either.
@@ -44,6 +44,8 @@ mod kind;
 mod op;
 mod parse;
 mod print;
+mod shape_rules;
+mod shapes;
 mod verify;
 
 pub use arrays::ArrayOp;
@@ -57,5 +59,6 @@ pub use function::{
 pub use kind::{Element, Field, Kind, TupleKind};
 pub use op::{Compare, Int1, Int2, Literal, Mixed, Number1, Number2, Op, Real1, Real2};
 pub use parse::{IrParseError, parse};
+pub use shapes::{ShapeError, check_shapes};
 pub use verify::{Violation, verify, verify_function};
 pub(crate) use verify::{dominates, dominators};

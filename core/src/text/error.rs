@@ -1,6 +1,6 @@
 //! What can be wrong with program text.
 
-use crate::ir::Position;
+use crate::{array::ArrayError, ir::Position};
 
 /// Something wrong, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -47,6 +47,9 @@ pub enum TextErrorKind {
         /// The name.
         name: String,
     },
+    /// Shapes that do not fit, whatever the data are.
+    #[error(transparent)]
+    Shapes(#[from] ArrayError),
     /// A wrong number of arguments.
     #[error("`{name}` takes {expected} argument{}, given {given}", if *expected == 1 { "" } else { "s" })]
     Arity {

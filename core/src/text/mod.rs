@@ -23,13 +23,13 @@
 //! - **Statements**: `let`, `let mut`, `let (a, b)`, `=`, `+=`, `-=`, `*=`, `/=` on variables, elements and fields; `if`, `while`,
 //!   `for i in a..b`, `a..=b`, `break`, `continue`, `return`. Blocks scope; the last expression without `;` is the value.
 //! - **Expressions**: arithmetic, comparisons, `&& || !`, calls `f(x)` and `x.f()`, `xs[i]`, `a[i, j]`, `[a, b]`, `[e; n]`, `(a, b)`, `t.0`, `p.x`,
-//!   `Point { x: a, y: b }`, `if` as a value.
+//!   `Point { x: a, y: b }`, `if` as a value. `&x` is x: what Rust needs beside a variable that is used again.
 //! - **Names**: the file's functions in any order, what is registered in [`Rules`], and every op of
 //!   the [op table](crate::ir::table). `log` is `ln`; `len`, `sum`, `select`, `real`.
 //!   A registered `f.complex` is what `f` means on complex numbers.
 //! - **Arrays** have a shape: `[[1.0, 2.0], [3.0, 4.0]]` has `[2, 2]`, `full(0.0, [2, 3])` another, and `[xs, ys]` stacks two
 //!   arrays. Operators and functions of numbers work element by element, with [broadcasting](crate::array#broadcasting).
-//!   `a[i, j]` is an element; `a[k]` the k-th in row-major order, of which there are `len(a)`. The other functions are
+//!   `a[i, j]`, or `a[(i, j)]` as in Rust, is an element; `a[k]` the k-th in row-major order, of which there are `len(a)`. The other functions are
 //!   those of the [table of array operations](crate::ir::arrays) and those made of them,
 //!   [`Composed`](crate::staging::Composed):
 //!
@@ -47,7 +47,7 @@
 //! let gradient = loss.gradient(&[w, Datum::reals([0.0])])?;
 //! assert_eq!(gradient[0].to_string().matches(", ").count(), 1); // [[…], […]]
 //!
-//! // Shapes are checked when a program runs.
+//! // Shapes are checked when a program is read, as far as they are known, else when it runs.
 //! let narrow = Datum::reals_of(&[1, 2], vec![0.0, 1.0])?;
 //! let error = loss.value(&[narrow, Datum::reals([0.0])]).unwrap_err();
 //! let expected = "3:18: `matmul` takes matrices m x k and k x n, given [3, 2] and [1, 2]";
@@ -70,7 +70,10 @@ mod parser;
 
 pub use error::{TextError, TextErrorKind};
 
-use crate::{ir::Program, rules::Rules};
+use crate::{
+    ir::{Position, Program, ShapeError, check_shapes},
+    rules::Rules,
+};
 
 /// Reads a program.
 ///
@@ -86,7 +89,26 @@ pub fn parse_program(source: &str) -> Result<Program, Vec<TextError>> {
 /// As [`parse_program`].
 pub fn parse_program_with(source: &str, rules: &Rules) -> Result<Program, Vec<TextError>> {
     let items = parser::parse(source)?;
-    lower::lower(&items, rules)
+    let program = lower::lower(&items, rules)?;
+    let mut errors: Vec<TextError> = Vec::new();
+    for f in program.functions.keys().filter(|&f| program.functions[f].is_defined()) {
+        for ShapeError { at, source: kind, .. } in check_shapes(&program, f, &[]) {
+            let start = offset(source, at);
+            let error = TextError { at, start, end: start, kind: TextErrorKind::Shapes(kind) };
+            if at.is_known() && !errors.contains(&error) {
+                errors.push(error);
+            }
+        }
+    }
+    if errors.is_empty() { Ok(program) } else { Err(errors) }
+}
+
+/// Where a line and column begin in a text, in bytes.
+fn offset(source: &str, at: Position) -> usize {
+    let (line, column) = (at.line as usize, at.column as usize);
+    let before: usize = source.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    let rest = source.get(before..).unwrap_or_default();
+    before + rest.chars().take(column.saturating_sub(1)).map(char::len_utf8).sum::<usize>()
 }
 
 /// The name of a file's entry: its last function.

@@ -92,12 +92,14 @@ impl From<DeriveError> for TraceError {
     fn from(e: DeriveError) -> TraceError {
         match e {
             DeriveError::Unknown { name, nearest } => TraceError::UnknownFunction { name, nearest },
+            DeriveError::Shapes(e) => TraceError::Run(RunError::Array { at: e.at, source: e.source }),
             DeriveError::Diff(e) => TraceError::Diff(e),
             DeriveError::Run(e) => TraceError::Run(e),
             // Of loops, which nothing here is.
             DeriveError::NoStep { function: name, .. } => {
                 TraceError::Run(CallError::Undefined { name }.into())
             }
+            DeriveError::Budget(e) => TraceError::Run(CallError::Undefined { name: e.to_string() }.into()),
         }
     }
 }

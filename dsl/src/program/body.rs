@@ -111,8 +111,20 @@ macro_rules! __program_statement {
         $crate::__program_write! { $m let [] $x [$($k)?] ($crate::__program_write!($m fill ($e) ($n))) }
         $crate::__program_statement! { $m $tl $($r)* }
     };
+    ($m:ident $tl:tt let mut $x:tt = [$([$($e:expr),+ $(,)?]),+ $(,)?]; $($r:tt)*) => {
+        $crate::__program_write! {
+            $m let [mut] $x [] ([$([$($crate::__program_write!($m item ($e))),+]),+])
+        }
+        $crate::__program_statement! { $m $tl $($r)* }
+    };
     ($m:ident $tl:tt let mut $x:tt = [$($e:expr),+ $(,)?]; $($r:tt)*) => {
         $crate::__program_write! { $m let [mut] $x [] ([$($crate::__program_write!($m item ($e))),+]) }
+        $crate::__program_statement! { $m $tl $($r)* }
+    };
+    ($m:ident $tl:tt let $x:tt = [$([$($e:expr),+ $(,)?]),+ $(,)?]; $($r:tt)*) => {
+        $crate::__program_write! {
+            $m let [] $x [] ([$([$($crate::__program_write!($m item ($e))),+]),+])
+        }
         $crate::__program_statement! { $m $tl $($r)* }
     };
     ($m:ident $tl:tt let $x:tt = [$($e:expr),+ $(,)?]; $($r:tt)*) => {

@@ -7,6 +7,7 @@
 //! | `function`, `structs` | the macro: what an item becomes |
 //! | `body`, `blocks` | the macro: statements, and those with blocks |
 //! | `write` | the macro: what a statement becomes in either world |
+//! | `table` | the functions of the language, by what they take |
 //! | `shape` | kinds as types, and what they are in each world |
 //! | `native` | the values of the native body |
 //! | `staged` | the values of the staged body: handles that write instructions |
@@ -19,20 +20,8 @@
     reason = "hidden: what the macro writes calls to; the public face is documented at `program!`"
 )]
 
-/// The functions of one number, of one real number and of two, with the ops of the table that they are.
-macro_rules! for_each_function {
-    ($reader:ident) => {
-        $reader! {
-            number1 {
-                recip Recip sqrt Sqrt cbrt Cbrt exp Exp exp_m1 ExpM1 ln Ln ln_1p Ln1p log2 Log2 log10 Log10 sin Sin
-                cos Cos tan Tan asin Asin acos Acos atan Atan sinh Sinh cosh Cosh tanh Tanh asinh Asinh
-                acosh Acosh atanh Atanh
-            }
-            real1 { sign Sign floor Floor ceil Ceil round Round trunc Trunc }
-            real2 { atan2 Atan2 hypot Hypot rem Rem }
-        }
-    };
-}
+#[macro_use]
+mod table;
 
 mod blocks;
 mod body;

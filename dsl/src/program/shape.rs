@@ -1,12 +1,13 @@
 //! Kinds as types: what stands after `:` in a `program!` is a Rust type, the one of the value on `f64`.
 //!
-//! `real` is `f64`, `array<complex>` is `Vec<Complex<f64>>`, `(real, int)` is a tuple, a struct is itself. A
+//! `real` is `f64`, `array<complex>` is `Array<Complex<f64>>`, `(real, int)` is a tuple, a struct is itself. A
 //! [`Shape`] says what such a type becomes in each of three worlds: in the signature of the native function
 //! (`Public`), inside it (`Native`), and while the IR is written (`Staged`).
 
 use num_complex::Complex;
 
 use crate::core::{
+    array::Array,
     ir::{Element, Kind},
     scalar::Ordered,
 };
@@ -33,7 +34,7 @@ pub mod kinds {
     /// An index into a table of the host.
     pub type handle = u32;
     /// An array, of real numbers if nothing else is said.
-    pub type array<E = f64> = Vec<E>;
+    pub type array<E = f64> = crate::core::array::Array<E>;
 }
 
 /// What a type of the language is in the three worlds.
@@ -138,33 +139,33 @@ impl Shape for u32 {
 /// Arrays: of what, their cotangent, and the element in each world.
 macro_rules! arrays {
     ($($T:ty, $Bar:ty, $Kind:expr;)*) => {$(
-        impl Shape for Vec<$T> {
-            type Public<S: Number> = Vec<<$T as Shape>::Public<S>>;
+        impl Shape for Array<$T> {
+            type Public<S: Number> = Array<<$T as Shape>::Public<S>>;
             type Native<S: Number> = Arr<<$T as Shape>::Native<S>>;
-            type Staged = Ex<Vec<$T>>;
+            type Staged = Ex<Array<$T>>;
             type Bar = $Bar;
             fn kind() -> Kind {
                 Kind::Array($Kind)
             }
             fn wrap<S: Number>(x: Self::Public<S>) -> Self::Native<S> {
-                Arr(x.into_iter().map(<$T as Shape>::wrap::<S>).collect())
+                Arr(x.map_into(<$T as Shape>::wrap::<S>))
             }
             fn unwrap<S: Number>(x: Self::Native<S>) -> Self::Public<S> {
-                x.0.into_iter().map(<$T as Shape>::unwrap::<S>).collect()
+                x.0.map_into(<$T as Shape>::unwrap::<S>)
             }
         }
     )*};
 }
 arrays! {
-    f64, Ex<Vec<f64>>, Element::Real;
-    Complex<f64>, Ex<Vec<Complex<f64>>>, Element::Complex;
+    f64, Ex<Array<f64>>, Element::Real;
+    Complex<f64>, Ex<Array<Complex<f64>>>, Element::Complex;
     i64, NoCotangent, Element::Int;
 }
 
 impl Differentiable for f64 {}
 impl Differentiable for Complex<f64> {}
-impl Differentiable for Vec<f64> {}
-impl Differentiable for Vec<Complex<f64>> {}
+impl Differentiable for Array<f64> {}
+impl Differentiable for Array<Complex<f64>> {}
 
 macro_rules! tuples {
     ($(($($T:ident $k:tt)+))*) => {$(

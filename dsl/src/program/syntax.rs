@@ -73,7 +73,55 @@
 /// | `use path::to::f;` | a function of another `program!`. Its structs are used by a `use` of Rust |
 ///
 /// Kinds are `real`, `complex`, `int`, `bool`, `handle`, `array`, `array<complex>`, `array<int>`, tuples
-/// and structs. In native signatures they are `S`, `Complex<S>`, `i64`, `bool`, `u32`, `Vec<S>`, …
+/// and structs. In native signatures they are `S`, `Complex<S>`, `i64`, `bool`, `u32`, [`Array<S>`](crate::core::array::Array), …
+///
+/// # Arrays
+/// Operators and functions of numbers work on arrays element by element, with
+/// [broadcasting](crate::core::array#broadcasting); all functions of arrays that program text has are there, as `f(x)` and
+/// as `x.f()`: shapes, parts, reductions, products, linear algebra, transforms
+/// ([one](crate::core::ir::ArrayOp), [two](crate::core::staging::Composed)).
+///
+/// ```
+/// use ketgrad::{core::{array::Array, exec::{Datum, Derivatives}}, program};
+/// use num_dual::Dual64;
+///
+/// program! {
+///     fn loss(w: array, b: array) {
+///         let x = [[0.5, -1.0], [2.0, 0.25], [1.0, 1.0]];
+///         let y = tanh(matmul(x, w) + b);
+///         mean(y * y)
+///     }
+/// }
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let (w, b) = (Array::from_rows([[0.1, 0.3], [-0.2, 0.7]]), Array::from([0.0, 0.5]));
+///     // The gradient by all weights in reverse mode, of the same value …
+///     let mut reverse = Derivatives::<f64>::new(&loss::ir(), "loss")?;
+///     let args = [Datum::Reals(w.clone().into()), Datum::Reals(b.clone().into())];
+///     let (value, gradient) = reverse.value_and_gradient(&args)?;
+///     assert_eq!(value, loss(w.clone(), b.clone()));
+///     // … and by the first bias, on dual numbers as Rust.
+///     let mut b = b.map(|x| Dual64::from(*x));
+///     b[0].eps = 1.0;
+///     let dual = loss(w.map(|x| Dual64::from(*x)), b);
+///     let Datum::Reals(by_bias) = &gradient[1] else { panic!("an array has an array as gradient") };
+///     assert!((by_bias[0] - dual.eps).abs() < 1e-15);
+///     Ok(())
+/// }
+/// ```
+///
+/// | in text | in the macro |
+/// |---|---|
+/// | `a[i, j]` | `a[(i, j)]`, which text reads too: Rust has one index |
+/// | `v = v / norm(v)` | `v = &v / norm(&v)`, which text reads too: natively a `let mut` array is moved by what uses it as a whole |
+/// | `reshape(x, [n, 3])` | `let lengths = [n, 3]; reshape(x, lengths)`: elements of different types need a `let` |
+///
+/// Each operation gives the bits that the executor of the IR gives, because natively it is the executor's, one operation at
+/// a time: it costs about half a microsecond beside its work, and a copy of what it takes by reference. The IR runs
+/// operations element by element together and uses memory again, so it is the faster one for large arrays. Shapes that do not fit panic natively, with the operation
+/// and the shapes, at the line of the operation. In the IR those that are known without the arguments are an error of
+/// [`Derivatives::new`](crate::core::exec::Derivatives::new), those of arguments of
+/// [`with_shapes`](crate::core::exec::Derivatives::with_shapes) or of the run.
 ///
 /// # Statements
 /// `let`, `let mut`, `let x: kind`, `let (a, mut b)`, `=`, `+=`, `-=`, `*=`, `/=` on variables, fields and elements;
@@ -93,8 +141,10 @@
 ///   refused.
 /// - A block stands as a statement or as the value of a `let`, not inside an expression.
 /// - A function without a real number among its parameters is told its type natively: `f::<f64>(3)`.
-/// - Natively an array declared with `let mut` is moved by an expression that uses it as a whole; take `&xs`, or a
-///   variable without `mut`, which can be used any number of times.
+/// - Natively an array declared with `let mut` is moved by an expression that uses it as a whole; take `&xs` or a method,
+///   `xs.sum()`, or a variable without `mut`, which can be used any number of times.
+/// - An array of literals alone that is an operand takes its type of number from the others: `dot([1.0, 2.0], x)`. Where
+///   there are no others natively, `let` gives it one.
 /// - Natively ints overflow and indices are checked as in Rust, by a panic; the IR gives errors.
 /// - An instruction stands where its expression begins (rustc knows no positions of operators). Comparisons, `!`,
 ///   `xs[i] = e`, counters and constants take the place of the instruction before: the last one in their operands, if

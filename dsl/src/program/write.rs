@@ -41,14 +41,14 @@ macro_rules! __program_write {
     (native element [$($x:tt)*] ($i:expr) ($e:expr)) => {
         {
             let value = __p::native::fit($e);
-            let i: i64 = __p::native::fit($i);
+            let i = $i;
             $($x)*[i] = value;
         }
     };
     (native element [$($x:tt)*] ($i:expr) ($op:tt $Op:ident) ($e:expr)) => {
         {
             let value = $e;
-            let i: i64 = __p::native::fit($i);
+            let i = $i;
             $($x)*[i] $op value;
         }
     };

@@ -65,7 +65,7 @@ program! {
         }
         ys
     }
-    fn norm(xs: array) { sqrt(sum(scaled(xs, 2.0)) + xs[0] * xs[0]) }
+    fn magnitude(xs: array) { sqrt(sum(scaled(xs, 2.0)) + xs[0] * xs[0]) }
     fn longer(s: Segment) -> Segment {
         let mut t = s;
         t.weight += distance(s.from, s.to);
@@ -88,7 +88,7 @@ program! {
     }
     fn third(a, b) { let t = both(a, b); let (mut u, v) = t; u += t.1; u * v }
     fn rotate(z: complex, angle) -> complex { z * complex(cos(angle), sin(angle)) + 1 }
-    fn spread(z: complex, w: complex) { abs2(z - w) + re(z * conj(w)) + z.im() * abs(w) }
+    fn distances(z: complex, w: complex) { abs2(z - w) + re(z * conj(w)) + z.im() * abs(w) }
     fn julia(z: complex, n: int) -> complex {
         let mut w = z;
         for i in 0..n { w = w * w + complex(0.1, 0.2); }
@@ -157,4 +157,75 @@ program! {
     fn changed(a: array) -> array { let mut b = a; b[0] = 1; b[1] *= 2; b }
     fn promoted(x) -> complex { if x > 0.0 { complex(x, 1.0) } else { x } }
     fn selected(x) { let d = if x > 1.0 { true } else { false }; select(d, x, 0) + max(x, 1) }
+
+    // Arrays as wholes.
+    fn layer(x: array, w: array, b: array) -> array { tanh(matmul(x, w) + b) }
+    fn squared(x: array, w: array, b: array) { let r = layer(x, w, b) - [0.5, 0.25]; mean(r * r) }
+    fn arithmetic(a: array, b: array, k) -> array {
+        let mut c = 2 * a - b / (1.0 + b * b);
+        c += k * a;
+        c *= b;
+        c -= 1;
+        [0.5, 0.25] * -c / k
+    }
+    fn each(a: array, b: array) -> array {
+        let y = sin(a) * a.cos() + exp(-a) + max(a, 0.5) - min(a, b) + pow(abs(a) + 1.0, 1.5) + powi(a, 3);
+        y + hypot(a, 2.0) + atan2(b, a) + a.floor() + sqrt(abs2(b)) + a.max(b) - log(hypot(a, b) + 1)
+    }
+    fn shaped(a: array) -> array {
+        let t = transpose(a);
+        let flat = reshape(t, [-1]);
+        let wide = reshape(flat, [2, 3]);
+        let both = concat(wide, 2.0 * a, 0);
+        let one = drop_axis(insert_axis(permute(both, [1, 0]), 0), 0);
+        take(slice(one, 1, 1, 2), [2, 0]) + row(a, 1).sum()
+    }
+    fn triangles(m: array) { sum(tril(m, 0) * 2.0 - m.triu(-1)) + sum(diagonal(m) * diagonal(diagonal_matrix(diagonal(m)))) }
+    fn reduced(a: array) {
+        let s = sum(a) + mean(a) + prod(a) + norm(a) + maximum(a) + minimum(a) + logsumexp(a) + real(argmax(a) - argmin(a));
+        s + sum(sum_axis(a, 0) * mean_axis(a, 0)) + sum(softmax(a, 1) * cumsum(a, 0)) + sum(logsumexp_axis(a, 1))
+    }
+    fn sorted(v: array) -> array { sort(v) + take(v, argsort(v)) * cumsum_back(v, 0) + prod_others(v) }
+    fn multiplied(a: array, b: array) -> array {
+        let c = einsum(a, b, [0, 1], [2, 1], [0, 2]);
+        let d = matmul_nh(a, b) + contract(a, b, [0, 1, 2, 1, 0, 2]);
+        c * d + dot(a, b) + trace(c) + trace_product(a, transpose(b)) + sum(kron(a, b)) + sum(outer(row(a, 0), row(b, 1)))
+    }
+    fn linear(m: array, v: array) {
+        let spd = matmul(m, transpose(m)) + eye(2);
+        let x = solve(spd, v) + matvec(inv(spd), v);
+        let l = cholesky(spd);
+        sum(x) + det(m) + logabsdet(spd) + sum(l) + sum(expm(m / 4.0)) + sum(eigvalsh(spd)) + dot(matvec(spd, x), v)
+    }
+    fn signals(a: array, b: array) { sum(convolve(a, b) * 2.0) + sum(correlate(a, b)) }
+    fn waves(z: array<complex>, x: array) -> array<complex> {
+        let y = fft(z * x) + ifft(z) - conj(z) / complex(0.0, 2.0);
+        y * exp(complex(x, 0.5)) + fft(x)
+    }
+    fn moduli(z: array<complex>) { sum(abs(z)) + sum(re(z) * z.im()) + sum(arg(z)) + norm(z) + sum(abs2(z)) }
+    fn placed(m: array, i: int) {
+        let mut c = m;
+        c[(0, i)] = 2.0;
+        c[(i, 0)] += c[(0, 0)] * m[(1, 1)];
+        c[(0, 1)] * c[(1, 0)] + m[3] + real(c.len() + dim(&c, 0) + shape(&c)[1])
+    }
+    fn written(x) -> array { let m = [[x, 1.0], [0.0, x * x]]; matmul(m, m) + [[1.0, 2.0], [3.0, 4.0]] }
+    fn stacked(a: array, b: array) -> array { [a, b] }
+    fn dominant(m: array, n: int) {
+        let mut v = full(1.0, [2]);
+        for i in 0..n {
+            let w = matvec(m, &v);
+            v = w / norm(w);
+        }
+        dot(&v, matvec(m, &v))
+    }
+    fn filtered(a: array, n: int) -> array {
+        let mut b = a;
+        let lengths = [n, 3];
+        b += full(0.25, lengths) + spread(2.0, a);
+        if sum(&b) > 0.0 { b = b * step(a, 0.0); }
+        let hot = if n > 2 { true } else { false };
+        select(hot, b, a)
+    }
+    fn counts(ns: array<int>, a: array) -> array { real(ns) * a + real(count([2, 2]) + place(a, [1])) }
 }

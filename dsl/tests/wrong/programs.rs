@@ -39,3 +39,8 @@ mod a34 { ketgrad::program! { fn f(a, b) { let c = a == 1; a } } } //~ a compari
 mod a35 { ketgrad::program! { fn f(x) { if x > 0.0 x } } } //~ expected a block `{ … }` after
 mod a36 { ketgrad::program! { use geometry::{a, b}; fn f(x) { x } } } //~ expected `use path::to::function;`
 mod a37 { ketgrad::program! { fn f(x) { abs({ let mut t = x; t += 1.0; t }) } } } //~ a block inside an expression
+mod a38 { ketgrad::program! { fn f(a: array) -> array { matmul(a, 2.0) } } } //~ is no array of real or complex numbers
+mod a39 { ketgrad::program! { fn f(a: array, n: int) -> array { a + n } } } //~ is no real or complex number
+mod a40 { ketgrad::program! { fn f(a: array<complex>) { maximum(a) } } } //~ expected a value of kind
+mod a41 { ketgrad::program! { fn f(a: array) { a + 1.0 } } } //~ expected a value of kind
+mod a42 { ketgrad::program! { fn f(a: array) { let mut b = a; sum(b) + b[0] } } } //~ borrow of moved value

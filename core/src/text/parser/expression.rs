@@ -97,6 +97,10 @@ impl Parser {
             let e = self.nested(Parser::unary)?;
             return Ok(Expr { span, kind: ExprKind::Not(Box::new(e)) });
         }
+        // As Rust has it; values are values.
+        if self.eat("&") {
+            return self.nested(Parser::unary);
+        }
         self.postfix()
     }
 
@@ -120,7 +124,13 @@ impl Parser {
                     continue;
                 }
                 self.expect("]")?;
-                e = Expr { span: e.span, kind: ExprKind::Index(Box::new(e), Box::new(index)) };
+                let span = e.span;
+                let kind = match index.kind {
+                    // `xs[(i, j)]`, as Rust has it.
+                    ExprKind::Tuple(indices) if indices.len() > 1 => ExprKind::Element(Box::new(e), indices),
+                    _ => ExprKind::Index(Box::new(e), Box::new(index)),
+                };
+                e = Expr { span, kind };
             } else if self.eat(".") {
                 if let Token::Int(k) = *self.peek() {
                     let span = self.next().1;

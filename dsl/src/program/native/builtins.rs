@@ -2,269 +2,75 @@
 
 use super::*;
 
-/// A number or a literal that is one.
-pub trait Numeric: Sized {
-    /// A number of the same kind; on literals an `f64`, which rustc computes with.
-    type Out;
-    /// An operation on it.
-    fn number1(self, op: Number1) -> Self::Out;
-}
-/// Two numbers and what they make together.
-pub trait Common<R>: Sized {
-    /// It.
-    type Out;
-    /// An operation on them.
-    fn number2(self, op: Number2, other: R) -> Self::Out;
-}
-impl<S: Number> Numeric for N<S> {
-    type Out = N<S>;
-    #[inline]
-    fn number1(self, op: Number1) -> N<S> {
-        N(op.value(&self.0))
-    }
-}
-impl<S: Number> Numeric for Z<S> {
-    type Out = Z<S>;
-    #[inline]
-    fn number1(self, op: Number1) -> Z<S> {
-        Z(op.value(&self.0))
-    }
-}
-impl Numeric for f64 {
-    type Out = f64;
-    fn number1(self, op: Number1) -> f64 {
-        op.value(&self)
-    }
-}
-impl Numeric for i64 {
-    type Out = f64;
-    fn number1(self, op: Number1) -> f64 {
-        op.value(&(self as f64))
-    }
-}
-macro_rules! common {
-    ($([$($g:tt)*] $A:ty, $B:ty => $T:ty, $W:ident;)*) => {$(
-        impl<$($g)*> Common<$B> for $A {
-            type Out = $T;
-            #[inline]
-            fn number2(self, op: Number2, other: $B) -> $T {
-                let (a, b): ($T, $T) = (self.fit(), other.fit());
-                $W(op.value(&a.0, &b.0))
-            }
-        }
-    )*};
-}
-common! {
-    [S: Number] N<S>, N<S> => N<S>, N; [S: Number] N<S>, f64 => N<S>, N; [S: Number] f64, N<S> => N<S>, N;
-    [S: Number] N<S>, i64 => N<S>, N; [S: Number] i64, N<S> => N<S>, N; [S: Number] Z<S>, Z<S> => Z<S>, Z;
-    [S: Number] Z<S>, N<S> => Z<S>, Z; [S: Number] N<S>, Z<S> => Z<S>, Z; [S: Number] Z<S>, f64 => Z<S>, Z;
-    [S: Number] f64, Z<S> => Z<S>, Z; [S: Number] Z<S>, i64 => Z<S>, Z; [S: Number] i64, Z<S> => Z<S>, Z;
-}
-macro_rules! common_literals {
-    ($($A:ty, $B:ty;)*) => {$(
-        impl Common<$B> for $A {
-            type Out = f64;
-            fn number2(self, op: Number2, other: $B) -> f64 {
-                op.value(&(self as f64), &(other as f64))
-            }
-        }
-    )*};
-}
-common_literals! { f64, f64; f64, i64; i64, f64; i64, i64; }
-
-/// What every kind of number can do, besides the functions of one number.
-pub trait Parts {
-    /// Its real numbers.
-    type Real;
-    /// The modulus.
-    fn abs_(self) -> Self::Real;
-    /// Its square.
-    fn abs2_(self) -> Self::Real;
-    /// The real part.
-    fn re_(self) -> Self::Real;
-}
-impl<S: Number> Parts for N<S> {
-    type Real = N<S>;
-    fn abs_(self) -> N<S> {
-        on_real(Real1::Abs, self)
-    }
-    fn abs2_(self) -> N<S> {
-        self * self
-    }
-    fn re_(self) -> N<S> {
-        self
-    }
-}
-impl<S: Number> Parts for Z<S> {
-    type Real = N<S>;
-    fn abs_(self) -> N<S> {
-        N(self.0.re.hypot(&self.0.im))
-    }
-    fn abs2_(self) -> N<S> {
-        N(Scalar::abs2(&self.0))
-    }
-    fn re_(self) -> N<S> {
-        N(self.0.re)
-    }
-}
-impl Parts for f64 {
-    type Real = f64;
-    fn abs_(self) -> f64 {
-        self.abs()
-    }
-    fn abs2_(self) -> f64 {
-        self * self
-    }
-    fn re_(self) -> f64 {
-        self
-    }
-}
-
-/// A number of type [`Number`] decides every comparison, so an op on it has a value.
-fn on_real<S: Number>(op: Real1, x: N<S>) -> N<S> {
-    N(op.value(&x.0).unwrap_or(x.0))
-}
-fn on_reals<S: Number>(op: Real2, x: N<S>, y: N<S>) -> N<S> {
-    N(op.value(&x.0, &y.0).unwrap_or(x.0))
-}
-
-/// Exponents beyond the range of `i32` give what that range's end gives.
-fn exponent(n: i64) -> i32 {
-    i32::try_from(n).unwrap_or(if n < 0 { i32::MIN } else { i32::MAX })
-}
-
-/// `x^n`
-pub trait Power {
-    /// The power.
-    fn power(self, n: i64) -> Self;
-}
-impl<S: Number> Power for N<S> {
-    fn power(self, n: i64) -> Self {
-        N(self.0.powi(exponent(n)))
-    }
-}
-impl<S: Number> Power for Z<S> {
-    fn power(self, n: i64) -> Self {
-        Z(Scalar::powi(&self.0, exponent(n)))
-    }
-}
-impl Power for f64 {
-    fn power(self, n: i64) -> Self {
-        self.powi(exponent(n))
-    }
-}
-
-/// The lesser and the greater of two.
-pub trait MinMax<R> {
-    /// One of them.
-    type Out;
-    /// The lesser one.
-    fn min_(self, other: R) -> Self::Out;
-    /// The greater one.
-    fn max_(self, other: R) -> Self::Out;
-}
-macro_rules! min_max {
-    ($($A:ty, $B:ty;)*) => {$(
-        impl<S: Number> MinMax<$B> for $A {
-            type Out = N<S>;
-            fn min_(self, other: $B) -> N<S> {
-                on_reals(Real2::Min, self.fit(), other.fit())
-            }
-            fn max_(self, other: $B) -> N<S> {
-                on_reals(Real2::Max, self.fit(), other.fit())
-            }
-        }
-    )*};
-}
-min_max! { N<S>, N<S>; N<S>, f64; f64, N<S>; N<S>, i64; i64, N<S>; }
-impl MinMax<i64> for i64 {
-    type Out = i64;
-    fn min_(self, other: i64) -> i64 {
-        self.min(other)
-    }
-    fn max_(self, other: i64) -> i64 {
-        self.max(other)
-    }
-}
-
-/// Two values of which `select` chooses one.
-pub trait Either<R> {
-    /// One of them.
-    type Out;
-    /// The first if the condition holds, else the second.
-    fn either(condition: bool, a: Self, b: R) -> Self::Out;
-}
-macro_rules! either {
-    ($([$($g:tt)*] $A:ty, $B:ty => $T:ty;)*) => {$(
-        impl<$($g)*> Either<$B> for $A {
-            type Out = $T;
-            fn either(condition: bool, a: $A, b: $B) -> $T {
-                if condition { a.fit() } else { b.fit() }
-            }
-        }
-    )*};
-}
-either! {
-    [S: Number] N<S>, N<S> => N<S>; [S: Number] N<S>, f64 => N<S>; [S: Number] f64, N<S> => N<S>;
-    [S: Number] N<S>, i64 => N<S>; [S: Number] i64, N<S> => N<S>; [S: Number] Z<S>, Z<S> => Z<S>;
-    [S: Number] Z<S>, N<S> => Z<S>; [S: Number] N<S>, Z<S> => Z<S>; [S: Number] Z<S>, f64 => Z<S>;
-    [S: Number] f64, Z<S> => Z<S>; [S: Number] Z<S>, i64 => Z<S>; [S: Number] i64, Z<S> => Z<S>;
-    [] i64, i64 => i64; [] bool, bool => bool; [T] Arr<T>, Arr<T> => Arr<T>;
-    [T: Clone] &Arr<T>, &Arr<T> => Arr<T>; [T: Clone] Arr<T>, &Arr<T> => Arr<T>; [T: Clone] &Arr<T>, Arr<T> => Arr<T>;
-}
-impl Either<f64> for f64 {
-    type Out = f64;
-    fn either(condition: bool, a: f64, b: f64) -> f64 {
-        if condition { a } else { b }
-    }
-}
-
 /// What `real(n)` takes.
 pub trait Whole<S> {
+    /// What it gives.
+    type Out;
     /// It as a real number.
-    fn whole(self) -> N<S>;
+    fn whole(self) -> Self::Out;
 }
-impl<S: Number> Whole<S> for i64 {
-    fn whole(self) -> N<S> {
-        N(S::int(self))
-    }
+macro_rules! whole {
+    ($($T:ty => $Out:ty: |$x:ident| $e:expr;)*) => {$(
+        impl<S: Number> Whole<S> for $T {
+            type Out = $Out;
+            fn whole(self) -> $Out {
+                let $x = self;
+                $e
+            }
+        }
+    )*};
 }
-impl<S: Number> Whole<S> for f64 {
-    fn whole(self) -> N<S> {
-        N(S::lit(self))
-    }
-}
-impl<S: Number> Whole<S> for N<S> {
-    fn whole(self) -> N<S> {
-        self
-    }
+whole! {
+    i64 => N<S>: |n| N(S::int(n));
+    f64 => N<S>: |x| N(S::lit(x));
+    N<S> => N<S>: |x| x;
+    Arr<i64> => Arr<N<S>>: |x| Arr(x.0.map_into(|n| N(S::int(n))));
+    &Arr<i64> => Arr<N<S>>: |x| Arr(x.0.map(|n| N(S::int(*n))));
+    Arr<N<S>> => Arr<N<S>>: |x| x;
+    &Arr<N<S>> => Arr<N<S>>: |x| x.clone();
 }
 
 /// An array, looked at.
-pub trait Array {
+pub trait Items {
     /// Its elements.
     type Item;
     /// All of them.
     fn items(&self) -> &[Self::Item];
+    /// The length along each axis.
+    fn shape(&self) -> crate::core::array::Shape;
 }
-impl<T> Array for Arr<T> {
+impl<T> Items for Arr<T> {
     type Item = T;
     fn items(&self) -> &[T] {
         &self.0
     }
+    fn shape(&self) -> crate::core::array::Shape {
+        self.0.shape()
+    }
 }
-impl<T> Array for &Arr<T> {
+impl<T> Items for &Arr<T> {
     type Item = T;
     fn items(&self) -> &[T] {
         &self.0
     }
-}
-impl<T, const M: usize> Array for [T; M] {
-    type Item = T;
-    fn items(&self) -> &[T] {
-        self
+    fn shape(&self) -> crate::core::array::Shape {
+        self.0.shape()
     }
 }
+macro_rules! written {
+    ($([$($g:tt)*] $T:ty;)*) => {$(
+        impl<$($g)* const M: usize> Items for [$T; M] {
+            type Item = $T;
+            fn items(&self) -> &[$T] {
+                self
+            }
+            fn shape(&self) -> crate::core::array::Shape {
+                crate::core::array::Shape::from_slice(&[M])
+            }
+        }
+    )*};
+}
+written! { [S,] N<S>; [S,] Z<S>; [] f64; [] i64; }
 /// The sum in the order of the executor.
 fn summed<S: Ring>(items: impl Iterator<Item = S>) -> S {
     crate::core::array::sum(&items.collect::<Vec<_>>())
@@ -289,7 +95,18 @@ impl<T> Arr<T> {
     /// The number of elements.
     #[must_use]
     pub fn len(&self) -> i64 {
-        i64::try_from(self.0.len()).unwrap_or(i64::MAX)
+        length(self.0.len())
+    }
+    /// The length along each axis.
+    #[must_use]
+    pub fn shape(&self) -> Arr<i64> {
+        array_functions::shape(self)
+    }
+    /// The length along an axis.
+    #[must_use]
+    #[track_caller]
+    pub fn dim(&self, axis: impl Fit<i64>) -> i64 {
+        array_functions::dim(self, axis)
     }
     /// Whether there are none.
     #[must_use]
@@ -315,6 +132,7 @@ macro_rules! functions {
         /// The functions of the language, for the body of a program.
         pub mod functions {
             use super::*;
+            pub use super::array_functions::*;
             $(
                 #[inline]
                 pub fn $n1<X: Numeric>(x: X) -> X::Out {
@@ -322,13 +140,14 @@ macro_rules! functions {
                 }
             )*
             $(
-                pub fn $r1<S: Number>(x: impl Fit<N<S>>) -> N<S> {
-                    on_real(Real1::$R1, x.fit())
+                pub fn $r1<X: RealNumeric>(x: X) -> X::Out {
+                    x.real1(Real1::$R1)
                 }
             )*
             $(
-                pub fn $r2<S: Number>(x: impl Fit<N<S>>, y: impl Fit<N<S>>) -> N<S> {
-                    on_reals(Real2::$R2, x.fit(), y.fit())
+                #[track_caller]
+                pub fn $r2<X: RealCommon<Y>, Y>(x: X, y: Y) -> X::Out {
+                    x.real2(Real2::$R2, y)
                 }
             )*
             pub fn log<X: Numeric>(x: X) -> X::Out {
@@ -343,44 +162,48 @@ macro_rules! functions {
             pub fn re<X: Parts>(x: X) -> X::Real {
                 x.re_()
             }
-            pub fn im<S: Number>(z: impl Fit<Z<S>>) -> N<S> {
-                z.fit().im()
+            pub fn im<X: Parts>(z: X) -> X::Real {
+                z.im_()
             }
-            pub fn arg<S: Number>(z: impl Fit<Z<S>>) -> N<S> {
-                z.fit().arg()
+            pub fn arg<X: Parts>(z: X) -> X::Real {
+                z.arg_()
             }
-            pub fn conj<S: Number>(z: impl Fit<Z<S>>) -> Z<S> {
-                z.fit().conj()
+            pub fn conj<X: Parts>(z: X) -> X::Complex {
+                z.conj_()
             }
-            pub fn complex<S: Number>(a: impl Fit<N<S>>, b: impl Fit<N<S>>) -> Z<S> {
-                let (re, im): (N<S>, N<S>) = (a.fit(), b.fit());
-                Z(from_parts(re.0, im.0))
+            #[track_caller]
+            pub fn complex<S: Number, X: Assembled<S, Y>, Y>(a: X, b: Y) -> X::Out {
+                a.assembled(b)
             }
-            pub fn real<S: Number>(n: impl Whole<S>) -> N<S> {
+            pub fn real<S: Number, X: Whole<S>>(n: X) -> X::Out {
                 n.whole()
             }
+            #[track_caller]
             pub fn pow<X: Common<Y>, Y>(x: X, y: Y) -> X::Out {
                 x.number2(Number2::Pow, y)
             }
+            #[track_caller]
             pub fn scale<X: Common<Y>, Y>(x: X, y: Y) -> X::Out {
                 x.number2(Number2::Scale, y)
             }
-            pub fn powi<X: Power>(x: X, n: i64) -> X {
+            pub fn powi<X: Power>(x: X, n: i64) -> X::Out {
                 x.power(n)
             }
+            #[track_caller]
             pub fn min<X: MinMax<Y>, Y>(x: X, y: Y) -> X::Out {
                 x.min_(y)
             }
+            #[track_caller]
             pub fn max<X: MinMax<Y>, Y>(x: X, y: Y) -> X::Out {
                 x.max_(y)
             }
             pub fn select<X: Either<Y>, Y>(c: bool, x: X, y: Y) -> X::Out {
                 X::either(c, x, y)
             }
-            pub fn len<X: Array>(xs: X) -> i64 {
-                i64::try_from(xs.items().len()).unwrap_or(i64::MAX)
+            pub fn len<X: Items>(xs: X) -> i64 {
+                length(xs.items().len())
             }
-            pub fn sum<X: Array>(xs: X) -> X::Item
+            pub fn sum<X: Items>(xs: X) -> X::Item
             where
                 X::Item: Sum,
             {
@@ -431,6 +254,62 @@ macro_rules! functions {
         }
         functions! { @both N }
         functions! { @both Z }
+        impl<E: Element> Arr<E> {
+            $(
+                pub fn $n1(&self) -> Arr<E> {
+                    Numeric::number1(self, Number1::$N1)
+                }
+            )*
+            pub fn log(&self) -> Arr<E> {
+                self.ln()
+            }
+            pub fn abs(&self) -> Arr<N<E::Number>> {
+                self.abs_()
+            }
+            pub fn abs2(&self) -> Arr<N<E::Number>> {
+                self.abs2_()
+            }
+            pub fn re(&self) -> Arr<N<E::Number>> {
+                self.re_()
+            }
+            pub fn im(&self) -> Arr<N<E::Number>> {
+                self.im_()
+            }
+            pub fn arg(&self) -> Arr<N<E::Number>> {
+                self.arg_()
+            }
+            pub fn conj(&self) -> Arr<Z<E::Number>> {
+                self.conj_()
+            }
+            pub fn powi(&self, n: i64) -> Arr<E> {
+                Power::power(self, n)
+            }
+            #[track_caller]
+            pub fn pow<R: Beside<E>>(&self, y: R) -> Arr<R::Out> {
+                self.number2(Number2::Pow, y)
+            }
+        }
+        impl<S: Number> Arr<N<S>> {
+            $(
+                pub fn $r1(&self) -> Arr<N<S>> {
+                    RealNumeric::real1(self, Real1::$R1)
+                }
+            )*
+            $(
+                #[track_caller]
+                pub fn $r2<R: Beside<N<S>, Out = N<S>>>(&self, y: R) -> Arr<N<S>> {
+                    RealCommon::real2(self, Real2::$R2, y)
+                }
+            )*
+            #[track_caller]
+            pub fn min<R: Beside<N<S>, Out = N<S>>>(&self, y: R) -> Arr<N<S>> {
+                MinMax::min_(self, y)
+            }
+            #[track_caller]
+            pub fn max<R: Beside<N<S>, Out = N<S>>>(&self, y: R) -> Arr<N<S>> {
+                MinMax::max_(self, y)
+            }
+        }
     };
     (@both $W:ident) => {
         impl<S: Number> $W<S> {
@@ -459,12 +338,3 @@ macro_rules! functions {
     };
 }
 for_each_function!(functions);
-
-/// `a + b i`, computed as the executor of the IR does.
-fn from_parts<S: Number>(re: S, im: S) -> Complex<S> {
-    let real = complex(re);
-    if im.is_exact_zero() {
-        return real;
-    }
-    real + Scalar::sqrt(&<Complex<S> as Scalar>::int(-1)) * complex(im)
-}

@@ -4,21 +4,31 @@
 //! operation is the one that the executor of the IR does, so both give the same bits; where a real number
 //! meets a complex one it is promoted first, as there.
 //!
-//! An array is a `Vec`. A variable that never changes holds a reference to it and can be used any number of
-//! times; one declared with `mut` owns it, and an expression that uses it as a whole moves it.
+//! An array is an [`Array`]. A variable that never changes holds a reference to it and can be used any number of
+//! times; one declared with `mut` owns it, and an expression that uses it as a whole moves it. What is done to arrays
+//! as wholes is done by the executor, one operation at a time (`call`).
 //!
 //! The staged body sees the same expressions and is strict about kinds. So this side lets an int pass where a
 //! real number is expected, and what is wrong is told once.
 
+mod arrays;
 mod builtins;
+mod call;
+mod elementwise;
+mod numbers;
 mod operators;
 
+pub use arrays::*;
 pub use builtins::*;
+pub use call::Value;
+pub use elementwise::*;
+pub use numbers::*;
 pub use operators::*;
 
 use num_complex::Complex;
 
 use crate::core::{
+    array::Array,
     ir::{Compare, Number1, Number2, Real1, Real2},
     scalar::{Conj, Ring, Scalar},
 };
@@ -41,7 +51,12 @@ pub struct Handle(pub u32);
 
 /// An array.
 #[derive(Clone, Debug)]
-pub struct Arr<T>(pub Vec<T>);
+pub struct Arr<T>(pub Array<T>);
+impl<T> Default for Arr<T> {
+    fn default() -> Arr<T> {
+        Arr(Array::default())
+    }
+}
 
 // What becomes what.
 
@@ -112,7 +127,21 @@ fits! {
     [] i64 => bool: |_x| false;
     [] f64 => bool: |_x| false;
     [S: Number, A, B] (A, B) => N<S>: |_x| N(S::lit(0.0));
+    [S: Number] Arr<Z<S>> => Arr<N<S>>: |x| Arr(x.0.map_into(|z| N(z.0.re)));
+    [S: Number] &Arr<Z<S>> => Arr<N<S>>: |x| Arr(x.0.map(|z| N(z.0.re)));
+    [S: Number] Arr<N<S>> => Arr<Z<S>>: |x| Arr(x.0.map_into(Fit::fit));
+    [S: Number] &Arr<N<S>> => Arr<Z<S>>: |x| Arr(x.0.map(|x| (*x).fit()));
     [T, X: Fit<T>, const M: usize] [X; M] => Arr<T>: |x| Arr(x.into_iter().map(Fit::fit).collect());
+    [S: Number, X: Fit<N<S>>, const K: usize, const M: usize] [[X; K]; M] => Arr<N<S>>: |x| {
+        Arr(Array::from_rows(x.map(|row| row.map(Fit::fit))))
+    };
+    [S: Number, X: Fit<Z<S>>, const K: usize, const M: usize] [[X; K]; M] => Arr<Z<S>>: |x| {
+        Arr(Array::from_rows(x.map(|row| row.map(Fit::fit))))
+    };
+    [S: Number, const M: usize] [Arr<N<S>>; M] => Arr<N<S>>: |x| stack(x.into());
+    [S: Number, const M: usize] [&Arr<N<S>>; M] => Arr<N<S>>: |x| stack(x.map(Clone::clone).into());
+    [S: Number, const M: usize] [Arr<Z<S>>; M] => Arr<Z<S>>: |x| stack(x.into());
+    [S: Number, const M: usize] [&Arr<Z<S>>; M] => Arr<Z<S>>: |x| stack(x.map(Clone::clone).into());
     [T: Clone, X: Fit<T>] Fill<X> => Arr<T>: |x| fill(x.0.fit(), x.1);
 }
 
@@ -133,13 +162,42 @@ binds! {
     [S] i64 => i64;
     [S] bool => bool;
     [S] Handle => Handle;
-    [S, T] Arr<T> => Arr<T>;
-    [S, T: Clone] &Arr<T> => Arr<T>;
+    [S] Arr<N<S>> => Arr<N<S>>;
+    [S: Number] &Arr<N<S>> => Arr<N<S>>;
+    [S] Arr<Z<S>> => Arr<Z<S>>;
+    [S: Number] &Arr<Z<S>> => Arr<Z<S>>;
+    [S] Arr<i64> => Arr<i64>;
+    [S] &Arr<i64> => Arr<i64>;
 }
-impl<S, X: Bind<S>, const M: usize> Bind<S> for [X; M] {
-    type Out = Arr<X::Out>;
-    fn bind(self) -> Arr<X::Out> {
-        Arr(self.into_iter().map(Bind::bind).collect())
+impl<S, X: Bind<S, Out: Item>, const M: usize> Bind<S> for [X; M] {
+    type Out = Arr<<X::Out as Item>::Element>;
+    fn bind(self) -> Self::Out {
+        Item::together(self.map(Bind::bind).into())
+    }
+}
+
+/// What an array is written out of: numbers, and arrays, which are stacked.
+pub trait Item: Sized {
+    /// What the array is of.
+    type Element;
+    /// The array.
+    fn together(items: Vec<Self>) -> Arr<Self::Element>;
+}
+macro_rules! items {
+    ($([$($g:tt)*] $T:ty;)*) => {$(
+        impl<$($g)*> Item for $T {
+            type Element = $T;
+            fn together(items: Vec<$T>) -> Arr<$T> {
+                Arr(items.into())
+            }
+        }
+    )*};
+}
+items! { [S] N<S>; [S] Z<S>; [] i64; [] bool; }
+impl<E: Element> Item for Arr<E> {
+    type Element = E;
+    fn together(items: Vec<Arr<E>>) -> Arr<E> {
+        stack(items)
     }
 }
 impl<S, X: Bind<S, Out: Clone>> Bind<S> for Fill<X> {
@@ -155,7 +213,7 @@ pub struct Fill<X>(pub X, pub i64);
 
 /// `n` times `x`; a negative length is none.
 fn fill<T: Clone>(x: T, n: i64) -> Arr<T> {
-    Arr(vec![x; usize::try_from(n).unwrap_or(0)])
+    Arr(vec![x; usize::try_from(n).unwrap_or(0)].into())
 }
 
 macro_rules! copied {

@@ -111,6 +111,31 @@ impl<T, I: Fit<i64>> IndexMut<I> for Arr<T> {
         &mut self.0[place(i.fit())]
     }
 }
+macro_rules! indices {
+    ($(($($I:ident $i:tt)+))*) => {$(
+        impl<T, $($I: Fit<i64>),+> Index<($($I,)+)> for Arr<T> {
+            type Output = T;
+            #[track_caller]
+            fn index(&self, i: ($($I,)+)) -> &T {
+                &self.0[at(&self.0.shape(), &[$(i.$i.fit()),+])]
+            }
+        }
+        impl<T, $($I: Fit<i64>),+> IndexMut<($($I,)+)> for Arr<T> {
+            #[track_caller]
+            fn index_mut(&mut self, i: ($($I,)+)) -> &mut T {
+                let i = at(&self.0.shape(), &[$(i.$i.fit()),+]);
+                &mut self.0[i]
+            }
+        }
+    )*};
+}
+indices! { (I 0 J 1) (I 0 J 1 K 2) (I 0 J 1 K 2 L 3) }
+
+/// The place of the element with these indices, one for each axis.
+#[track_caller]
+fn at(shape: &[usize], indices: &[i64]) -> usize {
+    place(sure(crate::core::array::place(shape, indices)))
+}
 
 /// An index; a negative one is outside of every array.
 #[inline]

@@ -2,32 +2,116 @@
 
 use super::*;
 
-/// A number, or a literal that is one.
+/// A number, a literal that is one, or an array of numbers.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no real or complex number",
-    label = "expected a real or complex number",
+    label = "expected a real or complex number, or an array of such",
     note = "an int becomes a real number by `real(n)`"
 )]
 pub trait Numeric: Operand {
     /// Its kind.
-    type Kind: Shape<Staged = Ex<Self::Kind>>;
+    type Kind: Numbers;
 }
-impl Numeric for Ex<f64> {
-    type Kind = f64;
+macro_rules! numeric {
+    ($($X:ty => $K:ty;)*) => {$( impl Numeric for $X { type Kind = $K; } )*};
 }
-impl Numeric for Ex<C> {
-    type Kind = C;
+numeric! {
+    Ex<f64> => f64; Ex<C> => C; f64 => f64; i64 => f64; Ex<Array<f64>> => Array<f64>; Ex<Array<C>> => Array<C>;
+    &Ex<Array<f64>> => Array<f64>; &Ex<Array<C>> => Array<C>;
 }
-impl Numeric for f64 {
-    type Kind = f64;
+impl<X, E: Numbers, const M: usize> Numeric for [X; M]
+where
+    [X; M]: Bind<Out = Ex<E>>,
+{
+    type Kind = E;
 }
-impl Numeric for i64 {
-    type Kind = f64;
+
+/// The kinds of real and complex numbers, and of arrays of them.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no real or complex number",
+    label = "expected a real or complex number, or an array of such"
+)]
+pub trait Numbers: Shape<Staged = Ex<Self>> + Sized {
+    /// The kind of the real parts.
+    type Real: Shape<Staged = Ex<Self::Real>>;
+    /// The kind of complex numbers with these real parts.
+    type Complex: Shape<Staged = Ex<Self::Complex>>;
 }
-/// The kinds of numbers: real and complex.
-pub trait NumberKind: Shape<Staged = Ex<Self>> + Sized {}
+impl Numbers for f64 {
+    type Real = f64;
+    type Complex = C;
+}
+impl Numbers for C {
+    type Real = f64;
+    type Complex = C;
+}
+impl Numbers for Array<f64> {
+    type Real = Array<f64>;
+    type Complex = Array<C>;
+}
+impl Numbers for Array<C> {
+    type Real = Array<f64>;
+    type Complex = Array<C>;
+}
+/// The kinds of real numbers and of arrays of them.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not real",
+    label = "expected a real number, or an array of such",
+    note = "`re`, `im`, `abs` or `abs2` make a complex number real"
+)]
+pub trait RealNumbers: Numbers<Real = Self> {}
+impl RealNumbers for f64 {}
+impl RealNumbers for Array<f64> {}
+/// The kinds of single numbers: real and complex.
+pub trait NumberKind: Numbers {}
 impl NumberKind for f64 {}
 impl NumberKind for C {}
+
+/// What two kinds make together: complex if one is, an array if one is.
+pub trait Join<K>: Numbers {
+    /// It.
+    type Out: Numbers;
+}
+macro_rules! joins {
+    ($($A:ty, $B:ty => $Out:ty;)*) => {$( impl Join<$B> for $A { type Out = $Out; } )*};
+}
+joins! {
+    f64, f64 => f64; f64, C => C; C, f64 => C; C, C => C;
+    f64, Array<f64> => Array<f64>; f64, Array<C> => Array<C>; C, Array<f64> => Array<C>; C, Array<C> => Array<C>;
+    Array<f64>, f64 => Array<f64>; Array<C>, f64 => Array<C>; Array<f64>, C => Array<C>; Array<C>, C => Array<C>;
+    Array<f64>, Array<f64> => Array<f64>; Array<f64>, Array<C> => Array<C>;
+    Array<C>, Array<f64> => Array<C>; Array<C>, Array<C> => Array<C>;
+}
+/// The kind of a number.
+pub type KindOf<X> = <X as Numeric>::Kind;
+/// The kind of two numbers together.
+pub type Together<X, Y> = <KindOf<X> as Join<KindOf<Y>>>::Out;
+
+/// Two real numbers or ints of which `min` and `max` choose one; or arrays of real numbers.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` and `{R}` cannot be compared in a program",
+    label = "expected two real numbers or two ints, or arrays of real numbers",
+    note = "an int meets a real number through `real(n)`; compare `re`, `im` or `abs2` of complex numbers"
+)]
+pub trait Extremes<R>: Operand {
+    /// The kind of them.
+    type Kind: Shape<Staged = Ex<Self::Kind>>;
+}
+impl<X: Alike<R>, R> Extremes<R> for X {
+    type Kind = X::Kind;
+}
+macro_rules! extremes {
+    ($($A:ty, $B:ty;)*) => {$(
+        impl Extremes<$B> for $A { type Kind = Array<f64>; }
+        impl Extremes<$A> for $B { type Kind = Array<f64>; }
+    )*};
+    (alike $($A:ty, $B:ty;)*) => {$( impl Extremes<$B> for $A { type Kind = Array<f64>; } )*};
+}
+extremes! {
+    Ex<Array<f64>>, Ex<f64>; Ex<Array<f64>>, f64; Ex<Array<f64>>, i64; Ex<Array<f64>>, &Ex<Array<f64>>;
+    &Ex<Array<f64>>, Ex<f64>; &Ex<Array<f64>>, f64; &Ex<Array<f64>>, i64;
+}
+extremes! { alike Ex<Array<f64>>, Ex<Array<f64>>; &Ex<Array<f64>>, &Ex<Array<f64>>; }
 
 /// Two values of which `select` chooses one.
 #[diagnostic::on_unimplemented(message = "`select` cannot choose between `{Self}` and `{R}`")]
@@ -43,8 +127,8 @@ either! {
     (f64, f64) f64; (f64, i64) f64; (i64, f64) f64; (i64, i64) i64; (Ex<i64>, Ex<i64>) i64; (Ex<i64>, i64) i64;
     (i64, Ex<i64>) i64; (Ex<C>, Ex<C>) C; (Ex<C>, Ex<f64>) C; (Ex<f64>, Ex<C>) C; (Ex<C>, f64) C;
     (f64, Ex<C>) C; (Ex<C>, i64) C; (i64, Ex<C>) C; (Ex<bool>, Ex<bool>) bool; (Ex<bool>, bool) bool;
-    (bool, Ex<bool>) bool; (bool, bool) bool; (Ex<Vec<f64>>, Ex<Vec<f64>>) Vec<f64>;
-    (Ex<Vec<C>>, Ex<Vec<C>>) Vec<C>; (Ex<Vec<i64>>, Ex<Vec<i64>>) Vec<i64>;
+    (bool, Ex<bool>) bool; (bool, bool) bool; (Ex<Array<f64>>, Ex<Array<f64>>) Array<f64>;
+    (Ex<Array<C>>, Ex<Array<C>>) Array<C>; (Ex<Array<i64>>, Ex<Array<i64>>) Array<i64>;
 }
 
 macro_rules! functions {
@@ -56,6 +140,7 @@ macro_rules! functions {
         /// The functions of the language, for the body of a program.
         pub mod functions {
             use super::*;
+            pub use super::array_functions::*;
             $(
                 #[track_caller]
                 pub fn $n1<X: Numeric>(x: X) -> Ex<X::Kind> {
@@ -64,13 +149,16 @@ macro_rules! functions {
             )*
             $(
                 #[track_caller]
-                pub fn $r1(x: impl Fit<Ex<f64>>) -> Ex<f64> {
+                pub fn $r1<X: Numeric<Kind: RealNumbers>>(x: X) -> Ex<X::Kind> {
                     builtin(Builtin::Real1(Real1::$R1), &[x.given(None)])
                 }
             )*
             $(
                 #[track_caller]
-                pub fn $r2(x: impl Fit<Ex<f64>>, y: impl Fit<Ex<f64>>) -> Ex<f64> {
+                pub fn $r2<X: Numeric, Y: Numeric<Kind: RealNumbers>>(x: X, y: Y) -> Ex<Together<X, Y>>
+                where
+                    X::Kind: RealNumbers + Join<Y::Kind>,
+                {
                     builtin(Builtin::Real2(Real2::$R2), &[x.given(None), y.given(None)])
                 }
             )*
@@ -79,43 +167,55 @@ macro_rules! functions {
                 ln(x)
             }
             #[track_caller]
-            pub fn abs(x: impl Numeric) -> Ex<f64> {
+            pub fn abs<X: Numeric>(x: X) -> Ex<<X::Kind as Numbers>::Real> {
                 builtin(Builtin::Abs, &[x.given(None)])
             }
             #[track_caller]
-            pub fn abs2(x: impl Numeric) -> Ex<f64> {
+            pub fn abs2<X: Numeric>(x: X) -> Ex<<X::Kind as Numbers>::Real> {
                 builtin(Builtin::Abs2, &[x.given(None)])
             }
             #[track_caller]
-            pub fn re(x: impl Numeric) -> Ex<f64> {
+            pub fn re<X: Numeric>(x: X) -> Ex<<X::Kind as Numbers>::Real> {
                 builtin(Builtin::Re, &[x.given(None)])
             }
             #[track_caller]
-            pub fn im(z: impl Fit<Ex<C>>) -> Ex<f64> {
+            pub fn im<X: Numeric>(z: X) -> Ex<<X::Kind as Numbers>::Real> {
                 builtin(Builtin::Im, &[z.given(None)])
             }
             #[track_caller]
-            pub fn arg(z: impl Fit<Ex<C>>) -> Ex<f64> {
+            pub fn arg<X: Numeric>(z: X) -> Ex<<X::Kind as Numbers>::Real> {
                 builtin(Builtin::Arg, &[z.given(None)])
             }
             #[track_caller]
-            pub fn conj(z: impl Fit<Ex<C>>) -> Ex<C> {
+            pub fn conj<X: Numeric>(z: X) -> Ex<<X::Kind as Numbers>::Complex> {
                 builtin(Builtin::Conj, &[z.given(None)])
             }
             #[track_caller]
-            pub fn complex(a: impl Fit<Ex<f64>>, b: impl Fit<Ex<f64>>) -> Ex<C> {
+            pub fn complex<X: Numeric, Y: Numeric<Kind: RealNumbers>>(
+                a: X,
+                b: Y,
+            ) -> Ex<<Together<X, Y> as Numbers>::Complex>
+            where
+                X::Kind: RealNumbers + Join<Y::Kind>,
+            {
                 builtin(Builtin::Complex, &[a.given(None), b.given(None)])
             }
             #[track_caller]
-            pub fn real(n: impl Whole) -> Ex<f64> {
+            pub fn real<X: Whole>(n: X) -> Ex<X::Kind> {
                 builtin(Builtin::Real, &[n.given(None)])
             }
             #[track_caller]
-            pub fn pow<X: Common<Y>, Y: Operand>(x: X, y: Y) -> Ex<X::Kind> {
+            pub fn pow<X: Numeric, Y: Numeric>(x: X, y: Y) -> Ex<Together<X, Y>>
+            where
+                X::Kind: Join<Y::Kind>,
+            {
                 builtin(Builtin::Number2(Number2::Pow), &[x.given(None), y.given(None)])
             }
             #[track_caller]
-            pub fn scale<X: Common<Y>, Y: Operand>(x: X, y: Y) -> Ex<X::Kind> {
+            pub fn scale<X: Numeric, Y: Numeric>(x: X, y: Y) -> Ex<Together<X, Y>>
+            where
+                X::Kind: Join<Y::Kind>,
+            {
                 builtin(Builtin::Number2(Number2::Scale), &[x.given(None), y.given(None)])
             }
             #[track_caller]
@@ -123,11 +223,11 @@ macro_rules! functions {
                 builtin(Builtin::Powi, &[x.given(None), n.given(None)])
             }
             #[track_caller]
-            pub fn min<X: Alike<Y>, Y: Operand>(x: X, y: Y) -> Ex<X::Kind> {
+            pub fn min<X: Extremes<Y>, Y: Operand>(x: X, y: Y) -> Ex<X::Kind> {
                 builtin(Builtin::MinMax(Real2::Min, Int2::Min), &[x.given(None), y.given(None)])
             }
             #[track_caller]
-            pub fn max<X: Alike<Y>, Y: Operand>(x: X, y: Y) -> Ex<X::Kind> {
+            pub fn max<X: Extremes<Y>, Y: Operand>(x: X, y: Y) -> Ex<X::Kind> {
                 builtin(Builtin::MinMax(Real2::Max, Int2::Max), &[x.given(None), y.given(None)])
             }
             #[track_caller]
@@ -135,17 +235,17 @@ macro_rules! functions {
                 builtin(Builtin::Select, &[c.given(None), x.given(None), y.given(None)])
             }
             #[track_caller]
-            pub fn len<E>(xs: impl Bind<Out = Ex<Vec<E>>>) -> Ex<i64> {
+            pub fn len<E>(xs: impl Bind<Out = Ex<Array<E>>>) -> Ex<i64> {
                 builtin(Builtin::Len, &[xs.given(None)])
             }
             #[track_caller]
-            pub fn sum<E: NumberKind>(xs: impl Bind<Out = Ex<Vec<E>>>) -> Ex<E> {
+            pub fn sum<E: NumberKind>(xs: impl Bind<Out = Ex<Array<E>>>) -> Ex<E> {
                 builtin(Builtin::Sum, &[xs.given(None)])
             }
         }
         use crate::core::ir::Int2;
 
-        impl<K: NumberKind> Ex<K> {
+        impl<K: Numbers> Ex<K> {
             $(
                 #[track_caller]
                 pub fn $n1(self) -> Ex<K> {
@@ -157,15 +257,15 @@ macro_rules! functions {
                 self.ln()
             }
             #[track_caller]
-            pub fn abs(self) -> Ex<f64> {
+            pub fn abs(self) -> Ex<K::Real> {
                 builtin(Builtin::Abs, &[self.given(None)])
             }
             #[track_caller]
-            pub fn abs2(self) -> Ex<f64> {
+            pub fn abs2(self) -> Ex<K::Real> {
                 builtin(Builtin::Abs2, &[self.given(None)])
             }
             #[track_caller]
-            pub fn re(self) -> Ex<f64> {
+            pub fn re(self) -> Ex<K::Real> {
                 builtin(Builtin::Re, &[self.given(None)])
             }
             #[track_caller]
@@ -173,20 +273,26 @@ macro_rules! functions {
                 builtin(Builtin::Powi, &[self.given(None), n.given(None)])
             }
             #[track_caller]
-            pub fn pow<Y: Operand>(self, y: Y) -> Ex<<Self as Common<Y>>::Kind> where Self: Common<Y> {
+            pub fn pow<Y: Numeric>(self, y: Y) -> Ex<<K as Join<Y::Kind>>::Out>
+            where
+                K: Join<Y::Kind>,
+            {
                 builtin(Builtin::Number2(Number2::Pow), &[self.given(None), y.given(None)])
             }
         }
-        impl Ex<f64> {
+        impl<K: RealNumbers> Ex<K> {
             $(
                 #[track_caller]
-                pub fn $r1(self) -> Ex<f64> {
+                pub fn $r1(self) -> Ex<K> {
                     builtin(Builtin::Real1(Real1::$R1), &[self.given(None)])
                 }
             )*
             $(
                 #[track_caller]
-                pub fn $r2(self, y: impl Fit<Ex<f64>>) -> Ex<f64> {
+                pub fn $r2<Y: Numeric<Kind: RealNumbers>>(self, y: Y) -> Ex<<K as Join<Y::Kind>>::Out>
+                where
+                    K: Join<Y::Kind>,
+                {
                     builtin(Builtin::Real2(Real2::$R2), &[self.given(None), y.given(None)])
                 }
             )*
@@ -195,39 +301,43 @@ macro_rules! functions {
 }
 for_each_function!(functions);
 
-impl Ex<C> {
+/// The kinds of complex numbers and of arrays of them.
+pub trait ComplexNumbers: Numbers<Complex = Self> {}
+impl ComplexNumbers for C {}
+impl ComplexNumbers for Array<C> {}
+impl<K: ComplexNumbers> Ex<K> {
     #[track_caller]
-    pub fn im(self) -> Ex<f64> {
+    pub fn im(self) -> Ex<K::Real> {
         builtin(Builtin::Im, &[self.given(None)])
     }
     #[track_caller]
-    pub fn arg(self) -> Ex<f64> {
+    pub fn arg(self) -> Ex<K::Real> {
         builtin(Builtin::Arg, &[self.given(None)])
     }
     #[track_caller]
-    pub fn conj(self) -> Ex<C> {
+    pub fn conj(self) -> Ex<K> {
         builtin(Builtin::Conj, &[self.given(None)])
     }
 }
 impl<K> Ex<K> {
     #[track_caller]
-    pub fn min<Y: Operand>(self, y: Y) -> Ex<<Self as Alike<Y>>::Kind>
+    pub fn min<Y: Operand>(self, y: Y) -> Ex<<Self as Extremes<Y>>::Kind>
     where
-        Self: Alike<Y>,
+        Self: Extremes<Y>,
     {
         builtin(Builtin::MinMax(Real2::Min, Int2::Min), &[self.given(None), y.given(None)])
     }
     #[track_caller]
-    pub fn max<Y: Operand>(self, y: Y) -> Ex<<Self as Alike<Y>>::Kind>
+    pub fn max<Y: Operand>(self, y: Y) -> Ex<<Self as Extremes<Y>>::Kind>
     where
-        Self: Alike<Y>,
+        Self: Extremes<Y>,
     {
         builtin(Builtin::MinMax(Real2::Max, Int2::Max), &[self.given(None), y.given(None)])
     }
 }
-impl<E> Ex<Vec<E>>
+impl<E> Ex<Array<E>>
 where
-    Vec<E>: Shape<Staged = Ex<Vec<E>>>,
+    Array<E>: Shape<Staged = Ex<Array<E>>>,
 {
     #[track_caller]
     pub fn len(self) -> Ex<i64> {
@@ -241,9 +351,16 @@ where
         builtin(Builtin::Sum, &[self.given(None)])
     }
 }
-/// What `real(n)` takes: an int, or a number that is real already.
-pub trait Whole: Operand {}
-impl Whole for Ex<i64> {}
-impl Whole for Ex<f64> {}
-impl Whole for i64 {}
-impl Whole for f64 {}
+/// What `real(n)` takes: an int, or a number that is real already; or an array of such.
+#[diagnostic::on_unimplemented(message = "`real` takes an int or a real number, not `{Self}`")]
+pub trait Whole: Operand {
+    /// What it gives.
+    type Kind: Shape<Staged = Ex<Self::Kind>>;
+}
+macro_rules! whole {
+    ($($X:ty => $K:ty;)*) => {$( impl Whole for $X { type Kind = $K; } )*};
+}
+whole! {
+    Ex<i64> => f64; Ex<f64> => f64; i64 => f64; f64 => f64; Ex<Array<i64>> => Array<f64>; &Ex<Array<i64>> => Array<f64>;
+    Ex<Array<f64>> => Array<f64>; &Ex<Array<f64>> => Array<f64>;
+}

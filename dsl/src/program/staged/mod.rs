@@ -14,11 +14,13 @@
 //! user's; else that of `program!`. A comparison cannot be pasted as the user wrote it, because Rust's `<` gives a
 //! `bool`, which could not be told from `true` where a comparison is not allowed.
 
+mod arrays;
 mod builtins;
 mod operators;
 mod rules;
 mod statements;
 
+pub use arrays::*;
 pub use builtins::*;
 pub use operators::*;
 pub use rules::*;
@@ -29,6 +31,7 @@ use std::{cell::RefCell, collections::HashMap, marker::PhantomData, panic::Locat
 use num_complex::Complex;
 
 use crate::core::{
+    array::Array,
     entity::{FuncId, PrimitiveId, Value, Variable},
     ir::{Function, Kind, Number1, Number2, Op, Position, Real1, Real2},
     staging::{Builtin, Given, Misfit, Operator, Stage},
@@ -134,7 +137,7 @@ impl Building {
         kind(self, node).map_or(0, |k| k.fields().len())
     }
     /// `node = value` or `node op= value`, with an index if an element is meant.
-    fn assign(&mut self, node: u32, index: Option<Given>, op: Option<Operator>, value: Given) {
+    fn assign(&mut self, node: u32, index: &[Given], op: Option<Operator>, value: Given) {
         let (mut path, mut at) = (Vec::new(), node);
         while let Some(&Node::Field(of, k)) = self.nodes.get(at as usize) {
             path.push(k);
@@ -145,8 +148,10 @@ impl Building {
         for k in path.into_iter().rev() {
             sure(self.stage.into_field(&mut place, k));
         }
-        if let Some(i) = index {
-            sure(self.stage.into_element(&mut place, i));
+        match index {
+            [] => {}
+            [i] => sure(self.stage.into_element(&mut place, *i)),
+            indices => sure(self.stage.into_element_at(&mut place, indices)),
         }
         sure(self.stage.assign(place, op, value));
     }
@@ -190,6 +195,14 @@ pub trait Operand {
     fn given(self, hint: Option<&Kind>) -> Given;
     /// The handle that it is.
     fn handle(&self) -> Option<u32>;
+    /// The elements of what is written out, in row-major order, each of the kind `hint`, and their shape; itself, and no
+    /// shape, if it is not.
+    fn written(self, hint: Option<&Kind>) -> (Vec<Given>, Vec<usize>)
+    where
+        Self: Sized,
+    {
+        (vec![self.given(hint)], vec![])
+    }
 }
 
 /// What variables hold: a handle, or a tuple or a struct of them.
@@ -252,6 +265,8 @@ impl<K: Shape<Staged = Ex<K>>> Bind for &Ex<K> {
 impl<K: Shape<Staged = Ex<K>>> Fit<Ex<K>> for Ex<K> {}
 impl<K: Shape<Staged = Ex<K>>> Fit<Ex<K>> for &Ex<K> {}
 impl Fit<Ex<Complex<f64>>> for Ex<f64> {}
+impl Fit<Ex<Array<Complex<f64>>>> for Ex<Array<f64>> {}
+impl Fit<Ex<Array<Complex<f64>>>> for &Ex<Array<f64>> {}
 
 /// Literals: their type, what they are to the stage, the kind of a variable that is one, and what they fit.
 macro_rules! literals {
@@ -283,21 +298,58 @@ impl<X: Operand, const M: usize> Operand for [X; M] {
             Some(Kind::Array(e)) => Some(*e),
             _ => None,
         };
-        let kind = element.map(|e| e.kind());
-        let items = self.map(|x| x.given(kind.as_ref()));
-        with(|b| sure(b.stage.array(&items, element)))
+        let (items, shape) = self.written(element.map(|e| e.kind()).as_ref());
+        with(|b| {
+            sure(match shape.as_slice() {
+                [_] => b.stage.array(&items, element),
+                shape => b.stage.matrix(&items, shape, element),
+            })
+        })
     }
     fn handle(&self) -> Option<u32> {
         None
     }
+    fn written(self, hint: Option<&Kind>) -> (Vec<Given>, Vec<usize>) {
+        let (mut items, mut shape) = (Vec::new(), vec![M]);
+        for (k, x) in self.into_iter().enumerate() {
+            let (more, inner) = x.written(hint);
+            items.extend(more);
+            if k == 0 {
+                shape.extend(inner);
+            }
+        }
+        (items, shape)
+    }
 }
-impl<E, X: Bind<Out = Ex<E>>, const M: usize> Bind for [X; M]
-where
-    Ex<Vec<E>>: Handle,
-{
-    type Out = Ex<Vec<E>>;
+impl<X: Bind<Out: Item>, const M: usize> Bind for [X; M] {
+    type Out = <X::Out as Item>::Array;
 }
-impl<E, X: Fit<Ex<E>>, const M: usize> Fit<Ex<Vec<E>>> for [X; M] {}
+
+/// What an array is written out of: numbers, and arrays, which are stacked.
+pub trait Item: Handle {
+    /// The array.
+    type Array: Handle;
+}
+macro_rules! items {
+    ($($X:ty => $Array:ty;)*) => {$( impl Item for Ex<$X> { type Array = Ex<$Array>; } )*};
+}
+items! {
+    f64 => Array<f64>; Complex<f64> => Array<Complex<f64>>; i64 => Array<i64>;
+    Array<f64> => Array<f64>; Array<Complex<f64>> => Array<Complex<f64>>;
+}
+macro_rules! written {
+    ($($E:ty)*) => {$(
+        impl<X: Fit<Ex<$E>>, const M: usize> Fit<Ex<Array<$E>>> for [X; M] {}
+    )*};
+}
+macro_rules! nested {
+    ($($E:ty)*) => {$(
+        impl<X: Fit<Ex<$E>>, const K: usize, const M: usize> Fit<Ex<Array<$E>>> for [[X; K]; M] {}
+        impl<const M: usize> Fit<Ex<Array<$E>>> for [Ex<Array<$E>>; M] {}
+    )*};
+}
+written! { f64 Complex<f64> i64 }
+nested! { f64 Complex<f64> }
 
 /// `[x; n]`
 #[derive(Clone, Copy, Debug)]
@@ -318,11 +370,11 @@ impl<X: Operand, M: Fit<Ex<i64>>> Operand for Fill<X, M> {
 }
 impl<E, X: Bind<Out = Ex<E>>, M: Fit<Ex<i64>>> Bind for Fill<X, M>
 where
-    Ex<Vec<E>>: Handle,
+    Ex<Array<E>>: Handle,
 {
-    type Out = Ex<Vec<E>>;
+    type Out = Ex<Array<E>>;
 }
-impl<E, X: Fit<Ex<E>>, M: Fit<Ex<i64>>> Fit<Ex<Vec<E>>> for Fill<X, M> {}
+impl<E, X: Fit<Ex<E>>, M: Fit<Ex<i64>>> Fit<Ex<Array<E>>> for Fill<X, M> {}
 
 /// The whole whose fields these handles are, in order and all of them.
 pub fn whole(parts: &[Option<u32>]) -> Option<u32> {

@@ -5,7 +5,7 @@ use std::ops::{Add, AddAssign, Div, DivAssign, Index, Mul, MulAssign, Neg, Rem, 
 use super::*;
 
 #[track_caller]
-fn binary<K: Shape<Staged = Ex<K>>>(op: Operator, a: impl Operand, b: impl Operand) -> Ex<K> {
+pub(super) fn binary<K: Shape<Staged = Ex<K>>>(op: Operator, a: impl Operand, b: impl Operand) -> Ex<K> {
     here();
     let (x, y) = (a.given(None), b.given(None));
     value_of(with(|b| sure(b.stage.binary(op, x, y))))
@@ -17,16 +17,6 @@ pub(super) fn builtin<K: Shape<Staged = Ex<K>>>(op: Builtin, args: &[Given]) -> 
     value_of(with(|b| sure(b.stage.builtin(op, args))))
 }
 
-/// The number that two numbers make together, complex if one is.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` and `{R}` do not meet in a program",
-    label = "expected two real or complex numbers",
-    note = "an int meets a real number through `real(n)`"
-)]
-pub trait Common<R>: Operand {
-    /// The kind of it.
-    type Kind: Shape<Staged = Ex<Self::Kind>>;
-}
 /// Two real numbers, or two ints.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` and `{R}` cannot be compared in a program",
@@ -56,7 +46,7 @@ macro_rules! assigning {
             fn $f(&mut self, b: $B) {
                 here();
                 let given = b.given(Some(&<$A as Handle>::kind()));
-                with(|b| b.assign(self.node, None, Some(Operator::$by), given));
+                with(|b| b.assign(self.node, &[], Some(Operator::$by), given));
             }
         }
     )+};
@@ -64,9 +54,6 @@ macro_rules! assigning {
 macro_rules! numbers {
     ($(($A:ty, $B:ty) $K:ty;)*) => {$(
         operators! { ($A, $B) $K: Add add Sub sub Mul mul Div div }
-        impl Common<$B> for $A {
-            type Kind = $K;
-        }
     )*};
 }
 pub(super) type C = Complex<f64>;
@@ -128,7 +115,6 @@ macro_rules! pairs {
         }
     )*};
 }
-pairs! { Common: (f64, f64) f64; (f64, i64) f64; (i64, f64) f64; (i64, i64) f64; }
 pairs! {
     Alike: (Ex<f64>, Ex<f64>) f64; (Ex<f64>, f64) f64; (f64, Ex<f64>) f64; (Ex<f64>, i64) f64;
     (i64, Ex<f64>) f64; (Ex<i64>, Ex<i64>) i64; (Ex<i64>, i64) i64; (i64, Ex<i64>) i64;
@@ -182,21 +168,65 @@ fn leaked<K: Shape<Staged = Ex<K>>>(
     table.borrow_mut().entry(node).or_insert_with(|| Box::leak(Box::new(Ex::of(node))))
 }
 
+/// An element.
+fn element<E: Shape<Staged = Ex<E>>>(
+    table: &RefCell<HashMap<u32, &'static Ex<E>>>,
+    xs: &Ex<Array<E>>,
+    i: impl Indices,
+) -> &'static Ex<E>
+where
+    Array<E>: Shape<Staged = Ex<Array<E>>>,
+{
+    let (xs, i) = (xs.given(None), i.indices());
+    let x: Ex<E> = value_of(with(|b| {
+        sure(match i.as_slice() {
+            [i] => b.stage.index(xs, *i),
+            indices => b.stage.element(xs, indices),
+        })
+    }));
+    leaked(table, x.node)
+}
+
+/// The indices of an element: one in row-major order, or one for each axis.
+pub trait Indices {
+    /// All of them.
+    fn indices(self) -> Vec<Given>;
+}
+impl<I: Fit<Ex<i64>>> Indices for I {
+    fn indices(self) -> Vec<Given> {
+        vec![self.given(None)]
+    }
+}
+macro_rules! indices {
+    ($(($($I:ident $i:tt)+))*) => {$(
+        impl<$($I: Fit<Ex<i64>>),+> Indices for ($($I,)+) {
+            fn indices(self) -> Vec<Given> {
+                vec![$(self.$i.given(None)),+]
+            }
+        }
+    )*};
+}
+indices! { (I 0 J 1) (I 0 J 1 K 2) (I 0 J 1 K 2 L 3) }
+
 macro_rules! elements {
     ($($E:ty)*) => {$(
-        impl<I: Fit<Ex<i64>>> Index<I> for Ex<Vec<$E>> {
+        elements! { @one $E [I: Fit<Ex<i64>>] I }
+        elements! { @one $E [I: Fit<Ex<i64>>, J: Fit<Ex<i64>>] (I, J) }
+        elements! { @one $E [I: Fit<Ex<i64>>, J: Fit<Ex<i64>>, K: Fit<Ex<i64>>] (I, J, K) }
+        elements! { @one $E [I: Fit<Ex<i64>>, J: Fit<Ex<i64>>, K: Fit<Ex<i64>>, L: Fit<Ex<i64>>] (I, J, K, L) }
+    )*};
+    (@one $E:ty [$($g:tt)*] $I:ty) => {
+        impl<$($g)*> Index<$I> for Ex<Array<$E>> {
             type Output = Ex<$E>;
             #[track_caller]
-            fn index(&self, i: I) -> &Ex<$E> {
+            fn index(&self, i: $I) -> &Ex<$E> {
                 thread_local! {
                     static TABLE: RefCell<HashMap<u32, &'static Ex<$E>>> = RefCell::default();
                 }
                 here();
-                let (xs, i) = (self.given(None), i.given(None));
-                let x: Ex<$E> = value_of(with(|b| sure(b.stage.index(xs, i))));
-                TABLE.with(|t| leaked(t, x.node))
+                TABLE.with(|t| element(t, self, i))
             }
         }
-    )*};
+    };
 }
 elements! { f64 Complex<f64> i64 }

@@ -40,7 +40,7 @@ macro_rules! cotangents {
 }
 cotangents! {
     Ex<f64> => f64; f64 => f64; i64 => f64; Ex<C> => C; Ex<f64> => C; f64 => C; i64 => C;
-    Ex<Vec<f64>> => Vec<f64>; Ex<Vec<C>> => Vec<C>;
+    Ex<Array<f64>> => Array<f64>; Ex<Array<C>> => Array<C>;
 }
 macro_rules! cotangent_tuples {
     ($(($($T:ident $U:ident $k:tt)+))*) => {$(
@@ -73,7 +73,7 @@ pub fn give_cotangents<B>(x: impl Cotangent<B>) {
     let mut fields = Vec::new();
     x.push(&mut fields);
     with(|b| {
-        let values: Vec<Value> = fields
+        let values: Array<Value> = fields
             .iter()
             .filter_map(|g| match g {
                 Given::Value(v) => Some(*v),

@@ -51,17 +51,17 @@ pub trait Assign: Handle {
     /// `x = new`
     fn __assign(&mut self, new: New<Self>) {
         if let Some(node) = self.handle() {
-            with(|b| b.assign(node, None, None, new.0));
+            with(|b| b.assign(node, &[], None, new.0));
         }
     }
 }
 impl<T: Handle> Assign for T {}
 
-impl<E: Shape<Staged = Ex<E>>> Ex<Vec<E>> {
-    /// `xs[i] = new`, `xs[i] op= new`.
-    pub fn __assign_element(&mut self, i: impl Fit<Ex<i64>>, op: Option<Operator>, new: New<Ex<E>>) {
-        let i = i.given(None);
-        with(|b| b.assign(self.node, Some(i), op, new.0));
+impl<E: Shape<Staged = Ex<E>>> Ex<Array<E>> {
+    /// `xs[i] = new`, `xs[i] op= new`; `xs[(i, j)]` is meant by indices.
+    pub fn __assign_element(&mut self, i: impl Indices, op: Option<Operator>, new: New<Ex<E>>) {
+        let i = i.indices();
+        with(|b| b.assign(self.node, &i, op, new.0));
     }
 }
 

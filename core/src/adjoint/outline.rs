@@ -1,0 +1,337 @@
+//! A long loop, taken out of the function that it stands in.
+//!
+//! ```text
+//! fn f(x, p, n: int) {                  before(x, p, n) -> (from, to, state…, params…, rest…)
+//!     let mut y = g(x);                 step(k, state, from, params…) -> state
+//!     for i in 0..n { y = h(y, p); }    after(state, last, rest…) -> y * p
+//!     y * p
+//! }                                     f = before, then (to - from) times step, then after
+//! ```
+//!
+//! The state is what a round hands to the next one, params are the values from before the loop that a round reads, and rest
+//! those that what follows reads. Constants are written anew. So the loop can be differentiated with few of its states
+//! kept, by [`Steps`](crate::exec::Steps).
+//!
+//! The loop is the first of the outermost ones; it counts upwards over a range and every way through the function
+//! passes it. Calls are put in place first, so it may stand in a function that is called.
+//!
+//! Cost: O(size).
+
+use std::collections::BTreeSet;
+
+use crate::{
+    entity::{Block, FuncId, Value},
+    ir::{
+        BlockData, Compare, Function, Int2, Kind, Op, Param, Position, Program, Target, Terminator, compact,
+        remove_trivial_params,
+    },
+    pass::{Loops, inline},
+};
+
+/// The parts of a function with a loop.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outlined {
+    /// `args -> (from, to, state…, params…, rest…)`.
+    pub before: FuncId,
+    /// `(k, state, from, params…) -> state`.
+    pub step: FuncId,
+    /// `(state, last, rest…) -> result`.
+    pub after: FuncId,
+    /// How many values the state has.
+    pub state: usize,
+    /// How many parameters the step has.
+    pub params: usize,
+}
+
+/// Why a loop stays where it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kept {
+    /// Where its condition is.
+    pub at: Position,
+    /// Why, in words.
+    pub why: &'static str,
+}
+
+/// Functions of at most so many instructions are put in place of their calls.
+const SMALL: usize = 2_000;
+
+/// Takes the first loop out of a function; `None` if there is none.
+pub(crate) fn outline(program: &mut Program, f: FuncId) -> Result<Option<Outlined>, Kept> {
+    let name = program.functions[f].name.clone();
+    let whole = program.fresh_name(&format!("{name}.whole"));
+    let mut copy = program.functions[f].clone();
+    copy.name.clone_from(&whole);
+    let id = program.add(copy);
+    inline(program, id, SMALL);
+    let mut g = program.functions[id].clone();
+    remove_trivial_params(&mut g);
+    let g = compact(&g);
+    let Some(found) = Found::of(&g)? else { return Ok(None) };
+    let mut add = |part: &str, mut f: Function| {
+        f.name = program.fresh_name(&format!("{name}.{part}"));
+        program.add(compact(&f))
+    };
+    Ok(Some(Outlined {
+        before: add("before", found.before(&g)),
+        step: add("step", found.step(&g)),
+        after: add("after", found.after(&g)),
+        state: found.carried(&g).len(),
+        params: found.params.len(),
+    }))
+}
+
+/// A loop, and the values that go into it and past it.
+struct Found {
+    header: Block,
+    holds: Vec<bool>,
+    /// Which parameter of the header counts.
+    counter: usize,
+    /// The bound, which is not reached.
+    to: Value,
+    inclusive: bool,
+    /// Where a round begins, and where the loop ends.
+    inside: Target,
+    exit: Target,
+    params: Vec<Value>,
+    rest: Vec<Value>,
+    constants: Vec<Value>,
+}
+
+impl Found {
+    fn of(f: &Function) -> Result<Option<Found>, Kept> {
+        let loops = Loops::of(f);
+        let Some(number) = loops.list.iter().position(|l| l.parent.is_none()) else { return Ok(None) };
+        let (header, holds) = (loops.list[number].header, loops.list[number].holds.clone());
+        let at = f.blocks[header].end_at;
+        let place = f.blocks[header].insts.last().map_or(at, |&i| f.insts[i].at);
+        let kept = |why| Kept { at: place, why };
+        let not_counted = kept("it is no `for` over a range `a..b`");
+        if !loops.reducible {
+            return Err(kept("there are jumps into the middle of it"));
+        }
+        let returns = f.blocks.iter().filter(|(_, b)| matches!(b.end, Terminator::Return(_)));
+        if returns.into_iter().any(|(b, _)| !loops.dominates(header, b)) {
+            return Err(kept("not every way through the function passes it"));
+        }
+        if loops.exits(f, number).iter().any(|e| e.from != header) {
+            return Err(kept(
+                "it is left by `break` or `return`, or its range is `a..=b` with a computed bound",
+            ));
+        }
+        let inner = |b: Block| holds.get(b.index()).copied().unwrap_or(false);
+        let Terminator::Branch(condition, yes, no) = &f.blocks[header].end else { return Err(not_counted) };
+        let definitions = f.definitions();
+        let made = |v: Value| definitions[v.index()].map(|i| &f.insts[i]);
+        let (Some(test), true, false) = (made(*condition), inner(yes.block), inner(no.block)) else {
+            return Err(not_counted);
+        };
+        let (Op::CompareInt(compare @ (Compare::Lt | Compare::Le)), &[now, to]) =
+            (test.op, test.args.as_slice())
+        else {
+            return Err(not_counted);
+        };
+        let params = &f.blocks[header].params;
+        let Some(counter) = params.iter().position(|p| *p == now) else { return Err(not_counted) };
+        let counts = f.predecessors()[header.index()].iter().filter(|e| inner(e.from)).all(|e| {
+            let next = f.blocks[e.from].end.targets()[e.index].args[counter];
+            made(next).is_some_and(|inst| {
+                let one = |v: Value| made(v).is_some_and(|i| i.op == Op::Int(1));
+                inst.op == Op::Int2(Int2::Add) && inst.args[0] == now && one(inst.args[1])
+            })
+        });
+        let defined = defined_in(f, &inner);
+        let constant = |v: Value| made(v).is_some_and(|i| i.op.is_constant());
+        if !counts || defined.contains(&to) && !constant(to) {
+            return Err(not_counted);
+        }
+        if !params.iter().enumerate().any(|(k, p)| k != counter && f.kinds[*p].tangent().is_some()) {
+            return Err(kept("no round hands a number to the next one"));
+        }
+        let used = used_in(f, &inner, header);
+        let behind = |b: Block| !inner(b) && loops.dominates(header, b);
+        let mut later: BTreeSet<Value> = used_in(f, &behind, header);
+        let of_header = f.blocks[header].insts.iter().flat_map(|&i| f.insts[i].args.iter().copied());
+        later.extend(of_header.chain(no.args.iter().copied()));
+        let passed = defined_in(f, &behind);
+        let outside = |v: &Value| !defined.contains(v) && !passed.contains(v);
+        let (constants, values): (Vec<Value>, Vec<Value>) =
+            used.union(&later).copied().filter(outside).partition(|v| constant(*v));
+        let params = values.iter().copied().filter(|v| used.contains(v)).collect();
+        let rest = values.iter().copied().filter(|v| later.contains(v)).collect();
+        let (inside, exit, inclusive) = (yes.clone(), no.clone(), compare == Compare::Le);
+        Ok(Some(Found { header, counter, to, inclusive, inside, exit, params, rest, constants, holds }))
+    }
+
+    fn inner(&self, b: Block) -> bool {
+        self.holds.get(b.index()).copied().unwrap_or(false)
+    }
+
+    /// The parameters of the header but for the counter.
+    fn carried(&self, f: &Function) -> Vec<Value> {
+        let params = f.blocks[self.header].params.iter().enumerate();
+        params.filter(|(k, _)| *k != self.counter).map(|(_, p)| *p).collect()
+    }
+
+    fn state_kind(&self, f: &Function) -> Kind {
+        Kind::tuple(self.carried(f).iter().map(|v| f.kinds[*v].clone()))
+    }
+
+    fn before(&self, f: &Function) -> Function {
+        let mut g = f.clone();
+        let params: Vec<Value> =
+            f.blocks[self.header].params.iter().map(|p| g.new_value(f.kinds[*p].clone())).collect();
+        let mut end = BlockData { params: params.clone(), ..BlockData::default() };
+        let constant = f.definition(self.to).filter(|i| i.op.is_constant()).map(|i| i.op);
+        let mut to = constant.map_or(self.to, |op| push(&mut g, &mut end, op, &[], Kind::Int));
+        if self.inclusive {
+            let one = push(&mut g, &mut end, Op::Int(1), &[], Kind::Int);
+            to = push(&mut g, &mut end, Op::Int2(Int2::Add), &[to, one], Kind::Int);
+        }
+        let mut all = vec![params[self.counter], to];
+        all.extend(params.iter().enumerate().filter(|(k, _)| *k != self.counter).map(|(_, p)| *p));
+        all.extend(self.params.iter().chain(&self.rest));
+        let kind = Kind::tuple(all.iter().map(|v| g.kinds[*v].clone()));
+        let whole = push(&mut g, &mut end, Op::Tuple, &all, kind.clone());
+        end.end = Terminator::Return(whole);
+        let end = g.blocks.push(end);
+        for b in f.blocks.keys().filter(|&b| !self.inner(b)) {
+            for target in g.blocks[b].end.targets_mut() {
+                if target.block == self.header {
+                    target.block = end;
+                }
+            }
+        }
+        g.result = kind;
+        g
+    }
+
+    fn step(&self, f: &Function) -> Function {
+        let mut g = f.clone();
+        let state_kind = self.state_kind(f);
+        let given = self.params.iter().map(|v| f.kinds[*v].clone());
+        let kinds: Vec<Kind> = [Kind::Int, state_kind.clone(), Kind::Int].into_iter().chain(given).collect();
+        let names =
+            ["k".to_owned(), "state".into(), "from".into()].into_iter().chain(numbered(self.params.len()));
+        let mut entry = self.entry(&mut g, names, kinds, 3, &self.params);
+        let (k, from) = (entry.params[0], entry.params[2]);
+        let counter = push(&mut g, &mut entry, Op::Int2(Int2::Add), &[from, k], Kind::Int);
+        let state = entry.params[1];
+        self.enter(f, &mut g, entry, state, counter);
+        g.blocks[self.header].end = Terminator::Jump(self.replaced(&g, true));
+        // The way back to the header ends the round.
+        let params: Vec<Value> =
+            f.blocks[self.header].params.iter().map(|p| g.new_value(f.kinds[*p].clone())).collect();
+        let mut last = BlockData { params: params.clone(), ..BlockData::default() };
+        let all: Vec<Value> =
+            params.iter().enumerate().filter(|(k, _)| *k != self.counter).map(|(_, p)| *p).collect();
+        let whole = push(&mut g, &mut last, Op::Tuple, &all, state_kind.clone());
+        last.end = Terminator::Return(whole);
+        let last = g.blocks.push(last);
+        for b in f.blocks.keys().filter(|&b| self.inner(b)) {
+            for target in g.blocks[b].end.targets_mut() {
+                if target.block == self.header {
+                    target.block = last;
+                }
+            }
+        }
+        g.result = state_kind;
+        g
+    }
+
+    fn after(&self, f: &Function) -> Function {
+        let mut g = f.clone();
+        let given = self.rest.iter().map(|v| f.kinds[*v].clone());
+        let kinds: Vec<Kind> = [self.state_kind(f), Kind::Int].into_iter().chain(given).collect();
+        let names = ["state".to_owned(), "last".into()].into_iter().chain(numbered(self.rest.len()));
+        let entry = self.entry(&mut g, names, kinds, 2, &self.rest);
+        let (state, last) = (entry.params[0], entry.params[1]);
+        self.enter(f, &mut g, entry, state, last);
+        g.blocks[self.header].end = Terminator::Jump(self.replaced(&g, false));
+        g
+    }
+
+    /// The parameters of a part, `outer` the values that those from the given one on stand for; and the constants.
+    fn entry(
+        &self,
+        g: &mut Function,
+        names: impl Iterator<Item = String>,
+        kinds: Vec<Kind>,
+        first: usize,
+        outer: &[Value],
+    ) -> BlockData {
+        g.params = names.zip(&kinds).map(|(name, kind)| Param::new(name, kind.clone())).collect();
+        let params: Vec<Value> = kinds.into_iter().map(|kind| g.new_value(kind)).collect();
+        let mut entry = BlockData { params: params.clone(), ..BlockData::default() };
+        let mut new: Vec<Value> = g.kinds.keys().collect();
+        outer.iter().zip(&params[first..]).for_each(|(v, p)| new[v.index()] = *p);
+        for &v in &self.constants {
+            let Some(op) = g.definition(v).map(|i| i.op) else { continue };
+            let kind = g.kinds[v].clone();
+            let copy = push(g, &mut entry, op, &[], kind);
+            new[v.index()] = copy;
+        }
+        g.map_uses(|v| new.get(v.index()).copied().unwrap_or(v));
+        entry
+    }
+
+    /// From the entry to the header, with the fields of a state and the counter.
+    fn enter(&self, f: &Function, g: &mut Function, mut entry: BlockData, state: Value, counter: Value) {
+        let mut args = Vec::new();
+        let mut field = 0;
+        for (k, p) in f.blocks[self.header].params.iter().enumerate() {
+            if k == self.counter {
+                args.push(counter);
+                continue;
+            }
+            let kind = f.kinds[*p].clone();
+            args.push(push(g, &mut entry, Op::Field(field), &[state], kind));
+            field += 1;
+        }
+        entry.end = Terminator::Jump(Target::new(self.header, args));
+        g.blocks[Block::new(0)] = entry;
+    }
+
+    /// The target of the header's branch, as it is now.
+    fn replaced(&self, g: &Function, inside: bool) -> Target {
+        let wanted = if inside { &self.inside } else { &self.exit };
+        match &g.blocks[self.header].end {
+            Terminator::Branch(_, yes, no) => if inside { yes } else { no }.clone(),
+            _ => wanted.clone(),
+        }
+    }
+}
+
+fn numbered(n: usize) -> impl Iterator<Item = String> {
+    (0..n).map(|k| format!("p{k}"))
+}
+
+/// Appends an instruction to a block that is not in the function yet.
+fn push(f: &mut Function, block: &mut BlockData, op: Op, args: &[Value], kind: Kind) -> Value {
+    let (inst, value) = f.new_inst(op, args, Some(kind), Position::default());
+    block.insts.push(inst);
+    value.unwrap_or(Value::new(0))
+}
+
+fn defined_in(f: &Function, wanted: &impl Fn(Block) -> bool) -> BTreeSet<Value> {
+    let blocks = f.blocks.iter().filter(|(b, _)| wanted(*b)).map(|(_, block)| block);
+    let of = |block: &BlockData| {
+        let made = block.insts.iter().filter_map(|&i| f.insts[i].result);
+        block.params.iter().copied().chain(made).collect::<Vec<_>>()
+    };
+    blocks.flat_map(of).collect()
+}
+
+/// What blocks read; of the header not where the loop goes on.
+fn used_in(f: &Function, wanted: &impl Fn(Block) -> bool, header: Block) -> BTreeSet<Value> {
+    let mut used = BTreeSet::new();
+    for (b, block) in f.blocks.iter().filter(|(b, _)| wanted(*b)) {
+        used.extend(block.insts.iter().flat_map(|&i| f.insts[i].args.iter().copied()));
+        used.extend(block.end.operand());
+        for target in block.end.targets() {
+            if b != header || wanted(target.block) {
+                used.extend(target.args.iter().copied());
+            }
+        }
+    }
+    used
+}

@@ -1,0 +1,983 @@
+/// Numbers with a shape, in row-major order. A list of no lengths is that of a vector.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Array<T> {
+    lengths: Vec<usize>,
+    items: Vec<T>,
+}
+#[allow(dead_code)]
+impl<T> Array<T> {
+    /// The elements in row-major order, with a length for each axis.
+    pub fn new(shape: &[usize], items: Vec<T>) -> Array<T> {
+        assert!(
+            !shape.is_empty() && shape.iter().product::<usize>() == items.len(),
+            "{} elements cannot have the shape {shape:?}",
+            items.len()
+        );
+        Array { lengths: if shape.len() > 1 { shape.to_vec() } else { Vec::new() }, items }
+    }
+    /// The length along each axis.
+    pub fn shape(&self) -> Vec<usize> {
+        if self.lengths.is_empty() { vec![self.items.len()] } else { self.lengths.clone() }
+    }
+    /// The elements in row-major order.
+    pub fn items(&self) -> &[T] {
+        &self.items
+    }
+}
+impl<T> From<Vec<T>> for Array<T> {
+    fn from(items: Vec<T>) -> Array<T> {
+        Array { lengths: Vec::new(), items }
+    }
+}
+impl<T> std::ops::Deref for Array<T> {
+    type Target = [T];
+    fn deref(&self) -> &[T] {
+        &self.items
+    }
+}
+impl<T> std::ops::DerefMut for Array<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut self.items
+    }
+}
+//-
+/// The numbers that arrays are of.
+#[allow(dead_code)]
+trait Number:
+    Copy
+    + Default
+    + std::ops::Neg<Output = Self>
+    + std::ops::Add<Output = Self>
+    + std::ops::Sub<Output = Self>
+    + std::ops::Mul<Output = Self>
+    + std::ops::Div<Output = Self>
+    + std::ops::AddAssign
+{
+    fn of(x: f64) -> Self;
+    fn conjugate(self) -> Self;
+    fn square(self) -> f64;
+    fn real_part(self) -> f64;
+    fn reciprocal(self) -> Self;
+}
+impl Number for f64 {
+    fn of(x: f64) -> f64 {
+        x
+    }
+    fn conjugate(self) -> f64 {
+        self
+    }
+    fn square(self) -> f64 {
+        self * self
+    }
+    fn real_part(self) -> f64 {
+        self
+    }
+    fn reciprocal(self) -> f64 {
+        1.0 / self
+    }
+}
+//-
+/// Replaces an element of an array that is first extended with zeros where needed.
+fn array_put<T: Copy + Default>(xs: &mut Array<T>, i: i64, x: T) {
+    let i = usize::try_from(i).expect("an index is negative");
+    if i >= xs.items.len() {
+        xs.items.resize(i + 1, T::default());
+        xs.lengths.clear();
+    }
+    xs.items[i] = x;
+}
+//-
+/// Adds to an element of an array that is first extended with zeros where needed.
+fn array_add_at<T: Copy + Default + std::ops::AddAssign>(xs: &mut Array<T>, i: i64, x: T) {
+    let i = usize::try_from(i).expect("an index is negative");
+    if i >= xs.items.len() {
+        xs.items.resize(i + 1, T::default());
+        xs.lengths.clear();
+    }
+    xs.items[i] += x;
+}
+//-
+/// The sum of two arrays; the shorter one counts as extended with zeros.
+fn array_accumulate<T: Copy + std::ops::AddAssign>(xs: Array<T>, ys: &Array<T>) -> Array<T> {
+    let (mut long, short) = if xs.len() >= ys.len() { (xs, ys.clone()) } else { (ys.clone(), xs) };
+    if !short.is_empty() {
+        long.items.iter_mut().zip(&short.items).for_each(|(x, y)| *x += *y);
+        if long.lengths.is_empty() && !short.lengths.is_empty() {
+            assert_eq!(long.len(), short.len(), "a vector stands for an array of another length");
+            long.lengths = short.lengths;
+        }
+    }
+    long
+}
+//-
+/// An array of the same shape, from each element.
+fn array_map<T: Copy, U>(xs: &Array<T>, f: impl Fn(T) -> U) -> Array<U> {
+    Array { lengths: xs.lengths.clone(), items: xs.items.iter().map(|x| f(*x)).collect() }
+}
+//-
+/// Element by element, with broadcasting.
+fn array_zip<A: Copy, B: Copy, T>(op: &str, a: &Array<A>, b: &Array<B>, f: impl Fn(A, B) -> T) -> Array<T> {
+    if a.lengths == b.lengths && a.len() == b.len() {
+        let items = a.items.iter().zip(&b.items).map(|(x, y)| f(*x, *y)).collect();
+        return Array { lengths: a.lengths.clone(), items };
+    }
+    let (p, q) = (a.shape(), b.shape());
+    let Some(shape) = array_broadcast(&p, &q) else {
+        panic!(
+            "`{op}` takes arrays whose shapes are equal or 1 along each axis, counted from the last, given {p:?} and {q:?}"
+        );
+    };
+    let places = array_places(&shape, &array_repeated(&p, &shape));
+    let items = places.into_iter().zip(array_places(&shape, &array_repeated(&q, &shape)));
+    Array::new(&shape, items.map(|(i, j)| f(a.items[i], b.items[j])).collect())
+}
+//-
+/// The shape that two shapes broadcast to.
+fn array_broadcast(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
+    let rank = a.len().max(b.len());
+    let length = |s: &[usize], k: usize| (k + s.len()).checked_sub(rank).map_or(1, |j| s[j]);
+    (0..rank)
+        .map(|k| match (length(a, k), length(b, k)) {
+            (x, y) if x == y => Some(x),
+            (1, y) => Some(y),
+            (x, 1) => Some(x),
+            _ => None,
+        })
+        .collect()
+}
+//-
+/// The steps along each axis of what is in row-major order.
+fn array_steps(shape: &[usize]) -> Vec<usize> {
+    let mut steps = vec![1; shape.len()];
+    for k in (1..shape.len()).rev() {
+        steps[k - 1] = steps[k] * shape[k];
+    }
+    steps
+}
+//-
+/// The steps of an array repeated to a larger shape.
+fn array_repeated(from: &[usize], to: &[usize]) -> Vec<usize> {
+    let (more, steps) = (to.len() - from.len(), array_steps(from));
+    (0..to.len()).map(|k| if k < more || from[k - more] == 1 { 0 } else { steps[k - more] }).collect()
+}
+//-
+/// The places of all elements of a shape, in order, by the steps along each axis.
+fn array_places(shape: &[usize], steps: &[usize]) -> Vec<usize> {
+    let mut places = vec![0];
+    for (n, step) in shape.iter().zip(steps) {
+        places = places.iter().flat_map(|at| (0..*n).map(move |i| at + i * step)).collect();
+    }
+    places
+}
+//-
+/// An axis that an array has.
+fn array_axis(op: &str, axis: i64, shape: &[usize]) -> usize {
+    match usize::try_from(axis) {
+        Ok(k) if k < shape.len() => k,
+        _ => panic!("`{op}` along axis {axis} of an array of shape {shape:?}"),
+    }
+}
+//-
+/// How many elements are before an axis, along it and behind it.
+fn array_split(shape: &[usize], axis: usize) -> (usize, usize, usize) {
+    (shape[..axis].iter().product(), shape[axis], shape[axis + 1..].iter().product())
+}
+//-
+/// The lengths of the last two axes.
+fn array_matrix<T>(op: &str, a: &Array<T>) -> (usize, usize) {
+    match a.lengths.as_slice() {
+        [.., m, n] => (*m, *n),
+        _ => panic!("`{op}` takes a matrix, given {:?}", a.shape()),
+    }
+}
+//-
+/// The order of a square matrix.
+fn array_square<T>(op: &str, a: &Array<T>) -> usize {
+    match a.lengths.as_slice() {
+        [m, n] if m == n => *n,
+        _ => panic!("`{op}` takes a square matrix, given {:?}", a.shape()),
+    }
+}
+//-
+/// The length along an axis.
+fn array_dim<T>(a: &Array<T>, axis: i64) -> i64 {
+    let shape = a.shape();
+    shape[array_axis("dim", axis, &shape)] as i64
+}
+//-
+/// The place of the element with the given indices.
+fn array_place<T>(a: &Array<T>, indices: &[i64]) -> i64 {
+    let shape = a.shape();
+    let inside = |(i, n): (&i64, &usize)| usize::try_from(*i).is_ok_and(|i| i < *n);
+    let fits = indices.len() == shape.len() && indices.iter().zip(&shape).all(inside);
+    assert!(fits, "`place`: the element at {indices:?} of an array of shape {shape:?}");
+    indices.iter().zip(&shape).fold(0, |at, (i, n)| at * *n as i64 + i)
+}
+//-
+/// How many elements a shape has.
+fn array_count(shape: &[i64]) -> i64 {
+    assert!(shape.iter().all(|n| *n >= 0), "a shape of {shape:?}");
+    shape.iter().product()
+}
+//-
+/// The length along each axis.
+fn array_shape<T>(a: &Array<T>) -> Array<i64> {
+    Array::from(a.shape().into_iter().map(|n| n as i64).collect::<Vec<_>>())
+}
+//-
+/// The same elements in another shape.
+fn array_reshape<T: Clone>(a: &Array<T>, shape: &[i64]) -> Array<T> {
+    let known: usize = shape.iter().filter(|n| **n != -1).map(|n| *n as usize).product();
+    let rest = a.len().checked_div(known).unwrap_or(0);
+    let shape: Vec<usize> = shape.iter().map(|n| if *n == -1 { rest } else { *n as usize }).collect();
+    let fits = !shape.is_empty() && shape.iter().product::<usize>() == a.len();
+    assert!(fits, "`reshape`: the shape {shape:?} of an array of shape {:?}", a.shape());
+    Array::new(&shape, a.items.clone())
+}
+//-
+/// The elements of the first in the shape of the second, cut off or followed by zeros.
+fn array_like<T: Copy + Default, U>(a: &Array<T>, b: &Array<U>) -> Array<T> {
+    let mut items = a.items.clone();
+    items.resize(b.len(), T::default());
+    Array { lengths: b.lengths.clone(), items }
+}
+//-
+/// A new axis of length 1.
+fn array_insert_axis<T: Clone>(a: &Array<T>, axis: i64) -> Array<T> {
+    let mut shape = a.shape();
+    let fits = usize::try_from(axis).is_ok_and(|k| k <= shape.len());
+    assert!(fits, "`insert_axis` along axis {axis} of an array of shape {shape:?}");
+    shape.insert(axis as usize, 1);
+    Array::new(&shape, a.items.clone())
+}
+//-
+/// Without an axis of length 1.
+fn array_drop_axis<T: Clone>(a: &Array<T>, axis: i64) -> Array<T> {
+    let mut shape = a.shape();
+    let axis = array_axis("drop_axis", axis, &shape);
+    assert!(shape[axis] == 1 && shape.len() > 1, "`drop_axis` {axis} of an array of shape {shape:?}");
+    shape.remove(axis);
+    Array::new(&shape, a.items.clone())
+}
+//-
+/// The last two axes change places.
+fn array_transpose<T: Copy>(a: &Array<T>) -> Array<T> {
+    array_matrix("transpose", a);
+    let (mut shape, rank) = (a.shape(), a.lengths.len());
+    let mut steps = array_steps(&shape);
+    shape.swap(rank - 2, rank - 1);
+    steps.swap(rank - 2, rank - 1);
+    let items = array_places(&shape, &steps).into_iter().map(|k| a.items[k]).collect();
+    Array::new(&shape, items)
+}
+//-
+/// Axis k of the result is axis `axes[k]`.
+fn array_permute<T: Copy>(a: &Array<T>, axes: &[i64]) -> Array<T> {
+    let shape = a.shape();
+    let axes: Vec<usize> = axes.iter().map(|k| array_axis("permute", *k, &shape)).collect();
+    let each = axes.len() == shape.len() && (0..shape.len()).all(|k| axes.contains(&k));
+    assert!(each, "`permute`: the axes {axes:?} of an array of shape {shape:?}");
+    let steps = array_steps(&shape);
+    let to: Vec<usize> = axes.iter().map(|k| shape[*k]).collect();
+    let steps: Vec<usize> = axes.iter().map(|k| steps[*k]).collect();
+    Array::new(&to, array_places(&to, &steps).into_iter().map(|k| a.items[k]).collect())
+}
+//-
+/// Axis `axes[k]` of the result is axis k.
+fn array_unpermute<T: Copy>(a: &Array<T>, axes: &[i64]) -> Array<T> {
+    let place = |k: usize| axes.iter().position(|axis| *axis == k as i64).map_or(-1, |k| k as i64);
+    array_permute(a, &(0..axes.len()).map(place).collect::<Vec<_>>())
+}
+//-
+/// A range along an axis.
+fn array_slice<T: Copy>(a: &Array<T>, axis: i64, start: i64, len: i64) -> Array<T> {
+    let mut shape = a.shape();
+    let axis = array_axis("slice", axis, &shape);
+    let (outer, along, inner) = array_split(&shape, axis);
+    let fits = start >= 0 && len >= 0 && start.checked_add(len).is_some_and(|end| end <= along as i64);
+    assert!(fits, "`slice`: {len} elements from {start} on along an axis of {along}");
+    let (start, len) = (start as usize, len as usize);
+    shape[axis] = len;
+    let rows = (0..outer).map(|k| (k * along + start) * inner);
+    Array::new(&shape, rows.flat_map(|from| a.items[from..from + len * inner].iter().copied()).collect())
+}
+//-
+/// A part in its place among zeros.
+fn array_embed<T: Copy + Default>(part: &Array<T>, whole: &Array<T>, axis: i64, start: i64) -> Array<T> {
+    let (shape, own) = (whole.shape(), part.shape());
+    let axis = array_axis("embed", axis, &shape);
+    let (outer, along, inner) = array_split(&shape, axis);
+    let (start, len) = (start as usize, own[axis]);
+    let mut items = vec![T::default(); whole.len()];
+    for k in 0..outer {
+        let from = (k * along + start) * inner;
+        items[from..from + len * inner].copy_from_slice(&part.items[k * len * inner..(k + 1) * len * inner]);
+    }
+    Array::new(&shape, items)
+}
+//-
+/// Two arrays joined along an axis.
+fn array_concat<T: Copy>(a: &Array<T>, b: &Array<T>, axis: i64) -> Array<T> {
+    let (mut shape, other) = (a.shape(), b.shape());
+    let axis = array_axis("concat", axis, &shape);
+    let same = shape.len() == other.len() && (0..shape.len()).all(|k| k == axis || shape[k] == other[k]);
+    assert!(same, "`concat` takes arrays that differ along the one axis only, given {shape:?} and {other:?}");
+    let (outer, m, inner) = array_split(&shape, axis);
+    let n = other[axis];
+    shape[axis] = m + n;
+    let mut items = Vec::with_capacity(a.len() + b.len());
+    for k in 0..outer {
+        items.extend_from_slice(&a.items[k * m * inner..(k + 1) * m * inner]);
+        items.extend_from_slice(&b.items[k * n * inner..(k + 1) * n * inner]);
+    }
+    Array::new(&shape, items)
+}
+//-
+/// What stands at the given indices along the first axis.
+fn array_take<T: Copy>(a: &Array<T>, indices: &[i64]) -> Array<T> {
+    let mut shape = a.shape();
+    let (rows, inner) = (shape[0], shape[1..].iter().product::<usize>());
+    shape[0] = indices.len();
+    let mut items = Vec::with_capacity(inner * indices.len());
+    for &k in indices {
+        assert!(k >= 0 && k < rows as i64, "`take`: index {k} along an axis of {rows}");
+        items.extend_from_slice(&a.items[k as usize * inner..(k as usize + 1) * inner]);
+    }
+    Array::new(&shape, items)
+}
+//-
+/// Rows added to zeros in the shape of the second.
+fn array_scatter<T: Copy + Default + std::ops::AddAssign>(
+    rows: &Array<T>,
+    whole: &Array<T>,
+    indices: &[i64],
+) -> Array<T> {
+    let shape = whole.shape();
+    let inner = shape[1..].iter().product::<usize>();
+    let mut items = vec![T::default(); whole.len()];
+    for (j, k) in indices.iter().enumerate() {
+        for i in 0..inner {
+            items[*k as usize * inner + i] += rows.items[j * inner + i];
+        }
+    }
+    Array::new(&shape, items)
+}
+//-
+/// One number everywhere, in the shape of an array.
+fn array_spread_number<T: Copy, U>(x: T, b: &Array<U>) -> Array<T> {
+    Array { lengths: b.lengths.clone(), items: vec![x; b.len()] }
+}
+//-
+/// Repeated to the shape of the second.
+fn array_spread<T: Copy, U>(a: &Array<T>, b: &Array<U>) -> Array<T> {
+    let (from, to) = (a.shape(), b.shape());
+    let fits = array_broadcast(&from, &to).as_ref() == Some(&to);
+    assert!(fits, "`spread`: an array of shape {from:?} cannot be repeated to {to:?}");
+    let places = array_places(&to, &array_repeated(&from, &to));
+    Array::new(&to, places.into_iter().map(|k| a.items[k]).collect())
+}
+//-
+/// What was repeated summed, to the shape of the second.
+fn array_sum_like<T: Copy + Default + std::ops::AddAssign, U>(a: &Array<T>, b: &Array<U>) -> Array<T> {
+    let (from, to) = (a.shape(), b.shape());
+    let fits = array_broadcast(&from, &to).as_ref() == Some(&from);
+    assert!(fits, "`sum_like`: an array of shape {to:?} cannot be repeated to {from:?}");
+    let mut items = vec![T::default(); b.len()];
+    for (x, k) in a.items.iter().zip(array_places(&from, &array_repeated(&to, &from))) {
+        items[k] += *x;
+    }
+    Array::new(&to, items)
+}
+//-
+/// The elements below the k-th diagonal of matrices, or above it; the others are 0.
+fn array_triangle<T: Copy + Default>(op: &str, a: &Array<T>, k: i64, upper: bool) -> Array<T> {
+    let (m, n) = array_matrix(op, a);
+    let mut a = a.clone();
+    for (place, x) in a.items.iter_mut().enumerate() {
+        let (i, j) = (place / n % m, place % n);
+        let edge = (i as i64).saturating_add(k);
+        if if upper { (j as i64) < edge } else { j as i64 > edge } {
+            *x = T::default();
+        }
+    }
+    a
+}
+//-
+/// On and below the k-th diagonal.
+fn array_tril<T: Copy + Default>(a: &Array<T>, k: i64) -> Array<T> {
+    array_triangle("tril", a, k, false)
+}
+//-
+/// On and above the k-th diagonal.
+fn array_triu<T: Copy + Default>(a: &Array<T>, k: i64) -> Array<T> {
+    array_triangle("triu", a, k, true)
+}
+//-
+/// The main diagonal.
+fn array_diagonal<T: Copy>(a: &Array<T>) -> Array<T> {
+    let n = array_square("diagonal", a);
+    Array::from((0..n).map(|k| a.items[k * (n + 1)]).collect::<Vec<_>>())
+}
+//-
+/// The square matrix with the given diagonal.
+fn array_diagonal_matrix<T: Copy + Default>(a: &Array<T>) -> Array<T> {
+    assert!(a.lengths.is_empty(), "`diagonal_matrix` takes a vector, given {:?}", a.shape());
+    let n = a.len();
+    let mut items = vec![T::default(); n * n];
+    a.items.iter().enumerate().for_each(|(k, x)| items[k * (n + 1)] = *x);
+    Array::new(&[n, n], items)
+}
+//-
+/// The sums along an axis, whose length becomes 1.
+fn array_sum_keep<T: Number>(a: &Array<T>, axis: i64) -> Array<T> {
+    let mut shape = a.shape();
+    let axis = array_axis("sum_keep", axis, &shape);
+    let (outer, along, inner) = array_split(&shape, axis);
+    shape[axis] = 1;
+    let mut items = Vec::with_capacity(outer * inner);
+    for k in 0..outer {
+        let block = &a.items[k * along * inner..(k + 1) * along * inner];
+        if inner == 1 {
+            items.push(sum(block));
+            continue;
+        }
+        let first = items.len();
+        items.resize(first + inner, T::default());
+        for row in block.chunks_exact(inner.max(1)) {
+            items[first..].iter_mut().zip(row).for_each(|(s, x)| *s += *x);
+        }
+    }
+    Array::new(&shape, items)
+}
+//-
+/// The sums up to each element along an axis, or from it on.
+fn array_cumulative<T: Number>(op: &str, a: &Array<T>, axis: i64, back: bool) -> Array<T> {
+    let shape = a.shape();
+    let (outer, along, inner) = array_split(&shape, array_axis(op, axis, &shape));
+    let mut a = a.clone();
+    for k in 0..outer {
+        for step in 1..along {
+            let (to, from) = if back { (along - 1 - step, along - step) } else { (step, step - 1) };
+            for i in 0..inner {
+                let before = a.items[(k * along + from) * inner + i];
+                a.items[(k * along + to) * inner + i] += before;
+            }
+        }
+    }
+    a
+}
+//-
+/// The sums up to each element along an axis.
+fn array_cumsum<T: Number>(a: &Array<T>, axis: i64) -> Array<T> {
+    array_cumulative("cumsum", a, axis, false)
+}
+//-
+/// The sums from each element on along an axis.
+fn array_cumsum_back<T: Number>(a: &Array<T>, axis: i64) -> Array<T> {
+    array_cumulative("cumsum_back", a, axis, true)
+}
+//-
+/// The product of all elements, in four chains.
+fn array_prod<T: Number>(a: &[T]) -> T {
+    let mut chains = [T::of(1.0); 4];
+    for four in a.chunks(4) {
+        chains.iter_mut().zip(four).for_each(|(p, x)| *p = *p * *x);
+    }
+    (chains[0] * chains[1]) * (chains[2] * chains[3])
+}
+//-
+/// For each element the product of all others.
+fn array_prod_others<T: Number>(a: &Array<T>) -> Array<T> {
+    let mut to = a.clone();
+    let (mut before, mut after) = (T::of(1.0), T::of(1.0));
+    for (p, x) in to.items.iter_mut().zip(&a.items) {
+        *p = before;
+        before = before * *x;
+    }
+    for (p, x) in to.items.iter_mut().zip(&a.items).rev() {
+        *p = *p * after;
+        after = after * *x;
+    }
+    to
+}
+//-
+/// The second derivative of the product, times v.
+fn array_prod_pairs<T: Number>(x: &Array<T>, v: &Array<T>) -> Array<T> {
+    assert!(x.shape() == v.shape(), "`prod_pairs` takes two arrays of one shape");
+    let step = |(p, d): (T, T), x: T, v: T| (p * x, d * x + p * v);
+    let (mut before, mut state) = (Vec::new(), (T::of(1.0), T::default()));
+    for (x, v) in x.items.iter().zip(&v.items) {
+        before.push(state);
+        state = step(state, *x, *v);
+    }
+    let (mut to, mut after) = (x.clone(), (T::of(1.0), T::default()));
+    for k in (0..x.len()).rev() {
+        to.items[k] = before[k].1 * after.0 + before[k].0 * after.1;
+        after = step(after, x.items[k], v.items[k]);
+    }
+    to
+}
+//-
+/// The place of the greatest element; of a NaN if there is one.
+fn array_argmax(a: &[f64]) -> i64 {
+    assert!(!a.is_empty(), "`argmax` of an array without elements");
+    let better = |best: usize, k: usize| !a[best].is_nan() && (a[k].is_nan() || a[k] > a[best]);
+    (1..a.len()).fold(0, |best, k| if better(best, k) { k } else { best }) as i64
+}
+//-
+/// The place of the least element; of a NaN if there is one.
+fn array_argmin(a: &[f64]) -> i64 {
+    assert!(!a.is_empty(), "`argmin` of an array without elements");
+    let better = |best: usize, k: usize| !a[best].is_nan() && (a[k].is_nan() || a[k] < a[best]);
+    (1..a.len()).fold(0, |best, k| if better(best, k) { k } else { best }) as i64
+}
+//-
+/// The places of the elements of a vector in ascending order; NaNs come last.
+fn array_argsort(a: &Array<f64>) -> Array<i64> {
+    assert!(a.lengths.is_empty(), "`argsort` takes a vector, given {:?}", a.shape());
+    let mut order: Vec<usize> = (0..a.len()).collect();
+    order.sort_by(|i, j| {
+        let (x, y) = (a.items[*i], a.items[*j]);
+        x.partial_cmp(&y).unwrap_or_else(|| x.is_nan().cmp(&y.is_nan()))
+    });
+    Array::from(order.into_iter().map(|k| k as i64).collect::<Vec<_>>())
+}
+//-
+/// The greatest finite element, by which exponents are lessened.
+fn array_shift(a: &[f64]) -> f64 {
+    let greatest = a.iter().copied().reduce(|g, x| if x < g { g } else { x });
+    greatest.filter(|x| x.is_finite()).unwrap_or(0.0)
+}
+//-
+/// `ln sum exp x`.
+fn array_logsumexp(a: &[f64]) -> f64 {
+    let m = array_shift(a);
+    let sums: Vec<f64> = a.chunks(64).map(|s| sum(&s.iter().map(|x| (x - m).exp()).collect::<Vec<_>>())).collect();
+    sums.into_iter().fold(0.0, |total, s| total + s).ln() + m
+}
+//-
+/// The lines of an array along an axis, one behind the other.
+fn array_lines(op: &str, a: &Array<f64>, axis: i64) -> (usize, Vec<Vec<f64>>) {
+    let shape = a.shape();
+    let axis = array_axis(op, axis, &shape);
+    let (outer, along, inner) = array_split(&shape, axis);
+    let line = |k: usize| (0..along).map(|j| a.items[(k / inner * along + j) * inner + k % inner]).collect();
+    (axis, (0..outer * inner).map(line).collect())
+}
+//-
+/// `ln sum exp x` along an axis, whose length becomes 1.
+fn array_logsumexp_keep(a: &Array<f64>, axis: i64) -> Array<f64> {
+    let (axis, lines) = array_lines("logsumexp_keep", a, axis);
+    let mut shape = a.shape();
+    shape[axis] = 1;
+    Array::new(&shape, lines.iter().map(|line| array_logsumexp(line)).collect())
+}
+//-
+/// `exp x / sum exp x` along an axis.
+fn array_softmax(a: &Array<f64>, axis: i64) -> Array<f64> {
+    let (axis, lines) = array_lines("softmax", a, axis);
+    let (_, along, inner) = array_split(&a.shape(), axis);
+    let mut y = a.clone();
+    for (k, line) in lines.iter().enumerate() {
+        let m = array_shift(line);
+        let exps: Vec<f64> = line.iter().map(|x| (x - m).exp()).collect();
+        let part = 1.0 / exps.iter().fold(0.0, |s, x| s + x);
+        for (j, x) in exps.into_iter().enumerate() {
+            y.items[(k / inner * along + j) * inner + k % inner] = x * part;
+        }
+    }
+    y
+}
+//-
+/// 1 where the first is at least the second, else 0.
+fn array_step(a: f64, b: f64) -> f64 {
+    if a >= b {
+        1.0
+    } else if a < b {
+        0.0
+    } else {
+        f64::NAN
+    }
+}
+//-
+/// The sum of products, in eight columns.
+fn array_dot<T: Number>(a: &Array<T>, b: &Array<T>) -> T {
+    let (p, q) = (a.shape(), b.shape());
+    assert!(p == q, "`dot` takes two arrays of one shape, given {p:?} and {q:?}");
+    let mut columns = [T::default(); 8];
+    let whole = a.len() / 8 * 8;
+    let mut rest = T::default();
+    for (k, (x, y)) in a.items.iter().zip(&b.items).enumerate() {
+        if k < whole {
+            columns[k % 8] += *x * *y;
+        } else {
+            rest += *x * *y;
+        }
+    }
+    sum(&columns) + rest
+}
+//-
+/// `A B` for matrices or stacks of them, with the adjoint of the first or of the second.
+fn array_product<T: Number>(op: &str, a: &Array<T>, b: &Array<T>, first: bool, second: bool) -> Array<T> {
+    let ((a0, a1), (b0, b1)) = (array_matrix(op, a), array_matrix(op, b));
+    let (m, k) = if first { (a1, a0) } else { (a0, a1) };
+    let (l, n) = if second { (b1, b0) } else { (b0, b1) };
+    let (p, q) = (a.shape(), b.shape());
+    let (a_stack, b_stack) = (&p[..p.len() - 2], &q[..q.len() - 2]);
+    let Some(stack) = array_broadcast(a_stack, b_stack).filter(|_| k == l) else {
+        panic!("`{op}` takes matrices m x k and k x n, given {p:?} and {q:?}");
+    };
+    let mut shape = stack.clone();
+    shape.extend([m, n]);
+    let mut items = vec![T::default(); shape.iter().product()];
+    let places = array_places(&stack, &array_repeated(a_stack, &stack));
+    let places = places.into_iter().zip(array_places(&stack, &array_repeated(b_stack, &stack)));
+    for (s, (i, j)) in places.enumerate() {
+        let (a, b) = (&a.items[i * m * k..(i + 1) * m * k], &b.items[j * k * n..(j + 1) * k * n]);
+        for row in 0..m {
+            for l in 0..k {
+                let x = if first { a[l * m + row].conjugate() } else { a[row * k + l] };
+                for column in 0..n {
+                    let y = if second { b[column * k + l].conjugate() } else { b[l * n + column] };
+                    items[(s * m + row) * n + column] += x * y;
+                }
+            }
+        }
+    }
+    Array::new(&shape, items)
+}
+//-
+/// `A B`.
+fn array_matmul<T: Number>(a: &Array<T>, b: &Array<T>) -> Array<T> {
+    array_product("matmul", a, b, false, false)
+}
+//-
+/// `A B^H`.
+fn array_matmul_nh<T: Number>(a: &Array<T>, b: &Array<T>) -> Array<T> {
+    array_product("matmul_nh", a, b, false, true)
+}
+//-
+/// `A^H B`.
+fn array_matmul_hn<T: Number>(a: &Array<T>, b: &Array<T>) -> Array<T> {
+    array_product("matmul_hn", a, b, true, false)
+}
+//-
+/// `tr(A B)` without the product.
+fn array_trace_product<T: Number>(a: &Array<T>, b: &Array<T>) -> T {
+    let ((m, n), other) = (array_matrix("trace_product", a), array_matrix("trace_product", b));
+    assert!(other == (n, m), "`trace_product` takes matrices m x n and n x m, given {:?} and {other:?}", (m, n));
+    let mut total = T::default();
+    for i in 0..m {
+        for j in 0..n {
+            total += a.items[i * n + j] * b.items[j * m + i];
+        }
+    }
+    total
+}
+//-
+/// Sums of products over the labels of axes that `result` lacks.
+fn array_contracted<T: Number>(
+    op: &str,
+    a: (&Array<T>, &[i64]),
+    b: (&Array<T>, &[i64]),
+    result: &[i64],
+    like: Option<&Array<T>>,
+) -> Array<T> {
+    let mut lengths: Vec<(i64, usize)> = Vec::new();
+    let all = [(a.0.shape(), a.1), (b.0.shape(), b.1)];
+    let wanted = like.map(|like| (like.shape(), result));
+    for (shape, labels) in all.iter().chain(&wanted) {
+        for (label, n) in labels.iter().zip(shape) {
+            match lengths.iter().find(|l| l.0 == *label) {
+                Some(known) => assert_eq!(known.1, *n, "`{op}`: the lengths of the label {label}"),
+                None => lengths.push((*label, *n)),
+            }
+        }
+    }
+    let summed = lengths.iter().map(|l| l.0).filter(|l| !result.contains(l));
+    let order: Vec<i64> = result.iter().copied().chain(summed).collect();
+    let length = |label: &i64| lengths.iter().find(|l| l.0 == *label).map_or(1, |l| l.1);
+    let whole: Vec<usize> = order.iter().map(length).collect();
+    let places = |k: usize| {
+        let steps = array_steps(&all[k].0);
+        let step = |l: &i64| all[k].1.iter().position(|x| x == l).map_or(0, |k| steps[k]);
+        array_places(&whole, &order.iter().map(step).collect::<Vec<_>>())
+    };
+    let shape: Vec<usize> = result.iter().map(length).collect();
+    let each = whole[result.len()..].iter().product::<usize>();
+    let mut items = vec![T::default(); shape.iter().product()];
+    for (k, (i, j)) in places(0).into_iter().zip(places(1)).enumerate() {
+        items[k / each] += a.0.items[i] * b.0.items[j];
+    }
+    Array::new(&shape, items)
+}
+//-
+/// Sums of products of elements of two arrays over the labels of their axes that the result lacks.
+fn array_contract<T: Number>(a: &Array<T>, b: &Array<T>, labels: &[i64]) -> Array<T> {
+    let (p, rest) = labels.split_at(a.shape().len());
+    let (q, o) = rest.split_at(b.shape().len());
+    array_contracted("contract", (a, p), (b, q), o, None)
+}
+//-
+/// What the first factor gets from the result and the second.
+fn array_contract_first<T: Number>(y: &Array<T>, b: &Array<T>, a: &Array<T>, labels: &[i64]) -> Array<T> {
+    let (p, rest) = labels.split_at(a.shape().len());
+    let (q, o) = rest.split_at(b.shape().len());
+    array_contracted("contract_first", (y, o), (b, q), p, Some(a))
+}
+//-
+/// What the second factor gets from the first and the result.
+fn array_contract_second<T: Number>(a: &Array<T>, y: &Array<T>, b: &Array<T>, labels: &[i64]) -> Array<T> {
+    let (p, rest) = labels.split_at(a.shape().len());
+    let (q, o) = rest.split_at(b.shape().len());
+    array_contracted("contract_second", (a, p), (y, o), q, Some(b))
+}
+//-
+/// The full convolution of two vectors.
+fn array_convolve<T: Number>(a: &Array<T>, b: &Array<T>) -> Array<T> {
+    let fits = a.lengths.is_empty() && b.lengths.is_empty() && !a.is_empty() && !b.is_empty();
+    assert!(fits, "`convolve` takes two vectors of at least one element");
+    let mut items = vec![T::default(); a.len() + b.len() - 1];
+    for (i, x) in a.items.iter().enumerate() {
+        items[i..].iter_mut().zip(&b.items).for_each(|(c, y)| *c += *x * *y);
+    }
+    Array::from(items)
+}
+//-
+/// Wherever the second fits into the first.
+fn array_correlate<T: Number>(a: &Array<T>, b: &Array<T>) -> Array<T> {
+    let fits = a.lengths.is_empty() && b.lengths.is_empty() && !b.is_empty() && b.len() <= a.len();
+    assert!(fits, "`correlate` takes a vector and one of at least one element that is not longer");
+    let mut items = vec![T::default(); a.len() - b.len() + 1];
+    for (i, y) in b.items.iter().enumerate() {
+        items.iter_mut().zip(&a.items[i..]).for_each(|(c, x)| *c += *x * y.conjugate());
+    }
+    Array::from(items)
+}
+//-
+/// `P A = L U`: both in one, the rows of A in their order, whether that is odd, and the column without a pivot.
+fn array_factors<T: Number>(n: usize, a: &[T]) -> (Vec<T>, Vec<usize>, bool, Option<usize>) {
+    let (mut lu, mut rows, mut odd) = (a.to_vec(), (0..n).collect::<Vec<_>>(), false);
+    for c in 0..n {
+        let mut best: Option<(usize, f64)> = None;
+        for r in c..n {
+            let size = lu[r * n + c].square();
+            if size.is_nan() || size > best.map_or(0.0, |b| b.1) {
+                best = Some((r, size));
+            }
+        }
+        let Some((p, _)) = best else { return (lu, rows, odd, Some(c)) };
+        if p != c {
+            (0..n).for_each(|k| lu.swap(c * n + k, p * n + k));
+            rows.swap(c, p);
+            odd = !odd;
+        }
+        let inverse = lu[c * n + c].reciprocal();
+        for r in c + 1..n {
+            let factor = lu[r * n + c] * inverse;
+            for k in c + 1..n {
+                lu[r * n + k] = lu[r * n + k] - factor * lu[c * n + k];
+            }
+            lu[r * n + c] = factor;
+        }
+    }
+    (lu, rows, odd, None)
+}
+//-
+/// `A^-1 b` for `m` columns.
+fn array_solved<T: Number>(op: &str, n: usize, a: &[T], b: &[T], m: usize) -> Vec<T> {
+    let (lu, rows, _, stopped) = array_factors(n, a);
+    if let Some(column) = stopped {
+        panic!("`{op}`: the matrix is singular: no pivot in column {column} of {n}");
+    }
+    let mut x: Vec<T> = rows.iter().flat_map(|r| b[r * m..(r + 1) * m].iter().copied()).collect();
+    for i in 1..n {
+        for k in 0..i {
+            for c in 0..m {
+                x[i * m + c] = x[i * m + c] - lu[i * n + k] * x[k * m + c];
+            }
+        }
+    }
+    for i in (0..n).rev() {
+        for k in i + 1..n {
+            for c in 0..m {
+                x[i * m + c] = x[i * m + c] - lu[i * n + k] * x[k * m + c];
+            }
+        }
+        let inverse = lu[i * n + i].reciprocal();
+        (0..m).for_each(|c| x[i * m + c] = x[i * m + c] * inverse);
+    }
+    x
+}
+//-
+/// `A^-1 B`.
+fn array_solve<T: Number>(a: &Array<T>, b: &Array<T>) -> Array<T> {
+    let (n, shape) = (array_square("solve", a), b.shape());
+    let fits = shape.len() < 3 && shape[0] == n;
+    assert!(fits, "`solve` takes a square matrix and a vector or matrix with as many rows, given {:?} and {shape:?}", a.shape());
+    Array::new(&shape, array_solved("solve", n, &a.items, &b.items, shape.get(1).copied().unwrap_or(1)))
+}
+//-
+/// `(A^H)^-1 B`.
+fn array_solve_adjoint<T: Number>(a: &Array<T>, b: &Array<T>) -> Array<T> {
+    let n = array_square("solve_adjoint", a);
+    array_solve(&Array::new(&[n, n], (0..n * n).map(|k| a.items[k % n * n + k / n].conjugate()).collect()), b)
+}
+//-
+/// The inverse.
+fn array_inv<T: Number>(a: &Array<T>) -> Array<T> {
+    let n = array_square("inv", a);
+    let unit: Vec<T> = (0..n * n).map(|k| T::of(if k % (n + 1) == 0 { 1.0 } else { 0.0 })).collect();
+    Array::new(&[n, n], array_solved("inv", n, &a.items, &unit, n))
+}
+//-
+/// The determinant.
+fn array_det<T: Number>(a: &Array<T>) -> T {
+    let n = array_square("det", a);
+    let (lu, _, odd, stopped) = array_factors(n, &a.items);
+    if stopped.is_some() {
+        return T::default();
+    }
+    let product = array_prod(&(0..n).map(|k| lu[k * (n + 1)]).collect::<Vec<_>>());
+    if odd { -product } else { product }
+}
+//-
+/// `ln |det A|`.
+fn array_logabsdet<T: Number>(a: &Array<T>) -> f64 {
+    let n = array_square("logabsdet", a);
+    let (lu, _, _, stopped) = array_factors(n, &a.items);
+    if stopped.is_some() {
+        return f64::NEG_INFINITY;
+    }
+    (0..n).fold(0.0, |s, k| s + lu[k * (n + 1)].square().ln()) * 0.5
+}
+//-
+/// The lower triangular L with `L L^H = A`.
+fn array_cholesky<T: Number>(a: &Array<T>) -> Array<T> {
+    let n = array_square("cholesky", a);
+    let mut l = vec![T::default(); n * n];
+    for i in 0..n {
+        for j in 0..=i {
+            let dot = (0..j).fold(T::default(), |s, k| s + l[i * n + k] * l[j * n + k].conjugate());
+            let rest = a.items[i * n + j] - dot;
+            l[i * n + j] = if i == j {
+                let square = rest.real_part();
+                assert!(!(square <= 0.0), "`cholesky`: the matrix is not positive definite, in row {i} of {n}");
+                T::of(square.sqrt())
+            } else {
+                rest / l[j * n + j]
+            };
+        }
+    }
+    Array::new(&[n, n], l)
+}
+//-
+/// Makes element (p, q) of a Hermitian matrix zero by a rotation, which turns the columns of `v` along.
+fn array_turn<T: Number>(n: usize, m: &mut [T], v: &mut [T], p: usize, q: usize) {
+    let (b, size) = (m[p * n + q], m[p * n + q].square());
+    if size == 0.0 {
+        return;
+    }
+    let d = (m[q * n + q].real_part() - m[p * n + p].real_part()) * 0.5;
+    let root = (d * d + size).sqrt();
+    let t = 1.0 / (d + if d < 0.0 { -root } else { root });
+    let cosine = 1.0 / (1.0 + size * t * t).sqrt();
+    let (c, s) = (T::of(cosine), b * T::of(t * cosine));
+    for row in m.chunks_exact_mut(n).chain(v.chunks_exact_mut(n)) {
+        let (x, y) = (row[p], row[q]);
+        row[p] = c * x - s.conjugate() * y;
+        row[q] = s * x + c * y;
+    }
+    for k in 0..n {
+        let (x, y) = (m[p * n + k], m[q * n + k]);
+        m[p * n + k] = c * x - s * y;
+        m[q * n + k] = s.conjugate() * x + c * y;
+    }
+}
+//-
+/// Of the Hermitian part of a matrix: the eigenvalues, ascending, and below them the eigenvectors as columns.
+fn array_eigen<T: Number>(a: &Array<T>) -> Array<T> {
+    let n = array_square("eigen", a);
+    let half = |k: usize| (a.items[k] + a.items[k % n * n + k / n].conjugate()) * T::of(0.5);
+    let mut m: Vec<T> = (0..n * n).map(half).collect();
+    let mut v: Vec<T> = (0..n * n).map(|k| T::of(if k % n == k / n { 1.0 } else { 0.0 })).collect();
+    let total: f64 = m.iter().map(|x| x.square()).sum();
+    assert!(total.is_finite(), "`eigen` does not converge: has the matrix infinite or undefined elements?");
+    for _ in 0..60 {
+        for p in 0..n {
+            (p + 1..n).for_each(|q| array_turn(n, &mut m, &mut v, p, q));
+        }
+        let beside: f64 = (0..n * n).filter(|k| k % n != k / n).map(|k| m[k].square()).sum();
+        if beside <= 1e-34 * total {
+            break;
+        }
+    }
+    let value = |k: usize| m[k * n + k].real_part();
+    let mut order: Vec<usize> = (0..n).collect();
+    order.sort_by(|&i, &j| value(i).total_cmp(&value(j)));
+    let values = order.iter().map(|&k| T::of(value(k)));
+    let vectors = (0..n * n).map(|k| v[k / n * n + order[k % n]]);
+    Array::new(&[n + 1, n], values.chain(vectors).collect())
+}
+//-
+/// The exponential of a square matrix, by scaling, a Pade approximation of order 6 and squaring.
+fn array_expm<T: Number>(a: &Array<T>) -> Array<T> {
+    let n = array_square("expm", a);
+    let sums = a.items.chunks(n.max(1)).map(|row| row.iter().map(|x| x.square().sqrt()).sum::<f64>());
+    let norm = sums.fold(0.0, |m: f64, x| if x.is_nan() { x } else { m.max(x) });
+    assert!(norm.is_finite(), "`expm` does not converge: has the matrix infinite or undefined elements?");
+    let squarings = (2.0 * norm).log2().ceil().clamp(0.0, 1100.0) as i32;
+    let x = array_map(a, |x| x * T::of(0.5f64.powi(squarings)));
+    let unit: Vec<T> = (0..n * n).map(|k| T::of(if k % n == k / n { 1.0 } else { 0.0 })).collect();
+    let mut power = Array::new(&[n, n], unit);
+    let (mut top, mut bottom) = (power.clone(), power.clone());
+    let mut c = 1.0;
+    for k in 0..6 {
+        c *= (6 - k) as f64 / ((12 - k) * (k + 1)) as f64;
+        power = array_matmul(&power, &x);
+        for (j, x) in power.items.iter().enumerate() {
+            let term = T::of(c) * *x;
+            bottom.items[j] += if k % 2 == 0 { -term } else { term };
+            top.items[j] += term;
+        }
+    }
+    let mut y = array_solve(&bottom, &top);
+    for _ in 0..squarings {
+        y = array_matmul(&y, &y);
+    }
+    y
+}
+//-
+/// `sum_j x_j e^(-+2 pi i j k / n)` of every `step`-th element, by the least prime factor of their number.
+fn array_transform(a: &[Complex], step: usize, n: usize, sign: f64) -> Vec<Complex> {
+    if n <= 1 {
+        return a.iter().take(n).copied().collect();
+    }
+    let p = (2..).take_while(|p| p * p <= n).find(|p| n % p == 0).unwrap_or(n);
+    let parts: Vec<Vec<Complex>> =
+        (0..p).map(|r| array_transform(&a[r * step..], step * p, n / p, sign)).collect();
+    let root = |k: usize| {
+        let angle = std::f64::consts::TAU * ((k % n) as f64 / n as f64);
+        Complex::new(angle.cos(), sign * angle.sin())
+    };
+    let roots: Vec<Complex> = (0..n).map(root).collect();
+    let sum = |k: usize| {
+        let terms = parts.iter().enumerate().map(|(r, part)| part[k % (n / p)] * roots[r * k % n]);
+        terms.fold(Complex::default(), |s, x| s + x)
+    };
+    (0..n).map(sum).collect()
+}
+//-
+/// The discrete Fourier transform along the last axis.
+fn array_fft(a: &Array<Complex>) -> Array<Complex> {
+    let n = a.shape().last().copied().unwrap_or(0).max(1);
+    let items = a.items.chunks(n).flat_map(|line| array_transform(line, 1, line.len(), -1.0)).collect();
+    Array { lengths: a.lengths.clone(), items }
+}
+//-
+/// n times its inverse.
+fn array_fft_back(a: &Array<Complex>) -> Array<Complex> {
+    let n = a.shape().last().copied().unwrap_or(0).max(1);
+    let items = a.items.chunks(n).flat_map(|line| array_transform(line, 1, line.len(), 1.0)).collect();
+    Array { lengths: a.lengths.clone(), items }
+}

@@ -1,0 +1,270 @@
+//! The gradient of an ordinary program with a long loop, in a budget of bytes.
+//!
+//! A loop `for i in a..b` that stands in a function, or in one that it calls, is taken out of it: what comes before, one
+//! round, what comes after. The rounds are undone by [`Steps`], with as many of their states kept as the budget allows;
+//! several loops one after the other each so.
+//!
+//! ```
+//! use ketgrad_core::{exec::{Datum, Derivatives}, text::parse_program};
+//!
+//! // A pendulum with friction: the place after 100 seconds.
+//! let source = "fn place(x0, friction, n: int) {
+//!     let mut x = x0;
+//!     let mut v = 0.0;
+//!     for i in 0..n {
+//!         x += 0.01 * v;
+//!         v -= 0.01 * (sin(x) + friction * v);
+//!     }
+//!     x
+//! }";
+//! let program = parse_program(source).map_err(|e| e[0].clone())?;
+//! let args = [Datum::Real(1.0), Datum::Real(0.1), Datum::Int(10_000)];
+//! let mut whole = Derivatives::<f64>::new(&program, "place")?;
+//! let (value, gradient) = whole.value_and_gradient(&args)?;
+//! let mut little = Derivatives::<f64>::new(&program, "place")?.with_memory(20_000)?;
+//! let (same, close) = little.value_and_gradient(&args)?;
+//! assert_eq!(value, same);
+//! assert!((gradient[1].real().unwrap() - close[1].real().unwrap()).abs() < 1e-12);
+//! assert!(little.memory() <= 20_000 && whole.memory() > 200_000);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use crate::{
+    adjoint::outline,
+    ir::{Position, Program},
+    scalar::{Real, Scalar},
+};
+
+use super::{
+    CallError, Derivatives, DeriveError,
+    checkpoint::{Steps, size},
+    data::Datum,
+    derivatives::Gradient,
+};
+
+/// Why a gradient does not stay in a budget.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BudgetError {
+    /// A loop whose states cannot be kept apart.
+    #[error("{at}: the loop in `{function}` cannot be differentiated in a memory budget: {why}")]
+    Loop {
+        /// The function.
+        function: String,
+        /// Where.
+        at: Position,
+        /// Why, in words.
+        why: &'static str,
+    },
+    /// There is no loop.
+    #[error("`{function}` has no loop of its own: its memory does not depend on a number of rounds")]
+    None {
+        /// The function.
+        function: String,
+    },
+    /// The state grows from round to round.
+    #[error(
+        "a loop in `{function}` begins with a state of {first} bytes and ends with one of {last}: only states that do not grow can be kept in a budget"
+    )]
+    Grows {
+        /// The function.
+        function: String,
+        /// The bytes of the first state.
+        first: usize,
+        /// The bytes of the last one.
+        last: usize,
+    },
+    /// What has to be kept at least is more.
+    #[error(
+        "the gradient of `{function}` takes {needed} bytes, more than the budget of {budget}: a round and what stands outside of the loop take that by themselves"
+    )]
+    Exceeded {
+        /// The function.
+        function: String,
+        /// How many bytes are kept.
+        needed: usize,
+        /// The budget.
+        budget: usize,
+    },
+}
+
+/// A function whose gradient stays in a budget of bytes.
+#[derive(Debug)]
+pub struct Budgeted<'h, S: Scalar> {
+    name: String,
+    budget: usize,
+    part: Part<'h, S>,
+    memory: usize,
+    repeated: usize,
+}
+
+/// A function, or what it is made of.
+#[derive(Debug)]
+enum Part<'h, S: Scalar> {
+    Plain(Box<Derivatives<'h, S>>),
+    Loop {
+        before: Box<Derivatives<'h, S>>,
+        steps: Box<Steps<'h, S>>,
+        after: Box<Part<'h, S>>,
+        state: usize,
+        params: usize,
+    },
+}
+
+/// What one run tells.
+#[derive(Default)]
+struct Report {
+    memory: usize,
+    repeated: usize,
+}
+
+impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
+    /// The same with its gradient in a budget: so many bytes for the states of its loops that are kept, the trace of the
+    /// rounds undone together, and the registers and traces of what stands outside of the loops. Host, level and limits
+    /// stay.
+    ///
+    /// # Errors
+    /// It has no loop, or one that is no `for` over a range, is left early, or is not passed on every way.
+    pub fn with_memory(self, bytes: usize) -> Result<Budgeted<'h, S>, DeriveError> {
+        let name = self.program().functions[self.function()].name.clone();
+        let mut program = self.program().clone();
+        let part = Part::of(&mut program, &self, &name)?;
+        if matches!(part, Part::Plain(_)) {
+            return Err(BudgetError::None { function: name }.into());
+        }
+        Ok(Budgeted { name, budget: bytes, part, memory: 0, repeated: 0 })
+    }
+}
+
+impl<T: Real, S: Scalar<Real = T>> Budgeted<'_, S> {
+    /// The value and the gradient by each parameter that has one.
+    ///
+    /// # Errors
+    /// As [`Derivatives::value_and_gradient`]; the state of a loop grows; or a round and what stands outside of the loops
+    /// take more than the budget by themselves.
+    pub fn value_and_gradient(&mut self, args: &[Datum<S>]) -> Result<(T, Gradient<S>), DeriveError> {
+        match self.vjp(args, Datum::Real(T::one()))? {
+            (Datum::Real(y), gradient) => Ok((y, gradient)),
+            (other, _) => Err(CallError::Undefined { name: other.describe() }.into()),
+        }
+    }
+
+    /// The value and the cotangents of the parameters that have one, for the cotangent of the value.
+    ///
+    /// # Errors
+    /// As [`value_and_gradient`](Budgeted::value_and_gradient).
+    pub fn vjp(
+        &mut self,
+        args: &[Datum<S>],
+        y_bar: Datum<S>,
+    ) -> Result<(Datum<S>, Gradient<S>), DeriveError> {
+        let mut report = Report::default();
+        // What a loop has kept stays allocated for the next call, so each has its share.
+        let share = self.budget / self.part.loops().max(1);
+        let result = self.part.vjp(args, y_bar, share, &self.name, &mut report)?;
+        (self.memory, self.repeated) = (report.memory, report.repeated);
+        if self.memory > self.budget {
+            let (function, needed, budget) = (self.name.clone(), self.memory, self.budget);
+            return Err(BudgetError::Exceeded { function, needed, budget }.into());
+        }
+        Ok(result)
+    }
+
+    /// The bytes that the last gradient kept.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.memory
+    }
+
+    /// How many rounds the last gradient computed beside one for each.
+    #[must_use]
+    pub fn repeated(&self) -> usize {
+        self.repeated
+    }
+}
+
+impl<'h, T: Real, S: Scalar<Real = T>> Part<'h, S> {
+    fn of(program: &mut Program, like: &Derivatives<'h, S>, name: &str) -> Result<Part<'h, S>, DeriveError> {
+        let f = super::derivatives::find(program, name)?;
+        let outlined = outline(program, f).map_err(|kept| BudgetError::Loop {
+            function: name.to_owned(),
+            at: kept.at,
+            why: kept.why,
+        })?;
+        let Some(parts) = outlined else {
+            return Ok(Part::Plain(Box::new(like.sibling(program, name, 1)?)));
+        };
+        let named = |f| program.functions[f].name.clone();
+        let (before, step, after) = (named(parts.before), named(parts.step), named(parts.after));
+        let before = Box::new(like.sibling(program, &before, 1)?);
+        let steps = Box::new(Steps::of(like.sibling(program, &step, 1)?)?);
+        let after = Box::new(Part::of(program, like, &after)?);
+        Ok(Part::Loop { before, steps, after, state: parts.state, params: parts.params })
+    }
+
+    fn loops(&self) -> usize {
+        match self {
+            Part::Plain(_) => 0,
+            Part::Loop { after, .. } => 1 + after.loops(),
+        }
+    }
+
+    /// With so many bytes for each loop.
+    fn vjp(
+        &mut self,
+        args: &[Datum<S>],
+        y_bar: Datum<S>,
+        budget: usize,
+        name: &str,
+        report: &mut Report,
+    ) -> Result<(Datum<S>, Gradient<S>), DeriveError> {
+        let Part::Loop { before, steps, after, state, params } = self else {
+            let Part::Plain(f) = self else { return Err(BudgetError::None { function: name.into() }.into()) };
+            let result = f.vjp(args, y_bar)?;
+            report.memory += f.memory();
+            return Ok(result);
+        };
+        let made = before.value(args)?;
+        let [Datum::Int(from), Datum::Int(to), values @ ..] = made.fields() else {
+            return Err(CallError::Undefined { name: name.to_owned() }.into());
+        };
+        let (first, values) = values.split_at(*state);
+        let (given, rest) = values.split_at(*params);
+        let rounds = usize::try_from(to.saturating_sub(*from)).unwrap_or(0);
+        let first = Datum::Tuple(first.to_vec());
+        let parameters: Vec<Datum<S>> =
+            [Datum::Int(*from)].into_iter().chain(given.iter().cloned()).collect();
+        let begins = size(&first);
+        steps.set_memory(budget.saturating_sub(before.memory()));
+        let mut rest_args = vec![first.clone(), Datum::Int((*from).max(*to))];
+        rest_args.extend(rest.iter().cloned());
+        let mut behind = None;
+        let run = steps.vjp(rounds, first, &parameters, |end| {
+            let ends = size(end);
+            rest_args[0] = end.clone();
+            let mut found = match ends > begins {
+                true => {
+                    Err(BudgetError::Grows { function: name.to_owned(), first: begins, last: ends }.into())
+                }
+                false => after.vjp(&rest_args, y_bar, budget, name, report),
+            };
+            let bar = match &mut found {
+                Ok((_, bars)) if !bars.is_empty() => bars.remove(0),
+                _ => end.zero_tangent().unwrap_or(Datum::Tuple(vec![])),
+            };
+            behind = Some(found);
+            bar
+        })?;
+        let (value, rest_bars) = match behind {
+            Some(found) => found?,
+            None => return Err(CallError::Undefined { name: name.to_owned() }.into()),
+        };
+        let mut bars = run.start.fields().to_vec();
+        bars.extend(run.parameters);
+        bars.extend(rest_bars);
+        let (_, gradient) = before.vjp(args, Datum::Tuple(bars))?;
+        report.memory += run.memory + before.memory();
+        report.repeated += run.repeated;
+        Ok((value, gradient))
+    }
+}

@@ -1,0 +1,394 @@
+//! The shape that each operation gives, for shapes that are known.
+
+use crate::array::{ArrayError, Shape, broadcast, checked_axis, place};
+
+use super::{
+    arrays::ArrayOp,
+    op::{Int1, Int2, Mixed, Op},
+    shapes::{Known, compared},
+};
+
+type Found = Result<Known, ArrayError>;
+
+/// What is known of the result of an operation, from what is known of its operands, and which of them are arrays.
+pub(super) fn result(op: Op, args: &[&Known], arrays: &[bool]) -> Found {
+    let int = |k: usize| match args.get(k) {
+        Some(Known::Int(n)) => Some(*n),
+        _ => None,
+    };
+    let shape = |k: usize| args.get(k).and_then(|a| a.shape());
+    Ok(match op {
+        Op::Int(n) => Known::Int(n),
+        Op::Bool(b) => Known::Bool(b),
+        Op::Int1(Int1::Neg) => int(0).and_then(i64::checked_neg).map_or(Known::Any, Known::Int),
+        Op::Int2(op) => {
+            int(0).zip(int(1)).and_then(|(a, b)| computed(op, a, b)).map_or(Known::Any, Known::Int)
+        }
+        Op::CompareInt(op) => int(0).zip(int(1)).map_or(Known::Any, |(a, b)| compared(op, a, b)),
+        Op::Mixed(op @ (Mixed::Not | Mixed::And | Mixed::Or)) => match (op, args) {
+            (Mixed::Not, [Known::Bool(a)]) => Known::Bool(!a),
+            (Mixed::And, [Known::Bool(a), Known::Bool(b)]) => Known::Bool(*a && *b),
+            (Mixed::Or, [Known::Bool(a), Known::Bool(b)]) => Known::Bool(*a || *b),
+            _ => Known::Any,
+        },
+        Op::Array => {
+            let items: Option<Vec<i64>> = (0..args.len()).map(int).collect();
+            items
+                .filter(|list| !list.is_empty())
+                .map_or_else(|| Known::Array(Shape::from_slice(&[args.len()])), Known::Ints)
+        }
+        Op::Fill => match int(1).and_then(|n| usize::try_from(n).ok()) {
+            Some(n) => Known::Array(Shape::from_slice(&[n])),
+            None => Known::Any,
+        },
+        Op::Len => shape(0).map_or(Known::Any, |s| Known::Int(long(s.iter().product()))),
+        Op::Get => match (args.first(), int(1)) {
+            (Some(Known::Ints(list)), Some(i)) => {
+                usize::try_from(i).ok().and_then(|i| list.get(i)).map_or(Known::Any, |n| Known::Int(*n))
+            }
+            _ => Known::Any,
+        },
+        Op::Set => shape(0).map_or(Known::Any, Known::Array),
+        Op::Accumulate => match (shape(0), shape(1)) {
+            (Some(a), Some(b)) if a == b => Known::Array(a),
+            _ => Known::Any,
+        },
+        Op::OnArrays(op) => return on_arrays(op, args, arrays),
+        op if op.is_elementwise() => return elementwise(op.name(), args, arrays),
+        _ => Known::Any,
+    })
+}
+
+fn long(n: usize) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+fn computed(op: Int2, a: i64, b: i64) -> Option<i64> {
+    match op {
+        Int2::Add => a.checked_add(b),
+        Int2::Sub => a.checked_sub(b),
+        Int2::Mul => a.checked_mul(b),
+        Int2::Div => a.checked_div(b),
+        Int2::Rem => a.checked_rem(b),
+        Int2::Min => Some(a.min(b)),
+        Int2::Max => Some(a.max(b)),
+    }
+}
+
+/// Operations on numbers, element by element.
+fn elementwise(op: &'static str, args: &[&Known], arrays: &[bool]) -> Found {
+    let shapes: Vec<Shape> = args.iter().filter_map(|a| a.shape()).collect();
+    Ok(match shapes.as_slice() {
+        [a, b] => Known::Array(broadcast(a, b).ok_or_else(|| {
+            let expected = "arrays whose shapes are equal or 1 along each axis, counted from the last";
+            ArrayError::shape(op, expected, &[a, b])
+        })?),
+        // The other one, if there is one, is a number.
+        [a] if arrays.iter().filter(|a| **a).count() == 1 => Known::Array(a.clone()),
+        _ => Known::Any,
+    })
+}
+
+/// The shape of the k-th operand; what is not known ends the search.
+macro_rules! known {
+    ($args:expr, $k:expr) => {
+        match $args.get($k).and_then(|a| a.shape()) {
+            Some(shape) => shape,
+            None => return Ok(Known::Any),
+        }
+    };
+}
+/// The int that the k-th operand is.
+macro_rules! int {
+    ($args:expr, $k:expr) => {
+        match $args.get($k) {
+            Some(Known::Int(n)) => *n,
+            _ => return Ok(Known::Any),
+        }
+    };
+}
+/// The list that the k-th operand is.
+macro_rules! list {
+    ($args:expr, $k:expr) => {
+        match $args.get($k) {
+            Some(Known::Ints(list)) => list.as_slice(),
+            _ => return Ok(Known::Any),
+        }
+    };
+}
+
+fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool]) -> Found {
+    use ArrayOp as A;
+    let name = op.name();
+    let wrong = |expected: &'static str, shapes: &[&[usize]]| Err(ArrayError::shape(name, expected, shapes));
+    let array = |shape: &[usize]| Ok(Known::Array(Shape::from_slice(shape)));
+    match op {
+        A::Count => {
+            let list = list!(args, 0);
+            Ok(crate::array::count(list, usize::MAX).map_or(Known::Any, Known::Int))
+        }
+        A::Dim => {
+            let shape = known!(args, 0);
+            let axis = checked_axis(name, int!(args, 1), &shape)?;
+            Ok(Known::Int(long(shape[axis])))
+        }
+        A::Place => place(&known!(args, 0), list!(args, 1)).map(Known::Int),
+        A::Shape => Ok(Known::Ints(known!(args, 0).iter().map(|&n| long(n)).collect())),
+        A::Reshape => reshaped(known!(args, 0), list!(args, 1)),
+        A::Like => array(&known!(args, 1)),
+        A::Embed => embedded(&known!(args, 0), &known!(args, 1), int!(args, 2), int!(args, 3)),
+        A::Scatter => {
+            let (rows, whole) = (known!(args, 0), known!(args, 1));
+            let (n, inner) = (known!(args, 2)[0], whole[1..].iter().product::<usize>());
+            if rows.iter().product::<usize>() != inner * n {
+                return wrong("a row for each index", &[&rows, &whole, &[n]]);
+            }
+            array(&whole)
+        }
+        A::InsertAxis => {
+            let (mut shape, axis) = (known!(args, 0), int!(args, 1));
+            let found = usize::try_from(axis).ok().filter(|&k| k <= shape.len());
+            let k = found.ok_or_else(|| ArrayError::Axis { op: name, axis, shape: shape.to_vec() })?;
+            shape.insert(k, 1);
+            array(&shape)
+        }
+        A::DropAxis => {
+            let mut shape = known!(args, 0);
+            let axis = checked_axis(name, int!(args, 1), &shape)?;
+            if shape[axis] != 1 || shape.len() < 2 {
+                return wrong("an array of two or more axes, of which that one has length 1", &[&shape]);
+            }
+            shape.remove(axis);
+            array(&shape)
+        }
+        A::Transpose => {
+            let mut shape = known!(args, 0);
+            let rank = shape.len();
+            if rank < 2 {
+                return wrong("a matrix or a stack of matrices", &[&shape]);
+            }
+            shape.swap(rank - 2, rank - 1);
+            array(&shape)
+        }
+        A::Permute | A::Unpermute => permuted(name, &known!(args, 0), list!(args, 1), op == A::Unpermute),
+        A::Slice => {
+            let mut shape = known!(args, 0);
+            let axis = checked_axis(name, int!(args, 1), &shape)?;
+            let (start, len) = (int!(args, 2), int!(args, 3));
+            let along = long(shape[axis]);
+            in_range(name, start, len, along, &shape)?;
+            shape[axis] = usize::try_from(len).unwrap_or(0);
+            array(&shape)
+        }
+        A::Concat => {
+            let (mut shape, other) = (known!(args, 0), known!(args, 1));
+            let axis = checked_axis(name, int!(args, 2), &shape)?;
+            let same =
+                shape.len() == other.len() && (0..shape.len()).all(|k| k == axis || shape[k] == other[k]);
+            if !same {
+                return wrong("arrays that differ along the one axis only", &[&shape, &other]);
+            }
+            shape[axis] += other[axis];
+            array(&shape)
+        }
+        A::Take => {
+            let mut shape = known!(args, 0);
+            if let Some(Known::Ints(list)) = args.get(1) {
+                let rows = shape[0];
+                if let Some(index) = list.iter().find(|&&k| usize::try_from(k).map_or(true, |k| k >= rows)) {
+                    let what = format!("index {index} along an axis of {rows}");
+                    return Err(ArrayError::Range { op: name, what, shape: shape.to_vec() });
+                }
+            }
+            shape[0] = known!(args, 1)[0];
+            array(&shape)
+        }
+        A::Spread => {
+            let to = known!(args, 1);
+            match args[0].shape() {
+                Some(from) if broadcast(&from, &to).as_ref() != Some(&to) => {
+                    wrong("an array that can be repeated to the shape of the other", &[&from, &to])
+                }
+                _ => array(&to),
+            }
+        }
+        A::SumLike => {
+            let to = known!(args, 1);
+            match args[0].shape() {
+                Some(from) if broadcast(&from, &to).as_ref() != Some(&from) => {
+                    wrong("an array that the other can be repeated to", &[&from, &to])
+                }
+                _ => array(&to),
+            }
+        }
+        A::Tril | A::Triu => {
+            let shape = known!(args, 0);
+            if shape.len() < 2 { wrong("a matrix or a stack of matrices", &[&shape]) } else { array(&shape) }
+        }
+        A::Diagonal => match known!(args, 0).as_slice() {
+            [m, n] if m == n => array(&[*n]),
+            shape => wrong("a square matrix", &[shape]),
+        },
+        A::DiagonalMatrix => match known!(args, 0).as_slice() {
+            [n] => array(&[*n, *n]),
+            shape => wrong("a vector", &[shape]),
+        },
+        A::SumKeep | A::LogSumExpKeep => {
+            let mut shape = known!(args, 0);
+            let axis = checked_axis(name, int!(args, 1), &shape)?;
+            shape[axis] = 1;
+            array(&shape)
+        }
+        A::Cumsum | A::CumsumBack | A::Softmax => {
+            let shape = known!(args, 0);
+            if let Some(Known::Int(axis)) = args.get(1) {
+                checked_axis(name, *axis, &shape)?;
+            }
+            array(&shape)
+        }
+        A::ProdOthers => array(&known!(args, 0)),
+        A::ProdPairs => {
+            let (a, b) = (known!(args, 0), known!(args, 1));
+            if a == b { array(&a) } else { wrong("two arrays of one shape", &[&a, &b]) }
+        }
+        A::ArgSort => match known!(args, 0).as_slice() {
+            [n] => array(&[*n]),
+            shape => wrong("a vector", &[shape]),
+        },
+        A::Step => elementwise(name, args, arrays),
+        A::Dot => {
+            let (a, b) = (known!(args, 0), known!(args, 1));
+            if a == b { Ok(Known::Any) } else { wrong("two arrays of one shape", &[&a, &b]) }
+        }
+        A::MatMul | A::MatMulNh | A::MatMulHn => product(op, &known!(args, 0), &known!(args, 1)),
+        A::TraceProduct => match (known!(args, 0).as_slice(), known!(args, 1).as_slice()) {
+            ([m, n], [k, l]) if (m, n) == (l, k) => Ok(Known::Any),
+            (a, b) => wrong("matrices m x n and n x m", &[a, b]),
+        },
+        A::Contract => contracted(&known!(args, 0), &known!(args, 1), list!(args, 2)),
+        A::ContractFirst | A::ContractSecond => array(&known!(args, 2)),
+        A::Convolve => match (known!(args, 0).as_slice(), known!(args, 1).as_slice()) {
+            ([m], [n]) if *m > 0 && *n > 0 => array(&[m + n - 1]),
+            (a, b) => wrong("two vectors of at least one element", &[a, b]),
+        },
+        A::Correlate => match (known!(args, 0).as_slice(), known!(args, 1).as_slice()) {
+            ([m], [n]) if *n > 0 && n <= m => array(&[m - n + 1]),
+            (a, b) => wrong("a vector and one of at least one element that is not longer", &[a, b]),
+        },
+        A::Fft | A::FftBack => array(&known!(args, 0)),
+        A::Solve | A::SolveAdjoint => match (known!(args, 0).as_slice(), known!(args, 1).as_slice()) {
+            ([m, n], b @ ([k] | [k, _])) if m == n && k == n => array(b),
+            (a @ [m, n], b) if m == n => wrong("a matrix n x n and a vector of n or a matrix n x m", &[a, b]),
+            (a, _) => wrong("a square matrix", &[a]),
+        },
+        A::Inv | A::Cholesky | A::Expm | A::Eigen | A::Det | A::LogAbsDet => match known!(args, 0).as_slice()
+        {
+            [m, n] if m == n => match op {
+                A::Eigen => array(&[n + 1, *n]),
+                A::Det | A::LogAbsDet => Ok(Known::Any),
+                _ => array(&[*n, *n]),
+            },
+            shape => wrong("a square matrix", &[shape]),
+        },
+        A::Prod | A::ArgMax | A::ArgMin | A::LogSumExp => Ok(Known::Any),
+    }
+}
+
+fn in_range(op: &'static str, start: i64, len: i64, along: i64, shape: &[usize]) -> Result<(), ArrayError> {
+    if start < 0 || len < 0 || start.checked_add(len).is_none_or(|end| end > along) {
+        let what = format!("{len} elements from {start} on along an axis of {along}");
+        return Err(ArrayError::Range { op, what, shape: shape.to_vec() });
+    }
+    Ok(())
+}
+
+fn embedded(part: &[usize], whole: &[usize], axis: i64, start: i64) -> Found {
+    let axis = checked_axis("embed", axis, whole)?;
+    let mut expected = Shape::from_slice(whole);
+    expected[axis] = part.get(axis).copied().unwrap_or(0);
+    if expected.as_slice() != part {
+        let words = "a part that differs from the whole along one axis";
+        return Err(ArrayError::shape("embed", words, &[part, whole]));
+    }
+    in_range("embed", start, long(part[axis]), long(whole[axis]), whole)?;
+    Ok(Known::Array(Shape::from_slice(whole)))
+}
+
+fn reshaped(from: Shape, lengths: &[i64]) -> Found {
+    let n: usize = from.iter().product();
+    let open = lengths.iter().filter(|&&d| d == -1).count();
+    let mut known = lengths.iter().filter(|&&d| d != -1).map(|&d| usize::try_from(d).ok());
+    let known = known.try_fold(1usize, |n, d| n.checked_mul(d?));
+    let fits = known.filter(|&known| match open {
+        0 => known == n,
+        1 => known > 0 && n.is_multiple_of(known),
+        _ => false,
+    });
+    let Some(known) = fits.filter(|_| !lengths.is_empty()) else {
+        let what = format!("the shape {lengths:?}");
+        return Err(ArrayError::Range { op: "reshape", what, shape: from.to_vec() });
+    };
+    let rest = n.checked_div(known).unwrap_or(0);
+    Ok(Known::Array(lengths.iter().map(|&d| usize::try_from(d).unwrap_or(rest)).collect()))
+}
+
+fn permuted(op: &'static str, shape: &[usize], axes: &[i64], back: bool) -> Found {
+    let mut order = Shape::new();
+    for &axis in axes {
+        order.push(checked_axis(op, axis, shape)?);
+    }
+    if order.len() != shape.len() || (0..shape.len()).any(|k| !order.contains(&k)) {
+        let what = format!("the axes {axes:?}");
+        return Err(ArrayError::Range { op, what, shape: shape.to_vec() });
+    }
+    let mut to: Shape = order.iter().map(|&k| shape[k]).collect();
+    if back {
+        order.iter().enumerate().for_each(|(k, &axis)| to[axis] = shape[k]);
+    }
+    Ok(Known::Array(to))
+}
+
+fn product(op: ArrayOp, a: &[usize], b: &[usize]) -> Found {
+    let expected = match op {
+        ArrayOp::MatMul => "matrices m x k and k x n",
+        ArrayOp::MatMulNh => "matrices m x k and n x k",
+        _ => "matrices k x m and k x n",
+    };
+    let wrong = || ArrayError::shape(op.name(), expected, &[a, b]);
+    let ([a_stack @ .., a0, a1], [b_stack @ .., b0, b1]) = (a, b) else { return Err(wrong()) };
+    let (m, k, l, n) = match op {
+        ArrayOp::MatMul => (a0, a1, b0, b1),
+        ArrayOp::MatMulNh => (a0, a1, b1, b0),
+        _ => (a1, a0, b0, b1),
+    };
+    let mut shape = broadcast(a_stack, b_stack).filter(|_| k == l).ok_or_else(wrong)?;
+    shape.extend([*m, *n]);
+    Ok(Known::Array(shape))
+}
+
+fn contracted(a: &[usize], b: &[usize], labels: &[i64]) -> Found {
+    const OP: &str = "contract";
+    let bad = |expected: &'static str| {
+        Err(ArrayError::Labels { op: OP, labels: labels.to_vec(), expected, given: [a.len(), b.len()] })
+    };
+    let once = |list: &[i64]| list.iter().enumerate().all(|(k, l)| !list[..k].contains(l));
+    let lists = labels.split_at_checked(a.len()).and_then(|(p, rest)| {
+        let (q, o) = rest.split_at_checked(b.len())?;
+        [p, q, o].into_iter().all(once).then_some((p, q, o))
+    });
+    let Some((p, q, o)) = lists else {
+        return bad("labels for each axis of both factors, then of the result, none twice at one array");
+    };
+    let of = |label: &i64| {
+        let at = |list: &[i64], shape: &[usize]| list.iter().position(|l| l == label).map(|k| shape[k]);
+        (at(p, a), at(q, b))
+    };
+    if p.iter().any(|l| matches!(of(l), (Some(m), Some(n)) if m != n)) {
+        return Err(ArrayError::shape(OP, "axes of one length for each label", &[a, b]));
+    }
+    let shape: Option<Shape> = o.iter().map(|l| of(l).0.or(of(l).1)).collect();
+    match shape.filter(|s| !s.is_empty()) {
+        Some(shape) => Ok(Known::Array(shape)),
+        None => bad("at least one label for the result, and none that no factor has"),
+    }
+}

@@ -1,0 +1,417 @@
+//! Functions of arrays on native values. What does not fit panics with the operation and the shapes, as an index beyond the
+//! end does.
+
+use std::sync::Arc;
+
+use super::{
+    call::{Value, call},
+    *,
+};
+use crate::core::{
+    array::{ArrayError, checked_axis, place as place_of},
+    exec::Datum,
+};
+
+/// A number that an array holds.
+pub trait Element: Copy {
+    /// The numbers that it is made of.
+    type Number: Number;
+    /// The array as a value of the executor.
+    fn datum(array: Array<Self>) -> Value<Self::Number>;
+    /// And back.
+    fn array(value: Value<Self::Number>) -> Arr<Self>;
+    /// The number that a value of the executor is.
+    fn number(value: Value<Self::Number>) -> Self;
+}
+
+fn owned<T: Clone>(array: Arc<Array<T>>) -> Array<T> {
+    Arc::try_unwrap(array).unwrap_or_else(|shared| (*shared).clone())
+}
+
+impl<S: Number> Element for N<S> {
+    type Number = S;
+    fn datum(array: Array<N<S>>) -> Value<S> {
+        Datum::Reals(Arc::new(array.map_into(|x| x.0)))
+    }
+    fn array(value: Value<S>) -> Arr<N<S>> {
+        match value {
+            Datum::Reals(array) => Arr(owned(array).map_into(N)),
+            _ => Arr::default(),
+        }
+    }
+    fn number(value: Value<S>) -> N<S> {
+        match value {
+            Datum::Real(x) => N(x),
+            _ => N(S::lit(f64::NAN)),
+        }
+    }
+}
+impl<S: Number> Element for Z<S> {
+    type Number = S;
+    fn datum(array: Array<Z<S>>) -> Value<S> {
+        Datum::Complexes(Arc::new(array.map_into(|z| z.0)))
+    }
+    fn array(value: Value<S>) -> Arr<Z<S>> {
+        match value {
+            Datum::Complexes(array) => Arr(owned(array).map_into(Z)),
+            _ => Arr::default(),
+        }
+    }
+    fn number(value: Value<S>) -> Z<S> {
+        match value {
+            Datum::Complex(z) => Z(z),
+            _ => Z(complex(S::lit(f64::NAN))),
+        }
+    }
+}
+
+fn int<S: Number>(value: Value<S>) -> i64 {
+    match value {
+        Datum::Int(n) => n,
+        _ => 0,
+    }
+}
+fn ints<S: Number>(value: Value<S>) -> Arr<i64> {
+    match value {
+        Datum::Ints(list) => Arr(owned(list)),
+        _ => Arr::default(),
+    }
+}
+fn list<S: Number>(list: Arr<i64>) -> Value<S> {
+    Datum::Ints(Arc::new(list.0))
+}
+
+/// Arrays of one shape, one behind the other along a new first axis.
+#[track_caller]
+pub(super) fn stack<E: Element>(items: Vec<Arr<E>>) -> Arr<E> {
+    let mut all: Option<Value<E::Number>> = None;
+    for item in items {
+        let item = call("insert_axis", &[E::datum(item.0), Datum::Int(0)]);
+        all = Some(match all {
+            Some(all) => call("concat", &[all, item, Datum::Int(0)]),
+            None => item,
+        });
+    }
+    all.map_or_else(Arr::default, E::array)
+}
+
+/// An array of numbers of the kind `S`, where a function takes one: by value, by reference, or written out.
+pub trait Numbers<S: Number> {
+    /// Its elements.
+    type Element: Element<Number = S>;
+    /// As a value of the executor.
+    fn value(self) -> Value<S>;
+}
+impl<S: Number, E: Element<Number = S>> Numbers<S> for Arr<E> {
+    type Element = E;
+    fn value(self) -> Value<S> {
+        E::datum(self.0)
+    }
+}
+impl<S: Number, E: Element<Number = S>> Numbers<S> for &Arr<E> {
+    type Element = E;
+    fn value(self) -> Value<S> {
+        E::datum(self.0.clone())
+    }
+}
+impl<S: Number, X, E: Element<Number = S>, const M: usize> Numbers<S> for [X; M]
+where
+    [X; M]: Bind<S, Out = Arr<E>>,
+{
+    type Element = E;
+    fn value(self) -> Value<S> {
+        E::datum(self.bind().0)
+    }
+}
+
+// The staged body refuses these; here they pass, so that what is wrong is told once. They never run.
+macro_rules! refused {
+    ($($X:ty)*) => {$(
+        impl<S: Number> Numbers<S> for $X {
+            type Element = N<S>;
+            fn value(self) -> Value<S> {
+                Datum::reals([])
+            }
+        }
+    )*};
+}
+refused! { f64 i64 N<S> Z<S> }
+
+/// What stands beside an array of `E`: another one, or a number.
+pub trait Beside<E: Element> {
+    /// What they make together.
+    type Out: Element<Number = E::Number>;
+    /// As a value of the executor.
+    fn operand(self) -> Value<E::Number>;
+}
+macro_rules! beside {
+    ($([$($g:tt)*] $R:ty, $E:ty => $Out:ty: |$x:ident| $e:expr;)*) => {$(
+        impl<$($g)*> Beside<$E> for $R {
+            type Out = $Out;
+            fn operand(self) -> Value<S> {
+                let $x = self;
+                $e
+            }
+        }
+    )*};
+}
+beside! {
+    [S: Number] Arr<N<S>>, N<S> => N<S>: |x| Element::datum(x.0);
+    [S: Number] Arr<N<S>>, Z<S> => Z<S>: |x| Element::datum(x.0);
+    [S: Number] Arr<Z<S>>, N<S> => Z<S>: |x| Element::datum(x.0);
+    [S: Number] Arr<Z<S>>, Z<S> => Z<S>: |x| Element::datum(x.0);
+    [S: Number] &Arr<N<S>>, N<S> => N<S>: |x| Element::datum(x.0.clone());
+    [S: Number] &Arr<N<S>>, Z<S> => Z<S>: |x| Element::datum(x.0.clone());
+    [S: Number] &Arr<Z<S>>, N<S> => Z<S>: |x| Element::datum(x.0.clone());
+    [S: Number] &Arr<Z<S>>, Z<S> => Z<S>: |x| Element::datum(x.0.clone());
+    [S: Number] N<S>, N<S> => N<S>: |x| Datum::Real(x.0);
+    [S: Number] N<S>, Z<S> => Z<S>: |x| Datum::Real(x.0);
+    [S: Number] Z<S>, N<S> => Z<S>: |z| Datum::Complex(z.0);
+    [S: Number] Z<S>, Z<S> => Z<S>: |z| Datum::Complex(z.0);
+    [S: Number] f64, N<S> => N<S>: |x| Datum::Real(S::lit(x));
+    [S: Number] f64, Z<S> => Z<S>: |x| Datum::Real(S::lit(x));
+    [S: Number] i64, N<S> => N<S>: |n| Datum::Real(S::lit(n as f64));
+    [S: Number] i64, Z<S> => Z<S>: |n| Datum::Real(S::lit(n as f64));
+}
+impl<S: Number, E: Element<Number = S>, X, F: Element<Number = S>, const M: usize> Beside<E> for [X; M]
+where
+    [X; M]: Bind<S, Out = Arr<F>>,
+    Arr<F>: Beside<E>,
+{
+    type Out = <Arr<F> as Beside<E>>::Out;
+    fn operand(self) -> Value<S> {
+        F::datum(self.bind().0)
+    }
+}
+
+/// What an operand is in Rust.
+macro_rules! operand {
+    (Int) => { i64 };
+    (Ints) => { Arr<i64> };
+}
+/// An operand as a value of the executor.
+macro_rules! given {
+    (Int $x:ident) => {
+        Datum::Int($x.fit())
+    };
+    (Ints $x:ident) => {
+        list($x.fit())
+    };
+}
+/// What a function gives, of elements `E`.
+macro_rules! result {
+    (Array $S:ty, $E:ty) => { Arr<$E> };
+    (Number $S:ty, $E:ty) => { $E };
+    (Real $S:ty, $E:ty) => { N<$S> };
+    (Reals $S:ty, $E:ty) => { Arr<N<$S>> };
+    (Complexes $S:ty, $E:ty) => { Arr<Z<$S>> };
+    (Int $S:ty, $E:ty) => { i64 };
+    (Ints $S:ty, $E:ty) => { Arr<i64> };
+}
+macro_rules! taken {
+    (Array $value:expr) => {
+        Element::array($value)
+    };
+    (Number $value:expr) => {
+        Element::number($value)
+    };
+    (Real $value:expr) => {
+        Element::number($value)
+    };
+    (Reals $value:expr) => {
+        Element::array($value)
+    };
+    (Complexes $value:expr) => {
+        Element::array($value)
+    };
+    (Int $value:expr) => {
+        int($value)
+    };
+    (Ints $value:expr) => {
+        ints($value)
+    };
+}
+
+type Of<S, A> = <A as Numbers<S>>::Element;
+type Joined<S, A, B> = <Arr<Of<S, B>> as Beside<Of<S, A>>>::Out;
+
+macro_rules! functions {
+    (
+        one { $($f1:ident($($p1:ident: $t1:ident),*) -> $r1:ident;)* }
+        two { $($f2:ident($($p2:ident: $t2:ident),*) -> $r2:ident;)* }
+        three { $($f3:ident($($p3:ident: $t3:ident),*) -> $r3:ident;)* }
+        real { $($fr:ident($($pr:ident: $tr:ident),*) -> $rr:ident;)* }
+        complex { $($fc:ident($($pc:ident: $tc:ident),*) -> $rc:ident;)* }
+    ) => {
+        /// The functions of arrays, for the body of a program.
+        pub mod array_functions {
+            use super::*;
+            $(
+                #[track_caller]
+                pub fn $f1<S: Number, A: Numbers<S>>(
+                    a: A, $($p1: impl Fit<operand!($t1)>),*
+                ) -> result!($r1 S, A::Element) {
+                    taken!($r1 call::<S>(stringify!($f1), &[a.value(), $(given!($t1 $p1)),*]))
+                }
+            )*
+            $(
+                #[track_caller]
+                pub fn $f2<S: Number, A: Numbers<S>, B: Numbers<S>>(
+                    a: A, b: B, $($p2: impl Fit<operand!($t2)>),*
+                ) -> result!($r2 S, Joined<S, A, B>)
+                where
+                    Arr<B::Element>: Beside<A::Element, Out: Element<Number = S>>,
+                {
+                    let args = [a.value(), b.value(), $(given!($t2 $p2)),*];
+                    taken!($r2 by_labels::<S>(stringify!($f2), &args))
+                }
+            )*
+            $(
+                #[track_caller]
+                pub fn $f3<S: Number, A: Numbers<S>>(
+                    a: A,
+                    b: impl Numbers<S, Element = A::Element>,
+                    c: impl Numbers<S, Element = A::Element>,
+                    $($p3: impl Fit<operand!($t3)>),*
+                ) -> result!($r3 S, A::Element) {
+                    taken!($r3 call::<S>(stringify!($f3), &[a.value(), b.value(), c.value(), $(given!($t3 $p3)),*]))
+                }
+            )*
+            $(
+                #[track_caller]
+                pub fn $fr<S: Number>(
+                    a: impl Fit<Arr<N<S>>>, $($pr: impl Fit<operand!($tr)>),*
+                ) -> result!($rr S, N<S>) {
+                    taken!($rr call::<S>(stringify!($fr), &[N::datum(a.fit().0), $(given!($tr $pr)),*]))
+                }
+            )*
+            $(
+                #[track_caller]
+                pub fn $fc<S: Number>(
+                    a: impl Fit<Arr<Z<S>>>, $($pc: impl Fit<operand!($tc)>),*
+                ) -> result!($rc S, Z<S>) {
+                    taken!($rc call::<S>(stringify!($fc), &[Z::datum(a.fit().0), $(given!($tc $pc)),*]))
+                }
+            )*
+            pub fn shape(x: impl Items) -> Arr<i64> {
+                Arr(x.shape().iter().map(|&n| length(n)).collect())
+            }
+            #[track_caller]
+            pub fn dim(x: impl Items, axis: impl Fit<i64>) -> i64 {
+                let shape = x.shape();
+                let axis = sure(checked_axis("dim", axis.fit(), &shape));
+                length(shape[axis])
+            }
+            #[track_caller]
+            pub fn place(x: impl Items, indices: impl Fit<Arr<i64>>) -> i64 {
+                sure(place_of(&x.shape(), indices.fit().0.items()))
+            }
+            #[track_caller]
+            pub fn count(lengths: impl Fit<Arr<i64>>) -> i64 {
+                int(call::<f64>("count", &[list(lengths.fit())]))
+            }
+            /// An array of one number.
+            #[track_caller]
+            pub fn full<S: Number, X: Bind<S, Out: Element<Number = S>>>(
+                x: X,
+                lengths: impl Fit<Arr<i64>>,
+            ) -> Arr<X::Out> {
+                let one = <X::Out as Element>::datum(Array::from(vec![x.bind()]));
+                let one = match one {
+                    Datum::Reals(x) => Datum::Real(x[0]),
+                    Datum::Complexes(z) => Datum::Complex(z[0]),
+                    other => other,
+                };
+                Element::array(call::<S>("full", &[one, list(lengths.fit())]))
+            }
+            #[track_caller]
+            pub fn eye<S: Number>(n: impl Fit<i64>) -> Arr<N<S>> {
+                N::array(call::<S>("eye", &[Datum::Int(n.fit())]))
+            }
+            #[track_caller]
+            pub fn spread<S: Number, B: Numbers<S>, A: Beside<B::Element>>(a: A, b: B) -> Arr<A::Out> {
+                Element::array(call::<S>("spread", &[a.operand(), b.value()]))
+            }
+            #[track_caller]
+            pub fn step<A: Stepped<B>, B>(a: A, b: B) -> A::Out {
+                a.stepped(b)
+            }
+        }
+        impl<E: Element> Arr<E> {
+            $(
+                #[track_caller]
+                pub fn $f1(&self, $($p1: impl Fit<operand!($t1)>),*) -> result!($r1 E::Number, E) {
+                    array_functions::$f1::<E::Number, _>(self, $($p1),*)
+                }
+            )*
+            $(
+                #[track_caller]
+                pub fn $f2<B: Numbers<E::Number>>(
+                    &self, b: B, $($p2: impl Fit<operand!($t2)>),*
+                ) -> result!($r2 E::Number, <Arr<B::Element> as Beside<E>>::Out)
+                where
+                    Arr<B::Element>: Beside<E, Out: Element<Number = E::Number>>,
+                {
+                    array_functions::$f2::<E::Number, _, B>(self, b, $($p2),*)
+                }
+            )*
+            $(
+                #[track_caller]
+                pub fn $f3(
+                    &self,
+                    b: impl Numbers<E::Number, Element = E>,
+                    c: impl Numbers<E::Number, Element = E>,
+                    $($p3: impl Fit<operand!($t3)>),*
+                ) -> result!($r3 E::Number, E) {
+                    array_functions::$f3::<E::Number, _>(self, b, c, $($p3),*)
+                }
+            )*
+        }
+        impl<S: Number> Arr<N<S>> {
+            $(
+                #[track_caller]
+                pub fn $fr(&self, $($pr: impl Fit<operand!($tr)>),*) -> result!($rr S, N<S>) {
+                    array_functions::$fr::<S>(self, $($pr),*)
+                }
+            )*
+        }
+        impl<S: Number> Arr<Z<S>> {
+            $(
+                #[track_caller]
+                pub fn $fc(&self, $($pc: impl Fit<operand!($tc)>),*) -> result!($rc S, Z<S>) {
+                    array_functions::$fc::<S>(self, $($pc),*)
+                }
+            )*
+        }
+    };
+}
+for_each_array_function!(functions);
+
+/// `einsum` has its labels written out in the language: here they are values, which `contract` takes as one list.
+#[track_caller]
+fn by_labels<S: Number>(name: &'static str, args: &[Value<S>]) -> Value<S> {
+    if name != "einsum" {
+        return call(name, args);
+    }
+    let mut labels = Vec::new();
+    for arg in &args[2..] {
+        if let Datum::Ints(list) = arg {
+            labels.extend_from_slice(list);
+        }
+    }
+    call("contract", &[args[0].clone(), args[1].clone(), Datum::ints(labels)])
+}
+
+pub(super) fn length(n: usize) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+/// What there is, or a panic at the caller.
+#[track_caller]
+pub(super) fn sure<T>(result: Result<T, ArrayError>) -> T {
+    match result {
+        Ok(value) => value,
+        #[expect(clippy::panic, reason = "as an index beyond the end")]
+        Err(reason) => panic!("{reason}"),
+    }
+}

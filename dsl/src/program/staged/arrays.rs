@@ -1,0 +1,334 @@
+//! Functions and operators of arrays on handles.
+
+use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
+
+use super::*;
+use crate::core::staging::Composed;
+
+/// An array of real or complex numbers, where a function takes one.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no array of real or complex numbers",
+    label = "expected an array of real or complex numbers"
+)]
+pub trait NumberArray: Operand {
+    /// What it is of.
+    type Element: Single;
+}
+/// What arrays of numbers are of.
+pub trait Single: NumberKind {
+    /// The kind of the array.
+    type Array: Numbers;
+}
+impl Single for f64 {
+    type Array = Array<f64>;
+}
+impl Single for C {
+    type Array = Array<C>;
+}
+impl<E: Single> NumberArray for Ex<Array<E>>
+where
+    Array<E>: Shape<Staged = Ex<Array<E>>>,
+{
+    type Element = E;
+}
+impl<E: Single> NumberArray for &Ex<Array<E>>
+where
+    Array<E>: Shape<Staged = Ex<Array<E>>>,
+{
+    type Element = E;
+}
+impl<X, E: Single, const M: usize> NumberArray for [X; M]
+where
+    [X; M]: Bind<Out = Ex<Array<E>>>,
+{
+    type Element = E;
+}
+
+macro_rules! operators {
+    ($($Op:ident $f:ident $Assign:ident $assign:ident;)*) => {$(
+        operators! { @arrays $Op $f f64 }
+        operators! { @arrays $Op $f C }
+        operators! { @assign $Op $Assign $assign f64 }
+        operators! { @assign $Op $Assign $assign C }
+        operators! { @first $Op $f [] Ex<f64> }
+        operators! { @first $Op $f [] Ex<C> }
+        operators! { @first $Op $f [] f64 }
+        operators! { @first $Op $f [] i64 }
+        operators! { @first $Op $f [X, const M: usize] [X; M] }
+    )*};
+    (@arrays $Op:ident $f:ident $E:ty) => {
+        operators! { @one $Op $f $E, Ex<Array<$E>> }
+        operators! { @one $Op $f $E, &Ex<Array<$E>> }
+    };
+    (@one $Op:ident $f:ident $E:ty, $A:ty) => {
+        impl<R: Numeric> $Op<R> for $A
+        where
+            Array<$E>: Join<R::Kind>,
+        {
+            type Output = Ex<<Array<$E> as Join<R::Kind>>::Out>;
+            #[track_caller]
+            fn $f(self, b: R) -> Self::Output {
+                binary(Operator::$Op, self, b)
+            }
+        }
+    };
+    (@assign $Op:ident $Assign:ident $assign:ident $E:ty) => {
+        impl<R: Numeric> $Assign<R> for Ex<Array<$E>>
+        where
+            Array<$E>: Join<R::Kind, Out = Array<$E>>,
+        {
+            #[track_caller]
+            fn $assign(&mut self, b: R) {
+                here();
+                let given = b.given(None);
+                with(|b| b.assign(self.node, &[], Some(Operator::$Op), given));
+            }
+        }
+    };
+    (@first $Op:ident $f:ident [$($g:tt)*] $A:ty) => {
+        operators! { @second $Op $f [] [$($g)*] $A, Ex<Array<E>> }
+        operators! { @second $Op $f ['l,] [$($g)*] $A, &'l Ex<Array<E>> }
+    };
+    (@second $Op:ident $f:ident [$($l:tt)*] [$($g:tt)*] $A:ty, $B:ty) => {
+        impl<$($l)* E, $($g)*> $Op<$B> for $A
+        where
+            $A: Numeric<Kind: Join<Array<E>>>,
+            $B: Operand,
+        {
+            type Output = Ex<<KindOf<$A> as Join<Array<E>>>::Out>;
+            #[track_caller]
+            fn $f(self, b: $B) -> Self::Output {
+                binary(Operator::$Op, self, b)
+            }
+        }
+    };
+}
+operators! {
+    Add add AddAssign add_assign;
+    Sub sub SubAssign sub_assign;
+    Mul mul MulAssign mul_assign;
+    Div div DivAssign div_assign;
+}
+
+macro_rules! negative {
+    ($($A:ty => $K:ty;)*) => {$(
+        impl Neg for $A {
+            type Output = Ex<$K>;
+            #[track_caller]
+            fn neg(self) -> Ex<$K> {
+                here();
+                let a = self.given(None);
+                value_of(with(|b| sure(b.stage.negative(a))))
+            }
+        }
+    )*};
+}
+negative! {
+    Ex<Array<f64>> => Array<f64>; &Ex<Array<f64>> => Array<f64>;
+    Ex<Array<C>> => Array<C>; &Ex<Array<C>> => Array<C>;
+}
+
+/// A function of the language by its name.
+#[track_caller]
+fn named<K: Shape<Staged = Ex<K>>>(name: &str, args: &[Given]) -> Ex<K> {
+    match Builtin::by_name(name) {
+        Some(f) => builtin(f, args),
+        None => value_of(Given::Nothing),
+    }
+}
+
+/// An operand as a handle.
+macro_rules! operand {
+    (Int) => { Ex<i64> };
+    (Ints) => { Ex<Array<i64>> };
+}
+/// An operand, with its kind as hint.
+macro_rules! given {
+    (Int $x:ident) => {
+        $x.given(Some(&Kind::Int))
+    };
+    (Ints $x:ident) => {
+        $x.given(Some(&<Array<i64> as Shape>::kind()))
+    };
+}
+/// What a function gives, of elements `E`.
+macro_rules! result {
+    (Array $E:ty) => { Ex<<$E as Single>::Array> };
+    (Number $E:ty) => { Ex<$E> };
+    (Real $E:ty) => { Ex<f64> };
+    (Reals $E:ty) => { Ex<Array<f64>> };
+    (Complexes $E:ty) => { Ex<Array<C>> };
+    (Int $E:ty) => { Ex<i64> };
+    (Ints $E:ty) => { Ex<Array<i64>> };
+}
+
+/// The element kind of two arrays together.
+pub type Joined<A, B> = <<A as NumberArray>::Element as Join<<B as NumberArray>::Element>>::Out;
+
+macro_rules! functions {
+    (
+        one { $($f1:ident($($p1:ident: $t1:ident),*) -> $r1:ident;)* }
+        two { $($f2:ident($($p2:ident: $t2:ident),*) -> $r2:ident;)* }
+        three { $($f3:ident($($p3:ident: $t3:ident),*) -> $r3:ident;)* }
+        real { $($fr:ident($($pr:ident: $tr:ident),*) -> $rr:ident;)* }
+        complex { $($fc:ident($($pc:ident: $tc:ident),*) -> $rc:ident;)* }
+    ) => {
+        /// The functions of arrays, for the body of a program.
+        pub mod array_functions {
+            use super::*;
+            $(
+                #[track_caller]
+                pub fn $f1<A: NumberArray>(a: A, $($p1: impl Fit<operand!($t1)>),*) -> result!($r1 A::Element) {
+                    named(stringify!($f1), &[a.given(None), $(given!($t1 $p1)),*])
+                }
+            )*
+            $(
+                #[track_caller]
+                pub fn $f2<A: NumberArray, B: NumberArray>(
+                    a: A, b: B, $($p2: impl Fit<operand!($t2)>),*
+                ) -> result!($r2 Joined<A, B>)
+                where
+                    A::Element: Join<B::Element, Out: Single>,
+                {
+                    named(stringify!($f2), &[a.given(None), b.given(None), $(given!($t2 $p2)),*])
+                }
+            )*
+            $(
+                #[track_caller]
+                pub fn $f3<A: NumberArray>(
+                    a: A,
+                    b: impl NumberArray<Element = A::Element>,
+                    c: impl NumberArray<Element = A::Element>,
+                    $($p3: impl Fit<operand!($t3)>),*
+                ) -> result!($r3 A::Element) {
+                    let args = [a.given(None), b.given(None), c.given(None), $(given!($t3 $p3)),*];
+                    named(stringify!($f3), &args)
+                }
+            )*
+            $(
+                #[track_caller]
+                pub fn $fr(
+                    a: impl Fit<Ex<Array<f64>>>, $($pr: impl Fit<operand!($tr)>),*
+                ) -> result!($rr f64) {
+                    let a = a.given(Some(&<Array<f64> as Shape>::kind()));
+                    named(stringify!($fr), &[a, $(given!($tr $pr)),*])
+                }
+            )*
+            $(
+                #[track_caller]
+                pub fn $fc(
+                    a: impl Fit<Ex<Array<C>>>, $($pc: impl Fit<operand!($tc)>),*
+                ) -> result!($rc C) {
+                    let a = a.given(Some(&<Array<C> as Shape>::kind()));
+                    named(stringify!($fc), &[a, $(given!($tc $pc)),*])
+                }
+            )*
+            #[track_caller]
+            pub fn shape<E>(x: impl Bind<Out = Ex<Array<E>>>) -> Ex<Array<i64>> {
+                named("shape", &[x.given(None)])
+            }
+            #[track_caller]
+            pub fn dim<E>(x: impl Bind<Out = Ex<Array<E>>>, axis: impl Fit<Ex<i64>>) -> Ex<i64> {
+                named("dim", &[x.given(None), axis.given(None)])
+            }
+            #[track_caller]
+            pub fn place<E>(x: impl Bind<Out = Ex<Array<E>>>, indices: impl Fit<Ex<Array<i64>>>) -> Ex<i64> {
+                named("place", &[x.given(None), given!(Ints indices)])
+            }
+            #[track_caller]
+            pub fn count(lengths: impl Fit<Ex<Array<i64>>>) -> Ex<i64> {
+                named("count", &[given!(Ints lengths)])
+            }
+            /// An array of one number.
+            #[track_caller]
+            pub fn full<X: Numeric<Kind: Single>>(
+                x: X,
+                lengths: impl Fit<Ex<Array<i64>>>,
+            ) -> Ex<<X::Kind as Single>::Array> {
+                builtin(Builtin::Composed(Composed::Full), &[x.given(None), given!(Ints lengths)])
+            }
+            #[track_caller]
+            pub fn eye(n: impl Fit<Ex<i64>>) -> Ex<Array<f64>> {
+                builtin(Builtin::Composed(Composed::Eye), &[n.given(None)])
+            }
+            #[track_caller]
+            pub fn spread<A: Numeric, B: Numeric + NumberArray>(a: A, b: B) -> Ex<Together<A, B>>
+            where
+                A::Kind: Join<B::Kind>,
+            {
+                named("spread", &[a.given(None), b.given(None)])
+            }
+            #[track_caller]
+            pub fn step<X: Numeric, Y: Numeric<Kind: RealNumbers>>(x: X, y: Y) -> Ex<Together<X, Y>>
+            where
+                X::Kind: RealNumbers + Join<Y::Kind>,
+            {
+                named("step", &[x.given(None), y.given(None)])
+            }
+        }
+        impl<E: Single> Ex<Array<E>>
+        where
+            Array<E>: Shape<Staged = Ex<Array<E>>>,
+        {
+            $(
+                #[track_caller]
+                pub fn $f1(self, $($p1: impl Fit<operand!($t1)>),*) -> result!($r1 E) {
+                    array_functions::$f1(self, $($p1),*)
+                }
+            )*
+            $(
+                #[track_caller]
+                pub fn $f2<B: NumberArray>(
+                    self, b: B, $($p2: impl Fit<operand!($t2)>),*
+                ) -> result!($r2 <E as Join<B::Element>>::Out)
+                where
+                    E: Join<B::Element, Out: Single>,
+                {
+                    array_functions::$f2(self, b, $($p2),*)
+                }
+            )*
+            $(
+                #[track_caller]
+                pub fn $f3(
+                    self,
+                    b: impl NumberArray<Element = E>,
+                    c: impl NumberArray<Element = E>,
+                    $($p3: impl Fit<operand!($t3)>),*
+                ) -> result!($r3 E) {
+                    array_functions::$f3(self, b, c, $($p3),*)
+                }
+            )*
+        }
+        impl Ex<Array<f64>> {
+            $(
+                #[track_caller]
+                pub fn $fr(self, $($pr: impl Fit<operand!($tr)>),*) -> result!($rr f64) {
+                    array_functions::$fr(self, $($pr),*)
+                }
+            )*
+        }
+        impl Ex<Array<C>> {
+            $(
+                #[track_caller]
+                pub fn $fc(self, $($pc: impl Fit<operand!($tc)>),*) -> result!($rc C) {
+                    array_functions::$fc(self, $($pc),*)
+                }
+            )*
+        }
+    };
+}
+for_each_array_function!(functions);
+
+impl<E> Ex<Array<E>>
+where
+    Array<E>: Shape<Staged = Ex<Array<E>>>,
+{
+    #[track_caller]
+    pub fn shape(self) -> Ex<Array<i64>> {
+        array_functions::shape(self)
+    }
+    #[track_caller]
+    pub fn dim(self, axis: impl Fit<Ex<i64>>) -> Ex<i64> {
+        array_functions::dim(self, axis)
+    }
+}

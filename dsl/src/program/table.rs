@@ -1,0 +1,78 @@
+//! The functions of the language, by what they take: for the readers in `native` and `staged`.
+
+/// The functions of one number, of one real number and of two, with the ops of the table that they are. They work on
+/// arrays element by element.
+macro_rules! for_each_function {
+    ($reader:ident) => {
+        $reader! {
+            number1 {
+                recip Recip sqrt Sqrt cbrt Cbrt exp Exp exp_m1 ExpM1 ln Ln ln_1p Ln1p log2 Log2 log10 Log10 sin Sin
+                cos Cos tan Tan asin Asin acos Acos atan Atan sinh Sinh cosh Cosh tanh Tanh asinh Asinh
+                acosh Acosh atanh Atanh
+            }
+            real1 { sign Sign floor Floor ceil Ceil round Round trunc Trunc }
+            real2 { atan2 Atan2 hypot Hypot rem Rem }
+        }
+    };
+}
+
+/// The functions of arrays: of one, two or three arrays of real or complex numbers, of real ones, and of complex ones;
+/// what else they take, and what they give, where `Number` and `Array` are of the elements' kind.
+macro_rules! for_each_array_function {
+    ($reader:ident) => {
+        $reader! {
+            one {
+                transpose() -> Array; diagonal() -> Array; diagonal_matrix() -> Array; prod_others() -> Array;
+                inv() -> Array; cholesky() -> Array; eigen() -> Array; eigvecsh() -> Array; expm() -> Array;
+                reshape(shape: Ints) -> Array; insert_axis(axis: Int) -> Array; drop_axis(axis: Int) -> Array;
+                permute(axes: Ints) -> Array; unpermute(axes: Ints) -> Array;
+                slice(axis: Int, start: Int, len: Int) -> Array; take(indices: Ints) -> Array; row(k: Int) -> Array;
+                tril(k: Int) -> Array; triu(k: Int) -> Array;
+                sum_keep(axis: Int) -> Array; sum_axis(axis: Int) -> Array; mean_axis(axis: Int) -> Array;
+                cumsum(axis: Int) -> Array; cumsum_back(axis: Int) -> Array;
+                prod() -> Number; mean() -> Number; trace() -> Number; det() -> Number;
+                norm() -> Real; logabsdet() -> Real; eigvalsh() -> Reals;
+            }
+            two {
+                matmul() -> Array; matmul_nh() -> Array; matmul_hn() -> Array; matvec() -> Array; outer() -> Array;
+                kron() -> Array; convolve() -> Array; correlate() -> Array; solve() -> Array;
+                solve_adjoint() -> Array; like() -> Array; sum_like() -> Array; prod_pairs() -> Array;
+                concat(axis: Int) -> Array; embed(axis: Int, start: Int) -> Array; scatter(indices: Ints) -> Array;
+                contract(labels: Ints) -> Array; einsum(first: Ints, second: Ints, result: Ints) -> Array;
+                dot() -> Number; trace_product() -> Number;
+            }
+            three { contract_first(labels: Ints) -> Array; contract_second(labels: Ints) -> Array; }
+            real {
+                maximum() -> Real; minimum() -> Real; logsumexp() -> Real; sort() -> Reals;
+                softmax(axis: Int) -> Reals; logsumexp_keep(axis: Int) -> Reals; logsumexp_axis(axis: Int) -> Reals;
+                argmax() -> Int; argmin() -> Int; argsort() -> Ints;
+            }
+            complex { fft() -> Complexes; fft_back() -> Complexes; ifft() -> Complexes; }
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::core::{ir::ArrayOp, staging::Composed};
+
+    macro_rules! names {
+        ($($sort:ident { $($f:ident($($operand:tt)*) -> $r:ident;)* })*) => {
+            [$($(stringify!($f)),*),*]
+        };
+    }
+
+    /// What stands in the modules themselves.
+    const BY_HAND: [&str; 8] = ["shape", "dim", "place", "count", "full", "eye", "spread", "step"];
+
+    #[test]
+    fn every_function_of_arrays_is_there() {
+        let table = for_each_array_function!(names);
+        let mut here: Vec<&str> = table.into_iter().chain(BY_HAND).collect();
+        let ops = ArrayOp::ALL.iter().map(|op| op.name());
+        let mut all: Vec<&str> = ops.chain(Composed::ALL.iter().map(|f| f.name())).collect();
+        here.sort_unstable();
+        all.sort_unstable();
+        assert_eq!(here, all);
+    }
+}
