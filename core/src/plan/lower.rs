@@ -16,6 +16,7 @@
 //! `c = 1/sqrt(1 + t^2)` is left to be applied once for many gates. Whether Z and X stand beside it is a matter of its
 //! numbers: they cost nothing (see `layout`), and so all angles of a gate are the same operations but where one vanishes.
 
+mod fit;
 mod matrices;
 
 use num_complex::Complex;
@@ -88,30 +89,6 @@ impl Op {
         }
     }
 
-    /// The operation of the same structure that does nothing.
-    fn idle(&self) -> Option<Op> {
-        match *self {
-            Op::Rotation { qubit, .. } => Some(Op::Rotation { qubit, tan: 0.0, sign: false, flip: false }),
-            Op::Phase { mask, .. } => Some(Op::Phase { mask, angle: 0.0 }),
-            _ => None,
-        }
-    }
-
-    /// It, written with the structure of another operation.
-    fn like(&self, other: &Op) -> Option<Op> {
-        match (self, other) {
-            (&Op::Pauli { qubit, sign, flip }, Op::Rotation { qubit: same, .. }) if qubit == *same => {
-                Some(Op::Rotation { qubit, tan: 0.0, sign, flip })
-            }
-            (&Op::Pauli { qubit, sign: true, flip: false }, &Op::Phase { mask, .. })
-                if mask == 1 << qubit =>
-            {
-                Some(Op::Phase { mask, angle: std::f64::consts::PI })
-            }
-            _ => self.same_structure(other).then(|| self.clone()),
-        }
-    }
-
     /// The qubits on which it only depends.
     pub(in crate::plan) fn reading(&self) -> usize {
         match *self {
@@ -131,55 +108,6 @@ pub(in crate::plan) struct Lowered {
     pub(in crate::plan) angle: f64,
     /// Empty but while something is lowered; its memory is kept.
     waiting: Vec<Waiting>,
-}
-
-impl Lowered {
-    /// Writes the operations with the structure of others, where a rotation or a phase that an angle has made vanish is
-    /// one that does nothing. False if that cannot be; what is here is of no use then.
-    pub(in crate::plan) fn fit(&mut self, known: &[Op]) -> bool {
-        let ops = &mut self.ops;
-        let mut rest = ops.len();
-        if rest == known.len() && known.iter().zip(ops.iter()).all(|(a, b)| a.same_structure(b)) {
-            return true;
-        }
-        if rest > known.len() {
-            return false;
-        }
-        // From the end on, so that what is read has not been written over.
-        ops.resize(known.len(), Op::Phase { mask: 0, angle: 0.0 });
-        let mut left = known.len();
-        while left > 0 {
-            let wanted = &known[left - 1];
-            // A phase and then Paulis, wanted the other way round.
-            if let [.., Op::Phase { mask, angle }, pauli @ Op::Pauli { qubit, flip, .. }] = &ops[..rest]
-                && *mask == 1 << qubit
-                && let [.., rotation, Op::Phase { mask: same, .. }] = &known[..left]
-                && mask == same
-                && let Some(pauli) = pauli.like(rotation)
-            {
-                let (mask, angle, flip) = (*mask, *angle, *flip);
-                // X diag(1, z) = z diag(1, 1/z) X
-                self.angle += if flip { angle } else { 0.0 };
-                ops[left - 1] = Op::Phase { mask, angle: if flip { -angle } else { angle } };
-                ops[left - 2] = pauli;
-                (left, rest) = (left - 2, rest - 2);
-                continue;
-            }
-            left -= 1;
-            if let Some(op) = rest.checked_sub(1).and_then(|k| ops[k].like(wanted)) {
-                rest -= 1;
-                ops[left] = op;
-            } else if let Some(op) = wanted.idle() {
-                if left < rest {
-                    return false;
-                }
-                ops[left] = op;
-            } else {
-                return false;
-            }
-        }
-        true
-    }
 }
 
 /// Lowers operators on n qubits, and inner products between them, which stand in the order of the operators. What is
