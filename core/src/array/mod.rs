@@ -23,6 +23,7 @@ mod error;
 mod fourier;
 mod gemm;
 mod index;
+mod narrow;
 mod product;
 mod reduce;
 mod shape;
@@ -47,7 +48,7 @@ pub use reduce::{
     arg_extreme, argsort, cumulative_sum, dot, logsumexp, logsumexp_keep, product, product_pairs,
     products_of_others, softmax, step, sum, sum_keep, sum_like,
 };
-pub(crate) use shape::{Repeated, checked_count};
+pub(crate) use shape::{Repeated, Window, checked_count};
 pub use shape::{Shape, Strided, axis_split, broadcast, checked_axis, count, place};
 pub use solve::{determinant, inverse, log_abs_determinant, solve};
 
@@ -155,6 +156,21 @@ impl<T> Array<T> {
     /// The elements as those of a vector, to be changed in number.
     pub(crate) fn as_vec(&mut self) -> &mut Vec<T> {
         self.dims.clear();
+        &mut self.items
+    }
+
+    /// The elements for a shape, of which whoever calls writes each: they are what was there before, or `blank`.
+    pub(crate) fn overwrite(&mut self, shape: &[usize], blank: &T) -> &mut [T]
+    where
+        T: Clone,
+    {
+        self.items.resize(shape.iter().product(), blank.clone());
+        self.set_shape(shape);
+        &mut self.items
+    }
+
+    /// The elements, to be exchanged for as many as the shape holds.
+    pub(crate) fn elements(&mut self) -> &mut Vec<T> {
         &mut self.items
     }
 

@@ -1,16 +1,25 @@
 //! Which operations on arrays are done together, in one loop over the elements.
 //!
-//! An operation joins the one that reads it if all who read it are in one group of the same block; so only the last
-//! operation of a group writes an array. A sum may end a group.
+//! ```text
+//! v3 = mul v1, v1     v4 = add v3, v2     v5 = sum v4     v6 = mul v3, v4     one loop that gives v5 and v6
+//! ```
+//!
+//! - An operation joins the one that reads it if all who read it are in one group of the same block; so what stands
+//!   between them is never an array. A sum may end a group.
+//! - Groups whose ends have [one shape](crate::pass) become one, where the last of them stands, unless something
+//!   between them reads what the first gives.
 //!
 //! Cost: O(size).
+
+use std::collections::HashMap;
 
 use crate::{
     entity::{Block, Inst, Value},
     ir::{Element, Function, Kind, Op},
+    pass::{Class, Shapes},
 };
 
-use super::super::recipe::{From, Recipe, Step};
+use super::super::recipe::{From, Output, Recipe, Step};
 
 /// How many operations are done together at most: each needs a stretch of fast memory for its results.
 const LONGEST: usize = 32;
@@ -19,63 +28,40 @@ const LONGEST: usize = 32;
 #[derive(Debug, Default)]
 pub(super) struct Together {
     last: Vec<Option<Inst>>,
-    /// The block and the place of each instruction.
-    home: Vec<Option<(Block, usize)>>,
-    definitions: Vec<Option<Inst>>,
+    /// The members of each group of several, in order, under its last one.
+    members: HashMap<Inst, Vec<Inst>>,
+    /// The groups that read each value, by their last ones; `None` for who is in none.
+    readers: Vec<Vec<Option<Inst>>>,
 }
 
 impl Together {
     pub(super) fn of(f: &Function) -> Together {
-        let mut last: Vec<Option<Inst>> = vec![None; f.insts.len()];
-        let mut size = vec![1; f.insts.len()];
-        // The group that reads a value: none yet, one, or several.
-        let mut readers: Vec<Option<Option<Inst>>> = vec![None; f.kinds.len()];
+        let mut last = chains(f);
+        let mut shapes = Shapes::of(f);
         for block in f.blocks.values() {
-            let outside = block.end.targets().into_iter().flat_map(|t| t.args.iter().copied());
-            for v in outside.chain(block.end.operand()) {
-                readers[v.index()] = Some(None);
+            merge(f, &block.insts, &mut shapes, &mut last);
+        }
+        // A merged group's last one has joined nothing.
+        for k in 0..last.len() {
+            while let Some(end) = last[k].and_then(|end| last[end.index()]) {
+                last[k] = Some(end);
             }
         }
-        let mut home = vec![None; f.insts.len()];
-        for (b, block) in f.blocks.iter() {
-            block.insts.iter().enumerate().for_each(|(k, i)| home[i.index()] = Some((b, k)));
-        }
-        let definitions = f.definitions();
-        // Who reads from another block, or does something else, is never joined.
-        for (b, block) in f.blocks.iter() {
+        let mut members: HashMap<Inst, Vec<Inst>> = HashMap::new();
+        let mut readers: Vec<Vec<Option<Inst>>> = vec![vec![]; f.kinds.len()];
+        for block in f.blocks.values() {
             for &i in &block.insts {
-                for &v in &f.insts[i].args {
-                    let near =
-                        definitions[v.index()].and_then(|d| home[d.index()]).is_some_and(|(c, _)| c == b);
-                    if !near || !takes(f, i) {
-                        readers[v.index()] = Some(None);
-                    }
+                let end = last[i.index()].unwrap_or(i);
+                if takes(f, i) {
+                    members.entry(end).or_default().push(i);
                 }
+                let group = takes(f, i).then_some(end);
+                f.insts[i].args.iter().for_each(|v| readers[v.index()].push(group));
             }
+            let outside = block.end.targets().into_iter().flat_map(|t| t.args.iter().copied());
+            outside.chain(block.end.operand()).for_each(|v| readers[v.index()].push(None));
         }
-        for block in f.blocks.values() {
-            for &i in block.insts.iter().rev() {
-                let inst = &f.insts[i];
-                let group = inst.result.filter(|_| makes(f, i)).and_then(|v| readers[v.index()].flatten());
-                let end = group.filter(|g| size[g.index()] < LONGEST).unwrap_or(i);
-                if end != i {
-                    last[i.index()] = Some(end);
-                    size[end.index()] += 1;
-                }
-                if !takes(f, i) {
-                    continue;
-                }
-                for &v in &inst.args {
-                    let reader = &mut readers[v.index()];
-                    *reader = match reader {
-                        None => Some(Some(end)),
-                        Some(Some(other)) if *other == end => continue,
-                        _ => Some(None),
-                    };
-                }
-            }
-        }
-        Together { last, home, definitions }
+        Together { last, members, readers }
     }
 
     /// Whether an instruction is done where another one stands.
@@ -83,46 +69,150 @@ impl Together {
         self.last.get(i.index()).is_some_and(Option::is_some)
     }
 
-    /// What is done at the last instruction of a group, and the values it reads.
-    pub(super) fn recipe(&self, f: &Function, end: Inst) -> (Recipe, Vec<Value>) {
-        let mut group: Vec<Inst> = Vec::new();
-        let mut work = vec![end];
-        while let Some(i) = work.pop() {
-            if group.contains(&i) {
-                continue;
-            }
-            group.push(i);
-            let inner =
-                f.insts[i].args.iter().filter_map(|v| self.definitions.get(v.index()).copied().flatten());
-            work.extend(inner.filter(|d| self.last.get(d.index()).copied().flatten() == Some(end)));
-        }
-        group.sort_by_key(|i| self.home.get(i.index()).copied().flatten());
-        let sum = f.insts[end].op == Op::Sum;
-        let mut operands: Vec<Value> = Vec::new();
-        let mut steps: Vec<Step> = Vec::new();
-        let mut known: Vec<(Value, usize)> = Vec::new();
-        for &i in &group {
+    /// What is done at the last instruction of a group, the values it reads and those it gives.
+    pub(super) fn recipe(&self, f: &Function, end: Inst) -> (Recipe, Vec<Value>, Vec<Value>) {
+        let alone = [end];
+        let members = self.members.get(&end).map_or(&alone[..], Vec::as_slice);
+        let (mut steps, mut outputs) = (Vec::new(), Vec::new());
+        let (mut operands, mut results): (Vec<Value>, Vec<Value>) = (Vec::new(), Vec::new());
+        let mut known: HashMap<Value, usize> = HashMap::new();
+        for &i in members {
             let inst = &f.insts[i];
-            let mut from = |v: Value| match known.iter().find(|(w, _)| *w == v) {
-                Some((_, step)) => From::Step(*step),
+            let mut from = |v: Value| match known.get(&v) {
+                Some(step) => From::Step(*step),
                 None => From::Operand(operands.iter().position(|w| *w == v).unwrap_or_else(|| {
                     operands.push(v);
                     operands.len() - 1
                 })),
             };
-            let (Some(&first), Some(&last)) = (inst.args.first(), inst.args.last()) else { continue };
-            let from = [from(first), from(last)];
+            let (Some(&first), Some(&second), Some(v)) = (inst.args.first(), inst.args.last(), inst.result)
+            else {
+                continue;
+            };
+            let from = [from(first), from(second)];
             if inst.op == Op::Sum {
+                outputs.push(Output::Sum(from[0]));
+                results.push(v);
                 continue;
             }
-            if let Some(v) = inst.result {
-                let complex = f.kinds[v] == Kind::Array(Element::Complex);
-                known.push((v, steps.len()));
-                steps.push(Step { op: inst.op, from, complex, at: inst.at });
+            let outside = |reader: &Option<Inst>| *reader != Some(end);
+            if i == end || self.readers.get(v.index()).is_none_or(|r| r.iter().any(outside)) {
+                outputs.push(Output::Array(steps.len()));
+                results.push(v);
+            }
+            known.insert(v, steps.len());
+            let complex = f.kinds[v] == Kind::Array(Element::Complex);
+            steps.push(Step { op: inst.op, from, complex, at: inst.at });
+        }
+        (Recipe { steps, outputs }, operands, results)
+    }
+}
+
+/// Joins operations with the only group that reads them.
+fn chains(f: &Function) -> Vec<Option<Inst>> {
+    let mut last: Vec<Option<Inst>> = vec![None; f.insts.len()];
+    let mut size = vec![1; f.insts.len()];
+    // The group that reads a value: none yet, one, or several.
+    let mut readers: Vec<Option<Option<Inst>>> = vec![None; f.kinds.len()];
+    for block in f.blocks.values() {
+        let outside = block.end.targets().into_iter().flat_map(|t| t.args.iter().copied());
+        for v in outside.chain(block.end.operand()) {
+            readers[v.index()] = Some(None);
+        }
+    }
+    let mut home: Vec<Option<Block>> = vec![None; f.insts.len()];
+    for (b, block) in f.blocks.iter() {
+        block.insts.iter().for_each(|i| home[i.index()] = Some(b));
+    }
+    let definitions = f.definitions();
+    // Who reads from another block, or does something else, is never joined.
+    for (b, block) in f.blocks.iter() {
+        for &i in &block.insts {
+            for &v in &f.insts[i].args {
+                let near = definitions[v.index()].and_then(|d| home[d.index()]).is_some_and(|c| c == b);
+                if !near || !takes(f, i) {
+                    readers[v.index()] = Some(None);
+                }
             }
         }
-        (Recipe { steps, sum }, operands)
     }
+    for block in f.blocks.values() {
+        for &i in block.insts.iter().rev() {
+            let inst = &f.insts[i];
+            let group = inst.result.filter(|_| makes(f, i)).and_then(|v| readers[v.index()].flatten());
+            let end = group.filter(|g| size[g.index()] < LONGEST).unwrap_or(i);
+            if end != i {
+                last[i.index()] = Some(end);
+                size[end.index()] += 1;
+            }
+            if !takes(f, i) {
+                continue;
+            }
+            for &v in &inst.args {
+                let reader = &mut readers[v.index()];
+                *reader = match reader {
+                    None => Some(Some(end)),
+                    Some(Some(other)) if *other == end => continue,
+                    _ => Some(None),
+                };
+            }
+        }
+    }
+    last
+}
+
+/// A group to which others may come.
+struct Open {
+    class: Class,
+    last: Inst,
+    size: usize,
+    /// What its ends give.
+    gives: Vec<Value>,
+}
+
+/// Merges the groups of a block whose ends have one shape.
+fn merge(f: &Function, insts: &[Inst], shapes: &mut Shapes, last: &mut [Option<Inst>]) {
+    let mut chains: HashMap<Inst, Vec<Inst>> = HashMap::new();
+    for &i in insts.iter().filter(|&&i| takes(f, i)) {
+        chains.entry(last[i.index()].unwrap_or(i)).or_default().push(i);
+    }
+    let mut open: Vec<Open> = Vec::new();
+    for &i in insts {
+        if last[i.index()].is_some() {
+            continue;
+        }
+        let Some(chain) = chains.get(&i) else {
+            // Something else: what it reads must be there.
+            open.retain(|group| !f.insts[i].args.iter().any(|v| group.gives.contains(v)));
+            continue;
+        };
+        let Some(class) = class(f, i, shapes) else { continue };
+        let reads: Vec<Value> = chain.iter().flat_map(|&j| f.insts[j].args.iter().copied()).collect();
+        open.retain(|group| {
+            let joins = group.class == class && group.size + chain.len() <= LONGEST;
+            joins || group.class != class && !reads.iter().any(|v| group.gives.contains(v))
+        });
+        let gives = f.insts[i].result;
+        match open.iter_mut().find(|group| group.class == class) {
+            Some(group) => {
+                last[group.last.index()] = Some(i);
+                group.last = i;
+                group.size += chain.len();
+                group.gives.extend(gives);
+            }
+            None => {
+                let gives = gives.into_iter().collect();
+                open.push(Open { class, last: i, size: chain.len(), gives });
+            }
+        }
+    }
+}
+
+/// The shape of what a group's last instruction makes, or sums.
+fn class(f: &Function, end: Inst, shapes: &mut Shapes) -> Option<Class> {
+    let inst = &f.insts[end];
+    let v = if inst.op == Op::Sum { inst.args.first().copied() } else { inst.result };
+    v.map(|v| shapes.class(v))
 }
 
 /// Whether it gives an array element by element.

@@ -54,18 +54,31 @@ impl<T: Clone> ArrayBank<T> {
         self.recycle(old);
     }
 
-    /// An empty array that nobody shares.
-    pub(super) fn fresh(&mut self) -> Arc<Array<T>> {
-        self.spare.pop().unwrap_or_default()
+    /// An empty array that nobody shares, for about `len` elements.
+    pub(super) fn fresh(&mut self, len: usize) -> Arc<Array<T>> {
+        let mut array = self.stale(len);
+        Arc::make_mut(&mut array).as_vec().clear();
+        array
+    }
+
+    /// As [`fresh`](ArrayBank::fresh), but with whatever was left in it: the spare buffer that fits best, or else the
+    /// largest.
+    pub(super) fn stale(&mut self, len: usize) -> Arc<Array<T>> {
+        let fits = |array: &Arc<Array<T>>| match array.capacity() {
+            room if room < len => (true, usize::MAX - room),
+            room => (false, room),
+        };
+        let best = (0..self.spare.len()).rev().min_by_key(|&k| fits(&self.spare[k]));
+        best.map(|k| self.spare.swap_remove(k)).unwrap_or_default()
     }
 
     /// The array, not shared: a copy if it is.
     pub(super) fn own(&mut self, array: Held<T>) -> Arc<Array<T>> {
-        let Some(mut array) = array else { return self.fresh() };
+        let Some(mut array) = array else { return self.fresh(0) };
         if Arc::get_mut(&mut array).is_some() {
             return array;
         }
-        let mut copy = self.fresh();
+        let mut copy = self.fresh(array.len());
         Arc::make_mut(&mut copy).copy_from(&array);
         copy
     }
@@ -75,7 +88,10 @@ impl<T: Clone> ArrayBank<T> {
         if let Some(mut array) = array
             && let Some(elements) = Arc::get_mut(&mut array)
         {
-            elements.as_vec().clear();
+            // Numbers with memory of their own give it back.
+            if std::mem::needs_drop::<T>() {
+                elements.as_vec().clear();
+            }
             self.spare.push(array);
         }
     }
@@ -96,7 +112,7 @@ impl<T: Clone> ArrayBank<T> {
             }
             None => {
                 self.recycle(Some(old));
-                self.fresh()
+                self.fresh(0)
             }
         }
     }

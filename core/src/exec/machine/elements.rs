@@ -1,9 +1,10 @@
 //! Operations element by element: recipes run over stretches that stay in fast memory.
 //!
-//! Each step goes over [`STRETCH`] elements before the next one does; only the last one writes to memory. So the
-//! dispatch is paid once for a stretch, each step is a plain loop over slices, and nothing in between is ever stored
-//! as a whole. An operand of a smaller shape is repeated stretch by stretch. A step whose own shape is smaller than
-//! that of the result (`exp(b)` in `a * exp(b)`, `b` a row) is computed first, as an array.
+//! Each step goes over [`STRETCH`] elements before the next one does; only what is wanted goes to memory. So the
+//! dispatch is paid once for a stretch, each step is a plain loop over slices with the processor's vector instructions,
+//! and nothing in between is ever stored as a whole. An operand of a smaller shape is repeated stretch by stretch. A
+//! step whose own shape is smaller than that of the results (`exp(b)` in `a * exp(b)`, `b` a row) is computed first, as
+//! an array.
 //!
 //! Sums are taken stretch by stretch in eight columns, so their order depends on the length alone.
 
@@ -12,16 +13,16 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::{
-    array::{ArrayError, Repeated, Shape, broadcast, sum},
+    array::{ArrayError, Repeated, Shape, Window, broadcast, sum},
     ir::{Mixed, Number1, Number2, Op, Position, Real1, Real2},
-    scalar::{Real, Scalar, Undecided},
+    scalar::{Loop, Real, Ring, Scalar, Undecided, wide},
 };
 
 use super::{
     super::{
         Limits,
         code::{Bank, Slot},
-        recipe::{From, Recipe, Step},
+        recipe::{From, Output, Recipe, Step},
     },
     array_bank::{ArrayBank, Held},
     banks::{Banks, Base},
@@ -73,7 +74,7 @@ pub(super) fn elements<T: Real, S: Scalar<Real = T>>(
     banks: &mut Banks<S>,
     recipe: &Recipe,
     args: &[Slot],
-    result: Slot,
+    results: &[Slot],
     base: Base,
     limits: &Limits,
 ) -> Result<(), Fault> {
@@ -92,7 +93,7 @@ pub(super) fn elements<T: Real, S: Scalar<Real = T>>(
         .collect();
     let (real_bank, complex_bank, scratch) = (&mut arrays.reals, &mut arrays.complexes, &mut arrays.scratch);
     let mut run = Run { real_bank, complex_bank, scratch, limit: limits.array };
-    let value = run.recipe(recipe, &mut operands);
+    let values = run.recipe(recipe, &mut operands);
     for operand in operands {
         match operand {
             Operand::Reals(array) => run.real_bank.recycle(array),
@@ -101,15 +102,20 @@ pub(super) fn elements<T: Real, S: Scalar<Real = T>>(
             _ => {}
         }
     }
-    match value? {
-        Operand::Real(x) => reals[on(result)] = x,
-        Operand::Complex(x) => complexes[on(result)] = x,
-        Operand::Reals(array) => arrays.reals.store(on(result), array),
-        Operand::Complexes(array) => arrays.complexes.store(on(result), array),
-        Operand::Int(_) | Operand::Ints(_) => {}
+    for (value, &result) in values?.into_iter().zip(results) {
+        match value {
+            Operand::Real(x) => reals[on(result)] = x,
+            Operand::Complex(x) => complexes[on(result)] = x,
+            Operand::Reals(array) => arrays.reals.store(on(result), array),
+            Operand::Complexes(array) => arrays.complexes.store(on(result), array),
+            Operand::Int(_) | Operand::Ints(_) => {}
+        }
     }
     Ok(())
 }
+
+/// What a recipe gives.
+type Results<S> = SmallVec<[Operand<S>; 2]>;
 
 struct Run<'a, S: Scalar> {
     real_bank: &'a mut ArrayBank<S::Real>,
@@ -138,7 +144,7 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
         &mut self,
         recipe: &Recipe,
         operands: &mut SmallVec<[Operand<S>; 4]>,
-    ) -> Result<Operand<S>, Fault> {
+    ) -> Result<Results<S>, Fault> {
         let shapes: SmallVec<[Option<Shape>; 4]> = operands.iter().map(Operand::shape).collect();
         let mut made: SmallVec<[Option<Shape>; 8]> = SmallVec::new();
         for step in &recipe.steps {
@@ -157,7 +163,12 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
             };
             made.push(shape);
         }
-        let whole = made.last().or(shapes.first()).cloned().flatten().unwrap_or_default();
+        let whole = match recipe.outputs.first() {
+            Some(Output::Array(k) | Output::Sum(From::Step(k))) => made[*k].as_ref(),
+            Some(Output::Sum(From::Operand(k))) => shapes[*k].as_ref(),
+            None => None,
+        };
+        let whole = whole.cloned().unwrap_or_default();
         let n: usize = whole.iter().product();
         if n > self.limit {
             let given = whole.iter().map(|&d| i64::try_from(d).unwrap_or(i64::MAX)).collect();
@@ -174,131 +185,171 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
             }
             let step = renamed(&recipe.steps[k], &places);
             let shape = shape.clone().unwrap_or_default();
-            let value = self.stretches(&[step], &shape, operands, false)?;
+            let values = self.stretches(&[step], &[Output::Array(0)], &shape, operands)?;
             places.push(From::Operand(operands.len()));
-            operands.push(value);
+            operands.extend(values);
         }
         let steps: SmallVec<[Step; 8]> = order.iter().map(|&k| renamed(&recipe.steps[k], &places)).collect();
-        self.stretches(&steps, &whole, operands, recipe.sum)
+        let outputs: SmallVec<[Output; 2]> = (recipe.outputs.iter())
+            .map(|&output| match output {
+                Output::Array(k) | Output::Sum(From::Step(k)) => match (places[k], output) {
+                    (From::Step(k), Output::Array(_)) => Output::Array(k),
+                    (place, _) => Output::Sum(place),
+                },
+                sum => sum,
+            })
+            .collect();
+        self.stretches(&steps, &outputs, &whole, operands)
     }
 
     /// Runs steps of one shape.
     fn stretches(
         &mut self,
         steps: &[Step],
+        outputs: &[Output],
         shape: &[usize],
         operands: &[Operand<S>],
-        summed: bool,
-    ) -> Result<Operand<S>, Fault> {
+    ) -> Result<Results<S>, Fault> {
         let n: usize = shape.iter().product();
-        let Some((last, first)) = steps.split_last() else {
-            return Ok(match &operands[0] {
-                Operand::Reals(array) => Operand::Real(array.as_ref().map_or_else(T::zero, |a| sum(a))),
-                Operand::Complexes(array) => {
-                    Operand::Complex(array.as_ref().map_or_else(S::zero, |a| sum(a)))
-                }
-                _ => Operand::Real(T::zero()),
-            });
-        };
         // Operands of other shapes are repeated: each stretch into a place of its own behind those of the steps.
         let mut repeated: SmallVec<[Option<Repeated>; 4]> = SmallVec::new();
         for (k, operand) in operands.iter().enumerate() {
             let used = steps.iter().any(|s| s.from.contains(&From::Operand(k)));
-            let other = operand.shape().filter(|s| used && s.as_slice() != shape);
+            let other = operand.shape().filter(|s| n > 0 && used && s.as_slice() != shape);
             repeated.push(other.map(|from| Repeated::new(&from, shape)));
         }
-        let places = steps.len() + operands.len();
-        let Scratch { reals, complexes } = &mut *self.scratch;
-        if reals.len() < places {
-            reals.resize_with(places, Vec::new);
-            complexes.resize_with(places, Vec::new);
+        let (slots, used) = slots(steps, outputs);
+        let places = used + operands.len();
+        if self.scratch.reals.len() < places {
+            self.scratch.reals.resize_with(places, Vec::new);
+            self.scratch.complexes.resize_with(places, Vec::new);
         }
-        let (mut real_out, mut complex_out) = (self.real_bank.fresh(), self.complex_bank.fresh());
-        let mut sums = (T::zero(), S::zero());
-        {
-            let (to_real, to_complex) = (Arc::make_mut(&mut real_out), Arc::make_mut(&mut complex_out));
-            // Only one of both is written.
-            let to_real = if summed || last.complex { to_real.as_vec() } else { to_real.start(shape) };
-            let to_complex =
-                if summed || !last.complex { to_complex.as_vec() } else { to_complex.start(shape) };
-            for start in (0..n).step_by(STRETCH) {
-                let len = STRETCH.min(n - start);
-                for (k, (operand, repeated)) in operands.iter().zip(&mut repeated).enumerate() {
-                    match (repeated, operand) {
-                        (Some(r), Operand::Reals(Some(a))) => r.fill(a, len, &mut reals[steps.len() + k]),
-                        (Some(r), Operand::Complexes(Some(a))) => {
-                            r.fill(a, len, &mut complexes[steps.len() + k])
+        // The memory of an array that is wanted lies among the stretches while it is filled.
+        let mut results: Results<S> =
+            outputs.iter().map(|output| self.begin(*output, steps, &slots, operands, shape)).collect();
+        let wanted = |k: usize| outputs.contains(&Output::Array(k));
+        let mut fault = None;
+        let mut windows: SmallVec<[Window; 4]> = SmallVec::new();
+        for start in (0..n).step_by(STRETCH) {
+            let len = STRETCH.min(n - start);
+            let Scratch { reals, complexes } = &mut *self.scratch;
+            windows.clear();
+            windows.extend(operands.iter().zip(&mut repeated).enumerate().map(|(k, (operand, repeated))| {
+                match (repeated, operand) {
+                    (Some(r), Operand::Reals(Some(a))) => r.next(a, len, &mut reals[used + k]),
+                    (Some(r), Operand::Complexes(Some(a))) => r.next(a, len, &mut complexes[used + k]),
+                    _ => Window::Array(start..start + len),
+                }
+            }));
+            for (k, step) in steps.iter().enumerate() {
+                let slot = slots[k];
+                let (mut real, mut complex) =
+                    (std::mem::take(&mut reals[slot]), std::mem::take(&mut complexes[slot]));
+                if !wanted(k) {
+                    real.clear();
+                    complex.clear();
+                }
+                let part = |from: From| match from {
+                    From::Step(j) if steps[j].complex => {
+                        Parts::Complexes(Part::Many(end(&complexes[slots[j]], len)))
+                    }
+                    From::Step(j) => Parts::Reals(Part::Many(end(&reals[slots[j]], len))),
+                    From::Operand(j) => match &operands[j] {
+                        Operand::Real(x) => Parts::Reals(Part::One(x)),
+                        Operand::Complex(x) => Parts::Complexes(Part::One(x)),
+                        Operand::Int(x) => Parts::Ints(Part::One(x)),
+                        Operand::Reals(a) => Parts::Reals(stretch(a, &windows[j], &reals[used + j])),
+                        Operand::Complexes(a) => {
+                            Parts::Complexes(stretch(a, &windows[j], &complexes[used + j]))
+                        }
+                        Operand::Ints(a) => Parts::Ints(stretch(a, &windows[j], &[])),
+                    },
+                };
+                let [a, b] = step.from.map(part);
+                if let Err(source) = run(step.op, a, b, &mut real, &mut complex) {
+                    fault
+                        .get_or_insert((Some(step.at), ArrayError::Undecided { op: step.op.name(), source }));
+                }
+                (reals[slot], complexes[slot]) = (real, complex);
+            }
+            if fault.is_some() {
+                break;
+            }
+            for (output, result) in outputs.iter().zip(&mut results) {
+                match (output, result) {
+                    (Output::Sum(From::Step(k)), Operand::Real(s)) => *s += sum(end(&reals[slots[*k]], len)),
+                    (Output::Sum(From::Step(k)), Operand::Complex(s)) => {
+                        *s += sum(end(&complexes[slots[*k]], len));
+                    }
+                    (Output::Sum(From::Operand(k)), result) => match (&operands[*k], result) {
+                        (Operand::Reals(Some(a)), Operand::Real(s)) => *s += sum(&a[start..start + len]),
+                        (Operand::Complexes(Some(a)), Operand::Complex(s)) => {
+                            *s += sum(&a[start..start + len]);
                         }
                         _ => {}
-                    }
-                }
-                for (k, step) in first.iter().chain([last]).enumerate() {
-                    let (real_done, real_rest) = reals.split_at_mut(k);
-                    let (complex_done, complex_rest) = complexes.split_at_mut(k);
-                    let (Some((real, real_behind)), Some((complex, complex_behind))) =
-                        (real_rest.split_first_mut(), complex_rest.split_first_mut())
-                    else {
-                        continue;
-                    };
-                    // What is behind: first the steps to come, then the repeated operands.
-                    let behind = steps.len() - k - 1;
-                    let part = |from: From| match from {
-                        From::Step(j) if steps[j].complex => Parts::Complexes(Part::Many(&complex_done[j])),
-                        From::Step(j) => Parts::Reals(Part::Many(&real_done[j])),
-                        From::Operand(j) => match &operands[j] {
-                            Operand::Real(x) => Parts::Reals(Part::One(x)),
-                            Operand::Complex(x) => Parts::Complexes(Part::One(x)),
-                            Operand::Int(x) => Parts::Ints(Part::One(x)),
-                            Operand::Reals(_) if repeated[j].is_some() => {
-                                Parts::Reals(Part::Many(&real_behind[behind + j]))
-                            }
-                            Operand::Complexes(_) if repeated[j].is_some() => {
-                                Parts::Complexes(Part::Many(&complex_behind[behind + j]))
-                            }
-                            Operand::Reals(a) => Parts::Reals(Part::Many(stretch(a, start, len))),
-                            Operand::Complexes(a) => Parts::Complexes(Part::Many(stretch(a, start, len))),
-                            Operand::Ints(a) => Parts::Ints(Part::Many(stretch(a, start, len))),
-                        },
-                    };
-                    let [a, b] = step.from.map(part);
-                    let ends = k == first.len() && !summed;
-                    let fault =
-                        |source| (Some(step.at), ArrayError::Undecided { op: step.op.name(), source });
-                    if !ends {
-                        real.clear();
-                        complex.clear();
-                    }
-                    let real: &mut Vec<T> = if ends { &mut *to_real } else { real };
-                    let complex: &mut Vec<S> = if ends { &mut *to_complex } else { complex };
-                    run(step.op, a, b, real, complex).map_err(fault)?;
-                }
-                if summed {
-                    let k = first.len();
-                    if last.complex {
-                        sums.1 += sum(&complexes[k]);
-                    } else {
-                        sums.0 += sum(&reals[k]);
-                    }
+                    },
+                    _ => {}
                 }
             }
         }
-        let (real_out, complex_out) = (Some(real_out), Some(complex_out));
-        Ok(match (summed, last.complex) {
-            (false, true) => {
-                self.real_bank.recycle(real_out);
-                Operand::Complexes(complex_out)
+        for (output, result) in outputs.iter().zip(&mut results) {
+            if let Output::Array(k) = *output {
+                self.exchange(slots[k], result);
             }
-            (false, false) => {
-                self.complex_bank.recycle(complex_out);
-                Operand::Reals(real_out)
-            }
-            (true, complex) => {
-                self.real_bank.recycle(real_out);
-                self.complex_bank.recycle(complex_out);
-                if complex { Operand::Complex(sums.1) } else { Operand::Real(sums.0) }
-            }
-        })
+        }
+        match fault {
+            Some(fault) => Err(fault),
+            None => Ok(results),
+        }
     }
+
+    /// A result with nothing in it.
+    fn begin(
+        &mut self,
+        output: Output,
+        steps: &[Step],
+        slots: &[usize],
+        operands: &[Operand<S>],
+        shape: &[usize],
+    ) -> Operand<S> {
+        let complex = match output {
+            Output::Array(k) | Output::Sum(From::Step(k)) => steps[k].complex,
+            Output::Sum(From::Operand(k)) => matches!(operands[k], Operand::Complexes(_)),
+        };
+        let Output::Array(k) = output else {
+            return if complex { Operand::Complex(S::zero()) } else { Operand::Real(T::zero()) };
+        };
+        let n = shape.iter().product();
+        let mut result = if complex {
+            let mut array = self.complex_bank.fresh(n);
+            Arc::make_mut(&mut array).start(shape);
+            Operand::Complexes(Some(array))
+        } else {
+            let mut array = self.real_bank.fresh(n);
+            Arc::make_mut(&mut array).start(shape);
+            Operand::Reals(Some(array))
+        };
+        self.exchange(slots[k], &mut result);
+        result
+    }
+
+    /// Exchanges the elements of a result and those in a slot.
+    fn exchange(&mut self, slot: usize, result: &mut Operand<S>) {
+        match result {
+            Operand::Reals(Some(array)) => {
+                std::mem::swap(Arc::make_mut(array).elements(), &mut self.scratch.reals[slot]);
+            }
+            Operand::Complexes(Some(array)) => {
+                std::mem::swap(Arc::make_mut(array).elements(), &mut self.scratch.complexes[slot]);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The last of some numbers.
+fn end<E>(items: &[E], len: usize) -> &[E] {
+    &items[items.len() - len..]
 }
 
 /// A step that reads other places.
@@ -310,8 +361,48 @@ fn renamed(step: &Step, places: &[From]) -> Step {
     Step { from, ..*step }
 }
 
-fn stretch<E>(array: &Held<E>, start: usize, len: usize) -> &[E] {
-    array.as_ref().map_or(&[], |a| &a[start..start + len])
+fn stretch<'a, E>(array: &'a Held<E>, window: &Window, buffer: &'a [E]) -> Part<'a, E> {
+    Part::Many(match (window, array) {
+        (Window::Array(range), Some(array)) => &array[range.clone()],
+        (Window::Buffer(range), _) => &buffer[range.clone()],
+        _ => &[],
+    })
+}
+
+/// The slot in which each step writes, and how many there are. A step whose readers are done hands its slot on, so
+/// that few stay in the nearest cache; what is wanted keeps its own.
+fn slots(steps: &[Step], outputs: &[Output]) -> (SmallVec<[usize; 8]>, usize) {
+    let mut last: SmallVec<[usize; 8]> = SmallVec::from_elem(0, steps.len());
+    for (k, step) in steps.iter().enumerate() {
+        for from in step.from {
+            if let From::Step(j) = from {
+                last[j] = k;
+            }
+        }
+    }
+    for output in outputs {
+        if let Output::Array(k) | Output::Sum(From::Step(k)) = *output {
+            last[k] = steps.len();
+        }
+    }
+    let (mut slots, mut used): (SmallVec<[usize; 8]>, usize) = (SmallVec::new(), 0);
+    let mut free: SmallVec<[usize; 8]> = SmallVec::new();
+    for (k, step) in steps.iter().enumerate() {
+        let slot = if outputs.contains(&Output::Array(k)) { None } else { free.pop() };
+        slots.push(slot.unwrap_or_else(|| {
+            used += 1;
+            used - 1
+        }));
+        for (place, from) in step.from.iter().enumerate() {
+            if let From::Step(j) = *from
+                && last[j] == k
+                && !(place == 1 && step.from[0] == *from)
+            {
+                free.push(slots[j]);
+            }
+        }
+    }
+    (slots, used)
 }
 
 /// One step over one stretch: what it gives is added to the end of `real` or `complex`.
@@ -324,10 +415,10 @@ fn run<T: Real, S: Scalar<Real = T>>(
 ) -> Result<(), Undecided> {
     use Parts::{Complexes, Ints, Reals};
     match (op, a, b) {
-        (Op::Number1(Number1::Exp), Reals(Part::Many(a)), _) => {
+        (Op::Number1(op), Reals(Part::Many(a)), _) if let Some(all) = at_once::<T>(op) => {
             let start = real.len();
             real.extend_from_slice(a);
-            T::exp_all(&mut real[start..]);
+            all(&mut real[start..]);
         }
         (Op::Number1(op), Reals(a), _) => number1(op, a, real),
         (Op::Number1(op), Complexes(a), _) => number1(op, a, complex),
@@ -361,21 +452,64 @@ fn power<S: Scalar>(x: &S, n: i64) -> S {
     x.powi(i32::try_from(n).unwrap_or(if n < 0 { i32::MIN } else { i32::MAX }))
 }
 
-#[inline]
-fn one<A, B: Clone>(a: Part<'_, A>, out: &mut Vec<B>, f: impl Fn(&A) -> B) {
-    match a {
-        Part::One(x) => out.push(f(x)),
-        Part::Many(a) => out.extend(a.iter().map(f)),
+/// The function for many numbers at once, if there is one.
+fn at_once<S: Scalar>(op: Number1) -> Option<fn(&mut [S])> {
+    match op {
+        Number1::Exp => Some(S::exp_all),
+        Number1::ExpM1 => Some(S::exp_m1_all),
+        Number1::Ln => Some(S::ln_all),
+        Number1::Tanh => Some(S::tanh_all),
+        _ => None,
     }
 }
 
 #[inline]
-fn two<A, B: Clone>(a: Part<'_, A>, b: Part<'_, A>, out: &mut Vec<B>, f: impl Fn(&A, &A) -> B) {
+fn one<A, B: Ring>(a: Part<'_, A>, out: &mut Vec<B>, f: impl Fn(&A) -> B) {
+    match a {
+        Part::One(x) => out.push(f(x)),
+        Part::Many(a) => wide::<B, _>(Each { a, out, f }),
+    }
+}
+
+#[inline]
+fn two<A, B: Ring>(a: Part<'_, A>, b: Part<'_, A>, out: &mut Vec<B>, f: impl Fn(&A, &A) -> B) {
     match (a, b) {
-        (Part::Many(a), Part::Many(b)) => out.extend(a.iter().zip(b).map(|(x, y)| f(x, y))),
-        (Part::One(x), Part::Many(b)) => out.extend(b.iter().map(|y| f(x, y))),
-        (Part::Many(a), Part::One(y)) => out.extend(a.iter().map(|x| f(x, y))),
+        (Part::Many(a), Part::Many(b)) => wide::<B, _>(Both { a, b, out, f }),
+        (Part::One(x), Part::Many(b)) => wide::<B, _>(Each { a: b, out, f: |y: &A| f(x, y) }),
+        (Part::Many(a), Part::One(y)) => wide::<B, _>(Each { a, out, f: |x: &A| f(x, y) }),
         (Part::One(x), Part::One(y)) => out.push(f(x, y)),
+    }
+}
+
+/// A number from each.
+struct Each<'a, A, B, F> {
+    a: &'a [A],
+    out: &'a mut Vec<B>,
+    f: F,
+}
+
+impl<A, B, F: Fn(&A) -> B> Loop for Each<'_, A, B, F> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        self.out.extend(self.a.iter().map(self.f));
+    }
+}
+
+/// A number from each two.
+struct Both<'a, A, B, F> {
+    a: &'a [A],
+    b: &'a [A],
+    out: &'a mut Vec<B>,
+    f: F,
+}
+
+impl<A, B, F: Fn(&A, &A) -> B> Loop for Both<'_, A, B, F> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let f = self.f;
+        self.out.extend(self.a.iter().zip(self.b).map(|(x, y)| f(x, y)));
     }
 }
 
