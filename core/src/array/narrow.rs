@@ -114,21 +114,27 @@ fn rows<const W: usize, const R: usize>(
 #[inline(always)]
 fn first<const W: usize>(product: Narrow<'_>) {
     let Narrow { a, b, c, size: (m, k, n), .. } = product;
-    for (i, j) in (0..m).step_by(ROWS).flat_map(|i| (0..n).step_by(W).map(move |j| (i, j))) {
-        let mut sums = [[0.0; W]; ROWS];
-        let (x, y) = (&a[i.min(a.len())..], &b[j.min(b.len())..]);
-        // What is read behind the end of a row is not written; behind the last ones there is nothing.
-        let safe = |len: usize, width: usize, step: usize| len.checked_sub(width).map_or(0, |n| n / step + 1);
-        let whole = k.min(safe(x.len(), ROWS, m)).min(safe(y.len(), W, n));
-        for l in 0..whole {
-            add(&row::<ROWS>(&x[l * m..l * m + ROWS]), &row::<W>(&y[l * n..l * n + W]), &mut sums);
-        }
-        for l in whole..k {
-            add(&row::<ROWS>(&x[l * m..]), &row::<W>(&y[l * n..]), &mut sums);
-        }
-        let count = W.min(n - j);
-        for (r, sums) in sums.iter().enumerate().take(m - i) {
-            c[(i + r) * n + j..][..count].copy_from_slice(&sums[..count]);
+    for i in (0..m).step_by(ROWS) {
+        for j in (0..n).step_by(W) {
+            let mut sums = [[0.0; W]; ROWS];
+            let (x, y) = (&a[i.min(a.len())..], &b[j.min(b.len())..]);
+            // What is read behind the end of a row is not written; behind the last ones there is nothing.
+            let safe =
+                |len: usize, width: usize, step: usize| len.checked_sub(width).map_or(0, |n| n / step + 1);
+            let whole = k.min(safe(x.len(), ROWS, m)).min(safe(y.len(), W, n));
+            for l in 0..whole {
+                if let (Some(x), Some(y)) = (x[l * m..].first_chunk::<ROWS>(), y[l * n..].first_chunk::<W>())
+                {
+                    add(x, y, &mut sums);
+                }
+            }
+            for l in whole..k {
+                add(&row::<ROWS>(&x[l * m..]), &row::<W>(&y[l * n..]), &mut sums);
+            }
+            let count = W.min(n - j);
+            for r in 0..ROWS.min(m - i) {
+                c[(i + r) * n + j..][..count].copy_from_slice(&sums[r][..count]);
+            }
         }
     }
 }
@@ -136,10 +142,10 @@ fn first<const W: usize>(product: Narrow<'_>) {
 /// The first numbers; zeros where there are none.
 #[inline(always)]
 fn row<const N: usize>(from: &[f64]) -> [f64; N] {
-    match from.first_chunk() {
-        Some(row) => *row,
-        None => std::array::from_fn(|k| from.get(k).copied().unwrap_or(0.0)),
-    }
+    let mut row = [0.0; N];
+    let n = from.len().min(N);
+    row[..n].copy_from_slice(&from[..n]);
+    row
 }
 
 /// Adds an outer product.

@@ -9,7 +9,7 @@ use crate::scalar::{Loop, Real, Ring, Scalar, wide};
 use super::{Array, ArrayError, Repeated, Shape, Strided, axis_split, broadcast, checked_axis};
 
 /// How many elements are summed before the sum is added to the others.
-const BLOCK: usize = 512;
+pub(crate) const BLOCK: usize = 512;
 
 /// The sum of numbers: blocks of 512, each in eight columns. The order depends on the number of elements alone.
 #[must_use]
@@ -49,7 +49,7 @@ fn add_to<S: Ring>(sums: &mut [S], items: &[S]) {
 }
 
 /// The axis, and the shape with length 1 along it.
-fn reduced(op: &'static str, axis: i64, shape: &[usize]) -> Result<(usize, Shape), ArrayError> {
+pub(crate) fn reduced(op: &'static str, axis: i64, shape: &[usize]) -> Result<(usize, Shape), ArrayError> {
     let k = checked_axis(op, axis, shape)?;
     let mut rest = Shape::from_slice(shape);
     rest[k] = 1;
@@ -111,38 +111,51 @@ pub fn sum_like<S: Ring, U>(a: &Array<S>, other: &Array<U>, out: &mut Array<S>) 
     let sums = out.start(&to);
     sums.resize(to.iter().product(), S::zero());
     if !a.is_empty() {
-        wide::<S, _>(SumLike { items: a, runs: Repeated::new(&to, &from), sums });
+        add_runs(&mut Repeated::new(&to, &from), a, sums);
     }
     Ok(())
 }
 
-/// Adds runs of elements to where they belong.
-struct SumLike<'a, S> {
+/// Adds the next elements of a larger array to where they belong in one that is repeated.
+pub(crate) fn add_runs<S: Ring>(runs: &mut Repeated, items: &[S], sums: &mut [S]) {
+    wide::<S, _>(AddRuns { runs, items, sums });
+}
+
+struct AddRuns<'a, S> {
+    runs: &'a mut Repeated,
     items: &'a [S],
-    runs: Repeated,
     sums: &'a mut [S],
 }
 
-impl<S: Ring> Loop for SumLike<'_, S> {
+/// How many sums of short lines are taken side by side at most, and of how many lines.
+const BESIDE: usize = 256;
+const LINES: usize = 8;
+
+impl<S: Ring> Loop for AddRuns<'_, S> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        let SumLike { items, runs, sums } = self;
-        let (period, length) = (runs.period, runs.length);
-        let mut buffer: [S; BLOCK] = std::array::from_fn(|_| S::zero());
-        for (run, at) in items.chunks_exact(length).zip(runs.starts()) {
+        let AddRuns { runs, mut items, sums } = self;
+        let period = runs.period;
+        while !items.is_empty() {
+            let (at, phase, n) = runs.part(items.len());
+            let (part, behind) = items.split_at(n);
+            items = behind;
             let sums = &mut sums[at..at + period];
             if let [sum] = sums {
-                *sum += Sum(run).run();
-            } else if 8 * period > BLOCK || run.len() < 8 * BLOCK {
-                run.chunks_exact(period).for_each(|line| add_to(sums, line));
-            } else {
-                // Short lines: several side by side.
-                let width = BLOCK / period * period;
-                buffer.fill(S::zero());
-                run.chunks(width).for_each(|lines| add_to(&mut buffer, lines));
-                buffer[..width].chunks_exact(period).for_each(|line| add_to(sums, line));
+                *sum += Sum(part).run();
+                continue;
             }
+            let (head, lines) = part.split_at(((period - phase) % period).min(n));
+            add_to(&mut sums[phase..], head);
+            if LINES * period > BESIDE || lines.len() < 2 * LINES * period {
+                lines.chunks(period).for_each(|line| add_to(sums, line));
+                continue;
+            }
+            let mut beside: [S; BESIDE] = std::array::from_fn(|_| S::zero());
+            let beside = &mut beside[..LINES * period];
+            lines.chunks(LINES * period).for_each(|lines| add_to(beside, lines));
+            beside.chunks_exact(period).for_each(|line| add_to(sums, line));
         }
     }
 }

@@ -163,7 +163,7 @@ pub(crate) fn row_major(shape: &[usize]) -> SmallVec<[usize; 4]> {
 pub(crate) struct Repeated {
     runs: Runs,
     pub(crate) period: usize,
-    pub(crate) length: usize,
+    length: usize,
     /// The start of the run at hand, and how much of it is done.
     at: usize,
     done: usize,
@@ -224,9 +224,15 @@ impl Repeated {
         Repeated { runs, period, length, at, done: 0, kept: None }
     }
 
-    /// Where each run starts.
-    pub(crate) fn starts(self) -> impl Iterator<Item = usize> {
-        std::iter::once(self.at).chain(self.runs)
+    /// Goes on by at most `most` elements that lie in one run: where the run starts, the place of the first one in the
+    /// period, and how many they are.
+    #[inline]
+    pub(crate) fn part(&mut self, most: usize) -> (usize, usize, usize) {
+        self.advance();
+        let n = (self.length - self.done).min(most);
+        let phase = if self.period == 1 { 0 } else { self.done % self.period };
+        self.done += n;
+        (self.at, phase, n)
     }
 
     /// The next `len` elements, never more than the first time. What is not there as it is, is copied to the buffer,
@@ -254,6 +260,7 @@ impl Repeated {
     }
 
     /// Goes to the next run at the end of one.
+    #[inline]
     fn advance(&mut self) {
         if self.done == self.length {
             self.at = self.runs.next().unwrap_or(0);
@@ -264,14 +271,12 @@ impl Repeated {
     /// Copies the next elements.
     pub(crate) fn copy<T: Clone>(&mut self, a: &[T], mut out: &mut [T]) {
         while !out.is_empty() {
-            self.advance();
-            let n = (self.length - self.done).min(out.len());
+            let (at, phase, n) = self.part(out.len());
             let (part, behind) = out.split_at_mut(n);
-            match &a[self.at..self.at + self.period] {
+            match &a[at..at + self.period] {
                 [x] => part.fill(x.clone()),
-                line => repeat(line, self.done % self.period, part),
+                line => repeat(line, phase, part),
             }
-            self.done += n;
             out = behind;
         }
     }

@@ -12,7 +12,7 @@ use crate::ir::{Op, Position};
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Recipe {
     pub(super) steps: Vec<Step>,
-    /// One for each result. All that they are made from have one shape.
+    /// One for each result. All that they are made or summed from have one shape.
     pub(super) outputs: Vec<Output>,
 }
 
@@ -23,6 +23,10 @@ pub(super) enum Output {
     Array(usize),
     /// The sum of elements.
     Sum(From),
+    /// The sums of elements along the axis that an operand says, whose length becomes 1.
+    SumKeep(From, usize),
+    /// The sums of what was repeated, to the shape of the second.
+    SumLike(From, From),
 }
 
 /// One operation on numbers.

@@ -19,7 +19,7 @@ impl Compiler<'_> {
         let (d, a, b) = (inst.result.map_or(0, |v| self.reg(v)), r(0), r(1));
         let complex = args.first().is_some_and(|&v| self.f.kinds[v] == Kind::Complex);
         if inst.args.iter().any(|&v| matches!(self.f.kinds[v], Kind::Array(_))) {
-            if inst.op.is_elementwise() || inst.op == Op::Sum {
+            if inst.op.is_elementwise() || inst.op == Op::Sum || self.together.has(i) {
                 return self.elements(i);
             }
             if let Op::OnArrays(op) = inst.op {

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! - An operation joins the one that reads it if all who read it are in one group of the same block; so what stands
-//!   between them is never an array. A sum may end a group.
+//!   between them is never an array. A sum may end a group, of all elements or of what was repeated.
 //! - Groups whose ends have [one shape](crate::pass) become one, where the last of them stands, unless something
 //!   between them reads what the first gives.
 //!
@@ -15,7 +15,7 @@ use std::collections::HashMap;
 
 use crate::{
     entity::{Block, Inst, Value},
-    ir::{Element, Function, Kind, Op},
+    ir::{ArrayOp, Element, Function, Kind, Op},
     pass::{Class, Shapes},
 };
 
@@ -36,10 +36,12 @@ pub(super) struct Together {
 
 impl Together {
     pub(super) fn of(f: &Function) -> Together {
-        let mut last = chains(f);
+        let roles = roles(f);
+        let takes = |i: Inst| roles[i.index()] != Role::Other;
+        let mut last = chains(f, &roles);
         let mut shapes = Shapes::of(f);
         for block in f.blocks.values() {
-            merge(f, &block.insts, &mut shapes, &mut last);
+            merge(f, &block.insts, &roles, &mut shapes, &mut last);
         }
         // A merged group's last one has joined nothing.
         for k in 0..last.len() {
@@ -52,10 +54,10 @@ impl Together {
         for block in f.blocks.values() {
             for &i in &block.insts {
                 let end = last[i.index()].unwrap_or(i);
-                if takes(f, i) {
+                if takes(i) {
                     members.entry(end).or_default().push(i);
                 }
-                let group = takes(f, i).then_some(end);
+                let group = takes(i).then_some(end);
                 f.insts[i].args.iter().for_each(|v| readers[v.index()].push(group));
             }
             let outside = block.end.targets().into_iter().flat_map(|t| t.args.iter().copied());
@@ -67,6 +69,11 @@ impl Together {
     /// Whether an instruction is done where another one stands.
     pub(super) fn is_absorbed(&self, i: Inst) -> bool {
         self.last.get(i.index()).is_some_and(Option::is_some)
+    }
+
+    /// Whether an instruction is the last of a group.
+    pub(super) fn has(&self, i: Inst) -> bool {
+        self.members.contains_key(&i)
     }
 
     /// What is done at the last instruction of a group, the values it reads and those it gives.
@@ -90,8 +97,14 @@ impl Together {
                 continue;
             };
             let from = [from(first), from(second)];
-            if inst.op == Op::Sum {
-                outputs.push(Output::Sum(from[0]));
+            let sum = match (inst.op, from) {
+                (Op::Sum, [x, _]) => Some(Output::Sum(x)),
+                (Op::OnArrays(ArrayOp::SumKeep), [x, From::Operand(axis)]) => Some(Output::SumKeep(x, axis)),
+                (Op::OnArrays(_), [x, like]) => Some(Output::SumLike(x, like)),
+                _ => None,
+            };
+            if let Some(sum) = sum {
+                outputs.push(sum);
                 results.push(v);
                 continue;
             }
@@ -109,7 +122,7 @@ impl Together {
 }
 
 /// Joins operations with the only group that reads them.
-fn chains(f: &Function) -> Vec<Option<Inst>> {
+fn chains(f: &Function, roles: &[Role]) -> Vec<Option<Inst>> {
     let mut last: Vec<Option<Inst>> = vec![None; f.insts.len()];
     let mut size = vec![1; f.insts.len()];
     // The group that reads a value: none yet, one, or several.
@@ -120,17 +133,13 @@ fn chains(f: &Function) -> Vec<Option<Inst>> {
             readers[v.index()] = Some(None);
         }
     }
-    let mut home: Vec<Option<Block>> = vec![None; f.insts.len()];
-    for (b, block) in f.blocks.iter() {
-        block.insts.iter().for_each(|i| home[i.index()] = Some(b));
-    }
-    let definitions = f.definitions();
+    let (home, definitions) = (homes(f), f.definitions());
     // Who reads from another block, or does something else, is never joined.
     for (b, block) in f.blocks.iter() {
         for &i in &block.insts {
             for &v in &f.insts[i].args {
                 let near = definitions[v.index()].and_then(|d| home[d.index()]).is_some_and(|c| c == b);
-                if !near || !takes(f, i) {
+                if !near || roles[i.index()] == Role::Other {
                     readers[v.index()] = Some(None);
                 }
             }
@@ -139,13 +148,14 @@ fn chains(f: &Function) -> Vec<Option<Inst>> {
     for block in f.blocks.values() {
         for &i in block.insts.iter().rev() {
             let inst = &f.insts[i];
-            let group = inst.result.filter(|_| makes(f, i)).and_then(|v| readers[v.index()].flatten());
+            let makes = roles[i.index()] == Role::Makes;
+            let group = inst.result.filter(|_| makes).and_then(|v| readers[v.index()].flatten());
             let end = group.filter(|g| size[g.index()] < LONGEST).unwrap_or(i);
             if end != i {
                 last[i.index()] = Some(end);
                 size[end.index()] += 1;
             }
-            if !takes(f, i) {
+            if roles[i.index()] == Role::Other {
                 continue;
             }
             for &v in &inst.args {
@@ -171,9 +181,9 @@ struct Open {
 }
 
 /// Merges the groups of a block whose ends have one shape.
-fn merge(f: &Function, insts: &[Inst], shapes: &mut Shapes, last: &mut [Option<Inst>]) {
+fn merge(f: &Function, insts: &[Inst], roles: &[Role], shapes: &mut Shapes, last: &mut [Option<Inst>]) {
     let mut chains: HashMap<Inst, Vec<Inst>> = HashMap::new();
-    for &i in insts.iter().filter(|&&i| takes(f, i)) {
+    for &i in insts.iter().filter(|&&i| roles[i.index()] != Role::Other) {
         chains.entry(last[i.index()].unwrap_or(i)).or_default().push(i);
     }
     let mut open: Vec<Open> = Vec::new();
@@ -186,7 +196,9 @@ fn merge(f: &Function, insts: &[Inst], shapes: &mut Shapes, last: &mut [Option<I
             open.retain(|group| !f.insts[i].args.iter().any(|v| group.gives.contains(v)));
             continue;
         };
-        let Some(class) = class(f, i, shapes) else { continue };
+        let inst = &f.insts[i];
+        let whole = if roles[i.index()] == Role::Makes { inst.result } else { inst.args.first().copied() };
+        let Some(class) = whole.map(|v| shapes.class(v)) else { continue };
         let reads: Vec<Value> = chain.iter().flat_map(|&j| f.insts[j].args.iter().copied()).collect();
         open.retain(|group| {
             let joins = group.class == class && group.size + chain.len() <= LONGEST;
@@ -208,21 +220,41 @@ fn merge(f: &Function, insts: &[Inst], shapes: &mut Shapes, last: &mut [Option<I
     }
 }
 
-/// The shape of what a group's last instruction makes, or sums.
-fn class(f: &Function, end: Inst, shapes: &mut Shapes) -> Option<Class> {
-    let inst = &f.insts[end];
-    let v = if inst.op == Op::Sum { inst.args.first().copied() } else { inst.result };
-    v.map(|v| shapes.class(v))
+/// What an instruction has to do with elements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Role {
+    /// It gives an array element by element.
+    Makes,
+    /// It sums elements, and may read them as they are made.
+    Sums,
+    Other,
 }
 
-/// Whether it gives an array element by element.
-fn makes(f: &Function, i: Inst) -> bool {
-    let inst = &f.insts[i];
-    let array = inst.result.is_some_and(|v| matches!(f.kinds[v], Kind::Array(_)));
-    array && inst.op.is_elementwise()
+fn roles(f: &Function) -> Vec<Role> {
+    let (home, definitions) = (homes(f), f.definitions());
+    let makes = |i: Inst| {
+        let inst = &f.insts[i];
+        inst.op.is_elementwise() && inst.result.is_some_and(|v| matches!(f.kinds[v], Kind::Array(_)))
+    };
+    let role = |i: Inst| match f.insts[i].op {
+        _ if makes(i) => Role::Makes,
+        Op::Sum => Role::Sums,
+        // Of an array that is there anyway they are done by themselves.
+        Op::OnArrays(ArrayOp::SumKeep | ArrayOp::SumLike) => {
+            let maker = definitions[f.insts[i].args[0].index()].filter(|&d| makes(d));
+            let near = maker.is_some_and(|d| home[d.index()] == home[i.index()]);
+            if near { Role::Sums } else { Role::Other }
+        }
+        _ => Role::Other,
+    };
+    f.insts.keys().map(role).collect()
 }
 
-/// Whether it may read another's elements as they are made.
-fn takes(f: &Function, i: Inst) -> bool {
-    makes(f, i) || f.insts[i].op == Op::Sum
+/// The block of each instruction.
+fn homes(f: &Function) -> Vec<Option<Block>> {
+    let mut home = vec![None; f.insts.len()];
+    for (b, block) in f.blocks.iter() {
+        block.insts.iter().for_each(|i| home[i.index()] = Some(b));
+    }
+    home
 }

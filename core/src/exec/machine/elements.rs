@@ -6,14 +6,15 @@
 //! step whose own shape is smaller than that of the results (`exp(b)` in `a * exp(b)`, `b` a row) is computed first, as
 //! an array.
 //!
-//! Sums are taken stretch by stretch in eight columns, so their order depends on the length alone.
+//! Sums of all elements are those of [`sum`]. What is summed along axes is added stretch by stretch, in an order that
+//! depends on the shapes alone.
 
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use crate::{
-    array::{ArrayError, Repeated, Shape, Window, broadcast, sum},
+    array::{ArrayError, BLOCK, Repeated, Shape, Window, add_runs, broadcast, reduced, sum},
     ir::{Mixed, Number1, Number2, Op, Position, Real1, Real2},
     scalar::{Loop, Real, Ring, Scalar, Undecided, wide},
 };
@@ -29,7 +30,7 @@ use super::{
 };
 
 /// How many elements a step goes over at once.
-pub(super) const STRETCH: usize = 512;
+const STRETCH: usize = 2 * BLOCK;
 
 /// The results of steps for one stretch, and operands repeated for one.
 #[derive(Debug)]
@@ -117,6 +118,17 @@ pub(super) fn elements<T: Real, S: Scalar<Real = T>>(
 /// What a recipe gives.
 type Results<S> = SmallVec<[Operand<S>; 2]>;
 
+/// An output whose shape is known.
+#[derive(Clone, PartialEq, Debug)]
+enum Wanted {
+    All(From),
+    Sum(From),
+    /// Sums of what is repeated, in this shape.
+    Sums(From, Shape),
+    /// The same array as that of another output.
+    Again(usize),
+}
+
 struct Run<'a, S: Scalar> {
     real_bank: &'a mut ArrayBank<S::Real>,
     complex_bank: &'a mut ArrayBank<S>,
@@ -125,6 +137,18 @@ struct Run<'a, S: Scalar> {
 }
 
 impl<S: Scalar> Operand<S> {
+    /// The same once more; arrays are shared.
+    fn again(&self) -> Operand<S> {
+        match self {
+            Operand::Real(x) => Operand::Real(x.clone()),
+            Operand::Complex(x) => Operand::Complex(x.clone()),
+            Operand::Int(n) => Operand::Int(*n),
+            Operand::Reals(array) => Operand::Reals(array.clone()),
+            Operand::Complexes(array) => Operand::Complexes(array.clone()),
+            Operand::Ints(array) => Operand::Ints(array.clone()),
+        }
+    }
+
     /// Its shape; none of a number.
     fn shape(&self) -> Option<Shape> {
         fn of<E>(array: &Held<E>) -> Option<Shape> {
@@ -163,16 +187,41 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
             };
             made.push(shape);
         }
-        let whole = match recipe.outputs.first() {
-            Some(Output::Array(k) | Output::Sum(From::Step(k))) => made[*k].as_ref(),
-            Some(Output::Sum(From::Operand(k))) => shapes[*k].as_ref(),
-            None => None,
+        let shape_of = |from: From| match from {
+            From::Operand(k) => shapes[k].clone(),
+            From::Step(k) => made[k].clone(),
         };
-        let whole = whole.cloned().unwrap_or_default();
+        let whole = recipe.outputs.first().and_then(|output| match *output {
+            Output::Array(k) => made[k].clone(),
+            Output::Sum(from) | Output::SumKeep(from, _) | Output::SumLike(from, _) => shape_of(from),
+        });
+        let whole = whole.unwrap_or_default();
         let n: usize = whole.iter().product();
         if n > self.limit {
             let given = whole.iter().map(|&d| i64::try_from(d).unwrap_or(i64::MAX)).collect();
             return Err((None, ArrayError::Lengths { given, limit: self.limit }));
+        }
+        let mut wanted: SmallVec<[Wanted; 2]> = SmallVec::new();
+        for output in &recipe.outputs {
+            let fault = |source| (None, source);
+            let output = match *output {
+                Output::Array(k) => Wanted::All(From::Step(k)),
+                Output::Sum(from) => Wanted::Sum(from),
+                Output::SumKeep(from, axis) => {
+                    let axis = if let Operand::Int(axis) = operands[axis] { axis } else { -1 };
+                    Wanted::Sums(from, reduced("sum_keep", axis, &whole).map_err(fault)?.1)
+                }
+                Output::SumLike(from, like) => {
+                    let like = shape_of(like).unwrap_or_default();
+                    if broadcast(&whole, &like).as_ref() != Some(&whole) {
+                        let words = "an array that the other can be repeated to";
+                        return Err(fault(ArrayError::shape("sum_like", words, &[&whole, &like])));
+                    }
+                    if like == whole { Wanted::All(from) } else { Wanted::Sums(from, like) }
+                }
+            };
+            let again = wanted.iter().position(|w| matches!(output, Wanted::All(_)) && *w == output);
+            wanted.push(again.map_or(output, Wanted::Again));
         }
         // Smaller steps become operands.
         let mut places: SmallVec<[From; 8]> = SmallVec::new();
@@ -185,28 +234,26 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
             }
             let step = renamed(&recipe.steps[k], &places);
             let shape = shape.clone().unwrap_or_default();
-            let values = self.stretches(&[step], &[Output::Array(0)], &shape, operands)?;
+            let values = self.stretches(&[step], &[Wanted::All(From::Step(0))], &shape, operands)?;
             places.push(From::Operand(operands.len()));
             operands.extend(values);
         }
         let steps: SmallVec<[Step; 8]> = order.iter().map(|&k| renamed(&recipe.steps[k], &places)).collect();
-        let outputs: SmallVec<[Output; 2]> = (recipe.outputs.iter())
-            .map(|&output| match output {
-                Output::Array(k) | Output::Sum(From::Step(k)) => match (places[k], output) {
-                    (From::Step(k), Output::Array(_)) => Output::Array(k),
-                    (place, _) => Output::Sum(place),
-                },
-                sum => sum,
-            })
-            .collect();
-        self.stretches(&steps, &outputs, &whole, operands)
+        for output in &mut wanted {
+            if let Wanted::All(from) | Wanted::Sum(from) | Wanted::Sums(from, _) = output
+                && let From::Step(k) = *from
+            {
+                *from = places[k];
+            }
+        }
+        self.stretches(&steps, &wanted, &whole, operands)
     }
 
     /// Runs steps of one shape.
     fn stretches(
         &mut self,
         steps: &[Step],
-        outputs: &[Output],
+        outputs: &[Wanted],
         shape: &[usize],
         operands: &[Operand<S>],
     ) -> Result<Results<S>, Fault> {
@@ -226,8 +273,15 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
         }
         // The memory of an array that is wanted lies among the stretches while it is filled.
         let mut results: Results<S> =
-            outputs.iter().map(|output| self.begin(*output, steps, &slots, operands, shape)).collect();
-        let wanted = |k: usize| outputs.contains(&Output::Array(k));
+            outputs.iter().map(|output| self.begin(output, steps, &slots, operands, shape)).collect();
+        let wanted: SmallVec<[bool; 8]> =
+            (0..steps.len()).map(|k| outputs.contains(&Wanted::All(From::Step(k)))).collect();
+        let mut runs: SmallVec<[Option<Repeated>; 2]> = (outputs.iter())
+            .map(|output| match output {
+                Wanted::Sums(_, to) if n > 0 => Some(Repeated::new(to, shape)),
+                _ => None,
+            })
+            .collect();
         let mut fault = None;
         let mut windows: SmallVec<[Window; 4]> = SmallVec::new();
         for start in (0..n).step_by(STRETCH) {
@@ -245,7 +299,7 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
                 let slot = slots[k];
                 let (mut real, mut complex) =
                     (std::mem::take(&mut reals[slot]), std::mem::take(&mut complexes[slot]));
-                if !wanted(k) {
+                if !wanted[k] {
                     real.clear();
                     complex.clear();
                 }
@@ -275,26 +329,36 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
             if fault.is_some() {
                 break;
             }
-            for (output, result) in outputs.iter().zip(&mut results) {
-                match (output, result) {
-                    (Output::Sum(From::Step(k)), Operand::Real(s)) => *s += sum(end(&reals[slots[*k]], len)),
-                    (Output::Sum(From::Step(k)), Operand::Complex(s)) => {
-                        *s += sum(end(&complexes[slots[*k]], len));
-                    }
-                    (Output::Sum(From::Operand(k)), result) => match (&operands[*k], result) {
-                        (Operand::Reals(Some(a)), Operand::Real(s)) => *s += sum(&a[start..start + len]),
-                        (Operand::Complexes(Some(a)), Operand::Complex(s)) => {
-                            *s += sum(&a[start..start + len]);
-                        }
+            for ((output, result), runs) in outputs.iter().zip(&mut results).zip(&mut runs) {
+                let (Wanted::Sum(from) | Wanted::Sums(from, _)) = output else { continue };
+                let (mut real, mut complex): (&[T], &[S]) = (&[], &[]);
+                match *from {
+                    From::Step(k) if steps[k].complex => complex = end(&complexes[slots[k]], len),
+                    From::Step(k) => real = end(&reals[slots[k]], len),
+                    From::Operand(k) => match &operands[k] {
+                        Operand::Reals(Some(a)) => real = &a[start..start + len],
+                        Operand::Complexes(Some(a)) => complex = &a[start..start + len],
                         _ => {}
                     },
+                }
+                match (result, runs) {
+                    (Operand::Real(s), _) => real.chunks(BLOCK).for_each(|block| *s += sum(block)),
+                    (Operand::Complex(s), _) => complex.chunks(BLOCK).for_each(|block| *s += sum(block)),
+                    (Operand::Reals(Some(sums)), Some(runs)) => {
+                        add_runs(runs, real, &mut *Arc::make_mut(sums))
+                    }
+                    (Operand::Complexes(Some(sums)), Some(runs)) => {
+                        add_runs(runs, complex, &mut *Arc::make_mut(sums));
+                    }
                     _ => {}
                 }
             }
         }
-        for (output, result) in outputs.iter().zip(&mut results) {
-            if let Output::Array(k) = *output {
-                self.exchange(slots[k], result);
+        for (k, output) in outputs.iter().enumerate() {
+            match *output {
+                Wanted::All(From::Step(step)) => self.exchange(slots[step], &mut results[k]),
+                Wanted::Again(first) => results[k] = results[first].again(),
+                _ => {}
             }
         }
         match fault {
@@ -303,33 +367,43 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
         }
     }
 
-    /// A result with nothing in it.
+    /// A result before the first stretch.
     fn begin(
         &mut self,
-        output: Output,
+        output: &Wanted,
         steps: &[Step],
         slots: &[usize],
         operands: &[Operand<S>],
         shape: &[usize],
     ) -> Operand<S> {
-        let complex = match output {
-            Output::Array(k) | Output::Sum(From::Step(k)) => steps[k].complex,
-            Output::Sum(From::Operand(k)) => matches!(operands[k], Operand::Complexes(_)),
+        let (from, shape) = match output {
+            Wanted::All(From::Operand(k)) => return operands[*k].again(),
+            Wanted::Again(_) => return Operand::Int(0),
+            Wanted::All(from) => (*from, Some(shape)),
+            Wanted::Sum(from) => (*from, None),
+            Wanted::Sums(from, to) => (*from, Some(to.as_slice())),
         };
-        let Output::Array(k) = output else {
+        let complex = match from {
+            From::Step(k) => steps[k].complex,
+            From::Operand(k) => matches!(operands[k], Operand::Complexes(_)),
+        };
+        let Some(shape) = shape else {
             return if complex { Operand::Complex(S::zero()) } else { Operand::Real(T::zero()) };
         };
         let n = shape.iter().product();
+        let zeros = if matches!(output, Wanted::Sums(..)) { n } else { 0 };
         let mut result = if complex {
             let mut array = self.complex_bank.fresh(n);
-            Arc::make_mut(&mut array).start(shape);
+            Arc::make_mut(&mut array).start(shape).resize(zeros, S::zero());
             Operand::Complexes(Some(array))
         } else {
             let mut array = self.real_bank.fresh(n);
-            Arc::make_mut(&mut array).start(shape);
+            Arc::make_mut(&mut array).start(shape).resize(zeros, T::zero());
             Operand::Reals(Some(array))
         };
-        self.exchange(slots[k], &mut result);
+        if let Wanted::All(From::Step(k)) = *output {
+            self.exchange(slots[k], &mut result);
+        }
         result
     }
 
@@ -371,7 +445,7 @@ fn stretch<'a, E>(array: &'a Held<E>, window: &Window, buffer: &'a [E]) -> Part<
 
 /// The slot in which each step writes, and how many there are. A step whose readers are done hands its slot on, so
 /// that few stay in the nearest cache; what is wanted keeps its own.
-fn slots(steps: &[Step], outputs: &[Output]) -> (SmallVec<[usize; 8]>, usize) {
+fn slots(steps: &[Step], outputs: &[Wanted]) -> (SmallVec<[usize; 8]>, usize) {
     let mut last: SmallVec<[usize; 8]> = SmallVec::from_elem(0, steps.len());
     for (k, step) in steps.iter().enumerate() {
         for from in step.from {
@@ -381,14 +455,16 @@ fn slots(steps: &[Step], outputs: &[Output]) -> (SmallVec<[usize; 8]>, usize) {
         }
     }
     for output in outputs {
-        if let Output::Array(k) | Output::Sum(From::Step(k)) = *output {
+        if let Wanted::All(from) | Wanted::Sum(from) | Wanted::Sums(from, _) = output
+            && let From::Step(k) = *from
+        {
             last[k] = steps.len();
         }
     }
     let (mut slots, mut used): (SmallVec<[usize; 8]>, usize) = (SmallVec::new(), 0);
     let mut free: SmallVec<[usize; 8]> = SmallVec::new();
     for (k, step) in steps.iter().enumerate() {
-        let slot = if outputs.contains(&Output::Array(k)) { None } else { free.pop() };
+        let slot = if outputs.contains(&Wanted::All(From::Step(k))) { None } else { free.pop() };
         slots.push(slot.unwrap_or_else(|| {
             used += 1;
             used - 1
