@@ -81,7 +81,7 @@ pub(super) fn elements<T: Real, S: Scalar<Real = T>>(
 ) -> Result<(), Fault> {
     let on = |slot: Slot| base[slot.bank as usize] + slot.reg as usize;
     let Banks { reals, complexes, ints, arrays } = banks;
-    let mut operands: SmallVec<[Operand<S>; 4]> = args
+    let mut operands: Operands<S> = args
         .iter()
         .map(|&slot| match slot.bank {
             Bank::Real => Operand::Real(reals[on(slot)].clone()),
@@ -115,8 +115,12 @@ pub(super) fn elements<T: Real, S: Scalar<Real = T>>(
     Ok(())
 }
 
-/// What a recipe gives.
-type Results<S> = SmallVec<[Operand<S>; 2]>;
+/// Something for each step, for each operand, for each output: as many as recipes have without allocating.
+type Steps<T> = SmallVec<[T; 32]>;
+type Each<T> = SmallVec<[T; 12]>;
+type Few<T> = SmallVec<[T; 4]>;
+type Operands<S> = Each<Operand<S>>;
+type Results<S> = Few<Operand<S>>;
 
 /// An output whose shape is known.
 #[derive(Clone, PartialEq, Debug)]
@@ -164,13 +168,9 @@ impl<S: Scalar> Operand<S> {
 }
 
 impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
-    fn recipe(
-        &mut self,
-        recipe: &Recipe,
-        operands: &mut SmallVec<[Operand<S>; 4]>,
-    ) -> Result<Results<S>, Fault> {
-        let shapes: SmallVec<[Option<Shape>; 4]> = operands.iter().map(Operand::shape).collect();
-        let mut made: SmallVec<[Option<Shape>; 8]> = SmallVec::new();
+    fn recipe(&mut self, recipe: &Recipe, operands: &mut Operands<S>) -> Result<Results<S>, Fault> {
+        let shapes: Each<Option<Shape>> = operands.iter().map(Operand::shape).collect();
+        let mut made: Steps<Option<Shape>> = SmallVec::new();
         for step in &recipe.steps {
             let shape = |from: From| match from {
                 From::Operand(k) => shapes[k].as_ref(),
@@ -201,7 +201,7 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
             let given = whole.iter().map(|&d| i64::try_from(d).unwrap_or(i64::MAX)).collect();
             return Err((None, ArrayError::Lengths { given, limit: self.limit }));
         }
-        let mut wanted: SmallVec<[Wanted; 2]> = SmallVec::new();
+        let mut wanted: Few<Wanted> = SmallVec::new();
         for output in &recipe.outputs {
             let fault = |source| (None, source);
             let output = match *output {
@@ -224,8 +224,8 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
             wanted.push(again.map_or(output, Wanted::Again));
         }
         // Smaller steps become operands.
-        let mut places: SmallVec<[From; 8]> = SmallVec::new();
-        let mut order: SmallVec<[usize; 8]> = SmallVec::new();
+        let mut places: Steps<From> = SmallVec::new();
+        let mut order: Steps<usize> = SmallVec::new();
         for (k, shape) in made.iter().enumerate() {
             if shape.as_ref() == Some(&whole) {
                 places.push(From::Step(order.len()));
@@ -238,7 +238,7 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
             places.push(From::Operand(operands.len()));
             operands.extend(values);
         }
-        let steps: SmallVec<[Step; 8]> = order.iter().map(|&k| renamed(&recipe.steps[k], &places)).collect();
+        let steps: Steps<Step> = order.iter().map(|&k| renamed(&recipe.steps[k], &places)).collect();
         for output in &mut wanted {
             if let Wanted::All(from) | Wanted::Sum(from) | Wanted::Sums(from, _) = output
                 && let From::Step(k) = *from
@@ -259,7 +259,7 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
     ) -> Result<Results<S>, Fault> {
         let n: usize = shape.iter().product();
         // Operands of other shapes are repeated: each stretch into a place of its own behind those of the steps.
-        let mut repeated: SmallVec<[Option<Repeated>; 4]> = SmallVec::new();
+        let mut repeated: Each<Option<Repeated>> = SmallVec::new();
         for (k, operand) in operands.iter().enumerate() {
             let used = steps.iter().any(|s| s.from.contains(&From::Operand(k)));
             let other = operand.shape().filter(|s| n > 0 && used && s.as_slice() != shape);
@@ -274,16 +274,16 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
         // The memory of an array that is wanted lies among the stretches while it is filled.
         let mut results: Results<S> =
             outputs.iter().map(|output| self.begin(output, steps, &slots, operands, shape)).collect();
-        let wanted: SmallVec<[bool; 8]> =
+        let wanted: Steps<bool> =
             (0..steps.len()).map(|k| outputs.contains(&Wanted::All(From::Step(k)))).collect();
-        let mut runs: SmallVec<[Option<Repeated>; 2]> = (outputs.iter())
+        let mut runs: Few<Option<Repeated>> = (outputs.iter())
             .map(|output| match output {
                 Wanted::Sums(_, to) if n > 0 => Some(Repeated::new(to, shape)),
                 _ => None,
             })
             .collect();
         let mut fault = None;
-        let mut windows: SmallVec<[Window; 4]> = SmallVec::new();
+        let mut windows: Each<Window> = SmallVec::new();
         for start in (0..n).step_by(STRETCH) {
             let len = STRETCH.min(n - start);
             let Scratch { reals, complexes } = &mut *self.scratch;
@@ -445,8 +445,8 @@ fn stretch<'a, E>(array: &'a Held<E>, window: &Window, buffer: &'a [E]) -> Part<
 
 /// The slot in which each step writes, and how many there are. A step whose readers are done hands its slot on, so
 /// that few stay in the nearest cache; what is wanted keeps its own.
-fn slots(steps: &[Step], outputs: &[Wanted]) -> (SmallVec<[usize; 8]>, usize) {
-    let mut last: SmallVec<[usize; 8]> = SmallVec::from_elem(0, steps.len());
+fn slots(steps: &[Step], outputs: &[Wanted]) -> (Steps<usize>, usize) {
+    let mut last: Steps<usize> = SmallVec::from_elem(0, steps.len());
     for (k, step) in steps.iter().enumerate() {
         for from in step.from {
             if let From::Step(j) = from {
@@ -461,8 +461,8 @@ fn slots(steps: &[Step], outputs: &[Wanted]) -> (SmallVec<[usize; 8]>, usize) {
             last[k] = steps.len();
         }
     }
-    let (mut slots, mut used): (SmallVec<[usize; 8]>, usize) = (SmallVec::new(), 0);
-    let mut free: SmallVec<[usize; 8]> = SmallVec::new();
+    let (mut slots, mut used): (Steps<usize>, usize) = (SmallVec::new(), 0);
+    let mut free: Steps<usize> = SmallVec::new();
     for (k, step) in steps.iter().enumerate() {
         let slot = if outputs.contains(&Wanted::All(From::Step(k))) { None } else { free.pop() };
         slots.push(slot.unwrap_or_else(|| {
@@ -543,28 +543,28 @@ fn at_once<S: Scalar>(op: Number1) -> Option<fn(&mut [S])> {
 fn one<A, B: Ring>(a: Part<'_, A>, out: &mut Vec<B>, f: impl Fn(&A) -> B) {
     match a {
         Part::One(x) => out.push(f(x)),
-        Part::Many(a) => wide::<B, _>(Each { a, out, f }),
+        Part::Many(a) => wide::<B, _>(One { a, out, f }),
     }
 }
 
 #[inline]
 fn two<A, B: Ring>(a: Part<'_, A>, b: Part<'_, A>, out: &mut Vec<B>, f: impl Fn(&A, &A) -> B) {
     match (a, b) {
-        (Part::Many(a), Part::Many(b)) => wide::<B, _>(Both { a, b, out, f }),
-        (Part::One(x), Part::Many(b)) => wide::<B, _>(Each { a: b, out, f: |y: &A| f(x, y) }),
-        (Part::Many(a), Part::One(y)) => wide::<B, _>(Each { a, out, f: |x: &A| f(x, y) }),
+        (Part::Many(a), Part::Many(b)) => wide::<B, _>(Two { a, b, out, f }),
+        (Part::One(x), Part::Many(b)) => wide::<B, _>(One { a: b, out, f: |y: &A| f(x, y) }),
+        (Part::Many(a), Part::One(y)) => wide::<B, _>(One { a, out, f: |x: &A| f(x, y) }),
         (Part::One(x), Part::One(y)) => out.push(f(x, y)),
     }
 }
 
 /// A number from each.
-struct Each<'a, A, B, F> {
+struct One<'a, A, B, F> {
     a: &'a [A],
     out: &'a mut Vec<B>,
     f: F,
 }
 
-impl<A, B, F: Fn(&A) -> B> Loop for Each<'_, A, B, F> {
+impl<A, B, F: Fn(&A) -> B> Loop for One<'_, A, B, F> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
@@ -573,14 +573,14 @@ impl<A, B, F: Fn(&A) -> B> Loop for Each<'_, A, B, F> {
 }
 
 /// A number from each two.
-struct Both<'a, A, B, F> {
+struct Two<'a, A, B, F> {
     a: &'a [A],
     b: &'a [A],
     out: &'a mut Vec<B>,
     f: F,
 }
 
-impl<A, B, F: Fn(&A, &A) -> B> Loop for Both<'_, A, B, F> {
+impl<A, B, F: Fn(&A, &A) -> B> Loop for Two<'_, A, B, F> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
