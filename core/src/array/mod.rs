@@ -170,6 +170,12 @@ impl<T> Array<T> {
         &mut self.items
     }
 
+    /// A shape without its elements, for who asks for the shape alone.
+    pub(crate) fn hollow(&mut self, shape: &[usize]) {
+        self.items.clear();
+        self.dims = Shape::from_slice(shape);
+    }
+
     /// The elements, to be exchanged for as many as the shape holds.
     pub(crate) fn elements(&mut self) -> &mut Vec<T> {
         &mut self.items

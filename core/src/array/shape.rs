@@ -271,6 +271,15 @@ impl Repeated {
     /// Copies the next elements.
     pub(crate) fn copy<T: Clone>(&mut self, a: &[T], mut out: &mut [T]) {
         while !out.is_empty() {
+            self.advance();
+            if self.period == 1 && self.done == 0 && out.len() >= self.length {
+                // Whole runs of one number each.
+                let (run, behind) = out.split_at_mut(self.length);
+                run.fill(a[self.at].clone());
+                self.done = self.length;
+                out = behind;
+                continue;
+            }
             let (at, phase, n) = self.part(out.len());
             let (part, behind) = out.split_at_mut(n);
             match &a[at..at + self.period] {

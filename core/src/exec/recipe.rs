@@ -21,6 +21,8 @@ pub(super) struct Recipe {
 pub(super) enum Output {
     /// The array that a step makes.
     Array(usize),
+    /// The shape that a step's result has, without elements.
+    Shape(usize),
     /// The sum of elements.
     Sum(From),
     /// The sums of elements along the axis that an operand says, whose length becomes 1.

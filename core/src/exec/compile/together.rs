@@ -32,6 +32,8 @@ pub(super) struct Together {
     members: HashMap<Inst, Vec<Inst>>,
     /// The groups that read each value, by their last ones; `None` for who is in none.
     readers: Vec<Vec<Option<Inst>>>,
+    /// Whether somebody asks for the shape of a value alone.
+    shaped: Vec<bool>,
 }
 
 impl Together {
@@ -51,6 +53,7 @@ impl Together {
         }
         let mut members: HashMap<Inst, Vec<Inst>> = HashMap::new();
         let mut readers: Vec<Vec<Option<Inst>>> = vec![vec![]; f.kinds.len()];
+        let mut shaped = vec![false; f.kinds.len()];
         for block in f.blocks.values() {
             for &i in &block.insts {
                 let end = last[i.index()].unwrap_or(i);
@@ -58,12 +61,13 @@ impl Together {
                     members.entry(end).or_default().push(i);
                 }
                 let group = takes(i).then_some(end);
-                f.insts[i].args.iter().for_each(|v| readers[v.index()].push(group));
+                values_read(f, i).for_each(|v| readers[v.index()].push(group));
+                shape_read(f, i).into_iter().for_each(|v| shaped[v.index()] = true);
             }
             let outside = block.end.targets().into_iter().flat_map(|t| t.args.iter().copied());
             outside.chain(block.end.operand()).for_each(|v| readers[v.index()].push(None));
         }
-        Together { last, members, readers }
+        Together { last, members, readers, shaped }
     }
 
     /// Whether an instruction is done where another one stands.
@@ -112,6 +116,9 @@ impl Together {
             if i == end || self.readers.get(v.index()).is_none_or(|r| r.iter().any(outside)) {
                 outputs.push(Output::Array(steps.len()));
                 results.push(v);
+            } else if self.shaped.get(v.index()).is_some_and(|&s| s) {
+                outputs.push(Output::Shape(steps.len()));
+                results.push(v);
             }
             known.insert(v, steps.len());
             let complex = f.kinds[v] == Kind::Array(Element::Complex);
@@ -135,9 +142,11 @@ fn chains(f: &Function, roles: &[Role]) -> Vec<Option<Inst>> {
     }
     let (home, definitions) = (homes(f), f.definitions());
     // Who reads from another block, or does something else, is never joined.
+    let mut place = vec![0; f.insts.len()];
     for (b, block) in f.blocks.iter() {
-        for &i in &block.insts {
-            for &v in &f.insts[i].args {
+        for (k, &i) in block.insts.iter().enumerate() {
+            place[i.index()] = k;
+            for v in values_read(f, i) {
                 let near = definitions[v.index()].and_then(|d| home[d.index()]).is_some_and(|c| c == b);
                 if !near || roles[i.index()] == Role::Other {
                     readers[v.index()] = Some(None);
@@ -146,11 +155,18 @@ fn chains(f: &Function, roles: &[Role]) -> Vec<Option<Inst>> {
         }
     }
     for block in f.blocks.values() {
+        // Where the shape of a value is first asked for in this block: it must be there by then.
+        let mut asked: HashMap<Value, usize> = HashMap::new();
         for &i in block.insts.iter().rev() {
             let inst = &f.insts[i];
             let makes = roles[i.index()] == Role::Makes;
             let group = inst.result.filter(|_| makes).and_then(|v| readers[v.index()].flatten());
-            let end = group.filter(|g| size[g.index()] < LONGEST).unwrap_or(i);
+            let by = inst.result.and_then(|v| asked.get(&v)).copied().unwrap_or(usize::MAX);
+            let fits = |g: &Inst| size[g.index()] < LONGEST && place[g.index()] < by;
+            let end = group.filter(fits).unwrap_or(i);
+            if let Some(v) = shape_read(f, i) {
+                asked.insert(v, place[i.index()]);
+            }
             if end != i {
                 last[i.index()] = Some(end);
                 size[end.index()] += 1;
@@ -158,7 +174,7 @@ fn chains(f: &Function, roles: &[Role]) -> Vec<Option<Inst>> {
             if roles[i.index()] == Role::Other {
                 continue;
             }
-            for &v in &inst.args {
+            for v in values_read(f, i) {
                 let reader = &mut readers[v.index()];
                 *reader = match reader {
                     None => Some(Some(end)),
@@ -186,6 +202,7 @@ fn merge(f: &Function, insts: &[Inst], roles: &[Role], shapes: &mut Shapes, last
     for &i in insts.iter().filter(|&&i| roles[i.index()] != Role::Other) {
         chains.entry(last[i.index()].unwrap_or(i)).or_default().push(i);
     }
+    let shaped: Vec<Value> = insts.iter().filter_map(|&i| shape_read(f, i)).collect();
     let mut open: Vec<Open> = Vec::new();
     for &i in insts {
         if last[i.index()].is_some() {
@@ -204,7 +221,8 @@ fn merge(f: &Function, insts: &[Inst], roles: &[Role], shapes: &mut Shapes, last
             let joins = group.class == class && group.size + chain.len() <= LONGEST;
             joins || group.class != class && !reads.iter().any(|v| group.gives.contains(v))
         });
-        let gives = f.insts[i].result;
+        let hollow = chain.iter().filter_map(|&j| f.insts[j].result).filter(|v| shaped.contains(v));
+        let gives: Vec<Value> = hollow.chain(f.insts[i].result).collect();
         match open.iter_mut().find(|group| group.class == class) {
             Some(group) => {
                 last[group.last.index()] = Some(i);
@@ -212,10 +230,7 @@ fn merge(f: &Function, insts: &[Inst], roles: &[Role], shapes: &mut Shapes, last
                 group.size += chain.len();
                 group.gives.extend(gives);
             }
-            None => {
-                let gives = gives.into_iter().collect();
-                open.push(Open { class, last: i, size: chain.len(), gives });
-            }
+            None => open.push(Open { class, last: i, size: chain.len(), gives }),
         }
     }
 }
@@ -248,6 +263,22 @@ fn roles(f: &Function) -> Vec<Role> {
         _ => Role::Other,
     };
     f.insts.keys().map(role).collect()
+}
+
+/// The array of which an instruction asks for the shape alone.
+fn shape_read(f: &Function, i: Inst) -> Option<Value> {
+    let inst = &f.insts[i];
+    match inst.op {
+        Op::OnArrays(ArrayOp::SumLike | ArrayOp::Spread) => inst.args.get(1).copied(),
+        _ => None,
+    }
+}
+
+/// The operands whose values an instruction reads.
+fn values_read(f: &Function, i: Inst) -> impl Iterator<Item = Value> + '_ {
+    let args = &f.insts[i].args;
+    let count = if shape_read(f, i).is_some() { 1 } else { args.len() };
+    args.iter().copied().take(count)
 }
 
 /// The block of each instruction.

@@ -131,6 +131,8 @@ enum Wanted {
     Sums(From, Shape),
     /// The same array as that of another output.
     Again(usize),
+    /// A shape without elements, of complex numbers or of real ones.
+    Hollow(bool, Shape),
 }
 
 struct Run<'a, S: Scalar> {
@@ -191,8 +193,9 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
             From::Operand(k) => shapes[k].clone(),
             From::Step(k) => made[k].clone(),
         };
-        let whole = recipe.outputs.first().and_then(|output| match *output {
+        let whole = recipe.outputs.iter().find_map(|output| match *output {
             Output::Array(k) => made[k].clone(),
+            Output::Shape(_) => None,
             Output::Sum(from) | Output::SumKeep(from, _) | Output::SumLike(from, _) => shape_of(from),
         });
         let whole = whole.unwrap_or_default();
@@ -206,6 +209,9 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
             let fault = |source| (None, source);
             let output = match *output {
                 Output::Array(k) => Wanted::All(From::Step(k)),
+                Output::Shape(k) => {
+                    Wanted::Hollow(recipe.steps[k].complex, made[k].clone().unwrap_or_default())
+                }
                 Output::Sum(from) => Wanted::Sum(from),
                 Output::SumKeep(from, axis) => {
                     let axis = if let Operand::Int(axis) = operands[axis] { axis } else { -1 };
@@ -379,6 +385,16 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
         let (from, shape) = match output {
             Wanted::All(From::Operand(k)) => return operands[*k].again(),
             Wanted::Again(_) => return Operand::Int(0),
+            Wanted::Hollow(true, shape) => {
+                let mut array = self.complex_bank.fresh(0);
+                Arc::make_mut(&mut array).hollow(shape);
+                return Operand::Complexes(Some(array));
+            }
+            Wanted::Hollow(false, shape) => {
+                let mut array = self.real_bank.fresh(0);
+                Arc::make_mut(&mut array).hollow(shape);
+                return Operand::Reals(Some(array));
+            }
             Wanted::All(from) => (*from, Some(shape)),
             Wanted::Sum(from) => (*from, None),
             Wanted::Sums(from, to) => (*from, Some(to.as_slice())),

@@ -294,7 +294,11 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         A::Take => array::take(a, items(&x.list), out)?,
         A::Scatter => array::scatter(a, b, items(&x.list), out)?,
         A::Spread => match &x.number {
-            Some(number) => out.start(&a.shape()).resize(a.len(), number.clone()),
+            // Only the shape may be there.
+            Some(number) => {
+                let shape = a.shape();
+                out.start(&shape).resize(shape.iter().product(), number.clone());
+            }
             None => array::spread(a, b, out)?,
         },
         A::SumLike => array::sum_like(a, b, out)?,
