@@ -209,20 +209,21 @@ pub fn trace_product<S: Ring>(a: &Array<S>, b: &Array<S>) -> Result<S, ArrayErro
     if other != (n, m) || a.rank() != 2 || b.rank() != 2 {
         return Err(wrong());
     }
-    // Eight rows of A and columns of B at a time: eight sums, of which none waits for another.
-    let mut sums: [S; 8] = std::array::from_fn(|_| S::zero());
-    for (k, rows) in a.chunks(8 * n.max(1)).enumerate() {
-        let count = rows.len() / n.max(1);
-        for (j, row) in b.chunks_exact(m).enumerate() {
-            let row = &row[8 * k..8 * k + count];
-            if let Ok(row) = <&[S; 8]>::try_from(row) {
-                (0..8).for_each(|r| sums[r].mul_add_assign(&rows[r * n + j], &row[r]));
+    // The order of the sums is that of `dot`, of A and the transpose of B.
+    let mut columns: [S; 8] = std::array::from_fn(|_| S::zero());
+    let mut rest = S::zero();
+    let whole = a.len() / 8 * 8;
+    for (i, row) in a.chunks_exact(n.max(1)).enumerate() {
+        for (j, x) in row.iter().enumerate() {
+            let k = i * n + j;
+            if k < whole {
+                columns[k % 8].mul_add_assign(x, &b[j * m + i]);
             } else {
-                row.iter().enumerate().for_each(|(r, y)| sums[r].mul_add_assign(&rows[r * n + j], y));
+                rest = rest + x * &b[j * m + i];
             }
         }
     }
-    Ok(sum(&sums))
+    Ok(sum(&columns) + rest)
 }
 
 /// The full convolution of two vectors, `y_k = sum_i a_i b_(k-i)`, of length `m + n - 1`. O(m n).

@@ -192,8 +192,9 @@ struct Open {
     class: Class,
     last: Inst,
     size: usize,
-    /// What its ends give.
+    /// What it gives to others, and which of that are sums: they are there when its loop has ended.
     gives: Vec<Value>,
+    sums: Vec<Value>,
 }
 
 /// Merges the groups of a block whose ends have one shape.
@@ -218,19 +219,26 @@ fn merge(f: &Function, insts: &[Inst], roles: &[Role], shapes: &mut Shapes, last
         let Some(class) = whole.map(|v| shapes.class(v)) else { continue };
         let reads: Vec<Value> = chain.iter().flat_map(|&j| f.insts[j].args.iter().copied()).collect();
         open.retain(|group| {
-            let joins = group.class == class && group.size + chain.len() <= LONGEST;
+            let joins = group.class == class
+                && group.size + chain.len() <= LONGEST
+                && !reads.iter().any(|v| group.sums.contains(v));
             joins || group.class != class && !reads.iter().any(|v| group.gives.contains(v))
         });
         let hollow = chain.iter().filter_map(|&j| f.insts[j].result).filter(|v| shaped.contains(v));
         let gives: Vec<Value> = hollow.chain(f.insts[i].result).collect();
+        let sums = f.insts[i].result.filter(|_| roles[i.index()] == Role::Sums);
         match open.iter_mut().find(|group| group.class == class) {
             Some(group) => {
                 last[group.last.index()] = Some(i);
                 group.last = i;
                 group.size += chain.len();
                 group.gives.extend(gives);
+                group.sums.extend(sums);
             }
-            None => open.push(Open { class, last: i, size: chain.len(), gives }),
+            None => {
+                let sums = sums.into_iter().collect();
+                open.push(Open { class, last: i, size: chain.len(), gives, sums });
+            }
         }
     }
 }
