@@ -44,7 +44,7 @@ pub use index::{
 };
 pub(crate) use product::matmul_shape;
 pub use product::{convolve, correlate, matmul, trace_product};
-pub(crate) use reduce::{BLOCK, add_runs, reduced};
+pub(crate) use reduce::{AT_ONCE, BLOCK, add_runs, reduced};
 pub use reduce::{
     arg_extreme, argsort, cumulative_sum, dot, logsumexp, logsumexp_keep, product, product_pairs,
     products_of_others, softmax, step, sum, sum_keep, sum_like,

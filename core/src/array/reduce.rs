@@ -11,6 +11,9 @@ use super::{Array, ArrayError, Repeated, Shape, Strided, axis_split, broadcast, 
 /// How many elements are summed before the sum is added to the others.
 pub(crate) const BLOCK: usize = 512;
 
+/// How many elements go through a loop at once where several follow each other; sums along axes are taken of as many.
+pub(crate) const AT_ONCE: usize = 2 * BLOCK;
+
 /// The sum of numbers: blocks of 512, each in eight columns. The order depends on the number of elements alone.
 #[must_use]
 pub fn sum<S: Ring>(items: &[S]) -> S {
@@ -62,39 +65,18 @@ pub(crate) fn reduced(op: &'static str, axis: i64, shape: &[usize]) -> Result<(u
 /// There is no such axis.
 pub fn sum_keep<S: Ring>(a: &Array<S>, axis: i64, out: &mut Array<S>) -> Result<(), ArrayError> {
     let shape = a.shape();
-    let (axis, rest) = reduced("sum_keep", axis, &shape)?;
-    let (outer, along, inner) = axis_split(&shape, axis);
-    let to = out.start(&rest);
-    wide::<S, _>(SumAlong { items: &a[..outer * along * inner], along, inner, to });
-    // An axis of length 0 leaves zeros.
-    to.resize(outer * inner, S::zero());
+    let (_, rest) = reduced("sum_keep", axis, &shape)?;
+    sums(a, &shape, &rest, out);
     Ok(())
 }
 
-/// Sums along the middle one of three axes.
-struct SumAlong<'a, S> {
-    items: &'a [S],
-    along: usize,
-    inner: usize,
-    to: &'a mut Vec<S>,
-}
-
-impl<S: Ring> Loop for SumAlong<'_, S> {
-    type Output = ();
-    #[inline(always)]
-    fn run(self) {
-        let SumAlong { items, along, inner, to } = self;
-        for block in items.chunks_exact((along * inner).max(1)) {
-            if inner == 1 {
-                to.push(Sum(block).run());
-                continue;
-            }
-            let first = to.len();
-            to.resize(first + inner, S::zero());
-            for row in block.chunks_exact(inner) {
-                add_to(&mut to[first..], row);
-            }
-        }
+/// Sums to a shape that broadcasts to that of `a`.
+fn sums<S: Ring>(a: &[S], from: &[usize], to: &[usize], out: &mut Array<S>) {
+    let sums = out.start(to);
+    sums.resize(to.iter().product(), S::zero());
+    if !a.is_empty() {
+        let mut runs = Repeated::new(to, from);
+        a.chunks(AT_ONCE).for_each(|items| add_runs(&mut runs, items, sums));
     }
 }
 
@@ -108,11 +90,7 @@ pub fn sum_like<S: Ring, U>(a: &Array<S>, other: &Array<U>, out: &mut Array<S>) 
         let words = "an array that the other can be repeated to";
         return Err(ArrayError::shape("sum_like", words, &[&from, &to]));
     }
-    let sums = out.start(&to);
-    sums.resize(to.iter().product(), S::zero());
-    if !a.is_empty() {
-        add_runs(&mut Repeated::new(&to, &from), a, sums);
-    }
+    sums(a, &from, &to, out);
     Ok(())
 }
 

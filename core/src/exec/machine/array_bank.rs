@@ -10,6 +10,9 @@ use crate::array::Array;
 /// An array in a register or on a tape; `None` is the empty one.
 pub(super) type Held<T> = Option<Arc<Array<T>>>;
 
+/// How many spare buffers are kept before those that are too short grow.
+const MANY: usize = 64;
+
 /// Array registers of all calls, one after the other.
 #[derive(Debug)]
 pub(super) struct ArrayBank<T> {
@@ -61,15 +64,16 @@ impl<T: Clone> ArrayBank<T> {
         array
     }
 
-    /// As [`fresh`](ArrayBank::fresh), but with whatever was left in it: the spare buffer that fits best, or else the
-    /// largest.
+    /// As [`fresh`](ArrayBank::fresh), but with whatever was left in it: the spare buffer that fits best. If none does,
+    /// a new one, so that the same program run again finds each size that it needs; of many, the largest grows.
     pub(super) fn stale(&mut self, len: usize) -> Arc<Array<T>> {
-        let fits = |array: &Arc<Array<T>>| match array.capacity() {
-            room if room < len => (true, usize::MAX - room),
-            room => (false, room),
-        };
-        let best = (0..self.spare.len()).rev().min_by_key(|&k| fits(&self.spare[k]));
-        best.map(|k| self.spare.swap_remove(k)).unwrap_or_default()
+        let room = |k: &usize| self.spare[*k].capacity();
+        let all = 0..self.spare.len();
+        let fits = all.clone().filter(|k| room(k) >= len).min_by_key(room);
+        match fits.or_else(|| all.max_by_key(room).filter(|_| self.spare.len() >= MANY)) {
+            Some(k) => self.spare.swap_remove(k),
+            None => Arc::new(Array::from(Vec::with_capacity(len))),
+        }
     }
 
     /// The array, not shared: a copy if it is.

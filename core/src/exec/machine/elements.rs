@@ -1,20 +1,19 @@
 //! Operations element by element: recipes run over stretches that stay in fast memory.
 //!
-//! Each step goes over [`STRETCH`] elements before the next one does; only what is wanted goes to memory. So the
+//! Each step goes over [`AT_ONCE`] elements before the next one does; only what is wanted goes to memory. So the
 //! dispatch is paid once for a stretch, each step is a plain loop over slices with the processor's vector instructions,
 //! and nothing in between is ever stored as a whole. An operand of a smaller shape is repeated stretch by stretch. A
 //! step whose own shape is smaller than that of the results (`exp(b)` in `a * exp(b)`, `b` a row) is computed first, as
 //! an array.
 //!
-//! Sums of all elements are those of [`sum`]. What is summed along axes is added stretch by stretch, in an order that
-//! depends on the shapes alone.
+//! A sum has the bits that it has by itself, of an array that was made before.
 
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use crate::{
-    array::{ArrayError, BLOCK, Repeated, Shape, Window, add_runs, broadcast, reduced, sum},
+    array::{AT_ONCE, ArrayError, BLOCK, Repeated, Shape, Window, add_runs, broadcast, reduced, sum},
     ir::{Mixed, Number1, Number2, Op, Position, Real1, Real2},
     scalar::{Loop, Real, Ring, Scalar, Undecided, wide},
 };
@@ -28,9 +27,6 @@ use super::{
     array_bank::{ArrayBank, Held},
     banks::{Banks, Base},
 };
-
-/// How many elements a step goes over at once.
-const STRETCH: usize = 2 * BLOCK;
 
 /// The results of steps for one stretch, and operands repeated for one.
 #[derive(Debug)]
@@ -290,8 +286,8 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
             .collect();
         let mut fault = None;
         let mut windows: Each<Window> = SmallVec::new();
-        for start in (0..n).step_by(STRETCH) {
-            let len = STRETCH.min(n - start);
+        for start in (0..n).step_by(AT_ONCE) {
+            let len = AT_ONCE.min(n - start);
             let Scratch { reals, complexes } = &mut *self.scratch;
             windows.clear();
             windows.extend(operands.iter().zip(&mut repeated).enumerate().map(|(k, (operand, repeated))| {
