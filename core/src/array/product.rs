@@ -219,7 +219,7 @@ pub fn trace_product<S: Ring>(a: &Array<S>, b: &Array<S>) -> Result<S, ArrayErro
             if k < whole {
                 columns[k % 8].mul_add_assign(x, &b[j * m + i]);
             } else {
-                rest = rest + x * &b[j * m + i];
+                rest += x * &b[j * m + i];
             }
         }
     }
