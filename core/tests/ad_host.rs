@@ -281,15 +281,26 @@ fn prepared_gradients_of_arrays_and_complex_numbers_allocate_nothing_either() {
             abs2(z) + re(sum(w))
         }
         fn helper(xs: array<real>, n: int) { if n == 0 { xs[0] } else { helper(xs, n - 1) * xs[n] } }
-        fn calls(xs: array<real>) { helper(xs, len(xs) - 1) }";
+        fn calls(xs: array<real>) { helper(xs, len(xs) - 1) }
+        fn layers(x: array<real>, w: array<real>, b: array<real>) {
+            let h = tanh(matmul(x, w) + b);
+            let c = sum_axis(h * h, 0);
+            logsumexp(h) + sum(exp(h) * c) + sum(transpose(w) * 0.5) + sum(tanh(b) * b)
+        }";
     let p = parse_program(source).unwrap();
     let z = |re: f64| Complex::new(re, 0.1);
     let zs = Datum::complexes([z(0.1), z(0.2), z(0.3)]);
     let xs = Datum::reals([0.1, 0.2, 0.3, 0.4]);
-    let cases: [(&str, Vec<Datum<Complex<f64>>>); 3] = [
+    let array = |shape: &[usize]| {
+        let n: usize = shape.iter().product();
+        Datum::reals_of(shape, (0..n).map(|k| (0.7 * k as f64).sin()).collect()).unwrap()
+    };
+    let layers = vec![array(&[30, 3]), array(&[3, 5]), array(&[5])];
+    let cases: [(&str, Vec<Datum<Complex<f64>>>); 4] = [
         ("reals", vec![xs.clone(), Datum::Real(0.5)]),
         ("complexes", vec![Datum::Tuple(vec![Datum::Complex(z(0.4)), zs]), Datum::Int(3)]),
         ("calls", vec![xs]),
+        ("layers", layers),
     ];
     for (f, args) in cases {
         let mut derivatives = Derivatives::<Complex<f64>>::new(&p, f).unwrap();

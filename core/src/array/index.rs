@@ -4,7 +4,7 @@
 
 use num_traits::Zero;
 
-use super::{Array, ArrayError, Shape, Strided, axis_split, checked_axis, shape::row_major};
+use super::{Array, ArrayError, Repeated, Shape, Strided, axis_split, checked_axis, shape::row_major};
 
 /// Transposes each matrix in a stack: the last two axes change places.
 ///
@@ -16,13 +16,36 @@ pub fn transpose<T: Clone>(a: &Array<T>, out: &mut Array<T>) -> Result<(), Array
     let mut shape = a.shape();
     let rank = shape.len();
     shape.swap(rank - 2, rank - 1);
-    let to = out.start(&shape);
-    for matrix in a.chunks_exact((m * n).max(1)) {
-        for j in 0..n {
-            to.extend((0..m).map(|i| matrix[i * n + j].clone()));
-        }
+    let Some(first) = a.first() else {
+        out.start(&shape);
+        return Ok(());
+    };
+    let to = out.overwrite(&shape, first);
+    for (matrix, to) in a.chunks_exact(m * n).zip(to.chunks_exact_mut(m * n)) {
+        transpose_one(matrix, (m, n), to);
     }
     Ok(())
+}
+
+/// How many columns are read at a time, so that the rows that they become stay in the nearest cache.
+const COLUMNS: usize = 64;
+
+/// Four rows at a time: what is written lies together.
+fn transpose_one<T: Clone>(a: &[T], (m, n): (usize, usize), to: &mut [T]) {
+    for first in (0..n).step_by(COLUMNS) {
+        let columns = first..n.min(first + COLUMNS);
+        let fours = a.chunks_exact(4 * n);
+        for (k, row) in fours.remainder().chunks_exact(n).enumerate() {
+            columns.clone().for_each(|j| to[j * m + m / 4 * 4 + k] = row[j].clone());
+        }
+        for (k, rows) in fours.enumerate() {
+            let rows: [&[T]; 4] = std::array::from_fn(|r| &rows[r * n..(r + 1) * n]);
+            for j in columns.clone() {
+                let column: [T; 4] = std::array::from_fn(|r| rows[r][j].clone());
+                to[j * m + 4 * k..][..4].clone_from_slice(&column);
+            }
+        }
+    }
 }
 
 /// Axis k of the result is axis `axes[k]` of `a`; `back`: axis `axes[k]` of the result is axis k of `a`.
@@ -222,7 +245,12 @@ pub fn spread<T: Clone, U>(a: &Array<T>, other: &Array<U>, out: &mut Array<T>) -
         let words = "an array that can be repeated to the shape of the other";
         return Err(ArrayError::shape("spread", words, &[&from, &to]));
     }
-    out.start(&to).extend(Strided::broadcast(&from, &to).map(|k| a[k].clone()));
+    if let Some(first) = a.first() {
+        let items = out.overwrite(&to, first);
+        Repeated::new(&from, &to).copy(a, items);
+    } else {
+        out.start(&to);
+    }
     Ok(())
 }
 

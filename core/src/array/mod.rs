@@ -24,6 +24,7 @@ mod fourier;
 mod gemm;
 mod index;
 mod literal;
+mod narrow;
 mod product;
 mod reduce;
 mod shape;
@@ -44,11 +45,12 @@ pub use index::{
 };
 pub(crate) use product::matmul_shape;
 pub use product::{convolve, correlate, matmul, trace_product};
+pub(crate) use reduce::{AT_ONCE, BLOCK, add_runs, reduced};
 pub use reduce::{
     arg_extreme, argsort, cumulative_sum, dot, logsumexp, logsumexp_keep, product, product_pairs,
     products_of_others, softmax, step, sum, sum_keep, sum_like,
 };
-pub(crate) use shape::{Repeated, checked_count};
+pub(crate) use shape::{Repeated, Window, checked_count};
 pub use shape::{Shape, Strided, axis_split, broadcast, checked_axis, count, place};
 pub use solve::{determinant, inverse, log_abs_determinant, solve};
 
@@ -156,6 +158,27 @@ impl<T> Array<T> {
     /// The elements as those of a vector, to be changed in number.
     pub(crate) fn as_vec(&mut self) -> &mut Vec<T> {
         self.dims.clear();
+        &mut self.items
+    }
+
+    /// The elements for a shape, of which whoever calls writes each: they are what was there before, or `blank`.
+    pub(crate) fn overwrite(&mut self, shape: &[usize], blank: &T) -> &mut [T]
+    where
+        T: Clone,
+    {
+        self.items.resize(shape.iter().product(), blank.clone());
+        self.set_shape(shape);
+        &mut self.items
+    }
+
+    /// A shape without its elements, for who asks for the shape alone.
+    pub(crate) fn hollow(&mut self, shape: &[usize]) {
+        self.items.clear();
+        self.dims = Shape::from_slice(shape);
+    }
+
+    /// The elements, to be exchanged for as many as the shape holds.
+    pub(crate) fn elements(&mut self) -> &mut Vec<T> {
         &mut self.items
     }
 

@@ -9,6 +9,8 @@ use crate::scalar::{Conj, Ring};
 use super::{
     Array, ArrayError, Shape, Strided, broadcast,
     gemm::{Blocked, Factor},
+    narrow::{Narrow, is_narrow},
+    sum,
 };
 
 /// Which factors of a product are taken as their adjoint (the conjugate transpose).
@@ -50,20 +52,28 @@ pub fn matmul<S: Conj>(
     let (a_stack, b_stack) = (&a_shape[..a_shape.len() - 2], &b_shape[..b_shape.len() - 2]);
     let mut shape: Shape = stack.clone();
     shape.extend([m, n]);
-    let count: usize = stack.iter().product();
-    out.start(&shape).resize(count * m * n, S::zero());
-    if m * n == 0 {
+    let count = shape.iter().product();
+    if count == 0 {
+        out.start(&shape);
         return Ok(());
     }
     let pairs = Strided::broadcast(a_stack, &stack).zip(Strided::broadcast(b_stack, &stack));
     // Stacks of matrices may share one of the factors.
     let place = |i: usize, len: usize| i * len..(i + 1) * len;
+    let is_narrow = is_narrow((m, k, n), sides);
+    if is_narrow || m.min(k).min(n) >= BLOCKED {
+        out.overwrite(&shape, &S::zero());
+    }
+    if is_narrow && narrow(a, b, out, (m, k, n), sides, pairs.clone()) {
+        return Ok(());
+    }
     if m.min(k).min(n) >= BLOCKED
         && (blocked::<f64>(a, b, out, (m, k, n), sides, pairs.clone())
             || blocked::<Complex<f64>>(a, b, out, (m, k, n), sides, pairs.clone()))
     {
         return Ok(());
     }
+    out.start(&shape).resize(count, S::zero());
     for (c, (i, j)) in out.chunks_exact_mut(m * n).zip(pairs) {
         multiply(&a[place(i, m * k)], &b[place(j, k * n)], c, (m, k, n), sides);
     }
@@ -147,6 +157,27 @@ fn blocked<T: Blocked + Conj>(
     true
 }
 
+/// Multiplies the given pairs of narrow matrices, if they are of 64-bit floats.
+fn narrow(
+    a: &dyn Any,
+    b: &dyn Any,
+    out: &mut dyn Any,
+    (m, k, n): (usize, usize, usize),
+    sides: Sides,
+    pairs: impl Iterator<Item = (usize, usize)>,
+) -> bool {
+    let (Some(a), Some(b), Some(out)) =
+        (a.downcast_ref::<Array<f64>>(), b.downcast_ref::<Array<f64>>(), out.downcast_mut::<Array<f64>>())
+    else {
+        return false;
+    };
+    for (c, (i, j)) in out.chunks_exact_mut(m * n).zip(pairs) {
+        let (a, b) = (&a[i * m * k..(i + 1) * m * k], &b[j * k * n..(j + 1) * k * n]);
+        Narrow { a, b, c, size: (m, k, n), sides }.run();
+    }
+    true
+}
+
 /// `c = a b` for zeroed `c`, all row-major.
 fn multiply<S: Conj>(a: &[S], b: &[S], c: &mut [S], (m, k, n): (usize, usize, usize), sides: Sides) {
     for (i, row) in c.chunks_exact_mut(n).enumerate() {
@@ -178,13 +209,21 @@ pub fn trace_product<S: Ring>(a: &Array<S>, b: &Array<S>) -> Result<S, ArrayErro
     if other != (n, m) || a.rank() != 2 || b.rank() != 2 {
         return Err(wrong());
     }
-    let mut sum = S::zero();
+    // The order of the sums is that of `dot`, of A and the transpose of B.
+    let mut columns: [S; 8] = std::array::from_fn(|_| S::zero());
+    let mut rest = S::zero();
+    let whole = a.len() / 8 * 8;
     for (i, row) in a.chunks_exact(n.max(1)).enumerate() {
-        row.iter()
-            .zip(b[i.min(b.len())..].iter().step_by(m.max(1)))
-            .for_each(|(x, y)| sum.mul_add_assign(x, y));
+        for (j, x) in row.iter().enumerate() {
+            let k = i * n + j;
+            if k < whole {
+                columns[k % 8].mul_add_assign(x, &b[j * m + i]);
+            } else {
+                rest += x * &b[j * m + i];
+            }
+        }
     }
-    Ok(sum)
+    Ok(sum(&columns) + rest)
 }
 
 /// The full convolution of two vectors, `y_k = sum_i a_i b_(k-i)`, of length `m + n - 1`. O(m n).

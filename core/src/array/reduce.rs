@@ -2,40 +2,57 @@
 //!
 //! O(elements) unless said otherwise.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, ops::Range};
 
-use smallvec::SmallVec;
+use crate::scalar::{Loop, Real, Ring, Scalar, wide};
 
-use crate::scalar::{Real, Ring, Scalar};
-
-use super::{Array, ArrayError, Shape, Strided, axis_split, broadcast, checked_axis};
+use super::{Array, ArrayError, Repeated, Shape, Strided, axis_split, broadcast, checked_axis};
 
 /// How many elements are summed before the sum is added to the others.
-const BLOCK: usize = 512;
+pub(crate) const BLOCK: usize = 512;
+
+/// How many elements go through a loop at once where several follow each other; sums along axes are taken of as many.
+pub(crate) const AT_ONCE: usize = 2 * BLOCK;
 
 /// The sum of numbers: blocks of 512, each in eight columns. The order depends on the number of elements alone.
 #[must_use]
 pub fn sum<S: Ring>(items: &[S]) -> S {
-    let mut total = S::zero();
-    for block in items.chunks(BLOCK) {
-        let eights = block.chunks_exact(8);
-        let rest = S::sum(eights.remainder().iter().cloned());
-        if block.len() < 8 {
-            total += rest;
-            continue;
+    wide::<S, _>(Sum(items))
+}
+
+struct Sum<'a, S>(&'a [S]);
+
+impl<S: Ring> Loop for Sum<'_, S> {
+    type Output = S;
+    #[inline(always)]
+    fn run(self) -> S {
+        let mut total = S::zero();
+        for block in self.0.chunks(BLOCK) {
+            let eights = block.chunks_exact(8);
+            let rest = S::sum(eights.remainder().iter().cloned());
+            if block.len() < 8 {
+                total += rest;
+                continue;
+            }
+            let mut columns: [S; 8] = std::array::from_fn(|_| S::zero());
+            for eight in eights {
+                add_to(&mut columns, eight);
+            }
+            let [a, b, c, d, e, f, g, h] = columns;
+            total += ((a + &b) + (c + &d)) + ((e + &f) + (g + &h)) + rest;
         }
-        let mut columns: [S; 8] = std::array::from_fn(|_| S::zero());
-        for eight in eights {
-            columns.iter_mut().zip(eight).for_each(|(s, x)| *s += x.clone());
-        }
-        let [a, b, c, d, e, f, g, h] = columns;
-        total += ((a + &b) + (c + &d)) + ((e + &f) + (g + &h)) + rest;
+        total
     }
-    total
+}
+
+/// Adds each number to that in its place.
+#[inline(always)]
+fn add_to<S: Ring>(sums: &mut [S], items: &[S]) {
+    sums.iter_mut().zip(items).for_each(|(s, x)| *s += x.clone());
 }
 
 /// The axis, and the shape with length 1 along it.
-fn reduced(op: &'static str, axis: i64, shape: &[usize]) -> Result<(usize, Shape), ArrayError> {
+pub(crate) fn reduced(op: &'static str, axis: i64, shape: &[usize]) -> Result<(usize, Shape), ArrayError> {
     let k = checked_axis(op, axis, shape)?;
     let mut rest = Shape::from_slice(shape);
     rest[k] = 1;
@@ -48,22 +65,19 @@ fn reduced(op: &'static str, axis: i64, shape: &[usize]) -> Result<(usize, Shape
 /// There is no such axis.
 pub fn sum_keep<S: Ring>(a: &Array<S>, axis: i64, out: &mut Array<S>) -> Result<(), ArrayError> {
     let shape = a.shape();
-    let (axis, rest) = reduced("sum_keep", axis, &shape)?;
-    let (outer, along, inner) = axis_split(&shape, axis);
-    let to = out.start(&rest);
-    for k in 0..outer {
-        let block = &a[k * along * inner..(k + 1) * along * inner];
-        if inner == 1 {
-            to.push(sum(block));
-            continue;
-        }
-        let first = to.len();
-        to.resize(first + inner, S::zero());
-        for row in block.chunks_exact(inner.max(1)) {
-            to[first..].iter_mut().zip(row).for_each(|(s, x)| *s += x.clone());
-        }
-    }
+    let (_, rest) = reduced("sum_keep", axis, &shape)?;
+    sums(a, &shape, &rest, out);
     Ok(())
+}
+
+/// Sums to a shape that broadcasts to that of `a`.
+fn sums<S: Ring>(a: &[S], from: &[usize], to: &[usize], out: &mut Array<S>) {
+    let sums = out.start(to);
+    sums.resize(to.iter().product(), S::zero());
+    if !a.is_empty() {
+        let mut runs = Repeated::new(to, from);
+        a.chunks(AT_ONCE).for_each(|items| add_runs(&mut runs, items, sums));
+    }
 }
 
 /// Sums what broadcasting repeated: to the shape of another array, which broadcasts to that of `a`.
@@ -76,19 +90,52 @@ pub fn sum_like<S: Ring, U>(a: &Array<S>, other: &Array<U>, out: &mut Array<S>) 
         let words = "an array that the other can be repeated to";
         return Err(ArrayError::shape("sum_like", words, &[&from, &to]));
     }
-    let sums = out.start(&to);
-    sums.resize(other.len(), S::zero());
-    // The commonest case: rows that were repeated.
-    if from.ends_with(&to) && !sums.is_empty() {
-        for row in a.chunks_exact(sums.len()) {
-            sums.iter_mut().zip(row).for_each(|(s, x)| *s += x.clone());
-        }
-        return Ok(());
-    }
-    for (x, k) in a.iter().zip(Strided::broadcast(&to, &from)) {
-        sums[k] += x.clone();
-    }
+    sums(a, &from, &to, out);
     Ok(())
+}
+
+/// Adds the next elements of a larger array to where they belong in one that is repeated.
+pub(crate) fn add_runs<S: Ring>(runs: &mut Repeated, items: &[S], sums: &mut [S]) {
+    wide::<S, _>(AddRuns { runs, items, sums });
+}
+
+struct AddRuns<'a, S> {
+    runs: &'a mut Repeated,
+    items: &'a [S],
+    sums: &'a mut [S],
+}
+
+/// How many sums of short lines are taken side by side at most, and of how many lines.
+const BESIDE: usize = 256;
+const LINES: usize = 8;
+
+impl<S: Ring> Loop for AddRuns<'_, S> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let AddRuns { runs, mut items, sums } = self;
+        let period = runs.period;
+        while !items.is_empty() {
+            let (at, phase, n) = runs.part(items.len());
+            let (part, behind) = items.split_at(n);
+            items = behind;
+            let sums = &mut sums[at..at + period];
+            if let [sum] = sums {
+                *sum += Sum(part).run();
+                continue;
+            }
+            let (head, lines) = part.split_at(((period - phase) % period).min(n));
+            add_to(&mut sums[phase..], head);
+            if LINES * period > BESIDE || lines.len() < 2 * LINES * period {
+                lines.chunks(period).for_each(|line| add_to(sums, line));
+                continue;
+            }
+            let mut beside: [S; BESIDE] = std::array::from_fn(|_| S::zero());
+            let beside = &mut beside[..LINES * period];
+            lines.chunks(LINES * period).for_each(|lines| add_to(beside, lines));
+            beside.chunks_exact(period).for_each(|line| add_to(sums, line));
+        }
+    }
 }
 
 /// The sums up to each element along an axis; `back`: from each element on.
@@ -217,46 +264,116 @@ pub fn argsort<T: Real>(a: &Array<T>, out: &mut Array<i64>) -> Result<(), ArrayE
     Ok(())
 }
 
-/// The greatest element of each line along an axis, as a constant: what keeps exponentials from overflowing.
-fn shift<T: Real>(op: &'static str, line: impl Iterator<Item = T> + Clone) -> Result<T, ArrayError> {
-    let mut greatest: Option<T> = None;
-    for x in line {
-        let more = match &greatest {
-            Some(g) => compare(op, &x, g)? != Some(Ordering::Less),
-            None => true,
-        };
-        if more {
-            greatest = Some(x);
-        }
+/// How many numbers are worked on at once.
+const STRETCH: usize = 128;
+
+/// A few numbers on their way.
+struct Few<T>([T; STRETCH]);
+
+impl<T: Real> Few<T> {
+    fn new() -> Few<T> {
+        Few(std::array::from_fn(|_| T::zero()))
     }
-    // Its derivative is left out: any constant will do. An infinite one would make NaN of equal elements.
-    let value = greatest.as_ref().and_then(Real::primal).filter(|x| x.is_finite());
-    Ok(T::lit(value.unwrap_or(0.0)))
 }
 
-/// How many numbers are worked on at once.
-const STRETCH: usize = 64;
+/// `f` of each number and that in its place.
+struct Zip<'a, S, F> {
+    numbers: &'a mut [S],
+    others: &'a [S],
+    f: F,
+}
+
+impl<S: Ring, F: Fn(&mut S, &S)> Loop for Zip<'_, S, F> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        self.numbers.iter_mut().zip(self.others).for_each(|(x, y)| (self.f)(x, y));
+    }
+}
+
+fn zip<S: Ring>(numbers: &mut [S], others: &[S], f: impl Fn(&mut S, &S)) {
+    wide::<S, _>(Zip { numbers, others, f });
+}
+
+/// A number as a constant that keeps exponentials from overflowing: its derivative is left out, any constant will do.
+/// An infinite one would make NaN of equal elements.
+fn constant<T: Real>(greatest: &T) -> T {
+    T::lit(greatest.primal().filter(|x| x.is_finite()).unwrap_or(0.0))
+}
+
+/// The greatest element, as such a constant.
+fn shift<T: Real>(op: &'static str, a: &[T]) -> Result<T, ArrayError> {
+    let undecided = |source| ArrayError::Undecided { op, source };
+    let (first, rest) = a.split_at(STRETCH.min(a.len()));
+    let mut few = Few::new();
+    let columns = &mut few.0[..first.len()];
+    columns.clone_from_slice(first);
+    for some in rest.chunks(STRETCH) {
+        T::raise(columns, some).map_err(undecided)?;
+    }
+    let Some((greatest, others)) = columns.split_first_mut() else { return Ok(T::zero()) };
+    for x in others {
+        T::raise(std::slice::from_mut(greatest), std::slice::from_ref(x)).map_err(undecided)?;
+    }
+    Ok(constant(greatest))
+}
 
 /// `ln sum_k exp a_k` without overflow; minus infinity for no elements.
 ///
 /// # Errors
 /// Numbers cannot be compared.
 pub fn logsumexp<T: Real>(a: &[T]) -> Result<T, ArrayError> {
-    let m = shift("logsumexp", a.iter().cloned())?;
+    let m = shift("logsumexp", a)?;
     Ok(log_sum(a, m))
 }
 
 /// `ln sum_k exp(a_k - m) + m`
 fn log_sum<T: Real>(a: &[T], m: T) -> T {
     let mut total = T::zero();
-    let mut some: SmallVec<[T; STRETCH]> = SmallVec::new();
+    let mut few = Few::new();
     for stretch in a.chunks(STRETCH) {
-        some.clear();
-        some.extend(stretch.iter().map(|x| x.clone() - &m));
-        T::exp_all(&mut some);
-        total += sum(&some);
+        let some = &mut few.0[..stretch.len()];
+        zip(some, stretch, |y, x| *y = x.clone() - &m);
+        T::exp_all(some);
+        total += sum(some);
     }
     <T as Scalar>::ln(&total) + m
+}
+
+/// Lines along the middle one of three axes, side by side, a few at a time: `f` is given the rows of such a few, where
+/// the k-th is `rows(k)` of the block.
+fn side_by_side<E>(
+    (outer, along, inner): (usize, usize, usize),
+    mut f: impl FnMut(&dyn Fn(usize) -> Range<usize>, usize) -> Result<(), E>,
+) -> Result<(), E> {
+    for block in 0..outer {
+        for first in (0..inner).step_by(STRETCH) {
+            let n = STRETCH.min(inner - first);
+            let start = block * along * inner + first;
+            f(&|k| start + k * inner..start + k * inner + n, n)?;
+        }
+    }
+    Ok(())
+}
+
+/// The greatest element of each line, as a constant.
+fn shifts<T: Real>(
+    op: &'static str,
+    a: &[T],
+    rows: &dyn Fn(usize) -> Range<usize>,
+    along: usize,
+    shifts: &mut [T],
+) -> Result<(), ArrayError> {
+    for k in 0..along {
+        match k {
+            0 => shifts.clone_from_slice(&a[rows(0)]),
+            _ => {
+                T::raise(shifts, &a[rows(k)]).map_err(|source| ArrayError::Undecided { op, source })?;
+            }
+        }
+    }
+    shifts.iter_mut().for_each(|m| *m = constant(m));
+    Ok(())
 }
 
 /// [`logsumexp`] along an axis, whose length becomes 1.
@@ -270,37 +387,27 @@ pub fn logsumexp_keep<T: Real>(a: &Array<T>, axis: i64, out: &mut Array<T>) -> R
     let (outer, along, inner) = axis_split(&shape, axis);
     let to = out.start(&rest);
     if inner == 1 {
-        for k in 0..outer {
-            let line = &a[k * along..(k + 1) * along];
-            to.push(log_sum(line, shift(OP, line.iter().cloned())?));
+        for line in (0..outer).map(|k| &a[k * along..(k + 1) * along]) {
+            to.push(log_sum(line, shift(OP, line)?));
         }
         return Ok(());
     }
-    // Side by side, a few lines at a time.
-    let [mut shifts, mut sums, mut row]: [SmallVec<[T; STRETCH]>; 3] = Default::default();
-    for k in 0..outer {
-        for first in (0..inner).step_by(STRETCH) {
-            let n = STRETCH.min(inner - first);
-            let at = |j: usize| {
-                let start = (k * along + j) * inner + first;
-                start..start + n
-            };
-            shifts.clear();
-            for i in 0..n {
-                shifts.push(shift(OP, (0..along).map(|j| a[at(j).start + i].clone()))?);
-            }
-            sums.clear();
-            sums.resize(n, T::zero());
-            for j in 0..along {
-                row.clear();
-                row.extend(a[at(j)].iter().zip(&shifts).map(|(x, m)| x.clone() - m));
-                T::exp_all(&mut row);
-                sums.iter_mut().zip(&row).for_each(|(s, x)| *s += x.clone());
-            }
-            to.extend(sums.iter().zip(&shifts).map(|(s, m)| <T as Scalar>::ln(s) + m));
+    let [mut greatest, mut sums, mut row] = [Few::new(), Few::new(), Few::new()];
+    side_by_side((outer, along, inner), |rows, n| {
+        let (greatest, sums, row) = (&mut greatest.0[..n], &mut sums.0[..n], &mut row.0[..n]);
+        greatest.fill(T::zero());
+        shifts(OP, a, rows, along, greatest)?;
+        sums.fill(T::zero());
+        for k in 0..along {
+            row.clone_from_slice(&a[rows(k)]);
+            zip(row, greatest, |x, m| *x -= m.clone());
+            T::exp_all(row);
+            zip(sums, row, |s, x| *s += x.clone());
         }
-    }
-    Ok(())
+        T::ln_all(sums);
+        to.extend(sums.iter().zip(greatest).map(|(s, m)| s.clone() + &*m));
+        Ok(())
+    })
 }
 
 /// `exp a_k / sum_j exp a_j` along an axis, without overflow.
@@ -308,17 +415,35 @@ pub fn logsumexp_keep<T: Real>(a: &Array<T>, axis: i64, out: &mut Array<T>) -> R
 /// # Errors
 /// There is no such axis, or numbers cannot be compared.
 pub fn softmax<T: Real>(a: &mut Array<T>, axis: i64) -> Result<(), ArrayError> {
+    const OP: &str = "softmax";
     let shape = a.shape();
-    let axis = checked_axis("softmax", axis, &shape)?;
+    let axis = checked_axis(OP, axis, &shape)?;
     let (outer, along, inner) = axis_split(&shape, axis);
-    for (k, i) in (0..outer).flat_map(|k| (0..inner).map(move |i| (k, i))) {
-        let place = |j: usize| (k * along + j) * inner + i;
-        let m = shift("softmax", (0..along).map(|j| a[place(j)].clone()))?;
-        (0..along).for_each(|j| a[place(j)] = (a[place(j)].clone() - &m).exp());
-        let sum = <T as Scalar>::recip(&T::sum((0..along).map(|j| a[place(j)].clone())));
-        (0..along).for_each(|j| a[place(j)] *= sum.clone());
+    if inner == 1 {
+        for line in a.chunks_exact_mut(along.max(1)) {
+            let m = shift(OP, line)?;
+            line.iter_mut().for_each(|x| *x -= m.clone());
+            T::exp_all(line);
+            let sum = <T as Scalar>::recip(&sum(line));
+            line.iter_mut().for_each(|x| *x *= sum.clone());
+        }
+        return Ok(());
     }
-    Ok(())
+    let [mut greatest, mut sums] = [Few::new(), Few::new()];
+    side_by_side((outer, along, inner), |rows, n| {
+        let (greatest, sums) = (&mut greatest.0[..n], &mut sums.0[..n]);
+        shifts(OP, a, rows, along, greatest)?;
+        sums.fill(T::zero());
+        for k in 0..along {
+            let row = &mut a[rows(k)];
+            zip(row, greatest, |x, m| *x -= m.clone());
+            T::exp_all(row);
+            zip(sums, row, |s, x| *s += x.clone());
+        }
+        sums.iter_mut().for_each(|s| *s = <T as Scalar>::recip(s));
+        (0..along).for_each(|k| zip(&mut a[rows(k)], sums, |x, s| *x *= s.clone()));
+        Ok(())
+    })
 }
 
 /// The sum of the products of the elements of two arrays of one shape. Nothing is conjugated.
@@ -329,13 +454,23 @@ pub fn dot<S: Ring>(a: &Array<S>, b: &Array<S>) -> Result<S, ArrayError> {
     if !a.same_shape(b) {
         return Err(ArrayError::shape("dot", "two arrays of one shape", &[&a.shape(), &b.shape()]));
     }
-    let mut columns: [S; 8] = std::array::from_fn(|_| S::zero());
-    let (x, y) = (a.chunks_exact(8), b.chunks_exact(8));
-    let rest = S::sum(x.remainder().iter().zip(y.remainder()).map(|(x, y)| x * y));
-    for (x, y) in x.zip(y) {
-        columns.iter_mut().zip(x.iter().zip(y)).for_each(|(s, (x, y))| s.mul_add_assign(x, y));
+    Ok(wide::<S, _>(Dot(a, b)))
+}
+
+struct Dot<'a, S>(&'a [S], &'a [S]);
+
+impl<S: Ring> Loop for Dot<'_, S> {
+    type Output = S;
+    #[inline(always)]
+    fn run(self) -> S {
+        let mut columns: [S; 8] = std::array::from_fn(|_| S::zero());
+        let (x, y) = (self.0.chunks_exact(8), self.1.chunks_exact(8));
+        let rest = S::sum(x.remainder().iter().zip(y.remainder()).map(|(x, y)| x * y));
+        for (x, y) in x.zip(y) {
+            columns.iter_mut().zip(x.iter().zip(y)).for_each(|(s, (x, y))| s.mul_add_assign(x, y));
+        }
+        Sum(&columns).run() + rest
     }
-    Ok(sum(&columns) + rest)
 }
 
 /// 1 where the first is at least the second, else 0; NaN where they cannot be compared. Shapes are broadcast.

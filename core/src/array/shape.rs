@@ -1,5 +1,7 @@
 //! Shapes, axes and broadcasting.
 
+use std::ops::Range;
+
 use smallvec::SmallVec;
 
 use super::ArrayError;
@@ -110,15 +112,7 @@ impl Strided {
     /// An array of shape `from` read as one of shape `to`, to which it broadcasts.
     #[must_use]
     pub fn broadcast(from: &[usize], to: &[usize]) -> Strided {
-        let more = to.len().saturating_sub(from.len());
-        let steps = row_major(from);
-        let strides: SmallVec<[usize; 4]> = (0..to.len())
-            .map(|k| match k.checked_sub(more) {
-                Some(j) if from[j] != 1 => steps[j],
-                _ => 0,
-            })
-            .collect();
-        Strided::new(to, &strides)
+        Strided::new(to, &repeated_strides(from, to))
     }
 }
 
@@ -141,6 +135,17 @@ impl Iterator for Strided {
     }
 }
 
+/// How far apart the elements of `from` lie along each axis of `to`, to which it broadcasts; 0 where they are repeated.
+pub(super) fn repeated_strides(from: &[usize], to: &[usize]) -> Shape {
+    let more = to.len().saturating_sub(from.len());
+    let steps = row_major(from);
+    let stride = |k: usize| match k.checked_sub(more) {
+        Some(j) if from[j] != 1 => steps[j],
+        _ => 0,
+    };
+    (0..to.len()).map(stride).collect()
+}
+
 /// The step of each axis in row-major order.
 pub(crate) fn row_major(shape: &[usize]) -> SmallVec<[usize; 4]> {
     let mut steps: SmallVec<[usize; 4]> = SmallVec::from_elem(1, shape.len());
@@ -151,51 +156,151 @@ pub(crate) fn row_major(shape: &[usize]) -> SmallVec<[usize; 4]> {
 }
 
 /// An array read as one of a larger shape, stretch by stretch.
+///
+/// Row by row of the larger shape, elements come in *runs*: a run is `length` elements, the same `period` elements of
+/// the array again and again.
 #[derive(Debug)]
 pub(crate) struct Repeated {
-    /// Where each line along the last axis starts.
-    lines: Strided,
-    /// The length of a line, and whether its elements are all one.
+    runs: Runs,
+    pub(crate) period: usize,
     length: usize,
-    constant: bool,
-    /// The start of the line at hand, and how much of it is done.
+    /// The start of the run at hand, and how much of it is done.
     at: usize,
     done: usize,
+    /// The start of the run whose elements are in the buffer, repeated.
+    kept: Option<usize>,
+}
+
+/// Where each run starts.
+#[derive(Debug)]
+pub(crate) struct Runs {
+    /// Along all axes but the last one with runs.
+    starts: Strided,
+    /// Along that one: the next start, how many are left, how many there are, and how far apart.
+    next: usize,
+    left: usize,
+    count: usize,
+    step: usize,
+}
+
+impl Iterator for Runs {
+    type Item = usize;
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        if self.left == 0 {
+            self.next = self.starts.next()?;
+            self.left = self.count;
+        }
+        let at = self.next;
+        self.left -= 1;
+        self.next += self.step;
+        Some(at)
+    }
+}
+
+/// Where a stretch lies.
+#[derive(Clone, Debug)]
+pub(crate) enum Window {
+    /// In the array itself.
+    Array(Range<usize>),
+    /// In the buffer.
+    Buffer(Range<usize>),
 }
 
 impl Repeated {
+    /// Reads an array of shape `from` as one of shape `to`, to which it broadcasts and which has elements.
     pub(crate) fn new(from: &[usize], to: &[usize]) -> Repeated {
-        let (length, outer) = to.split_last().map_or((1, to), |(n, outer)| (*n, outer));
-        let constant = from.last().is_none_or(|&n| n == 1);
-        // The last axis of `from` belongs to its steps.
-        let steps = row_major(from);
-        let more = to.len() - from.len();
-        let strides: Shape = (0..outer.len())
-            .map(|k| match k.checked_sub(more) {
-                Some(j) if from[j] != 1 => steps[j],
-                _ => 0,
-            })
-            .collect();
-        let mut lines = Strided::new(outer, &strides);
-        let at = lines.next().unwrap_or(0);
-        Repeated { lines, length, constant, at, done: 0 }
+        let strides = repeated_strides(from, to);
+        let last = to.len() - 1;
+        let period = if strides[last] == 0 { 1 } else { to[last] };
+        // Along the axes between these and the last one nothing changes.
+        let outer = strides[..last].iter().rposition(|&s| s != 0).map_or(0, |k| k + 1);
+        let length = to[outer..].iter().product();
+        let (step, count) = if outer == 0 { (0, 1) } else { (strides[outer - 1], to[outer - 1]) };
+        let more = outer.saturating_sub(1);
+        let starts = Strided::new(&to[..more], &strides[..more]);
+        let mut runs = Runs { starts, next: 0, left: 0, count, step };
+        let at = runs.next().unwrap_or(0);
+        Repeated { runs, period, length, at, done: 0, kept: None }
     }
 
-    /// Writes the next `len` elements in place of what is in `out`.
-    pub(crate) fn fill<T: Clone>(&mut self, a: &[T], len: usize, out: &mut Vec<T>) {
-        out.clear();
-        while out.len() < len {
-            if self.done == self.length {
-                self.at = self.lines.next().unwrap_or(0);
-                self.done = 0;
-            }
-            let n = (self.length - self.done).min(len - out.len());
-            if self.constant {
-                out.resize(out.len() + n, a[self.at].clone());
-            } else {
-                out.extend_from_slice(&a[self.at + self.done..self.at + self.done + n]);
-            }
-            self.done += n;
+    /// Goes on by at most `most` elements that lie in one run: where the run starts, the place of the first one in the
+    /// period, and how many they are.
+    #[inline]
+    pub(crate) fn part(&mut self, most: usize) -> (usize, usize, usize) {
+        self.advance();
+        let n = (self.length - self.done).min(most);
+        let phase = if self.period == 1 { 0 } else { self.done % self.period };
+        self.done += n;
+        (self.at, phase, n)
+    }
+
+    /// The next `len` elements, never more than the first time. What is not there as it is, is copied to the buffer,
+    /// which nobody else changes.
+    pub(crate) fn next<T: Clone>(&mut self, a: &[T], len: usize, buffer: &mut Vec<T>) -> Window {
+        self.advance();
+        let Some(first) = a.first() else { return Window::Array(0..0) };
+        let phase = self.done % self.period;
+        if self.length - self.done < len {
+            self.kept = None;
+            buffer.resize(len, first.clone());
+            self.copy(a, buffer);
+            return Window::Buffer(0..len);
         }
+        self.done += len;
+        if phase + len <= self.period {
+            return Window::Array(self.at + phase..self.at + phase + len);
+        }
+        if self.kept != Some(self.at) {
+            self.kept = Some(self.at);
+            buffer.resize(self.period + len - 1, first.clone());
+            repeat(&a[self.at..self.at + self.period], 0, buffer);
+        }
+        Window::Buffer(phase..phase + len)
+    }
+
+    /// Goes to the next run at the end of one.
+    #[inline]
+    fn advance(&mut self) {
+        if self.done == self.length {
+            self.at = self.runs.next().unwrap_or(0);
+            self.done = 0;
+        }
+    }
+
+    /// Copies the next elements.
+    pub(crate) fn copy<T: Clone>(&mut self, a: &[T], mut out: &mut [T]) {
+        while !out.is_empty() {
+            self.advance();
+            if self.period == 1 && self.done == 0 && out.len() >= self.length {
+                // Whole runs of one number each.
+                let (run, behind) = out.split_at_mut(self.length);
+                run.fill(a[self.at].clone());
+                self.done = self.length;
+                out = behind;
+                continue;
+            }
+            let (at, phase, n) = self.part(out.len());
+            let (part, behind) = out.split_at_mut(n);
+            match &a[at..at + self.period] {
+                [x] => part.fill(x.clone()),
+                line => repeat(line, phase, part),
+            }
+            out = behind;
+        }
+    }
+}
+
+/// Fills `out` with a line again and again, from its place `start` on.
+fn repeat<T: Clone>(line: &[T], start: usize, out: &mut [T]) {
+    let (head, out) = out.split_at_mut((line.len() - start).min(out.len()));
+    head.clone_from_slice(&line[start..start + head.len()]);
+    let mut have = line.len().min(out.len());
+    out[..have].clone_from_slice(&line[..have]);
+    while have < out.len() {
+        let (done, rest) = out.split_at_mut(have);
+        let more = have.min(rest.len());
+        rest[..more].clone_from_slice(&done[..more]);
+        have += more;
     }
 }

@@ -169,7 +169,7 @@ pub(super) enum Code {
     Accumulate(Reg, SlotId),
     /// An operation on whole arrays: operands, and the one result.
     OnArrays(ArrayOp, Slots, Slots),
-    /// Operations element by element, done together: the number of their recipe, operands, and the one result.
+    /// Operations element by element, done together: the number of their recipe, operands, and results.
     Elements(u32, Slots, Slots),
 
     // Tapes: `(tape, register)`, or a slot for arrays.

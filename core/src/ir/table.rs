@@ -73,7 +73,7 @@ macro_rules! for_each_op {
                 Atan "atan" (a) -> y: singular = a.atan(), [(1.0 + a * a).recip()], "The inverse tangent.";
                 Sinh "sinh" (a) -> y: regular = a.sinh(), [a.cosh()], "The hyperbolic sine.";
                 Cosh "cosh" (a) -> y: regular = a.cosh(), [a.sinh()], "The hyperbolic cosine.";
-                Tanh "tanh" (a) -> y: regular = a.tanh(), [(a.cosh() * a.cosh()).recip()], "The hyperbolic tangent.";
+                Tanh "tanh" (a) -> y: regular = a.tanh(), [(1.0 - y) * (1.0 + y)], "The hyperbolic tangent.";
                 Asinh "asinh" (a) -> y: singular = a.asinh(), [(1.0 + a * a).sqrt().recip()], "The inverse hyperbolic sine.";
                 Acosh "acosh" (a) -> y: singular = a.acosh(), [((a - 1.0).sqrt() * (a + 1.0).sqrt()).recip()], "The inverse hyperbolic cosine.";
                 Atanh "atanh" (a) -> y: singular = a.atanh(), [((1.0 - a) * (1.0 + a)).recip()], "The inverse hyperbolic tangent.";

@@ -5,6 +5,7 @@
 //! | [`fold`] | computes what is constant |
 //! | [`simplify`](simplify()) | applies a table of equations |
 //! | [`cse`](cse()) | computes once what is written twice |
+//! | [`shapes`](shapes()) | leaves out what equal shapes make needless |
 //! | [`forward_tape`] | hands a pushed value to its pop where both stand in one block |
 //! | [`inline`](inline()) | puts small functions in place of their calls |
 //! | [`merge`] | joins blocks that always follow each other, and drops branches already decided |
@@ -23,6 +24,7 @@ mod licm;
 mod loops;
 mod merge;
 mod params;
+mod shapes;
 mod simplify;
 mod tape;
 
@@ -34,6 +36,8 @@ pub use licm::licm;
 pub(crate) use loops::{Loop, Loops, order, reverse_postorder};
 pub use merge::merge;
 pub use params::params;
+pub use shapes::shapes;
+pub(crate) use shapes::{Class, Shapes};
 pub use simplify::simplify;
 pub use tape::forward_tape;
 
@@ -89,11 +93,12 @@ pub fn optimize_all(program: &mut Program, root: FuncId, level: Level) {
 type Pass = fn(&mut crate::ir::Function, Level);
 
 /// The passes on one function, in the order in which they help each other.
-const PASSES: [(&str, Pass); 8] = [
+const PASSES: [(&str, Pass); 9] = [
     ("merge", |f, _| merge(f)),
     ("params", |f, _| params(f)),
     ("forward_tape", |f, _| forward_tape(f)),
     ("fold", fold),
+    ("shapes", |f, _| shapes(f)),
     ("simplify", simplify),
     ("cse", |f, _| cse(f)),
     ("licm", licm),

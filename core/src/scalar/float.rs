@@ -1,8 +1,11 @@
-//! `f32` and `f64`: every function is the standard library's, but for exponentials of many numbers at once.
+//! `f32` and `f64`: every function is the standard library's, but for functions of many numbers at once.
 
 use std::cmp::Ordering;
 
-use super::{Conj, Ordered, Real, Ring, Scalar, Undecided, exponential::exponential};
+use super::{
+    Conj, Ordered, Real, Ring, Scalar, Undecided, elementary,
+    wide::{Loop, wide},
+};
 
 /// The functions of one argument: `Self::f` is the method of the float itself.
 macro_rules! inherent {
@@ -12,9 +15,27 @@ macro_rules! inherent {
     )*};
 }
 
+/// The functions of many numbers at once, in 64 bits.
+macro_rules! together {
+    ($F:ident: $($all:ident = $f:ident;)*) => {$(
+        fn $all(numbers: &mut [$F]) {
+            struct Work<'a>(&'a mut [$F]);
+            impl Loop for Work<'_> {
+                type Output = ();
+                #[inline(always)]
+                fn run(self) {
+                    self.0.iter_mut().for_each(|x| *x = elementary::$f(f64::from(*x)) as $F);
+                }
+            }
+            wide::<$F, _>(Work(numbers));
+        }
+    )*};
+}
+
 macro_rules! float {
-    ($($F:ident $exp_all:expr;)*) => {$(
+    ($($F:ident)*) => {$(
         impl Ring for $F {
+            const WIDE: bool = true;
             fn is_exact_zero(&self) -> bool { *self == 0.0 }
             fn is_exact_one(&self) -> bool { *self == 1.0 }
         }
@@ -32,13 +53,17 @@ macro_rules! float {
             fn powi(&self, n: i32) -> $F { $F::powi(*self, n) }
             fn pow(&self, y: &$F) -> $F { $F::powf(*self, *y) }
             unary_functions!(inherent);
-            fn exp_all(numbers: &mut [$F]) { numbers.iter_mut().for_each(|x| *x = $exp_all(*x)); }
+            together! { $F: exp_all = exp; exp_m1_all = exp_m1; ln_all = ln; tanh_all = tanh; }
         }
         impl Real for $F {
             fn pi() -> $F { std::$F::consts::PI }
             fn atan2(&self, x: &$F) -> $F { $F::atan2(*self, *x) }
             fn hypot(&self, y: &$F) -> $F { $F::hypot(*self, *y) }
             fn sin_cos(&self) -> ($F, $F) { $F::sin_cos(*self) }
+            fn raise(numbers: &mut [$F], others: &[$F]) -> Result<(), Undecided> {
+                wide::<$F, _>(Raise { numbers, others });
+                Ok(())
+            }
             fn primal(&self) -> Option<f64> { Some(f64::from(*self)) }
             fn try_cmp(&self, other: &$F) -> Result<Option<Ordering>, Undecided> { Ok(self.partial_cmp(other)) }
         }
@@ -47,4 +72,19 @@ macro_rules! float {
         }
     )*};
 }
-float! { f32 f32::exp; f64 exponential; }
+float! { f32 f64 }
+
+struct Raise<'a, T> {
+    numbers: &'a mut [T],
+    others: &'a [T],
+}
+
+impl<T: Copy + PartialOrd> Loop for Raise<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        for (m, &x) in self.numbers.iter_mut().zip(self.others) {
+            *m = if x > *m { x } else { *m };
+        }
+    }
+}

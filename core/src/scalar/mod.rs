@@ -52,17 +52,19 @@ mod ops;
 mod slope;
 mod complex;
 mod dual;
-mod exponential;
+mod elementary;
 mod float;
 mod lanes;
 mod literal;
 mod uncertain;
+mod wide;
 
 pub use lanes::Lanes;
 pub use literal::{N, Operand};
 pub use ops::ParseScalarError;
 pub(crate) use ops::parse_decimal;
 pub use uncertain::Uncertain;
+pub(crate) use wide::{Loop, fused, wide};
 
 /// `T: Implies<U, Is: Bound>` as a supertrait makes `U: Bound` known wherever `T: Trait` is known.
 ///
@@ -127,6 +129,8 @@ pub trait Ring:
 {
     /// Whether kernels may split work over threads.
     const PARALLEL: bool = true;
+    /// Whether loops over these numbers gain from the vector instructions of the processor.
+    const WIDE: bool = false;
 
     /// True only if the number *and all its derivatives* vanish.
     fn is_exact_zero(&self) -> bool;
@@ -278,10 +282,23 @@ pub trait Scalar:
     /// The inverse hyperbolic tangent.
     #[must_use]
     fn atanh(&self) -> Self;
-    /// Replaces every number by its exponential. Floats of 64 bits take a polynomial, several at a time, which is
-    /// within 1 unit in the last place of [`exp`](Scalar::exp).
+    /// Replaces every number by its exponential. Floats take a polynomial, several at a time: right to two units in
+    /// the last place, the same on every machine and wherever a number stands, but perhaps another neighbour of the
+    /// right value than [`exp`](Scalar::exp). So are the other functions of this kind.
     fn exp_all(numbers: &mut [Self]) {
         numbers.iter_mut().for_each(|x| *x = x.exp());
+    }
+    /// Replaces every number `x` by `e^x - 1`, as [`exp_all`](Scalar::exp_all).
+    fn exp_m1_all(numbers: &mut [Self]) {
+        numbers.iter_mut().for_each(|x| *x = x.exp_m1());
+    }
+    /// Replaces every number by its natural logarithm, as [`exp_all`](Scalar::exp_all).
+    fn ln_all(numbers: &mut [Self]) {
+        numbers.iter_mut().for_each(|x| *x = x.ln());
+    }
+    /// Replaces every number by its hyperbolic tangent, as [`exp_all`](Scalar::exp_all).
+    fn tanh_all(numbers: &mut [Self]) {
+        numbers.iter_mut().for_each(|x| *x = x.tanh());
     }
 
     /// `x^n` by an integer; `x^0 = 1` also at 0.
@@ -340,6 +357,18 @@ pub trait Real: Scalar<Real = Self> + NumAssign {
     /// # Errors
     /// [`Undecided`] where a number has no value yet.
     fn try_cmp(&self, other: &Self) -> Result<Option<Ordering>, Undecided>;
+    /// Replaces each number by that of `others` in its place where that one is greater.
+    ///
+    /// # Errors
+    /// [`Undecided`] where a number has no value yet.
+    fn raise(numbers: &mut [Self], others: &[Self]) -> Result<(), Undecided> {
+        for (m, x) in numbers.iter_mut().zip(others) {
+            if x.try_cmp(m)? == Some(Ordering::Greater) {
+                m.clone_from(x);
+            }
+        }
+        Ok(())
+    }
     /// An exact fraction.
     fn from_ratio(q: Ratio<i64>) -> Self {
         Self::ratio(*q.numer(), *q.denom())

@@ -19,7 +19,7 @@ impl Compiler<'_> {
         let (d, a, b) = (inst.result.map_or(0, |v| self.reg(v)), r(0), r(1));
         let complex = args.first().is_some_and(|&v| self.f.kinds[v] == Kind::Complex);
         if inst.args.iter().any(|&v| matches!(self.f.kinds[v], Kind::Array(_))) {
-            if inst.op.is_elementwise() || inst.op == Op::Sum {
+            if inst.op.is_elementwise() || inst.op == Op::Sum || self.together.has(i) {
                 return self.elements(i);
             }
             if let Op::OnArrays(op) = inst.op {
@@ -105,9 +105,9 @@ impl Compiler<'_> {
 
     /// Operations element by element, with all that go together with them.
     fn elements(&mut self, i: Inst) {
-        let (recipe, args) = self.together.recipe(self.f, i);
-        let results = self.leaves(self.f.insts[i].result.as_slice());
-        let (args, results) = (self.leaves(&args), self.slots(&results));
+        let (recipe, args, results) = self.together.recipe(self.f, i);
+        let (args, results) = (self.leaves(&args), self.leaves(&results));
+        let results = self.slots(&results);
         let args = self.slots(&args);
         self.routine.recipes.push(recipe);
         self.emit(Code::Elements(self.routine.recipes.len() as u32 - 1, args, results));

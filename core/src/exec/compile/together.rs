@@ -1,16 +1,25 @@
 //! Which operations on arrays are done together, in one loop over the elements.
 //!
-//! An operation joins the one that reads it if all who read it are in one group of the same block; so only the last
-//! operation of a group writes an array. A sum may end a group.
+//! ```text
+//! v3 = mul v1, v1     v4 = add v3, v2     v5 = sum v4     v6 = mul v3, v4     one loop that gives v5 and v6
+//! ```
+//!
+//! - An operation joins the one that reads it if all who read it are in one group of the same block; so what stands
+//!   between them is never an array. A sum may end a group, of all elements or of what was repeated.
+//! - Groups whose ends have [one shape](crate::pass) become one, where the last of them stands, unless something
+//!   between them reads what the first gives.
 //!
 //! Cost: O(size).
 
+use std::collections::HashMap;
+
 use crate::{
     entity::{Block, Inst, Value},
-    ir::{Element, Function, Kind, Op},
+    ir::{ArrayOp, Element, Function, Kind, Op},
+    pass::{Class, Shapes},
 };
 
-use super::super::recipe::{From, Recipe, Step};
+use super::super::recipe::{From, Output, Recipe, Step};
 
 /// How many operations are done together at most: each needs a stretch of fast memory for its results.
 const LONGEST: usize = 32;
@@ -19,63 +28,46 @@ const LONGEST: usize = 32;
 #[derive(Debug, Default)]
 pub(super) struct Together {
     last: Vec<Option<Inst>>,
-    /// The block and the place of each instruction.
-    home: Vec<Option<(Block, usize)>>,
-    definitions: Vec<Option<Inst>>,
+    /// The members of each group of several, in order, under its last one.
+    members: HashMap<Inst, Vec<Inst>>,
+    /// The groups that read each value, by their last ones; `None` for who is in none.
+    readers: Vec<Vec<Option<Inst>>>,
+    /// Whether somebody asks for the shape of a value alone.
+    shaped: Vec<bool>,
 }
 
 impl Together {
     pub(super) fn of(f: &Function) -> Together {
-        let mut last: Vec<Option<Inst>> = vec![None; f.insts.len()];
-        let mut size = vec![1; f.insts.len()];
-        // The group that reads a value: none yet, one, or several.
-        let mut readers: Vec<Option<Option<Inst>>> = vec![None; f.kinds.len()];
+        let roles = roles(f);
+        let takes = |i: Inst| roles[i.index()] != Role::Other;
+        let mut last = chains(f, &roles);
+        let mut shapes = Shapes::of(f);
         for block in f.blocks.values() {
-            let outside = block.end.targets().into_iter().flat_map(|t| t.args.iter().copied());
-            for v in outside.chain(block.end.operand()) {
-                readers[v.index()] = Some(None);
+            merge(f, &block.insts, &roles, &mut shapes, &mut last);
+        }
+        // A merged group's last one has joined nothing.
+        for k in 0..last.len() {
+            while let Some(end) = last[k].and_then(|end| last[end.index()]) {
+                last[k] = Some(end);
             }
         }
-        let mut home = vec![None; f.insts.len()];
-        for (b, block) in f.blocks.iter() {
-            block.insts.iter().enumerate().for_each(|(k, i)| home[i.index()] = Some((b, k)));
-        }
-        let definitions = f.definitions();
-        // Who reads from another block, or does something else, is never joined.
-        for (b, block) in f.blocks.iter() {
+        let mut members: HashMap<Inst, Vec<Inst>> = HashMap::new();
+        let mut readers: Vec<Vec<Option<Inst>>> = vec![vec![]; f.kinds.len()];
+        let mut shaped = vec![false; f.kinds.len()];
+        for block in f.blocks.values() {
             for &i in &block.insts {
-                for &v in &f.insts[i].args {
-                    let near =
-                        definitions[v.index()].and_then(|d| home[d.index()]).is_some_and(|(c, _)| c == b);
-                    if !near || !takes(f, i) {
-                        readers[v.index()] = Some(None);
-                    }
+                let end = last[i.index()].unwrap_or(i);
+                if takes(i) {
+                    members.entry(end).or_default().push(i);
                 }
+                let group = takes(i).then_some(end);
+                values_read(f, i).for_each(|v| readers[v.index()].push(group));
+                shape_read(f, i).into_iter().for_each(|v| shaped[v.index()] = true);
             }
+            let outside = block.end.targets().into_iter().flat_map(|t| t.args.iter().copied());
+            outside.chain(block.end.operand()).for_each(|v| readers[v.index()].push(None));
         }
-        for block in f.blocks.values() {
-            for &i in block.insts.iter().rev() {
-                let inst = &f.insts[i];
-                let group = inst.result.filter(|_| makes(f, i)).and_then(|v| readers[v.index()].flatten());
-                let end = group.filter(|g| size[g.index()] < LONGEST).unwrap_or(i);
-                if end != i {
-                    last[i.index()] = Some(end);
-                    size[end.index()] += 1;
-                }
-                if !takes(f, i) {
-                    continue;
-                }
-                for &v in &inst.args {
-                    let reader = &mut readers[v.index()];
-                    *reader = match reader {
-                        None => Some(Some(end)),
-                        Some(Some(other)) if *other == end => continue,
-                        _ => Some(None),
-                    };
-                }
-            }
-        }
-        Together { last, home, definitions }
+        Together { last, members, readers, shaped }
     }
 
     /// Whether an instruction is done where another one stands.
@@ -83,56 +75,225 @@ impl Together {
         self.last.get(i.index()).is_some_and(Option::is_some)
     }
 
-    /// What is done at the last instruction of a group, and the values it reads.
-    pub(super) fn recipe(&self, f: &Function, end: Inst) -> (Recipe, Vec<Value>) {
-        let mut group: Vec<Inst> = Vec::new();
-        let mut work = vec![end];
-        while let Some(i) = work.pop() {
-            if group.contains(&i) {
-                continue;
-            }
-            group.push(i);
-            let inner =
-                f.insts[i].args.iter().filter_map(|v| self.definitions.get(v.index()).copied().flatten());
-            work.extend(inner.filter(|d| self.last.get(d.index()).copied().flatten() == Some(end)));
-        }
-        group.sort_by_key(|i| self.home.get(i.index()).copied().flatten());
-        let sum = f.insts[end].op == Op::Sum;
-        let mut operands: Vec<Value> = Vec::new();
-        let mut steps: Vec<Step> = Vec::new();
-        let mut known: Vec<(Value, usize)> = Vec::new();
-        for &i in &group {
+    /// Whether an instruction is the last of a group.
+    pub(super) fn has(&self, i: Inst) -> bool {
+        self.members.contains_key(&i)
+    }
+
+    /// What is done at the last instruction of a group, the values it reads and those it gives.
+    pub(super) fn recipe(&self, f: &Function, end: Inst) -> (Recipe, Vec<Value>, Vec<Value>) {
+        let alone = [end];
+        let members = self.members.get(&end).map_or(&alone[..], Vec::as_slice);
+        let (mut steps, mut outputs) = (Vec::new(), Vec::new());
+        let (mut operands, mut results): (Vec<Value>, Vec<Value>) = (Vec::new(), Vec::new());
+        let mut known: HashMap<Value, usize> = HashMap::new();
+        for &i in members {
             let inst = &f.insts[i];
-            let mut from = |v: Value| match known.iter().find(|(w, _)| *w == v) {
-                Some((_, step)) => From::Step(*step),
+            let mut from = |v: Value| match known.get(&v) {
+                Some(step) => From::Step(*step),
                 None => From::Operand(operands.iter().position(|w| *w == v).unwrap_or_else(|| {
                     operands.push(v);
                     operands.len() - 1
                 })),
             };
-            let (Some(&first), Some(&last)) = (inst.args.first(), inst.args.last()) else { continue };
-            let from = [from(first), from(last)];
-            if inst.op == Op::Sum {
+            let (Some(&first), Some(&second), Some(v)) = (inst.args.first(), inst.args.last(), inst.result)
+            else {
+                continue;
+            };
+            let from = [from(first), from(second)];
+            let sum = match (inst.op, from) {
+                (Op::Sum, [x, _]) => Some(Output::Sum(x)),
+                (Op::OnArrays(ArrayOp::SumKeep), [x, From::Operand(axis)]) => Some(Output::SumKeep(x, axis)),
+                (Op::OnArrays(_), [x, like]) => Some(Output::SumLike(x, like)),
+                _ => None,
+            };
+            if let Some(sum) = sum {
+                outputs.push(sum);
+                results.push(v);
                 continue;
             }
-            if let Some(v) = inst.result {
-                let complex = f.kinds[v] == Kind::Array(Element::Complex);
-                known.push((v, steps.len()));
-                steps.push(Step { op: inst.op, from, complex, at: inst.at });
+            let outside = |reader: &Option<Inst>| *reader != Some(end);
+            if i == end || self.readers.get(v.index()).is_none_or(|r| r.iter().any(outside)) {
+                outputs.push(Output::Array(steps.len()));
+                results.push(v);
+            } else if self.shaped.get(v.index()).is_some_and(|&s| s) {
+                outputs.push(Output::Shape(steps.len()));
+                results.push(v);
             }
+            known.insert(v, steps.len());
+            let complex = f.kinds[v] == Kind::Array(Element::Complex);
+            steps.push(Step { op: inst.op, from, complex, at: inst.at });
         }
-        (Recipe { steps, sum }, operands)
+        (Recipe { steps, outputs }, operands, results)
     }
 }
 
-/// Whether it gives an array element by element.
-fn makes(f: &Function, i: Inst) -> bool {
-    let inst = &f.insts[i];
-    let array = inst.result.is_some_and(|v| matches!(f.kinds[v], Kind::Array(_)));
-    array && inst.op.is_elementwise()
+/// Joins operations with the only group that reads them.
+fn chains(f: &Function, roles: &[Role]) -> Vec<Option<Inst>> {
+    let mut last: Vec<Option<Inst>> = vec![None; f.insts.len()];
+    let mut size = vec![1; f.insts.len()];
+    // The group that reads a value: none yet, one, or several.
+    let mut readers: Vec<Option<Option<Inst>>> = vec![None; f.kinds.len()];
+    for block in f.blocks.values() {
+        let outside = block.end.targets().into_iter().flat_map(|t| t.args.iter().copied());
+        for v in outside.chain(block.end.operand()) {
+            readers[v.index()] = Some(None);
+        }
+    }
+    let (home, definitions) = (homes(f), f.definitions());
+    // Who reads from another block, or does something else, is never joined.
+    let mut place = vec![0; f.insts.len()];
+    for (b, block) in f.blocks.iter() {
+        for (k, &i) in block.insts.iter().enumerate() {
+            place[i.index()] = k;
+            for v in values_read(f, i) {
+                let near = definitions[v.index()].and_then(|d| home[d.index()]).is_some_and(|c| c == b);
+                if !near || roles[i.index()] == Role::Other {
+                    readers[v.index()] = Some(None);
+                }
+            }
+        }
+    }
+    for block in f.blocks.values() {
+        // Where the shape of a value is first asked for in this block: it must be there by then.
+        let mut asked: HashMap<Value, usize> = HashMap::new();
+        for &i in block.insts.iter().rev() {
+            let inst = &f.insts[i];
+            let makes = roles[i.index()] == Role::Makes;
+            let group = inst.result.filter(|_| makes).and_then(|v| readers[v.index()].flatten());
+            let by = inst.result.and_then(|v| asked.get(&v)).copied().unwrap_or(usize::MAX);
+            let fits = |g: &Inst| size[g.index()] < LONGEST && place[g.index()] < by;
+            let end = group.filter(fits).unwrap_or(i);
+            if let Some(v) = shape_read(f, i) {
+                asked.insert(v, place[i.index()]);
+            }
+            if end != i {
+                last[i.index()] = Some(end);
+                size[end.index()] += 1;
+            }
+            if roles[i.index()] == Role::Other {
+                continue;
+            }
+            for v in values_read(f, i) {
+                let reader = &mut readers[v.index()];
+                *reader = match reader {
+                    None => Some(Some(end)),
+                    Some(Some(other)) if *other == end => continue,
+                    _ => Some(None),
+                };
+            }
+        }
+    }
+    last
 }
 
-/// Whether it may read another's elements as they are made.
-fn takes(f: &Function, i: Inst) -> bool {
-    makes(f, i) || f.insts[i].op == Op::Sum
+/// A group to which others may come.
+struct Open {
+    class: Class,
+    last: Inst,
+    size: usize,
+    /// What it gives to others, and which of that are sums: they are there when its loop has ended.
+    gives: Vec<Value>,
+    sums: Vec<Value>,
+}
+
+/// Merges the groups of a block whose ends have one shape.
+fn merge(f: &Function, insts: &[Inst], roles: &[Role], shapes: &mut Shapes, last: &mut [Option<Inst>]) {
+    let mut chains: HashMap<Inst, Vec<Inst>> = HashMap::new();
+    for &i in insts.iter().filter(|&&i| roles[i.index()] != Role::Other) {
+        chains.entry(last[i.index()].unwrap_or(i)).or_default().push(i);
+    }
+    let shaped: Vec<Value> = insts.iter().filter_map(|&i| shape_read(f, i)).collect();
+    let mut open: Vec<Open> = Vec::new();
+    for &i in insts {
+        if last[i.index()].is_some() {
+            continue;
+        }
+        let Some(chain) = chains.get(&i) else {
+            // Something else: what it reads must be there.
+            open.retain(|group| !f.insts[i].args.iter().any(|v| group.gives.contains(v)));
+            continue;
+        };
+        let inst = &f.insts[i];
+        let whole = if roles[i.index()] == Role::Makes { inst.result } else { inst.args.first().copied() };
+        let Some(class) = whole.map(|v| shapes.class(v)) else { continue };
+        let reads: Vec<Value> = chain.iter().flat_map(|&j| f.insts[j].args.iter().copied()).collect();
+        open.retain(|group| {
+            let joins = group.class == class
+                && group.size + chain.len() <= LONGEST
+                && !reads.iter().any(|v| group.sums.contains(v));
+            joins || group.class != class && !reads.iter().any(|v| group.gives.contains(v))
+        });
+        let hollow = chain.iter().filter_map(|&j| f.insts[j].result).filter(|v| shaped.contains(v));
+        let gives: Vec<Value> = hollow.chain(f.insts[i].result).collect();
+        let sums = f.insts[i].result.filter(|_| roles[i.index()] == Role::Sums);
+        match open.iter_mut().find(|group| group.class == class) {
+            Some(group) => {
+                last[group.last.index()] = Some(i);
+                group.last = i;
+                group.size += chain.len();
+                group.gives.extend(gives);
+                group.sums.extend(sums);
+            }
+            None => {
+                let sums = sums.into_iter().collect();
+                open.push(Open { class, last: i, size: chain.len(), gives, sums });
+            }
+        }
+    }
+}
+
+/// What an instruction has to do with elements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Role {
+    /// It gives an array element by element.
+    Makes,
+    /// It sums elements, and may read them as they are made.
+    Sums,
+    Other,
+}
+
+fn roles(f: &Function) -> Vec<Role> {
+    let (home, definitions) = (homes(f), f.definitions());
+    let makes = |i: Inst| {
+        let inst = &f.insts[i];
+        inst.op.is_elementwise() && inst.result.is_some_and(|v| matches!(f.kinds[v], Kind::Array(_)))
+    };
+    let role = |i: Inst| match f.insts[i].op {
+        _ if makes(i) => Role::Makes,
+        Op::Sum => Role::Sums,
+        // Of an array that is there anyway they are done by themselves.
+        Op::OnArrays(ArrayOp::SumKeep | ArrayOp::SumLike) => {
+            let maker = definitions[f.insts[i].args[0].index()].filter(|&d| makes(d));
+            let near = maker.is_some_and(|d| home[d.index()] == home[i.index()]);
+            if near { Role::Sums } else { Role::Other }
+        }
+        _ => Role::Other,
+    };
+    f.insts.keys().map(role).collect()
+}
+
+/// The array of which an instruction asks for the shape alone.
+fn shape_read(f: &Function, i: Inst) -> Option<Value> {
+    let inst = &f.insts[i];
+    match inst.op {
+        Op::OnArrays(ArrayOp::SumLike | ArrayOp::Spread) => inst.args.get(1).copied(),
+        _ => None,
+    }
+}
+
+/// The operands whose values an instruction reads.
+fn values_read(f: &Function, i: Inst) -> impl Iterator<Item = Value> + '_ {
+    let args = &f.insts[i].args;
+    let count = if shape_read(f, i).is_some() { 1 } else { args.len() };
+    args.iter().copied().take(count)
+}
+
+/// The block of each instruction.
+fn homes(f: &Function) -> Vec<Option<Block>> {
+    let mut home = vec![None; f.insts.len()];
+    for (b, block) in f.blocks.iter() {
+        block.insts.iter().for_each(|i| home[i.index()] = Some(b));
+    }
+    home
 }

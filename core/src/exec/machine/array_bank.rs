@@ -10,6 +10,9 @@ use crate::array::Array;
 /// An array in a register or on a tape; `None` is the empty one.
 pub(super) type Held<T> = Option<Arc<Array<T>>>;
 
+/// How many spare buffers are kept before those that are too short grow.
+const MANY: usize = 64;
+
 /// Array registers of all calls, one after the other.
 #[derive(Debug)]
 pub(super) struct ArrayBank<T> {
@@ -54,18 +57,32 @@ impl<T: Clone> ArrayBank<T> {
         self.recycle(old);
     }
 
-    /// An empty array that nobody shares.
-    pub(super) fn fresh(&mut self) -> Arc<Array<T>> {
-        self.spare.pop().unwrap_or_default()
+    /// An empty array that nobody shares, for about `len` elements.
+    pub(super) fn fresh(&mut self, len: usize) -> Arc<Array<T>> {
+        let mut array = self.stale(len);
+        Arc::make_mut(&mut array).as_vec().clear();
+        array
+    }
+
+    /// As [`fresh`](ArrayBank::fresh), but with whatever was left in it: the spare buffer that fits best. If none does,
+    /// a new one, so that the same program run again finds each size that it needs; of many, the largest grows.
+    pub(super) fn stale(&mut self, len: usize) -> Arc<Array<T>> {
+        let room = |k: &usize| self.spare[*k].capacity();
+        let all = 0..self.spare.len();
+        let fits = all.clone().filter(|k| room(k) >= len).min_by_key(room);
+        match fits.or_else(|| all.max_by_key(room).filter(|_| self.spare.len() >= MANY)) {
+            Some(k) => self.spare.swap_remove(k),
+            None => Arc::new(Array::from(Vec::with_capacity(len))),
+        }
     }
 
     /// The array, not shared: a copy if it is.
     pub(super) fn own(&mut self, array: Held<T>) -> Arc<Array<T>> {
-        let Some(mut array) = array else { return self.fresh() };
+        let Some(mut array) = array else { return self.fresh(0) };
         if Arc::get_mut(&mut array).is_some() {
             return array;
         }
-        let mut copy = self.fresh();
+        let mut copy = self.fresh(array.len());
         Arc::make_mut(&mut copy).copy_from(&array);
         copy
     }
@@ -75,7 +92,10 @@ impl<T: Clone> ArrayBank<T> {
         if let Some(mut array) = array
             && let Some(elements) = Arc::get_mut(&mut array)
         {
-            elements.as_vec().clear();
+            // Numbers with memory of their own give it back.
+            if std::mem::needs_drop::<T>() {
+                elements.as_vec().clear();
+            }
             self.spare.push(array);
         }
     }
@@ -96,7 +116,7 @@ impl<T: Clone> ArrayBank<T> {
             }
             None => {
                 self.recycle(Some(old));
-                self.fresh()
+                self.fresh(0)
             }
         }
     }

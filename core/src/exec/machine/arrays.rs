@@ -79,7 +79,7 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
         }
         Code::Array(bank, d, list) => {
             by_bank!(bank, |arrays, numbers, ITEM| {
-                let mut array = arrays.fresh();
+                let mut array = arrays.fresh(list.range().len());
                 let values = slots[list.range()].iter().map(|s| numbers[on(ITEM, s.reg)].clone());
                 Arc::make_mut(&mut array).as_vec().extend(values);
                 arrays.store(on(bank, d), Some(array));
@@ -90,7 +90,7 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
             let count = usize::try_from(len).ok().filter(|&k| k <= limits.array);
             let count = count.ok_or(RunError::Length { len, limit: limits.array, at: place.at() })?;
             by_bank!(bank, |arrays, numbers, ITEM| {
-                let mut array = arrays.fresh();
+                let mut array = arrays.fresh(count);
                 Arc::make_mut(&mut array).as_vec().resize(count, numbers[on(ITEM, x)].clone());
                 arrays.store(on(bank, d), Some(array));
             });
@@ -171,9 +171,8 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
                 .map_err(|source| RunError::Array { at: place.at(), source })?;
         }
         Code::Elements(recipe, args, results) => {
-            let [result] = slots[results.range()] else { return Ok(()) };
             let recipe = &place.routine.recipes[recipe as usize];
-            elements(banks, recipe, &slots[args.range()], result, base, limits)
+            elements(banks, recipe, &slots[args.range()], &slots[results.range()], base, limits)
                 .map_err(|(at, source)| RunError::Array { at: at.unwrap_or(place.at()), source })?;
         }
         Code::PushA(tape, a) => {

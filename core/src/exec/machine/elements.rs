@@ -1,34 +1,33 @@
 //! Operations element by element: recipes run over stretches that stay in fast memory.
 //!
-//! Each step goes over [`STRETCH`] elements before the next one does; only the last one writes to memory. So the
-//! dispatch is paid once for a stretch, each step is a plain loop over slices, and nothing in between is ever stored
-//! as a whole. An operand of a smaller shape is repeated stretch by stretch. A step whose own shape is smaller than
-//! that of the result (`exp(b)` in `a * exp(b)`, `b` a row) is computed first, as an array.
+//! Each step goes over [`AT_ONCE`] elements before the next one does; only what is wanted goes to memory. So the
+//! dispatch is paid once for a stretch, each step is a plain loop over slices with the processor's vector instructions,
+//! and nothing in between is ever stored as a whole. An operand of a smaller shape is repeated stretch by stretch. A
+//! step whose own shape is smaller than that of the results (`exp(b)` in `a * exp(b)`, `b` a row) is computed first, as
+//! an array.
 //!
-//! Sums are taken stretch by stretch in eight columns, so their order depends on the length alone.
+//! A sum has the bits that it has by itself, of an array that was made before.
 
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use crate::{
-    array::{ArrayError, Repeated, Shape, broadcast, sum},
-    ir::{Mixed, Number1, Number2, Op, Position, Real1, Real2},
-    scalar::{Real, Scalar, Undecided},
+    array::{AT_ONCE, ArrayError, BLOCK, Repeated, Shape, Window, add_runs, broadcast, reduced, sum},
+    ir::Position,
+    scalar::{Real, Scalar},
 };
 
 use super::{
     super::{
         Limits,
         code::{Bank, Slot},
-        recipe::{From, Recipe, Step},
+        recipe::{From, Output, Recipe, Step},
     },
     array_bank::{ArrayBank, Held},
     banks::{Banks, Base},
+    loops::{Part, Parts, run},
 };
-
-/// How many elements a step goes over at once.
-pub(super) const STRETCH: usize = 512;
 
 /// The results of steps for one stretch, and operands repeated for one.
 #[derive(Debug)]
@@ -53,19 +52,6 @@ enum Operand<S: Scalar> {
     Ints(Held<i64>),
 }
 
-/// A stretch of an operand or of a step: one number for all, or one for each.
-enum Part<'a, E> {
-    One(&'a E),
-    Many(&'a [E]),
-}
-
-/// What a step reads.
-enum Parts<'a, T, S> {
-    Reals(Part<'a, T>),
-    Complexes(Part<'a, S>),
-    Ints(Part<'a, i64>),
-}
-
 type Fault = (Option<Position>, ArrayError);
 
 /// Runs a recipe.
@@ -73,13 +59,13 @@ pub(super) fn elements<T: Real, S: Scalar<Real = T>>(
     banks: &mut Banks<S>,
     recipe: &Recipe,
     args: &[Slot],
-    result: Slot,
+    results: &[Slot],
     base: Base,
     limits: &Limits,
 ) -> Result<(), Fault> {
     let on = |slot: Slot| base[slot.bank as usize] + slot.reg as usize;
     let Banks { reals, complexes, ints, arrays } = banks;
-    let mut operands: SmallVec<[Operand<S>; 4]> = args
+    let mut operands: Operands<S> = args
         .iter()
         .map(|&slot| match slot.bank {
             Bank::Real => Operand::Real(reals[on(slot)].clone()),
@@ -92,7 +78,7 @@ pub(super) fn elements<T: Real, S: Scalar<Real = T>>(
         .collect();
     let (real_bank, complex_bank, scratch) = (&mut arrays.reals, &mut arrays.complexes, &mut arrays.scratch);
     let mut run = Run { real_bank, complex_bank, scratch, limit: limits.array };
-    let value = run.recipe(recipe, &mut operands);
+    let values = run.recipe(recipe, &mut operands);
     for operand in operands {
         match operand {
             Operand::Reals(array) => run.real_bank.recycle(array),
@@ -101,14 +87,36 @@ pub(super) fn elements<T: Real, S: Scalar<Real = T>>(
             _ => {}
         }
     }
-    match value? {
-        Operand::Real(x) => reals[on(result)] = x,
-        Operand::Complex(x) => complexes[on(result)] = x,
-        Operand::Reals(array) => arrays.reals.store(on(result), array),
-        Operand::Complexes(array) => arrays.complexes.store(on(result), array),
-        Operand::Int(_) | Operand::Ints(_) => {}
+    for (value, &result) in values?.into_iter().zip(results) {
+        match value {
+            Operand::Real(x) => reals[on(result)] = x,
+            Operand::Complex(x) => complexes[on(result)] = x,
+            Operand::Reals(array) => arrays.reals.store(on(result), array),
+            Operand::Complexes(array) => arrays.complexes.store(on(result), array),
+            Operand::Int(_) | Operand::Ints(_) => {}
+        }
     }
     Ok(())
+}
+
+/// Something for each step, for each operand, for each output: as many as recipes have without allocating.
+type Steps<T> = SmallVec<[T; 32]>;
+type Each<T> = SmallVec<[T; 12]>;
+type Few<T> = SmallVec<[T; 4]>;
+type Operands<S> = Each<Operand<S>>;
+type Results<S> = Few<Operand<S>>;
+
+/// An output whose shape is known.
+#[derive(Clone, PartialEq, Debug)]
+enum Wanted {
+    All(From),
+    Sum(From),
+    /// Sums of what is repeated, in this shape.
+    Sums(From, Shape),
+    /// The same array as that of another output.
+    Again(usize),
+    /// A shape without elements, of complex numbers or of real ones.
+    Hollow(bool, Shape),
 }
 
 struct Run<'a, S: Scalar> {
@@ -119,6 +127,18 @@ struct Run<'a, S: Scalar> {
 }
 
 impl<S: Scalar> Operand<S> {
+    /// The same once more; arrays are shared.
+    fn again(&self) -> Operand<S> {
+        match self {
+            Operand::Real(x) => Operand::Real(x.clone()),
+            Operand::Complex(x) => Operand::Complex(x.clone()),
+            Operand::Int(n) => Operand::Int(*n),
+            Operand::Reals(array) => Operand::Reals(array.clone()),
+            Operand::Complexes(array) => Operand::Complexes(array.clone()),
+            Operand::Ints(array) => Operand::Ints(array.clone()),
+        }
+    }
+
     /// Its shape; none of a number.
     fn shape(&self) -> Option<Shape> {
         fn of<E>(array: &Held<E>) -> Option<Shape> {
@@ -134,13 +154,9 @@ impl<S: Scalar> Operand<S> {
 }
 
 impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
-    fn recipe(
-        &mut self,
-        recipe: &Recipe,
-        operands: &mut SmallVec<[Operand<S>; 4]>,
-    ) -> Result<Operand<S>, Fault> {
-        let shapes: SmallVec<[Option<Shape>; 4]> = operands.iter().map(Operand::shape).collect();
-        let mut made: SmallVec<[Option<Shape>; 8]> = SmallVec::new();
+    fn recipe(&mut self, recipe: &Recipe, operands: &mut Operands<S>) -> Result<Results<S>, Fault> {
+        let shapes: Each<Option<Shape>> = operands.iter().map(Operand::shape).collect();
+        let mut made: Steps<Option<Shape>> = SmallVec::new();
         for step in &recipe.steps {
             let shape = |from: From| match from {
                 From::Operand(k) => shapes[k].as_ref(),
@@ -157,15 +173,49 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
             };
             made.push(shape);
         }
-        let whole = made.last().or(shapes.first()).cloned().flatten().unwrap_or_default();
+        let shape_of = |from: From| match from {
+            From::Operand(k) => shapes[k].clone(),
+            From::Step(k) => made[k].clone(),
+        };
+        let whole = recipe.outputs.iter().find_map(|output| match *output {
+            Output::Array(k) => made[k].clone(),
+            Output::Shape(_) => None,
+            Output::Sum(from) | Output::SumKeep(from, _) | Output::SumLike(from, _) => shape_of(from),
+        });
+        let whole = whole.unwrap_or_default();
         let n: usize = whole.iter().product();
         if n > self.limit {
             let given = whole.iter().map(|&d| i64::try_from(d).unwrap_or(i64::MAX)).collect();
             return Err((None, ArrayError::Lengths { given, limit: self.limit }));
         }
+        let mut wanted: Few<Wanted> = SmallVec::new();
+        for output in &recipe.outputs {
+            let fault = |source| (None, source);
+            let output = match *output {
+                Output::Array(k) => Wanted::All(From::Step(k)),
+                Output::Shape(k) => {
+                    Wanted::Hollow(recipe.steps[k].complex, made[k].clone().unwrap_or_default())
+                }
+                Output::Sum(from) => Wanted::Sum(from),
+                Output::SumKeep(from, axis) => {
+                    let axis = if let Operand::Int(axis) = operands[axis] { axis } else { -1 };
+                    Wanted::Sums(from, reduced("sum_keep", axis, &whole).map_err(fault)?.1)
+                }
+                Output::SumLike(from, like) => {
+                    let like = shape_of(like).unwrap_or_default();
+                    if broadcast(&whole, &like).as_ref() != Some(&whole) {
+                        let words = "an array that the other can be repeated to";
+                        return Err(fault(ArrayError::shape("sum_like", words, &[&whole, &like])));
+                    }
+                    if like == whole { Wanted::All(from) } else { Wanted::Sums(from, like) }
+                }
+            };
+            let again = wanted.iter().position(|w| matches!(output, Wanted::All(_)) && *w == output);
+            wanted.push(again.map_or(output, Wanted::Again));
+        }
         // Smaller steps become operands.
-        let mut places: SmallVec<[From; 8]> = SmallVec::new();
-        let mut order: SmallVec<[usize; 8]> = SmallVec::new();
+        let mut places: Steps<From> = SmallVec::new();
+        let mut order: Steps<usize> = SmallVec::new();
         for (k, shape) in made.iter().enumerate() {
             if shape.as_ref() == Some(&whole) {
                 places.push(From::Step(order.len()));
@@ -174,131 +224,206 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
             }
             let step = renamed(&recipe.steps[k], &places);
             let shape = shape.clone().unwrap_or_default();
-            let value = self.stretches(&[step], &shape, operands, false)?;
+            let values = self.stretches(&[step], &[Wanted::All(From::Step(0))], &shape, operands)?;
             places.push(From::Operand(operands.len()));
-            operands.push(value);
+            operands.extend(values);
         }
-        let steps: SmallVec<[Step; 8]> = order.iter().map(|&k| renamed(&recipe.steps[k], &places)).collect();
-        self.stretches(&steps, &whole, operands, recipe.sum)
+        let steps: Steps<Step> = order.iter().map(|&k| renamed(&recipe.steps[k], &places)).collect();
+        for output in &mut wanted {
+            if let Wanted::All(from) | Wanted::Sum(from) | Wanted::Sums(from, _) = output
+                && let From::Step(k) = *from
+            {
+                *from = places[k];
+            }
+        }
+        self.stretches(&steps, &wanted, &whole, operands)
     }
 
     /// Runs steps of one shape.
     fn stretches(
         &mut self,
         steps: &[Step],
+        outputs: &[Wanted],
         shape: &[usize],
         operands: &[Operand<S>],
-        summed: bool,
-    ) -> Result<Operand<S>, Fault> {
+    ) -> Result<Results<S>, Fault> {
         let n: usize = shape.iter().product();
-        let Some((last, first)) = steps.split_last() else {
-            return Ok(match &operands[0] {
-                Operand::Reals(array) => Operand::Real(array.as_ref().map_or_else(T::zero, |a| sum(a))),
-                Operand::Complexes(array) => {
-                    Operand::Complex(array.as_ref().map_or_else(S::zero, |a| sum(a)))
-                }
-                _ => Operand::Real(T::zero()),
-            });
-        };
         // Operands of other shapes are repeated: each stretch into a place of its own behind those of the steps.
-        let mut repeated: SmallVec<[Option<Repeated>; 4]> = SmallVec::new();
+        let mut repeated: Each<Option<Repeated>> = SmallVec::new();
         for (k, operand) in operands.iter().enumerate() {
             let used = steps.iter().any(|s| s.from.contains(&From::Operand(k)));
-            let other = operand.shape().filter(|s| used && s.as_slice() != shape);
+            let other = operand.shape().filter(|s| n > 0 && used && s.as_slice() != shape);
             repeated.push(other.map(|from| Repeated::new(&from, shape)));
         }
-        let places = steps.len() + operands.len();
-        let Scratch { reals, complexes } = &mut *self.scratch;
-        if reals.len() < places {
-            reals.resize_with(places, Vec::new);
-            complexes.resize_with(places, Vec::new);
+        let (slots, used) = slots(steps, outputs);
+        let places = used + operands.len();
+        if self.scratch.reals.len() < places {
+            self.scratch.reals.resize_with(places, Vec::new);
+            self.scratch.complexes.resize_with(places, Vec::new);
         }
-        let (mut real_out, mut complex_out) = (self.real_bank.fresh(), self.complex_bank.fresh());
-        let mut sums = (T::zero(), S::zero());
-        {
-            let (to_real, to_complex) = (Arc::make_mut(&mut real_out), Arc::make_mut(&mut complex_out));
-            // Only one of both is written.
-            let to_real = if summed || last.complex { to_real.as_vec() } else { to_real.start(shape) };
-            let to_complex =
-                if summed || !last.complex { to_complex.as_vec() } else { to_complex.start(shape) };
-            for start in (0..n).step_by(STRETCH) {
-                let len = STRETCH.min(n - start);
-                for (k, (operand, repeated)) in operands.iter().zip(&mut repeated).enumerate() {
-                    match (repeated, operand) {
-                        (Some(r), Operand::Reals(Some(a))) => r.fill(a, len, &mut reals[steps.len() + k]),
-                        (Some(r), Operand::Complexes(Some(a))) => {
-                            r.fill(a, len, &mut complexes[steps.len() + k])
+        // The memory of an array that is wanted lies among the stretches while it is filled.
+        let mut results: Results<S> =
+            outputs.iter().map(|output| self.begin(output, steps, &slots, operands, shape)).collect();
+        let wanted: Steps<bool> =
+            (0..steps.len()).map(|k| outputs.contains(&Wanted::All(From::Step(k)))).collect();
+        let mut runs: Few<Option<Repeated>> = (outputs.iter())
+            .map(|output| match output {
+                Wanted::Sums(_, to) if n > 0 => Some(Repeated::new(to, shape)),
+                _ => None,
+            })
+            .collect();
+        let mut fault = None;
+        let mut windows: Each<Window> = SmallVec::new();
+        for start in (0..n).step_by(AT_ONCE) {
+            let len = AT_ONCE.min(n - start);
+            let Scratch { reals, complexes } = &mut *self.scratch;
+            windows.clear();
+            windows.extend(operands.iter().zip(&mut repeated).enumerate().map(|(k, (operand, repeated))| {
+                match (repeated, operand) {
+                    (Some(r), Operand::Reals(Some(a))) => r.next(a, len, &mut reals[used + k]),
+                    (Some(r), Operand::Complexes(Some(a))) => r.next(a, len, &mut complexes[used + k]),
+                    _ => Window::Array(start..start + len),
+                }
+            }));
+            for (k, step) in steps.iter().enumerate() {
+                let slot = slots[k];
+                let (mut real, mut complex) =
+                    (std::mem::take(&mut reals[slot]), std::mem::take(&mut complexes[slot]));
+                if !wanted[k] {
+                    real.clear();
+                    complex.clear();
+                }
+                let part = |from: From| match from {
+                    From::Step(j) if steps[j].complex => {
+                        Parts::Complexes(Part::Many(end(&complexes[slots[j]], len)))
+                    }
+                    From::Step(j) => Parts::Reals(Part::Many(end(&reals[slots[j]], len))),
+                    From::Operand(j) => match &operands[j] {
+                        Operand::Real(x) => Parts::Reals(Part::One(x)),
+                        Operand::Complex(x) => Parts::Complexes(Part::One(x)),
+                        Operand::Int(x) => Parts::Ints(Part::One(x)),
+                        Operand::Reals(a) => Parts::Reals(stretch(a, &windows[j], &reals[used + j])),
+                        Operand::Complexes(a) => {
+                            Parts::Complexes(stretch(a, &windows[j], &complexes[used + j]))
                         }
+                        Operand::Ints(a) => Parts::Ints(stretch(a, &windows[j], &[])),
+                    },
+                };
+                let [a, b] = step.from.map(part);
+                if let Err(source) = run(step.op, a, b, &mut real, &mut complex) {
+                    fault
+                        .get_or_insert((Some(step.at), ArrayError::Undecided { op: step.op.name(), source }));
+                }
+                (reals[slot], complexes[slot]) = (real, complex);
+            }
+            if fault.is_some() {
+                break;
+            }
+            for ((output, result), runs) in outputs.iter().zip(&mut results).zip(&mut runs) {
+                let (Wanted::Sum(from) | Wanted::Sums(from, _)) = output else { continue };
+                let (mut real, mut complex): (&[T], &[S]) = (&[], &[]);
+                match *from {
+                    From::Step(k) if steps[k].complex => complex = end(&complexes[slots[k]], len),
+                    From::Step(k) => real = end(&reals[slots[k]], len),
+                    From::Operand(k) => match &operands[k] {
+                        Operand::Reals(Some(a)) => real = &a[start..start + len],
+                        Operand::Complexes(Some(a)) => complex = &a[start..start + len],
                         _ => {}
-                    }
+                    },
                 }
-                for (k, step) in first.iter().chain([last]).enumerate() {
-                    let (real_done, real_rest) = reals.split_at_mut(k);
-                    let (complex_done, complex_rest) = complexes.split_at_mut(k);
-                    let (Some((real, real_behind)), Some((complex, complex_behind))) =
-                        (real_rest.split_first_mut(), complex_rest.split_first_mut())
-                    else {
-                        continue;
-                    };
-                    // What is behind: first the steps to come, then the repeated operands.
-                    let behind = steps.len() - k - 1;
-                    let part = |from: From| match from {
-                        From::Step(j) if steps[j].complex => Parts::Complexes(Part::Many(&complex_done[j])),
-                        From::Step(j) => Parts::Reals(Part::Many(&real_done[j])),
-                        From::Operand(j) => match &operands[j] {
-                            Operand::Real(x) => Parts::Reals(Part::One(x)),
-                            Operand::Complex(x) => Parts::Complexes(Part::One(x)),
-                            Operand::Int(x) => Parts::Ints(Part::One(x)),
-                            Operand::Reals(_) if repeated[j].is_some() => {
-                                Parts::Reals(Part::Many(&real_behind[behind + j]))
-                            }
-                            Operand::Complexes(_) if repeated[j].is_some() => {
-                                Parts::Complexes(Part::Many(&complex_behind[behind + j]))
-                            }
-                            Operand::Reals(a) => Parts::Reals(Part::Many(stretch(a, start, len))),
-                            Operand::Complexes(a) => Parts::Complexes(Part::Many(stretch(a, start, len))),
-                            Operand::Ints(a) => Parts::Ints(Part::Many(stretch(a, start, len))),
-                        },
-                    };
-                    let [a, b] = step.from.map(part);
-                    let ends = k == first.len() && !summed;
-                    let fault =
-                        |source| (Some(step.at), ArrayError::Undecided { op: step.op.name(), source });
-                    if !ends {
-                        real.clear();
-                        complex.clear();
+                match (result, runs) {
+                    (Operand::Real(s), _) => real.chunks(BLOCK).for_each(|block| *s += sum(block)),
+                    (Operand::Complex(s), _) => complex.chunks(BLOCK).for_each(|block| *s += sum(block)),
+                    (Operand::Reals(Some(sums)), Some(runs)) => {
+                        add_runs(runs, real, &mut *Arc::make_mut(sums))
                     }
-                    let real: &mut Vec<T> = if ends { &mut *to_real } else { real };
-                    let complex: &mut Vec<S> = if ends { &mut *to_complex } else { complex };
-                    run(step.op, a, b, real, complex).map_err(fault)?;
-                }
-                if summed {
-                    let k = first.len();
-                    if last.complex {
-                        sums.1 += sum(&complexes[k]);
-                    } else {
-                        sums.0 += sum(&reals[k]);
+                    (Operand::Complexes(Some(sums)), Some(runs)) => {
+                        add_runs(runs, complex, &mut *Arc::make_mut(sums));
                     }
+                    _ => {}
                 }
             }
         }
-        let (real_out, complex_out) = (Some(real_out), Some(complex_out));
-        Ok(match (summed, last.complex) {
-            (false, true) => {
-                self.real_bank.recycle(real_out);
-                Operand::Complexes(complex_out)
+        for (k, output) in outputs.iter().enumerate() {
+            match *output {
+                Wanted::All(From::Step(step)) => self.exchange(slots[step], &mut results[k]),
+                Wanted::Again(first) => results[k] = results[first].again(),
+                _ => {}
             }
-            (false, false) => {
-                self.complex_bank.recycle(complex_out);
-                Operand::Reals(real_out)
-            }
-            (true, complex) => {
-                self.real_bank.recycle(real_out);
-                self.complex_bank.recycle(complex_out);
-                if complex { Operand::Complex(sums.1) } else { Operand::Real(sums.0) }
-            }
-        })
+        }
+        match fault {
+            Some(fault) => Err(fault),
+            None => Ok(results),
+        }
     }
+
+    /// A result before the first stretch.
+    fn begin(
+        &mut self,
+        output: &Wanted,
+        steps: &[Step],
+        slots: &[usize],
+        operands: &[Operand<S>],
+        shape: &[usize],
+    ) -> Operand<S> {
+        let (from, shape) = match output {
+            Wanted::All(From::Operand(k)) => return operands[*k].again(),
+            Wanted::Again(_) => return Operand::Int(0),
+            Wanted::Hollow(true, shape) => {
+                let mut array = self.complex_bank.fresh(0);
+                Arc::make_mut(&mut array).hollow(shape);
+                return Operand::Complexes(Some(array));
+            }
+            Wanted::Hollow(false, shape) => {
+                let mut array = self.real_bank.fresh(0);
+                Arc::make_mut(&mut array).hollow(shape);
+                return Operand::Reals(Some(array));
+            }
+            Wanted::All(from) => (*from, Some(shape)),
+            Wanted::Sum(from) => (*from, None),
+            Wanted::Sums(from, to) => (*from, Some(to.as_slice())),
+        };
+        let complex = match from {
+            From::Step(k) => steps[k].complex,
+            From::Operand(k) => matches!(operands[k], Operand::Complexes(_)),
+        };
+        let Some(shape) = shape else {
+            return if complex { Operand::Complex(S::zero()) } else { Operand::Real(T::zero()) };
+        };
+        let n = shape.iter().product();
+        let zeros = if matches!(output, Wanted::Sums(..)) { n } else { 0 };
+        let mut result = if complex {
+            let mut array = self.complex_bank.fresh(n);
+            Arc::make_mut(&mut array).start(shape).resize(zeros, S::zero());
+            Operand::Complexes(Some(array))
+        } else {
+            let mut array = self.real_bank.fresh(n);
+            Arc::make_mut(&mut array).start(shape).resize(zeros, T::zero());
+            Operand::Reals(Some(array))
+        };
+        if let Wanted::All(From::Step(k)) = *output {
+            self.exchange(slots[k], &mut result);
+        }
+        result
+    }
+
+    /// Exchanges the elements of a result and those in a slot.
+    fn exchange(&mut self, slot: usize, result: &mut Operand<S>) {
+        match result {
+            Operand::Reals(Some(array)) => {
+                std::mem::swap(Arc::make_mut(array).elements(), &mut self.scratch.reals[slot]);
+            }
+            Operand::Complexes(Some(array)) => {
+                std::mem::swap(Arc::make_mut(array).elements(), &mut self.scratch.complexes[slot]);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The last of some numbers.
+fn end<E>(items: &[E], len: usize) -> &[E] {
+    &items[items.len() - len..]
 }
 
 /// A step that reads other places.
@@ -310,115 +435,48 @@ fn renamed(step: &Step, places: &[From]) -> Step {
     Step { from, ..*step }
 }
 
-fn stretch<E>(array: &Held<E>, start: usize, len: usize) -> &[E] {
-    array.as_ref().map_or(&[], |a| &a[start..start + len])
+fn stretch<'a, E>(array: &'a Held<E>, window: &Window, buffer: &'a [E]) -> Part<'a, E> {
+    Part::Many(match (window, array) {
+        (Window::Array(range), Some(array)) => &array[range.clone()],
+        (Window::Buffer(range), _) => &buffer[range.clone()],
+        _ => &[],
+    })
 }
 
-/// One step over one stretch: what it gives is added to the end of `real` or `complex`.
-fn run<T: Real, S: Scalar<Real = T>>(
-    op: Op,
-    a: Parts<'_, T, S>,
-    b: Parts<'_, T, S>,
-    real: &mut Vec<T>,
-    complex: &mut Vec<S>,
-) -> Result<(), Undecided> {
-    use Parts::{Complexes, Ints, Reals};
-    match (op, a, b) {
-        (Op::Number1(Number1::Exp), Reals(Part::Many(a)), _) => {
-            let start = real.len();
-            real.extend_from_slice(a);
-            T::exp_all(&mut real[start..]);
-        }
-        (Op::Number1(op), Reals(a), _) => number1(op, a, real),
-        (Op::Number1(op), Complexes(a), _) => number1(op, a, complex),
-        (Op::Number2(op), Reals(a), Reals(b)) => number2(op, a, b, real),
-        (Op::Number2(op), Complexes(a), Complexes(b)) => number2(op, a, b, complex),
-        (Op::Real1(op), Reals(a), _) => real1(op, a, real)?,
-        (Op::Real2(op), Reals(a), Reals(b)) => real2(op, a, b, real)?,
-        (Op::Mixed(op), a, b) => match (op, a, b) {
-            (Mixed::Promote, Reals(a), _) => one(a, complex, |x| S::from_real(x.clone())),
-            // What a real type cannot hold is NaN; the machine has asked for complex numbers before.
-            (Mixed::Complex, Reals(a), Reals(b)) => two(a, b, complex, |x, y| {
-                S::from_parts(x.clone(), y.clone()).unwrap_or_else(|| S::lit(f64::NAN))
-            }),
-            (Mixed::Conj, Complexes(a), _) => one(a, complex, S::conj),
-            (Mixed::Re, Complexes(a), _) => one(a, real, S::re),
-            (Mixed::Im, Complexes(a), _) => one(a, real, S::im),
-            (Mixed::Abs2, Complexes(a), _) => one(a, real, S::abs2),
-            (Mixed::Modulus, Complexes(a), _) => one(a, real, |z| z.re().hypot(&z.im())),
-            (Mixed::Arg, Complexes(a), _) => one(a, real, |z| z.im().atan2(&z.re())),
-            (Mixed::FromInt, Ints(a), _) => one(a, real, |n| T::int(*n)),
-            (Mixed::PowiReal, Reals(a), Ints(Part::One(n))) => one(a, real, |x| power(x, *n)),
-            (Mixed::PowiComplex, Complexes(a), Ints(Part::One(n))) => one(a, complex, |x| power(x, *n)),
-            _ => {}
-        },
-        _ => {}
-    }
-    Ok(())
-}
-
-fn power<S: Scalar>(x: &S, n: i64) -> S {
-    x.powi(i32::try_from(n).unwrap_or(if n < 0 { i32::MIN } else { i32::MAX }))
-}
-
-#[inline]
-fn one<A, B: Clone>(a: Part<'_, A>, out: &mut Vec<B>, f: impl Fn(&A) -> B) {
-    match a {
-        Part::One(x) => out.push(f(x)),
-        Part::Many(a) => out.extend(a.iter().map(f)),
-    }
-}
-
-#[inline]
-fn two<A, B: Clone>(a: Part<'_, A>, b: Part<'_, A>, out: &mut Vec<B>, f: impl Fn(&A, &A) -> B) {
-    match (a, b) {
-        (Part::Many(a), Part::Many(b)) => out.extend(a.iter().zip(b).map(|(x, y)| f(x, y))),
-        (Part::One(x), Part::Many(b)) => out.extend(b.iter().map(|y| f(x, y))),
-        (Part::Many(a), Part::One(y)) => out.extend(a.iter().map(|x| f(x, y))),
-        (Part::One(x), Part::One(y)) => out.push(f(x, y)),
-    }
-}
-
-/// One loop for each op of the table, so that the choice is made outside of it.
-macro_rules! loops {
-    (
-        number1 { $($n1:ident $n1_name:literal ($n1_a:ident) -> $n1_y:ident: $n1_s:ident = $n1_v:expr, $n1_d:tt, $n1_doc:literal;)* }
-        number2 { $($n2:ident $n2_name:literal ($($n2_a:ident),*) -> $n2_y:ident: $n2_s:ident = $n2_v:expr, $n2_d:tt, $n2_doc:literal;)* }
-        real1 $real1:tt real2 $real2:tt int1 $int1:tt int2 $int2:tt compare $compare:tt mixed $mixed:tt
-    ) => {
-        fn number1<S: Scalar>(op: Number1, a: Part<'_, S>, out: &mut Vec<S>) {
-            match op { $(Number1::$n1 => one(a, out, |x| Number1::$n1.value(x)),)* }
-        }
-        fn number2<S: Scalar>(op: Number2, a: Part<'_, S>, b: Part<'_, S>, out: &mut Vec<S>) {
-            match op { $(Number2::$n2 => two(a, b, out, |x, y| Number2::$n2.value(x, y)),)* }
-        }
-    };
-}
-for_each_op!(loops);
-
-fn real1<T: Real>(op: Real1, a: Part<'_, T>, out: &mut Vec<T>) -> Result<(), Undecided> {
-    match a {
-        Part::One(x) => out.push(op.value(x)?),
-        Part::Many(a) => {
-            for x in a {
-                out.push(op.value(x)?);
+/// The slot in which each step writes, and how many there are. A step whose readers are done hands its slot on, so
+/// that few stay in the nearest cache; what is wanted keeps its own.
+fn slots(steps: &[Step], outputs: &[Wanted]) -> (Steps<usize>, usize) {
+    let mut last: Steps<usize> = SmallVec::from_elem(0, steps.len());
+    for (k, step) in steps.iter().enumerate() {
+        for from in step.from {
+            if let From::Step(j) = from {
+                last[j] = k;
             }
         }
     }
-    Ok(())
-}
-
-fn real2<T: Real>(op: Real2, a: Part<'_, T>, b: Part<'_, T>, out: &mut Vec<T>) -> Result<(), Undecided> {
-    let slice = |part| match part {
-        Part::One(x) => std::slice::from_ref(x),
-        Part::Many(a) => a,
-    };
-    let alone = |part: &Part<'_, T>| matches!(part, Part::One(_));
-    let (first, second) = (alone(&a), alone(&b));
-    let (a, b) = (slice(a), slice(b));
-    for k in 0..if first { b.len() } else { a.len() } {
-        let (x, y) = (&a[if first { 0 } else { k }], &b[if second { 0 } else { k }]);
-        out.push(op.value(x, y)?);
+    for output in outputs {
+        if let Wanted::All(from) | Wanted::Sum(from) | Wanted::Sums(from, _) = output
+            && let From::Step(k) = *from
+        {
+            last[k] = steps.len();
+        }
     }
-    Ok(())
+    let (mut slots, mut used): (Steps<usize>, usize) = (SmallVec::new(), 0);
+    let mut free: Steps<usize> = SmallVec::new();
+    for (k, step) in steps.iter().enumerate() {
+        let slot = if outputs.contains(&Wanted::All(From::Step(k))) { None } else { free.pop() };
+        slots.push(slot.unwrap_or_else(|| {
+            used += 1;
+            used - 1
+        }));
+        for (place, from) in step.from.iter().enumerate() {
+            if let From::Step(j) = *from
+                && last[j] == k
+                && !(place == 1 && step.from[0] == *from)
+            {
+                free.push(slots[j]);
+            }
+        }
+    }
+    (slots, used)
 }

@@ -8,6 +8,7 @@ mod array_bank;
 mod arrays;
 mod banks;
 mod elements;
+mod loops;
 mod run;
 mod whole;
 

@@ -67,7 +67,7 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
             for &slot in args {
                 match slot.bank {
                     Bank::$Many => {
-                        let array = bank.read(on(slot), slot.last).unwrap_or_else(|| bank.fresh());
+                        let array = bank.read(on(slot), slot.last).unwrap_or_else(|| bank.fresh(0));
                         operands.arrays.push(array);
                     }
                     Bank::$One => operands.number = Some($numbers[on(slot)].clone()),
@@ -116,7 +116,7 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
             Bank::Ints => {
                 let list = match op {
                     ArrayOp::ArgSort => {
-                        let mut order = arrays.ints.fresh();
+                        let mut order = arrays.ints.fresh(x.arrays[0].len());
                         array::argsort(&x.arrays[0], Arc::make_mut(&mut order))?;
                         order
                     }
@@ -150,7 +150,7 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
 }
 
 fn shape_list(bank: &mut ArrayBank<i64>, shape: &[usize]) -> Arc<Array<i64>> {
-    let mut list = bank.fresh();
+    let mut list = bank.fresh(shape.len());
     let lengths = shape.iter().map(|&d| i64::try_from(d).unwrap_or(i64::MAX));
     Arc::make_mut(&mut list).as_vec().extend(lengths);
     list
@@ -167,6 +167,12 @@ fn int_of<E>(op: ArrayOp, x: &Operands<E>) -> Result<i64, ArrayError> {
         ArrayOp::Place => array::place(&shape, items(&x.list)),
         _ => length(x.ints[0], &shape),
     }
+}
+
+/// How many elements are left where an axis gets the length 1.
+fn reduced<E>(a: &Array<E>, axis: i64) -> usize {
+    let along = usize::try_from(axis).ok().and_then(|k| a.shape().get(k).copied());
+    a.len() / along.unwrap_or(1).max(1)
 }
 
 /// A number of the kind of the elements.
@@ -192,7 +198,7 @@ fn real_array<T: Real>(
 ) -> Result<Arc<Array<T>>, ArrayError> {
     match op {
         ArrayOp::LogSumExpKeep => {
-            let mut out = bank.fresh();
+            let mut out = bank.fresh(reduced(&x.arrays[0], x.ints[0]));
             array::logsumexp_keep(&x.arrays[0], x.ints[0], Arc::make_mut(&mut out))?;
             Ok(out)
         }
@@ -202,7 +208,7 @@ fn real_array<T: Real>(
             Ok(y)
         }
         ArrayOp::Step => {
-            let mut out = bank.fresh();
+            let mut out = bank.fresh(x.arrays[0].len());
             let number = x.number.take().map(|x| Array::from(vec![x]));
             let (a, b) = match (&number, x.arrays.as_slice()) {
                 (Some(number), [a]) if x.number_first => (number, &**a),
@@ -226,7 +232,7 @@ fn complex_array<T: Real, E: Scalar<Real = T>>(
 ) -> Result<Arc<Array<E>>, ArrayError> {
     match op {
         ArrayOp::Fft | ArrayOp::FftBack => {
-            let mut out = bank.fresh();
+            let mut out = bank.fresh(x.arrays[0].len());
             transforms.fft(&x.arrays[0], op == ArrayOp::FftBack, Arc::make_mut(&mut out))?;
             Ok(out)
         }
@@ -262,15 +268,23 @@ fn whole<T: Real, E: Scalar<Real = T>>(
     }
     if matches!(op, A::Spread | A::SumLike)
         && let [a, other] = x.arrays.as_slice()
-        && a.same_shape(other)
+        && a.shape() == other.shape()
     {
         return Ok(x.arrays.remove(0));
     }
-    let mut y = bank.fresh();
-    let out = Arc::make_mut(&mut y);
     let a = &x.arrays[0];
     let b = x.arrays.get(1).unwrap_or(a);
     let int = |k: usize| x.ints.get(k).copied().unwrap_or(0);
+    let mut y = bank.stale(match op {
+        A::MatMul | A::MatMulNh | A::MatMulHn => {
+            let shape = array::matmul_shape(a, b, op == A::MatMulHn, op == A::MatMulNh)?;
+            checked_count(&shape, limits.array)?
+        }
+        A::SumKeep => reduced(a, int(0)),
+        A::Embed | A::Scatter | A::Spread | A::SumLike => b.shape().iter().product(),
+        _ => a.len(),
+    });
+    let out = Arc::make_mut(&mut y);
     match op {
         A::Transpose => array::transpose(a, out)?,
         A::Permute | A::Unpermute => array::permute(a, items(&x.list), op == A::Unpermute, out)?,
@@ -280,7 +294,11 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         A::Take => array::take(a, items(&x.list), out)?,
         A::Scatter => array::scatter(a, b, items(&x.list), out)?,
         A::Spread => match &x.number {
-            Some(number) => out.start(&a.shape()).resize(a.len(), number.clone()),
+            // Only the shape may be there.
+            Some(number) => {
+                let shape = a.shape();
+                out.start(&shape).resize(shape.iter().product(), number.clone());
+            }
             None => array::spread(a, b, out)?,
         },
         A::SumLike => array::sum_like(a, b, out)?,
@@ -293,9 +311,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         A::ProdOthers => array::products_of_others(a, out),
         A::ProdPairs => array::product_pairs(a, b, out)?,
         A::MatMul | A::MatMulNh | A::MatMulHn => {
-            let (first, second) = (op == A::MatMulHn, op == A::MatMulNh);
-            checked_count(&array::matmul_shape(a, b, first, second)?, limits.array)?;
-            array::matmul(a, b, first, second, out)?;
+            array::matmul(a, b, op == A::MatMulHn, op == A::MatMulNh, out)?;
         }
         A::Contract | A::ContractFirst | A::ContractSecond => {
             let which = match op {

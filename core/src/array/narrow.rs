@@ -1,0 +1,189 @@
+//! Products of narrow matrices of floats: a few rows and columns of the result at a time, in registers.
+//!
+//! A product in blocks that fit the caches pays for copying its factors; here only a panel of 16 columns of the second
+//! factor is copied. Each number of a result is a sum along `k`, 64 terms at a time, with products and sums rounded once
+//! together (processors that cannot do this at once take another way).
+
+use crate::scalar::{Loop, fused, wide};
+
+use super::product::Sides;
+
+/// Rows of the result at a time.
+const ROWS: usize = 4;
+/// Rows of the second factor that are copied at a time.
+const PANEL: usize = 64;
+
+/// Whether a product `m x k` by `k x n` is done here.
+pub(super) fn is_narrow((m, k, n): (usize, usize, usize), sides: Sides) -> bool {
+    let few = match sides {
+        Sides::First => m <= PANEL && n <= PANEL,
+        _ => n <= 16 || k.max(n) <= PANEL,
+    };
+    few && k > 0 && fused()
+}
+
+/// `c = a b`, all row-major; one of the factors may be transposed.
+pub(super) struct Narrow<'a> {
+    pub(super) a: &'a [f64],
+    pub(super) b: &'a [f64],
+    pub(super) c: &'a mut [f64],
+    pub(super) size: (usize, usize, usize),
+    pub(super) sides: Sides,
+}
+
+impl Narrow<'_> {
+    /// Multiplies.
+    pub(super) fn run(self) {
+        if self.size.2 <= 8 {
+            wide::<f64, _>(Columns::<8>(self));
+        } else {
+            wide::<f64, _>(Columns::<16>(self));
+        }
+    }
+}
+
+/// A product that takes `W` columns at a time.
+struct Columns<'a, const W: usize>(Narrow<'a>);
+
+impl<const W: usize> Loop for Columns<'_, W> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        match self.0.sides {
+            Sides::First => first::<W>(self.0),
+            _ => plain::<W>(self.0),
+        }
+    }
+}
+
+#[inline(always)]
+fn plain<const W: usize>(product: Narrow<'_>) {
+    let Narrow { a, b, c, size: (m, k, n), sides } = product;
+    let mut panel = [[0.0; W]; PANEL];
+    for from in (0..k).step_by(PANEL) {
+        let panel = &mut panel[..PANEL.min(k - from)];
+        for column in (0..n).step_by(W) {
+            let count = W.min(n - column);
+            for (l, row) in panel.iter_mut().enumerate() {
+                for (j, x) in row[..count].iter_mut().enumerate() {
+                    let (l, j) = (from + l, column + j);
+                    *x = if sides == Sides::Second { b[j * k + l] } else { b[l * n + j] };
+                }
+            }
+            let (a, c) = (&a[from..], &mut c[column..]);
+            let whole = m / ROWS * ROWS;
+            for i in (0..whole).step_by(ROWS) {
+                rows::<W, ROWS>(&a[i * k..], k, panel, &mut c[i * n..], n, count, from > 0);
+            }
+            for i in whole..m {
+                rows::<W, 1>(&a[i * k..], k, panel, &mut c[i * n..], n, count, from > 0);
+            }
+        }
+    }
+}
+
+/// `R` rows of the first factor times a panel, or what a panel adds to as many rows of the result.
+#[allow(clippy::too_many_arguments, reason = "the places of two matrices")]
+#[inline(always)]
+fn rows<const W: usize, const R: usize>(
+    a: &[f64],
+    k: usize,
+    panel: &[[f64; W]],
+    c: &mut [f64],
+    n: usize,
+    count: usize,
+    more: bool,
+) {
+    let rows: [&[f64]; R] = std::array::from_fn(|r| &a[r * k..r * k + panel.len()]);
+    let mut sums = [[0.0; W]; R];
+    for (l, y) in panel.iter().enumerate() {
+        let x: [f64; R] = std::array::from_fn(|r| rows[r][l]);
+        add(&x, y, &mut sums);
+    }
+    for (r, sums) in sums.iter().enumerate() {
+        let c = &mut c[r * n..r * n + count];
+        if more {
+            c.iter_mut().zip(sums).for_each(|(c, s)| *c += s);
+        } else {
+            c.copy_from_slice(&sums[..count]);
+        }
+    }
+}
+
+/// The first factor is transposed: a sum of outer products of rows.
+#[inline(always)]
+fn first<const W: usize>(product: Narrow<'_>) {
+    let Narrow { a, b, c, size: (m, k, n), .. } = product;
+    for i in (0..m).step_by(ROWS) {
+        for j in (0..n).step_by(W) {
+            let mut sums = [[0.0; W]; ROWS];
+            let (x, y) = (&a[i.min(a.len())..], &b[j.min(b.len())..]);
+            // What is read behind the end of a row is not written; behind the last ones there is nothing.
+            let safe =
+                |len: usize, width: usize, step: usize| len.checked_sub(width).map_or(0, |n| n / step + 1);
+            let whole = k.min(safe(x.len(), ROWS, m)).min(safe(y.len(), W, n));
+            for l in 0..whole {
+                if let (Some(x), Some(y)) = (x[l * m..].first_chunk::<ROWS>(), y[l * n..].first_chunk::<W>())
+                {
+                    add(x, y, &mut sums);
+                }
+            }
+            for l in whole..k {
+                add(&row::<ROWS>(&x[l * m..]), &row::<W>(&y[l * n..]), &mut sums);
+            }
+            let count = W.min(n - j);
+            for r in 0..ROWS.min(m - i) {
+                c[(i + r) * n + j..][..count].copy_from_slice(&sums[r][..count]);
+            }
+        }
+    }
+}
+
+/// The first numbers; zeros where there are none.
+#[inline(always)]
+fn row<const N: usize>(from: &[f64]) -> [f64; N] {
+    let mut row = [0.0; N];
+    let n = from.len().min(N);
+    row[..n].copy_from_slice(&from[..n]);
+    row
+}
+
+/// Adds an outer product.
+#[inline(always)]
+fn add<const R: usize, const W: usize>(x: &[f64; R], y: &[f64; W], sums: &mut [[f64; W]; R]) {
+    for r in 0..R {
+        for j in 0..W {
+            sums[r][j] = x[r].mul_add(y[j], sums[r][j]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whole numbers, whose products are exact in any order; all shapes around the blocks.
+    #[test]
+    fn products_are_exact() {
+        let whole = |n: usize, seed: usize| -> Vec<f64> {
+            (0..n).map(|k| ((k * 7 + seed * 5) % 13) as f64 - 6.0).collect()
+        };
+        let lengths = [1, 2, 3, 4, 5, 8, 9, 16, 17, 33, 70];
+        for (m, k) in lengths.iter().flat_map(|&m| lengths.iter().map(move |&k| (m, k))) {
+            for n in lengths {
+                for sides in [Sides::Plain, Sides::First, Sides::Second] {
+                    let (a, b) = (whole(m * k, 1), whole(k * n, 2));
+                    let at =
+                        |i: usize, l: usize| if sides == Sides::First { a[l * m + i] } else { a[i * k + l] };
+                    let with =
+                        |l: usize, j: usize| if sides == Sides::Second { b[j * k + l] } else { b[l * n + j] };
+                    let sum = |e: usize| (0..k).map(|l| at(e / n, l) * with(l, e % n)).sum();
+                    let expected: Vec<f64> = (0..m * n).map(sum).collect();
+                    let mut c = vec![f64::NAN; m * n];
+                    Narrow { a: &a, b: &b, c: &mut c, size: (m, k, n), sides }.run();
+                    assert_eq!(c, expected, "{m} {k} {n} {sides:?}");
+                }
+            }
+        }
+    }
+}

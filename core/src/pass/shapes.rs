@@ -1,0 +1,319 @@
+//! Shapes: which arrays have the same one, and what need not be done because they do.
+//!
+//! ```text
+//! v3: array<real> = mul v1, v1
+//! v4: array<real> = spread v2, v3            v4: array<real> = mul v1, v2
+//! v5: array<real> = mul v1, v4         ->    v5: array<real> = add v4, v4
+//! v6: array<real> = sum_like v5, v1
+//! v7: array<real> = accumulate v6, v6
+//! ```
+//!
+//! Lengths are known when a program runs, but that two shapes are equal can often be told before: arrays get *classes*,
+//! so that all of one class have one shape wherever they are seen together. A class is named by the operation that
+//! makes the shape and the classes and ints that it depends on. What comes from elsewhere (parameters, calls, loops,
+//! cotangents that grow) has a class of its own.
+//!
+//! - Summing, spreading or reshaping to the shape that an array has already is left out.
+//! - A number or array that is spread for an operation which would repeat it anyway is not.
+//! - The trace of a product of which a factor is transposed anyway is the sum of products of two arrays in order.
+//! - Cotangents of one shape are added element by element, which goes together with other such operations.
+//!
+//! No number changes. Cost: O(size).
+
+use std::collections::{HashMap, HashSet};
+
+use crate::{
+    entity::{Block, Inst, Value},
+    ir::{ArrayOp, Function, InstData, Kind, Number2, Op, compact},
+};
+
+use super::order;
+
+/// Arrays of one class have one shape.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub(crate) struct Class(u32);
+
+/// What names a class.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Key {
+    /// An array that nothing is known of.
+    Own(Value),
+    /// What two shapes broadcast to.
+    Both(Class, Class),
+    /// A shape with length 1 along an axis.
+    Reduced(Class, Int),
+    /// What an operation makes of shapes and ints.
+    Made(ArrayOp, Vec<Class>, Vec<Int>),
+}
+
+/// An int, by its value if it is known; a list of ints by its name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Int {
+    Known(i64),
+    Of(Value),
+}
+
+/// The classes of a function's arrays.
+#[derive(Debug, Default)]
+pub(crate) struct Shapes {
+    classes: HashMap<Key, Class>,
+    of: HashMap<Value, Class>,
+    /// The key of each class.
+    keys: Vec<Key>,
+}
+
+impl Shapes {
+    /// Finds them.
+    pub(crate) fn of(f: &Function) -> Shapes {
+        let mut shapes = Shapes::default();
+        for b in order(f) {
+            for i in &f.blocks[b].insts {
+                shapes.see(f, &f.insts[*i]);
+            }
+        }
+        shapes
+    }
+
+    /// The class of an array.
+    pub(crate) fn class(&mut self, v: Value) -> Class {
+        match self.of.get(&v) {
+            Some(class) => *class,
+            None => {
+                let class = self.named(Key::Own(v));
+                self.of.insert(v, class);
+                class
+            }
+        }
+    }
+
+    fn named(&mut self, key: Key) -> Class {
+        let next = Class(u32::try_from(self.keys.len()).unwrap_or(u32::MAX));
+        let class = *self.classes.entry(key.clone()).or_insert(next);
+        if class == next {
+            self.keys.push(key);
+        }
+        class
+    }
+
+    fn key(&self, class: Class) -> &Key {
+        &self.keys[class.0 as usize]
+    }
+
+    /// Whether arrays of the first class are repeated to the shape of the second.
+    fn fits(&self, small: Class, large: Class) -> bool {
+        let inside = |of: Class| of == large || self.fits(of, large);
+        small == large
+            || matches!(self.key(large), Key::Both(a, b) if self.fits(small, *a) || self.fits(small, *b))
+            || matches!(self.key(small), Key::Reduced(whole, _) if inside(*whole))
+    }
+
+    fn both(&mut self, a: Class, b: Class) -> Class {
+        if self.fits(a, b) {
+            b
+        } else if self.fits(b, a) {
+            a
+        } else {
+            self.named(Key::Both(a.min(b), a.max(b)))
+        }
+    }
+
+    /// The class whose elements a class has in another shape.
+    fn elements(&self, class: Class) -> Class {
+        use ArrayOp as A;
+        match self.key(class) {
+            Key::Made(A::InsertAxis | A::DropAxis | A::Reshape | A::Transpose | A::Permute, from, _) => {
+                from.first().map_or(class, |&c| self.elements(c))
+            }
+            _ => class,
+        }
+    }
+
+    /// Gives the result of an instruction its class.
+    fn see(&mut self, f: &Function, inst: &InstData) {
+        let Some(v) = inst.result.filter(|&v| is_array(f, v)) else { return };
+        let arrays: Vec<Value> = inst.args.iter().copied().filter(|&a| is_array(f, a)).collect();
+        let class = match inst.op {
+            op if op.is_elementwise() => {
+                let classes: Vec<Class> = arrays.iter().map(|&a| self.class(a)).collect();
+                classes.into_iter().reduce(|a, b| self.both(a, b))
+            }
+            Op::Set => Some(self.class(inst.args[0])),
+            Op::OnArrays(op) => self.made(f, op, inst, &arrays),
+            _ => None,
+        };
+        let class = class.unwrap_or_else(|| self.named(Key::Own(v)));
+        self.of.insert(v, class);
+    }
+
+    fn made(&mut self, f: &Function, op: ArrayOp, inst: &InstData, arrays: &[Value]) -> Option<Class> {
+        use ArrayOp as A;
+        let classes: Vec<Class> = arrays.iter().map(|&a| self.class(a)).collect();
+        let first = classes.first().copied()?;
+        let int = |k: usize| known(f, inst.args[k]);
+        Some(match op {
+            A::Like | A::Embed | A::Scatter | A::SumLike => classes[1],
+            A::Spread => *classes.last()?,
+            A::Softmax | A::Cumsum | A::CumsumBack | A::Tril | A::Triu | A::ProdOthers | A::ProdPairs => {
+                first
+            }
+            A::Inv | A::Cholesky | A::Expm | A::Fft | A::FftBack => first,
+            A::Step => classes.into_iter().reduce(|a, b| self.both(a, b))?,
+            A::SumKeep | A::LogSumExpKeep => self.named(Key::Reduced(first, int(1))),
+            // Where it starts makes no difference.
+            A::Slice => self.named(Key::Made(op, classes, vec![int(1), int(3)])),
+            A::InsertAxis | A::DropAxis => {
+                let (axis, back) = (int(1), if op == A::DropAxis { A::InsertAxis } else { A::DropAxis });
+                match self.key(first) {
+                    Key::Made(other, from, at) if *other == back && at[..] == [axis] => from[0],
+                    _ => self.named(Key::Made(op, classes, vec![axis])),
+                }
+            }
+            A::Reshape | A::Permute | A::Unpermute => self.named(Key::Made(op, vec![first], vec![int(1)])),
+            A::Concat => self.named(Key::Made(op, classes, vec![int(2)])),
+            A::Transpose | A::MatMul | A::MatMulNh | A::MatMulHn | A::Diagonal | A::DiagonalMatrix => {
+                self.named(Key::Made(op, classes, vec![]))
+            }
+            A::ContractFirst | A::ContractSecond => classes[2],
+            _ => return None,
+        })
+    }
+}
+
+fn is_array(f: &Function, v: Value) -> bool {
+    matches!(f.kinds[v], Kind::Array(_))
+}
+
+fn known(f: &Function, v: Value) -> Int {
+    match f.definition(v).map(|d| d.op) {
+        Some(Op::Int(n)) => Int::Known(n),
+        _ => Int::Of(v),
+    }
+}
+
+/// Leaves out what shapes make needless.
+pub fn shapes(f: &mut Function) {
+    if !f.is_defined() || !f.kinds.values().any(|k| matches!(k, Kind::Array(_))) {
+        return;
+    }
+    let mut known = Shapes::default();
+    let mut same: HashMap<Value, Value> = HashMap::new();
+    let mut changed = false;
+    let mut definitions: HashMap<Value, Inst> = HashMap::new();
+    for b in order(f) {
+        changed |= traces(f, b);
+        for i in f.blocks[b].insts.clone() {
+            let inst = &mut f.insts[i];
+            inst.args.iter_mut().for_each(|v| *v = same.get(v).copied().unwrap_or(*v));
+            let Some(v) = f.insts[i].result else { continue };
+            definitions.insert(v, i);
+            if let Some(x) = needless(f, &mut known, &f.insts[i]) {
+                same.insert(v, x);
+            } else if let Some(new) = shorter(f, &mut known, &definitions, &f.insts[i]) {
+                f.insts[i] = new;
+                changed = true;
+            }
+            known.see(f, &f.insts[i]);
+        }
+    }
+    if same.is_empty() && !changed {
+        return;
+    }
+    f.map_uses(|mut v| {
+        while let Some(&w) = same.get(&v) {
+            v = w;
+        }
+        v
+    });
+    let gone: HashSet<Value> = same.into_keys().collect();
+    for block in f.blocks.values_mut() {
+        block.insts.retain(|&i| f.insts[i].result.is_none_or(|v| !gone.contains(&v)));
+    }
+    *f = compact(f);
+}
+
+/// `tr(A B)` of a block that transposes one of the factors: the transpose comes first. (What is written twice then
+/// falls to another pass.)
+fn traces(f: &mut Function, b: Block) -> bool {
+    use ArrayOp as A;
+    let insts = f.blocks[b].insts.clone();
+    let transposed: HashSet<Value> = insts
+        .iter()
+        .filter(|&&i| f.insts[i].op == Op::OnArrays(A::Transpose))
+        .map(|&i| f.insts[i].args[0])
+        .collect();
+    let mut changed = false;
+    for i in insts {
+        let InstData { op: Op::OnArrays(A::TraceProduct), ref args, at, .. } = f.insts[i] else { continue };
+        let [x, y] = args[..] else { continue };
+        let Some(factor) = [y, x].into_iter().find(|v| transposed.contains(v)) else { continue };
+        let other = if factor == y { x } else { y };
+        let kind = f.kinds[factor].clone();
+        let (inst, Some(t)) = f.new_inst(Op::OnArrays(A::Transpose), &[factor], Some(kind), at) else {
+            continue;
+        };
+        if let Some(place) = f.blocks[b].insts.iter().position(|&j| j == i) {
+            f.blocks[b].insts.insert(place, inst);
+        }
+        f.insts[i].op = Op::OnArrays(A::Dot);
+        f.insts[i].args = [other, t].into_iter().collect();
+        changed = true;
+    }
+    changed
+}
+
+/// The operand that the result is anyway.
+fn needless(f: &Function, shapes: &mut Shapes, inst: &InstData) -> Option<Value> {
+    use ArrayOp as A;
+    let Op::OnArrays(A::SumLike | A::Like | A::Spread) = inst.op else { return None };
+    let [x, other] = inst.args[..] else { return None };
+    (is_array(f, x) && shapes.class(x) == shapes.class(other)).then_some(x)
+}
+
+/// The same result by less.
+fn shorter(
+    f: &Function,
+    shapes: &mut Shapes,
+    definitions: &HashMap<Value, Inst>,
+    inst: &InstData,
+) -> Option<InstData> {
+    use ArrayOp as A;
+    let maker = |v: Value| definitions.get(&v).map(|&i| &f.insts[i]);
+    match inst.op {
+        Op::Accumulate if shapes.class(inst.args[0]) == shapes.class(inst.args[1]) => {
+            let number =
+                !matches!(inst.result.map(|v| &f.kinds[v]), Some(Kind::Array(crate::ir::Element::Int)));
+            number.then(|| InstData { op: Op::Number2(Number2::Add), ..inst.clone() })
+        }
+        // One number in another shape.
+        Op::OnArrays(A::Like) => {
+            let fill = maker(inst.args[0])?;
+            let whole = match fill.op {
+                Op::Fill => maker(fill.args[1]).filter(|m| m.op == Op::Len)?.args[0],
+                Op::OnArrays(A::Spread) if !is_array(f, fill.args[0]) => fill.args[1],
+                _ => return None,
+            };
+            let (a, b) = (shapes.class(whole), shapes.class(inst.args[1]));
+            let mut new = InstData { op: Op::OnArrays(A::Spread), ..inst.clone() };
+            new.args[0] = fill.args[0];
+            (shapes.elements(a) == shapes.elements(b)).then_some(new)
+        }
+        op if op.is_elementwise() && inst.args.len() == 2 => {
+            let [a, b] = [inst.args[0], inst.args[1]];
+            let repeated = |shapes: &mut Shapes, v: Value, beside: Value| {
+                let spread = maker(v).filter(|m| m.op == Op::OnArrays(A::Spread))?;
+                let needless = is_array(f, beside)
+                    && shapes.class(beside) == shapes.class(spread.args[1])
+                    && is_array(f, v);
+                needless.then_some(spread.args[0])
+            };
+            let mut new = inst.clone();
+            if let Some(x) = repeated(shapes, a, b) {
+                new.args[0] = x;
+            } else {
+                new.args[1] = repeated(shapes, b, a)?;
+            }
+            Some(new)
+        }
+        _ => None,
+    }
+}

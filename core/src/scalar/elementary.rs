@@ -1,0 +1,218 @@
+//! Elementary functions of 64-bit floats without branches, so that a compiler can compute several at a time.
+//!
+//! ```text
+//! x = n ln 2 + r, |r| <= ln(2)/2        e^x      = 2^n (1 + r + r^2 q(r))
+//!                                       e^x - 1  = (2^n - 1 + 2^n r) + 2^n r^2 q(r)
+//! t = e^(-2|x|) - 1                     tanh |x| = -t / (2 + t)
+//! x = 2^n (1 + f), s = f / (2 + f)      ln x     = n ln 2 + f - f^2/2 + s (f^2/2 + s^2 l(s^2))
+//! ```
+//!
+//! `ln 2` is two floats (Cody and Waite, *Software Manual for the Elementary Functions*, 1980, chapter 6). The
+//! polynomials `q` (degree 9) and `l` (degree 6) have least relative errors on their intervals, by Remez's exchange in
+//! numbers of 60 digits: .08 and .006 units in the last place of `e^r - 1` and `ln`. Largest errors found against 50
+//! digits, in such units: `exp` 1.0, `exp_m1` 1.2, `tanh` 1.5, `ln` .8.
+//!
+//! Every product that is added to something is rounded once with the sum (`mul_add`), also where the processor has
+//! no instruction for it and takes long. So a number has one value on every machine, wherever it stands in an array.
+
+use std::f64::consts::{LN_2, LOG2_E};
+
+/// What is left of ln 2.
+const LN_2_REST: f64 = 2.319_046_813_846_299_6e-17;
+/// Added to a float and subtracted again, it rounds to an integer, which stands in its last digits.
+const ROUND: f64 = 6_755_399_441_055_744.0;
+/// Below this `e^x - 1` and `tanh x` are `x`.
+const TINY: f64 = 1e-300;
+
+/// `(e^r - 1 - r) / r^2`
+const EXP: [f64; 10] = [
+    0.500_000_000_000_000_6,
+    0.166_666_666_666_666_85,
+    0.041_666_666_666_574_1,
+    0.008_333_333_333_314_659,
+    0.001_388_888_893_225_574_7,
+    0.000_198_412_699_028_934_45,
+    2.480_150_456_991_942_4e-5,
+    2.755_722_806_905_890_4e-6,
+    2.762_628_368_719_592_5e-7,
+    2.511_443_868_174_942_6e-8,
+];
+
+/// `(ln((1 + s) / (1 - s)) / s - 2) / s^2` in `s^2`
+const LN: [f64; 7] = [
+    0.666_666_666_666_673_4,
+    0.399_999_999_994_147_7,
+    0.285_714_287_423_898_26,
+    0.222_221_985_712_054_98,
+    0.181_835_645_030_636_9,
+    0.153_140_444_075_755_25,
+    0.147_960_254_452_785_66,
+];
+
+#[inline(always)]
+fn polynomial<const N: usize>(c: &[f64; N], x: f64) -> f64 {
+    let mut p = c[N - 1];
+    for k in (0..N - 1).rev() {
+        p = p.mul_add(x, c[k]);
+    }
+    p
+}
+
+/// A NaN stays what it is.
+#[inline(always)]
+fn within(x: f64, low: f64, high: f64) -> f64 {
+    let x = if x > high { high } else { x };
+    if x < low { low } else { x }
+}
+
+/// `2^n`, of the last digits of `n`.
+#[inline(always)]
+fn power(n: u64) -> f64 {
+    f64::from_bits(n.wrapping_add(1023) << 52)
+}
+
+/// The nearest integer to `x / ln 2` as the last digits of a float, and as one.
+#[inline(always)]
+fn powers_of_two(x: f64) -> (u64, f64) {
+    let marked = x.mul_add(LOG2_E, ROUND);
+    (marked.to_bits().wrapping_sub(ROUND.to_bits()), marked - ROUND)
+}
+
+/// `e^x`
+#[inline(always)]
+pub(super) fn exp(x: f64) -> f64 {
+    // Beyond these it overflows or vanishes.
+    let x = within(x, -746.0, 710.0);
+    let (n, float) = powers_of_two(x);
+    let r = (-float).mul_add(LN_2_REST, (-float).mul_add(LN_2, x));
+    let p = (r * r).mul_add(polynomial(&EXP, r), r);
+    // 2^n as two factors, so that results near the ends of the range come out right.
+    let half = float.mul_add(0.5, ROUND).to_bits().wrapping_sub(ROUND.to_bits());
+    (1.0 + p) * power(half) * power(n.wrapping_sub(half))
+}
+
+/// `e^x - 1` as a sum of which the first is much greater.
+#[inline(always)]
+fn minus_one(x: f64) -> [f64; 2] {
+    let (n, float) = powers_of_two(x);
+    let near = (-float).mul_add(LN_2, x);
+    let r = (-float).mul_add(LN_2_REST, near);
+    let rest = (-float).mul_add(LN_2_REST, near - r);
+    let u = (r * r).mul_add(polynomial(&EXP, r), rest);
+    // Half of all: 2^n may be infinite.
+    let scale = power(n.wrapping_sub(1));
+    let whole = scale - 0.5;
+    let sum = scale.mul_add(r, whole);
+    [2.0 * sum, 2.0 * scale.mul_add(u, scale.mul_add(r, whole - sum))]
+}
+
+/// `e^x - 1`
+#[inline(always)]
+pub(super) fn exp_m1(x: f64) -> f64 {
+    let [sum, rest] = minus_one(within(x, -60.0, 710.0));
+    if x.abs() < TINY { x } else { sum + rest }
+}
+
+/// The hyperbolic tangent.
+#[inline(always)]
+pub(super) fn tanh(x: f64) -> f64 {
+    let [sum, rest] = minus_one(within(-2.0 * x.abs(), -60.0, 0.0));
+    let t = sum + rest;
+    let t_rest = (sum - t) + rest;
+    let d = 2.0 + t;
+    let d_rest = (2.0 - d) + t + t_rest;
+    // A quotient, and what it lacks.
+    let inverse = 1.0 / d;
+    let y = -t * inverse;
+    let lacks = (-y).mul_add(d, -t) - y.mul_add(d_rest, t_rest);
+    let y = lacks.mul_add(inverse, y);
+    if x.abs() < TINY { x } else { y.copysign(x) }
+}
+
+/// The natural logarithm.
+#[inline(always)]
+pub(super) fn ln(x: f64) -> f64 {
+    let small = x < f64::MIN_POSITIVE;
+    let y = if small { x * 18_014_398_509_481_984.0 } else { x };
+    // The power of two that brings y to between sqrt(1/2) and sqrt 2.
+    let n = (y.to_bits().wrapping_sub(std::f64::consts::FRAC_1_SQRT_2.to_bits()).cast_signed() >> 52)
+        .cast_unsigned();
+    let f = f64::from_bits(y.to_bits().wrapping_sub(n << 52)) - 1.0;
+    let n = f64::from_bits(ROUND.to_bits().wrapping_add(n)) - ROUND;
+    let n = if small { n - 54.0 } else { n };
+    let s = f / (2.0 + f);
+    let half = 0.5 * f * f;
+    let tail = s.mul_add((s * s).mul_add(polynomial(&LN, s * s), half), n * LN_2_REST);
+    let y = n.mul_add(LN_2, f - (half - tail));
+    let y = if x < f64::INFINITY { y } else { x };
+    let y = if x == 0.0 { f64::NEG_INFINITY } else { y };
+    if x < 0.0 { f64::NAN } else { y }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many floats lie between two.
+    fn apart(a: f64, b: f64) -> u64 {
+        let place = |x: f64| {
+            let n = x.to_bits().cast_signed();
+            if n < 0 { i64::MIN.wrapping_sub(n) } else { n }
+        };
+        if a.is_nan() && b.is_nan() { 0 } else { place(a).abs_diff(place(b)) }
+    }
+
+    type Float = fn(f64) -> f64;
+    const FUNCTIONS: [(&str, Float, Float); 4] = [
+        ("exp", exp, f64::exp),
+        ("exp_m1", exp_m1, f64::exp_m1),
+        ("tanh", tanh, f64::tanh),
+        ("ln", ln, f64::ln),
+    ];
+
+    #[test]
+    fn they_are_right_to_two_units_in_the_last_place() {
+        let mut seed = 1u64;
+        let mut random = || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 11) as f64 / (1u64 << 53) as f64
+        };
+        for _ in 0..20_000 {
+            let (u, v) = (random(), random() - 0.5);
+            let points = [
+                1460.0 * u - 748.0,
+                8.0 * v,
+                50.0 * v,
+                v * 10f64.powf(-320.0 * u),
+                // Every exponent, subnormal numbers too.
+                f64::from_bits((u * f64::INFINITY.to_bits() as f64) as u64),
+                f64::from_bits((u * 1e16) as u64),
+                1.0 + v * 10f64.powf(-15.0 * u),
+            ];
+            for ((name, ours, theirs), x) in FUNCTIONS.iter().flat_map(|f| points.map(|x| (f, x))) {
+                assert!(apart(ours(x), theirs(x)) <= 2, "{name}({x:e}): {:e} {:e}", ours(x), theirs(x));
+            }
+        }
+    }
+
+    #[test]
+    fn their_limits_are_those_of_the_library() {
+        let ends = [
+            0.0,
+            f64::MIN_POSITIVE,
+            5e-324,
+            1.0,
+            709.782_712_893_384,
+            709.782_712_893_385,
+            f64::MAX,
+            f64::INFINITY,
+        ];
+        for x in ends.iter().flat_map(|&x| [x, -x]).chain([f64::NAN, -745.13, -745.14, -744.44]) {
+            for (name, ours, theirs) in FUNCTIONS {
+                let (a, b) = (ours(x), theirs(x));
+                let sign = a.is_nan() || a.is_sign_negative() == b.is_sign_negative();
+                assert!(sign && apart(a, b) <= 1, "{name}({x:e}): {a:e} {b:e}");
+            }
+        }
+    }
+}

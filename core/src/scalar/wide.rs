@@ -1,0 +1,116 @@
+//! Loops compiled for the vector instructions that the processor turns out to have.
+//!
+//! A [`Loop`] is written once, over plain slices. [`wide`] runs it as compiled for AVX-512, for AVX2 with FMA, or for
+//! what every processor of the architecture has; the compiler does the rest. Nothing is reordered or contracted: a
+//! loop gives the same bits whichever is taken.
+#![expect(unsafe_code, reason = "code for a processor that has more than all must have")]
+
+use super::Ring;
+
+/// Work to be compiled several times. `run` must be `inline(always)`, and so must what it calls in its loops.
+pub(crate) trait Loop {
+    /// What it gives.
+    type Output;
+    /// Does it.
+    fn run(self) -> Self::Output;
+}
+
+/// Runs a loop over numbers of type `S` with the widest instructions there are, if they gain from it.
+#[inline]
+pub(crate) fn wide<S: Ring, L: Loop>(work: L) -> L::Output {
+    #[cfg(target_arch = "x86_64")]
+    if S::WIDE {
+        if has_avx512() {
+            // SAFETY: the processor has these instructions.
+            return unsafe { avx512(work) };
+        }
+        if has_avx2() {
+            // SAFETY: the processor has these instructions.
+            return unsafe { avx2(work) };
+        }
+    }
+    work.run()
+}
+
+/// Whether the processor adds a product to a number at once, with one rounding.
+pub(crate) fn fused() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return has_avx2();
+    #[cfg(not(target_arch = "x86_64"))]
+    return cfg!(target_arch = "aarch64");
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_avx2() -> bool {
+    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_avx512() -> bool {
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl")
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl")] // which bring AVX2 and FMA
+fn avx512<L: Loop>(work: L) -> L::Output {
+    work.run()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn avx2<L: Loop>(work: L) -> L::Output {
+    work.run()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scalar::elementary::{exp, exp_m1, ln, tanh};
+
+    macro_rules! one_value {
+        ($($test:ident $f:ident;)*) => {$(
+            #[test]
+            fn $test() {
+                struct Work<'a>(&'a mut [f64]);
+                impl Loop for Work<'_> {
+                    type Output = ();
+                    #[inline(always)]
+                    fn run(self) {
+                        self.0.iter_mut().for_each(|x| *x = $f(*x));
+                    }
+                }
+                check($f, |x| wide::<f64, _>(Work(x)));
+                check($f, |x| Work(x).run());
+                #[cfg(target_arch = "x86_64")]
+                if has_avx2() {
+                    // SAFETY: the processor has these instructions.
+                    check($f, |x| unsafe { avx2(Work(x)) });
+                }
+            }
+        )*};
+    }
+    one_value! {
+        exp_has_one_value exp;
+        exp_m1_has_one_value exp_m1;
+        tanh_has_one_value tanh;
+        ln_has_one_value ln;
+    }
+
+    /// Every length, every place in an array.
+    fn check(f: fn(f64) -> f64, run: impl Fn(&mut [f64])) {
+        let numbers: Vec<f64> = (0..150).map(|k| 0.37 * f64::from(k) - 20.0).collect();
+        let alone: Vec<u64> = numbers.iter().map(|&x| f(x).to_bits()).collect();
+        for start in 0..20 {
+            for end in [start, start + 1, start + 7, start + 8, start + 30, 150] {
+                let mut part = numbers[start..end].to_vec();
+                run(&mut part);
+                let bits: Vec<u64> = part.iter().map(|x| x.to_bits()).collect();
+                let same =
+                    bits.iter().zip(&alone[start..end]).zip(&part).all(|((a, b), x)| a == b || x.is_nan());
+                assert!(same, "from {start} to {end}");
+            }
+        }
+    }
+}
