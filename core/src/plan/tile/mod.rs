@@ -70,13 +70,39 @@ const SKEW_BYTES: usize = 2048;
 /// Bytes of a cache line, which no register is longer than.
 const LINE_BYTES: usize = 64;
 
-/// States of so many bytes are beyond any cache: a tile is written past the caches, which otherwise would read
-/// each line again before it is written.
+/// States of at least so many bytes may be beyond any cache.
 const STREAM_FROM_BYTES: usize = 64 << 20;
 
-/// Whether tiles of a state are written past the caches: it is large, and no register straddles a cache line.
+/// Whether tiles of a state are written past the caches, which otherwise would read each line again before it is
+/// written: the state does not fit the last one, and no register straddles a cache line. Where it fits, that takes a third
+/// longer.
 fn streams<E>(amplitudes: &[Complex<E>]) -> bool {
-    size_of_val(amplitudes) >= STREAM_FROM_BYTES && (amplitudes.as_ptr() as usize).is_multiple_of(LINE_BYTES)
+    let bytes = size_of_val(amplitudes);
+    bytes >= STREAM_FROM_BYTES
+        && bytes > last_cache_bytes()
+        && (amplitudes.as_ptr() as usize).is_multiple_of(LINE_BYTES)
+}
+
+/// The bytes of the processor's last cache; 0 where it does not say.
+fn last_cache_bytes() -> usize {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{__cpuid, __cpuid_count};
+        static BYTES: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
+        *BYTES.get_or_init(|| {
+            // Intel and AMD list their caches under different numbers, in the same form.
+            let leaves = [(0, 4), (0x8000_0000, 0x8000_001d)];
+            let known = leaves.into_iter().filter(|(first, leaf)| __cpuid(*first).eax >= *leaf);
+            let caches = known.flat_map(|(_, leaf)| (0..8).map(move |k| __cpuid_count(leaf, k)));
+            let size = |c: std::arch::x86_64::CpuidResult| {
+                let (ways, parts, line) = (c.ebx >> 22, c.ebx >> 12 & 0x3ff, c.ebx & 0xfff);
+                [ways, parts, line, c.ecx].iter().map(|x| *x as usize + 1).product()
+            };
+            caches.filter(|c| c.eax & 31 != 0).map(size).max().unwrap_or(0)
+        })
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    0
 }
 
 /// Scratch memory for one thread.
