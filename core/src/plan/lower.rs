@@ -6,7 +6,8 @@
 //! a permutation of bits = X, CX, SWAP, if it is affine over GF(2): it moves nothing, see `tile`
 //! controlled U          = V (controlled diagonal) V^dagger   with U = V diagonal V^dagger
 //! CCX, CSWAP, MCX       = the same with V = H, for CSWAP between two CX
-//! any 2-qubit matrix    = a dense 4x4 block, which takes in 1-qubit gates next to it
+//! any 2-qubit matrix    = a dense 4x4 block, which takes in 1-qubit gates next to it and gives those at its end to
+//!                         the blocks that follow
 //! ```
 //! Neighbouring 1-qubit gates are multiplied first. What is none of this stays as it is, [`Op::Plain`]:
 //! dense matrices on 3 qubits and more, 1-qubit matrices that are not unitary to rounding, phases on many
@@ -16,12 +17,15 @@
 //! `c = 1/sqrt(1 + t^2)` is left to be applied once for many gates. Whether Z and X stand beside it is a matter of its
 //! numbers: they cost nothing (see `layout`), and so all angles of a gate are the same operations but where one vanishes.
 
+mod canonical;
 mod fit;
 mod matrices;
 
 use num_complex::Complex;
 use smallvec::SmallVec;
 
+pub(in crate::plan) use canonical::Factored;
+use canonical::split;
 use matrices::{C, M2, dagger, eigen, is_unitary, multiply2, multiply4, widen};
 pub(in crate::plan) use matrices::{M4, exchanged};
 
@@ -39,6 +43,9 @@ const MAX_PHASE_BITS: u32 = 5;
 
 /// Angles below this are rounding errors: of the difference of two angles, or of a transform of angles below 2 pi.
 const NO_ANGLE: f64 = 1e-15;
+
+/// On so many qubits a pass over a tile takes longer than to factor a dense block.
+pub(in crate::plan) const FACTORED_FROM: usize = 16;
 
 /// A primitive operation.
 #[derive(Clone, Debug, PartialEq)]
@@ -108,6 +115,8 @@ pub(in crate::plan) struct Lowered {
     pub(in crate::plan) angle: f64,
     /// Empty but while something is lowered; its memory is kept.
     waiting: Vec<Waiting>,
+    /// Which operations are dense blocks with such blocks next on both qubits.
+    followed: Vec<bool>,
 }
 
 /// Lowers operators on n qubits, and inner products between them, which stand in the order of the operators. What is
@@ -137,6 +146,9 @@ pub(in crate::plan) fn lower<E: Element>(
     }
     waiting.for_each(|(index, inner)| lowering.inner(index, inner));
     lowering.flush(usize::MAX);
+    if n_qubits >= FACTORED_FROM {
+        lowering.factor_blocks();
+    }
     let Lowering { mut out, mut waiting, .. } = lowering;
     waiting.clear();
     out.waiting = waiting;
@@ -384,6 +396,34 @@ impl Lowering {
         self.push(Op::Dense { a, b, matrix: new });
         let at = Some(self.out.ops.len() - 1);
         (self.waiting[a].dense, self.waiting[b].dense) = (at, at);
+    }
+
+    /// Gives the gates of one qubit at the end of dense blocks to the blocks that follow: see `canonical`.
+    fn factor_blocks(&mut self) {
+        let Lowered { ops, followed, .. } = &mut self.out;
+        // The qubits on which a block comes next.
+        let mut next = 0;
+        followed.clear();
+        followed.extend(ops.iter().rev().map(|op| {
+            let qubits = op.moving() | op.reading();
+            let block = matches!(op, Op::Dense { .. });
+            let followed = block && next & qubits == qubits;
+            next = if block { next | qubits } else { next & !qubits };
+            followed
+        }));
+        for (op, followed) in ops.iter_mut().zip(followed.iter().rev()) {
+            let &mut Op::Dense { a, b, ref mut matrix } = op else { continue };
+            for (bit, qubit) in [(0, a), (1, b)] {
+                if let Some(u) = self.waiting[qubit].matrix.take() {
+                    *matrix = multiply4(matrix, &widen(&u, bit));
+                }
+            }
+            if *followed && is_unitary(matrix, 4, 16.0 * self.unitary) {
+                let after;
+                (*matrix, after) = split(matrix);
+                (self.waiting[a].matrix, self.waiting[b].matrix) = (Some(after[0]), Some(after[1]));
+            }
+        }
     }
 
     /// Multiplies a 1-qubit gate, one of a kind that is diagonal or not, onto those that wait.

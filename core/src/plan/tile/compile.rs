@@ -8,6 +8,7 @@
 use num_complex::Complex;
 
 use super::{
+    block::Block,
     buffer::{Buffer, Pool},
     frame::{Exit, Signs, exit},
     inner::Inners,
@@ -19,6 +20,7 @@ use crate::{
     basis::odd,
     kernel::{Element, InstructionSet, simd},
     plan::layout::{Layout, Line, Look, Phase, Placed},
+    plan::lower::FACTORED_FROM,
 };
 
 /// Lane rotations in one sweep.
@@ -86,22 +88,6 @@ pub(super) struct Turn {
     pub(super) lanes: usize,
 }
 
-/// A dense 4x4 block on tile bits.
-pub(super) struct Block<E> {
-    /// Which operation of the layout.
-    pub(super) source: usize,
-    bits: [usize; 2],
-    /// The sets of its bits that are rows, and those that are lanes.
-    row_sets: Vec<usize>,
-    lane_sets: Vec<usize>,
-    /// Its row bits, as row offsets; and its lane bits, as lane exchanges.
-    pub(super) row_offsets: Vec<usize>,
-    pub(super) lane_flips: Vec<usize>,
-    /// For each row, column and lane exchange, the real and the imaginary parts of the lanes' coefficients.
-    pub(super) coefficients: Buffer<E>,
-    pub(super) table: Vec<u32>,
-}
-
 /// An operation and its number in the layout.
 type Item<'a> = (usize, &'a Placed);
 
@@ -166,6 +152,11 @@ impl<E: Element> TileStage<E> {
             Some(exit) => exit.shift(&self.layout.exit),
             None => self.exit = (!self.layout.stays()).then(|| exit(&self.layout.exit, lane_bits)),
         }
+    }
+
+    /// Whether blocks are worth a look for factors.
+    pub(super) fn factors_blocks(&self) -> bool {
+        self.bits + self.outside.count_ones() as usize >= FACTORED_FROM
     }
 
     /// Takes the phase that all tiles share out of the constants.
@@ -264,12 +255,14 @@ impl<E: Element> TileStage<E> {
                 self.steps.push(Step::Sweep(sweep));
                 turns = left;
             }
+            let factors = self.factors_blocks();
             let (blocks, after) = split(after, conflicts, |op| matches!(op, Placed::Dense { .. }));
             for (source, block) in blocks {
                 if let Placed::Dense { low, high, matrix } = block {
-                    self.flops += 32.0;
-                    let rows = 1 << (self.bits - lane_bits);
-                    self.steps.push(Step::Dense(Block::new(source, [*low, *high], matrix, rows, lane_bits)));
+                    let mut block = Block::new(source, [*low, *high], self.bits, lane_bits);
+                    self.constants.push((0, block.fill(matrix, factors, lane_bits)));
+                    self.flops += block.flops();
+                    self.steps.push(Step::Dense(block));
                 }
             }
             rest = after;
@@ -337,55 +330,5 @@ impl<E: Element> TileStage<E> {
         };
         all.iter().enumerate().for_each(|(turn, (_, _, tan))| sweep.set_tangent(turn, *tan, lanes));
         (sweep, left)
-    }
-}
-
-impl<E: Element> Block<E> {
-    /// On tile bits low < high.
-    fn new(
-        source: usize,
-        bits: [usize; 2],
-        matrix: &[Complex<f64>; 16],
-        rows: usize,
-        lane_bits: usize,
-    ) -> Block<E> {
-        let on = |row: bool| -> Vec<usize> {
-            (0..4usize)
-                .filter(|set| (0..2).all(|i| set >> i & 1 == 0 || (bits[i] >= lane_bits) == row))
-                .collect()
-        };
-        let spread = |set: usize| (set & 1) << bits[0] | (set >> 1) << bits[1];
-        let (row_sets, lane_sets) = (on(true), on(false));
-        let count = (row_sets.len() * row_sets.len() * lane_sets.len()) << (lane_bits + 1);
-        let vectors: Vec<usize> =
-            bits.iter().filter(|&&b| b >= lane_bits).map(|b| 1 << b >> lane_bits).collect();
-        let mut block = Block {
-            source,
-            bits,
-            row_offsets: row_sets.iter().map(|&set| spread(set) >> lane_bits).collect(),
-            lane_flips: lane_sets.iter().map(|&set| spread(set)).collect(),
-            row_sets,
-            lane_sets,
-            coefficients: Buffer::zeros(count),
-            table: table(rows, &vectors, &[]),
-        };
-        block.fill(matrix, lane_bits);
-        block
-    }
-
-    /// Takes the numbers of a matrix.
-    pub(super) fn fill(&mut self, matrix: &[Complex<f64>; 16], lane_bits: usize) {
-        let Block { bits, row_sets, lane_sets, coefficients, .. } = self;
-        let lanes = 1usize << lane_bits;
-        let per_row = lane_sets.len() * 2 * lanes;
-        for (i, coefficient) in coefficients.as_mut_slice().iter_mut().enumerate() {
-            let (e, f) = (i / per_row / row_sets.len(), i / per_row % row_sets.len());
-            let (flip, part, lane) = (i / (2 * lanes) % lane_sets.len(), i / lanes % 2, i % lanes);
-            // The lane's own bits of the block.
-            let own = (0..2)
-                .fold(0, |set, k| if bits[k] < lane_bits { set | (lane >> bits[k] & 1) << k } else { set });
-            let z = matrix[4 * (row_sets[e] | own) + (row_sets[f] | own ^ lane_sets[flip])];
-            *coefficient = E::round_from(if part == 0 { z.re } else { z.im });
-        }
     }
 }

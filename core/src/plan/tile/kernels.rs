@@ -10,7 +10,8 @@
 use num_complex::Complex;
 
 use super::{
-    compile::{Block, Step, Sweep},
+    block::{Block, FACTORED_COEFFICIENTS},
+    compile::{Step, Sweep},
     phases::{Phases, Product},
     rows::SIGN_SHIFT,
 };
@@ -42,10 +43,13 @@ pub(super) unsafe fn step<S: Simd>(
     unsafe {
         match step {
             Step::Sweep(sweep) => run_sweep::<S>(sweep, scratch, product),
-            Step::Dense(block) => match (block.row_offsets.len(), block.lane_flips.len()) {
-                (4, _) => S::vectorize(DenseRun::<_, 4, 1> { block, scratch }),
-                (2, _) => S::vectorize(DenseRun::<_, 2, 2> { block, scratch }),
-                _ => S::vectorize(DenseRun::<_, 1, 4> { block, scratch }),
+            Step::Dense(block) => match (block.row_offsets.len(), block.factored) {
+                (4, false) => S::vectorize(DenseRun::<_, 4, 1> { block, scratch }),
+                (2, false) => S::vectorize(DenseRun::<_, 2, 2> { block, scratch }),
+                (_, false) => S::vectorize(DenseRun::<_, 1, 4> { block, scratch }),
+                (4, true) => S::vectorize(FactoredRun::<_, 4> { block, scratch }),
+                (2, true) => S::vectorize(FactoredRun::<_, 2> { block, scratch }),
+                (_, true) => S::vectorize(FactoredRun::<_, 1> { block, scratch }),
             },
             // One vector alone has nothing to be multiplied with.
             Step::Inner(_) => {}
@@ -276,6 +280,79 @@ impl<E: Element, const ROWS: usize, const FLIPS: usize> Task<E> for DenseRun<'_,
                     });
                     new_x.store(re.add(first | offsets[e]));
                     new_y.store(im.add(first | offsets[e]));
+                });
+            }
+        }
+    }
+}
+
+/// A factored block, see `block`.
+struct FactoredRun<'a, E, const ROWS: usize> {
+    block: &'a Block<E>,
+    scratch: Scratch<E>,
+}
+
+impl<E: Element, const ROWS: usize> Task<E> for FactoredRun<'_, E, ROWS> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(unconditional_panic, reason = "`unroll` writes out turns beyond the count, which never run")]
+    unsafe fn run<S: Simd<Elem = E>>(self) {
+        let FactoredRun { block, scratch: Scratch { re, im, .. } } = self;
+        let coefficients = block.coefficients.as_ptr();
+        // How a row finds the one that differs in bit 0, in bit 1 and in both: a row and a lane exchange.
+        let [low, high, both] = match ROWS {
+            4 => [(1, 0), (2, 0), (3, 0)],
+            2 => [(0, 1), (1, 0), (1, 1)],
+            _ => [(0, 1), (0, 2), (0, 3)],
+        };
+        // SAFETY: as in `SweepRun`; there are FACTORED_COEFFICIENTS registers of coefficients for each row.
+        unsafe {
+            let zero = S::splat(E::zero());
+            let mut offsets = [0; 4];
+            for e in 0..ROWS {
+                offsets[e] = block.row_offsets[e] * S::LANES;
+            }
+            let flip = |k: usize| {
+                let lanes = if k == 0 { 0 } else { block.lane_flips[k] };
+                S::index(|j| j ^ lanes)
+            };
+            let (low_flip, high_flip, both_flip) = (flip(low.1), flip(high.1), flip(both.1));
+            let mut of = [[zero; 4]; FACTORED_COEFFICIENTS];
+            for (kind, of) in of.iter_mut().enumerate() {
+                for e in 0..ROWS {
+                    of[e] = S::load(coefficients.add((kind * ROWS + e) * S::LANES));
+                }
+            }
+            let [d1, r0, r1, d2, near, far] = of;
+            for &first in &block.table {
+                let first = first as usize * S::LANES;
+                let (mut x, mut y) = ([zero; 4], [zero; 4]);
+                unroll!(e in 0..ROWS => {
+                    (x[e], y[e]) = (S::load(re.add(first | offsets[e])), S::load(im.add(first | offsets[e])));
+                    // The first row has no phase, if it is one for all lanes.
+                    if ROWS < 4 || e > 0 {
+                        (x[e], y[e]) = (d1[e].neg_mul_add(y[e], x[e]), d1[e].mul_add(x[e], y[e]));
+                    }
+                });
+                let (a, b) = (x, y);
+                unroll!(e in 0..ROWS => {
+                    let other = |a: &[S; 4]| if low.1 == 0 { a[e ^ low.0] } else { a[e ^ low.0].permute(low_flip) };
+                    (x[e], y[e]) = (r0[e].mul_add(other(&a), a[e]), r0[e].mul_add(other(&b), b[e]));
+                });
+                let (a, b) = (x, y);
+                unroll!(e in 0..ROWS => {
+                    let other = |a: &[S; 4]| if high.1 == 0 { a[e ^ high.0] } else { a[e ^ high.0].permute(high_flip) };
+                    (x[e], y[e]) = (r1[e].mul_add(other(&a), a[e]), r1[e].mul_add(other(&b), b[e]));
+                    if ROWS < 4 || e > 0 {
+                        (x[e], y[e]) = (d2[e].neg_mul_add(y[e], x[e]), d2[e].mul_add(x[e], y[e]));
+                    }
+                });
+                let (a, b) = (x, y);
+                unroll!(e in 0..ROWS => {
+                    let other = |a: &[S; 4]| if both.1 == 0 { a[e ^ both.0] } else { a[e ^ both.0].permute(both_flip) };
+                    far[e].neg_mul_add(other(&b), near[e].mul(a[e])).store(re.add(first | offsets[e]));
+                    far[e].mul_add(other(&a), near[e].mul(b[e])).store(im.add(first | offsets[e]));
                 });
             }
         }

@@ -10,6 +10,7 @@
 //! | file | is |
 //! |---|---|
 //! | `compile` | from operations to sweeps: levels |
+//! | `block` | dense blocks on two qubits, and what makes them cheaper |
 //! | `frame` | where each basis state is read from at the end |
 //! | `phases` | tables of phases |
 //! | `rows` | rows as vectors over GF(2) |
@@ -24,6 +25,7 @@
 //! Tiles do not depend on each other, so threads take them in any order and the bits are the same.
 #![expect(unsafe_code, reason = "tiles interleave in memory")]
 
+mod block;
 mod buffer;
 mod compile;
 mod frame;

@@ -29,6 +29,7 @@ impl<E: Element> TileStage<E> {
         self.take_exit(lane_bits);
         let placed = self.layout.ops.as_slice();
         self.constants.clear();
+        let factors = self.factors_blocks();
         // What rotations leave of a product of two amplitudes.
         let mut left = 1.0;
         for step in &mut self.steps {
@@ -42,7 +43,7 @@ impl<E: Element> TileStage<E> {
                 }
                 Step::Dense(block) => {
                     if let Some(Placed::Dense { matrix, .. }) = placed.get(block.source) {
-                        block.fill(matrix, lane_bits);
+                        self.constants.push((0, block.fill(matrix, factors, lane_bits)));
                     }
                 }
             }

@@ -1,0 +1,183 @@
+//! Dense blocks on two bits of a tile: 4x4 matrices, and factored ones.
+//!
+//! A matrix takes 16 products for each part of an amplitude. A factored block (see `plan::lower::canonical`)
+//!
+//! ```text
+//! e^{i phase} e^{i (x XX + y YY + z ZZ)} (Rz Ry Rz (x) Rz Ry Rz)
+//!   = e^{i phase'} N D2 R1 R0 D1,    D1, D2 diagonal, R0, R1 real rotations,
+//!   N = cos + i sin between 00 and 11 (angle x - y) and between 01 and 10 (angle x + y)
+//! ```
+//! takes 11: each factor but the last is divided by its cosines, row by row,
+//!
+//! ```text
+//! D:  (x, y) -> (x - t y, y + t x)        t = tan of the row's angle, 0 for the first row
+//! R:  a_s    -> a_s -+ tan (c_s' / c_s) a_s'      c the cosines of row s so far, s' the other row
+//! N:  (x_s, y_s) -> (a x_s - b y_s', a y_s + b x_s')     a = c_s cos, b = c_s' sin
+//! ```
+//! and N, which has two products anyway, puts all cosines back. A tangent may be large: it makes a large number that is
+//! divided by as much later, and nothing cancels. Where one is beyond [`MAX_TANGENT`] the matrix is used as it is.
+
+use num_complex::Complex;
+
+use super::{buffer::Buffer, rows::table};
+use crate::{kernel::Element, plan::lower::Factored};
+
+/// Beyond this a product of tangents and cosines may leave the range of `f32`.
+const MAX_TANGENT: f64 = 1e4;
+
+/// The registers of coefficients for each row of a factored block: D1, R0, R1, D2, and the two of N.
+pub(super) const FACTORED_COEFFICIENTS: usize = 6;
+
+/// A dense 4x4 block on tile bits.
+pub(super) struct Block<E> {
+    /// Which operation of the layout.
+    pub(super) source: usize,
+    bits: [usize; 2],
+    /// The sets of its bits that are rows, and those that are lanes.
+    row_sets: Vec<usize>,
+    lane_sets: Vec<usize>,
+    /// Its row bits, as row offsets; and its lane bits, as lane exchanges.
+    pub(super) row_offsets: Vec<usize>,
+    pub(super) lane_flips: Vec<usize>,
+    /// Whether it is a factored one.
+    pub(super) factored: bool,
+    /// For each row, column and lane exchange, the real and the imaginary parts of the lanes' coefficients. Of a factored
+    /// block: for each of its coefficients and each row, the lanes.
+    pub(super) coefficients: Buffer<E>,
+    pub(super) table: Vec<u32>,
+}
+
+impl<E: Element> Block<E> {
+    /// On tile bits low < high, without numbers yet.
+    pub(super) fn new(source: usize, bits: [usize; 2], tile_bits: usize, lane_bits: usize) -> Block<E> {
+        let on = |row: bool| -> Vec<usize> {
+            (0..4usize)
+                .filter(|set| (0..2).all(|i| set >> i & 1 == 0 || (bits[i] >= lane_bits) == row))
+                .collect()
+        };
+        let spread = |set: usize| (set & 1) << bits[0] | (set >> 1) << bits[1];
+        let (row_sets, lane_sets) = (on(true), on(false));
+        let count = (row_sets.len() * row_sets.len() * lane_sets.len()) << (lane_bits + 1);
+        let vectors: Vec<usize> =
+            bits.iter().filter(|&&b| b >= lane_bits).map(|b| 1 << b >> lane_bits).collect();
+        Block {
+            source,
+            bits,
+            row_offsets: row_sets.iter().map(|&set| spread(set) >> lane_bits).collect(),
+            lane_flips: lane_sets.iter().map(|&set| spread(set)).collect(),
+            row_sets,
+            lane_sets,
+            factored: false,
+            coefficients: Buffer::zeros(count),
+            table: table(1 << (tile_bits - lane_bits), &vectors, &[]),
+        }
+    }
+
+    /// Products and sums for each amplitude.
+    pub(super) fn flops(&self) -> f64 {
+        if self.factored { 22.0 } else { 32.0 }
+    }
+
+    /// Takes the numbers of a matrix, by its factors if wanted and if it has some. What is left is to be multiplied by
+    /// `e^{i angle}`; gives this angle.
+    pub(super) fn fill(&mut self, matrix: &[Complex<f64>; 16], factors: bool, lane_bits: usize) -> f64 {
+        let numbers = factors.then(|| Factored::new(matrix)).flatten().and_then(|f| Numbers::new(&f));
+        self.factored = numbers.is_some();
+        match numbers {
+            Some(numbers) => {
+                self.fill_factored(&numbers, lane_bits);
+                numbers.angle
+            }
+            None => {
+                self.fill_matrix(matrix, lane_bits);
+                0.0
+            }
+        }
+    }
+
+    /// The block's bits of a lane.
+    fn own(bits: [usize; 2], lane: usize, lane_bits: usize) -> usize {
+        (0..2).filter(|k| bits[*k] < lane_bits).fold(0, |set, k| set | (lane >> bits[k] & 1) << k)
+    }
+
+    fn fill_matrix(&mut self, matrix: &[Complex<f64>; 16], lane_bits: usize) {
+        let Block { bits, row_sets, lane_sets, coefficients, .. } = self;
+        let lanes = 1usize << lane_bits;
+        let per_row = lane_sets.len() * 2 * lanes;
+        for (i, coefficient) in coefficients.as_mut_slice().iter_mut().enumerate() {
+            let (e, f) = (i / per_row / row_sets.len(), i / per_row % row_sets.len());
+            let (flip, part, lane) = (i / (2 * lanes) % lane_sets.len(), i / lanes % 2, i % lanes);
+            let own = Self::own(*bits, lane, lane_bits);
+            let z = matrix[4 * (row_sets[e] | own) + (row_sets[f] | own ^ lane_sets[flip])];
+            *coefficient = E::round_from(if part == 0 { z.re } else { z.im });
+        }
+    }
+
+    fn fill_factored(&mut self, numbers: &Numbers, lane_bits: usize) {
+        let Block { bits, row_sets, coefficients, .. } = self;
+        let lanes = 1usize << lane_bits;
+        let used =
+            coefficients.as_mut_slice().iter_mut().take(FACTORED_COEFFICIENTS * row_sets.len() * lanes);
+        for (i, coefficient) in used.enumerate() {
+            let (kind, row, lane) = (i / lanes / row_sets.len(), i / lanes % row_sets.len(), i % lanes);
+            *coefficient = E::round_from(numbers.of[kind][row_sets[row] | Self::own(*bits, lane, lane_bits)]);
+        }
+    }
+}
+
+/// The coefficients of a factored block on the values of its two bits.
+struct Numbers {
+    of: [[f64; 4]; FACTORED_COEFFICIENTS],
+    angle: f64,
+}
+
+impl Numbers {
+    /// `None` if a tangent is too large.
+    fn new(factored: &Factored) -> Option<Numbers> {
+        let &Factored { phase, angles: [x, y, z], ref before } = factored;
+        // diag(e^{iu}, e^{-iu}) [cos -sin; sin cos] diag(e^{iv}, e^{-iv})
+        let euler = before.map(|g| {
+            let (sum, difference) = (g[0].arg(), g[2].arg());
+            [0.5 * (sum - difference), g[2].norm() / g[0].norm(), 0.5 * (sum + difference)]
+        });
+        let on = |[low, high]: [f64; 2], s: usize| {
+            (if s & 1 == 0 { low } else { -low }) + if s & 2 == 0 { high } else { -high }
+        };
+        let first = |s| on([euler[0][2], euler[1][2]], s);
+        let second = |s: usize| on([euler[0][0], euler[1][0]], s) + if s % 3 == 0 { z } else { -z };
+        let mut cosines = [1.0f64; 4];
+        let diagonal = |cosines: &mut [f64; 4], angle: &dyn Fn(usize) -> f64| -> [f64; 4] {
+            std::array::from_fn(|s| {
+                let (sin, cos) = (angle(s) - angle(0)).sin_cos();
+                cosines[s] *= cos;
+                sin / cos
+            })
+        };
+        let rotation = |cosines: &mut [f64; 4], bit: usize| -> [f64; 4] {
+            let tan = euler[bit][1];
+            let old = *cosines;
+            cosines.iter_mut().for_each(|c| *c /= (1.0 + tan * tan).sqrt());
+            std::array::from_fn(|s| {
+                let other = s ^ 1 << bit;
+                (if s >> bit & 1 == 0 { -tan } else { tan }) * old[other] / old[s]
+            })
+        };
+        let d1 = diagonal(&mut cosines, &first);
+        let r0 = rotation(&mut cosines, 0);
+        let r1 = rotation(&mut cosines, 1);
+        let d2 = diagonal(&mut cosines, &second);
+        let between = |s: usize| if s % 3 == 0 { x - y } else { x + y };
+        let tangents = d1.iter().chain(&d2).chain([&euler[0][1], &euler[1][1]]);
+        tangents.copied().all(|t| t.abs() <= MAX_TANGENT).then_some(Numbers {
+            of: [
+                d1,
+                r0,
+                r1,
+                d2,
+                std::array::from_fn(|s| cosines[s] * between(s).cos()),
+                std::array::from_fn(|s| cosines[s ^ 3] * between(s).sin()),
+            ],
+            angle: phase + first(0) + second(0),
+        })
+    }
+}
