@@ -26,7 +26,7 @@ use crate::{kernel::Element, plan::lower::Factored};
 const MAX_TANGENT: f64 = 1e4;
 
 /// The registers of coefficients for each row of a factored block: D1, R0, R1, D2, and the two of N.
-pub(super) const FACTORED_COEFFICIENTS: usize = 6;
+const FACTORED_COEFFICIENTS: usize = 6;
 
 /// A dense 4x4 block on tile bits.
 pub(super) struct Block<E> {

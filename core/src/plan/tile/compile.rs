@@ -14,6 +14,7 @@ use super::{
     inner::Inners,
     phases::Phases,
     rows::{reduce, row_offsets, table},
+    transfer::TURN,
 };
 use crate::{
     basis::deposit,
@@ -152,6 +153,16 @@ impl<E: Element> TileStage<E> {
             Some(exit) => exit.shift(&self.layout.exit),
             None => self.exit = (!self.layout.stays()).then(|| exit(&self.layout.exit, lane_bits)),
         }
+    }
+
+    /// How often the steps take turns with the background.
+    pub(super) fn turns(&self) -> usize {
+        let entries = |step: &Step<E>| match step {
+            Step::Sweep(sweep) => sweep.table.len(),
+            Step::Dense(block) => block.table.len(),
+            Step::Inner(_) => 0,
+        };
+        self.steps.iter().map(|step| entries(step).div_ceil(TURN)).sum()
     }
 
     /// Whether blocks are worth a look for factors.

@@ -10,10 +10,11 @@
 use num_complex::Complex;
 
 use super::{
-    block::{Block, FACTORED_COEFFICIENTS},
+    block::Block,
     compile::{Step, Sweep},
     phases::{Phases, Product},
     rows::SIGN_SHIFT,
+    transfer::{Background, TURN},
 };
 use crate::basis::odd;
 use crate::kernel::{
@@ -38,18 +39,19 @@ pub(super) unsafe fn step<S: Simd>(
     step: &Step<S::Elem>,
     scratch: Scratch<S::Elem>,
     product: &mut Product<S::Elem>,
+    background: &mut Background<'_, S::Elem>,
 ) {
     // SAFETY: as for the caller.
     unsafe {
         match step {
-            Step::Sweep(sweep) => run_sweep::<S>(sweep, scratch, product),
+            Step::Sweep(sweep) => run_sweep::<S>(sweep, scratch, product, background),
             Step::Dense(block) => match (block.row_offsets.len(), block.factored) {
-                (4, false) => S::vectorize(DenseRun::<_, 4, 1> { block, scratch }),
-                (2, false) => S::vectorize(DenseRun::<_, 2, 2> { block, scratch }),
-                (_, false) => S::vectorize(DenseRun::<_, 1, 4> { block, scratch }),
-                (4, true) => S::vectorize(FactoredRun::<_, 4> { block, scratch }),
-                (2, true) => S::vectorize(FactoredRun::<_, 2> { block, scratch }),
-                (_, true) => S::vectorize(FactoredRun::<_, 1> { block, scratch }),
+                (4, false) => S::vectorize(DenseRun::<_, 4, 1> { block, scratch, background }),
+                (2, false) => S::vectorize(DenseRun::<_, 2, 2> { block, scratch, background }),
+                (_, false) => S::vectorize(DenseRun::<_, 1, 4> { block, scratch, background }),
+                (4, true) => S::vectorize(FactoredRun::<_, 4> { block, scratch, background }),
+                (2, true) => S::vectorize(FactoredRun::<_, 2> { block, scratch, background }),
+                (_, true) => S::vectorize(FactoredRun::<_, 1> { block, scratch, background }),
             },
             // One vector alone has nothing to be multiplied with.
             Step::Inner(_) => {}
@@ -69,6 +71,7 @@ unsafe fn run_sweep<S: Simd>(
     sweep: &Sweep<S::Elem>,
     scratch: Scratch<S::Elem>,
     product: &mut Product<S::Elem>,
+    background: &mut Background<'_, S::Elem>,
 ) {
     let kind = match &sweep.phases {
         None => NONE,
@@ -81,14 +84,24 @@ unsafe fn run_sweep<S: Simd>(
     macro_rules! go {
         ($rows:literal) => {
             match (kind, sweep.crossed) {
-                (NONE, false) => S::vectorize(SweepRun::<_, $rows, NONE, false> { sweep, scratch, product }),
-                (NONE, true) => S::vectorize(SweepRun::<_, $rows, NONE, true> { sweep, scratch, product }),
-                (TABLE, false) => {
-                    S::vectorize(SweepRun::<_, $rows, TABLE, false> { sweep, scratch, product })
+                (NONE, false) => {
+                    S::vectorize(SweepRun::<_, $rows, NONE, false> { sweep, scratch, product, background })
                 }
-                (TABLE, true) => S::vectorize(SweepRun::<_, $rows, TABLE, true> { sweep, scratch, product }),
-                (_, false) => S::vectorize(SweepRun::<_, $rows, ANY, false> { sweep, scratch, product }),
-                (_, true) => S::vectorize(SweepRun::<_, $rows, ANY, true> { sweep, scratch, product }),
+                (NONE, true) => {
+                    S::vectorize(SweepRun::<_, $rows, NONE, true> { sweep, scratch, product, background })
+                }
+                (TABLE, false) => {
+                    S::vectorize(SweepRun::<_, $rows, TABLE, false> { sweep, scratch, product, background })
+                }
+                (TABLE, true) => {
+                    S::vectorize(SweepRun::<_, $rows, TABLE, true> { sweep, scratch, product, background })
+                }
+                (_, false) => {
+                    S::vectorize(SweepRun::<_, $rows, ANY, false> { sweep, scratch, product, background })
+                }
+                (_, true) => {
+                    S::vectorize(SweepRun::<_, $rows, ANY, true> { sweep, scratch, product, background })
+                }
             }
         };
     }
@@ -103,21 +116,22 @@ unsafe fn run_sweep<S: Simd>(
     }
 }
 
-struct SweepRun<'a, E, const ROWS: usize, const PHASES: u8, const CROSSED: bool> {
+struct SweepRun<'a, 'b, E, const ROWS: usize, const PHASES: u8, const CROSSED: bool> {
     sweep: &'a Sweep<E>,
     scratch: Scratch<E>,
     product: &'a Product<E>,
+    background: &'a mut Background<'b, E>,
 }
 
 impl<E: Element, const ROWS: usize, const PHASES: u8, const CROSSED: bool> Task<E>
-    for SweepRun<'_, E, ROWS, PHASES, CROSSED>
+    for SweepRun<'_, '_, E, ROWS, PHASES, CROSSED>
 {
     type Output = ();
 
     #[inline(always)]
     #[allow(unconditional_panic, reason = "`unroll` writes out turns beyond the count, which never run")]
     unsafe fn run<S: Simd<Elem = E>>(self) {
-        let SweepRun { sweep, scratch: Scratch { re, im, outer }, product } = self;
+        let SweepRun { sweep, scratch: Scratch { re, im, outer }, product, background } = self;
         let count = 1 << ROWS;
         let flipped =
             |(i, t): (usize, &super::compile::Turn)| usize::from(odd(t.outer & outer) ^ t.flip) << i;
@@ -141,49 +155,52 @@ impl<E: Element, const ROWS: usize, const PHASES: u8, const CROSSED: bool> Task<
             let lane_count = lane_turns.len().min(exchanges.len());
             let tangent =
                 |turn: usize, all: usize| S::load(tangents.add((2 * turn + (all >> turn & 1)) * S::LANES));
-            for &entry in &sweep.table {
-                let first = (entry & ((1 << SIGN_SHIFT) - 1)) as usize;
-                let all = (entry >> SIGN_SHIFT) as usize ^ signs;
-                let (mut x, mut y) = ([zero; 8], [zero; 8]);
-                unroll!(set in 0..count => {
-                    let row = first ^ offsets[set];
-                    (x[set], y[set]) = (S::load(re.add(row * S::LANES)), S::load(im.add(row * S::LANES)));
-                    if PHASES != NONE
-                        && let Some(phases) = &sweep.phases
-                    {
-                        (x[set], y[set]) = turned::<S, PHASES>(x[set], y[set], row, phases, product);
-                    }
-                    if CROSSED && set > 0 {
-                        (x[set], y[set]) = (x[set].permute(crossing[set]), y[set].permute(crossing[set]));
-                    }
-                });
-                unroll!(turn in 0..ROWS => {
-                    let t = tangent(turn, all);
-                    unroll!(low in 0..count => {
-                        if low >> turn & 1 == 0 {
-                            let high = low | 1 << turn;
-                            let (a, b) = (x[low], x[high]);
-                            (x[low], x[high]) = (t.neg_mul_add(b, a), t.mul_add(a, b));
-                            let (a, b) = (y[low], y[high]);
-                            (y[low], y[high]) = (t.neg_mul_add(b, a), t.mul_add(a, b));
+            for chunk in sweep.table.chunks(TURN) {
+                background.turn::<S>();
+                for &entry in chunk {
+                    let first = (entry & ((1 << SIGN_SHIFT) - 1)) as usize;
+                    let all = (entry >> SIGN_SHIFT) as usize ^ signs;
+                    let (mut x, mut y) = ([zero; 8], [zero; 8]);
+                    unroll!(set in 0..count => {
+                        let row = first ^ offsets[set];
+                        (x[set], y[set]) = (S::load(re.add(row * S::LANES)), S::load(im.add(row * S::LANES)));
+                        if PHASES != NONE
+                            && let Some(phases) = &sweep.phases
+                        {
+                            (x[set], y[set]) = turned::<S, PHASES>(x[set], y[set], row, phases, product);
+                        }
+                        if CROSSED && set > 0 {
+                            (x[set], y[set]) = (x[set].permute(crossing[set]), y[set].permute(crossing[set]));
                         }
                     });
-                });
-                for (k, exchange) in exchanges[..lane_count].iter().enumerate() {
-                    let t = tangent(ROWS + k, all);
+                    unroll!(turn in 0..ROWS => {
+                        let t = tangent(turn, all);
+                        unroll!(low in 0..count => {
+                            if low >> turn & 1 == 0 {
+                                let high = low | 1 << turn;
+                                let (a, b) = (x[low], x[high]);
+                                (x[low], x[high]) = (t.neg_mul_add(b, a), t.mul_add(a, b));
+                                let (a, b) = (y[low], y[high]);
+                                (y[low], y[high]) = (t.neg_mul_add(b, a), t.mul_add(a, b));
+                            }
+                        });
+                    });
+                    for (k, exchange) in exchanges[..lane_count].iter().enumerate() {
+                        let t = tangent(ROWS + k, all);
+                        unroll!(set in 0..count => {
+                            x[set] = t.mul_add(x[set].permute(*exchange), x[set]);
+                            y[set] = t.mul_add(y[set].permute(*exchange), y[set]);
+                        });
+                    }
                     unroll!(set in 0..count => {
-                        x[set] = t.mul_add(x[set].permute(*exchange), x[set]);
-                        y[set] = t.mul_add(y[set].permute(*exchange), y[set]);
+                        let row = first ^ offsets[set];
+                        if CROSSED && set > 0 {
+                            (x[set], y[set]) = (x[set].permute(crossing[set]), y[set].permute(crossing[set]));
+                        }
+                        x[set].store(re.add(row * S::LANES));
+                        y[set].store(im.add(row * S::LANES));
                     });
                 }
-                unroll!(set in 0..count => {
-                    let row = first ^ offsets[set];
-                    if CROSSED && set > 0 {
-                        (x[set], y[set]) = (x[set].permute(crossing[set]), y[set].permute(crossing[set]));
-                    }
-                    x[set].store(re.add(row * S::LANES));
-                    y[set].store(im.add(row * S::LANES));
-                });
             }
         }
     }
@@ -230,18 +247,19 @@ fn times<S: Simd>(x: S, y: S, c: S, s: S) -> (S, S) {
 
 /// A dense block. Three real products instead of the four of a complex one were slower: they load more
 /// coefficients than the additions saved.
-struct DenseRun<'a, E, const ROWS: usize, const FLIPS: usize> {
+struct DenseRun<'a, 'b, E, const ROWS: usize, const FLIPS: usize> {
     block: &'a Block<E>,
     scratch: Scratch<E>,
+    background: &'a mut Background<'b, E>,
 }
 
-impl<E: Element, const ROWS: usize, const FLIPS: usize> Task<E> for DenseRun<'_, E, ROWS, FLIPS> {
+impl<E: Element, const ROWS: usize, const FLIPS: usize> Task<E> for DenseRun<'_, '_, E, ROWS, FLIPS> {
     type Output = ();
 
     #[inline(always)]
     #[allow(unconditional_panic, reason = "`unroll` writes out turns beyond the count, which never run")]
     unsafe fn run<S: Simd<Elem = E>>(self) {
-        let DenseRun { block, scratch: Scratch { re, im, .. } } = self;
+        let DenseRun { block, scratch: Scratch { re, im, .. }, background } = self;
         let coefficients = block.coefficients.as_ptr();
         // SAFETY: as in `SweepRun`; there are 2 ROWS^2 FLIPS registers of coefficients.
         unsafe {
@@ -254,51 +272,55 @@ impl<E: Element, const ROWS: usize, const FLIPS: usize> Task<E> for DenseRun<'_,
             for k in 0..FLIPS {
                 flips[k] = S::index(|j| j ^ block.lane_flips[k]);
             }
-            for &first in &block.table {
-                let first = first as usize * S::LANES;
-                let (mut x, mut y) = ([[zero; 4]; 4], [[zero; 4]; 4]);
-                unroll!(f in 0..ROWS => {
-                    (x[f][0], y[f][0]) =
-                        (S::load(re.add(first | offsets[f])), S::load(im.add(first | offsets[f])));
-                    unroll!(k in 1..FLIPS => {
-                        (x[f][k], y[f][k]) = (x[f][0].permute(flips[k]), y[f][0].permute(flips[k]));
-                    });
-                });
-                unroll!(e in 0..ROWS => {
-                    let (mut new_x, mut new_y) = (zero, zero);
+            for chunk in block.table.chunks(TURN) {
+                background.turn::<S>();
+                for &first in chunk {
+                    let first = first as usize * S::LANES;
+                    let (mut x, mut y) = ([[zero; 4]; 4], [[zero; 4]; 4]);
                     unroll!(f in 0..ROWS => {
-                        unroll!(k in 0..FLIPS => {
-                            let at = coefficients.add(((e * ROWS + f) * FLIPS + k) * 2 * S::LANES);
-                            let (c, s) = (S::load(at), S::load(at.add(S::LANES)));
-                            if f == 0 && k == 0 {
-                                (new_x, new_y) = (c.mul(x[f][k]), c.mul(y[f][k]));
-                            } else {
-                                (new_x, new_y) = (c.mul_add(x[f][k], new_x), c.mul_add(y[f][k], new_y));
-                            }
-                            (new_x, new_y) = (s.neg_mul_add(y[f][k], new_x), s.mul_add(x[f][k], new_y));
+                        (x[f][0], y[f][0]) =
+                            (S::load(re.add(first | offsets[f])), S::load(im.add(first | offsets[f])));
+                        unroll!(k in 1..FLIPS => {
+                            (x[f][k], y[f][k]) = (x[f][0].permute(flips[k]), y[f][0].permute(flips[k]));
                         });
                     });
-                    new_x.store(re.add(first | offsets[e]));
-                    new_y.store(im.add(first | offsets[e]));
-                });
+                    unroll!(e in 0..ROWS => {
+                        let (mut new_x, mut new_y) = (zero, zero);
+                        unroll!(f in 0..ROWS => {
+                            unroll!(k in 0..FLIPS => {
+                                let at = coefficients.add(((e * ROWS + f) * FLIPS + k) * 2 * S::LANES);
+                                let (c, s) = (S::load(at), S::load(at.add(S::LANES)));
+                                if f == 0 && k == 0 {
+                                    (new_x, new_y) = (c.mul(x[f][k]), c.mul(y[f][k]));
+                                } else {
+                                    (new_x, new_y) = (c.mul_add(x[f][k], new_x), c.mul_add(y[f][k], new_y));
+                                }
+                                (new_x, new_y) = (s.neg_mul_add(y[f][k], new_x), s.mul_add(x[f][k], new_y));
+                            });
+                        });
+                        new_x.store(re.add(first | offsets[e]));
+                        new_y.store(im.add(first | offsets[e]));
+                    });
+                }
             }
         }
     }
 }
 
 /// A factored block, see `block`.
-struct FactoredRun<'a, E, const ROWS: usize> {
+struct FactoredRun<'a, 'b, E, const ROWS: usize> {
     block: &'a Block<E>,
     scratch: Scratch<E>,
+    background: &'a mut Background<'b, E>,
 }
 
-impl<E: Element, const ROWS: usize> Task<E> for FactoredRun<'_, E, ROWS> {
+impl<E: Element, const ROWS: usize> Task<E> for FactoredRun<'_, '_, E, ROWS> {
     type Output = ();
 
     #[inline(always)]
     #[allow(unconditional_panic, reason = "`unroll` writes out turns beyond the count, which never run")]
     unsafe fn run<S: Simd<Elem = E>>(self) {
-        let FactoredRun { block, scratch: Scratch { re, im, .. } } = self;
+        let FactoredRun { block, scratch: Scratch { re, im, .. }, background } = self;
         let coefficients = block.coefficients.as_ptr();
         // How a row finds the one that differs in bit 0, in bit 1 and in both: a row and a lane exchange.
         let [low, high, both] = match ROWS {
@@ -318,45 +340,51 @@ impl<E: Element, const ROWS: usize> Task<E> for FactoredRun<'_, E, ROWS> {
                 S::index(|j| j ^ lanes)
             };
             let (low_flip, high_flip, both_flip) = (flip(low.1), flip(high.1), flip(both.1));
-            let mut of = [[zero; 4]; FACTORED_COEFFICIENTS];
-            for (kind, of) in of.iter_mut().enumerate() {
-                for e in 0..ROWS {
-                    of[e] = S::load(coefficients.add((kind * ROWS + e) * S::LANES));
+            // Loaded where they are used: there are more of them than registers.
+            let of = |kind: usize, e: usize| S::load(coefficients.add((kind * ROWS + e) * S::LANES));
+            for chunk in block.table.chunks(TURN) {
+                background.turn::<S>();
+                for &first in chunk {
+                    let first = first as usize * S::LANES;
+                    let (mut x, mut y) = ([zero; 4], [zero; 4]);
+                    unroll!(e in 0..ROWS => {
+                        (x[e], y[e]) = (S::load(re.add(first | offsets[e])), S::load(im.add(first | offsets[e])));
+                        // The first row has no phase, if it is one for all lanes.
+                        if ROWS < 4 || e > 0 {
+                            (x[e], y[e]) = tilted(x[e], y[e], of(0, e));
+                        }
+                    });
+                    for (kind, rows, lanes) in [(1, low, low_flip), (2, high, high_flip)] {
+                        let (a, b) = (x, y);
+                        unroll!(e in 0..ROWS => {
+                            let t = of(kind, e);
+                            let (c, d) = (a[e ^ rows.0], b[e ^ rows.0]);
+                            let (c, d) = if rows.1 == 0 { (c, d) } else { (c.permute(lanes), d.permute(lanes)) };
+                            (x[e], y[e]) = (c.mul_add(t, a[e]), d.mul_add(t, b[e]));
+                        });
+                    }
+                    unroll!(e in 0..ROWS => {
+                        if ROWS < 4 || e > 0 {
+                            (x[e], y[e]) = tilted(x[e], y[e], of(3, e));
+                        }
+                    });
+                    unroll!(e in 0..ROWS => {
+                        let (near, far) = (of(4, e), of(5, e));
+                        let (c, d) = (x[e ^ both.0], y[e ^ both.0]);
+                        let (c, d) = if both.1 == 0 { (c, d) } else { (c.permute(both_flip), d.permute(both_flip)) };
+                        d.neg_mul_add(far, x[e].mul(near)).store(re.add(first | offsets[e]));
+                        c.mul_add(far, y[e].mul(near)).store(im.add(first | offsets[e]));
+                    });
                 }
-            }
-            let [d1, r0, r1, d2, near, far] = of;
-            for &first in &block.table {
-                let first = first as usize * S::LANES;
-                let (mut x, mut y) = ([zero; 4], [zero; 4]);
-                unroll!(e in 0..ROWS => {
-                    (x[e], y[e]) = (S::load(re.add(first | offsets[e])), S::load(im.add(first | offsets[e])));
-                    // The first row has no phase, if it is one for all lanes.
-                    if ROWS < 4 || e > 0 {
-                        (x[e], y[e]) = (d1[e].neg_mul_add(y[e], x[e]), d1[e].mul_add(x[e], y[e]));
-                    }
-                });
-                let (a, b) = (x, y);
-                unroll!(e in 0..ROWS => {
-                    let other = |a: &[S; 4]| if low.1 == 0 { a[e ^ low.0] } else { a[e ^ low.0].permute(low_flip) };
-                    (x[e], y[e]) = (r0[e].mul_add(other(&a), a[e]), r0[e].mul_add(other(&b), b[e]));
-                });
-                let (a, b) = (x, y);
-                unroll!(e in 0..ROWS => {
-                    let other = |a: &[S; 4]| if high.1 == 0 { a[e ^ high.0] } else { a[e ^ high.0].permute(high_flip) };
-                    (x[e], y[e]) = (r1[e].mul_add(other(&a), a[e]), r1[e].mul_add(other(&b), b[e]));
-                    if ROWS < 4 || e > 0 {
-                        (x[e], y[e]) = (d2[e].neg_mul_add(y[e], x[e]), d2[e].mul_add(x[e], y[e]));
-                    }
-                });
-                let (a, b) = (x, y);
-                unroll!(e in 0..ROWS => {
-                    let other = |a: &[S; 4]| if both.1 == 0 { a[e ^ both.0] } else { a[e ^ both.0].permute(both_flip) };
-                    far[e].neg_mul_add(other(&b), near[e].mul(a[e])).store(re.add(first | offsets[e]));
-                    far[e].mul_add(other(&a), near[e].mul(b[e])).store(im.add(first | offsets[e]));
-                });
             }
         }
     }
+}
+
+/// `(x + iy)(1 + it)`
+#[inline(always)]
+fn tilted<S: Simd>(x: S, y: S, t: S) -> (S, S) {
+    (y.neg_mul_add(t, x), x.mul_add(t, y))
 }
 
 /// A complex number as one of the registers' element type.

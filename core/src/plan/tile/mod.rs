@@ -51,7 +51,7 @@ use self::{
     inner::Products,
     kernels::{Scratch, narrow},
     phases::Product,
-    transfer::{Gather, Picks, Scatter},
+    transfer::{Background, Gather, Picks, Scatter},
 };
 use crate::{
     basis::deposit,
@@ -107,8 +107,14 @@ fn last_cache_bytes() -> usize {
     0
 }
 
+/// The numbers of a scratch for a tile of 2^bits amplitudes, in whole cache lines.
+fn scratch_len<E>(bits: usize) -> usize {
+    (2usize << bits).next_multiple_of(LINE_BYTES / size_of::<E>()) + SKEW_BYTES / size_of::<E>()
+}
+
 /// Scratch memory for one thread.
 pub(in crate::plan) struct Workspace<E> {
+    /// Two scratches: for the tile that is worked on and for the next one.
     parts: Buffer<E>,
     product: Product<E>,
     /// Of inner products; none until they are wanted.
@@ -118,9 +124,8 @@ pub(in crate::plan) struct Workspace<E> {
 
 impl<E: Element> Workspace<E> {
     fn new(bits: usize) -> Workspace<E> {
-        let skew = SKEW_BYTES / size_of::<E>();
         Workspace {
-            parts: Buffer::zeros((2 << bits) + skew),
+            parts: Buffer::zeros(2 * scratch_len::<E>(bits)),
             product: Product::new(bits),
             products: Products::none(),
             bits,
@@ -223,24 +228,32 @@ impl<E: Element> Task<E> for Tiles<'_, E> {
     unsafe fn run<S: Simd<Elem = E>>(self) {
         let Tiles { stage, state, tiles, workspace, streams } = self;
         debug_assert!(workspace.bits >= stage.bits);
-        let re = workspace.parts.as_mut_ptr();
+        let (parts, size) = (workspace.parts.as_mut_ptr(), scratch_len::<E>(stage.bits));
         // SAFETY: this is `vectorize`. A tile is known by its index, where the tile's own bits are 0, so
-        // different tiles have no amplitude in common, and each is one thread's. The scratch holds both parts.
+        // different tiles have no amplitude in common, and each is one thread's. The parts hold two scratches.
         unsafe {
-            let im = re.add((1 << stage.bits) + SKEW_BYTES / size_of::<E>());
+            let scratch = |number: usize, outer: usize| {
+                let re = parts.add(number % 2 * size);
+                Scratch { re, im: re.add((1 << stage.bits) + SKEW_BYTES / size_of::<E>()), outer }
+            };
+            let first = stage.tile_at(tiles.start);
+            S::vectorize(Gather::all(stage, state.get().add(2 * first), scratch(tiles.start, first)));
             let picks = Picks::<S>::new(stage);
             for number in tiles.clone() {
                 let outer = stage.tile_at(number);
-                // The last one has nothing to fetch but itself.
-                let next = state.get().add(2 * stage.tile_at((number + 1).min(tiles.end - 1)));
-                let scratch = Scratch { re, im, outer };
-                let start = state.get().add(2 * outer);
-                S::vectorize(Gather { stage, from: start, scratch });
-                for step in &stage.steps {
-                    kernels::step::<S>(step, scratch, &mut workspace.product);
+                let mut background = Background::none();
+                if number + 1 < tiles.end {
+                    let next = stage.tile_at(number + 1);
+                    background = Background::new(stage, state.get().add(2 * next), scratch(number + 1, next));
                 }
+                let scratch = scratch(number, outer);
+                for step in &stage.steps {
+                    kernels::step::<S>(step, scratch, &mut workspace.product, &mut background);
+                }
+                background.finish::<S>();
                 let factor = stage.factor_at(outer);
-                Scatter { stage, to: start, next, scratch, factor, streams }.write::<S>(&picks);
+                let to = state.get().add(2 * outer);
+                Scatter { stage, to, scratch, factor, streams }.write::<S>(&picks);
             }
             S::fence();
         }

@@ -13,7 +13,7 @@ use super::{
     compile::{Step, TileStage},
     kernels::{self, Scratch},
     streams,
-    transfer::{Gather, Picks, Scatter},
+    transfer::{Background, Gather, Picks, Scatter},
 };
 use crate::kernel::{
     Element, SERIAL_BELOW, Threads,
@@ -98,26 +98,25 @@ impl<E: Element> Task<E> for Pairs<'_, E> {
             let picks = Picks::<S>::new(stage);
             for number in tiles.clone() {
                 let outer = stage.tile_at(number);
-                let next = stage.tile_at((number + 1).min(tiles.end - 1));
                 let scratch = reals.map(|re| {
                     let im = re.add((1 << stage.bits) + SKEW_BYTES / size_of::<E>());
                     Scratch { re, im, outer }
                 });
                 for (state, scratch) in states.iter().zip(scratch) {
-                    S::vectorize(Gather { stage, from: state.get().add(2 * outer), scratch });
+                    S::vectorize(Gather::all(stage, state.get().add(2 * outer), scratch));
                 }
                 for step in &stage.steps {
                     if let Step::Inner(inners) = step {
                         inners.take::<S>(scratch[0], scratch[1], &mut second.products, sums);
                         continue;
                     }
-                    kernels::step::<S>(step, scratch[0], &mut first.product);
-                    kernels::step::<S>(step, scratch[1], &mut first.product);
+                    kernels::step::<S>(step, scratch[0], &mut first.product, &mut Background::none());
+                    kernels::step::<S>(step, scratch[1], &mut first.product, &mut Background::none());
                 }
                 let factor = stage.factor_at(outer);
                 for (state, scratch) in states.iter().zip(scratch) {
-                    let (to, next) = (state.get().add(2 * outer), state.get().add(2 * next));
-                    Scatter { stage, to, next, scratch, factor, streams }.write::<S>(&picks);
+                    let to = state.get().add(2 * outer);
+                    Scatter { stage, to, scratch, factor, streams }.write::<S>(&picks);
                 }
             }
             S::fence();

@@ -14,7 +14,7 @@ use super::{
     kernels::{self, Scratch},
     pair::GROUPS,
     streams,
-    transfer::{Gather, Picks, Scatter},
+    transfer::{Background, Gather, Picks, Scatter},
 };
 use crate::kernel::{
     Element, SERIAL_BELOW, Threads,
@@ -91,7 +91,6 @@ impl<E: Element> Task<E> for Tangents<'_, E> {
             let picks = Picks::<S>::new(stage);
             for number in tiles.clone() {
                 let outer = stage.tile_at(number);
-                let next = stage.tile_at((number + 1).min(tiles.end - 1));
                 let scratch = |k: usize| {
                     let re = reals[k];
                     Scratch { re, im: re.add((1 << stage.bits) + SKEW_BYTES / size_of::<E>()), outer }
@@ -102,12 +101,12 @@ impl<E: Element> Task<E> for Tangents<'_, E> {
                 });
                 let pairs = &pairs[..states.len() / 2];
                 for (state, scratch) in states.iter().zip(pairs.as_flattened()) {
-                    S::vectorize(Gather { stage, from: state.get().add(2 * outer), scratch: *scratch });
+                    S::vectorize(Gather::all(stage, state.get().add(2 * outer), *scratch));
                 }
                 for step in &stage.steps {
                     let Step::Inner(inners) = step else {
                         for scratch in pairs.as_flattened() {
-                            kernels::step::<S>(step, *scratch, product);
+                            kernels::step::<S>(step, *scratch, product, &mut Background::none());
                         }
                         continue;
                     };
@@ -120,8 +119,8 @@ impl<E: Element> Task<E> for Tangents<'_, E> {
                 }
                 let factor = stage.factor_at(outer);
                 for (state, scratch) in states.iter().zip(pairs.as_flattened()) {
-                    let (to, next) = (state.get().add(2 * outer), state.get().add(2 * next));
-                    Scatter { stage, to, next, scratch: *scratch, factor, streams }.write::<S>(&picks);
+                    let to = state.get().add(2 * outer);
+                    Scatter { stage, to, scratch: *scratch, factor, streams }.write::<S>(&picks);
                 }
             }
             S::fence();

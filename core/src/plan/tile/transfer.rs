@@ -6,6 +6,8 @@
 //! permutes of pairs and then by blends. Here, too, the stage's factor and its signs are applied.
 #![expect(unsafe_code, reason = "vector registers are read from and written to addresses")]
 
+use std::ops::Range;
+
 use num_complex::Complex;
 
 use super::{compile::TileStage, kernels::Scratch};
@@ -19,12 +21,20 @@ use crate::kernel::{
 /// sets of the first cache, which have room for little more.
 const AHEAD: usize = 16;
 
-/// Fills the scratch.
+/// Fills rows of the scratch.
 pub(super) struct Gather<'a, E> {
     pub(super) stage: &'a TileStage<E>,
     /// The first amplitude of the tile.
     pub(super) from: *const E,
     pub(super) scratch: Scratch<E>,
+    pub(super) rows: Range<usize>,
+}
+
+impl<'a, E> Gather<'a, E> {
+    /// Fills all of it.
+    pub(super) fn all(stage: &'a TileStage<E>, from: *const E, scratch: Scratch<E>) -> Gather<'a, E> {
+        Gather { stage, from, scratch, rows: 0..stage.row_offsets.len() }
+    }
 }
 
 impl<E: Element> Task<E> for Gather<'_, E> {
@@ -33,17 +43,73 @@ impl<E: Element> Task<E> for Gather<'_, E> {
     #[inline(always)]
     unsafe fn run<S: Simd<Elem = E>>(self) {
         let offsets = self.stage.row_offsets.as_slice();
-        for (row, offset) in offsets.iter().enumerate() {
+        for row in self.rows {
             // The number of rows is a power of 2; the last ones ask for the first ones again.
             let ahead = self.from.wrapping_add(2 * offsets[(row + AHEAD) & (offsets.len() - 1)]);
             S::prefetch(ahead);
             S::prefetch(ahead.wrapping_add(S::LANES));
             // SAFETY: rows of the tile are within the state, and the scratch has as many rows.
             unsafe {
-                let at = self.from.add(2 * offset);
+                let at = self.from.add(2 * offsets[row]);
                 let (re, im) = S::load(at).deinterleave(S::load(at.add(S::LANES)));
                 re.store(self.scratch.re.add(row * S::LANES));
                 im.store(self.scratch.im.add(row * S::LANES));
+            }
+        }
+    }
+}
+
+/// The next tile, gathered into a scratch of its own while this one is worked on: a few rows at a time, so that
+/// memory and arithmetic take turns in short steps, which the processor does at once.
+pub(super) struct Background<'a, E> {
+    next: Option<(&'a TileStage<E>, *const E, Scratch<E>)>,
+    row: usize,
+    rows_per_turn: usize,
+}
+
+/// A step takes turns with the background after so many entries of its table.
+pub(super) const TURN: usize = 16;
+
+impl<'a, E: Element> Background<'a, E> {
+    /// Nothing to do.
+    pub(super) fn none() -> Background<'a, E> {
+        Background { next: None, row: 0, rows_per_turn: 0 }
+    }
+
+    /// Gathers the tile that begins at `from`.
+    pub(super) fn new(stage: &'a TileStage<E>, from: *const E, scratch: Scratch<E>) -> Background<'a, E> {
+        let rows_per_turn = stage.row_offsets.len().div_ceil(stage.turns().max(1));
+        Background { next: Some((stage, from, scratch)), row: 0, rows_per_turn }
+    }
+
+    /// # Safety
+    /// Called within `S::vectorize`; the tile is one of the state, and nobody else writes it or the scratch, which has room for it.
+    #[inline(always)]
+    pub(super) unsafe fn turn<S: Simd<Elem = E>>(&mut self) {
+        // SAFETY: as for the caller.
+        unsafe { self.gather::<S>(self.rows_per_turn) }
+    }
+
+    /// What is left.
+    ///
+    /// # Safety
+    /// As [`Background::turn`].
+    #[inline(always)]
+    pub(super) unsafe fn finish<S: Simd<Elem = E>>(&mut self) {
+        // SAFETY: as for the caller.
+        unsafe { self.gather::<S>(usize::MAX) }
+    }
+
+    /// # Safety
+    /// As [`Background::turn`].
+    #[inline(always)]
+    unsafe fn gather<S: Simd<Elem = E>>(&mut self, rows: usize) {
+        if let Some((stage, from, scratch)) = self.next {
+            let end = self.row.saturating_add(rows).min(stage.row_offsets.len());
+            if end > self.row {
+                // SAFETY: as for the caller.
+                unsafe { S::vectorize(Gather { stage, from, scratch, rows: self.row..end }) };
+                self.row = end;
             }
         }
     }
@@ -53,8 +119,6 @@ impl<E: Element> Task<E> for Gather<'_, E> {
 pub(super) struct Scatter<'a, E> {
     pub(super) stage: &'a TileStage<E>,
     pub(super) to: *mut E,
-    /// The first amplitude of the tile that comes next, to be fetched meanwhile.
-    pub(super) next: *const E,
     pub(super) scratch: Scratch<E>,
     pub(super) factor: Complex<E>,
     /// Whether to write past the caches.
@@ -144,7 +208,7 @@ impl<E: Element, P: Simd<Elem = E>, const FROM: usize> Task<E> for Write<'_, E, 
 
     #[inline(always)]
     unsafe fn run<S: Simd<Elem = E>>(self) {
-        let Write { scatter: Scatter { stage, to, next, scratch, factor, streams }, picks } = self;
+        let Write { scatter: Scatter { stage, to, scratch, factor, streams }, picks } = self;
         let inside = P::LANES - 1;
         let shifted = |s: &&(usize, bool, usize)| odd(s.0 & scratch.outer) ^ s.1;
         let (places, shift) = match &stage.exit {
@@ -193,13 +257,15 @@ impl<E: Element, P: Simd<Elem = E>, const FROM: usize> Task<E> for Write<'_, E, 
                 };
                 let (first, second) = x.interleave(y);
                 let at = to.add(2 * offset);
-                P::prefetch_far(next.add(2 * offset));
-                P::prefetch_far(next.add(2 * offset + P::LANES));
                 if streams {
                     first.stream(at);
                     second.stream(at.add(P::LANES));
                     continue;
                 }
+                let ahead =
+                    to.wrapping_add(2 * stage.row_offsets[(row + AHEAD) & (stage.row_offsets.len() - 1)]);
+                P::prefetch(ahead);
+                P::prefetch(ahead.wrapping_add(P::LANES));
                 first.store(at);
                 second.store(at.add(P::LANES));
             }
