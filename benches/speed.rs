@@ -159,7 +159,7 @@ fn run<E: Element>(
         return;
     }
     let precision = if size_of::<E>() == 4 { "single" } else { "double" };
-    let mut options = Options::new(set, size_of::<E>(), n);
+    let mut options = Options::new(set, n);
     if let Some(tile) = tile {
         options.tile_qubits = tile;
     }

@@ -253,7 +253,7 @@ fn pairs_are_right(operators: &[Operator<Complex<f64>>], n: usize, rng: &mut Rng
     }
     for set in InstructionSet::ALL.into_iter().filter(|s| s.is_available()) {
         for tile_qubits in [0, 6, 13] {
-            let options = Options { tile_qubits, ..Options::new(set, 8, n) };
+            let options = Options { tile_qubits, ..Options::new(set, n) };
             let run = |threads: &Threads| {
                 let [mut a, mut b] = start.clone();
                 let products = Plan::run_pair(operators, &inners, options, (&mut a, &mut b), threads);
@@ -316,7 +316,7 @@ fn tangents_are_right(operators: &[Operator<Complex<f64>>], n: usize, rng: &mut 
     let tolerance = 1e-12 * f64::from(1 << n);
     for set in InstructionSet::ALL.into_iter().filter(|s| s.is_available()) {
         for tile_qubits in [0, 6, 13] {
-            let options = Options { tile_qubits, ..Options::new(set, 8, n) };
+            let options = Options { tile_qubits, ..Options::new(set, n) };
             let run = |count: usize, threads: &Threads| {
                 let mut states = start[..count].to_vec();
                 let mut parts: Vec<&mut [Complex<f64>]> = states.iter_mut().map(Vec::as_mut_slice).collect();
@@ -372,6 +372,22 @@ proptest! {
         pairs_are_right(bound.operators().unwrap(), 14, &mut Rng::new(7));
         tangents_are_right(bound.operators().unwrap(), 14, &mut Rng::new(7));
     }
+}
+
+/// Dense blocks of a large state are factored, with inner products between them.
+#[test]
+fn pairs_and_tangents_go_through_layers_of_blocks() {
+    const N: usize = 16;
+    let (mut circuit, mut rng) = (Circuit::new(N), Rng::new(3));
+    for _ in 0..4 {
+        let order = rng.permutation(N);
+        for pair in order.chunks_exact(2) {
+            circuit.unitary(rng.unitary(2), pair, &[]).unwrap();
+        }
+    }
+    let bound = BoundCircuit::<Complex<f64>>::new(&circuit, &Values(&AT)).unwrap();
+    pairs_are_right(bound.operators().unwrap(), N, &mut rng);
+    tangents_are_right(bound.operators().unwrap(), N, &mut rng);
 }
 
 #[test]

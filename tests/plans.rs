@@ -124,12 +124,17 @@ fn agrees_on<E: Element>(c: &Circuit, tolerance: f64, threads: &[usize]) {
 
 /// A plan gives the same as the generic kernels, with tiles of every size, whatever the number of threads.
 fn plans_agree<E: Element>(c: &Circuit, tolerance: f64) {
+    plans_agree_on::<E>(c, tolerance, &(3..=c.n_qubits().max(3)).collect::<Vec<_>>());
+}
+
+/// As `plans_agree`, with tiles of these sizes.
+fn plans_agree_on<E: Element>(c: &Circuit, tolerance: f64, sizes: &[usize]) {
     let n = c.n_qubits();
     let operators = operators::<E>(c);
     let expected = run(&Generic, &operators, n, 1);
     for fast in sets() {
         let set = fast.instruction_set();
-        for tile_qubits in 3..=n.max(3) {
+        for &tile_qubits in sizes {
             let plan =
                 Plan::new(n, &operators, Options { set, tile_qubits, low_qubits: tile_qubits % 3 + 2 });
             let planned = |threads| {
@@ -210,7 +215,7 @@ fn plans_are_bound_again() {
         let bound = BoundCircuit::<Complex<f64>>::new(&c, &Values(&[a, b])).unwrap();
         bound.operators().unwrap().to_vec()
     };
-    let options = Options { tile_qubits: 5, ..Options::new(InstructionSet::detect(), 8, 7) };
+    let options = Options { tile_qubits: 5, ..Options::new(InstructionSet::detect(), 7) };
     let mut plan = Plan::new(7, &operators(0.3, 0.8), options);
     let pi = std::f64::consts::PI;
     for (a, b) in [(0.3, 0.8), (2.9, -2.7), (0.0, 0.0), (pi, 1.0), (-0.4, pi), (5.0, 6.0), (0.1, 0.2)] {
@@ -222,6 +227,72 @@ fn plans_are_bound_again() {
             plan.run(&mut state, &Threads::serial());
             let off = distance(&expected, &state);
             assert!(off < TOLERANCE_F64, "a = {a}, b = {b}: off by {off:e}");
+        }
+    }
+}
+
+/// Layers of 2-qubit gates on random pairs: matrices, and gates whose factors are special. Between some of the layers
+/// qubits have other gates.
+fn layers(n: usize, seed: u64) -> Circuit {
+    let (mut c, mut rng) = (Circuit::new(n), Rng::new(seed));
+    let eighth = std::f64::consts::FRAC_PI_4;
+    let special = [GateKind::SWAP, GateKind::RXX, GateKind::RYY, GateKind::RZZ, GateKind::CX, GateKind::CH];
+    for layer in 0..7 {
+        let order = rng.permutation(n);
+        for pair in order.chunks_exact(2) {
+            if rng.below(3) > 0 {
+                c.unitary(rng.unitary(2), pair, &[]).unwrap();
+                continue;
+            }
+            let angles: Vec<f64> = (0..3).map(|_| eighth * rng.below(8) as f64).collect();
+            c.u(pair[0], angles[0], angles[1], angles[2]).unwrap();
+            let kind = special[rng.below(special.len())];
+            c.gate(rng.gate(kind, |rng| eighth * rng.below(8) as f64), pair, &[]).unwrap();
+            c.u(pair[1], angles[2], angles[0], angles[1]).unwrap();
+        }
+        if layer % 3 == 2 {
+            (0..n / 4).for_each(|_| push_any(&mut c, rng.below(1 << 20) as u64));
+        }
+    }
+    c
+}
+
+#[test]
+fn layers_of_blocks() {
+    for seed in 0..3 {
+        let c = layers(16, seed);
+        plans_agree_on::<f64>(&c, TOLERANCE_F64, &[5, 9, 13, 16]);
+        plans_agree_on::<f32>(&c, TOLERANCE_F32, &[6, 13]);
+    }
+}
+
+/// The numbers of other angles in a plan with blocks.
+#[test]
+fn layers_of_blocks_with_other_angles() {
+    const N: usize = 16;
+    let mut c = Circuit::new(N);
+    let w = c.param_list("w", 3);
+    for layer in 0..5 {
+        for k in 0..N / 2 {
+            let (a, b) = ((2 * k + layer) % N, (2 * k + 3 * layer + 1) % N);
+            c.ry(a, &w[0]).unwrap().rxx(a, b, &w[1]).unwrap().rz(b, &w[2]).unwrap();
+            c.ryy(a, b, 0.3 + k as f64).unwrap().rx(a, &w[2]).unwrap();
+        }
+    }
+    let operators = |w: [f64; 3]| {
+        let bound = BoundCircuit::<Complex<f64>>::new(&c, &Values(&w)).unwrap();
+        bound.operators().unwrap().to_vec()
+    };
+    for set in sets().map(|fast| fast.instruction_set()) {
+        let mut plan = Plan::new(N, &operators([0.3, 0.8, 1.0]), Options::new(set, N));
+        let pi = std::f64::consts::PI;
+        for w in [[1.3, -2.0, 0.1], [0.0, 0.0, 0.0], [pi / 2.0, pi, -pi / 2.0], [pi, 1.0, 1e-9]] {
+            let operators = operators(w);
+            plan.bind(&operators);
+            let mut state = start(N, 7);
+            plan.run(&mut state, &Threads::serial());
+            let off = distance(&run(&Generic, &operators, N, 1), &state);
+            assert!(off < TOLERANCE_F64, "{set}, {w:?}: off by {off:e}");
         }
     }
 }
@@ -282,7 +353,7 @@ fn plans_of_a_state_beyond_the_caches() {
     let by_gates = Fast::new().planning_from(64);
     by_gates.run(&operators, expected.amplitudes_mut(), &Threads::serial()).unwrap();
     for set in sets().map(|fast| fast.instruction_set()) {
-        let plan = Plan::new(N, &operators, Options::new(set, 8, N));
+        let plan = Plan::new(N, &operators, Options::new(set, N));
         let mut state = begin.clone();
         plan.run(state.amplitudes_mut(), &Threads::serial());
         let off = distance(expected.amplitudes(), state.amplitudes());

@@ -74,7 +74,7 @@ fn repeat<E: Element>(
     } else if let Work::Plan(circuit) = work {
         let bound = BoundCircuit::<Complex<E>>::new(circuit, &Values::<E>(&[]))?;
         let n = circuit.n_qubits();
-        let options = Options::new(InstructionSet::detect(), size_of::<E>(), n);
+        let options = Options::new(InstructionSet::detect(), n);
         plan = Some(Plan::new(n, operators(&bound)?, options));
     } else if let Work::Gradient(ansatz) = work {
         gradient = Some(ansatz.prepare::<E>(simulator)?);

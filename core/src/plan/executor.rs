@@ -52,7 +52,7 @@ impl Fast {
     }
 
     fn plan<E: Element>(&self, n_qubits: usize, operators: &[Operator<Complex<E>>]) -> Plan<E> {
-        Plan::new(n_qubits, operators, Options::new(self.set, size_of::<E>(), n_qubits))
+        Plan::new(n_qubits, operators, Options::new(self.set, n_qubits))
     }
 
     /// The instructions in use.
@@ -108,7 +108,7 @@ impl<E: Element> Executor<Complex<E>> for Fast {
     ) -> Result<(), ExecuteError> {
         let n_qubits = amplitudes.len().trailing_zeros() as usize;
         if self.plans(n_qubits, operators.len()) {
-            let options = Options::new(self.set, size_of::<E>(), n_qubits);
+            let options = Options::new(self.set, n_qubits);
             let mut told = 0;
             Plan::run_once(operators, options, amplitudes, threads, &mut |done, all| {
                 told = operators.len() * done / all;
@@ -137,7 +137,7 @@ impl<E: Element> Pairs<Complex<E>> for Fast {
         threads: &Threads,
     ) -> Result<Vec<f64>, ExecuteError> {
         let n_qubits = psi.len().trailing_zeros() as usize;
-        let options = Options::new(self.set, size_of::<E>(), n_qubits);
+        let options = Options::new(self.set, n_qubits);
         Ok(Plan::run_pair(operators, inners, options, (psi, lambda), threads))
     }
 
@@ -150,7 +150,7 @@ impl<E: Element> Pairs<Complex<E>> for Fast {
         threads: &Threads,
     ) -> Result<Option<Vec<[f64; 2]>>, ExecuteError> {
         let n_qubits = states.first().map_or(0, |state| state.len().trailing_zeros() as usize);
-        let options = Options::new(self.set, size_of::<E>(), n_qubits);
+        let options = Options::new(self.set, n_qubits);
         Ok(Some(Plan::run_tangents(operators, (inners, kicks), options, states, threads)))
     }
 
@@ -168,7 +168,7 @@ impl<E: Element> Pairs<Complex<E>> for Fast {
         operators: &[Operator<Complex<E>>],
         inners: &[Inner],
     ) -> Option<Box<dyn PreparedPair<Complex<E>>>> {
-        let options = Options::new(self.set, size_of::<E>(), n_qubits);
+        let options = Options::new(self.set, n_qubits);
         Some(Box::new(PairPlan::new(n_qubits, operators, inners, options)))
     }
 

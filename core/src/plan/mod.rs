@@ -17,7 +17,7 @@
 //! }
 //! let bound = BoundCircuit::<Complex<f64>>::new(&ghz, &Values::<f64>(&[]))?;
 //! let operators = bound.operators().unwrap_or_default();
-//! let plan = Plan::new(8, operators, Options::new(InstructionSet::detect(), 8, 8));
+//! let plan = Plan::new(8, operators, Options::new(InstructionSet::detect(), 8));
 //! let mut state = StateVector::<Complex<f64>>::zero(8)?;
 //! plan.run(state.amplitudes_mut(), &Threads::serial());
 //! assert!((state.probabilities()[255] - 0.5).abs() < 1e-15);
@@ -53,19 +53,18 @@ const LARGE_TILES_FROM: usize = 23;
 pub struct Options {
     /// The instructions to use; the processor must have them.
     pub set: InstructionSet,
-    /// Qubits of a tile: its scratch has to fit the second cache.
+    /// Qubits of a tile: two scratches of its size have to fit the second cache.
     pub tile_qubits: usize,
     /// The lowest so many qubits are in every tile: 2^low amplitudes are read together.
     pub low_qubits: usize,
 }
 
 impl Options {
-    /// What is fastest for n qubits and amplitudes of 2 x `size` bytes: a tile that leaves room in a second
-    /// cache of 1 MiB, or fills half of it where a pass over the state costs more than that.
+    /// What is fastest for n qubits: tiles whose scratches and tables leave room in a second cache of 1 MiB, or fill it
+    /// where a pass over the state costs more than that.
     #[must_use]
-    pub fn new(set: InstructionSet, size: usize, n_qubits: usize) -> Options {
-        let small = if size == 4 { 14 } else { 13 };
-        let tile_qubits = if n_qubits >= LARGE_TILES_FROM { small + 2 } else { small };
+    pub fn new(set: InstructionSet, n_qubits: usize) -> Options {
+        let tile_qubits = if n_qubits >= LARGE_TILES_FROM { 14 } else { 13 };
         Options { set, tile_qubits, low_qubits: 4 }
     }
 }

@@ -155,7 +155,7 @@ impl<E: Element> TileStage<E> {
         }
     }
 
-    /// How often the steps take turns with the background.
+    /// How often the steps take turns with the pipeline.
     pub(super) fn turns(&self) -> usize {
         let entries = |step: &Step<E>| match step {
             Step::Sweep(sweep) => sweep.table.len(),

@@ -8,13 +8,14 @@
 #![expect(clippy::needless_range_loop, reason = "loops over register numbers, which are unrolled")]
 
 use num_complex::Complex;
+use num_traits::Zero;
 
 use super::{
     block::Block,
     compile::{Step, Sweep},
     phases::{Phases, Product},
     rows::SIGN_SHIFT,
-    transfer::{Background, TURN},
+    transfer::{Pipeline, TURN},
 };
 use crate::basis::odd;
 use crate::kernel::{
@@ -39,19 +40,19 @@ pub(super) unsafe fn step<S: Simd>(
     step: &Step<S::Elem>,
     scratch: Scratch<S::Elem>,
     product: &mut Product<S::Elem>,
-    background: &mut Background<'_, S::Elem>,
+    pipeline: &mut Pipeline<'_, S>,
 ) {
     // SAFETY: as for the caller.
     unsafe {
         match step {
-            Step::Sweep(sweep) => run_sweep::<S>(sweep, scratch, product, background),
+            Step::Sweep(sweep) => run_sweep::<S>(sweep, scratch, product, pipeline),
             Step::Dense(block) => match (block.row_offsets.len(), block.factored) {
-                (4, false) => S::vectorize(DenseRun::<_, 4, 1> { block, scratch, background }),
-                (2, false) => S::vectorize(DenseRun::<_, 2, 2> { block, scratch, background }),
-                (_, false) => S::vectorize(DenseRun::<_, 1, 4> { block, scratch, background }),
-                (4, true) => S::vectorize(FactoredRun::<_, 4> { block, scratch, background }),
-                (2, true) => S::vectorize(FactoredRun::<_, 2> { block, scratch, background }),
-                (_, true) => S::vectorize(FactoredRun::<_, 1> { block, scratch, background }),
+                (4, false) => S::vectorize(DenseRun::<S, 4, 1> { block, scratch, pipeline }),
+                (2, false) => S::vectorize(DenseRun::<S, 2, 2> { block, scratch, pipeline }),
+                (_, false) => S::vectorize(DenseRun::<S, 1, 4> { block, scratch, pipeline }),
+                (4, true) => S::vectorize(FactoredRun::<S, 4> { block, scratch, pipeline }),
+                (2, true) => S::vectorize(FactoredRun::<S, 2> { block, scratch, pipeline }),
+                (_, true) => S::vectorize(FactoredRun::<S, 1> { block, scratch, pipeline }),
             },
             // One vector alone has nothing to be multiplied with.
             Step::Inner(_) => {}
@@ -71,7 +72,7 @@ unsafe fn run_sweep<S: Simd>(
     sweep: &Sweep<S::Elem>,
     scratch: Scratch<S::Elem>,
     product: &mut Product<S::Elem>,
-    background: &mut Background<'_, S::Elem>,
+    pipeline: &mut Pipeline<'_, S>,
 ) {
     let kind = match &sweep.phases {
         None => NONE,
@@ -85,22 +86,22 @@ unsafe fn run_sweep<S: Simd>(
         ($rows:literal) => {
             match (kind, sweep.crossed) {
                 (NONE, false) => {
-                    S::vectorize(SweepRun::<_, $rows, NONE, false> { sweep, scratch, product, background })
+                    S::vectorize(SweepRun::<S, $rows, NONE, false> { sweep, scratch, product, pipeline })
                 }
                 (NONE, true) => {
-                    S::vectorize(SweepRun::<_, $rows, NONE, true> { sweep, scratch, product, background })
+                    S::vectorize(SweepRun::<S, $rows, NONE, true> { sweep, scratch, product, pipeline })
                 }
                 (TABLE, false) => {
-                    S::vectorize(SweepRun::<_, $rows, TABLE, false> { sweep, scratch, product, background })
+                    S::vectorize(SweepRun::<S, $rows, TABLE, false> { sweep, scratch, product, pipeline })
                 }
                 (TABLE, true) => {
-                    S::vectorize(SweepRun::<_, $rows, TABLE, true> { sweep, scratch, product, background })
+                    S::vectorize(SweepRun::<S, $rows, TABLE, true> { sweep, scratch, product, pipeline })
                 }
                 (_, false) => {
-                    S::vectorize(SweepRun::<_, $rows, ANY, false> { sweep, scratch, product, background })
+                    S::vectorize(SweepRun::<S, $rows, ANY, false> { sweep, scratch, product, pipeline })
                 }
                 (_, true) => {
-                    S::vectorize(SweepRun::<_, $rows, ANY, true> { sweep, scratch, product, background })
+                    S::vectorize(SweepRun::<S, $rows, ANY, true> { sweep, scratch, product, pipeline })
                 }
             }
         };
@@ -116,22 +117,22 @@ unsafe fn run_sweep<S: Simd>(
     }
 }
 
-struct SweepRun<'a, 'b, E, const ROWS: usize, const PHASES: u8, const CROSSED: bool> {
-    sweep: &'a Sweep<E>,
-    scratch: Scratch<E>,
-    product: &'a Product<E>,
-    background: &'a mut Background<'b, E>,
+struct SweepRun<'a, 'b, P: Simd, const ROWS: usize, const PHASES: u8, const CROSSED: bool> {
+    sweep: &'a Sweep<P::Elem>,
+    scratch: Scratch<P::Elem>,
+    product: &'a Product<P::Elem>,
+    pipeline: &'a mut Pipeline<'b, P>,
 }
 
-impl<E: Element, const ROWS: usize, const PHASES: u8, const CROSSED: bool> Task<E>
-    for SweepRun<'_, '_, E, ROWS, PHASES, CROSSED>
+impl<P: Simd, const ROWS: usize, const PHASES: u8, const CROSSED: bool> Task<P::Elem>
+    for SweepRun<'_, '_, P, ROWS, PHASES, CROSSED>
 {
     type Output = ();
 
     #[inline(always)]
     #[allow(unconditional_panic, reason = "`unroll` writes out turns beyond the count, which never run")]
-    unsafe fn run<S: Simd<Elem = E>>(self) {
-        let SweepRun { sweep, scratch: Scratch { re, im, outer }, product, background } = self;
+    unsafe fn run<S: Simd<Elem = P::Elem>>(self) {
+        let SweepRun { sweep, scratch: Scratch { re, im, outer }, product, pipeline } = self;
         let count = 1 << ROWS;
         let flipped =
             |(i, t): (usize, &super::compile::Turn)| usize::from(odd(t.outer & outer) ^ t.flip) << i;
@@ -140,7 +141,7 @@ impl<E: Element, const ROWS: usize, const PHASES: u8, const CROSSED: bool> Task<
         // SAFETY: rows and their sums with row vectors are below 2^bits / LANES, which is what the scratch and
         // the tables hold; the tangents hold two registers for each turn.
         unsafe {
-            let zero = S::splat(E::zero());
+            let zero = S::splat(P::Elem::zero());
             let mut crossing = [S::index(|j| j); 8];
             let mut offsets = [0; 8];
             for set in 0..count {
@@ -156,7 +157,7 @@ impl<E: Element, const ROWS: usize, const PHASES: u8, const CROSSED: bool> Task<
             let tangent =
                 |turn: usize, all: usize| S::load(tangents.add((2 * turn + (all >> turn & 1)) * S::LANES));
             for chunk in sweep.table.chunks(TURN) {
-                background.turn::<S>();
+                pipeline.turn();
                 for &entry in chunk {
                     let first = (entry & ((1 << SIGN_SHIFT) - 1)) as usize;
                     let all = (entry >> SIGN_SHIFT) as usize ^ signs;
@@ -247,23 +248,23 @@ fn times<S: Simd>(x: S, y: S, c: S, s: S) -> (S, S) {
 
 /// A dense block. Three real products instead of the four of a complex one were slower: they load more
 /// coefficients than the additions saved.
-struct DenseRun<'a, 'b, E, const ROWS: usize, const FLIPS: usize> {
-    block: &'a Block<E>,
-    scratch: Scratch<E>,
-    background: &'a mut Background<'b, E>,
+struct DenseRun<'a, 'b, P: Simd, const ROWS: usize, const FLIPS: usize> {
+    block: &'a Block<P::Elem>,
+    scratch: Scratch<P::Elem>,
+    pipeline: &'a mut Pipeline<'b, P>,
 }
 
-impl<E: Element, const ROWS: usize, const FLIPS: usize> Task<E> for DenseRun<'_, '_, E, ROWS, FLIPS> {
+impl<P: Simd, const ROWS: usize, const FLIPS: usize> Task<P::Elem> for DenseRun<'_, '_, P, ROWS, FLIPS> {
     type Output = ();
 
     #[inline(always)]
     #[allow(unconditional_panic, reason = "`unroll` writes out turns beyond the count, which never run")]
-    unsafe fn run<S: Simd<Elem = E>>(self) {
-        let DenseRun { block, scratch: Scratch { re, im, .. }, background } = self;
+    unsafe fn run<S: Simd<Elem = P::Elem>>(self) {
+        let DenseRun { block, scratch: Scratch { re, im, .. }, pipeline } = self;
         let coefficients = block.coefficients.as_ptr();
         // SAFETY: as in `SweepRun`; there are 2 ROWS^2 FLIPS registers of coefficients.
         unsafe {
-            let zero = S::splat(E::zero());
+            let zero = S::splat(P::Elem::zero());
             let mut offsets = [0; 4];
             let mut flips = [S::index(|j| j); 4];
             for e in 0..ROWS {
@@ -273,7 +274,7 @@ impl<E: Element, const ROWS: usize, const FLIPS: usize> Task<E> for DenseRun<'_,
                 flips[k] = S::index(|j| j ^ block.lane_flips[k]);
             }
             for chunk in block.table.chunks(TURN) {
-                background.turn::<S>();
+                pipeline.turn();
                 for &first in chunk {
                     let first = first as usize * S::LANES;
                     let (mut x, mut y) = ([[zero; 4]; 4], [[zero; 4]; 4]);
@@ -308,19 +309,19 @@ impl<E: Element, const ROWS: usize, const FLIPS: usize> Task<E> for DenseRun<'_,
 }
 
 /// A factored block, see `block`.
-struct FactoredRun<'a, 'b, E, const ROWS: usize> {
-    block: &'a Block<E>,
-    scratch: Scratch<E>,
-    background: &'a mut Background<'b, E>,
+struct FactoredRun<'a, 'b, P: Simd, const ROWS: usize> {
+    block: &'a Block<P::Elem>,
+    scratch: Scratch<P::Elem>,
+    pipeline: &'a mut Pipeline<'b, P>,
 }
 
-impl<E: Element, const ROWS: usize> Task<E> for FactoredRun<'_, '_, E, ROWS> {
+impl<P: Simd, const ROWS: usize> Task<P::Elem> for FactoredRun<'_, '_, P, ROWS> {
     type Output = ();
 
     #[inline(always)]
     #[allow(unconditional_panic, reason = "`unroll` writes out turns beyond the count, which never run")]
-    unsafe fn run<S: Simd<Elem = E>>(self) {
-        let FactoredRun { block, scratch: Scratch { re, im, .. }, background } = self;
+    unsafe fn run<S: Simd<Elem = P::Elem>>(self) {
+        let FactoredRun { block, scratch: Scratch { re, im, .. }, pipeline } = self;
         let coefficients = block.coefficients.as_ptr();
         // How a row finds the one that differs in bit 0, in bit 1 and in both: a row and a lane exchange.
         let [low, high, both] = match ROWS {
@@ -330,7 +331,7 @@ impl<E: Element, const ROWS: usize> Task<E> for FactoredRun<'_, '_, E, ROWS> {
         };
         // SAFETY: as in `SweepRun`; there are FACTORED_COEFFICIENTS registers of coefficients for each row.
         unsafe {
-            let zero = S::splat(E::zero());
+            let zero = S::splat(P::Elem::zero());
             let mut offsets = [0; 4];
             for e in 0..ROWS {
                 offsets[e] = block.row_offsets[e] * S::LANES;
@@ -343,7 +344,7 @@ impl<E: Element, const ROWS: usize> Task<E> for FactoredRun<'_, '_, E, ROWS> {
             // Loaded where they are used: there are more of them than registers.
             let of = |kind: usize, e: usize| S::load(coefficients.add((kind * ROWS + e) * S::LANES));
             for chunk in block.table.chunks(TURN) {
-                background.turn::<S>();
+                pipeline.turn();
                 for &first in chunk {
                     let first = first as usize * S::LANES;
                     let (mut x, mut y) = ([zero; 4], [zero; 4]);

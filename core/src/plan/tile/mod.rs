@@ -49,9 +49,9 @@ use num_complex::Complex;
 use self::{
     buffer::Buffer,
     inner::Products,
-    kernels::{Scratch, narrow},
+    kernels::narrow,
     phases::Product,
-    transfer::{Background, Gather, Picks, Scatter},
+    transfer::{Picks, Pipeline},
 };
 use crate::{
     basis::deposit,
@@ -112,9 +112,12 @@ fn scratch_len<E>(bits: usize) -> usize {
     (2usize << bits).next_multiple_of(LINE_BYTES / size_of::<E>()) + SKEW_BYTES / size_of::<E>()
 }
 
+/// Scratches of a thread.
+const SCRATCHES: usize = 2;
+
 /// Scratch memory for one thread.
 pub(in crate::plan) struct Workspace<E> {
-    /// Two scratches: for the tile that is worked on and for the next one.
+    /// The scratches of the tile that is worked on and of the next one.
     parts: Buffer<E>,
     product: Product<E>,
     /// Of inner products; none until they are wanted.
@@ -125,7 +128,7 @@ pub(in crate::plan) struct Workspace<E> {
 impl<E: Element> Workspace<E> {
     fn new(bits: usize) -> Workspace<E> {
         Workspace {
-            parts: Buffer::zeros(2 * scratch_len::<E>(bits)),
+            parts: Buffer::zeros(SCRATCHES * scratch_len::<E>(bits)),
             product: Product::new(bits),
             products: Products::none(),
             bits,
@@ -228,32 +231,18 @@ impl<E: Element> Task<E> for Tiles<'_, E> {
     unsafe fn run<S: Simd<Elem = E>>(self) {
         let Tiles { stage, state, tiles, workspace, streams } = self;
         debug_assert!(workspace.bits >= stage.bits);
-        let (parts, size) = (workspace.parts.as_mut_ptr(), scratch_len::<E>(stage.bits));
         // SAFETY: this is `vectorize`. A tile is known by its index, where the tile's own bits are 0, so
-        // different tiles have no amplitude in common, and each is one thread's. The parts hold two scratches.
+        // different tiles have no amplitude in common, and each is one thread's. The workspace is this thread's.
         unsafe {
-            let scratch = |number: usize, outer: usize| {
-                let re = parts.add(number % 2 * size);
-                Scratch { re, im: re.add((1 << stage.bits) + SKEW_BYTES / size_of::<E>()), outer }
-            };
-            let first = stage.tile_at(tiles.start);
-            S::vectorize(Gather::all(stage, state.get().add(2 * first), scratch(tiles.start, first)));
             let picks = Picks::<S>::new(stage);
-            for number in tiles.clone() {
-                let outer = stage.tile_at(number);
-                let mut background = Background::none();
-                if number + 1 < tiles.end {
-                    let next = stage.tile_at(number + 1);
-                    background = Background::new(stage, state.get().add(2 * next), scratch(number + 1, next));
-                }
-                let scratch = scratch(number, outer);
+            let parts = workspace.parts.as_mut_ptr();
+            let mut pipeline = Pipeline::new(stage, &picks, state.get(), parts, tiles.clone(), streams);
+            for number in tiles {
+                let scratch = pipeline.take(number);
                 for step in &stage.steps {
-                    kernels::step::<S>(step, scratch, &mut workspace.product, &mut background);
+                    kernels::step::<S>(step, scratch, &mut workspace.product, &mut pipeline);
                 }
-                background.finish::<S>();
-                let factor = stage.factor_at(outer);
-                let to = state.get().add(2 * outer);
-                Scatter { stage, to, scratch, factor, streams }.write::<S>(&picks);
+                pipeline.give(scratch);
             }
             S::fence();
         }

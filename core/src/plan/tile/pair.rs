@@ -9,11 +9,10 @@ use std::ops::Range;
 use num_complex::Complex;
 
 use super::{
-    SKEW_BYTES, Workspace, Workspaces,
+    Workspace, Workspaces,
     compile::{Step, TileStage},
-    kernels::{self, Scratch},
-    streams,
-    transfer::{Background, Gather, Picks, Scatter},
+    kernels, streams,
+    transfer::{Picks, Pipeline},
 };
 use crate::kernel::{
     Element, SERIAL_BELOW, Threads,
@@ -92,31 +91,26 @@ impl<E: Element> Task<E> for Pairs<'_, E> {
         if stage.looks() {
             second.products.make_room(stage.bits);
         }
-        let reals = [first.parts.as_mut_ptr(), second.parts.as_mut_ptr()];
+        let parts = [first.parts.as_mut_ptr(), second.parts.as_mut_ptr()];
         // SAFETY: as in `Tiles`; the two workspaces are different ones.
         unsafe {
             let picks = Picks::<S>::new(stage);
+            let pipeline =
+                |k: usize| Pipeline::new(stage, &picks, states[k].get(), parts[k], tiles.clone(), streams);
+            let mut pipelines = [pipeline(0), pipeline(1)];
             for number in tiles.clone() {
-                let outer = stage.tile_at(number);
-                let scratch = reals.map(|re| {
-                    let im = re.add((1 << stage.bits) + SKEW_BYTES / size_of::<E>());
-                    Scratch { re, im, outer }
-                });
-                for (state, scratch) in states.iter().zip(scratch) {
-                    S::vectorize(Gather::all(stage, state.get().add(2 * outer), scratch));
-                }
+                let scratch = [pipelines[0].take(number), pipelines[1].take(number)];
                 for step in &stage.steps {
                     if let Step::Inner(inners) = step {
                         inners.take::<S>(scratch[0], scratch[1], &mut second.products, sums);
                         continue;
                     }
-                    kernels::step::<S>(step, scratch[0], &mut first.product, &mut Background::none());
-                    kernels::step::<S>(step, scratch[1], &mut first.product, &mut Background::none());
+                    for (pipeline, scratch) in pipelines.iter_mut().zip(scratch) {
+                        kernels::step::<S>(step, scratch, &mut first.product, pipeline);
+                    }
                 }
-                let factor = stage.factor_at(outer);
-                for (state, scratch) in states.iter().zip(scratch) {
-                    let to = state.get().add(2 * outer);
-                    Scatter { stage, to, scratch, factor, streams }.write::<S>(&picks);
+                for (pipeline, scratch) in pipelines.iter_mut().zip(scratch) {
+                    pipeline.give(scratch);
                 }
             }
             S::fence();

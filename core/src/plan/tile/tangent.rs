@@ -7,14 +7,15 @@
 use std::ops::Range;
 
 use num_complex::Complex;
+use smallvec::SmallVec;
 
 use super::{
-    SKEW_BYTES, Workspace, Workspaces,
+    Workspace, Workspaces,
     compile::{Step, TileStage},
     kernels::{self, Scratch},
     pair::GROUPS,
     streams,
-    transfer::{Background, Gather, Picks, Scatter},
+    transfer::{Picks, Pipeline},
 };
 use crate::kernel::{
     Element, SERIAL_BELOW, Threads,
@@ -81,7 +82,7 @@ impl<E: Element> Task<E> for Tangents<'_, E> {
         let Tangents { stage, states, tiles, workspaces, kicks, streams } = self;
         let mut sums = vec![0.0; 2 * kicks.len()];
         let (values, changes) = sums.split_at_mut(kicks.len());
-        let reals: Vec<*mut E> = workspaces.iter_mut().map(|w| w.parts.as_mut_ptr()).collect();
+        let parts: Vec<*mut E> = workspaces.iter_mut().map(|w| w.parts.as_mut_ptr()).collect();
         let Some(Workspace { product, products, .. }) = workspaces.first_mut() else { return sums };
         if stage.looks() {
             products.make_room(stage.bits);
@@ -89,24 +90,19 @@ impl<E: Element> Task<E> for Tangents<'_, E> {
         // SAFETY: as in `Tiles`; the workspaces are different ones.
         unsafe {
             let picks = Picks::<S>::new(stage);
+            let pipeline = |(state, parts): (&Shared<E>, *mut E)| {
+                Pipeline::new(stage, &picks, state.get(), parts, tiles.clone(), streams)
+            };
+            let mut pipelines: SmallVec<[Pipeline<'_, S>; MOST_STATES]> =
+                states.iter().zip(parts).map(pipeline).collect();
             for number in tiles.clone() {
-                let outer = stage.tile_at(number);
-                let scratch = |k: usize| {
-                    let re = reals[k];
-                    Scratch { re, im: re.add((1 << stage.bits) + SKEW_BYTES / size_of::<E>()), outer }
-                };
-                let pairs: [[Scratch<E>; 2]; MOST_STATES / 2] = std::array::from_fn(|k| {
-                    let first = (2 * k).min(states.len() - 2);
-                    [scratch(first), scratch(first + 1)]
-                });
-                let pairs = &pairs[..states.len() / 2];
-                for (state, scratch) in states.iter().zip(pairs.as_flattened()) {
-                    S::vectorize(Gather::all(stage, state.get().add(2 * outer), *scratch));
-                }
+                let scratch: SmallVec<[Scratch<E>; MOST_STATES]> =
+                    pipelines.iter_mut().map(|pipeline| pipeline.take(number)).collect();
+                let (pairs, _) = scratch.as_chunks::<2>();
                 for step in &stage.steps {
                     let Step::Inner(inners) = step else {
-                        for scratch in pairs.as_flattened() {
-                            kernels::step::<S>(step, *scratch, product, &mut Background::none());
+                        for (pipeline, scratch) in pipelines.iter_mut().zip(&scratch) {
+                            kernels::step::<S>(step, *scratch, product, pipeline);
                         }
                         continue;
                     };
@@ -117,10 +113,8 @@ impl<E: Element> Task<E> for Tangents<'_, E> {
                     }
                     inners.kick::<S>(pairs, kicks, products);
                 }
-                let factor = stage.factor_at(outer);
-                for (state, scratch) in states.iter().zip(pairs.as_flattened()) {
-                    let to = state.get().add(2 * outer);
-                    Scatter { stage, to, scratch: *scratch, factor, streams }.write::<S>(&picks);
+                for (pipeline, scratch) in pipelines.iter_mut().zip(scratch) {
+                    pipeline.give(scratch);
                 }
             }
             S::fence();

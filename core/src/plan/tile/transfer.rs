@@ -9,8 +9,9 @@
 use std::ops::Range;
 
 use num_complex::Complex;
+use num_traits::Zero;
 
-use super::{compile::TileStage, kernels::Scratch};
+use super::{SCRATCHES, SKEW_BYTES, compile::TileStage, frame::Exit, kernels::Scratch, scratch_len};
 use crate::basis::odd;
 use crate::kernel::{
     Element,
@@ -22,19 +23,12 @@ use crate::kernel::{
 const AHEAD: usize = 16;
 
 /// Fills rows of the scratch.
-pub(super) struct Gather<'a, E> {
-    pub(super) stage: &'a TileStage<E>,
+struct Gather<'a, E> {
+    stage: &'a TileStage<E>,
     /// The first amplitude of the tile.
-    pub(super) from: *const E,
-    pub(super) scratch: Scratch<E>,
-    pub(super) rows: Range<usize>,
-}
-
-impl<'a, E> Gather<'a, E> {
-    /// Fills all of it.
-    pub(super) fn all(stage: &'a TileStage<E>, from: *const E, scratch: Scratch<E>) -> Gather<'a, E> {
-        Gather { stage, from, scratch, rows: 0..stage.row_offsets.len() }
-    }
+    from: *const E,
+    scratch: Scratch<E>,
+    rows: Range<usize>,
 }
 
 impl<E: Element> Task<E> for Gather<'_, E> {
@@ -59,88 +53,170 @@ impl<E: Element> Task<E> for Gather<'_, E> {
     }
 }
 
-/// The next tile, gathered into a scratch of its own while this one is worked on: a few rows at a time, so that
-/// memory and arithmetic take turns in short steps, which the processor does at once.
-pub(super) struct Background<'a, E> {
-    next: Option<(&'a TileStage<E>, *const E, Scratch<E>)>,
+/// The tiles of one state on their way through the scratches of one thread: while a tile is worked on, the next one is
+/// gathered, a few rows at a time, so that memory and arithmetic take turns in short steps, which the processor does at
+/// once. (To write the last tile in the same way was slower.)
+pub(super) struct Pipeline<'a, S: Simd> {
+    stage: &'a TileStage<S::Elem>,
+    picks: &'a Picks<S>,
+    state: *mut S::Elem,
+    parts: *mut S::Elem,
+    /// The numbers of the tiles.
+    tiles: Range<usize>,
+    /// Whether to write past the caches.
+    streams: bool,
+    /// The tile that is being gathered, by its first amplitude.
+    next: Option<(*const S::Elem, Scratch<S::Elem>)>,
+    /// How many rows of it are there.
     row: usize,
     rows_per_turn: usize,
 }
 
-/// A step takes turns with the background after so many entries of its table.
+/// A step takes turns with the pipeline after so many entries of its table.
 pub(super) const TURN: usize = 16;
 
-impl<'a, E: Element> Background<'a, E> {
-    /// Nothing to do.
-    pub(super) fn none() -> Background<'a, E> {
-        Background { next: None, row: 0, rows_per_turn: 0 }
-    }
-
-    /// Gathers the tile that begins at `from`.
-    pub(super) fn new(stage: &'a TileStage<E>, from: *const E, scratch: Scratch<E>) -> Background<'a, E> {
-        let rows_per_turn = stage.row_offsets.len().div_ceil(stage.turns().max(1));
-        Background { next: Some((stage, from, scratch)), row: 0, rows_per_turn }
-    }
-
-    /// # Safety
-    /// Called within `S::vectorize`; the tile is one of the state, and nobody else writes it or the scratch, which has room for it.
-    #[inline(always)]
-    pub(super) unsafe fn turn<S: Simd<Elem = E>>(&mut self) {
-        // SAFETY: as for the caller.
-        unsafe { self.gather::<S>(self.rows_per_turn) }
-    }
-
-    /// What is left.
+impl<'a, S: Simd> Pipeline<'a, S> {
+    /// Gathers the first of some tiles. `parts` are those of a workspace.
     ///
     /// # Safety
-    /// As [`Background::turn`].
+    /// Called within `S::vectorize`; the state has the stage's tiles, these are nobody else's, and the workspace is
+    /// large enough for them, as long as the pipeline is used.
     #[inline(always)]
-    pub(super) unsafe fn finish<S: Simd<Elem = E>>(&mut self) {
+    pub(super) unsafe fn new(
+        stage: &'a TileStage<S::Elem>,
+        picks: &'a Picks<S>,
+        state: *mut S::Elem,
+        parts: *mut S::Elem,
+        tiles: Range<usize>,
+        streams: bool,
+    ) -> Pipeline<'a, S> {
+        let rows_per_turn = stage.row_offsets.len().div_ceil(stage.turns().max(1));
+        let row = stage.row_offsets.len();
+        let mut pipeline =
+            Pipeline { stage, picks, state, parts, tiles, streams, next: None, row, rows_per_turn };
         // SAFETY: as for the caller.
-        unsafe { self.gather::<S>(usize::MAX) }
+        unsafe {
+            pipeline.fetch(pipeline.tiles.start);
+            pipeline.proceed(usize::MAX);
+        }
+        pipeline
+    }
+
+    /// The scratch of a tile, by its number.
+    fn scratch(&self, number: usize) -> Scratch<S::Elem> {
+        let re = self.parts.wrapping_add(number % SCRATCHES * scratch_len::<S::Elem>(self.stage.bits));
+        let im = re.wrapping_add((1 << self.stage.bits) + SKEW_BYTES / size_of::<S::Elem>());
+        Scratch { re, im, outer: self.stage.tile_at(number) }
+    }
+
+    /// Begins to gather a tile.
+    fn fetch(&mut self, number: usize) {
+        self.next = self.tiles.contains(&number).then(|| {
+            let scratch = self.scratch(number);
+            (self.state.wrapping_add(2 * scratch.outer).cast_const(), scratch)
+        });
+        self.row = 0;
+    }
+
+    /// The tile of this number, which is the one after that of the last call.
+    #[inline(always)]
+    pub(super) fn take(&mut self, number: usize) -> Scratch<S::Elem> {
+        self.fetch(number + 1);
+        self.scratch(number)
+    }
+
+    /// Writes the tile, which has been worked on.
+    ///
+    /// # Safety
+    /// As [`Pipeline::new`].
+    #[inline(always)]
+    pub(super) unsafe fn give(&mut self, scratch: Scratch<S::Elem>) {
+        // SAFETY: as for the caller.
+        unsafe {
+            self.proceed(usize::MAX);
+            let to = self.state.add(2 * scratch.outer);
+            Scatter::new(self.stage, self.picks, to, scratch, self.streams).write();
+        }
+    }
+
+    /// A few rows.
+    ///
+    /// # Safety
+    /// As [`Pipeline::new`].
+    #[inline(always)]
+    pub(super) unsafe fn turn(&mut self) {
+        // SAFETY: as for the caller.
+        unsafe { self.proceed(self.rows_per_turn) }
     }
 
     /// # Safety
-    /// As [`Background::turn`].
+    /// As [`Pipeline::new`].
     #[inline(always)]
-    unsafe fn gather<S: Simd<Elem = E>>(&mut self, rows: usize) {
-        if let Some((stage, from, scratch)) = self.next {
-            let end = self.row.saturating_add(rows).min(stage.row_offsets.len());
-            if end > self.row {
-                // SAFETY: as for the caller.
-                unsafe { S::vectorize(Gather { stage, from, scratch, rows: self.row..end }) };
-                self.row = end;
-            }
+    unsafe fn proceed(&mut self, rows: usize) {
+        let Some((from, scratch)) = self.next else { return };
+        let stage = self.stage;
+        let rows = self.row..stage.row_offsets.len().min(self.row.saturating_add(rows));
+        if !rows.is_empty() {
+            self.row = rows.end;
+            // SAFETY: as for the caller.
+            unsafe { S::vectorize(Gather { stage, from, scratch, rows }) };
         }
     }
 }
 
-/// Writes the scratch back, times a factor.
-pub(super) struct Scatter<'a, E> {
-    pub(super) stage: &'a TileStage<E>,
-    pub(super) to: *mut E,
-    pub(super) scratch: Scratch<E>,
-    pub(super) factor: Complex<E>,
+/// Writes a scratch back, times a factor.
+struct Scatter<'a, S: Simd> {
+    stage: &'a TileStage<S::Elem>,
+    picks: &'a Picks<S>,
+    to: *mut S::Elem,
+    scratch: Scratch<S::Elem>,
     /// Whether to write past the caches.
-    pub(super) streams: bool,
+    streams: bool,
+    /// What is added to all places.
+    shift: usize,
+    factors: [[S; 2]; 2],
+    /// Whether the factor is.
+    real: bool,
 }
 
-impl<E: Element> Scatter<'_, E> {
-    /// Calls the loop that fits the number of rows that a register is picked from.
+impl<'a, S: Simd> Scatter<'a, S> {
+    /// To the tile that begins at an address.
+    ///
+    /// # Safety
+    /// Called within `S::vectorize`.
+    #[inline(always)]
+    unsafe fn new(
+        stage: &'a TileStage<S::Elem>,
+        picks: &'a Picks<S>,
+        to: *mut S::Elem,
+        scratch: Scratch<S::Elem>,
+        streams: bool,
+    ) -> Scatter<'a, S> {
+        let shifted = |s: &&(usize, bool, usize)| odd(s.0 & scratch.outer) ^ s.1;
+        let sum = |exit: &Exit| exit.shifts.iter().filter(shifted).fold(0, |sum, s| sum ^ s.2);
+        let shift = stage.exit.as_ref().map_or(0, sum);
+        let factor = stage.factor_at(scratch.outer);
+        // SAFETY: as for the caller.
+        let factors = unsafe { factors::<S>(stage, factor, stage.signs.negates(scratch.outer, shift)) };
+        let real = factor.im == S::Elem::zero();
+        Scatter { stage, picks, to, scratch, streams, shift, factors, real }
+    }
+
+    /// Writes the tile, by the loop that fits the number of rows that a register is picked from.
     ///
     /// # Safety
     /// Called within `S::vectorize`; scratch and state are those of the stage.
     #[inline(always)]
-    pub(super) unsafe fn write<S: Simd<Elem = E>>(self, picks: &Picks<S>) {
+    unsafe fn write(&self) {
         // SAFETY: as for the caller.
         unsafe {
-            match picks.row_count {
-                0 => S::vectorize(Write::<_, S, 0> { scatter: self, picks }),
-                1 => S::vectorize(Write::<_, S, 1> { scatter: self, picks }),
-                2 => S::vectorize(Write::<_, S, 2> { scatter: self, picks }),
-                4 => S::vectorize(Write::<_, S, 4> { scatter: self, picks }),
-                8 => S::vectorize(Write::<_, S, 8> { scatter: self, picks }),
-                _ => S::vectorize(Write::<_, S, 16> { scatter: self, picks }),
+            match self.picks.row_count {
+                0 => S::vectorize(Write::<S, 0> { scatter: self }),
+                1 => S::vectorize(Write::<S, 1> { scatter: self }),
+                2 => S::vectorize(Write::<S, 2> { scatter: self }),
+                4 => S::vectorize(Write::<S, 4> { scatter: self }),
+                8 => S::vectorize(Write::<S, 8> { scatter: self }),
+                _ => S::vectorize(Write::<S, 16> { scatter: self }),
             }
         }
     }
@@ -198,38 +274,30 @@ impl<S: Simd> Picks<S> {
     }
 }
 
-struct Write<'a, E, S: Simd, const FROM: usize> {
-    scatter: Scatter<'a, E>,
-    picks: &'a Picks<S>,
+struct Write<'a, S: Simd, const FROM: usize> {
+    scatter: &'a Scatter<'a, S>,
 }
 
-impl<E: Element, P: Simd<Elem = E>, const FROM: usize> Task<E> for Write<'_, E, P, FROM> {
+impl<P: Simd, const FROM: usize> Task<P::Elem> for Write<'_, P, FROM> {
     type Output = ();
 
     #[inline(always)]
-    unsafe fn run<S: Simd<Elem = E>>(self) {
-        let Write { scatter: Scatter { stage, to, scratch, factor, streams }, picks } = self;
+    unsafe fn run<S: Simd<Elem = P::Elem>>(self) {
+        let &Scatter { stage, picks, to, scratch, streams, shift, ref factors, real } = self.scatter;
         let inside = P::LANES - 1;
-        let shifted = |s: &&(usize, bool, usize)| odd(s.0 & scratch.outer) ^ s.1;
-        let (places, shift) = match &stage.exit {
-            Some(exit) => {
-                (exit.rows.as_slice(), exit.shifts.iter().filter(shifted).fold(0, |sum, s| sum ^ s.2))
-            }
-            None => (&[][..], 0),
-        };
+        let places = stage.exit.as_ref().map_or(&[][..], |exit| exit.rows.as_slice());
+        let offsets = stage.row_offsets.as_slice();
         // SAFETY: the output rows are those of the tile in the state; the places are below 2^bits, which the
         // scratch holds. `P` is `S`: `write` passes itself.
         unsafe {
-            let factors = factors::<P>(stage, factor, stage.signs.negates(scratch.outer, shift));
-            let real = factor.im == E::zero();
-            for (row, offset) in stage.row_offsets.iter().enumerate() {
+            for (row, offset) in offsets.iter().enumerate() {
                 let (x, y) = if FROM == 0 {
                     (P::load(scratch.re.add(row * P::LANES)), P::load(scratch.im.add(row * P::LANES)))
                 } else {
                     let place = *places.get_unchecked(row) as usize ^ shift;
                     let pair = *picks.pairs.get_unchecked(place & inside);
                     let first = place & !inside;
-                    let zero = P::splat(E::zero());
+                    let zero = P::splat(P::Elem::zero());
                     let (mut x, mut y) = ([zero; 8], [zero; 8]);
                     for j in 0..FROM.div_ceil(2) {
                         let a = first ^ *picks.rows.get_unchecked(2 * j);
