@@ -234,9 +234,10 @@ fn plans_are_bound_again() {
 /// Layers of 2-qubit gates on random pairs: matrices, and gates whose factors are special. Between some of the layers
 /// qubits have other gates.
 fn layers(n: usize, seed: u64) -> Circuit {
+    const EIGHTH: f64 = std::f64::consts::FRAC_PI_4;
     let (mut c, mut rng) = (Circuit::new(n), Rng::new(seed));
-    let eighth = std::f64::consts::FRAC_PI_4;
-    let special = [GateKind::SWAP, GateKind::RXX, GateKind::RYY, GateKind::RZZ, GateKind::CX, GateKind::CH];
+    let special =
+        [GateKind::SWAP, GateKind::RXX, GateKind::RYY, GateKind::RZZ, GateKind::ISWAP, GateKind::ECR];
     for layer in 0..7 {
         let order = rng.permutation(n);
         for pair in order.chunks_exact(2) {
@@ -244,10 +245,10 @@ fn layers(n: usize, seed: u64) -> Circuit {
                 c.unitary(rng.unitary(2), pair, &[]).unwrap();
                 continue;
             }
-            let angles: Vec<f64> = (0..3).map(|_| eighth * rng.below(8) as f64).collect();
+            let angles: Vec<f64> = (0..3).map(|_| EIGHTH * rng.below(8) as f64).collect();
             c.u(pair[0], angles[0], angles[1], angles[2]).unwrap();
             let kind = special[rng.below(special.len())];
-            c.gate(rng.gate(kind, |rng| eighth * rng.below(8) as f64), pair, &[]).unwrap();
+            c.gate(rng.gate(kind, |rng| EIGHTH * rng.below(8) as f64), pair, &[]).unwrap();
             c.u(pair[1], angles[2], angles[0], angles[1]).unwrap();
         }
         if layer % 3 == 2 {

@@ -219,8 +219,6 @@ pub trait Simd: Copy + Send + Sync + 'static {
     fn fence();
     /// Asks for a cache line that will be needed at once, in the first cache; any address will do.
     fn prefetch(from: *const Self::Elem);
-    /// Asks for a cache line that will be needed later, in the second cache; any address will do.
-    fn prefetch_far(from: *const Self::Elem);
     /// The same number in every lane.
     ///
     /// # Safety

@@ -57,11 +57,6 @@ macro_rules! common {
             // SAFETY: a hint, which changes nothing and never faults.
             unsafe { asm!("prfm pldl1keep, [{}]", in(reg) from, options(nostack, preserves_flags, readonly)) }
         }
-        #[inline(always)]
-        fn prefetch_far(from: *const $E) {
-            // SAFETY: as above.
-            unsafe { asm!("prfm pldl2keep, [{}]", in(reg) from, options(nostack, preserves_flags, readonly)) }
-        }
     };
 }
 

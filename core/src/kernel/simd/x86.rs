@@ -62,11 +62,6 @@ macro_rules! register {
                 unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) }
             }
             #[inline(always)]
-            fn prefetch_far(from: *const $E) {
-                // SAFETY: a hint, which changes nothing and never faults.
-                unsafe { _mm_prefetch::<_MM_HINT_T1>(from.cast()) }
-            }
-            #[inline(always)]
             unsafe fn splat(x: $E) -> Self {
                 // SAFETY: the caller is within `vectorize`.
                 $Name(unsafe { $splat(x) })

@@ -7,7 +7,7 @@
 //!   = e^{i phase'} N D2 R1 R0 D1,    D1, D2 diagonal, R0, R1 real rotations,
 //!   N = cos + i sin between 00 and 11 (angle x - y) and between 01 and 10 (angle x + y)
 //! ```
-//! takes 11: each factor but the last is divided by its cosines, row by row,
+//! takes 11 (12 with bits within registers): each factor but the last is divided by its cosines, row by row,
 //!
 //! ```text
 //! D:  (x, y) -> (x - t y, y + t x)        t = tan of the row's angle, 0 for the first row
@@ -75,7 +75,12 @@ impl<E: Element> Block<E> {
 
     /// Products and sums for each amplitude.
     pub(super) fn flops(&self) -> f64 {
-        if self.factored { 22.0 } else { 32.0 }
+        match (self.factored, self.row_sets.len()) {
+            (false, _) => 32.0,
+            // The first row has no phases.
+            (true, 4) => 22.0,
+            (true, _) => 24.0,
+        }
     }
 
     /// Takes the numbers of a matrix, by its factors if wanted and if it has some. What is left is to be multiplied by
