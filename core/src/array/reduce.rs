@@ -9,7 +9,7 @@ use crate::scalar::{Loop, Real, Ring, Scalar, wide};
 use super::{Array, ArrayError, Repeated, Shape, Strided, axis_split, broadcast, checked_axis};
 
 /// How many elements are summed before the sum is added to the others.
-pub(crate) const BLOCK: usize = 512;
+const BLOCK: usize = 512;
 
 /// How many elements go through a loop at once where several follow each other; sums along axes are taken of as many.
 pub(crate) const AT_ONCE: usize = 2 * BLOCK;
@@ -17,32 +17,63 @@ pub(crate) const AT_ONCE: usize = 2 * BLOCK;
 /// The sum of numbers: blocks of 512, each in eight columns. The order depends on the number of elements alone.
 #[must_use]
 pub fn sum<S: Ring>(items: &[S]) -> S {
-    wide::<S, _>(Sum(items))
+    sum_on(S::zero(), items)
 }
 
-struct Sum<'a, S>(&'a [S]);
+/// The sum of numbers of which so much is summed already, in whole blocks.
+pub(crate) fn sum_on<S: Ring>(before: S, items: &[S]) -> S {
+    wide::<S, _>(Sum(before, items))
+}
+
+struct Sum<'a, S>(S, &'a [S]);
 
 impl<S: Ring> Loop for Sum<'_, S> {
     type Output = S;
     #[inline(always)]
     fn run(self) -> S {
-        let mut total = S::zero();
-        for block in self.0.chunks(BLOCK) {
-            let eights = block.chunks_exact(8);
-            let rest = S::sum(eights.remainder().iter().cloned());
-            if block.len() < 8 {
-                total += rest;
-                continue;
+        let Sum(mut total, items) = self;
+        // Two blocks side by side: a sum need not wait for the one before.
+        for pair in items.chunks(2 * BLOCK) {
+            let (first, second) = pair.split_at(BLOCK.min(pair.len()));
+            let (mut a, mut b) = (columns(), columns());
+            let (eights, others) = (first.chunks_exact(8), second.chunks_exact(8));
+            let both = eights.len().min(others.len());
+            let rests = [eights.remainder(), others.remainder()].map(|r| S::sum(r.iter().cloned()));
+            for (x, y) in eights.clone().zip(others) {
+                add_to(&mut a, x);
+                add_to(&mut b, y);
             }
-            let mut columns: [S; 8] = std::array::from_fn(|_| S::zero());
-            for eight in eights {
-                add_to(&mut columns, eight);
+            eights.skip(both).for_each(|x| add_to(&mut a, x));
+            let [rest, other] = rests;
+            total += block_sum(first.len(), a, rest);
+            if !second.is_empty() {
+                total += block_sum(second.len(), b, other);
             }
-            let [a, b, c, d, e, f, g, h] = columns;
-            total += ((a + &b) + (c + &d)) + ((e + &f) + (g + &h)) + rest;
         }
         total
     }
+}
+
+#[inline(always)]
+fn columns<S: Ring>() -> [S; 8] {
+    std::array::from_fn(|_| S::zero())
+}
+
+/// The sum of a block, of its columns and what is left.
+#[inline(always)]
+fn block_sum<S: Ring>(len: usize, columns: [S; 8], rest: S) -> S {
+    let [a, b, c, d, e, f, g, h] = columns;
+    if len < 8 { rest } else { ((a + &b) + (c + &d)) + ((e + &f) + (g + &h)) + rest }
+}
+
+/// As [`sum`] of few numbers, not more than a block.
+#[inline(always)]
+fn line_sum<S: Ring>(line: &[S]) -> S {
+    let eights = line.chunks_exact(8);
+    let rest = S::sum(eights.remainder().iter().cloned());
+    let mut sums = columns();
+    eights.for_each(|eight| add_to(&mut sums, eight));
+    block_sum(line.len(), sums, rest)
 }
 
 /// Adds each number to that in its place.
@@ -116,12 +147,18 @@ impl<S: Ring> Loop for AddRuns<'_, S> {
         let AddRuns { runs, mut items, sums } = self;
         let period = runs.period;
         while !items.is_empty() {
+            items = runs.whole(items, |at, line| {
+                sums[at] += if line.len() <= BLOCK { line_sum(line) } else { Sum(S::zero(), line).run() };
+            });
+            if items.is_empty() {
+                break;
+            }
             let (at, phase, n) = runs.part(items.len());
             let (part, behind) = items.split_at(n);
             items = behind;
             let sums = &mut sums[at..at + period];
             if let [sum] = sums {
-                *sum += Sum(part).run();
+                *sum += Sum(S::zero(), part).run();
                 continue;
             }
             let (head, lines) = part.split_at(((period - phase) % period).min(n));
@@ -446,7 +483,11 @@ pub fn softmax<T: Real>(a: &mut Array<T>, axis: i64) -> Result<(), ArrayError> {
     })
 }
 
-/// The sum of the products of the elements of two arrays of one shape. Nothing is conjugated.
+/// In how many columns products are summed, so that a sum need not wait for the one before.
+pub(crate) const COLUMNS: usize = 32;
+
+/// The sum of the products of the elements of two arrays of one shape, in 32 columns but for the last few that eight do
+/// not divide. Nothing is conjugated.
 ///
 /// # Errors
 /// The shapes differ.
@@ -463,13 +504,16 @@ impl<S: Ring> Loop for Dot<'_, S> {
     type Output = S;
     #[inline(always)]
     fn run(self) -> S {
-        let mut columns: [S; 8] = std::array::from_fn(|_| S::zero());
-        let (x, y) = (self.0.chunks_exact(8), self.1.chunks_exact(8));
-        let rest = S::sum(x.remainder().iter().zip(y.remainder()).map(|(x, y)| x * y));
-        for (x, y) in x.zip(y) {
+        let mut columns: [S; COLUMNS] = std::array::from_fn(|_| S::zero());
+        let whole = self.0.len() / 8 * 8;
+        let ((x, x_rest), (y, y_rest)) = (self.0.split_at(whole), self.1.split_at(whole));
+        let rest = S::sum(x_rest.iter().zip(y_rest).map(|(x, y)| x * y));
+        let (xs, ys) = (x.chunks_exact(COLUMNS), y.chunks_exact(COLUMNS));
+        let few = (xs.remainder(), ys.remainder());
+        xs.zip(ys).chain([few]).for_each(|(x, y)| {
             columns.iter_mut().zip(x.iter().zip(y)).for_each(|(s, (x, y))| s.mul_add_assign(x, y));
-        }
-        Sum(&columns).run() + rest
+        });
+        line_sum(&columns) + rest
     }
 }
 

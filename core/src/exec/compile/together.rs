@@ -5,7 +5,8 @@
 //! ```
 //!
 //! - An operation joins the one that reads it if all who read it are in one group of the same block; so what stands
-//!   between them is never an array. A sum may end a group, of all elements or of what was repeated.
+//!   between them is never an array. A sum may end a group, of all elements or of what was repeated. So may a part of an
+//!   array begin it (`slice`), or an array among zeros (`embed`): their elements are read where they stand.
 //! - Groups whose ends have [one shape](crate::pass) become one, where the last of them stands, unless something
 //!   between them reads what the first gives.
 //!
@@ -19,7 +20,7 @@ use crate::{
     pass::{Class, Shapes},
 };
 
-use super::super::recipe::{From, Output, Recipe, Step};
+use super::super::recipe::{From, Output, Recipe, Step, View};
 
 /// How many operations are done together at most: each needs a stretch of fast memory for its results.
 const LONGEST: usize = 32;
@@ -38,9 +39,14 @@ pub(super) struct Together {
 
 impl Together {
     pub(super) fn of(f: &Function) -> Together {
-        let roles = roles(f);
-        let takes = |i: Inst| roles[i.index()] != Role::Other;
+        let mut roles = roles(f);
         let mut last = chains(f, &roles);
+        for (role, last) in roles.iter_mut().zip(&last) {
+            if *role == Role::Views && last.is_none() {
+                *role = Role::Other;
+            }
+        }
+        let takes = |i: Inst| roles[i.index()] != Role::Other;
         let mut shapes = Shapes::of(f);
         for block in f.blocks.values() {
             merge(f, &block.insts, &roles, &mut shapes, &mut last);
@@ -84,18 +90,25 @@ impl Together {
     pub(super) fn recipe(&self, f: &Function, end: Inst) -> (Recipe, Vec<Value>, Vec<Value>) {
         let alone = [end];
         let members = self.members.get(&end).map_or(&alone[..], Vec::as_slice);
-        let (mut steps, mut outputs) = (Vec::new(), Vec::new());
+        let (mut views, mut steps, mut outputs) = (Vec::new(), Vec::new(), Vec::new());
         let (mut operands, mut results): (Vec<Value>, Vec<Value>) = (Vec::new(), Vec::new());
-        let mut known: HashMap<Value, usize> = HashMap::new();
+        let mut known: HashMap<Value, From> = HashMap::new();
         for &i in members {
             let inst = &f.insts[i];
-            let mut from = |v: Value| match known.get(&v) {
-                Some(step) => From::Step(*step),
-                None => From::Operand(operands.iter().position(|w| *w == v).unwrap_or_else(|| {
+            let mut operand = |v: Value| {
+                operands.iter().position(|w| *w == v).unwrap_or_else(|| {
                     operands.push(v);
                     operands.len() - 1
-                })),
+                })
             };
+            if let (Op::OnArrays(op @ (ArrayOp::Slice | ArrayOp::Embed)), Some(v), &[a, b, c, d]) =
+                (inst.op, inst.result, &inst.args[..])
+            {
+                known.insert(v, From::View(views.len()));
+                views.push(View { op, args: [a, b, c, d].map(operand), at: inst.at });
+                continue;
+            }
+            let mut from = |v: Value| known.get(&v).copied().unwrap_or_else(|| From::Operand(operand(v)));
             let (Some(&first), Some(&second), Some(v)) = (inst.args.first(), inst.args.last(), inst.result)
             else {
                 continue;
@@ -120,11 +133,11 @@ impl Together {
                 outputs.push(Output::Shape(steps.len()));
                 results.push(v);
             }
-            known.insert(v, steps.len());
+            known.insert(v, From::Step(steps.len()));
             let complex = f.kinds[v] == Kind::Array(Element::Complex);
             steps.push(Step { op: inst.op, from, complex, at: inst.at });
         }
-        (Recipe { steps, outputs }, operands, results)
+        (Recipe { number: 0, views, steps, outputs }, operands, results)
     }
 }
 
@@ -148,9 +161,15 @@ fn chains(f: &Function, roles: &[Role]) -> Vec<Option<Inst>> {
             place[i.index()] = k;
             for v in values_read(f, i) {
                 let near = definitions[v.index()].and_then(|d| home[d.index()]).is_some_and(|c| c == b);
-                if !near || roles[i.index()] == Role::Other {
+                if !near || matches!(roles[i.index()], Role::Other | Role::Views) {
                     readers[v.index()] = Some(None);
                 }
+            }
+            // A view is no array whose shape could be asked for.
+            if let Some(v) = shape_read(f, i)
+                && definitions[v.index()].is_some_and(|d| roles[d.index()] == Role::Views)
+            {
+                readers[v.index()] = Some(None);
             }
         }
     }
@@ -159,7 +178,7 @@ fn chains(f: &Function, roles: &[Role]) -> Vec<Option<Inst>> {
         let mut asked: HashMap<Value, usize> = HashMap::new();
         for &i in block.insts.iter().rev() {
             let inst = &f.insts[i];
-            let makes = roles[i.index()] == Role::Makes;
+            let makes = matches!(roles[i.index()], Role::Makes | Role::Views);
             let group = inst.result.filter(|_| makes).and_then(|v| readers[v.index()].flatten());
             let by = inst.result.and_then(|v| asked.get(&v)).copied().unwrap_or(usize::MAX);
             let fits = |g: &Inst| size[g.index()] < LONGEST && place[g.index()] < by;
@@ -171,7 +190,7 @@ fn chains(f: &Function, roles: &[Role]) -> Vec<Option<Inst>> {
                 last[i.index()] = Some(end);
                 size[end.index()] += 1;
             }
-            if roles[i.index()] == Role::Other {
+            if matches!(roles[i.index()], Role::Other | Role::Views) {
                 continue;
             }
             for v in values_read(f, i) {
@@ -218,10 +237,13 @@ fn merge(f: &Function, insts: &[Inst], roles: &[Role], shapes: &mut Shapes, last
         let whole = if roles[i.index()] == Role::Makes { inst.result } else { inst.args.first().copied() };
         let Some(class) = whole.map(|v| shapes.class(v)) else { continue };
         let reads: Vec<Value> = chain.iter().flat_map(|&j| f.insts[j].args.iter().copied()).collect();
+        let views = chain.iter().filter(|j| roles[j.index()] == Role::Views);
+        let viewed: Vec<Value> = views.flat_map(|&j| f.insts[j].args.iter().copied()).collect();
         open.retain(|group| {
             let joins = group.class == class
                 && group.size + chain.len() <= LONGEST
-                && !reads.iter().any(|v| group.sums.contains(v));
+                && !reads.iter().any(|v| group.sums.contains(v))
+                && !viewed.iter().any(|v| group.gives.contains(v));
             joins || group.class != class && !reads.iter().any(|v| group.gives.contains(v))
         });
         let hollow = chain.iter().filter_map(|&j| f.insts[j].result).filter(|v| shaped.contains(v));
@@ -250,6 +272,8 @@ enum Role {
     Makes,
     /// It sums elements, and may read them as they are made.
     Sums,
+    /// It reads elements from other places.
+    Views,
     Other,
 }
 
@@ -262,6 +286,10 @@ fn roles(f: &Function) -> Vec<Role> {
     let role = |i: Inst| match f.insts[i].op {
         _ if makes(i) => Role::Makes,
         Op::Sum => Role::Sums,
+        Op::OnArrays(ArrayOp::Slice | ArrayOp::Embed) => match f.insts[i].result.map(|v| &f.kinds[v]) {
+            Some(Kind::Array(Element::Real | Element::Complex)) => Role::Views,
+            _ => Role::Other,
+        },
         // Of an array that is there anyway they are done by themselves.
         Op::OnArrays(ArrayOp::SumKeep | ArrayOp::SumLike) => {
             let maker = definitions[f.insts[i].args[0].index()].filter(|&d| makes(d));

@@ -17,7 +17,8 @@ const MANY: usize = 64;
 #[derive(Debug)]
 pub(super) struct ArrayBank<T> {
     registers: Vec<Held<T>>,
-    spare: Vec<Arc<Array<T>>>,
+    /// Each with the number of elements that it has room for.
+    spare: Vec<(usize, Arc<Array<T>>)>,
 }
 
 impl<T: Clone> ArrayBank<T> {
@@ -27,9 +28,11 @@ impl<T: Clone> ArrayBank<T> {
 
     /// The bytes of the registers and of all arrays in them and kept for later; those that share one count it once each.
     pub(super) fn memory(&self) -> usize {
-        let arrays = self.registers.iter().flatten().chain(&self.spare);
-        let lists = self.registers.capacity() + self.spare.capacity();
-        lists * size_of::<Held<T>>() + arrays.map(|a| a.capacity() * size_of::<T>()).sum::<usize>()
+        let arrays = self.registers.iter().flatten().map(|a| a.capacity());
+        let elements: usize = arrays.chain(self.spare.iter().map(|s| s.0)).sum();
+        self.registers.capacity() * size_of::<Held<T>>()
+            + self.spare.capacity() * size_of::<(usize, Held<T>)>()
+            + elements * size_of::<T>()
     }
 
     /// Makes room for `len` registers.
@@ -67,11 +70,11 @@ impl<T: Clone> ArrayBank<T> {
     /// As [`fresh`](ArrayBank::fresh), but with whatever was left in it: the spare buffer that fits best. If none does,
     /// a new one, so that the same program run again finds each size that it needs; of many, the largest grows.
     pub(super) fn stale(&mut self, len: usize) -> Arc<Array<T>> {
-        let room = |k: &usize| self.spare[*k].capacity();
+        let room = |k: &usize| self.spare[*k].0;
         let all = 0..self.spare.len();
         let fits = all.clone().filter(|k| room(k) >= len).min_by_key(room);
         match fits.or_else(|| all.max_by_key(room).filter(|_| self.spare.len() >= MANY)) {
-            Some(k) => self.spare.swap_remove(k),
+            Some(k) => self.spare.swap_remove(k).1,
             None => Arc::new(Array::from(Vec::with_capacity(len))),
         }
     }
@@ -96,7 +99,7 @@ impl<T: Clone> ArrayBank<T> {
             if std::mem::needs_drop::<T>() {
                 elements.as_vec().clear();
             }
-            self.spare.push(array);
+            self.spare.push((elements.capacity(), array));
         }
     }
 

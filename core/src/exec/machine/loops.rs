@@ -21,21 +21,20 @@ pub(super) enum Parts<'a, T, S> {
     Ints(Part<'a, i64>),
 }
 
-/// One step over one stretch: what it gives is added to the end of `real` or `complex`.
+/// One step over one stretch: what it gives is written to `real` or `complex`, which are as long as the stretch.
 pub(super) fn run<T: Real, S: Scalar<Real = T>>(
     op: Op,
     a: Parts<'_, T, S>,
     b: Parts<'_, T, S>,
-    real: &mut Vec<T>,
-    complex: &mut Vec<S>,
+    real: &mut [T],
+    complex: &mut [S],
 ) -> Result<(), Undecided> {
     use Parts::{Complexes, Ints, Reals};
     match (op, a, b) {
         (Op::Number1(op), Reals(a), _) => match (at_once::<T>(op), a) {
             (Some(all), Part::Many(a)) => {
-                let start = real.len();
-                real.extend_from_slice(a);
-                all(&mut real[start..]);
+                real.clone_from_slice(a);
+                all(real);
             }
             (_, a) => number1(op, a, real),
         },
@@ -82,27 +81,27 @@ fn at_once<S: Scalar>(op: Number1) -> Option<fn(&mut [S])> {
 }
 
 #[inline]
-fn one<A, B: Ring>(a: Part<'_, A>, out: &mut Vec<B>, f: impl Fn(&A) -> B) {
+fn one<A, B: Ring>(a: Part<'_, A>, out: &mut [B], f: impl Fn(&A) -> B) {
     match a {
-        Part::One(x) => out.push(f(x)),
+        Part::One(x) => out.fill(f(x)),
         Part::Many(a) => wide::<B, _>(One { a, out, f }),
     }
 }
 
 #[inline]
-fn two<A, B: Ring>(a: Part<'_, A>, b: Part<'_, A>, out: &mut Vec<B>, f: impl Fn(&A, &A) -> B) {
+fn two<A, B: Ring>(a: Part<'_, A>, b: Part<'_, A>, out: &mut [B], f: impl Fn(&A, &A) -> B) {
     match (a, b) {
         (Part::Many(a), Part::Many(b)) => wide::<B, _>(Two { a, b, out, f }),
         (Part::One(x), Part::Many(b)) => wide::<B, _>(One { a: b, out, f: |y: &A| f(x, y) }),
         (Part::Many(a), Part::One(y)) => wide::<B, _>(One { a, out, f: |x: &A| f(x, y) }),
-        (Part::One(x), Part::One(y)) => out.push(f(x, y)),
+        (Part::One(x), Part::One(y)) => out.fill(f(x, y)),
     }
 }
 
 /// A number from each.
 struct One<'a, A, B, F> {
     a: &'a [A],
-    out: &'a mut Vec<B>,
+    out: &'a mut [B],
     f: F,
 }
 
@@ -110,7 +109,7 @@ impl<A, B, F: Fn(&A) -> B> Loop for One<'_, A, B, F> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        self.out.extend(self.a.iter().map(self.f));
+        self.out.iter_mut().zip(self.a).for_each(|(z, x)| *z = (self.f)(x));
     }
 }
 
@@ -118,7 +117,7 @@ impl<A, B, F: Fn(&A) -> B> Loop for One<'_, A, B, F> {
 struct Two<'a, A, B, F> {
     a: &'a [A],
     b: &'a [A],
-    out: &'a mut Vec<B>,
+    out: &'a mut [B],
     f: F,
 }
 
@@ -126,8 +125,7 @@ impl<A, B, F: Fn(&A, &A) -> B> Loop for Two<'_, A, B, F> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        let f = self.f;
-        self.out.extend(self.a.iter().zip(self.b).map(|(x, y)| f(x, y)));
+        self.out.iter_mut().zip(self.a.iter().zip(self.b)).for_each(|(z, (x, y))| *z = (self.f)(x, y));
     }
 }
 
@@ -138,29 +136,29 @@ macro_rules! loops {
         number2 { $($n2:ident $n2_name:literal ($($n2_a:ident),*) -> $n2_y:ident: $n2_s:ident = $n2_v:expr, $n2_d:tt, $n2_doc:literal;)* }
         real1 $real1:tt real2 $real2:tt int1 $int1:tt int2 $int2:tt compare $compare:tt mixed $mixed:tt
     ) => {
-        fn number1<S: Scalar>(op: Number1, a: Part<'_, S>, out: &mut Vec<S>) {
+        fn number1<S: Scalar>(op: Number1, a: Part<'_, S>, out: &mut [S]) {
             match op { $(Number1::$n1 => one(a, out, |x| Number1::$n1.value(x)),)* }
         }
-        fn number2<S: Scalar>(op: Number2, a: Part<'_, S>, b: Part<'_, S>, out: &mut Vec<S>) {
+        fn number2<S: Scalar>(op: Number2, a: Part<'_, S>, b: Part<'_, S>, out: &mut [S]) {
             match op { $(Number2::$n2 => two(a, b, out, |x, y| Number2::$n2.value(x, y)),)* }
         }
     };
 }
 for_each_op!(loops);
 
-fn real1<T: Real>(op: Real1, a: Part<'_, T>, out: &mut Vec<T>) -> Result<(), Undecided> {
+fn real1<T: Real>(op: Real1, a: Part<'_, T>, out: &mut [T]) -> Result<(), Undecided> {
     match a {
-        Part::One(x) => out.push(op.value(x)?),
+        Part::One(x) => out.fill(op.value(x)?),
         Part::Many(a) => {
-            for x in a {
-                out.push(op.value(x)?);
+            for (z, x) in out.iter_mut().zip(a) {
+                *z = op.value(x)?;
             }
         }
     }
     Ok(())
 }
 
-fn real2<T: Real>(op: Real2, a: Part<'_, T>, b: Part<'_, T>, out: &mut Vec<T>) -> Result<(), Undecided> {
+fn real2<T: Real>(op: Real2, a: Part<'_, T>, b: Part<'_, T>, out: &mut [T]) -> Result<(), Undecided> {
     let slice = |part| match part {
         Part::One(x) => std::slice::from_ref(x),
         Part::Many(a) => a,
@@ -168,9 +166,9 @@ fn real2<T: Real>(op: Real2, a: Part<'_, T>, b: Part<'_, T>, out: &mut Vec<T>) -
     let alone = |part: &Part<'_, T>| matches!(part, Part::One(_));
     let (first, second) = (alone(&a), alone(&b));
     let (a, b) = (slice(a), slice(b));
-    for k in 0..if first { b.len() } else { a.len() } {
+    for (k, z) in out.iter_mut().enumerate() {
         let (x, y) = (&a[if first { 0 } else { k }], &b[if second { 0 } else { k }]);
-        out.push(op.value(x, y)?);
+        *z = op.value(x, y)?;
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ mod banks;
 mod elements;
 mod loops;
 mod run;
+mod sweeps;
 mod whole;
 
 use crate::scalar::{Real, Scalar};
