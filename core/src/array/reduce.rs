@@ -12,9 +12,9 @@ use super::{Array, ArrayError, Repeated, Shape, Strided, axis_split, broadcast, 
 const BLOCK: usize = 512;
 
 /// How many elements go through a loop at once where several follow each other; sums along axes are taken of as many.
-pub(crate) const AT_ONCE: usize = 2 * BLOCK;
+pub(crate) const AT_ONCE: usize = BLOCK;
 
-/// The sum of numbers: blocks of 512, each in eight columns. The order depends on the number of elements alone.
+/// The sum of numbers: blocks of 512, each in 32 columns. The order depends on the number of elements alone.
 #[must_use]
 pub fn sum<S: Ring>(items: &[S]) -> S {
     sum_on(S::zero(), items)
@@ -32,48 +32,54 @@ impl<S: Ring> Loop for Sum<'_, S> {
     #[inline(always)]
     fn run(self) -> S {
         let Sum(mut total, items) = self;
-        // Two blocks side by side: a sum need not wait for the one before.
-        for pair in items.chunks(2 * BLOCK) {
-            let (first, second) = pair.split_at(BLOCK.min(pair.len()));
-            let (mut a, mut b) = (columns(), columns());
-            let (eights, others) = (first.chunks_exact(8), second.chunks_exact(8));
-            let both = eights.len().min(others.len());
-            let rests = [eights.remainder(), others.remainder()].map(|r| S::sum(r.iter().cloned()));
-            for (x, y) in eights.clone().zip(others) {
-                add_to(&mut a, x);
-                add_to(&mut b, y);
-            }
-            eights.skip(both).for_each(|x| add_to(&mut a, x));
-            let [rest, other] = rests;
-            total += block_sum(first.len(), a, rest);
-            if !second.is_empty() {
-                total += block_sum(second.len(), b, other);
-            }
+        for block in items.chunks(BLOCK) {
+            total += block_sum(block);
         }
         total
     }
 }
 
+/// In how many columns numbers are summed, so that a sum need not wait for the one before.
+pub(crate) const COLUMNS: usize = 32;
+
+/// The sum of a block: eights in columns, then what is left.
 #[inline(always)]
-fn columns<S: Ring>() -> [S; 8] {
-    std::array::from_fn(|_| S::zero())
+fn block_sum<S: Ring>(block: &[S]) -> S {
+    let (eights, rest) = block.as_chunks::<8>();
+    let rest = S::sum(rest.iter().cloned());
+    if eights.is_empty() {
+        return rest;
+    }
+    if eights.len() < COLUMNS / 8 {
+        // The other columns would be zeros.
+        let mut columns: [S; 8] = std::array::from_fn(|_| S::zero());
+        for eight in eights {
+            add_to(&mut columns, eight);
+        }
+        return column_sum(columns) + rest;
+    }
+    let (lines, few) = eights.as_flattened().as_chunks::<COLUMNS>();
+    let mut sums: [S; COLUMNS] = std::array::from_fn(|_| S::zero());
+    for line in lines {
+        for k in 0..COLUMNS {
+            sums[k] += line[k].clone();
+        }
+    }
+    let mut columns = sums;
+    add_to(&mut columns, few);
+    all_columns(columns) + rest
 }
 
-/// The sum of a block, of its columns and what is left.
+/// The sum of all columns: those eight apart, then those.
 #[inline(always)]
-fn block_sum<S: Ring>(len: usize, columns: [S; 8], rest: S) -> S {
-    let [a, b, c, d, e, f, g, h] = columns;
-    if len < 8 { rest } else { ((a + &b) + (c + &d)) + ((e + &f) + (g + &h)) + rest }
+fn all_columns<S: Ring>(columns: [S; COLUMNS]) -> S {
+    let at = |k: usize| columns[k].clone();
+    column_sum(std::array::from_fn(|k| (at(k) + at(k + 8)) + (at(k + 16) + at(k + 24))))
 }
 
-/// As [`sum`] of few numbers, not more than a block.
 #[inline(always)]
-fn line_sum<S: Ring>(line: &[S]) -> S {
-    let eights = line.chunks_exact(8);
-    let rest = S::sum(eights.remainder().iter().cloned());
-    let mut sums = columns();
-    eights.for_each(|eight| add_to(&mut sums, eight));
-    block_sum(line.len(), sums, rest)
+fn column_sum<S: Ring>([a, b, c, d, e, f, g, h]: [S; 8]) -> S {
+    ((a + &b) + (c + &d)) + ((e + &f) + (g + &h))
 }
 
 /// Adds each number to that in its place.
@@ -147,9 +153,11 @@ impl<S: Ring> Loop for AddRuns<'_, S> {
         let AddRuns { runs, mut items, sums } = self;
         let period = runs.period;
         while !items.is_empty() {
-            items = runs.whole(items, |at, line| {
-                sums[at] += if line.len() <= BLOCK { line_sum(line) } else { Sum(S::zero(), line).run() };
-            });
+            while let Some((at, n)) = runs.line(items.len().min(BLOCK)) {
+                let (line, behind) = items.split_at(n);
+                sums[at] += block_sum(line);
+                items = behind;
+            }
             if items.is_empty() {
                 break;
             }
@@ -483,9 +491,6 @@ pub fn softmax<T: Real>(a: &mut Array<T>, axis: i64) -> Result<(), ArrayError> {
     })
 }
 
-/// In how many columns products are summed, so that a sum need not wait for the one before.
-pub(crate) const COLUMNS: usize = 32;
-
 /// The sum of the products of the elements of two arrays of one shape, in 32 columns but for the last few that eight do
 /// not divide. Nothing is conjugated.
 ///
@@ -504,16 +509,21 @@ impl<S: Ring> Loop for Dot<'_, S> {
     type Output = S;
     #[inline(always)]
     fn run(self) -> S {
-        let mut columns: [S; COLUMNS] = std::array::from_fn(|_| S::zero());
         let whole = self.0.len() / 8 * 8;
         let ((x, x_rest), (y, y_rest)) = (self.0.split_at(whole), self.1.split_at(whole));
         let rest = S::sum(x_rest.iter().zip(y_rest).map(|(x, y)| x * y));
-        let (xs, ys) = (x.chunks_exact(COLUMNS), y.chunks_exact(COLUMNS));
-        let few = (xs.remainder(), ys.remainder());
-        xs.zip(ys).chain([few]).for_each(|(x, y)| {
-            columns.iter_mut().zip(x.iter().zip(y)).for_each(|(s, (x, y))| s.mul_add_assign(x, y));
-        });
-        line_sum(&columns) + rest
+        let ((xs, few), (ys, others)) = (x.as_chunks::<COLUMNS>(), y.as_chunks::<COLUMNS>());
+        let mut sums: [S; COLUMNS] = std::array::from_fn(|_| S::zero());
+        for (x, y) in xs.iter().zip(ys) {
+            for k in 0..COLUMNS {
+                sums[k].mul_add_assign(&x[k], &y[k]);
+            }
+        }
+        let mut columns = sums;
+        for (s, (x, y)) in columns.iter_mut().zip(few.iter().zip(others)) {
+            s.mul_add_assign(x, y);
+        }
+        all_columns(columns) + rest
     }
 }
 

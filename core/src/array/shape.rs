@@ -407,23 +407,16 @@ impl Repeated {
         lines.into_remainder()
     }
 
-    /// From the start of a run on: whole runs of one number each, as many as `items` holds; `f` is given the place of
-    /// the number and the run. What it gives back is shorter than a run.
+    /// Goes on by a whole run of one number, of at most `most` elements: the place of the number, and how many they are.
     #[inline(always)]
-    pub(crate) fn whole<'b, T>(&mut self, items: &'b [T], mut f: impl FnMut(usize, &[T])) -> &'b [T] {
+    pub(crate) fn line(&mut self, most: usize) -> Option<(usize, usize)> {
+        if self.period != 1 || self.length > most {
+            return None;
+        }
         self.advance();
-        if self.period != 1 || self.done != 0 || items.len() < self.length {
-            return items;
-        }
-        let mut lines = items.chunks_exact(self.length);
-        for (k, line) in lines.by_ref().enumerate() {
-            if k > 0 {
-                self.at = self.runs.next().unwrap_or(0);
-            }
-            f(self.at, line);
-        }
-        self.done = self.length;
-        lines.remainder()
+        let whole = self.done == 0;
+        self.done = if whole { self.length } else { self.done };
+        whole.then_some((self.at, self.length))
     }
 
     /// Copies the next elements.

@@ -600,7 +600,7 @@ fn array_step(a: f64, b: f64) -> f64 {
     }
 }
 //-
-/// The sum of products, in eight columns.
+/// The sum of products, in 32 columns.
 fn array_dot<T: Number>(a: &Array<T>, b: &Array<T>) -> T {
     let (p, q) = (a.shape(), b.shape());
     assert!(p == q, "`dot` takes two arrays of one shape, given {p:?} and {q:?}");

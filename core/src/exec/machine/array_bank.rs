@@ -72,7 +72,8 @@ impl<T: Clone> ArrayBank<T> {
     pub(super) fn stale(&mut self, len: usize) -> Arc<Array<T>> {
         let room = |k: &usize| self.spare[*k].0;
         let all = 0..self.spare.len();
-        let fits = all.clone().filter(|k| room(k) >= len).min_by_key(room);
+        // Of equal ones the last, which is still in the caches.
+        let fits = all.clone().rev().filter(|k| room(k) >= len).min_by_key(room);
         match fits.or_else(|| all.max_by_key(room).filter(|_| self.spare.len() >= MANY)) {
             Some(k) => self.spare.swap_remove(k).1,
             None => Arc::new(Array::from(Vec::with_capacity(len))),

@@ -24,7 +24,7 @@ use super::{
     },
     array_bank::{ArrayBank, Held},
     banks::{Banks, Base},
-    loops::{Part, Parts, run},
+    loops::{Reads, run},
     sweeps::{Again, Fault, Place, Plan, Reading, Seen, Source, Sweep, Wanted, Work, measures},
 };
 
@@ -116,6 +116,18 @@ impl<S: Scalar> Operand<S> {
         }
     }
 
+    /// Whether it is an array of this kind and shape that nobody else has.
+    fn is_alone(&mut self, complex: bool, shape: &[usize]) -> bool {
+        fn of<E>(array: &mut Held<E>, shape: &[usize]) -> bool {
+            array.as_mut().and_then(Arc::get_mut).is_some_and(|a| a.is_of(shape))
+        }
+        match self {
+            Operand::Reals(array) => !complex && of(array, shape),
+            Operand::Complexes(array) => complex && of(array, shape),
+            _ => false,
+        }
+    }
+
     /// What a plan has to know of it.
     fn seen(&self, measures: bool) -> Seen {
         fn of<E>(array: &Held<E>) -> Seen {
@@ -203,7 +215,14 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
     }
 
     /// Goes over all elements once.
-    fn sweep(&mut self, sweep: &mut Sweep, operands: &[Operand<S>]) -> Result<Results<S>, Fault> {
+    fn sweep(&mut self, sweep: &mut Sweep, operands: &mut [Operand<S>]) -> Result<Results<S>, Fault> {
+        for output in &sweep.outputs {
+            if let Wanted::All(Place::Work(k), over) = *output {
+                let work = &mut sweep.works[k];
+                let over = over.filter(|_| sweep.len >= LARGE);
+                work.kept = !over.is_some_and(|j| operands[j].is_alone(work.complex, &sweep.shape));
+            }
+        }
         self.make_room(sweep);
         // The memory of an array that is wanted lies among the stretches while it is filled.
         let mut results: Results<S> = SmallVec::new();
@@ -232,7 +251,10 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
         }
         for (k, output) in sweep.outputs.iter().enumerate() {
             match *output {
-                Wanted::All(Place::Work(j)) => self.exchange(sweep.works[j].slot, &mut results[k]),
+                Wanted::All(Place::Work(j), Some(operand)) if !sweep.works[j].kept => {
+                    results[k] = std::mem::replace(&mut operands[operand], Operand::Int(0));
+                }
+                Wanted::All(Place::Work(j), _) => self.exchange(sweep.works[j].slot, &mut results[k]),
                 Wanted::Same(first) => results[k] = results[first].again(),
                 _ => {}
             }
@@ -244,7 +266,7 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
     fn stretch(
         &mut self,
         sweep: &mut Sweep,
-        operands: &[Operand<S>],
+        operands: &mut [Operand<S>],
         (start, len): (usize, usize),
         windows: &mut Each<Window>,
         results: &mut Results<S>,
@@ -270,12 +292,17 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
                 (std::mem::take(&mut reals[slot]), std::mem::take(&mut complexes[slot]));
             let stretch =
                 Stretch { sources, works, slots: *slots, operands, windows, reals, complexes, start, len };
-            let [a, b] = work.from.map(|place| stretch.part(place));
-            let range = stretch.range(work);
-            let done = if work.complex {
-                run(work.op, a, b, &mut [], &mut complex[range])
+            let read = Read { stretch: &stretch, from: work.from };
+            let done = if let Some(twice) = work.twice {
+                let range = stretch.range(work, &real);
+                T::twice_all(twice, work.from.map(|place| stretch.reals(place)), &mut real[range]);
+                Ok(())
+            } else if work.complex {
+                let range = stretch.range(work, &complex);
+                run(work.op, &read, true, &mut [], &mut complex[range])
             } else {
-                run(work.op, a, b, &mut real[range], &mut [])
+                let range = stretch.range(work, &real);
+                run(work.op, &read, false, &mut real[range], &mut [])
             };
             (reals[slot], complexes[slot]) = (real, complex);
             done.map_err(|source| (Some(work.at), ArrayError::Undecided { op: work.op.name(), source }))?;
@@ -284,11 +311,23 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
             Stretch { sources, works, slots: *slots, operands, windows, reals, complexes, start, len };
         for (output, result) in outputs.iter_mut().zip(results) {
             match output {
-                Wanted::Sums(place, _, runs) => collect(stretch.part(*place), start, result, runs.as_mut()),
-                Wanted::Sum(place) | Wanted::All(place @ Place::Source(_)) => {
-                    collect(stretch.part(*place), start, result, None);
+                Wanted::Sums(place, _, runs) => collect(&stretch, *place, result, runs.as_mut()),
+                Wanted::Sum(place) | Wanted::All(place @ Place::Source(_), _) => {
+                    collect(&stretch, *place, result, None);
                 }
                 _ => {}
+            }
+        }
+        for output in outputs.iter() {
+            if let Wanted::All(Place::Work(k), Some(j)) = *output
+                && !works[k].kept
+            {
+                let (real, complex) = (&reals[works[k].slot], &complexes[works[k].slot]);
+                match &mut operands[j] {
+                    Operand::Reals(Some(array)) => put(array, start, &real[aligned(real)..][..len]),
+                    Operand::Complexes(Some(array)) => put(array, start, &complex[aligned(complex)..][..len]),
+                    _ => {}
+                }
             }
         }
         Ok(())
@@ -302,7 +341,7 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
             reals.resize_with(places, Vec::new);
             complexes.resize_with(places, Vec::new);
         }
-        let len = AT_ONCE.min(sweep.len);
+        let len = AT_ONCE.min(sweep.len) + VECTOR;
         for work in sweep.works.iter().filter(|w| !w.kept) {
             if work.complex && complexes[work.slot].len() < len {
                 complexes[work.slot].resize(len, S::zero());
@@ -324,6 +363,7 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
         match *output {
             Wanted::Operand(k) => operands[k].again(),
             Wanted::Same(_) => Operand::Int(0),
+            Wanted::All(Place::Work(k), _) if !sweep.works[k].kept => Operand::Int(0),
             Wanted::Hollow(true, ref shape) => {
                 let mut array = self.complex_bank.fresh(0);
                 Arc::make_mut(&mut array).hollow(shape);
@@ -340,7 +380,7 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
                 Operand::Complexes(Some(zeros(self.complex_bank, shape)))
             }
             Wanted::Sums(_, ref shape, _) => Operand::Reals(Some(zeros(self.real_bank, shape))),
-            Wanted::All(place) => {
+            Wanted::All(place, _) => {
                 let mut result = if complex(place) {
                     let mut array = self.complex_bank.stale(sweep.len);
                     Arc::make_mut(&mut array).overwrite(&sweep.shape, &S::zero());
@@ -394,35 +434,82 @@ struct Stretch<'a, S: Scalar> {
 }
 
 impl<'a, S: Scalar> Stretch<'a, S> {
-    fn range(&self, work: &Work) -> Range<usize> {
-        if work.kept { self.start..self.start + self.len } else { 0..self.len }
+    /// Where a step has its results in its slot.
+    #[inline]
+    fn range<E>(&self, work: &Work, slot: &[E]) -> Range<usize> {
+        let at = if work.kept { self.start } else { aligned(slot) };
+        at..at + self.len
     }
 
-    fn part(&self, place: Place) -> Parts<'a, S::Real, S> {
+    #[inline]
+    fn reals(&self, place: Place) -> &'a [S::Real] {
         match place {
             Place::Work(k) => {
-                let work = &self.works[k];
-                if work.complex {
-                    Parts::Complexes(Part::Many(&self.complexes[work.slot][self.range(work)]))
-                } else {
-                    Parts::Reals(Part::Many(&self.reals[work.slot][self.range(work)]))
-                }
+                let slot = &self.reals[self.works[k].slot];
+                &slot[self.range(&self.works[k], slot)]
             }
-            Place::Source(k) => {
-                let (window, buffer) = (&self.windows[k], self.slots + k);
-                match &self.operands[self.sources[k].operand] {
-                    Operand::Real(x) => Parts::Reals(Part::One(x)),
-                    Operand::Complex(x) => Parts::Complexes(Part::One(x)),
-                    Operand::Int(x) => Parts::Ints(Part::One(x)),
-                    Operand::Reals(a) => Parts::Reals(Part::Many(seen(a, window, &self.reals[buffer]))),
-                    Operand::Complexes(a) => {
-                        Parts::Complexes(Part::Many(seen(a, window, &self.complexes[buffer])))
-                    }
-                    Operand::Ints(a) => Parts::Ints(Part::Many(seen(a, window, &[]))),
-                }
-            }
+            Place::Source(k) => match &self.operands[self.sources[k].operand] {
+                Operand::Real(x) => std::slice::from_ref(x),
+                Operand::Reals(a) => seen(a, &self.windows[k], &self.reals[self.slots + k]),
+                _ => &[],
+            },
         }
     }
+
+    #[inline]
+    fn complexes(&self, place: Place) -> &'a [S] {
+        match place {
+            Place::Work(k) => {
+                let slot = &self.complexes[self.works[k].slot];
+                &slot[self.range(&self.works[k], slot)]
+            }
+            Place::Source(k) => match &self.operands[self.sources[k].operand] {
+                Operand::Complex(x) => std::slice::from_ref(x),
+                Operand::Complexes(a) => seen(a, &self.windows[k], &self.complexes[self.slots + k]),
+                _ => &[],
+            },
+        }
+    }
+}
+
+/// What one step reads.
+struct Read<'a, 'b, S: Scalar> {
+    stretch: &'b Stretch<'a, S>,
+    from: [Place; 3],
+}
+
+impl<T: Real, S: Scalar<Real = T>> Reads<T, S> for Read<'_, '_, S> {
+    #[inline]
+    fn reals(&self, k: usize) -> &[T] {
+        self.stretch.reals(self.from[k])
+    }
+    #[inline]
+    fn complexes(&self, k: usize) -> &[S] {
+        self.stretch.complexes(self.from[k])
+    }
+    #[inline]
+    fn ints(&self, k: usize) -> &[i64] {
+        let Place::Source(k) = self.from[k] else { return &[] };
+        match &self.stretch.operands[self.stretch.sources[k].operand] {
+            Operand::Int(x) => std::slice::from_ref(x),
+            Operand::Ints(a) => seen(a, &self.stretch.windows[k], &[]),
+            _ => &[],
+        }
+    }
+}
+
+/// From this many elements on, more than the nearest cache holds, a result is put in place of an operand that nobody
+/// reads afterwards.
+const LARGE: usize = 8 * AT_ONCE;
+
+/// The bytes of the widest vector register: what begins at a multiple of it is read at once.
+const VECTOR: usize = 64;
+
+/// The first place in a slot that begins a vector register. Slots have room for it.
+#[inline]
+fn aligned<E>(slot: &[E]) -> usize {
+    let at = slot.as_ptr().align_offset(VECTOR);
+    if at < VECTOR { at } else { 0 }
 }
 
 fn seen<'a, E>(array: &'a Held<E>, window: &Window, buffer: &'a [E]) -> &'a [E] {
@@ -433,27 +520,29 @@ fn seen<'a, E>(array: &'a Held<E>, window: &Window, buffer: &'a [E]) -> &'a [E] 
     }
 }
 
+/// Writes to a stretch of an array.
+fn put<E: Clone>(array: &mut Arc<Array<E>>, start: usize, items: &[E]) {
+    Arc::make_mut(array)[start..start + items.len()].clone_from_slice(items);
+}
+
 /// Adds a stretch to a sum or to sums, or puts it where it belongs.
 fn collect<T: Real, S: Scalar<Real = T>>(
-    part: Parts<'_, T, S>,
-    start: usize,
+    stretch: &Stretch<'_, S>,
+    place: Place,
     result: &mut Operand<S>,
     runs: Option<&mut Again>,
 ) {
     fn into<E: Scalar>(array: &mut Arc<Array<E>>, items: &[E], start: usize, runs: Option<&mut Again>) {
-        let array = Arc::make_mut(array);
         match runs {
-            Some(runs) => add_runs(&mut runs.now, items, array),
-            None => array[start..start + items.len()].clone_from_slice(items),
+            Some(runs) => add_runs(&mut runs.now, items, &mut *Arc::make_mut(array)),
+            None => put(array, start, items),
         }
     }
-    match (result, part) {
-        (Operand::Real(s), Parts::Reals(Part::Many(x))) => *s = sum_on(std::mem::replace(s, T::zero()), x),
-        (Operand::Complex(s), Parts::Complexes(Part::Many(x))) => {
-            *s = sum_on(std::mem::replace(s, S::zero()), x);
-        }
-        (Operand::Reals(Some(array)), Parts::Reals(Part::Many(x))) => into(array, x, start, runs),
-        (Operand::Complexes(Some(array)), Parts::Complexes(Part::Many(x))) => into(array, x, start, runs),
+    match result {
+        Operand::Real(s) => *s = sum_on(std::mem::replace(s, T::zero()), stretch.reals(place)),
+        Operand::Complex(s) => *s = sum_on(std::mem::replace(s, S::zero()), stretch.complexes(place)),
+        Operand::Reals(Some(array)) => into(array, stretch.reals(place), stretch.start, runs),
+        Operand::Complexes(Some(array)) => into(array, stretch.complexes(place), stretch.start, runs),
         _ => {}
     }
 }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use crate::{
     array::{ArrayError, Moved, Repeated, Shape, broadcast, reduced},
-    ir::{ArrayOp, Op, Position},
+    ir::{ArrayOp, Number2, Op, Position},
+    scalar::{Basic, Twice},
 };
 
 use super::super::recipe::{From, Output, Recipe, Step, View};
@@ -84,7 +85,10 @@ impl Again {
 #[derive(Clone, Debug)]
 pub(super) struct Work {
     pub(super) op: Op,
-    pub(super) from: [Place; 2],
+    /// Whether it is two operations of arithmetic, and which.
+    pub(super) twice: Option<Twice>,
+    /// What it reads; the third is that of the second operation.
+    pub(super) from: [Place; 3],
     pub(super) complex: bool,
     /// Where it writes.
     pub(super) slot: usize,
@@ -103,7 +107,8 @@ pub(super) enum Place {
 /// A result.
 #[derive(Clone, Debug)]
 pub(super) enum Wanted {
-    All(Place),
+    /// All of it, perhaps in place of an operand that is read element by element.
+    All(Place, Option<usize>),
     /// An operand as it is.
     Operand(usize),
     Sum(Place),
@@ -113,6 +118,37 @@ pub(super) enum Wanted {
     Same(usize),
     /// A shape without elements, of complex numbers or of real ones.
     Hollow(bool, Shape),
+}
+
+impl Work {
+    /// Which operation of arithmetic on real numbers it is, if one alone.
+    fn basic(&self) -> Option<Basic> {
+        match self.op {
+            Op::Number2(op) if !self.complex && self.twice.is_none() => match op {
+                Number2::Add => Some(Basic::Add),
+                Number2::Sub => Some(Basic::Sub),
+                Number2::Mul => Some(Basic::Mul),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+impl Wanted {
+    /// What it is made from.
+    fn place(&self) -> Option<Place> {
+        match *self {
+            Wanted::All(place, _) | Wanted::Sum(place) | Wanted::Sums(place, ..) => Some(place),
+            _ => None,
+        }
+    }
+    fn place_mut(&mut self) -> Option<&mut Place> {
+        match self {
+            Wanted::All(place, _) | Wanted::Sum(place) | Wanted::Sums(place, ..) => Some(place),
+            _ => None,
+        }
+    }
 }
 
 impl Plan {
@@ -165,8 +201,64 @@ impl Sweep {
 
     fn work(&mut self, step: &Step, from: [Place; 2]) -> Place {
         let Step { op, complex, at, .. } = *step;
-        self.works.push(Work { op, from, complex, slot: 0, kept: false, at });
+        let [a, b] = from;
+        self.works.push(Work { op, twice: None, from: [a, b, b], complex, slot: 0, kept: false, at });
         Place::Work(self.works.len() - 1)
+    }
+
+    /// Does two operations of arithmetic at once where only the second reads what the first gives.
+    fn pair(&mut self) {
+        let mut readers = vec![0; self.works.len()];
+        let read = self.works.iter().flat_map(|w| w.from[..2].to_vec());
+        for place in read.chain(self.outputs.iter().filter_map(Wanted::place)) {
+            if let Place::Work(k) = place {
+                readers[k] += 1;
+            }
+        }
+        let mut gone = vec![false; self.works.len()];
+        for k in 0..self.works.len() {
+            let [a, b, _] = self.works[k].from;
+            let found = [(a, b, false), (b, a, true)].into_iter().find_map(|(inner, other, back)| {
+                let Place::Work(j) = inner else { return None };
+                let (first, second) = (self.works[j].basic()?, self.works[k].basic()?);
+                (readers[j] == 1).then_some((j, other, Twice { first, second, back }))
+            });
+            if let Some((j, other, twice)) = found {
+                let [a, b, _] = self.works[j].from;
+                gone[j] = true;
+                (self.works[k].from, self.works[k].twice) = ([a, b, other], Some(twice));
+            }
+        }
+        let mut places = Vec::new();
+        let mut next = 0;
+        for gone in &gone {
+            places.push(next);
+            next += usize::from(!gone);
+        }
+        let moved = |place: &mut Place| {
+            if let Place::Work(k) = place {
+                *k = places[*k];
+            }
+        };
+        let mut left = gone.iter().map(|gone| !gone);
+        self.works.retain(|_| left.next().unwrap_or(true));
+        self.works.iter_mut().flat_map(|w| &mut w.from).for_each(moved);
+        self.outputs.iter_mut().filter_map(Wanted::place_mut).for_each(moved);
+    }
+
+    /// Finds operands in whose place results may be: each is read once, element by element, and is no result itself.
+    fn replace(&mut self) {
+        let plain = |s: &Source| matches!(s.reading, Reading::Plain);
+        let mut free: Vec<usize> = self.sources.iter().filter(|s| plain(s)).map(|s| s.operand).collect();
+        free.retain(|&operand| {
+            let given = self.outputs.iter().any(|o| matches!(o, Wanted::Operand(k) if *k == operand));
+            !given && self.sources.iter().filter(|s| s.operand == operand).count() == 1
+        });
+        for output in &mut self.outputs {
+            if let Wanted::All(Place::Work(_), over) = output {
+                *over = free.pop();
+            }
+        }
     }
 
     /// Gives each step the place where it writes. A step whose readers are done hands its place on, so that few stay in
@@ -181,12 +273,12 @@ impl Sweep {
             }
         }
         for output in &self.outputs {
-            if let Wanted::All(Place::Work(k))
+            if let Wanted::All(Place::Work(k), _)
             | Wanted::Sum(Place::Work(k))
             | Wanted::Sums(Place::Work(k), ..) = *output
             {
                 last[k] = self.works.len();
-                self.works[k].kept |= matches!(output, Wanted::All(_));
+                self.works[k].kept |= matches!(output, Wanted::All(..));
             }
         }
         let mut free: Vec<usize> = Vec::new();
@@ -196,10 +288,11 @@ impl Sweep {
                 self.slots += 1;
                 self.slots - 1
             });
-            let [a, b] = self.works[k].from;
-            for from in std::iter::once(a).chain((b != a).then_some(b)) {
-                if let Place::Work(j) = from
+            let from = self.works[k].from;
+            for (place, &read) in from.iter().enumerate() {
+                if let Place::Work(j) = read
                     && last[j] == k
+                    && !from[..place].contains(&read)
                 {
                     free.push(self.works[j].slot);
                 }
@@ -322,7 +415,9 @@ impl Maker<'_> {
             };
             sweep.outputs.push(wanted);
         }
+        sweep.pair();
         sweep.settle();
+        sweep.replace();
         Ok(sweep)
     }
 
@@ -360,9 +455,9 @@ impl Maker<'_> {
             From::Operand(k) => Wanted::Operand(k),
             From::Step(k) => match self.places[k] {
                 Made::Before(operand) => Wanted::Operand(operand),
-                Made::Here(place) => Wanted::All(place),
+                Made::Here(place) => Wanted::All(place, None),
             },
-            From::View(_) => Wanted::All(self.place(from, sweep)),
+            From::View(_) => Wanted::All(self.place(from, sweep), None),
         }
     }
 
@@ -389,7 +484,7 @@ impl Maker<'_> {
 
     /// A sweep whose result becomes an operand.
     fn before(&mut self, mut sweep: Sweep, place: Place) -> usize {
-        sweep.outputs.push(Wanted::All(place));
+        sweep.outputs.push(Wanted::All(place, None));
         sweep.settle();
         self.sweeps.push(sweep);
         self.operands += 1;
