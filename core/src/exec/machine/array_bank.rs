@@ -111,17 +111,11 @@ impl<T: Clone> ArrayBank<T> {
         }
     }
 
-    /// Hands an array out in place of `old`, whose memory comes back.
-    pub(super) fn hand_out(&mut self, reg: usize, last: bool, old: Arc<Array<T>>) -> Arc<Array<T>> {
+    /// Hands an array out.
+    pub(super) fn hand_out(&mut self, reg: usize, last: bool) -> Arc<Array<T>> {
         match self.read(reg, last) {
-            Some(array) => {
-                self.recycle(Some(old));
-                array
-            }
-            None => {
-                self.recycle(Some(old));
-                self.fresh(0)
-            }
+            Some(array) => array,
+            None => self.fresh(0),
         }
     }
 }

@@ -71,14 +71,16 @@ pub(super) fn elements<T: Real, S: Scalar<Real = T>>(
     let Banks { reals, complexes, ints, arrays } = banks;
     let mut operands: Operands<S> = SmallVec::new();
     for &slot in args {
-        operands.push(match slot.bank {
-            Bank::Real => Operand::Real(reals[on(slot)].clone()),
-            Bank::Complex => Operand::Complex(complexes[on(slot)].clone()),
-            Bank::Int => Operand::Int(ints[on(slot)]),
-            Bank::Reals => Operand::Reals(arrays.reals.read(on(slot), slot.last)),
-            Bank::Complexes => Operand::Complexes(arrays.complexes.read(on(slot), slot.last)),
-            Bank::Ints => Operand::Ints(arrays.ints.read(on(slot), slot.last)),
-        });
+        match slot.bank {
+            Bank::Real => operands.push(Operand::Real(reals[on(slot)].clone())),
+            Bank::Complex => operands.push(Operand::Complex(complexes[on(slot)].clone())),
+            Bank::Int => operands.push(Operand::Int(ints[on(slot)])),
+            Bank::Reals => operands.push(Operand::Reals(arrays.reals.read(on(slot), slot.last))),
+            Bank::Complexes => {
+                operands.push(Operand::Complexes(arrays.complexes.read(on(slot), slot.last)));
+            }
+            Bank::Ints => operands.push(Operand::Ints(arrays.ints.read(on(slot), slot.last))),
+        }
     }
     let (real_bank, complex_bank, scratch) = (&mut arrays.reals, &mut arrays.complexes, &mut arrays.scratch);
     let mut run = Run { real_bank, complex_bank, scratch };
@@ -227,8 +229,7 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
         // The memory of an array that is wanted lies among the stretches while it is filled.
         let mut results: Results<S> = SmallVec::new();
         for output in &sweep.outputs {
-            let result = self.begin(output, sweep, operands);
-            results.push(result);
+            self.begin(output, sweep, operands, &mut results);
         }
         for source in &mut sweep.sources {
             if let Reading::Repeated(again) = &mut source.reading {
@@ -352,8 +353,9 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
         }
     }
 
-    /// A result before the first stretch.
-    fn begin(&mut self, output: &Wanted, sweep: &Sweep, operands: &[Operand<S>]) -> Operand<S> {
+    /// Adds a result before the first stretch.
+    fn begin(&mut self, output: &Wanted, sweep: &Sweep, operands: &[Operand<S>], results: &mut Results<S>) {
+        let Run { real_bank, complex_bank, scratch } = self;
         let complex = |place: Place| match place {
             Place::Work(k) => sweep.works[k].complex,
             Place::Source(k) => {
@@ -361,39 +363,32 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
             }
         };
         match *output {
-            Wanted::Operand(k) => operands[k].again(),
-            Wanted::Same(_) => Operand::Int(0),
-            Wanted::All(Place::Work(k), _) if !sweep.works[k].kept => Operand::Int(0),
+            Wanted::Operand(k) => results.push(operands[k].again()),
+            Wanted::Same(_) => results.push(Operand::Int(0)),
+            Wanted::All(Place::Work(k), _) if !sweep.works[k].kept => results.push(Operand::Int(0)),
             Wanted::Hollow(true, ref shape) => {
-                let mut array = self.complex_bank.fresh(0);
+                let mut array = complex_bank.fresh(0);
                 Arc::make_mut(&mut array).hollow(shape);
-                Operand::Complexes(Some(array))
+                results.push(Operand::Complexes(Some(array)));
             }
             Wanted::Hollow(false, ref shape) => {
-                let mut array = self.real_bank.fresh(0);
+                let mut array = real_bank.fresh(0);
                 Arc::make_mut(&mut array).hollow(shape);
-                Operand::Reals(Some(array))
+                results.push(Operand::Reals(Some(array)));
             }
-            Wanted::Sum(place) if complex(place) => Operand::Complex(S::zero()),
-            Wanted::Sum(_) => Operand::Real(T::zero()),
+            Wanted::Sum(place) if complex(place) => results.push(Operand::Complex(S::zero())),
+            Wanted::Sum(_) => results.push(Operand::Real(T::zero())),
             Wanted::Sums(place, ref shape, _) if complex(place) => {
-                Operand::Complexes(Some(zeros(self.complex_bank, shape)))
+                results.push(Operand::Complexes(Some(zeros(complex_bank, shape))));
             }
-            Wanted::Sums(_, ref shape, _) => Operand::Reals(Some(zeros(self.real_bank, shape))),
+            Wanted::Sums(_, ref shape, _) => results.push(Operand::Reals(Some(zeros(real_bank, shape)))),
+            Wanted::All(place, _) if complex(place) => {
+                let slot = slot_of(sweep, place).map(|k| &mut scratch.complexes[k]);
+                results.push(Operand::Complexes(Some(room(complex_bank, &sweep.shape, slot))));
+            }
             Wanted::All(place, _) => {
-                let mut result = if complex(place) {
-                    let mut array = self.complex_bank.stale(sweep.len);
-                    Arc::make_mut(&mut array).overwrite(&sweep.shape, &S::zero());
-                    Operand::Complexes(Some(array))
-                } else {
-                    let mut array = self.real_bank.stale(sweep.len);
-                    Arc::make_mut(&mut array).overwrite(&sweep.shape, &T::zero());
-                    Operand::Reals(Some(array))
-                };
-                if let Place::Work(k) = place {
-                    self.exchange(sweep.works[k].slot, &mut result);
-                }
-                result
+                let slot = slot_of(sweep, place).map(|k| &mut scratch.reals[k]);
+                results.push(Operand::Reals(Some(room(real_bank, &sweep.shape, slot))));
             }
         }
     }
@@ -418,6 +413,19 @@ fn zeros<E: Scalar>(bank: &mut ArrayBank<E>, shape: &[usize]) -> Arc<Array<E>> {
     let mut array = bank.fresh(n);
     Arc::make_mut(&mut array).start(shape).resize(n, E::zero());
     array
+}
+
+/// An array to be written to, whose elements change places with those in a slot.
+fn room<E: Scalar>(bank: &mut ArrayBank<E>, shape: &[usize], slot: Option<&mut Vec<E>>) -> Arc<Array<E>> {
+    let mut array = bank.stale(shape.iter().product());
+    let to = Arc::make_mut(&mut array);
+    to.overwrite(shape, &E::zero());
+    slot.into_iter().for_each(|slot| std::mem::swap(slot, to.elements()));
+    array
+}
+
+fn slot_of(sweep: &Sweep, place: Place) -> Option<usize> {
+    if let Place::Work(k) = place { Some(sweep.works[k].slot) } else { None }
 }
 
 /// What can be read of one stretch.

@@ -69,6 +69,11 @@ impl<S: Scalar> Machine<S> {
         self.banks.memory() + self.tapes.iter().map(Tape::memory).sum::<usize>()
     }
 
+    /// Takes the memory of an old result for the next run.
+    pub(super) fn reclaim(&mut self, old: &mut Datum<S>) {
+        self.banks.reclaim(old);
+    }
+
     fn prepare(&mut self, code: &Bytecode) {
         self.frames.clear();
         while self.tapes.len() < code.tapes {
