@@ -67,12 +67,13 @@ fn block_sum<S: Ring>(block: &[S]) -> S {
     }
     let mut columns = sums;
     add_to(&mut columns, few);
-    all_columns(columns) + rest
+    all_columns(&columns) + rest
 }
 
-/// The sum of all columns: those eight apart, then those.
-#[inline(always)]
-fn all_columns<S: Ring>(columns: [S; COLUMNS]) -> S {
+/// The sum of all columns: those eight apart, then those. Apart from the loops, so that their columns stay in the widest
+/// registers.
+#[inline(never)]
+fn all_columns<S: Ring>(columns: &[S; COLUMNS]) -> S {
     let at = |k: usize| columns[k].clone();
     column_sum(std::array::from_fn(|k| (at(k) + at(k + 8)) + (at(k + 16) + at(k + 24))))
 }
@@ -523,7 +524,7 @@ impl<S: Ring> Loop for Dot<'_, S> {
         for (s, (x, y)) in columns.iter_mut().zip(few.iter().zip(others)) {
             s.mul_add_assign(x, y);
         }
-        all_columns(columns) + rest
+        all_columns(&columns) + rest
     }
 }
 

@@ -41,12 +41,6 @@ impl Together {
     pub(super) fn of(f: &Function) -> Together {
         let mut roles = roles(f);
         let mut last = chains(f, &roles);
-        for (role, last) in roles.iter_mut().zip(&last) {
-            if *role == Role::Views && last.is_none() {
-                *role = Role::Other;
-            }
-        }
-        let takes = |i: Inst| roles[i.index()] != Role::Other;
         let mut shapes = Shapes::of(f);
         for block in f.blocks.values() {
             merge(f, &block.insts, &roles, &mut shapes, &mut last);
@@ -57,6 +51,8 @@ impl Together {
                 last[k] = Some(end);
             }
         }
+        views(f, &mut roles, &mut last);
+        let takes = |i: Inst| roles[i.index()] != Role::Other;
         let mut members: HashMap<Inst, Vec<Inst>> = HashMap::new();
         let mut readers: Vec<Vec<Option<Inst>>> = vec![vec![]; f.kinds.len()];
         let mut shaped = vec![false; f.kinds.len()];
@@ -161,15 +157,9 @@ fn chains(f: &Function, roles: &[Role]) -> Vec<Option<Inst>> {
             place[i.index()] = k;
             for v in values_read(f, i) {
                 let near = definitions[v.index()].and_then(|d| home[d.index()]).is_some_and(|c| c == b);
-                if !near || matches!(roles[i.index()], Role::Other | Role::Views) {
+                if !near || roles[i.index()].is_apart() {
                     readers[v.index()] = Some(None);
                 }
-            }
-            // A view is no array whose shape could be asked for.
-            if let Some(v) = shape_read(f, i)
-                && definitions[v.index()].is_some_and(|d| roles[d.index()] == Role::Views)
-            {
-                readers[v.index()] = Some(None);
             }
         }
     }
@@ -178,7 +168,7 @@ fn chains(f: &Function, roles: &[Role]) -> Vec<Option<Inst>> {
         let mut asked: HashMap<Value, usize> = HashMap::new();
         for &i in block.insts.iter().rev() {
             let inst = &f.insts[i];
-            let makes = matches!(roles[i.index()], Role::Makes | Role::Views);
+            let makes = roles[i.index()] == Role::Makes;
             let group = inst.result.filter(|_| makes).and_then(|v| readers[v.index()].flatten());
             let by = inst.result.and_then(|v| asked.get(&v)).copied().unwrap_or(usize::MAX);
             let fits = |g: &Inst| size[g.index()] < LONGEST && place[g.index()] < by;
@@ -190,7 +180,7 @@ fn chains(f: &Function, roles: &[Role]) -> Vec<Option<Inst>> {
                 last[i.index()] = Some(end);
                 size[end.index()] += 1;
             }
-            if matches!(roles[i.index()], Role::Other | Role::Views) {
+            if roles[i.index()].is_apart() {
                 continue;
             }
             for v in values_read(f, i) {
@@ -206,6 +196,34 @@ fn chains(f: &Function, roles: &[Role]) -> Vec<Option<Inst>> {
     last
 }
 
+/// Lets groups read parts of arrays where they stand, if nobody else reads them or asks for their shape. All others are
+/// made as arrays.
+fn views(f: &Function, roles: &mut [Role], last: &mut [Option<Inst>]) {
+    // The group that reads a value: none yet, one, or several or something else.
+    let mut readers: Vec<Option<Option<Inst>>> = vec![None; f.kinds.len()];
+    let mut read = |v: Value, by: Option<Inst>| {
+        let reader = &mut readers[v.index()];
+        *reader = if reader.is_none_or(|r| r == by) { Some(by) } else { Some(None) };
+    };
+    for block in f.blocks.values() {
+        for &i in &block.insts {
+            let group = (!roles[i.index()].is_apart()).then_some(last[i.index()].unwrap_or(i));
+            values_read(f, i).for_each(|v| read(v, group));
+            shape_read(f, i).into_iter().for_each(|v| read(v, None));
+        }
+        let outside = block.end.targets().into_iter().flat_map(|t| t.args.iter().copied());
+        outside.chain(block.end.operand()).for_each(|v| read(v, None));
+    }
+    let home = homes(f);
+    for i in f.insts.keys().filter(|i| roles[i.index()] == Role::Views).collect::<Vec<_>>() {
+        let reader = f.insts[i].result.and_then(|v| readers[v.index()].flatten());
+        match reader.filter(|end| home[end.index()] == home[i.index()]) {
+            Some(end) => last[i.index()] = Some(end),
+            None => roles[i.index()] = Role::Other,
+        }
+    }
+}
+
 /// A group to which others may come.
 struct Open {
     class: Class,
@@ -219,7 +237,7 @@ struct Open {
 /// Merges the groups of a block whose ends have one shape.
 fn merge(f: &Function, insts: &[Inst], roles: &[Role], shapes: &mut Shapes, last: &mut [Option<Inst>]) {
     let mut chains: HashMap<Inst, Vec<Inst>> = HashMap::new();
-    for &i in insts.iter().filter(|&&i| roles[i.index()] != Role::Other) {
+    for &i in insts.iter().filter(|&&i| !roles[i.index()].is_apart()) {
         chains.entry(last[i.index()].unwrap_or(i)).or_default().push(i);
     }
     let shaped: Vec<Value> = insts.iter().filter_map(|&i| shape_read(f, i)).collect();
@@ -237,13 +255,10 @@ fn merge(f: &Function, insts: &[Inst], roles: &[Role], shapes: &mut Shapes, last
         let whole = if roles[i.index()] == Role::Makes { inst.result } else { inst.args.first().copied() };
         let Some(class) = whole.map(|v| shapes.class(v)) else { continue };
         let reads: Vec<Value> = chain.iter().flat_map(|&j| f.insts[j].args.iter().copied()).collect();
-        let views = chain.iter().filter(|j| roles[j.index()] == Role::Views);
-        let viewed: Vec<Value> = views.flat_map(|&j| f.insts[j].args.iter().copied()).collect();
         open.retain(|group| {
             let joins = group.class == class
                 && group.size + chain.len() <= LONGEST
-                && !reads.iter().any(|v| group.sums.contains(v))
-                && !viewed.iter().any(|v| group.gives.contains(v));
+                && !reads.iter().any(|v| group.sums.contains(v));
             joins || group.class != class && !reads.iter().any(|v| group.gives.contains(v))
         });
         let hollow = chain.iter().filter_map(|&j| f.insts[j].result).filter(|v| shaped.contains(v));
@@ -275,6 +290,13 @@ enum Role {
     /// It reads elements from other places.
     Views,
     Other,
+}
+
+impl Role {
+    /// Whether it is no operation on elements.
+    fn is_apart(self) -> bool {
+        matches!(self, Role::Other | Role::Views)
+    }
 }
 
 fn roles(f: &Function) -> Vec<Role> {
