@@ -30,6 +30,7 @@ mod product;
 mod reduce;
 mod shape;
 mod solve;
+mod sum;
 
 use std::{
     fmt,
@@ -46,14 +47,16 @@ pub use index::{
 };
 pub(crate) use product::matmul_shape;
 pub use product::{convolve, correlate, matmul, trace_product};
-pub(crate) use reduce::{AT_ONCE, add_runs, reduced, sum_on};
+pub(crate) use reduce::reduced;
 pub use reduce::{
-    arg_extreme, argsort, cumulative_sum, dot, logsumexp, logsumexp_keep, product, product_pairs,
-    products_of_others, softmax, step, sum, sum_keep, sum_like,
+    arg_extreme, argsort, cumulative_sum, logsumexp, logsumexp_keep, product, product_pairs,
+    products_of_others, softmax, step, sum_keep, sum_like,
 };
 pub(crate) use shape::{Moved, Repeated, Window, checked_count};
 pub use shape::{Shape, Strided, axis_split, broadcast, checked_axis, count, place};
 pub use solve::{determinant, inverse, log_abs_determinant, solve};
+pub(crate) use sum::{AT_ONCE, add_runs, sum_on};
+pub use sum::{dot, sum};
 
 /// Numbers with a shape. It reads as the slice of its elements in row-major order.
 #[derive(Clone, PartialEq, Debug)]

@@ -10,8 +10,8 @@ use super::{
     Array, ArrayError, Shape, Strided, broadcast,
     gemm::{Blocked, Factor},
     narrow::{Narrow, is_narrow},
-    reduce::COLUMNS,
     sum,
+    sum::COLUMNS,
 };
 
 /// Which factors of a product are taken as their adjoint (the conjugate transpose).

@@ -93,7 +93,9 @@ impl<T: Clone> ArrayBank<T> {
 
     /// Keeps the memory of an array that nobody shares.
     pub(super) fn recycle(&mut self, array: Held<T>) {
+        // To see that others have it costs less than to ask whether it may be changed.
         if let Some(mut array) = array
+            && Arc::strong_count(&array) == 1
             && let Some(elements) = Arc::get_mut(&mut array)
         {
             // Numbers with memory of their own give it back.

@@ -10,6 +10,7 @@ mod banks;
 mod elements;
 mod loops;
 mod run;
+mod stretch;
 mod sweeps;
 mod whole;
 
