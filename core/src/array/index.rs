@@ -19,20 +19,29 @@ use super::{
 pub fn transpose<T: Clone + 'static>(a: &Array<T>, out: &mut Array<T>) -> Result<(), ArrayError> {
     let expected = "a matrix or a stack of matrices";
     let (m, n) = a.matrix().ok_or_else(|| ArrayError::shape("transpose", expected, &[&a.shape()]))?;
-    let mut shape = a.shape();
-    let rank = shape.len();
-    shape.swap(rank - 2, rank - 1);
     let Some(first) = a.first() else {
-        out.start(&shape);
+        out.start(&swapped(a));
         return Ok(());
     };
-    out.overwrite(&shape, first);
+    if a.rank() == 2 {
+        out.overwrite(&[n, m], first);
+    } else {
+        out.overwrite(&swapped(a), first);
+    }
     if !transpose_floats(a, (m, n), out) {
         for (matrix, to) in a.chunks_exact(m * n).zip(out.chunks_exact_mut(m * n)) {
             transpose_one(matrix, (m, n), to);
         }
     }
     Ok(())
+}
+
+/// A shape whose last two axes have changed places.
+fn swapped<T>(a: &Array<T>) -> Shape {
+    let mut shape = a.shape();
+    let rank = shape.len();
+    shape.swap(rank - 2, rank - 1);
+    shape
 }
 
 /// Transposes matrices of 64-bit floats, if they are such and there are instructions for it.
