@@ -2,33 +2,55 @@
 //!
 //! Each function writes into `out`, whose memory is used again. O(elements written).
 
+use std::any::Any;
+
 use num_traits::Zero;
 
-use super::{Array, ArrayError, Repeated, Shape, Strided, axis_split, checked_axis, shape::row_major};
+use super::{
+    Array, ArrayError, Moved, Repeated, Shape, Strided, axis_split, checked_axis,
+    flip::{COLUMNS, flip},
+    shape::row_major,
+};
 
 /// Transposes each matrix in a stack: the last two axes change places.
 ///
 /// # Errors
 /// It is no matrix.
-pub fn transpose<T: Clone>(a: &Array<T>, out: &mut Array<T>) -> Result<(), ArrayError> {
+pub fn transpose<T: Clone + 'static>(a: &Array<T>, out: &mut Array<T>) -> Result<(), ArrayError> {
     let expected = "a matrix or a stack of matrices";
     let (m, n) = a.matrix().ok_or_else(|| ArrayError::shape("transpose", expected, &[&a.shape()]))?;
-    let mut shape = a.shape();
-    let rank = shape.len();
-    shape.swap(rank - 2, rank - 1);
     let Some(first) = a.first() else {
-        out.start(&shape);
+        out.start(&swapped(a));
         return Ok(());
     };
-    let to = out.overwrite(&shape, first);
-    for (matrix, to) in a.chunks_exact(m * n).zip(to.chunks_exact_mut(m * n)) {
-        transpose_one(matrix, (m, n), to);
+    if a.rank() == 2 {
+        out.overwrite(&[n, m], first);
+    } else {
+        out.overwrite(&swapped(a), first);
+    }
+    if !transpose_floats(a, (m, n), out) {
+        for (matrix, to) in a.chunks_exact(m * n).zip(out.chunks_exact_mut(m * n)) {
+            transpose_one(matrix, (m, n), to);
+        }
     }
     Ok(())
 }
 
-/// How many columns are read at a time, so that the rows that they become stay in the nearest cache.
-const COLUMNS: usize = 64;
+/// A shape whose last two axes have changed places.
+fn swapped<T>(a: &Array<T>) -> Shape {
+    let mut shape = a.shape();
+    let rank = shape.len();
+    shape.swap(rank - 2, rank - 1);
+    shape
+}
+
+/// Transposes matrices of 64-bit floats, if they are such and there are instructions for it.
+fn transpose_floats(a: &dyn Any, (m, n): (usize, usize), out: &mut dyn Any) -> bool {
+    let (Some(a), Some(out)) = (a.downcast_ref::<Array<f64>>(), out.downcast_mut::<Array<f64>>()) else {
+        return false;
+    };
+    a.chunks_exact(m * n).zip(out.chunks_exact_mut(m * n)).all(|(a, to)| flip(a, (m, n), to))
+}
 
 /// Four rows at a time: what is written lies together.
 fn transpose_one<T: Clone>(a: &[T], (m, n): (usize, usize), to: &mut [T]) {
@@ -89,39 +111,16 @@ pub fn permute<T: Clone>(
 ///
 /// # Errors
 /// There is no such axis, or the range leaves it.
-pub fn slice<T: Clone>(
+pub fn slice<T: Clone + Zero>(
     a: &Array<T>,
     axis: i64,
     start: i64,
     len: i64,
     out: &mut Array<T>,
 ) -> Result<(), ArrayError> {
-    let mut shape = a.shape();
-    let axis = checked_axis("slice", axis, &shape)?;
-    let (outer, along, inner) = axis_split(&shape, axis);
-    let (start, len) = checked_range("slice", start, len, along, &shape)?;
-    shape[axis] = len;
-    let to = out.start(&shape);
-    for k in 0..outer {
-        let from = (k * along + start) * inner;
-        to.extend_from_slice(&a[from..from + len * inner]);
-    }
+    let (shape, moved) = Moved::slice(&a.shape(), axis, start, len)?;
+    moved.copy(a, 0, out.overwrite(&shape, &T::zero()));
     Ok(())
-}
-
-fn checked_range(
-    op: &'static str,
-    start: i64,
-    len: i64,
-    along: usize,
-    shape: &[usize],
-) -> Result<(usize, usize), ArrayError> {
-    let range = usize::try_from(start).ok().zip(usize::try_from(len).ok());
-    let fits = range.filter(|(s, n)| s.checked_add(*n).is_some_and(|end| end <= along));
-    fits.ok_or_else(|| {
-        let what = format!("{len} elements from {start} on along an axis of {along}");
-        ArrayError::Range { op, what, shape: shape.to_vec() }
-    })
 }
 
 /// `part` at its place among zeros, in the shape of `whole`: what [`slice()`] undoes.
@@ -136,21 +135,8 @@ pub fn embed<T: Clone + Zero>(
     out: &mut Array<T>,
 ) -> Result<(), ArrayError> {
     let shape = whole.shape();
-    let axis = checked_axis("embed", axis, &shape)?;
-    let (outer, along, inner) = axis_split(&shape, axis);
-    let mut expected = shape.clone();
-    expected[axis] = part.shape().get(axis).copied().unwrap_or(0);
-    if expected != part.shape() {
-        let words = "a part that differs from the whole along one axis";
-        return Err(ArrayError::shape("embed", words, &[&part.shape(), &shape]));
-    }
-    let (start, len) = checked_range("embed", start, expected[axis] as i64, along, &shape)?;
-    let to = out.start(&shape);
-    for k in 0..outer {
-        to.resize(to.len() + start * inner, T::zero());
-        to.extend_from_slice(&part[k * len * inner..(k + 1) * len * inner]);
-        to.resize((k + 1) * along * inner, T::zero());
-    }
+    let moved = Moved::embed(&part.shape(), &shape, axis, start)?;
+    moved.copy(part, 0, out.overwrite(&shape, &T::zero()));
     Ok(())
 }
 

@@ -20,6 +20,7 @@
 mod contract;
 mod decompose;
 mod error;
+mod flip;
 mod fourier;
 mod gemm;
 mod index;
@@ -29,6 +30,7 @@ mod product;
 mod reduce;
 mod shape;
 mod solve;
+mod sum;
 
 use std::{
     fmt,
@@ -45,14 +47,16 @@ pub use index::{
 };
 pub(crate) use product::matmul_shape;
 pub use product::{convolve, correlate, matmul, trace_product};
-pub(crate) use reduce::{AT_ONCE, BLOCK, add_runs, reduced};
+pub(crate) use reduce::reduced;
 pub use reduce::{
-    arg_extreme, argsort, cumulative_sum, dot, logsumexp, logsumexp_keep, product, product_pairs,
-    products_of_others, softmax, step, sum, sum_keep, sum_like,
+    arg_extreme, argsort, cumulative_sum, logsumexp, logsumexp_keep, product, product_pairs,
+    products_of_others, softmax, step, sum_keep, sum_like,
 };
-pub(crate) use shape::{Repeated, Window, checked_count};
+pub(crate) use shape::{Moved, Repeated, Window, checked_count};
 pub use shape::{Shape, Strided, axis_split, broadcast, checked_axis, count, place};
 pub use solve::{determinant, inverse, log_abs_determinant, solve};
+pub(crate) use sum::{AT_ONCE, add_runs, sum_on};
+pub use sum::{dot, sum};
 
 /// Numbers with a shape. It reads as the slice of its elements in row-major order.
 #[derive(Clone, PartialEq, Debug)]
@@ -107,6 +111,11 @@ impl<T> Array<T> {
     #[must_use]
     pub fn same_shape<U>(&self, other: &Array<U>) -> bool {
         self.items.len() == other.items.len() && self.dims == other.dims
+    }
+
+    /// Whether it has this shape.
+    pub(crate) fn is_of(&self, shape: &[usize]) -> bool {
+        if self.dims.is_empty() { shape == [self.items.len()] } else { self.dims.as_slice() == shape }
     }
 
     /// The elements in row-major order.

@@ -100,7 +100,17 @@ fn rows<const W: usize, const R: usize>(
         let x: [f64; R] = std::array::from_fn(|r| rows[r][l]);
         add(&x, y, &mut sums);
     }
-    for (r, sums) in sums.iter().enumerate() {
+    // A copy, so that the sums themselves stay in registers.
+    let done = sums;
+    for (r, sums) in done.iter().enumerate() {
+        // What is too much lies where the next row will be.
+        if !more
+            && count == n
+            && let Some(c) = c[r * n..].first_chunk_mut::<W>()
+        {
+            *c = *sums;
+            continue;
+        }
         let c = &mut c[r * n..r * n + count];
         if more {
             c.iter_mut().zip(sums).for_each(|(c, s)| *c += s);
@@ -131,9 +141,9 @@ fn first<const W: usize>(product: Narrow<'_>) {
             for l in whole..k {
                 add(&row::<ROWS>(&x[l * m..]), &row::<W>(&y[l * n..]), &mut sums);
             }
-            let count = W.min(n - j);
+            let (count, done) = (W.min(n - j), sums);
             for r in 0..ROWS.min(m - i) {
-                c[(i + r) * n + j..][..count].copy_from_slice(&sums[r][..count]);
+                c[(i + r) * n + j..][..count].copy_from_slice(&done[r][..count]);
             }
         }
     }

@@ -11,6 +11,7 @@ use super::{
     gemm::{Blocked, Factor},
     narrow::{Narrow, is_narrow},
     sum,
+    sum::COLUMNS,
 };
 
 /// Which factors of a product are taken as their adjoint (the conjugate transpose).
@@ -210,14 +211,14 @@ pub fn trace_product<S: Ring>(a: &Array<S>, b: &Array<S>) -> Result<S, ArrayErro
         return Err(wrong());
     }
     // The order of the sums is that of `dot`, of A and the transpose of B.
-    let mut columns: [S; 8] = std::array::from_fn(|_| S::zero());
+    let mut columns: [S; COLUMNS] = std::array::from_fn(|_| S::zero());
     let mut rest = S::zero();
     let whole = a.len() / 8 * 8;
     for (i, row) in a.chunks_exact(n.max(1)).enumerate() {
         for (j, x) in row.iter().enumerate() {
             let k = i * n + j;
             if k < whole {
-                columns[k % 8].mul_add_assign(x, &b[j * m + i]);
+                columns[k % COLUMNS].mul_add_assign(x, &b[j * m + i]);
             } else {
                 rest += x * &b[j * m + i];
             }

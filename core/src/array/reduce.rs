@@ -6,50 +6,9 @@ use std::{cmp::Ordering, ops::Range};
 
 use crate::scalar::{Loop, Real, Ring, Scalar, wide};
 
-use super::{Array, ArrayError, Repeated, Shape, Strided, axis_split, broadcast, checked_axis};
-
-/// How many elements are summed before the sum is added to the others.
-pub(crate) const BLOCK: usize = 512;
-
-/// How many elements go through a loop at once where several follow each other; sums along axes are taken of as many.
-pub(crate) const AT_ONCE: usize = 2 * BLOCK;
-
-/// The sum of numbers: blocks of 512, each in eight columns. The order depends on the number of elements alone.
-#[must_use]
-pub fn sum<S: Ring>(items: &[S]) -> S {
-    wide::<S, _>(Sum(items))
-}
-
-struct Sum<'a, S>(&'a [S]);
-
-impl<S: Ring> Loop for Sum<'_, S> {
-    type Output = S;
-    #[inline(always)]
-    fn run(self) -> S {
-        let mut total = S::zero();
-        for block in self.0.chunks(BLOCK) {
-            let eights = block.chunks_exact(8);
-            let rest = S::sum(eights.remainder().iter().cloned());
-            if block.len() < 8 {
-                total += rest;
-                continue;
-            }
-            let mut columns: [S; 8] = std::array::from_fn(|_| S::zero());
-            for eight in eights {
-                add_to(&mut columns, eight);
-            }
-            let [a, b, c, d, e, f, g, h] = columns;
-            total += ((a + &b) + (c + &d)) + ((e + &f) + (g + &h)) + rest;
-        }
-        total
-    }
-}
-
-/// Adds each number to that in its place.
-#[inline(always)]
-fn add_to<S: Ring>(sums: &mut [S], items: &[S]) {
-    sums.iter_mut().zip(items).for_each(|(s, x)| *s += x.clone());
-}
+use super::{
+    AT_ONCE, Array, ArrayError, Repeated, Shape, Strided, add_runs, axis_split, broadcast, checked_axis, sum,
+};
 
 /// The axis, and the shape with length 1 along it.
 pub(crate) fn reduced(op: &'static str, axis: i64, shape: &[usize]) -> Result<(usize, Shape), ArrayError> {
@@ -92,50 +51,6 @@ pub fn sum_like<S: Ring, U>(a: &Array<S>, other: &Array<U>, out: &mut Array<S>) 
     }
     sums(a, &from, &to, out);
     Ok(())
-}
-
-/// Adds the next elements of a larger array to where they belong in one that is repeated.
-pub(crate) fn add_runs<S: Ring>(runs: &mut Repeated, items: &[S], sums: &mut [S]) {
-    wide::<S, _>(AddRuns { runs, items, sums });
-}
-
-struct AddRuns<'a, S> {
-    runs: &'a mut Repeated,
-    items: &'a [S],
-    sums: &'a mut [S],
-}
-
-/// How many sums of short lines are taken side by side at most, and of how many lines.
-const BESIDE: usize = 256;
-const LINES: usize = 8;
-
-impl<S: Ring> Loop for AddRuns<'_, S> {
-    type Output = ();
-    #[inline(always)]
-    fn run(self) {
-        let AddRuns { runs, mut items, sums } = self;
-        let period = runs.period;
-        while !items.is_empty() {
-            let (at, phase, n) = runs.part(items.len());
-            let (part, behind) = items.split_at(n);
-            items = behind;
-            let sums = &mut sums[at..at + period];
-            if let [sum] = sums {
-                *sum += Sum(part).run();
-                continue;
-            }
-            let (head, lines) = part.split_at(((period - phase) % period).min(n));
-            add_to(&mut sums[phase..], head);
-            if LINES * period > BESIDE || lines.len() < 2 * LINES * period {
-                lines.chunks(period).for_each(|line| add_to(sums, line));
-                continue;
-            }
-            let mut beside: [S; BESIDE] = std::array::from_fn(|_| S::zero());
-            let beside = &mut beside[..LINES * period];
-            lines.chunks(LINES * period).for_each(|lines| add_to(beside, lines));
-            beside.chunks_exact(period).for_each(|line| add_to(sums, line));
-        }
-    }
 }
 
 /// The sums up to each element along an axis; `back`: from each element on.
@@ -444,33 +359,6 @@ pub fn softmax<T: Real>(a: &mut Array<T>, axis: i64) -> Result<(), ArrayError> {
         (0..along).for_each(|k| zip(&mut a[rows(k)], sums, |x, s| *x *= s.clone()));
         Ok(())
     })
-}
-
-/// The sum of the products of the elements of two arrays of one shape. Nothing is conjugated.
-///
-/// # Errors
-/// The shapes differ.
-pub fn dot<S: Ring>(a: &Array<S>, b: &Array<S>) -> Result<S, ArrayError> {
-    if !a.same_shape(b) {
-        return Err(ArrayError::shape("dot", "two arrays of one shape", &[&a.shape(), &b.shape()]));
-    }
-    Ok(wide::<S, _>(Dot(a, b)))
-}
-
-struct Dot<'a, S>(&'a [S], &'a [S]);
-
-impl<S: Ring> Loop for Dot<'_, S> {
-    type Output = S;
-    #[inline(always)]
-    fn run(self) -> S {
-        let mut columns: [S; 8] = std::array::from_fn(|_| S::zero());
-        let (x, y) = (self.0.chunks_exact(8), self.1.chunks_exact(8));
-        let rest = S::sum(x.remainder().iter().zip(y.remainder()).map(|(x, y)| x * y));
-        for (x, y) in x.zip(y) {
-            columns.iter_mut().zip(x.iter().zip(y)).for_each(|(s, (x, y))| s.mul_add_assign(x, y));
-        }
-        Sum(&columns).run() + rest
-    }
 }
 
 /// 1 where the first is at least the second, else 0; NaN where they cannot be compared. Shapes are broadcast.

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use num_traits::Zero;
 use smallvec::SmallVec;
 
 use super::ArrayError;
@@ -155,11 +156,30 @@ pub(crate) fn row_major(shape: &[usize]) -> SmallVec<[usize; 4]> {
     steps
 }
 
+/// The same places with as few axes as can be, at least one: those of length 1 are left out, and two become one where a
+/// step along the first is as far as all steps along the second.
+fn joined(shape: &[usize], strides: &[usize]) -> (Shape, Shape) {
+    let (mut lengths, mut steps) = (Shape::new(), Shape::new());
+    for (&n, &step) in shape.iter().zip(strides).filter(|(n, _)| **n != 1) {
+        match (lengths.last_mut(), steps.last_mut()) {
+            (Some(outer), Some(far)) if *far == step * n => (*outer, *far) = (*outer * n, step),
+            _ => {
+                lengths.push(n);
+                steps.push(step);
+            }
+        }
+    }
+    if lengths.is_empty() {
+        (lengths, steps) = (Shape::from_slice(&[1]), Shape::from_slice(&[0]));
+    }
+    (lengths, steps)
+}
+
 /// An array read as one of a larger shape, stretch by stretch.
 ///
 /// Row by row of the larger shape, elements come in *runs*: a run is `length` elements, the same `period` elements of
-/// the array again and again.
-#[derive(Debug)]
+/// the array again and again. Axes that lie together in both are one.
+#[derive(Clone, Debug)]
 pub(crate) struct Repeated {
     runs: Runs,
     pub(crate) period: usize,
@@ -172,7 +192,7 @@ pub(crate) struct Repeated {
 }
 
 /// Where each run starts.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Runs {
     /// Along all axes but the last one with runs.
     starts: Strided,
@@ -198,6 +218,112 @@ impl Iterator for Runs {
     }
 }
 
+/// An array read in pieces from other places, stretch by stretch: a part of each run of elements, or among zeros.
+///
+/// The result is runs of `run` elements. Each has `body` elements of the array, from its place `lead` on, and zeros
+/// before and behind; those of the k-th run start at `from + k step`.
+#[derive(Clone, Debug)]
+pub(crate) struct Moved {
+    run: usize,
+    lead: usize,
+    body: usize,
+    from: usize,
+    step: usize,
+}
+
+impl Moved {
+    /// `len` elements along an axis of an array, from `start` on, and their shape.
+    ///
+    /// # Errors
+    /// There is no such axis, or the range leaves it.
+    pub(crate) fn slice(
+        shape: &[usize],
+        axis: i64,
+        start: i64,
+        len: i64,
+    ) -> Result<(Shape, Moved), ArrayError> {
+        let axis = checked_axis("slice", axis, shape)?;
+        let (_, along, inner) = axis_split(shape, axis);
+        let (start, len) = checked_range("slice", start, len, along, shape)?;
+        let mut part = Shape::from_slice(shape);
+        part[axis] = len;
+        let run = len * inner;
+        Ok((part, Moved { run, lead: 0, body: run, from: start * inner, step: along * inner }))
+    }
+
+    /// An array of shape `part` at its place among zeros, in the shape `whole`.
+    ///
+    /// # Errors
+    /// It does not fit there.
+    pub(crate) fn embed(part: &[usize], whole: &[usize], axis: i64, start: i64) -> Result<Moved, ArrayError> {
+        let axis = checked_axis("embed", axis, whole)?;
+        let (_, along, inner) = axis_split(whole, axis);
+        let mut expected = Shape::from_slice(whole);
+        expected[axis] = part.get(axis).copied().unwrap_or(0);
+        if expected.as_slice() != part {
+            let words = "a part that differs from the whole along one axis";
+            return Err(ArrayError::shape("embed", words, &[part, whole]));
+        }
+        let len = i64::try_from(expected[axis]).unwrap_or(i64::MAX);
+        let (start, len) = checked_range("embed", start, len, along, whole)?;
+        let body = len * inner;
+        Ok(Moved { run: along * inner, lead: start * inner, body, from: 0, step: body })
+    }
+
+    /// The elements from the place `start` on. What is not there as it is, is copied to the buffer.
+    pub(crate) fn next<T: Clone + Zero>(
+        &self,
+        a: &[T],
+        start: usize,
+        len: usize,
+        buffer: &mut Vec<T>,
+    ) -> Window {
+        let (k, at) = (start / self.run.max(1), start % self.run.max(1));
+        if at >= self.lead && at + len <= self.lead + self.body {
+            let from = self.from + k * self.step + at - self.lead;
+            return Window::Array(from..from + len);
+        }
+        buffer.resize(len, T::zero());
+        self.copy(a, start, buffer);
+        Window::Buffer(0..len)
+    }
+
+    /// Copies the elements from the place `start` on.
+    pub(crate) fn copy<T: Clone + Zero>(&self, a: &[T], start: usize, mut out: &mut [T]) {
+        let (mut k, mut at) = (start / self.run.max(1), start % self.run.max(1));
+        while !out.is_empty() {
+            let (run, behind) = out.split_at_mut((self.run - at).min(out.len()));
+            let end = at + run.len();
+            // Where the body begins and ends in this piece.
+            let [first, last] = [self.lead, self.lead + self.body].map(|edge| edge.clamp(at, end) - at);
+            run[..first].fill(T::zero());
+            run[last..].fill(T::zero());
+            if first < last {
+                let from = self.from + k * self.step + at + first - self.lead;
+                run[first..last].clone_from_slice(&a[from..from + last - first]);
+            }
+            (k, at) = (k + 1, 0);
+            out = behind;
+        }
+    }
+}
+
+/// A range along an axis of the given length.
+fn checked_range(
+    op: &'static str,
+    start: i64,
+    len: i64,
+    along: usize,
+    shape: &[usize],
+) -> Result<(usize, usize), ArrayError> {
+    let range = usize::try_from(start).ok().zip(usize::try_from(len).ok());
+    let fits = range.filter(|(s, n)| s.checked_add(*n).is_some_and(|end| end <= along));
+    fits.ok_or_else(|| {
+        let what = format!("{len} elements from {start} on along an axis of {along}");
+        ArrayError::Range { op, what, shape: shape.to_vec() }
+    })
+}
+
 /// Where a stretch lies.
 #[derive(Clone, Debug)]
 pub(crate) enum Window {
@@ -210,7 +336,7 @@ pub(crate) enum Window {
 impl Repeated {
     /// Reads an array of shape `from` as one of shape `to`, to which it broadcasts and which has elements.
     pub(crate) fn new(from: &[usize], to: &[usize]) -> Repeated {
-        let strides = repeated_strides(from, to);
+        let (to, strides) = joined(to, &repeated_strides(from, to));
         let last = to.len() - 1;
         let period = if strides[last] == 0 { 1 } else { to[last] };
         // Along the axes between these and the last one nothing changes.
@@ -268,16 +394,37 @@ impl Repeated {
         }
     }
 
+    /// From the start of a run on: whole runs of one number each. What it gives back is shorter than a run.
+    fn fill<'b, T: Clone>(&mut self, a: &[T], out: &'b mut [T]) -> &'b mut [T] {
+        let mut lines = out.chunks_exact_mut(self.length);
+        for (k, line) in lines.by_ref().enumerate() {
+            if k > 0 {
+                self.at = self.runs.next().unwrap_or(0);
+            }
+            line.fill(a[self.at].clone());
+        }
+        self.done = self.length;
+        lines.into_remainder()
+    }
+
+    /// Goes on by a whole run of one number, of at most `most` elements: the place of the number, and how many they are.
+    #[inline(always)]
+    pub(crate) fn line(&mut self, most: usize) -> Option<(usize, usize)> {
+        if self.period != 1 || self.length > most {
+            return None;
+        }
+        self.advance();
+        let whole = self.done == 0;
+        self.done = if whole { self.length } else { self.done };
+        whole.then_some((self.at, self.length))
+    }
+
     /// Copies the next elements.
     pub(crate) fn copy<T: Clone>(&mut self, a: &[T], mut out: &mut [T]) {
         while !out.is_empty() {
             self.advance();
             if self.period == 1 && self.done == 0 && out.len() >= self.length {
-                // Whole runs of one number each.
-                let (run, behind) = out.split_at_mut(self.length);
-                run.fill(a[self.at].clone());
-                self.done = self.length;
-                out = behind;
+                out = self.fill(a, out);
                 continue;
             }
             let (at, phase, n) = self.part(out.len());

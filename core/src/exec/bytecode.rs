@@ -23,7 +23,7 @@ pub(super) struct Routine {
     /// The registers of instructions with many operands, and of arrays.
     pub(super) slots: Vec<Slot>,
     /// What is done element by element.
-    pub(super) recipes: Vec<Recipe>,
+    pub(super) recipes: Vec<Arc<Recipe>>,
     /// The targets of switches.
     pub(super) tables: Vec<Pc>,
     /// How many registers of each bank.

@@ -75,6 +75,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Prepared<'h, S> {
         gradient: &mut Vec<Datum<S>>,
     ) -> Result<T, RunError> {
         let Prepared { code, host, limits, machine, whole, .. } = self;
+        machine.reclaim(whole);
         code.call_into(machine, *host, limits, args, whole)?;
         let wrong = || CallError::Undefined { name: "gradient".to_owned() };
         let Datum::Tuple(fields) = whole else { return Err(wrong().into()) };

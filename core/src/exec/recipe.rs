@@ -6,11 +6,14 @@
 //! v5 = sum v4                   outputs: the sum of step 1
 //! ```
 
-use crate::ir::{Op, Position};
+use crate::ir::{ArrayOp, Op, Position};
 
 /// Steps over elements, and what is wanted of them.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Recipe {
+    /// Its number among those of all routines.
+    pub(super) number: usize,
+    pub(super) views: Vec<View>,
     pub(super) steps: Vec<Step>,
     /// One for each result. All that they are made or summed from have one shape.
     pub(super) outputs: Vec<Output>,
@@ -31,6 +34,16 @@ pub(super) enum Output {
     SumLike(From, From),
 }
 
+/// An operand whose elements are read from other places: a part of an array, or an array among zeros.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct View {
+    /// `Slice` or `Embed`.
+    pub(super) op: ArrayOp,
+    /// Which operands of the recipe are those of the op.
+    pub(super) args: [usize; 4],
+    pub(super) at: Position,
+}
+
 /// One operation on numbers.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Step {
@@ -47,6 +60,8 @@ pub(super) struct Step {
 pub(super) enum From {
     /// An operand of the recipe.
     Operand(usize),
+    /// A view of one.
+    View(usize),
     /// An earlier step.
     Step(usize),
 }

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use super::{
     Conj, Ordered, Real, Ring, Scalar, Undecided, elementary,
+    twice::{Twice, many},
     wide::{Loop, wide},
 };
 
@@ -64,6 +65,7 @@ macro_rules! float {
                 wide::<$F, _>(Raise { numbers, others });
                 Ok(())
             }
+            fn twice_all(twice: Twice, x: [&[$F]; 3], out: &mut [$F]) { many(twice, x, out); }
             fn primal(&self) -> Option<f64> { Some(f64::from(*self)) }
             fn try_cmp(&self, other: &$F) -> Result<Option<Ordering>, Undecided> { Ok(self.partial_cmp(other)) }
         }

@@ -56,6 +56,7 @@ mod elementary;
 mod float;
 mod lanes;
 mod literal;
+mod twice;
 mod uncertain;
 mod wide;
 
@@ -63,6 +64,7 @@ pub use lanes::Lanes;
 pub use literal::{N, Operand};
 pub use ops::ParseScalarError;
 pub(crate) use ops::parse_decimal;
+pub use twice::{Basic, Twice};
 pub use uncertain::Uncertain;
 pub(crate) use wide::{Loop, fused, wide};
 
@@ -368,6 +370,11 @@ pub trait Real: Scalar<Real = Self> + NumAssign {
             }
         }
         Ok(())
+    }
+    /// Two operations one after the other for each number of `out`, on those in its place in three lists; a list of one
+    /// number gives the same for all. Each is rounded by itself.
+    fn twice_all(twice: Twice, x: [&[Self]; 3], out: &mut [Self]) {
+        twice::plain(twice, x, out);
     }
     /// An exact fraction.
     fn from_ratio(q: Ratio<i64>) -> Self {

@@ -65,6 +65,16 @@ pub(crate) const CASES: &[Case] = &[
         &[&[&[2, 2, 2]], &[&[3, 3, 3]]],
     ),
     case("fn f(a: {k}) { slice(a, 0, 1, 2) * slice(a * a, 0, 0, 2) }", &[&[&[3]], &[&[4, 2]], &[&[3, 1, 2]]]),
+    // Parts read where they stand, by several operations at once, repeated, and over more than one stretch.
+    case(
+        "fn f(a: {k}) { let u = slice(a, 1, 1, 2) - slice(a, 1, 0, 2) * slice(a, 1, 0, 2); (u - 3) * (u - 0.5 * u) }",
+        &[&[&[2, 3]], &[&[1, 4, 2]]],
+    ),
+    case("fn f(a: {k}) { slice(a, 1, 1, 1) * (a - slice(a, 1, 0, 1)) }", &[&[&[2, 3]], &[&[301, 2]]]),
+    case(
+        "fn f(a: {k}) { slice(a, 0, 1, 600) * slice(a, 0, 0, 600) - 2 * slice(a, 0, 1, 600) }",
+        &[&[&[601]], &[&[601, 2]]],
+    ),
     case("fn f(a: {k}, b: {k}) { embed(a * a, b, 1, 1) * b }", &[&[&[2, 2], &[2, 4]], &[&[2, 0], &[2, 1]]]),
     case(
         "fn f(a: {k}, b: {k}) { concat(a, b * b, 0) }",

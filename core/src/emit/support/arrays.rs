@@ -600,16 +600,16 @@ fn array_step(a: f64, b: f64) -> f64 {
     }
 }
 //-
-/// The sum of products, in eight columns.
+/// The sum of products, in 32 columns.
 fn array_dot<T: Number>(a: &Array<T>, b: &Array<T>) -> T {
     let (p, q) = (a.shape(), b.shape());
     assert!(p == q, "`dot` takes two arrays of one shape, given {p:?} and {q:?}");
-    let mut columns = [T::default(); 8];
+    let mut columns = [T::default(); 32];
     let whole = a.len() / 8 * 8;
     let mut rest = T::default();
     for (k, (x, y)) in a.items.iter().zip(&b.items).enumerate() {
         if k < whole {
-            columns[k % 8] += *x * *y;
+            columns[k % 32] += *x * *y;
         } else {
             rest += *x * *y;
         }

@@ -113,20 +113,21 @@ fn accumulate<T: Copy + std::ops::AddAssign>(mut xs: Vec<T>, ys: &[T]) -> Vec<T>
     xs
 }
 //-
-/// The sum: blocks of 512, each in eight columns.
+/// The sum: blocks of 512, each in 32 columns.
 fn sum<T: Copy + Default + std::ops::Add<Output = T>>(xs: &[T]) -> T {
     let mut total = T::default();
     for block in xs.chunks(512) {
-        let eights = block.chunks_exact(8);
-        let rest = eights.remainder().iter().fold(T::default(), |s, x| s + *x);
-        if block.len() < 8 {
+        let (whole, rest) = block.split_at(block.len() / 8 * 8);
+        let rest = rest.iter().fold(T::default(), |s, x| s + *x);
+        if whole.is_empty() {
             total = total + rest;
             continue;
         }
-        let mut c = [T::default(); 8];
-        for eight in eights {
-            c.iter_mut().zip(eight).for_each(|(s, x)| *s = *s + *x);
+        let mut c = [T::default(); 32];
+        for line in whole.chunks(32) {
+            c.iter_mut().zip(line).for_each(|(s, x)| *s = *s + *x);
         }
+        let c: [T; 8] = std::array::from_fn(|k| (c[k] + c[k + 8]) + (c[k + 16] + c[k + 24]));
         total = total + (((c[0] + c[1]) + (c[2] + c[3])) + ((c[4] + c[5]) + (c[6] + c[7])) + rest);
     }
     total

@@ -65,8 +65,11 @@ impl Bytecode {
                 }
             }
         }
-        let routines: Vec<Routine> =
+        let mut routines: Vec<Routine> =
             ids.iter().map(|&f| Compiler::new(&program.functions[f], f, &ids, style).routine()).collect();
+        for (k, recipe) in routines.iter_mut().flat_map(|r| &mut r.recipes).enumerate() {
+            Arc::make_mut(recipe).number = k;
+        }
         let tape = |op| match op {
             Op::Push { tape, .. } | Op::Pop { tape, .. } => tape as usize + 1,
             _ => 0,

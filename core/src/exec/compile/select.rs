@@ -1,5 +1,7 @@
 //! The bytecode of one instruction.
 
+use std::sync::Arc;
+
 use crate::{
     entity::Inst,
     ir::{InstData, Int2, Kind, Mixed, Number1, Number2, Op},
@@ -109,7 +111,7 @@ impl Compiler<'_> {
         let (args, results) = (self.leaves(&args), self.leaves(&results));
         let results = self.slots(&results);
         let args = self.slots(&args);
-        self.routine.recipes.push(recipe);
+        self.routine.recipes.push(Arc::new(recipe));
         self.emit(Code::Elements(self.routine.recipes.len() as u32 - 1, args, results));
     }
 

@@ -5,7 +5,8 @@
 //! ```
 //!
 //! - An operation joins the one that reads it if all who read it are in one group of the same block; so what stands
-//!   between them is never an array. A sum may end a group, of all elements or of what was repeated.
+//!   between them is never an array. A sum may end a group, of all elements or of what was repeated. So may a part of an
+//!   array begin it (`slice`), or an array among zeros (`embed`): their elements are read where they stand.
 //! - Groups whose ends have [one shape](crate::pass) become one, where the last of them stands, unless something
 //!   between them reads what the first gives.
 //!
@@ -19,7 +20,7 @@ use crate::{
     pass::{Class, Shapes},
 };
 
-use super::super::recipe::{From, Output, Recipe, Step};
+use super::super::recipe::{From, Output, Recipe, Step, View};
 
 /// How many operations are done together at most: each needs a stretch of fast memory for its results.
 const LONGEST: usize = 32;
@@ -38,8 +39,7 @@ pub(super) struct Together {
 
 impl Together {
     pub(super) fn of(f: &Function) -> Together {
-        let roles = roles(f);
-        let takes = |i: Inst| roles[i.index()] != Role::Other;
+        let mut roles = roles(f);
         let mut last = chains(f, &roles);
         let mut shapes = Shapes::of(f);
         for block in f.blocks.values() {
@@ -51,6 +51,8 @@ impl Together {
                 last[k] = Some(end);
             }
         }
+        views(f, &mut roles, &mut last);
+        let takes = |i: Inst| roles[i.index()] != Role::Other;
         let mut members: HashMap<Inst, Vec<Inst>> = HashMap::new();
         let mut readers: Vec<Vec<Option<Inst>>> = vec![vec![]; f.kinds.len()];
         let mut shaped = vec![false; f.kinds.len()];
@@ -84,18 +86,25 @@ impl Together {
     pub(super) fn recipe(&self, f: &Function, end: Inst) -> (Recipe, Vec<Value>, Vec<Value>) {
         let alone = [end];
         let members = self.members.get(&end).map_or(&alone[..], Vec::as_slice);
-        let (mut steps, mut outputs) = (Vec::new(), Vec::new());
+        let (mut views, mut steps, mut outputs) = (Vec::new(), Vec::new(), Vec::new());
         let (mut operands, mut results): (Vec<Value>, Vec<Value>) = (Vec::new(), Vec::new());
-        let mut known: HashMap<Value, usize> = HashMap::new();
+        let mut known: HashMap<Value, From> = HashMap::new();
         for &i in members {
             let inst = &f.insts[i];
-            let mut from = |v: Value| match known.get(&v) {
-                Some(step) => From::Step(*step),
-                None => From::Operand(operands.iter().position(|w| *w == v).unwrap_or_else(|| {
+            let mut operand = |v: Value| {
+                operands.iter().position(|w| *w == v).unwrap_or_else(|| {
                     operands.push(v);
                     operands.len() - 1
-                })),
+                })
             };
+            if let (Op::OnArrays(op @ (ArrayOp::Slice | ArrayOp::Embed)), Some(v), &[a, b, c, d]) =
+                (inst.op, inst.result, &inst.args[..])
+            {
+                known.insert(v, From::View(views.len()));
+                views.push(View { op, args: [a, b, c, d].map(operand), at: inst.at });
+                continue;
+            }
+            let mut from = |v: Value| known.get(&v).copied().unwrap_or_else(|| From::Operand(operand(v)));
             let (Some(&first), Some(&second), Some(v)) = (inst.args.first(), inst.args.last(), inst.result)
             else {
                 continue;
@@ -120,11 +129,11 @@ impl Together {
                 outputs.push(Output::Shape(steps.len()));
                 results.push(v);
             }
-            known.insert(v, steps.len());
+            known.insert(v, From::Step(steps.len()));
             let complex = f.kinds[v] == Kind::Array(Element::Complex);
             steps.push(Step { op: inst.op, from, complex, at: inst.at });
         }
-        (Recipe { steps, outputs }, operands, results)
+        (Recipe { number: 0, views, steps, outputs }, operands, results)
     }
 }
 
@@ -148,7 +157,7 @@ fn chains(f: &Function, roles: &[Role]) -> Vec<Option<Inst>> {
             place[i.index()] = k;
             for v in values_read(f, i) {
                 let near = definitions[v.index()].and_then(|d| home[d.index()]).is_some_and(|c| c == b);
-                if !near || roles[i.index()] == Role::Other {
+                if !near || roles[i.index()].is_apart() {
                     readers[v.index()] = Some(None);
                 }
             }
@@ -171,7 +180,7 @@ fn chains(f: &Function, roles: &[Role]) -> Vec<Option<Inst>> {
                 last[i.index()] = Some(end);
                 size[end.index()] += 1;
             }
-            if roles[i.index()] == Role::Other {
+            if roles[i.index()].is_apart() {
                 continue;
             }
             for v in values_read(f, i) {
@@ -187,6 +196,34 @@ fn chains(f: &Function, roles: &[Role]) -> Vec<Option<Inst>> {
     last
 }
 
+/// Lets groups read parts of arrays where they stand, if nobody else reads them or asks for their shape. All others are
+/// made as arrays.
+fn views(f: &Function, roles: &mut [Role], last: &mut [Option<Inst>]) {
+    // The group that reads a value: none yet, one, or several or something else.
+    let mut readers: Vec<Option<Option<Inst>>> = vec![None; f.kinds.len()];
+    let mut read = |v: Value, by: Option<Inst>| {
+        let reader = &mut readers[v.index()];
+        *reader = if reader.is_none_or(|r| r == by) { Some(by) } else { Some(None) };
+    };
+    for block in f.blocks.values() {
+        for &i in &block.insts {
+            let group = (!roles[i.index()].is_apart()).then_some(last[i.index()].unwrap_or(i));
+            values_read(f, i).for_each(|v| read(v, group));
+            shape_read(f, i).into_iter().for_each(|v| read(v, None));
+        }
+        let outside = block.end.targets().into_iter().flat_map(|t| t.args.iter().copied());
+        outside.chain(block.end.operand()).for_each(|v| read(v, None));
+    }
+    let home = homes(f);
+    for i in f.insts.keys().filter(|i| roles[i.index()] == Role::Views).collect::<Vec<_>>() {
+        let reader = f.insts[i].result.and_then(|v| readers[v.index()].flatten());
+        match reader.filter(|end| home[end.index()] == home[i.index()]) {
+            Some(end) => last[i.index()] = Some(end),
+            None => roles[i.index()] = Role::Other,
+        }
+    }
+}
+
 /// A group to which others may come.
 struct Open {
     class: Class,
@@ -200,7 +237,7 @@ struct Open {
 /// Merges the groups of a block whose ends have one shape.
 fn merge(f: &Function, insts: &[Inst], roles: &[Role], shapes: &mut Shapes, last: &mut [Option<Inst>]) {
     let mut chains: HashMap<Inst, Vec<Inst>> = HashMap::new();
-    for &i in insts.iter().filter(|&&i| roles[i.index()] != Role::Other) {
+    for &i in insts.iter().filter(|&&i| !roles[i.index()].is_apart()) {
         chains.entry(last[i.index()].unwrap_or(i)).or_default().push(i);
     }
     let shaped: Vec<Value> = insts.iter().filter_map(|&i| shape_read(f, i)).collect();
@@ -250,7 +287,16 @@ enum Role {
     Makes,
     /// It sums elements, and may read them as they are made.
     Sums,
+    /// It reads elements from other places.
+    Views,
     Other,
+}
+
+impl Role {
+    /// Whether it is no operation on elements.
+    fn is_apart(self) -> bool {
+        matches!(self, Role::Other | Role::Views)
+    }
 }
 
 fn roles(f: &Function) -> Vec<Role> {
@@ -262,6 +308,10 @@ fn roles(f: &Function) -> Vec<Role> {
     let role = |i: Inst| match f.insts[i].op {
         _ if makes(i) => Role::Makes,
         Op::Sum => Role::Sums,
+        Op::OnArrays(ArrayOp::Slice | ArrayOp::Embed) => match f.insts[i].result.map(|v| &f.kinds[v]) {
+            Some(Kind::Array(Element::Real | Element::Complex)) => Role::Views,
+            _ => Role::Other,
+        },
         // Of an array that is there anyway they are done by themselves.
         Op::OnArrays(ArrayOp::SumKeep | ArrayOp::SumLike) => {
             let maker = definitions[f.insts[i].args[0].index()].filter(|&d| makes(d));

@@ -17,7 +17,8 @@ const MANY: usize = 64;
 #[derive(Debug)]
 pub(super) struct ArrayBank<T> {
     registers: Vec<Held<T>>,
-    spare: Vec<Arc<Array<T>>>,
+    /// Each with the number of elements that it has room for.
+    spare: Vec<(usize, Arc<Array<T>>)>,
 }
 
 impl<T: Clone> ArrayBank<T> {
@@ -27,9 +28,11 @@ impl<T: Clone> ArrayBank<T> {
 
     /// The bytes of the registers and of all arrays in them and kept for later; those that share one count it once each.
     pub(super) fn memory(&self) -> usize {
-        let arrays = self.registers.iter().flatten().chain(&self.spare);
-        let lists = self.registers.capacity() + self.spare.capacity();
-        lists * size_of::<Held<T>>() + arrays.map(|a| a.capacity() * size_of::<T>()).sum::<usize>()
+        let arrays = self.registers.iter().flatten().map(|a| a.capacity());
+        let elements: usize = arrays.chain(self.spare.iter().map(|s| s.0)).sum();
+        self.registers.capacity() * size_of::<Held<T>>()
+            + self.spare.capacity() * size_of::<(usize, Held<T>)>()
+            + elements * size_of::<T>()
     }
 
     /// Makes room for `len` registers.
@@ -67,11 +70,12 @@ impl<T: Clone> ArrayBank<T> {
     /// As [`fresh`](ArrayBank::fresh), but with whatever was left in it: the spare buffer that fits best. If none does,
     /// a new one, so that the same program run again finds each size that it needs; of many, the largest grows.
     pub(super) fn stale(&mut self, len: usize) -> Arc<Array<T>> {
-        let room = |k: &usize| self.spare[*k].capacity();
+        let room = |k: &usize| self.spare[*k].0;
         let all = 0..self.spare.len();
-        let fits = all.clone().filter(|k| room(k) >= len).min_by_key(room);
+        // Of equal ones the last, which is still in the caches.
+        let fits = all.clone().rev().filter(|k| room(k) >= len).min_by_key(room);
         match fits.or_else(|| all.max_by_key(room).filter(|_| self.spare.len() >= MANY)) {
-            Some(k) => self.spare.swap_remove(k),
+            Some(k) => self.spare.swap_remove(k).1,
             None => Arc::new(Array::from(Vec::with_capacity(len))),
         }
     }
@@ -89,14 +93,16 @@ impl<T: Clone> ArrayBank<T> {
 
     /// Keeps the memory of an array that nobody shares.
     pub(super) fn recycle(&mut self, array: Held<T>) {
+        // To see that others have it costs less than to ask whether it may be changed.
         if let Some(mut array) = array
+            && Arc::strong_count(&array) == 1
             && let Some(elements) = Arc::get_mut(&mut array)
         {
             // Numbers with memory of their own give it back.
             if std::mem::needs_drop::<T>() {
                 elements.as_vec().clear();
             }
-            self.spare.push(array);
+            self.spare.push((elements.capacity(), array));
         }
     }
 
@@ -107,17 +113,11 @@ impl<T: Clone> ArrayBank<T> {
         }
     }
 
-    /// Hands an array out in place of `old`, whose memory comes back.
-    pub(super) fn hand_out(&mut self, reg: usize, last: bool, old: Arc<Array<T>>) -> Arc<Array<T>> {
+    /// Hands an array out.
+    pub(super) fn hand_out(&mut self, reg: usize, last: bool) -> Arc<Array<T>> {
         match self.read(reg, last) {
-            Some(array) => {
-                self.recycle(Some(old));
-                array
-            }
-            None => {
-                self.recycle(Some(old));
-                self.fresh(0)
-            }
+            Some(array) => array,
+            None => self.fresh(0),
         }
     }
 }

@@ -217,19 +217,31 @@ impl<S: Scalar> Banks<S> {
             && let Some(slot) = slots.next()
         {
             let i = slot.reg as usize + base[slot.bank as usize];
-            let old = std::mem::replace(to, Datum::Int(0));
+            self.reclaim(to);
             let arrays = &mut self.arrays;
-            *to = match (slot.bank, old) {
-                (Bank::Reals, Datum::Reals(old)) => Datum::Reals(arrays.reals.hand_out(i, slot.last, old)),
-                (Bank::Complexes, Datum::Complexes(old)) => {
-                    Datum::Complexes(arrays.complexes.hand_out(i, slot.last, old))
-                }
-                (Bank::Ints, Datum::Ints(old)) => Datum::Ints(arrays.ints.hand_out(i, slot.last, old)),
+            *to = match slot.bank {
+                Bank::Reals => Datum::Reals(arrays.reals.hand_out(i, slot.last)),
+                Bank::Complexes => Datum::Complexes(arrays.complexes.hand_out(i, slot.last)),
+                Bank::Ints => Datum::Ints(arrays.ints.hand_out(i, slot.last)),
                 _ => self.load(slot, base),
             };
             return;
         }
         *to = self.assemble(kind, slots, base);
+    }
+
+    /// Takes the memory of the arrays in a value that nobody needs any more; numbers are left in their places.
+    pub(super) fn reclaim(&mut self, old: &mut Datum<S>) {
+        if let Datum::Tuple(fields) = old {
+            fields.iter_mut().for_each(|field| self.reclaim(field));
+        } else if matches!(old, Datum::Reals(_) | Datum::Complexes(_) | Datum::Ints(_)) {
+            match std::mem::replace(old, Datum::Int(0)) {
+                Datum::Reals(array) => self.arrays.reals.recycle(Some(array)),
+                Datum::Complexes(array) => self.arrays.complexes.recycle(Some(array)),
+                Datum::Ints(array) => self.arrays.ints.recycle(Some(array)),
+                _ => {}
+            }
+        }
     }
 }
 

@@ -2,9 +2,8 @@
 //!
 //! Each step goes over [`AT_ONCE`] elements before the next one does; only what is wanted goes to memory. So the
 //! dispatch is paid once for a stretch, each step is a plain loop over slices with the processor's vector instructions,
-//! and nothing in between is ever stored as a whole. An operand of a smaller shape is repeated stretch by stretch. A
-//! step whose own shape is smaller than that of the results (`exp(b)` in `a * exp(b)`, `b` a row) is computed first, as
-//! an array.
+//! and nothing in between is ever stored as a whole. An operand of a smaller shape is repeated stretch by stretch, a
+//! part of an array read where it stands. How all this is done is [found once](Plan) for operands of the same shapes.
 //!
 //! A sum has the bits that it has by itself, of an array that was made before.
 
@@ -13,8 +12,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::{
-    array::{AT_ONCE, ArrayError, BLOCK, Repeated, Shape, Window, add_runs, broadcast, reduced, sum},
-    ir::Position,
+    array::{AT_ONCE, Array, ArrayError, Window},
     scalar::{Real, Scalar},
 };
 
@@ -22,42 +20,39 @@ use super::{
     super::{
         Limits,
         code::{Bank, Slot},
-        recipe::{From, Output, Recipe, Step},
+        recipe::Recipe,
     },
-    array_bank::{ArrayBank, Held},
+    array_bank::ArrayBank,
     banks::{Banks, Base},
-    loops::{Part, Parts, run},
+    loops::run,
+    stretch::{Operand, Read, Stretch, VECTOR, aligned, collect, put},
+    sweeps::{Fault, Place, Plan, Reading, Sweep, Wanted, measures},
 };
 
-/// The results of steps for one stretch, and operands repeated for one.
+/// The results of steps for one stretch, operands repeated for one, and how recipes were run.
 #[derive(Debug)]
 pub(super) struct Scratch<S: Scalar> {
     reals: Vec<Vec<S::Real>>,
     complexes: Vec<Vec<S>>,
+    plans: Vec<Option<Plan>>,
 }
 
 impl<S: Scalar> Scratch<S> {
     pub(super) fn new() -> Scratch<S> {
-        Scratch { reals: Vec::new(), complexes: Vec::new() }
+        Scratch { reals: Vec::new(), complexes: Vec::new(), plans: Vec::new() }
     }
 }
 
-/// An operand.
-enum Operand<S: Scalar> {
-    Real(S::Real),
-    Complex(S),
-    Int(i64),
-    Reals(Held<S::Real>),
-    Complexes(Held<S>),
-    Ints(Held<i64>),
-}
-
-type Fault = (Option<Position>, ArrayError);
+/// As many as recipes have without allocating.
+type Each<T> = SmallVec<[T; 12]>;
+type Few<T> = SmallVec<[T; 4]>;
+type Operands<S> = Each<Operand<S>>;
+type Results<S> = Few<Operand<S>>;
 
 /// Runs a recipe.
 pub(super) fn elements<T: Real, S: Scalar<Real = T>>(
     banks: &mut Banks<S>,
-    recipe: &Recipe,
+    recipe: &Arc<Recipe>,
     args: &[Slot],
     results: &[Slot],
     base: Base,
@@ -65,20 +60,22 @@ pub(super) fn elements<T: Real, S: Scalar<Real = T>>(
 ) -> Result<(), Fault> {
     let on = |slot: Slot| base[slot.bank as usize] + slot.reg as usize;
     let Banks { reals, complexes, ints, arrays } = banks;
-    let mut operands: Operands<S> = args
-        .iter()
-        .map(|&slot| match slot.bank {
-            Bank::Real => Operand::Real(reals[on(slot)].clone()),
-            Bank::Complex => Operand::Complex(complexes[on(slot)].clone()),
-            Bank::Int => Operand::Int(ints[on(slot)]),
-            Bank::Reals => Operand::Reals(arrays.reals.read(on(slot), slot.last)),
-            Bank::Complexes => Operand::Complexes(arrays.complexes.read(on(slot), slot.last)),
-            Bank::Ints => Operand::Ints(arrays.ints.read(on(slot), slot.last)),
-        })
-        .collect();
+    let mut operands: Operands<S> = SmallVec::new();
+    for &slot in args {
+        match slot.bank {
+            Bank::Real => operands.push(Operand::Real(reals[on(slot)].clone())),
+            Bank::Complex => operands.push(Operand::Complex(complexes[on(slot)].clone())),
+            Bank::Int => operands.push(Operand::Int(ints[on(slot)])),
+            Bank::Reals => operands.push(Operand::Reals(arrays.reals.read(on(slot), slot.last))),
+            Bank::Complexes => {
+                operands.push(Operand::Complexes(arrays.complexes.read(on(slot), slot.last)));
+            }
+            Bank::Ints => operands.push(Operand::Ints(arrays.ints.read(on(slot), slot.last))),
+        }
+    }
     let (real_bank, complex_bank, scratch) = (&mut arrays.reals, &mut arrays.complexes, &mut arrays.scratch);
-    let mut run = Run { real_bank, complex_bank, scratch, limit: limits.array };
-    let values = run.recipe(recipe, &mut operands);
+    let mut run = Run { real_bank, complex_bank, scratch };
+    let values = run.recipe(recipe, &mut operands, limits.array);
     for operand in operands {
         match operand {
             Operand::Reals(array) => run.real_bank.recycle(array),
@@ -99,312 +96,241 @@ pub(super) fn elements<T: Real, S: Scalar<Real = T>>(
     Ok(())
 }
 
-/// Something for each step, for each operand, for each output: as many as recipes have without allocating.
-type Steps<T> = SmallVec<[T; 32]>;
-type Each<T> = SmallVec<[T; 12]>;
-type Few<T> = SmallVec<[T; 4]>;
-type Operands<S> = Each<Operand<S>>;
-type Results<S> = Few<Operand<S>>;
-
-/// An output whose shape is known.
-#[derive(Clone, PartialEq, Debug)]
-enum Wanted {
-    All(From),
-    Sum(From),
-    /// Sums of what is repeated, in this shape.
-    Sums(From, Shape),
-    /// The same array as that of another output.
-    Again(usize),
-    /// A shape without elements, of complex numbers or of real ones.
-    Hollow(bool, Shape),
-}
+/// From this many elements on, more than the nearest cache holds, a result is put in place of an operand that nobody
+/// reads afterwards.
+const LARGE: usize = 8 * AT_ONCE;
 
 struct Run<'a, S: Scalar> {
     real_bank: &'a mut ArrayBank<S::Real>,
     complex_bank: &'a mut ArrayBank<S>,
     scratch: &'a mut Scratch<S>,
-    limit: usize,
-}
-
-impl<S: Scalar> Operand<S> {
-    /// The same once more; arrays are shared.
-    fn again(&self) -> Operand<S> {
-        match self {
-            Operand::Real(x) => Operand::Real(x.clone()),
-            Operand::Complex(x) => Operand::Complex(x.clone()),
-            Operand::Int(n) => Operand::Int(*n),
-            Operand::Reals(array) => Operand::Reals(array.clone()),
-            Operand::Complexes(array) => Operand::Complexes(array.clone()),
-            Operand::Ints(array) => Operand::Ints(array.clone()),
-        }
-    }
-
-    /// Its shape; none of a number.
-    fn shape(&self) -> Option<Shape> {
-        fn of<E>(array: &Held<E>) -> Option<Shape> {
-            Some(array.as_ref().map_or_else(|| Shape::from_slice(&[0]), |a| a.shape()))
-        }
-        match self {
-            Operand::Reals(array) => of(array),
-            Operand::Complexes(array) => of(array),
-            Operand::Ints(array) => of(array),
-            _ => None,
-        }
-    }
 }
 
 impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
-    fn recipe(&mut self, recipe: &Recipe, operands: &mut Operands<S>) -> Result<Results<S>, Fault> {
-        let shapes: Each<Option<Shape>> = operands.iter().map(Operand::shape).collect();
-        let mut made: Steps<Option<Shape>> = SmallVec::new();
-        for step in &recipe.steps {
-            let shape = |from: From| match from {
-                From::Operand(k) => shapes[k].as_ref(),
-                From::Step(k) => made[k].as_ref(),
-            };
-            let shape = match step.from.map(shape) {
-                [Some(a), Some(b)] if a == b => Some(a.clone()),
-                [Some(a), Some(b)] => Some(broadcast(a, b).ok_or_else(|| {
-                    let expected =
-                        "arrays whose shapes are equal or 1 along each axis, counted from the last";
-                    (Some(step.at), ArrayError::shape(step.op.name(), expected, &[a, b]))
-                })?),
-                [a, b] => a.or(b).cloned(),
-            };
-            made.push(shape);
-        }
-        let shape_of = |from: From| match from {
-            From::Operand(k) => shapes[k].clone(),
-            From::Step(k) => made[k].clone(),
-        };
-        let whole = recipe.outputs.iter().find_map(|output| match *output {
-            Output::Array(k) => made[k].clone(),
-            Output::Shape(_) => None,
-            Output::Sum(from) | Output::SumKeep(from, _) | Output::SumLike(from, _) => shape_of(from),
-        });
-        let whole = whole.unwrap_or_default();
-        let n: usize = whole.iter().product();
-        if n > self.limit {
-            let given = whole.iter().map(|&d| i64::try_from(d).unwrap_or(i64::MAX)).collect();
-            return Err((None, ArrayError::Lengths { given, limit: self.limit }));
-        }
-        let mut wanted: Few<Wanted> = SmallVec::new();
-        for output in &recipe.outputs {
-            let fault = |source| (None, source);
-            let output = match *output {
-                Output::Array(k) => Wanted::All(From::Step(k)),
-                Output::Shape(k) => {
-                    Wanted::Hollow(recipe.steps[k].complex, made[k].clone().unwrap_or_default())
-                }
-                Output::Sum(from) => Wanted::Sum(from),
-                Output::SumKeep(from, axis) => {
-                    let axis = if let Operand::Int(axis) = operands[axis] { axis } else { -1 };
-                    Wanted::Sums(from, reduced("sum_keep", axis, &whole).map_err(fault)?.1)
-                }
-                Output::SumLike(from, like) => {
-                    let like = shape_of(like).unwrap_or_default();
-                    if broadcast(&whole, &like).as_ref() != Some(&whole) {
-                        let words = "an array that the other can be repeated to";
-                        return Err(fault(ArrayError::shape("sum_like", words, &[&whole, &like])));
-                    }
-                    if like == whole { Wanted::All(from) } else { Wanted::Sums(from, like) }
-                }
-            };
-            let again = wanted.iter().position(|w| matches!(output, Wanted::All(_)) && *w == output);
-            wanted.push(again.map_or(output, Wanted::Again));
-        }
-        // Smaller steps become operands.
-        let mut places: Steps<From> = SmallVec::new();
-        let mut order: Steps<usize> = SmallVec::new();
-        for (k, shape) in made.iter().enumerate() {
-            if shape.as_ref() == Some(&whole) {
-                places.push(From::Step(order.len()));
-                order.push(k);
-                continue;
-            }
-            let step = renamed(&recipe.steps[k], &places);
-            let shape = shape.clone().unwrap_or_default();
-            let values = self.stretches(&[step], &[Wanted::All(From::Step(0))], &shape, operands)?;
-            places.push(From::Operand(operands.len()));
-            operands.extend(values);
-        }
-        let steps: Steps<Step> = order.iter().map(|&k| renamed(&recipe.steps[k], &places)).collect();
-        for output in &mut wanted {
-            if let Wanted::All(from) | Wanted::Sum(from) | Wanted::Sums(from, _) = output
-                && let From::Step(k) = *from
-            {
-                *from = places[k];
-            }
-        }
-        self.stretches(&steps, &wanted, &whole, operands)
+    /// Runs the sweeps of a recipe.
+    fn recipe(
+        &mut self,
+        recipe: &Arc<Recipe>,
+        operands: &mut Operands<S>,
+        limit: usize,
+    ) -> Result<Results<S>, Fault> {
+        let mut plan = self.plan(recipe, operands)?;
+        let done = self.sweeps(&mut plan.sweeps, operands, limit);
+        self.scratch.plans[recipe.number] = Some(plan);
+        done
     }
 
-    /// Runs steps of one shape.
-    fn stretches(
-        &mut self,
-        steps: &[Step],
-        outputs: &[Wanted],
-        shape: &[usize],
-        operands: &[Operand<S>],
-    ) -> Result<Results<S>, Fault> {
-        let n: usize = shape.iter().product();
-        // Operands of other shapes are repeated: each stretch into a place of its own behind those of the steps.
-        let mut repeated: Each<Option<Repeated>> = SmallVec::new();
-        for (k, operand) in operands.iter().enumerate() {
-            let used = steps.iter().any(|s| s.from.contains(&From::Operand(k)));
-            let other = operand.shape().filter(|s| n > 0 && used && s.as_slice() != shape);
-            repeated.push(other.map(|from| Repeated::new(&from, shape)));
+    /// The plan of the last run if it fits, else a new one.
+    fn plan(&mut self, recipe: &Arc<Recipe>, operands: &[Operand<S>]) -> Result<Plan, Fault> {
+        let plans = &mut self.scratch.plans;
+        if plans.len() <= recipe.number {
+            plans.resize_with(recipe.number + 1, || None);
         }
-        let (slots, used) = slots(steps, outputs);
-        let places = used + operands.len();
-        if self.scratch.reals.len() < places {
-            self.scratch.reals.resize_with(places, Vec::new);
-            self.scratch.complexes.resize_with(places, Vec::new);
-        }
-        // The memory of an array that is wanted lies among the stretches while it is filled.
-        let mut results: Results<S> =
-            outputs.iter().map(|output| self.begin(output, steps, &slots, operands, shape)).collect();
-        let wanted: Steps<bool> =
-            (0..steps.len()).map(|k| outputs.contains(&Wanted::All(From::Step(k)))).collect();
-        let mut runs: Few<Option<Repeated>> = (outputs.iter())
-            .map(|output| match output {
-                Wanted::Sums(_, to) if n > 0 => Some(Repeated::new(to, shape)),
-                _ => None,
-            })
-            .collect();
-        let mut fault = None;
-        let mut windows: Each<Window> = SmallVec::new();
-        for start in (0..n).step_by(AT_ONCE) {
-            let len = AT_ONCE.min(n - start);
-            let Scratch { reals, complexes } = &mut *self.scratch;
-            windows.clear();
-            windows.extend(operands.iter().zip(&mut repeated).enumerate().map(|(k, (operand, repeated))| {
-                match (repeated, operand) {
-                    (Some(r), Operand::Reals(Some(a))) => r.next(a, len, &mut reals[used + k]),
-                    (Some(r), Operand::Complexes(Some(a))) => r.next(a, len, &mut complexes[used + k]),
-                    _ => Window::Array(start..start + len),
-                }
-            }));
-            for (k, step) in steps.iter().enumerate() {
-                let slot = slots[k];
-                let (mut real, mut complex) =
-                    (std::mem::take(&mut reals[slot]), std::mem::take(&mut complexes[slot]));
-                if !wanted[k] {
-                    real.clear();
-                    complex.clear();
-                }
-                let part = |from: From| match from {
-                    From::Step(j) if steps[j].complex => {
-                        Parts::Complexes(Part::Many(end(&complexes[slots[j]], len)))
-                    }
-                    From::Step(j) => Parts::Reals(Part::Many(end(&reals[slots[j]], len))),
-                    From::Operand(j) => match &operands[j] {
-                        Operand::Real(x) => Parts::Reals(Part::One(x)),
-                        Operand::Complex(x) => Parts::Complexes(Part::One(x)),
-                        Operand::Int(x) => Parts::Ints(Part::One(x)),
-                        Operand::Reals(a) => Parts::Reals(stretch(a, &windows[j], &reals[used + j])),
-                        Operand::Complexes(a) => {
-                            Parts::Complexes(stretch(a, &windows[j], &complexes[used + j]))
-                        }
-                        Operand::Ints(a) => Parts::Ints(stretch(a, &windows[j], &[])),
-                    },
-                };
-                let [a, b] = step.from.map(part);
-                if let Err(source) = run(step.op, a, b, &mut real, &mut complex) {
-                    fault
-                        .get_or_insert((Some(step.at), ArrayError::Undecided { op: step.op.name(), source }));
-                }
-                (reals[slot], complexes[slot]) = (real, complex);
+        let fits = |plan: &Plan| {
+            Arc::ptr_eq(&plan.recipe, recipe) && operands.iter().zip(&plan.seen).all(|(o, seen)| o.is(seen))
+        };
+        match plans[recipe.number].take().filter(fits) {
+            Some(plan) => Ok(plan),
+            None => {
+                let seen = operands.iter().enumerate().map(|(k, o)| o.seen(measures(recipe, k)));
+                Plan::new(recipe, seen.collect())
             }
-            if fault.is_some() {
+        }
+    }
+
+    fn sweeps(
+        &mut self,
+        sweeps: &mut [Sweep],
+        operands: &mut Operands<S>,
+        limit: usize,
+    ) -> Result<Results<S>, Fault> {
+        let Some((last, before)) = sweeps.split_last_mut() else { return Ok(SmallVec::new()) };
+        if last.len > limit {
+            let given = last.shape.iter().map(|&d| i64::try_from(d).unwrap_or(i64::MAX)).collect();
+            return Err((None, ArrayError::Lengths { given, limit }));
+        }
+        for sweep in before {
+            let made = self.sweep(sweep, operands)?;
+            operands.extend(made);
+        }
+        self.sweep(last, operands)
+    }
+
+    /// Goes over all elements once.
+    fn sweep(&mut self, sweep: &mut Sweep, operands: &mut [Operand<S>]) -> Result<Results<S>, Fault> {
+        for output in &sweep.outputs {
+            if let Wanted::All(Place::Work(k), over) = *output {
+                let work = &mut sweep.works[k];
+                let over = over.filter(|_| sweep.len >= LARGE);
+                work.kept = !over.is_some_and(|j| operands[j].is_alone(work.complex, &sweep.shape));
+            }
+        }
+        self.make_room(sweep);
+        // The memory of an array that is wanted lies among the stretches while it is filled.
+        let mut results: Results<S> = SmallVec::new();
+        for output in &sweep.outputs {
+            self.begin(output, sweep, operands, &mut results);
+        }
+        for source in &mut sweep.sources {
+            if let Reading::Repeated(again) = &mut source.reading {
+                again.restart();
+            }
+        }
+        for output in &mut sweep.outputs {
+            if let Wanted::Sums(_, _, Some(again)) = output {
+                again.restart();
+            }
+        }
+        let mut done = Ok(());
+        let mut windows: Each<Window> = SmallVec::new();
+        for start in (0..sweep.len).step_by(AT_ONCE) {
+            let len = AT_ONCE.min(sweep.len - start);
+            done = self.stretch(sweep, operands, (start, len), &mut windows, &mut results);
+            if done.is_err() {
                 break;
             }
-            for ((output, result), runs) in outputs.iter().zip(&mut results).zip(&mut runs) {
-                let (Wanted::Sum(from) | Wanted::Sums(from, _)) = output else { continue };
-                let (mut real, mut complex): (&[T], &[S]) = (&[], &[]);
-                match *from {
-                    From::Step(k) if steps[k].complex => complex = end(&complexes[slots[k]], len),
-                    From::Step(k) => real = end(&reals[slots[k]], len),
-                    From::Operand(k) => match &operands[k] {
-                        Operand::Reals(Some(a)) => real = &a[start..start + len],
-                        Operand::Complexes(Some(a)) => complex = &a[start..start + len],
-                        _ => {}
-                    },
+        }
+        for (k, output) in sweep.outputs.iter().enumerate() {
+            match *output {
+                Wanted::All(Place::Work(j), Some(operand)) if !sweep.works[j].kept => {
+                    results[k] = std::mem::replace(&mut operands[operand], Operand::Int(0));
                 }
-                match (result, runs) {
-                    (Operand::Real(s), _) => real.chunks(BLOCK).for_each(|block| *s += sum(block)),
-                    (Operand::Complex(s), _) => complex.chunks(BLOCK).for_each(|block| *s += sum(block)),
-                    (Operand::Reals(Some(sums)), Some(runs)) => {
-                        add_runs(runs, real, &mut *Arc::make_mut(sums))
-                    }
-                    (Operand::Complexes(Some(sums)), Some(runs)) => {
-                        add_runs(runs, complex, &mut *Arc::make_mut(sums));
-                    }
+                Wanted::All(Place::Work(j), _) => self.exchange(sweep.works[j].slot, &mut results[k]),
+                Wanted::Same(first) => results[k] = results[first].again(),
+                _ => {}
+            }
+        }
+        done.map(|()| results)
+    }
+
+    /// Goes over one stretch.
+    fn stretch(
+        &mut self,
+        sweep: &mut Sweep,
+        operands: &mut [Operand<S>],
+        (start, len): (usize, usize),
+        windows: &mut Each<Window>,
+        results: &mut Results<S>,
+    ) -> Result<(), Fault> {
+        let Scratch { reals, complexes, .. } = &mut *self.scratch;
+        let Sweep { sources, works, outputs, slots, .. } = sweep;
+        windows.clear();
+        for (k, source) in sources.iter_mut().enumerate() {
+            let (real, complex) = (&mut reals[*slots + k], &mut complexes[*slots + k]);
+            windows.push(match (&mut source.reading, &operands[source.operand]) {
+                (Reading::Repeated(r), Operand::Reals(Some(a))) => r.now.next(a, len, real),
+                (Reading::Repeated(r), Operand::Complexes(Some(a))) => r.now.next(a, len, complex),
+                (Reading::Moved(m), Operand::Reals(Some(a))) => m.next(a, start, len, real),
+                (Reading::Moved(m), Operand::Reals(None)) => m.next(&[], start, len, real),
+                (Reading::Moved(m), Operand::Complexes(Some(a))) => m.next(a, start, len, complex),
+                (Reading::Moved(m), Operand::Complexes(None)) => m.next(&[], start, len, complex),
+                _ => Window::Array(start..start + len),
+            });
+        }
+        for work in works.iter() {
+            let slot = work.slot;
+            let (mut real, mut complex) =
+                (std::mem::take(&mut reals[slot]), std::mem::take(&mut complexes[slot]));
+            let stretch =
+                Stretch { sources, works, slots: *slots, operands, windows, reals, complexes, start, len };
+            let read = Read { stretch: &stretch, from: work.from };
+            let done = if let Some(twice) = work.twice {
+                let range = stretch.range(work, &real);
+                T::twice_all(twice, work.from.map(|place| stretch.reals(place)), &mut real[range]);
+                Ok(())
+            } else if work.complex {
+                let range = stretch.range(work, &complex);
+                run(work.op, &read, true, &mut [], &mut complex[range])
+            } else {
+                let range = stretch.range(work, &real);
+                run(work.op, &read, false, &mut real[range], &mut [])
+            };
+            (reals[slot], complexes[slot]) = (real, complex);
+            done.map_err(|source| (Some(work.at), ArrayError::Undecided { op: work.op.name(), source }))?;
+        }
+        let stretch =
+            Stretch { sources, works, slots: *slots, operands, windows, reals, complexes, start, len };
+        for (output, result) in outputs.iter_mut().zip(results) {
+            match output {
+                Wanted::Sums(place, _, runs) => collect(&stretch, *place, result, runs.as_mut()),
+                Wanted::Sum(place) | Wanted::All(place @ Place::Source(_), _) => {
+                    collect(&stretch, *place, result, None);
+                }
+                _ => {}
+            }
+        }
+        for output in outputs.iter() {
+            if let Wanted::All(Place::Work(k), Some(j)) = *output
+                && !works[k].kept
+            {
+                let (real, complex) = (&reals[works[k].slot], &complexes[works[k].slot]);
+                match &mut operands[j] {
+                    Operand::Reals(Some(array)) => put(array, start, &real[aligned(real)..][..len]),
+                    Operand::Complexes(Some(array)) => put(array, start, &complex[aligned(complex)..][..len]),
                     _ => {}
                 }
             }
         }
-        for (k, output) in outputs.iter().enumerate() {
-            match *output {
-                Wanted::All(From::Step(step)) => self.exchange(slots[step], &mut results[k]),
-                Wanted::Again(first) => results[k] = results[first].again(),
-                _ => {}
-            }
+        Ok(())
+    }
+
+    /// Places of the length of a stretch.
+    fn make_room(&mut self, sweep: &Sweep) {
+        let Scratch { reals, complexes, .. } = &mut *self.scratch;
+        let places = sweep.slots + sweep.sources.len();
+        if reals.len() < places {
+            reals.resize_with(places, Vec::new);
+            complexes.resize_with(places, Vec::new);
         }
-        match fault {
-            Some(fault) => Err(fault),
-            None => Ok(results),
+        let len = AT_ONCE.min(sweep.len) + VECTOR;
+        for work in sweep.works.iter().filter(|w| !w.kept) {
+            if work.complex && complexes[work.slot].len() < len {
+                complexes[work.slot].resize(len, S::zero());
+            }
+            if !work.complex && reals[work.slot].len() < len {
+                reals[work.slot].resize(len, T::zero());
+            }
         }
     }
 
-    /// A result before the first stretch.
-    fn begin(
-        &mut self,
-        output: &Wanted,
-        steps: &[Step],
-        slots: &[usize],
-        operands: &[Operand<S>],
-        shape: &[usize],
-    ) -> Operand<S> {
-        let (from, shape) = match output {
-            Wanted::All(From::Operand(k)) => return operands[*k].again(),
-            Wanted::Again(_) => return Operand::Int(0),
-            Wanted::Hollow(true, shape) => {
-                let mut array = self.complex_bank.fresh(0);
-                Arc::make_mut(&mut array).hollow(shape);
-                return Operand::Complexes(Some(array));
+    /// Adds a result before the first stretch.
+    fn begin(&mut self, output: &Wanted, sweep: &Sweep, operands: &[Operand<S>], results: &mut Results<S>) {
+        let Run { real_bank, complex_bank, scratch } = self;
+        let complex = |place: Place| match place {
+            Place::Work(k) => sweep.works[k].complex,
+            Place::Source(k) => {
+                matches!(operands[sweep.sources[k].operand], Operand::Complex(_) | Operand::Complexes(_))
             }
-            Wanted::Hollow(false, shape) => {
-                let mut array = self.real_bank.fresh(0);
+        };
+        match *output {
+            Wanted::Operand(k) => results.push(operands[k].again()),
+            Wanted::Same(_) => results.push(Operand::Int(0)),
+            Wanted::All(Place::Work(k), _) if !sweep.works[k].kept => results.push(Operand::Int(0)),
+            Wanted::Hollow(true, ref shape) => {
+                let mut array = complex_bank.fresh(0);
                 Arc::make_mut(&mut array).hollow(shape);
-                return Operand::Reals(Some(array));
+                results.push(Operand::Complexes(Some(array)));
             }
-            Wanted::All(from) => (*from, Some(shape)),
-            Wanted::Sum(from) => (*from, None),
-            Wanted::Sums(from, to) => (*from, Some(to.as_slice())),
-        };
-        let complex = match from {
-            From::Step(k) => steps[k].complex,
-            From::Operand(k) => matches!(operands[k], Operand::Complexes(_)),
-        };
-        let Some(shape) = shape else {
-            return if complex { Operand::Complex(S::zero()) } else { Operand::Real(T::zero()) };
-        };
-        let n = shape.iter().product();
-        let zeros = if matches!(output, Wanted::Sums(..)) { n } else { 0 };
-        let mut result = if complex {
-            let mut array = self.complex_bank.fresh(n);
-            Arc::make_mut(&mut array).start(shape).resize(zeros, S::zero());
-            Operand::Complexes(Some(array))
-        } else {
-            let mut array = self.real_bank.fresh(n);
-            Arc::make_mut(&mut array).start(shape).resize(zeros, T::zero());
-            Operand::Reals(Some(array))
-        };
-        if let Wanted::All(From::Step(k)) = *output {
-            self.exchange(slots[k], &mut result);
+            Wanted::Hollow(false, ref shape) => {
+                let mut array = real_bank.fresh(0);
+                Arc::make_mut(&mut array).hollow(shape);
+                results.push(Operand::Reals(Some(array)));
+            }
+            Wanted::Sum(place) if complex(place) => results.push(Operand::Complex(S::zero())),
+            Wanted::Sum(_) => results.push(Operand::Real(T::zero())),
+            Wanted::Sums(place, ref shape, _) if complex(place) => {
+                results.push(Operand::Complexes(Some(zeros(complex_bank, shape))));
+            }
+            Wanted::Sums(_, ref shape, _) => results.push(Operand::Reals(Some(zeros(real_bank, shape)))),
+            Wanted::All(place, _) if complex(place) => {
+                let slot = slot_of(sweep, place).map(|k| &mut scratch.complexes[k]);
+                results.push(Operand::Complexes(Some(room(complex_bank, &sweep.shape, slot))));
+            }
+            Wanted::All(place, _) => {
+                let slot = slot_of(sweep, place).map(|k| &mut scratch.reals[k]);
+                results.push(Operand::Reals(Some(room(real_bank, &sweep.shape, slot))));
+            }
         }
-        result
     }
 
     /// Exchanges the elements of a result and those in a slot.
@@ -421,62 +347,23 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
     }
 }
 
-/// The last of some numbers.
-fn end<E>(items: &[E], len: usize) -> &[E] {
-    &items[items.len() - len..]
+/// An array of zeros.
+fn zeros<E: Scalar>(bank: &mut ArrayBank<E>, shape: &[usize]) -> Arc<Array<E>> {
+    let n = shape.iter().product();
+    let mut array = bank.fresh(n);
+    Arc::make_mut(&mut array).start(shape).resize(n, E::zero());
+    array
 }
 
-/// A step that reads other places.
-fn renamed(step: &Step, places: &[From]) -> Step {
-    let from = step.from.map(|from| match from {
-        From::Step(k) => places[k],
-        operand => operand,
-    });
-    Step { from, ..*step }
+/// An array to be written to, whose elements change places with those in a slot.
+fn room<E: Scalar>(bank: &mut ArrayBank<E>, shape: &[usize], slot: Option<&mut Vec<E>>) -> Arc<Array<E>> {
+    let mut array = bank.stale(shape.iter().product());
+    let to = Arc::make_mut(&mut array);
+    to.overwrite(shape, &E::zero());
+    slot.into_iter().for_each(|slot| std::mem::swap(slot, to.elements()));
+    array
 }
 
-fn stretch<'a, E>(array: &'a Held<E>, window: &Window, buffer: &'a [E]) -> Part<'a, E> {
-    Part::Many(match (window, array) {
-        (Window::Array(range), Some(array)) => &array[range.clone()],
-        (Window::Buffer(range), _) => &buffer[range.clone()],
-        _ => &[],
-    })
-}
-
-/// The slot in which each step writes, and how many there are. A step whose readers are done hands its slot on, so
-/// that few stay in the nearest cache; what is wanted keeps its own.
-fn slots(steps: &[Step], outputs: &[Wanted]) -> (Steps<usize>, usize) {
-    let mut last: Steps<usize> = SmallVec::from_elem(0, steps.len());
-    for (k, step) in steps.iter().enumerate() {
-        for from in step.from {
-            if let From::Step(j) = from {
-                last[j] = k;
-            }
-        }
-    }
-    for output in outputs {
-        if let Wanted::All(from) | Wanted::Sum(from) | Wanted::Sums(from, _) = output
-            && let From::Step(k) = *from
-        {
-            last[k] = steps.len();
-        }
-    }
-    let (mut slots, mut used): (Steps<usize>, usize) = (SmallVec::new(), 0);
-    let mut free: Steps<usize> = SmallVec::new();
-    for (k, step) in steps.iter().enumerate() {
-        let slot = if outputs.contains(&Wanted::All(From::Step(k))) { None } else { free.pop() };
-        slots.push(slot.unwrap_or_else(|| {
-            used += 1;
-            used - 1
-        }));
-        for (place, from) in step.from.iter().enumerate() {
-            if let From::Step(j) = *from
-                && last[j] == k
-                && !(place == 1 && step.from[0] == *from)
-            {
-                free.push(slots[j]);
-            }
-        }
-    }
-    (slots, used)
+fn slot_of(sweep: &Sweep, place: Place) -> Option<usize> {
+    if let Place::Work(k) = place { Some(sweep.works[k].slot) } else { None }
 }

@@ -8,62 +8,66 @@ use crate::{
     scalar::{Loop, Real, Ring, Scalar, Undecided, wide},
 };
 
-/// A stretch of an operand or of a step: one number for all, or one for each.
-pub(super) enum Part<'a, E> {
-    One(&'a E),
-    Many(&'a [E]),
+/// The operands of a step over one stretch, by their numbers. One number stands for as many as there are in the stretch;
+/// of another kind of number there are none.
+pub(super) trait Reads<T, S> {
+    fn reals(&self, k: usize) -> &[T];
+    fn complexes(&self, k: usize) -> &[S];
+    fn ints(&self, k: usize) -> &[i64];
 }
 
-/// What a step reads.
-pub(super) enum Parts<'a, T, S> {
-    Reals(Part<'a, T>),
-    Complexes(Part<'a, S>),
-    Ints(Part<'a, i64>),
-}
-
-/// One step over one stretch: what it gives is added to the end of `real` or `complex`.
+/// One step over one stretch: what it gives is written to `real`, or to `complex` if that is its kind.
+#[inline]
 pub(super) fn run<T: Real, S: Scalar<Real = T>>(
     op: Op,
-    a: Parts<'_, T, S>,
-    b: Parts<'_, T, S>,
-    real: &mut Vec<T>,
-    complex: &mut Vec<S>,
+    x: &impl Reads<T, S>,
+    is_complex: bool,
+    real: &mut [T],
+    complex: &mut [S],
 ) -> Result<(), Undecided> {
-    use Parts::{Complexes, Ints, Reals};
-    match (op, a, b) {
-        (Op::Number1(op), Reals(a), _) => match (at_once::<T>(op), a) {
-            (Some(all), Part::Many(a)) => {
-                let start = real.len();
-                real.extend_from_slice(a);
-                all(&mut real[start..]);
+    match op {
+        Op::Number1(op) if is_complex => number1(op, x.complexes(0), complex),
+        Op::Number1(op) => match at_once::<T>(op) {
+            Some(all) if x.reals(0).len() == real.len() => {
+                real.clone_from_slice(x.reals(0));
+                all(real);
             }
-            (_, a) => number1(op, a, real),
+            _ => number1(op, x.reals(0), real),
         },
-        (Op::Number1(op), Complexes(a), _) => number1(op, a, complex),
-        (Op::Number2(op), Reals(a), Reals(b)) => number2(op, a, b, real),
-        (Op::Number2(op), Complexes(a), Complexes(b)) => number2(op, a, b, complex),
-        (Op::Real1(op), Reals(a), _) => real1(op, a, real)?,
-        (Op::Real2(op), Reals(a), Reals(b)) => real2(op, a, b, real)?,
-        (Op::Mixed(op), a, b) => match (op, a, b) {
-            (Mixed::Promote, Reals(a), _) => one(a, complex, |x| S::from_real(x.clone())),
-            // What a real type cannot hold is NaN; the machine has asked for complex numbers before.
-            (Mixed::Complex, Reals(a), Reals(b)) => two(a, b, complex, |x, y| {
-                S::from_parts(x.clone(), y.clone()).unwrap_or_else(|| S::lit(f64::NAN))
-            }),
-            (Mixed::Conj, Complexes(a), _) => one(a, complex, S::conj),
-            (Mixed::Re, Complexes(a), _) => one(a, real, S::re),
-            (Mixed::Im, Complexes(a), _) => one(a, real, S::im),
-            (Mixed::Abs2, Complexes(a), _) => one(a, real, S::abs2),
-            (Mixed::Modulus, Complexes(a), _) => one(a, real, |z| z.re().hypot(&z.im())),
-            (Mixed::Arg, Complexes(a), _) => one(a, real, |z| z.im().atan2(&z.re())),
-            (Mixed::FromInt, Ints(a), _) => one(a, real, |n| T::int(*n)),
-            (Mixed::PowiReal, Reals(a), Ints(Part::One(n))) => one(a, real, |x| power(x, *n)),
-            (Mixed::PowiComplex, Complexes(a), Ints(Part::One(n))) => one(a, complex, |x| power(x, *n)),
-            _ => {}
-        },
+        Op::Number2(op) if is_complex => number2(op, x.complexes(0), x.complexes(1), complex),
+        Op::Number2(op) => number2(op, x.reals(0), x.reals(1), real),
+        Op::Real1(op) => real1(op, x.reals(0), real)?,
+        Op::Real2(op) => real2(op, x.reals(0), x.reals(1), real)?,
+        Op::Mixed(op) => mixed(op, x, real, complex),
         _ => {}
     }
     Ok(())
+}
+
+fn mixed<T: Real, S: Scalar<Real = T>>(op: Mixed, x: &impl Reads<T, S>, real: &mut [T], complex: &mut [S]) {
+    match op {
+        Mixed::Promote => one(x.reals(0), complex, |x| S::from_real(x.clone())),
+        // What a real type cannot hold is NaN; the machine has asked for complex numbers before.
+        Mixed::Complex => two(x.reals(0), x.reals(1), complex, |x, y| {
+            S::from_parts(x.clone(), y.clone()).unwrap_or_else(|| S::lit(f64::NAN))
+        }),
+        Mixed::Conj => one(x.complexes(0), complex, S::conj),
+        Mixed::Re => one(x.complexes(0), real, S::re),
+        Mixed::Im => one(x.complexes(0), real, S::im),
+        Mixed::Abs2 => one(x.complexes(0), real, S::abs2),
+        Mixed::Modulus => one(x.complexes(0), real, |z| z.re().hypot(&z.im())),
+        Mixed::Arg => one(x.complexes(0), real, |z| z.im().atan2(&z.re())),
+        Mixed::FromInt => one(x.ints(0), real, |n| T::int(*n)),
+        Mixed::PowiReal => {
+            let n = x.ints(1).first().copied().unwrap_or(0);
+            one(x.reals(0), real, |x| power(x, n));
+        }
+        Mixed::PowiComplex => {
+            let n = x.ints(1).first().copied().unwrap_or(0);
+            one(x.complexes(0), complex, |x| power(x, n));
+        }
+        Mixed::Not | Mixed::And | Mixed::Or => {}
+    }
 }
 
 fn power<S: Scalar>(x: &S, n: i64) -> S {
@@ -82,27 +86,27 @@ fn at_once<S: Scalar>(op: Number1) -> Option<fn(&mut [S])> {
 }
 
 #[inline]
-fn one<A, B: Ring>(a: Part<'_, A>, out: &mut Vec<B>, f: impl Fn(&A) -> B) {
+fn one<A, B: Ring>(a: &[A], out: &mut [B], f: impl Fn(&A) -> B) {
     match a {
-        Part::One(x) => out.push(f(x)),
-        Part::Many(a) => wide::<B, _>(One { a, out, f }),
+        [x] => out.fill(f(x)),
+        a => wide::<B, _>(One { a, out, f }),
     }
 }
 
 #[inline]
-fn two<A, B: Ring>(a: Part<'_, A>, b: Part<'_, A>, out: &mut Vec<B>, f: impl Fn(&A, &A) -> B) {
+fn two<A, B: Ring>(a: &[A], b: &[A], out: &mut [B], f: impl Fn(&A, &A) -> B) {
     match (a, b) {
-        (Part::Many(a), Part::Many(b)) => wide::<B, _>(Two { a, b, out, f }),
-        (Part::One(x), Part::Many(b)) => wide::<B, _>(One { a: b, out, f: |y: &A| f(x, y) }),
-        (Part::Many(a), Part::One(y)) => wide::<B, _>(One { a, out, f: |x: &A| f(x, y) }),
-        (Part::One(x), Part::One(y)) => out.push(f(x, y)),
+        ([x], [y]) => out.fill(f(x, y)),
+        ([x], b) => wide::<B, _>(One { a: b, out, f: |y: &A| f(x, y) }),
+        (a, [y]) => wide::<B, _>(One { a, out, f: |x: &A| f(x, y) }),
+        (a, b) => wide::<B, _>(Two { a, b, out, f }),
     }
 }
 
 /// A number from each.
 struct One<'a, A, B, F> {
     a: &'a [A],
-    out: &'a mut Vec<B>,
+    out: &'a mut [B],
     f: F,
 }
 
@@ -110,7 +114,7 @@ impl<A, B, F: Fn(&A) -> B> Loop for One<'_, A, B, F> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        self.out.extend(self.a.iter().map(self.f));
+        self.out.iter_mut().zip(self.a).for_each(|(z, x)| *z = (self.f)(x));
     }
 }
 
@@ -118,7 +122,7 @@ impl<A, B, F: Fn(&A) -> B> Loop for One<'_, A, B, F> {
 struct Two<'a, A, B, F> {
     a: &'a [A],
     b: &'a [A],
-    out: &'a mut Vec<B>,
+    out: &'a mut [B],
     f: F,
 }
 
@@ -126,8 +130,7 @@ impl<A, B, F: Fn(&A, &A) -> B> Loop for Two<'_, A, B, F> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        let f = self.f;
-        self.out.extend(self.a.iter().zip(self.b).map(|(x, y)| f(x, y)));
+        self.out.iter_mut().zip(self.a.iter().zip(self.b)).for_each(|(z, (x, y))| *z = (self.f)(x, y));
     }
 }
 
@@ -138,39 +141,33 @@ macro_rules! loops {
         number2 { $($n2:ident $n2_name:literal ($($n2_a:ident),*) -> $n2_y:ident: $n2_s:ident = $n2_v:expr, $n2_d:tt, $n2_doc:literal;)* }
         real1 $real1:tt real2 $real2:tt int1 $int1:tt int2 $int2:tt compare $compare:tt mixed $mixed:tt
     ) => {
-        fn number1<S: Scalar>(op: Number1, a: Part<'_, S>, out: &mut Vec<S>) {
+        fn number1<S: Scalar>(op: Number1, a: &[S], out: &mut [S]) {
             match op { $(Number1::$n1 => one(a, out, |x| Number1::$n1.value(x)),)* }
         }
-        fn number2<S: Scalar>(op: Number2, a: Part<'_, S>, b: Part<'_, S>, out: &mut Vec<S>) {
+        fn number2<S: Scalar>(op: Number2, a: &[S], b: &[S], out: &mut [S]) {
             match op { $(Number2::$n2 => two(a, b, out, |x, y| Number2::$n2.value(x, y)),)* }
         }
     };
 }
 for_each_op!(loops);
 
-fn real1<T: Real>(op: Real1, a: Part<'_, T>, out: &mut Vec<T>) -> Result<(), Undecided> {
+fn real1<T: Real>(op: Real1, a: &[T], out: &mut [T]) -> Result<(), Undecided> {
     match a {
-        Part::One(x) => out.push(op.value(x)?),
-        Part::Many(a) => {
-            for x in a {
-                out.push(op.value(x)?);
+        [x] => out.fill(op.value(x)?),
+        a => {
+            for (z, x) in out.iter_mut().zip(a) {
+                *z = op.value(x)?;
             }
         }
     }
     Ok(())
 }
 
-fn real2<T: Real>(op: Real2, a: Part<'_, T>, b: Part<'_, T>, out: &mut Vec<T>) -> Result<(), Undecided> {
-    let slice = |part| match part {
-        Part::One(x) => std::slice::from_ref(x),
-        Part::Many(a) => a,
-    };
-    let alone = |part: &Part<'_, T>| matches!(part, Part::One(_));
-    let (first, second) = (alone(&a), alone(&b));
-    let (a, b) = (slice(a), slice(b));
-    for k in 0..if first { b.len() } else { a.len() } {
-        let (x, y) = (&a[if first { 0 } else { k }], &b[if second { 0 } else { k }]);
-        out.push(op.value(x, y)?);
+fn real2<T: Real>(op: Real2, a: &[T], b: &[T], out: &mut [T]) -> Result<(), Undecided> {
+    let step = |x: &[T]| usize::from(x.len() > 1);
+    let (i, j) = (step(a), step(b));
+    for (k, z) in out.iter_mut().enumerate() {
+        *z = op.value(&a[i * k], &b[j * k])?;
     }
     Ok(())
 }

@@ -10,6 +10,8 @@ mod banks;
 mod elements;
 mod loops;
 mod run;
+mod stretch;
+mod sweeps;
 mod whole;
 
 use crate::scalar::{Real, Scalar};
@@ -66,6 +68,11 @@ impl<S: Scalar> Machine<S> {
     #[must_use]
     pub fn memory(&self) -> usize {
         self.banks.memory() + self.tapes.iter().map(Tape::memory).sum::<usize>()
+    }
+
+    /// Takes the memory of an old result for the next run.
+    pub(super) fn reclaim(&mut self, old: &mut Datum<S>) {
+        self.banks.reclaim(old);
     }
 
     fn prepare(&mut self, code: &Bytecode) {

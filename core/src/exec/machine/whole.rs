@@ -80,6 +80,9 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
     if of(Bank::Complexes) {
         let mut x = with!(complexes, Complexes, complexes, Complex);
         match result.bank {
+            Bank::Complex if op == ArrayOp::TraceProduct => {
+                complexes[to] = trace_product(&x, &mut arrays.complexes)?;
+            }
             Bank::Complex => complexes[to] = number(op, &x)?,
             Bank::Real => reals[to] = real_of(op, &x)?,
             Bank::Int => ints[to] = int_of(op, &x)?,
@@ -101,6 +104,7 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
                 reals[to] = match op {
                     ArrayOp::LogSumExp => array::logsumexp(&x.arrays[0])?,
                     ArrayOp::LogAbsDet => real_of(op, &x)?,
+                    ArrayOp::TraceProduct => trace_product(&x, &mut arrays.reals)?,
                     _ => number(op, &x)?,
                 }
             }
@@ -181,9 +185,22 @@ fn number<E: Scalar>(op: ArrayOp, x: &Operands<E>) -> Result<E, ArrayError> {
     Ok(match op {
         ArrayOp::Prod => array::product(a),
         ArrayOp::Dot => array::dot(a, &x.arrays[1])?,
-        ArrayOp::TraceProduct => array::trace_product(a, &x.arrays[1])?,
         _ => array::determinant(a)?,
     })
+}
+
+/// `tr(A B)`: the sum of products of A and the transpose of B, which goes into a spare buffer.
+fn trace_product<E: Scalar>(x: &Operands<E>, bank: &mut ArrayBank<E>) -> Result<E, ArrayError> {
+    let (a, b) = (&x.arrays[0], &x.arrays[1]);
+    let fits = a.rank() == 2 && b.rank() == 2 && b.matrix().is_some_and(|(m, n)| a.matrix() == Some((n, m)));
+    if !fits {
+        return array::trace_product(a, b);
+    }
+    let mut transposed = bank.stale(b.len());
+    array::transpose(b, Arc::make_mut(&mut transposed))?;
+    let sum = array::dot(a, &transposed);
+    bank.recycle(Some(transposed));
+    sum
 }
 
 fn real_of<T: Real, E: Scalar<Real = T>>(_: ArrayOp, x: &Operands<E>) -> Result<T, ArrayError> {
