@@ -248,7 +248,7 @@ fn layers(n: usize, seed: u64) -> Circuit {
             let angles: Vec<f64> = (0..3).map(|_| EIGHTH * rng.below(8) as f64).collect();
             c.u(pair[0], angles[0], angles[1], angles[2]).unwrap();
             let kind = special[rng.below(special.len())];
-            c.gate(rng.gate(kind, |rng| EIGHTH * rng.below(8) as f64), pair, &[]).unwrap();
+            c.gate(rng.gate(kind, |rng| (EIGHTH * rng.below(8) as f64).into()), pair, &[]).unwrap();
             c.u(pair[1], angles[2], angles[0], angles[1]).unwrap();
         }
         if layer % 3 == 2 {

@@ -75,6 +75,11 @@ pub(crate) const CASES: &[Case] = &[
         "fn f(a: {k}) { slice(a, 0, 1, 600) * slice(a, 0, 0, 600) - 2 * slice(a, 0, 1, 600) }",
         &[&[&[601]], &[&[601, 2]]],
     ),
+    // So many elements that results take the place of operands.
+    case(
+        "fn f(a: {k}, b: {k}) { let u = a * b; let v = exp(u) - a; sin(v * v) * (v + u) + v * b * sum(u * v) / 1e4 }",
+        &[&[&[5000], &[5000]], &[&[70, 60], &[60]], &[&[4096], &[1]]],
+    ),
     case("fn f(a: {k}, b: {k}) { embed(a * a, b, 1, 1) * b }", &[&[&[2, 2], &[2, 4]], &[&[2, 0], &[2, 1]]]),
     case(
         "fn f(a: {k}, b: {k}) { concat(a, b * b, 0) }",

@@ -54,6 +54,7 @@ pub(super) struct Source {
 }
 
 /// How an operand is read.
+#[expect(clippy::large_enum_variant, reason = "a sweep has a handful, which every run walks")]
 #[derive(Clone, Debug)]
 pub(super) enum Reading {
     /// A number, or an array element by element.
@@ -105,6 +106,7 @@ pub(super) enum Place {
 }
 
 /// A result.
+#[expect(clippy::large_enum_variant, reason = "a sweep has a handful, which every run walks")]
 #[derive(Clone, Debug)]
 pub(super) enum Wanted {
     /// All of it, perhaps in place of an operand that is read element by element.

@@ -149,7 +149,8 @@ impl Numbers {
             (if s & 1 == 0 { low } else { -low }) + if s & 2 == 0 { high } else { -high }
         };
         let first = |s| on([euler[0][2], euler[1][2]], s);
-        let second = |s: usize| on([euler[0][0], euler[1][0]], s) + if s % 3 == 0 { z } else { -z };
+        let same = |s: usize| s == 0 || s == 3;
+        let second = |s: usize| on([euler[0][0], euler[1][0]], s) + if same(s) { z } else { -z };
         let mut cosines = [1.0f64; 4];
         let diagonal = |cosines: &mut [f64; 4], angle: &dyn Fn(usize) -> f64| -> [f64; 4] {
             std::array::from_fn(|s| {
@@ -171,7 +172,7 @@ impl Numbers {
         let r0 = rotation(&mut cosines, 0);
         let r1 = rotation(&mut cosines, 1);
         let d2 = diagonal(&mut cosines, &second);
-        let between = |s: usize| if s % 3 == 0 { x - y } else { x + y };
+        let between = |s: usize| if same(s) { x - y } else { x + y };
         let tangents = d1.iter().chain(&d2).chain([&euler[0][1], &euler[1][1]]);
         tangents.copied().all(|t| t.abs() <= MAX_TANGENT).then_some(Numbers {
             of: [
