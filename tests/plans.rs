@@ -6,6 +6,7 @@ use ketgrad_core::{
     circuit::Circuit,
     gate::{Gate, GateKind},
     kernel::{Element, Executor, Generic, InstructionSet, Operator, Threads},
+    matrix::Matrix,
     param::Values,
     plan::{Fast, Options, Plan},
     simulate::BoundCircuit,
@@ -264,6 +265,35 @@ fn layers_of_blocks() {
         let c = layers(16, seed);
         plans_agree_on::<f64>(&c, TOLERANCE_F64, &[5, 9, 13, 16]);
         plans_agree_on::<f32>(&c, TOLERANCE_F32, &[6, 13]);
+    }
+}
+
+/// Blocks that are no unitaries keep their norms, also those that look like gates but for a factor.
+#[test]
+fn blocks_that_are_no_unitaries() {
+    const N: usize = 16;
+    let real = |m: [f64; 16]| Matrix::from_fn(2, |i, j| Complex::new(m[4 * i + j], 0.0));
+    let quarters = [1.0, 1.0, 1.0, 1.0, 1.0, -1.0, 1.0, -1.0, 1.0, 1.0, -1.0, -1.0, 1.0, -1.0, -1.0, 1.0];
+    // Half of H x H, and the projector on its first column.
+    let lossy = [real(quarters.map(|x| 0.25 * x)), real([0.25; 16])];
+    let mut rng = Rng::new(11);
+    for matrix in &lossy {
+        let mut c = Circuit::new(N);
+        for pair in rng.permutation(N).chunks_exact(2) {
+            c.unitary(rng.unitary(2), pair, &[]).unwrap();
+        }
+        let unitaries = operators::<f64>(&c);
+        let mut all = unitaries.clone();
+        all.push(Operator::new(matrix, &[3, 9], &[]).unwrap());
+        all.push(Operator::new(matrix, &[0, 12], &[]).unwrap());
+        all.extend(unitaries);
+        let expected = run(&Generic, &all, N, 1);
+        for set in sets().map(|fast| fast.instruction_set()) {
+            let mut state = start(N, 7);
+            Plan::new(N, &all, Options::new(set, N)).run(&mut state, &Threads::serial());
+            let off = distance(&expected, &state);
+            assert!(off < TOLERANCE_F64, "{set}: off by {off:e}");
+        }
     }
 }
 

@@ -44,9 +44,6 @@ const MAX_PHASE_BITS: u32 = 5;
 /// Angles below this are rounding errors: of the difference of two angles, or of a transform of angles below 2 pi.
 const NO_ANGLE: f64 = 1e-15;
 
-/// On so many qubits a pass over a tile takes longer than to factor a dense block.
-pub(in crate::plan) const FACTORED_FROM: usize = 16;
-
 /// A primitive operation.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(
@@ -119,12 +116,13 @@ pub(in crate::plan) struct Lowered {
     followed: Vec<bool>,
 }
 
-/// Lowers operators on n qubits, and inner products between them, which stand in the order of the operators. What is
-/// no longer needed of `spare` gives its memory.
+/// Lowers operators on n qubits, and inner products between them, which stand in the order of the operators; dense blocks
+/// are factored if so wanted. What is no longer needed of `spare` gives its memory.
 pub(in crate::plan) fn lower<E: Element>(
     n_qubits: usize,
     operators: &[Operator<Complex<E>>],
     inners: &[Inner],
+    factor_blocks: bool,
     mut spare: Lowered,
 ) -> Lowered {
     let unitary = 64.0 * Into::<f64>::into(E::EPSILON);
@@ -146,7 +144,7 @@ pub(in crate::plan) fn lower<E: Element>(
     }
     waiting.for_each(|(index, inner)| lowering.inner(index, inner));
     lowering.flush(usize::MAX);
-    if n_qubits >= FACTORED_FROM {
+    if factor_blocks {
         lowering.factor_blocks();
     }
     let Lowering { mut out, mut waiting, .. } = lowering;
@@ -418,7 +416,7 @@ impl Lowering {
                     *matrix = multiply4(matrix, &widen(&u, bit));
                 }
             }
-            if *followed && is_unitary(matrix, 4, 16.0 * self.unitary) {
+            if *followed && is_unitary(matrix, 4, self.unitary) {
                 let after;
                 (*matrix, after) = split(matrix);
                 (self.waiting[a].matrix, self.waiting[b].matrix) = (Some(after[0]), Some(after[1]));

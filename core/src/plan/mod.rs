@@ -48,6 +48,9 @@ use crate::kernel::{Element, Inner, InstructionSet, Operator, Threads, simd};
 /// States of so many qubits are far beyond any cache, so fewer passes are worth slower ones.
 const LARGE_TILES_FROM: usize = 23;
 
+/// On so many qubits passes over tiles take longer than to factor dense blocks.
+const FACTORED_FROM: usize = 16;
+
 /// How a plan cuts circuits into tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -141,6 +144,7 @@ impl<E: Element> Plan<E> {
         let cut = Cut {
             tile_qubits: options.tile_qubits.max(lane_bits + widest),
             low_qubits: options.low_qubits.max(lane_bits),
+            factor_blocks: n_qubits >= FACTORED_FROM,
         };
         let schedule = match n_qubits < lane_bits {
             true => Schedule::plain(n_qubits, operators.len()),

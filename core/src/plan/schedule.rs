@@ -21,12 +21,16 @@ pub struct Cut {
     pub tile_qubits: usize,
     /// The lowest so many qubits are in every tile, as far as there is room for any operation beside them.
     pub low_qubits: usize,
+    /// Whether a dense block on two qubits gives the gates of one qubit at its end to blocks that follow on both: what
+    /// is left of it has 9 angles and a phase, which takes fewer products where a stage makes use of that.
+    pub factor_blocks: bool,
 }
 
 /// Operators on n qubits as primitive ones in stages.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     n_qubits: usize,
+    factor_blocks: bool,
     lowered: Lowered,
     /// Memory for the next binding.
     spare: Lowered,
@@ -53,20 +57,26 @@ impl Schedule {
         let widest = inners.iter().map(|i| i.x.count_ones() as usize).fold(2, usize::max);
         let size = cut.tile_qubits.max(widest).min(n_qubits);
         let low = cut.low_qubits.min(size.saturating_sub(widest));
-        let lowered = lower::lower(n_qubits, operators, inners, Lowered::default());
+        let lowered = lower::lower(n_qubits, operators, inners, cut.factor_blocks, Lowered::default());
         let mut stages = stages::stages(n_qubits, &lowered.ops, size, low);
         if !stages.iter().any(|s| matches!(s, Stage::Tile { .. })) && lowered.angle != 0.0 {
             // Nothing but a phase: a stage that does only that.
             stages.push(Stage::Tile { qubits: (1 << size) - 1, ops: Vec::new() });
         }
-        Schedule { n_qubits, lowered, spare: Lowered::default(), stages }
+        Schedule { n_qubits, factor_blocks: cut.factor_blocks, lowered, spare: Lowered::default(), stages }
     }
 
     /// Every operator by itself.
     #[must_use]
     pub fn plain(n_qubits: usize, operators: usize) -> Schedule {
         let stages = (0..operators).map(|operator| Stage::Plain { operator }).collect();
-        Schedule { n_qubits, lowered: Lowered::default(), spare: Lowered::default(), stages }
+        Schedule {
+            n_qubits,
+            factor_blocks: false,
+            lowered: Lowered::default(),
+            spare: Lowered::default(),
+            stages,
+        }
     }
 
     /// Puts the numbers of other operators in, with the same inner products. False, and nothing is changed, if they
@@ -77,7 +87,13 @@ impl Schedule {
         if known.is_empty() || operators.iter().any(|o| o.n_qubits() > self.n_qubits) {
             return false;
         }
-        let mut lowered = lower::lower(self.n_qubits, operators, inners, std::mem::take(&mut self.spare));
+        let mut lowered = lower::lower(
+            self.n_qubits,
+            operators,
+            inners,
+            self.factor_blocks,
+            std::mem::take(&mut self.spare),
+        );
         let same = lowered.fit(known);
         let turns = lowered.angle == 0.0 || self.stages.iter().any(|s| matches!(s, Stage::Tile { .. }));
         self.spare = if same && turns { std::mem::replace(&mut self.lowered, lowered) } else { lowered };

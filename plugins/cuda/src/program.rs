@@ -127,7 +127,9 @@ impl Program {
         let kept = inners.is_none()
             && schedule.as_mut().is_some_and(|s| s.n_qubits() == n_qubits && s.bind(operators, &[]));
         if !kept {
-            let cut = Cut { tile_qubits: form.tile_qubits, low_qubits: form.low_qubits };
+            // A matrix is one operation of the tensor cores.
+            let cut =
+                Cut { tile_qubits: form.tile_qubits, low_qubits: form.low_qubits, factor_blocks: false };
             *schedule = Some(Schedule::new(n_qubits, operators, inners.unwrap_or_default(), cut));
         }
         if let Some(schedule) = schedule {

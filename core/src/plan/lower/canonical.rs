@@ -24,8 +24,8 @@ const MAX_SWEEPS: usize = 30;
 /// Entries below this, squared, are rounding errors of a unitary matrix.
 const NO_ENTRY: f64 = 1e-30;
 
-/// How far the rows of a factored gate may be from real ones.
-const REAL: f64 = 1e-14;
+/// How far the rows of a factored gate may be from real ones, and their products from those of orthonormal ones.
+const ROUNDING: f64 = 1e-14;
 
 /// `e^{i phase} e^{i (x XX + y YY + z ZZ)} (before[1] (x) before[0])`.
 #[derive(Clone, Debug)]
@@ -48,11 +48,14 @@ impl Factored {
             *phase = 0.5 * row.iter().map(|z| z * z).sum::<C>().arg();
             for (x, z) in real.iter_mut().zip(row) {
                 let z = z * C::cis(-*phase);
-                if z.im.abs() > REAL {
+                if z.im.abs() > ROUNDING {
                     return None;
                 }
                 *x = z.re;
             }
+        }
+        if !is_orthogonal(&rows) {
+            return None;
         }
         if determinant(&rows) < 0.0 {
             phases[0] += std::f64::consts::PI;
@@ -141,6 +144,11 @@ fn diagonalise(mut a: M4) -> (Real4, [C; 4]) {
         }
     }
     (o, std::array::from_fn(|k| a[5 * k]))
+}
+
+fn is_orthogonal(m: &Real4) -> bool {
+    let dot = |i: usize, j: usize| (0..4).map(|k| m[i][k] * m[j][k]).sum::<f64>();
+    (0..4).all(|i| (0..=i).all(|j| (dot(i, j) - f64::from(u8::from(i == j))).abs() <= ROUNDING))
 }
 
 fn determinant(m: &Real4) -> f64 {
@@ -243,5 +251,10 @@ mod tests {
     fn other_gates_are_not_factored() {
         let t: Vec<f64> = (1..16).map(|k| f64::from(k).sqrt()).collect();
         assert!(Factored::new(&gate(&t)).is_none());
+        // Real in the magic basis, and yet no unitary.
+        let (factored, _) = split(&gate(&t));
+        assert!(Factored::new(&factored.map(|z| 0.5 * z)).is_none());
+        assert!(Factored::new(&[C::new(0.25, 0.0); 16]).is_none());
+        assert!(Factored::new(&[C::new(f64::NAN, 0.0); 16]).is_none());
     }
 }

@@ -20,8 +20,8 @@ use crate::{
     basis::deposit,
     basis::odd,
     kernel::{Element, InstructionSet, simd},
+    plan::FACTORED_FROM,
     plan::layout::{Layout, Line, Look, Phase, Placed},
-    plan::lower::FACTORED_FROM,
 };
 
 /// Lane rotations in one sweep.

@@ -20,7 +20,7 @@
 //! | `kick` | changes of tangents |
 //! | `tangent` | a stage on states and their tangents |
 //! | `rebind` | other numbers in a stage |
-//! | `transfer` | gather and scatter |
+//! | `transfer` | gather and scatter, the next tile's gather in turns with the steps of this one |
 //!
 //! Tiles do not depend on each other, so threads take them in any order and the bits are the same.
 #![expect(unsafe_code, reason = "tiles interleave in memory")]
