@@ -53,7 +53,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Prepared<'h, S> {
     /// As [`gradient`](Prepared::gradient) for arguments of any kind: writes a cotangent for each parameter that
     /// has one. `gradient` may start empty; given back with the next call, the memory of its arrays is used
     /// again, so that from the third call on with arrays of the same lengths nothing is allocated, unless a
-    /// primitive does.
+    /// primitive does. After an error it is empty.
     ///
     /// ```
     /// use ketgrad_core::{exec::{Datum, Derivatives}, text::parse_program};
@@ -75,13 +75,15 @@ impl<'h, T: Real, S: Scalar<Real = T>> Prepared<'h, S> {
         gradient: &mut Vec<Datum<S>>,
     ) -> Result<T, RunError> {
         let Prepared { code, host, limits, machine, whole, .. } = self;
-        machine.reclaim(whole);
-        code.call_into(machine, *host, limits, args, whole)?;
+        gradient.iter_mut().for_each(|old| machine.reclaim(old));
+        if let Err(error) = code.call_into(machine, *host, limits, args, whole) {
+            gradient.clear();
+            return Err(error);
+        }
         let wrong = || CallError::Undefined { name: "gradient".to_owned() };
         let Datum::Tuple(fields) = whole else { return Err(wrong().into()) };
         let Some((Datum::Real(value), parts)) = fields.split_first_mut() else { return Err(wrong().into()) };
         gradient.resize(parts.len(), Datum::Int(0));
-        // What the caller gave back waits here for the next call.
         gradient.iter_mut().zip(parts).for_each(|(g, part)| std::mem::swap(g, part));
         extend(gradient, args);
         Ok(value.clone())
