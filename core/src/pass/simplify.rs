@@ -32,6 +32,7 @@ const STRICT: &[(&str, &str)] = &[
     ("(div x -1)", "(neg x)"),
     ("(sub x 0)", "x"),
     ("(neg (neg x))", "x"),
+    ("(neg (add x x))", "(mul x -2)"),
     ("(add x (neg y))", "(sub x y)"),
     ("(sub x (neg y))", "(add x y)"),
     ("(mul (neg x) (neg y))", "(mul x y)"),
