@@ -78,6 +78,8 @@ fn loops<S: Ring + Copy>(x: [&[S]; 3], out: &mut [S], f: impl Fn(S, S, S) -> S) 
         [&[a], b, c] => wide::<S, _>(Over { x: [b, c, c], out, f: |b, c, _| f(a, b, c) }),
         [a, &[b], c] => wide::<S, _>(Over { x: [a, c, c], out, f: |a, c, _| f(a, b, c) }),
         [a, b, &[c]] => wide::<S, _>(Over { x: [a, b, b], out, f: |a, b, _| f(a, b, c) }),
+        // A square is read once.
+        [a, b, c] if std::ptr::eq(a, b) => wide::<S, _>(Over { x: [a, c, c], out, f: |a, c, _| f(a, a, c) }),
         x => wide::<S, _>(Over { x, out, f }),
     }
 }
@@ -110,9 +112,12 @@ mod tests {
             [1.1, -0.3, 7.7].map(|s| (0..37).map(|k| (f64::from(k) * s).sin() * 10f64.powi(k % 5)).collect());
         let all = [Basic::Add, Basic::Sub, Basic::Mul];
         for (first, second) in all.iter().flat_map(|&f| all.map(|s| (f, s))) {
-            for (back, ones) in [false, true].iter().flat_map(|&b| (0..8).map(move |ones| (b, ones))) {
+            for (back, ones) in [false, true].iter().flat_map(|&b| (0..9).map(move |ones| (b, ones))) {
                 let twice = Twice { first, second, back };
-                let x = std::array::from_fn(|k| &numbers[k][..if ones >> k & 1 == 1 { 1 } else { 37 }]);
+                let mut x = std::array::from_fn(|k| &numbers[k][..if ones >> k & 1 == 1 { 1 } else { 37 }]);
+                if ones == 8 {
+                    x[1] = x[0];
+                }
                 let (mut a, mut b) = (vec![f64::NAN; 37], vec![f64::NAN; 37]);
                 many(twice, x, &mut a);
                 plain(twice, x, &mut b);

@@ -99,6 +99,7 @@ fn two<A, B: Ring>(a: &[A], b: &[A], out: &mut [B], f: impl Fn(&A, &A) -> B) {
         ([x], [y]) => out.fill(f(x, y)),
         ([x], b) => wide::<B, _>(One { a: b, out, f: |y: &A| f(x, y) }),
         (a, [y]) => wide::<B, _>(One { a, out, f: |x: &A| f(x, y) }),
+        (a, b) if std::ptr::eq(a, b) => wide::<B, _>(One { a, out, f: |x: &A| f(x, x) }),
         (a, b) => wide::<B, _>(Two { a, b, out, f }),
     }
 }
