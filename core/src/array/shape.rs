@@ -1,7 +1,5 @@
 //! Shapes, axes and broadcasting.
 
-use std::ops::Range;
-
 use num_traits::Zero;
 use smallvec::SmallVec;
 
@@ -271,6 +269,7 @@ impl Moved {
     }
 
     /// The elements from the place `start` on. What is not there as it is, is copied to the buffer.
+    #[inline]
     pub(crate) fn next<T: Clone + Zero>(
         &self,
         a: &[T],
@@ -278,19 +277,25 @@ impl Moved {
         len: usize,
         buffer: &mut Vec<T>,
     ) -> Window {
-        let (k, at) = (start / self.run.max(1), start % self.run.max(1));
+        let (k, at) = self.place(start);
         if at >= self.lead && at + len <= self.lead + self.body {
-            let from = self.from + k * self.step + at - self.lead;
-            return Window::Array(from..from + len);
+            return Window::Array(self.from + k * self.step + at - self.lead);
         }
         buffer.resize(len, T::zero());
         self.copy(a, start, buffer);
-        Window::Buffer(0..len)
+        Window::Buffer(0)
+    }
+
+    /// Which run an element is of, and where it is there.
+    #[inline]
+    fn place(&self, start: usize) -> (usize, usize) {
+        // Most often there is one run, and a division costs as much as many elements.
+        if start < self.run { (0, start) } else { (start / self.run.max(1), start % self.run.max(1)) }
     }
 
     /// Copies the elements from the place `start` on.
     pub(crate) fn copy<T: Clone + Zero>(&self, a: &[T], start: usize, mut out: &mut [T]) {
-        let (mut k, mut at) = (start / self.run.max(1), start % self.run.max(1));
+        let (mut k, mut at) = self.place(start);
         while !out.is_empty() {
             let (run, behind) = out.split_at_mut((self.run - at).min(out.len()));
             let end = at + run.len();
@@ -324,13 +329,13 @@ fn checked_range(
     })
 }
 
-/// Where a stretch lies.
-#[derive(Clone, Debug)]
+/// Where a stretch begins.
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Window {
     /// In the array itself.
-    Array(Range<usize>),
+    Array(usize),
     /// In the buffer.
-    Buffer(Range<usize>),
+    Buffer(usize),
 }
 
 impl Repeated {
@@ -365,24 +370,24 @@ impl Repeated {
     /// which nobody else changes.
     pub(crate) fn next<T: Clone>(&mut self, a: &[T], len: usize, buffer: &mut Vec<T>) -> Window {
         self.advance();
-        let Some(first) = a.first() else { return Window::Array(0..0) };
-        let phase = self.done % self.period;
+        let Some(first) = a.first() else { return Window::Array(0) };
+        let phase = if self.done < self.period { self.done } else { self.done % self.period };
         if self.length - self.done < len {
             self.kept = None;
             buffer.resize(len, first.clone());
             self.copy(a, buffer);
-            return Window::Buffer(0..len);
+            return Window::Buffer(0);
         }
         self.done += len;
         if phase + len <= self.period {
-            return Window::Array(self.at + phase..self.at + phase + len);
+            return Window::Array(self.at + phase);
         }
         if self.kept != Some(self.at) {
             self.kept = Some(self.at);
             buffer.resize(self.period + len - 1, first.clone());
             repeat(&a[self.at..self.at + self.period], 0, buffer);
         }
-        Window::Buffer(phase..phase + len)
+        Window::Buffer(phase)
     }
 
     /// Goes to the next run at the end of one.

@@ -93,16 +93,23 @@ impl<T: Clone> ArrayBank<T> {
 
     /// Keeps the memory of an array that nobody shares.
     pub(super) fn recycle(&mut self, array: Held<T>) {
-        // To see that others have it costs less than to ask whether it may be changed.
-        if let Some(mut array) = array
-            && Arc::strong_count(&array) == 1
-            && let Some(elements) = Arc::get_mut(&mut array)
-        {
-            // Numbers with memory of their own give it back.
-            if std::mem::needs_drop::<T>() {
-                elements.as_vec().clear();
+        let Some(mut array) = array.filter(|array| Arc::strong_count(array) == 1) else { return };
+        // Numbers with memory of their own give it back. (To ask for the right to change others costs as much as a small
+        // loop.)
+        if std::mem::needs_drop::<T>() {
+            match Arc::get_mut(&mut array) {
+                Some(elements) => elements.as_vec().clear(),
+                None => return,
             }
-            self.spare.push((elements.capacity(), array));
+        }
+        self.spare.push((array.capacity(), array));
+    }
+
+    /// Puts an array back into the register that it was taken out of, or keeps its memory.
+    pub(super) fn give_back(&mut self, reg: Option<usize>, array: Held<T>) {
+        match reg {
+            Some(reg) => self.registers[reg] = array,
+            None => self.recycle(array),
         }
     }
 

@@ -61,26 +61,29 @@ pub(super) fn elements<T: Real, S: Scalar<Real = T>>(
     let on = |slot: Slot| base[slot.bank as usize] + slot.reg as usize;
     let Banks { reals, complexes, ints, arrays } = banks;
     let mut operands: Operands<S> = SmallVec::new();
-    for &slot in args {
-        match slot.bank {
-            Bank::Real => operands.push(Operand::Real(reals[on(slot)].clone())),
-            Bank::Complex => operands.push(Operand::Complex(complexes[on(slot)].clone())),
-            Bank::Int => operands.push(Operand::Int(ints[on(slot)])),
-            Bank::Reals => operands.push(Operand::Reals(arrays.reals.read(on(slot), slot.last))),
-            Bank::Complexes => {
-                operands.push(Operand::Complexes(arrays.complexes.read(on(slot), slot.last)));
-            }
-            Bank::Ints => operands.push(Operand::Ints(arrays.ints.read(on(slot), slot.last))),
-        }
+    for (k, &slot) in args.iter().enumerate() {
+        let operand = match slot.bank {
+            Bank::Real => Operand::Real(reals[on(slot)].clone()),
+            Bank::Complex => Operand::Complex(complexes[on(slot)].clone()),
+            Bank::Int => Operand::Int(ints[on(slot)]),
+            // Arrays are lent: to share one costs as much as a small loop.
+            Bank::Reals => Operand::Reals(arrays.reals.read(on(slot), true)),
+            Bank::Complexes => Operand::Complexes(arrays.complexes.read(on(slot), true)),
+            Bank::Ints => Operand::Ints(arrays.ints.read(on(slot), true)),
+        };
+        let register = |s: &Slot| (s.bank, s.reg) == (slot.bank, slot.reg);
+        let same = operand.is_missing().then(|| args[..k].iter().position(register)).flatten();
+        operands.push(same.map_or(operand, |j| operands[j].again()));
     }
     let (real_bank, complex_bank, scratch) = (&mut arrays.reals, &mut arrays.complexes, &mut arrays.scratch);
-    let mut run = Run { real_bank, complex_bank, scratch };
+    let mut run = Run { real_bank, complex_bank, scratch, args };
     let values = run.recipe(recipe, &mut operands, limits.array);
-    for operand in operands {
+    for (k, operand) in operands.into_iter().enumerate() {
+        let back = args.get(k).filter(|slot| !slot.last).map(|&slot| on(slot));
         match operand {
-            Operand::Reals(array) => run.real_bank.recycle(array),
-            Operand::Complexes(array) => run.complex_bank.recycle(array),
-            Operand::Ints(array) => arrays.ints.recycle(array),
+            Operand::Reals(array) => run.real_bank.give_back(back, array),
+            Operand::Complexes(array) => run.complex_bank.give_back(back, array),
+            Operand::Ints(array) => arrays.ints.give_back(back, array),
             _ => {}
         }
     }
@@ -104,6 +107,8 @@ struct Run<'a, S: Scalar> {
     real_bank: &'a mut ArrayBank<S::Real>,
     complex_bank: &'a mut ArrayBank<S>,
     scratch: &'a mut Scratch<S>,
+    /// Where operands are from; those that sweeps give are behind them.
+    args: &'a [Slot],
 }
 
 impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
@@ -161,7 +166,7 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
         for output in &sweep.outputs {
             if let Wanted::All(Place::Work(k), over) = *output {
                 let work = &mut sweep.works[k];
-                let over = over.filter(|_| sweep.len >= LARGE);
+                let over = over.filter(|&j| sweep.len >= LARGE && self.args.get(j).is_none_or(|s| s.last));
                 work.kept = !over.is_some_and(|j| operands[j].is_alone(work.complex, &sweep.shape));
             }
         }
@@ -224,7 +229,7 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
                 (Reading::Moved(m), Operand::Reals(None)) => m.next(&[], start, len, real),
                 (Reading::Moved(m), Operand::Complexes(Some(a))) => m.next(a, start, len, complex),
                 (Reading::Moved(m), Operand::Complexes(None)) => m.next(&[], start, len, complex),
-                _ => Window::Array(start..start + len),
+                _ => Window::Array(start),
             });
         }
         for work in works.iter() {
@@ -295,7 +300,7 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
 
     /// Adds a result before the first stretch.
     fn begin(&mut self, output: &Wanted, sweep: &Sweep, operands: &[Operand<S>], results: &mut Results<S>) {
-        let Run { real_bank, complex_bank, scratch } = self;
+        let Run { real_bank, complex_bank, scratch, .. } = self;
         let complex = |place: Place| match place {
             Place::Work(k) => sweep.works[k].complex,
             Place::Source(k) => {

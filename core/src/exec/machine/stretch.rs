@@ -38,6 +38,11 @@ impl<S: Scalar> Operand<S> {
         }
     }
 
+    /// Whether it is an array that is not there, as an empty one may be.
+    pub(super) fn is_missing(&self) -> bool {
+        matches!(self, Operand::Reals(None) | Operand::Complexes(None) | Operand::Ints(None))
+    }
+
     /// Whether it is an array of this kind and shape that nobody else has.
     pub(super) fn is_alone(&mut self, complex: bool, shape: &[usize]) -> bool {
         fn of<E>(array: &mut Held<E>, shape: &[usize]) -> bool {
@@ -110,7 +115,7 @@ impl<'a, S: Scalar> Stretch<'a, S> {
             }
             Place::Source(k) => match &self.operands[self.sources[k].operand] {
                 Operand::Real(x) => std::slice::from_ref(x),
-                Operand::Reals(a) => seen(a, &self.windows[k], &self.reals[self.slots + k]),
+                Operand::Reals(a) => seen(a, self.windows[k], self.len, &self.reals[self.slots + k]),
                 _ => &[],
             },
         }
@@ -125,7 +130,7 @@ impl<'a, S: Scalar> Stretch<'a, S> {
             }
             Place::Source(k) => match &self.operands[self.sources[k].operand] {
                 Operand::Complex(x) => std::slice::from_ref(x),
-                Operand::Complexes(a) => seen(a, &self.windows[k], &self.complexes[self.slots + k]),
+                Operand::Complexes(a) => seen(a, self.windows[k], self.len, &self.complexes[self.slots + k]),
                 _ => &[],
             },
         }
@@ -152,7 +157,7 @@ impl<T: Real, S: Scalar<Real = T>> Reads<T, S> for Read<'_, '_, S> {
         let Place::Source(k) = self.from[k] else { return &[] };
         match &self.stretch.operands[self.stretch.sources[k].operand] {
             Operand::Int(x) => std::slice::from_ref(x),
-            Operand::Ints(a) => seen(a, &self.stretch.windows[k], &[]),
+            Operand::Ints(a) => seen(a, self.stretch.windows[k], self.stretch.len, &[]),
             _ => &[],
         }
     }
@@ -168,12 +173,14 @@ pub(super) fn aligned<E>(slot: &[E]) -> usize {
     if at < VECTOR { at } else { 0 }
 }
 
-fn seen<'a, E>(array: &'a Held<E>, window: &Window, buffer: &'a [E]) -> &'a [E] {
-    match (window, array) {
-        (Window::Array(range), Some(array)) => &array[range.clone()],
-        (Window::Buffer(range), _) => &buffer[range.clone()],
-        _ => &[],
-    }
+#[inline]
+fn seen<'a, E>(array: &'a Held<E>, window: Window, len: usize, buffer: &'a [E]) -> &'a [E] {
+    let (items, at) = match (window, array) {
+        (Window::Array(at), Some(array)) => (array.items(), at),
+        (Window::Array(_), None) => (&[][..], 0),
+        (Window::Buffer(at), _) => (buffer, at),
+    };
+    items.get(at..at + len).unwrap_or_default()
 }
 
 /// Writes to a stretch of an array.
