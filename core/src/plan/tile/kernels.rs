@@ -273,39 +273,59 @@ impl<P: Simd, const ROWS: usize, const FLIPS: usize> Task<P::Elem> for DenseRun<
             for k in 0..FLIPS {
                 flips[k] = S::index(|j| j ^ block.lane_flips[k]);
             }
+            let sets = sets::<S>();
             for chunk in block.table.chunks(TURN) {
                 pipeline.turn();
-                for &first in chunk {
-                    let first = first as usize * S::LANES;
-                    let (mut x, mut y) = ([[zero; 4]; 4], [[zero; 4]; 4]);
-                    unroll!(f in 0..ROWS => {
-                        (x[f][0], y[f][0]) =
-                            (S::load(re.add(first | offsets[f])), S::load(im.add(first | offsets[f])));
-                        unroll!(k in 1..FLIPS => {
-                            (x[f][k], y[f][k]) = (x[f][0].permute(flips[k]), y[f][0].permute(flips[k]));
+                for starts in chunk.chunks(sets) {
+                    let firsts: [usize; MAX_SETS] =
+                        std::array::from_fn(|k| starts[k.min(starts.len() - 1)] as usize * S::LANES);
+                    let (mut x, mut y) = ([[[zero; MAX_SETS]; 4]; 4], [[[zero; MAX_SETS]; 4]; 4]);
+                    unroll!(k in 0..sets => {
+                        unroll!(f in 0..ROWS => {
+                            let at = firsts[k] | offsets[f];
+                            (x[f][0][k], y[f][0][k]) = (S::load(re.add(at)), S::load(im.add(at)));
+                            unroll!(i in 1..FLIPS => {
+                                (x[f][i][k], y[f][i][k]) =
+                                    (x[f][0][k].permute(flips[i]), y[f][0][k].permute(flips[i]));
+                            });
                         });
                     });
                     unroll!(e in 0..ROWS => {
-                        let (mut new_x, mut new_y) = (zero, zero);
+                        let (mut new_x, mut new_y) = ([zero; MAX_SETS], [zero; MAX_SETS]);
                         unroll!(f in 0..ROWS => {
-                            unroll!(k in 0..FLIPS => {
-                                let at = coefficients.add(((e * ROWS + f) * FLIPS + k) * 2 * S::LANES);
+                            unroll!(i in 0..FLIPS => {
+                                let at = coefficients.add(((e * ROWS + f) * FLIPS + i) * 2 * S::LANES);
                                 let (c, s) = (S::load(at), S::load(at.add(S::LANES)));
-                                if f == 0 && k == 0 {
-                                    (new_x, new_y) = (c.mul(x[f][k]), c.mul(y[f][k]));
-                                } else {
-                                    (new_x, new_y) = (c.mul_add(x[f][k], new_x), c.mul_add(y[f][k], new_y));
-                                }
-                                (new_x, new_y) = (s.neg_mul_add(y[f][k], new_x), s.mul_add(x[f][k], new_y));
+                                unroll!(k in 0..sets => {
+                                    let (a, b) = (x[f][i][k], y[f][i][k]);
+                                    (new_x[k], new_y[k]) = if f == 0 && i == 0 {
+                                        (c.mul(a), c.mul(b))
+                                    } else {
+                                        (c.mul_add(a, new_x[k]), c.mul_add(b, new_y[k]))
+                                    };
+                                    (new_x[k], new_y[k]) = (s.neg_mul_add(b, new_x[k]), s.mul_add(a, new_y[k]));
+                                });
                             });
                         });
-                        new_x.store(re.add(first | offsets[e]));
-                        new_y.store(im.add(first | offsets[e]));
+                        unroll!(k in 0..sets => {
+                            new_x[k].store(re.add(firsts[k] | offsets[e]));
+                            new_y[k].store(im.add(firsts[k] | offsets[e]));
+                        });
                     });
                 }
             }
         }
     }
+}
+
+/// The most sets of rows at once.
+const MAX_SETS: usize = 2;
+
+/// How many sets of rows a dense block takes at once: each coefficient is loaded once for all of them, as many as the
+/// registers hold besides.
+#[inline(always)]
+fn sets<S: Simd>() -> usize {
+    if S::ROW_QUBITS < 3 { 1 } else { MAX_SETS }
 }
 
 /// A factored block, see `block`.
@@ -343,38 +363,53 @@ impl<P: Simd, const ROWS: usize> Task<P::Elem> for FactoredRun<'_, '_, P, ROWS> 
             let (low_flip, high_flip, both_flip) = (flip(low.1), flip(high.1), flip(both.1));
             // Loaded where they are used: there are more of them than registers.
             let of = |kind: usize, e: usize| S::load(coefficients.add((kind * ROWS + e) * S::LANES));
+            let sets = sets::<S>();
             for chunk in block.table.chunks(TURN) {
                 pipeline.turn();
-                for &first in chunk {
-                    let first = first as usize * S::LANES;
-                    let (mut x, mut y) = ([zero; 4], [zero; 4]);
+                for starts in chunk.chunks(sets) {
+                    let firsts: [usize; MAX_SETS] =
+                        std::array::from_fn(|k| starts[k.min(starts.len() - 1)] as usize * S::LANES);
+                    let (mut x, mut y) = ([[zero; MAX_SETS]; 4], [[zero; MAX_SETS]; 4]);
                     unroll!(e in 0..ROWS => {
-                        (x[e], y[e]) = (S::load(re.add(first | offsets[e])), S::load(im.add(first | offsets[e])));
-                        // The first row has no phase, if it is one for all lanes.
-                        if ROWS < 4 || e > 0 {
-                            (x[e], y[e]) = tilted(x[e], y[e], of(0, e));
-                        }
+                        let t = of(0, e);
+                        unroll!(k in 0..sets => {
+                            let at = firsts[k] | offsets[e];
+                            (x[e][k], y[e][k]) = (S::load(re.add(at)), S::load(im.add(at)));
+                            // The first row has no phase, if it is one for all lanes.
+                            if ROWS < 4 || e > 0 {
+                                (x[e][k], y[e][k]) = tilted(x[e][k], y[e][k], t);
+                            }
+                        });
                     });
                     for (kind, rows, lanes) in [(1, low, low_flip), (2, high, high_flip)] {
                         let (a, b) = (x, y);
                         unroll!(e in 0..ROWS => {
                             let t = of(kind, e);
-                            let (c, d) = (a[e ^ rows.0], b[e ^ rows.0]);
-                            let (c, d) = if rows.1 == 0 { (c, d) } else { (c.permute(lanes), d.permute(lanes)) };
-                            (x[e], y[e]) = (c.mul_add(t, a[e]), d.mul_add(t, b[e]));
+                            unroll!(k in 0..sets => {
+                                let (c, d) = (a[e ^ rows.0][k], b[e ^ rows.0][k]);
+                                let (c, d) = if rows.1 == 0 { (c, d) } else { (c.permute(lanes), d.permute(lanes)) };
+                                (x[e][k], y[e][k]) = (c.mul_add(t, a[e][k]), d.mul_add(t, b[e][k]));
+                            });
                         });
                     }
                     unroll!(e in 0..ROWS => {
-                        if ROWS < 4 || e > 0 {
-                            (x[e], y[e]) = tilted(x[e], y[e], of(3, e));
-                        }
+                        let t = of(3, e);
+                        unroll!(k in 0..sets => {
+                            if ROWS < 4 || e > 0 {
+                                (x[e][k], y[e][k]) = tilted(x[e][k], y[e][k], t);
+                            }
+                        });
                     });
                     unroll!(e in 0..ROWS => {
                         let (near, far) = (of(4, e), of(5, e));
-                        let (c, d) = (x[e ^ both.0], y[e ^ both.0]);
-                        let (c, d) = if both.1 == 0 { (c, d) } else { (c.permute(both_flip), d.permute(both_flip)) };
-                        d.neg_mul_add(far, x[e].mul(near)).store(re.add(first | offsets[e]));
-                        c.mul_add(far, y[e].mul(near)).store(im.add(first | offsets[e]));
+                        unroll!(k in 0..sets => {
+                            let (c, d) = (x[e ^ both.0][k], y[e ^ both.0][k]);
+                            let (c, d) =
+                                if both.1 == 0 { (c, d) } else { (c.permute(both_flip), d.permute(both_flip)) };
+                            let at = firsts[k] | offsets[e];
+                            d.neg_mul_add(far, x[e][k].mul(near)).store(re.add(at));
+                            c.mul_add(far, y[e][k].mul(near)).store(im.add(at));
+                        });
                     });
                 }
             }
