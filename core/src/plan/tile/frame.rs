@@ -52,6 +52,11 @@ impl Signs {
         Signs { places: layout.signs, written }
     }
 
+    /// Whether there are any.
+    pub(super) fn any(&self) -> bool {
+        self.places.inner | self.places.outer | self.written != 0
+    }
+
     /// Whether the amplitude of logical index 0 is negated in the tile at index `outer`, where it is read from the place
     /// `shift`.
     pub(super) fn negates(&self, outer: usize, shift: usize) -> bool {

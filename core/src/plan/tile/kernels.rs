@@ -15,7 +15,7 @@ use super::{
     compile::{Step, Sweep},
     phases::{Phases, Product},
     rows::SIGN_SHIFT,
-    transfer::{Pipeline, TURN},
+    transfer::{AHEAD, Pipeline, TURN},
 };
 use crate::basis::odd;
 use crate::kernel::{
@@ -50,12 +50,90 @@ pub(super) unsafe fn step<S: Simd>(
                 (4, false) => S::vectorize(DenseRun::<S, 4, 1> { block, scratch, pipeline }),
                 (2, false) => S::vectorize(DenseRun::<S, 2, 2> { block, scratch, pipeline }),
                 (_, false) => S::vectorize(DenseRun::<S, 1, 4> { block, scratch, pipeline }),
-                (4, true) => S::vectorize(FactoredRun::<S, 4> { block, scratch, pipeline }),
-                (2, true) => S::vectorize(FactoredRun::<S, 2> { block, scratch, pipeline }),
-                (_, true) => S::vectorize(FactoredRun::<S, 1> { block, scratch, pipeline }),
+                (_, true) => factored::<S, false>(block, scratch, pipeline, None),
             },
             // One vector alone has nothing to be multiplied with.
             Step::Inner(_) => {}
+        }
+    }
+}
+
+/// Runs the last step of a stage, whose rows go to the state at once: the block computes while lines of the state come.
+///
+/// # Safety
+/// As [`step`]; the block is a factored one, and the tile is nobody else's.
+#[inline(always)]
+pub(super) unsafe fn last_step<S: Simd>(
+    block: &Block<S::Elem>,
+    scratch: Scratch<S::Elem>,
+    pipeline: &mut Pipeline<'_, S>,
+    leave: &Leave<'_, S::Elem>,
+) {
+    // SAFETY: as for the caller.
+    unsafe { factored::<S, true>(block, scratch, pipeline, Some(leave)) }
+}
+
+/// Where rows go that need no scatter.
+pub(super) struct Leave<'a, E> {
+    /// The first amplitude of the tile.
+    pub(super) to: *mut E,
+    /// The first amplitude of each row.
+    pub(super) offsets: &'a [usize],
+    /// What all are multiplied by.
+    pub(super) factor: Complex<E>,
+    /// Whether to write past the caches.
+    pub(super) streams: bool,
+}
+
+impl<E: Element> Leave<'_, E> {
+    /// Asks for a row's place, which will be written to.
+    ///
+    /// # Safety
+    /// The row is one of the tile's.
+    #[inline(always)]
+    unsafe fn ask<S: Simd<Elem = E>>(&self, row: usize) {
+        if !self.streams {
+            // SAFETY: as for the caller.
+            let at = unsafe { self.to.wrapping_add(2 * self.offsets.get_unchecked(row)) };
+            S::prefetch(at);
+            S::prefetch(at.wrapping_add(S::LANES));
+        }
+    }
+
+    /// Writes a row.
+    ///
+    /// # Safety
+    /// Called within `S::vectorize`; the row is one of the tile's, which is nobody else's.
+    #[inline(always)]
+    unsafe fn row<S: Simd<Elem = E>>(&self, row: usize, (x, y): (S, S)) {
+        let (first, second) = x.interleave(y);
+        // SAFETY: as for the caller.
+        unsafe {
+            let at = self.to.add(2 * self.offsets.get_unchecked(row));
+            if self.streams {
+                first.stream(at);
+                second.stream(at.add(S::LANES));
+            } else {
+                first.store(at);
+                second.store(at.add(S::LANES));
+            }
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn factored<S: Simd, const LEAVES: bool>(
+    block: &Block<S::Elem>,
+    scratch: Scratch<S::Elem>,
+    pipeline: &mut Pipeline<'_, S>,
+    leave: Option<&Leave<'_, S::Elem>>,
+) {
+    // SAFETY: as for the caller.
+    unsafe {
+        match block.row_offsets.len() {
+            4 => S::vectorize(FactoredRun::<S, 4, LEAVES> { block, scratch, pipeline, leave }),
+            2 => S::vectorize(FactoredRun::<S, 2, LEAVES> { block, scratch, pipeline, leave }),
+            _ => S::vectorize(FactoredRun::<S, 1, LEAVES> { block, scratch, pipeline, leave }),
         }
     }
 }
@@ -328,20 +406,21 @@ fn sets<S: Simd>() -> usize {
     if S::ROW_QUBITS < 3 { 1 } else { MAX_SETS }
 }
 
-/// A factored block, see `block`.
-struct FactoredRun<'a, 'b, P: Simd, const ROWS: usize> {
+/// A factored block, see `block`, whose rows go back to the scratch or leave.
+struct FactoredRun<'a, 'b, P: Simd, const ROWS: usize, const LEAVES: bool> {
     block: &'a Block<P::Elem>,
     scratch: Scratch<P::Elem>,
     pipeline: &'a mut Pipeline<'b, P>,
+    leave: Option<&'a Leave<'a, P::Elem>>,
 }
 
-impl<P: Simd, const ROWS: usize> Task<P::Elem> for FactoredRun<'_, '_, P, ROWS> {
+impl<P: Simd, const ROWS: usize, const LEAVES: bool> Task<P::Elem> for FactoredRun<'_, '_, P, ROWS, LEAVES> {
     type Output = ();
 
     #[inline(always)]
     #[allow(unconditional_panic, reason = "`unroll` writes out turns beyond the count, which never run")]
     unsafe fn run<S: Simd<Elem = P::Elem>>(self) {
-        let FactoredRun { block, scratch: Scratch { re, im, .. }, pipeline } = self;
+        let FactoredRun { block, scratch: Scratch { re, im, .. }, pipeline, leave } = self;
         let coefficients = block.coefficients.as_ptr();
         // How a row finds the one that differs in bit 0, in bit 1 and in both: a row and a lane exchange.
         let [low, high, both] = match ROWS {
@@ -364,9 +443,18 @@ impl<P: Simd, const ROWS: usize> Task<P::Elem> for FactoredRun<'_, '_, P, ROWS> 
             // Loaded where they are used: there are more of them than registers.
             let of = |kind: usize, e: usize| S::load(coefficients.add((kind * ROWS + e) * S::LANES));
             let sets = sets::<S>();
+            let factor = leave.map_or((zero, zero), |l| (S::splat(l.factor.re), S::splat(l.factor.im)));
+            let mut ahead = block.table.iter().skip(AHEAD / ROWS);
             for chunk in block.table.chunks(TURN) {
                 pipeline.turn();
                 for starts in chunk.chunks(sets) {
+                    if let Some(leave) = leave.filter(|_| LEAVES) {
+                        for &first in ahead.by_ref().take(sets) {
+                            unroll!(e in 0..ROWS => {
+                                leave.ask::<S>(first as usize | block.row_offsets[e]);
+                            });
+                        }
+                    }
                     let firsts: [usize; MAX_SETS] =
                         std::array::from_fn(|k| starts[k.min(starts.len() - 1)] as usize * S::LANES);
                     let (mut x, mut y) = ([[zero; MAX_SETS]; 4], [[zero; MAX_SETS]; 4]);
@@ -407,8 +495,14 @@ impl<P: Simd, const ROWS: usize> Task<P::Elem> for FactoredRun<'_, '_, P, ROWS> 
                             let (c, d) =
                                 if both.1 == 0 { (c, d) } else { (c.permute(both_flip), d.permute(both_flip)) };
                             let at = firsts[k] | offsets[e];
-                            d.neg_mul_add(far, x[e][k].mul(near)).store(re.add(at));
-                            c.mul_add(far, y[e][k].mul(near)).store(im.add(at));
+                            let (x, y) = (d.neg_mul_add(far, x[e][k].mul(near)), c.mul_add(far, y[e][k].mul(near)));
+                            match leave.filter(|_| LEAVES) {
+                                Some(leave) => leave.row(at / S::LANES, times(x, y, factor.0, factor.1)),
+                                None => {
+                                    x.store(re.add(at));
+                                    y.store(im.add(at));
+                                }
+                            }
                         });
                     });
                 }

@@ -7,6 +7,9 @@
 //! state  ..o...o...o...o..  --gather-->  re |………|  --sweeps-->  --scatter, undo the frame-->  state
 //!                                        im |………|
 //! ```
+//! Where nothing has moved and the last step is a factored block, this block writes its rows to the state itself: it
+//! computes while their lines come.
+//!
 //! | file | is |
 //! |---|---|
 //! | `compile` | from operations to sweeps: levels |
@@ -47,7 +50,9 @@ use std::{
 use num_complex::Complex;
 
 use self::{
+    block::Block,
     buffer::Buffer,
+    compile::Step,
     inner::Products,
     kernels::narrow,
     phases::Product,
@@ -206,6 +211,15 @@ impl<E: Element> TileStage<E> {
         deposit(tile, self.outside)
     }
 
+    /// The last step, if amplitudes can leave the tile by it, where they were and with one factor; and the steps before.
+    fn last_block(&self) -> (&[Step<E>], Option<&Block<E>>) {
+        let stays = self.exit.is_none() && !self.signs.any();
+        match self.steps.split_last() {
+            Some((Step::Dense(block), before)) if stays && block.factored => (before, Some(block)),
+            _ => (&self.steps, None),
+        }
+    }
+
     /// What all amplitudes of the tile at this index are multiplied with at the end.
     #[inline(always)]
     fn factor_at(&self, outer: usize) -> Complex<E> {
@@ -237,12 +251,16 @@ impl<E: Element> Task<E> for Tiles<'_, E> {
             let picks = Picks::<S>::new(stage);
             let parts = workspace.parts.as_mut_ptr();
             let mut pipeline = Pipeline::new(stage, &picks, state.get(), parts, tiles.clone(), streams);
+            let (steps, last) = stage.last_block();
             for number in tiles {
                 let scratch = pipeline.take(number);
-                for step in &stage.steps {
+                for step in steps {
                     kernels::step::<S>(step, scratch, &mut workspace.product, &mut pipeline);
                 }
-                pipeline.give(scratch);
+                match last {
+                    Some(block) => pipeline.give_by(block, scratch),
+                    None => pipeline.give(scratch),
+                }
             }
             S::fence();
         }

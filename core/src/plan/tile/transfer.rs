@@ -11,7 +11,14 @@ use std::ops::Range;
 use num_complex::Complex;
 use num_traits::Zero;
 
-use super::{SCRATCHES, SKEW_BYTES, compile::TileStage, frame::Exit, kernels::Scratch, scratch_len};
+use super::{
+    SCRATCHES, SKEW_BYTES,
+    block::Block,
+    compile::TileStage,
+    frame::Exit,
+    kernels::{self, Leave, Scratch},
+    scratch_len,
+};
 use crate::basis::odd;
 use crate::kernel::{
     Element,
@@ -20,7 +27,7 @@ use crate::kernel::{
 
 /// A row is asked for so many rows before it is gathered. Rows that lie a power of two apart compete for a few
 /// sets of the first cache, which have room for little more.
-const AHEAD: usize = 16;
+pub(super) const AHEAD: usize = 16;
 
 /// Fills rows of the scratch.
 struct Gather<'a, E> {
@@ -136,6 +143,21 @@ impl<'a, S: Simd> Pipeline<'a, S> {
             self.proceed(usize::MAX);
             let to = self.state.add(2 * scratch.outer);
             Scatter::new(self.stage, self.picks, to, scratch, self.streams).write();
+        }
+    }
+
+    /// Runs the last step of the stage on the tile, which leaves the scratch by it.
+    ///
+    /// # Safety
+    /// As [`Pipeline::new`]; the block is a factored one.
+    #[inline(always)]
+    pub(super) unsafe fn give_by(&mut self, block: &Block<S::Elem>, scratch: Scratch<S::Elem>) {
+        let (offsets, streams) = (self.stage.row_offsets.as_slice(), self.streams);
+        let (to, factor) = (self.state.wrapping_add(2 * scratch.outer), self.stage.factor_at(scratch.outer));
+        // SAFETY: as for the caller.
+        unsafe {
+            kernels::last_step(block, scratch, self, &Leave { to, offsets, factor, streams });
+            self.proceed(usize::MAX);
         }
     }
 
