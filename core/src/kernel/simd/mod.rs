@@ -219,6 +219,8 @@ pub trait Simd: Copy + Send + Sync + 'static {
     fn fence();
     /// Asks for a cache line that will be needed at once, in the first cache; any address will do.
     fn prefetch(from: *const Self::Elem);
+    /// Asks for a cache line that will be needed soon, in the second cache; any address will do.
+    fn prefetch_soon(from: *const Self::Elem);
     /// The same number in every lane.
     ///
     /// # Safety

@@ -57,6 +57,11 @@ macro_rules! common {
             // SAFETY: a hint, which changes nothing and never faults.
             unsafe { asm!("prfm pldl1keep, [{}]", in(reg) from, options(nostack, preserves_flags, readonly)) }
         }
+        #[inline(always)]
+        fn prefetch_soon(from: *const $E) {
+            // SAFETY: as above.
+            unsafe { asm!("prfm pldl2keep, [{}]", in(reg) from, options(nostack, preserves_flags, readonly)) }
+        }
     };
 }
 

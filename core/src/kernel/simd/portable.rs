@@ -50,6 +50,8 @@ impl<E: Element> Simd for Lanes4<E> {
     #[inline(always)]
     fn prefetch(_from: *const E) {}
     #[inline(always)]
+    fn prefetch_soon(_from: *const E) {}
+    #[inline(always)]
     unsafe fn splat(x: E) -> Self {
         Lanes4([x; 4])
     }

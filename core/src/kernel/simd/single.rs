@@ -37,7 +37,7 @@ macro_rules! each_register {
                 for i in 0..length {
                     let there = place.vector.get().wrapping_add((next + i) * $S::LANES);
                     for row in rows {
-                        $S::prefetch(there.wrapping_add(row));
+                        $S::prefetch_soon(there.wrapping_add(row));
                     }
                     let $here = start_of(start + i);
                     $body
@@ -87,8 +87,8 @@ use crate::kernel::{
 /// The most bits that a span may have here.
 const MAX_SPAN: u32 = 4;
 
-/// log2 of the registers that are asked for ahead: 16 KiB, a third of the first cache. A quarter as many come
-/// too late where every other line is left out, four times as many push each other out.
+/// log2 of the registers that are asked for ahead, in the second cache: 16 KiB. In the first cache they come up to a third
+/// slower where most lines are left out.
 const FETCH_AHEAD_BITS: u32 = 8;
 
 /// States of fewer bytes are near enough.

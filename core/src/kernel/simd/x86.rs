@@ -62,6 +62,11 @@ macro_rules! register {
                 unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) }
             }
             #[inline(always)]
+            fn prefetch_soon(from: *const $E) {
+                // SAFETY: as above.
+                unsafe { _mm_prefetch::<_MM_HINT_T1>(from.cast()) }
+            }
+            #[inline(always)]
             unsafe fn splat(x: $E) -> Self {
                 // SAFETY: the caller is within `vectorize`.
                 $Name(unsafe { $splat(x) })

@@ -98,7 +98,7 @@ impl<E: Element, const ROWS: usize, const FLIPS: usize, const KIND: u8> Task<E>
                 for i in 0..length {
                     let there = place.vector.get().wrapping_add((next + i) * S::LANES);
                     for row in rows {
-                        S::prefetch(there.wrapping_add(row));
+                        S::prefetch_soon(there.wrapping_add(row));
                     }
                     turn!(start_of(start + i));
                 }
@@ -145,7 +145,7 @@ impl<E: Element, const ROWS: usize> Task<E> for Diagonal<'_, E, ROWS> {
                     for i in 0..length {
                         let at = here.add(i * S::LANES);
                         if fetches {
-                            S::prefetch(there.wrapping_add(i * S::LANES));
+                            S::prefetch_soon(there.wrapping_add(i * S::LANES));
                         }
                         let x = S::load(at);
                         let y = x.mul(re);
