@@ -52,7 +52,7 @@ pub use reduce::{
     arg_extreme, argsort, cumulative_sum, logsumexp, logsumexp_keep, product, product_pairs,
     products_of_others, softmax, step, sum_keep, sum_like,
 };
-pub(crate) use shape::{Moved, Repeated, Window, checked_count};
+pub(crate) use shape::{Lines, Moved, Repeated, Window, checked_count};
 pub use shape::{Shape, Strided, axis_split, broadcast, checked_axis, count, place};
 pub use solve::{determinant, inverse, log_abs_determinant, solve};
 pub(crate) use sum::{AT_ONCE, add_runs, sum_on};

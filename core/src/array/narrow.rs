@@ -8,7 +8,7 @@ use crate::scalar::{Loop, fused, wide};
 
 use super::product::Sides;
 
-/// Rows of the result at a time.
+/// Rows of the result at a time; of wide ones twice as many, where there are so many.
 const ROWS: usize = 4;
 /// Rows of the second factor that are copied at a time.
 const PANEL: usize = 64;
@@ -71,21 +71,26 @@ fn plain<const W: usize>(product: Narrow<'_>) {
                 }
             }
             let (a, c) = (&a[from..], &mut c[column..]);
-            let whole = m / ROWS * ROWS;
-            for i in (0..whole).step_by(ROWS) {
-                rows::<W, ROWS>(&a[i * k..], k, panel, &mut c[i * n..], n, count, from > 0);
+            let fours = m / ROWS * ROWS;
+            let eights = if W > 8 { m / (2 * ROWS) * (2 * ROWS) } else { 0 };
+            for i in (0..eights).step_by(2 * ROWS) {
+                rows::<W, ROWS, 2>(&a[i * k..], k, panel, &mut c[i * n..], n, count, from > 0);
             }
-            for i in whole..m {
-                rows::<W, 1>(&a[i * k..], k, panel, &mut c[i * n..], n, count, from > 0);
+            for i in (eights..fours).step_by(ROWS) {
+                rows::<W, ROWS, 1>(&a[i * k..], k, panel, &mut c[i * n..], n, count, from > 0);
+            }
+            for i in fours..m {
+                rows::<W, 1, 1>(&a[i * k..], k, panel, &mut c[i * n..], n, count, from > 0);
             }
         }
     }
 }
 
-/// `R` rows of the first factor times a panel, or what a panel adds to as many rows of the result.
+/// `G` times `R` rows of the first factor times a panel, or what a panel adds to as many rows of the result. Arrays of more
+/// than four rows would not stay in registers.
 #[allow(clippy::too_many_arguments, reason = "the places of two matrices")]
 #[inline(always)]
-fn rows<const W: usize, const R: usize>(
+fn rows<const W: usize, const R: usize, const G: usize>(
     a: &[f64],
     k: usize,
     panel: &[[f64; W]],
@@ -94,23 +99,27 @@ fn rows<const W: usize, const R: usize>(
     count: usize,
     more: bool,
 ) {
-    let rows: [&[f64]; R] = std::array::from_fn(|r| &a[r * k..r * k + panel.len()]);
-    let mut sums = [[0.0; W]; R];
+    let rows: [[&[f64]; R]; G] =
+        std::array::from_fn(|g| std::array::from_fn(|r| &a[(g * R + r) * k..][..panel.len()]));
+    let mut sums = [[[0.0; W]; R]; G];
     for (l, y) in panel.iter().enumerate() {
-        let x: [f64; R] = std::array::from_fn(|r| rows[r][l]);
-        add(&x, y, &mut sums);
+        for g in 0..G {
+            let x: [f64; R] = std::array::from_fn(|r| rows[g][r][l]);
+            add(&x, y, &mut sums[g]);
+        }
     }
     // A copy, so that the sums themselves stay in registers.
     let done = sums;
-    for (r, sums) in done.iter().enumerate() {
+    if !more && count == n && c.len() >= (G * R - 1) * n + W {
         // What is too much lies where the next row will be.
-        if !more
-            && count == n
-            && let Some(c) = c[r * n..].first_chunk_mut::<W>()
-        {
-            *c = *sums;
-            continue;
+        for r in 0..G * R {
+            if let Some(c) = c.get_mut(r * n..).and_then(|c| c.first_chunk_mut::<W>()) {
+                *c = done[r / R][r % R];
+            }
         }
+        return;
+    }
+    for (r, sums) in done.as_flattened().iter().enumerate() {
         let c = &mut c[r * n..r * n + count];
         if more {
             c.iter_mut().zip(sums).for_each(|(c, s)| *c += s);

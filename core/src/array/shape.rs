@@ -189,6 +189,15 @@ pub(crate) struct Repeated {
     kept: Option<usize>,
 }
 
+/// So many runs of `length` elements, each of which is one number repeated: the first of these is at `at`, the next `step`
+/// further.
+pub(crate) struct Lines {
+    pub(crate) length: usize,
+    pub(crate) count: usize,
+    pub(crate) at: usize,
+    pub(crate) step: usize,
+}
+
 /// Where each run starts.
 #[derive(Clone, Debug)]
 pub(crate) struct Runs {
@@ -412,16 +421,21 @@ impl Repeated {
         lines.into_remainder()
     }
 
-    /// Goes on by a whole run of one number, of at most `most` elements: the place of the number, and how many they are.
-    #[inline(always)]
-    pub(crate) fn line(&mut self, most: usize) -> Option<(usize, usize)> {
+    /// Goes on by whole runs of one number each that are at hand, of at most `most` elements together.
+    pub(crate) fn lines(&mut self, most: usize) -> Option<Lines> {
         if self.period != 1 || self.length > most {
             return None;
         }
         self.advance();
-        let whole = self.done == 0;
-        self.done = if whole { self.length } else { self.done };
-        whole.then_some((self.at, self.length))
+        if self.done != 0 {
+            return None;
+        }
+        let count = (most / self.length).min(1 + self.runs.left);
+        let lines = Lines { length: self.length, count, at: self.at, step: self.runs.step };
+        self.runs.left -= count - 1;
+        self.runs.next += (count - 1) * lines.step;
+        (self.at, self.done) = (lines.at + (count - 1) * lines.step, self.length);
+        Some(lines)
     }
 
     /// Copies the next elements.

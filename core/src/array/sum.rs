@@ -2,7 +2,7 @@
 
 use crate::scalar::{Loop, Ring, wide};
 
-use super::{Array, ArrayError, Repeated};
+use super::{Array, ArrayError, Lines, Repeated};
 
 /// How many elements are summed before the sum is added to the others.
 const BLOCK: usize = 512;
@@ -107,9 +107,11 @@ impl<S: Ring> Loop for AddRuns<'_, S> {
         let AddRuns { runs, mut items, sums } = self;
         let period = runs.period;
         while !items.is_empty() {
-            while let Some((at, n)) = runs.line(items.len().min(BLOCK)) {
-                let (line, behind) = items.split_at(n);
-                sums[at] += block_sum(line);
+            while let Some(Lines { length, count, at, step }) = runs.lines(items.len().min(BLOCK)) {
+                let (lines, behind) = items.split_at(count * length);
+                for (k, line) in lines.chunks_exact(length).enumerate() {
+                    sums[at + k * step] += block_sum(line);
+                }
                 items = behind;
             }
             if items.is_empty() {
