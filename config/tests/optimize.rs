@@ -141,6 +141,8 @@ fn a_job_killed_twenty_times_ends_as_if_it_had_not() {
         before = now;
     }
     assert!(inside > 3, "the job was over before it could be killed");
+    // As if the last one had been killed while it wrote.
+    folder.file(".killed.checkpoint.json.tmp", "{\"version\":");
     let end = folder.run(&["optimize", "killed.toml", "--resume", "--json", "--threads", "1"]).json();
     assert!(["value", "parameters", "iterations", "converged"].iter().all(|key| end[*key] == found[*key]));
     assert_eq!(std::fs::read(&checkpoint).unwrap(), whole, "every number of the trajectory");

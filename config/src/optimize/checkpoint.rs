@@ -7,7 +7,7 @@
 use std::{
     fs,
     io::{self, Write},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use ketgrad_core::optimize::{Memory, State};
@@ -105,6 +105,15 @@ fn mark(text: &str) -> String {
     format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, step))
 }
 
+/// The file that is written before it becomes the checkpoint: one name for all of them, so that a run that is killed leaves
+/// no more than one.
+fn beside(path: &Path) -> Option<PathBuf> {
+    let mut name = std::ffi::OsString::from(".");
+    name.push(path.file_name()?);
+    name.push(".tmp");
+    Some(path.with_file_name(name))
+}
+
 /// Writes a checkpoint.
 ///
 /// # Errors
@@ -112,11 +121,7 @@ fn mark(text: &str) -> String {
 pub(super) fn save(path: &Path, marks: &Marks, state: &State) -> Result<(), Failure> {
     let checkpoint = Checkpoint { version: VERSION, job: marks.clone(), state: state.clone() };
     let write = || {
-        // One name for all of them, so that a run that is killed leaves no more than one.
-        let mut beside = std::ffi::OsString::from(".");
-        beside.push(path.file_name().ok_or(io::ErrorKind::InvalidInput)?);
-        beside.push(".tmp");
-        let beside = path.with_file_name(beside);
+        let beside = beside(path).ok_or(io::ErrorKind::InvalidInput)?;
         let mut file = fs::File::create(&beside)?;
         let mut text = serde_json::to_string(&checkpoint)?;
         text.push('\n');
@@ -133,11 +138,16 @@ pub(super) fn save(path: &Path, marks: &Marks, state: &State) -> Result<(), Fail
     write().map_err(|e: io::Error| cannot("write", &path.display().to_string(), &e))
 }
 
-/// Reads the state of a job of n inputs; `None` if there is no checkpoint.
+/// Reads the state of a job of n inputs; `None` if there is no checkpoint. A half-written one, which a run that was killed
+/// left, is removed.
 ///
 /// # Errors
 /// [`Failure`] for a file that is no checkpoint, or that of another job.
 pub(super) fn load(path: &Path, marks: &Marks, n_inputs: usize) -> Result<Option<State>, Failure> {
+    if let Some(half) = beside(path) {
+        // Most often there is none, and whatever keeps it will keep the next one from being written, with its error.
+        let _ = fs::remove_file(half);
+    }
     if matches!(fs::symlink_metadata(path), Err(e) if e.kind() == io::ErrorKind::NotFound) {
         return Ok(None);
     }
