@@ -13,15 +13,15 @@
 //! `readout` times norms, probabilities of some qubits and collapse; their `floor` is half a pass for each time that
 //! the state is read, and for each that it is written. `points` runs a circuit at 16 points.
 //! `gates` with the word `targets` also prints each target's time.
-//! `seconds` of a circuit is binding, planning and running, on a state that is there. `floor` is one pass
-//! that scales the state in place.
+//! `seconds` of a circuit is binding, planning and running on |0…0>, or with the word `given` on whatever the state
+//! holds, in memory that is there. `floor` is one pass that scales the state in place.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a program for people")]
 
 use std::{hint::black_box, time::Instant};
 
 use ketgrad_core::{
     circuit::Circuit,
-    kernel::{Element, Executor, InstructionSet, Threads},
+    kernel::{Element, Executor, InstructionSet, Start, Threads},
     plan::{Fast, Options, Plan},
     scalar::Real,
     simulate::Simulator,
@@ -29,10 +29,6 @@ use ketgrad_core::{
 };
 use num_complex::Complex;
 use workload::circuits::{NAMES, bind, circuit, single};
-
-fn state_at<T>(all: &[T], k: usize) -> usize {
-    all.as_ptr().wrapping_add(k) as usize
-}
 
 /// The median and the least of some times.
 fn median(f: impl FnMut() -> f64, budget: f64) -> f64 {
@@ -138,7 +134,7 @@ fn run<E: Element>(
     threads: usize,
     set: InstructionSet,
     tile: Option<usize>,
-    aligned: bool,
+    start: Start,
 ) {
     let threads = Threads::new(threads).unwrap();
     let mut state = StateVector::<Complex<E>>::zero(n).unwrap();
@@ -159,11 +155,10 @@ fn run<E: Element>(
         return;
     }
     let precision = if size_of::<E>() == 4 { "single" } else { "double" };
-    let mut options = Options::new(set, n);
+    let mut options = Options { start, ..Options::new(set, n) };
     if let Some(tile) = tile {
         options.tile_qubits = tile;
     }
-    let mut extra = vec![Complex::new(E::zero(), E::zero()); if aligned { (1 << n) + 8 } else { 0 }];
     let pass = floor(&mut state, &threads, set);
     let head = format!(
         "\"n\": {n}, \"threads\": {}, \"precision\": \"{precision}\", \"set\": \"{set}\"",
@@ -219,9 +214,7 @@ fn run<E: Element>(
             println!("{name}\n{}\n", Plan::new(n, &bind::<E>(&c), options));
             continue;
         }
-        let len = 1 << n;
-        let skip = (0..4).find(|k| state_at(&extra, *k) % 64 == 0).unwrap_or(0);
-        let amplitudes = if aligned { &mut extra[skip..skip + len] } else { state.amplitudes_mut() };
+        let amplitudes = state.amplitudes_mut();
         let (seconds, least) = median_and_least(
             || {
                 timed(|| {
@@ -260,9 +253,10 @@ fn main() {
     if what == "points" {
         return if has("f32") { points::<f32>(n, threads) } else { points::<f64>(n, threads) };
     }
+    let start = if has("given") { Start::Given } else { Start::Zero };
     if has("f32") {
-        run::<f32>(what, n, threads, set, tile, has("aligned"));
+        run::<f32>(what, n, threads, set, tile, start);
     } else {
-        run::<f64>(what, n, threads, set, tile, has("aligned"));
+        run::<f64>(what, n, threads, set, tile, start);
     }
 }

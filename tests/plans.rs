@@ -5,7 +5,7 @@
 use ketgrad_core::{
     circuit::Circuit,
     gate::{Gate, GateKind},
-    kernel::{Element, Executor, Generic, InstructionSet, Operator, Threads},
+    kernel::{Element, Executor, Generic, InstructionSet, Operator, Start, Threads},
     matrix::Matrix,
     param::Values,
     plan::{Fast, Options, Plan},
@@ -68,6 +68,11 @@ fn operators<E: Element>(circuit: &Circuit) -> Vec<Operator<Complex<E>>> {
     BoundCircuit::new(circuit, &Values::<E>(&[])).unwrap().operators().unwrap().to_vec()
 }
 
+/// |0…0> by the generic kernels.
+fn zero<E: Element>(n: usize) -> Vec<Complex<E>> {
+    StateVector::zero(n).unwrap().into_amplitudes()
+}
+
 fn start<E: Element>(n: usize, seed: u64) -> Vec<Complex<E>> {
     let state = StateVector::<Complex<f64>>::random(n, seed, &Threads::serial()).unwrap();
     state.amplitudes().iter().map(|z| Complex::new(E::round_from(z.re), E::round_from(z.im))).collect()
@@ -123,7 +128,8 @@ fn agrees_on<E: Element>(c: &Circuit, tolerance: f64, threads: &[usize]) {
     }
 }
 
-/// A plan gives the same as the generic kernels, with tiles of every size, whatever the number of threads.
+/// A plan gives the same as the generic kernels, with tiles of every size, whatever the number of threads, on a given
+/// state, and on |0…0> whatever stood there before.
 fn plans_agree<E: Element>(c: &Circuit, tolerance: f64) {
     plans_agree_on::<E>(c, tolerance, &(3..=c.n_qubits().max(3)).collect::<Vec<_>>());
 }
@@ -132,23 +138,27 @@ fn plans_agree<E: Element>(c: &Circuit, tolerance: f64) {
 fn plans_agree_on<E: Element>(c: &Circuit, tolerance: f64, sizes: &[usize]) {
     let n = c.n_qubits();
     let operators = operators::<E>(c);
-    let expected = run(&Generic, &operators, n, 1);
+    let mut from_zero = zero(n);
+    Generic.run(&operators, &mut from_zero, &Threads::serial()).unwrap();
+    let expected = [(Start::Given, run(&Generic, &operators, n, 1)), (Start::Zero, from_zero)];
+    let sizes = || sizes.iter().flat_map(|size| expected.iter().map(move |expected| (*size, expected)));
     for fast in sets() {
         let set = fast.instruction_set();
-        for &tile_qubits in sizes {
-            let plan =
-                Plan::new(n, &operators, Options { set, tile_qubits, low_qubits: tile_qubits % 3 + 2 });
+        for (tile_qubits, (from, expected)) in sizes() {
+            let low_qubits = tile_qubits % 3 + 2;
+            let options = Options { tile_qubits, low_qubits, start: *from, ..Options::new(set, n) };
+            let plan = Plan::new(n, &operators, options);
             let planned = |threads| {
                 let mut state = start(n, 7);
                 plan.run(&mut state, &Threads::new(threads).unwrap());
                 state
             };
             let got = planned(1);
-            let off = distance(&expected, &got);
-            assert!(off < tolerance, "{set}, tiles of {tile_qubits}: off by {off:e}\n{plan}\n{c}");
+            let off = distance(expected, &got);
+            assert!(off < tolerance, "{set}, {from:?}, tiles of {tile_qubits}: off by {off:e}\n{plan}\n{c}");
             if n >= 14 {
                 for threads in [2, 3] {
-                    assert!(planned(threads) == got, "{set}, {threads} threads");
+                    assert!(planned(threads) == got, "{set}, {from:?}, {threads} threads");
                 }
             }
         }

@@ -90,8 +90,7 @@ fn repeat<E: Element>(
             }
             Work::Gradient(_) => return gradient.as_mut().map_or(Ok(f64::NAN), |g| g.once()),
             Work::Circuit(circuit) => {
-                let bound = BoundCircuit::new(circuit, &Values::<E>(&[]))?;
-                simulator.execute(operators(&bound)?, state, &mut |_, _| {})?;
+                simulator.run_into::<E>(circuit, &[], state)?;
             }
             Work::Plan(_) => {
                 let Some(plan) = &plan else { return Ok(f64::NAN) };

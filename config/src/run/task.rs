@@ -11,7 +11,7 @@ use std::{
 
 use ketgrad_core::{
     circuit::Circuit,
-    kernel::{Executor, Operator, Prepared, SERIAL_BELOW, Threads},
+    kernel::{Executor, Operator, Prepared, SERIAL_BELOW, Start, Threads},
     param::Values,
     simulate::{BoundCircuit, Placed, SimulateError, Simulator},
     state::StateVector,
@@ -86,6 +86,7 @@ impl Task<'_> {
             let point = self.many_trajectories(simulator, &circuit, bound, state, keep);
             return Ok((point.map_err(Failure::input)?, in_use()));
         };
+        let from = if state.is_some() { Start::Given } else { Start::Zero };
         let placed = match state {
             Some(state) => simulator.place(state, operators),
             None => simulator.zero(circuit.n_qubits(), operators),
@@ -93,7 +94,7 @@ impl Task<'_> {
         let mut state = placed.map_err(Failure::input)?;
         match plan {
             Some(plan) => plan.bind(operators),
-            None if points.len() > 1 => *plan = executor.prepare(circuit.n_qubits(), operators),
+            None if points.len() > 1 => *plan = executor.prepare(circuit.n_qubits(), operators, from),
             None => {}
         }
         let share = (row * gates, points.len() * gates);

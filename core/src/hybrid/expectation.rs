@@ -15,7 +15,7 @@ use super::{
 use crate::{
     check::{Report, Settings},
     circuit::Circuit,
-    kernel::{BLOCK, Executors, Observed, SERIAL_BELOW, Threads},
+    kernel::{Executors, Observed, clear},
     scalar::Real,
     simulate::{Simulator, final_measurements},
     state::StateVector,
@@ -299,14 +299,14 @@ impl Expectation {
             } else {
                 *value = observable.value(psi, threads)?;
                 if !add {
-                    clear(lambda, threads);
+                    clear(lambda.amplitudes_mut(), threads);
                 }
                 observable.add(&twice, psi, lambda, threads);
             }
             add = true;
         }
         if !add {
-            clear(lambda, threads);
+            clear(lambda.amplitudes_mut(), threads);
         }
         Ok(())
     }
@@ -314,22 +314,6 @@ impl Expectation {
 
 /// An observable that an executor has prepared.
 pub(super) type Prepared<T> = Box<dyn Observed<Complex<T>>>;
-
-/// Sets all amplitudes to 0.
-fn clear<T: Real>(state: &mut StateVector<Complex<T>>, threads: &Threads) {
-    let zero = Complex::new(T::zero(), T::zero());
-    let amplitudes = state.amplitudes_mut();
-    if amplitudes.len() < SERIAL_BELOW {
-        return amplitudes.fill(zero);
-    }
-    threads.chunks(amplitudes, BLOCK, |_, part| part.fill(zero.clone()));
-}
-
-/// |0…0>, over what was there.
-pub(super) fn restart<T: Real>(state: &mut StateVector<Complex<T>>, threads: &Threads) {
-    clear(state, threads);
-    state.amplitudes_mut()[0] = Complex::new(T::one(), T::zero());
-}
 
 pub(super) fn expect(what: &'static str, given: usize, expected: usize) -> Result<(), HybridError> {
     if given == expected { Ok(()) } else { Err(HybridError::Count { what, given, expected }) }

@@ -10,11 +10,11 @@ use num_complex::Complex;
 use super::{
     Expectation, HybridError,
     adjoint::{Bound, WayBack, add_products},
-    expectation::{self, expect, restart},
+    expectation::{self, expect},
     slots::{add_by_parameter, by_parameter, gate_of},
 };
 use crate::{
-    kernel::{ExecuteError, Inner, Operator, Prepared, PreparedPair},
+    kernel::{ExecuteError, Inner, Operator, Prepared, PreparedPair, Start},
     param::Values,
     scalar::Real,
     simulate::{SimulateError, rebind_instruction},
@@ -107,7 +107,7 @@ impl<T: Real> Ready<T> {
         let moving = numbers.iter().copied().enumerate().filter(|(_, k)| depends(k)).collect();
         let generator = |k: usize| gate_of(&instructions[k]).and_then(|gate| gate.kind().generator());
         let fixed = energy.slots.iter().all(|slot| generator(slot.instruction).is_some());
-        let forward = pairs.prepare_run(n_qubits, &operators);
+        let forward = pairs.prepare_run(n_qubits, &operators, Start::Zero);
         let (Some(forward), Some(back)) = (forward, pairs.prepare(n_qubits, &inverses, &inners)) else {
             return Ok(None);
         };
@@ -170,7 +170,6 @@ impl<T: Real> Ready<T> {
         let threads = &energy.simulator.threads;
         let failed = |e: ExecuteError| HybridError::from(SimulateError::from(e));
         self.bind(energy, inputs)?;
-        restart(&mut self.psi, threads);
         self.forward.run(self.psi.amplitudes_mut(), threads).map_err(failed)?;
         energy.observe_into(
             &self.psi,

@@ -38,8 +38,9 @@ mod walsh;
 pub use acts::Acts;
 pub use reduce::{BLOCK, tree_sum};
 pub use registry::{
-    ExecuteError, Executor, Executors, Generic, Inner, Observed, Pairs, Prepared, PreparedPair,
+    ExecuteError, Executor, Executors, Generic, Inner, Observed, Pairs, Prepared, PreparedPair, Start,
 };
+pub(crate) use registry::{clear, restart};
 pub use resident::{Resident, Residents};
 pub use simd::{Element, InstructionSet};
 pub use threads::{SERIAL_BELOW, SHARED_BELOW, ThreadError, Threads};

@@ -15,7 +15,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use super::{Operator, Residents, Threads};
+use super::{BLOCK, Operator, Residents, SERIAL_BELOW, Threads};
 use crate::scalar::Ring;
 
 /// Amplitude updates between two reports of progress.
@@ -46,6 +46,31 @@ impl ExecuteError {
     }
 }
 
+/// What operators are applied to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// The amplitudes as they are.
+    Given,
+    /// |0…0>, whatever the amplitudes were before.
+    Zero,
+}
+
+/// Sets all amplitudes to 0.
+pub(crate) fn clear<R: Ring>(amplitudes: &mut [R], threads: &Threads) {
+    if !R::PARALLEL || amplitudes.len() < SERIAL_BELOW {
+        return amplitudes.fill(R::zero());
+    }
+    threads.chunks(amplitudes, BLOCK, |_, part| part.fill(R::zero()));
+}
+
+/// |0…0>, over what was there.
+pub(crate) fn restart<R: Ring>(amplitudes: &mut [R], threads: &Threads) {
+    clear(amplitudes, threads);
+    if let Some(first) = amplitudes.first_mut() {
+        *first = R::one();
+    }
+}
+
 /// Runs operators on the amplitudes of a state, in place and in order.
 pub trait Executor<R: Ring>: Send + Sync {
     /// A short name for people.
@@ -73,10 +98,31 @@ pub trait Executor<R: Ring>: Send + Sync {
         threads: &Threads,
     ) -> Result<(), ExecuteError>;
 
+    /// Applies the operators to |0…0>, whatever the amplitudes were, and tells `progress` as
+    /// [`Executor::run_reporting`].
+    ///
+    /// # Errors
+    /// As [`Executor::run`].
+    fn run_from_zero(
+        &self,
+        operators: &[Operator<R>],
+        amplitudes: &mut [R],
+        threads: &Threads,
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<(), ExecuteError> {
+        restart(amplitudes, threads);
+        self.run_reporting(operators, amplitudes, threads, progress)
+    }
+
     /// Prepares for operators that will run often, with these numbers and others; `None` if that saves
-    /// nothing. What is prepared gives the bits of [`Executor::run`].
-    fn prepare(&self, n_qubits: usize, operators: &[Operator<R>]) -> Option<Box<dyn Prepared<R>>> {
-        let _ = (n_qubits, operators);
+    /// nothing. What is prepared gives the bits of [`Executor::run`], or of [`Executor::run_from_zero`].
+    fn prepare(
+        &self,
+        n_qubits: usize,
+        operators: &[Operator<R>],
+        start: Start,
+    ) -> Option<Box<dyn Prepared<R>>> {
+        let _ = (n_qubits, operators, start);
         None
     }
 
@@ -150,8 +196,13 @@ pub trait Pairs<R: Ring>: Send + Sync {
     }
 
     /// Prepares for operators that will run often on one state of n qubits, with these numbers and others, if it can.
-    fn prepare_run(&self, n_qubits: usize, operators: &[Operator<R>]) -> Option<Box<dyn Prepared<R>>> {
-        let _ = (n_qubits, operators);
+    fn prepare_run(
+        &self,
+        n_qubits: usize,
+        operators: &[Operator<R>],
+        start: Start,
+    ) -> Option<Box<dyn Prepared<R>>> {
+        let _ = (n_qubits, operators, start);
         None
     }
 
@@ -211,7 +262,7 @@ pub struct Inner {
 pub trait Prepared<R: Ring>: Send + Sync {
     /// Takes other operators: another binding of the same circuit, or any.
     fn bind(&mut self, operators: &[Operator<R>]);
-    /// Applies the operators.
+    /// Applies the operators to what it was prepared for: the amplitudes as they are, or |0…0> whatever they are.
     ///
     /// # Errors
     /// As [`Executor::run`].

@@ -7,7 +7,7 @@ use num_complex::Complex;
 use super::{Options, PairPlan, Plan};
 use crate::kernel::{
     Element, ExecuteError, Executor, Executors, Inner, InstructionSet, Observed, Operator, Pairs, Prepared,
-    PreparedPair, Threads, simd,
+    PreparedPair, Start, Threads, restart, simd,
 };
 
 /// States of fewer qubits run gate by gate: they are in the second cache, and a plan takes longer to make
@@ -51,8 +51,38 @@ impl Fast {
         n_qubits >= self.plan_from && operators >= enough
     }
 
-    fn plan<E: Element>(&self, n_qubits: usize, operators: &[Operator<Complex<E>>]) -> Plan<E> {
-        Plan::new(n_qubits, operators, Options::new(self.set, n_qubits))
+    fn plan<E: Element>(&self, n_qubits: usize, operators: &[Operator<Complex<E>>], start: Start) -> Plan<E> {
+        Plan::new(n_qubits, operators, Options { start, ..Options::new(self.set, n_qubits) })
+    }
+
+    fn run_from<E: Element>(
+        &self,
+        start: Start,
+        operators: &[Operator<Complex<E>>],
+        amplitudes: &mut [Complex<E>],
+        threads: &Threads,
+        progress: &mut dyn FnMut(usize),
+    ) {
+        let n_qubits = amplitudes.len().trailing_zeros() as usize;
+        if self.plans(n_qubits, operators.len()) {
+            let options = Options { start, ..Options::new(self.set, n_qubits) };
+            let mut told = 0;
+            Plan::run_once(operators, options, amplitudes, threads, &mut |done, all| {
+                told = operators.len() * done / all;
+                progress(told);
+            });
+            if told < operators.len() {
+                progress(operators.len());
+            }
+            return;
+        }
+        if start == Start::Zero {
+            restart(amplitudes, threads);
+        }
+        for (number, operator) in operators.iter().enumerate() {
+            simd::apply(operator, amplitudes, threads, self.set);
+            progress(number + 1);
+        }
     }
 
     /// The instructions in use.
@@ -91,8 +121,10 @@ impl<E: Element> Executor<Complex<E>> for Fast {
         &self,
         n_qubits: usize,
         operators: &[Operator<Complex<E>>],
+        start: Start,
     ) -> Option<Box<dyn Prepared<Complex<E>>>> {
-        self.plans(n_qubits, operators.len()).then(|| Box::new(self.plan::<E>(n_qubits, operators)) as _)
+        let plans = self.plans(n_qubits, operators.len());
+        plans.then(|| Box::new(self.plan::<E>(n_qubits, operators, start)) as _)
     }
 
     fn pairs(&self, n_qubits: usize) -> Option<&dyn Pairs<Complex<E>>> {
@@ -106,23 +138,18 @@ impl<E: Element> Executor<Complex<E>> for Fast {
         threads: &Threads,
         progress: &mut dyn FnMut(usize),
     ) -> Result<(), ExecuteError> {
-        let n_qubits = amplitudes.len().trailing_zeros() as usize;
-        if self.plans(n_qubits, operators.len()) {
-            let options = Options::new(self.set, n_qubits);
-            let mut told = 0;
-            Plan::run_once(operators, options, amplitudes, threads, &mut |done, all| {
-                told = operators.len() * done / all;
-                progress(told);
-            });
-            if told < operators.len() {
-                progress(operators.len());
-            }
-            return Ok(());
-        }
-        for (number, operator) in operators.iter().enumerate() {
-            simd::apply(operator, amplitudes, threads, self.set);
-            progress(number + 1);
-        }
+        self.run_from(Start::Given, operators, amplitudes, threads, progress);
+        Ok(())
+    }
+
+    fn run_from_zero(
+        &self,
+        operators: &[Operator<Complex<E>>],
+        amplitudes: &mut [Complex<E>],
+        threads: &Threads,
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<(), ExecuteError> {
+        self.run_from(Start::Zero, operators, amplitudes, threads, progress);
         Ok(())
     }
 }
@@ -158,8 +185,9 @@ impl<E: Element> Pairs<Complex<E>> for Fast {
         &self,
         n_qubits: usize,
         operators: &[Operator<Complex<E>>],
+        start: Start,
     ) -> Option<Box<dyn Prepared<Complex<E>>>> {
-        Some(Box::new(self.plan::<E>(n_qubits, operators)))
+        Some(Box::new(self.plan::<E>(n_qubits, operators, start)))
     }
 
     fn prepare(

@@ -41,9 +41,10 @@ pub use stages::Stage;
 use std::fmt;
 
 use num_complex::Complex;
+use num_traits::Zero;
 
 use self::tile::{Pool, TileStage, Workspaces};
-use crate::kernel::{Element, Inner, InstructionSet, Operator, Threads, simd};
+use crate::kernel::{BLOCK, Element, Inner, InstructionSet, Operator, Start, Threads, restart, simd};
 
 /// States of so many qubits are far beyond any cache, so fewer passes are worth slower ones.
 const LARGE_TILES_FROM: usize = 23;
@@ -60,15 +61,17 @@ pub struct Options {
     pub tile_qubits: usize,
     /// The lowest so many qubits are in every tile: 2^low amplitudes are read together.
     pub low_qubits: usize,
+    /// What the plan runs on. From |0…0> its first passes go over few tiles, those that are not zero.
+    pub start: Start,
 }
 
 impl Options {
     /// What is fastest for n qubits: tiles whose scratches and tables leave room in a second cache of 1 MiB, or fill it
-    /// where a pass over the state costs more than that.
+    /// where a pass over the state costs more than that; from a given state.
     #[must_use]
     pub fn new(set: InstructionSet, n_qubits: usize) -> Options {
         let tile_qubits = if n_qubits >= LARGE_TILES_FROM { 14 } else { 13 };
-        Options { set, tile_qubits, low_qubits: 4 }
+        Options { set, tile_qubits, low_qubits: 4, start: Start::Given }
     }
 }
 
@@ -88,7 +91,7 @@ pub struct Plan<E> {
 #[expect(clippy::large_enum_variant, reason = "a plan has a handful of passes")]
 enum Pass<E> {
     Tile(TileStage<E>),
-    Plain { operator: usize },
+    Plain { operator: usize, live: usize },
 }
 
 impl<E: Element> Plan<E> {
@@ -121,6 +124,7 @@ impl<E: Element> Plan<E> {
         let plan = Plan::staged(n_qubits, operators, &[], options);
         let (mut pool, mut angle) = (Pool::new(), plan.schedule.angle());
         let stages = plan.schedule.stages();
+        plan.begin(amplitudes, threads);
         for (number, stage) in stages.iter().enumerate() {
             let pass = plan.pass(stage, &mut angle, &mut pool);
             plan.run_pass(&pass, operators, amplitudes, threads);
@@ -129,6 +133,7 @@ impl<E: Element> Plan<E> {
             }
             progress(number + 1, stages.len());
         }
+        settle(plan.schedule.live(), amplitudes, threads);
     }
 
     /// A plan without numbers.
@@ -145,6 +150,7 @@ impl<E: Element> Plan<E> {
             tile_qubits: options.tile_qubits.max(lane_bits + widest),
             low_qubits: options.low_qubits.max(lane_bits),
             factor_blocks: n_qubits >= FACTORED_FROM,
+            start: options.start,
         };
         let schedule = match n_qubits < lane_bits {
             true => Schedule::plain(n_qubits, operators.len()),
@@ -201,10 +207,11 @@ impl<E: Element> Plan<E> {
     /// A stage with its numbers. The first one on tiles takes the phase of the whole.
     fn pass(&self, stage: &Stage, angle: &mut f64, pool: &mut Pool<E>) -> Pass<E> {
         match stage {
-            Stage::Plain { operator } => Pass::Plain { operator: *operator },
-            Stage::Tile { qubits, ops } => {
+            Stage::Plain { operator, live } => Pass::Plain { operator: *operator, live: *live },
+            Stage::Tile { qubits, live, ops } => {
                 let mut stage = tile::compile(
                     self.schedule.layout(*qubits, ops),
+                    *live,
                     self.options.set,
                     self.looks_change,
                     pool,
@@ -224,16 +231,27 @@ impl<E: Element> Plan<E> {
     ) {
         match pass {
             Pass::Tile(stage) => stage.run(amplitudes, threads, self.options.set, &self.workspaces),
-            Pass::Plain { operator } => {
+            Pass::Plain { operator, live } => {
+                settle(*live, amplitudes, threads);
                 simd::apply(&operators[*operator], amplitudes, threads, self.options.set);
             }
         }
     }
 
-    /// Runs the plan on a state. Once it has run, running it again on one thread allocates nothing.
+    /// Where the plan is to run on |0…0>: writes the amplitudes that the first pass reads.
+    fn begin(&self, amplitudes: &mut [Complex<E>], threads: &Threads) {
+        if self.options.start == Start::Zero {
+            let live = self.schedule.stages().first().map_or(self.schedule.live(), Stage::live);
+            // These are the lowest qubits of a tile, or all.
+            restart(&mut amplitudes[..=live], threads);
+        }
+    }
+
+    /// Runs the plan on a state, or on |0…0> whatever the amplitudes are ([`Options::start`]). Once it has run, running
+    /// it again on one thread allocates nothing.
     ///
     /// # Panics
-    /// If the state is not one of n qubits.
+    /// If there are not 2^n amplitudes.
     pub fn run(&self, amplitudes: &mut [Complex<E>], threads: &Threads) {
         self.run_reporting(amplitudes, threads, &mut |_| {});
     }
@@ -250,10 +268,12 @@ impl<E: Element> Plan<E> {
     ) {
         let n_qubits = self.schedule.n_qubits();
         assert_eq!(amplitudes.len(), 1 << n_qubits, "a plan for {n_qubits} qubits");
+        self.begin(amplitudes, threads);
         for (number, pass) in self.passes.iter().enumerate() {
             self.run_pass(pass, &self.operators, amplitudes, threads);
             progress(number + 1);
         }
+        settle(self.schedule.live(), amplitudes, threads);
     }
 
     /// The number of passes over memory.
@@ -262,17 +282,49 @@ impl<E: Element> Plan<E> {
         self.passes.len()
     }
 
-    /// Bytes read and written by one pass.
-    fn pass_bytes(&self) -> f64 {
-        // Each amplitude has two numbers and goes both ways.
-        4.0 * size_of::<E>() as f64 * (self.schedule.n_qubits() as f64).exp2()
+    /// Amplitudes of the tiles that a pass goes over.
+    fn amplitudes(&self, stage: &Stage) -> f64 {
+        let qubits = match stage {
+            Stage::Tile { qubits, live, .. } => (qubits | live).count_ones(),
+            Stage::Plain { .. } => self.schedule.n_qubits() as u32,
+        };
+        f64::from(qubits).exp2()
+    }
+
+    /// Bytes read and written.
+    fn bytes(&self) -> f64 {
+        let amplitudes: f64 = self.schedule.stages().iter().map(|stage| self.amplitudes(stage)).sum();
+        amplitudes * amplitude_bytes::<E>()
     }
 
     /// The least seconds it can take where memory moves so many bytes a second, as far as memory goes.
     #[must_use]
     pub fn floor(&self, bytes_per_second: f64) -> f64 {
-        self.pass_bytes() * self.passes.len() as f64 / bytes_per_second
+        self.bytes() / bytes_per_second
     }
+}
+
+/// The bytes of an amplitude that is read and written.
+fn amplitude_bytes<E>() -> f64 {
+    // Two numbers, and both ways.
+    4.0 * size_of::<E>() as f64
+}
+
+/// Clears the amplitudes whose index has a bit outside of a set. The set has the lowest qubits of a tile.
+fn settle<E: Element>(live: usize, amplitudes: &mut [Complex<E>], threads: &Threads) {
+    let dead = (amplitudes.len() - 1) & !live;
+    if dead == 0 {
+        return;
+    }
+    let run = 1 << dead.trailing_zeros();
+    let size = run.max(BLOCK).min(amplitudes.len());
+    threads.chunks(amplitudes, size, |number, part| {
+        for (k, run) in part.chunks_mut(run).enumerate().map(|(k, part)| (k * run, part)) {
+            if (number * size + k) & dead != 0 {
+                run.fill(Complex::zero());
+            }
+        }
+    });
 }
 
 impl<E> fmt::Debug for Plan<E> {
@@ -286,12 +338,12 @@ impl<E> fmt::Debug for Plan<E> {
 /// ([`Plan::floor`]), and the flops over the processor's.
 impl<E: Element> fmt::Display for Plan<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let amplitudes = (self.schedule.n_qubits() as f64).exp2();
-        let bytes = self.pass_bytes();
         let mut all_flops = 0.0;
         for (number, (stage, pass)) in self.schedule.stages().iter().zip(&self.passes).enumerate() {
+            let amplitudes = self.amplitudes(stage);
+            let bytes = amplitudes * amplitude_bytes::<E>();
             match (stage, pass) {
-                (Stage::Tile { qubits, ops }, Pass::Tile(tile)) => {
+                (Stage::Tile { qubits, ops, .. }, Pass::Tile(tile)) => {
                     let flops = tile.flops() * amplitudes;
                     all_flops += flops;
                     let on = (0..self.schedule.n_qubits()).filter(|q| qubits >> q & 1 == 1);
@@ -303,12 +355,12 @@ impl<E: Element> fmt::Display for Plan<E> {
                          {bytes:.3e} bytes, {flops:.3e} flops"
                     )?;
                 }
-                (Stage::Plain { operator }, _) | (_, Pass::Plain { operator }) => {
+                (Stage::Plain { operator, .. }, _) | (_, Pass::Plain { operator, .. }) => {
                     writeln!(f, "pass {number}: operator {operator} by itself; up to {bytes:.3e} bytes")?;
                 }
             }
         }
         let passes = self.passes.len();
-        write!(f, "{passes} passes, {:.3e} bytes, {all_flops:.3e} flops", bytes * passes as f64)
+        write!(f, "{passes} passes, {:.3e} bytes, {all_flops:.3e} flops", self.bytes())
     }
 }

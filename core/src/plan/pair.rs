@@ -10,7 +10,7 @@
 use num_complex::Complex;
 
 use super::{Options, Pass, Plan, tile::Pool};
-use crate::kernel::{Element, Inner, InstructionSet, Operator, Threads, simd};
+use crate::kernel::{Element, Inner, InstructionSet, Operator, Start, Threads, simd};
 
 impl<E: Element> Plan<E> {
     /// Whether tiles of states of n qubits fill registers.
@@ -34,7 +34,7 @@ impl<E: Element> Plan<E> {
         let n_qubits = psi.len().trailing_zeros() as usize;
         assert!(psi.len() == 1 << n_qubits && psi.len() == lambda.len(), "two states of one size");
         assert!(Plan::<E>::takes_pairs(n_qubits, options.set), "{n_qubits} qubits do not fill a register");
-        let plan = Plan::staged(n_qubits, operators, inners, options);
+        let plan = Plan::staged(n_qubits, operators, inners, Options { start: Start::Given, ..options });
         let (mut pool, mut angle) = (Pool::new(), plan.schedule.angle());
         let (mut sums, mut parts) = (vec![0.0; inners.len()], Vec::new());
         for stage in plan.schedule.stages() {
@@ -44,7 +44,7 @@ impl<E: Element> Plan<E> {
                     stage.run_pair((psi, lambda), threads, options.set, &plan.workspaces, sums);
                     stage.recycle(&mut pool);
                 }
-                Pass::Plain { operator } => {
+                Pass::Plain { operator, .. } => {
                     simd::apply(&operators[operator], psi, threads, options.set);
                     simd::apply(&operators[operator], lambda, threads, options.set);
                 }
@@ -77,7 +77,7 @@ impl<E: Element> PairPlan<E> {
         options: Options,
     ) -> PairPlan<E> {
         assert!(Plan::<E>::takes_pairs(n_qubits, options.set), "{n_qubits} qubits do not fill a register");
-        let mut plan = Plan::staged(n_qubits, operators, inners, options);
+        let mut plan = Plan::staged(n_qubits, operators, inners, Options { start: Start::Given, ..options });
         plan.compile(operators);
         PairPlan { plan, inners: inners.to_vec(), sums: vec![0.0; inners.len()], parts: Vec::new() }
     }
@@ -117,7 +117,7 @@ impl<E: Element> PairPlan<E> {
                         sums,
                     );
                 }
-                Pass::Plain { operator } => {
+                Pass::Plain { operator, .. } => {
                     simd::apply(&plan.operators[*operator], psi, threads, plan.options.set);
                     simd::apply(&plan.operators[*operator], lambda, threads, plan.options.set);
                 }

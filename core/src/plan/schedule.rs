@@ -12,7 +12,7 @@ use super::{
     lower::{self, Lowered, Op},
     stages::{self, Stage},
 };
-use crate::kernel::{Element, Inner, Operator};
+use crate::kernel::{Element, Inner, Operator, Start};
 
 /// How operators are cut into tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub struct Cut {
     /// Whether a dense block on two qubits gives the gates of one qubit at its end to blocks that follow on both: what
     /// is left of it has 9 angles and a phase, which takes fewer products where a stage makes use of that.
     pub factor_blocks: bool,
+    /// What the operators are applied to.
+    pub start: Start,
 }
 
 /// Operators on n qubits as primitive ones in stages.
@@ -35,6 +37,8 @@ pub struct Schedule {
     /// Memory for the next binding.
     spare: Lowered,
     stages: Vec<Stage>,
+    /// The qubits that may be 1 at the end.
+    live: usize,
 }
 
 impl Schedule {
@@ -58,24 +62,27 @@ impl Schedule {
         let size = cut.tile_qubits.max(widest).min(n_qubits);
         let low = cut.low_qubits.min(size.saturating_sub(widest));
         let lowered = lower::lower(n_qubits, operators, inners, cut.factor_blocks, Lowered::default());
-        let mut stages = stages::stages(n_qubits, &lowered.ops, size, low);
+        let (mut stages, live) = stages::stages(n_qubits, &lowered.ops, size, low, cut.start);
         if !stages.iter().any(|s| matches!(s, Stage::Tile { .. })) && lowered.angle != 0.0 {
             // Nothing but a phase: a stage that does only that.
-            stages.push(Stage::Tile { qubits: (1 << size) - 1, ops: Vec::new() });
+            stages.push(Stage::Tile { qubits: (1 << size) - 1, live, ops: Vec::new() });
         }
-        Schedule { n_qubits, factor_blocks: cut.factor_blocks, lowered, spare: Lowered::default(), stages }
+        let factor_blocks = cut.factor_blocks;
+        Schedule { n_qubits, factor_blocks, lowered, spare: Lowered::default(), stages, live }
     }
 
     /// Every operator by itself.
     #[must_use]
     pub fn plain(n_qubits: usize, operators: usize) -> Schedule {
-        let stages = (0..operators).map(|operator| Stage::Plain { operator }).collect();
+        let live = (1 << n_qubits) - 1;
+        let stages = (0..operators).map(|operator| Stage::Plain { operator, live }).collect();
         Schedule {
             n_qubits,
             factor_blocks: false,
             lowered: Lowered::default(),
             spare: Lowered::default(),
             stages,
+            live,
         }
     }
 
@@ -110,6 +117,12 @@ impl Schedule {
     #[must_use]
     pub fn stages(&self) -> &[Stage] {
         &self.stages
+    }
+
+    /// The qubits that may be 1 at the end: if the state began as |0…0>, the amplitudes of all other indices are zero.
+    #[must_use]
+    pub fn live(&self) -> usize {
+        self.live
     }
 
     /// The phase `e^{i angle}` of the whole, which no stage has.

@@ -12,8 +12,19 @@
 //! until it is full, and takes the one whose stage does most work. The lowest qubits always belong to Q,
 //! so that whole cache lines are read. A dense block wants its qubits as they are, not as sums of others,
 //! so it also waits for the next stage where a CX of this one has touched its qubits.
+//!
+//! A qubit that nothing has moved yet is |0> if the state began as |0…0>: all tiles where it is 1 are zero and stay so.
+//! So a stage at the start goes over few tiles if it leaves qubits alone, and the planner begins with such stages:
+//! ```text
+//! n = 22, tiles of 13 qubits      may be 1 afterwards      tiles
+//! stage 0                              13 qubits           1 of 512
+//! stage 1                              18 qubits          32 of 512
+//! stage 2                              20 qubits         128 of 512
+//! stage 3                              22 qubits         all
+//! ```
 
 use super::lower::Op;
+use crate::kernel::Start;
 
 /// Operations that run in one pass.
 #[derive(Clone, Debug)]
@@ -22,6 +33,8 @@ pub enum Stage {
     Tile {
         /// The set Q.
         qubits: usize,
+        /// The qubits that may be 1 before it.
+        live: usize,
         /// The numbers of the operations in the list, in order.
         ops: Vec<usize>,
     },
@@ -29,8 +42,27 @@ pub enum Stage {
     Plain {
         /// Its number in the list that was lowered.
         operator: usize,
+        /// The qubits that may be 1 before it.
+        live: usize,
     },
 }
+
+impl Stage {
+    /// The qubits that may be 1 before it: the amplitudes of all other indices are zero.
+    #[must_use]
+    pub fn live(&self) -> usize {
+        match self {
+            Stage::Tile { live, .. } | Stage::Plain { live, .. } => *live,
+        }
+    }
+}
+
+/// Qubits that stages at the start leave |0>, as long as that leaves them something to do: a pass over a sixteenth of
+/// the state, or a fourth.
+const SPARED: [usize; 2] = [4, 2];
+
+/// The least work of such a stage, in products per amplitude: what its tables cost.
+const WORTH: f64 = 2.0;
 
 /// The most rotations of a stage. Each multiplies the norm by up to sqrt 2 before the stage scales it back:
 /// 2^50 in all, so that products of two amplitudes are far enough from the limits of `f32`.
@@ -90,13 +122,38 @@ impl Walk {
     }
 }
 
+/// What the qubits of a stage are chosen among.
+#[derive(Clone, Copy)]
+struct Room {
+    n_qubits: usize,
+    /// The most of them.
+    size: usize,
+    /// Those of every stage.
+    low: usize,
+    /// The qubits that may be 1.
+    live: usize,
+    /// How many may be 1 afterwards.
+    limit: usize,
+}
+
+impl Room {
+    fn everything(self) -> usize {
+        (1 << self.n_qubits) - 1
+    }
+
+    fn holds(self, qubits: usize) -> bool {
+        let count = |set: usize| set.count_ones() as usize;
+        count(qubits) <= self.size && count(qubits | self.live) <= self.limit
+    }
+}
+
 /// The work of the stage that grows from a set of qubits, and the set it ends with.
-fn grow(all: &[Op], ops: &[usize], mut qubits: usize, size: u32, everything: usize) -> (f64, usize) {
-    let mut walk = Walk::default();
+fn grow(all: &[Op], ops: &[usize], mut qubits: usize, room: Room) -> (f64, usize) {
+    let (mut walk, everything) = (Walk::default(), room.everything());
     let mut work = 0.0;
     for op in ops.iter().map(|&number| &all[number]) {
         let wanted = qubits | op.moving();
-        if walk.free(op) && wanted.count_ones() <= size {
+        if walk.free(op) && room.holds(wanted) {
             qubits = wanted;
             work += weight(op);
             walk.take(op);
@@ -110,16 +167,26 @@ fn grow(all: &[Op], ops: &[usize], mut qubits: usize, size: u32, everything: usi
     (work, qubits)
 }
 
-/// Cuts operations on n qubits into stages on up to `size` qubits, among them the `low` lowest.
-pub(super) fn stages(n_qubits: usize, all: &[Op], size: usize, low: usize) -> Vec<Stage> {
+/// Cuts operations on n qubits into stages on up to `size` qubits, among them the `low` lowest. With the qubits that may
+/// be 1 at the end.
+pub(super) fn stages(
+    n_qubits: usize,
+    all: &[Op],
+    size: usize,
+    low: usize,
+    start: Start,
+) -> (Vec<Stage>, usize) {
     let mut ops: Vec<usize> = (0..all.len()).collect();
-    let size = size.min(n_qubits) as u32;
-    let everything = (1usize << n_qubits) - 1;
-    let low = (1usize << low.min(size as usize)) - 1;
+    let size = size.min(n_qubits);
+    let low = (1usize << low.min(size)) - 1;
+    let mut room = Room { n_qubits, size, low, live: low, limit: n_qubits };
+    let everything = room.everything();
+    if start == Start::Given || size == n_qubits {
+        room.live = everything;
+    }
     let mut stages = Vec::new();
     while !ops.is_empty() {
-        let qubits =
-            if size as usize == n_qubits { everything } else { choose(n_qubits, all, &ops, size, low) };
+        let (qubits, live) = (choose(all, &ops, room), room.live);
         let mut walk = Walk::default();
         let (taken, rest): (Vec<usize>, Vec<usize>) = ops.into_iter().partition(|&number| {
             let op = &all[number];
@@ -134,16 +201,18 @@ pub(super) fn stages(n_qubits: usize, all: &[Op], size: usize, low: usize) -> Ve
         let (taken, rest) = defer(all, taken, rest, qubits);
         ops = rest;
         if !taken.is_empty() {
-            stages.push(Stage::Tile { qubits, ops: taken });
+            room.live |= taken.iter().fold(0, |moved, &number| moved | all[number].moving());
+            stages.push(Stage::Tile { qubits, live, ops: taken });
         } else if let Op::Plain { operator, .. } = all[ops[0]] {
             // Nothing can run before it, so it is the first.
-            stages.push(Stage::Plain { operator });
+            stages.push(Stage::Plain { operator, live });
+            room.live = everything;
             ops.remove(0);
         } else {
             unreachable!("the first operation fits any tile of {size} qubits");
         }
     }
-    stages
+    (stages, room.live)
 }
 
 /// Leaves phases at the end of a stage to the next one, where they join the phases that it begins with.
@@ -170,29 +239,45 @@ fn defer(all: &[Op], taken: Vec<usize>, rest: Vec<usize>, qubits: usize) -> (Vec
     (of(false).collect(), of(true).chain(rest.iter().copied()).collect())
 }
 
-/// The set of qubits whose stage does most.
-fn choose(n_qubits: usize, all: &[Op], ops: &[usize], size: u32, low: usize) -> usize {
-    let everything = (1usize << n_qubits) - 1;
-    let mut best = grow(all, ops, low, size, everything);
-    for first in 0..n_qubits {
-        let mut window = low;
-        for k in 0..n_qubits {
-            if window.count_ones() < size {
-                window |= 1 << ((first + k) % n_qubits);
-            }
-        }
-        for seed in [window, low | 1 << first] {
-            let found = grow(all, ops, seed, size, everything);
-            if found.0 > best.0 + 1e-9 {
-                best = found;
-            }
-        }
+/// The qubits of the next stage: those whose stage does most, at the start among those that spare tiles.
+fn choose(all: &[Op], ops: &[usize], room: Room) -> usize {
+    if room.size == room.n_qubits {
+        return room.everything();
     }
-    let mut qubits = best.1;
-    for q in 0..n_qubits {
-        if qubits.count_ones() < size {
+    let limits = SPARED.into_iter().map(|spared| room.n_qubits.saturating_sub(spared));
+    let limits = limits.filter(|&limit| limit >= room.size && room.live != room.everything());
+    let mut sparing = limits.map(|limit| choose_in(all, ops, Room { limit, ..room }));
+    let found = sparing.find(|(work, _)| *work >= WORTH);
+    let (_, mut qubits) = found.unwrap_or_else(|| choose_in(all, ops, room));
+    // It has room for more, first of all for qubits that make the pass no longer.
+    let live = (0..room.n_qubits).filter(|q| room.live >> q & 1 == 1);
+    for q in live.chain(0..room.n_qubits) {
+        if (qubits.count_ones() as usize) < room.size {
             qubits |= 1 << q;
         }
     }
     qubits
+}
+
+/// The set of qubits whose stage does most, with its work.
+fn choose_in(all: &[Op], ops: &[usize], room: Room) -> (f64, usize) {
+    let mut best = (0.0, room.low);
+    let mut seeds = vec![room.low];
+    for first in 0..room.n_qubits {
+        let mut window = room.low;
+        for k in 0..room.n_qubits {
+            let wider = window | 1 << ((first + k) % room.n_qubits);
+            if room.holds(wider) {
+                window = wider;
+            }
+        }
+        seeds.extend([window, room.low | 1 << first]);
+    }
+    for seed in seeds.into_iter().filter(|seed| room.holds(*seed)) {
+        let found = grow(all, ops, seed, room);
+        if found.0 > best.0 + 1e-9 {
+            best = found;
+        }
+    }
+    best
 }

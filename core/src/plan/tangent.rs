@@ -9,7 +9,7 @@
 use num_complex::Complex;
 
 use super::{Options, Pass, Plan, tile::Pool};
-use crate::kernel::{Element, Inner, Operator, Threads, simd};
+use crate::kernel::{Element, Inner, Operator, Start, Threads, simd};
 
 impl<E: Element> Plan<E> {
     /// Plans operators and takes `[psi, psi']` or `[psi, psi', lambda, lambda']` through them. At the place of each string P
@@ -30,7 +30,7 @@ impl<E: Element> Plan<E> {
         assert!(size == 1 << n_qubits && states.iter().all(|s| s.len() == size), "states of one size");
         assert!(Plan::<E>::takes_pairs(n_qubits, options.set), "{n_qubits} qubits do not fill a register");
         assert_eq!(inners.len(), kicks.len(), "a factor for each inner product");
-        let mut plan = Plan::staged(n_qubits, operators, inners, options);
+        let mut plan = Plan::staged(n_qubits, operators, inners, Options { start: Start::Given, ..options });
         plan.looks_change = true;
         let (mut pool, mut angle) = (Pool::new(), plan.schedule.angle());
         let mut sums = vec![0.0; 2 * inners.len()];
@@ -40,7 +40,7 @@ impl<E: Element> Plan<E> {
                     stage.run_tangents(states, kicks, threads, options.set, &plan.workspaces, &mut sums);
                     stage.recycle(&mut pool);
                 }
-                Pass::Plain { operator } => {
+                Pass::Plain { operator, .. } => {
                     for state in &mut *states {
                         simd::apply(&operators[operator], state, threads, options.set);
                     }

@@ -35,7 +35,7 @@ use num_complex::Complex;
 use crate::{
     basis::{BasisError, MAX_QUBITS},
     circuit::{Circuit, CircuitError},
-    kernel::{ExecuteError, Executor, Executors, Operator, Prepared, SHARED_BELOW, Threads},
+    kernel::{ExecuteError, Executor, Executors, Operator, Prepared, SHARED_BELOW, Start, Threads},
     matrix::Matrix,
     param::{Binding, Values},
     scalar::{Real, Ring, Scalar},
@@ -156,11 +156,12 @@ impl Simulator {
         let bound = BoundCircuit::<Complex<T>>::new(circuit, &Values(&values))?;
         let operators = bound.operators().ok_or(SimulateError::Dynamic)?;
         let executor = self.executors.best::<Complex<T>>(n_qubits, operators.len());
-        let plan = Mutex::new(executor.prepare(n_qubits, operators));
+        let prepare = || executor.prepare(n_qubits, operators, Start::Zero);
+        let plan = Mutex::new(prepare());
         let take = || plan.lock().unwrap_or_else(PoisonError::into_inner).take();
         let plans = plan.lock().unwrap_or_else(PoisonError::into_inner).is_some();
         let states = |bound: &mut BoundCircuit<_>, part: &[Vec<T>], threads: &Threads| {
-            let mut prepared = take().or_else(|| executor.prepare(n_qubits, operators));
+            let mut prepared = take().or_else(prepare);
             let mut state =
                 |point: &Vec<T>| self.point(circuit, bound, point, prepared.as_deref_mut(), threads);
             part.iter().map(&mut state).collect::<Result<Vec<_>, _>>()
@@ -200,19 +201,56 @@ impl Simulator {
             }
             None => {
                 let amplitudes = state.amplitudes_mut();
-                let run = |executor: &dyn Executor<_>| executor.run(operators, amplitudes, threads);
+                let run = |executor: &dyn Executor<_>| {
+                    executor.run_from_zero(operators, amplitudes, threads, &mut |_| {})
+                };
                 self.executors.in_turn(circuit.n_qubits(), operators, run)?;
             }
         }
         Ok(state)
     }
 
-    /// Applies operators to a state; `progress` is told (done, all) every now and then.
+    /// As [`Simulator::run`], in the memory of a state that is no longer needed: what it holds is not even cleared where a
+    /// plan writes first. A state of another size is replaced.
+    ///
+    /// # Errors
+    /// As [`Simulator::run`]; after [`SimulateError::Execute`] the amplitudes are of no use, after any other the state is
+    /// what it was.
+    pub fn run_into<T: Real>(
+        &self,
+        circuit: &Circuit,
+        inputs: &[T],
+        state: &mut StateVector<Complex<T>>,
+    ) -> Result<(), SimulateError> {
+        let n_qubits = circuit.n_qubits();
+        self.check_memory::<Complex<T>>(n_qubits)?;
+        let values = circuit.param_values(inputs)?;
+        let bound = BoundCircuit::<Complex<T>>::new(circuit, &Values(&values))?;
+        let operators = bound.operators().ok_or(SimulateError::Dynamic)?;
+        if state.n_qubits() != n_qubits {
+            *state = StateVector::zero_on(n_qubits, &self.threads)?;
+        }
+        self.execute_from(Start::Zero, operators, state, &mut |_, _| {})
+    }
+
+    /// Applies operators to a state; `progress` is told (done, all) every now and then. A state that has not been changed
+    /// since it was made as |0…0> takes less time than any other.
     ///
     /// # Errors
     /// [`SimulateError`] if an operator needs a qubit that is not there, or an executor fails.
     pub fn execute<R: Ring>(
         &self,
+        operators: &[Operator<R>],
+        state: &mut StateVector<R>,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<(), SimulateError> {
+        let start = if state.is_new() { Start::Zero } else { Start::Given };
+        self.execute_from(start, operators, state, progress)
+    }
+
+    fn execute_from<R: Ring>(
+        &self,
+        start: Start,
         operators: &[Operator<R>],
         state: &mut StateVector<R>,
         progress: &mut dyn FnMut(usize, usize),
@@ -223,8 +261,9 @@ impl Simulator {
         }
         let mut report = |done| progress(done, operators.len());
         let amplitudes = state.amplitudes_mut();
-        self.executors.in_turn(n_qubits, operators, |executor: &dyn Executor<R>| {
-            executor.run_reporting(operators, amplitudes, &self.threads, &mut report)
+        self.executors.in_turn(n_qubits, operators, |executor: &dyn Executor<R>| match start {
+            Start::Given => executor.run_reporting(operators, amplitudes, &self.threads, &mut report),
+            Start::Zero => executor.run_from_zero(operators, amplitudes, &self.threads, &mut report),
         })?;
         Ok(())
     }

@@ -10,10 +10,15 @@
 #![expect(unsafe_code, reason = "asks the system, and fills memory in parts")]
 
 use std::{
+    alloc::{Layout, alloc_zeroed},
+    any::TypeId,
     fmt,
     mem::MaybeUninit,
     ops::{Deref, DerefMut},
+    ptr::NonNull,
 };
+
+use num_complex::Complex;
 
 use crate::{
     kernel::{SERIAL_BELOW, Threads},
@@ -26,8 +31,7 @@ const LINE: usize = 64;
 /// Numbers that one thread fills in a piece: 2 MiB of `Complex<f64>`, a large page.
 const PIECE: usize = 1 << 17;
 
-/// States below this many bytes do not ask.
-#[cfg(target_os = "linux")]
+/// States below this many bytes do not ask the system for anything.
 const LARGE: usize = 4 << 20;
 
 /// Vectors of fewer numbers are not worth moving.
@@ -38,15 +42,45 @@ pub(super) struct Amplitudes<R> {
     /// The numbers, after `skip` others.
     room: Vec<R>,
     skip: usize,
+    /// Whether they are 1, 0, 0, …, and nobody could have changed them.
+    new: bool,
 }
 
 impl<R: Ring> Amplitudes<R> {
+    /// A one among zeros, or `None` if the memory is not to be had.
+    pub(super) fn basis(dim: usize, index: usize, threads: &Threads) -> Option<Amplitudes<R>> {
+        let mut amplitudes =
+            Amplitudes::zeros(dim).or_else(|| Amplitudes::filled(dim, &R::zero(), threads))?;
+        amplitudes[index] = R::one();
+        amplitudes.new = index == 0;
+        Some(amplitudes)
+    }
+
+    /// Zeros as the system gives them, where that is the same: pages that nobody has touched.
+    fn zeros(dim: usize) -> Option<Amplitudes<R>> {
+        let ring = TypeId::of::<R>();
+        let plain = [TypeId::of::<Complex<f32>>(), TypeId::of::<Complex<f64>>()].contains(&ring);
+        if !plain || dim.saturating_mul(size_of::<R>()) < LARGE {
+            return None;
+        }
+        let room = dim.checked_add(LINE / size_of::<R>())?;
+        let layout = Layout::array::<R>(room).ok()?;
+        // SAFETY: the layout is not empty, and that of a vector with such a capacity; numbers of these types
+        // are zero if all their bytes are.
+        let mut room = unsafe {
+            let start = NonNull::new(alloc_zeroed(layout))?;
+            Vec::from_raw_parts(start.as_ptr().cast::<R>(), room, room)
+        };
+        let skip = prepare(&mut room, dim);
+        room.truncate(skip + dim);
+        Some(Amplitudes { room, skip, new: false })
+    }
     /// `dim` copies of a number, or `None` if the memory is not to be had.
     pub(super) fn filled(dim: usize, number: &R, threads: &Threads) -> Option<Amplitudes<R>> {
         let (mut room, skip) = reserve(dim)?;
         if !R::PARALLEL || dim < SERIAL_BELOW || threads.count() == 1 {
             room.resize(skip + dim, number.clone());
-            return Some(Amplitudes { room, skip });
+            return Some(Amplitudes { room, skip, new: false });
         }
         let places = &mut room.spare_capacity_mut()[..skip + dim];
         threads.chunks(places, PIECE, |_, part: &mut [MaybeUninit<R>]| {
@@ -57,11 +91,16 @@ impl<R: Ring> Amplitudes<R> {
         // SAFETY: there is room for so many numbers, and the chunks covered all of them. Had a clone panicked,
         // the panic would have come through, and the numbers would leak.
         unsafe { room.set_len(skip + dim) };
-        Some(Amplitudes { room, skip })
+        Some(Amplitudes { room, skip, new: false })
     }
 }
 
 impl<R> Amplitudes<R> {
+    /// Whether they are 1, 0, 0, …, and nobody could have changed them.
+    pub(super) fn are_new(&self) -> bool {
+        self.new
+    }
+
     /// The numbers as a vector, in the same memory.
     pub(super) fn into_vec(mut self) -> Vec<R> {
         self.room.drain(..self.skip);
@@ -76,16 +115,16 @@ impl<R: Clone> From<Vec<R>> for Amplitudes<R> {
         let spare = LINE / size_of::<R>().max(1);
         let aligned = (room.as_ptr() as usize).is_multiple_of(LINE);
         if aligned || dim < ALIGN_FROM || room.try_reserve_exact(spare).is_err() {
-            return Amplitudes { room, skip: 0 };
+            return Amplitudes { room, skip: 0, new: false };
         }
         // There is room behind, maybe at another place than before.
         let skip = room.as_ptr().align_offset(LINE);
         if skip == 0 || skip > spare {
-            return Amplitudes { room, skip: 0 };
+            return Amplitudes { room, skip: 0, new: false };
         }
         room.extend_from_within(..skip);
         room.rotate_right(skip);
-        Amplitudes { room, skip }
+        Amplitudes { room, skip, new: false }
     }
 }
 
@@ -98,6 +137,7 @@ impl<R> Deref for Amplitudes<R> {
 
 impl<R> DerefMut for Amplitudes<R> {
     fn deref_mut(&mut self) -> &mut [R] {
+        self.new = false;
         &mut self.room[self.skip..]
     }
 }
@@ -110,7 +150,7 @@ impl<R: Clone> Clone for Amplitudes<R> {
         };
         room.extend(self.iter().take(1).cycle().take(skip).cloned());
         room.extend_from_slice(self);
-        Amplitudes { room, skip }
+        Amplitudes { room, skip, new: self.new }
     }
 
     fn clone_from(&mut self, source: &Self) {
@@ -139,13 +179,21 @@ fn reserve<R>(dim: usize) -> Option<(Vec<R>, usize)> {
     let spare = LINE / size_of::<R>().max(1);
     let mut room: Vec<R> = Vec::new();
     room.try_reserve_exact(dim.checked_add(spare)?).ok()?;
+    let skip = prepare(&mut room, dim);
+    Some((room, skip))
+}
+
+/// Asks for large pages for memory that nobody has touched; with how many of its places lie before a line.
+fn prepare<R>(room: &mut Vec<R>, dim: usize) -> usize {
     #[cfg(target_os = "linux")]
     if dim.saturating_mul(size_of::<R>()) >= LARGE {
         ask_for_large_pages(room.as_mut_ptr().cast(), dim * size_of::<R>());
     }
+    #[cfg(not(target_os = "linux"))]
+    let _ = dim;
     // Numbers whose size does not divide a line may never begin one.
     let skip = room.as_ptr().align_offset(LINE);
-    Some((room, if skip <= spare { skip } else { 0 }))
+    if skip <= LINE / size_of::<R>().max(1) { skip } else { 0 }
 }
 
 #[cfg(target_os = "linux")]
@@ -165,8 +213,6 @@ fn ask_for_large_pages(start: *mut u8, bytes: usize) {
 
 #[cfg(test)]
 mod tests {
-    use num_complex::Complex;
-
     use super::*;
 
     fn begins_a_line<R>(all: &Amplitudes<R>) -> bool {

@@ -144,7 +144,8 @@ impl<R: Ring> StateVector<R> {
     }
 
     /// The state |0…0>, whose memory is touched first by the threads: pages are cleared by all of them, and
-    /// on machines with several memories lie near those that will work on them.
+    /// on machines with several memories lie near those that will work on them. (Those of large states of
+    /// `Complex<f32>` and `Complex<f64>` are touched first by whoever writes them.)
     ///
     /// # Errors
     /// As [`StateVector::zero`].
@@ -170,8 +171,7 @@ impl<R: Ring> StateVector<R> {
         if index >= dim {
             return Err(BasisError::OutOfRange { given: index, available: dim }.into());
         }
-        let mut amplitudes = Amplitudes::filled(dim, &R::zero(), threads).ok_or(refused)?;
-        amplitudes[index] = R::one();
+        let amplitudes = Amplitudes::basis(dim, index, threads).ok_or(refused)?;
         Ok(StateVector { n_qubits, amplitudes })
     }
 
@@ -188,6 +188,11 @@ impl<R: Ring> StateVector<R> {
     #[must_use]
     pub fn n_qubits(&self) -> usize {
         self.n_qubits
+    }
+
+    /// Whether it is |0…0> and has never been lent to be changed.
+    pub(crate) fn is_new(&self) -> bool {
+        self.amplitudes.are_new()
     }
 
     /// The amplitudes in basis order.

@@ -1,7 +1,7 @@
 //! What a device is given: words and numbers, and the launches that read them.
 
 use ketgrad_core::{
-    kernel::{Element, Inner, Operator, Shape},
+    kernel::{Element, Inner, Operator, Shape, Start},
     plan::{self, Cut, Schedule},
 };
 use ketgrad_plugin_sdk::{C64, Precision};
@@ -128,8 +128,12 @@ impl Program {
             && schedule.as_mut().is_some_and(|s| s.n_qubits() == n_qubits && s.bind(operators, &[]));
         if !kept {
             // A matrix is one operation of the tensor cores.
-            let cut =
-                Cut { tile_qubits: form.tile_qubits, low_qubits: form.low_qubits, factor_blocks: false };
+            let cut = Cut {
+                tile_qubits: form.tile_qubits,
+                low_qubits: form.low_qubits,
+                factor_blocks: false,
+                start: Start::Given,
+            };
             *schedule = Some(Schedule::new(n_qubits, operators, inners.unwrap_or_default(), cut));
         }
         if let Some(schedule) = schedule {
@@ -143,8 +147,8 @@ impl Program {
         let mut angle = schedule.angle();
         for stage in schedule.stages() {
             match stage {
-                plan::Stage::Plain { operator } => self.plain(n_qubits, &operators[*operator]),
-                plan::Stage::Tile { qubits, ops } => {
+                plan::Stage::Plain { operator, .. } => self.plain(n_qubits, &operators[*operator]),
+                plan::Stage::Tile { qubits, ops, .. } => {
                     self.tiled(schedule, *qubits, ops, form, &mut angle);
                 }
             }

@@ -33,6 +33,10 @@ pub(in crate::plan) struct TileStage<E> {
     pub(super) bits: usize,
     /// Index bits outside of the tile.
     pub(super) outside: usize,
+    /// The index bits in which the tiles differ that are worked on: where another bit is 1 outside of the tile, it is zero.
+    tiles: usize,
+    /// Index bits within the tile where amplitudes are zero before the stage.
+    pub(super) dead: usize,
     /// The index of the first amplitude of each row, within the tile.
     pub(super) row_offsets: Vec<usize>,
     pub(super) steps: Vec<Step<E>>,
@@ -115,10 +119,11 @@ fn needs_alone(op: &Placed, taken: &[Item<'_>], conflicts: fn(&Placed, &Placed) 
     !matches!(op, Placed::Phase(_)) && taken.iter().any(|t| conflicts(t.1, op))
 }
 
-/// Compiles a stage for an instruction set that the processor has. `looks_change`: whether the order of inner products
-/// matters.
+/// Compiles a stage for an instruction set that the processor has. `live`: the qubits that may be 1 before it, among them
+/// those of the lanes. `looks_change`: whether the order of inner products matters.
 pub(in crate::plan) fn compile<E: Element>(
     layout: Layout,
+    live: usize,
     set: InstructionSet,
     looks_change: bool,
     pool: &mut Pool<E>,
@@ -127,6 +132,8 @@ pub(in crate::plan) fn compile<E: Element>(
     let mut stage = TileStage {
         bits: layout.inside.len(),
         outside: layout.outside,
+        tiles: layout.outside & live,
+        dead: layout.inside.iter().map(|q| 1 << q).sum::<usize>() & !live,
         row_offsets: row_offsets(&layout.inside, lane_bits),
         steps: Vec::new(),
         constants: Vec::new(),
@@ -182,6 +189,18 @@ impl<E: Element> TileStage<E> {
         self.flops
     }
 
+    /// The number of tiles that are worked on.
+    pub(super) fn tile_count(&self) -> usize {
+        1 << self.tiles.count_ones()
+    }
+
+    /// The index of the first amplitude of a tile, by its number in the order of the stage.
+    #[inline(always)]
+    pub(super) fn tile_at(&self, number: usize) -> usize {
+        let tile = self.order.get(number).map_or(number, |&tile| tile as usize);
+        deposit(tile, self.tiles)
+    }
+
     /// Gives the memory of the tables back.
     pub(in crate::plan) fn recycle(self, pool: &mut Pool<E>) {
         for step in self.steps {
@@ -212,10 +231,10 @@ impl<E: Element> TileStage<E> {
             return;
         }
         let signature = |tile: u32| {
-            let outer = deposit(tile as usize, self.outside);
+            let outer = deposit(tile as usize, self.tiles);
             signs.iter().fold(0, |all, sign| all << 1 | u64::from(odd(sign & outer)))
         };
-        let mut order: Vec<u32> = (0..1 << self.outside.count_ones()).collect();
+        let mut order: Vec<u32> = (0..self.tile_count() as u32).collect();
         order.sort_by_cached_key(|&tile| signature(tile));
         self.order = order;
     }

@@ -59,7 +59,6 @@ use self::{
     transfer::{Picks, Pipeline},
 };
 use crate::{
-    basis::deposit,
     basis::odd,
     kernel::{
         Element, SERIAL_BELOW, Threads,
@@ -189,7 +188,8 @@ impl<E: Element> TileStage<E> {
     ) {
         assert!(set.is_available() && self.bits <= workspaces.bits);
         assert_eq!(amplitudes.len(), 1 << (self.bits + self.outside.count_ones() as usize));
-        let parallel = amplitudes.len() >= 2 * SERIAL_BELOW && threads.count() > 1;
+        let tiles = self.tile_count();
+        let parallel = tiles << self.bits >= 2 * SERIAL_BELOW && threads.count() > 1;
         let streams = streams(amplitudes);
         let state = Shared::new(as_reals(amplitudes));
         let part = |tiles: Range<usize>| {
@@ -198,19 +198,11 @@ impl<E: Element> TileStage<E> {
                 unsafe { E::dispatch(set, Tiles { stage: self, state, tiles, workspace, streams }) }
             });
         };
-        let tiles = 1usize << self.outside.count_ones();
         if parallel { threads.split(tiles, part) } else { part(0..tiles) }
     }
 }
 
 impl<E: Element> TileStage<E> {
-    /// The index of the first amplitude of a tile, by its number in the order of the stage.
-    #[inline(always)]
-    fn tile_at(&self, number: usize) -> usize {
-        let tile = self.order.get(number).map_or(number, |&tile| tile as usize);
-        deposit(tile, self.outside)
-    }
-
     /// The last step, if amplitudes can leave the tile by it, where they were and with one factor; and the steps before.
     fn last_block(&self) -> (&[Step<E>], Option<&Block<E>>) {
         let stays = self.exit.is_none() && !self.signs.any();

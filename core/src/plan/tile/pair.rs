@@ -38,7 +38,7 @@ impl<E: Element> TileStage<E> {
         let parallel = psi.len() >= 2 * SERIAL_BELOW && threads.count() > 1;
         let beyond = streams(psi) && streams(lambda);
         let states = [Shared::new(as_reals(psi)), Shared::new(as_reals(lambda))];
-        let tiles = 1usize << self.outside.count_ones();
+        let tiles = self.tile_count();
         let groups = tiles.min(GROUPS);
         // At least one number for each group, so that there is a chunk for it.
         let count = sums.len().max(1);

@@ -44,7 +44,7 @@ impl<E: Element> TileStage<E> {
         let parallel = size >= 2 * SERIAL_BELOW && threads.count() > 1;
         let beyond = states.iter().all(|state| streams(state));
         let states: Vec<Shared<E>> = states.iter_mut().map(|state| Shared::new(as_reals(state))).collect();
-        let tiles = 1usize << self.outside.count_ones();
+        let tiles = self.tile_count();
         let groups = tiles.min(GROUPS);
         let group = |number: usize| {
             let tiles = number * (tiles / groups)..(number + 1) * (tiles / groups);

@@ -60,6 +60,32 @@ impl<E: Element> Task<E> for Gather<'_, E> {
     }
 }
 
+/// Fills rows of the scratch where some of the tile is zero and is not read.
+struct GatherLive<'a, E>(Gather<'a, E>);
+
+impl<E: Element> Task<E> for GatherLive<'_, E> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<S: Simd<Elem = E>>(self) {
+        let Gather { stage, from, scratch, rows } = self.0;
+        for row in rows {
+            let offset = stage.row_offsets[row];
+            // SAFETY: as for a gather.
+            unsafe {
+                let (re, im) = if offset & stage.dead == 0 {
+                    let at = from.add(2 * offset);
+                    S::load(at).deinterleave(S::load(at.add(S::LANES)))
+                } else {
+                    (S::splat(E::zero()), S::splat(E::zero()))
+                };
+                re.store(scratch.re.add(row * S::LANES));
+                im.store(scratch.im.add(row * S::LANES));
+            }
+        }
+    }
+}
+
 /// The tiles of one state on their way through the scratches of one thread: while a tile is worked on, the next one is
 /// gathered, a few rows at a time, so that memory and arithmetic take turns in short steps, which the processor does at
 /// once. (To write the last tile in the same way was slower.)
@@ -181,7 +207,10 @@ impl<'a, S: Simd> Pipeline<'a, S> {
         if !rows.is_empty() {
             self.row = rows.end;
             // SAFETY: as for the caller.
-            unsafe { S::vectorize(Gather { stage, from, scratch, rows }) };
+            unsafe {
+                let gather = Gather { stage, from, scratch, rows };
+                if stage.dead == 0 { S::vectorize(gather) } else { S::vectorize(GatherLive(gather)) }
+            };
         }
     }
 }
