@@ -9,7 +9,7 @@ use ketgrad_core::{
     matrix::Matrix,
     param::Values,
     plan::{Fast, Options, Plan},
-    simulate::BoundCircuit,
+    simulate::{BoundCircuit, Simulator},
     state::StateVector,
 };
 use num_complex::Complex;
@@ -378,8 +378,8 @@ fn permutations_of_a_large_state_move_every_amplitude() {
     }
 }
 
-/// Tiles of a state beyond any cache are written past the caches, on any number of threads; a state that does
-/// not begin at a cache line is written as usual.
+/// Tiles of a state beyond any cache are written past the caches, on any number of threads, with the same bits as tiles
+/// that are not; a state that does not begin at a cache line is written as usual.
 #[test]
 fn plans_of_a_state_beyond_the_caches() {
     const N: usize = 22;
@@ -394,17 +394,133 @@ fn plans_of_a_state_beyond_the_caches() {
     let by_gates = Fast::new().planning_from(64);
     by_gates.run(&operators, expected.amplitudes_mut(), &Threads::serial()).unwrap();
     for set in sets().map(|fast| fast.instruction_set()) {
-        let plan = Plan::new(N, &operators, Options::new(set, N));
+        let through = Options { stream_from_bytes: usize::MAX, ..Options::new(set, N) };
         let mut state = begin.clone();
-        plan.run(state.amplitudes_mut(), &Threads::serial());
+        Plan::new(N, &operators, through).run(state.amplitudes_mut(), &Threads::serial());
         let off = distance(expected.amplitudes(), state.amplitudes());
         assert!(off < TOLERANCE_F64, "{set}: off by {off:e}");
+        let plan = Plan::new(N, &operators, Options { stream_from_bytes: 0, ..through });
+        for threads in [1, 2] {
+            let mut past = begin.clone();
+            plan.run(past.amplitudes_mut(), &Threads::new(threads).unwrap());
+            assert!(past == state, "{set}: {threads} threads, past the caches");
+        }
         let mut shifted = vec![Complex::default(); (1 << N) + 3];
         for skip in [1, 3] {
             let part = &mut shifted[skip..skip + (1 << N)];
             part.copy_from_slice(begin.amplitudes());
             plan.run(part, &Threads::new(2).unwrap());
             assert!(part == state.amplitudes(), "{set}: {skip} numbers after the start");
+        }
+    }
+}
+
+/// From |0…0> the first passes go over few tiles: no more bytes than from a given state, and far fewer for a QFT. Qubits
+/// that nothing moves cost nothing.
+#[test]
+fn plans_from_zero_move_fewer_bytes() {
+    const N: usize = 20;
+    let bytes = |c: &Circuit, start| {
+        let options = Options { start, ..Options::new(InstructionSet::detect(), N) };
+        let plan = Plan::new(N, &operators::<f64>(c), options);
+        let last = plan.to_string().lines().last().unwrap().to_owned();
+        assert!(last.contains(&format!("{:.3e} bytes", plan.floor(1.0))), "{last}");
+        plan.floor(1.0)
+    };
+    let (mut qft, mut layers, mut few) = (Circuit::new(N), Circuit::new(N), Circuit::new(N));
+    for q in (0..N).rev() {
+        qft.h(q).unwrap();
+        for control in 0..q {
+            qft.cp(control, q, 0.5f64.powi((q - control) as i32)).unwrap();
+        }
+    }
+    for q in (0..4 * N).map(|k| k % N) {
+        layers.ry(q, 0.3 + q as f64).unwrap().cx(q, (q + 1) % N).unwrap();
+        few.ry(q / 2, 0.3 + q as f64).unwrap().cx(q / 2, (q / 2 + 3) % (N / 2)).unwrap();
+    }
+    let pass = 4.0 * 8.0 * f64::from(1 << N);
+    assert!(bytes(&qft, Start::Zero) < 1.5 * pass);
+    assert!(bytes(&qft, Start::Given) >= 2.0 * pass);
+    assert!(bytes(&layers, Start::Zero) < bytes(&layers, Start::Given));
+    assert!(bytes(&few, Start::Zero) < 0.1 * pass);
+}
+
+/// A state in memory that was used before has the bits of a new one, planned or not.
+#[test]
+fn circuits_run_in_memory_that_is_there() {
+    for (n, layers) in [(3, 2), (10, 3), (15, 2), (17, 3)] {
+        let mut c = Circuit::new(n);
+        let angle = c.param("a");
+        for k in 0..n * layers {
+            let q = k % n;
+            c.rx(q, angle.clone()).unwrap().cx(q, (q + 1) % n).unwrap().ry(q, 0.1 + k as f64).unwrap();
+        }
+        let simulator = |threads| Simulator { threads: Threads::new(threads).unwrap(), ..Simulator::new() };
+        let expected = simulator(1).run(&c, &[0.4]).unwrap();
+        let mut given = zero::<f64>(n);
+        Generic
+            .run(
+                BoundCircuit::new(&c, &Values(&[0.4])).unwrap().operators().unwrap(),
+                &mut given,
+                &Threads::serial(),
+            )
+            .unwrap();
+        assert!(distance(expected.amplitudes(), &given) < TOLERANCE_F64);
+        for threads in [1, 2] {
+            for before in [n, n + 1, 2] {
+                let mut state = StateVector::random(before, 5, &Threads::serial()).unwrap();
+                simulator(threads).run_into(&c, &[0.4], &mut state).unwrap();
+                assert!(state == expected, "{n} qubits, {threads} threads, {before} qubits before");
+            }
+        }
+        let mut state = StateVector::random(n, 5, &Threads::serial()).unwrap();
+        let before = state.clone();
+        assert!(simulator(1).run_into(&c, &[], &mut state).is_err(), "a value is missing");
+        let limited = Simulator { memory_limit: Some(16), ..Simulator::new() };
+        assert!(limited.run_into(&c, &[0.4], &mut state).is_err());
+        c.measure_all().unwrap().h(0).unwrap();
+        assert!(simulator(1).run_into(&c, &[0.4], &mut state).is_err(), "no single state");
+        assert!(state == before, "an error changes nothing");
+    }
+}
+
+/// A state that was made as |0…0> takes a short way through a plan, until it is changed in any way.
+#[test]
+fn a_state_is_new_until_it_is_changed() {
+    const N: usize = 16;
+    let mut c = Circuit::new(N);
+    for q in (0..N).chain(0..N) {
+        c.h(q).unwrap().rz(q, 0.2 + q as f64).unwrap().cx(q, (q + 3) % N).unwrap();
+    }
+    let (layers, simulator) = (operators::<f64>(&c), Simulator::new());
+    type State = StateVector<Complex<f64>>;
+    let changes: [fn(&mut State); 6] = [
+        |_| {},
+        |state| state.amplitudes_mut().swap(0, 0b1000_0000_0000_0101),
+        |state| *state = StateVector::basis(N, 1 << 15).unwrap(),
+        |state| *state = state.clone(),
+        |state| {
+            let mut x = Circuit::new(N);
+            x.x(13).unwrap();
+            let x = operators::<f64>(&x).remove(0);
+            state.apply(&x, &Threads::serial()).unwrap();
+        },
+        |state| {
+            *state = StateVector::from_vector(
+                std::mem::replace(state, StateVector::zero(1).unwrap()).into_amplitudes(),
+            )
+            .unwrap()
+        },
+    ];
+    for (k, change) in changes.into_iter().enumerate() {
+        let mut state = State::zero(N).unwrap();
+        change(&mut state);
+        let mut expected = state.amplitudes().to_vec();
+        for turn in 0..2 {
+            simulator.execute(&layers, &mut state, &mut |_, _| {}).unwrap();
+            Generic.run(&layers, &mut expected, &Threads::serial()).unwrap();
+            let off = distance(&expected, state.amplitudes());
+            assert!(off < TOLERANCE_F64, "change {k}, turn {turn}: off by {off:e}");
         }
     }
 }

@@ -63,6 +63,9 @@ pub struct Options {
     pub low_qubits: usize,
     /// What the plan runs on. From |0…0> its first passes go over few tiles, those that are not zero.
     pub start: Start,
+    /// States of so many bytes are written past the caches: each line would be read again before it is written, and
+    /// would push out another.
+    pub stream_from_bytes: usize,
 }
 
 impl Options {
@@ -71,7 +74,13 @@ impl Options {
     #[must_use]
     pub fn new(set: InstructionSet, n_qubits: usize) -> Options {
         let tile_qubits = if n_qubits >= LARGE_TILES_FROM { 14 } else { 13 };
-        Options { set, tile_qubits, low_qubits: 4, start: Start::Given }
+        Options {
+            set,
+            tile_qubits,
+            low_qubits: 4,
+            start: Start::Given,
+            stream_from_bytes: tile::stream_from_bytes(),
+        }
     }
 }
 
@@ -230,7 +239,7 @@ impl<E: Element> Plan<E> {
         threads: &Threads,
     ) {
         match pass {
-            Pass::Tile(stage) => stage.run(amplitudes, threads, self.options.set, &self.workspaces),
+            Pass::Tile(stage) => stage.run(amplitudes, threads, self.options, &self.workspaces),
             Pass::Plain { operator, live } => {
                 settle(*live, amplitudes, threads);
                 simd::apply(&operators[*operator], amplitudes, threads, self.options.set);

@@ -41,7 +41,7 @@ impl<E: Element> Plan<E> {
             match plan.pass(stage, &mut angle, &mut pool) {
                 Pass::Tile(stage) => {
                     let sums = (sums.as_mut_slice(), &mut parts);
-                    stage.run_pair((psi, lambda), threads, options.set, &plan.workspaces, sums);
+                    stage.run_pair((psi, lambda), threads, options, &plan.workspaces, sums);
                     stage.recycle(&mut pool);
                 }
                 Pass::Plain { operator, .. } => {
@@ -109,13 +109,7 @@ impl<E: Element> PairPlan<E> {
             match pass {
                 Pass::Tile(stage) => {
                     let sums = (sums.as_mut_slice(), &mut *parts);
-                    stage.run_pair(
-                        (&mut *psi, &mut *lambda),
-                        threads,
-                        plan.options.set,
-                        &plan.workspaces,
-                        sums,
-                    );
+                    stage.run_pair((&mut *psi, &mut *lambda), threads, plan.options, &plan.workspaces, sums);
                 }
                 Pass::Plain { operator, .. } => {
                     simd::apply(&plan.operators[*operator], psi, threads, plan.options.set);

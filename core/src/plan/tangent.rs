@@ -37,7 +37,7 @@ impl<E: Element> Plan<E> {
         for stage in plan.schedule.stages() {
             match plan.pass(stage, &mut angle, &mut pool) {
                 Pass::Tile(stage) => {
-                    stage.run_tangents(states, kicks, threads, options.set, &plan.workspaces, &mut sums);
+                    stage.run_tangents(states, kicks, threads, options, &plan.workspaces, &mut sums);
                     stage.recycle(&mut pool);
                 }
                 Pass::Plain { operator, .. } => {

@@ -15,7 +15,7 @@ use super::{
     compile::{Step, Sweep},
     phases::{Phases, Product},
     rows::SIGN_SHIFT,
-    transfer::{AHEAD, Pipeline, TURN},
+    transfer::{AHEAD, Pipeline, StateRows, TURN},
 };
 use crate::basis::odd;
 use crate::kernel::{
@@ -50,7 +50,7 @@ pub(super) unsafe fn step<S: Simd>(
                 (4, false) => S::vectorize(DenseRun::<S, 4, 1> { block, scratch, pipeline }),
                 (2, false) => S::vectorize(DenseRun::<S, 2, 2> { block, scratch, pipeline }),
                 (_, false) => S::vectorize(DenseRun::<S, 1, 4> { block, scratch, pipeline }),
-                (_, true) => factored::<S, false>(block, scratch, pipeline, None),
+                (_, true) => factored(block, scratch, pipeline, scratch),
             },
             // One vector alone has nothing to be multiplied with.
             Step::Inner(_) => {}
@@ -67,73 +67,84 @@ pub(super) unsafe fn last_step<S: Simd>(
     block: &Block<S::Elem>,
     scratch: Scratch<S::Elem>,
     pipeline: &mut Pipeline<'_, S>,
-    leave: &Leave<'_, S::Elem>,
+    leave: Leave<'_, S>,
 ) {
     // SAFETY: as for the caller.
-    unsafe { factored::<S, true>(block, scratch, pipeline, Some(leave)) }
+    unsafe { factored(block, scratch, pipeline, leave) }
 }
 
-/// Where rows go that need no scatter.
-pub(super) struct Leave<'a, E> {
-    /// The first amplitude of the tile.
-    pub(super) to: *mut E,
-    /// The first amplitude of each row.
-    pub(super) offsets: &'a [usize],
-    /// What all are multiplied by.
-    pub(super) factor: Complex<E>,
-    /// Whether to write past the caches.
-    pub(super) streams: bool,
-}
+/// Where the rows of a factored block go.
+trait Destination<S: Simd> {
+    /// Whether to ask for places before they are written.
+    const FAR: bool;
 
-impl<E: Element> Leave<'_, E> {
-    /// Asks for a row's place, which will be written to.
+    /// Asks for a row's place.
     ///
     /// # Safety
     /// The row is one of the tile's.
-    #[inline(always)]
-    unsafe fn ask<S: Simd<Elem = E>>(&self, row: usize) {
-        if !self.streams {
-            // SAFETY: as for the caller.
-            let at = unsafe { self.to.wrapping_add(2 * self.offsets.get_unchecked(row)) };
-            S::prefetch(at);
-            S::prefetch(at.wrapping_add(S::LANES));
-        }
-    }
+    unsafe fn ask(&self, row: usize);
 
     /// Writes a row.
     ///
     /// # Safety
     /// Called within `S::vectorize`; the row is one of the tile's, which is nobody else's.
+    unsafe fn put(&self, row: usize, x: S, y: S);
+}
+
+/// Back to the scratch, which is in the cache.
+impl<S: Simd> Destination<S> for Scratch<S::Elem> {
+    const FAR: bool = false;
+
     #[inline(always)]
-    unsafe fn row<S: Simd<Elem = E>>(&self, row: usize, (x, y): (S, S)) {
-        let (first, second) = x.interleave(y);
+    unsafe fn ask(&self, _: usize) {}
+
+    #[inline(always)]
+    unsafe fn put(&self, row: usize, x: S, y: S) {
         // SAFETY: as for the caller.
         unsafe {
-            let at = self.to.add(2 * self.offsets.get_unchecked(row));
-            if self.streams {
-                first.stream(at);
-                second.stream(at.add(S::LANES));
-            } else {
-                first.store(at);
-                second.store(at.add(S::LANES));
-            }
+            x.store(self.re.add(row * S::LANES));
+            y.store(self.im.add(row * S::LANES));
         }
     }
 }
 
+/// To the state, without a scatter.
+pub(super) struct Leave<'a, S: Simd> {
+    pub(super) rows: StateRows<'a, S::Elem>,
+    /// The real and the imaginary part of what all are multiplied by.
+    pub(super) factor: [S; 2],
+}
+
+impl<S: Simd> Destination<S> for Leave<'_, S> {
+    const FAR: bool = true;
+
+    #[inline(always)]
+    unsafe fn ask(&self, row: usize) {
+        // SAFETY: as for the caller.
+        unsafe { self.rows.ask::<S>(row) }
+    }
+
+    #[inline(always)]
+    unsafe fn put(&self, row: usize, x: S, y: S) {
+        let [c, s] = self.factor;
+        // SAFETY: as for the caller.
+        unsafe { self.rows.write(row, times(x, y, c, s)) }
+    }
+}
+
 #[inline(always)]
-unsafe fn factored<S: Simd, const LEAVES: bool>(
+unsafe fn factored<S: Simd, D: Destination<S>>(
     block: &Block<S::Elem>,
     scratch: Scratch<S::Elem>,
     pipeline: &mut Pipeline<'_, S>,
-    leave: Option<&Leave<'_, S::Elem>>,
+    to: D,
 ) {
     // SAFETY: as for the caller.
     unsafe {
         match block.row_offsets.len() {
-            4 => S::vectorize(FactoredRun::<S, 4, LEAVES> { block, scratch, pipeline, leave }),
-            2 => S::vectorize(FactoredRun::<S, 2, LEAVES> { block, scratch, pipeline, leave }),
-            _ => S::vectorize(FactoredRun::<S, 1, LEAVES> { block, scratch, pipeline, leave }),
+            4 => S::vectorize(FactoredRun::<S, D, 4> { block, scratch, pipeline, to }),
+            2 => S::vectorize(FactoredRun::<S, D, 2> { block, scratch, pipeline, to }),
+            _ => S::vectorize(FactoredRun::<S, D, 1> { block, scratch, pipeline, to }),
         }
     }
 }
@@ -407,20 +418,20 @@ fn sets<S: Simd>() -> usize {
 }
 
 /// A factored block, see `block`, whose rows go back to the scratch or leave.
-struct FactoredRun<'a, 'b, P: Simd, const ROWS: usize, const LEAVES: bool> {
+struct FactoredRun<'a, 'b, P: Simd, D, const ROWS: usize> {
     block: &'a Block<P::Elem>,
     scratch: Scratch<P::Elem>,
     pipeline: &'a mut Pipeline<'b, P>,
-    leave: Option<&'a Leave<'a, P::Elem>>,
+    to: D,
 }
 
-impl<P: Simd, const ROWS: usize, const LEAVES: bool> Task<P::Elem> for FactoredRun<'_, '_, P, ROWS, LEAVES> {
+impl<P: Simd, D: Destination<P>, const ROWS: usize> Task<P::Elem> for FactoredRun<'_, '_, P, D, ROWS> {
     type Output = ();
 
     #[inline(always)]
     #[allow(unconditional_panic, reason = "`unroll` writes out turns beyond the count, which never run")]
     unsafe fn run<S: Simd<Elem = P::Elem>>(self) {
-        let FactoredRun { block, scratch: Scratch { re, im, .. }, pipeline, leave } = self;
+        let FactoredRun { block, scratch: Scratch { re, im, .. }, pipeline, to } = self;
         let coefficients = block.coefficients.as_ptr();
         // How a row finds the one that differs in bit 0, in bit 1 and in both: a row and a lane exchange.
         let [low, high, both] = match ROWS {
@@ -430,39 +441,36 @@ impl<P: Simd, const ROWS: usize, const LEAVES: bool> Task<P::Elem> for FactoredR
         };
         // SAFETY: as in `SweepRun`; there are FACTORED_COEFFICIENTS registers of coefficients for each row.
         unsafe {
-            let zero = S::splat(P::Elem::zero());
+            let zero = P::splat(P::Elem::zero());
             let mut offsets = [0; 4];
             for e in 0..ROWS {
-                offsets[e] = block.row_offsets[e] * S::LANES;
+                offsets[e] = block.row_offsets[e] * P::LANES;
             }
             let flip = |k: usize| {
                 let lanes = if k == 0 { 0 } else { block.lane_flips[k] };
-                S::index(|j| j ^ lanes)
+                P::index(|j| j ^ lanes)
             };
             let (low_flip, high_flip, both_flip) = (flip(low.1), flip(high.1), flip(both.1));
             // Loaded where they are used: there are more of them than registers.
-            let of = |kind: usize, e: usize| S::load(coefficients.add((kind * ROWS + e) * S::LANES));
-            let sets = sets::<S>();
-            let factor = leave.map_or((zero, zero), |l| (S::splat(l.factor.re), S::splat(l.factor.im)));
+            let of = |kind: usize, e: usize| P::load(coefficients.add((kind * ROWS + e) * P::LANES));
+            let sets = sets::<P>();
             let mut ahead = block.table.iter().skip(AHEAD / ROWS);
             for chunk in block.table.chunks(TURN) {
                 pipeline.turn();
                 for starts in chunk.chunks(sets) {
-                    if let Some(leave) = leave.filter(|_| LEAVES) {
-                        for &first in ahead.by_ref().take(sets) {
-                            unroll!(e in 0..ROWS => {
-                                leave.ask::<S>(first as usize | block.row_offsets[e]);
-                            });
-                        }
+                    for &first in ahead.by_ref().take(if D::FAR { sets } else { 0 }) {
+                        unroll!(e in 0..ROWS => {
+                            to.ask(first as usize | block.row_offsets[e]);
+                        });
                     }
                     let firsts: [usize; MAX_SETS] =
-                        std::array::from_fn(|k| starts[k.min(starts.len() - 1)] as usize * S::LANES);
+                        std::array::from_fn(|k| starts[k.min(starts.len() - 1)] as usize * P::LANES);
                     let (mut x, mut y) = ([[zero; MAX_SETS]; 4], [[zero; MAX_SETS]; 4]);
                     unroll!(e in 0..ROWS => {
                         let t = of(0, e);
                         unroll!(k in 0..sets => {
                             let at = firsts[k] | offsets[e];
-                            (x[e][k], y[e][k]) = (S::load(re.add(at)), S::load(im.add(at)));
+                            (x[e][k], y[e][k]) = (P::load(re.add(at)), P::load(im.add(at)));
                             // The first row has no phase, if it is one for all lanes.
                             if ROWS < 4 || e > 0 {
                                 (x[e][k], y[e][k]) = tilted(x[e][k], y[e][k], t);
@@ -496,13 +504,7 @@ impl<P: Simd, const ROWS: usize, const LEAVES: bool> Task<P::Elem> for FactoredR
                                 if both.1 == 0 { (c, d) } else { (c.permute(both_flip), d.permute(both_flip)) };
                             let at = firsts[k] | offsets[e];
                             let (x, y) = (d.neg_mul_add(far, x[e][k].mul(near)), c.mul_add(far, y[e][k].mul(near)));
-                            match leave.filter(|_| LEAVES) {
-                                Some(leave) => leave.row(at / S::LANES, times(x, y, factor.0, factor.1)),
-                                None => {
-                                    x.store(re.add(at));
-                                    y.store(im.add(at));
-                                }
-                            }
+                            to.put(at / P::LANES, x, y);
                         });
                     });
                 }

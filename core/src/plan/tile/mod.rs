@@ -62,8 +62,9 @@ use crate::{
     basis::odd,
     kernel::{
         Element, SERIAL_BELOW, Threads,
-        simd::{InstructionSet, Shared, Simd, Task, as_reals},
+        simd::{Shared, Simd, Task, as_reals},
     },
+    plan::Options,
 };
 
 pub(in crate::plan) use buffer::Pool;
@@ -76,16 +77,18 @@ const SKEW_BYTES: usize = 2048;
 /// Bytes of a cache line, which no register is longer than.
 const LINE_BYTES: usize = 64;
 
-/// States of at least so many bytes may be beyond any cache.
+/// Smaller states may fit some cache, where the processor does not say how large its last one is.
 const STREAM_FROM_BYTES: usize = 64 << 20;
 
-/// Whether tiles of a state are written past the caches, which otherwise would read each line again before it is
-/// written: the state does not fit the last one, and no register straddles a cache line. Where it fits, that takes a third
-/// longer.
-fn streams<E>(amplitudes: &[Complex<E>]) -> bool {
-    let bytes = size_of_val(amplitudes);
-    bytes >= STREAM_FROM_BYTES
-        && bytes > last_cache_bytes()
+/// From so many bytes on a state does not fit the last cache. Where it fits, to write past the caches takes a third longer.
+pub(in crate::plan) fn stream_from_bytes() -> usize {
+    STREAM_FROM_BYTES.max(last_cache_bytes() + 1)
+}
+
+/// Whether tiles of a state are written past the caches: it is as large as the options say, and no register straddles a
+/// cache line.
+fn streams<E>(amplitudes: &[Complex<E>], options: Options) -> bool {
+    size_of_val(amplitudes) >= options.stream_from_bytes
         && (amplitudes.as_ptr() as usize).is_multiple_of(LINE_BYTES)
 }
 
@@ -183,14 +186,15 @@ impl<E: Element> TileStage<E> {
         &self,
         amplitudes: &mut [Complex<E>],
         threads: &Threads,
-        set: InstructionSet,
+        options: Options,
         workspaces: &Workspaces<E>,
     ) {
+        let set = options.set;
         assert!(set.is_available() && self.bits <= workspaces.bits);
         assert_eq!(amplitudes.len(), 1 << (self.bits + self.outside.count_ones() as usize));
         let tiles = self.tile_count();
         let parallel = tiles << self.bits >= 2 * SERIAL_BELOW && threads.count() > 1;
-        let streams = streams(amplitudes);
+        let streams = streams(amplitudes, options);
         let state = Shared::new(as_reals(amplitudes));
         let part = |tiles: Range<usize>| {
             workspaces.with(|workspace| {

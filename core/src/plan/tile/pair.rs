@@ -14,9 +14,12 @@ use super::{
     kernels, streams,
     transfer::{Picks, Pipeline},
 };
-use crate::kernel::{
-    Element, SERIAL_BELOW, Threads,
-    simd::{InstructionSet, Shared, Simd, Task, as_reals},
+use crate::{
+    kernel::{
+        Element, SERIAL_BELOW, Threads,
+        simd::{Shared, Simd, Task, as_reals},
+    },
+    plan::Options,
 };
 
 /// The most groups of tiles.
@@ -28,15 +31,16 @@ impl<E: Element> TileStage<E> {
         &self,
         (psi, lambda): (&mut [Complex<E>], &mut [Complex<E>]),
         threads: &Threads,
-        set: InstructionSet,
+        options: Options,
         workspaces: &Workspaces<E>,
         (sums, parts): (&mut [f64], &mut Vec<f64>),
     ) {
+        let set = options.set;
         assert!(set.is_available() && self.bits <= workspaces.bits);
         assert_eq!(psi.len(), 1 << (self.bits + self.outside.count_ones() as usize));
         assert_eq!(psi.len(), lambda.len());
         let parallel = psi.len() >= 2 * SERIAL_BELOW && threads.count() > 1;
-        let beyond = streams(psi) && streams(lambda);
+        let beyond = streams(psi, options) && streams(lambda, options);
         let states = [Shared::new(as_reals(psi)), Shared::new(as_reals(lambda))];
         let tiles = self.tile_count();
         let groups = tiles.min(GROUPS);

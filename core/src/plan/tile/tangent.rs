@@ -17,9 +17,12 @@ use super::{
     streams,
     transfer::{Picks, Pipeline},
 };
-use crate::kernel::{
-    Element, SERIAL_BELOW, Threads,
-    simd::{InstructionSet, Shared, Simd, Task, as_reals},
+use crate::{
+    kernel::{
+        Element, SERIAL_BELOW, Threads,
+        simd::{Shared, Simd, Task, as_reals},
+    },
+    plan::Options,
 };
 
 /// Psi, its tangent, lambda, its tangent.
@@ -33,16 +36,17 @@ impl<E: Element> TileStage<E> {
         states: &mut [&mut [Complex<E>]],
         kicks: &[f64],
         threads: &Threads,
-        set: InstructionSet,
+        options: Options,
         workspaces: &Workspaces<E>,
         sums: &mut [f64],
     ) {
+        let set = options.set;
         assert!(set.is_available() && self.bits <= workspaces.bits);
         assert!(matches!(states.len(), 2 | MOST_STATES) && sums.len() == 2 * kicks.len());
         let size = 1 << (self.bits + self.outside.count_ones() as usize);
         assert!(states.iter().all(|state| state.len() == size));
         let parallel = size >= 2 * SERIAL_BELOW && threads.count() > 1;
-        let beyond = states.iter().all(|state| streams(state));
+        let beyond = states.iter().all(|state| streams(state, options));
         let states: Vec<Shared<E>> = states.iter_mut().map(|state| Shared::new(as_reals(state))).collect();
         let tiles = self.tile_count();
         let groups = tiles.min(GROUPS);

@@ -29,6 +29,62 @@ use crate::kernel::{
 /// sets of the first cache, which have room for little more.
 pub(super) const AHEAD: usize = 16;
 
+/// The rows of a tile in the state, to be written.
+#[derive(Clone, Copy)]
+pub(super) struct StateRows<'a, E> {
+    /// The first amplitude of the tile.
+    to: *mut E,
+    /// The first amplitude of each row.
+    offsets: &'a [usize],
+    /// Whether to write past the caches.
+    streams: bool,
+}
+
+impl<E: Element> StateRows<'_, E> {
+    /// # Safety
+    /// The row is one of the tile's.
+    #[inline(always)]
+    unsafe fn at(&self, row: usize) -> *mut E {
+        debug_assert!(row < self.offsets.len());
+        // SAFETY: as for the caller.
+        self.to.wrapping_add(2 * unsafe { *self.offsets.get_unchecked(row) })
+    }
+
+    /// Asks for a row, which will be written to.
+    ///
+    /// # Safety
+    /// It is one of the tile's.
+    #[inline(always)]
+    pub(super) unsafe fn ask<S: Simd<Elem = E>>(&self, row: usize) {
+        if !self.streams {
+            // SAFETY: as for the caller.
+            let at = unsafe { self.at(row) };
+            S::prefetch(at);
+            S::prefetch(at.wrapping_add(S::LANES));
+        }
+    }
+
+    /// Writes a row.
+    ///
+    /// # Safety
+    /// Called within `S::vectorize`; the row is one of the tile's, which is nobody else's.
+    #[inline(always)]
+    pub(super) unsafe fn write<S: Simd<Elem = E>>(&self, row: usize, (x, y): (S, S)) {
+        let (first, second) = x.interleave(y);
+        // SAFETY: as for the caller.
+        unsafe {
+            let at = self.at(row);
+            if self.streams {
+                first.stream(at);
+                second.stream(at.add(S::LANES));
+            } else {
+                first.store(at);
+                second.store(at.add(S::LANES));
+            }
+        }
+    }
+}
+
 /// Fills rows of the scratch.
 struct Gather<'a, E> {
     stage: &'a TileStage<E>,
@@ -158,6 +214,15 @@ impl<'a, S: Simd> Pipeline<'a, S> {
         self.scratch(number)
     }
 
+    /// The rows of the tile at an index.
+    fn rows(&self, outer: usize) -> StateRows<'a, S::Elem> {
+        StateRows {
+            to: self.state.wrapping_add(2 * outer),
+            offsets: &self.stage.row_offsets,
+            streams: self.streams,
+        }
+    }
+
     /// Writes the tile, which has been worked on.
     ///
     /// # Safety
@@ -167,8 +232,7 @@ impl<'a, S: Simd> Pipeline<'a, S> {
         // SAFETY: as for the caller.
         unsafe {
             self.proceed(usize::MAX);
-            let to = self.state.add(2 * scratch.outer);
-            Scatter::new(self.stage, self.picks, to, scratch, self.streams).write();
+            Scatter::new(self.stage, self.picks, self.rows(scratch.outer), scratch).write();
         }
     }
 
@@ -178,11 +242,11 @@ impl<'a, S: Simd> Pipeline<'a, S> {
     /// As [`Pipeline::new`]; the block is a factored one.
     #[inline(always)]
     pub(super) unsafe fn give_by(&mut self, block: &Block<S::Elem>, scratch: Scratch<S::Elem>) {
-        let (offsets, streams) = (self.stage.row_offsets.as_slice(), self.streams);
-        let (to, factor) = (self.state.wrapping_add(2 * scratch.outer), self.stage.factor_at(scratch.outer));
+        let (rows, factor) = (self.rows(scratch.outer), self.stage.factor_at(scratch.outer));
         // SAFETY: as for the caller.
         unsafe {
-            kernels::last_step(block, scratch, self, &Leave { to, offsets, factor, streams });
+            let factor = [S::splat(factor.re), S::splat(factor.im)];
+            kernels::last_step(block, scratch, self, Leave { rows, factor });
             self.proceed(usize::MAX);
         }
     }
@@ -219,10 +283,8 @@ impl<'a, S: Simd> Pipeline<'a, S> {
 struct Scatter<'a, S: Simd> {
     stage: &'a TileStage<S::Elem>,
     picks: &'a Picks<S>,
-    to: *mut S::Elem,
+    to: StateRows<'a, S::Elem>,
     scratch: Scratch<S::Elem>,
-    /// Whether to write past the caches.
-    streams: bool,
     /// What is added to all places.
     shift: usize,
     factors: [[S; 2]; 2],
@@ -231,7 +293,7 @@ struct Scatter<'a, S: Simd> {
 }
 
 impl<'a, S: Simd> Scatter<'a, S> {
-    /// To the tile that begins at an address.
+    /// To a tile of the state.
     ///
     /// # Safety
     /// Called within `S::vectorize`.
@@ -239,9 +301,8 @@ impl<'a, S: Simd> Scatter<'a, S> {
     unsafe fn new(
         stage: &'a TileStage<S::Elem>,
         picks: &'a Picks<S>,
-        to: *mut S::Elem,
+        to: StateRows<'a, S::Elem>,
         scratch: Scratch<S::Elem>,
-        streams: bool,
     ) -> Scatter<'a, S> {
         let shifted = |s: &&(usize, bool, usize)| odd(s.0 & scratch.outer) ^ s.1;
         let sum = |exit: &Exit| exit.shifts.iter().filter(shifted).fold(0, |sum, s| sum ^ s.2);
@@ -250,7 +311,7 @@ impl<'a, S: Simd> Scatter<'a, S> {
         // SAFETY: as for the caller.
         let factors = unsafe { factors::<S>(stage, factor, stage.signs.negates(scratch.outer, shift)) };
         let real = factor.im == S::Elem::zero();
-        Scatter { stage, picks, to, scratch, streams, shift, factors, real }
+        Scatter { stage, picks, to, scratch, shift, factors, real }
     }
 
     /// Writes the tile, by the loop that fits the number of rows that a register is picked from.
@@ -334,14 +395,14 @@ impl<P: Simd, const FROM: usize> Task<P::Elem> for Write<'_, P, FROM> {
 
     #[inline(always)]
     unsafe fn run<S: Simd<Elem = P::Elem>>(self) {
-        let &Scatter { stage, picks, to, scratch, streams, shift, ref factors, real } = self.scatter;
+        let &Scatter { stage, picks, to, scratch, shift, ref factors, real } = self.scatter;
         let inside = P::LANES - 1;
         let places = stage.exit.as_ref().map_or(&[][..], |exit| exit.rows.as_slice());
-        let offsets = stage.row_offsets.as_slice();
+        let count = stage.row_offsets.len();
         // SAFETY: the output rows are those of the tile in the state; the places are below 2^bits, which the
         // scratch holds. `P` is `S`: `write` passes itself.
         unsafe {
-            for (row, offset) in offsets.iter().enumerate() {
+            for row in 0..count {
                 let (x, y) = if FROM == 0 {
                     (P::load(scratch.re.add(row * P::LANES)), P::load(scratch.im.add(row * P::LANES)))
                 } else {
@@ -374,19 +435,9 @@ impl<P: Simd, const FROM: usize> Task<P::Elem> for Write<'_, P, FROM> {
                 } else {
                     (y.neg_mul_add(s, x.mul(c)), x.mul_add(s, y.mul(c)))
                 };
-                let (first, second) = x.interleave(y);
-                let at = to.add(2 * offset);
-                if streams {
-                    first.stream(at);
-                    second.stream(at.add(P::LANES));
-                    continue;
-                }
-                let ahead =
-                    to.wrapping_add(2 * stage.row_offsets[(row + AHEAD) & (stage.row_offsets.len() - 1)]);
-                P::prefetch(ahead);
-                P::prefetch(ahead.wrapping_add(P::LANES));
-                first.store(at);
-                second.store(at.add(P::LANES));
+                // The number of rows is a power of 2; the last ones ask for the first ones again.
+                to.ask::<P>((row + AHEAD) & (count - 1));
+                to.write(row, (x, y));
             }
         }
     }
