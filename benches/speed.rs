@@ -21,7 +21,7 @@ use std::{hint::black_box, time::Instant};
 
 use ketgrad_core::{
     circuit::Circuit,
-    kernel::{Element, Executor, InstructionSet, Start, Threads},
+    kernel::{Element, Executor, InstructionSet, Threads, Way},
     plan::{Fast, Options, Plan},
     scalar::Real,
     simulate::Simulator,
@@ -128,14 +128,7 @@ fn points<T: Real>(n: usize, threads: usize) {
     println!("{{\"suite\": \"points\", \"n\": {n}, \"threads\": {threads}, \"seconds\": {seconds:.4e}}}");
 }
 
-fn run<E: Element>(
-    what: &str,
-    n: usize,
-    threads: usize,
-    set: InstructionSet,
-    tile: Option<usize>,
-    start: Start,
-) {
+fn run<E: Element>(what: &str, n: usize, threads: usize, set: InstructionSet, tile: Option<usize>, way: Way) {
     let threads = Threads::new(threads).unwrap();
     let mut state = StateVector::<Complex<E>>::zero(n).unwrap();
     if what == "memory" {
@@ -155,7 +148,7 @@ fn run<E: Element>(
         return;
     }
     let precision = if size_of::<E>() == 4 { "single" } else { "double" };
-    let mut options = Options { start, ..Options::new(set, n) };
+    let mut options = Options { way, ..Options::new(set, n) };
     if let Some(tile) = tile {
         options.tile_qubits = tile;
     }
@@ -253,10 +246,10 @@ fn main() {
     if what == "points" {
         return if has("f32") { points::<f32>(n, threads) } else { points::<f64>(n, threads) };
     }
-    let start = if has("given") { Start::Given } else { Start::Zero };
+    let way = if has("given") { Way::Given } else { Way::FromZero };
     if has("f32") {
-        run::<f32>(what, n, threads, set, tile, start);
+        run::<f32>(what, n, threads, set, tile, way);
     } else {
-        run::<f64>(what, n, threads, set, tile, start);
+        run::<f64>(what, n, threads, set, tile, way);
     }
 }

@@ -6,7 +6,7 @@ use ketgrad_core::{
     exec::{Datum, Derivatives},
     gate::{Gate, GateKind},
     hybrid::{Circuits, Expectation, HybridError, Method, Observable},
-    kernel::{Executors, Inner, InstructionSet, Operator, Threads},
+    kernel::{Executors, Inner, InstructionSet, Operator, Threads, Way},
     observable::{Pauli, PauliString, PauliSum},
     param::{Angle, Function, ParamExpr, Q, Step, Values},
     plan::{Fast, Options, Plan},
@@ -340,8 +340,79 @@ fn tangents_are_right(operators: &[Operator<Complex<f64>>], n: usize, rng: &mut 
     }
 }
 
+/// A circuit from |0…0> and back, with tangents: what is left out because it is zero changes nothing.
+fn ways_from_and_to_zero_are_right(operators: &[Operator<Complex<f64>>], n: usize, rng: &mut Rng) {
+    type States = Vec<Vec<Complex<f64>>>;
+    let mut inners: Vec<Inner> = (0..30)
+        .map(|_| Inner {
+            before: rng.below(operators.len() + 1),
+            x: (0..rng.below(3)).fold(0, |x, _| x | 1 << rng.below(n)),
+            z: rng.below(1 << n) & rng.below(1 << n),
+        })
+        .collect();
+    inners.sort_by_key(|i| i.before);
+    let kicks: Vec<f64> = (0..inners.len()).map(|k| (1.0 + k as f64).sin()).collect();
+    let inverses: Vec<_> = operators.iter().rev().map(Operator::dagger).collect();
+    // The same places, counted from the other end.
+    let turned = inners.iter().rev().map(|i| Inner { before: operators.len() - i.before, ..*i });
+    let turned: Vec<Inner> = turned.collect();
+    let turned_kicks: Vec<f64> = kicks.iter().rev().map(|kick| -kick).collect();
+    let zeros = vec![Complex::new(0.0, 0.0); 1 << n];
+    let mut begin = [zeros.clone(), zeros];
+    begin[0][0] = Complex::new(1.0, 0.0);
+    let garbage: States = (0..2).map(|_| rng.vector(1 << n)).collect();
+    let lambdas: States = (0..2).map(|_| rng.vector(1 << n)).collect();
+    for set in InstructionSet::ALL.into_iter().filter(|s| s.is_available()) {
+        for tile_qubits in [0, 5, 6, n - 4, 13] {
+            let take = |back: bool, way: Way, states: &States, threads: usize| {
+                let options = Options { tile_qubits, way, ..Options::new(set, n) };
+                let (operators, along) = match back {
+                    false => (operators, (inners.as_slice(), kicks.as_slice())),
+                    true => (inverses.as_slice(), (turned.as_slice(), turned_kicks.as_slice())),
+                };
+                let mut states = states.clone();
+                let mut parts: Vec<&mut [Complex<f64>]> = states.iter_mut().map(Vec::as_mut_slice).collect();
+                let threads = Threads::new(threads).unwrap();
+                let found = Plan::run_tangents(operators, along, options, &mut parts, &threads);
+                (found, states)
+            };
+            let near = |a: &States, b: &States| {
+                a.iter().flatten().zip(b.iter().flatten()).all(|(x, y)| (x - y).norm() < 1e-10)
+            };
+            let there = take(false, Way::Given, &begin.to_vec(), 1).1;
+            assert!(
+                near(&there, &take(false, Way::FromZero, &garbage, 1).1),
+                "{set}, tiles of {tile_qubits}"
+            );
+            assert_eq!(take(false, Way::FromZero, &garbage, 2), take(false, Way::FromZero, &garbage, 1));
+
+            let all: States = there.iter().chain(&lambdas).cloned().collect();
+            let (expected, back) = take(true, Way::Given, &all, 1);
+            assert!(near(&back[..2].to_vec(), &begin.to_vec()), "the way back leads to |0…0> and 0");
+            let found = take(true, Way::ToZero, &all, 1).0;
+            let tolerance = 1e-12 * f64::from(1 << n);
+            let (expected, one) = (expected.as_flattened(), found.as_flattened());
+            assert!(close(expected, one, tolerance), "{set}, tiles of {tile_qubits}: {expected:?} {one:?}");
+            assert_eq!(take(true, Way::ToZero, &all, 2).0, found);
+
+            let pair = |way| {
+                let options = Options { tile_qubits, way, ..Options::new(set, n) };
+                let [mut psi, mut lambda] = [all[0].clone(), all[2].clone()];
+                Plan::run_pair(&inverses, &turned, options, (&mut psi, &mut lambda), &Threads::serial())
+            };
+            assert!(close(&pair(Way::Given), &pair(Way::ToZero), tolerance), "{set}, tiles of {tile_qubits}");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn few_tiles_do_near_zero(circuit in circuits(10, 3, 40), seed: u64) {
+        let bound = BoundCircuit::<Complex<f64>>::new(&circuit, &Values(&AT)).unwrap();
+        ways_from_and_to_zero_are_right(bound.operators().unwrap(), 10, &mut Rng::new(seed));
+    }
 
     #[test]
     fn tiles_give_the_generic_gradient_on_six_qubits(circuit in circuits(6, 3, 40), observable in observable(6)) {
@@ -371,6 +442,7 @@ proptest! {
         let bound = BoundCircuit::<Complex<f64>>::new(&circuit, &Values(&AT)).unwrap();
         pairs_are_right(bound.operators().unwrap(), 14, &mut Rng::new(7));
         tangents_are_right(bound.operators().unwrap(), 14, &mut Rng::new(7));
+        ways_from_and_to_zero_are_right(bound.operators().unwrap(), 14, &mut Rng::new(7));
     }
 }
 

@@ -5,7 +5,7 @@
 use ketgrad_core::{
     circuit::Circuit,
     gate::{Gate, GateKind},
-    kernel::{Element, Executor, Generic, InstructionSet, Operator, Start, Threads},
+    kernel::{Element, Executor, Generic, InstructionSet, Operator, Threads, Way},
     matrix::Matrix,
     param::Values,
     plan::{Fast, Options, Plan},
@@ -140,13 +140,13 @@ fn plans_agree_on<E: Element>(c: &Circuit, tolerance: f64, sizes: &[usize]) {
     let operators = operators::<E>(c);
     let mut from_zero = zero(n);
     Generic.run(&operators, &mut from_zero, &Threads::serial()).unwrap();
-    let expected = [(Start::Given, run(&Generic, &operators, n, 1)), (Start::Zero, from_zero)];
+    let expected = [(Way::Given, run(&Generic, &operators, n, 1)), (Way::FromZero, from_zero)];
     let sizes = || sizes.iter().flat_map(|size| expected.iter().map(move |expected| (*size, expected)));
     for fast in sets() {
         let set = fast.instruction_set();
         for (tile_qubits, (from, expected)) in sizes() {
             let low_qubits = tile_qubits % 3 + 2;
-            let options = Options { tile_qubits, low_qubits, start: *from, ..Options::new(set, n) };
+            let options = Options { tile_qubits, low_qubits, way: *from, ..Options::new(set, n) };
             let plan = Plan::new(n, &operators, options);
             let planned = |threads| {
                 let mut state = start(n, 7);
@@ -420,8 +420,8 @@ fn plans_of_a_state_beyond_the_caches() {
 #[test]
 fn plans_from_zero_move_fewer_bytes() {
     const N: usize = 20;
-    let bytes = |c: &Circuit, start| {
-        let options = Options { start, ..Options::new(InstructionSet::detect(), N) };
+    let bytes = |c: &Circuit, way| {
+        let options = Options { way, ..Options::new(InstructionSet::detect(), N) };
         let plan = Plan::new(N, &operators::<f64>(c), options);
         let last = plan.to_string().lines().last().unwrap().to_owned();
         assert!(last.contains(&format!("{:.3e} bytes", plan.floor(1.0))), "{last}");
@@ -439,10 +439,10 @@ fn plans_from_zero_move_fewer_bytes() {
         few.ry(q / 2, 0.3 + q as f64).unwrap().cx(q / 2, (q / 2 + 3) % (N / 2)).unwrap();
     }
     let pass = 4.0 * 8.0 * f64::from(1 << N);
-    assert!(bytes(&qft, Start::Zero) < 1.5 * pass);
-    assert!(bytes(&qft, Start::Given) >= 2.0 * pass);
-    assert!(bytes(&layers, Start::Zero) < bytes(&layers, Start::Given));
-    assert!(bytes(&few, Start::Zero) < 0.1 * pass);
+    assert!(bytes(&qft, Way::FromZero) < 1.5 * pass);
+    assert!(bytes(&qft, Way::Given) >= 2.0 * pass);
+    assert!(bytes(&layers, Way::FromZero) < bytes(&layers, Way::Given));
+    assert!(bytes(&few, Way::FromZero) < 0.1 * pass);
 }
 
 /// A state in memory that was used before has the bits of a new one, planned or not.

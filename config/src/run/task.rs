@@ -11,7 +11,7 @@ use std::{
 
 use ketgrad_core::{
     circuit::Circuit,
-    kernel::{Executor, Operator, Prepared, SERIAL_BELOW, Start, Threads},
+    kernel::{Executor, Operator, Prepared, SERIAL_BELOW, Threads, Way},
     param::Values,
     simulate::{BoundCircuit, Placed, SimulateError, Simulator},
     state::StateVector,
@@ -86,7 +86,7 @@ impl Task<'_> {
             let point = self.many_trajectories(simulator, &circuit, bound, state, keep);
             return Ok((point.map_err(Failure::input)?, in_use()));
         };
-        let from = if state.is_some() { Start::Given } else { Start::Zero };
+        let from = if state.is_some() { Way::Given } else { Way::FromZero };
         let placed = match state {
             Some(state) => simulator.place(state, operators),
             None => simulator.zero(circuit.n_qubits(), operators),

@@ -33,7 +33,7 @@ use super::slots::{Slot, gate_of, generator};
 use crate::{
     circuit::{Circuit, Instruction},
     gate::GateKind,
-    kernel::{Executor, Inner, Operator, Threads, tree_sum},
+    kernel::{Executor, Inner, Operator, Threads, Way, tree_sum},
     matrix::Matrix,
     param::{Q, Values},
     scalar::{Conj, Real, Scalar},
@@ -104,7 +104,8 @@ impl<'a, T: Real> Bound<'a, T> {
         self.gates.iter().flatten().cloned().collect()
     }
 
-    /// Takes both vectors back to the start, and gives the derivative by the angle of each slot.
+    /// Takes psi, which began as |0…0>, and lambda back to the start, and gives the derivative by the angle of each slot. Both
+    /// are of no use then.
     pub(super) fn back(
         &self,
         simulator: &Simulator,
@@ -149,7 +150,11 @@ impl<'a, T: Real> Bound<'a, T> {
         let Some(way) = self.way_back(slots)? else { return Ok(None) };
         let (psi, lambda) = (psi.amplitudes_mut(), lambda.amplitudes_mut());
         let run = |executor: &dyn Executor<_>| match executor.pairs(n_qubits) {
-            Some(pairs) => pairs.run(&way.operators, &way.inners, psi, lambda, &simulator.threads).map(Some),
+            Some(pairs) => {
+                let products =
+                    pairs.run(&way.operators, &way.inners, Way::ToZero, psi, lambda, &simulator.threads);
+                products.map(Some)
+            }
             None => Ok(None),
         };
         let products = simulator.executors.in_turn(n_qubits, &way.operators, run)?;

@@ -14,7 +14,7 @@ use super::{
     slots::{add_by_parameter, by_parameter, gate_of},
 };
 use crate::{
-    kernel::{ExecuteError, Inner, Operator, Prepared, PreparedPair, Start},
+    kernel::{ExecuteError, Inner, Operator, Prepared, PreparedPair, Way},
     param::Values,
     scalar::Real,
     simulate::{SimulateError, rebind_instruction},
@@ -107,8 +107,9 @@ impl<T: Real> Ready<T> {
         let moving = numbers.iter().copied().enumerate().filter(|(_, k)| depends(k)).collect();
         let generator = |k: usize| gate_of(&instructions[k]).and_then(|gate| gate.kind().generator());
         let fixed = energy.slots.iter().all(|slot| generator(slot.instruction).is_some());
-        let forward = pairs.prepare_run(n_qubits, &operators, Start::Zero);
-        let (Some(forward), Some(back)) = (forward, pairs.prepare(n_qubits, &inverses, &inners)) else {
+        let forward = pairs.prepare_run(n_qubits, &operators, Way::FromZero);
+        let (Some(forward), Some(back)) = (forward, pairs.prepare(n_qubits, &inverses, &inners, Way::ToZero))
+        else {
             return Ok(None);
         };
         let psi = energy.start()?;
@@ -154,7 +155,7 @@ impl<T: Real> Ready<T> {
             let executor = energy.simulator.executors.best::<Complex<T>>(circuit.n_qubits(), count);
             if inners != self.inners
                 && let Some(pairs) = executor.pairs(circuit.n_qubits())
-                && let Some(back) = pairs.prepare(circuit.n_qubits(), &self.inverses, &inners)
+                && let Some(back) = pairs.prepare(circuit.n_qubits(), &self.inverses, &inners, Way::ToZero)
             {
                 self.back = back;
                 self.inners = inners;

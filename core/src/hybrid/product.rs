@@ -24,7 +24,7 @@ use super::{
     tangent::moved,
 };
 use crate::{
-    kernel::{ExecuteError, Inner},
+    kernel::{ExecuteError, Inner, Way},
     scalar::Real,
     simulate::SimulateError,
     state::StateVector,
@@ -70,7 +70,7 @@ impl Expectation {
         let turned: Vec<f64> = kicks.iter().rev().map(|kick| -kick).collect();
         let failed = |e: ExecuteError| HybridError::from(SimulateError::from(e));
         let both = &mut [psi.amplitudes_mut(), psi_dot.amplitudes_mut()];
-        let ran = pairs.run_tangents(&operators, &inners, &turned, both, &simulator.threads);
+        let ran = pairs.run_tangents(&operators, (&inners, &turned), Way::FromZero, both, &simulator.threads);
         if ran.map_err(failed)?.is_none() {
             return Ok(None);
         }
@@ -84,7 +84,8 @@ impl Expectation {
 
         let [psi, psi_dot] = [psi.amplitudes_mut(), psi_dot.amplitudes_mut()];
         let all = &mut [psi, psi_dot, lambda.amplitudes_mut(), lambda_dot.amplitudes_mut()];
-        let ran = pairs.run_tangents(&back.operators, &back.inners, &kicks, all, &simulator.threads);
+        let ran =
+            pairs.run_tangents(&back.operators, (&back.inners, &kicks), Way::ToZero, all, &simulator.threads);
         let Some(found) = ran.map_err(failed)? else { return Ok(None) };
         let [values, changes] = [0, 1].map(|k| found.iter().map(|pair| pair[k]).collect::<Vec<f64>>());
         let by = |products: &[f64]| by_parameter(circuit, &self.slots, &back.by_angle(&self.slots, products));

@@ -38,7 +38,7 @@ mod walsh;
 pub use acts::Acts;
 pub use reduce::{BLOCK, tree_sum};
 pub use registry::{
-    ExecuteError, Executor, Executors, Generic, Inner, Observed, Pairs, Prepared, PreparedPair, Start,
+    ExecuteError, Executor, Executors, Generic, Inner, Observed, Pairs, Prepared, PreparedPair, Way,
 };
 pub(crate) use registry::{clear, restart};
 pub use resident::{Resident, Residents};

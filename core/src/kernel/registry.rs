@@ -46,13 +46,16 @@ impl ExecuteError {
     }
 }
 
-/// What operators are applied to.
+/// What is known of a state before and behind some operators: near |0…0> most of it is zero, and needs no work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Start {
-    /// The amplitudes as they are.
+pub enum Way {
+    /// Nothing: from the amplitudes as they are to others that are wanted.
     Given,
-    /// |0…0>, whatever the amplitudes were before.
-    Zero,
+    /// It is |0…0> before, whatever the amplitudes are; its tangent is 0.
+    FromZero,
+    /// It is |0…0> behind, its tangent 0, up to rounding: what was done is undone. The amplitudes are no longer wanted then,
+    /// nor those of another state that takes the same way for the sake of inner products.
+    ToZero,
 }
 
 /// Sets all amplitudes to 0.
@@ -116,13 +119,8 @@ pub trait Executor<R: Ring>: Send + Sync {
 
     /// Prepares for operators that will run often, with these numbers and others; `None` if that saves
     /// nothing. What is prepared gives the bits of [`Executor::run`], or of [`Executor::run_from_zero`].
-    fn prepare(
-        &self,
-        n_qubits: usize,
-        operators: &[Operator<R>],
-        start: Start,
-    ) -> Option<Box<dyn Prepared<R>>> {
-        let _ = (n_qubits, operators, start);
+    fn prepare(&self, n_qubits: usize, operators: &[Operator<R>], way: Way) -> Option<Box<dyn Prepared<R>>> {
+        let _ = (n_qubits, operators, way);
         None
     }
 
@@ -163,7 +161,7 @@ pub trait Executor<R: Ring>: Send + Sync {
 /// Takes two states through the same operators, with inner products on the way: the way back of a gradient.
 pub trait Pairs<R: Ring>: Send + Sync {
     /// Applies the operators to both states and gives the inner products in their order, which is that of
-    /// [`Inner::before`].
+    /// [`Inner::before`]. `way` is that of psi; from |0…0> it is taken as given.
     ///
     /// # Errors
     /// As [`Executor::run`].
@@ -171,6 +169,7 @@ pub trait Pairs<R: Ring>: Send + Sync {
         &self,
         operators: &[Operator<R>],
         inners: &[Inner],
+        way: Way,
         psi: &mut [R],
         lambda: &mut [R],
         threads: &Threads,
@@ -178,20 +177,20 @@ pub trait Pairs<R: Ring>: Send + Sync {
 
     /// Takes states and their tangents through the operators, `[psi, psi']` or `[psi, psi', lambda, lambda']`: at the place
     /// of each string P first `im <lambda|P|psi>` is taken and how it changes along the tangents, and then
-    /// `i kappa P` of each state is added to its tangent. `kicks` has a kappa for each string. `None`, and nothing is
-    /// changed, if it has no way to.
+    /// `i kappa P` of each state is added to its tangent. `kicks` has a kappa for each string. `way` is that of psi; from
+    /// |0…0> it is taken as given for four states. `None`, and nothing is changed, if it cannot.
     ///
     /// # Errors
     /// As [`Executor::run`].
     fn run_tangents(
         &self,
         operators: &[Operator<R>],
-        inners: &[Inner],
-        kicks: &[f64],
+        (inners, kicks): (&[Inner], &[f64]),
+        way: Way,
         states: &mut [&mut [R]],
         threads: &Threads,
     ) -> Result<Option<Vec<[f64; 2]>>, ExecuteError> {
-        let _ = (operators, inners, kicks, states, threads);
+        let _ = (operators, inners, kicks, way, states, threads);
         Ok(None)
     }
 
@@ -200,9 +199,9 @@ pub trait Pairs<R: Ring>: Send + Sync {
         &self,
         n_qubits: usize,
         operators: &[Operator<R>],
-        start: Start,
+        way: Way,
     ) -> Option<Box<dyn Prepared<R>>> {
-        let _ = (n_qubits, operators, start);
+        let _ = (n_qubits, operators, way);
         None
     }
 
@@ -212,8 +211,9 @@ pub trait Pairs<R: Ring>: Send + Sync {
         n_qubits: usize,
         operators: &[Operator<R>],
         inners: &[Inner],
+        way: Way,
     ) -> Option<Box<dyn PreparedPair<R>>> {
-        let _ = (n_qubits, operators, inners);
+        let _ = (n_qubits, operators, inners, way);
         None
     }
 
@@ -262,7 +262,7 @@ pub struct Inner {
 pub trait Prepared<R: Ring>: Send + Sync {
     /// Takes other operators: another binding of the same circuit, or any.
     fn bind(&mut self, operators: &[Operator<R>]);
-    /// Applies the operators to what it was prepared for: the amplitudes as they are, or |0…0> whatever they are.
+    /// Applies the operators, on the way that it was prepared for.
     ///
     /// # Errors
     /// As [`Executor::run`].

@@ -7,7 +7,7 @@ use num_complex::Complex;
 use super::{Options, PairPlan, Plan};
 use crate::kernel::{
     Element, ExecuteError, Executor, Executors, Inner, InstructionSet, Observed, Operator, Pairs, Prepared,
-    PreparedPair, Start, Threads, restart, simd,
+    PreparedPair, Threads, Way, restart, simd,
 };
 
 /// States of fewer qubits run gate by gate: they are in the second cache, and a plan takes longer to make
@@ -51,13 +51,13 @@ impl Fast {
         n_qubits >= self.plan_from && operators >= enough
     }
 
-    fn plan<E: Element>(&self, n_qubits: usize, operators: &[Operator<Complex<E>>], start: Start) -> Plan<E> {
-        Plan::new(n_qubits, operators, Options { start, ..Options::new(self.set, n_qubits) })
+    fn plan<E: Element>(&self, n_qubits: usize, operators: &[Operator<Complex<E>>], way: Way) -> Plan<E> {
+        Plan::new(n_qubits, operators, Options { way, ..Options::new(self.set, n_qubits) })
     }
 
     fn run_from<E: Element>(
         &self,
-        start: Start,
+        way: Way,
         operators: &[Operator<Complex<E>>],
         amplitudes: &mut [Complex<E>],
         threads: &Threads,
@@ -65,7 +65,7 @@ impl Fast {
     ) {
         let n_qubits = amplitudes.len().trailing_zeros() as usize;
         if self.plans(n_qubits, operators.len()) {
-            let options = Options { start, ..Options::new(self.set, n_qubits) };
+            let options = Options { way, ..Options::new(self.set, n_qubits) };
             let mut told = 0;
             Plan::run_once(operators, options, amplitudes, threads, &mut |done, all| {
                 told = operators.len() * done / all;
@@ -76,7 +76,7 @@ impl Fast {
             }
             return;
         }
-        if start == Start::Zero {
+        if way == Way::FromZero {
             restart(amplitudes, threads);
         }
         for (number, operator) in operators.iter().enumerate() {
@@ -121,10 +121,10 @@ impl<E: Element> Executor<Complex<E>> for Fast {
         &self,
         n_qubits: usize,
         operators: &[Operator<Complex<E>>],
-        start: Start,
+        way: Way,
     ) -> Option<Box<dyn Prepared<Complex<E>>>> {
         let plans = self.plans(n_qubits, operators.len());
-        plans.then(|| Box::new(self.plan::<E>(n_qubits, operators, start)) as _)
+        plans.then(|| Box::new(self.plan::<E>(n_qubits, operators, way)) as _)
     }
 
     fn pairs(&self, n_qubits: usize) -> Option<&dyn Pairs<Complex<E>>> {
@@ -138,7 +138,7 @@ impl<E: Element> Executor<Complex<E>> for Fast {
         threads: &Threads,
         progress: &mut dyn FnMut(usize),
     ) -> Result<(), ExecuteError> {
-        self.run_from(Start::Given, operators, amplitudes, threads, progress);
+        self.run_from(Way::Given, operators, amplitudes, threads, progress);
         Ok(())
     }
 
@@ -149,7 +149,7 @@ impl<E: Element> Executor<Complex<E>> for Fast {
         threads: &Threads,
         progress: &mut dyn FnMut(usize),
     ) -> Result<(), ExecuteError> {
-        self.run_from(Start::Zero, operators, amplitudes, threads, progress);
+        self.run_from(Way::FromZero, operators, amplitudes, threads, progress);
         Ok(())
     }
 }
@@ -159,35 +159,36 @@ impl<E: Element> Pairs<Complex<E>> for Fast {
         &self,
         operators: &[Operator<Complex<E>>],
         inners: &[Inner],
+        way: Way,
         psi: &mut [Complex<E>],
         lambda: &mut [Complex<E>],
         threads: &Threads,
     ) -> Result<Vec<f64>, ExecuteError> {
         let n_qubits = psi.len().trailing_zeros() as usize;
-        let options = Options::new(self.set, n_qubits);
+        let options = Options { way, ..Options::new(self.set, n_qubits) };
         Ok(Plan::run_pair(operators, inners, options, (psi, lambda), threads))
     }
 
     fn run_tangents(
         &self,
         operators: &[Operator<Complex<E>>],
-        inners: &[Inner],
-        kicks: &[f64],
+        along: (&[Inner], &[f64]),
+        way: Way,
         states: &mut [&mut [Complex<E>]],
         threads: &Threads,
     ) -> Result<Option<Vec<[f64; 2]>>, ExecuteError> {
         let n_qubits = states.first().map_or(0, |state| state.len().trailing_zeros() as usize);
-        let options = Options::new(self.set, n_qubits);
-        Ok(Some(Plan::run_tangents(operators, (inners, kicks), options, states, threads)))
+        let options = Options { way, ..Options::new(self.set, n_qubits) };
+        Ok(Some(Plan::run_tangents(operators, along, options, states, threads)))
     }
 
     fn prepare_run(
         &self,
         n_qubits: usize,
         operators: &[Operator<Complex<E>>],
-        start: Start,
+        way: Way,
     ) -> Option<Box<dyn Prepared<Complex<E>>>> {
-        Some(Box::new(self.plan::<E>(n_qubits, operators, start)))
+        Some(Box::new(self.plan::<E>(n_qubits, operators, way)))
     }
 
     fn prepare(
@@ -195,8 +196,9 @@ impl<E: Element> Pairs<Complex<E>> for Fast {
         n_qubits: usize,
         operators: &[Operator<Complex<E>>],
         inners: &[Inner],
+        way: Way,
     ) -> Option<Box<dyn PreparedPair<Complex<E>>>> {
-        let options = Options::new(self.set, n_qubits);
+        let options = Options { way, ..Options::new(self.set, n_qubits) };
         Some(Box::new(PairPlan::new(n_qubits, operators, inners, options)))
     }
 

@@ -44,7 +44,7 @@ use num_complex::Complex;
 use num_traits::Zero;
 
 use self::tile::{Pool, TileStage, Workspaces};
-use crate::kernel::{BLOCK, Element, Inner, InstructionSet, Operator, Start, Threads, restart, simd};
+use crate::kernel::{BLOCK, Element, Inner, InstructionSet, Operator, Threads, Way, restart, simd};
 
 /// States of so many qubits are far beyond any cache, so fewer passes are worth slower ones.
 const LARGE_TILES_FROM: usize = 23;
@@ -61,8 +61,9 @@ pub struct Options {
     pub tile_qubits: usize,
     /// The lowest so many qubits are in every tile: 2^low amplitudes are read together.
     pub low_qubits: usize,
-    /// What the plan runs on. From |0…0> its first passes go over few tiles, those that are not zero.
-    pub start: Start,
+    /// What is known of the state. From |0…0> the first passes go over few tiles, those that are not zero, and in the same way
+    /// the last ones where inner products are all that is wanted and psi ends as |0…0>; else that is as any state.
+    pub way: Way,
     /// States of so many bytes are written past the caches: each line would be read again before it is written, and
     /// would push out another.
     pub stream_from_bytes: usize,
@@ -78,9 +79,14 @@ impl Options {
             set,
             tile_qubits,
             low_qubits: 4,
-            start: Start::Given,
+            way: Way::Given,
             stream_from_bytes: tile::stream_from_bytes(),
         }
+    }
+
+    /// One way as any.
+    fn without(self, way: Way) -> Options {
+        if self.way == way { Options { way: Way::Given, ..self } } else { self }
     }
 }
 
@@ -110,7 +116,7 @@ impl<E: Element> Plan<E> {
     /// If the processor does not have the instruction set, or an operator does not fit n qubits.
     #[must_use]
     pub fn new(n_qubits: usize, operators: &[Operator<Complex<E>>], options: Options) -> Plan<E> {
-        let mut plan = Plan::staged(n_qubits, operators, &[], options);
+        let mut plan = Plan::staged(n_qubits, operators, &[], options.without(Way::ToZero));
         plan.compile(operators);
         plan
     }
@@ -130,7 +136,7 @@ impl<E: Element> Plan<E> {
     ) {
         assert!(amplitudes.len().is_power_of_two(), "{} amplitudes", amplitudes.len());
         let n_qubits = amplitudes.len().trailing_zeros() as usize;
-        let plan = Plan::staged(n_qubits, operators, &[], options);
+        let plan = Plan::staged(n_qubits, operators, &[], options.without(Way::ToZero));
         let (mut pool, mut angle) = (Pool::new(), plan.schedule.angle());
         let stages = plan.schedule.stages();
         plan.begin(amplitudes, threads);
@@ -142,7 +148,7 @@ impl<E: Element> Plan<E> {
             }
             progress(number + 1, stages.len());
         }
-        settle(plan.schedule.live(), amplitudes, threads);
+        plan.settle(plan.schedule.live(), amplitudes, threads);
     }
 
     /// A plan without numbers.
@@ -159,7 +165,7 @@ impl<E: Element> Plan<E> {
             tile_qubits: options.tile_qubits.max(lane_bits + widest),
             low_qubits: options.low_qubits.max(lane_bits),
             factor_blocks: n_qubits >= FACTORED_FROM,
-            start: options.start,
+            way: options.way,
         };
         let schedule = match n_qubits < lane_bits {
             true => Schedule::plain(n_qubits, operators.len()),
@@ -218,9 +224,11 @@ impl<E: Element> Plan<E> {
         match stage {
             Stage::Plain { operator, live } => Pass::Plain { operator: *operator, live: *live },
             Stage::Tile { qubits, live, ops } => {
+                // On the way back a pass finds more in its tiles than it leaves there.
+                let found = if self.options.way == Way::ToZero { *qubits } else { *live };
                 let mut stage = tile::compile(
                     self.schedule.layout(*qubits, ops),
-                    *live,
+                    (*live, found),
                     self.options.set,
                     self.looks_change,
                     pool,
@@ -241,7 +249,7 @@ impl<E: Element> Plan<E> {
         match pass {
             Pass::Tile(stage) => stage.run(amplitudes, threads, self.options, &self.workspaces),
             Pass::Plain { operator, live } => {
-                settle(*live, amplitudes, threads);
+                self.settle(*live, amplitudes, threads);
                 simd::apply(&operators[*operator], amplitudes, threads, self.options.set);
             }
         }
@@ -249,14 +257,31 @@ impl<E: Element> Plan<E> {
 
     /// Where the plan is to run on |0…0>: writes the amplitudes that the first pass reads.
     fn begin(&self, amplitudes: &mut [Complex<E>], threads: &Threads) {
-        if self.options.start == Start::Zero {
+        if self.options.way == Way::FromZero {
             let live = self.schedule.stages().first().map_or(self.schedule.live(), Stage::live);
             // These are the lowest qubits of a tile, or all.
             restart(&mut amplitudes[..=live], threads);
         }
     }
 
-    /// Runs the plan on a state, or on |0…0> whatever the amplitudes are ([`Options::start`]). Once it has run, running
+    /// The same: writes what no pass has written, the amplitudes whose index has a bit outside of a set.
+    fn settle(&self, live: usize, amplitudes: &mut [Complex<E>], threads: &Threads) {
+        let dead = (amplitudes.len() - 1) & !live;
+        if self.options.way != Way::FromZero || dead == 0 {
+            return;
+        }
+        let run = 1 << dead.trailing_zeros();
+        let size = run.max(BLOCK).min(amplitudes.len());
+        threads.chunks(amplitudes, size, |number, part| {
+            for (k, run) in part.chunks_mut(run).enumerate().map(|(k, part)| (k * run, part)) {
+                if (number * size + k) & dead != 0 {
+                    run.fill(Complex::zero());
+                }
+            }
+        });
+    }
+
+    /// Runs the plan on a state, or on |0…0> whatever the amplitudes are ([`Options::way`]). Once it has run, running
     /// it again on one thread allocates nothing.
     ///
     /// # Panics
@@ -282,7 +307,7 @@ impl<E: Element> Plan<E> {
             self.run_pass(pass, &self.operators, amplitudes, threads);
             progress(number + 1);
         }
-        settle(self.schedule.live(), amplitudes, threads);
+        self.settle(self.schedule.live(), amplitudes, threads);
     }
 
     /// The number of passes over memory.
@@ -317,23 +342,6 @@ impl<E: Element> Plan<E> {
 fn amplitude_bytes<E>() -> f64 {
     // Two numbers, and both ways.
     4.0 * size_of::<E>() as f64
-}
-
-/// Clears the amplitudes whose index has a bit outside of a set. The set has the lowest qubits of a tile.
-fn settle<E: Element>(live: usize, amplitudes: &mut [Complex<E>], threads: &Threads) {
-    let dead = (amplitudes.len() - 1) & !live;
-    if dead == 0 {
-        return;
-    }
-    let run = 1 << dead.trailing_zeros();
-    let size = run.max(BLOCK).min(amplitudes.len());
-    threads.chunks(amplitudes, size, |number, part| {
-        for (k, run) in part.chunks_mut(run).enumerate().map(|(k, part)| (k * run, part)) {
-            if (number * size + k) & dead != 0 {
-                run.fill(Complex::zero());
-            }
-        }
-    });
 }
 
 impl<E> fmt::Debug for Plan<E> {

@@ -10,7 +10,7 @@
 use num_complex::Complex;
 
 use super::{Options, Pass, Plan, tile::Pool};
-use crate::kernel::{Element, Inner, InstructionSet, Operator, Start, Threads, simd};
+use crate::kernel::{Element, Inner, InstructionSet, Operator, Threads, Way, simd};
 
 impl<E: Element> Plan<E> {
     /// Whether tiles of states of n qubits fill registers.
@@ -19,7 +19,8 @@ impl<E: Element> Plan<E> {
     }
 
     /// Plans operators and takes both states through them: `im <lambda|P|psi>` of each string at its place. The
-    /// inner products are in the order of [`Inner::before`]. 2 scratch tiles for each thread.
+    /// inner products are in the order of [`Inner::before`]. Where psi ends as |0…0> ([`Way::ToZero`]) they are all that is
+    /// computed. 2 scratch tiles for each thread.
     ///
     /// # Panics
     /// If the vectors are not states of one size that the operators fit, or their tiles would not fill a register
@@ -34,7 +35,7 @@ impl<E: Element> Plan<E> {
         let n_qubits = psi.len().trailing_zeros() as usize;
         assert!(psi.len() == 1 << n_qubits && psi.len() == lambda.len(), "two states of one size");
         assert!(Plan::<E>::takes_pairs(n_qubits, options.set), "{n_qubits} qubits do not fill a register");
-        let plan = Plan::staged(n_qubits, operators, inners, Options { start: Start::Given, ..options });
+        let plan = Plan::staged(n_qubits, operators, inners, options.without(Way::FromZero));
         let (mut pool, mut angle) = (Pool::new(), plan.schedule.angle());
         let (mut sums, mut parts) = (vec![0.0; inners.len()], Vec::new());
         for stage in plan.schedule.stages() {
@@ -77,7 +78,7 @@ impl<E: Element> PairPlan<E> {
         options: Options,
     ) -> PairPlan<E> {
         assert!(Plan::<E>::takes_pairs(n_qubits, options.set), "{n_qubits} qubits do not fill a register");
-        let mut plan = Plan::staged(n_qubits, operators, inners, Options { start: Start::Given, ..options });
+        let mut plan = Plan::staged(n_qubits, operators, inners, options.without(Way::FromZero));
         plan.compile(operators);
         PairPlan { plan, inners: inners.to_vec(), sums: vec![0.0; inners.len()], parts: Vec::new() }
     }

@@ -12,7 +12,7 @@ use super::{
     lower::{self, Lowered, Op},
     stages::{self, Stage},
 };
-use crate::kernel::{Element, Inner, Operator, Start};
+use crate::kernel::{Element, Inner, Operator, Way};
 
 /// How operators are cut into tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub struct Cut {
     /// is left of it has 9 angles and a phase, which takes fewer products where a stage makes use of that.
     pub factor_blocks: bool,
     /// What the operators are applied to.
-    pub start: Start,
+    pub way: Way,
 }
 
 /// Operators on n qubits as primitive ones in stages.
@@ -62,7 +62,7 @@ impl Schedule {
         let size = cut.tile_qubits.max(widest).min(n_qubits);
         let low = cut.low_qubits.min(size.saturating_sub(widest));
         let lowered = lower::lower(n_qubits, operators, inners, cut.factor_blocks, Lowered::default());
-        let (mut stages, live) = stages::stages(n_qubits, &lowered.ops, size, low, cut.start);
+        let (mut stages, live) = stages::stages(n_qubits, &lowered.ops, size, low, cut.way);
         if !stages.iter().any(|s| matches!(s, Stage::Tile { .. })) && lowered.angle != 0.0 {
             // Nothing but a phase: a stage that does only that.
             stages.push(Stage::Tile { qubits: (1 << size) - 1, live, ops: Vec::new() });

@@ -22,9 +22,11 @@
 //! stage 2                              20 qubits         128 of 512
 //! stage 3                              22 qubits         all
 //! ```
+//! Where the operations take a state back to |0…0>, and all that is wanted are inner products with it on the way, stages
+//! are planned from the last operation to the first, and the last ones go over few tiles.
 
 use super::lower::Op;
-use crate::kernel::Start;
+use crate::kernel::Way;
 
 /// Operations that run in one pass.
 #[derive(Clone, Debug)]
@@ -33,7 +35,7 @@ pub enum Stage {
     Tile {
         /// The set Q.
         qubits: usize,
-        /// The qubits that may be 1 before it.
+        /// The qubits that may be 1 before it, or behind it on the way to |0…0>.
         live: usize,
         /// The numbers of the operations in the list, in order.
         ops: Vec<usize>,
@@ -42,13 +44,14 @@ pub enum Stage {
     Plain {
         /// Its number in the list that was lowered.
         operator: usize,
-        /// The qubits that may be 1 before it.
+        /// The qubits that may be 1 before it, or behind it on the way to |0…0>.
         live: usize,
     },
 }
 
 impl Stage {
-    /// The qubits that may be 1 before it: the amplitudes of all other indices are zero.
+    /// The qubits that may be 1 before it, or behind it on the way to |0…0>: the amplitudes of all other indices are zero
+    /// there, and its tiles differ in these qubits only.
     #[must_use]
     pub fn live(&self) -> usize {
         match self {
@@ -86,27 +89,39 @@ struct Walk {
     moving: usize,
     /// Qubits that something that waits reads.
     reading: usize,
-    /// Qubits that a CX of the stage has touched.
+    /// Qubits that a CX of the stage has touched; if the list is walked from its end, those of dense blocks.
     mixed: usize,
     rotations: usize,
+    /// Whether it is walked from its end.
+    backwards: bool,
 }
 
 impl Walk {
+    fn new(way: Way) -> Walk {
+        Walk { backwards: way == Way::ToZero, ..Walk::default() }
+    }
+
     /// Whether an operation can go before those that wait.
     fn free(&self, op: &Op) -> bool {
         let (moving, reading) = (op.moving(), op.reading());
-        let dense_on_mixed = matches!(op, Op::Dense { .. }) && moving & self.mixed != 0;
+        // A dense block comes before any CX on its qubits.
+        let on_mixed = match op {
+            Op::Dense { .. } => !self.backwards && moving & self.mixed != 0,
+            Op::Cx { .. } => self.backwards && (moving | reading) & self.mixed != 0,
+            _ => false,
+        };
         let too_large = matches!(op, Op::Rotation { .. }) && self.rotations >= MAX_ROTATIONS;
         moving & (self.moving | self.reading) == 0
             && reading & self.moving == 0
-            && !dense_on_mixed
+            && !on_mixed
             && !too_large
             && !matches!(op, Op::Plain { .. })
     }
 
     fn take(&mut self, op: &Op) {
         match *op {
-            Op::Cx { control, target } => self.mixed |= 1 << control | 1 << target,
+            Op::Cx { .. } if !self.backwards => self.mixed |= op.moving() | op.reading(),
+            Op::Dense { .. } if self.backwards => self.mixed |= op.moving(),
             Op::Swap(a, b) => {
                 let differ = (self.mixed >> a ^ self.mixed >> b) & 1;
                 self.mixed ^= differ << a | differ << b;
@@ -134,6 +149,7 @@ struct Room {
     live: usize,
     /// How many may be 1 afterwards.
     limit: usize,
+    way: Way,
 }
 
 impl Room {
@@ -149,7 +165,7 @@ impl Room {
 
 /// The work of the stage that grows from a set of qubits, and the set it ends with.
 fn grow(all: &[Op], ops: &[usize], mut qubits: usize, room: Room) -> (f64, usize) {
-    let (mut walk, everything) = (Walk::default(), room.everything());
+    let (mut walk, everything) = (Walk::new(room.way), room.everything());
     let mut work = 0.0;
     for op in ops.iter().map(|&number| &all[number]) {
         let wanted = qubits | op.moving();
@@ -168,27 +184,25 @@ fn grow(all: &[Op], ops: &[usize], mut qubits: usize, room: Room) -> (f64, usize
 }
 
 /// Cuts operations on n qubits into stages on up to `size` qubits, among them the `low` lowest. With the qubits that may
-/// be 1 at the end.
-pub(super) fn stages(
-    n_qubits: usize,
-    all: &[Op],
-    size: usize,
-    low: usize,
-    start: Start,
-) -> (Vec<Stage>, usize) {
+/// be 1 at the end, or at the beginning on the way to |0…0>.
+pub(super) fn stages(n_qubits: usize, all: &[Op], size: usize, low: usize, way: Way) -> (Vec<Stage>, usize) {
+    let backwards = way == Way::ToZero;
     let mut ops: Vec<usize> = (0..all.len()).collect();
+    if backwards {
+        ops.reverse();
+    }
     let size = size.min(n_qubits);
     let low = (1usize << low.min(size)) - 1;
-    let mut room = Room { n_qubits, size, low, live: low, limit: n_qubits };
+    let mut room = Room { n_qubits, size, low, live: low, limit: n_qubits, way };
     let everything = room.everything();
-    if start == Start::Given || size == n_qubits {
+    if way == Way::Given || size == n_qubits {
         room.live = everything;
     }
     let mut stages = Vec::new();
     while !ops.is_empty() {
         let (qubits, live) = (choose(all, &ops, room), room.live);
-        let mut walk = Walk::default();
-        let (taken, rest): (Vec<usize>, Vec<usize>) = ops.into_iter().partition(|&number| {
+        let mut walk = Walk::new(way);
+        let (mut taken, rest): (Vec<usize>, Vec<usize>) = ops.into_iter().partition(|&number| {
             let op = &all[number];
             let runs = op.moving() & !qubits == 0 && walk.free(op);
             if runs {
@@ -198,13 +212,18 @@ pub(super) fn stages(
             }
             runs
         });
-        let (taken, rest) = defer(all, taken, rest, qubits);
         ops = rest;
         if !taken.is_empty() {
             room.live |= taken.iter().fold(0, |moved, &number| moved | all[number].moving());
+            if backwards {
+                taken.reverse();
+            } else {
+                let late = defer(all, &mut taken, &ops, qubits);
+                ops.splice(0..0, late);
+            }
             stages.push(Stage::Tile { qubits, live, ops: taken });
         } else if let Op::Plain { operator, .. } = all[ops[0]] {
-            // Nothing can run before it, so it is the first.
+            // Nothing can run before it, so it is the first; walked from the end, the last.
             stages.push(Stage::Plain { operator, live });
             room.live = everything;
             ops.remove(0);
@@ -212,18 +231,23 @@ pub(super) fn stages(
             unreachable!("the first operation fits any tile of {size} qubits");
         }
     }
+    if backwards {
+        stages.reverse();
+        defer_all(all, &mut stages);
+    }
     (stages, room.live)
 }
 
-/// Leaves phases at the end of a stage to the next one, where they join the phases that it begins with.
-fn defer(all: &[Op], taken: Vec<usize>, rest: Vec<usize>, qubits: usize) -> (Vec<usize>, Vec<usize>) {
+/// Takes the phases at the end of a stage out of it, for the next one, where they join the phases that it begins with.
+/// `rest` are the operations after the stage.
+fn defer(all: &[Op], taken: &mut Vec<usize>, rest: &[usize], qubits: usize) -> Vec<usize> {
     // What stays plain has no phases to join.
     if rest.is_empty() || rest.iter().any(|&number| matches!(all[number], Op::Plain { .. })) {
-        return (taken, rest);
+        return Vec::new();
     }
     let mut moved = 0;
     let mut late = vec![false; taken.len()];
-    for (late, &number) in late.iter_mut().zip(&taken).rev() {
+    for (late, &number) in late.iter_mut().zip(&*taken).rev() {
         match all[number] {
             // Outside of the tile a phase costs nothing.
             Op::Phase { mask, .. } => *late = mask & moved == 0 && mask & qubits != 0,
@@ -231,12 +255,28 @@ fn defer(all: &[Op], taken: Vec<usize>, rest: Vec<usize>, qubits: usize) -> (Vec
         }
     }
     if late.iter().all(|late| *late) {
-        return (taken, rest);
+        return Vec::new();
     }
     let of = |wanted: bool| {
-        taken.iter().zip(&late).filter(move |(_, late)| **late == wanted).map(|(number, _)| *number)
+        let them = taken.iter().zip(&late).filter(move |(_, late)| **late == wanted);
+        them.map(|(number, _)| *number).collect()
     };
-    (of(false).collect(), of(true).chain(rest.iter().copied()).collect())
+    let (first, last) = (of(false), of(true));
+    *taken = first;
+    last
+}
+
+/// [`defer`] for stages that are all there.
+fn defer_all(all: &[Op], stages: &mut [Stage]) {
+    for k in 1..stages.len() {
+        let (before, after) = stages.split_at_mut(k);
+        if let (Some(Stage::Tile { qubits, ops: taken, .. }), [Stage::Tile { ops: rest, .. }, ..]) =
+            (before.last_mut(), after)
+        {
+            let late = defer(all, taken, rest, *qubits);
+            rest.splice(0..0, late);
+        }
+    }
 }
 
 /// The qubits of the next stage: those whose stage does most, at the start among those that spare tiles.

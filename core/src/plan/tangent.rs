@@ -7,14 +7,16 @@
 //! Invariant: sums are added in an order that depends on the number of qubits only.
 
 use num_complex::Complex;
+use num_traits::Zero;
 
 use super::{Options, Pass, Plan, tile::Pool};
-use crate::kernel::{Element, Inner, Operator, Start, Threads, simd};
+use crate::kernel::{Element, Inner, Operator, Threads, Way, simd};
 
 impl<E: Element> Plan<E> {
     /// Plans operators and takes `[psi, psi']` or `[psi, psi', lambda, lambda']` through them. At the place of each string P
     /// first `im <lambda|P|psi>` is taken and `im (<lambda'|P|psi> + <lambda|P|psi'>)`, and then `i kappa P` of each state
     /// is added to its tangent. The inner products are in the order of [`Inner::before`], and `kicks` has a kappa for each.
+    /// Two states may begin as |0…0> and 0, and all be unwanted at the end, see [`Way`].
     ///
     /// # Panics
     /// As [`Plan::run_pair`].
@@ -30,23 +32,32 @@ impl<E: Element> Plan<E> {
         assert!(size == 1 << n_qubits && states.iter().all(|s| s.len() == size), "states of one size");
         assert!(Plan::<E>::takes_pairs(n_qubits, options.set), "{n_qubits} qubits do not fill a register");
         assert_eq!(inners.len(), kicks.len(), "a factor for each inner product");
-        let mut plan = Plan::staged(n_qubits, operators, inners, Options { start: Start::Given, ..options });
+        let options = if states.len() == 2 { options } else { options.without(Way::FromZero) };
+        let mut plan = Plan::staged(n_qubits, operators, inners, options);
         plan.looks_change = true;
         let (mut pool, mut angle) = (Pool::new(), plan.schedule.angle());
         let mut sums = vec![0.0; 2 * inners.len()];
+        for (number, state) in states.iter_mut().enumerate() {
+            plan.begin(state, threads);
+            if options.way == Way::FromZero && number == 1 {
+                state[0] = Complex::zero();
+            }
+        }
         for stage in plan.schedule.stages() {
             match plan.pass(stage, &mut angle, &mut pool) {
                 Pass::Tile(stage) => {
                     stage.run_tangents(states, kicks, threads, options, &plan.workspaces, &mut sums);
                     stage.recycle(&mut pool);
                 }
-                Pass::Plain { operator, .. } => {
+                Pass::Plain { operator, live } => {
                     for state in &mut *states {
+                        plan.settle(live, state, threads);
                         simd::apply(&operators[operator], state, threads, options.set);
                     }
                 }
             }
         }
+        states.iter_mut().for_each(|state| plan.settle(plan.schedule.live(), state, threads));
         let (values, changes) = sums.split_at(inners.len());
         values.iter().zip(changes).map(|(value, change)| [*value, *change]).collect()
     }

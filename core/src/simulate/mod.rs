@@ -35,7 +35,7 @@ use num_complex::Complex;
 use crate::{
     basis::{BasisError, MAX_QUBITS},
     circuit::{Circuit, CircuitError},
-    kernel::{ExecuteError, Executor, Executors, Operator, Prepared, SHARED_BELOW, Start, Threads},
+    kernel::{ExecuteError, Executor, Executors, Operator, Prepared, SHARED_BELOW, Threads, Way},
     matrix::Matrix,
     param::{Binding, Values},
     scalar::{Real, Ring, Scalar},
@@ -156,7 +156,7 @@ impl Simulator {
         let bound = BoundCircuit::<Complex<T>>::new(circuit, &Values(&values))?;
         let operators = bound.operators().ok_or(SimulateError::Dynamic)?;
         let executor = self.executors.best::<Complex<T>>(n_qubits, operators.len());
-        let prepare = || executor.prepare(n_qubits, operators, Start::Zero);
+        let prepare = || executor.prepare(n_qubits, operators, Way::FromZero);
         let plan = Mutex::new(prepare());
         let take = || plan.lock().unwrap_or_else(PoisonError::into_inner).take();
         let plans = plan.lock().unwrap_or_else(PoisonError::into_inner).is_some();
@@ -230,7 +230,7 @@ impl Simulator {
         if state.n_qubits() != n_qubits {
             *state = StateVector::zero_on(n_qubits, &self.threads)?;
         }
-        self.execute_from(Start::Zero, operators, state, &mut |_, _| {})
+        self.apply_to(true, operators, state, &mut |_, _| {})
     }
 
     /// Applies operators to a state; `progress` is told (done, all) every now and then. A state that has not been changed
@@ -244,13 +244,13 @@ impl Simulator {
         state: &mut StateVector<R>,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<(), SimulateError> {
-        let start = if state.is_new() { Start::Zero } else { Start::Given };
-        self.execute_from(start, operators, state, progress)
+        self.apply_to(state.is_new(), operators, state, progress)
     }
 
-    fn execute_from<R: Ring>(
+    /// Applies operators to a state, or to |0…0> whatever the state is.
+    fn apply_to<R: Ring>(
         &self,
-        start: Start,
+        zero: bool,
         operators: &[Operator<R>],
         state: &mut StateVector<R>,
         progress: &mut dyn FnMut(usize, usize),
@@ -261,9 +261,9 @@ impl Simulator {
         }
         let mut report = |done| progress(done, operators.len());
         let amplitudes = state.amplitudes_mut();
-        self.executors.in_turn(n_qubits, operators, |executor: &dyn Executor<R>| match start {
-            Start::Given => executor.run_reporting(operators, amplitudes, &self.threads, &mut report),
-            Start::Zero => executor.run_from_zero(operators, amplitudes, &self.threads, &mut report),
+        self.executors.in_turn(n_qubits, operators, |executor: &dyn Executor<R>| match zero {
+            false => executor.run_reporting(operators, amplitudes, &self.threads, &mut report),
+            true => executor.run_from_zero(operators, amplitudes, &self.threads, &mut report),
         })?;
         Ok(())
     }

@@ -21,7 +21,7 @@
 use super::{StateError, StateVector, memory::Amplitudes};
 use crate::{
     basis::BasisError,
-    kernel::{Executor, Executors, Operator, SHARED_BELOW, Start, Threads},
+    kernel::{Executor, Executors, Operator, SHARED_BELOW, Threads, Way},
     scalar::Ring,
 };
 
@@ -127,7 +127,7 @@ impl<R: Ring> StateBatch<R> {
         threads: &Threads,
     ) -> Result<(), StateError> {
         let executor = executors.best::<R>(self.n_qubits, operators.len());
-        let prepared = executor.prepare(self.n_qubits, operators, Start::Given);
+        let prepared = executor.prepare(self.n_qubits, operators, Way::Given);
         let run = |amplitudes: &mut [R], threads: &Threads| match &prepared {
             Some(prepared) => prepared.run(amplitudes, threads),
             None => executors.in_turn(self.n_qubits, operators, |executor: &dyn Executor<R>| {

@@ -1,7 +1,7 @@
 //! What a device is given: words and numbers, and the launches that read them.
 
 use ketgrad_core::{
-    kernel::{Element, Inner, Operator, Shape, Start},
+    kernel::{Element, Inner, Operator, Shape, Way},
     plan::{self, Cut, Schedule},
 };
 use ketgrad_plugin_sdk::{C64, Precision};
@@ -132,7 +132,7 @@ impl Program {
                 tile_qubits: form.tile_qubits,
                 low_qubits: form.low_qubits,
                 factor_blocks: false,
-                start: Start::Given,
+                way: Way::Given,
             };
             *schedule = Some(Schedule::new(n_qubits, operators, inners.unwrap_or_default(), cut));
         }

@@ -11,7 +11,7 @@
 use std::sync::Arc;
 
 use ketgrad_core::kernel::{
-    Element, ExecuteError, Executor, Inner, Operator, Pairs, Resident, Residents, Threads,
+    Element, ExecuteError, Executor, Inner, Operator, Pairs, Resident, Residents, Threads, Way,
 };
 use ketgrad_plugin_abi as abi;
 use num_complex::Complex;
@@ -183,14 +183,17 @@ impl<E: Element> Pairs<Complex<E>> for Device {
         &self,
         operators: &[Operator<Complex<E>>],
         inners: &[Inner],
+        way: Way,
         psi: &mut [Complex<E>],
         lambda: &mut [Complex<E>],
         _: &Threads,
     ) -> Result<Vec<f64>, ExecuteError> {
         let (mut on_psi, mut on_lambda) = (self.take(psi)?, self.take(lambda)?);
         let values = on_psi.apply_pair(&mut on_lambda, operators, inners)?;
-        on_psi.download(psi)?;
-        on_lambda.download(lambda)?;
+        if way != Way::ToZero {
+            on_psi.download(psi)?;
+            on_lambda.download(lambda)?;
+        }
         Ok(values)
     }
 }

@@ -119,11 +119,11 @@ fn needs_alone(op: &Placed, taken: &[Item<'_>], conflicts: fn(&Placed, &Placed) 
     !matches!(op, Placed::Phase(_)) && taken.iter().any(|t| conflicts(t.1, op))
 }
 
-/// Compiles a stage for an instruction set that the processor has. `live`: the qubits that may be 1 before it, among them
-/// those of the lanes. `looks_change`: whether the order of inner products matters.
+/// Compiles a stage for an instruction set that the processor has. `live`: the tiles that are worked on differ in these
+/// qubits only. `found`: within them no others are 1 before the stage; those of the lanes are among them. `looks_change`: whether the order of inner products matters.
 pub(in crate::plan) fn compile<E: Element>(
     layout: Layout,
-    live: usize,
+    (live, found): (usize, usize),
     set: InstructionSet,
     looks_change: bool,
     pool: &mut Pool<E>,
@@ -133,7 +133,7 @@ pub(in crate::plan) fn compile<E: Element>(
         bits: layout.inside.len(),
         outside: layout.outside,
         tiles: layout.outside & live,
-        dead: layout.inside.iter().map(|q| 1 << q).sum::<usize>() & !live,
+        dead: layout.inside.iter().map(|q| 1 << q).sum::<usize>() & !found,
         row_offsets: row_offsets(&layout.inside, lane_bits),
         steps: Vec::new(),
         constants: Vec::new(),

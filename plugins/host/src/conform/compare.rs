@@ -1,7 +1,7 @@
 //! A device beside the kernels of this program.
 
 use ketgrad_core::{
-    kernel::{Element, ExecuteError, Executor, Inner, Operator, Resident, Residents, Threads},
+    kernel::{Element, ExecuteError, Executor, Inner, Operator, Resident, Residents, Threads, Way},
     matrix::Matrix,
     observable::{Pauli, PauliString, PauliSum},
     plan::Fast,
@@ -296,7 +296,8 @@ pub(super) fn pairs<E: Element>(device: &Device, n: usize) -> Result<f64, Execut
     let fast = Fast::new();
     let pairs = Executor::<Complex<E>>::pairs(&fast, n).ok_or_else(|| ours("no kernels for two states"))?;
     let (mut here_psi, mut here_lambda) = (psi.amplitudes().to_vec(), lambda.amplitudes().to_vec());
-    let here = pairs.run(&operators, &inners, &mut here_psi, &mut here_lambda, &Threads::serial())?;
+    let here =
+        pairs.run(&operators, &inners, Way::Given, &mut here_psi, &mut here_lambda, &Threads::serial())?;
 
     let (mut on_psi, mut on_lambda) = (upload(device, &psi)?, upload(device, &lambda)?);
     let there = on_psi.apply_pair(&mut *on_lambda, &operators, &inners)?;
