@@ -101,6 +101,12 @@ pub trait Executor<R: Ring>: Send + Sync {
         threads: &Threads,
     ) -> Result<(), ExecuteError>;
 
+    /// Whether so many operators take it less time on n qubits if it is told that they are in |0…0>.
+    fn skips_zeros(&self, n_qubits: usize, operators: usize) -> bool {
+        let _ = (n_qubits, operators);
+        false
+    }
+
     /// Applies the operators to |0…0>, whatever the amplitudes were, and tells `progress` as
     /// [`Executor::run_reporting`].
     ///

@@ -142,6 +142,10 @@ impl<E: Element> Executor<Complex<E>> for Fast {
         Ok(())
     }
 
+    fn skips_zeros(&self, n_qubits: usize, operators: usize) -> bool {
+        self.plans(n_qubits, operators)
+    }
+
     fn run_from_zero(
         &self,
         operators: &[Operator<Complex<E>>],

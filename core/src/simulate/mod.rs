@@ -199,13 +199,7 @@ impl Simulator {
                 prepared.bind(operators);
                 prepared.run(state.amplitudes_mut(), threads)?;
             }
-            None => {
-                let amplitudes = state.amplitudes_mut();
-                let run = |executor: &dyn Executor<_>| {
-                    executor.run_from_zero(operators, amplitudes, threads, &mut |_| {})
-                };
-                self.executors.in_turn(circuit.n_qubits(), operators, run)?;
-            }
+            None => self.run_over(operators, &mut state, threads)?,
         }
         Ok(state)
     }
@@ -230,7 +224,20 @@ impl Simulator {
         if state.n_qubits() != n_qubits {
             *state = StateVector::zero_on(n_qubits, &self.threads)?;
         }
-        self.apply_to(true, operators, state, &mut |_, _| {})
+        Ok(self.run_over(operators, state, &self.threads)?)
+    }
+
+    /// Applies operators to |0…0>, over what a state holds.
+    fn run_over<R: Ring>(
+        &self,
+        operators: &[Operator<R>],
+        state: &mut StateVector<R>,
+        threads: &Threads,
+    ) -> Result<(), ExecuteError> {
+        let (n_qubits, amplitudes) = (state.n_qubits(), state.amplitudes_mut());
+        self.executors.in_turn(n_qubits, operators, |executor: &dyn Executor<R>| {
+            executor.run_from_zero(operators, amplitudes, threads, &mut |_| {})
+        })
     }
 
     /// Applies operators to a state; `progress` is told (done, all) every now and then. A state that has not been changed
@@ -244,26 +251,18 @@ impl Simulator {
         state: &mut StateVector<R>,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<(), SimulateError> {
-        self.apply_to(state.is_new(), operators, state, progress)
-    }
-
-    /// Applies operators to a state, or to |0…0> whatever the state is.
-    fn apply_to<R: Ring>(
-        &self,
-        zero: bool,
-        operators: &[Operator<R>],
-        state: &mut StateVector<R>,
-        progress: &mut dyn FnMut(usize, usize),
-    ) -> Result<(), SimulateError> {
-        let n_qubits = state.n_qubits();
+        let (n_qubits, new) = (state.n_qubits(), state.is_new());
         if let Some(operator) = operators.iter().find(|o| o.n_qubits() > n_qubits) {
             return Err(BasisError::OutOfRange { given: operator.n_qubits() - 1, available: n_qubits }.into());
         }
         let mut report = |done| progress(done, operators.len());
         let amplitudes = state.amplitudes_mut();
-        self.executors.in_turn(n_qubits, operators, |executor: &dyn Executor<R>| match zero {
-            false => executor.run_reporting(operators, amplitudes, &self.threads, &mut report),
-            true => executor.run_from_zero(operators, amplitudes, &self.threads, &mut report),
+        self.executors.in_turn(n_qubits, operators, |executor: &dyn Executor<R>| {
+            if new && executor.skips_zeros(n_qubits, operators.len()) {
+                executor.run_from_zero(operators, amplitudes, &self.threads, &mut report)
+            } else {
+                executor.run_reporting(operators, amplitudes, &self.threads, &mut report)
+            }
         })?;
         Ok(())
     }
