@@ -209,17 +209,27 @@ fn fast_and_generic(circuit: &Circuit, observable: &PauliSum) {
         let simulator = Simulator { executors, threads, ..Simulator::new() };
         let energy = Expectation::new(circuit.clone(), [observable.clone()]).unwrap();
         let energy = energy.with_simulator(simulator);
-        (energy.value_and_gradient(&AT).unwrap(), energy.hvp(&AT, &[0.7, -1.0, 0.4]).unwrap())
+        let state = |seed| StateVector::random(circuit.n_qubits(), seed, &Threads::serial()).unwrap();
+        (
+            energy.value_and_gradient(&AT).unwrap(),
+            energy.hvp(&AT, &[0.7, -1.0, 0.4]).unwrap(),
+            energy.state_vjp(&AT, state(3), state(4)).unwrap(),
+        )
     };
-    let ((value, gradient), (_, product)) = with(Executors::new(), Threads::serial());
+    let ((value, gradient), (_, product), (vjp, bar)) = with(Executors::new(), Threads::serial());
     for fast in InstructionSet::ALL.into_iter().filter_map(Fast::with) {
         let mut executors = Executors::new();
         executors.insert::<Complex<f64>>(std::sync::Arc::new(fast));
-        let ((other, by_tiles), (again, product_by_tiles)) = with(executors, Threads::serial());
+        let ((other, by_tiles), (again, product_by_tiles), (vjp_by_tiles, bar_by_tiles)) =
+            with(executors, Threads::serial());
         assert!((value - other).abs() < ROUNDING);
         assert!(close(&gradient, &by_tiles, ROUNDING), "{fast:?}: {gradient:?} {by_tiles:?}");
         assert!(close(&gradient, &again, ROUNDING), "{fast:?}: {gradient:?} {again:?}");
         assert!(close(&product, &product_by_tiles, ROUNDING), "{fast:?}: {product:?} {product_by_tiles:?}");
+        // From a state that is not |0…0>, and its cotangent is wanted.
+        assert!(close(&vjp, &vjp_by_tiles, ROUNDING), "{fast:?}: {vjp:?} {vjp_by_tiles:?}");
+        let bars = bar.amplitudes().iter().zip(bar_by_tiles.amplitudes());
+        assert!(bars.into_iter().all(|(a, b)| (a - b).norm() < ROUNDING), "{fast:?}");
     }
 }
 

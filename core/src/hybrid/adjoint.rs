@@ -104,16 +104,17 @@ impl<'a, T: Real> Bound<'a, T> {
         self.gates.iter().flatten().cloned().collect()
     }
 
-    /// Takes psi, which began as |0…0>, and lambda back to the start, and gives the derivative by the angle of each slot. Both
-    /// are of no use then.
+    /// Takes both vectors back to the start, and gives the derivative by the angle of each slot. Where psi began as |0…0>
+    /// ([`Way::ToZero`]), both are of no use then.
     pub(super) fn back(
         &self,
         simulator: &Simulator,
         slots: &[Slot],
+        way: Way,
         psi: &mut StateVector<Complex<T>>,
         lambda: &mut StateVector<Complex<T>>,
     ) -> Result<Vec<T>, SimulateError> {
-        if let Some(by_angle) = self.at_once(simulator, slots, psi, lambda)? {
+        if let Some(by_angle) = self.at_once(simulator, slots, way, psi, lambda)? {
             return Ok(by_angle);
         }
         let mut by_angle = vec![T::zero(); slots.len()];
@@ -139,6 +140,7 @@ impl<'a, T: Real> Bound<'a, T> {
         &self,
         simulator: &Simulator,
         slots: &[Slot],
+        way: Way,
         psi: &mut StateVector<Complex<T>>,
         lambda: &mut StateVector<Complex<T>>,
     ) -> Result<Option<Vec<T>>, SimulateError> {
@@ -147,18 +149,17 @@ impl<'a, T: Real> Bound<'a, T> {
         if executor.pairs(n_qubits).is_none() {
             return Ok(None);
         }
-        let Some(way) = self.way_back(slots)? else { return Ok(None) };
+        let Some(back) = self.way_back(slots)? else { return Ok(None) };
         let (psi, lambda) = (psi.amplitudes_mut(), lambda.amplitudes_mut());
         let run = |executor: &dyn Executor<_>| match executor.pairs(n_qubits) {
             Some(pairs) => {
-                let products =
-                    pairs.run(&way.operators, &way.inners, Way::ToZero, psi, lambda, &simulator.threads);
+                let products = pairs.run(&back.operators, &back.inners, way, psi, lambda, &simulator.threads);
                 products.map(Some)
             }
             None => Ok(None),
         };
-        let products = simulator.executors.in_turn(n_qubits, &way.operators, run)?;
-        Ok(products.map(|products| way.by_angle(slots, &products)))
+        let products = simulator.executors.in_turn(n_qubits, &back.operators, run)?;
+        Ok(products.map(|products| back.by_angle(slots, &products)))
     }
 
     /// All that happens on the way back; `None` if a generator is a sum of too many Pauli strings.

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     check::{Report, Settings},
     circuit::Circuit,
-    kernel::{Executors, Observed, clear},
+    kernel::{Executors, Observed, Way, clear},
     scalar::Real,
     simulate::{Simulator, final_measurements},
     state::StateVector,
@@ -183,7 +183,7 @@ impl Expectation {
         let mut psi = self.start()?;
         bound.run(&self.simulator, &mut psi)?;
         let (results, mut lambda) = self.observe_and_cotangent(&psi, weights)?;
-        let by_angle = bound.back(&self.simulator, &self.slots, &mut psi, &mut lambda)?;
+        let by_angle = bound.back(&self.simulator, &self.slots, Way::ToZero, &mut psi, &mut lambda)?;
         Ok((results, by_angle))
     }
 

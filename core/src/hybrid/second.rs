@@ -11,6 +11,7 @@ use super::{
     tangent::{moved, unit},
 };
 use crate::{
+    kernel::Way,
     scalar::{Conj, Real, Scalar},
     state::{StateError, StateVector},
 };
@@ -136,7 +137,7 @@ impl Expectation {
         let bound = Bound::new(&self.circuit, &values)?;
         let (mut psi, mut lambda) = (start, lambda);
         bound.run(&self.simulator, &mut psi)?;
-        let by_angle = bound.back(&self.simulator, &self.slots, &mut psi, &mut lambda)?;
+        let by_angle = bound.back(&self.simulator, &self.slots, Way::Given, &mut psi, &mut lambda)?;
         let gradient = self.chain.pull(inputs, by_parameter(&self.circuit, &self.slots, &by_angle))?;
         Ok((gradient, lambda))
     }

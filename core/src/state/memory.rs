@@ -75,6 +75,7 @@ impl<R: Ring> Amplitudes<R> {
         room.truncate(skip + dim);
         Some(Amplitudes { room, skip, new: false })
     }
+
     /// `dim` copies of a number, or `None` if the memory is not to be had.
     pub(super) fn filled(dim: usize, number: &R, threads: &Threads) -> Option<Amplitudes<R>> {
         let (mut room, skip) = reserve(dim)?;

@@ -120,7 +120,8 @@ fn needs_alone(op: &Placed, taken: &[Item<'_>], conflicts: fn(&Placed, &Placed) 
 }
 
 /// Compiles a stage for an instruction set that the processor has. `live`: the tiles that are worked on differ in these
-/// qubits only. `found`: within them no others are 1 before the stage; those of the lanes are among them. `looks_change`: whether the order of inner products matters.
+/// qubits only. `found`: within them no others are 1 before the stage; those of the lanes are among them. `looks_change`:
+/// whether the order of inner products matters.
 pub(in crate::plan) fn compile<E: Element>(
     layout: Layout,
     (live, found): (usize, usize),
