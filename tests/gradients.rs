@@ -233,17 +233,21 @@ fn fast_and_generic(circuit: &Circuit, observable: &PauliSum) {
     }
 }
 
+/// So many Pauli strings between operators, each with fewer X or Y than `below`, at any places.
+fn strings(count: usize, below: usize, operators: usize, n: usize, rng: &mut Rng) -> Vec<Inner> {
+    let string = |_| Inner {
+        before: rng.below(operators + 1),
+        x: (0..rng.below(below)).fold(0, |x, _| x | 1 << rng.below(n)),
+        z: rng.below(1 << n) & rng.below(1 << n),
+    };
+    let mut inners: Vec<Inner> = (0..count).map(string).collect();
+    inners.sort_by_key(|i| i.before);
+    inners
+}
+
 /// Operators through a plan for pairs: the inner products and both states, against one after the other.
 fn pairs_are_right(operators: &[Operator<Complex<f64>>], n: usize, rng: &mut Rng) {
-    let mut inners: Vec<Inner> = (0..40)
-        .map(|_| Inner {
-            before: rng.below(operators.len() + 1),
-            // At most four X or Y, at any places.
-            x: (0..rng.below(5)).fold(0, |x, _| x | 1 << rng.below(n)),
-            z: rng.below(1 << n) & rng.below(1 << n),
-        })
-        .collect();
-    inners.sort_by_key(|i| i.before);
+    let inners = strings(40, 5, operators.len(), n, rng);
     let start: [Vec<Complex<f64>>; 2] = [rng.vector(1 << n), rng.vector(1 << n)];
     let [mut psi, mut lambda] = start.clone();
     let mut expected = Vec::new();
@@ -292,14 +296,7 @@ fn string_on(inner: &Inner, psi: &[Complex<f64>]) -> Vec<Complex<f64>> {
 
 /// States and tangents through a plan: inner products, how they change, and all vectors, against one after the other.
 fn tangents_are_right(operators: &[Operator<Complex<f64>>], n: usize, rng: &mut Rng) {
-    let mut inners: Vec<Inner> = (0..30)
-        .map(|_| Inner {
-            before: rng.below(operators.len() + 1),
-            x: (0..rng.below(4)).fold(0, |x, _| x | 1 << rng.below(n)),
-            z: rng.below(1 << n) & rng.below(1 << n),
-        })
-        .collect();
-    inners.sort_by_key(|i| i.before);
+    let inners = strings(30, 4, operators.len(), n, rng);
     let kicks: Vec<f64> = (0..inners.len()).map(|k| (1.0 + k as f64).sin()).collect();
     let start: [Vec<Complex<f64>>; 4] = std::array::from_fn(|_| rng.vector(1 << n));
     let mut all = start.clone();
@@ -353,14 +350,7 @@ fn tangents_are_right(operators: &[Operator<Complex<f64>>], n: usize, rng: &mut 
 /// A circuit from |0…0> and back, with tangents: what is left out because it is zero changes nothing.
 fn ways_from_and_to_zero_are_right(operators: &[Operator<Complex<f64>>], n: usize, rng: &mut Rng) {
     type States = Vec<Vec<Complex<f64>>>;
-    let mut inners: Vec<Inner> = (0..30)
-        .map(|_| Inner {
-            before: rng.below(operators.len() + 1),
-            x: (0..rng.below(3)).fold(0, |x, _| x | 1 << rng.below(n)),
-            z: rng.below(1 << n) & rng.below(1 << n),
-        })
-        .collect();
-    inners.sort_by_key(|i| i.before);
+    let inners = strings(30, 3, operators.len(), n, rng);
     let kicks: Vec<f64> = (0..inners.len()).map(|k| (1.0 + k as f64).sin()).collect();
     let inverses: Vec<_> = operators.iter().rev().map(Operator::dagger).collect();
     // The same places, counted from the other end.
