@@ -14,7 +14,8 @@
 //! the state is read, and for each that it is written. `points` runs a circuit at 16 points.
 //! `gates` with the word `targets` also prints each target's time.
 //! `seconds` of a circuit is binding, planning and running on |0…0>, or with the word `given` on whatever the state
-//! holds, in memory that is there. `floor` is one pass that scales the state in place.
+//! holds, in memory that is there. `floor` is what the plan's bytes take at the speed of
+//! a pass that scales the state in place.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a program for people")]
 
 use std::{hint::black_box, time::Instant};
@@ -226,7 +227,7 @@ fn run<E: Element>(what: &str, n: usize, threads: usize, set: InstructionSet, ti
              \"planning\": {planning:.5}, \"passes\": {}, \"floor\": {:.5}}}",
             options.tile_qubits,
             plan.passes(),
-            pass * plan.passes() as f64
+            plan.floor(2.0 * size_of_val(state.amplitudes()) as f64 / pass)
         );
     }
 }
