@@ -85,8 +85,8 @@ impl<E: Element> StateRows<'_, E> {
     }
 }
 
-/// Fills rows of the scratch.
-struct Gather<'a, E> {
+/// Fills rows of the scratch: with all of the tile, or with what is not zero, and no other row is read.
+struct Gather<'a, E, const ALL: bool> {
     stage: &'a TileStage<E>,
     /// The first amplitude of the tile.
     from: *const E,
@@ -94,49 +94,29 @@ struct Gather<'a, E> {
     rows: Range<usize>,
 }
 
-impl<E: Element> Task<E> for Gather<'_, E> {
+impl<E: Element, const ALL: bool> Task<E> for Gather<'_, E, ALL> {
     type Output = ();
 
     #[inline(always)]
     unsafe fn run<S: Simd<Elem = E>>(self) {
-        let offsets = self.stage.row_offsets.as_slice();
+        let (offsets, dead) = (self.stage.row_offsets.as_slice(), self.stage.dead);
         for row in self.rows {
-            // The number of rows is a power of 2; the last ones ask for the first ones again.
-            let ahead = self.from.wrapping_add(2 * offsets[(row + AHEAD) & (offsets.len() - 1)]);
-            S::prefetch(ahead);
-            S::prefetch(ahead.wrapping_add(S::LANES));
+            if ALL {
+                // The number of rows is a power of 2; the last ones ask for the first ones again.
+                let ahead = self.from.wrapping_add(2 * offsets[(row + AHEAD) & (offsets.len() - 1)]);
+                S::prefetch(ahead);
+                S::prefetch(ahead.wrapping_add(S::LANES));
+            }
             // SAFETY: rows of the tile are within the state, and the scratch has as many rows.
             unsafe {
-                let at = self.from.add(2 * offsets[row]);
-                let (re, im) = S::load(at).deinterleave(S::load(at.add(S::LANES)));
-                re.store(self.scratch.re.add(row * S::LANES));
-                im.store(self.scratch.im.add(row * S::LANES));
-            }
-        }
-    }
-}
-
-/// Fills rows of the scratch where some of the tile is zero and is not read.
-struct GatherLive<'a, E>(Gather<'a, E>);
-
-impl<E: Element> Task<E> for GatherLive<'_, E> {
-    type Output = ();
-
-    #[inline(always)]
-    unsafe fn run<S: Simd<Elem = E>>(self) {
-        let Gather { stage, from, scratch, rows } = self.0;
-        for row in rows {
-            let offset = stage.row_offsets[row];
-            // SAFETY: as for a gather.
-            unsafe {
-                let (re, im) = if offset & stage.dead == 0 {
-                    let at = from.add(2 * offset);
+                let (re, im) = if ALL || offsets[row] & dead == 0 {
+                    let at = self.from.add(2 * offsets[row]);
                     S::load(at).deinterleave(S::load(at.add(S::LANES)))
                 } else {
                     (S::splat(E::zero()), S::splat(E::zero()))
                 };
-                re.store(scratch.re.add(row * S::LANES));
-                im.store(scratch.im.add(row * S::LANES));
+                re.store(self.scratch.re.add(row * S::LANES));
+                im.store(self.scratch.im.add(row * S::LANES));
             }
         }
     }
@@ -272,8 +252,11 @@ impl<'a, S: Simd> Pipeline<'a, S> {
             self.row = rows.end;
             // SAFETY: as for the caller.
             unsafe {
-                let gather = Gather { stage, from, scratch, rows };
-                if stage.dead == 0 { S::vectorize(gather) } else { S::vectorize(GatherLive(gather)) }
+                if stage.dead == 0 {
+                    S::vectorize(Gather::<_, true> { stage, from, scratch, rows });
+                } else {
+                    S::vectorize(Gather::<_, false> { stage, from, scratch, rows });
+                }
             };
         }
     }
