@@ -25,6 +25,7 @@ mod acts;
 mod apply;
 mod dagger;
 mod disjoint;
+mod fill;
 pub(crate) mod marginal;
 mod reduce;
 mod registry;
@@ -36,11 +37,12 @@ mod threads;
 mod walsh;
 
 pub use acts::Acts;
+pub(crate) use fill::clear;
+pub use fill::restart;
 pub use reduce::{BLOCK, tree_sum};
 pub use registry::{
     ExecuteError, Executor, Executors, Generic, Inner, Observed, Pairs, Prepared, PreparedPair, Way,
 };
-pub(crate) use registry::{clear, restart};
 pub use resident::{Resident, Residents};
 pub use simd::{Element, InstructionSet};
 pub use threads::{SERIAL_BELOW, SHARED_BELOW, ThreadError, Threads};

@@ -15,7 +15,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use super::{BLOCK, Operator, Residents, SERIAL_BELOW, Threads};
+use super::{Operator, Residents, Threads, restart};
 use crate::scalar::Ring;
 
 /// Amplitude updates between two reports of progress.
@@ -58,22 +58,6 @@ pub enum Way {
     ToZero,
 }
 
-/// Sets all amplitudes to 0.
-pub(crate) fn clear<R: Ring>(amplitudes: &mut [R], threads: &Threads) {
-    if !R::PARALLEL || amplitudes.len() < SERIAL_BELOW {
-        return amplitudes.fill(R::zero());
-    }
-    threads.chunks(amplitudes, BLOCK, |_, part| part.fill(R::zero()));
-}
-
-/// |0…0>, over what was there.
-pub(crate) fn restart<R: Ring>(amplitudes: &mut [R], threads: &Threads) {
-    clear(amplitudes, threads);
-    if let Some(first) = amplitudes.first_mut() {
-        *first = R::one();
-    }
-}
-
 /// Runs operators on the amplitudes of a state, in place and in order.
 pub trait Executor<R: Ring>: Send + Sync {
     /// A short name for people.
@@ -107,24 +91,8 @@ pub trait Executor<R: Ring>: Send + Sync {
         false
     }
 
-    /// Applies the operators to |0…0>, whatever the amplitudes were, and tells `progress` as
-    /// [`Executor::run_reporting`].
-    ///
-    /// # Errors
-    /// As [`Executor::run`].
-    fn run_from_zero(
-        &self,
-        operators: &[Operator<R>],
-        amplitudes: &mut [R],
-        threads: &Threads,
-        progress: &mut dyn FnMut(usize),
-    ) -> Result<(), ExecuteError> {
-        restart(amplitudes, threads);
-        self.run_reporting(operators, amplitudes, threads, progress)
-    }
-
     /// Prepares for operators that will run often, with these numbers and others; `None` if that saves
-    /// nothing. What is prepared gives the bits of [`Executor::run`], or of [`Executor::run_from_zero`].
+    /// nothing. What is prepared gives the bits of [`Executor::run_reporting`] on the same way.
     fn prepare(&self, n_qubits: usize, operators: &[Operator<R>], way: Way) -> Option<Box<dyn Prepared<R>>> {
         let _ = (n_qubits, operators, way);
         None
@@ -142,17 +110,22 @@ pub trait Executor<R: Ring>: Send + Sync {
         None
     }
 
-    /// Applies the operators and tells `progress` every now and then how many are done, at the end all.
+    /// Applies the operators, to |0…0> if that is the way, and tells `progress` every now and then how many are done, at the
+    /// end all.
     ///
     /// # Errors
     /// As [`Executor::run`].
     fn run_reporting(
         &self,
         operators: &[Operator<R>],
+        way: Way,
         amplitudes: &mut [R],
         threads: &Threads,
         progress: &mut dyn FnMut(usize),
     ) -> Result<(), ExecuteError> {
+        if way == Way::FromZero {
+            restart(amplitudes, threads);
+        }
         let at_once = (REPORT_EVERY / amplitudes.len().max(1)).max(1);
         let mut done = 0;
         for part in operators.chunks(at_once) {

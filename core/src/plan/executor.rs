@@ -55,36 +55,6 @@ impl Fast {
         Plan::new(n_qubits, operators, Options { way, ..Options::new(self.set, n_qubits) })
     }
 
-    fn run_from<E: Element>(
-        &self,
-        way: Way,
-        operators: &[Operator<Complex<E>>],
-        amplitudes: &mut [Complex<E>],
-        threads: &Threads,
-        progress: &mut dyn FnMut(usize),
-    ) {
-        let n_qubits = amplitudes.len().trailing_zeros() as usize;
-        if self.plans(n_qubits, operators.len()) {
-            let options = Options { way, ..Options::new(self.set, n_qubits) };
-            let mut told = 0;
-            Plan::run_once(operators, options, amplitudes, threads, &mut |done, all| {
-                told = operators.len() * done / all;
-                progress(told);
-            });
-            if told < operators.len() {
-                progress(operators.len());
-            }
-            return;
-        }
-        if way == Way::FromZero {
-            restart(amplitudes, threads);
-        }
-        for (number, operator) in operators.iter().enumerate() {
-            simd::apply(operator, amplitudes, threads, self.set);
-            progress(number + 1);
-        }
-    }
-
     /// The instructions in use.
     #[must_use]
     pub fn instruction_set(&self) -> InstructionSet {
@@ -114,7 +84,7 @@ impl<E: Element> Executor<Complex<E>> for Fast {
         amplitudes: &mut [Complex<E>],
         threads: &Threads,
     ) -> Result<(), ExecuteError> {
-        self.run_reporting(operators, amplitudes, threads, &mut |_| {})
+        self.run_reporting(operators, Way::Given, amplitudes, threads, &mut |_| {})
     }
 
     fn prepare(
@@ -134,27 +104,36 @@ impl<E: Element> Executor<Complex<E>> for Fast {
     fn run_reporting(
         &self,
         operators: &[Operator<Complex<E>>],
+        way: Way,
         amplitudes: &mut [Complex<E>],
         threads: &Threads,
         progress: &mut dyn FnMut(usize),
     ) -> Result<(), ExecuteError> {
-        self.run_from(Way::Given, operators, amplitudes, threads, progress);
+        let n_qubits = amplitudes.len().trailing_zeros() as usize;
+        if self.plans(n_qubits, operators.len()) {
+            let options = Options { way, ..Options::new(self.set, n_qubits) };
+            let mut told = 0;
+            Plan::run_once(operators, options, amplitudes, threads, &mut |done, all| {
+                told = operators.len() * done / all;
+                progress(told);
+            });
+            if told < operators.len() {
+                progress(operators.len());
+            }
+            return Ok(());
+        }
+        if way == Way::FromZero {
+            restart(amplitudes, threads);
+        }
+        for (number, operator) in operators.iter().enumerate() {
+            simd::apply(operator, amplitudes, threads, self.set);
+            progress(number + 1);
+        }
         Ok(())
     }
 
     fn skips_zeros(&self, n_qubits: usize, operators: usize) -> bool {
         self.plans(n_qubits, operators)
-    }
-
-    fn run_from_zero(
-        &self,
-        operators: &[Operator<Complex<E>>],
-        amplitudes: &mut [Complex<E>],
-        threads: &Threads,
-        progress: &mut dyn FnMut(usize),
-    ) -> Result<(), ExecuteError> {
-        self.run_from(Way::FromZero, operators, amplitudes, threads, progress);
-        Ok(())
     }
 }
 

@@ -24,7 +24,7 @@ pub struct Cut {
     /// Whether a dense block on two qubits gives the gates of one qubit at its end to blocks that follow on both: what
     /// is left of it has 9 angles and a phase, which takes fewer products where a stage makes use of that.
     pub factor_blocks: bool,
-    /// What the operators are applied to.
+    /// What is known of the state near |0…0>.
     pub way: Way,
 }
 

@@ -236,7 +236,7 @@ impl Simulator {
     ) -> Result<(), ExecuteError> {
         let (n_qubits, amplitudes) = (state.n_qubits(), state.amplitudes_mut());
         self.executors.in_turn(n_qubits, operators, |executor: &dyn Executor<R>| {
-            executor.run_from_zero(operators, amplitudes, threads, &mut |_| {})
+            executor.run_reporting(operators, Way::FromZero, amplitudes, threads, &mut |_| {})
         })
     }
 
@@ -258,11 +258,9 @@ impl Simulator {
         let mut report = |done| progress(done, operators.len());
         let amplitudes = state.amplitudes_mut();
         self.executors.in_turn(n_qubits, operators, |executor: &dyn Executor<R>| {
-            if new && executor.skips_zeros(n_qubits, operators.len()) {
-                executor.run_from_zero(operators, amplitudes, &self.threads, &mut report)
-            } else {
-                executor.run_reporting(operators, amplitudes, &self.threads, &mut report)
-            }
+            let skips = new && executor.skips_zeros(n_qubits, operators.len());
+            let way = if skips { Way::FromZero } else { Way::Given };
+            executor.run_reporting(operators, way, amplitudes, &self.threads, &mut report)
         })?;
         Ok(())
     }

@@ -11,7 +11,7 @@
 use std::sync::Arc;
 
 use ketgrad_core::kernel::{
-    Element, ExecuteError, Executor, Inner, Operator, Pairs, Resident, Residents, Threads, Way,
+    Element, ExecuteError, Executor, Inner, Operator, Pairs, Resident, Residents, Threads, Way, restart,
 };
 use ketgrad_plugin_abi as abi;
 use num_complex::Complex;
@@ -160,10 +160,14 @@ impl<E: Element> Executor<Complex<E>> for Device {
     fn run_reporting(
         &self,
         operators: &[Operator<Complex<E>>],
+        way: Way,
         amplitudes: &mut [Complex<E>],
         threads: &Threads,
         progress: &mut dyn FnMut(usize),
     ) -> Result<(), ExecuteError> {
+        if way == Way::FromZero {
+            restart(amplitudes, threads);
+        }
         Executor::run(self, operators, amplitudes, threads)?;
         progress(operators.len());
         Ok(())

@@ -1,0 +1,20 @@
+//! Amplitudes written anew.
+
+use super::{BLOCK, SERIAL_BELOW, Threads};
+use crate::scalar::Ring;
+
+/// Sets all amplitudes to 0.
+pub(crate) fn clear<R: Ring>(amplitudes: &mut [R], threads: &Threads) {
+    if !R::PARALLEL || amplitudes.len() < SERIAL_BELOW {
+        return amplitudes.fill(R::zero());
+    }
+    threads.chunks(amplitudes, BLOCK, |_, part| part.fill(R::zero()));
+}
+
+/// |0…0>, over what was there: how an executor that has no better way begins [`Way::FromZero`](super::Way::FromZero).
+pub fn restart<R: Ring>(amplitudes: &mut [R], threads: &Threads) {
+    clear(amplitudes, threads);
+    if let Some(first) = amplitudes.first_mut() {
+        *first = R::one();
+    }
+}
