@@ -11,7 +11,8 @@
  *   score = "0"        how well it says that it would do; 1 without the option
  *   since = "1.1"      it has nothing that is newer; "1.9": its table is longer than this host's
  *   room = "1"         so many states fit at once
- *   moves = "forbidden"  amplitudes do not leave it: proves that only values do */
+ *   moves = "forbidden"  amplitudes do not leave it: proves that only values do; "out": they leave it, and none come to
+ *                      it: proves that states are made there */
 
 #include "ketgrad_plugin.h"
 
@@ -28,7 +29,7 @@ typedef struct state {
     int broken;
 } state;
 
-static int fail_apply, conjugates, forbid_moves;
+static int fail_apply, conjugates, forbid_moves, forbid_uploads;
 static int32_t own_score = 1;
 static atomic_int states, room;
 
@@ -113,6 +114,7 @@ static ketgrad_status movable(const state *s, size_t bytes, ketgrad_err *err) {
 static ketgrad_status upload(void *user, void *p, const void *amplitudes, size_t bytes, ketgrad_err *err) {
     (void)user;
     state *s = p;
+    if (forbid_uploads) return ketgrad_fail(err, KETGRAD_UNSUPPORTED, "it was told that no amplitudes come");
     ketgrad_status status = movable(s, bytes, err);
     if (status != KETGRAD_OK) return status;
     for (size_t i = 0; i < s->n; i++) {
@@ -334,6 +336,7 @@ static ketgrad_status init(const ketgrad_host *host, ketgrad_err *err) {
     own_score = number(host, score_key, 1);
     room = number(host, room_key, 0);
     forbid_moves = is(host, moves, "forbidden");
+    forbid_uploads = is(host, moves, "out");
     int is_old = is(host, since, "1.1");
     struct {
         ketgrad_backend now;

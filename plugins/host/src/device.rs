@@ -93,12 +93,43 @@ impl Device {
         self.backend.failed(format!("it has no `{what}`"))
     }
 
+    /// The n of 2^n amplitudes.
+    fn qubits<E>(&self, amplitudes: &[Complex<E>]) -> Result<usize, ExecuteError> {
+        match amplitudes.len().is_power_of_two() {
+            true => Ok(amplitudes.len().trailing_zeros() as usize),
+            false => Err(self.backend.failed(format!("{} amplitudes: expected 2^n", amplitudes.len()))),
+        }
+    }
+
+    /// |index> of n qubits, made on the device.
+    fn basis<E: Element>(&self, n_qubits: usize, index: usize) -> Result<DeviceState<E>, ExecuteError> {
+        let basis = self.raw().state_basis.ok_or_else(|| self.lacks("state_basis"))?;
+        if n_qubits < usize::BITS as usize && index >> n_qubits != 0 {
+            return Err(self.backend.failed(format!("basis state {index} of {n_qubits} qubits")));
+        }
+        let mut state = DeviceState::zeros(self, n_qubits)?;
+        let ptr = state.ptr();
+        // SAFETY: the state is of this device.
+        self.asked(|b, err| unsafe { basis(b.user, ptr, index as u64, err) })?;
+        Ok(state)
+    }
+
+    /// |0…0> on the device, for as many amplitudes as these, which are of no use.
+    fn zero<E: Element>(
+        &self,
+        amplitudes: &mut [Complex<E>],
+        threads: &Threads,
+    ) -> Result<DeviceState<E>, ExecuteError> {
+        if self.raw().state_basis.is_some() {
+            return self.basis(self.qubits(amplitudes)?, 0);
+        }
+        restart(amplitudes, threads);
+        self.take(amplitudes)
+    }
+
     /// The same amplitudes on the device.
     fn take<E: Element>(&self, amplitudes: &[Complex<E>]) -> Result<DeviceState<E>, ExecuteError> {
-        let n_qubits = amplitudes.len().trailing_zeros() as usize;
-        if !amplitudes.len().is_power_of_two() {
-            return Err(self.backend.failed(format!("{} amplitudes: expected 2^n", amplitudes.len())));
-        }
+        let n_qubits = self.qubits(amplitudes)?;
         let mut state = DeviceState::zeros(self, n_qubits)?;
         let upload = self.raw().upload.ok_or_else(|| self.lacks("upload"))?;
         let (data, bytes) = (amplitudes.as_ptr().cast(), size_of_val(amplitudes));
@@ -111,15 +142,7 @@ impl Device {
 
 impl<E: Element> Residents<Complex<E>> for Device {
     fn basis(&self, n_qubits: usize, index: usize) -> Result<Box<dyn Resident<Complex<E>>>, ExecuteError> {
-        let basis = self.raw().state_basis.ok_or_else(|| self.lacks("state_basis"))?;
-        if n_qubits < usize::BITS as usize && index >> n_qubits != 0 {
-            return Err(self.backend.failed(format!("basis state {index} of {n_qubits} qubits")));
-        }
-        let mut state = DeviceState::<E>::zeros(self, n_qubits)?;
-        let ptr = state.ptr();
-        // SAFETY: the state is of this device.
-        self.asked(|b, err| unsafe { basis(b.user, ptr, index as u64, err) })?;
-        Ok(Box::new(state))
+        Ok(Box::new(Device::basis::<E>(self, n_qubits, index)?))
     }
 
     fn upload(&self, amplitudes: &[Complex<E>]) -> Result<Box<dyn Resident<Complex<E>>>, ExecuteError> {
@@ -156,7 +179,12 @@ impl<E: Element> Executor<Complex<E>> for Device {
         state.download(amplitudes)
     }
 
-    /// All operators in one go, so that the state moves twice.
+    /// |0…0> need not go to the device.
+    fn skips_zeros(&self, _: usize, _: usize) -> bool {
+        self.raw().state_basis.is_some()
+    }
+
+    /// All operators in one go, so that the state moves twice; once, from the device, if it begins as |0…0>.
     fn run_reporting(
         &self,
         operators: &[Operator<Complex<E>>],
@@ -165,10 +193,12 @@ impl<E: Element> Executor<Complex<E>> for Device {
         threads: &Threads,
         progress: &mut dyn FnMut(usize),
     ) -> Result<(), ExecuteError> {
-        if way == Way::FromZero {
-            restart(amplitudes, threads);
-        }
-        Executor::run(self, operators, amplitudes, threads)?;
+        let mut state = match way {
+            Way::FromZero => self.zero(amplitudes, threads)?,
+            Way::Given | Way::ToZero => self.take(amplitudes)?,
+        };
+        state.apply(operators)?;
+        state.download(amplitudes)?;
         progress(operators.len());
         Ok(())
     }

@@ -11,7 +11,8 @@ use ketgrad_core::{
     kernel::{Executors, Operator, Resident, Residents, Threads},
     matrix::Matrix,
     observable::PauliSum,
-    simulate::{Placed, Simulator},
+    param::Values,
+    simulate::{BoundCircuit, Placed, Simulator},
     state::StateVector,
 };
 use ketgrad_plugin_host::{COMPARED, Choice, Device, Plugins, Request, Settings, conform};
@@ -290,6 +291,35 @@ fn single_precision_runs_on_the_device() {
         (here.value_and_gradient(&[0.7f64]).unwrap(), there.value_and_gradient(&[0.7f32]).unwrap());
     assert!((expected.0 - f64::from(given.0)).abs() < 1e-6, "{expected:?} {given:?}");
     assert!((expected.1[0] - f64::from(given.1[0])).abs() < 1e-5, "{expected:?} {given:?}");
+}
+
+/// The state that a circuit begins with is made on the device, whatever the memory holds that its result goes to.
+#[test]
+fn zeros_do_not_move_to_the_device() {
+    let expected = Simulator::new().run(&circuit(), &[0.7f64]).unwrap();
+    let simulator = |options| {
+        let executors = preferred(support::mock_device(), options).executors();
+        assert_eq!(executors.best::<C>(6, 30).name(), "mock");
+        Simulator { executors, ..Simulator::new() }
+    };
+    let bound = BoundCircuit::<C>::new(&circuit(), &Values::<f64>(&[0.7])).unwrap();
+    let run = |simulator: &Simulator, state: &mut StateVector<C>| {
+        simulator.execute(bound.operators().unwrap(), state, &mut |_, _| {})
+    };
+    // One that has no basis states is sent them.
+    for options in [&[("moves", "out")][..], &[("since", "1.1")]] {
+        let simulator = simulator(options);
+        assert!(distance(&simulator.run(&circuit(), &[0.7f64]).unwrap(), &expected) < ROUNDING);
+        let mut state = StateVector::<C>::basis(6, 5).unwrap();
+        simulator.run_into(&circuit(), &[0.7f64], &mut state).unwrap();
+        assert!(distance(&state, &expected) < ROUNDING);
+        let mut new = StateVector::<C>::zero(6).unwrap();
+        run(&simulator, &mut new).unwrap();
+        assert!(distance(&new, &expected) < ROUNDING);
+    }
+    // Any other state has to move.
+    let said = run(&simulator(&[("moves", "out")]), &mut StateVector::<C>::basis(6, 5).unwrap()).unwrap_err();
+    assert!(said.to_string().contains("mock: unsupported: it was told that no amplitudes come"), "{said}");
 }
 
 /// A device of interface 1.1 has no states that stay, but gradients run on it.
