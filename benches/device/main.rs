@@ -9,7 +9,7 @@
 //! done everything, planning included. `copy` is the bytes that a copy of the state on the device reads and writes in a
 //! second, measured in the same run. The floor of a gate is the amplitudes that it changes, read and written once at
 //! that speed; `floor` of a circuit is the sum over its gates, which no way of doing one gate after the other gets
-//! below. `conform` is the suite for every device. `check` compares with the built-in kernels on all processors, and beyond `MAX_COMPARED` qubits undoes the
+//! below. `from_zero` is with a new state |0…0> for each run. `conform` is the suite for every device. `check` compares with the built-in kernels on all processors, and beyond `MAX_COMPARED` qubits undoes the
 //! circuit and looks at what is left of |0>.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a program for people")]
 
@@ -172,11 +172,17 @@ impl<E: Element> Bench<'_, E> {
                 state.wait().unwrap();
             });
             let floor = bytes(&operators, self.n) / self.copy;
+            let from_zero = median(|| {
+                let mut state = self.zero();
+                state.apply(&operators).unwrap();
+                state.wait().unwrap();
+            });
             self.line(
                 "circuits",
                 name,
                 &format!(
-                    "\"gates\": {}, \"seconds\": {seconds:.5e}, \"floor\": {floor:.5e}, \"ratio\": {:.4}",
+                    "\"gates\": {}, \"seconds\": {seconds:.5e}, \"floor\": {floor:.5e}, \"ratio\": {:.4}, \
+                     \"from_zero\": {from_zero:.5e}",
                     operators.len(),
                     seconds / floor
                 ),

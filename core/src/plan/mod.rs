@@ -168,7 +168,7 @@ impl<E: Element> Plan<E> {
             way: options.way,
         };
         let schedule = match n_qubits < lane_bits {
-            true => Schedule::plain(n_qubits, operators.len()),
+            true => Schedule::plain(n_qubits, operators.len(), cut),
             false => Schedule::new(n_qubits, operators, inners, cut),
         };
         let workspaces = Workspaces::new(cut.tile_qubits.min(n_qubits));

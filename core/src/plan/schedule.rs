@@ -32,7 +32,7 @@ pub struct Cut {
 #[derive(Clone, Debug)]
 pub struct Schedule {
     n_qubits: usize,
-    factor_blocks: bool,
+    cut: Cut,
     lowered: Lowered,
     /// Memory for the next binding.
     spare: Lowered,
@@ -67,23 +67,16 @@ impl Schedule {
             // Nothing but a phase: a stage that does only that.
             stages.push(Stage::Tile { qubits: (1 << size) - 1, live, ops: Vec::new() });
         }
-        let factor_blocks = cut.factor_blocks;
-        Schedule { n_qubits, factor_blocks, lowered, spare: Lowered::default(), stages, live }
+        Schedule { n_qubits, cut, lowered, spare: Lowered::default(), stages, live }
     }
 
-    /// Every operator by itself.
+    /// Every operator by itself, for states that are smaller than what a tile is made of.
     #[must_use]
-    pub fn plain(n_qubits: usize, operators: usize) -> Schedule {
+    pub fn plain(n_qubits: usize, operators: usize, cut: Cut) -> Schedule {
         let live = (1 << n_qubits) - 1;
         let stages = (0..operators).map(|operator| Stage::Plain { operator, live }).collect();
-        Schedule {
-            n_qubits,
-            factor_blocks: false,
-            lowered: Lowered::default(),
-            spare: Lowered::default(),
-            stages,
-            live,
-        }
+        let (lowered, spare) = (Lowered::default(), Lowered::default());
+        Schedule { n_qubits, cut, lowered, spare, stages, live }
     }
 
     /// Puts the numbers of other operators in, with the same inner products. False, and nothing is changed, if they
@@ -98,7 +91,7 @@ impl Schedule {
             self.n_qubits,
             operators,
             inners,
-            self.factor_blocks,
+            self.cut.factor_blocks,
             std::mem::take(&mut self.spare),
         );
         let same = lowered.fit(known);
@@ -111,6 +104,12 @@ impl Schedule {
     #[must_use]
     pub fn n_qubits(&self) -> usize {
         self.n_qubits
+    }
+
+    /// How it was cut.
+    #[must_use]
+    pub fn cut(&self) -> Cut {
+        self.cut
     }
 
     /// The stages in order.

@@ -144,7 +144,7 @@ pub(crate) fn apply(terms: &[PauliTerm], from: &State, to: &mut State) -> Result
     let grid = blocks(&**driver, from.count(), u64::from(BLOCK));
     let args = [
         Arg::At(from.at()),
-        Arg::At(to.at()),
+        Arg::At(to.at_mut()),
         Arg::U64(from.count()),
         Arg::At(packed.at() + x),
         Arg::At(packed.at() + first),

@@ -107,13 +107,13 @@ pub(crate) struct Program {
 
 impl Program {
     /// The operators on states of n qubits, one after the other or in stages, with inner products between them if
-    /// there are two states. `schedule` is one of earlier operators of that number of qubits: it is used again if
-    /// these are another binding of the same circuit, and replaced if not.
+    /// there are two states. From |0…0> the first stages go over few tiles. `schedule` is one of earlier operators: it is
+    /// used again if these are another binding of the same circuit, and replaced if not.
     pub(crate) fn new<E: Element>(
         n_qubits: usize,
         operators: &[Operator<Complex<E>>],
         inners: Option<&[Inner]>,
-        form: Form,
+        (form, way): (Form, Way),
         schedule: &mut Option<Schedule>,
     ) -> Program {
         let mut program = Program::default();
@@ -124,16 +124,12 @@ impl Program {
             program.one_by_one(n_qubits, operators, inners.unwrap_or_default());
             return program;
         }
-        let kept = inners.is_none()
-            && schedule.as_mut().is_some_and(|s| s.n_qubits() == n_qubits && s.bind(operators, &[]));
+        // A matrix is one operation of the tensor cores.
+        let (tile_qubits, low_qubits) = (form.tile_qubits, form.low_qubits);
+        let cut = Cut { tile_qubits, low_qubits, factor_blocks: false, way };
+        let same = |s: &mut Schedule| s.n_qubits() == n_qubits && s.cut() == cut && s.bind(operators, &[]);
+        let kept = inners.is_none() && schedule.as_mut().is_some_and(same);
         if !kept {
-            // A matrix is one operation of the tensor cores.
-            let cut = Cut {
-                tile_qubits: form.tile_qubits,
-                low_qubits: form.low_qubits,
-                factor_blocks: false,
-                way: Way::Given,
-            };
             *schedule = Some(Schedule::new(n_qubits, operators, inners.unwrap_or_default(), cut));
         }
         if let Some(schedule) = schedule {
@@ -148,25 +144,32 @@ impl Program {
         for stage in schedule.stages() {
             match stage {
                 plan::Stage::Plain { operator, .. } => self.plain(n_qubits, &operators[*operator]),
-                plan::Stage::Tile { qubits, ops, .. } => {
-                    self.tiled(schedule, *qubits, ops, form, &mut angle);
+                plan::Stage::Tile { qubits, live, ops } => {
+                    self.tiled(schedule, (*qubits, *live), ops, form, &mut angle);
                 }
             }
         }
     }
 
     /// A stage; what is too much for one becomes two.
-    fn tiled(&mut self, schedule: &Schedule, qubits: usize, ops: &[usize], form: Form, angle: &mut f64) {
+    fn tiled(
+        &mut self,
+        schedule: &Schedule,
+        (qubits, live): (usize, usize),
+        ops: &[usize],
+        form: Form,
+        angle: &mut f64,
+    ) {
         let layout = schedule.layout(qubits, ops);
-        match stage::compile(self, layout, form, *angle) {
+        match stage::compile(self, layout, live, form, *angle) {
             Some(stage) => {
                 *angle = 0.0;
                 self.launches.push(Launch::Stage(stage));
             }
             None => {
                 let (first, second) = ops.split_at(ops.len() / 2);
-                self.tiled(schedule, qubits, first, form, angle);
-                self.tiled(schedule, qubits, second, form, angle);
+                self.tiled(schedule, (qubits, live), first, form, angle);
+                self.tiled(schedule, (qubits, live), second, form, angle);
             }
         }
     }
@@ -256,7 +259,39 @@ impl Program {
 
 #[cfg(test)]
 mod tests {
+    use ketgrad_core::matrix::Matrix;
+
     use super::*;
+
+    #[test]
+    fn from_zero_the_first_stages_go_over_few_tiles() {
+        let n = 22;
+        let (c, s) = (C64::new(0.8, 0.0), C64::new(0.6, 0.0));
+        let turn = Matrix::from_fn(1, |row, column| [[c, -s], [s, c]][row][column]);
+        let phases = Matrix::from_fn(1, |row, column| {
+            [[1.0.into(), 0.0.into()], [0.0.into(), C64::cis(0.4)]][row][column]
+        });
+        let mut operators = Vec::new();
+        for _ in 0..4 {
+            for q in 0..n {
+                operators.push(Operator::new(&turn, &[q], &[]).unwrap());
+                operators.push(Operator::new(&phases, &[q], &[((q + 1) % n, true)]).unwrap());
+            }
+        }
+        let form = Form::new(Precision::Double, (8, 0), 227 << 10);
+        let tiles = |way| {
+            let program = Program::new(n, &operators, None, (form, way), &mut None);
+            let of = |launch: &Launch| {
+                if let Launch::Stage(stage) = launch { stage.tiles } else { panic!("{launch:?}") }
+            };
+            program.launches.iter().map(of).collect::<Vec<u32>>()
+        };
+        let (given, from_zero) = (tiles(Way::Given), tiles(Way::FromZero));
+        let all = 1 << (n - form.tile_qubits);
+        assert!(given.iter().all(|tiles| *tiles == all), "{given:?}");
+        assert_eq!((from_zero[0], from_zero.last()), (1, Some(&all)), "{from_zero:?}");
+        assert!(from_zero.iter().sum::<u32>() < given.iter().sum(), "{from_zero:?} {given:?}");
+    }
 
     #[test]
     fn tiles_fit_the_shared_memory_of_a_block() {

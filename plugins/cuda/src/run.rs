@@ -4,7 +4,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use ketgrad_core::{
-    kernel::{Element, Inner, Operator},
+    kernel::{Element, Inner, Operator, Way},
     matrix::Matrix,
     plan::Schedule,
 };
@@ -21,6 +21,9 @@ use crate::{
 
 /// Threads of a block of a single operator.
 const THREADS: u32 = 256;
+
+/// From so many tiles on for each block that runs at a time, the first passes from |0…0> go over few of them.
+const WAVES: u64 = 4;
 
 /// Shared memory that the system takes of each block.
 const RESERVED_SHARED: u32 = 1 << 10;
@@ -97,11 +100,22 @@ impl Schedules {
         let n_qubits = state.n_qubits() as usize;
         let form = form(state);
         if inners.is_some() {
-            return Program::new(n_qubits, operators, inners, form, &mut None);
+            return Program::new(n_qubits, operators, inners, (form, Way::Given), &mut None);
         }
         let kept = &self.0[usize::from(state.precision() == Precision::Single)];
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-        Program::new(n_qubits, operators, None, form, &mut kept)
+        Program::new(n_qubits, operators, None, (form, way(state, form)), &mut kept)
+    }
+}
+
+/// What is worth knowing of a state. From |0…0> a circuit takes more passes over fewer tiles, and a pass takes the time of
+/// one tile at least: it gains where a pass over the whole state takes many times that.
+fn way(state: &State, form: Form) -> Way {
+    let tiles = state.count() >> form.tile_qubits.min(state.n_qubits() as usize);
+    let shared_bytes = (amplitude_bytes(state.precision()) << form.tile_qubits) as u32;
+    match state.is_new() && tiles >= WAVES * u64::from(blocks(state, u32::MAX, shared_bytes)) {
+        true => Way::FromZero,
+        false => Way::Given,
     }
 }
 
@@ -179,7 +193,7 @@ impl<'a> Run<'a> {
             let shared_bytes = self.shared(stage.bits, stage.groups, 1);
             let grid = blocks(state, stage.tiles, shared_bytes);
             let args = [
-                Arg::At(state.at()),
+                Arg::At(state.at_mut()),
                 self.words_at(),
                 self.numbers_at(),
                 Arg::U32(stage.at),
@@ -202,8 +216,8 @@ impl<'a> Run<'a> {
                 Launch::Stage(stage) => {
                     let (grid, shared_bytes) = self.of_pair(psi, stage);
                     let args = [
-                        Arg::At(psi.at()),
-                        Arg::At(lambda.at()),
+                        Arg::At(psi.at_mut()),
+                        Arg::At(lambda.at_mut()),
                         self.words_at(),
                         self.numbers_at(),
                         Arg::U32(stage.at),
@@ -273,7 +287,7 @@ impl<'a> Run<'a> {
             }
             Launch::Stage(_) | Launch::Inner { .. } => return Ok(()),
         };
-        let mut args = vec![Arg::At(state.at()), self.words_at(), self.numbers_at()];
+        let mut args = vec![Arg::At(state.at_mut()), self.words_at(), self.numbers_at()];
         args.extend(middle);
         args.push(Arg::U64(groups));
         let block = THREADS.min(groups.next_power_of_two().clamp(WARP as u64, u64::from(THREADS)) as u32);

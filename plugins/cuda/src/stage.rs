@@ -47,6 +47,7 @@ struct Group {
 struct Writer<'a> {
     program: &'a mut Program,
     form: Form,
+    /// The qubits by which its tiles differ.
     outside: usize,
     bits: usize,
     groups: Vec<Group>,
@@ -61,10 +62,17 @@ struct Writer<'a> {
 }
 
 /// Writes a stage into the program, with the phase `e^{i angle}` besides its own; `None`, and nothing is written, if it
-/// has more phases or inner products than there is room for.
-pub(crate) fn compile(program: &mut Program, layout: Layout, form: Form, angle: f64) -> Option<Stage> {
+/// has more phases or inner products than there is room for. It goes over the tiles where the qubits outside of `live`
+/// are 0.
+pub(crate) fn compile(
+    program: &mut Program,
+    layout: Layout,
+    live: usize,
+    form: Form,
+    angle: f64,
+) -> Option<Stage> {
     let (words, numbers) = (program.words.len(), program.numbers.len());
-    let stage = write(program, layout, form, angle);
+    let stage = write(program, layout, live, form, angle);
     if stage.is_none() {
         program.words.truncate(words);
         program.numbers.truncate(numbers);
@@ -72,14 +80,14 @@ pub(crate) fn compile(program: &mut Program, layout: Layout, form: Form, angle: 
     stage
 }
 
-fn write(program: &mut Program, layout: Layout, form: Form, angle: f64) -> Option<Stage> {
+fn write(program: &mut Program, layout: Layout, live: usize, form: Form, angle: f64) -> Option<Stage> {
     let at = program.words.len();
     program.words.resize(at + HEADER, 0);
     let bits = layout.inside.len();
     let mut w = Writer {
         program,
         form,
-        outside: layout.outside,
+        outside: layout.outside & live,
         bits,
         groups: Vec::new(),
         constants: Vec::new(),
@@ -113,7 +121,7 @@ fn write(program: &mut Program, layout: Layout, form: Form, angle: f64) -> Optio
     let scale = C64::cis(w.angle) * layout.scale;
     let (group, terms, factors) = w.groups();
     let groups = w.groups.len() as u32;
-    let outside = runs(layout.outside);
+    let outside = runs(w.outside);
     let inside = runs(layout.inside.iter().fold(0, |mask, q| mask | 1 << q));
     let (outside_at, inside_at) = (w.runs(&outside), w.runs(&inside));
     let high = w.here();
@@ -157,7 +165,7 @@ fn write(program: &mut Program, layout: Layout, form: Form, angle: f64) -> Optio
         looks.len() as u32,
     ];
     w.program.words[at..at + HEADER].copy_from_slice(&header);
-    let tiles = 1 << layout.outside.count_ones();
+    let tiles = 1 << w.outside.count_ones();
     Some(Stage { at: at as u32, bits: bits as u32, tiles, groups, looks })
 }
 

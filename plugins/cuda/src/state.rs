@@ -13,6 +13,8 @@ pub(crate) struct State {
     amplitudes: Buffer<u8>,
     n_qubits: u32,
     precision: Precision,
+    /// Whether it has not been changed since it was made |0…0>.
+    is_new: bool,
 }
 
 /// The bytes of an amplitude.
@@ -43,16 +45,25 @@ impl State {
         let bytes = state_bytes(precision, n_qubits).ok_or_else(|| {
             Error::new(format!("{n_qubits} qubits: 2^{n_qubits} amplitudes are beyond any memory"))
         })?;
-        Ok(State { amplitudes: Buffer::new(driver, bytes)?, n_qubits, precision })
+        Ok(State { amplitudes: Buffer::new(driver, bytes)?, n_qubits, precision, is_new: false })
     }
 
     /// The device.
     pub(crate) fn driver(&self) -> &Arc<dyn Driver> {
         self.amplitudes.driver()
     }
-    /// Where the amplitudes are.
+    /// Where the amplitudes are, to be read.
     pub(crate) fn at(&self) -> u64 {
         self.amplitudes.at()
+    }
+    /// Where the amplitudes are, to be changed.
+    pub(crate) fn at_mut(&mut self) -> u64 {
+        self.is_new = false;
+        self.amplitudes.at()
+    }
+    /// Whether it is known to be |0…0>: it was made that, and not changed since.
+    pub(crate) fn is_new(&self) -> bool {
+        self.is_new
     }
     /// The number of amplitudes, 2^n.
     pub(crate) fn count(&self) -> u64 {
@@ -75,12 +86,15 @@ impl State {
         if index >= self.count() {
             return Err(Error::new(format!("basis state {index} of {} qubits", self.n_qubits)));
         }
+        self.is_new = false;
         self.amplitudes.zero()?;
         let first = index as usize * amplitude_bytes(self.precision);
         match self.precision {
-            Precision::Single => self.amplitudes.write(first, &1f32.to_ne_bytes()),
-            Precision::Double => self.amplitudes.write(first, &1f64.to_ne_bytes()),
+            Precision::Single => self.amplitudes.write(first, &1f32.to_ne_bytes())?,
+            Precision::Double => self.amplitudes.write(first, &1f64.to_ne_bytes())?,
         }
+        self.is_new = index == 0;
+        Ok(())
     }
 
     /// Another of the same amplitudes.
@@ -88,11 +102,7 @@ impl State {
     /// # Errors
     /// It does not fit, or the device fails.
     pub(crate) fn copied(&self) -> Result<State> {
-        Ok(State {
-            amplitudes: self.amplitudes.copied()?,
-            n_qubits: self.n_qubits,
-            precision: self.precision,
-        })
+        Ok(State { amplitudes: self.amplitudes.copied()?, ..*self })
     }
 
     /// Takes all amplitudes from the host, and waits until they are read.
@@ -101,6 +111,7 @@ impl State {
     /// They are of another number, or the device fails.
     pub(crate) fn upload(&mut self, amplitudes: &[u8]) -> Result<()> {
         self.expect_bytes(amplitudes.len())?;
+        self.is_new = false;
         self.amplitudes.write(0, amplitudes)?;
         // The memory may be page-locked, and then it is read only now.
         self.driver().sync()

@@ -129,6 +129,61 @@ fn random_operators_do_what_the_generic_kernels_do() {
     }
 }
 
+/// A state that is known to be |0…0> is gone over in part, one that was changed since as a whole.
+#[test]
+fn circuits_from_zero_do_what_the_generic_kernels_do() {
+    let mut random = Random(0x5eed);
+    let schedules = Schedules::default();
+    let n = 17;
+    for device in testing::devices() {
+        for (precision, rounding) in [(Precision::Double, 1e-13), (Precision::Single, 1e-5)] {
+            let mut state = State::zeros(&device, precision, n as u32).unwrap();
+            for (few, count) in [(2, 6), (5, 20), (n, 40)] {
+                let mut operators: Vec<_> = (0..count).map(|_| random.operator(few)).collect();
+                operators.extend((0..count).map(|_| random.operator(n)));
+                let mut expected = vec![C64::new(0.0, 0.0); 1 << n];
+                expected[0] = C64::new(1.0, 0.0);
+                // Over what the last circuit has left there; then once more on what comes out.
+                state.basis(0).unwrap();
+                for again in [false, true] {
+                    assert_eq!(state.is_new(), !again);
+                    schedules.operate(&mut state, &operators).unwrap();
+                    Generic.run(&operators, &mut expected, &Threads::new(2).unwrap()).unwrap();
+                    let off = distance(&expected, &testing::of_state(&state));
+                    assert!(
+                        off < rounding,
+                        "{precision:?}, {count} operators on {few} of {n}, {again}: {off:e}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn whatever_changes_a_state_makes_it_another_than_zero() {
+    let device = testing::device();
+    let new = || {
+        let mut state = State::zeros(&device, Precision::Double, 3).unwrap();
+        assert!(!state.is_new(), "all amplitudes are 0");
+        state.basis(0).unwrap();
+        assert!(state.is_new());
+        state
+    };
+    let x =
+        [Operator::new(&Matrix::from_fn(1, |r, c| C64::new(f64::from(u8::from(r != c)), 0.0)), &[0], &[])
+            .unwrap()];
+    let (mut uploaded, mut moved, mut turned, mut summed) = (new(), new(), new(), new());
+    uploaded.upload(&[0; 128]).unwrap();
+    moved.basis(1).unwrap();
+    Schedules::default().operate(&mut turned, &x).unwrap();
+    paulis::apply(&[PauliTerm { coefficient: 2.0, x: 0, z: 0 }], &new(), &mut summed).unwrap();
+    let (mut psi, mut lambda) = (new(), new());
+    Schedules::default().operate_pair(&mut psi, &mut lambda, &x, &[], &mut []).unwrap();
+    let changed = [&uploaded, &moved, &turned, &summed, &psi, &lambda];
+    assert_eq!(changed.map(State::is_new), [false; 6]);
+}
+
 /// A circuit with other angles takes the schedule of the one before.
 #[test]
 fn other_angles_run_on_the_schedule_of_the_first() {
