@@ -4,7 +4,7 @@
 
 use std::{cmp::Ordering, ops::Range};
 
-use crate::scalar::{Loop, Real, Ring, Scalar, wide};
+use crate::scalar::{Loop, Piece, Real, Ring, Scalar, wide};
 
 use super::{
     AT_ONCE, Array, ArrayError, Repeated, Shape, Strided, add_runs, axis_split, broadcast, checked_axis, sum,
@@ -370,13 +370,15 @@ pub fn step<T: Real>(a: &Array<T>, b: &Array<T>, out: &mut Array<T>) -> Result<(
     let expected = "arrays whose shapes are equal or 1 along each axis, counted from the last";
     let shape =
         broadcast(&from, &other).ok_or_else(|| ArrayError::shape("step", expected, &[&from, &other]))?;
+    let undecided = |source| ArrayError::Undecided { op: "step", source };
     let to = out.start(&shape);
+    let as_it_is = |x: &Array<T>, its: &[usize]| x.len() == 1 || its == &shape[..];
+    if as_it_is(a, &from) && as_it_is(b, &other) {
+        to.resize(shape.iter().product(), T::zero());
+        return T::piece_all(Piece::Step, [a, b], to).map_err(undecided);
+    }
     for (i, j) in Strided::broadcast(&from, &shape).zip(Strided::broadcast(&other, &shape)) {
-        to.push(match compare("step", &a[i], &b[j])? {
-            Some(Ordering::Less) => T::zero(),
-            Some(_) => T::one(),
-            None => T::lit(f64::NAN),
-        });
+        to.push(Piece::Step.of(&a[i], &b[j]).map_err(undecided)?);
     }
     Ok(())
 }

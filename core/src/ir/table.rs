@@ -87,18 +87,18 @@ macro_rules! for_each_op {
                 Scale "scale" (a, b) -> y: singular = scale(a, b), [b.clone(), a.clone()], "`a b`, but 0 where `b` is exactly zero, even if `a` is infinite or undefined.";
             }
             real1 {
-                Abs "abs" (a) -> y: regular = abs(a), [a.sign()], "The absolute value.";
-                Sign "sign" (a) -> y: regular = sign(a), [a.lit(0.0)], "1, -1, or 0 at 0.";
-                Floor "floor" (a) -> y: regular = rounded(a, f64::floor), [a.lit(0.0)], "The greatest integer that is not greater.";
-                Ceil "ceil" (a) -> y: regular = rounded(a, f64::ceil), [a.lit(0.0)], "The least integer that is not less.";
-                Round "round" (a) -> y: regular = rounded(a, f64::round), [a.lit(0.0)], "The nearest integer; halves away from 0.";
-                Trunc "trunc" (a) -> y: regular = rounded(a, f64::trunc), [a.lit(0.0)], "The integer part.";
+                Abs "abs" (a) -> y: regular = Piece::Abs.of(a, a), [a.sign()], "The absolute value.";
+                Sign "sign" (a) -> y: regular = Piece::Sign.of(a, a), [a.lit(0.0)], "1, -1, or 0 at 0.";
+                Floor "floor" (a) -> y: regular = Piece::Floor.of(a, a), [a.lit(0.0)], "The greatest integer that is not greater.";
+                Ceil "ceil" (a) -> y: regular = Piece::Ceil.of(a, a), [a.lit(0.0)], "The least integer that is not less.";
+                Round "round" (a) -> y: regular = Piece::Round.of(a, a), [a.lit(0.0)], "The nearest integer; halves away from 0.";
+                Trunc "trunc" (a) -> y: regular = Piece::Trunc.of(a, a), [a.lit(0.0)], "The integer part.";
             }
             real2 {
                 Atan2 "atan2" (a, b) -> y: singular = Ok(a.atan2(b)), [b / a.hypot(b) / a.hypot(b), -(a / a.hypot(b) / a.hypot(b))], "The angle of the point (b, a) in (-pi, pi].";
                 Hypot "hypot" (a, b) -> y: singular = Ok(a.hypot(b)), [a / y, b / y], "`sqrt(a^2 + b^2)` without overflow in between.";
-                Min "min" (a, b) -> y: regular = min(a, b), [b.step(a), 1.0 - b.step(a)], "The lesser one; the first at a tie, NaN if one is NaN.";
-                Max "max" (a, b) -> y: regular = max(a, b), [a.step(b), 1.0 - a.step(b)], "The greater one; the first at a tie, NaN if one is NaN.";
+                Min "min" (a, b) -> y: regular = Piece::Min.of(a, b), [b.step(a), 1.0 - b.step(a)], "The lesser one; the first at a tie, NaN if one is NaN.";
+                Max "max" (a, b) -> y: regular = Piece::Max.of(a, b), [a.step(b), 1.0 - a.step(b)], "The greater one; the first at a tie, NaN if one is NaN.";
                 Rem "rem" (a, b) -> y: regular = rem(a, b), [a.lit(1.0), -(a / b).trunc()], "The remainder `a - b trunc(a/b)`, with the sign of `a`.";
             }
             int1 {

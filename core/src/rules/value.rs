@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 
 use crate::{
     ir::{Compare, Int1, Int2, Number1, Number2, Real1, Real2},
-    scalar::{Real, Scalar, Undecided},
+    scalar::{Piece, Real, Scalar, Undecided, primal},
 };
 
 macro_rules! values {
@@ -88,51 +88,9 @@ fn scale<S: Scalar>(a: &S, b: &S) -> S {
     S::scale(a, b)
 }
 
-/// At 0 the constant 0: its derivative there is 0 in every order.
-fn abs<T: Real>(a: &T) -> Result<T, Undecided> {
-    Ok(match a.try_cmp(&T::zero())? {
-        Some(Ordering::Less) => -a,
-        Some(Ordering::Equal) => T::zero(),
-        Some(Ordering::Greater) | None => a.clone(),
-    })
-}
-
-fn sign<T: Real>(a: &T) -> Result<T, Undecided> {
-    Ok(match a.try_cmp(&T::zero())? {
-        Some(Ordering::Less) => T::int(-1),
-        Some(Ordering::Equal) => T::zero(),
-        Some(Ordering::Greater) => T::one(),
-        None => T::lit(f64::NAN),
-    })
-}
-
-fn rounded<T: Real>(a: &T, f: fn(f64) -> f64) -> Result<T, Undecided> {
-    Ok(T::lit(f(primal(a)?)))
-}
-
-fn min<T: Real>(a: &T, b: &T) -> Result<T, Undecided> {
-    Ok(match a.try_cmp(b)? {
-        Some(Ordering::Less | Ordering::Equal) => a.clone(),
-        Some(Ordering::Greater) => b.clone(),
-        None => a.clone() + b,
-    })
-}
-
-fn max<T: Real>(a: &T, b: &T) -> Result<T, Undecided> {
-    Ok(match a.try_cmp(b)? {
-        Some(Ordering::Less) => b.clone(),
-        Some(Ordering::Equal | Ordering::Greater) => a.clone(),
-        None => a.clone() + b,
-    })
-}
-
 /// The remainder of the values is exact; what the numbers carry besides follows `a - b trunc(a/b)`.
 fn rem<T: Real>(a: &T, b: &T) -> Result<T, Undecided> {
     let (p, q) = (primal(a)?, primal(b)?);
     let quotient = T::lit((p / q).trunc());
     Ok(T::lit(p % q) + (a.clone() - T::lit(p)) - quotient * (b.clone() - T::lit(q)))
-}
-
-fn primal<T: Real>(a: &T) -> Result<f64, Undecided> {
-    a.primal().ok_or_else(|| Undecided::new("number without a value"))
 }

@@ -4,25 +4,32 @@
 //! x = n ln 2 + r, |r| <= ln(2)/2        e^x      = 2^n (1 + r + r^2 q(r))
 //!                                       e^x - 1  = (2^n - 1 + 2^n r) + 2^n r^2 q(r)
 //! t = e^(-2|x|) - 1                     tanh |x| = -t / (2 + t)
+//! t = e^|x| - 1                         2 sinh |x| = t + t / (1 + t)
+//!                                       2 cosh x = (1 + t) + 1 / (1 + t)
 //! x = 2^n (1 + f), s = f / (2 + f)      ln x     = n ln 2 + f - f^2/2 + s (f^2/2 + s^2 l(s^2))
 //! ```
 //!
 //! `ln 2` is two floats (Cody and Waite, *Software Manual for the Elementary Functions*, 1980, chapter 6). The
 //! polynomials `q` (degree 9) and `l` (degree 6) have least relative errors on their intervals, by Remez's exchange in
 //! numbers of 60 digits: .08 and .006 units in the last place of `e^r - 1` and `ln`. Largest errors found against 50
-//! digits, in such units: `exp` 1.0, `exp_m1` 1.2, `tanh` 1.5, `ln` .8.
+//! digits, in such units: `exp` 1.0, `exp_m1` 1.2, `tanh` 1.5, `sinh` 1.6, `cosh` .9, `ln` .8, `ln_1p` .8.
 //!
 //! Every product that is added to something is rounded once with the sum (`mul_add`), also where the processor has
 //! no instruction for it and takes long. So a number has one value on every machine, wherever it stands in an array.
 
-use std::f64::consts::{LN_2, LOG2_E};
+use std::f64::consts::{FRAC_1_SQRT_2, LN_2, LOG2_E};
 
 /// What is left of ln 2.
-const LN_2_REST: f64 = 2.319_046_813_846_299_6e-17;
+pub(super) const LN_2_REST: f64 = 2.319_046_813_846_299_6e-17;
 /// Added to a float and subtracted again, it rounds to an integer, which stands in its last digits.
-const ROUND: f64 = 6_755_399_441_055_744.0;
-/// Below this `e^x - 1` and `tanh x` are `x`.
-const TINY: f64 = 1e-300;
+pub(super) const ROUND: f64 = 6_755_399_441_055_744.0;
+/// Beyond these `e^x` overflows or vanishes.
+const LARGEST_EXPONENT: f64 = 710.0;
+const LEAST_EXPONENT: f64 = -746.0;
+/// Beyond this hyperbolic sines and cosines overflow.
+const LARGEST: f64 = 710.6;
+/// Below this `e^x - 1`, `tanh x` and the like are `x`.
+pub(super) const TINY: f64 = 1e-300;
 
 /// `(e^r - 1 - r) / r^2`
 const EXP: [f64; 10] = [
@@ -50,12 +57,27 @@ const LN: [f64; 7] = [
 ];
 
 #[inline(always)]
-fn polynomial<const N: usize>(c: &[f64; N], x: f64) -> f64 {
+pub(super) fn polynomial<const N: usize>(c: &[f64; N], x: f64) -> f64 {
     let mut p = c[N - 1];
     for k in (0..N - 1).rev() {
         p = p.mul_add(x, c[k]);
     }
     p
+}
+
+/// A sum, and what rounding takes of it.
+#[inline(always)]
+pub(super) fn exact_sum(a: f64, b: f64) -> [f64; 2] {
+    let sum = a + b;
+    let part = sum - a;
+    [sum, (a - (sum - part)) + (b - part)]
+}
+
+/// The same where `b` is small beside `a`.
+#[inline(always)]
+pub(super) fn join(a: f64, b: f64) -> [f64; 2] {
+    let sum = a + b;
+    [sum, b - (sum - a)]
 }
 
 /// A NaN stays what it is.
@@ -78,20 +100,35 @@ fn powers_of_two(x: f64) -> (u64, f64) {
     (marked.to_bits().wrapping_sub(ROUND.to_bits()), marked - ROUND)
 }
 
+/// `x 2^n`, of `n` as the last digits of a float, and as one: by two factors, so that results near the ends of the range come
+/// out right.
+#[inline(always)]
+fn scaled(x: f64, (n, float): (u64, f64)) -> f64 {
+    let half = float.mul_add(0.5, ROUND).to_bits().wrapping_sub(ROUND.to_bits());
+    x * power(half) * power(n.wrapping_sub(half))
+}
+
 /// `e^x`
 #[inline(always)]
 pub(super) fn exp(x: f64) -> f64 {
-    // Beyond these it overflows or vanishes.
-    let x = within(x, -746.0, 710.0);
-    let (n, float) = powers_of_two(x);
-    let r = (-float).mul_add(LN_2_REST, (-float).mul_add(LN_2, x));
+    let x = within(x, LEAST_EXPONENT, LARGEST_EXPONENT);
+    let n = powers_of_two(x);
+    let r = (-n.1).mul_add(LN_2_REST, (-n.1).mul_add(LN_2, x));
     let p = (r * r).mul_add(polynomial(&EXP, r), r);
-    // 2^n as two factors, so that results near the ends of the range come out right.
-    let half = float.mul_add(0.5, ROUND).to_bits().wrapping_sub(ROUND.to_bits());
-    (1.0 + p) * power(half) * power(n.wrapping_sub(half))
+    scaled(1.0 + p, n)
 }
 
-/// `e^x - 1` as a sum of which the first is much greater.
+/// `e^(x + more)`, with `more` small: right to .51 units in the last place.
+#[inline(always)]
+pub(super) fn exp_of_sum(x: f64, more: f64) -> f64 {
+    let x = within(x, LEAST_EXPONENT, LARGEST_EXPONENT);
+    let n = powers_of_two(x);
+    let [r, rest] = join((-n.1).mul_add(LN_2, x), (-n.1).mul_add(LN_2_REST, more));
+    let [sum, lost] = join(1.0, r);
+    scaled(sum + (lost + (r * r).mul_add(polynomial(&EXP, r), rest)), n)
+}
+
+/// A fourth of `e^x - 1` as a sum of which the first is much greater: the whole may be infinite.
 #[inline(always)]
 fn minus_one(x: f64) -> [f64; 2] {
     let (n, float) = powers_of_two(x);
@@ -99,28 +136,44 @@ fn minus_one(x: f64) -> [f64; 2] {
     let r = (-float).mul_add(LN_2_REST, near);
     let rest = (-float).mul_add(LN_2_REST, near - r);
     let u = (r * r).mul_add(polynomial(&EXP, r), rest);
-    // Half of all: 2^n may be infinite.
-    let scale = power(n.wrapping_sub(1));
-    let whole = scale - 0.5;
+    let scale = power(n.wrapping_sub(2));
+    let whole = scale - 0.25;
     let sum = scale.mul_add(r, whole);
-    [2.0 * sum, 2.0 * scale.mul_add(u, scale.mul_add(r, whole - sum))]
+    [sum, scale.mul_add(u, scale.mul_add(r, whole - sum))]
 }
 
 /// `e^x - 1`
 #[inline(always)]
 pub(super) fn exp_m1(x: f64) -> f64 {
     let [sum, rest] = minus_one(within(x, -60.0, 710.0));
-    if x.abs() < TINY { x } else { sum + rest }
+    if x.abs() < TINY { x } else { 4.0 * (sum + rest) }
+}
+
+/// The hyperbolic sine.
+#[inline(always)]
+pub(super) fn sinh(x: f64) -> f64 {
+    let [sum, rest] = minus_one(within(x.abs(), 0.0, LARGEST));
+    let [t, t_rest] = join(sum, rest);
+    let y = 2.0 * (t + (t / (1.0 + 4.0 * t) + t_rest));
+    if x.abs() < TINY { x } else { y.copysign(x) }
+}
+
+/// The hyperbolic cosine.
+#[inline(always)]
+pub(super) fn cosh(x: f64) -> f64 {
+    let [sum, rest] = minus_one(within(x.abs(), 0.0, LARGEST));
+    let [t, t_rest] = join(sum, rest);
+    let [e, e_rest] = exact_sum(0.25, t);
+    2.0 * (e + (0.0625 / e + (e_rest + t_rest)))
 }
 
 /// The hyperbolic tangent.
 #[inline(always)]
 pub(super) fn tanh(x: f64) -> f64 {
-    let [sum, rest] = minus_one(within(-2.0 * x.abs(), -60.0, 0.0));
-    let t = sum + rest;
-    let t_rest = (sum - t) + rest;
-    let d = 2.0 + t;
-    let d_rest = (2.0 - d) + t + t_rest;
+    let [sum, rest] = minus_one(within(-2.0 * x.abs(), -60.0, 0.0)).map(|part| 4.0 * part);
+    let [t, t_rest] = join(sum, rest);
+    let [d, d_rest] = join(2.0, t);
+    let d_rest = d_rest + t_rest;
     // A quotient, and what it lacks.
     let inverse = 1.0 / d;
     let y = -t * inverse;
@@ -132,17 +185,35 @@ pub(super) fn tanh(x: f64) -> f64 {
 /// The natural logarithm.
 #[inline(always)]
 pub(super) fn ln(x: f64) -> f64 {
+    ln_of(x, 0.0)
+}
+
+/// The natural logarithm of `1 + x`.
+#[inline(always)]
+pub(super) fn ln_1p(x: f64) -> f64 {
+    let [sum, rest] = exact_sum(1.0, x);
+    let y = ln_of(sum, rest / sum);
+    if x.abs() < TINY { x } else { y }
+}
+
+/// A positive finite number as `2^n (1 + f)` between `sqrt(1/2)` and `sqrt 2` times `2^n`.
+#[inline(always)]
+pub(super) fn split(x: f64) -> (f64, f64) {
     let small = x < f64::MIN_POSITIVE;
     let y = if small { x * 18_014_398_509_481_984.0 } else { x };
-    // The power of two that brings y to between sqrt(1/2) and sqrt 2.
-    let n = (y.to_bits().wrapping_sub(std::f64::consts::FRAC_1_SQRT_2.to_bits()).cast_signed() >> 52)
-        .cast_unsigned();
+    let n = (y.to_bits().wrapping_sub(FRAC_1_SQRT_2.to_bits()).cast_signed() >> 52).cast_unsigned();
     let f = f64::from_bits(y.to_bits().wrapping_sub(n << 52)) - 1.0;
     let n = f64::from_bits(ROUND.to_bits().wrapping_add(n)) - ROUND;
-    let n = if small { n - 54.0 } else { n };
+    (if small { n - 54.0 } else { n }, f)
+}
+
+/// The natural logarithm of `x (1 + more)`, with `more` no larger than what rounding leaves.
+#[inline(always)]
+fn ln_of(x: f64, more: f64) -> f64 {
+    let (n, f) = split(x);
     let s = f / (2.0 + f);
     let half = 0.5 * f * f;
-    let tail = s.mul_add((s * s).mul_add(polynomial(&LN, s * s), half), n * LN_2_REST);
+    let tail = s.mul_add((s * s).mul_add(polynomial(&LN, s * s), half), n.mul_add(LN_2_REST, more));
     let y = n.mul_add(LN_2, f - (half - tail));
     let y = if x < f64::INFINITY { y } else { x };
     let y = if x == 0.0 { f64::NEG_INFINITY } else { y };
@@ -150,11 +221,11 @@ pub(super) fn ln(x: f64) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     /// How many floats lie between two.
-    fn apart(a: f64, b: f64) -> u64 {
+    pub(in crate::scalar) fn apart(a: f64, b: f64) -> u64 {
         let place = |x: f64| {
             let n = x.to_bits().cast_signed();
             if n < 0 { i64::MIN.wrapping_sub(n) } else { n }
@@ -163,11 +234,14 @@ mod tests {
     }
 
     type Float = fn(f64) -> f64;
-    const FUNCTIONS: [(&str, Float, Float); 4] = [
+    const FUNCTIONS: [(&str, Float, Float); 7] = [
         ("exp", exp, f64::exp),
         ("exp_m1", exp_m1, f64::exp_m1),
         ("tanh", tanh, f64::tanh),
+        ("sinh", sinh, f64::sinh),
+        ("cosh", cosh, f64::cosh),
         ("ln", ln, f64::ln),
+        ("ln_1p", ln_1p, f64::ln_1p),
     ];
 
     #[test]
@@ -188,6 +262,8 @@ mod tests {
                 f64::from_bits((u * f64::INFINITY.to_bits() as f64) as u64),
                 f64::from_bits((u * 1e16) as u64),
                 1.0 + v * 10f64.powf(-15.0 * u),
+                v * 10f64.powf(-15.0 * u),
+                -1.0 + u * 10f64.powf(-30.0 * v.abs()),
             ];
             for ((name, ours, theirs), x) in FUNCTIONS.iter().flat_map(|f| points.map(|x| (f, x))) {
                 assert!(apart(ours(x), theirs(x)) <= 2, "{name}({x:e}): {:e} {:e}", ours(x), theirs(x));

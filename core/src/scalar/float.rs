@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::{
-    Conj, Ordered, Real, Ring, Scalar, Undecided, elementary,
+    Conj, Ordered, Piece, Real, Ring, Scalar, Undecided, circular, elementary, pieces, power,
     twice::{Twice, many},
     wide::{Loop, wide},
 };
@@ -33,8 +33,35 @@ macro_rules! together {
     )*};
 }
 
+/// The same for functions that take another way for large numbers: some numbers at a time, which are all small or not.
+macro_rules! periodic {
+    ($F:ident: $($all:ident = $near:ident, $f:ident;)*) => {$(
+        fn $all(numbers: &mut [$F]) {
+            struct Work<'a>(&'a mut [$F]);
+            impl Loop for Work<'_> {
+                type Output = ();
+                #[inline(always)]
+                fn run(self) {
+                    for some in self.0.chunks_mut(TOGETHER) {
+                        let large = some.iter().filter(|x| f64::from(x.abs()) > circular::NEAR).count();
+                        if large == 0 {
+                            some.iter_mut().for_each(|x| *x = circular::$near(f64::from(*x)) as $F);
+                        } else {
+                            some.iter_mut().for_each(|x| *x = circular::$f(f64::from(*x)) as $F);
+                        }
+                    }
+                }
+            }
+            wide::<$F, _>(Work(numbers));
+        }
+    )*};
+}
+
+/// Numbers that are looked at before their function is computed.
+const TOGETHER: usize = 256;
+
 macro_rules! float {
-    ($($F:ident)*) => {$(
+    ($($F:ident $pieces:ident)*) => {$(
         impl Ring for $F {
             const WIDE: bool = true;
             fn is_exact_zero(&self) -> bool { *self == 0.0 }
@@ -54,7 +81,26 @@ macro_rules! float {
             fn powi(&self, n: i32) -> $F { $F::powi(*self, n) }
             fn pow(&self, y: &$F) -> $F { $F::powf(*self, *y) }
             unary_functions!(inherent);
-            together! { $F: exp_all = exp; exp_m1_all = exp_m1; ln_all = ln; tanh_all = tanh; }
+            together! {
+                $F: exp_all = exp; exp_m1_all = exp_m1; ln_all = ln; ln_1p_all = ln_1p;
+                sinh_all = sinh; cosh_all = cosh; tanh_all = tanh;
+            }
+            fn pow_all(numbers: &mut [$F], exponents: &[$F]) {
+                struct Work<'a>(&'a mut [$F], &'a [$F]);
+                impl Loop for Work<'_> {
+                    type Output = ();
+                    #[inline(always)]
+                    fn run(self) {
+                        let raise = |x: &mut $F, y: $F| *x = power::pow(f64::from(*x), f64::from(y)) as $F;
+                        match self.1 {
+                            &[y] => self.0.iter_mut().for_each(|x| raise(x, y)),
+                            all => self.0.iter_mut().zip(all).for_each(|(x, y)| raise(x, *y)),
+                        }
+                    }
+                }
+                wide::<$F, _>(Work(numbers, exponents));
+            }
+            periodic! { $F: sin_all = sin_near, sin; cos_all = cos_near, cos; tan_all = tan_near, tan; }
         }
         impl Real for $F {
             fn pi() -> $F { std::$F::consts::PI }
@@ -66,6 +112,10 @@ macro_rules! float {
                 Ok(())
             }
             fn twice_all(twice: Twice, x: [&[$F]; 3], out: &mut [$F]) { many(twice, x, out); }
+            fn piece_all(f: Piece, x: [&[$F]; 2], out: &mut [$F]) -> Result<(), Undecided> {
+                pieces::$pieces(f, x, out);
+                Ok(())
+            }
             fn primal(&self) -> Option<f64> { Some(f64::from(*self)) }
             fn try_cmp(&self, other: &$F) -> Result<Option<Ordering>, Undecided> { Ok(self.partial_cmp(other)) }
         }
@@ -74,7 +124,7 @@ macro_rules! float {
         }
     )*};
 }
-float! { f32 f64 }
+float! { f32 singles f64 doubles }
 
 struct Raise<'a, T> {
     numbers: &'a mut [T],

@@ -50,12 +50,15 @@ use num_traits::{NumAssign, One, Zero};
 mod ops;
 #[macro_use]
 mod slope;
+mod circular;
 mod complex;
 mod dual;
 mod elementary;
 mod float;
 mod lanes;
 mod literal;
+mod pieces;
+mod power;
 mod twice;
 mod uncertain;
 mod wide;
@@ -64,6 +67,8 @@ pub use lanes::Lanes;
 pub use literal::{N, Operand};
 pub use ops::ParseScalarError;
 pub(crate) use ops::parse_decimal;
+pub use pieces::Piece;
+pub(crate) use pieces::primal;
 pub use twice::{Basic, Twice};
 pub use uncertain::Uncertain;
 pub(crate) use wide::{Loop, fused, wide};
@@ -286,7 +291,7 @@ pub trait Scalar:
     fn atanh(&self) -> Self;
     /// Replaces every number by its exponential. Floats take a polynomial, several at a time: right to two units in
     /// the last place, the same on every machine and wherever a number stands, but perhaps another neighbour of the
-    /// right value than [`exp`](Scalar::exp). So are the other functions of this kind.
+    /// right value than [`exp`](Scalar::exp). So are the other functions of this kind, sines and cosines of any size too.
     fn exp_all(numbers: &mut [Self]) {
         numbers.iter_mut().for_each(|x| *x = x.exp());
     }
@@ -298,9 +303,40 @@ pub trait Scalar:
     fn ln_all(numbers: &mut [Self]) {
         numbers.iter_mut().for_each(|x| *x = x.ln());
     }
+    /// Replaces every number `x` by the natural logarithm of `1 + x`, as [`exp_all`](Scalar::exp_all).
+    fn ln_1p_all(numbers: &mut [Self]) {
+        numbers.iter_mut().for_each(|x| *x = x.ln_1p());
+    }
+    /// Replaces every number by its sine, as [`exp_all`](Scalar::exp_all).
+    fn sin_all(numbers: &mut [Self]) {
+        numbers.iter_mut().for_each(|x| *x = x.sin());
+    }
+    /// Replaces every number by its cosine, as [`exp_all`](Scalar::exp_all).
+    fn cos_all(numbers: &mut [Self]) {
+        numbers.iter_mut().for_each(|x| *x = x.cos());
+    }
+    /// Replaces every number by its tangent, as [`exp_all`](Scalar::exp_all).
+    fn tan_all(numbers: &mut [Self]) {
+        numbers.iter_mut().for_each(|x| *x = x.tan());
+    }
+    /// Replaces every number by its hyperbolic sine, as [`exp_all`](Scalar::exp_all).
+    fn sinh_all(numbers: &mut [Self]) {
+        numbers.iter_mut().for_each(|x| *x = x.sinh());
+    }
+    /// Replaces every number by its hyperbolic cosine, as [`exp_all`](Scalar::exp_all).
+    fn cosh_all(numbers: &mut [Self]) {
+        numbers.iter_mut().for_each(|x| *x = x.cosh());
+    }
     /// Replaces every number by its hyperbolic tangent, as [`exp_all`](Scalar::exp_all).
     fn tanh_all(numbers: &mut [Self]) {
         numbers.iter_mut().for_each(|x| *x = x.tanh());
+    }
+    /// Replaces every number `x` by `x^y`, of as many exponents or one for all, as [`exp_all`](Scalar::exp_all).
+    fn pow_all(numbers: &mut [Self], exponents: &[Self]) {
+        match exponents {
+            [y] => numbers.iter_mut().for_each(|x| *x = x.pow(y)),
+            all => numbers.iter_mut().zip(all).for_each(|(x, y)| *x = x.pow(y)),
+        }
     }
 
     /// `x^n` by an integer; `x^0 = 1` also at 0.
@@ -375,6 +411,14 @@ pub trait Real: Scalar<Real = Self> + NumAssign {
     /// number gives the same for all. Each is rounded by itself.
     fn twice_all(twice: Twice, x: [&[Self]; 3], out: &mut [Self]) {
         twice::plain(twice, x, out);
+    }
+    /// A function made of pieces for each number of `out`, of those in its place in two lists; a list of one number gives the
+    /// same for all.
+    ///
+    /// # Errors
+    /// [`Undecided`] where a number has no value yet.
+    fn piece_all(f: Piece, x: [&[Self]; 2], out: &mut [Self]) -> Result<(), Undecided> {
+        pieces::plain(f, x, out)
     }
     /// An exact fraction.
     fn from_ratio(q: Ratio<i64>) -> Self {

@@ -67,7 +67,10 @@ fn avx2<L: Loop>(work: L) -> L::Output {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scalar::elementary::{exp, exp_m1, ln, tanh};
+    use crate::scalar::{
+        circular::{cos_near, sin_near, tan_near},
+        elementary::{cosh, exp, exp_m1, ln, ln_1p, sinh, tanh},
+    };
 
     macro_rules! one_value {
         ($($test:ident $f:ident;)*) => {$(
@@ -96,6 +99,12 @@ mod tests {
         exp_m1_has_one_value exp_m1;
         tanh_has_one_value tanh;
         ln_has_one_value ln;
+        ln_1p_has_one_value ln_1p;
+        sinh_has_one_value sinh;
+        cosh_has_one_value cosh;
+        sin_has_one_value sin_near;
+        cos_has_one_value cos_near;
+        tan_has_one_value tan_near;
     }
 
     /// Every length, every place in an array.

@@ -5,7 +5,7 @@
 
 use crate::{
     ir::{Mixed, Number1, Number2, Op, Real1, Real2},
-    scalar::{Loop, Real, Ring, Scalar, Undecided, wide},
+    scalar::{Loop, Piece, Real, Ring, Scalar, Undecided, wide},
 };
 
 /// The operands of a step over one stretch, by their numbers. One number stands for as many as there are in the stretch;
@@ -35,8 +35,17 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>>(
             _ => number1(op, x.reals(0), real),
         },
         Op::Number2(op) if is_complex => number2(op, x.complexes(0), x.complexes(1), complex),
+        Op::Number2(Number2::Pow) => {
+            match x.reals(0) {
+                [base] => real.fill(base.clone()),
+                bases => real.clone_from_slice(bases),
+            }
+            T::pow_all(real, x.reals(1));
+        }
         Op::Number2(op) => number2(op, x.reals(0), x.reals(1), real),
-        Op::Real1(op) => real1(op, x.reals(0), real)?,
+        Op::Real1(op) => T::piece_all(piece(op), [x.reals(0); 2], real)?,
+        Op::Real2(Real2::Min) => T::piece_all(Piece::Min, [x.reals(0), x.reals(1)], real)?,
+        Op::Real2(Real2::Max) => T::piece_all(Piece::Max, [x.reals(0), x.reals(1)], real)?,
         Op::Real2(op) => real2(op, x.reals(0), x.reals(1), real)?,
         Op::Mixed(op) => mixed(op, x, real, complex),
         _ => {}
@@ -80,8 +89,25 @@ fn at_once<S: Scalar>(op: Number1) -> Option<fn(&mut [S])> {
         Number1::Exp => Some(S::exp_all),
         Number1::ExpM1 => Some(S::exp_m1_all),
         Number1::Ln => Some(S::ln_all),
+        Number1::Ln1p => Some(S::ln_1p_all),
+        Number1::Sin => Some(S::sin_all),
+        Number1::Cos => Some(S::cos_all),
+        Number1::Tan => Some(S::tan_all),
+        Number1::Sinh => Some(S::sinh_all),
+        Number1::Cosh => Some(S::cosh_all),
         Number1::Tanh => Some(S::tanh_all),
         _ => None,
+    }
+}
+
+fn piece(op: Real1) -> Piece {
+    match op {
+        Real1::Abs => Piece::Abs,
+        Real1::Sign => Piece::Sign,
+        Real1::Floor => Piece::Floor,
+        Real1::Ceil => Piece::Ceil,
+        Real1::Round => Piece::Round,
+        Real1::Trunc => Piece::Trunc,
     }
 }
 
@@ -151,18 +177,6 @@ macro_rules! loops {
     };
 }
 for_each_op!(loops);
-
-fn real1<T: Real>(op: Real1, a: &[T], out: &mut [T]) -> Result<(), Undecided> {
-    match a {
-        [x] => out.fill(op.value(x)?),
-        a => {
-            for (z, x) in out.iter_mut().zip(a) {
-                *z = op.value(x)?;
-            }
-        }
-    }
-    Ok(())
-}
 
 fn real2<T: Real>(op: Real2, a: &[T], b: &[T], out: &mut [T]) -> Result<(), Undecided> {
     let step = |x: &[T]| usize::from(x.len() > 1);
