@@ -16,7 +16,8 @@ macro_rules! inherent {
     )*};
 }
 
-/// The functions of many numbers at once, in 64 bits.
+/// The functions of many numbers at once, in 64 bits: plain loops, since a closure of that size would stay a call, and one
+/// without the processor's instructions.
 macro_rules! together {
     ($F:ident: $($all:ident = $f:ident;)*) => {$(
         fn $all(numbers: &mut [$F]) {
@@ -25,7 +26,9 @@ macro_rules! together {
                 type Output = ();
                 #[inline(always)]
                 fn run(self) {
-                    self.0.iter_mut().for_each(|x| *x = elementary::$f(f64::from(*x)) as $F);
+                    for x in self.0 {
+                        *x = elementary::$f(f64::from(*x)) as $F;
+                    }
                 }
             }
             wide::<$F, _>(Work(numbers));
@@ -33,7 +36,7 @@ macro_rules! together {
     )*};
 }
 
-/// The same for functions that take another way for large numbers: some numbers at a time, which are all small or not.
+/// The same for functions that take another way for large numbers: these are done again.
 macro_rules! periodic {
     ($F:ident: $($all:ident = $near:ident, $f:ident;)*) => {$(
         fn $all(numbers: &mut [$F]) {
@@ -43,11 +46,18 @@ macro_rules! periodic {
                 #[inline(always)]
                 fn run(self) {
                     for some in self.0.chunks_mut(TOGETHER) {
-                        let large = some.iter().filter(|x| f64::from(x.abs()) > circular::NEAR).count();
-                        if large == 0 {
-                            some.iter_mut().for_each(|x| *x = circular::$near(f64::from(*x)) as $F);
-                        } else {
-                            some.iter_mut().for_each(|x| *x = circular::$f(f64::from(*x)) as $F);
+                        let is_large = |x: &$F| f64::from(x.abs()) > circular::NEAR;
+                        let large = some.iter().filter(|x| is_large(x)).count();
+                        let mut before = [0.0; TOGETHER];
+                        if large > 0 {
+                            before[..some.len()].copy_from_slice(some);
+                        }
+                        for x in &mut *some {
+                            *x = circular::$near(f64::from(*x)) as $F;
+                        }
+                        if large > 0 {
+                            let with = some.iter_mut().zip(&before).filter(|(_, x)| is_large(x));
+                            with.for_each(|(y, x)| *y = circular::$f(f64::from(*x)) as $F);
                         }
                     }
                 }
@@ -57,7 +67,7 @@ macro_rules! periodic {
     )*};
 }
 
-/// Numbers that are looked at before their function is computed.
+/// Numbers that are looked at before their function takes their place.
 const TOGETHER: usize = 256;
 
 macro_rules! float {
@@ -91,10 +101,17 @@ macro_rules! float {
                     type Output = ();
                     #[inline(always)]
                     fn run(self) {
-                        let raise = |x: &mut $F, y: $F| *x = power::pow(f64::from(*x), f64::from(y)) as $F;
                         match self.1 {
-                            &[y] => self.0.iter_mut().for_each(|x| raise(x, y)),
-                            all => self.0.iter_mut().zip(all).for_each(|(x, y)| raise(x, *y)),
+                            &[y] => {
+                                for x in self.0 {
+                                    *x = power::pow(f64::from(*x), f64::from(y)) as $F;
+                                }
+                            }
+                            all => {
+                                for (x, y) in self.0.iter_mut().zip(all) {
+                                    *x = power::pow(f64::from(*x), f64::from(*y)) as $F;
+                                }
+                            }
                         }
                     }
                 }
