@@ -133,6 +133,18 @@ fn a_measurement_that_may_wait_does() {
 }
 
 #[test]
+fn a_barrier_under_a_condition_changes_nothing() {
+    let mut c = Circuit::new(1);
+    c.add_register("m", 1).unwrap();
+    c.x(0).unwrap().measure(0, 0).unwrap();
+    c.when(Condition::Bit { bit: 0, value: true }, |c| c.barrier(&[0])).unwrap();
+    assert!(bound(&c).is_static());
+    let state = Simulator::new().run::<f64>(&c, &[]).unwrap();
+    let counts = Simulator::new().counts(&c, &state, 10, 1).unwrap();
+    assert_eq!(counts.into_iter().collect::<Vec<_>>(), [("1".to_owned(), 10)]);
+}
+
+#[test]
 fn histories_are_shared() {
     // Twenty measurements of one qubit in superposition once: two histories, not a thousand.
     let mut c = Circuit::new(1);

@@ -196,8 +196,9 @@ pub fn final_measurements(circuit: &Circuit) -> Result<BTreeMap<u32, u32>, Simul
             (Operation::Measure { bit }, Some(&qubit)) if waits => {
                 finals.insert(*bit, qubit);
             }
-            (Operation::Gate(_) | Operation::Unitary(_) | Operation::Barrier, _)
-                if instruction.condition.is_none() => {}
+            // A barrier does nothing, under a condition too.
+            (Operation::Barrier, _) => {}
+            (Operation::Gate(_) | Operation::Unitary(_), _) if instruction.condition.is_none() => {}
             _ => return Err(SimulateError::Dynamic),
         }
     }
