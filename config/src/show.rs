@@ -13,12 +13,19 @@ use serde::Serialize;
 use crate::{
     args::{Language, Picture},
     files::{check_writable, write_whole},
+    memory::Needs,
     options::{Common, Convert, Draw},
     params::Points,
     report::Failure,
     run::read_circuit,
     terminal::{Answer, Terminal},
 };
+
+/// Bytes that a row of a picture takes besides what is drawn on it: its label, its lines and where it is free.
+const BYTES_PER_ROW: u128 = 150;
+
+/// Bytes that an instruction takes in the layout of a picture.
+const BYTES_PER_CELL: u128 = 400;
 
 /// A text as the result.
 #[derive(Debug, Serialize)]
@@ -74,8 +81,19 @@ pub fn draw(args: &Draw, common: &Common, terminal: &Terminal) -> Result<Box<dyn
     if let Some(path) = &args.output {
         check_writable(path)?;
     }
-    let start = Instant::now();
     let width = args.width.or_else(|| terminal_width().filter(|_| args.output.is_none() && !common.json));
+    // Rows are compared first: finding out the size of the picture takes memory for each of them.
+    let mut needs = Needs::default();
+    needs.add("its rows", circuit.n_qubits() as u128 * BYTES_PER_ROW);
+    needs.add("its cells", circuit.instructions().len() as u128 * BYTES_PER_CELL);
+    needs.check("the picture", common.memory_limit)?;
+    let start = Instant::now();
+    let bytes = match args.format {
+        Picture::Text => draw::text_bytes(&circuit, width),
+        Picture::Svg => draw::svg_bytes(&circuit, args.width),
+    };
+    needs.add("what is drawn", bytes);
+    needs.check("the picture", common.memory_limit)?;
     let text = match args.format {
         Picture::Text => draw::text(&circuit, width),
         Picture::Svg => draw::svg(&circuit, args.width),

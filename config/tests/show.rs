@@ -83,3 +83,20 @@ fn draw_wraps_to_a_width() {
     assert!(wide.out.lines().any(|l| l.chars().count() > 100));
     assert!(narrow.out.lines().all(|l| l.chars().count() <= 60), "{}", narrow.out);
 }
+
+#[test]
+fn draw_compares_its_memory_before_it_begins() {
+    let folder = Folder::new();
+    folder.file("tall.qasm", "OPENQASM 3.0;\nqubit[4000000000] q;\n");
+    let few = ["--memory-limit", "1GB"];
+    folder.run(&[&["draw", "tall.qasm"], &few[..]].concat()).fails(1, &["the picture needs", "memory limit"]);
+    // 20,000 rows by 20,000 columns.
+    let ladder: String = (1..20_000).map(|i| format!("cx q[{}], q[{i}];\n", i - 1)).collect();
+    let ladder = format!("OPENQASM 3.0;\ninclude \"stdgates.inc\";\nqubit[20000] q;\n{ladder}");
+    folder.file("wide.qasm", ladder);
+    for width in [&[][..], &["--width", "80"], &["--format", "svg", "--width", "1"]] {
+        let ran = folder.run(&[&["draw", "wide.qasm"], &few[..], width].concat());
+        ran.fails(1, &["the picture needs", "memory limit"]);
+    }
+    folder.run(&[&["draw", "bell.qasm"], &few[..]].concat()).done();
+}

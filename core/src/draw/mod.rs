@@ -31,5 +31,5 @@ mod svg;
 mod text;
 
 pub use curve::curve;
-pub use svg::svg;
-pub use text::{ascii, text};
+pub use svg::{svg, svg_bytes};
+pub use text::{ascii, text, text_bytes};

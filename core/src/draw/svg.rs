@@ -71,6 +71,16 @@ pub fn svg(circuit: &Circuit, columns: Option<usize>) -> String {
     pen.out
 }
 
+/// The bytes that the rows of [`svg`] take at most, each time they are drawn.
+#[must_use]
+pub fn svg_bytes(circuit: &Circuit, columns: Option<usize>) -> u128 {
+    // The name of a row, its line and two marks.
+    const BYTES_PER_ROW: u128 = 500;
+    let layout = Layout::new(circuit, "π");
+    let lines = columns.map_or(1, |columns| layout.columns.len().div_ceil(columns.max(1)).max(1));
+    (lines as u128).saturating_mul(layout.n_rows as u128).saturating_mul(BYTES_PER_ROW)
+}
+
 fn cell_width(cell: &Cell) -> f64 {
     let length = |text: &str| text.chars().count() as f64;
     match cell.shape {

@@ -15,9 +15,8 @@ use crate::circuit::Circuit;
 pub fn text(circuit: &Circuit, width: Option<usize>) -> String {
     let layout = Layout::new(circuit, "pi");
     let names: Vec<String> = (0..layout.n_rows).map(|row| layout.row_name(row)).collect();
-    let name_width = names.iter().map(String::len).max().unwrap_or(0) + 2;
-    let widths: Vec<usize> =
-        layout.columns.iter().map(|cells| cells.iter().map(cell_width).max().unwrap_or(0)).collect();
+    let name_width = name_width(&layout);
+    let widths = column_widths(&layout);
     let mut out = String::new();
     let mut first = 0;
     loop {
@@ -55,6 +54,26 @@ pub fn text(circuit: &Circuit, width: Option<usize>) -> String {
     }
 }
 
+/// The bytes that [`text`] takes at most, beside those of its rows.
+#[must_use]
+pub fn text_bytes(circuit: &Circuit, width: Option<usize>) -> u128 {
+    // A character takes four bytes while it is drawn and at most three in the text, which grows by doubling.
+    const BYTES_PER_CHARACTER: u128 = 10;
+    let layout = Layout::new(circuit, "pi");
+    let (name_width, widths) = (name_width(&layout), column_widths(&layout));
+    let (mut characters, mut first) = (0, 0);
+    loop {
+        let last = line_end(&widths, first, name_width, width);
+        // The name, the last stroke and two marks.
+        characters += name_width as u128 + 3;
+        characters += widths[first..last].iter().map(|w| *w as u128 + 1).sum::<u128>();
+        if last == widths.len() {
+            return characters.saturating_mul(2 * layout.n_rows as u128).saturating_mul(BYTES_PER_CHARACTER);
+        }
+        first = last;
+    }
+}
+
 /// The circuit in ASCII characters: `*` and `o` for controls, `[H]` for boxes, `X` for `⊕`.
 #[must_use]
 pub fn ascii(circuit: &Circuit, width: Option<usize>) -> String {
@@ -76,6 +95,16 @@ pub fn ascii(circuit: &Circuit, width: Option<usize>) -> String {
         _ => '?',
     };
     text(circuit, width).chars().map(plain).collect()
+}
+
+/// How wide the labels of the rows are, with what is behind them.
+fn name_width(layout: &Layout) -> usize {
+    // Of rows that are qubits, the last one has the longest label.
+    layout.n_qubits.checked_sub(1).map_or(0, |last| layout.row_name(last).len()) + 2
+}
+
+fn column_widths(layout: &Layout) -> Vec<usize> {
+    layout.columns.iter().map(|cells| cells.iter().map(cell_width).max().unwrap_or(0)).collect()
 }
 
 /// The column after the last one of a line that starts with column `first`.
