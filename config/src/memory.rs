@@ -148,12 +148,7 @@ impl Needs {
     /// # Errors
     /// [`Failure`] that names the bytes needed, for what, and the bytes available.
     pub fn check(&self, what: &str, limit: Option<u64>) -> Result<u64, Failure> {
-        let system = SystemMemory::read();
-        let candidates =
-            [(limit, "the memory limit"), (system.available, "the memory of this machine that is free")];
-        let least = candidates.into_iter().filter_map(|(n, why)| Some((n?, why))).min_by_key(|c| c.0);
-        // Without any answer: no address space holds more.
-        let (available, why) = least.unwrap_or((1 << 47, "all that a process can address"));
+        let (available, why) = available(limit);
         if self.total() <= u128::from(available) {
             return Ok(available);
         }
@@ -165,6 +160,17 @@ impl Needs {
         ))
         .help(parts.join("; ")))
     }
+}
+
+/// The bytes that there are, under a limit or without one, and what bounds them.
+#[must_use]
+pub fn available(limit: Option<u64>) -> (u64, &'static str) {
+    let system = SystemMemory::read();
+    let candidates =
+        [(limit, "the memory limit"), (system.available, "the memory of this machine that is free")];
+    let least = candidates.into_iter().filter_map(|(n, why)| Some((n?, why))).min_by_key(|c| c.0);
+    // Without any answer: no address space holds more.
+    least.unwrap_or((1 << 47, "all that a process can address"))
 }
 
 /// A number of bytes for people; the largest number stands for everything beyond it.

@@ -27,6 +27,9 @@ const BYTES_PER_ROW: u128 = 150;
 /// Bytes that an instruction takes in the layout of a picture.
 const BYTES_PER_CELL: u128 = 400;
 
+/// Bytes that an instruction takes in a text, which grows by doubling.
+const BYTES_PER_STATEMENT: u128 = 100;
+
 /// A text as the result.
 #[derive(Debug, Serialize)]
 struct Text {
@@ -56,6 +59,9 @@ impl Answer for Text {
 pub fn convert(args: &Convert, common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
     let circuit = read_circuit(&args.file, common, terminal)?;
     let circuit = Points::read_some(&circuit, &args.values)?;
+    let mut needs = Needs::default();
+    needs.add("its statements", circuit.instructions().len() as u128 * BYTES_PER_STATEMENT);
+    needs.check("the text", common.memory_limit)?;
     let start = Instant::now();
     let text = match args.to {
         Language::Qasm2 => print::to_qasm2(&circuit),

@@ -111,6 +111,16 @@ fn what_does_not_fit_is_refused_at_once() {
     for file in ["n63.qasm", "n64.qasm", "n1e9.qasm"] {
         folder.run(&["run", file]).fails(1, &["qubits needs", "available"]);
     }
+    // The gates are not built; `convert` and `draw` need no state.
+    folder.file("gates.qasm", "OPENQASM 3.0;\nqubit[1000000] q;\nU(1, 2, 3) q;\n");
+    for verb in
+        [&["run", "gates.qasm"][..], &["draw", "gates.qasm"], &["convert", "gates.qasm", "--to", "qasm3"]]
+    {
+        folder.run(&[verb, &["--memory-limit", "100MB"]].concat()).fails(
+            1,
+            &["gates.qasm:3:1", "1000000 operations", "do not fit into 95.4 MiB (the memory limit)"],
+        );
+    }
     folder.run(&["run", "bell.qasm", "--shots", "1e12"]).fails(1, &["drawing 1000000000000 shots", "TiB"]);
     folder.run(&["run", "bell.qasm", "--shots", "18446744073709551615"]).fails(1, &["available"]);
     folder.run(&["run", "bell.qasm", "--memory-limit", "10"]).fails(1, &["10 B are available"]);

@@ -15,7 +15,7 @@ use ketgrad_core::{
     qasm,
     scalar::Scalar,
     simulate::{Simulator, final_measurements},
-    state::{StateVector, bytes_needed},
+    state::{StateVector, bytes_needed, bytes_text},
 };
 use num_complex::Complex;
 
@@ -23,7 +23,7 @@ use crate::{
     args::Precision,
     backend::stays_there,
     files::{cannot, check_writable, open, read_text, write_whole},
-    memory::Needs,
+    memory::{self, Needs},
     npy::{self, Number},
     observables::{self, Named},
     options::{Common, Run},
@@ -43,6 +43,12 @@ const BYTES_PER_COUNT: u128 = 80;
 
 /// Bytes that an instruction takes as data besides its operator.
 const BYTES_PER_INSTRUCTION: u128 = 200;
+
+/// Bytes that an operation takes while a circuit is read: itself, its angles, and a list that grows by doubling.
+const BYTES_PER_OPERATION: u64 = 480;
+
+/// So many operations are read whatever the memory: what they take is compared with the rest of the work.
+const ALWAYS_READ: u64 = 100_000;
 
 /// Bytes that the results of one run of a sweep take besides its states and counts.
 const BYTES_PER_RUN: u128 = 200;
@@ -71,8 +77,20 @@ pub fn read_circuit(path: &Path, common: &Common, terminal: &Terminal) -> Result
         let first = |f: Failure| f.remarks.first().map(|r| r.message.clone()).unwrap_or_default();
         read_text(&folder.join(file)).map(|(_, text)| text).map_err(first)
     };
-    let options = qasm::Options { file: &name, max_gates: common.max_gates, include: Some(&include) };
-    let parsed = qasm::parse(&text, &options)?;
+    let (available, why) = memory::available(common.memory_limit);
+    let fit = (available / BYTES_PER_OPERATION).max(ALWAYS_READ);
+    let max_gates = common.max_gates.min(fit);
+    let options = qasm::Options { file: &name, max_gates, include: Some(&include) };
+    let parsed = qasm::parse(&text, &options).map_err(|mut failed| {
+        for diagnostic in &mut failed.diagnostics {
+            if matches!(*diagnostic.problem, qasm::Problem::TooManyGates { limit, .. } if limit < common.max_gates)
+            {
+                let available = bytes_text(available.into());
+                diagnostic.help = Some(format!("more do not fit into {available} ({why})"));
+            }
+        }
+        failed
+    })?;
     let warnings: Vec<Remark> = parsed.warnings.into_iter().map(Remark::from).collect();
     terminal.warn(&warnings, &parsed.sources);
     if parsed.circuit.n_qubits() == 0 && parsed.circuit.instructions().is_empty() {
