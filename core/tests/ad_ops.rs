@@ -284,6 +284,28 @@ fn hyp(x) { hypot(x, x) }";
 }
 
 #[test]
+fn second_derivatives_leave_out_the_branch_that_was_not_taken() {
+    let source = "
+fn root(x, y) { select(x > 0, sqrt(x), x * y) }
+fn log(x, y) { select(x > 0, ln(x) / x, x * x + y) }
+fn elements(x, y) { let r = sqrt([x, y]); select(x > 0, r[0], x * y) }
+fn power(x, y) { pow(x, y) }
+fn integer(x, n: int) { powi(x, n) }";
+    let p = ketgrad_core::text::parse_program(source).unwrap();
+    let hessian = |f: &str, y: f64| {
+        let mut d = Derivatives::<f64>::new(&p, f).unwrap();
+        d.hessian(&[Datum::Real(0.0), Datum::Real(y)]).unwrap()
+    };
+    assert_eq!(hessian("root", 3.0), [[0.0, 1.0], [1.0, 0.0]]);
+    assert_eq!(hessian("log", 3.0), [[2.0, 0.0], [0.0, 0.0]]);
+    assert_eq!(hessian("elements", 3.0), [[0.0, 1.0], [1.0, 0.0]]);
+    assert_eq!(hessian("power", 2.0), [[2.0, 0.0], [0.0, 0.0]]);
+    assert_eq!(hessian("power", 3.0), [[0.0, 0.0], [0.0, 0.0]]);
+    let mut d = Derivatives::<f64>::new(&p, "integer").unwrap();
+    assert_eq!(d.hessian(&[Datum::Real(0.0), Datum::Int(0)]).unwrap(), [[0.0]]);
+}
+
+#[test]
 fn a_complex_program_needs_a_complex_scalar_and_a_real_one_does_not() {
     let p =
         ketgrad_core::text::parse_program("fn f(x, y) { abs2(exp(complex(x, y)) * complex(0, 1)) }").unwrap();

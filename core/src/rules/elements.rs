@@ -17,8 +17,8 @@ use crate::{
 
 use super::{
     Contribution, Emitter,
-    partials::{is_singular, partial},
-    pull::{pull_mixed, push_mixed, push_partials, times},
+    partials::partial,
+    pull::{pull_mixed, push_mixed, push_partials, term},
 };
 
 pub(super) fn is_array(b: &FunctionBuilder, v: Value) -> bool {
@@ -61,7 +61,7 @@ pub(super) fn pull(
         _ => {
             let p = partial(b, op, k, args, y)?;
             let p = Emitter::new(b).ex(p).conj().value();
-            times(b, p, bar, is_singular(op))
+            term(b, op, k, p, bar)
         }
     };
     let Some(mut term) = term else { return Some(Contribution::Zero) };

@@ -68,7 +68,7 @@ fn pull(
     }
     if let Some(p) = partial(b, op, k, args, result) {
         let p = Emitter::new(b).ex(p).conj().value();
-        return Some(times(b, p, y_bar, is_singular(op)).map_or(Zero, Add));
+        return Some(term(b, op, k, p, y_bar).map_or(Zero, Add));
     }
     let element = match b.kind(y_bar) {
         Kind::Array(e) => e.kind(),
@@ -165,7 +165,7 @@ pub(super) fn push_partials(
     let mut sum = None;
     for (k, d) in dots.iter().enumerate().filter_map(|(k, d)| Some((k, (*d)?))) {
         let p = partial(b, op, k, args, result)?;
-        let term = times(b, p, d, is_singular(op));
+        let term = term(b, op, k, p, d);
         sum = match (sum, term) {
             (Some(a), Some(t)) => Some(b.number2(Number2::Add, a, t)),
             (a, t) => a.or(t),
@@ -174,8 +174,15 @@ pub(super) fn push_partials(
     Some(sum)
 }
 
+/// The partial `p` of an op by its `k`-th operand, times a (co)tangent `d`. `scale(a, 0)` is 0 for every `a`, so it
+/// does not change either, however steeply `a` does.
+pub(super) fn term(b: &mut FunctionBuilder, op: Op, k: usize, p: Value, d: Value) -> Option<Value> {
+    let (p, d) = if op == Op::Number2(Number2::Scale) && k == 0 { (d, p) } else { (p, d) };
+    times(b, p, d, is_singular(op))
+}
+
 /// `p d`; nothing if the partial is the constant 0.
-pub(super) fn times(b: &mut FunctionBuilder, p: Value, d: Value, singular: bool) -> Option<Value> {
+fn times(b: &mut FunctionBuilder, p: Value, d: Value, singular: bool) -> Option<Value> {
     Some(match b.constant(p) {
         Some(0.0) => return None,
         Some(1.0) => d,
