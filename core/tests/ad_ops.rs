@@ -306,6 +306,34 @@ fn integer(x, n: int) { powi(x, n) }";
 }
 
 #[test]
+fn what_does_not_change_has_a_tangent_of_zero_in_arrays_too() {
+    let source = "
+fn filled(x, y) { let s = [floor(x); 3]; s[1] * y }
+fn total(x, y) { sum(floor([x, 2 * x])) * y }
+fn element(x, y) { floor([x, y])[0] * y * x }
+fn written(x, y) { let mut s = floor([x, y]); s[0] = y; s[0] * s[1] * x }
+fn least(x, y) { minimum(sign([x, y])) * x * y }";
+    let p = ketgrad_core::text::parse_program(source).unwrap();
+    // At (2.5, 1.5): the derivatives, and the mixed second one.
+    let expected = [
+        ("filled", [0.0, 2.0], 0.0),
+        ("total", [0.0, 7.0], 0.0),
+        ("element", [3.0, 5.0], 2.0),
+        ("written", [1.5, 2.5], 1.0),
+        ("least", [1.5, 2.5], 1.0),
+    ];
+    let (one, zero) = (Datum::Real(1.0), Datum::Real(0.0));
+    for (f, slopes, mixed) in expected {
+        let mut d = Derivatives::<f64>::new(&p, f).unwrap();
+        let at = [Datum::Real(2.5), Datum::Real(1.5)];
+        for (dots, slope) in [[one.clone(), zero.clone()], [zero.clone(), one.clone()]].iter().zip(slopes) {
+            assert_eq!(d.jvp(&at, dots).unwrap().1, Datum::Real(slope), "{f}");
+        }
+        assert_eq!(d.hessian(&at).unwrap(), [[0.0, mixed], [mixed, 0.0]], "{f}");
+    }
+}
+
+#[test]
 fn a_complex_program_needs_a_complex_scalar_and_a_real_one_does_not() {
     let p =
         ketgrad_core::text::parse_program("fn f(x, y) { abs2(exp(complex(x, y)) * complex(0, 1)) }").unwrap();

@@ -134,12 +134,9 @@ pub fn pushforward(
             let dots: Vec<Value> = dots.iter().map(|d| zero_of(b, *d, &element)).collect();
             Some(b.inst(Op::Array, &dots, kind))
         }
-        Op::Fill => {
-            let d = dot(0)?;
-            Some(b.inst(Op::Fill, &[d, args[1]], kind))
-        }
-        Op::Sum => Some(b.inst(Op::Sum, &[dot(0)?], kind)),
-        Op::Get | Op::Peek => Some(b.inst(Op::Peek, &[dot(0)?, args[1]], kind)),
+        Op::Fill => dot(0).map(|d| b.inst(Op::Fill, &[d, args[1]], kind)),
+        Op::Sum => dot(0).map(|d| b.inst(Op::Sum, &[d], kind)),
+        Op::Get | Op::Peek => dot(0).map(|d| b.inst(Op::Peek, &[d, args[1]], kind)),
         Op::Set | Op::Put | Op::AddAt => {
             let xs = zero_of(b, dot(0), &kind);
             let x = zero_of(b, dot(2), &element);
