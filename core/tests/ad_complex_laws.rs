@@ -194,3 +194,29 @@ fn random_complex_programs_obey_the_laws() {
 fn more_random_complex_programs_obey_the_laws() {
     check(PROGRAMS..2 * PROGRAMS);
 }
+
+#[test]
+fn passes_keep_the_side_of_a_branch_cut() {
+    let source = "fn negative(x) { let z: complex = x; sqrt(-z) }
+        fn conjugate(x) { let z: complex = -x; ln(conj(z)) }
+        fn times(x) { sqrt(complex(x, 0.0) * -1.0) }
+        fn over(x) { sqrt(complex(x, 0.0) / -1.0) }
+        fn twice(x) { let z = complex(x, 0.0); sqrt(-(z + z)) }
+        fn same(x) { asin(conj(complex(x, 0.0)) * 1.0) }";
+    let program = parse_program(source).unwrap();
+    for f in program.functions.keys() {
+        let at = [Datum::Real(4.0)];
+        let [plain, strict] = [Level::None, Level::Strict].map(|level| {
+            let mut p = program.clone();
+            optimize_all(&mut p, f, level);
+            one(&run(&p, f, &at))
+        });
+        assert_eq!(plain, strict, "{}", program.functions[f].name);
+    }
+    // Equations of real numbers are not used where complex ones lie in several sheets.
+    let mut p = parse_program("fn f(x) { im(ln(exp(complex(0.0, x)))) }").unwrap();
+    let f = p.lookup("f").unwrap();
+    optimize_all(&mut p, f, Level::Algebraic);
+    let angle = one(&run(&p, f, &[Datum::Real(4.0)])).re;
+    assert!((angle - (4.0 - std::f64::consts::TAU)).abs() < TOLERANCE, "{angle}");
+}

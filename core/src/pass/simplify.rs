@@ -6,12 +6,14 @@
 //! ```
 //!
 //! An equation is two terms. A small letter stands for any value, `c` for a constant that is neither 0 nor
-//! infinite nor NaN, a number for that constant (of either kind of number; `2i` for an integer), `true` for
+//! infinite nor NaN, `r` for what is not complex, a number for that constant (of either kind of number; `2i` for an integer), `true` for
 //! itself. Sums and products match in either order.
 //!
 //! The strict equations hold in IEEE arithmetic to the last bit, for NaN, infinities and signed zeros, and on
-//! every other scalar. (One exception: `scale c x` at x = 0 gives a zero of the sign that the product has.) The algebraic ones hold for real and complex numbers; in floating point they change
-//! roundings, and what divided by zero may become finite.
+//! every other scalar. (One exception: `scale c x` at x = 0, and `scale 1 x` of a complex x, give zeros of the signs that the
+//! products have.) A product of complex numbers with -1 is not the negative: the sign of a zero imaginary part, which
+//! decides the side of a branch cut, is another. The algebraic ones hold for real and complex numbers; in floating point
+//! they change roundings and signs of zeros, and what divided by zero may become finite.
 //!
 //! Cost: O(size x equations), each round; a round makes the function simpler or is the last.
 
@@ -19,20 +21,20 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::{
     entity::{Inst, Value},
-    ir::{Function, InstData, Kind, Literal, Mixed, Number2, Op, compact},
+    ir::{Element, Function, InstData, Kind, Literal, Mixed, Number2, Op, compact},
 };
 
 use super::Level;
 
 /// Equations that hold to the last bit.
 const STRICT: &[(&str, &str)] = &[
-    ("(mul x 1)", "x"),
-    ("(div x 1)", "x"),
-    ("(mul x -1)", "(neg x)"),
-    ("(div x -1)", "(neg x)"),
+    ("(mul r 1)", "r"),
+    ("(div r 1)", "r"),
+    ("(mul r -1)", "(neg r)"),
+    ("(div r -1)", "(neg r)"),
     ("(sub x 0)", "x"),
     ("(neg (neg x))", "x"),
-    ("(neg (add x x))", "(mul x -2)"),
+    ("(neg (add r r))", "(mul r -2)"),
     ("(add x (neg y))", "(sub x y)"),
     ("(sub x (neg y))", "(add x y)"),
     ("(mul (neg x) (neg y))", "(mul x y)"),
@@ -42,14 +44,12 @@ const STRICT: &[(&str, &str)] = &[
     ("(scale c x)", "(mul c x)"),
     ("(scale 1 x)", "x"),
     ("(conj (conj z))", "z"),
-    ("(conj (promote x))", "(promote x)"),
     ("(re (promote x))", "x"),
     ("(im (promote x))", "0"),
     ("(re (complex x y))", "x"),
     ("(im (complex x y))", "y"),
     ("(re (conj z))", "(re z)"),
     ("(im (conj z))", "(neg (im z))"),
-    ("(neg (promote x))", "(promote (neg x))"),
     ("(powi x 1i)", "x"),
     ("(powi x 0i)", "1"),
     ("(powi x 2i)", "(mul x x)"),
@@ -68,6 +68,12 @@ const STRICT: &[(&str, &str)] = &[
 /// Equations of real and complex numbers.
 const ALGEBRAIC: &[(&str, &str)] = &[
     ("(add x 0)", "x"),
+    ("(mul x 1)", "x"),
+    ("(div x 1)", "x"),
+    ("(mul x -1)", "(neg x)"),
+    ("(div x -1)", "(neg x)"),
+    ("(conj (promote x))", "(promote x)"),
+    ("(neg (promote x))", "(promote (neg x))"),
     ("(sub 0 x)", "(neg x)"),
     ("(mul x 0)", "0"),
     ("(div 0 x)", "0"),
@@ -86,7 +92,7 @@ const ALGEBRAIC: &[(&str, &str)] = &[
     ("(add (sub x y) y)", "x"),
     ("(add x (mul x y))", "(mul x (add y 1))"),
     ("(exp (ln x))", "x"),
-    ("(ln (exp x))", "x"),
+    ("(ln (exp r))", "r"),
     ("(pow x 1)", "x"),
     ("(pow x 2)", "(mul x x)"),
 ];
@@ -270,6 +276,9 @@ fn matches(
     match term {
         Term::Any(name) => {
             if *name == 'c' && !number(f, defs, v).is_some_and(|x| x != 0.0 && x.is_finite()) {
+                return false;
+            }
+            if *name == 'r' && matches!(f.kinds[v], Kind::Complex | Kind::Array(Element::Complex)) {
                 return false;
             }
             *names.entry(*name).or_insert(v) == v
