@@ -220,3 +220,38 @@ fn passes_keep_the_side_of_a_branch_cut() {
     let angle = one(&run(&p, f, &[Datum::Real(4.0)])).re;
     assert!((angle - (4.0 - std::f64::consts::TAU)).abs() < TOLERANCE, "{angle}");
 }
+
+/// What lies next to a cut, on the side of the value there.
+const BESIDE: f64 = 1e-9;
+
+#[test]
+fn on_a_branch_cut_the_derivative_is_that_of_the_side_of_the_value() {
+    // Cuts along the real axis, and along the imaginary one.
+    let along: [(&str, bool, &[f64]); 9] = [
+        ("sqrt", true, &[-2.0]),
+        ("cbrt", true, &[-2.0]),
+        ("ln", true, &[-2.0]),
+        ("asin", true, &[-2.0, 2.0]),
+        ("acos", true, &[-2.0, 2.0]),
+        ("acosh", true, &[-2.0, -0.5, 0.5]),
+        ("atanh", true, &[-2.0, 2.0]),
+        ("asinh", false, &[-2.0, 2.0]),
+        ("atan", false, &[-2.0, 2.0]),
+    ];
+    for (f, real, points) in along {
+        let program = parse_program(&format!("fn f(z: complex) {{ {f}(z) }}")).unwrap();
+        let mut d = Derivatives::<C>::new(&program, "f").unwrap();
+        for (x, side) in points.iter().flat_map(|x| [(x, 1.0), (x, -1.0)]) {
+            let at = |y: f64| data(&[if real { C::new(*x, y) } else { C::new(y, *x) }]);
+            let mut slopes = |y: f64| {
+                let (value, bars) = d.vjp(&at(y), Datum::Complex(C::ONE)).unwrap();
+                let (_, dot) = d.jvp(&at(y), &data(&[C::ONE])).unwrap();
+                [one(&value), one(&bars[0]), one(&dot)]
+            };
+            let (on, beside) = (slopes(0.0 * side), slopes(BESIDE * side));
+            for (a, b) in on.iter().zip(beside) {
+                assert!((a - b).norm() < 10.0 * BESIDE, "{f} at {x}, side {side}: {on:?} and {beside:?}");
+            }
+        }
+    }
+}

@@ -47,6 +47,9 @@
 //! | on a branch cut | the derivative of the side that the value is taken from |
 //! | `select(c, a, b)` | all to the chosen operand, 0 to the other, even where its own derivative is infinite |
 //!
+//! The sign of a zero imaginary part is the side of a branch cut, and adding a promoted constant loses it (`-0 + 0 = 0`):
+//! so roots in partials are taken of differences, `a - -1` and not `1 + a`.
+//!
 //! "0 for a zero cotangent" is what [`Number2::Scale`](crate::ir::Number2::Scale) is for: `scale(p, d) = p d`, but 0 where `d` is exactly
 //! zero. It guards every singular line, so a branch that was not taken never turns a gradient into NaN.
 
@@ -68,14 +71,14 @@ macro_rules! for_each_op {
                 Sin "sin" (a) -> y: regular = a.sin(), [a.cos()], "The sine.";
                 Cos "cos" (a) -> y: regular = a.cos(), [-a.sin()], "The cosine.";
                 Tan "tan" (a) -> y: regular = a.tan(), [1.0 + y * y], "The tangent.";
-                Asin "asin" (a) -> y: singular = a.asin(), [((1.0 - a).sqrt() * (1.0 + a).sqrt()).recip()], "The inverse sine.";
-                Acos "acos" (a) -> y: singular = a.acos(), [-((1.0 - a).sqrt() * (1.0 + a).sqrt()).recip()], "The inverse cosine.";
+                Asin "asin" (a) -> y: singular = a.asin(), [((-a - -1.0).sqrt() * (a - -1.0).sqrt()).recip()], "The inverse sine.";
+                Acos "acos" (a) -> y: singular = a.acos(), [-((-a - -1.0).sqrt() * (a - -1.0).sqrt()).recip()], "The inverse cosine.";
                 Atan "atan" (a) -> y: singular = a.atan(), [(1.0 + a * a).recip()], "The inverse tangent.";
                 Sinh "sinh" (a) -> y: regular = a.sinh(), [a.cosh()], "The hyperbolic sine.";
                 Cosh "cosh" (a) -> y: regular = a.cosh(), [a.sinh()], "The hyperbolic cosine.";
                 Tanh "tanh" (a) -> y: regular = a.tanh(), [(1.0 - y) * (1.0 + y)], "The hyperbolic tangent.";
-                Asinh "asinh" (a) -> y: singular = a.asinh(), [(1.0 + a * a).sqrt().recip()], "The inverse hyperbolic sine.";
-                Acosh "acosh" (a) -> y: singular = a.acosh(), [((a - 1.0).sqrt() * (a + 1.0).sqrt()).recip()], "The inverse hyperbolic cosine.";
+                Asinh "asinh" (a) -> y: singular = a.asinh(), [(a * a - -1.0).sqrt().recip()], "The inverse hyperbolic sine.";
+                Acosh "acosh" (a) -> y: singular = a.acosh(), [((a - 1.0).sqrt() * (a - -1.0).sqrt()).recip()], "The inverse hyperbolic cosine.";
                 Atanh "atanh" (a) -> y: singular = a.atanh(), [((1.0 - a) * (1.0 + a)).recip()], "The inverse hyperbolic tangent.";
             }
             number2 {
