@@ -150,6 +150,10 @@ fn faults_of_the_config_are_underlined() {
             vec!["has a function of that name", "[c.toml:1:"],
         ),
         (
+            "[[rule]]\nprogram = 'rule f(x) { x * x } pullback(x, y, y_bar) { y_bar }'\n".to_owned(),
+            vec!["rule `f`", "pullback gives", "differences give", "`verify = false`", "[c.toml:1:"],
+        ),
+        (
             "[plugins]\nsearch = ['more']\n[[plugin]]\npath = 'foo'\n".to_owned(),
             vec!["no such file", "more/", "foo"],
         ),

@@ -71,6 +71,9 @@ impl PluginsTable {
         match plugins.add_program(&format!("[[rule]] of {}", self.name), &source) {
             Ok(_) => Ok(()),
             Err(ProgramFault::Text(errors)) => Err(faulty(&name, &source, errors)),
+            Err(fault @ ProgramFault::Disagrees { .. }) => Err(self
+                .at(Failure::input(fault), rule.span.clone())
+                .help("`verify = false` in [plugins] takes rules as they are")),
             Err(fault) => Err(self.at(Failure::input(fault), rule.span.clone())),
         }
     }

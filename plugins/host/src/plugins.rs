@@ -89,7 +89,7 @@ pub struct Settings {
     pub require_sha256: bool,
     /// What is checked around every call.
     pub check: Check,
-    /// Kernels, programs and differences are compared when a plugin is loaded.
+    /// Kernels, programs and differences are compared when a plugin or a program is loaded.
     pub verify: bool,
     /// What happens if two plugins have a rule of one name.
     pub on_duplicate: OnDuplicate,
@@ -369,7 +369,8 @@ impl Plugins {
     /// Adds rules that are programs alone: they can compute and nothing else.
     ///
     /// # Errors
-    /// What is wrong with the text, with line and column.
+    /// What is wrong with the text, with line and column; a rule that disagrees with itself, if
+    /// [`verify`](Settings::verify) says so.
     pub fn add_program(&mut self, owner: &str, source: &str) -> Result<Vec<String>, ProgramFault> {
         let parsed = text::parse_program_with(source, &self.rules)?;
         let before = self.rules.program().functions.len();
@@ -384,6 +385,14 @@ impl Plugins {
                 return Err(fault(format!("it is already there, from {owner}")));
             }
             names.push(f.name.clone());
+        }
+        if self.settings.verify {
+            for name in &names {
+                let verdict = verify(&parsed, &self.host, name);
+                if let Some(reason) = verdict.disagreement {
+                    return Err(ProgramFault::Disagrees { name: name.clone(), reason });
+                }
+            }
         }
         self.owners.extend(names.iter().map(|n| (n.clone(), owner.to_owned())));
         if let Some(host) = Arc::get_mut(&mut self.host) {
@@ -455,6 +464,14 @@ pub enum ProgramFault {
         /// The name.
         name: String,
         /// What is wrong with it.
+        reason: String,
+    },
+    /// A rule disagrees with itself.
+    #[error("rule `{name}`: {reason}")]
+    Disagrees {
+        /// The rule.
+        name: String,
+        /// What with what.
         reason: String,
     },
 }

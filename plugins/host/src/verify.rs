@@ -1,11 +1,12 @@
 //! A rule against itself: its kernel, its program, and differences.
 //!
 //! At some points where the kernel is finite and smooth, the value of the program must be that of the kernel, and the
-//! derivative that the rule gives must be that of central differences. A point where the differences of two step
-//! sizes are far from each other (a pole, a kink, a branch point) says nothing and is left out.
+//! derivatives that the pushforward and the pullback of the rule give must be those of central differences. A point
+//! where the differences of two step sizes are far from each other (a pole, a kink, a branch point) says nothing and is
+//! left out.
 
 use ketgrad_core::{
-    exec::{Bytecode, Datum, Derivatives, Executable, Limits, Machine},
+    exec::{Bytecode, Datum, Derivatives, DeriveError, Executable, Limits, Machine},
     ir::{Element, Kind, Program},
 };
 use num_complex::Complex;
@@ -29,6 +30,9 @@ const VALUE_TOLERANCE: f64 = 1e-9;
 
 /// How far derivatives may be from extrapolated differences of steps of 1e-4.
 const SLOPE_TOLERANCE: f64 = 1e-6;
+
+/// What a run may use: a program that takes longer at a point is not compared there.
+const LIMITS: Limits = Limits { steps: 10_000_000, depth: 10_000, array: 1_000_000 };
 
 /// What came out.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,7 +88,8 @@ fn compare(
     let Some(of) = program.lookup(name) else { return Ok(None) };
     let caller = caller(&mut program, of);
     let name = program.functions[caller].name.clone();
-    let mut f = Derivatives::<C>::new(&program, &name).map_err(|e| e.to_string())?.with_host(host);
+    let f = Derivatives::<C>::new(&program, &name).map_err(|e| e.to_string())?;
+    let mut f = f.with_host(host).with_limits(LIMITS);
     let code = Bytecode::compile(&program, f.function()).map_err(|e| e.to_string())?;
     for shift in 0..POINTS.len() {
         let x: Vec<Datum<C>> = kinds.iter().enumerate().map(|(k, kind)| point(kind, shift + 2 * k)).collect();
@@ -117,36 +122,67 @@ fn compare(
             if doubt > 1e-3 * (1.0 + expected.norm()) {
                 continue;
             }
-            let dots: Vec<Datum<C>> = (0..kinds.len())
-                .filter(|j| kinds[*j].is_differentiable())
-                .map(|j| direction(&x[j], if j == k { 1.0 } else { 0.0 }))
-                .collect();
-            let slope = match f.jvp(&x, &dots) {
-                Ok((_, dot)) => total(&dot),
-                // A rule that has only a pullback.
-                Err(_) => match f.vjp(&x, direction(&value, 1.0)) {
-                    Ok((_, bars)) => {
-                        let at = kinds[..k].iter().filter(|k| k.is_differentiable()).count();
-                        bars.get(at).and_then(total).map(|c| c.conj())
-                    }
-                    Err(e) => return Err(format!("no derivative to compare: {e}")),
-                },
-            };
-            let Some(slope) = slope else { continue };
-            *points += 1;
-            if (slope - expected).norm() > SLOPE_TOLERANCE * (1.0 + expected.norm()) + 4.0 * doubt {
-                return Ok(Some(format!(
-                    "at {} its derivative by input {k} is {slope}, differences give {expected}",
-                    shown(&x)
-                )));
+            let slopes = [
+                ("pushforward", pushed(&mut f, kinds, &x, k)),
+                ("pullback", pulled(&mut f, kinds, &x, &value, k)),
+            ];
+            if let [(_, Err(_)), (_, Err(e))] = &slopes {
+                return Err(format!("no derivative to compare: {e}"));
+            }
+            for (way, slope) in slopes {
+                // A rule may have one of them only.
+                let Ok(Some(slope)) = slope else { continue };
+                *points += 1;
+                if (slope - expected).norm() > SLOPE_TOLERANCE * (1.0 + expected.norm()) + 4.0 * doubt {
+                    return Ok(Some(format!(
+                        "at {} its {way} gives {slope} by input {k}, differences give {expected}",
+                        shown(&x)
+                    )));
+                }
             }
         }
     }
     Ok(None)
 }
 
+/// The derivative of the sum of all results as every number of input `k` moves, by the pushforward.
+fn pushed(
+    f: &mut Derivatives<'_, C>,
+    kinds: &[Kind],
+    x: &[Datum<C>],
+    k: usize,
+) -> Result<Option<C>, DeriveError> {
+    let moves = |j: usize| if j == k { C::ONE } else { C::ZERO };
+    let dots: Vec<Datum<C>> = (0..kinds.len())
+        .filter(|j| kinds[*j].is_differentiable())
+        .map(|j| direction(&x[j], moves(j)))
+        .collect();
+    Ok(total(&f.jvp(x, &dots)?.1))
+}
+
+/// The same by the pullback: the real part from the cotangent 1, the imaginary part from `i`.
+fn pulled(
+    f: &mut Derivatives<'_, C>,
+    kinds: &[Kind],
+    x: &[Datum<C>],
+    value: &Datum<C>,
+    k: usize,
+) -> Result<Option<C>, DeriveError> {
+    let at = kinds[..k].iter().filter(|k| k.is_differentiable()).count();
+    let mut part = |seed: C| -> Result<Option<f64>, DeriveError> {
+        let (_, bars) = f.vjp(x, direction(value, seed))?;
+        Ok(bars.get(at).and_then(total).map(|c| c.re))
+    };
+    let re = part(C::ONE)?;
+    let im = match value {
+        Datum::Complex(_) | Datum::Complexes(_) => part(C::I)?,
+        _ => Some(0.0),
+    };
+    Ok(re.zip(im).map(|(re, im)| C::new(re, im)))
+}
+
 fn run(code: &Bytecode, host: &Loaded, x: &[Datum<C>]) -> Option<C> {
-    total(&code.call(&mut Machine::new(), host, &Limits::default(), x).ok()?)
+    total(&code.call(&mut Machine::new(), host, &LIMITS, x).ok()?)
 }
 
 /// An argument of the kind.
@@ -169,9 +205,9 @@ fn shifted(x: &Datum<C>, h: f64) -> Datum<C> {
     map(x, &|x| x + h, &|z| z + h)
 }
 
-/// Every number `v`, in the shape of `x`.
-fn direction(x: &Datum<C>, v: f64) -> Datum<C> {
-    map(x, &|_| v, &|_| C::new(v, 0.0))
+/// Every number `v`, in the shape of `x`; of a real one its real part.
+fn direction(x: &Datum<C>, v: C) -> Datum<C> {
+    map(x, &|_| v.re, &|_| v)
 }
 
 fn map(x: &Datum<C>, real: &dyn Fn(f64) -> f64, complex: &dyn Fn(C) -> C) -> Datum<C> {

@@ -37,6 +37,40 @@ fn plugins() -> Plugins {
     plugins
 }
 
+#[test]
+fn programs_whose_derivatives_are_wrong_are_refused() {
+    let square = |pullback: &str| format!("rule square(x) {{ x * x }} {pullback}");
+    let wrong = [
+        (square("pullback(x, y, y_bar) { 3 * x * y_bar }"), "pullback"),
+        (square("pushforward(x, x_dot) { 3 * x * x_dot }"), "pushforward"),
+        (
+            "rule product(x, y) { x * y } pullback(x, y, z, z_bar) { (x * z_bar, y * z_bar) }".into(),
+            "pullback",
+        ),
+        ("rule turned(z: complex) { z * z } pullback(z, y, y_bar) { 2 * z * y_bar }".into(), "pullback"),
+    ];
+    for (source, way) in wrong {
+        let mut plugins = Plugins::new(Settings::default());
+        let error = plugins.add_program("the config", &source).unwrap_err().to_string();
+        assert!(error.contains(way) && error.contains("differences give"), "{error}");
+        assert!(plugins.rules().program().functions.is_empty());
+        let mut plugins = Plugins::new(Settings { verify: false, ..Settings::default() });
+        plugins.add_program("the config", &source).unwrap();
+        assert!(plugins.verify()[0].disagreement.is_some(), "{source}");
+    }
+    let right = [
+        square("pullback(x, y, y_bar) { 2 * x * y_bar } pushforward(x, x_dot) { 2 * x * x_dot }"),
+        "rule turned(z: complex) { z * z } pullback(z, y, y_bar) { 2 * conj(z) * y_bar }".into(),
+        "rule length(z: complex) { abs2(z) } pullback(z, y, y_bar) { 2 * z * y_bar }".into(),
+        "rule power(x, n: int) { powi(x, n) } pullback(x, n, y, y_bar) { (real(n) * powi(x, n - 1) * y_bar, none) }".into(),
+        "rule squares(x: array) { x * x } pullback(x, y, y_bar) { 2 * x * y_bar }".into(),
+        "rule endless(x) { while true { } x } pullback(x, y, y_bar) { y_bar }".into(),
+    ];
+    for source in right {
+        Plugins::new(Settings::default()).add_program("the config", &source).unwrap();
+    }
+}
+
 /// The value, gradient and Hessian of a program's last function at a point.
 fn derivatives(plugins: &Plugins, source: &str, at: &[f64]) -> (f64, Vec<f64>, Vec<Vec<f64>>) {
     let program = parse_program_with(source, plugins.rules()).unwrap();
