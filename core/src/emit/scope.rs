@@ -35,7 +35,7 @@ pub(super) fn declare(body: &mut Body) {
         at.entry((path, index)).or_default().push(Var(k));
     }
     let mut mutable = vec![false; body.vars.len()];
-    changes(&body.statements, 0, &mut Vec::new(), &[], &depth, &mut mutable);
+    changes(&body.statements, 0, &mut Vec::new(), 0, &depth, &mut mutable);
     for (v, m) in body.vars.iter_mut().zip(mutable) {
         v.mutable = m;
     }
@@ -67,42 +67,55 @@ fn visit(list: &[Stmt], path: &mut Path, places: &mut [Place]) {
     }
 }
 
-/// `around`: the loops around with the depths of their bodies; `again`: those that may come back to a list
-/// once it has begun.
+/// `around`: the loops and blocks around, with the depths of the bodies of the innermost loops; `again`: how many of
+/// them may come back to a list after its end.
 fn changes(
     list: &[Stmt],
     here: usize,
     around: &mut Vec<(Label, usize)>,
-    again: &[(Label, usize)],
+    again: usize,
     depth: &[usize],
     mutable: &mut [bool],
 ) {
-    let upto = |l: &Label, more: usize| {
-        let place = around.iter().position(|a| a.0 == *l);
-        around[..place.map_or(around.len(), |p| p + more)].to_vec()
-    };
-    let again = match list.last() {
-        Some(Stmt::Return(_)) => vec![],
-        Some(Stmt::Break(l)) => upto(l, 0),
-        Some(Stmt::Continue(l)) => upto(l, 1),
-        _ => again.to_vec(),
-    };
-    let inside = again.last().map_or(0, |a| a.1);
-    for s in list {
+    let mut again = if list.last().is_some_and(|s| back(s, around).is_some()) { 0 } else { again };
+    for s in list.iter().rev() {
+        let after = again;
+        again = again.max(farthest(s, around));
+        let inside = around[..again].last().map_or(0, |a| a.1);
         match s {
             Stmt::Change(_, v, ..) => mutable[v.0] = true,
             Stmt::For(..) => {}
             _ => s.writes().iter().for_each(|v| mutable[v.0] |= depth[v.0] < inside),
         }
-        if let Stmt::Loop(l, body) | Stmt::While(l, _, body) | Stmt::For(l, _, body) = s {
-            around.push((*l, here + 1));
-            let again = around.clone();
-            changes(body, here + 1, around, &again, depth, mutable);
-            around.pop();
-        } else {
-            s.parts().into_iter().for_each(|p| changes(p, here + 1, around, &again, depth, mutable));
-        }
+        let (label, after) = match s {
+            Stmt::Loop(l, _) | Stmt::While(l, ..) | Stmt::For(l, ..) => {
+                (Some((*l, here + 1)), around.len() + 1)
+            }
+            Stmt::Block(l, _) => (Some((*l, around.last().map_or(0, |a| a.1))), after),
+            _ => (None, after),
+        };
+        around.extend(label);
+        s.parts().into_iter().for_each(|p| changes(p, here + 1, around, after, depth, mutable));
+        around.truncate(around.len() - usize::from(label.is_some()));
     }
+}
+
+/// How many of those around a jump may come back to: to a loop that it begins again, and to those around one that it
+/// leaves. `None` of what is no jump, or one to a label further in.
+fn back(s: &Stmt, around: &[(Label, usize)]) -> Option<usize> {
+    let place = |l: &Label| around.iter().position(|a| a.0 == *l);
+    match s {
+        Stmt::Break(l) => place(l),
+        Stmt::Continue(l) => place(l).map(|p| p + 1),
+        Stmt::Return(_) => Some(0),
+        _ => None,
+    }
+}
+
+/// The most that a jump in a statement may come back to.
+fn farthest(s: &Stmt, around: &[(Label, usize)]) -> usize {
+    let inner = s.parts().into_iter().flatten().map(|s| farthest(s, around)).max();
+    back(s, around).max(inner).unwrap_or(0)
 }
 
 fn insert(
