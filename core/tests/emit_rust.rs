@@ -175,7 +175,9 @@ const CORPUS: &[(&str, &str, &str)] = &[
         "fn g(a, b) { let n = len([0.0, 1.0]); let mut k = 0; while k < 1 && n == n { k += 1; for i in 0..2 { } } a } fn f(a, b) { for i in 0..2 { if b == g(a, b) { return a * b; } } g(a, b) - b }",
         "r0.3 r0.7",
     ),
-]; let y = 0.1 + 0.2; let (p, q) = select(n > 0, (1.0, 2.0), (3.0, 4.0)); let z = select(n > 1, complex(0.1, 0.2), complex(1.0, 2.0)); abs(xs[n]) * a + pow(y, a) + sin(p) * cos(q) + abs(select(a > 1, 1.5, -2.5)) + sqrt([0.5; 3][n]) + abs(z) }",
+    (
+        "literals_of_no_type",
+        "fn f(a, n: int) { let xs = [1.0, -2.0, 0.5]; let y = 0.1 + 0.2; let (p, q) = select(n > 0, (1.0, 2.0), (3.0, 4.0)); let z = select(n > 1, complex(0.1, 0.2), complex(1.0, 2.0)); abs(xs[n]) * a + pow(y, a) + sin(p) * cos(q) + abs(select(a > 1, 1.5, -2.5)) + sqrt([0.5; 3][n]) + abs(z) }",
         "r0.3 i2",
     ),
 ];

@@ -250,8 +250,15 @@ impl<'a> File<'a> {
         }
         let public = if self.roots.contains(&f) { "pub " } else { "" };
         let (name, result) = (self.name(f).to_owned(), self.kind(&function.result));
-        let mut w =
-            Writer { file: self, body, out: String::new(), depth: 1, breakable: vec![], rooms: vec![] };
+        let mut w = Writer {
+            file: self,
+            body,
+            out: String::new(),
+            depth: 1,
+            breakable: vec![],
+            rooms: vec![],
+            untyped: HashSet::new(),
+        };
         let _ = writeln!(w.out, "#[allow(unused_mut, unused_parens, unused_variables, nonstandard_style)]");
         let _ = writeln!(w.out, "{public}fn {name}({}) -> {result} {{", params.join(", "));
         for level in w.file.owned(f) {

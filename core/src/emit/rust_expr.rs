@@ -1,6 +1,6 @@
 //! Expressions in Rust.
 
-use crate::ir::{Compare, Int1, Int2, Kind, Mixed, Number1, Number2, Op, Real1, Real2};
+use crate::ir::{Compare, Element, Int1, Int2, Kind, Mixed, Number1, Number2, Op, Real1, Real2};
 
 use super::precedence::{ADD, AND, COMPARE, LOWEST, MUL, OR, POSTFIX, UNARY};
 use super::{
@@ -59,6 +59,25 @@ impl Writer<'_, '_> {
         }
     }
 
+    /// Whether it is made of literals, by what says nothing about their types.
+    pub(super) fn is_untyped(&self, e: &Expr) -> bool {
+        let all = |args: &[Expr]| args.iter().all(|a| self.is_untyped(a));
+        match e {
+            Expr::Real(_) | Expr::Int(_) => true,
+            Expr::Bool(_) => false,
+            Expr::Var(v) | Expr::Clone(v) => self.untyped.contains(v),
+            Expr::Op(op, args, _) => match op {
+                Op::Number1(Number1::Neg | Number1::Recip)
+                | Op::Number2(Number2::Add | Number2::Sub | Number2::Mul | Number2::Div) => all(args),
+                Op::Array => !args.is_empty() && all(args),
+                Op::Fill | Op::Get | Op::Field(_) => self.is_untyped(&args[0]),
+                Op::Select => all(&args[1..]),
+                Op::Tuple => args.iter().any(|a| self.is_untyped(a)),
+                _ => false,
+            },
+        }
+    }
+
     fn binary(&mut self, args: &[Expr], sign: &str, rank: u8) -> (String, u8) {
         // Comparisons do not chain; the others group to the left.
         let left = self.at(&args[0], if rank == COMPARE { rank + 1 } else { rank });
@@ -67,11 +86,9 @@ impl Writer<'_, '_> {
     }
 
     fn method(&mut self, args: &[Expr], name: &str) -> (String, u8) {
-        let mut constant = true;
-        args[0].each_var(&mut |_| constant = false);
         let rest: Vec<String> = args[1..].iter().map(|a| self.expr(a)).collect();
-        // A literal alone does not know that it is an `f64`.
-        if constant && self.body.kind(&args[0]) == Kind::Real {
+        // Literals alone do not know that they are `f64`s.
+        if self.is_untyped(&args[0]) && self.body.kind(&args[0]) == Kind::Real {
             let first = self.expr(&args[0]);
             let all: Vec<String> = std::iter::once(first).chain(rest).collect();
             return (format!("f64::{name}({})", all.join(", ")), POSTFIX);
@@ -102,6 +119,10 @@ impl Writer<'_, '_> {
     }
 
     fn op(&mut self, op: Op, args: &[Expr], kind: &Kind) -> (String, u8) {
+        if matches!(kind, Kind::Complex | Kind::Array(Element::Complex)) {
+            // Its definition comes along.
+            self.file.kind(kind);
+        }
         if let Some(text) = self.elementwise(op, args) {
             return (text, POSTFIX);
         }

@@ -1,9 +1,11 @@
 //! Statements in Rust.
 
-use std::fmt::Write;
+use std::{collections::HashSet, fmt::Write};
+
+use crate::ir::Kind;
 
 use super::{
-    ast::{Body, Change, Expr, Label, Stmt, Var},
+    ast::{Body, Change, Label, Stmt, Var},
     rust::File,
     rust_tape::Room,
     tidy::is_named,
@@ -18,6 +20,8 @@ pub(super) struct Writer<'w, 'a> {
     pub(super) breakable: Vec<(Label, bool)>,
     /// The vectors of tapes that loops around have made room in.
     pub(super) rooms: Vec<Room>,
+    /// The variables whose values do not say what type their numbers have.
+    pub(super) untyped: HashSet<Var>,
 }
 
 impl Writer<'_, '_> {
@@ -53,10 +57,12 @@ impl Writer<'_, '_> {
             }
             Stmt::Let(v, value) => {
                 let text = self.expr(value);
-                let plain = matches!(value, Expr::Real(_) | Expr::Int(_));
-                let kind = if plain {
-                    format!(": {}", self.file.kind(&self.body.vars[v.0].kind))
+                let kind = &self.body.vars[v.0].kind;
+                let untyped = self.is_untyped(value);
+                let kind = if untyped && matches!(kind, Kind::Real | Kind::Int) {
+                    format!(": {}", self.file.kind(kind))
                 } else {
+                    self.untyped.extend(untyped.then_some(*v));
                     String::new()
                 };
                 let line = format!("let {}{kind} = {text};", self.binding(*v));
@@ -83,6 +89,9 @@ impl Writer<'_, '_> {
                 let mut names = names.collect::<Vec<_>>().join(", ");
                 if vars.len() == 1 {
                     names.push(',');
+                }
+                if *new && self.is_untyped(value) {
+                    self.untyped.extend(vars.iter().flatten().copied());
                 }
                 let value = self.expr(value);
                 self.line(&format!("{}({names}) = {value};", if *new { "let " } else { "" }));
