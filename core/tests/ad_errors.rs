@@ -29,6 +29,14 @@ fn text_errors_say_where_what_and_what_else() {
             "fn f(x, n: int) { x * n }",
             "1:19: expected int, given real: an int meets a real number through `real(n)`",
         ),
+        (
+            "fn f(x) { x % 2.0 }",
+            "1:11: expected int, given real: the remainder of real numbers is `rem(a, b)`",
+        ),
+        (
+            "fn f(x, n: int) { n % x }",
+            "1:23: expected int, given real: an int meets a real number through `real(n)`",
+        ),
         ("fn f(x) { y = 2; x }", "1:11: no variable `y`"),
         ("fn f(x) { x = 2; x }", "1:11: `x` cannot be assigned to: declare it with `let mut x`"),
         ("fn f(x) { break; x }", "1:11: `break` outside a loop"),

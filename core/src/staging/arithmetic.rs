@@ -11,6 +11,11 @@ use crate::{
 
 use super::{Given, Misfit, Stage};
 
+/// What to do where an int meets a real number.
+const REAL_OF_INT: &str = ": an int meets a real number through `real(n)`";
+/// What to write where `%` stands between real numbers.
+const REM_OF_REALS: &str = ": the remainder of real numbers is `rem(a, b)`";
+
 /// An operator between two operands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operator {
@@ -71,8 +76,9 @@ impl Stage {
         let comparison = matches!(op, Operator::Compare(_));
         let int = self.is(a, &Kind::Int) || self.is(b, &Kind::Int);
         if int || op == Operator::Rem || literals && comparison {
-            let a = self.fit_int(a)?;
-            let b = self.fit_int(b).map_err(|e| e.of(1))?;
+            let hint = if int { REAL_OF_INT } else { REM_OF_REALS };
+            let a = self.fit_int(a, hint)?;
+            let b = self.fit_int(b, hint).map_err(|e| e.of(1))?;
             let kind = if comparison { Kind::Bool } else { Kind::Int };
             return Ok(Given::Value(self.b.inst(op.on_ints(), &[a, b], kind)));
         }
@@ -90,10 +96,10 @@ impl Stage {
         Ok(Given::Value(self.b.number2(number, args[0], args[1])))
     }
 
-    /// An int; a real number that meets one is an error that says how to convert.
-    fn fit_int(&mut self, given: Given) -> Result<Value, Misfit> {
+    /// An int; of a real number an error with the hint.
+    fn fit_int(&mut self, given: Given, hint: &'static str) -> Result<Value, Misfit> {
         self.fit(given, &Kind::Int).map_err(|e| match e.given.as_str() {
-            "real" => Misfit { hint: ": an int meets a real number through `real(n)`", ..e },
+            "real" => Misfit { hint, ..e },
             _ => e,
         })
     }
