@@ -6,7 +6,7 @@
 //! Workloads and points are those that such comparisons use: a fraction, gradient descent on a point, Newton's
 //! root with a data-dependent number of rounds, the logistic map, Euler steps of Lotka-Volterra; by loops over elements
 //! and by operations on arrays Rosenbrock, Speelpenning's product, the logarithm of a sum of exponentials; by operations
-//! on arrays the trace of a product, a network of two layers, a Gaussian mixture. `seconds` is one gradient by the
+//! on arrays the trace of a product, a network of two layers, a Gaussian mixture, the sum of a function of every element. `seconds` is one gradient by the
 //! bytecode, called again; `objective_seconds` one value; `first_seconds` from text to the first gradient. Names of
 //! workloads may be given as arguments; figures are in `AD.md`. `long-loop` is a million Euler steps as one program, `long-loop-budget` the same
 //! with memory for a thousand states, each with the bytes that it held.
@@ -193,6 +193,31 @@ fn on_arrays() -> Vec<Workload> {
     ]
 }
 
+/// The sum of a function of every element, numbers between .05 and .95 that fit the second cache.
+fn by_elements() -> Vec<Workload> {
+    const N: usize = 20_000;
+    let x: Vec<f64> = (0..N).map(|k| 0.05 + 0.9 * (1.7 * k as f64).sin().abs()).collect();
+    let w = |(name, source)| Workload { name, n: N, source, args: vec![Datum::reals(x.iter().copied())] };
+    [
+        ("sum-sqrt", "fn f(x: array) { sum(sqrt(x)) }"),
+        ("sum-exp", "fn f(x: array) { sum(exp(x)) }"),
+        ("sum-ln", "fn f(x: array) { sum(ln(x)) }"),
+        ("sum-ln_1p", "fn f(x: array) { sum(ln_1p(x)) }"),
+        ("sum-sin", "fn f(x: array) { sum(sin(x)) }"),
+        ("sum-cos", "fn f(x: array) { sum(cos(x)) }"),
+        ("sum-tan", "fn f(x: array) { sum(tan(x)) }"),
+        ("sum-sinh", "fn f(x: array) { sum(sinh(x)) }"),
+        ("sum-cosh", "fn f(x: array) { sum(cosh(x)) }"),
+        ("sum-tanh", "fn f(x: array) { sum(tanh(x)) }"),
+        ("sum-pow", "fn f(x: array) { sum(pow(x, 1.5)) }"),
+        ("sum-abs", "fn f(x: array) { sum(abs(x)) }"),
+        ("sum-max", "fn f(x: array) { sum(max(x, 0.5)) }"),
+        ("sum-sigmoid", "fn f(x: array) { sum(1 / (1 + exp(-x))) }"),
+    ]
+    .map(w)
+    .into()
+}
+
 /// The least and the median time of a call.
 fn time(mut f: impl FnMut()) -> (f64, f64) {
     let mut calls = 1u32;
@@ -265,7 +290,8 @@ fn main() {
     }
     let data = Data::new();
     let rules = data.rules();
-    for Workload { name, n, source, args } in workloads().into_iter().chain(on_arrays()) {
+    for Workload { name, n, source, args } in workloads().into_iter().chain(on_arrays()).chain(by_elements())
+    {
         if !wanted.is_empty() && !wanted.iter().any(|w| w == name) {
             continue;
         }

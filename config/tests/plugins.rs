@@ -126,6 +126,20 @@ fn a_rule_that_disagrees_is_status_3() {
     folder.run(&panics).fails(1, &["panics"]);
 }
 
+/// A gradient passed straight through a rounding, where differences are 0.
+#[test]
+fn a_rule_that_is_not_the_derivative_says_so() {
+    let folder = Folder::new();
+    let rule = "[[rule]]\nprogram = 'rule rounded(x) { round(x) } pullback(x, y, y_bar) { y_bar }'\n";
+    folder.file("c.toml", rule);
+    let diff =
+        ["diff", "--config", "c.toml", "-e", "fn f(x) { 3.0 * rounded(x) }", "--at", "x=1.3", "--json"];
+    folder.run(&diff).fails(1, &["rule `rounded`", "pullback gives", "`verify = false`", "[c.toml:1:"]);
+    folder.file("c.toml", format!("{rule}verify = false\n"));
+    let given = folder.run(&diff).json();
+    assert_eq!((given["value"].as_f64(), given["gradient"]["x"].as_f64()), (Some(3.0), Some(3.0)), "{given}");
+}
+
 #[test]
 fn faults_of_the_config_are_underlined() {
     let folder = Folder::new();

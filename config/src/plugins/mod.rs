@@ -68,12 +68,17 @@ impl PluginsTable {
             (Some(file), _) => read_text(file)?,
             (None, program) => (format!("program of a [[rule]] in {}", self.name), program.clone()),
         };
-        match plugins.add_program(&format!("[[rule]] of {}", self.name), &source) {
+        let owner = format!("[[rule]] of {}", self.name);
+        let added = match rule.verify {
+            true => plugins.add_program(&owner, &source),
+            false => plugins.add_program_as_it_is(&owner, &source),
+        };
+        match added {
             Ok(_) => Ok(()),
             Err(ProgramFault::Text(errors)) => Err(faulty(&name, &source, errors)),
             Err(fault @ ProgramFault::Disagrees { .. }) => Err(self
                 .at(Failure::input(fault), rule.span.clone())
-                .help("`verify = false` in [plugins] takes rules as they are")),
+                .help("`verify = false` takes a rule as it is")),
             Err(fault) => Err(self.at(Failure::input(fault), rule.span.clone())),
         }
     }

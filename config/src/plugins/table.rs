@@ -22,6 +22,7 @@
 //!
 //! [[rule]]                    # a rule that is a program alone: no library
 //! program = "rule f(x) { x * x } pullback(x, y, y_bar) { 2.0 * x * y_bar }"   # or file = "rules.kg"
+//! verify = true               # false: it is not meant to be the derivative
 //! ```
 
 use std::{
@@ -73,6 +74,8 @@ pub struct RuleEntry {
     pub program: String,
     /// Or the file that holds it.
     pub file: Option<PathBuf>,
+    /// `verify`
+    pub verify: bool,
     /// Where it stands.
     pub span: Range<usize>,
 }
@@ -91,7 +94,7 @@ type Value<'i> = Spanned<DeValue<'i>>;
 const PLUGINS: &[&str] = &["search", "require_sha256", "check", "verify", "on_duplicate"];
 const PLUGIN: &[&str] =
     &["name", "path", "sha256", "enabled", "optional", "priority", "rules", "kernels", "options"];
-const RULE: &[&str] = &["program", "file"];
+const RULE: &[&str] = &["program", "file", "verify"];
 const SELECTION: &[&str] = &["only", "except"];
 
 /// The keys of a config file that are read here.
@@ -187,10 +190,11 @@ fn plugin(value: &Value<'_>, folder: &Path, search: &[PathBuf]) -> Read<PluginEn
 }
 
 fn rule(value: &Value<'_>, folder: &Path) -> Read<RuleEntry> {
-    let (mut program, mut file) = (None, None);
+    let (mut program, mut file, mut verify) = (None, None, true);
     each(value, "rule", RULE, |key, value| {
         match key {
             "program" => program = Some(string(value)?),
+            "verify" => verify = boolean(value)?,
             _ => file = Some(folder.join(string(value)?)),
         }
         Ok(())
@@ -199,7 +203,7 @@ fn rule(value: &Value<'_>, folder: &Path) -> Read<RuleEntry> {
         let message = "a [[rule]] needs either `program` or `file`".to_owned();
         return Err(Fault { message, span: value.span(), known: &[], given: String::new() });
     }
-    Ok(RuleEntry { program: program.unwrap_or_default(), file, span: value.span() })
+    Ok(RuleEntry { program: program.unwrap_or_default(), file, verify, span: value.span() })
 }
 
 /// The entries of `[[key]]`.

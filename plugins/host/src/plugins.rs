@@ -372,6 +372,19 @@ impl Plugins {
     /// What is wrong with the text, with line and column; a rule that disagrees with itself, if
     /// [`verify`](Settings::verify) says so.
     pub fn add_program(&mut self, owner: &str, source: &str) -> Result<Vec<String>, ProgramFault> {
+        self.add(owner, source, self.settings.verify)
+    }
+
+    /// As [`Plugins::add_program`], for rules that are not meant to be the derivative: one that passes gradients through
+    /// a rounding, say, or bounds them.
+    ///
+    /// # Errors
+    /// What is wrong with the text, with line and column.
+    pub fn add_program_as_it_is(&mut self, owner: &str, source: &str) -> Result<Vec<String>, ProgramFault> {
+        self.add(owner, source, false)
+    }
+
+    fn add(&mut self, owner: &str, source: &str, verified: bool) -> Result<Vec<String>, ProgramFault> {
         let parsed = text::parse_program_with(source, &self.rules)?;
         let before = self.rules.program().functions.len();
         let mut names = Vec::new();
@@ -386,7 +399,7 @@ impl Plugins {
             }
             names.push(f.name.clone());
         }
-        if self.settings.verify {
+        if verified {
             for name in &names {
                 let verdict = verify(&parsed, &self.host, name);
                 if let Some(reason) = verdict.disagreement {
