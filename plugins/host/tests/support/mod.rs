@@ -69,13 +69,14 @@ fn build(packages: &[&str], profile: &str) -> HashMap<String, PathBuf> {
     built
 }
 
-/// A plugin in C: compiled with some definitions, under a name of its own.
+/// A plugin in C: compiled with some definitions, a library for each call. Its options are variables of the library,
+/// so that two tests at a time must not share one.
 pub(crate) fn c_plugin(source: &Path, name: &str, definitions: &[&str]) -> PathBuf {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let name = format!("{name}_{}", NEXT.fetch_add(1, Ordering::Relaxed));
     let library = ketgrad_plugin_host::file_name(&Path::new(env!("CARGO_TARGET_TMPDIR")).join(name));
     // Written beside and renamed: a library that is mapped must not be written over.
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let fresh = library.with_extension(format!("{}-{number}", std::process::id()));
+    let fresh = library.with_extension(std::process::id().to_string());
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
     let output = Command::new(&compiler)
         .args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-I"])
