@@ -138,6 +138,8 @@ fn a_rule_that_is_not_the_derivative_says_so() {
     folder.file("c.toml", format!("{rule}verify = false\n"));
     let given = folder.run(&diff).json();
     assert_eq!((given["value"].as_f64(), given["gradient"]["x"].as_f64()), (Some(3.0), Some(3.0)), "{given}");
+    let verified = folder.run(&["plugins", "verify", "--config", "c.toml"]).done();
+    assert!(verified.out.contains("rounded  not compared: it is not meant to be"), "{verified:#?}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Loading: one plugin after the other, each all or nothing.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     env::consts::{DLL_PREFIX, DLL_SUFFIX},
     path::{Path, PathBuf},
     sync::Arc,
@@ -170,6 +170,8 @@ pub struct Plugins {
     rules: Rules,
     host: Arc<Loaded>,
     owners: HashMap<String, String>,
+    /// The rules that are not meant to be the derivative.
+    as_they_are: HashSet<String>,
     backends: Vec<Arc<Backend>>,
 }
 
@@ -381,7 +383,9 @@ impl Plugins {
     /// # Errors
     /// What is wrong with the text, with line and column.
     pub fn add_program_as_it_is(&mut self, owner: &str, source: &str) -> Result<Vec<String>, ProgramFault> {
-        self.add(owner, source, false)
+        let names = self.add(owner, source, false)?;
+        self.as_they_are.extend(names.iter().cloned());
+        Ok(names)
     }
 
     fn add(&mut self, owner: &str, source: &str, verified: bool) -> Result<Vec<String>, ProgramFault> {
@@ -455,12 +459,16 @@ impl Plugins {
         self.backends.iter().filter(|b| b.is_device()).map(|b| Device::of(b.clone(), false)).collect()
     }
 
-    /// Compares kernel, program and differences of every rule.
+    /// Compares kernel, program and differences of every rule, but of those that are taken as they are.
     #[must_use]
     pub fn verify(&self) -> Vec<Verdict> {
         let mut names: Vec<&String> = self.owners.keys().collect();
         names.sort();
-        names.into_iter().map(|name| verify(self.rules.program(), &self.host, name)).collect()
+        let verdict = |name: &String| match self.as_they_are.contains(name) {
+            true => Verdict::none(name, "it is not meant to be the derivative"),
+            false => verify(self.rules.program(), &self.host, name),
+        };
+        names.into_iter().map(verdict).collect()
     }
 }
 

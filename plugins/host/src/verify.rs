@@ -47,14 +47,18 @@ pub struct Verdict {
     pub note: Option<String>,
 }
 
+impl Verdict {
+    /// Nothing was compared, and why.
+    pub(crate) fn none(rule: &str, why: &str) -> Verdict {
+        Verdict { rule: rule.to_owned(), points: 0, disagreement: None, note: Some(why.to_owned()) }
+    }
+}
+
 /// Compares kernel, program and differences of the rule whose function has the given name.
 #[must_use]
 pub fn verify(program: &Program, host: &Loaded, name: &str) -> Verdict {
+    let Some(f) = program.lookup(name) else { return Verdict::none(name, "not a rule of numbers") };
     let mut verdict = Verdict { rule: name.to_owned(), points: 0, disagreement: None, note: None };
-    let Some(f) = program.lookup(name) else {
-        verdict.note = Some("not a rule of numbers".to_owned());
-        return verdict;
-    };
     let function = &program.functions[f];
     let kinds: Vec<Kind> = function.params.iter().map(|p| p.kind.clone()).collect();
     let rule = host.rules().iter().find(|r| r.function == f);
