@@ -1,8 +1,6 @@
 //! What a formula for a partial may use besides operators and elementary functions.
 
-use std::cmp::Ordering;
-
-use crate::scalar::{N, Real, Scalar};
+use crate::scalar::{N, Piece, Real, Scalar};
 
 /// Constants, and functions that are constant between jumps.
 pub trait Piecewise: Sized {
@@ -30,24 +28,19 @@ impl<T: Real, S: Scalar<Real = T>> Piecewise for N<S> {
         N(S::lit(x))
     }
     fn sign(&self) -> Self {
-        match self.0.re().try_cmp(&T::lit(0.0)) {
-            Ok(Some(Ordering::Less)) => self.lit(-1.0),
-            Ok(Some(Ordering::Equal)) => self.lit(0.0),
-            Ok(Some(Ordering::Greater)) => self.lit(1.0),
-            Ok(None) | Err(_) => self.lit(f64::NAN),
-        }
+        piece(Piece::Sign, self, self)
     }
     fn trunc(&self) -> Self {
-        self.lit(self.0.re().primal().map_or(f64::NAN, f64::trunc))
+        piece(Piece::Trunc, self, self)
     }
     fn step(&self, y: &Self) -> Self {
-        match self.0.re().try_cmp(&y.0.re()) {
-            Ok(Some(Ordering::Less)) => self.lit(0.0),
-            Ok(Some(Ordering::Equal | Ordering::Greater)) => self.lit(1.0),
-            Ok(None) | Err(_) => self.lit(f64::NAN),
-        }
+        piece(Piece::Step, self, y)
     }
     fn scale(&self, d: &Self) -> Self {
         if d.0.is_exact_zero() { self.lit(0.0) } else { self * d }
     }
+}
+
+fn piece<T: Real, S: Scalar<Real = T>>(f: Piece, x: &N<S>, y: &N<S>) -> N<S> {
+    N(f.of(&x.0.re(), &y.0.re()).map_or_else(|_| S::lit(f64::NAN), S::from_real))
 }
