@@ -18,7 +18,8 @@
 //! | section | operands -> result | value is generic over |
 //! |---|---|---|
 //! | `number1`, `number2` | real or complex, all the same -> that | `S: Scalar` |
-//! | `real1`, `real2` | real -> real; may ask for an order | `T: Real`, gives `Result<_, Undecided>` |
+//! | `real1` | real -> real; may ask for an order | (a [`Piece`](crate::scalar::Piece)) |
+//! | `real2` | real -> real; may ask for an order | `T: Real`, gives `Result<_, Undecided>` |
 //! | `int1`, `int2` | int -> int; `None` on overflow and division by zero | |
 //! | `mixed` | as written | (the executor's one match) |
 //!
@@ -90,12 +91,12 @@ macro_rules! for_each_op {
                 Scale "scale" (a, b) -> y: singular = scale(a, b), [b.clone(), a.clone()], "`a b`, but 0 where `b` is exactly zero, even if `a` is infinite or undefined.";
             }
             real1 {
-                Abs "abs" (a) -> y: regular = Piece::Abs.of(a, a), [a.sign()], "The absolute value.";
-                Sign "sign" (a) -> y: regular = Piece::Sign.of(a, a), [a.lit(0.0)], "1, -1, or 0 at 0.";
-                Floor "floor" (a) -> y: regular = Piece::Floor.of(a, a), [a.lit(0.0)], "The greatest integer that is not greater.";
-                Ceil "ceil" (a) -> y: regular = Piece::Ceil.of(a, a), [a.lit(0.0)], "The least integer that is not less.";
-                Round "round" (a) -> y: regular = Piece::Round.of(a, a), [a.lit(0.0)], "The nearest integer; halves away from 0.";
-                Trunc "trunc" (a) -> y: regular = Piece::Trunc.of(a, a), [a.lit(0.0)], "The integer part.";
+                Abs "abs" (a) -> y: regular = Piece::Abs, [a.sign()], "The absolute value.";
+                Sign "sign" (a) -> y: regular = Piece::Sign, [a.lit(0.0)], "1, -1, or 0 at 0.";
+                Floor "floor" (a) -> y: regular = Piece::Floor, [a.lit(0.0)], "The greatest integer that is not greater.";
+                Ceil "ceil" (a) -> y: regular = Piece::Ceil, [a.lit(0.0)], "The least integer that is not less.";
+                Round "round" (a) -> y: regular = Piece::Round, [a.lit(0.0)], "The nearest integer; halves away from 0.";
+                Trunc "trunc" (a) -> y: regular = Piece::Trunc, [a.lit(0.0)], "The integer part.";
             }
             real2 {
                 Atan2 "atan2" (a, b) -> y: singular = Ok(a.atan2(b)), [b / a.hypot(b) / a.hypot(b), -(a / a.hypot(b) / a.hypot(b))], "The angle of the point (b, a) in (-pi, pi].";

@@ -36,13 +36,19 @@ macro_rules! values {
             }
         }
         impl Real1 {
+            /// The function.
+            #[inline]
+            #[must_use]
+            pub fn piece(self) -> Piece {
+                match self { $(Real1::$r1 => $r1_v,)* }
+            }
             /// The value.
             ///
             /// # Errors
             /// The number has no value yet.
             #[inline]
             pub fn value<T: Real>(self, a: &T) -> Result<T, Undecided> {
-                match self { $(Real1::$r1 => { let $r1_a = a; $r1_v })* }
+                self.piece().of(a, a)
             }
         }
         impl Real2 {

@@ -204,7 +204,10 @@ functions! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scalar::{Scalar, elementary::tests::apart};
+    use crate::scalar::{
+        Scalar,
+        elementary::tests::{apart, random},
+    };
 
     type Float = fn(f64) -> f64;
     const FUNCTIONS: [(&str, Float, Float); 3] =
@@ -212,11 +215,7 @@ mod tests {
 
     #[test]
     fn they_are_right_to_two_units_in_the_last_place() {
-        let mut seed = 1u64;
-        let mut random = || {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (seed >> 11) as f64 / (1u64 << 53) as f64
-        };
+        let mut random = random();
         for _ in 0..20_000 {
             let (u, v) = (random(), random() - 0.5);
             let points = [

@@ -118,7 +118,7 @@ pub(super) fn exp(x: f64) -> f64 {
     scaled(1.0 + p, n)
 }
 
-/// `e^(x + more)`, with `more` small: right to .51 units in the last place.
+/// `e^(x + more)`, with `more` small, and with what rounding takes of `r` and of `1 + r` given back.
 #[inline(always)]
 pub(super) fn exp_of_sum(x: f64, more: f64) -> f64 {
     let x = within(x, LEAST_EXPONENT, LARGEST_EXPONENT);
@@ -233,6 +233,15 @@ pub(super) mod tests {
         if a.is_nan() && b.is_nan() { 0 } else { place(a).abs_diff(place(b)) }
     }
 
+    /// Numbers from 0 to 1 that look random.
+    pub(in crate::scalar) fn random() -> impl FnMut() -> f64 {
+        let mut seed = 1u64;
+        move || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 11) as f64 / (1u64 << 53) as f64
+        }
+    }
+
     type Float = fn(f64) -> f64;
     const FUNCTIONS: [(&str, Float, Float); 7] = [
         ("exp", exp, f64::exp),
@@ -246,11 +255,7 @@ pub(super) mod tests {
 
     #[test]
     fn they_are_right_to_two_units_in_the_last_place() {
-        let mut seed = 1u64;
-        let mut random = || {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (seed >> 11) as f64 / (1u64 << 53) as f64
-        };
+        let mut random = random();
         for _ in 0..20_000 {
             let (u, v) = (random(), random() - 0.5);
             let points = [

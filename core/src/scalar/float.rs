@@ -16,54 +16,59 @@ macro_rules! inherent {
     )*};
 }
 
-/// The functions of many numbers at once, in 64 bits: plain loops, since a closure of that size would stay a call, and one
-/// without the processor's instructions.
-macro_rules! together {
-    ($F:ident: $($all:ident = $f:ident;)*) => {$(
-        fn $all(numbers: &mut [$F]) {
-            struct Work<'a>(&'a mut [$F]);
+/// A function of many numbers at once, and perhaps of others beside them: its loop compiled for the processor.
+macro_rules! at_once {
+    ($F:ident $all:ident($numbers:ident $(, $others:ident)?) $work:block) => {
+        fn $all($numbers: &mut [$F] $(, $others: &[$F])?) {
+            struct Work<'a> {
+                $numbers: &'a mut [$F],
+                $($others: &'a [$F],)?
+            }
             impl Loop for Work<'_> {
                 type Output = ();
                 #[inline(always)]
                 fn run(self) {
-                    for x in self.0 {
-                        *x = elementary::$f(f64::from(*x)) as $F;
-                    }
+                    let Work { $numbers $(, $others)? } = self;
+                    $work
                 }
             }
-            wide::<$F, _>(Work(numbers));
+            wide::<$F, _>(Work { $numbers $(, $others)? });
         }
+    };
+}
+
+/// Elementary functions of many numbers, in 64 bits: plain loops, since a closure of that size would stay a call, and one without
+/// the processor's instructions.
+macro_rules! together {
+    ($F:ident: $($all:ident = $f:ident;)*) => {$(
+        at_once! { $F $all(numbers) {
+            for x in numbers {
+                *x = elementary::$f(f64::from(*x)) as $F;
+            }
+        } }
     )*};
 }
 
 /// The same for functions that take another way for large numbers: these are done again.
 macro_rules! periodic {
     ($F:ident: $($all:ident = $near:ident, $f:ident;)*) => {$(
-        fn $all(numbers: &mut [$F]) {
-            struct Work<'a>(&'a mut [$F]);
-            impl Loop for Work<'_> {
-                type Output = ();
-                #[inline(always)]
-                fn run(self) {
-                    for some in self.0.chunks_mut(TOGETHER) {
-                        let is_large = |x: &$F| f64::from(x.abs()) > circular::NEAR;
-                        let large = some.iter().filter(|x| is_large(x)).count();
-                        let mut before = [0.0; TOGETHER];
-                        if large > 0 {
-                            before[..some.len()].copy_from_slice(some);
-                        }
-                        for x in &mut *some {
-                            *x = circular::$near(f64::from(*x)) as $F;
-                        }
-                        if large > 0 {
-                            let with = some.iter_mut().zip(&before).filter(|(_, x)| is_large(x));
-                            with.for_each(|(y, x)| *y = circular::$f(f64::from(*x)) as $F);
-                        }
-                    }
+        at_once! { $F $all(numbers) {
+            let is_large = |x: &$F| f64::from(x.abs()) > circular::NEAR;
+            let mut before = [0.0; TOGETHER];
+            for some in numbers.chunks_mut(TOGETHER) {
+                let large = some.iter().filter(|x| is_large(x)).count();
+                if large > 0 {
+                    before[..some.len()].copy_from_slice(some);
+                }
+                for x in &mut *some {
+                    *x = circular::$near(f64::from(*x)) as $F;
+                }
+                if large > 0 {
+                    let with = some.iter_mut().zip(&before).filter(|(_, x)| is_large(x));
+                    with.for_each(|(y, x)| *y = circular::$f(f64::from(*x)) as $F);
                 }
             }
-            wide::<$F, _>(Work(numbers));
-        }
+        } }
     )*};
 }
 
@@ -71,7 +76,7 @@ macro_rules! periodic {
 const TOGETHER: usize = 256;
 
 macro_rules! float {
-    ($($F:ident $pieces:ident)*) => {$(
+    ($($F:ident)*) => {$(
         impl Ring for $F {
             const WIDE: bool = true;
             fn is_exact_zero(&self) -> bool { *self == 0.0 }
@@ -95,28 +100,20 @@ macro_rules! float {
                 $F: exp_all = exp; exp_m1_all = exp_m1; ln_all = ln; ln_1p_all = ln_1p;
                 sinh_all = sinh; cosh_all = cosh; tanh_all = tanh;
             }
-            fn pow_all(numbers: &mut [$F], exponents: &[$F]) {
-                struct Work<'a>(&'a mut [$F], &'a [$F]);
-                impl Loop for Work<'_> {
-                    type Output = ();
-                    #[inline(always)]
-                    fn run(self) {
-                        match self.1 {
-                            &[y] => {
-                                for x in self.0 {
-                                    *x = power::pow(f64::from(*x), f64::from(y)) as $F;
-                                }
-                            }
-                            all => {
-                                for (x, y) in self.0.iter_mut().zip(all) {
-                                    *x = power::pow(f64::from(*x), f64::from(*y)) as $F;
-                                }
-                            }
+            at_once! { $F pow_all(numbers, exponents) {
+                match exponents {
+                    &[y] => {
+                        for x in numbers {
+                            *x = power::pow(f64::from(*x), f64::from(y)) as $F;
+                        }
+                    }
+                    all => {
+                        for (x, y) in numbers.iter_mut().zip(all) {
+                            *x = power::pow(f64::from(*x), f64::from(*y)) as $F;
                         }
                     }
                 }
-                wide::<$F, _>(Work(numbers, exponents));
-            }
+            } }
             periodic! { $F: sin_all = sin_near, sin; cos_all = cos_near, cos; tan_all = tan_near, tan; }
         }
         impl Real for $F {
@@ -130,7 +127,7 @@ macro_rules! float {
             }
             fn twice_all(twice: Twice, x: [&[$F]; 3], out: &mut [$F]) { many(twice, x, out); }
             fn piece_all(f: Piece, x: [&[$F]; 2], out: &mut [$F]) -> Result<(), Undecided> {
-                pieces::$pieces(f, x, out);
+                pieces::floats(f, x, out);
                 Ok(())
             }
             fn primal(&self) -> Option<f64> { Some(f64::from(*self)) }
@@ -141,7 +138,7 @@ macro_rules! float {
         }
     )*};
 }
-float! { f32 singles f64 doubles }
+float! { f32 f64 }
 
 struct Raise<'a, T> {
     numbers: &'a mut [T],

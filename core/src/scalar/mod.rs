@@ -71,7 +71,7 @@ pub use pieces::Piece;
 pub(crate) use pieces::primal;
 pub use twice::{Basic, Twice};
 pub use uncertain::Uncertain;
-pub(crate) use wide::{Loop, fused, wide};
+pub(crate) use wide::{Loop, fused, one, two, wide};
 
 /// `T: Implies<U, Is: Bound>` as a supertrait makes `U: Bound` known wherever `T: Trait` is known.
 ///

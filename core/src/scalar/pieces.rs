@@ -2,9 +2,11 @@
 
 use std::cmp::Ordering;
 
+use num_traits::Float;
+
 use super::{
     Real, Undecided,
-    wide::{Loop, wide},
+    wide::{one, two},
 };
 
 /// A function that is made of pieces.
@@ -88,60 +90,30 @@ pub(super) fn plain<T: Real>(f: Piece, [x, y]: [&[T]; 2], out: &mut [T]) -> Resu
 }
 
 /// As [`plain`], for floats: no branch, one loop for each function.
-macro_rules! floats {
-    ($($F:ident $many:ident)*) => {$(
-        pub(super) fn $many(f: Piece, x: [&[$F]; 2], out: &mut [$F]) {
-            match f {
-                Piece::Abs => loops(x, out, |x, _| if x < 0.0 { -x } else { x + 0.0 }),
-                Piece::Sign => loops(x, out, |x, _| {
-                    let sign = if x < 0.0 { -1.0 } else { x + 0.0 };
-                    if x > 0.0 { 1.0 } else { sign }
-                }),
-                Piece::Floor => loops(x, out, |x, _| x.floor()),
-                Piece::Ceil => loops(x, out, |x, _| x.ceil()),
-                Piece::Round => loops(x, out, |x, _| x.round()),
-                Piece::Trunc => loops(x, out, |x, _| x.trunc()),
-                Piece::Min => loops(x, out, |x, y| {
-                    let least = if x > y { y } else { x + y };
-                    if x <= y { x } else { least }
-                }),
-                Piece::Max => loops(x, out, |x, y| {
-                    let greatest = if x < y { y } else { x + y };
-                    if x >= y { x } else { greatest }
-                }),
-                Piece::Step => loops(x, out, |x, y| {
-                    let step = if x < y { 0.0 } else { $F::NAN };
-                    if x >= y { 1.0 } else { step }
-                }),
-            }
-        }
-    )*};
-}
-floats! { f32 singles f64 doubles }
-
-#[inline(always)]
-fn loops<T: Real + Copy>(x: [&[T]; 2], out: &mut [T], f: impl Fn(T, T) -> T) {
-    match x {
-        [&[x], &[y]] => out.fill(f(x, y)),
-        [x, &[y]] => wide::<T, _>(Over { x: [x, x], out, f: |x, _| f(x, y) }),
-        [&[x], y] => wide::<T, _>(Over { x: [y, y], out, f: |y, _| f(x, y) }),
-        x => wide::<T, _>(Over { x, out, f }),
-    }
-}
-
-/// A number from each two.
-struct Over<'a, T, F> {
-    x: [&'a [T]; 2],
-    out: &'a mut [T],
-    f: F,
-}
-
-impl<T: Copy, F: Fn(T, T) -> T> Loop for Over<'_, T, F> {
-    type Output = ();
-    #[inline(always)]
-    fn run(self) {
-        let [x, y] = self.x;
-        self.out.iter_mut().zip(x).zip(y).for_each(|((z, x), y)| *z = (self.f)(*x, *y));
+pub(super) fn floats<T: Real + Float>(f: Piece, [x, y]: [&[T]; 2], out: &mut [T]) {
+    let (zero, unit) = (T::zero(), T::one());
+    match f {
+        Piece::Abs => one(x, out, |&x| if x < zero { -x } else { x + zero }),
+        Piece::Sign => one(x, out, |&x| {
+            let sign = if x < zero { -unit } else { x + zero };
+            if x > zero { unit } else { sign }
+        }),
+        Piece::Floor => one(x, out, |x| Float::floor(*x)),
+        Piece::Ceil => one(x, out, |x| Float::ceil(*x)),
+        Piece::Round => one(x, out, |x| Float::round(*x)),
+        Piece::Trunc => one(x, out, |x| Float::trunc(*x)),
+        Piece::Min => two(x, y, out, |&x, &y| {
+            let least = if x > y { y } else { x + y };
+            if x <= y { x } else { least }
+        }),
+        Piece::Max => two(x, y, out, |&x, &y| {
+            let greatest = if x < y { y } else { x + y };
+            if x >= y { x } else { greatest }
+        }),
+        Piece::Step => two(x, y, out, |&x, &y| {
+            let step = if x < y { zero } else { T::nan() };
+            if x >= y { unit } else { step }
+        }),
     }
 }
 
@@ -160,11 +132,11 @@ mod tests {
         let same = |a: f64, b: f64| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
         for f in [Abs, Sign, Floor, Ceil, Round, Trunc, Min, Max, Step] {
             for ones in 0..4 {
-                let one =
+                let part =
                     |x: &[f64], bit: usize| if ones >> bit & 1 == 1 { vec![x[100]] } else { x.to_vec() };
-                let (x, y) = (one(&x, 0), one(&y, 1));
+                let (x, y) = (part(&x, 0), part(&y, 1));
                 let (mut given, mut expected) = (vec![7.0; 144], vec![8.0; 144]);
-                doubles(f, [&x, &y], &mut given);
+                floats(f, [&x, &y], &mut given);
                 plain(f, [&x, &y], &mut expected).unwrap();
                 assert!(
                     given.iter().zip(&expected).all(|(a, b)| same(*a, *b)),

@@ -93,15 +93,11 @@ pub(super) fn pow(x: f64, y: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scalar::elementary::tests::apart;
+    use crate::scalar::elementary::tests::{apart, random};
 
     #[test]
     fn powers_are_right_to_two_units_in_the_last_place() {
-        let mut seed = 1u64;
-        let mut random = || {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (seed >> 11) as f64 / (1u64 << 53) as f64
-        };
+        let mut random = random();
         for _ in 0..40_000 {
             let (u, v, w) = (random(), random() - 0.5, random());
             let any = f64::from_bits((u * f64::INFINITY.to_bits() as f64) as u64);

@@ -32,6 +32,58 @@ pub(crate) fn wide<S: Ring, L: Loop>(work: L) -> L::Output {
     work.run()
 }
 
+/// A number of each in its place; of one number the same for all.
+#[inline]
+pub(crate) fn one<A, B: Ring>(a: &[A], out: &mut [B], f: impl Fn(&A) -> B) {
+    match a {
+        [x] => out.fill(f(x)),
+        a => wide::<B, _>(One { a, out, f }),
+    }
+}
+
+/// A number of each two in their place; a list of one number gives the same for all.
+#[inline]
+pub(crate) fn two<A, B: Ring>(a: &[A], b: &[A], out: &mut [B], f: impl Fn(&A, &A) -> B) {
+    match (a, b) {
+        ([x], [y]) => out.fill(f(x, y)),
+        ([x], b) => wide::<B, _>(One { a: b, out, f: |y: &A| f(x, y) }),
+        (a, [y]) => wide::<B, _>(One { a, out, f: |x: &A| f(x, y) }),
+        (a, b) if std::ptr::eq(a, b) => wide::<B, _>(One { a, out, f: |x: &A| f(x, x) }),
+        (a, b) => wide::<B, _>(Two { a, b, out, f }),
+    }
+}
+
+/// A number from each.
+struct One<'a, A, B, F> {
+    a: &'a [A],
+    out: &'a mut [B],
+    f: F,
+}
+
+impl<A, B, F: Fn(&A) -> B> Loop for One<'_, A, B, F> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        self.out.iter_mut().zip(self.a).for_each(|(z, x)| *z = (self.f)(x));
+    }
+}
+
+/// A number from each two.
+struct Two<'a, A, B, F> {
+    a: &'a [A],
+    b: &'a [A],
+    out: &'a mut [B],
+    f: F,
+}
+
+impl<A, B, F: Fn(&A, &A) -> B> Loop for Two<'_, A, B, F> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        self.out.iter_mut().zip(self.a.iter().zip(self.b)).for_each(|(z, (x, y))| *z = (self.f)(x, y));
+    }
+}
+
 /// Whether the processor adds a product to a number at once, with one rounding.
 pub(crate) fn fused() -> bool {
     #[cfg(target_arch = "x86_64")]

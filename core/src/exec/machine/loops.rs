@@ -4,8 +4,8 @@
 //! made outside of it.
 
 use crate::{
-    ir::{Mixed, Number1, Number2, Op, Real1, Real2},
-    scalar::{Loop, Piece, Real, Ring, Scalar, Undecided, wide},
+    ir::{Mixed, Number1, Number2, Op, Real2},
+    scalar::{Piece, Real, Scalar, Undecided, one, two},
 };
 
 /// The operands of a step over one stretch, by their numbers. One number stands for as many as there are in the stretch;
@@ -43,7 +43,7 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>>(
             T::pow_all(real, x.reals(1));
         }
         Op::Number2(op) => number2(op, x.reals(0), x.reals(1), real),
-        Op::Real1(op) => T::piece_all(piece(op), [x.reals(0); 2], real)?,
+        Op::Real1(op) => T::piece_all(op.piece(), [x.reals(0); 2], real)?,
         Op::Real2(Real2::Min) => T::piece_all(Piece::Min, [x.reals(0), x.reals(1)], real)?,
         Op::Real2(Real2::Max) => T::piece_all(Piece::Max, [x.reals(0), x.reals(1)], real)?,
         Op::Real2(op) => real2(op, x.reals(0), x.reals(1), real)?,
@@ -97,67 +97,6 @@ fn at_once<S: Scalar>(op: Number1) -> Option<fn(&mut [S])> {
         Number1::Cosh => Some(S::cosh_all),
         Number1::Tanh => Some(S::tanh_all),
         _ => None,
-    }
-}
-
-fn piece(op: Real1) -> Piece {
-    match op {
-        Real1::Abs => Piece::Abs,
-        Real1::Sign => Piece::Sign,
-        Real1::Floor => Piece::Floor,
-        Real1::Ceil => Piece::Ceil,
-        Real1::Round => Piece::Round,
-        Real1::Trunc => Piece::Trunc,
-    }
-}
-
-#[inline]
-fn one<A, B: Ring>(a: &[A], out: &mut [B], f: impl Fn(&A) -> B) {
-    match a {
-        [x] => out.fill(f(x)),
-        a => wide::<B, _>(One { a, out, f }),
-    }
-}
-
-#[inline]
-fn two<A, B: Ring>(a: &[A], b: &[A], out: &mut [B], f: impl Fn(&A, &A) -> B) {
-    match (a, b) {
-        ([x], [y]) => out.fill(f(x, y)),
-        ([x], b) => wide::<B, _>(One { a: b, out, f: |y: &A| f(x, y) }),
-        (a, [y]) => wide::<B, _>(One { a, out, f: |x: &A| f(x, y) }),
-        (a, b) if std::ptr::eq(a, b) => wide::<B, _>(One { a, out, f: |x: &A| f(x, x) }),
-        (a, b) => wide::<B, _>(Two { a, b, out, f }),
-    }
-}
-
-/// A number from each.
-struct One<'a, A, B, F> {
-    a: &'a [A],
-    out: &'a mut [B],
-    f: F,
-}
-
-impl<A, B, F: Fn(&A) -> B> Loop for One<'_, A, B, F> {
-    type Output = ();
-    #[inline(always)]
-    fn run(self) {
-        self.out.iter_mut().zip(self.a).for_each(|(z, x)| *z = (self.f)(x));
-    }
-}
-
-/// A number from each two.
-struct Two<'a, A, B, F> {
-    a: &'a [A],
-    b: &'a [A],
-    out: &'a mut [B],
-    f: F,
-}
-
-impl<A, B, F: Fn(&A, &A) -> B> Loop for Two<'_, A, B, F> {
-    type Output = ();
-    #[inline(always)]
-    fn run(self) {
-        self.out.iter_mut().zip(self.a.iter().zip(self.b)).for_each(|(z, (x, y))| *z = (self.f)(x, y));
     }
 }
 
