@@ -93,8 +93,8 @@ pub(super) fn plain<T: Real>(f: Piece, [x, y]: [&[T]; 2], out: &mut [T]) -> Resu
 pub(super) fn floats<T: Real + Float>(f: Piece, [x, y]: [&[T]; 2], out: &mut [T]) {
     let (zero, unit) = (T::zero(), T::one());
     match f {
-        Piece::Abs => one(x, out, |&x| if x < zero { -x } else { x + zero }),
-        Piece::Sign => one(x, out, |&x| {
+        Piece::Abs => one(x, out, move |&x| if x < zero { -x } else { x + zero }),
+        Piece::Sign => one(x, out, move |&x| {
             let sign = if x < zero { -unit } else { x + zero };
             if x > zero { unit } else { sign }
         }),
@@ -110,7 +110,7 @@ pub(super) fn floats<T: Real + Float>(f: Piece, [x, y]: [&[T]; 2], out: &mut [T]
             let greatest = if x < y { y } else { x + y };
             if x >= y { x } else { greatest }
         }),
-        Piece::Step => two(x, y, out, |&x, &y| {
+        Piece::Step => two(x, y, out, move |&x, &y| {
             let step = if x < y { zero } else { T::nan() };
             if x >= y { unit } else { step }
         }),
