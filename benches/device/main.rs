@@ -9,7 +9,8 @@
 //! done everything, planning included. `copy` is the bytes that a copy of the state on the device reads and writes in a
 //! second, measured in the same run. The floor of a gate is the amplitudes that it changes, read and written once at
 //! that speed; `floor` of a circuit is the sum over its gates, which no way of doing one gate after the other gets
-//! below. `from_zero` is with a new state |0…0> for each run. `conform` is the suite for every device. `check` compares with the built-in kernels on all processors, and beyond `MAX_COMPARED` qubits undoes the
+//! below. `from_zero` is with a new state |0…0> for each run. `nvrtc=stages stages_after=0` times kernels that are compiled for
+//! each stage, after the first run. `conform` is the suite for every device. `check` compares with the built-in kernels on all processors, and beyond `MAX_COMPARED` qubits undoes the
 //! circuit and looks at what is left of |0>.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a program for people")]
 

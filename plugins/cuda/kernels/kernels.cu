@@ -31,6 +31,14 @@ static _Thread_local unsigned char *emu_shared;
 #define BLOCK emu_block
 #define SHARED(type, name) type *const name = (type *)emu_shared
 
+/* emu_NAME(blocks, threads, shared, params) launches NAME with parameters packed as for cuLaunchKernel. */
+#define EMULATE(NAME, ...)                                                                        \
+    void emu_##NAME(u32 blocks, u32 threads, void *shared, void **params) {                       \
+        emu_blocks = blocks, emu_threads = threads, emu_shared = (unsigned char *)shared;         \
+        for (emu_block = 0; emu_block < blocks; emu_block++) NAME(__VA_ARGS__);                   \
+    }
+#define P(TYPE, K) *(TYPE *)params[K]
+
 #else
 
 #define ALIGNED(bytes) __align__(bytes)
@@ -50,6 +58,7 @@ static _Thread_local unsigned char *emu_shared;
 #define SHARED(type, name)                                   \
     extern __shared__ ALIGNED(16) unsigned char shared_bytes[]; \
     type *const name = (type *)shared_bytes
+#define EMULATE(NAME, ...)
 
 #endif
 
@@ -60,19 +69,29 @@ typedef struct ALIGNED(2 * sizeof(REAL)) {
     REAL x, y;
 } REAL2;
 
+/* a b + c with one rounding on a device, and a b that is not taken into such a sum: the arithmetic of gates is spelt
+ * out, so that it is the same to the last bit wherever the compiler finds it. */
+#ifdef KETGRAD_EMULATE
+#define FMA(a, b, c) ((a) * (b) + (c))
+#define MUL(a, b) ((a) * (b))
+#else
+DEVICE double MUL(double a, double b) { return __dmul_rn(a, b); }
+DEVICE float MUL(float a, float b) { return __fmul_rn(a, b); }
+DEVICE double FMA(double a, double b, double c) { return __fma_rn(a, b, c); }
+DEVICE float FMA(float a, float b, float c) { return __fmaf_rn(a, b, c); }
+#endif
+
 DEVICE REAL2 times(REAL2 a, REAL2 b) {
     REAL2 c;
-    c.x = a.x * b.x - a.y * b.y;
-    c.y = a.x * b.y + a.y * b.x;
+    c.x = FMA(-a.y, b.y, MUL(a.x, b.x));
+    c.y = FMA(a.y, b.x, MUL(a.x, b.y));
     return c;
 }
 
 /* a + b c */
 DEVICE REAL2 plus_times(REAL2 a, REAL2 b, REAL2 c) {
-    a.x += b.x * c.x;
-    a.y += b.x * c.y;
-    a.x -= b.y * c.y;
-    a.y += b.y * c.x;
+    a.x = FMA(-b.y, c.y, FMA(b.x, c.x, a.x));
+    a.y = FMA(b.y, c.x, FMA(b.x, c.y, a.y));
     return a;
 }
 
@@ -111,7 +130,7 @@ DEVICE REAL2 plus_times(REAL2 a, REAL2 b, REAL2 c) {
  *     2.. slots           that the ROWS vectors add
  *     then actions, each a kind and
  *       PHASES  first, end of the groups whose parity the vectors leave alone; n; n times (pattern, first, end)
- *       TURN    mask, pattern, inner, outer, flip, number of the tangent
+ *       TURN    mask, pattern, inner, outer, number of the tangent
  *       DENSE   two row bits j + 4 k, number of the matrix
  *       LOOK    mask, pattern, inner, outer, real, which
  *       END
@@ -144,6 +163,8 @@ enum { PHASES, TURN, DENSE, LOOK, END, MATRIX };
 /* Parities of the numbers below 16. */
 #define PARITIES 0x6996u
 #define LOCAL_PARITY(x) (PARITIES >> (x) & 1u)
+
+DEVICE REAL negated(REAL x, u32 odd) { return odd ? -x : x; }
 
 DEVICE REAL2 conjugated(REAL2 z, u32 odd) {
     z.y = odd ? -z.y : z.y;
@@ -185,10 +206,10 @@ DEVICE void multiply(REAL2 *a, REAL2 even, REAL2 odd, u32 pattern) {
             if ((l ^ (MASK)) > l) {                               \
                 const REAL t = LOCAL_PARITY(pattern & l) ? -tan : tan; \
                 const REAL2 x = a[l], y = a[(l ^ (MASK)) % LOCALS]; \
-                a[l].x = x.x - t * y.x;                           \
-                a[l].y = x.y - t * y.y;                           \
-                a[(l ^ (MASK)) % LOCALS].x = y.x + t * x.x;       \
-                a[(l ^ (MASK)) % LOCALS].y = y.y + t * x.y;       \
+                a[l].x = FMA(-t, y.x, x.x);                       \
+                a[l].y = FMA(-t, y.y, x.y);                       \
+                a[(l ^ (MASK)) % LOCALS].x = FMA(t, x.x, y.x);    \
+                a[(l ^ (MASK)) % LOCALS].y = FMA(t, x.y, y.y);    \
             }                                                     \
         }                                                         \
         break;
@@ -249,7 +270,8 @@ DEVICE void block(REAL2 *a, u32 bits, const REAL2 *RESTRICT m) {
     case MASK:                                                                      \
         UNROLL for (u32 l = 0; l < LOCALS; l++) {                                   \
             const REAL2 p = psi[l], q = lambda[(l ^ (MASK)) % LOCALS];              \
-            const REAL v = real ? q.x * p.x + q.y * p.y : q.x * p.y - q.y * p.x;    \
+            const REAL v = real ? FMA(q.y, p.y, MUL(q.x, p.x))                      \
+                                : FMA(-q.y, p.x, MUL(q.x, p.y));                    \
             sum += LOCAL_PARITY(pattern & l) ? -v : v;                              \
         }                                                                           \
         break;
@@ -293,17 +315,23 @@ DEVICE double warp_sum(double v) {
 #define FIRST_OF_WARP(t) (((t)&31u) == 0)
 #endif
 
+/* Adds an inner product to the sums of the warp. */
+#define ADD_LOOK(mask, pattern, odd, real, which)                                                       \
+    {                                                                                                   \
+        const double v = look(psi, lambda, mask, pattern, real), sum = warp_sum((odd) ? -v : v);        \
+        if (FIRST_OF_WARP(t)) sums[(t >> 5) * looks + (which)] += sum;                                  \
+    }
+
 /* All actions of a step on one set of places; `lambda` and `sums` for two states only. */
 #define ACTIONS(TWO)                                                                                    \
     for (;;) {                                                                                          \
         const u32 kind = *w++;                                                                          \
         if (kind == END) break;                                                                         \
         if (kind == TURN) {                                                                             \
-            const u32 odd = PARITY((w[2] & b) ^ (w[3] & tile)) ^ w[4];                                  \
-            const REAL by = odd ? -numbers[w[5]] : numbers[w[5]];                                       \
+            const REAL by = negated(numbers[w[4]], PARITY((w[2] & b) ^ (w[3] & tile)));                 \
             turn(psi, w[0], w[1], by);                                                                  \
             if (TWO) turn(lambda, w[0], w[1], by);                                                      \
-            w += 6;                                                                                     \
+            w += 5;                                                                                     \
         } else if (kind == PHASES) {                                                                    \
             const u32 first = w[0], end = w[1], n = w[2];                                               \
             REAL2 whole, even, odd;                                                                     \
@@ -325,11 +353,7 @@ DEVICE double warp_sum(double v) {
             if (TWO) block(lambda, w[0], (const REAL2 *)(numbers + w[1]));                             \
             w += 2;                                                                                     \
         } else {                                                                                        \
-            if (TWO) {                                                                                  \
-                const double v = look(psi, lambda, w[0], w[1], w[4]);                                   \
-                const double sum = warp_sum(PARITY((w[2] & b) ^ (w[3] & tile)) ? -v : v);               \
-                if (FIRST_OF_WARP(t)) sums[(t >> 5) * looks + w[5]] += sum;                             \
-            }                                                                                           \
+            if (TWO) ADD_LOOK(w[0], w[1], PARITY((w[2] & b) ^ (w[3] & tile)), w[4], w[5])               \
             w += 6;                                                                                     \
         }                                                                                               \
     }
@@ -429,10 +453,8 @@ DEVICE REAL2 tensor_row(REAL2 v, double of_re, double of_im) {
 
 /* A 4x4 matrix on a tile. On tensor cores four lanes share a set of places, each with one of its amplitudes: eight sets
  * are the rows of a product with the 8x8 real matrix, whose entries the lanes share out. */
-DEVICE void matrix_step(REAL2 *parts, const u32 *RESTRICT words, const u32 *step, const REAL *RESTRICT numbers,
-                        u32 size, u32 t) {
-    const u32 *const table = words + step[1], low = step[3 + ROWS], high = step[4 + ROWS];
-    const REAL2 *const m = (const REAL2 *)(numbers + step[5 + ROWS]);
+DEVICE void matrix_on(REAL2 *parts, const u32 *RESTRICT table, u32 low, u32 high, const REAL2 *RESTRICT m, u32 size,
+                      u32 t) {
     if (HAS_TENSOR_CORES) {
         const u32 lane = t & 31u, column = lane >> 2, row = lane & 3u;
         const REAL2 entry = m[4 * (column >> 1) + row];
@@ -471,6 +493,13 @@ DEVICE void matrix_step(REAL2 *parts, const u32 *RESTRICT words, const u32 *step
     }
 }
 
+/* The step that says which. */
+DEVICE void matrix_step(REAL2 *parts, const u32 *RESTRICT words, const u32 *step, const REAL *RESTRICT numbers,
+                        u32 size, u32 t) {
+    const REAL2 *const m = (const REAL2 *)(numbers + step[5 + ROWS]);
+    matrix_on(parts, words + step[1], step[3 + ROWS], step[4 + ROWS], m, size, t);
+}
+
 /* Reads a thread's part of a tile, several loads at a time. */
 DEVICE void gather(REAL2 *parts, const REAL2 *from, const u32 *RESTRICT words, u32 stage, u32 t) {
     const u32 *high = high_places(words, stage);
@@ -492,6 +521,74 @@ DEVICE void scatter(const REAL2 *parts, REAL2 *to, const u32 *RESTRICT words, u3
     const u32 count = (1u << words[stage]) / STAGE_THREADS;
     for (u32 k = 0; k < count; k++, high += 4) to[high_index(high, 0)] = times(scale, parts[slot ^ high[3]]);
 }
+
+/* The sums of inner products of the warps of a block, and of the whole block. */
+#define WARPS ((STAGE_THREADS + 31u) >> 5)
+
+DEVICE void clear_sums(double *sums, u32 looks, u32 t) {
+    for (u32 k = t; k < WARPS * looks; k += STAGE_THREADS) sums[k] = 0;
+}
+
+DEVICE void give_sums(double *RESTRICT out, const double *sums, u32 looks, u32 t) {
+    for (u32 k = t; k < looks; k += STAGE_THREADS) {
+        double sum = 0;
+        for (u32 warp = 0; warp < WARPS; warp++) sum += sums[warp * looks + k];
+        out[(u64)BLOCK * looks + k] = sum;
+    }
+}
+
+#ifdef KETGRAD_ONE_STAGE
+
+/* One stage, written out by src/source.rs: a text follows this file,
+ *
+ *   ONE_STAGE(amplitudes)   or   ONE_STAGE_PAIR(amplitudes, groups of phases, inner products)
+ *     what is done with a tile
+ *   ONE_STAGE_END                ONE_STAGE_PAIR_END
+ *
+ * `words` and `numbers` are those of the program, where the stage's begin at `stage` and `first`; otherwise the
+ * parameters and the shared memory are those of `stage` and `stage_pair`. */
+
+#define FOR_SETS(sets) for (u32 c = t; c < (sets); c += STAGE_THREADS)
+
+/* A matrix for set c. The shift gives 0, which the compiler does not know: or else it reads the matrices of all steps
+ * before the loop, for which there are not enough registers. */
+#define MATRIX_AT(number) ((const REAL2 *)(own + (c >> 24) + (number)))
+
+#define ONE_STAGE(size)                                                                                   \
+    KERNEL LAUNCH_BOUNDS(STAGE_THREADS, 3)                                                                \
+    one_stage(REAL2 *RESTRICT on_psi, const u32 *RESTRICT words, const REAL *RESTRICT numbers, u32 stage, \
+              u32 first, u32 tiles) {                                                                     \
+        SHARED(REAL2, parts);                                                                             \
+        const u32 *const tables = words + stage;                                                          \
+        const REAL *const own = numbers + first;                                                          \
+        REAL2 *const z = parts + (size);                                                                  \
+        for (u32 tile = BLOCK; tile < tiles; tile += BLOCKS) {
+#define ONE_STAGE_END \
+        }             \
+    }                 \
+    EMULATE(one_stage, P(REAL2 *, 0), P(u32 *, 1), P(REAL *, 2), P(u32, 3), P(u32, 4), P(u32, 5))
+
+#define ONE_STAGE_PAIR(size, groups, count)                                                        \
+    KERNEL LAUNCH_BOUNDS(STAGE_THREADS, 2)                                                         \
+    one_stage(REAL2 *RESTRICT on_psi, REAL2 *RESTRICT on_lambda, const u32 *RESTRICT words,        \
+              const REAL *RESTRICT numbers, u32 stage, u32 first, u32 tiles, double *RESTRICT out) { \
+        SHARED(REAL2, parts);                                                                      \
+        const u32 *const tables = words + stage;                                                   \
+        const REAL *const own = numbers + first;                                                   \
+        REAL2 *const others = parts + (size), *const z = others + (size);                          \
+        const u32 looks = (count);                                                                 \
+        double *const sums = (double *)(z + (((groups) + 1u) & ~1u));                              \
+        FOR_THREADS(t) { clear_sums(sums, looks, t); }                                             \
+        SYNC();                                                                                    \
+        for (u32 tile = BLOCK; tile < tiles; tile += BLOCKS) {
+#define ONE_STAGE_PAIR_END                                   \
+        }                                                    \
+        FOR_THREADS(t) { give_sums(out, sums, looks, t); }   \
+    }                                                        \
+    EMULATE(one_stage, P(REAL2 *, 0), P(REAL2 *, 1), P(u32 *, 2), P(REAL *, 3), P(u32, 4), P(u32, 5), P(u32, 6), \
+            P(double *, 7))
+
+#else
 
 /* Shared memory: the tile, then the factors of the groups. */
 KERNEL LAUNCH_BOUNDS(STAGE_THREADS, 3)
@@ -548,10 +645,7 @@ stage_pair(REAL2 *RESTRICT on_psi, REAL2 *RESTRICT on_lambda, const u32 *RESTRIC
     const u32 *const groups = words + words[stage + 4];
     REAL2 *const others = parts + size, *const z = others + size;
     double *const sums = (double *)(z + words[stage + 3] + (words[stage + 3] & 1u));
-    const u32 warps = (STAGE_THREADS + 31) >> 5;
-    FOR_THREADS(t) {
-        for (u32 k = t; k < warps * looks; k += STAGE_THREADS) sums[k] = 0;
-    }
+    FOR_THREADS(t) { clear_sums(sums, looks, t); }
     SYNC();
     for (u32 tile = BLOCK; tile < tiles; tile += BLOCKS) {
         const u64 start = tile_start(words, stage, tile);
@@ -592,13 +686,7 @@ stage_pair(REAL2 *RESTRICT on_psi, REAL2 *RESTRICT on_lambda, const u32 *RESTRIC
         }
         SYNC();
     }
-    FOR_THREADS(t) {
-        for (u32 k = t; k < looks; k += STAGE_THREADS) {
-            double sum = 0;
-            for (u32 warp = 0; warp < warps; warp++) sum += sums[warp * looks + k];
-            out[(u64)BLOCK * looks + k] = sum;
-        }
-    }
+    FOR_THREADS(t) { give_sums(out, sums, looks, t); }
 }
 
 /* ---- Single operators ---------------------------------------------------------------------------------------------
@@ -828,17 +916,7 @@ pick(const REAL2 *RESTRICT a, u32 chunk_log2, const u64 *RESTRICT chunk, const u
     }
 }
 
-/* ---- On the processor ---------------------------------------------------------------------------------------------
- *
- * emu_NAME(blocks, threads, shared, params) launches NAME with parameters packed as for cuLaunchKernel. */
 #ifdef KETGRAD_EMULATE
-
-#define EMULATE(NAME, ...)                                                                        \
-    void emu_##NAME(u32 blocks, u32 threads, void *shared, void **params) {                       \
-        emu_blocks = blocks, emu_threads = threads, emu_shared = (unsigned char *)shared;         \
-        for (emu_block = 0; emu_block < blocks; emu_block++) NAME(__VA_ARGS__);                   \
-    }
-#define P(TYPE, K) *(TYPE *)params[K]
 
 EMULATE(stage, P(REAL2 *, 0), P(u32 *, 1), P(REAL *, 2), P(u32, 3), P(u32, 4))
 EMULATE(stage_pair, P(REAL2 *, 0), P(REAL2 *, 1), P(u32 *, 2), P(REAL *, 3), P(u32, 4), P(u32, 5), P(double *, 6))
@@ -857,4 +935,5 @@ EMULATE(pauli_apply, P(REAL2 *, 0), P(REAL2 *, 1), P(u64, 2), P(u64 *, 3), P(u32
 EMULATE(norms, P(REAL2 *, 0), P(u64, 1), P(u32, 2), P(double *, 3))
 EMULATE(pick, P(REAL2 *, 0), P(u32, 1), P(u64 *, 2), P(u32 *, 3), P(u32, 4), P(double *, 5), P(u64 *, 6))
 
+#endif
 #endif

@@ -31,8 +31,13 @@ pub(crate) struct Backend {
 
 impl Backend {
     /// The device of this number, which does better than the built-in kernels from so many qubits on.
-    pub(crate) fn new(number: u32, from_qubits: u32, device: Result<Arc<dyn Driver>>) -> Backend {
-        Backend { number, from_qubits, device, schedules: Schedules::default() }
+    pub(crate) fn new(
+        number: u32,
+        from_qubits: u32,
+        device: Result<Arc<dyn Driver>>,
+        schedules: Schedules,
+    ) -> Backend {
+        Backend { number, from_qubits, device, schedules }
     }
 
     fn device(&self) -> Result<&Arc<dyn Driver>> {
@@ -76,9 +81,8 @@ impl DeviceKernels for Backend {
             Ok(device) => device,
             Err(e) => return format!("not used: {e}"),
         };
-        let notes = device.notes();
-        let line = in_words(device.properties());
-        if notes.is_empty() { line } else { format!("{line}\n{notes}") }
+        let lines = [in_words(device.properties()), device.notes(), self.schedules.notes()];
+        lines.iter().filter(|line| !line.is_empty()).map(String::as_str).collect::<Vec<_>>().join("\n")
     }
     fn score(&self, query: &Query) -> i32 {
         let Ok(device) = &self.device else { return 0 };
@@ -172,7 +176,7 @@ mod tests {
 
     #[test]
     fn without_a_device_it_declines_and_says_why() {
-        let none = Backend::new(1, 18, Err(Error::no_hardware("no NVIDIA driver")));
+        let none = Backend::new(1, 18, Err(Error::no_hardware("no NVIDIA driver")), Schedules::default());
         assert_eq!(none.name(), "cuda:1");
         assert_eq!(none.describe(), "not used: no NVIDIA driver");
         assert_eq!(none.score(&query(20, Precision::Double)), 0);
@@ -181,7 +185,7 @@ mod tests {
 
     #[test]
     fn the_score_is_by_size() {
-        let some = Backend::new(0, 18, Ok(device()));
+        let some = Backend::new(0, 18, Ok(device()), Schedules::default());
         let score = |n, precision| some.score(&query(n, precision));
         assert!(score(17, Precision::Double) < 100 && score(17, Precision::Double) > 0);
         assert!(score(18, Precision::Double) > 100);
@@ -196,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_device_is_described() {
-        let some = Backend::new(0, 18, Ok(device()));
+        let some = Backend::new(0, 18, Ok(device()), Schedules::default());
         assert_eq!(
             some.describe(),
             "emulated device, 1.1 GB, compute capability 8.0, up to 26 qubits, 27 in single precision\n\

@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! lib ─► backend ─► run (gates) · paulis · sampling ─► state ─► driver: cuda | emulated
+//!    │              └─► stage_kernels ─► source (a kernel for one stage)
 //!    └─► nvrtc (which compiled kernels a device gets)
 //! ```
 //!
@@ -13,7 +14,8 @@
 //! | option | is | without it |
 //! |---|---|---|
 //! | `device` | the device's number, counted from 0 | `0` |
-//! | `nvrtc` | `auto`: where NVIDIA's run-time compiler is found, compile the kernels for this very device, once; `off`: never | `auto` |
+//! | `nvrtc` | `auto`: where NVIDIA's run-time compiler is found, compile the kernels for this very device, once; `stages`: besides, a kernel for each stage that comes often; `off`: never | `auto` |
+//! | `stages_after` | with `nvrtc = "stages"`: the bytes that a stage has moved before a kernel is compiled for it | 10^12 |
 //! | `from_qubits` | from so many qubits on the device does better than the built-in kernels | `16` |
 //! | `emulate_f64`, `emulate_f32` | libraries of the kernels compiled for the processor: a test aid in place of a device | |
 
@@ -25,7 +27,9 @@ mod paulis;
 mod program;
 mod run;
 mod sampling;
+mod source;
 mod stage;
+mod stage_kernels;
 mod state;
 #[cfg(test)]
 mod testing;
@@ -38,6 +42,7 @@ use crate::{
     backend::Backend,
     driver::{Cuda, Driver, Emulated},
     nvrtc::Kernels,
+    run::Schedules,
 };
 
 struct CudaPlugin;
@@ -52,12 +57,19 @@ impl Plugin for CudaPlugin {
             Ok(device) => registrar.info(&backend::in_words(device.properties())),
             Err(e) => registrar.info(&format!("not used: {e}")),
         }
-        registrar.device(Backend::new(options.device, options.from_qubits, device))
+        let schedules = Schedules::new(options.stages_after);
+        registrar.device(Backend::new(options.device, options.from_qubits, device, schedules))
     }
 }
 
 /// From so many qubits on a device does better than the built-in kernels, if the config does not say.
 const FROM_QUBITS: u32 = 16;
+
+/// A whole number, if it is given.
+fn number<N: std::str::FromStr>(key: &str, text: Option<String>) -> Result<Option<N>> {
+    let wrong = |text: &str| Error::new(format!("{key} = {text:?}: expected a whole number"));
+    text.map(|text| text.parse().map_err(|_| wrong(&text))).transpose()
+}
 
 /// What the config says.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,27 +77,32 @@ struct Options {
     device: u32,
     from_qubits: u32,
     nvrtc: bool,
+    /// Kernels for stages that have moved so many bytes; without, there are none.
+    stages_after: Option<u64>,
     emulate_f64: Option<String>,
     emulate_f32: Option<String>,
 }
 
 impl Options {
     fn read(option: impl Fn(&str) -> Option<String>) -> Result<Options> {
-        let number = |key: &str, otherwise: u32| match option(key) {
-            None => Ok(otherwise),
+        let (nvrtc, stages) = match option("nvrtc").as_deref() {
+            None | Some("auto") => (true, false),
+            Some("stages") => (true, true),
+            Some("off") => (false, false),
             Some(text) => {
-                text.parse().map_err(|_| Error::new(format!("{key} = {text:?}: expected a whole number")))
+                let said = format!("nvrtc = {text:?}: expected \"auto\", \"stages\" or \"off\"");
+                return Err(Error::new(said));
             }
         };
-        let nvrtc = match option("nvrtc").as_deref() {
-            None | Some("auto") => true,
-            Some("off") => false,
-            Some(text) => return Err(Error::new(format!("nvrtc = {text:?}: expected \"auto\" or \"off\""))),
-        };
+        let stages_after = number::<u64>("stages_after", option("stages_after"))?;
+        if stages_after.is_some() && !stages {
+            return Err(Error::new("stages_after: only with nvrtc = \"stages\""));
+        }
         Ok(Options {
-            device: number("device", 0)?,
-            from_qubits: number("from_qubits", FROM_QUBITS)?,
+            device: number("device", option("device"))?.unwrap_or(0),
+            from_qubits: number("from_qubits", option("from_qubits"))?.unwrap_or(FROM_QUBITS),
             nvrtc,
+            stages_after: stages.then(|| stages_after.unwrap_or(stage_kernels::AFTER)),
             emulate_f64: option("emulate_f64"),
             emulate_f32: option("emulate_f32"),
         })
@@ -116,11 +133,16 @@ mod tests {
     fn options_have_defaults_and_are_checked() {
         let plain = options(&[]).unwrap();
         assert_eq!((plain.device, plain.from_qubits, plain.nvrtc), (0, FROM_QUBITS, true));
+        assert_eq!(plain.stages_after, None);
         let given = options(&[("device", "2"), ("nvrtc", "off"), ("from_qubits", "25")]).unwrap();
         assert_eq!((given.device, given.from_qubits, given.nvrtc), (2, 25, false));
+        let stages = |more: &[_]| options(&[&[("nvrtc", "stages")], more].concat());
+        assert_eq!(stages(&[]).unwrap().stages_after, Some(stage_kernels::AFTER));
+        assert_eq!(stages(&[("stages_after", "0")]).unwrap().stages_after, Some(0));
         let said = |given| options(given).unwrap_err().to_string();
+        assert_eq!(said(&[("stages_after", "5")]), "stages_after: only with nvrtc = \"stages\"");
         assert_eq!(said(&[("device", "first")]), "device = \"first\": expected a whole number");
-        assert_eq!(said(&[("nvrtc", "on")]), "nvrtc = \"on\": expected \"auto\" or \"off\"");
+        assert_eq!(said(&[("nvrtc", "on")]), "nvrtc = \"on\": expected \"auto\", \"stages\" or \"off\"");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! NVIDIA's run-time compiler (NVRTC) is found, and the option `nvrtc` does not say `off`, it compiles the source for the
 //! very architecture instead; the result is kept in the user's cache folder, under a name that is a hash of source, flags,
 //! compiler and architecture, so that happens once. Whatever goes wrong there, the PTX is used, and the description of the
-//! backend says what went wrong.
+//! backend says what went wrong. Kernels of single stages (`stage_kernels`) are compiled and kept in the same way.
 #![expect(unsafe_code, reason = "the compiler is a C library")]
 
 use std::{
@@ -87,18 +87,18 @@ impl Kernels {
         Kernels { compile, folder: cache_folder() }
     }
 
-    /// The kernels compiled for an architecture, from the cache if they are there.
+    /// A source compiled for an architecture, from the cache if it is there; with `kept` only then.
     fn cubin(
         &self,
-        precision: Precision,
-        architecture: &str,
+        source: &str,
+        flags: &[String],
+        kept: bool,
         note: &mut dyn FnMut(String),
-    ) -> Result<Vec<u8>> {
+    ) -> Result<Option<Vec<u8>>> {
         let compiler = Compiler::get()?;
-        let flags = flags(precision, architecture);
-        let make = || compiler.compile(SOURCE, &flags, Output::Cubin);
+        let make = || if kept { Ok(None) } else { compiler.compile(source, flags, Output::Cubin).map(Some) };
         let Some(folder) = &self.folder else { return make() };
-        let key = hex(&[SOURCE, &flags.join(" "), &compiler.name()]);
+        let key = hex(&[source, &flags.join(" "), &compiler.name()]);
         let (code, kept) = cached(&folder.join(format!("{key}.cubin")), make)?;
         if let Err(e) = kept {
             note(format!("compiled kernels are not kept in {}: {e}", folder.display()));
@@ -116,11 +116,11 @@ impl Images for Kernels {
     ) -> Vec<Image> {
         let mut images = Vec::new();
         if self.compile {
-            let architecture = format!("sm_{}{}", capability.0, capability.1);
-            match self.cubin(precision, &architecture, note) {
+            let architecture = architecture(capability);
+            match self.cubin(SOURCE, &flags(precision, &architecture), false, note) {
                 Ok(code) => {
-                    images
-                        .push(Image { what: format!("kernels compiled by NVRTC for {architecture}"), code });
+                    let what = format!("kernels compiled by NVRTC for {architecture}");
+                    images.extend(code.map(|code| Image { what, code }));
                 }
                 Err(e) => note(format!("kernels not compiled for {architecture}: {e}")),
             }
@@ -132,6 +132,32 @@ impl Images for Kernels {
         }));
         images
     }
+
+    fn one_stage(
+        &self,
+        source: &str,
+        precision: Precision,
+        capability: (u32, u32),
+        kept: bool,
+    ) -> Result<Option<Image>> {
+        let mut flags = flags(precision, &architecture(capability));
+        flags.push(ONE_STAGE.to_owned());
+        // What is said of the folder is said of the other kernels.
+        let code = self.cubin(&with_source(source), &flags, kept, &mut |_| ())?;
+        Ok(code.map(|code| Image { what: "a kernel of a stage".into(), code }))
+    }
+}
+
+/// What leaves out the kernels of the source, and takes in what a text after it needs.
+pub(crate) const ONE_STAGE: &str = "-DKETGRAD_ONE_STAGE=1";
+
+/// The source and a text after it.
+pub(crate) fn with_source(text: &str) -> String {
+    format!("{SOURCE}\n{text}")
+}
+
+fn architecture(capability: (u32, u32)) -> String {
+    format!("sm_{}{}", capability.0, capability.1)
 }
 
 /// What the compiler is told.
@@ -151,7 +177,7 @@ pub(crate) fn definition(precision: Precision) -> String {
 }
 
 /// The hash of texts, each ended by a zero byte.
-fn hex(texts: &[&str]) -> String {
+pub(crate) fn hex(texts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for text in texts {
         hash.update(text.as_bytes());
@@ -180,15 +206,18 @@ fn cache_folder() -> Option<PathBuf> {
 
 /// What the file holds, or what `make` makes, which then goes into it; and whether that worked. A file is the hash of the
 /// code and the code: one that is damaged is made anew.
-fn cached(path: &Path, make: impl FnOnce() -> Result<Vec<u8>>) -> Result<(Vec<u8>, std::io::Result<()>)> {
+fn cached(
+    path: &Path,
+    make: impl FnOnce() -> Result<Option<Vec<u8>>>,
+) -> Result<(Option<Vec<u8>>, std::io::Result<()>)> {
     if let Ok(file) = fs::read(path)
         && let Some((hash, code)) = file.split_at_checked(32)
         && Sha256::digest(code).as_slice() == hash
     {
-        return Ok((code.to_vec(), Ok(())));
+        return Ok((Some(code.to_vec()), Ok(())));
     }
     let code = make()?;
-    let kept = keep(path, &code);
+    let kept = code.as_ref().map_or(Ok(()), |code| keep(path, code));
     Ok((code, kept))
 }
 
@@ -322,13 +351,24 @@ impl Drop for Program<'_> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::process::Command;
 
     use super::*;
 
     fn kernels() -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels")
+    }
+
+    /// A kernel of a stage as code for devices, where the compiler is found.
+    pub(crate) fn compiled(
+        text: &str,
+        precision: Precision,
+        capability: (u32, u32),
+    ) -> Option<Result<Vec<u8>>> {
+        Compiler::get().ok()?;
+        let image = Kernels { compile: true, folder: None }.one_stage(text, precision, capability, false);
+        Some(image.map(|image| image.expect("compiled").code))
     }
 
     /// What the compiler is told for a PTX file.
@@ -454,11 +494,11 @@ mod tests {
             let mut asked = false;
             let (code, kept) = cached(&path, || {
                 asked = true;
-                Ok(made.to_vec())
+                Ok(Some(made.to_vec()))
             })
             .unwrap();
             kept.unwrap();
-            (code, asked)
+            (code.unwrap(), asked)
         };
         assert_eq!(get(b"first"), (b"first".to_vec(), true));
         assert_eq!(get(b"second"), (b"first".to_vec(), false));
@@ -470,6 +510,8 @@ mod tests {
         assert_eq!(get(b"fourth"), (b"fourth".to_vec(), true));
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "nothing is left beside it");
         assert!(cached(&folder.join("none"), || Err(Error::new("no"))).is_err());
+        assert_eq!(cached(&folder.join("none"), || Ok(None)).unwrap().0, None);
+        assert!(!folder.join("none").exists());
         fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -8,7 +8,7 @@
 use ketgrad_plugin_sdk::{C64, Error, PauliTerm, Result};
 
 use crate::{
-    driver::{Arg, Buffer, Driver, Launch, Packed, launch},
+    driver::{Arg, Buffer, Driver, Launch, Packed, Which, launch},
     state::State,
 };
 
@@ -112,7 +112,7 @@ pub(crate) fn inner(a: &State, terms: &[PauliTerm], b: &State) -> Result<C64> {
             Arg::At(partial.at() + 8 * (sums * group) as u64),
         ];
         let what = Launch {
-            kernel: "pauli_sum",
+            kernel: Which::Named("pauli_sum"),
             precision: a.precision(),
             grid,
             block: BLOCK,
@@ -153,7 +153,7 @@ pub(crate) fn apply(terms: &[PauliTerm], from: &State, to: &mut State) -> Result
         Arg::At(packed.at() + weights),
     ];
     let what = Launch {
-        kernel: "pauli_apply",
+        kernel: Which::Named("pauli_apply"),
         precision: from.precision(),
         grid,
         block: BLOCK,

@@ -88,6 +88,8 @@ pub(crate) enum Launch {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Stage {
     pub(crate) at: u32,
+    /// Its numbers begin here.
+    pub(crate) first_number: u32,
     /// log2 of the amplitudes of a tile.
     pub(crate) bits: u32,
     pub(crate) tiles: u32,
@@ -136,6 +138,14 @@ impl Program {
             program.staged(schedule, operators, form);
         }
         program
+    }
+
+    /// The stages among the launches.
+    pub(crate) fn stages(&self) -> impl Iterator<Item = &Stage> {
+        self.launches.iter().filter_map(|launch| match launch {
+            Launch::Stage(stage) => Some(stage),
+            _ => None,
+        })
     }
 
     fn staged<E: Element>(&mut self, schedule: &Schedule, operators: &[Operator<Complex<E>>], form: Form) {

@@ -13,9 +13,10 @@ use num_complex::Complex;
 
 use crate::{
     bits::ones,
-    driver::{self, Arg, Buffer, Driver, Launch as Kernel, Packed},
+    driver::{self, Arg, Buffer, Driver, Launch as Kernel, Packed, Which},
     paulis,
     program::{Form, Launch, Program, STAGE_THREADS, Stage, WARP},
+    stage_kernels::StageKernels,
     state::{State, amplitude_bytes},
 };
 
@@ -28,11 +29,26 @@ const WAVES: u64 = 4;
 /// Shared memory that the system takes of each block.
 const RESERVED_SHARED: u32 = 1 << 10;
 
-/// Schedules of earlier runs: a circuit that comes again with other angles is not cut anew. One for each precision.
+/// What is kept of earlier runs: a circuit that comes again with other angles is not cut anew, and its stages may have
+/// kernels of their own.
 #[derive(Default)]
-pub(crate) struct Schedules([Mutex<Option<Schedule>>; 2]);
+pub(crate) struct Schedules {
+    /// One for each precision.
+    kept: [Mutex<Option<Schedule>>; 2],
+    stage_kernels: StageKernels,
+}
 
 impl Schedules {
+    /// Nothing yet; with kernels for stages that have moved so many bytes, if there is a number.
+    pub(crate) fn new(stages_after: Option<u64>) -> Schedules {
+        Schedules { stage_kernels: StageKernels::new(stages_after), ..Schedules::default() }
+    }
+
+    /// What there is to say of the kernels of stages, for people.
+    pub(crate) fn notes(&self) -> String {
+        self.stage_kernels.notes()
+    }
+
     /// Applies operators in order.
     ///
     /// # Errors
@@ -43,7 +59,7 @@ impl Schedules {
 
     fn operate(&self, state: &mut State, operators: &[Operator<C64>]) -> Result<()> {
         let program = self.program(state, operators, None);
-        Run::new(state, &program)?.all(state)
+        self.run(state, &program, 1)?.all(state)
     }
 
     /// Applies operators to both states, and gives the inner products on the way.
@@ -76,7 +92,13 @@ impl Schedules {
         values: &mut [f64],
     ) -> Result<()> {
         let program = self.program(psi, operators, Some(inners));
-        Run::new(psi, &program)?.pair(psi, lambda, values)
+        self.run(psi, &program, 2)?.pair(psi, lambda, values)
+    }
+
+    fn run<'a>(&self, state: &State, program: &'a Program, states: usize) -> Result<Run<'a>> {
+        let kind = (state.precision(), states);
+        let own = self.stage_kernels.kernels(state.driver().as_ref(), program, kind, form(state));
+        Run::new(state, program, own)
     }
 
     /// In single precision matrices are rounded first, so that what is unitary up to that rounding counts as such.
@@ -102,7 +124,7 @@ impl Schedules {
         if inners.is_some() {
             return Program::new(n_qubits, operators, inners, (form, Way::Given), &mut None);
         }
-        let kept = &self.0[usize::from(state.precision() == Precision::Single)];
+        let kept = &self.kept[usize::from(state.precision() == Precision::Single)];
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
         Program::new(n_qubits, operators, None, (form, way(state, form)), &mut kept)
     }
@@ -160,10 +182,12 @@ struct Run<'a> {
     /// Words and numbers, which the device reads as long as this lives.
     data: Buffer<u8>,
     numbers: u64,
+    /// The kernels of its stages' own, in their order; empty if there are none at all.
+    own: Vec<Option<usize>>,
 }
 
 impl<'a> Run<'a> {
-    fn new(state: &State, program: &'a Program) -> Result<Run<'a>> {
+    fn new(state: &State, program: &'a Program, own: Vec<Option<usize>>) -> Result<Run<'a>> {
         let mut packed = Packed::default();
         packed.push(&program.words);
         let numbers = match state.precision() {
@@ -173,7 +197,7 @@ impl<'a> Run<'a> {
             }
         };
         let data = packed.upload(state.driver())?;
-        Ok(Run { program, precision: state.precision(), data, numbers })
+        Ok(Run { program, precision: state.precision(), data, numbers, own })
     }
 
     fn words_at(&self) -> Arg {
@@ -185,21 +209,18 @@ impl<'a> Run<'a> {
     }
 
     fn all(&self, state: &mut State) -> Result<()> {
+        let mut of_their_own = self.own.iter();
         for launch in &self.program.launches {
             let Launch::Stage(stage) = launch else {
                 self.plain(state, launch)?;
                 continue;
             };
+            let own = of_their_own.next().copied().flatten();
             let shared_bytes = self.shared(stage.bits, stage.groups, 1);
             let grid = blocks(state, stage.tiles, shared_bytes);
-            let args = [
-                Arg::At(state.at_mut()),
-                self.words_at(),
-                self.numbers_at(),
-                Arg::U32(stage.at),
-                Arg::U32(stage.tiles),
-            ];
-            self.launch(state, "stage", (grid, STAGE_THREADS as u32, shared_bytes), &args)?;
+            let mut args = vec![Arg::At(state.at_mut())];
+            args.extend(self.of_stage(stage, own));
+            self.stage(state, ("stage", own), (grid, shared_bytes), &args)?;
         }
         Ok(())
     }
@@ -208,23 +229,18 @@ impl<'a> Run<'a> {
         values.fill(0.0);
         // Each block of a stage gives a sum for each of its inner products.
         let sums = |stage: &Stage| self.of_pair(psi, stage).0 as usize * stage.looks.len();
-        let sums: Vec<usize> = self.stages().map(sums).collect();
+        let sums: Vec<usize> = self.program.stages().map(sums).collect();
         let out = Buffer::<f64>::new(psi.driver(), sums.iter().sum::<usize>().max(1))?;
-        let (mut at, mut next) = (out.at(), sums.iter());
+        let (mut at, mut next, mut of_their_own) = (out.at(), sums.iter(), self.own.iter());
         for launch in &self.program.launches {
             match launch {
                 Launch::Stage(stage) => {
                     let (grid, shared_bytes) = self.of_pair(psi, stage);
-                    let args = [
-                        Arg::At(psi.at_mut()),
-                        Arg::At(lambda.at_mut()),
-                        self.words_at(),
-                        self.numbers_at(),
-                        Arg::U32(stage.at),
-                        Arg::U32(stage.tiles),
-                        Arg::At(at),
-                    ];
-                    self.launch(psi, "stage_pair", (grid, STAGE_THREADS as u32, shared_bytes), &args)?;
+                    let own = of_their_own.next().copied().flatten();
+                    let mut args = vec![Arg::At(psi.at_mut()), Arg::At(lambda.at_mut())];
+                    args.extend(self.of_stage(stage, own));
+                    args.push(Arg::At(at));
+                    self.stage(psi, ("stage_pair", own), (grid, shared_bytes), &args)?;
                     at += (next.next().unwrap_or(&0) * size_of::<f64>()) as u64;
                 }
                 Launch::Inner { number, x, z } => {
@@ -240,7 +256,7 @@ impl<'a> Run<'a> {
         let mut all = vec![0.0; sums.iter().sum()];
         out.read(0, &mut all)?;
         let mut rest = all.as_slice();
-        for (stage, count) in self.stages().zip(sums) {
+        for (stage, count) in self.program.stages().zip(sums) {
             let (these, others) = rest.split_at(count);
             rest = others;
             for block in these.chunks(stage.looks.len().max(1)) {
@@ -251,11 +267,24 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn stages(&self) -> impl Iterator<Item = &Stage> {
-        self.program.launches.iter().filter_map(|launch| match launch {
-            Launch::Stage(stage) => Some(stage),
-            _ => None,
-        })
+    /// The parameters of a stage between the states and the sums; a kernel of its own is told where its numbers begin.
+    fn of_stage(&self, stage: &Stage, own: Option<usize>) -> impl Iterator<Item = Arg> {
+        let first = own.map(|_| Arg::U32(stage.first_number));
+        [self.words_at(), self.numbers_at(), Arg::U32(stage.at)]
+            .into_iter()
+            .chain(first)
+            .chain([Arg::U32(stage.tiles)])
+    }
+
+    fn stage(
+        &self,
+        state: &State,
+        (kernel, own): (&'static str, Option<usize>),
+        (grid, shared_bytes): (u32, u32),
+        args: &[Arg],
+    ) -> Result<()> {
+        let kernel = own.map_or(Which::Named(kernel), Which::Added);
+        self.launch(state, kernel, (grid, STAGE_THREADS as u32, shared_bytes), args)
     }
 
     /// Blocks and shared memory of a stage on two states.
@@ -293,13 +322,13 @@ impl<'a> Run<'a> {
         let block = THREADS.min(groups.next_power_of_two().clamp(WARP as u64, u64::from(THREADS)) as u32);
         let grid = u32::try_from(groups.div_ceil(u64::from(block)))
             .map_err(|_| Error::new(format!("{groups} sets of amplitudes: more than a device counts")))?;
-        self.launch(state, kernel, (grid, block, 0), &args)
+        self.launch(state, Which::Named(kernel), (grid, block, 0), &args)
     }
 
     fn launch(
         &self,
         state: &State,
-        kernel: &'static str,
+        kernel: Which,
         (grid, block, shared_bytes): (u32, u32, u32),
         args: &[Arg],
     ) -> Result<()> {

@@ -7,7 +7,7 @@
 use ketgrad_plugin_sdk::{Error, Result};
 
 use crate::{
-    driver::{Arg, Buffer, Launch, Packed, launch},
+    driver::{Arg, Buffer, Launch, Packed, Which, launch},
     paulis::{BLOCK, SHARED, blocks},
     state::State,
 };
@@ -85,8 +85,13 @@ fn norms(state: &State, chunk_log2: u32) -> Result<Vec<f64>> {
     let sums = Buffer::<f64>::new(state.driver(), chunks as usize)?;
     let grid = blocks(&**state.driver(), chunks, 1);
     let args = [Arg::At(state.at()), Arg::U64(state.count()), Arg::U32(chunk_log2), Arg::At(sums.at())];
-    let what =
-        Launch { kernel: "norms", precision: state.precision(), grid, block: BLOCK, shared_bytes: SHARED };
+    let what = Launch {
+        kernel: Which::Named("norms"),
+        precision: state.precision(),
+        grid,
+        block: BLOCK,
+        shared_bytes: SHARED,
+    };
     // SAFETY: the state has `count` amplitudes, and the sums are one a chunk.
     unsafe { launch(&**state.driver(), what, &args) }?;
     let mut out = vec![0.0; sums.len()];
@@ -114,7 +119,7 @@ fn pick(state: &State, chunk_log2: u32, picks: &Picks, indices: &mut [u64]) -> R
         Arg::At(found.at()),
     ];
     let what = Launch {
-        kernel: "pick",
+        kernel: Which::Named("pick"),
         precision: state.precision(),
         grid: chunks,
         block: BLOCK,

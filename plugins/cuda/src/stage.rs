@@ -15,15 +15,30 @@ use crate::{
 /// The words before the steps.
 const HEADER: usize = 19;
 
+/// Which word of the header says what, as far as others ask.
+pub(crate) mod header {
+    pub(crate) const BITS: usize = 0;
+    pub(crate) const STEPS: usize = 1;
+    pub(crate) const FIRST_STEP: usize = 2;
+    pub(crate) const GROUPS: usize = 3;
+    pub(crate) const FIRST_GROUP: usize = 4;
+    /// How many, and the word after it where they are.
+    pub(crate) const TILE_RUNS: usize = 9;
+    /// As for the tile.
+    pub(crate) const PLACE_RUNS: usize = 11;
+    pub(crate) const HIGH: usize = 13;
+    pub(crate) const LOOKS: usize = 18;
+}
+
 /// Terms of one group of phases of the whole tile.
 const CONSTANT_TERMS: usize = 32;
 
-const PHASES: u32 = 0;
-const TURN: u32 = 1;
-const DENSE: u32 = 2;
-const LOOK: u32 = 3;
-const END: u32 = 4;
-const MATRIX: u32 = 5;
+pub(crate) const PHASES: u32 = 0;
+pub(crate) const TURN: u32 = 1;
+pub(crate) const DENSE: u32 = 2;
+pub(crate) const LOOK: u32 = 3;
+pub(crate) const END: u32 = 4;
+pub(crate) const MATRIX: u32 = 5;
 
 /// Bits of a place that a matrix step acts on; other steps have more vectors.
 const MATRIX_BITS: u32 = 2;
@@ -83,6 +98,7 @@ pub(crate) fn compile(
 fn write(program: &mut Program, layout: Layout, live: usize, form: Form, angle: f64) -> Option<Stage> {
     let at = program.words.len();
     program.words.resize(at + HEADER, 0);
+    let first_number = program.complex(std::iter::empty());
     let bits = layout.inside.len();
     let mut w = Writer {
         program,
@@ -166,7 +182,7 @@ fn write(program: &mut Program, layout: Layout, live: usize, form: Form, angle: 
     ];
     w.program.words[at..at + HEADER].copy_from_slice(&header);
     let tiles = 1 << w.outside.count_ones();
-    Some(Stage { at: at as u32, bits: bits as u32, tiles, groups, looks })
+    Some(Stage { at: at as u32, first_number, bits: bits as u32, tiles, groups, looks })
 }
 
 impl Writer<'_> {
@@ -282,14 +298,13 @@ impl Writer<'_> {
             Placed::Rotation { line, tan } => {
                 self.shrinkage *= op.shrinkage();
                 let number = self.program.numbers.len();
-                self.program.numbers.push(*tan);
+                self.program.numbers.push(if line.flip { -tan } else { *tan });
                 self.program.words.extend([
                     TURN,
                     span.coordinates(line.vector) as u32,
                     span.pattern(line.inner) as u32,
                     line.inner as u32,
                     extract(line.outer, self.outside) as u32,
-                    u32::from(line.flip),
                     number as u32,
                 ]);
             }

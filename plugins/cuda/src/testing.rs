@@ -7,11 +7,11 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use ketgrad_plugin_sdk::{C64, Precision};
+use ketgrad_plugin_sdk::{C64, Precision, Result};
 
 use crate::{
     driver::{Cuda, Driver, Emulated},
-    nvrtc::{Kernels, definition},
+    nvrtc::{Kernels, ONE_STAGE, definition, hex, with_source},
     state::{State, state_bytes},
 };
 
@@ -20,34 +20,52 @@ pub(crate) fn folder() -> PathBuf {
     env::current_exe().unwrap().parent().unwrap().to_owned()
 }
 
-/// Compiles the kernels for the processor; the answer is the library.
-fn library(precision: Precision) -> PathBuf {
-    let path = folder().join(format!("kernels_{precision}{}", env::consts::DLL_SUFFIX));
+/// Compiles a text for the processor, with more flags; the answer is the library of this name.
+fn library(name: &str, text: &str, precision: Precision, flags: &[&str]) -> PathBuf {
+    let path = folder().join(format!("{name}_{precision}{}", env::consts::DLL_SUFFIX));
     // Beside it, then renamed: another process may have the old one open.
     let beside = path.with_extension(format!("{}.tmp", process::id()));
+    let source = beside.with_extension("c");
+    fs::write(&source, text).unwrap();
     let out = Command::new(env::var("CC").unwrap_or_else(|_| "cc".to_owned()))
         .args(["-std=c11", "-O2", "-shared", "-fPIC", "-DKETGRAD_EMULATE"])
         .arg(definition(precision))
-        .args(["-x", "c", concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/kernels.cu"), "-o"])
+        .args(flags)
+        .arg(&source)
+        .arg("-o")
         .arg(&beside)
         .output()
         .expect("a C compiler");
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    fs::remove_file(&source).unwrap();
     fs::rename(&beside, &path).unwrap();
     path
 }
 
-/// A new device with memory of its own.
-pub(crate) fn device() -> Arc<dyn Driver> {
-    static LIBRARIES: OnceLock<[PathBuf; 2]> = OnceLock::new();
-    let [double, single] = LIBRARIES.get_or_init(|| [Precision::Double, Precision::Single].map(library));
-    Arc::new(Emulated::open(double.to_str(), single.to_str()).unwrap())
+/// Compiles a kernel of a stage for the processor.
+fn one_stage(text: &str, precision: Precision) -> Result<PathBuf> {
+    let text = with_source(text);
+    Ok(library(&format!("one_stage-{}", hex(&[&text])), &text, precision, &[ONE_STAGE]))
 }
 
-/// The devices to test: the one that is none, and the first real one where there is one.
+/// A new device with memory of its own.
+pub(crate) fn device() -> Arc<dyn Driver> {
+    Arc::new(without_compiler().with_compiler(one_stage))
+}
+
+/// The same, with the kernels of `kernels.cu` alone.
+pub(crate) fn without_compiler() -> Emulated {
+    static LIBRARIES: OnceLock<[PathBuf; 2]> = OnceLock::new();
+    let all = |precision| library("kernels", &with_source(""), precision, &[]);
+    let [double, single] = LIBRARIES.get_or_init(|| [Precision::Double, Precision::Single].map(all));
+    Emulated::open(double.to_str(), single.to_str()).unwrap()
+}
+
+/// The devices to test: two that are none, one of them without tensor cores, and the first real one where there is one.
 pub(crate) fn devices() -> Vec<Arc<dyn Driver>> {
     let real = Cuda::open(0, Box::new(Kernels::new(true))).map(|real| Arc::new(real) as Arc<dyn Driver>);
-    [device()].into_iter().chain(real).collect()
+    let old = without_compiler().with_compiler(one_stage).with_capability((7, 0));
+    [device(), Arc::new(old)].into_iter().chain(real).collect()
 }
 
 /// Amplitudes that look random, not of norm 1.

@@ -15,7 +15,7 @@ use cudarc::driver::sys::{CUdevice, CUdevice_attribute as Attribute};
 use ketgrad_plugin_sdk::{Error, Precision, Result};
 
 use super::{
-    Driver, Properties,
+    Driver, Properties, Which,
     api::Api,
     context::{Context, Current},
     module::{Images, Modules},
@@ -217,9 +217,14 @@ impl Driver for Cuda {
         let status = unsafe { (self.api.cuMemsetD8Async)(at, byte, bytes, context.stream) };
         self.api.check("cuMemsetD8Async", status)
     }
+    fn add(&self, source: &str, precision: Precision, kept: bool) -> Result<Option<usize>> {
+        let (_, _current) = self.enter()?;
+        let image = self.images.one_stage(source, precision, self.properties.capability, kept)?;
+        image.map(|image| self.modules.add(self.api, &image)).transpose()
+    }
     unsafe fn launch(
         &self,
-        kernel: &str,
+        kernel: Which,
         precision: Precision,
         grid: u32,
         block: u32,

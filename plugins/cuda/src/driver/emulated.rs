@@ -14,13 +14,14 @@ use std::{
     alloc::{Layout, alloc, dealloc},
     collections::HashMap,
     ffi::{CString, c_uint, c_void},
+    path::{Path, PathBuf},
     ptr,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use ketgrad_plugin_sdk::{Error, Precision, Result};
 
-use super::{Driver, Properties, too_little};
+use super::{Driver, ONE_STAGE, Properties, Which, too_little};
 
 /// Bytes of memory that it pretends to have.
 const TOTAL_MEMORY: u64 = 1 << 30;
@@ -38,8 +39,12 @@ pub(crate) struct Emulated {
     properties: Properties,
     double: Option<libloading::Library>,
     single: Option<libloading::Library>,
+    compiler: Option<Compiler>,
     state: Mutex<State>,
 }
+
+/// Makes a library of a text that follows `kernels.cu`.
+pub(crate) type Compiler = fn(&str, Precision) -> Result<PathBuf>;
 
 #[derive(Default)]
 struct State {
@@ -48,7 +53,9 @@ struct State {
     /// What went wrong in queued work.
     failed: Option<Error>,
     /// Kernels that were looked up.
-    kernels: HashMap<(bool, String), Kernel>,
+    kernels: HashMap<(bool, &'static str), Kernel>,
+    /// Those that were added, with their libraries.
+    added: Vec<(Kernel, libloading::Library)>,
 }
 
 impl Emulated {
@@ -57,10 +64,7 @@ impl Emulated {
     /// # Errors
     /// One cannot be opened.
     pub(crate) fn open(double: Option<&str>, single: Option<&str>) -> Result<Emulated> {
-        let open = |path: &str| {
-            // SAFETY: a library that the config names, of C functions without initialisers.
-            unsafe { libloading::Library::new(path) }.map_err(|e| Error::new(format!("{path}: {e}")))
-        };
+        let open = |path: &str| open(Path::new(path));
         Ok(Emulated {
             properties: Properties {
                 name: "emulated device".into(),
@@ -74,17 +78,38 @@ impl Emulated {
             },
             double: double.map(open).transpose()?,
             single: single.map(open).transpose()?,
+            compiler: None,
             state: Mutex::default(),
         })
+    }
+
+    /// One of another compute capability.
+    #[cfg(test)]
+    pub(crate) fn with_capability(mut self, capability: (u32, u32)) -> Emulated {
+        self.properties.capability = capability;
+        self
+    }
+
+    /// With kernels that are added.
+    #[cfg(test)]
+    pub(crate) fn with_compiler(self, compiler: Compiler) -> Emulated {
+        Emulated { compiler: Some(compiler), ..self }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn kernel(&self, state: &mut State, name: &str, precision: Precision) -> Result<Kernel> {
+    fn kernel(&self, state: &mut State, kernel: Which, precision: Precision) -> Result<Kernel> {
+        let name = match kernel {
+            Which::Named(name) => name,
+            Which::Added(number) => {
+                let added = state.added.get(number).map(|added| added.0);
+                return added.ok_or_else(|| Error::new(format!("there is no kernel {kernel}")));
+            }
+        };
         let is_double = precision == Precision::Double;
-        if let Some(kernel) = state.kernels.get(&(is_double, name.to_owned())) {
+        if let Some(kernel) = state.kernels.get(&(is_double, name)) {
             return Ok(*kernel);
         }
         let (library, option) =
@@ -92,14 +117,23 @@ impl Emulated {
         let library = library
             .as_ref()
             .ok_or_else(|| Error::unsupported(format!("kernel {name}: the option {option} is not given")))?;
-        let symbol =
-            CString::new(format!("emu_{name}")).map_err(|e| Error::new(format!("kernel {name}: {e}")))?;
-        // SAFETY: every `emu_` function of these libraries has this signature.
-        let kernel = unsafe { library.get::<Kernel>(symbol.as_bytes_with_nul()) };
-        let kernel = *kernel.map_err(|e| Error::new(format!("kernel {name}: {e}")))?;
-        state.kernels.insert((is_double, name.to_owned()), kernel);
+        let kernel = look_up(library, name)?;
+        state.kernels.insert((is_double, name), kernel);
         Ok(kernel)
     }
+}
+
+fn open(path: &Path) -> Result<libloading::Library> {
+    // SAFETY: a library of C functions without initialisers.
+    unsafe { libloading::Library::new(path) }.map_err(|e| Error::new(format!("{}: {e}", path.display())))
+}
+
+fn look_up(library: &libloading::Library, name: &str) -> Result<Kernel> {
+    let symbol =
+        CString::new(format!("emu_{name}")).map_err(|e| Error::new(format!("kernel {name}: {e}")))?;
+    // SAFETY: every `emu_` function of these libraries has this signature.
+    let kernel = unsafe { library.get::<Kernel>(symbol.as_bytes_with_nul()) };
+    Ok(*kernel.map_err(|e| Error::new(format!("kernel {name}: {e}")))?)
 }
 
 /// Room for an allocation and the guard behind it.
@@ -176,9 +210,19 @@ impl Driver for Emulated {
         unsafe { here(at).write_bytes(byte, bytes) };
         Ok(())
     }
+    fn add(&self, source: &str, precision: Precision, kept: bool) -> Result<Option<usize>> {
+        if kept {
+            return Ok(None);
+        }
+        let compiler = self.compiler.ok_or_else(|| Error::unsupported("nothing compiles kernels here"))?;
+        let library = open(&compiler(source, precision)?)?;
+        let mut state = self.state();
+        state.added.push((look_up(&library, ONE_STAGE)?, library));
+        Ok(Some(state.added.len() - 1))
+    }
     unsafe fn launch(
         &self,
-        kernel: &str,
+        kernel: Which,
         precision: Precision,
         grid: u32,
         block: u32,

@@ -12,7 +12,7 @@ mod cuda;
 mod emulated;
 mod module;
 
-use std::ffi::c_void;
+use std::{ffi::c_void, fmt};
 
 use ketgrad_plugin_sdk::{Error, Precision, Result};
 
@@ -82,6 +82,12 @@ pub(crate) trait Driver: Send + Sync {
     /// # Safety
     /// The device memory is allocated.
     unsafe fn fill(&self, at: u64, byte: u8, bytes: usize) -> Result<()>;
+    /// Adds the kernel `one_stage` of a text that follows `kernels.cu`, and gives its number. With `kept`, only if it need not be
+    /// compiled: if not, `None`.
+    ///
+    /// # Errors
+    /// It cannot be compiled or loaded.
+    fn add(&self, source: &str, precision: Precision, kept: bool) -> Result<Option<usize>>;
     /// Queues a kernel: `grid` blocks of `block` threads with `shared_bytes` of dynamic shared memory. Each of `params`
     /// points to a parameter, as for `cuLaunchKernel`.
     ///
@@ -92,7 +98,7 @@ pub(crate) trait Driver: Send + Sync {
     /// The parameters are those of the kernel's signature, and what it reads and writes is allocated.
     unsafe fn launch(
         &self,
-        kernel: &str,
+        kernel: Which,
         precision: Precision,
         grid: u32,
         block: u32,
@@ -117,11 +123,32 @@ pub(crate) enum Arg {
     U32(u32),
 }
 
+/// A kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Which {
+    /// One of `kernels.cu`.
+    Named(&'static str),
+    /// One that was added, by its number.
+    Added(usize),
+}
+
+impl fmt::Display for Which {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Which::Named(name) => f.write_str(name),
+            Which::Added(number) => write!(f, "{ONE_STAGE} {number}"),
+        }
+    }
+}
+
+/// The name of a kernel that is added, in its source.
+const ONE_STAGE: &str = "one_stage";
+
 /// What to launch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Launch {
-    /// The kernel's name.
-    pub(crate) kernel: &'static str,
+    /// The kernel.
+    pub(crate) kernel: Which,
     /// The kind of amplitudes.
     pub(crate) precision: Precision,
     /// How many blocks.
@@ -178,6 +205,7 @@ mod tests {
     use crate::testing::devices;
 
     fn try_launch(device: &dyn Driver, kernel: &'static str, shared_bytes: u32, args: &[Arg]) -> Result<()> {
+        let kernel = Which::Named(kernel);
         let what = Launch { kernel, precision: Precision::Double, grid: 1, block: 32, shared_bytes };
         // SAFETY: none of these launches gets as far as the kernel.
         unsafe { launch(device, what, args) }
@@ -206,7 +234,7 @@ mod tests {
             let sums = Buffer::<f64>::new(&device, 1).unwrap();
             let args = [Arg::At(amplitudes.at()), Arg::U64(2), Arg::U32(1), Arg::At(sums.at())];
             let what = Launch {
-                kernel: "norms",
+                kernel: Which::Named("norms"),
                 precision: Precision::Double,
                 grid: 1,
                 block: 256,

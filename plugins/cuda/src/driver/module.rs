@@ -11,7 +11,7 @@ use std::{
 use cudarc::driver::sys::{CUfunction, CUfunction_attribute as Attribute, CUjit_option, CUmodule};
 use ketgrad_plugin_sdk::{Error, Precision, Result};
 
-use super::{Properties, api::Api};
+use super::{ONE_STAGE, Properties, Which, api::Api};
 
 /// The room for what the driver's compiler says.
 const LOG: usize = 4096;
@@ -35,6 +35,18 @@ pub(crate) trait Images: Send + Sync {
         capability: (u32, u32),
         note: &mut dyn FnMut(String),
     ) -> Vec<Image>;
+
+    /// The kernel of a text that follows the source; with `kept` only if it need not be compiled.
+    ///
+    /// # Errors
+    /// It cannot be compiled.
+    fn one_stage(
+        &self,
+        source: &str,
+        precision: Precision,
+        capability: (u32, u32),
+        kept: bool,
+    ) -> Result<Option<Image>>;
 }
 
 /// The kernels that are loaded.
@@ -45,6 +57,8 @@ pub(crate) struct Modules(Mutex<Loaded>);
 struct Loaded {
     /// By precision: double, single.
     modules: [Option<Module>; 2],
+    /// Those with a kernel that was added.
+    added: Vec<Module>,
     notes: Vec<String>,
 }
 
@@ -73,22 +87,36 @@ impl Modules {
         self.loaded().notes.join("; ")
     }
 
-    /// The kernel of this name, which may have that much dynamic shared memory. The context is current.
+    /// Adds a kernel, and gives its number. The context is current.
+    pub(crate) fn add(&self, api: &Api, image: &Image) -> Result<usize> {
+        let handle = load_image(api, image)?;
+        let mut loaded = self.loaded();
+        loaded.added.push(Module { handle, functions: HashMap::new() });
+        Ok(loaded.added.len() - 1)
+    }
+
+    /// A kernel, which may have that much dynamic shared memory. The context is current.
     pub(crate) fn function(
         &self,
         api: &Api,
         images: &dyn Images,
         properties: &Properties,
-        name: &str,
+        kernel: Which,
         precision: Precision,
         shared_bytes: u32,
     ) -> Result<CUfunction> {
         let mut loaded = self.loaded();
-        let Loaded { modules, notes } = &mut *loaded;
+        let Loaded { modules, added, notes } = &mut *loaded;
         let slot = &mut modules[usize::from(precision == Precision::Single)];
-        let module = match slot {
-            Some(module) => module,
-            None => slot.insert(load(api, images, properties, precision, notes)?),
+        let (module, name) = match (kernel, slot) {
+            (Which::Added(number), _) => {
+                let missing = || Error::new(format!("there is no kernel {kernel}"));
+                (added.get_mut(number).ok_or_else(missing)?, ONE_STAGE)
+            }
+            (Which::Named(name), Some(module)) => (module, name),
+            (Which::Named(name), slot) => {
+                (slot.insert(load(api, images, properties, precision, notes)?), name)
+            }
         };
         let function = match module.functions.get_mut(name) {
             Some(function) => function,
@@ -105,11 +133,10 @@ impl Modules {
 
     /// Unloads all. The context is current, and nothing runs.
     pub(crate) fn unload(&self, api: &Api) {
-        for slot in &mut self.loaded().modules {
-            if let Some(module) = slot.take() {
-                // SAFETY: loaded here once; its functions are forgotten with it.
-                unsafe { (api.cuModuleUnload)(module.handle) };
-            }
+        let Loaded { modules, added, .. } = &mut *self.loaded();
+        for module in modules.iter_mut().filter_map(Option::take).chain(added.drain(..)) {
+            // SAFETY: loaded here once; its functions are forgotten with it.
+            unsafe { (api.cuModuleUnload)(module.handle) };
         }
     }
 }

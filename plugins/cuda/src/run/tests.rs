@@ -1,6 +1,6 @@
 //! Programs against the generic kernels, on every device there is.
 
-use std::f64::consts::TAU;
+use std::{f64::consts::TAU, sync::Arc};
 
 use ketgrad_core::kernel::{Executor, Generic, Threads};
 
@@ -264,4 +264,97 @@ fn one_by_one(
         }
     }
     values
+}
+
+/// The operators on a new state of |0...0>, and once more on what comes out; the bytes of both.
+fn ran(
+    schedules: &Schedules,
+    device: &Arc<dyn Driver>,
+    precision: Precision,
+    n: usize,
+    operators: &[Operator<C64>],
+) -> [Vec<C64>; 2] {
+    let mut state = State::zeros(device, precision, n as u32).unwrap();
+    state.basis(0).unwrap();
+    [(); 2].map(|()| {
+        schedules.operate(&mut state, operators).unwrap();
+        testing::of_state(&state)
+    })
+}
+
+#[test]
+fn kernels_of_single_stages_give_the_same_to_the_last_bit() {
+    let mut random = Random(0xabcd_ef01);
+    for device in testing::devices() {
+        for (precision, n) in
+            [Precision::Double, Precision::Single].into_iter().flat_map(|p| [(p, 10), (p, 13), (p, 17)])
+        {
+            let (without, with) = (Schedules::default(), Schedules::new(Some(0)));
+            let operators: Vec<_> = (0..60).map(|_| random.operator(n)).collect();
+            let expected = ran(&without, &device, precision, n, &operators);
+            assert_eq!(expected, ran(&with, &device, precision, n, &operators), "{precision:?} {n}");
+            if n < 17 {
+                let inners = random.inners(n, 20);
+                let [psi, lambda] = [random.state(n), random.state(n)];
+                let [expected, given] = [&without, &with].map(|schedules| {
+                    let mut values = vec![f64::NAN; inners.len()];
+                    let [mut psi, mut lambda] =
+                        [&psi, &lambda].map(|v| testing::state(&device, precision, v));
+                    schedules.operate_pair(&mut psi, &mut lambda, &operators, &inners, &mut values).unwrap();
+                    (testing::of_state(&psi), testing::of_state(&lambda), values)
+                });
+                assert_eq!(expected, given, "two states, {precision:?} {n}");
+            }
+            assert_eq!(without.notes(), "");
+            let notes = with.notes();
+            assert!(!device.is_emulated() || notes.starts_with("kernels of single stages: "), "{notes}");
+        }
+    }
+}
+
+/// Layers of rotations, the same for all angles of up to 90 degrees.
+fn layers(n: usize, angle: f64) -> Vec<Operator<C64>> {
+    let (s, c) = angle.sin_cos();
+    let turn = Matrix::from_fn(1, |row, column| C64::new([[c, -s], [s, c]][row][column], 0.0));
+    let not = Matrix::from_fn(1, |row, column| C64::new(f64::from(u8::from(row != column)), 0.0));
+    let layer = |q: usize| {
+        [Operator::new(&turn, &[q], &[]), Operator::new(&not, &[(q + 1) % n], &[(q, true)])]
+            .map(Result::unwrap)
+    };
+    (0..2 * n).flat_map(|k| layer(k % n)).collect()
+}
+
+#[test]
+fn a_kernel_is_made_for_a_stage_that_has_moved_enough() {
+    let (n, device) = (12, testing::device());
+    // One tile of 2^12 amplitudes, read and written.
+    let pass = (2 * 16) << 12;
+    let schedules = Schedules::new(Some(2 * pass));
+    let mut random = Random(99);
+    let start = random.state(n);
+    let run = |angle: f64| {
+        let mut state = testing::state(&device, Precision::Double, &start);
+        schedules.operate(&mut state, &layers(n, angle)).unwrap();
+        schedules.notes()
+    };
+    assert_eq!([run(0.1), run(0.2)], ["", ""]);
+    // Whatever the angles are: these were the same stages.
+    assert_eq!(run(-0.3), "kernels of single stages: 1");
+    assert_eq!(run(0.7), "kernels of single stages: 1");
+}
+
+#[test]
+fn where_no_kernel_can_be_made_the_others_do() {
+    let device: Arc<dyn Driver> = Arc::new(testing::without_compiler());
+    let schedules = Schedules::new(Some(0));
+    let (n, mut random) = (12, Random(7));
+    let mut expected = random.state(n);
+    let mut state = testing::state(&device, Precision::Double, &expected);
+    for angle in [0.1, 0.2] {
+        let operators = layers(n, angle);
+        Generic.run(&operators, &mut expected, &Threads::serial()).unwrap();
+        schedules.operate(&mut state, &operators).unwrap();
+    }
+    assert!(distance(&expected, &testing::of_state(&state)) < 1e-13);
+    assert_eq!(schedules.notes(), "no kernel of a stage: nothing compiles kernels here");
 }
