@@ -110,7 +110,7 @@ pub(crate) struct Program {
 impl Program {
     /// The operators on states of n qubits, one after the other or in stages, with inner products between them if
     /// there are two states. From |0…0> the first stages go over few tiles. `schedule` is one of earlier operators: it is
-    /// used again if these are another binding of the same circuit, and replaced if not.
+    /// used again if these are another binding of the same circuit with the same inner products, and replaced if not.
     pub(crate) fn new<E: Element>(
         n_qubits: usize,
         operators: &[Operator<Complex<E>>],
@@ -129,10 +129,11 @@ impl Program {
         // A matrix is one operation of the tensor cores.
         let (tile_qubits, low_qubits) = (form.tile_qubits, form.low_qubits);
         let cut = Cut { tile_qubits, low_qubits, factor_blocks: false, way };
-        let same = |s: &mut Schedule| s.n_qubits() == n_qubits && s.cut() == cut && s.bind(operators, &[]);
-        let kept = inners.is_none() && schedule.as_mut().is_some_and(same);
-        if !kept {
-            *schedule = Some(Schedule::new(n_qubits, operators, inners.unwrap_or_default(), cut));
+        let between = inners.unwrap_or_default();
+        let same =
+            |s: &mut Schedule| s.n_qubits() == n_qubits && s.cut() == cut && s.bind(operators, between);
+        if !schedule.as_mut().is_some_and(same) {
+            *schedule = Some(Schedule::new(n_qubits, operators, between, cut));
         }
         if let Some(schedule) = schedule {
             program.staged(schedule, operators, form);

@@ -33,8 +33,8 @@ const RESERVED_SHARED: u32 = 1 << 10;
 /// kernels of their own.
 #[derive(Default)]
 pub(crate) struct Schedules {
-    /// One for each precision.
-    kept: [Mutex<Option<Schedule>>; 2],
+    /// On one state, on two; for each precision.
+    kept: [[Mutex<Option<Schedule>>; 2]; 2],
     stage_kernels: StageKernels,
 }
 
@@ -119,14 +119,12 @@ impl Schedules {
         operators: &[Operator<Complex<E>>],
         inners: Option<&[Inner]>,
     ) -> Program {
-        let n_qubits = state.n_qubits() as usize;
         let form = form(state);
-        if inners.is_some() {
-            return Program::new(n_qubits, operators, inners, (form, Way::Given), &mut None);
-        }
-        let kept = &self.kept[usize::from(state.precision() == Precision::Single)];
+        let way = if inners.is_some() { Way::Given } else { way(state, form) };
+        let kept =
+            &self.kept[usize::from(inners.is_some())][usize::from(state.precision() == Precision::Single)];
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-        Program::new(n_qubits, operators, None, (form, way(state, form)), &mut kept)
+        Program::new(state.n_qubits() as usize, operators, inners, (form, way), &mut kept)
     }
 }
 

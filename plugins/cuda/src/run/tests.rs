@@ -193,6 +193,7 @@ fn other_angles_run_on_the_schedule_of_the_first() {
     let mut random = Random(77);
     let schedules = Schedules::default();
     let (n, device) = (13, testing::device());
+    let inners = random.inners(n, 20);
     for _ in 0..3 {
         let mut operators = Vec::new();
         for q in 0..n {
@@ -204,6 +205,16 @@ fn other_angles_run_on_the_schedule_of_the_first() {
         Generic.run(&operators, &mut expected, &Threads::serial()).unwrap();
         schedules.operate(&mut state, &operators).unwrap();
         assert!(distance(&expected, &testing::of_state(&state)) < 1e-13);
+
+        let (mut psi, mut lambda) = (random.state(n), random.state(n));
+        let [mut on_psi, mut on_lambda] =
+            [&psi, &lambda].map(|v| testing::state(&device, Precision::Double, v));
+        let mut values = vec![f64::NAN; inners.len()];
+        schedules.operate_pair(&mut on_psi, &mut on_lambda, &operators, &inners, &mut values).unwrap();
+        let expected = one_by_one(&operators, &inners, &mut psi, &mut lambda);
+        assert!(values.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-13), "{values:?} {expected:?}");
+        assert!(distance(&psi, &testing::of_state(&on_psi)) < 1e-13);
+        assert!(distance(&lambda, &testing::of_state(&on_lambda)) < 1e-13);
     }
 }
 
