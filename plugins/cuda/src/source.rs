@@ -1,8 +1,9 @@
 //! The source of a kernel for one stage.
 //!
 //! The kernels `stage` and `stage_pair` read what to do as they go. Here the same is written out as a program: no
-//! word is read, no kind is asked for, vectors and offsets are constants. Numbers stay data, and so do the signs that
-//! come from angles: a circuit with other angles runs on the same kernels.
+//! word is read, no kind is asked for, vectors and offsets are constants. Numbers stay data: a circuit with other angles runs
+//! on the same kernels, as long as no rotation comes to be written with a Pauli operator before it (the tangent of half its angle
+//! is at most 1).
 //!
 //! What is written calls the functions of `kernels.cu`, so that both do the same arithmetic in the same order.
 
@@ -97,12 +98,12 @@ impl Source<'_> {
         let high: Vec<_> = self.high().collect();
         writeln!(
             out,
-            "FOR_THREADS(t) {{\nconst u64 first = start + ({});",
+            "FOR_THREADS(t) {{\nconst u64 index = start + ({});",
             self.spread("t", header::PLACE_RUNS)
         )?;
         writeln!(out, "const u32 slot = slot_of(t);")?;
         for [state, parts, _] in self.states() {
-            writeln!(out, "{{\nconst REAL2 *const from = {state} + first;")?;
+            writeln!(out, "{{\nconst REAL2 *const from = {state} + index;")?;
             for some in high.chunks(AT_ONCE) {
                 writeln!(out, "{{\nREAL2 some[{}];", some.len())?;
                 for (k, (index, ..)) in some.iter().enumerate() {
@@ -121,13 +122,13 @@ impl Source<'_> {
     fn scatter(&self, out: &mut String) -> fmt::Result {
         writeln!(
             out,
-            "FOR_THREADS(t) {{\nconst u64 first = start + ({});",
+            "FOR_THREADS(t) {{\nconst u64 index = start + ({});",
             self.spread("t", header::PLACE_RUNS)
         )?;
         writeln!(out, "const u32 slot = exit_slot(words, stage, tile, t);")?;
         writeln!(out, "const REAL2 scale = tile_scale(z, words, numbers, stage);")?;
         for [state, parts, _] in self.states() {
-            writeln!(out, "{{\nREAL2 *const to = {state} + first;")?;
+            writeln!(out, "{{\nREAL2 *const to = {state} + index;")?;
             for (index, _, slot) in self.high() {
                 writeln!(out, "to[{index}u] = times(scale, {parts}[slot ^ {slot}u]);")?;
             }
