@@ -160,6 +160,9 @@ fn on_elements(op: Op, a: &str, b: &str, element: &Kind) -> String {
     match op {
         Op::Number1(Number1::Neg) => format!("-{a}"),
         Op::Number1(Number1::Recip) if real => format!("1.0 / {a}"),
+        Op::Number1(n @ (Number1::Asinh | Number1::Acosh | Number1::Atanh)) if real => {
+            format!("{}({a})", n.name())
+        }
         Op::Number1(n) => format!("{a}.{}()", n.name()),
         Op::Number2(Number2::Add) => format!("{a} + {b}"),
         Op::Number2(Number2::Sub) => format!("{a} - {b}"),

@@ -131,6 +131,9 @@ impl Writer<'_, '_> {
             Op::Number1(n) => match (n, kind) {
                 (Number1::Neg, _) => (format!("-{}", self.at(&args[0], UNARY)), UNARY),
                 (Number1::Recip, Kind::Real) => (format!("1.0 / {}", self.at(&args[0], UNARY)), MUL),
+                (n @ (Number1::Asinh | Number1::Acosh | Number1::Atanh), Kind::Real) => {
+                    self.call(n.name(), args)
+                }
                 (n, _) => self.method(args, n.name()),
             },
             Op::Number2(n) => match (n, kind) {

@@ -1,4 +1,5 @@
-//! `f32` and `f64`: every function is the standard library's, but for functions of many numbers at once.
+//! `f32` and `f64`: every function is the standard library's, but for the inverse hyperbolic ones, and for those of many numbers
+//! at once.
 
 use std::cmp::Ordering;
 
@@ -8,12 +9,19 @@ use super::{
     wide::{Loop, wide},
 };
 
-/// The functions of one argument: `Self::f` is the method of the float itself.
+/// The functions of one argument: `Self::f` is the method of the float itself, where that keeps its digits.
 macro_rules! inherent {
-    ($($f:ident)*) => {$(
+    ($($f:ident)*) => {$( inherent! { @ $f } )*};
+    (@ asinh) => { inherent! { = asinh } };
+    (@ acosh) => { inherent! { = acosh } };
+    (@ atanh) => { inherent! { = atanh } };
+    (= $f:ident) => {
+        fn $f(&self) -> Self { elementary::alone::$f(f64::from(*self)) as Self }
+    };
+    (@ $f:ident) => {
         #[inline]
         fn $f(&self) -> Self { Self::$f(*self) }
-    )*};
+    };
 }
 
 /// A function of many numbers at once, and perhaps of others beside them: its loop compiled for the processor.
@@ -47,6 +55,26 @@ macro_rules! together {
             }
         } }
     )*};
+}
+
+/// The same for functions of two, of which the second may be one for all.
+macro_rules! beside {
+    ($F:ident: $all:ident = $f:path) => {
+        at_once! { $F $all(numbers, others) {
+            match others {
+                &[y] => {
+                    for x in numbers {
+                        *x = $f(f64::from(*x), f64::from(y)) as $F;
+                    }
+                }
+                others => {
+                    for (x, y) in numbers.iter_mut().zip(others) {
+                        *x = $f(f64::from(*x), f64::from(*y)) as $F;
+                    }
+                }
+            }
+        } }
+    };
 }
 
 /// The same for functions that take another way for large numbers: these are done again.
@@ -99,27 +127,16 @@ macro_rules! float {
             together! {
                 $F: exp_all = exp; exp_m1_all = exp_m1; ln_all = ln; ln_1p_all = ln_1p;
                 sinh_all = sinh; cosh_all = cosh; tanh_all = tanh;
+                asinh_all = asinh; acosh_all = acosh; atanh_all = atanh;
             }
-            at_once! { $F pow_all(numbers, exponents) {
-                match exponents {
-                    &[y] => {
-                        for x in numbers {
-                            *x = power::pow(f64::from(*x), f64::from(y)) as $F;
-                        }
-                    }
-                    all => {
-                        for (x, y) in numbers.iter_mut().zip(all) {
-                            *x = power::pow(f64::from(*x), f64::from(*y)) as $F;
-                        }
-                    }
-                }
-            } }
+            beside! { $F: pow_all = power::pow }
             periodic! { $F: sin_all = sin_near, sin; cos_all = cos_near, cos; tan_all = tan_near, tan; }
         }
         impl Real for $F {
             fn pi() -> $F { std::$F::consts::PI }
             fn atan2(&self, x: &$F) -> $F { $F::atan2(*self, *x) }
             fn hypot(&self, y: &$F) -> $F { $F::hypot(*self, *y) }
+            beside! { $F: hypot_all = elementary::hypot }
             fn sin_cos(&self) -> ($F, $F) { $F::sin_cos(*self) }
             fn raise(numbers: &mut [$F], others: &[$F]) -> Result<(), Undecided> {
                 wide::<$F, _>(Raise { numbers, others });

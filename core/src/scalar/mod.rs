@@ -331,6 +331,18 @@ pub trait Scalar:
     fn tanh_all(numbers: &mut [Self]) {
         numbers.iter_mut().for_each(|x| *x = x.tanh());
     }
+    /// Replaces every number by its inverse hyperbolic sine, as [`exp_all`](Scalar::exp_all).
+    fn asinh_all(numbers: &mut [Self]) {
+        numbers.iter_mut().for_each(|x| *x = x.asinh());
+    }
+    /// Replaces every number by its inverse hyperbolic cosine, as [`exp_all`](Scalar::exp_all).
+    fn acosh_all(numbers: &mut [Self]) {
+        numbers.iter_mut().for_each(|x| *x = x.acosh());
+    }
+    /// Replaces every number by its inverse hyperbolic tangent, as [`exp_all`](Scalar::exp_all).
+    fn atanh_all(numbers: &mut [Self]) {
+        numbers.iter_mut().for_each(|x| *x = x.atanh());
+    }
     /// Replaces every number `x` by `x^y`, of as many exponents or one for all, as [`exp_all`](Scalar::exp_all).
     fn pow_all(numbers: &mut [Self], exponents: &[Self]) {
         match exponents {
@@ -395,6 +407,13 @@ pub trait Real: Scalar<Real = Self> + NumAssign {
     /// # Errors
     /// [`Undecided`] where a number has no value yet.
     fn try_cmp(&self, other: &Self) -> Result<Option<Ordering>, Undecided>;
+    /// Replaces every number `x` by `hypot(x, y)`, of as many others or one for all, as [`exp_all`](Scalar::exp_all).
+    fn hypot_all(numbers: &mut [Self], others: &[Self]) {
+        match others {
+            [y] => numbers.iter_mut().for_each(|x| *x = x.hypot(y)),
+            all => numbers.iter_mut().zip(all).for_each(|(x, y)| *x = x.hypot(y)),
+        }
+    }
     /// Replaces each number by that of `others` in its place where that one is greater.
     ///
     /// # Errors

@@ -121,7 +121,7 @@ mod tests {
     use super::*;
     use crate::scalar::{
         circular::{cos_near, sin_near, tan_near},
-        elementary::{cosh, exp, exp_m1, ln, ln_1p, sinh, tanh},
+        elementary::{acosh, asinh, atanh, cosh, exp, exp_m1, ln, ln_1p, sinh, tanh},
     };
 
     macro_rules! one_value {
@@ -154,6 +154,9 @@ mod tests {
         ln_1p_has_one_value ln_1p;
         sinh_has_one_value sinh;
         cosh_has_one_value cosh;
+        asinh_has_one_value asinh;
+        acosh_has_one_value acosh;
+        atanh_has_one_value atanh;
         sin_has_one_value sin_near;
         cos_has_one_value cos_near;
         tan_has_one_value tan_near;

@@ -43,6 +43,35 @@ fn rem(a: f64, b: f64) -> f64 {
     a % b + (a - a) - (a / b).trunc() * (b - b)
 }
 //-
+/// The inverse hyperbolic sine; that of the library overflows.
+fn asinh(x: f64) -> f64 {
+    let a = x.abs();
+    let y = if a < 268_435_456.0 {
+        (a + a * a / (1.0 + (1.0 + a * a).sqrt())).ln_1p()
+    } else {
+        a.ln() + std::f64::consts::LN_2
+    };
+    y.copysign(x)
+}
+//-
+/// The inverse hyperbolic cosine; that of the library loses digits near 1.
+fn acosh(x: f64) -> f64 {
+    let t = x - 1.0;
+    if x < 1.0 {
+        f64::NAN
+    } else if t < 268_435_456.0 {
+        (t + (t * (t + 2.0)).sqrt()).ln_1p()
+    } else {
+        x.ln() + std::f64::consts::LN_2
+    }
+}
+//-
+/// The inverse hyperbolic tangent; that of the library loses digits near -1.
+fn atanh(x: f64) -> f64 {
+    let a = x.abs();
+    (0.5 * (2.0 * a / (1.0 - a)).ln_1p()).copysign(x)
+}
+//-
 /// The exponent as `powi` takes it.
 fn exponent(n: i64) -> i32 {
     i32::try_from(n).unwrap_or(if n < 0 { i32::MIN } else { i32::MAX })

@@ -36,16 +36,17 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>>(
         },
         Op::Number2(op) if is_complex => number2(op, x.complexes(0), x.complexes(1), complex),
         Op::Number2(Number2::Pow) => {
-            match x.reals(0) {
-                [base] => real.fill(base.clone()),
-                bases => real.clone_from_slice(bases),
-            }
+            fill(real, x.reals(0));
             T::pow_all(real, x.reals(1));
         }
         Op::Number2(op) => number2(op, x.reals(0), x.reals(1), real),
         Op::Real1(op) => T::piece_all(op.piece(), [x.reals(0); 2], real)?,
         Op::Real2(Real2::Min) => T::piece_all(Piece::Min, [x.reals(0), x.reals(1)], real)?,
         Op::Real2(Real2::Max) => T::piece_all(Piece::Max, [x.reals(0), x.reals(1)], real)?,
+        Op::Real2(Real2::Hypot) => {
+            fill(real, x.reals(0));
+            T::hypot_all(real, x.reals(1));
+        }
         Op::Real2(op) => real2(op, x.reals(0), x.reals(1), real)?,
         Op::Mixed(op) => mixed(op, x, real, complex),
         _ => {}
@@ -79,6 +80,14 @@ fn mixed<T: Real, S: Scalar<Real = T>>(op: Mixed, x: &impl Reads<T, S>, real: &m
     }
 }
 
+/// Copies numbers, or the one that stands for all.
+fn fill<T: Clone>(out: &mut [T], from: &[T]) {
+    match from {
+        [one] => out.fill(one.clone()),
+        all => out.clone_from_slice(all),
+    }
+}
+
 fn power<S: Scalar>(x: &S, n: i64) -> S {
     x.powi(i32::try_from(n).unwrap_or(if n < 0 { i32::MIN } else { i32::MAX }))
 }
@@ -96,6 +105,9 @@ fn at_once<S: Scalar>(op: Number1) -> Option<fn(&mut [S])> {
         Number1::Sinh => Some(S::sinh_all),
         Number1::Cosh => Some(S::cosh_all),
         Number1::Tanh => Some(S::tanh_all),
+        Number1::Asinh => Some(S::asinh_all),
+        Number1::Acosh => Some(S::acosh_all),
+        Number1::Atanh => Some(S::atanh_all),
         _ => None,
     }
 }
