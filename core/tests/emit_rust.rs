@@ -14,7 +14,7 @@ use ketgrad_core::{
     emit::emit_rust,
     entity::FuncId,
     exec::{Bytecode, Datum, Executable, Host, HostError, Limits, Machine},
-    ir::{Element, Kind, Op, Primitive, Program},
+    ir::{self, Element, Kind, Op, Primitive, Program},
     pass::{Level, optimize_all},
     rules::Rules,
     text::{parse_program, parse_program_with},
@@ -179,6 +179,47 @@ const CORPUS: &[(&str, &str, &str)] = &[
         "literals_of_no_type",
         "fn f(a, n: int) { let xs = [1.0, -2.0, 0.5]; let y = 0.1 + 0.2; let (p, q) = select(n > 0, (1.0, 2.0), (3.0, 4.0)); let z = select(n > 1, complex(0.1, 0.2), complex(1.0, 2.0)); abs(xs[n]) * a + pow(y, a) + sin(p) * cos(q) + abs(select(a > 1, 1.5, -2.5)) + sqrt([0.5; 3][n]) + abs(z) }",
         "r0.3 i2",
+    ),
+    (
+        "own_elements",
+        "fn f(x, n: int) { let mut p = [n, 0, 2]; p[p[0]] = 2; let mut q = [x, x, real(n) * x]; q[p[0]] = q[p[1]] * q[0]; let changed_at = q[0]; q[1] * changed_at + real(p[1]) * q[2] }",
+        "r0.3 i1",
+    ),
+];
+
+/// Arrays changed by what is read from them, as in derivatives.
+const CHANGES: &[(&str, &str, &str)] = &[
+    (
+        "grown_by_itself",
+        "fn f(xs, n) -> real {
+        block0(v0: array<real>, v1: int):
+            v2: real = get v0, v1
+            v3: int = int 5
+            v4: array<real> = fill v2, v1
+            v5: real = peek v4, v1
+            v6: array<real> = add_at v4, v3, v5
+            v7: int = int 0
+            v8: real = peek v6, v7
+            v9: array<real> = put v6, v1, v8
+            v10: real = sum v9
+            return v10
+        }",
+        "a0.3,0.7,1.1 i2",
+    ),
+    (
+        "complex_by_itself",
+        "fn f(zs, n) -> real {
+        block0(v0: array<complex>, v1: int):
+            v2: complex = get v0, v1
+            v3: int = len v0
+            v4: array<complex> = fill v2, v3
+            v5: complex = get v4, v1
+            v6: array<complex> = add_at v4, v1, v5
+            v7: complex = sum v6
+            v8: real = abs2 v7
+            return v8
+        }",
+        "c0.3,0.7,1.1 i2",
     ),
 ];
 
@@ -600,6 +641,11 @@ fn emitted_programs_and_gradients_give_the_same_bits() {
         let mut dice = Dice::new(seed + 1_000_000);
         let args: Vec<Value> = (0..3).map(|_| Datum::Real(dice.between(-1.5, 1.5))).collect();
         file.add(&format!("random{seed}"), &program, &args, &[Level::Strict], false);
+    }
+    for (name, source, args) in CHANGES {
+        let program = ir::parse(source).unwrap_or_else(|e| panic!("{name}: {}", e[0]));
+        let args: Vec<Value> = args.split(' ').map(datum).collect();
+        file.add(name, &program, &args, &[Level::Strict, Level::None], false);
     }
     file.check("emitted");
 }

@@ -34,7 +34,7 @@ use super::{
     ast::{Body, Stmt},
     names::{fresh, identifier},
     rust_arrays,
-    rust_stmt::Writer,
+    rust_stmt::{CHANGED_AT, CHANGED_BY, Writer},
     structure::structured,
 };
 
@@ -115,6 +115,7 @@ impl<'a> File<'a> {
         }
         let shaped = order.iter().any(|&f| rust_arrays::is_shaped(&program.functions[f]));
         let mut reserved: HashSet<String> = TAPE_FIELDS.iter().map(|field| format!("kept_{field}")).collect();
+        reserved.extend([CHANGED_AT, CHANGED_BY].map(str::to_owned));
         let names = order.iter().map(|&f| (f, fresh(&identifier(&program.functions[f].name), &mut reserved)));
         let names = names.collect();
         let needs = needs(program, &order);

@@ -2,14 +2,18 @@
 
 use std::{collections::HashSet, fmt::Write};
 
-use crate::ir::Kind;
+use crate::ir::{Element, Kind};
 
 use super::{
-    ast::{Body, Change, Label, Stmt, Var},
+    ast::{Body, Change, Expr, Label, Stmt, Var},
     rust::File,
     rust_tape::Room,
     tidy::is_named,
 };
+
+/// What the index and the value of a change are called where they are computed before it.
+pub(super) const CHANGED_AT: &str = "changed_at";
+pub(super) const CHANGED_BY: &str = "changed_by";
 
 pub(super) struct Writer<'w, 'a> {
     pub(super) file: &'w mut File<'a>,
@@ -96,19 +100,7 @@ impl Writer<'_, '_> {
                 let value = self.expr(value);
                 self.line(&format!("{}({names}) = {value};", if *new { "let " } else { "" }));
             }
-            Stmt::Change(how, v, i, x) => {
-                let name = self.var(*v).to_owned();
-                let x = self.expr(x);
-                let line = match how {
-                    Change::Set => format!("{name}[{}] = {x};", self.index(i)),
-                    Change::Add => format!("{name}[{}] += {x};", self.index(i)),
-                    Change::Put => format!("{}put(&mut {name}, {}, {x});", self.file.prefix(), self.expr(i)),
-                    Change::AddAt => {
-                        format!("{}add_at(&mut {name}, {}, {x});", self.file.prefix(), self.expr(i))
-                    }
-                };
-                self.line(&line);
-            }
+            Stmt::Change(how, v, i, x) => self.change(*how, *v, i, x),
             Stmt::Effect(e) => {
                 let e = self.expr(e);
                 self.line(&format!("{e};"));
@@ -174,6 +166,36 @@ impl Writer<'_, '_> {
                 self.line(&format!("return {e};"));
             }
         }
+    }
+
+    /// Changes an element. Rust lets nothing read the array once it is borrowed to be changed: an index that does, and
+    /// a value that is computed after the borrow, are taken before.
+    fn change(&mut self, how: Change, v: Var, i: &Expr, x: &Expr) {
+        let in_place = matches!(how, Change::Set | Change::Add);
+        let mut index = if in_place { self.index(i) } else { self.expr(i) };
+        if i.reads(v) {
+            self.line(&format!("let {CHANGED_AT} = {index};"));
+            index = CHANGED_AT.to_owned();
+        }
+        let mut value = self.expr(x);
+        let value_is_first = match how {
+            Change::Set => true,
+            // `+=` of numbers that are not Rust's own is a function that borrows.
+            Change::Add => self.body.vars[v.0].kind != Kind::Array(Element::Complex),
+            Change::Put | Change::AddAt => false,
+        };
+        if x.reads(v) && !value_is_first {
+            self.line(&format!("let {CHANGED_BY} = {value};"));
+            value = CHANGED_BY.to_owned();
+        }
+        let (name, prefix) = (self.var(v), self.file.prefix());
+        let line = match how {
+            Change::Set => format!("{name}[{index}] = {value};"),
+            Change::Add => format!("{name}[{index}] += {value};"),
+            Change::Put => format!("{prefix}put(&mut {name}, {index}, {value});"),
+            Change::AddAt => format!("{prefix}add_at(&mut {name}, {index}, {value});"),
+        };
+        self.line(&line);
     }
 
     pub(super) fn breakable(&mut self, label: Label, head: &str, body: &[Stmt]) {
