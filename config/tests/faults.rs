@@ -127,6 +127,23 @@ fn what_does_not_fit_is_refused_at_once() {
     assert!(start.elapsed().as_secs() < 10);
 }
 
+/// A qubit of a large number costs what any other does.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_large_index_takes_no_memory() {
+    let folder = Folder::new();
+    folder.file("far.qasm", "OPENQASM 3.0;\nU(1, 2, 3) $4000000000;\n");
+    let program = env!("CARGO_BIN_EXE_ketgrad");
+    for verb in ["run far.qasm", "grad far.qasm --observable Z0", "check far.qasm --observable Z0"] {
+        let mut limited = std::process::Command::new("sh");
+        limited.args(["-c", &format!("ulimit -v 3000000 && exec '{program}' {verb}")]);
+        let output = limited.current_dir(folder.path("")).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{verb}: {said}");
+        assert!(said.contains("available") || said.contains("4000000001 qubits"), "{verb}: {said}");
+    }
+}
+
 #[test]
 fn observables_are_checked() {
     let folder = Folder::new();

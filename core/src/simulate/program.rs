@@ -6,7 +6,10 @@
 //! sampled for all of them at once. A circuit in which nothing random is left before them is
 //! *static*: one run of it serves any number of shots.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+};
 
 use smallvec::{SmallVec, smallvec};
 
@@ -294,19 +297,29 @@ fn may_wait(circuit: &Circuit) -> Vec<bool> {
     waits
 }
 
-/// A set of small numbers.
+/// A set of numbers, most of them small.
 #[derive(Default)]
-struct Marks(Vec<bool>);
+struct Marks {
+    small: Vec<bool>,
+    large: HashSet<u32>,
+}
 
 impl Marks {
+    /// Numbers from here on are not marked by their place.
+    const LARGE: u32 = 1 << 16;
+
     fn has(&self, i: u32) -> bool {
-        self.0.get(i as usize).copied().unwrap_or(false)
+        self.small.get(i as usize).copied().unwrap_or(false) || (i >= Marks::LARGE && self.large.contains(&i))
     }
     fn add(&mut self, i: u32) {
-        let i = i as usize;
-        if self.0.len() <= i {
-            self.0.resize(i + 1, false);
+        if i >= Marks::LARGE {
+            self.large.insert(i);
+            return;
         }
-        self.0[i] = true;
+        let i = i as usize;
+        if self.small.len() <= i {
+            self.small.resize(i + 1, false);
+        }
+        self.small[i] = true;
     }
 }
