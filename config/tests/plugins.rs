@@ -142,6 +142,27 @@ fn a_rule_that_is_not_the_derivative_says_so() {
     assert!(verified.out.contains("rounded  not compared: it is not meant to be"), "{verified:#?}");
 }
 
+/// Rules without plugins are verified as those of plugins are.
+#[test]
+fn a_config_of_rules_alone_is_verified() {
+    let folder = Folder::new();
+    let rule = |factor: &str| {
+        format!(
+            "[[rule]]\nprogram = 'rule square(x) {{ x * x }} pullback(x, y, y_bar) {{ {factor} * x * y_bar }}'\n"
+        )
+    };
+    folder.file("c.toml", rule("2.0"));
+    let verified = folder.run(&["plugins", "verify", "--config", "c.toml"]).done();
+    let rules = "[[rule]] of c.toml\n  rules    square\n";
+    assert!(verified.out.starts_with(&format!("{rules}square  agrees in ")), "{verified:#?}");
+    let listed = folder.run(&["plugins", "list", "--config", "c.toml"]).done();
+    assert_eq!(listed.out, rules);
+    folder.file("c.toml", rule("3.0"));
+    let refused = folder.run(&["plugins", "verify", "--config", "c.toml"]);
+    assert_eq!(refused.status, Some(3), "{refused:#?}");
+    assert!(refused.out.contains("\nsquare  at ") && refused.out.contains("pullback gives"), "{refused:#?}");
+}
+
 #[test]
 fn faults_of_the_config_are_underlined() {
     let folder = Folder::new();

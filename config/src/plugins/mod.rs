@@ -68,7 +68,7 @@ impl PluginsTable {
             (Some(file), _) => read_text(file)?,
             (None, program) => (format!("program of a [[rule]] in {}", self.name), program.clone()),
         };
-        let owner = format!("[[rule]] of {}", self.name);
+        let owner = self.owner();
         let added = match rule.verify {
             true => plugins.add_program(&owner, &source),
             false => plugins.add_program_as_it_is(&owner, &source),
@@ -81,6 +81,11 @@ impl PluginsTable {
                 .help("`verify = false` takes a rule as it is")),
             Err(fault) => Err(self.at(Failure::input(fault), rule.span.clone())),
         }
+    }
+
+    /// Whom the rules that are programs alone come from.
+    pub(crate) fn owner(&self) -> String {
+        format!("[[rule]] of {}", self.name)
     }
 
     fn at(&self, failure: Failure, span: std::ops::Range<usize>) -> Failure {

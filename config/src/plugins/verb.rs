@@ -98,6 +98,10 @@ fn list(common: &Common, verify: bool) -> Result<Shown, Failure> {
         let reason = "the config says enabled = false";
         all.push(json!({"name": name, "path": null, "loaded": false, "reason": reason, "rules": [], "kernels": []}));
     }
+    let rules = plugins.names_of(&table.owner());
+    if !rules.is_empty() {
+        text += &format!("{}\n{}", table.owner(), names("rules", &rules));
+    }
     if text.is_empty() {
         text = "no plugins: name some in a config file, --config FILE.toml\n".to_owned();
     }
@@ -125,13 +129,17 @@ fn line(report: &Report) -> String {
     }
     let path = path.as_ref().map(|p| p.display().to_string()).unwrap_or_default();
     let mut text = format!("{name}  {} from {path}\n", version.as_deref().unwrap_or("loaded"));
-    for (what, names) in [("rules", rules), ("kernels", kernels)] {
-        if !names.is_empty() {
-            text += &format!("  {what:8} {}\n", names.join(" "));
+    for (what, list) in [("rules", rules), ("kernels", kernels)] {
+        if !list.is_empty() {
+            text += &names(what, list);
         }
     }
     notes.iter().for_each(|note| text += &format!("  {note}\n"));
     text
+}
+
+fn names(what: &str, list: &[String]) -> String {
+    format!("  {what:8} {}\n", list.join(" "))
 }
 
 fn told(verdicts: &[Verdict]) -> (String, Value) {

@@ -419,6 +419,15 @@ impl Plugins {
         Ok(names)
     }
 
+    /// The names of the rules that an owner added as programs, sorted.
+    #[must_use]
+    pub fn names_of(&self, owner: &str) -> Vec<String> {
+        let mut names: Vec<String> =
+            self.owners.iter().filter(|(_, of)| *of == owner).map(|(name, _)| name.clone()).collect();
+        names.sort();
+        names
+    }
+
     /// What became of each plugin.
     #[must_use]
     pub fn reports(&self) -> &[Report] {
