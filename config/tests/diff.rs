@@ -83,6 +83,19 @@ fn the_program_and_its_derivative_in_other_languages() {
 }
 
 #[test]
+fn zero_keeps_its_sign() {
+    // atan2 goes to -pi on the lower side of the cut.
+    for (source, at) in [
+        ("fn f(x) { atan2(x, -1.0) }", "x=-0.0"),
+        ("fn f(xs: array) { atan2(xs[1], -1.0) }", "xs=[0.0, -0.0]"),
+        ("fn f(z: complex) { arg(z) }", "z=complex(-1.0, -0.0)"),
+    ] {
+        assert_eq!(diff(source, &["--at", at])["value"], json!(-std::f64::consts::PI), "{source}");
+        assert_eq!(diff(source, &["--at", &at.replace("-0.0", "0.0")])["value"], json!(std::f64::consts::PI));
+    }
+}
+
+#[test]
 fn faulty_programs_and_points_are_1() {
     let folder = Folder::new();
     folder.file("bad.kg", "fn f(x) {\n  sine(x)\n}\n");

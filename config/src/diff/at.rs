@@ -128,7 +128,9 @@ impl Reader<'_> {
 
     fn real<T: Number>(&self, range: Range<usize>) -> Result<T, Failure> {
         let text = self.text[range.clone()].trim();
-        match parse_angle(text).ok().and_then(|angle| angle.constant()) {
+        // Angles have no sign of zero.
+        let plain = text.parse().ok();
+        match plain.or_else(|| parse_angle(text).ok()?.constant()) {
             Some(x) if x.is_finite() => Ok(T::lit(x)),
             _ => Err(self.wrong(range, &Kind::Real, "a number such as `0.5` or `pi/4`")),
         }
