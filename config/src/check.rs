@@ -8,7 +8,7 @@ use std::{
 
 use ketgrad_core::{
     check::{Report, Settings, gradcheck},
-    exec::{Derivatives, Limits},
+    exec::{Derivatives, DeriveError, Limits},
     hybrid::{Expectation, HybridError, Method},
     text,
 };
@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     args::Precision,
-    diff::{at, faulty},
+    diff::{at, failed, faulty},
     files::read_text,
     grad::expectation,
     npy::Number,
@@ -139,10 +139,10 @@ fn program<T: Number + DualNum>(
         Some(function) => function.to_owned(),
         None => text::entry(&source).ok_or_else(|| Failure::input(format_args!("{name} has no function")))?,
     };
-    let in_words = |e: &dyn std::fmt::Display| Failure::input(format_args!("{name}: {e}"));
-    let f = Derivatives::<Complex<T>>::new(&program, &entry).map_err(|e| in_words(&e))?;
+    let failed = |e: DeriveError| failed(&name, &source, &e);
+    let f = Derivatives::<Complex<T>>::new(&program, &entry).map_err(failed)?;
     let point = at::arguments::<T>(&program.functions[f.function()].params, at)?;
     let limits = Limits { steps: common.max_steps, ..Limits::default() };
     let settings = Settings { limits, ..settings };
-    gradcheck(&program, &entry, &point, &*plugins.host(), settings).map_err(|e| in_words(&e))
+    gradcheck(&program, &entry, &point, &*plugins.host(), settings).map_err(failed)
 }

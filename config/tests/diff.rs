@@ -95,6 +95,49 @@ fn zero_keeps_its_sign() {
     }
 }
 
+/// What goes wrong in a run is drawn as what is wrong with the text: the line, and under it what did.
+#[test]
+fn errors_of_a_run_are_underlined() {
+    let folder = Folder::new();
+    let fails = |source: &str, at: &str, rest: &[&str], words: &[&str]| {
+        folder.file("g.kg", source);
+        let words = [words, &["─"]].concat();
+        for verb in ["diff", "check"] {
+            folder.run(&[&[verb, "g.kg", "--at", at][..], rest].concat()).fails(1, &words);
+        }
+        let ran = folder.run(&[&["diff", "-e", source, "--at", at, "--order", "2"][..], rest].concat());
+        ran.fails(1, &[words[0], "[-e:", words[2]]);
+    };
+    let called = "fn pick(xs: array, i: int) {\n  let k = i + 1;\n  xs[k]\n}\nfn f(xs: array, n: int) {\n  \
+                  let mut s = 0.0;\n  for i in 0..n {\n    s += 2.0 * pick(xs, i);\n  }\n  s\n}\n";
+    let index = "  × index 2 of an array of 2 elements\n";
+    fails(called, "xs=[1,2],n=5", &[], &[index, "[g.kg:3:3]", "3 │   xs[k]"]);
+    let calls = "fn g(xs: array, n: int) {\n  if n == 0 { xs[2] } else { g(xs, n - 1) }\n}\n\
+                 fn f(xs: array) { g(xs, 9) }";
+    fails(calls, "xs=[1,2]", &[], &[index, "[g.kg:2:15]", "2 │   if n == 0"]);
+    let division = "fn f(x, n: int) {\n  x * real(7 / n)\n}";
+    fails(division, "x=1,n=0", &[], &["  × `idiv` of 7 and 0", "[g.kg:2:14]", "2 │   x * real(7 / n)"]);
+    let endless = "fn f(x) {\n  let mut y = x;\n  while y > 0 { y += 1; }\n  y\n}";
+    fails(
+        endless,
+        "x=1",
+        &["--max-steps", "1e4"],
+        &["  × stopped after 10000 steps", "[g.kg:3:", "3 │   while"],
+    );
+    let deep = "fn f(x) {\n  f(x)\n}";
+    fails(deep, "x=1", &[], &["calls deep", "[g.kg:2:3]", "2 │   f(x)"]);
+    let shapes = "fn f(xs: array, ys: array) {\n  sum(xs * ys)\n}";
+    fails(
+        shapes,
+        "xs=[1,2],ys=[1,2,3]",
+        &[],
+        &["  × `mul` takes arrays", "[g.kg:2:10]", "2 │   sum(xs * ys)"],
+    );
+    // Only the gradient fails.
+    let back = "rule g(xs: array) { sum(xs) }\npullback(xs, y, y_bar) {\n  [y_bar, xs[2]]\n}\nfn f(xs: array) { g(xs) }";
+    fails(back, "xs=[1,2]", &[], &[index, "[g.kg:3:11]", "3 │   [y_bar, xs[2]]"]);
+}
+
 #[test]
 fn faulty_programs_and_points_are_1() {
     let folder = Folder::new();

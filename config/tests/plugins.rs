@@ -163,6 +163,20 @@ fn a_config_of_rules_alone_is_verified() {
     assert!(refused.out.contains("\nsquare  at ") && refused.out.contains("pullback gives"), "{refused:#?}");
 }
 
+/// A rule has places of another text: what goes wrong in it is where the program calls it.
+#[test]
+fn an_error_in_a_rule_is_where_it_is_called() {
+    let folder = Folder::new();
+    for body in ["{ xs[5] }", "{ if len(xs) > 9 { third(xs) } else { xs[5] } }"] {
+        let rule = format!("rule third(xs: array) -> real {body} pullback(xs, y, y_bar) {{ [y_bar] }}");
+        folder.file("c.toml", format!("[[rule]]\nverify = false\nprogram = '{rule}'\n"));
+        folder.file("f.kg", "fn f(xs: array) {\n  2.0 * third(xs)\n}\n");
+        folder
+            .run(&["diff", "f.kg", "--config", "c.toml", "--at", "xs=[1,2]"])
+            .fails(1, &["  × index 5 of an array of 2 elements", "[f.kg:2:9]", "2 │   2.0 * third(xs)", "─"]);
+    }
+}
+
 #[test]
 fn faults_of_the_config_are_underlined() {
     let folder = Folder::new();

@@ -11,7 +11,7 @@ use std::{
 
 use ketgrad_core::{
     emit::{emit_dot, emit_latex, emit_rust},
-    exec::{Datum, Derivatives, Limits},
+    exec::{Datum, Derivatives, DeriveError, Limits},
     ir::{Kind, Param},
     pass::Level,
     qasm::{Label, Severity, SourceText},
@@ -78,17 +78,18 @@ fn differentiate<T: Number>(
     };
     let limits = Limits { steps: common.max_steps, ..Limits::default() };
     let in_words = |e: &dyn std::fmt::Display| Failure::input(format_args!("{name}: {e}"));
+    let failed = |e: DeriveError| failed(&name, &source, &e);
     let mut f = Derivatives::<Complex<T>>::new(&program, &entry)
-        .map_err(|e| in_words(&e))?
+        .map_err(failed)?
         .with_host(&*host)
         .with_limits(limits)
         .with_level(args.level);
     if let Some(emit) = args.emit {
         let text = match emit {
             Emit::Ir => f.ir(),
-            Emit::Adjoint => f.adjoint().map_err(|e| in_words(&e))?.join("\n"),
+            Emit::Adjoint => f.adjoint().map_err(failed)?.join("\n"),
             Emit::Rust | Emit::Latex | Emit::Dot => {
-                let (program, derivative) = f.derivative().map_err(|e| in_words(&e))?;
+                let (program, derivative) = f.derivative().map_err(failed)?;
                 let both = [f.function(), derivative];
                 match emit {
                     Emit::Dot => emit_dot(&program, derivative),
@@ -106,7 +107,7 @@ fn differentiate<T: Number>(
 
     let params = program.functions[f.function()].params.clone();
     let point = at::arguments::<T>(&params, &args.at)?;
-    let (value, gradient) = f.value_and_gradient(&point).map_err(|e| in_words(&e))?;
+    let (value, gradient) = f.value_and_gradient(&point).map_err(failed)?;
     let mut numbers = Numbers::default();
     let mut object = vec![("value", numbers.real(value, "the value"))];
     let tangents = params.iter().filter(|p| p.kind.tangent().is_some());
@@ -120,7 +121,12 @@ fn differentiate<T: Number>(
         .collect();
     object.push(("gradient", Value::Object(list)));
     if args.order == 2 {
-        object.push(("hessian", hessian(&mut f, &point, &params, &entries, &mut numbers, &in_words)?));
+        if let Some(param) = params.iter().find(|p| has_complex(&p.kind)) {
+            let Param { name, kind } = param;
+            return Err(in_words(&format_args!("a Hessian is of real parameters, but `{name}` is {kind}")));
+        }
+        let rows = f.hessian(&point).map_err(failed)?;
+        object.push(("hessian", hessian(rows, &entries, &mut numbers)));
     }
     numbers.report(common, terminal)?;
     let text = object.iter().map(|(key, value)| in_text(key, value)).collect();
@@ -142,19 +148,7 @@ pub(crate) fn answer(
 }
 
 /// The second derivatives, row by row, under the names of the gradient.
-fn hessian<T: Number>(
-    f: &mut Derivatives<'_, Complex<T>>,
-    point: &[Datum<Complex<T>>],
-    params: &[Param],
-    entries: &[(String, Leaf<T>)],
-    numbers: &mut Numbers,
-    in_words: &dyn Fn(&dyn std::fmt::Display) -> Failure,
-) -> Result<Value, Failure> {
-    if let Some(param) = params.iter().find(|p| has_complex(&p.kind)) {
-        let message = format_args!("a Hessian is of real parameters, but `{}` is {}", param.name, param.kind);
-        return Err(in_words(&message));
-    }
-    let rows = f.hessian(point).map_err(|e| in_words(&e))?;
+fn hessian<T: Number>(rows: Vec<Vec<T>>, entries: &[(String, Leaf<T>)], numbers: &mut Numbers) -> Value {
     let mut all = Map::new();
     for ((row_name, _), row) in entries.iter().zip(rows) {
         let mut out = Map::new();
@@ -166,7 +160,7 @@ fn hessian<T: Number>(
         }
         all.insert(row_name.clone(), Value::Object(out));
     }
-    Ok(Value::Object(all))
+    Value::Object(all)
 }
 
 fn has_complex(kind: &Kind) -> bool {
@@ -271,6 +265,18 @@ pub(crate) fn faulty(name: &str, source: &str, errors: Vec<text::TextError>) -> 
         status: Status::Input,
         remarks: remarks.collect(),
         sources: vec![SourceText { name: name.to_owned(), text: source.to_owned() }],
+    }
+}
+
+/// What went wrong with a program that was read, underlined where it did.
+pub(crate) fn failed(name: &str, source: &str, error: &DeriveError) -> Failure {
+    let message = error.to_string();
+    let at = error.at();
+    // The picture says the place.
+    let what = at.and_then(|at| message.strip_prefix(&format!("{at}: "))).unwrap_or(&message);
+    match at.and_then(|at| text::token_at(source, at)) {
+        Some(span) => Failure::input(what).at(name, source, span, ""),
+        None => Failure::input(format_args!("{name}: {what}")),
     }
 }
 

@@ -22,7 +22,7 @@ use crate::{
     adjoint::{self, DiffError, Reverse},
     array::Shape,
     entity::FuncId,
-    ir::{Kind, Program, ShapeError, check_shapes},
+    ir::{Kind, Position, Program, ShapeError, check_shapes},
     pass::{Level, optimize_all},
     scalar::{Real, Scalar},
 };
@@ -68,6 +68,20 @@ pub enum DeriveError {
     /// It cannot be run.
     #[error(transparent)]
     Run(#[from] RunError),
+}
+
+impl DeriveError {
+    /// The place in the program that is at fault, if it is one.
+    #[must_use]
+    pub fn at(&self) -> Option<Position> {
+        match self {
+            DeriveError::Run(error) => error.at(),
+            DeriveError::Shapes(ShapeError { at, .. })
+            | DeriveError::Diff(DiffError::MissingRule { at, .. })
+            | DeriveError::Budget(BudgetError::Loop { at, .. }) => Some(*at),
+            _ => None,
+        }
+    }
 }
 
 /// The function of the given name.

@@ -119,6 +119,32 @@ pub enum RunError {
     },
 }
 
+impl RunError {
+    /// Where it happened, unless it did so before the run. The message begins with it.
+    #[must_use]
+    pub fn at(&self) -> Option<Position> {
+        self.clone().at_mut().copied()
+    }
+
+    pub(super) fn at_mut(&mut self) -> Option<&mut Position> {
+        match self {
+            RunError::Call(_) => None,
+            RunError::Steps { at, .. }
+            | RunError::Depth { at, .. }
+            | RunError::Index { at, .. }
+            | RunError::Length { at, .. }
+            | RunError::Integer { at, .. }
+            | RunError::Array { at, .. }
+            | RunError::Undecided { at, .. }
+            | RunError::NeedsComplex { at }
+            | RunError::Host { at, .. }
+            | RunError::Intercepted { at, .. }
+            | RunError::EmptyTape { at }
+            | RunError::Switch { at, .. } => Some(at),
+        }
+    }
+}
+
 /// Arguments that do not fit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

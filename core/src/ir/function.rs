@@ -32,6 +32,10 @@ impl Position {
     pub fn is_known(self) -> bool {
         self.line > 0
     }
+    /// This place, or the other one if this says nothing.
+    pub(crate) fn or(self, other: Position) -> Position {
+        if self.is_known() { self } else { other }
+    }
 }
 
 impl fmt::Display for Position {
@@ -201,6 +205,12 @@ impl Function {
             insts: Table::new(),
             kinds: Table::new(),
         }
+    }
+
+    /// Takes away where everything came from.
+    pub(crate) fn forget_places(&mut self) {
+        self.insts.values_mut().for_each(|inst| inst.at = Position::default());
+        self.blocks.values_mut().for_each(|block| block.end_at = Position::default());
     }
 
     /// Whether it has a body.

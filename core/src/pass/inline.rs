@@ -101,8 +101,9 @@ fn splice(f: &mut Function, block: Block, place: usize, call: &InstData, callee:
         for &i in &data.insts {
             let inst = &callee.insts[i];
             let (args, result) = (inst.args.iter().map(|&v| value(v)).collect(), inst.result.map(value));
-            copy.insts.push(f.insts.push(InstData { op: inst.op, args, result, at: inst.at }));
+            copy.insts.push(f.insts.push(InstData { op: inst.op, args, result, at: inst.at.or(call.at) }));
         }
+        copy.end_at = copy.end_at.or(call.at);
         copy.end.map_values(value);
         for target in copy.end.targets_mut() {
             target.block = Block::new(target.block.index() + first);

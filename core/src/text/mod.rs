@@ -68,7 +68,11 @@ mod lexer;
 mod lower;
 mod parser;
 
+use std::ops::Range;
+
+use ast::Span;
 pub use error::{TextError, TextErrorKind};
+use lexer::Token;
 
 use crate::{
     ir::{Position, Program, ShapeError, check_shapes},
@@ -90,25 +94,37 @@ pub fn parse_program(source: &str) -> Result<Program, Vec<TextError>> {
 pub fn parse_program_with(source: &str, rules: &Rules) -> Result<Program, Vec<TextError>> {
     let items = parser::parse(source)?;
     let program = lower::lower(&items, rules)?;
+    let defined = program.functions.keys().filter(|&f| program.functions[f].is_defined());
+    let misfits: Vec<ShapeError> = defined.flat_map(|f| check_shapes(&program, f, &[])).collect();
+    let tokens = if misfits.is_empty() { Vec::new() } else { lexer::lex(source)? };
     let mut errors: Vec<TextError> = Vec::new();
-    for f in program.functions.keys().filter(|&f| program.functions[f].is_defined()) {
-        for ShapeError { at, source: kind, .. } in check_shapes(&program, f, &[]) {
-            let start = offset(source, at);
-            let error = TextError { at, start, end: start, kind: TextErrorKind::Shapes(kind) };
-            if at.is_known() && !errors.contains(&error) {
-                errors.push(error);
-            }
+    for ShapeError { at, source: kind, .. } in misfits {
+        let Some(Range { start, end }) = begun_at(&tokens, at) else { continue };
+        let error = TextError { at, start, end, kind: TextErrorKind::Shapes(kind) };
+        if !errors.contains(&error) {
+            errors.push(error);
         }
     }
     if errors.is_empty() { Ok(program) } else { Err(errors) }
 }
 
-/// Where a line and column begin in a text, in bytes.
-fn offset(source: &str, at: Position) -> usize {
-    let (line, column) = (at.line as usize, at.column as usize);
-    let before: usize = source.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
-    let rest = source.get(before..).unwrap_or_default();
-    before + rest.chars().take(column.saturating_sub(1)).map(char::len_utf8).sum::<usize>()
+/// The bytes of the token that begins at a line and column, such as the place of an error in a run.
+///
+/// ```
+/// use ketgrad_core::{ir::Position, text::token_at};
+///
+/// assert_eq!(token_at("fn f(x) {\n  sin(x)\n}", Position::new(2, 3)), Some(12..15));
+/// assert_eq!(token_at("fn f(x) { x }", Position::new(1, 4)), Some(3..4));
+/// assert_eq!(token_at("fn f(x) { x }", Position::new(7, 1)), None);
+/// ```
+#[must_use]
+pub fn token_at(source: &str, at: Position) -> Option<Range<usize>> {
+    begun_at(&lexer::lex(source).ok()?, at)
+}
+
+fn begun_at(tokens: &[(Token, Span)], at: Position) -> Option<Range<usize>> {
+    let (_, span) = &tokens[tokens.binary_search_by_key(&at, |(_, span)| span.at).ok()?];
+    Some(span.start..span.end)
 }
 
 /// The name of a file's entry: its last function.

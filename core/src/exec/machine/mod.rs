@@ -75,6 +75,15 @@ impl<S: Scalar> Machine<S> {
         self.banks.reclaim(old);
     }
 
+    /// Gives an error in code that has no places (a rule from another text) that of the innermost call with one.
+    #[cold]
+    fn placed(&self, code: &Bytecode, mut error: RunError) -> RunError {
+        if let Some(at) = error.at_mut() {
+            *at = self.frames.iter().rev().fold(*at, |at, call| at.or(call.at(code)));
+        }
+        error
+    }
+
     fn prepare(&mut self, code: &Bytecode) {
         self.frames.clear();
         while self.tapes.len() < code.tapes {
@@ -109,7 +118,7 @@ impl Bytecode {
         for arg in args {
             store_leaves(&mut machine.banks, &mut slots, [0; BANKS], arg);
         }
-        let values = run(self, machine, host, limits, interceptor)?;
+        let values = run(self, machine, host, limits, interceptor).map_err(|e| machine.placed(self, e))?;
         let mut slots = root.slots[values.range()].iter().copied();
         machine.banks.unload(&self.result, &mut slots, [0; BANKS], result);
         machine.banks.clear([0; BANKS], root);
@@ -165,7 +174,7 @@ impl<T: Real, S: Scalar<Real = T>> Executable<S> for Bytecode {
         for (slot, x) in root.params.iter().zip(args) {
             machine.banks.reals[slot.reg as usize].clone_from(x);
         }
-        let values = run(self, machine, host, limits, &mut Unwatched)?;
+        let values = run(self, machine, host, limits, &mut Unwatched).map_err(|e| machine.placed(self, e))?;
         for (slot, y) in root.slots[values.range()].iter().zip(results) {
             if slot.bank == Bank::Real {
                 y.clone_from(&machine.banks.reals[slot.reg as usize]);

@@ -32,6 +32,13 @@ pub(super) struct Frame {
     results: Slots,
 }
 
+impl Frame {
+    /// Where the call stands.
+    pub(super) fn at(&self, code: &Bytecode) -> Position {
+        Place { routine: &code.routines[self.routine], pc: self.pc - 1 }.at()
+    }
+}
+
 /// Where the run stands, for errors.
 pub(super) struct Place<'a> {
     pub(super) routine: &'a Routine,

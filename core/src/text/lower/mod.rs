@@ -53,6 +53,8 @@ pub(super) fn lower(items: &Items, rules: &Rules) -> Result<Program, Vec<TextErr
     let mut errors = Vec::new();
     let structs = structs(items, &mut errors);
     let mut program = rules.program().clone();
+    // What is registered was read from other texts: an error in it is where it is called.
+    program.functions.values_mut().for_each(IrFunction::forget_places);
     duplicates(items, &mut errors);
     let results = results(items, &structs, &program, &mut errors);
     if !errors.is_empty() {
