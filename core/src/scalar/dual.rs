@@ -239,6 +239,7 @@ macro_rules! dual {
             fn pi() -> Self { Self::from_re(T::pi()) }
             lifted2!(Real::atan2 Real::hypot);
             fn primal(&self) -> Option<f64> { self.re.primal() }
+            fn beyond(&self) -> Self { Self { re: self.re.beyond(), ..self.clone() } }
             fn try_cmp(&self, other: &Self) -> Result<Option<Ordering>, Undecided> {
                 self.re.try_cmp(&other.re)
             }

@@ -148,6 +148,7 @@ macro_rules! float {
                 Ok(())
             }
             fn primal(&self) -> Option<f64> { Some(f64::from(*self)) }
+            fn beyond(&self) -> $F { 0.0 }
             fn try_cmp(&self, other: &$F) -> Result<Option<Ordering>, Undecided> { Ok(self.partial_cmp(other)) }
         }
         impl Ordered for $F {

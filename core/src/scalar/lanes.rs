@@ -186,6 +186,9 @@ impl<T: Real, const N: usize> Real for Lanes<T, N> {
         let same = |x: &T| x.primal().is_some_and(|x| x.to_bits() == first.to_bits());
         self.0.iter().all(same).then_some(first)
     }
+    fn beyond(&self) -> Self {
+        if self.primal().is_some() { self.map(T::beyond) } else { self.clone() }
+    }
     fn try_cmp(&self, other: &Self) -> Result<Option<Ordering>, Undecided> {
         let Some((a, b)) = self.0.first().zip(other.0.first()) else { return Ok(None) };
         let first = a.try_cmp(b)?;

@@ -402,6 +402,15 @@ pub trait Real: Scalar<Real = Self> + NumAssign {
     }
     /// The plain number behind a dual or an uncertain one; `None` for a symbol.
     fn primal(&self) -> Option<f64>;
+    /// What the number has besides its plain number: `self` less its [`primal`](Real::primal), so all of a symbol.
+    /// Derivatives and errors are left of an infinite number too, where a difference would be NaN.
+    #[must_use]
+    fn beyond(&self) -> Self {
+        match self.primal() {
+            Some(plain) => self.clone() - Self::lit(plain),
+            None => self.clone(),
+        }
+    }
     /// Compares by value, `Ok(None)` where one is NaN.
     ///
     /// # Errors

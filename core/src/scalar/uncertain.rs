@@ -287,6 +287,9 @@ impl Real for Uncertain {
     fn primal(&self) -> Option<f64> {
         Some(self.value)
     }
+    fn beyond(&self) -> Uncertain {
+        Uncertain { value: 0.0, ..self.clone() }
+    }
     fn try_cmp(&self, other: &Uncertain) -> Result<Option<Ordering>, Undecided> {
         Ok(self.cmp_primal(other))
     }

@@ -79,7 +79,7 @@ pub(crate) fn linearised<T: Real, S: Scalar<Real = T>>(
             _ => return Err(needs_program(rule)),
         };
         let plain: Vec<f64> = values.iter().map(at).collect::<Result<_, _>>()?;
-        rest.push(values.iter().zip(&plain).map(|(v, p)| v.clone() - T::lit(*p)).collect());
+        rest.push(values.iter().map(T::beyond).collect());
         let shape = if matches!(datum, Datum::Real(_)) { vec![] } else { vec![plain.len() as u64] };
         x.push(Array { shape, data: plain });
     }

@@ -178,7 +178,7 @@ impl Loaded {
                 Datum::Real(x) => {
                     let at = x.primal().ok_or_else(|| no_plain_number(rule))?;
                     plain.push(Datum::Real(at));
-                    rest.push(x.clone() - T::lit(at));
+                    rest.push(x.beyond());
                 }
                 Datum::Int(n) => {
                     plain.push(Datum::Int(*n));
@@ -225,7 +225,8 @@ impl Loaded {
                     let parts = z.re().primal().zip(z.im().primal());
                     let (re, im) = parts.ok_or_else(|| no_plain_number(rule))?;
                     plain.push(Datum::Complex(Complex::new(re, im)));
-                    rest.push(z.clone() - number(Complex::new(re, im))?);
+                    let beyond = S::from_parts(z.re().beyond(), z.im().beyond());
+                    rest.push(beyond.ok_or_else(|| no_plain_number(rule))?);
                 }
                 Datum::Int(n) => {
                     plain.push(Datum::Int(*n));
