@@ -98,6 +98,14 @@ proptest! {
     }
 
     #[test]
+    fn small_coefficients_keep_their_digits(m in 1.0f64..10.0, exponent in -18i32..6, sign in select(vec![1.0, -1.0])) {
+        let x = sign * m * 10f64.powi(exponent);
+        let coefficient = (x * Angle::theta(THETA)).terms()[0].1;
+        let given = *coefficient.numer() as f64 / *coefficient.denom() as f64;
+        prop_assert!((given - x).abs() <= 4.0 * f64::EPSILON * x.abs(), "{given} {x}");
+    }
+
+    #[test]
     fn an_angle_that_outgrows_64_bits_keeps_its_value(n in 1i64 << 40..1 << 60, d in (1i64 << 40)..1 << 60, m in 1i64 << 40..1 << 60, e in (1i64 << 40)..1 << 60) {
         let (a, b) = (Angle::pi(n, d), Angle::pi(m, e));
         let expected = value(&a) + value(&b);

@@ -51,8 +51,8 @@ impl ParamId {
 /// ```
 ///
 /// A fraction that outgrows 64 bits is rounded to the precision of `f64`; the part in pi then
-/// becomes radians. A coefficient that not even `f64` arithmetic can hold makes the angle NaN,
-/// which every binding refuses.
+/// becomes radians. A coefficient of a parameter below 2^-63, about 1e-19, is 0; one above 2^63 makes
+/// the angle NaN, which every binding refuses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Angle {
     pi: Q,
@@ -240,7 +240,11 @@ pub(crate) fn q_to_f64(q: Q) -> f64 {
 
 /// Rounds to a fraction near `x`, if 64 bits hold one.
 fn round(x: f64) -> Option<Q> {
-    Q::approximate_float(x)
+    // As near as 1e-19: of a small number that leaves few digits, of its reciprocal all.
+    let as_it_is = Q::approximate_float(x)?;
+    let upside_down = Q::approximate_float(x.recip()).filter(|q| *q.numer() != 0).map(|q| q.recip());
+    let error = |q: Q| (q_to_f64(q) - x).abs();
+    Some(upside_down.filter(|q| error(*q) < error(as_it_is)).unwrap_or(as_it_is))
 }
 
 /// The product, if 64 bits hold it. Most coefficients are 0 or 1, for which nothing has to be reduced.
