@@ -400,6 +400,18 @@ macro_rules! __statements {
     ($c:ident $m:tt when $($rest:tt)*) => {
         $crate::__block! { $c $m [] [when] $($rest)* }
     };
+    ($c:ident $m:tt while $($rest:tt)*) => {
+        $crate::__no_statement! { while }
+    };
+    ($c:ident $m:tt loop $($rest:tt)*) => {
+        $crate::__no_statement! { loop }
+    };
+    ($c:ident $m:tt match $($rest:tt)*) => {
+        $crate::__no_statement! { match }
+    };
+    ($c:ident $m:tt return $($rest:tt)*) => {
+        $crate::__no_statement! { return }
+    };
     ($c:ident $m:tt do | $v:ident | $body:block $($rest:tt)*) => {
         $crate::__statement! { $c $m @do $v $body }
         $crate::__statements! { $c [] $($rest)* }
@@ -679,18 +691,6 @@ macro_rules! __statement {
     };
     ($c:ident [] $name:ident ! $arguments:tt) => {
         $name! $arguments;
-    };
-    ($c:ident [] while $($t:tt)*) => {
-        $crate::__no_statement! { while }
-    };
-    ($c:ident [] loop $($t:tt)*) => {
-        $crate::__no_statement! { loop }
-    };
-    ($c:ident [] match $($t:tt)*) => {
-        $crate::__no_statement! { match }
-    };
-    ($c:ident [] return $($t:tt)*) => {
-        $crate::__no_statement! { return }
     };
 
     // Instructions that are not gates of the table.

@@ -22,7 +22,7 @@ pub fn wrong(n: usize, q: usize) {
     circuit! { qubits n; bits c; when c { x 0; } else { x 1; } }; //~ `when` has no `else`
     circuit! { qubits n; bits c; when c x 0; }; //~ expected a block `{ … }` after `when c x 0;`
     circuit! { qubits n; for q { x 0; } }; //~ expected `for pattern in expression { … }`
-    circuit! { qubits n; while n > 3 { x 0; } }; //~ expected `;` at the end of `while
+    circuit! { qubits n; while n > 3 { x 0; } }; //~ `while` is no statement: write Rust inside `do |circuit|
     circuit! { qubits n; match n { _ => {} }; }; //~ `match` is no statement: write Rust inside `do |circuit|
     circuit! { qubits n; ctrl(=) x 0; }; //~ expected controls such as `ctrl(0, !1)`
     circuit! { qubits n; call bell 0, 1; }; //~ expected `call(circuit) qubit, …;`
