@@ -261,6 +261,23 @@ fn packages_point_inward() {
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
 }
 
+/// The lock file of the package that no build here touches must still be one that `--locked` takes.
+#[test]
+fn the_lock_file_beside_the_workspace_has_what_core_uses() {
+    let read = |file: &str| fs::read_to_string(root().join(file)).unwrap();
+    let section = |text: &str, start: &str, end: &str| {
+        let from = text.find(start).unwrap() + start.len();
+        text[from..].split(end).next().unwrap().to_owned()
+    };
+    let manifest = section(&read("core/Cargo.toml"), "\n[dependencies]\n", "\n[");
+    let locked = section(&read("plugins/symbolica/Cargo.lock"), "\nname = \"ketgrad-core\"\n", "\n]");
+    let used: Vec<&str> = manifest.lines().filter_map(|line| line.split(['.', ' ']).next()).collect();
+    assert!(used.contains(&"num-traits"), "{used:?}");
+    let missing: Vec<&&str> =
+        used.iter().filter(|name| !locked.contains(&format!("\n \"{name}")) && !name.is_empty()).collect();
+    assert!(missing.is_empty(), "run `cargo metadata` in plugins/symbolica: {missing:?}");
+}
+
 #[test]
 fn the_table_has_no_cycles() {
     for (i, (module, allowed)) in MODULES.iter().enumerate() {
