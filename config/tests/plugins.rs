@@ -163,6 +163,22 @@ fn a_config_of_rules_alone_is_verified() {
     assert!(refused.out.contains("\nsquare  at ") && refused.out.contains("pullback gives"), "{refused:#?}");
 }
 
+/// A rule that is wrong is said whatever became of the plugins, those of one name too, and with what it may be for.
+#[test]
+fn a_wrong_rule_is_not_hidden_by_plugins() {
+    let folder = Folder::new();
+    let special = path(&libraries::plugin("ketgrad_special"));
+    let plugins = format!(
+        "[[plugin]]\nname = 's'\npath = {special}\n[[plugin]]\nname = 's'\npath = 'none'\noptional = true\n"
+    );
+    folder.file("c.toml", format!("{plugins}[[rule]]\nprogram = 'fn twice(x) {{ sine(x) }}'\n"));
+    for verb in ["list", "verify"] {
+        folder
+            .run(&["plugins", verb, "--config", "c.toml"])
+            .fails(1, &["no function `sine`", "help: plugin `s` is not loaded: no such file"]);
+    }
+}
+
 /// A rule has places of another text: what goes wrong in it is where the program calls it.
 #[test]
 fn an_error_in_a_rule_is_where_it_is_called() {
@@ -191,7 +207,13 @@ fn faults_of_the_config_are_underlined() {
         ("[plugins]\ncheck = 'all'\n".to_owned(), vec!["\"shape\"", "[c.toml:2:9]"]),
         ("[[plugin]]\npath = 'a'\nsha256 = 'abc'\n".to_owned(), vec!["64 hexadecimal digits"]),
         ("[[plugin]]\npath = 'a'\nrules = { onyl = ['f'] }\n".to_owned(), vec!["{ only = [...] }"]),
+        (
+            "[[plugin]]\npath = 'a'\npriority = 99999999999\n".to_owned(),
+            vec!["a whole number of 32 bits", "[c.toml:3:"],
+        ),
         ("[[rule]]\n".to_owned(), vec!["either `program` or `file`"]),
+        ("\n[[rule]]\nfile = 'no.kg'\n".to_owned(), vec!["no.kg", "[c.toml:2:"]),
+        ("[[rule]]\nprogram = 'fn let(x) { x }'\n".to_owned(), vec!["`let`", "program of a [[rule]]"]),
         (
             "[[rule]]\nprogram = 'fn f(x) { sine(x) }'\n".to_owned(),
             vec!["no function `sine`: did you mean `sin`?"],

@@ -15,6 +15,15 @@ use ketgrad_plugin_host::{Plugins, ProgramFault};
 
 use crate::{diff::faulty, files::read_text, report::Failure, terminal::Terminal};
 
+/// What could not be loaded.
+#[derive(Default)]
+pub(crate) struct Failures {
+    /// Of plugins that are not optional; their reports say it too.
+    pub(crate) of_plugins: Vec<Failure>,
+    /// Of rules that are programs alone.
+    pub(crate) of_rules: Vec<Failure>,
+}
+
 impl PluginsTable {
     /// Whether nothing is to be loaded.
     #[must_use]
@@ -28,7 +37,7 @@ impl PluginsTable {
     /// [`Failure`] that underlines the plugin or rule at fault.
     pub fn load(&self, terminal: &Terminal) -> Result<Plugins, Failure> {
         let (plugins, failures) = self.load_all();
-        if let Some(failure) = failures.into_iter().next() {
+        if let Some(failure) = failures.of_plugins.into_iter().chain(failures.of_rules).next() {
             return Err(failure);
         }
         for report in plugins.reports() {
@@ -44,20 +53,20 @@ impl PluginsTable {
     }
 
     /// Loads what can be loaded, and says what cannot.
-    pub(crate) fn load_all(&self) -> (Plugins, Vec<Failure>) {
+    pub(crate) fn load_all(&self) -> (Plugins, Failures) {
         let mut plugins = Plugins::new(self.settings.clone());
-        let mut failures = Vec::new();
+        let mut failures = Failures::default();
         let mut order: Vec<&PluginEntry> = self.plugins.iter().filter(|p| p.enabled).collect();
         // Stable: of one priority in the order of the file.
         order.sort_by_key(|p| std::cmp::Reverse(p.request.priority));
         for entry in order {
             if let Err(error) = plugins.load(&entry.request) {
-                failures.push(self.at(Failure::input(error), entry.span.clone()));
+                failures.of_plugins.push(self.at(Failure::input(error), entry.span.clone()));
             }
         }
         for rule in &self.rules {
             if let Err(failure) = self.add(&mut plugins, rule) {
-                failures.push(failure);
+                failures.of_rules.push(failure);
             }
         }
         (plugins, failures)
@@ -65,7 +74,7 @@ impl PluginsTable {
 
     fn add(&self, plugins: &mut Plugins, rule: &RuleEntry) -> Result<(), Failure> {
         let (name, source) = match (&rule.file, &rule.program) {
-            (Some(file), _) => read_text(file)?,
+            (Some(file), _) => read_text(file).map_err(|e| self.at(e, rule.span.clone()))?,
             (None, program) => (format!("program of a [[rule]] in {}", self.name), program.clone()),
         };
         let owner = self.owner();

@@ -166,7 +166,7 @@ fn plugin(value: &Value<'_>, folder: &Path, search: &[PathBuf]) -> Read<PluginEn
             "optional" => request.optional = boolean(value)?,
             "priority" => {
                 let number = value.as_integer().and_then(|n| i32::from_str_radix(n.as_str(), n.radix()).ok());
-                request.priority = number.ok_or("expected a whole number")?;
+                request.priority = number.ok_or("expected a whole number of 32 bits")?;
             }
             "rules" => request.rules = selection(value)?,
             "kernels" => request.kernels = selection(value)?,

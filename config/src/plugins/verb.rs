@@ -64,17 +64,16 @@ fn list(common: &Common, verify: bool) -> Result<Shown, Failure> {
         // Disagreements are told one by one, not as the reason why nothing was loaded.
         table.settings.verify = false;
     }
-    let (plugins, mut failures) = table.load_all();
+    let (plugins, failures) = table.load_all();
     // What is wrong with a plugin is in its report; what is wrong with a rule of the config is nowhere else.
-    let wrong_plugins = plugins.reports().iter().filter(|r| !r.loaded).count();
-    let wrong_required = table
-        .plugins
-        .iter()
-        .filter(|p| p.enabled && !p.request.optional)
-        .filter(|p| plugins.reports().iter().any(|r| r.name == p.request.name && !r.loaded));
-    let wrong_required = wrong_required.count();
-    if failures.len() > wrong_required {
-        return Err(failures.swap_remove(failures.len() - 1));
+    let wrong = plugins.reports().iter().find(|r| !r.loaded);
+    if let Some(failure) = failures.of_rules.into_iter().next() {
+        return Err(match wrong {
+            Some(report) => {
+                failure.help(format_args!("plugin `{}` is not loaded: {}", report.name, report.reason))
+            }
+            None => failure,
+        });
     }
     let mut text = String::new();
     let mut all = Vec::new();
@@ -115,7 +114,7 @@ fn list(common: &Common, verify: bool) -> Result<Shown, Failure> {
         let (said, list, devices_conform) = devices(&plugins);
         text += &said;
         object["devices"] = list;
-        if wrong_plugins > 0 || !devices_conform || verdicts.iter().any(|v| v.disagreement.is_some()) {
+        if wrong.is_some() || !devices_conform || verdicts.iter().any(|v| v.disagreement.is_some()) {
             status = Status::Refused;
         }
     }
