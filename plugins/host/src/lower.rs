@@ -63,10 +63,11 @@ impl Source<'_> {
 
 /// Whether a program can call it: a name of the language that the language does not use itself.
 pub(crate) fn check_name(name: &str) -> Result<(), String> {
-    let mut chars = name.chars();
-    let first = chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
-    if !first || !chars.all(|c| c.is_ascii_alphanumeric() || c == '_') {
-        return Err("its name is not one of the program language: letters, digits and _".to_owned());
+    if !name.is_ascii() || !text::is_name(name) {
+        return Err(
+            "its name is not one of the program language: letters, digits and _, and no word such as `let`"
+                .to_owned(),
+        );
     }
     if name == KERNEL || Builtin::by_name(name).is_some() {
         return Err("the program language has a function of that name".to_owned());

@@ -32,6 +32,9 @@ use crate::{
     verify::{Verdict, verify},
 };
 
+/// The most inputs of a rule: a number that a plugin has left to chance is above it.
+const MOST_INPUTS: u32 = 1000;
+
 /// What is checked around every call of a kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Check {
@@ -302,6 +305,9 @@ impl Plugins {
         check_name(&raw.name).map_err(fault)?;
         if raw.raw.n_out != 1 {
             return Err(fault(format!("{} results; a rule has one, which may be an array", raw.raw.n_out)));
+        }
+        if raw.raw.n_in > MOST_INPUTS {
+            return Err(fault(format!("{} inputs; a rule has at most {MOST_INPUTS}", raw.raw.n_in)));
         }
         let complex = raw.raw.dtypes >> abi::C64 & 1 == 1 && raw.raw.dtypes >> abi::F64 & 1 == 0;
         let number = if complex { Kind::Complex } else { Kind::Real };

@@ -67,6 +67,11 @@ pub fn verify(program: &Program, host: &Loaded, name: &str) -> Verdict {
         None => compare(program, host, name, &kinds, rule, &mut verdict.points),
     };
     match result {
+        Ok(None) if verdict.points == 0 => {
+            verdict.note = Some(
+                "at none of the points that were tried has it a value near which it is smooth".to_owned(),
+            );
+        }
         Ok(disagreement) => verdict.disagreement = disagreement,
         Err(note) => verdict.note = Some(note),
     }
@@ -135,8 +140,14 @@ fn compare(
             }
             for (way, slope) in slopes {
                 // A rule may have one of them only.
-                let Ok(Some(slope)) = slope else { continue };
+                let Ok(slope) = slope else { continue };
                 *points += 1;
+                let Some(slope) = slope else {
+                    return Ok(Some(format!(
+                        "at {} its {way} gives no finite number by input {k}, differences give {expected}",
+                        shown(&x)
+                    )));
+                };
                 if (slope - expected).norm() > SLOPE_TOLERANCE * (1.0 + expected.norm()) + 4.0 * doubt {
                     return Ok(Some(format!(
                         "at {} its {way} gives {slope} by input {k}, differences give {expected}",

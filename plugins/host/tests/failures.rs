@@ -98,6 +98,8 @@ fn versions() {
 fn rules_that_cannot_be() {
     for (definition, words) in [
         ("TWO_RESULTS", "2 results"),
+        ("NO_INPUTS", "3435973836 inputs; a rule has at most 1000"),
+        ("WORD", "no word such as `let`"),
         ("BAD_NAME", "letters, digits and _"),
         ("BUILT_IN", "has a function of that name"),
         ("BAD_TEXT", "not UTF-8"),

@@ -96,6 +96,10 @@ __attribute__((unused)) static ketgrad_status init(const ketgrad_host *host, ket
     r.rule.struct_size = 16;
 #elif defined(TWO_RESULTS)
     r.rule.n_out = 2;
+#elif defined(NO_INPUTS) /* left to chance */
+    r.rule.n_in = 0xcccccccc;
+#elif defined(WORD)
+    r.rule.name = (ketgrad_str)KETGRAD_STR("let");
 #elif defined(BAD_NAME)
     r.rule.name = (ketgrad_str)KETGRAD_STR("not a name");
 #elif defined(BUILT_IN)

@@ -48,6 +48,7 @@ fn programs_whose_derivatives_are_wrong_are_refused() {
             "pullback",
         ),
         ("rule turned(z: complex) { z * z } pullback(z, y, y_bar) { 2 * z * y_bar }".into(), "pullback"),
+        (square("pullback(x, y, y_bar) { sqrt(-1 - x * x) * y_bar }"), "pullback gives no finite number"),
     ];
     for (source, way) in wrong {
         let mut plugins = Plugins::new(Settings::default());
@@ -67,7 +68,10 @@ fn programs_whose_derivatives_are_wrong_are_refused() {
         "rule endless(x) { while true { } x } pullback(x, y, y_bar) { y_bar }".into(),
     ];
     for source in right {
-        Plugins::new(Settings::default()).add_program("the config", &source).unwrap();
+        let mut plugins = Plugins::new(Settings::default());
+        plugins.add_program("the config", &source).unwrap();
+        let verdict = &plugins.verify()[0];
+        assert_eq!(verdict.note.is_some(), source.contains("endless"), "{verdict:?}");
     }
 }
 
@@ -196,6 +200,16 @@ fn numbers_that_carry_derivatives_get_them() {
     let at = Uncertain::new(x, 0.01);
     let Datum::Real(y) = value::<_, Uncertain>(&plugins, source, Datum::Real(at)) else { panic!() };
     close(y.sigma(), 0.01 * first.abs());
+
+    // An infinite argument has a value on all of them.
+    let source = "fn f(x) { erf(x) }";
+    let endless = f64::INFINITY;
+    assert_eq!(value::<_, f32>(&plugins, source, Datum::Real(f32::INFINITY)), Datum::Real(1.0));
+    let at = Dual64::new(endless, 1.0);
+    let Datum::Real(y) = value::<_, Dual64>(&plugins, source, Datum::Real(at)) else { panic!() };
+    assert_eq!((y.re, y.eps), (1.0, 0.0));
+    let at = Uncertain::exact(-endless);
+    assert_eq!(value::<_, Uncertain>(&plugins, source, Datum::Real(at)), Datum::Real(Uncertain::exact(-1.0)));
 }
 
 /// The same name on complex numbers: erf(i) and its derivative.

@@ -33,6 +33,10 @@ const WORDS: [&str; 17] = [
     "true", "false", "none", "loop",
 ];
 
+pub(super) fn is_word(name: &str) -> bool {
+    WORDS.contains(&name)
+}
+
 pub(super) fn parse(source: &str) -> Result<Items, Vec<TextError>> {
     let mut p = Parser { tokens: lex(source)?, place: 0, depth: 0, height: 0, plain: false };
     let mut items = Items::default();
@@ -105,7 +109,7 @@ impl Parser {
     }
     fn name(&mut self, what: &str) -> Parsed<Name> {
         match self.peek() {
-            Token::Name(n) if !WORDS.contains(&n.as_str()) => {
+            Token::Name(n) if !is_word(n) => {
                 let text = n.clone();
                 let span = self.next().1;
                 Ok(Name { text, span })
