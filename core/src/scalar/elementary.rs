@@ -50,7 +50,7 @@ const EXP: [f64; 10] = [
 ];
 
 /// `(ln((1 + s) / (1 - s)) / s - 2) / s^2` in `s^2`
-const LN: [f64; 7] = [
+pub(super) const LN: [f64; 7] = [
     0.666_666_666_666_673_4,
     0.399_999_999_994_147_7,
     0.285_714_287_423_898_26,
@@ -93,7 +93,7 @@ fn within(x: f64, low: f64, high: f64) -> f64 {
 
 /// `2^n`, of the last digits of `n`.
 #[inline(always)]
-fn power(n: u64) -> f64 {
+pub(super) fn power(n: u64) -> f64 {
     f64::from_bits(n.wrapping_add(1023) << 52)
 }
 

@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 
 use super::{
-    Conj, Ordered, Piece, Real, Ring, Scalar, Undecided, circular, elementary, pieces, power,
+    Conj, Ordered, Piece, Real, Ring, Scalar, Undecided, circular, elementary, inverse, pieces, power,
     twice::{Twice, many},
     wide::{Loop, wide},
 };
@@ -48,10 +48,10 @@ macro_rules! at_once {
 /// Elementary functions of many numbers, in 64 bits: plain loops, since a closure of that size would stay a call, and one without
 /// the processor's instructions.
 macro_rules! together {
-    ($F:ident: $($all:ident = $f:ident;)*) => {$(
+    ($F:ident, $module:ident: $($all:ident = $f:ident;)*) => {$(
         at_once! { $F $all(numbers) {
             for x in numbers {
-                *x = elementary::$f(f64::from(*x)) as $F;
+                *x = $module::$f(f64::from(*x)) as $F;
             }
         } }
     )*};
@@ -125,9 +125,13 @@ macro_rules! float {
             fn pow(&self, y: &$F) -> $F { $F::powf(*self, *y) }
             unary_functions!(inherent);
             together! {
-                $F: exp_all = exp; exp_m1_all = exp_m1; ln_all = ln; ln_1p_all = ln_1p;
+                $F, elementary: exp_all = exp; exp_m1_all = exp_m1; ln_all = ln; ln_1p_all = ln_1p;
                 sinh_all = sinh; cosh_all = cosh; tanh_all = tanh;
                 asinh_all = asinh; acosh_all = acosh; atanh_all = atanh;
+            }
+            together! {
+                $F, inverse: log2_all = log2; log10_all = log10; cbrt_all = cbrt;
+                asin_all = asin; acos_all = acos; atan_all = atan;
             }
             beside! { $F: pow_all = power::pow }
             periodic! { $F: sin_all = sin_near, sin; cos_all = cos_near, cos; tan_all = tan_near, tan; }
@@ -137,6 +141,7 @@ macro_rules! float {
             fn atan2(&self, x: &$F) -> $F { $F::atan2(*self, *x) }
             fn hypot(&self, y: &$F) -> $F { $F::hypot(*self, *y) }
             beside! { $F: hypot_all = elementary::hypot }
+            beside! { $F: atan2_all = inverse::atan2 }
             fn sin_cos(&self) -> ($F, $F) { $F::sin_cos(*self) }
             fn raise(numbers: &mut [$F], others: &[$F]) -> Result<(), Undecided> {
                 wide::<$F, _>(Raise { numbers, others });

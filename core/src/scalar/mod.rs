@@ -55,6 +55,7 @@ mod complex;
 mod dual;
 mod elementary;
 mod float;
+mod inverse;
 mod lanes;
 mod literal;
 mod pieces;
@@ -303,6 +304,18 @@ pub trait Scalar:
     fn ln_all(numbers: &mut [Self]) {
         numbers.iter_mut().for_each(|x| *x = x.ln());
     }
+    /// Replaces every number by its logarithm to base 2, as [`exp_all`](Scalar::exp_all).
+    fn log2_all(numbers: &mut [Self]) {
+        numbers.iter_mut().for_each(|x| *x = x.log2());
+    }
+    /// Replaces every number by its logarithm to base 10, as [`exp_all`](Scalar::exp_all).
+    fn log10_all(numbers: &mut [Self]) {
+        numbers.iter_mut().for_each(|x| *x = x.log10());
+    }
+    /// Replaces every number by its cube root, as [`exp_all`](Scalar::exp_all).
+    fn cbrt_all(numbers: &mut [Self]) {
+        numbers.iter_mut().for_each(|x| *x = x.cbrt());
+    }
     /// Replaces every number `x` by the natural logarithm of `1 + x`, as [`exp_all`](Scalar::exp_all).
     fn ln_1p_all(numbers: &mut [Self]) {
         numbers.iter_mut().for_each(|x| *x = x.ln_1p());
@@ -318,6 +331,18 @@ pub trait Scalar:
     /// Replaces every number by its tangent, as [`exp_all`](Scalar::exp_all).
     fn tan_all(numbers: &mut [Self]) {
         numbers.iter_mut().for_each(|x| *x = x.tan());
+    }
+    /// Replaces every number by its inverse sine, as [`exp_all`](Scalar::exp_all).
+    fn asin_all(numbers: &mut [Self]) {
+        numbers.iter_mut().for_each(|x| *x = x.asin());
+    }
+    /// Replaces every number by its inverse cosine, as [`exp_all`](Scalar::exp_all).
+    fn acos_all(numbers: &mut [Self]) {
+        numbers.iter_mut().for_each(|x| *x = x.acos());
+    }
+    /// Replaces every number by its inverse tangent, as [`exp_all`](Scalar::exp_all).
+    fn atan_all(numbers: &mut [Self]) {
+        numbers.iter_mut().for_each(|x| *x = x.atan());
     }
     /// Replaces every number by its hyperbolic sine, as [`exp_all`](Scalar::exp_all).
     fn sinh_all(numbers: &mut [Self]) {
@@ -421,6 +446,14 @@ pub trait Real: Scalar<Real = Self> + NumAssign {
         match others {
             [y] => numbers.iter_mut().for_each(|x| *x = x.hypot(y)),
             all => numbers.iter_mut().zip(all).for_each(|(x, y)| *x = x.hypot(y)),
+        }
+    }
+    /// Replaces every number `y` by the angle of the point `(x, y)`, of as many others or one for all, as
+    /// [`exp_all`](Scalar::exp_all).
+    fn atan2_all(numbers: &mut [Self], others: &[Self]) {
+        match others {
+            [x] => numbers.iter_mut().for_each(|y| *y = y.atan2(x)),
+            all => numbers.iter_mut().zip(all).for_each(|(y, x)| *y = y.atan2(x)),
         }
     }
     /// Replaces each number by that of `others` in its place where that one is greater.

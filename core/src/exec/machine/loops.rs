@@ -47,6 +47,10 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>>(
             fill(real, x.reals(0));
             T::hypot_all(real, x.reals(1));
         }
+        Op::Real2(Real2::Atan2) => {
+            fill(real, x.reals(0));
+            T::atan2_all(real, x.reals(1));
+        }
         Op::Real2(op) => real2(op, x.reals(0), x.reals(1), real)?,
         Op::Mixed(op) => mixed(op, x, real, complex),
         _ => {}
@@ -99,9 +103,15 @@ fn at_once<S: Scalar>(op: Number1) -> Option<fn(&mut [S])> {
         Number1::ExpM1 => Some(S::exp_m1_all),
         Number1::Ln => Some(S::ln_all),
         Number1::Ln1p => Some(S::ln_1p_all),
+        Number1::Log2 => Some(S::log2_all),
+        Number1::Log10 => Some(S::log10_all),
+        Number1::Cbrt => Some(S::cbrt_all),
         Number1::Sin => Some(S::sin_all),
         Number1::Cos => Some(S::cos_all),
         Number1::Tan => Some(S::tan_all),
+        Number1::Asin => Some(S::asin_all),
+        Number1::Acos => Some(S::acos_all),
+        Number1::Atan => Some(S::atan_all),
         Number1::Sinh => Some(S::sinh_all),
         Number1::Cosh => Some(S::cosh_all),
         Number1::Tanh => Some(S::tanh_all),
