@@ -24,7 +24,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("emit", &["pass", "rules", "ir", "entity", "scalar"]),
     ("text", &["array", "staging", "rules", "ir", "entity", "scalar"]),
     ("param", &["scalar"]),
-    ("trace", &["param", "exec", "pass", "adjoint", "rules", "ir", "entity", "scalar"]),
+    ("trace", &["param", "exec", "pass", "adjoint", "staging", "rules", "ir", "entity", "scalar"]),
     ("tape", &["trace", "exec", "adjoint", "pass", "staging", "rules", "ir", "array", "entity", "scalar"]),
     ("basis", &[]),
     ("matrix", &["basis", "scalar"]),

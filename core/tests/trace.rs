@@ -476,6 +476,18 @@ fn text_is_read_back_as_the_same_expression() {
     assert!(program.contains("let t1 = "), "{program}");
     let parsed = parse_program(&program).unwrap_or_else(|e| panic!("{program}{e:?}"));
     assert_eq!(ComplexExpr::from_program(&parsed, "f").unwrap(), e, "{program}");
+    // What the language cannot call so is no text of it.
+    let product = Expr::symbol("a[0]") * Expr::symbol("x");
+    assert_eq!(product.evaluate(&[("a[0]", 2.0), ("x", 3.0)]), Ok(6.0));
+    for (e, name, inputs, words) in [
+        (&product, "f", ["a[0]", "x"].as_slice(), "`a[0]` is no name of the program language for an input"),
+        (&Expr::symbol("let"), "f", &["let"], "`let` is no name"),
+        (&x.sin(), "sin", &["x"], "`sin` is no name of the program language for a function"),
+        (&x.sin(), "fn", &["x"], "`fn` is no name"),
+    ] {
+        let error = e.program_text(name, inputs).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
 }
 
 #[test]

@@ -45,12 +45,14 @@ mod arrays;
 mod builtin;
 mod data;
 mod flow;
+mod name;
 mod place;
 
 pub use arithmetic::Operator;
 pub use arrays::Composed;
 pub use builtin::Builtin;
 pub use flow::{Branches, Counter, Head, Inside, Short};
+pub use name::is_name;
 pub use place::Place;
 
 use crate::{

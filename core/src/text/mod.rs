@@ -122,19 +122,6 @@ pub fn token_at(source: &str, at: Position) -> Option<Range<usize>> {
     begun_at(&lexer::lex(source).ok()?, at)
 }
 
-/// Whether functions can have a name: letters, digits and `_`, no digit first, and no word of the language.
-///
-/// ```
-/// use ketgrad_core::text::is_name;
-///
-/// assert!(is_name("log_beta") && !is_name("let") && !is_name("2nd"));
-/// ```
-#[must_use]
-pub fn is_name(text: &str) -> bool {
-    let mut tokens = lexer::lex(text).unwrap_or_default().into_iter().map(|(token, _)| token);
-    matches!((tokens.next(), tokens.next()), (Some(Token::Name(n)), Some(Token::End)) if n == text && !parser::is_word(text))
-}
-
 fn begun_at(tokens: &[(Token, Span)], at: Position) -> Option<Range<usize>> {
     let (_, span) = &tokens[tokens.binary_search_by_key(&at, |(_, span)| span.at).ok()?];
     Some(span.start..span.end)

@@ -10,6 +10,7 @@ use crate::{
     ir::{Kind, Param, Program},
     pass::{Level, inline, optimize_all},
     scalar::{Real, Scalar},
+    staging::{Builtin, is_name},
 };
 
 use super::{
@@ -39,7 +40,8 @@ impl Expr {
     /// The function as program text, which [`parse_program`](crate::text::parse_program) reads.
     ///
     /// # Errors
-    /// As [`function`](Expr::function).
+    /// As [`function`](Expr::function); a name that the program language cannot have: `a[0]`, `let`, a function
+    /// called `sin`.
     pub fn program_text(&self, name: &str, inputs: &[&str]) -> Result<String, TraceError> {
         program_text(&self.0, name, inputs)
     }
@@ -208,6 +210,13 @@ fn own_inputs(root: &Sym) -> (Vec<String>, Vec<Sym>) {
 fn program_text(root: &Sym, name: &str, inputs: &[&str]) -> Result<String, TraceError> {
     // Lowering finds what is missing.
     lower(root, name, inputs)?;
+    let refused = |name: &str, what: &'static str| TraceError::Name { name: name.to_owned(), what };
+    if !is_name(name) || Builtin::by_name(name).is_some() {
+        return Err(refused(name, "a function"));
+    }
+    if let Some(input) = inputs.iter().find(|input| !is_name(input)) {
+        return Err(refused(input, "an input"));
+    }
     let list = |p: &Param| match p.kind {
         Kind::Real => p.name.clone(),
         _ => format!("{}: {}", p.name, p.kind),

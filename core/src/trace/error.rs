@@ -31,6 +31,14 @@ pub enum TraceError {
         /// The name.
         name: String,
     },
+    /// A name that program text cannot have.
+    #[error("`{name}` is no name of the program language for {what}")]
+    Name {
+        /// The name.
+        name: String,
+        /// What is called so.
+        what: &'static str,
+    },
     /// An input of another kind.
     #[error("the input `{name}` is {expected}, but {given} was given")]
     Kind {

@@ -14,7 +14,7 @@ use ketgrad_core::{
     entity::{FuncId, PrimitiveId},
     ir::{CustomRule, FunctionBuilder, Kind, Mixed, Number2, Op, Param, Primitive, Program},
     rules::Rules,
-    staging::Builtin,
+    staging::{Builtin, is_name},
     text::{self, TextError},
 };
 
@@ -63,7 +63,7 @@ impl Source<'_> {
 
 /// Whether a program can call it: a name of the language that the language does not use itself.
 pub(crate) fn check_name(name: &str) -> Result<(), String> {
-    if !name.is_ascii() || !text::is_name(name) {
+    if !name.is_ascii() || !is_name(name) {
         return Err(
             "its name is not one of the program language: letters, digits and _, and no word such as `let`"
                 .to_owned(),

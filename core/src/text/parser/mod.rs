@@ -18,6 +18,7 @@ use super::{
     error::{TextError, TextErrorKind},
     lexer::{Token, error, lex},
 };
+use crate::staging::is_name;
 
 type Parsed<T> = Result<T, TextError>;
 
@@ -26,16 +27,6 @@ const MAX_DEPTH: usize = 64;
 
 /// How high a tree may be: what is nested, and the links of `x.f().g()` on top of it.
 const MAX_HEIGHT: usize = 150;
-
-/// Words that are no names.
-const WORDS: [&str; 17] = [
-    "fn", "struct", "rule", "let", "mut", "if", "else", "while", "for", "in", "break", "continue", "return",
-    "true", "false", "none", "loop",
-];
-
-pub(super) fn is_word(name: &str) -> bool {
-    WORDS.contains(&name)
-}
 
 pub(super) fn parse(source: &str) -> Result<Items, Vec<TextError>> {
     let mut p = Parser { tokens: lex(source)?, place: 0, depth: 0, height: 0, plain: false };
@@ -109,7 +100,7 @@ impl Parser {
     }
     fn name(&mut self, what: &str) -> Parsed<Name> {
         match self.peek() {
-            Token::Name(n) if !is_word(n) => {
+            Token::Name(n) if is_name(n) => {
                 let text = n.clone();
                 let span = self.next().1;
                 Ok(Name { text, span })
