@@ -105,10 +105,12 @@ fn counter(
     let at = before.iter().rposition(|s| s.writes() == [*i])?;
     let Stmt::Assign(pairs) = &before[at] else { return None };
     let from = pairs[0].1.clone();
+    // An array that it reads may be moved from there.
+    let reads_array = of_array(&from);
     let quiet = before[at + 1..].iter().all(|s| {
         matches!(s, Stmt::Assign(_))
             && s.writes().iter().all(|v| !from.reads(*v) && to != &Expr::Var(*v))
-            && s.exprs().iter().all(|e| !e.reads(*i))
+            && s.exprs().iter().all(|e| !e.reads(*i) && !reads_array)
     });
     if !quiet {
         return None;
@@ -150,7 +152,7 @@ fn countdown(
     };
     let quiet = before[at + 1..]
         .iter()
-        .all(|s| matches!(s, Stmt::Assign(_)) && s.writes().iter().all(|v| !to.reads(*v)));
+        .all(|s| matches!(s, Stmt::Assign(_)) && s.writes().iter().all(|v| !to.reads(*v)) && !of_array(&to));
     if !positive || !quiet {
         return None;
     }
@@ -165,6 +167,14 @@ fn collect(list: &[Stmt], out: &mut Vec<(Var, Option<Expr>)>) {
             other => out.extend(other.writes().into_iter().map(|v| (v, None))),
         }
         s.parts().iter().for_each(|p| collect(p, out));
+    }
+}
+
+/// Whether a number is read from an array, as its length.
+fn of_array(e: &Expr) -> bool {
+    match e {
+        Expr::Op(op, args, _) => matches!(op, Op::Len | Op::Get) || args.iter().any(of_array),
+        _ => false,
     }
 }
 

@@ -26,12 +26,12 @@ use std::{
 
 use crate::{
     entity::{FuncId, PrimitiveId},
-    ir::{Element, Kind, Op, Program, TupleKind},
+    ir::{Element, Function, Kind, Op, Program, TupleKind},
 };
 
 use super::{
     EmitError,
-    ast::{Body, Stmt},
+    ast::{Body, Stmt, Var},
     names::{fresh, identifier},
     rust_arrays,
     rust_stmt::{CHANGED_AT, CHANGED_BY, Writer},
@@ -259,6 +259,7 @@ impl<'a> File<'a> {
             breakable: vec![],
             rooms: vec![],
             untyped: HashSet::new(),
+            cotangents_of: if public.is_empty() { vec![] } else { cotangents_of(function, body) },
         };
         let _ = writeln!(w.out, "#[allow(unused_mut, unused_parens, unused_variables, nonstandard_style)]");
         let _ = writeln!(w.out, "{public}fn {name}({}) -> {result} {{", params.join(", "));
@@ -269,7 +270,7 @@ impl<'a> File<'a> {
         match body.statements.split_last() {
             Some((Stmt::Return(value), rest)) => {
                 w.list(rest);
-                let value = w.expr(value);
+                let value = w.result(value);
                 w.line(&value);
             }
             _ => w.list(&body.statements),
@@ -424,4 +425,12 @@ pub(super) fn tape_field(kind: &Kind) -> &'static str {
         Kind::Array(Element::Complex) => "complex_arrays",
         Kind::Array(Element::Int) => "int_arrays",
     }
+}
+
+/// The parameters by which a function of that name differentiates.
+fn cotangents_of(f: &Function, body: &Body) -> Vec<Var> {
+    let is_derivative = [".gradient", ".pullback"].iter().any(|suffix| f.name.ends_with(suffix));
+    let params = body.params.iter().zip(&f.params);
+    let by = params.filter(|(_, p)| is_derivative && p.kind.is_differentiable() && p.name != "y_bar");
+    by.map(|(var, _)| *var).collect()
 }

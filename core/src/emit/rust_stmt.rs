@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, fmt::Write};
 
-use crate::ir::{Element, Kind};
+use crate::ir::{Element, Kind, Op};
 
 use super::{
     ast::{Body, Change, Expr, Label, Stmt, Var},
@@ -26,6 +26,8 @@ pub(super) struct Writer<'w, 'a> {
     pub(super) rooms: Vec<Room>,
     /// The variables whose values do not say what type their numbers have.
     pub(super) untyped: HashSet<Var>,
+    /// The parameters whose cotangents the fields of the result are behind the first, if this is a gradient for all to call.
+    pub(super) cotangents_of: Vec<Var>,
 }
 
 impl Writer<'_, '_> {
@@ -162,10 +164,28 @@ impl Writer<'_, '_> {
                 self.line(&line);
             }
             Stmt::Return(e) => {
-                let e = self.expr(e);
+                let e = self.result(e);
                 self.line(&format!("return {e};"));
             }
         }
+    }
+
+    /// What a function gives. Cotangents of arrays may be shorter than these while they are collected.
+    pub(super) fn result(&mut self, e: &Expr) -> String {
+        let Expr::Op(Op::Tuple, items, _) = e else { return self.expr(e) };
+        if self.cotangents_of.is_empty() || items.len() != self.cotangents_of.len() + 1 {
+            return self.expr(e);
+        }
+        let mut fields = vec![self.expr(&items[0])];
+        for (item, of) in items[1..].iter().zip(self.cotangents_of.clone()) {
+            let (text, of) = (self.expr(item), &self.body.vars[of.0]);
+            fields.push(match of.kind {
+                Kind::Array(_) if self.file.shaped => format!("array_at_full_length({text}, {})", of.name),
+                Kind::Array(_) => format!("at_full_length({text}, {}.len())", of.name),
+                _ => text,
+            });
+        }
+        format!("({})", fields.join(", "))
     }
 
     /// Changes an element. Rust lets nothing read the array once it is borrowed to be changed: an index that does, and

@@ -18,7 +18,7 @@ struct Place {
     /// How much of the way all mentions share.
     shared: usize,
     seen: bool,
-    /// It belongs to a `for`, or to the function.
+    /// It belongs to the function, or to a `for` that is being visited: outside of that another variable has its name.
     given: bool,
 }
 
@@ -45,16 +45,21 @@ pub(super) fn declare(body: &mut Body) {
 
 fn visit(list: &[Stmt], path: &mut Path, places: &mut [Place]) {
     for (index, s) in list.iter().enumerate() {
-        if let Stmt::For(_, counter, _) = s {
-            places[counter.var.0].given = true;
+        let counter = match s {
+            Stmt::For(_, counter, _) => Some((counter.var.0, places[counter.var.0].given)),
+            _ => None,
+        };
+        if let Some((var, _)) = counter {
+            places[var].given = true;
         }
         let mut mention = |v: Var| {
             let p = &mut places[v.0];
-            if p.seen {
+            if p.given {
+            } else if p.seen {
                 let same = p.first.iter().zip(&*path).take_while(|(a, b)| a == b).count();
                 p.shared = p.shared.min(same);
             } else {
-                *p = Place { first: path.clone(), index, shared: path.len(), seen: true, given: p.given };
+                *p = Place { first: path.clone(), index, shared: path.len(), seen: true, given: false };
             }
         };
         s.writes().into_iter().for_each(&mut mention);
@@ -63,6 +68,9 @@ fn visit(list: &[Stmt], path: &mut Path, places: &mut [Place]) {
             path.push((index, k));
             visit(part, path, places);
             path.pop();
+        }
+        if let Some((var, given)) = counter {
+            places[var].given = given;
         }
     }
 }

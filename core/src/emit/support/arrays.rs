@@ -97,6 +97,13 @@ fn array_add_at<T: Copy + Default + std::ops::AddAssign>(xs: &mut Array<T>, i: i
     xs.items[i] += x;
 }
 //-
+/// An array in the shape of another: the elements behind its own are 0.
+fn array_at_full_length<T: Copy + Default, U>(mut xs: Array<T>, like: &Array<U>) -> Array<T> {
+    xs.items.resize(like.items.len(), T::default());
+    xs.lengths.clone_from(&like.lengths);
+    xs
+}
+//-
 /// The sum of two arrays; the shorter one counts as extended with zeros.
 fn array_accumulate<T: Copy + std::ops::AddAssign>(xs: Array<T>, ys: &Array<T>) -> Array<T> {
     let (mut long, short) = if xs.len() >= ys.len() { (xs, ys.clone()) } else { (ys.clone(), xs) };

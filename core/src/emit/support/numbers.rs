@@ -40,7 +40,7 @@ fn max(a: f64, b: f64) -> f64 {
 //-
 /// The remainder, with the sign of `a`.
 fn rem(a: f64, b: f64) -> f64 {
-    a % b + (a - a) - (a / b).trunc() * (b - b)
+    a % b
 }
 //-
 /// The inverse hyperbolic sine; that of the library overflows.
@@ -129,6 +129,12 @@ fn add_at<T: Copy + Default + std::ops::AddAssign>(xs: &mut Vec<T>, i: i64, x: T
         *xs = grown(std::mem::take(xs), i);
     }
     xs[i as usize] += x;
+}
+//-
+/// An array of so many elements: those behind its own are 0.
+fn at_full_length<T: Copy + Default>(mut xs: Vec<T>, n: usize) -> Vec<T> {
+    xs.resize(n, T::default());
+    xs
 }
 //-
 /// The sum of two arrays; the shorter one counts as extended with zeros.
