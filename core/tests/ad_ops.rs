@@ -5,6 +5,7 @@
 use ketgrad_core::{
     exec::{Datum, Derivatives},
     ir::{FunctionBuilder, Kind, Mixed, Number1, Number2, Op, Param, Program, Real1, Real2},
+    pass::Level,
     scalar::{Real, Scalar, Uncertain},
 };
 use num_complex::Complex;
@@ -256,6 +257,43 @@ fn powers_by_an_integer() {
     }
     let mut d = Derivatives::<f64>::new(&p, "f").unwrap();
     assert_eq!(d.gradient(&[Datum::Real(0.0), Datum::Int(0)]).unwrap(), vec![Datum::Real(0.0)]);
+}
+
+/// The remainder of C's `fmod`, with the sign of a zero.
+#[test]
+fn remainders_at_the_ends() {
+    let p = ketgrad_core::text::parse_program("fn f(a, b) { rem(a, b) }").unwrap();
+    let mut d = Derivatives::<f64>::new(&p, "f").unwrap();
+    let ends = [0.0, 5e-324, 1.0, 2.5, 1e300, f64::INFINITY];
+    for (a, b) in ends.iter().flat_map(|a| ends.map(|b| (*a, b))) {
+        for (a, b) in [(a, b), (-a, b), (a, -b)] {
+            let y = *d.value(&[Datum::Real(a), Datum::Real(b)]).unwrap().real().unwrap();
+            let expected = a % b;
+            assert!(y.to_bits() == expected.to_bits() || (y.is_nan() && expected.is_nan()), "{a} % {b}: {y}");
+        }
+    }
+    let g = d.gradient(&[Datum::Real(7.5), Datum::Real(-2.0)]).unwrap();
+    assert_eq!(g, [Datum::Real(1.0), Datum::Real(3.0)]);
+    let x = Dual64::new(7.5, 1.0);
+    let y = value(&p, &[x, Dual64::new(2.0, 1.0)]);
+    assert_eq!((y.re, y.eps), (1.5, -2.0));
+}
+
+/// At the algebraic level zeros stay guarded, too.
+#[test]
+fn simplified_gradients_are_finite_where_the_strict_ones_are() {
+    for (source, x, slope) in [
+        ("fn f(x) { let mut s = 0.0; for i in 0..4 { s += powi(x, i); } s }", 0.0, 1.0),
+        ("fn f(x) { select(x > 0, sqrt(x), 0.0) }", 0.0, 0.0),
+        ("fn f(x) { let mut y = x; for i in 0..0 { y += x / 0.0; } y }", 1.5, 1.0),
+    ] {
+        let p = ketgrad_core::text::parse_program(source).unwrap();
+        for level in [Level::Strict, Level::Algebraic] {
+            let mut d = Derivatives::<f64>::new(&p, "f").unwrap().with_level(level);
+            let g = *d.gradient(&[Datum::Real(x)]).unwrap()[0].real().unwrap();
+            assert_eq!(g, slope, "{source} {level:?}");
+        }
+    }
 }
 
 #[test]

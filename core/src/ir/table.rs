@@ -44,7 +44,7 @@
 //! | `pow(x, 0)` | by x: 0, also at x = 0 |
 //! | `powi(x, 0)` | 0, also at x = 0 |
 //! | `hypot`, `atan2` at the origin | NaN, but 0 for a zero cotangent |
-//! | outside the real domain (`ln(-1)`) | NaN |
+//! | outside the real domain | that of the formula: NaN of `sqrt(-1)`, `1/a` of `ln(-1)`, whose value is NaN |
 //! | on a branch cut | the derivative of the side that the value is taken from |
 //! | `select(c, a, b)` | all to the chosen operand, 0 to the other, even where its own derivative is infinite |
 //!
@@ -52,7 +52,9 @@
 //! so roots in partials are taken of differences, `a - -1` and not `1 + a`.
 //!
 //! "0 for a zero cotangent" is what [`Number2::Scale`](crate::ir::Number2::Scale) is for: `scale(p, d) = p d`, but 0 where `d` is exactly
-//! zero. It guards every singular line, so a branch that was not taken never turns a gradient into NaN.
+//! zero. It guards every singular line, so the branch of an `if` that was not taken never turns a gradient into NaN, nor does
+//! `select(x > 0, ln(x), 0)`. A product is no singular line: of `select(x > 0, y ln(x), 0)` the derivative by y is NaN at 0, where
+//! an infinite factor meets the cotangent 0. Write `if` there.
 
 /// Hands the table to the macro `$reader`.
 macro_rules! for_each_op {

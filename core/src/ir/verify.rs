@@ -333,6 +333,44 @@ pub(crate) fn dominates(parents: &[Option<Block>], a: Block, mut b: Block) -> bo
     true
 }
 
+/// The tree of the dominators, in which one comparison tells who dominates whom.
+pub(crate) struct DominatorTree {
+    /// For each block when a walk in depth enters it, and when it leaves it.
+    spans: Vec<(usize, usize)>,
+}
+
+impl DominatorTree {
+    /// The tree of the immediate dominators.
+    pub(crate) fn of(parents: &[Option<Block>]) -> DominatorTree {
+        let mut below: Vec<Vec<usize>> = vec![Vec::new(); parents.len()];
+        let mut stack = Vec::new();
+        for (b, parent) in parents.iter().enumerate() {
+            match parent {
+                Some(parent) => below[parent.index()].push(b),
+                None => stack.push((b, false)),
+            }
+        }
+        let (mut spans, mut time) = (vec![(0, 0); parents.len()], 0);
+        while let Some((b, leaves)) = stack.pop() {
+            time += 1;
+            if leaves {
+                spans[b].1 = time;
+            } else {
+                spans[b].0 = time;
+                stack.push((b, true));
+                stack.extend(below[b].iter().map(|b| (*b, false)));
+            }
+        }
+        DominatorTree { spans }
+    }
+
+    /// Whether `a` lies on every path from the entry to `b`.
+    pub(crate) fn dominates(&self, a: Block, b: Block) -> bool {
+        let (a, b) = (self.spans[a.index()], self.spans[b.index()]);
+        a.0 <= b.0 && b.1 <= a.1
+    }
+}
+
 /// The immediate dominator of each block; none for the entry and for what it does not reach.
 ///
 /// Source: K. Cooper, T. Harvey, K. Kennedy, "A simple, fast dominance algorithm" (2001).

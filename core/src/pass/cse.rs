@@ -7,13 +7,14 @@
 //! ```
 //!
 //! Two pure instructions are the same if op, operands and result kind are, sums and products in either order.
-//! The later one goes if the earlier one dominates it. Cost: O(size), times the depth of the dominator tree.
+//! The later one goes if the earlier one dominates it. Cost: O(size), times how often one computation is
+//! written in places of which none comes before another.
 
 use std::collections::HashMap;
 
 use crate::{
     entity::{Block, Value},
-    ir::{Function, Kind, Number2, Op, compact, dominates, dominators},
+    ir::{DominatorTree, Function, Kind, Number2, Op, compact, dominators},
 };
 
 /// What makes two instructions the same.
@@ -24,7 +25,7 @@ pub fn cse(f: &mut Function) {
     if !f.is_defined() {
         return;
     }
-    let parents = dominators(f);
+    let tree = DominatorTree::of(&dominators(f));
     let mut known: HashMap<Key, Vec<(Block, Value)>> = HashMap::new();
     let mut same: HashMap<Value, Value> = HashMap::new();
     for b in f.blocks.keys().collect::<Vec<_>>() {
@@ -37,7 +38,7 @@ pub fn cse(f: &mut Function) {
                 args.sort();
             }
             let seen = known.entry((inst.op, args, f.kinds[result].clone())).or_default();
-            match seen.iter().find(|(a, _)| *a == b || dominates(&parents, *a, b)) {
+            match seen.iter().find(|(a, _)| tree.dominates(*a, b)) {
                 Some(&(_, first)) => {
                     same.insert(result, first);
                 }

@@ -17,7 +17,7 @@
 //! - if its pullback makes 0 of 0 whatever the operands are: sums, and all that `scale` guards.
 //!
 //! A loop whose first way in comes from a branch gets a block of its own before it. Inner loops come first, so
-//! that what moves out of them moves on. Cost: O(size x depth of loops).
+//! that what moves out of them moves on. Cost: O(size x number of loops).
 
 use std::collections::{HashMap, HashSet};
 
@@ -45,22 +45,40 @@ pub fn licm(f: &mut Function, level: Level) {
     }
 }
 
-/// Moves what the innermost loop that has something to move has.
+/// What is known of a function while its blocks stay what they are.
+struct Known {
+    loops: Loops,
+    order: Vec<Block>,
+    edges: Vec<Vec<Edge>>,
+    /// The instruction of each value.
+    defined: Vec<Option<Inst>>,
+}
+
+/// Moves what the loops have, inner ones first, until one needs a new block before it.
 fn round(f: &mut Function, level: Level) -> bool {
-    let (loops, order) = (Loops::of(f), order(f));
+    let known =
+        Known { loops: Loops::of(f), order: order(f), edges: f.predecessors(), defined: f.definitions() };
+    let loops = &known.loops;
+    let mut moved = false;
     for l in (0..loops.list.len()).rev() {
-        let edges = f.predecessors();
-        let into = edges[loops.list[l].header.index()].iter().filter(|e| !loops.holds(Some(l), e.from));
+        let into = known.edges[loops.list[l].header.index()].iter().filter(|e| !loops.holds(Some(l), e.from));
         let [edge] = into.copied().collect::<Vec<_>>()[..] else { continue };
-        let insts = invariant(f, &loops, l, &order, level);
-        if !insts.is_empty() {
-            let gone: HashSet<Inst> = insts.iter().copied().collect();
-            f.blocks.values_mut().for_each(|b| b.insts.retain(|i| !gone.contains(i)));
-            before(f, edge).insts.extend(insts);
+        let insts = invariant(f, &known, l, level);
+        if insts.is_empty() {
+            continue;
+        }
+        let gone: HashSet<Inst> = insts.iter().copied().collect();
+        for &b in known.order.iter().filter(|b| loops.list[l].holds[b.index()]) {
+            f.blocks[b].insts.retain(|i| !gone.contains(i));
+        }
+        let blocks = f.blocks.len();
+        before(f, edge).insts.extend(insts);
+        if f.blocks.len() > blocks {
             return true;
         }
+        moved = true;
     }
-    false
+    moved
 }
 
 /// The block at the end of which a loop is entered; a new one if its old one may go elsewhere.
@@ -79,8 +97,9 @@ fn before(f: &mut Function, edge: Edge) -> &mut BlockData {
 }
 
 /// What moves, in an order in which definitions come before uses.
-fn invariant(f: &Function, loops: &Loops, l: usize, order: &[Block], level: Level) -> Vec<Inst> {
-    let inside: Vec<Block> = order.iter().copied().filter(|b| loops.list[l].holds[b.index()]).collect();
+fn invariant(f: &Function, known: &Known, l: usize, level: Level) -> Vec<Inst> {
+    let loops = &known.loops;
+    let inside: Vec<Block> = known.order.iter().copied().filter(|b| loops.list[l].holds[b.index()]).collect();
     let mut certain = None;
     // What varies from turn to turn, and the constants of the loop.
     let mut varies: HashSet<Value> = HashSet::new();
@@ -112,7 +131,7 @@ fn invariant(f: &Function, loops: &Loops, l: usize, order: &[Block], level: Leve
                 Motion::Free => true,
                 Motion::Careful if level == Level::Algebraic => true,
                 Motion::Careful | Motion::Certain => {
-                    certain.get_or_insert_with(|| Certain::new(f, loops, l)).passes(loops, b)
+                    certain.get_or_insert_with(|| Certain::new(f, known, l)).passes(loops, b)
                 }
                 Motion::None => false,
             };
@@ -163,11 +182,12 @@ struct Certain {
 }
 
 impl Certain {
-    fn new(f: &Function, loops: &Loops, l: usize) -> Certain {
+    fn new(f: &Function, known: &Known, l: usize) -> Certain {
+        let loops = &known.loops;
         let header = loops.list[l].header;
-        let runs = runs(f, loops, l);
+        let runs = runs(f, known, l);
         let exits = loops.exits(f, l).into_iter().map(|e| e.from).filter(|&b| b != header || !runs);
-        let back = f.predecessors()[header.index()].clone().into_iter().map(|e| e.from);
+        let back = known.edges[header.index()].iter().map(|e| e.from);
         Certain { ends: exits.chain(back.filter(|&b| loops.holds(Some(l), b))).collect() }
     }
 
@@ -177,18 +197,17 @@ impl Certain {
 }
 
 /// Whether the header's condition lets the first turn begin: a comparison of integers known beforehand.
-fn runs(f: &Function, loops: &Loops, l: usize) -> bool {
+fn runs(f: &Function, known: &Known, l: usize) -> bool {
+    let loops = &known.loops;
     let header = loops.list[l].header;
-    let defined = f.definitions();
-    let inst = |v: Value| defined[v.index()].map(|i| &f.insts[i]);
+    let inst = |v: Value| known.defined[v.index()].map(|i| &f.insts[i]);
     let Terminator::Branch(condition, yes, no) = &f.blocks[header].end else { return false };
     let Some((Op::CompareInt(compare), &[a, b])) = inst(*condition).map(|i| (i.op, i.args.as_slice())) else {
         return false;
     };
     let first = |v: Value| {
         let k = f.blocks[header].params.iter().position(|&p| p == v);
-        let mut into =
-            f.predecessors()[header.index()].clone().into_iter().filter(|e| !loops.holds(Some(l), e.from));
+        let mut into = known.edges[header.index()].iter().filter(|e| !loops.holds(Some(l), e.from));
         let v = match (k, into.next()) {
             (Some(k), Some(e)) => *f.blocks[e.from].end.targets().get(e.index)?.args.get(k)?,
             _ => v,

@@ -79,7 +79,6 @@ const ALGEBRAIC: &[(&str, &str)] = &[
     ("(div 0 x)", "0"),
     ("(sub x x)", "0"),
     ("(div x x)", "1"),
-    ("(scale x y)", "(mul x y)"),
     ("(neg (mul x y))", "(mul (neg x) y)"),
     ("(div (mul x y) y)", "x"),
     ("(mul (div x y) y)", "x"),

@@ -97,6 +97,8 @@ fn scale<S: Scalar>(a: &S, b: &S) -> S {
 /// The remainder of the values is exact; what the numbers carry besides follows `a - b trunc(a/b)`.
 fn rem<T: Real>(a: &T, b: &T) -> Result<T, Undecided> {
     let (p, q) = (primal(a)?, primal(b)?);
-    let quotient = T::lit((p / q).trunc());
-    Ok(T::lit(p % q) + (a.clone() - T::lit(p)) - quotient * (b.clone() - T::lit(q)))
+    let (value, more, less) = (T::lit(p % q), a.beyond(), b.beyond());
+    // A zero would be without its sign after a sum, and an infinite quotient has no product with 0.
+    let value = if more.is_exact_zero() { value } else { value + more };
+    Ok(if less.is_exact_zero() { value } else { value - T::lit((p / q).trunc()) * less })
 }
