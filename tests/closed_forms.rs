@@ -175,5 +175,9 @@ fn names_that_formulas_use_are_told_apart() {
     for name in [r"\mathtt{theta1}", r"\mathtt{theta\_1}", r"\mathtt{i}"] {
         assert!(latex.contains(name), "{latex}");
     }
+    let latex = amplitude(&["pi_", "i_", "alpha", "α"]).text(Form::Latex);
+    for name in [r"\mathtt{pi\_}", r"\mathtt{i\_}", r"\mathtt{alpha}", r"\mathtt{α}"] {
+        assert!(latex.contains(name), "{latex}");
+    }
     assert!(amplitude(&["theta1", "phi_1"]).text(Form::Latex).contains(r"\theta_{1}"));
 }

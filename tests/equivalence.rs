@@ -322,6 +322,22 @@ fn a_tiny_difference_is_one() {
     assert!(report.witness.unwrap().distance < 1e-8);
 }
 
+/// What a float does not tell apart is not equal, and what it holds exactly is.
+#[test]
+fn large_angles_are_equal_only_where_they_are_known() {
+    let rx = |angle: f64| build(1, |c, _| c.rx(0, angle));
+    let report = compare(&rx(1e17), &rx(1e17));
+    assert_eq!((report.verdict, report.exact), (Verdict::Unknown, false));
+    assert!(report.error_bound > 1.0 && report.reason.unwrap().contains("exceeds the tolerance"));
+    for angle in [1e9, 123_456_789_012.0] {
+        let report = compare(&rx(angle), &rx(angle));
+        assert_eq!((report.verdict, report.exact), (Verdict::Equal, false));
+        assert!(report.error_bound < 1e-9 && report.reason.unwrap().contains("too large or too fine"));
+    }
+    let sum = build(1, |c, _| c.rz(0, Angle::rad(0.1) + Angle::rad(0.2)));
+    assert_exact(&compare(&sum, &build(1, |c, _| c.rz(0, 0.3))), Verdict::Equal);
+}
+
 #[test]
 fn decimals_of_twelve_digits_stay_exact() {
     let left = build(1, |c, _| c.rx(0, 0.123_456_789_012)?.rx(0, 1.0));

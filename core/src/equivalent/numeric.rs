@@ -250,6 +250,13 @@ impl<'a> Numeric<'a> {
         let plain = seen.iter().fold(0.0, |most: f64, (_, apart)| most.max(apart.plain));
         let tolerance = self.settings.tolerance;
         report.max_difference = Some(self.seen);
+        if self.seen <= tolerance && self.pair.angle_rounding > tolerance {
+            let unknown = self.pair.angle_rounding;
+            report.reason = Some(format!(
+                "{reason}; what is not known of the angles, {unknown:.1e}, exceeds the tolerance"
+            ));
+            return Ok(report);
+        }
         report.reason = Some(reason);
         if self.seen <= tolerance && plain <= tolerance {
             report.verdict = Verdict::Equal;

@@ -33,6 +33,8 @@ pub(super) struct Pair {
     pub(super) circuits: [Circuit; 2],
     /// The half units in the last place of all decimals that are rounded, and the rounding of the gates.
     pub(super) rounding: f64,
+    /// The first part of it: what is not known of the angles.
+    pub(super) angle_rounding: f64,
     /// A decimal that is rounded.
     rounded: Option<f64>,
     notes: BTreeSet<String>,
@@ -67,12 +69,14 @@ impl Pair {
             n_qubits,
             circuits: [Circuit::new(0), Circuit::new(0)],
             rounding: 0.0,
+            angle_rounding: 0.0,
             rounded: None,
             notes: BTreeSet::new(),
             values: Vec::new(),
             known: Vec::new(),
         };
         let gates = [pair.translate(a, &mut table, settings)?, pair.translate(b, &mut table, settings)?];
+        pair.rounding += pair.angle_rounding;
         pair.note_names(a, b);
         for (circuit, gates) in pair.circuits.iter_mut().zip(gates) {
             *circuit = table.clone();
@@ -174,7 +178,7 @@ impl Pair {
         match short_fraction(&decimal, radians) {
             Some(q) => angle - radians + Angle::theta(RADIAN) * q,
             None => {
-                self.rounding += 0.5 * decimal.unit();
+                self.angle_rounding += half_unit(&decimal, radians);
                 self.rounded = Some(radians);
                 angle
             }
@@ -193,9 +197,12 @@ impl Pair {
     /// Why no field can decide, if that is known already.
     pub(super) fn obstacle(&self) -> Option<String> {
         self.rounded.map(|x| {
-            format!(
-                "the angle {x} has more than {SHORT_DECIMAL} digits or no short fraction, so it is taken for rounded"
-            )
+            match Decimal::new(x).is_some_and(|decimal| decimal.n_digits() <= SHORT_DECIMAL) {
+                true => format!("the angle {x} is too large or too fine to compute with exactly"),
+                false => {
+                    format!("the angle {x} has more than {SHORT_DECIMAL} digits, so it is taken for rounded")
+                }
+            }
         })
     }
 
@@ -233,6 +240,17 @@ impl Pair {
             notes: self.notes.iter().cloned().collect(),
         }
     }
+}
+
+/// How far the number that was meant may be from the float: what the last of many digits leaves open; of few digits, what
+/// the float does.
+fn half_unit(decimal: &Decimal, value: f64) -> f64 {
+    const ALL_WHOLE: f64 = 1.0 / f64::EPSILON;
+    if decimal.n_digits() > SHORT_DECIMAL {
+        return 0.5 * decimal.unit();
+    }
+    let is_exact = value.fract() == 0.0 && value.abs() < ALL_WHOLE;
+    if is_exact { 0.0 } else { 0.5 * f64::EPSILON * value.abs() }
 }
 
 /// The fraction that a decimal says, if it is short and its parts are small.

@@ -37,7 +37,8 @@ impl Fraction {
 /// A parameter's name in LaTeX; letter by letter where it is [`RESERVED`] or would look like another's.
 pub(crate) fn latex_name_beside<'a>(name: &str, mut others: impl Iterator<Item = &'a str>) -> String {
     let pretty = latex_name(name);
-    if RESERVED.contains(&name) || others.any(|other| other != name && latex_name(other) == pretty) {
+    let is_taken = RESERVED.iter().any(|word| latex_name(word) == pretty);
+    if is_taken || others.any(|other| other != name && latex_name(other) == pretty) {
         return format!("\\mathtt{{{}}}", name.replace('_', "\\_").replace('^', "\\^{}"));
     }
     pretty
@@ -49,6 +50,7 @@ fn latex_name(name: &str) -> String {
         "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda",
         "mu", "nu", "xi", "pi", "rho", "sigma", "tau", "phi", "chi", "psi", "omega",
     ];
+    const LETTERS: &str = "αβγδεζηθικλμνξπρστφχψω";
     let plain = name.chars().all(|c| c.is_alphanumeric() || "_[]".contains(c));
     if !plain {
         return format!("\\text{{{}}}", name.replace('_', "\\_").replace('^', "\\^{}"));
@@ -57,7 +59,8 @@ fn latex_name(name: &str) -> String {
     let (base, index) = name.split_at(cut.unwrap_or(name.len()));
     let index: String = index.replace(['[', ']'], " ").replace('_', " ");
     let index: Vec<&str> = index.split_whitespace().collect();
-    let base = match base {
+    let letter = LETTERS.chars().position(|c| base.chars().eq([c]));
+    let base = match letter.map_or(base, |at| GREEK[at]) {
         b if GREEK.contains(&b) => format!("\\{b}"),
         b if b.chars().count() == 1 => b.to_owned(),
         b => format!("\\mathrm{{{b}}}"),

@@ -9,6 +9,8 @@ use num_rational::Ratio;
 use num_traits::{CheckedAdd, CheckedMul, ToPrimitive};
 use smallvec::SmallVec;
 
+use super::decimal::{Decimal, SHORT_DECIMAL};
+
 /// An exact fraction.
 pub type Q = Ratio<i64>;
 
@@ -34,6 +36,9 @@ impl ParamId {
 /// assert_eq!(a.to_string(), "pi/4 - 1/2*p0");
 /// assert_eq!(a + theta * Q::new(1, 2), Angle::pi(1, 4)); // exact: no rounding anywhere
 /// ```
+///
+/// The part in radians is a float, but decimals of up to 12 digits are added and multiplied by fractions as such:
+/// `0.1 + 0.2` is 0.3.
 ///
 /// Angles are added, subtracted, and multiplied or divided by `i64` and `f64`, by value or by
 /// reference. With integers all stays exact. With an `f64` the coefficient of a parameter becomes the
@@ -256,6 +261,29 @@ fn exact_mul(a: Q, b: Q) -> Option<Q> {
     }
 }
 
+/// The fraction that a short decimal says.
+fn short_decimal(x: f64) -> Option<Ratio<i128>> {
+    Decimal::new(x).filter(|decimal| decimal.n_digits() <= SHORT_DECIMAL)?.fraction()
+}
+
+/// The sum; of short decimals the float nearest to theirs, which is a short decimal again: 0.1 + 0.2 = 0.3.
+fn add_radians(a: f64, b: f64) -> f64 {
+    if a == 0.0 || b == 0.0 {
+        return a + b;
+    }
+    let exact = || short_decimal(a)?.checked_add(&short_decimal(b)?)?.to_f64();
+    exact().unwrap_or(a + b)
+}
+
+/// The product, in the same way.
+fn multiply_radians(a: f64, q: Q) -> f64 {
+    let exact = || {
+        let q = Ratio::new_raw(i128::from(*q.numer()), i128::from(*q.denom()));
+        short_decimal(a)?.checked_mul(&q)?.to_f64()
+    };
+    exact().unwrap_or(a * q_to_f64(q))
+}
+
 fn q_add(a: Q, b: Q) -> Option<Q> {
     a.checked_add(&b).or_else(|| round(q_to_f64(a) + q_to_f64(b)))
 }
@@ -267,7 +295,7 @@ fn q_mul(a: Q, b: Q) -> Option<Q> {
 impl Add for Angle {
     type Output = Angle;
     fn add(mut self, other: Angle) -> Angle {
-        self.radians += other.radians;
+        self.radians = add_radians(self.radians, other.radians);
         match self.pi.checked_add(&other.pi) {
             Some(pi) => self.pi = pi,
             None => {
@@ -298,7 +326,7 @@ impl Mul<Q> for Angle {
             return if self.radians.is_finite() { Angle::zero() } else { Angle::poisoned() };
         }
         if self.radians != 0.0 {
-            self.radians *= q_to_f64(q);
+            self.radians = multiply_radians(self.radians, q);
         }
         match exact_mul(self.pi, q) {
             Some(pi) => self.pi = pi,
