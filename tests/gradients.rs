@@ -163,6 +163,23 @@ fn every_gate_has_its_derivatives_under_controls() {
     }
 }
 
+/// <Z> after RY(arccos x) is x. At 1 the angle changes infinitely fast, and the value does not change with the angle: no method
+/// may take the product for 0.
+#[test]
+fn a_product_of_zero_and_an_infinite_slope_has_no_value() {
+    let mut circuit = Circuit::new(1);
+    let x = circuit.param("x");
+    let angle = circuit.expression(ParamExpr::from(x).call(Function::Acos));
+    circuit.ry(0, angle).unwrap();
+    let energy = Expectation::new(circuit, ["Z0".parse::<PauliSum>().unwrap()]).unwrap();
+    for method in Method::ALL {
+        let (_, gradient) = energy.gradient_by(method, &[0.5]).unwrap();
+        assert!(close(&gradient, &[1.0], 1e-9), "{method}: {gradient:?}");
+        let there = energy.gradient_by(method, &[1.0]);
+        assert!(there.is_err() || !there.unwrap().1[0].is_finite(), "{method}");
+    }
+}
+
 #[test]
 fn computed_and_shared_parameters_follow_the_chain_rule() {
     // <Z> after RX(sin(a) b) RX(a/2 + b + pi/3) is the cosine of the sum.

@@ -133,7 +133,7 @@ impl Chain {
         self.pullback.is_none()
     }
 
-    /// The derivatives by the inputs.
+    /// The derivatives by the inputs; NaN where an angle does not change the value, but itself changes infinitely fast.
     pub(super) fn pull<T: Real>(
         &self,
         inputs: &[T],
@@ -142,7 +142,31 @@ impl Chain {
         let Some(pullback) = &self.pullback else {
             return Ok(by_parameter);
         };
-        let args = [Datum::<T>::reals(inputs.iter().cloned()), Datum::reals(by_parameter)];
+        let mut bars = self.bars(pullback, inputs, &by_parameter)?;
+        // The pullback leaves out what is multiplied by zero, but where an angle has an infinite slope the product has
+        // no value.
+        let is_stationary = |k: usize, bar: &T| self.inputs.binary_search(&k).is_err() && bar.is_exact_zero();
+        let stationary: Vec<bool> =
+            by_parameter.iter().enumerate().map(|(k, bar)| is_stationary(k, bar)).collect();
+        if stationary.contains(&true) {
+            let ones: Vec<T> = stationary.iter().map(|s| if *s { T::one() } else { T::zero() }).collect();
+            for (bar, slope) in bars.iter_mut().zip(self.bars(pullback, inputs, &ones)?) {
+                if slope.primal().is_some_and(|slope| !slope.is_finite()) {
+                    *bar = T::lit(f64::NAN);
+                }
+            }
+        }
+        Ok(bars)
+    }
+
+    /// The cotangents of the inputs.
+    fn bars<T: Real>(
+        &self,
+        pullback: &Bytecode,
+        inputs: &[T],
+        by_parameter: &[T],
+    ) -> Result<Vec<T>, super::HybridError> {
+        let args = [Datum::<T>::reals(inputs.iter().cloned()), Datum::reals(by_parameter.iter().cloned())];
         let result = pullback
             .call(&mut Machine::new(), &NoHost, &Limits::default(), &args)
             .map_err(super::HybridError::computed)?;
