@@ -155,9 +155,12 @@ fn operands() {
     );
     assert_eq!(v3("h a[0];"), "2:3 `a` is a single qubit and has no index");
     assert_eq!(v3("h q[2:0];"), "2:5 the selection is empty");
+    assert_eq!(v3("x q[{2, 0, 2}];"), "2:5 `q[2]` is selected twice");
+    assert_eq!(v3("let b = q[0:1] ++ q[1]; x b;"), "2:9 `q[1]` is selected twice");
+    assert_eq!(v3("inv(2) @ s q[0];"), "2:4 expected `@`, found `(`");
     assert_eq!(v2("cx q[0],q[0];"), "2:9 qubit q[0] is used twice by `cx`");
     assert_eq!(v2("cx q,q[1];"), "2:6 qubit q[1] is used twice by `cx`");
-    assert_eq!(v3("cx q[0:1], q[{1, 1}];"), "2:12 qubit q[1] is used twice by `cx`");
+    assert_eq!(v3("cx q[0:1], q[{2, 1}];"), "2:12 qubit q[1] is used twice by `cx`");
     assert_eq!(v2("cx q,r;"), "2:6 registers of 3 and 2 elements do not go together");
     assert_eq!(v2("measure q -> c;"), "2:9 registers of 3 and 2 elements do not go together");
     assert_eq!(v2("rx(1,2) q[0];"), "2:4 `rx` takes 1 parameter, not 2");

@@ -327,3 +327,59 @@ fn a_failure_is_an_error() {
     let failed: Box<dyn std::error::Error> = Box::new(parse("h q;", &Options::default()).unwrap_err());
     assert_eq!(failed.to_string(), "<input>:1:3: `q` is not declared");
 }
+
+/// Constants of a width wrap as unsigned integers do; casts keep the bits.
+#[test]
+fn integers_of_a_width_keep_it() {
+    for (declared, expression, expected) in [
+        ("const uint[4] a = 5;", "~a", 10.0),
+        ("const uint[4] a = 5;", "a << 3", 8.0),
+        ("const uint[4] a = 3;", "a - 4", 15.0),
+        ("const uint[4] a = 3; const uint[8] b = 4;", "a - b", 255.0),
+        ("const uint[4] a = 15;", "a + 1 + 1", 1.0),
+        ("const uint[4] a = 5;", "a * 1.5", 7.5),
+        ("const uint[4] a = 5; const uint[4] b = ~a;", "b", 10.0),
+        ("const int[4] a = 5;", "~a", -6.0),
+        ("const int[4] a = 7;", "a + 1", 8.0),
+        ("const bit[4] m = \"1101\"; const int[4] a = m;", "a", -3.0),
+        ("const bit[4] m = \"1101\";", "int[4](m)", -3.0),
+        ("const bit[4] m = \"1101\";", "uint[4](m)", 13.0),
+        ("const bit[4] m = \"1101\";", "int[8](m)", 13.0),
+        ("const int[4] k = -3; const uint[4] a = uint[4](k);", "a", 13.0),
+        ("const uint[4] k = 13;", "int[4](k)", -3.0),
+    ] {
+        let circuit = v3(&format!("{declared} rx({expression}) q[0];"));
+        assert_eq!(angles(&circuit), [Angle::rad(expected)], "{declared} {expression}");
+    }
+}
+
+#[test]
+fn constants_are_conditions() {
+    let circuit =
+        v3("const bit[4] m = \"1100\"; if (m[3] && !m[0]) { x q[0]; } if (!m[3] || m[0]) { y q[0]; }");
+    assert_eq!(circuit.instructions().len(), 1);
+}
+
+#[test]
+fn short_decimals_stay_short() {
+    let parts = |angle: &str| angles(&v3(&format!("rx({angle}) q[0];")))[0].clone();
+    for (text, expected) in [("0.1 + 0.2", 0.3), ("0.7 - 0.4", 0.3), ("3 * 0.3", 0.9), ("0.3 / 3", 0.1)] {
+        assert_eq!(parts(text), Angle::rad(expected), "{text}");
+    }
+    assert_eq!(parts("(theta + 0.3) * 3").radian_part(), 0.9);
+    assert_eq!(parts("theta + 0.1 + 0.2").radian_part(), 0.3);
+    assert_eq!(Angle::rad(0.1) + Angle::rad(0.2), Angle::rad(0.3));
+    assert_eq!(Angle::rad(0.1) * Q::new(3, 1), Angle::rad(0.3));
+    // What is no short decimal is added as floats are.
+    let (a, b) = (1.0 / 3.0, 0.1);
+    assert_eq!((Angle::rad(a) + Angle::rad(b)).radian_part(), a + b);
+}
+
+/// A comment ends where its line does, whatever ends that.
+#[test]
+fn every_end_of_a_line_ends_a_comment() {
+    for end in ["\n", "\r\n", "\r"] {
+        let circuit = v3(&format!("x q[0]; // comment{end} x q[0];"));
+        assert_eq!(circuit.instructions().len(), 2, "{end:?}");
+    }
+}

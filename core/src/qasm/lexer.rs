@@ -146,7 +146,7 @@ impl<'a> Lexer<'a> {
         loop {
             match self.byte(0) {
                 Some(b' ' | b'\t' | b'\r' | b'\n' | 0x0b | 0x0c) => self.at += 1,
-                Some(b'/') if self.byte(1) == Some(b'/') => self.take_while(|b| b != b'\n'),
+                Some(b'/') if self.byte(1) == Some(b'/') => self.take_while(|b| !matches!(b, b'\n' | b'\r')),
                 Some(b'/') if self.byte(1) == Some(b'*') => {
                     let start = self.at;
                     match self.text[start + 2..].find("*/") {

@@ -82,6 +82,8 @@ pub enum Problem {
     IndexOutOfRange { name: String, given: i128, size: u64 },
     #[error("the selection is empty")]
     EmptySelection,
+    #[error("`{element}` is selected twice")]
+    SelectedTwice { element: String },
     #[error("`{name}` is a single {what} and has no index")]
     NotIndexable { name: String, what: &'static str },
     #[error("qubit {qubit} is used twice by `{gate}`")]

@@ -32,13 +32,22 @@ pub(super) fn binary(op: BinaryOp, left: Value, right: Value, version: Version) 
         Mul => multiply(left, right),
         Div => divide(left, right, version),
         Rem => remainder(left, right),
-        And | Or => match (&left, &right) {
-            (Value::Bool(a), Value::Bool(b)) => Ok(Value::Bool(if op == And { *a && *b } else { *a || *b })),
+        And | Or => match (truth(&left), truth(&right)) {
+            (Some(a), Some(b)) => Ok(Value::Bool(if op == And { a && b } else { a || b })),
             _ => Err(mismatch(op.text(), &left, &right)),
         },
         Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual => compare(op, &left, &right),
         BitAnd | BitOr | BitXor | Shl | Shr => bitwise(op, left, right),
         Concat => Err(mismatch(op.text(), &left, &right)),
+    }
+}
+
+/// What a truth value or a single bit says.
+fn truth(value: &Value) -> Option<bool> {
+    match value {
+        Value::Bool(holds) => Some(*holds),
+        Value::Bits { width: 1, bits } => Some(*bits == 1),
+        _ => None,
     }
 }
 

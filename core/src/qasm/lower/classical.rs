@@ -142,7 +142,8 @@ impl Lowering<'_> {
                 let value = match self.classical(operand)? {
                     Classical::Value(value) => {
                         let result = unary(*op, value);
-                        return self.check(result, expr.span).map(Classical::Value);
+                        let value = self.check(result, expr.span)?;
+                        return self.wrapped(value, expr).map(Classical::Value);
                     }
                     Classical::Word { bits, .. } if *op == UnaryOp::Invert && bits.len() != 1 => {
                         return self.refuse("`~` on a classical register", expr.span);

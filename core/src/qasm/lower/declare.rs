@@ -123,7 +123,10 @@ impl Lowering<'_> {
             }
         };
         match result {
-            Ok(value) => self.declare_name(*name, Entry::Const(value)),
+            Ok(value) => {
+                let width = self.width(ty)?;
+                self.declare_name(*name, Entry::Const(value, width))
+            }
             Err(Stop) => {
                 self.names.break_name(name.symbol, self.place(name.span));
                 Err(Stop)

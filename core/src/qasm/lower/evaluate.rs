@@ -29,7 +29,8 @@ impl Lowering<'_> {
             ExprKind::Unary(op, operand) => {
                 let value = self.evaluate(operand, scope)?;
                 let result = unary(*op, value);
-                self.check(result, expr.span)
+                let result = self.check(result, expr.span)?;
+                self.wrapped(result, expr)
             }
             ExprKind::Power(operands) => {
                 let base = self.evaluate(&operands[0], scope)?;
@@ -43,6 +44,7 @@ impl Lowering<'_> {
                     let span = first.span.to(right.span);
                     let right = self.evaluate(right, scope)?;
                     left = self.binary(*op, left, right, span)?;
+                    left = self.wrapped(left, expr)?;
                 }
                 Ok(left)
             }
@@ -72,6 +74,10 @@ impl Lowering<'_> {
             }
             ExprKind::Cast(ty, inner) => {
                 let value = self.evaluate(inner, scope)?;
+                let value = match (value, self.width(ty)?) {
+                    (Value::Int(i), Some(width)) => Value::Int(width.wrap(i)),
+                    (other, _) => other,
+                };
                 self.cast(ty, value, expr.span)
             }
             ExprKind::Index(base, index) => self.indexed(base, index, expr.span, scope),
@@ -89,6 +95,47 @@ impl Lowering<'_> {
             ExprKind::Hardware => Ok(Value::Other("a qubit")),
             ExprKind::Measure(_) => Ok(Value::Other("a measurement")),
         }
+    }
+
+    /// The width of an integer type that has one.
+    pub(super) fn width(&mut self, ty: &Type) -> Lower<Option<Width>> {
+        let (BaseType::Int | BaseType::Uint, Some(size), None) = (ty.base, &ty.size, &ty.dims) else {
+            return Ok(None);
+        };
+        let bits = self.integer(size, "the width of a type")?;
+        let bits = u32::try_from(bits).ok().filter(|bits| (1..=128).contains(bits));
+        Ok(bits.map(|bits| Width { bits, unsigned: ty.base == BaseType::Uint }))
+    }
+
+    /// The width of the integer that an expression is: that of its widest constant or cast, as in C. Literals take that of
+    /// what stands beside them; without any an integer has no end.
+    fn width_of(&mut self, expr: &Expr) -> Lower<Option<Width>> {
+        match &expr.kind {
+            ExprKind::Name(symbol) => Ok(match self.names.get(*symbol) {
+                Some(Entry::Const(_, width)) => *width,
+                _ => None,
+            }),
+            ExprKind::Cast(ty, _) => self.width(ty),
+            ExprKind::Unary(_, operand) => self.width_of(operand),
+            ExprKind::Chain(first, rest) => {
+                let mut widest = self.width_of(first)?;
+                for (op, right) in rest {
+                    // What is shifted keeps its width.
+                    if !matches!(op, BinaryOp::Shl | BinaryOp::Shr) {
+                        widest = widest.max(self.width_of(right)?);
+                    }
+                }
+                Ok(widest)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// An unsigned integer within the width of the expression that gives it. A signed one may outgrow its own.
+    pub(super) fn wrapped(&mut self, value: Value, expr: &Expr) -> Lower<Value> {
+        let Value::Int(i) = value else { return Ok(value) };
+        let width = self.width_of(expr)?.filter(|width| width.unsigned);
+        Ok(Value::Int(width.map_or(i, |width| width.wrap(i))))
     }
 
     /// The value of an expression that must be a real number, constant or not.
@@ -156,7 +203,7 @@ impl Lowering<'_> {
             return Ok(Value::Angle(Angle::theta(crate::param::ParamId(position))));
         }
         match self.names.get(symbol) {
-            Some(Entry::Const(value)) => Ok(value.clone()),
+            Some(Entry::Const(value, _)) => Ok(value.clone()),
             Some(Entry::Input(value)) => match scope {
                 Scope::Global => Ok(value.clone()),
                 Scope::Gate(_) => {
@@ -226,6 +273,7 @@ impl Lowering<'_> {
             return self.cast_array(ty, dims, value, span);
         }
         let bits = u32::try_from(width.unwrap_or(128)).ok().filter(|w| (1..=128).contains(w));
+        let bits_of_type = bits.filter(|_| ty.size.is_some());
         let wrong = |value: &Value, expected: &str| Problem::WrongType {
             given: value.describe().to_owned(),
             expected: expected.to_owned(),
@@ -247,6 +295,11 @@ impl Lowering<'_> {
                 let whole = match v {
                     Value::Int(i) => Some(*i),
                     Value::Bool(b) => Some(i128::from(*b)),
+                    Value::Bits { bits, width }
+                        if ty.base == BaseType::Int && Some(*width) == bits_of_type =>
+                    {
+                        Some(Width { bits: *width, unsigned: false }.wrap(bits.cast_signed()))
+                    }
                     Value::Bits { bits, .. } => i128::try_from(*bits).ok(),
                     other => other.constant().map(|n| n.value.trunc()).and_then(num_traits::cast),
                 };
@@ -257,7 +310,7 @@ impl Lowering<'_> {
                     (Some(i), Some(w)) => Err(Problem::IntegerOverflow { what: format!("{i} in {w} bits") }),
                 }
             }
-            (BaseType::Bit, v) => match (v, bits.filter(|_| ty.size.is_some())) {
+            (BaseType::Bit, v) => match (v, bits_of_type) {
                 (Value::Bits { width, .. }, Some(w)) if *width == w => Ok(value),
                 (Value::Int(i @ 0..), Some(w)) if in_width(*i, w, false) => {
                     Ok(Value::Bits { width: w, bits: u128::try_from(*i).unwrap_or_default() })
@@ -327,6 +380,26 @@ pub(super) fn position(given: i128, size: u64) -> Option<u64> {
     u64::try_from(at).ok().filter(|at| *at < size)
 }
 
+/// An integer of so many bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Width {
+    bits: u32,
+    /// Last, so that of two of one width it decides.
+    unsigned: bool,
+}
+
+impl Width {
+    /// The integer with the same lowest bits.
+    fn wrap(self, value: i128) -> i128 {
+        let unused = 128 - self.bits;
+        match self.unsigned {
+            // 127 bits are the most that an unsigned number has here.
+            true => value & arithmetic::mask(self.bits.min(127)).cast_signed(),
+            false => value << unused >> unused,
+        }
+    }
+}
+
 fn in_width(value: i128, width: u32, signed: bool) -> bool {
     match (signed, width) {
         (true, 128) => true,
@@ -340,6 +413,7 @@ pub(super) fn unary(op: UnaryOp, value: Value) -> Result<Value, Problem> {
     match (op, value) {
         (UnaryOp::Minus, value) => value.negate(),
         (UnaryOp::Not, Value::Bool(b)) => Ok(Value::Bool(!b)),
+        (UnaryOp::Not, Value::Bits { bits, .. }) => Ok(Value::Bool(bits == 0)),
         (UnaryOp::Invert, Value::Int(i)) => Ok(Value::Int(!i)),
         (UnaryOp::Invert, Value::Bits { width, bits }) => {
             Ok(Value::Bits { width, bits: !bits & arithmetic::mask(width) })

@@ -3,7 +3,7 @@
 //! Two tables, since files have registers called `x` and `h`. A gate of a standard file gives way to
 //! a definition of the same name wherever that stands.
 
-use super::{Lower, Lowering, Picks, QELIB1, Value};
+use super::{Lower, Lowering, Picks, QELIB1, Value, evaluate::Width};
 use crate::{
     gate::{GateKind, NAMED_GATES},
     qasm::{
@@ -52,7 +52,8 @@ pub(super) enum Entry {
     Qubits(Picks),
     /// A register of bits, or an alias of some.
     Bits(Picks),
-    Const(Value),
+    /// With the width of an integer that has one.
+    Const(Value, Option<Width>),
     Input(Value),
     /// Declared with an error, which was reported.
     Broken,
@@ -63,7 +64,7 @@ impl Entry {
         match self {
             Entry::Qubits(_) => "a quantum register",
             Entry::Bits(_) => "a classical register",
-            Entry::Const(_) => "a constant",
+            Entry::Const(..) => "a constant",
             Entry::Input(_) => "an input",
             Entry::Broken => "broken",
         }

@@ -3,7 +3,7 @@
 //! A whole register stays a range of two numbers, so that `barrier q;` on a register of 10^9 qubits
 //! costs nothing before it is counted.
 
-use std::rc::Rc;
+use std::{collections::HashSet, rc::Rc};
 
 use super::{Lower, Lowering, Register, Stop, evaluate::position, names::Entry};
 use crate::qasm::{
@@ -94,6 +94,12 @@ impl Picks {
             Picks::List(_) => None,
         }
     }
+}
+
+/// An element that a list has twice.
+fn repeated(list: &[u32]) -> Option<u32> {
+    let mut seen = HashSet::with_capacity(list.len());
+    list.iter().copied().find(|element| !seen.insert(*element))
 }
 
 impl Register {
@@ -216,6 +222,11 @@ impl Lowering<'_> {
                 if list.is_empty() {
                     return self.fail(Problem::EmptySelection, *span);
                 }
+                if let Some(at) = repeated(&list) {
+                    let index = (0..size).find(|k| u32::try_from(*k).is_ok_and(|k| from.get(k) == at));
+                    let element = format!("{}[{}]", self.name(name.symbol), index.unwrap_or_default());
+                    return self.fail(Problem::SelectedTwice { element }, *span);
+                }
                 Ok(Picks::List(list.into()))
             }
             Index::Range { span, start, step, end } => {
@@ -308,7 +319,16 @@ impl Lowering<'_> {
                 return self.fail(Problem::Operands { operator, given: "registers".to_owned() }, expr.span);
             }
             whole = match (whole, self.selection(right)?) {
-                (Entry::Qubits(a), Entry::Qubits(b)) => Entry::Qubits(self.join(&a, &b, expr.span)?),
+                (Entry::Qubits(a), Entry::Qubits(b)) => {
+                    let both = self.join(&a, &b, expr.span)?;
+                    if let Picks::List(list) = &both
+                        && let Some(qubit) = repeated(list)
+                    {
+                        let element = self.qubit_name(qubit);
+                        return self.fail(Problem::SelectedTwice { element }, expr.span);
+                    }
+                    Entry::Qubits(both)
+                }
                 (Entry::Bits(a), Entry::Bits(b)) => Entry::Bits(self.join(&a, &b, expr.span)?),
                 _ => {
                     let given = "qubits and classical bits".to_owned();

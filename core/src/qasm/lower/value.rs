@@ -83,8 +83,10 @@ impl Number {
         Number { value, form: Form::Decimal }
     }
 
+    /// The fraction, if it is known, else the value.
     pub(super) fn with(value: f64, exact: Option<Q>) -> Number {
-        Number { value, form: exact.map_or(Form::Rounded, Form::Fraction) }
+        let form = exact.map_or(Form::Rounded, Form::Fraction);
+        Number { value: exact.and_then(|q| q.to_f64()).unwrap_or(value), form }
     }
 
     /// A fraction.

@@ -73,6 +73,7 @@ impl Parser<'_> {
                 break;
             }
             self.bump();
+            let opening = self.token;
             let argument = if self.eat(Sign::LParen) {
                 let argument = self.expr()?;
                 self.expect(Sign::RParen)?;
@@ -86,7 +87,10 @@ impl Parser<'_> {
                 (Word::Ctrl, count) => ModifierKind::Ctrl(count),
                 (Word::Negctrl, count) => ModifierKind::Negctrl(count),
                 (Word::Pow, None) => return self.expected("an exponent in parentheses"),
-                _ => return self.expected("`@`"),
+                _ => {
+                    self.token = opening;
+                    return self.expected("`@`");
+                }
             };
             let span = Span::new(start.start, self.last_end);
             modifiers.push(Modifier { span, kind });
