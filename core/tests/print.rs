@@ -375,6 +375,26 @@ fn names_that_a_language_lacks_are_changed() {
     assert!(text.contains("creg r_C[1];"), "{text}");
 }
 
+/// The gates that a text defines for itself stand back.
+#[test]
+fn inputs_keep_their_names_beside_gates_that_are_defined() {
+    let mut c = Circuit::new(2);
+    let angles = ["r", "rzz", "iswap", "ug"].map(|name| c.param(name));
+    for angle in angles {
+        c.rzz(0, 1, angle).unwrap();
+    }
+    let text = to_qasm3(&c).unwrap();
+    for line in
+        ["input float[64] r;", "input float[64] rzz;", "input float[64] iswap;", "rzz_1(ug) q[0], q[1];"]
+    {
+        assert!(text.contains(line), "{text}");
+    }
+    let back = parsed(&text);
+    assert!(back.inputs().eq(c.inputs()), "{text}");
+    let value = |c: &Circuit| Simulator::new().matrix::<C>(c, &Values(&[0.3, -0.7, 1.1, 0.4])).unwrap();
+    assert!(distance(&value(&c), &value(&back)) < DEFINITION, "{text}");
+}
+
 #[test]
 fn words_of_the_languages_are_no_names() {
     let words = "OPENQASM include gate if else end return for while in input const qreg qubit creg bit bool int \

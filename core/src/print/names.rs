@@ -6,16 +6,18 @@
 
 use std::collections::HashSet;
 
-/// Words that cannot be names in either language: keywords, types, constants, functions and all gates
-/// that files commonly define.
+/// Words that cannot be names in either language: keywords, types, constants, functions and the gates of
+/// `stdgates.inc`.
 const RESERVED: &str = "OPENQASM include defcalgrammar def cal defcal gate extern box let break continue if \
     else end return for while in switch case default nop pragma input output const readonly mutable qreg \
     qubit creg bool bit int uint float angle complex array void duration stretch gphase inv pow ctrl \
     negctrl durationof delay reset measure barrier true false opaque pi tau euler im arccos arcsin arctan \
     ceiling cos exp floor log mod popcount real imag rotl rotr sin sqrt tan sizeof ln U CX \
-    p x y z h s sdg t tdg sx sxdg rx ry rz cx cy cz ch cs csdg csx cp crx cry crz cu cu1 cu3 swap ccx ccz \
-    cswap phase cphase id u u0 u1 u2 u3 ug r iswap iswapdg ecr dcx dcxdg rxx ryy rzz rzx fsim rccx rc3x \
-    c3x c3sqrtx c3sx c4x cnot toffoli fredkin qelib1 stdgates";
+    p x y z h s sdg t tdg sx rx ry rz cx cy cz ch cp crx cry crz cu swap ccx cswap phase cphase id u1 u2 u3";
+
+/// More gates that files of OpenQASM 2 commonly define.
+const GATES_2: &str = "sxdg cs csdg csx cu1 cu3 ccz u u0 ug r iswap iswapdg ecr dcx dcxdg rxx ryy rzz rzx fsim rccx \
+    rc3x c3x c3sqrtx c3sx c4x cnot toffoli fredkin";
 
 /// What names must look like.
 #[derive(Clone, Copy)]
@@ -34,7 +36,12 @@ pub(super) struct Names {
 
 impl Names {
     pub(super) fn new(alphabet: Alphabet) -> Names {
-        Names { alphabet, taken: RESERVED.split_whitespace().map(str::to_owned).collect() }
+        let more = match alphabet {
+            Alphabet::Qasm2 => GATES_2,
+            Alphabet::Qasm3 => "",
+        };
+        let taken = [RESERVED, more].into_iter().flat_map(str::split_whitespace).map(str::to_owned).collect();
+        Names { alphabet, taken }
     }
 
     /// The name itself, or one like it that is free.

@@ -230,14 +230,17 @@ impl Printer {
             GateKind::ISWAPDG => GateKind::ISWAP,
             GateKind::DCXDG => GateKind::DCX,
             _ => {
-                if !self.defined.contains_key(&Defined::Kind(kind)) {
-                    let Some(body) = definition(kind)? else {
-                        return Err(PrintError::Undefined { gate: kind.name() });
-                    };
-                    self.define(kind.name(), &body)?;
-                    self.defined.insert(Defined::Kind(kind), kind.name().to_owned());
+                if let Some(name) = self.defined.get(&Defined::Kind(kind)) {
+                    return Ok(name.clone());
                 }
-                return Ok(kind.name().to_owned());
+                let Some(body) = definition(kind)? else {
+                    return Err(PrintError::Undefined { gate: kind.name() });
+                };
+                // Inputs and registers keep their names.
+                let name = self.names.take(kind.name());
+                self.define(&name, &body)?;
+                self.defined.insert(Defined::Kind(kind), name.clone());
+                return Ok(name);
             }
         };
         Ok(format!("inv @ {}", self.base(inverse)?))
