@@ -79,21 +79,21 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn value<T: Number>(&self, range: Range<usize>, kind: &Kind) -> Result<Value<T>, Failure> {
         Ok(match kind {
-            Kind::Real => Datum::Real(self.real(range)?),
+            Kind::Real => Datum::Real(self.real(range, kind)?),
             Kind::Int => Datum::Int(self.int(range)?),
             Kind::Bool => match self.text[range.clone()].trim() {
                 "true" => Datum::Bool(true),
                 "false" => Datum::Bool(false),
                 _ => return Err(self.wrong(range, kind, "`true` or `false`")),
             },
-            Kind::Complex => Datum::Complex(self.complex(range)?),
+            Kind::Complex => Datum::Complex(self.complex(range, kind)?),
             Kind::Array(element) => {
                 let items =
                     self.inside(&range, '[', ']').ok_or_else(|| self.wrong(range, kind, "`[1, 2]`"))?;
                 match element {
-                    Element::Real => Datum::reals(self.all(items, |r| self.real(r))?),
+                    Element::Real => Datum::reals(self.all(items, |r| self.real(r, kind))?),
                     Element::Int => Datum::ints(self.all(items, |r| self.int(r))?),
-                    Element::Complex => Datum::complexes(self.all(items, |r| self.complex(r))?),
+                    Element::Complex => Datum::complexes(self.all(items, |r| self.complex(r, kind))?),
                 }
             }
             Kind::Tuple(tuple) => {
@@ -126,13 +126,23 @@ impl Reader<'_> {
         Some(if inner.trim().is_empty() { Vec::new() } else { parts })
     }
 
-    fn real<T: Number>(&self, range: Range<usize>) -> Result<T, Failure> {
+    /// A real number, in an argument of some kind.
+    fn real<T: Number>(&self, range: Range<usize>, within: &Kind) -> Result<T, Failure> {
         let text = self.text[range.clone()].trim();
         // Angles have no sign of zero.
         let plain = text.parse().ok();
         match plain.or_else(|| parse_angle(text).ok()?.constant()) {
             Some(x) if x.is_finite() => Ok(T::lit(x)),
-            _ => Err(self.wrong(range, &Kind::Real, "a number such as `0.5` or `pi/4`")),
+            _ => Err(self.wrong(
+                range,
+                within,
+                match within {
+                    Kind::Complex => "a number, or `complex(1, 2)`",
+                    Kind::Array(Element::Complex) => "a list of numbers such as `[1, complex(1, 2)]`",
+                    Kind::Array(_) => "a list of numbers such as `[1, 2]`",
+                    _ => "a number such as `0.5` or `pi/4`",
+                },
+            )),
         }
     }
 
@@ -141,15 +151,17 @@ impl Reader<'_> {
         text.parse().map_err(|_| self.wrong(range, &Kind::Int, "a whole number"))
     }
 
-    fn complex<T: Number>(&self, range: Range<usize>) -> Result<Complex<T>, Failure> {
+    fn complex<T: Number>(&self, range: Range<usize>, within: &Kind) -> Result<Complex<T>, Failure> {
         let text = &self.text[range.clone()];
         let Some(rest) = text.trim_start().strip_prefix("complex") else {
-            return Ok(Complex::new(self.real(range)?, <T as num_traits::Zero>::zero()));
+            return Ok(Complex::new(self.real(range, within)?, <T as num_traits::Zero>::zero()));
         };
         let start = range.end - rest.len();
         match self.inside(&(start..range.end), '(', ')').as_deref() {
-            Some([re, im]) => Ok(Complex::new(self.real(re.clone())?, self.real(im.clone())?)),
-            _ => Err(self.wrong(range, &Kind::Complex, "a number, or `complex(1, 2)`")),
+            Some([re, im]) => {
+                Ok(Complex::new(self.real(re.clone(), within)?, self.real(im.clone(), within)?))
+            }
+            _ => Err(self.wrong(range, within, "a number, or `complex(1, 2)`")),
         }
     }
 

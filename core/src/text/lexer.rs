@@ -46,7 +46,9 @@ const MARKS: [&str; 37] = [
 pub(super) fn lex(source: &str) -> Result<Vec<(Token, Span)>, Vec<TextError>> {
     let mut tokens: Vec<(Token, Span)> = Vec::new();
     let mut errors = Vec::new();
-    let (mut at, mut line, mut column) = (0, 1, 1);
+    // Editors of some systems put a mark before the text.
+    let mark = if source.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let (mut at, mut line, mut column) = (mark, 1, 1);
     let bytes = source.as_bytes();
     while let Some(c) = source[at..].chars().next() {
         let rest = &source[at..];
