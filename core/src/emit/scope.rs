@@ -55,7 +55,9 @@ fn visit(list: &[Stmt], path: &mut Path, places: &mut [Place]) {
         let mut mention = |v: Var| {
             let p = &mut places[v.0];
             if p.given {
-            } else if p.seen {
+                return;
+            }
+            if p.seen {
                 let same = p.first.iter().zip(&*path).take_while(|(a, b)| a == b).count();
                 p.shared = p.shared.min(same);
             } else {

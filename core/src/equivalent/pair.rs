@@ -178,7 +178,7 @@ impl Pair {
         match short_fraction(&decimal, radians) {
             Some(q) => angle - radians + Angle::theta(RADIAN) * q,
             None => {
-                self.angle_rounding += half_unit(&decimal, radians);
+                self.angle_rounding += unknown(&decimal, radians);
                 self.rounded = Some(radians);
                 angle
             }
@@ -244,7 +244,7 @@ impl Pair {
 
 /// How far the number that was meant may be from the float: what the last of many digits leaves open; of few digits, what
 /// the float does.
-fn half_unit(decimal: &Decimal, value: f64) -> f64 {
+fn unknown(decimal: &Decimal, value: f64) -> f64 {
     const ALL_WHOLE: f64 = 1.0 / f64::EPSILON;
     if decimal.n_digits() > SHORT_DECIMAL {
         return 0.5 * decimal.unit();

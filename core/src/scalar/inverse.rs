@@ -190,7 +190,7 @@ pub(super) fn cbrt(x: f64) -> f64 {
     let lost = y.mul_add(y, -square);
     let lacks = (-lost).mul_add(y, (-square).mul_add(y, m));
     let y = (lacks * THIRD).mul_add(z * z, y) * power(marked.to_bits().wrapping_sub(ROUND.to_bits()));
-    let ends = a == 0.0 || !(a < f64::INFINITY);
+    let ends = a == 0.0 || a == f64::INFINITY || a.is_nan();
     if ends { x } else { y.copysign(x) }
 }
 

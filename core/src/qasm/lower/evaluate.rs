@@ -40,11 +40,19 @@ impl Lowering<'_> {
             }
             ExprKind::Chain(first, rest) => {
                 let mut left = self.evaluate(first, scope)?;
+                // Looked for once, where it is needed.
+                let mut width = None;
                 for (op, right) in rest {
                     let span = first.span.to(right.span);
                     let right = self.evaluate(right, scope)?;
                     left = self.binary(*op, left, right, span)?;
-                    left = self.wrapped(left, expr)?;
+                    if let Value::Int(i) = left {
+                        let width = match width {
+                            Some(known) => known,
+                            None => *width.insert(self.unsigned_width_of(expr)?),
+                        };
+                        left = Value::Int(width.map_or(i, |width| width.wrap(i)));
+                    }
                 }
                 Ok(left)
             }
@@ -134,8 +142,11 @@ impl Lowering<'_> {
     /// An unsigned integer within the width of the expression that gives it. A signed one may outgrow its own.
     pub(super) fn wrapped(&mut self, value: Value, expr: &Expr) -> Lower<Value> {
         let Value::Int(i) = value else { return Ok(value) };
-        let width = self.width_of(expr)?.filter(|width| width.unsigned);
-        Ok(Value::Int(width.map_or(i, |width| width.wrap(i))))
+        Ok(Value::Int(self.unsigned_width_of(expr)?.map_or(i, |width| width.wrap(i))))
+    }
+
+    fn unsigned_width_of(&mut self, expr: &Expr) -> Lower<Option<Width>> {
+        Ok(self.width_of(expr)?.filter(|width| width.unsigned))
     }
 
     /// The value of an expression that must be a real number, constant or not.
