@@ -117,7 +117,7 @@ pub fn trace_gradient(a: &[f64], b: &[f64], n: i64) -> (f64, Vec<f64>, Vec<f64>)
         }
         n3 = n4;
     }
-    (y, a_bar, b_bar)
+    (y, at_full_length(a_bar, a.len()), at_full_length(b_bar, b.len()))
 }
 
 /// `a b`, but 0 where `b` is exactly zero.
@@ -138,6 +138,12 @@ fn int_sub(a: i64, b: i64) -> i64 {
 /// The product of integers.
 fn int_mul(a: i64, b: i64) -> i64 {
     a.checked_mul(b).expect("an integer product overflows")
+}
+
+/// An array of so many elements: those behind its own are 0.
+fn at_full_length<T: Copy + Default>(mut xs: Vec<T>, n: usize) -> Vec<T> {
+    xs.resize(n, T::default());
+    xs
 }
 
 /// Room for what the rounds of a loop record, `each` values a round.
