@@ -21,6 +21,7 @@ use crate::{
     diff::{at, failed, faulty},
     files::read_text,
     grad::expectation,
+    memory,
     npy::Number,
     options::{Check, CheckOf, Common},
     params::Points,
@@ -142,7 +143,9 @@ fn program<T: Number + DualNum>(
     let failed = |e: DeriveError| failed(&name, &source, &e);
     let f = Derivatives::<Complex<T>>::new(&program, &entry).map_err(failed)?;
     let point = at::arguments::<T>(&program.functions[f.function()].params, at)?;
-    let limits = Limits { steps: common.max_steps, ..Limits::default() };
+    // Three engines keep their memory side by side.
+    let memory = memory::program(common) / 3;
+    let limits = Limits { steps: common.max_steps, memory, ..Limits::default() };
     let settings = Settings { limits, ..settings };
     gradcheck(&program, &entry, &point, &*plugins.host(), settings).map_err(failed)
 }

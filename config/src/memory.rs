@@ -4,7 +4,7 @@ use std::fmt;
 
 use ketgrad_core::state::bytes_text;
 
-use crate::report::Failure;
+use crate::{options::Common, report::Failure};
 
 /// The units of a size in text, with their bytes.
 const UNITS: [(&str, u64); 10] = [
@@ -59,12 +59,13 @@ pub fn parse_size(text: &str) -> Result<u64, SizeError> {
 pub struct SystemMemory {
     /// All of it, in bytes.
     pub total: Option<u64>,
-    /// What a new process can have without swapping, the limits of its control groups included.
+    /// What a new process can have without swapping, the limits of its control groups and of its address space
+    /// (`ulimit -v`) included.
     pub available: Option<u64>,
 }
 
 impl SystemMemory {
-    /// Asks the system: `/proc/meminfo` and the control groups on Linux, nothing elsewhere.
+    /// Asks the system: `/proc/meminfo`, the control groups and the limits of the process on Linux, nothing elsewhere.
     #[must_use]
     pub fn read() -> SystemMemory {
         let info = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
@@ -74,8 +75,20 @@ impl SystemMemory {
         };
         let (limit, free) = control_group();
         let least = |a: Option<u64>, b: Option<u64>| a.into_iter().chain(b).min();
+        let free = least(free, address_space());
         SystemMemory { total: least(field("MemTotal"), limit), available: least(field("MemAvailable"), free) }
     }
+}
+
+/// What is left of the address space that this process may have.
+fn address_space() -> Option<u64> {
+    let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
+    let line = limits.lines().find_map(|l| l.strip_prefix("Max address space"))?;
+    let most = line.split_whitespace().next()?.parse::<u64>().ok()?;
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let used = status.lines().find_map(|l| l.strip_prefix("VmSize:"))?;
+    let used = used.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)?;
+    Some(most.saturating_sub(used))
 }
 
 /// The smallest limit and the least free memory of this process's control groups (version 2, then 1).
@@ -171,6 +184,13 @@ pub fn available(limit: Option<u64>) -> (u64, &'static str) {
     let least = candidates.into_iter().filter_map(|(n, why)| Some((n?, why))).min_by_key(|c| c.0);
     // Without any answer: no address space holds more.
     least.unwrap_or((1 << 47, "all that a process can address"))
+}
+
+/// The bytes that the arrays and numbers of a program may fill while it runs: of what is free, one part in sixteen is left
+/// for all else.
+pub(crate) fn program(common: &Common) -> usize {
+    let free = available(None).0 / 16 * 15;
+    usize::try_from(common.memory_limit.map_or(free, |limit| limit.min(free))).unwrap_or(usize::MAX)
 }
 
 /// A number of bytes for people; the largest number stands for everything beyond it.

@@ -161,3 +161,26 @@ fn faulty_programs_and_points_are_1() {
     folder.run(&["diff"]).fails(2, &[]);
     folder.run(&["diff", "-e", "fn f(x) { x }", "--at", "x=1", "--order", "3"]).fails(2, &["order"]);
 }
+
+/// What a program holds while it runs keeps to the limit, and the error says where it was.
+#[test]
+fn the_memory_limit_holds_while_a_program_runs() {
+    let array = "fn f(x) {\n  let mut xs = [x; 100000];\n  for i in 0..1000 { xs = sin(xs); }\n  sum(xs)\n}";
+    let numbers = "fn f(x) { let mut y = x; for i in 0..100000000 { y = sin(y); } y }";
+    let folder = Folder::new();
+    folder.file("long.kg", array);
+    for verb in ["diff", "check"] {
+        let words: &[&str] = &["781 KiB does not fit into the memory limit", "long.kg:3"];
+        folder.run(&[verb, "long.kg", "--at", "x=1", "--memory-limit", "60MB"]).fails(1, words);
+    }
+    let limit = ["--at", "x=1", "--memory-limit", "64MiB"];
+    let words = ["beyond the memory limit of 64 MiB", "-e:1:"];
+    folder.run(&[&["diff", "-e", numbers][..], &limit].concat()).fails(1, &words);
+    folder.run(&["diff", "long.kg", "--at", "x=1", "--memory-limit", "1GB", "--json"]).done();
+
+    let many = format!("xs=[{}]", vec!["1"; 2000].join(","));
+    let hessian = ["diff", "-e", "fn f(xs: array) { sum(xs * xs) }", "--order", "2", "--at", &many];
+    folder
+        .run(&[&hessian[..], &["--memory-limit", "100MB"]].concat())
+        .fails(1, &["the Hessian needs 763 MiB"]);
+}

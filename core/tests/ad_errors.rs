@@ -180,7 +180,7 @@ fn shuffled_words_never_panic() {
         (state >> 33) as usize % n
     };
     let words: Vec<Vec<&str>> = CORPUS.iter().map(|s| s.split(' ').collect()).collect();
-    let limits = Limits { steps: 2000, depth: 50, array: 1000 };
+    let limits = Limits { steps: 2000, depth: 50, array: 1000, ..Limits::default() };
     let mut ran = 0;
     for round in 0..rounds {
         let mut text = words[below(words.len())].clone();

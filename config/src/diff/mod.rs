@@ -23,11 +23,15 @@ use serde_json::{Map, Value};
 use crate::{
     args::Precision,
     files::read_text,
+    memory::{self, Needs},
     npy::Number,
     options::{Common, Diff, Emit},
     report::{Failure, Remark, Status},
     terminal::{Answer, Terminal},
 };
+
+/// The bytes of a number under its name on the way to text, about.
+const NAMED: u128 = 200;
 
 /// The result: the members of the JSON object, in order, and the text for people.
 struct Derived {
@@ -76,7 +80,7 @@ fn differentiate<T: Number>(
         Some(function) => function.clone(),
         None => text::entry(&source).ok_or_else(|| Failure::input(format_args!("{name} has no function")))?,
     };
-    let limits = Limits { steps: common.max_steps, ..Limits::default() };
+    let limits = Limits { steps: common.max_steps, memory: memory::program(common), ..Limits::default() };
     let in_words = |e: &dyn std::fmt::Display| Failure::input(format_args!("{name}: {e}"));
     let failed = |e: DeriveError| failed(&name, &source, &e);
     let mut f = Derivatives::<Complex<T>>::new(&program, &entry)
@@ -125,6 +129,9 @@ fn differentiate<T: Number>(
             let Param { name, kind } = param;
             return Err(in_words(&format_args!("a Hessian is of real parameters, but `{name}` is {kind}")));
         }
+        let mut needs = Needs::default();
+        needs.add("its numbers and their names", (entries.len() as u128).pow(2) * NAMED);
+        needs.check("the Hessian", common.memory_limit)?;
         let rows = f.hessian(&point).map_err(failed)?;
         object.push(("hessian", hessian(rows, &entries, &mut numbers)));
     }

@@ -1,6 +1,6 @@
 //! What can go wrong with arrays.
 
-use crate::scalar::Undecided;
+use crate::{scalar::Undecided, state::bytes_text};
 
 /// What can go wrong with arrays.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -62,6 +62,19 @@ pub enum ArrayError {
         /// The shape asked for.
         given: Vec<i64>,
         /// How many elements an array may have.
+        limit: usize,
+    },
+    /// An array for which there is no room.
+    #[error(
+        "an array of {} does not fit into the memory limit of {}, of which {} are in use",
+        bytes_text(*bytes as u128), bytes_text(*limit as u128), bytes_text(*used as u128)
+    )]
+    Memory {
+        /// The bytes of the array.
+        bytes: usize,
+        /// The bytes in use.
+        used: usize,
+        /// The limit.
         limit: usize,
     },
     /// An array without elements where there must be one.

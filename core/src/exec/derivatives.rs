@@ -20,7 +20,7 @@
 
 use crate::{
     adjoint::{self, DiffError, Reverse},
-    array::Shape,
+    array::{ArrayError, Shape},
     entity::FuncId,
     ir::{Kind, Position, Program, ShapeError, check_shapes},
     pass::{Level, optimize_all},
@@ -436,6 +436,11 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     pub fn hessian(&mut self, args: &[Datum<S>]) -> Result<Vec<Vec<T>>, DeriveError> {
         let zeros: Vec<Datum<S>> = args.iter().filter_map(Datum::zero_tangent).collect();
         let n: usize = zeros.iter().map(count).sum();
+        let (bytes, limit) = (n.saturating_mul(n).saturating_mul(size_of::<T>()), self.limits.memory);
+        if bytes > limit {
+            let source = ArrayError::Memory { bytes, used: 0, limit };
+            return Err(RunError::Array { at: Position::default(), source }.into());
+        }
         let mut rows = Vec::with_capacity(n);
         for k in 0..n {
             let mut dots = zeros.clone();

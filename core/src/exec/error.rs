@@ -4,6 +4,7 @@ use crate::{
     array::ArrayError,
     ir::{Kind, Position},
     scalar::Undecided,
+    state::bytes_text,
 };
 
 use super::host::HostError;
@@ -31,6 +32,17 @@ pub enum RunError {
         /// The function.
         function: String,
         /// Where it was called.
+        at: Position,
+    },
+    /// Too much memory, of numbers that were recorded for a way back or of calls inside calls. (Of an array that does
+    /// not fit [`Array`](RunError::Array) tells.)
+    #[error("{at}: stopped with {} in use, beyond the memory limit of {}", bytes(*used), bytes(*limit))]
+    Memory {
+        /// The bytes of the arrays and numbers that the run holds.
+        used: usize,
+        /// The limit.
+        limit: usize,
+        /// Where it stopped.
         at: Position,
     },
     /// An index outside an array.
@@ -131,6 +143,7 @@ impl RunError {
             RunError::Call(_) => None,
             RunError::Steps { at, .. }
             | RunError::Depth { at, .. }
+            | RunError::Memory { at, .. }
             | RunError::Index { at, .. }
             | RunError::Length { at, .. }
             | RunError::Integer { at, .. }
@@ -143,6 +156,10 @@ impl RunError {
             | RunError::Switch { at, .. } => Some(at),
         }
     }
+}
+
+fn bytes(n: usize) -> String {
+    bytes_text(n as u128)
 }
 
 /// Arguments that do not fit.

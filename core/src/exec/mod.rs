@@ -62,12 +62,16 @@ pub struct Limits {
     pub depth: usize,
     /// Elements of one array.
     pub array: usize,
+    /// Bytes that a run holds: arrays, those kept for later included, numbers in registers, and what is recorded for
+    /// the way back. What an operation needs while it works is not counted, nor what numbers hold on the heap
+    /// (symbols), nor the arguments. Arrays are counted before they are made, numbers every 2^20 steps.
+    pub memory: usize,
 }
 
 impl Default for Limits {
-    /// 10^9 steps, 10^5 calls deep, 10^8 elements.
+    /// 10^9 steps, 10^5 calls deep, 10^8 elements of an array, any number of bytes.
     fn default() -> Limits {
-        Limits { steps: 1_000_000_000, depth: 100_000, array: 100_000_000 }
+        Limits { steps: 1_000_000_000, depth: 100_000, array: 100_000_000, memory: usize::MAX }
     }
 }
 

@@ -5,34 +5,45 @@
 
 use std::sync::Arc;
 
-use crate::array::Array;
+use crate::array::{Array, ArrayError};
+
+use super::{
+    room::{Room, array_bytes},
+    spare::{Spare, buffer_bytes, buffer_len},
+};
 
 /// An array in a register or on a tape; `None` is the empty one.
 pub(super) type Held<T> = Option<Arc<Array<T>>>;
 
-/// How many spare buffers are kept before those that are too short grow.
+/// How many spare buffers are kept before those that are too short go for new ones.
 const MANY: usize = 64;
 
 /// Array registers of all calls, one after the other.
 #[derive(Debug)]
 pub(super) struct ArrayBank<T> {
     registers: Vec<Held<T>>,
-    /// Each with the number of elements that it has room for.
-    spare: Vec<(usize, Arc<Array<T>>)>,
+    spare: Spare<T>,
 }
 
 impl<T: Clone> ArrayBank<T> {
     pub(super) fn new() -> ArrayBank<T> {
-        ArrayBank { registers: Vec::new(), spare: Vec::new() }
+        ArrayBank { registers: Vec::new(), spare: Spare::new() }
     }
 
     /// The bytes of the registers and of all arrays in them and kept for later; those that share one count it once each.
     pub(super) fn memory(&self) -> usize {
-        let arrays = self.registers.iter().flatten().map(|a| a.capacity());
-        let elements: usize = arrays.chain(self.spare.iter().map(|s| s.0)).sum();
-        self.registers.capacity() * size_of::<Held<T>>()
-            + self.spare.capacity() * size_of::<(usize, Held<T>)>()
-            + elements * size_of::<T>()
+        let arrays = self.registers.iter().flatten().map(|a| array_bytes::<T>(a.capacity()));
+        self.registers.capacity() * size_of::<Held<T>>() + arrays.sum::<usize>() + self.spare.bytes()
+    }
+
+    /// The bytes of the buffers kept for later.
+    pub(super) fn buffers(&self) -> usize {
+        self.spare.bytes()
+    }
+
+    /// Gives the buffers kept for later to the system.
+    pub(super) fn release(&mut self) {
+        self.spare = Spare::new();
     }
 
     /// Makes room for `len` registers.
@@ -60,35 +71,69 @@ impl<T: Clone> ArrayBank<T> {
         self.recycle(old);
     }
 
-    /// An empty array that nobody shares, for about `len` elements.
-    pub(super) fn fresh(&mut self, len: usize) -> Arc<Array<T>> {
-        let mut array = self.stale(len);
+    /// An empty array that nobody shares.
+    pub(super) fn empty(&mut self) -> Arc<Array<T>> {
+        let mut array = self.spare.take(0).unwrap_or_default();
         Arc::make_mut(&mut array).as_vec().clear();
         array
     }
 
+    /// An empty array that nobody shares, with memory for `len` elements.
+    pub(super) fn fresh(&mut self, len: usize, room: &mut Room) -> Result<Arc<Array<T>>, ArrayError> {
+        let mut array = self.stale(len, room)?;
+        Arc::make_mut(&mut array).as_vec().clear();
+        Ok(array)
+    }
+
     /// As [`fresh`](ArrayBank::fresh), but with whatever was left in it: the spare buffer that fits best. If none does,
-    /// a new one, so that the same program run again finds each size that it needs; of many, the largest grows.
-    pub(super) fn stale(&mut self, len: usize) -> Arc<Array<T>> {
-        let room = |k: &usize| self.spare[*k].0;
-        let all = 0..self.spare.len();
-        // Of equal ones the last, which is still in the caches.
-        let fits = all.clone().rev().filter(|k| room(k) >= len).min_by_key(room);
-        match fits.or_else(|| all.max_by_key(room).filter(|_| self.spare.len() >= MANY)) {
-            Some(k) => self.spare.swap_remove(k).1,
-            None => Arc::new(Array::from(Vec::with_capacity(len))),
+    /// a new one, so that the same program run again finds each size that it needs; of many, the largest goes for it.
+    pub(super) fn stale(&mut self, len: usize, room: &mut Room) -> Result<Arc<Array<T>>, ArrayError> {
+        match self.spare.take(len) {
+            Some(array) => Ok(array),
+            None => self.allocate(len, room),
         }
     }
 
-    /// The array, not shared: a copy if it is.
-    pub(super) fn own(&mut self, array: Held<T>) -> Arc<Array<T>> {
-        let Some(mut array) = array else { return self.fresh(0) };
-        if Arc::get_mut(&mut array).is_some() {
-            return array;
+    #[cold]
+    fn allocate(&mut self, len: usize, room: &mut Room) -> Result<Arc<Array<T>>, ArrayError> {
+        if self.spare.len() >= MANY
+            && let Some(largest) = self.spare.take_largest()
+        {
+            room.give_back(array_bytes::<T>(largest.capacity()));
         }
-        let mut copy = self.fresh(array.len());
+        let bytes = buffer_bytes::<T>(len);
+        if !room.has(bytes) {
+            room.give_back(self.buffers());
+            self.release();
+        }
+        if !room.has(bytes) {
+            return Err(room.full(array_bytes::<T>(len)));
+        }
+        room.add(bytes);
+        Ok(Arc::new(Array::from(Vec::with_capacity(buffer_len(len)))))
+    }
+
+    /// The array, not shared: a copy if it is.
+    pub(super) fn own(&mut self, array: Held<T>, room: &mut Room) -> Result<Arc<Array<T>>, ArrayError> {
+        let Some(mut array) = array else { return Ok(self.empty()) };
+        if Arc::get_mut(&mut array).is_some() {
+            return Ok(array);
+        }
+        let mut copy = self.fresh(array.len(), room)?;
         Arc::make_mut(&mut copy).copy_from(&array);
-        copy
+        Ok(copy)
+    }
+
+    /// Counts an array made elsewhere, if nobody shares it. A buffer kept for later that would have done goes for it:
+    /// else they would become more and more.
+    pub(super) fn adopt(&mut self, array: &Arc<Array<T>>, room: &mut Room) -> Result<(), ArrayError> {
+        if Arc::strong_count(array) > 1 {
+            return Ok(());
+        }
+        if let Some(buffer) = self.spare.take_like(array.capacity()) {
+            room.give_back(array_bytes::<T>(buffer.capacity()));
+        }
+        room.take(array_bytes::<T>(array.capacity()))
     }
 
     /// Keeps the memory of an array that nobody shares.
@@ -102,7 +147,7 @@ impl<T: Clone> ArrayBank<T> {
                 None => return,
             }
         }
-        self.spare.push((array.capacity(), array));
+        self.spare.put(array);
     }
 
     /// Puts an array back into the register that it was taken out of, or keeps its memory.
@@ -111,6 +156,11 @@ impl<T: Clone> ArrayBank<T> {
             Some(reg) => self.registers[reg] = array,
             None => self.recycle(array),
         }
+    }
+
+    /// Lets go of all arrays.
+    pub(super) fn clear_all(&mut self) {
+        self.clear(0..self.registers.len());
     }
 
     /// Lets go of the arrays in a stretch of registers.
@@ -124,7 +174,7 @@ impl<T: Clone> ArrayBank<T> {
     pub(super) fn hand_out(&mut self, reg: usize, last: bool) -> Arc<Array<T>> {
         match self.read(reg, last) {
             Some(array) => array,
-            None => self.fresh(0),
+            None => self.empty(),
         }
     }
 }

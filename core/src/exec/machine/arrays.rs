@@ -17,7 +17,7 @@ use super::{
         host::{Host, HostError},
     },
     array_bank::items,
-    banks::{Banks, Base, Tape, store_leaves},
+    banks::{Arrays, Banks, Base, Tape, store_leaves},
     elements::elements,
     run::Place,
     whole::on_arrays,
@@ -41,22 +41,24 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
     let slot = |k: u32| slots[k as usize];
     let on = |bank: Bank, reg: u32| base[bank as usize] + reg as usize;
     let Banks { reals: r, complexes: c, ints: n, arrays } = &mut *banks;
+    let Arrays { reals: real_arrays, complexes: complex_arrays, ints: int_arrays, room, .. } = arrays;
+    let full = |source| RunError::Array { at: place.at(), source };
     // One arm for each bank of arrays, with its bank of elements.
     macro_rules! by_bank {
         ($bank:expr, |$arrays:ident, $items:ident, $Item:ident| $body:expr) => {
             match $bank {
                 Bank::Complexes => {
-                    let ($arrays, $items) = (&mut arrays.complexes, &mut *c);
+                    let ($arrays, $items) = (&mut *complex_arrays, &mut *c);
                     const $Item: Bank = Bank::Complex;
                     $body
                 }
                 Bank::Ints => {
-                    let ($arrays, $items) = (&mut arrays.ints, &mut *n);
+                    let ($arrays, $items) = (&mut *int_arrays, &mut *n);
                     const $Item: Bank = Bank::Int;
                     $body
                 }
                 _ => {
-                    let ($arrays, $items) = (&mut arrays.reals, &mut *r);
+                    let ($arrays, $items) = (&mut *real_arrays, &mut *r);
                     const $Item: Bank = Bank::Real;
                     $body
                 }
@@ -79,7 +81,7 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
         }
         Code::Array(bank, d, list) => {
             by_bank!(bank, |arrays, numbers, ITEM| {
-                let mut array = arrays.fresh(list.range().len());
+                let mut array = arrays.fresh(list.range().len(), room).map_err(full)?;
                 let values = slots[list.range()].iter().map(|s| numbers[on(ITEM, s.reg)].clone());
                 Arc::make_mut(&mut array).as_vec().extend(values);
                 arrays.store(on(bank, d), Some(array));
@@ -90,7 +92,7 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
             let count = usize::try_from(len).ok().filter(|&k| k <= limits.array);
             let count = count.ok_or(RunError::Length { len, limit: limits.array, at: place.at() })?;
             by_bank!(bank, |arrays, numbers, ITEM| {
-                let mut array = arrays.fresh(count);
+                let mut array = arrays.fresh(count, room).map_err(full)?;
                 Arc::make_mut(&mut array).as_vec().resize(count, numbers[on(ITEM, x)].clone());
                 arrays.store(on(bank, d), Some(array));
             });
@@ -130,10 +132,14 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
                 });
                 let k = k.ok_or_else(|| place.index(index, len))?;
                 let array = arrays.read(on(s.bank, s.reg), s.last);
-                let mut array = arrays.own(array);
+                let mut array = arrays.own(array, room).map_err(full)?;
                 let elements = Arc::make_mut(&mut array);
                 if k >= len {
+                    let (before, after) = (elements.capacity(), elements.capacity().max(k + 1));
+                    let grown = (after - before) * size_of_val(&value);
+                    room.take(grown).map_err(full)?;
                     elements.as_vec().resize_with(k + 1, num_traits::Zero::zero);
+                    room.add((elements.capacity() - after) * size_of_val(&value));
                 }
                 if how == Write::Add {
                     elements[k] += value;
@@ -152,7 +158,7 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
                 let longer = items(&x).len() >= items(&y).len();
                 let (mut long, short) = if longer { (x, y) } else { (y, x) };
                 if !items(&short).is_empty() {
-                    let mut sum = arrays.own(long);
+                    let mut sum = arrays.own(long, room).map_err(full)?;
                     let elements = Arc::make_mut(&mut sum);
                     elements.iter_mut().zip(items(&short)).for_each(|(a, b)| *a += b.clone());
                     // A vector may stand for an array of another shape.
@@ -167,8 +173,7 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
         }
         Code::OnArrays(op, args, results) => {
             let [result] = slots[results.range()] else { return Ok(()) };
-            on_arrays(banks, op, &slots[args.range()], result, base, limits)
-                .map_err(|source| RunError::Array { at: place.at(), source })?;
+            on_arrays(banks, op, &slots[args.range()], result, base, limits).map_err(full)?;
         }
         Code::Elements(recipe, args, results) => {
             let recipe = &place.routine.recipes[recipe as usize];
@@ -179,9 +184,9 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
             let s = slot(a);
             let (tape, from) = (&mut tapes[tape as usize], on(s.bank, s.reg));
             match s.bank {
-                Bank::Complexes => tape.complex_arrays.push(arrays.complexes.read(from, s.last)),
-                Bank::Ints => tape.int_arrays.push(arrays.ints.read(from, s.last)),
-                _ => tape.real_arrays.push(arrays.reals.read(from, s.last)),
+                Bank::Complexes => tape.complex_arrays.push(complex_arrays.read(from, s.last)),
+                Bank::Ints => tape.int_arrays.push(int_arrays.read(from, s.last)),
+                _ => tape.real_arrays.push(real_arrays.read(from, s.last)),
             }
         }
         Code::PopA(tape, d) => {
@@ -190,10 +195,10 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
             let empty = || place.empty();
             match s.bank {
                 Bank::Complexes => {
-                    arrays.complexes.store(to, tape.complex_arrays.pop().ok_or_else(empty)?);
+                    complex_arrays.store(to, tape.complex_arrays.pop().ok_or_else(empty)?);
                 }
-                Bank::Ints => arrays.ints.store(to, tape.int_arrays.pop().ok_or_else(empty)?),
-                _ => arrays.reals.store(to, tape.real_arrays.pop().ok_or_else(empty)?),
+                Bank::Ints => int_arrays.store(to, tape.int_arrays.pop().ok_or_else(empty)?),
+                _ => real_arrays.store(to, tape.real_arrays.pop().ok_or_else(empty)?),
             }
         }
         Code::Primitive(primitive, args, results) => {
@@ -217,6 +222,9 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
                 let expected = primitive.result.to_string();
                 return Err(fail(HostError::Kind { name, given, expected }));
             }
+            // So that registers alone share the arguments.
+            drop(values);
+            banks.adopt(&value).map_err(full)?;
             let mut to = slots[results.range()].iter().copied();
             store_leaves(banks, &mut to, base, &value);
         }

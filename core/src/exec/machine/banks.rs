@@ -1,6 +1,10 @@
 //! Registers of all calls, and tapes.
 
-use crate::{array::Transforms, ir::Kind, scalar::Scalar};
+use crate::{
+    array::{ArrayError, Transforms},
+    ir::Kind,
+    scalar::Scalar,
+};
 
 use super::{
     super::{
@@ -10,6 +14,7 @@ use super::{
     },
     array_bank::{ArrayBank, Held},
     elements::Scratch,
+    room::Room,
 };
 
 /// Where the registers of a call start in each bank.
@@ -32,6 +37,8 @@ pub(super) struct Arrays<S: Scalar> {
     /// Short stretches of elements on their way.
     pub(super) scratch: Scratch<S>,
     pub(super) transforms: Transforms,
+    /// What the run may use.
+    pub(super) room: Room,
 }
 
 /// What a primal recorded and its adjoint has not yet read.
@@ -62,6 +69,15 @@ impl<S: Scalar> Tape<S> {
             + bytes(&self.real_arrays)
             + bytes(&self.complex_arrays)
             + bytes(&self.int_arrays)
+    }
+    /// The bytes of the numbers, and of what points to the arrays.
+    pub(super) fn numbers(&self) -> usize {
+        size_of_val(&self.reals[..])
+            + size_of_val(&self.complexes[..])
+            + size_of_val(&self.ints[..])
+            + size_of_val(&self.real_arrays[..])
+            + size_of_val(&self.complex_arrays[..])
+            + size_of_val(&self.int_arrays[..])
     }
     pub(super) fn clear(&mut self) {
         self.reals.clear();
@@ -96,8 +112,41 @@ impl<S: Scalar> Banks<S> {
             ints: ArrayBank::new(),
             scratch: Scratch::new(),
             transforms: Transforms::default(),
+            room: Room::default(),
         };
         Banks { reals: vec![], complexes: vec![], ints: vec![], arrays }
+    }
+
+    /// Begins a run that may use so many bytes, with the buffers that earlier ones left.
+    pub(super) fn begin(&mut self, limit: usize) {
+        let Arrays { reals, complexes, ints, room, .. } = &mut self.arrays;
+        let mut buffers = reals.buffers() + complexes.buffers() + ints.buffers();
+        if buffers > limit {
+            reals.release();
+            complexes.release();
+            ints.release();
+            buffers = 0;
+        }
+        room.begin(limit, buffers);
+    }
+
+    /// Counts the arrays of a value made elsewhere.
+    pub(super) fn adopt(&mut self, value: &Datum<S>) -> Result<(), ArrayError> {
+        let Arrays { reals, complexes, ints, room, .. } = &mut self.arrays;
+        match value {
+            Datum::Reals(array) => reals.adopt(array, room),
+            Datum::Complexes(array) => complexes.adopt(array, room),
+            Datum::Ints(array) => ints.adopt(array, room),
+            Datum::Tuple(fields) => fields.iter().try_for_each(|field| self.adopt(field)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Lets go of all arrays in registers.
+    pub(super) fn clear_all(&mut self) {
+        self.arrays.reals.clear_all();
+        self.arrays.complexes.clear_all();
+        self.arrays.ints.clear_all();
     }
 
     /// Makes room for a routine's registers.

@@ -23,8 +23,9 @@ use super::{
         recipe::Recipe,
     },
     array_bank::ArrayBank,
-    banks::{Banks, Base},
+    banks::{Arrays, Banks, Base},
     loops::run,
+    room::Room,
     stretch::{Operand, Read, Stretch, VECTOR, aligned, collect, put},
     sweeps::{Fault, Place, Plan, Reading, Sweep, Wanted, measures},
 };
@@ -75,15 +76,15 @@ pub(super) fn elements<T: Real, S: Scalar<Real = T>>(
         let same = operand.is_missing().then(|| args[..k].iter().position(register)).flatten();
         operands.push(same.map_or(operand, |j| operands[j].again()));
     }
-    let (real_bank, complex_bank, scratch) = (&mut arrays.reals, &mut arrays.complexes, &mut arrays.scratch);
-    let mut run = Run { real_bank, complex_bank, scratch, args };
+    let Arrays { reals: real_bank, complexes: complex_bank, ints: int_bank, scratch, room, .. } = arrays;
+    let mut run = Run { real_bank, complex_bank, scratch, room, args };
     let values = run.recipe(recipe, &mut operands, limits.array);
     for (k, operand) in operands.into_iter().enumerate() {
         let back = args.get(k).filter(|slot| !slot.last).map(|&slot| on(slot));
         match operand {
             Operand::Reals(array) => run.real_bank.give_back(back, array),
             Operand::Complexes(array) => run.complex_bank.give_back(back, array),
-            Operand::Ints(array) => arrays.ints.give_back(back, array),
+            Operand::Ints(array) => int_bank.give_back(back, array),
             _ => {}
         }
     }
@@ -107,6 +108,7 @@ struct Run<'a, S: Scalar> {
     real_bank: &'a mut ArrayBank<S::Real>,
     complex_bank: &'a mut ArrayBank<S>,
     scratch: &'a mut Scratch<S>,
+    room: &'a mut Room,
     /// Where operands are from; those that sweeps give are behind them.
     args: &'a [Slot],
 }
@@ -174,7 +176,7 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
         // The memory of an array that is wanted lies among the stretches while it is filled.
         let mut results: Results<S> = SmallVec::new();
         for output in &sweep.outputs {
-            self.begin(output, sweep, operands, &mut results);
+            self.begin(output, sweep, operands, &mut results).map_err(|full| (None, full))?;
         }
         for source in &mut sweep.sources {
             if let Reading::Repeated(again) = &mut source.reading {
@@ -299,8 +301,14 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
     }
 
     /// Adds a result before the first stretch.
-    fn begin(&mut self, output: &Wanted, sweep: &Sweep, operands: &[Operand<S>], results: &mut Results<S>) {
-        let Run { real_bank, complex_bank, scratch, .. } = self;
+    fn begin(
+        &mut self,
+        output: &Wanted,
+        sweep: &Sweep,
+        operands: &[Operand<S>],
+        results: &mut Results<S>,
+    ) -> Result<(), ArrayError> {
+        let Run { real_bank, complex_bank, scratch, room, .. } = self;
         let complex = |place: Place| match place {
             Place::Work(k) => sweep.works[k].complex,
             Place::Source(k) => {
@@ -312,30 +320,33 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
             Wanted::Same(_) => results.push(Operand::Int(0)),
             Wanted::All(Place::Work(k), _) if !sweep.works[k].kept => results.push(Operand::Int(0)),
             Wanted::Hollow(true, ref shape) => {
-                let mut array = complex_bank.fresh(0);
+                let mut array = complex_bank.empty();
                 Arc::make_mut(&mut array).hollow(shape);
                 results.push(Operand::Complexes(Some(array)));
             }
             Wanted::Hollow(false, ref shape) => {
-                let mut array = real_bank.fresh(0);
+                let mut array = real_bank.empty();
                 Arc::make_mut(&mut array).hollow(shape);
                 results.push(Operand::Reals(Some(array)));
             }
             Wanted::Sum(place) if complex(place) => results.push(Operand::Complex(S::zero())),
             Wanted::Sum(_) => results.push(Operand::Real(T::zero())),
             Wanted::Sums(place, ref shape, _) if complex(place) => {
-                results.push(Operand::Complexes(Some(zeros(complex_bank, shape))));
+                results.push(Operand::Complexes(Some(zeros(complex_bank, shape, room)?)));
             }
-            Wanted::Sums(_, ref shape, _) => results.push(Operand::Reals(Some(zeros(real_bank, shape)))),
+            Wanted::Sums(_, ref shape, _) => {
+                results.push(Operand::Reals(Some(zeros(real_bank, shape, room)?)));
+            }
             Wanted::All(place, _) if complex(place) => {
                 let slot = slot_of(sweep, place).map(|k| &mut scratch.complexes[k]);
-                results.push(Operand::Complexes(Some(room(complex_bank, &sweep.shape, slot))));
+                results.push(Operand::Complexes(Some(unwritten(complex_bank, &sweep.shape, slot, room)?)));
             }
             Wanted::All(place, _) => {
                 let slot = slot_of(sweep, place).map(|k| &mut scratch.reals[k]);
-                results.push(Operand::Reals(Some(room(real_bank, &sweep.shape, slot))));
+                results.push(Operand::Reals(Some(unwritten(real_bank, &sweep.shape, slot, room)?)));
             }
         }
+        Ok(())
     }
 
     /// Exchanges the elements of a result and those in a slot.
@@ -353,20 +364,29 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
 }
 
 /// An array of zeros.
-fn zeros<E: Scalar>(bank: &mut ArrayBank<E>, shape: &[usize]) -> Arc<Array<E>> {
+fn zeros<E: Scalar>(
+    bank: &mut ArrayBank<E>,
+    shape: &[usize],
+    room: &mut Room,
+) -> Result<Arc<Array<E>>, ArrayError> {
     let n = shape.iter().product();
-    let mut array = bank.fresh(n);
+    let mut array = bank.fresh(n, room)?;
     Arc::make_mut(&mut array).start(shape).resize(n, E::zero());
-    array
+    Ok(array)
 }
 
 /// An array to be written to, whose elements change places with those in a slot.
-fn room<E: Scalar>(bank: &mut ArrayBank<E>, shape: &[usize], slot: Option<&mut Vec<E>>) -> Arc<Array<E>> {
-    let mut array = bank.stale(shape.iter().product());
+fn unwritten<E: Scalar>(
+    bank: &mut ArrayBank<E>,
+    shape: &[usize],
+    slot: Option<&mut Vec<E>>,
+    room: &mut Room,
+) -> Result<Arc<Array<E>>, ArrayError> {
+    let mut array = bank.stale(shape.iter().product(), room)?;
     let to = Arc::make_mut(&mut array);
     to.overwrite(shape, &E::zero());
     slot.into_iter().for_each(|slot| std::mem::swap(slot, to.elements()));
-    array
+    Ok(array)
 }
 
 fn slot_of(sweep: &Sweep, place: Place) -> Option<usize> {

@@ -9,7 +9,9 @@ mod arrays;
 mod banks;
 mod elements;
 mod loops;
+mod room;
 mod run;
+mod spare;
 mod stretch;
 mod sweeps;
 mod whole;
@@ -37,6 +39,8 @@ pub struct Machine<S: Scalar> {
     frames: Vec<Frame>,
     /// Whether the next run reads the tapes that the last one left.
     keep: bool,
+    /// Whether a run ended before its end and left something in registers.
+    broken: bool,
 }
 
 impl<S: Scalar> Default for Machine<S> {
@@ -49,7 +53,7 @@ impl<S: Scalar> Machine<S> {
     /// A machine without memory yet.
     #[must_use]
     pub fn new() -> Machine<S> {
-        Machine { banks: Banks::new(), tapes: vec![], frames: vec![], keep: false }
+        Machine { banks: Banks::new(), tapes: vec![], frames: vec![], keep: false, broken: false }
     }
 
     /// Hands over what the last run left on the tapes.
@@ -84,7 +88,7 @@ impl<S: Scalar> Machine<S> {
         error
     }
 
-    fn prepare(&mut self, code: &Bytecode) {
+    fn prepare(&mut self, code: &Bytecode, limits: &Limits) {
         self.frames.clear();
         while self.tapes.len() < code.tapes {
             self.tapes.push(Tape::new());
@@ -92,6 +96,10 @@ impl<S: Scalar> Machine<S> {
         // An error may have left something behind.
         let keep = std::mem::take(&mut self.keep);
         self.tapes.iter_mut().filter(|_| !keep).for_each(Tape::clear);
+        if std::mem::replace(&mut self.broken, true) {
+            self.banks.clear_all();
+        }
+        self.banks.begin(limits.memory);
         if let Some(routine) = code.routines.first() {
             self.banks.grow([0; BANKS], routine);
         }
@@ -113,7 +121,7 @@ impl Bytecode {
         let Some(root) = self.routines.first() else {
             return Err(CallError::Undefined { name: String::new() }.into());
         };
-        machine.prepare(self);
+        machine.prepare(self, limits);
         let mut slots = root.params.iter().copied();
         for arg in args {
             store_leaves(&mut machine.banks, &mut slots, [0; BANKS], arg);
@@ -122,6 +130,7 @@ impl Bytecode {
         let mut slots = root.slots[values.range()].iter().copied();
         machine.banks.unload(&self.result, &mut slots, [0; BANKS], result);
         machine.banks.clear([0; BANKS], root);
+        machine.broken = false;
         Ok(())
     }
 
@@ -170,7 +179,7 @@ impl<T: Real, S: Scalar<Real = T>> Executable<S> for Bytecode {
             let (function, expected, given) = (root.name.clone(), root.params.len(), args.len());
             return Err(CallError::Arity { function, expected, given }.into());
         }
-        machine.prepare(self);
+        machine.prepare(self, limits);
         for (slot, x) in root.params.iter().zip(args) {
             machine.banks.reals[slot.reg as usize].clone_from(x);
         }
@@ -180,6 +189,7 @@ impl<T: Real, S: Scalar<Real = T>> Executable<S> for Bytecode {
                 y.clone_from(&machine.banks.reals[slot.reg as usize]);
             }
         }
+        machine.broken = false;
         Ok(())
     }
 }

@@ -1,7 +1,8 @@
 //! The loop that runs instructions.
 //!
 //! One generic loop over the scalar. Steps are counted where a run goes back or calls, by the length of the
-//! code that it goes back over or enters; straight code counts nothing. Marks are the only instructions that an
+//! code that it goes back over or enters; straight code counts nothing. Every so many steps what has been recorded is
+//! counted too. Marks are the only instructions that an
 //! interceptor sees, and only code compiled for one has them, so running without one costs nothing.
 
 use crate::{
@@ -20,7 +21,8 @@ use super::{
     },
     Machine,
     arrays::structural,
-    banks::Base,
+    banks::{Base, Tape},
+    room::{Room, STRETCH},
 };
 
 /// A call that waits for another.
@@ -70,6 +72,24 @@ impl Place<'_> {
     fn steps(&self, limit: u64) -> RunError {
         RunError::Steps { limit, at: self.at() }
     }
+    /// Counts the registers of numbers up to those of this call, and what is on the tapes.
+    #[cold]
+    #[inline(never)]
+    fn count_memory<S: Scalar>(
+        &self,
+        base: Base,
+        tapes: &[Tape<S>],
+        room: &mut Room,
+    ) -> Result<(), RunError> {
+        let end = |bank: Bank| base[bank as usize] + self.routine.sizes[bank as usize] as usize;
+        let (reals, complexes) =
+            (end(Bank::Real) * size_of::<S::Real>(), end(Bank::Complex) * size_of::<S>());
+        let registers = reals + complexes + end(Bank::Int) * size_of::<i64>();
+        if room.count(registers + tapes.iter().map(Tape::numbers).sum::<usize>()) {
+            return Ok(());
+        }
+        Err(RunError::Memory { used: room.used(), limit: room.limit(), at: self.at() })
+    }
     #[cold]
     fn switch(&self, index: i64) -> RunError {
         RunError::Switch { index, at: self.at() }
@@ -96,7 +116,9 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
     let mut current = 0;
     let mut base: Base = [0; BANKS];
     let mut pc = 0;
-    let mut fuel = limits.steps;
+    // Steps until the memory is counted, and after that.
+    let mut fuel = STRETCH.min(limits.steps);
+    let mut later = limits.steps - fuel;
     'frame: loop {
         let routine = &code.routines[current];
         let program = &routine.code[..];
@@ -111,9 +133,15 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
         }
         macro_rules! spend {
             ($cost:expr) => {
-                match fuel.checked_sub($cost as u64) {
+                let cost = $cost as u64;
+                match fuel.checked_sub(cost) {
                     Some(rest) => fuel = rest,
-                    None => return Err(place!().steps(limits.steps)),
+                    None => {
+                        let rest = (fuel + later).checked_sub(cost);
+                        let rest = rest.ok_or_else(|| place!().steps(limits.steps))?;
+                        place!().count_memory(base, tapes, &mut banks.arrays.room)?;
+                        (fuel, later) = (rest.min(STRETCH), rest.saturating_sub(STRETCH));
+                    }
                 }
             };
         }

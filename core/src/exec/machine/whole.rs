@@ -8,7 +8,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::{
-    array::{self, Array, ArrayError, Contracted, Shape, Transforms, checked_axis, checked_count},
+    array::{self, Array, ArrayError, Contracted, Shape, checked_axis, checked_count},
     ir::ArrayOp,
     scalar::{Real, Scalar},
 };
@@ -19,7 +19,8 @@ use super::{
         code::{Bank, Slot},
     },
     array_bank::{ArrayBank, Held, items},
-    banks::{Banks, Base},
+    banks::{Arrays, Banks, Base},
+    room::{Room, array_bytes},
 };
 
 /// The operands of one element kind, and ints.
@@ -67,7 +68,7 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
             for &slot in args {
                 match slot.bank {
                     Bank::$Many => {
-                        let array = bank.read(on(slot), slot.last).unwrap_or_else(|| bank.fresh(0));
+                        let array = bank.read(on(slot), slot.last).unwrap_or_else(|| bank.empty());
                         operands.arrays.push(array);
                     }
                     Bank::$One => operands.number = Some($numbers[on(slot)].clone()),
@@ -81,17 +82,17 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
         let mut x = with!(complexes, Complexes, complexes, Complex);
         match result.bank {
             Bank::Complex if op == ArrayOp::TraceProduct => {
-                complexes[to] = trace_product(&x, &mut arrays.complexes)?;
+                complexes[to] = trace_product(&x, &mut arrays.complexes, &mut arrays.room)?;
             }
             Bank::Complex => complexes[to] = number(op, &x)?,
             Bank::Real => reals[to] = real_of(op, &x)?,
             Bank::Int => ints[to] = int_of(op, &x)?,
             Bank::Ints => {
-                let shape = shape_list(&mut arrays.ints, &x.arrays[0].shape());
+                let shape = shape_list(&mut arrays.ints, &x.arrays[0].shape(), &mut arrays.room)?;
                 arrays.ints.store(to, Some(shape));
             }
             _ => {
-                let y = complex_array(op, &mut x, &mut arrays.complexes, &mut arrays.transforms, limits)?;
+                let y = complex_array(op, &mut x, arrays, limits)?;
                 arrays.complexes.store(to, Some(y));
             }
         }
@@ -104,7 +105,7 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
                 reals[to] = match op {
                     ArrayOp::LogSumExp => array::logsumexp(&x.arrays[0])?,
                     ArrayOp::LogAbsDet => real_of(op, &x)?,
-                    ArrayOp::TraceProduct => trace_product(&x, &mut arrays.reals)?,
+                    ArrayOp::TraceProduct => trace_product(&x, &mut arrays.reals, &mut arrays.room)?,
                     _ => number(op, &x)?,
                 }
             }
@@ -120,16 +121,16 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
             Bank::Ints => {
                 let list = match op {
                     ArrayOp::ArgSort => {
-                        let mut order = arrays.ints.fresh(x.arrays[0].len());
+                        let mut order = arrays.ints.fresh(x.arrays[0].len(), &mut arrays.room)?;
                         array::argsort(&x.arrays[0], Arc::make_mut(&mut order))?;
                         order
                     }
-                    _ => shape_list(&mut arrays.ints, &x.arrays[0].shape()),
+                    _ => shape_list(&mut arrays.ints, &x.arrays[0].shape(), &mut arrays.room)?,
                 };
                 arrays.ints.store(to, Some(list));
             }
             _ => {
-                let y = real_array(op, &mut x, &mut arrays.reals, limits)?;
+                let y = real_array(op, &mut x, &mut arrays.reals, &mut arrays.room, limits)?;
                 arrays.reals.store(to, Some(y));
             }
         }
@@ -139,7 +140,7 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
         let array = whole.as_ref().or(list.as_ref());
         let shape = array.map_or_else(|| Shape::from_slice(&[0]), |a| a.shape());
         if result.bank == Bank::Ints {
-            let shape = shape_list(&mut arrays.ints, &shape);
+            let shape = shape_list(&mut arrays.ints, &shape, &mut arrays.room)?;
             arrays.ints.store(to, Some(shape));
         } else if op == ArrayOp::Count {
             ints[to] = array::count(items(&list), limits.array)?;
@@ -153,11 +154,15 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
     Ok(())
 }
 
-fn shape_list(bank: &mut ArrayBank<i64>, shape: &[usize]) -> Arc<Array<i64>> {
-    let mut list = bank.fresh(shape.len());
+fn shape_list(
+    bank: &mut ArrayBank<i64>,
+    shape: &[usize],
+    room: &mut Room,
+) -> Result<Arc<Array<i64>>, ArrayError> {
+    let mut list = bank.fresh(shape.len(), room)?;
     let lengths = shape.iter().map(|&d| i64::try_from(d).unwrap_or(i64::MAX));
     Arc::make_mut(&mut list).as_vec().extend(lengths);
-    list
+    Ok(list)
 }
 
 fn length(axis: i64, shape: &[usize]) -> Result<i64, ArrayError> {
@@ -190,13 +195,17 @@ fn number<E: Scalar>(op: ArrayOp, x: &Operands<E>) -> Result<E, ArrayError> {
 }
 
 /// `tr(A B)`: the sum of products of A and the transpose of B, which goes into a spare buffer.
-fn trace_product<E: Scalar>(x: &Operands<E>, bank: &mut ArrayBank<E>) -> Result<E, ArrayError> {
+fn trace_product<E: Scalar>(
+    x: &Operands<E>,
+    bank: &mut ArrayBank<E>,
+    room: &mut Room,
+) -> Result<E, ArrayError> {
     let (a, b) = (&x.arrays[0], &x.arrays[1]);
     let fits = a.rank() == 2 && b.rank() == 2 && b.matrix().is_some_and(|(m, n)| a.matrix() == Some((n, m)));
     if !fits {
         return array::trace_product(a, b);
     }
-    let mut transposed = bank.stale(b.len());
+    let mut transposed = bank.stale(b.len(), room)?;
     array::transpose(b, Arc::make_mut(&mut transposed))?;
     let sum = array::dot(a, &transposed);
     bank.recycle(Some(transposed));
@@ -211,21 +220,22 @@ fn real_array<T: Real>(
     op: ArrayOp,
     x: &mut Operands<T>,
     bank: &mut ArrayBank<T>,
+    room: &mut Room,
     limits: &Limits,
 ) -> Result<Arc<Array<T>>, ArrayError> {
     match op {
         ArrayOp::LogSumExpKeep => {
-            let mut out = bank.fresh(reduced(&x.arrays[0], x.ints[0]));
+            let mut out = bank.fresh(reduced(&x.arrays[0], x.ints[0]), room)?;
             array::logsumexp_keep(&x.arrays[0], x.ints[0], Arc::make_mut(&mut out))?;
             Ok(out)
         }
         ArrayOp::Softmax => {
-            let mut y = bank.own(x.arrays.pop());
+            let mut y = bank.own(x.arrays.pop(), room)?;
             array::softmax(Arc::make_mut(&mut y), x.ints[0])?;
             Ok(y)
         }
         ArrayOp::Step => {
-            let mut out = bank.fresh(x.arrays[0].len());
+            let mut out = bank.fresh(x.arrays[0].len(), room)?;
             let number = x.number.take().map(|x| Array::from(vec![x]));
             let (a, b) = match (&number, x.arrays.as_slice()) {
                 (Some(number), [a]) if x.number_first => (number, &**a),
@@ -236,24 +246,24 @@ fn real_array<T: Real>(
             array::step(a, b, Arc::make_mut(&mut out))?;
             Ok(out)
         }
-        _ => whole(op, x, bank, limits),
+        _ => whole(op, x, bank, room, limits),
     }
 }
 
 fn complex_array<T: Real, E: Scalar<Real = T>>(
     op: ArrayOp,
     x: &mut Operands<E>,
-    bank: &mut ArrayBank<E>,
-    transforms: &mut Transforms,
+    arrays: &mut Arrays<E>,
     limits: &Limits,
 ) -> Result<Arc<Array<E>>, ArrayError> {
+    let Arrays { complexes: bank, transforms, room, .. } = arrays;
     match op {
         ArrayOp::Fft | ArrayOp::FftBack => {
-            let mut out = bank.fresh(x.arrays[0].len());
+            let mut out = bank.fresh(x.arrays[0].len(), room)?;
             transforms.fft(&x.arrays[0], op == ArrayOp::FftBack, Arc::make_mut(&mut out))?;
             Ok(out)
         }
-        _ => whole(op, x, bank, limits),
+        _ => whole(op, x, bank, room, limits),
     }
 }
 
@@ -262,6 +272,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
     op: ArrayOp,
     x: &mut Operands<E>,
     bank: &mut ArrayBank<E>,
+    room: &mut Room,
     limits: &Limits,
 ) -> Result<Arc<Array<E>>, ArrayError> {
     use ArrayOp as A;
@@ -271,7 +282,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         A::Reshape | A::Like | A::InsertAxis | A::DropAxis | A::Tril | A::Triu | A::Cumsum | A::CumsumBack
     ) {
         let first = x.arrays.remove(0);
-        let mut y = bank.own(Some(first));
+        let mut y = bank.own(Some(first), room)?;
         let out = Arc::make_mut(&mut y);
         match op {
             A::Reshape => array::reshape(out, items(&x.list))?,
@@ -292,15 +303,20 @@ fn whole<T: Real, E: Scalar<Real = T>>(
     let a = &x.arrays[0];
     let b = x.arrays.get(1).unwrap_or(a);
     let int = |k: usize| x.ints.get(k).copied().unwrap_or(0);
-    let mut y = bank.stale(match op {
+    let most = match op {
         A::MatMul | A::MatMulNh | A::MatMulHn => {
             let shape = array::matmul_shape(a, b, op == A::MatMulHn, op == A::MatMulNh)?;
             checked_count(&shape, limits.array)?
         }
         A::SumKeep => reduced(a, int(0)),
         A::Embed | A::Scatter | A::Spread | A::SumLike => b.shape().iter().product(),
+        A::Concat | A::Convolve => checked_count(&[a.len() + b.len()], limits.array)?,
+        A::Take => checked_count(&[items(&x.list).len(), a.len() / a.shape()[0].max(1)], limits.array)?,
+        A::DiagonalMatrix => checked_count(&[a.len(), a.len()], limits.array)?,
         _ => a.len(),
-    });
+    };
+    let mut y = bank.stale(most, room)?;
+    let capacity = y.capacity();
     let out = Arc::make_mut(&mut y);
     match op {
         A::Transpose => array::transpose(a, out)?,
@@ -320,10 +336,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         },
         A::SumLike => array::sum_like(a, b, out)?,
         A::Diagonal => array::diagonal(a, out)?,
-        A::DiagonalMatrix => {
-            checked_count(&[a.len(), a.len()], limits.array)?;
-            array::diagonal_matrix(a, out)?;
-        }
+        A::DiagonalMatrix => array::diagonal_matrix(a, out)?,
         A::SumKeep => array::sum_keep(a, int(0), out)?,
         A::ProdOthers => array::products_of_others(a, out),
         A::ProdPairs => array::product_pairs(a, b, out)?,
@@ -354,5 +367,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         A::Expm => array::expm(a, out)?,
         _ => {}
     }
+    // Some find the shape of what they make by themselves.
+    room.take(array_bytes::<E>(y.capacity()).saturating_sub(array_bytes::<E>(capacity)))?;
     Ok(y)
 }

@@ -1,0 +1,77 @@
+//! The memory that a run may use.
+//!
+//! Arrays are counted as they are made, by the memory that they ask for. They come back to the machine, not to the
+//! system, so what a run holds is what it has asked for, and the buffers that it found. Numbers in registers and on
+//! tapes are counted from time to time, where the run goes back: how often is said by [`STRETCH`].
+
+use std::sync::Arc;
+
+use crate::array::{Array, ArrayError};
+
+/// Steps between two counts of the numbers in registers and on tapes.
+pub(super) const STRETCH: u64 = 1 << 20;
+
+/// What a run may use and uses, in bytes.
+#[derive(Debug, Default)]
+pub(super) struct Room {
+    limit: usize,
+    /// Of arrays in registers, on tapes, and buffers kept.
+    arrays: usize,
+    /// Of numbers in registers and on tapes, when they were counted last.
+    numbers: usize,
+}
+
+impl Room {
+    /// Begins a run that finds buffers of so many bytes.
+    pub(super) fn begin(&mut self, limit: usize, buffers: usize) {
+        *self = Room { limit, arrays: buffers, numbers: 0 };
+    }
+
+    pub(super) fn limit(&self) -> usize {
+        self.limit
+    }
+
+    pub(super) fn used(&self) -> usize {
+        self.arrays.saturating_add(self.numbers)
+    }
+
+    pub(super) fn has(&self, bytes: usize) -> bool {
+        self.used().saturating_add(bytes) <= self.limit
+    }
+
+    /// Counts an array, unless it goes beyond the limit.
+    pub(super) fn take(&mut self, bytes: usize) -> Result<(), ArrayError> {
+        if !self.has(bytes) {
+            return Err(self.full(bytes));
+        }
+        self.add(bytes);
+        Ok(())
+    }
+
+    /// The error of an array of so many bytes.
+    pub(super) fn full(&self, bytes: usize) -> ArrayError {
+        ArrayError::Memory { bytes, used: self.used(), limit: self.limit }
+    }
+
+    /// Counts an array that is there already.
+    pub(super) fn add(&mut self, bytes: usize) {
+        self.arrays = self.arrays.saturating_add(bytes);
+    }
+
+    pub(super) fn give_back(&mut self, bytes: usize) {
+        self.arrays = self.arrays.saturating_sub(bytes);
+    }
+
+    /// Counts the numbers anew; whether all is within the limit.
+    pub(super) fn count(&mut self, numbers: usize) -> bool {
+        self.numbers = numbers;
+        self.has(0)
+    }
+}
+
+/// The bytes of an array with memory for so many elements.
+pub(super) fn array_bytes<T>(capacity: usize) -> usize {
+    // Both counts of the shared pointer stand before the array.
+    let head = size_of::<Arc<Array<T>>>() * 2 + size_of::<Array<T>>();
+    capacity.saturating_mul(size_of::<T>()).saturating_add(head)
+}
