@@ -134,3 +134,32 @@ fn only_what_is_needed_is_recorded() {
     // One value for three that ask, two products from it.
     assert_eq!(count("let mut s = x; for i in 0..n { s = s * s * s * y; } s"), 1);
 }
+
+/// A thousand branches one after the other, values that wait for all of them, and sums that grow on one side.
+#[test]
+fn long_chains_of_branches() {
+    let (n, x) = (1000, 0.7);
+    let mut source = "fn f(x) {\n  let mut y = x;\n  let mut s = 0.0;\n".to_owned();
+    let (mut waiting, mut y, mut y_dot, mut s, mut s_dot) = (String::new(), x, 1.0, 0.0, 0.0);
+    let (mut late, mut late_dot) = (0.0, 0.0);
+    for k in 0..n {
+        let bound = 0.01 * f64::from(k % 300);
+        source += &format!("  let a{k} = {k}.5 * x;\n");
+        source += &format!("  if y > {bound:?} {{ y += 0.1 * sin(y); }} else {{ s += y; y *= 1.5; }}\n");
+        waiting += &format!(" + a{k}");
+        (late, late_dot) = (late + (f64::from(k) + 0.5) * x, late_dot + f64::from(k) + 0.5);
+        if y > bound {
+            (y, y_dot) = (y + 0.1 * y.sin(), y_dot * (1.0 + 0.1 * y.cos()));
+        } else {
+            (s, s_dot) = (s + y, s_dot + y_dot);
+            (y, y_dot) = (1.5 * y, 1.5 * y_dot);
+        }
+    }
+    source += &format!("  y + s{waiting}\n}}");
+    let program = parse_program(&source).unwrap();
+    let (value, gradient) =
+        Derivatives::<f64>::new(&program, "f").unwrap().value_and_gradient(&[Datum::Real(x)]).unwrap();
+    let slope = gradient[0].real().unwrap();
+    assert!((value - (y + s + late)).abs() < 1e-9 * value.abs(), "{value}");
+    assert!((slope - (y_dot + s_dot + late_dot)).abs() < 1e-9 * slope.abs(), "{slope}");
+}

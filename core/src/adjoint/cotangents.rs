@@ -78,9 +78,12 @@ impl Live {
 /// The cotangents at the place where the adjoint is being written.
 #[derive(Debug)]
 pub(super) struct Cotangents<'a> {
+    n: &'a Normal,
     f: &'a Function,
     active: &'a [bool],
     variables: HashMap<Value, Vec<Variable>>,
+    /// What a variable was given, as long as that happened once.
+    given: HashMap<Variable, Option<Value>>,
     pending: HashSet<Value>,
     /// The zero of each kind of leaf, made at the start: ways that set the same to zero stay the same.
     zeros: HashMap<Kind, Value>,
@@ -90,15 +93,15 @@ pub(super) struct Cotangents<'a> {
 
 impl<'a> Cotangents<'a> {
     /// All zero. The builder stands at the start of the adjoint.
-    pub(super) fn new(b: &mut FunctionBuilder, f: &'a Function, active: &'a [bool]) -> Cotangents<'a> {
-        let mut zeros = HashMap::new();
+    pub(super) fn new(b: &mut FunctionBuilder, n: &'a Normal, active: &'a [bool]) -> Cotangents<'a> {
+        let (f, mut zeros) = (&n.f, HashMap::new());
         for (_, kind) in f.kinds.iter().filter(|(v, _)| active[v.index()]) {
             for leaf in tangent_leaves(kind) {
                 zeros.entry(leaf.clone()).or_insert_with(|| b.zero(&leaf));
             }
         }
-        let (variables, pending, sized) = Default::default();
-        Cotangents { f, active, variables, pending, zeros, sized }
+        let (variables, given, pending, sized) = Default::default();
+        Cotangents { n, f, active, variables, given, pending, zeros, sized }
     }
 
     /// Lets the cotangent of an array start with `n` zeros, so that it need not grow with each element that is
@@ -140,8 +143,13 @@ impl<'a> Cotangents<'a> {
     /// The cotangent of a value, leaf by leaf. Afterwards it is zero.
     pub(super) fn take(&mut self, b: &mut FunctionBuilder, v: Value) -> Vec<Value> {
         if self.pending.remove(&v) {
+            // It was given a value on every way that leads here. Whatever adds to it has done so: uses come after the
+            // definition and are walked over before, but for the way back of a loop. So if it was given one value,
+            // nothing need be passed along.
             let variables = self.variables(b, v);
-            return variables.into_iter().map(|variable| b.use_variable(variable)).collect();
+            let done = self.n.is_once(self.n.home[v.index()]);
+            let one = |variable| self.given.get(&variable).copied().flatten().filter(|_| done);
+            return variables.into_iter().map(|x| one(x).unwrap_or_else(|| b.use_variable(x))).collect();
         }
         tangent_leaves(&self.f.kinds[v]).iter().map(|k| self.zero(b, k)).collect()
     }
@@ -184,7 +192,7 @@ impl<'a> Cotangents<'a> {
             let old = b.use_variable(variable);
             let old = Some(old).filter(|&old| !self.is_zero(b, old));
             let new = change(b, k, old);
-            b.define(variable, new);
+            self.define(b, variable, new);
         }
     }
 
@@ -193,9 +201,14 @@ impl<'a> Cotangents<'a> {
         for variable in self.variables(b, v) {
             let kind = b.variable_kind(variable).clone();
             let zero = self.zero_of(b, v, &kind);
-            b.define(variable, zero);
+            self.define(b, variable, zero);
         }
         self.pending.insert(v);
+    }
+
+    fn define(&mut self, b: &mut FunctionBuilder, variable: Variable, value: Value) {
+        self.given.entry(variable).and_modify(|given| *given = None).or_insert(Some(value));
+        b.define(variable, value);
     }
 
     fn variables(&mut self, b: &mut FunctionBuilder, v: Value) -> Vec<Variable> {

@@ -89,6 +89,11 @@ impl Normal {
         Normal { f, loops, counters, defined, home, edges, end, lengths }
     }
 
+    /// Whether a block runs once in a call at most: it is in no loop.
+    pub(super) fn is_once(&self, b: Block) -> bool {
+        b.index() == 0 || self.loops.reducible && self.loops.at(b).is_none()
+    }
+
     /// The loops, inner ones first, that are left on the way into a block.
     pub(super) fn left(&self, b: Block) -> Vec<usize> {
         let Some(edge) = self.edges[b.index()].first() else { return vec![] };

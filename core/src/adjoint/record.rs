@@ -64,6 +64,8 @@ pub(super) struct Plan {
     pub records: Vec<Value>,
     /// For each block the records pushed at its end, in order.
     pub at: Vec<Vec<usize>>,
+    /// For each record whether one block alone pushes it.
+    pub once: Vec<bool>,
     /// The counters that run backwards: loop and number.
     pub counters: HashSet<(usize, usize)>,
     sources: HashMap<(Value, Block), Source>,
@@ -139,9 +141,8 @@ impl<'a> Planner<'a> {
 
     /// Whether a value is defined once in a call, on every way through the function.
     fn is_early(&self, v: Value) -> bool {
-        let (home, loops) = (self.n.home[v.index()], &self.n.loops);
-        let once = home.index() == 0 || loops.reducible && loops.at(home).is_none();
-        once && self.n.end.is_some_and(|end| loops.dominates(home, end))
+        let home = self.n.home[v.index()];
+        self.n.is_once(home) && self.n.end.is_some_and(|end| self.n.loops.dominates(home, end))
     }
 
     /// Asks for a value. What has only one answer gets it at once.
@@ -271,7 +272,9 @@ impl<'a> Planner<'a> {
                 (_, None) => askers,
                 (_, Some(after)) => self.places(v, level, &askers, after),
             };
-            for b in places.into_iter().collect::<std::collections::BTreeSet<_>>() {
+            let places: std::collections::BTreeSet<Block> = places.into_iter().collect();
+            self.plan.once.push(places.len() == 1);
+            for b in places {
                 self.plan.at[b.index()].push(record);
             }
         }

@@ -87,6 +87,8 @@ pub(super) struct Sweep<'a> {
     /// Primal values at hand in a block of the adjoint.
     pub known: HashMap<(Block, Value), Value>,
     pub records: Vec<Variable>,
+    /// Records that one block alone pops, once they are: it comes before all that ask.
+    pub fixed: Vec<Option<Value>>,
     pub counters: HashMap<(usize, usize), Variable>,
     /// The adjoint of each block.
     blocks: Vec<Block>,
@@ -102,8 +104,8 @@ impl<'a> Sweep<'a> {
     ) -> Result<Sweep<'a>, DiffError> {
         let f = &s.n.f;
         let records = guide.map_or(&[][..], |g| &g.plan.records);
-        let records = records.iter().map(|&v| b.declare(f.kinds[v].clone())).collect();
-        let bars = Cotangents::new(&mut b, f, &s.active);
+        let records: Vec<Variable> = records.iter().map(|&v| b.declare(f.kinds[v].clone())).collect();
+        let bars = Cotangents::new(&mut b, &s.n, &s.active);
         let mut sweep = Sweep {
             engine,
             s,
@@ -116,6 +118,7 @@ impl<'a> Sweep<'a> {
             pops: vec![Vec::new(); f.blocks.len()],
             forks: HashMap::new(),
             known: HashMap::new(),
+            fixed: vec![None; records.len()],
             records,
             counters: HashMap::new(),
             blocks: vec![Block::new(0); f.blocks.len()],
@@ -309,7 +312,7 @@ impl<'a> Sweep<'a> {
 /// holds: each way comes from another side of the branch that ends the block's dominator.
 fn condition(n: &Normal, block: Block) -> Option<(Value, usize)> {
     let [first, second] = n.edges[block.index()].as_slice() else { return None };
-    let branching = n.loops.parents[block.index()]?;
+    let branching = n.loops.tree.parent(block)?;
     let Terminator::Branch(condition, yes, no) = &n.f.blocks[branching].end else { return None };
     let side = |edge: &Edge| {
         if edge.from == branching {

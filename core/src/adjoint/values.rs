@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! the plan says     the adjoint does
-//! record            pop at the start of the block that recorded it, a variable from there on
+//! record            pop at the start of the block that recorded it, a variable if several do
 //! counter           a variable: set where the loop was left, changed each time round
 //! computed          the instruction that defines it, once more, from operands got in the same way
 //! ```
@@ -73,6 +73,7 @@ impl Sweep<'_> {
             let op = Op::Pop { tape: self.engine.tape, slot };
             let value = self.b.inst(op, &[], self.f.kinds[v].clone());
             self.b.define(self.records[record], value);
+            self.fixed[record] = guide.plan.once[record].then_some(value);
         }
     }
 
@@ -81,7 +82,10 @@ impl Sweep<'_> {
         let Some(guide) = self.guide else { return self.ask(v) };
         let n = &self.s.n;
         match guide.plan.source(v, self.at) {
-            Some(Source::Record(k)) => self.b.use_variable(self.records[k]),
+            Some(Source::Record(k)) => match self.fixed[k] {
+                Some(value) => value,
+                None => self.b.use_variable(self.records[k]),
+            },
             Some(Source::Counter(l, k)) => {
                 let variable = self.counter(l, k);
                 self.b.use_variable(variable)

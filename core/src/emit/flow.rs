@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::{
     entity::{Block, Value},
-    ir::{Edge, Function, dominates, dominators},
+    ir::{DominatorTree, Edge, Function},
 };
 
 use super::{EmitError, ast::holds_array};
@@ -12,7 +12,7 @@ use super::{EmitError, ast::holds_array};
 pub(super) struct Flow {
     /// The place of each block in reverse postorder.
     pub(super) number: Vec<usize>,
-    pub(super) parents: Vec<Option<Block>>,
+    pub(super) tree: DominatorTree,
     /// The blocks that each block dominates immediately, in reverse postorder.
     pub(super) children: Vec<Vec<Block>>,
     /// How many edges lead forward into each block.
@@ -34,7 +34,6 @@ impl Flow {
         for (k, b) in order.iter().enumerate() {
             number[b.index()] = k;
         }
-        let parents = dominators(f);
         let mut flow = Flow {
             number,
             children: vec![Vec::new(); n],
@@ -42,18 +41,18 @@ impl Flow {
             loops: HashMap::new(),
             weight: vec![1; n],
             live: Vec::new(),
-            parents,
+            tree: DominatorTree::of(f),
         };
         let edges = f.predecessors();
         for &b in &order {
-            if let Some(p) = flow.parents[b.index()] {
+            if let Some(p) = flow.tree.parent(b) {
                 flow.children[p.index()].push(b);
             }
             for target in f.blocks[b].end.targets() {
                 let to = target.block;
                 if flow.number[to.index()] > flow.number[b.index()] {
                     flow.joins[to.index()] += 1;
-                } else if dominates(&flow.parents, to, b) {
+                } else if flow.tree.dominates(to, b) {
                     flow.grow_loop(&edges, to, b);
                 } else {
                     return Err(EmitError::Irreducible { function: f.name.clone(), block: to });
@@ -61,7 +60,7 @@ impl Flow {
             }
         }
         for &b in order.iter().rev() {
-            if let Some(p) = flow.parents[b.index()] {
+            if let Some(p) = flow.tree.parent(b) {
                 flow.weight[p.index()] += flow.weight[b.index()];
             }
         }

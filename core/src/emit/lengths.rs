@@ -14,11 +14,11 @@ use std::collections::{HashMap, HashSet};
 
 use crate::{
     entity::{Block, Inst, Value},
-    ir::{Function, Op, dominates},
+    ir::{DominatorTree, Function, Op},
 };
 
 /// The `add_at`s whose element is there.
-pub(super) fn elements_there(f: &Function, parents: &[Option<Block>]) -> HashSet<Inst> {
+pub(super) fn elements_there(f: &Function, tree: &DominatorTree) -> HashSet<Inst> {
     let insts = || f.blocks.iter().flat_map(|(b, block)| block.insts.iter().map(move |&i| (b, i)));
     let mut there = HashSet::new();
     if !insts().any(|(_, i)| f.insts[i].op == Op::AddAt) {
@@ -33,7 +33,7 @@ pub(super) fn elements_there(f: &Function, parents: &[Option<Block>]) -> HashSet
     for (k, (b, i)) in insts().enumerate().filter(|(_, (_, i))| f.insts[*i].op == Op::AddAt) {
         let args = &f.insts[i].args;
         let State::Like(xs) = like[args[0].index()] else { continue };
-        let before = |&(j, a): &(usize, Block)| if a == b { j < k } else { dominates(parents, a, b) };
+        let before = |&(j, a): &(usize, Block)| if a == b { j < k } else { tree.dominates(a, b) };
         if reads.get(&(xs, args[1])).is_some_and(|r| r.iter().any(before)) {
             there.insert(i);
         }

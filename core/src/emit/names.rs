@@ -4,7 +4,7 @@
 //! variables that it is collected in. Counters are `i`, `j`, `k`; the rest is named after its kind, `a` for
 //! numbers, `n` for integers, `z` for complex numbers, `xs` for arrays, and counted where needed.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::ir::{Function, Kind, Op, Terminator};
 
@@ -134,16 +134,35 @@ pub(super) fn identifier(name: &str) -> String {
     out
 }
 
-/// A name that is not taken: `base`, or `base2`, `base3`, …
-pub(super) fn fresh(base: &str, taken: &mut HashSet<String>) -> String {
-    let mut name = base.to_owned();
-    let mut k = 2;
-    while !taken.insert(name.clone()) {
-        let digit = base.ends_with(|c: char| c.is_ascii_digit());
-        name = format!("{base}{}{k}", if digit { "_" } else { "" });
-        k += 1;
+/// The names that are taken.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Names {
+    taken: HashSet<String>,
+    /// The number from which on a base may be free.
+    next: HashMap<String, usize>,
+}
+
+impl Names {
+    /// With these.
+    pub(super) fn taken(taken: HashSet<String>) -> Names {
+        Names { taken, next: HashMap::new() }
     }
-    name
+
+    /// A name that is not taken, and is from now on: `base`, or `base2`, `base3`, …
+    pub(super) fn fresh(&mut self, base: &str) -> String {
+        if self.taken.insert(base.to_owned()) {
+            return base.to_owned();
+        }
+        let next = self.next.entry(base.to_owned()).or_insert(2);
+        loop {
+            let digit = base.ends_with(|c: char| c.is_ascii_digit());
+            let name = format!("{base}{}{next}", if digit { "_" } else { "" });
+            *next += 1;
+            if self.taken.insert(name.clone()) {
+                return name;
+            }
+        }
+    }
 }
 
 /// Names all variables, with names that are not reserved.
@@ -162,9 +181,9 @@ pub(super) fn name(body: &mut Body, f: &Function, var_of: &[Option<Var>], reserv
             counters.insert(c.var);
         }
     });
-    let mut taken = reserved.clone();
+    let mut taken = Names::taken(reserved.clone());
     for (var, param) in body.params.iter().zip(&f.params) {
-        body.vars[var.0].name = fresh(&identifier(&param.name), &mut taken);
+        body.vars[var.0].name = taken.fresh(&identifier(&param.name));
     }
     let mut order = Vec::new();
     body.each(&mut |s| {
@@ -175,18 +194,18 @@ pub(super) fn name(body: &mut Body, f: &Function, var_of: &[Option<Var>], reserv
             continue;
         }
         let name = match &hints[var.0] {
-            Some(hint) => fresh(&identifier(hint), &mut taken),
+            Some(hint) => taken.fresh(&identifier(hint)),
             None if counters.contains(&var) => {
-                let free = ["i", "j", "k", "l"].into_iter().find(|n| !taken.contains(*n));
-                fresh(free.unwrap_or("i"), &mut taken)
+                let free = ["i", "j", "k", "l"].into_iter().find(|n| !taken.taken.contains(*n));
+                taken.fresh(free.unwrap_or("i"))
             }
-            None => fresh(letter(&body.vars[var.0].kind), &mut taken),
+            None => taken.fresh(letter(&body.vars[var.0].kind)),
         };
         body.vars[var.0].name = name;
     }
     // What is read and never written is a value of a path that is never taken.
     for v in body.vars.iter_mut().filter(|v| v.name.is_empty()) {
-        v.name = fresh(letter(&v.kind), &mut taken);
+        v.name = taken.fresh(letter(&v.kind));
     }
 }
 

@@ -32,7 +32,7 @@ use crate::{
 use super::{
     EmitError,
     ast::{Body, Stmt, Var},
-    names::{fresh, identifier},
+    names::{Names, identifier},
     rust_arrays,
     rust_stmt::{CHANGED_AT, CHANGED_BY, Writer},
     structure::structured,
@@ -116,8 +116,10 @@ impl<'a> File<'a> {
         let shaped = order.iter().any(|&f| rust_arrays::is_shaped(&program.functions[f]));
         let mut reserved: HashSet<String> = TAPE_FIELDS.iter().map(|field| format!("kept_{field}")).collect();
         reserved.extend([CHANGED_AT, CHANGED_BY].map(str::to_owned));
-        let names = order.iter().map(|&f| (f, fresh(&identifier(&program.functions[f].name), &mut reserved)));
-        let names = names.collect();
+        let mut taken = Names::taken(reserved.clone());
+        let names = order.iter().map(|&f| (f, taken.fresh(&identifier(&program.functions[f].name))));
+        let names: HashMap<FuncId, String> = names.collect();
+        reserved.extend(names.values().cloned());
         let needs = needs(program, &order);
         let levels: BTreeSet<u32> =
             needs.values().flat_map(|n| n.pushes.iter().chain(&n.pops)).copied().collect();

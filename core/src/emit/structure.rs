@@ -24,7 +24,7 @@ use std::collections::HashSet;
 
 use crate::{
     entity::{Block, Inst, Value},
-    ir::{Function, Target, Terminator, dominates},
+    ir::{Function, Target, Terminator},
 };
 
 use super::{
@@ -101,7 +101,7 @@ impl<'a> Writer<'a> {
             used_in: vec![None; n],
             constants: vec![None; n],
             pending: Vec::new(),
-            there: lengths::elements_there(f, &flow.parents),
+            there: lengths::elements_there(f, &flow.tree),
             frames: Vec::new(),
             labels: Vec::new(),
             after: HashSet::new(),
@@ -270,6 +270,6 @@ impl<'a> Writer<'a> {
 
     /// Whether a block is written after the block `x` and all that belongs to `x`'s loop.
     pub(super) fn comes_after(&self, after: Option<Block>, block: Block) -> bool {
-        after.is_none_or(|a| dominates(&self.flow.parents, a, block))
+        after.is_none_or(|a| self.flow.tree.dominates(a, block))
     }
 }

@@ -64,6 +64,8 @@ pub struct FunctionBuilder {
     current: Block,
     at: Position,
     variables: Table<Variable, Kind>,
+    /// The values of variables that have one for good.
+    constant: HashMap<Variable, Value>,
     definitions: HashMap<(Block, Variable), Value>,
     predecessors: SideTable<Block, SmallVec<[Edge; 2]>>,
     sealed: SideTable<Block, bool>,
@@ -84,6 +86,7 @@ impl FunctionBuilder {
             current: ENTRY,
             at: Position::default(),
             variables: Table::new(),
+            constant: HashMap::new(),
             definitions: HashMap::new(),
             predecessors: SideTable::new(SmallVec::new()),
             sealed: SideTable::new(false),
@@ -410,6 +413,15 @@ impl FunctionBuilder {
         self.variables.push(kind)
     }
 
+    /// A new variable with a value for good, which comes before all uses on every way: it is never defined again, and
+    /// costs nothing on the way to where it is used.
+    pub fn bind(&mut self, value: Value) -> Variable {
+        let kind = self.kind(value).clone();
+        let variable = self.declare(kind);
+        self.constant.insert(variable, value);
+        variable
+    }
+
     /// The kind of a variable.
     #[must_use]
     pub fn variable_kind(&self, variable: Variable) -> &Kind {
@@ -419,12 +431,16 @@ impl FunctionBuilder {
     /// Gives a variable a value from here on.
     pub fn define(&mut self, variable: Variable, value: Value) {
         self.reopen();
+        debug_assert!(!self.constant.contains_key(&variable), "{variable} has a value for good");
         self.definitions.insert((self.current, variable), value);
     }
 
     /// The value of a variable here. A variable that no path has defined is zero.
     pub fn use_variable(&mut self, variable: Variable) -> Value {
         self.reopen();
+        if let Some(&value) = self.constant.get(&variable) {
+            return value;
+        }
         let mut work = Vec::new();
         let value = self.reaching(self.current, variable, &mut work);
         self.fill(work);

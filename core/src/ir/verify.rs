@@ -292,7 +292,7 @@ impl Verifier<'_> {
                 }
             }
         }
-        let parents = dominators(f);
+        let tree = DominatorTree::of(f);
         let mut uses: Vec<(Value, Block, usize, Position)> = Vec::new();
         for (b, block) in f.blocks.iter() {
             for (k, &i) in block.insts.iter().enumerate() {
@@ -304,11 +304,11 @@ impl Verifier<'_> {
         }
         for (v, b, place, at) in uses {
             // Unreachable blocks are dominated by everything.
-            if b != ENTRY && parents[b.index()].is_none() {
+            if b != ENTRY && tree.parent(b).is_none() {
                 continue;
             }
             let fine = defined[v.index()]
-                .is_some_and(|(d, after)| if d == b { after <= place } else { dominates(&parents, d, b) });
+                .is_some_and(|(d, after)| if d == b { after <= place } else { tree.dominates(d, b) });
             if !fine {
                 self.block = Some(b);
                 self.at = at;
@@ -322,26 +322,17 @@ fn shown(kind: Option<&Kind>) -> String {
     kind.map_or("nothing".to_owned(), ToString::to_string)
 }
 
-/// Whether `a` lies on every path from the entry to `b`.
-pub(crate) fn dominates(parents: &[Option<Block>], a: Block, mut b: Block) -> bool {
-    while a != b {
-        match parents[b.index()] {
-            Some(p) => b = p,
-            None => return false,
-        }
-    }
-    true
-}
-
 /// The tree of the dominators, in which one comparison tells who dominates whom.
+#[derive(Clone, Debug)]
 pub(crate) struct DominatorTree {
+    parents: Vec<Option<Block>>,
     /// For each block when a walk in depth enters it, and when it leaves it.
     spans: Vec<(usize, usize)>,
 }
 
 impl DominatorTree {
-    /// The tree of the immediate dominators.
-    pub(crate) fn of(parents: &[Option<Block>]) -> DominatorTree {
+    pub(crate) fn of(f: &Function) -> DominatorTree {
+        let parents = dominators(f);
         let mut below: Vec<Vec<usize>> = vec![Vec::new(); parents.len()];
         let mut stack = Vec::new();
         for (b, parent) in parents.iter().enumerate() {
@@ -361,7 +352,12 @@ impl DominatorTree {
                 stack.extend(below[b].iter().map(|b| (*b, false)));
             }
         }
-        DominatorTree { spans }
+        DominatorTree { parents, spans }
+    }
+
+    /// The immediate dominator of a block; none of the entry and of what it does not reach.
+    pub(crate) fn parent(&self, b: Block) -> Option<Block> {
+        self.parents[b.index()]
     }
 
     /// Whether `a` lies on every path from the entry to `b`.
@@ -374,7 +370,7 @@ impl DominatorTree {
 /// The immediate dominator of each block; none for the entry and for what it does not reach.
 ///
 /// Source: K. Cooper, T. Harvey, K. Kennedy, "A simple, fast dominance algorithm" (2001).
-pub(crate) fn dominators(f: &Function) -> Vec<Option<Block>> {
+fn dominators(f: &Function) -> Vec<Option<Block>> {
     let n = f.blocks.len();
     // Postorder by an explicit stack.
     let mut order = Vec::new();

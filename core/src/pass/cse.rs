@@ -14,7 +14,7 @@ use std::collections::HashMap;
 
 use crate::{
     entity::{Block, Value},
-    ir::{DominatorTree, Function, Kind, Number2, Op, compact, dominators},
+    ir::{DominatorTree, Function, Kind, Number2, Op, compact},
 };
 
 /// What makes two instructions the same.
@@ -25,7 +25,7 @@ pub fn cse(f: &mut Function) {
     if !f.is_defined() {
         return;
     }
-    let tree = DominatorTree::of(&dominators(f));
+    let tree = DominatorTree::of(f);
     let mut known: HashMap<Key, Vec<(Block, Value)>> = HashMap::new();
     let mut same: HashMap<Value, Value> = HashMap::new();
     for b in f.blocks.keys().collect::<Vec<_>>() {

@@ -13,7 +13,7 @@
 
 use crate::{
     entity::Block,
-    ir::{Edge, Function, dominates, dominators},
+    ir::{DominatorTree, Edge, Function},
 };
 
 /// A natural loop.
@@ -36,14 +36,14 @@ pub(crate) struct Loops {
     pub innermost: Vec<Option<usize>>,
     /// Whether every cycle of the function is a loop of the list.
     pub reducible: bool,
-    /// The immediate dominators.
-    pub parents: Vec<Option<Block>>,
+    /// Who dominates whom.
+    pub tree: DominatorTree,
 }
 
 impl Loops {
     /// Finds the loops.
     pub(crate) fn of(f: &Function) -> Loops {
-        let (n, parents, edges) = (f.blocks.len(), dominators(f), f.predecessors());
+        let (n, tree, edges) = (f.blocks.len(), DominatorTree::of(f), f.predecessors());
         let order = order(f);
         let mut place = vec![usize::MAX; n];
         order.iter().enumerate().for_each(|(k, b)| place[b.index()] = k);
@@ -54,8 +54,7 @@ impl Loops {
             let back: Vec<Block> = into
                 .filter(|p| place[p.index()] != usize::MAX && place[p.index()] >= place[header.index()])
                 .collect();
-            let (latches, odd): (Vec<_>, Vec<_>) =
-                back.into_iter().partition(|&p| dominates(&parents, header, p));
+            let (latches, odd): (Vec<_>, Vec<_>) = back.into_iter().partition(|&p| tree.dominates(header, p));
             reducible &= odd.is_empty();
             if latches.is_empty() {
                 continue;
@@ -73,7 +72,7 @@ impl Loops {
             list.push(Loop { header, holds, parent });
         }
         let innermost = (0..n).map(|b| list.iter().rposition(|l| l.holds[b])).collect();
-        Loops { list, innermost, reducible, parents }
+        Loops { list, innermost, reducible, tree }
     }
 
     /// Whether loop `l` holds a block; the loop `None` is the whole function.
@@ -88,7 +87,7 @@ impl Loops {
 
     /// Whether `a` lies on every path from the entry to `b`.
     pub(crate) fn dominates(&self, a: Block, b: Block) -> bool {
-        dominates(&self.parents, a, b)
+        self.tree.dominates(a, b)
     }
 
     /// The smallest loop that holds both blocks.

@@ -148,9 +148,15 @@ impl<'a> Body<'a> {
 
     /// Gives a value a name from here on.
     pub(super) fn bind(&mut self, name: &str, value: Value, mutable: bool) {
-        let kind = self.stage.b.kind(value).clone();
-        let variable = self.stage.b.declare(kind);
-        self.stage.b.define(variable, value);
+        let b = &mut self.stage.b;
+        let variable = if mutable {
+            let kind = b.kind(value).clone();
+            let variable = b.declare(kind);
+            b.define(variable, value);
+            variable
+        } else {
+            b.bind(value)
+        };
         if let Some(scope) = self.scopes.last_mut() {
             scope.insert(name.to_owned(), Local { variable, mutable });
         }
