@@ -144,7 +144,7 @@ fn arrays_of_primitives_are_counted_once() {
     let array = Kind::Array(Element::Real);
     for (name, last) in [("more", 2000.5), ("same", 0.5)] {
         let mut rules = Rules::new();
-        rules.primitive(name, &[array.clone()], array.clone()).unwrap();
+        rules.primitive(name, std::slice::from_ref(&array), array.clone()).unwrap();
         let source = format!(
             "fn f(x, n: int) {{ let mut xs = [x; 10000]; for i in 0..n {{ xs = {name}(xs); }} xs[1] }}"
         );
