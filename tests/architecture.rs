@@ -11,15 +11,16 @@ use std::{
 
 /// Modules of core in reading order, each with the modules it may use. It may always use itself.
 const MODULES: &[(&str, &[&str])] = &[
+    ("bytes", &[]),
     ("entity", &[]),
     ("scalar", &[]),
-    ("array", &["scalar"]),
+    ("array", &["scalar", "bytes"]),
     ("ir", &["array", "entity", "scalar"]),
     ("rules", &["ir", "entity", "scalar"]),
     ("staging", &["ir", "entity"]),
     ("pass", &["rules", "ir", "entity", "scalar"]),
     ("adjoint", &["pass", "staging", "rules", "ir", "entity", "scalar"]),
-    ("exec", &["array", "pass", "adjoint", "staging", "rules", "ir", "entity", "scalar"]),
+    ("exec", &["array", "pass", "adjoint", "staging", "rules", "ir", "entity", "scalar", "bytes"]),
     ("check", &["exec", "adjoint", "pass", "ir", "scalar"]),
     ("emit", &["pass", "rules", "ir", "entity", "scalar"]),
     ("text", &["array", "staging", "rules", "ir", "entity", "scalar"]),
@@ -33,7 +34,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("observable", &["basis"]),
     ("kernel", &["observable", "matrix", "basis", "scalar"]),
     ("plan", &["kernel", "basis", "scalar"]),
-    ("state", &["kernel", "observable", "matrix", "basis", "scalar"]),
+    ("state", &["kernel", "observable", "matrix", "basis", "scalar", "bytes"]),
     ("field", &["state", "kernel", "param", "scalar"]),
     (
         "simulate",

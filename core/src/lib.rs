@@ -15,6 +15,7 @@
 //! things on), [`ansatz`] (circuits with parameters), [`optimize`] (minimisation), [`qasm`] (circuits from text),
 //! [`mod@print`] (and back), [`draw`] (circuits as pictures).
 
+mod bytes;
 pub mod entity;
 
 #[macro_use]

@@ -1,6 +1,6 @@
 //! What can go wrong with arrays.
 
-use crate::{scalar::Undecided, state::bytes_text};
+use crate::{bytes::bytes_text, scalar::Undecided};
 
 /// What can go wrong with arrays.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

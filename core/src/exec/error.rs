@@ -2,9 +2,9 @@
 
 use crate::{
     array::ArrayError,
+    bytes::bytes_text,
     ir::{Kind, Position},
     scalar::Undecided,
-    state::bytes_text,
 };
 
 use super::host::HostError;

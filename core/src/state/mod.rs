@@ -19,6 +19,7 @@ mod memory;
 mod random;
 mod sample;
 
+pub use crate::bytes::bytes_text;
 pub use batch::StateBatch;
 use memory::Amplitudes;
 pub(crate) use random::{draw, stream};
@@ -96,23 +97,6 @@ pub enum StateError {
         /// Their sum.
         total: f64,
     },
-}
-
-/// A number of bytes for people: `16 TiB`.
-#[must_use]
-pub fn bytes_text(bytes: u128) -> String {
-    let mut value = bytes as f64;
-    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < units.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    if value >= 1e6 {
-        return format!("{value:.1e} {}", units[unit]);
-    }
-    let digits = usize::from(value.fract() != 0.0 && value < 100.0);
-    format!("{value:.digits$} {}", units[unit])
 }
 
 /// The bytes that 2^n amplitudes of this type take, without what they may hold on the heap.
