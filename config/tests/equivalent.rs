@@ -116,6 +116,23 @@ fn names_and_computed_parameters() {
     let object = verdict(&f("sin(a)"), &f("cos(a)"), &[], 3, "different", false);
     assert_eq!(object["method"], "numeric");
     verdict(&f("sin(a)*cos(a)"), &f("sin(2*a)/2"), &[], 0, "equal", true);
+    // Sums of multiples of one another, in any order.
+    verdict("input float a; qubit q; inv @ rx(cos(a)) q;", &f("-cos(a)"), &[], 0, "equal", true);
+    let two = |x: &str, y: &str| format!("input float a; input float b; qubit q; rx({x}) q; rx({y}) q;");
+    let one = |x: &str| format!("input float a; input float b; qubit q; rx({x}) q;");
+    for (x, y, whole) in [
+        ("cos(a)", "sin(b)", "cos(a) + sin(b)"),
+        ("cos(a)", "cos(a) - 1", "2*cos(a) - 1"),
+        ("pi*sin(a)/2", "-b", "(pi*sin(a) - 2*b)/2"),
+        ("a*a", "-b*b", "(a + b)*(a - b)"),
+        ("(a*b + sin(a))/3", "(a*b - sin(a))/6", "a*b/2 + sin(a)/6"),
+    ] {
+        verdict(&two(x, y), &one(whole), &[], 0, "equal", true);
+        verdict(&one(whole), &two(y, x), &[], 0, "equal", true);
+    }
+    verdict(&two("cos(a)", "sin(b)"), &one("cos(a) - sin(b)"), &[], 3, "different", false);
+    // A factor too large for the fields is a parameter of its own, the same one wherever it is.
+    verdict(&two("cos(a)", "12345*cos(a)"), &two("12344*cos(a) + cos(a)", "cos(a)"), &[], 0, "equal", true);
     verdict(&f("arctan(sin(a))"), &f("arcsin(sin(a)/sqrt(1 + sin(a)**2))"), &[], 4, "unknown", false);
     verdict(
         "input float a; input float b; qubit q; rx(a) q; rx(b) q;",

@@ -708,7 +708,7 @@ impl Circuit {
     }
 }
 
-fn param_id(i: usize) -> ParamId {
+pub(crate) fn param_id(i: usize) -> ParamId {
     // 2^32 parameters do not fit in memory.
     ParamId(u32::try_from(i).unwrap_or(u32::MAX))
 }

@@ -30,7 +30,8 @@
 //! Circuits of a few qubits and gates are compared in the [exact ring](crate::exact) instead, without any error.
 //!
 //! # What is exact
-//! - Parameters match by name and are free. A computed one (`sin(a)`) is taken for free too: *equal*
+//! - Parameters match by name and are free. Computed ones (`sin(a)`) are taken for free too, but where their
+//!   [normal forms](crate::normal) are rational combinations of others: `-cos(a)`, `cos(a) + sin(b)`. So *equal*
 //!   stays right, and *different* needs numbers that show it.
 //! - Fractions of pi are roots of unity. A decimal of at most 12 digits is the fraction it says;
 //!   `e^{i/D}` is transcendental (Lindemann), so one symbol for it changes no verdict.

@@ -6,10 +6,11 @@ use num_traits::ToPrimitive;
 
 use super::{EquivalentError, Means, On, Report, Settings, Verdict};
 use crate::{
-    circuit::{Circuit, Instruction, Operation, ParamDef},
+    circuit::{Circuit, Instruction, Operation, ParamDef, param_id},
     gate::Gate,
-    normal::{Normal, NormalError},
+    normal::{Basis, Combination, NormalError, Place},
     param::{Angle, BindError, Decimal, ParamExpr, ParamId, Q, SHORT_DECIMAL},
+    scalar::Real,
     simulate::{SimulateError, final_measurements},
     trace::Expr,
 };
@@ -17,6 +18,8 @@ use crate::{
 /// The largest short decimal, and the finest, that has an exact image in fields.
 const LARGEST_DECIMAL: f64 = 1e6;
 const FINEST_DECIMAL: i128 = 10i128.pow(12);
+/// The largest number in the factor of a computed parameter.
+const LARGEST_FACTOR: i64 = 1000;
 /// What rounding adds to the distance at most per gate: a few units of 2^-53 for each of its products.
 const ROUNDING_PER_GATE: f64 = 4e-15;
 /// How much coarser single precision is.
@@ -40,8 +43,11 @@ pub(super) struct Pair {
     notes: BTreeSet<String>,
     /// The parameters of both as expressions, as far as they were needed.
     values: Vec<Expr>,
-    /// Computed parameters by their normal forms.
-    known: Vec<(Normal, Angle)>,
+    /// The normal forms of one radian, pi, inputs and computed parameters, and the angles that they are.
+    basis: Basis,
+    known: Vec<Angle>,
+    /// Sums of them whose factors are too large for the arithmetic to come, and the parameters that stand for them.
+    free: Vec<(Combination, Angle)>,
 }
 
 impl Pair {
@@ -73,8 +79,11 @@ impl Pair {
             rounded: None,
             notes: BTreeSet::new(),
             values: Vec::new(),
+            basis: Basis::default(),
             known: Vec::new(),
+            free: Vec::new(),
         };
+        pair.learn(&<Expr as Real>::pi(), Angle::pi(1, 1));
         let gates = [pair.translate(a, &mut table, settings)?, pair.translate(b, &mut table, settings)?];
         pair.rounding += pair.angle_rounding;
         pair.note_names(a, b);
@@ -120,11 +129,34 @@ impl Pair {
         Ok(gates)
     }
 
-    /// A computed parameter; those of the same normal form are the same.
+    /// Adds an angle to those of which computed parameters may be sums of multiples.
+    fn learn(&mut self, value: &Expr, angle: Angle) {
+        if let Ok(Ok(Place::New)) = value.normal().map(|normal| self.basis.place(&normal)) {
+            self.known.push(angle);
+        }
+    }
+
+    /// The sum of multiples of angles, if the factors are small.
+    fn sum(&self, parts: &Combination) -> Option<Angle> {
+        let small = |n: i128| i64::try_from(n).ok().filter(|n| n.abs() <= LARGEST_FACTOR);
+        let mut sum = Angle::zero();
+        for (&k, q) in parts {
+            sum = sum + self.known.get(k)?.clone() * Q::new(small(*q.numer())?, small(*q.denom())?);
+        }
+        Some(sum)
+    }
+
+    /// A computed parameter. Those whose normal forms are rational combinations of others are such sums of angles:
+    /// `-cos(a)`, or `cos(a) + sin(b)` where both are there, in any order.
     fn computed(&mut self, table: &mut Circuit, expr: ParamExpr) -> Result<Angle, EquivalentError> {
         for param in &table.params()[self.values.len()..] {
             let value = param.definition.as_ref().and_then(|e| e.evaluate(&self.values).ok());
-            self.values.push(value.unwrap_or_else(|| Expr::symbol(&param.name)));
+            let value = value.unwrap_or_else(|| Expr::symbol(&param.name));
+            let id = param_id(self.values.len());
+            if param.definition.is_none() || id == RADIAN {
+                self.learn(&value, Angle::theta(id));
+            }
+            self.values.push(value);
         }
         let normal = match expr.evaluate(&self.values).map(|e: Expr| e.normal()) {
             Ok(Err(NormalError::DivisionByZero)) => {
@@ -132,11 +164,19 @@ impl Pair {
             }
             other => other.ok().and_then(Result::ok),
         };
-        if let Some((_, angle)) = self.known.iter().find(|(known, _)| Some(known) == normal.as_ref()) {
-            return Ok(angle.clone());
+        let place = normal.and_then(|normal| self.basis.place(&normal).ok());
+        if let Some(Place::Sum(parts)) = &place {
+            let free = || self.free.iter().find(|(known, _)| known == parts).map(|(_, angle)| angle.clone());
+            if let Some(angle) = self.sum(parts).or_else(free) {
+                return Ok(angle);
+            }
         }
         let angle = table.expression(expr);
-        self.known.extend(normal.map(|normal| (normal, angle.clone())));
+        match place {
+            Some(Place::New) => self.known.push(angle.clone()),
+            Some(Place::Sum(parts)) => self.free.push((parts, angle.clone())),
+            None => {}
+        }
         Ok(angle)
     }
 

@@ -37,6 +37,7 @@
 //! [`Expr`] can be evaluated, differentiated and compared without a normal form.
 
 mod atoms;
+mod basis;
 mod equality;
 mod factor;
 mod print;
@@ -46,6 +47,7 @@ mod sum;
 mod trial;
 mod write;
 
+pub(crate) use basis::{Basis, Combination, Place};
 pub use equality::Equality;
 pub use factor::Factored;
 

@@ -1,0 +1,75 @@
+//! Rational relations between normal forms: which one is a sum of multiples of others.
+//!
+//! ```text
+//! cos a + sin a, cos a           a basis; then sin a = 1 * first - 1 * second, and -cos a = -1 * second
+//! ```
+//!
+//! The products of a normal form are linearly independent (where its converse holds), so this is elimination over the
+//! fractions, with products for coordinates.
+
+use std::collections::BTreeMap;
+
+use num_traits::{CheckedAdd, CheckedDiv, CheckedMul, One, Zero};
+
+use super::{
+    Normal, NormalError,
+    atoms::Product,
+    sum::{Q, Sum},
+};
+
+/// Normal forms none of which is a rational combination of the others.
+#[derive(Debug, Default)]
+pub(crate) struct Basis {
+    rows: Vec<Row>,
+}
+
+/// What is left of a form once the rows before it are taken off.
+#[derive(Debug)]
+struct Row {
+    rest: Sum,
+    /// A product in it, which no later row has.
+    pivot: Product,
+    /// How the rest is made of the forms.
+    of: Combination,
+}
+
+/// Coefficients by the numbers of forms.
+pub(crate) type Combination = BTreeMap<usize, Q>;
+
+/// What a form is to a basis.
+#[derive(Debug)]
+pub(crate) enum Place {
+    /// A combination of its forms.
+    Sum(Combination),
+    /// Its next form from now on.
+    New,
+}
+
+impl Basis {
+    /// Finds the place of a form.
+    ///
+    /// # Errors
+    /// [`NormalError::Coefficient`]; the basis is as it was.
+    pub(crate) fn place(&mut self, form: &Normal) -> Result<Place, NormalError> {
+        let mut rest = form.0.clone();
+        let mut of = Combination::new();
+        for row in &self.rows {
+            let Some(top) = rest.terms().get(&row.pivot) else { continue };
+            let factor = row.rest.terms().get(&row.pivot).and_then(|q| top.checked_div(q));
+            let factor = factor.ok_or(NormalError::Coefficient)?;
+            rest = rest.minus(&row.rest.times_fraction(factor)?)?;
+            for (&k, q) in &row.of {
+                let sum = of.entry(k).or_insert_with(Q::zero);
+                let new = factor.checked_mul(q).and_then(|q| sum.checked_add(&q));
+                *sum = new.ok_or(NormalError::Coefficient)?;
+            }
+        }
+        of.retain(|_, q| !q.is_zero());
+        let Some((pivot, _)) = rest.lead() else { return Ok(Place::Sum(of)) };
+        let pivot = pivot.clone();
+        of.values_mut().for_each(|q| *q = -*q);
+        of.insert(self.rows.len(), Q::one());
+        self.rows.push(Row { rest, pivot, of });
+        Ok(Place::New)
+    }
+}
