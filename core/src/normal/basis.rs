@@ -64,7 +64,7 @@ impl Basis {
                 *sum = new.ok_or(NormalError::Coefficient)?;
             }
         }
-        of.retain(|_, q| !q.is_zero());
+        of.retain(|_, q| *q.numer() != 0);
         let Some((pivot, _)) = rest.lead() else { return Ok(Place::Sum(of)) };
         let pivot = pivot.clone();
         of.values_mut().for_each(|q| *q = -*q);
