@@ -396,7 +396,6 @@ pub(super) struct Stmt {
 }
 
 #[derive(Clone, Debug)]
-#[expect(dead_code, reason = "parsed whole; what is not lowered yet is refused by its kind")]
 pub(super) enum StmtKind {
     /// `OPENQASM 3.0;` elsewhere than at the top.
     Header,
@@ -422,15 +421,15 @@ pub(super) enum StmtKind {
     For(Box<ForLoop>),
     While(Box<(Expr, Box<[Stmt]>)>),
     Switch(Box<SwitchCase>),
-    Def(Box<Subroutine>),
+    Def(Rc<Subroutine>),
     Extern(Ident),
     Return(Option<Box<Expr>>),
     Break,
     Continue,
     End,
-    Nop(Box<[Operand]>),
-    Box(Option<Box<Expr>>, Box<[Stmt]>),
-    Delay(Box<(Expr, Box<[Operand]>)>),
+    Nop,
+    Box(Box<[Stmt]>),
+    Delay,
     Block(Box<[Stmt]>),
     Expr(Box<Expr>),
     Cal,
@@ -454,16 +453,14 @@ pub(super) struct Declaration {
     pub(super) value: Option<Expr>,
 }
 
+/// `target = value`; `a += b` is read as `a = a + b`.
 #[derive(Clone, Debug)]
 pub(super) struct Assignment {
     pub(super) target: Operand,
-    /// The operator before `=`.
-    pub(super) compound: bool,
     pub(super) value: Expr,
 }
 
 #[derive(Clone, Debug)]
-#[expect(dead_code, reason = "loops are refused as a whole so far")]
 pub(super) struct ForLoop {
     pub(super) ty: Type,
     pub(super) name: Ident,
@@ -475,15 +472,14 @@ pub(super) struct ForLoop {
 pub(super) type Case = (Box<[Expr]>, Box<[Stmt]>);
 
 #[derive(Clone, Debug)]
-#[expect(dead_code, reason = "switches are refused as a whole so far")]
 pub(super) struct SwitchCase {
     pub(super) subject: Expr,
     pub(super) cases: Box<[Case]>,
     pub(super) default: Option<Box<[Stmt]>>,
 }
 
+/// `def name(params) -> result { body }`.
 #[derive(Clone, Debug)]
-#[expect(dead_code, reason = "subroutines are refused as a whole so far")]
 pub(super) struct Subroutine {
     pub(super) name: Ident,
     pub(super) params: Box<[(Type, Ident)]>,

@@ -20,10 +20,14 @@
 //! node, the lowering checks names and sizes, counts the gates after expansion, and only then
 //! builds the circuit.
 //!
-//! - Both languages are parsed whole. What runs is OpenQASM 2 and the declarative part of OpenQASM
-//!   3.1: gates, constants, aliases, measurement and `reset` anywhere, assignments to bits, `if` on
-//!   bits and registers. Loops, subroutines, `switch`, other variables, timing and calibrations are
-//!   refused by name and place.
+//! - Both languages are parsed whole. What runs is OpenQASM 2 and nearly all of OpenQASM 3.1: gates,
+//!   constants, variables, aliases, loops, `switch`, subroutines, measurement and `reset` anywhere, `if` on
+//!   bits and registers. Calibrations, external functions and arithmetic on measured bits are refused by name and
+//!   place; `delay` is ignored with a warning.
+//! - A circuit is a list of gates, so what OpenQASM 3 computes is computed while the text is read: loops are
+//!   unrolled, subroutines put in where they are called. What depends on a measurement are bits, truth values and
+//!   integers that are compared; a loop that a measurement ends needs a bound:
+//!   `for int i in [1:100] { …; if (c) break; }`.
 //! - The condition of an `if` is evaluated once, when it is reached. Where its body changes the bits
 //!   that it reads, or a measurement is not stored but matters, the circuit gets a hidden register.
 //! - `qelib1.inc` (extended by what files take for granted) and `stdgates.inc` are built in.

@@ -73,6 +73,27 @@ pub enum Problem {
     #[error("input `{name}` is not visible within a gate definition")]
     InputInGate { name: String },
 
+    #[error("{what} cannot stand within a block")]
+    WithinBlock { what: &'static str },
+    #[error("`{word}` must stand within {place}")]
+    Misplaced { word: &'static str, place: &'static str },
+    #[error("`{name}` is a subroutine: it is called with all its arguments in parentheses")]
+    SubroutineAsGate { name: String },
+    #[error("calls of subroutines are nested more than {limit} deep")]
+    DeepCall { limit: usize },
+    #[error("`{name}` gives no value")]
+    NoResult { name: String },
+
+    // Values while the text is read.
+    #[error("`{name}` has no value yet")]
+    Unassigned { name: String },
+    #[error("`{name}` depends on a measurement")]
+    Depends { name: String },
+    #[error("how often this loop runs depends on a measurement")]
+    Unbounded,
+    #[error("more than {limit} statements run in loops and subroutines")]
+    TooManySteps { limit: u64 },
+
     // Registers and operands.
     #[error("a register needs a size from 1 to {limit}, not {given}")]
     RegisterSize { given: String, limit: u64 },

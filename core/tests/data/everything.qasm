@@ -29,7 +29,7 @@ gate looped(t) x0 { for uint k in {1, 2} { rx(t) x0; } }
 reset q;
 h pair;
 if (c[0] == 1 && !flag) { x q[0]; } else if (i > 3) z q[1]; else { y q[2]; }
-for uint k in [0:2:6] { h q[k]; }
+for uint k in [0:2:2] { h q[k]; }
 for bit b in c { x q[0]; }
 while (i < 4) { i += 1; if (i == 2) continue; break; }
 switch (i) { case 0, 1 { x q[0]; } default { y q[0]; } }

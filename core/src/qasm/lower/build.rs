@@ -82,7 +82,8 @@ impl Lowering<'_> {
         if let (Err(problem), None) = (self.check_hidden(hidden), &failed) {
             failed = Some((problem, self.place(Default::default())));
         } else if hidden > 0
-            && let Err(e) = circuit.hidden_register(&self.hidden_name(), hidden as usize)
+            && let Some(name) = self.hidden_names().nth(self.bits.iter().filter(|r| r.name.is_none()).count())
+            && let Err(e) = circuit.hidden_register(&name, hidden as usize)
         {
             failed = Some((Problem::Circuit { reason: e.to_string() }, self.place(Default::default())));
         }
@@ -128,7 +129,7 @@ impl Item {
             | Item::Discard { place, .. }
             | Item::Reset { place, .. }
             | Item::Assign { place, .. } => Some(*place),
-            Item::Barrier { .. } | Item::Store { .. } | Item::Forget { .. } => None,
+            Item::Barrier { .. } | Item::Store { .. } | Item::Forget { .. } | Item::Leave { .. } => None,
         }
     }
 }
@@ -165,6 +166,7 @@ impl Builder<'_> {
                 }
                 Ok(())
             }
+            Item::Leave { bit, .. } => self.assign(bit, true),
             Item::Store { number } => {
                 let Some(built) = self.conditions.get(number as usize) else { return Ok(()) };
                 self.condition = Some(built.whole.clone());

@@ -46,6 +46,13 @@ pub(super) struct PlannedCall {
 
 impl Lowering<'_> {
     pub(super) fn call(&mut self, call: &ast::Call, span: Span, all: &[Stmt]) -> Lower<()> {
+        if let Some(number) = self.subroutine(call.name.symbol)
+            && call.operands.is_empty()
+            && call.modifiers.is_empty()
+            && !call.timed
+        {
+            return self.call_subroutine(number, &call.args, span, None).map(|_| ());
+        }
         let gate = self.resolve(call, Scope::Global, None, all);
         let modern = call.name.symbol.word().is_some_and(|w| !w.is_old());
         if gate.is_err() && modern {
@@ -153,6 +160,7 @@ impl Lowering<'_> {
         let callee = match self.gates.get(name.symbol) {
             Some(GateEntry::BuiltIn(callee) | GateEntry::Own(callee, _)) => callee,
             Some(GateEntry::Broken) => return Err(Stop),
+            Some(GateEntry::Subroutine(_, place)) => return self.called_as_gate(name, place),
             None => return self.undefined(name, within, all),
         };
         if let Callee::Defined(number) = callee {

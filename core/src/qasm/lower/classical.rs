@@ -1,9 +1,9 @@
 //! Expressions over classical bits: what `if` asks for and what assignments store.
 //!
-//! A circuit knows conditions, not arithmetic. So an expression is a constant, some bits in order
+//! A circuit knows conditions, not arithmetic. So an expression is a value that is known, some bits in order
 //! (a register, a slice, a concatenation), or a condition on bits; all else is refused by name.
 
-use super::{Lower, Lowering, Scope, Value, evaluate::unary, names::Entry};
+use super::{Lower, Lowering, Scope, Value, evaluate::unary, names::Entry, variables::State};
 use crate::{
     circuit::{Condition, Relation},
     qasm::{
@@ -52,7 +52,7 @@ impl Truth {
     }
 
     /// Both, or one of both.
-    fn join(self, other: Truth, and: bool) -> Truth {
+    pub(super) fn join(self, other: Truth, and: bool) -> Truth {
         match (self, other) {
             (Truth::Constant(holds), other) | (other, Truth::Constant(holds)) => {
                 if holds == and {
@@ -130,7 +130,7 @@ impl Lowering<'_> {
     pub(super) fn classical(&mut self, expr: &Expr) -> Lower<Classical> {
         match &expr.kind {
             ExprKind::Name(_) | ExprKind::Index(..) => match self.bits_of(expr)? {
-                Some(bits) => Ok(Classical::Word { bits, signed: false }),
+                Some((bits, signed)) => Ok(Classical::Word { bits, signed }),
                 None => self.evaluate(expr, Scope::Global).map(Classical::Value),
             },
             ExprKind::Int(None) => self.long_number(expr.span),
@@ -157,7 +157,10 @@ impl Lowering<'_> {
                 for (op, right) in rest {
                     let span = first.span.to(right.span);
                     let right = self.classical(right)?;
-                    left = self.combine(*op, left, right, span)?;
+                    left = match self.combine(*op, left, right, span)? {
+                        Classical::Value(value) => Classical::Value(self.wrapped(value, expr)?),
+                        other => other,
+                    };
                 }
                 Ok(left)
             }
@@ -165,25 +168,43 @@ impl Lowering<'_> {
                 let value = self.classical(inner)?;
                 self.cast_bits(ty, value, expr.span)
             }
-            ExprKind::Measure(_) => self.refuse("a measurement within an expression", expr.span),
+            ExprKind::Measure(operand) => {
+                let qubits = self.qubits(operand)?;
+                let into = self.hidden_bits(qubits.len().unwrap_or(1), self.locals.len(), expr.span)?;
+                self.spend(u64::from(into.len().unwrap_or(1)), expr.span)?;
+                let bits = into.iter().collect();
+                self.measure_into(qubits, into, operand.span, expr.span, expr.span)?;
+                Ok(Classical::Word { bits, signed: false })
+            }
+            ExprKind::Call(name, args) if self.subroutine(name.symbol).is_some() => {
+                let number = self.subroutine(name.symbol).unwrap_or_default();
+                self.called(number, args, expr.span)
+            }
             _ => self.evaluate(expr, Scope::Global).map(Classical::Value),
         }
     }
 
-    /// The bits that an expression names, if it does.
-    fn bits_of(&mut self, expr: &Expr) -> Lower<Option<Vec<u32>>> {
+    /// The bits that an expression names, if it does, and whether they are a signed number: a register, a
+    /// part of one, or a variable that is kept in bits.
+    fn bits_of(&mut self, expr: &Expr) -> Lower<Option<(Vec<u32>, bool)>> {
         let mut base = expr;
         while let ExprKind::Index(inner, _) = &base.kind {
             base = inner;
         }
-        let is_bits = match base.kind {
-            ExprKind::Name(symbol) => matches!(self.names.get(symbol), Some(Entry::Bits(_))),
-            _ => false,
+        let ExprKind::Name(symbol) = base.kind else { return Ok(None) };
+        let (picks, signed) = match self.names.get(symbol) {
+            Some(Entry::Bits(_)) => {
+                let Some(operand) = self.as_operand(expr) else { return Ok(None) };
+                (self.bits(&operand)?, false)
+            }
+            Some(Entry::Variable(id)) => match &self.variables[*id].state {
+                State::Bits { bits, signed } if std::ptr::eq(base, expr) => (bits.clone(), *signed),
+                _ => return Ok(None),
+            },
+            _ => return Ok(None),
         };
-        let Some(operand) = self.as_operand(expr).filter(|_| is_bits) else { return Ok(None) };
-        let picks = self.bits(&operand)?;
         self.spend(u64::from(picks.len().unwrap_or(1)), expr.span)?;
-        Ok(Some(picks.iter().collect()))
+        Ok(Some((picks.iter().collect(), signed)))
     }
 
     fn long_number(&mut self, span: Span) -> Lower<Classical> {
@@ -326,7 +347,7 @@ impl Lowering<'_> {
     }
 
     /// Bits compared with a constant.
-    fn compare_word(
+    pub(super) fn compare_word(
         &mut self,
         mut bits: Vec<u32>,
         signed: bool,

@@ -14,13 +14,13 @@
 use std::{collections::HashSet, sync::Arc};
 
 use super::{
-    Guard, Item, Lower, Lowering, Picks, Planned, Stop,
+    Guard, Item, Lower, Lowering, Picks, Planned,
     classical::{Truth, negate, size},
 };
 use crate::{
     circuit::Condition,
     qasm::{
-        ast::{Conditional, Span, Stmt, StmtKind},
+        ast::{Conditional, Span, Stmt},
         diagnostic::Problem,
     },
 };
@@ -28,12 +28,12 @@ use crate::{
 /// An `if` of the plan.
 #[derive(Debug)]
 pub(super) struct Branches {
-    parent: Option<Guard>,
-    condition: Condition,
+    pub(super) parent: Option<Guard>,
+    pub(super) condition: Condition,
     /// Whether a hidden bit keeps its truth.
-    stored: bool,
+    pub(super) stored: bool,
     /// What its condition costs, with those around it.
-    size: u64,
+    pub(super) size: u64,
 }
 
 /// The conditions of an `if`, ready for instructions.
@@ -51,20 +51,14 @@ impl Lowering<'_> {
     pub(super) fn conditional(&mut self, conditional: &Conditional, span: Span, all: &[Stmt]) -> Lower<()> {
         let Conditional { condition, then, otherwise } = conditional;
         let otherwise = otherwise.as_deref().unwrap_or_default();
-        match self.condition(condition) {
-            Ok(Truth::Open(condition)) => self.branches(condition, span, |lowering, is_else| {
+        match self.condition(condition)? {
+            Truth::Open(condition) => self.branches(condition, span, |lowering, is_else| {
                 lowering.block(if is_else { otherwise } else { then }, all);
             }),
-            Ok(Truth::Constant(holds)) => {
-                let (taken, left) = if holds { (&**then, otherwise) } else { (otherwise, &**then) };
-                self.checked_only(left, all);
-                self.block(taken, all);
+            // What never runs is not looked at: it may be what the condition guards against.
+            Truth::Constant(holds) => {
+                self.block(if holds { then } else { otherwise }, all);
                 Ok(())
-            }
-            Err(Stop) => {
-                self.checked_only(then, all);
-                self.checked_only(otherwise, all);
-                Err(Stop)
             }
         }
     }
@@ -76,19 +70,31 @@ impl Lowering<'_> {
         span: Span,
         mut body: impl FnMut(&mut Self, bool),
     ) -> Lower<()> {
-        let around = self.guard.and_then(|g| self.branches.get(g.number as usize)).map_or(0, |b| b.size);
-        let size = size(&condition).saturating_mul(2).saturating_add(around);
-        self.spend(size, span)?;
-        // Each takes at least a byte of a source.
+        let size = self.spend_branch(&condition, span)?;
+        // Each takes at least a byte of a source, or was counted as a step.
         let number = u32::try_from(self.branches.len()).unwrap_or(u32::MAX);
         let start = self.plan.len();
-        let outer = self.guard;
+        let (outer, mark) = (self.guard, self.mark);
         self.branches.push(Branches { parent: outer, condition, stored: false, size });
-        for otherwise in [false, true] {
+        self.mark = self.log.len();
+        self.depth += 1;
+        let [then, otherwise] = [false, true].map(|otherwise| {
             self.guard = Some(Guard { number, otherwise });
             body(self, otherwise);
+            (self.leaving.take(), self.end_branch())
+        });
+        (self.guard, self.mark) = (outer, mark);
+        self.leave_branch();
+        for (left, changed) in [&then, &otherwise] {
+            left.iter().for_each(|&frame| self.leave_changed(frame, changed));
         }
-        self.guard = outer;
+        match (then, otherwise) {
+            ((None, then), (None, otherwise)) => self.merge(&then, &otherwise, number, span)?,
+            ((None, stays), _) => self.adopt(&stays, Guard { number, otherwise: false }, span),
+            (_, (None, stays)) => self.adopt(&stays, Guard { number, otherwise: true }, span),
+            // Whoever left less goes on behind that.
+            ((Some(a), _), (Some(b), _)) => self.leaving = Some(a.max(b)),
+        }
         if self.changes_its_condition(number, start) {
             self.branches[number as usize].stored = true;
             self.plan.insert(start, Planned { item: Item::Store { number }, guard: outer });
@@ -96,6 +102,14 @@ impl Lowering<'_> {
             self.add_count(2, span);
         }
         Ok(())
+    }
+
+    /// Counts the size of the conditions of two branches, with those around them.
+    pub(super) fn spend_branch(&mut self, condition: &Condition, span: Span) -> Lower<u64> {
+        let around = self.guard.and_then(|g| self.branches.get(g.number as usize)).map_or(0, |b| b.size);
+        let size = size(condition).saturating_mul(2).saturating_add(around);
+        self.spend(size, span)?;
+        Ok(size)
     }
 
     /// Whether anything from `start` on but the very last step changes a bit that the condition reads.
@@ -124,42 +138,6 @@ impl Lowering<'_> {
         };
         let last = items.len() - 1;
         items.iter().enumerate().any(|(i, item)| written(item).is_some_and(|bits| meets(&bits, i == last)))
-    }
-
-    /// The statements of a block. Errors are reported, not returned.
-    pub(super) fn block(&mut self, statements: &[Stmt], all: &[Stmt]) {
-        for statement in statements {
-            if self.full() {
-                return;
-            }
-            let _ = match &statement.kind {
-                StmtKind::Qreg(name, _) | StmtKind::Creg(name, _) | StmtKind::Let(name, _) => {
-                    self.declared_within(name.symbol, name.span, statement.span)
-                }
-                StmtKind::Declare(d) | StmtKind::Const(d) | StmtKind::Input(d) | StmtKind::Output(d) => {
-                    self.declared_within(d.name.symbol, d.name.span, statement.span)
-                }
-                StmtKind::Gate(gate) => {
-                    self.gates.break_name(gate.name.symbol);
-                    self.refuse("a definition within a block", statement.span)
-                }
-                StmtKind::Include(_) => self.refuse("`include` within a block", statement.span),
-                _ => self.statement(statement, all),
-            };
-        }
-    }
-
-    fn declared_within(&mut self, name: crate::qasm::ast::Symbol, at: Span, span: Span) -> Lower<()> {
-        self.names.break_name(name, self.place(at));
-        self.refuse("a declaration within a block", span)
-    }
-
-    /// Looks for errors in statements that never run.
-    fn checked_only(&mut self, statements: &[Stmt], all: &[Stmt]) {
-        let (length, count, passed) = (self.plan.len(), self.count, self.passed);
-        self.block(statements, all);
-        self.plan.truncate(length);
-        (self.count, self.passed) = (count, passed);
     }
 
     /// The conditions of every `if`, and how many hidden bits they need.
@@ -215,16 +193,11 @@ impl Lowering<'_> {
         any
     }
 
-    /// A name for hidden bits that no register has.
-    pub(super) fn hidden_name(&self) -> String {
-        let taken: HashSet<String> = self.bits.iter().map(|r| self.name(r.name)).collect();
-        let mut name = "scratch".to_owned();
-        let mut number = 0u64;
-        while taken.contains(&name) {
-            number += 1;
-            name = format!("scratch_{number}");
-        }
-        name
+    /// Names for hidden registers that no register has.
+    pub(super) fn hidden_names(&self) -> impl Iterator<Item = String> + use<> {
+        let taken: HashSet<String> = self.bits.iter().filter_map(|r| r.name).map(|n| self.name(n)).collect();
+        let names = (0u64..).map(|k| if k == 0 { "scratch".to_owned() } else { format!("scratch_{k}") });
+        names.filter(move |name| !taken.contains(name))
     }
 
     /// Room for hidden bits, of which there are few.

@@ -4,12 +4,16 @@ use super::{
     Item, Lower, Lowering, Picks, Register, Scope, Stop, Value,
     classical::{Classical, to_digits, trim},
     names::Entry,
+    subroutine::Given,
 };
 use crate::{
     circuit::Condition,
     param::{Angle, ParamId},
     qasm::{
-        ast::{Assignment, BaseType, Declaration, Expr, ExprKind, Ident, Operand, Span},
+        ast::{
+            Assignment, Base, BaseType, Declaration, Expr, ExprKind, Ident, Index, Operand, Select, Span,
+            Symbol, Type,
+        },
         diagnostic::{Diagnostic, Problem},
     },
 };
@@ -53,10 +57,12 @@ impl Lowering<'_> {
             let given = u64::from(before) + u64::from(size);
             return self.fail(Problem::TooManyQubits { given, limit: u64::from(MAX_SIZE) }, name.span);
         }
-        Ok(Register { name: name.symbol, first: before, size, single })
+        Ok(Register { name: Some(name.symbol), first: before, size, single })
     }
 
     pub(super) fn declare_qubits(&mut self, name: Ident, size: Option<&Expr>, span: Span) -> Lower<()> {
+        self.only_in_file("a declaration of qubits", span)
+            .inspect_err(|_| self.names.break_name(name.symbol, self.place(name.span)))?;
         let register = self.register(name, size, self.n_qubits)?;
         self.declare_name(name, Entry::Qubits(register.picks()))?;
         self.n_qubits += register.size;
@@ -66,7 +72,10 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    pub(super) fn declare_bits(&mut self, name: Ident, size: Option<&Expr>, _: Span) -> Lower<Picks> {
+    pub(super) fn declare_bits(&mut self, name: Ident, size: Option<&Expr>, span: Span) -> Lower<Picks> {
+        if self.names.depth() > 0 {
+            return self.declare_local_bits(name, size, span);
+        }
         let register = self.register(name, size, self.n_bits)?;
         self.declare_name(name, Entry::Bits(register.picks()))?;
         self.n_bits += register.size;
@@ -74,43 +83,88 @@ impl Lowering<'_> {
         Ok(register.picks())
     }
 
+    /// Bits of a block are hidden ones, but for those that a subroutine returns.
+    fn declare_local_bits(&mut self, name: Ident, size: Option<&Expr>, span: Span) -> Lower<Picks> {
+        let size = self.register_size(size);
+        let size = size.inspect_err(|_| self.names.break_name(name.symbol, self.place(name.span)))?;
+        let n = size.unwrap_or(1);
+        let bits = match self.returned_bits(name.symbol, n) {
+            Some(bits) => {
+                self.add_count(u64::from(n), span);
+                if self.passed.is_none() {
+                    let (values, place) = (vec![false; n as usize].into(), self.place(span));
+                    self.push(Item::Assign { bits: bits.clone(), values, place });
+                }
+                bits
+            }
+            None => self.hidden_bits(n, self.locals.len(), span)?,
+        };
+        let bits = if size.is_none() { Picks::One(bits.get(0)) } else { bits };
+        self.declare_name(name, Entry::Bits(bits.clone()))?;
+        Ok(bits)
+    }
+
     pub(super) fn declare(&mut self, declaration: &Declaration, span: Span) -> Lower<()> {
         let Declaration { ty, name, value } = declaration;
-        let place = self.place(name.span);
         match (ty.base, &ty.dims, value) {
             (BaseType::Qubit, None, None) => self.declare_qubits(*name, ty.size.as_ref(), span),
             (BaseType::Bit, None, None) => self.declare_bits(*name, ty.size.as_ref(), span).map(|_| ()),
-            (BaseType::Bit, None, Some(Expr { kind: ExprKind::Measure(operand), .. })) => {
-                let bits = self.declare_bits(*name, ty.size.as_ref(), span)?;
-                let qubits = self.qubits(operand)?;
-                self.measure_into(qubits, bits, operand.span, name.span, span)
-            }
-            (BaseType::Bit, None, Some(value)) => {
-                // The value cannot read the bits that are being declared.
-                let known = self.classical(value);
-                let bits = self.declare_bits(*name, ty.size.as_ref(), span)?;
-                self.store(bits, known?, name.span, value.span, true)
-            }
-            // An array that nothing changes is a constant.
-            (base, Some(_), Some(_)) if !matches!(base, BaseType::Qubit | BaseType::Bit) => {
-                self.declare_const(declaration)
+            (BaseType::Bit, None, Some(value)) => match &value.kind {
+                ExprKind::Measure(operand) => {
+                    let bits = self.declare_bits(*name, ty.size.as_ref(), span)?;
+                    let qubits = self.qubits(operand)?;
+                    self.measure_into(qubits, bits, operand.span, name.span, span)
+                }
+                ExprKind::Call(callee, args) if self.subroutine(callee.symbol).is_some() => {
+                    let bits = self.declare_bits(*name, ty.size.as_ref(), span)?;
+                    self.store_call(bits, callee.symbol, args, name.span, value.span, true)
+                }
+                _ => {
+                    // The value cannot read the bits that are being declared.
+                    let known = self.classical(value);
+                    let bits = self.declare_bits(*name, ty.size.as_ref(), span)?;
+                    self.store(bits, known?, name.span, value.span, true)
+                }
+            },
+            (BaseType::Bit, Some(_), _) => {
+                self.names.break_name(name.symbol, self.place(name.span));
+                self.refuse("an array of bits", span)
             }
             (BaseType::Qubit, ..) => {
-                self.names.break_name(name.symbol, place);
+                self.names.break_name(name.symbol, self.place(name.span));
                 let (expected, given) = ("`;`".to_owned(), "an initial value".to_owned());
                 self.fail(Problem::Expected { expected, given }, span)
             }
-            (_, _, value) => {
-                self.names.break_name(name.symbol, place);
-                let what = "a classical variable".to_owned();
-                let mut error =
-                    Diagnostic::error(Problem::NotInThisVersion { what }).at(self.place(span), "");
-                if value.is_some() {
-                    error = error.help("if it never changes, declare it `const`");
+            (_, _, Some(value)) => match self.classical(value) {
+                Ok(known) => self.declare_variable(*name, ty, Some((known, value.span))),
+                Err(Stop) => {
+                    self.names.break_name(name.symbol, self.place(name.span));
+                    Err(Stop)
                 }
-                Err(self.report(error))
+            },
+            (_, Some(dims), None) => {
+                let zeros = self.zeros(ty, dims).map(Classical::Value);
+                let zeros =
+                    zeros.inspect_err(|_| self.names.break_name(name.symbol, self.place(name.span)))?;
+                self.declare_variable(*name, ty, Some((zeros, ty.span)))
             }
+            (_, None, None) => self.declare_variable(*name, ty, None),
         }
+    }
+
+    /// An array of zeros.
+    fn zeros(&mut self, ty: &Type, dims: &[Expr]) -> Lower<Value> {
+        let Some((first, rest)) = dims.split_first() else {
+            return Ok(match ty.base {
+                BaseType::Bool => Value::Bool(false),
+                _ => Value::Int(0),
+            });
+        };
+        let size = self.integer(first, "the size of an array")?;
+        let size = u64::try_from(size).unwrap_or(u64::MAX);
+        self.spend_elements(size, first.span)?;
+        let element = self.zeros(ty, rest)?;
+        Ok(Value::Array((0..size).map(|_| element.clone()).collect()))
     }
 
     pub(super) fn declare_const(&mut self, declaration: &Declaration) -> Lower<()> {
@@ -222,20 +276,71 @@ impl Lowering<'_> {
     }
 
     pub(super) fn assign(&mut self, assignment: &Assignment, span: Span) -> Lower<()> {
-        let Assignment { target, compound, value } = assignment;
-        if *compound {
-            return self.refuse("a compound assignment", span);
+        let Assignment { target, value } = assignment;
+        if let Base::Name(name) = target.base
+            && let Some(&Entry::Variable(id)) = self.names.get(name.symbol)
+        {
+            return self.assign_to(id, target, value);
         }
         if let ExprKind::Measure(operand) = &value.kind {
             return self.measure(operand, Some(target), span);
         }
         let into = self.bits(target)?;
+        if let ExprKind::Call(callee, args) = &value.kind
+            && self.subroutine(callee.symbol).is_some()
+        {
+            return self.store_call(into, callee.symbol, args, target.span, value.span, false);
+        }
         let known = self.classical(value)?;
         self.store(into, known, target.span, value.span, false)
     }
 
+    /// A variable, or an element of one, gets a value.
+    fn assign_to(&mut self, id: usize, target: &Operand, value: &Expr) -> Lower<()> {
+        let known = self.classical(value)?;
+        let one;
+        let parts = match &target.select {
+            Select::All => return self.assign_variable(id, known, value.span),
+            Select::One(at) => {
+                let kind = ExprKind::Int(Some(*at));
+                one = [Box::new([Index::At(Expr { span: target.span, kind })]) as Box<[Index]>];
+                &one[..]
+            }
+            Select::Parts(parts) => parts,
+        };
+        let whole = self.variable(id, target.span)?;
+        let at = self.positions(&whole, parts)?;
+        drop(whole);
+        self.assign_element(id, &at, known, value.span)
+    }
+
+    /// Bits get what a subroutine gives.
+    fn store_call(
+        &mut self,
+        into: Picks,
+        callee: Symbol,
+        args: &[Expr],
+        to: Span,
+        from: Span,
+        fresh: bool,
+    ) -> Lower<()> {
+        let Some(number) = self.subroutine(callee) else { return Err(Stop) };
+        match self.call_subroutine(number, args, from, Some(into.clone()))? {
+            Given::Stored => Ok(()),
+            Given::Value(value) => self.store(into, value, to, from, fresh),
+            Given::Nothing => self.fail(Problem::NoResult { name: self.name(callee) }, from),
+        }
+    }
+
     /// Gives bits the value of an expression. Fresh ones are 0.
-    fn store(&mut self, into: Picks, value: Classical, to: Span, from: Span, fresh: bool) -> Lower<()> {
+    pub(super) fn store(
+        &mut self,
+        into: Picks,
+        value: Classical,
+        to: Span,
+        from: Span,
+        fresh: bool,
+    ) -> Lower<()> {
         let n = into.len().unwrap_or(1);
         let digits = match value {
             Classical::Truth(condition) => {
@@ -296,7 +401,13 @@ impl Lowering<'_> {
     }
 
     /// `if (condition) bit = 1; else bit = 0;`
-    fn store_truth(&mut self, bit: u32, condition: Condition, span: Span, fresh: bool) -> Lower<()> {
+    pub(super) fn store_truth(
+        &mut self,
+        bit: u32,
+        condition: Condition,
+        span: Span,
+        fresh: bool,
+    ) -> Lower<()> {
         self.add_count(2, span);
         if self.passed.is_some() {
             return Ok(());
@@ -320,7 +431,14 @@ impl Lowering<'_> {
         Err(self.report(error))
     }
 
-    fn measure_into(&mut self, qubits: Picks, bits: Picks, from: Span, to: Span, span: Span) -> Lower<()> {
+    pub(super) fn measure_into(
+        &mut self,
+        qubits: Picks,
+        bits: Picks,
+        from: Span,
+        to: Span,
+        span: Span,
+    ) -> Lower<()> {
         let (n, m) = (qubits.len().unwrap_or(1), bits.len().unwrap_or(1));
         self.check_lengths(n, m, from, to)?;
         self.add_count(u64::from(n), span);

@@ -60,7 +60,8 @@ type Locals = HashMap<Symbol, u32>;
 impl Lowering<'_> {
     pub(super) fn define(&mut self, gate: &GateDef, span: Span, all: &[Stmt]) -> Lower<()> {
         let place = self.place(gate.name.span);
-        if let Some(GateEntry::Own(_, before)) = self.gates.get(gate.name.symbol)
+        if let Some(GateEntry::Own(_, before) | GateEntry::Subroutine(_, before)) =
+            self.gates.get(gate.name.symbol)
             && before.source == place.source
         {
             let twice = Diagnostic::error(Problem::DeclaredTwice { name: self.name(gate.name.symbol) });
@@ -148,7 +149,7 @@ impl Lowering<'_> {
                 }
                 (picked.len() as u64, Step::Barrier(picked))
             }
-            StmtKind::Empty | StmtKind::Nop(_) => return Ok(()),
+            StmtKind::Empty | StmtKind::Nop => return Ok(()),
             StmtKind::Pragma => return self.ignored("a pragma", span),
             StmtKind::Annotation => return self.ignored("an annotation", span),
             StmtKind::For(_) => return self.refuse("`for` in a gate definition", span),

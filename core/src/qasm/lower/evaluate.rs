@@ -57,6 +57,9 @@ impl Lowering<'_> {
                 Ok(left)
             }
             ExprKind::Call(name, args) => {
+                if let Some(number) = self.subroutine(name.symbol) {
+                    return self.called_known(number, args, expr.span, scope);
+                }
                 if let (Some(size), "sizeof") = (self.register_of(args), self.interner.name(name.symbol)) {
                     return Ok(Value::Int(size));
                 }
@@ -121,6 +124,7 @@ impl Lowering<'_> {
         match &expr.kind {
             ExprKind::Name(symbol) => Ok(match self.names.get(*symbol) {
                 Some(Entry::Const(_, width)) => *width,
+                Some(Entry::Variable(id)) => self.variables[*id].width,
                 _ => None,
             }),
             ExprKind::Cast(ty, _) => self.width(ty),
@@ -215,6 +219,7 @@ impl Lowering<'_> {
         }
         match self.names.get(symbol) {
             Some(Entry::Const(value, _)) => Ok(value.clone()),
+            Some(Entry::Variable(id)) if matches!(scope, Scope::Global) => self.variable(*id, span),
             Some(Entry::Input(value)) => match scope {
                 Scope::Global => Ok(value.clone()),
                 Scope::Gate(_) => {
@@ -394,7 +399,7 @@ pub(super) fn position(given: i128, size: u64) -> Option<u64> {
 /// An integer of so many bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Width {
-    bits: u32,
+    pub(super) bits: u32,
     /// Last, so that of two of one width it decides.
     unsigned: bool,
 }

@@ -56,7 +56,7 @@ impl Lowering<'_> {
         self.sources.push(SourceText { name, text });
         let outer = std::mem::replace(&mut self.source, source);
         self.open.push(source);
-        self.statements(&program.statements);
+        self.list(&program.statements, &program.statements);
         self.open.pop();
         self.source = outer;
     }

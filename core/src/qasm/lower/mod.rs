@@ -8,6 +8,9 @@
 //! 2. *Count* the operations after expansion, saturating; refuse too many.
 //! 3. *Build*: expand registers, definitions and powers into a [`Circuit`].
 //!
+//! The plan is also where OpenQASM 3 runs: loops are unrolled, subroutines are planned where they are
+//! called, and variables have their values then (`variables`, `flow`, `subroutine`).
+//!
 //! A name that was declared with an error is kept as broken: its uses are silent.
 
 mod arithmetic;
@@ -19,13 +22,16 @@ mod declare;
 mod define;
 mod evaluate;
 mod files;
+mod flow;
 mod functions;
 mod instantiate;
 mod names;
 mod operands;
 mod power;
 mod report;
+mod subroutine;
 mod value;
+mod variables;
 
 use std::collections::{HashMap, HashSet};
 
@@ -43,9 +49,12 @@ use crate::{
 use call::PlannedCall;
 use conditional::Branches;
 use define::Definition;
+use flow::{Frame, Kind};
 use names::{Gates, Names};
 use operands::Picks;
+use subroutine::{Definable, Wanted};
 use value::Value;
+use variables::{Change, Local, Variable};
 
 /// The gates of `qelib1.inc` that are not a line of the gate table.
 const QELIB1: &str = include_str!("../qelib1.inc");
@@ -68,6 +77,11 @@ enum Item {
     Reset {
         qubits: Picks,
         place: Place,
+    },
+    /// The hidden bit of something that is left early is set.
+    Leave {
+        bit: u32,
+        frame: u64,
     },
     /// Bits get values, one each.
     Assign {
@@ -102,10 +116,10 @@ struct Planned {
     guard: Option<Guard>,
 }
 
-/// A declared register of qubits or bits; a single one has size 1.
+/// A declared register of qubits or bits; a single one has size 1. Hidden bits have no name.
 #[derive(Clone, Copy, Debug)]
 struct Register {
-    name: Symbol,
+    name: Option<Symbol>,
     first: u32,
     size: u32,
     single: bool,
@@ -145,6 +159,24 @@ struct Lowering<'a> {
     inputs: Vec<String>,
     /// Whether the exponent of a `pow` is evaluated: there `1/2` is a half.
     in_exponent: bool,
+    /// Variables in use, the scopes around, what branches changed, and where the innermost began.
+    variables: Vec<Variable>,
+    locals: Vec<Local>,
+    log: Vec<Change>,
+    mark: usize,
+    /// Hidden bits that are free, by how many belong together.
+    spare: HashMap<u32, Vec<u32>>,
+    subroutines: Vec<Definable>,
+    /// What can be left early, outermost first; how many there were; and which is being left.
+    frames: Vec<Frame>,
+    n_frames: u64,
+    leaving: Option<usize>,
+    /// In how many branches the walk stands.
+    depth: usize,
+    /// What calls are to give, innermost last.
+    results: Vec<Wanted>,
+    /// Statements in loops and subroutines that were walked.
+    steps: u64,
     plan: Vec<Planned>,
     /// Every `if` so far, and the branch that is being lowered.
     branches: Vec<Branches>,
@@ -219,6 +251,18 @@ impl<'a> Lowering<'a> {
             declared: None,
             inputs: Vec::new(),
             in_exponent: false,
+            variables: Vec::new(),
+            locals: Vec::new(),
+            log: Vec::new(),
+            mark: 0,
+            spare: HashMap::new(),
+            subroutines: Vec::new(),
+            frames: Vec::new(),
+            n_frames: 0,
+            leaving: None,
+            depth: 0,
+            results: Vec::new(),
+            steps: 0,
             plan: Vec::new(),
             branches: Vec::new(),
             guard: None,
@@ -265,17 +309,11 @@ impl<'a> Lowering<'a> {
                 self.standard_gates(self.version);
             }
         }
-        self.statements(&program.statements);
-    }
-
-    fn statements(&mut self, statements: &[Stmt]) {
-        for statement in statements {
-            if self.full() {
-                return;
-            }
-            // An error was reported; the next statement may still have its own.
-            let _ = self.statement(statement, statements);
-        }
+        self.enter_file();
+        self.enter_frame(Kind::File);
+        self.list(&program.statements, &program.statements);
+        self.leave_frame(Span::default());
+        self.leave_locals();
     }
 
     fn statement(&mut self, statement: &Stmt, all: &[Stmt]) -> Lower<()> {
@@ -290,33 +328,55 @@ impl<'a> Lowering<'a> {
                 self.block(statements, all);
                 Ok(())
             }
+            StmtKind::For(f) => self.for_loop(f, all, span),
+            StmtKind::While(f) => self.while_loop(&f.0, &f.1, all, span),
+            StmtKind::Switch(switch) => self.switch(switch, all),
+            StmtKind::Break => self.leave(Kind::Loop, span),
+            StmtKind::Continue => self.leave(Kind::Round, span),
+            StmtKind::End => self.leave(Kind::File, span),
+            StmtKind::Return(value) => self.give_back(value.as_deref(), span),
+            StmtKind::Def(subroutine) => self.define_subroutine(subroutine),
             StmtKind::Let(name, value) => self.alias(*name, value),
-            StmtKind::Gate(gate) => self.define(gate, span, all),
+            StmtKind::Gate(gate) => {
+                self.only_in_file("a gate definition", span)
+                    .inspect_err(|_| self.gates.break_name(gate.name.symbol))?;
+                self.define(gate, span, all)
+            }
             StmtKind::Qreg(name, size) => self.declare_qubits(*name, size.as_ref(), span),
             StmtKind::Creg(name, size) => self.declare_bits(*name, size.as_ref(), span).map(|_| ()),
             StmtKind::Declare(declaration) => self.declare(declaration, span),
             StmtKind::Input(declaration) => self.declare_input(declaration, span),
+            StmtKind::Output(declaration) => self.declare(declaration, span),
             StmtKind::Const(declaration) => self.declare_const(declaration),
             StmtKind::Assign(assignment) => self.assign(assignment, span),
-            StmtKind::Include(name) => self.include(*name),
+            StmtKind::Include(name) => {
+                self.only_in_file("`include`", span)?;
+                self.include(*name)
+            }
+            StmtKind::Delay => self.ignored("`delay`", span),
+            StmtKind::Box(statements) => {
+                self.block(statements, all);
+                Ok(())
+            }
+            StmtKind::Expr(expr) => self.expression(expr),
             StmtKind::Header => self.fail(Problem::MisplacedHeader, span),
             StmtKind::Pragma => self.ignored("a pragma", span),
             StmtKind::Annotation => self.ignored("an annotation", span),
-            StmtKind::Nop(_) | StmtKind::Empty => Ok(()),
-            StmtKind::Output(declaration) => {
-                self.names.break_name(declaration.name.symbol, self.place(declaration.name.span));
-                self.refuse("`output`", span)
-            }
-            StmtKind::Def(subroutine) => {
-                self.gates.break_name(subroutine.name.symbol);
-                self.refuse("a subroutine (`def`)", span)
-            }
+            StmtKind::Nop | StmtKind::Empty => Ok(()),
             StmtKind::Extern(name) => {
                 self.gates.break_name(name.symbol);
                 self.refuse("an external function (`extern`)", span)
             }
             other => self.refuse(unsupported(other), span),
         }
+    }
+
+    /// An error about what may stand in no block.
+    fn only_in_file(&mut self, what: &'static str, span: Span) -> Lower<()> {
+        if self.names.depth() == 0 {
+            return Ok(());
+        }
+        self.fail(Problem::WithinBlock { what }, span)
     }
 
     /// Plans an item where the walk stands.
@@ -367,33 +427,24 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The classical registers, in order of declaration.
+    /// The classical registers, in order of declaration, and the hidden ones among them.
     fn classical_registers(&self) -> Vec<ClassicalRegister> {
-        let register = |r: &Register| ClassicalRegister {
-            name: self.name(r.name),
+        let mut hidden = self.hidden_names();
+        let mut register = |r: &Register| ClassicalRegister {
+            name: r.name.map(|name| self.name(name)).or_else(|| hidden.next()).unwrap_or_default(),
             size: r.size as usize,
-            hidden: false,
+            hidden: r.name.is_none(),
         };
-        self.bits.iter().map(register).collect()
+        self.bits.iter().map(&mut register).collect()
     }
 }
 
 /// What a statement that does not run is called.
 fn unsupported(kind: &StmtKind) -> &'static str {
     match kind {
-        StmtKind::For(_) => "`for`",
-        StmtKind::While(_) => "`while`",
-        StmtKind::Switch(_) => "`switch`",
-        StmtKind::Return(_) => "`return`",
-        StmtKind::Break => "`break`",
-        StmtKind::Continue => "`continue`",
-        StmtKind::End => "`end`",
-        StmtKind::Box(..) => "`box`",
-        StmtKind::Delay(_) => "`delay`",
         StmtKind::Cal => "`cal`",
         StmtKind::Defcal => "`defcal`",
         StmtKind::Defcalgrammar => "`defcalgrammar`",
-        StmtKind::Expr(_) => "an expression as a statement",
         _ => "this statement",
     }
 }

@@ -1,7 +1,10 @@
-//! What names stand for: registers, constants and inputs in one table, gates in another.
+//! What names stand for: registers, constants, variables and inputs in one table, gates in another.
 //!
 //! Two tables, since files have registers called `x` and `h`. A gate of a standard file gives way to
 //! a definition of the same name wherever that stands.
+//!
+//! Blocks open scopes: what is declared within hides what is around it, and is forgotten behind. The
+//! body of a subroutine sees the constants of the file and what it declares itself.
 
 use super::{Lower, Lowering, Picks, QELIB1, Value, evaluate::Width};
 use crate::{
@@ -29,11 +32,16 @@ impl<T> Table<T> {
     }
 
     pub(super) fn insert(&mut self, symbol: Symbol, value: T) {
+        self.replace(symbol, Some(value));
+    }
+
+    /// Puts something, or nothing, in the place of what was there.
+    fn replace(&mut self, symbol: Symbol, value: Option<T>) -> Option<T> {
         let index = symbol.index();
         if self.0.len() <= index {
             self.0.resize_with(index + 1, || None);
         }
-        self.0[index] = Some(value);
+        std::mem::replace(&mut self.0[index], value)
     }
 
     fn iter(&self) -> impl Iterator<Item = (Symbol, &T)> + '_ {
@@ -54,6 +62,8 @@ pub(super) enum Entry {
     Bits(Picks),
     /// With the width of an integer that has one.
     Const(Value, Option<Width>),
+    /// A classical variable, by number.
+    Variable(usize),
     Input(Value),
     /// Declared with an error, which was reported.
     Broken,
@@ -65,25 +75,79 @@ impl Entry {
             Entry::Qubits(_) => "a quantum register",
             Entry::Bits(_) => "a classical register",
             Entry::Const(..) => "a constant",
+            Entry::Variable(_) => "a variable",
             Entry::Input(_) => "an input",
             Entry::Broken => "broken",
         }
     }
 }
 
-/// Names other than those of gates, and where they were declared.
+/// A name in use: what it stands for, where it was declared, and in how many scopes.
+type Named = (Entry, Place, usize);
+
+/// What a scope hides: names with what they stood for outside.
+type Hidden = Vec<(Symbol, Option<Named>)>;
+
+/// Names other than those of gates.
 #[derive(Debug, Default)]
-pub(super) struct Names(Table<(Entry, Place)>);
+pub(super) struct Names {
+    table: Table<Named>,
+    scopes: Vec<Hidden>,
+    /// Whether the body of a subroutine is read.
+    in_subroutine: bool,
+}
+
+/// The scopes around a call, put aside.
+pub(super) struct Suspended {
+    scopes: Vec<Hidden>,
+    entries: Hidden,
+    in_subroutine: bool,
+}
 
 impl Names {
     pub(super) fn get(&self, symbol: Symbol) -> Option<&Entry> {
-        self.0.get(symbol).map(|(entry, _)| entry)
+        let (entry, _, depth) = self.table.get(symbol)?;
+        let seen = *depth > 0 || matches!(entry, Entry::Const(..) | Entry::Broken);
+        (seen || !self.in_subroutine).then_some(entry)
     }
 
     pub(super) fn break_name(&mut self, symbol: Symbol, place: Place) {
-        if self.0.get(symbol).is_none() {
-            self.0.insert(symbol, (Entry::Broken, place));
+        if self.table.get(symbol).is_none() {
+            self.table.insert(symbol, (Entry::Broken, place, 0));
         }
+    }
+
+    /// In how many scopes the walk is; 0 is that of the file.
+    pub(super) fn depth(&self) -> usize {
+        self.scopes.len()
+    }
+
+    pub(super) fn enter(&mut self) {
+        self.scopes.push(Vec::new());
+    }
+
+    /// Leaves a scope.
+    pub(super) fn leave(&mut self) {
+        for (symbol, outer) in self.scopes.pop().into_iter().flatten().rev() {
+            self.table.replace(symbol, outer);
+        }
+    }
+
+    /// Puts the scopes aside: the body of a subroutine does not see them.
+    pub(super) fn suspend(&mut self) -> Suspended {
+        let scopes = std::mem::take(&mut self.scopes);
+        let mut entries = Hidden::new();
+        for (symbol, outer) in scopes.iter().rev().flat_map(|hidden| hidden.iter().rev()) {
+            entries.push((*symbol, self.table.replace(*symbol, outer.clone())));
+        }
+        Suspended { scopes, entries, in_subroutine: std::mem::replace(&mut self.in_subroutine, true) }
+    }
+
+    pub(super) fn resume(&mut self, suspended: Suspended) {
+        for (symbol, entry) in suspended.entries.into_iter().rev() {
+            self.table.replace(symbol, entry);
+        }
+        (self.scopes, self.in_subroutine) = (suspended.scopes, suspended.in_subroutine);
     }
 }
 
@@ -102,6 +166,8 @@ pub(super) enum GateEntry {
     BuiltIn(Callee),
     /// Of the source.
     Own(Callee, Place),
+    /// A subroutine, by number.
+    Subroutine(usize, Place),
     /// Something that was refused.
     Broken,
 }
@@ -175,10 +241,11 @@ impl Lowering<'_> {
         }
     }
 
-    /// Declares a name; one that is taken is an error.
+    /// Declares a name; one that is taken in the same scope is an error.
     pub(super) fn declare_name(&mut self, name: Ident, entry: Entry) -> Lower<()> {
         let place = self.place(name.span);
-        if let Some((old, before)) = self.names.0.get(name.symbol) {
+        let depth = self.names.depth();
+        if let Some((old, before, _)) = self.names.table.get(name.symbol).filter(|(.., d)| *d == depth) {
             let (broken, before) = (matches!(old, Entry::Broken), *before);
             if broken {
                 return Ok(());
@@ -186,20 +253,27 @@ impl Lowering<'_> {
             let twice = Diagnostic::error(Problem::DeclaredTwice { name: self.name(name.symbol) });
             return Err(self.report(twice.at(place, "again here").at(before, "declared here")));
         }
-        self.names.0.insert(name.symbol, (entry, place));
+        let outer = self.names.table.replace(name.symbol, Some((entry, place, depth)));
+        if let Some(scope) = self.names.scopes.last_mut() {
+            scope.push((name.symbol, outer));
+        }
         Ok(())
     }
 
     /// An error about a name that is not declared, once per name.
     pub(super) fn unknown_name<T>(&mut self, symbol: Symbol, span: Span) -> Lower<T> {
         let place = self.place(span);
+        let name = self.name(symbol);
+        let hidden = self.names.table.get(symbol).is_some();
         // Later uses are silent.
         self.names.break_name(symbol, place);
-        let name = self.name(symbol);
-        let candidates: Vec<String> =
-            self.names.0.symbols().filter(|&s| s != symbol).map(|s| self.name(s)).collect();
-        let help =
-            nearest(&name, candidates.iter().map(String::as_str)).map(|n| format!("did you mean `{n}`?"));
+        let help = if hidden {
+            Some(format!("a subroutine sees only the constants of the file: pass `{name}` as an argument"))
+        } else {
+            let others = self.names.table.symbols().filter(|&s| s != symbol && self.names.get(s).is_some());
+            let known: Vec<String> = others.map(|s| self.name(s)).collect();
+            nearest(&name, known.iter().map(String::as_str)).map(|n| format!("did you mean `{n}`?"))
+        };
         let error = Diagnostic::error(Problem::UnknownName { name }).at(place, "").maybe_help(help);
         Err(self.report(error))
     }

@@ -276,7 +276,7 @@ impl Lowering<'_> {
     }
 
     /// Counts the elements of lists, which take memory where ranges do not.
-    fn spend_elements(&mut self, more: u64, span: Span) -> Lower<()> {
+    pub(super) fn spend_elements(&mut self, more: u64, span: Span) -> Lower<()> {
         self.elements = self.elements.saturating_add(more);
         if self.elements > MAX_ELEMENTS {
             return self.fail(Problem::TooManyElements { limit: MAX_ELEMENTS }, span);
@@ -296,7 +296,7 @@ impl Lowering<'_> {
     }
 
     /// The qubits or bits that an expression names.
-    fn selection(&mut self, expr: &Expr) -> Lower<Entry> {
+    pub(super) fn selection(&mut self, expr: &Expr) -> Lower<Entry> {
         let ExprKind::Chain(first, rest) = &expr.kind else {
             let Some(operand) = self.as_operand(expr) else {
                 let problem = Problem::Expected {
@@ -372,11 +372,10 @@ impl Lowering<'_> {
         }
         let at = self.qubits.partition_point(|r| r.first <= qubit).saturating_sub(1);
         let register = self.qubits[at];
+        let name = register.name.map(|name| self.name(name)).unwrap_or_default();
         match register.single {
-            true => self.name(register.name),
-            false => {
-                format!("{}[{}]", self.interner.name(register.name), qubit.saturating_sub(register.first))
-            }
+            true => name,
+            false => format!("{name}[{}]", qubit.saturating_sub(register.first)),
         }
     }
 

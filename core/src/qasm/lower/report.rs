@@ -11,9 +11,14 @@ use crate::qasm::{
 const MAX_WARNINGS: usize = 100;
 
 impl Lowering<'_> {
+    /// How many errors there are.
+    pub(super) fn n_errors(&self) -> usize {
+        self.diagnostics.len() - self.warnings.min(self.diagnostics.len())
+    }
+
     /// Whether there are too many errors to go on.
     pub(super) fn full(&mut self) -> bool {
-        if self.diagnostics.len() - self.warnings.min(self.diagnostics.len()) < MAX_ERRORS {
+        if self.n_errors() < MAX_ERRORS {
             return false;
         }
         let too_many = Problem::TooManyErrors { limit: MAX_ERRORS };
@@ -59,7 +64,8 @@ impl Lowering<'_> {
     }
 
     pub(super) fn warning(&mut self, warning: Diagnostic) {
-        if self.warnings < MAX_WARNINGS {
+        // In a loop, or in a subroutine, a statement says the same each time.
+        if self.warnings < MAX_WARNINGS && !self.diagnostics.contains(&warning) {
             self.warnings += 1;
             self.diagnostics.push(warning);
         }

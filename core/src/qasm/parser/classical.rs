@@ -1,5 +1,7 @@
 //! Types, declarations and the control flow of OpenQASM 3.
 
+use std::rc::Rc;
+
 use super::{Parse, Parser, Stop};
 use crate::qasm::{
     ast::{
@@ -123,17 +125,17 @@ impl Parser<'_> {
             Word::End => self.lone(StmtKind::End),
             Word::Box => {
                 self.bump();
-                let duration = self.designator()?.map(Box::new);
-                Ok(StmtKind::Box(duration, self.block()?))
+                self.designator()?;
+                self.block().map(StmtKind::Box)
             }
             Word::Delay => {
                 self.bump();
-                let Some(duration) = self.designator()? else {
+                if self.designator()?.is_none() {
                     return self.expected("a duration in brackets");
-                };
-                let operands = self.operands(0)?;
+                }
+                self.operands(0)?;
                 self.semicolon()?;
-                Ok(StmtKind::Delay(Box::new((duration, operands))))
+                Ok(StmtKind::Delay)
             }
             Word::Cal => {
                 self.bump();
@@ -224,7 +226,7 @@ impl Parser<'_> {
         self.expect(Sign::RParen)?;
         let result = if self.eat(Sign::Arrow) { Some(self.ty()?) } else { None };
         let body = self.block()?;
-        Ok(StmtKind::Def(Box::new(Subroutine { name, params, result, body })))
+        Ok(StmtKind::Def(Rc::new(Subroutine { name, params, result, body })))
     }
 
     fn subroutine_param(&mut self) -> Parse<(Type, Ident)> {

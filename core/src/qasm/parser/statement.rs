@@ -4,8 +4,8 @@ use super::{Parse, Parser, Stop};
 use crate::qasm::{
     Version,
     ast::{
-        Assignment, Base, Conditional, Expr, ExprKind, GateDef, Ident, Operand, Select, Span, Stmt, StmtKind,
-        Word,
+        Assignment, Base, BinaryOp, Conditional, Expr, ExprKind, GateDef, Ident, Index, Operand, Select,
+        Span, Stmt, StmtKind, UnaryOp, Word,
     },
     diagnostic::Problem,
     lexer::{Kind, Sign},
@@ -74,7 +74,7 @@ impl Parser<'_> {
                 self.bump();
                 let operands = self.operands(0)?;
                 self.semicolon()?;
-                Ok(if word == Word::Barrier { StmtKind::Barrier(operands) } else { StmtKind::Nop(operands) })
+                Ok(if word == Word::Barrier { StmtKind::Barrier(operands) } else { StmtKind::Nop })
             }
             Word::Reset => {
                 self.bump();
@@ -221,25 +221,42 @@ impl Parser<'_> {
         self.call(Box::default(), name)
     }
 
-    fn assignment_sign(&self) -> Option<bool> {
+    /// The sign of an assignment, and the operator within it.
+    fn assignment_sign(&self) -> Option<Compound> {
         let Kind::Sign(sign) = self.token.kind else { return None };
-        match sign {
-            Sign::Assign => Some(false),
-            Sign::AddAssign | Sign::SubAssign | Sign::MulAssign | Sign::DivAssign | Sign::RemAssign => {
-                Some(true)
-            }
-            Sign::AndAssign | Sign::OrAssign | Sign::XorAssign | Sign::InvertAssign => Some(true),
-            Sign::PowerAssign | Sign::ShlAssign | Sign::ShrAssign => Some(true),
-            _ => None,
-        }
+        Some(match sign {
+            Sign::Assign => Compound::None,
+            Sign::AddAssign => Compound::Chain(BinaryOp::Add),
+            Sign::SubAssign => Compound::Chain(BinaryOp::Sub),
+            Sign::MulAssign => Compound::Chain(BinaryOp::Mul),
+            Sign::DivAssign => Compound::Chain(BinaryOp::Div),
+            Sign::RemAssign => Compound::Chain(BinaryOp::Rem),
+            Sign::AndAssign => Compound::Chain(BinaryOp::BitAnd),
+            Sign::OrAssign => Compound::Chain(BinaryOp::BitOr),
+            Sign::XorAssign => Compound::Chain(BinaryOp::BitXor),
+            Sign::ShlAssign => Compound::Chain(BinaryOp::Shl),
+            Sign::ShrAssign => Compound::Chain(BinaryOp::Shr),
+            Sign::InvertAssign => Compound::Invert,
+            Sign::PowerAssign => Compound::Power,
+            _ => return None,
+        })
     }
 
+    /// `target = value`, or `target += value`, which is `target = target + value`.
     fn assignment(&mut self, target: Operand) -> Parse<StmtKind> {
-        let compound = self.assignment_sign().unwrap_or_default();
+        let compound = self.assignment_sign().unwrap_or(Compound::None);
         self.bump();
         let value = self.expr()?;
         self.semicolon()?;
-        Ok(StmtKind::Assign(Box::new(Assignment { target, compound, value })))
+        let whole = target.span.to(value.span);
+        let kind = match compound {
+            Compound::None => return Ok(StmtKind::Assign(Box::new(Assignment { target, value }))),
+            Compound::Chain(op) => ExprKind::Chain(Box::new(as_expr(&target)), vec![(op, value)]),
+            Compound::Power => ExprKind::Power(Box::new([as_expr(&target), value])),
+            Compound::Invert => ExprKind::Unary(UnaryOp::Invert, Box::new(value)),
+        };
+        let value = Expr { span: whole, kind };
+        Ok(StmtKind::Assign(Box::new(Assignment { target, value })))
     }
 
     pub(super) fn expr_statement(&mut self) -> Parse<StmtKind> {
@@ -247,4 +264,34 @@ impl Parser<'_> {
         self.semicolon()?;
         Ok(StmtKind::Expr(Box::new(expr)))
     }
+}
+
+/// What stands before the `=` of an assignment.
+#[derive(Clone, Copy)]
+enum Compound {
+    None,
+    Chain(BinaryOp),
+    Power,
+    /// `a ~= b` is `a = ~b`.
+    Invert,
+}
+
+/// An operand as an expression.
+fn as_expr(operand: &Operand) -> Expr {
+    let span = operand.span;
+    let mut expr = match operand.base {
+        Base::Name(name) => Expr { span: name.span, kind: ExprKind::Name(name.symbol) },
+        Base::Hardware(_) => Expr { span, kind: ExprKind::Hardware },
+    };
+    let parts: Vec<Box<[Index]>> = match &operand.select {
+        Select::All => Vec::new(),
+        Select::One(at) => {
+            vec![Box::new([Index::At(Expr { span, kind: ExprKind::Int(Some(*at)) })])]
+        }
+        Select::Parts(parts) => parts.to_vec(),
+    };
+    for index in parts {
+        expr = Expr { span, kind: ExprKind::Index(Box::new(expr), index) };
+    }
+    expr
 }

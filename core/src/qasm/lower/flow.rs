@@ -1,0 +1,482 @@
+//! Lists of statements, loops and `switch`, and what leaves them early.
+//!
+//! Loops are unrolled: how often they run must be known while the text is read. Under a condition on bits,
+//! `break`, `continue`, `return` and `end` set a hidden bit, and the rest of what they leave runs where
+//! that bit is 0:
+//!
+//! ```text
+//! for int k in [1:2] {              c = measure q;
+//!     c = measure q;                if (c) left = 1;
+//!     if (c) break;                 if (!left) x q;
+//!     x q;                          if (!left) c = measure q;
+//! }                                 if (!left && c) left = 1;
+//!                                   if (!left) x q;
+//!                                   left = 0;
+//! ```
+//!
+//! Where nothing is left to run, the bit is not needed and not set.
+
+use super::{
+    Guard, Item, Lower, Lowering, Picks, Stop, Value,
+    classical::{Classical, Truth},
+    conditional::Branches,
+    names::Entry,
+};
+use crate::{
+    circuit::{Condition, Relation},
+    qasm::{
+        ast::{BinaryOp, Case, Expr, ForLoop, Index, Span, Stmt, SwitchCase},
+        diagnostic::{Diagnostic, Problem},
+    },
+};
+
+/// What can be left early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The file, by `end`.
+    File,
+    /// A subroutine, by `return`.
+    Subroutine,
+    /// A loop, by `break`.
+    Loop,
+    /// One round of it, by `continue`.
+    Round,
+}
+
+/// Something open that can be left early.
+#[derive(Debug)]
+pub(super) struct Frame {
+    kind: Kind,
+    /// Where it began: in which branch, and how long the plan was.
+    guard: Option<Guard>,
+    start: usize,
+    /// Which frame it is of all.
+    number: u64,
+    /// The hidden bit that is 1 where it was left under a condition.
+    bit: Option<u32>,
+    /// In how many branches the list stands whose rest runs where that bit is 0; and whether it was left
+    /// again in branches within. These may keep their condition, and not read the bit anew.
+    guarded: Option<usize>,
+    again: bool,
+    /// Whether anything reads the bit.
+    read: bool,
+    /// Variables changed by branches that left.
+    changed: Vec<usize>,
+}
+
+impl Frame {
+    /// The bit that says whether it was left, if a list in so many branches must read it from here on.
+    fn unguarded(&self, depth: usize) -> Option<u32> {
+        self.bit.filter(|_| self.guarded.is_none_or(|at| self.again && at != depth))
+    }
+}
+
+/// A part of a list that runs where nothing was left.
+pub(super) struct Rest {
+    guard: Option<Guard>,
+    mark: usize,
+    /// The frames that were left, and where they were guarded before.
+    frames: Vec<(usize, Option<usize>)>,
+    span: Span,
+}
+
+impl Lowering<'_> {
+    /// Statements in a row, up to one that leaves them.
+    pub(super) fn list(&mut self, statements: &[Stmt], all: &[Stmt]) {
+        let mut rest = Vec::new();
+        for (statement, behind) in statements.iter().zip((0..statements.len()).rev()) {
+            if self.full() || self.leaving.is_some() || self.step_limit(statement.span) {
+                break;
+            }
+            // An error was reported; the next statement may still have its own.
+            let _ = self.statement(statement, all);
+            if behind > 0 && self.left_somewhere() {
+                rest.extend(self.guard_rest(statement.span));
+            }
+        }
+        self.end_rest(rest);
+    }
+
+    /// The statements of a block, with names of its own.
+    pub(super) fn block(&mut self, statements: &[Stmt], all: &[Stmt]) {
+        self.enter_scope();
+        self.list(statements, all);
+        self.leave_scope();
+    }
+
+    /// Counts a statement, where statements may run more than once.
+    fn step_limit(&mut self, span: Span) -> bool {
+        if self.frames.len() > 1 {
+            self.steps += 1;
+        }
+        let limit = self.options.max_gates;
+        if self.steps > limit && !self.reported.contains("steps") {
+            self.reported.insert("steps");
+            let _: Lower<()> = self.fail(Problem::TooManySteps { limit }, span);
+        }
+        self.steps > limit
+    }
+
+    pub(super) fn enter_frame(&mut self, kind: Kind) {
+        self.n_frames += 1;
+        self.frames.push(Frame {
+            kind,
+            guard: self.guard,
+            start: self.plan.len(),
+            number: self.n_frames,
+            bit: None,
+            guarded: None,
+            again: false,
+            read: false,
+            changed: Vec::new(),
+        });
+    }
+
+    /// Goes on behind what was left.
+    pub(super) fn leave_frame(&mut self, span: Span) {
+        let Some(frame) = self.frames.pop() else { return };
+        if self.leaving == Some(self.frames.len()) {
+            self.leaving = None;
+        }
+        for id in frame.changed {
+            self.lose(id, span);
+        }
+        let (Some(bit), frame_number) = (frame.bit, frame.number) else { return };
+        if frame.read {
+            self.clear(bit, 1);
+        } else {
+            let tail = self.plan.split_off(frame.start);
+            let sets = |item: &Item| matches!(item, Item::Leave { frame, .. } if *frame == frame_number);
+            self.plan.extend(tail.into_iter().filter(|planned| !sets(&planned.item)));
+            self.spare.entry(1).or_default().push(bit);
+        }
+    }
+
+    /// `break`, `continue`, `return`, `end`.
+    pub(super) fn leave(&mut self, kind: Kind, span: Span) -> Lower<()> {
+        let mut at = None;
+        for (number, frame) in self.frames.iter().enumerate().rev() {
+            if frame.kind == kind {
+                at = Some(number);
+                break;
+            }
+            if frame.kind == Kind::Subroutine && kind != Kind::File {
+                break;
+            }
+        }
+        let Some(at) = at else {
+            let (word, place) = match kind {
+                Kind::Subroutine => ("return", "a subroutine"),
+                Kind::Loop => ("break", "a loop"),
+                _ => ("continue", "a loop"),
+            };
+            return self.fail(Problem::Misplaced { word, place }, span);
+        };
+        if self.guard != self.frames[at].guard {
+            let bit = match self.frames[at].bit {
+                Some(bit) => bit,
+                None => self.hidden_bits(1, 0, span)?.get(0),
+            };
+            self.frames[at].bit = Some(bit);
+            self.frames[at].again = true;
+            self.add_count(1, span);
+            self.push(Item::Leave { bit, frame: self.frames[at].number });
+        }
+        self.leaving = Some(at);
+        Ok(())
+    }
+
+    /// Whether the walk stands in a branch of the innermost frame of a kind.
+    pub(super) fn under_condition(&self, kind: Kind) -> bool {
+        self.frames.iter().rev().find(|f| f.kind == kind).is_some_and(|f| f.guard != self.guard)
+    }
+
+    /// Whether something around was left under a condition that is not the walk's yet.
+    fn left_somewhere(&self) -> bool {
+        self.leaving.is_none() && self.frames.iter().any(|f| f.unguarded(self.depth).is_some())
+    }
+
+    /// From here to the end of the list statements run where nothing was left.
+    fn guard_rest(&mut self, span: Span) -> Lower<Rest> {
+        let left = |(number, f): (usize, &Frame)| Some((number, f.unguarded(self.depth)?));
+        let bits: Vec<(usize, u32)> = self.frames.iter().enumerate().filter_map(left).collect();
+        let mut all: Vec<Condition> =
+            bits.iter().map(|&(_, bit)| Condition::Bit { bit, value: false }).collect();
+        let condition = if all.len() == 1 { all.remove(0) } else { Condition::All(all) };
+        let size = self.spend_branch(&condition, span)?;
+        let mut frames = Vec::with_capacity(bits.len());
+        for (number, _) in bits {
+            let frame = &mut self.frames[number];
+            frames.push((number, frame.guarded.replace(self.depth)));
+            (frame.again, frame.read) = (false, true);
+        }
+        let rest = Rest { guard: self.guard, mark: self.mark, frames, span };
+        let number = u32::try_from(self.branches.len()).unwrap_or(u32::MAX);
+        // What is left once is left for good, so the bit is read anew by each instruction.
+        self.branches.push(Branches { parent: self.guard, condition, stored: false, size });
+        self.guard = Some(Guard { number, otherwise: false });
+        self.mark = self.log.len();
+        Ok(rest)
+    }
+
+    fn end_rest(&mut self, rest: Vec<Rest>) {
+        for Rest { guard, mark, frames, span } in rest.into_iter().rev() {
+            let ends = self.end_branch();
+            (self.guard, self.mark) = (guard, mark);
+            for (number, before) in frames {
+                self.frames[number].guarded = before;
+                self.frames[number].again = true;
+            }
+            for (id, state) in ends {
+                if self.variables.get(id).is_some_and(|v| v.state != state) {
+                    self.lose(id, span);
+                }
+            }
+        }
+    }
+
+    /// Back from a branch to its list. Where that is guarded itself, all that it runs reads the bits anew.
+    pub(super) fn leave_branch(&mut self) {
+        self.depth -= 1;
+        for frame in &mut self.frames {
+            frame.again &= frame.guarded != Some(self.depth);
+        }
+    }
+
+    /// Remembers what a branch that left has changed.
+    pub(super) fn leave_changed(&mut self, frame: usize, ends: &super::variables::Ends) {
+        if let Some(frame) = self.frames.get_mut(frame) {
+            frame.changed.extend(ends.iter().map(|end| end.0));
+        }
+    }
+
+    /// Rounds of a loop while `next`, which may declare a variable, says so.
+    fn rounds(
+        &mut self,
+        body: &[Stmt],
+        all: &[Stmt],
+        span: Span,
+        mut next: impl FnMut(&mut Self) -> Lower<bool>,
+    ) -> Lower<()> {
+        let errors = self.n_errors();
+        let mut rest = Vec::new();
+        self.enter_frame(Kind::Loop);
+        let result = loop {
+            self.enter_scope();
+            let goes_on = next(self);
+            if let Ok(true) = goes_on {
+                self.enter_frame(Kind::Round);
+                self.list(body, all);
+                self.leave_frame(span);
+            }
+            self.leave_scope();
+            match goes_on {
+                Ok(true) if self.n_errors() > errors => break Err(Stop),
+                Ok(true) if self.leaving.is_some() || self.step_limit(span) => break Ok(()),
+                Ok(true) => {}
+                Ok(false) => break Ok(()),
+                Err(Stop) => break Err(Stop),
+            }
+            if self.left_somewhere() {
+                rest.extend(self.guard_rest(span));
+            }
+        };
+        self.end_rest(rest);
+        self.leave_frame(span);
+        result
+    }
+
+    pub(super) fn while_loop(
+        &mut self,
+        condition: &Expr,
+        body: &[Stmt],
+        all: &[Stmt],
+        span: Span,
+    ) -> Lower<()> {
+        self.rounds(body, all, span, |lowering| match lowering.condition(condition)? {
+            Truth::Constant(holds) => Ok(holds),
+            Truth::Open(_) => {
+                let place = lowering.place(condition.span);
+                let help = "give it a bound: `for int i in [1:100] { if (!…) break; … }`";
+                Err(lowering.report(Diagnostic::error(Problem::Unbounded).at(place, "").help(help)))
+            }
+        })
+    }
+
+    pub(super) fn for_loop(&mut self, f: &ForLoop, all: &[Stmt], span: Span) -> Lower<()> {
+        let ForLoop { ty, name, over, body } = f;
+        match self.range(over)? {
+            Range::Integers { mut next, step, end } => self.rounds(body, all, span, |lowering| {
+                let Some(now) = next.filter(|now| if step > 0 { *now <= end } else { *now >= end }) else {
+                    return Ok(false);
+                };
+                next = now.checked_add(step);
+                let value = Classical::Value(Value::Int(now));
+                lowering.declare_variable(*name, ty, Some((value, index_span(over)))).map(|()| true)
+            }),
+            Range::Values(values) => {
+                let mut values = values.into_iter();
+                self.rounds(body, all, span, |lowering| {
+                    let Some((value, at)) = values.next() else { return Ok(false) };
+                    lowering.declare_variable(*name, ty, Some((Classical::Value(value), at))).map(|()| true)
+                })
+            }
+            Range::Bits(bits) => {
+                let mut bits = bits.into_iter();
+                self.rounds(body, all, span, |lowering| {
+                    let Some(bit) = bits.next() else { return Ok(false) };
+                    lowering.declare_name(*name, Entry::Bits(Picks::One(bit))).map(|()| true)
+                })
+            }
+        }
+    }
+
+    /// What a `for` runs over.
+    fn range(&mut self, over: &Index) -> Lower<Range> {
+        match over {
+            Index::Range { start, step, end, span } => {
+                let (Some(start), Some(end)) = (start, end) else {
+                    let (expected, given) = ("both ends of the range".to_owned(), "one missing".to_owned());
+                    return self.fail(Problem::Expected { expected, given }, *span);
+                };
+                let next = Some(self.integer(start, "the start of a range")?);
+                let step = match step {
+                    Some(step) => self.integer(step, "the step of a range")?,
+                    None => 1,
+                };
+                let end = self.integer(end, "the end of a range")?;
+                if step == 0 {
+                    return self.fail(Problem::EmptySelection, *span);
+                }
+                Ok(Range::Integers { next, step, end })
+            }
+            Index::Set(_, items) => {
+                let mut values = Vec::with_capacity(items.len());
+                for item in items {
+                    values.push((self.evaluate(item, super::Scope::Global)?, item.span));
+                }
+                Ok(Range::Values(values))
+            }
+            Index::At(expr) => match self.classical(expr)? {
+                Classical::Word { bits, .. } => Ok(Range::Bits(bits)),
+                Classical::Value(Value::Array(items)) => {
+                    Ok(Range::Values(items.iter().map(|item| (item.clone(), expr.span)).collect()))
+                }
+                Classical::Value(Value::Bits { width, bits }) => {
+                    let bit = |at| Value::Bits { width: 1, bits: bits >> at & 1 };
+                    Ok(Range::Values((0..width).map(|at| (bit(at), expr.span)).collect()))
+                }
+                _ => {
+                    let expected = "a range in brackets, a set in braces or an array".to_owned();
+                    let given = "another expression".to_owned();
+                    self.fail(Problem::Expected { expected, given }, expr.span)
+                }
+            },
+        }
+    }
+
+    pub(super) fn switch(&mut self, switch: &SwitchCase, all: &[Stmt]) -> Lower<()> {
+        let SwitchCase { subject, cases, default } = switch;
+        let default = default.as_deref().unwrap_or_default();
+        match self.classical(subject)? {
+            Classical::Value(value @ (Value::Int(_) | Value::Bits { .. })) => {
+                for (values, body) in cases {
+                    for expr in values {
+                        let case = self.evaluate(expr, super::Scope::Global)?;
+                        let same = self.binary(BinaryOp::Equal, value.clone(), case, expr.span)?;
+                        if same == Value::Bool(true) {
+                            self.block(body, all);
+                            return Ok(());
+                        }
+                    }
+                }
+                self.block(default, all);
+                Ok(())
+            }
+            Classical::Word { bits, signed } => self.cases(&bits, signed, cases, default, all),
+            _ => {
+                let (given, expected) = ("this".to_owned(), "an integer".to_owned());
+                self.fail(Problem::WrongType { given, expected }, subject.span)
+            }
+        }
+    }
+
+    /// `if` one case `else` the others.
+    fn cases(
+        &mut self,
+        bits: &[u32],
+        signed: bool,
+        cases: &[Case],
+        default: &[Stmt],
+        all: &[Stmt],
+    ) -> Lower<()> {
+        let Some(((values, body), others)) = cases.split_first() else {
+            self.block(default, all);
+            return Ok(());
+        };
+        let mut holds = Truth::Constant(false);
+        for expr in values {
+            let case = self.classical(expr)?;
+            let same = self.compare_word(bits.to_vec(), signed, Relation::Equal, case, expr.span)?;
+            holds = holds.join(same, false);
+        }
+        let span = values.first().map_or(Span::default(), |v| v.span);
+        match holds {
+            Truth::Constant(true) => {
+                self.block(body, all);
+                Ok(())
+            }
+            Truth::Constant(false) => self.cases(bits, signed, others, default, all),
+            Truth::Open(condition) => {
+                let mut result = Ok(());
+                self.branches(condition, span, |lowering, otherwise| {
+                    if otherwise {
+                        result = lowering.cases(bits, signed, others, default, all);
+                    } else {
+                        lowering.block(body, all);
+                    }
+                })?;
+                result
+            }
+        }
+    }
+
+    /// The places in an array that indices mean, outermost first.
+    pub(super) fn positions(&mut self, whole: &Value, parts: &[Box<[Index]>]) -> Lower<Vec<(usize, Span)>> {
+        let mut at = Vec::new();
+        let mut value = whole;
+        for index in parts.iter().flat_map(|part| part.iter()) {
+            let Index::At(expr) = index else {
+                return self.refuse("an assignment to a part of an array", index_span(index));
+            };
+            let Value::Array(items) = value else {
+                let given = value.describe().to_owned();
+                return self.fail(Problem::Operands { operator: "[]".to_owned(), given }, expr.span);
+            };
+            let given = self.integer(expr, "an index")?;
+            let size = items.len() as u64;
+            let position = super::evaluate::position(given, size).and_then(|at| usize::try_from(at).ok());
+            let Some(position) = position else {
+                let name = "the array".to_owned();
+                return self.fail(Problem::IndexOutOfRange { name, given, size }, expr.span);
+            };
+            at.push((position, expr.span));
+            value = &items[position];
+        }
+        Ok(at)
+    }
+}
+
+/// What a `for` runs over.
+enum Range {
+    Integers { next: Option<i128>, step: i128, end: i128 },
+    Values(Vec<(Value, Span)>),
+    Bits(Vec<u32>),
+}
+
+fn index_span(index: &Index) -> Span {
+    match index {
+        Index::At(expr) => expr.span,
+        Index::Range { span, .. } | Index::Set(span, _) => *span,
+    }
+}

@@ -1,0 +1,481 @@
+//! Subroutines: planned anew wherever they are called.
+//!
+//! ```text
+//! def flips(qubit[2] q, float t) -> bit {      bit c = flips(r, pi/3);
+//!     bit hit;
+//!     rx(t) q;                                 rx(pi/3) r;
+//!     hit = measure q[0];                      c = measure r[0];
+//!     return hit;
+//! }
+//! ```
+//!
+//! Qubits are passed as themselves, all else by value. A result of bits goes straight to where the caller
+//! wants it; a known number is a value of the caller's expression; one that depends on a measurement goes
+//! to hidden bits. Recursion is fine while it ends.
+
+use std::rc::Rc;
+
+use super::{
+    Lower, Lowering, Picks, Scope, Stop, Value,
+    classical::Classical,
+    evaluate::Width,
+    flow::Kind,
+    names::{Entry, GateEntry},
+};
+use crate::qasm::{
+    ast::{Base, BaseType, Expr, ExprKind, Ident, Place, Span, Stmt, StmtKind, Subroutine, Symbol, Type},
+    diagnostic::{Diagnostic, Problem},
+};
+
+/// How deep calls may be nested.
+const MAX_CALLS: usize = 64;
+
+/// A subroutine of the source.
+#[derive(Clone, Debug)]
+pub(super) struct Definable {
+    subroutine: Rc<Subroutine>,
+    source: u32,
+}
+
+/// What a call is to give.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    ty: Option<Rc<Type>>,
+    /// How many bits the result is, where it can be kept in bits.
+    size: Option<u32>,
+    /// The bits that it goes to, and whether the caller handed them in.
+    slot: Option<Picks>,
+    direct: bool,
+    value: Option<Value>,
+    given: bool,
+    /// The scopes around the call, and those around the body.
+    outside: usize,
+    inside: usize,
+    /// The local register that every `return` gives.
+    returned: Option<Symbol>,
+}
+
+/// What a call has given.
+pub(super) enum Given {
+    Nothing,
+    Value(Classical),
+    /// It stands in the bits that were handed in.
+    Stored,
+}
+
+/// An argument, as the caller sees it.
+enum Argument {
+    Qubits(Picks),
+    Classical(Classical),
+}
+
+impl Lowering<'_> {
+    pub(super) fn define_subroutine(&mut self, subroutine: &Rc<Subroutine>) -> Lower<()> {
+        let name = subroutine.name;
+        let place = self.place(name.span);
+        if self.names.depth() > 0 {
+            self.gates.break_name(name.symbol);
+            return self.fail(Problem::WithinBlock { what: "a subroutine" }, name.span);
+        }
+        if let Some(GateEntry::Own(_, before) | GateEntry::Subroutine(_, before)) =
+            self.gates.get(name.symbol)
+            && before.source == place.source
+        {
+            let twice = Diagnostic::error(Problem::DeclaredTwice { name: self.name(name.symbol) });
+            return Err(self.report(twice.at(place, "again here").at(before, "defined here")));
+        }
+        self.gates.insert(name.symbol, GateEntry::Subroutine(self.subroutines.len(), place));
+        self.subroutines.push(Definable { subroutine: subroutine.clone(), source: self.source });
+        Ok(())
+    }
+
+    /// The subroutine of a name.
+    pub(super) fn subroutine(&self, name: Symbol) -> Option<usize> {
+        match self.gates.get(name) {
+            Some(GateEntry::Subroutine(number, _)) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// An expression as a statement: a call, whose result is dropped.
+    pub(super) fn expression(&mut self, expr: &Expr) -> Lower<()> {
+        if let ExprKind::Call(name, args) = &expr.kind
+            && let Some(number) = self.subroutine(name.symbol)
+        {
+            return self.call_subroutine(number, args, expr.span, None).map(|_| ());
+        }
+        self.refuse("an expression as a statement", expr.span)
+    }
+
+    /// The value of a call in an expression.
+    pub(super) fn called(&mut self, number: usize, args: &[Expr], span: Span) -> Lower<Classical> {
+        match self.call_subroutine(number, args, span, None)? {
+            Given::Value(value) => Ok(value),
+            Given::Nothing | Given::Stored => {
+                let name = self.name(self.subroutines[number].subroutine.name.symbol);
+                self.fail(Problem::NoResult { name }, span)
+            }
+        }
+    }
+
+    /// Plans the body of a subroutine. Bits that it gives go `into` some, if these are as many.
+    pub(super) fn call_subroutine(
+        &mut self,
+        number: usize,
+        args: &[Expr],
+        span: Span,
+        into: Option<Picks>,
+    ) -> Lower<Given> {
+        let Definable { subroutine, source } = self.subroutines[number].clone();
+        let place = self.place(span);
+        if self.results.len() >= MAX_CALLS {
+            return self.fail(Problem::DeepCall { limit: MAX_CALLS }, span);
+        }
+        if args.len() != subroutine.params.len() {
+            let (name, expected) = (self.name(subroutine.name.symbol), subroutine.params.len());
+            return self.fail(Problem::ArgumentCount { name, given: args.len(), expected }, span);
+        }
+        let mut arguments = Vec::with_capacity(args.len());
+        for (arg, (ty, _)) in args.iter().zip(&subroutine.params) {
+            arguments.push(self.argument(arg, ty)?);
+        }
+        self.distinct_arguments(&subroutine, &arguments, args)?;
+
+        let errors = self.n_errors();
+        let outside = self.locals.len();
+        let suspended = self.names.suspend();
+        let caller = std::mem::replace(&mut self.source, source);
+        self.enter_scope();
+        self.enter_frame(Kind::Subroutine);
+        let result = self.body(&subroutine, arguments, into, outside);
+        self.leave_frame(subroutine.name.span);
+        self.leave_scope();
+        self.source = caller;
+        self.names.resume(suspended);
+        if self.n_errors() > errors {
+            if let Some(error) = self.diagnostics.last_mut().filter(|e| e.labels.len() < 4) {
+                *error = error.clone().at(place, "called here");
+            }
+            return Err(Stop);
+        }
+        let wanted = result?;
+        let name = subroutine.name.symbol;
+        match (wanted.ty, wanted.slot, wanted.value) {
+            (None, ..) => Ok(Given::Nothing),
+            _ if !wanted.given => self.fail(Problem::NoResult { name: self.name(name) }, span),
+            (Some(_), None, Some(value)) => Ok(Given::Value(Classical::Value(value))),
+            (Some(ty), Some(slot), _) if !wanted.direct => {
+                let bits = slot.iter().collect();
+                Ok(Given::Value(Classical::Word { bits, signed: ty.base == BaseType::Int }))
+            }
+            _ => Ok(Given::Stored),
+        }
+    }
+
+    /// An argument, as the caller sees it.
+    fn argument(&mut self, arg: &Expr, ty: &Type) -> Lower<Argument> {
+        if ty.base != BaseType::Qubit {
+            return self.classical(arg).map(Argument::Classical);
+        }
+        match self.selection(arg)? {
+            Entry::Qubits(picks) => Ok(Argument::Qubits(picks)),
+            _ => {
+                let (given, expected) = ("bits".to_owned(), "qubits".to_owned());
+                self.fail(Problem::WrongType { given, expected }, arg.span)
+            }
+        }
+    }
+
+    fn distinct_arguments(
+        &mut self,
+        subroutine: &Subroutine,
+        given: &[Argument],
+        args: &[Expr],
+    ) -> Lower<()> {
+        let mut seen = std::collections::HashMap::new();
+        for (argument, arg) in given.iter().zip(args) {
+            let Argument::Qubits(picks) = argument else { continue };
+            self.spend(u64::from(picks.len().unwrap_or(1)), arg.span)?;
+            for qubit in picks.iter() {
+                if let Some(before) = seen.insert(qubit, arg.span) {
+                    let (qubit, gate) = (self.qubit_name(qubit), self.name(subroutine.name.symbol));
+                    let (again, first) = (self.place(arg.span), self.place(before));
+                    let error = Diagnostic::error(Problem::RepeatedQubit { qubit, gate });
+                    return Err(self.report(error.at(again, "again here").at(first, "first here")));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Binds the parameters and plans the statements.
+    fn body(
+        &mut self,
+        subroutine: &Subroutine,
+        arguments: Vec<Argument>,
+        into: Option<Picks>,
+        outside: usize,
+    ) -> Lower<Wanted> {
+        for (argument, (ty, name)) in arguments.into_iter().zip(&subroutine.params) {
+            self.bind(argument, ty, *name, &subroutine.body)?;
+        }
+        let mut wanted = Wanted {
+            ty: subroutine.result.clone().map(Rc::new),
+            size: None,
+            slot: None,
+            direct: false,
+            value: None,
+            given: false,
+            outside,
+            inside: self.locals.len(),
+            returned: None,
+        };
+        if let Some(ty) = &subroutine.result {
+            wanted.size = self.size_in_bits(ty)?;
+            if let (BaseType::Bit, Some(size)) = (ty.base, wanted.size) {
+                wanted.slot = into.filter(|bits| bits.len().unwrap_or(1) == size);
+                wanted.direct = wanted.slot.is_some();
+                wanted.returned = returned(&subroutine.body);
+            }
+        }
+        self.results.push(wanted);
+        self.list(&subroutine.body, &[]);
+        self.results.pop().ok_or(Stop)
+    }
+
+    fn bind(&mut self, argument: Argument, ty: &Type, name: Ident, body: &[Stmt]) -> Lower<()> {
+        let size = match &ty.size {
+            Some(size) => Some(self.integer(size, "the size of a parameter")?),
+            None => None,
+        };
+        match argument {
+            Argument::Qubits(picks) => {
+                let given = picks.len().unwrap_or(1);
+                if i128::from(given) != size.unwrap_or(1) {
+                    let second = u64::try_from(size.unwrap_or(1)).unwrap_or(u64::MAX);
+                    return self.fail(Problem::LengthMismatch { first: u64::from(given), second }, name.span);
+                }
+                self.declare_name(name, Entry::Qubits(shaped(picks, size.is_some())))
+            }
+            Argument::Classical(Classical::Word { bits, .. }) if ty.base == BaseType::Bit => {
+                let (first, second) = (bits.len() as u64, size.unwrap_or(1));
+                if i128::from(first) != second {
+                    let second = u64::try_from(second).unwrap_or(u64::MAX);
+                    return self.fail(Problem::LengthMismatch { first, second }, name.span);
+                }
+                let given = Picks::List(bits.clone().into());
+                if !writes(body, name.symbol) {
+                    return self.declare_name(name, Entry::Bits(shaped(given, size.is_some())));
+                }
+                let bits = Classical::Word { bits, signed: false };
+                self.bind_copy(bits, name, given.len().unwrap_or(1), size.is_some())
+            }
+            Argument::Classical(value) if ty.base == BaseType::Bit => match value {
+                Classical::Value(value) if !writes(body, name.symbol) => {
+                    let value = self.cast(ty, value, name.span)?;
+                    self.declare_name(name, Entry::Const(value, None))
+                }
+                value => {
+                    let size_of = u32::try_from(size.unwrap_or(1)).unwrap_or(u32::MAX);
+                    self.bind_copy(value, name, size_of, size.is_some())
+                }
+            },
+            // The sizes of a parameter `array[int, #dim = 1] a` are those of its argument.
+            Argument::Classical(Classical::Value(value @ Value::Array(_))) if ty.dims.is_some() => {
+                self.declare_name(name, Entry::Const(value, None))
+            }
+            Argument::Classical(value) => self.declare_variable(name, ty, Some((value, name.span))),
+        }
+    }
+
+    /// A parameter in bits of its own.
+    fn bind_copy(&mut self, value: Classical, name: Ident, size: u32, many: bool) -> Lower<()> {
+        let bits = self.hidden_bits(size, self.locals.len(), name.span)?;
+        self.store(bits.clone(), value, name.span, name.span, true)?;
+        self.declare_name(name, Entry::Bits(shaped(bits, many)))
+    }
+
+    /// How many bits hold a value of a type, if bits can.
+    fn size_in_bits(&mut self, ty: &Type) -> Lower<Option<u32>> {
+        let width: Option<Width> = self.width(ty)?;
+        Ok(match (ty.base, &ty.dims) {
+            (BaseType::Bool, None) => Some(1),
+            (BaseType::Int | BaseType::Uint, None) => Some(width.map_or(32, |w| w.bits)),
+            (BaseType::Bit, None) => match &ty.size {
+                Some(size) => u32::try_from(self.integer(size, "the size of a result")?).ok(),
+                None => Some(1),
+            },
+            _ => None,
+        })
+    }
+
+    /// The bits that a local register of a subroutine may be, since they are what it returns.
+    pub(super) fn returned_bits(&self, name: Symbol, size: u32) -> Option<Picks> {
+        let wanted = self.results.last()?;
+        let is_it = wanted.returned == Some(name) && wanted.inside == self.locals.len();
+        wanted.slot.clone().filter(|slot| is_it && slot.len().unwrap_or(1) == size)
+    }
+
+    /// `return value;`
+    pub(super) fn give_back(&mut self, value: Option<&Expr>, span: Span) -> Lower<()> {
+        let Some(wanted) = self.results.last() else { return self.leave(Kind::Subroutine, span) };
+        let (ty, size, slot, outside) = (wanted.ty.clone(), wanted.size, wanted.slot.clone(), wanted.outside);
+        match (value, ty) {
+            (None, None) => {}
+            (Some(expr), None) => {
+                let (given, expected) = ("a value".to_owned(), "`return;`".to_owned());
+                return self.fail(Problem::Expected { expected, given }, expr.span);
+            }
+            (None, Some(_)) => {
+                let (given, expected) = ("`return;`".to_owned(), "a value".to_owned());
+                return self.fail(Problem::Expected { expected, given }, span);
+            }
+            (Some(expr), Some(ty)) if ty.base == BaseType::Bit => {
+                let bits = match (slot, size) {
+                    (Some(bits), _) => bits,
+                    (None, Some(size)) => self.hidden_bits(size, outside, span)?,
+                    (None, None) => return self.refuse("this result", span),
+                };
+                if let Some(wanted) = self.results.last_mut() {
+                    wanted.slot = Some(bits.clone());
+                }
+                self.give_bits(expr, bits)?;
+            }
+            (Some(expr), Some(ty)) => {
+                let value = match self.classical(expr)? {
+                    Classical::Value(value) => Classical::Value(self.cast(&ty, value, expr.span)?),
+                    other => other,
+                };
+                match (value, slot) {
+                    (Classical::Value(value), None) if !self.under_condition(Kind::Subroutine) => {
+                        if let Some(wanted) = self.results.last_mut() {
+                            wanted.value = Some(value);
+                        }
+                    }
+                    (value, slot) => {
+                        let bits = match (slot, size) {
+                            (Some(bits), _) => bits,
+                            (None, Some(size)) => self.hidden_bits(size, outside, span)?,
+                            (None, None) => {
+                                let name = "the result".to_owned();
+                                return self.fail(Problem::Depends { name }, expr.span);
+                            }
+                        };
+                        if let Some(wanted) = self.results.last_mut() {
+                            wanted.slot = Some(bits.clone());
+                        }
+                        self.store_number(bits, value, expr.span)?;
+                    }
+                }
+            }
+        }
+        if let Some(wanted) = self.results.last_mut() {
+            wanted.given = true;
+        }
+        self.leave(Kind::Subroutine, span)
+    }
+
+    fn give_bits(&mut self, expr: &Expr, bits: Picks) -> Lower<()> {
+        if let ExprKind::Measure(operand) = &expr.kind {
+            let qubits = self.qubits(operand)?;
+            return self.measure_into(qubits, bits, operand.span, expr.span, expr.span);
+        }
+        let value = self.classical(expr)?;
+        if let Classical::Word { bits: given, .. } = &value
+            && bits.iter().eq(given.iter().copied())
+        {
+            return Ok(());
+        }
+        self.store(bits, value, expr.span, expr.span, false)
+    }
+
+    pub(super) fn called_as_gate<T>(&mut self, name: Ident, defined: Place) -> Lower<T> {
+        let text = self.name(name.symbol);
+        let place = self.place(name.span);
+        let error = Diagnostic::error(Problem::SubroutineAsGate { name: text });
+        Err(self.report(error.at(place, "").at(defined, "defined here")))
+    }
+
+    /// The value of an expression that a circuit cannot compute: it must be known.
+    pub(super) fn known(&mut self, value: Classical, name: &str, span: Span) -> Lower<Value> {
+        match value {
+            Classical::Value(value) => Ok(value),
+            _ => self.fail(Problem::Depends { name: name.to_owned() }, span),
+        }
+    }
+
+    /// The value of a call where only a known one will do.
+    pub(super) fn called_known(
+        &mut self,
+        number: usize,
+        args: &[Expr],
+        span: Span,
+        scope: Scope,
+    ) -> Lower<Value> {
+        if let Scope::Gate(_) = scope {
+            return self.fail(Problem::NotInGate, span);
+        }
+        let value = self.called(number, args, span)?;
+        let name = self.name(self.subroutines[number].subroutine.name.symbol);
+        self.known(value, &name, span)
+    }
+}
+
+/// One of one, or some.
+fn shaped(picks: Picks, many: bool) -> Picks {
+    match (picks, many) {
+        (Picks::One(one), true) => Picks::Range { first: one, step: 1, len: 1 },
+        (picks, false) => Picks::One(picks.get(0)),
+        (picks, true) => picks,
+    }
+}
+
+/// Calls `f` with every statement, those of blocks too.
+fn walk<'s>(statements: &'s [Stmt], f: &mut impl FnMut(&'s Stmt)) {
+    for statement in statements {
+        f(statement);
+        match &statement.kind {
+            StmtKind::If(c) => {
+                walk(&c.then, f);
+                walk(c.otherwise.as_deref().unwrap_or_default(), f);
+            }
+            StmtKind::For(l) => walk(&l.body, f),
+            StmtKind::While(l) => walk(&l.1, f),
+            StmtKind::Block(body) | StmtKind::Box(body) => walk(body, f),
+            StmtKind::Switch(s) => {
+                s.cases.iter().for_each(|(_, body)| walk(body, f));
+                walk(s.default.as_deref().unwrap_or_default(), f);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether anything in a body writes to a name.
+fn writes(body: &[Stmt], name: Symbol) -> bool {
+    let mut found = false;
+    walk(body, &mut |statement| {
+        let target = match &statement.kind {
+            StmtKind::Assign(assignment) => Some(&assignment.target),
+            StmtKind::Measure(operands) => operands.1.as_ref(),
+            _ => None,
+        };
+        found |= target.is_some_and(|t| matches!(t.base, Base::Name(n) if n.symbol == name));
+    });
+    found
+}
+
+/// The name that every `return` of a body gives.
+fn returned(body: &[Stmt]) -> Option<Symbol> {
+    let mut names = Vec::new();
+    walk(body, &mut |statement| {
+        if let StmtKind::Return(value) = &statement.kind {
+            names.push(match value.as_deref() {
+                Some(Expr { kind: ExprKind::Name(symbol), .. }) => Some(*symbol),
+                _ => None,
+            });
+        }
+    });
+    let first = names.first().copied().flatten()?;
+    names.iter().all(|&name| name == Some(first)).then_some(first)
+}

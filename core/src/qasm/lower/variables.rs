@@ -1,0 +1,420 @@
+//! Classical variables, known while the text is read.
+//!
+//! A circuit has bits and conditions, no arithmetic. So the values of variables are worked out here:
+//!
+//! ```text
+//! float angle = pi;                  known
+//! for int k in [1:3] {               the body is planned three times, k being known
+//!     angle /= 2;
+//!     rz(angle) q[k];
+//! }
+//! int[2] hits = 0;
+//! if (c[0]) { hits = 1; }            0 or 1, as a measurement says: kept in two hidden bits
+//! if (hits == 1) { x q[0]; }
+//! ```
+//!
+//! What is assigned under a condition on bits is known within that branch. Behind it, where the branches do
+//! not agree, a truth value or an integer goes to hidden bits; any other variable is lost, and reading it is
+//! an error.
+//!
+//! Invariant: `log[mark..]` has each variable once that has changed since the innermost open branch
+//! began, with its state at that beginning; variables declared in the branch itself are not in it.
+
+use std::rc::Rc;
+
+use super::{
+    Guard, Item, Lower, Lowering, Picks, Planned, Register, Stop, Value, classical::Classical,
+    evaluate::Width, names::Entry,
+};
+use crate::{
+    circuit::Condition,
+    qasm::{
+        ast::{BaseType, Ident, Place, Span, Symbol, Type},
+        diagnostic::{Diagnostic, Problem},
+    },
+};
+
+/// The bits of an integer type without a size.
+const PLAIN_WIDTH: u32 = 32;
+
+/// What is known of a variable.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum State {
+    /// It was not assigned yet.
+    Empty,
+    Known(Value),
+    /// Its value is in hidden bits, least significant first.
+    Bits {
+        bits: Picks,
+        signed: bool,
+    },
+    /// It depends on bits, and cannot be kept in bits itself: by this statement.
+    Lost(Place),
+}
+
+#[derive(Debug)]
+pub(super) struct Variable {
+    name: Symbol,
+    ty: Rc<Type>,
+    /// Of an integer type with a size.
+    pub(super) width: Option<Width>,
+    pub(super) state: State,
+    /// Where it was declared: in how many scopes, and in which branch.
+    depth: usize,
+    guard: Option<Guard>,
+}
+
+/// The state of a variable before a branch that changed it.
+#[derive(Debug)]
+pub(super) struct Change {
+    variable: usize,
+    before: State,
+}
+
+/// What goes with a scope.
+#[derive(Debug)]
+pub(super) struct Local {
+    /// How many variables there are outside.
+    variables: usize,
+    /// Hidden bits that are free again behind it: the first, and how many.
+    bits: Vec<(u32, u32)>,
+}
+
+/// The variables that a branch changed, with their states at its end.
+pub(super) type Ends = Vec<(usize, State)>;
+
+impl Lowering<'_> {
+    pub(super) fn enter_scope(&mut self) {
+        self.names.enter();
+        self.locals.push(Local { variables: self.variables.len(), bits: Vec::new() });
+    }
+
+    /// Leaves a scope. Its hidden bits are 0 afterwards.
+    pub(super) fn leave_scope(&mut self) {
+        self.names.leave();
+        self.leave_locals();
+    }
+
+    /// Variables of the file have no scope of names, but bits that are 0 in the end too.
+    pub(super) fn enter_file(&mut self) {
+        self.locals.push(Local { variables: 0, bits: Vec::new() });
+    }
+
+    pub(super) fn leave_locals(&mut self) {
+        let Some(Local { variables, bits }) = self.locals.pop() else { return };
+        self.variables.truncate(variables);
+        for (first, size) in bits {
+            self.clear(first, size);
+        }
+    }
+
+    /// Some hidden bits, all 0, until the scope with this number ends; number 0 is nobody's.
+    pub(super) fn hidden_bits(&mut self, size: u32, depth: usize, span: Span) -> Lower<Picks> {
+        let first = match self.spare.get_mut(&size).and_then(Vec::pop) {
+            Some(first) => first,
+            None => {
+                let first = self.n_bits;
+                if first.checked_add(size).is_none() {
+                    let (given, limit) = (u64::from(first) + u64::from(size), u64::from(u32::MAX));
+                    return self.fail(Problem::TooManyQubits { given, limit }, span);
+                }
+                self.n_bits += size;
+                self.bits.push(Register { name: None, first, size, single: false });
+                first
+            }
+        };
+        if let Some(local) = depth.checked_sub(1).and_then(|at| self.locals.get_mut(at)) {
+            local.bits.push((first, size));
+        }
+        Ok(Picks::Range { first, step: 1, len: size })
+    }
+
+    /// Hidden bits are 0 again and may be used by others.
+    pub(super) fn clear(&mut self, first: u32, size: u32) {
+        let place = self.place(Span::default());
+        let bits = Picks::Range { first, step: 1, len: size };
+        self.count = self.count.saturating_add(u64::from(size));
+        let item = Item::Assign { bits, values: vec![false; size as usize].into(), place };
+        self.plan.push(Planned { item, guard: None });
+        self.spare.entry(size).or_default().push(first);
+    }
+
+    pub(super) fn declare_variable(
+        &mut self,
+        name: Ident,
+        ty: &Type,
+        value: Option<(Classical, Span)>,
+    ) -> Lower<()> {
+        let result = self.new_variable(name, ty, value);
+        match result {
+            Ok(id) => self.declare_name(name, Entry::Variable(id)),
+            Err(Stop) => {
+                self.names.break_name(name.symbol, self.place(name.span));
+                Err(Stop)
+            }
+        }
+    }
+
+    fn new_variable(&mut self, name: Ident, ty: &Type, value: Option<(Classical, Span)>) -> Lower<usize> {
+        let width = self.width(ty)?;
+        let id = self.variables.len();
+        let (depth, guard) = (self.locals.len(), self.guard);
+        let ty = Rc::new(ty.clone());
+        self.variables.push(Variable { name: name.symbol, ty, width, state: State::Empty, depth, guard });
+        if let Some((value, span)) = value {
+            self.assign_variable(id, value, span).inspect_err(|_| self.variables.truncate(id))?;
+        }
+        Ok(id)
+    }
+
+    /// `name = value`.
+    pub(super) fn assign_variable(&mut self, id: usize, value: Classical, span: Span) -> Lower<()> {
+        let ty = self.variables[id].ty.clone();
+        let value = match value {
+            Classical::Value(value) => Classical::Value(self.cast(&ty, value, span)?),
+            Classical::Digits { .. } => {
+                let what = "an integer of this length".to_owned();
+                return self.fail(Problem::IntegerOverflow { what }, span);
+            }
+            other => other,
+        };
+        match (&self.variables[id].state, value) {
+            (State::Bits { bits, .. }, value) => self.store_number(bits.clone(), value, span),
+            (_, Classical::Value(value)) => {
+                self.set(id, State::Known(value));
+                Ok(())
+            }
+            (_, value) => match self.spill(id, span)? {
+                Some(bits) => self.store_number(bits, value, span),
+                None => self.depends(id, self.place(span), "assigned here"),
+            },
+        }
+    }
+
+    /// An element of an array variable gets a value.
+    pub(super) fn assign_element(
+        &mut self,
+        id: usize,
+        at: &[(usize, Span)],
+        value: Classical,
+        span: Span,
+    ) -> Lower<()> {
+        let ty = self.variables[id].ty.clone();
+        let element = Type { dims: None, ..(*ty).clone() };
+        let value = match value {
+            Classical::Value(value) => self.cast(&element, value, span)?,
+            _ => return self.depends(id, self.place(span), "assigned here"),
+        };
+        let mut whole = self.variable(id, span)?;
+        let mut place = &mut whole;
+        for &(at, _) in at {
+            let Value::Array(items) = place else { break };
+            place = &mut Rc::make_mut(items)[at];
+        }
+        *place = value;
+        self.set(id, State::Known(whole));
+        Ok(())
+    }
+
+    /// The value of a variable, if it is known.
+    pub(super) fn variable(&mut self, id: usize, span: Span) -> Lower<Value> {
+        match &self.variables[id].state {
+            State::Known(value) => Ok(value.clone()),
+            State::Empty => {
+                let name = self.name(self.variables[id].name);
+                self.fail(Problem::Unassigned { name }, span)
+            }
+            State::Bits { .. } => self.depends(id, self.place(span), ""),
+            State::Lost(by) => {
+                let name = self.name(self.variables[id].name);
+                let (place, by) = (self.place(span), *by);
+                let error = Diagnostic::error(Problem::Depends { name }).at(place, "");
+                Err(self.report(error.at(by, "by what is assigned here")))
+            }
+        }
+    }
+
+    fn depends<T>(&mut self, id: usize, place: Place, label: &str) -> Lower<T> {
+        let name = self.name(self.variables[id].name);
+        let help = "a circuit has fixed gates: only bits, truth values and integers without arithmetic can \
+                    depend on what is measured";
+        Err(self.report(Diagnostic::error(Problem::Depends { name }).at(place, label).help(help)))
+    }
+
+    fn set(&mut self, id: usize, state: State) {
+        let (guard, mark) = (self.guard, self.mark);
+        let variable = &mut self.variables[id];
+        let before = std::mem::replace(&mut variable.state, state);
+        if variable.guard != guard && !self.log[mark..].iter().any(|c| c.variable == id) {
+            self.log.push(Change { variable: id, before });
+        }
+    }
+
+    /// Moves a variable to hidden bits. `None` if it has no type for that, or values of its own in the
+    /// branches around.
+    fn spill(&mut self, id: usize, span: Span) -> Lower<Option<Picks>> {
+        let Variable { ty, width, state, depth, .. } = &self.variables[id];
+        let size = match (ty.base, &ty.dims) {
+            (BaseType::Bool, None) => 1,
+            (BaseType::Int | BaseType::Uint, None) => width.map_or(PLAIN_WIDTH, |w| w.bits),
+            _ => return Ok(None),
+        };
+        if matches!(state, State::Lost(_)) || self.log.iter().any(|c| c.variable == id) {
+            return Ok(None);
+        }
+        let (signed, before) = (ty.base == BaseType::Int, state.clone());
+        let bits = self.hidden_bits(size, *depth, span)?;
+        if let State::Known(value) = before {
+            // For the branches that do not come here.
+            self.fill(&bits, &value, None, span);
+        }
+        self.variables[id].state = State::Bits { bits: bits.clone(), signed };
+        Ok(Some(bits))
+    }
+
+    /// Bits get a number under a guard.
+    fn fill(&mut self, bits: &Picks, value: &Value, guard: Option<Guard>, span: Span) {
+        let size = bits.len().unwrap_or(1);
+        self.add_count(u64::from(size), span);
+        let digits = digits_of(value);
+        let values = (0..size as usize).map(|at| digits >> at & 1 == 1).collect();
+        let item = Item::Assign { bits: bits.clone(), values, place: self.place(span) };
+        self.plan.push(Planned { item, guard });
+    }
+
+    /// Hidden bits get a number: a known one, or that of other bits.
+    pub(super) fn store_number(&mut self, into: Picks, value: Classical, span: Span) -> Lower<()> {
+        let size = into.len().unwrap_or(1);
+        let (from, signed) = match value {
+            Classical::Value(value) => {
+                self.fill(&into, &value, self.guard, span);
+                return Ok(());
+            }
+            Classical::Truth(condition) => {
+                self.store_truth(into.get(0), condition, span, false)?;
+                (Vec::new(), false)
+            }
+            Classical::Word { bits, signed } => (bits, signed),
+            Classical::Digits { .. } => return self.refuse("this assignment", span),
+        };
+        if from.len() > size as usize {
+            let (first, second) = (from.len() as u64, u64::from(size));
+            return self.fail(Problem::LengthMismatch { first, second }, span);
+        }
+        if (0..size).map(|at| into.get(at)).eq(from.iter().copied()) {
+            return Ok(());
+        }
+        for (at, &bit) in (0..size).zip(&from) {
+            self.store_truth(into.get(at), Condition::Bit { bit, value: true }, span, false)?;
+        }
+        // A truth value is one bit, and was stored.
+        let known = u32::try_from(from.len().max(1)).unwrap_or(size);
+        for at in known..size {
+            match from.last().filter(|_| signed) {
+                Some(&bit) => {
+                    self.store_truth(into.get(at), Condition::Bit { bit, value: true }, span, false)?;
+                }
+                None => self.fill(&Picks::One(into.get(at)), &Value::Bool(false), self.guard, span),
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends a branch: what it changed, and back to the states before it.
+    pub(super) fn end_branch(&mut self) -> Ends {
+        let changes: Vec<Change> = self.log.drain(self.mark..).collect();
+        let mut ends = Ends::new();
+        for Change { variable, before } in changes {
+            // Hidden bits have the value in every branch.
+            if let Some(v) = self.variables.get_mut(variable)
+                && !matches!(v.state, State::Bits { .. })
+            {
+                ends.push((variable, std::mem::replace(&mut v.state, before)));
+            }
+        }
+        ends
+    }
+
+    /// Goes on behind two branches that both come here, with the states at their ends.
+    pub(super) fn merge(&mut self, then: &Ends, otherwise: &Ends, number: u32, span: Span) -> Lower<()> {
+        let mut ids: Vec<usize> = then.iter().chain(otherwise).map(|end| end.0).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        for id in ids {
+            if id >= self.variables.len() {
+                continue;
+            }
+            if matches!(self.variables[id].state, State::Bits { .. }) {
+                // One branch moved it to bits; the other ended with a value of its own.
+                for (ends, otherwise) in [(then, false), (otherwise, true)] {
+                    self.fill_end(id, ends, Guard { number, otherwise }, span);
+                }
+                continue;
+            }
+            let before = self.variables[id].state.clone();
+            let at_end = |ends: &Ends| {
+                ends.iter().find(|end| end.0 == id).map_or_else(|| before.clone(), |end| end.1.clone())
+            };
+            let (a, b) = (at_end(then), at_end(otherwise));
+            if a == b {
+                self.set(id, a);
+                continue;
+            }
+            let known = |s: &State| matches!(s, State::Known(_) | State::Empty);
+            let bits = if known(&a) && known(&b) { self.spill(id, span)? } else { None };
+            let Some(bits) = bits else {
+                self.lose(id, span);
+                continue;
+            };
+            for (end, otherwise) in [(a, false), (b, true)] {
+                match end {
+                    State::Known(value) if State::Known(value.clone()) != before => {
+                        self.fill(&bits, &value, Some(Guard { number, otherwise }), span);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The bits of a variable get the value that it has at the end of a branch, if that is known.
+    fn fill_end(&mut self, id: usize, ends: &Ends, guard: Guard, span: Span) {
+        let State::Bits { bits, .. } = self.variables[id].state.clone() else { return };
+        if let Some((_, State::Known(value))) = ends.iter().find(|end| end.0 == id) {
+            self.fill(&bits, value, Some(guard), span);
+        }
+    }
+
+    /// Goes on behind a branch whose other side was left.
+    pub(super) fn adopt(&mut self, ends: &Ends, guard: Guard, span: Span) {
+        for (id, state) in ends {
+            if *id >= self.variables.len() {
+                continue;
+            }
+            if matches!(self.variables[*id].state, State::Bits { .. }) {
+                self.fill_end(*id, ends, guard, span);
+            } else {
+                self.set(*id, state.clone());
+            }
+        }
+    }
+
+    /// From here on a variable depends on bits.
+    pub(super) fn lose(&mut self, id: usize, span: Span) {
+        let place = self.place(span);
+        if id < self.variables.len() && !matches!(self.variables[id].state, State::Bits { .. }) {
+            self.set(id, State::Lost(place));
+        }
+    }
+}
+
+/// The bits of a truth value or an integer, in two's complement.
+fn digits_of(value: &Value) -> u128 {
+    match value {
+        Value::Bool(holds) => u128::from(*holds),
+        Value::Int(i) => i.cast_unsigned(),
+        Value::Bits { bits, .. } => *bits,
+        _ => 0,
+    }
+}
