@@ -16,6 +16,18 @@ use support::{close::ROUNDING, random::angle_of};
 
 const THETA: ParamId = ParamId(0);
 
+#[test]
+fn whole_turns_of_pi_are_left_out_exactly() {
+    let none = Values::<f64>(&[]);
+    for d in [3, 5, 7, 12] {
+        for n in [1 << 40, (1 << 50) + 1, i64::MAX / 4, -(1 << 58) - 1] {
+            let far: Complex<f64> = none.cis(&Angle::pi(n, d)).unwrap();
+            let near: Complex<f64> = none.cis(&Angle::pi(n % (2 * d), d)).unwrap();
+            assert!((far - near).norm() < ROUNDING, "{n}/{d} pi: {far} and {near}");
+        }
+    }
+}
+
 /// Numbers of every size, the ends of the range among them.
 fn extreme() -> impl Strategy<Value = i64> {
     prop_oneof![

@@ -2,7 +2,7 @@
 
 use num_complex::Complex;
 
-use super::{Angle, ParamId};
+use super::{Angle, ParamId, Q};
 use crate::scalar::{Real, Ring, Scalar};
 
 /// Why an angle has no number.
@@ -101,7 +101,12 @@ impl<T: Real> Values<'_, T> {
     /// # Errors
     /// [`BindError`] if a parameter has no value or the result is NaN or infinite.
     pub fn radians(&self, angle: &Angle) -> Result<T, BindError> {
-        let mut sum = T::pi() * T::from_ratio(angle.pi_part());
+        self.sum(angle, angle.pi_part())
+    }
+
+    /// An angle with another multiple of pi.
+    fn sum(&self, angle: &Angle, pi: Q) -> Result<T, BindError> {
+        let mut sum = T::pi() * T::from_ratio(pi);
         if angle.radian_part() != 0.0 {
             sum += T::lit(angle.radian_part());
         }
@@ -115,7 +120,8 @@ impl<T: Real> Values<'_, T> {
         }
     }
 
-    /// Cosine and sine, exact for multiples of pi/4.
+    /// Cosine and sine, exact for multiples of pi/4. Whole turns are left out while they are exact: `2^50 pi/3` is
+    /// `4 pi/3`, where its f64 is off by a quarter.
     fn cos_sin(&self, angle: &Angle) -> Result<(T, T), BindError> {
         let (zero, one, root) = (T::zero, T::one, || T::ratio(1, 2).sqrt());
         Ok(match angle.eighth_turns() {
@@ -128,11 +134,18 @@ impl<T: Real> Values<'_, T> {
             Some(6) => (zero(), -one()),
             Some(_) => (root(), -root()),
             None => {
-                let (sin, cos) = self.radians(angle)?.sin_cos();
+                let (sin, cos) = self.sum(angle, within_turn(angle.pi_part()))?.sin_cos();
                 (cos, sin)
             }
         })
     }
+}
+
+/// A multiple of pi, less than a turn from 0.
+fn within_turn(pi: Q) -> Q {
+    let (n, d) = (*pi.numer(), *pi.denom());
+    // What is taken off is a multiple of the denominator: the fraction stays in lowest terms.
+    d.checked_mul(2).map_or(pi, |turn| Q::new_raw(n % turn, d))
 }
 
 impl<T: Real> Binding<Complex<T>> for Values<'_, T> {
