@@ -7,6 +7,7 @@ use ketgrad_core::{
     ir::{FunctionBuilder, Kind, Mixed, Number1, Number2, Op, Param, Program, Real1, Real2},
     pass::Level,
     scalar::{Real, Scalar, Uncertain},
+    text::parse_program,
 };
 use num_complex::Complex;
 use num_dual::{Dual64, HyperDual64};
@@ -388,4 +389,21 @@ fn a_complex_program_needs_a_complex_scalar_and_a_real_one_does_not() {
     let g = d.gradient(&[Datum::Complex(Complex::new(1.0, 2.0))]).unwrap();
     assert_eq!(g, vec![Datum::Complex(Complex::new(2.0, 4.0))]);
     assert_eq!(Scalar::abs2(&Complex::new(1.0, 2.0)), 5.0);
+}
+
+/// The slopes of `ln sum exp x` are the softmax, also where the rounding of the sum is as large as the numbers.
+#[test]
+fn slopes_of_logsumexp_add_up_to_one() {
+    for source in ["fn f(xs: array) { logsumexp(xs) }", "fn f(xs: array) { sum(logsumexp_keep(xs, 0)) }"] {
+        let program = parse_program(source).unwrap();
+        let mut f = Derivatives::<f64>::new(&program, "f").unwrap();
+        for x in [-1e300, -1e16, -1e3, 0.0, 12.5, 1e10, 1e16, 1e300] {
+            let at = [Datum::reals([x, x, x])];
+            let Datum::Reals(slopes) = f.gradient(&at).unwrap().remove(0) else { panic!("an array") };
+            assert!(slopes.iter().all(|s| (s - 1.0 / 3.0).abs() < 1e-15), "{source} at {x}: {slopes:?}");
+            let (_, change) = f.jvp(&at, &[Datum::reals([3.0, 0.0, 0.0])]).unwrap();
+            let Datum::Real(change) = change else { panic!("a number") };
+            assert!((change - 1.0).abs() < 1e-15, "{source} at {x}: {change}");
+        }
+    }
 }

@@ -103,6 +103,14 @@ fn latex_keeps_precedence_and_names() {
     assert_eq!(line("fn f(a, b) { a - (b - 1) }"), r"f(a, b) &= a - \left(b - 1\right)");
     assert_eq!(line("fn f(x) { powi(x + 1, 3) }"), r"f(x) &= \left(x + 1\right)^{3}");
     assert_eq!(line("fn f(x1) { sqrt(x1) * 2 }"), r"f(x_{1}) &= \sqrt{x_{1}} \cdot 2");
+    // A sign behind an operator stands in parentheses, and so does a fraction under a power.
+    assert_eq!(line("fn f(x) { x * -2.0 }"), r"f(x) &= x \left(-2\right)");
+    assert_eq!(line("fn f(x, y) { x * -(y + 2) }"), r"f(x, y) &= x \left(-\left(y + 2\right)\right)");
+    assert_eq!(
+        line("fn f(x) { sin(x) - -cos(x) }"),
+        r"f(x) &= \sin\left(x\right) - \left(-\cos\left(x\right)\right)"
+    );
+    assert_eq!(line("fn f(x, y) { pow(y / x, 2) }"), r"f(x, y) &= \left(\frac{y}{x}\right)^{2}");
     let newton = latex("fn f(x, n: int) { let mut p = 1.0; for i in 0..n { p *= x; } p }");
     assert!(newton.contains(r"\textbf{for } i = 0, \dots, n - 1\text{:}"), "{newton}");
 }

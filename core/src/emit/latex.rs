@@ -192,12 +192,18 @@ impl Writer<'_> {
         (format!("{name}\\left({}\\right)", args.join(", ")), ATOM)
     }
 
+    /// The right side of an operator: a sign at its beginning would be read as the operator.
+    fn right(&self, e: &Expr, least: u8) -> String {
+        let text = self.at(e, least);
+        if text.starts_with('-') { format!("\\left({text}\\right)") } else { text }
+    }
+
     fn binary(&self, args: &[Expr], sign: &str, rank: u8) -> (String, u8) {
-        (format!("{}{sign}{}", self.at(&args[0], rank), self.at(&args[1], rank + 1)), rank)
+        (format!("{}{sign}{}", self.at(&args[0], rank), self.right(&args[1], rank + 1)), rank)
     }
 
     fn product(&self, args: &[Expr]) -> (String, u8) {
-        let (a, b) = (self.at(&args[0], MUL), self.at(&args[1], MUL + 1));
+        let (a, b) = (self.at(&args[0], MUL), self.right(&args[1], MUL + 1));
         // Two numbers side by side would read as one.
         let digit = b.starts_with(|c: char| c.is_ascii_digit());
         (format!("{a}{}{b}", if digit { " \\cdot " } else { " " }), MUL)
@@ -208,13 +214,13 @@ impl Writer<'_> {
     }
 
     fn fraction(&self, a: &str, b: &Expr) -> (String, u8) {
-        (format!("\\frac{{{a}}}{{{}}}", self.expr(b)), ATOM)
+        (format!("\\frac{{{a}}}{{{}}}", self.expr(b)), PREFIX)
     }
 
     fn op(&self, op: Op, args: &[Expr]) -> (String, u8) {
         match op {
             Op::Number1(n) => match n {
-                Number1::Neg => (format!("-{}", self.at(&args[0], PREFIX)), PREFIX),
+                Number1::Neg => (format!("-{}", self.right(&args[0], PREFIX)), PREFIX),
                 Number1::Recip => self.fraction("1", &args[0]),
                 Number1::Sqrt => (format!("\\sqrt{{{}}}", self.expr(&args[0])), ATOM),
                 Number1::Cbrt => (format!("\\sqrt[3]{{{}}}", self.expr(&args[0])), ATOM),
@@ -244,7 +250,7 @@ impl Writer<'_> {
             Op::Real2(Real2::Min) | Op::Int2(Int2::Min) => self.call("\\min", args),
             Op::Real2(Real2::Max) | Op::Int2(Int2::Max) => self.call("\\max", args),
             Op::Real2(Real2::Rem) | Op::Int2(Int2::Rem) => self.binary(args, " \\bmod ", MUL),
-            Op::Int1(Int1::Neg) => (format!("-{}", self.at(&args[0], PREFIX)), PREFIX),
+            Op::Int1(Int1::Neg) => (format!("-{}", self.right(&args[0], PREFIX)), PREFIX),
             Op::Int2(Int2::Add) => self.binary(args, " + ", ADD),
             Op::Int2(Int2::Sub) => self.binary(args, " - ", ADD),
             Op::Int2(Int2::Mul) => self.product(args),

@@ -115,6 +115,13 @@ impl Rule<'_> {
         let product = self.on(ArrayOp::MatMul, &[a, columns]);
         self.on(ArrayOp::Like, &[product, x])
     }
+    /// `exp(x - y)` with `y = ln sum exp x`, and its sum: 1, but for the rounding of a large `y`.
+    fn shares(&mut self, x: Value, y: Value) -> (Value, Value) {
+        let share = self.sub(x, y);
+        let share = self.b.number1(Number1::Exp, share);
+        let whole = self.b.inst(Op::Sum, &[share], Kind::Real);
+        (share, whole)
+    }
     /// Eigenvalues as a row, eigenvectors, and `F`.
     fn eigen(&mut self, y: Value) -> (Value, Value, Value) {
         let (zero, one) = (self.b.int(0), self.b.int(1));
@@ -210,9 +217,13 @@ pub(super) fn pull(
             let x = r.conj(x);
             r.on(A::ProdPairs, &[x, bar])
         }
-        (A::LogSumExp | A::LogSumExpKeep, 0) => {
-            let share = r.sub(x, y);
-            let share = r.b.number1(Number1::Exp, share);
+        (A::LogSumExp, 0) => {
+            let (share, whole) = r.shares(x, y);
+            let bar = r.b.number2(Number2::Div, bar, whole);
+            r.mul(share, bar)
+        }
+        (A::LogSumExpKeep, 0) => {
+            let share = r.on(A::Softmax, &[x, second]);
             r.mul(share, bar)
         }
         (A::Softmax, 0) => {
@@ -428,15 +439,15 @@ pub(super) fn push(
                     r.on(A::Dot, &[others, d])
                 }
                 A::ProdOthers => r.on(A::ProdPairs, &[x, d]),
-                A::LogSumExp | A::LogSumExpKeep => {
-                    let share = r.sub(x, y);
-                    let share = r.b.number1(Number1::Exp, share);
-                    if op == A::LogSumExp {
-                        r.on(A::Dot, &[share, d])
-                    } else {
-                        let t = r.mul(share, d);
-                        r.on(A::SumKeep, &[t, second])
-                    }
+                A::LogSumExp => {
+                    let (share, whole) = r.shares(x, y);
+                    let change = r.on(A::Dot, &[share, d]);
+                    r.b.number2(Number2::Div, change, whole)
+                }
+                A::LogSumExpKeep => {
+                    let share = r.on(A::Softmax, &[x, second]);
+                    let t = r.mul(share, d);
+                    r.on(A::SumKeep, &[t, second])
                 }
                 A::Softmax => {
                     let along = r.mul(y, d);
