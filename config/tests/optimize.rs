@@ -16,6 +16,29 @@ use support::{Folder, keys};
 /// `<Z0> = cos(theta) cos(w[0])` and `<Z1> = cos(w[1])`: the minimum of the sum is -2.
 const TURNS: &str = "[ansatz]\ncircuit = 'ansatz.qasm'\n[hamiltonian]\nterms = 'Z0 + Z1'\n";
 
+/// What a job reads is never written, by whatever path it is named.
+#[test]
+fn a_job_does_not_write_over_what_it_reads() {
+    let folder = Folder::new();
+    let circuit = std::fs::read_to_string(folder.path("ansatz.qasm")).unwrap();
+    folder.file("sum.txt", "Z0\nZ1\n");
+    let job = TURNS.replace("terms = 'Z0 + Z1'", "file = 'sum.txt'");
+    for key in ["checkpoint", "curve"] {
+        for file in ["ansatz.qasm", "./ansatz.qasm", "sum.txt", "../NAME/sum.txt", "./job.toml"] {
+            let name = folder.path("").canonicalize().unwrap();
+            let file = file.replace("NAME", name.file_name().unwrap().to_str().unwrap());
+            folder.file("job.toml", &format!("{job}[output]\n{key} = '{file}'\n"));
+            folder.run(&["optimize", "job.toml"]).fails(1, &["job.toml:6:", "another file of the job"]);
+        }
+    }
+    folder.file("job.toml", &format!("{job}[output]\ncheckpoint = 'x.svg'\ncurve = './x.svg'\n"));
+    folder.run(&["optimize", "job.toml"]).fails(1, &["job.toml:6:", "another file of the job"]);
+    folder.file("job.toml", &format!("{job}[output]\ncheckpoint = '.'\n"));
+    folder.run(&["optimize", "job.toml"]).fails(1, &["job.toml:6:14", "is there and no file"]);
+    assert_eq!(std::fs::read_to_string(folder.path("ansatz.qasm")).unwrap(), circuit);
+    assert_eq!(std::fs::read_to_string(folder.path("sum.txt")).unwrap(), "Z0\nZ1\n");
+}
+
 /// A job of some iterations by each optimizer that remembers something.
 fn long(method: &str) -> String {
     format!(

@@ -43,7 +43,10 @@
 //! Paths are taken from the folder of the job file; the names of the output are those of the job file with another
 //! ending. A key that is not known and a value that does not fit are errors that underline it.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use ketgrad_core::{
     ansatz,
@@ -105,19 +108,20 @@ impl Job {
         top.finish()?;
 
         let folder = args.file.parent().unwrap_or(Path::new(""));
-        let circuit = read_ansatz(ansatz, folder, common, terminal)?;
-        let hamiltonian = read_hamiltonian(hamiltonian, folder, circuit.n_qubits())?;
+        let inputs = &mut Inputs { folder, files: vec![args.file.clone()] };
+        let circuit = read_ansatz(ansatz, inputs, common, terminal)?;
+        let hamiltonian = read_hamiltonian(hamiltonian, inputs, circuit.n_qubits())?;
         let optimizer = read_optimizer(optimizer)?;
         let stopping = read_stopping(stopping)?;
-        let start = read_start(start, folder, &circuit, args.seed.or(seed).unwrap_or(0))?;
-        let (checkpoint, every, curve) = read_output(output, &args.file, folder)?;
+        let start = read_start(start, inputs, &circuit, args.seed.or(seed).unwrap_or(0))?;
+        let (checkpoint, every, curve) = read_output(output, &args.file, inputs)?;
         Ok(Job { circuit, hamiltonian, optimizer, stopping, start, checkpoint, every, curve })
     }
 }
 
 fn read_ansatz(
     mut section: Section<'_, '_>,
-    folder: &Path,
+    inputs: &mut Inputs<'_>,
     common: &Common,
     terminal: &Terminal,
 ) -> Result<Circuit, Failure> {
@@ -126,7 +130,7 @@ fn read_ansatz(
     let made = match (path, name.as_deref()) {
         (Some(path), None) => {
             section.finish()?;
-            return read_circuit(&folder.join(path), common, terminal);
+            return read_circuit(&inputs.path(path), common, terminal);
         }
         (None, Some("hardware_efficient")) => {
             let qubits = section.qubits("qubits")?;
@@ -136,7 +140,7 @@ fn read_ansatz(
             ansatz::hardware_efficient(qubits, layers)
         }
         (None, Some("qaoa")) => {
-            let graph = read_graph(&mut section, folder)?;
+            let graph = read_graph(&mut section, inputs)?;
             let layers = layers(&mut section)?;
             section.finish()?;
             check_gates(((graph.edges().len() + graph.n_vertices()) as u64) * layers as u64, common)?;
@@ -171,11 +175,11 @@ fn check_gates(gates: u64, common: &Common) -> Result<(), Failure> {
     Ok(())
 }
 
-fn read_graph(section: &mut Section<'_, '_>, folder: &Path) -> Result<Graph, Failure> {
+fn read_graph(section: &mut Section<'_, '_>, inputs: &mut Inputs<'_>) -> Result<Graph, Failure> {
     let Some(path) = section.string("graph")? else {
         return Err(section.incomplete("`graph` with a file of edges"));
     };
-    let (name, text) = read_text(&folder.join(path))?;
+    let (name, text) = read_text(&inputs.path(path))?;
     text.parse().map_err(|e: problem::GraphError| {
         let line = e.line.unwrap_or(1);
         let start: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
@@ -186,7 +190,7 @@ fn read_graph(section: &mut Section<'_, '_>, folder: &Path) -> Result<Graph, Fai
 
 fn read_hamiltonian(
     mut section: Section<'_, '_>,
-    folder: &Path,
+    inputs: &mut Inputs<'_>,
     n_qubits: usize,
 ) -> Result<PauliSum, Failure> {
     let (path, terms, name) = (section.string("file")?, section.string("terms")?, section.string("name")?);
@@ -194,7 +198,7 @@ fn read_hamiltonian(
     let made = match (path, terms, name.as_deref()) {
         (Some(path), None, None) => {
             section.finish()?;
-            return observables::read_file(&folder.join(path), n_qubits);
+            return observables::read_file(&inputs.path(path), n_qubits);
         }
         (None, Some(terms), None) => {
             section.finish()?;
@@ -216,7 +220,7 @@ fn read_hamiltonian(
             };
             problem::heisenberg(qubits, couplings, section.flag("periodic")?)
         }
-        (None, None, Some("max_cut")) => problem::max_cut(&read_graph(&mut section, folder)?),
+        (None, None, Some("max_cut")) => problem::max_cut(&read_graph(&mut section, inputs)?),
         (None, None, Some("h2")) => Ok(problem::h2()),
         (None, None, Some("lih")) => Ok(problem::lih()),
         (None, None, Some(other)) => {
@@ -308,14 +312,14 @@ fn read_stopping(mut section: Section<'_, '_>) -> Result<Stopping, Failure> {
 /// What is given, and random numbers for the rest; these do not depend on what is given.
 fn read_start(
     mut section: Section<'_, '_>,
-    folder: &Path,
+    inputs: &mut Inputs<'_>,
     circuit: &Circuit,
     seed: u64,
 ) -> Result<Vec<f64>, Failure> {
     let width = section.number("random")?.unwrap_or(0.1);
     let values = ValueArgs {
         set: section.strings("set")?,
-        params: section.string("params")?.map(|path| folder.join(path)),
+        params: section.string("params")?.map(|path| inputs.path(path)),
     };
     section.finish()?;
     let given = Points::some(circuit, &values)?;
@@ -326,24 +330,57 @@ fn read_start(
 fn read_output(
     mut section: Section<'_, '_>,
     file: &Path,
-    folder: &Path,
+    inputs: &Inputs<'_>,
 ) -> Result<(PathBuf, usize, PathBuf), Failure> {
     let mut path = |key, ending: &str| -> Result<PathBuf, Failure> {
         Ok(match section.string(key)? {
-            Some(path) => folder.join(path),
+            Some(path) => inputs.folder.join(path),
             None => file.with_extension(ending),
         })
     };
     let (checkpoint, curve) = (path("checkpoint", "checkpoint.json")?, path("curve", "svg")?);
     let every = section.integer("every", 1, u64::from(u32::MAX))?.map_or(10, |n| n as usize);
     section.finish()?;
-    if let Some(other) = [file, &curve].into_iter().find(|other| *other == checkpoint) {
-        return Err(
-            section.wrong("checkpoint", format_args!("{} is another file of the job", other.display()))
-        );
+    for (key, written) in [("checkpoint", &checkpoint), ("curve", &curve)] {
+        if let Some(read) = inputs.files.iter().find(|read| same_file(read, written)) {
+            let message = format_args!("{} is another file of the job", read.display());
+            return Err(section.wrong(key, message).help("it would be overwritten"));
+        }
     }
-    if curve == file {
-        return Err(section.wrong("curve", "that is the job file"));
+    // A checkpoint is renamed into its place: a device there would be gone.
+    if fs::metadata(&checkpoint).is_ok_and(|there| !there.is_file()) {
+        let message = format_args!("{} is there and no file", checkpoint.display());
+        return Err(section.wrong("checkpoint", message));
+    }
+    if same_file(&checkpoint, &curve) {
+        let message = format_args!("{} is another file of the job", curve.display());
+        return Err(section.wrong("checkpoint", message));
     }
     Ok((checkpoint, every, curve))
+}
+
+/// The folder that paths are taken from, and what a job reads: nothing of that may be written.
+struct Inputs<'a> {
+    folder: &'a Path,
+    files: Vec<PathBuf>,
+}
+
+impl Inputs<'_> {
+    /// The path of a file that is read.
+    fn path(&mut self, path: String) -> PathBuf {
+        let path = self.folder.join(path);
+        self.files.push(path.clone());
+        path
+    }
+}
+
+/// Whether two paths name one file, through links and `..` too, as far as their folders exist.
+fn same_file(a: &Path, b: &Path) -> bool {
+    let real = |path: &Path| {
+        path.canonicalize().or_else(|_| {
+            let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            folder.canonicalize().map(|folder| folder.join(path.file_name().unwrap_or_default()))
+        })
+    };
+    a == b || matches!((real(a), real(b)), (Ok(a), Ok(b)) if a == b)
 }
