@@ -10,6 +10,10 @@ use ketgrad_core::{
     simulate::{BoundCircuit, Simulator},
 };
 use num_complex::Complex;
+use rand_chacha::{
+    ChaCha8Rng,
+    rand_core::{Rng, SeedableRng},
+};
 
 /// Sums of a few products of sines.
 const TOLERANCE: f64 = 1e-12;
@@ -192,4 +196,264 @@ fn what_cannot_be_known_is_an_error() {
     let endless = Options { max_gates: 1000, ..Options::default() };
     let failed = parse(&text("int i = 0; while (true) { i += 1; }"), &endless).unwrap_err();
     assert!(failed.to_string().contains("more than 1000 statements"), "{failed}");
+}
+
+/// What random programs are made of: two qubits, three bits, an integer, and a subroutine that measures and returns early.
+enum Step {
+    /// By a constant, plus the round of the innermost loop.
+    Ry(u32, usize),
+    Cx(usize),
+    Measure(usize, usize),
+    Reset(usize),
+    Set(usize, bool),
+    SetK(i64),
+    Flip(usize, usize),
+    If(When, Vec<Step>, Vec<Step>),
+    For(i64, Vec<Step>),
+    Break,
+    Continue,
+}
+
+enum When {
+    Bit(usize, bool),
+    Both(usize, usize),
+    K(i64),
+    Round(i64),
+}
+
+const FLIP: &str =
+    "def flip(qubit a) -> bit { bit r = measure a; if (r) { x a; return 1; } ry(0.5) a; return 0; }";
+
+struct Generator(ChaCha8Rng);
+
+impl Generator {
+    fn below(&mut self, n: u32) -> u32 {
+        self.0.next_u32() % n
+    }
+
+    fn index(&mut self, n: u32) -> usize {
+        self.below(n) as usize
+    }
+
+    fn list(&mut self, depth: usize, loops: usize) -> Vec<Step> {
+        (0..1 + self.below(4)).map(|_| self.step(depth, loops)).collect()
+    }
+
+    fn when(&mut self, loops: usize) -> When {
+        match self.below(if loops > 0 { 6 } else { 5 }) {
+            0 | 1 => When::Bit(self.index(3), true),
+            2 => When::Bit(self.index(3), false),
+            3 => When::Both(self.index(3), self.index(3)),
+            4 => When::K(i64::from(self.below(3)) - 1),
+            _ => When::Round(i64::from(self.below(2))),
+        }
+    }
+
+    fn step(&mut self, depth: usize, loops: usize) -> Step {
+        match self.below(if depth == 0 { 8 } else { 14 }) {
+            0 => Step::Ry(1 + self.below(9), self.index(2)),
+            1 => Step::Cx(self.index(2)),
+            2 => Step::Measure(self.index(3), self.index(2)),
+            3 => Step::Reset(self.index(2)),
+            4 => Step::Set(self.index(3), self.below(2) == 1),
+            5 => Step::SetK(i64::from(self.below(3)) - 1),
+            6 | 8 if loops > 0 && self.below(2) == 0 => {
+                if self.below(2) == 0 {
+                    Step::Break
+                } else {
+                    Step::Continue
+                }
+            }
+            6..=8 => Step::Flip(self.index(3), self.index(2)),
+            9..=11 => {
+                let otherwise = if self.below(2) == 0 { vec![] } else { self.list(depth - 1, loops) };
+                Step::If(self.when(loops), self.list(depth - 1, loops), otherwise)
+            }
+            _ if loops < 2 => Step::For(2, self.list(depth - 1, loops + 1)),
+            _ => Step::Ry(3, 0),
+        }
+    }
+}
+
+fn write(list: &[Step], loops: usize, out: &mut String) {
+    for step in list {
+        let round = if loops > 0 { format!("i{loops}") } else { "0".to_owned() };
+        match step {
+            Step::Ry(t, q) => *out += &format!("ry(0.{t} + {round}) q[{q}]; "),
+            Step::Cx(q) => *out += &format!("cx q[{q}], q[{}]; ", 1 - q),
+            Step::Measure(c, q) => *out += &format!("c[{c}] = measure q[{q}]; "),
+            Step::Reset(q) => *out += &format!("reset q[{q}]; "),
+            Step::Set(c, value) => *out += &format!("c[{c}] = {value}; "),
+            Step::SetK(k) => *out += &format!("k = {k}; "),
+            Step::Flip(c, q) => *out += &format!("c[{c}] = flip(q[{q}]); "),
+            Step::If(when, then, otherwise) => {
+                let when = match when {
+                    When::Bit(c, value) => format!("c[{c}] == {value}"),
+                    When::Both(a, b) => format!("c[{a}] && !c[{b}]"),
+                    When::K(k) => format!("k == {k}"),
+                    When::Round(i) => format!("{round} == {i}"),
+                };
+                *out += &format!("if ({when}) {{ ");
+                write(then, loops, out);
+                if !otherwise.is_empty() {
+                    *out += "} else { ";
+                    write(otherwise, loops, out);
+                }
+                *out += "} ";
+            }
+            Step::For(n, body) => {
+                *out += &format!("for int i{} in [0:{}] {{ ", loops + 1, n - 1);
+                write(body, loops + 1, out);
+                *out += "} ";
+            }
+            Step::Break => *out += "break; ",
+            Step::Continue => *out += "continue; ",
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Way {
+    On,
+    Break,
+    Continue,
+}
+
+/// One run, statement by statement, whose measurements come out as they are told.
+struct Run<'s> {
+    /// Amplitudes are real here.
+    state: [f64; 4],
+    bits: [bool; 3],
+    k: i64,
+    outcomes: &'s mut Vec<bool>,
+    taken: usize,
+}
+
+impl Run<'_> {
+    fn ry(&mut self, angle: f64, q: usize) {
+        let (sin, cos) = (angle / 2.0).sin_cos();
+        for i in (0..4).filter(|i| i >> q & 1 == 0) {
+            let (a, b) = (self.state[i], self.state[i | 1 << q]);
+            (self.state[i], self.state[i | 1 << q]) = (cos * a - sin * b, sin * a + cos * b);
+        }
+    }
+
+    fn measure(&mut self, q: usize) -> bool {
+        if self.taken == self.outcomes.len() {
+            self.outcomes.push(false);
+        }
+        let outcome = self.outcomes[self.taken];
+        self.taken += 1;
+        for i in (0..4).filter(|i| (i >> q & 1 == 1) != outcome) {
+            self.state[i] = 0.0;
+        }
+        outcome
+    }
+
+    fn x(&mut self, q: usize) {
+        for i in (0..4).filter(|i| i >> q & 1 == 0) {
+            self.state.swap(i, i | 1 << q);
+        }
+    }
+
+    fn list(&mut self, list: &[Step], round: i64) -> Way {
+        for step in list {
+            match step {
+                Step::Ry(t, q) => self.ry(f64::from(*t) / 10.0 + round as f64, *q),
+                Step::Cx(q) => self.state.swap(1 << q, 3),
+                Step::Measure(c, q) => self.bits[*c] = self.measure(*q),
+                Step::Reset(q) => {
+                    if self.measure(*q) {
+                        self.x(*q);
+                    }
+                }
+                Step::Set(c, value) => self.bits[*c] = *value,
+                Step::SetK(k) => self.k = *k,
+                Step::Flip(c, q) => {
+                    let one = self.measure(*q);
+                    if one {
+                        self.x(*q);
+                    } else {
+                        self.ry(0.5, *q);
+                    }
+                    self.bits[*c] = one;
+                }
+                Step::If(when, then, otherwise) => {
+                    let holds = match when {
+                        When::Bit(c, value) => self.bits[*c] == *value,
+                        When::Both(a, b) => self.bits[*a] && !self.bits[*b],
+                        When::K(k) => self.k == *k,
+                        When::Round(i) => round == *i,
+                    };
+                    let way = self.list(if holds { then } else { otherwise }, round);
+                    if way != Way::On {
+                        return way;
+                    }
+                }
+                Step::For(n, body) => {
+                    for i in 0..*n {
+                        if self.list(body, i) == Way::Break {
+                            break;
+                        }
+                    }
+                }
+                Step::Break => return Way::Break,
+                Step::Continue => return Way::Continue,
+            }
+        }
+        Way::On
+    }
+}
+
+/// The probability of each value of the bits, over all outcomes of all measurements. `None` if there are too many.
+fn reference(program: &[Step]) -> Option<BTreeMap<String, f64>> {
+    let mut found = BTreeMap::new();
+    let mut outcomes = Vec::new();
+    for _ in 0..1 << 12 {
+        let mut run =
+            Run { state: [1.0, 0.0, 0.0, 0.0], bits: [false; 3], k: 0, outcomes: &mut outcomes, taken: 0 };
+        run.list(program, 0);
+        let p: f64 = run.state.iter().map(|a| a * a).sum();
+        let text: String = run.bits.iter().rev().map(|&b| if b { '1' } else { '0' }).collect();
+        let taken = run.taken;
+        outcomes.truncate(taken);
+        *found.entry(text).or_insert(0.0) += p;
+        // The next one in order: the last 0 becomes 1.
+        while outcomes.pop_if(|last| *last).is_some() {}
+        match outcomes.last_mut() {
+            Some(last) => *last = true,
+            None => {
+                found.retain(|_, p| *p > TOLERANCE);
+                return Some(found);
+            }
+        }
+    }
+    None
+}
+
+#[test]
+fn random_programs_run_as_they_read() {
+    let mut generator = Generator(ChaCha8Rng::seed_from_u64(11));
+    let (mut compared, mut refused) = (0, 0);
+    for _ in 0..3000 {
+        let program = generator.list(3, 0);
+        let mut body = format!("{FLIP} qubit[2] q; bit[3] c; int[4] k = 0; ");
+        write(&program, 0, &mut body);
+        let Some(expected) = reference(&program) else { continue };
+        match parse(&text(&body), &Options::default()) {
+            Ok(_) => {}
+            // An integer may be one that bits cannot hold any more.
+            Err(failed) => {
+                assert!(failed.to_string().contains("depends on a measurement"), "{body}: {failed}");
+                refused += 1;
+                continue;
+            }
+        }
+        let given = outcomes(&body);
+        let close = given.len() == expected.len()
+            && expected.iter().all(|(k, p)| given.get(k).is_some_and(|q| (p - q).abs() < 1e-9));
+        assert!(close, "{given:?} instead of {expected:?}\n{body}\n{}", read(&body));
+        compared += 1;
+    }
+    assert!(compared > 2500 && refused < 60, "{compared} compared, {refused} refused");
 }

@@ -78,6 +78,7 @@ impl Lowering<'_> {
         self.branches.push(Branches { parent: outer, condition, stored: false, size });
         self.mark = self.log.len();
         self.depth += 1;
+        let n_left = self.n_left();
         let [then, otherwise] = [false, true].map(|otherwise| {
             self.guard = Some(Guard { number, otherwise });
             body(self, otherwise);
@@ -85,13 +86,16 @@ impl Lowering<'_> {
         });
         (self.guard, self.mark) = (outer, mark);
         self.leave_branch();
-        for (left, changed) in [&then, &otherwise] {
-            left.iter().for_each(|&frame| self.leave_changed(frame, changed));
+        for frame in [then.0, otherwise.0].into_iter().flatten() {
+            self.leave_changed(frame, &then.1);
+            self.leave_changed(frame, &otherwise.1);
         }
         match (then, otherwise) {
-            ((None, then), (None, otherwise)) => self.merge(&then, &otherwise, number, span)?,
-            ((None, stays), _) => self.adopt(&stays, Guard { number, otherwise: false }, span),
-            (_, (None, stays)) => self.adopt(&stays, Guard { number, otherwise: true }, span),
+            ((None, then), (None, otherwise)) => {
+                let all_stay = self.n_left() == n_left;
+                self.merge([&then, &otherwise], all_stay, number, span)?;
+            }
+            ((None, stays), _) | (_, (None, stays)) => self.adopt(&stays, span),
             // Whoever left less goes on behind that.
             ((Some(a), _), (Some(b), _)) => self.leaving = Some(a.max(b)),
         }

@@ -21,6 +21,7 @@ use super::{
     classical::{Classical, Truth},
     conditional::Branches,
     names::Entry,
+    variables::State,
 };
 use crate::{
     circuit::{Condition, Relation},
@@ -60,7 +61,9 @@ pub(super) struct Frame {
     again: bool,
     /// Whether anything reads the bit.
     read: bool,
-    /// Variables changed by branches that left.
+    /// How often it was left under a condition.
+    left: u64,
+    /// Variables with other values where it was left than behind that.
     changed: Vec<usize>,
 }
 
@@ -128,6 +131,7 @@ impl Lowering<'_> {
             guarded: None,
             again: false,
             read: false,
+            left: 0,
             changed: Vec::new(),
         });
     }
@@ -139,7 +143,10 @@ impl Lowering<'_> {
             self.leaving = None;
         }
         for id in frame.changed {
-            self.lose(id, span);
+            // Hidden bits have the value wherever it was left.
+            if !self.variables.get(id).is_some_and(|v| matches!(v.state, State::Bits { .. })) {
+                self.lose(id, span);
+            }
         }
         let (Some(bit), frame_number) = (frame.bit, frame.number) else { return };
         if frame.read {
@@ -179,6 +186,7 @@ impl Lowering<'_> {
             };
             self.frames[at].bit = Some(bit);
             self.frames[at].again = true;
+            self.frames[at].left += 1;
             self.add_count(1, span);
             self.push(Item::Leave { bit, frame: self.frames[at].number });
         }
@@ -224,6 +232,8 @@ impl Lowering<'_> {
             let ends = self.end_branch();
             (self.guard, self.mark) = (guard, mark);
             for (number, before) in frames {
+                // Whoever left before the rest goes on behind what was left then.
+                self.leaving = self.leaving.map(|at| at.max(number));
                 self.frames[number].guarded = before;
                 self.frames[number].again = true;
             }
@@ -243,7 +253,17 @@ impl Lowering<'_> {
         }
     }
 
-    /// Remembers what a branch that left has changed.
+    /// How often anything around was left under a condition so far.
+    pub(super) fn n_left(&self) -> u64 {
+        self.frames.iter().map(|f| f.left).sum()
+    }
+
+    /// Whether a variable has another value where something around was left.
+    pub(super) fn differs_where_left(&self, id: usize) -> bool {
+        self.frames.iter().any(|f| f.changed.contains(&id))
+    }
+
+    /// Remembers what a branch changed that left, or whose other side did.
     pub(super) fn leave_changed(&mut self, frame: usize, ends: &super::variables::Ends) {
         if let Some(frame) = self.frames.get_mut(frame) {
             frame.changed.extend(ends.iter().map(|end| end.0));

@@ -259,7 +259,8 @@ impl Lowering<'_> {
             (BaseType::Int | BaseType::Uint, None) => width.map_or(PLAIN_WIDTH, |w| w.bits),
             _ => return Ok(None),
         };
-        if matches!(state, State::Lost(_)) || self.log.iter().any(|c| c.variable == id) {
+        let elsewhere = self.log.iter().any(|c| c.variable == id) || self.differs_where_left(id);
+        if matches!(state, State::Lost(_)) || elsewhere {
             return Ok(None);
         }
         let (signed, before) = (ty.base == BaseType::Int, state.clone());
@@ -335,67 +336,51 @@ impl Lowering<'_> {
         ends
     }
 
-    /// Goes on behind two branches that both come here, with the states at their ends.
-    pub(super) fn merge(&mut self, then: &Ends, otherwise: &Ends, number: u32, span: Span) -> Lower<()> {
-        let mut ids: Vec<usize> = then.iter().chain(otherwise).map(|end| end.0).collect();
+    /// Goes on behind two branches, with the states at their ends. Where not all that goes into them stays,
+    /// values that differ are lost.
+    pub(super) fn merge(&mut self, ends: [&Ends; 2], all_stay: bool, number: u32, span: Span) -> Lower<()> {
+        let mut ids: Vec<usize> = ends.iter().flat_map(|ends| ends.iter().map(|end| end.0)).collect();
         ids.sort_unstable();
         ids.dedup();
+        ids.retain(|&id| id < self.variables.len());
         for id in ids {
-            if id >= self.variables.len() {
-                continue;
-            }
-            if matches!(self.variables[id].state, State::Bits { .. }) {
-                // One branch moved it to bits; the other ended with a value of its own.
-                for (ends, otherwise) in [(then, false), (otherwise, true)] {
-                    self.fill_end(id, ends, Guard { number, otherwise }, span);
-                }
-                continue;
-            }
             let before = self.variables[id].state.clone();
-            let at_end = |ends: &Ends| {
+            let [a, b] = ends.map(|ends| {
                 ends.iter().find(|end| end.0 == id).map_or_else(|| before.clone(), |end| end.1.clone())
-            };
-            let (a, b) = (at_end(then), at_end(otherwise));
+            });
             if a == b {
                 self.set(id, a);
                 continue;
             }
-            let known = |s: &State| matches!(s, State::Known(_) | State::Empty);
-            let bits = if known(&a) && known(&b) { self.spill(id, span)? } else { None };
+            let lost = [&a, &b].into_iter().any(|s| matches!(s, State::Lost(_)));
+            let bits = match &before {
+                _ if lost || !all_stay => None,
+                // One branch moved it to bits; the other ended with a value of its own.
+                State::Bits { bits, .. } => Some(bits.clone()),
+                _ => self.spill(id, span)?,
+            };
             let Some(bits) = bits else {
                 self.lose(id, span);
                 continue;
             };
             for (end, otherwise) in [(a, false), (b, true)] {
-                match end {
-                    State::Known(value) if State::Known(value.clone()) != before => {
-                        self.fill(&bits, &value, Some(Guard { number, otherwise }), span);
-                    }
-                    _ => {}
+                if let State::Known(value) = &end
+                    && end != before
+                {
+                    self.fill(&bits, value, Some(Guard { number, otherwise }), span);
                 }
             }
         }
         Ok(())
     }
 
-    /// The bits of a variable get the value that it has at the end of a branch, if that is known.
-    fn fill_end(&mut self, id: usize, ends: &Ends, guard: Guard, span: Span) {
-        let State::Bits { bits, .. } = self.variables[id].state.clone() else { return };
-        if let Some((_, State::Known(value))) = ends.iter().find(|end| end.0 == id) {
-            self.fill(&bits, value, Some(guard), span);
-        }
-    }
-
     /// Goes on behind a branch whose other side was left.
-    pub(super) fn adopt(&mut self, ends: &Ends, guard: Guard, span: Span) {
-        for (id, state) in ends {
-            if *id >= self.variables.len() {
-                continue;
-            }
-            if matches!(self.variables[*id].state, State::Bits { .. }) {
-                self.fill_end(*id, ends, guard, span);
-            } else {
-                self.set(*id, state.clone());
+    pub(super) fn adopt(&mut self, ends: &Ends, span: Span) {
+        for (id, state) in ends.iter().filter(|end| end.0 < self.variables.len()).cloned().collect::<Ends>() {
+            // What the side that left moved to bits has another value there.
+            match self.variables[id].state {
+                State::Bits { .. } => self.lose(id, span),
+                _ => self.set(id, state),
             }
         }
     }
@@ -403,7 +388,7 @@ impl Lowering<'_> {
     /// From here on a variable depends on bits.
     pub(super) fn lose(&mut self, id: usize, span: Span) {
         let place = self.place(span);
-        if id < self.variables.len() && !matches!(self.variables[id].state, State::Bits { .. }) {
+        if id < self.variables.len() {
             self.set(id, State::Lost(place));
         }
     }
