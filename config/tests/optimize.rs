@@ -27,13 +27,13 @@ fn a_job_does_not_write_over_what_it_reads() {
         for file in ["ansatz.qasm", "./ansatz.qasm", "sum.txt", "../NAME/sum.txt", "./job.toml"] {
             let name = folder.path("").canonicalize().unwrap();
             let file = file.replace("NAME", name.file_name().unwrap().to_str().unwrap());
-            folder.file("job.toml", &format!("{job}[output]\n{key} = '{file}'\n"));
+            folder.file("job.toml", format!("{job}[output]\n{key} = '{file}'\n"));
             folder.run(&["optimize", "job.toml"]).fails(1, &["job.toml:6:", "another file of the job"]);
         }
     }
-    folder.file("job.toml", &format!("{job}[output]\ncheckpoint = 'x.svg'\ncurve = './x.svg'\n"));
+    folder.file("job.toml", format!("{job}[output]\ncheckpoint = 'x.svg'\ncurve = './x.svg'\n"));
     folder.run(&["optimize", "job.toml"]).fails(1, &["job.toml:6:", "another file of the job"]);
-    folder.file("job.toml", &format!("{job}[output]\ncheckpoint = '.'\n"));
+    folder.file("job.toml", format!("{job}[output]\ncheckpoint = '.'\n"));
     folder.run(&["optimize", "job.toml"]).fails(1, &["job.toml:6:14", "is there and no file"]);
     assert_eq!(std::fs::read_to_string(folder.path("ansatz.qasm")).unwrap(), circuit);
     assert_eq!(std::fs::read_to_string(folder.path("sum.txt")).unwrap(), "Z0\nZ1\n");

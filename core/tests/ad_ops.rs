@@ -164,7 +164,7 @@ impl ComplexOp {
             });
         let powers = [-3, -1, 0, 1, 4].map(|n| {
             let name = format!("fn f(z: complex) {{ powi(z, {n}) }}");
-            let program = ketgrad_core::text::parse_program(&name).unwrap();
+            let program = parse_program(&name).unwrap();
             ComplexOp { name, program, kinds: vec![Kind::Complex], result: Kind::Complex }
         });
         table.chain(powers).collect()
@@ -263,7 +263,7 @@ fn powers_by_an_integer() {
 /// The remainder of C's `fmod`, with the sign of a zero.
 #[test]
 fn remainders_at_the_ends() {
-    let p = ketgrad_core::text::parse_program("fn f(a, b) { rem(a, b) }").unwrap();
+    let p = parse_program("fn f(a, b) { rem(a, b) }").unwrap();
     let mut d = Derivatives::<f64>::new(&p, "f").unwrap();
     let ends = [0.0, 5e-324, 1.0, 2.5, 1e300, f64::INFINITY];
     for (a, b) in ends.iter().flat_map(|a| ends.map(|b| (*a, b))) {
@@ -288,7 +288,7 @@ fn simplified_gradients_are_finite_where_the_strict_ones_are() {
         ("fn f(x) { select(x > 0, sqrt(x), 0.0) }", 0.0, 0.0),
         ("fn f(x) { let mut y = x; for i in 0..0 { y += x / 0.0; } y }", 1.5, 1.0),
     ] {
-        let p = ketgrad_core::text::parse_program(source).unwrap();
+        let p = parse_program(source).unwrap();
         for level in [Level::Strict, Level::Algebraic] {
             let mut d = Derivatives::<f64>::new(&p, "f").unwrap().with_level(level);
             let g = *d.gradient(&[Datum::Real(x)]).unwrap()[0].real().unwrap();
@@ -308,7 +308,7 @@ fn root(x) { sqrt(x) }
 fn guarded(x) { select(x > 0, sqrt(x), 0.0 * x) }
 fn power(x) { pow(x, 2.0) }
 fn hyp(x) { hypot(x, x) }";
-    let p = ketgrad_core::text::parse_program(source).unwrap();
+    let p = parse_program(source).unwrap();
     let slope = |f: &str, x: f64| {
         let mut d = Derivatives::<f64>::new(&p, f).unwrap();
         *d.gradient(&[Datum::Real(x)]).unwrap()[0].real().unwrap()
@@ -330,7 +330,7 @@ fn log(x, y) { select(x > 0, ln(x) / x, x * x + y) }
 fn elements(x, y) { let r = sqrt([x, y]); select(x > 0, r[0], x * y) }
 fn power(x, y) { pow(x, y) }
 fn integer(x, n: int) { powi(x, n) }";
-    let p = ketgrad_core::text::parse_program(source).unwrap();
+    let p = parse_program(source).unwrap();
     let hessian = |f: &str, y: f64| {
         let mut d = Derivatives::<f64>::new(&p, f).unwrap();
         d.hessian(&[Datum::Real(0.0), Datum::Real(y)]).unwrap()
@@ -352,7 +352,7 @@ fn total(x, y) { sum(floor([x, 2 * x])) * y }
 fn element(x, y) { floor([x, y])[0] * y * x }
 fn written(x, y) { let mut s = floor([x, y]); s[0] = y; s[0] * s[1] * x }
 fn least(x, y) { minimum(sign([x, y])) * x * y }";
-    let p = ketgrad_core::text::parse_program(source).unwrap();
+    let p = parse_program(source).unwrap();
     // At (2.5, 1.5): the derivatives, and the mixed second one.
     let expected = [
         ("filled", [0.0, 2.0], 0.0),
@@ -374,8 +374,7 @@ fn least(x, y) { minimum(sign([x, y])) * x * y }";
 
 #[test]
 fn a_complex_program_needs_a_complex_scalar_and_a_real_one_does_not() {
-    let p =
-        ketgrad_core::text::parse_program("fn f(x, y) { abs2(exp(complex(x, y)) * complex(0, 1)) }").unwrap();
+    let p = parse_program("fn f(x, y) { abs2(exp(complex(x, y)) * complex(0, 1)) }").unwrap();
     let mut d = Derivatives::<Complex<f64>>::new(&p, "f").unwrap();
     let g = d.gradient(&[Datum::Real(0.5), Datum::Real(1.0)]).unwrap();
     close(*g[0].real().unwrap(), 2.0 * 1f64.exp(), TOLERANCE, "|e^z|^2 by x");
@@ -384,7 +383,7 @@ fn a_complex_program_needs_a_complex_scalar_and_a_real_one_does_not() {
     let e = d.value(&[Datum::Real(0.5), Datum::Real(1.0)]).unwrap_err();
     assert!(e.to_string().contains("complex numbers"), "{e}");
     // The gradient of a real loss is dL/dx + i dL/dy.
-    let p = ketgrad_core::text::parse_program("fn f(z: complex) { abs2(z) }").unwrap();
+    let p = parse_program("fn f(z: complex) { abs2(z) }").unwrap();
     let mut d = Derivatives::<Complex<f64>>::new(&p, "f").unwrap();
     let g = d.gradient(&[Datum::Complex(Complex::new(1.0, 2.0))]).unwrap();
     assert_eq!(g, vec![Datum::Complex(Complex::new(2.0, 4.0))]);
