@@ -182,6 +182,7 @@ fn what_cannot_be_known_is_an_error() {
             "`t` depends on a measurement",
         ),
         ("qubit q; int i; rx(i) q;", "`i` has no value yet"),
+        ("int k = 2; gate g a { rx(k) a; }", "`k` is a variable, not a constant"),
         ("break;", "`break` must stand within a loop"),
         ("return;", "`return` must stand within a subroutine"),
         ("qubit q; def f(qubit a) { x a; } f q;", "`f` is a subroutine"),

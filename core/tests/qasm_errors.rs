@@ -218,6 +218,7 @@ fn values() {
 fn what_does_not_run_is_named() {
     for (text, what) in [
         ("array[bit, 2] b;", "an array of bits"),
+        ("c;", "an expression as a statement"),
         ("cal { }", "`cal`"),
         ("extern f(int) -> int;", "an external function (`extern`)"),
         ("defcal x $0 { }", "`defcal`"),
@@ -248,6 +249,7 @@ fn some_statements_stand_in_no_block() {
         ("if (c == 1) { qubit d; }", "2:15 a declaration of qubits"),
         ("{ include \"stdgates.inc\"; }", "2:3 `include`"),
         ("{ def f() { } }", "2:7 a subroutine"),
+        ("for int i in [0:2] { input angle t; }", "2:22 an input"),
     ] {
         assert_eq!(v3(text), format!("{what} cannot stand within a block"), "{text}");
     }

@@ -311,6 +311,20 @@ pub(super) struct Operand {
     pub(super) select: Select,
 }
 
+impl Operand {
+    /// Each pair of brackets in order.
+    pub(super) fn parts(&self) -> Vec<Box<[Index]>> {
+        match &self.select {
+            Select::All => Vec::new(),
+            Select::One(at) => {
+                let kind = ExprKind::Int(Some(*at));
+                vec![Box::new([Index::At(Expr { span: self.span, kind })])]
+            }
+            Select::Parts(parts) => parts.to_vec(),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Base {
     Name(Ident),
@@ -431,7 +445,8 @@ pub(super) enum StmtKind {
     Box(Box<[Stmt]>),
     Delay,
     Block(Box<[Stmt]>),
-    Expr(Box<Expr>),
+    /// An expression.
+    Expr,
     Cal,
     Defcal,
     Defcalgrammar,

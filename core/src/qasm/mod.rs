@@ -75,7 +75,8 @@ pub type Include<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
 pub struct Options<'a> {
     /// The name of the file in messages.
     pub file: &'a str,
-    /// The most operations that the circuit may have, counted before it is built.
+    /// The most operations that the circuit may have, counted before it is built; and the most statements that
+    /// its loops and subroutines may run.
     pub max_gates: u64,
     /// Reads included files other than the built-in ones. Without it they are refused.
     pub include: Option<&'a Include<'a>>,

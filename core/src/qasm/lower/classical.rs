@@ -154,11 +154,15 @@ impl Lowering<'_> {
             }
             ExprKind::Chain(first, rest) => {
                 let mut left = self.classical(first)?;
+                // Looked for once, where it is needed.
+                let mut width = None;
                 for (op, right) in rest {
                     let span = first.span.to(right.span);
                     let right = self.classical(right)?;
                     left = match self.combine(*op, left, right, span)? {
-                        Classical::Value(value) => Classical::Value(self.wrapped(value, expr)?),
+                        Classical::Value(value) => {
+                            Classical::Value(self.wrapped_once(value, expr, &mut width)?)
+                        }
                         other => other,
                     };
                 }

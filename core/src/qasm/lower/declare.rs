@@ -11,8 +11,8 @@ use crate::{
     param::{Angle, ParamId},
     qasm::{
         ast::{
-            Assignment, Base, BaseType, Declaration, Expr, ExprKind, Ident, Index, Operand, Select, Span,
-            Symbol, Type,
+            Assignment, Base, BaseType, Declaration, Expr, ExprKind, Ident, Operand, Select, Span, Symbol,
+            Type,
         },
         diagnostic::{Diagnostic, Problem},
     },
@@ -200,6 +200,7 @@ impl Lowering<'_> {
     pub(super) fn declare_input(&mut self, declaration: &Declaration, span: Span) -> Lower<()> {
         let Declaration { ty, name, .. } = declaration;
         let place = self.place(name.span);
+        self.only_in_file("an input", span).inspect_err(|_| self.names.break_name(name.symbol, place))?;
         let real = matches!(ty.base, BaseType::Float | BaseType::Angle);
         let what = match &ty.dims {
             _ if !real => "an input that is neither `float` nor `angle`",
@@ -298,18 +299,11 @@ impl Lowering<'_> {
     /// A variable, or an element of one, gets a value.
     fn assign_to(&mut self, id: usize, target: &Operand, value: &Expr) -> Lower<()> {
         let known = self.classical(value)?;
-        let one;
-        let parts = match &target.select {
-            Select::All => return self.assign_variable(id, known, value.span),
-            Select::One(at) => {
-                let kind = ExprKind::Int(Some(*at));
-                one = [Box::new([Index::At(Expr { span: target.span, kind })]) as Box<[Index]>];
-                &one[..]
-            }
-            Select::Parts(parts) => parts,
-        };
+        if matches!(target.select, Select::All) {
+            return self.assign_variable(id, known, value.span);
+        }
         let whole = self.variable(id, target.span)?;
-        let at = self.positions(&whole, parts)?;
+        let at = self.positions(&whole, &target.parts())?;
         drop(whole);
         self.assign_element(id, &at, known, value.span)
     }

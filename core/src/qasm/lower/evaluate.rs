@@ -46,13 +46,7 @@ impl Lowering<'_> {
                     let span = first.span.to(right.span);
                     let right = self.evaluate(right, scope)?;
                     left = self.binary(*op, left, right, span)?;
-                    if let Value::Int(i) = left {
-                        let width = match width {
-                            Some(known) => known,
-                            None => *width.insert(self.unsigned_width_of(expr)?),
-                        };
-                        left = Value::Int(width.map_or(i, |width| width.wrap(i)));
-                    }
+                    left = self.wrapped_once(left, expr, &mut width)?;
                 }
                 Ok(left)
             }
@@ -149,6 +143,21 @@ impl Lowering<'_> {
         Ok(Value::Int(self.unsigned_width_of(expr)?.map_or(i, |width| width.wrap(i))))
     }
 
+    /// The same for the steps of a chain, whose width is looked for once.
+    pub(super) fn wrapped_once(
+        &mut self,
+        value: Value,
+        chain: &Expr,
+        width: &mut Option<Option<Width>>,
+    ) -> Lower<Value> {
+        let Value::Int(i) = value else { return Ok(value) };
+        let width = match width {
+            Some(known) => *known,
+            None => *width.insert(self.unsigned_width_of(chain)?),
+        };
+        Ok(Value::Int(width.map_or(i, |width| width.wrap(i))))
+    }
+
     fn unsigned_width_of(&mut self, expr: &Expr) -> Lower<Option<Width>> {
         Ok(self.width_of(expr)?.filter(|width| width.unsigned))
     }
@@ -219,7 +228,13 @@ impl Lowering<'_> {
         }
         match self.names.get(symbol) {
             Some(Entry::Const(value, _)) => Ok(value.clone()),
-            Some(Entry::Variable(id)) if matches!(scope, Scope::Global) => self.variable(*id, span),
+            Some(Entry::Variable(id)) => match scope {
+                Scope::Global => self.variable(*id, span),
+                Scope::Gate(_) => {
+                    let (name, is) = (self.name(symbol), "a variable");
+                    self.fail(Problem::WrongKind { name, is, expected: "a constant" }, span)
+                }
+            },
             Some(Entry::Input(value)) => match scope {
                 Scope::Global => Ok(value.clone()),
                 Scope::Gate(_) => {

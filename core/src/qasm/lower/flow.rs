@@ -266,7 +266,11 @@ impl Lowering<'_> {
     /// Remembers what a branch changed that left, or whose other side did.
     pub(super) fn leave_changed(&mut self, frame: usize, ends: &super::variables::Ends) {
         if let Some(frame) = self.frames.get_mut(frame) {
-            frame.changed.extend(ends.iter().map(|end| end.0));
+            for (id, _) in ends {
+                if !frame.changed.contains(id) {
+                    frame.changed.push(*id);
+                }
+            }
         }
     }
 

@@ -358,7 +358,6 @@ impl<'a> Lowering<'a> {
                 self.block(statements, all);
                 Ok(())
             }
-            StmtKind::Expr(expr) => self.expression(expr),
             StmtKind::Header => self.fail(Problem::MisplacedHeader, span),
             StmtKind::Pragma => self.ignored("a pragma", span),
             StmtKind::Annotation => self.ignored("an annotation", span),
@@ -445,6 +444,7 @@ fn unsupported(kind: &StmtKind) -> &'static str {
         StmtKind::Cal => "`cal`",
         StmtKind::Defcal => "`defcal`",
         StmtKind::Defcalgrammar => "`defcalgrammar`",
+        StmtKind::Expr => "an expression as a statement",
         _ => "this statement",
     }
 }

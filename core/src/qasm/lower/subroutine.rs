@@ -18,9 +18,9 @@ use std::rc::Rc;
 use super::{
     Lower, Lowering, Picks, Scope, Stop, Value,
     classical::Classical,
-    evaluate::Width,
     flow::Kind,
     names::{Entry, GateEntry},
+    variables::bits_of_type,
 };
 use crate::qasm::{
     ast::{Base, BaseType, Expr, ExprKind, Ident, Place, Span, Stmt, StmtKind, Subroutine, Symbol, Type},
@@ -95,16 +95,6 @@ impl Lowering<'_> {
             Some(GateEntry::Subroutine(number, _)) => Some(number),
             _ => None,
         }
-    }
-
-    /// An expression as a statement: a call, whose result is dropped.
-    pub(super) fn expression(&mut self, expr: &Expr) -> Lower<()> {
-        if let ExprKind::Call(name, args) = &expr.kind
-            && let Some(number) = self.subroutine(name.symbol)
-        {
-            return self.call_subroutine(number, args, expr.span, None).map(|_| ());
-        }
-        self.refuse("an expression as a statement", expr.span)
     }
 
     /// The value of a call in an expression.
@@ -295,18 +285,16 @@ impl Lowering<'_> {
         self.declare_name(name, Entry::Bits(shaped(bits, many)))
     }
 
-    /// How many bits hold a value of a type, if bits can.
+    /// How many bits hold a result of a type, if bits can.
     fn size_in_bits(&mut self, ty: &Type) -> Lower<Option<u32>> {
-        let width: Option<Width> = self.width(ty)?;
-        Ok(match (ty.base, &ty.dims) {
-            (BaseType::Bool, None) => Some(1),
-            (BaseType::Int | BaseType::Uint, None) => Some(width.map_or(32, |w| w.bits)),
-            (BaseType::Bit, None) => match &ty.size {
-                Some(size) => u32::try_from(self.integer(size, "the size of a result")?).ok(),
-                None => Some(1),
-            },
-            _ => None,
-        })
+        if let (BaseType::Bit, None) = (ty.base, &ty.dims) {
+            return match &ty.size {
+                Some(size) => Ok(u32::try_from(self.integer(size, "the size of a result")?).ok()),
+                None => Ok(Some(1)),
+            };
+        }
+        let width = self.width(ty)?;
+        Ok(bits_of_type(ty, width))
     }
 
     /// The bits that a local register of a subroutine may be, since they are what it returns.
@@ -396,14 +384,6 @@ impl Lowering<'_> {
         Err(self.report(error.at(place, "").at(defined, "defined here")))
     }
 
-    /// The value of an expression that a circuit cannot compute: it must be known.
-    pub(super) fn known(&mut self, value: Classical, name: &str, span: Span) -> Lower<Value> {
-        match value {
-            Classical::Value(value) => Ok(value),
-            _ => self.fail(Problem::Depends { name: name.to_owned() }, span),
-        }
-    }
-
     /// The value of a call where only a known one will do.
     pub(super) fn called_known(
         &mut self,
@@ -415,9 +395,13 @@ impl Lowering<'_> {
         if let Scope::Gate(_) = scope {
             return self.fail(Problem::NotInGate, span);
         }
-        let value = self.called(number, args, span)?;
-        let name = self.name(self.subroutines[number].subroutine.name.symbol);
-        self.known(value, &name, span)
+        match self.called(number, args, span)? {
+            Classical::Value(value) => Ok(value),
+            _ => {
+                let name = self.name(self.subroutines[number].subroutine.name.symbol);
+                self.fail(Problem::Depends { name }, span)
+            }
+        }
     }
 }
 

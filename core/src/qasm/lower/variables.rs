@@ -254,11 +254,7 @@ impl Lowering<'_> {
     /// branches around.
     fn spill(&mut self, id: usize, span: Span) -> Lower<Option<Picks>> {
         let Variable { ty, width, state, depth, .. } = &self.variables[id];
-        let size = match (ty.base, &ty.dims) {
-            (BaseType::Bool, None) => 1,
-            (BaseType::Int | BaseType::Uint, None) => width.map_or(PLAIN_WIDTH, |w| w.bits),
-            _ => return Ok(None),
-        };
+        let Some(size) = bits_of_type(ty, *width) else { return Ok(None) };
         let elsewhere = self.log.iter().any(|c| c.variable == id) || self.differs_where_left(id);
         if matches!(state, State::Lost(_)) || elsewhere {
             return Ok(None);
@@ -391,6 +387,15 @@ impl Lowering<'_> {
         if id < self.variables.len() {
             self.set(id, State::Lost(place));
         }
+    }
+}
+
+/// How many bits hold a truth value or an integer, whose type may have a width. `None` for other types.
+pub(super) fn bits_of_type(ty: &Type, width: Option<Width>) -> Option<u32> {
+    match (ty.base, &ty.dims) {
+        (BaseType::Bool, None) => Some(1),
+        (BaseType::Int | BaseType::Uint, None) => Some(width.map_or(PLAIN_WIDTH, |w| w.bits)),
+        _ => None,
     }
 }
 

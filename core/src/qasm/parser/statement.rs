@@ -4,8 +4,8 @@ use super::{Parse, Parser, Stop};
 use crate::qasm::{
     Version,
     ast::{
-        Assignment, Base, BinaryOp, Conditional, Expr, ExprKind, GateDef, Ident, Index, Operand, Select,
-        Span, Stmt, StmtKind, UnaryOp, Word,
+        Assignment, Base, BinaryOp, Conditional, Expr, ExprKind, GateDef, Ident, Operand, Select, Span, Stmt,
+        StmtKind, UnaryOp, Word,
     },
     diagnostic::Problem,
     lexer::{Kind, Sign},
@@ -215,8 +215,7 @@ impl Parser<'_> {
         }
         if modern && self.is_sign(Sign::Semi) {
             self.bump();
-            let kind = ExprKind::Name(name.symbol);
-            return Ok(StmtKind::Expr(Box::new(Expr { span: name.span, kind })));
+            return Ok(StmtKind::Expr);
         }
         self.call(Box::default(), name)
     }
@@ -260,9 +259,9 @@ impl Parser<'_> {
     }
 
     pub(super) fn expr_statement(&mut self) -> Parse<StmtKind> {
-        let expr = self.expr()?;
+        self.expr()?;
         self.semicolon()?;
-        Ok(StmtKind::Expr(Box::new(expr)))
+        Ok(StmtKind::Expr)
     }
 }
 
@@ -283,14 +282,7 @@ fn as_expr(operand: &Operand) -> Expr {
         Base::Name(name) => Expr { span: name.span, kind: ExprKind::Name(name.symbol) },
         Base::Hardware(_) => Expr { span, kind: ExprKind::Hardware },
     };
-    let parts: Vec<Box<[Index]>> = match &operand.select {
-        Select::All => Vec::new(),
-        Select::One(at) => {
-            vec![Box::new([Index::At(Expr { span, kind: ExprKind::Int(Some(*at)) })])]
-        }
-        Select::Parts(parts) => parts.to_vec(),
-    };
-    for index in parts {
+    for index in operand.parts() {
         expr = Expr { span, kind: ExprKind::Index(Box::new(expr), index) };
     }
     expr
