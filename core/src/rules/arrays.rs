@@ -115,11 +115,15 @@ impl Rule<'_> {
         let product = self.on(ArrayOp::MatMul, &[a, columns]);
         self.on(ArrayOp::Like, &[product, x])
     }
-    /// `exp(x - y)` with `y = ln sum exp x`, and its sum: 1, but for the rounding of a large `y`.
-    fn shares(&mut self, x: Value, y: Value) -> (Value, Value) {
+    /// `exp(x - y)` with `y = ln sum exp x`, over all elements or along an axis, and its sum: 1, but for the
+    /// rounding of a large `y`.
+    fn shares(&mut self, x: Value, y: Value, axis: Option<Value>) -> (Value, Value) {
         let share = self.sub(x, y);
         let share = self.b.number1(Number1::Exp, share);
-        let whole = self.b.inst(Op::Sum, &[share], Kind::Real);
+        let whole = match axis {
+            Some(axis) => self.on(ArrayOp::SumKeep, &[share, axis]),
+            None => self.b.inst(Op::Sum, &[share], Kind::Real),
+        };
         (share, whole)
     }
     /// Eigenvalues as a row, eigenvectors, and `F`.
@@ -217,13 +221,9 @@ pub(super) fn pull(
             let x = r.conj(x);
             r.on(A::ProdPairs, &[x, bar])
         }
-        (A::LogSumExp, 0) => {
-            let (share, whole) = r.shares(x, y);
+        (A::LogSumExp | A::LogSumExpKeep, 0) => {
+            let (share, whole) = r.shares(x, y, (op == A::LogSumExpKeep).then_some(second));
             let bar = r.b.number2(Number2::Div, bar, whole);
-            r.mul(share, bar)
-        }
-        (A::LogSumExpKeep, 0) => {
-            let share = r.on(A::Softmax, &[x, second]);
             r.mul(share, bar)
         }
         (A::Softmax, 0) => {
@@ -440,14 +440,15 @@ pub(super) fn push(
                 }
                 A::ProdOthers => r.on(A::ProdPairs, &[x, d]),
                 A::LogSumExp => {
-                    let (share, whole) = r.shares(x, y);
+                    let (share, whole) = r.shares(x, y, None);
                     let change = r.on(A::Dot, &[share, d]);
                     r.b.number2(Number2::Div, change, whole)
                 }
                 A::LogSumExpKeep => {
-                    let share = r.on(A::Softmax, &[x, second]);
-                    let t = r.mul(share, d);
-                    r.on(A::SumKeep, &[t, second])
+                    let (share, whole) = r.shares(x, y, Some(second));
+                    let change = r.mul(share, d);
+                    let change = r.on(A::SumKeep, &[change, second]);
+                    r.b.number2(Number2::Div, change, whole)
                 }
                 A::Softmax => {
                     let along = r.mul(y, d);
