@@ -1,7 +1,7 @@
 //! The functions of `Complex<f64>` against reference values, on both sides of every branch cut, and the
 //! derivatives of `Complex<Dual64>` against differences.
 
-use ketgrad_core::scalar::{Conj, Scalar};
+use ketgrad_core::scalar::{Conj, Lanes, Scalar};
 use num_complex::Complex;
 use num_dual::{Dual, Dual64};
 
@@ -132,8 +132,8 @@ fn values_at_zero_and_at_the_edges_of_the_range() {
     assert_eq!(Scalar::pow(&zero, &C::new(0.5, 3.0)), zero);
     assert_eq!(Scalar::pow(&zero, &C::new(2.0, 0.0)), zero);
     assert_eq!(Scalar::powi(&zero, 0), C::new(1.0, 0.0));
-    assert_eq!(Scalar::powi(&C::new(0.0, 1.0), i32::MIN), C::new(1.0, 0.0));
-    assert_eq!(Scalar::powi(&C::new(0.0, 1.0), i32::MAX), C::new(0.0, -1.0));
+    assert_eq!(Scalar::powi(&C::new(0.0, 1.0), i64::MIN), C::new(1.0, 0.0));
+    assert_eq!(Scalar::powi(&C::new(0.0, 1.0), i64::MAX), C::new(0.0, -1.0));
     // exp overflows, and stays real on the real axis.
     assert_eq!(Scalar::exp(&C::new(1000.0, 0.0)), C::new(f64::INFINITY, 0.0));
     assert_eq!(Scalar::cosh(&C::new(-1000.0, 0.0)), C::new(f64::INFINITY, -0.0));
@@ -341,6 +341,39 @@ fn large_arguments_do_not_overflow_on_the_way() {
     assert_eq!(tan, C::new(0.0, -1.0));
     let dual = Scalar::tanh(&Complex::new(Dual64::new(1e6, 1.0), Dual64::new(1.0, 1.0)));
     assert_eq!((dual.re.eps, dual.im.eps), (0.0, 0.0));
+}
+
+#[test]
+fn quotients_are_right_where_squares_leave_the_range() {
+    let sizes = [1e-300, 1e-200, 1e-155, 1e-30, 1.0, 1e30, 1e155, 1e200, 1e300];
+    for (p, q) in sizes.iter().flat_map(|p| sizes.iter().map(move |q| (*p, *q))) {
+        let (a, b) = (C::new(3.0 * p, -p), C::new(q, 2.0 * q));
+        let ratio = p / q;
+        // (3 - i) / (1 + 2i) = (1 - 7i) / 5
+        let expected = C::new(0.2 * ratio, -1.4 * ratio);
+        let got = a.quotient(&b);
+        if (1e-300..1e300).contains(&ratio) {
+            assert!(size(got - expected) <= MODULUS * size(expected), "{a} / {b}: {got}, expected {expected}");
+            let dual = |z: C, d: f64| Complex::new(Dual64::new(z.re, d), Dual64::new(z.im, 0.0));
+            // d(a / b) = da / b with da = p.
+            let slope = dual(a, p).quotient(&dual(b, 0.0));
+            let slope = C::new(slope.re.eps, slope.im.eps);
+            assert!(size(slope - C::new(0.2 * ratio, -0.4 * ratio)) <= MODULUS * ratio, "{a} / {b}: {slope}");
+        }
+        // Each lane by itself, and as without scales where these are not needed.
+        let lanes = |x: f64, y: f64| Lanes([x, y, 1.0, x]);
+        let many = Complex::new(lanes(a.re, 1.0), lanes(a.im, 2.0))
+            .quotient(&Complex::new(lanes(b.re, 3.0), lanes(b.im, -1.0)));
+        assert_eq!([many.re.0[0], many.im.0[0]].map(f64::to_bits), [got.re, got.im].map(f64::to_bits));
+        if [p, q].iter().all(|x| (1e-30..=1e30).contains(x)) {
+            assert_eq!(got, a / b);
+        }
+    }
+    let single = |x: f32, y: f32| Complex::new(x, y);
+    assert_eq!(single(1e30, 0.0).quotient(&single(2e30, 0.0)), single(0.5, 0.0));
+    assert_eq!(single(3e-39, 0.0).quotient(&single(0.0, 3e-39)), single(0.0, -1.0));
+    assert_eq!(C::new(1.0, 0.0).quotient(&C::new(5e-324, 0.0)).re, f64::INFINITY);
+    assert!(C::new(1.0, 1.0).quotient(&C::new(0.0, 0.0)).re.is_nan());
 }
 
 /// `name x y re im` for name(x + iy) = re + i im, and `pow x y p q re im` for the power p + iq.

@@ -1,7 +1,7 @@
 //! The derivatives that dual numbers carry, for every function, order and constructor: against difference
 //! quotients and the complex step, against each other, and at the special points.
 
-use ketgrad_core::scalar::{Real, Scalar};
+use ketgrad_core::scalar::{Lanes, Real, Scalar};
 use nalgebra::{Const, Dyn};
 use num_complex::Complex;
 use num_dual::{Dual, Dual2_64, Dual3, Dual64, DualDVec64, DualSVec64, HyperDual64, HyperHyperDual};
@@ -241,8 +241,8 @@ fn integer_powers_at_every_exponent_and_at_zero() {
                 continue;
             }
             let expected = power_derivatives(x, n);
-            let y = Scalar::powi(&Dual3::new(x, 1.0, 0.0, 0.0), n);
-            let z = Scalar::powi(&Dual::new(Dual64::new(x, 1.0), Dual64::new(1.0, 0.0)), n);
+            let y = Scalar::powi(&Dual3::new(x, 1.0, 0.0, 0.0), n.into());
+            let z = Scalar::powi(&Dual::new(Dual64::new(x, 1.0), Dual64::new(1.0, 0.0)), n.into());
             let real = Scalar::pow(&Dual3::new(x, 1.0, 0.0, 0.0), &Dual3::lit(f64::from(n)));
             for (got, expected) in [y.re, y.v1, y.v2, y.v3].into_iter().zip(expected) {
                 assert_near("powi", x, got, expected, ROUNDINGS);
@@ -253,14 +253,51 @@ fn integer_powers_at_every_exponent_and_at_zero() {
             assert_near("nested powi", x, z.eps.eps, expected[2], ROUNDINGS);
         }
     }
-    // Exponents whose products do not fit in 32 bits.
+    // Exponents whose products do not fit in 64 bits.
     let y = Scalar::powi(&Dual2_64::new(1.0, 1.0, 0.0), 100_000);
     assert_eq!((y.v1, y.v2), (1e5, 1e5 * (1e5 - 1.0)));
-    let y = Scalar::powi(&Dual2_64::new(1.0, 1.0, 0.0), i32::MIN);
-    let n = f64::from(i32::MIN);
+    let y = Scalar::powi(&Dual2_64::new(1.0, 1.0, 0.0), i64::MIN);
+    let n = -2f64.powi(63);
     assert_eq!((y.re, y.v1), (1.0, n));
     assert_near("powi", 1.0, y.v2 / (n * (n - 1.0)), 1.0, ROUNDINGS);
     assert_eq!(Scalar::powi(&Dual64::new(0.0, 1.0), -1).re, f64::INFINITY);
+}
+
+#[test]
+fn integer_powers_are_right_for_exponents_of_any_size() {
+    // With 80 digits, rounded once.
+    for (x, n, expected) in [
+        (0.999_999_9, 100_000_000, 4.539990730148922e-05),
+        (1.000_000_1, -300_000_000, 9.357636841375724e-14),
+        (2.0, -1074, 5e-324),
+        (0.5, 1074, 5e-324),
+        (1e10, -31, 1e-310),
+        (1.1, 17, 5.054470284992945),
+        (-1.1, -33, -0.043056764313424443),
+        (3.0, -650, 7.433347434967e-311),
+        // The float nearest to these exponents is another one, which moves the result or turns its sign.
+        (1.0 + f64::EPSILON, (1 << 53) + 1, 7.38905609893065),
+        (-1.0 + f64::EPSILON / 2.0, -(1 << 60) - 1 + (1 << 59), -6.23514908081164e27),
+        (-1.0, i64::from(u32::MAX), -1.0),
+        (-1.0, 1 << 31, 1.0),
+        (-1.0, i64::MAX, -1.0),
+        (-1.0, i64::MIN, 1.0),
+        (0.0, i64::MIN + 1, f64::INFINITY),
+        (-0.0, i64::MIN + 1, f64::NEG_INFINITY),
+        (-0.0, i64::MAX, -0.0),
+        (2.0, i64::MAX, f64::INFINITY),
+        (2.0, i64::MIN, 0.0),
+    ] {
+        let y = Scalar::powi(&x, n);
+        let near = (y.to_bits().cast_signed() - f64::to_bits(expected).cast_signed()).abs() <= 2;
+        assert!(near, "{x:e}^{n}: {y:e}, expected {expected:e}");
+        let single = Scalar::powi(&(x as f32), n);
+        if f64::from(x as f32) == x {
+            assert_eq!(single.to_bits(), (expected as f32).to_bits(), "{x}^{n} with 32 bits");
+        }
+        let lanes = Lanes([x, 1.0, -x, 2.0]).powi(n);
+        assert_eq!(lanes.0[0].to_bits(), y.to_bits());
+    }
 }
 
 #[test]

@@ -250,6 +250,7 @@ fn field_laws<S: Sample>() {
         law!(S: x / y * y => x.clone(); x, y);
         law!(S: x.recip() * x => S::one(); x);
         law!(S: x / y => x * y.recip(); x, y);
+        law!(S: x.quotient(y) => x / y; x, y);
         law!(S: x.clone() / y.clone() => x / y; x, y);
         law!(S: x.clone() / y => x / y.clone(); x, y);
         law!(S: x.powi(0) => S::one(); x);

@@ -107,7 +107,7 @@ const WORDS: &[&str] = &[
     "polar",
     "damp",
     "sign_of",
-    "exponent",
+    "inverse_size",
     "Complex",
     "Array",
     "Number",

@@ -10,7 +10,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::ir::{ArrayOp, Function, Kind, Mixed, Number1, Number2, Op, Real1, Real2};
+use crate::{
+    ir::{ArrayOp, Function, Kind, Mixed, Number1, Number2, Op, Real1, Real2},
+    scalar::is_product,
+};
 
 use super::{ast::Expr, rust::calls, rust_expr::number, rust_stmt::Writer};
 
@@ -86,11 +89,8 @@ impl Writer<'_, '_> {
                     (Expr::Real(x), _) => {
                         return Some(self.beside(op, &array, given, number(*x), *first, &element));
                     }
-                    (Expr::Int(n), Op::Mixed(_)) if i32::try_from(*n).is_ok() => {
+                    (Expr::Int(n), Op::Mixed(_)) => {
                         return Some(self.beside(op, &array, given, n.to_string(), *first, &element));
-                    }
-                    (e, Op::Mixed(Mixed::PowiReal | Mixed::PowiComplex)) => {
-                        format!("exponent({})", self.expr(e))
                     }
                     (e, _) => self.expr(e),
                 };
@@ -179,6 +179,7 @@ fn on_elements(op: Op, a: &str, b: &str, element: &Kind) -> String {
         Op::Mixed(Mixed::Complex) => format!("Complex::new({a}, {b})"),
         Op::Mixed(m @ (Mixed::Re | Mixed::Im)) => format!("{a}.{}", m.name()),
         Op::Mixed(Mixed::FromInt) => format!("{a} as f64"),
+        Op::Mixed(Mixed::PowiReal) if !b.parse().is_ok_and(is_product) => format!("powi({a}, {b})"),
         Op::Mixed(Mixed::PowiReal | Mixed::PowiComplex) => format!("{a}.powi({b})"),
         op => format!("{a}.{}()", op.name()),
     }

@@ -1,6 +1,9 @@
 //! Expressions in Rust.
 
-use crate::ir::{Compare, Element, Int1, Int2, Kind, Mixed, Number1, Number2, Op, Real1, Real2};
+use crate::{
+    ir::{Compare, Element, Int1, Int2, Kind, Mixed, Number1, Number2, Op, Real1, Real2},
+    scalar::is_product,
+};
 
 use super::precedence::{ADD, AND, COMPARE, LOWEST, MUL, OR, POSTFIX, UNARY};
 use super::{
@@ -186,16 +189,8 @@ impl Writer<'_, '_> {
             Mixed::Re | Mixed::Im => (format!("{}.{}", self.at(&args[0], POSTFIX), m.name()), POSTFIX),
             Mixed::Abs2 | Mixed::Modulus | Mixed::Arg | Mixed::Conj => self.method(args, m.name()),
             Mixed::FromInt => (format!("({} as f64)", self.at(&args[0], UNARY)), POSTFIX),
-            Mixed::PowiReal | Mixed::PowiComplex => {
-                let exponent = match &args[1] {
-                    Expr::Int(n) if i32::try_from(*n).is_ok() => n.to_string(),
-                    e => format!("exponent({})", self.expr(e)),
-                };
-                let base = self.method(&args[..1], "powi").0;
-                let open = base.strip_suffix(')').unwrap_or(&base);
-                let comma = if open.ends_with('(') { "" } else { ", " };
-                (format!("{open}{comma}{exponent})"), POSTFIX)
-            }
+            Mixed::PowiReal if !matches!(args[1], Expr::Int(n) if is_product(n)) => self.call("powi", args),
+            Mixed::PowiReal | Mixed::PowiComplex => self.method(args, "powi"),
             Mixed::Not => (format!("!{}", self.at(&args[0], UNARY)), UNARY),
             Mixed::And => self.binary(args, "&&", AND),
             Mixed::Or => self.binary(args, "||", OR),

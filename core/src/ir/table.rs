@@ -4,7 +4,7 @@
 //! derivative rules and the law tests are derived by macros that read the table ("readers").
 //!
 //! ```text
-//! Div "div" (a, b) -> y: singular = a / b, [b.recip(), -(y / b)], "The quotient.";
+//! Div "div" (a, b) -> y: singular = a.quotient(b), [b.recip(), -(y / b)], "The quotient.";
 //! │   │      │        │  │          │      │                      └ documentation
 //! │   │      │        │  │          │      └ partial derivatives by the operands
 //! │   │      │        │  │          └ value: operands are references to numbers
@@ -88,7 +88,7 @@ macro_rules! for_each_op {
                 Add "add" (a, b) -> y: regular = a + b, [a.lit(1.0), a.lit(1.0)], "The sum.";
                 Sub "sub" (a, b) -> y: regular = a - b, [a.lit(1.0), a.lit(-1.0)], "The difference.";
                 Mul "mul" (a, b) -> y: regular = a * b, [b.clone(), a.clone()], "The product.";
-                Div "div" (a, b) -> y: singular = a / b, [b.recip(), -(y / b)], "The quotient.";
+                Div "div" (a, b) -> y: singular = a.quotient(b), [b.recip(), -(y / b)], "The quotient.";
                 Pow "pow" (a, b) -> y: singular = a.pow(b), [a.pow(&(b - 1.0)).scale(b), a.ln().scale(y)], "`a^b`: on reals as `powf`, on complex numbers `exp(b ln a)`.";
                 Scale "scale" (a, b) -> y: singular = scale(a, b), [b.clone(), a.clone()], "`a b`, but 0 where `b` is exactly zero, even if `a` is infinite or undefined.";
             }

@@ -61,7 +61,7 @@ fn value(op: Op, args: &[Dual64]) -> Option<Dual64> {
         (Op::Real(Literal(x)), []) => Dual64::from(x),
         (Op::Int(n), []) => Dual64::from(n.to_f64()?),
         (Op::Mixed(Mixed::FromInt), [x]) => *x,
-        (Op::Mixed(Mixed::PowiReal), [x, n]) => Scalar::powi(x, n.re.to_i32()?),
+        (Op::Mixed(Mixed::PowiReal), [x, n]) => Scalar::powi(x, n.re.to_i64()?),
         (Op::Number1(f), [x]) => f.value(x),
         (Op::Number2(f), [x, y]) => f.value(x, y),
         (Op::Real1(f), [x]) => f.value(x).ok()?,

@@ -27,7 +27,7 @@ pub(super) fn expression(sum: &Sum) -> Result<Expr> {
                 Atom::Inverse(sum) => (true, expression(sum)?),
                 other => (false, value(other)?),
             };
-            let n = i32::try_from(e.unsigned_abs()).map_err(|_| NormalError::Coefficient)?;
+            let n = i64::from(e.unsigned_abs());
             match (inverted, *e > 0) {
                 // The power of a sum would be multiplied out when it is read again, that of a quotient is not.
                 (true, true) if n > 1 => above *= (Expr::one() / base).powi(n),

@@ -83,6 +83,14 @@ impl<T: Real> Scalar for Complex<T> {
         }
     }
 
+    /// Both are first divided by the size of the divisor, as a power of two: this rounds nothing.
+    fn quotient(&self, other: &Self) -> Self {
+        match other.re.inverse_size(&other.im) {
+            Some(s) => Complex::new(&self.re * &s, &self.im * &s) / Complex::new(&other.re * &s, &other.im * &s),
+            None => self / other,
+        }
+    }
+
     /// The half plane decides which part is computed from a sum without cancellation; the other one
     /// follows from `2 re im = y`. Undecided, and at 0: half the angle. At 0 the derivative is infinite
     /// along the real axis and NaN in other directions.
@@ -246,7 +254,7 @@ impl<T: Real> Scalar for Complex<T> {
     }
 
     /// By repeated squaring, O(log n); NaN for a negative power of 0.
-    fn powi(&self, n: i32) -> Self {
+    fn powi(&self, n: i64) -> Self {
         let (mut power, mut square, mut rest) = (Self::one(), self.clone(), n.unsigned_abs());
         while rest > 0 {
             if rest % 2 == 1 {
@@ -322,10 +330,10 @@ fn sign_of<T: Real>(x: &T) -> T {
 }
 
 /// The integer that `w` is, if it is one, carries no derivative and fits.
-fn integer_constant<T: Real>(w: &Complex<T>) -> Option<i32> {
+fn integer_constant<T: Real>(w: &Complex<T>) -> Option<i64> {
     let p = w.re.primal()?;
-    let n = num_traits::cast::<f64, i32>(p)?;
-    let integer = w.im.is_exact_zero() && (&w.re - T::int(i64::from(n))).is_exact_zero();
+    let n = num_traits::cast::<f64, i32>(p).map(i64::from)?;
+    let integer = w.im.is_exact_zero() && (&w.re - T::int(n)).is_exact_zero();
     integer.then_some(n)
 }
 
@@ -397,7 +405,7 @@ mod tests {
         fn ratio(n: i64, d: i64) -> Hidden {
             Hidden(f64::ratio(n, d))
         }
-        fn powi(&self, n: i32) -> Hidden {
+        fn powi(&self, n: i64) -> Hidden {
             Hidden(self.0.powi(n))
         }
         fn pow(&self, y: &Hidden) -> Hidden {

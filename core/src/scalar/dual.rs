@@ -226,7 +226,7 @@ macro_rules! dual {
             fn abs2(&self) -> Self { self * self }
             fn lit(x: f64) -> Self { Self::from_re(T::lit(x)) }
             fn ratio(n: i64, d: i64) -> Self { Self::from_re(T::ratio(n, d)) }
-            fn powi(&self, n: i32) -> Self {
+            fn powi(&self, n: i64) -> Self {
                 let x = self.lower();
                 let y = Scalar::powi(&x, n);
                 let slope = slope::powi(&x, &y, n);

@@ -121,7 +121,7 @@ macro_rules! float {
             fn abs2(&self) -> $F { self * self }
             fn lit(x: f64) -> $F { x as $F }
             fn ratio(n: i64, d: i64) -> $F { n as $F / d as $F }
-            fn powi(&self, n: i32) -> $F { $F::powi(*self, n) }
+            fn powi(&self, n: i64) -> $F { power::powi(f64::from(*self), n) as $F }
             fn pow(&self, y: &$F) -> $F { $F::powf(*self, *y) }
             unary_functions!(inherent);
             together! {

@@ -162,7 +162,7 @@ impl<T: Real, const N: usize> Scalar for Lanes<T, N> {
     fn int(n: i64) -> Self {
         Lanes::all(|| T::int(n))
     }
-    fn powi(&self, n: i32) -> Self {
+    fn powi(&self, n: i64) -> Self {
         self.map(|a| a.powi(n))
     }
     fn pow(&self, y: &Self) -> Self {
@@ -185,6 +185,13 @@ impl<T: Real, const N: usize> Real for Lanes<T, N> {
         let first = self.0.first()?.primal()?;
         let same = |x: &T| x.primal().is_some_and(|x| x.to_bits() == first.to_bits());
         self.0.iter().all(same).then_some(first)
+    }
+    fn inverse_size(&self, other: &Self) -> Option<Self> {
+        let mut sizes = self.clone();
+        for (x, y) in sizes.0.iter_mut().zip(&other.0) {
+            *x = x.inverse_size(y)?;
+        }
+        Some(sizes)
     }
     fn beyond(&self) -> Self {
         if self.primal().is_some() { self.map(T::beyond) } else { self.clone() }

@@ -96,19 +96,19 @@ impl<S: Scalar> Operand<S> for i32 {
 /// One operator with a literal on the left. There is one integer type only: with two, the type of
 /// `2 * x` would wait for that of the literal, and `(2 * x).sin()` would not compile.
 macro_rules! on_the_left {
-    ($Op:ident $op:ident $L:ident) => {
+    ($Op:ident $op:ident $f:path, $L:ident) => {
         impl<S: Scalar> $Op<N<S>> for $L {
             type Output = N<S>;
             #[inline]
             fn $op(self, y: N<S>) -> N<S> {
-                N(Operand::<S>::scalar(self).$op(y.0))
+                N($f(&Operand::<S>::scalar(self), &y.0))
             }
         }
         impl<S: Scalar> $Op<&N<S>> for $L {
             type Output = N<S>;
             #[inline]
             fn $op(self, y: &N<S>) -> N<S> {
-                N(Operand::<S>::scalar(self).$op(&y.0))
+                N($f(&Operand::<S>::scalar(self), &y.0))
             }
         }
     };
@@ -116,30 +116,30 @@ macro_rules! on_the_left {
 
 /// An operator with anything on the right, and its assigning form.
 macro_rules! operators {
-    ($($Op:ident $op:ident $Assign:ident $assign:ident)*) => {$(
+    ($($Op:ident $op:ident $Assign:ident $assign:ident = $f:path;)*) => {$(
         impl<S: Scalar, R: Operand<S>> $Op<R> for N<S> {
             type Output = N<S>;
             #[inline]
-            fn $op(self, y: R) -> N<S> { N(self.0.$op(y.scalar())) }
+            fn $op(self, y: R) -> N<S> { N($f(&self.0, &y.scalar())) }
         }
         impl<S: Scalar, R: Operand<S>> $Op<R> for &N<S> {
             type Output = N<S>;
             #[inline]
-            fn $op(self, y: R) -> N<S> { N((&self.0).$op(y.scalar())) }
+            fn $op(self, y: R) -> N<S> { N($f(&self.0, &y.scalar())) }
         }
         impl<S: Scalar, R: Operand<S>> $Assign<R> for N<S> {
             #[inline]
-            fn $assign(&mut self, y: R) { self.0.$assign(y.scalar()); }
+            fn $assign(&mut self, y: R) { self.0 = $f(&self.0, &y.scalar()); }
         }
-        on_the_left!($Op $op f64);
-        on_the_left!($Op $op i64);
+        on_the_left!($Op $op $f, f64);
+        on_the_left!($Op $op $f, i64);
     )*};
 }
 operators! {
-    Add add AddAssign add_assign
-    Sub sub SubAssign sub_assign
-    Mul mul MulAssign mul_assign
-    Div div DivAssign div_assign
+    Add add AddAssign add_assign = Add::add;
+    Sub sub SubAssign sub_assign = Sub::sub;
+    Mul mul MulAssign mul_assign = Mul::mul;
+    Div div DivAssign div_assign = Scalar::quotient;
 }
 
 impl<S: Scalar> Neg for N<S> {
@@ -176,7 +176,7 @@ impl<S: Scalar> N<S> {
     /// As [`Scalar::powi`].
     #[inline]
     #[must_use]
-    pub fn powi(&self, n: i32) -> N<S> {
+    pub fn powi(&self, n: i64) -> N<S> {
         N(self.0.powi(n))
     }
     /// As [`Scalar::pow`].

@@ -70,6 +70,7 @@ pub use ops::ParseScalarError;
 pub(crate) use ops::parse_decimal;
 pub use pieces::Piece;
 pub(crate) use pieces::primal;
+pub(crate) use power::is_product;
 pub use twice::{Basic, Twice};
 pub use uncertain::Uncertain;
 pub(crate) use wide::{Loop, fused, one, two, wide};
@@ -376,9 +377,14 @@ pub trait Scalar:
         }
     }
 
+    /// `a / b`; on complex types also where the square of `b` leaves the range of the floats.
+    #[must_use]
+    fn quotient(&self, other: &Self) -> Self {
+        self / other
+    }
     /// `x^n` by an integer; `x^0 = 1` also at 0.
     #[must_use]
-    fn powi(&self, n: i32) -> Self;
+    fn powi(&self, n: i64) -> Self;
     /// `x^y`: on real types as `f64::powf`, on complex ones `exp(y ln x)` with `0^0 = 1`.
     #[must_use]
     fn pow(&self, y: &Self) -> Self;
@@ -427,6 +433,12 @@ pub trait Real: Scalar<Real = Self> + NumAssign {
     }
     /// The plain number behind a dual or an uncertain one; `None` for a symbol.
     fn primal(&self) -> Option<f64>;
+    /// A power of two near `1 / max(|x|, |y|)`, by which products are exact: 1 for zeros and what is not finite; `None` for
+    /// symbols.
+    fn inverse_size(&self, other: &Self) -> Option<Self> {
+        let size = self.primal()?.abs().max(other.primal()?.abs());
+        Some(Self::lit(power::inverse_power_of_two(size)))
+    }
     /// What the number has besides its plain number: `self` less its [`primal`](Real::primal), so all of a symbol.
     /// Derivatives and errors are left of an infinite number too, where a difference would be NaN.
     #[must_use]

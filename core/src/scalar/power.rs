@@ -90,6 +90,40 @@ pub(super) fn pow(x: f64, y: f64) -> f64 {
     if y == 0.0 || x == 1.0 { 1.0 } else { power }
 }
 
+/// Whether [`powi`] is the product of its factors, which is rounded less often than there are factors.
+pub(crate) fn is_product(n: i64) -> bool {
+    (0..=FEW).contains(&n)
+}
+
+const FEW: i64 = 16;
+
+/// `x^n`: a product for few factors, else a power of floats, whose error does not grow with `n` and which is not lost where
+/// `x^-n` leaves the range of the floats before `1 / x^-n` does. The exponent is never rounded.
+pub(super) fn powi(x: f64, n: i64) -> f64 {
+    if (-FEW..=FEW).contains(&n) {
+        let product = x.powi(n.unsigned_abs() as i32);
+        if n >= 0 {
+            return product;
+        }
+        if product.is_normal() {
+            return 1.0 / product;
+        }
+    }
+    let low = if n.unsigned_abs() < 1 << f64::MANTISSA_DIGITS { 0 } else { n % 4096 };
+    x.powf((n - low) as f64) * x.powf(low as f64)
+}
+
+/// `2^-e` for `x = 2^e m`, `1 <= m < 2`, and 1 for 0 and what is not finite. Sizes that a float of 32 bits may have get a power
+/// that is a normal number of these, too.
+pub(super) fn inverse_power_of_two(x: f64) -> f64 {
+    if x == 0.0 || !x.is_finite() {
+        return 1.0;
+    }
+    let exponent = (x.to_bits() >> (f64::MANTISSA_DIGITS - 1) & 0x7ff) as i64 - 1023;
+    let most = if exponent.abs() < 150 { 126 } else { 1022 };
+    f64::from_bits(((1023 - exponent.clamp(-most, most)) as u64) << (f64::MANTISSA_DIGITS - 1))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

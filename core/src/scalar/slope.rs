@@ -74,12 +74,12 @@ fn sech_squared<T: Real>(x: &T) -> T {
 }
 
 /// The slope of `x^n`: `n x^(n-1)`, which is 0 for `n = 0` everywhere, also at `x = 0`.
-pub(super) fn powi<T: Real>(x: &T, y: &T, n: i32) -> T {
+pub(super) fn powi<T: Real>(x: &T, y: &T, n: i64) -> T {
     match n {
         0 => T::zero(),
         1 => T::one(),
-        i32::MIN => y / x * T::int(i64::from(n)),
-        _ => x.powi(n - 1) * T::int(i64::from(n)),
+        i64::MIN => y / x * T::int(n),
+        _ => x.powi(n - 1) * T::int(n),
     }
 }
 

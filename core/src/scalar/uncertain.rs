@@ -271,8 +271,8 @@ impl Scalar for Uncertain {
     fn ratio(n: i64, d: i64) -> Uncertain {
         Uncertain::exact(f64::ratio(n, d))
     }
-    fn powi(&self, n: i32) -> Uncertain {
-        let y = f64::powi(self.value, n);
+    fn powi(&self, n: i64) -> Uncertain {
+        let y = Scalar::powi(&self.value, n);
         self.map(y, slope::powi(&self.value, &y, n))
     }
     propagated2!(Scalar::pow);

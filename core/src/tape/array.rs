@@ -236,8 +236,8 @@ impl<'t, T: Real, S: Scalar<Real = T>> ArrayVariable<'t, S> {
     /// `x^n` of each element; `x^0 = 1` everywhere.
     #[must_use]
     #[track_caller]
-    pub fn powi(self, n: i32) -> ArrayVariable<'t, S> {
-        self.to_array(Call::new("powi").with(Fixed::Int(i64::from(n))), &[])
+    pub fn powi(self, n: i64) -> ArrayVariable<'t, S> {
+        self.to_array(Call::new("powi").with(Fixed::Int(n)), &[])
     }
 }
 

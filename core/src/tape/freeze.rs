@@ -186,7 +186,7 @@ impl<T: Real, S: Scalar<Real = T>> Freezing<S> {
             Step::Op(op) => b.inst(*op, args, kind),
             Step::Power(n) => {
                 let op = if kind == Kind::Real { Mixed::PowiReal } else { Mixed::PowiComplex };
-                let n = b.int(i64::from(*n));
+                let n = b.int(*n);
                 b.inst(Op::Mixed(op), &[args[0], n], kind)
             }
             Step::Call(kernel) => {

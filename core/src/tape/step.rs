@@ -28,7 +28,7 @@ pub(super) enum Step<S: Scalar> {
     Input(String),
     Constant,
     Op(Op),
-    Power(i32),
+    Power(i64),
     /// Operations with an array among the operands or as result.
     Call(Arc<Kernel>),
     Custom(Custom<S>),
@@ -235,7 +235,7 @@ impl<T: Real, S: Scalar<Real = T>> Engine<S> {
                 self.pull_call(&kernel, args, y, bar).map_err(failed)?
             }
             Step::Power(n) => {
-                let call = Call::new("powi").with(Fixed::Int(i64::from(*n)));
+                let call = Call::new("powi").with(Fixed::Int(*n));
                 let kernel = self.kernel(call, SmallVec::from_elem(false, 1)).map_err(failed)?;
                 self.pull_call(&kernel, args, y, bar).map_err(failed)?
             }

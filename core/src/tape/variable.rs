@@ -117,7 +117,7 @@ impl<'t, T: Real, S: Scalar<Real = T>> Variable<'t, S> {
     /// `x^n`; `x^0 = 1` everywhere.
     #[must_use]
     #[track_caller]
-    pub fn powi(self, n: i32) -> Variable<'t, S> {
+    pub fn powi(self, n: i64) -> Variable<'t, S> {
         self.note(Step::Power(n), &[(self.tape, self.index)])
     }
     /// `x^y`.

@@ -275,7 +275,7 @@ pub(super) fn real2(op: Real2, a: &Sym, b: &Sym) -> Sym {
 }
 
 /// `x^n`.
-pub(super) fn powi(x: &Sym, n: i32) -> Sym {
+pub(super) fn powi(x: &Sym, n: i64) -> Sym {
     let kind = x.kind();
     match (n, x.constant().and_then(|c| c.powi(n))) {
         (0, _) => like(Constant::ONE, &kind),
@@ -283,7 +283,7 @@ pub(super) fn powi(x: &Sym, n: i32) -> Sym {
         (_, Some(y)) => like(y, &kind),
         _ => {
             let op = if kind == Kind::Complex { Mixed::PowiComplex } else { Mixed::PowiReal };
-            let n = Sym::op(Op::Int(i64::from(n)), &[], Kind::Int);
+            let n = Sym::op(Op::Int(n), &[], Kind::Int);
             Sym::op(Op::Mixed(op), &[x.clone(), n], kind)
         }
     }
@@ -324,9 +324,9 @@ pub(super) fn any(op: Op, args: &[Sym], kind: &Kind) -> Option<Sym> {
             Some(n) => Sym::int(n),
             None => Sym::op(op, args, Kind::Real),
         },
-        (Op::Mixed(Mixed::PowiReal | Mixed::PowiComplex), [x, n]) => match integer(n).map(i32::try_from) {
-            Some(Ok(n)) => powi(x, n),
-            _ => Sym::op(op, args, kind.clone()),
+        (Op::Mixed(Mixed::PowiReal | Mixed::PowiComplex), [x, n]) => match integer(n) {
+            Some(n) => powi(x, n),
+            None => Sym::op(op, args, kind.clone()),
         },
         (Op::Mixed(Mixed::Not | Mixed::And | Mixed::Or), _) => Sym::op(op, args, Kind::Bool),
         (Op::Mixed(op), [z]) => of_complex(op, z),

@@ -31,7 +31,7 @@ const PLACES: i32 = 30;
 /// The largest number whose square factors are looked for.
 const MAX_RADICAND: i64 = 1 << 20;
 /// The largest power that is multiplied out.
-const MAX_POWER: u32 = 64;
+const MAX_POWER: u64 = 64;
 
 impl Constant {
     pub(super) const ZERO: Constant = Constant::int(0);
@@ -177,7 +177,7 @@ impl Constant {
         }
     }
 
-    pub(super) fn powi(self, n: i32) -> Option<Constant> {
+    pub(super) fn powi(self, n: i64) -> Option<Constant> {
         if n.unsigned_abs() > MAX_POWER {
             return None;
         }

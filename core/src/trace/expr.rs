@@ -297,7 +297,7 @@ impl Scalar for Expr {
     fn ratio(n: i64, d: i64) -> Expr {
         Expr(Sym::Const(Constant::ratio(n, d)))
     }
-    fn powi(&self, n: i32) -> Expr {
+    fn powi(&self, n: i64) -> Expr {
         Expr(build::powi(&self.0, n))
     }
     fn pow(&self, y: &Expr) -> Expr {
@@ -326,7 +326,7 @@ impl Scalar for ComplexExpr {
     fn ratio(n: i64, d: i64) -> ComplexExpr {
         ComplexExpr(build::like(Constant::ratio(n, d), &Kind::Complex))
     }
-    fn powi(&self, n: i32) -> ComplexExpr {
+    fn powi(&self, n: i64) -> ComplexExpr {
         ComplexExpr(build::powi(&self.0, n))
     }
     fn pow(&self, y: &ComplexExpr) -> ComplexExpr {

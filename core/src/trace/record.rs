@@ -391,7 +391,7 @@ fn value_of(sym: &Sym, values: &HashMap<u128, f64>) -> Option<f64> {
         What::Op(Op::Real2(op)) => op.value(&known(0)?, &known(1)?).ok(),
         What::Op(Op::Mixed(Mixed::PowiReal)) => {
             let n = super::build::integer(node.args.get(1)?)?;
-            Some(known(0)?.powi(i32::try_from(n).ok()?))
+            Some(Scalar::powi(&known(0)?, n))
         }
         _ => None,
     }

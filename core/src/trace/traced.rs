@@ -249,7 +249,7 @@ impl<R: Real> Scalar for Traced<R> {
     fn ratio(n: i64, d: i64) -> Self {
         Traced::constant(R::ratio(n, d), Expr::ratio(n, d))
     }
-    fn powi(&self, n: i32) -> Self {
+    fn powi(&self, n: i64) -> Self {
         self.map(self.value.powi(n), self.expr.powi(n))
     }
     fn pow(&self, y: &Self) -> Self {

@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! x * (1 / 2)      error: both sides are literals
+//! (2 - 1) / 2      error: a group of literals counts as one
 //! 4 / 2 * x        2 for both
 //! x * 1 / 2        (x * 1) / 2: a real number for both
 //! ```
@@ -58,16 +59,28 @@ const fn is_inexact(text: &[u8], at: usize) -> bool {
     }
 }
 
-/// The product of literals that ends before `end`: the last literal, and whether it is the only one.
+/// The product of literals that ends before `end`: the last literal, and whether it is the only one. A group of literals is
+/// never the only one.
 const fn left_of(text: &[u8], end: usize) -> (Option<u64>, bool) {
     let (mut last, mut n, mut at) = (0, 0, end);
     loop {
         at = back(text, at);
         let stop = at;
-        while at > 0 && is_word(text[at - 1]) {
-            at -= 1;
-        }
-        let Some(value) = literal(text, at, stop) else { return (None, false) };
+        let value = if at > 0 && text[at - 1] == b')' {
+            at = opening(text, at - 1);
+            n += 1;
+            // What is called with a group is no group.
+            let before = back(text, at);
+            let called = before > 0
+                && (is_word(text[before - 1]) || matches!(text[before - 1], b')' | b']' | b'!' | b'>'));
+            if called || !is_of_literals(text, at, stop) { None } else { Some(0) }
+        } else {
+            while at > 0 && is_word(text[at - 1]) {
+                at -= 1;
+            }
+            literal(text, at, stop)
+        };
+        let Some(value) = value else { return (None, false) };
         if n == 0 {
             last = value;
         }
@@ -83,25 +96,62 @@ const fn left_of(text: &[u8], end: usize) -> (Option<u64>, bool) {
 /// The literal that begins after `start`; 0 for a group of literals, which no quotient by it is taken for exact.
 const fn right_of(text: &[u8], start: usize) -> Option<u64> {
     let mut at = start;
-    while at < text.len() && is_space(text[at]) {
+    while at < text.len() && (is_space(text[at]) || text[at] == b'-') {
         at += 1;
     }
     let from = at;
     if at < text.len() && text[at] == b'(' {
-        while at < text.len() && text[at] != b')' {
-            if !matches!(text[at], b'(' | b'0'..=b'9' | b'_' | b'+' | b'-' | b'*' | b'/' | b'%')
-                && !is_space(text[at])
-            {
-                return None;
-            }
-            at += 1;
-        }
-        return Some(0);
+        return if is_of_literals(text, at, closing(text, at) + 1) { Some(0) } else { None };
     }
     while at < text.len() && is_word(text[at]) {
         at += 1;
     }
     literal(text, from, at)
+}
+
+/// Whether nothing but int literals and their operators stands there.
+const fn is_of_literals(text: &[u8], from: usize, to: usize) -> bool {
+    let mut at = from;
+    while at < to {
+        let fits = matches!(text[at], b'(' | b')' | b'0'..=b'9' | b'_' | b'+' | b'-' | b'*' | b'/' | b'%');
+        if !fits && !is_space(text[at]) {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}
+
+/// Where the group begins that ends at `at`.
+const fn opening(text: &[u8], mut at: usize) -> usize {
+    let mut depth = 0;
+    loop {
+        match text[at] {
+            b')' => depth += 1,
+            b'(' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 || at == 0 {
+            return at;
+        }
+        at -= 1;
+    }
+}
+
+/// Where the group ends that begins at `at`.
+const fn closing(text: &[u8], mut at: usize) -> usize {
+    let mut depth = 0;
+    loop {
+        match text[at] {
+            b'(' => depth += 1,
+            b')' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 || at + 1 == text.len() {
+            return at;
+        }
+        at += 1;
+    }
 }
 
 /// The int literal that stands there, if one does.
@@ -161,7 +211,21 @@ mod tests {
         let inexact = |text: &str| {
             (0..text.len()).any(|i| text.as_bytes()[i] == b'/' && is_inexact(text.as_bytes(), i))
         };
-        for text in ["1 / 2", "x * (1/2)", "3 / 1_0", "2 * 3 / 4", "1 / (2 * 3)", "x + 1 / 2", "1 / 0"] {
+        for text in [
+            "1 / 2",
+            "x * (1/2)",
+            "3 / 1_0",
+            "2 * 3 / 4",
+            "1 / (2 * 3)",
+            "x + 1 / 2",
+            "1 / 0",
+            "x * ((2 - 1) / 2)",
+            "(2 - 1) / 2",
+            "x + (1 + (2)) / 2",
+            "(1 * 3) * 3 / 2",
+            "1 / -2",
+            "1 / ((2) + 3)",
+        ] {
             assert!(inexact(text), "{text}");
         }
         for text in [
@@ -173,6 +237,11 @@ mod tests {
             "xs[0] / 2",
             "t.0 / 2",
             "f(1) / 2",
+            "f (1) / 2",
+            "(1 + n) / 2",
+            "x * (4 - 1) / 2",
+            "xs[(1)] / 2",
+            "1 / ((2) * x)",
             "1 / (2 * n)",
             "1e3 / 7",
             "x / 3 / 2",

@@ -146,7 +146,7 @@ impl Scalar for Symbolic {
         Symbolic::function(Symbol::COS, self)
     }
     functions! { tan asin acos atan sinh cosh tanh asinh acosh atanh }
-    fn powi(&self, n: i32) -> Symbolic {
+    fn powi(&self, n: i64) -> Symbolic {
         Symbolic(self.0.pow(Atom::num(n)))
     }
     fn pow(&self, y: &Symbolic) -> Symbolic {

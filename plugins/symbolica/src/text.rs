@@ -287,9 +287,9 @@ fn decimal(word: &str) -> Option<Symbolic> {
 }
 
 /// The whole number that this is.
-fn whole(x: &Complex<Symbolic>) -> Option<i32> {
+fn whole(x: &Complex<Symbolic>) -> Option<i64> {
     let value = x.re.primal().filter(|v| x.im.0.is_zero() && v.fract() == 0.0)?;
-    (value.abs() <= f64::from(i32::MAX)).then_some(value as i32)
+    (value.abs() <= f64::from(i32::MAX)).then_some(value as i64)
 }
 
 /// Writes an expression.

@@ -39,10 +39,22 @@ impl std::ops::Mul for Complex {
 impl std::ops::Div for Complex {
     type Output = Complex;
     fn div(self, b: Complex) -> Complex {
+        let s = inverse_size(b.re.abs().max(b.im.abs()));
+        let (a, b) = (Complex::new(self.re * s, self.im * s), Complex::new(b.re * s, b.im * s));
         let square = b.re * b.re + b.im * b.im;
-        let (re, im) = (self.re * b.re + self.im * b.im, self.im * b.re - self.re * b.im);
+        let (re, im) = (a.re * b.re + a.im * b.im, a.im * b.re - a.re * b.im);
         Complex::new(re / square, im / square)
     }
+}
+
+/// A power of two near `1 / x`, by which products are exact; 1 for 0 and what is not finite.
+fn inverse_size(x: f64) -> f64 {
+    if x == 0.0 || !x.is_finite() {
+        return 1.0;
+    }
+    let exponent = (x.to_bits() >> 52 & 0x7ff) as i64 - 1023;
+    let most = if exponent.abs() < 150 { 126 } else { 1022 };
+    f64::from_bits(((1023 - exponent.clamp(-most, most)) as u64) << 52)
 }
 
 /// `r (cos angle + i sin angle)`.
@@ -221,7 +233,7 @@ impl Complex {
         let cosine = (1.0 - x) * (1.0 + x) - y * y;
         Complex::new(sign * ratio.ln_1p() * 0.25, (y * 2.0).atan2(cosine) * 0.5)
     }
-    pub fn powi(self, n: i32) -> Complex {
+    pub fn powi(self, n: i64) -> Complex {
         let (mut power, mut square, mut rest) = (Complex::new(1.0, 0.0), self, n.unsigned_abs());
         while rest > 0 {
             if rest % 2 == 1 {
@@ -236,7 +248,7 @@ impl Complex {
     }
     pub fn powf(self, w: Complex) -> Complex {
         if w.im == 0.0 && w.re.trunc() == w.re && w.re.abs() < 2147483648.0 {
-            return self.powi(w.re as i32);
+            return self.powi(w.re as i64);
         }
         if self.re == 0.0 && self.im == 0.0 && w.re > 0.0 {
             let p = 0.5 * (w.re + w.re.ceil() - 1.0);

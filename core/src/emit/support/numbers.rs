@@ -72,9 +72,19 @@ fn atanh(x: f64) -> f64 {
     (0.5 * (2.0 * a / (1.0 - a)).ln_1p()).copysign(x)
 }
 //-
-/// The exponent as `powi` takes it.
-fn exponent(n: i64) -> i32 {
-    i32::try_from(n).unwrap_or(if n < 0 { i32::MIN } else { i32::MAX })
+/// `x^n`: a product for few factors, else a power of floats; the exponent is never rounded.
+fn powi(x: f64, n: i64) -> f64 {
+    if n.unsigned_abs() <= 16 {
+        let product = x.powi(n.unsigned_abs() as i32);
+        if n >= 0 {
+            return product;
+        }
+        if product.is_normal() {
+            return 1.0 / product;
+        }
+    }
+    let low = if n.unsigned_abs() < 1 << 53 { 0 } else { n % 4096 };
+    x.powf((n - low) as f64) * x.powf(low as f64)
 }
 //-
 /// The sum of integers.

@@ -74,11 +74,11 @@ fn mixed<T: Real, S: Scalar<Real = T>>(op: Mixed, x: &impl Reads<T, S>, real: &m
         Mixed::FromInt => one(x.ints(0), real, |n| T::int(*n)),
         Mixed::PowiReal => {
             let n = x.ints(1).first().copied().unwrap_or(0);
-            one(x.reals(0), real, |x| power(x, n));
+            one(x.reals(0), real, |x| x.powi(n));
         }
         Mixed::PowiComplex => {
             let n = x.ints(1).first().copied().unwrap_or(0);
-            one(x.complexes(0), complex, |x| power(x, n));
+            one(x.complexes(0), complex, |x| x.powi(n));
         }
         Mixed::Not | Mixed::And | Mixed::Or => {}
     }
@@ -90,10 +90,6 @@ fn fill<T: Clone>(out: &mut [T], from: &[T]) {
         [one] => out.fill(one.clone()),
         all => out.clone_from_slice(all),
     }
-}
-
-fn power<S: Scalar>(x: &S, n: i64) -> S {
-    x.powi(i32::try_from(n).unwrap_or(if n < 0 { i32::MIN } else { i32::MAX }))
 }
 
 /// The function for many numbers at once, if there is one.

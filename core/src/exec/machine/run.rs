@@ -282,8 +282,8 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                 Code::Arg(d, a) => set!(r[d] = get!(c[a]).im().atan2(&get!(c[a]).re())),
                 Code::Conj(d, a) => set!(c[d] = get!(c[a]).conj()),
                 Code::FromInt(d, a) => set!(r[d] = T::int(*get!(n[a]))),
-                Code::PowiR(d, a, k) => set!(r[d] = get!(r[a]).powi(exponent(*get!(n[k])))),
-                Code::PowiC(d, a, k) => set!(c[d] = get!(c[a]).powi(exponent(*get!(n[k])))),
+                Code::PowiR(d, a, k) => set!(r[d] = get!(r[a]).powi(*get!(n[k]))),
+                Code::PowiC(d, a, k) => set!(c[d] = get!(c[a]).powi(*get!(n[k]))),
 
                 Code::MoveR(d, a) => set!(r[d] = get!(r[a]).clone()),
                 Code::MoveC(d, a) => set!(c[d] = get!(c[a]).clone()),
@@ -400,7 +400,3 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
     }
 }
 
-/// Exponents beyond the range of `i32` give what that range's end gives.
-fn exponent(n: i64) -> i32 {
-    i32::try_from(n).unwrap_or(if n < 0 { i32::MIN } else { i32::MAX })
-}

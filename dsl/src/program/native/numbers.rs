@@ -246,11 +246,6 @@ macro_rules! real_common {
 real_common! { N<S>, N<S>; N<S>, f64; f64, N<S>; N<S>, i64; i64, N<S>; }
 real_common! { @literals f64, f64; f64, i64; i64, f64; i64, i64; }
 
-/// Exponents beyond the range of `i32` give what that range's end gives.
-fn exponent(n: i64) -> i32 {
-    i32::try_from(n).unwrap_or(if n < 0 { i32::MIN } else { i32::MAX })
-}
-
 /// `x^n`
 pub trait Power {
     /// What it gives.
@@ -261,19 +256,19 @@ pub trait Power {
 impl<S: Number> Power for N<S> {
     type Out = Self;
     fn power(self, n: i64) -> Self {
-        N(self.0.powi(exponent(n)))
+        N(self.0.powi(n))
     }
 }
 impl<S: Number> Power for Z<S> {
     type Out = Self;
     fn power(self, n: i64) -> Self {
-        Z(Scalar::powi(&self.0, exponent(n)))
+        Z(Scalar::powi(&self.0, n))
     }
 }
 impl Power for f64 {
     type Out = Self;
     fn power(self, n: i64) -> Self {
-        self.powi(exponent(n))
+        Scalar::powi(&self, n)
     }
 }
 
