@@ -26,6 +26,28 @@ type Value = Datum<Complex<f64>>;
 
 /// Programs by what they show; the entry is `f`.
 const CORPUS: &[(&str, &str, &str)] = &[
+    // Cotangents shorter than their arrays, in results that have a name, and in fields.
+    ("named", "fn f(x, a: array) { let y = sin(x) + x; x * sin(y) + x * x + a[0] }", "r0.5 a1,2,3"),
+    (
+        "fields",
+        "struct P { w: array, b, n: int } fn g(p: P, x) { p.w[0] * x + p.b }
+         fn f(w: array, c: array, x) { let p = P { w: w, b: x, n: 4 }; let y = sin(x) + x; g(p, x) * x * sin(y) + c[1] }",
+        "a1,2,3 a0.5,0.7,0.9 r0.3",
+    ),
+    // Names of the small functions, integers of 64 bits, arrays of literals, powers by integers of every size.
+    ("own_names", "fn at_full_length(x, a: array) { x * a[0] } fn f(x, a: array) { at_full_length(x, a) * x }", "r0.5 a1,2"),
+    ("long", "fn f(x, n: int) { if n < 3000000000 { real(5000000000) * x } else { powi(x, 4294967296 - 1) } }", "r0.5 i5"),
+    ("literals", "fn f(x, n: int) { let a = [1.0, 2.0]; sin(a[n]) * x + sqrt([0.5][0]) * sqrt(sum(a)) }", "r0.5 i1"),
+    (
+        "powers",
+        "fn f(x, y, n: int) { powi(x, n) + powi(y, 3) + powi(y, -2) + powi(x, 17) + powi(y, n - 7) + powi(0.99999999 + x * 1e-12, 2147483648) }",
+        "r0.9 r1.3 i40",
+    ),
+    (
+        "quotients",
+        "fn f(x, y) { re(complex(x * 1e160, y) / complex(1e160, 2e160 * y)) + im(complex(x, y * 1e-170) / complex(1e-170 * x, y * 1e-170) / complex(1e170, 0)) }",
+        "r0.9 r1.3",
+    ),
     ("quotient", "fn f(a, b) { a / (1 + b * b) }", "r1 r2"),
     (
         "arith",
@@ -358,19 +380,25 @@ fn expected(value: &Value, out: &mut Vec<String>) {
 fn at_full_length(gradient: &mut Value, f: &Function, args: &[Value]) {
     let Datum::Tuple(fields) = gradient else { panic!("{gradient:?}") };
     let of = args.iter().zip(&f.params).filter(|(_, p)| p.kind.is_differentiable());
-    for (bar, (x, _)) in fields[1..].iter_mut().zip(of) {
-        match (&*bar, x) {
-            (Datum::Reals(bars), Datum::Reals(x)) => {
-                let zeros = std::iter::repeat_n(0.0, x.len() - bars.len());
-                *bar = Datum::reals(bars.iter().copied().chain(zeros));
-            }
-            (Datum::Complexes(bars), Datum::Complexes(x)) => {
-                let zeros = std::iter::repeat_n(Complex::default(), x.len() - bars.len());
-                let all: Vec<Complex<f64>> = bars.iter().copied().chain(zeros).collect();
-                *bar = Datum::Complexes(Arc::new(all.into()));
-            }
-            _ => {}
+    fields[1..].iter_mut().zip(of).for_each(|(bar, (x, p))| lengthen(bar, x, &p.kind));
+}
+
+fn lengthen(bar: &mut Value, of: &Value, kind: &Kind) {
+    match (&mut *bar, of, kind) {
+        (Datum::Reals(bars), Datum::Reals(x), _) => {
+            let zeros = std::iter::repeat_n(0.0, x.len() - bars.len());
+            *bar = Datum::reals(bars.iter().copied().chain(zeros));
         }
+        (Datum::Complexes(bars), Datum::Complexes(x), _) => {
+            let zeros = std::iter::repeat_n(Complex::default(), x.len() - bars.len());
+            let all: Vec<Complex<f64>> = bars.iter().copied().chain(zeros).collect();
+            *bar = Datum::Complexes(Arc::new(all.into()));
+        }
+        (Datum::Tuple(bars), Datum::Tuple(xs), Kind::Tuple(t)) => {
+            let of = xs.iter().zip(&t.fields).filter(|(_, f)| f.kind.is_differentiable());
+            bars.iter_mut().zip(of).for_each(|(bar, (x, f))| lengthen(bar, x, &f.kind));
+        }
+        _ => {}
     }
 }
 
@@ -442,7 +470,7 @@ impl File {
         }
         let code = Bytecode::compile(p, root).unwrap();
         let mut value = code.call(&mut Machine::new(), &Energy, &Limits::default(), &args).unwrap();
-        if function.name.ends_with(".gradient") {
+        if function.name.ends_with(".gradient") || function.name.ends_with(".pullback") {
             at_full_length(&mut value, function, &args);
         }
         expected(&value, lines);
@@ -546,6 +574,11 @@ const WHOLE: &[(&str, &str, &str)] = &[
         "transforms",
         "fn f(z: array<complex>, x: array) { let y = fft(reshape(z, [2, 6]) * x); sum(abs2(y * y)) + sum(re(ifft(y) * fft_back(y))) }",
         "c0.5,-1,2,0.7,0.1,-0.3,0.9,1.1,-0.6,0.2,0.4,1.3 a0.3,0.9,-0.4,1,0.2,0.6",
+    ),
+    (
+        "greater",
+        "fn f(xs: array, ys: array) { sum(max(xs, ys) * sin([1.0, 2.0, 3.0])) + sum(min(xs, ys)) + norm([0.5, 1]) * sum(powi(xs, 20) + powi(ys, -1)) }",
+        "a0.5,-1,2 a0.7,-2,1",
     ),
     (
         "loops",
@@ -711,6 +744,29 @@ fn y15_cotangents_of_arrays_are_made_once_and_added_to_in_place() {
     assert!(!text.contains("add_at") && !text.contains("clone") && !text.contains("to_vec"), "{text}");
     assert!(text.contains("a_bar") && text.contains(" as usize] += "), "{text}");
     assert!(!text.contains("'l"), "{text}");
+}
+
+#[test]
+fn loops_one_after_the_other_are_no_deeper_than_one() {
+    let one = "for i in 0..n { if s > x { s *= 0.5; } s += x; } ";
+    let text = emitted(&format!("fn f(x, n: int) {{ let mut s = x; {} s }}", one.repeat(300)));
+    let deepest = text.lines().map(|line| line.len() - line.trim_start().len()).max().unwrap();
+    assert!(text.matches("for ").count() >= 600 && deepest <= 16, "{deepest}");
+}
+
+#[test]
+fn cotangents_in_fields_of_parameters_are_as_long_as_their_arrays() {
+    let source = "struct P { w: array, b, n: int } fn g(p: P, x) { p.w[0] * x + p.b }
+        fn f(p: P, t: (int, array, real), x) { let y = sin(x) + x; g(p, x) * x * sin(y) + y * y + t.1[1] * t.2 }";
+    let mut file = File::default();
+    writeln!(file.modules, "mod fields {{\n{}\n}}", emitted(source)).unwrap();
+    file.main = "println!(\"#fields\");
+        let p = fields::P { w: vec![1.0, 2.0, 3.0], b: 0.5, n: 4 };
+        let (_, p, t, _) = fields::f_gradient(p, (3, vec![1.0, 2.0, 4.0], 2.0), 0.5);
+        println!(\"{} {} {:?}\", p.w.len(), p.b == 2.0 * p.w[0], t.0);\n"
+        .to_owned();
+    file.expected.push(("fields".into(), vec!["3 true [0.0, 2.0, 0.0]".to_owned()]));
+    file.check("fields");
 }
 
 #[test]

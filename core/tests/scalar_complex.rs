@@ -353,7 +353,10 @@ fn quotients_are_right_where_squares_leave_the_range() {
         let expected = C::new(0.2 * ratio, -1.4 * ratio);
         let got = a.quotient(&b);
         if (1e-300..1e300).contains(&ratio) {
-            assert!(size(got - expected) <= MODULUS * size(expected), "{a} / {b}: {got}, expected {expected}");
+            assert!(
+                size(got - expected) <= MODULUS * size(expected),
+                "{a} / {b}: {got}, expected {expected}"
+            );
             let dual = |z: C, d: f64| Complex::new(Dual64::new(z.re, d), Dual64::new(z.im, 0.0));
             // d(a / b) = da / b with da = p.
             let slope = dual(a, p).quotient(&dual(b, 0.0));

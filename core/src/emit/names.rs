@@ -100,6 +100,7 @@ const WORDS: &[&str] = &[
     "pop",
     "push",
     "room",
+    "at_full_length",
     "int_add",
     "int_sub",
     "int_mul",

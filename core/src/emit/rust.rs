@@ -2,7 +2,8 @@
 //!
 //! The file stands alone, or in a module by `include!`: no dependencies, edition 2021 or later. Its functions compute, to the last bit, what
 //! the executor computes over `f64`, and panic where it gives an error; limits are not checked. (A library
-//! function of a constant argument may be computed by the compiler, which can differ in the last bit.)
+//! function of a constant argument may be computed by the compiler, which can differ in the last bit; operations on
+//! whole arrays add in another order and compute functions element by element, which can differ in the last bits.)
 //!
 //! | kind | Rust |
 //! |---|---|
@@ -34,7 +35,7 @@ use super::{
     ast::{Body, Stmt, Var},
     names::{Names, identifier},
     rust_arrays,
-    rust_stmt::{CHANGED_AT, CHANGED_BY, Writer},
+    rust_stmt::{OWN_NAMES, Writer},
     structure::structured,
 };
 
@@ -115,7 +116,7 @@ impl<'a> File<'a> {
         }
         let shaped = order.iter().any(|&f| rust_arrays::is_shaped(&program.functions[f]));
         let mut reserved: HashSet<String> = TAPE_FIELDS.iter().map(|field| format!("kept_{field}")).collect();
-        reserved.extend([CHANGED_AT, CHANGED_BY].map(str::to_owned));
+        reserved.extend(OWN_NAMES.map(str::to_owned));
         let mut taken = Names::taken(reserved.clone());
         let names = order.iter().map(|&f| (f, taken.fresh(&identifier(&program.functions[f].name))));
         let names: HashMap<FuncId, String> = names.collect();
@@ -146,7 +147,7 @@ impl<'a> File<'a> {
     }
 
     fn finish(&self, functions: &str) -> String {
-        let mut out = String::from("// Written by ketgrad.\n");
+        let mut out = String::from("// Written by ketgrad. Edition 2021 or later.\n");
         let mut structs: Vec<_> = self.structs.iter().collect();
         structs.sort_by_key(|s| s.1);
         let mut scratch = File { complex: self.complex, shaped: self.shaped, ..File::new(self.program, &[]) };
@@ -429,10 +430,38 @@ pub(super) fn tape_field(kind: &Kind) -> &'static str {
     }
 }
 
-/// The parameters by which a function of that name differentiates.
+/// The parameters whose cotangents a gradient or a pullback gives behind a value.
 fn cotangents_of(f: &Function, body: &Body) -> Vec<Var> {
-    let is_derivative = [".gradient", ".pullback"].iter().any(|suffix| f.name.ends_with(suffix));
-    let params = body.params.iter().zip(&f.params);
-    let by = params.filter(|(_, p)| is_derivative && p.kind.is_differentiable() && p.name != "y_bar");
-    by.map(|(var, _)| *var).collect()
+    // The last parameter of a pullback is the cotangent of the value.
+    let by = match (f.name.ends_with(".gradient"), f.name.ends_with(".pullback")) {
+        (true, _) => &f.params[..],
+        (_, true) => &f.params[..f.params.len().saturating_sub(1)],
+        _ => &[],
+    };
+    let kinds = || by.iter().filter_map(|p| p.kind.tangent());
+    match f.result.fields().split_first() {
+        Some((_, rest)) if rest.iter().map(|r| r.kind.clone()).eq(kinds()) => {}
+        _ => return vec![],
+    }
+    let differentiable = body.params.iter().zip(by).filter(|(_, p)| p.kind.is_differentiable());
+    differentiable.map(|(var, _)| *var).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_function_of_a_program_is_called_as_one_of_the_small_functions() {
+        let arrays = include_str!("support/arrays.rs");
+        let names = [NUMBERS, COMPLEX, arrays]
+            .into_iter()
+            .flat_map(str::lines)
+            .filter_map(|line| line.strip_prefix("fn ").and_then(|rest| rest.split(['(', '<']).next()));
+        let names: Vec<&str> = names.collect();
+        assert!(names.len() > 40 && names.contains(&"at_full_length"), "{names:?}");
+        for name in names {
+            assert_ne!(identifier(name), name);
+        }
+    }
 }

@@ -15,7 +15,12 @@ use crate::{
     scalar::is_product,
 };
 
-use super::{ast::Expr, rust::calls, rust_expr::number, rust_stmt::Writer};
+use super::{
+    ast::Expr,
+    rust::calls,
+    rust_expr::{integer, number},
+    rust_stmt::Writer,
+};
 
 /// The small functions, each with its name; first what all of them need.
 const ARRAYS: &str = include_str!("support/arrays.rs");
@@ -90,7 +95,7 @@ impl Writer<'_, '_> {
                         return Some(self.beside(op, &array, given, number(*x), *first, &element));
                     }
                     (Expr::Int(n), Op::Mixed(_)) => {
-                        return Some(self.beside(op, &array, given, n.to_string(), *first, &element));
+                        return Some(self.beside(op, &array, given, integer(*n), *first, &element));
                     }
                     (e, _) => self.expr(e),
                 };
@@ -120,7 +125,8 @@ impl Writer<'_, '_> {
             let (x, y) = (&args[0], &args[1]);
             return match arrays.as_slice() {
                 [true, true] => {
-                    format!("array_zip(\"step\", {}, {}, array_step)", self.borrow(x), self.borrow(y))
+                    let (x, y) = (self.borrow(x), self.borrow(y));
+                    format!("array_zip(\"step\", {x}, {y}, |a, b| array_step(a, b))")
                 }
                 [true, _] => {
                     let (x, y) = (self.borrow(x), self.expr(y));

@@ -23,6 +23,11 @@ pub(super) fn number(x: f64) -> String {
     }
 }
 
+/// An integer; it says its type where the compiler could take it for one of 32 bits.
+pub(super) fn integer(n: i64) -> String {
+    if i32::try_from(n).is_ok() { n.to_string() } else { format!("{n}_i64") }
+}
+
 impl Writer<'_, '_> {
     pub(super) fn expr(&mut self, e: &Expr) -> String {
         self.at(e, LOWEST)
@@ -51,7 +56,7 @@ impl Writer<'_, '_> {
     fn ranked(&mut self, e: &Expr) -> (String, u8) {
         match e {
             Expr::Real(x) => (number(*x), if x.is_sign_negative() { UNARY } else { POSTFIX }),
-            Expr::Int(n) => (n.to_string(), if *n < 0 { UNARY } else { POSTFIX }),
+            Expr::Int(n) => (integer(*n), if *n < 0 { UNARY } else { POSTFIX }),
             Expr::Bool(b) => (b.to_string(), POSTFIX),
             Expr::Var(v) => (self.var(*v).to_owned(), POSTFIX),
             Expr::Clone(v) if self.body.vars[v.0].borrowed && !self.file.shaped => {
@@ -72,8 +77,11 @@ impl Writer<'_, '_> {
             Expr::Op(op, args, _) => match op {
                 Op::Number1(Number1::Neg | Number1::Recip)
                 | Op::Number2(Number2::Add | Number2::Sub | Number2::Mul | Number2::Div) => all(args),
-                Op::Array => !args.is_empty() && all(args),
-                Op::Fill | Op::Get | Op::Field(_) => self.is_untyped(&args[0]),
+                // Arrays with shapes say it.
+                Op::Array => !self.file.shaped && !args.is_empty() && all(args),
+                Op::Fill => !self.file.shaped && self.is_untyped(&args[0]),
+                Op::Get | Op::Field(_) | Op::Sum | Op::Peek => self.is_untyped(&args[0]),
+                Op::Accumulate => all(args),
                 Op::Select => all(&args[1..]),
                 Op::Tuple => args.iter().any(|a| self.is_untyped(a)),
                 _ => false,
@@ -217,11 +225,11 @@ impl Writer<'_, '_> {
             }
             Op::Array => {
                 let items: Vec<String> = args.iter().map(|a| self.expr(a)).collect();
-                self.vector(&items.join(", "))
+                self.vector(&items.join(", "), args, kind)
             }
             Op::Fill => {
                 let text = format!("{}; {}", self.expr(&args[0]), self.index(&args[1]));
-                self.vector(&text)
+                self.vector(&text, &args[..1], kind)
             }
             Op::Sum => format!("sum({})", self.borrow(&args[0])),
             Op::Len => format!("({}.len() as i64)", self.at(&args[0], POSTFIX)),
@@ -243,8 +251,16 @@ impl Writer<'_, '_> {
     }
 
     /// An array of what is written out.
-    fn vector(&self, items: &str) -> String {
-        if self.file.shaped { format!("Array::from(vec![{items}])") } else { format!("vec![{items}]") }
+    fn vector(&mut self, items: &str, of: &[Expr], kind: &Kind) -> String {
+        if !self.file.shaped {
+            return format!("vec![{items}]");
+        }
+        let array = if of.iter().all(|e| self.is_untyped(e)) {
+            self.file.kind(kind).replacen('<', "::<", 1)
+        } else {
+            "Array".to_owned()
+        };
+        format!("{array}::from(vec![{items}])")
     }
 
     fn tuple(&mut self, args: &[Expr], kind: &Kind) -> String {

@@ -5,15 +5,19 @@ use std::{collections::HashSet, fmt::Write};
 use crate::ir::{Element, Kind, Op};
 
 use super::{
-    ast::{Body, Change, Expr, Label, Stmt, Var},
-    rust::File,
+    ast::{Body, Change, Expr, Label, Stmt, Var, holds_array},
+    rust::{File, field_name},
     rust_tape::Room,
     tidy::is_named,
 };
 
 /// What the index and the value of a change are called where they are computed before it.
-pub(super) const CHANGED_AT: &str = "changed_at";
-pub(super) const CHANGED_BY: &str = "changed_by";
+const CHANGED_AT: &str = "changed_at";
+const CHANGED_BY: &str = "changed_by";
+/// What the result of a gradient is called whose arrays are lengthened.
+const RESULT: &str = "derivatives";
+/// What no variable of a function may be called.
+pub(super) const OWN_NAMES: [&str; 3] = [CHANGED_AT, CHANGED_BY, RESULT];
 
 pub(super) struct Writer<'w, 'a> {
     pub(super) file: &'w mut File<'a>,
@@ -172,20 +176,58 @@ impl Writer<'_, '_> {
 
     /// What a function gives. Cotangents of arrays may be shorter than these while they are collected.
     pub(super) fn result(&mut self, e: &Expr) -> String {
-        let Expr::Op(Op::Tuple, items, _) = e else { return self.expr(e) };
-        if self.cotangents_of.is_empty() || items.len() != self.cotangents_of.len() + 1 {
+        let kinds = self.cotangents_of.iter().map(|v| &self.body.vars[v.0].kind);
+        let (mut arrays, mut inside) = (false, false);
+        for kind in kinds {
+            arrays |= matches!(kind, Kind::Array(_));
+            inside |= matches!(kind, Kind::Tuple(_)) && holds_array(kind);
+        }
+        if !arrays && !inside {
             return self.expr(e);
         }
-        let mut fields = vec![self.expr(&items[0])];
-        for (item, of) in items[1..].iter().zip(self.cotangents_of.clone()) {
-            let (text, of) = (self.expr(item), &self.body.vars[of.0]);
-            fields.push(match of.kind {
-                Kind::Array(_) if self.file.shaped => format!("array_at_full_length({text}, {})", of.name),
-                Kind::Array(_) => format!("at_full_length({text}, {}.len())", of.name),
-                _ => text,
-            });
+        if let (Expr::Op(Op::Tuple, items, _), false) = (e, inside) {
+            let mut fields = vec![self.expr(&items[0])];
+            for (item, of) in items[1..].iter().zip(self.cotangents_of.clone()) {
+                let (text, of) = (self.expr(item), &self.body.vars[of.0]);
+                let is_array = matches!(of.kind, Kind::Array(_));
+                fields.push(if is_array { self.at_full_length(&text, &of.name, "") } else { text });
+            }
+            return format!("({})", fields.join(", "));
         }
-        format!("({})", fields.join(", "))
+        let whole = self.expr(e);
+        self.line(&format!("let mut {RESULT} = {whole};"));
+        for (k, of) in self.cotangents_of.clone().into_iter().enumerate() {
+            let of = &self.body.vars[of.0];
+            self.lengthen(&format!("{RESULT}.{}", k + 1), &of.name, "", &of.kind);
+        }
+        RESULT.to_owned()
+    }
+
+    /// Makes all arrays in a cotangent as long as those in what it is of.
+    fn lengthen(&mut self, bar: &str, of: &str, borrow: &str, kind: &Kind) {
+        match kind {
+            Kind::Array(_) => {
+                let line = format!("{bar} = {};", self.at_full_length(bar, of, borrow));
+                self.line(&line);
+            }
+            Kind::Tuple(t) => {
+                let with_tangents = t.fields.iter().enumerate().filter(|(_, f)| f.kind.is_differentiable());
+                for (k, (j, field)) in with_tangents.enumerate() {
+                    let name = |k: usize| field_name(field.name.as_deref(), k);
+                    let (bar, of) = (format!("{bar}.{}", name(k)), format!("{of}.{}", name(j)));
+                    self.lengthen(&bar, &of, "&", &field.kind);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn at_full_length(&self, bar: &str, of: &str, borrow: &str) -> String {
+        if self.file.shaped {
+            format!("array_at_full_length({bar}, {borrow}{of})")
+        } else {
+            format!("at_full_length({bar}, {of}.len())")
+        }
     }
 
     /// Changes an element. Rust lets nothing read the array once it is borrowed to be changed: an index that does, and

@@ -171,7 +171,7 @@ impl<'a> Writer<'a> {
         Ok(after)
     }
 
-    /// Writes a block, its end, and what it dominates but the last join, which is given back.
+    /// Writes a block, its end, and what it dominates but the last join, or the only block that follows, which is given back.
     fn inside(
         &mut self,
         x: Block,
@@ -186,6 +186,15 @@ impl<'a> Writer<'a> {
         let labels: Vec<Label> = joins.iter().map(|_| self.label()).collect();
         for (&target, &label) in joins.iter().zip(&labels).rev() {
             self.frames.push(Frame { target, label, again: false });
+        }
+        if let (Terminator::Jump(t), true) = (&self.f.blocks[x].end, joins.is_empty())
+            && next != Some(t.block)
+            && self.frames.iter().all(|frame| frame.target != t.block)
+        {
+            // It stands here, too: no deeper for all that come one after the other.
+            let moves = self.edge(t);
+            out.extend(moves);
+            return Ok(Some(t.block));
         }
         let mut inner = Vec::new();
         self.end(x, joins.first().copied().or(next), &mut inner)?;

@@ -86,7 +86,9 @@ impl<T: Real> Scalar for Complex<T> {
     /// Both are first divided by the size of the divisor, as a power of two: this rounds nothing.
     fn quotient(&self, other: &Self) -> Self {
         match other.re.inverse_size(&other.im) {
-            Some(s) => Complex::new(&self.re * &s, &self.im * &s) / Complex::new(&other.re * &s, &other.im * &s),
+            Some(s) => {
+                Complex::new(&self.re * &s, &self.im * &s) / Complex::new(&other.re * &s, &other.im * &s)
+            }
             None => self / other,
         }
     }
@@ -406,7 +408,7 @@ mod tests {
             Hidden(f64::ratio(n, d))
         }
         fn powi(&self, n: i64) -> Hidden {
-            Hidden(self.0.powi(n))
+            Hidden(Scalar::powi(&self.0, n))
         }
         fn pow(&self, y: &Hidden) -> Hidden {
             Hidden(self.0.powf(y.0))

@@ -399,4 +399,3 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
         }
     }
 }
-
