@@ -152,6 +152,40 @@ fn latex_puts_no_subscript_on_a_subscript() {
 }
 
 #[test]
+fn gradcheck_finds_steps_that_fit_and_wrong_rules_where_the_usual_one_does_not() {
+    let source = "rule wrong(x) { 1 / x } pullback(x, y, y_bar) { (-1.01 * y * y * y_bar,) }
+        fn inverse(x) { 1 / x } fn log(x) { ln(x) } fn size(x) { abs(x) } fn root(x) { sqrt(x) * sin(1e5 * x) }
+        fn steep(x) { exp(1e4 * x) } fn g(x) { wrong(x) }";
+    let program = parse_program(source).unwrap();
+    let agree = |name: &str, x: f64| {
+        let report = gradcheck(&program, name, &[real(x)], &NoHost, Settings::default()).unwrap();
+        let single = gradcheck(&program, name, &[Datum::Real(x as f32)], &NoHost, Settings::single()).unwrap();
+        // No step of single precision fits `sin(1e5 x)`.
+        let same = report.agree == single.agree || name == "root" || x as f32 == 0.0;
+        assert!(same, "{name} at {x}: {report:?} {single:?}");
+        report.agree
+    };
+    for (name, x) in [
+        ("inverse", 1e-5),
+        ("inverse", -1e-9),
+        ("inverse", 1e5),
+        ("log", 1e-300),
+        ("log", 1e-20),
+        ("size", 1e-7),
+        ("size", -3e-6),
+        ("root", 1e-6),
+        ("root", 0.5),
+        ("steep", 1e-3),
+    ] {
+        assert!(agree(name, x), "{name} at {x}");
+    }
+    assert!(!agree("g", 1e-5) && !agree("g", 1e-9) && !agree("g", 0.5));
+    for x in [1e-9, 1e-5, 0.5] {
+        assert_eq!(test_rule(&program, "wrong", &[real(x)], &NoHost, Settings::default()).unwrap().len(), 1);
+    }
+}
+
+#[test]
 fn a10_gradcheck_compares_the_engines_and_calls_twice() {
     let program = parse_program(
         "fn f(x, n: int) { let mut s = x; for i in 0..n { s = sin(s) * x; } s }

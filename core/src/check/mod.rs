@@ -42,7 +42,7 @@ type Value<T = f64> = Datum<Complex<T>>;
 /// When two derivatives count as equal: `|a - b| <= absolute + relative |b|`; and how much a run may use.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Settings {
-    /// The step of differences, times the larger of 1 and the argument.
+    /// The step of differences, times the larger of 1 and the argument; where it does not fit, shorter ones are tried.
     pub eps: f64,
     /// The absolute part.
     pub absolute: f64,
@@ -146,7 +146,8 @@ pub fn gradcheck<T: Real + DualNum, H: CheckHost<T>>(
         };
         by_dual = number(&y.re);
         dual.push(number(&y.eps));
-        difference.push(slope(&mut reverse, args, k, settings.eps)?[0]);
+        let fits = |slopes: &[f64]| settings.close(slopes[0], reference[k]);
+        difference.push(slope(&mut reverse, args, k, settings, fits)?[0]);
     }
     engines.push(("forward", by_forward, forward));
     engines.push(("dual", by_dual, dual));
@@ -185,16 +186,45 @@ impl Report {
 }
 
 /// The derivatives of all real numbers of the result by the `k`-th of the arguments, by central differences.
+///
+/// The first step is `eps max(1, |x|)`. Where its differences do not fit, as for `1/x` at 1e-5, for `ln` at 1e-300 or beside a
+/// kink, ten times shorter steps follow, and those from `eps |x|` on. Of all that is found that number is taken whose error,
+/// what the next step changes and what rounding the values may, seems the least part of what the settings allow. At most 16
+/// values.
 fn slope<T: Real>(
     f: &mut Derivatives<'_, Complex<T>>,
     args: &[Value<T>],
     k: usize,
-    eps: f64,
+    settings: Settings,
+    fits: impl Fn(&[f64]) -> bool,
 ) -> Result<Vec<f64>, DeriveError> {
-    let h = eps * flat(args)[k].abs().max(1.0);
-    let up = flat(&[f.value(&moved(args, k, h))?]);
-    let down = flat(&[f.value(&moved(args, k, -h))?]);
-    Ok(up.iter().zip(&down).map(|(a, b)| (a - b) / (2.0 * h)).collect())
+    let epsilon = if T::lit(1.0 + f64::EPSILON).is_exact_one() { f32::EPSILON.into() } else { f64::EPSILON };
+    let x = flat(args)[k].abs();
+    let mut differences = |h: f64| -> Result<Vec<(f64, f64)>, DeriveError> {
+        let up = flat(&[f.value(&moved(args, k, h))?]);
+        let down = flat(&[f.value(&moved(args, k, -h))?]);
+        let one = |(a, b): (&f64, &f64)| ((a - b) / (2.0 * h), epsilon * (a.abs() + b.abs()) / h);
+        Ok(up.iter().zip(&down).map(one).collect())
+    };
+    let mut last = differences(settings.eps * x.max(1.0))?;
+    let first: Vec<f64> = last.iter().map(|d| d.0).collect();
+    if fits(&first) {
+        return Ok(first);
+    }
+    let mut best: Vec<(f64, f64)> = first.into_iter().map(|d| (d, f64::INFINITY)).collect();
+    let scales = [x.max(1.0), x].into_iter().filter(|s| *s > 0.0).take(if x < 1.0 { 2 } else { 1 });
+    for h in scales.flat_map(|scale| (0..4).map(move |j| settings.eps * scale * 0.1f64.powi(j))).skip(1) {
+        let next = differences(h)?;
+        for ((best, last), next) in best.iter_mut().zip(&last).zip(&next) {
+            let error = (next.0 - last.0).abs() + last.1;
+            let error = error / (settings.absolute + settings.relative * last.0.abs());
+            if error < best.1 {
+                *best = (last.0, error);
+            }
+        }
+        last = next;
+    }
+    Ok(best.into_iter().map(|b| b.0).collect())
 }
 
 fn first<T: Real>(d: &Value<T>) -> f64 {
@@ -272,7 +302,7 @@ pub fn test_rule<H: CheckHost>(
     let rows = f.value(args)?.zero_tangent().map_or(0, |z| flat(&[z]).len());
     let mut columns = Vec::new();
     for k in 0..names.len() {
-        columns.push(slope(&mut f, args, k, settings.eps)?);
+        columns.push(slope(&mut f, args, k, settings, |_| false)?);
     }
     let mut faults = Vec::new();
     let mut compare = |rule, k: usize, row: usize, given: f64| {
