@@ -21,7 +21,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("pass", &["rules", "ir", "entity", "scalar"]),
     ("adjoint", &["pass", "staging", "rules", "ir", "entity", "scalar"]),
     ("exec", &["array", "pass", "adjoint", "staging", "rules", "ir", "entity", "scalar", "bytes"]),
-    ("check", &["exec", "adjoint", "pass", "ir", "scalar"]),
+    ("check", &["exec", "adjoint", "pass", "ir", "array", "scalar"]),
     ("emit", &["pass", "rules", "ir", "entity", "scalar"]),
     ("text", &["array", "staging", "rules", "ir", "entity", "scalar"]),
     ("param", &["scalar"]),

@@ -312,7 +312,7 @@ pub struct DiffArgs {
     /// The program itself
     #[arg(short = 'e', value_name = "SOURCE", allow_hyphen_values = true)]
     pub source: Option<String>,
-    /// The point: `a=1,b=pi/2,xs=[1,2],p=(3,4)`; may be repeated
+    /// The point: `a=1,b=pi/2,xs=[1,2],m=[[1,2],[3,4]],p=(3,4)`; may be repeated
     #[arg(long, value_name = "NAME=VALUE,…", allow_hyphen_values = true)]
     pub at: Vec<String>,
     /// The function to differentiate [default: the last one]
@@ -321,7 +321,8 @@ pub struct DiffArgs {
     /// First derivatives, or second ones too
     #[arg(long, value_name = "1|2", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=2))]
     pub order: u8,
-    /// Print the program or its derivative instead of running it
+    /// Print the program or its derivative instead of running it; with --order 2 its second derivative
+    /// along a direction, too
     #[arg(long, value_name = "ir|adjoint|rust|latex|dot", allow_hyphen_values = true)]
     pub emit: Option<String>,
     /// Leave the program as it is written
@@ -338,7 +339,7 @@ pub struct CheckArgs {
     /// The program or the circuit; - reads it from the standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// The point of a program: `a=1,b=pi/2,xs=[1,2],p=(3,4)`; may be repeated
+    /// The point of a program: `a=1,b=pi/2,xs=[1,2],m=[[1,2],[3,4]],p=(3,4)`; may be repeated
     #[arg(long, value_name = "NAME=VALUE,…", allow_hyphen_values = true)]
     pub at: Vec<String>,
     /// The function to check [default: the last one]

@@ -39,6 +39,33 @@ fn loops_arrays_structs_and_ints() {
 }
 
 #[test]
+fn arrays_of_several_axes_are_given_row_by_row() {
+    let d = diff("fn f(m: array) { det(m) }", &["--at", "m=[[4,2],[2,pi]]", "--order", "2"]);
+    let near = |value: &Value, x: f64| (value.as_f64().unwrap() - x).abs() < 1e-14;
+    for (name, x) in [("m[0,0]", std::f64::consts::PI), ("m[0,1]", -2.0), ("m[1,0]", -2.0), ("m[1,1]", 4.0)] {
+        assert!(near(&d["gradient"][name], x), "{name}: {d}");
+        assert!(near(&d["hessian"]["m[0,0]"][name], f64::from(u8::from(name == "m[1,1]"))), "{name}: {d}");
+    }
+    let source = "fn f(z: array<complex>, x: array) { abs2(z[0, 0, 1]) + sum(x) * real(dim(z, 2)) }";
+    let d = diff(source, &["--at", "z = [ [[1, complex(0,2)]] ], x=[[], []]"]);
+    assert_eq!(d["gradient"], json!({"z[0,0,0]": [0.0, 0.0], "z[0,0,1]": [0.0, 4.0]}));
+    let folder = Folder::new();
+    folder.file("m.kg", "fn f(m: array) { sum(matmul(m, m)) }");
+    let checked = folder.run(&["check", "m.kg", "--at", "m=[[1,2],[3,4]]"]).done();
+    assert!(checked.out.contains("m[1,0]"), "{}", checked.out);
+    let deep = format!("m={}1{}", "[".repeat(40), "]".repeat(40));
+    for (at, words) in [
+        ("m=[[1,2],[3]]", ["`m`", "2 elements here"]),
+        ("m=[[1,2],3]", ["`m`", "[[1, 2], [3, 4]]"]),
+        ("m=[1,[2]]", ["`m`", "as what stands beside it"]),
+        ("m=[[1,x]]", ["`m`", "a list of numbers"]),
+        (deep.as_str(), ["`m`", "array"]),
+    ] {
+        folder.run(&["diff", "m.kg", "--at", at]).fails(1, &words);
+    }
+}
+
+#[test]
 fn a_complex_parameter_has_a_complex_gradient() {
     // d |z|^2 / dx + i d |z|^2 / dy = 2 z.
     let d = diff("fn f(z: complex) { abs2(z) }", &["--at", "z=complex(3,-4)"]);
@@ -80,6 +107,15 @@ fn the_program_and_its_derivative_in_other_languages() {
     let plain = Folder::new().run(&["diff", "-e", "fn f(a, b) { a / b }", "--emit", "latex"]).done();
     assert!(plain.out.contains("\\frac{a}{b}"), "{}", plain.out);
     Folder::new().run(&["diff", "-e", source, "--emit", "fortran"]).fails(2, &["rust"]);
+
+    let second =
+        |emit: &str| diff("fn f(a, b) { a * sin(b) }", &["--emit", emit, "--order", "2"])["text"].to_string();
+    let along = "pub fn f_gradient_pushforward(a: f64, b: f64, a_dot: f64, b_dot: f64)";
+    assert!(second("rust").contains("f_gradient(") && second("rust").contains(along), "{}", second("rust"));
+    assert!(second("latex").matches("begin{align*}").count() == 3, "{}", second("latex"));
+    assert!(second("dot").contains("f.gradient.pushforward") && second("adjoint").contains("pushforward"));
+    let ran = Folder::new().run(&["diff", "-e", "fn f(x) { (x, x) }", "--emit", "rust", "--order", "2"]);
+    ran.fails(1, &["real"]);
 }
 
 #[test]

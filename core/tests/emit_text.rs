@@ -159,7 +159,8 @@ fn gradcheck_finds_steps_that_fit_and_wrong_rules_where_the_usual_one_does_not()
     let program = parse_program(source).unwrap();
     let agree = |name: &str, x: f64| {
         let report = gradcheck(&program, name, &[real(x)], &NoHost, Settings::default()).unwrap();
-        let single = gradcheck(&program, name, &[Datum::Real(x as f32)], &NoHost, Settings::single()).unwrap();
+        let single =
+            gradcheck(&program, name, &[Datum::Real(x as f32)], &NoHost, Settings::single()).unwrap();
         // No step of single precision fits `sin(1e5 x)`.
         let same = report.agree == single.agree || name == "root" || x as f32 == 0.0;
         assert!(same, "{name} at {x}: {report:?} {single:?}");

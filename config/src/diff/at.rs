@@ -1,7 +1,7 @@
-//! The point of a program: `--at a=1,b=2,xs=[1,2],p=(3,pi/4),n=5,z=complex(1,2)`.
+//! The point of a program: `--at a=1,b=2,xs=[1,2],m=[[1,2],[3,4]],p=(3,pi/4),n=5,z=complex(1,2)`.
 //!
-//! A real number may be any constant expression. Arrays stand in brackets, tuples and structs in
-//! parentheses, field by field.
+//! A real number may be any constant expression. Arrays stand in brackets, those of several axes row by row; tuples and structs
+//! in parentheses, field by field.
 
 use std::ops::Range;
 
@@ -15,6 +15,9 @@ use num_complex::Complex;
 use crate::{npy::Number, report::Failure};
 
 type Value<T> = Datum<Complex<T>>;
+
+/// How many axes an array may have.
+const MAX_AXES: usize = 32;
 
 /// The arguments of a function, in the order of its parameters.
 ///
@@ -88,13 +91,17 @@ impl Reader<'_> {
             },
             Kind::Complex => Datum::Complex(self.complex(range, kind)?),
             Kind::Array(element) => {
-                let items =
-                    self.inside(&range, '[', ']').ok_or_else(|| self.wrong(range, kind, "`[1, 2]`"))?;
-                match element {
-                    Element::Real => Datum::reals(self.all(items, |r| self.real(r, kind))?),
-                    Element::Int => Datum::ints(self.all(items, |r| self.int(r))?),
-                    Element::Complex => Datum::complexes(self.all(items, |r| self.complex(r, kind))?),
-                }
+                let (mut shape, mut items) = (Vec::new(), Vec::new());
+                self.elements(range.clone(), kind, 0, &mut shape, &mut items)?;
+                let array = match element {
+                    Element::Real => Datum::reals_of(&shape, self.all(items, |r| self.real(r, kind))?),
+                    Element::Complex => {
+                        Datum::complexes_of(&shape, self.all(items, |r| self.complex(r, kind))?)
+                    }
+                    Element::Int if shape.len() > 1 => return Err(self.wrong(range, kind, "`[1, 2]`")),
+                    Element::Int => Ok(Datum::ints(self.all(items, |r| self.int(r))?)),
+                };
+                array.map_err(|e| Failure::input(e).at("--at", self.text, range, ""))?
             }
             Kind::Tuple(tuple) => {
                 let fields = self.inside(&range, '(', ')').filter(|f| f.len() == tuple.fields.len());
@@ -107,6 +114,40 @@ impl Reader<'_> {
             }
             Kind::Handle => return Err(self.wrong(range, kind, "a handle, which the host alone can make")),
         })
+    }
+
+    /// The elements of an array along the given axis and all behind it. The first part along an axis says its length for all.
+    fn elements(
+        &self,
+        range: Range<usize>,
+        kind: &Kind,
+        axis: usize,
+        shape: &mut Vec<usize>,
+        items: &mut Vec<Range<usize>>,
+    ) -> Result<(), Failure> {
+        let parts = self.inside(&range, '[', ']').filter(|_| axis < MAX_AXES);
+        let Some(parts) = parts else {
+            return Err(self.wrong(range, kind, "`[1, 2]` or `[[1, 2], [3, 4]]`"));
+        };
+        let is_first = shape.len() == axis;
+        if is_first {
+            shape.push(parts.len());
+        } else if shape[axis] != parts.len() {
+            let expected = format!("{} elements here, as in the row before", shape[axis]);
+            return Err(self.wrong(range, kind, &expected));
+        }
+        let nested = |r: &Range<usize>| self.text[r.clone()].trim_start().starts_with('[');
+        let rows = if is_first { parts.first().is_some_and(nested) } else { shape.len() > axis + 1 };
+        for part in parts {
+            if rows {
+                self.elements(part, kind, axis + 1, shape, items)?;
+            } else if nested(&part) {
+                return Err(self.wrong(part, kind, "a number, as what stands beside it"));
+            } else {
+                items.push(part);
+            }
+        }
+        Ok(())
     }
 
     fn all<V>(

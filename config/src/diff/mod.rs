@@ -10,6 +10,7 @@ use std::{
 };
 
 use ketgrad_core::{
+    array::indices_text,
     emit::{emit_dot, emit_latex, emit_rust},
     exec::{Datum, Derivatives, DeriveError, Limits},
     ir::{Kind, Param},
@@ -91,16 +92,29 @@ fn differentiate<T: Number>(
     if let Some(emit) = args.emit {
         let text = match emit {
             Emit::Ir => f.ir(),
-            Emit::Adjoint => f.adjoint().map_err(failed)?.join("\n"),
+            Emit::Adjoint => {
+                let mut texts = f.adjoint().map_err(failed)?;
+                if args.order == 2 {
+                    let (program, [_, along]) = f.second_derivative().map_err(failed)?;
+                    texts.push(program.print(along));
+                }
+                texts.join("\n")
+            }
             Emit::Rust | Emit::Latex | Emit::Dot => {
-                let (program, derivative) = f.derivative().map_err(failed)?;
-                let both = [f.function(), derivative];
-                match emit {
-                    Emit::Dot => emit_dot(&program, derivative),
-                    Emit::Rust => emit_rust(&program, &both).map_err(|e| in_words(&e))?,
+                let (program, derivatives) = if args.order == 2 {
+                    let (program, both) = f.second_derivative().map_err(failed)?;
+                    (program, both.to_vec())
+                } else {
+                    let (program, one) = f.derivative().map_err(failed)?;
+                    (program, vec![one])
+                };
+                let all: Vec<_> = std::iter::once(f.function()).chain(derivatives.iter().copied()).collect();
+                match (emit, derivatives.last()) {
+                    (Emit::Dot, Some(last)) => emit_dot(&program, *last),
+                    (Emit::Rust, _) => emit_rust(&program, &all).map_err(|e| in_words(&e))?,
                     _ => {
-                        let texts = both.map(|id| emit_latex(&program, id));
-                        let texts: Result<Vec<String>, _> = texts.into_iter().collect();
+                        let texts: Result<Vec<String>, _> =
+                            all.iter().map(|id| emit_latex(&program, *id)).collect();
                         texts.map_err(|e| in_words(&e))?.join("\n")
                     }
                 }
@@ -184,16 +198,18 @@ enum Leaf<T> {
     Complex(Complex<T>),
 }
 
-/// The numbers of a derivative under their names: `a`, `xs[0]`, `p.x`, `t.0`.
+/// The numbers of a derivative under their names: `a`, `xs[0]`, `m[0,1]`, `p.x`, `t.0`.
 fn leaves<T: Number>(name: &str, kind: &Kind, d: &Datum<Complex<T>>, out: &mut Vec<(String, Leaf<T>)>) {
     match (d, kind) {
         (Datum::Real(x), _) => out.push((name.to_owned(), Leaf::Real(*x))),
         (Datum::Complex(z), _) => out.push((name.to_owned(), Leaf::Complex(*z))),
         (Datum::Reals(xs), _) => {
-            out.extend(xs.iter().enumerate().map(|(i, x)| (format!("{name}[{i}]"), Leaf::Real(*x))));
+            let at = |i: usize| format!("{name}[{}]", indices_text(&xs.shape(), i));
+            out.extend(xs.iter().enumerate().map(|(i, x)| (at(i), Leaf::Real(*x))));
         }
         (Datum::Complexes(zs), _) => {
-            out.extend(zs.iter().enumerate().map(|(i, z)| (format!("{name}[{i}]"), Leaf::Complex(*z))));
+            let at = |i: usize| format!("{name}[{}]", indices_text(&zs.shape(), i));
+            out.extend(zs.iter().enumerate().map(|(i, z)| (at(i), Leaf::Complex(*z))));
         }
         (Datum::Tuple(ds), Kind::Tuple(tuple)) => {
             // A derivative holds the fields that have one.

@@ -53,7 +53,7 @@ pub use reduce::{
     products_of_others, softmax, step, sum_keep, sum_like,
 };
 pub(crate) use shape::{Lines, Moved, Repeated, Window, checked_count};
-pub use shape::{Shape, Strided, axis_split, broadcast, checked_axis, count, place};
+pub use shape::{Shape, Strided, axis_split, broadcast, checked_axis, count, indices_text, place};
 pub use solve::{determinant, inverse, log_abs_determinant, solve};
 pub(crate) use sum::{AT_ONCE, add_runs, sum_on};
 pub use sum::{dot, sum};

@@ -49,6 +49,23 @@ pub fn place(shape: &[usize], indices: &[i64]) -> Result<i64, ArrayError> {
     Ok(i64::try_from(place).unwrap_or(i64::MAX))
 }
 
+/// The indices of the element at the given place in row-major order, as text: `1,0`.
+#[must_use]
+pub fn indices_text(shape: &[usize], place: usize) -> String {
+    let mut rest = place;
+    let mut texts: Vec<String> = shape
+        .iter()
+        .rev()
+        .map(|&n| {
+            let index = rest % n.max(1);
+            rest /= n.max(1);
+            index.to_string()
+        })
+        .collect();
+    texts.reverse();
+    texts.join(",")
+}
+
 /// How many elements an array of the given shape has.
 ///
 /// # Errors

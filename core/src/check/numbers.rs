@@ -6,6 +6,7 @@ use num_complex::Complex;
 use num_dual::{Dual, DualNum};
 
 use crate::{
+    array::indices_text,
     exec::Datum,
     ir::{Field, Kind, Param},
     scalar::Real,
@@ -44,8 +45,15 @@ fn name<T: Real>(path: &str, kind: &Kind, v: &Value<T>, out: &mut Vec<String>) {
     match v {
         Datum::Real(_) => out.push(path.to_owned()),
         Datum::Complex(_) => out.extend(parts(path)),
-        Datum::Reals(xs) => out.extend((0..xs.len()).map(|k| format!("{path}[{k}]"))),
-        Datum::Complexes(zs) => (0..zs.len()).for_each(|k| out.extend(parts(&format!("{path}[{k}]")))),
+        Datum::Reals(xs) => {
+            let shape = xs.shape();
+            out.extend((0..xs.len()).map(|k| format!("{path}[{}]", indices_text(&shape, k))));
+        }
+        Datum::Complexes(zs) => {
+            let shape = zs.shape();
+            let names = (0..zs.len()).map(|k| format!("{path}[{}]", indices_text(&shape, k)));
+            names.for_each(|name| out.extend(parts(&name)));
+        }
         Datum::Tuple(fields) => {
             for (k, (v, field)) in fields.iter().zip(kind.fields()).enumerate() {
                 let Field { name: part, kind } = field;

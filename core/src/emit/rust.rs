@@ -262,7 +262,7 @@ impl<'a> File<'a> {
             breakable: vec![],
             rooms: vec![],
             untyped: HashSet::new(),
-            cotangents_of: if public.is_empty() { vec![] } else { cotangents_of(function, body) },
+            cotangents: if public.is_empty() { vec![] } else { cotangents(function, body) },
         };
         let _ = writeln!(w.out, "#[allow(unused_mut, unused_parens, unused_variables, nonstandard_style)]");
         let _ = writeln!(w.out, "{public}fn {name}({}) -> {result} {{", params.join(", "));
@@ -430,21 +430,38 @@ pub(super) fn tape_field(kind: &Kind) -> &'static str {
     }
 }
 
-/// The parameters whose cotangents a gradient or a pullback gives behind a value.
-fn cotangents_of(f: &Function, body: &Body) -> Vec<Var> {
-    // The last parameter of a pullback is the cotangent of the value.
-    let by = match (f.name.ends_with(".gradient"), f.name.ends_with(".pullback")) {
-        (true, _) => &f.params[..],
-        (_, true) => &f.params[..f.params.len().saturating_sub(1)],
-        _ => &[],
-    };
-    let kinds = || by.iter().filter_map(|p| p.kind.tangent());
-    match f.result.fields().split_first() {
-        Some((_, rest)) if rest.iter().map(|r| r.kind.clone()).eq(kinds()) => {}
+/// The fields of the result of a derivative that are cotangents, and the parameters they are of: all behind a value, in the
+/// pushforward of a gradient twice.
+fn cotangents(f: &Function, body: &Body) -> Vec<(String, Var)> {
+    // Names that were taken have a number behind: `f.gradient2`.
+    let mut parts = f.name.rsplit('.').map(|part| part.trim_end_matches(|c: char| c.is_ascii_digit()));
+    let (last, before, n) = (parts.next(), parts.next(), f.params.len());
+    // The last parameter of a pullback is the cotangent of the value, of a pushforward there are the tangents behind.
+    let (by, parts) = match (before, last) {
+        (Some(_), Some("gradient")) => (n, 1),
+        (Some(_), Some("pullback")) => (n.saturating_sub(1), 1),
+        (Some("gradient"), Some("pushforward")) => {
+            let tangents = |k: usize| f.params[..k].iter().filter_map(|p| p.kind.tangent()).count();
+            ((0..=n).find(|&k| k + tangents(k) == n).unwrap_or(0), 2)
+        }
         _ => return vec![],
+    };
+    let by =
+        || body.params.iter().zip(&f.params[..by]).filter_map(|(var, p)| Some((*var, p.kind.tangent()?)));
+    let fits = |result: &Kind| match result.fields().split_first() {
+        Some((_, bars)) => bars.iter().map(|bar| bar.kind.clone()).eq(by().map(|(_, kind)| kind)),
+        None => false,
+    };
+    let fields = |prefix: &str| -> Vec<(String, Var)> {
+        by().enumerate().map(|(k, (var, _))| (format!("{prefix}{}", k + 1), var)).collect()
+    };
+    match (parts, f.result.fields()) {
+        (1, _) if fits(&f.result) => fields(""),
+        (2, [values, changes]) if fits(&values.kind) && fits(&changes.kind) => {
+            [fields("0."), fields("1.")].concat()
+        }
+        _ => vec![],
     }
-    let differentiable = body.params.iter().zip(by).filter(|(_, p)| p.kind.is_differentiable());
-    differentiable.map(|(var, _)| *var).collect()
 }
 
 #[cfg(test)]

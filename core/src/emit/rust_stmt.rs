@@ -30,8 +30,8 @@ pub(super) struct Writer<'w, 'a> {
     pub(super) rooms: Vec<Room>,
     /// The variables whose values do not say what type their numbers have.
     pub(super) untyped: HashSet<Var>,
-    /// The parameters whose cotangents the fields of the result are behind the first, if this is a gradient for all to call.
-    pub(super) cotangents_of: Vec<Var>,
+    /// The fields of the result that are cotangents, and the parameters they are of, if this is a gradient for all to call.
+    pub(super) cotangents: Vec<(String, Var)>,
 }
 
 impl Writer<'_, '_> {
@@ -176,18 +176,16 @@ impl Writer<'_, '_> {
 
     /// What a function gives. Cotangents of arrays may be shorter than these while they are collected.
     pub(super) fn result(&mut self, e: &Expr) -> String {
-        let kinds = self.cotangents_of.iter().map(|v| &self.body.vars[v.0].kind);
-        let (mut arrays, mut inside) = (false, false);
-        for kind in kinds {
-            arrays |= matches!(kind, Kind::Array(_));
-            inside |= matches!(kind, Kind::Tuple(_)) && holds_array(kind);
-        }
-        if !arrays && !inside {
+        let kind = |v: &Var| &self.body.vars[v.0].kind;
+        if !self.cotangents.iter().any(|(_, of)| holds_array(kind(of))) {
             return self.expr(e);
         }
-        if let (Expr::Op(Op::Tuple, items, _), false) = (e, inside) {
+        let inside = |(field, of): &(String, Var)| {
+            field.contains('.') || matches!(kind(of), Kind::Tuple(_)) && holds_array(kind(of))
+        };
+        if let (Expr::Op(Op::Tuple, items, _), false) = (e, self.cotangents.iter().any(inside)) {
             let mut fields = vec![self.expr(&items[0])];
-            for (item, of) in items[1..].iter().zip(self.cotangents_of.clone()) {
+            for (item, (_, of)) in items[1..].iter().zip(self.cotangents.clone()) {
                 let (text, of) = (self.expr(item), &self.body.vars[of.0]);
                 let is_array = matches!(of.kind, Kind::Array(_));
                 fields.push(if is_array { self.at_full_length(&text, &of.name, "") } else { text });
@@ -196,9 +194,9 @@ impl Writer<'_, '_> {
         }
         let whole = self.expr(e);
         self.line(&format!("let mut {RESULT} = {whole};"));
-        for (k, of) in self.cotangents_of.clone().into_iter().enumerate() {
+        for (field, of) in self.cotangents.clone() {
             let of = &self.body.vars[of.0];
-            self.lengthen(&format!("{RESULT}.{}", k + 1), &of.name, "", &of.kind);
+            self.lengthen(&format!("{RESULT}.{field}"), &of.name, "", &of.kind);
         }
         RESULT.to_owned()
     }

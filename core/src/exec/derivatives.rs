@@ -263,6 +263,19 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         Ok((program, derivative))
     }
 
+    /// As [`derivative`](Derivatives::derivative) of a real function, and its second derivative along a direction:
+    /// `(x…, x_dot…) -> ((value, gradients…), their change along x_dot)`.
+    ///
+    /// # Errors
+    /// The result is no real number, or it cannot be differentiated twice.
+    pub fn second_derivative(&self) -> Result<(Program, [FuncId; 2]), DeriveError> {
+        let mut program = self.optimized();
+        let gradient = adjoint::gradient(&mut program, self.f)?;
+        let both = [gradient, adjoint::forward(&mut program, gradient)?];
+        both.iter().for_each(|id| optimize_all(&mut program, *id, self.level));
+        Ok((program, both))
+    }
+
     /// The value.
     ///
     /// # Errors
