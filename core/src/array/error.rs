@@ -17,7 +17,7 @@ pub enum ArrayError {
         given: Vec<Vec<usize>>,
     },
     /// An axis that an array does not have.
-    #[error("`{op}` along axis {axis} of an array of shape {shape:?}: expected 0 to {}", shape.len().saturating_sub(1))]
+    #[error("`{op}` along axis {axis} of an array of shape {shape:?}: expected {}", axes(op, shape))]
     Axis {
         /// The operation.
         op: &'static str,
@@ -127,4 +127,14 @@ impl ArrayError {
 
 fn shapes(given: &[Vec<usize>]) -> String {
     given.iter().map(|s| format!("{s:?}")).collect::<Vec<_>>().join(" and ")
+}
+
+/// The axes that an operation may be given.
+fn axes(op: &str, shape: &[usize]) -> String {
+    // A new one may stand behind all.
+    match shape.len() + usize::from(op == "insert_axis") {
+        0 => "one of no axes".to_owned(),
+        1 => "0".to_owned(),
+        n => format!("0 to {}", n - 1),
+    }
 }
