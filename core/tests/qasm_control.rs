@@ -211,8 +211,13 @@ enum Step {
     Flip(usize, usize),
     If(When, Vec<Step>, Vec<Step>),
     For(i64, Vec<Step>),
+    /// As a loop that counts by itself.
+    While(i64, Vec<Step>),
+    /// By the integer: where it is -1, where it is 0 or 1, else.
+    Switch([Vec<Step>; 3]),
     Break,
     Continue,
+    End,
 }
 
 enum When {
@@ -245,19 +250,19 @@ impl Generator {
             0 | 1 => When::Bit(self.index(3), true),
             2 => When::Bit(self.index(3), false),
             3 => When::Both(self.index(3), self.index(3)),
-            4 => When::K(i64::from(self.below(3)) - 1),
+            4 => When::K(i64::from(self.below(4)) - 1),
             _ => When::Round(i64::from(self.below(2))),
         }
     }
 
     fn step(&mut self, depth: usize, loops: usize) -> Step {
-        match self.below(if depth == 0 { 8 } else { 14 }) {
+        match self.below(if depth == 0 { 8 } else { 17 }) {
             0 => Step::Ry(1 + self.below(9), self.index(2)),
             1 => Step::Cx(self.index(2)),
             2 => Step::Measure(self.index(3), self.index(2)),
             3 => Step::Reset(self.index(2)),
             4 => Step::Set(self.index(3), self.below(2) == 1),
-            5 => Step::SetK(i64::from(self.below(3)) - 1),
+            5 => Step::SetK(i64::from(self.below(4)) - 1),
             6 | 8 if loops > 0 && self.below(2) == 0 => {
                 if self.below(2) == 0 {
                     Step::Break
@@ -270,6 +275,10 @@ impl Generator {
                 let otherwise = if self.below(2) == 0 { vec![] } else { self.list(depth - 1, loops) };
                 Step::If(self.when(loops), self.list(depth - 1, loops), otherwise)
             }
+            // What may be left from there is another loop.
+            14 => Step::Switch([(); 3].map(|()| self.list(depth - 1, 0))),
+            15 if self.below(2) == 0 => Step::End,
+            16 if loops < 2 => Step::While(2, self.list(depth - 1, loops + 1)),
             _ if loops < 2 => Step::For(2, self.list(depth - 1, loops + 1)),
             _ => Step::Ry(3, 0),
         }
@@ -307,8 +316,24 @@ fn write(list: &[Step], loops: usize, out: &mut String) {
                 write(body, loops + 1, out);
                 *out += "} ";
             }
+            Step::While(n, body) => {
+                let i = format!("i{}", loops + 1);
+                *out += &format!("if (true) {{ int[8] {i} = -1; while ({i} < {}) {{ {i} += 1; ", n - 1);
+                write(body, loops + 1, out);
+                *out += "} } ";
+            }
+            Step::Switch(lists) => {
+                *out += "switch (k) { ";
+                for (list, case) in lists.iter().zip(["case -1", "case 0, 1", "default"]) {
+                    *out += &format!("{case} {{ ");
+                    write(list, loops, out);
+                    *out += "} ";
+                }
+                *out += "} ";
+            }
             Step::Break => *out += "break; ",
             Step::Continue => *out += "continue; ",
+            Step::End => *out += "end; ",
         }
     }
 }
@@ -318,6 +343,7 @@ enum Way {
     On,
     Break,
     Continue,
+    End,
 }
 
 /// One run, statement by statement, whose measurements come out as they are told.
@@ -391,15 +417,29 @@ impl Run<'_> {
                         return way;
                     }
                 }
-                Step::For(n, body) => {
+                Step::For(n, body) | Step::While(n, body) => {
                     for i in 0..*n {
-                        if self.list(body, i) == Way::Break {
-                            break;
+                        match self.list(body, i) {
+                            Way::Break => break,
+                            Way::End => return Way::End,
+                            Way::On | Way::Continue => {}
                         }
+                    }
+                }
+                Step::Switch(lists) => {
+                    let which = match self.k {
+                        -1 => 0,
+                        0 | 1 => 1,
+                        _ => 2,
+                    };
+                    let way = self.list(&lists[which], round);
+                    if way != Way::On {
+                        return way;
                     }
                 }
                 Step::Break => return Way::Break,
                 Step::Continue => return Way::Continue,
+                Step::End => return Way::End,
             }
         }
         Way::On
