@@ -170,6 +170,20 @@ fn operands() {
         v3("ctrl(1000000000000) @ x q[0];"),
         "2:6 1000000000000 where a positive number of controls is needed"
     );
+    assert_eq!(v3("ctrl(0) @ x q[0];"), "2:6 0 where a positive number of controls is needed");
+    assert!(v3("ctrl(16777216) @ ctrl @ x q[0];").contains("at most 16777216"));
+    for value in ["3", "nowhere"] {
+        assert_eq!(
+            v3(&format!("input float t = {value}; rx(t) q[0];")),
+            "2:17 expected `;`, found an initial value \
+             [an input gets its value from outside; a constant is declared with `const`]"
+        );
+    }
+    // A gate is called what it is called in the file.
+    for (call, name) in [("cu(theta, 1, 2, 3) q[0], q[1]", "cu"), ("u3(theta, 1, 2) q[0]", "u3")] {
+        let error = v3(&format!("pow(1.5) @ {call};"));
+        assert!(error.starts_with(&format!("2:1 `{name}` has no power 1.5")), "{error}");
+    }
     assert_eq!(
         v3("h $1;"),
         "2:3 hardware qubits such as `$1` and declared qubits do not go together in one file"

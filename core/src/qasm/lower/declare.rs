@@ -198,9 +198,16 @@ impl Lowering<'_> {
     }
 
     pub(super) fn declare_input(&mut self, declaration: &Declaration, span: Span) -> Lower<()> {
-        let Declaration { ty, name, .. } = declaration;
+        let Declaration { ty, name, value } = declaration;
         let place = self.place(name.span);
         self.only_in_file("an input", span).inspect_err(|_| self.names.break_name(name.symbol, place))?;
+        if let Some(value) = value {
+            self.names.break_name(name.symbol, place);
+            let (expected, given) = ("`;`".to_owned(), "an initial value".to_owned());
+            let help = "an input gets its value from outside; a constant is declared with `const`";
+            let error = Diagnostic::error(Problem::Expected { expected, given });
+            return Err(self.report(error.at(self.place(value.span), "").help(help)));
+        }
         let real = matches!(ty.base, BaseType::Float | BaseType::Angle);
         let what = match &ty.dims {
             _ if !real => "an input that is neither `float` nor `angle`",
