@@ -148,7 +148,7 @@ fn observables_come_from_files() {
     folder.file("bad.txt", "Z0\n# fine\nX0 Q1\n");
     folder
         .run(&["run", "bell.qasm", "--observable", "@bad.txt"])
-        .fails(1, &["[bad.txt:3:4]", "X0 Q1", "`Q`"]);
+        .fails(1, &["[bad.txt:3:4]", "X0 Q1", "`Q1`"]);
     folder.file("empty.txt", "# nothing\n");
     folder.run(&["run", "bell.qasm", "--observable", "@empty.txt"]).fails(1, &["no terms"]);
     folder.run(&["run", "bell.qasm", "--observable", "@no.txt"]).fails(1, &["cannot read no.txt"]);
@@ -242,4 +242,22 @@ fn a_given_state_is_where_trajectories_start() {
     folder.file("reset.qasm", format!("{head}reset q;\nx q;\n"));
     let run = ["run", "reset.qasm", "--shots", "5", "--json", "--input", "one.npy"];
     assert_eq!(folder.run(&run).json()["counts"], serde_json::json!({"1": 5}));
+}
+
+/// Without a bit that takes a result all qubits are counted, whether the measurement is left out or changes the state.
+#[test]
+fn measurements_into_nothing_do_not_show() {
+    let folder = Folder::new();
+    let counts = |body: &str| {
+        let head = "OPENQASM 3.0;\ninclude \"stdgates.inc\";\nqubit[2] q;\n";
+        folder.file("bare.qasm", format!("{head}{body}\n"));
+        let ran = folder.run(&["run", "bare.qasm", "--shots", "64", "--json"]).done();
+        assert!(ran.err.contains("not stored") && ran.err.contains("all qubits"), "{}", ran.err);
+        let json: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+        json["counts"].as_object().unwrap().keys().cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(counts("h q[0]; measure q[0];"), ["00", "01"]);
+    assert_eq!(counts("h q[0]; measure q[0]; h q[0];"), ["00", "01"]);
+    assert_eq!(counts("bit[3] meas; h q[0]; measure q[0]; h q[0];"), ["00", "01"]);
+    assert_eq!(counts("bit c; x q[1]; measure q[0]; h q[0]; c = measure q[1];"), ["1"]);
 }

@@ -174,13 +174,17 @@ impl Task<'_> {
         let shots = usize::try_from(self.args.shots.unwrap_or(DEFAULT_SHOTS)).unwrap_or(usize::MAX);
         let mut point = Point { counts: None, expectations: Vec::new(), state: None };
         if self.args.shots.is_some() {
-            // A circuit that resets but measures nothing has all its qubits measured.
+            // A circuit that keeps no result has all its qubits measured.
             let all = if circuit.has_measurements() { None } else { Some(measuring_all(circuit, start)?) };
+            let only_last = all.is_some();
             let (circuit, bound) = all.as_ref().map_or((circuit, bound), |(c, b)| (c, b));
             // Outcomes that differ in hidden registers only are the same text.
             let mut counts = BTreeMap::new();
             for (bits, count) in simulator.trajectory_counts(bound, shots, seed)? {
-                *counts.entry(bits.text(circuit)).or_insert(0) += count;
+                let text = bits.text(circuit);
+                // The register declared last stands first.
+                let qubits = text.split(' ').next().filter(|_| only_last).map(str::to_owned);
+                *counts.entry(qubits.unwrap_or(text)).or_insert(0) += count;
             }
             point.counts = Some(counts);
         }
@@ -206,7 +210,15 @@ fn measuring_all<T: Number>(
     start: Option<StateVector<Complex<T>>>,
 ) -> Result<(Circuit, BoundCircuit<Complex<T>>), SimulateError> {
     let mut measured = circuit.clone();
-    measured.measure_all()?;
+    let names = (0u64..).map(|k| if k == 0 { "meas".to_owned() } else { format!("meas_{k}") });
+    let is_free = |name: &String| circuit.registers().iter().all(|register| register.name != *name);
+    let first = measured.n_bits();
+    if let Some(name) = names.into_iter().find(is_free) {
+        measured.add_register(&name, measured.n_qubits())?;
+    }
+    for qubit in 0..measured.n_qubits() {
+        measured.measure(qubit, first + qubit)?;
+    }
     let bound = BoundCircuit::new(&measured, &Values::<T>(&[]))?;
     let bound = match start {
         Some(state) => bound.starting_from(state)?,

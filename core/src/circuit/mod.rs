@@ -215,10 +215,25 @@ impl Circuit {
         self.n_bits
     }
 
-    /// Whether anything is measured.
+    /// Whether anything is measured and bits that show are written: a result that goes to hidden bits alone is thrown away.
     #[must_use]
     pub fn has_measurements(&self) -> bool {
-        self.instructions.iter().any(|i| matches!(i.operation, Operation::Measure { .. }))
+        let measures = |i: &Instruction| matches!(i.operation, Operation::Measure { .. });
+        let writes = |i: &Instruction| match i.operation {
+            Operation::Measure { bit } | Operation::Assign { bit, .. } => self.is_shown(bit),
+            _ => false,
+        };
+        self.instructions.iter().any(measures) && self.instructions.iter().any(writes)
+    }
+
+    /// Whether a bit is in a register that is not hidden.
+    fn is_shown(&self, bit: u32) -> bool {
+        let mut end = 0;
+        let register = self.registers.iter().find(|register| {
+            end += register.size;
+            usize::try_from(bit).is_ok_and(|bit| bit < end)
+        });
+        register.is_some_and(|register| !register.hidden)
     }
 
     /// Whether it is gates and barriers only, none of them under a condition.

@@ -265,7 +265,8 @@ impl Lowering<'_> {
         let picked = self.qubits(qubits)?;
         let Some(bits) = bits else {
             let place = self.place(span);
-            let help = "write `c = measure …;` with a register declared `bit[n] c;`";
+            let help = "write `c = measure …;` with a register declared `bit[n] c;`: counts show bits, and all qubits \
+                        where no bit takes a result";
             self.warning(Diagnostic::warning(Problem::UnusedMeasurement).at(place, "").help(help));
             // If it is kept, a hidden bit takes the results and is 0 afterwards.
             self.add_count(u64::from(picked.len().unwrap_or(1)) + 1, span);
