@@ -11,7 +11,10 @@ use crate::report::Failure;
 /// The largest text that is read: far above any circuit that a person or a compiler writes.
 const MAX_TEXT: u64 = 1 << 30;
 
-/// The text of a file, or of the standard input for `-`, and the name to call it by.
+/// What some editors put before a text.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// The text of a file, without a byte order mark, or of the standard input for `-`, and the name to call it by.
 ///
 /// # Errors
 /// [`Failure`] if it cannot be read, is larger than 1 GiB, or is not UTF-8; the first byte that is
@@ -25,7 +28,10 @@ pub fn read_text(path: &Path) -> Result<(String, String), Failure> {
         (path.display().to_string(), open(path).and_then(read_limited))
     };
     let bytes = bytes.map_err(|e| cannot("read", &name, &e))?;
-    let text = utf8(&name, bytes)?;
+    let mut text = utf8(&name, bytes)?;
+    if text.starts_with(BYTE_ORDER_MARK) {
+        text.drain(..BYTE_ORDER_MARK.len_utf8());
+    }
     Ok((name, text))
 }
 
