@@ -18,6 +18,7 @@ use ketgrad_core::{
     state::{StateError, StateVector},
 };
 use num_complex::Complex;
+use num_traits::ToPrimitive;
 
 /// The longest header that is read. NumPy itself refuses more than 10,000 bytes.
 const MAX_HEADER: usize = 1 << 16;
@@ -62,9 +63,6 @@ pub enum NpyError {
         /// What would do, in words.
         expected: String,
     },
-    /// A table by columns.
-    #[error("the array is in Fortran order; save numpy.ascontiguousarray of it")]
-    Fortran,
     /// Fewer numbers than the header says.
     #[error("the file is cut off: it ends after {given} of {expected} numbers")]
     Truncated {
@@ -199,14 +197,15 @@ impl Table {
     }
 }
 
-/// Reads a 1-D or 2-D file of float64 or float32.
+/// Reads a 1-D or 2-D file of floats or integers, by rows or by columns (Fortran order).
 ///
 /// # Errors
 /// [`NpyError`] if the type or the shape is wrong, or the file is damaged.
 pub fn read_table(mut file: impl Read) -> Result<Table, NpyError> {
     let header = Header::read(&mut file)?;
-    if !matches!(header.code(), "f8" | "f4") {
-        return Err(NpyError::Type { given: header.descr, expected: "float64 ('<f8') or float32 ('<f4')" });
+    if !matches!(header.code(), "f8" | "f4" | "i1" | "i2" | "i4" | "i8" | "u1" | "u2" | "u4" | "u8") {
+        let expected = "real numbers, float64 ('<f8') or float32 ('<f4'), or integers ('<i8' and the like),";
+        return Err(NpyError::Type { given: header.descr, expected });
     }
     let (rows, columns, two_dimensional) = match *header.shape.as_slice() {
         [columns] => (1, columns, false),
@@ -221,11 +220,12 @@ pub fn read_table(mut file: impl Read) -> Result<Table, NpyError> {
         let expected = format!("at most {MAX_TABLE} numbers in all");
         return Err(NpyError::Shape { given: header.shape, expected });
     };
-    if header.fortran && rows > 1 && columns > 1 {
-        return Err(NpyError::Fortran);
-    }
     let mut numbers = Vec::new();
     header.numbers(file, 1, |x| numbers.push(x))?;
+    if header.fortran && rows > 1 && columns > 1 {
+        let by_columns = numbers;
+        numbers = (0..rows).flat_map(|row| by_columns.iter().skip(row).step_by(rows).copied()).collect();
+    }
     Ok(Table { rows, columns, numbers, two_dimensional })
 }
 
@@ -298,10 +298,18 @@ impl Header {
         self.descr.trim_start_matches(['<', '>', '=', '|'])
     }
 
-    /// Reads all numbers, of `parts` floats each.
+    /// Reads all numbers, of `parts` floats or integers each.
     fn numbers(&self, mut file: impl Read, parts: u64, mut each: impl FnMut(f64)) -> Result<(), NpyError> {
         let big = self.descr.starts_with('>');
-        let width = if matches!(self.code(), "c8" | "f4") { 4 } else { 8 };
+        let (width, kind) = match self.code() {
+            "c8" | "f4" => (4, 'f'),
+            "c16" | "f8" => (8, 'f'),
+            // A letter and the number of bytes.
+            code => {
+                let width = code.get(1..).and_then(|bytes| bytes.parse().ok()).unwrap_or(8);
+                (width, if code.starts_with('u') { 'u' } else { 'i' })
+            }
+        };
         let expected: u64 = self.shape.iter().product();
         let mut left = expected * parts * width as u64;
         let mut buffer = vec![0; 1 << 16];
@@ -323,10 +331,10 @@ impl Header {
                 if big {
                     bytes.reverse();
                 }
-                each(match *bytes {
-                    [a, b, c, d] => f32::from_le_bytes([a, b, c, d]).into(),
-                    [a, b, c, d, e, f, g, h] => f64::from_le_bytes([a, b, c, d, e, f, g, h]),
-                    _ => f64::NAN,
+                each(match (kind, &*bytes) {
+                    ('f', &[a, b, c, d]) => f32::from_le_bytes([a, b, c, d]).into(),
+                    ('f', &[a, b, c, d, e, f, g, h]) => f64::from_le_bytes([a, b, c, d, e, f, g, h]),
+                    (_, bytes) => integer(bytes, kind == 'i'),
                 });
             }
             left -= wanted as u64;
@@ -336,6 +344,14 @@ impl Header {
             _ => Err(NpyError::Trailing { expected }),
         }
     }
+}
+
+/// The nearest float of an integer of at most eight bytes, the least significant first.
+fn integer(bytes: &[u8], signed: bool) -> f64 {
+    let value = bytes.iter().rev().fold(0i128, |value, byte| value << 8 | i128::from(*byte));
+    let negative = signed && bytes.last().is_some_and(|byte| *byte >= 0x80);
+    let value = if negative { value - (1i128 << (8 * bytes.len())) } else { value };
+    value.to_f64().unwrap_or(f64::NAN)
 }
 
 /// Reads the little Python that a header is made of.

@@ -59,7 +59,68 @@ fn a_table_is_a_sweep() {
     let text =
         folder.run(&["run", "ansatz.qasm", "--params", &data("sweep.npy"), "--observable", "Z0"]).done();
     assert!(text.out.starts_with("row 0\nexpectation values\n  Z0  "), "{}", text.out);
-    folder.run(&["run", "ansatz.qasm", "--params", &data("sweep_fortran.npy")]).fails(1, &["Fortran"]);
+    // By columns it is the same table.
+    let values = |path: &str| {
+        let json =
+            folder.run(&["run", "ansatz.qasm", "--params", path, "--observable", "Z0", "--json"]).json();
+        json["expectations"].clone()
+    };
+    let (one, other) = (values(&data("sweep.npy")), values(&data("sweep_fortran.npy")));
+    for row in 0..2 {
+        let value = |of: &serde_json::Value| of[row][0]["value"].as_f64().unwrap();
+        assert!((value(&one) - value(&other)).abs() < 1e-7, "{one} {other}");
+    }
+}
+
+#[test]
+fn tables_of_integers_are_read() {
+    let folder = Folder::new();
+    let table = |descr: &str, numbers: &[u8]| {
+        let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': (3,), }}");
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        bytes.extend_from_slice(&u16::try_from(header.len()).unwrap().to_le_bytes());
+        bytes.extend_from_slice(header.as_bytes());
+        bytes.extend_from_slice(numbers);
+        folder.file("ints.npy", bytes);
+        folder.run(&["run", "ansatz.qasm", "--params", "ints.npy", "--amplitudes", "--json"])
+    };
+    let sets = ["--set", "theta=-2", "--set", "w[0]=3", "--set", "w[1]=0"];
+    let expected =
+        folder.run(&[&["run", "ansatz.qasm", "--amplitudes", "--json"][..], &sets].concat()).json();
+    let eight: Vec<u8> = [-2i64, 3, 0].iter().flat_map(|n| n.to_le_bytes()).collect();
+    let two: Vec<u8> = [-2i16, 3, 0].iter().flat_map(|n| n.to_be_bytes()).collect();
+    for (descr, numbers) in [("<i8", &eight[..]), (">i2", &two), ("|i1", &[0xfe, 3, 0])] {
+        assert_eq!(table(descr, numbers).json()["amplitudes"], expected["amplitudes"], "{descr}");
+    }
+    let unsigned = table("|u1", &[0xfe, 3, 0]).json();
+    assert_ne!(unsigned["amplitudes"], expected["amplitudes"]);
+    table("|b1", &[1, 1, 0]).fails(1, &["|b1", "real numbers"]);
+    table("<i8", &eight[..16]).fails(1, &["cut off"]);
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_a_text() {
+    let folder = Folder::new();
+    folder.file("point.json", "\u{feff}{\"theta\": 1, \"w\": [2, 3]}");
+    folder.file("h.txt", "\u{feff}Z0 Z1\n");
+    folder.run(&["grad", "ansatz.qasm", "--params", "point.json", "--observable", "@h.txt"]).done();
+    folder.file("edges.txt", "\u{feff}0 1\n1 2\n");
+    folder.file(
+        "job.toml",
+        "[ansatz]\nname = 'qaoa'\ngraph = 'edges.txt'\nlayers = 1\n\
+         [hamiltonian]\nname = 'max_cut'\ngraph = 'edges.txt'\n",
+    );
+    folder.run(&["optimize", "job.toml"]).done();
+}
+
+#[test]
+fn a_comment_hides_no_part_of_a_value() {
+    let folder = Folder::new();
+    for value in ["theta=1//2", "theta=1/*2*/"] {
+        folder
+            .run(&["run", "ansatz.qasm", "--set", value])
+            .fails(1, &["--set theta:1:2", "without comments"]);
+    }
 }
 
 #[test]
