@@ -74,6 +74,15 @@ pub fn convert(args: &Convert, common: &Common, terminal: &Terminal) -> Result<B
             _ => failure,
         }
     })?;
+    let renamed = match args.to {
+        Language::Qasm2 => print::renamed_in_qasm2(&circuit),
+        Language::Qasm3 => print::renamed_in_qasm3(&circuit),
+    };
+    for (old, new) in renamed {
+        terminal.note(&format!(
+            "note: `{old}` is called `{new}` there, since the language does not take its name"
+        ));
+    }
     Ok(Box::new(Text { text, seconds: start.elapsed().as_secs_f64(), json: common.json, written: false }))
 }
 

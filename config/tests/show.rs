@@ -40,6 +40,25 @@ fn convert_keeps_parameters_where_the_language_can() {
 }
 
 #[test]
+fn convert_says_which_names_it_changes() {
+    let folder = Folder::new();
+    folder.file(
+        "names.qasm",
+        "OPENQASM 3.0; input float x; input float y_; qubit q; bit h; U(x, y_, 0) q; h = measure q;",
+    );
+    let ran = folder.run(&["convert", "names.qasm", "--to", "qasm3"]).done();
+    assert!(ran.out.contains("input float[64] x_1;"), "{}", ran.out);
+    assert!(
+        ran.err.contains("`x` is called `x_1`") && ran.err.contains("`h` is called `h_1`"),
+        "{}",
+        ran.err
+    );
+    assert!(!ran.err.contains("y_"), "{}", ran.err);
+    let quiet = folder.run(&["convert", "names.qasm", "--to", "qasm3", "--quiet"]).done();
+    assert_eq!(quiet.err, "");
+}
+
+#[test]
 fn convert_answers_in_json_and_refuses_in_words() {
     let folder = Folder::new();
     let ran = folder.run(&["convert", "bell.qasm", "--to", "qasm3", "--json"]);

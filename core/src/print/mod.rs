@@ -40,8 +40,8 @@ mod synthesis;
 mod text;
 
 pub use definition::definition;
-pub use qasm2::to_qasm2;
-pub use qasm3::to_qasm3;
+pub use qasm2::{renamed_in_qasm2, to_qasm2};
+pub use qasm3::{renamed_in_qasm3, to_qasm3};
 pub use synthesis::synthesize;
 
 use num_complex::Complex;
@@ -158,4 +158,11 @@ impl<'a> Bits<'a> {
 fn named_registers(circuit: &crate::circuit::Circuit, names: &mut names::Names) -> Vec<(String, usize)> {
     let full = circuit.registers().iter().filter(|r| r.size > 0);
     full.map(|r| (names.take(&r.name), r.size)).collect()
+}
+
+/// The names of registers that show, and those that they get.
+fn renamed_registers(circuit: &crate::circuit::Circuit, names: &mut names::Names) -> Vec<(String, String)> {
+    let full = circuit.registers().iter().filter(|r| r.size > 0);
+    let named = full.map(|r| (r.hidden, r.name.clone(), names.take(&r.name)));
+    named.filter(|(hidden, ..)| !hidden).map(|(_, old, new)| (old, new)).collect()
 }

@@ -12,7 +12,7 @@ use super::{
     lower::{lower, qelib1},
     named_registers,
     names::{Alphabet, Names},
-    synthesis,
+    renamed_registers, synthesis,
     text::ParamTexts,
 };
 use crate::{
@@ -69,6 +69,14 @@ pub fn to_qasm2(circuit: &Circuit) -> Result<String, PrintError> {
     }
     text.push_str(&body);
     Ok(text)
+}
+
+/// The classical registers that [`to_qasm2`] calls otherwise: as [`renamed_in_qasm3`](super::renamed_in_qasm3).
+#[must_use]
+pub fn renamed_in_qasm2(circuit: &Circuit) -> Vec<(String, String)> {
+    let mut pairs = renamed_registers(circuit, &mut Names::new(Alphabet::Qasm2));
+    pairs.retain(|(old, new)| old != new);
+    pairs
 }
 
 /// What a definition is of: a gate of the table with a body, or a matrix by the bits of its entries.

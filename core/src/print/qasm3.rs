@@ -19,7 +19,7 @@ use super::{
     definition::{definition, formals},
     named_registers,
     names::{Alphabet, Names, element},
-    synthesis,
+    renamed_registers, synthesis,
     text::ParamTexts,
 };
 use crate::{
@@ -78,6 +78,28 @@ pub fn to_qasm3(circuit: &Circuit) -> Result<String, PrintError> {
     }
     text.push_str(&body);
     Ok(text)
+}
+
+/// The inputs and classical registers that [`to_qasm3`] calls otherwise, since the language has other uses for their names
+/// or no letters: their names and the new ones, in order.
+///
+/// ```
+/// use ketgrad_core::{circuit::Circuit, print};
+///
+/// let mut circuit = Circuit::new(1);
+/// let x = circuit.param("x");
+/// circuit.rz(0, x)?;
+/// assert_eq!(print::renamed_in_qasm3(&circuit), [("x".to_owned(), "x_1".to_owned())]); // `x` is a gate
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn renamed_in_qasm3(circuit: &Circuit) -> Vec<(String, String)> {
+    let mut names = Names::new(Alphabet::Qasm3);
+    let (_, inputs) = declare_inputs(circuit, &mut names);
+    let mut pairs: Vec<(String, String)> = circuit.inputs().map(str::to_owned).zip(inputs).collect();
+    pairs.extend(renamed_registers(circuit, &mut names));
+    pairs.retain(|(old, new)| old != new);
+    pairs
 }
 
 /// The declarations of the inputs, and the name of each.
