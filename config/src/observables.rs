@@ -61,12 +61,19 @@ pub fn read_file(path: &Path, n_qubits: usize) -> Result<PauliSum, Failure> {
 }
 
 /// Reads a part of a text, which begins at the byte `start` of the whole.
-fn parse(name: &str, whole: &str, start: usize, part: &str, n_qubits: usize) -> Result<PauliSum, Failure> {
+///
+/// # Errors
+/// As [`read`].
+pub fn parse(
+    name: &str,
+    whole: &str,
+    start: usize,
+    part: &str,
+    n_qubits: usize,
+) -> Result<PauliSum, Failure> {
     let sum: PauliSum = part.parse().map_err(|e: ObservableError| {
-        let column = e.column.unwrap_or(1);
-        let at = part.char_indices().nth(column - 1).map_or(part.trim_end().len(), |(i, _)| i);
-        let length = part[at..].chars().next().filter(|c| !c.is_whitespace()).map_or(0, char::len_utf8);
-        let span = start + at..start + at + length;
+        let at = e.span(part);
+        let span = start + at.start..start + at.end;
         Failure::input(e.problem).at(name, whole, span, "").help("a term is such as `0.5*Z0 Z1` or `-X2`")
     })?;
     if sum.n_qubits() > n_qubits {
@@ -98,6 +105,16 @@ mod tests {
         let error = |text: &str| read(text, 2).unwrap_err().render(false);
         let out = error("Z0 + X0 é");
         assert!(out.contains("[--observable:1:9]"), "{out}");
+        // All of a wrong word is underlined.
+        let under = |text: &str| {
+            let failure = read(text, 2).unwrap_err();
+            failure.remarks[0].labels[0].span.clone()
+        };
+        assert_eq!(under("Z0 + foo_1 "), 5..10);
+        assert_eq!(under("Z0 - 1.5e999 X1"), 5..12);
+        assert_eq!(under("Z0 Z12 Z12"), 7..10);
+        assert_eq!(under("Z0 é"), 3..5);
+        assert_eq!(under("Z0 + % 1"), 5..6);
         let out = error("Z0 - 2 Y7");
         assert!(out.contains("qubit 7 does not exist") && out.contains(":1:8]"), "{out}");
         for bad in ["", " ", "Z", "Z0 Z0", "1e999", "+", "@/no/such/file", "Z99999999999999999999"] {

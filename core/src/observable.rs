@@ -179,6 +179,27 @@ pub struct ObservableError {
     pub problem: Problem,
 }
 
+impl ObservableError {
+    /// The part of the text, which gave this error, that is wrong, in bytes; empty at its end.
+    ///
+    /// ```
+    /// use ketgrad_core::observable::PauliSum;
+    ///
+    /// let text = "0.5*Z0 + foo";
+    /// assert_eq!(text.parse::<PauliSum>().unwrap_err().span(text), 9..12);
+    /// ```
+    #[must_use]
+    pub fn span(&self, text: &str) -> std::ops::Range<usize> {
+        let column = self.column.unwrap_or(1);
+        let start = text.char_indices().nth(column - 1).map_or(text.trim_end().len(), |(at, _)| at);
+        let length = match &self.problem {
+            Problem::Coefficient { text } | Problem::Qubit { text } => text.len(),
+            _ => word(text[start..].trim_end()).len(),
+        };
+        start..(start + length).min(text.len())
+    }
+}
+
 /// What can be wrong with an observable.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -284,6 +305,13 @@ impl FromStr for PauliSum {
     }
 }
 
+/// The word that a text begins with, or its first character.
+fn word(text: &str) -> &str {
+    let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(text.len());
+    let first = text.chars().next().map_or(0, char::len_utf8);
+    &text[..end.max(first)]
+}
+
 struct Reader<'a> {
     text: &'a str,
     at: usize,
@@ -303,7 +331,7 @@ impl Reader<'_> {
 
     fn unexpected(&mut self, expected: &'static str) -> ObservableError {
         let found = match self.peek() {
-            Some(c) => format!("`{c}`"),
+            Some(_) => format!("`{}`", word(&self.text[self.at..])),
             None => "the end".to_owned(),
         };
         self.error(self.at, Problem::Unexpected { expected, found })
