@@ -44,7 +44,7 @@ impl Points {
     /// [`Failure`] for a value that cannot be read, an unknown name, a name given twice, or inputs
     /// without a value, all of which are listed.
     pub fn read(circuit: &Circuit, values: &ValueArgs) -> Result<Points, Failure> {
-        let points = Points::read_known(circuit, values)?;
+        let points = Points::read_known(circuit, values, "--set")?;
         match points.table {
             Some(_) => {}
             None => check_complete(circuit, &points.fixed)?,
@@ -57,19 +57,20 @@ impl Points {
     /// # Errors
     /// [`Failure`] as [`Points::read`], also for a table with more than one row.
     pub fn read_some(circuit: &Circuit, values: &ValueArgs) -> Result<Circuit, Failure> {
-        let points = Points::read_known(circuit, values)?;
+        let points = Points::read_known(circuit, values, "--set")?;
         if points.sweep {
             return Err(Failure::input("one point is needed here, not a table of them"));
         }
         points.circuit(circuit, 0)
     }
 
-    /// The values of the one run that there may be, in order of the circuit's inputs; `None` where none is given.
+    /// The values of the one run that there may be, in order of the circuit's inputs; `None` where none is given. What
+    /// gives single values is called `option`.
     ///
     /// # Errors
     /// [`Failure`] as [`Points::read`], also for a table with more than one row.
-    pub fn some(circuit: &Circuit, values: &ValueArgs) -> Result<Vec<Option<f64>>, Failure> {
-        let points = Points::read_known(circuit, values)?;
+    pub fn some(circuit: &Circuit, values: &ValueArgs, option: &str) -> Result<Vec<Option<f64>>, Failure> {
+        let points = Points::read_known(circuit, values, option)?;
         if points.sweep {
             return Err(Failure::input("one point is needed here, not a table of them"));
         }
@@ -79,8 +80,8 @@ impl Points {
     }
 
     /// Reads the values and checks that they are inputs of the circuit.
-    fn read_known(circuit: &Circuit, values: &ValueArgs) -> Result<Points, Failure> {
-        let given = assignments(&values.set)?;
+    fn read_known(circuit: &Circuit, values: &ValueArgs, option: &str) -> Result<Points, Failure> {
+        let given = assignments(&values.set, option)?;
         let (mut fixed, table) = match values.params.as_deref() {
             None => (Named::new(), None),
             Some(path) if is_npy(path) => (Named::new(), Some(from_npy(circuit, path)?)),
@@ -175,16 +176,16 @@ fn check_complete(circuit: &Circuit, fixed: &Named) -> Result<(), Failure> {
 }
 
 /// Reads `name=value` words.
-fn assignments(set: &[String]) -> Result<Named, Failure> {
+fn assignments(set: &[String], option: &str) -> Result<Named, Failure> {
     let mut values = Named::new();
     for word in set {
         let Some((name, value)) = word.split_once('=').filter(|(name, _)| !name.trim().is_empty()) else {
-            return Err(Failure::usage(format_args!("--set needs NAME=VALUE, not `{word}`")));
+            return Err(Failure::usage(format_args!("{option} needs NAME=VALUE, not `{word}`")));
         };
         let name: String = name.split_whitespace().collect();
-        let angle = expression(&format!("--set {name}"), value)?;
+        let angle = expression(&format!("{option} {name}"), value)?;
         if values.insert(name.clone(), angle).is_some() {
-            return Err(Failure::input(format_args!("--set gives `{name}` twice")));
+            return Err(Failure::input(format_args!("{option} gives `{name}` twice")));
         }
     }
     Ok(values)

@@ -249,7 +249,10 @@ fn bad_jobs_are_answered_with_their_place() {
     );
     fails(&format!("{TURNS}[optimizer]\nmethod = 'adam'\nbeta1 = 1\n"), &["bad.toml:7:9", "below 1"]);
     fails(&format!("{TURNS}[optimizer]\nstep = 0.1\n"), &["bad.toml:6:1", "optimizer.step"]);
-    fails(&format!("{TURNS}[start]\nset = ['phi=1']\n"), &["no parameter `phi`"]);
+    fails(&format!("{TURNS}[start]\nset = ['phi=1']\n"), &["bad.toml:6:7", "no parameter `phi`"]);
+    fails(&format!("{TURNS}[start]\nset = ['theta']\n"), &["bad.toml:6:7", "start.set needs NAME=VALUE"]);
+    fails(&format!("{TURNS}[start]\nparams = 'none.json'\n"), &["bad.toml:6:10", "cannot read none.json"]);
+    fails(&TURNS.replace("Z0 + Z1", "Z0 + foo"), &["bad.toml:4:15", "found `foo`"]);
     fails(&format!("{TURNS}[start]\nset = ['theta=0/0']\n"), &["theta"]);
     fails(&format!("{TURNS}[start]\nrandom = inf\n"), &["bad.toml:6:10", "finite"]);
     fails(&format!("{TURNS}[output]\nevery = 0\n"), &["bad.toml:6:9", "from 1 to"]);
@@ -258,11 +261,11 @@ fn bad_jobs_are_answered_with_their_place() {
         &["bad.toml:6:14", "another file of the job"],
     );
     fails(&format!("{TURNS}[output]\ncurve = 'no/such/folder/x.svg'\n"), &["cannot write"]);
-    fails(&TURNS.replace("'ansatz.qasm'", "'none.qasm'"), &["cannot read none.qasm"]);
+    fails(&TURNS.replace("'ansatz.qasm'", "'none.qasm'"), &["bad.toml:2:11", "cannot read none.qasm"]);
     fails(&TURNS.replace("circuit", "name"), &["bad.toml:2:8", "hardware_efficient, qaoa, uccsd"]);
     fails(
         "[ansatz]\nname = 'uccsd'\nqubits = 2\nelectrons = 3\n[hamiltonian]\nname = 'h2'\n",
-        &["bad.toml:2:8"],
+        &["bad.toml:4:13", "3 electrons do not fit into 2 spin orbitals"],
     );
     fails(
         "[ansatz]\nname = 'hardware_efficient'\nqubits = 3\nlayers = 1\n[hamiltonian]\nname = 'h2'\n",
@@ -311,7 +314,7 @@ fn bad_hamiltonians_and_graphs_are_answered_with_their_line() {
     fails("# nothing\n", &["h.txt has no terms"]);
     fails("\u{0}\u{1b}[31m", &["h.txt:1:1"]);
     folder.file("job.toml", TURNS.replace("Z1'", "Z1 * Y7'"));
-    folder.run(&["optimize", "job.toml"]).fails(1, &["hamiltonian.terms:1:9"]);
+    folder.run(&["optimize", "job.toml"]).fails(1, &["job.toml:4:18"]);
     folder.file(
         "job.toml",
         "[ansatz]\nname = 'qaoa'\ngraph = 'g.txt'\nlayers = 1\n[hamiltonian]\nname = 'max_cut'\ngraph = 'g.txt'\n",

@@ -130,29 +130,37 @@ fn read_ansatz(
     let made = match (path, name.as_deref()) {
         (Some(path), None) => {
             section.finish()?;
-            return read_circuit(&inputs.path(path), common, terminal);
+            return read_circuit(&inputs.path(path), common, terminal)
+                .map_err(|e| section.caused("circuit", e));
         }
         (None, Some("hardware_efficient")) => {
             let qubits = section.qubits("qubits")?;
             let layers = layers(&mut section)?;
             section.finish()?;
-            check_gates((2 * qubits as u64).saturating_mul(layers as u64 + 1), common)?;
+            check_gates((2 * qubits as u64).saturating_mul(layers as u64 + 1), common, &section)?;
             ansatz::hardware_efficient(qubits, layers)
         }
         (None, Some("qaoa")) => {
             let graph = read_graph(&mut section, inputs)?;
             let layers = layers(&mut section)?;
             section.finish()?;
-            check_gates(((graph.edges().len() + graph.n_vertices()) as u64) * layers as u64, common)?;
+            let gates = ((graph.edges().len() + graph.n_vertices()) as u64) * layers as u64;
+            check_gates(gates, common, &section)?;
             ansatz::qaoa(&graph, layers)
         }
         (None, Some("uccsd")) => {
             let (qubits, electrons) = (section.qubits("qubits")?, section.count("electrons", 0, 63)?);
             section.finish()?;
+            if electrons > qubits {
+                let message =
+                    format!("{electrons} electrons do not fit into {qubits} spin orbitals, one a qubit");
+                return Err(section.wrong("electrons", message));
+            }
             // Doubles of any spin, 8 strings each, at most four gates for a qubit of a string.
             let pairs = |n: u64| n * n.saturating_sub(1) / 2;
             let (filled, empty) = (electrons as u64, (qubits as u64).saturating_sub(electrons as u64));
-            check_gates((filled * empty + pairs(filled) * pairs(empty)) * 32 * qubits as u64, common)?;
+            let gates = (filled * empty + pairs(filled) * pairs(empty)) * 32 * qubits as u64;
+            check_gates(gates, common, &section)?;
             ansatz::uccsd(qubits, electrons)
         }
         (None, Some(other)) => {
@@ -167,10 +175,10 @@ fn read_ansatz(
 }
 
 /// Refuses an ansatz of too many gates before it is built.
-fn check_gates(gates: u64, common: &Common) -> Result<(), Failure> {
+fn check_gates(gates: u64, common: &Common, section: &Section<'_, '_>) -> Result<(), Failure> {
     if gates > common.max_gates {
         let message = format!("the ansatz may have {gates} gates, more than {}", common.max_gates);
-        return Err(Failure::input(message).help("--max-gates allows more"));
+        return Err(section.wrong("name", message).help("--max-gates allows more"));
     }
     Ok(())
 }
@@ -179,7 +187,7 @@ fn read_graph(section: &mut Section<'_, '_>, inputs: &mut Inputs<'_>) -> Result<
     let Some(path) = section.string("graph")? else {
         return Err(section.incomplete("`graph` with a file of edges"));
     };
-    let (name, text) = read_text(&inputs.path(path))?;
+    let (name, text) = read_text(&inputs.path(path)).map_err(|e| section.caused("graph", e))?;
     text.parse().map_err(|e: problem::GraphError| {
         let line = e.line.unwrap_or(1);
         let start: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
@@ -198,11 +206,16 @@ fn read_hamiltonian(
     let made = match (path, terms, name.as_deref()) {
         (Some(path), None, None) => {
             section.finish()?;
-            return observables::read_file(&inputs.path(path), n_qubits);
+            return observables::read_file(&inputs.path(path), n_qubits)
+                .map_err(|e| section.caused("file", e));
         }
         (None, Some(terms), None) => {
             section.finish()?;
-            return observables::read_text_of("hamiltonian.terms", &terms, n_qubits);
+            return match section.place_of("terms", &terms) {
+                Some((name, whole, start)) => observables::parse(name, whole, start, &terms, n_qubits),
+                None => observables::read_text_of("hamiltonian.terms", &terms, n_qubits)
+                    .map_err(|e| section.caused("terms", e)),
+            };
         }
         (None, None, Some("ising")) => {
             let qubits = section.qubits("qubits")?;
@@ -322,7 +335,10 @@ fn read_start(
         params: section.string("params")?.map(|path| inputs.path(path)),
     };
     section.finish()?;
-    let given = Points::some(circuit, &values)?;
+    let given = Points::some(circuit, &values, "start.set").map_err(|e| {
+        let key = if values.set.is_empty() { "params" } else { "set" };
+        section.caused(key, e)
+    })?;
     let random = random_start(given.len(), width, seed);
     Ok(given.into_iter().zip(random).map(|(x, random)| x.unwrap_or(random)).collect())
 }

@@ -9,7 +9,7 @@ use toml::{
 
 use crate::{
     config_file::{boolean, in_order, integer, real, string, strings},
-    report::Failure,
+    report::{Failure, Status},
 };
 
 /// The most qubits of a state on any machine.
@@ -82,14 +82,27 @@ impl<'a, 'i> Section<'a, 'i> {
         self.file.at(format_args!("`{}`: {why}", self.path(key)), span)
     }
 
+    /// Something is wrong with what a key names or says; it is the place if there is none yet.
+    pub(super) fn caused(&self, key: &str, failure: Failure) -> Failure {
+        let span = self.table.and_then(|t| t.get(key)).map_or(self.span.clone(), Spanned::span);
+        Failure { status: Status::Input, ..failure }.at(&self.file.name, &self.file.text, span, "")
+    }
+
+    /// The name and the text of the whole file, and where in it the text of a key stands as it is, without escapes.
+    pub(super) fn place_of(&self, key: &str, text: &str) -> Option<(&'a str, &'a str, usize)> {
+        let span = self.table?.get(key)?.span();
+        let inside = self.file.text.get(span.clone())?.find(text)?;
+        Some((&self.file.name, &self.file.text, span.start + inside))
+    }
+
     /// Something is missing.
     pub(super) fn incomplete(&self, what: &str) -> Failure {
         match self.table {
             Some(_) => self.file.at(format_args!("[{}] needs {what}", self.name), self.span.clone()),
-            None => Failure::input(format_args!(
-                "{}: [{}] is missing: it needs {what}",
-                self.file.name, self.name
-            )),
+            None => {
+                let end = self.file.text.trim_end().len();
+                self.file.at(format_args!("[{}] is missing: it needs {what}", self.name), end..end)
+            }
         }
     }
 
