@@ -168,7 +168,7 @@ fn operands() {
     assert_eq!(v3("ctrl @ x q[0];"), "2:10 `x` acts on 2 qubits, not 1");
     assert_eq!(
         v3("ctrl(1000000000000) @ x q[0];"),
-        "2:6 1000000000000 where a positive number of controls is needed"
+        "2:6 1000000000000 where a number of controls of at most 16777216 is needed"
     );
     assert_eq!(v3("ctrl(0) @ x q[0];"), "2:6 0 where a positive number of controls is needed");
     assert!(v3("ctrl(16777216) @ ctrl @ x q[0];").contains("at most 16777216"));

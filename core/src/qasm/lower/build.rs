@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use super::{
     Item, Lowering, Planned,
-    call::{Modifiers, PlannedCall, Resolved},
+    call::{PlannedCall, Resolved},
     conditional::Built,
     define::{Definition, Step},
     instantiate::instantiate,
@@ -201,15 +201,15 @@ impl Builder<'_> {
 
     /// A call along registers.
     fn call(&mut self, call: PlannedCall) -> Result<(), Problem> {
-        let PlannedCall { gate: Resolved { callee, args, modifiers }, qubits, times, span, source } = call;
+        let PlannedCall { gate, qubits, times, span, source } = call;
         self.place = Place { source, span };
         let mut settled = SmallVec::<[Value; 3]>::new();
-        for arg in args {
-            settled.push(self.settle(arg)?);
+        for arg in &gate.args {
+            settled.push(self.settle(arg.clone())?);
         }
         for at in 0..times {
             let qubits: Qubits = qubits.iter().map(|p| p.get(at)).collect();
-            self.modified(callee, &settled, modifiers.as_deref(), &[], &qubits, false)?;
+            self.modified(&gate, &settled, &[], &qubits, false)?;
         }
         Ok(())
     }
@@ -217,13 +217,13 @@ impl Builder<'_> {
     /// Applies a gate with its modifiers, under controls of what is around it; perhaps inverted.
     fn modified(
         &mut self,
-        callee: Callee,
+        gate: &Resolved,
         args: &[Value],
-        modifiers: Option<&Modifiers>,
         outer: &[Control],
         qubits: &[u32],
         inverse: bool,
     ) -> Result<(), Problem> {
+        let modifiers = gate.modifiers.as_deref();
         let own = modifiers.map_or(&[][..], |m| &m.controls);
         let (first, rest) = qubits.split_at(own.len());
         let mut controls: Controls = outer.iter().copied().collect();
@@ -232,7 +232,15 @@ impl Builder<'_> {
         if inverse {
             power::compose(&mut exponents, Exponent::Integer(-1));
         }
-        self.apply(callee, args, &exponents, controls, rest)
+        self.apply(gate.callee, args, &exponents, controls, rest).map_err(|problem| match problem {
+            // Under the name in the file: `cu` is made of another gate.
+            Problem::Power { exponent, reason, .. }
+                if exponents.last().is_some_and(|e| e.value() == exponent) =>
+            {
+                Problem::Power { gate: self.names.name(gate.name).to_owned(), exponent, reason }
+            }
+            other => other,
+        })
     }
 
     fn apply(
@@ -313,8 +321,7 @@ impl Builder<'_> {
                         inner.push(value);
                     }
                     let picked: Qubits = local.iter().map(|&k| qubits[k as usize]).collect();
-                    let modifiers = gate.modifiers.as_deref();
-                    self.modified(gate.callee, &inner, modifiers, controls, &picked, inverse)?;
+                    self.modified(gate, &inner, controls, &picked, inverse)?;
                 }
                 Step::Barrier(local) => {
                     let picked: Qubits = local.iter().map(|&k| qubits[k as usize]).collect();

@@ -17,6 +17,14 @@ use crate::qasm::{
     diagnostic::{Diagnostic, Problem},
 };
 
+/// The most controls of a gate: more are refused before they take memory. A statement must name each of them anyway.
+const MOST_CONTROLS: usize = 1 << 24;
+
+fn too_many_controls(given: &impl std::fmt::Display) -> Problem {
+    let expected = format!("a number of controls of at most {MOST_CONTROLS}");
+    Problem::WrongType { given: given.to_string(), expected }
+}
+
 /// Controls and exponents of a call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Modifiers {
@@ -28,6 +36,8 @@ pub(super) struct Modifiers {
 /// A gate that is known, with its arguments.
 #[derive(Debug)]
 pub(super) struct Resolved {
+    /// As it is called in the file.
+    pub(super) name: Symbol,
     pub(super) callee: Callee,
     pub(super) args: Box<[Value]>,
     pub(super) modifiers: Option<Box<Modifiers>>,
@@ -123,7 +133,7 @@ impl Lowering<'_> {
             args.push(self.real(arg, scope)?);
         }
         let args: Box<[Value]> = args.into_iter().collect();
-        Ok(Resolved { callee, args, modifiers: modifiers.map(Box::new) })
+        Ok(Resolved { name: call.name.symbol, callee, args, modifiers: modifiers.map(Box::new) })
     }
 
     fn wrong_qubit_count<T>(&mut self, call: &ast::Call, expected: u64) -> Lower<T> {
@@ -213,7 +223,12 @@ impl Lowering<'_> {
                 Some(expr) => self.control_count(expr, scope)?,
                 None => 1,
             };
-            out.controls.resize(out.controls.len() + count, value);
+            let all = out.controls.len() + count;
+            if all > MOST_CONTROLS {
+                let span = modifier.span;
+                return self.fail(too_many_controls(&all), span);
+            }
+            out.controls.resize(all, value);
         }
         for modifier in modifiers.iter().rev() {
             let exponent = match &modifier.kind {
@@ -234,11 +249,11 @@ impl Lowering<'_> {
     }
 
     fn control_count(&mut self, expr: &ast::Expr, scope: Scope) -> Lower<usize> {
-        // More controls than a register may have qubits are refused before they take memory; a
-        // statement must name each of them anyway.
-        const MOST: i128 = 1 << 24;
         match self.evaluate(expr, scope)? {
-            Value::Int(count @ 1..=MOST) => Ok(usize::try_from(count).unwrap_or(1)),
+            Value::Int(given @ 1..) => match usize::try_from(given) {
+                Ok(count @ ..=MOST_CONTROLS) => Ok(count),
+                _ => self.fail(too_many_controls(&given), expr.span),
+            },
             Value::Int(given) => {
                 let (given, expected) = (format!("{given}"), "a positive number of controls".to_owned());
                 self.fail(Problem::WrongType { given, expected }, expr.span)
