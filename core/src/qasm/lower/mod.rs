@@ -219,6 +219,13 @@ pub(super) fn parse_angle(text: &str) -> Result<Angle, Box<Diagnostic>> {
     if text.len() > MAX_SOURCE || text.trim().is_empty() {
         return Err(nothing());
     }
+    // A comment would hide the rest: `1//2` is no 1.
+    if let Some(at) = text.find("//").or_else(|| text.find("/*")) {
+        let (expected, given) = ("an angle without comments".to_owned(), format!("`{}`", &text[at..at + 2]));
+        let number = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        let place = Place { source: 0, span: Span::new(number(at), number(at + 2)) };
+        return Err(Box::new(Diagnostic::error(Problem::Expected { expected, given }).at(place, "")));
+    }
     let expr = parser::expression(text, &mut lowering.interner, &mut lowering.diagnostics);
     let angle = expr.and_then(|expr| lowering.angle(&expr).ok());
     match (angle, lowering.diagnostics.into_iter().next()) {
