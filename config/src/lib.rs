@@ -35,7 +35,11 @@ pub mod run;
 pub mod show;
 pub mod terminal;
 
-use std::{ffi::OsString, process::ExitCode};
+use std::{
+    ffi::OsString,
+    io::{self, Write},
+    process::ExitCode,
+};
 
 use clap::{Parser, error::ErrorKind};
 
@@ -49,14 +53,7 @@ use terminal::{Answer, Terminal};
 pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     let low = match LowArgs::try_parse_from(words) {
         Ok(low) => low,
-        Err(error) => {
-            // A stream that is closed cannot be told about it.
-            let _ = error.print();
-            return match error.kind() {
-                ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Status::Done.into(),
-                _ => Status::Usage.into(),
-            };
-        }
+        Err(error) => return answered(&error).into(),
     };
     let mut terminal = Terminal::new(low.common.quiet);
     match HiArgs::resolve(low).and_then(|args| work(&args, &mut terminal)) {
@@ -65,6 +62,22 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
             terminal.error(&failure);
             failure.status.into()
         }
+    }
+}
+
+/// Prints what clap has to say: help and the version on the standard output, else what is wrong with the words.
+fn answered(error: &clap::Error) -> Status {
+    let printed = error.print().and_then(|()| io::stdout().flush());
+    match (error.kind(), printed) {
+        (ErrorKind::DisplayHelp | ErrorKind::DisplayVersion, Err(e))
+            if e.kind() != io::ErrorKind::BrokenPipe =>
+        {
+            Terminal::new(false).error(&files::cannot("write to", "the standard output", &e));
+            Status::Input
+        }
+        (ErrorKind::DisplayHelp | ErrorKind::DisplayVersion, _) => Status::Done,
+        // A standard error that is closed cannot be told about it.
+        _ => Status::Usage,
     }
 }
 

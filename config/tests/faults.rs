@@ -179,6 +179,12 @@ fn a_full_disk_is_an_error() {
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write"));
     folder.run(&["run", "bell.qasm", "--output", "/dev/full"]).fails(1, &["cannot write /dev/full"]);
+    for words in [&["--help"][..], &["run", "--help"], &["--version"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = folder.command(words).stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{words:?}");
+        assert!(String::from_utf8(output.stderr).unwrap().contains("cannot write to the standard output"));
+    }
     folder.run(&["run", "bell.qasm", "--output", "/dev/null"]).done();
     assert!(!std::fs::metadata("/dev/null").unwrap().is_file());
 }
