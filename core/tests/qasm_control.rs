@@ -81,6 +81,50 @@ fn loops_are_unrolled() {
 }
 
 #[test]
+fn loops_in_gate_definitions_are_unrolled() {
+    let gate = |body: &str| {
+        format!(
+            "const int n = 2; gate g(a, k) p, r {{ {body} }} qubit[2] q; input float t; g(t, 2) q[0], q[1];"
+        )
+    };
+    same(
+        &gate("for int i in [1:n] { rx(a/i) p; for int j in [i:-1:1] cp(pi/2**j) p, r; }"),
+        &gate("rx(a) p; cp(pi/2) p, r; rx(a/2) p; cp(pi/4) p, r; cp(pi/2) p, r;"),
+    );
+    same(&gate("for float x in {0.5, a, 2*k} { rz(x) r; }"), &gate("rz(0.5) r; rz(a) r; rz(2*k) r;"));
+    // A loop hides a parameter of its name, and ends.
+    same(&gate("for int a in [3:4] { rx(a) p; } rx(a) p;"), &gate("rx(3) p; rx(4) p; rx(a) p;"));
+    same(&gate("for int i in [1:0] { x p; } inv @ h p;"), &gate("h p;"));
+    same(&gate("for uint[2] i in {1, 3} { rx(i + 1) p; }"), &gate("rx(2) p; rx(0) p;"));
+    for (body, words) in [
+        ("for int i in [0:1] { rx(i) s; }", "`s` is not declared"),
+        ("for int i in [0:a] { x p; }", "must be a constant"),
+        ("for int i in [0:1] { x p; } rx(i) p;", "`i` is not declared"),
+        ("for int i in [0:1] { x p; break; }", "gate"),
+    ] {
+        let message = error(&gate(body));
+        assert!(message.contains(words), "{body}: {message}");
+    }
+}
+
+#[test]
+fn loops_in_gate_definitions_have_an_end() {
+    let body = text("gate g p { for int i in [0:1000000000000] { } } qubit q;");
+    let failed = parse(&body, &Options { max_gates: 1000, ..Options::default() }).unwrap_err();
+    assert!(failed.to_string().contains("more than 1000 statements"), "{failed}");
+}
+
+#[test]
+fn bits_of_integers_are_read() {
+    same(
+        "qubit[4] q; uint[4] k = 6; for int i in [0:3] { if (k[i] == 1) x q[i]; }",
+        "qubit[4] q; x q[1]; x q[2];",
+    );
+    same("qubit q; const int[8] k = -2; if (k[7] && !k[0]) x q; if (k[-1]) y q;", "qubit q; x q; y q;");
+    assert!(error("qubit q; uint[4] k = 6; if (k[4]) x q;").contains("4"));
+}
+
+#[test]
 fn variables_are_worked_out() {
     same(
         "qubit q; float t = pi; for int i in [1:3] { rz(t) q; t /= 2; }",

@@ -132,7 +132,6 @@ fn files_of_another_time_are_refused_by_name() {
         "`defcal`",
         "an input that is neither `float` nor `angle`",
         "an external function (`extern`)",
-        "`for` in a gate definition",
         "`<<` on classical bits",
         "a gate with a duration",
     ] {

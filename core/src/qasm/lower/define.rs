@@ -13,12 +13,13 @@ use std::collections::HashMap;
 use super::{
     Lower, Lowering, Scope, Stop,
     call::Resolved,
-    names::{Callee, GateEntry},
+    flow::index_span,
+    names::{Callee, Entry, GateEntry},
 };
 use crate::{
     circuit::Qubits,
     qasm::{
-        ast::{Base, GateDef, Ident, Operand, Place, Select, Span, Stmt, StmtKind, Symbol},
+        ast::{Base, ForLoop, GateDef, Ident, Operand, Place, Select, Span, Stmt, StmtKind, Symbol},
         diagnostic::{Diagnostic, Problem},
         parser::MAX_DEPTH,
     },
@@ -152,7 +153,7 @@ impl Lowering<'_> {
             StmtKind::Empty | StmtKind::Nop => return Ok(()),
             StmtKind::Pragma => return self.ignored("a pragma", span),
             StmtKind::Annotation => return self.ignored("an annotation", span),
-            StmtKind::For(_) => return self.refuse("`for` in a gate definition", span),
+            StmtKind::For(f) => return self.gate_loop(f, span, gate, params, qubits, into, all),
             StmtKind::While(_) => return self.refuse("`while` in a gate definition", span),
             StmtKind::If(_) => return self.refuse("`if` in a gate definition", span),
             _ => return self.fail(Problem::NotInGate, span),
@@ -160,6 +161,43 @@ impl Lowering<'_> {
         into.size = into.size.saturating_add(size);
         if size > 0 {
             into.body.push(step);
+        }
+        Ok(())
+    }
+
+    /// A loop over constants: its rounds in a row.
+    #[expect(clippy::too_many_arguments, reason = "those of a step, and where it stands")]
+    fn gate_loop(
+        &mut self,
+        f: &ForLoop,
+        span: Span,
+        gate: &GateDef,
+        params: &Locals,
+        qubits: &Locals,
+        into: &mut Definition,
+        all: &[Stmt],
+    ) -> Lower<()> {
+        let ForLoop { ty, name, over, body } = f;
+        let width = self.width(ty)?;
+        // A name of the loop hides one of the gate.
+        let hiding = params.contains_key(&name.symbol);
+        let inner =
+            hiding.then(|| params.iter().map(|(s, k)| (*s, *k)).filter(|p| p.0 != name.symbol).collect());
+        let within = inner.as_ref().unwrap_or(params);
+        for (value, at) in self.range(over, Scope::Gate(params))?.values(index_span(over)) {
+            self.count_step(span)?;
+            let value = self.cast(ty, value, at)?;
+            self.names.enter();
+            let mut result = self.declare_name(*name, Entry::Const(value, width));
+            for statement in body.iter() {
+                if result.is_ok() {
+                    result = self
+                        .count_step(span)
+                        .and_then(|()| self.step(statement, gate, within, qubits, into, all));
+                }
+            }
+            self.names.leave();
+            result?;
         }
         Ok(())
     }

@@ -174,7 +174,12 @@ impl Lowering<'_> {
 
     /// The value of an expression that must be a constant integer.
     pub(super) fn integer(&mut self, expr: &Expr, what: &str) -> Lower<i128> {
-        let value = self.evaluate(expr, Scope::Global)?;
+        self.integer_in(expr, what, Scope::Global)
+    }
+
+    /// The same within a gate definition.
+    pub(super) fn integer_in(&mut self, expr: &Expr, what: &str, scope: Scope) -> Lower<i128> {
+        let value = self.evaluate(expr, scope)?;
         let whole = value.number().and_then(|n| n.exact()).filter(|q| *q.denom() == 1);
         match (&value, whole) {
             (Value::Int(i), _) => Ok(*i),

@@ -17,7 +17,7 @@
 //! Where nothing is left to run, the bit is not needed and not set.
 
 use super::{
-    Guard, Item, Lower, Lowering, Picks, Stop, Value,
+    Guard, Item, Lower, Lowering, Picks, Scope, Stop, Value,
     classical::{Classical, Truth},
     conditional::Branches,
     names::Entry,
@@ -112,6 +112,16 @@ impl Lowering<'_> {
         if self.frames.len() > 1 {
             self.steps += 1;
         }
+        self.passed_steps(span)
+    }
+
+    /// Counts a statement of a loop in a gate definition.
+    pub(super) fn count_step(&mut self, span: Span) -> Lower<()> {
+        self.steps += 1;
+        if self.passed_steps(span) { Err(Stop) } else { Ok(()) }
+    }
+
+    fn passed_steps(&mut self, span: Span) -> bool {
         let limit = self.options.max_gates;
         if self.steps > limit && !self.reported.contains("steps") {
             self.reported.insert("steps");
@@ -329,7 +339,7 @@ impl Lowering<'_> {
 
     pub(super) fn for_loop(&mut self, f: &ForLoop, all: &[Stmt], span: Span) -> Lower<()> {
         let ForLoop { ty, name, over, body } = f;
-        match self.range(over)? {
+        match self.range(over, Scope::Global)? {
             Range::Integers { mut next, step, end } => self.rounds(body, all, span, |lowering| {
                 let Some(now) = next.filter(|now| if step > 0 { *now <= end } else { *now >= end }) else {
                     return Ok(false);
@@ -355,20 +365,28 @@ impl Lowering<'_> {
         }
     }
 
+    /// An expression that a `for` runs over. A gate definition sees no bits.
+    fn elements(&mut self, expr: &Expr, scope: Scope) -> Lower<Classical> {
+        match scope {
+            Scope::Global => self.classical(expr),
+            Scope::Gate(_) => self.evaluate(expr, scope).map(Classical::Value),
+        }
+    }
+
     /// What a `for` runs over.
-    fn range(&mut self, over: &Index) -> Lower<Range> {
+    pub(super) fn range(&mut self, over: &Index, scope: Scope) -> Lower<Range> {
         match over {
             Index::Range { start, step, end, span } => {
                 let (Some(start), Some(end)) = (start, end) else {
                     let (expected, given) = ("both ends of the range".to_owned(), "one missing".to_owned());
                     return self.fail(Problem::Expected { expected, given }, *span);
                 };
-                let next = Some(self.integer(start, "the start of a range")?);
+                let next = Some(self.integer_in(start, "the start of a range", scope)?);
                 let step = match step {
-                    Some(step) => self.integer(step, "the step of a range")?,
+                    Some(step) => self.integer_in(step, "the step of a range", scope)?,
                     None => 1,
                 };
-                let end = self.integer(end, "the end of a range")?;
+                let end = self.integer_in(end, "the end of a range", scope)?;
                 if step == 0 {
                     return self.fail(Problem::EmptySelection, *span);
                 }
@@ -377,11 +395,11 @@ impl Lowering<'_> {
             Index::Set(_, items) => {
                 let mut values = Vec::with_capacity(items.len());
                 for item in items {
-                    values.push((self.evaluate(item, super::Scope::Global)?, item.span));
+                    values.push((self.evaluate(item, scope)?, item.span));
                 }
                 Ok(Range::Values(values))
             }
-            Index::At(expr) => match self.classical(expr)? {
+            Index::At(expr) => match self.elements(expr, scope)? {
                 Classical::Word { bits, .. } => Ok(Range::Bits(bits)),
                 Classical::Value(Value::Array(items)) => {
                     Ok(Range::Values(items.iter().map(|item| (item.clone(), expr.span)).collect()))
@@ -406,7 +424,7 @@ impl Lowering<'_> {
             Classical::Value(value @ (Value::Int(_) | Value::Bits { .. })) => {
                 for (values, body) in cases {
                     for expr in values {
-                        let case = self.evaluate(expr, super::Scope::Global)?;
+                        let case = self.evaluate(expr, Scope::Global)?;
                         let same = self.binary(BinaryOp::Equal, value.clone(), case, expr.span)?;
                         if same == Value::Bool(true) {
                             self.block(body, all);
@@ -492,13 +510,28 @@ impl Lowering<'_> {
 }
 
 /// What a `for` runs over.
-enum Range {
+pub(super) enum Range {
     Integers { next: Option<i128>, step: i128, end: i128 },
     Values(Vec<(Value, Span)>),
     Bits(Vec<u32>),
 }
 
-fn index_span(index: &Index) -> Span {
+impl Range {
+    /// The values that are known, in order; `at` is where the range stands.
+    pub(super) fn values(self, at: Span) -> Box<dyn Iterator<Item = (Value, Span)>> {
+        match self {
+            Range::Integers { next, step, end } => {
+                let all = std::iter::successors(next, move |now| now.checked_add(step));
+                let within = move |now: &i128| if step > 0 { *now <= end } else { *now >= end };
+                Box::new(all.take_while(within).map(move |now| (Value::Int(now), at)))
+            }
+            Range::Values(values) => Box::new(values.into_iter()),
+            Range::Bits(_) => Box::new(std::iter::empty()),
+        }
+    }
+}
+
+pub(super) fn index_span(index: &Index) -> Span {
     match index {
         Index::At(expr) => expr.span,
         Index::Range { span, .. } | Index::Set(span, _) => *span,
