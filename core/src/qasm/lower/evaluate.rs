@@ -388,6 +388,13 @@ impl Lowering<'_> {
         for item in index {
             let Index::At(expr) = item else { return self.refuse("a part of an array or bit string", span) };
             let given = self.integer(expr, "an index")?;
+            if let Value::Int(i) = value
+                && let Some(width) = self.width_of(base)?
+            {
+                // Bit 0 is the lowest, of negative numbers too.
+                let bits = i.cast_unsigned() & arithmetic::mask(width.bits);
+                value = Value::Bits { width: width.bits, bits };
+            }
             let size = match &value {
                 Value::Array(items) => items.len() as u64,
                 Value::Bits { width, .. } => u64::from(*width),
