@@ -218,6 +218,16 @@ fn what_a_measurement_decides() {
 }
 
 #[test]
+fn subroutines_come_before_their_use() {
+    let def = "def flip(qubit a) -> int { x a; return 1; }";
+    for call in ["flip(q);", "int k = flip(q);", "rx(flip(q)) q;"] {
+        let message = error(&format!("qubit q; {call} {def}"));
+        assert!(message.contains("subroutine `flip` is used before it is defined"), "{call}: {message}");
+        read(&format!("qubit q; {def} {call}"));
+    }
+}
+
+#[test]
 fn what_cannot_be_known_is_an_error() {
     for (body, message) in [
         ("qubit q; bit c; while (c) { c = measure q; }", "how often this loop runs depends on a measurement"),

@@ -60,6 +60,8 @@ pub enum Problem {
     UnknownName { name: String },
     #[error("gate `{name}` is used before it is defined")]
     UsedBeforeDefinition { name: String },
+    #[error("subroutine `{name}` is used before it is defined")]
+    SubroutineBeforeDefinition { name: String },
     #[error("gate `{name}` is defined by itself ({})", path.join(" -> "))]
     RecursiveGate { name: String, path: Vec<String> },
     #[error("`{name}` is declared twice")]

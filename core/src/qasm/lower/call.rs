@@ -195,6 +195,9 @@ impl Lowering<'_> {
 
     /// A gate that is defined nowhere, or only later.
     fn undefined<T>(&mut self, name: Ident, within: Option<Ident>, all: &[Stmt]) -> Lower<T> {
+        if within.is_none() {
+            self.subroutine_to_come(name)?;
+        }
         let Some(later) = definition_of(name.symbol, all) else { return self.unknown_gate(name) };
         if let Some(own) = within
             && let Some(mut path) = path_to(own.symbol, later, all)

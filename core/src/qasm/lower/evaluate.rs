@@ -57,6 +57,10 @@ impl Lowering<'_> {
                 if let (Some(size), "sizeof") = (self.register_of(args), self.interner.name(name.symbol)) {
                     return Ok(Value::Int(size));
                 }
+                let function = self.name(name.symbol);
+                if !functions::NAMES.contains(&function.as_str()) {
+                    self.subroutine_to_come(*name)?;
+                }
                 let mut values = Vec::with_capacity(args.len());
                 for arg in args {
                     values.push(self.evaluate(arg, scope)?);

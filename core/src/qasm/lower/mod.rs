@@ -167,6 +167,8 @@ struct Lowering<'a> {
     /// Hidden bits that are free, by how many belong together.
     spare: HashMap<u32, Vec<u32>>,
     subroutines: Vec<Definable>,
+    /// Where the file defines them, be it later.
+    to_come: HashMap<Symbol, Place>,
     /// What can be left early, outermost first; how many there were; and which is being left.
     frames: Vec<Frame>,
     n_frames: u64,
@@ -264,6 +266,7 @@ impl<'a> Lowering<'a> {
             mark: 0,
             spare: HashMap::new(),
             subroutines: Vec::new(),
+            to_come: HashMap::new(),
             frames: Vec::new(),
             n_frames: 0,
             leaving: None,
@@ -314,6 +317,12 @@ impl<'a> Lowering<'a> {
             let includes = |s: &Stmt| matches!(s.kind, StmtKind::Include(_));
             if !program.statements.iter().any(includes) {
                 self.standard_gates(self.version);
+            }
+        }
+        for statement in &program.statements {
+            if let StmtKind::Def(subroutine) = &statement.kind {
+                let place = self.place(subroutine.name.span);
+                self.to_come.entry(subroutine.name.symbol).or_insert(place);
             }
         }
         self.enter_file();

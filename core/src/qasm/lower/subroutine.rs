@@ -97,6 +97,14 @@ impl Lowering<'_> {
         }
     }
 
+    /// An error if a name, which stands for nothing yet, is that of a subroutine below.
+    pub(super) fn subroutine_to_come(&mut self, name: Ident) -> Lower<()> {
+        let Some(&there) = self.to_come.get(&name.symbol) else { return Ok(()) };
+        let here = self.place(name.span);
+        let error = Diagnostic::error(Problem::SubroutineBeforeDefinition { name: self.name(name.symbol) });
+        Err(self.report(error.at(here, "").at(there, "defined here")))
+    }
+
     /// The value of a call in an expression.
     pub(super) fn called(&mut self, number: usize, args: &[Expr], span: Span) -> Lower<Classical> {
         match self.call_subroutine(number, args, span, None)? {
