@@ -5,7 +5,7 @@ use ketgrad_core::{
     circuit::{Circuit, CircuitError, Instruction, Operation},
     equivalent::{BOUND, EquivalentError, Means, On, Report, Settings, Verdict, equivalent},
     gate::{Gate, GateKind},
-    param::{Angle, PI, ParamId, Q},
+    param::{Angle, Function, PI, ParamExpr, ParamId, Q},
     simulate::Simulator,
 };
 use num_complex::Complex;
@@ -342,6 +342,67 @@ fn large_angles_are_equal_only_where_they_are_known() {
     assert_exact(&compare(&sum, &build(1, |c, _| c.rz(0, 0.3))), Verdict::Equal);
 }
 
+/// A decimal that was rounded before it became a float is not the decimal that the float is.
+#[test]
+fn rounded_numbers_are_not_what_they_look_like() {
+    let rz = |angle: Angle| {
+        let mut circuit = Circuit::new(1);
+        circuit.rz(0, angle).unwrap();
+        circuit
+    };
+    let written = |text: &str| rz(ketgrad_core::qasm::parse_angle(text).unwrap());
+    let tenth = rz(Angle::rad(0.1));
+    for text in ["0.10000000000000000001", "0.1 + 1e-20", "0.1*cos(1e-9)", "1e-1", "0.1000000000000000000000"]
+    {
+        let report = compare(&written(text), &tenth);
+        let exact = text.ends_with("000") || text == "1e-1";
+        assert_eq!((report.verdict, report.exact), (Verdict::Equal, exact), "{text}: {report:?}");
+        assert!(exact || report.reason.unwrap().contains("rounded"), "{text}");
+    }
+    assert!(!compare(&rz(Angle::rad(0.1) + Angle::rad(1e-20)), &tenth).exact);
+    // What everybody can calculate stays exact.
+    for text in ["sqrt(2.25) - cos(0)*7/5", "abs(-0.1)", "2**2/40", "0.3 - sin(pi/2)/5"] {
+        assert!(compare(&written(text), &tenth).exact, "{text}");
+    }
+    // The slack goes with the angle, through gates with parameters too.
+    let open = build(1, |c, [a, ..]| c.rz(0, a * 0.123_456_789_012 * 0.123_456_789_012));
+    let report = compare(&open, &open);
+    assert_eq!((report.verdict, report.exact), (Verdict::Equal, false), "{report:?}");
+}
+
+/// No verdict where numbers round more than the tolerance allows, be it in the angles.
+#[test]
+fn numbers_say_nothing_beyond_their_rounding() {
+    let open = |factors: &[f64]| {
+        let mut circuit = Circuit::new(1);
+        let a = circuit.param("a");
+        let steep = circuit.expression(ParamExpr::from(a).call(Function::Sin));
+        for q in factors {
+            circuit.rz(0, &steep * *q).unwrap();
+        }
+        circuit
+    };
+    // Factors that the fields do not take, so that numbers decide; the sums are the same.
+    let report = compare(&open(&[1_000_000_003.125]), &open(&[333_333_334.5, 666_666_668.625]));
+    assert_ne!(report.verdict, Verdict::Different, "{report:?}");
+    let long = |x: f64| {
+        let mut circuit = Circuit::new(1);
+        circuit.rz(0, x).unwrap();
+        circuit
+    };
+    let single = |tolerance| Settings { single: true, tolerance, ..Settings::default() };
+    let (one, other) = (long(3.123_456_789_012_345_6), long(3.123_456_701_012_345_6));
+    let fine = equivalent(&one, &other, &single(1e-9), &Simulator::new()).unwrap();
+    assert!(fine.verdict == Verdict::Unknown && fine.error_bound > 1e-9, "{fine:?}");
+    let coarse = equivalent(&one, &other, &single(1e-4), &Simulator::new()).unwrap();
+    assert!(coarse.verdict == Verdict::Equal && coarse.error_bound < 1e-4, "{coarse:?}");
+    assert_eq!(compare(&one, &other).verdict, Verdict::Different);
+    // In single precision an angle of a million is known to some hundredths.
+    let (one, other) = (long(1e6 + 0.123_456_789), long(1e6 + 0.133_456_789));
+    let report = equivalent(&one, &other, &single(1e-3), &Simulator::new()).unwrap();
+    assert!(report.verdict == Verdict::Unknown && report.error_bound > 1e-2, "{report:?}");
+}
+
 #[test]
 fn decimals_of_twelve_digits_stay_exact() {
     let left = build(1, |c, _| c.rx(0, 0.123_456_789_012)?.rx(0, 1.0));
@@ -438,6 +499,41 @@ proptest! {
         let report = equivalent(&one, &other, &settings, &Simulator::new()).unwrap();
         prop_assert!(report.verdict != Verdict::Different, "{:?}", report);
         prop_assert!(tolerance < 1e-9 || report.verdict == Verdict::Equal, "{:?}", report);
+    }
+
+    /// A steep angle in two parts is that angle: no precision sees a difference beyond what it says of itself.
+    #[test]
+    fn parts_of_steep_angles_are_no_difference(
+        whole in 1..1i64 << 49,
+        part in 0.0..1.0f64,
+        digits in 0..6u32,
+        open in any::<bool>(),
+        single in any::<bool>(),
+        tolerance in prop::sample::select(vec![0.0, 1e-12, 1e-9, 1e-6, 1e-3]),
+    ) {
+        // A quotient is the float nearest to the decimal.
+        let units = f64::from(10u32.pow(digits));
+        let rz = |numbers: &[f64]| {
+            let mut circuit = Circuit::new(1);
+            let a = circuit.param("a");
+            circuit.h(0).unwrap();
+            for number in numbers {
+                let angle = if open { &a * (number / units) } else { Angle::rad(number / units) };
+                circuit.rz(0, angle).unwrap();
+            }
+            circuit
+        };
+        let first = (whole as f64 * part).trunc();
+        let settings = Settings { tolerance, single, ..Settings::default() };
+        let (one, other) = (rz(&[whole as f64]), rz(&[first, whole as f64 - first]));
+        let report = equivalent(&one, &other, &settings, &Simulator::new()).unwrap();
+        prop_assert!(report.verdict != Verdict::Different, "{:?}", report);
+        // Far enough apart in the middle of its range no precision takes it for equal.
+        if !open && whole < 1 << 30 {
+            let apart = rz(&[whole as f64 + units]);
+            let report = equivalent(&one, &apart, &settings, &Simulator::new()).unwrap();
+            prop_assert!(matches!(report.verdict, Verdict::Different | Verdict::Unknown), "{:?}", report);
+        }
     }
 
     /// Whatever the field says of two random circuits, numbers at random angles agree.

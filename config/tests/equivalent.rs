@@ -104,6 +104,39 @@ fn long_decimals_are_rounded_reals() {
     verdict("qubit q; t q;", "qubit q; p(0.785398) q;", &["--snap"], 0, "equal", true);
 }
 
+/// What is said of decimals holds of the factors of parameters too.
+#[test]
+fn long_factors_are_rounded_reals() {
+    let f = |x: &str| format!("input float a; qubit q; rx({x}) q;");
+    verdict(&f("0.333333333333333*a"), &f("a/3"), &[], 0, "equal", false);
+    verdict(&f("0.333333333333333*a"), &f("a/4"), &[], 3, "different", false);
+    verdict(&f("0.333333333333*a"), &f("a/3"), &[], 3, "different", true);
+    verdict(&f("3.14159265358979*a"), &f("pi*a"), &[], 0, "equal", false);
+    for (x, y) in [
+        ("3.14159265358979*a", "pi*a"),
+        ("3.14159265359*a", "pi*a"),
+        ("sin(1.5707963267948966*a)", "sin(pi*a/2)"),
+        ("a/6.283185307179586", "a/(2*pi)"),
+    ] {
+        verdict(&f(x), &f(y), &["--snap"], 0, "equal", true);
+    }
+    let (_, _, err) = compare(&f("3.14159265358979*a"), &f("pi*a"), &["--snap"]);
+    assert!(err.contains("3.14159265358979 is taken for pi"), "{err}");
+    // A float does not hold these: they are no reason for an exact verdict.
+    verdict(&f("9007199254740993.0*a"), &f("9007199254740992.0*a"), &[], 4, "unknown", false);
+    verdict(&f("0.1000000000000000001"), &f("0.1"), &[], 0, "equal", false);
+    verdict(&f("sin(0.1000000000000000001*a)"), &f("sin(0.1*a)"), &[], 0, "equal", false);
+    verdict(&f("0.10000000000000000000*a"), &f("0.1*a"), &[], 0, "equal", true);
+    let sum = "input float a; qubit q; rz(333333334.5*a) q; rz(666666668.625*a) q;";
+    verdict("input float a; qubit q; rz(1000000003.125*a) q;", sum, &[], 4, "unknown", false);
+    let sum = "qubit q; rz(333333334.5) q; rz(666666668.625) q;";
+    verdict("qubit q; rz(1000000003.125) q;", sum, &[], 4, "unknown", false);
+    let (one, other) = ("qubit q; rz(3.12345678901234567) q;", "qubit q; rz(3.12345670101234567) q;");
+    let object = verdict(one, other, &["--precision", "f32"], 4, "unknown", false);
+    assert!(object["reason"].as_str().unwrap().contains("exceeds the tolerance"), "{object}");
+    verdict(one, other, &[], 3, "different", false);
+}
+
 #[test]
 fn names_and_computed_parameters() {
     let (_, object, err) =

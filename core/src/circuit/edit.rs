@@ -173,7 +173,7 @@ impl Circuit {
         }
         let value: f64 = expr.evaluate(&[]).map_err(|e| self.bind_error(e))?;
         if value.is_finite() {
-            return Ok(Angle::rad(value));
+            return Ok(expr.folded());
         }
         Err(CircuitError::NotFinite { angle: expr.text(&|id| self.param_name(id)) })
     }

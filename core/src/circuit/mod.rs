@@ -264,7 +264,10 @@ impl Circuit {
         // An expression of expressions of … would have a name that doubles with every level.
         let text = expr.text(&|id| self.param_name(id));
         let name = if text.len() <= MAX_NAME { text } else { format!("computed_{}", self.params.len()) };
-        let at = self.params.iter().position(|p| p.definition.as_ref() == Some(&expr));
+        let same = |other: &ParamExpr| {
+            *other == expr && other.angles().zip(expr.angles()).all(|(a, b)| a.slack() == b.slack())
+        };
+        let at = self.params.iter().position(|p| p.definition.as_ref().is_some_and(same));
         Angle::theta(match at {
             Some(i) => param_id(i),
             None => self.push_param(ParamDef { name, definition: Some(expr) }),

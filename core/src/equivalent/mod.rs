@@ -35,8 +35,12 @@
 //!   stays right, and *different* needs numbers that show it.
 //! - Fractions of pi are roots of unity. A decimal of at most 12 digits is the fraction it says;
 //!   `e^{i/D}` is transcendental (Lindemann), so one symbol for it changes no verdict.
-//! - A longer decimal is taken for a rounded real. Then plain numbers decide, at a tolerance, and the
-//!   verdict is not called exact.
+//! - A longer decimal is taken for a rounded real, and so is what was rounded on the way ([`Angle::slack`]), also
+//!   within computed parameters. Then plain numbers decide, at a tolerance, and the verdict is not called exact.
+//! - Numbers say *equal* where the distance and what rounding may have done to it, which is bounded gate by gate and
+//!   angle by angle, are within the tolerance, and *different* where the distance less that is beyond it.
+//!
+//! [`Angle::slack`]: crate::param::Angle::slack
 
 mod determinant;
 mod exact;
@@ -300,7 +304,7 @@ fn conclude(
             report.verdict = Verdict::Different;
             report.witness = numeric.witness()?;
             report.max_difference = Some(numeric.max_difference());
-            if numeric.max_difference() <= pair.rounding {
+            if numeric.max_difference() <= numeric.error_bound() {
                 let reason =
                     "numbers do not show the difference: it is less than rounding at the points tried";
                 report.reason.get_or_insert(reason.to_owned());

@@ -100,6 +100,8 @@ struct Apart {
     plain: f64,
     /// The phase of the first over the second.
     phase: f64,
+    /// What rounding may have moved the distances by.
+    bound: f64,
 }
 
 /// Runs of a pair in numbers.
@@ -109,6 +111,8 @@ pub(super) struct Numeric<'a> {
     settings: &'a Settings,
     simulator: &'a Simulator,
     seen: f64,
+    /// The largest bound of rounding at the points seen.
+    bound: f64,
 }
 
 impl<'a> Numeric<'a> {
@@ -118,7 +122,7 @@ impl<'a> Numeric<'a> {
         settings: &'a Settings,
         simulator: &'a Simulator,
     ) -> Numeric<'a> {
-        Numeric { pair, start, settings, simulator, seen: 0.0 }
+        Numeric { pair, start, settings, simulator, seen: 0.0, bound: 0.0 }
     }
 
     /// The largest distance seen so far.
@@ -126,10 +130,16 @@ impl<'a> Numeric<'a> {
         self.seen
     }
 
-    /// Angles of the inputs in (-pi, pi), drawn for point number `k`.
+    /// What rounding may have moved the distances by that were seen so far.
+    pub(super) fn error_bound(&self) -> f64 {
+        self.bound
+    }
+
+    /// Angles of the inputs in (-pi, pi), drawn for point number `k`: numbers of the precision in use.
     fn inputs(&self, k: u64) -> Vec<f64> {
         let count = self.pair.circuits[0].inputs().count() as u64;
         let angle = |i| (2.0 * draw(self.settings.seed, ANGLES + k, i) - 1.0) * std::f64::consts::PI;
+        let angle = |i| if self.settings.single { to_single(angle(i)) } else { angle(i) };
         (0..count).map(angle).collect()
     }
 
@@ -161,12 +171,15 @@ impl<'a> Numeric<'a> {
     /// Runs both circuits at all points.
     fn look(&mut self) -> Result<Vec<(Place, Apart)>, EquivalentError> {
         let places = self.places()?;
-        let run = |place: Place| self.apart(&place.values).map(|apart| (place, apart));
+        let run = |place: Place| self.apart(&place).map(|apart| (place, apart));
         places.into_iter().map(run).collect()
     }
 
-    fn apart(&mut self, values: &[f64]) -> Result<Apart, EquivalentError> {
-        self.apart_in(values, self.settings.single)
+    fn apart(&mut self, place: &Place) -> Result<Apart, EquivalentError> {
+        let apart = self.apart_in(&place.values, self.settings.single)?;
+        let bound = self.pair.rounding + self.pair.doubt(&place.inputs);
+        self.bound = self.bound.max(bound);
+        Ok(Apart { bound, ..apart })
     }
 
     /// What a circuit makes of the random state, computed on numbers of type T.
@@ -201,7 +214,8 @@ impl<'a> Numeric<'a> {
             let terms = x.amplitudes().iter().zip(y.amplitudes()).map(|(x, y)| (x - factor * y).norm_sqr());
             f64::sum(terms).sqrt()
         };
-        let apart = Apart { distance: norm(best), plain: norm(Complex::new(1.0, 0.0)), phase: best.arg() };
+        let plain = norm(Complex::new(1.0, 0.0));
+        let apart = Apart { distance: norm(best), plain, phase: best.arg(), bound: 0.0 };
         self.seen = self.seen.max(apart.distance);
         Ok(apart)
     }
@@ -213,61 +227,74 @@ impl<'a> Numeric<'a> {
     }
 
     fn farthest(&self, seen: &[(Place, Apart)]) -> Option<Witness> {
-        let (place, apart) = seen.iter().max_by(|a, b| a.1.distance.total_cmp(&b.1.distance))?;
+        let beyond = |apart: &Apart| apart.distance - apart.bound;
+        let (place, apart) = seen.iter().max_by(|a, b| beyond(&a.1).total_cmp(&beyond(&b.1)))?;
         let names = self.pair.circuits[0].inputs().map(str::to_owned);
         let params = names.zip(place.inputs.iter().copied()).collect();
         Some(Witness { params, distance: apart.distance })
     }
 
+    /// Whether numbers show a difference beyond the tolerance, whatever rounding did.
+    fn shows(&self, seen: &[(Place, Apart)]) -> bool {
+        seen.iter().any(|(_, apart)| apart.distance > self.settings.tolerance + apart.bound)
+    }
+
     /// *Different* if numbers show it, else unknown.
     pub(super) fn confirm(&mut self, reason: String) -> Result<Report, EquivalentError> {
         let seen = self.look()?;
-        let mut report = self.pair.report(Means::Numeric, self.pair.rounding);
+        let mut report = self.pair.report(Means::Numeric, self.bound);
         if seen.is_empty() {
             report.reason = Some(format!("{reason}, {NOWHERE}"));
             return Ok(report);
         }
         report.max_difference = Some(self.seen);
-        if self.seen > self.settings.tolerance + self.pair.rounding {
+        if self.shows(&seen) {
             report.verdict = Verdict::Different;
             report.witness = self.farthest(&seen);
             report.reason =
                 Some("computed parameters have no exact form; numbers show the difference".to_owned());
         } else {
-            report.reason = Some(format!("{reason}, but no difference was seen in numbers"));
+            report.reason =
+                Some(format!("{reason}, but no difference was seen in numbers{}", self.blurred()));
         }
         Ok(report)
     }
 
-    /// The numeric verdict.
+    /// What is to be said where rounding may do more than the tolerance allows.
+    fn blurred(&self) -> String {
+        if self.bound <= self.settings.tolerance {
+            return String::new();
+        }
+        let (angles, bound) = (self.bound - self.pair.rounding, self.bound);
+        if angles > self.pair.rounding {
+            return format!("; what is not known of the angles, {angles:.1e}, exceeds the tolerance");
+        }
+        format!("; what rounding may do, {bound:.1e}, exceeds the tolerance")
+    }
+
+    /// The numeric verdict: *equal* and *different* only where rounding cannot have made them so.
     pub(super) fn decide(&mut self, reason: String) -> Result<Report, EquivalentError> {
         let seen = self.look()?;
-        let mut report = self.pair.report(Means::Numeric, self.pair.rounding);
+        let mut report = self.pair.report(Means::Numeric, self.bound);
         let Some(first) = seen.first().map(|(_, apart)| apart.phase) else {
             report.reason = Some(format!("{reason}, {NOWHERE}"));
             return Ok(report);
         };
-        let plain = seen.iter().fold(0.0, |most: f64, (_, apart)| most.max(apart.plain));
         let tolerance = self.settings.tolerance;
+        let within =
+            |of: fn(&Apart) -> f64| seen.iter().all(|(_, apart)| of(apart) + apart.bound <= tolerance);
         report.max_difference = Some(self.seen);
-        if self.seen <= tolerance && self.pair.angle_rounding > tolerance {
-            let unknown = self.pair.angle_rounding;
-            report.reason = Some(format!(
-                "{reason}; what is not known of the angles, {unknown:.1e}, exceeds the tolerance"
-            ));
-            return Ok(report);
-        }
-        report.reason = Some(reason);
-        if self.seen <= tolerance && plain <= tolerance {
+        report.reason = Some(format!("{reason}{}", self.blurred()));
+        if within(|apart| apart.plain) {
             report.verdict = Verdict::Equal;
-        } else if self.seen <= tolerance {
+        } else if within(|apart| apart.distance) {
             report.verdict = Verdict::EqualUpToPhase;
             let same =
                 |(_, apart): &(Place, Apart)| Complex::cis(apart.phase - first).arg().abs() <= tolerance;
             if seen.iter().all(same) {
                 report.phase = Some(Phase { text: format!("{first}"), value: Some(first) });
             }
-        } else if self.seen > tolerance + self.pair.rounding {
+        } else if self.shows(&seen) {
             report.verdict = Verdict::Different;
             report.witness = self.farthest(&seen);
         }
@@ -308,6 +335,11 @@ impl<'a> Numeric<'a> {
         let value = angle.constant().map(|x| Complex::cis(x).arg());
         Phase { text: self.pair.circuits[0].angle_text(&angle), value }
     }
+}
+
+/// The nearest number of single precision.
+fn to_single(x: f64) -> f64 {
+    x.to_f32().map_or(x, f64::from)
 }
 
 /// The angle with these slopes, rounded to the steps of the plan, that is `base` where the parameters have the values.

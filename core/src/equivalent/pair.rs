@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use num_rational::Ratio;
 use num_traits::ToPrimitive;
 
 use super::{EquivalentError, Means, On, Report, Settings, Verdict};
@@ -9,7 +10,7 @@ use crate::{
     circuit::{Circuit, Instruction, Operation, ParamDef, param_id},
     gate::Gate,
     normal::{Basis, Combination, NormalError, Place},
-    param::{Angle, BindError, Decimal, ParamExpr, ParamId, Q, SHORT_DECIMAL},
+    param::{Angle, BindError, Decimal, ParamExpr, ParamId, Q, Rounded, SHORT_DECIMAL, Step, UNIT},
     scalar::Real,
     simulate::{SimulateError, final_measurements},
     trace::Expr,
@@ -20,8 +21,9 @@ const LARGEST_DECIMAL: f64 = 1e6;
 const FINEST_DECIMAL: i128 = 10i128.pow(12);
 /// The largest number in the factor of a computed parameter.
 const LARGEST_FACTOR: i64 = 1000;
-/// What rounding adds to the distance at most per gate: a few units of 2^-53 for each of its products.
-const ROUNDING_PER_GATE: f64 = 4e-15;
+/// What rounding adds to the distance at most per gate for each number in a row of its matrix, in units of the precision:
+/// the entry's own, that of a complex product and that of a sum.
+const ROUNDING_PER_PRODUCT: f64 = 8.0;
 /// How much coarser single precision is.
 const SINGLE: f64 = (1u64 << 29) as f64;
 
@@ -34,12 +36,12 @@ pub(super) struct Pair {
     pub(super) n_qubits: usize,
     /// Over the same parameters, without measurements.
     pub(super) circuits: [Circuit; 2],
-    /// The half units in the last place of all decimals that are rounded, and the rounding of the gates.
+    /// Half a unit in the last place of 1 in the precision of numbers.
+    unit: f64,
+    /// What rounding adds to the distance in numbers, but for that of the angles: see [`Pair::doubt`].
     pub(super) rounding: f64,
-    /// The first part of it: what is not known of the angles.
-    pub(super) angle_rounding: f64,
-    /// A decimal that is rounded.
-    rounded: Option<f64>,
+    /// An angle that is rounded, or a number in one.
+    rounded: Option<Angle>,
     notes: BTreeSet<String>,
     /// The parameters of both as expressions, as far as they were needed.
     values: Vec<Expr>,
@@ -74,8 +76,8 @@ impl Pair {
         let mut pair = Pair {
             n_qubits,
             circuits: [Circuit::new(0), Circuit::new(0)],
+            unit: if settings.single { UNIT * SINGLE } else { UNIT },
             rounding: 0.0,
-            angle_rounding: 0.0,
             rounded: None,
             notes: BTreeSet::new(),
             values: Vec::new(),
@@ -85,7 +87,6 @@ impl Pair {
         };
         pair.learn(&<Expr as Real>::pi(), Angle::pi(1, 1));
         let gates = [pair.translate(a, &mut table, settings)?, pair.translate(b, &mut table, settings)?];
-        pair.rounding += pair.angle_rounding;
         pair.note_names(a, b);
         for (circuit, gates) in pair.circuits.iter_mut().zip(gates) {
             *circuit = table.clone();
@@ -93,6 +94,7 @@ impl Pair {
                 circuit.push(instruction).map_err(SimulateError::from)?;
             }
         }
+        pair.rounded = pair.rounded_angle();
         Ok(pair)
     }
 
@@ -107,17 +109,24 @@ impl Pair {
         for param in circuit.params() {
             angles.push(match &param.definition {
                 None => table.param(&param.name),
-                Some(expr) => self.computed(table, expr.substitute(|id| angles[id.index()].clone()))?,
+                Some(expr) => {
+                    let expr = expr.substitute(|id| angles[id.index()].clone());
+                    let expr = expr.map_angles(|angle| self.snapped(angle, settings.snap));
+                    self.computed(table, expr)?
+                }
             });
         }
         let mut gates = Vec::with_capacity(circuit.instructions().len());
         for instruction in circuit.instructions() {
             let operation = match &instruction.operation {
-                Operation::Gate(gate) => Operation::Gate(self.exact_gate(gate, &angles, settings, circuit)?),
+                Operation::Gate(gate) => {
+                    Operation::Gate(self.exact_gate(gate, &angles, settings, circuit, table)?)
+                }
                 unitary @ Operation::Unitary(_) => unitary.clone(),
                 _ => continue,
             };
-            self.rounding += ROUNDING_PER_GATE * if settings.single { SINGLE } else { 1.0 };
+            let row = f64::from(u32::try_from(instruction.targets.len()).unwrap_or(u32::MAX)).exp2();
+            self.rounding += ROUNDING_PER_PRODUCT * row * self.unit;
             let Instruction { targets, controls, condition, .. } = instruction;
             gates.push(Instruction {
                 operation,
@@ -150,19 +159,26 @@ impl Pair {
     /// `-cos(a)`, or `cos(a) + sin(b)` where both are there, in any order.
     fn computed(&mut self, table: &mut Circuit, expr: ParamExpr) -> Result<Angle, EquivalentError> {
         for param in &table.params()[self.values.len()..] {
-            let value = param.definition.as_ref().and_then(|e| e.evaluate(&self.values).ok());
-            let value = value.unwrap_or_else(|| Expr::symbol(&param.name));
             let id = param_id(self.values.len());
+            // What is rounded is a number of its own.
+            let own = || Expr::symbol(&format!("computed_{}", id.0));
+            let value = param.definition.as_ref().and_then(|e| match e.angles().any(is_vague) {
+                true => Some(own()),
+                false => e.evaluate(&self.values).ok(),
+            });
+            let value = value.unwrap_or_else(|| Expr::symbol(&param.name));
             if param.definition.is_none() || id == RADIAN {
                 self.learn(&value, Angle::theta(id));
             }
             self.values.push(value);
         }
+        // What is rounded is no number to calculate with exactly.
+        let vague = expr.angles().any(is_vague);
         let normal = match expr.evaluate(&self.values).map(|e: Expr| e.normal()) {
             Ok(Err(NormalError::DivisionByZero)) => {
                 return Err(EquivalentError::DivisionByZero { angle: expr.text(&|id| table.param_name(id)) });
             }
-            other => other.ok().and_then(Result::ok),
+            other => other.ok().and_then(Result::ok).filter(|_| !vague),
         };
         let place = normal.and_then(|normal| self.basis.place(&normal).ok());
         if let Some(Place::Sum(parts)) = &place {
@@ -186,42 +202,69 @@ impl Pair {
         angles: &[Angle],
         settings: &Settings,
         circuit: &Circuit,
+        table: &mut Circuit,
     ) -> Result<Gate, EquivalentError> {
         if let Some(angle) = gate.params().iter().find(|a| !a.radian_part().is_finite()) {
             let error = circuit.bind_error(BindError::NotFinite { angle: angle.clone() });
             return Err(SimulateError::from(error).into());
         }
-        Ok(gate.map_params(|angle| {
+        let mut failed = None;
+        let gate = gate.map_params(|angle| {
             let angle = match angle.is_constant() {
                 true => angle.clone(),
                 false => angle.substitute(|id| angles[id.index()].clone()),
             };
-            self.exact_angle(angle, settings.snap)
-        }))
+            let angle = self.snapped(&angle, settings.snap);
+            let angle = match settings.snap {
+                true => self.snapped_factors(angle, table).unwrap_or_else(|(angle, e)| {
+                    failed = Some(e);
+                    angle
+                }),
+                false => angle,
+            };
+            exact_angle(angle)
+        });
+        failed.map_or(Ok(gate), Err)
     }
 
-    /// Radians become a multiple of the first parameter, or of pi if they are to be snapped.
-    fn exact_angle(&mut self, angle: Angle, snap: bool) -> Angle {
+    /// Radians that are to all digits a multiple of pi become that if they are to be snapped.
+    fn snapped(&mut self, angle: &Angle, snap: bool) -> Angle {
         let radians = angle.radian_part();
-        if radians == 0.0 {
-            return angle;
-        }
-        // Angles that are not finite have been refused.
-        let Some(decimal) = Decimal::new(radians) else { return angle };
-        if let Some(pi) = decimal.multiple_of_pi() {
-            if snap {
+        let pi = if radians == 0.0 { None } else { Decimal::new(radians).and_then(|d| d.multiple_of_pi()) };
+        match pi {
+            Some(pi) if snap => {
                 self.notes.insert(format!("{radians} is taken for {pi}"));
-                return angle - radians + pi;
+                angle.without_radians() + pi
             }
-            self.notes.insert(format!("{radians} looks like {pi}, but is not taken for it without snapping"));
+            Some(pi) => {
+                let note = format!("{radians} looks like {pi}, but is not taken for it without snapping");
+                self.notes.insert(note);
+                angle.clone()
+            }
+            None => angle.clone(),
         }
-        match short_fraction(&decimal, radians) {
-            Some(q) => angle - radians + Angle::theta(RADIAN) * q,
-            None => {
-                self.angle_rounding += unknown(&decimal, radians);
-                self.rounded = Some(radians);
-                angle
-            }
+    }
+
+    /// The same for the factors of parameters: `3.141593*a` becomes a computed parameter `pi*a`.
+    fn snapped_factors(
+        &mut self,
+        angle: Angle,
+        table: &mut Circuit,
+    ) -> Result<Angle, (Angle, EquivalentError)> {
+        let decimal = |q: Q| {
+            let x = q.to_f64()?;
+            Some((x, Decimal::new(x).filter(|d| d.fraction() == Some(widen(q)))?.multiple_of_pi()?))
+        };
+        let Some((id, q, (x, pi))) = angle.terms().iter().find_map(|&(id, q)| Some((id, q, decimal(q)?)))
+        else {
+            return Ok(angle);
+        };
+        self.notes.insert(format!("{x} is taken for {pi}"));
+        let product = ParamExpr::from(pi).binary(Step::Mul, Angle::theta(id).into());
+        match self.computed(table, product) {
+            // One factor less that is no multiple of pi.
+            Ok(product) => self.snapped_factors(angle - Angle::theta(id) * q + product, table),
+            Err(e) => Err((angle, e)),
         }
     }
 
@@ -236,13 +279,80 @@ impl Pair {
 
     /// Why no field can decide, if that is known already.
     pub(super) fn obstacle(&self) -> Option<String> {
-        self.rounded.map(|x| {
+        self.rounded.as_ref().map(|angle| {
+            let (x, text) = (angle.radian_part(), self.circuits[0].angle_text(angle));
             match Decimal::new(x).is_some_and(|decimal| decimal.n_digits() <= SHORT_DECIMAL) {
+                true if angle.slack() > 0.0 => {
+                    format!("the angle {text} was rounded from numbers of more digits")
+                }
                 true => format!("the angle {x} is too large or too fine to compute with exactly"),
                 false => {
                     format!("the angle {x} has more than {SHORT_DECIMAL} digits, so it is taken for rounded")
                 }
             }
+        })
+    }
+
+    /// An angle of a gate, or in a computed parameter of one, that is not known exactly.
+    fn rounded_angle(&self) -> Option<Angle> {
+        let params = self.circuits[0].params();
+        let mut used = vec![false; params.len()];
+        self.used_params().for_each(|id| used[id.index()] = true);
+        // Definitions are over parameters before them.
+        for k in (0..params.len()).rev().filter(|k| *k != RADIAN.index()) {
+            let Some(definition) = params[k].definition.as_ref().filter(|_| used[k]) else { continue };
+            if let Some(angle) = definition.angles().find(|angle| is_vague(angle)) {
+                return Some(angle.clone());
+            }
+            definition.params().for_each(|id| used[id.index()] = true);
+        }
+        let gates = self.gates().flat_map(Gate::params);
+        gates.filter(|angle| angle.radian_part() != 0.0 || angle.slack() > 0.0).cloned().next()
+    }
+
+    /// By how much the angles of all gates may be off, in sum: what is not known of their decimals, and what the precision
+    /// of numbers leaves of products and sums with parameters of these values. The distance is off by no more, since no
+    /// angle turns a vector faster.
+    pub(super) fn doubt(&self, inputs: &[f64]) -> f64 {
+        let params = self.circuits[0].params();
+        let mut inputs = inputs.iter().copied();
+        let mut values: Vec<Rounded> = Vec::with_capacity(params.len());
+        for param in params {
+            values.push(match &param.definition {
+                None => Rounded::exact(inputs.next().unwrap_or_default()),
+                Some(expr) => Rounded::expression(expr, &values),
+            });
+        }
+        if self.unit > UNIT {
+            let single = |x: f64| x.to_f32().map_or(f64::INFINITY, |near| (f64::from(near) - x).abs());
+            values.iter_mut().for_each(|value| *value = value.off(single(value.value)));
+        }
+        self.gates().map(|gate| self.doubt_of_gate(gate, &values)).sum()
+    }
+
+    fn doubt_of_gate(&self, gate: &Gate, values: &[Rounded]) -> f64 {
+        let of_angle = |angle: &Angle| {
+            let angle = angle.within_turn();
+            let whole = Rounded::angle(&angle, values);
+            // In single precision nearly everything is rounded once more, and every part of a sum.
+            let parts = angle.terms().len() + usize::from(*angle.pi_part().numer() != 0);
+            let parts = parts + usize::from(angle.radian_part() != 0.0);
+            let sizes = Rounded::sizes(&angle, values);
+            let coarse = if self.unit > UNIT { 3.0 * self.unit * sizes } else { 0.0 };
+            let sums =
+                if parts > 1 { parts.to_f64().unwrap_or(f64::INFINITY) * self.unit * sizes } else { 0.0 };
+            (whole.error + coarse + sums, sizes)
+        };
+        let (errors, sizes) =
+            gate.params().iter().map(of_angle).fold((0.0, 0.0), |sum, x| (sum.0 + x.0, sum.1 + x.1));
+        // Gates with several angles add them.
+        errors + if gate.params().len() > 1 { 2.0 * self.unit * sizes } else { 0.0 }
+    }
+
+    fn gates(&self) -> impl Iterator<Item = &Gate> {
+        self.instructions().filter_map(|i| match &i.operation {
+            Operation::Gate(gate) => Some(gate),
+            _ => None,
         })
     }
 
@@ -253,11 +363,7 @@ impl Pair {
 
     /// The parameters in the angles of gates, as often as they occur.
     pub(super) fn used_params(&self) -> impl Iterator<Item = ParamId> + '_ {
-        let gates = self.instructions().filter_map(|i| match &i.operation {
-            Operation::Gate(gate) => Some(gate.params()),
-            _ => None,
-        });
-        gates.flatten().flat_map(Angle::terms).map(|t| t.0)
+        self.gates().flat_map(Gate::params).flat_map(Angle::terms).map(|t| t.0)
     }
 
     /// Whether a gate uses a computed parameter.
@@ -282,15 +388,25 @@ impl Pair {
     }
 }
 
-/// How far the number that was meant may be from the float: what the last of many digits leaves open; of few digits, what
-/// the float does.
-fn unknown(decimal: &Decimal, value: f64) -> f64 {
-    const ALL_WHOLE: f64 = 1.0 / f64::EPSILON;
-    if decimal.n_digits() > SHORT_DECIMAL {
-        return 0.5 * decimal.unit();
+/// Whether an angle within a computed parameter is no number to calculate with exactly.
+fn is_vague(angle: &Angle) -> bool {
+    let short = || Decimal::new(angle.radian_part()).is_some_and(|d| d.n_digits() <= SHORT_DECIMAL);
+    angle.slack() > 0.0 || (angle.radian_part() != 0.0 && !short())
+}
+
+/// Radians become a multiple of the first parameter, unless they are rounded.
+fn exact_angle(angle: Angle) -> Angle {
+    let radians = angle.radian_part();
+    if radians == 0.0 || angle.slack() > 0.0 {
+        return angle;
     }
-    let is_exact = value.fract() == 0.0 && value.abs() < ALL_WHOLE;
-    if is_exact { 0.0 } else { 0.5 * f64::EPSILON * value.abs() }
+    // Angles that are not finite have been refused.
+    let fraction = Decimal::new(radians).and_then(|decimal| short_fraction(&decimal, radians));
+    fraction.map_or_else(|| angle.clone(), |q| angle.without_radians() + Angle::theta(RADIAN) * q)
+}
+
+fn widen(q: Q) -> Ratio<i128> {
+    Ratio::new_raw(i128::from(*q.numer()), i128::from(*q.denom()))
 }
 
 /// The fraction that a decimal says, if it is short and its parts are small.

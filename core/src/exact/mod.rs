@@ -164,7 +164,8 @@ pub enum ExactError {
 
 impl ExactError {
     fn outside(circuit: &Circuit, angle: &Angle) -> ExactError {
-        ExactError::Outside { angle: circuit.angle_text(angle) }
+        let rounded = if angle.slack() > 0.0 { " (rounded)" } else { "" };
+        ExactError::Outside { angle: format!("{}{rounded}", circuit.angle_text(angle)) }
     }
 
     /// What went wrong in a run of this circuit.

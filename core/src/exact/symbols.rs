@@ -221,6 +221,9 @@ struct Parts {
 }
 
 fn parts(angle: &Angle) -> Option<Parts> {
+    if angle.slack() > 0.0 {
+        return None;
+    }
     let mut variables: Vec<_> = angle.terms().iter().map(|&(id, q)| (Some(id), widen(q))).collect();
     if angle.radian_part() != 0.0 {
         let short = Decimal::new(angle.radian_part()).filter(|d| d.n_digits() <= SHORT_DECIMAL)?;

@@ -9,7 +9,10 @@ use num_rational::Ratio;
 use num_traits::{CheckedAdd, CheckedMul, ToPrimitive};
 use smallvec::SmallVec;
 
-use super::decimal::{Decimal, SHORT_DECIMAL};
+use super::{
+    decimal::{Decimal, SHORT_DECIMAL},
+    rounding::UNIT,
+};
 
 /// An exact fraction.
 pub type Q = Ratio<i64>;
@@ -58,12 +61,60 @@ impl ParamId {
 /// A fraction that outgrows 64 bits is rounded to the precision of `f64`; the part in pi then
 /// becomes radians. A coefficient of a parameter below 2^-63, about 1e-19, is 0; one above 2^63 makes
 /// the angle NaN, which every binding refuses.
-#[derive(Clone, Debug, PartialEq)]
+///
+/// An angle knows by how much such roundings may have moved it: its [slack](Angle::slack). Two angles are equal if they
+/// are written alike, whatever their slack.
+#[derive(Clone, Debug)]
 pub struct Angle {
     pi: Q,
     radians: f64,
     /// Few, so that an angle needs no memory of its own.
     terms: SmallVec<[(ParamId, Q); 2]>,
+    slack: Slack,
+}
+
+/// By how much roundings may have moved an angle, at most: its radians, and the sum of its coefficients.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slack {
+    radians: f32,
+    terms: f32,
+}
+
+impl Slack {
+    const NONE: Slack = Slack { radians: 0.0, terms: 0.0 };
+
+    fn times(self, factor: f64) -> Slack {
+        let mut product = Slack::NONE;
+        product.add(times(self.radians, factor), times(self.terms, factor));
+        product
+    }
+
+    fn add(&mut self, radians: f64, terms: f64) {
+        if radians == 0.0 && terms == 0.0 {
+            return;
+        }
+        self.radians = upwards(f64::from(self.radians) + radians);
+        self.terms = upwards(f64::from(self.terms) + terms);
+    }
+}
+
+/// Nothing times infinitely much is nothing.
+fn times(slack: f32, factor: f64) -> f64 {
+    if slack == 0.0 { 0.0 } else { f64::from(slack) * factor }
+}
+
+/// The least `f32` that is not below.
+fn upwards(x: f64) -> f32 {
+    match x.to_f32() {
+        Some(near) if f64::from(near) < x => near.next_up(),
+        near => near.unwrap_or(f32::INFINITY),
+    }
+}
+
+impl PartialEq for Angle {
+    fn eq(&self, other: &Angle) -> bool {
+        (self.pi, self.radians) == (other.pi, other.radians) && self.terms == other.terms
+    }
 }
 
 /// Half a turn, exactly: `PI / 4` is the fraction 1/4 of pi and no decimal.
@@ -75,13 +126,14 @@ pub struct Angle {
 /// assert_eq!(PI / (1 << k), Angle::pi(1, 4));
 /// assert_eq!((PI / 4).to_string(), "pi/4");
 /// ```
-pub const PI: Angle = Angle { pi: Q::new_raw(1, 1), radians: 0.0, terms: SmallVec::new_const() };
+pub const PI: Angle =
+    Angle { pi: Q::new_raw(1, 1), radians: 0.0, terms: SmallVec::new_const(), slack: Slack::NONE };
 
 impl Angle {
     /// The angle 0.
     #[must_use]
     pub fn zero() -> Angle {
-        Angle { pi: Q::new_raw(0, 1), radians: 0.0, terms: SmallVec::new() }
+        Angle { pi: Q::new_raw(0, 1), radians: 0.0, terms: SmallVec::new(), slack: Slack::NONE }
     }
 
     /// The exact angle `pi numerator / denominator`; NaN if the denominator is 0.
@@ -97,6 +149,16 @@ impl Angle {
     #[must_use]
     pub fn rad(radians: f64) -> Angle {
         Angle { radians, ..Angle::zero() }
+    }
+
+    /// The angle of so many radians, which were rounded: the number that is meant may be off by `slack`. So it is no
+    /// decimal that somebody wrote, however few its digits.
+    #[must_use]
+    pub fn rounded(radians: f64, slack: f64) -> Angle {
+        let mut angle = Angle::rad(radians);
+        // Even the least slack is some.
+        angle.slack.add(slack.max(f64::from(f32::MIN_POSITIVE)), 0.0);
+        angle
     }
 
     /// The value of a parameter.
@@ -115,6 +177,43 @@ impl Angle {
     #[must_use]
     pub fn radian_part(&self) -> f64 {
         self.radians
+    }
+
+    /// How far the angle that is meant may be from this one, because numbers were rounded on the way: at most so many
+    /// radians times the largest of 1 and the parameters' absolute values. 0 where nothing was.
+    ///
+    /// ```
+    /// use ketgrad_core::param::Angle;
+    ///
+    /// assert_eq!((Angle::rad(0.1) + Angle::rad(0.2)).slack(), 0.0); // 0.3
+    /// assert!((Angle::rad(0.1) + Angle::rad(1e-20)).slack() > 0.0); // 0.1 again, but not by its meaning
+    /// ```
+    #[must_use]
+    pub fn slack(&self) -> f64 {
+        f64::from(self.slack.radians) + f64::from(self.slack.terms)
+    }
+
+    /// The slack where the largest parameter has this absolute value.
+    pub(crate) fn slack_at(&self, largest: f64) -> f64 {
+        let of_terms = f64::from(self.slack.terms);
+        f64::from(self.slack.radians) + if of_terms == 0.0 { 0.0 } else { of_terms * largest }
+    }
+
+    /// The angle without its part in radians, and without their slack.
+    pub(crate) fn without_radians(&self) -> Angle {
+        let slack = Slack { radians: 0.0, ..self.slack };
+        Angle { pi: self.pi, radians: 0.0, terms: self.terms.clone(), slack }
+    }
+
+    /// The angle without its whole turns.
+    pub(crate) fn within_turn(&self) -> Angle {
+        Angle { pi: within_turn(self.pi), ..self.clone() }
+    }
+
+    /// An upper bound of its absolute value where no parameter is above 1.
+    fn size(&self) -> f64 {
+        let terms: f64 = self.terms.iter().map(|t| q_to_f64(t.1).abs()).sum();
+        q_to_f64(self.pi).abs() * std::f64::consts::PI + self.radians.abs() + terms
     }
 
     /// The parameters and their coefficients, sorted by id, none of them zero.
@@ -148,8 +247,17 @@ impl Angle {
     /// Replaces each parameter by the angle that `value` gives for it.
     #[must_use]
     pub fn substitute(&self, mut value: impl FnMut(ParamId) -> Angle) -> Angle {
-        let start = Angle { pi: self.pi, radians: self.radians, terms: SmallVec::new() };
-        self.terms.iter().fold(start, |sum, &(id, q)| sum + value(id) * q)
+        let mut start = Angle { terms: SmallVec::new(), ..self.without_radians() };
+        (start.radians, start.slack) = (self.radians, Slack { terms: 0.0, ..self.slack });
+        let of_terms = f64::from(self.slack.terms);
+        self.terms.iter().fold(start, |sum, &(id, q)| {
+            let value = value(id);
+            let more = if of_terms == 0.0 { 0.0 } else { of_terms * value.size() };
+            let mut sum = sum + value * q;
+            // The coefficient's slack is on every part of what takes its parameter's place.
+            sum.slack.add(more, more);
+            sum
+        })
     }
 
     /// Writes the angle with the names that `name` gives.
@@ -191,6 +299,14 @@ impl Angle {
 
     fn poisoned() -> Angle {
         Angle::rad(f64::NAN)
+    }
+
+    /// What the part in pi would be, in numbers of so many.
+    fn pi_becomes_radians(&mut self, pi: f64) {
+        let more = pi * std::f64::consts::PI;
+        self.radians += more;
+        self.pi = Q::new_raw(0, 1);
+        self.slack.add(UNIT * (4.0 * more.abs() + self.radians.abs()), 0.0);
     }
 }
 
@@ -243,13 +359,21 @@ pub(crate) fn q_to_f64(q: Q) -> f64 {
     q.to_f64().unwrap_or(f64::NAN)
 }
 
-/// Rounds to a fraction near `x`, if 64 bits hold one.
-fn round(x: f64) -> Option<Q> {
+/// A multiple of pi, less than a turn from 0.
+pub(super) fn within_turn(pi: Q) -> Q {
+    let (n, d) = (*pi.numer(), *pi.denom());
+    // What is taken off is a multiple of the denominator: the fraction stays in lowest terms.
+    d.checked_mul(2).map_or(pi, |turn| Q::new_raw(n % turn, d))
+}
+
+/// Rounds to a fraction near `x`, if 64 bits hold one; with what that may be off by where x is rounded itself.
+fn round(x: f64) -> Option<(Q, f64)> {
     // As near as 1e-19: of a small number that leaves few digits, of its reciprocal all.
     let as_it_is = Q::approximate_float(x)?;
     let upside_down = Q::approximate_float(x.recip()).filter(|q| *q.numer() != 0).map(|q| q.recip());
     let error = |q: Q| (q_to_f64(q) - x).abs();
-    Some(upside_down.filter(|q| error(*q) < error(as_it_is)).unwrap_or(as_it_is))
+    let near = upside_down.filter(|q| error(*q) < error(as_it_is)).unwrap_or(as_it_is);
+    Some((near, error(near) + 4.0 * UNIT * x.abs()))
 }
 
 /// The product, if 64 bits hold it. Most coefficients are 0 or 1, for which nothing has to be reduced.
@@ -261,55 +385,91 @@ fn exact_mul(a: Q, b: Q) -> Option<Q> {
     }
 }
 
-/// The fraction that a short decimal says.
-fn short_decimal(x: f64) -> Option<Ratio<i128>> {
-    Decimal::new(x).filter(|decimal| decimal.n_digits() <= SHORT_DECIMAL)?.fraction()
+/// The fraction that a short decimal says; of any other number what is not known of it.
+fn decimal(x: f64) -> Result<Ratio<i128>, f64> {
+    let decimal = Decimal::new(x).ok_or(f64::INFINITY)?;
+    let short = decimal.n_digits() <= SHORT_DECIMAL;
+    decimal.fraction().filter(|_| short).ok_or_else(|| if short { 0.0 } else { decimal.doubt() })
 }
 
-/// The sum; of short decimals the float nearest to theirs, which is a short decimal again: 0.1 + 0.2 = 0.3.
-fn add_radians(a: f64, b: f64) -> f64 {
+fn widen(q: Q) -> Ratio<i128> {
+    Ratio::new_raw(i128::from(*q.numer()), i128::from(*q.denom()))
+}
+
+/// The float nearest to a fraction, and what it is off by if the fraction is not the short decimal that the float is.
+fn nearest(exact: Ratio<i128>) -> Option<(f64, f64)> {
+    let x = exact.to_f64()?;
+    Some((x, if decimal(x) == Ok(exact) { 0.0 } else { UNIT * x.abs() }))
+}
+
+/// The sum and what it may be off by; of short decimals the float nearest to theirs, which often is a short decimal
+/// again: 0.1 + 0.2 = 0.3.
+fn add_radians(a: f64, b: f64) -> (f64, f64) {
     if a == 0.0 || b == 0.0 {
-        return a + b;
+        return (a + b, 0.0);
     }
-    let exact = || short_decimal(a)?.checked_add(&short_decimal(b)?)?.to_f64();
-    exact().unwrap_or(a + b)
+    let (x, y) = (decimal(a), decimal(b));
+    let exact = x.as_ref().ok().zip(y.as_ref().ok()).and_then(|(x, y)| nearest(x.checked_add(y)?));
+    exact.unwrap_or_else(|| {
+        (a + b, UNIT * (a + b).abs() + x.err().unwrap_or_default() + y.err().unwrap_or_default())
+    })
 }
 
 /// The product, in the same way.
-fn multiply_radians(a: f64, q: Q) -> f64 {
-    let exact = || {
-        let q = Ratio::new_raw(i128::from(*q.numer()), i128::from(*q.denom()));
-        short_decimal(a)?.checked_mul(&q)?.to_f64()
-    };
-    exact().unwrap_or(a * q_to_f64(q))
+fn multiply_radians(a: f64, q: Q) -> (f64, f64) {
+    match (*q.numer(), *q.denom()) {
+        (1, 1) => return (a, 0.0),
+        (-1, 1) => return (-a, 0.0),
+        _ => {}
+    }
+    let x = decimal(a);
+    let exact = x.as_ref().ok().and_then(|x| nearest(x.checked_mul(&widen(q))?));
+    exact.unwrap_or_else(|| {
+        let factor = q_to_f64(q);
+        let product = a * factor;
+        (product, 2.0 * UNIT * product.abs() + x.err().unwrap_or_default() * factor.abs())
+    })
 }
 
-fn q_add(a: Q, b: Q) -> Option<Q> {
-    a.checked_add(&b).or_else(|| round(q_to_f64(a) + q_to_f64(b)))
+/// The sum and what it is off by.
+fn q_add(a: Q, b: Q) -> Option<(Q, f64)> {
+    a.checked_add(&b).map(|sum| (sum, 0.0)).or_else(|| round(q_to_f64(a) + q_to_f64(b)))
 }
 
-fn q_mul(a: Q, b: Q) -> Option<Q> {
-    exact_mul(a, b).or_else(|| round(q_to_f64(a) * q_to_f64(b)))
+fn q_mul(a: Q, b: Q) -> Option<(Q, f64)> {
+    exact_mul(a, b).map(|product| (product, 0.0)).or_else(|| round(q_to_f64(a) * q_to_f64(b)))
+}
+
+/// The product of a coefficient with a decimal.
+fn q_times(q: Q, x: f64) -> Option<(Q, f64)> {
+    let (near, off) = round(q_to_f64(q) * x)?;
+    let exact = decimal(x).map(|x| x.checked_mul(&widen(q)));
+    let doubt = exact.as_ref().err().copied().unwrap_or_default();
+    let off = if exact == Ok(Some(widen(near))) { 0.0 } else { off + doubt * q_to_f64(q).abs() };
+    Some((near, off))
 }
 
 impl Add for Angle {
     type Output = Angle;
     fn add(mut self, other: Angle) -> Angle {
-        self.radians = add_radians(self.radians, other.radians);
+        let (radians, off) = add_radians(self.radians, other.radians);
+        self.radians = radians;
+        self.slack.add(f64::from(other.slack.radians) + off, f64::from(other.slack.terms));
         match self.pi.checked_add(&other.pi) {
             Some(pi) => self.pi = pi,
-            None => {
-                self.radians += (q_to_f64(self.pi) + q_to_f64(other.pi)) * std::f64::consts::PI;
-                self.pi = Q::new_raw(0, 1);
-            }
+            None => self.pi_becomes_radians(q_to_f64(self.pi) + q_to_f64(other.pi)),
         }
         for (id, q) in other.terms {
             match self.terms.binary_search_by_key(&id, |t| t.0) {
                 Ok(i) => match q_add(self.terms[i].1, q) {
-                    Some(sum) if *sum.numer() == 0 => {
-                        self.terms.remove(i);
+                    Some((sum, off)) => {
+                        self.slack.add(0.0, off);
+                        if *sum.numer() == 0 {
+                            self.terms.remove(i);
+                        } else {
+                            self.terms[i].1 = sum;
+                        }
                     }
-                    Some(sum) => self.terms[i].1 = sum,
                     None => return Angle::poisoned(),
                 },
                 Err(i) => self.terms.insert(i, (id, q)),
@@ -325,19 +485,24 @@ impl Mul<Q> for Angle {
         if *q.numer() == 0 {
             return if self.radians.is_finite() { Angle::zero() } else { Angle::poisoned() };
         }
+        if self.slack() > 0.0 {
+            self.slack = self.slack.times(q_to_f64(q).abs());
+        }
         if self.radians != 0.0 {
-            self.radians = multiply_radians(self.radians, q);
+            let (radians, off) = multiply_radians(self.radians, q);
+            self.radians = radians;
+            self.slack.add(off, 0.0);
         }
         match exact_mul(self.pi, q) {
             Some(pi) => self.pi = pi,
-            None => {
-                self.radians += q_to_f64(self.pi) * q_to_f64(q) * std::f64::consts::PI;
-                self.pi = Q::new_raw(0, 1);
-            }
+            None => self.pi_becomes_radians(q_to_f64(self.pi) * q_to_f64(q)),
         }
         for term in &mut self.terms {
             match q_mul(term.1, q) {
-                Some(product) => term.1 = product,
+                Some((product, off)) => {
+                    term.1 = product;
+                    self.slack.add(0.0, off);
+                }
                 None => return Angle::poisoned(),
             }
         }
@@ -366,11 +531,26 @@ impl Mul<f64> for Angle {
         if let Some(q) = dyadic(x) {
             return self * q;
         }
-        self.radians = (q_to_f64(self.pi) * std::f64::consts::PI + self.radians) * x;
-        self.pi = Q::new_raw(0, 1);
+        self.slack = self.slack.times(x.abs());
+        let (own, factor) = (decimal(self.radians), decimal(x));
+        let exact = own.as_ref().ok().zip(factor.as_ref().ok()).filter(|_| *self.pi.numer() == 0);
+        let exact = exact.and_then(|(own, factor)| nearest(own.checked_mul(factor)?));
+        let (radians, off) = exact.unwrap_or_else(|| {
+            let of_pi = q_to_f64(self.pi) * std::f64::consts::PI;
+            let all = of_pi + self.radians;
+            let rounding = 4.0 * UNIT * (of_pi.abs() + self.radians.abs()) * x.abs();
+            let doubts =
+                own.err().unwrap_or_default() * x.abs() + factor.err().unwrap_or_default() * all.abs();
+            (all * x, rounding + doubts)
+        });
+        (self.radians, self.pi) = (radians, Q::new_raw(0, 1));
+        self.slack.add(off, 0.0);
         for term in &mut self.terms {
-            match round(q_to_f64(term.1) * x) {
-                Some(product) => term.1 = product,
+            match q_times(term.1, x) {
+                Some((product, off)) => {
+                    term.1 = product;
+                    self.slack.add(0.0, off);
+                }
                 None => return Angle::poisoned(),
             }
         }
@@ -396,12 +576,16 @@ impl Div<f64> for Angle {
     }
 }
 
-/// The number as a fraction k/2^m with m <= 20, if it is one.
+/// The number as a fraction k/2^m with m <= 20, if it is one. Large floats always are: there it must be what the decimal
+/// says, too.
 fn dyadic(x: f64) -> Option<Q> {
     const SCALE: i64 = 1 << 20;
+    const TELLING: f64 = (1u64 << 40) as f64;
     let scaled = x * Q::from_integer(SCALE).to_f64()?;
     let numerator = if scaled.fract() == 0.0 { scaled.to_i64()? } else { return None };
-    (numerator != i64::MIN).then(|| Q::new(numerator, SCALE))
+    let q = (numerator != i64::MIN).then(|| Q::new(numerator, SCALE))?;
+    let told = || Decimal::new(x).and_then(|decimal| decimal.fraction()) == Some(widen(q));
+    (scaled.abs() < TELLING || told()).then_some(q)
 }
 
 // One integer type only: with two, the type of `PI / 4` would stay open and `(PI / 4).clone()` would

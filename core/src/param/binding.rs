@@ -2,7 +2,7 @@
 
 use num_complex::Complex;
 
-use super::{Angle, ParamId, Q};
+use super::{Angle, ParamId, Q, angle::within_turn};
 use crate::scalar::{Real, Ring, Scalar};
 
 /// Why an angle has no number.
@@ -139,13 +139,6 @@ impl<T: Real> Values<'_, T> {
             }
         })
     }
-}
-
-/// A multiple of pi, less than a turn from 0.
-fn within_turn(pi: Q) -> Q {
-    let (n, d) = (*pi.numer(), *pi.denom());
-    // What is taken off is a multiple of the denominator: the fraction stays in lowest terms.
-    d.checked_mul(2).map_or(pi, |turn| Q::new_raw(n % turn, d))
 }
 
 impl<T: Real> Binding<Complex<T>> for Values<'_, T> {

@@ -6,7 +6,7 @@
 use num_rational::Ratio;
 use num_traits::ToPrimitive;
 
-use super::Angle;
+use super::{Angle, rounding::UNIT};
 
 /// The most digits of a decimal that is taken for the fraction that it says.
 pub const SHORT_DECIMAL: usize = 12;
@@ -14,6 +14,8 @@ pub const SHORT_DECIMAL: usize = 12;
 const MAX_PLACES: u32 = 30;
 /// Digits from which a decimal may be a rounded multiple of pi.
 const TELLING: usize = 6;
+/// Below it all whole numbers are floats.
+const ALL_WHOLE: f64 = 1.0 / f64::EPSILON;
 /// Denominators of pi that are looked for.
 const DENOMINATORS: i64 = 64;
 
@@ -64,6 +66,17 @@ impl Decimal {
     #[must_use]
     pub fn unit(&self) -> f64 {
         10f64.powi(self.exponent)
+    }
+
+    /// How far the number that was meant may be from the float: what the last of many digits leaves open; of few digits,
+    /// what the float does.
+    #[must_use]
+    pub fn doubt(&self) -> f64 {
+        if self.n_digits > SHORT_DECIMAL {
+            return 0.5 * self.unit();
+        }
+        let is_exact = self.value.fract() == 0.0 && self.value.abs() < ALL_WHOLE;
+        if is_exact { 0.0 } else { UNIT * self.value.abs() }
     }
 
     /// The number as a fraction; `None` if it is beyond `10^±30`.

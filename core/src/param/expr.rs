@@ -137,22 +137,33 @@ impl ParamExpr {
         &self.steps
     }
 
+    /// The angles that occur: numbers, parameters, and sums of them.
+    pub fn angles(&self) -> impl Iterator<Item = &Angle> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Angle(angle) => Some(angle),
+            _ => None,
+        })
+    }
+
     /// The parameters that occur, with repetitions.
     pub fn params(&self) -> impl Iterator<Item = ParamId> + '_ {
-        self.steps.iter().flat_map(|step| match step {
-            Step::Angle(angle) => angle.terms().iter().map(|t| t.0).collect::<Vec<_>>(),
-            _ => Vec::new(),
-        })
+        self.angles().flat_map(|angle| angle.terms().iter().map(|t| t.0))
+    }
+
+    /// Replaces each angle that occurs.
+    #[must_use]
+    pub fn map_angles(&self, mut map: impl FnMut(&Angle) -> Angle) -> ParamExpr {
+        let steps = self.steps.iter().map(|step| match step {
+            Step::Angle(angle) => Step::Angle(map(angle)),
+            other => other.clone(),
+        });
+        ParamExpr { steps: steps.collect() }
     }
 
     /// Replaces each parameter by an angle.
     #[must_use]
     pub fn substitute(&self, mut value: impl FnMut(ParamId) -> Angle) -> ParamExpr {
-        let steps = self.steps.iter().map(|step| match step {
-            Step::Angle(angle) => Step::Angle(angle.substitute(&mut value)),
-            other => other.clone(),
-        });
-        ParamExpr { steps: steps.collect() }
+        self.map_angles(|angle| angle.substitute(&mut value))
     }
 
     /// The value, given those of the parameters.

@@ -10,9 +10,12 @@ mod angle;
 mod binding;
 mod decimal;
 mod expr;
+mod fold;
+mod rounding;
 
 pub(crate) use angle::q_to_f64;
 pub use angle::{Angle, PI, ParamId, Q};
 pub use binding::{BindError, Binding, Values};
 pub use decimal::{Decimal, SHORT_DECIMAL};
 pub use expr::{Function, ParamExpr, Step};
+pub(crate) use rounding::{Rounded, UNIT};

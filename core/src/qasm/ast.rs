@@ -186,7 +186,11 @@ pub(super) struct Expr {
 pub(super) enum ExprKind {
     /// An integer; `None` if it has more than 64 bits (its digits are in the source).
     Int(Option<u64>),
-    Float(f64),
+    /// The nearest float, and whether that stands for another decimal: it does for 0.1000000000000000001, which is 0.1.
+    Float {
+        value: f64,
+        rounded: bool,
+    },
     Bool(bool),
     /// A string, within its quotes: a bit string in a classical context.
     Text,

@@ -4,7 +4,7 @@
 //! angle is an angle; whatever else has a parameter in it becomes an expression. Operands are taken
 //! by value, so that a sum of many terms grows in place.
 
-use num_traits::{CheckedAdd, CheckedDiv, CheckedMul, CheckedSub, ToPrimitive};
+use num_traits::{CheckedAdd, CheckedDiv, CheckedMul, CheckedSub};
 
 use super::value::{Number, Value, fits, overflow, wrong_operand};
 use crate::{
@@ -68,7 +68,7 @@ pub(super) fn add(left: Value, right: Value) -> Result<Value, Problem> {
     }
     if let (Some(a), Some(b)) = (left.number(), right.number()) {
         let exact = a.exact().zip(b.exact()).and_then(|(a, b)| a.checked_add(&b)).and_then(fits);
-        return Number::with(a.value + b.value, exact).checked();
+        return Number::with(exact, || a.rounded().plus(b.rounded())).checked();
     }
     if matches!(left, Value::Expr(_)) || matches!(right, Value::Expr(_)) {
         return symbolic(Step::Add, left, right, "+");
@@ -102,7 +102,7 @@ pub(super) fn multiply(left: Value, right: Value) -> Result<Value, Problem> {
     match (left.number(), right.number()) {
         (Some(a), Some(b)) => {
             let exact = a.exact().zip(b.exact()).and_then(|(a, b)| a.checked_mul(&b)).and_then(fits);
-            return Number::with(a.value * b.value, exact).checked();
+            return Number::with(exact, || a.rounded().times(b.rounded())).checked();
         }
         (Some(n), None) => {
             if let (Value::Angle(_), Some(q)) = (&right, n.exact()) {
@@ -117,7 +117,7 @@ pub(super) fn multiply(left: Value, right: Value) -> Result<Value, Problem> {
         (None, None) => {}
     }
     match (left.constant(), right.constant()) {
-        (Some(a), Some(b)) => Number::computed(a.value * b.value),
+        (Some(a), Some(b)) => Number::computed(a.rounded().times(b.rounded())),
         _ => symbolic(Step::Mul, left, right, "*"),
     }
 }
@@ -131,7 +131,7 @@ fn divide(left: Value, right: Value, version: Version) -> Result<Value, Problem>
     }
     if let (Some(a), Some(b)) = (left.number(), right.number()) {
         let exact = a.exact().zip(b.exact()).and_then(|(a, b)| a.checked_div(&b)).and_then(fits);
-        return Number::with(a.value / b.value, exact).checked();
+        return Number::with(exact, || a.rounded().over(b.rounded())).checked();
     }
     if let (Value::Angle(a), Some(n)) = (&left, right.number())
         && let Some(q) = n.exact()
@@ -147,8 +147,7 @@ fn divide(left: Value, right: Value, version: Version) -> Result<Value, Problem>
                 }
                 _ => None,
             };
-            let value = exact.and_then(|q| q.to_f64()).unwrap_or(x.value / y.value);
-            Number::with(value, exact).checked()
+            Number::with(exact, || x.rounded().over(y.rounded())).checked()
         }
         _ => symbolic(Step::Div, left, right, "/"),
     }
@@ -160,7 +159,10 @@ fn remainder(left: Value, right: Value) -> Result<Value, Problem> {
         (Value::Int(a), Value::Int(b), ..) => {
             a.checked_rem(*b).map(Value::Int).ok_or_else(|| overflow("the remainder"))
         }
-        (_, _, Some(a), Some(b)) => Number::computed(a.value % b.value),
+        (_, _, Some(a), Some(b)) => {
+            let exact = a.exact().zip(b.exact()).and_then(|(a, b)| fits(a % b));
+            Number::with(exact, || a.rounded().remainder(b.rounded())).checked()
+        }
         _ => Err(mismatch("%", &left, &right)),
     }
 }
@@ -183,7 +185,7 @@ pub(super) fn power(base: Value, exponent: Value, version: Version) -> Result<Va
         let whole =
             y.exact().filter(|q| *q.denom() == 1 && q.numer().unsigned_abs() <= 64).map(|q| *q.numer());
         let exact = x.exact().zip(whole).and_then(|(x, n)| exact_power(x, n));
-        return Number::with(x.value.powf(y.value), exact).checked();
+        return Number::with(exact, || x.rounded().power(y.rounded())).checked();
     }
     let whole = exponent.number().and_then(|n| n.exact()).filter(|q| *q.denom() == 1).map(|q| *q.numer());
     match (whole, base.clone().into_expr().ok()) {
@@ -194,6 +196,31 @@ pub(super) fn power(base: Value, exponent: Value, version: Version) -> Result<Va
         }
         (Some(-1), Some(x)) => Ok(Value::Expr(ParamExpr::from(Angle::rad(1.0)).binary(Step::Div, x))),
         _ => symbolic(Step::Pow, base, exponent, "**"),
+    }
+}
+
+/// The value of a function where it is a fraction for a reason that everybody knows.
+fn exact_value(function: Function, x: &Value, n: Number) -> Option<Q> {
+    let whole = Q::from_integer;
+    if let Value::Angle(angle) = x {
+        let quarter = angle.eighth_turns().filter(|k| k % 2 == 0 && angle.slack() == 0.0)? / 2;
+        return match function {
+            Function::Sin => [0, 1, 0, -1].get(usize::from(quarter)).copied().map(whole),
+            Function::Cos => [1, 0, -1, 0].get(usize::from(quarter)).copied().map(whole),
+            Function::Tan if quarter % 2 == 0 => Some(whole(0)),
+            _ => None,
+        };
+    }
+    let q = n.exact()?;
+    match (function, *q.numer(), *q.denom()) {
+        (Function::Sin | Function::Tan | Function::Asin | Function::Atan, 0, _) => Some(whole(0)),
+        (Function::Cos | Function::Exp, 0, _) => Some(whole(1)),
+        (Function::Ln | Function::Acos, 1, 1) => Some(whole(0)),
+        (Function::Sqrt, n @ 0.., d) => {
+            let (root, below) = (n.isqrt(), d.isqrt());
+            (root * root == n && below * below == d).then(|| Q::new(root, below))
+        }
+        _ => None,
     }
 }
 
@@ -280,7 +307,10 @@ pub(super) fn mask(width: u32) -> u128 {
 /// A smooth function.
 pub(super) fn smooth(function: Function, x: Value) -> Result<Value, Problem> {
     if let Some(n) = x.constant() {
-        return Number::computed(function.apply(&n.value));
+        return match exact_value(function, &x, n) {
+            Some(q) => Number::fraction(q).checked(),
+            None => Number::computed(n.rounded().call(function)),
+        };
     }
     match x.into_expr() {
         Ok(e) => Ok(Value::Expr(e.call(function))),

@@ -421,12 +421,17 @@ impl Builder<'_> {
     /// The parameter of an expression. Its name has all expressions within written out, so names can
     /// double from level to level of definitions: their length is bounded.
     fn computed(&mut self, expr: ParamExpr) -> Result<Angle, Problem> {
-        let key = expr.text(&|id| format!("p{}", id.0));
+        let text = expr.text(&|id| format!("p{}", id.0));
+        // What is rounded looks like what is not.
+        let slack: Vec<String> =
+            expr.angles().map(|a| a.slack()).filter(|s| *s > 0.0).map(|s| s.to_string()).collect();
+        let (length, key) =
+            (text.len(), if slack.is_empty() { text } else { format!("{text} {}", slack.join(" ")) });
         if let Some(angle) = self.computed.get(&key) {
             return Ok(angle.clone());
         }
         let named = |id: param::ParamId| self.circuit.params().get(id.index()).map_or(0, |p| p.name.len());
-        let length = expr.params().map(named).fold(key.len(), usize::saturating_add);
+        let length = expr.params().map(named).fold(length, usize::saturating_add);
         self.written = self.written.saturating_add(length);
         if length > MAX_NAME || self.written > MAX_NAMES {
             let limit = if length > MAX_NAME { MAX_NAME } else { MAX_NAMES };

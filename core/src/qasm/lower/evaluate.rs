@@ -2,7 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::{Lower, Lowering, Scope, arithmetic, functions, names::Entry, value, value::Value};
+use super::{
+    Lower, Lowering, Scope, arithmetic, functions,
+    names::Entry,
+    value::{Number, Value},
+};
 use crate::{
     param::Angle,
     qasm::{
@@ -17,9 +21,10 @@ impl Lowering<'_> {
     /// The value of an expression.
     pub(super) fn evaluate(&mut self, expr: &Expr, scope: Scope) -> Lower<Value> {
         match &expr.kind {
-            ExprKind::Float(value) => {
+            ExprKind::Float { value, rounded } => {
                 if value.is_finite() {
-                    return Ok(Value::Number(value::Number::decimal(*value)));
+                    let number = if *rounded { Number::rounded_decimal } else { Number::decimal };
+                    return Ok(Value::Number(number(*value)));
                 }
                 self.fail(Problem::NotFinite, expr.span)
             }
@@ -65,7 +70,6 @@ impl Lowering<'_> {
                 for arg in args {
                     values.push(self.evaluate(arg, scope)?);
                 }
-                let function = self.name(name.symbol);
                 if matches!(self.gates.get(name.symbol), Some(super::names::GateEntry::Broken)) {
                     return Err(super::Stop);
                 }
@@ -323,9 +327,7 @@ impl Lowering<'_> {
                 Some(n) if ty.base == BaseType::Float || n.value == 0.0 => Ok(Value::Number(n)),
                 _ => Ok(value),
             },
-            (BaseType::Float, Value::Bool(b)) => {
-                Ok(Value::Number(value::Number::decimal(f64::from(u8::from(*b)))))
-            }
+            (BaseType::Float, Value::Bool(b)) => Ok(Value::Number(Number::decimal(f64::from(u8::from(*b))))),
             (BaseType::Bool, Value::Bool(_)) => Ok(value),
             (BaseType::Bool, v) if v.constant().is_some() => {
                 Ok(Value::Bool(v.constant().is_some_and(|n| n.value != 0.0)))
@@ -477,7 +479,7 @@ fn constant(name: &str) -> Option<Value> {
     Some(match name {
         "pi" | "π" => Value::Angle(Angle::pi(1, 1)),
         "tau" | "τ" => Value::Angle(Angle::pi(2, 1)),
-        "euler" | "ℇ" => Value::Number(value::Number::decimal(std::f64::consts::E)),
+        "euler" | "ℇ" => Value::Number(Number::decimal(std::f64::consts::E)),
         _ => return None,
     })
 }

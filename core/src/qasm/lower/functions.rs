@@ -77,7 +77,7 @@ fn constant(name: &str, x: Value) -> Result<Value, Problem> {
         return Err(if x.is_real() { Problem::NotConstant { what } } else { wrong(&x) });
     };
     let result = match name {
-        "abs" => n.value.abs(),
+        "abs" => return if n.value < 0.0 { Value::Number(n).negate() } else { Ok(Value::Number(n)) },
         "floor" => n.value.floor(),
         "ceiling" | "ceil" => n.value.ceil(),
         _ => return Err(wrong(&x)),

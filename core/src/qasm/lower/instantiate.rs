@@ -48,17 +48,17 @@ pub(super) fn instantiate(template: &Value, args: &[Value]) -> Result<Value, Pro
 /// The value of `a pi + b + sum_k q_k args[k]`.
 fn linear(angle: &Angle, args: &[Value]) -> Result<Value, Problem> {
     let arg = |id: param::ParamId| args.get(id.index()).cloned().ok_or(Problem::NotFinite);
-    let plain = *angle.pi_part().numer() == 0 && angle.radian_part() == 0.0;
+    let plain = *angle.pi_part().numer() == 0 && angle.radian_part() == 0.0 && angle.slack() == 0.0;
     if let ([(id, q)], true) = (angle.terms(), plain)
         && *q == param::Q::from_integer(1)
     {
         return arg(*id);
     }
     let mut sum = if *angle.pi_part().numer() == 0 {
-        Value::Number(Number::decimal(angle.radian_part()))
+        Value::Number(Number::of_radians(angle))
     } else {
         let (n, d) = (*angle.pi_part().numer(), *angle.pi_part().denom());
-        Value::linear(Angle::pi(n, d) + Angle::rad(angle.radian_part()))?
+        Value::linear(Angle::pi(n, d) + Number::of_radians(angle).radians())?
     };
     for &(id, q) in angle.terms() {
         sum = arithmetic::add(sum, arithmetic::multiply(Value::Number(Number::fraction(q)), arg(id)?)?)?;

@@ -18,7 +18,7 @@ use super::value::Number;
 use crate::{
     gate::{Gate, GateKind},
     matrix::Matrix,
-    param::{Angle, Q, Values},
+    param::{Angle, Q, Rounded, Values},
     qasm::diagnostic::Problem,
 };
 
@@ -150,7 +150,7 @@ fn fractional(gate: Gate, x: Number) -> Result<Raised, Problem> {
         let angle = match x.exact() {
             Some(q) => Angle::pi(numerator, denominator) * q,
             // Small numbers: exact as f64.
-            None => Angle::rad(PI * numerator as f64 / denominator as f64 * x.value),
+            None => times(&Angle::pi(numerator, denominator), x),
         };
         one(P, [angle])
     };
@@ -168,10 +168,7 @@ fn fractional(gate: Gate, x: Number) -> Result<Raised, Problem> {
     if gate.kind().generator().is_some() {
         return match (x.exact(), gate.params().iter().all(Angle::is_constant)) {
             (Some(q), _) => Ok(Raised::Gate(gate.power(q).unwrap_or(gate), 1)),
-            (None, true) => {
-                let times = |a: &Angle| Angle::rad(a.constant().unwrap_or(f64::NAN) * x.value);
-                Ok(Raised::Gate(gate.map_params(times), 1))
-            }
+            (None, true) => Ok(Raised::Gate(gate.map_params(|angle| times(angle, x)), 1)),
             (None, false) => {
                 let reason = "with parameters the exponent must have at most 12 digits";
                 Err(no_power(&gate, Exponent::Real(x), reason))
@@ -181,6 +178,12 @@ fn fractional(gate: Gate, x: Number) -> Result<Raised, Problem> {
     let exponent = Exponent::Real(x);
     let power = principal_power(&numbers(&gate, exponent)?, x.value);
     power.map(Raised::Matrix).ok_or_else(|| no_power(&gate, exponent, NO_SPECTRUM))
+}
+
+/// A constant angle times a number.
+fn times(angle: &Angle, x: Number) -> Angle {
+    let product = Rounded::angle(angle, &[]).times(x.rounded());
+    Angle::rounded(product.value, product.error)
 }
 
 fn one<const N: usize>(kind: GateKind, params: [Angle; N]) -> Result<Raised, Problem> {

@@ -7,7 +7,8 @@
 //! sin(theta)*2    Expr    a postfix table
 //! sin(0.2)        Number  computed once, in f64
 //! ```
-//! A [`Number`] carries its f64 and, while 62 bits hold it, the fraction that it is.
+//! A [`Number`] carries its f64 and, while 62 bits hold it, the fraction that it is, else how far it may be from what is
+//! meant.
 //!
 //! Errors have no place: whoever evaluates knows where it stands.
 
@@ -16,7 +17,7 @@ use std::rc::Rc;
 use num_traits::{CheckedMul, ToPrimitive};
 
 use crate::{
-    param::{Angle, ParamExpr, Q},
+    param::{Angle, ParamExpr, Q, Rounded, UNIT},
     qasm::diagnostic::Problem,
 };
 
@@ -54,8 +55,8 @@ enum Form {
     Decimal,
     /// Computed from fractions.
     Fraction(Q),
-    /// Computed otherwise.
-    Rounded,
+    /// Computed otherwise, or written with more digits than a float holds; with a bound of what it is off by.
+    Rounded(f64),
 }
 
 impl Form {
@@ -70,6 +71,9 @@ impl Form {
 /// How large the parts of an exact fraction may get.
 const LIMIT: i64 = 1 << 62;
 
+/// Below it all whole numbers are floats.
+const ALL_WHOLE: f64 = 1.0 / f64::EPSILON;
+
 /// The most digits of a decimal that is taken for an exact fraction.
 const EXACT_DIGITS: usize = 12;
 
@@ -83,21 +87,61 @@ impl Number {
         Number { value, form: Form::Decimal }
     }
 
-    /// The fraction, if it is known, else the value.
-    pub(super) fn with(value: f64, exact: Option<Q>) -> Number {
-        let form = exact.map_or(Form::Rounded, Form::Fraction);
-        Number { value: exact.and_then(|q| q.to_f64()).unwrap_or(value), form }
+    /// A decimal whose digits a float does not hold.
+    pub(super) fn rounded_decimal(value: f64) -> Number {
+        // Half a unit of what is written, which has 16 digits at least, and half a unit of the float.
+        let off = 8.0 * UNIT * value.abs() + f64::MIN_POSITIVE;
+        Number { value, form: Form::Rounded(off) }
+    }
+
+    /// The fraction, if it is known, else the value with what it is off by.
+    pub(super) fn with(exact: Option<Q>, otherwise: impl FnOnce() -> Rounded) -> Number {
+        match exact.and_then(|q| Some((q, q.to_f64()?))) {
+            Some((q, value)) => Number { value, form: Form::Fraction(q) },
+            None => {
+                let Rounded { value, error } = otherwise();
+                Number { value, form: Form::Rounded(error) }
+            }
+        }
     }
 
     /// A fraction.
     pub(super) fn fraction(q: Q) -> Number {
-        Number::with(q.to_f64().unwrap_or(f64::NAN), fits(q))
+        Number::with(fits(q), || {
+            let value = q.to_f64().unwrap_or(f64::NAN);
+            Rounded { value, error: UNIT * value.abs() }
+        })
     }
 
     /// The product with an integer.
     pub(super) fn times(self, k: i64) -> Number {
         let exact = self.exact().and_then(|q| q.checked_mul(&Q::from_integer(k))).and_then(fits);
-        Number::with(self.value * k.to_f64().unwrap_or(f64::NAN), exact)
+        Number::with(exact, || self.rounded().times(Rounded::decimal(k.to_f64().unwrap_or(f64::NAN))))
+    }
+
+    /// The value, and how far it may be from the number that is meant.
+    pub(super) fn rounded(self) -> Rounded {
+        match self.form {
+            Form::Decimal => Rounded::decimal(self.value),
+            Form::Fraction(q) if *q.denom() == 1 && self.value.abs() < ALL_WHOLE => {
+                Rounded::exact(self.value)
+            }
+            Form::Fraction(_) => Rounded { value: self.value, error: UNIT * self.value.abs() },
+            Form::Rounded(error) => Rounded { value: self.value, error },
+        }
+    }
+
+    /// The angle of so many radians.
+    pub(super) fn radians(self) -> Angle {
+        match self.form {
+            Form::Decimal => Angle::rad(self.value),
+            // Of a fraction such as 1/3 the float says that it is rounded.
+            Form::Fraction(q) if short_decimal(self.value).is_none_or(|short| short == q) => {
+                Angle::rad(self.value)
+            }
+            Form::Fraction(_) => Angle::rounded(self.value, UNIT * self.value.abs()),
+            Form::Rounded(error) => Angle::rounded(self.value, error),
+        }
     }
 
     /// The fraction that it is exactly, if known.
@@ -105,22 +149,33 @@ impl Number {
         match self.form {
             Form::Decimal => short_decimal(self.value),
             Form::Fraction(q) => Some(q),
-            Form::Rounded => None,
+            Form::Rounded(_) => None,
         }
     }
 
-    pub(super) fn computed(value: f64) -> Result<Value, Problem> {
-        Number::with(value, None).checked()
+    pub(super) fn computed(value: Rounded) -> Result<Value, Problem> {
+        Number::with(None, || value).checked()
     }
 
     pub(super) fn checked(self) -> Result<Value, Problem> {
         if self.value.is_finite() { Ok(Value::Number(self)) } else { Err(Problem::NotFinite) }
     }
 
+    /// The part in radians of an angle.
+    pub(super) fn of_radians(angle: &Angle) -> Number {
+        let value = angle.radian_part();
+        let form = if angle.slack() > 0.0 { Form::Rounded(angle.slack()) } else { Form::Decimal };
+        Number { value, form }
+    }
+
     fn integer(value: i128) -> Number {
         let exact = i64::try_from(value).ok().map(Q::from_integer).and_then(fits);
         // The nearest f64 is what is wanted of a large integer.
-        Number::with(value.to_f64().unwrap_or(f64::NAN), exact)
+        Number::with(exact, || {
+            let near = value.to_f64().unwrap_or(f64::NAN);
+            let off = near.to_i128().map_or(u128::MAX, |back| back.abs_diff(value));
+            Rounded { value: near, error: off.to_f64().unwrap_or(f64::INFINITY) }
+        })
     }
 }
 
@@ -162,7 +217,7 @@ impl Value {
         if *angle.pi_part().numer() != 0 || !angle.is_constant() {
             return Ok(Value::Angle(angle));
         }
-        Ok(Value::Number(Number::decimal(radians)))
+        Ok(Value::Number(Number::of_radians(&angle)))
     }
 
     /// The real constant that this is, be it an integer.
@@ -177,7 +232,7 @@ impl Value {
     /// The real constant that this is, be it a multiple of pi.
     pub(super) fn constant(&self) -> Option<Number> {
         match self {
-            Value::Angle(a) => a.constant().map(|value| Number::with(value, None)),
+            Value::Angle(a) if a.is_constant() => Some(Number::with(None, || Rounded::angle(a, &[]))),
             other => other.number(),
         }
     }
@@ -186,7 +241,7 @@ impl Value {
     pub(super) fn angle(&self) -> Option<Angle> {
         match self {
             Value::Angle(a) => Some(a.clone()),
-            other => other.number().map(|n| Angle::rad(n.value)),
+            other => other.number().map(Number::radians),
         }
     }
 
@@ -194,7 +249,7 @@ impl Value {
     pub(super) fn into_angle(self) -> Result<Angle, Value> {
         match self {
             Value::Angle(a) => Ok(a),
-            other => other.number().map(|n| Angle::rad(n.value)).ok_or(other),
+            other => other.number().map(Number::radians).ok_or(other),
         }
     }
 

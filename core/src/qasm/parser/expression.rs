@@ -133,7 +133,7 @@ impl Parser<'_> {
                 let text = self.text[span.range()].replace('_', "");
                 match (self.unit(), text.parse()) {
                     (Some(unit), _) => unit,
-                    (None, Ok(value)) => ExprKind::Float(value),
+                    (None, Ok(value)) => ExprKind::Float { value, rounded: is_rounded(&text, value) },
                     (None, Err(_)) => {
                         self.error_at(Problem::BadNumber { given: text }, span);
                         return Err(Stop);
@@ -277,4 +277,32 @@ impl Parser<'_> {
         let ends = [Sign::Colon, Sign::RBracket, Sign::Comma, Sign::LBrace];
         if ends.iter().any(|&sign| self.is_sign(sign)) { Ok(None) } else { self.expr().map(Some) }
     }
+}
+
+/// Up to so many digits every decimal comes back from the nearest float, within the powers of ten of normal ones.
+const FAITHFUL_DIGITS: usize = 15;
+const FAITHFUL_POWERS: i64 = 290;
+
+/// Whether the shortest decimal that reads back as the float is not the one that is written.
+fn is_rounded(text: &str, value: f64) -> bool {
+    let written = digits_and_power(text);
+    match &written {
+        Some((digits, power)) if digits.len() <= FAITHFUL_DIGITS && power.abs() <= FAITHFUL_POWERS => false,
+        _ => written != digits_and_power(&format!("{value:e}")),
+    }
+}
+
+/// The digits of a decimal without zeros at either end, and the power of ten of the last; `None` where that has no end.
+fn digits_and_power(text: &str) -> Option<(String, i64)> {
+    let (mantissa, power) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let all = format!("{whole}{fraction}");
+    let digits = all.trim_end_matches('0');
+    let zeros = i64::try_from(all.len() - digits.len()).ok()?;
+    let digits = digits.trim_start_matches('0').to_owned();
+    if digits.is_empty() {
+        return Some((digits, 0));
+    }
+    let places = i64::try_from(fraction.len()).ok()?;
+    Some((digits, power.parse::<i64>().ok()?.checked_add(zeros)?.checked_sub(places)?))
 }

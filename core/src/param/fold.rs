@@ -1,0 +1,78 @@
+//! Expressions without parameters, exact as long as they can be: `0.5*0.5` is the decimal 0.25, `cos(pi)` is -1.
+
+use num_rational::Ratio;
+use num_traits::ToPrimitive;
+
+use super::{Angle, Decimal, Function, ParamExpr, Q, Rounded, SHORT_DECIMAL, Step};
+
+/// The largest exponent of a power that is a product.
+const PRODUCT_POWER: i64 = 64;
+
+impl ParamExpr {
+    /// The angle that an expression without parameters is. What is rounded on the way has a [slack](Angle::slack).
+    pub(crate) fn folded(&self) -> Angle {
+        let mut stack: Vec<Angle> = Vec::new();
+        for step in self.steps() {
+            // Tables are well-formed by construction.
+            let mut pop = || stack.pop().unwrap_or_default();
+            let angle = match step {
+                Step::Angle(angle) => angle.clone(),
+                Step::Neg => -pop(),
+                Step::Call(function) => call(*function, &pop()),
+                _ => {
+                    let (y, x) = (pop(), pop());
+                    match step {
+                        Step::Add => x + y,
+                        Step::Sub => x - y,
+                        Step::Mul => product(&x, &y).unwrap_or_else(|| rounded(&x, &y, Rounded::times)),
+                        Step::Div => quotient(&x, &y).unwrap_or_else(|| rounded(&x, &y, Rounded::over)),
+                        _ => power(&x, &y).unwrap_or_else(|| rounded(&x, &y, Rounded::power)),
+                    }
+                }
+            };
+            stack.push(angle);
+        }
+        stack.pop().unwrap_or_default()
+    }
+}
+
+/// The fraction that an angle is, if it is a short decimal.
+fn fraction(x: &Angle) -> Option<Q> {
+    let plain = x.is_constant() && *x.pi_part().numer() == 0 && x.slack() == 0.0;
+    let decimal = Decimal::new(x.radian_part()).filter(|d| plain && d.n_digits() <= SHORT_DECIMAL)?;
+    let exact: Ratio<i128> = decimal.fraction()?;
+    let (n, d) = (exact.numer().to_i64()?, exact.denom().to_i64()?);
+    (n != i64::MIN).then(|| Q::new(n, d))
+}
+
+fn product(x: &Angle, y: &Angle) -> Option<Angle> {
+    fraction(y).map(|q| x * q).or_else(|| fraction(x).map(|q| y * q))
+}
+
+fn quotient(x: &Angle, y: &Angle) -> Option<Angle> {
+    let q = fraction(y).filter(|q| *q.numer() != 0)?;
+    (*q.numer() != i64::MIN).then(|| x / q)
+}
+
+fn power(x: &Angle, y: &Angle) -> Option<Angle> {
+    let (base, n) = (fraction(x)?, fraction(y).filter(|n| *n.denom() == 1)?.to_integer());
+    if !(0..=PRODUCT_POWER).contains(&n) {
+        return None;
+    }
+    Some((0..n).fold(Angle::rad(1.0), |product, _| product * base))
+}
+
+fn rounded(x: &Angle, y: &Angle, op: fn(Rounded, Rounded) -> Rounded) -> Angle {
+    op(Rounded::angle(x, &[]), Rounded::angle(y, &[])).into_angle()
+}
+
+fn call(function: Function, x: &Angle) -> Angle {
+    let quarter = x.eighth_turns().filter(|k| k % 2 == 0 && x.slack() == 0.0).map(|k| k / 2);
+    let exact = match (function, quarter) {
+        (Function::Sin, Some(k)) => [0.0, 1.0, 0.0, -1.0].get(usize::from(k)).copied(),
+        (Function::Cos, Some(k)) => [1.0, 0.0, -1.0, 0.0].get(usize::from(k)).copied(),
+        (Function::Tan, Some(0 | 2)) => Some(0.0),
+        _ => None,
+    };
+    exact.map_or_else(|| Rounded::angle(x, &[]).call(function).into_angle(), Angle::rad)
+}
