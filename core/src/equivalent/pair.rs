@@ -215,14 +215,7 @@ impl Pair {
                 false => angle.substitute(|id| angles[id.index()].clone()),
             };
             let angle = self.snapped(&angle, settings.snap);
-            let angle = match settings.snap {
-                true => self.snapped_factors(angle, table).unwrap_or_else(|(angle, e)| {
-                    failed = Some(e);
-                    angle
-                }),
-                false => angle,
-            };
-            exact_angle(angle)
+            exact_angle(if settings.snap { self.snapped_factors(angle, table, &mut failed) } else { angle })
         });
         failed.map_or(Ok(gate), Err)
     }
@@ -250,21 +243,25 @@ impl Pair {
         &mut self,
         angle: Angle,
         table: &mut Circuit,
-    ) -> Result<Angle, (Angle, EquivalentError)> {
+        failed: &mut Option<EquivalentError>,
+    ) -> Angle {
         let decimal = |q: Q| {
             let x = q.to_f64()?;
             Some((x, Decimal::new(x).filter(|d| d.fraction() == Some(widen(q)))?.multiple_of_pi()?))
         };
         let Some((id, q, (x, pi))) = angle.terms().iter().find_map(|&(id, q)| Some((id, q, decimal(q)?)))
         else {
-            return Ok(angle);
+            return angle;
         };
         self.notes.insert(format!("{x} is taken for {pi}"));
         let product = ParamExpr::from(pi).binary(Step::Mul, Angle::theta(id).into());
         match self.computed(table, product) {
             // One factor less that is no multiple of pi.
-            Ok(product) => self.snapped_factors(angle - Angle::theta(id) * q + product, table),
-            Err(e) => Err((angle, e)),
+            Ok(product) => self.snapped_factors(angle - Angle::theta(id) * q + product, table, failed),
+            Err(e) => {
+                *failed = Some(e);
+                angle
+            }
         }
     }
 
@@ -306,8 +303,8 @@ impl Pair {
             }
             definition.params().for_each(|id| used[id.index()] = true);
         }
-        let gates = self.gates().flat_map(Gate::params);
-        gates.filter(|angle| angle.radian_part() != 0.0 || angle.slack() > 0.0).cloned().next()
+        let mut angles = self.gates().flat_map(Gate::params);
+        angles.find(|angle| angle.radian_part() != 0.0 || angle.slack() > 0.0).cloned()
     }
 
     /// By how much the angles of all gates may be off, in sum: what is not known of their decimals, and what the precision

@@ -431,6 +431,19 @@ fn multiply_radians(a: f64, q: Q) -> (f64, f64) {
     })
 }
 
+/// The product of an angle without parameters and a decimal, in the same way.
+fn multiply_constant(pi: Q, radians: f64, x: f64) -> (f64, f64) {
+    let (own, factor) = (decimal(radians), decimal(x));
+    let exact = own.as_ref().ok().zip(factor.as_ref().ok()).filter(|_| *pi.numer() == 0);
+    exact.and_then(|(own, factor)| nearest(own.checked_mul(factor)?)).unwrap_or_else(|| {
+        let of_pi = q_to_f64(pi) * std::f64::consts::PI;
+        let all = of_pi + radians;
+        let rounding = 4.0 * UNIT * (of_pi.abs() + radians.abs()) * x.abs();
+        let doubts = own.err().unwrap_or_default() * x.abs() + factor.err().unwrap_or_default() * all.abs();
+        (all * x, rounding + doubts)
+    })
+}
+
 /// The sum and what it is off by.
 fn q_add(a: Q, b: Q) -> Option<(Q, f64)> {
     a.checked_add(&b).map(|sum| (sum, 0.0)).or_else(|| round(q_to_f64(a) + q_to_f64(b)))
@@ -532,17 +545,7 @@ impl Mul<f64> for Angle {
             return self * q;
         }
         self.slack = self.slack.times(x.abs());
-        let (own, factor) = (decimal(self.radians), decimal(x));
-        let exact = own.as_ref().ok().zip(factor.as_ref().ok()).filter(|_| *self.pi.numer() == 0);
-        let exact = exact.and_then(|(own, factor)| nearest(own.checked_mul(factor)?));
-        let (radians, off) = exact.unwrap_or_else(|| {
-            let of_pi = q_to_f64(self.pi) * std::f64::consts::PI;
-            let all = of_pi + self.radians;
-            let rounding = 4.0 * UNIT * (of_pi.abs() + self.radians.abs()) * x.abs();
-            let doubts =
-                own.err().unwrap_or_default() * x.abs() + factor.err().unwrap_or_default() * all.abs();
-            (all * x, rounding + doubts)
-        });
+        let (radians, off) = multiply_constant(self.pi, self.radians, x);
         (self.radians, self.pi) = (radians, Q::new_raw(0, 1));
         self.slack.add(off, 0.0);
         for term in &mut self.terms {
