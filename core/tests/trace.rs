@@ -250,7 +250,7 @@ fn u12_structs_tuples_and_arrays() {
 #[test]
 fn u12_options_are_constants_and_non_differentiable_paths_carry_nothing() {
     let detach = Callee::detach().unwrap();
-    fn f<S: Record>(x: &S, power: i32, scale: f64, detach: &Callee) -> Result<S, TraceError> {
+    fn f<S: Record>(x: &S, power: i64, scale: f64, detach: &Callee) -> Result<S, TraceError> {
         Ok(x.powi(power) * S::lit(scale) + detach.call(&[x.sin()])? * x)
     }
     let tape = trace("f", &["x"], |x: Expr| f(&x, 3, 0.25, &detach)).unwrap();
