@@ -1,4 +1,4 @@
-// Written by ketgrad.
+// Written by ketgrad. Edition 2021 or later.
 
 /// What a primal records for its adjoint.
 #[derive(Clone, Debug, Default)]
@@ -7,7 +7,7 @@ pub struct Tape {
     reals: Vec<f64>,
 }
 
-#[allow(unused_mut, unused_parens, unused_variables, nonstandard_style)]
+#[allow(unused_assignments, unused_mut, unused_parens, unused_variables, nonstandard_style)]
 pub fn arith_gradient(x: f64, c: f64) -> (f64, f64, f64) {
     let tape = &mut Tape::default();
     let a = 0.5 * x;
@@ -33,7 +33,7 @@ pub fn arith_gradient(x: f64, c: f64) -> (f64, f64, f64) {
     (y, a4 + a3, c_bar)
 }
 
-#[allow(unused_mut, unused_parens, unused_variables, nonstandard_style)]
+#[allow(unused_assignments, unused_mut, unused_parens, unused_variables, nonstandard_style)]
 pub fn branchy_gradient(x: f64, c: f64) -> (f64, f64, f64) {
     let tape = &mut Tape::default();
     let mut y = x;
@@ -68,7 +68,7 @@ pub fn branchy_gradient(x: f64, c: f64) -> (f64, f64, f64) {
     (y, a2 + a, c_bar)
 }
 
-#[allow(unused_mut, unused_parens, unused_variables, nonstandard_style)]
+#[allow(unused_assignments, unused_mut, unused_parens, unused_variables, nonstandard_style)]
 pub fn trig_gradient(x: f64, c: f64) -> (f64, f64, f64) {
     let tape = &mut Tape::default();
     let mut y = x;
@@ -92,7 +92,7 @@ pub fn trig_gradient(x: f64, c: f64) -> (f64, f64, f64) {
     (y, a3 + a2, c_bar)
 }
 
-#[allow(unused_mut, unused_parens, unused_variables, nonstandard_style)]
+#[allow(unused_assignments, unused_mut, unused_parens, unused_variables, nonstandard_style)]
 pub fn trace_gradient(a: &[f64], b: &[f64], n: i64) -> (f64, Vec<f64>, Vec<f64>) {
     let mut y: f64 = 0.0;
     for i in 0..n {

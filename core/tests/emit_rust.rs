@@ -34,6 +34,13 @@ const CORPUS: &[(&str, &str, &str)] = &[
          fn f(w: array, c: array, x) { let p = P { w: w, b: x, n: 4 }; let y = sin(x) + x; g(p, x) * x * sin(y) + c[1] }",
         "a1,2,3 a0.5,0.7,0.9 r0.3",
     ),
+    // Left from two loops at once, where the counter of the inner one is still asked for.
+    (
+        "counters",
+        "fn f(x, n: int) { for i in 0..n { for j in 0..3 { if x > real(j) { if j > i { return x; } else { return 2.0 * x; } } } } x * x }",
+        "r0.5 i3",
+    ),
+    ("signs", "fn f(x) { let y = -x; let q = if x > 1 { x } else { 2.0 }; -y * x * -2.0 }", "r0.5"),
     // Names of the small functions, integers of 64 bits, arrays of literals, powers by integers of every size.
     ("own_names", "fn at_full_length(x, a: array) { x * a[0] } fn f(x, a: array) { at_full_length(x, a) * x }", "r0.5 a1,2"),
     ("long", "fn f(x, n: int) { if n < 3000000000 { real(5000000000) * x } else { powi(x, 4294967296 - 1) } }", "r0.5 i5"),
@@ -763,17 +770,61 @@ fn loops_one_after_the_other_are_no_deeper_than_one() {
 
 #[test]
 fn cotangents_in_fields_of_parameters_are_as_long_as_their_arrays() {
-    let source = "struct P { w: array, b, n: int } fn g(p: P, x) { p.w[0] * x + p.b }
+    let types = "struct P { w: array, b, n: int }";
+    let plain = "fn g(p: P, x) { p.w[0] * x + p.b }
         fn f(p: P, t: (int, array, real), x) { let y = sin(x) + x; g(p, x) * x * sin(y) + y * y + t.1[1] * t.2 }";
+    // Structs are given away to functions that call themselves, and to adjoints.
+    let recursive = "fn g(p: P, x) { if x < 0 { return x * p.w[0]; } g(p, x - 1) * p.b }
+        fn f(p: P, t: (int, array, real), x) { g(p, x) * t.2 + t.1[1] * t.2 }";
+    let shaped = "fn f(p: P, t: (int, array, real), x) { sum(sin(p.w)) * p.b * x * x + t.1[1] * t.2 }";
     let mut file = File::default();
-    writeln!(file.modules, "mod fields {{\n{}\n}}", emitted(source)).unwrap();
-    file.main = "println!(\"#fields\");
-        let p = fields::P { w: vec![1.0, 2.0, 3.0], b: 0.5, n: 4 };
-        let (_, p, t, _) = fields::f_gradient(p, (3, vec![1.0, 2.0, 4.0], 2.0), 0.5);
-        println!(\"{} {} {:?}\", p.w.len(), p.b == 2.0 * p.w[0], t.0);\n"
-        .to_owned();
-    file.expected.push(("fields".into(), vec!["3 true [0.0, 2.0, 0.0]".to_owned()]));
+    file.main = "println!(\"#fields\");\n".to_owned();
+    let mut lines = Vec::new();
+    for (name, source) in [("plain", plain), ("recursive", recursive), ("shaped", shaped)] {
+        for level in [Level::None, Level::Strict] {
+            let module = format!("{name}_{level:?}").to_lowercase();
+            let mut program = parse_program(&format!("{types} {source}")).unwrap();
+            let f = program.lookup("f").unwrap();
+            let g = adjoint::gradient(&mut program, f).unwrap();
+            let along = adjoint::forward(&mut program, g).unwrap();
+            [f, g, along].into_iter().for_each(|id| optimize_all(&mut program, id, level));
+            let text = emit_rust(&program, &[f, g, along]).unwrap();
+            writeln!(file.modules, "mod {module} {{\n{text}\n}}").unwrap();
+            let vector = if name == "shaped" { "Array::from" } else { "" };
+            writeln!(
+                file.main,
+                "{{ use {module}::*; let p = P {{ w: {vector}(vec![1.0, 2.0, 3.0]), b: 0.5, n: 4 }};
+                let t = (3, {vector}(vec![1.0, 2.0, 4.0]), 2.0);
+                let (_, p_bar, t_bar, _) = f_gradient(p.clone(), t.clone(), 0.5);
+                let dots = (PTangent {{ w: p.w.clone(), b: 1.0 }}, (t.1.clone(), 1.0), 1.0);
+                let (one, two) = f_gradient_pushforward(p, t, 0.5, dots.0, dots.1, dots.2);
+                assert_eq!((&one.1, &one.2), (&p_bar, &t_bar));
+                println!(\"{{}} {{}} {{}} {{}}\", p_bar.w.len(), t_bar.0.len(), two.1.w.len(), two.2.0.len()); }}"
+            )
+            .unwrap();
+            lines.push("3 3 3 3".to_owned());
+        }
+    }
+    file.expected.push(("fields".into(), lines));
     file.check("fields");
+}
+
+#[test]
+fn what_a_loop_is_left_to_from_several_places_stands_behind_it() {
+    let source = "struct P { w, b }
+        fn g(x) { for v in 0..2 { if x < 1 { if v == 3 { return if x > 1 || x < 3 { 0.0 } else { x }; } } } x }
+        fn f(x, p: P, n: int) {
+            if x < x { if n > 0 { if x < g(p.w) { return sin(p.b); } } for k in 1..3 {} }
+            if p.b > 0 { p.b } else { p.w }
+        }";
+    let mut file = File::default();
+    writeln!(file.modules, "mod left {{\n{}\n}}", emitted(source)).unwrap();
+    file.main = "println!(\"#left\");
+        let (y, _, p, ) = left::f_gradient(0.5, left::P { w: 0.7, b: -0.3 }, 2);
+        println!(\"{y} {} {}\", p.w, p.b);\n"
+        .to_owned();
+    file.expected.push(("left".into(), vec!["0.7 1 0".to_owned()]));
+    file.check("left");
 }
 
 #[test]

@@ -155,14 +155,14 @@ fn latex_puts_no_subscript_on_a_subscript() {
 fn gradcheck_finds_steps_that_fit_and_wrong_rules_where_the_usual_one_does_not() {
     let source = "rule wrong(x) { 1 / x } pullback(x, y, y_bar) { (-1.01 * y * y * y_bar,) }
         fn inverse(x) { 1 / x } fn log(x) { ln(x) } fn size(x) { abs(x) } fn root(x) { sqrt(x) * sin(1e5 * x) }
-        fn steep(x) { exp(1e4 * x) } fn g(x) { wrong(x) }";
+        fn steep(x) { exp(1e4 * x) } fn pole(x) { 1 / (1 - x) } fn far(x) { sin(x) } fn g(x) { wrong(x) }";
     let program = parse_program(source).unwrap();
     let agree = |name: &str, x: f64| {
         let report = gradcheck(&program, name, &[real(x)], &NoHost, Settings::default()).unwrap();
         let single =
             gradcheck(&program, name, &[Datum::Real(x as f32)], &NoHost, Settings::single()).unwrap();
-        // No step of single precision fits `sin(1e5 x)`.
-        let same = report.agree == single.agree || name == "root" || x as f32 == 0.0;
+        // No step of single precision fits these.
+        let same = report.agree == single.agree || ["root", "pole", "far"].contains(&name) || x as f32 == 0.0;
         assert!(same, "{name} at {x}: {report:?} {single:?}");
         report.agree
     };
@@ -177,12 +177,24 @@ fn gradcheck_finds_steps_that_fit_and_wrong_rules_where_the_usual_one_does_not()
         ("root", 1e-6),
         ("root", 0.5),
         ("steep", 1e-3),
+        ("size", 1e-100),
+        ("pole", 1.0000001),
+        ("far", 1e8),
     ] {
         assert!(agree(name, x), "{name} at {x}");
     }
     assert!(!agree("g", 1e-5) && !agree("g", 1e-9) && !agree("g", 0.5));
     for x in [1e-9, 1e-5, 0.5] {
         assert_eq!(test_rule(&program, "wrong", &[real(x)], &NoHost, Settings::default()).unwrap().len(), 1);
+    }
+    // What is wrong by a sign or a thousandth shows in small derivatives, too.
+    let source = "rule sign(x) { x * x } pullback(x, y, y_bar) { (-2 * x * y_bar,) }
+        rule near(x) { x * x } pullback(x, y, y_bar) { (2.002 * x * y_bar,) }
+        fn f(x) { sign(x) } fn g(x) { near(x) }";
+    let program = parse_program(source).unwrap();
+    for (name, x) in [("f", 1e-8), ("f", 1e-6), ("g", 1e-4), ("g", 1.0)] {
+        let report = gradcheck(&program, name, &[real(x)], &NoHost, Settings::default()).unwrap();
+        assert!(!report.agree, "{name} at {x}: {report:?}");
     }
 }
 

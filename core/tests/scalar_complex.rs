@@ -133,6 +133,8 @@ fn values_at_zero_and_at_the_edges_of_the_range() {
     assert_eq!(Scalar::pow(&zero, &C::new(2.0, 0.0)), zero);
     assert_eq!(Scalar::powi(&zero, 0), C::new(1.0, 0.0));
     assert_eq!(Scalar::powi(&C::new(0.0, 1.0), i64::MIN), C::new(1.0, 0.0));
+    assert_eq!(Scalar::powi(&C::new(1e200, 1e199), -2), C::new(0.0, -0.0));
+    assert_eq!(Scalar::powi(&C::new(0.0, 2.0), -1074), C::new(-5e-324, 0.0));
     assert_eq!(Scalar::powi(&C::new(0.0, 1.0), i64::MAX), C::new(0.0, -1.0));
     // exp overflows, and stays real on the real axis.
     assert_eq!(Scalar::exp(&C::new(1000.0, 0.0)), C::new(f64::INFINITY, 0.0));

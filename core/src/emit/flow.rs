@@ -79,12 +79,29 @@ impl Flow {
         }
     }
 
-    /// The block that comes after a loop: the one outside it, reached only through it, that most depends on.
-    pub(super) fn after(&self, header: Block, taken: &HashSet<Block>) -> Option<Block> {
+    /// The block that comes after a loop: the one outside it, reached only through it, that most depends on. No other one may
+    /// be reached from it: that would stand in the loop, where nothing after the loop can jump to.
+    pub(super) fn after(&self, f: &Function, header: Block, taken: &HashSet<Block>) -> Option<Block> {
         let inside = self.loops.get(&header)?;
         let outside = inside.iter().flat_map(|b| self.children[b.index()].iter().map(move |c| (*b, *c)));
-        outside
-            .filter(|(_, c)| !inside.contains(c) && !taken.contains(c))
+        let outside: Vec<(Block, Block)> =
+            outside.filter(|(_, c)| !inside.contains(c) && !taken.contains(c)).collect();
+        let mut leads_on = HashSet::new();
+        if outside.len() > 1 {
+            let all: HashSet<Block> = outside.iter().map(|(_, c)| *c).collect();
+            for &c in &all {
+                let mut work = vec![c];
+                while let Some(b) = work.pop() {
+                    work.extend(&self.children[b.index()]);
+                    let targets = f.blocks[b].end.targets();
+                    if targets.iter().any(|t| t.block != c && all.contains(&t.block)) {
+                        leads_on.insert(c);
+                        break;
+                    }
+                }
+            }
+        }
+        (outside.into_iter().filter(|(_, c)| !leads_on.contains(c)))
             .max_by_key(|(b, c)| (self.weight[c.index()], *b == header, self.number[c.index()]))
             .map(|(_, c)| c)
     }

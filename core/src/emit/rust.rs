@@ -39,6 +39,10 @@ use super::{
     structure::structured,
 };
 
+/// What the compiler would remark on.
+const ALLOWED: &str =
+    "#[allow(unused_assignments, unused_mut, unused_parens, unused_variables, nonstandard_style)]";
+
 /// The small functions that an emitted file may need, each with its name.
 const NUMBERS: &str = include_str!("support/numbers.rs");
 /// Complex numbers.
@@ -262,14 +266,16 @@ impl<'a> File<'a> {
             breakable: vec![],
             rooms: vec![],
             untyped: HashSet::new(),
+            lengths: vec![],
             cotangents: if public.is_empty() { vec![] } else { cotangents(function, body) },
         };
-        let _ = writeln!(w.out, "#[allow(unused_mut, unused_parens, unused_variables, nonstandard_style)]");
+        let _ = writeln!(w.out, "{ALLOWED}");
         let _ = writeln!(w.out, "{public}fn {name}({}) -> {result} {{", params.join(", "));
         for level in w.file.owned(f) {
             let tape = w.file.tape_name(level);
             w.line(&format!("let {tape} = &mut Tape::default();"));
         }
+        w.remember_lengths();
         match body.statements.split_last() {
             Some((Stmt::Return(value), rest)) => {
                 w.list(rest);

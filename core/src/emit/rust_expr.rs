@@ -140,7 +140,10 @@ impl Writer<'_, '_> {
         match op {
             Op::OnArrays(op) => (self.on_arrays(op, args), POSTFIX),
             Op::Number1(n) => match (n, kind) {
-                (Number1::Neg, _) => (format!("-{}", self.at(&args[0], UNARY)), UNARY),
+                (Number1::Neg, _) => {
+                    let of = self.at(&args[0], UNARY);
+                    (if of.starts_with('-') { format!("-({of})") } else { format!("-{of}") }, UNARY)
+                }
                 (Number1::Recip, Kind::Real) => (format!("1.0 / {}", self.at(&args[0], UNARY)), MUL),
                 (n @ (Number1::Asinh | Number1::Acosh | Number1::Atanh), Kind::Real) => {
                     self.call(n.name(), args)

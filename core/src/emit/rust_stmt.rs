@@ -16,8 +16,10 @@ const CHANGED_AT: &str = "changed_at";
 const CHANGED_BY: &str = "changed_by";
 /// What the result of a gradient is called whose arrays are lengthened.
 const RESULT: &str = "derivatives";
+/// The lengths of arrays in fields of parameters, which may be given away before the result is made.
+const LENGTHS: &str = "lengths";
 /// What no variable of a function may be called.
-pub(super) const OWN_NAMES: [&str; 3] = [CHANGED_AT, CHANGED_BY, RESULT];
+pub(super) const OWN_NAMES: [&str; 4] = [CHANGED_AT, CHANGED_BY, RESULT, LENGTHS];
 
 pub(super) struct Writer<'w, 'a> {
     pub(super) file: &'w mut File<'a>,
@@ -32,6 +34,8 @@ pub(super) struct Writer<'w, 'a> {
     pub(super) untyped: HashSet<Var>,
     /// The fields of the result that are cotangents, and the parameters they are of, if this is a gradient for all to call.
     pub(super) cotangents: Vec<(String, Var)>,
+    /// The arrays in fields of these parameters, as they are written: their lengths are in [`LENGTHS`], in this order.
+    pub(super) lengths: Vec<String>,
 }
 
 impl Writer<'_, '_> {
@@ -188,7 +192,7 @@ impl Writer<'_, '_> {
             for (item, (_, of)) in items[1..].iter().zip(self.cotangents.clone()) {
                 let (text, of) = (self.expr(item), &self.body.vars[of.0]);
                 let is_array = matches!(of.kind, Kind::Array(_));
-                fields.push(if is_array { self.at_full_length(&text, &of.name, "") } else { text });
+                fields.push(if is_array { self.at_full_length(&text, &of.name) } else { text });
             }
             return format!("({})", fields.join(", "));
         }
@@ -196,35 +200,56 @@ impl Writer<'_, '_> {
         self.line(&format!("let mut {RESULT} = {whole};"));
         for (field, of) in self.cotangents.clone() {
             let of = &self.body.vars[of.0];
-            self.lengthen(&format!("{RESULT}.{field}"), &of.name, "", &of.kind);
+            self.lengthen(&format!("{RESULT}.{field}"), &of.name, &of.kind);
         }
         RESULT.to_owned()
     }
 
+    /// Takes down how long the arrays in fields of parameters are.
+    pub(super) fn remember_lengths(&mut self) {
+        let mut arrays: Vec<String> = Vec::new();
+        for (_, of) in &self.cotangents {
+            let of = &self.body.vars[of.0];
+            if matches!(of.kind, Kind::Tuple(_)) {
+                array_fields(&of.name, &of.name, &of.kind, &mut |of, _| {
+                    if !arrays.iter().any(|array| array == of) {
+                        arrays.push(of.to_owned());
+                    }
+                });
+            }
+        }
+        let one = |of: &String| match self.file.shaped {
+            // Its shape, without elements.
+            true => format!("array_map(&{of}, |_| ()), "),
+            false => format!("{of}.len(), "),
+        };
+        let lengths: String = arrays.iter().map(one).collect();
+        if !arrays.is_empty() {
+            self.line(&format!(
+                "let {LENGTHS} = ({});",
+                if arrays.len() == 1 { lengths.trim_end() } else { lengths.trim_end_matches(", ") }
+            ));
+        }
+        self.lengths = arrays;
+    }
+
     /// Makes all arrays in a cotangent as long as those in what it is of.
-    fn lengthen(&mut self, bar: &str, of: &str, borrow: &str, kind: &Kind) {
-        match kind {
-            Kind::Array(_) => {
-                let line = format!("{bar} = {};", self.at_full_length(bar, of, borrow));
-                self.line(&line);
-            }
-            Kind::Tuple(t) => {
-                let with_tangents = t.fields.iter().enumerate().filter(|(_, f)| f.kind.is_differentiable());
-                for (k, (j, field)) in with_tangents.enumerate() {
-                    let name = |k: usize| field_name(field.name.as_deref(), k);
-                    let (bar, of) = (format!("{bar}.{}", name(k)), format!("{of}.{}", name(j)));
-                    self.lengthen(&bar, &of, "&", &field.kind);
-                }
-            }
-            _ => {}
+    fn lengthen(&mut self, bar: &str, of: &str, kind: &Kind) {
+        let mut pairs = Vec::new();
+        array_fields(bar, of, kind, &mut |of, bar| pairs.push((bar.to_owned(), of.to_owned())));
+        for (bar, of) in pairs {
+            let line = format!("{bar} = {};", self.at_full_length(&bar, &of));
+            self.line(&line);
         }
     }
 
-    fn at_full_length(&self, bar: &str, of: &str, borrow: &str) -> String {
-        if self.file.shaped {
-            format!("array_at_full_length({bar}, {borrow}{of})")
-        } else {
-            format!("at_full_length({bar}, {of}.len())")
+    fn at_full_length(&self, bar: &str, of: &str) -> String {
+        let remembered = self.lengths.iter().position(|array| array == of);
+        match (remembered, self.file.shaped) {
+            (Some(k), true) => format!("array_at_full_length({bar}, &{LENGTHS}.{k})"),
+            (Some(k), false) => format!("at_full_length({bar}, {LENGTHS}.{k})"),
+            (None, true) => format!("array_at_full_length({bar}, {of})"),
+            (None, false) => format!("at_full_length({bar}, {of}.len())"),
         }
     }
 
@@ -270,5 +295,20 @@ impl Writer<'_, '_> {
     /// The label of a jump, unless it is that of the innermost loop.
     fn label(&self, l: Label) -> String {
         if self.breakable.last() == Some(&(l, false)) { String::new() } else { format!(" 'l{}", l.0) }
+    }
+}
+
+/// The arrays in something that have cotangents, and these.
+fn array_fields(bar: &str, of: &str, kind: &Kind, each: &mut impl FnMut(&str, &str)) {
+    match kind {
+        Kind::Array(_) => each(of, bar),
+        Kind::Tuple(t) => {
+            let with_tangents = t.fields.iter().enumerate().filter(|(_, f)| f.kind.is_differentiable());
+            for (k, (j, field)) in with_tangents.enumerate() {
+                let name = |k: usize| field_name(field.name.as_deref(), k);
+                array_fields(&format!("{bar}.{}", name(k)), &format!("{of}.{}", name(j)), &field.kind, each);
+            }
+        }
+        _ => {}
     }
 }

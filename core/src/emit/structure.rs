@@ -153,7 +153,7 @@ impl<'a> Writer<'a> {
         out: &mut Vec<Stmt>,
     ) -> Result<Option<Block>, EmitError> {
         let label = self.label();
-        let after = self.flow.after(x, &self.after);
+        let after = self.flow.after(self.f, x, &self.after);
         let outside = self.frames.len();
         self.frames.push(Frame { target: x, label, again: true });
         if let Some(target) = after.or(next) {
@@ -277,8 +277,10 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Whether a block is written after the block `x` and all that belongs to `x`'s loop.
+    /// Whether a block is written after a loop, which has just been written, and after all that belongs to it: behind the
+    /// block `after`, or where what is around is left.
     pub(super) fn comes_after(&self, after: Option<Block>, block: Block) -> bool {
-        after.is_none_or(|a| self.flow.tree.dominates(a, block))
+        let behind = |b: Block| self.flow.tree.dominates(b, block);
+        after.is_none_or(behind) || self.frames.iter().any(|frame| !frame.again && behind(frame.target))
     }
 }

@@ -255,19 +255,16 @@ impl<T: Real> Scalar for Complex<T> {
         Complex::new(sign * ratio.ln_1p() * T::ratio(1, 4), (y * T::int(2)).atan2(&cosine) * T::ratio(1, 2))
     }
 
-    /// By repeated squaring, O(log n); NaN for a negative power of 0.
+    /// By repeated squaring, O(log n); of the reciprocal where `z^-n` leaves the range of the floats. NaN for a negative power
+    /// of 0.
     fn powi(&self, n: i64) -> Self {
-        let (mut power, mut square, mut rest) = (Self::one(), self.clone(), n.unsigned_abs());
-        while rest > 0 {
-            if rest % 2 == 1 {
-                power *= square.clone();
-            }
-            rest /= 2;
-            if rest > 0 {
-                square = &square * &square;
-            }
+        let power = product(self, n.unsigned_abs());
+        let finite = |x: &T| x.primal().is_none_or(f64::is_finite);
+        match n < 0 {
+            true if finite(&power.re) && finite(&power.im) => Scalar::recip(&power),
+            true => product(&Scalar::recip(self), n.unsigned_abs()),
+            false => power,
         }
-        if n < 0 { Scalar::recip(&power) } else { power }
     }
 
     /// `exp(w ln z)`; by repeated squaring where `w` is an integer constant. `0^0 = 1`, and `0^w = 0` for
@@ -288,6 +285,21 @@ impl<T: Real> Scalar for Complex<T> {
 
 /// The moduli where `ln |z|` is computed from `|z|^2 - 1`.
 const NEAR_CIRCLE: std::ops::Range<f64> = 0.5..2.0;
+
+/// The product of so many factors.
+fn product<T: Real>(z: &Complex<T>, mut n: u64) -> Complex<T> {
+    let (mut power, mut square) = (Complex::one(), z.clone());
+    while n > 0 {
+        if n % 2 == 1 {
+            power *= square.clone();
+        }
+        n /= 2;
+        if n > 0 {
+            square = &square * &square;
+        }
+    }
+    power
+}
 
 /// `|z|`.
 fn modulus<T: Real>(z: &Complex<T>) -> T {

@@ -233,18 +233,28 @@ impl Complex {
         let cosine = (1.0 - x) * (1.0 + x) - y * y;
         Complex::new(sign * ratio.ln_1p() * 0.25, (y * 2.0).atan2(cosine) * 0.5)
     }
-    pub fn powi(self, n: i64) -> Complex {
-        let (mut power, mut square, mut rest) = (Complex::new(1.0, 0.0), self, n.unsigned_abs());
-        while rest > 0 {
-            if rest % 2 == 1 {
+    fn product(self, mut n: u64) -> Complex {
+        let (mut power, mut square) = (Complex::new(1.0, 0.0), self);
+        while n > 0 {
+            if n % 2 == 1 {
                 power = power * square;
             }
-            rest /= 2;
-            if rest > 0 {
+            n /= 2;
+            if n > 0 {
                 square = square * square;
             }
         }
-        if n < 0 { power.recip() } else { power }
+        power
+    }
+    pub fn powi(self, n: i64) -> Complex {
+        let power = self.product(n.unsigned_abs());
+        if n >= 0 {
+            power
+        } else if power.re.is_finite() && power.im.is_finite() {
+            power.recip()
+        } else {
+            self.recip().product(n.unsigned_abs())
+        }
     }
     pub fn powf(self, w: Complex) -> Complex {
         if w.im == 0.0 && w.re.trunc() == w.re && w.re.abs() < 2147483648.0 {
