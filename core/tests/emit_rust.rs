@@ -777,8 +777,7 @@ fn cotangents_in_fields_of_parameters_are_as_long_as_their_arrays() {
     let recursive = "fn g(p: P, x) { if x < 0 { return x * p.w[0]; } g(p, x - 1) * p.b }
         fn f(p: P, t: (int, array, real), x) { g(p, x) * t.2 + t.1[1] * t.2 }";
     let shaped = "fn f(p: P, t: (int, array, real), x) { sum(sin(p.w)) * p.b * x * x + t.1[1] * t.2 }";
-    let mut file = File::default();
-    file.main = "println!(\"#fields\");\n".to_owned();
+    let mut file = File { main: "println!(\"#fields\");\n".to_owned(), ..File::default() };
     let mut lines = Vec::new();
     for (name, source) in [("plain", plain), ("recursive", recursive), ("shaped", shaped)] {
         for level in [Level::None, Level::Strict] {
