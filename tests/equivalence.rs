@@ -397,6 +397,12 @@ fn numbers_say_nothing_beyond_their_rounding() {
     let coarse = equivalent(&one, &other, &single(1e-4), &Simulator::new()).unwrap();
     assert!(coarse.verdict == Verdict::Equal && coarse.error_bound < 1e-4, "{coarse:?}");
     assert_eq!(compare(&one, &other).verdict, Verdict::Different);
+    // A whole turn more is a half one where the angle is halved, which numbers of that size round.
+    for x in [1e8, 1e12] {
+        let mut turned = Circuit::new(1);
+        turned.rz(0, Angle::rad(x) + Angle::pi(2, 1)).unwrap();
+        assert_ne!(compare(&long(x), &turned).verdict, Verdict::Different, "{x}");
+    }
     // In single precision an angle of a million is known to some hundredths.
     let (one, other) = (long(1e6 + 0.123_456_789), long(1e6 + 0.133_456_789));
     let report = equivalent(&one, &other, &single(1e-3), &Simulator::new()).unwrap();

@@ -329,7 +329,7 @@ impl Pair {
 
     fn doubt_of_gate(&self, gate: &Gate, values: &[Rounded]) -> f64 {
         let of_angle = |angle: &Angle| {
-            let angle = angle.within_turn();
+            let angle = angle.within_two_turns();
             let whole = Rounded::angle(&angle, values);
             // In single precision nearly everything is rounded once more, and every part of a sum.
             let parts = angle.terms().len() + usize::from(*angle.pi_part().numer() != 0);

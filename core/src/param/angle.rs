@@ -205,9 +205,9 @@ impl Angle {
         Angle { pi: self.pi, radians: 0.0, terms: self.terms.clone(), slack }
     }
 
-    /// The angle without its whole turns.
-    pub(crate) fn within_turn(&self) -> Angle {
-        Angle { pi: within_turn(self.pi), ..self.clone() }
+    /// The angle without pairs of whole turns: half of it, which rotations take, loses whole ones.
+    pub(crate) fn within_two_turns(&self) -> Angle {
+        Angle { pi: within_turns(self.pi, 2), ..self.clone() }
     }
 
     /// An upper bound of its absolute value where no parameter is above 1.
@@ -359,11 +359,11 @@ pub(crate) fn q_to_f64(q: Q) -> f64 {
     q.to_f64().unwrap_or(f64::NAN)
 }
 
-/// A multiple of pi, less than a turn from 0.
-pub(super) fn within_turn(pi: Q) -> Q {
+/// A multiple of pi, less than so many turns from 0.
+pub(super) fn within_turns(pi: Q, turns: i64) -> Q {
     let (n, d) = (*pi.numer(), *pi.denom());
     // What is taken off is a multiple of the denominator: the fraction stays in lowest terms.
-    d.checked_mul(2).map_or(pi, |turn| Q::new_raw(n % turn, d))
+    d.checked_mul(2 * turns).map_or(pi, |all| Q::new_raw(n % all, d))
 }
 
 /// Rounds to a fraction near `x`, if 64 bits hold one; with what that may be off by where x is rounded itself.

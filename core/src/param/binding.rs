@@ -2,7 +2,7 @@
 
 use num_complex::Complex;
 
-use super::{Angle, ParamId, Q, angle::within_turn};
+use super::{Angle, ParamId, Q, angle::within_turns};
 use crate::scalar::{Real, Ring, Scalar};
 
 /// Why an angle has no number.
@@ -134,7 +134,7 @@ impl<T: Real> Values<'_, T> {
             Some(6) => (zero(), -one()),
             Some(_) => (root(), -root()),
             None => {
-                let (sin, cos) = self.sum(angle, within_turn(angle.pi_part()))?.sin_cos();
+                let (sin, cos) = self.sum(angle, within_turns(angle.pi_part(), 1))?.sin_cos();
                 (cos, sin)
             }
         })
