@@ -65,7 +65,7 @@ fn what_may_not_be_written_is_told_with_its_column() {
         ("", "column 1: expected a number or a Pauli operator such as `Z0`, found the end"),
         ("  ", "column 3: expected a number or a Pauli operator such as `Z0`, found the end"),
         ("Z0 +", "column 5: expected a number or a Pauli operator such as `Z0`, found the end"),
-        ("Z0 + Q1", "column 6: expected a number or a Pauli operator such as `Z0`, found `Q`"),
+        ("Z0 + Q1", "column 6: expected a number or a Pauli operator such as `Z0`, found `Q1`"),
         ("Z0 2", "column 4: expected `+`, `-` or the end, found `2`"),
         ("Z0 * X1", "column 4: expected `+`, `-` or the end, found `*`"),
         ("2 * 3", "column 5: expected a Pauli operator such as `Z0`, found `3`"),
