@@ -223,21 +223,26 @@ fn slope<T: Real>(
         return Ok(first);
     }
     let mut best: Vec<(f64, f64)> = first.into_iter().map(|d| (d, f64::INFINITY)).collect();
-    let scales = [x.max(1.0), x].into_iter().filter(|s| *s > 0.0).take(if x < 1.0 { 2 } else { 1 });
-    for h in scales.flat_map(|scale| (0..7).map(move |j| settings.eps * scale * 0.1f64.powi(j))).skip(1) {
+    let small = (x > 0.0 && x < 1.0).then_some(x);
+    for h in std::iter::once(x.max(1.0))
+        .chain(small)
+        .flat_map(|scale| (0..7).map(move |j| settings.eps * scale * 0.1f64.powi(j)))
+        .skip(1)
+    {
         let next = differences(h)?;
-        let slopes: Vec<f64> = last.iter().map(|d| d.0).collect();
-        let within = |(last, next): (&(f64, f64), &(f64, f64))| {
-            (next.0 - last.0).abs() + last.1 <= settings.absolute + settings.relative * last.0.abs()
+        // Each with its error as a part of what is allowed.
+        let rated = |(last, next): (&(f64, f64), &(f64, f64))| {
+            let error = (next.0 - last.0).abs() + last.1;
+            (last.0, error / (settings.absolute + settings.relative * last.0.abs()))
         };
-        if fits(&slopes) && last.iter().zip(&next).all(within) {
+        let found: Vec<(f64, f64)> = last.iter().zip(&next).map(rated).collect();
+        let slopes: Vec<f64> = found.iter().map(|d| d.0).collect();
+        if fits(&slopes) && found.iter().all(|d| d.1 <= 1.0) {
             return Ok(slopes);
         }
-        for ((best, last), next) in best.iter_mut().zip(&last).zip(&next) {
-            let error = (next.0 - last.0).abs() + last.1;
-            let error = error / (settings.absolute + settings.relative * last.0.abs());
-            if error < best.1 {
-                *best = (last.0, error);
+        for (best, found) in best.iter_mut().zip(found) {
+            if found.1 < best.1 {
+                *best = found;
             }
         }
         last = next;
