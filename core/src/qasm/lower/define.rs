@@ -58,6 +58,15 @@ pub(super) enum Step {
 
 type Locals = HashMap<Symbol, u32>;
 
+/// What the statements of a definition stand in.
+#[derive(Clone, Copy)]
+struct Within<'a> {
+    gate: &'a GateDef,
+    qubits: &'a Locals,
+    /// All statements of the file.
+    all: &'a [Stmt],
+}
+
 impl Lowering<'_> {
     pub(super) fn define(&mut self, gate: &GateDef, span: Span, all: &[Stmt]) -> Lower<()> {
         let place = self.place(gate.name.span);
@@ -97,9 +106,10 @@ impl Lowering<'_> {
             let (expected, given) = ("a qubit".to_owned(), "none".to_owned());
             return self.fail(Problem::Expected { expected, given }, gate.name.span);
         }
+        let within = Within { gate, qubits: &qubits, all };
         let mut result = Ok(());
         for statement in gate.body.iter().flat_map(|b| b.iter()) {
-            if let Err(Stop) = self.step(statement, gate, &params, &qubits, into, all) {
+            if let Err(Stop) = self.step(statement, within, &params, into) {
                 result = Err(Stop);
             }
         }
@@ -124,12 +134,11 @@ impl Lowering<'_> {
     fn step(
         &mut self,
         statement: &Stmt,
-        gate: &GateDef,
+        within: Within<'_>,
         params: &Locals,
-        qubits: &Locals,
         into: &mut Definition,
-        all: &[Stmt],
     ) -> Lower<()> {
+        let Within { gate, qubits, all } = within;
         let span = statement.span;
         let (size, step) = match &statement.kind {
             StmtKind::Call(call) => {
@@ -153,7 +162,7 @@ impl Lowering<'_> {
             StmtKind::Empty | StmtKind::Nop => return Ok(()),
             StmtKind::Pragma => return self.ignored("a pragma", span),
             StmtKind::Annotation => return self.ignored("an annotation", span),
-            StmtKind::For(f) => return self.gate_loop(f, span, gate, params, qubits, into, all),
+            StmtKind::For(f) => return self.gate_loop(f, span, within, params, into),
             StmtKind::While(_) => return self.refuse("`while` in a gate definition", span),
             StmtKind::If(_) => return self.refuse("`if` in a gate definition", span),
             _ => return self.fail(Problem::NotInGate, span),
@@ -166,16 +175,13 @@ impl Lowering<'_> {
     }
 
     /// A loop over constants: its rounds in a row.
-    #[expect(clippy::too_many_arguments, reason = "those of a step, and where it stands")]
     fn gate_loop(
         &mut self,
         f: &ForLoop,
         span: Span,
-        gate: &GateDef,
+        within: Within<'_>,
         params: &Locals,
-        qubits: &Locals,
         into: &mut Definition,
-        all: &[Stmt],
     ) -> Lower<()> {
         let ForLoop { ty, name, over, body } = f;
         let width = self.width(ty)?;
@@ -183,7 +189,7 @@ impl Lowering<'_> {
         let hiding = params.contains_key(&name.symbol);
         let inner =
             hiding.then(|| params.iter().map(|(s, k)| (*s, *k)).filter(|p| p.0 != name.symbol).collect());
-        let within = inner.as_ref().unwrap_or(params);
+        let shown = inner.as_ref().unwrap_or(params);
         for (value, at) in self.range(over, Scope::Gate(params))?.values(index_span(over)) {
             self.count_step(span)?;
             let value = self.cast(ty, value, at)?;
@@ -191,9 +197,7 @@ impl Lowering<'_> {
             let mut result = self.declare_name(*name, Entry::Const(value, width));
             for statement in body.iter() {
                 if result.is_ok() {
-                    result = self
-                        .count_step(span)
-                        .and_then(|()| self.step(statement, gate, within, qubits, into, all));
+                    result = self.count_step(span).and_then(|()| self.step(statement, within, shown, into));
                 }
             }
             self.names.leave();
