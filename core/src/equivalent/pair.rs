@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use num_rational::Ratio;
 use num_traits::ToPrimitive;
 
 use super::{EquivalentError, Means, On, Report, Settings, Verdict};
@@ -10,7 +9,7 @@ use crate::{
     circuit::{Circuit, Instruction, Operation, ParamDef, param_id},
     gate::Gate,
     normal::{Basis, Combination, NormalError, Place},
-    param::{Angle, BindError, Decimal, ParamExpr, ParamId, Q, Rounded, SHORT_DECIMAL, Step, UNIT},
+    param::{Angle, BindError, Decimal, ParamExpr, ParamId, Q, Rounded, SHORT_DECIMAL, Step, UNIT, widen},
     scalar::Real,
     simulate::{SimulateError, final_measurements},
     trace::Expr,
@@ -278,7 +277,7 @@ impl Pair {
     pub(super) fn obstacle(&self) -> Option<String> {
         self.rounded.as_ref().map(|angle| {
             let (x, text) = (angle.radian_part(), self.circuits[0].angle_text(angle));
-            match Decimal::new(x).is_some_and(|decimal| decimal.n_digits() <= SHORT_DECIMAL) {
+            match Decimal::new(x).is_some_and(|decimal| decimal.is_short()) {
                 true if angle.slack() > 0.0 => {
                     format!("the angle {text} was rounded from numbers of more digits")
                 }
@@ -387,7 +386,7 @@ impl Pair {
 
 /// Whether an angle within a computed parameter is no number to calculate with exactly.
 fn is_vague(angle: &Angle) -> bool {
-    let short = || Decimal::new(angle.radian_part()).is_some_and(|d| d.n_digits() <= SHORT_DECIMAL);
+    let short = || Decimal::new(angle.radian_part()).is_some_and(|d| d.is_short());
     angle.slack() > 0.0 || (angle.radian_part() != 0.0 && !short())
 }
 
@@ -402,15 +401,9 @@ fn exact_angle(angle: Angle) -> Angle {
     fraction.map_or_else(|| angle.clone(), |q| angle.without_radians() + Angle::theta(RADIAN) * q)
 }
 
-fn widen(q: Q) -> Ratio<i128> {
-    Ratio::new_raw(i128::from(*q.numer()), i128::from(*q.denom()))
-}
-
 /// The fraction that a decimal says, if it is short and its parts are small.
 fn short_fraction(decimal: &Decimal, value: f64) -> Option<Q> {
-    let q = decimal
-        .fraction()
-        .filter(|_| decimal.n_digits() <= SHORT_DECIMAL && value.abs() <= LARGEST_DECIMAL)?;
+    let q = decimal.fraction().filter(|_| decimal.is_short() && value.abs() <= LARGEST_DECIMAL)?;
     let fine = *q.denom() <= FINEST_DECIMAL;
     fine.then(|| Some(Q::new(q.numer().to_i64()?, q.denom().to_i64()?))).flatten()
 }

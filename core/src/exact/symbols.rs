@@ -20,7 +20,7 @@ use num_traits::CheckedMul;
 use super::{Exact, ExactError, reach::Reaches};
 use crate::{
     circuit::{Circuit, CircuitError, Operation},
-    param::{Angle, BindError, Binding, Decimal, ParamId, Q, SHORT_DECIMAL},
+    param::{Angle, BindError, Binding, Decimal, ParamId, Q, widen},
     scalar::Real,
 };
 
@@ -226,16 +226,12 @@ fn parts(angle: &Angle) -> Option<Parts> {
     }
     let mut variables: Vec<_> = angle.terms().iter().map(|&(id, q)| (Some(id), widen(q))).collect();
     if angle.radian_part() != 0.0 {
-        let short = Decimal::new(angle.radian_part()).filter(|d| d.n_digits() <= SHORT_DECIMAL)?;
+        let short = Decimal::new(angle.radian_part()).filter(|d| d.is_short())?;
         variables.push((None, short.fraction()?));
     }
     // What is no power of two below pi is no root of unity here.
     let fine = angle.pi_part().denom().trailing_zeros();
     (1i64 << fine.min(62) == *angle.pi_part().denom()).then_some(Parts { pi: angle.pi_part(), variables })
-}
-
-pub(super) fn widen(q: Q) -> Wide {
-    Wide::new((*q.numer()).into(), (*q.denom()).into())
 }
 
 /// The key of `e^{i pi a}` with roots from this bit on.

@@ -9,10 +9,7 @@ use num_rational::Ratio;
 use num_traits::{CheckedAdd, CheckedMul, ToPrimitive};
 use smallvec::SmallVec;
 
-use super::{
-    decimal::{Decimal, SHORT_DECIMAL},
-    rounding::UNIT,
-};
+use super::{decimal::Decimal, rounding::UNIT};
 
 /// An exact fraction.
 pub type Q = Ratio<i64>;
@@ -388,11 +385,12 @@ fn exact_mul(a: Q, b: Q) -> Option<Q> {
 /// The fraction that a short decimal says; of any other number what is not known of it.
 fn decimal(x: f64) -> Result<Ratio<i128>, f64> {
     let decimal = Decimal::new(x).ok_or(f64::INFINITY)?;
-    let short = decimal.n_digits() <= SHORT_DECIMAL;
+    let short = decimal.is_short();
     decimal.fraction().filter(|_| short).ok_or_else(|| if short { 0.0 } else { decimal.doubt() })
 }
 
-fn widen(q: Q) -> Ratio<i128> {
+/// The same fraction with room for products.
+pub(crate) fn widen(q: Q) -> Ratio<i128> {
     Ratio::new_raw(i128::from(*q.numer()), i128::from(*q.denom()))
 }
 

@@ -15,7 +15,7 @@ const MAX_PLACES: u32 = 30;
 /// Digits from which a decimal may be a rounded multiple of pi.
 const TELLING: usize = 6;
 /// Below it all whole numbers are floats.
-const ALL_WHOLE: f64 = 1.0 / f64::EPSILON;
+pub(crate) const ALL_WHOLE: f64 = 1.0 / f64::EPSILON;
 /// Denominators of pi that are looked for.
 const DENOMINATORS: i64 = 64;
 
@@ -68,11 +68,17 @@ impl Decimal {
         10f64.powi(self.exponent)
     }
 
+    /// Whether it has so few digits that it is taken for the fraction that it says: [`SHORT_DECIMAL`] at most.
+    #[must_use]
+    pub fn is_short(&self) -> bool {
+        self.n_digits <= SHORT_DECIMAL
+    }
+
     /// How far the number that was meant may be from the float: what the last of many digits leaves open; of few digits,
     /// what the float does.
     #[must_use]
     pub fn doubt(&self) -> f64 {
-        if self.n_digits > SHORT_DECIMAL {
+        if !self.is_short() {
             return 0.5 * self.unit();
         }
         let is_exact = self.value.fract() == 0.0 && self.value.abs() < ALL_WHOLE;

@@ -38,6 +38,17 @@ impl Function {
         Function::Sqrt,
     ];
 
+    /// The value at an angle that is a multiple of a quarter turn, where it is a whole number.
+    pub(crate) fn at_quarter_turns(self, angle: &Angle) -> Option<i64> {
+        let quarter = angle.eighth_turns().filter(|k| k % 2 == 0 && angle.slack() == 0.0)? / 2;
+        match self {
+            Function::Sin => [0, 1, 0, -1].get(usize::from(quarter)).copied(),
+            Function::Cos => [1, 0, -1, 0].get(usize::from(quarter)).copied(),
+            Function::Tan if quarter % 2 == 0 => Some(0),
+            _ => None,
+        }
+    }
+
     /// The name in OpenQASM 3.
     #[must_use]
     pub fn name(self) -> &'static str {

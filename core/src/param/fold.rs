@@ -3,7 +3,7 @@
 use num_rational::Ratio;
 use num_traits::ToPrimitive;
 
-use super::{Angle, Decimal, Function, ParamExpr, Q, Rounded, SHORT_DECIMAL, Step};
+use super::{Angle, Decimal, Function, ParamExpr, Q, Rounded, Step};
 
 /// The largest exponent of a power that is a product.
 const PRODUCT_POWER: i64 = 64;
@@ -39,7 +39,7 @@ impl ParamExpr {
 /// The fraction that an angle is, if it is a short decimal.
 fn fraction(x: &Angle) -> Option<Q> {
     let plain = x.is_constant() && *x.pi_part().numer() == 0 && x.slack() == 0.0;
-    let decimal = Decimal::new(x.radian_part()).filter(|d| plain && d.n_digits() <= SHORT_DECIMAL)?;
+    let decimal = Decimal::new(x.radian_part()).filter(|d| plain && d.is_short())?;
     let exact: Ratio<i128> = decimal.fraction()?;
     let (n, d) = (exact.numer().to_i64()?, exact.denom().to_i64()?);
     (n != i64::MIN).then(|| Q::new(n, d))
@@ -67,12 +67,8 @@ fn rounded(x: &Angle, y: &Angle, op: fn(Rounded, Rounded) -> Rounded) -> Angle {
 }
 
 fn call(function: Function, x: &Angle) -> Angle {
-    let quarter = x.eighth_turns().filter(|k| k % 2 == 0 && x.slack() == 0.0).map(|k| k / 2);
-    let exact = match (function, quarter) {
-        (Function::Sin, Some(k)) => [0.0, 1.0, 0.0, -1.0].get(usize::from(k)).copied(),
-        (Function::Cos, Some(k)) => [1.0, 0.0, -1.0, 0.0].get(usize::from(k)).copied(),
-        (Function::Tan, Some(0 | 2)) => Some(0.0),
-        _ => None,
-    };
-    exact.map_or_else(|| Rounded::angle(x, &[]).call(function).into_angle(), Angle::rad)
+    match function.at_quarter_turns(x) {
+        Some(n) => Angle::rad(1.0) * Q::from_integer(n),
+        None => Rounded::angle(x, &[]).call(function).into_angle(),
+    }
 }

@@ -13,9 +13,10 @@ mod expr;
 mod fold;
 mod rounding;
 
-pub(crate) use angle::q_to_f64;
 pub use angle::{Angle, PI, ParamId, Q};
+pub(crate) use angle::{q_to_f64, widen};
 pub use binding::{BindError, Binding, Values};
+pub(crate) use decimal::ALL_WHOLE;
 pub use decimal::{Decimal, SHORT_DECIMAL};
 pub use expr::{Function, ParamExpr, Step};
 pub(crate) use rounding::{Rounded, UNIT};

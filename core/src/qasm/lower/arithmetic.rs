@@ -203,13 +203,7 @@ pub(super) fn power(base: Value, exponent: Value, version: Version) -> Result<Va
 fn exact_value(function: Function, x: &Value, n: Number) -> Option<Q> {
     let whole = Q::from_integer;
     if let Value::Angle(angle) = x {
-        let quarter = angle.eighth_turns().filter(|k| k % 2 == 0 && angle.slack() == 0.0)? / 2;
-        return match function {
-            Function::Sin => [0, 1, 0, -1].get(usize::from(quarter)).copied().map(whole),
-            Function::Cos => [1, 0, -1, 0].get(usize::from(quarter)).copied().map(whole),
-            Function::Tan if quarter % 2 == 0 => Some(whole(0)),
-            _ => None,
-        };
+        return function.at_quarter_turns(angle).map(whole);
     }
     let q = n.exact()?;
     match (function, *q.numer(), *q.denom()) {

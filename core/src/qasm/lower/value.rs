@@ -17,7 +17,7 @@ use std::rc::Rc;
 use num_traits::{CheckedMul, ToPrimitive};
 
 use crate::{
-    param::{Angle, ParamExpr, Q, Rounded, UNIT},
+    param::{ALL_WHOLE, Angle, ParamExpr, Q, Rounded, UNIT},
     qasm::diagnostic::Problem,
 };
 
@@ -70,9 +70,6 @@ impl Form {
 
 /// How large the parts of an exact fraction may get.
 const LIMIT: i64 = 1 << 62;
-
-/// Below it all whole numbers are floats.
-const ALL_WHOLE: f64 = 1.0 / f64::EPSILON;
 
 /// The most digits of a decimal that is taken for an exact fraction.
 const EXACT_DIGITS: usize = 12;
