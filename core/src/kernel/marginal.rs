@@ -11,7 +11,7 @@
 //! The blocks of each h are cut into pieces, each with a table of its own, and tables are added in pairs. All of
 //! that depends on the numbers of qubits only, so the bits of a result do not depend on threads.
 
-use std::ops::Range;
+use std::{array::from_fn, ops::Range};
 
 use super::{SERIAL_BELOW, Threads, places};
 use crate::{
@@ -93,14 +93,40 @@ pub(crate) fn add_squares<S, T: Real>(
         }
         return;
     }
-    let mut squares = vec![T::zero(); 1 << part.bits];
-    let mut other = vec![T::zero(); 1 << part.bits >> 1];
+    let above = part.bits - (usize::BITS - part.keep.leading_zeros()) as usize;
+    match above {
+        0 => add_blocks::<_, _, 1>(amplitudes, blocks, part, square, table),
+        1 => add_blocks::<_, _, 2>(amplitudes, blocks, part, square, table),
+        _ => add_blocks::<_, _, 4>(amplitudes, blocks, part, square, table),
+    }
+}
+
+/// The highest bits of a block, of which `PIECES` have 1, 2 or 4 values, are not asked for: they are summed out
+/// before anything is written down, in the order of [`sum_out`].
+#[inline(always)]
+fn add_blocks<S, T: Real, const PIECES: usize>(
+    amplitudes: &[S],
+    blocks: impl Iterator<Item = usize>,
+    part: &Part,
+    square: impl Fn(&S) -> T,
+    table: &mut [T],
+) {
+    let bits = part.bits - PIECES.trailing_zeros() as usize;
+    let len = 1 << bits;
+    let mut squares = vec![T::zero(); len];
+    let mut other = vec![T::zero(); len / 2];
     for block in blocks {
-        let start = block << part.bits;
-        for (to, a) in squares.iter_mut().zip(&amplitudes[start..start + (1 << part.bits)]) {
-            *to = square(a);
+        let amplitudes = &amplitudes[block << part.bits..][..1 << part.bits];
+        let pieces: [&[S]; PIECES] = from_fn(|k| &amplitudes[k * len..][..len]);
+        for (i, to) in squares.iter_mut().enumerate() {
+            let at = |k: usize| square(&pieces[k][i]);
+            *to = match PIECES {
+                1 => at(0),
+                2 => at(0) + at(1),
+                _ => (at(0) + at(2)) + (at(1) + at(3)),
+            };
         }
-        let sums = sum_out(&mut squares, &mut other, part.bits, part.keep);
+        let sums = sum_out(&mut squares, &mut other, bits, part.keep);
         for (total, sum) in table.iter_mut().zip(sums) {
             *total = total.clone() + sum;
         }
