@@ -33,7 +33,11 @@
 //! - `qelib1.inc` (extended by what files take for granted) and `stdgates.inc` are built in.
 //! - Angles stay exact: `3*pi/8` and `theta/3` are fractions, never floats. A bare decimal is a
 //!   number of radians.
-//! - OpenQASM 3's `U` has the phase of its specification. Angles are not wrapped at 2 pi.
+//! - Constants are computed exactly: `0.1 + 0.2 == 0.3`. `float`, and `float[64]` and wider ones, hold what they get as
+//!   it is, `pi/3` as a fraction; `float[32]` and `float[16]` round it to the nearest of their type.
+//! - `angle[n]` is the nearest of `2^n` parts of a turn and computes in its bits; `angle` wraps at 2 pi without
+//!   rounding. One with an input in it is neither rounded nor wrapped, and neither are parameters of gates.
+//! - OpenQASM 3's `U` has the phase of its specification.
 //! - No text makes this module panic, and nothing is built before its size is known.
 
 mod ast;

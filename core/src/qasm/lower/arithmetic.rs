@@ -6,7 +6,10 @@
 
 use num_traits::{CheckedAdd, CheckedDiv, CheckedMul, CheckedSub};
 
-use super::value::{Number, Value, fits, overflow, wrong_operand};
+use super::{
+    turn,
+    value::{Number, Value, fits, overflow, wrong_operand},
+};
 use crate::{
     param::{Angle, Function, ParamExpr, Q, Step},
     qasm::{Version, ast::BinaryOp, diagnostic::Problem},
@@ -23,6 +26,9 @@ fn mismatch(operator: &str, left: &Value, right: &Value) -> Problem {
 /// `left op right`. In OpenQASM 2 the division of integers is that of numbers.
 pub(super) fn binary(op: BinaryOp, left: Value, right: Value, version: Version) -> Result<Value, Problem> {
     use BinaryOp::*;
+    if matches!(left, Value::Turn(_)) || matches!(right, Value::Turn(_)) {
+        return turn::operate(op, left, right, version);
+    }
     match op {
         Add | Sub | Mul | Div if !(left.is_real() && right.is_real()) => {
             Err(mismatch(op.text(), &left, &right))
@@ -169,6 +175,7 @@ fn remainder(left: Value, right: Value) -> Result<Value, Problem> {
 
 /// `base ** exponent`.
 pub(super) fn power(base: Value, exponent: Value, version: Version) -> Result<Value, Problem> {
+    let (base, exponent) = (turn::plain(base)?, turn::plain(exponent)?);
     if let (Value::Int(a), Value::Int(n), Version::V3) = (&base, &exponent, version)
         && *n >= 0
     {
@@ -300,6 +307,7 @@ pub(super) fn mask(width: u32) -> u128 {
 
 /// A smooth function.
 pub(super) fn smooth(function: Function, x: Value) -> Result<Value, Problem> {
+    let x = turn::plain(x)?;
     if let Some(n) = x.constant() {
         return match exact_value(function, &x, n) {
             Some(q) => Number::fraction(q).checked(),

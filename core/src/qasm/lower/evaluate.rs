@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::{
     Lower, Lowering, Scope, arithmetic, functions,
     names::Entry,
+    turn::{self, Turn},
     value::{Number, Value},
 };
 use crate::{
@@ -174,7 +175,8 @@ impl Lowering<'_> {
     pub(super) fn real(&mut self, expr: &Expr, scope: Scope) -> Lower<Value> {
         let value = self.evaluate(expr, scope)?;
         if value.is_real() {
-            return Ok(value);
+            let value = turn::plain(value);
+            return self.check(value, expr.span);
         }
         let (given, expected) = (value.describe().to_owned(), "an angle".to_owned());
         self.fail(Problem::WrongType { given, expected }, expr.span)
@@ -323,16 +325,23 @@ impl Lowering<'_> {
             expected: expected.to_owned(),
         };
         let result = match (ty.base, &value) {
-            (BaseType::Float | BaseType::Angle, v) if v.is_real() => match v.number() {
-                Some(n) if ty.base == BaseType::Float || n.value == 0.0 => Ok(Value::Number(n)),
-                _ => Ok(value),
+            (BaseType::Angle, v) if v.is_real() => match bits {
+                // With an input in it, it stays as it is.
+                Some(_) => Ok(Turn::of(value, bits_of_type).unwrap_or_else(|symbolic| symbolic)),
+                None => Err(Problem::IntegerOverflow { what: "the width of the type".to_owned() }),
             },
+            (BaseType::Angle, Value::Bits { width, bits }) if Some(*width) == bits_of_type => {
+                Ok(Value::Turn(Turn::Bits { width: *width, bits: *bits }))
+            }
+            (BaseType::Float, v) if v.is_real() => turn::plain(value).and_then(|value| float(value, width)),
             (BaseType::Float, Value::Bool(b)) => Ok(Value::Number(Number::decimal(f64::from(u8::from(*b))))),
             (BaseType::Bool, Value::Bool(_)) => Ok(value),
+            (BaseType::Bool, Value::Turn(turn)) => Ok(Value::Bool(!turn.is_zero())),
             (BaseType::Bool, v) if v.constant().is_some() => {
                 Ok(Value::Bool(v.constant().is_some_and(|n| n.value != 0.0)))
             }
             (BaseType::Bool, Value::Bits { bits, .. }) => Ok(Value::Bool(*bits != 0)),
+            (BaseType::Int | BaseType::Uint, v @ Value::Turn(_)) => Err(wrong(v, "an integer")),
             (BaseType::Int | BaseType::Uint, v) => {
                 let whole = match v {
                     Value::Int(i) => Some(*i),
@@ -354,6 +363,9 @@ impl Lowering<'_> {
             }
             (BaseType::Bit, v) => match (v, bits_of_type) {
                 (Value::Bits { width, .. }, Some(w)) if *width == w => Ok(value),
+                (Value::Turn(Turn::Bits { width, bits }), Some(w)) if *width == w => {
+                    Ok(Value::Bits { width: w, bits: *bits })
+                }
                 (Value::Int(i @ 0..), Some(w)) if in_width(*i, w, false) => {
                     Ok(Value::Bits { width: w, bits: u128::try_from(*i).unwrap_or_default() })
                 }
@@ -400,6 +412,9 @@ impl Lowering<'_> {
                 // Bit 0 is the lowest, of negative numbers too.
                 let bits = i.cast_unsigned() & arithmetic::mask(width.bits);
                 value = Value::Bits { width: width.bits, bits };
+            }
+            if let Value::Turn(Turn::Bits { width, bits }) = value {
+                value = Value::Bits { width, bits };
             }
             let size = match &value {
                 Value::Array(items) => items.len() as u64,
@@ -464,6 +479,9 @@ pub(super) fn unary(op: UnaryOp, value: Value) -> Result<Value, Problem> {
         (UnaryOp::Not, Value::Bool(b)) => Ok(Value::Bool(!b)),
         (UnaryOp::Not, Value::Bits { bits, .. }) => Ok(Value::Bool(bits == 0)),
         (UnaryOp::Invert, Value::Int(i)) => Ok(Value::Int(!i)),
+        (UnaryOp::Invert, Value::Turn(Turn::Bits { width, bits })) => {
+            Ok(Value::Turn(Turn::Bits { width, bits: !bits & arithmetic::mask(width) }))
+        }
         (UnaryOp::Invert, Value::Bits { width, bits }) => {
             Ok(Value::Bits { width, bits: !bits & arithmetic::mask(width) })
         }
@@ -472,6 +490,33 @@ pub(super) fn unary(op: UnaryOp, value: Value) -> Result<Value, Problem> {
             Err(Problem::Operands { operator: operator.to_owned(), given: value.describe().to_owned() })
         }
     }
+}
+
+/// A number as a float of a width. Those of 64 bits and more, or of no width, hold every number as it is here; narrower
+/// ones round it.
+fn float(value: Value, width: Option<i128>) -> Result<Value, Problem> {
+    let (digits, least, most) = match width {
+        None | Some(64..) => {
+            return Ok(match value.number() {
+                Some(n) => Value::Number(n),
+                None => value,
+            });
+        }
+        Some(32) => (23, -126, 127),
+        Some(16) => (10, -14, 15),
+        Some(other) => {
+            let expected = "a float of 16, 32, 64 or more".to_owned();
+            return Err(Problem::WrongType { given: format!("a width of {other} bits"), expected });
+        }
+    };
+    let Some(n) = value.constant() else { return Ok(value) };
+    let exponent = n.value.abs().log2().floor().max(f64::from(least));
+    let unit = 2f64.powf(exponent - f64::from(digits));
+    let near = (n.value / unit).round_ties_even() * unit;
+    if near.abs() >= 2f64.powf(f64::from(most + 1)) {
+        return Err(Problem::NotFinite);
+    }
+    Ok(Value::Number(Number::decimal(near)))
 }
 
 /// The constants of the language.

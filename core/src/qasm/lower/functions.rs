@@ -6,6 +6,7 @@ use num_traits::ToPrimitive;
 
 use super::{
     arithmetic,
+    turn::Turn,
     value::{Number, Value},
 };
 use crate::{
@@ -60,6 +61,9 @@ fn unary(name: &str, x: Value) -> Result<Value, Problem> {
 fn constant(name: &str, x: Value) -> Result<Value, Problem> {
     match (name, &x) {
         ("popcount", Value::Bits { bits, .. }) => return Ok(Value::Int(i128::from(bits.count_ones()))),
+        ("popcount", Value::Turn(Turn::Bits { bits, .. })) => {
+            return Ok(Value::Int(i128::from(bits.count_ones())));
+        }
         ("popcount", Value::Int(i @ 0..)) => return Ok(Value::Int(i128::from(i.count_ones()))),
         ("sizeof", Value::Array(items)) => return Ok(Value::Int(items.len() as i128)),
         ("abs", Value::Int(i)) => {
@@ -67,6 +71,7 @@ fn constant(name: &str, x: Value) -> Result<Value, Problem> {
             return i.checked_abs().map(Value::Int).ok_or(Problem::IntegerOverflow { what });
         }
         ("floor" | "ceiling" | "ceil", Value::Int(_)) => return Ok(x),
+        ("abs", Value::Turn(_)) => return Ok(x),
         ("abs", Value::Angle(a)) if a.constant().is_some() => {
             return if a.constant().is_some_and(|v| v < 0.0) { x.negate() } else { Ok(x) };
         }
@@ -109,10 +114,18 @@ fn modulo(x: Value, y: Value) -> Result<Value, Problem> {
 }
 
 fn rotate(x: Value, by: Value, left: bool) -> Result<Value, Problem> {
-    let (Value::Bits { width, bits }, Value::Int(by)) = (&x, &by) else { return Err(wrong(&x)) };
+    let Value::Int(by) = by else { return Err(wrong(&by)) };
+    let (Value::Bits { width, bits } | Value::Turn(Turn::Bits { width, bits })) = &x else {
+        return Err(wrong(&x));
+    };
     let by = by.rem_euclid(i128::from(*width)).to_u32().unwrap_or_default();
     let up = if left { by } else { (width - by) % width };
     let mask = arithmetic::mask(*width);
     let high = if up == 0 { *bits } else { bits << up | bits >> (width - up) };
-    Ok(Value::Bits { width: *width, bits: high & mask })
+    let (width, bits) = (*width, high & mask);
+    Ok(if let Value::Turn(_) = x {
+        Value::Turn(Turn::Bits { width, bits })
+    } else {
+        Value::Bits { width, bits }
+    })
 }

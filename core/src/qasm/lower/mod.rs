@@ -30,6 +30,7 @@ mod operands;
 mod power;
 mod report;
 mod subroutine;
+mod turn;
 mod value;
 mod variables;
 

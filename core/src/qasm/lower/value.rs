@@ -4,6 +4,7 @@
 //! 3*pi/8          Angle   3/8 pi, exact
 //! 0.3*theta       Angle   3/10 theta: a decimal of at most 12 digits is a fraction
 //! 0.3             Number  0.3 radians
+//! angle x = 7     Turn    7 - 2 pi, of the type `angle`
 //! sin(theta)*2    Expr    a postfix table
 //! sin(0.2)        Number  computed once, in f64
 //! ```
@@ -16,6 +17,7 @@ use std::rc::Rc;
 
 use num_traits::{CheckedMul, ToPrimitive};
 
+use super::turn::Turn;
 use crate::{
     param::{ALL_WHOLE, Angle, ParamExpr, Q, Rounded, UNIT},
     qasm::diagnostic::Problem,
@@ -34,6 +36,8 @@ pub(super) enum Value {
     Number(Number),
     /// A sum of a multiple of pi, multiples of parameters and a number; not a mere number.
     Angle(Angle),
+    /// A constant of the type `angle`.
+    Turn(Turn),
     /// Anything else over parameters.
     Expr(ParamExpr),
     Array(Rc<[Value]>),
@@ -198,6 +202,7 @@ impl Value {
             Value::Int(_) => "an integer",
             Value::Bits { .. } => "a bit string",
             Value::Number(_) => "a number",
+            Value::Turn(_) => "an angle",
             Value::Angle(a) if a.is_constant() => "an angle",
             Value::Angle(_) | Value::Expr(_) => "an expression in parameters",
             Value::Array(_) => "an array",
@@ -230,6 +235,7 @@ impl Value {
     pub(super) fn constant(&self) -> Option<Number> {
         match self {
             Value::Angle(a) if a.is_constant() => Some(Number::with(None, || Rounded::angle(a, &[]))),
+            Value::Turn(turn) => Some(Number::with(None, || Rounded::angle(&turn.radians(), &[]))),
             other => other.number(),
         }
     }
@@ -238,6 +244,7 @@ impl Value {
     pub(super) fn angle(&self) -> Option<Angle> {
         match self {
             Value::Angle(a) => Some(a.clone()),
+            Value::Turn(turn) => Some(turn.radians()),
             other => other.number().map(Number::radians),
         }
     }
@@ -246,6 +253,7 @@ impl Value {
     pub(super) fn into_angle(self) -> Result<Angle, Value> {
         match self {
             Value::Angle(a) => Ok(a),
+            Value::Turn(turn) => Ok(turn.radians()),
             other => other.number().map(Number::radians).ok_or(other),
         }
     }
@@ -259,7 +267,7 @@ impl Value {
     }
 
     pub(super) fn is_real(&self) -> bool {
-        matches!(self, Value::Int(_) | Value::Number(_) | Value::Angle(_) | Value::Expr(_))
+        matches!(self, Value::Int(_) | Value::Number(_) | Value::Angle(_) | Value::Turn(_) | Value::Expr(_))
     }
 
     pub(super) fn negate(self) -> Result<Value, Problem> {
@@ -267,6 +275,7 @@ impl Value {
             Value::Int(i) => i.checked_neg().map(Value::Int).ok_or_else(|| overflow("the negative")),
             Value::Number(n) => Ok(Value::Number(Number { value: -n.value, form: n.form.negate() })),
             Value::Angle(a) => Value::linear(-a),
+            Value::Turn(turn) => Ok(Value::Turn(turn.negate())),
             Value::Expr(e) => Ok(Value::Expr(e.negate())),
             other => Err(Problem::Operands { operator: "-".to_owned(), given: other.describe().to_owned() }),
         }

@@ -1,0 +1,307 @@
+//! Values of the type `angle`: fractions of a turn.
+//!
+//! ```text
+//! angle[4] x = 0.3;        pi/8         the nearest of 16 parts of a turn, a tie to the even one
+//! x += 2*pi;               pi/8         whole turns are dropped
+//! x << 1, x[0], x / x      pi/4, 1, 1   in the bits of x, as those of an unsigned integer
+//! angle y = pi/3;          pi/3         without a width: exact
+//! y *= 6;                  0
+//! ```
+//!
+//! Sums, differences and products with integers are angles again; an angle beside a number in a sum or comparison
+//! makes it one. In all other places an angle is its number of radians from 0 to below 2 pi.
+//!
+//! An angle with an input in it is no such value: it is neither rounded nor wrapped, since nothing is known of it.
+
+use std::{cmp::Ordering, f64::consts::TAU};
+
+use num_traits::ToPrimitive;
+
+use super::{
+    arithmetic::{binary, mask},
+    value::Value,
+};
+use crate::{
+    param::{Angle, Q, UNIT},
+    qasm::{Version, ast::BinaryOp, diagnostic::Problem},
+};
+
+/// The largest power of two that an exact fraction has below its line.
+const MAX_EXACT: u32 = 61;
+
+/// An angle from 0 to below 2 pi.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Turn {
+    /// So many parts of a turn of `2^width`.
+    Bits { width: u32, bits: u128 },
+    /// A constant, without a width.
+    Open(Angle),
+}
+
+impl Turn {
+    /// A constant as an angle of a width, or of none; the value as it was if it is none.
+    pub(super) fn of(value: Value, width: Option<u32>) -> Result<Value, Value> {
+        let angle = match &value {
+            Value::Turn(Turn::Bits { width: from, bits }) => match width {
+                Some(to) => return Ok(Value::Turn(Turn::Bits { width: to, bits: resize(*bits, *from, to) })),
+                None => Turn::Bits { width: *from, bits: *bits }.radians(),
+            },
+            Value::Turn(turn) => turn.radians(),
+            other => match other.angle() {
+                Some(angle) if angle.is_constant() => angle,
+                _ => return Err(value),
+            },
+        };
+        Ok(Value::Turn(match width {
+            Some(width) => Turn::Bits { width, bits: nearest(&angle, width) },
+            None => Turn::Open(within_turn(angle)),
+        }))
+    }
+
+    /// The angle in radians.
+    pub(super) fn radians(&self) -> Angle {
+        let (width, bits) = match self {
+            Turn::Open(angle) => return angle.clone(),
+            Turn::Bits { bits: 0, .. } => return Angle::zero(),
+            Turn::Bits { width, bits } => (*width, *bits),
+        };
+        // In lowest terms, of half turns.
+        let twos = bits.trailing_zeros();
+        let (odd, below) = (bits >> twos, width - 1 - twos);
+        match i64::try_from(odd) {
+            Ok(odd) if below <= MAX_EXACT => Angle::pi(odd, 1 << below),
+            _ => {
+                let near = bits.to_f64().unwrap_or(f64::NAN) / 2f64.powf(f64::from(width)) * TAU;
+                Angle::rounded(near, 4.0 * UNIT * near)
+            }
+        }
+    }
+
+    /// What it is where no angle is meant.
+    fn plain(&self) -> Result<Value, Problem> {
+        Value::linear(self.radians())
+    }
+
+    fn width(&self) -> Option<u32> {
+        match self {
+            Turn::Bits { width, .. } => Some(*width),
+            Turn::Open(_) => None,
+        }
+    }
+
+    pub(super) fn is_zero(&self) -> bool {
+        match self {
+            Turn::Bits { bits, .. } => *bits == 0,
+            Turn::Open(angle) => angle.constant() == Some(0.0),
+        }
+    }
+
+    pub(super) fn negate(self) -> Turn {
+        match self {
+            Turn::Bits { width, bits } => Turn::Bits { width, bits: bits.wrapping_neg() & mask(width) },
+            Turn::Open(angle) => Turn::Open(within_turn(-angle)),
+        }
+    }
+}
+
+/// `left op right`, one of which is an angle.
+pub(super) fn operate(op: BinaryOp, left: Value, right: Value, version: Version) -> Result<Value, Problem> {
+    use BinaryOp::*;
+    match (op, &left, &right) {
+        (Mul, Value::Turn(turn), Value::Int(k)) | (Mul, Value::Int(k), Value::Turn(turn)) => {
+            return times(turn, *k, version);
+        }
+        (Div, Value::Turn(_), Value::Int(0)) => return Err(Problem::DivisionByZero),
+        (Div, Value::Turn(Turn::Bits { width, bits }), Value::Int(k @ 1..)) => {
+            let bits = bits / k.unsigned_abs();
+            return Ok(Value::Turn(Turn::Bits { width: *width, bits }));
+        }
+        (Div, Value::Turn(turn @ Turn::Open(_)), Value::Int(_)) => {
+            return open(binary(Div, turn.plain()?, right, version)?);
+        }
+        (Shl | Shr, Value::Turn(Turn::Bits { width, bits }), Value::Int(n @ 0..)) => {
+            let shifted = u32::try_from(*n).ok().and_then(|n| match op {
+                Shl => bits.checked_shl(n),
+                _ => bits.checked_shr(n),
+            });
+            let bits = shifted.unwrap_or_default() & mask(*width);
+            return Ok(Value::Turn(Turn::Bits { width: *width, bits }));
+        }
+        (Add | Sub | Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual, ..) => {}
+        (Div | BitAnd | BitOr | BitXor, Value::Turn(_), Value::Turn(_)) => {}
+        (BitAnd | BitOr | BitXor | Shl | Shr, ..) => return Err(mismatch(op, &left, &right)),
+        _ => return binary(op, plain(left)?, plain(right)?, version),
+    }
+    // Numbers beyond a turn are in order, but not as angles.
+    let ordered = matches!(op, Less | LessEqual | Greater | GreaterEqual);
+    let beyond = |v: &Value| v.constant().is_some_and(|n| n.value < 0.0 || n.value >= TAU);
+    if ordered && (beyond(&left) || beyond(&right)) {
+        return binary(op, plain(left)?, plain(right)?, version);
+    }
+    let width = match (&left, &right) {
+        (Value::Turn(a), Value::Turn(b)) => a.width().zip(b.width()).map(|(a, b)| a.max(b)),
+        (Value::Turn(a), _) | (_, Value::Turn(a)) => a.width(),
+        _ => None,
+    };
+    match (Turn::of(left, width), Turn::of(right, width)) {
+        (Ok(Value::Turn(a)), Ok(Value::Turn(b))) => join(op, &a, &b, version),
+        // Something with an input in it is no angle of the type.
+        (a, b) => {
+            let either = |side: Result<Value, Value>| side.unwrap_or_else(|value| value);
+            binary(op, plain(either(a))?, plain(either(b))?, version)
+        }
+    }
+}
+
+/// An operator on two angles of one type.
+fn join(op: BinaryOp, a: &Turn, b: &Turn, version: Version) -> Result<Value, Problem> {
+    use BinaryOp::*;
+    if op == Div && b.is_zero() {
+        return Err(Problem::DivisionByZero);
+    }
+    let (width, x, y) = match (a, b) {
+        (Turn::Bits { width, bits: x }, Turn::Bits { bits: y, .. }) => (*width, *x, *y),
+        _ => {
+            let (left, right) = (a.plain()?, b.plain()?);
+            return match op {
+                Add | Sub => open(binary(op, left, right, version)?),
+                Div => {
+                    let ratio = binary(op, left, right, version)?;
+                    let whole = ratio
+                        .number()
+                        .map(|n| n.exact().map_or(n.value, |q| q.floor().to_f64().unwrap_or(n.value)));
+                    let whole = whole.and_then(|n| n.floor().to_i128());
+                    whole.map(Value::Int).ok_or(Problem::NotFinite)
+                }
+                Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual => {
+                    Ok(Value::Bool(holds(op, order(a, b))))
+                }
+                _ => Err(mismatch(op, &Value::Turn(a.clone()), &Value::Turn(b.clone()))),
+            };
+        }
+    };
+    let bits = match op {
+        Add => x.wrapping_add(y),
+        Sub => x.wrapping_sub(y),
+        BitAnd => x & y,
+        BitOr => x | y,
+        BitXor => x ^ y,
+        Div => {
+            return i128::try_from(x / y).map(Value::Int).map_err(|_| super::value::overflow("the quotient"));
+        }
+        _ => return Ok(Value::Bool(holds(op, x.cmp(&y)))),
+    };
+    Ok(Value::Turn(Turn::Bits { width, bits: bits & mask(width) }))
+}
+
+/// The order of two angles without a width.
+fn order(a: &Turn, b: &Turn) -> Ordering {
+    let (a, b) = (a.radians(), b.radians());
+    if a.radian_part() == b.radian_part() {
+        return a.pi_part().cmp(&b.pi_part());
+    }
+    let value = |angle: &Angle| angle.constant().unwrap_or(f64::NAN);
+    value(&a).total_cmp(&value(&b))
+}
+
+fn holds(op: BinaryOp, order: Ordering) -> bool {
+    match op {
+        BinaryOp::Equal => order == Ordering::Equal,
+        BinaryOp::NotEqual => order != Ordering::Equal,
+        BinaryOp::Less => order == Ordering::Less,
+        BinaryOp::LessEqual => order != Ordering::Greater,
+        BinaryOp::Greater => order == Ordering::Greater,
+        _ => order != Ordering::Less,
+    }
+}
+
+fn times(turn: &Turn, k: i128, version: Version) -> Result<Value, Problem> {
+    match turn {
+        Turn::Bits { width, bits } => {
+            let bits = bits.wrapping_mul(k.cast_unsigned()) & mask(*width);
+            Ok(Value::Turn(Turn::Bits { width: *width, bits }))
+        }
+        Turn::Open(_) => open(binary(BinaryOp::Mul, turn.plain()?, Value::Int(k), version)?),
+    }
+}
+
+/// A constant as an angle without a width.
+fn open(value: Value) -> Result<Value, Problem> {
+    Turn::of(value, None).map_err(|_| Problem::NotFinite)
+}
+
+/// A value, an angle as its radians.
+pub(super) fn plain(value: Value) -> Result<Value, Problem> {
+    match value {
+        Value::Turn(turn) => turn.plain(),
+        other => Ok(other),
+    }
+}
+
+fn mismatch(op: BinaryOp, left: &Value, right: &Value) -> Problem {
+    let describe = |value: &Value| match value {
+        Value::Turn(Turn::Open(_)) => "an angle without a width",
+        other => other.describe(),
+    };
+    let given = format!("{} and {}", describe(left), describe(right));
+    Problem::Operands { operator: op.text().to_owned(), given }
+}
+
+/// The angle without whole turns, from 0 to below one. Nothing is rounded.
+fn within_turn(angle: Angle) -> Angle {
+    let pi = angle.pi_part();
+    let inside = Q::new_raw(pi.numer().rem_euclid(pi.denom().saturating_mul(2)), *pi.denom());
+    // What is left is below a turn, or in the radians.
+    let angle = if inside == pi { angle } else { angle + Angle::pi(*(inside - pi).numer(), 1) };
+    let turns = angle.constant().map(|x| (x / TAU).floor()).and_then(|n| n.to_i64());
+    match turns {
+        Some(turns) if turns != 0 => {
+            let turned = angle + Angle::pi(turns.saturating_mul(-2), 1);
+            // The rounding of the division may be a turn off at the border.
+            match turned.constant() {
+                Some(x) if x < 0.0 => turned + Angle::pi(2, 1),
+                _ => turned,
+            }
+        }
+        _ => angle,
+    }
+}
+
+/// The nearest of `2^width` parts of a turn; a tie goes to the even one.
+fn nearest(angle: &Angle, width: u32) -> u128 {
+    if angle.radian_part() != 0.0 {
+        let turns = angle.constant().unwrap_or_default() / TAU;
+        let parts = (turns - turns.floor()) * 2f64.powf(f64::from(width));
+        return parts.round_ties_even().to_u128().unwrap_or_default() & mask(width);
+    }
+    let pi = angle.pi_part();
+    let whole = pi.denom().unsigned_abs().saturating_mul(2);
+    let mut rest = u128::from(pi.numer().rem_euclid(whole.to_i64().unwrap_or(i64::MAX)).unsigned_abs());
+    let whole = u128::from(whole);
+    let mut bits = 0u128;
+    for _ in 0..width {
+        rest *= 2;
+        bits = bits << 1 | u128::from(rest >= whole);
+        rest -= if rest >= whole { whole } else { 0 };
+    }
+    round_up(bits, (2 * rest).cmp(&whole)) & mask(width)
+}
+
+/// Bits of another width: zeros behind, or rounded.
+fn resize(bits: u128, from: u32, to: u32) -> u128 {
+    if to >= from {
+        return bits << (to - from);
+    }
+    let off = from - to;
+    let (rest, half) = (bits & mask(off), 1u128 << (off - 1));
+    round_up(bits >> off, rest.cmp(&half)) & mask(to)
+}
+
+/// One more where the rest is above a half, or makes it even.
+fn round_up(bits: u128, rest: Ordering) -> u128 {
+    match rest {
+        Ordering::Less => bits,
+        Ordering::Equal => bits.wrapping_add(bits & 1),
+        Ordering::Greater => bits.wrapping_add(1),
+    }
+}

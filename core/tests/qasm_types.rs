@@ -1,0 +1,123 @@
+//! The types of OpenQASM 3: what a variable holds of the value that it gets.
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use ketgrad_core::qasm::{Options, parse};
+
+/// The gates of some statements.
+fn gates(body: &str) -> String {
+    let text = format!("OPENQASM 3.0; include \"stdgates.inc\"; input float theta; qubit q; {body}");
+    parse(&text, &Options::default()).unwrap_or_else(|e| panic!("{e}\n{body}")).circuit.to_string()
+}
+
+fn error(body: &str) -> String {
+    let text = format!("OPENQASM 3.0; include \"stdgates.inc\"; input float theta; qubit q; {body}");
+    parse(&text, &Options::default()).unwrap_err().to_string()
+}
+
+/// The angle that `p` gets.
+fn angle(declarations: &str, expression: &str) -> String {
+    let gates = gates(&format!("{declarations} p({expression}) q;"));
+    gates.strip_prefix("p(").and_then(|rest| rest.strip_suffix(") q[0]\n")).unwrap_or(&gates).to_owned()
+}
+
+/// Whether a condition holds.
+fn holds(declarations: &str, condition: &str) -> bool {
+    !gates(&format!("{declarations} if ({condition}) x q;")).is_empty()
+}
+
+#[test]
+fn angles_are_fractions_of_a_turn() {
+    // The examples of the specification.
+    let four = "angle[4] a = 7 * (pi / 8); angle[4] b = pi / 8; angle[4] c = 5 * (pi / 4); uint[4] two = 2;";
+    for (expression, expected) in [
+        ("a + b", "pi"),
+        ("b - a", "5*pi/4"),
+        ("a / two", "3*pi/8"),
+        ("two * c", "pi/2"),
+        ("c * two", "pi/2"),
+        ("-b", "15*pi/8"),
+        ("~b + pi/8", "15*pi/8"),
+        ("a & b", "pi/8"),
+        ("c | b", "11*pi/8"),
+        ("c ^ a", "13*pi/8"),
+        ("rotl(b, 3)", "pi"),
+    ] {
+        assert_eq!(angle(four, expression), expected, "{expression}");
+    }
+    for (condition, expected) in [
+        ("c / b == 10", true),
+        ("a < c", true),
+        ("a + b == pi", true),
+        ("c + c < c", true),
+        ("c < 2*pi", true),
+        ("c == -3*pi/4", true),
+        ("popcount(c) == 2", true),
+        ("c[0]", false),
+        ("c[-1]", true),
+        ("bool(a - a)", false),
+        ("bit[4](c) == \"1010\"", true),
+    ] {
+        assert_eq!(holds(four, condition), expected, "{condition}");
+    }
+    for (declarations, expected) in [
+        ("angle[4] x = 9 * (pi / 8); x <<= 2;", "pi/2"),
+        ("angle[4] x = 9 * (pi / 8); x >>= 2;", "pi/4"),
+        ("angle[4] x = 0.3;", "pi/8"),
+        ("angle[4] x = -0.3;", "15*pi/8"),
+        ("angle[4] x = 6.2;", "0"),
+        ("angle[1] x = pi;", "pi"),
+        // Ties go to the even one.
+        ("angle[2] x = pi/4;", "0"),
+        ("angle[2] x = 3*pi/4;", "pi"),
+        ("angle[3] y = 3*pi/4; angle[2] x = y;", "pi"),
+        ("angle[2] y = 3*pi/2; angle[5] x = y;", "3*pi/2"),
+        ("angle[4] x = angle[4](\"0110\");", "3*pi/4"),
+        ("angle[20] x = pi/2; x /= 3;", "87381*pi/524288"),
+        ("angle x = 3*pi; ", "pi"),
+        ("angle x = -pi/3;", "5*pi/3"),
+        ("angle x = pi/3; x *= 7;", "pi/3"),
+        ("angle x = 0.3;", "0.3"),
+        ("angle x = 7.5;", "-2*pi + 7.5"),
+        ("const angle x = 5*pi/2;", "pi/2"),
+        ("angle x = 2*theta + 3*pi;", "3*pi + 2*theta"),
+        ("angle[4] x = theta;", "theta"),
+        ("array[angle[2], 2] a = {1.6, -1.6}; float x = a[1];", "3*pi/2"),
+        ("def half(angle[8] a) -> angle[8] { return a / 2; } angle[8] x = half(3*pi);", "pi/2"),
+    ] {
+        assert_eq!(angle(declarations, "x"), expected, "{declarations}");
+    }
+    assert!(holds("angle x = pi; x += pi;", "x == 0"));
+    assert!(holds("angle x = 3*pi/2;", "2*x == pi"));
+    assert!(holds("angle x = 5.0; angle y = 2.0;", "x / y == 2"));
+    assert!(holds("angle[64] x = pi; ", "x + x == 0"));
+    for (body, expected) in [
+        ("angle x = pi; if (x << 1 == 0) x q;", "an angle without a width"),
+        ("angle[4] x = pi; bit[3] b = bit[3](x);", "a bit string of this width"),
+        ("angle[4] x = pi; int k = int(x);", "an angle where an integer"),
+        ("angle[4] x = angle[4](\"010\");", "a bit string"),
+        ("angle[4] x = pi; x = x / 0;", "division by zero"),
+        ("angle[4] x = pi; x = x / (x - x) * pi;", "division by zero"),
+        ("angle[0] x = pi;", "width"),
+        ("angle[4] x = pi; if (x[4]) x q;", "out of range"),
+    ] {
+        assert!(error(body).contains(expected), "{body}\n{}", error(body));
+    }
+}
+
+#[test]
+fn floats_of_few_bits_round() {
+    assert_eq!(angle("float[32] x = 0.1;", "x"), f64::from(0.1f32).to_string());
+    assert_eq!(angle("float[32] x = pi;", "x"), f64::from(std::f32::consts::PI).to_string());
+    assert_eq!(angle("float[32] x = 0; for int i in [1:10] { x += 0.1; }", "x"), {
+        let sum = (0..10).fold(0f32, |sum, _| (f64::from(sum) + 0.1) as f32);
+        f64::from(sum).to_string()
+    });
+    assert_eq!(angle("float[16] x = 0.1;", "x"), "0.0999755859375");
+    assert_eq!(angle("float[32] x = 1e-45;", "x"), f64::from(1e-45f32).to_string());
+    assert_eq!(angle("float[64] x = pi/3;", "x"), "pi/3");
+    assert_eq!(angle("", "float[32](1/3.0)"), f64::from(1f32 / 3.0).to_string());
+    assert!(holds("float[32] x = 0.1;", "x != 0.1"));
+    assert!(holds("", "0.1 + 0.2 == 0.3 && int((0.1 + 0.7) * 10) == 8"));
+    assert!(error("float[16] x = 65520;").contains("finite"));
+    assert!(error("float[20] x = 1;").contains("16, 32, 64"));
+}
