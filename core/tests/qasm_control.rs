@@ -158,6 +158,19 @@ fn switches_choose() {
 }
 
 #[test]
+fn labels_of_a_switch_are_whole_and_differ() {
+    let of = |cases: &str| error(&format!("qubit q; int k = 0; switch (k) {{ {cases} }}"));
+    assert!(
+        of("case 0 { x q; } case 1, 2 - 2 { y q; }").contains("an earlier case of this `switch` is 0, too")
+    );
+    assert!(of("case 0 { x q; } case 1, 0.5 { y q; }").contains("a number where an integer is needed"));
+    assert!(of("default { x q; } case 1 { y q; }").contains("expected `}`, found `case`"));
+    assert!(of("default { x q; } default { y q; }").contains("expected `}`, found `default`"));
+    let measured = error("qubit q; bit[2] c; switch (uint[2](c)) { case 1 { x q; } case 1 { y q; } }");
+    assert!(measured.contains("an earlier case of this `switch` is 1, too"), "{measured}");
+}
+
+#[test]
 fn subroutines_are_planned_where_they_are_called() {
     same(
         "qubit[3] q; def pair(qubit[2] a, float t) { rx(t) a; cx a[0], a[1]; } pair(q[1:2], pi/3); pair(q[{2, 0}], 2*0.5);",

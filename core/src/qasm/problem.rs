@@ -107,6 +107,8 @@ pub enum Problem {
     EmptySelection,
     #[error("`{element}` is selected twice")]
     SelectedTwice { element: String },
+    #[error("an earlier case of this `switch` is {value}, too")]
+    RepeatedCase { value: i128 },
     #[error("`{name}` is a single {what} and has no index")]
     NotIndexable { name: String, what: &'static str },
     #[error("qubit {qubit} is used twice by `{gate}`")]

@@ -16,6 +16,8 @@
 //!
 //! Where nothing is left to run, the bit is not needed and not set.
 
+use std::collections::HashSet;
+
 use super::{
     Guard, Item, Lower, Lowering, Picks, Scope, Stop, Value,
     classical::{Classical, Truth},
@@ -30,6 +32,9 @@ use crate::{
         diagnostic::{Diagnostic, Problem},
     },
 };
+
+/// A case with the values of its labels.
+type Labelled<'a> = (Vec<(Value, Span)>, &'a [Stmt]);
 
 /// What can be left early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -420,12 +425,12 @@ impl Lowering<'_> {
     pub(super) fn switch(&mut self, switch: &SwitchCase, all: &[Stmt]) -> Lower<()> {
         let SwitchCase { subject, cases, default } = switch;
         let default = default.as_deref().unwrap_or_default();
+        let cases = self.labels(cases)?;
         match self.classical(subject)? {
             Classical::Value(value @ (Value::Int(_) | Value::Bits { .. })) => {
-                for (values, body) in cases {
-                    for expr in values {
-                        let case = self.evaluate(expr, Scope::Global)?;
-                        let same = self.binary(BinaryOp::Equal, value.clone(), case, expr.span)?;
+                for (labels, body) in &cases {
+                    for (label, span) in labels {
+                        let same = self.binary(BinaryOp::Equal, value.clone(), label.clone(), *span)?;
                         if same == Value::Bool(true) {
                             self.block(body, all);
                             return Ok(());
@@ -435,7 +440,7 @@ impl Lowering<'_> {
                 self.block(default, all);
                 Ok(())
             }
-            Classical::Word { bits, signed } => self.cases(&bits, signed, cases, default, all),
+            Classical::Word { bits, signed } => self.cases(&bits, signed, &cases, default, all),
             _ => {
                 let (given, expected) = ("this".to_owned(), "an integer".to_owned());
                 self.fail(Problem::WrongType { given, expected }, subject.span)
@@ -443,26 +448,52 @@ impl Lowering<'_> {
         }
     }
 
+    /// The labels of cases worked out: whole numbers, each of them once.
+    fn labels<'a>(&mut self, cases: &'a [Case]) -> Lower<Vec<Labelled<'a>>> {
+        let mut seen = HashSet::new();
+        let mut all = Vec::with_capacity(cases.len());
+        for (exprs, body) in cases {
+            let mut labels = Vec::with_capacity(exprs.len());
+            for expr in exprs {
+                let label = self.evaluate(expr, Scope::Global)?;
+                let value = match &label {
+                    Value::Int(value) => *value,
+                    Value::Bits { bits, .. } => bits.cast_signed(),
+                    other => {
+                        let (given, expected) = (other.describe().to_owned(), "an integer".to_owned());
+                        return self.fail(Problem::WrongType { given, expected }, expr.span);
+                    }
+                };
+                if !seen.insert(value) {
+                    return self.fail(Problem::RepeatedCase { value }, expr.span);
+                }
+                labels.push((label, expr.span));
+            }
+            all.push((labels, &**body));
+        }
+        Ok(all)
+    }
+
     /// `if` one case `else` the others.
     fn cases(
         &mut self,
         bits: &[u32],
         signed: bool,
-        cases: &[Case],
+        cases: &[Labelled<'_>],
         default: &[Stmt],
         all: &[Stmt],
     ) -> Lower<()> {
-        let Some(((values, body), others)) = cases.split_first() else {
+        let Some(((labels, body), others)) = cases.split_first() else {
             self.block(default, all);
             return Ok(());
         };
         let mut holds = Truth::Constant(false);
-        for expr in values {
-            let case = self.classical(expr)?;
-            let same = self.compare_word(bits.to_vec(), signed, Relation::Equal, case, expr.span)?;
+        for (label, span) in labels {
+            let label = Classical::Value(label.clone());
+            let same = self.compare_word(bits.to_vec(), signed, Relation::Equal, label, *span)?;
             holds = holds.join(same, false);
         }
-        let span = values.first().map_or(Span::default(), |v| v.span);
+        let span = labels.first().map_or(Span::default(), |label| label.1);
         match holds {
             Truth::Constant(true) => {
                 self.block(body, all);

@@ -210,6 +210,7 @@ impl Parser<'_> {
                 Some(Word::Default) => {
                     self.bump();
                     default = Some(self.block()?);
+                    break;
                 }
                 _ => break,
             }
