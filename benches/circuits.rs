@@ -180,5 +180,5 @@ pub fn ansatz(n: usize, layers: usize) -> Circuit {
 pub fn ising(n: usize) -> PauliSum {
     let bonds = (1..n).map(|q| (-1.0, PauliString::new([(q - 1, Pauli::Z), (q, Pauli::Z)]).unwrap()));
     let field = (0..n).map(|q| (-0.7, PauliString::new([(q, Pauli::X)]).unwrap()));
-    PauliSum::new(bonds.chain(field).collect::<Vec<_>>())
+    PauliSum::new(bonds.chain(field).collect::<Vec<_>>()).unwrap()
 }

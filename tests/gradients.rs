@@ -30,7 +30,7 @@ fn observable(n: usize) -> impl Strategy<Value = PauliSum> {
     let letter = prop_oneof![Just(Pauli::X), Just(Pauli::Y), Just(Pauli::Z)];
     let string =
         proptest::collection::btree_map(0..n, letter, 0..=n).prop_map(|m| PauliString::new(m).unwrap());
-    proptest::collection::vec((-2.0..2.0, string), 1..4).prop_map(PauliSum::new)
+    proptest::collection::vec((-2.0..2.0, string), 1..4).prop_map(|terms| PauliSum::new(terms).unwrap())
 }
 
 fn close(a: &[f64], b: &[f64], tolerance: f64) -> bool {

@@ -1,7 +1,10 @@
 //! Observables: text and back, and every way in which text can be wrong.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-use ketgrad_core::observable::{ObservableError, Pauli, PauliString, PauliSum, Problem};
+use ketgrad_core::{
+    basis::MAX_QUBITS,
+    observable::{ObservableError, Pauli, PauliString, PauliSum, Problem},
+};
 use proptest::prelude::*;
 
 fn string() -> impl Strategy<Value = PauliString> {
@@ -25,7 +28,7 @@ fn coefficient() -> impl Strategy<Value = f64> {
 proptest! {
     #[test]
     fn parsing_undoes_printing(terms in proptest::collection::vec((coefficient(), string()), 1..6)) {
-        let sum = PauliSum::new(terms);
+        let sum = PauliSum::new(terms).unwrap();
         let again: PauliSum = sum.to_string().parse().unwrap();
         prop_assert_eq!(&again, &sum, "{}", sum);
         // Equal floats may differ in the sign of zero; the text does not.
@@ -90,8 +93,13 @@ fn strings_are_sorted_and_checked() {
     let error = PauliString::new([(3, Pauli::X), (3, Pauli::Z)]).unwrap_err();
     assert_eq!(error, ObservableError { column: None, problem: Problem::Repeated { qubit: 3 } });
     assert_eq!(error.to_string(), "qubit 3 comes twice in a term");
-    // A qubit beyond any state can be named; no state has it.
-    let far = PauliSum::new([(1.0, PauliString::new([(usize::MAX, Pauli::X)]).unwrap())]);
-    let state = ketgrad_core::state::StateVector::<f64>::zero(1).unwrap();
-    assert!(state.expectation(&far, &Default::default()).is_err());
+    for beyond in [MAX_QUBITS, usize::MAX] {
+        let error = PauliString::new([(beyond, Pauli::X)]).unwrap_err();
+        assert_eq!(error.to_string(), format!("qubit {beyond} is beyond any state"));
+    }
+    assert_eq!(PauliString::new([(MAX_QUBITS - 1, Pauli::Y)]).unwrap().x_mask(), 1 << (MAX_QUBITS - 1));
+    for coefficient in [f64::NAN, f64::INFINITY] {
+        let error = PauliSum::new([(1.0, string.clone()), (coefficient, string.clone())]).unwrap_err();
+        assert_eq!(error.problem, Problem::Coefficient { text: coefficient.to_string() });
+    }
 }

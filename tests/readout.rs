@@ -42,7 +42,7 @@ fn random_sum(rng: &mut Rng, n: usize, terms: usize) -> PauliSum {
         };
         PauliString::new((0..n).filter_map(letter)).unwrap()
     };
-    PauliSum::new((0..terms).map(|_| (rng.signed(), string(rng))).collect::<Vec<_>>())
+    PauliSum::new((0..terms).map(|_| (rng.signed(), string(rng))).collect::<Vec<_>>()).unwrap()
 }
 
 /// `<psi|O|psi>`, one factor of each string at a time: column i of a Pauli matrix has one entry.

@@ -137,7 +137,8 @@ impl<E: Element> Bench<'_, E> {
             (0..self.n)
                 .map(|q| (1.0 / self.n as f64, PauliString::new([(q, Pauli::Z)]).unwrap()))
                 .collect::<Vec<_>>(),
-        );
+        )
+        .unwrap();
         (1.0 - state.expectation(&zero).unwrap()).abs()
     }
 
@@ -223,7 +224,7 @@ impl<E: Element> Bench<'_, E> {
                 (0.1 * k as f64, PauliString::new(factors).unwrap())
             })
             .collect();
-        let sum = PauliSum::new(terms);
+        let sum = PauliSum::new(terms).unwrap();
         let seconds = median(|| {
             state.expectation(&sum).unwrap();
         });

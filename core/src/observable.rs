@@ -16,6 +16,8 @@
 
 use std::{fmt, str::FromStr};
 
+use crate::basis::MAX_QUBITS;
+
 /// A Pauli operator on one qubit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(missing_docs, reason = "the names say it")]
@@ -54,7 +56,7 @@ impl Pauli {
         while i < bytes.len() {
             assert!(bytes[i].is_ascii_digit(), "expected a qubit number after X, Y or Z, such as Z0 or Z[q]");
             qubit = qubit * 10 + (bytes[i] - b'0') as usize;
-            assert!(qubit < crate::basis::MAX_QUBITS, "the qubit is beyond any state");
+            assert!(qubit < MAX_QUBITS, "the qubit is beyond any state");
             i += 1;
         }
         match pauli {
@@ -74,15 +76,17 @@ impl PauliString {
     /// The product of the given operators.
     ///
     /// # Errors
-    /// [`ObservableError`] if a qubit comes twice.
+    /// [`ObservableError`] if a qubit comes twice or is beyond any state ([`MAX_QUBITS`]).
     pub fn new(factors: impl IntoIterator<Item = (usize, Pauli)>) -> Result<PauliString, ObservableError> {
         let mut factors: Vec<_> = factors.into_iter().collect();
         factors.sort_unstable();
-        match factors.windows(2).find(|w| w[0].0 == w[1].0) {
-            Some(pair) => {
-                Err(ObservableError { column: None, problem: Problem::Repeated { qubit: pair[0].0 } })
-            }
-            None => Ok(PauliString { factors }),
+        let error = |problem| Err(ObservableError { column: None, problem });
+        if let Some(pair) = factors.windows(2).find(|w| w[0].0 == w[1].0) {
+            return error(Problem::Repeated { qubit: pair[0].0 });
+        }
+        match factors.last() {
+            Some(&(qubit, _)) if qubit >= MAX_QUBITS => error(Problem::Qubit { text: qubit.to_string() }),
+            _ => Ok(PauliString { factors }),
         }
     }
 
@@ -117,9 +121,13 @@ pub struct PauliSum {
 
 impl PauliSum {
     /// The sum of the given terms.
-    #[must_use]
-    pub fn new(terms: impl IntoIterator<Item = (f64, PauliString)>) -> PauliSum {
-        PauliSum { terms: terms.into_iter().collect() }
+    ///
+    /// # Errors
+    /// [`ObservableError`] if a coefficient is not finite.
+    pub fn new(terms: impl IntoIterator<Item = (f64, PauliString)>) -> Result<PauliSum, ObservableError> {
+        let terms: Vec<_> = terms.into_iter().collect();
+        terms.iter().try_for_each(|(c, _)| finite(*c))?;
+        Ok(PauliSum { terms })
     }
 
     /// The terms in the order given.
@@ -152,15 +160,8 @@ impl PauliSum {
         coefficient: f64,
         factors: impl IntoIterator<Item = (usize, Pauli)>,
     ) -> Result<&mut PauliSum, ObservableError> {
-        let error = |problem| ObservableError { column: None, problem };
-        if !coefficient.is_finite() {
-            return Err(error(Problem::Coefficient { text: coefficient.to_string() }));
-        }
-        let string = PauliString::new(factors)?;
-        if let Some(&(qubit, _)) = string.factors.last().filter(|f| f.0 >= crate::basis::MAX_QUBITS) {
-            return Err(error(Problem::Qubit { text: qubit.to_string() }));
-        }
-        self.terms.push((coefficient, string));
+        finite(coefficient)?;
+        self.terms.push((coefficient, PauliString::new(factors)?));
         Ok(self)
     }
 
@@ -168,6 +169,19 @@ impl PauliSum {
     pub fn extend(&mut self, other: PauliSum) {
         self.terms.extend(other.terms);
     }
+}
+
+impl From<PauliString> for PauliSum {
+    fn from(string: PauliString) -> PauliSum {
+        PauliSum { terms: vec![(1.0, string)] }
+    }
+}
+
+fn finite(coefficient: f64) -> Result<(), ObservableError> {
+    if coefficient.is_finite() {
+        return Ok(());
+    }
+    Err(ObservableError { column: None, problem: Problem::Coefficient { text: coefficient.to_string() } })
 }
 
 /// What is wrong with an observable, and where in its text.
@@ -390,7 +404,7 @@ impl Reader<'_> {
                 return Err(self.unexpected("a qubit number"));
             }
             let qubit: usize = match digits.parse() {
-                Ok(qubit) if qubit < crate::basis::MAX_QUBITS => qubit,
+                Ok(qubit) if qubit < MAX_QUBITS => qubit,
                 _ => return Err(self.error(number_at, Problem::Qubit { text: digits })),
             };
             if factors.iter().any(|f| f.0 == qubit) {

@@ -85,7 +85,9 @@ fn generator(operators: &[(usize, bool)]) -> PauliSum {
         // Each qubit comes once.
         Some((sign * c, PauliString::new(factors).ok()?))
     };
-    PauliSum::new(difference.into_iter().filter(|(_, c)| *c != 0.0).filter_map(term))
+    let terms = difference.into_iter().filter(|(_, c)| *c != 0.0).filter_map(term);
+    // Every factor is a small number.
+    PauliSum::new(terms).unwrap_or_default()
 }
 
 /// `a_p` or `a_p^dagger`: `Z_0 … Z_{p-1} X_p (1 -+ Z_p) / 2`.

@@ -72,7 +72,7 @@ impl Observable {
                     let sign = if chosen.clone().filter(|b| b.1).count() % 2 == 0 { weight } else { -weight };
                     Some((sign, PauliString::new(chosen.map(|b| (b.0, Pauli::Z))).ok()?))
                 };
-                Some(PauliSum::new((0..1u32 << bits.len()).map(term).collect::<Option<Vec<_>>>()?))
+                PauliSum::new((0..1u32 << bits.len()).map(term).collect::<Option<Vec<_>>>()?).ok()
             }
             Observable::Outcome(_) | Observable::Overlap(_) => None,
         }

@@ -76,12 +76,13 @@ fn observe<T: Real>(psi: &State<T>, sums: &[PauliSum]) -> Result<Vec<T>, Execute
     sums.iter().map(|sum| Ok(T::lit(psi.expectation(sum)?))).collect()
 }
 
-/// `2 sum_k w_k O_k`; `None` if a weight is no number.
+/// `2 sum_k w_k O_k`; `None` if a weight is no finite number.
 fn weighted<T: Real>(sums: &[PauliSum], weights: &[T]) -> Option<PauliSum> {
     let mut all = PauliSum::default();
     for (sum, weight) in sums.iter().zip(weights) {
         let weight = 2.0 * weight.primal()?;
-        all.extend(PauliSum::new(sum.terms().iter().map(|(c, string)| (weight * c, string.clone()))));
+        let terms = sum.terms().iter().map(|(c, string)| (weight * c, string.clone()));
+        all.extend(PauliSum::new(terms).ok()?);
     }
     Some(all)
 }

@@ -31,7 +31,7 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
     /// # Errors
     /// [`BasisError::OutOfRange`] if it acts on a qubit that the state does not have.
     pub fn expectation_of(&self, string: &PauliString, threads: &Threads) -> Result<T, StateError> {
-        self.expectation(&PauliSum::new([(1.0, string.clone())]), threads)
+        self.expectation(&PauliSum::from(string.clone()), threads)
     }
 
     /// `<psi|O|psi>` of a sum of Pauli strings; the same bits for any number of threads. O(2^n) per

@@ -231,11 +231,11 @@ fn observables(n: usize, seed: u64) -> Result<Vec<PauliSum>, ExecuteError> {
     let all_y = PauliString::new((0..n).map(|q| (q, Pauli::Y))).map_err(ours)?;
     let many = (0..40).map(|_| string(n)).collect::<Result<Vec<_>, ExecuteError>>()?;
     Ok(vec![
-        PauliSum::new([(0.7, PauliString::default())]),
-        PauliSum::new([(1.0, all_z), (-0.5, all_y)]),
-        PauliSum::new((0..6).map(|_| string(3)).collect::<Result<Vec<_>, ExecuteError>>()?),
+        PauliSum::new([(0.7, PauliString::default())]).map_err(ours)?,
+        PauliSum::new([(1.0, all_z), (-0.5, all_y)]).map_err(ours)?,
+        PauliSum::new((0..6).map(|_| string(3)).collect::<Result<Vec<_>, ExecuteError>>()?).map_err(ours)?,
         // Divided by their number, so that sums are of the size of one.
-        PauliSum::new(many.into_iter().map(|(c, s)| (c / 40.0, s))),
+        PauliSum::new(many.into_iter().map(|(c, s)| (c / 40.0, s))).map_err(ours)?,
         PauliSum::default(),
     ])
 }

@@ -74,7 +74,7 @@ pub(super) fn ghz<E: Element>(device: &Device, n: usize) -> Result<f64, ExecuteE
     let (low, high) = ((0, Pauli::Z), (n - 1, Pauli::Z));
     let mut errors = vec![
         value(&sum(&[(1.0, &[low, high])])?)? - 1.0,
-        value(&PauliSum::new([(1.0, xs)]))? - 1.0,
+        value(&PauliSum::from(xs))? - 1.0,
         value(&sum(&[(1.0, &[low]), (1.0, &[high])])?)?,
     ];
     let counts = state.sample_counts(SHOTS, 1, &Threads::serial()).map_err(from_simulator)?;
