@@ -413,3 +413,20 @@ fn circuits_run_on_the_kernels_of_the_config() {
     let info = folder.run(&["info", "--config", "low.toml"]).done().out;
     assert!(info.contains("mock (not chosen)"), "{info}");
 }
+
+/// A rule that gives no number anywhere was not compared, and the reason says what it gave.
+#[test]
+fn a_rule_without_values_is_not_said_to_agree() {
+    let folder = Folder::new();
+    let rule =
+        "[[rule]]\nprogram = 'rule far(x) { ln(x - 100.0) } pullback(x, y, y_bar) { y_bar / (x - 100.0) }'\n";
+    folder.file("c.toml", rule);
+    let verify = ["plugins", "verify", "--config", "c.toml"];
+    let text = folder.run(&verify).done().out;
+    assert!(
+        text.contains("far  not compared: it has no value at any point that was tried: at 0.35"),
+        "{text}"
+    );
+    let json = folder.run(&[&verify[..], &["--json"]].concat()).json().to_string();
+    assert!(json.contains(r#""agrees":null"#) && json.contains(r#""comparisons":0"#), "{json}");
+}

@@ -174,8 +174,13 @@ fn plugin(value: &Value<'_>, folder: &Path, search: &[PathBuf]) -> Read<PluginEn
         }
         Ok(())
     })?;
+    let named = path.as_ref().map(|p| p.display().to_string());
     let Some(path) = path.filter(|p| p.file_name().is_some()) else {
-        let message = "a [[plugin]] needs `path`, the library without `lib` and its ending".to_owned();
+        let expected = "the library without `lib` and its ending";
+        let message = match named {
+            Some(named) => format!("the path `{named}` names no file; expected {expected}"),
+            None => format!("a [[plugin]] needs `path`, {expected}"),
+        };
         return Err(Fault { message, span: value.span(), known: &[], given: String::new() });
     };
     if request.name.is_empty() {

@@ -152,9 +152,9 @@ fn told(verdicts: &[Verdict]) -> (String, Value) {
             (None, None) => format!("agrees in {points} comparisons"),
         };
         text += &format!("{rule:width$}  {said}\n");
-        list.push(
-            json!({"rule": rule, "agrees": disagreement.is_none(), "comparisons": points, "reason": said}),
-        );
+        // What was not compared is neither right nor wrong.
+        let agrees = note.is_none().then_some(disagreement.is_none());
+        list.push(json!({"rule": rule, "agrees": agrees, "comparisons": points, "reason": said}));
     }
     (text, Value::Array(list))
 }

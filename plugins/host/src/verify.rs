@@ -68,9 +68,10 @@ pub fn verify(program: &Program, host: &Loaded, name: &str) -> Verdict {
     };
     match result {
         Ok(None) if verdict.points == 0 => {
-            verdict.note = Some(
-                "at none of the points that were tried has it a value near which it is smooth".to_owned(),
-            );
+            verdict.note = Some(match without_value(program, host, name, &kinds) {
+                Some(failed) => format!("it has no value at any point that was tried: {failed}"),
+                None => "at none of the points that were tried is it smooth".to_owned(),
+            });
         }
         Ok(disagreement) => verdict.disagreement = disagreement,
         Err(note) => verdict.note = Some(note),
@@ -100,19 +101,21 @@ fn compare(
     let f = Derivatives::<C>::new(&program, &name).map_err(|e| e.to_string())?;
     let mut f = f.with_host(host).with_limits(LIMITS);
     let code = Bytecode::compile(&program, f.function()).map_err(|e| e.to_string())?;
-    for shift in 0..POINTS.len() {
-        let x: Vec<Datum<C>> = kinds.iter().enumerate().map(|(k, kind)| point(kind, shift + 2 * k)).collect();
-        let Ok(value) = f.value(&x) else { continue };
-        let Some(sum) = total(&value) else { continue };
-        if let Some(code) = rule.and_then(|r| r.value.as_ref())
-            && let Some(by_program) = run(code, host, &x)
-        {
+    for x in arguments(kinds) {
+        let value = f.value(&x);
+        let sum = value.as_ref().ok().and_then(total);
+        let by_program = rule.and_then(|r| r.value.as_ref()).and_then(|code| run(code, host, &x));
+        let (Ok(value), Some(sum)) = (value, sum) else {
+            let Some(by_program) = by_program else { continue };
+            *points += 1;
+            let (at, by_program) = (shown(&x), number(by_program));
+            return Ok(Some(format!("at {at} its kernel gives no finite number, its program {by_program}")));
+        };
+        if let Some(by_program) = by_program {
             *points += 1;
             if (by_program - sum).norm() > VALUE_TOLERANCE * (1.0 + sum.norm()) {
-                return Ok(Some(format!(
-                    "at {} its kernel gives {sum}, its program {by_program}",
-                    shown(&x)
-                )));
+                let (at, sum, by_program) = (shown(&x), number(sum), number(by_program));
+                return Ok(Some(format!("at {at} its kernel gives {sum}, its program {by_program}")));
             }
         }
         for (k, kind) in kinds.iter().enumerate() {
@@ -131,11 +134,12 @@ fn compare(
             if doubt > 1e-3 * (1.0 + expected.norm()) {
                 continue;
             }
+            // The pushforward may come from the pullback, whose fault it is then.
             let slopes = [
-                ("pushforward", pushed(&mut f, kinds, &x, k)),
                 ("pullback", pulled(&mut f, kinds, &x, &value, k)),
+                ("pushforward", pushed(&mut f, kinds, &x, k)),
             ];
-            if let [(_, Err(_)), (_, Err(e))] = &slopes {
+            if let [(_, Err(e)), (_, Err(_))] = &slopes {
                 return Err(format!("no derivative to compare: {e}"));
             }
             for (way, slope) in slopes {
@@ -143,21 +147,47 @@ fn compare(
                 let Ok(slope) = slope else { continue };
                 *points += 1;
                 let Some(slope) = slope else {
+                    let (at, expected) = (shown(&x), number(expected));
                     return Ok(Some(format!(
-                        "at {} its {way} gives no finite number by input {k}, differences give {expected}",
-                        shown(&x)
+                        "at {at} its {way} gives no finite number by input {k}, differences give {expected}"
                     )));
                 };
                 if (slope - expected).norm() > SLOPE_TOLERANCE * (1.0 + expected.norm()) + 4.0 * doubt {
+                    let (at, slope, expected) = (shown(&x), number(slope), number(expected));
                     return Ok(Some(format!(
-                        "at {} its {way} gives {slope} by input {k}, differences give {expected}",
-                        shown(&x)
+                        "at {at} its {way} gives {slope} by input {k}, differences give {expected}"
                     )));
                 }
             }
         }
     }
     Ok(None)
+}
+
+/// Why it has no finite value at the points that are tried; `None` if it has one.
+fn without_value(program: &Program, host: &Loaded, name: &str, kinds: &[Kind]) -> Option<String> {
+    let f = Derivatives::<C>::new(program, name).ok()?;
+    let mut f = f.with_host(host).with_limits(LIMITS);
+    let mut why = None;
+    for x in arguments(kinds) {
+        match f.value(&x) {
+            Ok(value) if total(&value).is_some() => return None,
+            Ok(value) => why = why.or(Some(format!("at {} it gives {}", shown(&x), shown(&[value])))),
+            Err(e) => why = why.or(Some(format!("at {} {e}", shown(&x)))),
+        }
+    }
+    why
+}
+
+/// The points that are tried.
+fn arguments(kinds: &[Kind]) -> impl Iterator<Item = Vec<Datum<C>>> {
+    (0..POINTS.len())
+        .map(|shift| kinds.iter().enumerate().map(|(k, kind)| point(kind, shift + 2 * k)).collect())
+}
+
+/// A number, a real one without its imaginary part.
+fn number(z: C) -> String {
+    if z.im == 0.0 { z.re.to_string() } else { z.to_string() }
 }
 
 /// The derivative of the sum of all results as every number of input `k` moves, by the pushforward.
