@@ -194,10 +194,7 @@ pub(crate) fn in_order<'a, 'i>(
 }
 
 pub(crate) fn integer(value: &DeValue<'_>, least: u64, most: u64) -> Result<u64, String> {
-    let error = || match most {
-        u64::MAX => format!("expected a whole number of at least {least}"),
-        _ => format!("expected a whole number from {least} to {most}"),
-    };
+    let error = || format!("expected a whole number from {least} to {most}");
     let number = value.as_integer().ok_or_else(error)?;
     let number = u64::from_str_radix(number.as_str(), number.radix()).map_err(|_| error())?;
     if (least..=most).contains(&number) { Ok(number) } else { Err(error()) }

@@ -255,6 +255,9 @@ fn bad_jobs_are_answered_with_their_place() {
     fails(&TURNS.replace("Z0 + Z1", "Z0 + foo"), &["bad.toml:4:15", "found `foo`"]);
     fails(&format!("{TURNS}[start]\nset = ['theta=0/0']\n"), &["theta"]);
     fails(&format!("{TURNS}[start]\nrandom = inf\n"), &["bad.toml:6:10", "finite"]);
+    fails(&format!("{TURNS}[start]\nrandom = -0.1\n"), &["bad.toml:6:10", "at least 0"]);
+    fails(&format!("seed = 18446744073709551616\n{TURNS}"), &["bad.toml:1:8", "to 18446744073709551615"]);
+    fails(&format!("{TURNS}[output]\ncurve = 'c.png'\n"), &["bad.toml:6:9", "SVG, not in png", ".svg"]);
     fails(&format!("{TURNS}[output]\nevery = 0\n"), &["bad.toml:6:9", "from 1 to"]);
     fails(
         &format!("{TURNS}[output]\ncheckpoint = 'bad.toml'\n"),
@@ -271,6 +274,10 @@ fn bad_jobs_are_answered_with_their_place() {
         "[ansatz]\nname = 'hardware_efficient'\nqubits = 3\nlayers = 1\n[hamiltonian]\nname = 'h2'\n",
         &["bad.toml:6:8", "acts on 4 qubits, but the ansatz has 3"],
     );
+    folder.file("still.qasm", "OPENQASM 3.0; include \"stdgates.inc\"; qubit q; x q;");
+    folder.file("still.toml", "[ansatz]\ncircuit = 'still.qasm'\n[hamiltonian]\nterms = 'Z0'\n");
+    let still = folder.run(&["optimize", "still.toml"]).done();
+    assert!(still.out.contains("-1") && still.err.contains("nothing to optimise"), "{still:#?}");
     folder.run(&["optimize", "nowhere.toml"]).fails(1, &["cannot read nowhere.toml"]);
     folder.run(&["optimize", "-"]).fails(2, &["a job is a file"]);
     folder.run(&["optimize"]).fails(2, &["FILE.toml"]);

@@ -37,7 +37,7 @@
 //! [output]
 //! checkpoint = "job.checkpoint.json"
 //! every = 10                      # iterations between checkpoints
-//! curve = "job.svg"
+//! curve = "job.svg"               # a picture in SVG
 //! ```
 //!
 //! Paths are taken from the folder of the job file; the names of the output are those of the job file with another
@@ -308,15 +308,8 @@ fn read_optimizer(mut section: Section<'_, '_>) -> Result<Optimizer, Failure> {
 
 fn read_stopping(mut section: Section<'_, '_>) -> Result<Stopping, Failure> {
     let default = Stopping::default();
-    let mut tolerance = |key, default| -> Result<f64, Failure> {
-        match section.number(key)? {
-            Some(x) if !(0.0..f64::INFINITY).contains(&x) => {
-                Err(section.wrong(key, "expected a number of at least 0"))
-            }
-            x => Ok(x.unwrap_or(default)),
-        }
-    };
-    let (gradient, change) = (tolerance("gradient", default.gradient)?, tolerance("change", default.change)?);
+    let gradient = section.size("gradient")?.unwrap_or(default.gradient);
+    let change = section.size("change")?.unwrap_or(default.change);
     let iterations = section.integer("iterations", 0, u64::from(u32::MAX))?;
     section.finish()?;
     Ok(Stopping { iterations: iterations.map_or(default.iterations, |n| n as usize), gradient, change })
@@ -329,7 +322,7 @@ fn read_start(
     circuit: &Circuit,
     seed: u64,
 ) -> Result<Vec<f64>, Failure> {
-    let width = section.number("random")?.unwrap_or(0.1);
+    let width = section.size("random")?.unwrap_or(0.1);
     let values = ValueArgs {
         set: section.strings("set")?,
         params: section.string("params")?.map(|path| inputs.path(path)),
@@ -371,6 +364,10 @@ fn read_output(
     if same_file(&checkpoint, &curve) {
         let message = format_args!("{} is another file of the job", curve.display());
         return Err(section.wrong("checkpoint", message));
+    }
+    if let Some(ending) = curve.extension().filter(|ending| !ending.eq_ignore_ascii_case("svg")) {
+        let message = format_args!("the curve is a picture in SVG, not in {}", ending.display());
+        return Err(section.wrong("curve", message).help("give it a name that ends in .svg"));
     }
     Ok((checkpoint, every, curve))
 }

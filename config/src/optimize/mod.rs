@@ -100,6 +100,9 @@ fn run<T: Number + DualNum>(
     let title = format!("{}: {:.9} after {iterations} iterations", args.file.display(), state.best.1);
     let picture = draw::curve(&state.values, &title, "iteration", "value");
     write_whole(&job.curve, |out| out.write_all(picture.as_bytes()))?;
+    if job.start.is_empty() {
+        terminal.note("note: the circuit has no parameters: there was nothing to optimise");
+    }
     if !stop.converged() {
         terminal.note(&format!("note: ended because {stop}"));
     }

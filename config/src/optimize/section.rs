@@ -129,6 +129,14 @@ impl<'a, 'i> Section<'a, 'i> {
         self.read(key, real)
     }
 
+    /// A number that is not negative.
+    pub(super) fn size(&mut self, key: &'static str) -> Result<Option<f64>, Failure> {
+        match self.number(key)? {
+            Some(x) if x < 0.0 => Err(self.wrong(key, "expected a number of at least 0")),
+            x => Ok(x),
+        }
+    }
+
     pub(super) fn numbers(&mut self, key: &'static str) -> Result<Option<Vec<f64>>, Failure> {
         self.read(key, |value| match value.as_array() {
             Some(list) => list.iter().map(|x| real(x.get_ref())).collect(),
