@@ -4,6 +4,8 @@
 //! angle is an angle; whatever else has a parameter in it becomes an expression. Operands are taken
 //! by value, so that a sum of many terms grows in place.
 
+use std::cmp::Ordering;
+
 use num_traits::{CheckedAdd, CheckedDiv, CheckedMul, CheckedSub};
 
 use super::{
@@ -234,7 +236,6 @@ fn exact_power(x: Q, n: i64) -> Option<Q> {
 }
 
 fn compare(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, Problem> {
-    use std::cmp::Ordering;
     let ordering = match (left, right) {
         (Value::Bool(a), Value::Bool(b)) => Some(a.cmp(b)),
         (Value::Int(a), Value::Int(b)) => Some(a.cmp(b)),
@@ -252,19 +253,24 @@ fn compare(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, Problem> 
         },
     };
     let ordering = ordering.ok_or_else(|| mismatch(op.text(), left, right))?;
-    Ok(Value::Bool(match op {
+    Ok(Value::Bool(holds(op, ordering)))
+}
+
+/// Whether a comparison holds of two values in this order.
+pub(super) fn holds(op: BinaryOp, ordering: Ordering) -> bool {
+    match op {
         BinaryOp::Equal => ordering == Ordering::Equal,
         BinaryOp::NotEqual => ordering != Ordering::Equal,
         BinaryOp::Less => ordering == Ordering::Less,
         BinaryOp::LessEqual => ordering != Ordering::Greater,
         BinaryOp::Greater => ordering == Ordering::Greater,
         _ => ordering != Ordering::Less,
-    }))
+    }
 }
 
 /// A bit string, as an unsigned number, compared with an integer.
-fn with_integer(bits: u128, integer: i128) -> std::cmp::Ordering {
-    u128::try_from(integer).map_or(std::cmp::Ordering::Greater, |i| bits.cmp(&i))
+fn with_integer(bits: u128, integer: i128) -> Ordering {
+    u128::try_from(integer).map_or(Ordering::Greater, |i| bits.cmp(&i))
 }
 
 fn bitwise(op: BinaryOp, left: Value, right: Value) -> Result<Value, Problem> {

@@ -18,11 +18,11 @@ use std::{cmp::Ordering, f64::consts::TAU};
 use num_traits::ToPrimitive;
 
 use super::{
-    arithmetic::{binary, mask},
+    arithmetic::{binary, holds, mask},
     value::Value,
 };
 use crate::{
-    param::{Angle, Q, UNIT},
+    param::{Angle, UNIT},
     qasm::{Version, ast::BinaryOp, diagnostic::Problem},
 };
 
@@ -204,17 +204,6 @@ fn order(a: &Turn, b: &Turn) -> Ordering {
     value(&a).total_cmp(&value(&b))
 }
 
-fn holds(op: BinaryOp, order: Ordering) -> bool {
-    match op {
-        BinaryOp::Equal => order == Ordering::Equal,
-        BinaryOp::NotEqual => order != Ordering::Equal,
-        BinaryOp::Less => order == Ordering::Less,
-        BinaryOp::LessEqual => order != Ordering::Greater,
-        BinaryOp::Greater => order == Ordering::Greater,
-        _ => order != Ordering::Less,
-    }
-}
-
 fn times(turn: &Turn, k: i128, version: Version) -> Result<Value, Problem> {
     match turn {
         Turn::Bits { width, bits } => {
@@ -249,10 +238,7 @@ fn mismatch(op: BinaryOp, left: &Value, right: &Value) -> Problem {
 
 /// The angle without whole turns, from 0 to below one. Nothing is rounded.
 fn within_turn(angle: Angle) -> Angle {
-    let pi = angle.pi_part();
-    let inside = Q::new_raw(pi.numer().rem_euclid(pi.denom().saturating_mul(2)), *pi.denom());
-    // What is left is below a turn, or in the radians.
-    let angle = if inside == pi { angle } else { angle + Angle::pi(*(inside - pi).numer(), 1) };
+    let angle = angle.within_two_turns();
     let turns = angle.constant().map(|x| (x / TAU).floor()).and_then(|n| n.to_i64());
     match turns {
         Some(turns) if turns != 0 => {
