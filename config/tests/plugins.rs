@@ -108,7 +108,9 @@ fn a_rule_that_disagrees_is_status_3() {
     folder.file("c.toml", format!("[[plugin]]\nname = 'bad'\npath = {hostile}\n"));
     let ran = folder.run(&["plugins", "verify", "--config", "c.toml"]);
     assert_eq!(ran.status, Some(3), "{ran:#?}");
-    assert!(ran.out.contains("liar") && ran.out.contains("differences give"), "{ran:#?}");
+    // Its pushforward comes from the pullback.
+    assert!(ran.out.contains("liar") && ran.out.contains("its pullback gives"), "{ran:#?}");
+    assert!(ran.out.contains("its kernel gives no finite number, its program 0."), "{ran:#?}");
     // Anything else does not start with it, unless the config says that it may be left out.
     let diff = ["diff", "-e", "fn f(x) { x }", "--at", "x=1", "--config", "c.toml"];
     folder.run(&diff).fails(1, &["plugin `bad`", "rule `liar`", "[c.toml:3:8]"]);
@@ -203,6 +205,10 @@ fn faults_of_the_config_are_underlined() {
         ("[plugins]\nchek = 'off'\n".to_owned(), vec!["unknown key `plugins.chek`", "`check`"]),
         ("[[plugn]]\npath = 'a'\n".to_owned(), vec!["unknown key `plugn`", "`plugin`"]),
         ("[[plugin]]\nname = 'a'\n".to_owned(), vec!["needs `path`", "[c.toml:1:"]),
+        (
+            "[[plugin]]\nname = 'a'\npath = '.'\n".to_owned(),
+            vec!["the path `", "names no file", "[c.toml:1:"],
+        ),
         ("[plugin]\npath = 'a'\n".to_owned(), vec!["each begun by [[plugin]]"]),
         ("[plugins]\ncheck = 'all'\n".to_owned(), vec!["\"shape\"", "[c.toml:2:9]"]),
         ("[[plugin]]\npath = 'a'\nsha256 = 'abc'\n".to_owned(), vec!["64 hexadecimal digits"]),

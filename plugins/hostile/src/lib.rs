@@ -29,6 +29,7 @@ impl Plugin for Hostile {
                 .f64(|x| x[0] * x[0])
                 .program("rule liar(x) { kernel(x) } pullback(x, y, y_bar) { 3.0 * x * y_bar }"),
         )?;
+        registrar.rule(RuleDef::new("nowhere", 1).f64(|_| f64::NAN).program("rule nowhere(x) { x * x }"))?;
         registrar.rule(
             RuleDef::new("cube", 1).f64(|x| x[0] * x[0] * x[0]).program("rule cube(x) { x * x * x }"),
         )?;
