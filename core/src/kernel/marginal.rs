@@ -1,7 +1,8 @@
 //! Sums of |a|^2 over some bits of the index, and the projection onto a value of a bit: each one pass over memory.
 //!
 //! The sum for each value of the *asked* bits comes from blocks of 2^11 amplitudes. The squares of a block are
-//! written down, and the bits below 11 that are not asked for are summed out, the highest first:
+//! written down, and the bits below 11 that are not asked for are summed out, the highest first; up to two at the
+//! top of a block before anything is written down:
 //!
 //! ```text
 //! bits of an index    h h h . h | k . k k     asked: h chooses blocks, k a place in the block's table
