@@ -88,7 +88,7 @@ proptest! {
         prop_assert_eq!(one.inputs().collect::<Vec<_>>(), ["a"]);
         prop_close!(rows(&one, &AT[..1]), expected);
         // b := a/2 - pi/4, with a still open.
-        let tied = circuit.bind(&[("b", Angle::theta(ParamId(0)) * Q::new(1, 2) - Angle::pi(1, 4))]).unwrap();
+        let tied = circuit.bind(&[("b", Angle::theta(ParamId::new(0)) * Q::new(1, 2) - Angle::pi(1, 4))]).unwrap();
         let b = AT[0] / 2.0 - std::f64::consts::FRAC_PI_4;
         prop_close!(rows(&tied, &AT[..1]), rows(&circuit, &[AT[0], b]));
     }
@@ -156,6 +156,48 @@ fn parameters_are_shared_by_name() {
     assert_eq!(circuit.params().len(), before);
 }
 
+/// A number that means another parameter elsewhere is no parameter of this circuit.
+#[test]
+fn parameters_stay_in_their_circuits() {
+    let mut first = Circuit::new(1);
+    let (a, b) = (first.param("a"), first.param("b"));
+    let mut second = Circuit::new(1);
+    let y = second.param("y");
+    let before = second.clone();
+    let other = |e: CircuitError| matches!(e, CircuitError::OtherParam { id, name } if id.index() == 0 && name == "y");
+    assert!(other(second.rx(0, &a).unwrap_err()));
+    assert!(other(second.rx(0, &a * 2 + 0.5).unwrap_err()));
+    // A sum over both is of neither.
+    for sum in [&a + &y, &y + &a, &a + &y * 2] {
+        assert!(other(second.rx(0, &sum).unwrap_err()), "{sum}");
+        assert!(first.rx(0, &sum).is_err(), "{sum}");
+    }
+    assert!(second.rx(0, &a - &y).is_err(), "a difference that is no 0");
+    assert!(matches!(second.rx(0, &b).unwrap_err(), CircuitError::ForeignParam { id } if id.index() == 1));
+    let sine = second.expression(ParamExpr::from(a.clone()).call(Function::Sin));
+    assert!(other(second.rx(0, sine).unwrap_err()));
+    assert!(other(second.bind(&[("y", a.clone())]).unwrap_err()));
+    assert!(matches!(second.bind(&[("y", b.clone())]).unwrap_err(), CircuitError::ForeignParam { .. }));
+    assert_eq!(second, before, "what is refused leaves nothing behind");
+
+    // Clones, and circuits that have the parameter at the same place, take it; a bare number is any parameter.
+    let mut copy = first.clone();
+    copy.rx(0, &a + &b).unwrap();
+    let mut same = Circuit::new(1);
+    same.param("a");
+    same.rx(0, &a).unwrap();
+    second.rx(0, Angle::theta(ParamId::new(0)) + &y).unwrap();
+    assert_eq!(second.to_string(), "rx(2*y) q[0]\n");
+    assert_eq!(Angle::theta(ParamId::new(0)), a);
+
+    // Of a circuit with one parameter less, the numbers of those behind it have moved.
+    let mut bound = copy.bind(&[("a", Angle::pi(1, 2))]).unwrap();
+    assert!(bound.rz(0, &a).is_err() && bound.rz(0, &b).is_err());
+    let b = bound.param("b");
+    bound.rz(0, b).unwrap();
+    assert_eq!(bound.to_string(), "rx(pi/2 + b) q[0]\nrz(b) q[0]\n");
+}
+
 /// An edit that should fail, by name.
 type Edit = (&'static str, fn(&mut Circuit) -> Result<(), CircuitError>, fn(&CircuitError) -> bool);
 
@@ -206,8 +248,8 @@ fn refused_edits_leave_the_circuit_as_it_was() {
         ),
         (
             "foreign parameter",
-            |c| c.rx(0, Angle::theta(ParamId(9))).map(drop),
-            |e| matches!(e, CircuitError::ForeignParam { id: ParamId(9) }),
+            |c| c.rx(0, Angle::theta(ParamId::new(9))).map(drop),
+            |e| matches!(e, CircuitError::ForeignParam { id } if id.number() == 9),
         ),
         (
             "not unitary",
@@ -341,7 +383,7 @@ fn inputs_and_values_are_checked() {
         "{error:?}"
     );
     assert!(
-        matches!(circuit.bind_error(BindError::Unbound { id: ParamId(5) }), CircuitError::Unbound { names } if names == ["p5"])
+        matches!(circuit.bind_error(BindError::Unbound { id: ParamId::new(5) }), CircuitError::Unbound { names } if names == ["p5"])
     );
 }
 

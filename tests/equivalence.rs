@@ -229,7 +229,7 @@ fn single_precision_only_coarsens_numbers() {
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
 
 fn open_angle(rng: &mut Rng) -> Angle {
-    let theta = Angle::theta(ParamId(rng.below(NAMES.len()) as u32));
+    let theta = Angle::theta(ParamId::new(rng.below(NAMES.len()) as u32));
     Angle::pi(rng.below(17) as i64 - 8, 8) + theta * Q::new(rng.below(9) as i64 - 4, 2)
 }
 

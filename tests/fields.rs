@@ -70,7 +70,7 @@ fn primes() {
 fn a_point_is_a_homomorphism_of_angles() {
     let field = PrimeField::random(48, 1).unwrap();
     let point = Point::<Residue>::random(field, 48, &[4, 6], 1).unwrap();
-    let theta = |k| Angle::theta(ParamId(k));
+    let theta = |k| Angle::theta(ParamId::new(k));
     let angles = [PI / 4, PI / 24, theta(0) * Q::new(3, 4), theta(1) * Q::new(-5, 6) + PI / 3, -theta(0)];
     for a in &angles {
         for b in &angles {
@@ -89,8 +89,8 @@ fn angles_without_an_image_are_refused() {
     let refused = |a: Angle| assert!(matches!(point.cis(&a), Err(BindError::NotInRing { .. })), "{a}");
     refused(PI / 8);
     refused(Angle::rad(0.1));
-    refused(Angle::theta(ParamId(0)) / 4);
-    assert!(matches!(point.cis(&Angle::theta(ParamId(1))), Err(BindError::Unbound { .. })));
+    refused(Angle::theta(ParamId::new(0)) / 4);
+    assert!(matches!(point.cis(&Angle::theta(ParamId::new(1))), Err(BindError::Unbound { .. })));
     assert!(matches!(point.number(Complex::new(0.1, 0.0)), Err(BindError::NumberNotInRing { .. })));
     assert!(Point::<Fp>::random(Goldilocks, 7 * 8, &[], 1).is_none(), "7 does not divide p - 1");
     assert!(Point::<Fp>::random(Goldilocks, 12, &[], 1).is_none(), "no square root of 2");
@@ -113,5 +113,5 @@ fn stars_have_norms_and_expectation_values() {
         let p = x * x.conj();
         if i & 1 == 0 { sum + p } else { sum - p }
     });
-    assert_eq!(z, starred.cos(&Angle::theta(ParamId(0))).unwrap());
+    assert_eq!(z, starred.cos(&Angle::theta(ParamId::new(0))).unwrap());
 }

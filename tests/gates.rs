@@ -63,7 +63,7 @@ fn the_dagger_of_a_gate_is_its_conjugate_transpose() {
 
 /// `c pi/8 + q theta_k`.
 fn open_angle(rng: &mut Rng) -> Angle {
-    let theta = Angle::theta(ketgrad_core::param::ParamId(rng.below(2) as u32));
+    let theta = Angle::theta(ketgrad_core::param::ParamId::new(rng.below(2) as u32));
     Angle::pi(rng.below(17) as i64 - 8, 8) + theta * Q::new(rng.below(9) as i64 - 4, 4)
 }
 
@@ -348,7 +348,7 @@ fn a_gate_with_a_generator_is_its_exponential() {
 fn the_derivative_of_a_gate_is_its_generator_times_the_gate() {
     for &kind in GateKind::ALL {
         let Some(g) = exponent(kind) else { continue };
-        let gate = Gate::new(kind, [Angle::theta(ketgrad_core::param::ParamId(0))]).unwrap();
+        let gate = Gate::new(kind, [Angle::theta(ketgrad_core::param::ParamId::new(0))]).unwrap();
         let dual = gate.matrix(&Values(&[Dual64::new(0.9, 1.0)])).unwrap();
         let eps = dual.map(|z| Complex::new(z.re.eps, z.im.eps));
         let value = dual.map(|z| Complex::new(z.re.re, z.im.re));
@@ -370,8 +370,8 @@ fn every_parameter_of_every_gate_has_its_derivative() {
     for &kind in GateKind::ALL {
         let n = kind.param_names().len();
         let at: Vec<f64> = (0..n).map(|_| 3.0 * rng.signed()).collect();
-        let gate =
-            Gate::new(kind, (0..n as u32).map(|k| Angle::theta(ketgrad_core::param::ParamId(k)))).unwrap();
+        let gate = Gate::new(kind, (0..n as u32).map(|k| Angle::theta(ketgrad_core::param::ParamId::new(k))))
+            .unwrap();
         for k in 0..n {
             let duals: Vec<Dual64> =
                 at.iter().enumerate().map(|(j, &x)| Dual64::new(x, f64::from(u8::from(j == k)))).collect();

@@ -380,7 +380,7 @@ fn all_gates_against_the_reference<R: Parts>(
 
 /// `c pi/8`, or a fraction of one of the parameters.
 fn exact_angle(rng: &mut Rng) -> Angle {
-    let theta = Angle::theta(ketgrad_core::param::ParamId(rng.below(2) as u32));
+    let theta = Angle::theta(ketgrad_core::param::ParamId::new(rng.below(2) as u32));
     Angle::pi(rng.below(17) as i64 - 8, 8) + theta * Q::new(rng.below(5) as i64 - 2, 2)
 }
 

@@ -152,7 +152,7 @@ fn modifiers() {
 
 #[test]
 fn angles_stay_exact() {
-    let theta = || Angle::theta(ParamId(0));
+    let theta = || Angle::theta(ParamId::new(0));
     let q = |n, d| Q::new(n, d);
     for (text, expected) in [
         ("pi/4", Angle::pi(1, 4)),

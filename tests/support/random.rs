@@ -143,7 +143,7 @@ pub fn angle_of(n_params: u32) -> impl Strategy<Value = Angle> {
         if n_params == 0 {
             Angle::zero()
         } else {
-            Angle::theta(ketgrad_core::param::ParamId(id)) * Q::new(n, d)
+            Angle::theta(ketgrad_core::param::ParamId::new(id)) * Q::new(n, d)
         }
     });
     (constant, term).prop_map(|(a, b)| a + b)

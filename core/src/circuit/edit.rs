@@ -124,12 +124,14 @@ impl Circuit {
     ///
     /// # Errors
     /// [`CircuitError::NoSuchParam`] for an unknown name, [`CircuitError::NotFinite`] if a computed
-    /// parameter becomes NaN or infinite.
+    /// parameter becomes NaN or infinite, [`CircuitError::OtherParam`] or [`CircuitError::ForeignParam`] for an angle
+    /// over another circuit's parameters.
     pub fn bind(&self, values: &[(&str, Angle)]) -> Result<Circuit, CircuitError> {
         let inputs: BTreeSet<&str> = self.inputs().collect();
         if let Some((name, _)) = values.iter().find(|(name, _)| !inputs.contains(name)) {
             return Err(CircuitError::NoSuchParam { name: (*name).to_owned() });
         }
+        values.iter().flat_map(|(_, angle)| angle.terms()).try_for_each(|t| self.own(t.0))?;
         // Of a name that comes twice the last value counts.
         let values: BTreeMap<&str, &Angle> = values.iter().map(|(name, angle)| (*name, angle)).collect();
         let mut out = Circuit { params: Vec::new(), instructions: Vec::new(), ..self.clone() };

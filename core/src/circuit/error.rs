@@ -65,11 +65,22 @@ pub enum CircuitError {
     /// The wrong number of parameters.
     #[error(transparent)]
     Params(#[from] ParamCountError),
-    /// A parameter that belongs to another circuit.
-    #[error("parameter {} is not declared in this circuit", id.0)]
+    /// A parameter that belongs to another circuit, which has more of them.
+    #[error("parameter {} is not declared in this circuit", id.number())]
     ForeignParam {
         /// The parameter.
         id: ParamId,
+    },
+    /// A parameter that belongs to another circuit, or a sum of those of two.
+    #[error(
+        "parameter {} of another circuit: here this is `{name}`; the parameters of a circuit come from its own `param`",
+        id.number()
+    )]
+    OtherParam {
+        /// The parameter.
+        id: ParamId,
+        /// The name of this circuit's parameter of that number.
+        name: String,
     },
     /// Two classical registers of one name.
     #[error("there is a classical register `{name}` already")]

@@ -245,10 +245,11 @@ impl Circuit {
     /// The input called `name`, which is declared if it is not there yet.
     pub fn param(&mut self, name: &str) -> Angle {
         let at = self.params.iter().position(|p| p.definition.is_none() && p.name == name);
-        Angle::theta(match at {
+        let id = match at {
             Some(i) => param_id(i),
             None => self.push_param(ParamDef { name: name.to_owned(), definition: None }),
-        })
+        };
+        Angle::theta(ParamId::named(id.number(), name))
     }
 
     /// The inputs `name[0]`, `name[1]`, …, declared where they are not there yet.
@@ -256,10 +257,14 @@ impl Circuit {
         (0..size).map(|i| self.param(&format!("{name}[{i}]"))).collect()
     }
 
-    /// A parameter computed from the others. An expression that is an angle already costs nothing.
+    /// A parameter computed from the others. An expression that is an angle already costs nothing; one with a
+    /// parameter of another circuit gives that parameter, which no gate of this circuit takes.
     pub fn expression(&mut self, expr: ParamExpr) -> Angle {
         if let [crate::param::Step::Angle(angle)] = expr.steps() {
             return angle.clone();
+        }
+        if let Some(id) = expr.params().find(|&id| self.own(id).is_err()) {
+            return Angle::theta(id);
         }
         // An expression of expressions of … would have a name that doubles with every level.
         let text = expr.text(&|id| self.param_name(id));
@@ -268,10 +273,22 @@ impl Circuit {
             *other == expr && other.angles().zip(expr.angles()).all(|(a, b)| a.slack() == b.slack())
         };
         let at = self.params.iter().position(|p| p.definition.as_ref().is_some_and(same));
-        Angle::theta(match at {
+        let id = match at {
             Some(i) => param_id(i),
             None => self.push_param(ParamDef { name, definition: Some(expr) }),
-        })
+        };
+        Angle::theta(self.params.get(id.index()).map_or(id, |p| ParamId::named(id.number(), &p.name)))
+    }
+
+    /// Whether a parameter is one of this circuit's.
+    fn own(&self, id: ParamId) -> Result<(), CircuitError> {
+        match self.params.get(id.index()) {
+            None => Err(CircuitError::ForeignParam { id }),
+            Some(param) if !id.may_be(&param.name) => {
+                Err(CircuitError::OtherParam { id, name: param.name.clone() })
+            }
+            Some(_) => Ok(()),
+        }
     }
 
     /// Adds a parameter without looking for one like it.
@@ -286,7 +303,7 @@ impl Circuit {
         match self.params.get(id.index()) {
             Some(ParamDef { name, definition: None }) => name.clone(),
             Some(ParamDef { name, .. }) => format!("({name})"),
-            None => format!("p{}", id.0),
+            None => format!("p{}", id.number()),
         }
     }
 
@@ -343,8 +360,8 @@ impl Circuit {
     }
 
     /// Declares a register for intermediate values: [`Bits::text`](crate::simulate::Bits::text)
-    /// leaves it out, printers write it as any other. Outcomes that differ only in hidden bits look the
-    /// same, so these should be 0 in the end.
+    /// leaves it out, so that shots which differ only in hidden bits are counted as one, and OpenQASM 3 says that it
+    /// is no output.
     ///
     /// # Errors
     /// As [`Circuit::add_register`].
@@ -676,10 +693,7 @@ impl Circuit {
                 if given != expected {
                     return Err(CircuitError::Targets { gate: gate.to_string(), given, expected });
                 }
-                let mut unknown = gate.params().iter().flat_map(Angle::terms).map(|t| t.0);
-                if let Some(id) = unknown.find(|id| id.index() >= self.params.len()) {
-                    return Err(CircuitError::ForeignParam { id });
-                }
+                gate.params().iter().flat_map(Angle::terms).try_for_each(|t| self.own(t.0))?;
             }
             Operation::Unitary(matrix) if given != matrix.n_qubits() => {
                 let gate = "unitary".to_owned();
@@ -728,7 +742,7 @@ impl Circuit {
 
 pub(crate) fn param_id(i: usize) -> ParamId {
     // 2^32 parameters do not fit in memory.
-    ParamId(u32::try_from(i).unwrap_or(u32::MAX))
+    ParamId::new(u32::try_from(i).unwrap_or(u32::MAX))
 }
 
 /// `cx` for X under one control of value 1; `c2-ecr` where controls have no common name.

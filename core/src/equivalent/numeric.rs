@@ -348,7 +348,7 @@ fn affine(plan: &Plan, slopes: &[f64], values: &[f64], base: f64) -> Option<Angl
     for (k, (slope, step)) in slopes.iter().zip(&plan.steps).enumerate() {
         let q = Q::new((slope * *step as f64).round().to_i64()?, *step);
         rest -= crate::param::q_to_f64(q) * values[k];
-        angle = angle + Angle::theta(ParamId(u32::try_from(k).ok()?)) * q;
+        angle = angle + Angle::theta(ParamId::new(u32::try_from(k).ok()?)) * q;
     }
     Some(nearest_turn(rest, plan.order)? + angle)
 }

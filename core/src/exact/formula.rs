@@ -158,7 +158,7 @@ impl Formula {
         if let Some(id) = ids.find(|id| id.index() != position && depends.get(id.index()) == Some(&true)) {
             return Err(ExactError::Computed { name: name.to_owned(), computed: circuit.param_name(id) });
         }
-        self.derivative_by(ParamId(u32::try_from(position).unwrap_or(u32::MAX)))
+        self.derivative_by(ParamId::new(u32::try_from(position).unwrap_or(u32::MAX)))
     }
 
     /// The derivative by a parameter, those that are computed from it kept fixed.

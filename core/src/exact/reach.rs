@@ -54,14 +54,15 @@ impl Reaches {
 
 /// Fresh symbols.
 fn probe(ids: impl Iterator<Item = ParamId>) -> Symbols {
-    let field = |id: ParamId| Field { variable: Some(id), unit: STEPS, shift: WIDTH * id.0, width: WIDTH };
+    let field =
+        |id: ParamId| Field { variable: Some(id), unit: STEPS, shift: WIDTH * id.number(), width: WIDTH };
     Symbols::of_fields(ids.map(field).collect())
 }
 
 fn look(kind: GateKind) -> Result<Vec<Reach>, ExactError> {
     let n = kind.param_names().len();
     // Four angles fit; the table has no gate with more.
-    let ids = || (0..n as u32).map(ParamId);
+    let ids = || (0..n as u32).map(ParamId::new);
     let probe = probe(ids());
     let watch = Watch { symbols: &probe, asked: RefCell::default() };
     let failed = |e: BindError| ExactError::Gate { gate: kind.name(), reason: e.to_string() };
@@ -110,7 +111,7 @@ mod tests {
     #[test]
     fn gates_move_exponents_by_their_angles_at_most_and_halve_once() {
         for &kind in GateKind::ALL {
-            let ids = || (0..kind.param_names().len() as u32).map(ParamId);
+            let ids = || (0..kind.param_names().len() as u32).map(ParamId::new);
             let gate = Gate::new(kind, ids().map(Angle::theta)).unwrap();
             let matrix = gate.matrix(&probe(ids())).unwrap();
             // Twice an entry is an algebraic integer.

@@ -36,7 +36,7 @@ pub(super) fn harmonics<R: Ring>(
     binding: &impl Binding<R>,
 ) -> Result<Vec<(Q, Matrix<R>)>, BindError> {
     // A parameter that no circuit has stands for x.
-    let x = ParamId(u32::MAX);
+    let x = ParamId::new(u32::MAX);
     let mut number = 0..;
     let shifted = gate.map_params(|a| if number.next() == Some(k) { a + Angle::theta(x) } else { a.clone() });
     let matrix = shifted.matrix(&Shifted { binding, x })?;
@@ -192,7 +192,7 @@ mod tests {
         let values = [0.3, -1.1, 0.7, 2.1];
         for &kind in GateKind::ALL {
             let n = kind.param_names().len();
-            let gate = Gate::new(kind, (0..n as u32).map(|k| Angle::theta(ParamId(k)))).unwrap();
+            let gate = Gate::new(kind, (0..n as u32).map(|k| Angle::theta(ParamId::new(k)))).unwrap();
             for k in 0..n {
                 let parts = harmonics::<Complex<f64>>(&gate, k, &Values(&values)).unwrap();
                 for x in [0.0, 0.4, 2.5] {
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn frequencies_are_those_of_the_formulas() {
         let frequencies = |kind, k, n: u32| -> Vec<Q> {
-            let gate = Gate::new(kind, (0..n).map(|k| Angle::theta(ParamId(k)))).unwrap();
+            let gate = Gate::new(kind, (0..n).map(|k| Angle::theta(ParamId::new(k)))).unwrap();
             let parts = harmonics::<Complex<f64>>(&gate, k, &Values(&[0.3, 0.2])).unwrap();
             parts.into_iter().map(|p| p.0).collect()
         };

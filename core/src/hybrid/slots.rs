@@ -20,7 +20,7 @@ use crate::{
     gate::Gate,
     ir::{Element, FunctionBuilder, Kind, Number1, Number2, Op, Param, Program},
     matrix::Matrix,
-    param::{Angle, Function, ParamExpr, ParamId, Step, Values},
+    param::{Angle, Function, ParamExpr, Step, Values},
     scalar::{Real, Scalar},
 };
 
@@ -240,8 +240,8 @@ fn pop(b: &mut FunctionBuilder, stack: &mut Vec<Value>) -> Value {
 fn lower_angle(b: &mut FunctionBuilder, angle: &Angle, values: &[Value]) -> Value {
     let float = |q: crate::param::Q| *q.numer() as f64 / *q.denom() as f64;
     let mut sum = b.real(std::f64::consts::PI * float(angle.pi_part()) + angle.radian_part());
-    for &(ParamId(id), q) in angle.terms() {
-        if let Some(&value) = values.get(id as usize) {
+    for &(id, q) in angle.terms() {
+        if let Some(&value) = values.get(id.index()) {
             let q = b.real(float(q));
             let term = b.number2(Number2::Mul, q, value);
             sum = b.number2(Number2::Add, sum, term);

@@ -61,7 +61,7 @@ impl Slopes {
     fn new(energy: &Expectation) -> Result<Slopes, HybridError> {
         let value = energy.closed_form()?;
         // Parameters have 32-bit numbers.
-        let ids = (0..energy.circuit.params().len()).map(|k| ParamId(k as u32));
+        let ids = (0..energy.circuit.params().len()).map(|k| ParamId::new(k as u32));
         let by_parameter = ids.map(|id| value.derivative_by(id)).collect::<Result<_, _>>()?;
         Ok(Slopes { value, by_parameter })
     }

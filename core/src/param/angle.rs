@@ -1,7 +1,9 @@
 //! Exact angles `a pi + b + sum_k q_k theta_k`.
 
 use std::{
+    cmp::Ordering,
     fmt,
+    hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash, Hasher},
     ops::{Add, Div, Mul, Neg, Sub},
 };
 
@@ -15,14 +17,96 @@ use super::{decimal::Decimal, rounding::UNIT};
 pub type Q = Ratio<i64>;
 
 /// The number of a parameter within its circuit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ParamId(pub u32);
+///
+/// One that comes from a circuit knows its parameter's name as well: another circuit, in which the number means
+/// another parameter, refuses it. Ids are compared by their numbers alone.
+#[derive(Clone, Copy, Debug)]
+pub struct ParamId {
+    number: u32,
+    name: Name,
+}
+
+/// What an id knows of its parameter's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Name {
+    /// Nothing: it was made of a number.
+    Any,
+    /// A hash of it.
+    Hash(u32),
+    /// That two parameters of different names were added, as if they were one. The angle is NaN.
+    Several,
+}
 
 impl ParamId {
+    /// The parameter of this number, whatever its name.
+    #[must_use]
+    pub const fn new(number: u32) -> ParamId {
+        ParamId { number, name: Name::Any }
+    }
+
+    /// The parameter of this number and name.
+    pub(crate) fn named(number: u32, name: &str) -> ParamId {
+        ParamId { number, name: Name::of(name) }
+    }
+
+    /// The number.
+    #[must_use]
+    pub const fn number(self) -> u32 {
+        self.number
+    }
+
     /// The position in a list of values.
     #[must_use]
     pub fn index(self) -> usize {
-        self.0 as usize
+        self.number as usize
+    }
+
+    /// Whether a parameter of its number and this name may be what is meant.
+    pub(crate) fn may_be(self, name: &str) -> bool {
+        self.name == Name::Any || self.name == Name::of(name)
+    }
+}
+
+impl Name {
+    fn of(name: &str) -> Name {
+        let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(name);
+        // Either half of it is as good.
+        Name::Hash((hash >> 32) as u32)
+    }
+
+    /// Of an id that stands for both.
+    fn and(self, other: Name) -> Name {
+        match (self, other) {
+            (Name::Any, name) | (name, Name::Any) => name,
+            (a, b) if a == b => a,
+            _ => Name::Several,
+        }
+    }
+}
+
+impl PartialEq for ParamId {
+    fn eq(&self, other: &ParamId) -> bool {
+        self.number == other.number
+    }
+}
+
+impl Eq for ParamId {}
+
+impl PartialOrd for ParamId {
+    fn partial_cmp(&self, other: &ParamId) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for ParamId {
+    fn cmp(&self, other: &ParamId) -> Ordering {
+        self.number.cmp(&other.number)
+    }
+}
+
+impl Hash for ParamId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.number.hash(state);
     }
 }
 
@@ -31,7 +115,7 @@ impl ParamId {
 /// ```
 /// use ketgrad_core::param::{Angle, ParamId, Q};
 ///
-/// let theta = Angle::theta(ParamId(0));
+/// let theta = Angle::theta(ParamId::new(0));
 /// let a = (Angle::pi(1, 2) - theta.clone()) * Q::new(1, 2);
 /// assert_eq!(a.to_string(), "pi/4 - 1/2*p0");
 /// assert_eq!(a + theta * Q::new(1, 2), Angle::pi(1, 4)); // exact: no rounding anywhere
@@ -48,7 +132,7 @@ impl ParamId {
 /// ```
 /// use ketgrad_core::param::{Angle, PI, ParamId};
 ///
-/// let theta = &Angle::theta(ParamId(0));
+/// let theta = &Angle::theta(ParamId::new(0));
 /// assert_eq!((2 * theta - PI / 8 + 0.5).to_string(), "-pi/8 + 2*p0 + 0.5");
 /// assert_eq!((0.7 * theta / 2).to_string(), "7/20*p0");
 /// assert_eq!(PI * 0.75, Angle::pi(3, 4));
@@ -347,7 +431,7 @@ impl<T: Clone + Into<Angle>> From<&T> for Angle {
 
 impl fmt::Display for Angle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.write(f, &|id| format!("p{}", id.0))
+        self.write(f, &|id| format!("p{}", id.number()))
     }
 }
 
@@ -475,7 +559,11 @@ impl Add for Angle {
                 Ok(i) => match q_add(self.terms[i].1, q) {
                     Some((sum, off)) => {
                         self.slack.add(0.0, off);
-                        if *sum.numer() == 0 {
+                        let name = self.terms[i].0.name.and(id.name);
+                        self.terms[i].0.name = name;
+                        if name == Name::Several {
+                            self.radians = f64::NAN;
+                        } else if *sum.numer() == 0 {
                             self.terms.remove(i);
                         } else {
                             self.terms[i].1 = sum;

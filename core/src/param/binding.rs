@@ -10,7 +10,7 @@ use crate::scalar::{Real, Ring, Scalar};
 #[non_exhaustive]
 pub enum BindError {
     /// A parameter has no value.
-    #[error("parameter {} has no value", id.0)]
+    #[error("parameter {} has no value", id.number())]
     Unbound {
         /// The parameter.
         id: ParamId,

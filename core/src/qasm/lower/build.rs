@@ -421,7 +421,7 @@ impl Builder<'_> {
     /// The parameter of an expression. Its name has all expressions within written out, so names can
     /// double from level to level of definitions: their length is bounded.
     fn computed(&mut self, expr: ParamExpr) -> Result<Angle, Problem> {
-        let text = expr.text(&|id| format!("p{}", id.0));
+        let text = expr.text(&|id| format!("p{}", id.number()));
         // What is rounded looks like what is not.
         let slack: Vec<String> =
             expr.angles().map(|a| a.slack()).filter(|s| *s > 0.0).map(|s| s.to_string()).collect();

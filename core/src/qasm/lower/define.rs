@@ -1,7 +1,7 @@
 //! Gate definitions.
 //!
 //! A body is checked where it stands and kept as [`Step`]s, whose arguments are values over the
-//! gate's own parameters (parameter k is `ParamId(k)`). With it goes its size after expansion, so
+//! gate's own parameters (parameter k is `ParamId::new(k)`). With it goes its size after expansion, so
 //! that the size of any call is known without expanding anything: a tower of 50 gates that each
 //! call the one below twice has a size of 2^50, found in 50 additions.
 //!
