@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use ketgrad_core::{
     circuit::{Circuit, Condition, Instruction, Operation, Relation},
     param::Values,
-    print::{to_qasm2, to_qasm3},
+    print::{PrintError, to_qasm2, to_qasm3},
     qasm::{Options, parse},
     simulate::{BoundCircuit, Simulator},
 };
@@ -236,6 +236,50 @@ fn a_condition_is_evaluated_once() {
     assert_eq!(circuit.registers()[1].name, "scratch_1");
 }
 
+#[test]
+fn where_there_are_outputs_nothing_else_shows() {
+    let circuit = v3("qubit[2] q; output bit[2] c; bit[2] aux; x q[1]; aux = measure q;
+        if (aux == 2) { x q[0]; } c = measure q;");
+    let bound = BoundCircuit::<Complex<f64>>::new(&circuit, &Values::<f64>(&[])).unwrap();
+    let exact = Simulator::new().distribution(&bound, 10).unwrap();
+    let (bits, _) = exact.first_key_value().unwrap();
+    assert_eq!((exact.len(), bits.text(&circuit).as_str()), (1, "11"));
+    assert_eq!(Simulator::new().run_shots::<f64>(&circuit, &[], 5, 1).unwrap().get("11"), Some(&5));
+    // Outcomes that differ elsewhere are one: of a static circuit, and of one that decides.
+    for decide in ["", "if (aux) { x q[0]; }"] {
+        let circuit = v3(&format!(
+            "qubit[2] q; output bit c; bit aux; h q; aux = measure q[1]; {decide} c = measure q[0];"
+        ));
+        let counts = Simulator::new().run_shots::<f64>(&circuit, &[], 1000, 1).unwrap();
+        let shown: Vec<&str> = counts.keys().map(String::as_str).collect();
+        assert_eq!((shown, counts.values().sum()), (vec!["0", "1"], 1000));
+        assert_eq!(read(&to_qasm3(&circuit).unwrap()).registers().iter().filter(|r| !r.hidden).count(), 1);
+    }
+    // Only bits are returned: another output hides none.
+    assert_eq!(v3("output float x; bit c; x = 1;").registers().iter().filter(|r| r.hidden).count(), 0);
+    let error = parse("OPENQASM 3.0; bit c; if (c) { output bit d; }", &Options::default()).unwrap_err();
+    assert!(error.to_string().contains("an output"), "{error}");
+}
+
+#[test]
+fn a_result_that_nothing_reads_has_no_column() {
+    let circuit = v3("qubit[2] q; bit c; h q[0]; measure q[0]; h q[0]; cx q[0], q[1]; c = measure q[1];");
+    let half = [("0", 0.5), ("1", 0.5)];
+    assert_outcomes(&outcomes(&circuit), &half);
+    let printed = to_qasm3(&circuit).unwrap();
+    assert!(printed.contains("\nmeasure q[0];\n") && !printed.contains("scratch"), "{printed}");
+    assert_eq!(read(&printed), circuit);
+    let refused = to_qasm2(&circuit).unwrap_err();
+    assert_eq!(refused, PrintError::Discarded { qubit: 0 });
+    // Two in a row, one of them where a bit says so: the qubit is as random as it was.
+    let circuit =
+        v3("qubit q; bit[2] c; h q; c[0] = measure q; if (c[0]) { h q; measure q; h q; } c[1] = measure q;");
+    let expected = [("00", 0.5), ("01", 0.25), ("11", 0.25)];
+    assert_outcomes(&outcomes(&circuit), &expected);
+    let printed = to_qasm3(&circuit).unwrap();
+    assert_eq!(read(&printed), circuit, "{printed}");
+}
+
 /// A program of assignments and nested `if`s on 4 bits, and the bits after it, by running it directly.
 struct Program {
     rng: ChaCha8Rng,
@@ -311,6 +355,9 @@ fn random_programs_end_as_if_run_line_by_line() {
         hidden += u64::from(circuit.registers().len() == 2);
         let expected = Outcomes::from([(format!("{bits:04b}"), 1.0)]);
         assert_eq!(outcomes(&circuit), expected, "seed {seed}:\n{}", program.text);
+        // What is printed shows the same registers.
+        let printed = to_qasm3(&circuit).unwrap();
+        assert_eq!(outcomes(&read(&printed)), expected, "seed {seed}:\n{}\n{printed}", program.text);
     }
     assert!(hidden > 200, "{hidden}");
 }

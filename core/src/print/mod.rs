@@ -25,6 +25,9 @@
 //! - in OpenQASM 2, controls beyond the named gates by more gates, without further qubits;
 //! - names that a language does not take with `_` for foreign letters and a number behind.
 //!
+//! Hidden registers are those that are no `output` in OpenQASM 3, where there are others; a result that goes to a hidden
+//! bit and is never read is a bare `measure q[0];` there, and OpenQASM 2 has no words for it.
+//!
 //! OpenQASM 3 keeps the unitary with its phase, OpenQASM 2 up to a phase of the whole state. Empty
 //! registers and barriers without qubits are left out, and so are identities under controls in
 //! OpenQASM 2.
@@ -44,9 +47,15 @@ pub use qasm2::{renamed_in_qasm2, to_qasm2};
 pub use qasm3::{renamed_in_qasm3, to_qasm3};
 pub use synthesis::synthesize;
 
+use std::collections::HashSet;
+
 use num_complex::Complex;
 
-use crate::{circuit::CircuitError, gate::ParamCountError, matrix::Matrix};
+use crate::{
+    circuit::{Circuit, CircuitError},
+    gate::ParamCountError,
+    matrix::Matrix,
+};
 
 /// Unitaries on more qubits are not printed: 4^k gates take O(8^k) time to find.
 pub const MAX_UNITARY_QUBITS: usize = 8;
@@ -76,6 +85,12 @@ pub enum PrintError {
         bit: u32,
         /// The value.
         value: bool,
+    },
+    /// A measurement whose result nothing reads, in OpenQASM 2.
+    #[error("OpenQASM 2 cannot throw away what is measured: give the result of qubit {qubit} a bit")]
+    Discarded {
+        /// The qubit.
+        qubit: u32,
     },
     /// An angle that is NaN or infinite.
     #[error("the angle {angle} is not a finite number")]
@@ -154,14 +169,33 @@ impl<'a> Bits<'a> {
     }
 }
 
+/// The bits of hidden registers that no condition reads.
+fn unread(circuit: &Circuit) -> HashSet<u32> {
+    let mut first = 0;
+    let mut unread = HashSet::new();
+    for register in circuit.registers() {
+        let end = first + u32::try_from(register.size).unwrap_or(u32::MAX);
+        if register.hidden {
+            unread.extend(first..end);
+        }
+        first = end;
+    }
+    for condition in circuit.instructions().iter().filter_map(|i| i.condition.as_ref()) {
+        condition.for_each_bit(&mut |bit| {
+            unread.remove(&bit);
+        });
+    }
+    unread
+}
+
 /// The registers of a circuit that have bits, with names that the language takes.
-fn named_registers(circuit: &crate::circuit::Circuit, names: &mut names::Names) -> Vec<(String, usize)> {
+fn named_registers(circuit: &Circuit, names: &mut names::Names) -> Vec<(String, usize)> {
     let full = circuit.registers().iter().filter(|r| r.size > 0);
     full.map(|r| (names.take(&r.name), r.size)).collect()
 }
 
 /// The names of registers that show, and those that they get.
-fn renamed_registers(circuit: &crate::circuit::Circuit, names: &mut names::Names) -> Vec<(String, String)> {
+fn renamed_registers(circuit: &Circuit, names: &mut names::Names) -> Vec<(String, String)> {
     let full = circuit.registers().iter().filter(|r| r.size > 0);
     let named = full.map(|r| (r.hidden, r.name.clone(), names.take(&r.name)));
     named.filter(|(hidden, ..)| !hidden).map(|(_, old, new)| (old, new)).collect()

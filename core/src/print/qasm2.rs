@@ -14,6 +14,7 @@ use super::{
     names::{Alphabet, Names},
     renamed_registers, synthesis,
     text::ParamTexts,
+    unread,
 };
 use crate::{
     circuit::{Circuit, Instruction, Operation},
@@ -25,7 +26,7 @@ use crate::{
 ///
 /// # Errors
 /// [`PrintError`] for what the language lacks: open parameters, conditions other than the value of a
-/// whole register, assignments; and as [`to_qasm3`](super::to_qasm3).
+/// whole register, assignments, results that are thrown away; and as [`to_qasm3`](super::to_qasm3).
 pub fn to_qasm2(circuit: &Circuit) -> Result<String, PrintError> {
     let open: Vec<String> = circuit.inputs().map(str::to_owned).collect();
     if !open.is_empty() {
@@ -37,6 +38,15 @@ pub fn to_qasm2(circuit: &Circuit) -> Result<String, PrintError> {
     for instruction in &mut instructions {
         if let Operation::Gate(gate) = &mut instruction.operation {
             *gate = gate.map_params(|a| a.substitute(|id| Angle::rad(values[id.index()])));
+        }
+    }
+    let unread = unread(circuit);
+    for instruction in &instructions {
+        if let Operation::Measure { bit } = instruction.operation
+            && unread.contains(&bit)
+        {
+            let qubit = instruction.targets.first().copied().unwrap_or_default();
+            return Err(PrintError::Discarded { qubit });
         }
     }
     let mut names = Names::new(Alphabet::Qasm2);

@@ -4,6 +4,7 @@
 //!   `stdgates.inc` (`ccx`) where all controls have value 1.
 //! - Inputs are `input float[64] theta;`; names `w[0]`, …, `w[k]`, all of them and in any order, are
 //!   one `input array[float[64], k + 1] w;`. A computed parameter is written out where it is used.
+//! - Where hidden registers are read, those that show are each an `output`.
 //! - Instructions under one condition share an `if` as long as none of them changes what it reads.
 
 use std::{
@@ -21,6 +22,7 @@ use super::{
     names::{Alphabet, Names, element},
     renamed_registers, synthesis,
     text::ParamTexts,
+    unread,
 };
 use crate::{
     circuit::{Circuit, Condition, Instruction, Operation},
@@ -42,6 +44,7 @@ pub fn to_qasm3(circuit: &Circuit) -> Result<String, PrintError> {
     let scope = Scope {
         params: ParamTexts::new(circuit, &input_names)?,
         bits: Bits::new(&registers),
+        unread: unread(circuit),
         qubit: &|i| format!("{q}[{i}]"),
         all: Some((&q, circuit.n_qubits())),
     };
@@ -73,9 +76,7 @@ pub fn to_qasm3(circuit: &Circuit) -> Result<String, PrintError> {
     if circuit.n_qubits() > 0 {
         let _ = writeln!(text, "qubit[{}] {q};", circuit.n_qubits());
     }
-    for (name, size) in &registers {
-        let _ = writeln!(text, "bit[{size}] {name};");
-    }
+    declare_registers(circuit, &registers, &scope.unread, &mut text);
     text.push_str(&body);
     Ok(text)
 }
@@ -141,6 +142,27 @@ fn declare_inputs(circuit: &Circuit, names: &mut Names) -> (String, Vec<String>)
     (text, given)
 }
 
+/// The declarations of classical registers with these names. Hidden ones are no outputs, and not there if nothing
+/// reads them.
+fn declare_registers(circuit: &Circuit, names: &[(String, usize)], unread: &HashSet<u32>, text: &mut String) {
+    let mut first = 0;
+    let with_bits = circuit.registers().iter().filter(|r| r.size > 0).zip(names);
+    let declared: Vec<_> = with_bits
+        .filter(|(_, (_, size))| {
+            let bits = first..first + *size;
+            first = bits.end;
+            bits.into_iter().any(|bit| u32::try_from(bit).is_ok_and(|bit| !unread.contains(&bit)))
+        })
+        .collect();
+    // Without any output all registers are.
+    let outputs = if declared.iter().any(|(register, _)| register.hidden) { "output " } else { "" };
+    for (register, (name, size)) in declared {
+        let output = if register.hidden { "" } else { outputs };
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{output}bit[{size}] {name};");
+    }
+}
+
 /// How many instructions from the first one on can stand in one `if`.
 fn group_length(instructions: &[Instruction]) -> usize {
     let Some(Instruction { condition: Some(condition), .. }) = instructions.first() else {
@@ -171,6 +193,8 @@ fn reads(condition: &Arc<Condition>, bit: u32) -> bool {
 struct Scope<'a> {
     params: ParamTexts,
     bits: Bits<'a>,
+    /// Hidden bits that nothing reads.
+    unread: HashSet<u32>,
     qubit: &'a dyn Fn(u32) -> String,
     /// The name of all qubits together, and their number.
     all: Option<(&'a str, usize)>,
@@ -210,6 +234,8 @@ impl Printer {
                     apply(&name, "", instruction, scope)
                 }
             },
+            Operation::Measure { bit } if scope.unread.contains(bit) => format!("measure {};", target()),
+            Operation::Assign { bit, .. } if scope.unread.contains(bit) => return Ok(None),
             Operation::Measure { bit } => format!("{} = measure {};", scope.bits.name(*bit), target()),
             Operation::Reset => format!("reset {};", target()),
             Operation::Assign { bit, value } => format!("{} = {value};", scope.bits.name(*bit)),
@@ -287,6 +313,7 @@ impl Printer {
         let scope = Scope {
             params: ParamTexts::new(body, &inputs)?,
             bits: Bits::new(&[]),
+            unread: HashSet::new(),
             qubit: &|i| format!("q{i}"),
             all: None,
         };

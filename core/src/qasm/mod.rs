@@ -30,6 +30,7 @@
 //!   `for int i in [1:100] { …; if (c) break; }`.
 //! - The condition of an `if` is evaluated once, when it is reached. Where its body changes the bits
 //!   that it reads, or a measurement is not stored but matters, the circuit gets a hidden register.
+//! - Where bits are declared as `output`, all other registers are hidden.
 //! - `qelib1.inc` (extended by what files take for granted) and `stdgates.inc` are built in.
 //! - Angles stay exact: `3*pi/8` and `theta/3` are fractions, never floats. A bare decimal is a
 //!   number of radians.

@@ -124,6 +124,8 @@ struct Register {
     first: u32,
     size: u32,
     single: bool,
+    /// Whether it is declared as one.
+    output: bool,
 }
 
 /// What a statement may see.
@@ -363,7 +365,7 @@ impl<'a> Lowering<'a> {
             StmtKind::Creg(name, size) => self.declare_bits(*name, size.as_ref(), span).map(|_| ()),
             StmtKind::Declare(declaration) => self.declare(declaration, span),
             StmtKind::Input(declaration) => self.declare_input(declaration, span),
-            StmtKind::Output(declaration) => self.declare(declaration, span),
+            StmtKind::Output(declaration) => self.declare_output(declaration, span),
             StmtKind::Const(declaration) => self.declare_const(declaration),
             StmtKind::Assign(assignment) => self.assign(assignment, span),
             StmtKind::Include(name) => {
@@ -443,13 +445,15 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The classical registers, in order of declaration, and the hidden ones among them.
+    /// The classical registers, in order of declaration, and the hidden ones among them: bits without a name, and
+    /// where there are outputs, all other registers.
     fn classical_registers(&self) -> Vec<ClassicalRegister> {
         let mut hidden = self.hidden_names();
+        let outputs = self.bits.iter().any(|r| r.output);
         let mut register = |r: &Register| ClassicalRegister {
             name: r.name.map(|name| self.name(name)).or_else(|| hidden.next()).unwrap_or_default(),
             size: r.size as usize,
-            hidden: r.name.is_none(),
+            hidden: r.name.is_none() || (outputs && !r.output),
         };
         self.bits.iter().map(&mut register).collect()
     }
