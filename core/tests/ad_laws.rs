@@ -178,6 +178,7 @@ impl Case {
         }
         let mut p = self.program.clone();
         let gradient = adjoint::gradient(&mut p, self.f).unwrap();
+        assert!(ir::verify(&p).is_empty(), "{:?}\n{}", ir::verify(&p).first(), self.source);
         self.passes(&p, gradient);
     }
 

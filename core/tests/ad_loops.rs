@@ -44,6 +44,14 @@ const LOOPS: &[&str] = &[
     "let mut n = 0; for i in 0..5 { n += i * i; } let mut s = x; for i in 0..n - 27 { s *= y; } s",
     "let mut s = x; for i in 3..3 { s = s * y; } for i in 5..2 { s = s + y; } s * y",
     "let mut s = x; for i in 0..3 { s = s * exp(x * y) + sin(x) * y; for j in 0..2 { s = s + s * cos(y); } } s",
+    // Uses that nothing flows through, of what a branch or a loop before them uses.
+    "let mut v = y; if y > 0.7 { v = v + x; } v + 0.0 * x",
+    "let mut v = y; if y > 0.7 { v = v * x; } v * sign(x) + ceil(x)",
+    "let mut v = y; for i in 0..3 { v = v * x; } v + floor(x)",
+    "let mut v = y; for i in 0..5 { if v > 1 { break; } v = v * x + 0.5; } v + round(x) * y",
+    "let mut v = y; for i in 0..4 { if i % 2 == 0 { v = v * x; } v = v + trunc(x) * y; } v",
+    "let a = [x, y]; let mut v = [y, x * y]; if x > 1 { v = v * a; } sum(like(v, a))",
+    "let xs = [x, y, x * y]; let v = xs - x; if y > 1 { return x * x; } dot(xs, v) * x",
 ];
 
 fn reals(xs: &[f64]) -> Vec<Datum<f64>> {

@@ -3,7 +3,8 @@
 //! Every active value has one variable for each leaf of its cotangent. Pullbacks add to it; where the value
 //! is defined it is taken. Whether something may have been added already is known beforehand: backwards, a
 //! cotangent is *pending* exactly where the primal value is live. Elsewhere it is zero, needs no variable and
-//! no addition, and a loop does not carry it.
+//! no addition, and a loop does not carry it. Where a block adds nothing to one that is pending from there on, as of
+//! `floor x`, it is a zero to add to ([`Cotangents::leave`]).
 //!
 //! ```text
 //! v2 = sin v1        v1 is live here          v1_bar += cos(v1) v2_bar     v1_bar is pending

@@ -215,6 +215,8 @@ impl<'a> Sweep<'a> {
     /// parameters go to the arguments of the way that was taken.
     fn back(&mut self, block: Block) {
         let (f, n, active) = (self.f, &self.s.n, &self.s.active);
+        // A use that adds nothing, as that of `floor x`, leaves a zero.
+        self.bars.leave(&mut self.b, &self.s.live.into[block.index()]);
         let mut params = Vec::new();
         for &p in &f.blocks[block].params {
             params.push(if active[p.index()] { self.bars.take(&mut self.b, p) } else { vec![] });

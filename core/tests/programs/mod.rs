@@ -118,7 +118,7 @@ impl Generator {
         if self.complex { self.complex_expr(x, y) } else { self.real_expr(x, y) }
     }
     fn real_expr(&mut self, x: String, y: String) -> String {
-        match self.dice.below(13) {
+        match self.dice.below(15) {
             0 | 1 => format!("({x} + {y})"),
             2 => format!("({x} - {y})"),
             3 | 4 => format!("({x} * {y})"),
@@ -129,6 +129,9 @@ impl Generator {
             9 => format!("select({x} > {y}, {x}, sin({y}))"),
             10 => format!("norm(P {{ u: {x}, v: {y} }})"),
             11 => format!("helper({x}, {})", self.dice.below(4)),
+            // Nothing flows back to these.
+            12 => format!("({x} + {}({}))", self.stepwise(), self.pick()),
+            13 => format!("({y} - 0.0 * {})", self.pick()),
             _ => format!("(if {x} < {y} {{ {y} }} else {{ 0.5 * ({x}) }})"),
         }
     }
@@ -150,6 +153,10 @@ impl Generator {
             15 => format!("(im({x}) + powi({y}, 2))"),
             _ => format!("(if re({x}) < re({y}) {{ {y} + 0.0 * a }} else {{ 0.5 * ({x}) }})"),
         }
+    }
+    /// A function whose derivative is 0.
+    fn stepwise(&mut self) -> &'static str {
+        ["floor", "ceil", "round", "trunc", "sign"][self.dice.below(5) as usize]
     }
     /// A bounded function.
     fn bounded(&self) -> &'static str {
