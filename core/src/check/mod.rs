@@ -97,7 +97,8 @@ pub struct Report {
     pub engines: Vec<Engine>,
     /// Whether the gradient asked for a second time had the same bits.
     pub reentrant: bool,
-    /// Whether all values and derivatives are equal, and [`reentrant`](Report::reentrant).
+    /// Whether all values and derivatives are equal, and [`reentrant`](Report::reentrant). Differences may be off by what
+    /// rounding the values of the function changes in them, as for `x + 1e16`.
     pub agree: bool,
 }
 
@@ -139,6 +140,7 @@ pub fn gradcheck<T: Real + DualNum, H: CheckHost<T>>(
     let mut on_duals =
         Derivatives::<Complex<Dual<T>>>::new(program, name)?.with_host(host).with_limits(settings.limits);
     let (mut by_forward, mut by_dual) = (value, value);
+    let mut by_differences = settings;
     for (k, derivative) in reference.iter().enumerate() {
         let (y, dot) = reverse.jvp(args, &direction(args, k))?;
         by_forward = first(&y);
@@ -148,8 +150,11 @@ pub fn gradcheck<T: Real + DualNum, H: CheckHost<T>>(
         };
         by_dual = number(&y.re);
         dual.push(number(&y.eps));
-        let fits = |slopes: &[f64]| settings.close(slopes[0], *derivative);
-        difference.push(slope(&mut reverse, args, k, settings, fits)?[0]);
+        let fits = |slopes: &[Slope]| slopes.iter().all(|s| settings.close(s.value, *derivative));
+        for slope in slopes(&mut reverse, args, k, settings, fits)? {
+            difference.push(slope.value);
+            by_differences.absolute = by_differences.absolute.max(slope.rounding);
+        }
     }
     engines.push(("forward", by_forward, forward));
     engines.push(("dual", by_dual, dual));
@@ -158,7 +163,14 @@ pub fn gradcheck<T: Real + DualNum, H: CheckHost<T>>(
     let (absolute, relative) = if is_single::<T>() { (1e-5, 1e-4) } else { (1e-9, 1e-6) };
     let (absolute, relative) = (settings.absolute.min(absolute), settings.relative.min(relative));
     let exact = Settings { absolute, relative, ..settings };
-    Ok(Report::new(names, engines, reentrant, |engine| if engine == "difference" { settings } else { exact }))
+    Ok(Report::new(
+        names,
+        engines,
+        reentrant,
+        |engine| {
+            if engine == "difference" { by_differences } else { exact }
+        },
+    ))
 }
 
 /// Whether numbers have single precision.
@@ -196,33 +208,43 @@ impl Report {
     }
 }
 
+/// What differences say of a derivative.
+#[derive(Clone, Copy, Debug)]
+struct Slope {
+    value: f64,
+    /// What rounding the values of the function may change of it.
+    rounding: f64,
+}
+
 /// The derivatives of all real numbers of the result by the `k`-th of the arguments, by central differences.
 ///
 /// The first step is `eps max(1, |x|)`. Where its differences do not fit, as for `1/x` at 1e-5, for `ln` at 1e-300 or beside a
 /// kink, ten times shorter steps follow, and those from `eps |x|` on, down to a millionth of them. What fits is taken if its
 /// error, which is what the next step changes and what rounding the values may, is within what the settings allow; if nothing
 /// does, that whose error seems least. At most 28 values.
-fn slope<T: Real>(
+fn slopes<T: Real>(
     f: &mut Derivatives<'_, Complex<T>>,
     args: &[Value<T>],
     k: usize,
     settings: Settings,
-    fits: impl Fn(&[f64]) -> bool,
-) -> Result<Vec<f64>, DeriveError> {
+    fits: impl Fn(&[Slope]) -> bool,
+) -> Result<Vec<Slope>, DeriveError> {
     let epsilon = if is_single::<T>() { f32::EPSILON.into() } else { f64::EPSILON };
     let x = flat(args)[k].abs();
-    let mut differences = |h: f64| -> Result<Vec<(f64, f64)>, DeriveError> {
+    let mut differences = |h: f64| -> Result<Vec<Slope>, DeriveError> {
         let up = flat(&[f.value(&moved(args, k, h))?]);
         let down = flat(&[f.value(&moved(args, k, -h))?]);
-        let one = |(a, b): (&f64, &f64)| ((a - b) / (2.0 * h), epsilon * (a.abs() + b.abs()) / h);
+        let one = |(a, b): (&f64, &f64)| {
+            let rounding = epsilon * (a.abs() + b.abs()) / h;
+            Slope { value: (a - b) / (2.0 * h), rounding }
+        };
         Ok(up.iter().zip(&down).map(one).collect())
     };
     let mut last = differences(settings.eps * x.max(1.0))?;
-    let first: Vec<f64> = last.iter().map(|d| d.0).collect();
-    if fits(&first) {
-        return Ok(first);
+    if fits(&last) {
+        return Ok(last);
     }
-    let mut best: Vec<(f64, f64)> = first.into_iter().map(|d| (d, f64::INFINITY)).collect();
+    let mut best: Vec<(Slope, f64)> = last.iter().map(|slope| (*slope, f64::INFINITY)).collect();
     let small = (x > 0.0 && x < 1.0).then_some(x);
     for h in std::iter::once(x.max(1.0))
         .chain(small)
@@ -231,14 +253,13 @@ fn slope<T: Real>(
     {
         let next = differences(h)?;
         // Each with its error as a part of what is allowed.
-        let rated = |(last, next): (&(f64, f64), &(f64, f64))| {
-            let error = (next.0 - last.0).abs() + last.1;
-            (last.0, error / (settings.absolute + settings.relative * last.0.abs()))
+        let rated = |(last, next): (&Slope, &Slope)| {
+            let error = (next.value - last.value).abs() + last.rounding;
+            (*last, error / (settings.absolute + settings.relative * last.value.abs()))
         };
-        let found: Vec<(f64, f64)> = last.iter().zip(&next).map(rated).collect();
-        let slopes: Vec<f64> = found.iter().map(|d| d.0).collect();
-        if fits(&slopes) && found.iter().all(|d| d.1 <= 1.0) {
-            return Ok(slopes);
+        let found: Vec<(Slope, f64)> = last.iter().zip(&next).map(rated).collect();
+        if fits(&last) && found.iter().all(|d| d.1 <= 1.0) {
+            return Ok(last);
         }
         for (best, found) in best.iter_mut().zip(found) {
             if found.1 < best.1 {
@@ -310,7 +331,8 @@ impl std::fmt::Display for Fault {
 /// missing is not checked.
 ///
 /// # Errors
-/// No function or primitive of that name, or it cannot be run there.
+/// No function or primitive of that name, it cannot be run there, or what its rule gives is longer than what it belongs to
+/// ([`CallError::Tangent`](crate::exec::CallError::Tangent)).
 pub fn test_rule<H: CheckHost>(
     program: &Program,
     name: &str,
@@ -325,14 +347,17 @@ pub fn test_rule<H: CheckHost>(
     let rows = f.value(args)?.zero_tangent().map_or(0, |z| flat(&[z]).len());
     let mut columns = Vec::new();
     for k in 0..names.len() {
-        columns.push(slope(&mut f, args, k, settings, |_| false)?);
+        columns.push(slopes(&mut f, args, k, settings, |_| false)?);
     }
     let mut faults = Vec::new();
     let mut compare = |rule, k: usize, row: usize, given: f64| {
-        let expected = columns[k].get(row).copied().unwrap_or(f64::NAN);
-        if !settings.close(given, expected) {
+        let slope = columns.get(k).and_then(|column| column.get(row)).copied();
+        let slope = slope.unwrap_or(Slope { value: f64::NAN, rounding: 0.0 });
+        let (expected, absolute) = (slope.value, settings.absolute.max(slope.rounding));
+        if !(Settings { absolute, ..settings }).close(given, expected) {
             let of = (rows > 1).then_some(row);
-            faults.push(Fault { rule, by: names[k].clone(), of, given, expected });
+            let by = names.get(k).cloned().unwrap_or_default();
+            faults.push(Fault { rule, by, of, given, expected });
         }
     };
     let y = f.value(args)?;
