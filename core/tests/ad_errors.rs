@@ -4,7 +4,9 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use ketgrad_core::{
-    exec::{Datum, Derivatives, DeriveError, Limits, RunError},
+    array::Array,
+    check::{Settings, test_rule},
+    exec::{CallError, Datum, Derivatives, DeriveError, Limits, NoHost, RunError},
     ir,
     text::{TextErrorKind, parse_program},
 };
@@ -240,4 +242,45 @@ fn calls_that_do_not_fit() {
     assert_eq!(e.to_string(), "`f` takes 2 arguments, given 1");
     let e = d.value(&[Datum::Real(1.0), Datum::Real(1.0)]).unwrap_err();
     assert_eq!(e.to_string(), "`n` of `f` is int, given real");
+}
+
+/// Tangents and cotangents have the shape of what they belong to, or are a row of fewer numbers with zeros behind.
+#[test]
+fn tangents_that_are_too_long() {
+    let source = "rule long(xs: array) { sum(xs) } pullback(xs, y, b) { [b, b, 5.0] }
+        fn f(xs: array) { long(xs) + sum(xs) }
+        fn g(xs: array) -> array { 2.0 * xs }";
+    let program = parse_program(source).unwrap();
+    let x = [Datum::reals([1.0, 2.0])];
+    let matrix = || Datum::Reals(Array::new(&[1, 2], vec![1.0, 1.0]).unwrap().into());
+    let tangent = |e: DeriveError| matches!(e, DeriveError::Run(RunError::Call(CallError::Tangent { .. })));
+
+    // What a rule gives.
+    let mut f = Derivatives::<f64>::new(&program, "f").unwrap();
+    let error = f.gradient(&x).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "a rule's cotangent of shape [3] does not go with an argument of shape [2]"
+    );
+    assert!(tangent(f.pullback(&x).unwrap().call(Datum::Real(1.0)).unwrap_err()));
+    let mut kept = vec![Datum::Int(0)];
+    assert!(f.prepare().unwrap().value_and_gradient(&x, &mut kept).is_err() && kept.is_empty());
+    let complex = [Datum::reals([1.0, 2.0])];
+    assert!(test_rule(&program, "long", &complex, &NoHost, Settings::default()).is_err());
+
+    // What is given.
+    let mut g = Derivatives::<f64>::new(&program, "g").unwrap();
+    for y_bar in [Datum::reals([1.0, 2.0, 3.0]), matrix()] {
+        assert!(tangent(g.vjp(&x, y_bar.clone()).unwrap_err()));
+        assert!(tangent(g.pullback(&x).unwrap().call(y_bar.clone()).unwrap_err()));
+        assert!(tangent(g.jvp(&x, std::slice::from_ref(&y_bar)).unwrap_err()));
+        assert!(tangent(f.hvp(&x, std::slice::from_ref(&y_bar)).unwrap_err()));
+        assert!(tangent(g.gauss_newton(&x, &[y_bar]).unwrap_err()));
+    }
+    let (_, bars) = g.vjp(&x, Datum::reals([1.0])).unwrap();
+    assert_eq!(bars, [Datum::reals([2.0, 0.0])]);
+    let square = [Datum::Reals(Array::new(&[2, 2], vec![1.0, 2.0, 3.0, 4.0]).unwrap().into())];
+    let (_, dot) = g.jvp(&square, &[Datum::reals([1.0, 0.0, 0.0, 1.0])]).unwrap();
+    let expected = Array::new(&[2, 2], vec![2.0, 0.0, 0.0, 2.0]).unwrap();
+    assert_eq!(dot, Datum::Reals(expected.into()));
 }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use crate::{
-    array::{Array, ArrayError, like},
+    array::{Array, ArrayError, Shape, like},
     ir::{Element, Kind},
     scalar::{Real, Scalar},
 };
@@ -153,6 +153,22 @@ impl<S: Scalar> Datum<S> {
             Datum::Int(_) | Datum::Bool(_) | Datum::Handle(_) | Datum::Ints(_) => false,
             Datum::Tuple(fields) => fields.iter().any(Datum::has_tangent),
         }
+    }
+    /// The sizes of the first array of a (co)tangent that is too long for the value it belongs to, and of that value's.
+    /// Arrays that are `given` from outside must have their shape, or be a row of at most as many elements.
+    pub(super) fn too_long(&self, value: &Datum<S>, given: bool) -> Option<[Shape; 2]> {
+        let (own, whole, same) = match (self, value) {
+            (Datum::Reals(d), Datum::Reals(x)) => (d.shape(), x.shape(), d.same_shape(x)),
+            (Datum::Complexes(d), Datum::Complexes(x)) => (d.shape(), x.shape(), d.same_shape(x)),
+            (Datum::Tuple(d), Datum::Tuple(x)) => {
+                let differentiable = x.iter().filter(|v| v.has_tangent());
+                return d.iter().zip(differentiable).find_map(|(d, v)| d.too_long(v, given));
+            }
+            _ => return None,
+        };
+        let len = |shape: &Shape| shape.iter().product::<usize>();
+        let wrong = !same && (len(&own) > len(&whole) || given && own.len() > 1);
+        wrong.then_some([own, whole])
     }
     /// Extends the arrays of a (co)tangent with zeros to the shapes of the value it belongs to.
     pub(crate) fn extend_like(&mut self, value: &Datum<S>) {

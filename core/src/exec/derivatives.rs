@@ -301,7 +301,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         let code = self.gradient.take();
         let result = self.run(code.as_ref(), args);
         self.gradient = code;
-        let (value, gradient) = split(result?, args);
+        let (value, gradient) = split(result?, args)?;
         match value {
             Datum::Real(y) => Ok((y, gradient)),
             other => Err(CallError::Undefined { name: other.describe() }.into()),
@@ -333,7 +333,11 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         all.push(y_bar);
         let result = self.run(code.as_ref(), &all);
         self.pullback = code;
-        Ok(split(result?, args))
+        let (value, bars) = split(result?, args)?;
+        if let Some(y_bar) = all.last() {
+            check_cotangent(y_bar, &value)?;
+        }
+        Ok((value, bars))
     }
 
     /// The value, and its tangent for tangents of the parameters that have one.
@@ -341,6 +345,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     /// # Errors
     /// An op has no rule, the arguments do not fit, or the program fails.
     pub fn jvp(&mut self, args: &[Datum<S>], dots: &[Datum<S>]) -> Result<(Datum<S>, Datum<S>), DeriveError> {
+        check_tangents(args, dots)?;
         if self.pushforward.is_none() {
             self.pushforward = Some(self.compiled(adjoint::forward)?);
         }
@@ -351,6 +356,10 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         let mut fields = result?.fields().to_vec();
         let value = if fields.is_empty() { Datum::Tuple(vec![]) } else { fields.remove(0) };
         let mut dot = fields.pop().unwrap_or(Datum::Tuple(vec![]));
+        if let Some([given, expected]) = dot.too_long(&value, false) {
+            let (what, of) = ("a rule's tangent", "the result");
+            return Err(CallError::Tangent { what, of, given, expected }.into());
+        }
         dot.extend_like(&value);
         Ok((value, dot))
     }
@@ -397,6 +406,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         args: &[Datum<S>],
         dots: &[Datum<S>],
     ) -> Result<(Gradient<S>, Gradient<S>), DeriveError> {
+        check_tangents(args, dots)?;
         if self.second.is_none() {
             self.second = Some(self.compiled(adjoint::hessian_vector)?);
         }
@@ -405,8 +415,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         let result = self.run(code.as_ref(), &all);
         self.second = code;
         let result = result?;
-        let part = |k: usize| split(result.fields().get(k).cloned().unwrap_or(Datum::Tuple(vec![])), args).1;
-        Ok((part(0), part(1)))
+        let part = |k: usize| split(result.fields().get(k).cloned().unwrap_or(Datum::Tuple(vec![])), args);
+        Ok((part(0)?.1, part(1)?.1))
     }
 
     /// `J^H J` times tangents of the parameters, with the Jacobian `J` of the function: the Gauss-Newton product,
@@ -431,6 +441,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         args: &[Datum<S>],
         dots: &[Datum<S>],
     ) -> Result<Vec<Datum<S>>, DeriveError> {
+        check_tangents(args, dots)?;
         if self.squares.is_none() {
             self.squares = Some(self.compiled(adjoint::gauss_newton)?);
         }
@@ -438,7 +449,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         let all: Vec<Datum<S>> = args.iter().chain(dots).cloned().collect();
         let result = self.run(code.as_ref(), &all);
         self.squares = code;
-        Ok(split(result?, args).1)
+        Ok(split(result?, args)?.1)
     }
 
     /// The Hessian by all real numbers among the arguments, in order, those in arrays and tuples included:
@@ -525,32 +536,61 @@ impl<T: Real, S: Scalar<Real = T>> Pulled<'_, '_, S> {
         let Some((_, adjoint)) = &of.split else {
             return Err(CallError::Undefined { name: String::new() }.into());
         };
+        check_cotangent(&y_bar, &self.value)?;
         of.machine.put_tapes(&self.tapes);
         let bars = adjoint.call(&mut of.machine, of.host, &of.limits, &[y_bar])?;
         let mut bars = bars.fields().to_vec();
-        extend(&mut bars, &self.args);
+        extend(&mut bars, &self.args)?;
         Ok(bars)
     }
 }
 
 /// A tuple `(value, cotangents…)` taken apart, the cotangents extended to the lengths of the arguments.
-fn split<S: Scalar>(result: Datum<S>, args: &[Datum<S>]) -> (Datum<S>, Vec<Datum<S>>) {
+fn split<S: Scalar>(result: Datum<S>, args: &[Datum<S>]) -> Result<(Datum<S>, Vec<Datum<S>>), CallError> {
     let mut fields = match result {
         Datum::Tuple(fields) => fields,
         one => vec![one],
     };
     if fields.is_empty() {
-        return (Datum::Tuple(vec![]), vec![]);
+        return Ok((Datum::Tuple(vec![]), vec![]));
     }
     let value = fields.remove(0);
-    extend(&mut fields, args);
-    (value, fields)
+    extend(&mut fields, args)?;
+    Ok((value, fields))
 }
 
-/// Extends the arrays of cotangents with zeros to the lengths of the arguments.
-pub(super) fn extend<S: Scalar>(bars: &mut [Datum<S>], args: &[Datum<S>]) {
+/// Extends the arrays of cotangents with zeros to the lengths of the arguments. Only a wrong rule gives longer ones.
+pub(super) fn extend<S: Scalar>(bars: &mut [Datum<S>], args: &[Datum<S>]) -> Result<(), CallError> {
     let differentiable = args.iter().filter(|a| a.has_tangent());
-    bars.iter_mut().zip(differentiable).for_each(|(bar, arg)| bar.extend_like(arg));
+    for (bar, arg) in bars.iter_mut().zip(differentiable) {
+        if let Some([given, expected]) = bar.too_long(arg, false) {
+            let (what, of) = ("a rule's cotangent", "an argument");
+            return Err(CallError::Tangent { what, of, given, expected });
+        }
+        bar.extend_like(arg);
+    }
+    Ok(())
+}
+
+/// Whether tangents from outside go with their arguments.
+fn check_tangents<S: Scalar>(args: &[Datum<S>], dots: &[Datum<S>]) -> Result<(), CallError> {
+    let differentiable = args.iter().filter(|a| a.has_tangent());
+    match dots.iter().zip(differentiable).find_map(|(dot, arg)| dot.too_long(arg, true)) {
+        Some([given, expected]) => {
+            Err(CallError::Tangent { what: "a tangent", of: "an argument", given, expected })
+        }
+        None => Ok(()),
+    }
+}
+
+/// Whether a cotangent from outside goes with the result.
+fn check_cotangent<S: Scalar>(y_bar: &Datum<S>, value: &Datum<S>) -> Result<(), CallError> {
+    match y_bar.too_long(value, true) {
+        Some([given, expected]) => {
+            Err(CallError::Tangent { what: "a cotangent", of: "the result", given, expected })
+        }
+        None => Ok(()),
+    }
 }
 
 /// How many real numbers a tangent has.

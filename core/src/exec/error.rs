@@ -1,7 +1,7 @@
 //! What can go wrong while a program runs.
 
 use crate::{
-    array::ArrayError,
+    array::{ArrayError, Shape},
     bytes::bytes_text,
     ir::{Kind, Position},
     scalar::Undecided,
@@ -187,6 +187,18 @@ pub enum CallError {
         expected: Kind,
         /// What was given.
         given: String,
+    },
+    /// The shape of a tangent or cotangent that does not go with what it belongs to.
+    #[error("{what} of shape {given:?} does not go with {of} of shape {expected:?}")]
+    Tangent {
+        /// `a tangent` or `a cotangent`, or `a rule's`.
+        what: &'static str,
+        /// What it belongs to: `an argument` or `the result`.
+        of: &'static str,
+        /// Its shape.
+        given: Shape,
+        /// The shape of what it belongs to.
+        expected: Shape,
     },
     /// A function or primitive that does not exist or has no body.
     #[error("`{name}` has no body")]

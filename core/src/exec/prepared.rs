@@ -85,7 +85,11 @@ impl<'h, T: Real, S: Scalar<Real = T>> Prepared<'h, S> {
         let Some((Datum::Real(value), parts)) = fields.split_first_mut() else { return Err(wrong().into()) };
         gradient.resize(parts.len(), Datum::Int(0));
         gradient.iter_mut().zip(parts).for_each(|(g, part)| std::mem::swap(g, part));
-        extend(gradient, args);
-        Ok(value.clone())
+        let value = value.clone();
+        if let Err(error) = extend(gradient, args) {
+            gradient.clear();
+            return Err(error.into());
+        }
+        Ok(value)
     }
 }
