@@ -163,6 +163,11 @@ const CORPUS: &[(&str, &str, &str)] = &[
         "fn f(x, n: int) { let mut k = 1; for i in 1..n { k = max(k * i % 1000, i) - min(i, 3) / 2; } x * real(k) + real(-k) }",
         "r0.3 i12",
     ),
+    (
+        "int_quotients",
+        "fn f(x, n: int) { let (k, m, d) = (7, 0, 2); if n > 3 { real(k / m + k % m) * x } else { x * real(k / d - k % d + n / d + n % -1 + -k / 2) } }",
+        "r0.3 i3",
+    ),
     ("constants", "fn f(x) { sin(2.0) * x + exp(-0.5) + pow(2.0, 0.5) + 1e300 * x - 1e-300 }", "r0.3"),
     (
         "names",

@@ -105,6 +105,8 @@ const WORDS: &[&str] = &[
     "int_sub",
     "int_mul",
     "int_neg",
+    "int_div",
+    "int_rem",
     "polar",
     "damp",
     "sign_of",

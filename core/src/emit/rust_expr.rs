@@ -168,8 +168,11 @@ impl Writer<'_, '_> {
                 Int2::Add => self.call("int_add", args),
                 Int2::Sub => self.call("int_sub", args),
                 Int2::Mul => self.call("int_mul", args),
-                Int2::Div => self.binary(args, "/", MUL),
-                Int2::Rem => self.binary(args, "%", MUL),
+                Int2::Div if divides_all(&args[1]) => self.binary(args, "/", MUL),
+                Int2::Rem if divides_all(&args[1]) => self.binary(args, "%", MUL),
+                // The compiler refuses what it knows to panic, be it never run.
+                Int2::Div => self.call("int_div", args),
+                Int2::Rem => self.call("int_rem", args),
                 Int2::Min => self.call("i64::min", args),
                 Int2::Max => self.call("i64::max", args),
             },
@@ -368,6 +371,11 @@ impl Writer<'_, '_> {
         }
         format!("{name} = {};", self.expr(e))
     }
+}
+
+/// Whether every integer can be divided by this.
+fn divides_all(e: &Expr) -> bool {
+    matches!(e, Expr::Int(n) if !matches!(n, -1 | 0))
 }
 
 pub(super) fn comparison(c: Compare) -> &'static str {

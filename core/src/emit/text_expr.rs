@@ -66,16 +66,35 @@ impl Writer<'_, '_> {
         Ok((format!("{left} {sign} {right}"), rank))
     }
 
+    /// An operation on ints. Between literals the language takes a quotient with a rest, and what overflows, for real
+    /// numbers: the quotient is written as what it is, the rest with an operand that is no literal.
+    fn on_ints(&mut self, op: Int2, args: &[Expr], sign: &str, rank: u8) -> Result<(String, u8), EmitError> {
+        let literals = literal(&args[0]).zip(literal(&args[1]));
+        let value = literals.and_then(|(a, b)| on_literals(op, a, b));
+        match (literals, value) {
+            (Some(_), Some(n)) if op == Int2::Div => self.ranked(&Expr::Int(n)),
+            (Some((a, _)), None) => {
+                let right = self.at(&args[1], rank + 1)?;
+                Ok((format!("min({a}, {a}) {sign} {right}"), rank))
+            }
+            _ => self.binary(args, sign, rank),
+        }
+    }
+
     fn op(&mut self, op: Op, args: &[Expr], kind: &Kind) -> Result<(String, u8), EmitError> {
         match op {
             Op::Number1(Number1::Neg) | Op::Int1(Int1::Neg) => {
                 Ok((format!("-{}", self.at(&args[0], UNARY)?), UNARY))
             }
-            Op::Number2(Number2::Add) | Op::Int2(Int2::Add) => self.binary(args, "+", ADD),
-            Op::Number2(Number2::Sub) | Op::Int2(Int2::Sub) => self.binary(args, "-", ADD),
-            Op::Number2(Number2::Mul) | Op::Int2(Int2::Mul) => self.binary(args, "*", MUL),
-            Op::Number2(Number2::Div) | Op::Int2(Int2::Div) => self.binary(args, "/", MUL),
-            Op::Int2(Int2::Rem) => self.binary(args, "%", MUL),
+            Op::Number2(Number2::Add) => self.binary(args, "+", ADD),
+            Op::Number2(Number2::Sub) => self.binary(args, "-", ADD),
+            Op::Number2(Number2::Mul) => self.binary(args, "*", MUL),
+            Op::Number2(Number2::Div) => self.binary(args, "/", MUL),
+            Op::Int2(op @ Int2::Add) => self.on_ints(op, args, "+", ADD),
+            Op::Int2(op @ Int2::Sub) => self.on_ints(op, args, "-", ADD),
+            Op::Int2(op @ Int2::Mul) => self.on_ints(op, args, "*", MUL),
+            Op::Int2(op @ Int2::Div) => self.on_ints(op, args, "/", MUL),
+            Op::Int2(op @ Int2::Rem) => self.on_ints(op, args, "%", MUL),
             Op::Int2(Int2::Min) => self.call("min", args),
             Op::Int2(Int2::Max) => self.call("max", args),
             Op::Compare(c) | Op::CompareInt(c) => self.binary(args, comparison(c), COMPARE),
@@ -126,5 +145,27 @@ impl Writer<'_, '_> {
             }
             other => self.call(other.name(), args),
         }
+    }
+}
+
+/// The value of an expression that the language takes for a literal.
+fn literal(e: &Expr) -> Option<i64> {
+    match e {
+        Expr::Int(n) => Some(*n),
+        Expr::Op(Op::Int1(Int1::Neg), args, _) => literal(&args[0])?.checked_neg(),
+        Expr::Op(Op::Int2(op), args, _) => on_literals(*op, literal(&args[0])?, literal(&args[1])?),
+        _ => None,
+    }
+}
+
+/// What an operation on two literals gives, if that is written as a literal again.
+fn on_literals(op: Int2, a: i64, b: i64) -> Option<i64> {
+    match op {
+        Int2::Add => a.checked_add(b),
+        Int2::Sub => a.checked_sub(b),
+        Int2::Mul => a.checked_mul(b),
+        Int2::Div => a.checked_div(b),
+        Int2::Rem => a.checked_rem(b),
+        Int2::Min | Int2::Max => None,
     }
 }

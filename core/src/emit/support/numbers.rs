@@ -102,6 +102,16 @@ fn int_mul(a: i64, b: i64) -> i64 {
     a.checked_mul(b).expect("an integer product overflows")
 }
 //-
+/// The quotient of integers, towards 0.
+fn int_div(a: i64, b: i64) -> i64 {
+    a.checked_div(b).expect("an integer is divided by 0, or its quotient overflows")
+}
+//-
+/// The remainder of integers, with the sign of the first.
+fn int_rem(a: i64, b: i64) -> i64 {
+    a.checked_rem(b).expect("an integer is divided by 0, or its quotient overflows")
+}
+//-
 /// The negative of an integer.
 fn int_neg(a: i64) -> i64 {
     a.checked_neg().expect("an integer negation overflows")
