@@ -158,6 +158,11 @@ fn names_and_computed_parameters() {
         ("cos(a)", "cos(a) - 1", "2*cos(a) - 1"),
         ("pi*sin(a)/2", "-b", "(pi*sin(a) - 2*b)/2"),
         ("a*a", "-b*b", "(a + b)*(a - b)"),
+        // Short decimals are fractions.
+        ("0.3*sin(b)", "0.7*sin(b)", "sin(b)"),
+        ("0.3", "sin(b)", "sin(b) + 0.3"),
+        ("0.1*a**2", "0.25*a", "a*a/10 + a/4"),
+        ("(a + 0.5)**2", "-0.25", "a**2 + a"),
         ("(a*b + sin(a))/3", "(a*b - sin(a))/6", "a*b/2 + sin(a)/6"),
     ] {
         verdict(&two(x, y), &one(whole), &[], 0, "equal", true);

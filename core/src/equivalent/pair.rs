@@ -27,7 +27,7 @@ const ROUNDING_PER_PRODUCT: f64 = 8.0;
 const SINGLE: f64 = (1u64 << 29) as f64;
 
 /// The parameter that stands for one radian: always the first.
-pub(super) const RADIAN: ParamId = ParamId(0);
+pub(super) const RADIAN: ParamId = ParamId::new(0);
 
 /// Two circuits that can be compared.
 #[derive(Debug)]
@@ -160,10 +160,11 @@ impl Pair {
         for param in &table.params()[self.values.len()..] {
             let id = param_id(self.values.len());
             // What is rounded is a number of its own.
-            let own = || Expr::symbol(&format!("computed_{}", id.0));
+            let own = || Expr::symbol(&format!("computed_{}", id.number()));
             let value = param.definition.as_ref().and_then(|e| match e.angles().any(is_vague) {
                 true => Some(own()),
-                false => e.evaluate(&self.values).ok(),
+                false if id == RADIAN => e.evaluate(&[]).ok(),
+                false => exact(e).evaluate(&self.values).ok(),
             });
             let value = value.unwrap_or_else(|| Expr::symbol(&param.name));
             if param.definition.is_none() || id == RADIAN {
@@ -173,7 +174,7 @@ impl Pair {
         }
         // What is rounded is no number to calculate with exactly.
         let vague = expr.angles().any(is_vague);
-        let normal = match expr.evaluate(&self.values).map(|e: Expr| e.normal()) {
+        let normal = match exact(&expr).evaluate(&self.values).map(|e: Expr| e.normal()) {
             Ok(Err(NormalError::DivisionByZero)) => {
                 return Err(EquivalentError::DivisionByZero { angle: expr.text(&|id| table.param_name(id)) });
             }
@@ -388,6 +389,11 @@ impl Pair {
 fn is_vague(angle: &Angle) -> bool {
     let short = || Decimal::new(angle.radian_part()).is_some_and(|d| d.is_short());
     angle.slack() > 0.0 || (angle.radian_part() != 0.0 && !short())
+}
+
+/// An expression whose short decimals are fractions, for normal forms, which know no others.
+fn exact(expr: &ParamExpr) -> ParamExpr {
+    expr.map_angles(|angle| exact_angle(angle.clone()))
 }
 
 /// Radians become a multiple of the first parameter, unless they are rounded.
