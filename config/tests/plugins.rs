@@ -209,6 +209,10 @@ fn faults_of_the_config_are_underlined() {
             "[[plugin]]\nname = 'a'\npath = '.'\n".to_owned(),
             vec!["the path `", "names no file", "[c.toml:1:"],
         ),
+        (
+            "[[plugin]]\npath = 'a'\n[[plugin]]\npath = 'more/a'\n".to_owned(),
+            vec!["a plugin `a` already", "`name = \"…\"`", "[c.toml:4:8]"],
+        ),
         ("[plugin]\npath = 'a'\n".to_owned(), vec!["each begun by [[plugin]]"]),
         ("[plugins]\ncheck = 'all'\n".to_owned(), vec!["\"shape\"", "[c.toml:2:9]"]),
         ("[[plugin]]\npath = 'a'\nsha256 = 'abc'\n".to_owned(), vec!["64 hexadecimal digits"]),

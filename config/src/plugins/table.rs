@@ -10,7 +10,7 @@
 //!
 //! [[plugin]]
 //! path = "plugins/foo"        # libfoo.so, foo.dll or libfoo.dylib beside this file, else in `search`
-//! name = "foo"                # for messages
+//! name = "foo"                # for messages; every plugin has another
 //! sha256 = "9f86…"            # what `ketgrad plugins hash` prints
 //! enabled = true
 //! optional = false            # if it cannot be loaded, go on without
@@ -144,7 +144,14 @@ fn read_all(table: &mut PluginsTable, folder: &Path, document: &DeTable<'_>) -> 
         })?;
     }
     for value in list(document, "plugin")? {
-        table.plugins.push(plugin(value, folder, &search)?);
+        let entry = plugin(value, folder, &search)?;
+        let name = &entry.request.name;
+        if table.plugins.iter().any(|other| other.request.name == *name) {
+            let message =
+                format!("there is a plugin `{name}` already; `name = \"…\"` gives this one another name");
+            return Err(Fault { message, span: entry.span, known: &[], given: String::new() });
+        }
+        table.plugins.push(entry);
     }
     for value in list(document, "rule")? {
         table.rules.push(rule(value, folder)?);
