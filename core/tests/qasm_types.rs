@@ -121,3 +121,54 @@ fn floats_of_few_bits_round() {
     assert!(error("float[16] x = 65520;").contains("finite"));
     assert!(error("float[20] x = 1;").contains("16, 32, 64"));
 }
+
+#[test]
+fn bits_of_integers_are_written() {
+    assert!(holds("uint[4] k = 5; k[1] = 1; k[0] = false;", "k == 6"));
+    assert!(holds("int[4] k = 5; k[-1] = 1;", "k == -3"));
+    assert!(holds("int[8] k = -1; k[7] = 0; k[0] = \"0\";", "k == 126"));
+    assert!(holds("uint[128] k = 0; k[126] = 1;", "k[126] && !k[125]"));
+    assert!(holds("array[uint[3], 2] a = {1, 2}; a[1][0] = 1; a[0, 2] = 1;", "a[0] == 5 && a[1] == 3"));
+    assert!(holds("uint[4] k = 0; for int i in [0:3] { if (i != 2) { k[i] = 1; } }", "k == 11"));
+    for (body, expected) in [
+        ("uint[4] k = 5; k[4] = 1;", "index 4"),
+        ("uint[4] k = 5; k[0] = 2;", "bit string"),
+        ("uint[4] k = 5; k[0][0] = 1;", "[]"),
+        ("int k = 5; k[0] = 1;", "[]"),
+        ("float[32] k = 5; k[0] = 1;", "[]"),
+    ] {
+        assert!(error(body).contains(expected), "{body}\n{}", error(body));
+    }
+}
+
+#[test]
+fn mutable_arrays_are_those_of_the_caller() {
+    let defined = "def double(mutable array[int[8], #dim = 1] a, int[8] last) {
+            for int i in [0:sizeof(a) - 1] { a[i] = 2 * a[i]; }
+            a[-1] = last;
+            last = 0;
+        }
+        def twice(mutable array[int[8], 3] b) { double(b, 1); double(b, 7); }";
+    assert!(holds(
+        &format!("{defined} array[int[8], 3] xs = {{1, 2, 3}}; twice(xs);"),
+        "xs[0] == 4 && xs[1] == 8 && xs[2] == 7"
+    ));
+    let matrix = "def f(mutable array[float[64], #dim = 2] m, readonly array[float[64], #dim = 1] x) {
+            m[0, 1] = x[0] + x[1];
+        }
+        array[float[64], 2, 2] m; array[float[64], 2] x = {0.25, 0.5}; f(m, x);";
+    assert_eq!(angle(matrix, "m[0, 1]"), "0.75");
+    for (body, expected) in [
+        ("double({1, 2}, 3);", "an array variable"),
+        ("const array[int[8], 2] c = {1, 2}; double(c, 3);", "an array variable"),
+        ("array[int[8], 2, 2] m = {{1, 2}, {3, 4}}; double(m, 3);", "2 dimensions"),
+        ("array[int[8], 4] xs = {1, 2, 3, 4}; twice(xs);", "4 elements"),
+        ("int[8] x = 1; double(x, 3);", "no dimensions"),
+        ("array[int[8], #dim = 1] a;", "`#dim`"),
+        ("def g(readonly array[int[8], 2] a) {} array[int[8], 3] xs = {1, 2, 3}; g(xs);", "3 elements"),
+        ("def g(readonly array[int[8], #dim = 1] a) { a[0] = 1; } array[int[8], 1] xs = {1}; g(xs);", "`a`"),
+    ] {
+        let body = format!("{defined} {body}");
+        assert!(error(&body).contains(expected), "{body}\n{}", error(&body));
+    }
+}

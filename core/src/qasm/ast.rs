@@ -497,11 +497,22 @@ pub(super) struct SwitchCase {
     pub(super) default: Option<Box<[Stmt]>>,
 }
 
+/// What a subroutine is given.
+#[derive(Clone, Debug)]
+pub(super) struct Parameter {
+    pub(super) ty: Type,
+    /// `#dim = n`: an array with so many axes, of any sizes. Its type has no sizes then.
+    pub(super) rank: Option<Expr>,
+    pub(super) name: Ident,
+    /// Whether what is written to it is written to the argument.
+    pub(super) mutable: bool,
+}
+
 /// `def name(params) -> result { body }`.
 #[derive(Clone, Debug)]
 pub(super) struct Subroutine {
     pub(super) name: Ident,
-    pub(super) params: Box<[(Type, Ident)]>,
+    pub(super) params: Box<[Parameter]>,
     pub(super) result: Option<Type>,
     pub(super) body: Box<[Stmt]>,
 }

@@ -57,7 +57,7 @@ impl Lowering<'_> {
             let given = u64::from(before) + u64::from(size);
             return self.fail(Problem::TooManyQubits { given, limit: u64::from(MAX_SIZE) }, name.span);
         }
-        Ok(Register { name: Some(name.symbol), first: before, size, single })
+        Ok(Register { name: Some(name.symbol), first: before, size, single, output: false })
     }
 
     pub(super) fn declare_qubits(&mut self, name: Ident, size: Option<&Expr>, span: Span) -> Lower<()> {
@@ -150,6 +150,18 @@ impl Lowering<'_> {
             }
             (_, None, None) => self.declare_variable(*name, ty, None),
         }
+    }
+
+    /// `output`: of bits, those that a run returns. A circuit returns nothing else.
+    pub(super) fn declare_output(&mut self, declaration: &Declaration, span: Span) -> Lower<()> {
+        self.only_in_file("an output", span).inspect_err(|_| {
+            self.names.break_name(declaration.name.symbol, self.place(declaration.name.span));
+        })?;
+        let before = self.bits.len();
+        self.declare(declaration, span)?;
+        let name = Some(declaration.name.symbol);
+        self.bits[before..].iter_mut().filter(|r| r.name == name).for_each(|r| r.output = true);
+        Ok(())
     }
 
     /// An array of zeros.
@@ -256,7 +268,7 @@ impl Lowering<'_> {
     /// A new parameter of the circuit.
     fn input(&mut self, name: String) -> Value {
         // At most MAX_PARAMETERS, or one for each of at most 2^32 bytes.
-        let id = ParamId(u32::try_from(self.inputs.len()).unwrap_or(u32::MAX));
+        let id = ParamId::new(u32::try_from(self.inputs.len()).unwrap_or(u32::MAX));
         self.inputs.push(name);
         Value::Angle(Angle::theta(id))
     }
@@ -311,9 +323,11 @@ impl Lowering<'_> {
             return self.assign_variable(id, known, value.span);
         }
         let whole = self.variable(id, target.span)?;
-        let at = self.positions(&whole, &target.parts())?;
+        let element = self.variables[id].element();
+        let width = self.width(&element)?;
+        let at = self.positions(&whole, width, &target.parts())?;
         drop(whole);
-        self.assign_element(id, &at, known, value.span)
+        self.assign_element(id, &at, (&element, width), known, value.span)
     }
 
     /// Bits get what a subroutine gives.

@@ -239,7 +239,7 @@ impl Lowering<'_> {
         if let Scope::Gate(params) = scope
             && let Some(&position) = params.get(&symbol)
         {
-            return Ok(Value::Angle(Angle::theta(crate::param::ParamId(position))));
+            return Ok(Value::Angle(Angle::theta(crate::param::ParamId::new(position))));
         }
         match self.names.get(symbol) {
             Some(Entry::Const(value, _)) => Ok(value.clone()),
@@ -454,7 +454,7 @@ pub(super) struct Width {
 
 impl Width {
     /// The integer with the same lowest bits.
-    fn wrap(self, value: i128) -> i128 {
+    pub(super) fn wrap(self, value: i128) -> i128 {
         let unused = 128 - self.bits;
         match self.unsigned {
             // 127 bits are the most that an unsigned number has here.

@@ -22,6 +22,7 @@ use super::{
     Guard, Item, Lower, Lowering, Picks, Scope, Stop, Value,
     classical::{Classical, Truth},
     conditional::Branches,
+    evaluate::Width,
     names::Entry,
     variables::State,
 };
@@ -514,27 +515,39 @@ impl Lowering<'_> {
         }
     }
 
-    /// The places in an array that indices mean, outermost first.
-    pub(super) fn positions(&mut self, whole: &Value, parts: &[Box<[Index]>]) -> Lower<Vec<(usize, Span)>> {
+    /// The places in an array that indices mean, outermost first; the last may be a bit of an integer of this width.
+    pub(super) fn positions(
+        &mut self,
+        whole: &Value,
+        width: Option<Width>,
+        parts: &[Box<[Index]>],
+    ) -> Lower<Vec<(usize, Span)>> {
+        const BIT: Value = Value::Bool(false);
         let mut at = Vec::new();
         let mut value = whole;
         for index in parts.iter().flat_map(|part| part.iter()) {
             let Index::At(expr) = index else {
                 return self.refuse("an assignment to a part of an array", index_span(index));
             };
-            let Value::Array(items) = value else {
-                let given = value.describe().to_owned();
-                return self.fail(Problem::Operands { operator: "[]".to_owned(), given }, expr.span);
+            let (size, name) = match (value, width) {
+                (Value::Array(items), _) => (items.len() as u64, "the array"),
+                (Value::Int(_), Some(width)) => (u64::from(width.bits), "the integer"),
+                _ => {
+                    let given = value.describe().to_owned();
+                    return self.fail(Problem::Operands { operator: "[]".to_owned(), given }, expr.span);
+                }
             };
             let given = self.integer(expr, "an index")?;
-            let size = items.len() as u64;
             let position = super::evaluate::position(given, size).and_then(|at| usize::try_from(at).ok());
             let Some(position) = position else {
-                let name = "the array".to_owned();
+                let name = name.to_owned();
                 return self.fail(Problem::IndexOutOfRange { name, given, size }, expr.span);
             };
             at.push((position, expr.span));
-            value = &items[position];
+            value = match value {
+                Value::Array(items) => &items[position],
+                _ => &BIT,
+            };
         }
         Ok(at)
     }

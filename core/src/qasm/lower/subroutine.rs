@@ -9,7 +9,7 @@
 //! }
 //! ```
 //!
-//! Qubits are passed as themselves, all else by value. A result of bits goes straight to where the caller
+//! Qubits and `mutable` arrays are passed as themselves, all else by value. A result of bits goes straight to where the caller
 //! wants it; a known number is a value of the caller's expression; one that depends on a measurement goes
 //! to hidden bits. Recursion is fine while it ends.
 
@@ -23,7 +23,10 @@ use super::{
     variables::bits_of_type,
 };
 use crate::qasm::{
-    ast::{Base, BaseType, Expr, ExprKind, Ident, Place, Span, Stmt, StmtKind, Subroutine, Symbol, Type},
+    ast::{
+        Base, BaseType, Expr, ExprKind, Ident, Parameter, Place, Span, Stmt, StmtKind, Subroutine, Symbol,
+        Type,
+    },
     diagnostic::{Diagnostic, Problem},
 };
 
@@ -67,6 +70,8 @@ pub(super) enum Given {
 enum Argument {
     Qubits(Picks),
     Classical(Classical),
+    /// A variable that is written to.
+    Variable(usize),
 }
 
 impl Lowering<'_> {
@@ -134,8 +139,8 @@ impl Lowering<'_> {
             return self.fail(Problem::ArgumentCount { name, given: args.len(), expected }, span);
         }
         let mut arguments = Vec::with_capacity(args.len());
-        for (arg, (ty, _)) in args.iter().zip(&subroutine.params) {
-            arguments.push(self.argument(arg, ty)?);
+        for (arg, parameter) in args.iter().zip(&subroutine.params) {
+            arguments.push(self.argument(arg, parameter)?);
         }
         self.distinct_arguments(&subroutine, &arguments, args)?;
 
@@ -171,7 +176,20 @@ impl Lowering<'_> {
     }
 
     /// An argument, as the caller sees it.
-    fn argument(&mut self, arg: &Expr, ty: &Type) -> Lower<Argument> {
+    fn argument(&mut self, arg: &Expr, parameter: &Parameter) -> Lower<Argument> {
+        let ty = &parameter.ty;
+        if parameter.mutable {
+            let id = match arg.kind {
+                ExprKind::Name(symbol) => match self.names.get(symbol) {
+                    Some(&Entry::Variable(id)) => id,
+                    _ => return self.not_changed(arg.span),
+                },
+                _ => return self.not_changed(arg.span),
+            };
+            let value = self.variable(id, arg.span)?;
+            self.check_array(parameter, value, arg.span)?;
+            return Ok(Argument::Variable(id));
+        }
         if ty.base != BaseType::Qubit {
             return self.classical(arg).map(Argument::Classical);
         }
@@ -182,6 +200,32 @@ impl Lowering<'_> {
                 self.fail(Problem::WrongType { given, expected }, arg.span)
             }
         }
+    }
+
+    fn not_changed<T>(&mut self, span: Span) -> Lower<T> {
+        let (expected, given) = ("an array variable".to_owned(), "another expression".to_owned());
+        self.fail(Problem::Expected { expected, given }, span)
+    }
+
+    /// An array as one of the parameter's type.
+    fn check_array(&mut self, parameter: &Parameter, value: Value, span: Span) -> Lower<Value> {
+        let Some(rank) = &parameter.rank else { return self.cast(&parameter.ty, value, span) };
+        let axes = self.integer(rank, "the number of axes")?;
+        let mut given = 0i128;
+        let mut part = &value;
+        while let Value::Array(items) = part {
+            given += 1;
+            part = match items.first() {
+                Some(first) => first,
+                None => break,
+            };
+        }
+        if given != axes {
+            let given =
+                format!("an array of {}", crate::gate::count(given.unsigned_abs() as usize, "dimension"));
+            return self.fail(Problem::WrongType { given, expected: format!("{axes} of them") }, span);
+        }
+        Ok(value)
     }
 
     fn distinct_arguments(
@@ -214,8 +258,8 @@ impl Lowering<'_> {
         into: Option<Picks>,
         outside: usize,
     ) -> Lower<Wanted> {
-        for (argument, (ty, name)) in arguments.into_iter().zip(&subroutine.params) {
-            self.bind(argument, ty, *name, &subroutine.body)?;
+        for (argument, parameter) in arguments.into_iter().zip(&subroutine.params) {
+            self.bind(argument, parameter, &subroutine.body)?;
         }
         let mut wanted = Wanted {
             ty: subroutine.result.clone().map(Rc::new),
@@ -241,7 +285,9 @@ impl Lowering<'_> {
         self.results.pop().ok_or(Stop)
     }
 
-    fn bind(&mut self, argument: Argument, ty: &Type, name: Ident, body: &[Stmt]) -> Lower<()> {
+    fn bind(&mut self, argument: Argument, parameter: &Parameter, body: &[Stmt]) -> Lower<()> {
+        let Parameter { ty, name, .. } = parameter;
+        let name = *name;
         let size = match &ty.size {
             Some(size) => Some(self.integer(size, "the size of a parameter")?),
             None => None,
@@ -278,10 +324,11 @@ impl Lowering<'_> {
                     self.bind_copy(value, name, size_of, size.is_some())
                 }
             },
-            // The sizes of a parameter `array[int, #dim = 1] a` are those of its argument.
-            Argument::Classical(Classical::Value(value @ Value::Array(_))) if ty.dims.is_some() => {
+            Argument::Classical(Classical::Value(value)) if ty.dims.is_some() => {
+                let value = self.check_array(parameter, value, name.span)?;
                 self.declare_name(name, Entry::Const(value, None))
             }
+            Argument::Variable(id) => self.declare_name(name, Entry::Variable(id)),
             Argument::Classical(value) => self.declare_variable(name, ty, Some((value, name.span))),
         }
     }

@@ -64,6 +64,13 @@ pub(super) struct Variable {
     guard: Option<Guard>,
 }
 
+impl Variable {
+    /// The type of its elements, if it is an array; else its own.
+    pub(super) fn element(&self) -> Type {
+        Type { dims: None, ..(*self.ty).clone() }
+    }
+}
+
 /// The state of a variable before a branch that changed it.
 #[derive(Debug)]
 pub(super) struct Change {
@@ -119,7 +126,7 @@ impl Lowering<'_> {
                     return self.fail(Problem::TooManyQubits { given, limit }, span);
                 }
                 self.n_bits += size;
-                self.bits.push(Register { name: None, first, size, single: false });
+                self.bits.push(Register { name: None, first, size, single: false, output: false });
                 first
             }
         };
@@ -191,27 +198,36 @@ impl Lowering<'_> {
         }
     }
 
-    /// An element of an array variable gets a value.
+    /// An element of an array variable, or a bit of an integer, gets a value.
     pub(super) fn assign_element(
         &mut self,
         id: usize,
         at: &[(usize, Span)],
+        (element, width): (&Type, Option<Width>),
         value: Classical,
         span: Span,
     ) -> Lower<()> {
-        let ty = self.variables[id].ty.clone();
-        let element = Type { dims: None, ..(*ty).clone() };
-        let value = match value {
-            Classical::Value(value) => self.cast(&element, value, span)?,
-            _ => return self.depends(id, self.place(span), "assigned here"),
+        let Classical::Value(value) = value else {
+            return self.depends(id, self.place(span), "assigned here");
         };
         let mut whole = self.variable(id, span)?;
         let mut place = &mut whole;
+        let mut bit = None;
         for &(at, _) in at {
-            let Value::Array(items) = place else { break };
-            place = &mut Rc::make_mut(items)[at];
+            match place {
+                Value::Array(items) => place = &mut Rc::make_mut(items)[at],
+                _ => bit = Some(at),
+            }
         }
-        *place = value;
+        *place = match (bit, &*place, width) {
+            (Some(bit), Value::Int(i), Some(width)) => {
+                let one = Type { span: element.span, base: BaseType::Bit, size: None, dims: None };
+                let set = digits_of(&self.cast(&one, value, span)?) << bit;
+                let rest = i.cast_unsigned() & !(1 << bit);
+                Value::Int(width.wrap((rest | set).cast_signed()))
+            }
+            _ => self.cast(element, value, span)?,
+        };
         self.set(id, State::Known(whole));
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::{Parse, Parser, Stop};
 use crate::qasm::{
     ast::{
-        BaseType, Case, Declaration, Expr, ForLoop, Ident, Index, StmtKind, Subroutine, SwitchCase, Type,
+        BaseType, Case, Declaration, Expr, ForLoop, Index, Parameter, StmtKind, Subroutine, SwitchCase, Type,
         Word,
     },
     diagnostic::Problem,
@@ -45,18 +45,30 @@ impl Parser<'_> {
     }
 
     pub(super) fn ty(&mut self) -> Parse<Type> {
+        let (ty, rank) = self.type_of_any_sizes()?;
+        if rank.is_some() {
+            let expected = "the sizes of an array; `#dim` is for parameters of subroutines".to_owned();
+            self.error_at(Problem::Expected { expected, given: "`#dim`".to_owned() }, ty.span);
+            return Err(Stop);
+        }
+        Ok(ty)
+    }
+
+    /// A type, and for an array of any sizes the number of its axes.
+    fn type_of_any_sizes(&mut self) -> Parse<(Type, Option<Expr>)> {
         let mut span = self.token.span;
         let word = self.word();
         if word == Some(Word::Array) {
             self.bump();
             self.expect(Sign::LBracket)?;
             let mut ty = self.deeper(Self::ty)?;
-            let mut dims = Vec::new();
+            let (mut dims, mut rank) = (Vec::new(), None);
             while self.eat(Sign::Comma) {
-                if self.eat(Sign::Hash) {
-                    // `#dim = n` in the parameters of a subroutine.
+                if dims.is_empty() && self.eat(Sign::Hash) {
                     self.ident("`dim`")?;
                     self.expect(Sign::Assign)?;
+                    rank = Some(self.expr()?);
+                    break;
                 }
                 dims.push(self.expr()?);
             }
@@ -64,7 +76,7 @@ impl Parser<'_> {
             span.end = self.last_end;
             ty.dims = Some(dims.into());
             ty.span = span;
-            return Ok(ty);
+            return Ok((ty, rank));
         }
         let Some(base) = word.and_then(base_type) else { return self.expected("a type") };
         self.bump();
@@ -78,7 +90,7 @@ impl Parser<'_> {
             size = self.designator()?;
         }
         span.end = self.last_end;
-        Ok(Type { span, base, size, dims: None })
+        Ok((Type { span, base, size, dims: None }, None))
     }
 
     fn declaration(&mut self) -> Parse<Box<Declaration>> {
@@ -230,23 +242,26 @@ impl Parser<'_> {
         Ok(StmtKind::Def(Rc::new(Subroutine { name, params, result, body })))
     }
 
-    fn subroutine_param(&mut self) -> Parse<(Type, Ident)> {
+    fn subroutine_param(&mut self) -> Parse<Parameter> {
         let span = self.token.span;
+        let mut mutable = false;
         match self.word() {
-            Some(Word::Readonly | Word::Mutable) => {
+            Some(word @ (Word::Readonly | Word::Mutable)) => {
                 self.bump();
+                mutable = word == Word::Mutable;
             }
             Some(word @ (Word::Qreg | Word::Creg)) => {
                 self.bump();
                 let name = self.ident("a name")?;
                 let size = self.designator()?;
                 let base = if word == Word::Qreg { BaseType::Qubit } else { BaseType::Bit };
-                return Ok((Type { span, base, size, dims: None }, name));
+                let ty = Type { span, base, size, dims: None };
+                return Ok(Parameter { ty, rank: None, name, mutable });
             }
             _ => {}
         }
-        let ty = self.ty()?;
-        Ok((ty, self.ident("a name")?))
+        let (ty, rank) = self.type_of_any_sizes()?;
+        Ok(Parameter { ty, rank, name: self.ident("a name")?, mutable })
     }
 
     /// `extern f(int[32], qubit) -> bit;`
@@ -261,7 +276,7 @@ impl Parser<'_> {
                     return p.designator().map(|_| ());
                 }
             }
-            p.ty().map(|_| ())
+            p.type_of_any_sizes().map(|_| ())
         })?;
         self.expect(Sign::RParen)?;
         if self.eat(Sign::Arrow) {
