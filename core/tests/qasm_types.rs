@@ -129,6 +129,10 @@ fn bits_of_integers_are_written() {
     assert!(holds("int[8] k = -1; k[7] = 0; k[0] = \"0\";", "k == 126"));
     assert!(holds("uint[128] k = 0; k[126] = 1;", "k[126] && !k[125]"));
     assert!(holds("array[uint[3], 2] a = {1, 2}; a[1][0] = 1; a[0, 2] = 1;", "a[0] == 5 && a[1] == 3"));
+    assert!(holds(
+        "array[int[8], 2, 2] m; m[1][0] = 3; m[1][1][2] = 1; m[0, 1][7] = 1;",
+        "m[1][0] == 3 && m[1][1] == 4 && m[0][1] == -128"
+    ));
     assert!(holds("uint[4] k = 0; for int i in [0:3] { if (i != 2) { k[i] = 1; } }", "k == 11"));
     for (body, expected) in [
         ("uint[4] k = 5; k[4] = 1;", "index 4"),

@@ -2,7 +2,10 @@
 
 use super::{Parse, Parser};
 use crate::qasm::{
-    ast::{Base, Call, Ident, Index, Modifier, ModifierKind, Operand, Select, Span, StmtKind, Word},
+    ast::{
+        Base, Call, Expr, ExprKind, Ident, Index, Modifier, ModifierKind, Operand, Select, Span, StmtKind,
+        Word,
+    },
     lexer::{Kind, Sign},
 };
 
@@ -23,7 +26,13 @@ impl Parser<'_> {
         let mut parts: Vec<Box<[Index]>> = Vec::new();
         let mut one = None;
         if self.is_sign(Sign::LBracket) && self.next.kind == Kind::Int {
+            let start = self.next.span;
             one = self.plain_index(&mut parts)?;
+            if let Some(number) = one.filter(|_| self.is_sign(Sign::LBracket)) {
+                let kind = ExprKind::Int(Some(number));
+                parts.push(Box::new([Index::At(Expr { span: start, kind })]));
+                one = None;
+            }
         }
         while one.is_none() && self.is_sign(Sign::LBracket) {
             parts.push(self.index()?);
