@@ -49,7 +49,8 @@ pub enum Level {
     /// Nothing is changed.
     None,
     /// Every number stays the same to the last bit: IEEE arithmetic with its NaNs, infinities and signed
-    /// zeros, but for which NaN it is. Constants are folded where the result is exact.
+    /// zeros, but for which NaN it is, and the signs of zeros that `scale` gives. Constants are folded where the result is
+    /// exact.
     #[default]
     Strict,
     /// Equations of real numbers also: `x - x = 0`, `a (1 + b) / (1 + b) = a`. Results may differ in the last

@@ -10,8 +10,8 @@
 //! itself. Sums and products match in either order.
 //!
 //! The strict equations hold in IEEE arithmetic to the last bit, for NaN, infinities and signed zeros, and on
-//! every other scalar. (One exception: `scale c x` at x = 0, and `scale 1 x` of a complex x, give zeros of the signs that the
-//! products have.) A product of complex numbers with -1 is not the negative: the sign of a zero imaginary part, which
+//! every other scalar where it is finite: `x * 1` of a dual number at infinity has a derivative that is NaN, x has not. (One
+//! exception: `scale c x` at x = 0, and `scale 1 x` of a complex x, give zeros of the signs that the products have.) A product of complex numbers with -1 is not the negative: the sign of a zero imaginary part, which
 //! decides the side of a branch cut, is another. The algebraic ones hold for real and complex numbers; in floating point
 //! they change roundings and signs of zeros, and what divided by zero may become finite.
 //!

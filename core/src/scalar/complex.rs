@@ -286,19 +286,22 @@ impl<T: Real> Scalar for Complex<T> {
 /// The moduli where `ln |z|` is computed from `|z|^2 - 1`.
 const NEAR_CIRCLE: std::ops::Range<f64> = 0.5..2.0;
 
-/// The product of so many factors.
+/// The product of so many factors; of one it is that, infinite parts and signs of zeros too.
 fn product<T: Real>(z: &Complex<T>, mut n: u64) -> Complex<T> {
-    let (mut power, mut square) = (Complex::one(), z.clone());
+    let (mut power, mut square) = (None, z.clone());
     while n > 0 {
         if n % 2 == 1 {
-            power *= square.clone();
+            power = Some(match power {
+                Some(power) => power * square.clone(),
+                None => square.clone(),
+            });
         }
         n /= 2;
         if n > 0 {
             square = &square * &square;
         }
     }
-    power
+    power.unwrap_or_else(Complex::one)
 }
 
 /// `|z|`.

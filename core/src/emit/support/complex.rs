@@ -234,17 +234,17 @@ impl Complex {
         Complex::new(sign * ratio.ln_1p() * 0.25, (y * 2.0).atan2(cosine) * 0.5)
     }
     fn product(self, mut n: u64) -> Complex {
-        let (mut power, mut square) = (Complex::new(1.0, 0.0), self);
+        let (mut power, mut square) = (None, self);
         while n > 0 {
             if n % 2 == 1 {
-                power = power * square;
+                power = Some(power.map_or(square, |power: Complex| power * square));
             }
             n /= 2;
             if n > 0 {
                 square = square * square;
             }
         }
-        power
+        power.unwrap_or(Complex::new(1.0, 0.0))
     }
     pub fn powi(self, n: i64) -> Complex {
         let power = self.product(n.unsigned_abs());
