@@ -380,6 +380,8 @@ fn empty_and_single_arrays() {
     assert_eq!((one.gradient().items(), empty.gradient().len()), (&[1.0][..], 0));
     assert_eq!((one.argmax(), empty.argmax()), (Some(0), None));
     assert_eq!(tape.array("z", Array::from(vec![1.0, 4.0, 4.0])).argmax(), Some(1));
+    let nan = |x: [f64; 3]| tape.array("n", Array::from(x.to_vec())).argmax();
+    assert_eq!((nan([1.0, f64::NAN, 3.0]), nan([f64::NAN, 4.0, f64::NAN])), (Some(1), Some(0)));
 }
 
 #[test]

@@ -329,16 +329,17 @@ methods! {
 }
 
 impl<T: Ordered> ArrayVariable<'_, T> {
-    /// The place of the greatest element in row-major order, the first at a tie; `None` of an empty array. It
-    /// is a number of now: the tape does not hold it.
+    /// The place of the greatest element in row-major order, the first at a tie, and of a NaN if there is one; `None` of
+    /// an empty array. It is a number of now: the tape does not hold it.
     #[must_use]
     pub fn argmax(self) -> Option<usize> {
         let value = self.value();
-        (1..value.len()).fold((!value.is_empty()).then_some(0), |best, k| {
-            best.map(
-                |b| if value[k].cmp_primal(&value[b]) == Some(std::cmp::Ordering::Greater) { k } else { b },
-            )
-        })
+        let greater = |best: usize, k: usize| match value[k].cmp_primal(&value[best]) {
+            Some(std::cmp::Ordering::Greater) => k,
+            None if value[best].cmp_primal(&value[best]).is_some() => k,
+            _ => best,
+        };
+        (0..value.len()).reduce(greater)
     }
 }
 

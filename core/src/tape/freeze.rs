@@ -52,7 +52,8 @@ impl<T: Real, S: Scalar<Real = T>> Frozen<S> {
         &self.program
     }
 
-    /// Value, gradient and all other derivatives, run with the operators of the tape.
+    /// Value, gradient and all other derivatives, run with the operators of the tape. These have a pullback only, so what
+    /// goes forward through one of them, `jvp` and `hvp`, is an error.
     ///
     /// # Errors
     /// None for a function as it was frozen.
