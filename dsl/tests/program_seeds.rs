@@ -212,3 +212,26 @@ fn a_long_function_fits_the_recursion_limit() {
     let mut ir = Derivatives::<f64>::new(&long::long::ir(), "long").unwrap();
     assert_eq!(ir.value(&[Datum::Real(0.3)]).unwrap().real(), Some(&x));
 }
+
+mod keywords {
+    ketgrad::program! {
+        struct Pair { r#in, r#loop }
+        fn r#type(r#fn, r#match: int) {
+            let p = Pair { r#in: r#fn, r#loop: 2.0 };
+            p.r#in * p.r#loop * real(r#match)
+        }
+    }
+}
+
+/// What Rust has to mark is called as it is written in program text.
+#[test]
+fn keywords_are_names_without_their_mark() {
+    let program = keywords::r#type::ir();
+    let text = program.to_string();
+    assert!(!text.contains('#'), "{text}");
+    assert_eq!(ketgrad::core::ir::parse(&text).unwrap(), program);
+    let mut f = Derivatives::<f64>::new(&program, "type").unwrap();
+    let (y, gradient) = f.value_and_gradient(&[Datum::Real(1.5), Datum::Int(3)]).unwrap();
+    assert_eq!((y, gradient), (9.0, vec![Datum::Real(6.0)]));
+    assert_eq!(keywords::r#type(1.5, 3), 9.0);
+}

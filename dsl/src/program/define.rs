@@ -14,6 +14,12 @@ use crate::core::{
 
 use super::staged::{Callee, Callees, build};
 
+/// A name as it is without Rust's mark for one that is a keyword: `r#type` is `type`.
+#[must_use]
+pub fn plain(name: &'static str) -> &'static str {
+    name.strip_prefix("r#").unwrap_or(name)
+}
+
 /// A function, a rule or a primitive.
 #[derive(Clone, Debug)]
 pub struct Definition {
@@ -138,7 +144,7 @@ fn rule(d: &Definition, id: FuncId, program: &mut Program, mut callees: Callees)
     let forth = inputs.iter().chain(&tangents).cloned().collect();
     let mut custom = CustomRule::default();
     let mut part = |part: &Part, word: &str, kinds: Vec<Kind>, gives: Kind| {
-        let params = part.params.iter().zip(kinds).map(|(p, k)| Param::new(*p, k)).collect();
+        let params = part.params.iter().zip(kinds).map(|(p, k)| Param::new(plain(p), k)).collect();
         let stage = Stage::new(format!("{}.{word}", d.name), params, gives);
         let (function, again) = build(stage, std::mem::take(&mut callees), part.body);
         callees = again;

@@ -226,10 +226,10 @@ macro_rules! __program_definition {
             use ::core::option::Option::{None, Some};
             __p::define::Definition {
                 path: ::core::module_path!(),
-                name: ::core::stringify!($f),
+                name: __p::plain(::core::stringify!($f)),
                 params: ::std::vec![$(
                     __p::Param::new(
-                        ::core::stringify!($p),
+                        __p::plain(::core::stringify!($p)),
                         <$crate::__program_kind!($kind) as __p::Shape>::kind(),
                     )
                 ),*],

@@ -156,16 +156,27 @@ const fn closing(text: &[u8], mut at: usize) -> usize {
 
 /// The int literal that stands there, if one does.
 const fn literal(text: &[u8], from: usize, to: usize) -> Option<u64> {
-    let (mut value, mut at) = (0u64, from);
+    if from >= to {
+        return None;
+    }
+    let prefixed = from + 2 < to && text[from] == b'0';
+    let radix = match text[if prefixed { from + 1 } else { from }] {
+        b'x' if prefixed => 16,
+        b'o' if prefixed => 8,
+        b'b' if prefixed => 2,
+        _ => 10,
+    };
+    let first = if radix == 10 { from } else { from + 2 };
+    let (mut value, mut at) = (0u64, first);
     while at < to {
-        match text[at] {
-            c @ b'0'..=b'9' => value = value.wrapping_mul(10).wrapping_add((c - b'0') as u64),
-            b'_' if at > from => {}
-            _ => return None,
+        match (text[at] as char).to_digit(radix) {
+            Some(digit) => value = value.wrapping_mul(radix as u64).wrapping_add(digit as u64),
+            None if text[at] == b'_' && at > from => {}
+            None => return None,
         }
         at += 1;
     }
-    if from == to { None } else { Some(value) }
+    Some(value)
 }
 
 const fn back(text: &[u8], mut at: usize) -> usize {
@@ -225,6 +236,8 @@ mod tests {
             "(1 * 3) * 3 / 2",
             "1 / -2",
             "1 / ((2) + 3)",
+            "0x10 / 32",
+            "0b1_1 / 0o2",
         ] {
             assert!(inexact(text), "{text}");
         }
@@ -246,6 +259,9 @@ mod tests {
             "1e3 / 7",
             "x / 3 / 2",
             "2 / x",
+            "0x20 / 16",
+            "x0 / 2",
+            "2 / 0.5",
         ] {
             assert!(!inexact(text), "{text}");
         }

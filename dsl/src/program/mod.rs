@@ -41,4 +41,5 @@ pub use crate::core::{
     rules::{RuleError, Rules},
     staging::{Given, Operator},
 };
+pub use define::plain;
 pub use shape::{Number, Shape, kinds};

@@ -43,8 +43,8 @@ macro_rules! __program_struct {
                 type Staged = __Staged;
                 type Bar = $P<$(<$crate::__program_kind!($kind) as __p::Shape>::Bar),*>;
                 fn kind() -> __p::Kind {
-                    __p::Kind::structure(::core::stringify!($P), [$((
-                        ::core::stringify!($field),
+                    __p::Kind::structure(__p::plain(::core::stringify!($P)), [$((
+                        __p::plain(::core::stringify!($field)),
                         <$crate::__program_kind!($kind) as __p::Shape>::kind(),
                     )),*])
                 }

@@ -139,6 +139,8 @@
 ///   number. `[x; n]` with `n` a variable is the whole value of a `let`, an assignment or a body.
 /// - Literals among themselves are computed by rustc: `1.0 / 3.0` is one constant. `1 / 2` would be 0 there and is
 ///   refused.
+/// - A function of yours with the name of one of the language, `fn sin(x)`, is what `sin(x)` calls; `x.sin()` is the
+///   language's, where text takes yours.
 /// - A block stands as a statement or as the value of a `let`, not inside an expression.
 /// - A function without a real number among its parameters is told its type natively: `f::<f64>(3)`.
 /// - Natively an array declared with `let mut` is moved by an expression that uses it as a whole; take `&xs` or a method,
