@@ -165,19 +165,19 @@ fn a_config_of_rules_alone_is_verified() {
     assert!(refused.out.contains("\nsquare  at ") && refused.out.contains("pullback gives"), "{refused:#?}");
 }
 
-/// A rule that is wrong is said whatever became of the plugins, those of one name too, and with what it may be for.
+/// A rule that is wrong is said whatever became of the plugins, and with what it may be for.
 #[test]
 fn a_wrong_rule_is_not_hidden_by_plugins() {
     let folder = Folder::new();
     let special = path(&libraries::plugin("ketgrad_special"));
     let plugins = format!(
-        "[[plugin]]\nname = 's'\npath = {special}\n[[plugin]]\nname = 's'\npath = 'none'\noptional = true\n"
+        "[[plugin]]\nname = 's'\npath = {special}\n[[plugin]]\nname = 't'\npath = 'none'\noptional = true\n"
     );
     folder.file("c.toml", format!("{plugins}[[rule]]\nprogram = 'fn twice(x) {{ sine(x) }}'\n"));
     for verb in ["list", "verify"] {
         folder
             .run(&["plugins", verb, "--config", "c.toml"])
-            .fails(1, &["no function `sine`", "help: plugin `s` is not loaded: no such file"]);
+            .fails(1, &["no function `sine`", "help: plugin `t` is not loaded: no such file"]);
     }
 }
 
