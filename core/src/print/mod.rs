@@ -47,7 +47,7 @@ pub use qasm2::{renamed_in_qasm2, to_qasm2};
 pub use qasm3::{renamed_in_qasm3, to_qasm3};
 pub use synthesis::synthesize;
 
-use std::collections::HashSet;
+use std::{collections::HashSet, ops::Range};
 
 use num_complex::Complex;
 
@@ -169,23 +169,40 @@ impl<'a> Bits<'a> {
     }
 }
 
-/// The bits of hidden registers that no condition reads.
-fn unread(circuit: &Circuit) -> HashSet<u32> {
-    let mut first = 0;
-    let mut unread = HashSet::new();
-    for register in circuit.registers() {
-        let end = first + u32::try_from(register.size).unwrap_or(u32::MAX);
-        if register.hidden {
-            unread.extend(first..end);
+/// The hidden registers, and what is read of them.
+#[derive(Default)]
+struct Hidden {
+    registers: Vec<Range<u32>>,
+    read: HashSet<u32>,
+}
+
+impl Hidden {
+    fn new(circuit: &Circuit) -> Hidden {
+        let (mut hidden, mut first) = (Hidden::default(), 0);
+        for register in circuit.registers() {
+            let end = first + u32::try_from(register.size).unwrap_or(u32::MAX);
+            hidden.registers.extend(register.hidden.then_some(first..end));
+            first = end;
         }
-        first = end;
+        for condition in circuit.instructions().iter().filter_map(|i| i.condition.as_ref()) {
+            condition.for_each_bit(&mut |bit| {
+                if hidden.registers.iter().any(|bits| bits.contains(&bit)) {
+                    hidden.read.insert(bit);
+                }
+            });
+        }
+        hidden
     }
-    for condition in circuit.instructions().iter().filter_map(|i| i.condition.as_ref()) {
-        condition.for_each_bit(&mut |bit| {
-            unread.remove(&bit);
-        });
+
+    /// Whether a bit is hidden and no condition reads it.
+    fn is_unread(&self, bit: u32) -> bool {
+        self.registers.iter().any(|bits| bits.contains(&bit)) && !self.read.contains(&bit)
     }
-    unread
+
+    /// Whether a condition reads any of these, if they are hidden.
+    fn is_read(&self, bits: &Range<u32>) -> bool {
+        self.read.iter().any(|bit| bits.contains(bit))
+    }
 }
 
 /// The registers of a circuit that have bits, with names that the language takes.

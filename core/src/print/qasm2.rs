@@ -7,14 +7,13 @@
 use std::{collections::HashMap, fmt::Write};
 
 use super::{
-    Bits, PrintError, condition,
+    Bits, Hidden, PrintError, condition,
     definition::{definition, formals},
     lower::{lower, qelib1},
     named_registers,
     names::{Alphabet, Names},
     renamed_registers, synthesis,
     text::ParamTexts,
-    unread,
 };
 use crate::{
     circuit::{Circuit, Instruction, Operation},
@@ -40,10 +39,10 @@ pub fn to_qasm2(circuit: &Circuit) -> Result<String, PrintError> {
             *gate = gate.map_params(|a| a.substitute(|id| Angle::rad(values[id.index()])));
         }
     }
-    let unread = unread(circuit);
+    let hidden = Hidden::new(circuit);
     for instruction in &instructions {
         if let Operation::Measure { bit } = instruction.operation
-            && unread.contains(&bit)
+            && hidden.is_unread(bit)
         {
             let qubit = instruction.targets.first().copied().unwrap_or_default();
             return Err(PrintError::Discarded { qubit });

@@ -16,13 +16,12 @@ use std::{
 use num_complex::Complex;
 
 use super::{
-    Bits, PrintError, check_unitary_size, condition,
+    Bits, Hidden, PrintError, check_unitary_size, condition,
     definition::{definition, formals},
     named_registers,
     names::{Alphabet, Names, element},
     renamed_registers, synthesis,
     text::ParamTexts,
-    unread,
 };
 use crate::{
     circuit::{Circuit, Condition, Instruction, Operation},
@@ -44,7 +43,7 @@ pub fn to_qasm3(circuit: &Circuit) -> Result<String, PrintError> {
     let scope = Scope {
         params: ParamTexts::new(circuit, &input_names)?,
         bits: Bits::new(&registers),
-        unread: unread(circuit),
+        hidden: Hidden::new(circuit),
         qubit: &|i| format!("{q}[{i}]"),
         all: Some((&q, circuit.n_qubits())),
     };
@@ -76,7 +75,7 @@ pub fn to_qasm3(circuit: &Circuit) -> Result<String, PrintError> {
     if circuit.n_qubits() > 0 {
         let _ = writeln!(text, "qubit[{}] {q};", circuit.n_qubits());
     }
-    declare_registers(circuit, &registers, &scope.unread, &mut text);
+    declare_registers(circuit, &registers, &scope.hidden, &mut text);
     text.push_str(&body);
     Ok(text)
 }
@@ -144,14 +143,14 @@ fn declare_inputs(circuit: &Circuit, names: &mut Names) -> (String, Vec<String>)
 
 /// The declarations of classical registers with these names. Hidden ones are no outputs, and not there if nothing
 /// reads them.
-fn declare_registers(circuit: &Circuit, names: &[(String, usize)], unread: &HashSet<u32>, text: &mut String) {
+fn declare_registers(circuit: &Circuit, names: &[(String, usize)], hidden: &Hidden, text: &mut String) {
     let mut first = 0;
     let with_bits = circuit.registers().iter().filter(|r| r.size > 0).zip(names);
     let declared: Vec<_> = with_bits
-        .filter(|(_, (_, size))| {
-            let bits = first..first + *size;
+        .filter(|(register, _)| {
+            let bits = first..first + u32::try_from(register.size).unwrap_or(u32::MAX);
             first = bits.end;
-            bits.into_iter().any(|bit| u32::try_from(bit).is_ok_and(|bit| !unread.contains(&bit)))
+            !register.hidden || hidden.is_read(&bits)
         })
         .collect();
     // Without any output all registers are.
@@ -193,8 +192,7 @@ fn reads(condition: &Arc<Condition>, bit: u32) -> bool {
 struct Scope<'a> {
     params: ParamTexts,
     bits: Bits<'a>,
-    /// Hidden bits that nothing reads.
-    unread: HashSet<u32>,
+    hidden: Hidden,
     qubit: &'a dyn Fn(u32) -> String,
     /// The name of all qubits together, and their number.
     all: Option<(&'a str, usize)>,
@@ -234,8 +232,8 @@ impl Printer {
                     apply(&name, "", instruction, scope)
                 }
             },
-            Operation::Measure { bit } if scope.unread.contains(bit) => format!("measure {};", target()),
-            Operation::Assign { bit, .. } if scope.unread.contains(bit) => return Ok(None),
+            Operation::Measure { bit } if scope.hidden.is_unread(*bit) => format!("measure {};", target()),
+            Operation::Assign { bit, .. } if scope.hidden.is_unread(*bit) => return Ok(None),
             Operation::Measure { bit } => format!("{} = measure {};", scope.bits.name(*bit), target()),
             Operation::Reset => format!("reset {};", target()),
             Operation::Assign { bit, value } => format!("{} = {value};", scope.bits.name(*bit)),
@@ -313,7 +311,7 @@ impl Printer {
         let scope = Scope {
             params: ParamTexts::new(body, &inputs)?,
             bits: Bits::new(&[]),
-            unread: HashSet::new(),
+            hidden: Hidden::default(),
             qubit: &|i| format!("q{i}"),
             all: None,
         };
