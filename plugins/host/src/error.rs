@@ -22,6 +22,12 @@ pub enum Fault {
         /// Where it was looked for.
         looked: Vec<PathBuf>,
     },
+    /// There is a directory of that name.
+    #[error("{} is a directory; expected a library", path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+    },
     /// The file cannot be read.
     #[error("{} cannot be read: {reason}", path.display())]
     Unreadable {

@@ -10,6 +10,14 @@ use std::{
 };
 
 use ketgrad_plugin_abi::{self as abi, Desc};
+use object::{
+    Endianness, FileKind,
+    elf::{FileHeader32, FileHeader64, PT_LOAD},
+    read::{
+        ReadCache,
+        elf::{FileHeader, ProgramHeader},
+    },
+};
 use sha2::{Digest, Sha256};
 
 use crate::{border::text, error::Fault, init::FloatControl};
@@ -65,7 +73,10 @@ impl Opened {
     /// Opens the first of the paths that exists.
     pub(crate) fn first(paths: Vec<PathBuf>) -> Result<Opened, Fault> {
         let Some(path) = paths.iter().find(|p| p.is_file()) else {
-            return Err(Fault::Missing { looked: paths });
+            return Err(match paths.iter().find(|p| p.is_dir()) {
+                Some(path) => Fault::Directory { path: path.clone() },
+                None => Fault::Missing { looked: paths },
+            });
         };
         let unreadable = |e: std::io::Error| Fault::Unreadable { path: path.clone(), reason: e.to_string() };
         // An absolute path: one without a slash would be looked for in the system's folders.
@@ -82,6 +93,7 @@ impl Opened {
         // Open for ever, whatever comes: the system remembers a library by its path, and this one's path holds the
         // number of the descriptor.
         let file = ManuallyDrop::new(file);
+        whole(&file).map_err(|reason| Fault::NotALibrary { path: path.clone(), reason })?;
         let library = ManuallyDrop::new({
             // A library built for speed may switch the processor to flushing denormals when it is loaded.
             let _control = FloatControl::saved();
@@ -134,6 +146,39 @@ unsafe fn descriptor(address: *const Desc, path: PathBuf) -> Result<(&'static De
     };
     let header = Header { name: read(&desc.name)?, version: read(&desc.version)?, build: read(&desc.build)? };
     Ok((desc, header))
+}
+
+/// Whether the file holds all that its segments say. The system maps a file that is cut short, too, and kills the
+/// process where it touches what is not there. Of ELF: other systems look themselves, and so does the loader where
+/// headers make no sense.
+fn whole(file: &File) -> Result<(), String> {
+    let Ok(len) = file.metadata().map(|m| m.len()) else { return Ok(()) };
+    let cache = ReadCache::new(file);
+    let end = match FileKind::parse(&cache) {
+        Ok(FileKind::Elf64) => segments_end::<FileHeader64<Endianness>>(&cache),
+        Ok(FileKind::Elf32) => segments_end::<FileHeader32<Endianness>>(&cache),
+        _ => None,
+    };
+    match end {
+        Some(end) if end > len => {
+            Err(format!("it is truncated: the file has {len} bytes, its segments reach {end}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Where the last segment that is loaded ends in the file.
+fn segments_end<H: FileHeader<Endian = Endianness>>(file: &ReadCache<&File>) -> Option<u64> {
+    let header = H::parse(file).ok()?;
+    let endian = header.endian().ok()?;
+    let loaded = header.program_headers(endian, file).ok()?.iter().filter(|p| p.p_type(endian) == PT_LOAD);
+    // An end beyond any file is one beyond this file.
+    loaded
+        .map(|p| {
+            let (offset, size): (u64, u64) = (p.p_offset(endian).into(), p.p_filesz(endian).into());
+            offset.saturating_add(size)
+        })
+        .max()
 }
 
 #[cfg(unix)]

@@ -79,6 +79,40 @@ fn files_that_are_no_plugins() {
     assert!(error.contains("no `init`"), "{error}");
 }
 
+/// A library that is cut short would kill the process where the system reads what is not there.
+#[cfg(target_os = "linux")]
+#[test]
+fn libraries_that_are_cut_short() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let whole = fs::read(in_c(&["RIGHT"])).unwrap();
+    // Behind the segments there are section headers only, which nobody loads.
+    let (mut refusals, mut loads) = (0, 0);
+    for len in [64, 100, 1000, 4096, 8000, 12_000, whole.len() - 500, whole.len() - 1] {
+        let cut = folder.join(format!("cut_{len}.so"));
+        fs::write(&cut, &whole[..len]).unwrap();
+        let mut plugins = Plugins::new(unverified());
+        match plugins.load(&request(&cut)) {
+            Ok(()) => loads += 1,
+            Err(error) => {
+                let error = error.to_string();
+                assert!(
+                    error.contains(&format!("cut_{len}.so is not a library that can be loaded")),
+                    "{error}"
+                );
+                if error.contains(&format!("truncated: the file has {len} bytes, its segments reach ")) {
+                    refusals += 1;
+                }
+            }
+        }
+    }
+    assert!(refusals >= 2 && loads >= 1, "{refusals} {loads}");
+
+    let directory = folder.join("directory.so");
+    fs::create_dir_all(&directory).unwrap();
+    let error = refused(&request(&directory));
+    assert!(error.contains("directory.so is a directory; expected a library"), "{error}");
+}
+
 #[test]
 fn versions() {
     let error = refused(&request(&in_c(&["THIS_MAJOR=2"])));
