@@ -142,7 +142,7 @@ typedef struct ketgrad_backend {
     uint32_t mem, dtypes, max_qubits, max_matrix_targets;
     uint32_t gates, reserved; /* bit 1 << kind: what it takes besides dense operators */
     void *user;
-    int32_t (*score)(void *user, const ketgrad_query *query); /* 100: as the built-in kernels; 0: cannot */
+    int32_t (*score)(void *user, const ketgrad_query *query); /* 100: as the built-in kernels; 0: cannot; below 0: it failed, `describe` says why */
     ketgrad_status (*apply_host)(void *user, const ketgrad_host *host, uint32_t dtype, void *amplitudes,
                                  uint32_t n_qubits, const ketgrad_gate_list *gates, ketgrad_err *err);
     ketgrad_status (*state_new)(void *user, uint32_t dtype, uint32_t n_qubits, void **state, ketgrad_err *err);

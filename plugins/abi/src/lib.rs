@@ -302,7 +302,7 @@ pub struct Backend {
     /// Handed to every function below.
     pub user: *mut c_void,
     /// `(user, query)`: how well it would do, 100 being the built-in kernels and 0 not at all. Cheap; it starts
-    /// no device.
+    /// no device. Below 0: it failed, and `describe`, called next, says why; it is not asked to run then.
     pub score: Option<unsafe extern "C" fn(*mut c_void, *const Query) -> i32>,
     /// `(user, host, dtype, amplitudes, n_qubits, gates)`
     pub apply_host: Option<

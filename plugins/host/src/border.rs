@@ -47,9 +47,42 @@ pub(crate) unsafe fn text(text: &Str) -> Result<String, String> {
     std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| "a text that is not UTF-8".to_owned())
 }
 
+/// Why a call of a plugin gave nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Failed {
+    /// In words.
+    pub(crate) reason: String,
+    /// Whether it broke the contract (a panic, a status that there is not, a shape that cannot be, memory of others
+    /// written over) where a plugin that keeps it says why there is no result.
+    pub(crate) broke: bool,
+}
+
+impl Failed {
+    /// It said why.
+    pub(crate) fn said(reason: impl Into<String>) -> Failed {
+        Failed { reason: reason.into(), broke: false }
+    }
+    /// It broke the contract.
+    pub(crate) fn broke(reason: impl Into<String>) -> Failed {
+        Failed { reason: reason.into(), broke: true }
+    }
+}
+
+impl From<Failed> for String {
+    fn from(failed: Failed) -> String {
+        failed.reason
+    }
+}
+
 /// Calls a plugin, which may answer with a message.
 #[inline]
 pub(crate) fn asked(call: impl FnOnce(*mut Err) -> Status) -> Result<(), String> {
+    called(call).map_err(String::from)
+}
+
+/// As [`asked`], with whether the contract was broken.
+#[inline]
+pub(crate) fn called(call: impl FnOnce(*mut Err) -> Status) -> Result<(), Failed> {
     // Nothing is written here unless there is an error.
     let mut buffer = MaybeUninit::<[u8; MESSAGE]>::uninit();
     let mut err = Err {
@@ -66,7 +99,9 @@ pub(crate) fn asked(call: impl FnOnce(*mut Err) -> Status) -> Result<(), String>
     // SAFETY: the callee has written the first `len` bytes, which it says itself; no more than there are are read. A
     // callee that lies about it makes us print what stood on the stack, so the buffer is only trusted up to `cap`.
     let said = unsafe { slice::from_raw_parts(buffer.as_ptr().cast::<u8>(), err.len.min(MESSAGE)) };
-    Err(in_words(status, &String::from_utf8_lossy(said)))
+    let known = matches!(status, abi::ERROR | abi::UNSUPPORTED | abi::INVALID | abi::NO_HARDWARE);
+    let broke = !known || err.len > MESSAGE;
+    Err(Failed { reason: in_words(status, &String::from_utf8_lossy(said)), broke })
 }
 
 /// The longest text that a plugin says of itself.

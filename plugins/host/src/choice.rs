@@ -92,6 +92,8 @@ pub struct Known {
     pub double: u32,
     /// The same in single precision.
     pub single: u32,
+    /// Why it has no score, if asking for one failed.
+    pub fault: Option<String>,
 }
 
 impl Plugins {
@@ -159,13 +161,16 @@ impl Plugins {
             description: b.describe(),
             double: b.score::<f64>(n_qubits, operators),
             single: if b.is_device() { b.score::<f32>(n_qubits, operators) } else { 0 },
+            fault: b
+                .fault::<f64>(n_qubits, operators)
+                .or_else(|| b.is_device().then(|| b.fault::<f32>(n_qubits, operators)).flatten()),
         };
         self.backends().iter().map(known).collect()
     }
 }
 
 /// The name of the built-in kernels.
-fn built_in() -> String {
+pub(crate) fn built_in() -> String {
     Executor::<Complex<f64>>::name(&Fast::new()).to_owned()
 }
 
@@ -181,6 +186,9 @@ fn refusal<E: Element>(backend: &Backend, n_qubits: usize, operators: usize) -> 
     }
     if backend.score::<E>(n_qubits, operators) > 0 {
         return None;
+    }
+    if let Some(fault) = backend.fault::<E>(n_qubits, operators) {
+        return Some(fault);
     }
     let said = backend.describe();
     Some(if said.is_empty() { "it says so, and not why".to_owned() } else { said })

@@ -1,4 +1,5 @@
-//! Whether a device computes what it should: one suite for all of them, the one in the tests and those in a machine.
+//! Whether a device computes what it should: one suite for all of them, the one in the tests and those in a machine. Gate
+//! kernels on the host's memory pass the part of it that is about operators ([`conform_kernels`]).
 //!
 //! | compared with the kernels of this program | laws, on states of any size |
 //! |---|---|
@@ -18,7 +19,7 @@ mod sample;
 
 use ketgrad_core::kernel::{Element, ExecuteError};
 
-use crate::device::Device;
+use crate::{device::Device, executor::HostKernels};
 
 /// The most qubits of states that are compared amplitude by amplitude.
 pub const COMPARED: usize = 12;
@@ -73,6 +74,30 @@ pub fn conform(device: &Device, n_qubits: usize) -> Vec<Finding> {
         findings.extend(of::<f32>(device, n_qubits));
     }
     findings
+}
+
+/// Runs what is about operators on gate kernels in the host's memory, on n qubits, but at least 6 and at most
+/// [`COMPARED`] and what they take; and on states of 2 and 3 qubits, which are shorter than vector registers.
+#[must_use]
+pub fn conform_kernels(kernels: &HostKernels, n_qubits: usize) -> Vec<Finding> {
+    type Part = fn(&HostKernels, usize) -> Result<f64, ExecuteError>;
+    const ROUNDING: f64 = 1e-12;
+    let most = kernels.max_qubits();
+    let compared = n_qubits.clamp(LEAST, COMPARED).min(most);
+    let parts: [(usize, f64, &'static str, Part); 5] = [
+        (2, ROUNDING, "each operator", compare::each_here),
+        (3, ROUNDING, "each operator", compare::each_here),
+        (compared, ROUNDING, "each operator", compare::each_here),
+        (compared, 10.0 * ROUNDING, "operators in a row", compare::in_a_row_here),
+        (compared, 10.0 * ROUNDING, "operators in a row on two threads", compare::on_threads),
+    ];
+    let fitting = parts.into_iter().filter(|(n, ..)| *n <= most);
+    fitting
+        .map(|(n_qubits, bound, what, part)| {
+            let error = part(kernels, n_qubits);
+            Finding { what, precision: "f64", n_qubits, error, bound }
+        })
+        .collect()
 }
 
 /// A part of the suite: the largest difference on n qubits.

@@ -16,6 +16,9 @@ pub(crate) fn no_plain_number(rule: &Rule) -> String {
 }
 
 pub(crate) fn needs_program(rule: &Rule) -> String {
+    if !rule.has_derivative() {
+        return rule.no_derivative();
+    }
     format!("`{}` has no program: derivatives above the first need one", rule.name)
 }
 

@@ -1,6 +1,8 @@
 //! What can be wrong with a plugin.
 
-use std::path::PathBuf;
+use std::{fmt::Display, path::PathBuf};
+
+use ketgrad_core::ir::Position;
 
 /// What is wrong, and with which plugin.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -150,6 +152,12 @@ impl Fault {
     pub fn of(self, plugin: &str) -> PluginError {
         PluginError { plugin: plugin.to_owned(), fault: self }
     }
+}
+
+/// An error of the core in words, without a place that is not known: programs that are made have none.
+pub(crate) fn placeless(error: &dyn Display) -> String {
+    let nowhere = Position::default();
+    error.to_string().replace(&format!("{nowhere}: "), "").replace(&format!(" (line {nowhere})"), "")
 }
 
 fn paths(looked: &[PathBuf]) -> String {

@@ -25,6 +25,7 @@ use num_complex::Complex;
 
 use crate::{
     border::{asked, told},
+    choice::{Choice, built_in},
     init::{RawBackend, running},
 };
 
@@ -49,8 +50,26 @@ impl std::fmt::Debug for Backend {
     }
 }
 
+/// Why nobody could ask for a backend of that name, if that is so.
+fn unreachable_name(name: &str) -> Option<String> {
+    let built_in = built_in();
+    if name.trim().is_empty() {
+        return Some("its name is empty: nobody could ask for it".to_owned());
+    }
+    if name == built_in {
+        return Some("the built-in kernels have that name".to_owned());
+    }
+    match Choice::from(name) {
+        Choice::Named(_) => None,
+        _ => Some(format!("`--backend {name}` means another thing: expected another name than auto or cpu")),
+    }
+}
+
 impl Backend {
     pub(crate) fn new(raw: RawBackend, plugin: &str, priority: i32) -> Result<Backend, String> {
+        if let Some(reason) = unreachable_name(&raw.name) {
+            return Err(reason);
+        }
         let b = &raw.raw;
         let device = b.state_new.is_some()
             && b.state_free.is_some()
@@ -106,6 +125,21 @@ impl Backend {
 
     /// How well it says it would do; 0 is not at all.
     pub(crate) fn score<E: Element>(&self, n_qubits: usize, operators: usize) -> u32 {
+        u32::try_from(self.said_score::<E>(n_qubits, operators)).unwrap_or(0)
+    }
+
+    /// Why it has no score, if asking for one failed: a panic, say, where it would have declined with 0.
+    pub(crate) fn fault<E: Element>(&self, n_qubits: usize, operators: usize) -> Option<String> {
+        let score = self.said_score::<E>(n_qubits, operators);
+        if score >= 0 {
+            return None;
+        }
+        let said = self.describe();
+        let why = if said.is_empty() { format!("it gives {score}") } else { said };
+        Some(format!("its score failed: {why} (plugin `{}`)", self.plugin))
+    }
+
+    fn said_score<E: Element>(&self, n_qubits: usize, operators: usize) -> i32 {
         let b = &self.raw.raw;
         let n = u32::try_from(n_qubits).unwrap_or(u32::MAX);
         if n > b.max_qubits || !self.knows::<E>() {
@@ -119,8 +153,7 @@ impl Backend {
             n_gates: operators as u64,
         };
         // SAFETY: the query is good for the call; `user` belongs to the function.
-        let score = b.score.map_or(1, |score| unsafe { score(b.user, &query) });
-        u32::try_from(score).unwrap_or(0)
+        b.score.map_or(1, |score| unsafe { score(b.user, &query) })
     }
 
     /// What it would cost, in the built-in kernels' unit: by its score, and a priority outweighs every score.
@@ -151,7 +184,7 @@ impl Backend {
     }
 
     pub(crate) fn failed(&self, reason: String) -> ExecuteError {
-        ExecuteError::new(self.name(), reason)
+        ExecuteError::new(self.name(), format!("{reason} (plugin `{}`)", self.plugin))
     }
 }
 
@@ -295,14 +328,38 @@ fn lower<E: Element>(operator: &Operator<Complex<E>>, diagonals: bool, most: u32
 }
 
 /// Kernels on the host's memory as an executor.
-#[derive(Debug)]
-pub(crate) struct HostKernels {
+#[derive(Clone, Debug)]
+pub struct HostKernels {
     pub(crate) backend: Arc<Backend>,
     /// Whether they come before all others.
     pub(crate) first: bool,
 }
 
 impl HostKernels {
+    /// Their name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.backend.name()
+    }
+
+    /// The plugin that brought them.
+    #[must_use]
+    pub fn plugin(&self) -> &str {
+        self.backend.plugin()
+    }
+
+    /// The most targets of an operator.
+    #[must_use]
+    pub fn max_targets(&self) -> usize {
+        self.backend.raw.raw.max_matrix_targets as usize
+    }
+
+    /// The qubits of the largest state.
+    #[must_use]
+    pub fn max_qubits(&self) -> usize {
+        self.backend.raw.raw.max_qubits as usize
+    }
+
     /// Runs operators that it takes: one call.
     fn call(&self, gates: &[Lowered], amplitudes: &mut [C], threads: &Threads) -> Result<(), ExecuteError> {
         let b = &self.backend.raw.raw;

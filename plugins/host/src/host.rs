@@ -20,6 +20,7 @@ use crate::{
     array::{Array, Number, cast},
     by_name::ByName,
     dense::{linearised, needs_program, no_plain_number, pullback, pushforward},
+    error::placeless,
     kernel::{Kernel, MAX_NUMBERS},
     lift::{factorial, series},
     lower::caller,
@@ -41,10 +42,27 @@ pub(crate) struct Rule {
 }
 
 impl Rule {
+    /// Whether there is a derivative: a program's, or the pullback of the kernel.
+    pub(crate) fn has_derivative(&self) -> bool {
+        self.has_program || self.kernel.has_pullback()
+    }
+
+    /// What is missing where a kernel has no derivative, and what to do.
+    pub(crate) fn no_derivative(&self) -> String {
+        let (name, plugin) = (&self.name, &self.plugin);
+        let program = format!("rule {name}(x) {{ kernel(x) }} pullback(x, y, y_bar) {{ … }}");
+        format!(
+            "the rule `{name}` of the plugin `{plugin}` has a kernel and no derivative; a program gives it one: \
+             `.program(\"{program}\")` in Rust, `program` in C"
+        )
+    }
+
     #[cold]
     fn failed(&self, reason: &str) -> HostError {
-        let (name, reason) = (self.name.clone(), format!("{reason} (plugin `{}`)", self.plugin));
-        HostError::Failed { name, reason }
+        let plugin = format!("plugin `{}`", self.plugin);
+        let reason =
+            if reason.contains(&plugin) { reason.to_owned() } else { format!("{reason} ({plugin})") };
+        HostError::Failed { name: self.name.clone(), reason }
     }
 }
 
@@ -99,6 +117,11 @@ impl Loaded {
     /// All rules are there: derivatives are derived from this program.
     pub(crate) fn complete(&mut self, program: Program) {
         self.derived = Mutex::new(Derived { program, functions: HashMap::new() });
+    }
+
+    /// The rule whose kernel a primitive is.
+    pub(crate) fn rule_of(&self, primitive: &str) -> Option<&Rule> {
+        self.by_primitive.get(primitive).map(|(k, _)| &self.rules[*k])
     }
 
     pub(crate) fn rules(&self) -> &[Rule] {
@@ -274,7 +297,7 @@ impl Loaded {
         code: &Bytecode,
         args: &[Datum<S>],
     ) -> Result<Datum<S>, String> {
-        code.call(&mut Machine::new(), self, &Limits::default(), args).map_err(|e| e.to_string())
+        code.call(&mut Machine::new(), self, &Limits::default(), args).map_err(|e| placeless(&e))
     }
 
     /// A derivative at plain numbers.
@@ -289,7 +312,7 @@ impl Loaded {
             None => {
                 let mut derived = self.derived.lock().unwrap_or_else(PoisonError::into_inner);
                 let f = derived.partial(rule.function, index)?;
-                let code = Bytecode::compile(&derived.program, f).map_err(|e| e.to_string())?;
+                let code = Bytecode::compile(&derived.program, f).map_err(|e| placeless(&e))?;
                 drop(derived);
                 let code = Arc::new(code);
                 let mut partials = rule.partials.write().unwrap_or_else(PoisonError::into_inner);
@@ -297,7 +320,7 @@ impl Loaded {
                 code
             }
         };
-        code.call(&mut Machine::new(), self, &Limits::default(), at).map_err(|e| e.to_string())
+        code.call(&mut Machine::new(), self, &Limits::default(), at).map_err(|e| placeless(&e))
     }
 }
 
@@ -316,7 +339,7 @@ impl Derived {
         let mut before = index.to_vec();
         before[last] -= 1;
         let lower = self.partial(f, &before)?;
-        let forward = adjoint::forward(&mut self.program, lower).map_err(|e| e.to_string())?;
+        let forward = adjoint::forward(&mut self.program, lower).map_err(|e| placeless(&e))?;
         let of = &self.program.functions[lower];
         let name = self.program.fresh_name(&format!("{}.by{last}", of.name));
         let whole = self.program.functions[forward].result.clone();
@@ -363,7 +386,7 @@ impl<T: Real, S: Scalar<Real = T>> Host<S> for Loaded {
         }
         match rule.kernel.real(&x[..args.len()]) {
             Ok(y) => cast(&y).map(Ok),
-            Err(reason) => Some(Err(rule.failed(&reason))),
+            Err(failed) => Some(Err(rule.failed(&failed.reason))),
         }
     }
 }

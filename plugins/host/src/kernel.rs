@@ -3,13 +3,17 @@
 
 use std::{ffi::c_void, ptr};
 
-use ketgrad_core::ir::{Element, Kind};
+use ketgrad_core::{
+    exec::Datum,
+    ir::{Element, Kind},
+    scalar::Scalar,
+};
 use ketgrad_plugin_abi::{self as abi, Shape};
 use num_complex::Complex;
 
 use crate::{
     array::{Array, Number},
-    border::asked,
+    border::{Failed, called},
     init::RawRule,
     plugins::Check,
 };
@@ -90,55 +94,55 @@ impl Kernel {
 
     /// The value at real numbers, ints among them as numbers.
     #[inline]
-    pub(crate) fn real(&self, x: &[f64]) -> Result<f64, String> {
+    pub(crate) fn real(&self, x: &[f64]) -> Result<f64, Failed> {
         let Some(f) = self.raw.raw.scalar_f64 else { return self.number(x) };
         debug_assert_eq!(x.len(), self.params.len());
         let mut y = 0.0;
         // SAFETY: `x` has the rule's number of inputs, `y` room for one, and `user` belongs to the function.
-        asked(|err| unsafe { f(self.raw.raw.user, x.as_ptr(), &raw mut y, err) })?;
+        called(|err| unsafe { f(self.raw.raw.user, x.as_ptr(), &raw mut y, err) })?;
         if self.check == Check::Finite && !y.is_finite() && x.iter().all(|x| x.is_finite()) {
-            return Err(format!("it gives {y} although every input is finite"));
+            return Err(Failed::broke(format!("it gives {y} although every input is finite")));
         }
         Ok(y)
     }
 
     /// The value at complex numbers.
     #[inline]
-    pub(crate) fn complex(&self, x: &[Complex<f64>]) -> Result<Complex<f64>, String> {
+    pub(crate) fn complex(&self, x: &[Complex<f64>]) -> Result<Complex<f64>, Failed> {
         let Some(f) = self.raw.raw.scalar_c64 else { return self.number(x) };
         let mut y = Complex::new(0.0, 0.0);
         // SAFETY: as in `real`; a complex number is a pair of `f64`.
-        asked(|err| unsafe { f(self.raw.raw.user, x.as_ptr().cast(), (&raw mut y).cast(), err) })?;
+        called(|err| unsafe { f(self.raw.raw.user, x.as_ptr().cast(), (&raw mut y).cast(), err) })?;
         if self.check == Check::Finite && !Number::is_finite(y) && x.iter().all(|x| Number::is_finite(*x)) {
-            return Err(format!("it gives {y} although every input is finite"));
+            return Err(Failed::broke(format!("it gives {y} although every input is finite")));
         }
         Ok(y)
     }
 
     /// The value at numbers, by the kernel on arrays.
-    fn number<E: Number>(&self, x: &[E]) -> Result<E, String> {
+    fn number<E: Number>(&self, x: &[E]) -> Result<E, Failed> {
         let x: Vec<Array<E>> = x.iter().map(|x| Array::number(*x)).collect();
         let (y, _) = self.forward(&x)?;
-        y.data.first().copied().ok_or_else(|| "no value".to_owned())
+        y.data.first().copied().ok_or_else(|| Failed::broke("no value"))
     }
 
     /// The result, and what the kernel keeps for its pullback.
-    pub(crate) fn forward<E: Number>(&self, x: &[Array<E>]) -> Result<(Array<E>, Tape<'_>), String> {
+    pub(crate) fn forward<E: Number>(&self, x: &[Array<E>]) -> Result<(Array<E>, Tape<'_>), Failed> {
         let r = &self.raw.raw;
         let (Some(forward), true) = (r.forward, x.len() == self.params.len()) else {
-            return Err("it has no kernel on arrays".to_owned());
+            return Err(Failed::said("it has no kernel on arrays"));
         };
         let shape = self.infer(x)?;
         let n = shape.iter().try_fold(1u64, |n, d| n.checked_mul(*d)).filter(|n| *n <= MOST);
         let n = n.ok_or_else(|| {
-            format!("it says that its result has the shape {shape:?}; at most {MOST} elements")
+            Failed::broke(format!("it says that its result has the shape {shape:?}; at most {MOST} elements"))
         })?;
         let mut y = Guarded::new(shape, n as usize, self.guard());
         let mut tape = Tape { kernel: self, ptr: ptr::null_mut() };
         let inputs: Vec<abi::Array> = x.iter().map(borrowed).collect();
         let result = y.array();
         // SAFETY: the arrays are good for the call, the result is ours alone and as large as it says.
-        asked(|err| unsafe { forward(r.user, inputs.as_ptr(), &raw const result, &raw mut tape.ptr, err) })?;
+        called(|err| unsafe { forward(r.user, inputs.as_ptr(), &raw const result, &raw mut tape.ptr, err) })?;
         let y = y.checked("result")?;
         self.finite(x, &y)?;
         Ok((y, tape))
@@ -151,9 +155,9 @@ impl Kernel {
         x: &[Array<E>],
         y: &Array<E>,
         y_bar: &Array<E>,
-    ) -> Result<Vec<Array<E>>, String> {
+    ) -> Result<Vec<Array<E>>, Failed> {
         let r = &self.raw.raw;
-        let Some(pullback) = r.pullback else { return Err("it has no pullback".to_owned()) };
+        let Some(pullback) = r.pullback else { return Err(Failed::said("it has no pullback")) };
         let inputs: Vec<abi::Array> = x.iter().map(borrowed).collect();
         let (value, cotangent) = (borrowed(y), borrowed(y_bar));
         let guard = self.guard();
@@ -161,7 +165,7 @@ impl Kernel {
             x.iter().map(|x| Guarded::new(x.shape.clone(), x.data.len(), guard)).collect();
         let results: Vec<abi::Array> = bars.iter_mut().map(Guarded::array).collect();
         // SAFETY: as in `forward`; the tape is of this kernel.
-        asked(|err| unsafe {
+        called(|err| unsafe {
             let (value, cotangent) = (&raw const value, &raw const cotangent);
             pullback(r.user, tape.ptr, inputs.as_ptr(), value, cotangent, results.as_ptr(), err)
         })?;
@@ -175,20 +179,42 @@ impl Kernel {
         Ok(bars)
     }
 
+    /// Whether its value at a point is finite.
+    pub(crate) fn has_value<S: Scalar>(&self, x: &[Datum<S>]) -> Result<bool, Failed> {
+        match self.is_complex() {
+            true => self.finite_at::<Complex<f64>, S>(x, Kernel::complex),
+            false => self.finite_at::<f64, S>(x, Kernel::real),
+        }
+    }
+
+    fn finite_at<E: Number, S: Scalar>(
+        &self,
+        x: &[Datum<S>],
+        by_numbers: fn(&Kernel, &[E]) -> Result<E, Failed>,
+    ) -> Result<bool, Failed> {
+        let x: Option<Vec<Array<E>>> = x.iter().map(E::read).collect();
+        let x = x.ok_or_else(|| Failed::said("an input of another kind"))?;
+        if self.is_scalar() {
+            let numbers: Vec<E> = x.iter().filter_map(|x| x.data.first().copied()).collect();
+            return by_numbers(self, &numbers).map(Number::is_finite);
+        }
+        Ok(self.forward(&x)?.0.is_finite())
+    }
+
     fn guard(&self) -> usize {
         if self.check == Check::Off { 0 } else { GUARD }
     }
 
-    fn finite<E: Number>(&self, x: &[Array<E>], y: &Array<E>) -> Result<(), String> {
+    fn finite<E: Number>(&self, x: &[Array<E>], y: &Array<E>) -> Result<(), Failed> {
         if self.check != Check::Finite || y.is_finite() || !x.iter().all(Array::is_finite) {
             return Ok(());
         }
         let at = y.data.iter().position(|y| !y.is_finite()).unwrap_or(0);
-        Err(format!("element {at} of what it gives is not finite although every input is"))
+        Err(Failed::broke(format!("element {at} of what it gives is not finite although every input is")))
     }
 
     /// The shape of the result as the kernel says it; believed only as far as it fits the signature.
-    fn infer<E: Number>(&self, x: &[Array<E>]) -> Result<Vec<u64>, String> {
+    fn infer<E: Number>(&self, x: &[Array<E>]) -> Result<Vec<u64>, Failed> {
         let r = &self.raw.raw;
         let expected = usize::from(matches!(self.result, Kind::Array(_)));
         let shape = match r.infer {
@@ -197,23 +223,23 @@ impl Kernel {
                 let mut shape = Shape { ndim: 0, reserved: 0, dim: [0; abi::MAX_NDIM] };
                 let inputs: Vec<abi::Array> = x.iter().map(borrowed).collect();
                 // SAFETY: the arrays are good for the call; the shape is ours.
-                asked(|err| unsafe { infer(r.user, inputs.as_ptr(), &raw mut shape, err) })?;
+                called(|err| unsafe { infer(r.user, inputs.as_ptr(), &raw mut shape, err) })?;
                 let ndim = shape.ndim as usize;
                 if ndim > abi::MAX_NDIM {
-                    return Err(format!(
+                    return Err(Failed::broke(format!(
                         "it says that its result has {ndim} dimensions; at most {}",
                         abi::MAX_NDIM
-                    ));
+                    )));
                 }
                 shape.dim[..ndim].to_vec()
             }
         };
         if shape.len() != expected {
-            return Err(format!(
+            return Err(Failed::broke(format!(
                 "it says that its result has {} dimensions; {} has {expected}",
                 shape.len(),
                 self.result
-            ));
+            )));
         }
         Ok(shape)
     }
@@ -248,9 +274,9 @@ impl<E: Number> Guarded<E> {
         let data = self.array.data.as_mut_ptr().cast();
         abi::Array { data, ..borrowed(&self.array) }
     }
-    fn checked(mut self, what: &str) -> Result<Array<E>, String> {
+    fn checked(mut self, what: &str) -> Result<Array<E>, Failed> {
         if self.array.data[self.len..].iter().any(|x| !x.is_canary()) {
-            return Err(format!("it wrote past the end of its {what}, {} elements", self.len));
+            return Err(Failed::broke(format!("it wrote past the end of its {what}, {} elements", self.len)));
         }
         self.array.data.truncate(self.len);
         Ok(self.array)

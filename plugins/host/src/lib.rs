@@ -45,10 +45,11 @@ mod signature;
 mod verify;
 
 pub use choice::{Choice, ChoiceFault, Known};
-pub use conform::{COMPARED, Finding, conform};
+pub use conform::{COMPARED, Finding, conform, conform_kernels};
 pub use device::Device;
 pub use device_state::DeviceState;
 pub use error::{Fault, PluginError};
+pub use executor::HostKernels;
 pub use host::{Both, Loaded};
 pub use library::sha256_of;
 pub use operator::RuleOperator;

@@ -8,7 +8,8 @@ use std::{
 };
 
 use ketgrad_core::{
-    exec::Bytecode,
+    adjoint::DiffError,
+    exec::{Bytecode, DeriveError},
     ir::{Element, Kind},
     kernel::Threads,
     rules::Rules,
@@ -21,7 +22,7 @@ use ketgrad_plugin_abi as abi;
 use crate::{
     device::Device,
     error::{Fault, PluginError},
-    executor::Backend,
+    executor::{Backend, HostKernels},
     host::{Loaded, Rule},
     init::{Collected, RawBackend, RawRule, init},
     kernel::Kernel,
@@ -47,7 +48,7 @@ pub enum Check {
     Finite,
 }
 
-/// What happens if two plugins have a rule of one name.
+/// What happens if two plugins have a rule or a kernel of one name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnDuplicate {
     /// It is an error.
@@ -94,7 +95,7 @@ pub struct Settings {
     pub check: Check,
     /// Kernels, programs and differences are compared when a plugin or a program is loaded.
     pub verify: bool,
-    /// What happens if two plugins have a rule of one name.
+    /// What happens if two plugins have a rule or a kernel of one name.
     pub on_duplicate: OnDuplicate,
 }
 
@@ -232,7 +233,7 @@ impl Plugins {
         let names = |names: Vec<&String>| names.into_iter().cloned().collect::<Vec<_>>();
         exists("rule", request.rules.names(), &names(rules.iter().map(|r| &r.name).collect()))?;
         exists("kernel", request.kernels.names(), &names(backends.iter().map(|b| &b.name).collect()))?;
-        let backends = self.taken(request, backends)?;
+        let backends = self.taken(request, backends, &mut report.notes)?;
         let kept = self.rules.clone();
         let owners = self.owners.clone();
         let mark = self.host.rules().len();
@@ -360,13 +361,23 @@ impl Plugins {
         self.owners.get(name).cloned().or_else(|| there().then(|| "ketgrad itself".to_owned()))
     }
 
-    fn taken(&self, request: &Request, all: Vec<RawBackend>) -> Result<Vec<Arc<Backend>>, Fault> {
+    fn taken(
+        &self,
+        request: &Request,
+        all: Vec<RawBackend>,
+        notes: &mut Vec<String>,
+    ) -> Result<Vec<Arc<Backend>>, Fault> {
         let mut taken: Vec<Arc<Backend>> = Vec::new();
         for raw in all.into_iter().filter(|b| request.kernels.takes(&b.name)) {
             let (what, name) = ("kernel", raw.name.clone());
             let other = self.backends.iter().chain(&taken).find(|b| b.name() == name);
             if let Some(other) = other {
-                return Err(Fault::Duplicate { what, name, owner: format!("plugin `{}`", other.plugin()) });
+                let owner = format!("plugin `{}`", other.plugin());
+                if self.settings.on_duplicate == OnDuplicate::Priority {
+                    notes.push(format!("kernel `{name}` left out: it is already there, from {owner}"));
+                    continue;
+                }
+                return Err(Fault::Duplicate { what, name, owner });
             }
             let backend = Backend::new(raw, &request.name, request.priority);
             taken.push(Arc::new(backend.map_err(|reason| Fault::Item { what, name, reason })?));
@@ -434,6 +445,14 @@ impl Plugins {
         names
     }
 
+    /// What is missing if a derivative fails at a kernel of a plugin that has none: the rule, its plugin and the
+    /// remedy. The core knows primitives only.
+    #[must_use]
+    pub fn missing_derivative(&self, error: &DeriveError) -> Option<String> {
+        let DeriveError::Diff(DiffError::MissingRule { op, .. }) = error else { return None };
+        self.host.rule_of(op).filter(|rule| !rule.has_derivative()).map(Rule::no_derivative)
+    }
+
     /// What became of each plugin.
     #[must_use]
     pub fn reports(&self) -> &[Report] {
@@ -472,6 +491,13 @@ impl Plugins {
     #[must_use]
     pub fn devices(&self) -> Vec<Device> {
         self.backends.iter().filter(|b| b.is_device()).map(|b| Device::of(b.clone(), false)).collect()
+    }
+
+    /// The gate kernels that work in the host's memory.
+    #[must_use]
+    pub fn host_kernels(&self) -> Vec<HostKernels> {
+        let here = self.backends.iter().filter(|b| !b.is_device());
+        here.map(|b| HostKernels { backend: b.clone(), first: true }).collect()
     }
 
     /// Compares kernel, program and differences of every rule, but of those that are taken as they are.

@@ -4,14 +4,19 @@
 //! derivatives that the pushforward and the pullback of the rule give must be those of central differences. A point
 //! where the differences of two step sizes are far from each other (a pole, a kink, a branch point) says nothing and is
 //! left out.
+//!
+//! A kernel that breaks its contract in every call, or gives no finite number anywhere, and a pullback that fails
+//! wherever the value is smooth, disagree. One that says in words, everywhere, why it has no value is not compared: it
+//! may need inputs that are not tried.
 
 use ketgrad_core::{
-    exec::{Bytecode, Datum, Derivatives, DeriveError, Executable, Limits, Machine},
+    exec::{Bytecode, Datum, Derivatives, DeriveError, Executable, Limits, Machine, RunError},
     ir::{Element, Kind, Program},
 };
 use num_complex::Complex;
 
 use crate::{
+    error::placeless,
     host::{Loaded, Rule},
     lower::caller,
 };
@@ -21,6 +26,22 @@ const POINTS: [f64; 14] = [0.35, 0.8, 1.7, 0.6, 3.1, 0.25, -0.45, 0.9, -1.3, 0.1
 
 /// The length of arrays among the inputs.
 const LENGTH: usize = 3;
+
+/// By what these points are multiplied, and how long arrays are, where the kernel has no value at any point.
+const ELSEWHERE: [(f64, usize); 12] = [
+    (1.0, 1),
+    (1.0, 2),
+    (1.0, 4),
+    (1.0, 6),
+    (1.0, 8),
+    (1.0, 9),
+    (1.0, 16),
+    (10.0, 3),
+    (1e3, 3),
+    (1e6, 3),
+    (1e-3, 3),
+    (1e-6, 3),
+];
 
 /// The step of the differences.
 const STEP: f64 = 1e-4;
@@ -67,12 +88,15 @@ pub fn verify(program: &Program, host: &Loaded, name: &str) -> Verdict {
         None => compare(program, host, name, &kinds, rule, &mut verdict.points),
     };
     match result {
-        Ok(None) if verdict.points == 0 => {
-            verdict.note = Some(match without_value(program, host, name, &kinds) {
-                Some(failed) => format!("it has no value at any point that was tried: {failed}"),
-                None => "at none of the points that were tried is it smooth".to_owned(),
-            });
-        }
+        Ok(None) if verdict.points == 0 => match rule.and_then(|rule| fails_everywhere(rule, &kinds)) {
+            Some(disagreement) => verdict.disagreement = Some(disagreement),
+            None => {
+                verdict.note = Some(match without_value(program, host, name, &kinds) {
+                    Some(failed) => format!("it has no value at any point that was tried: {failed}"),
+                    None => "at none of the points that were tried is it smooth".to_owned(),
+                });
+            }
+        },
         Ok(disagreement) => verdict.disagreement = disagreement,
         Err(note) => verdict.note = Some(note),
     }
@@ -98,9 +122,10 @@ fn compare(
     let Some(of) = program.lookup(name) else { return Ok(None) };
     let caller = caller(&mut program, of);
     let name = program.functions[caller].name.clone();
-    let f = Derivatives::<C>::new(&program, &name).map_err(|e| e.to_string())?;
+    let f = Derivatives::<C>::new(&program, &name).map_err(|e| placeless(&e))?;
     let mut f = f.with_host(host).with_limits(LIMITS);
-    let code = Bytecode::compile(&program, f.function()).map_err(|e| e.to_string())?;
+    let code = Bytecode::compile(&program, f.function()).map_err(|e| placeless(&e))?;
+    let mut ways = [Way::default(), Way::default()];
     for x in arguments(kinds) {
         let value = f.value(&x);
         let sum = value.as_ref().ok().and_then(total);
@@ -139,12 +164,28 @@ fn compare(
                 ("pullback", pulled(&mut f, kinds, &x, &value, k)),
                 ("pushforward", pushed(&mut f, kinds, &x, k)),
             ];
-            if let [(_, Err(e)), (_, Err(_))] = &slopes {
-                return Err(format!("no derivative to compare: {e}"));
+            if let [(_, Err(e)), (_, Err(other))] = &slopes
+                && !is_failure(e)
+                && !is_failure(other)
+            {
+                return Err(match rule {
+                    Some(rule) if !rule.has_derivative() => rule.no_derivative(),
+                    _ => format!("no derivative to compare: {}", placeless(e)),
+                });
             }
-            for (way, slope) in slopes {
-                // A rule may have one of them only.
-                let Ok(slope) = slope else { continue };
+            for ((way, slope), so_far) in slopes.into_iter().zip(&mut ways) {
+                let slope = match slope {
+                    Ok(slope) => slope,
+                    // A rule may have one of them only.
+                    Err(e) => {
+                        if is_failure(&e) && so_far.failed.is_none() {
+                            let why = format!("at {} its {way} fails: {}", shown(&x), placeless(&e));
+                            so_far.failed = Some(why);
+                        }
+                        continue;
+                    }
+                };
+                so_far.works = true;
                 *points += 1;
                 let Some(slope) = slope else {
                     let (at, expected) = (shown(&x), number(expected));
@@ -161,7 +202,47 @@ fn compare(
             }
         }
     }
-    Ok(None)
+    Ok(ways.into_iter().filter(|way| !way.works).find_map(|way| way.failed))
+}
+
+/// A pullback or a pushforward at the points so far.
+#[derive(Default)]
+struct Way {
+    works: bool,
+    /// How it failed first.
+    failed: Option<String>,
+}
+
+/// Whether a derivative that is there failed, for another reason than that it takes too much.
+fn is_failure(error: &DeriveError) -> bool {
+    use RunError::{Depth, Memory, Steps};
+    matches!(error, DeriveError::Run(e) if !matches!(e, Steps { .. } | Depth { .. } | Memory { .. }))
+}
+
+/// What is wrong with a kernel that has a finite value nowhere; `None` if it has one, or says why not.
+fn fails_everywhere(rule: &Rule, kinds: &[Kind]) -> Option<String> {
+    let elsewhere = ELSEWHERE.into_iter().flat_map(|(factor, length)| {
+        arguments_of(kinds, length).map(move |x| x.iter().map(|x| scaled(x, factor)).collect())
+    });
+    let (mut broke, mut nonfinite, mut said) = (None, None, false);
+    for x in arguments(kinds).chain(elsewhere) {
+        let x: Vec<Datum<C>> = x;
+        match rule.kernel.has_value(&x) {
+            Ok(true) => return None,
+            Ok(false) => {
+                nonfinite.get_or_insert_with(|| {
+                    format!("at {} its kernel gives no finite number, and nowhere that was tried", shown(&x))
+                });
+            }
+            Err(failed) if failed.broke => {
+                broke.get_or_insert_with(|| {
+                    format!("at {} its kernel fails, and wherever it was tried: {}", shown(&x), failed.reason)
+                });
+            }
+            Err(_) => said = true,
+        }
+    }
+    broke.or(nonfinite.filter(|_| !said))
 }
 
 /// Why it has no finite value at the points that are tried; `None` if it has one.
@@ -173,7 +254,7 @@ fn without_value(program: &Program, host: &Loaded, name: &str, kinds: &[Kind]) -
         match f.value(&x) {
             Ok(value) if total(&value).is_some() => return None,
             Ok(value) => why = why.or(Some(format!("at {} it gives {}", shown(&x), shown(&[value])))),
-            Err(e) => why = why.or(Some(format!("at {} {e}", shown(&x)))),
+            Err(e) => why = why.or(Some(format!("at {} {}", shown(&x), placeless(&e)))),
         }
     }
     why
@@ -181,8 +262,14 @@ fn without_value(program: &Program, host: &Loaded, name: &str, kinds: &[Kind]) -
 
 /// The points that are tried.
 fn arguments(kinds: &[Kind]) -> impl Iterator<Item = Vec<Datum<C>>> {
-    (0..POINTS.len())
-        .map(|shift| kinds.iter().enumerate().map(|(k, kind)| point(kind, shift + 2 * k)).collect())
+    arguments_of(kinds, LENGTH)
+}
+
+/// The points, with arrays of this length.
+fn arguments_of(kinds: &[Kind], length: usize) -> impl Iterator<Item = Vec<Datum<C>>> {
+    (0..POINTS.len()).map(move |shift| {
+        kinds.iter().enumerate().map(|(k, kind)| point(kind, shift + 2 * k, length)).collect()
+    })
 }
 
 /// A number, a real one without its imaginary part.
@@ -231,16 +318,16 @@ fn run(code: &Bytecode, host: &Loaded, x: &[Datum<C>]) -> Option<C> {
 }
 
 /// An argument of the kind.
-fn point(kind: &Kind, shift: usize) -> Datum<C> {
+fn point(kind: &Kind, shift: usize, length: usize) -> Datum<C> {
     let real = |k: usize| POINTS[k % POINTS.len()];
     let complex = |k: usize| Complex::new(real(k), 0.5 * real(k + 3));
     match kind {
         Kind::Complex => Datum::Complex(complex(shift)),
         Kind::Int => Datum::Int(1 + (shift % 3) as i64),
         Kind::Array(Element::Complex) => {
-            Datum::Complexes(std::sync::Arc::new((0..LENGTH).map(|k| complex(shift + k)).collect()))
+            Datum::Complexes(std::sync::Arc::new((0..length).map(|k| complex(shift + k)).collect()))
         }
-        Kind::Array(_) => Datum::reals((0..LENGTH).map(|k| real(shift + k))),
+        Kind::Array(_) => Datum::reals((0..length).map(|k| real(shift + k))),
         _ => Datum::Real(real(shift)),
     }
 }
@@ -248,6 +335,14 @@ fn point(kind: &Kind, shift: usize) -> Datum<C> {
 /// Every number moved by `h`.
 fn shifted(x: &Datum<C>, h: f64) -> Datum<C> {
     map(x, &|x| x + h, &|z| z + h)
+}
+
+/// Every number times a factor; an int times one that is whole.
+fn scaled(x: &Datum<C>, factor: f64) -> Datum<C> {
+    match x {
+        Datum::Int(n) => Datum::Int(n.saturating_mul(factor as i64)),
+        other => map(other, &|x| x * factor, &|z| z * factor),
+    }
 }
 
 /// Every number `v`, in the shape of `x`; of a real one its real part.
@@ -279,13 +374,15 @@ fn total(x: &Datum<C>) -> Option<C> {
     (sum.re.is_finite() && sum.im.is_finite()).then_some(sum)
 }
 
+/// A point as a user writes it.
 fn shown(x: &[Datum<C>]) -> String {
+    let list = |items: Vec<String>| format!("[{}]", items.join(", "));
     let one = |x: &Datum<C>| match x {
         Datum::Real(x) => x.to_string(),
         Datum::Complex(z) => z.to_string(),
         Datum::Int(n) => n.to_string(),
-        Datum::Reals(xs) => format!("{xs:?}"),
-        Datum::Complexes(zs) => format!("{zs:?}"),
+        Datum::Reals(xs) => list(xs.iter().map(f64::to_string).collect()),
+        Datum::Complexes(zs) => list(zs.iter().map(C::to_string).collect()),
         other => other.describe(),
     };
     x.iter().map(one).collect::<Vec<_>>().join(", ")

@@ -9,10 +9,14 @@ use std::{
 };
 
 use ketgrad_core::{
-    exec::{Bytecode, Datum, Executable, Limits, Machine, RunError},
+    exec::{Bytecode, Datum, Derivatives, Executable, Limits, Machine, RunError},
     text::parse_program_with,
 };
-use ketgrad_plugin_host::{Check, Fault, OnDuplicate, Plugins, Request, Selection, Settings, sha256_of};
+use ketgrad_plugin_host::{
+    Check, Choice, Fault, OnDuplicate, Plugins, Request, Selection, Settings, Verdict, conform_kernels,
+    sha256_of,
+};
+use num_dual::Dual64;
 
 /// Kernels are called as they are, their programs not compared.
 fn unverified() -> Settings {
@@ -250,6 +254,174 @@ fn kernels_on_arrays_that_lie() {
         let error = run(&plugins, source, 1.5).unwrap_err().to_string();
         assert!(error.contains(words), "{definition}: {error}");
     }
+}
+
+/// Why a plugin is not loaded where its rules are verified.
+fn disagrees(request: &Request) -> String {
+    let mut plugins = Plugins::new(Settings::default());
+    let error = plugins.load(request).unwrap_err();
+    assert!(matches!(error.fault, Fault::Disagrees { .. }), "{error}");
+    assert!(plugins.rules().program().functions.is_empty(), "all or nothing");
+    error.to_string()
+}
+
+fn verdict(plugins: &Plugins, rule: &str) -> Verdict {
+    plugins.verify().into_iter().find(|v| v.rule == rule).unwrap()
+}
+
+/// A kernel that breaks the contract in every call disagrees; no verdict tells of the host's own types or places.
+#[test]
+fn kernels_that_always_fail_disagree() {
+    for (definition, words) in [
+        ("RANK", "1000 dimensions"),
+        ("HUGE_SHAPE", "at most 100000000 elements"),
+        ("MATRIX", "2 dimensions; array<real> has 1"),
+        ("OVERRUN", "wrote past the end of its result, 3 elements"),
+        ("NAMELESS_ERROR", "status 77"),
+        ("LONG_MESSAGE", "aaaa"),
+    ] {
+        let library = in_c(&[definition]);
+        let verdict = verdict(&loaded(unverified(), &library), "twice");
+        let said = verdict.disagreement.unwrap();
+        assert!(said.starts_with("at [0.35, 0.8, 1.7] its kernel fails"), "{definition}: {said}");
+        assert!(said.contains(words) && verdict.note.is_none(), "{definition}: {said}");
+        let error = disagrees(&request(&library));
+        assert!(error.contains(words) && error.contains("rule `twice`"), "{definition}: {error}");
+    }
+    for (name, words) in [
+        ("forward_panics", "its kernel fails, and wherever it was tried: it panicked: a panic in forward"),
+        ("no_number", "its kernel gives no finite number, and nowhere that was tried"),
+        ("many_dimensions", "100 dimensions; at most 8"),
+        ("pullback_panics", "its pullback fails: the primitive"),
+        ("pullback_errs", "no pullback today"),
+    ] {
+        let only = Request {
+            rules: Selection::Only(vec![name.to_owned()]),
+            options: vec![("breaks".to_owned(), name.to_owned())],
+            ..request(&hostile())
+        };
+        let mut plugins = Plugins::new(unverified());
+        plugins.load(&only).unwrap();
+        let said = verdict(&plugins, name).disagreement.unwrap();
+        assert!(said.contains("[0.35, 0.8, 1.7]") && said.contains(words), "{name}: {said}");
+        assert!(!said.contains("unknown place") && !said.contains("Array {"), "{said}");
+        assert!(disagrees(&only).contains(words), "{name}");
+    }
+}
+
+/// What says nothing against a rule: a kernel without derivatives, and one that says in words what it needs.
+#[test]
+fn what_cannot_be_compared_is_no_disagreement() {
+    let some = Request {
+        rules: Selection::Only(vec!["panics".into(), "needs_hundred".into()]),
+        options: vec![("breaks".to_owned(), "all".to_owned())],
+        ..request(&hostile())
+    };
+    let mut plugins = Plugins::new(Settings::default());
+    plugins.load(&some).unwrap();
+    for (rule, words) in [
+        (
+            "panics",
+            "the rule `panics` of the plugin `it` has a kernel and no derivative; a program gives it one",
+        ),
+        ("needs_hundred", "at [0.35, 0.8, 1.7] the primitive `needs_hundred` failed: expected 100 elements"),
+    ] {
+        let Verdict { disagreement, note, points, .. } = verdict(&plugins, rule);
+        assert_eq!((disagreement, points), (None, 0), "{rule}");
+        let note = note.unwrap();
+        assert!(note.contains(words), "{rule}: {note}");
+    }
+}
+
+/// A rule of numbers without a program has no derivative, in no way and of no order, and that is what is said.
+#[test]
+fn a_kernel_on_numbers_without_a_program_says_what_it_lacks() {
+    let plugins = loaded(unverified(), &hostile());
+    let words = "the rule `panics` of the plugin `it` has a kernel and no derivative; a program gives it one: \
+                 `.program(";
+    let program = parse_program_with("fn f(x) { panics(x) }", plugins.rules()).unwrap();
+    let host = plugins.host();
+    let error = Derivatives::<f64>::new(&program, "f")
+        .and_then(|f| f.with_host(&*host).value_and_gradient(&[Datum::Real(0.5)]))
+        .unwrap_err();
+    assert!(plugins.missing_derivative(&error).is_some_and(|said| said.starts_with(words)), "{error}");
+    let code = Bytecode::compile(&program, program.lookup("f").unwrap()).unwrap();
+    let at = [Datum::Real(Dual64::new(0.5, 1.0))];
+    let error = code.call(&mut Machine::<Dual64>::new(), &*host, &Limits::default(), &at).unwrap_err();
+    assert!(error.to_string().contains(words), "{error}");
+    // Another error is not explained so.
+    let error = Derivatives::<f64>::new(&program, "g").map(|_| ()).unwrap_err();
+    assert_eq!(plugins.missing_derivative(&error), None);
+}
+
+fn kernels(how: &str, name: &str) -> Request {
+    let options = [("kernel", how), ("kernel_name", name)];
+    Request {
+        options: options.map(|(k, v)| (k.to_owned(), v.to_owned())).to_vec(),
+        rules: Selection::Only(vec![]),
+        ..request(&hostile())
+    }
+}
+
+#[test]
+fn gate_kernels_are_compared() {
+    for (how, wrong) in [("ok", ""), ("nothing", "off by"), ("error", "does not want (plugin `it`)")] {
+        let mut plugins = Plugins::new(Settings::default());
+        plugins.load(&kernels(how, "mine")).unwrap();
+        let all = plugins.host_kernels();
+        assert_eq!((all.len(), all[0].name(), all[0].plugin()), (1, "mine", "it"));
+        let findings = conform_kernels(&all[0], 8);
+        assert!(findings.len() >= 5, "{findings:?}");
+        for finding in findings {
+            assert_eq!(finding.holds(), wrong.is_empty(), "{how}: {finding}");
+            assert!(finding.to_string().contains(wrong), "{how}: {finding}");
+        }
+    }
+}
+
+#[test]
+fn gate_kernels_have_names_that_can_be_asked_for() {
+    for (name, words) in [
+        ("cpu", "expected another name than auto or cpu"),
+        ("auto", "expected another name than auto or cpu"),
+        ("fast", "the built-in kernels have that name"),
+        ("", "its name is empty"),
+    ] {
+        let error = refused(&kernels("ok", name));
+        assert!(error.contains(&format!("kernel `{name}`: ")) && error.contains(words), "{name}: {error}");
+    }
+    // Of two of one name the first has it, if the config says so.
+    let again = Request { name: "again".to_owned(), ..kernels("nothing", "mine") };
+    let mut plugins = Plugins::new(unverified());
+    plugins.load(&kernels("ok", "mine")).unwrap();
+    let error = plugins.load(&again).unwrap_err().to_string();
+    assert!(error.contains("kernel `mine` is already there, from plugin `it`"), "{error}");
+    let mut plugins = Plugins::new(Settings { on_duplicate: OnDuplicate::Priority, ..unverified() });
+    plugins.load(&kernels("ok", "mine")).unwrap();
+    plugins.load(&again).unwrap();
+    let report = &plugins.reports()[1];
+    assert!(report.kernels.is_empty(), "{report:?}");
+    let note = "kernel `mine` left out: it is already there, from plugin `it`";
+    assert!(report.notes.iter().any(|n| n == note), "{report:?}");
+    assert_eq!(plugins.known(5, 5).iter().map(|k| k.plugin.as_str()).collect::<Vec<_>>(), ["it"]);
+}
+
+/// A score that panics is no score of 0.
+#[test]
+fn a_score_that_panics_is_said() {
+    let mut plugins = Plugins::new(unverified());
+    plugins.load(&kernels("score", "mine")).unwrap();
+    let known = &plugins.known(5, 5)[0];
+    let fault = known.fault.clone().unwrap();
+    assert_eq!((known.double, known.single), (0, 0));
+    let words = ["it panicked: a panic of the score at ", "kernels.rs:", "(plugin `it`)"];
+    assert!(words.iter().all(|word| fault.contains(word)), "{fault}");
+    let asked = plugins.chosen::<f64>(&Choice::Named("mine".to_owned()), 5, 5).unwrap_err().to_string();
+    assert!(asked.contains("the backend `mine` cannot run this: its score failed"), "{asked}");
+    assert!(words.iter().all(|word| asked.contains(word)), "{asked}");
+    let mut plugins = Plugins::new(unverified());
+    plugins.load(&kernels("declines", "mine")).unwrap();
+    assert_eq!((plugins.known(5, 5)[0].fault.clone(), plugins.known(5, 5)[0].double), (None, 0));
 }
 
 /// A library may switch the processor to flushing denormal numbers when it is loaded.

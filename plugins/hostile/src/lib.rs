@@ -2,8 +2,11 @@
 //! `plugins/host/tests/hostile.c`.
 //!
 //! Option `init`: `panic` or `error` after a rule was added. Option `device`: `ok`, or the call of a device that panics.
+//! Option `breaks`: rules that fail in every call, one named by it or `all`. Option `kernel`: `ok`, or how gate kernels
+//! misbehave; `kernel_name`: their name.
 
 mod device;
+mod kernels;
 
 use ketgrad_plugin_sdk::{Dense, Plugin, Registrar, Result, RuleDef, View, ViewMut, export_plugin};
 
@@ -23,22 +26,71 @@ impl Plugin for Hostile {
             Some("error") => return Err("no licence".into()),
             _ => {}
         }
-        registrar.rule(RuleDef::new("infinite", 1).f64(|x| x[0] / 0.0))?;
         registrar.rule(
             RuleDef::new("liar", 1)
                 .f64(|x| x[0] * x[0])
                 .program("rule liar(x) { kernel(x) } pullback(x, y, y_bar) { 3.0 * x * y_bar }"),
         )?;
+        registrar.rule(RuleDef::new("infinite", 1).f64(|x| x[0] / 0.0))?;
         registrar.rule(RuleDef::new("nowhere", 1).f64(|_| f64::NAN).program("rule nowhere(x) { x * x }"))?;
         registrar.rule(
             RuleDef::new("cube", 1).f64(|x| x[0] * x[0] * x[0]).program("rule cube(x) { x * x * x }"),
         )?;
         registrar.rule(RuleDef::new("scan", 1).signature("(xs: array) -> array").dense(Scan))?;
         registrar.rule(RuleDef::new("norm2", 1).signature("(xs: array) -> real").dense(Norm2))?;
+        if let Some(breaks) = registrar.option("breaks") {
+            for name in BREAKS.iter().filter(|name| breaks == "all" || breaks == **name) {
+                registrar
+                    .rule(RuleDef::new(name, 1).signature("(xs: array) -> array").dense(Breaks(name)))?;
+            }
+        }
+        if let Some(how) = registrar.option("kernel") {
+            let name = registrar.option("kernel_name").unwrap_or_else(|| "plain_here".to_owned());
+            registrar.kernels(kernels::Here { how, name })?;
+        }
         if let Some(panics) = registrar.option("device") {
             registrar.device(device::Plain(panics))?;
         }
         registrar.info("registered");
+        Ok(())
+    }
+}
+
+/// How a kernel on arrays fails in every call, but for the last, which says in words what it needs.
+const BREAKS: [&str; 6] =
+    ["forward_panics", "no_number", "many_dimensions", "pullback_panics", "pullback_errs", "needs_hundred"];
+
+/// Twice an array.
+struct Breaks(&'static str);
+
+impl Dense<f64> for Breaks {
+    type Tape = ();
+    fn shape(&self, x: &[View<'_, f64>]) -> Result<Vec<u64>> {
+        match self.0 {
+            "many_dimensions" => Ok(vec![1; 100]),
+            "needs_hundred" if x[0].data.len() != 100 => Err("expected 100 elements".into()),
+            _ => Ok(x[0].shape.to_vec()),
+        }
+    }
+    fn forward(&self, x: &[View<'_, f64>], y: ViewMut<'_, f64>) -> Result<()> {
+        assert!(self.0 != "forward_panics", "a panic in forward");
+        let factor = if self.0 == "no_number" { f64::NAN } else { 2.0 };
+        y.data.iter_mut().zip(x[0].data).for_each(|(y, x)| *y = factor * x);
+        Ok(())
+    }
+    fn pullback(
+        &self,
+        (): &(),
+        _: &[View<'_, f64>],
+        _: View<'_, f64>,
+        y_bar: View<'_, f64>,
+        x_bar: &mut [ViewMut<'_, f64>],
+    ) -> Result<()> {
+        assert!(self.0 != "pullback_panics", "a panic in the pullback");
+        if self.0 == "pullback_errs" {
+            return Err("no pullback today".into());
+        }
+        x_bar[0].data.iter_mut().zip(y_bar.data).for_each(|(x_bar, y_bar)| *x_bar = 2.0 * y_bar);
         Ok(())
     }
 }

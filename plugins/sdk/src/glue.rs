@@ -10,7 +10,7 @@ use std::{
     marker::PhantomData,
     panic::{AssertUnwindSafe, catch_unwind},
     ptr, slice,
-    sync::Once,
+    sync::{Mutex, Once, PoisonError},
 };
 
 use ketgrad_plugin_abi::{self as abi, Array, Backend, Err, GateList, Host, Rule, Shape, Status, Str};
@@ -283,11 +283,9 @@ unsafe extern "C" fn infer<T: Element>(
         // SAFETY: the host gives `n_in` arrays.
         let x = unsafe { inputs::<T>(rule, x)? };
         let shape = dense::<T>(rule)?.shape(&x)?;
-        if shape.len() > abi::MAX_NDIM {
-            return Err(Error::new(format!("{} dimensions; at most {}", shape.len(), abi::MAX_NDIM)));
-        }
-        y.ndim = shape.len() as u32;
-        y.dim[..shape.len()].copy_from_slice(&shape);
+        // The host refuses more dimensions than there is room for.
+        y.ndim = u32::try_from(shape.len()).unwrap_or(u32::MAX);
+        y.dim.iter_mut().zip(&shape).for_each(|(to, from)| *to = *from);
         Ok(())
     })
 }
@@ -356,7 +354,7 @@ pub(crate) fn add_kernels<K: HostKernels>(host: &Host, kernels: K) -> Result<()>
     let add = host.add_backend.ok_or_else(|| Error::unsupported("the host takes no backends"))?;
     let name = kernels.name();
     let (gates, max_matrix_targets) = (kernels.gates(), kernels.max_targets());
-    let user = Box::into_raw(Box::new(kernels));
+    let user = Box::into_raw(Box::new(Scored::new(kernels)));
     let raw = Backend {
         struct_size: size_of::<Backend>() as u32,
         flags: 0,
@@ -381,8 +379,8 @@ pub(crate) fn add_kernels<K: HostKernels>(host: &Host, kernels: K) -> Result<()>
         inner: None,
         inner_paulis: None,
         apply_paulis: None,
-        drop_user: Some(drop_kernels::<K>),
-        describe: None,
+        drop_user: Some(drop_kernels::<Scored<K>>),
+        describe: Some(describe::<K>),
         state_basis: None,
         apply_pair: None,
         sample: None,
@@ -412,12 +410,51 @@ fn query(raw: &abi::Query) -> Option<Query> {
 
 unsafe extern "C" fn score<K: HostKernels>(user: *mut c_void, raw: *const abi::Query) -> i32 {
     // SAFETY: `user` is these kernels, `raw` a struct of the host.
-    let (kernels, raw) = unsafe { (&*user.cast::<K>(), &*raw) };
+    let (kernels, raw) = unsafe { (&*user.cast::<Scored<K>>(), &*raw) };
     let Some(query) = query(raw) else { return 0 };
-    catch_unwind(AssertUnwindSafe(|| kernels.score(&query))).unwrap_or_else(|payload| {
-        std::mem::forget(payload);
-        0
-    })
+    kernels.score(|kernels| kernels.score(&query))
+}
+
+unsafe extern "C" fn describe<K: HostKernels>(user: *mut c_void, text: *mut Err) -> Status {
+    // SAFETY: `user` is these kernels.
+    let kernels = unsafe { &*user.cast::<Scored<K>>() };
+    if let Some(panicked) = kernels.panicked() {
+        say(text, &panicked);
+    }
+    abi::OK
+}
+
+/// What a score is below 0 where it panicked: a host takes it for 0, and asks for the description, which says so.
+const SCORE_PANICKED: i32 = i32::MIN;
+
+/// A backend, and what the panic said if the last call for a score did.
+pub(crate) struct Scored<K> {
+    pub(crate) backend: K,
+    panicked: Mutex<Option<String>>,
+}
+
+impl<K> Scored<K> {
+    pub(crate) fn new(backend: K) -> Scored<K> {
+        Scored { backend, panicked: Mutex::new(None) }
+    }
+
+    pub(crate) fn score(&self, score: impl FnOnce(&K) -> i32) -> i32 {
+        let (score, said) = match catch_unwind(AssertUnwindSafe(|| score(&self.backend))) {
+            Ok(score) => (score.max(0), None),
+            Err(payload) => {
+                std::mem::forget(payload);
+                let said = LAST_PANIC.with(|last| last.borrow_mut().take());
+                (SCORE_PANICKED, Some(format!("it panicked: {}", said.unwrap_or_else(|| "a panic".into()))))
+            }
+        };
+        *self.panicked.lock().unwrap_or_else(PoisonError::into_inner) = said;
+        score
+    }
+
+    /// How the last call for a score panicked, if it did.
+    pub(crate) fn panicked(&self) -> Option<String> {
+        self.panicked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 unsafe extern "C" fn apply_host<K: HostKernels>(
@@ -430,7 +467,7 @@ unsafe extern "C" fn apply_host<K: HostKernels>(
     err: *mut Err,
 ) -> Status {
     // SAFETY: `user` is these kernels; the host's table and the list are good for the call.
-    let (kernels, host, list) = unsafe { (&*user.cast::<K>(), host.as_ref(), *gates) };
+    let (kernels, host, list) = unsafe { (&(*user.cast::<Scored<K>>()).backend, host.as_ref(), *gates) };
     guarded(err, || {
         if dtype != abi::C64 || n_qubits >= usize::BITS {
             return Err(Error::unsupported("a state of another kind"));

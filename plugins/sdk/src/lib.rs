@@ -24,7 +24,8 @@
 //! # What a rule may have
 //! - a **kernel**: compiled code for numbers ([`RuleDef::f64`], [`RuleDef::c64`]) or arrays ([`RuleDef::dense`]);
 //! - a **program**: the rule as text in the program language. In it `kernel(…)` is the kernel. Programs run on every
-//!   kind of number and are differentiated again; a rule with a kernel alone has first derivatives at most.
+//!   kind of number and are differentiated again. Of rules with a kernel alone those on arrays have first derivatives,
+//!   by their pullback, and those on numbers none.
 //!
 //! # What else a plugin may bring
 //! Kernels for states in the host's memory ([`HostKernels`]), or a device that keeps states in memory of its own

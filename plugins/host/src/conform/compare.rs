@@ -9,7 +9,7 @@ use ketgrad_core::{
 };
 use num_complex::Complex;
 
-use crate::device::Device;
+use crate::{device::Device, executor::HostKernels};
 
 pub(super) type State<E> = StateVector<Complex<E>>;
 
@@ -117,9 +117,18 @@ pub(super) fn operators<E: Element>(
     n: usize,
     seed: u64,
 ) -> Result<Vec<Operator<Complex<E>>>, ExecuteError> {
+    operators_on(device.max_targets(), n, seed)
+}
+
+/// The same on at most so many targets.
+fn operators_on<E: Element>(
+    most: usize,
+    n: usize,
+    seed: u64,
+) -> Result<Vec<Operator<Complex<E>>>, ExecuteError> {
     let mut dice = Dice(seed);
     let mut all = Vec::new();
-    let most = device.max_targets().min(MOST_TARGETS).min(n - 1);
+    let most = most.min(MOST_TARGETS).min(n - 1);
     for round in 0..ROUNDS {
         for k in 1..=most {
             for matrix in matrices(k, &mut dice) {
@@ -196,6 +205,36 @@ pub(super) fn in_a_row<E: Element>(device: &Device, n: usize) -> Result<f64, Exe
     let mut moved = start.amplitudes().to_vec();
     Executor::run(device, &operators, &mut moved, &Threads::serial())?;
     Ok(largest([distance(&download(&*there)?, &here), distance(&moved, &here)].into_iter()))
+}
+
+/// Each operator by kernels in the host's memory.
+pub(super) fn each_here(kernels: &HostKernels, n: usize) -> Result<f64, ExecuteError> {
+    let start = random::<f64>(n, 2)?;
+    let mut error = 0.0;
+    for operator in operators_on::<f64>(kernels.max_targets(), n, 3)? {
+        let (mut there, mut here) = (start.amplitudes().to_vec(), start.amplitudes().to_vec());
+        Executor::run(kernels, std::slice::from_ref(&operator), &mut there, &Threads::serial())?;
+        operator.apply(&mut here, &Threads::serial());
+        error = largest([error, distance(&there, &here)].into_iter());
+    }
+    Ok(error)
+}
+
+pub(super) fn in_a_row_here(kernels: &HostKernels, n: usize) -> Result<f64, ExecuteError> {
+    row(kernels, n, &Threads::serial())
+}
+
+pub(super) fn on_threads(kernels: &HostKernels, n: usize) -> Result<f64, ExecuteError> {
+    row(kernels, n, &Threads::new(2).map_err(ours)?)
+}
+
+fn row(kernels: &HostKernels, n: usize, threads: &Threads) -> Result<f64, ExecuteError> {
+    let start = random::<f64>(n, 4)?;
+    let operators = operators_on::<f64>(kernels.max_targets(), n, 5)?;
+    let (mut there, mut here) = (start.amplitudes().to_vec(), start.amplitudes().to_vec());
+    Executor::run(kernels, &operators, &mut there, threads)?;
+    operators.iter().for_each(|o| o.apply(&mut here, &Threads::serial()));
+    Ok(distance(&there, &here))
 }
 
 pub(super) fn basis<E: Element>(device: &Device, n: usize) -> Result<f64, ExecuteError> {

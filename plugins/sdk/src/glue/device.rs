@@ -10,7 +10,7 @@ use std::{
 
 use ketgrad_plugin_abi::{self as abi, Backend, Err, GateList, Host, Inner, PauliTerm, Status, Str};
 
-use super::{asked, drop_kernels, guarded, parts, query, say};
+use super::{Scored, asked, drop_kernels, guarded, parts, query, say};
 use crate::{
     C64,
     backend::{Gates, Precision},
@@ -51,7 +51,7 @@ pub(crate) fn add_device<D: DeviceKernels>(host: &Host, device: D) -> Result<()>
     };
     let dtypes = device.precisions().iter().fold(0, |mask, p| mask | 1 << p.dtype());
     let (gates, max_qubits, max_matrix_targets) = (device.gates(), device.max_qubits(), device.max_targets());
-    let user = Box::into_raw(Box::new(device));
+    let user = Box::into_raw(Box::new(Scored::new(device)));
     let raw = Backend {
         struct_size: size_of::<Backend>() as u32,
         flags: 0,
@@ -76,7 +76,7 @@ pub(crate) fn add_device<D: DeviceKernels>(host: &Host, device: D) -> Result<()>
         inner: Some(inner::<D>),
         inner_paulis: Some(inner_paulis::<D>),
         apply_paulis: Some(apply_paulis::<D>),
-        drop_user: Some(drop_kernels::<D>),
+        drop_user: Some(drop_kernels::<Scored<D>>),
         describe: Some(describe::<D>),
         state_basis: Some(state_basis::<D>),
         apply_pair: Some(apply_pair::<D>),
@@ -97,7 +97,16 @@ pub(crate) fn add_device<D: DeviceKernels>(host: &Host, device: D) -> Result<()>
 /// `user` is what [`add_device`] made of this type, not yet dropped, or null.
 unsafe fn device<'a, D: DeviceKernels>(user: *mut c_void) -> Result<&'a D> {
     // SAFETY: as above.
-    unsafe { user.cast::<D>().as_ref() }.ok_or_else(|| null("device"))
+    unsafe { scored::<D>(user) }.map(|scored| &scored.backend)
+}
+
+/// The device behind `user`, with what its score said.
+///
+/// # Safety
+/// As [`device`].
+unsafe fn scored<'a, D: DeviceKernels>(user: *mut c_void) -> Result<&'a Scored<D>> {
+    // SAFETY: as above.
+    unsafe { user.cast::<Scored<D>>().as_ref() }.ok_or_else(|| null("device"))
 }
 
 /// A state of the host's.
@@ -182,18 +191,16 @@ fn same_state() -> Error {
 
 unsafe extern "C" fn score<D: DeviceKernels>(user: *mut c_void, raw: *const abi::Query) -> i32 {
     // SAFETY: `user` is this device, `raw` a struct of the host.
-    let (Ok(device), Some(raw)) = (unsafe { (device::<D>(user), raw.as_ref()) }) else { return 0 };
+    let (Ok(device), Some(raw)) = (unsafe { (scored::<D>(user), raw.as_ref()) }) else { return 0 };
     let Some(query) = query(raw) else { return 0 };
-    catch_unwind(AssertUnwindSafe(|| device.score(&query))).unwrap_or_else(|payload| {
-        std::mem::forget(payload);
-        0
-    })
+    device.score(|device| device.score(&query))
 }
 
 unsafe extern "C" fn describe<D: DeviceKernels>(user: *mut c_void, text: *mut Err) -> Status {
     guarded(text, || {
         // SAFETY: `user` is this device.
-        say(text, &unsafe { device::<D>(user) }?.describe());
+        let device = unsafe { scored::<D>(user) }?;
+        say(text, &device.panicked().unwrap_or_else(|| device.backend.describe()));
         Ok(())
     })
 }

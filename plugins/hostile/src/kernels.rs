@@ -1,0 +1,44 @@
+//! Gate kernels on the host's memory that compute as they should, unless the option `kernel` says otherwise.
+
+use ketgrad_plugin_sdk::{C64, Gates, HostKernels, Par, Query, Result};
+
+/// How they misbehave (`nothing`, `error`, `score`, `declines`), or anything else; and their name.
+pub(crate) struct Here {
+    pub(crate) how: String,
+    pub(crate) name: String,
+}
+
+impl HostKernels for Here {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+    fn score(&self, _: &Query) -> i32 {
+        assert!(self.how != "score", "a panic of the score");
+        if self.how == "declines" { 0 } else { 1000 }
+    }
+    fn apply(&self, _: &Par<'_>, amplitudes: &mut [C64], gates: Gates<'_>) -> Result<()> {
+        match self.how.as_str() {
+            "nothing" => return Ok(()),
+            "error" => return Err("does not want".into()),
+            _ => {}
+        }
+        for gate in gates.iter() {
+            let (mask, value) = (gate.control_mask as usize, gate.control_value as usize);
+            let dim = 1usize << gate.targets.len();
+            let spread =
+                |row: usize| gate.targets.iter().enumerate().fold(0, |at, (k, t)| at | (row >> k & 1) << t);
+            let offsets: Vec<usize> = (0..dim).map(spread).collect();
+            for base in 0..amplitudes.len() {
+                if base & offsets[dim - 1] != 0 || base & mask != value {
+                    continue;
+                }
+                let old: Vec<C64> = offsets.iter().map(|offset| amplitudes[base | offset]).collect();
+                for (row, offset) in offsets.iter().enumerate() {
+                    amplitudes[base | offset] =
+                        (0..dim).map(|column| gate.matrix[row * dim + column] * old[column]).sum();
+                }
+            }
+        }
+        Ok(())
+    }
+}
