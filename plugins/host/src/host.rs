@@ -7,7 +7,7 @@ use std::{
 };
 
 use ketgrad_core::{
-    adjoint,
+    adjoint::{self, DiffError},
     entity::FuncId,
     exec::{Bytecode, Datum, Executable, Host, HostError, Limits, Machine},
     ir::{FunctionBuilder, Op, Primitive, Program},
@@ -119,9 +119,11 @@ impl Loaded {
         self.derived = Mutex::new(Derived { program, functions: HashMap::new() });
     }
 
-    /// The rule whose kernel a primitive is.
-    pub(crate) fn rule_of(&self, primitive: &str) -> Option<&Rule> {
-        self.by_primitive.get(primitive).map(|(k, _)| &self.rules[*k])
+    /// What is missing if a program has no derivative because of a kernel that has none.
+    pub(crate) fn missing_derivative(&self, error: &DiffError) -> Option<String> {
+        let DiffError::MissingRule { op, .. } = error else { return None };
+        let rule = self.by_primitive.get(op).map(|(k, _)| &self.rules[*k]);
+        rule.filter(|rule| !rule.has_derivative()).map(Rule::no_derivative)
     }
 
     pub(crate) fn rules(&self) -> &[Rule] {

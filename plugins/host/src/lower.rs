@@ -18,7 +18,7 @@ use ketgrad_core::{
     text::{self, TextError},
 };
 
-use crate::plugins::is_complex;
+use crate::{error::placeless, plugins::is_complex};
 
 /// What a program calls the kernel.
 const KERNEL: &str = "kernel";
@@ -212,7 +212,7 @@ fn derived_pullback(
     base: &str,
     f: FuncId,
 ) -> Result<FuncId, String> {
-    let both = adjoint::value_and_pullback(program, f).map_err(|e| e.to_string())?;
+    let both = adjoint::value_and_pullback(program, f).map_err(|e| placeless(&e))?;
     let whole = program.functions[both].result.clone();
     let result = Kind::tuple(rule.params.iter().filter_map(Kind::tangent));
     let mut params = named(rule.params);

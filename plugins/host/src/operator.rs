@@ -10,7 +10,7 @@ use ketgrad_core::{
     tape::Operator,
 };
 
-use crate::{host::Loaded, lower::caller};
+use crate::{error::placeless, host::Loaded, lower::caller};
 
 /// A rule on a tape: `tape.apply(&tape.operator(rule), …)`.
 pub struct RuleOperator {
@@ -39,8 +39,9 @@ impl RuleOperator {
         let arity = function.params.len();
         let mut program = program.clone();
         let f = caller(&mut program, f);
-        let both = adjoint::value_and_pullback(&mut program, f).map_err(|e| e.to_string())?;
-        let compile = |f| Bytecode::compile(&program, f).map_err(|e| e.to_string());
+        let missing = |e| host.missing_derivative(&e).unwrap_or_else(|| placeless(&e));
+        let both = adjoint::value_and_pullback(&mut program, f).map_err(missing)?;
+        let compile = |f| Bytecode::compile(&program, f).map_err(|e| placeless(&e));
         let (value, pullback) = (compile(f)?, compile(both)?);
         Ok(RuleOperator { name: name.to_owned(), arity, complex, host, value, pullback })
     }
@@ -49,7 +50,7 @@ impl RuleOperator {
         let datum = |x: &S| if self.complex { Datum::Complex(x.clone()) } else { Datum::Real(x.re()) };
         let args: Vec<Datum<S>> = x.iter().map(datum).collect();
         let limits = Limits::default();
-        code.call(&mut Machine::new(), &*self.host, &limits, &args).map_err(|e| e.to_string())
+        code.call(&mut Machine::new(), &*self.host, &limits, &args).map_err(|e| placeless(&e))
     }
 }
 

@@ -8,7 +8,6 @@ use std::{
 };
 
 use ketgrad_core::{
-    adjoint::DiffError,
     exec::{Bytecode, DeriveError},
     ir::{Element, Kind},
     kernel::Threads,
@@ -21,7 +20,7 @@ use ketgrad_plugin_abi as abi;
 
 use crate::{
     device::Device,
-    error::{Fault, PluginError},
+    error::{Fault, PluginError, placeless},
     executor::{Backend, HostKernels},
     host::{Loaded, Rule},
     init::{Collected, RawBackend, RawRule, init},
@@ -335,7 +334,7 @@ impl Plugins {
         self.owners.insert(base.clone(), format!("plugin `{}`", request.name));
         let Some(kernel) = kernel else { return Ok(Ok(base)) };
         let compiled = lowered.value.map(|f| Bytecode::compile(self.rules.program(), f)).transpose();
-        let value = compiled.map_err(|e| fault(e.to_string()))?;
+        let value = compiled.map_err(|e| fault(placeless(&e)))?;
         let rule = Rule {
             name,
             plugin: request.name.clone(),
@@ -449,8 +448,8 @@ impl Plugins {
     /// remedy. The core knows primitives only.
     #[must_use]
     pub fn missing_derivative(&self, error: &DeriveError) -> Option<String> {
-        let DeriveError::Diff(DiffError::MissingRule { op, .. }) = error else { return None };
-        self.host.rule_of(op).filter(|rule| !rule.has_derivative()).map(Rule::no_derivative)
+        let DeriveError::Diff(error) = error else { return None };
+        self.host.missing_derivative(error)
     }
 
     /// What became of each plugin.

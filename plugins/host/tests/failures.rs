@@ -349,6 +349,8 @@ fn a_kernel_on_numbers_without_a_program_says_what_it_lacks() {
     let at = [Datum::Real(Dual64::new(0.5, 1.0))];
     let error = code.call(&mut Machine::<Dual64>::new(), &*host, &Limits::default(), &at).unwrap_err();
     assert!(error.to_string().contains(words), "{error}");
+    let error = plugins.operator::<f64>("panics").map(|_| ()).unwrap_err();
+    assert!(error.starts_with(words), "{error}");
     // Another error is not explained so.
     let error = Derivatives::<f64>::new(&program, "g").map(|_| ()).unwrap_err();
     assert_eq!(plugins.missing_derivative(&error), None);
