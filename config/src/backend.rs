@@ -22,6 +22,9 @@ impl Common {
         terminal: &Terminal,
     ) -> Result<Executors, Failure> {
         let plugins = self.plugins.load(terminal)?;
+        if let Choice::Auto | Choice::Cpu = self.backend {
+            note_faults(&plugins, circuit.n_qubits(), gates(circuit), terminal);
+        }
         self.chosen::<T>(&plugins, circuit.n_qubits(), gates(circuit))
     }
 
@@ -58,6 +61,15 @@ impl Common {
             terminal.note(&format!(
                 "note: {what} computes with dual numbers, for which `{name}` has no kernels: the built-in ones run them"
             ));
+        }
+    }
+}
+
+/// Says which backends had no score because asking for it failed: they would be left out without a word.
+fn note_faults(plugins: &Plugins, n_qubits: usize, gates: usize, terminal: &Terminal) {
+    for known in plugins.known(n_qubits, gates) {
+        if let Some(fault) = known.fault {
+            terminal.note(&format!("note: `{}` is left out: {fault}", known.name));
         }
     }
 }

@@ -140,7 +140,7 @@ fn program<T: Number + DualNum>(
         Some(function) => function.to_owned(),
         None => text::entry(&source).ok_or_else(|| Failure::input(format_args!("{name} has no function")))?,
     };
-    let failed = |e: DeriveError| failed(&name, &source, &e);
+    let failed = |e: DeriveError| failed(&name, &source, &e, &plugins);
     let f = Derivatives::<Complex<T>>::new(&program, &entry).map_err(failed)?;
     let point = at::arguments::<T>(&program.functions[f.function()].params, at)?;
     // Three engines keep their memory side by side.

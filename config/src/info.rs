@@ -133,7 +133,7 @@ fn backends(plugins: &Plugins, common: &Common, terminal: &Terminal) -> Vec<Back
                 continue;
             }
             let why = match (score, is(&known.name), &common.backend) {
-                (0, ..) => "it declines".to_owned(),
+                (0, ..) => known.fault.clone().unwrap_or_else(|| "it declines".to_owned()),
                 (_, true, Choice::Named(_)) => "asked for by name".to_owned(),
                 (_, true, _) => "it comes first".to_owned(),
                 (_, false, Choice::Cpu) if known.is_device => "`cpu` has no devices".to_owned(),

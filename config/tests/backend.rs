@@ -223,6 +223,53 @@ fn verify_compares_devices() {
     );
 }
 
+/// Gate kernels in the host's memory are compared as devices are, and a score that panics is said wherever it counts.
+#[test]
+fn gate_kernels_are_compared_and_their_faults_said() {
+    let hostile = libraries::plugin("ketgrad_hostile");
+    let with = |how: &str| {
+        let folder = Folder::new();
+        let text = format!(
+            "[[plugin]]\nname = 'evil'\npath = '{}'\nrules = {{ only = [] }}\n[plugin.options]\nkernel = '{how}'\n",
+            hostile.display()
+        );
+        folder.file("c.toml", text);
+        folder
+    };
+    let verify = ["plugins", "verify", "--config", "c.toml"];
+    let json = with("ok").run(&[&verify[..], &["--json"]].concat()).json();
+    let kernels = &json["kernels"][0];
+    assert_eq!(
+        (&kernels["name"], &kernels["plugin"], &kernels["agrees"]),
+        (&"plain_here".into(), &"evil".into(), &true.into())
+    );
+    assert!(json["devices"].as_array().unwrap().is_empty(), "{json}");
+    let json = with("declines").run(&[&verify[..], &["--json"]].concat()).json();
+    assert_eq!(json["kernels"][0]["agrees"], Value::Null, "{json}");
+    for (how, words) in [
+        ("nothing", "plain_here  each operator, 2 qubits in f64: off by"),
+        ("error", "plain_here: does not want (plugin `evil`)"),
+        ("score", "plain_here  its score failed: it panicked: a panic of the score at "),
+    ] {
+        let ran = with(how).run(&verify);
+        assert_eq!(ran.status, Some(3), "{ran:?}");
+        assert!(ran.out.contains(words), "{how}: {ran:?}");
+    }
+    let ask = |how: &str, more: &[&str]| {
+        let run = ["run", "ansatz.qasm", "--observable", "Z0", "--config", "c.toml"];
+        with(how).run(&[&run[..], &VALUES, more].concat())
+    };
+    let backend = ["--backend", "plain_here"];
+    ask("error", &backend).fails(1, &["plain_here: does not want (plugin `evil`)"]);
+    let words = ["a panic of the score at ", "kernels.rs:", "(plugin `evil`)"];
+    ask("score", &backend).fails(1, &words);
+    let auto = ask("score", &[]).done();
+    assert!(auto.err.contains("note: `plain_here` is left out: its score failed"), "{auto:?}");
+    assert!(words.iter().all(|word| auto.err.contains(word)), "{auto:?}");
+    let info = with("score").run(&["info", "--config", "c.toml"]).done().out;
+    assert!(words.iter().all(|word| info.contains(word)), "{info}");
+}
+
 #[test]
 fn info_says_what_each_is_and_why() {
     let of = |folder: &Folder, more: &[&str], precision: &str| -> (Value, String) {

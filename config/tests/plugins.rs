@@ -393,6 +393,46 @@ fn a_config_serves_every_scalar() {
     whole(recorded.program());
 }
 
+/// A rule that fails in every call is no rule that could not be compared.
+#[test]
+fn a_rule_that_always_fails_is_status_3() {
+    let folder = Folder::new();
+    let source = libraries::workspace().join("plugins/host/tests/hostile.c");
+    let verify = ["plugins", "verify", "--config", "c.toml"];
+    for (definition, words) in [("OVERRUN", "wrote past the end"), ("NAMELESS_ERROR", "status 77")] {
+        let library = path(&libraries::c_plugin(&source, &format!("verify_{definition}"), &[definition]));
+        folder.file("c.toml", format!("[[plugin]]\nname = 'it'\npath = {library}\n"));
+        let ran = folder.run(&verify);
+        assert_eq!(ran.status, Some(3), "{ran:#?}");
+        assert!(
+            ran.out.contains("twice   at [0.35, 0.8, 1.7] its kernel fails") && ran.out.contains(words),
+            "{ran:#?}"
+        );
+        let json: serde_json::Value =
+            serde_json::from_str(&folder.run(&[&verify[..], &["--json"]].concat()).out).unwrap();
+        let twice = json["verdicts"].as_array().unwrap().iter().find(|v| v["rule"] == "twice").unwrap();
+        assert_eq!(twice["agrees"], false, "{json}");
+        let diff = ["diff", "-e", "fn f(x) { x }", "--at", "x=1", "--config", "c.toml"];
+        folder.run(&diff).fails(1, &["plugin `it`", "rule `twice`", words]);
+    }
+}
+
+/// A kernel on numbers without a program: the rule, its plugin and what to do.
+#[test]
+fn a_rule_without_a_derivative_is_named() {
+    let folder = Folder::new();
+    let hostile = path(&libraries::plugin("ketgrad_hostile"));
+    let text = format!("[[plugin]]\nname = 'bad'\npath = {hostile}\nrules = {{ only = ['panics'] }}\n");
+    folder.file("c.toml", text);
+    folder.file("f.kg", "fn f(x) { panics(x) }\n");
+    for verb in ["diff", "check"] {
+        let ran = folder.run(&[verb, "f.kg", "--at", "x=0.5", "--config", "c.toml"]);
+        ran.fails(1, &["the rule `panics`", "the plugin `bad` has a kernel and no derivative", ".program("]);
+    }
+    let verified = folder.run(&["plugins", "verify", "--config", "c.toml"]).done();
+    assert!(verified.out.contains("panics  not compared: the rule `panics`"), "{verified:#?}");
+}
+
 /// Kernels and devices run circuits, and `info` says who was chosen.
 #[test]
 fn circuits_run_on_the_kernels_of_the_config() {

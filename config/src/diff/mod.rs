@@ -18,6 +18,7 @@ use ketgrad_core::{
     qasm::{Label, Severity, SourceText},
     text,
 };
+use ketgrad_plugin_host::Plugins;
 use num_complex::Complex;
 use serde_json::{Map, Value};
 
@@ -83,7 +84,7 @@ fn differentiate<T: Number>(
     };
     let limits = Limits { steps: common.max_steps, memory: memory::program(common), ..Limits::default() };
     let in_words = |e: &dyn std::fmt::Display| Failure::input(format_args!("{name}: {e}"));
-    let failed = |e: DeriveError| failed(&name, &source, &e);
+    let failed = |e: DeriveError| failed(&name, &source, &e, &plugins);
     let mut f = Derivatives::<Complex<T>>::new(&program, &entry)
         .map_err(failed)?
         .with_host(&*host)
@@ -292,8 +293,8 @@ pub(crate) fn faulty(name: &str, source: &str, errors: Vec<text::TextError>) -> 
 }
 
 /// What went wrong with a program that was read, underlined where it did.
-pub(crate) fn failed(name: &str, source: &str, error: &DeriveError) -> Failure {
-    let message = error.to_string();
+pub(crate) fn failed(name: &str, source: &str, error: &DeriveError, plugins: &Plugins) -> Failure {
+    let message = plugins.missing_derivative(error).unwrap_or_else(|| error.to_string());
     let at = error.at();
     // The picture says the place.
     let what = at.and_then(|at| message.strip_prefix(&format!("{at}: "))).unwrap_or(&message);

@@ -6,7 +6,7 @@ use std::{
     time::Instant,
 };
 
-use ketgrad_plugin_host::{Plugins, Report, Verdict, conform, sha256_of};
+use ketgrad_plugin_host::{Finding, Known, Plugins, Report, Verdict, conform, conform_kernels, sha256_of};
 use serde_json::{Value, json};
 
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
     terminal::{Answer, Terminal},
 };
 
-/// The qubits of the states on which devices are compared: a second's work for one without hardware.
+/// The qubits of the states on which devices and gate kernels are compared: a second's work for one without hardware.
 const DEVICE_QUBITS: usize = 10;
 
 /// What is there, and whether it agrees with itself.
@@ -111,10 +111,15 @@ fn list(common: &Common, verify: bool) -> Result<Shown, Failure> {
         let (said, list) = told(&verdicts);
         text += &said;
         object["verdicts"] = list;
-        let (said, list, devices_conform) = devices(&plugins);
-        text += &said;
-        object["devices"] = list;
-        if wrong.is_some() || !devices_conform || verdicts.iter().any(|v| v.disagreement.is_some()) {
+        let (backends, all_conform) = backends(&plugins);
+        for backend in &backends {
+            text += &format!("{}  {}\n", backend.name, backend.said);
+        }
+        let (on_devices, here): (Vec<_>, Vec<_>) = backends.iter().partition(|b| b.is_device);
+        let list = |all: Vec<&Compared>| all.into_iter().map(Compared::json).collect::<Value>();
+        object["devices"] = list(on_devices);
+        object["kernels"] = list(here);
+        if wrong.is_some() || !all_conform || verdicts.iter().any(|v| v.disagreement.is_some()) {
             status = Status::Refused;
         }
     }
@@ -159,28 +164,61 @@ fn told(verdicts: &[Verdict]) -> (String, Value) {
     (text, Value::Array(list))
 }
 
-/// Compares each device with the kernels of this program: in words, as JSON, and whether all conform.
-fn devices(plugins: &Plugins) -> (String, Value, bool) {
-    let known = plugins.known(DEVICE_QUBITS, 1);
-    let (mut text, mut list, mut all_conform) = (String::new(), Vec::new(), true);
-    for device in plugins.devices() {
-        let name = device.name();
-        let (comparisons, conforms, said) =
-            match known.iter().find(|k| k.name == name && k.double == 0 && k.single == 0) {
-                Some(declines) => (0, true, format!("not compared: it declines. {}", declines.description)),
-                None => {
-                    let findings = conform(&device, DEVICE_QUBITS);
-                    let wrong: Vec<String> =
-                        findings.iter().filter(|f| !f.holds()).map(ToString::to_string).collect();
-                    let all = format!("agrees in {} comparisons", findings.len());
-                    (findings.len(), wrong.is_empty(), if wrong.is_empty() { all } else { wrong.join("; ") })
-                }
-            };
-        all_conform &= conforms;
-        text += &format!("{name}  {said}\n");
-        list.push(json!({"name": name, "agrees": conforms, "comparisons": comparisons, "reason": said}));
+/// What came of a device, or of gate kernels in the host's memory.
+struct Compared {
+    name: String,
+    plugin: String,
+    is_device: bool,
+    /// `None` if it was not compared.
+    agrees: Option<bool>,
+    comparisons: usize,
+    said: String,
+}
+
+impl Compared {
+    fn json(&self) -> Value {
+        let Compared { name, plugin, is_device, agrees, comparisons, said } = self;
+        // A device that declines is one that nobody would be given.
+        let agrees = if *is_device { json!(agrees.unwrap_or(true)) } else { json!(agrees) };
+        json!({"name": name, "plugin": plugin, "agrees": agrees, "comparisons": comparisons, "reason": said})
     }
-    (text, Value::Array(list), all_conform)
+}
+
+/// Compares each device and the gate kernels of each plugin with those of this program; and whether all conform.
+fn backends(plugins: &Plugins) -> (Vec<Compared>, bool) {
+    let known = plugins.known(DEVICE_QUBITS, 1);
+    let of_devices = plugins.devices();
+    let here = plugins.host_kernels();
+    let compared = known.iter().map(|known| {
+        let suite = || match known.is_device {
+            true => of_devices.iter().find(|d| d.name() == known.name).map(|d| conform(d, DEVICE_QUBITS)),
+            false => here.iter().find(|k| k.name() == known.name).map(|k| conform_kernels(k, DEVICE_QUBITS)),
+        };
+        compared(known, || suite().unwrap_or_default())
+    });
+    let all: Vec<Compared> = compared.collect();
+    let conform = all.iter().all(|c| c.agrees != Some(false));
+    (all, conform)
+}
+
+fn compared(known: &Known, suite: impl FnOnce() -> Vec<Finding>) -> Compared {
+    let (agrees, comparisons, said) = match &known.fault {
+        Some(fault) => (Some(false), 0, fault.clone()),
+        None if known.double == 0 && known.single == 0 => {
+            let declines = format!("not compared: it declines. {}", known.description);
+            (None, 0, declines.trim_end().to_owned())
+        }
+        None => {
+            let findings = suite();
+            let wrong: Vec<String> =
+                findings.iter().filter(|f| !f.holds()).map(ToString::to_string).collect();
+            let all = format!("agrees in {} comparisons", findings.len());
+            let said = if wrong.is_empty() { all } else { wrong.join("; ") };
+            (Some(wrong.is_empty()), findings.len(), said)
+        }
+    };
+    let Known { name, plugin, is_device, .. } = known;
+    Compared { name: name.clone(), plugin: plugin.clone(), is_device: *is_device, agrees, comparisons, said }
 }
 
 fn hash(files: &[PathBuf], common: &Common) -> Result<Shown, Failure> {
