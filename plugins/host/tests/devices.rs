@@ -191,7 +191,7 @@ fn a_device_in_rust_conforms() {
     let error = psi.apply(&[four.unwrap()]).unwrap_err().to_string();
     assert!(error.contains("on 4 qubits; it takes at most 3"), "{error}");
     let room: Result<Box<dyn Resident<C>>, _> = device.basis(19, 0);
-    assert!(room.is_err_and(|e| e.to_string() == "plain: no room on the device"));
+    assert!(room.is_err_and(|e| e.to_string() == "plain: no room on the device (plugin `rust`)"));
 }
 
 /// A panic in any call of a device is an error that says where, and the host goes on.
@@ -221,9 +221,12 @@ fn a_device_that_panics_is_an_error() {
     }
     let device = &plain("describe").devices()[0];
     assert!(device.describe().starts_with("it panicked: a panic of the device in describe"));
-    // Whoever cannot say how well it would do does not run.
-    let refused = plain("score").chosen::<f64>(&"plain".into(), 6, 30).unwrap_err();
-    assert!(refused.to_string().ends_with("a device in Rust\nin the plugin's own memory"), "{refused}");
+    // Whoever cannot say how well it would do does not run, and why is said.
+    let refused = plain("score").chosen::<f64>(&"plain".into(), 6, 30).unwrap_err().to_string();
+    assert!(
+        refused.contains("its score failed: it panicked: a panic of the device in score at "),
+        "{refused}"
+    );
 }
 
 /// The suite sees what is wrong: results, and errors.
@@ -468,7 +471,7 @@ fn a_gradient_whose_second_state_has_no_room_runs_elsewhere() {
         assert_eq!(notes.len(), usize::from(passed), "{notes:?}");
         let refused = by("mock").vjp(&[0.7f64], &[1.0]);
         assert_eq!(refused.is_err(), passed);
-        let why = "mock: no room on the device for another state";
+        let why = "mock: no room on the device for another state (plugin `it`)";
         if let Err(error) = refused {
             assert_eq!((error.to_string(), notes[0].to_string()), (why.to_owned(), why.to_owned()));
         }
