@@ -22,7 +22,7 @@ use toml::{
 };
 
 use crate::{
-    args::{CommonArgs, MAX_THREADS, Precision},
+    args::{CommonArgs, MAX_THREADS, Precision, parse_count},
     files::read_text,
     memory::parse_size,
     plugins::{self, PluginsTable},
@@ -79,8 +79,8 @@ const COMMON: &[(&str, Setter<CommonArgs>)] = &[
         });
         Ok(())
     }),
-    ("max_steps", |c, v| integer(v, 0, u64::MAX).map(|n| c.max_steps = Some(n))),
-    ("max_gates", |c, v| integer(v, 0, u64::MAX).map(|n| c.max_gates = Some(n))),
+    ("max_steps", |c, v| count(v).map(|n| c.max_steps = Some(n))),
+    ("max_gates", |c, v| count(v).map(|n| c.max_gates = Some(n))),
     ("json", |c, v| boolean(v).map(|b| c.json = b)),
     ("allow_nonfinite", |c, v| boolean(v).map(|b| c.allow_nonfinite = b)),
 ];
@@ -198,6 +198,15 @@ pub(crate) fn integer(value: &DeValue<'_>, least: u64, most: u64) -> Result<u64,
     let number = value.as_integer().ok_or_else(error)?;
     let number = u64::from_str_radix(number.as_str(), number.radix()).map_err(|_| error())?;
     if (least..=most).contains(&number) { Ok(number) } else { Err(error()) }
+}
+
+/// A whole number, which may be written as `1e9` too, as on the command line.
+fn count(value: &DeValue<'_>) -> Result<u64, String> {
+    match value {
+        DeValue::Float(x) => parse_count(x.as_str()),
+        DeValue::String(text) => parse_count(text),
+        _ => integer(value, 0, u64::MAX),
+    }
 }
 
 pub(crate) fn boolean(value: &DeValue<'_>) -> Result<bool, String> {

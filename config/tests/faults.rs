@@ -87,6 +87,15 @@ fn a_faulty_config_is_underlined() {
     run("[run]\nshots = \"many\"\n").fails(1, &["`run.shots`", "[c.toml:2:9]"]);
     run("[run]\nprecision = 'f16'\n").fails(1, &["f32", "[c.toml:2:13]"]);
     run("memory_limit = '8 parsecs'\n").fails(1, &["8 parsecs", "[c.toml:1:16]"]);
+    // Counts are written as on the command line.
+    for given in ["3", "'3'", "3e0", "\"3e0\"", "1_000_000"] {
+        run(&format!("max_gates = {given}\nmax_steps = {given}\n")).done();
+    }
+    run("max_gates = 1e0\n").fails(1, &["at most 1 are allowed"]);
+    for given in ["1.5", "-1", "'many'", "1e99", "true"] {
+        run(&format!("max_steps = {given}\n"))
+            .fails(1, &["`max_steps`: expected a whole number", "[c.toml:1:13]"]);
+    }
     run("seed = \n").fails(1, &["c.toml:1:"]);
     run("seed = 1\nseed = 2\n").fails(1, &["c.toml:2:"]);
     folder.run(&["run", "bell.qasm", "--config", "no.toml"]).fails(1, &["cannot read no.toml"]);

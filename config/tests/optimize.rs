@@ -258,6 +258,8 @@ fn bad_jobs_are_answered_with_their_place() {
     fails(&format!("{TURNS}[start]\nrandom = -0.1\n"), &["bad.toml:6:10", "at least 0"]);
     fails(&format!("seed = 18446744073709551616\n{TURNS}"), &["bad.toml:1:8", "to 18446744073709551615"]);
     fails(&format!("{TURNS}[output]\ncurve = 'c.png'\n"), &["bad.toml:6:9", "SVG, not in png", ".svg"]);
+    fails(&format!("{TURNS}[output]\ncurve = ''\n"), &["bad.toml:6:9", "output.curve", "the name of a file"]);
+    fails(&format!("{TURNS}[output]\ncheckpoint = ''\n"), &["bad.toml:6:14", "the name of a file"]);
     fails(&format!("{TURNS}[output]\nevery = 0\n"), &["bad.toml:6:9", "from 1 to"]);
     fails(
         &format!("{TURNS}[output]\ncheckpoint = 'bad.toml'\n"),

@@ -343,6 +343,9 @@ fn read_output(
 ) -> Result<(PathBuf, usize, PathBuf), Failure> {
     let mut path = |key, ending: &str| -> Result<PathBuf, Failure> {
         Ok(match section.string(key)? {
+            Some(path) if path.is_empty() => {
+                return Err(section.wrong(key, "expected the name of a file, given none"));
+            }
             Some(path) => inputs.folder.join(path),
             None => file.with_extension(ending),
         })
