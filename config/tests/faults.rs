@@ -88,7 +88,7 @@ fn a_faulty_config_is_underlined() {
     run("[run]\nprecision = 'f16'\n").fails(1, &["f32", "[c.toml:2:13]"]);
     run("memory_limit = '8 parsecs'\n").fails(1, &["8 parsecs", "[c.toml:1:16]"]);
     // Counts are written as on the command line.
-    for given in ["3", "'3'", "3e0", "\"3e0\"", "1_000_000"] {
+    for given in ["9", "'9'", "9e0", "\"9e0\"", "1_000_000"] {
         run(&format!("max_gates = {given}\nmax_steps = {given}\n")).done();
     }
     run("max_gates = 1e0\n").fails(1, &["at most 1 are allowed"]);
