@@ -166,6 +166,12 @@ impl RuleDef {
         &self.name
     }
 
+    /// How many inputs it has.
+    #[must_use]
+    pub fn n_in(&self) -> usize {
+        self.n_in as usize
+    }
+
     /// A rule of so many inputs, without anything yet.
     #[must_use]
     pub fn new(name: &str, n_in: u32) -> RuleDef {

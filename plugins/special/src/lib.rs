@@ -193,7 +193,8 @@ mod tests {
                 // The branch between -1/e and 0.
                 assert_rule!(rule, [[-0.3], [-0.1]]);
             } else {
-                assert_rule!(rule, [[1.0, 0.5, 0.3], [2.0, 1.5, 0.9]]);
+                let inputs = |point: [f64; 3]| point[..rule.n_in()].to_vec();
+                assert_rule!(rule, [[1.0, 0.5, 0.3], [2.0, 1.5, 0.9]].map(inputs));
             }
         }
     }
