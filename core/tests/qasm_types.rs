@@ -168,6 +168,7 @@ fn mutable_arrays_are_those_of_the_caller() {
         ("array[int[8], 2, 2] m = {{1, 2}, {3, 4}}; double(m, 3);", "2 dimensions"),
         ("array[int[8], 4] xs = {1, 2, 3, 4}; twice(xs);", "4 elements"),
         ("int[8] x = 1; double(x, 3);", "no dimensions"),
+        ("array[float[64], 2] xs = {0.5, 1.0}; double(xs, 3);", "another type"),
         ("array[int[8], #dim = 1] a;", "`#dim`"),
         ("def g(readonly array[int[8], 2] a) {} array[int[8], 3] xs = {1, 2, 3}; g(xs);", "3 elements"),
         ("def g(readonly array[int[8], #dim = 1] a) { a[0] = 1; } array[int[8], 1] xs = {1}; g(xs);", "`a`"),

@@ -186,6 +186,11 @@ impl Lowering<'_> {
                 },
                 _ => return self.not_changed(arg.span),
             };
+            if self.variables[id].element().base != ty.base {
+                let (given, expected) = ("a variable of another type", "elements of the parameter's type");
+                let problem = Problem::WrongType { given: given.to_owned(), expected: expected.to_owned() };
+                return self.fail(problem, arg.span);
+            }
             let value = self.variable(id, arg.span)?;
             self.check_array(parameter, value, arg.span)?;
             return Ok(Argument::Variable(id));
