@@ -70,7 +70,7 @@ impl Writer<'_, '_> {
     /// numbers: the quotient is written as what it is, the rest with an operand that is no literal.
     fn on_ints(&mut self, op: Int2, args: &[Expr], sign: &str, rank: u8) -> Result<(String, u8), EmitError> {
         let literals = literal(&args[0]).zip(literal(&args[1]));
-        let value = literals.and_then(|(a, b)| on_literals(op, a, b));
+        let value = literals.and_then(|(a, b)| op.value(a, b));
         match (literals, value) {
             (Some(_), Some(n)) if op == Int2::Div => self.ranked(&Expr::Int(n)),
             (Some((a, _)), None) => {
@@ -153,19 +153,9 @@ fn literal(e: &Expr) -> Option<i64> {
     match e {
         Expr::Int(n) => Some(*n),
         Expr::Op(Op::Int1(Int1::Neg), args, _) => literal(&args[0])?.checked_neg(),
-        Expr::Op(Op::Int2(op), args, _) => on_literals(*op, literal(&args[0])?, literal(&args[1])?),
+        // What a function gives is no literal.
+        Expr::Op(Op::Int2(Int2::Min | Int2::Max), ..) => None,
+        Expr::Op(Op::Int2(op), args, _) => op.value(literal(&args[0])?, literal(&args[1])?),
         _ => None,
-    }
-}
-
-/// What an operation on two literals gives, if that is written as a literal again.
-fn on_literals(op: Int2, a: i64, b: i64) -> Option<i64> {
-    match op {
-        Int2::Add => a.checked_add(b),
-        Int2::Sub => a.checked_sub(b),
-        Int2::Mul => a.checked_mul(b),
-        Int2::Div => a.checked_div(b),
-        Int2::Rem => a.checked_rem(b),
-        Int2::Min | Int2::Max => None,
     }
 }

@@ -4,7 +4,7 @@ use crate::array::{ArrayError, Shape, broadcast, checked_axis, place};
 
 use super::{
     arrays::ArrayOp,
-    op::{Int1, Int2, Mixed, Op},
+    op::{Int1, Mixed, Op},
     shapes::{Known, compared},
 };
 
@@ -21,9 +21,7 @@ pub(super) fn result(op: Op, args: &[&Known], arrays: &[bool]) -> Found {
         Op::Int(n) => Known::Int(n),
         Op::Bool(b) => Known::Bool(b),
         Op::Int1(Int1::Neg) => int(0).and_then(i64::checked_neg).map_or(Known::Any, Known::Int),
-        Op::Int2(op) => {
-            int(0).zip(int(1)).and_then(|(a, b)| computed(op, a, b)).map_or(Known::Any, Known::Int)
-        }
+        Op::Int2(op) => int(0).zip(int(1)).and_then(|(a, b)| op.value(a, b)).map_or(Known::Any, Known::Int),
         Op::CompareInt(op) => int(0).zip(int(1)).map_or(Known::Any, |(a, b)| compared(op, a, b)),
         Op::Mixed(op @ (Mixed::Not | Mixed::And | Mixed::Or)) => match (op, args) {
             (Mixed::Not, [Known::Bool(a)]) => Known::Bool(!a),
@@ -61,18 +59,6 @@ pub(super) fn result(op: Op, args: &[&Known], arrays: &[bool]) -> Found {
 
 fn long(n: usize) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
-}
-
-fn computed(op: Int2, a: i64, b: i64) -> Option<i64> {
-    match op {
-        Int2::Add => a.checked_add(b),
-        Int2::Sub => a.checked_sub(b),
-        Int2::Mul => a.checked_mul(b),
-        Int2::Div => a.checked_div(b),
-        Int2::Rem => a.checked_rem(b),
-        Int2::Min => Some(a.min(b)),
-        Int2::Max => Some(a.max(b)),
-    }
 }
 
 /// Operations on numbers, element by element.
