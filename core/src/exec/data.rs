@@ -157,9 +157,9 @@ impl<S: Scalar> Datum<S> {
     /// The sizes of the first array of a (co)tangent that is too long for the value it belongs to, and of that value's.
     /// Arrays that are `given` from outside must have their shape, or be a row of at most as many elements.
     pub(super) fn too_long(&self, value: &Datum<S>, given: bool) -> Option<[Shape; 2]> {
-        let (own, whole, same) = match (self, value) {
-            (Datum::Reals(d), Datum::Reals(x)) => (d.shape(), x.shape(), d.same_shape(x)),
-            (Datum::Complexes(d), Datum::Complexes(x)) => (d.shape(), x.shape(), d.same_shape(x)),
+        let (own, whole) = match (self, value) {
+            (Datum::Reals(d), Datum::Reals(x)) if !d.same_shape(x) => (d.shape(), x.shape()),
+            (Datum::Complexes(d), Datum::Complexes(x)) if !d.same_shape(x) => (d.shape(), x.shape()),
             (Datum::Tuple(d), Datum::Tuple(x)) => {
                 let differentiable = x.iter().filter(|v| v.has_tangent());
                 return d.iter().zip(differentiable).find_map(|(d, v)| d.too_long(v, given));
@@ -167,7 +167,7 @@ impl<S: Scalar> Datum<S> {
             _ => return None,
         };
         let len = |shape: &Shape| shape.iter().product::<usize>();
-        let wrong = !same && (len(&own) > len(&whole) || given && own.len() > 1);
+        let wrong = len(&own) > len(&whole) || given && own.len() > 1;
         wrong.then_some([own, whole])
     }
     /// Extends the arrays of a (co)tangent with zeros to the shapes of the value it belongs to.

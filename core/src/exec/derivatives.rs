@@ -356,10 +356,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         let mut fields = result?.fields().to_vec();
         let value = if fields.is_empty() { Datum::Tuple(vec![]) } else { fields.remove(0) };
         let mut dot = fields.pop().unwrap_or(Datum::Tuple(vec![]));
-        if let Some([given, expected]) = dot.too_long(&value, false) {
-            let (what, of) = ("a rule's tangent", "the result");
-            return Err(CallError::Tangent { what, of, given, expected }.into());
-        }
+        fits(&dot, &value, ["a rule's tangent", "the result"], false)?;
         dot.extend_like(&value);
         Ok((value, dot))
     }
@@ -563,10 +560,7 @@ fn split<S: Scalar>(result: Datum<S>, args: &[Datum<S>]) -> Result<(Datum<S>, Ve
 pub(super) fn extend<S: Scalar>(bars: &mut [Datum<S>], args: &[Datum<S>]) -> Result<(), CallError> {
     let differentiable = args.iter().filter(|a| a.has_tangent());
     for (bar, arg) in bars.iter_mut().zip(differentiable) {
-        if let Some([given, expected]) = bar.too_long(arg, false) {
-            let (what, of) = ("a rule's cotangent", "an argument");
-            return Err(CallError::Tangent { what, of, given, expected });
-        }
+        fits(bar, arg, ["a rule's cotangent", "an argument"], false)?;
         bar.extend_like(arg);
     }
     Ok(())
@@ -575,20 +569,25 @@ pub(super) fn extend<S: Scalar>(bars: &mut [Datum<S>], args: &[Datum<S>]) -> Res
 /// Whether tangents from outside go with their arguments.
 fn check_tangents<S: Scalar>(args: &[Datum<S>], dots: &[Datum<S>]) -> Result<(), CallError> {
     let differentiable = args.iter().filter(|a| a.has_tangent());
-    match dots.iter().zip(differentiable).find_map(|(dot, arg)| dot.too_long(arg, true)) {
-        Some([given, expected]) => {
-            Err(CallError::Tangent { what: "a tangent", of: "an argument", given, expected })
-        }
-        None => Ok(()),
-    }
+    dots.iter()
+        .zip(differentiable)
+        .try_for_each(|(dot, arg)| fits(dot, arg, ["a tangent", "an argument"], true))
 }
 
 /// Whether a cotangent from outside goes with the result.
 fn check_cotangent<S: Scalar>(y_bar: &Datum<S>, value: &Datum<S>) -> Result<(), CallError> {
-    match y_bar.too_long(value, true) {
-        Some([given, expected]) => {
-            Err(CallError::Tangent { what: "a cotangent", of: "the result", given, expected })
-        }
+    fits(y_bar, value, ["a cotangent", "the result"], true)
+}
+
+/// Whether a (co)tangent goes with the value it belongs to, as [`Datum::too_long`] says; both are named.
+fn fits<S: Scalar>(
+    tangent: &Datum<S>,
+    value: &Datum<S>,
+    [what, of]: [&'static str; 2],
+    given: bool,
+) -> Result<(), CallError> {
+    match tangent.too_long(value, given) {
+        Some([given, expected]) => Err(CallError::Tangent { what, of, given, expected }),
         None => Ok(()),
     }
 }
