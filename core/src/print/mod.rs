@@ -47,7 +47,7 @@ pub use qasm2::{renamed_in_qasm2, to_qasm2};
 pub use qasm3::{renamed_in_qasm3, to_qasm3};
 pub use synthesis::synthesize;
 
-use std::{collections::HashSet, ops::Range};
+use std::{collections::BTreeSet, ops::Range};
 
 use num_complex::Complex;
 
@@ -172,8 +172,9 @@ impl<'a> Bits<'a> {
 /// The hidden registers, and what is read of them.
 #[derive(Default)]
 struct Hidden {
+    /// Their bits, in order.
     registers: Vec<Range<u32>>,
-    read: HashSet<u32>,
+    read: BTreeSet<u32>,
 }
 
 impl Hidden {
@@ -186,7 +187,7 @@ impl Hidden {
         }
         for condition in circuit.instructions().iter().filter_map(|i| i.condition.as_ref()) {
             condition.for_each_bit(&mut |bit| {
-                if hidden.registers.iter().any(|bits| bits.contains(&bit)) {
+                if hidden.holds(bit) {
                     hidden.read.insert(bit);
                 }
             });
@@ -194,14 +195,19 @@ impl Hidden {
         hidden
     }
 
+    fn holds(&self, bit: u32) -> bool {
+        let at = self.registers.partition_point(|bits| bits.end <= bit);
+        self.registers.get(at).is_some_and(|bits| bits.contains(&bit))
+    }
+
     /// Whether a bit is hidden and no condition reads it.
     fn is_unread(&self, bit: u32) -> bool {
-        self.registers.iter().any(|bits| bits.contains(&bit)) && !self.read.contains(&bit)
+        self.holds(bit) && !self.read.contains(&bit)
     }
 
     /// Whether a condition reads any of these, if they are hidden.
-    fn is_read(&self, bits: &Range<u32>) -> bool {
-        self.read.iter().any(|bit| bits.contains(bit))
+    fn is_read(&self, bits: Range<u32>) -> bool {
+        self.read.range(bits).next().is_some()
     }
 }
 

@@ -150,7 +150,7 @@ fn declare_registers(circuit: &Circuit, names: &[(String, usize)], hidden: &Hidd
         .filter(|(register, _)| {
             let bits = first..first + u32::try_from(register.size).unwrap_or(u32::MAX);
             first = bits.end;
-            !register.hidden || hidden.is_read(&bits)
+            !register.hidden || hidden.is_read(bits)
         })
         .collect();
     // Without any output all registers are.
