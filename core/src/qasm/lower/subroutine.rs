@@ -179,12 +179,13 @@ impl Lowering<'_> {
     fn argument(&mut self, arg: &Expr, parameter: &Parameter) -> Lower<Argument> {
         let ty = &parameter.ty;
         if parameter.mutable {
-            let id = match arg.kind {
-                ExprKind::Name(symbol) => match self.names.get(symbol) {
-                    Some(&Entry::Variable(id)) => id,
-                    _ => return self.not_changed(arg.span),
-                },
-                _ => return self.not_changed(arg.span),
+            let entry = match arg.kind {
+                ExprKind::Name(symbol) => self.names.get(symbol),
+                _ => None,
+            };
+            let Some(&Entry::Variable(id)) = entry else {
+                let (expected, given) = ("an array variable".to_owned(), "another expression".to_owned());
+                return self.fail(Problem::Expected { expected, given }, arg.span);
             };
             if self.variables[id].element().base != ty.base {
                 let (given, expected) = ("a variable of another type", "elements of the parameter's type");
@@ -205,11 +206,6 @@ impl Lowering<'_> {
                 self.fail(Problem::WrongType { given, expected }, arg.span)
             }
         }
-    }
-
-    fn not_changed<T>(&mut self, span: Span) -> Lower<T> {
-        let (expected, given) = ("an array variable".to_owned(), "another expression".to_owned());
-        self.fail(Problem::Expected { expected, given }, span)
     }
 
     /// An array as one of the parameter's type.
