@@ -67,10 +67,8 @@ impl Common {
 
 /// Says which backends had no score because asking for it failed: they would be left out without a word.
 fn note_faults(plugins: &Plugins, n_qubits: usize, gates: usize, terminal: &Terminal) {
-    for known in plugins.known(n_qubits, gates) {
-        if let Some(fault) = known.fault {
-            terminal.note(&format!("note: `{}` is left out: {fault}", known.name));
-        }
+    for (name, fault) in plugins.faults(n_qubits, gates) {
+        terminal.note(&format!("note: `{name}` is left out: {fault}"));
     }
 }
 

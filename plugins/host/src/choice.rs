@@ -161,12 +161,21 @@ impl Plugins {
             description: b.describe(),
             double: b.score::<f64>(n_qubits, operators),
             single: if b.is_device() { b.score::<f32>(n_qubits, operators) } else { 0 },
-            fault: b
-                .fault::<f64>(n_qubits, operators)
-                .or_else(|| b.is_device().then(|| b.fault::<f32>(n_qubits, operators)).flatten()),
+            fault: fault(b, n_qubits, operators),
         };
         self.backends().iter().map(known).collect()
     }
+
+    /// The backends whose score could not be asked for at so many operators on n qubits, and why.
+    pub fn faults(&self, n_qubits: usize, operators: usize) -> impl Iterator<Item = (&str, String)> {
+        self.backends().iter().filter_map(move |b| Some((b.name(), fault(b, n_qubits, operators)?)))
+    }
+}
+
+/// Why a backend has no score in one of its precisions, if asking for it failed.
+fn fault(backend: &Backend, n_qubits: usize, operators: usize) -> Option<String> {
+    let single = || backend.is_device().then(|| backend.fault::<f32>(n_qubits, operators)).flatten();
+    backend.fault::<f64>(n_qubits, operators).or_else(single)
 }
 
 /// The name of the built-in kernels.
