@@ -1,5 +1,7 @@
-//! A rotation by repetition until success, unrolled: each round succeeds with probability 1/2, and a
-//! failure is taken back by the next round, which tries twice the angle.
+//! Repetition until success. First a loop that a measurement ends: from Clifford gates and Toffolis, a rotation by
+//! `acos(3/5)`, which is no rational part of a turn; a round succeeds with probability 5/8 and is a Z otherwise (Nielsen
+//! and Chuang, exercise 4.41). Then a rotation by any angle, unrolled: each round succeeds with probability 1/2, and
+//! a failure is taken back by the next round, which tries twice the angle.
 //!
 //! ```text
 //! cargo run -p ketgrad-examples --example repeat_until_success
@@ -13,8 +15,30 @@ use ketgrad::{
 use num_complex::Complex;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let theta = 0.4;
     let simulator = Simulator::new();
+    let until_it_works = circuit! {
+        qubits data[1], ancilla[2];
+        bits failed[2], wrong;
+        h data;
+        assign failed = true;
+        while_loop failed != 0 {
+            reset ancilla;
+            h ancilla;
+            ccx 1, 2, data;
+            s data;
+            ccx 1, 2, data;
+            h ancilla;
+            measure ancilla -> failed;
+            when failed != 0 { z data; }
+        }
+        rz(-0.6f64.acos()) data;
+        h data;
+        measure data -> wrong;
+    }?;
+    let counts = simulator.run_shots::<f64>(&until_it_works, &[], 1000, 7)?;
+    println!("a rotation by acos(3/5), undone: {counts:?}");
+
+    let theta = 0.4;
     for rounds in 1..=6 {
         let c = circuit! {
             qubits data[1], ancilla[1];

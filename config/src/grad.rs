@@ -120,7 +120,7 @@ pub(crate) fn expectation_of<T: Number>(
     let available = Needs::default().check("the derivatives", common.memory_limit)?;
     let threads: Threads = common.start_threads()?;
     let executors = common.executors::<T>(&circuit, terminal)?;
-    let simulator = Simulator { executors, threads, memory_limit: Some(available) };
+    let simulator = Simulator { executors, threads, memory_limit: Some(available), ..Simulator::new() };
     Ok(Expectation::new(circuit, [observable]).map_err(Failure::input)?.with_simulator(simulator))
 }
 

@@ -204,6 +204,7 @@
 /// | `measure ..;` | `circuit.measure_all()?`: all qubits into a new register `meas` |
 /// | `assign c[i] = value;` | `circuit.assign(…)?` for the bit, a list of bits or, `assign c = value;`, all |
 /// | `when condition { … }` | `circuit.when(condition, …)?`: the block where the condition holds, tested at each of its instructions at run time |
+/// | `while_loop condition { … }` | `circuit.while_loop(condition, …)?`: the block again and again while the condition holds, tested at run time before each round |
 ///
 /// A condition is `c == number` or with `!=`, `<`, `<=`, `>`, `>=`, where `c` is a register or some of its
 /// bits (`c[0..2] == 3`) as an unsigned number, bit 0 least significant; `c[i]` or `c` alone is "a bit of it
@@ -220,6 +221,7 @@
 ///     when c == 2 { x 0; }
 ///     when !c[0] && flag { z 1; }
 ///     assign c[1] = false;
+///     while_loop !flag { reset 2; h 2; measure 2 -> flag; }
 /// }?;
 /// let mut called = Circuit::new(3);
 /// let c = called.bit_register("c", 2)?;
@@ -229,6 +231,8 @@
 /// let not_c0 = Condition::Bit { bit: 0, value: false };
 /// called.when(Condition::All(vec![not_c0, flag.into()]), |c| c.z(1))?;
 /// called.assign(1, false)?;
+/// let not_flag = Condition::Bit { bit: 2, value: false };
+/// called.while_loop(not_flag, |c| c.reset(2)?.h(2)?.measure(2, flag))?;
 /// assert_eq!(written, called);
 /// # Ok::<(), CircuitError>(())
 /// ```
@@ -399,6 +403,9 @@ macro_rules! __statements {
     };
     ($c:ident $m:tt when $($rest:tt)*) => {
         $crate::__block! { $c $m [] [when] $($rest)* }
+    };
+    ($c:ident $m:tt while_loop $($rest:tt)*) => {
+        $crate::__block! { $c $m [] [while_loop] $($rest)* }
     };
     ($c:ident $m:tt while $($rest:tt)*) => {
         $crate::__no_statement! { while }
@@ -627,6 +634,12 @@ macro_rules! __statement {
             ::core::result::Result::Ok(circuit)
         })?;
     };
+    ($c:ident [] @block [while_loop $($condition:tt)+] { $($body:tt)* }) => {
+        $c.while_loop($crate::__condition!(@or [] [] $($condition)+), |circuit| {
+            $crate::__body! { circuit $($body)* }
+            ::core::result::Result::Ok(circuit)
+        })?;
+    };
     ($c:ident [] @block $([if $($condition:tt)+] { $($body:tt)* })+ $([] { $($last:tt)* })?) => {
         $(if $($condition)+ {
             $crate::__body! { $c $($body)* }
@@ -840,7 +853,7 @@ macro_rules! __measure {
     };
 }
 
-/// The condition of `when`: `@or` and `@and` split it, `@one` reads what is between, `@is` compares.
+/// The condition of `when` and `while_loop`: `@or` and `@and` split it, `@one` reads what is between, `@is` compares.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __condition {

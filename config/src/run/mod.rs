@@ -122,7 +122,8 @@ fn simulate<T: Number>(
         Some(path) => Some(read_input::<T>(path, n_qubits)?),
         None => None,
     };
-    let simulator = Simulator { executors, threads: common.start_threads()?, memory_limit: Some(available) };
+    let (threads, memory_limit) = (common.start_threads()?, Some(available));
+    let simulator = Simulator { executors, threads, memory_limit, max_rounds: common.max_rounds };
     let progress = Mutex::new(Progress::new(terminal, "gates"));
     let task = Task { args, common, circuit, simulator, observables: &observables, progress };
 

@@ -84,7 +84,11 @@ impl Task<'_> {
         let in_use = || simulator.executors.in_use::<Complex<T>>(circuit.n_qubits(), gates);
         let Some(operators) = bound.operators() else {
             let point = self.many_trajectories(simulator, &circuit, bound, state, keep);
-            return Ok((point.map_err(Failure::input)?, in_use()));
+            let point = point.map_err(|error| match error {
+                SimulateError::Endless { .. } => Failure::input(error).help("--max-steps allows more rounds"),
+                error => Failure::input(error),
+            });
+            return Ok((point?, in_use()));
         };
         let from = if state.is_some() { Way::Given } else { Way::FromZero };
         let placed = match state {
@@ -256,6 +260,7 @@ mod tests {
             quiet: true,
             memory_limit: None,
             max_steps: 0,
+            max_rounds: 0,
             max_gates: 0,
             json: false,
             allow_nonfinite: false,

@@ -24,7 +24,7 @@ pub use condition::{Condition, Relation};
 pub use error::CircuitError;
 pub use operand::{BitRange, Numbers, Operand};
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{collections::BTreeMap, fmt, ops::Range, sync::Arc};
 
 use num_complex::Complex;
 use smallvec::SmallVec;
@@ -78,6 +78,12 @@ pub enum Operation {
     },
     /// Does nothing; optimizations do not move gates across it.
     Barrier,
+    /// Runs the `body` instructions behind it, and then itself again, as long as the condition of the
+    /// instruction holds; without a condition for ever. A body ends with the circuit or the loop around at the latest.
+    While {
+        /// How many instructions.
+        body: u32,
+    },
 }
 
 impl Operation {
@@ -543,16 +549,7 @@ impl Circuit {
         body: impl FnOnce(&mut Circuit) -> Result<&mut Circuit, CircuitError>,
     ) -> Result<&mut Circuit, CircuitError> {
         let condition = condition.into();
-        let mut missing = None;
-        let n_bits = self.n_bits();
-        condition.for_each_bit(&mut |bit| {
-            if bit as usize >= n_bits {
-                missing = Some(bit as usize);
-            }
-        });
-        if let Some(bit) = missing {
-            return Err(self.no_such_bit(bit));
-        }
+        self.check_condition(&condition)?;
         let first = self.instructions.len();
         self.all_or_nothing(body)?;
         let condition = Arc::new(condition);
@@ -563,6 +560,67 @@ impl Circuit {
             });
         }
         Ok(self)
+    }
+
+    /// Appends what `body` appends, as a loop: it runs again and again while the condition on classical bits
+    /// holds, which is tested before each round.
+    ///
+    /// ```
+    /// use ketgrad_core::circuit::{Circuit, Condition};
+    /// // |+> until a measurement gives 1: two rounds on average.
+    /// let mut c = Circuit::new(1);
+    /// c.add_register("m", 1)?;
+    /// c.while_loop(Condition::Bit { bit: 0, value: false }, |c| c.reset(0)?.h(0)?.measure(0, 0))?;
+    /// assert_eq!(c.to_string(), "while (c[0] == 0) {\n  reset q[0]\n  h q[0]\n  measure q[0] -> c[0]\n}\n");
+    /// # Ok::<(), ketgrad_core::circuit::CircuitError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The error of `body`, or a bit that does not exist. Nothing is appended then.
+    pub fn while_loop(
+        &mut self,
+        condition: impl Into<Condition>,
+        body: impl FnOnce(&mut Circuit) -> Result<&mut Circuit, CircuitError>,
+    ) -> Result<&mut Circuit, CircuitError> {
+        let condition = condition.into();
+        self.check_condition(&condition)?;
+        let at = self.instructions.len();
+        self.all_or_nothing(|circuit| {
+            circuit.operation(Operation::While { body: 0 }, &[], &[])?;
+            circuit.instructions[at].condition = Some(Arc::new(condition));
+            body(circuit)?;
+            circuit.set_body(at);
+            Ok(circuit)
+        })
+    }
+
+    /// Makes all that follows the loop at this instruction its body.
+    pub(crate) fn set_body(&mut self, at: usize) {
+        let len = self.instructions.len();
+        if let Some(Instruction { operation: Operation::While { body }, .. }) = self.instructions.get_mut(at)
+        {
+            *body = u32::try_from(len - at - 1).unwrap_or(u32::MAX);
+        }
+    }
+
+    /// Where each loop stands, and the position behind its body; by first position, outer loops first.
+    #[must_use]
+    pub fn loops(&self) -> Vec<Range<usize>> {
+        let mut loops: Vec<Range<usize>> = Vec::new();
+        // The ends of those that are open.
+        let mut open: Vec<usize> = Vec::new();
+        for (at, instruction) in self.instructions.iter().enumerate() {
+            while open.last().is_some_and(|&end| end <= at) {
+                open.pop();
+            }
+            if let Operation::While { body } = instruction.operation {
+                let around = open.last().copied().unwrap_or(self.instructions.len());
+                let end = (at + 1).saturating_add(body as usize).min(around);
+                open.push(end);
+                loops.push(at..end);
+            }
+        }
+        loops
     }
 
     /// Appends what `body` appends, each gate under further controls: all of `controls` must have
@@ -685,6 +743,16 @@ impl Circuit {
         CircuitError::NoSuchBit { given, n_bits: self.n_bits() }
     }
 
+    fn check_condition(&self, condition: &Condition) -> Result<(), CircuitError> {
+        let mut missing = None;
+        condition.for_each_bit(&mut |bit| {
+            if bit as usize >= self.n_bits {
+                missing = Some(bit as usize);
+            }
+        });
+        missing.map_or(Ok(()), |bit| Err(self.no_such_bit(bit)))
+    }
+
     fn check(&self, instruction: &Instruction) -> Result<(), CircuitError> {
         let given = instruction.targets.len();
         match &instruction.operation {
@@ -707,6 +775,10 @@ impl Circuit {
             {
                 let gate = operation_name(instruction);
                 return Err(CircuitError::Targets { gate, given, expected: 1 });
+            }
+            Operation::While { .. } if given > 0 || !instruction.controls.is_empty() => {
+                let gate = operation_name(instruction);
+                return Err(CircuitError::Targets { gate, given: instruction.qubits().count(), expected: 0 });
             }
             _ => {}
         }
@@ -762,6 +834,7 @@ fn operation_name(instruction: &Instruction) -> String {
         Operation::Reset => "reset",
         Operation::Assign { .. } => "assign",
         Operation::Barrier => "barrier",
+        Operation::While { .. } => "while",
     };
     match instruction.controls.len() {
         0 => base.to_owned(),
@@ -769,32 +842,56 @@ fn operation_name(instruction: &Instruction) -> String {
     }
 }
 
-/// One instruction a line. A control of value 0 is marked `!q[0]`.
+/// One instruction a line, bodies of loops indented. A control of value 0 is marked `!q[0]`.
 impl fmt::Display for Circuit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for instruction in &self.instructions {
-            if let Some(condition) = &instruction.condition {
-                write!(f, "if ({condition}) ")?;
+        let mut loops = self.loops().into_iter().peekable();
+        let mut open: Vec<usize> = Vec::new();
+        let indent = |f: &mut fmt::Formatter<'_>, depth: usize| write!(f, "{:1$}", "", 2 * depth);
+        for at in 0..=self.instructions.len() {
+            while open.last() == Some(&at) {
+                open.pop();
+                indent(f, open.len())?;
+                writeln!(f, "}}")?;
             }
-            f.write_str(&operation_name(instruction))?;
-            if let Operation::Gate(gate) = &instruction.operation
-                && !gate.params().is_empty()
-            {
-                let params: Vec<String> = gate.params().iter().map(|a| self.angle_text(a)).collect();
-                write!(f, "({})", params.join(", "))?;
+            let Some(instruction) = self.instructions.get(at) else { break };
+            indent(f, open.len())?;
+            if let Some(body) = loops.next_if(|body| body.start == at) {
+                match &instruction.condition {
+                    Some(condition) => writeln!(f, "while ({condition}) {{")?,
+                    None => writeln!(f, "while (true) {{")?,
+                }
+                open.push(body.end);
+                continue;
             }
-            let controls = instruction.controls.iter().map(|c| (if c.value { "" } else { "!" }, c.qubit));
-            let targets = instruction.targets.iter().map(|&q| ("", q));
-            for (i, (mark, qubit)) in controls.chain(targets).enumerate() {
-                write!(f, "{}{mark}q[{qubit}]", if i == 0 { " " } else { ", " })?;
-            }
-            match instruction.operation {
-                Operation::Measure { bit } => write!(f, " -> c[{bit}]")?,
-                Operation::Assign { bit, value } => write!(f, " c[{bit}] = {}", u8::from(value))?,
-                _ => {}
-            }
-            writeln!(f)?;
+            self.write_instruction(f, instruction)?;
         }
         Ok(())
+    }
+}
+
+impl Circuit {
+    fn write_instruction(&self, f: &mut fmt::Formatter<'_>, instruction: &Instruction) -> fmt::Result {
+        if let Some(condition) = &instruction.condition {
+            write!(f, "if ({condition}) ")?;
+        }
+        f.write_str(&operation_name(instruction))?;
+        if let Operation::Gate(gate) = &instruction.operation
+            && !gate.params().is_empty()
+        {
+            let params: Vec<String> = gate.params().iter().map(|a| self.angle_text(a)).collect();
+            write!(f, "({})", params.join(", "))?;
+        }
+        let controls = instruction.controls.iter().map(|c| (if c.value { "" } else { "!" }, c.qubit));
+        let targets = instruction.targets.iter().map(|&q| ("", q));
+        for (i, (mark, qubit)) in controls.chain(targets).enumerate() {
+            write!(f, "{}{mark}q[{qubit}]", if i == 0 { " " } else { ", " })?;
+        }
+        match instruction.operation {
+            Operation::Measure { bit } => write!(f, " -> c[{bit}]")?,
+            Operation::Assign { bit, value } => write!(f, " c[{bit}] = {}", u8::from(value))?,
+            _ => {}
+        }
+        writeln!(f)
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::{
-    circuit::{Circuit, Instruction, Operation},
+    circuit::{Circuit, Condition, Instruction, Operation},
     gate::{Gate, GateKind},
     param::{Angle, Q},
     print::{Bits, condition},
@@ -27,6 +27,8 @@ pub(super) enum Shape {
     },
     /// A stripe on each target.
     Barrier,
+    /// A box on all lines from the first to the last: a loop begins or ends.
+    Loop,
 }
 
 /// An instruction in the picture. Rows are counted from 0 at the top.
@@ -67,56 +69,91 @@ impl Layout {
         let registers: Vec<(String, usize)> =
             circuit.registers().iter().map(|r| (r.name.clone(), r.size)).collect();
         let scribe = Scribe { circuit, pi, bits: Bits::new(&registers) };
-        let mut layout = Layout { n_qubits, n_rows: n_qubits, columns: Vec::new() };
-        let mut free = vec![0; n_qubits + 1];
-        // The column after the last one that writes, or reads, a classical bit.
-        let (mut written, mut read): (HashMap<u32, usize>, HashMap<u32, usize>) = Default::default();
-        for instruction in circuit.instructions() {
-            let Some(cell) = scribe.cell(instruction) else { continue };
-            let stripe = cell.shape == Shape::Barrier;
-            let first_free = if stripe {
-                cell.targets.iter().map(|&row| free[row]).max()
-            } else {
-                free[cell.rows.0..=cell.rows.1].iter().copied().max()
-            };
-            let mut column = first_free.unwrap_or(0);
-            let writes = match instruction.operation {
-                Operation::Measure { bit } | Operation::Assign { bit, .. } => Some(bit),
-                _ => None,
-            };
-            if let Some(bit) = writes {
-                let after = |map: &HashMap<u32, usize>| map.get(&bit).copied().unwrap_or(0);
-                column = column.max(after(&written)).max(after(&read));
+        let mut packer = Packer {
+            layout: Layout { n_qubits, n_rows: n_qubits, columns: Vec::new() },
+            free: vec![0; n_qubits + 1],
+            written: HashMap::new(),
+            read: HashMap::new(),
+        };
+        let mut loops = circuit.loops().into_iter().peekable();
+        // The bodies around: where they end, their rows, and what they write.
+        let mut open: Vec<(usize, Cell, Vec<u32>)> = Vec::new();
+        for at in 0..=circuit.instructions().len() {
+            while let Some((_, cell, writes)) = open.pop_if(|(end, ..)| *end == at) {
+                packer.put(cell, None, &writes);
             }
-            if let Some(condition) = &instruction.condition {
-                condition.for_each_bit(&mut |bit| {
-                    column = column.max(written.get(&bit).copied().unwrap_or(0));
-                });
-                condition.for_each_bit(&mut |bit| {
-                    let last = read.entry(bit).or_default();
-                    *last = (column + 1).max(*last);
-                });
+            let Some(instruction) = circuit.instructions().get(at) else { break };
+            let condition = instruction.condition.as_deref();
+            if let Some(body) = loops.next_if(|body| body.start == at) {
+                let within = &circuit.instructions()[at + 1..body.end];
+                let (head, end) = scribe.loop_cells(condition, within);
+                packer.put(head, condition, &[]);
+                open.push((body.end, end, within.iter().filter_map(writes).collect()));
+            } else if let Some(cell) = scribe.cell(instruction) {
+                packer.put(cell, condition, writes(instruction).as_slice());
             }
-            if let Some(bit) = writes {
-                written.insert(bit, column + 1);
-            }
-            if stripe {
-                cell.targets.iter().for_each(|&row| free[row] = column + 1);
-            } else {
-                free[cell.rows.0..=cell.rows.1].fill(column + 1);
-            }
-            layout.n_rows = layout.n_rows.max(cell.rows.1 + 1);
-            if layout.columns.len() <= column {
-                layout.columns.resize_with(column + 1, Vec::new);
-            }
-            layout.columns[column].push(cell);
         }
-        layout
+        packer.layout
     }
 
     /// The label of a row: `q3`, or nothing for the row that is no qubit.
     pub(super) fn row_name(&self, row: usize) -> String {
         if row < self.n_qubits { format!("q{row}") } else { String::new() }
+    }
+}
+
+/// The classical bit that an instruction writes.
+fn writes(instruction: &Instruction) -> Option<u32> {
+    match instruction.operation {
+        Operation::Measure { bit } | Operation::Assign { bit, .. } => Some(bit),
+        _ => None,
+    }
+}
+
+/// Packs cells to the left.
+struct Packer {
+    layout: Layout,
+    /// The first free column of each row.
+    free: Vec<usize>,
+    /// The column after the last one that writes, or reads, a classical bit.
+    written: HashMap<u32, usize>,
+    read: HashMap<u32, usize>,
+}
+
+impl Packer {
+    fn put(&mut self, cell: Cell, condition: Option<&Condition>, writes: &[u32]) {
+        let Packer { layout, free, written, read } = self;
+        let stripe = cell.shape == Shape::Barrier;
+        let first_free = if stripe {
+            cell.targets.iter().map(|&row| free[row]).max()
+        } else {
+            free[cell.rows.0..=cell.rows.1].iter().copied().max()
+        };
+        let mut column = first_free.unwrap_or(0);
+        for bit in writes {
+            let after = |map: &HashMap<u32, usize>| map.get(bit).copied().unwrap_or(0);
+            column = column.max(after(written)).max(after(read));
+        }
+        if let Some(condition) = condition {
+            condition.for_each_bit(&mut |bit| {
+                column = column.max(written.get(&bit).copied().unwrap_or(0));
+            });
+            condition.for_each_bit(&mut |bit| {
+                let last = read.entry(bit).or_default();
+                *last = (column + 1).max(*last);
+            });
+        }
+        written.extend(writes.iter().map(|&bit| (bit, column + 1)));
+        if stripe {
+            cell.targets.iter().for_each(|&row| free[row] = column + 1);
+        } else {
+            free[cell.rows.0..=cell.rows.1].fill(column + 1);
+        }
+        layout.n_rows = layout.n_rows.max(cell.rows.1 + 1);
+        if layout.columns.len() <= column {
+            layout.columns.resize_with(column + 1, Vec::new);
+        }
+        layout.columns[column].push(cell);
     }
 }
 
@@ -155,6 +192,7 @@ impl Scribe<'_> {
             Operation::Assign { bit, value } => {
                 (Shape::Box, format!("{} = {}", self.bits.name(*bit), u8::from(*value)))
             }
+            Operation::While { .. } => return None,
             Operation::Barrier => {
                 targets.extend(controls.drain(..).map(|c| c.0));
                 (Shape::Barrier, String::new())
@@ -173,6 +211,21 @@ impl Scribe<'_> {
         let all = || targets.iter().copied().chain(controls.iter().map(|c| c.0));
         let rows = (all().min()?, all().max()?);
         Some(Cell { shape, label, note, targets, controls, rows })
+    }
+
+    /// Where a loop begins, with its condition, and where it ends.
+    fn loop_cells(&self, condition: Option<&Condition>, body: &[Instruction]) -> (Cell, Cell) {
+        let below = self.circuit.n_qubits();
+        let row = |i: &Instruction| i.qubits().map(|q| q as usize).min().unwrap_or(below);
+        let last = |i: &Instruction| i.qubits().map(|q| q as usize).max().unwrap_or(below);
+        let drawn = || body.iter().filter(|i| !matches!(i.operation, Operation::While { .. }));
+        let rows = (drawn().map(row).min().unwrap_or(below), drawn().map(last).max().unwrap_or(below));
+        let condition = condition.map_or_else(|| "true".to_owned(), |c| condition::qasm3(c, &self.bits));
+        let cell = |label: &str, note| {
+            let (targets, controls) = ((rows.0..=rows.1).collect(), Vec::new());
+            Cell { shape: Shape::Loop, label: label.to_owned(), note, targets, controls, rows }
+        };
+        (cell("while", condition), cell("end", String::new()))
     }
 
     fn gate(&self, gate: &Gate) -> String {

@@ -87,13 +87,18 @@ fn cell_width(cell: &Cell) -> f64 {
         Shape::Not | Shape::Swap => 4.0 * DOT,
         Shape::Barrier => 10.0,
         Shape::Measure => (length(&cell.note) * SMALL + 10.0).max(BOX),
-        Shape::Box | Shape::Dot { .. } => {
-            let numbered = cell.targets.len() > 1 || cell.shape != Shape::Box;
+        Shape::Box | Shape::Dot { .. } | Shape::Loop => {
+            let numbered = matches!(cell.shape, Shape::Dot { .. }) || is_numbered(cell);
             let numbers = if numbered { 16.0 } else { 0.0 };
             let label = length(&cell.label) * CHARACTER + 14.0;
             (label.max(length(&cell.note) * SMALL + 10.0) + numbers).max(BOX)
         }
     }
+}
+
+/// Whether the targets have their numbers in the box.
+fn is_numbered(cell: &Cell) -> bool {
+    cell.targets.len() > 1 && cell.shape != Shape::Loop
 }
 
 /// Draws a cell around the line at `x`; `top` is the height of the first wire.
@@ -137,7 +142,7 @@ fn draw_box(pen: &mut Pen, cell: &Cell, x: f64, y: &dyn Fn(usize) -> f64) {
     let (width, (first, last)) = (cell_width(cell), cell.box_rows());
     let (left, up) = (x - width / 2.0, y(first) - BOX / 2.0);
     let fill = match cell.shape {
-        Shape::Measure => "#e5e7eb",
+        Shape::Measure | Shape::Loop => "#e5e7eb",
         Shape::Dot { .. } => "#fef3c7",
         _ if cell.label.contains('(') => "#fef3c7",
         _ if cell.label.contains(['|', '=']) => "#e5e7eb",
@@ -149,7 +154,7 @@ fn draw_box(pen: &mut Pen, cell: &Cell, x: f64, y: &dyn Fn(usize) -> f64) {
         (width, height),
         &format!("rx=\"3\" fill=\"{fill}\" stroke=\"{INK}\" stroke-width=\"1.2\""),
     );
-    let numbered = cell.targets.len() > 1;
+    let numbered = is_numbered(cell);
     if numbered {
         for (i, &row) in cell.targets.iter().enumerate() {
             let number = i.to_string();

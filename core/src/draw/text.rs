@@ -140,6 +140,7 @@ fn words(cell: &Cell) -> String {
 fn numbers_width(cell: &Cell) -> usize {
     match cell.targets.len() {
         0 | 1 => 0,
+        _ if cell.shape == Shape::Loop => 0,
         n => (n - 1).to_string().len() + 1,
     }
 }

@@ -92,6 +92,9 @@ pub enum PrintError {
         /// The qubit.
         qubit: u32,
     },
+    /// A loop, in OpenQASM 2.
+    #[error("OpenQASM 2 has no loops that run until a measurement ends them")]
+    Loop,
     /// An angle that is NaN or infinite.
     #[error("the angle {angle} is not a finite number")]
     NotFinite {

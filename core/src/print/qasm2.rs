@@ -25,7 +25,7 @@ use crate::{
 ///
 /// # Errors
 /// [`PrintError`] for what the language lacks: open parameters, conditions other than the value of a
-/// whole register, assignments, results that are thrown away; and as [`to_qasm3`](super::to_qasm3).
+/// whole register, assignments, loops, results that are thrown away; and as [`to_qasm3`](super::to_qasm3).
 pub fn to_qasm2(circuit: &Circuit) -> Result<String, PrintError> {
     let open: Vec<String> = circuit.inputs().map(str::to_owned).collect();
     if !open.is_empty() {
@@ -41,11 +41,13 @@ pub fn to_qasm2(circuit: &Circuit) -> Result<String, PrintError> {
     }
     let hidden = Hidden::new(circuit);
     for instruction in &instructions {
-        if let Operation::Measure { bit } = instruction.operation
-            && hidden.is_unread(bit)
-        {
-            let qubit = instruction.targets.first().copied().unwrap_or_default();
-            return Err(PrintError::Discarded { qubit });
+        match instruction.operation {
+            Operation::Measure { bit } if hidden.is_unread(bit) => {
+                let qubit = instruction.targets.first().copied().unwrap_or_default();
+                return Err(PrintError::Discarded { qubit });
+            }
+            Operation::While { .. } => return Err(PrintError::Loop),
+            _ => {}
         }
     }
     let mut names = Names::new(Alphabet::Qasm2);
@@ -134,6 +136,7 @@ impl Printer {
             Operation::Assign { bit, value } => {
                 return Err(PrintError::Assign { bit: *bit, value: *value });
             }
+            Operation::While { .. } => return Ok(None),
             Operation::Barrier if qubits.is_empty() => return Ok(None),
             Operation::Barrier => format!("barrier {qubits};"),
         }))

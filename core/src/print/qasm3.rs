@@ -48,27 +48,7 @@ pub fn to_qasm3(circuit: &Circuit) -> Result<String, PrintError> {
         all: Some((&q, circuit.n_qubits())),
     };
     let mut printer = Printer { names, definitions: String::new(), defined: HashMap::new() };
-    let mut body = String::new();
-    let mut rest = circuit.instructions();
-    while let Some(first) = rest.first() {
-        let group = group_length(rest);
-        let (now, later) = rest.split_at(group);
-        rest = later;
-        let mut statements = Vec::with_capacity(group);
-        for instruction in now {
-            statements.extend(printer.statement(instruction, &scope)?);
-        }
-        // Writing to a String cannot fail.
-        let _ = match (&first.condition, statements.as_slice()) {
-            (_, []) => Ok(()),
-            (None, all) => all.iter().try_for_each(|s| writeln!(body, "{s}")),
-            (Some(c), [one]) => writeln!(body, "if ({}) {{ {one} }}", condition::qasm3(c, &scope.bits)),
-            (Some(c), all) => {
-                let lines = all.iter().map(|s| format!("    {s}\n")).collect::<String>();
-                writeln!(body, "if ({}) {{\n{lines}}}", condition::qasm3(c, &scope.bits))
-            }
-        };
-    }
+    let body = printer.body(circuit, &scope)?;
     let mut text = String::from("OPENQASM 3.0;\ninclude \"stdgates.inc\";\n");
     text.push_str(&printer.definitions);
     text.push_str(&inputs);
@@ -182,6 +162,12 @@ fn group_length(instructions: &[Instruction]) -> usize {
     n
 }
 
+/// Appends a line in so many blocks.
+fn line(text: &mut String, depth: usize, statement: &str) {
+    // Writing to a String cannot fail.
+    let _ = writeln!(text, "{:1$}{statement}", "", 4 * depth);
+}
+
 fn reads(condition: &Arc<Condition>, bit: u32) -> bool {
     let mut found = false;
     condition.for_each_bit(&mut |b| found |= b == bit);
@@ -212,6 +198,47 @@ struct Printer {
 }
 
 impl Printer {
+    /// All instructions, those of loops indented.
+    fn body(&mut self, circuit: &Circuit, scope: &Scope) -> Result<String, PrintError> {
+        let instructions = circuit.instructions();
+        let mut body = String::new();
+        let mut loops = circuit.loops().into_iter().peekable();
+        let (mut open, mut at): (Vec<usize>, usize) = (Vec::new(), 0);
+        loop {
+            while open.pop_if(|end| *end == at).is_some() {
+                line(&mut body, open.len(), "}");
+            }
+            let Some(first) = instructions.get(at) else { return Ok(body) };
+            let condition = first.condition.as_ref().map(|c| condition::qasm3(c, &scope.bits));
+            if let Some(within) = loops.next_if(|body| body.start == at) {
+                let condition = condition.unwrap_or_else(|| "true".to_owned());
+                line(&mut body, open.len(), &format!("while ({condition}) {{"));
+                open.push(within.end);
+                at += 1;
+                continue;
+            }
+            let ends = [open.last().copied(), loops.peek().map(|next| next.start)];
+            let end = ends.into_iter().flatten().min().unwrap_or(instructions.len());
+            let group = &instructions[at..end];
+            let group = &group[..group_length(group)];
+            at += group.len();
+            let mut statements = Vec::with_capacity(group.len());
+            for instruction in group {
+                statements.extend(self.statement(instruction, scope)?);
+            }
+            match (condition, statements.as_slice()) {
+                (_, []) => {}
+                (None, all) => all.iter().for_each(|s| line(&mut body, open.len(), s)),
+                (Some(c), [one]) => line(&mut body, open.len(), &format!("if ({c}) {{ {one} }}")),
+                (Some(c), all) => {
+                    line(&mut body, open.len(), &format!("if ({c}) {{"));
+                    all.iter().for_each(|s| line(&mut body, open.len() + 1, s));
+                    line(&mut body, open.len(), "}");
+                }
+            }
+        }
+    }
+
     /// One instruction without its condition; `None` if there is nothing to write.
     fn statement(&mut self, instruction: &Instruction, scope: &Scope) -> Result<Option<String>, PrintError> {
         let target = || instruction.targets.first().map_or_else(String::new, |&q| (scope.qubit)(q));
@@ -236,6 +263,7 @@ impl Printer {
             Operation::Assign { bit, .. } if scope.hidden.is_unread(*bit) => return Ok(None),
             Operation::Measure { bit } => format!("{} = measure {};", scope.bits.name(*bit), target()),
             Operation::Reset => format!("reset {};", target()),
+            Operation::While { .. } => return Ok(None),
             Operation::Assign { bit, value } => format!("{} = {value};", scope.bits.name(*bit)),
             Operation::Barrier => {
                 let qubits: Vec<u32> = instruction.qubits().collect();

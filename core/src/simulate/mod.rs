@@ -16,6 +16,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod distribution;
 mod placed;
 mod program;
 mod trajectory;
@@ -45,6 +46,9 @@ use crate::{
 /// The most qubits of a circuit whose matrix is asked for: 4^13 entries of 16 bytes are 1 GiB.
 pub const MAX_MATRIX_QUBITS: usize = 13;
 
+/// The most rounds of loops in one run of a circuit, if the simulator is not told otherwise.
+pub const MAX_ROUNDS: u64 = 10_000_000;
+
 /// Why a circuit did not run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -72,6 +76,14 @@ pub enum SimulateError {
         /// The number allowed.
         limit: usize,
     },
+    /// A loop of the circuit that goes on and on.
+    #[error(
+        "a loop of the circuit goes on after {limit} rounds: what ends it may never happen, or too rarely"
+    )]
+    Endless {
+        /// The number allowed.
+        limit: u64,
+    },
     /// The matrix of too large a circuit.
     #[error(
         "the matrix of {n_qubits} qubits has 4^{n_qubits} entries; at most {MAX_MATRIX_QUBITS} qubits are allowed"
@@ -91,11 +103,14 @@ pub struct Simulator {
     pub threads: Threads,
     /// The most bytes that a state may take; checked before anything is allocated.
     pub memory_limit: Option<u64>,
+    /// The most rounds that the loops of a circuit may take together in one run; [`MAX_ROUNDS`] unless told.
+    pub max_rounds: u64,
 }
 
 impl Default for Simulator {
     fn default() -> Simulator {
-        Simulator { executors: Executors::fast(), threads: Threads::serial(), memory_limit: None }
+        let (executors, threads) = (Executors::fast(), Threads::serial());
+        Simulator { executors, threads, memory_limit: None, max_rounds: MAX_ROUNDS }
     }
 }
 

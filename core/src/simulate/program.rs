@@ -2,12 +2,13 @@
 //! may wait until the end.
 //!
 //! A measurement may wait if nothing after it acts on its qubit, reads its bit or writes its bit,
-//! but measurements that may wait themselves. Those that wait are the *final* ones: a state can be
+//! but measurements that may wait themselves, and it is in no loop. Those that wait are the *final* ones: a state can be
 //! sampled for all of them at once. A circuit in which nothing random is left before them is
 //! *static*: one run of it serves any number of shots.
 
 use std::{
     collections::{BTreeMap, HashSet},
+    ops::Range,
     sync::Arc,
 };
 
@@ -49,6 +50,21 @@ impl Bits {
         }
     }
 
+    /// So many bits, all 1.
+    pub(super) fn ones(n: usize) -> Bits {
+        Bits(smallvec![u64::MAX; n.div_ceil(64)])
+    }
+
+    /// Those that both have.
+    pub(super) fn and(&self, other: &Bits) -> Bits {
+        Bits(self.0.iter().zip(&other.0).map(|(a, b)| a & b).collect())
+    }
+
+    /// Those that one of both has.
+    pub(super) fn or(&self, other: &Bits) -> Bits {
+        Bits(self.0.iter().zip(&other.0).map(|(a, b)| a | b).collect())
+    }
+
     /// The registers as text: last declared leftmost, separated by spaces, bit 0 of each rightmost;
     /// hidden ones left out.
     #[must_use]
@@ -86,6 +102,10 @@ pub(super) enum Action<R> {
     Reset { qubit: usize },
     /// A bit gets a value.
     Assign { bit: u32, value: bool },
+    /// A round of a loop begins, or where the condition does not hold, what is behind it.
+    While { end: usize },
+    /// Back to the head of a loop.
+    Again { head: usize },
 }
 
 /// A circuit bound over a ring.
@@ -108,7 +128,20 @@ impl<R: Ring> BoundCircuit<R> {
         let waits = may_wait(circuit);
         let mut steps: Vec<Step<R>> = Vec::new();
         let mut finals = BTreeMap::new();
-        for (instruction, waits) in circuit.instructions().iter().zip(waits) {
+        let mut loops = circuit.loops().into_iter().peekable();
+        // The heads of the loops around, and where their bodies end.
+        let mut open: Vec<(usize, usize)> = Vec::new();
+        let close = |steps: &mut Vec<Step<R>>, open: &mut Vec<(usize, usize)>, at: usize| {
+            while let Some((head, _)) = open.pop_if(|(_, end)| *end == at) {
+                steps.push(Step { action: Action::Again { head }, condition: None });
+                let behind = steps.len();
+                if let Some(Step { action: Action::While { end }, .. }) = steps.get_mut(head) {
+                    *end = behind;
+                }
+            }
+        };
+        for (at, (instruction, waits)) in circuit.instructions().iter().zip(waits).enumerate() {
+            close(&mut steps, &mut open, at);
             let qubit = || instruction.targets.first().map_or(0, |&q| q as usize);
             let action = match &instruction.operation {
                 Operation::Barrier => continue,
@@ -119,6 +152,10 @@ impl<R: Ring> BoundCircuit<R> {
                 Operation::Measure { bit } => Action::Measure { qubit: qubit(), bit: *bit },
                 Operation::Reset => Action::Reset { qubit: qubit() },
                 Operation::Assign { bit, value } => Action::Assign { bit: *bit, value: *value },
+                Operation::While { .. } => {
+                    open.extend(loops.next().map(|body| (steps.len(), body.end)));
+                    Action::While { end: 0 }
+                }
                 Operation::Gate(_) | Operation::Unitary(_) => {
                     let operator = bind_gate(circuit, instruction, binding)?;
                     if let Some(Step { action: Action::Gates(gates), condition }) = steps.last_mut()
@@ -132,6 +169,7 @@ impl<R: Ring> BoundCircuit<R> {
             };
             steps.push(Step { action, condition: instruction.condition.clone() });
         }
+        close(&mut steps, &mut open, circuit.instructions().len());
         let (n_qubits, n_bits) = (circuit.n_qubits(), circuit.n_bits());
         Ok(BoundCircuit { n_qubits, n_bits, steps, finals, start: None })
     }
@@ -169,6 +207,41 @@ impl<R: Ring> BoundCircuit<R> {
         }
         self.start = Some(Arc::new(state));
         Ok(self)
+    }
+
+    pub(super) fn has_loops(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step.action, Action::While { .. }))
+    }
+
+    /// For each step, and the end, the bits that may be read from there on before they are written.
+    pub(super) fn read_later(&self) -> Vec<Bits> {
+        let mut read = vec![Bits::zero(self.n_bits); self.steps.len() + 1];
+        let mut end = Bits::ones(self.n_bits);
+        self.finals.keys().for_each(|&bit| end.set(bit, false));
+        if let Some(last) = read.last_mut() {
+            *last = end;
+        }
+        // What a body reads is known at its end after the next pass.
+        loop {
+            let mut changed = false;
+            for (at, step) in self.steps.iter().enumerate().rev() {
+                let mut now = match step.action {
+                    Action::While { end } => read[at + 1].or(&read[end]),
+                    Action::Again { head } => read[head].clone(),
+                    _ => read[at + 1].clone(),
+                };
+                match (&step.action, &step.condition) {
+                    (Action::Measure { bit, .. } | Action::Assign { bit, .. }, None) => now.set(*bit, false),
+                    (_, Some(condition)) => condition.for_each_bit(&mut |bit| now.set(bit, true)),
+                    _ => {}
+                }
+                changed |= now != read[at];
+                read[at] = now;
+            }
+            if !changed {
+                return read;
+            }
+        }
     }
 
     /// Whether nothing random or conditional happens before the final measurements.
@@ -267,34 +340,56 @@ fn qubits(instruction: &Instruction) -> (SmallVec<[usize; 4]>, Controls) {
 }
 
 /// For each instruction, whether it is a measurement that may wait until the end: one pass from the
-/// back, which collects what the instructions that cannot wait use.
+/// back, which collects what the instructions that cannot wait use. In a loop all are used again.
 fn may_wait(circuit: &Circuit) -> Vec<bool> {
-    let (mut qubits, mut bits) = (Marks::default(), Marks::default());
-    let mut waits: Vec<bool> = circuit
-        .instructions()
-        .iter()
-        .rev()
-        .map(|instruction| {
-            let qubit = instruction.targets.first().copied().unwrap_or(0);
-            match &instruction.operation {
-                Operation::Barrier => return false,
-                Operation::Measure { bit }
-                    if instruction.condition.is_none() && !qubits.has(qubit) && !bits.has(*bit) =>
-                {
-                    return true;
-                }
-                Operation::Measure { bit } | Operation::Assign { bit, .. } => bits.add(*bit),
-                _ => {}
+    let instructions = circuit.instructions();
+    let mut used = Used::default();
+    let mut waits = vec![false; instructions.len()];
+    // The outermost loops.
+    let mut loops: Vec<Range<usize>> = Vec::new();
+    for body in circuit.loops() {
+        if loops.last().is_none_or(|last| last.end <= body.start) {
+            loops.push(body);
+        }
+    }
+    for (at, instruction) in instructions.iter().enumerate().rev() {
+        if let Some(body) = loops.pop_if(|body| body.end == at + 1) {
+            instructions[body].iter().for_each(|i| used.add(i));
+        }
+        waits[at] = match instruction.operation {
+            Operation::Measure { bit } => {
+                instruction.condition.is_none()
+                    && !instruction.targets.first().is_some_and(|&qubit| used.qubits.has(qubit))
+                    && !used.bits.has(bit)
             }
-            instruction.qubits().for_each(|q| qubits.add(q));
-            if let Some(condition) = &instruction.condition {
-                condition.for_each_bit(&mut |bit| bits.add(bit));
-            }
-            false
-        })
-        .collect();
-    waits.reverse();
+            _ => false,
+        };
+        if !waits[at] {
+            used.add(instruction);
+        }
+    }
     waits
+}
+
+/// The qubits and bits that some instructions use.
+#[derive(Default)]
+struct Used {
+    qubits: Marks,
+    bits: Marks,
+}
+
+impl Used {
+    fn add(&mut self, instruction: &Instruction) {
+        match instruction.operation {
+            Operation::Barrier => return,
+            Operation::Measure { bit } | Operation::Assign { bit, .. } => self.bits.add(bit),
+            _ => {}
+        }
+        instruction.qubits().for_each(|q| self.qubits.add(q));
+        if let Some(condition) = &instruction.condition {
+            condition.for_each_bit(&mut |bit| self.bits.add(bit));
+        }
+    }
 }
 
 /// A set of numbers, most of them small.

@@ -12,6 +12,8 @@
 //! A shot's draws depend on the seed, the shot and how many draws it made before, so the outcome is
 //! the same for any number of threads and any order of branches.
 //!
+//! A loop is gone through by each branch as often as its outcomes say.
+//!
 //! A branch that waits holds a state. When the memory limit has no room for another, it keeps its
 //! history instead and is computed again from the start when its turn comes.
 
@@ -97,6 +99,7 @@ impl Mean {
 /// A group of shots on its way.
 struct Branch<S> {
     step: usize,
+    rounds: u64,
     bits: Bits,
     shots: Vec<usize>,
     /// The outcomes so far.
@@ -106,7 +109,7 @@ struct Branch<S> {
 }
 
 /// Where a branch stops.
-enum Stop<T> {
+pub(super) enum Stop<T> {
     End,
     /// A random outcome of this qubit is due; 0 and 1 have these weights.
     Random {
@@ -149,6 +152,7 @@ impl Simulator {
         };
         let first = Branch {
             step: 0,
+            rounds: 0,
             bits: Bits::zero(circuit.n_bits),
             shots: (0..shots).collect(),
             history: Vec::new(),
@@ -230,72 +234,6 @@ impl Simulator {
         Ok((0..observables.len()).map(mean).collect())
     }
 
-    /// The exact probability of each outcome of the classical registers that can occur, over any
-    /// number type, by following every branch.
-    ///
-    /// # Errors
-    /// [`SimulateError::TooManyBranches`] if there are more than `max_outcomes` branches or outcomes.
-    pub fn distribution<T: Real, S: Scalar<Real = T>>(
-        &self,
-        circuit: &BoundCircuit<S>,
-        max_outcomes: usize,
-    ) -> Result<BTreeMap<Bits, T>, SimulateError> {
-        self.check_memory::<S>(circuit.n_qubits)?;
-        let run = Run { simulator: self, circuit, seed: 0, room: AtomicUsize::new(0) };
-        let start = run.start(Bits::zero(circuit.n_bits))?;
-        let mut waiting = vec![(start, T::one())];
-        let mut distribution: BTreeMap<Bits, T> = BTreeMap::new();
-        let mut branches = 1;
-        let (bits, qubits): (Vec<u32>, Vec<usize>) =
-            circuit.finals.iter().map(|(&bit, &qubit)| (bit, qubit as usize)).unzip();
-        let (qubits, places) = distinct(&qubits);
-        if qubits.len() >= usize::BITS as usize - 1 || 1usize << qubits.len() > max_outcomes {
-            return Err(SimulateError::TooManyBranches { limit: max_outcomes });
-        }
-        while let Some((mut live, weight)) = waiting.pop() {
-            match run.advance(&mut live)? {
-                Stop::End => {
-                    for (outcome, p) in
-                        live.state.probabilities_of(&qubits, &self.threads)?.into_iter().enumerate()
-                    {
-                        if p.is_exact_zero() {
-                            continue;
-                        }
-                        let mut end = live.bits.clone();
-                        for (&bit, &place) in bits.iter().zip(&places) {
-                            end.set(bit, outcome >> place & 1 == 1);
-                        }
-                        let p = p * &weight;
-                        match distribution.get_mut(&end) {
-                            Some(sum) => *sum += p,
-                            None => {
-                                distribution.insert(end, p);
-                            }
-                        }
-                    }
-                }
-                Stop::Random { qubit, weights } => {
-                    let total = weights[0].clone() + &weights[1];
-                    for value in [false, true] {
-                        let p = weights[usize::from(value)].clone() / &total;
-                        // Rounding leaves 1e-16 where the outcome cannot occur.
-                        if p.is_exact_zero() || p.primal().is_some_and(|p| p < 1e-14) {
-                            continue;
-                        }
-                        branches += 1;
-                        if branches > 2 * max_outcomes {
-                            return Err(SimulateError::TooManyBranches { limit: max_outcomes });
-                        }
-                        let mut next = live.clone();
-                        run.settle(&mut next, qubit, value, &weights)?;
-                        waiting.push((next, p * &weight));
-                    }
-                }
-            }
-        }
-        Ok(distribution)
-    }
-
     /// How many states may wait beside the one that is worked on.
     fn waiting_states<S>(&self, n_qubits: usize) -> usize {
         let bytes = bytes_needed::<S>(n_qubits);
@@ -307,28 +245,21 @@ impl Simulator {
     }
 }
 
-/// The distinct qubits, and where each of the given ones stands among them.
-fn distinct(qubits: &[usize]) -> (Vec<usize>, Vec<usize>) {
-    let mut all = qubits.to_vec();
-    all.sort_unstable();
-    all.dedup();
-    let places = qubits.iter().map(|q| all.partition_point(|x| x < q)).collect();
-    (all, places)
-}
-
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 /// A branch with its state at hand.
 #[derive(Clone)]
-struct Live<S> {
-    step: usize,
-    bits: Bits,
-    state: StateVector<S>,
+pub(super) struct Live<S> {
+    pub(super) step: usize,
+    /// The rounds of loops so far.
+    pub(super) rounds: u64,
+    pub(super) bits: Bits,
+    pub(super) state: StateVector<S>,
 }
 
-struct Run<'a, S> {
+pub(super) struct Run<'a, S> {
     simulator: &'a Simulator,
     circuit: &'a BoundCircuit<S>,
     seed: u64,
@@ -336,30 +267,49 @@ struct Run<'a, S> {
     room: AtomicUsize,
 }
 
-impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
-    fn start(&self, bits: Bits) -> Result<Live<S>, SimulateError> {
+impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
+    /// A run that draws no numbers.
+    pub(super) fn exact(simulator: &'a Simulator, circuit: &'a BoundCircuit<S>) -> Run<'a, S> {
+        Run { simulator, circuit, seed: 0, room: AtomicUsize::new(0) }
+    }
+
+    pub(super) fn start(&self, bits: Bits) -> Result<Live<S>, SimulateError> {
         let state = match &self.circuit.start {
             Some(state) => (**state).clone(),
             None => StateVector::zero_on(self.circuit.n_qubits, &self.simulator.threads)?,
         };
-        Ok(Live { step: 0, bits, state })
+        Ok(Live { step: 0, rounds: 0, bits, state })
     }
 
     /// Goes on to the next random outcome or the end.
-    fn advance(&self, live: &mut Live<S>) -> Result<Stop<T>, SimulateError> {
+    pub(super) fn advance(&self, live: &mut Live<S>) -> Result<Stop<T>, SimulateError> {
         while let Some(step) = self.circuit.steps.get(live.step) {
             let holds = step.condition.as_ref().is_none_or(|c| c.holds(&|bit| live.bits.get(bit)));
-            if holds {
-                match &step.action {
-                    Action::Gates(gates) => {
-                        self.simulator.execute(gates, &mut live.state, &mut |_, _| {})?;
+            match &step.action {
+                Action::While { end } if !holds => {
+                    live.step = *end;
+                    continue;
+                }
+                Action::Again { head } => {
+                    live.step = *head;
+                    continue;
+                }
+                _ if !holds => {}
+                Action::While { .. } => {
+                    let limit = self.simulator.max_rounds;
+                    if live.rounds >= limit {
+                        return Err(SimulateError::Endless { limit });
                     }
-                    Action::Assign { bit, value } => live.bits.set(*bit, *value),
-                    Action::Measure { qubit, .. } | Action::Reset { qubit } => {
-                        let p = live.state.probabilities_of(&[*qubit], &self.simulator.threads)?;
-                        let weights = [p[0].clone(), p[1].clone()];
-                        return Ok(Stop::Random { qubit: *qubit, weights });
-                    }
+                    live.rounds += 1;
+                }
+                Action::Gates(gates) => {
+                    self.simulator.execute(gates, &mut live.state, &mut |_, _| {})?;
+                }
+                Action::Assign { bit, value } => live.bits.set(*bit, *value),
+                Action::Measure { qubit, .. } | Action::Reset { qubit } => {
+                    let p = live.state.probabilities_of(&[*qubit], &self.simulator.threads)?;
+                    let weights = [p[0].clone(), p[1].clone()];
+                    return Ok(Stop::Random { qubit: *qubit, weights });
                 }
             }
             live.step += 1;
@@ -368,7 +318,7 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
     }
 
     /// Gives the outcome that is due and steps over it.
-    fn settle(
+    pub(super) fn settle(
         &self,
         live: &mut Live<S>,
         qubit: usize,
@@ -392,11 +342,11 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
         later: &dyn Fn(Branch<S>),
         visit: &(impl Fn(&Trajectory<'_, S>) -> Result<V, SimulateError> + Sync),
     ) -> Result<(Vec<usize>, V), SimulateError> {
-        let Branch { step, bits, mut shots, mut history, state } = branch;
+        let Branch { step, rounds, bits, mut shots, mut history, state } = branch;
         let mut live = match state {
             Some(state) => {
                 self.room.fetch_add(1, Ordering::Relaxed);
-                Live { step, bits, state }
+                Live { step, rounds, bits, state }
             }
             None => self.replay(&history)?,
         };
@@ -443,11 +393,12 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
         history.push(true);
         let take = |room: usize| room.checked_sub(1);
         if self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_err() {
-            return Ok(Branch { step: 0, bits: Bits::zero(0), shots, history, state: None });
+            return Ok(Branch { step: 0, rounds: 0, bits: Bits::zero(0), shots, history, state: None });
         }
         let mut other = live.clone();
         self.settle(&mut other, qubit, true, weights)?;
-        Ok(Branch { step: other.step, bits: other.bits, shots, history, state: Some(other.state) })
+        let Live { step, rounds, bits, state } = other;
+        Ok(Branch { step, rounds, bits, shots, history, state: Some(state) })
     }
 
     /// Computes a branch again from the start, by its outcomes.

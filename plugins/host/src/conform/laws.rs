@@ -20,7 +20,7 @@ const SHOTS: usize = 200;
 fn simulator<E: Element>(device: &Device) -> Simulator {
     let mut executors = Executors::new();
     executors.insert::<Complex<E>>(Arc::new(Device::of(device.backend().clone(), true)));
-    Simulator { executors, threads: Threads::serial(), memory_limit: Some(0) }
+    Simulator { executors, memory_limit: Some(0), ..Simulator::new() }
 }
 
 fn run<E: Element>(device: &Device, circuit: &Circuit) -> Result<Placed<E>, ExecuteError> {
