@@ -243,7 +243,6 @@ fn subroutines_come_before_their_use() {
 #[test]
 fn what_cannot_be_known_is_an_error() {
     for (body, message) in [
-        ("qubit q; bit c; while (c) { c = measure q; }", "how often this loop runs depends on a measurement"),
         (
             "qubit q; bit c; float t = 0; c = measure q; if (c) { t = 1; } rx(t) q;",
             "`t` depends on a measurement",
@@ -275,11 +274,16 @@ enum Step {
     Reset(usize),
     Set(usize, bool),
     SetK(i64),
+    AddK(i64),
     Flip(usize, usize),
     If(When, Vec<Step>, Vec<Step>),
     For(i64, Vec<Step>),
     /// As a loop that counts by itself.
     While(i64, Vec<Step>),
+    /// Until a bit is 1, or twice: a loop that a measurement ends.
+    Until(usize, Vec<Step>),
+    /// The same, left from within.
+    Forever(usize, Vec<Step>),
     /// By the integer: where it is -1, where it is 0 or 1, else.
     Switch([Vec<Step>; 3]),
     Break,
@@ -308,8 +312,9 @@ impl Generator {
         self.below(n) as usize
     }
 
-    fn list(&mut self, depth: usize, loops: usize) -> Vec<Step> {
-        (0..1 + self.below(4)).map(|_| self.step(depth, loops)).collect()
+    /// Statements in so many loops whose rounds are known, perhaps within another that can be left.
+    fn list(&mut self, depth: usize, loops: usize, leave: bool) -> Vec<Step> {
+        (0..1 + self.below(4)).map(|_| self.step(depth, loops, leave)).collect()
     }
 
     fn when(&mut self, loops: usize) -> When {
@@ -322,31 +327,34 @@ impl Generator {
         }
     }
 
-    fn step(&mut self, depth: usize, loops: usize) -> Step {
-        match self.below(if depth == 0 { 8 } else { 17 }) {
+    fn step(&mut self, depth: usize, loops: usize, leave: bool) -> Step {
+        match self.below(if depth == 0 { 9 } else { 20 }) {
             0 => Step::Ry(1 + self.below(9), self.index(2)),
             1 => Step::Cx(self.index(2)),
             2 => Step::Measure(self.index(3), self.index(2)),
             3 => Step::Reset(self.index(2)),
             4 => Step::Set(self.index(3), self.below(2) == 1),
             5 => Step::SetK(i64::from(self.below(4)) - 1),
-            6 | 8 if loops > 0 && self.below(2) == 0 => {
+            6 => Step::AddK(i64::from(self.below(4)) - 1),
+            7 | 9 if leave && self.below(2) == 0 => {
                 if self.below(2) == 0 {
                     Step::Break
                 } else {
                     Step::Continue
                 }
             }
-            6..=8 => Step::Flip(self.index(3), self.index(2)),
-            9..=11 => {
-                let otherwise = if self.below(2) == 0 { vec![] } else { self.list(depth - 1, loops) };
-                Step::If(self.when(loops), self.list(depth - 1, loops), otherwise)
+            7..=9 => Step::Flip(self.index(3), self.index(2)),
+            10..=12 => {
+                let otherwise = if self.below(2) == 0 { vec![] } else { self.list(depth - 1, loops, leave) };
+                Step::If(self.when(loops), self.list(depth - 1, loops, leave), otherwise)
             }
             // What may be left from there is another loop.
-            14 => Step::Switch([(); 3].map(|()| self.list(depth - 1, 0))),
+            14 => Step::Switch([(); 3].map(|()| self.list(depth - 1, 0, false))),
             15 if self.below(2) == 0 => Step::End,
-            16 if loops < 2 => Step::While(2, self.list(depth - 1, loops + 1)),
-            _ if loops < 2 => Step::For(2, self.list(depth - 1, loops + 1)),
+            16 => Step::Until(self.index(3), self.list(depth - 1, 0, true)),
+            17 => Step::Forever(self.index(3), self.list(depth - 1, 0, true)),
+            18 if loops < 2 => Step::While(2, self.list(depth - 1, loops + 1, true)),
+            _ if loops < 2 => Step::For(2, self.list(depth - 1, loops + 1, true)),
             _ => Step::Ry(3, 0),
         }
     }
@@ -362,6 +370,7 @@ fn write(list: &[Step], loops: usize, out: &mut String) {
             Step::Reset(q) => *out += &format!("reset q[{q}]; "),
             Step::Set(c, value) => *out += &format!("c[{c}] = {value}; "),
             Step::SetK(k) => *out += &format!("k = {k}; "),
+            Step::AddK(k) => *out += &format!("k += {k}; "),
             Step::Flip(c, q) => *out += &format!("c[{c}] = flip(q[{q}]); "),
             Step::If(when, then, otherwise) => {
                 let when = match when {
@@ -387,6 +396,17 @@ fn write(list: &[Step], loops: usize, out: &mut String) {
                 let i = format!("i{}", loops + 1);
                 *out += &format!("if (true) {{ int[8] {i} = -1; while ({i} < {}) {{ {i} += 1; ", n - 1);
                 write(body, loops + 1, out);
+                *out += "} } ";
+            }
+            Step::Until(c, body) => {
+                *out += &format!("if (true) {{ int[4] m = 0; while (!c[{c}] && m < 2) {{ m += 1; ");
+                write(body, 0, out);
+                *out += "} } ";
+            }
+            Step::Forever(c, body) => {
+                *out += "if (true) { uint m = 0; while (true) { ";
+                *out += &format!("m += 1; if (c[{c}] || m > 2) {{ break; }} ");
+                write(body, 0, out);
                 *out += "} } ";
             }
             Step::Switch(lists) => {
@@ -463,6 +483,8 @@ impl Run<'_> {
                 }
                 Step::Set(c, value) => self.bits[*c] = *value,
                 Step::SetK(k) => self.k = *k,
+                // In four bits.
+                Step::AddK(k) => self.k = (self.k + k + 8).rem_euclid(16) - 8,
                 Step::Flip(c, q) => {
                     let one = self.measure(*q);
                     if one {
@@ -487,6 +509,18 @@ impl Run<'_> {
                 Step::For(n, body) | Step::While(n, body) => {
                     for i in 0..*n {
                         match self.list(body, i) {
+                            Way::Break => break,
+                            Way::End => return Way::End,
+                            Way::On | Way::Continue => {}
+                        }
+                    }
+                }
+                Step::Until(c, body) | Step::Forever(c, body) => {
+                    for _ in 0..2 {
+                        if self.bits[*c] {
+                            break;
+                        }
+                        match self.list(body, 0) {
                             Way::Break => break,
                             Way::End => return Way::End,
                             Way::On | Way::Continue => {}
@@ -542,26 +576,32 @@ fn reference(program: &[Step]) -> Option<BTreeMap<String, f64>> {
 #[test]
 fn random_programs_run_as_they_read() {
     let mut generator = Generator(ChaCha8Rng::seed_from_u64(11));
-    let (mut compared, mut refused) = (0, 0);
-    for _ in 0..3000 {
-        let program = generator.list(3, 0);
+    let (mut compared, mut refused, mut loops) = (0, 0, 0);
+    for _ in 0..4000 {
+        let program = generator.list(3, 0, false);
         let mut body = format!("{FLIP} qubit[2] q; bit[3] c; int[4] k = 0; ");
         write(&program, 0, &mut body);
         let Some(expected) = reference(&program) else { continue };
-        match parse(&text(&body), &Options::default()) {
-            Ok(_) => {}
-            // An integer may be one that bits cannot hold any more.
+        let circuit = match parse(&text(&body), &Options::default()) {
+            Ok(parsed) => parsed.circuit,
+            // An integer may be one that bits cannot hold any more, or too large while it is known.
             Err(failed) => {
-                assert!(failed.to_string().contains("depends on a measurement"), "{body}: {failed}");
+                let message = failed.to_string();
+                let known = ["depends on a measurement", "in 4 bits does not fit"];
+                assert!(known.iter().any(|k| message.contains(k)), "{body}: {failed}");
                 refused += 1;
                 continue;
             }
-        }
+        };
         let given = outcomes(&body);
         let close = given.len() == expected.len()
             && expected.iter().all(|(k, p)| given.get(k).is_some_and(|q| (p - q).abs() < 1e-9));
-        assert!(close, "{given:?} instead of {expected:?}\n{body}\n{}", read(&body));
+        assert!(close, "{given:?} instead of {expected:?}\n{body}\n{circuit}");
         compared += 1;
+        loops += usize::from(!circuit.loops().is_empty());
     }
-    assert!(compared > 2500 && refused < 60, "{compared} compared, {refused} refused");
+    assert!(
+        compared > 2500 && refused < 300 && loops > 300,
+        "{compared} compared, {loops} of them with loops, {refused} refused"
+    );
 }

@@ -22,12 +22,12 @@
 //!
 //! - Both languages are parsed whole. What runs is OpenQASM 2 and nearly all of OpenQASM 3.1: gates,
 //!   constants, variables, aliases, loops, `switch`, subroutines, measurement and `reset` anywhere, `if` on
-//!   bits and registers. Calibrations, external functions and arithmetic on measured bits are refused by name and
-//!   place; `delay` is ignored with a warning.
+//!   bits and registers. Calibrations and external functions are refused by name and place; `delay` is ignored with a
+//!   warning.
 //! - A circuit is a list of gates, so what OpenQASM 3 computes is computed while the text is read: loops are
 //!   unrolled, subroutines put in where they are called. What depends on a measurement are bits, truth values and
-//!   integers that are compared; a loop that a measurement ends needs a bound:
-//!   `for int i in [1:100] { …; if (c) break; }`.
+//!   integers, whose arithmetic is done in hidden bits and wraps at the width of their types (32 bits of `int` and
+//!   `uint`), and how often a `while` runs.
 //! - The condition of an `if` is evaluated once, when it is reached. Where its body changes the bits
 //!   that it reads, or a measurement is not stored but matters, the circuit gets a hidden register.
 //! - Where bits are declared as `output`, all other registers are hidden.

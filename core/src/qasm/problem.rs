@@ -91,8 +91,8 @@ pub enum Problem {
     Unassigned { name: String },
     #[error("`{name}` depends on a measurement")]
     Depends { name: String },
-    #[error("how often this loop runs depends on a measurement")]
-    Unbounded,
+    #[error("this loop never ends")]
+    Endless,
     #[error("more than {limit} statements run in loops and subroutines")]
     TooManySteps { limit: u64 },
 

@@ -62,6 +62,8 @@ struct Builder<'p> {
     conditions: &'p [Built],
     /// The hidden bit for results that are not stored.
     sink: u32,
+    /// The instructions where the loops around begin.
+    loops: Vec<usize>,
 }
 
 impl Lowering<'_> {
@@ -98,13 +100,11 @@ impl Lowering<'_> {
             condition: None,
             conditions: &conditions,
             sink: self.n_bits.saturating_add(most),
+            loops: Vec::new(),
         };
         for Planned { item, guard } in plan {
             let statement = item.place();
-            builder.condition = guard.and_then(|guard| {
-                let built = conditions.get(guard.number as usize)?;
-                Some(if guard.otherwise { built.otherwise.clone() } else { built.then.clone() })
-            });
+            builder.condition = guard.and_then(|guard| conditions.get(guard.number as usize)?.of(guard));
             if let (Err(problem), None) = (builder.item(item), &failed) {
                 failed = Some((problem, statement.unwrap_or(builder.place)));
                 break;
@@ -122,14 +122,28 @@ impl Lowering<'_> {
 }
 
 impl Item {
+    /// The qubits on which more than a measurement without a result is done.
+    pub(super) fn uses(&self) -> Vec<u32> {
+        match self {
+            Item::Measure { qubits, .. } | Item::Reset { qubits, .. } => qubits.iter().collect(),
+            Item::Call(call) => call.qubits.iter().flat_map(|p| p.iter()).collect(),
+            _ => Vec::new(),
+        }
+    }
+
     fn place(&self) -> Option<Place> {
         match self {
             Item::Call(call) => Some(Place { source: call.source, span: call.span }),
             Item::Measure { place, .. }
             | Item::Discard { place, .. }
             | Item::Reset { place, .. }
+            | Item::While { place, .. }
             | Item::Assign { place, .. } => Some(*place),
-            Item::Barrier { .. } | Item::Store { .. } | Item::Forget { .. } | Item::Leave { .. } => None,
+            Item::EndWhile
+            | Item::Barrier { .. }
+            | Item::Store { .. }
+            | Item::Forget { .. }
+            | Item::Leave { .. } => None,
         }
     }
 }
@@ -167,9 +181,23 @@ impl Builder<'_> {
                 Ok(())
             }
             Item::Leave { bit, .. } => self.assign(bit, true),
+            Item::While { condition, .. } => {
+                self.condition = Some(Arc::new(match self.condition.take() {
+                    Some(around) => (*around).clone().and(condition),
+                    None => condition,
+                }));
+                self.loops.push(self.circuit.instructions().len());
+                self.push(Operation::While { body: 0 }, Qubits::new(), Controls::new())
+            }
+            Item::EndWhile => {
+                if let Some(at) = self.loops.pop() {
+                    self.circuit.set_body(at);
+                }
+                Ok(())
+            }
             Item::Store { number } => {
                 let Some(built) = self.conditions.get(number as usize) else { return Ok(()) };
-                self.condition = Some(built.whole.clone());
+                self.condition = built.whole.clone();
                 built.bit.map_or(Ok(()), |bit| self.assign(bit, true))
             }
             Item::Forget { number } => {
@@ -395,6 +423,7 @@ impl Builder<'_> {
             condition: None,
             conditions: &[],
             sink: 0,
+            loops: Vec::new(),
         };
         let qubits: Qubits = (0..).take(definition.n_qubits).collect();
         inner.body(number, args, &[], &qubits, false)?;

@@ -1,14 +1,22 @@
 //! Expressions over classical bits: what `if` asks for and what assignments store.
 //!
 //! A circuit knows conditions, not arithmetic. So an expression is a value that is known, some bits in order
-//! (a register, a slice, a concatenation), or a condition on bits; all else is refused by name.
+//! (a register, a slice, a concatenation, what `words` computes), or a condition on bits.
 
-use super::{Lower, Lowering, Scope, Value, evaluate::unary, names::Entry, variables::State};
+use std::cmp::Ordering;
+
+use super::{
+    Lower, Lowering, Picks, Scope, Value,
+    evaluate::{Width, position, unary},
+    names::Entry,
+    variables::{State, integer_type},
+    words,
+};
 use crate::{
     circuit::{Condition, Relation},
     qasm::{
-        ast::{BaseType, BinaryOp, Expr, ExprKind, Span, Type, UnaryOp},
-        diagnostic::{Diagnostic, Problem},
+        ast::{BaseType, BinaryOp, Expr, ExprKind, Index, Span, Type, UnaryOp},
+        diagnostic::Problem,
         lexer::radix,
     },
 };
@@ -28,23 +36,32 @@ pub(super) enum Classical {
         digits: Vec<bool>,
         width: Option<usize>,
     },
-    /// The number in some bits, least significant first.
+    /// The number in some bits, least significant first; the last is its sign if it is signed. An integer has a
+    /// type, which may be wider.
     Word {
         bits: Vec<u32>,
         signed: bool,
+        ty: Option<Width>,
     },
     Truth(Condition),
 }
 
 /// A truth value.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Truth {
     Constant(bool),
     Open(Condition),
 }
 
+impl Classical {
+    /// The bits of a register.
+    pub(super) fn register(bits: Vec<u32>) -> Classical {
+        Classical::Word { bits, signed: false, ty: None }
+    }
+}
+
 impl Truth {
-    fn not(self) -> Truth {
+    pub(super) fn not(self) -> Truth {
         match self {
             Truth::Constant(holds) => Truth::Constant(!holds),
             Truth::Open(condition) => Truth::Open(negate(condition)),
@@ -70,7 +87,7 @@ impl Truth {
         }
     }
 
-    fn classical(self) -> Classical {
+    pub(super) fn classical(self) -> Classical {
         match self {
             Truth::Constant(holds) => Classical::Value(Value::Bool(holds)),
             Truth::Open(condition) => Classical::Truth(condition),
@@ -130,7 +147,7 @@ impl Lowering<'_> {
     pub(super) fn classical(&mut self, expr: &Expr) -> Lower<Classical> {
         match &expr.kind {
             ExprKind::Name(_) | ExprKind::Index(..) => match self.bits_of(expr)? {
-                Some((bits, signed)) => Ok(Classical::Word { bits, signed }),
+                Some(word) => Ok(word),
                 None => self.evaluate(expr, Scope::Global).map(Classical::Value),
             },
             ExprKind::Int(None) => self.long_number(expr.span),
@@ -145,13 +162,24 @@ impl Lowering<'_> {
                         let value = self.check(result, expr.span)?;
                         return self.wrapped(value, expr).map(Classical::Value);
                     }
-                    Classical::Word { bits, .. } if *op == UnaryOp::Invert && bits.len() != 1 => {
-                        return self.refuse("`~` on a classical register", expr.span);
+                    word @ Classical::Word { .. } if *op == UnaryOp::Invert => {
+                        return self.inverted(word, expr.span);
                     }
                     other => other,
                 };
                 self.truth(value, expr.span).map(|t| t.not().classical())
             }
+            ExprKind::Unary(UnaryOp::Minus, operand) => match self.classical(operand)? {
+                Classical::Value(value) => {
+                    let result = unary(UnaryOp::Minus, value);
+                    let value = self.check(result, expr.span)?;
+                    self.wrapped(value, expr).map(Classical::Value)
+                }
+                word => {
+                    let zero = Classical::Value(Value::Int(0));
+                    self.computed(BinaryOp::Sub, zero, word, expr, expr.span)
+                }
+            },
             ExprKind::Chain(first, rest) => {
                 let mut left = self.classical(first)?;
                 // Looked for once, where it is needed.
@@ -159,7 +187,7 @@ impl Lowering<'_> {
                 for (op, right) in rest {
                     let span = first.span.to(right.span);
                     let right = self.classical(right)?;
-                    left = match self.combine(*op, left, right, span)? {
+                    left = match self.combine(*op, left, right, expr, span)? {
                         Classical::Value(value) => {
                             Classical::Value(self.wrapped_once(value, expr, &mut width)?)
                         }
@@ -178,37 +206,67 @@ impl Lowering<'_> {
                 self.spend(u64::from(into.len().unwrap_or(1)), expr.span)?;
                 let bits = into.iter().collect();
                 self.measure_into(qubits, into, operand.span, expr.span, expr.span)?;
-                Ok(Classical::Word { bits, signed: false })
+                Ok(Classical::register(bits))
             }
             ExprKind::Call(name, args) if self.subroutine(name.symbol).is_some() => {
                 let number = self.subroutine(name.symbol).unwrap_or_default();
                 self.called(number, args, expr.span)
             }
+            ExprKind::Call(name, args) if words::FUNCTIONS.contains(&self.interner.name(name.symbol)) => {
+                self.function_of_bits(*name, args, expr)
+            }
             _ => self.evaluate(expr, Scope::Global).map(Classical::Value),
         }
     }
 
-    /// The bits that an expression names, if it does, and whether they are a signed number: a register, a
-    /// part of one, or a variable that is kept in bits.
-    fn bits_of(&mut self, expr: &Expr) -> Lower<Option<(Vec<u32>, bool)>> {
+    /// The bits that an expression names, if it does: a register, a part of one, or a variable that is kept in bits.
+    fn bits_of(&mut self, expr: &Expr) -> Lower<Option<Classical>> {
         let mut base = expr;
         while let ExprKind::Index(inner, _) = &base.kind {
             base = inner;
         }
         let ExprKind::Name(symbol) = base.kind else { return Ok(None) };
-        let (picks, signed) = match self.names.get(symbol) {
+        let (picks, number) = match self.names.get(symbol) {
             Some(Entry::Bits(_)) => {
                 let Some(operand) = self.as_operand(expr) else { return Ok(None) };
-                (self.bits(&operand)?, false)
+                (self.bits(&operand)?, None)
             }
-            Some(Entry::Variable(id)) => match &self.variables[*id].state {
-                State::Bits { bits, signed } if std::ptr::eq(base, expr) => (bits.clone(), *signed),
+            Some(&Entry::Variable(id)) => match &self.variables[id].state {
+                State::Bits { bits, signed } => {
+                    let (bits, signed, ty) = (bits.clone(), *signed, self.variables[id].integer());
+                    match &expr.kind {
+                        ExprKind::Index(_, index) if ty.is_some() => {
+                            let index: Vec<&Index> = index.iter().collect();
+                            (Picks::One(self.bit_of(&bits, &index, expr.span)?), None)
+                        }
+                        ExprKind::Index(..) => return Ok(None),
+                        _ => (bits, Some((signed, ty))),
+                    }
+                }
                 _ => return Ok(None),
             },
             _ => return Ok(None),
         };
         self.spend(u64::from(picks.len().unwrap_or(1)), expr.span)?;
-        Ok(Some((picks.iter().collect(), signed)))
+        let bits = picks.iter().collect();
+        Ok(Some(match number {
+            Some((signed, ty)) => Classical::Word { bits, signed, ty },
+            None => Classical::register(bits),
+        }))
+    }
+
+    /// The bit of an integer that an index means.
+    pub(super) fn bit_of(&mut self, bits: &Picks, index: &[&Index], span: Span) -> Lower<u32> {
+        let [Index::At(at)] = index else { return self.refuse("a part of an integer", span) };
+        let given = self.integer(at, "an index")?;
+        let size = u64::from(bits.len().unwrap_or(1));
+        match position(given, size).and_then(|at| u32::try_from(at).ok()) {
+            Some(at) => Ok(bits.get(at)),
+            None => {
+                let name = "the integer".to_owned();
+                self.fail(Problem::IndexOutOfRange { name, given, size }, at.span)
+            }
+        }
     }
 
     fn long_number(&mut self, span: Span) -> Lower<Classical> {
@@ -254,7 +312,7 @@ impl Lowering<'_> {
     }
 
     /// A value as that of one bit, if it can be.
-    fn one_bit(&mut self, value: Classical) -> Result<Truth, Classical> {
+    fn one_bit(&self, value: Classical) -> Result<Truth, Classical> {
         match value {
             Classical::Truth(condition) => Ok(Truth::Open(condition)),
             Classical::Word { bits, .. } if bits.len() == 1 => Ok(Truth::Open(nonzero(bits))),
@@ -265,7 +323,15 @@ impl Lowering<'_> {
         }
     }
 
-    fn combine(&mut self, op: BinaryOp, left: Classical, right: Classical, span: Span) -> Lower<Classical> {
+    /// `left op right`, a step of `chain`.
+    fn combine(
+        &mut self,
+        op: BinaryOp,
+        left: Classical,
+        right: Classical,
+        chain: &Expr,
+        span: Span,
+    ) -> Lower<Classical> {
         use BinaryOp::*;
         if let (Classical::Value(a), Classical::Value(b)) = (&left, &right) {
             return self.binary(op, a.clone(), b.clone(), span).map(Classical::Value);
@@ -281,24 +347,28 @@ impl Lowering<'_> {
             BitAnd | BitOr | BitXor => match (self.one_bit(left), self.one_bit(right)) {
                 (Ok(a), Ok(b)) if op == BitXor => self.differ(a, b, span).map(Truth::classical),
                 (Ok(a), Ok(b)) => Ok(a.join(b, op == BitAnd).classical()),
-                _ => self.refuse(&format!("`{}` on classical registers", op.text()), span),
+                (left, right) => {
+                    let [left, right] =
+                        [left, right].map(|side| side.map_or_else(|other| other, Truth::classical));
+                    self.computed(op, left, right, chain, span)
+                }
             },
             Concat => match (left, right) {
                 (Classical::Word { mut bits, .. }, Classical::Word { bits: more, .. }) => {
                     bits.extend(more);
-                    Ok(Classical::Word { bits, signed: false })
+                    Ok(Classical::register(bits))
                 }
                 _ => {
                     let (operator, given) = (op.text().to_owned(), "these operands".to_owned());
                     self.fail(Problem::Operands { operator, given }, span)
                 }
             },
-            _ => self.refuse(&format!("`{}` on classical bits", op.text()), span),
+            Add | Sub | Mul | Div | Rem | Shl | Shr => self.computed(op, left, right, chain, span),
         }
     }
 
     /// Exactly one of both.
-    fn differ(&mut self, a: Truth, b: Truth, span: Span) -> Lower<Truth> {
+    pub(super) fn differ(&mut self, a: Truth, b: Truth, span: Span) -> Lower<Truth> {
         match (a, b) {
             (Truth::Constant(holds), other) | (other, Truth::Constant(holds)) => {
                 Ok(if holds { other.not() } else { other })
@@ -322,25 +392,22 @@ impl Lowering<'_> {
             _ => (Relation::GreaterEqual, Relation::LessEqual),
         };
         match (left, right) {
-            (Classical::Word { bits, signed }, c @ (Classical::Value(_) | Classical::Digits { .. })) => {
+            (Classical::Word { bits, signed, .. }, c @ (Classical::Value(_) | Classical::Digits { .. })) => {
                 self.compare_word(bits, signed, relation, c, span)
             }
-            (c @ (Classical::Value(_) | Classical::Digits { .. }), Classical::Word { bits, signed }) => {
+            (c @ (Classical::Value(_) | Classical::Digits { .. }), Classical::Word { bits, signed, .. }) => {
                 self.compare_word(bits, signed, mirrored, c, span)
             }
-            (Classical::Word { bits: a, .. }, Classical::Word { bits: b, .. }) if a.len() != b.len() => {
+            (Classical::Word { bits: a, ty: None, .. }, Classical::Word { bits: b, ty: None, .. })
+                if a.len() != b.len() =>
+            {
                 let (first, second) = (a.len() as u64, b.len() as u64);
                 self.fail(Problem::LengthMismatch { first, second }, span)
             }
-            (Classical::Word { bits: a, .. }, Classical::Word { bits: b, .. })
-                if a.len() > 1 && matches!(relation, Relation::Equal | Relation::NotEqual) =>
+            (Classical::Word { bits: a, signed: s, .. }, Classical::Word { bits: b, signed: t, .. })
+                if a.len().max(b.len()) > 1 =>
             {
-                let mut same = Truth::Constant(true);
-                for (a, b) in a.into_iter().zip(b) {
-                    let differ = self.differ(is_one(a), is_one(b), span)?;
-                    same = same.join(differ.not(), true);
-                }
-                Ok(if relation == Relation::Equal { same } else { same.not() })
+                self.compare_words((a, s), (b, t), relation, span)
             }
             (left, right) => match (self.one_bit(left), self.one_bit(right), relation) {
                 (Ok(a), Ok(b), Relation::Equal) => Ok(self.differ(a, b, span)?.not()),
@@ -429,7 +496,7 @@ impl Lowering<'_> {
     }
 
     fn cast_bits(&mut self, ty: &Type, value: Classical, span: Span) -> Lower<Classical> {
-        let bits = match value {
+        let (mut bits, signed, integer) = match value {
             Classical::Value(value) => return self.cast(ty, value, span).map(Classical::Value),
             Classical::Truth(condition) if ty.dims.is_none() && ty.size.is_none() => {
                 if matches!(ty.base, BaseType::Bool | BaseType::Bit | BaseType::Int | BaseType::Uint) {
@@ -437,7 +504,7 @@ impl Lowering<'_> {
                 }
                 return self.refuse("this cast of classical bits", span);
             }
-            Classical::Word { bits, .. } if ty.dims.is_none() => bits,
+            Classical::Word { bits, signed, ty: from } if ty.dims.is_none() => (bits, signed, from.is_some()),
             _ => return self.refuse("this cast of classical bits", span),
         };
         let width = match &ty.size {
@@ -445,27 +512,32 @@ impl Lowering<'_> {
             None => None,
         };
         let order = width.map(|w| w.cmp(&(bits.len() as i128)));
+        let own = self.width(ty)?;
+        let unsigned = ty.base == BaseType::Uint;
         match (ty.base, order) {
             (BaseType::Bool, None) => Ok(Classical::Truth(nonzero(bits))),
-            (BaseType::Bit, Some(std::cmp::Ordering::Equal)) => Ok(Classical::Word { bits, signed: false }),
-            (BaseType::Bit, None) if bits.len() == 1 => Ok(Classical::Word { bits, signed: false }),
-            (BaseType::Int | BaseType::Uint, None | Some(std::cmp::Ordering::Greater)) => {
-                Ok(Classical::Word { bits, signed: false })
+            (BaseType::Bit, Some(Ordering::Equal)) => Ok(Classical::register(bits)),
+            (BaseType::Bit, None) if bits.len() == 1 => Ok(Classical::register(bits)),
+            // A register has at most as many bits as the integer that it becomes.
+            (BaseType::Int | BaseType::Uint, Some(Ordering::Less)) if !integer => {
+                self.refuse("this cast of classical bits", span)
             }
-            (BaseType::Int | BaseType::Uint, Some(std::cmp::Ordering::Equal)) => {
-                Ok(Classical::Word { bits, signed: ty.base == BaseType::Int })
+            (BaseType::Int | BaseType::Uint, _) if own.is_some() || order.is_none() => {
+                let integer = integer_type(ty, own);
+                let width = integer.map_or(bits.len(), |ty| ty.bits as usize);
+                let narrowed = width <= bits.len();
+                bits.truncate(width);
+                if signed && unsigned {
+                    bits.resize(width, bits.last().copied().unwrap_or_default());
+                }
+                Ok(Classical::Word { bits, signed: !unsigned && (signed || narrowed), ty: integer })
             }
-            _ => {
-                let place = self.place(span);
-                let what = "this cast of classical bits".to_owned();
-                let error = Diagnostic::error(Problem::NotInThisVersion { what }).at(place, "");
-                Err(self.report(error.help("an integer must have at least as many bits as are cast to it")))
-            }
+            _ => self.refuse("this cast of classical bits", span),
         }
     }
 }
 
-fn is_one(bit: u32) -> Truth {
+pub(super) fn is_one(bit: u32) -> Truth {
     Truth::Open(Condition::Bit { bit, value: true })
 }
 

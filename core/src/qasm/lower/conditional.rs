@@ -11,7 +11,7 @@
 //! the truth of the condition is kept in a hidden bit, which all of the `if` reads instead, and which
 //! is 0 again behind it.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{collections::HashSet, ops::Range, sync::Arc};
 
 use super::{
     Guard, Item, Lower, Lowering, Picks, Planned,
@@ -29,22 +29,30 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Branches {
     pub(super) parent: Option<Guard>,
-    pub(super) condition: Condition,
+    /// `None` for the body of a loop, whose head has the condition.
+    pub(super) condition: Option<Condition>,
     /// Whether a hidden bit keeps its truth.
     pub(super) stored: bool,
     /// What its condition costs, with those around it.
     pub(super) size: u64,
 }
 
-/// The conditions of an `if`, ready for instructions.
+/// The conditions of an `if`, ready for instructions. `None` is always.
 pub(super) struct Built {
     /// That of its evaluation: with those around it.
-    pub(super) whole: Arc<Condition>,
-    pub(super) then: Arc<Condition>,
-    pub(super) otherwise: Arc<Condition>,
+    pub(super) whole: Option<Arc<Condition>>,
+    then: Option<Arc<Condition>>,
+    otherwise: Option<Arc<Condition>>,
     /// The hidden bit that keeps its truth; and how many do in all with those around it.
     pub(super) bit: Option<u32>,
     depth: u32,
+}
+
+impl Built {
+    /// That of a branch.
+    pub(super) fn of(&self, guard: Guard) -> Option<Arc<Condition>> {
+        if guard.otherwise { self.otherwise.clone() } else { self.then.clone() }
+    }
 }
 
 impl Lowering<'_> {
@@ -75,7 +83,7 @@ impl Lowering<'_> {
         let number = u32::try_from(self.branches.len()).unwrap_or(u32::MAX);
         let start = self.plan.len();
         let (outer, mark) = (self.guard, self.mark);
-        self.branches.push(Branches { parent: outer, condition, stored: false, size });
+        self.branches.push(Branches { parent: outer, condition: Some(condition), stored: false, size });
         self.mark = self.log.len();
         self.depth += 1;
         let n_left = self.n_left();
@@ -127,9 +135,11 @@ impl Lowering<'_> {
             return false;
         }
         let mut reads = HashSet::new();
-        self.branches[number as usize].condition.for_each_bit(&mut |bit| {
-            reads.insert(bit);
-        });
+        if let Some(condition) = &self.branches[number as usize].condition {
+            condition.for_each_bit(&mut |bit| {
+                reads.insert(bit);
+            });
+        }
         let meets = |bits: &Picks, but_last: bool| {
             let len = bits.len().unwrap_or(1);
             let len = if but_last { len - 1 } else { len };
@@ -149,25 +159,30 @@ impl Lowering<'_> {
         let mut built: Vec<Built> = Vec::with_capacity(self.branches.len());
         let mut most = 0;
         for branches in std::mem::take(&mut self.branches) {
-            let parent = branches.parent.and_then(|g| built.get(g.number as usize).map(|b| (b, g.otherwise)));
+            let parent = branches.parent.and_then(|g| built.get(g.number as usize).map(|b| (b, g)));
             let depth = parent.map_or(0, |(b, _)| b.depth) + u32::from(branches.stored);
             most = most.max(depth);
-            let under = |condition: Condition| match parent {
-                None => condition,
-                Some((b, otherwise)) => {
-                    let around = if otherwise { &b.otherwise } else { &b.then };
-                    (**around).clone().and(condition)
-                }
+            let around = parent.and_then(|(b, guard)| b.of(guard));
+            let Some(condition) = branches.condition else {
+                let (whole, then, otherwise) = (around.clone(), around.clone(), around);
+                built.push(Built { whole, then, otherwise, bit: None, depth });
+                continue;
             };
-            let opposite = negate(branches.condition.clone());
-            let whole = Arc::new(under(branches.condition));
+            let under = |condition: Condition| {
+                Some(Arc::new(match &around {
+                    None => condition,
+                    Some(around) => (**around).clone().and(condition),
+                }))
+            };
+            let opposite = negate(condition.clone());
+            let whole = under(condition);
             built.push(if branches.stored {
                 let bit = self.n_bits.saturating_add(depth - 1);
                 let is = |value| Condition::Bit { bit, value };
-                let (then, otherwise) = (Arc::new(is(true)), Arc::new(under(is(false))));
+                let (then, otherwise) = (Some(Arc::new(is(true))), under(is(false)));
                 Built { whole, then, otherwise, bit: Some(bit), depth }
             } else {
-                let otherwise = Arc::new(under(opposite));
+                let otherwise = under(opposite);
                 Built { then: whole.clone(), whole, otherwise, bit: None, depth }
             });
         }
@@ -182,19 +197,41 @@ impl Lowering<'_> {
         }
         // The plan was counted, so walking it is bounded.
         let mut used: HashSet<u32> = HashSet::new();
+        let mut loops = self.outermost_loops();
         let mut any = false;
-        for planned in self.plan.iter_mut().rev() {
-            match &mut planned.item {
+        for at in (0..self.plan.len()).rev() {
+            if let Some(body) = loops.pop_if(|body| body.end == at) {
+                // All of a loop may run again.
+                used.extend(self.plan[body].iter().flat_map(|planned| planned.item.uses()));
+            }
+            match &mut self.plan[at].item {
                 Item::Discard { qubits, kept, .. } => {
                     *kept = qubits.iter().any(|q| used.contains(&q));
                     any |= *kept;
                 }
-                Item::Measure { qubits, .. } | Item::Reset { qubits, .. } => used.extend(qubits.iter()),
-                Item::Call(call) => used.extend(call.qubits.iter().flat_map(|p| p.iter())),
-                _ => {}
+                item => used.extend(item.uses()),
             }
         }
         any
+    }
+
+    /// The loops of the plan that stand in no other.
+    fn outermost_loops(&self) -> Vec<Range<usize>> {
+        let (mut loops, mut open) = (Vec::new(), Vec::new());
+        for (at, planned) in self.plan.iter().enumerate() {
+            match (&planned.item, open.as_slice()) {
+                (Item::While { .. }, _) => open.push(at),
+                (Item::EndWhile, &[start]) => {
+                    open.clear();
+                    loops.push(start..at);
+                }
+                (Item::EndWhile, _) => {
+                    open.pop();
+                }
+                _ => {}
+            }
+        }
+        loops
     }
 
     /// Names for hidden registers that no register has.

@@ -5,14 +5,15 @@ use super::{
     classical::{Classical, to_digits, trim},
     names::Entry,
     subroutine::Given,
+    variables::State,
 };
 use crate::{
     circuit::Condition,
     param::{Angle, ParamId},
     qasm::{
         ast::{
-            Assignment, Base, BaseType, Declaration, Expr, ExprKind, Ident, Operand, Select, Span, Symbol,
-            Type,
+            Assignment, Base, BaseType, Declaration, Expr, ExprKind, Ident, Index, Operand, Select, Span,
+            Symbol, Type,
         },
         diagnostic::{Diagnostic, Problem},
     },
@@ -322,6 +323,13 @@ impl Lowering<'_> {
         if matches!(target.select, Select::All) {
             return self.assign_variable(id, known, value.span);
         }
+        if let (State::Bits { bits, .. }, Some(_)) = (&self.variables[id].state, self.variables[id].integer())
+        {
+            let (bits, parts) = (bits.clone(), target.parts());
+            let index: Vec<&Index> = parts.iter().flat_map(|part| part.iter()).collect();
+            let bit = self.bit_of(&bits, &index, target.span)?;
+            return self.store(Picks::One(bit), known, target.span, value.span, false);
+        }
         let whole = self.variable(id, target.span)?;
         let element = self.variables[id].element();
         let width = self.width(&element)?;
@@ -366,9 +374,7 @@ impl Lowering<'_> {
             Classical::Word { bits, .. } => {
                 let given = u32::try_from(bits.len()).unwrap_or(u32::MAX);
                 self.check_lengths(given, n, from, to)?;
-                if n > 1 && bits.iter().any(|&bit| into.contains(bit)) {
-                    return self.refuse("an assignment between bits of one register", from);
-                }
+                let bits = self.apart(bits, &into, from)?;
                 for (at, bit) in (0..n).zip(bits) {
                     let condition = Condition::Bit { bit, value: true };
                     self.store_truth(into.get(at), condition, from, fresh)?;

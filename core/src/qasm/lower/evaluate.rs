@@ -123,7 +123,7 @@ impl Lowering<'_> {
 
     /// The width of the integer that an expression is: that of its widest constant or cast, as in C. Literals take that of
     /// what stands beside them; without any an integer has no end.
-    fn width_of(&mut self, expr: &Expr) -> Lower<Option<Width>> {
+    pub(super) fn width_of(&mut self, expr: &Expr) -> Lower<Option<Width>> {
         match &expr.kind {
             ExprKind::Name(symbol) => Ok(match self.names.get(*symbol) {
                 Some(Entry::Const(_, width)) => *width,
@@ -449,7 +449,7 @@ pub(super) fn position(given: i128, size: u64) -> Option<u64> {
 pub(super) struct Width {
     pub(super) bits: u32,
     /// Last, so that of two of one width it decides.
-    unsigned: bool,
+    pub(super) unsigned: bool,
 }
 
 impl Width {

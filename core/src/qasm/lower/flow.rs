@@ -1,6 +1,6 @@
 //! Lists of statements, loops and `switch`, and what leaves them early.
 //!
-//! Loops are unrolled: how often they run must be known while the text is read. Under a condition on bits,
+//! Loops are unrolled, but for those that a measurement ends (`repeat`). Under a condition on bits,
 //! `break`, `continue`, `return` and `end` set a hidden bit, and the rest of what they leave runs where
 //! that bit is 0:
 //!
@@ -29,8 +29,8 @@ use super::{
 use crate::{
     circuit::{Condition, Relation},
     qasm::{
-        ast::{BinaryOp, Case, Expr, ForLoop, Index, Span, Stmt, SwitchCase},
-        diagnostic::{Diagnostic, Problem},
+        ast::{BinaryOp, Case, Expr, ExprKind, ForLoop, Index, Span, Stmt, SwitchCase},
+        diagnostic::Problem,
     },
 };
 
@@ -51,7 +51,7 @@ pub(super) enum Kind {
 }
 
 /// Something open that can be left early.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Frame {
     kind: Kind,
     /// Where it began: in which branch, and how long the plan was.
@@ -60,15 +60,15 @@ pub(super) struct Frame {
     /// Which frame it is of all.
     number: u64,
     /// The hidden bit that is 1 where it was left under a condition.
-    bit: Option<u32>,
+    pub(super) bit: Option<u32>,
     /// In how many branches the list stands whose rest runs where that bit is 0; and whether it was left
     /// again in branches within. These may keep their condition, and not read the bit anew.
     guarded: Option<usize>,
     again: bool,
     /// Whether anything reads the bit.
-    read: bool,
+    pub(super) read: bool,
     /// How often it was left under a condition.
-    left: u64,
+    pub(super) left: u64,
     /// Variables with other values where it was left than behind that.
     changed: Vec<usize>,
 }
@@ -216,12 +216,12 @@ impl Lowering<'_> {
     }
 
     /// Whether something around was left under a condition that is not the walk's yet.
-    fn left_somewhere(&self) -> bool {
+    pub(super) fn left_somewhere(&self) -> bool {
         self.leaving.is_none() && self.frames.iter().any(|f| f.unguarded(self.depth).is_some())
     }
 
     /// From here to the end of the list statements run where nothing was left.
-    fn guard_rest(&mut self, span: Span) -> Lower<Rest> {
+    pub(super) fn guard_rest(&mut self, span: Span) -> Lower<Rest> {
         let left = |(number, f): (usize, &Frame)| Some((number, f.unguarded(self.depth)?));
         let bits: Vec<(usize, u32)> = self.frames.iter().enumerate().filter_map(left).collect();
         let mut all: Vec<Condition> =
@@ -237,13 +237,13 @@ impl Lowering<'_> {
         let rest = Rest { guard: self.guard, mark: self.mark, frames, span };
         let number = u32::try_from(self.branches.len()).unwrap_or(u32::MAX);
         // What is left once is left for good, so the bit is read anew by each instruction.
-        self.branches.push(Branches { parent: self.guard, condition, stored: false, size });
+        self.branches.push(Branches { parent: self.guard, condition: Some(condition), stored: false, size });
         self.guard = Some(Guard { number, otherwise: false });
         self.mark = self.log.len();
         Ok(rest)
     }
 
-    fn end_rest(&mut self, rest: Vec<Rest>) {
+    pub(super) fn end_rest(&mut self, rest: Vec<Rest>) {
         for Rest { guard, mark, frames, span } in rest.into_iter().rev() {
             let ends = self.end_branch();
             (self.guard, self.mark) = (guard, mark);
@@ -326,6 +326,7 @@ impl Lowering<'_> {
         result
     }
 
+    /// A loop is unrolled while its condition is known; from where it is not, a measurement ends it.
     pub(super) fn while_loop(
         &mut self,
         condition: &Expr,
@@ -333,14 +334,56 @@ impl Lowering<'_> {
         all: &[Stmt],
         span: Span,
     ) -> Lower<()> {
-        self.rounds(body, all, span, |lowering| match lowering.condition(condition)? {
-            Truth::Constant(holds) => Ok(holds),
-            Truth::Open(_) => {
-                let place = lowering.place(condition.span);
-                let help = "give it a bound: `for int i in [1:100] { if (!…) break; … }`";
-                Err(lowering.report(Diagnostic::error(Problem::Unbounded).at(place, "").help(help)))
+        if !matches!(condition.kind, ExprKind::Bool(true)) {
+            return self.unroll(condition, body, all, span, false).map(|_| ());
+        }
+        // What `while (true)` counts may say when it ends, or be a mere number of rounds.
+        let (start, errors) = (self.checkpoint(), self.n_errors());
+        if !self.unroll(condition, body, all, span, true)? {
+            return Ok(());
+        }
+        self.back_to(&start);
+        let result =
+            self.rounds(body, all, span, |lowering| lowering.repeat(None, body, all, span).map(|()| false));
+        if result.is_ok() && self.n_errors() == errors {
+            return Ok(());
+        }
+        self.back_to(&start);
+        self.unroll(condition, body, all, span, false).map(|_| ())
+    }
+
+    /// Plans the rounds of a loop whose condition is known, and the rest as a loop. Gives up, with `true`, where one
+    /// that is to `probe` is left under a condition in a round that changes what is known.
+    fn unroll(
+        &mut self,
+        condition: &Expr,
+        body: &[Stmt],
+        all: &[Stmt],
+        span: Span,
+        probe: bool,
+    ) -> Lower<bool> {
+        let always = matches!(condition.kind, ExprKind::Bool(true));
+        let left = self.n_left();
+        let (mut before, mut undecided) = (None, false);
+        self.rounds(body, all, span, |lowering| {
+            let start = lowering.plan.len();
+            let known = match lowering.condition(condition)? {
+                Truth::Constant(false) => return Ok(false),
+                Truth::Constant(true) => Some(lowering.known(body)),
+                Truth::Open(_) => None,
+            };
+            // Where a round changes nothing that is known, all later ones are the same.
+            let same =
+                known.as_ref().is_none_or(|now| before.as_ref() == Some(now) || (probe && now.is_empty()));
+            if same {
+                lowering.plan.truncate(start);
+                return lowering.repeat((!always).then_some(condition), body, all, span).map(|()| false);
             }
-        })
+            undecided = probe && before.is_some() && lowering.n_left() > left;
+            before = known;
+            Ok(!undecided)
+        })?;
+        Ok(undecided)
     }
 
     pub(super) fn for_loop(&mut self, f: &ForLoop, all: &[Stmt], span: Span) -> Lower<()> {
@@ -441,7 +484,7 @@ impl Lowering<'_> {
                 self.block(default, all);
                 Ok(())
             }
-            Classical::Word { bits, signed } => self.cases(&bits, signed, &cases, default, all),
+            Classical::Word { bits, signed, .. } => self.cases(&bits, signed, &cases, default, all),
             _ => {
                 let (given, expected) = ("this".to_owned(), "an integer".to_owned());
                 self.fail(Problem::WrongType { given, expected }, subject.span)

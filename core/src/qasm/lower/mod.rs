@@ -8,8 +8,9 @@
 //! 2. *Count* the operations after expansion, saturating; refuse too many.
 //! 3. *Build*: expand registers, definitions and powers into a [`Circuit`].
 //!
-//! The plan is also where OpenQASM 3 runs: loops are unrolled, subroutines are planned where they are
-//! called, and variables have their values then (`variables`, `flow`, `subroutine`).
+//! The plan is also where OpenQASM 3 runs: loops are unrolled, but those that a measurement ends (`repeat`),
+//! subroutines are planned where they are called, and variables have their values then (`variables`, `flow`,
+//! `subroutine`).
 //!
 //! A name that was declared with an error is kept as broken: its uses are silent.
 
@@ -28,11 +29,13 @@ mod instantiate;
 mod names;
 mod operands;
 mod power;
+mod repeat;
 mod report;
 mod subroutine;
 mod turn;
 mod value;
 mod variables;
+mod words;
 
 use std::collections::{HashMap, HashSet};
 
@@ -44,7 +47,7 @@ use super::{
     parser::{self, Program, Stop},
 };
 use crate::{
-    circuit::{Circuit, ClassicalRegister},
+    circuit::{Circuit, ClassicalRegister, Condition},
     param::Angle,
 };
 use call::PlannedCall;
@@ -93,6 +96,12 @@ enum Item {
     Barrier {
         qubits: Vec<Picks>,
     },
+    /// What follows, up to its end, runs while a condition holds.
+    While {
+        condition: Condition,
+        place: Place,
+    },
+    EndWhile,
     /// The hidden bit of an `if` gets its truth.
     Store {
         number: u32,

@@ -20,7 +20,7 @@ use super::{
     classical::Classical,
     flow::Kind,
     names::{Entry, GateEntry},
-    variables::bits_of_type,
+    variables::{bits_of_type, integer_type},
 };
 use crate::qasm::{
     ast::{
@@ -41,7 +41,7 @@ pub(super) struct Definable {
 }
 
 /// What a call is to give.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Wanted {
     ty: Option<Rc<Type>>,
     /// How many bits the result is, where it can be kept in bits.
@@ -168,8 +168,9 @@ impl Lowering<'_> {
             _ if !wanted.given => self.fail(Problem::NoResult { name: self.name(name) }, span),
             (Some(_), None, Some(value)) => Ok(Given::Value(Classical::Value(value))),
             (Some(ty), Some(slot), _) if !wanted.direct => {
-                let bits = slot.iter().collect();
-                Ok(Given::Value(Classical::Word { bits, signed: ty.base == BaseType::Int }))
+                let own = self.width(&ty)?;
+                let (bits, signed) = (slot.iter().collect(), ty.base == BaseType::Int);
+                Ok(Given::Value(Classical::Word { bits, signed, ty: integer_type(&ty, own) }))
             }
             _ => Ok(Given::Stored),
         }
@@ -309,14 +310,14 @@ impl Lowering<'_> {
                     return self.fail(Problem::LengthMismatch { first, second }, name.span);
                 }
                 let given = Picks::List(bits.clone().into());
-                if !writes(body, name.symbol) {
+                if !assigned(body).contains(&name.symbol) {
                     return self.declare_name(name, Entry::Bits(shaped(given, size.is_some())));
                 }
-                let bits = Classical::Word { bits, signed: false };
+                let bits = Classical::register(bits);
                 self.bind_copy(bits, name, given.len().unwrap_or(1), size.is_some())
             }
             Argument::Classical(value) if ty.base == BaseType::Bit => match value {
-                Classical::Value(value) if !writes(body, name.symbol) => {
+                Classical::Value(value) if !assigned(body).contains(&name.symbol) => {
                     let value = self.cast(ty, value, name.span)?;
                     self.declare_name(name, Entry::Const(value, None))
                 }
@@ -491,18 +492,20 @@ fn walk<'s>(statements: &'s [Stmt], f: &mut impl FnMut(&'s Stmt)) {
     }
 }
 
-/// Whether anything in a body writes to a name.
-fn writes(body: &[Stmt], name: Symbol) -> bool {
-    let mut found = false;
+/// The names that a body writes to.
+pub(super) fn assigned(body: &[Stmt]) -> Vec<Symbol> {
+    let mut names = Vec::new();
     walk(body, &mut |statement| {
         let target = match &statement.kind {
             StmtKind::Assign(assignment) => Some(&assignment.target),
             StmtKind::Measure(operands) => operands.1.as_ref(),
             _ => None,
         };
-        found |= target.is_some_and(|t| matches!(t.base, Base::Name(n) if n.symbol == name));
+        if let Some(Base::Name(name)) = target.map(|target| target.base) {
+            names.push(name.symbol);
+        }
     });
-    found
+    names
 }
 
 /// The name that every `return` of a body gives.

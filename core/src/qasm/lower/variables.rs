@@ -1,6 +1,6 @@
 //! Classical variables, known while the text is read.
 //!
-//! A circuit has bits and conditions, no arithmetic. So the values of variables are worked out here:
+//! A circuit has bits and conditions, no numbers. So the values of variables are worked out here:
 //!
 //! ```text
 //! float angle = pi;                  known
@@ -52,7 +52,7 @@ pub(super) enum State {
     Lost(Place),
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Variable {
     name: Symbol,
     ty: Rc<Type>,
@@ -69,17 +69,26 @@ impl Variable {
     pub(super) fn element(&self) -> Type {
         Type { dims: None, ..(*self.ty).clone() }
     }
+
+    /// The type of an integer.
+    pub(super) fn integer(&self) -> Option<Width> {
+        integer_type(&self.ty, self.width)
+    }
+
+    pub(super) fn is_array(&self) -> bool {
+        self.ty.dims.is_some()
+    }
 }
 
 /// The state of a variable before a branch that changed it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Change {
     variable: usize,
     before: State,
 }
 
 /// What goes with a scope.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Local {
     /// How many variables there are outside.
     variables: usize,
@@ -134,6 +143,17 @@ impl Lowering<'_> {
             local.bits.push((first, size));
         }
         Ok(Picks::Range { first, step: 1, len: size })
+    }
+
+    /// One of many hidden bits, 0, until the scope ends.
+    pub(super) fn scratch_bit(&mut self, span: Span) -> Lower<u32> {
+        // Together they take one register.
+        const AT_ONCE: u32 = 32;
+        if self.spare.get(&1).is_none_or(Vec::is_empty) {
+            let many = self.hidden_bits(AT_ONCE, 0, span)?;
+            self.spare.entry(1).or_default().extend(many.iter());
+        }
+        Ok(self.hidden_bits(1, self.locals.len(), span)?.get(0))
     }
 
     /// Hidden bits are 0 again and may be used by others.
@@ -250,7 +270,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn depends<T>(&mut self, id: usize, place: Place, label: &str) -> Lower<T> {
+    pub(super) fn depends<T>(&mut self, id: usize, place: Place, label: &str) -> Lower<T> {
         let name = self.name(self.variables[id].name);
         let help = "a circuit has fixed gates: only bits, truth values and integers without arithmetic can \
                     depend on what is measured";
@@ -268,7 +288,7 @@ impl Lowering<'_> {
 
     /// Moves a variable to hidden bits. `None` if it has no type for that, or values of its own in the
     /// branches around.
-    fn spill(&mut self, id: usize, span: Span) -> Lower<Option<Picks>> {
+    pub(super) fn spill(&mut self, id: usize, span: Span) -> Lower<Option<Picks>> {
         let Variable { ty, width, state, depth, .. } = &self.variables[id];
         let Some(size) = bits_of_type(ty, *width) else { return Ok(None) };
         let elsewhere = self.log.iter().any(|c| c.variable == id) || self.differs_where_left(id);
@@ -295,10 +315,24 @@ impl Lowering<'_> {
         self.plan.push(Planned { item, guard });
     }
 
+    /// Bits, or copies of them where some would be written before they are read.
+    pub(super) fn apart(&mut self, bits: Vec<u32>, into: &Picks, span: Span) -> Lower<Vec<u32>> {
+        let written = |(at, &bit): (u32, &u32)| into.get(at) != bit && into.contains(bit);
+        if !(0..).zip(&bits).any(written) {
+            return Ok(bits);
+        }
+        let copies =
+            self.hidden_bits(u32::try_from(bits.len()).unwrap_or(u32::MAX), self.locals.len(), span)?;
+        for (copy, bit) in copies.iter().zip(bits) {
+            self.store_truth(copy, Condition::Bit { bit, value: true }, span, true)?;
+        }
+        Ok(copies.iter().collect())
+    }
+
     /// Hidden bits get a number: a known one, or that of other bits.
     pub(super) fn store_number(&mut self, into: Picks, value: Classical, span: Span) -> Lower<()> {
         let size = into.len().unwrap_or(1);
-        let (from, signed) = match value {
+        let (mut from, signed) = match value {
             Classical::Value(value) => {
                 self.fill(&into, &value, self.guard, span);
                 return Ok(());
@@ -307,30 +341,34 @@ impl Lowering<'_> {
                 self.store_truth(into.get(0), condition, span, false)?;
                 (Vec::new(), false)
             }
-            Classical::Word { bits, signed } => (bits, signed),
+            Classical::Word { bits, ty: None, .. } if bits.len() > size as usize => {
+                let (first, second) = (bits.len() as u64, u64::from(size));
+                return self.fail(Problem::LengthMismatch { first, second }, span);
+            }
+            Classical::Word { bits, signed, .. } => (bits, signed),
             Classical::Digits { .. } => return self.refuse("this assignment", span),
         };
-        if from.len() > size as usize {
-            let (first, second) = (from.len() as u64, u64::from(size));
-            return self.fail(Problem::LengthMismatch { first, second }, span);
-        }
-        if (0..size).map(|at| into.get(at)).eq(from.iter().copied()) {
-            return Ok(());
-        }
+        from.truncate(size as usize);
+        let from = self.apart(from, &into, span)?;
         for (at, &bit) in (0..size).zip(&from) {
-            self.store_truth(into.get(at), Condition::Bit { bit, value: true }, span, false)?;
+            self.copy_bit(bit, into.get(at), span)?;
         }
         // A truth value is one bit, and was stored.
         let known = u32::try_from(from.len().max(1)).unwrap_or(size);
         for at in known..size {
             match from.last().filter(|_| signed) {
-                Some(&bit) => {
-                    self.store_truth(into.get(at), Condition::Bit { bit, value: true }, span, false)?;
-                }
+                Some(&bit) => self.copy_bit(bit, into.get(at), span)?,
                 None => self.fill(&Picks::One(into.get(at)), &Value::Bool(false), self.guard, span),
             }
         }
         Ok(())
+    }
+
+    fn copy_bit(&mut self, from: u32, into: u32, span: Span) -> Lower<()> {
+        if from == into {
+            return Ok(());
+        }
+        self.store_truth(into, Condition::Bit { bit: from, value: true }, span, false)
     }
 
     /// Ends a branch: what it changed, and back to the states before it.
@@ -411,6 +449,17 @@ pub(super) fn bits_of_type(ty: &Type, width: Option<Width>) -> Option<u32> {
     match (ty.base, &ty.dims) {
         (BaseType::Bool, None) => Some(1),
         (BaseType::Int | BaseType::Uint, None) => Some(width.map_or(PLAIN_WIDTH, |w| w.bits)),
+        _ => None,
+    }
+}
+
+/// The width of an integer type, which may have one of its own. `None` for other types.
+pub(super) fn integer_type(ty: &Type, width: Option<Width>) -> Option<Width> {
+    match (ty.base, &ty.dims) {
+        (BaseType::Int | BaseType::Uint, None) => {
+            let unsigned = ty.base == BaseType::Uint;
+            Some(width.unwrap_or(Width { bits: PLAIN_WIDTH, unsigned }))
+        }
         _ => None,
     }
 }

@@ -1,0 +1,220 @@
+//! Loops that a measurement ends: their body is planned once.
+//!
+//! ```text
+//! while (c == 0) {                  while (c == 0 && !left) {
+//!     reset q; h q;                     reset q; h q;
+//!     c = measure q;                    c = measure q;
+//!     n += 1;                           n = n + 1, in bits
+//!     if (n == 9) break;                if (n == 9) left = 1;
+//! }                                 }
+//! ```
+//!
+//! What is true in the first round may not be in the second. So before the loop each variable that is assigned in it
+//! goes to bits, or is lost if it cannot; what a round changes besides is an error. A condition that takes
+//! computing is computed before the loop and at the end of each round, into a bit that the loop reads.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{
+    Guard, Item, Lower, Lowering, Picks, Stop, Value,
+    classical::{Classical, Truth},
+    conditional::Branches,
+    flow::{Frame, Kind},
+    names::Entry,
+    subroutine::{Wanted, assigned},
+    variables::{Change, Local, State, Variable},
+};
+use crate::{
+    circuit::Condition,
+    qasm::{
+        ast::{Expr, Place, Span, Stmt},
+        diagnostic::{Diagnostic, Problem},
+    },
+};
+
+/// What must be the same in each round, by variable.
+pub(super) type Known = Vec<(usize, State)>;
+
+/// Where the walk stood.
+pub(super) struct Checkpoint {
+    plan: usize,
+    branches: usize,
+    diagnostics: usize,
+    warnings: usize,
+    reported: HashSet<&'static str>,
+    bits: (usize, u32),
+    spare: HashMap<u32, Vec<u32>>,
+    variables: Vec<Variable>,
+    locals: Vec<Local>,
+    log: Vec<Change>,
+    frames: Vec<Frame>,
+    results: Vec<Wanted>,
+    /// Sizes and operations that were counted; steps were gone.
+    counts: [u64; 3],
+    passed: Option<Place>,
+}
+
+impl Lowering<'_> {
+    pub(super) fn checkpoint(&self) -> Checkpoint {
+        Checkpoint {
+            plan: self.plan.len(),
+            branches: self.branches.len(),
+            diagnostics: self.diagnostics.len(),
+            warnings: self.warnings,
+            reported: self.reported.clone(),
+            bits: (self.bits.len(), self.n_bits),
+            spare: self.spare.clone(),
+            variables: self.variables.clone(),
+            locals: self.locals.clone(),
+            log: self.log.clone(),
+            frames: self.frames.clone(),
+            results: self.results.clone(),
+            counts: [self.conditions, self.elements, self.count],
+            passed: self.passed,
+        }
+    }
+
+    /// Takes back all that a statement planned, in the scope and branch in which it began.
+    pub(super) fn back_to(&mut self, start: &Checkpoint) {
+        self.plan.truncate(start.plan);
+        self.branches.truncate(start.branches);
+        self.diagnostics.truncate(start.diagnostics);
+        self.bits.truncate(start.bits.0);
+        (self.warnings, self.n_bits, self.passed) = (start.warnings, start.bits.1, start.passed);
+        [self.conditions, self.elements, self.count] = start.counts;
+        self.reported.clone_from(&start.reported);
+        self.spare.clone_from(&start.spare);
+        self.variables.clone_from(&start.variables);
+        self.locals.clone_from(&start.locals);
+        self.log.clone_from(&start.log);
+        self.frames.clone_from(&start.frames);
+        self.results.clone_from(&start.results);
+        self.leaving = None;
+    }
+
+    /// What is known of the variables that a body may change.
+    pub(super) fn known(&self, body: &[Stmt]) -> Known {
+        let mut ids = self.assigned_variables(body);
+        // A subroutine may change an array.
+        ids.extend((0..self.variables.len()).filter(|&id| self.variables[id].is_array()));
+        ids.sort_unstable();
+        ids.dedup();
+        let known = ids.into_iter().map(|id| (id, self.variables[id].state.clone()));
+        known.filter(|(_, state)| !matches!(state, State::Bits { .. })).collect()
+    }
+
+    /// The variables outside that a body assigns.
+    fn assigned_variables(&self, body: &[Stmt]) -> Vec<usize> {
+        let variable = |name| match self.names.get(name) {
+            Some(&Entry::Variable(id)) => Some(id),
+            _ => None,
+        };
+        assigned(body).into_iter().filter_map(variable).collect()
+    }
+
+    /// Plans a loop that goes on while a condition on bits holds, or until it is left; `None` is always.
+    pub(super) fn repeat(
+        &mut self,
+        condition: Option<&Expr>,
+        body: &[Stmt],
+        all: &[Stmt],
+        span: Span,
+    ) -> Lower<()> {
+        for id in self.assigned_variables(body) {
+            if !matches!(self.variables[id].state, State::Bits { .. }) && self.spill(id, span)?.is_none() {
+                self.lose(id, span);
+            }
+        }
+        let start = self.plan.len();
+        let truth = self.asked(condition)?;
+        let computed = self.plan.len() > start;
+        let test = match truth {
+            Truth::Constant(false) => return Ok(()),
+            Truth::Constant(true) => None,
+            Truth::Open(test) if !computed => Some(test),
+            Truth::Open(test) => {
+                let go = self.hidden_bits(1, self.locals.len(), span)?.get(0);
+                self.store_truth(go, test, span, true)?;
+                Some(Condition::Bit { bit: go, value: true })
+            }
+        };
+        let go = match &test {
+            Some(Condition::Bit { bit, .. }) if computed => Some(*bit),
+            _ => None,
+        };
+        let head = self.plan.len();
+        let size = test.as_ref().map_or(Ok(0), |test| self.spend_branch(test, span))?;
+        let left_before: Vec<u64> = self.frames.iter().map(|frame| frame.left).collect();
+        self.add_count(1, span);
+        self.push(Item::While { condition: Condition::All(Vec::new()), place: self.place(span) });
+
+        let (outer, mark) = (self.guard, self.mark);
+        let number = u32::try_from(self.branches.len()).unwrap_or(u32::MAX);
+        self.branches.push(Branches { parent: outer, condition: None, stored: false, size });
+        (self.guard, self.mark) = (Some(Guard { number, otherwise: false }), self.log.len());
+        self.depth += 1;
+        let errors = self.n_errors();
+        self.enter_frame(Kind::Round);
+        self.block(body, all);
+        self.leave_frame(span);
+        let again = match go {
+            Some(go) if self.leaving.is_none() => self.ask_again(condition, go, span),
+            _ => Ok(()),
+        };
+        self.leaving = None;
+        let changed = self.end_branch();
+        (self.guard, self.mark) = (outer, mark);
+        self.leave_branch();
+        self.push(Item::EndWhile);
+        again?;
+        if self.n_errors() > errors {
+            return Err(Stop);
+        }
+        let differs = |(id, end): &&(usize, State)| {
+            self.variables.get(*id).is_some_and(|v| !matches!(v.state, State::Lost(_)) && v.state != *end)
+        };
+        if let Some(&(id, _)) = changed.iter().find(differs) {
+            return self.depends(id, self.place(span), "each round of this loop changes it");
+        }
+
+        let mut conditions: Vec<Condition> = test.into_iter().collect();
+        for (frame, before) in self.frames.iter_mut().zip(left_before) {
+            if let Some(bit) = frame.bit.filter(|_| frame.left > before) {
+                frame.read = true;
+                conditions.push(Condition::Bit { bit, value: false });
+            }
+        }
+        let condition = match conditions.len() {
+            0 => {
+                let place = self.place(span);
+                let help = "give it a condition that a round can change, or a `break`";
+                return Err(self.report(Diagnostic::error(Problem::Endless).at(place, "").help(help)));
+            }
+            1 => conditions.remove(0),
+            _ => Condition::All(conditions),
+        };
+        let place = self.place(span);
+        if let Some(planned) = self.plan.get_mut(head) {
+            planned.item = Item::While { condition, place };
+        }
+        Ok(())
+    }
+
+    fn asked(&mut self, condition: Option<&Expr>) -> Lower<Truth> {
+        condition.map_or(Ok(Truth::Constant(true)), |condition| self.condition(condition))
+    }
+
+    /// At the end of a round: the bit of a loop gets its condition, unless the loop is left.
+    fn ask_again(&mut self, condition: Option<&Expr>, go: u32, span: Span) -> Lower<()> {
+        let rest = if self.left_somewhere() { vec![self.guard_rest(span)?] } else { Vec::new() };
+        let truth = self.asked(condition);
+        let stored = truth.and_then(|truth| match truth {
+            Truth::Open(test) => self.store_truth(go, test, span, false),
+            Truth::Constant(holds) => {
+                self.store_number(Picks::One(go), Classical::Value(Value::Bool(holds)), span)
+            }
+        });
+        self.end_rest(rest);
+        stored
+    }
+}

@@ -1,0 +1,462 @@
+//! Arithmetic on integers that depend on measurements, in bits.
+//!
+//! A circuit has no numbers, so each bit of a result is a condition on bits, kept in a hidden one where it is needed
+//! again:
+//!
+//! ```text
+//! uint[2] n;  n + 1:      sum[0] = !n[0]         carry = n[0]
+//!                         sum[1] = n[1] ^ carry
+//! ```
+//!
+//! Results have the width of the widest operand and wrap; a signed one is wide enough for constants beside it. A
+//! sum takes two bits for each of its own, a product or quotient of n bits n times as much. Quotients
+//! are rounded to 0. What is divided by a measured 0 gives all ones, and itself as the rest.
+
+use super::{
+    Lower, Lowering, Value,
+    classical::{Classical, Truth, is_one},
+    evaluate::Width,
+    functions,
+};
+use crate::{
+    circuit::{Condition, Relation},
+    qasm::{
+        ast::{BinaryOp, Expr, Ident, Span},
+        diagnostic::Problem,
+    },
+};
+
+/// The functions of the language that take measured bits.
+pub(super) const FUNCTIONS: &[&str] = &["popcount", "rotl", "rotr"];
+
+/// Digits of a number, least significant first.
+type Digits = Vec<Truth>;
+
+/// An operand: its digits, whether the last is a sign, and its type if it is measured.
+struct Operand {
+    digits: Digits,
+    signed: bool,
+    ty: Option<Width>,
+    /// Of a known number, this many bits hold it.
+    needs: u32,
+}
+
+const ZERO: Truth = Truth::Constant(false);
+const ONE: Truth = Truth::Constant(true);
+
+impl Operand {
+    /// The digits as a number of so many bits.
+    fn to_width(&self, width: usize) -> Digits {
+        let fill = if self.signed { self.digits.last().cloned().unwrap_or(ZERO) } else { ZERO };
+        let mut digits = self.digits.clone();
+        digits.resize(width, fill);
+        digits
+    }
+
+    fn known(&self) -> Option<u128> {
+        self.digits.iter().rev().try_fold(0u128, |number, digit| match digit {
+            Truth::Constant(bit) => Some(number << 1 | u128::from(*bit)),
+            Truth::Open(_) => None,
+        })
+    }
+}
+
+impl Lowering<'_> {
+    /// `left op right` in bits, a step of `chain`; at least one of both depends on a measurement.
+    pub(super) fn computed(
+        &mut self,
+        op: BinaryOp,
+        left: Classical,
+        right: Classical,
+        chain: &Expr,
+        span: Span,
+    ) -> Lower<Classical> {
+        use BinaryOp::*;
+        let registers = [&left, &right].map(register_size);
+        let (a, b) = (self.operand(op, left, span)?, self.operand(op, right, span)?);
+        if matches!(op, BitAnd | BitOr | BitXor)
+            && let [Some(first), Some(second)] = registers
+        {
+            if first != second {
+                let (first, second) = (first as u64, second as u64);
+                return self.fail(Problem::LengthMismatch { first, second }, span);
+            }
+            let digits = self.digit_by_digit(op, a.digits, b.digits, span)?;
+            return self.word(digits, None, span);
+        }
+        let ty = self.type_of(op, &a, &b, chain)?;
+        let width = ty.bits as usize;
+        let (x, y) = (a.to_width(width), b.to_width(width));
+        let digits = match op {
+            Add => self.add(x, y, ZERO, span)?.0,
+            Sub => self.add(x, not(y), ONE, span)?.0,
+            Mul => self.multiply(x, y, span)?,
+            Div | Rem if b.known() == Some(0) => return self.fail(Problem::DivisionByZero, span),
+            Div | Rem => {
+                let (quotient, rest) = self.divide(x, y, !ty.unsigned, span)?;
+                if op == Div { quotient } else { rest }
+            }
+            Shl | Shr
+                if b.needs > 0 && b.signed && matches!(b.digits.last(), Some(Truth::Constant(true))) =>
+            {
+                let (operator, given) = (op.text().to_owned(), "a negative number of places".to_owned());
+                return self.fail(Problem::Operands { operator, given }, span);
+            }
+            Shl | Shr => {
+                let fill = if op == Shr && !ty.unsigned { x.last().cloned().unwrap_or(ZERO) } else { ZERO };
+                self.shift(x, &b.digits, op == Shl, &fill, span)?
+            }
+            _ => self.digit_by_digit(op, x, y, span)?,
+        };
+        // Shifted, or taken together bit by bit, a register is one again.
+        let register =
+            matches!(op, Shl | Shr | BitAnd | BitOr | BitXor) && a.ty.is_none() && registers[0].is_some();
+        self.word(digits, (!register).then_some(ty), span)
+    }
+
+    /// `~word`.
+    pub(super) fn inverted(&mut self, word: Classical, span: Span) -> Lower<Classical> {
+        let Operand { digits, ty, signed, .. } = self.operand(BinaryOp::BitXor, word, span)?;
+        if let (None, [one]) = (ty, digits.as_slice()) {
+            return Ok(one.clone().not().classical());
+        }
+        let operand = Operand { digits, ty, signed, needs: 0 };
+        let width = ty.map_or(operand.digits.len(), |ty| ty.bits as usize);
+        self.word(not(operand.to_width(width)), ty, span)
+    }
+
+    /// `popcount`, `rotl` or `rotr`, whose first argument may be measured.
+    pub(super) fn function_of_bits(&mut self, name: Ident, args: &[Expr], call: &Expr) -> Lower<Classical> {
+        let function = self.name(name.symbol);
+        let mut values = Vec::with_capacity(args.len());
+        for arg in args {
+            values.push(self.classical(arg)?);
+        }
+        let known = |value: &Classical| match value {
+            Classical::Value(value) => Some(value.clone()),
+            _ => None,
+        };
+        if let Some(values) = values.iter().map(known).collect::<Option<Vec<_>>>() {
+            let value = functions::call(&function, values);
+            return self.check(value, call.span).map(Classical::Value);
+        }
+        let mut values = values.into_iter();
+        match (function.as_str(), values.next(), values.next(), values.next()) {
+            ("popcount", Some(word), None, None) => {
+                let digits = self.operand(BinaryOp::Add, word, call.span)?.digits;
+                let bits = usize::BITS - digits.len().leading_zeros();
+                let mut count = vec![ZERO; bits as usize];
+                for digit in digits {
+                    let mut one = vec![ZERO; bits as usize];
+                    one[0] = digit;
+                    count = self.add(count, one, ZERO, call.span)?.0;
+                    count = self.kept(count, call.span)?;
+                }
+                self.word(count, Some(Width { bits, unsigned: true }), call.span)
+            }
+            ("rotl" | "rotr", Some(Classical::Word { mut bits, signed, ty }), Some(by), None) => {
+                let Classical::Value(Value::Int(by)) = by else {
+                    return self.refuse("a rotation by a measured number", call.span);
+                };
+                let len = bits.len() as i128;
+                let by = usize::try_from(by.rem_euclid(len)).unwrap_or_default();
+                if ty.is_some_and(|ty| ty.bits as usize != bits.len()) {
+                    return self.refuse("this rotation", call.span);
+                }
+                match function.as_str() {
+                    "rotl" => bits.rotate_right(by),
+                    _ => bits.rotate_left(by),
+                }
+                Ok(Classical::Word { bits, signed, ty })
+            }
+            _ => {
+                let (given, expected) = (args.len(), if function == "popcount" { 1 } else { 2 });
+                self.fail(Problem::ArgumentCount { name: function, given, expected }, call.span)
+            }
+        }
+    }
+
+    /// Two measured numbers compared, each with its own sign and width.
+    pub(super) fn compare_words(
+        &mut self,
+        (a, a_signed): (Vec<u32>, bool),
+        (b, b_signed): (Vec<u32>, bool),
+        relation: Relation,
+        span: Span,
+    ) -> Lower<Truth> {
+        // One digit more holds the sign of both.
+        let width = a.len().max(b.len()) + usize::from(a_signed || b_signed);
+        let operand = |bits: Vec<u32>, signed| {
+            let digits = bits.into_iter().map(is_one).collect();
+            Operand { digits, signed, ty: None, needs: 0 }.to_width(width)
+        };
+        let (mut a, mut b) = (operand(a, a_signed), operand(b, b_signed));
+        if let Relation::Equal | Relation::NotEqual = relation {
+            let mut same = ONE;
+            for (a, b) in a.into_iter().zip(b) {
+                same = same.join(self.differ(a, b, span)?.not(), true);
+            }
+            return Ok(if relation == Relation::Equal { same } else { same.not() });
+        }
+        if a_signed || b_signed {
+            // A set sign is the smaller one.
+            let last = width - 1;
+            std::mem::swap(&mut a[last], &mut b[last]);
+        }
+        if let Relation::Greater | Relation::LessEqual = relation {
+            std::mem::swap(&mut a, &mut b);
+        }
+        // From the lowest digit on: less if less here, or not greater here and less below.
+        let mut less = ZERO;
+        for (a, b) in a.into_iter().zip(b) {
+            let here = a.clone().not().join(b.clone(), true);
+            let not_greater = a.not().join(b, false);
+            less = here.join(not_greater.join(less, true), false);
+            self.spend_truth(&less, span)?;
+        }
+        let holds = matches!(relation, Relation::Less | Relation::Greater);
+        Ok(if holds { less } else { less.not() })
+    }
+
+    /// The digits of a number; an error if it is none.
+    fn operand(&mut self, op: BinaryOp, value: Classical, span: Span) -> Lower<Operand> {
+        let of = |number: u128, width: u32| -> Digits {
+            (0..width).map(|at| Truth::Constant(number.checked_shr(at).unwrap_or(0) & 1 == 1)).collect()
+        };
+        let given = match value {
+            Classical::Word { bits, signed, ty } => {
+                // A register is an unsigned number of its length.
+                let digits: Digits = bits.into_iter().map(is_one).collect();
+                return Ok(Operand { digits, signed, ty, needs: 0 });
+            }
+            Classical::Truth(condition) => {
+                let digits = vec![self.kept_digit(Truth::Open(condition), span)?];
+                return Ok(Operand { digits, signed: false, ty: None, needs: 0 });
+            }
+            Classical::Value(Value::Int(i)) => {
+                let needs = 128 - if i < 0 { i.leading_ones() } else { i.leading_zeros() } + 1;
+                return Ok(Operand { digits: of(i.cast_unsigned(), needs), signed: true, ty: None, needs });
+            }
+            Classical::Value(Value::Bool(b)) => {
+                return Ok(Operand { digits: vec![Truth::Constant(b)], signed: false, ty: None, needs: 1 });
+            }
+            Classical::Value(Value::Bits { width, bits }) => {
+                return Ok(Operand { digits: of(bits, width), signed: false, ty: None, needs: width });
+            }
+            Classical::Digits { digits, width: Some(_) } => {
+                let digits: Digits = digits.into_iter().map(Truth::Constant).collect();
+                let needs = u32::try_from(digits.len()).unwrap_or(u32::MAX);
+                return Ok(Operand { digits, signed: false, ty: None, needs });
+            }
+            Classical::Value(Value::Angle(_) | Value::Number(_) | Value::Turn(_) | Value::Expr(_)) => {
+                "a number that would depend on a measurement: choose between gates with `if` or `switch`"
+            }
+            Classical::Value(other) => other.describe(),
+            Classical::Digits { .. } => "an integer of this length",
+        };
+        let (operator, given) = (op.text().to_owned(), given.to_owned());
+        self.fail(Problem::Operands { operator, given }, span)
+    }
+
+    /// The type of a result.
+    fn type_of(&mut self, op: BinaryOp, a: &Operand, b: &Operand, chain: &Expr) -> Lower<Width> {
+        let shift = matches!(op, BinaryOp::Shl | BinaryOp::Shr);
+        let measured = |operand: &Operand| {
+            let bits = u32::try_from(operand.digits.len()).unwrap_or(u32::MAX);
+            let own = (operand.needs == 0).then_some(Width { bits, unsigned: true });
+            operand.ty.or(own)
+        };
+        let declared = if shift && a.needs == 0 { None } else { self.width_of(chain)? };
+        let widest = if shift { measured(a) } else { measured(a).max(measured(b)) };
+        let mut ty = widest.max(declared).unwrap_or(Width { bits: 32, unsigned: false });
+        if !ty.unsigned {
+            let needs = if shift { a.needs } else { a.needs.max(b.needs) };
+            ty.bits = ty.bits.max(needs);
+        }
+        Ok(ty)
+    }
+
+    /// A number in bits of its own, or a known one. Without a type it is a register.
+    fn word(&mut self, digits: Digits, ty: Option<Width>, span: Span) -> Lower<Classical> {
+        let signed = ty.is_some_and(|ty| !ty.unsigned);
+        let plain = |digit: &Truth| match digit {
+            Truth::Open(Condition::Bit { bit, value: true }) => Some(*bit),
+            _ => None,
+        };
+        let n_new = digits.iter().filter(|digit| plain(digit).is_none()).count();
+        let mut new = match u32::try_from(n_new).unwrap_or(u32::MAX) {
+            0 => Vec::new(),
+            n => self.hidden_bits(n, self.locals.len(), span)?.iter().collect(),
+        };
+        let mut bits = Vec::with_capacity(digits.len());
+        // From the last on, as they are taken off.
+        for digit in digits.into_iter().rev() {
+            let bit = match plain(&digit) {
+                Some(bit) => bit,
+                None => {
+                    let bit = new.pop().unwrap_or_default();
+                    self.store_digit(bit, digit, span)?;
+                    bit
+                }
+            };
+            bits.push(bit);
+        }
+        bits.reverse();
+        self.spend(bits.len() as u64, span)?;
+        Ok(Classical::Word { bits, signed, ty })
+    }
+
+    /// A fresh bit gets a digit.
+    fn store_digit(&mut self, bit: u32, digit: Truth, span: Span) -> Lower<()> {
+        match digit {
+            Truth::Constant(false) => Ok(()),
+            Truth::Constant(true) => {
+                let one = Classical::Value(Value::Bool(true));
+                self.store_number(super::Picks::One(bit), one, span)
+            }
+            Truth::Open(condition) => self.store_truth(bit, condition, span, true),
+        }
+    }
+
+    /// A digit that may be read often: a constant or a single bit.
+    fn kept_digit(&mut self, digit: Truth, span: Span) -> Lower<Truth> {
+        if matches!(digit, Truth::Constant(_) | Truth::Open(Condition::Bit { .. })) {
+            return Ok(digit);
+        }
+        let bit = self.scratch_bit(span)?;
+        self.store_digit(bit, digit, span)?;
+        Ok(is_one(bit))
+    }
+
+    fn kept(&mut self, digits: Digits, span: Span) -> Lower<Digits> {
+        digits.into_iter().map(|digit| self.kept_digit(digit, span)).collect()
+    }
+
+    fn spend_truth(&mut self, truth: &Truth, span: Span) -> Lower<()> {
+        match truth {
+            Truth::Constant(_) => Ok(()),
+            Truth::Open(_) => self.spend(10, span),
+        }
+    }
+
+    /// `a + b + carry`, with the carry out of it.
+    fn add(&mut self, a: Digits, b: Digits, carry: Truth, span: Span) -> Lower<(Digits, Truth)> {
+        let mut carry = carry;
+        let mut sum = Vec::with_capacity(a.len());
+        for (a, b) in a.into_iter().zip(b) {
+            let both = a.clone().join(b.clone(), true);
+            let one = a.clone().join(b.clone(), false);
+            let differ = self.differ(a, b, span)?;
+            sum.push(self.differ(differ, carry.clone(), span)?);
+            carry = self.kept_digit(both.join(one.join(carry, true), false), span)?;
+        }
+        Ok((sum, carry))
+    }
+
+    fn multiply(&mut self, a: Digits, b: Digits, span: Span) -> Lower<Digits> {
+        let known = |digits: &Digits| digits.iter().filter(|d| matches!(d, Truth::Constant(_))).count();
+        // Digits of the second that are 0 cost nothing.
+        let (a, b) = if known(&a) > known(&b) { (b, a) } else { (a, b) };
+        let width = a.len();
+        let mut sum = vec![ZERO; width];
+        for (at, digit) in b.into_iter().enumerate() {
+            if let Truth::Constant(false) = digit {
+                continue;
+            }
+            let shifted = std::iter::repeat_n(ZERO, at).chain(a.iter().cloned()).take(width);
+            let part: Digits = shifted.map(|a| a.join(digit.clone(), true)).collect();
+            let part = self.kept(part, span)?;
+            sum = self.add(sum, part, ZERO, span)?.0;
+            sum = self.kept(sum, span)?;
+        }
+        Ok(sum)
+    }
+
+    /// Quotient and rest.
+    fn divide(&mut self, a: Digits, b: Digits, signed: bool, span: Span) -> Lower<(Digits, Digits)> {
+        if !signed {
+            return self.divide_unsigned(a, b, span);
+        }
+        let sign = |digits: &Digits| digits.last().cloned().unwrap_or(ZERO);
+        let (sign_a, sign_b) = (sign(&a), sign(&b));
+        let (a, b) = (self.negated_if(&sign_a, a, span)?, self.negated_if(&sign_b, b, span)?);
+        let (quotient, rest) = self.divide_unsigned(a, b, span)?;
+        let sign = self.differ(sign_a.clone(), sign_b, span)?;
+        let sign = self.kept_digit(sign, span)?;
+        Ok((self.negated_if(&sign, quotient, span)?, self.negated_if(&sign_a, rest, span)?))
+    }
+
+    /// Long division: from the highest digit on, what can be taken off is.
+    fn divide_unsigned(&mut self, a: Digits, b: Digits, span: Span) -> Lower<(Digits, Digits)> {
+        let width = a.len();
+        let mut divisor = not(b);
+        divisor.push(ONE);
+        let mut rest = vec![ZERO; width];
+        let mut quotient = Vec::with_capacity(width);
+        for digit in a.into_iter().rev() {
+            rest.insert(0, digit);
+            let (less, fits) = self.add(rest.clone(), divisor.clone(), ONE, span)?;
+            rest = self.chosen(&fits, less, rest, span)?;
+            rest.truncate(width);
+            quotient.push(fits);
+        }
+        quotient.reverse();
+        Ok((quotient, rest))
+    }
+
+    /// Shifted by a number, from which `fill` comes in.
+    fn shift(&mut self, digits: Digits, by: &[Truth], up: bool, fill: &Truth, span: Span) -> Lower<Digits> {
+        let width = digits.len();
+        let mut digits = digits;
+        for (at, bit) in by.iter().enumerate() {
+            let far = 1usize.checked_shl(u32::try_from(at).unwrap_or(u32::MAX)).unwrap_or(width).min(width);
+            let filler = std::iter::repeat_n(fill.clone(), far);
+            let moved: Digits = if up {
+                filler.chain(digits.iter().take(width - far).cloned()).collect()
+            } else {
+                digits.iter().skip(far).cloned().chain(filler).collect()
+            };
+            digits = self.chosen(bit, moved, digits, span)?;
+        }
+        Ok(digits)
+    }
+
+    fn negated_if(&mut self, condition: &Truth, digits: Digits, span: Span) -> Lower<Digits> {
+        let zero = vec![ZERO; digits.len()];
+        let negative = self.add(zero, not(digits.clone()), ONE, span)?.0;
+        self.chosen(condition, negative, digits, span)
+    }
+
+    /// `condition ? a : b`, kept.
+    fn chosen(&mut self, condition: &Truth, a: Digits, b: Digits, span: Span) -> Lower<Digits> {
+        let digits = a.into_iter().zip(b).map(|(a, b)| {
+            let first = condition.clone().join(a, true);
+            let second = condition.clone().not().join(b, true);
+            first.join(second, false)
+        });
+        let digits: Digits = digits.collect();
+        self.kept(digits, span)
+    }
+
+    fn digit_by_digit(&mut self, op: BinaryOp, a: Digits, b: Digits, span: Span) -> Lower<Digits> {
+        let pairs = a.into_iter().zip(b);
+        match op {
+            BinaryOp::BitXor => pairs.map(|(a, b)| self.differ(a, b, span)).collect(),
+            op => Ok(pairs.map(|(a, b)| a.join(b, op == BinaryOp::BitAnd)).collect()),
+        }
+    }
+}
+
+/// How long a register or bit string is; `None` for numbers.
+fn register_size(value: &Classical) -> Option<usize> {
+    match value {
+        Classical::Word { bits, ty: None, .. } => Some(bits.len()),
+        Classical::Digits { digits, width: Some(_) } => Some(digits.len()),
+        Classical::Value(Value::Bits { width, .. }) => Some(*width as usize),
+        _ => None,
+    }
+}
+
+fn not(digits: Digits) -> Digits {
+    digits.into_iter().map(Truth::not).collect()
+}

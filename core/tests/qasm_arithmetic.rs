@@ -1,0 +1,237 @@
+//! Arithmetic on what is measured, beside the same arithmetic on integers.
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use std::collections::BTreeMap;
+
+use ketgrad_core::{
+    circuit::Circuit,
+    param::Values,
+    print::to_qasm3,
+    qasm::{Options, parse},
+    simulate::{BoundCircuit, Simulator},
+};
+use num_complex::Complex;
+use rand_chacha::{
+    ChaCha8Rng,
+    rand_core::{Rng, SeedableRng},
+};
+
+fn read(text: &str) -> Circuit {
+    parse(text, &Options::default()).unwrap_or_else(|e| panic!("{e}\n{text}")).circuit
+}
+
+/// What `body` gives for each value of `n` measured bits `c`: the register `r` of `width` bits, as an unsigned number.
+fn table(n: usize, width: usize, body: &str) -> Vec<u128> {
+    let text = format!(
+        "OPENQASM 3.0; include \"stdgates.inc\"; qubit[{n}] q; bit[{n}] c; bit[{width}] r; h q; c = measure q; {body}"
+    );
+    let circuit = read(&text);
+    let given = values(&circuit, n);
+    // The same once it has been printed and read.
+    let printed = to_qasm3(&circuit).unwrap();
+    assert_eq!(values(&read(&printed), n), given, "{text}");
+    given
+}
+
+fn values(circuit: &Circuit, n: usize) -> Vec<u128> {
+    let bound = BoundCircuit::<Complex<f64>>::new(circuit, &Values::<f64>(&[])).unwrap();
+    let exact = Simulator::new().distribution(&bound, 1 << n).unwrap();
+    let mut given = BTreeMap::new();
+    for (bits, p) in exact {
+        let text = bits.text(circuit);
+        let (r, c) = text.split_once(' ').unwrap();
+        assert!((p * f64::from(1u32 << n) - 1.0).abs() < 1e-12, "{p}");
+        let number = |text| u128::from_str_radix(text, 2).unwrap();
+        assert!(given.insert(number(c), number(r)).is_none());
+    }
+    assert_eq!(given.len(), 1 << n);
+    given.into_values().collect()
+}
+
+/// The value of an integer type.
+#[derive(Clone, Copy, Debug)]
+struct Int {
+    width: u32,
+    unsigned: bool,
+    value: i128,
+}
+
+impl Int {
+    fn new(width: u32, unsigned: bool, value: i128) -> Int {
+        let shift = 128 - width;
+        let value = if unsigned { value & ((1 << width) - 1) } else { value << shift >> shift };
+        Int { width, unsigned, value }
+    }
+
+    fn ty(self) -> String {
+        format!("{}[{}]", if self.unsigned { "uint" } else { "int" }, self.width)
+    }
+}
+
+fn operate(op: &str, a: Int, b: Int) -> Int {
+    let (mut width, mut unsigned) = (a.width, a.unsigned);
+    if !matches!(op, "<<" | ">>") {
+        (width, unsigned) = (a.width, a.unsigned).max((b.width, b.unsigned));
+    }
+    let value = |i: Int| Int::new(width, unsigned, i.value).value;
+    let (x, y) = (value(a), value(b));
+    let result = match op {
+        "+" => x + y,
+        "-" => x - y,
+        "*" => x * y,
+        "/" => x / y,
+        "%" => x % y,
+        "&" => x & y,
+        "|" => x | y,
+        "^" => x ^ y,
+        "<<" => Int::new(width, true, x).value.checked_shl(u32::try_from(b.value).unwrap()).unwrap_or(0),
+        _ => x.checked_shr(u32::try_from(b.value).unwrap()).unwrap_or(if x < 0 { -1 } else { 0 }),
+    };
+    Int::new(width, unsigned, result)
+}
+
+#[test]
+fn sums_products_and_quotients_are_those_of_integers() {
+    let mut random = ChaCha8Rng::seed_from_u64(3);
+    let mut below = |n: u64| random.next_u64() % n;
+    let types = [(3, true), (3, false), (4, true), (5, false), (8, true)];
+    let ops = ["+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>"];
+    for round in 0..60 {
+        let n = 6;
+        let op = ops[round % ops.len()];
+        let shift = matches!(op, "<<" | ">>");
+        let (ta, tb) = (types[below(5) as usize], types[below(5) as usize]);
+        let known = below(3) as u32;
+        // Operands that are measured: the lower and the upper three bits; or constants, one of both.
+        let (ka, kb) = (i128::from(below(4)), i128::from(below(4)));
+        let tb = if shift { (tb.0, true) } else { tb };
+        let int = |(width, unsigned): (u32, bool), value| Int::new(width, unsigned, value);
+        let operand = |k: u32, ty, from: &str, constant: i128| {
+            let name = int(ty, 0).ty();
+            if k == known { format!("{name}({constant})") } else { format!("{name}(uint[3](c[{from}]))") }
+        };
+        // A divisor is odd, so no 0.
+        let odd = |text: String| if matches!(op, "/" | "%") { format!("({text} | 1)") } else { text };
+        let (a, b) = (operand(0, ta, "0:2", ka), odd(operand(1, tb, "3:5", kb)));
+        let width = if shift { ta.0 } else { ta.0.max(tb.0) };
+        // An assignment to bits needs their number.
+        let body = format!("uint[{width}] result = {a} {op} {b}; r = result;");
+        let given = table(n, width as usize, &body);
+        for (c, given) in given.into_iter().enumerate() {
+            let x = int(ta, if known == 0 { ka } else { c as i128 & 7 });
+            let mut y = int(tb, if known == 1 { kb } else { c as i128 >> 3 });
+            if matches!(op, "/" | "%") {
+                y = Int::new(y.width, y.unsigned, y.value | 1);
+            }
+            let expected = Int::new(width, true, operate(op, x, y).value).value;
+            assert_eq!(given, expected.cast_unsigned(), "{body} for c = {c}: {x:?} {op} {y:?}");
+        }
+    }
+}
+
+#[test]
+fn comparisons_of_measured_integers_go_by_their_values() {
+    type Holds = fn(i128, i128) -> bool;
+    let relations: [(&str, Holds); 6] = [
+        ("<", |a, b| a < b),
+        ("<=", |a, b| a <= b),
+        (">", |a, b| a > b),
+        (">=", |a, b| a >= b),
+        ("==", |a, b| a == b),
+        ("!=", |a, b| a != b),
+    ];
+    for (relation, holds) in relations {
+        for (ta, tb) in
+            [("uint[3]", "uint[3]"), ("int[3]", "int[3]"), ("int[3]", "uint[3]"), ("uint[5]", "int[3]")]
+        {
+            let body = format!("{ta} a = {ta}(c[0:2]); {tb} b = {tb}(c[3:5]); if (a {relation} b) r = 1;");
+            for (c, given) in table(6, 1, &body).into_iter().enumerate() {
+                let value = |ty: &str, bits: i128| Int::new(3, !ty.starts_with("int[3]"), bits).value;
+                let (a, b) = (value(ta, c as i128 & 7), value(tb, c as i128 >> 3));
+                assert_eq!(given == 1, holds(a, b), "{body} for {a} and {b}");
+            }
+        }
+    }
+}
+
+#[test]
+fn everyday_forms_work() {
+    type Expected = fn(u128) -> u128;
+    let forms: &[(&str, Expected)] = &[
+        ("uint[4] n = c; n += 1; r = n;", |c| (c + 1) % 16),
+        ("uint[4] n = c; n -= 3; r = n;", |c| c.wrapping_sub(3) % 16),
+        ("uint[4] n = c; n *= n; r = n;", |c| c * c % 16),
+        ("uint[4] n = c; r = n / 3;", |c| c / 3),
+        ("uint[4] n = c; r = n % 3;", |c| c % 3),
+        ("uint[4] n = c; r = 13 % (n + 1);", |c| 13u128.checked_rem((c + 1) % 16).unwrap_or(13)),
+        ("uint[4] n = c; r = ~n;", |c| c ^ 15),
+        ("r = ~c;", |c| c ^ 15),
+        ("r = c & \"0110\";", |c| c & 6),
+        ("r = c ^ (c >> 1);", |c| c ^ c >> 1),
+        ("r = c << 1;", |c| c << 1 & 15),
+        ("r = c + 1;", |c| (c + 1) % 16),
+        ("r[2:3] = c[0:1] ^ c[2:3];", |c| (c ^ c >> 2) << 2 & 15),
+        ("uint[4] n = c; r = -n;", |c| c.wrapping_neg() % 16),
+        ("uint[3] ones = popcount(c); r[0:2] = ones;", |c| u128::from(c.count_ones())),
+        ("r = rotl(c, 1);", |c| (c << 1 | c >> 3) & 15),
+        ("r = rotr(c, 1);", |c| (c >> 1 | c << 3) & 15),
+        ("uint[4] n = 1 << uint[2](c[0:1]); r = n;", |c| 1 << (c & 3)),
+        ("uint[4] n = c; n[0] = 1; n[3] = n[1]; r = n;", |c| (c & 7) | 1 | (c >> 1 & 1) << 3),
+        ("uint[4] n = c; if (n[2]) r[0] = 1;", |c| c >> 2 & 1),
+        ("int n = int(c) - 1; if (n < 0) r = 9; else r = 1;", |c| if c == 0 { 9 } else { 1 }),
+        ("int[4] n = c; int[8] wide = n; if (wide == -3) r = 1;", |c| u128::from(c == 13)),
+        ("int[4] n = int[4](c); if (int[8](n) < -2) r = 1;", |c| u128::from((8..14).contains(&c))),
+        ("int n = 0; for int i in [0:3] { if (c[i]) n += 1; } if (n >= 3) r = 5;", |c| {
+            if c.count_ones() >= 3 { 5 } else { 0 }
+        }),
+        ("int n = 0; for int i in [0:3] { n = 2 * n + int(c[i]); } r = uint[4](n);", |c| {
+            (c & 1) << 3 | (c & 2) << 1 | (c & 4) >> 1 | c >> 3
+        }),
+        ("r = c; r[0] = r[3];", |c| (c & 14) | c >> 3),
+        ("r = c; r = r << 2;", |c| c << 2 & 15),
+        ("r = c; r[1:3] = r[0:2];", |c| (c << 1 & 14) | (c & 1)),
+        (
+            "uint[4] n = c; switch (n % 4) { case 1 { r = 7; } case 2, 3 { r = 1; } default { r = 2; } }",
+            |c| [2, 7, 1, 1][(c % 4) as usize],
+        ),
+        ("bool odd = c % 2 == 1; if (odd) r = 3;", |c| if c & 1 == 1 { 3 } else { 0 }),
+    ];
+    for (body, expected) in forms {
+        for (c, given) in table(4, 4, body).into_iter().enumerate() {
+            assert_eq!(given, expected(c as u128), "{body} for c = {c}");
+        }
+    }
+}
+
+#[test]
+fn wide_integers_work_as_narrow_ones() {
+    let text = "uint[64] a = 0; uint[64] b = 0; for int i in [0:4] { if (c[i]) { a += 1 << (13 * i); b += 7 * i; } } \
+                uint[64] p = a * a + b; r = p;";
+    let given = table(5, 64, text);
+    for (c, given) in given.into_iter().enumerate() {
+        let set = || (0..5u32).filter(|i| c >> i & 1 == 1);
+        let a: u64 = set().map(|i| 1u64 << (13 * i)).sum();
+        let b: u64 = set().map(|i| 7 * u64::from(i)).sum();
+        assert_eq!(given, u128::from(a.wrapping_mul(a).wrapping_add(b)), "{c}");
+    }
+}
+
+#[test]
+fn what_has_no_bits_is_refused() {
+    let cases = [
+        ("uint[2] n = c; rx(n * pi) q[0];", "depend"),
+        ("uint[2] n = c; r = n / 0;", "division by zero"),
+        ("uint[2] n = c; r = n << -1;", "negative"),
+        ("r = c & \"011\";", "2 and 3"),
+        ("uint[2] n = c; float f = n * 0.5;", "depend"),
+        ("r = rotl(c, uint[2](c));", "rotation"),
+        ("uint[2] n = c; r[0] = n[2];", "out of range"),
+    ];
+    for (body, message) in cases {
+        let text = format!(
+            "OPENQASM 3.0; include \"stdgates.inc\"; qubit[2] q; bit[2] c; bit[2] r; h q; c = measure q; {body}"
+        );
+        let error = parse(&text, &Options::default()).unwrap_err().to_string();
+        assert!(error.contains(message), "{body}: {error}");
+    }
+}
