@@ -10,6 +10,8 @@
 //! kept whose lower end satisfies the first condition with a negative slope and whose upper end violates it or has a
 //! positive one, so that there is a step inside; it shrinks by cubic interpolation.
 //!
+//! Where the function has no value the step is too long: the interval is halved.
+//!
 //! Sources: J. Nocedal, S. J. Wright, Numerical Optimization (2006), section 3.5; W. W. Hager, H. Zhang, SIAM J.
 //! Optim. 16, 170 (2005), for the condition on slopes.
 
@@ -50,12 +52,19 @@ pub(super) fn search<F: Objective>(
     let mut low = Sample { t: 0.0, value, slope, x: Vec::new(), gradient: Vec::new() };
     let mut high: Option<Sample> = None;
     let mut t = first;
+    let mut outside = None;
     for _ in 0..MOST {
         let x = moved(&state.x, t, d);
         if x == state.x {
             break;
         }
-        let (value, gradient) = state.gradient_at(f, &x)?;
+        let (value, gradient) = match state.gradient_at(f, &x) {
+            Err(e @ OptimizeError::NotFinite { value, .. }) if value != f64::NEG_INFINITY => {
+                outside = Some(e);
+                (f64::NAN, vec![f64::NAN; x.len()])
+            }
+            done => done?,
+        };
         let sample = Sample { t, value, slope: dot(&gradient, d), x, gradient };
         if !decreases(&sample) {
             high = Some(sample);
@@ -77,7 +86,7 @@ pub(super) fn search<F: Objective>(
     }
     // Of what is no Wolfe point only a true decrease counts.
     if low.t == 0.0 || low.value >= value {
-        return Ok(false);
+        return outside.map_or(Ok(false), Err);
     }
     state.go(low.x, low.value, low.gradient);
     Ok(true)

@@ -25,6 +25,10 @@
 //! The algorithms are written here rather than taken from a library because of that, because a Hessian-vector product
 //! costs a few gradients whatever the number of inputs and needs no Hessian, and because a gradient comes with its value.
 //!
+//! # Where a function has no value
+//! A step to a point where the value is NaN or plus infinity, as for `ln x` below 0, is too long for [`Lbfgs`],
+//! [`NewtonCg`] and [`NelderMead`], which take a shorter one; for the others it is an error.
+//!
 //! [`Stopping`] looks at a state and says whether to go on.
 
 mod adam;
@@ -73,6 +77,9 @@ pub trait Objective {
     /// # Errors
     /// As the function says.
     fn hessian_product(&self, x: &[f64], v: &[f64]) -> Result<Vec<f64>, Self::Error> {
+        if largest(v) == 0.0 {
+            return Ok(vec![0.0; v.len()]);
+        }
         let step = f64::EPSILON.cbrt() * largest(x).max(1.0) / largest(v).max(f64::MIN_POSITIVE);
         let (_, up) = self.gradient(&moved(x, step, v))?;
         let (_, down) = self.gradient(&moved(x, -step, v))?;
@@ -150,9 +157,9 @@ macro_rules! optimizers {
                 // The history may be long and is not touched.
                 let mut values = std::mem::take(&mut state.values);
                 let mut next = state.clone();
-                let done = match self {
+                let done = self.take_over(f, &mut next).and_then(|()| match self {
                     $(Optimizer::$Name(settings) => settings.step(f, &mut next),)*
-                };
+                });
                 if done.is_ok() {
                     values.push(next.value);
                     next.iterations += 1;
@@ -202,6 +209,28 @@ impl Optimizer {
         state.values.push(state.value);
         Ok(state)
     }
+
+    /// Makes a state that another optimizer left, or that was put together by hand, one of this optimizer.
+    fn take_over<F: Objective>(&self, f: &F, state: &mut State) -> Result<(), OptimizeError<F::Error>> {
+        let n = state.x.len();
+        let fits = match &state.memory {
+            Memory::Nothing => true,
+            Memory::Means(m, v) => m.len() == n && v.len() == n,
+            Memory::Steps(pairs) => pairs.iter().all(|(s, y)| s.len() == n && y.len() == n),
+            Memory::Simplex(corners) => corners.len() == n + 1 && corners.iter().all(|(x, _)| x.len() == n),
+        };
+        if !fits {
+            state.memory = Memory::Nothing;
+        }
+        if !matches!(self, Optimizer::NelderMead(_)) {
+            state.spread = None;
+            if state.gradient.len() != n {
+                let x = state.x.clone();
+                (state.value, state.gradient) = state.gradient_at(f, &x)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Where a minimisation stands: all that the next step depends on.
@@ -229,7 +258,7 @@ pub struct State {
     pub memory: Memory,
 }
 
-/// What an optimizer remembers from step to step.
+/// What an optimizer remembers from step to step. It begins anew from what is another's, or does not fit the inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Memory {
     /// Nothing.
@@ -264,10 +293,19 @@ impl State {
     ) -> Result<(f64, Vec<f64>), OptimizeError<F::Error>> {
         self.evaluations += 1;
         let (value, gradient) = f.gradient(x).map_err(OptimizeError::Objective)?;
+        expect("derivatives", gradient.len(), x.len())?;
         finite(value, "the value")?;
         gradient.iter().try_for_each(|g| finite(*g, "a derivative").map(|_| ()))?;
         Ok((value, gradient))
     }
+}
+
+fn expect<E: Error + 'static>(
+    what: &'static str,
+    given: usize,
+    expected: usize,
+) -> Result<(), OptimizeError<E>> {
+    if given == expected { Ok(()) } else { Err(OptimizeError::Count { what, given, expected }) }
 }
 
 fn finite<E: Error + 'static>(value: f64, what: &str) -> Result<f64, OptimizeError<E>> {
@@ -361,6 +399,16 @@ pub enum OptimizeError<E: Error + 'static> {
         what: String,
         /// Its value.
         value: f64,
+    },
+    /// A function that gives more or fewer numbers than it has inputs.
+    #[error("the function gives {given} {what}, expected {expected}: one for each input")]
+    Count {
+        /// Of what.
+        what: &'static str,
+        /// How many it gives.
+        given: usize,
+        /// How many there should be.
+        expected: usize,
     },
     /// A setting that makes no sense.
     #[error("`{name}` is {value}, expected {expected}")]

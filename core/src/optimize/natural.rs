@@ -6,7 +6,7 @@
 //! Source: J. Stokes, J. Izaac, N. Killoran, G. Carleo, Quantum 4, 269 (2020), with the whole metric.
 
 use super::{
-    Fault, Objective, OptimizeError, State, positive,
+    Fault, Objective, OptimizeError, State, expect, positive,
     vector::{largest, moved},
 };
 
@@ -35,6 +35,9 @@ impl NaturalGradient {
     pub(super) fn step<F: Objective>(&self, f: &F, state: &mut State) -> Result<(), OptimizeError<F::Error>> {
         state.evaluations += 1;
         let metric = f.metric(&state.x).map_err(OptimizeError::Objective)?;
+        let n = state.x.len();
+        expect("rows of the metric", metric.len(), n)?;
+        metric.iter().try_for_each(|row| expect("entries in a row of the metric", row.len(), n))?;
         if let Some(&value) = metric.iter().flatten().find(|x| !x.is_finite()) {
             return Err(OptimizeError::NotFinite { what: "an entry of the metric".to_owned(), value });
         }

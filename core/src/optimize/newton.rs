@@ -6,7 +6,7 @@
 //! Source: J. Nocedal, S. J. Wright, Numerical Optimization (2006), algorithm 7.1.
 
 use super::{
-    Fault, Objective, OptimizeError, State, finite,
+    Fault, Objective, OptimizeError, State, expect, finite,
     line::search,
     vector::{dot, moved, negated, norm},
 };
@@ -56,6 +56,7 @@ impl NewtonCg {
         for number in 0..self.products {
             state.evaluations += 1;
             let product = f.hessian_product(&state.x, &d).map_err(OptimizeError::Objective)?;
+            expect("numbers of a Hessian-vector product", product.len(), d.len())?;
             let curvature = finite(dot(&d, &product), "the curvature")?;
             // What is not above the rounding of the product is no curvature.
             if curvature <= f64::EPSILON * norm(&d) * norm(&product) {

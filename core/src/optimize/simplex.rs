@@ -74,8 +74,13 @@ impl NelderMead {
         let away = minus(&middle, &worst.0);
         let mut at = |t: f64| -> Result<Corner, OptimizeError<F::Error>> {
             let x = moved(&middle, t, &away);
-            let value = state.value_at(f, &x)?;
-            Ok((x, value))
+            match state.value_at(f, &x) {
+                // Beyond where the function has a value: worse than any corner.
+                Err(OptimizeError::NotFinite { value, .. }) if value != f64::NEG_INFINITY => {
+                    Ok((x, f64::INFINITY))
+                }
+                value => Ok((x, value?)),
+            }
         };
         let reflected = at(1.0)?;
         let new = if reflected.1 < best {
