@@ -10,8 +10,8 @@ use ketgrad_core::{
     kernel::Threads,
     observable::{Pauli, PauliString, PauliSum},
     optimize::{
-        Adam, Lbfgs, NaturalGradient, NelderMead, NewtonCg, Objective, OptimizeError, Optimizer, Stop,
-        Stopping, minimize, random_start,
+        Adam, Lbfgs, Memory, NaturalGradient, NelderMead, NewtonCg, Objective, OptimizeError, Optimizer,
+        Stop, Stopping, minimize, random_start,
     },
     problem::{self, Graph},
     simulate::Simulator,
@@ -407,4 +407,74 @@ fn a_circuit_without_inputs_is_at_its_minimum() {
         let (end, stop) = minimize(&energy, &[], &optimizer, &Stopping::default()).unwrap();
         assert_eq!((end.value, end.iterations, stop.converged()), (-1.0, 0, true), "{optimizer:?}");
     }
+}
+
+#[test]
+fn a_step_to_where_there_is_no_value_is_made_shorter() {
+    // x - ln x is least at 1; a first step from 5 or 100 may lead below 0.
+    let barrier = Plain(|x: &[f64]| (x[0] - x[0].ln(), vec![1.0 - 1.0 / x[0]]));
+    for optimizer in
+        [Optimizer::from(Lbfgs::default()), NewtonCg::default().into(), NelderMead::default().into()]
+    {
+        for start in [0.01, 5.0, 100.0] {
+            let (end, stop) = minimize(&barrier, &[start], &optimizer, &Stopping::default()).unwrap();
+            assert!(stop.converged() && (end.x[0] - 1.0).abs() < 1e-5, "{optimizer:?} {start} {end:?}");
+        }
+    }
+    // No shorter step helps: the value is named. Nothing is below minus infinity.
+    let nowhere = Plain(|x: &[f64]| (if x[0] == 1.0 { 0.0 } else { f64::NAN }, vec![1.0]));
+    let bottomless = Plain(|x: &[f64]| (if x[0] < 1.0 { f64::NEG_INFINITY } else { x[0] }, vec![1.0]));
+    for optimizer in [Optimizer::from(Lbfgs::default()), NewtonCg::default().into()] {
+        let error = minimize(&nowhere, &[1.0], &optimizer, &Stopping::default()).unwrap_err();
+        assert_eq!(error.to_string(), "the value is NaN, not a finite number");
+        let error = minimize(&bottomless, &[2.0], &optimizer, &Stopping::default()).unwrap_err();
+        assert_eq!(error.to_string(), "the value is -inf, not a finite number");
+    }
+}
+
+#[test]
+fn derivatives_of_another_number_than_the_inputs_are_refused() {
+    for (n, words) in [(1, "gives 1 derivatives, expected 2"), (3, "gives 3 derivatives, expected 2")] {
+        let f = Plain(move |x: &[f64]| (x[0] * x[0], vec![2.0 * x[0]; n]));
+        for optimizer in all() {
+            if matches!(optimizer, Optimizer::NelderMead(_)) {
+                continue;
+            }
+            let error = optimizer.start(&f, &[1.0, 2.0]).unwrap_err();
+            assert!(error.to_string().contains(words), "{error}");
+        }
+    }
+}
+
+#[test]
+fn an_optimizer_goes_on_from_the_state_of_another() {
+    let bowl = Plain(|x: &[f64]| (x[0] * x[0] + 3.0 * x[1] * x[1], vec![2.0 * x[0], 6.0 * x[1]]));
+    for first in all() {
+        for second in all() {
+            let mut state = first.start(&bowl, &[1.0, -0.5]).unwrap();
+            (0..3).for_each(|_| first.step(&bowl, &mut state).unwrap());
+            (0..300).for_each(|_| second.step(&bowl, &mut state).unwrap());
+            assert_eq!(state.x.len(), 2);
+            assert!(state.value < 1e-2, "{first:?} {second:?} {state:?}");
+        }
+    }
+    // What does not fit the inputs is forgotten.
+    let simplex = Optimizer::from(NelderMead::default());
+    let mut state = simplex.start(&bowl, &[1.0, -0.5]).unwrap();
+    state.memory = Memory::Simplex(Vec::new());
+    simplex.step(&bowl, &mut state).unwrap();
+    assert!(matches!(state.memory, Memory::Simplex(corners) if corners.len() == 3));
+}
+
+#[test]
+fn graphs_have_any_number_of_vertices_and_edges() {
+    let long = Graph::new(100, [(0, 99, 1.5), (1, 2, 1.0)]).unwrap();
+    assert_eq!((long.cut(1), long.cut(0b100), long.cut(0)), (1.5, 1.0, 0.0));
+    assert_eq!(Graph::default().largest_cut(), Some((0.0, 0)));
+    assert_eq!(Graph::new(1, []).unwrap().largest_cut(), Some((0.0, 1)));
+    // A chain: quick, however many edges there are.
+    let n = 200_000;
+    let chain = Graph::new(n + 1, (0..n).map(|k| (k, k + 1, 1.0))).unwrap();
+    assert_eq!(chain.edges().len(), n);
+    assert!(Graph::new(n + 1, (0..n).map(|k| (k, k + 1, 1.0)).chain([(7, 6, 1.0)])).is_err());
 }

@@ -1,6 +1,6 @@
 //! Weighted graphs, and their cuts.
 
-use std::{fmt, str::FromStr};
+use std::{collections::HashSet, fmt, str::FromStr};
 
 /// The most vertices whose cuts are all tried.
 const MOST_TRIED: usize = 24;
@@ -25,7 +25,8 @@ impl Graph {
         edges: impl IntoIterator<Item = (usize, usize, f64)>,
     ) -> Result<Graph, GraphError> {
         let mut graph = Graph { n_vertices, edges: Vec::new() };
-        edges.into_iter().try_for_each(|edge| graph.push(edge))?;
+        let mut seen = HashSet::new();
+        edges.into_iter().try_for_each(|edge| graph.push(edge, &mut seen))?;
         Ok(graph)
     }
 
@@ -41,11 +42,14 @@ impl Graph {
         &self.edges
     }
 
-    /// The weight of the edges between the vertices whose bit in `side` is 1 and the others.
+    /// The weight of the edges between the vertices whose bit in `side` is 1 and the others. Vertices that `side` has no
+    /// bit for are among the others.
     #[must_use]
     pub fn cut(&self, side: usize) -> f64 {
-        let across = |e: &&(usize, usize, f64)| (side >> e.0 ^ side >> e.1) & 1 == 1;
-        self.edges.iter().filter(across).map(|e| e.2).sum()
+        let bit =
+            |vertex: usize| u32::try_from(vertex).ok().and_then(|v| side.checked_shr(v)).unwrap_or(0) & 1;
+        let across = self.edges.iter().filter(|e| bit(e.0) != bit(e.1));
+        across.fold(0.0, |sum, e| sum + e.2)
     }
 
     /// The largest cut and the first side that gives it, by trying all; `None` for more than 24 vertices.
@@ -55,12 +59,17 @@ impl Graph {
         if self.n_vertices > MOST_TRIED {
             return None;
         }
-        let half = 1usize << self.n_vertices.saturating_sub(1);
-        let sides = (half..2 * half).map(|side| (self.cut(side), side));
+        let half = (1usize << self.n_vertices) / 2;
+        let sides = (half..(2 * half).max(1)).map(|side| (self.cut(side), side));
         sides.reduce(|best, other| if other.0 > best.0 { other } else { best })
     }
 
-    fn push(&mut self, (a, b, weight): (usize, usize, f64)) -> Result<(), GraphError> {
+    /// Adds an edge; `seen` holds the pairs of those that are there.
+    fn push(
+        &mut self,
+        (a, b, weight): (usize, usize, f64),
+        seen: &mut HashSet<(usize, usize)>,
+    ) -> Result<(), GraphError> {
         let error = |problem| Err(GraphError { line: None, problem });
         if let Some(vertex) = [a, b].into_iter().find(|v| *v >= self.n_vertices) {
             return error(GraphProblem::NoSuchVertex { vertex, n_vertices: self.n_vertices });
@@ -68,7 +77,7 @@ impl Graph {
         if a == b {
             return error(GraphProblem::Loop { vertex: a });
         }
-        if self.edges.iter().any(|e| (e.0, e.1) == (a, b) || (e.1, e.0) == (a, b)) {
+        if !seen.insert((a.min(b), a.max(b))) {
             return error(GraphProblem::Repeated { a, b });
         }
         if !weight.is_finite() {
@@ -150,6 +159,7 @@ impl FromStr for Graph {
     /// Reads the edges; there are as many vertices as the largest number asks for.
     fn from_str(text: &str) -> Result<Graph, GraphError> {
         let mut graph = Graph::default();
+        let mut seen = HashSet::new();
         for (k, line) in text.lines().enumerate() {
             let content = line.split('#').next().unwrap_or_default().trim();
             if content.is_empty() {
@@ -157,7 +167,7 @@ impl FromStr for Graph {
             }
             let edge = read_edge(content).and_then(|edge| {
                 graph.n_vertices = graph.n_vertices.max(edge.0.max(edge.1) + 1);
-                graph.push(edge).map_err(|e| e.problem)
+                graph.push(edge, &mut seen).map_err(|e| e.problem)
             });
             edge.map_err(|problem| GraphError { line: Some(k + 1), problem })?;
         }
