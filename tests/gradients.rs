@@ -695,3 +695,20 @@ fn reverse_over_reverse_and_forward_over_forward_agree_through_a_circuit() {
     let row: Vec<f64> = result.fields()[1..].iter().map(|d| *d.real().unwrap()).collect();
     assert!(close(&row, &hessian[0], 1e-13), "{row:?} {hessian:?}");
 }
+
+#[test]
+fn circuits_too_large_for_any_state_are_refused_by_every_way() {
+    for n in [63, 64, 200] {
+        let energy = Expectation::new(Circuit::new(n), ["Z0".parse::<PauliSum>().unwrap()]).unwrap();
+        let errors = [
+            energy.value_and_gradient::<f64>(&[]).map(|_| ()),
+            energy.hvp::<f64>(&[], &[]).map(|_| ()),
+            energy.metric_tensor::<f64>(&[]).map(|_| ()),
+            energy.prepare::<f64>().map(|_| ()),
+            energy.gradients::<f64>(&[vec![], vec![]]).map(|_| ()),
+        ];
+        for error in errors {
+            assert!(matches!(error, Err(HybridError::Simulate(_))), "{n} {error:?}");
+        }
+    }
+}

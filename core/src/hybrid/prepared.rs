@@ -94,6 +94,7 @@ impl<T: Real> Ready<T> {
             return Ok(None);
         }
         let Some(pairs) = executor.pairs(n_qubits) else { return Ok(None) };
+        simulator.check_memory::<[Complex<T>; 2]>(n_qubits)?;
         // Angles at which no gate is simpler than usual.
         let inputs: Vec<T> = (0..energy.n_inputs).map(|k| T::lit(0.4 + 0.01 * k as f64)).collect();
         let values = circuit.param_values(&inputs)?;

@@ -147,7 +147,8 @@ impl Expectation {
     /// # Errors
     /// [`HybridError`] of the first point that fails.
     pub fn gradients<T: Real>(&self, points: &[Vec<T>]) -> Result<Vec<(T, Vec<T>)>, HybridError> {
-        let small = 1usize << self.circuit.n_qubits() < crate::kernel::SERIAL_BELOW;
+        let dim = u32::try_from(self.circuit.n_qubits()).ok().and_then(|n| 1usize.checked_shl(n));
+        let small = dim.is_some_and(|dim| dim < crate::kernel::SERIAL_BELOW);
         if !small || !T::PARALLEL {
             return self.gradients_in_turn(points);
         }
