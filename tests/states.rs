@@ -344,3 +344,12 @@ fn sizes_are_told_in_units() {
     assert_eq!(bytes_text(16), "16 B");
     assert_eq!(bytes_text(1536), "1.5 KiB");
 }
+
+#[test]
+fn shots_beyond_memory_are_refused() {
+    let state = State::zero(2).unwrap();
+    for shots in [usize::MAX, usize::MAX / 16] {
+        let error = state.sample(shots, 1, &serial()).unwrap_err();
+        assert_eq!(error, StateError::Shots { shots });
+    }
+}

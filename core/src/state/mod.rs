@@ -91,6 +91,12 @@ pub enum StateError {
     /// Probabilities without a value cannot be sampled.
     #[error("a state of symbols cannot be sampled: give its parameters values")]
     Symbolic,
+    /// So many shots that their outcomes do not fit in memory.
+    #[error("the outcomes of {shots} shots do not fit in memory: count them, or draw fewer")]
+    Shots {
+        /// How many.
+        shots: usize,
+    },
     /// A probability that is NaN or infinite.
     #[error("the probabilities sum to {total}, so there is nothing to sample")]
     NotFinite {

@@ -79,10 +79,12 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
     /// the first of more. O(2^n + shots).
     ///
     /// # Errors
-    /// [`StateError`] if the probabilities have no value or are not finite.
+    /// [`StateError`] if the probabilities have no value or are not finite, or the shots do not fit in memory.
     pub fn sample(&self, shots: usize, seed: u64, threads: &Threads) -> Result<Vec<usize>, StateError> {
         let ends = Ends::new(self, threads)?;
-        let outcomes: Vec<AtomicUsize> = (0..shots).map(|_| AtomicUsize::new(0)).collect();
+        let mut outcomes: Vec<AtomicUsize> = Vec::new();
+        outcomes.try_reserve_exact(shots).map_err(|_| StateError::Shots { shots })?;
+        outcomes.extend((0..shots).map(|_| AtomicUsize::new(0)));
         for round in ends.rounds(shots) {
             let part = &outcomes[round.clone()];
             ends.place(&ends.drawn(seed, round, threads), threads, |(): &mut (), shot, outcome| {
