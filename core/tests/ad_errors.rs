@@ -284,3 +284,28 @@ fn tangents_that_are_too_long() {
     let expected = Array::new(&[2, 2], vec![2.0, 0.0, 0.0, 2.0]).unwrap();
     assert_eq!(dot, Datum::Reals(expected.into()));
 }
+
+#[test]
+fn rules_that_are_not_linear_are_found() {
+    let right = "rule h(x, y) { x * sin(y) }
+        pullback(x, y, h, b) { (sin(y) * b, x * cos(y) * b) }
+        pushforward(x, y, dx, dy) { sin(y) * dx + x * cos(y) * dy }";
+    let faults = |source: &str| {
+        let program = parse_program(source).unwrap();
+        let at = [Datum::Real(0.7), Datum::Real(0.4)];
+        test_rule(&program, "h", &at, &NoHost, Settings::default()).unwrap()
+    };
+    assert_eq!(faults(right), []);
+    // Right for a cotangent or tangent of 1 only.
+    let wrong = [
+        ("x * cos(y) * b", "x * cos(y)", "pullback", "y"),
+        ("(sin(y) * b", "(sin(y) * b * b", "pullback", "x"),
+        ("x * cos(y) * dy", "x * cos(y) * dy * dy", "pushforward", "y"),
+    ];
+    for (part, other, rule, by) in wrong {
+        let faults = faults(&right.replace(part, other));
+        let names: Vec<_> = faults.iter().map(|f| (f.rule, f.by.as_str(), f.seed)).collect();
+        assert_eq!(names, [(rule, by, -2.0)]);
+        assert!(faults[0].to_string().contains("asked with -2 in place of 1"), "{}", faults[0]);
+    }
+}

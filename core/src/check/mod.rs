@@ -35,7 +35,7 @@ use crate::{
     scalar::Real,
 };
 
-use numbers::{direction, flat, lift, moved, names};
+use numbers::{direction, flat, lift, moved, names, scaled};
 
 type Value<T = f64> = Datum<Complex<T>>;
 
@@ -297,6 +297,9 @@ pub fn dot_test<H: CheckHost>(
     Ok((pairing(&[y_bar], &[y_dot]), pairing(&x_bar, &x_dot)))
 }
 
+/// The tangents and cotangents that rules are given: two, since a rule that forgets its own is right for 1.
+const SEEDS: [f64; 2] = [1.0, -2.0];
+
 /// A partial derivative of a rule that differences do not confirm.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fault {
@@ -306,7 +309,9 @@ pub struct Fault {
     pub by: String,
     /// Which number of the result, where there are several.
     pub of: Option<usize>,
-    /// What the rule says.
+    /// The tangent or cotangent that the rule was given: 1, or -2, since a rule is linear in it.
+    pub seed: f64,
+    /// What the rule says, divided by the seed.
     pub given: f64,
     /// What differences say.
     pub expected: f64,
@@ -314,20 +319,21 @@ pub struct Fault {
 
 impl std::fmt::Display for Fault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Fault { rule, by, given, expected, .. } = self;
+        let Fault { rule, by, seed, given, expected, .. } = self;
+        let seed = if *seed == 1.0 { String::new() } else { format!(", asked with {seed} in place of 1,") };
         let of = self.of.map(|k| format!(" of number {k} of the result")).unwrap_or_default();
         // Differences are good to a few digits only.
         let expected = format!("{expected:.6e}").parse().unwrap_or(*expected);
         let off = format!("{:.2e}", (given - expected).abs()).parse().unwrap_or(f64::NAN);
         write!(
             f,
-            "the {rule}'s partial{of} by `{by}` is {given:?}, differences give {expected:?}: off by {off:?}"
+            "the {rule}'s partial{of} by `{by}`{seed} is {given:?}, differences give {expected:?}: off by {off:?}"
         )
     }
 }
 
 /// Checks the rule of a function or primitive at a point: every partial that its pullback and its pushforward
-/// imply, against differences. An empty list means that all are right. A pullback or pushforward that is
+/// imply, and that both are linear in what they are given, against differences. An empty list means that all are right. A pullback or pushforward that is
 /// missing is not checked.
 ///
 /// # Errors
@@ -349,35 +355,43 @@ pub fn test_rule<H: CheckHost>(
     for k in 0..names.len() {
         columns.push(slopes(&mut f, args, k, settings, |_| false)?);
     }
-    let mut faults = Vec::new();
-    let mut compare = |rule, k: usize, row: usize, given: f64| {
+    let mut faults: Vec<Fault> = Vec::new();
+    let mut compare = |rule, seed: f64, k: usize, row: usize, given: f64| {
+        let given = given / seed;
         let slope = columns.get(k).and_then(|column| column.get(row)).copied();
         let slope = slope.unwrap_or(Slope { value: f64::NAN, rounding: 0.0 });
         let (expected, absolute) = (slope.value, settings.absolute.max(slope.rounding));
-        if !(Settings { absolute, ..settings }).close(given, expected) {
-            let of = (rows > 1).then_some(row);
-            let by = names.get(k).cloned().unwrap_or_default();
-            faults.push(Fault { rule, by, of, given, expected });
+        let of = (rows > 1).then_some(row);
+        let by = names.get(k).cloned().unwrap_or_default();
+        let known = |f: &Fault| f.rule == rule && f.of == of && f.by == by;
+        if !(Settings { absolute, ..settings }).close(given, expected) && !faults.iter().any(known) {
+            faults.push(Fault { rule, by, of, seed, given, expected });
         }
     };
     let y = f.value(args)?;
-    for row in 0..rows {
-        let Some(seed) = direction(std::slice::from_ref(&y), row).pop() else { break };
-        match f.vjp(args, seed) {
-            Ok((_, bars)) => {
-                flat(&bars).into_iter().enumerate().for_each(|(k, g)| compare("pullback", k, row, g))
+    'pullbacks: for row in 0..rows {
+        for seed in SEEDS {
+            let Some(y_bar) = scaled(&direction(std::slice::from_ref(&y), row), seed).pop() else { break };
+            match f.vjp(args, y_bar) {
+                Ok((_, bars)) => {
+                    let partials = flat(&bars).into_iter().enumerate();
+                    partials.for_each(|(k, g)| compare("pullback", seed, k, row, g));
+                }
+                Err(DeriveError::Diff(crate::adjoint::DiffError::MissingRule { .. })) => break 'pullbacks,
+                Err(e) => return Err(e),
             }
-            Err(DeriveError::Diff(crate::adjoint::DiffError::MissingRule { .. })) => break,
-            Err(e) => return Err(e),
         }
     }
-    for k in 0..names.len() {
-        match f.jvp(args, &direction(args, k)) {
-            Ok((_, dot)) => {
-                flat(&[dot]).into_iter().enumerate().for_each(|(row, g)| compare("pushforward", k, row, g));
+    'pushforwards: for k in 0..names.len() {
+        for seed in SEEDS {
+            match f.jvp(args, &scaled(&direction(args, k), seed)) {
+                Ok((_, dot)) => {
+                    let partials = flat(&[dot]).into_iter().enumerate();
+                    partials.for_each(|(row, g)| compare("pushforward", seed, k, row, g));
+                }
+                Err(DeriveError::Diff(crate::adjoint::DiffError::MissingRule { .. })) => break 'pushforwards,
+                Err(e) => return Err(e),
             }
-            Err(DeriveError::Diff(crate::adjoint::DiffError::MissingRule { .. })) => break,
-            Err(e) => return Err(e),
         }
     }
     Ok(faults)

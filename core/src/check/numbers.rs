@@ -95,6 +95,11 @@ pub(super) fn direction<T: Real>(values: &[Value<T>], k: usize) -> Vec<Value<T>>
     filled(&zeros, &mut (0..).map(|j| f64::from(u8::from(j == k))))
 }
 
+/// A tangent times a number.
+pub(super) fn scaled<T: Real>(tangent: &[Value<T>], by: f64) -> Vec<Value<T>> {
+    filled(tangent, &mut flat(tangent).into_iter().map(|x| by * x))
+}
+
 /// The values with `h` added to the `k`-th number.
 pub(super) fn moved<T: Real>(values: &[Value<T>], k: usize, h: f64) -> Vec<Value<T>> {
     let mut numbers = flat(values);
