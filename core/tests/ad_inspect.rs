@@ -279,3 +279,37 @@ fn y14_one_program_over_a_batch() {
         }
     }
 }
+
+#[test]
+fn arrays_in_a_batch_have_the_bits_that_they_have_alone() {
+    let functions = [
+        "sum(exp(a))",
+        "sum(sin(a))",
+        "sum(tanh(a))",
+        "dot(cos(a), a)",
+        "sum(pow(a * a, 0.3))",
+        "sum(atan2(a, 2.0 + a))",
+        "sum(hypot(a, 1.0 + a))",
+        "det([[x, 1.0], [2.0, x * x]])",
+        "sum(solve([[x, 1.0], [1.0, 2.0]], [1.0, 2.0]))",
+        "logsumexp([x, 2.0 * x, 1.0])",
+        "sum(cholesky([[x, 0.0], [0.0, 1.0 + x]]))",
+    ];
+    for f in functions {
+        let p = program(&format!("fn f(x, a: array) {{ {f} }}"));
+        let code = Bytecode::compile(&p, p.lookup("f").unwrap()).unwrap();
+        // From numbers that are no pivots to numbers that are.
+        let arguments: Vec<Vec<Datum<f64>>> = (0..32)
+            .map(|k| {
+                let x = 10f64.powi(k - 20);
+                vec![real(x), Datum::reals((0..3).map(|j| (x * 0.7 + f64::from(j)).sin()))]
+            })
+            .collect();
+        let together = Batch::<f64, 8>::new(code.clone()).call(&arguments);
+        for (args, y) in arguments.iter().zip(together) {
+            let alone = Batch::<f64, 1>::new(code.clone()).call(std::slice::from_ref(args)).remove(0);
+            let bits = |y: &Datum<f64>| y.real().unwrap().to_bits();
+            assert_eq!(bits(&y.unwrap()), bits(&alone.unwrap()), "{f} {args:?}");
+        }
+    }
+}

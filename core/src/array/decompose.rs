@@ -1,5 +1,7 @@
 //! Factors of matrices, and the exponential.
 
+use std::cmp::Ordering;
+
 use crate::scalar::{Real, Scalar};
 
 use super::{Array, ArrayError, matmul, solve};
@@ -26,8 +28,14 @@ pub fn cholesky<T: Real, S: Scalar<Real = T>>(a: &Array<S>, out: &mut Array<S>) 
             let rest = a[i * n + j].clone() - dot;
             l[i * n + j] = if i == j {
                 let square = rest.re();
-                if square.primal().is_some_and(|x| x <= 0.0) {
-                    return Err(ArrayError::NotPositive { row: i, size: n });
+                match square.try_cmp(&T::zero()) {
+                    Ok(Some(Ordering::Less | Ordering::Equal)) => {
+                        return Err(ArrayError::NotPositive { row: i, size: n });
+                    }
+                    Err(source) if source.agreeing != 0 => {
+                        return Err(ArrayError::Undecided { op: "cholesky", source });
+                    }
+                    _ => {}
                 }
                 S::from_real(<T as Scalar>::sqrt(&square))
             } else {

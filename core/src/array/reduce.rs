@@ -210,13 +210,8 @@ fn zip<S: Ring>(numbers: &mut [S], others: &[S], f: impl Fn(&mut S, &S)) {
     wide::<S, _>(Zip { numbers, others, f });
 }
 
-/// A number as a constant that keeps exponentials from overflowing: its derivative is left out, any constant will do.
-/// An infinite one would make NaN of equal elements.
-fn constant<T: Real>(greatest: &T) -> T {
-    T::lit(greatest.primal().filter(|x| x.is_finite()).unwrap_or(0.0))
-}
-
-/// The greatest element, as such a constant.
+/// The greatest element, as a constant that keeps exponentials from overflowing: its derivative is left out, any constant
+/// will do. An infinite one would make NaN of equal elements.
 fn shift<T: Real>(op: &'static str, a: &[T]) -> Result<T, ArrayError> {
     let undecided = |source| ArrayError::Undecided { op, source };
     let (first, rest) = a.split_at(STRETCH.min(a.len()));
@@ -230,7 +225,7 @@ fn shift<T: Real>(op: &'static str, a: &[T]) -> Result<T, ArrayError> {
     for x in others {
         T::raise(std::slice::from_mut(greatest), std::slice::from_ref(x)).map_err(undecided)?;
     }
-    Ok(constant(greatest))
+    Ok(greatest.finite_value())
 }
 
 /// `ln sum_k exp a_k` without overflow; minus infinity for no elements.
@@ -287,7 +282,7 @@ fn shifts<T: Real>(
             }
         }
     }
-    shifts.iter_mut().for_each(|m| *m = constant(m));
+    shifts.iter_mut().for_each(|m| *m = m.finite_value());
     Ok(())
 }
 

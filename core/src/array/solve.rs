@@ -4,7 +4,7 @@
 //! (derivatives, uncertainty) does not decide. Numbers without values, such as symbols, take the first element
 //! that is not exactly zero.
 
-use crate::scalar::{Real, Scalar};
+use crate::scalar::{Real, Scalar, Undecided};
 
 use super::{Array, ArrayError};
 
@@ -30,11 +30,12 @@ fn size<S: Clone>(op: &'static str, a: &Array<S>) -> Result<usize, ArrayError> {
 
 impl<S: Scalar> Factors<S> {
     /// O(n^3).
-    fn new(n: usize, a: &[S]) -> Factors<S> {
+    fn new(op: &'static str, n: usize, a: &[S]) -> Result<Factors<S>, ArrayError> {
         let (mut lu, mut rows, mut odd) = (a.to_vec(), (0..n).collect::<Vec<_>>(), false);
         for c in 0..n {
-            let Some(p) = pivot((c..n).map(|r| (r, &lu[r * n + c]))) else {
-                return Factors { n, lu, rows, odd, stopped: Some(c) };
+            let pivot = pivot((c..n).map(|r| (r, &lu[r * n + c])));
+            let Some(p) = pivot.map_err(|source| ArrayError::Undecided { op, source })? else {
+                return Ok(Factors { n, lu, rows, odd, stopped: Some(c) });
             };
             if p != c {
                 (0..n).for_each(|k| lu.swap(c * n + k, p * n + k));
@@ -50,7 +51,7 @@ impl<S: Scalar> Factors<S> {
                 row[c] = factor;
             }
         }
-        Factors { n, lu, rows, odd, stopped: None }
+        Ok(Factors { n, lu, rows, odd, stopped: None })
     }
 
     fn regular(self, op: &'static str) -> Result<Factors<S>, ArrayError> {
@@ -87,20 +88,34 @@ impl<S: Scalar> Factors<S> {
 }
 
 /// The row of greatest modulus; of numbers without values the first that is not zero.
-fn pivot<'a, S: Scalar>(column: impl Iterator<Item = (usize, &'a S)>) -> Option<usize> {
-    let mut best: Option<(usize, f64)> = None;
+///
+/// # Errors
+/// Numbers side by side do not agree about it.
+fn pivot<'a, T: Real, S: Scalar<Real = T>>(
+    column: impl Iterator<Item = (usize, &'a S)>,
+) -> Result<Option<usize>, Undecided> {
+    let mut best: Option<(usize, T)> = None;
     for (r, x) in column {
         if x.is_exact_zero() {
             continue;
         }
-        let Some(size) = x.abs2().primal() else { return Some(best.map_or(r, |(b, _)| b)) };
-        // A NaN is a pivot, so that it comes out at the end; a value of zero is none.
-        let more = size.is_nan() || size > best.map_or(0.0, |(_, s)| s);
+        let size = x.abs2();
+        let order = match &best {
+            Some((_, most)) => size.try_cmp(most),
+            None => size.try_cmp(&T::zero()),
+        };
+        let more = match order {
+            Ok(Some(order)) => order.is_gt(),
+            // A NaN is a pivot, so that it comes out at the end; a value of zero is none.
+            Ok(None) => size.try_cmp(&size)?.is_none(),
+            Err(e) if e.agreeing != 0 => return Err(e),
+            Err(_) => return Ok(Some(best.map_or(r, |(b, _)| b))),
+        };
         if more {
             best = Some((r, size));
         }
     }
-    best.map(|(r, _)| r)
+    Ok(best.map(|(r, _)| r))
 }
 
 /// The conjugate transpose of a square matrix.
@@ -125,8 +140,8 @@ pub fn solve<S: Scalar>(
         let expected = "a matrix n x n and a vector of n or a matrix n x m";
         return Err(ArrayError::shape(op, expected, &[&a.shape(), &shape]));
     }
-    let factors =
-        if adjoint_of { Factors::new(n, &adjoint(n, a)) } else { Factors::new(n, a) }.regular(op)?;
+    let factors = if adjoint_of { Factors::new(op, n, &adjoint(n, a)) } else { Factors::new(op, n, a) };
+    let factors = factors?.regular(op)?;
     let m = shape.get(1).copied().unwrap_or(1);
     factors.solve(b, m, out.start(&shape));
     Ok(())
@@ -138,7 +153,7 @@ pub fn solve<S: Scalar>(
 /// It is no square matrix, or singular.
 pub fn inverse<S: Scalar>(a: &Array<S>, out: &mut Array<S>) -> Result<(), ArrayError> {
     let n = size("inv", a)?;
-    let factors = Factors::new(n, a).regular("inv")?;
+    let factors = Factors::new("inv", n, a)?.regular("inv")?;
     let unit: Vec<S> = (0..n * n).map(|k| if k % n == k / n { S::one() } else { S::zero() }).collect();
     factors.solve(&unit, n, out.start(&[n, n]));
     Ok(())
@@ -150,7 +165,7 @@ pub fn inverse<S: Scalar>(a: &Array<S>, out: &mut Array<S>) -> Result<(), ArrayE
 /// It is no square matrix.
 pub fn determinant<S: Scalar>(a: &Array<S>) -> Result<S, ArrayError> {
     let n = size("det", a)?;
-    let f = Factors::new(n, a);
+    let f = Factors::new("det", n, a)?;
     if f.stopped.is_some() {
         return Ok(S::zero());
     }
@@ -164,7 +179,7 @@ pub fn determinant<S: Scalar>(a: &Array<S>) -> Result<S, ArrayError> {
 /// It is no square matrix.
 pub fn log_abs_determinant<T: Real, S: Scalar<Real = T>>(a: &Array<S>) -> Result<T, ArrayError> {
     let n = size("logabsdet", a)?;
-    let f = Factors::new(n, a);
+    let f = Factors::new("logabsdet", n, a)?;
     if f.stopped.is_some() {
         return Ok(T::lit(f64::NEG_INFINITY));
     }

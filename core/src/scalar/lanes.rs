@@ -139,6 +139,37 @@ macro_rules! by_lane {
     )*};
 }
 
+/// The functions of many numbers: the bits of each lane are those of its numbers alone, which need not be those of one
+/// number after the other.
+macro_rules! all_lanes {
+    ($($f:ident)*) => {$(
+        fn $f(numbers: &mut [Self]) {
+            each_lane(numbers, |_, lane| T::$f(lane));
+        }
+    )*};
+}
+
+/// Does something to the numbers of each lane.
+fn each_lane<T: Real, const N: usize>(numbers: &mut [Lanes<T, N>], f: impl Fn(usize, &mut [T])) {
+    for k in 0..N {
+        let mut lane: Vec<T> = numbers.iter().map(|x| x.0[k].clone()).collect();
+        f(k, &mut lane);
+        numbers.iter_mut().zip(lane).for_each(|(x, y)| x.0[k] = y);
+    }
+}
+
+/// The same with numbers beside them.
+fn beside<T: Real, const N: usize>(
+    numbers: &mut [Lanes<T, N>],
+    others: &[Lanes<T, N>],
+    f: impl Fn(&mut [T], &[T]),
+) {
+    each_lane(numbers, |k, lane| {
+        let others: Vec<T> = others.iter().map(|x| x.0[k].clone()).collect();
+        f(lane, &others);
+    });
+}
+
 impl<T: Real, const N: usize> Scalar for Lanes<T, N> {
     type Real = Self;
     fn from_real(re: Self) -> Self {
@@ -169,6 +200,13 @@ impl<T: Real, const N: usize> Scalar for Lanes<T, N> {
         self.zip(y, T::pow)
     }
     unary_functions!(by_lane);
+    all_lanes! {
+        exp_all exp_m1_all ln_all ln_1p_all log2_all log10_all cbrt_all sin_all cos_all tan_all asin_all acos_all
+        atan_all sinh_all cosh_all tanh_all asinh_all acosh_all atanh_all
+    }
+    fn pow_all(numbers: &mut [Self], exponents: &[Self]) {
+        beside(numbers, exponents, T::pow_all);
+    }
 }
 
 impl<T: Real, const N: usize> Real for Lanes<T, N> {
@@ -186,12 +224,21 @@ impl<T: Real, const N: usize> Real for Lanes<T, N> {
         let same = |x: &T| x.primal().is_some_and(|x| x.to_bits() == first.to_bits());
         self.0.iter().all(same).then_some(first)
     }
+    fn atan2_all(numbers: &mut [Self], others: &[Self]) {
+        beside(numbers, others, T::atan2_all);
+    }
+    fn hypot_all(numbers: &mut [Self], others: &[Self]) {
+        beside(numbers, others, T::hypot_all);
+    }
     fn inverse_size(&self, other: &Self) -> Option<Self> {
         let mut sizes = self.clone();
         for (x, y) in sizes.0.iter_mut().zip(&other.0) {
             *x = x.inverse_size(y)?;
         }
         Some(sizes)
+    }
+    fn finite_value(&self) -> Self {
+        self.map(T::finite_value)
     }
     fn beyond(&self) -> Self {
         if self.primal().is_some() { self.map(T::beyond) } else { self.clone() }

@@ -448,6 +448,11 @@ pub trait Real: Scalar<Real = Self> + NumAssign {
             None => self.clone(),
         }
     }
+    /// The value as a constant, without what is carried beside it; zero where it is infinite, undefined or not known.
+    #[must_use]
+    fn finite_value(&self) -> Self {
+        Self::lit(self.primal().filter(|x| x.is_finite()).unwrap_or(0.0))
+    }
     /// Compares by value, `Ok(None)` where one is NaN.
     ///
     /// # Errors
