@@ -265,3 +265,48 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn whole_numbers_beyond_floats_stay_exact() {
+    let [x, ..] = inputs();
+    let (odd, even) = ((1i64 << 53) + 1, 1i64 << 53);
+    assert_eq!(text(&(Expr::int(odd) * &x)), "9007199254740993*x");
+    assert_eq!(text(&(Expr::int(i64::MAX) * Expr::int(i64::MAX))), "85070591730234615847396907784232501249");
+    assert_eq!(text(&(Expr::int(odd) + &x - Expr::int(even))), "x + 1");
+    let different = (Expr::int(odd) * &x).equality(&(Expr::int(even) * &x), 1).unwrap();
+    assert!(!matches!(different, Equality::Equal { .. }), "{different:?}");
+    assert_eq!((Expr::int(odd) * &x).evaluate(&[("x", 1.0)]).unwrap(), odd as f64);
+}
+
+#[test]
+fn odd_and_even_functions_have_one_form() {
+    let [x, y, _] = inputs();
+    type F = fn(&Expr) -> Expr;
+    let odd: [F; 7] =
+        [Scalar::cbrt, Scalar::sinh, Scalar::tanh, Scalar::asin, Scalar::atan, Scalar::asinh, Scalar::atanh];
+    for f in odd {
+        assert_eq!(text(&f(&(&x - &y))), text(&-f(&(&y - &x))));
+    }
+    let even: [F; 2] = [Scalar::cosh, Expr::abs];
+    for f in even {
+        assert_eq!(text(&f(&(&x - &y))), text(&f(&(&y - &x))));
+    }
+    // The form of a form is itself.
+    let e = (Expr::int(3) * (&x - &y).sin() * Expr::ratio(-1, 7)).atanh();
+    assert_eq!(text(&e.normal().unwrap().expression().unwrap()), text(&e));
+}
+
+#[test]
+fn long_and_deep_expressions_end_in_time() {
+    let [x, ..] = inputs();
+    // A long sum.
+    let terms = (0..4000).map(|k| Expr::symbol(&format!("s{k}")) * &x);
+    assert_eq!(terms.fold(Expr::zero(), |sum, t| sum + t).normal().unwrap().n_terms(), 4000);
+    // Functions of functions: as a text some are longer than any memory.
+    let deep = (0..5000).fold(x.clone(), |e, _| e.sin() + Expr::one());
+    assert!(matches!(deep.normal(), Err(NormalError::Depth { .. })));
+    let wide = (0..60).fold(x.clone(), |e, _| e.exp().atan() + e.atan());
+    assert!(matches!(wide.normal(), Err(NormalError::Inner { .. })));
+    let unequal = wide.equality(&(&wide + Expr::one()), 1).unwrap();
+    assert!(matches!(unequal, Equality::Different { .. }), "{unequal:?}");
+}

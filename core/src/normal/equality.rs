@@ -161,7 +161,8 @@ impl Plan {
         let functions = line.instructions().filter(|(_, inst)| is_function(inst.op)).map(|(v, _)| v);
         let functions: HashSet<Value> = functions.collect();
         let needed = line.needed(&functions);
-        let mut known = line.read(Algebra { limit: TERMS }, |v| needed.contains(&v));
+        let mut known =
+            line.read(Algebra { limit: TERMS }, |v| needed.contains(&v), |v| functions.contains(&v));
         let mut plan = Plan { forms: HashMap::new(), steps: BTreeMap::new(), order: 8, roots: Vec::new() };
         for value in functions {
             let form = known.remove(&value).unwrap_or(Ok(Sum::zero()))?;

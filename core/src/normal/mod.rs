@@ -67,6 +67,21 @@ pub enum NormalError {
         /// The most terms allowed.
         limit: usize,
     },
+    /// It grows too long inside of functions.
+    #[error(
+        "the normal form has more than {limit} terms, those inside of functions counted: evaluate the expression, or \
+         compare it as it is"
+    )]
+    Inner {
+        /// The most terms allowed.
+        limit: usize,
+    },
+    /// Functions of functions of …
+    #[error("functions are nested more than {limit} deep, which has no normal form here")]
+    Depth {
+        /// The deepest allowed.
+        limit: usize,
+    },
     /// A fraction outgrows 128 bits.
     #[error("a coefficient of the normal form is beyond 128 bits")]
     Coefficient,

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     entity::{FuncId, Value},
-    ir::{Function, InstData, Literal, Mixed, Number1, Number2, Op, Program, Terminator},
+    ir::{Function, InstData, Literal, Mixed, Number1, Number2, Op, Program, Real1, Terminator},
     trace::Expr,
 };
 
@@ -25,8 +25,8 @@ const PLACES: i32 = 30;
 
 pub(super) fn normal(expr: &Expr, limit: usize) -> Result<Sum> {
     let line = Line::new(expr)?;
-    let known = line.read(Algebra { limit }, |_| true);
-    known.get(&line.result).cloned().unwrap_or_else(|| Err(unsupported("no result")))
+    let mut known = line.read(Algebra { limit }, |_| true, |v| v == line.result);
+    known.remove(&line.result).unwrap_or_else(|| Err(unsupported("no result")))
 }
 
 pub(super) fn unsupported(what: impl Into<String>) -> NormalError {
@@ -84,18 +84,30 @@ impl Line {
         needed
     }
 
-    /// The normal forms of the values that are wanted.
+    /// The normal forms of the values that are kept, by way of those that are wanted.
     pub(super) fn read(
         &self,
         algebra: Algebra,
         wanted: impl Fn(Value) -> bool,
+        kept: impl Fn(Value) -> bool,
     ) -> HashMap<Value, Result<Sum>> {
+        // Where a form is used for the last time it is moved.
+        let mut uses: HashMap<Value, usize> = HashMap::new();
+        for arg in self.instructions().filter(|i| wanted(i.0)).flat_map(|(_, inst)| &inst.args) {
+            *uses.entry(*arg).or_default() += 1;
+        }
         let symbols = self.params().map(|(v, name)| (v, Ok(Sum::atom(Atom::Symbol(name.clone())))));
         let mut known: HashMap<Value, Result<Sum>> = symbols.collect();
         for (value, inst) in self.instructions().filter(|i| wanted(i.0)) {
-            let args: Result<Vec<Sum>> =
-                inst.args.iter().map(|a| known.get(a).cloned().unwrap_or(Ok(Sum::zero()))).collect();
-            known.insert(value, args.and_then(|args| algebra.apply(inst.op, &args)));
+            let mut take = |a: &Value| {
+                let left = uses.entry(*a).or_default();
+                *left = left.saturating_sub(1);
+                let form = if *left == 0 && !kept(*a) { known.remove(a) } else { known.get(a).cloned() };
+                form.unwrap_or(Ok(Sum::zero()))
+            };
+            let args: Result<Vec<Sum>> = inst.args.iter().map(&mut take).collect();
+            let form = args.and_then(|args| algebra.fitting(algebra.apply(inst.op, args)?));
+            known.insert(value, form);
         }
         known
     }
@@ -103,13 +115,15 @@ impl Line {
 
 impl Algebra {
     /// An operation on normal forms.
-    pub(super) fn apply(self, op: Op, args: &[Sum]) -> Result<Sum> {
-        match (op, args) {
+    fn apply(self, op: Op, mut args: Vec<Sum>) -> Result<Sum> {
+        if let (Op::Number2(f @ (Number2::Add | Number2::Sub)), [x, y]) = (op, args.as_mut_slice()) {
+            let y = if f == Number2::Sub { y.negated() } else { std::mem::take(y) };
+            return self.sum(std::mem::take(x), y);
+        }
+        match (op, args.as_slice()) {
             (Op::Real(Literal(x)), []) => float(x),
             (Op::Int(n), []) => Ok(Sum::constant(Q::from_integer(n.into()))),
             (Op::Number1(f), [x]) => self.function(f, x),
-            (Op::Number2(Number2::Add), [x, y]) => self.sum(x, y),
-            (Op::Number2(Number2::Sub), [x, y]) => self.sum(x, &y.negated()),
             (Op::Number2(Number2::Mul | Number2::Scale), [x, y]) => self.times(x, y),
             (Op::Number2(Number2::Div), [x, y]) => self.times(x, &self.inverse(y)?),
             (Op::Number2(Number2::Pow), [x, y]) => match y.fraction() {
@@ -124,6 +138,7 @@ impl Algebra {
                 let n = n.fraction().and_then(|q| q.numer().to_i32());
                 self.power(x, n.ok_or(NormalError::Coefficient)?)
             }
+            (Op::Real1(Real1::Abs), [x]) if is_negative(x) => self.apply(op, vec![x.negated()]),
             (Op::Real1(f), [x]) => Ok(Sum::atom(Atom::Call(f.name(), vec![x.clone()]))),
             (Op::Real2(f), [x, y]) => Ok(Sum::atom(Atom::Call(f.name(), vec![x.clone(), y.clone()]))),
             (op, _) => Err(unsupported(format!("`{op}`"))),
@@ -162,6 +177,10 @@ impl Algebra {
                 }
                 _ => Sum::atom(Atom::Call("ln", vec![x.clone()])),
             }),
+            (F::Cbrt | F::Sinh | F::Tanh | F::Asin | F::Atan | F::Asinh | F::Atanh, _) if is_negative(x) => {
+                Ok(self.function(f, &x.negated())?.negated())
+            }
+            (F::Cosh, _) if is_negative(x) => self.function(f, &x.negated()),
             _ => Ok(Sum::atom(Atom::Call(f.name(), vec![x.clone()]))),
         }
     }
@@ -182,6 +201,11 @@ impl Algebra {
         }
         self.times(&outside, &Sum::atom(Atom::Call("sqrt", vec![rest])))
     }
+}
+
+/// Whether the first coefficient is below 0: the argument of an odd or even function is turned then.
+fn is_negative(x: &Sum) -> bool {
+    x.lead().is_some_and(|(_, q)| q.is_negative())
 }
 
 /// `sqrt(n/d) = sqrt(n d) / d` as a fraction and roots of primes.

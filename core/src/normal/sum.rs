@@ -22,6 +22,10 @@ type Result<T> = std::result::Result<T, NormalError>;
 
 /// Powers by which sums are multiplied out at most.
 const MAX_POWER: u32 = 64;
+/// How deep functions may be nested.
+const MAX_DEPTH: usize = 512;
+/// How many times the terms of a sum all terms may be, those in functions included.
+const INNER: usize = 8;
 
 impl Sum {
     pub(super) fn zero() -> Sum {
@@ -67,6 +71,26 @@ impl Sum {
 
     pub(super) fn has_waves(&self) -> bool {
         self.0.keys().any(|p| p.wave != Wave::None)
+    }
+
+    /// Whether its terms, those in functions included, are no more than there is room for, and its functions no deeper;
+    /// the room that is left. Without room nothing fits.
+    fn fits(&self, room: &mut usize, depth: usize) -> bool {
+        let Some(depth) = depth.checked_sub(1) else { return false };
+        self.0.keys().all(|product| {
+            *room = room.saturating_sub(1);
+            let mut inner = |sum: &Sum| sum.fits(room, depth);
+            let powers = product.powers.iter().all(|(atom, _)| match atom {
+                Atom::Call(_, args) => args.iter().all(&mut inner),
+                Atom::Inverse(sum) => inner(sum),
+                Atom::Symbol(_) | Atom::Pi | Atom::Float(_) | Atom::Root(_) => true,
+            });
+            let wave = match &product.wave {
+                Wave::None => true,
+                Wave::Cos(sum) | Wave::Sin(sum) => inner(sum),
+            };
+            powers && wave && *room > 0
+        })
     }
 
     fn put(&mut self, product: Product, q: Q) -> Result<()> {
@@ -208,10 +232,26 @@ impl Algebra {
     }
 
     /// The sum of two, with what cancels cancelled.
-    pub(super) fn sum(self, a: &Sum, b: &Sum) -> Result<Sum> {
-        let sum = a.plus(b)?;
+    pub(super) fn sum(self, a: Sum, b: Sum) -> Result<Sum> {
+        let (mut sum, less) = if a.0.len() < b.0.len() { (b, a) } else { (a, b) };
+        for (product, q) in less.0 {
+            sum.put(product, q)?;
+        }
         self.check(&sum)?;
         self.cancelled(sum)
+    }
+
+    /// A sum, unless what stands in its functions is too long or too deep.
+    pub(super) fn fitting(self, sum: Sum) -> Result<Sum> {
+        let mut room = self.limit.saturating_mul(INNER);
+        if !sum.fits(&mut room, MAX_DEPTH) {
+            return Err(if room == 0 {
+                NormalError::Inner { limit: self.limit.saturating_mul(INNER) }
+            } else {
+                NormalError::Depth { limit: MAX_DEPTH }
+            });
+        }
+        Ok(sum)
     }
 
     fn check(self, sum: &Sum) -> Result<()> {

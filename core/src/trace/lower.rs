@@ -110,13 +110,13 @@ impl Lowering {
         {
             // x/3 is a quotient, 2x/3 too.
             let x = self.known(x);
-            let numerator = self.b.number(*c.numer() as f64, &node.kind);
+            let numerator = self.whole(*c.numer(), &node.kind);
             let product = match c.numer() {
                 1 => x,
                 -1 => self.b.number1(Number1::Neg, x),
                 _ => self.b.number2(Number2::Mul, numerator, x),
             };
-            let denominator = self.b.number(*c.denom() as f64, &node.kind);
+            let denominator = self.whole(*c.denom(), &node.kind);
             return Ok(self.b.number2(Number2::Div, product, denominator));
         }
         let args: Vec<Value> = node.args.iter().map(|a| self.known(a)).collect();
@@ -130,7 +130,8 @@ impl Lowering {
         let float = is_float(n, d);
         let mut factors = Vec::new();
         if float && (n, d) != (1, 1) || !float && n != 1 {
-            factors.push(self.b.real(if float { n as f64 / d as f64 } else { n as f64 }));
+            let factor = if float { self.b.real(n as f64 / d as f64) } else { self.whole(n, &Kind::Real) };
+            factors.push(factor);
         }
         if root != 1 {
             let x = self.b.real(root as f64);
@@ -142,11 +143,21 @@ impl Lowering {
         }
         let product = factors.into_iter().reduce(|a, b| self.b.number2(Number2::Mul, a, b));
         let product = product.unwrap_or_else(|| self.b.real(1.0));
-        if float {
+        if float || d == 1 {
             return product;
         }
-        let d = self.b.real(d as f64);
+        let d = self.whole(d, &Kind::Real);
         self.b.number2(Number2::Div, product, d)
+    }
+
+    /// A whole number of kind real or complex; from an int where no float is it.
+    fn whole(&mut self, n: i64, kind: &Kind) -> Value {
+        if n.unsigned_abs() < 1 << 53 {
+            return self.b.number(n as f64, kind);
+        }
+        let int = self.b.int(n);
+        let real = self.b.mixed(Mixed::FromInt, &[int]);
+        if *kind == Kind::Complex { self.b.mixed(Mixed::Promote, &[real]) } else { real }
     }
 }
 
