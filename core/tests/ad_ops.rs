@@ -406,3 +406,19 @@ fn slopes_of_logsumexp_add_up_to_one() {
         }
     }
 }
+
+#[test]
+fn instructions_are_put_at_the_front_in_time() {
+    let n = 300_000;
+    let mut b = FunctionBuilder::new("f", vec![], Kind::Int);
+    let entry = b.current();
+    let begin = std::time::Instant::now();
+    let given: Vec<_> = (0..n).map(|k| b.inst_at_front(entry, Op::Int(k), Kind::Int)).collect();
+    assert!(begin.elapsed().as_secs() < 5, "{:?}", begin.elapsed());
+    b.ret(given[7]);
+    let f = b.finish();
+    // The last one stands first.
+    let block = f.blocks.values().next().unwrap();
+    let ops: Vec<_> = block.insts.iter().map(|&i| f.insts[i].op).collect();
+    assert!(ops.iter().copied().eq((0..n).rev().map(Op::Int)));
+}

@@ -66,15 +66,17 @@ impl Sweep<'_> {
     /// At the start of a block's adjoint: takes what the block recorded, the last first.
     pub(super) fn pop_records(&mut self) {
         let Some(guide) = self.guide else { return };
+        let mut slots = Vec::new();
         for &record in guide.plan.at[self.at.index()].iter().rev() {
             let v = guide.plan.records[record];
             let slot = self.slot(Popped::Value(v, self.at));
-            self.pops[self.at.index()].insert(0, slot);
+            slots.push(slot);
             let op = Op::Pop { tape: self.engine.tape, slot };
             let value = self.b.inst(op, &[], self.f.kinds[v].clone());
             self.b.define(self.records[record], value);
             self.fixed[record] = guide.plan.once[record].then_some(value);
         }
+        self.pops[self.at.index()].splice(0..0, slots.into_iter().rev());
     }
 
     /// The primal value `v`, in the adjoint.

@@ -74,6 +74,8 @@ pub struct FunctionBuilder {
     constants: HashMap<(Block, Op), Value>,
     /// The instruction that defines each value, if one does.
     defined_by: SideTable<Value, Option<Inst>>,
+    /// What stands at the front of each block once the function is finished, the last first.
+    fronts: SideTable<Block, Vec<Inst>>,
 }
 
 impl FunctionBuilder {
@@ -93,6 +95,7 @@ impl FunctionBuilder {
             incomplete: SideTable::new(Vec::new()),
             constants: HashMap::new(),
             defined_by: SideTable::new(None),
+            fronts: SideTable::new(Vec::new()),
         };
         let entry = b.create_block();
         for kind in kinds {
@@ -236,12 +239,12 @@ impl FunctionBuilder {
         self.function.blocks[self.current].insts.push(inst);
     }
 
-    /// Puts an instruction with a result at the front of a block.
+    /// Puts an instruction with a result at the front of a block, where it stands once the function is finished. O(1).
     pub fn inst_at_front(&mut self, block: Block, op: Op, kind: Kind) -> Value {
         let v = self.function.new_value(kind);
         let (inst, _) = self.function.new_inst(op, &[], None, self.at);
         self.function.insts[inst].result = Some(v);
-        self.function.blocks[block].insts.insert(0, inst);
+        self.fronts[block].push(inst);
         self.defined_by[v] = Some(inst);
         v
     }
@@ -529,6 +532,11 @@ impl FunctionBuilder {
         for block in self.function.blocks.keys().collect::<Vec<_>>() {
             if !self.sealed[block] {
                 self.seal(block);
+            }
+            let front = std::mem::take(&mut self.fronts[block]);
+            if !front.is_empty() {
+                let insts = &mut self.function.blocks[block].insts;
+                insts.splice(0..0, front.into_iter().rev());
             }
         }
         let mut function = compact(&self.function);
