@@ -383,3 +383,19 @@ fn every_end_of_a_line_ends_a_comment() {
         assert_eq!(circuit.instructions().len(), 2, "{end:?}");
     }
 }
+
+#[test]
+fn a_cnot_made_of_u_is_warned_of() {
+    let file = |cx: &str| format!("OPENQASM 3.0; gate CX c, t {{ {cx} }} qubit[2] q; CX q[0], q[1];");
+    let message = "`CX` is no CNOT: in OpenQASM 3 `U(pi, 0, pi)` is i X, whose phase a control sees";
+    let phased = read(&file("ctrl @ U(pi, 0, pi) c, t;"));
+    assert_eq!(phased.warnings.iter().map(|w| w.message.as_str()).collect::<Vec<_>>(), [message]);
+    // What its help says makes one of it.
+    let mended = read(
+        &file("ctrl @ U(pi, 0, pi) c, t; inv @ s c;").replace(" gate", "include \"stdgates.inc\"; gate"),
+    );
+    assert!(mended.warnings.is_empty());
+    let cx = read("OPENQASM 3.0; include \"stdgates.inc\"; qubit[2] q; cx q[0], q[1];");
+    let (a, b) = (matrix(&mended.circuit), matrix(&cx.circuit));
+    assert!(a.entries().iter().zip(b.entries()).all(|(x, y)| (x - y).norm() < TOLERANCE));
+}

@@ -24,7 +24,12 @@ pub use condition::{Condition, Relation};
 pub use error::CircuitError;
 pub use operand::{BitRange, Numbers, Operand};
 
-use std::{collections::BTreeMap, fmt, ops::Range, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt,
+    ops::Range,
+    sync::Arc,
+};
 
 use num_complex::Complex;
 use smallvec::SmallVec;
@@ -260,7 +265,16 @@ impl Circuit {
 
     /// The inputs `name[0]`, `name[1]`, …, declared where they are not there yet.
     pub fn param_list(&mut self, name: &str, size: usize) -> Vec<Angle> {
-        (0..size).map(|i| self.param(&format!("{name}[{i}]"))).collect()
+        let inputs = self.params.iter().enumerate().filter(|(_, p)| p.definition.is_none());
+        let known: HashMap<String, ParamId> = inputs.map(|(i, p)| (p.name.clone(), param_id(i))).collect();
+        let mut param = |name: String| {
+            let id = match known.get(&name) {
+                Some(&id) => id,
+                None => self.push_param(ParamDef { name: name.clone(), definition: None }),
+            };
+            Angle::theta(ParamId::named(id.number(), &name))
+        };
+        (0..size).map(|i| param(format!("{name}[{i}]"))).collect()
     }
 
     /// A parameter computed from the others. An expression that is an angle already costs nothing; one with a

@@ -127,6 +127,8 @@ pub enum Problem {
     LongCondition { limit: u64 },
     #[error("{} cannot hold this number: the comparison is always {holds}", crate::gate::count(*bits, "bit"))]
     Decided { bits: usize, holds: bool },
+    #[error("`{name}` is no CNOT: in OpenQASM 3 `U(pi, 0, pi)` is i X, whose phase a control sees")]
+    PhasedCnot { name: String },
     #[error("the result of the measurement is not stored")]
     UnusedMeasurement,
     #[error("{count}{} operations after expansion; at most {limit} are allowed", if *count == u64::MAX { " or more" } else { "" })]

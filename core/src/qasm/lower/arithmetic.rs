@@ -31,7 +31,9 @@ pub(super) fn binary(op: BinaryOp, left: Value, right: Value, version: Version) 
     if matches!(left, Value::Turn(_)) || matches!(right, Value::Turn(_)) {
         return turn::operate(op, left, right, version);
     }
+    let complex = |a: &Value, b: &Value| *a == Value::COMPLEX && (b.is_real() || *b == Value::COMPLEX);
     match op {
+        Add | Sub | Mul | Div if complex(&left, &right) || complex(&right, &left) => Ok(Value::COMPLEX),
         Add | Sub | Mul | Div if !(left.is_real() && right.is_real()) => {
             Err(mismatch(op.text(), &left, &right))
         }

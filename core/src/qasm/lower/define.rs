@@ -11,14 +11,17 @@
 use std::collections::HashMap;
 
 use super::{
-    Lower, Lowering, Scope, Stop,
+    Lower, Lowering, Scope, Stop, Value,
     call::Resolved,
     flow::index_span,
     names::{Callee, Entry, GateEntry},
 };
 use crate::{
     circuit::Qubits,
+    gate::GateKind,
+    param::Angle,
     qasm::{
+        Version,
         ast::{Base, ForLoop, GateDef, Ident, Operand, Place, Select, Span, Stmt, StmtKind, Symbol},
         diagnostic::{Diagnostic, Problem},
         parser::MAX_DEPTH,
@@ -93,10 +96,27 @@ impl Lowering<'_> {
         } else if gate.body.is_none() {
             definition.state = State::Opaque;
         }
+        self.warn_of_phase(&definition);
         let callee = Callee::Defined(self.definitions.len());
         self.definitions.push(definition);
         self.gates.insert(gate.name.symbol, GateEntry::Own(callee, place));
         result
+    }
+
+    /// `gate CX c, t { ctrl @ U(pi, 0, pi) c, t; }` is what old files have, written for another `U`.
+    fn warn_of_phase(&mut self, definition: &Definition) {
+        let name = self.name(definition.name);
+        let [Step::Call { gate, span, .. }] = definition.body.as_slice() else { return };
+        let x = [Angle::pi(1, 1), Angle::zero(), Angle::pi(1, 1)].map(Some);
+        let phased = gate.callee == Callee::Table(GateKind::U, 0)
+            && gate.args.iter().map(Value::angle).eq(x)
+            && gate.modifiers.as_ref().is_some_and(|m| m.controls == [true] && m.exponents.is_empty());
+        if name.eq_ignore_ascii_case("cx") && self.version == Version::V3 && phased {
+            let (place, help) =
+                (self.place(*span), "`cx` of stdgates.inc is: include it, or end the body with `inv @ s c;`");
+            let problem = Problem::PhasedCnot { name };
+            self.warning(Diagnostic::warning(problem).at(place, "").help(help));
+        }
     }
 
     fn define_body(&mut self, gate: &GateDef, into: &mut Definition, all: &[Stmt], span: Span) -> Lower<()> {

@@ -105,7 +105,7 @@ impl Lowering<'_> {
             ExprKind::Bool(value) => Ok(Value::Bool(*value)),
             ExprKind::Text => Ok(self.bit_string(expr.span)),
             ExprKind::Duration | ExprKind::Durationof => Ok(Value::Other("a duration")),
-            ExprKind::Imaginary => Ok(Value::Other("a complex number")),
+            ExprKind::Imaginary => Ok(Value::COMPLEX),
             ExprKind::Hardware => Ok(Value::Other("a qubit")),
             ExprKind::Measure(_) => Ok(Value::Other("a measurement")),
         }
@@ -375,7 +375,7 @@ impl Lowering<'_> {
                 _ => Err(wrong(v, "a bit string of this width")),
             },
             (BaseType::Duration | BaseType::Stretch, Value::Other(_)) => Ok(value),
-            (BaseType::Complex, v) if v.constant().is_some() => Ok(Value::Other("a complex number")),
+            (BaseType::Complex, v) if v.constant().is_some() => Ok(Value::COMPLEX),
             (BaseType::Complex, Value::Other(_)) => Ok(value),
             (base, v) => Err(wrong(v, type_name(base))),
         };

@@ -196,6 +196,9 @@ fn short_decimal(value: f64) -> Option<Q> {
 }
 
 impl Value {
+    /// A complex number, which no gate takes: what it is does not matter.
+    pub(super) const COMPLEX: Value = Value::Other("a complex number");
+
     pub(super) fn describe(&self) -> &'static str {
         match self {
             Value::Bool(_) => "a truth value",
@@ -277,6 +280,7 @@ impl Value {
             Value::Angle(a) => Value::linear(-a),
             Value::Turn(turn) => Ok(Value::Turn(turn.negate())),
             Value::Expr(e) => Ok(Value::Expr(e.negate())),
+            Value::COMPLEX => Ok(Value::COMPLEX),
             other => Err(Problem::Operands { operator: "-".to_owned(), given: other.describe().to_owned() }),
         }
     }

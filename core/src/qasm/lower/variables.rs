@@ -85,6 +85,8 @@ impl Variable {
 pub(super) struct Change {
     variable: usize,
     before: State,
+    /// What the branch runs under.
+    guard: Option<Guard>,
 }
 
 /// What goes with a scope.
@@ -282,24 +284,39 @@ impl Lowering<'_> {
         let variable = &mut self.variables[id];
         let before = std::mem::replace(&mut variable.state, state);
         if variable.guard != guard && !self.log[mark..].iter().any(|c| c.variable == id) {
-            self.log.push(Change { variable: id, before });
+            self.log.push(Change { variable: id, before, guard });
         }
     }
 
-    /// Moves a variable to hidden bits. `None` if it has no type for that, or values of its own in the
-    /// branches around.
+    /// Moves a variable to hidden bits. `None` if it has no type for that, or values of its own where something
+    /// around was left.
     pub(super) fn spill(&mut self, id: usize, span: Span) -> Lower<Option<Picks>> {
         let Variable { ty, width, state, depth, .. } = &self.variables[id];
         let Some(size) = bits_of_type(ty, *width) else { return Ok(None) };
-        let elsewhere = self.log.iter().any(|c| c.variable == id) || self.differs_where_left(id);
-        if matches!(state, State::Lost(_)) || elsewhere {
+        if matches!(state, State::Lost(_)) || self.differs_where_left(id) {
             return Ok(None);
         }
-        let (signed, before) = (ty.base == BaseType::Int, state.clone());
+        // Its value before each of the branches around that changed it, for those that do not come here; and now.
+        let mut values: Vec<(State, Option<Guard>)> = Vec::new();
+        let mut around = None;
+        for change in self.log.iter().filter(|c| c.variable == id) {
+            let parent =
+                change.guard.and_then(|g| self.branches.get(g.number as usize)).and_then(|b| b.parent);
+            values.push((change.before.clone(), parent));
+            around = change.guard;
+        }
+        values.push((state.clone(), around));
+        if values.iter().any(|(state, _)| matches!(state, State::Lost(_) | State::Bits { .. }))
+            || (values.len() > 1 && self.n_left() > 0)
+        {
+            return Ok(None);
+        }
+        let signed = ty.base == BaseType::Int;
         let bits = self.hidden_bits(size, *depth, span)?;
-        if let State::Known(value) = before {
-            // For the branches that do not come here.
-            self.fill(&bits, &value, None, span);
+        for (state, guard) in values {
+            if let State::Known(value) = state {
+                self.fill(&bits, &value, guard, span);
+            }
         }
         self.variables[id].state = State::Bits { bits: bits.clone(), signed };
         Ok(Some(bits))
@@ -375,7 +392,7 @@ impl Lowering<'_> {
     pub(super) fn end_branch(&mut self) -> Ends {
         let changes: Vec<Change> = self.log.drain(self.mark..).collect();
         let mut ends = Ends::new();
-        for Change { variable, before } in changes {
+        for Change { variable, before, .. } in changes {
             // Hidden bits have the value in every branch.
             if let Some(v) = self.variables.get_mut(variable)
                 && !matches!(v.state, State::Bits { .. })
