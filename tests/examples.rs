@@ -138,6 +138,7 @@ fn teleportation() {
 #[test]
 fn repeat_until_success() {
     let out = run("repeat_until_success");
+    assert_lines(&out, &["a rotation by acos(3/5), undone: {\"0 00\": 1000}"]);
     for rounds in 1..=6 {
         let p = 0.5f64.powi(rounds);
         let line =

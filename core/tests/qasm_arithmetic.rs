@@ -194,6 +194,9 @@ fn everyday_forms_work() {
             "uint[4] n = c; switch (n % 4) { case 1 { r = 7; } case 2, 3 { r = 1; } default { r = 2; } }",
             |c| [2, 7, 1, 1][(c % 4) as usize],
         ),
+        ("int n = int(c == 3) + int(c < 4); r = uint[4](n);", |c| u128::from(c == 3) + u128::from(c < 4)),
+        ("uint[4] n = uint[4](c > 5) * 5; r = n;", |c| if c > 5 { 5 } else { 0 }),
+        ("uint n = popcount(c) * 9; if (n >= 27) r = 1;", |c| u128::from(c.count_ones() >= 3)),
         ("bool odd = c % 2 == 1; if (odd) r = 3;", |c| if c & 1 == 1 { 3 } else { 0 }),
     ];
     for (body, expected) in forms {
@@ -225,6 +228,7 @@ fn what_has_no_bits_is_refused() {
         ("r = c & \"011\";", "2 and 3"),
         ("uint[2] n = c; float f = n * 0.5;", "depend"),
         ("r = rotl(c, uint[2](c));", "rotation"),
+        ("int n = (c == 1) + 1;", "a truth value"),
         ("uint[2] n = c; r[0] = n[2];", "out of range"),
     ];
     for (body, message) in cases {

@@ -153,6 +153,21 @@ fn variables_go_through_rounds_in_bits() {
 }
 
 #[test]
+fn conditions_are_computed_anew_in_each_round() {
+    // One or two steps at a time, from 0 to 3 or 4.
+    let steps = [("0011 0", 0.375), ("0011 1", 0.25), ("0100 1", 0.375)];
+    for condition in
+        ["n + n < 5", "n * n + 1 <= 5", "!(n / 3 == 1)", "popcount(n >> 1) * 4 + n != 7 && n < 3"]
+    {
+        let text = format!(
+            "qubit q; bit c; bit[4] r; uint[4] n = 0;
+             while ({condition}) {{ reset q; h q; c = measure q; n += 1; if (c) n += 1; }} r = n;"
+        );
+        assert_outcomes(&v3(&text), &steps);
+    }
+}
+
+#[test]
 fn nested_loops_and_conditions_around_them_work() {
     // The outer condition changes within the loop that stands under it.
     let text = "qubit q; qubit p; bit a; bit c; bit out; h q; a = measure q;

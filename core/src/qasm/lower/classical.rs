@@ -498,11 +498,12 @@ impl Lowering<'_> {
     fn cast_bits(&mut self, ty: &Type, value: Classical, span: Span) -> Lower<Classical> {
         let (mut bits, signed, integer) = match value {
             Classical::Value(value) => return self.cast(ty, value, span).map(Classical::Value),
-            Classical::Truth(condition) if ty.dims.is_none() && ty.size.is_none() => {
-                if matches!(ty.base, BaseType::Bool | BaseType::Bit | BaseType::Int | BaseType::Uint) {
-                    return Ok(Classical::Truth(condition));
-                }
-                return self.refuse("this cast of classical bits", span);
+            Classical::Truth(condition) if ty.dims.is_none() => {
+                return match (ty.base, &ty.size) {
+                    (BaseType::Bool | BaseType::Bit, None) => Ok(Classical::Truth(condition)),
+                    (BaseType::Int | BaseType::Uint, _) => self.truth_as_integer(condition, ty, span),
+                    _ => self.refuse("this cast of classical bits", span),
+                };
             }
             Classical::Word { bits, signed, ty: from } if ty.dims.is_none() => (bits, signed, from.is_some()),
             _ => return self.refuse("this cast of classical bits", span),

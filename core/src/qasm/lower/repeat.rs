@@ -207,6 +207,8 @@ impl Lowering<'_> {
     /// At the end of a round: the bit of a loop gets its condition, unless the loop is left.
     fn ask_again(&mut self, condition: Option<&Expr>, go: u32, span: Span) -> Lower<()> {
         let rest = if self.left_somewhere() { vec![self.guard_rest(span)?] } else { Vec::new() };
+        // What is computed takes bits that are 0 again before the next round.
+        self.enter_scope();
         let truth = self.asked(condition);
         let stored = truth.and_then(|truth| match truth {
             Truth::Open(test) => self.store_truth(go, test, span, false),
@@ -214,6 +216,7 @@ impl Lowering<'_> {
                 self.store_number(Picks::One(go), Classical::Value(Value::Bool(holds)), span)
             }
         });
+        self.leave_scope();
         self.end_rest(rest);
         stored
     }

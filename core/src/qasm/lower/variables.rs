@@ -35,7 +35,7 @@ use crate::{
 };
 
 /// The bits of an integer type without a size.
-const PLAIN_WIDTH: u32 = 32;
+pub(super) const PLAIN_WIDTH: u32 = 32;
 
 /// What is known of a variable.
 #[derive(Clone, Debug, PartialEq)]

@@ -17,11 +17,12 @@ use super::{
     classical::{Classical, Truth, is_one},
     evaluate::Width,
     functions,
+    variables::{PLAIN_WIDTH, integer_type},
 };
 use crate::{
     circuit::{Condition, Relation},
     qasm::{
-        ast::{BinaryOp, Expr, Ident, Span},
+        ast::{BinaryOp, Expr, Ident, Span, Type},
         diagnostic::Problem,
     },
 };
@@ -125,6 +126,19 @@ impl Lowering<'_> {
         self.word(not(operand.to_width(width)), ty, span)
     }
 
+    /// A measured truth value as an integer, 0 or 1.
+    pub(super) fn truth_as_integer(
+        &mut self,
+        condition: Condition,
+        ty: &Type,
+        span: Span,
+    ) -> Lower<Classical> {
+        let own = self.width(ty)?;
+        // No sign.
+        let digits = vec![Truth::Open(condition), ZERO];
+        self.word(digits, integer_type(ty, own), span)
+    }
+
     /// `popcount`, `rotl` or `rotr`, whose first argument may be measured.
     pub(super) fn function_of_bits(&mut self, name: Ident, args: &[Expr], call: &Expr) -> Lower<Classical> {
         let function = self.name(name.symbol);
@@ -152,7 +166,7 @@ impl Lowering<'_> {
                     count = self.add(count, one, ZERO, call.span)?.0;
                     count = self.kept(count, call.span)?;
                 }
-                self.word(count, Some(Width { bits, unsigned: true }), call.span)
+                self.word(count, Some(Width { bits: PLAIN_WIDTH, unsigned: true }), call.span)
             }
             ("rotl" | "rotr", Some(Classical::Word { mut bits, signed, ty }), Some(by), None) => {
                 let Classical::Value(Value::Int(by)) = by else {
@@ -212,7 +226,7 @@ impl Lowering<'_> {
             let here = a.clone().not().join(b.clone(), true);
             let not_greater = a.not().join(b, false);
             less = here.join(not_greater.join(less, true), false);
-            self.spend_truth(&less, span)?;
+            self.spend(10, span)?;
         }
         let holds = matches!(relation, Relation::Less | Relation::Greater);
         Ok(if holds { less } else { less.not() })
@@ -223,7 +237,9 @@ impl Lowering<'_> {
         let of = |number: u128, width: u32| -> Digits {
             (0..width).map(|at| Truth::Constant(number.checked_shr(at).unwrap_or(0) & 1 == 1)).collect()
         };
+        let bitwise = matches!(op, BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor);
         let given = match value {
+            Classical::Truth(_) | Classical::Value(Value::Bool(_)) if !bitwise => "a truth value",
             Classical::Word { bits, signed, ty } => {
                 // A register is an unsigned number of its length.
                 let digits: Digits = bits.into_iter().map(is_one).collect();
@@ -268,7 +284,7 @@ impl Lowering<'_> {
         };
         let declared = if shift && a.needs == 0 { None } else { self.width_of(chain)? };
         let widest = if shift { measured(a) } else { measured(a).max(measured(b)) };
-        let mut ty = widest.max(declared).unwrap_or(Width { bits: 32, unsigned: false });
+        let mut ty = widest.max(declared).unwrap_or(Width { bits: PLAIN_WIDTH, unsigned: false });
         if !ty.unsigned {
             let needs = if shift { a.needs } else { a.needs.max(b.needs) };
             ty.bits = ty.bits.max(needs);
@@ -330,13 +346,6 @@ impl Lowering<'_> {
 
     fn kept(&mut self, digits: Digits, span: Span) -> Lower<Digits> {
         digits.into_iter().map(|digit| self.kept_digit(digit, span)).collect()
-    }
-
-    fn spend_truth(&mut self, truth: &Truth, span: Span) -> Lower<()> {
-        match truth {
-            Truth::Constant(_) => Ok(()),
-            Truth::Open(_) => self.spend(10, span),
-        }
     }
 
     /// `a + b + carry`, with the carry out of it.
