@@ -399,7 +399,9 @@ fn write(list: &[Step], loops: usize, out: &mut String) {
                 *out += "} } ";
             }
             Step::Until(c, body) => {
-                *out += &format!("if (true) {{ int[4] m = 0; while (!c[{c}] && m < 2) {{ m += 1; ");
+                // One condition is computed in each round.
+                let few = if *c == 0 { "2 * m - 3 < 0" } else { "m < 2" };
+                *out += &format!("if (true) {{ int[4] m = 0; while (!c[{c}] && {few}) {{ m += 1; ");
                 write(body, 0, out);
                 *out += "} } ";
             }
