@@ -313,9 +313,18 @@ impl Lowering<'_> {
         }
         let signed = ty.base == BaseType::Int;
         let bits = self.hidden_bits(size, *depth, span)?;
-        for (state, guard) in values {
-            if let State::Known(value) = state {
-                self.fill(&bits, &value, guard, span);
+        for (at, (state, guard)) in values.into_iter().enumerate() {
+            match state {
+                // The bits are 0.
+                State::Known(value) if at == 0 => {
+                    let ones = bits.iter().zip(0..).filter(|&(_, k)| digits_of(&value) >> k & 1 == 1);
+                    let ones: Rc<[u32]> = ones.map(|(bit, _)| bit).collect();
+                    if !ones.is_empty() {
+                        self.fill(&Picks::List(ones), &Value::Int(-1), guard, span);
+                    }
+                }
+                State::Known(value) => self.fill(&bits, &value, guard, span),
+                _ => {}
             }
         }
         self.variables[id].state = State::Bits { bits: bits.clone(), signed };
