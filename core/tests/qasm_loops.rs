@@ -157,7 +157,7 @@ fn conditions_are_computed_anew_in_each_round() {
     // One or two steps at a time, from 0 to 3 or 4.
     let steps = [("0011 0", 0.375), ("0011 1", 0.25), ("0100 1", 0.375)];
     for condition in
-        ["n + n < 5", "n * n + 1 <= 5", "!(n / 3 == 1)", "popcount(n >> 1) * 4 + n != 7 && n < 3"]
+        ["n + n < 5", "n * 3 + 1 <= 8", "!(n / 3 == 1)", "popcount(n >> 1) * 4 + n != 7 && n < 3"]
     {
         let text = format!(
             "qubit q; bit c; bit[4] r; uint[4] n = 0;
