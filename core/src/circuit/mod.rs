@@ -15,27 +15,29 @@
 //! 0. Nothing here computes amplitudes; `simulate` does.
 
 mod condition;
+mod display;
 mod edit;
 mod error;
+mod loops;
 mod methods;
 pub mod operand;
 
 pub use condition::{Condition, Relation};
 pub use error::CircuitError;
+pub use loops::Part;
 pub use operand::{BitRange, Numbers, Operand};
 
 use std::{
     collections::{BTreeMap, HashMap},
-    fmt,
-    ops::Range,
     sync::Arc,
 };
 
+use display::operation_name;
 use num_complex::Complex;
 use smallvec::SmallVec;
 
 use crate::{
-    gate::{Gate, NAMED_GATES},
+    gate::Gate,
     matrix::Matrix,
     param::{Angle, BindError, ParamExpr, ParamId},
     scalar::Real,
@@ -256,25 +258,22 @@ impl Circuit {
     /// The input called `name`, which is declared if it is not there yet.
     pub fn param(&mut self, name: &str) -> Angle {
         let at = self.params.iter().position(|p| p.definition.is_none() && p.name == name);
-        let id = match at {
-            Some(i) => param_id(i),
-            None => self.push_param(ParamDef { name: name.to_owned(), definition: None }),
-        };
-        Angle::theta(ParamId::named(id.number(), name))
+        self.input(at.map(param_id), name)
     }
 
     /// The inputs `name[0]`, `name[1]`, …, declared where they are not there yet.
     pub fn param_list(&mut self, name: &str, size: usize) -> Vec<Angle> {
         let inputs = self.params.iter().enumerate().filter(|(_, p)| p.definition.is_none());
         let known: HashMap<String, ParamId> = inputs.map(|(i, p)| (p.name.clone(), param_id(i))).collect();
-        let mut param = |name: String| {
-            let id = match known.get(&name) {
-                Some(&id) => id,
-                None => self.push_param(ParamDef { name: name.clone(), definition: None }),
-            };
-            Angle::theta(ParamId::named(id.number(), &name))
-        };
-        (0..size).map(|i| param(format!("{name}[{i}]"))).collect()
+        let names = (0..size).map(|i| format!("{name}[{i}]"));
+        names.map(|name| self.input(known.get(&name).copied(), &name)).collect()
+    }
+
+    /// The input of this name, which is there or becomes a new one.
+    fn input(&mut self, there: Option<ParamId>, name: &str) -> Angle {
+        let new = || ParamDef { name: name.to_owned(), definition: None };
+        let id = there.unwrap_or_else(|| self.push_param(new()));
+        Angle::theta(ParamId::named(id.number(), name))
     }
 
     /// A parameter computed from the others. An expression that is an angle already costs nothing; one with a
@@ -576,67 +575,6 @@ impl Circuit {
         Ok(self)
     }
 
-    /// Appends what `body` appends, as a loop: it runs again and again while the condition on classical bits
-    /// holds, which is tested before each round.
-    ///
-    /// ```
-    /// use ketgrad_core::circuit::{Circuit, Condition};
-    /// // |+> until a measurement gives 1: two rounds on average.
-    /// let mut c = Circuit::new(1);
-    /// c.add_register("m", 1)?;
-    /// c.while_loop(Condition::Bit { bit: 0, value: false }, |c| c.reset(0)?.h(0)?.measure(0, 0))?;
-    /// assert_eq!(c.to_string(), "while (c[0] == 0) {\n  reset q[0]\n  h q[0]\n  measure q[0] -> c[0]\n}\n");
-    /// # Ok::<(), ketgrad_core::circuit::CircuitError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// The error of `body`, or a bit that does not exist. Nothing is appended then.
-    pub fn while_loop(
-        &mut self,
-        condition: impl Into<Condition>,
-        body: impl FnOnce(&mut Circuit) -> Result<&mut Circuit, CircuitError>,
-    ) -> Result<&mut Circuit, CircuitError> {
-        let condition = condition.into();
-        self.check_condition(&condition)?;
-        let at = self.instructions.len();
-        self.all_or_nothing(|circuit| {
-            circuit.operation(Operation::While { body: 0 }, &[], &[])?;
-            circuit.instructions[at].condition = Some(Arc::new(condition));
-            body(circuit)?;
-            circuit.set_body(at);
-            Ok(circuit)
-        })
-    }
-
-    /// Makes all that follows the loop at this instruction its body.
-    pub(crate) fn set_body(&mut self, at: usize) {
-        let len = self.instructions.len();
-        if let Some(Instruction { operation: Operation::While { body }, .. }) = self.instructions.get_mut(at)
-        {
-            *body = u32::try_from(len - at - 1).unwrap_or(u32::MAX);
-        }
-    }
-
-    /// Where each loop stands, and the position behind its body; by first position, outer loops first.
-    #[must_use]
-    pub fn loops(&self) -> Vec<Range<usize>> {
-        let mut loops: Vec<Range<usize>> = Vec::new();
-        // The ends of those that are open.
-        let mut open: Vec<usize> = Vec::new();
-        for (at, instruction) in self.instructions.iter().enumerate() {
-            while open.last().is_some_and(|&end| end <= at) {
-                open.pop();
-            }
-            if let Operation::While { body } = instruction.operation {
-                let around = open.last().copied().unwrap_or(self.instructions.len());
-                let end = (at + 1).saturating_add(body as usize).min(around);
-                open.push(end);
-                loops.push(at..end);
-            }
-        }
-        loops
-    }
-
     /// Appends what `body` appends, each gate under further controls: all of `controls` must have
     /// `value`.
     ///
@@ -829,83 +767,4 @@ impl Circuit {
 pub(crate) fn param_id(i: usize) -> ParamId {
     // 2^32 parameters do not fit in memory.
     ParamId::new(u32::try_from(i).unwrap_or(u32::MAX))
-}
-
-/// `cx` for X under one control of value 1; `c2-ecr` where controls have no common name.
-fn operation_name(instruction: &Instruction) -> String {
-    let base = match &instruction.operation {
-        Operation::Gate(gate) => {
-            let n = instruction.controls.len();
-            let plain = instruction.controls.iter().all(|c| c.value);
-            let named = NAMED_GATES.iter().find(|g| g.kind == gate.kind() && g.n_controls == n);
-            if let (true, Some(named)) = (plain, named) {
-                return named.name.to_owned();
-            }
-            gate.kind().name()
-        }
-        Operation::Unitary(_) => "unitary",
-        Operation::Measure { .. } => "measure",
-        Operation::Reset => "reset",
-        Operation::Assign { .. } => "assign",
-        Operation::Barrier => "barrier",
-        Operation::While { .. } => "while",
-    };
-    match instruction.controls.len() {
-        0 => base.to_owned(),
-        n => format!("c{n}-{base}"),
-    }
-}
-
-/// One instruction a line, bodies of loops indented. A control of value 0 is marked `!q[0]`.
-impl fmt::Display for Circuit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut loops = self.loops().into_iter().peekable();
-        let mut open: Vec<usize> = Vec::new();
-        let indent = |f: &mut fmt::Formatter<'_>, depth: usize| write!(f, "{:1$}", "", 2 * depth);
-        for at in 0..=self.instructions.len() {
-            while open.last() == Some(&at) {
-                open.pop();
-                indent(f, open.len())?;
-                writeln!(f, "}}")?;
-            }
-            let Some(instruction) = self.instructions.get(at) else { break };
-            indent(f, open.len())?;
-            if let Some(body) = loops.next_if(|body| body.start == at) {
-                match &instruction.condition {
-                    Some(condition) => writeln!(f, "while ({condition}) {{")?,
-                    None => writeln!(f, "while (true) {{")?,
-                }
-                open.push(body.end);
-                continue;
-            }
-            self.write_instruction(f, instruction)?;
-        }
-        Ok(())
-    }
-}
-
-impl Circuit {
-    fn write_instruction(&self, f: &mut fmt::Formatter<'_>, instruction: &Instruction) -> fmt::Result {
-        if let Some(condition) = &instruction.condition {
-            write!(f, "if ({condition}) ")?;
-        }
-        f.write_str(&operation_name(instruction))?;
-        if let Operation::Gate(gate) = &instruction.operation
-            && !gate.params().is_empty()
-        {
-            let params: Vec<String> = gate.params().iter().map(|a| self.angle_text(a)).collect();
-            write!(f, "({})", params.join(", "))?;
-        }
-        let controls = instruction.controls.iter().map(|c| (if c.value { "" } else { "!" }, c.qubit));
-        let targets = instruction.targets.iter().map(|&q| ("", q));
-        for (i, (mark, qubit)) in controls.chain(targets).enumerate() {
-            write!(f, "{}{mark}q[{qubit}]", if i == 0 { " " } else { ", " })?;
-        }
-        match instruction.operation {
-            Operation::Measure { bit } => write!(f, " -> c[{bit}]")?,
-            Operation::Assign { bit, value } => write!(f, " c[{bit}] = {}", u8::from(value))?,
-            _ => {}
-        }
-        writeln!(f)
-    }
 }

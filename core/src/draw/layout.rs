@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::{
-    circuit::{Circuit, Condition, Instruction, Operation},
+    circuit::{Circuit, Condition, Instruction, Operation, Part},
     gate::{Gate, GateKind},
     param::{Angle, Q},
     print::{Bits, condition},
@@ -75,22 +75,32 @@ impl Layout {
             written: HashMap::new(),
             read: HashMap::new(),
         };
-        let mut loops = circuit.loops().into_iter().peekable();
-        // The bodies around: where they end, their rows, and what they write.
-        let mut open: Vec<(usize, Cell, Vec<u32>)> = Vec::new();
-        for at in 0..=circuit.instructions().len() {
-            while let Some((_, cell, writes)) = open.pop_if(|(end, ..)| *end == at) {
-                packer.put(cell, None, &writes);
-            }
-            let Some(instruction) = circuit.instructions().get(at) else { break };
-            let condition = instruction.condition.as_deref();
-            if let Some(body) = loops.next_if(|body| body.start == at) {
-                let within = &circuit.instructions()[at + 1..body.end];
-                let (head, end) = scribe.loop_cells(condition, within);
-                packer.put(head, condition, &[]);
-                open.push((body.end, end, within.iter().filter_map(writes).collect()));
-            } else if let Some(cell) = scribe.cell(instruction) {
-                packer.put(cell, condition, writes(instruction).as_slice());
+        // The ends of the loops around, and what their bodies write.
+        let mut open: Vec<(Cell, Vec<u32>)> = Vec::new();
+        for part in circuit.parts() {
+            match part {
+                Part::Run(run) => {
+                    for instruction in run {
+                        if let Some(cell) = scribe.cell(instruction) {
+                            packer.put(
+                                cell,
+                                instruction.condition.as_deref(),
+                                writes(instruction).as_slice(),
+                            );
+                        }
+                    }
+                }
+                Part::Loop { head, body } => {
+                    let condition = head.condition.as_deref();
+                    let (begin, end) = scribe.loop_cells(condition, body);
+                    packer.put(begin, condition, &[]);
+                    open.push((end, body.iter().filter_map(writes).collect()));
+                }
+                Part::End => {
+                    if let Some((cell, writes)) = open.pop() {
+                        packer.put(cell, None, &writes);
+                    }
+                }
             }
         }
         packer.layout

@@ -136,7 +136,7 @@ impl Printer {
             Operation::Assign { bit, value } => {
                 return Err(PrintError::Assign { bit: *bit, value: *value });
             }
-            Operation::While { .. } => return Ok(None),
+            Operation::While { .. } => return Err(PrintError::Loop),
             Operation::Barrier if qubits.is_empty() => return Ok(None),
             Operation::Barrier => format!("barrier {qubits};"),
         }))

@@ -24,7 +24,7 @@ use super::{
     text::ParamTexts,
 };
 use crate::{
-    circuit::{Circuit, Condition, Instruction, Operation},
+    circuit::{Circuit, Condition, Instruction, Operation, Part},
     gate::{Gate, GateKind, NAMED_GATES},
     matrix::Matrix,
     param::Angle,
@@ -200,43 +200,53 @@ struct Printer {
 impl Printer {
     /// All instructions, those of loops indented.
     fn body(&mut self, circuit: &Circuit, scope: &Scope) -> Result<String, PrintError> {
-        let instructions = circuit.instructions();
-        let mut body = String::new();
-        let mut loops = circuit.loops().into_iter().peekable();
-        let (mut open, mut at): (Vec<usize>, usize) = (Vec::new(), 0);
-        loop {
-            while open.pop_if(|end| *end == at).is_some() {
-                line(&mut body, open.len(), "}");
-            }
-            let Some(first) = instructions.get(at) else { return Ok(body) };
-            let condition = first.condition.as_ref().map(|c| condition::qasm3(c, &scope.bits));
-            if let Some(within) = loops.next_if(|body| body.start == at) {
-                let condition = condition.unwrap_or_else(|| "true".to_owned());
-                line(&mut body, open.len(), &format!("while ({condition}) {{"));
-                open.push(within.end);
-                at += 1;
-                continue;
-            }
-            let ends = [open.last().copied(), loops.peek().map(|next| next.start)];
-            let end = ends.into_iter().flatten().min().unwrap_or(instructions.len());
-            let group = &instructions[at..end];
-            let group = &group[..group_length(group)];
-            at += group.len();
-            let mut statements = Vec::with_capacity(group.len());
-            for instruction in group {
-                statements.extend(self.statement(instruction, scope)?);
-            }
-            match (condition, statements.as_slice()) {
-                (_, []) => {}
-                (None, all) => all.iter().for_each(|s| line(&mut body, open.len(), s)),
-                (Some(c), [one]) => line(&mut body, open.len(), &format!("if ({c}) {{ {one} }}")),
-                (Some(c), all) => {
-                    line(&mut body, open.len(), &format!("if ({c}) {{"));
-                    all.iter().for_each(|s| line(&mut body, open.len() + 1, s));
-                    line(&mut body, open.len(), "}");
+        let (mut body, mut depth) = (String::new(), 0);
+        for part in circuit.parts() {
+            match part {
+                Part::Run(run) => self.run(run, scope, depth, &mut body)?,
+                Part::Loop { head, .. } => {
+                    let condition = head.condition.as_ref().map(|c| condition::qasm3(c, &scope.bits));
+                    let condition = condition.unwrap_or_else(|| "true".to_owned());
+                    line(&mut body, depth, &format!("while ({condition}) {{"));
+                    depth += 1;
+                }
+                Part::End => {
+                    depth -= 1;
+                    line(&mut body, depth, "}");
                 }
             }
         }
+        Ok(body)
+    }
+
+    /// Instructions in a row.
+    fn run(
+        &mut self,
+        mut run: &[Instruction],
+        scope: &Scope,
+        depth: usize,
+        body: &mut String,
+    ) -> Result<(), PrintError> {
+        while let Some(first) = run.first() {
+            let (now, later) = run.split_at(group_length(run));
+            run = later;
+            let mut statements = Vec::with_capacity(now.len());
+            for instruction in now {
+                statements.extend(self.statement(instruction, scope)?);
+            }
+            let condition = first.condition.as_ref().map(|c| condition::qasm3(c, &scope.bits));
+            match (condition, statements.as_slice()) {
+                (_, []) => {}
+                (None, all) => all.iter().for_each(|s| line(body, depth, s)),
+                (Some(c), [one]) => line(body, depth, &format!("if ({c}) {{ {one} }}")),
+                (Some(c), all) => {
+                    line(body, depth, &format!("if ({c}) {{"));
+                    all.iter().for_each(|s| line(body, depth + 1, s));
+                    line(body, depth, "}");
+                }
+            }
+        }
+        Ok(())
     }
 
     /// One instruction without its condition; `None` if there is nothing to write.

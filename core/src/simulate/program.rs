@@ -16,7 +16,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::SimulateError;
 use crate::{
-    circuit::{Circuit, Condition, Instruction, Operation},
+    circuit::{Circuit, Condition, Instruction, Operation, Part},
     kernel::Operator,
     matrix::Matrix,
     param::Binding,
@@ -126,50 +126,52 @@ impl<R: Ring> BoundCircuit<R> {
     /// [`SimulateError`] if the binding has no number for an angle.
     pub fn new(circuit: &Circuit, binding: &impl Binding<R>) -> Result<BoundCircuit<R>, SimulateError> {
         let waits = may_wait(circuit);
+        let mut waits = waits.iter();
         let mut steps: Vec<Step<R>> = Vec::new();
         let mut finals = BTreeMap::new();
-        let mut loops = circuit.loops().into_iter().peekable();
-        // The heads of the loops around, and where their bodies end.
-        let mut open: Vec<(usize, usize)> = Vec::new();
-        let close = |steps: &mut Vec<Step<R>>, open: &mut Vec<(usize, usize)>, at: usize| {
-            while let Some((head, _)) = open.pop_if(|(_, end)| *end == at) {
-                steps.push(Step { action: Action::Again { head }, condition: None });
-                let behind = steps.len();
-                if let Some(Step { action: Action::While { end }, .. }) = steps.get_mut(head) {
-                    *end = behind;
+        // The heads of the loops around.
+        let mut heads: Vec<usize> = Vec::new();
+        for part in circuit.parts() {
+            let instructions = match part {
+                Part::Run(run) => run,
+                Part::Loop { head, .. } => {
+                    heads.push(steps.len());
+                    std::slice::from_ref(head)
                 }
-            }
-        };
-        for (at, (instruction, waits)) in circuit.instructions().iter().zip(waits).enumerate() {
-            close(&mut steps, &mut open, at);
-            let qubit = || instruction.targets.first().map_or(0, |&q| q as usize);
-            let action = match &instruction.operation {
-                Operation::Barrier => continue,
-                Operation::Measure { bit } if waits => {
-                    finals.insert(*bit, instruction.targets.first().copied().unwrap_or(0));
+                Part::End => {
+                    if let Some(head) = heads.pop() {
+                        steps.push(Step { action: Action::Again { head }, condition: None });
+                        steps[head].action = Action::While { end: steps.len() };
+                    }
                     continue;
                 }
-                Operation::Measure { bit } => Action::Measure { qubit: qubit(), bit: *bit },
-                Operation::Reset => Action::Reset { qubit: qubit() },
-                Operation::Assign { bit, value } => Action::Assign { bit: *bit, value: *value },
-                Operation::While { .. } => {
-                    open.extend(loops.next().map(|body| (steps.len(), body.end)));
-                    Action::While { end: 0 }
-                }
-                Operation::Gate(_) | Operation::Unitary(_) => {
-                    let operator = bind_gate(circuit, instruction, binding)?;
-                    if let Some(Step { action: Action::Gates(gates), condition }) = steps.last_mut()
-                        && *condition == instruction.condition
-                    {
-                        gates.push(operator);
+            };
+            for (instruction, waits) in instructions.iter().zip(&mut waits) {
+                let qubit = || instruction.targets.first().map_or(0, |&q| q as usize);
+                let action = match &instruction.operation {
+                    Operation::Barrier => continue,
+                    Operation::Measure { bit } if *waits => {
+                        finals.insert(*bit, instruction.targets.first().copied().unwrap_or(0));
                         continue;
                     }
-                    Action::Gates(vec![operator])
-                }
-            };
-            steps.push(Step { action, condition: instruction.condition.clone() });
+                    Operation::Measure { bit } => Action::Measure { qubit: qubit(), bit: *bit },
+                    Operation::Reset => Action::Reset { qubit: qubit() },
+                    Operation::Assign { bit, value } => Action::Assign { bit: *bit, value: *value },
+                    Operation::While { .. } => Action::While { end: 0 },
+                    Operation::Gate(_) | Operation::Unitary(_) => {
+                        let operator = bind_gate(circuit, instruction, binding)?;
+                        if let Some(Step { action: Action::Gates(gates), condition }) = steps.last_mut()
+                            && *condition == instruction.condition
+                        {
+                            gates.push(operator);
+                            continue;
+                        }
+                        Action::Gates(vec![operator])
+                    }
+                };
+                steps.push(Step { action, condition: instruction.condition.clone() });
+            }
         }
-        close(&mut steps, &mut open, circuit.instructions().len());
         let (n_qubits, n_bits) = (circuit.n_qubits(), circuit.n_bits());
         Ok(BoundCircuit { n_qubits, n_bits, steps, finals, start: None })
     }

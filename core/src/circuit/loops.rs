@@ -1,0 +1,106 @@
+//! Loops of instructions: how they are made, and the circuit as its text has it.
+
+use std::{ops::Range, sync::Arc};
+
+use super::{Circuit, CircuitError, Condition, Instruction, Operation};
+
+/// A piece of a circuit, in the order of its text.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Part<'a> {
+    /// Instructions in a row, at least one.
+    Run(&'a [Instruction]),
+    /// A loop begins.
+    Loop {
+        /// The instruction that says so, with the condition.
+        head: &'a Instruction,
+        /// All that is repeated; its pieces come next.
+        body: &'a [Instruction],
+    },
+    /// The innermost loop ends.
+    End,
+}
+
+impl Circuit {
+    /// Appends what `body` appends, as a loop: it runs again and again while the condition on classical bits
+    /// holds, which is tested before each round.
+    ///
+    /// ```
+    /// use ketgrad_core::circuit::{Circuit, Condition};
+    /// // |+> until a measurement gives 1: two rounds on average.
+    /// let mut c = Circuit::new(1);
+    /// c.add_register("m", 1)?;
+    /// c.while_loop(Condition::Bit { bit: 0, value: false }, |c| c.reset(0)?.h(0)?.measure(0, 0))?;
+    /// assert_eq!(c.to_string(), "while (c[0] == 0) {\n  reset q[0]\n  h q[0]\n  measure q[0] -> c[0]\n}\n");
+    /// # Ok::<(), ketgrad_core::circuit::CircuitError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The error of `body`, or a bit that does not exist. Nothing is appended then.
+    pub fn while_loop(
+        &mut self,
+        condition: impl Into<Condition>,
+        body: impl FnOnce(&mut Circuit) -> Result<&mut Circuit, CircuitError>,
+    ) -> Result<&mut Circuit, CircuitError> {
+        let condition = condition.into();
+        self.check_condition(&condition)?;
+        let at = self.instructions.len();
+        self.all_or_nothing(|circuit| {
+            circuit.operation(Operation::While { body: 0 }, &[], &[])?;
+            circuit.instructions[at].condition = Some(Arc::new(condition));
+            body(circuit)?;
+            circuit.set_body(at);
+            Ok(circuit)
+        })
+    }
+
+    /// Makes all that follows the loop at this instruction its body.
+    pub(crate) fn set_body(&mut self, at: usize) {
+        let behind = self.instructions.len().saturating_sub(at + 1);
+        if let Some(Instruction { operation: Operation::While { body }, .. }) = self.instructions.get_mut(at)
+        {
+            *body = u32::try_from(behind).unwrap_or(u32::MAX);
+        }
+    }
+
+    /// The circuit in pieces: instructions in a row, and where loops begin and end. O(instructions).
+    pub fn parts(&self) -> impl Iterator<Item = Part<'_>> {
+        // Where the bodies around end.
+        let (mut at, mut open): (usize, Vec<usize>) = (0, Vec::new());
+        std::iter::from_fn(move || {
+            if open.pop_if(|end| *end == at).is_some() {
+                return Some(Part::End);
+            }
+            let around = open.last().copied().unwrap_or(self.instructions.len());
+            let rest = self.instructions.get(at..around)?;
+            let head = rest.first()?;
+            if let Operation::While { body } = head.operation {
+                let body = &rest[1..rest.len().min((body as usize).saturating_add(1))];
+                at += 1;
+                open.push(at + body.len());
+                return Some(Part::Loop { head, body });
+            }
+            let len = rest.iter().position(|i| matches!(i.operation, Operation::While { .. }));
+            let run = &rest[..len.unwrap_or(rest.len())];
+            at += run.len();
+            Some(Part::Run(run))
+        })
+    }
+
+    /// The positions of each loop, from its head to the last instruction of its body; by first position, outer loops
+    /// first.
+    #[must_use]
+    pub fn loops(&self) -> Vec<Range<usize>> {
+        let (mut loops, mut at) = (Vec::new(), 0);
+        for part in self.parts() {
+            at += match part {
+                Part::Run(run) => run.len(),
+                Part::Loop { body, .. } => {
+                    loops.push(at..at + 1 + body.len());
+                    1
+                }
+                Part::End => 0,
+            };
+        }
+        loops
+    }
+}
