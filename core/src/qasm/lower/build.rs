@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use super::{
     Item, Lowering, Planned,
     call::{PlannedCall, Resolved},
-    conditional::Built,
+    conditional::{Built, both},
     define::{Definition, Step},
     instantiate::instantiate,
     names::Callee,
@@ -182,10 +182,7 @@ impl Builder<'_> {
             }
             Item::Leave { bit, .. } => self.assign(bit, true),
             Item::While { condition, .. } => {
-                self.condition = Some(Arc::new(match self.condition.take() {
-                    Some(around) => (*around).clone().and(condition),
-                    None => condition,
-                }));
+                self.condition = Some(both(self.condition.as_deref(), condition));
                 self.loops.push(self.circuit.instructions().len());
                 self.push(Operation::While { body: 0 }, Qubits::new(), Controls::new())
             }

@@ -55,6 +55,14 @@ impl Built {
     }
 }
 
+/// A condition together with that around it.
+pub(super) fn both(around: Option<&Condition>, condition: Condition) -> Arc<Condition> {
+    Arc::new(match around {
+        None => condition,
+        Some(around) => around.clone().and(condition),
+    })
+}
+
 impl Lowering<'_> {
     pub(super) fn conditional(&mut self, conditional: &Conditional, span: Span, all: &[Stmt]) -> Lower<()> {
         let Conditional { condition, then, otherwise } = conditional;
@@ -168,12 +176,7 @@ impl Lowering<'_> {
                 built.push(Built { whole, then, otherwise, bit: None, depth });
                 continue;
             };
-            let under = |condition: Condition| {
-                Some(Arc::new(match &around {
-                    None => condition,
-                    Some(around) => (**around).clone().and(condition),
-                }))
-            };
+            let under = |condition| Some(both(around.as_deref(), condition));
             let opposite = negate(condition.clone());
             let whole = under(condition);
             built.push(if branches.stored {

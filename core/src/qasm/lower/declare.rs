@@ -405,20 +405,7 @@ impl Lowering<'_> {
             let what = format!("this number in {}", crate::gate::count(n as usize, "bit"));
             return self.fail(Problem::IntegerOverflow { what }, from);
         }
-        let place = self.place(from);
-        self.add_count(u64::from(n), from);
-        if fresh {
-            let ones = (0..n).zip(&digits).filter(|(_, bit)| **bit).map(|(at, _)| into.get(at));
-            let ones: Vec<u32> = ones.collect();
-            if !ones.is_empty() {
-                let values = vec![true; ones.len()].into();
-                self.push(Item::Assign { bits: Picks::List(ones.into()), values, place });
-            }
-        } else if self.passed.is_none() {
-            // The values take memory, so they must have been counted.
-            let values = (0..n as usize).map(|at| digits.get(at).copied().unwrap_or(false)).collect();
-            self.push(Item::Assign { bits: into, values, place });
-        }
+        self.fill_digits(&into, &digits, self.guard, fresh, from);
         Ok(())
     }
 

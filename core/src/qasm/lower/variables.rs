@@ -274,8 +274,8 @@ impl Lowering<'_> {
 
     pub(super) fn depends<T>(&mut self, id: usize, place: Place, label: &str) -> Lower<T> {
         let name = self.name(self.variables[id].name);
-        let help = "a circuit has fixed gates: only bits, truth values and integers without arithmetic can \
-                    depend on what is measured";
+        let help =
+            "a circuit has fixed gates: only bits, truth values and integers can depend on what is measured";
         Err(self.report(Diagnostic::error(Problem::Depends { name }).at(place, label).help(help)))
     }
 
@@ -314,31 +314,48 @@ impl Lowering<'_> {
         let signed = ty.base == BaseType::Int;
         let bits = self.hidden_bits(size, *depth, span)?;
         for (at, (state, guard)) in values.into_iter().enumerate() {
-            match state {
-                // The bits are 0.
-                State::Known(value) if at == 0 => {
-                    let ones = bits.iter().zip(0..).filter(|&(_, k)| digits_of(&value) >> k & 1 == 1);
-                    let ones: Rc<[u32]> = ones.map(|(bit, _)| bit).collect();
-                    if !ones.is_empty() {
-                        self.fill(&Picks::List(ones), &Value::Int(-1), guard, span);
-                    }
-                }
-                State::Known(value) => self.fill(&bits, &value, guard, span),
-                _ => {}
+            if let State::Known(value) = state {
+                self.fill(&bits, &value, guard, at == 0, span);
             }
         }
         self.variables[id].state = State::Bits { bits: bits.clone(), signed };
         Ok(Some(bits))
     }
 
-    /// Bits get a number under a guard.
-    fn fill(&mut self, bits: &Picks, value: &Value, guard: Option<Guard>, span: Span) {
+    /// Bits get a number under a guard. Fresh ones are 0.
+    fn fill(&mut self, bits: &Picks, value: &Value, guard: Option<Guard>, fresh: bool, span: Span) {
+        let number = digits_of(value);
+        let digits: Vec<bool> = (0..bits.len().unwrap_or(1)).map(|at| number >> at & 1 == 1).collect();
+        self.fill_digits(bits, &digits, guard, fresh, span);
+    }
+
+    /// Bits get digits, least significant first; those that are missing are 0.
+    pub(super) fn fill_digits(
+        &mut self,
+        bits: &Picks,
+        digits: &[bool],
+        guard: Option<Guard>,
+        fresh: bool,
+        span: Span,
+    ) {
         let size = bits.len().unwrap_or(1);
         self.add_count(u64::from(size), span);
-        let digits = digits_of(value);
-        let values = (0..size as usize).map(|at| digits >> at & 1 == 1).collect();
-        let item = Item::Assign { bits: bits.clone(), values, place: self.place(span) };
-        self.plan.push(Planned { item, guard });
+        // What is planned takes memory, so it must have been counted.
+        if self.passed.is_some() {
+            return;
+        }
+        let (bits, values): (_, Box<[bool]>) = if fresh {
+            let ones = (0..size).zip(digits).filter(|(_, one)| **one).map(|(at, _)| bits.get(at));
+            let ones: Rc<[u32]> = ones.collect();
+            let values = vec![true; ones.len()].into();
+            (Picks::List(ones), values)
+        } else {
+            let digit = |at| digits.get(at).copied().unwrap_or(false);
+            (bits.clone(), (0..size as usize).map(digit).collect())
+        };
+        if !values.is_empty() {
+            self.plan.push(Planned { item: Item::Assign { bits, values, place: self.place(span) }, guard });
+        }
     }
 
     /// Bits, or copies of them where some would be written before they are read.
@@ -360,7 +377,7 @@ impl Lowering<'_> {
         let size = into.len().unwrap_or(1);
         let (mut from, signed) = match value {
             Classical::Value(value) => {
-                self.fill(&into, &value, self.guard, span);
+                self.fill(&into, &value, self.guard, false, span);
                 return Ok(());
             }
             Classical::Truth(condition) => {
@@ -384,7 +401,7 @@ impl Lowering<'_> {
         for at in known..size {
             match from.last().filter(|_| signed) {
                 Some(&bit) => self.copy_bit(bit, into.get(at), span)?,
-                None => self.fill(&Picks::One(into.get(at)), &Value::Bool(false), self.guard, span),
+                None => self.fill(&Picks::One(into.get(at)), &Value::Bool(false), self.guard, false, span),
             }
         }
         Ok(())
@@ -443,7 +460,7 @@ impl Lowering<'_> {
                 if let State::Known(value) = &end
                     && end != before
                 {
-                    self.fill(&bits, value, Some(Guard { number, otherwise }), span);
+                    self.fill(&bits, value, Some(Guard { number, otherwise }), false, span);
                 }
             }
         }
@@ -474,8 +491,7 @@ impl Lowering<'_> {
 pub(super) fn bits_of_type(ty: &Type, width: Option<Width>) -> Option<u32> {
     match (ty.base, &ty.dims) {
         (BaseType::Bool, None) => Some(1),
-        (BaseType::Int | BaseType::Uint, None) => Some(width.map_or(PLAIN_WIDTH, |w| w.bits)),
-        _ => None,
+        _ => integer_type(ty, width).map(|width| width.bits),
     }
 }
 

@@ -13,7 +13,7 @@
 //! are rounded to 0. What is divided by a measured 0 gives all ones, and itself as the rest.
 
 use super::{
-    Lower, Lowering, Value,
+    Lower, Lowering, Picks, Value,
     classical::{Classical, Truth, is_one},
     evaluate::Width,
     functions,
@@ -33,13 +33,12 @@ pub(super) const FUNCTIONS: &[&str] = &["popcount", "rotl", "rotr"];
 /// Digits of a number, least significant first.
 type Digits = Vec<Truth>;
 
-/// An operand: its digits, whether the last is a sign, and its type if it is measured.
+/// An operand: its digits, whether the last is a sign, and its type if it is a measured integer. A known number has no
+/// more digits than it needs.
 struct Operand {
     digits: Digits,
     signed: bool,
     ty: Option<Width>,
-    /// Of a known number, this many bits hold it.
-    needs: u32,
 }
 
 const ZERO: Truth = Truth::Constant(false);
@@ -54,11 +53,26 @@ impl Operand {
         digits
     }
 
-    fn known(&self) -> Option<u128> {
-        self.digits.iter().rev().try_fold(0u128, |number, digit| match digit {
-            Truth::Constant(bit) => Some(number << 1 | u128::from(*bit)),
-            Truth::Open(_) => None,
-        })
+    fn is_known(&self) -> bool {
+        self.digits.iter().all(|digit| matches!(digit, Truth::Constant(_)))
+    }
+
+    fn is_zero(&self) -> bool {
+        self.digits.iter().all(|digit| matches!(digit, Truth::Constant(false)))
+    }
+
+    fn is_negative(&self) -> bool {
+        self.signed && matches!(self.digits.last(), Some(Truth::Constant(true)))
+    }
+
+    fn len(&self) -> u32 {
+        u32::try_from(self.digits.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Its width, and that of a register, which is unsigned; `None` of a known number.
+    fn measured(&self) -> Option<Width> {
+        let register = || Width { bits: self.len(), unsigned: true };
+        (!self.is_known()).then(|| self.ty.unwrap_or_else(register))
     }
 }
 
@@ -92,14 +106,12 @@ impl Lowering<'_> {
             Add => self.add(x, y, ZERO, span)?.0,
             Sub => self.add(x, not(y), ONE, span)?.0,
             Mul => self.multiply(x, y, span)?,
-            Div | Rem if b.known() == Some(0) => return self.fail(Problem::DivisionByZero, span),
+            Div | Rem if b.is_zero() => return self.fail(Problem::DivisionByZero, span),
             Div | Rem => {
                 let (quotient, rest) = self.divide(x, y, !ty.unsigned, span)?;
                 if op == Div { quotient } else { rest }
             }
-            Shl | Shr
-                if b.needs > 0 && b.signed && matches!(b.digits.last(), Some(Truth::Constant(true))) =>
-            {
+            Shl | Shr if b.is_negative() => {
                 let (operator, given) = (op.text().to_owned(), "a negative number of places".to_owned());
                 return self.fail(Problem::Operands { operator, given }, span);
             }
@@ -117,13 +129,12 @@ impl Lowering<'_> {
 
     /// `~word`.
     pub(super) fn inverted(&mut self, word: Classical, span: Span) -> Lower<Classical> {
-        let Operand { digits, ty, signed, .. } = self.operand(BinaryOp::BitXor, word, span)?;
-        if let (None, [one]) = (ty, digits.as_slice()) {
+        let operand = self.operand(BinaryOp::BitXor, word, span)?;
+        if let (None, [one]) = (operand.ty, operand.digits.as_slice()) {
             return Ok(one.clone().not().classical());
         }
-        let operand = Operand { digits, ty, signed, needs: 0 };
-        let width = ty.map_or(operand.digits.len(), |ty| ty.bits as usize);
-        self.word(not(operand.to_width(width)), ty, span)
+        let width = operand.ty.map_or(operand.digits.len(), |ty| ty.bits as usize);
+        self.word(not(operand.to_width(width)), operand.ty, span)
     }
 
     /// A measured truth value as an integer, 0 or 1.
@@ -202,7 +213,7 @@ impl Lowering<'_> {
         let width = a.len().max(b.len()) + usize::from(a_signed || b_signed);
         let operand = |bits: Vec<u32>, signed| {
             let digits = bits.into_iter().map(is_one).collect();
-            Operand { digits, signed, ty: None, needs: 0 }.to_width(width)
+            Operand { digits, signed, ty: None }.to_width(width)
         };
         let (mut a, mut b) = (operand(a, a_signed), operand(b, b_signed));
         if let Relation::Equal | Relation::NotEqual = relation {
@@ -241,28 +252,26 @@ impl Lowering<'_> {
         let given = match value {
             Classical::Truth(_) | Classical::Value(Value::Bool(_)) if !bitwise => "a truth value",
             Classical::Word { bits, signed, ty } => {
-                // A register is an unsigned number of its length.
-                let digits: Digits = bits.into_iter().map(is_one).collect();
-                return Ok(Operand { digits, signed, ty, needs: 0 });
+                let digits = bits.into_iter().map(is_one).collect();
+                return Ok(Operand { digits, signed, ty });
             }
             Classical::Truth(condition) => {
                 let digits = vec![self.kept_digit(Truth::Open(condition), span)?];
-                return Ok(Operand { digits, signed: false, ty: None, needs: 0 });
+                return Ok(Operand { digits, signed: false, ty: None });
             }
             Classical::Value(Value::Int(i)) => {
                 let needs = 128 - if i < 0 { i.leading_ones() } else { i.leading_zeros() } + 1;
-                return Ok(Operand { digits: of(i.cast_unsigned(), needs), signed: true, ty: None, needs });
+                return Ok(Operand { digits: of(i.cast_unsigned(), needs), signed: true, ty: None });
             }
             Classical::Value(Value::Bool(b)) => {
-                return Ok(Operand { digits: vec![Truth::Constant(b)], signed: false, ty: None, needs: 1 });
+                return Ok(Operand { digits: vec![Truth::Constant(b)], signed: false, ty: None });
             }
             Classical::Value(Value::Bits { width, bits }) => {
-                return Ok(Operand { digits: of(bits, width), signed: false, ty: None, needs: width });
+                return Ok(Operand { digits: of(bits, width), signed: false, ty: None });
             }
             Classical::Digits { digits, width: Some(_) } => {
-                let digits: Digits = digits.into_iter().map(Truth::Constant).collect();
-                let needs = u32::try_from(digits.len()).unwrap_or(u32::MAX);
-                return Ok(Operand { digits, signed: false, ty: None, needs });
+                let digits = digits.into_iter().map(Truth::Constant).collect();
+                return Ok(Operand { digits, signed: false, ty: None });
             }
             Classical::Value(Value::Angle(_) | Value::Number(_) | Value::Turn(_) | Value::Expr(_)) => {
                 "a number that would depend on a measurement: choose between gates with `if` or `switch`"
@@ -274,25 +283,21 @@ impl Lowering<'_> {
         self.fail(Problem::Operands { operator, given }, span)
     }
 
-    /// The type of a result.
+    /// The type of a result: that of the widest operand, of what is shifted for shifts.
     fn type_of(&mut self, op: BinaryOp, a: &Operand, b: &Operand, chain: &Expr) -> Lower<Width> {
         let shift = matches!(op, BinaryOp::Shl | BinaryOp::Shr);
-        let measured = |operand: &Operand| {
-            let bits = u32::try_from(operand.digits.len()).unwrap_or(u32::MAX);
-            let own = (operand.needs == 0).then_some(Width { bits, unsigned: true });
-            operand.ty.or(own)
-        };
-        let declared = if shift && a.needs == 0 { None } else { self.width_of(chain)? };
-        let widest = if shift { measured(a) } else { measured(a).max(measured(b)) };
-        let mut ty = widest.max(declared).unwrap_or(Width { bits: PLAIN_WIDTH, unsigned: false });
+        let operands = if shift { &[a][..] } else { &[a, b] };
+        let measured = operands.iter().filter_map(|operand| operand.measured()).max();
+        let declared = self.width_of(chain)?;
+        let mut ty = measured.max(declared).unwrap_or(Width { bits: PLAIN_WIDTH, unsigned: false });
         if !ty.unsigned {
-            let needs = if shift { a.needs } else { a.needs.max(b.needs) };
-            ty.bits = ty.bits.max(needs);
+            let known = operands.iter().filter(|operand| operand.is_known());
+            ty.bits = known.map(|operand| operand.len()).fold(ty.bits, u32::max);
         }
         Ok(ty)
     }
 
-    /// A number in bits of its own, or a known one. Without a type it is a register.
+    /// A number in bits: those that its digits are, new ones for the others. Without a type it is a register.
     fn word(&mut self, digits: Digits, ty: Option<Width>, span: Span) -> Lower<Classical> {
         let signed = ty.is_some_and(|ty| !ty.unsigned);
         let plain = |digit: &Truth| match digit {
@@ -328,7 +333,7 @@ impl Lowering<'_> {
             Truth::Constant(false) => Ok(()),
             Truth::Constant(true) => {
                 let one = Classical::Value(Value::Bool(true));
-                self.store_number(super::Picks::One(bit), one, span)
+                self.store_number(Picks::One(bit), one, span)
             }
             Truth::Open(condition) => self.store_truth(bit, condition, span, true),
         }
