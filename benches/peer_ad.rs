@@ -29,6 +29,7 @@ use ketgrad_core::{
 /// Seconds spent on each number.
 const BUDGET: f64 = 0.25;
 
+#[derive(Clone)]
 struct Workload {
     name: &'static str,
     n: usize,
@@ -300,37 +301,45 @@ fn main() {
         long_loops();
     }
     let data = Data::new();
-    let rules = data.rules();
-    for Workload { name, n, source, args } in workloads().into_iter().chain(on_arrays()).chain(by_elements())
-    {
-        if !wanted.is_empty() && !wanted.iter().any(|w| w == name) {
-            continue;
+    // Machine code is for numbers one by one: operations on arrays have loops of their own.
+    let by_numbers = workloads().into_iter().flat_map(|w| [(w.clone(), false), (w, true)]);
+    let by_arrays = on_arrays().into_iter().chain(by_elements()).map(|w| (w, false));
+    for (workload, jit) in by_numbers.chain(by_arrays) {
+        if wanted.is_empty() || wanted.iter().any(|w| w == workload.name) {
+            row(&workload, jit, &data);
         }
-        let start = Instant::now();
-        let program = parse_program_with(source, &rules).unwrap();
-        let mut d = Derivatives::<f64>::new(&program, "f").unwrap().with_host(&data);
-        black_box(d.value_and_gradient(&args).unwrap());
-        let first = start.elapsed().as_secs_f64();
-        let objective = time(|| drop(black_box(d.value(black_box(&args)).unwrap())));
-        let reals: Option<Vec<f64>> = args.iter().map(|a| a.real().copied()).collect();
-        let mut p = d.prepare().unwrap();
-        let (least, median) = match reals {
-            Some(x) => {
-                let mut g = vec![0.0; x.len()];
-                time(|| {
-                    black_box(p.gradient(black_box(&x), &mut g).unwrap());
-                })
-            }
-            None => {
-                let mut g = Vec::new();
-                time(|| {
-                    black_box(p.value_and_gradient(black_box(&args), &mut g).unwrap());
-                })
-            }
-        };
-        println!(
-            "{{\"workload\": \"{name}\", \"n\": {n}, \"peer\": \"ketgrad\", \"seconds_min\": {least:.3e}, \"seconds_median\": {median:.3e}, \"objective_seconds_min\": {:.3e}, \"first_seconds\": {first:.3e}}}",
-            objective.0
-        );
     }
+}
+
+/// Measures a workload by bytecode, or by machine code.
+fn row(Workload { name, n, source, args }: &Workload, jit: bool, data: &Data) {
+    let start = Instant::now();
+    let program = parse_program_with(source, &data.rules()).unwrap();
+    let mut d = Derivatives::<f64>::new(&program, "f").unwrap().with_host(data);
+    if jit {
+        d = d.with_jit();
+    }
+    black_box(d.value_and_gradient(args).unwrap());
+    let first = start.elapsed().as_secs_f64();
+    let (objective, _) = time(|| drop(black_box(d.value(black_box(args)).unwrap())));
+    let reals: Option<Vec<f64>> = args.iter().map(|a| a.real().copied()).collect();
+    let mut p = d.prepare().unwrap();
+    let (least, median) = match reals {
+        Some(x) => {
+            let mut g = vec![0.0; x.len()];
+            time(|| {
+                black_box(p.gradient(black_box(&x), &mut g).unwrap());
+            })
+        }
+        None => {
+            let mut g = Vec::new();
+            time(|| {
+                black_box(p.value_and_gradient(black_box(args), &mut g).unwrap());
+            })
+        }
+    };
+    let peer = if jit { "ketgrad-jit" } else { "ketgrad" };
+    println!(
+        "{{\"workload\": \"{name}\", \"n\": {n}, \"peer\": \"{peer}\", \"seconds_min\": {least:.3e}, \"seconds_median\": {median:.3e}, \"objective_seconds_min\": {objective:.3e}, \"first_seconds\": {first:.3e}}}"
+    );
 }

@@ -66,6 +66,9 @@ pub struct Bytecode {
     pub(super) params: Vec<Param>,
     pub(super) result: Kind,
     pub(super) tapes: usize,
+    /// Machine code for a part of it.
+    #[cfg(feature = "jit")]
+    pub(super) native: Option<Arc<super::jit::Native>>,
 }
 
 impl Bytecode {

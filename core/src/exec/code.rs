@@ -189,6 +189,9 @@ pub(super) enum Code {
 
     /// Shows the run to an interceptor: the mark of this number.
     Mark(u32),
+    /// The door of this number: where there is machine code, it runs from here.
+    #[cfg(feature = "jit")]
+    Native(u32),
 
     Jump(Pc),
     /// `(condition, if it holds, if not)`.

@@ -29,6 +29,8 @@ mod error;
 mod fuse;
 mod host;
 pub mod inspect;
+#[cfg(feature = "jit")]
+mod jit;
 mod jumps;
 mod last_use;
 mod liveness;
@@ -46,6 +48,8 @@ pub use data::{AccumulateError, Cotangent, Datum, accumulate};
 pub use derivatives::{Derivatives, DeriveError, Gradient, Pulled};
 pub use error::{CallError, RunError};
 pub use host::{Host, HostError, NoHost};
+#[cfg(feature = "jit")]
+pub use jit::JitError;
 pub use machine::Machine;
 pub use prepared::Prepared;
 pub use sparse::{Colouring, Sparse};

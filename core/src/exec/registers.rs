@@ -192,5 +192,7 @@ pub(super) fn visit(code: &mut Code, slots: &mut [Slot], mut f: impl FnMut(Bank,
             f(Real, b, Read);
         }
         Code::Jump(_) | Code::PopSwitch(..) | Code::PopBranch(..) | Code::Mark(_) => {}
+        #[cfg(feature = "jit")]
+        Code::Native(_) => {}
     }
 }

@@ -108,6 +108,9 @@ impl From<DeriveError> for TraceError {
                 TraceError::Run(CallError::Undefined { name }.into())
             }
             DeriveError::Budget(e) => TraceError::Run(CallError::Undefined { name: e.to_string() }.into()),
+            // Nothing here asks for machine code.
+            #[cfg(feature = "jit")]
+            DeriveError::Jit(e) => TraceError::Run(CallError::Undefined { name: e.to_string() }.into()),
         }
     }
 }

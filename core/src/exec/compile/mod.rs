@@ -83,6 +83,8 @@ impl Bytecode {
             params: function.params.clone(),
             result: function.result.clone(),
             tapes,
+            #[cfg(feature = "jit")]
+            native: None,
         })
     }
 }

@@ -62,6 +62,17 @@ impl<T: Clone> ArrayBank<T> {
         if last { self.registers[reg].take() } else { self.registers[reg].clone() }
     }
 
+    /// Where the elements of an array are, how many, and whether they may be written, which is found out only if
+    /// that is wanted.
+    #[cfg(feature = "jit")]
+    pub(super) fn view(&mut self, reg: usize, write: bool) -> (*mut T, usize, bool) {
+        let Some(array) = &mut self.registers[reg] else { return (std::ptr::dangling_mut(), 0, false) };
+        match write.then(|| Arc::get_mut(array)).flatten() {
+            Some(own) => (own.as_mut_ptr(), own.len(), true),
+            None => (array.as_ptr().cast_mut(), array.len(), false),
+        }
+    }
+
     pub(super) fn get(&self, reg: usize) -> Held<T> {
         self.registers[reg].clone()
     }

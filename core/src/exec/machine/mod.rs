@@ -9,6 +9,8 @@ mod arrays;
 mod banks;
 mod elements;
 mod loops;
+#[cfg(feature = "jit")]
+mod native;
 mod room;
 mod run;
 mod spare;
@@ -41,6 +43,9 @@ pub struct Machine<S: Scalar> {
     keep: bool,
     /// Whether a run ended before its end and left something in registers.
     broken: bool,
+    /// What machine code is handed of tapes and arrays.
+    #[cfg(feature = "jit")]
+    cells: Vec<super::jit::Cell>,
 }
 
 impl<S: Scalar> Default for Machine<S> {
@@ -53,7 +58,15 @@ impl<S: Scalar> Machine<S> {
     /// A machine without memory yet.
     #[must_use]
     pub fn new() -> Machine<S> {
-        Machine { banks: Banks::new(), tapes: vec![], frames: vec![], keep: false, broken: false }
+        Machine {
+            banks: Banks::new(),
+            tapes: vec![],
+            frames: vec![],
+            keep: false,
+            broken: false,
+            #[cfg(feature = "jit")]
+            cells: vec![],
+        }
     }
 
     /// Hands over what the last run left on the tapes.

@@ -10,6 +10,8 @@ use crate::{
     scalar::{Real, Scalar, Undecided},
 };
 
+#[cfg(feature = "jit")]
+use super::native::enter;
 use super::{
     super::{
         Limits,
@@ -112,7 +114,8 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
     limits: &Limits,
     interceptor: &mut I,
 ) -> Result<Slots, RunError> {
-    let Machine { banks, tapes, frames, .. } = machine;
+    #[rustfmt::skip]
+    let Machine { banks, tapes, frames, #[cfg(feature = "jit")] cells, .. } = machine;
     let mut current = 0;
     let mut base: Base = [0; BANKS];
     let mut pc = 0;
@@ -388,6 +391,21 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                         seen.map_err(|stop| RunError::Intercepted { at: place!().at(), reason: stop.0 })?;
                     }
                     continue 'frame;
+                }
+                #[cfg(feature = "jit")]
+                Code::Native(door) => {
+                    if let Some(native) = code.native.as_deref().and_then(|native| native.routine(current)) {
+                        let to = enter(
+                            native,
+                            door,
+                            r,
+                            n,
+                            (&mut *tapes, &mut banks.arrays, base),
+                            cells,
+                            &mut fuel,
+                        );
+                        pc = to.unwrap_or(pc);
+                    }
                 }
                 _ => {
                     // Arrays and primitives: rarer, and worth a call.

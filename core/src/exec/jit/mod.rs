@@ -1,0 +1,241 @@
+//! Machine code for programs over `f64`, by Cranelift (feature `jit`).
+//!
+//! ```text
+//! bytecode ──entries──► bytecode with doors ──lower──► one function of machine code for each routine
+//!
+//!   0: native 0        door: machine code runs from here …
+//!   1: t = a * a
+//!   2: r = r + t       … to an instruction that only the register machine knows, or that has to fail
+//!   3: call g
+//!   4: native 1        and from the next door on
+//! ```
+//!
+//! Machine code takes the registers of numbers out of the machine's banks where it is entered and puts back those that are
+//! still read where it is left. What it leaves to the [machine](super::Machine): calls, complex numbers, operations on whole
+//! arrays, primitives, and everything rare: an integer that overflows, an index that is not there, a tape that is full, a
+//! limit that is reached. It then leaves *before* that instruction, whose meaning, errors included, is written
+//! once, in the machine. So a program gives the same bits, the same errors and counts the same steps, but for the doors,
+//! which count as one each.
+//!
+//! On scalars whose real numbers are not `f64` a door does nothing.
+
+mod entries;
+mod lower;
+mod ops;
+
+use std::{fmt, sync::Mutex};
+
+use cranelift_codegen::{
+    Context, ir::AbiParam, ir::types, isa::OwnedTargetIsa, settings, settings::Configurable,
+};
+use cranelift_frontend::FunctionBuilderContext;
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{FuncId, Module};
+
+use super::{
+    bytecode::{Bytecode, Routine},
+    code::{Bank, Reg},
+};
+
+/// Why a program could not become machine code.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum JitError {
+    /// There is no code generator for this processor.
+    #[error("no machine code for this processor: {reason}")]
+    Processor {
+        /// What the code generator says.
+        reason: String,
+    },
+    /// The code generator failed.
+    #[error("no machine code for `{function}`: {reason}")]
+    Function {
+        /// The function.
+        function: String,
+        /// What the code generator says.
+        reason: String,
+    },
+    /// The system gave no memory for machine code.
+    #[error("no memory for machine code: {reason}")]
+    Memory {
+        /// What the system says.
+        reason: String,
+    },
+}
+
+/// Enters a routine: where its registers are, which door; gives the instruction that the machine goes on with.
+pub(super) type Enter = unsafe extern "C" fn(*mut Visit, u64) -> u64;
+
+/// What machine code is handed where it is entered.
+#[repr(C)]
+#[derive(Debug)]
+pub(super) struct Visit {
+    /// The registers of the call.
+    pub(super) reals: *mut f64,
+    pub(super) ints: *mut i64,
+    /// The tapes, then the arrays, in the order that the routine lists them.
+    pub(super) cells: *mut Cell,
+    /// Steps left until the machine counts. Written back.
+    pub(super) fuel: u64,
+}
+
+/// A tape: its next free place, which is written back, where it begins and where it ends. Or an array: where it
+/// begins, how long it is, and whether it may be written, 0 or 1.
+pub(super) type Cell = [usize; 3];
+
+/// A tape of numbers that machine code pushes to or pops from.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Stack {
+    pub(super) tape: u32,
+    /// `Real` or `Int`.
+    pub(super) bank: Bank,
+}
+
+/// An array register whose elements machine code reads or writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct View {
+    /// `Reals` or `Ints`.
+    pub(super) bank: Bank,
+    pub(super) reg: Reg,
+    pub(super) written: bool,
+}
+
+/// The machine code of a routine.
+#[derive(Debug)]
+pub(super) struct Compiled {
+    pub(super) enter: Enter,
+    pub(super) stacks: Vec<Stack>,
+    pub(super) views: Vec<View>,
+}
+
+/// The machine code of a program.
+pub(super) struct Native {
+    /// `None` where it would not be worth it.
+    pub(super) routines: Vec<Option<Compiled>>,
+    /// What owns the memory; behind a lock because it is not made for several threads, who never ask for it.
+    module: Mutex<Option<JITModule>>,
+}
+
+impl Native {
+    pub(super) fn routine(&self, routine: usize) -> Option<&Compiled> {
+        self.routines.get(routine)?.as_ref()
+    }
+}
+
+impl fmt::Debug for Native {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Native").field("routines", &self.routines).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Native {
+    #[expect(unsafe_code, reason = "machine code is memory that the compiler does not watch")]
+    fn drop(&mut self) {
+        let module = self.module.get_mut().ok().and_then(Option::take);
+        if let Some(module) = module {
+            // SAFETY: the functions in it are reached through `routines` alone, which go with it, and nobody is
+            // inside of one: who runs a program holds its bytecode, which holds this.
+            unsafe { module.free_memory() };
+        }
+    }
+}
+
+impl Bytecode {
+    /// With machine code for what works on numbers one by one: loops, branches, tapes, elements of arrays. The same bits on
+    /// every scalar; faster where real numbers are `f64`. Compiling takes some milliseconds for a thousand
+    /// instructions.
+    ///
+    /// ```
+    /// use ketgrad_core::{exec::{Bytecode, Datum, Executable, Limits, Machine, NoHost}, text::parse_program};
+    ///
+    /// let source = "fn f(x, n: int) { let mut y = x; for i in 0..n { y = y * y - 0.5; } y }";
+    /// let program = parse_program(source).map_err(|e| e[0].clone())?;
+    /// let f = program.lookup("f").ok_or("no f")?;
+    /// let code = Bytecode::compile(&program, f)?.jit()?;
+    /// let mut machine = Machine::<f64>::new();
+    /// let y = code.call(&mut machine, &NoHost, &Limits::default(), &[Datum::Real(0.5), Datum::Int(2)])?;
+    /// assert_eq!(y, Datum::Real(-0.4375));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// No code generator for this processor, or it fails; there is no memory for code.
+    pub fn jit(mut self) -> Result<Bytecode, JitError> {
+        if self.native.is_some() {
+            return Ok(self);
+        }
+        let mut module = module()?;
+        let mut ids = Vec::with_capacity(self.routines.len());
+        let mut context = (Context::new(), FunctionBuilderContext::new());
+        for routine in &mut self.routines {
+            ids.push(match entries::mark(routine) {
+                0 => None,
+                _ => Some(compile(&mut module, routine, &mut context)?),
+            });
+        }
+        let memory = |e: cranelift_module::ModuleError| JitError::Memory { reason: e.to_string() };
+        module.finalize_definitions().map_err(memory)?;
+        let compiled = |(id, stacks, views)| Compiled { enter: function(&module, id), stacks, views };
+        let routines = ids.into_iter().map(|part| part.map(compiled)).collect();
+        self.native = Some(std::sync::Arc::new(Native { routines, module: Mutex::new(Some(module)) }));
+        Ok(self)
+    }
+
+    /// Whether there is machine code for a part of it.
+    #[must_use]
+    pub fn is_jit(&self) -> bool {
+        self.native.as_ref().is_some_and(|native| native.routines.iter().any(Option::is_some))
+    }
+}
+
+type Unfinished = (FuncId, Vec<Stack>, Vec<View>);
+
+fn compile(
+    module: &mut JITModule,
+    routine: &Routine,
+    (context, builder): &mut (Context, FunctionBuilderContext),
+) -> Result<Unfinished, JitError> {
+    let fail = |e: cranelift_module::ModuleError| {
+        // The outer error only says that there is an inner one.
+        let reason = std::error::Error::source(&e).map_or_else(|| e.to_string(), ToString::to_string);
+        JitError::Function { function: routine.name.clone(), reason }
+    };
+    module.clear_context(context);
+    let signature = &mut context.func.signature;
+    signature.params.extend([AbiParam::new(types::I64), AbiParam::new(types::I64)]);
+    signature.returns.push(AbiParam::new(types::I64));
+    let (stacks, views) = lower::lower(routine, module.isa().default_call_conv(), &mut context.func, builder);
+    let id = module.declare_anonymous_function(&context.func.signature).map_err(fail)?;
+    module.define_function(id, context).map_err(fail)?;
+    Ok((id, stacks, views))
+}
+
+/// A module for the processor that this runs on.
+fn module() -> Result<JITModule, JitError> {
+    let isa = isa().map_err(|reason| JitError::Processor { reason })?;
+    Ok(JITModule::new(JITBuilder::with_isa(isa, cranelift_module::default_libcall_names())))
+}
+
+fn isa() -> Result<OwnedTargetIsa, String> {
+    let mut flags = settings::builder();
+    let verify = if cfg!(debug_assertions) { "true" } else { "false" };
+    let wanted = [
+        ("opt_level", "speed"),
+        ("is_pic", "false"),
+        ("use_colocated_libcalls", "false"),
+        ("enable_verifier", verify),
+    ];
+    for (name, value) in wanted {
+        flags.set(name, value).map_err(|e| e.to_string())?;
+    }
+    let builder = cranelift_native::builder().map_err(str::to_owned)?;
+    builder.finish(settings::Flags::new(flags)).map_err(|e| e.to_string())
+}
+
+#[expect(unsafe_code, reason = "an address becomes a function")]
+fn function(module: &JITModule, id: FuncId) -> Enter {
+    let address = module.get_finalized_function(id);
+    // SAFETY: `compile` gave this function the signature of `Enter` in the default calling convention, which is that of
+    // `extern "C"`, and its memory has just been made executable.
+    unsafe { std::mem::transmute::<*const u8, Enter>(address) }
+}

@@ -1,0 +1,48 @@
+//! The op table for machine code: functions to call.
+
+use crate::ir::{Number1, Number2, Real1, Real2};
+
+/// A function of one number and of two; of a number and an integer.
+pub(super) type One = extern "C" fn(f64) -> f64;
+pub(super) type Two = extern "C" fn(f64, f64) -> f64;
+
+macro_rules! functions {
+    (
+        number1 { $($n1:ident $n1_name:literal ($n1_a:ident) -> $n1_y:ident: $n1_s:ident = $n1_v:expr, $n1_d:tt, $n1_doc:literal;)* }
+        number2 { $($n2:ident $n2_name:literal ($($n2_a:ident),*) -> $n2_y:ident: $n2_s:ident = $n2_v:expr, $n2_d:tt, $n2_doc:literal;)* }
+        real1 { $($r1:ident $r1_name:literal ($r1_a:ident) -> $r1_y:ident: $r1_s:ident = $r1_v:expr, $r1_d:tt, $r1_doc:literal;)* }
+        real2 { $($r2:ident $r2_name:literal ($($r2_a:ident),*) -> $r2_y:ident: $r2_s:ident = $r2_v:expr, $r2_d:tt, $r2_doc:literal;)* }
+        int1 $int1:tt int2 $int2:tt compare $compare:tt mixed $mixed:tt
+    ) => {
+        pub(super) fn number1(op: Number1) -> One {
+            match op { $(Number1::$n1 => {
+                extern "C" fn f(x: f64) -> f64 { Number1::$n1.value(&x) }
+                f
+            })* }
+        }
+        pub(super) fn number2(op: Number2) -> Two {
+            match op { $(Number2::$n2 => {
+                extern "C" fn f(x: f64, y: f64) -> f64 { Number2::$n2.value(&x, &y) }
+                f
+            })* }
+        }
+        // A float always has a value.
+        pub(super) fn real1(op: Real1) -> One {
+            match op { $(Real1::$r1 => {
+                extern "C" fn f(x: f64) -> f64 { Real1::$r1.value(&x).unwrap_or(f64::NAN) }
+                f
+            })* }
+        }
+        pub(super) fn real2(op: Real2) -> Two {
+            match op { $(Real2::$r2 => {
+                extern "C" fn f(x: f64, y: f64) -> f64 { Real2::$r2.value(&x, &y).unwrap_or(f64::NAN) }
+                f
+            })* }
+        }
+    };
+}
+for_each_op!(functions);
+
+pub(super) extern "C" fn powi(x: f64, n: i64) -> f64 {
+    crate::scalar::Scalar::powi(&x, n)
+}
