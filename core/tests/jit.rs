@@ -70,7 +70,7 @@ fn reals(xs: &[f64]) -> Vec<Datum<f64>> {
 #[test]
 fn random_programs_and_their_derivatives_have_the_same_bits() {
     let mut any = 0;
-    for seed in 0..250 {
+    for seed in 0..120 {
         let source = Generator::real(seed);
         let program = program(&source);
         let mut dice = Dice::new(seed + 1_000_000);
@@ -96,12 +96,12 @@ fn random_programs_and_their_derivatives_have_the_same_bits() {
         }
         any += usize::from(compiled(&source).1.is_jit());
     }
-    assert!(any > 200, "machine code for {any} programs only");
+    assert!(any > 90, "machine code for {any} programs only");
 }
 
 #[test]
 fn random_programs_on_complex_numbers_have_the_same_bits() {
-    for seed in 0..100 {
+    for seed in 0..60 {
         let source = Generator::complex(seed);
         let program = program(&source);
         let mut dice = Dice::new(seed + 1_000_000);
@@ -160,6 +160,57 @@ fn operations_on_real_numbers_have_the_same_bits() {
                 assert_eq!(a, b, "{formula} at {x}, {y}");
             }
         }
+    }
+}
+
+#[test]
+fn operations_on_complex_numbers_have_the_same_bits() {
+    let bits = |datum: &Datum<Complex<f64>>| match datum {
+        Datum::Tuple(fields) => match &fields[..] {
+            [Datum::Complex(z), Datum::Real(x)] => [bits(z.re), bits(z.im), bits(*x)],
+            other => panic!("{other:?}"),
+        },
+        other => panic!("{other:?}"),
+    };
+    let one = "recip sqrt cbrt exp exp_m1 ln ln_1p log2 log10 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh conj";
+    let two = "-x; x + y; x - y; x * y; x / y; pow(x, y); scale(x, y); powi(x, n - 6); complex(re(y), im(x)); select(re(x) < im(y), x, y); \
+               complex(abs2(x), abs(y)); complex(arg(x), 2); re(x) * y";
+    let formulas = one.split_whitespace().map(|name| format!("{name}(x)"));
+    for formula in formulas.chain(two.split(';').map(|f| f.trim().to_owned())) {
+        let source = format!(
+            "fn f(x0: complex, y0: complex, n: int) {{ let mut x = x0; let mut y = y0; let mut s = x0; let mut t = 0.0;
+               for i in 0..n {{ s = {formula}; t = t + 0.25 + re(s); x = x * 1.5; y = y + complex(0, 0.5); }} (s, t) }}"
+        );
+        let (code, jit) = compiled(&source);
+        assert!(jit.is_jit());
+        for a in NUMBERS {
+            for b in NUMBERS {
+                let args =
+                    [Datum::Complex(Complex::new(a, b)), Datum::Complex(Complex::new(b, 0.7)), Datum::Int(3)];
+                let [x, y] = [&code, &jit].map(|code| {
+                    let machine = &mut Machine::<Complex<f64>>::new();
+                    bits(&code.call(machine, &NoHost, &Limits::default(), &args).unwrap())
+                });
+                assert_eq!(x, y, "{formula} at {a}, {b}");
+            }
+        }
+    }
+}
+
+#[test]
+fn arrays_of_complex_numbers_are_read_and_written_in_place() {
+    let source = "fn f(zs: array<complex>, w: complex) {
+        let mut ys = zs; let mut s = w;
+        for i in 0..len(zs) { ys[i] = ys[i] * w + zs[len(zs) - 1 - i]; s = s * 0.5 + ys[i]; }
+        abs2(s) + abs2(ys[0])
+    }";
+    let program = program(source);
+    let zs = Datum::complexes((0..40).map(|k| Complex::new(f64::from(k) * 0.1, 1.0 - f64::from(k) * 0.2)));
+    let args = [zs, Datum::Complex(Complex::new(0.3, -0.8))];
+    let mut code = Derivatives::<Complex<f64>>::new(&program, "f").unwrap();
+    let mut jit = Derivatives::<Complex<f64>>::new(&program, "f").unwrap().with_jit();
+    for _ in 0..2 {
+        assert_eq!(code.value_and_gradient(&args).unwrap(), jit.value_and_gradient(&args).unwrap());
     }
 }
 

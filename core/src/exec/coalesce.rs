@@ -7,7 +7,8 @@
 //! ```
 //!
 //! Two registers become one if no instruction writes one of them while the other is still to be read with a
-//! value of its own. Moves in inner loops come first.
+//! value of its own. Moves in inner loops come first. An array that is written to is one with what comes of it, where that
+//! can be.
 //!
 //! Cost: O(instructions x live registers / 64) and a table of bits, one for each pair of registers that
 //! moves touch; what exceeds [`MOST`] registers keeps its moves.
@@ -24,7 +25,7 @@ use super::{
 /// The most registers whose moves are looked at: the table of pairs then has 16 MiB.
 const MOST: usize = 1 << 13;
 
-/// Merges registers that moves connect, drops the moves that are left without effect as `Jump`s to the next
+/// Merges registers that moves and writes to arrays connect, drops the moves that are left without effect as `Jump`s to the next
 /// instruction, and numbers the registers without gaps.
 pub(super) fn coalesce(routine: &mut Routine) {
     let moves = moves(routine);
@@ -58,7 +59,7 @@ pub(super) fn coalesce(routine: &mut Routine) {
     renumber(routine);
 }
 
-/// The moves, those in the most loops first: instruction, bank, destination, source.
+/// The moves and writes to arrays, those in the most loops first: instruction, bank, destination, source.
 fn moves(routine: &Routine) -> Vec<(usize, Bank, Reg, Reg)> {
     let mut depth = vec![0i32; routine.code.len() + 1];
     for pc in 0..routine.code.len() {
@@ -77,7 +78,7 @@ fn moves(routine: &Routine) -> Vec<(usize, Bank, Reg, Reg)> {
             Code::MoveR(d, a) => Some((pc, Bank::Real, d, a)),
             Code::MoveC(d, a) => Some((pc, Bank::Complex, d, a)),
             Code::MoveI(d, a) => Some((pc, Bank::Int, d, a)),
-            Code::MoveA(d, a) => {
+            Code::MoveA(d, a) | Code::Set(_, d, a, ..) => {
                 let from = routine.slots[a as usize];
                 Some((pc, from.bank, d, from.reg))
             }

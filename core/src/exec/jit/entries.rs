@@ -78,26 +78,8 @@ fn insert(routine: &mut Routine, doors: &[bool]) -> usize {
 /// Whether there is machine code for an instruction.
 pub(super) fn is_native(code: Code, slots: &[Slot]) -> bool {
     let slot = |k: u32| slots[k as usize];
-    let numbers = |k: u32| matches!(slot(k).bank, Bank::Reals | Bank::Ints);
     match code {
-        Code::AddC(..)
-        | Code::SubC(..)
-        | Code::MulC(..)
-        | Code::Number1C(..)
-        | Code::Number2C(..)
-        | Code::Promote(..)
-        | Code::Complex(..)
-        | Code::Re(..)
-        | Code::Im(..)
-        | Code::Abs2(..)
-        | Code::Modulus(..)
-        | Code::Arg(..)
-        | Code::Conj(..)
-        | Code::PowiC(..)
-        | Code::MoveC(..)
-        | Code::PushC(..)
-        | Code::PopC(..)
-        | Code::MoveA(..)
+        Code::MoveA(..)
         | Code::Array(..)
         | Code::Fill(..)
         | Code::Accumulate(..)
@@ -109,11 +91,10 @@ pub(super) fn is_native(code: Code, slots: &[Slot]) -> bool {
         | Code::Primitive(..)
         | Code::Return(_)
         | Code::Mark(_) => false,
-        Code::Select(bank, ..) => matches!(bank, Bank::Real | Bank::Int),
-        Code::Len(_, a) | Code::Get(_, a, _) | Code::Peek(_, a, _) => numbers(a),
-        // In place, which is what a loop does.
-        Code::Set(Write::Set | Write::Put | Write::Add, d, a, ..) => {
-            numbers(a) && slot(a).reg == d && slot(a).last
+        Code::Select(bank, ..) => bank == bank.element(),
+        // In place, which is what a loop does; integers are not added.
+        Code::Set(how, d, a, ..) => {
+            slot(a).reg == d && slot(a).last && (how != Write::Add || slot(a).bank != Bank::Ints)
         }
         _ => true,
     }

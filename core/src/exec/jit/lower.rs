@@ -18,13 +18,13 @@
 use std::collections::{BTreeMap, HashMap};
 
 use cranelift_codegen::ir::{
-    self, AbiParam, Block, InstBuilder, MemFlags, Signature, Value, condcodes::FloatCC, condcodes::IntCC,
-    types,
+    self, AbiParam, Block, InstBuilder, MemFlags, Signature, StackSlot, StackSlotData, StackSlotKind, Value,
+    condcodes::FloatCC, condcodes::IntCC, types,
 };
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Switch, Variable};
 
-use crate::ir::{Compare, Int1, Int2, Number1, Number2, Real1};
+use crate::ir::{Compare, Int1, Int2, Number1, Number2, Real1, Real2};
 
 use super::{
     super::{
@@ -85,7 +85,7 @@ impl Reads {
         for &code in &routine.code {
             let native = is_native(code, &routine.slots);
             visit(&mut code.clone(), &mut slots, |bank, reg, access| {
-                if matches!(bank, Bank::Real | Bank::Int) {
+                if bank == bank.element() {
                     let (of, written) = ((bank, *reg), access == Access::Write);
                     numbering.add(bank, *reg);
                     *writes.entry(of).or_default() += u32::from(written);
@@ -164,10 +164,11 @@ struct Lowering<'a, 'b, 'f> {
     visit: Value,
     door: Value,
     reals: Value,
+    complexes: Value,
     ints: Value,
     cells: Value,
-    /// By the register's number; made when it is first named.
-    variables: Vec<Option<Variable>>,
+    /// By the register's number; made when it is first named. A complex number has two.
+    variables: Vec<Option<[Variable; 2]>>,
     fuel: Variable,
     stacks: Vec<Stack>,
     /// The next free place of each.
@@ -175,7 +176,9 @@ struct Lowering<'a, 'b, 'f> {
     views: Vec<View>,
     blocks: BTreeMap<usize, Block>,
     exits: BTreeMap<usize, Block>,
-    signatures: HashMap<(usize, bool), ir::SigRef>,
+    signatures: HashMap<(Vec<ir::Type>, bool), ir::SigRef>,
+    /// Where functions of complex numbers write their value.
+    result: Option<StackSlot>,
 }
 
 impl<'a, 'b, 'f> Lowering<'a, 'b, 'f> {
@@ -192,6 +195,7 @@ impl<'a, 'b, 'f> Lowering<'a, 'b, 'f> {
         let field =
             |b: &mut FunctionBuilder, offset: usize| b.ins().load(types::I64, FLAGS, visit, offset as i32);
         let reals = field(b, std::mem::offset_of!(Visit, reals));
+        let complexes = field(b, std::mem::offset_of!(Visit, complexes));
         let ints = field(b, std::mem::offset_of!(Visit, ints));
         let cells = field(b, std::mem::offset_of!(Visit, cells));
         let steps = field(b, std::mem::offset_of!(Visit, fuel));
@@ -205,6 +209,7 @@ impl<'a, 'b, 'f> Lowering<'a, 'b, 'f> {
             visit,
             door,
             reals,
+            complexes,
             ints,
             cells,
             variables: vec![None; reads.numbering.len()],
@@ -215,6 +220,7 @@ impl<'a, 'b, 'f> Lowering<'a, 'b, 'f> {
             blocks: BTreeMap::new(),
             exits: BTreeMap::new(),
             signatures: HashMap::new(),
+            result: None,
         }
     }
 
@@ -263,45 +269,54 @@ impl<'a, 'b, 'f> Lowering<'a, 'b, 'f> {
         self.b.ins().load(types::I64, FLAGS, self.cells, offset as i32)
     }
 
-    fn number(&self, bank: Bank, reg: Reg) -> usize {
-        self.reads.numbering.of(bank, reg).unwrap_or(0)
-    }
-
-    fn variable(&mut self, bank: Bank, reg: Reg) -> Variable {
-        let number = self.number(bank, reg);
+    fn variables(&mut self, bank: Bank, reg: Reg) -> [Variable; 2] {
+        let number = self.reads.numbering.of(bank, reg).unwrap_or(0);
         let (variables, b) = (&mut self.variables, &mut *self.b);
-        *variables[number].get_or_insert_with(|| b.declare_var(kind(bank)))
+        *variables[number].get_or_insert_with(|| {
+            let first = b.declare_var(kind(bank));
+            [first, if bank == Bank::Complex { b.declare_var(types::F64) } else { first }]
+        })
     }
 
-    fn get(&mut self, bank: Bank, reg: Reg) -> Value {
+    /// A number: of a complex one its parts, of another the same twice.
+    fn get(&mut self, bank: Bank, reg: Reg) -> [Value; 2] {
         match self.reads.constants.get(&(bank, reg)) {
-            Some(&code) => self.constant(code),
-            None => {
-                let variable = self.variable(bank, reg);
-                self.b.use_var(variable)
-            }
+            Some(&code) => [self.constant(code); 2],
+            None => self.variables(bank, reg).map(|variable| self.b.use_var(variable)),
         }
     }
 
-    fn set(&mut self, bank: Bank, reg: Reg, value: Value) {
-        let variable = self.variable(bank, reg);
-        self.b.def_var(variable, value);
+    fn define(&mut self, bank: Bank, reg: Reg, value: [Value; 2]) {
+        let variables = self.variables(bank, reg);
+        for (variable, value) in variables.into_iter().zip(value).take(parts(bank)) {
+            self.b.def_var(variable, value);
+        }
+    }
+
+    fn set(&mut self, bank: Bank, reg: Reg, value: [Value; 2]) {
+        self.define(bank, reg, value);
         if self.reads.through {
             self.store(bank, reg, value);
         }
     }
 
     fn r(&mut self, reg: Reg) -> Value {
-        self.get(Bank::Real, reg)
+        self.get(Bank::Real, reg)[0]
     }
     fn n(&mut self, reg: Reg) -> Value {
-        self.get(Bank::Int, reg)
+        self.get(Bank::Int, reg)[0]
+    }
+    fn c(&mut self, reg: Reg) -> [Value; 2] {
+        self.get(Bank::Complex, reg)
     }
     fn set_r(&mut self, reg: Reg, value: Value) {
-        self.set(Bank::Real, reg, value);
+        self.set(Bank::Real, reg, [value; 2]);
     }
     fn set_n(&mut self, reg: Reg, value: Value) {
-        self.set(Bank::Int, reg, value);
+        self.set(Bank::Int, reg, [value; 2]);
+    }
+    fn set_c(&mut self, reg: Reg, value: [Value; 2]) {
+        self.set(Bank::Complex, reg, value);
     }
 
     fn constant(&mut self, code: Code) -> Value {
@@ -317,24 +332,51 @@ impl<'a, 'b, 'f> Lowering<'a, 'b, 'f> {
     fn load_constant(&mut self, bank: Bank, d: Reg, code: Code) {
         let value = self.constant(code);
         match self.reads.constants.contains_key(&(bank, d)) {
-            true => self.store(bank, d, value),
-            false => self.set(bank, d, value),
+            true => self.store(bank, d, [value; 2]),
+            false => self.set(bank, d, [value; 2]),
         }
     }
 
     /// The place of a register in its bank.
     fn place(&mut self, bank: Bank, reg: Reg) -> (Value, i32) {
-        let base = if bank == Bank::Real { self.reals } else { self.ints };
-        let offset = i64::from(reg) * 8;
-        match i32::try_from(offset) {
-            Ok(offset) => (base, offset),
+        let base = match bank {
+            Bank::Real => self.reals,
+            Bank::Complex => self.complexes,
+            _ => self.ints,
+        };
+        let offset = i64::from(reg) * width(bank);
+        match i32::try_from(offset + 8) {
+            Ok(_) => (base, offset as i32),
             Err(_) => (self.b.ins().iadd_imm(base, offset), 0),
         }
     }
 
-    fn store(&mut self, bank: Bank, reg: Reg, value: Value) {
+    fn store(&mut self, bank: Bank, reg: Reg, value: [Value; 2]) {
         let (base, offset) = self.place(bank, reg);
-        self.b.ins().store(FLAGS, value, base, offset);
+        self.write(bank, base, offset, value);
+    }
+
+    /// Numbers in memory: of a complex one its parts, one after the other.
+    fn write(&mut self, bank: Bank, base: Value, offset: i32, value: [Value; 2]) {
+        for (k, value) in value.into_iter().take(parts(bank)).enumerate() {
+            self.b.ins().store(FLAGS, value, base, offset + 8 * k as i32);
+        }
+    }
+
+    fn read(&mut self, bank: Bank, base: Value, offset: i32) -> [Value; 2] {
+        let first = self.b.ins().load(kind(bank), FLAGS, base, offset);
+        match bank {
+            Bank::Complex => [first, self.b.ins().load(types::F64, FLAGS, base, offset + 8)],
+            _ => [first; 2],
+        }
+    }
+
+    fn zero(&mut self, bank: Bank) -> [Value; 2] {
+        let zero = match bank {
+            Bank::Int => self.b.ins().iconst(types::I64, 0),
+            _ => self.b.ins().f64const(0.0),
+        };
+        [zero; 2]
     }
 
     /// Where machine code ends at an instruction.
@@ -409,13 +451,15 @@ impl<'a, 'b, 'f> Lowering<'a, 'b, 'f> {
             if most > 0 {
                 let end = self.cell(k, 2);
                 let room = self.b.ins().isub(end, top);
-                let few = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, room, 8 * most);
+                let few =
+                    self.b.ins().icmp_imm(IntCC::UnsignedLessThan, room, width(self.stacks[k].bank) * most);
                 self.leave_if(few, first);
             }
             if least < 0 {
                 let start = self.cell(k, 1);
                 let held = self.b.ins().isub(top, start);
-                let few = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, held, -8 * least);
+                let few =
+                    self.b.ins().icmp_imm(IntCC::UnsignedLessThan, held, -width(self.stacks[k].bank) * least);
                 self.leave_if(few, first);
             }
         }
@@ -482,6 +526,57 @@ impl<'a, 'b, 'f> Lowering<'a, 'b, 'f> {
                 let value = self.call(ops::powi as *const () as usize, &[x, n]);
                 self.set_r(d, value);
             }
+            Code::AddC(d, a, b) => self.number2c(Number2::Add, d, a, b),
+            Code::SubC(d, a, b) => self.number2c(Number2::Sub, d, a, b),
+            Code::MulC(d, a, b) => self.number2c(Number2::Mul, d, a, b),
+            Code::Number2C(op, d, a, b) => self.number2c(op, d, a, b),
+            Code::Number1C(op, d, a) => self.number1c(op, d, a),
+            Code::PowiC(d, a, n) => {
+                let ([re, im], n) = (self.c(a), self.n(n));
+                let value = self.call_complex(ops::complex_powi as *const () as usize, &[re, im, n]);
+                self.set_c(d, value);
+            }
+            Code::Conj(d, a) => {
+                let [re, im] = self.c(a);
+                let im = self.b.ins().fneg(im);
+                self.set_c(d, [re, im]);
+            }
+            Code::Promote(d, a) => {
+                let re = self.r(a);
+                let im = self.b.ins().f64const(0.0);
+                self.set_c(d, [re, im]);
+            }
+            Code::Complex(d, a, b) => {
+                let value = [self.r(a), self.r(b)];
+                self.set_c(d, value);
+            }
+            Code::Re(d, a) => {
+                let [re, _] = self.c(a);
+                self.set_r(d, re);
+            }
+            Code::Im(d, a) => {
+                let [_, im] = self.c(a);
+                self.set_r(d, im);
+            }
+            Code::Abs2(d, a) => {
+                let squares = self.c(a).map(|x| self.b.ins().fmul(x, x));
+                let value = self.b.ins().fadd(squares[0], squares[1]);
+                self.set_r(d, value);
+            }
+            Code::Modulus(d, a) => {
+                let [re, im] = self.c(a);
+                let value = self.call(ops::real2(Real2::Hypot) as usize, &[re, im]);
+                self.set_r(d, value);
+            }
+            Code::Arg(d, a) => {
+                let [re, im] = self.c(a);
+                let value = self.call(ops::real2(Real2::Atan2) as usize, &[im, re]);
+                self.set_r(d, value);
+            }
+            Code::MoveC(d, a) => {
+                let value = self.c(a);
+                self.set_c(d, value);
+            }
             Code::FromInt(d, a) => {
                 let n = self.n(a);
                 let value = self.b.ins().fcvt_from_sint(types::F64, n);
@@ -534,7 +629,7 @@ impl<'a, 'b, 'f> Lowering<'a, 'b, 'f> {
             Code::Select(bank, d, condition, a) => {
                 let (yes, no) = (self.routine.slots[a as usize].reg, self.routine.slots[a as usize + 1].reg);
                 let (condition, yes, no) = (self.n(condition), self.get(bank, yes), self.get(bank, no));
-                let value = self.b.ins().select(condition, yes, no);
+                let value = [0, 1].map(|part| self.b.ins().select(condition, yes[part], no[part]));
                 self.set(bank, d, value);
             }
             Code::Len(d, a) => {
@@ -544,7 +639,7 @@ impl<'a, 'b, 'f> Lowering<'a, 'b, 'f> {
             }
             Code::Get(d, a, i) => {
                 let (bank, place) = self.element(pc, a, i);
-                let value = self.b.ins().load(kind(bank), FLAGS, place, 0);
+                let value = self.read(bank, place, 0);
                 self.set(bank, d, value);
             }
             Code::Peek(d, a, i) => self.peek(pc, d, a, i),
@@ -556,30 +651,17 @@ impl<'a, 'b, 'f> Lowering<'a, 'b, 'f> {
                 let (bank, place) = self.element(pc, a, i);
                 let mut value = self.get(bank, x);
                 if how == Write::Add {
-                    let old = self.b.ins().load(kind(bank), FLAGS, place, 0);
-                    value = match bank {
-                        Bank::Real => self.b.ins().fadd(old, value),
-                        _ => self.b.ins().iadd(old, value),
-                    };
+                    let old = self.read(bank, place, 0);
+                    value = [0, 1].map(|part| self.b.ins().fadd(old[part], value[part]));
                 }
-                self.b.ins().store(FLAGS, value, place, 0);
+                self.write(bank, place, 0, value);
             }
-            Code::PushR(tape, a) => {
-                let value = self.r(a);
-                self.push(Stack { tape, bank: Bank::Real }, value);
-            }
-            Code::PushI(tape, a) => {
-                let value = self.n(a);
-                self.push(Stack { tape, bank: Bank::Int }, value);
-            }
-            Code::PopR(tape, d) => {
-                let value = self.pop(Stack { tape, bank: Bank::Real });
-                self.set_r(d, value);
-            }
-            Code::PopI(tape, d) => {
-                let value = self.pop(Stack { tape, bank: Bank::Int });
-                self.set_n(d, value);
-            }
+            Code::PushR(tape, a) => self.push(Stack { tape, bank: Bank::Real }, a),
+            Code::PushC(tape, a) => self.push(Stack { tape, bank: Bank::Complex }, a),
+            Code::PushI(tape, a) => self.push(Stack { tape, bank: Bank::Int }, a),
+            Code::PopR(tape, d) => self.pop(Stack { tape, bank: Bank::Real }, d),
+            Code::PopC(tape, d) => self.pop(Stack { tape, bank: Bank::Complex }, d),
+            Code::PopI(tape, d) => self.pop(Stack { tape, bank: Bank::Int }, d),
             Code::Jump(to) => self.go(pc, to, |_| {}),
             Code::Branch(c, yes, no) => {
                 let condition = self.n(c);
@@ -598,7 +680,7 @@ impl<'a, 'b, 'f> Lowering<'a, 'b, 'f> {
                 let value = self.b.ins().uextend(types::I64, holds);
                 self.branch(pc, holds, yes, no, |s, _| {
                     s.set_n(d, value);
-                    s.push(Stack { tape: tape.into(), bank: Bank::Int }, value);
+                    s.push(Stack { tape: tape.into(), bank: Bank::Int }, d);
                 });
             }
             Code::LtI(a, b, yes, no) => {
@@ -636,10 +718,8 @@ impl<'a, 'b, 'f> Lowering<'a, 'b, 'f> {
             }
             Code::PopBranch(tape, yes, no) => {
                 let stack = Stack { tape, bank: Bank::Int };
-                let condition = self.peek_tape(stack);
-                self.branch(pc, condition, yes, no, |s, _| {
-                    s.pop(stack);
-                });
+                let [condition, _] = self.peek_tape(stack);
+                self.branch(pc, condition, yes, no, |s, _| s.drop_top(stack));
             }
             Code::Switch(i, first, len) => {
                 let index = self.n(i);
@@ -647,10 +727,8 @@ impl<'a, 'b, 'f> Lowering<'a, 'b, 'f> {
             }
             Code::PopSwitch(tape, first, len) => {
                 let stack = Stack { tape, bank: Bank::Int };
-                let index = self.peek_tape(stack);
-                self.switch(pc, index, first, len, |s| {
-                    s.pop(stack);
-                });
+                let [index, _] = self.peek_tape(stack);
+                self.switch(pc, index, first, len, |s| s.drop_top(stack));
             }
             // A door, which costs nothing on the way; the rest is left to the machine.
             _ => {}
@@ -689,20 +767,57 @@ impl<'a, 'b, 'f> Lowering<'a, 'b, 'f> {
         self.set_r(d, value);
     }
 
-    /// Calls a function of one or two numbers, or of a number and an integer.
+    fn number1c(&mut self, op: Number1, d: Reg, a: Reg) {
+        let [re, im] = self.c(a);
+        let value = match op {
+            Number1::Neg => [re, im].map(|x| self.b.ins().fneg(x)),
+            op => self.call_complex(ops::complex1(op) as usize, &[re, im]),
+        };
+        self.set_c(d, value);
+    }
+
+    fn number2c(&mut self, op: Number2, d: Reg, a: Reg, b: Reg) {
+        let ([a, b], [x, y]) = (self.c(a), self.c(b));
+        let value = match op {
+            Number2::Add => [self.b.ins().fadd(a, x), self.b.ins().fadd(b, y)],
+            Number2::Sub => [self.b.ins().fsub(a, x), self.b.ins().fsub(b, y)],
+            Number2::Mul => {
+                let [ax, by, ay, bx] = [(a, x), (b, y), (a, y), (b, x)].map(|(a, x)| self.b.ins().fmul(a, x));
+                [self.b.ins().fsub(ax, by), self.b.ins().fadd(ay, bx)]
+            }
+            op => self.call_complex(ops::complex2(op) as usize, &[a, b, x, y]),
+        };
+        self.set_c(d, value);
+    }
+
+    /// Calls a function whose value is a real number.
     fn call(&mut self, address: usize, args: &[Value]) -> Value {
+        let inst = self.call_with(address, args, true);
+        self.b.inst_results(inst)[0]
+    }
+
+    /// Calls a function that writes its value, a complex number, where its last argument says.
+    fn call_complex(&mut self, address: usize, args: &[Value]) -> [Value; 2] {
+        let b = &mut *self.b;
+        let slot = *self.result.get_or_insert_with(|| {
+            b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, 16, 4))
+        });
+        let place = self.b.ins().stack_addr(types::I64, slot, 0);
+        self.call_with(address, &[args, &[place]].concat(), false);
+        self.read(Bank::Complex, place, 0)
+    }
+
+    fn call_with(&mut self, address: usize, args: &[Value], returns: bool) -> ir::Inst {
         let kinds: Vec<ir::Type> = args.iter().map(|&x| self.b.func.dfg.value_type(x)).collect();
-        let key = (args.len(), kinds.last() == Some(&types::I64));
         let (call, b) = (self.call, &mut *self.b);
-        let signature = *self.signatures.entry(key).or_insert_with(|| {
+        let signature = *self.signatures.entry((kinds, returns)).or_insert_with_key(|(kinds, returns)| {
             let mut signature = Signature::new(call);
-            signature.params.extend(kinds.into_iter().map(AbiParam::new));
-            signature.returns.push(AbiParam::new(types::F64));
+            signature.params.extend(kinds.iter().copied().map(AbiParam::new));
+            signature.returns.extend(returns.then(|| AbiParam::new(types::F64)));
             b.import_signature(signature)
         });
         let callee = self.b.ins().iconst(types::I64, address as i64);
-        let inst = self.b.ins().call_indirect(signature, callee, args);
-        self.b.inst_results(inst)[0]
+        self.b.ins().call_indirect(signature, callee, args)
     }
 
     fn int2(&mut self, pc: usize, op: Int2, d: Reg, a: Reg, b: Reg) {
@@ -826,12 +941,13 @@ impl<'a, 'b, 'f> Lowering<'a, 'b, 'f> {
         let (index, len) = (self.n(i), self.cell(k, 1));
         let beyond = self.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, len);
         self.leave_if(beyond, pc);
-        (self.routine.slots[a as usize].bank.element(), self.address(k, index))
+        let bank = self.routine.slots[a as usize].bank.element();
+        (bank, self.address(bank, k, index))
     }
 
-    fn address(&mut self, cell: usize, index: Value) -> Value {
+    fn address(&mut self, bank: Bank, cell: usize, index: Value) -> Value {
         let items = self.cell(cell, 0);
-        let offset = self.b.ins().ishl_imm(index, 3);
+        let offset = self.b.ins().ishl_imm(index, i64::from(width(bank).trailing_zeros()));
         self.b.ins().iadd(items, offset)
     }
 
@@ -846,15 +962,12 @@ impl<'a, 'b, 'f> Lowering<'a, 'b, 'f> {
         let is_there = self.b.ins().icmp(IntCC::UnsignedLessThan, index, len);
         self.b.ins().brif(is_there, there, &[], beyond, &[]);
         self.b.switch_to_block(there);
-        let place = self.address(k, index);
-        let value = self.b.ins().load(kind(bank), FLAGS, place, 0);
+        let place = self.address(bank, k, index);
+        let value = self.read(bank, place, 0);
         self.set(bank, d, value);
         self.b.ins().jump(on, &[]);
         self.b.switch_to_block(beyond);
-        let zero = match bank {
-            Bank::Real => self.b.ins().f64const(0.0),
-            _ => self.b.ins().iconst(types::I64, 0),
-        };
+        let zero = self.zero(bank);
         self.set(bank, d, zero);
         self.b.ins().jump(on, &[]);
         self.b.switch_to_block(on);
@@ -865,26 +978,30 @@ impl<'a, 'b, 'f> Lowering<'a, 'b, 'f> {
         self.tops[k.unwrap_or(0)]
     }
 
-    fn push(&mut self, stack: Stack, value: Value) {
-        let variable = self.top(stack);
+    fn push(&mut self, stack: Stack, reg: Reg) {
+        let (variable, value) = (self.top(stack), self.get(stack.bank, reg));
         let top = self.b.use_var(variable);
-        self.b.ins().store(FLAGS, value, top, 0);
-        let next = self.b.ins().iadd_imm(top, 8);
+        self.write(stack.bank, top, 0, value);
+        let next = self.b.ins().iadd_imm(top, width(stack.bank));
         self.b.def_var(variable, next);
     }
 
-    fn peek_tape(&mut self, stack: Stack) -> Value {
+    fn peek_tape(&mut self, stack: Stack) -> [Value; 2] {
         let top = self.b.use_var(self.top(stack));
-        self.b.ins().load(kind(stack.bank), FLAGS, top, -8)
+        self.read(stack.bank, top, -width(stack.bank) as i32)
     }
 
-    fn pop(&mut self, stack: Stack) -> Value {
-        let value = self.peek_tape(stack);
+    fn drop_top(&mut self, stack: Stack) {
         let variable = self.top(stack);
         let top = self.b.use_var(variable);
-        let next = self.b.ins().iadd_imm(top, -8);
+        let next = self.b.ins().iadd_imm(top, -width(stack.bank));
         self.b.def_var(variable, next);
-        value
+    }
+
+    fn pop(&mut self, stack: Stack, reg: Reg) {
+        let value = self.peek_tape(stack);
+        self.drop_top(stack);
+        self.set(stack.bank, reg, value);
     }
 
     /// From the start to each door: takes the registers that are read from there on.
@@ -912,9 +1029,8 @@ impl<'a, 'b, 'f> Lowering<'a, 'b, 'f> {
             for &(bank, reg) in self.reads.at(pc) {
                 if self.reads.touched.contains_key(&(bank, reg)) {
                     let (base, offset) = self.place(bank, reg);
-                    let value = self.b.ins().load(kind(bank), FLAGS, base, offset);
-                    let variable = self.variable(bank, reg);
-                    self.b.def_var(variable, value);
+                    let value = self.read(bank, base, offset);
+                    self.define(bank, reg, value);
                 }
             }
             let to = self.target(pc);
@@ -947,9 +1063,19 @@ impl<'a, 'b, 'f> Lowering<'a, 'b, 'f> {
     }
 }
 
-/// The kind of a bank's numbers.
+/// The kind of a bank's numbers, or of their parts.
 fn kind(bank: Bank) -> ir::Type {
-    if bank == Bank::Real { types::F64 } else { types::I64 }
+    if bank == Bank::Int { types::I64 } else { types::F64 }
+}
+
+/// How many parts a number has.
+fn parts(bank: Bank) -> usize {
+    if bank == Bank::Complex { 2 } else { 1 }
+}
+
+/// The bytes of a number.
+fn width(bank: Bank) -> i64 {
+    8 * parts(bank) as i64
 }
 
 fn ints(op: Compare) -> IntCC {
@@ -968,6 +1094,7 @@ fn pushed(code: Code) -> Option<Stack> {
     let stack = |tape, bank| Some(Stack { tape, bank });
     match code {
         Code::PushR(tape, _) => stack(tape, Bank::Real),
+        Code::PushC(tape, _) => stack(tape, Bank::Complex),
         Code::PushI(tape, _) => stack(tape, Bank::Int),
         Code::TestPush(_, tape, ..) => stack(tape.into(), Bank::Int),
         _ => None,
@@ -979,6 +1106,7 @@ fn popped(code: Code) -> Option<Stack> {
     let stack = |tape, bank| Some(Stack { tape, bank });
     match code {
         Code::PopR(tape, _) => stack(tape, Bank::Real),
+        Code::PopC(tape, _) => stack(tape, Bank::Complex),
         Code::PopI(tape, _) | Code::PopBranch(tape, ..) | Code::PopSwitch(tape, ..) => stack(tape, Bank::Int),
         _ => None,
     }

@@ -11,13 +11,13 @@
 //! ```
 //!
 //! Machine code takes the registers of numbers out of the machine's banks where it is entered and puts back those that are
-//! still read where it is left. What it leaves to the [machine](super::Machine): calls, complex numbers, operations on whole
-//! arrays, primitives, and everything rare: an integer that overflows, an index that is not there, a tape that is full, a
+//! still read where it is left. What it leaves to the [machine](super::Machine): calls, operations on whole arrays, primitives, and everything rare: an integer that overflows, an index that is not there, a tape that is full, a
 //! limit that is reached. It then leaves *before* that instruction, whose meaning, errors included, is written
 //! once, in the machine. So a program gives the same bits, the same errors and counts the same steps, but for the doors,
 //! which count as one each.
 //!
-//! On scalars whose real numbers are not `f64` a door does nothing.
+//! On scalars whose real numbers are not `f64` a door does nothing, nor where a function works on complex numbers that are
+//! not `Complex<f64>`.
 
 mod entries;
 mod lower;
@@ -31,6 +31,7 @@ use cranelift_codegen::{
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module};
+use num_complex::Complex;
 
 use super::{
     bytecode::{Bytecode, Routine},
@@ -72,6 +73,7 @@ pub(super) type Enter = unsafe extern "C" fn(*mut Visit, u64) -> u64;
 pub(super) struct Visit {
     /// The registers of the call.
     pub(super) reals: *mut f64,
+    pub(super) complexes: *mut Complex<f64>,
     pub(super) ints: *mut i64,
     /// The tapes, then the arrays, in the order that the routine lists them.
     pub(super) cells: *mut Cell,
@@ -87,14 +89,13 @@ pub(super) type Cell = [usize; 3];
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Stack {
     pub(super) tape: u32,
-    /// `Real` or `Int`.
+    /// `Real`, `Complex` or `Int`.
     pub(super) bank: Bank,
 }
 
 /// An array register whose elements machine code reads or writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct View {
-    /// `Reals` or `Ints`.
     pub(super) bank: Bank,
     pub(super) reg: Reg,
     pub(super) written: bool,
@@ -104,6 +105,8 @@ pub(super) struct View {
 #[derive(Debug)]
 pub(super) struct Compiled {
     pub(super) enter: Enter,
+    /// Whether it works on complex numbers.
+    pub(super) is_complex: bool,
     pub(super) stacks: Vec<Stack>,
     pub(super) views: Vec<View>,
 }
@@ -170,12 +173,19 @@ impl Bytecode {
         for routine in &mut self.routines {
             ids.push(match entries::mark(routine) {
                 0 => None,
-                _ => Some(compile(&mut module, routine, &mut context)?),
+                _ => {
+                    let is_complex =
+                        routine.sizes[Bank::Complex as usize] + routine.sizes[Bank::Complexes as usize] > 0;
+                    Some((is_complex, compile(&mut module, routine, &mut context)?))
+                }
             });
         }
         let memory = |e: cranelift_module::ModuleError| JitError::Memory { reason: e.to_string() };
         module.finalize_definitions().map_err(memory)?;
-        let compiled = |(id, stacks, views)| Compiled { enter: function(&module, id), stacks, views };
+        let compiled = |(is_complex, (id, stacks, views))| {
+            let enter = function(&module, id);
+            Compiled { enter, is_complex, stacks, views }
+        };
         let routines = ids.into_iter().map(|part| part.map(compiled)).collect();
         self.native = Some(std::sync::Arc::new(Native { routines, module: Mutex::new(Some(module)) }));
         Ok(self)

@@ -1,10 +1,18 @@
 //! The op table for machine code: functions to call.
 
-use crate::ir::{Number1, Number2, Real1, Real2};
+use num_complex::Complex;
 
-/// A function of one number and of two; of a number and an integer.
+use crate::{
+    ir::{Number1, Number2, Real1, Real2},
+    scalar::Scalar,
+};
+
+/// A function of one number, and of two.
 pub(super) type One = extern "C" fn(f64) -> f64;
 pub(super) type Two = extern "C" fn(f64, f64) -> f64;
+/// A function of one complex number, and of two, each in two parts; the value is written to the last argument.
+pub(super) type ComplexOne = extern "C" fn(f64, f64, &mut Complex<f64>);
+pub(super) type ComplexTwo = extern "C" fn(f64, f64, f64, f64, &mut Complex<f64>);
 
 macro_rules! functions {
     (
@@ -26,6 +34,22 @@ macro_rules! functions {
                 f
             })* }
         }
+        pub(super) fn complex1(op: Number1) -> ComplexOne {
+            match op { $(Number1::$n1 => {
+                extern "C" fn f(re: f64, im: f64, to: &mut Complex<f64>) {
+                    *to = Number1::$n1.value(&Complex::new(re, im));
+                }
+                f
+            })* }
+        }
+        pub(super) fn complex2(op: Number2) -> ComplexTwo {
+            match op { $(Number2::$n2 => {
+                extern "C" fn f(a: f64, b: f64, x: f64, y: f64, to: &mut Complex<f64>) {
+                    *to = Number2::$n2.value(&Complex::new(a, b), &Complex::new(x, y));
+                }
+                f
+            })* }
+        }
         // A float always has a value.
         pub(super) fn real1(op: Real1) -> One {
             match op { $(Real1::$r1 => {
@@ -44,5 +68,9 @@ macro_rules! functions {
 for_each_op!(functions);
 
 pub(super) extern "C" fn powi(x: f64, n: i64) -> f64 {
-    crate::scalar::Scalar::powi(&x, n)
+    Scalar::powi(&x, n)
+}
+
+pub(super) extern "C" fn complex_powi(re: f64, im: f64, n: i64, to: &mut Complex<f64>) {
+    *to = Scalar::powi(&Complex::new(re, im), n);
 }

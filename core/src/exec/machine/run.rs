@@ -395,15 +395,8 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                 #[cfg(feature = "jit")]
                 Code::Native(door) => {
                     if let Some(native) = code.native.as_deref().and_then(|native| native.routine(current)) {
-                        let to = enter(
-                            native,
-                            door,
-                            r,
-                            n,
-                            (&mut *tapes, &mut banks.arrays, base),
-                            cells,
-                            &mut fuel,
-                        );
+                        let memory = (&mut tapes[..], &mut banks.arrays, base);
+                        let to = enter(native, door, r, c, n, memory, cells, &mut fuel);
                         pc = to.unwrap_or(pc);
                     }
                 }
