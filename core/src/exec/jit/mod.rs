@@ -10,11 +10,11 @@
 //!   4: native 1        and from the next door on
 //! ```
 //!
-//! Machine code takes the registers of numbers out of the machine's banks where it is entered and puts back those that are
-//! still read where it is left. What it leaves to the [machine](super::Machine): calls, operations on whole arrays, primitives, and everything rare: an integer that overflows, an index that is not there, a tape that is full, a
-//! limit that is reached. It then leaves *before* that instruction, whose meaning, errors included, is written
-//! once, in the machine. So a program gives the same bits, the same errors and counts the same steps, but for the doors,
-//! which count as one each.
+//! Machine code takes the registers of numbers out of the machine's banks where it is entered, and where it is left puts
+//! back those that are still read. It leaves to the [machine](super::Machine) calls, operations on whole arrays and
+//! primitives, and what is rare: an integer that overflows, an index that is not there, a tape that is full, a limit that
+//! is reached. It leaves *before* such an instruction, whose meaning, errors included, is thus written once, in the
+//! machine. So a program gives the same bits and the same errors, and counts the same steps but one more for each door.
 //!
 //! On scalars whose real numbers are not `f64` a door does nothing, nor where a function works on complex numbers that are
 //! not `Complex<f64>`.
@@ -171,6 +171,12 @@ impl Bytecode {
         let mut ids = Vec::with_capacity(self.routines.len());
         let mut context = (Context::new(), FunctionBuilderContext::new());
         for routine in &mut self.routines {
+            let numbers: u32 =
+                [Bank::Real, Bank::Complex, Bank::Int].iter().map(|b| routine.sizes[*b as usize]).sum();
+            if numbers > MOST {
+                ids.push(None);
+                continue;
+            }
             ids.push(match entries::mark(routine) {
                 0 => None,
                 _ => {
@@ -197,6 +203,10 @@ impl Bytecode {
         self.native.as_ref().is_some_and(|native| native.routines.iter().any(Option::is_some))
     }
 }
+
+/// The most registers of numbers in a function that is worth machine code: it might keep all of them on the
+/// thread's stack.
+const MOST: u32 = 1 << 14;
 
 type Unfinished = (FuncId, Vec<Stack>, Vec<View>);
 
@@ -234,6 +244,9 @@ fn isa() -> Result<OwnedTargetIsa, String> {
         ("is_pic", "false"),
         ("use_colocated_libcalls", "false"),
         ("enable_verifier", verify),
+        // A large frame touches each page of the stack, so that the one beyond its end is not missed.
+        ("enable_probestack", "true"),
+        ("probestack_strategy", "inline"),
     ];
     for (name, value) in wanted {
         flags.set(name, value).map_err(|e| e.to_string())?;
