@@ -189,9 +189,9 @@ pub(super) enum Code {
 
     /// Shows the run to an interceptor: the mark of this number.
     Mark(u32),
-    /// The door of this number: where there is machine code, it runs from here.
+    /// The door of this number, of a part of the routine: where there is machine code, it runs from here. `(part, door)`.
     #[cfg(feature = "jit")]
-    Native(u32),
+    Native(u32, u32),
 
     Jump(Pc),
     /// `(condition, if it holds, if not)`.

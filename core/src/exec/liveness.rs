@@ -127,6 +127,11 @@ fn stretches(routine: &Routine) -> Vec<Range<usize>> {
     let mut starts = vec![false; len + 1];
     for pc in 0..len {
         let code = routine.code[pc];
+        // A door, too, so that stretches stay short.
+        #[cfg(feature = "jit")]
+        if matches!(code, super::code::Code::Native(..)) {
+            starts[pc] = true;
+        }
         if code.ends() {
             starts[pc + 1] = true;
             routine.successors(pc).for_each(|to| starts[to] = true);

@@ -193,6 +193,6 @@ pub(super) fn visit(code: &mut Code, slots: &mut [Slot], mut f: impl FnMut(Bank,
         }
         Code::Jump(_) | Code::PopSwitch(..) | Code::PopBranch(..) | Code::Mark(_) => {}
         #[cfg(feature = "jit")]
-        Code::Native(_) => {}
+        Code::Native(..) => {}
     }
 }

@@ -4,38 +4,70 @@
 //! the machine, where enough work follows: what is taken out of the machine and put back costs as much as some
 //! instructions.
 
+use std::ops::Range;
+
 use super::super::{
     bytecode::Routine,
     code::{Bank, Code, Pc, Slot, Write},
 };
 
 /// Instructions that are worth a door. A loop always is.
-const WORTH: usize = 6;
+const WORTH: usize = 16;
 
-/// Puts the doors into a routine; how many.
-pub(super) fn mark(routine: &mut Routine) -> usize {
+/// Instructions of a part, near enough: what a code generator takes for a function grows faster than its length.
+const PART: usize = 512;
+
+/// Puts the doors into a routine; the parts that become functions.
+pub(super) fn mark(routine: &mut Routine) -> Vec<Range<usize>> {
     let len = routine.code.len();
+    let starts = parts(routine);
+    let part: Vec<usize> = (0..len).map(|pc| starts.partition_point(|&start| start <= pc)).collect();
     let native: Vec<bool> = routine.code.iter().map(|code| is_native(*code, &routine.slots)).collect();
     let mut candidates = vec![false; len];
+    starts.iter().for_each(|&pc| candidates[pc] = true);
     for pc in 0..len {
-        candidates[pc] |= pc == 0;
         for to in routine.successors(pc) {
-            candidates[to] |= to <= pc || !native[pc];
+            candidates[to] |= to <= pc || !native[pc] || part[to] != part[pc];
         }
     }
-    let doors: Vec<bool> = (0..len).map(|pc| candidates[pc] && is_worth(routine, &native, pc)).collect();
-    insert(routine, &doors)
+    let inside = |from: usize, to: usize| native[to] && part[from] == part[to];
+    let doors: Vec<bool> = (0..len).map(|pc| candidates[pc] && is_worth(routine, inside, pc)).collect();
+    let place = insert(routine, &doors, &part);
+    let ends = starts[1..].iter().copied().chain([len]);
+    starts.iter().zip(ends).map(|(&start, end)| place[start]..place[end]).collect()
+}
+
+/// Where the parts start: not within a loop that fits into one.
+fn parts(routine: &Routine) -> Vec<usize> {
+    let len = routine.code.len();
+    let mut depth = vec![0i32; len + 1];
+    for pc in 0..len {
+        for to in routine.successors(pc).filter(|&to| to <= pc && pc - to < PART) {
+            depth[to + 1] += 1;
+            depth[pc + 1] -= 1;
+        }
+    }
+    let (mut starts, mut start, mut inside) = (vec![0], 0, 0);
+    for (pc, change) in depth.iter().take(len).enumerate() {
+        inside += change;
+        if pc - start >= PART && (inside == 0 || pc - start >= 2 * PART) {
+            starts.push(pc);
+            start = pc;
+        }
+    }
+    starts
 }
 
 /// Whether enough work is reached from here.
-fn is_worth(routine: &Routine, native: &[bool], from: usize) -> bool {
-    let (mut seen, mut next) = (vec![from], 0);
+fn is_worth(routine: &Routine, inside: impl Fn(usize, usize) -> bool, from: usize) -> bool {
+    let (mut seen, mut next, mut count) = (vec![from], 0, 0);
     while let Some(&pc) = seen.get(next) {
         next += 1;
-        if !native[pc] {
+        if !inside(from, pc) {
             continue;
         }
-        if next > WORTH {
+        count += 1;
+        if count >= WORTH {
             return true;
         }
         for to in routine.successors(pc) {
@@ -46,33 +78,33 @@ fn is_worth(routine: &Routine, native: &[bool], from: usize) -> bool {
             }
         }
     }
-    seen.into_iter().filter(|&pc| native[pc]).count() >= WORTH
+    false
 }
 
-/// Writes the doors before these instructions; what jumped to one comes to its door.
-fn insert(routine: &mut Routine, doors: &[bool]) -> usize {
-    let mut place: Vec<Pc> = Vec::with_capacity(doors.len());
-    let mut count = 0;
-    for (pc, &door) in doors.iter().enumerate() {
-        place.push(pc as Pc + count);
-        count += Pc::from(door);
-    }
-    let (mut code, mut at) = (Vec::new(), Vec::new());
-    for (pc, &door) in doors.iter().enumerate() {
-        if door {
-            code.push(Code::Native(code.len() as u32 - pc as u32));
+/// Writes the doors before these instructions; what jumped to one comes to its door. Where each instruction, or its
+/// door, is now.
+fn insert(routine: &mut Routine, doors: &[bool], part: &[usize]) -> Vec<usize> {
+    let mut place = Vec::with_capacity(doors.len() + 1);
+    let (mut code, mut at, mut door) = (Vec::new(), Vec::new(), 0);
+    for (pc, &wanted) in doors.iter().enumerate() {
+        place.push(code.len());
+        if wanted {
+            code.push(Code::Native(part[pc] as u32 - 1, door));
             at.push(routine.at[pc]);
+            door += 1;
         }
         code.push(routine.code[pc]);
         at.push(routine.at[pc]);
     }
+    place.push(code.len());
+    let moved = |to: &mut Pc| *to = place[*to as usize] as Pc;
     for code in &mut code {
         let (yes, no) = code.targets_mut();
-        yes.into_iter().chain(no).for_each(|to| *to = place[*to as usize]);
+        yes.into_iter().chain(no).for_each(moved);
     }
-    routine.tables.iter_mut().for_each(|to| *to = place[*to as usize]);
+    routine.tables.iter_mut().for_each(moved);
     (routine.code, routine.at) = (code, at);
-    count as usize
+    place
 }
 
 /// Whether there is machine code for an instruction.

@@ -22,8 +22,13 @@
 mod entries;
 mod lower;
 mod ops;
+mod plan;
 
-use std::{fmt, sync::Mutex};
+use std::{
+    fmt,
+    ops::Range,
+    sync::{Arc, Mutex},
+};
 
 use cranelift_codegen::{
     Context, ir::AbiParam, ir::types, isa::OwnedTargetIsa, settings, settings::Configurable,
@@ -34,9 +39,10 @@ use cranelift_module::{FuncId, Module};
 use num_complex::Complex;
 
 use super::{
-    bytecode::{Bytecode, Routine},
-    code::{Bank, Reg},
+    bytecode::Bytecode,
+    code::{Bank, Code, Reg},
 };
+use plan::{Part, Plan};
 
 /// Why a program could not become machine code.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -101,7 +107,7 @@ pub(super) struct View {
     pub(super) written: bool,
 }
 
-/// The machine code of a routine.
+/// The machine code of a part of a routine.
 #[derive(Debug)]
 pub(super) struct Compiled {
     pub(super) enter: Enter,
@@ -113,15 +119,15 @@ pub(super) struct Compiled {
 
 /// The machine code of a program.
 pub(super) struct Native {
-    /// `None` where it would not be worth it.
-    pub(super) routines: Vec<Option<Compiled>>,
+    /// The parts of each; `None` where it would not be worth it.
+    routines: Vec<Vec<Option<Compiled>>>,
     /// What owns the memory; behind a lock because it is not made for several threads, who never ask for it.
     module: Mutex<Option<JITModule>>,
 }
 
 impl Native {
-    pub(super) fn routine(&self, routine: usize) -> Option<&Compiled> {
-        self.routines.get(routine)?.as_ref()
+    pub(super) fn part(&self, routine: usize, part: u32) -> Option<&Compiled> {
+        self.routines.get(routine)?.get(part as usize)?.as_ref()
     }
 }
 
@@ -168,66 +174,71 @@ impl Bytecode {
             return Ok(self);
         }
         let mut module = module()?;
-        let mut ids = Vec::with_capacity(self.routines.len());
         let mut context = (Context::new(), FunctionBuilderContext::new());
+        let mut unfinished = Vec::with_capacity(self.routines.len());
         for routine in &mut self.routines {
-            let numbers: u32 =
-                [Bank::Real, Bank::Complex, Bank::Int].iter().map(|b| routine.sizes[*b as usize]).sum();
-            if numbers > MOST {
-                ids.push(None);
-                continue;
-            }
-            ids.push(match entries::mark(routine) {
-                0 => None,
-                _ => {
-                    let is_complex =
-                        routine.sizes[Bank::Complex as usize] + routine.sizes[Bank::Complexes as usize] > 0;
-                    Some((is_complex, compile(&mut module, routine, &mut context)?))
-                }
+            let parts = entries::mark(routine);
+            let plan = Plan::of(routine);
+            let has_door = |part: &Range<usize>| {
+                routine.code[part.clone()].iter().any(|c| matches!(c, Code::Native(..)))
+            };
+            let compiled = parts.into_iter().map(|part| match has_door(&part) {
+                true => compile(&mut module, &plan, Part::of(&plan, part), &mut context).map(Some),
+                false => Ok(None),
             });
+            unfinished.push(compiled.collect::<Result<Vec<_>, JitError>>()?);
         }
         let memory = |e: cranelift_module::ModuleError| JitError::Memory { reason: e.to_string() };
         module.finalize_definitions().map_err(memory)?;
-        let compiled = |(is_complex, (id, stacks, views))| {
-            let enter = function(&module, id);
-            Compiled { enter, is_complex, stacks, views }
+        let finished = |part: Unfinished| Compiled {
+            enter: function(&module, part.id),
+            is_complex: part.is_complex,
+            stacks: part.stacks,
+            views: part.views,
         };
-        let routines = ids.into_iter().map(|part| part.map(compiled)).collect();
-        self.native = Some(std::sync::Arc::new(Native { routines, module: Mutex::new(Some(module)) }));
+        let routine =
+            |parts: Vec<Option<Unfinished>>| parts.into_iter().map(|part| part.map(finished)).collect();
+        let routines = unfinished.into_iter().map(routine).collect();
+        self.native = Some(Arc::new(Native { routines, module: Mutex::new(Some(module)) }));
         Ok(self)
     }
 
     /// Whether there is machine code for a part of it.
     #[must_use]
     pub fn is_jit(&self) -> bool {
-        self.native.as_ref().is_some_and(|native| native.routines.iter().any(Option::is_some))
+        self.native.as_ref().is_some_and(|native| native.routines.iter().flatten().any(Option::is_some))
     }
 }
 
-/// The most registers of numbers in a function that is worth machine code: it might keep all of them on the
-/// thread's stack.
-const MOST: u32 = 1 << 14;
-
-type Unfinished = (FuncId, Vec<Stack>, Vec<View>);
+/// A part whose address is not known yet.
+struct Unfinished {
+    id: FuncId,
+    is_complex: bool,
+    stacks: Vec<Stack>,
+    views: Vec<View>,
+}
 
 fn compile(
     module: &mut JITModule,
-    routine: &Routine,
+    plan: &Plan<'_>,
+    part: Part,
     (context, builder): &mut (Context, FunctionBuilderContext),
 ) -> Result<Unfinished, JitError> {
     let fail = |e: cranelift_module::ModuleError| {
         // The outer error only says that there is an inner one.
         let reason = std::error::Error::source(&e).map_or_else(|| e.to_string(), ToString::to_string);
-        JitError::Function { function: routine.name.clone(), reason }
+        JitError::Function { function: plan.routine.name.clone(), reason }
     };
     module.clear_context(context);
     let signature = &mut context.func.signature;
     signature.params.extend([AbiParam::new(types::I64), AbiParam::new(types::I64)]);
     signature.returns.push(AbiParam::new(types::I64));
-    let (stacks, views) = lower::lower(routine, module.isa().default_call_conv(), &mut context.func, builder);
+    let call = module.isa().default_call_conv();
+    let (stacks, views) = lower::lower(plan, &part, call, &mut context.func, builder);
     let id = module.declare_anonymous_function(&context.func.signature).map_err(fail)?;
     module.define_function(id, context).map_err(fail)?;
-    Ok((id, stacks, views))
+    let is_complex = part.touches(Bank::Complex) || views.iter().any(|view| view.bank == Bank::Complexes);
+    Ok(Unfinished { id, is_complex, stacks, views })
 }
 
 /// A module for the processor that this runs on.

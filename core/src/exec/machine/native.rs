@@ -21,9 +21,7 @@ use super::{
 pub(super) fn enter<T: Real, S: Scalar<Real = T>>(
     native: &Compiled,
     door: u32,
-    reals: &mut [T],
-    complexes: &mut [S],
-    ints: &mut [i64],
+    (reals, complexes, ints): (&mut [T], &mut [S], &mut [i64]),
     (tapes, arrays, base): (&mut [Tape<S>], &mut Arrays<S>, Base),
     cells: &mut Vec<Cell>,
     fuel: &mut u64,

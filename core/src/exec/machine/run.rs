@@ -393,10 +393,11 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                     continue 'frame;
                 }
                 #[cfg(feature = "jit")]
-                Code::Native(door) => {
-                    if let Some(native) = code.native.as_deref().and_then(|native| native.routine(current)) {
+                Code::Native(part, door) => {
+                    if let Some(native) = code.native.as_deref().and_then(|native| native.part(current, part))
+                    {
                         let memory = (&mut tapes[..], &mut banks.arrays, base);
-                        let to = enter(native, door, r, c, n, memory, cells, &mut fuel);
+                        let to = enter(native, door, (r, c, n), memory, cells, &mut fuel);
                         pc = to.unwrap_or(pc);
                     }
                 }

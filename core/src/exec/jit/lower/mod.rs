@@ -1,0 +1,364 @@
+//! From bytecode to the code generator's functions.
+//!
+//! ```text
+//!           ┌─ door 0: take what is read from here on ─┐
+//! start ────┤                                          ├──► block of each instruction that is jumped to …
+//!           └─ door 1: …                               ┘
+//!                                  … ──► leave at 7: put back what is read there, return 7
+//! ```
+//!
+//! - A register of numbers is a variable; the builder makes SSA of it. One that only ever holds a constant is none.
+//! - A block asks once whether the tapes have room for all that it pushes and hold all that it pops.
+//! - Whatever may fail is asked for before anything is changed; if it would, the code leaves at that instruction.
+//! - Each way out stores the registers that are live there. Where that would be more code than the program, every write
+//!   is stored at once instead, and ways out store nothing.
+//!
+//! Cost: as of the liveness, and what the code generator takes.
+
+mod instruction;
+mod registers;
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    mem::offset_of,
+    ops::RangeInclusive,
+};
+
+use cranelift_codegen::{
+    ir::{self, Block, InstBuilder, MemFlags, StackSlot, Value, condcodes::IntCC, types},
+    isa::CallConv,
+};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Switch, Variable};
+
+use super::{
+    super::code::{Bank, Code, Pc, Reg, Slot},
+    Cell, Stack, View, Visit,
+    entries::is_native,
+    plan::{Part, Plan},
+};
+use registers::width;
+
+/// Writes the function of a part of a routine: what it lists of tapes and arrays.
+pub(super) fn lower(
+    plan: &Plan<'_>,
+    part: &Part,
+    call: CallConv,
+    function: &mut ir::Function,
+    context: &mut FunctionBuilderContext,
+) -> (Vec<Stack>, Vec<View>) {
+    let mut lowering = Lowering::new(plan, part, call, FunctionBuilder::new(function, context));
+    lowering.list();
+    lowering.doors();
+    lowering.body();
+    lowering.ways_out();
+    let Lowering { mut b, stacks, views, .. } = lowering;
+    b.seal_all_blocks();
+    b.finalize();
+    (stacks, views)
+}
+
+const FLAGS: MemFlags = MemFlags::trusted();
+
+struct Lowering<'a, 'f> {
+    plan: &'a Plan<'a>,
+    part: &'a Part,
+    call: CallConv,
+    b: FunctionBuilder<'f>,
+    visit: Value,
+    door: Value,
+    reals: Value,
+    complexes: Value,
+    ints: Value,
+    cells: Value,
+    /// Of each register, made when it is first named. A complex number has two.
+    variables: HashMap<(Bank, Reg), [Variable; 2]>,
+    fuel: Variable,
+    stacks: Vec<Stack>,
+    /// The next free place of each.
+    tops: Vec<Variable>,
+    views: Vec<View>,
+    blocks: BTreeMap<usize, Block>,
+    exits: BTreeMap<usize, Block>,
+    signatures: HashMap<(Vec<ir::Type>, bool), ir::SigRef>,
+    /// Where functions of complex numbers write their value.
+    result: Option<StackSlot>,
+}
+
+impl<'a, 'f> Lowering<'a, 'f> {
+    fn new(
+        plan: &'a Plan<'a>,
+        part: &'a Part,
+        call: CallConv,
+        mut b: FunctionBuilder<'f>,
+    ) -> Lowering<'a, 'f> {
+        let start = b.create_block();
+        b.append_block_params_for_function_params(start);
+        b.switch_to_block(start);
+        let [visit, door] = [b.block_params(start)[0], b.block_params(start)[1]];
+        let mut field = |offset: usize| b.ins().load(types::I64, FLAGS, visit, offset as i32);
+        let [reals, complexes, ints] =
+            [offset_of!(Visit, reals), offset_of!(Visit, complexes), offset_of!(Visit, ints)].map(&mut field);
+        let [cells, steps] = [offset_of!(Visit, cells), offset_of!(Visit, fuel)].map(field);
+        let fuel = b.declare_var(types::I64);
+        b.def_var(fuel, steps);
+        Lowering {
+            plan,
+            part,
+            call,
+            b,
+            visit,
+            door,
+            reals,
+            complexes,
+            ints,
+            cells,
+            variables: HashMap::new(),
+            fuel,
+            stacks: vec![],
+            tops: vec![],
+            views: vec![],
+            blocks: BTreeMap::new(),
+            exits: BTreeMap::new(),
+            signatures: HashMap::new(),
+            result: None,
+        }
+    }
+
+    fn code(&self, pc: usize) -> Code {
+        self.plan.routine.code[pc]
+    }
+
+    /// Whether machine code goes on with an instruction.
+    fn is_inside(&self, pc: usize) -> bool {
+        self.part.range.contains(&pc) && is_native(self.code(pc), &self.plan.routine.slots)
+    }
+
+    /// Lists the tapes, arrays and blocks.
+    fn list(&mut self) {
+        let routine = self.plan.routine;
+        for pc in self.part.range.clone().filter(|&pc| self.is_inside(pc)).collect::<Vec<_>>() {
+            let code = self.code(pc);
+            let door = matches!(code, Code::Native(..)).then_some(pc);
+            let targets = routine.successors(pc).filter(|_| code.ends());
+            for to in door.into_iter().chain(targets) {
+                if self.is_inside(to) {
+                    self.blocks.entry(to).or_insert_with(|| self.b.create_block());
+                }
+            }
+            if let Some(stack) = pushed(code).or(popped(code))
+                && !self.stacks.contains(&stack)
+            {
+                self.stacks.push(stack);
+            }
+            let (a, written) = match code {
+                Code::Len(_, a) | Code::Get(_, a, _) | Code::Peek(_, a, _) => (a, false),
+                Code::Set(_, _, a, ..) => (a, true),
+                _ => continue,
+            };
+            let Slot { bank, reg, .. } = routine.slots[a as usize];
+            match self.views.iter_mut().find(|v| (v.bank, v.reg) == (bank, reg)) {
+                Some(view) => view.written |= written,
+                None => self.views.push(View { bank, reg, written }),
+            }
+        }
+        for k in 0..self.stacks.len() {
+            let top = self.b.declare_var(types::I64);
+            let value = self.cell(k, 0);
+            self.b.def_var(top, value);
+            self.tops.push(top);
+        }
+    }
+
+    /// Where machine code ends at an instruction.
+    fn exit(&mut self, pc: usize) -> Block {
+        let b = &mut self.b;
+        *self.exits.entry(pc).or_insert_with(|| {
+            let block = b.create_block();
+            b.set_cold_block(block);
+            block
+        })
+    }
+
+    /// Where the way to an instruction leads: to its block, or out.
+    fn target(&mut self, to: usize) -> Block {
+        match self.blocks.get(&to) {
+            Some(&block) => block,
+            None => self.exit(to),
+        }
+    }
+
+    /// Leaves at an instruction if a condition holds.
+    fn leave_if(&mut self, condition: Value, pc: usize) {
+        let (exit, on) = (self.exit(pc), self.b.create_block());
+        self.b.ins().brif(condition, exit, &[], on, &[]);
+        self.b.switch_to_block(on);
+    }
+
+    fn body(&mut self) {
+        for (from, block) in self.blocks.clone() {
+            self.b.switch_to_block(block);
+            // To the next block, a jump, or the machine.
+            let mut last = from;
+            while !self.code(last).ends()
+                && self.is_inside(last + 1)
+                && !self.blocks.contains_key(&(last + 1))
+            {
+                last += 1;
+            }
+            self.tapes_suffice(from..=last);
+            (from..=last).for_each(|pc| self.instruction(pc));
+            if !self.code(last).ends() {
+                let to = self.target(last + 1);
+                self.b.ins().jump(to, &[]);
+            }
+        }
+    }
+
+    /// At the start of a block: leaves it to the machine unless the tapes have room for all that it pushes and hold
+    /// all that it pops.
+    fn tapes_suffice(&mut self, block: RangeInclusive<usize>) {
+        let from = *block.start();
+        // The height of each tape, the most and the least that it gets to.
+        let mut heights: BTreeMap<usize, [i64; 3]> = BTreeMap::new();
+        for code in block.map(|pc| self.code(pc)) {
+            let by = [pushed(code).map(|stack| (stack, 1)), popped(code).map(|stack| (stack, -1))];
+            for (stack, by) in by.into_iter().flatten() {
+                let [height, most, least] = heights.entry(self.tape(stack)).or_default();
+                *height += by;
+                (*most, *least) = ((*most).max(*height), (*least).min(*height));
+            }
+        }
+        let first = from + usize::from(matches!(self.code(from), Code::Native(..)));
+        for (k, [_, most, least]) in heights {
+            let (top, width) = (self.b.use_var(self.tops[k]), width(self.stacks[k].bank));
+            if most > 0 {
+                let end = self.cell(k, 2);
+                let room = self.b.ins().isub(end, top);
+                let few = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, room, width * most);
+                self.leave_if(few, first);
+            }
+            if least < 0 {
+                let start = self.cell(k, 1);
+                let held = self.b.ins().isub(top, start);
+                let few = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, held, -width * least);
+                self.leave_if(few, first);
+            }
+        }
+    }
+
+    /// Ends a block by two ways. `commit` writes what the instruction writes, on each of them, told whether it is
+    /// that of `yes`.
+    fn branch(&mut self, pc: usize, condition: Value, yes: Pc, no: Pc, commit: impl Fn(&mut Self, bool)) {
+        let (to, or) = (self.b.create_block(), self.b.create_block());
+        self.b.ins().brif(condition, to, &[], or, &[]);
+        self.b.switch_to_block(to);
+        self.go(pc, yes, |s| commit(s, true));
+        self.b.switch_to_block(or);
+        self.go(pc, no, |s| commit(s, false));
+    }
+
+    /// Ends a block by the way to an instruction, on which `commit` writes what this one writes. Going back costs
+    /// the way back.
+    fn go(&mut self, pc: usize, to: Pc, commit: impl FnOnce(&mut Self)) {
+        let to = to as usize;
+        if to <= pc {
+            let cost = (pc + 1 - to) as i64;
+            let fuel = self.b.use_var(self.fuel);
+            let few = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, fuel, cost);
+            self.leave_if(few, pc);
+            let rest = self.b.ins().iadd_imm(fuel, -cost);
+            self.b.def_var(self.fuel, rest);
+        }
+        commit(self);
+        let block = self.target(to);
+        self.b.ins().jump(block, &[]);
+    }
+
+    /// Ends a block by a table.
+    fn switch(&mut self, pc: usize, index: Value, first: u32, len: u32, commit: impl Fn(&mut Self)) {
+        let mut switch = Switch::new();
+        let edges: Vec<Block> = (0..len).map(|_| self.b.create_block()).collect();
+        for (k, &edge) in edges.iter().enumerate() {
+            switch.set_entry(k as u128, edge);
+        }
+        let otherwise = self.exit(pc);
+        switch.emit(&mut self.b, index, otherwise);
+        for (k, edge) in edges.into_iter().enumerate() {
+            self.b.switch_to_block(edge);
+            self.go(pc, self.plan.routine.tables[first as usize + k], &commit);
+        }
+    }
+
+    /// From the start to each door: takes the registers that are read from there on.
+    fn doors(&mut self) {
+        let mut doors = vec![];
+        for pc in self.part.range.clone() {
+            if let Code::Native(_, door) = self.code(pc) {
+                doors.push((door, pc, self.b.create_block()));
+            }
+        }
+        match &doors[..] {
+            [] => {}
+            [(_, _, only)] => {
+                self.b.ins().jump(*only, &[]);
+            }
+            [others @ .., (_, _, last)] => {
+                let mut switch = Switch::new();
+                others.iter().for_each(|(door, _, block)| switch.set_entry((*door).into(), *block));
+                switch.emit(&mut self.b, self.door, *last);
+            }
+        }
+        for (_, pc, block) in doors {
+            self.b.switch_to_block(block);
+            for (bank, reg) in self.part.taken_at(pc) {
+                let (base, offset) = self.place(bank, reg);
+                let value = self.read(bank, base, offset);
+                self.define(bank, reg, value);
+            }
+            let to = self.target(pc);
+            self.b.ins().jump(to, &[]);
+        }
+    }
+
+    fn ways_out(&mut self) {
+        for (pc, block) in std::mem::take(&mut self.exits) {
+            self.b.switch_to_block(block);
+            for (bank, reg) in self.part.put_back_at(pc) {
+                let value = self.get(bank, reg);
+                self.store(bank, reg, value);
+            }
+            for k in 0..self.tops.len() {
+                let top = self.b.use_var(self.tops[k]);
+                let offset = k * size_of::<Cell>();
+                self.b.ins().store(FLAGS, top, self.cells, offset as i32);
+            }
+            let fuel = self.b.use_var(self.fuel);
+            self.b.ins().store(FLAGS, fuel, self.visit, offset_of!(Visit, fuel) as i32);
+            let pc = self.b.ins().iconst(types::I64, pc as i64);
+            self.b.ins().return_(&[pc]);
+        }
+    }
+}
+
+/// The tape that an instruction pushes to.
+fn pushed(code: Code) -> Option<Stack> {
+    let stack = |tape, bank| Some(Stack { tape, bank });
+    match code {
+        Code::PushR(tape, _) => stack(tape, Bank::Real),
+        Code::PushC(tape, _) => stack(tape, Bank::Complex),
+        Code::PushI(tape, _) => stack(tape, Bank::Int),
+        Code::TestPush(_, tape, ..) => stack(tape.into(), Bank::Int),
+        _ => None,
+    }
+}
+
+/// The tape that an instruction pops from.
+fn popped(code: Code) -> Option<Stack> {
+    let stack = |tape, bank| Some(Stack { tape, bank });
+    match code {
+        Code::PopR(tape, _) => stack(tape, Bank::Real),
+        Code::PopC(tape, _) => stack(tape, Bank::Complex),
+        Code::PopI(tape, _) | Code::PopBranch(tape, ..) | Code::PopSwitch(tape, ..) => stack(tape, Bank::Int),
+        _ => None,
+    }
+}

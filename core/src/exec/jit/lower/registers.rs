@@ -1,0 +1,224 @@
+//! Registers, tapes and elements of arrays.
+
+use cranelift_codegen::ir::{self, InstBuilder, Value, condcodes::IntCC, types};
+use cranelift_frontend::Variable;
+
+use super::{
+    super::{
+        super::code::{Bank, Code, Reg, Slot},
+        Cell, Stack,
+    },
+    FLAGS, Lowering,
+};
+
+impl Lowering<'_, '_> {
+    /// A part of a cell.
+    pub(super) fn cell(&mut self, cell: usize, part: usize) -> Value {
+        let offset = cell * size_of::<Cell>() + part * size_of::<usize>();
+        self.b.ins().load(types::I64, FLAGS, self.cells, offset as i32)
+    }
+
+    fn variables(&mut self, bank: Bank, reg: Reg) -> [Variable; 2] {
+        let b = &mut self.b;
+        *self.variables.entry((bank, reg)).or_insert_with(|| {
+            let first = b.declare_var(kind(bank));
+            [first, if bank == Bank::Complex { b.declare_var(types::F64) } else { first }]
+        })
+    }
+
+    /// A number: of a complex one its parts, of another the same twice.
+    pub(super) fn get(&mut self, bank: Bank, reg: Reg) -> [Value; 2] {
+        match self.plan.constants.get(&(bank, reg)) {
+            Some(&code) => [self.constant(code); 2],
+            None => self.variables(bank, reg).map(|variable| self.b.use_var(variable)),
+        }
+    }
+
+    pub(super) fn define(&mut self, bank: Bank, reg: Reg, value: [Value; 2]) {
+        let variables = self.variables(bank, reg);
+        for (variable, value) in variables.into_iter().zip(value).take(parts(bank)) {
+            self.b.def_var(variable, value);
+        }
+    }
+
+    pub(super) fn set(&mut self, bank: Bank, reg: Reg, value: [Value; 2]) {
+        self.define(bank, reg, value);
+        if self.part.through {
+            self.store(bank, reg, value);
+        }
+    }
+
+    pub(super) fn r(&mut self, reg: Reg) -> Value {
+        self.get(Bank::Real, reg)[0]
+    }
+    pub(super) fn n(&mut self, reg: Reg) -> Value {
+        self.get(Bank::Int, reg)[0]
+    }
+    pub(super) fn c(&mut self, reg: Reg) -> [Value; 2] {
+        self.get(Bank::Complex, reg)
+    }
+    pub(super) fn set_r(&mut self, reg: Reg, value: Value) {
+        self.set(Bank::Real, reg, [value; 2]);
+    }
+    pub(super) fn set_n(&mut self, reg: Reg, value: Value) {
+        self.set(Bank::Int, reg, [value; 2]);
+    }
+    pub(super) fn set_c(&mut self, reg: Reg, value: [Value; 2]) {
+        self.set(Bank::Complex, reg, value);
+    }
+
+    fn constant(&mut self, code: Code) -> Value {
+        match code {
+            Code::Real(_, x) => self.b.ins().f64const(x),
+            Code::RealInt(_, k) => self.b.ins().f64const(k as f64),
+            Code::Int(_, k) => self.b.ins().iconst(types::I64, k),
+            _ => self.b.ins().iconst(types::I64, 0),
+        }
+    }
+
+    /// One that stays is stored for the machine, once, and made anew wherever it is read.
+    pub(super) fn load_constant(&mut self, bank: Bank, d: Reg, code: Code) {
+        let value = self.constant(code);
+        match self.plan.constants.contains_key(&(bank, d)) {
+            true => self.store(bank, d, [value; 2]),
+            false => self.set(bank, d, [value; 2]),
+        }
+    }
+
+    /// The place of a register in its bank.
+    pub(super) fn place(&mut self, bank: Bank, reg: Reg) -> (Value, i32) {
+        let base = match bank {
+            Bank::Real => self.reals,
+            Bank::Complex => self.complexes,
+            _ => self.ints,
+        };
+        let offset = i64::from(reg) * width(bank);
+        match i32::try_from(offset + 8) {
+            Ok(_) => (base, offset as i32),
+            Err(_) => (self.b.ins().iadd_imm(base, offset), 0),
+        }
+    }
+
+    pub(super) fn store(&mut self, bank: Bank, reg: Reg, value: [Value; 2]) {
+        let (base, offset) = self.place(bank, reg);
+        self.write(bank, base, offset, value);
+    }
+
+    /// Numbers in memory: of a complex one its parts, one after the other.
+    pub(super) fn write(&mut self, bank: Bank, base: Value, offset: i32, value: [Value; 2]) {
+        for (k, value) in value.into_iter().take(parts(bank)).enumerate() {
+            self.b.ins().store(FLAGS, value, base, offset + 8 * k as i32);
+        }
+    }
+
+    pub(super) fn read(&mut self, bank: Bank, base: Value, offset: i32) -> [Value; 2] {
+        let first = self.b.ins().load(kind(bank), FLAGS, base, offset);
+        match bank {
+            Bank::Complex => [first, self.b.ins().load(types::F64, FLAGS, base, offset + 8)],
+            _ => [first; 2],
+        }
+    }
+
+    fn zero(&mut self, bank: Bank) -> [Value; 2] {
+        let zero = match bank {
+            Bank::Int => self.b.ins().iconst(types::I64, 0),
+            _ => self.b.ins().f64const(0.0),
+        };
+        [zero; 2]
+    }
+
+    /// The cell of an array.
+    pub(super) fn view(&self, a: u32) -> usize {
+        let Slot { bank, reg, .. } = self.plan.routine.slots[a as usize];
+        let view = self.views.iter().position(|v| (v.bank, v.reg) == (bank, reg));
+        self.stacks.len() + view.unwrap_or(0)
+    }
+
+    /// The address of an element, and its bank; leaves if the index is not there.
+    pub(super) fn element(&mut self, pc: usize, a: u32, i: Reg) -> (Bank, Value) {
+        let k = self.view(a);
+        let (index, len) = (self.n(i), self.cell(k, 1));
+        let beyond = self.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, len);
+        self.leave_if(beyond, pc);
+        let bank = self.plan.routine.slots[a as usize].bank.element();
+        (bank, self.address(bank, k, index))
+    }
+
+    fn address(&mut self, bank: Bank, cell: usize, index: Value) -> Value {
+        let items = self.cell(cell, 0);
+        let offset = self.b.ins().ishl_imm(index, i64::from(width(bank).trailing_zeros()));
+        self.b.ins().iadd(items, offset)
+    }
+
+    /// An element, or 0 beyond the end.
+    pub(super) fn peek(&mut self, pc: usize, d: Reg, a: u32, i: Reg) {
+        let bank = self.plan.routine.slots[a as usize].bank.element();
+        let k = self.view(a);
+        let (index, len) = (self.n(i), self.cell(k, 1));
+        let negative = self.b.ins().icmp_imm(IntCC::SignedLessThan, index, 0);
+        self.leave_if(negative, pc);
+        let (there, beyond, on) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
+        let is_there = self.b.ins().icmp(IntCC::UnsignedLessThan, index, len);
+        self.b.ins().brif(is_there, there, &[], beyond, &[]);
+        self.b.switch_to_block(there);
+        let place = self.address(bank, k, index);
+        let value = self.read(bank, place, 0);
+        self.set(bank, d, value);
+        self.b.ins().jump(on, &[]);
+        self.b.switch_to_block(beyond);
+        let zero = self.zero(bank);
+        self.set(bank, d, zero);
+        self.b.ins().jump(on, &[]);
+        self.b.switch_to_block(on);
+    }
+
+    /// The number of a tape.
+    pub(super) fn tape(&self, stack: Stack) -> usize {
+        self.stacks.iter().position(|s| *s == stack).unwrap_or(0)
+    }
+
+    pub(super) fn top(&self, stack: Stack) -> Variable {
+        self.tops[self.tape(stack)]
+    }
+
+    pub(super) fn push(&mut self, stack: Stack, reg: Reg) {
+        let (variable, value) = (self.top(stack), self.get(stack.bank, reg));
+        let top = self.b.use_var(variable);
+        self.write(stack.bank, top, 0, value);
+        let next = self.b.ins().iadd_imm(top, width(stack.bank));
+        self.b.def_var(variable, next);
+    }
+
+    pub(super) fn peek_tape(&mut self, stack: Stack) -> [Value; 2] {
+        let top = self.b.use_var(self.top(stack));
+        self.read(stack.bank, top, -width(stack.bank) as i32)
+    }
+
+    pub(super) fn drop_top(&mut self, stack: Stack) {
+        let variable = self.top(stack);
+        let top = self.b.use_var(variable);
+        let next = self.b.ins().iadd_imm(top, -width(stack.bank));
+        self.b.def_var(variable, next);
+    }
+
+    pub(super) fn pop(&mut self, stack: Stack, reg: Reg) {
+        let value = self.peek_tape(stack);
+        self.drop_top(stack);
+        self.set(stack.bank, reg, value);
+    }
+}
+
+/// The kind of a bank's numbers, or of their parts.
+pub(super) fn kind(bank: Bank) -> ir::Type {
+    if bank == Bank::Int { types::I64 } else { types::F64 }
+}
+
+/// How many parts a number has.
+pub(super) fn parts(bank: Bank) -> usize {
+    if bank == Bank::Complex { 2 } else { 1 }
+}
+
+/// The bytes of a number.
+pub(super) fn width(bank: Bank) -> i64 {
+    8 * parts(bank) as i64
+}

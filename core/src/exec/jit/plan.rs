@@ -1,0 +1,164 @@
+//! What is known of a routine before machine code is written: which registers are constants, and for each part of
+//! it which registers machine code touches and which are still read where it begins or ends.
+
+use std::{
+    collections::{HashMap, HashSet},
+    ops::Range,
+};
+
+use super::{
+    super::{
+        bytecode::Routine,
+        code::{Bank, Code, Reg, Slot},
+        liveness::{Liveness, Numbering, Set},
+        registers::{Access, visit},
+    },
+    entries::is_native,
+};
+
+/// How many stores in ways out an instruction may cost before every write is stored at once.
+const STORES: usize = 8;
+
+/// A routine with doors.
+pub(super) struct Plan<'a> {
+    pub(super) routine: &'a Routine,
+    pub(super) numbering: Numbering,
+    /// Registers that hold one constant and nothing else.
+    pub(super) constants: HashMap<(Bank, Reg), Code>,
+    liveness: Liveness,
+}
+
+impl Plan<'_> {
+    pub(super) fn of(routine: &Routine) -> Plan<'_> {
+        let mut numbering = Numbering::new(routine);
+        let mut writes: HashMap<(Bank, Reg), u32> = HashMap::new();
+        let mut slots = routine.slots.clone();
+        let params = routine.params.iter().map(|slot| (slot.bank, slot.reg));
+        params.for_each(|of| *writes.entry(of).or_default() += 1);
+        for code in &routine.code {
+            visit(&mut code.clone(), &mut slots, |bank, reg, access| {
+                if bank == bank.element() {
+                    numbering.add(bank, *reg);
+                    *writes.entry((bank, *reg)).or_default() += u32::from(access == Access::Write);
+                }
+            });
+        }
+        let constant = |&code: &Code| match code {
+            Code::Real(d, _) | Code::RealInt(d, _) => Some(((Bank::Real, d), code)),
+            Code::Int(d, _) => Some(((Bank::Int, d), code)),
+            _ => None,
+        };
+        let constants = routine.code.iter().filter_map(constant);
+        let constants = constants.filter(|(of, _)| writes.get(of) == Some(&1)).collect();
+        let liveness = Liveness::of(routine, &numbering);
+        Plan { routine, numbering, constants, liveness }
+    }
+
+    /// Shows the registers that are read at or after each instruction of the stretch that one stands in, from the back.
+    fn walk(&self, pc: usize, slots: &mut [Slot], mut see: impl FnMut(usize, &Set)) {
+        let after = self.liveness.stretches.partition_point(|stretch| stretch.start <= pc);
+        let Some(k) = after.checked_sub(1) else { return };
+        let mut live = self.liveness.after[k].clone();
+        let mut reads = Vec::new();
+        for pc in self.liveness.stretches[k].clone().rev() {
+            reads.clear();
+            visit(&mut self.routine.code[pc].clone(), slots, |bank, reg, access| {
+                match (self.numbering.of(bank, *reg), access) {
+                    (Some(k), Access::Write) => live.remove(k),
+                    (Some(k), _) => reads.push(k),
+                    _ => {}
+                }
+            });
+            reads.iter().for_each(|&k| live.insert(k));
+            see(pc, &live);
+        }
+    }
+}
+
+/// A part of a routine that becomes one function.
+pub(super) struct Part {
+    pub(super) range: Range<usize>,
+    /// The registers that machine code reads here, but for constants, and whether it writes them.
+    touched: HashMap<(Bank, Reg), bool>,
+    /// Those of them that are read at or after each instruction where machine code may begin or end.
+    at: HashMap<usize, Vec<(Bank, Reg)>>,
+    /// Whether registers are stored wherever they are written.
+    pub(super) through: bool,
+}
+
+impl Part {
+    pub(super) fn of(plan: &Plan<'_>, range: Range<usize>) -> Part {
+        let routine = plan.routine;
+        let mut touched: HashMap<(Bank, Reg), bool> = HashMap::new();
+        let mut slots = routine.slots.clone();
+        let mut wanted = HashSet::from([range.end]);
+        for pc in range.clone() {
+            let code = routine.code[pc];
+            if !is_native(code, &routine.slots) {
+                wanted.insert(pc);
+                continue;
+            }
+            wanted.extend(may_leave(code).then_some(pc));
+            // Behind a door, so that something is done before the next one.
+            let ahead = code.ends() || matches!(code, Code::Native(..));
+            wanted.extend(routine.successors(pc).filter(|_| ahead));
+            visit(&mut code.clone(), &mut slots, |bank, reg, access| {
+                let of = (bank, *reg);
+                if bank == bank.element() && !plan.constants.contains_key(&of) {
+                    *touched.entry(of).or_default() |= access == Access::Write;
+                }
+            });
+        }
+        let mut numbers: Vec<usize> =
+            touched.keys().filter_map(|&(bank, reg)| plan.numbering.of(bank, reg)).collect();
+        numbers.sort_unstable();
+        let mut part = Part { range, touched, at: HashMap::new(), through: false };
+        let mut left: Vec<usize> = wanted.iter().copied().filter(|&pc| pc < routine.code.len()).collect();
+        left.sort_unstable();
+        while let Some(pc) = left.pop() {
+            if !part.at.contains_key(&pc) {
+                plan.walk(pc, &mut slots, |pc, live| {
+                    if wanted.contains(&pc) {
+                        let live = numbers.iter().filter(|&&k| live.contains(k));
+                        part.at.insert(pc, live.map(|&k| plan.numbering.registers[k]).collect());
+                    }
+                });
+            }
+        }
+        let stores: usize = part.at.values().map(Vec::len).sum();
+        part.through = stores > STORES * part.range.len();
+        part
+    }
+
+    /// Whether machine code touches registers of a bank.
+    pub(super) fn touches(&self, bank: Bank) -> bool {
+        self.touched.keys().any(|of| of.0 == bank)
+    }
+
+    /// The registers to take where machine code begins at an instruction.
+    pub(super) fn taken_at(&self, pc: usize) -> impl Iterator<Item = (Bank, Reg)> {
+        debug_assert!(self.at.contains_key(&pc), "machine code begins or ends at {pc}, which nobody foresaw");
+        self.at.get(&pc).into_iter().flatten().copied()
+    }
+
+    /// The registers to put back where machine code ends at an instruction: what it does not write is still in
+    /// its place.
+    pub(super) fn put_back_at(&self, pc: usize) -> impl Iterator<Item = (Bank, Reg)> {
+        self.taken_at(pc).filter(|of| !self.through && self.touched.get(of) == Some(&true))
+    }
+}
+
+/// Whether machine code may begin at an instruction that there is machine code for, or end there.
+fn may_leave(code: Code) -> bool {
+    let fallible = matches!(
+        code,
+        Code::AddI(..)
+            | Code::Int1(..)
+            | Code::Int2(..)
+            | Code::Get(..)
+            | Code::Peek(..)
+            | Code::Set(..)
+            | Code::Native(..)
+    );
+    fallible || code.ends()
+}
