@@ -143,6 +143,30 @@ fn only_what_is_needed_is_recorded() {
     assert_eq!(count("let mut s = x; for i in 0..n { s = s * s * s * y; } s"), 1);
 }
 
+/// Where an array is written in a loop, its cotangent is too, in place: nobody reads it as it was before.
+#[test]
+fn cotangents_of_written_arrays_are_written_in_place() {
+    let source = "fn f(u0: array, m: int) {
+        let mut u = u0; let mut w = u0;
+        for t in 0..m { for i in 1..len(u) - 1 { w[i] = u[i] * u[i + 1]; u[i] = u[i - 1] + sin(w[i]); } }
+        sum(u) + sum(w)
+    }";
+    let texts = Derivatives::<f64>::new(&parse_program(source).unwrap(), "f").unwrap().adjoint().unwrap();
+    let mut writes = 0;
+    for text in &texts[1..] {
+        let lines: Vec<&str> = text.lines().collect();
+        for (k, line) in lines.iter().enumerate() {
+            let Some((_, operands)) = line.split_once(" = put ") else { continue };
+            let array = operands.split(',').next().unwrap();
+            let block = lines[k + 1..].iter().take_while(|line| !line.starts_with("block"));
+            let names = |line: &&str| line.split(|c: char| !c.is_alphanumeric()).any(|word| word == array);
+            assert_eq!(block.copied().find(names), None, "{array} is read after it is written:\n{text}");
+            writes += 1;
+        }
+    }
+    assert!(writes >= 4, "{}", texts.join("\n"));
+}
+
 /// A thousand branches one after the other, values that wait for all of them, and sums that grow on one side.
 #[test]
 fn long_chains_of_branches() {

@@ -45,8 +45,10 @@ pub fn pullback(
     wanted: &[bool],
 ) -> Option<Vec<Contribution>> {
     let mut bars = vec![Contribution::Zero; args.len()];
-    for (k, bar) in bars.iter_mut().enumerate().filter(|(k, _)| wanted[*k]) {
-        *bar = pull(b, op, args, result, k, y_bar)?;
+    // The element of a write is read before it becomes zero, so that the cotangent can be written in place.
+    let writes = matches!(op, Op::Set | Op::Put);
+    for k in (0..args.len()).map(|k| if writes { args.len() - 1 - k } else { k }).filter(|k| wanted[*k]) {
+        bars[k] = pull(b, op, args, result, k, y_bar)?;
     }
     Some(bars)
 }
