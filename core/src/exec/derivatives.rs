@@ -198,8 +198,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     }
 
     /// With [machine code](Bytecode::jit) for everything that is compiled from now on; where real numbers are not `f64`,
-    /// nothing changes. Worth its compilation (about .1 ms for a short function and its gradient, 1 ms for a hundred lines)
-    /// for what is called often or loops over numbers.
+    /// nothing changes. Worth its compilation (half a millisecond for a short function, about ten for a thousand
+    /// instructions) for what is called often or loops over numbers.
     ///
     /// ```
     /// use ketgrad_core::{exec::{Datum, Derivatives}, text::parse_program};

@@ -1,7 +1,7 @@
 //! Machine code for programs over `f64`, by Cranelift (feature `jit`).
 //!
 //! ```text
-//! bytecode ──entries──► bytecode with doors ──lower──► one function of machine code for each routine
+//! bytecode ──entries──► bytecode with doors ──plan, lower──► a function of machine code for each part of a routine
 //!
 //!   0: native 0        door: machine code runs from here …
 //!   1: t = a * a
@@ -70,7 +70,7 @@ pub enum JitError {
     },
 }
 
-/// Enters a routine: where its registers are, which door; gives the instruction that the machine goes on with.
+/// Enters a part of a routine: where the registers are, which door; gives the instruction that the machine goes on with.
 pub(super) type Enter = unsafe extern "C" fn(*mut Visit, u64) -> u64;
 
 /// What machine code is handed where it is entered.
@@ -151,8 +151,8 @@ impl Drop for Native {
 
 impl Bytecode {
     /// With machine code for what works on numbers one by one: loops, branches, tapes, elements of arrays. The same bits on
-    /// every scalar; faster where real numbers are `f64`. Compiling takes some milliseconds for a thousand
-    /// instructions.
+    /// every scalar; faster where real numbers are `f64`. Compiling takes half a millisecond at least,
+    /// and about ten for a thousand instructions.
     ///
     /// ```
     /// use ketgrad_core::{exec::{Bytecode, Datum, Executable, Limits, Machine, NoHost}, text::parse_program};
