@@ -272,9 +272,19 @@ fn the_lock_file_beside_the_workspace_has_what_core_uses() {
     };
     let manifest = section(&read("core/Cargo.toml"), "\n[dependencies]\n", "\n[");
     let locked = section(&read("plugins/symbolica/Cargo.lock"), "\nname = \"ketgrad-core\"\n", "\n]");
-    let used: Vec<&str> = manifest.lines().filter_map(|line| line.split(['.', ' ']).next()).collect();
-    assert!(used.contains(&"num-traits"), "{used:?}");
-    let missing: Vec<&&str> =
+    // What a feature asks for that nobody asked for is not there.
+    let features = section(&read("core/Cargo.toml"), "\n[features]\n", "\n[");
+    let default = features.lines().find(|line| line.starts_with("default =")).unwrap();
+    let on = |line: &&str| default.contains(&format!("\"{}\"", line.split(' ').next().unwrap()));
+    let on: Vec<&str> = features.lines().filter(on).collect();
+    let name = |line: &str| line.split(['.', ' ']).next().unwrap_or_default().to_owned();
+    let asked = |line: &&str| {
+        let dependency = format!("\"dep:{}\"", name(line));
+        !line.contains("optional = true") || on.iter().any(|feature| feature.contains(&dependency))
+    };
+    let used: Vec<String> = manifest.lines().filter(asked).map(name).collect();
+    assert!(["num-traits", "rayon"].iter().all(|name| used.iter().any(|u| u == name)), "{used:?}");
+    let missing: Vec<&String> =
         used.iter().filter(|name| !locked.contains(&format!("\n \"{name}")) && !name.is_empty()).collect();
     assert!(missing.is_empty(), "run `cargo metadata` in plugins/symbolica: {missing:?}");
 }
