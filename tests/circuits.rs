@@ -2,10 +2,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use ketgrad_core::{
+    ansatz,
     circuit::{Circuit, CircuitError, Control, Instruction, Operation},
     gate::{Gate, GateKind},
     matrix::{Matrix, MatrixError},
     param::{Angle, BindError, Function, ParamExpr, ParamId, Q, Step, Values},
+    problem::Graph,
     simulate::{SimulateError, Simulator, final_measurements},
 };
 use num_complex::Complex;
@@ -396,6 +398,22 @@ fn binding_to_what_is_not_a_number_is_refused() {
     let error = circuit.bind(&[("a", Angle::rad(-1.0))]).unwrap_err();
     assert!(matches!(error, CircuitError::NotFinite { ref angle } if angle == "log(-1)"), "{error:?}");
     assert!(Simulator::new().run(&circuit, &[-1.0]).is_err());
+}
+
+#[test]
+fn circuits_beyond_memory_are_refused() {
+    let mut circuit = Circuit::new(1);
+    circuit.h(0).unwrap().t(0).unwrap();
+    for times in [usize::MAX, usize::MAX / 2, 1 << 60] {
+        let error = circuit.repeat(times).unwrap_err();
+        assert_eq!(error, CircuitError::TooLong { instructions: times.checked_mul(2) });
+    }
+    assert_eq!(Circuit::new(1).repeat(usize::MAX).unwrap().instructions().len(), 0);
+    let graph = Graph::new(2, [(0, 1, 1.0)]).unwrap();
+    for layers in [usize::MAX, 1 << 60] {
+        assert!(matches!(ansatz::hardware_efficient(1, layers), Err(CircuitError::TooLong { .. })));
+        assert!(matches!(ansatz::qaoa(&graph, layers), Err(CircuitError::TooLong { .. })));
+    }
 }
 
 #[test]

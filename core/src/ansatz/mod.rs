@@ -36,10 +36,13 @@ use crate::{
 /// RY, then that of RZ.
 ///
 /// # Errors
-/// [`CircuitError`] for more qubits than a circuit can have.
+/// [`CircuitError`] for more qubits than a circuit can have, or more gates than memory holds.
 pub fn hardware_efficient(n_qubits: usize, layers: usize) -> Result<Circuit, CircuitError> {
+    let angles =
+        n_qubits.checked_mul(2).zip(layers.checked_add(1)).and_then(|(n, layers)| n.checked_mul(layers));
+    Circuit::room_for(angles.and_then(|rotations| rotations.checked_add(n_qubits.saturating_mul(layers))))?;
     let mut circuit = Circuit::new(n_qubits);
-    let theta = circuit.param_list("theta", 2 * n_qubits * (layers + 1));
+    let theta = circuit.param_list("theta", angles.unwrap_or(0));
     for (layer, angles) in theta.chunks(2 * n_qubits.max(1)).enumerate() {
         if layer > 0 {
             for q in 1..n_qubits {
@@ -61,9 +64,11 @@ pub fn hardware_efficient(n_qubits: usize, layers: usize) -> Result<Circuit, Cir
 /// Source: E. Farhi, J. Goldstone, S. Gutmann (2014), arXiv:1411.4028.
 ///
 /// # Errors
-/// [`CircuitError`] for more vertices than a circuit can have qubits.
+/// [`CircuitError`] for more vertices than a circuit can have qubits, or more gates than memory holds.
 pub fn qaoa(graph: &Graph, layers: usize) -> Result<Circuit, CircuitError> {
     let n_qubits = graph.n_vertices();
+    // Each layer has two inputs, too, whatever the graph is.
+    Circuit::room_for(layers.checked_mul(2 + n_qubits + graph.edges().len()))?;
     let mut circuit = Circuit::new(n_qubits);
     let (gamma, beta) = (circuit.param_list("gamma", layers), circuit.param_list("beta", layers));
     circuit.h(..)?;

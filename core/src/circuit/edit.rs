@@ -75,15 +75,28 @@ impl Circuit {
     /// The circuit run `times` times in a row.
     ///
     /// # Errors
-    /// [`CircuitError::NotUnitary`] with measurements, resets or conditions.
+    /// [`CircuitError::NotUnitary`] with measurements, resets or conditions, [`CircuitError::TooLong`] for more
+    /// instructions than memory holds.
     pub fn repeat(&self, times: usize) -> Result<Circuit, CircuitError> {
         self.need_unitary("repeating")?;
         let mut out = self.clone();
+        if self.instructions.is_empty() {
+            return Ok(out);
+        }
+        Circuit::room_for(self.instructions.len().checked_mul(times))?;
         out.instructions.clear();
         for _ in 0..times {
             out.instructions.extend_from_slice(&self.instructions);
         }
         Ok(out)
+    }
+
+    /// Whether there is memory for so many instructions; `None` are more than can be counted.
+    pub(crate) fn room_for(instructions: Option<usize>) -> Result<(), CircuitError> {
+        match instructions.map(|n| Vec::<Instruction>::new().try_reserve_exact(n)) {
+            Some(Ok(())) => Ok(()),
+            _ => Err(CircuitError::TooLong { instructions }),
+        }
     }
 
     /// The inverse circuit.

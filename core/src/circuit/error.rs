@@ -123,6 +123,12 @@ pub enum CircuitError {
         /// The name given.
         name: String,
     },
+    /// More instructions than memory holds.
+    #[error("no memory for a circuit of {} instructions", instructions.map_or("more than 2^64".to_owned(), |n| n.to_string()))]
+    TooLong {
+        /// The instructions asked for; `None` are more than can be counted.
+        instructions: Option<usize>,
+    },
     /// A list of qubits of the wrong length.
     #[error("the circuit to append has {expected} qubits, but {given} are given for them")]
     QubitMap {
