@@ -50,6 +50,8 @@
 //! # }
 //! ```
 //!
+//! With the feature `jit`, `Derivatives::with_jit` turns loops over numbers, and their derivatives, into machine code.
+//!
 //! Everything lives in [`core`]; this crate is its front page and the macros [`circuit!`], [`pauli!`] and
 //! [`program!`], which write calls that can be written by hand as well.
 

@@ -284,8 +284,21 @@ impl Lowering<'_, '_> {
                 let [index, _] = self.peek_tape(stack);
                 self.switch(pc, index, first, len, |s| s.drop_top(stack));
             }
-            // A door, which costs nothing on the way; the rest is left to the machine.
-            _ => {}
+            // Nothing is done on the way through a door.
+            Code::Native(..) => {}
+            // Left to the machine: see `is_native`.
+            Code::MoveA(..)
+            | Code::Array(..)
+            | Code::Fill(..)
+            | Code::Accumulate(..)
+            | Code::OnArrays(..)
+            | Code::Elements(..)
+            | Code::PushA(..)
+            | Code::PopA(..)
+            | Code::Call(..)
+            | Code::Primitive(..)
+            | Code::Return(_)
+            | Code::Mark(_) => {}
         }
     }
 

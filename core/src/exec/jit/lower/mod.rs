@@ -1,4 +1,4 @@
-//! From bytecode to the code generator's functions.
+//! From a part of the bytecode to a function of the code generator.
 //!
 //! ```text
 //!           ┌─ door 0: take what is read from here on ─┐
@@ -57,6 +57,7 @@ pub(super) fn lower(
     (stacks, views)
 }
 
+/// All memory is there and aligned.
 const FLAGS: MemFlags = MemFlags::trusted();
 
 struct Lowering<'a, 'f> {
@@ -163,7 +164,7 @@ impl<'a, 'f> Lowering<'a, 'f> {
         }
         for k in 0..self.stacks.len() {
             let top = self.b.declare_var(types::I64);
-            let value = self.cell(k, 0);
+            let value = self.b.ins().load(types::I64, FLAGS, self.cells, (k * size_of::<Cell>()) as i32);
             self.b.def_var(top, value);
             self.tops.push(top);
         }

@@ -12,10 +12,10 @@ use super::{
 };
 
 impl Lowering<'_, '_> {
-    /// A part of a cell.
+    /// A part of a cell that stays as it is: of a tape, all but where its next free place is.
     pub(super) fn cell(&mut self, cell: usize, part: usize) -> Value {
         let offset = cell * size_of::<Cell>() + part * size_of::<usize>();
-        self.b.ins().load(types::I64, FLAGS, self.cells, offset as i32)
+        self.b.ins().load(types::I64, FLAGS.with_readonly(), self.cells, offset as i32)
     }
 
     fn variables(&mut self, bank: Bank, reg: Reg) -> [Variable; 2] {
