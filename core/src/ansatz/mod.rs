@@ -38,11 +38,11 @@ use crate::{
 /// # Errors
 /// [`CircuitError`] for more qubits than a circuit can have, or more gates than memory holds.
 pub fn hardware_efficient(n_qubits: usize, layers: usize) -> Result<Circuit, CircuitError> {
-    let angles =
-        n_qubits.checked_mul(2).zip(layers.checked_add(1)).and_then(|(n, layers)| n.checked_mul(layers));
-    Circuit::room_for(angles.and_then(|rotations| rotations.checked_add(n_qubits.saturating_mul(layers))))?;
+    let layer = n_qubits.checked_mul(2);
+    let angles = layer.zip(layers.checked_add(1)).and_then(|(layer, layers)| layer.checked_mul(layers));
+    let angles = Circuit::room_for(angles)?;
     let mut circuit = Circuit::new(n_qubits);
-    let theta = circuit.param_list("theta", angles.unwrap_or(0));
+    let theta = circuit.param_list("theta", angles);
     for (layer, angles) in theta.chunks(2 * n_qubits.max(1)).enumerate() {
         if layer > 0 {
             for q in 1..n_qubits {

@@ -91,12 +91,10 @@ impl Circuit {
         Ok(out)
     }
 
-    /// Whether there is memory for so many instructions; `None` are more than can be counted.
-    pub(crate) fn room_for(instructions: Option<usize>) -> Result<(), CircuitError> {
-        match instructions.map(|n| Vec::<Instruction>::new().try_reserve_exact(n)) {
-            Some(Ok(())) => Ok(()),
-            _ => Err(CircuitError::TooLong { instructions }),
-        }
+    /// So many instructions, if there is memory for them; `None` are more than can be counted.
+    pub(crate) fn room_for(instructions: Option<usize>) -> Result<usize, CircuitError> {
+        let fits = |n: &usize| Vec::<Instruction>::new().try_reserve_exact(*n).is_ok();
+        instructions.filter(fits).ok_or(CircuitError::TooLong { instructions })
     }
 
     /// The inverse circuit.
