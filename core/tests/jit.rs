@@ -80,7 +80,7 @@ fn random_programs_and_their_derivatives_have_the_same_bits() {
         // Twice: the second time tapes have their room.
         for _ in 0..2 {
             let (x, dots) = (point(1.5), point(1.0));
-            let mut all = [&mut code, &mut jit].map(|d| {
+            let [a, b] = [&mut code, &mut jit].map(|d| {
                 let mut found = vec![d.value(&x).unwrap()];
                 let (y, gradient) = d.value_and_gradient(&x).unwrap();
                 found.push(Datum::Real(y));
@@ -91,7 +91,6 @@ fn random_programs_and_their_derivatives_have_the_same_bits() {
                 found.extend(d.hvp(&x, &dots).unwrap().1);
                 all_bits(&found)
             });
-            let [a, b] = &mut all;
             assert_eq!(a, b, "{seed}\n{source}");
         }
         any += usize::from(compiled(&source).1.is_jit());

@@ -6,8 +6,8 @@
 //!
 //! [`compile`](Bytecode::compile) turns a function and all it calls into register bytecode; [`Bytecode`] runs
 //! it over any [`Scalar`] `S`, with real values in `S::Real` and complex ones in `S`. Everything that
-//! runs programs stands behind the [`Executable`] trait. With the feature `jit` a part of it becomes machine code:
-//! `Bytecode::jit`, `Derivatives::with_jit`.
+//! runs programs stands behind the [`Executable`] trait. With the feature `jit`, what works on numbers one by one
+//! becomes machine code: `Bytecode::jit`, `Derivatives::with_jit`.
 //!
 //! [`Batch`] runs one program over many arguments side by side; [`inspect`] watches a run from inside.
 //!

@@ -107,22 +107,30 @@ fn insert(routine: &mut Routine, doors: &[bool], part: &[usize]) -> Vec<usize> {
     place
 }
 
+/// The instructions that are left to the machine whatever their operands are, as a pattern.
+macro_rules! for_the_machine {
+    () => {
+        Code::MoveA(..)
+            | Code::Array(..)
+            | Code::Fill(..)
+            | Code::Accumulate(..)
+            | Code::OnArrays(..)
+            | Code::Elements(..)
+            | Code::PushA(..)
+            | Code::PopA(..)
+            | Code::Call(..)
+            | Code::Primitive(..)
+            | Code::Return(_)
+            | Code::Mark(_)
+    };
+}
+pub(super) use for_the_machine;
+
 /// Whether there is machine code for an instruction.
 pub(super) fn is_native(code: Code, slots: &[Slot]) -> bool {
     let slot = |k: u32| slots[k as usize];
     match code {
-        Code::MoveA(..)
-        | Code::Array(..)
-        | Code::Fill(..)
-        | Code::Accumulate(..)
-        | Code::OnArrays(..)
-        | Code::Elements(..)
-        | Code::PushA(..)
-        | Code::PopA(..)
-        | Code::Call(..)
-        | Code::Primitive(..)
-        | Code::Return(_)
-        | Code::Mark(_) => false,
+        for_the_machine!() => false,
         Code::Select(bank, ..) => bank == bank.element(),
         // In place, which is what a loop does; integers are not added.
         Code::Set(how, d, a, ..) => {

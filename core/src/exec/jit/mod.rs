@@ -26,6 +26,7 @@ mod plan;
 
 use std::{
     fmt,
+    mem::ManuallyDrop,
     ops::Range,
     sync::{Arc, Mutex},
 };
@@ -92,7 +93,7 @@ pub(super) struct Visit {
 pub(super) type Cell = [usize; 3];
 
 /// A tape of numbers that machine code pushes to or pops from.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Stack {
     pub(super) tape: u32,
     /// `Real`, `Complex` or `Int`.
@@ -121,9 +122,12 @@ pub(super) struct Compiled {
 pub(super) struct Native {
     /// The parts of each; `None` where it would not be worth it.
     routines: Vec<Vec<Option<Compiled>>>,
-    /// What owns the memory; behind a lock because it is not made for several threads, who never ask for it.
-    module: Mutex<Option<JITModule>>,
+    /// Behind a lock because it is not made for several threads, who never ask for it.
+    _memory: Mutex<Owner>,
 }
+
+/// What owns the memory of machine code. It gives it back only when it is told to.
+struct Owner(ManuallyDrop<JITModule>);
 
 impl Native {
     pub(super) fn part(&self, routine: usize, part: u32) -> Option<&Compiled> {
@@ -137,22 +141,19 @@ impl fmt::Debug for Native {
     }
 }
 
-impl Drop for Native {
+impl Drop for Owner {
     #[expect(unsafe_code, reason = "machine code is memory that the compiler does not watch")]
     fn drop(&mut self) {
-        let module = self.module.get_mut().ok().and_then(Option::take);
-        if let Some(module) = module {
-            // SAFETY: the functions in it are reached through `routines` alone, which go with it, and nobody is
-            // inside of one: who runs a program holds its bytecode, which holds this.
-            unsafe { module.free_memory() };
-        }
+        // SAFETY: the module is taken once, here. Its functions are reached through the `Native` alone that this is a part
+        // of, and nobody is inside of one: who runs a program holds its bytecode, which holds the `Native`.
+        unsafe { ManuallyDrop::take(&mut self.0).free_memory() };
     }
 }
 
 impl Bytecode {
     /// With machine code for what works on numbers one by one: loops, branches, tapes, elements of arrays. The same bits on
-    /// every scalar; faster where real numbers are `f64`. Compiling takes half a millisecond at least,
-    /// and about ten for a thousand instructions.
+    /// every scalar; faster where real numbers are `f64`. Compiling takes half a millisecond at least, and about ten for a
+    /// thousand instructions.
     ///
     /// ```
     /// use ketgrad_core::{exec::{Bytecode, Datum, Executable, Limits, Machine, NoHost}, text::parse_program};
@@ -173,17 +174,18 @@ impl Bytecode {
         if self.native.is_some() {
             return Ok(self);
         }
-        let mut module = module()?;
+        let mut owner = Owner(ManuallyDrop::new(module()?));
+        let module = &mut *owner.0;
         let mut context = (Context::new(), FunctionBuilderContext::new());
         let mut unfinished = Vec::with_capacity(self.routines.len());
         for routine in &mut self.routines {
             let parts = entries::mark(routine);
-            let plan = Plan::of(routine);
+            let (plan, mut slots) = (Plan::of(routine), routine.slots.clone());
             let has_door = |part: &Range<usize>| {
                 routine.code[part.clone()].iter().any(|c| matches!(c, Code::Native(..)))
             };
             let compiled = parts.into_iter().map(|part| match has_door(&part) {
-                true => compile(&mut module, &plan, Part::of(&plan, part), &mut context).map(Some),
+                true => compile(module, &plan, Part::of(&plan, part, &mut slots), &mut context).map(Some),
                 false => Ok(None),
             });
             unfinished.push(compiled.collect::<Result<Vec<_>, JitError>>()?);
@@ -191,7 +193,7 @@ impl Bytecode {
         let memory = |e: cranelift_module::ModuleError| JitError::Memory { reason: e.to_string() };
         module.finalize_definitions().map_err(memory)?;
         let finished = |part: Unfinished| Compiled {
-            enter: function(&module, part.id),
+            enter: function(module, part.id),
             is_complex: part.is_complex,
             stacks: part.stacks,
             views: part.views,
@@ -199,7 +201,7 @@ impl Bytecode {
         let routine =
             |parts: Vec<Option<Unfinished>>| parts.into_iter().map(|part| part.map(finished)).collect();
         let routines = unfinished.into_iter().map(routine).collect();
-        self.native = Some(Arc::new(Native { routines, module: Mutex::new(Some(module)) }));
+        self.native = Some(Arc::new(Native { routines, _memory: Mutex::new(owner) }));
         Ok(self)
     }
 

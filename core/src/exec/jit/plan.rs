@@ -22,7 +22,7 @@ const STORES: usize = 8;
 /// A routine with doors.
 pub(super) struct Plan<'a> {
     pub(super) routine: &'a Routine,
-    pub(super) numbering: Numbering,
+    numbering: Numbering,
     /// Registers that hold one constant and nothing else.
     pub(super) constants: HashMap<(Bank, Reg), Code>,
     liveness: Liveness,
@@ -87,10 +87,10 @@ pub(super) struct Part {
 }
 
 impl Part {
-    pub(super) fn of(plan: &Plan<'_>, range: Range<usize>) -> Part {
+    /// `slots`: a copy of the routine's, which looking at instructions asks for.
+    pub(super) fn of(plan: &Plan<'_>, range: Range<usize>, slots: &mut [Slot]) -> Part {
         let routine = plan.routine;
         let mut touched: HashMap<(Bank, Reg), bool> = HashMap::new();
-        let mut slots = routine.slots.clone();
         let mut wanted = HashSet::from([range.end]);
         for pc in range.clone() {
             let code = routine.code[pc];
@@ -102,7 +102,7 @@ impl Part {
             // Behind a door, so that something is done before the next one.
             let ahead = code.ends() || matches!(code, Code::Native(..));
             wanted.extend(routine.successors(pc).filter(|_| ahead));
-            visit(&mut code.clone(), &mut slots, |bank, reg, access| {
+            visit(&mut code.clone(), slots, |bank, reg, access| {
                 let of = (bank, *reg);
                 if bank == bank.element() && !plan.constants.contains_key(&of) {
                     *touched.entry(of).or_default() |= access == Access::Write;
@@ -117,7 +117,7 @@ impl Part {
         left.sort_unstable();
         while let Some(pc) = left.pop() {
             if !part.at.contains_key(&pc) {
-                plan.walk(pc, &mut slots, |pc, live| {
+                plan.walk(pc, slots, |pc, live| {
                     if wanted.contains(&pc) {
                         let live = numbers.iter().filter(|&&k| live.contains(k));
                         part.at.insert(pc, live.map(|&k| plan.numbering.registers[k]).collect());

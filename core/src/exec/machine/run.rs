@@ -114,8 +114,14 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
     limits: &Limits,
     interceptor: &mut I,
 ) -> Result<Slots, RunError> {
-    #[rustfmt::skip]
-    let Machine { banks, tapes, frames, #[cfg(feature = "jit")] cells, .. } = machine;
+    let Machine {
+        banks,
+        tapes,
+        frames,
+        #[cfg(feature = "jit")]
+        cells,
+        ..
+    } = machine;
     let mut current = 0;
     let mut base: Base = [0; BANKS];
     let mut pc = 0;
@@ -394,12 +400,10 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                 }
                 #[cfg(feature = "jit")]
                 Code::Native(part, door) => {
-                    if let Some(native) = code.native.as_deref().and_then(|native| native.part(current, part))
-                    {
-                        let memory = (&mut tapes[..], &mut banks.arrays, base);
-                        let to = enter(native, door, (r, c, n), memory, cells, &mut fuel);
-                        pc = to.unwrap_or(pc);
-                    }
+                    let part = code.native.as_deref().and_then(|native| native.part(current, part));
+                    let memory = (&mut tapes[..], &mut banks.arrays, base);
+                    let to = part.and_then(|part| enter(part, door, (r, c, n), memory, cells, &mut fuel));
+                    pc = to.unwrap_or(pc);
                 }
                 _ => {
                     // Arrays and primitives: rarer, and worth a call.

@@ -11,7 +11,9 @@ use crate::ir::{Compare, Int1, Int2, Number1, Number2, Real1, Real2};
 use super::{
     super::{
         super::code::{Bank, Code, Pc, Reg, Write},
-        Stack, ops,
+        Stack,
+        entries::for_the_machine,
+        ops,
     },
     Lowering,
 };
@@ -126,22 +128,13 @@ impl Lowering<'_, '_> {
                 let value = self.call(ops::real2(Real2::Atan2) as usize, &[im, re]);
                 self.set_r(d, value);
             }
-            Code::MoveC(d, a) => {
-                let value = self.c(a);
-                self.set_c(d, value);
-            }
+            Code::MoveR(d, a) => self.copy(Bank::Real, d, a),
+            Code::MoveC(d, a) => self.copy(Bank::Complex, d, a),
+            Code::MoveI(d, a) => self.copy(Bank::Int, d, a),
             Code::FromInt(d, a) => {
                 let n = self.n(a);
                 let value = self.b.ins().fcvt_from_sint(types::F64, n);
                 self.set_r(d, value);
-            }
-            Code::MoveR(d, a) => {
-                let value = self.r(a);
-                self.set_r(d, value);
-            }
-            Code::MoveI(d, a) => {
-                let value = self.n(a);
-                self.set_n(d, value);
             }
             Code::AddI(d, a, b) => self.int2(pc, Int2::Add, d, a, b),
             Code::Int2(op, d, a, b) => self.int2(pc, op, d, a, b),
@@ -180,8 +173,7 @@ impl Lowering<'_, '_> {
                 self.set_n(d, value);
             }
             Code::Select(bank, d, condition, a) => {
-                let (yes, no) =
-                    (self.plan.routine.slots[a as usize].reg, self.plan.routine.slots[a as usize + 1].reg);
+                let [yes, no] = [a, a + 1].map(|slot| self.plan.routine.slots[slot as usize].reg);
                 let (condition, yes, no) = (self.n(condition), self.get(bank, yes), self.get(bank, no));
                 let value = [0, 1].map(|part| self.b.ins().select(condition, yes[part], no[part]));
                 self.set(bank, d, value);
@@ -285,21 +277,13 @@ impl Lowering<'_, '_> {
                 self.switch(pc, index, first, len, |s| s.drop_top(stack));
             }
             // Nothing is done on the way through a door.
-            Code::Native(..) => {}
-            // Left to the machine: see `is_native`.
-            Code::MoveA(..)
-            | Code::Array(..)
-            | Code::Fill(..)
-            | Code::Accumulate(..)
-            | Code::OnArrays(..)
-            | Code::Elements(..)
-            | Code::PushA(..)
-            | Code::PopA(..)
-            | Code::Call(..)
-            | Code::Primitive(..)
-            | Code::Return(_)
-            | Code::Mark(_) => {}
+            Code::Native(..) | for_the_machine!() => {}
         }
+    }
+
+    fn copy(&mut self, bank: Bank, d: Reg, a: Reg) {
+        let value = self.get(bank, a);
+        self.set(bank, d, value);
     }
 
     fn number1(&mut self, op: Number1, d: Reg, a: Reg) {
@@ -453,6 +437,7 @@ impl Lowering<'_, '_> {
     }
 }
 
+/// The comparison of integers.
 fn ints(op: Compare) -> IntCC {
     match op {
         Compare::Lt => IntCC::SignedLessThan,

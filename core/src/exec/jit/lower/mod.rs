@@ -137,7 +137,10 @@ impl<'a, 'f> Lowering<'a, 'f> {
     /// Lists the tapes, arrays and blocks.
     fn list(&mut self) {
         let routine = self.plan.routine;
-        for pc in self.part.range.clone().filter(|&pc| self.is_inside(pc)).collect::<Vec<_>>() {
+        for pc in self.part.range.clone() {
+            if !self.is_inside(pc) {
+                continue;
+            }
             let code = self.code(pc);
             let door = matches!(code, Code::Native(..)).then_some(pc);
             let targets = routine.successors(pc).filter(|_| code.ends());
@@ -195,6 +198,7 @@ impl<'a, 'f> Lowering<'a, 'f> {
         self.b.switch_to_block(on);
     }
 
+    /// The blocks, in order.
     fn body(&mut self) {
         for (from, block) in self.blocks.clone() {
             self.b.switch_to_block(block);
@@ -321,6 +325,7 @@ impl<'a, 'f> Lowering<'a, 'f> {
         }
     }
 
+    /// Wherever machine code ends: puts back the registers that are read from there on, the tapes and the steps left.
     fn ways_out(&mut self) {
         for (pc, block) in std::mem::take(&mut self.exits) {
             self.b.switch_to_block(block);

@@ -18,6 +18,7 @@ impl Lowering<'_, '_> {
         self.b.ins().load(types::I64, FLAGS.with_readonly(), self.cells, offset as i32)
     }
 
+    /// Its variables: of a complex number two, of another the same twice.
     fn variables(&mut self, bank: Bank, reg: Reg) -> [Variable; 2] {
         let b = &mut self.b;
         *self.variables.entry((bank, reg)).or_insert_with(|| {
@@ -177,7 +178,7 @@ impl Lowering<'_, '_> {
         self.stacks.iter().position(|s| *s == stack).unwrap_or(0)
     }
 
-    pub(super) fn top(&self, stack: Stack) -> Variable {
+    fn top(&self, stack: Stack) -> Variable {
         self.tops[self.tape(stack)]
     }
 
@@ -209,12 +210,12 @@ impl Lowering<'_, '_> {
 }
 
 /// The kind of a bank's numbers, or of their parts.
-pub(super) fn kind(bank: Bank) -> ir::Type {
+fn kind(bank: Bank) -> ir::Type {
     if bank == Bank::Int { types::I64 } else { types::F64 }
 }
 
 /// How many parts a number has.
-pub(super) fn parts(bank: Bank) -> usize {
+fn parts(bank: Bank) -> usize {
     if bank == Bank::Complex { 2 } else { 1 }
 }
 
