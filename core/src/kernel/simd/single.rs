@@ -20,25 +20,23 @@
 //!
 //! What will be read next the processor can not guess where pieces are left out, and it fetches what is left
 //! out instead (a gate on qubit 6 of 20 took five times as long as one on qubit 19); so on states beyond the
-//! second cache each run asks for the registers of one that comes soon. The loops are in `loops`, `moves` and `pair`.
+//! second cache each run asks for what comes soon (`ahead`). The loops are in `loops`, `moves` and `pair`.
 #![expect(unsafe_code, reason = "vector registers are read from and written to addresses")]
 
 /// Does something at the address `here` of the first row of each register that a part of the runs has; the others
 /// stand `rows` further. Runs of one and two registers, which gates on low qubits have, have loops of their own.
+/// The vector's address is read once: a store could change what `place` holds for all that the compiler knows.
 ///
 /// A macro, because a closure may end up as a function of its own, without the wide registers.
 macro_rules! each_register {
     ($S:ident, $place:expr, $part:expr, $rows:expr, $here:ident => $body:block) => {{
         let (place, part, rows) = ($place, $part, $rows);
-        let length = place.runs.run_length();
-        let start_of = |register: usize| place.vector.get().add(register * $S::LANES);
-        if place.ahead.is_some() {
-            for (start, next) in place.starts(part) {
+        let (length, vector) = (place.runs.run_length(), place.vector.get());
+        let start_of = |register: usize| vector.add(register * $S::LANES);
+        if let Some(ahead) = place.ahead {
+            for (start, next) in place.runs.starts(part.clone()).zip(ahead.starts(part)) {
                 for i in 0..length {
-                    let there = place.vector.get().wrapping_add((next + i) * $S::LANES);
-                    for row in rows {
-                        $S::prefetch_soon(there.wrapping_add(row));
-                    }
+                    ahead.ask::<$S>(vector, next, i, &rows);
                     let $here = start_of(start + i);
                     $body
                 }
@@ -66,6 +64,7 @@ macro_rules! each_register {
     }};
 }
 
+mod ahead;
 mod loops;
 mod moves;
 mod pair;
@@ -75,6 +74,7 @@ use std::ops::Range;
 use num_complex::Complex;
 
 use self::{
+    ahead::{Ahead, Reach},
     loops::{Dense, Diagonal, FULL, REAL},
     moves::Exchange,
 };
@@ -86,13 +86,6 @@ use crate::kernel::{
 
 /// The most bits that a span may have here.
 const MAX_SPAN: u32 = 4;
-
-/// log2 of the registers that are asked for ahead, in the second cache: 16 KiB. In the first cache they come up to a third
-/// slower where most lines are left out.
-const FETCH_AHEAD_BITS: u32 = 8;
-
-/// States of fewer bytes are near enough.
-const FETCH_FROM_BYTES: usize = 4 << 20;
 
 /// Applies an operator in place. The caller has checked that it fits the state and that the processor
 /// has the set.
@@ -121,8 +114,8 @@ struct Apply<'a, E> {
 struct Place<'a, E> {
     vector: Shared<E>,
     runs: Runs,
-    /// So many registers of a row ahead are asked for, if any.
-    ahead: Option<usize>,
+    /// What is asked for meanwhile, if anything.
+    ahead: Option<Ahead>,
     operator: &'a Operator<Complex<E>>,
     /// Bits that all offsets have in common.
     common: usize,
@@ -149,14 +142,24 @@ impl<E: Element> Task<E> for Apply<'_, E> {
         }
         let lanes = (1usize << lane_bits) - 1;
         let (value, fixed) = (operator.value | common, operator.fixed);
-        let fetches = size_of::<Complex<E>>() << n_qubits >= FETCH_FROM_BYTES;
+        let registers = n_qubits - lane_bits;
         let high = span & !lanes;
-        // Long runs are cut so that the next one is not too far ahead.
-        let ahead_bits = FETCH_AHEAD_BITS - high.count_ones();
-        let run_bits = if fetches { ahead_bits } else { MAX_RUN_BITS };
+        // The same bits, of the numbers of registers.
+        let [fixed_bits, value_bits, row_bits] = [fixed, value, high].map(|bits| bits >> lane_bits);
+        let reach = Reach::of(size_of::<Complex<E>>() << n_qubits);
+        // Long runs are cut so that what is asked for is not too far ahead.
+        let run_bits = reach.map_or(MAX_RUN_BITS, |reach| reach.bits - high.count_ones());
+        let runs = Runs::up_to(run_bits, registers, fixed_bits, value_bits);
+        let all_rows = match &operator.shape {
+            Shape::Swap(..) => high.count_ones() < 2,
+            Shape::Diagonal(_) => high == 0,
+            _ => true,
+        };
         let place = Place {
-            runs: Runs::up_to(run_bits, n_qubits - lane_bits, fixed >> lane_bits, value >> lane_bits),
-            ahead: fetches.then_some(1 << ahead_bits),
+            ahead: reach.and_then(|reach| {
+                Ahead::new(reach, &runs, registers, fixed_bits, value_bits, row_bits, all_rows)
+            }),
+            runs,
             vector: Shared::new(as_reals(self.amplitudes)),
             operator,
             common,
@@ -197,15 +200,6 @@ fn extent<E>(shape: &Shape<E>) -> Option<(usize, usize)> {
 }
 
 impl<E: Element> Place<'_, E> {
-    /// The first register of each run of a part, with that of a run to be fetched meanwhile.
-    #[inline(always)]
-    fn starts(&self, part: Range<usize>) -> impl Iterator<Item = (usize, usize)> + use<E> {
-        let skip = self.ahead.map_or(1, |ahead| (ahead / self.runs.run_length()).max(1));
-        // Beyond the end this names registers that are not there, which are asked for and not used.
-        let next = self.runs.starts(part.start + skip..part.end + skip);
-        self.runs.starts(part).zip(next)
-    }
-
     /// Runs a task over all runs, on threads where that is worth it.
     #[inline(always)]
     fn each_part<S: Simd<Elem = E>, T: Task<E, Output = ()>>(

@@ -84,22 +84,19 @@ impl<E: Element, const ROWS: usize, const FLIPS: usize, const KIND: u8> Task<E>
                     }
                 }};
             }
-            let length = place.runs.run_length();
-            let start_of = |register: usize| place.vector.get().add(register * S::LANES);
-            if place.ahead.is_none() {
+            let (length, vector) = (place.runs.run_length(), place.vector.get());
+            let start_of = |register: usize| vector.add(register * S::LANES);
+            let Some(ahead) = place.ahead else {
                 for start in place.runs.starts(self.part) {
                     for i in start..start + length {
                         turn!(start_of(i));
                     }
                 }
                 return;
-            }
-            for (start, next) in place.starts(self.part) {
+            };
+            for (start, next) in place.runs.starts(self.part.clone()).zip(ahead.starts(self.part)) {
                 for i in 0..length {
-                    let there = place.vector.get().wrapping_add((next + i) * S::LANES);
-                    for row in rows {
-                        S::prefetch_soon(there.wrapping_add(row));
-                    }
+                    ahead.ask::<S>(vector, next, i, &rows);
                     turn!(start_of(start + i));
                 }
             }
@@ -136,17 +133,17 @@ impl<E: Element, const ROWS: usize> Task<E> for Diagonal<'_, E, ROWS> {
                 rows[count] = ((row >> (S::LANE_BITS - 1)) * S::LANES, re, im, real);
                 count += 1;
             }
-            let length = place.runs.run_length();
-            let fetches = place.ahead.is_some();
-            for (start, next) in place.starts(self.part) {
+            let (length, vector, ahead) = (place.runs.run_length(), place.vector.get(), place.ahead);
+            let mut soon = ahead.map(|ahead| ahead.starts(self.part.clone()));
+            for start in place.runs.starts(self.part) {
+                let next = soon.as_mut().and_then(Iterator::next);
                 for &(row, re, im, real) in &rows[..count] {
-                    let here = place.vector.get().add(start * S::LANES + row);
-                    let there = place.vector.get().wrapping_add(next * S::LANES + row);
+                    let here = vector.add(start * S::LANES + row);
                     for i in 0..length {
-                        let at = here.add(i * S::LANES);
-                        if fetches {
-                            S::prefetch_soon(there.wrapping_add(i * S::LANES));
+                        if let (Some(ahead), Some(next)) = (ahead, next) {
+                            ahead.ask::<S>(vector, next, i, &[row]);
                         }
+                        let at = here.add(i * S::LANES);
                         let x = S::load(at);
                         let y = x.mul(re);
                         if real { y } else { x.swap_pairs().mul_add(im, y) }.store(at);
