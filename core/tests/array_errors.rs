@@ -133,13 +133,32 @@ fn shapes_that_do_not_fit() {
             "einsum(a, b, [0, 1], [1, 2], [0, 2])",
             &[2, 3],
             &[2, 3],
-            "`contract` takes axes of one length for each label, given [2, 3] and [2, 3]",
+            "`einsum` takes axes of one length for each label, given [2, 3] and [2, 3]",
+        ),
+        (
+            "contract(a, b, [0, 0, 0, 1, 1])",
+            &[2, 2],
+            &[2, 2],
+            "`contract` of arrays of 2 and 2 axes with the labels [0, 0, 0, 1, 1]: expected a label for each axis",
         ),
         (
             "einsum(a, b, [0, 0], [0, 1], [1])",
             &[2, 2],
             &[2, 2],
-            "`contract` of arrays of 2 and 2 axes with the labels [0, 0, 0, 1, 1]: expected labels for each axis",
+            "`einsum` of arrays of 2 and 2 axes with the labels [0, 0], [0, 1], [1]: expected a label for each axis",
+        ),
+        // Lists that would fit if they were one: an outer product, a product of matrices.
+        (
+            "einsum(a, b, [0, 1], [0], [1])",
+            &[3],
+            &[3],
+            "`einsum` of arrays of 1 and 1 axes with the labels [0, 1], [0], [1]: expected a label for each axis",
+        ),
+        (
+            "einsum(a, b, [0], [1, 1, 2], [0, 2])",
+            &[2, 2],
+            &[2, 2],
+            "`einsum` of arrays of 2 and 2 axes with the labels [0], [1, 1, 2], [0, 2]: expected a label for each axis",
         ),
         (
             "einsum(a, b, [0, 1], [1, 2], [3])",

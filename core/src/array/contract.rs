@@ -23,6 +23,40 @@ use super::{
 
 type Labels = SmallVec<[i64; 6]>;
 
+/// Stands between the three lists of labels where they are told apart by themselves, not by how many axes the arrays
+/// have; no label.
+pub(crate) const BETWEEN: i64 = i64::MIN;
+
+/// What is wrong if [`lists`] finds none.
+pub(crate) const LISTS: &str =
+    "a label for each axis of both factors, then those of the result, none twice at one array";
+
+/// The labels of two arrays of so many axes and those of a third, each list without a label twice.
+pub(crate) fn lists(labels: &[i64], first: usize, second: usize) -> Option<[&[i64]; 3]> {
+    let lists = if labels.contains(&BETWEEN) {
+        let mut parts = labels.split(|l| *l == BETWEEN);
+        let lists = [parts.next()?, parts.next()?, parts.next()?];
+        (parts.next().is_none() && lists[0].len() == first && lists[1].len() == second).then_some(lists)?
+    } else {
+        let (p, rest) = labels.split_at_checked(first)?;
+        let (q, o) = rest.split_at_checked(second)?;
+        [p, q, o]
+    };
+    let once = |list: &[i64]| list.iter().enumerate().all(|(k, l)| !list[..k].contains(l));
+    lists.into_iter().all(once).then_some(lists)
+}
+
+/// What the operation is called where the labels were written down: `einsum` has three lists.
+pub(crate) fn name(op: &'static str, labels: &[i64]) -> &'static str {
+    if labels.contains(&BETWEEN) { "einsum" } else { op }
+}
+
+/// Labels as they were written: one list, or three.
+pub(super) fn labels_text(labels: &[i64]) -> String {
+    let parts: Vec<String> = labels.split(|l| *l == BETWEEN).map(|list| format!("{list:?}")).collect();
+    parts.join(", ")
+}
+
 /// Which of the three arrays of a contraction is computed from the others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Contracted {
@@ -72,7 +106,7 @@ pub fn contract<S: Conj>(
     limit: usize,
     out: &mut Array<S>,
 ) -> Result<(), ArrayError> {
-    let op = which.op();
+    let op = name(which.op(), labels);
     let [first, second, result] = split(which, a, b, like, labels)?;
     let (p, q, o) = match which {
         Contracted::Result => (first, second, result),
@@ -138,19 +172,17 @@ fn split<'a, S>(
         Contracted::First => (rank, b.rank()),
         Contracted::Second => (a.rank(), rank),
     };
-    let lists = labels.split_at_checked(first).and_then(|(p, rest)| {
-        let (q, o) = rest.split_at_checked(second)?;
-        let result = match which {
-            Contracted::Result => o.len(),
-            Contracted::First => a.rank(),
-            Contracted::Second => b.rank(),
-        };
-        let once = |list: &[i64]| list.iter().enumerate().all(|(k, l)| !list[..k].contains(l));
-        (o.len() == result && [p, q, o].into_iter().all(once)).then_some([p, q, o])
-    });
-    lists.ok_or_else(|| {
-        let expected = "labels for each axis of both factors, then of the result, none twice at one array";
-        ArrayError::Labels { op: which.op(), labels: labels.to_vec(), expected, given: [first, second] }
+    let result = match which {
+        Contracted::Result => None,
+        Contracted::First => Some(a.rank()),
+        Contracted::Second => Some(b.rank()),
+    };
+    let lists = lists(labels, first, second).filter(|[.., o]| result.is_none_or(|rank| o.len() == rank));
+    lists.ok_or_else(|| ArrayError::Labels {
+        op: name(which.op(), labels),
+        labels: labels.to_vec(),
+        expected: LISTS,
+        given: [first, second],
     })
 }
 

@@ -1,5 +1,6 @@
 //! What can go wrong with arrays.
 
+use super::contract::labels_text;
 use crate::{bytes::bytes_text, scalar::Undecided};
 
 /// What can go wrong with arrays.
@@ -37,7 +38,7 @@ pub enum ArrayError {
         shape: Vec<usize>,
     },
     /// Labels of axes that do not fit.
-    #[error("`{op}` of arrays of {} and {} axes with the labels {labels:?}: expected {expected}", given[0], given[1])]
+    #[error("`{op}` of arrays of {} and {} axes with the labels {}: expected {expected}", given[0], given[1], labels_text(labels))]
     Labels {
         /// The operation.
         op: &'static str,

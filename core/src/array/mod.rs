@@ -37,6 +37,7 @@ use std::{
     ops::{Deref, DerefMut},
 };
 
+pub(crate) use contract::{BETWEEN, LISTS, lists, name as contraction};
 pub use contract::{Contracted, contract};
 pub use decompose::{cholesky, eigh, expm};
 pub use error::ArrayError;

@@ -75,7 +75,7 @@ macro_rules! for_each_array_op {
             MatMulNh "matmul_nh" (Array, Array) -> Array, "`A B^H` for matrices or stacks of them.";
             MatMulHn "matmul_hn" (Array, Array) -> Array, "`A^H B` for matrices or stacks of them.";
             TraceProduct "trace_product" (Array, Array) -> Number, "`tr(A B)` without the product.";
-            Contract "contract" (Array, Array, Ints) -> Array, "The sum of products of elements of two arrays over the labels of their axes that the result lacks: `contract(a, b, [0, 1, 1, 2, 0, 2])` is `matmul(a, b)`. The labels are those of both arrays and of the result, one list behind the other; none occurs twice at one array.";
+            Contract "contract" (Array, Array, Ints) -> Array, "The sum of products of elements of two arrays over the labels of their axes that the result lacks: `contract(a, b, [0, 1, 1, 2, 0, 2])` is `matmul(a, b)`. The labels are those of both arrays and of the result, one list behind the other, or with the least integer between the lists, which then have to fit one by one; none occurs twice at one array.";
             ContractFirst "contract_first" (Array, Array, Array, Ints) -> Array, "`contract_first(y, b, a, labels)`: what `contract` does with y in the place of the result, for its first operand, in the shape of a. For cotangents.";
             ContractSecond "contract_second" (Array, Array, Array, Ints) -> Array, "`contract_second(a, y, b, labels)`: what `contract` does with y in the place of the result, for its second operand, in the shape of b. For cotangents.";
             Convolve "convolve" (Array, Array) -> Array, "The full convolution of two vectors.";

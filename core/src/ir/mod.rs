@@ -48,6 +48,7 @@ mod shape_rules;
 mod shapes;
 mod verify;
 
+pub(crate) use crate::array::BETWEEN;
 pub use arrays::ArrayOp;
 pub use builder::FunctionBuilder;
 pub(crate) use compact::retain_params;

@@ -1,6 +1,6 @@
 //! The shape that each operation gives, for shapes that are known.
 
-use crate::array::{ArrayError, Shape, broadcast, checked_axis, place};
+use crate::array::{self, ArrayError, Shape, broadcast, checked_axis, place};
 
 use super::{
     arrays::ArrayOp,
@@ -111,7 +111,7 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool]) -> Found {
     match op {
         A::Count => {
             let list = list!(args, 0);
-            Ok(crate::array::count(list, usize::MAX).map_or(Known::Any, Known::Int))
+            Ok(array::count(list, usize::MAX).map_or(Known::Any, Known::Int))
         }
         A::Dim => {
             let shape = known!(args, 0);
@@ -353,24 +353,17 @@ fn product(op: ArrayOp, a: &[usize], b: &[usize]) -> Found {
 }
 
 fn contracted(a: &[usize], b: &[usize], labels: &[i64]) -> Found {
-    const OP: &str = "contract";
+    let op = array::contraction("contract", labels);
     let bad = |expected: &'static str| {
-        Err(ArrayError::Labels { op: OP, labels: labels.to_vec(), expected, given: [a.len(), b.len()] })
+        Err(ArrayError::Labels { op, labels: labels.to_vec(), expected, given: [a.len(), b.len()] })
     };
-    let once = |list: &[i64]| list.iter().enumerate().all(|(k, l)| !list[..k].contains(l));
-    let lists = labels.split_at_checked(a.len()).and_then(|(p, rest)| {
-        let (q, o) = rest.split_at_checked(b.len())?;
-        [p, q, o].into_iter().all(once).then_some((p, q, o))
-    });
-    let Some((p, q, o)) = lists else {
-        return bad("labels for each axis of both factors, then of the result, none twice at one array");
-    };
+    let Some([p, q, o]) = array::lists(labels, a.len(), b.len()) else { return bad(array::LISTS) };
     let of = |label: &i64| {
         let at = |list: &[i64], shape: &[usize]| list.iter().position(|l| l == label).map(|k| shape[k]);
         (at(p, a), at(q, b))
     };
     if p.iter().any(|l| matches!(of(l), (Some(m), Some(n)) if m != n)) {
-        return Err(ArrayError::shape(OP, "axes of one length for each label", &[a, b]));
+        return Err(ArrayError::shape(op, "axes of one length for each label", &[a, b]));
     }
     let shape: Option<Shape> = o.iter().map(|l| of(l).0.or(of(l).1)).collect();
     match shape.filter(|s| !s.is_empty()) {

@@ -2,7 +2,7 @@
 
 use crate::{
     entity::Value,
-    ir::{ArrayOp, Element, Kind, Mixed, Number1, Op},
+    ir::{ArrayOp, BETWEEN, Element, Kind, Mixed, Number1, Op},
 };
 
 use super::{Builtin, Given, Misfit, Operator, Stage};
@@ -286,6 +286,9 @@ impl Stage {
             Composed::Einsum => {
                 let mut labels = Vec::new();
                 for k in 2..5 {
+                    if k > 2 {
+                        labels.push(self.b.int(BETWEEN));
+                    }
                     let list = self.fit(arg(k), &Kind::Array(Element::Int)).map_err(|e| e.of(k))?;
                     match self.b.maker(list) {
                         Some((Op::Array, items)) => labels.extend_from_slice(items),

@@ -719,24 +719,35 @@ fn array_contracted<T: Number>(
     Array::new(&shape, items)
 }
 //-
+/// The labels of two arrays of so many axes and of the result: one list behind the other, or three lists that have to
+/// fit, with the least integer between them.
+fn array_labels(labels: &[i64], first: usize, second: usize) -> [&[i64]; 3] {
+    let parts: Vec<&[i64]> = labels.split(|l| *l == i64::MIN).collect();
+    if let [p, q, o] = parts[..] {
+        let fits = p.len() == first && q.len() == second;
+        assert!(fits, "`einsum` of arrays of {first} and {second} axes with the labels {p:?}, {q:?}, {o:?}");
+        return [p, q, o];
+    }
+    let (p, rest) = labels.split_at(first);
+    let (q, o) = rest.split_at(second);
+    [p, q, o]
+}
+//-
 /// Sums of products of elements of two arrays over the labels of their axes that the result lacks.
 fn array_contract<T: Number>(a: &Array<T>, b: &Array<T>, labels: &[i64]) -> Array<T> {
-    let (p, rest) = labels.split_at(a.shape().len());
-    let (q, o) = rest.split_at(b.shape().len());
+    let [p, q, o] = array_labels(labels, a.shape().len(), b.shape().len());
     array_contracted("contract", (a, p), (b, q), o, None)
 }
 //-
 /// What the first factor gets from the result and the second.
 fn array_contract_first<T: Number>(y: &Array<T>, b: &Array<T>, a: &Array<T>, labels: &[i64]) -> Array<T> {
-    let (p, rest) = labels.split_at(a.shape().len());
-    let (q, o) = rest.split_at(b.shape().len());
+    let [p, q, o] = array_labels(labels, a.shape().len(), b.shape().len());
     array_contracted("contract_first", (y, o), (b, q), p, Some(a))
 }
 //-
 /// What the second factor gets from the first and the result.
 fn array_contract_second<T: Number>(a: &Array<T>, y: &Array<T>, b: &Array<T>, labels: &[i64]) -> Array<T> {
-    let (p, rest) = labels.split_at(a.shape().len());
-    let (q, o) = rest.split_at(b.shape().len());
+    let [p, q, o] = array_labels(labels, a.shape().len(), b.shape().len());
     array_contracted("contract_second", (a, p), (y, o), q, Some(b))
 }
 //-
