@@ -40,6 +40,11 @@ const LOOPS: &[&str] = &[
     "let mut s = x; for i in 0..4 { let a = s * y; let mut t = a; for j in 0..3 { t = t * a + real(j); } s = sin(t) + a; } s",
     "let mut s = x; for i in 0..4 { let a = exp(-s * s); let b = a * a; let c = b * y + a; if c > 0.5 { s = s + b * c; } else { s = s - a * c * c; } } s",
     "let mut s = x; for i in 0..4 { if s > y { s = s * y; } else if s > 0.2 { s = s * s; } else { s = s + 0.7 * x; } } s",
+    // Parts of an array: along either axis, beside elements, of an array that is written.
+    "let m = [[x, y, x * y], [1.0, x, y]]; let mut s = 0.0; for i in 0..2 { s += sum(row(m, i) * row(m, i)) * (m[i, 0] + y); } s",
+    "let m = [[x, y, x * y], [1.0, x, y]]; let mut s = 0.0; for j in 0..2 { s += sum(slice(m, 1, j, 2) * slice(m, 1, 1 - j, 1)) + m[1, j] * x; } s",
+    "let m = [[x, y], [y, x], [2.0, x * y]]; let mut s = m[0, 1]; for i in 0..2 { let r = slice(m, 0, i, 2); s = s * sum(r) + m[2, i] * prod(row(m, 2 - i)); } s",
+    "let mut v = [x, y, x + y, 1.0]; for i in 0..3 { let p = slice(v, 0, i, 2); v[i] = v[i] * sum(p * p); v[3] = v[3] + p[1]; } sum(v * v)",
     // Nothing flows through it; it runs zero times; what does not change in it.
     "let mut n = 0; for i in 0..5 { n += i * i; } let mut s = x; for i in 0..n - 27 { s *= y; } s",
     "let mut s = x; for i in 3..3 { s = s * y; } for i in 5..2 { s = s + y; } s * y",

@@ -5,13 +5,16 @@
 mod requests;
 
 use ketgrad_core::{
+    array::Array,
     circuit::Circuit,
+    exec::{Datum, Derivatives},
     hybrid::Expectation,
     kernel::{Element, Executors, InstructionSet},
     matrix::Matrix,
     observable::PauliSum,
     plan::Fast,
     simulate::Simulator,
+    text::parse_program,
 };
 use num_complex::Complex;
 use requests::requests;
@@ -142,5 +145,34 @@ fn a_prepared_gradient_allocates_nothing() {
         }
         allocates_nothing::<f64>(dense(n), &[], 1e-11);
         allocates_nothing::<f32>(dense(n), &[], 2e-3);
+    }
+}
+
+/// So does that of a program: what rows, parts and elements give to the cotangent of an array goes to one buffer.
+#[test]
+fn a_prepared_gradient_of_a_program_allocates_nothing() {
+    for (body, slope) in [
+        ("let mut s = 0.0; for i in 0..40 { let r = row(a, i); s += sum(r * r) * k; } s", 1.0),
+        ("let mut s = 0.0; for i in 0..40 { let r = row(a, i); s += sum(r * r) * k + a[i, 1]; } s", 2.0),
+        ("let mut s = 0.0; for j in 0..5 { let r = slice(a, 1, j, 1); s += sum(r * r) * k; } s", 1.0),
+        ("let mut s = 0.0; for i in 0..40 { for j in 0..6 { s += a[i, j] * a[i, j] * k; } } s", 1.0),
+    ] {
+        let program = parse_program(&format!("fn f(a: array, k) {{ {body} }}")).unwrap();
+        let mut f = Derivatives::<f64>::new(&program, "f").unwrap().prepare().unwrap();
+        let numbers: Vec<f64> = (0..240).map(|k| (f64::from(k) * 0.7).sin()).collect();
+        let a = Array::new(&[40, 6], numbers.clone()).unwrap();
+        let args = [Datum::Reals(a.into()), Datum::Real(0.5)];
+        let mut gradient = Vec::new();
+        for _ in 0..3 {
+            f.value_and_gradient(&args, &mut gradient).unwrap();
+        }
+        let count = requests(|| {
+            f.value_and_gradient(&args, &mut gradient).unwrap();
+        });
+        let Datum::Reals(of_a) = &gradient[0] else { panic!("{gradient:?}") };
+        assert_eq!(of_a.shape().as_slice(), [40, 6], "{body}");
+        // By element (3, 1), 2 a k and what it gives by itself.
+        assert!((of_a[19] - (numbers[19] + slope - 1.0)).abs() < 1e-14, "{body}: {}", of_a[19]);
+        assert_eq!(count, 0, "{body}");
     }
 }

@@ -1,5 +1,7 @@
 //! Shapes, axes and broadcasting.
 
+use std::ops::AddAssign;
+
 use num_traits::Zero;
 use smallvec::SmallVec;
 
@@ -317,6 +319,14 @@ impl Moved {
     fn place(&self, start: usize) -> (usize, usize) {
         // Most often there is one run, and a division costs as much as many elements.
         if start < self.run { (0, start) } else { (start / self.run.max(1), start % self.run.max(1)) }
+    }
+
+    /// Adds the elements to those of an array as large as all of them with their zeros.
+    pub(crate) fn add<T: Clone + AddAssign>(&self, a: &[T], out: &mut [T]) {
+        for (k, run) in out.chunks_mut(self.run.max(1)).enumerate() {
+            let from = a.iter().skip(self.from + k * self.step);
+            run.iter_mut().skip(self.lead).take(self.body).zip(from).for_each(|(x, y)| *x += y.clone());
+        }
     }
 
     /// Copies the elements from the place `start` on.

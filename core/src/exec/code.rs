@@ -167,6 +167,8 @@ pub(super) enum Code {
     Set(Write, Reg, SlotId, Reg, Reg),
     /// `d = a + b`, the slots `a` and `a + 1`.
     Accumulate(Reg, SlotId),
+    /// `d = sum + embed(part, whole, axis, start)`, those five slots: only the part is looked at.
+    AccumulatePart(Reg, Slots),
     /// An operation on whole arrays: operands, and the one result.
     OnArrays(ArrayOp, Slots, Slots),
     /// Operations element by element, done together: the number of their recipe, operands, and results.

@@ -147,6 +147,11 @@ pub(super) fn visit(code: &mut Code, slots: &mut [Slot], mut f: impl FnMut(Bank,
             read!(*a..*a + 2);
             f(slots[*a as usize].bank, d, Write);
         }
+        Code::AccumulatePart(d, args) => {
+            let bank = slots[args.range().start].bank;
+            read!(args.range());
+            f(bank, d, Write);
+        }
         Code::PushR(_, a) => f(Real, a, Read),
         Code::PushC(_, a) => f(Complex, a, Read),
         Code::PushI(_, a) => f(Int, a, Read),

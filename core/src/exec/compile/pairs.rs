@@ -1,11 +1,12 @@
-//! Two operations on real numbers in one instruction: `(a x b) y c` and `c y (a x b)`.
+//! Two operations in one instruction: `(a x b) y c` and `c y (a x b)` on real numbers, and `c + embed(a, b, …)`.
 //!
-//! The first is a sum, difference or product whose only reader is the second, in the same block. It is done
-//! where the second stands; none of these can fail, so nobody sees that it is later.
+//! The first is a sum, difference or product of reals whose only reader is the second, in the same block; or a part
+//! among zeros that is added to an array, of which then only the part is looked at. It is done
+//! where the second stands; none of these can fail where an adjoint has it, so nobody sees that it is later.
 
 use crate::{
     entity::{Inst, Value},
-    ir::{Function, Kind, Number2, Op},
+    ir::{ArrayOp, Function, InstData, Kind, Number2, Op},
 };
 
 use super::super::code::{Code, Reg};
@@ -31,20 +32,23 @@ impl Pairs {
         for (b, block) in f.blocks.iter() {
             for &i in &block.insts {
                 let inst = &f.insts[i];
-                let Some(result) = inst.result.filter(|&v| f.kinds[v] == Kind::Real && fits(inst.op)) else {
-                    continue;
-                };
+                let Some(result) = inst.result else { continue };
                 let inner = |k: usize| {
                     let v: Value = *inst.args.get(k)?;
                     let (home, inner) = defined[v.index()]?;
                     let alone = home == b.index() && uses[v.index()] == 1;
                     (alone && pairs.inner[inner.index()].is_none()).then_some((inner, k == 1))
                 };
-                if let Some((first, back)) = inner(0).or_else(|| inner(1)) {
+                let number = is_sum_or_product(inst.op) && f.kinds[result] == Kind::Real;
+                // Real numbers are given by one kind of inner operation, arrays by the other.
+                let takes = number || inst.op == Op::Accumulate;
+                if let Some((first, back)) = takes.then(|| inner(0).or_else(|| inner(1))).flatten() {
                     pairs.inner[i.index()] = Some((first, back));
                     pairs.absorbed[first.index()] = true;
                 }
-                defined[result.index()] = Some((b.index(), i));
+                if number || is_embedded(f, inst) {
+                    defined[result.index()] = Some((b.index(), i));
+                }
             }
         }
         pairs
@@ -60,8 +64,14 @@ impl Pairs {
     }
 }
 
-fn fits(op: Op) -> bool {
+fn is_sum_or_product(op: Op) -> bool {
     matches!(op, Op::Number2(Number2::Add | Number2::Sub | Number2::Mul))
+}
+
+/// A part among zeros, of one kind of elements.
+fn is_embedded(f: &Function, inst: &InstData) -> bool {
+    let kinds = inst.result.iter().chain(inst.args.iter().take(2)).map(|v| &f.kinds[*v]);
+    inst.op == Op::OnArrays(ArrayOp::Embed) && kinds.clone().zip(kinds.skip(1)).all(|(a, b)| a == b)
 }
 
 /// `d = (a first b) second c`, or `d = c second (a first b)` if `back`.
@@ -89,4 +99,39 @@ pub(super) fn pair(first: Op, second: Op, back: bool, [d, a, b, c]: [Reg; 4]) ->
         (Mul, Mul, true) => Code::MulMulBack(d, a, b, c),
         _ => return None,
     })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+    use crate::{exec::Bytecode, ir};
+
+    /// A part is added at its place without a look at the rest, on either side of the sum; one that is read by another
+    /// instruction, too, is made.
+    #[test]
+    fn a_part_among_zeros_is_added_at_its_place() {
+        for (sum, rest, absorbed) in [
+            ("accumulate v0, v5", "v6", true),
+            ("accumulate v5, v0", "v6", true),
+            ("accumulate v0, v5", "v5", false),
+        ] {
+            let program = ir::parse(&format!(
+                "fn f(sum, part, whole) -> (array<real>, array<real>) {{
+                block0(v0: array<real>, v1: array<real>, v2: array<real>):
+                    v3: int = int 0
+                    v4: int = int 1
+                    v5: array<real> = embed v1, v2, v3, v4
+                    v6: array<real> = {sum}
+                    v7: (array<real>, array<real>) = tuple v6, {rest}
+                    return v7
+                }}"
+            ));
+            let program = program.unwrap();
+            let code = Bytecode::compile(&program, program.lookup("f").unwrap()).unwrap();
+            let all = || code.routines.iter().flat_map(|r| &r.code);
+            assert_eq!(all().any(|c| matches!(c, Code::AccumulatePart(..))), absorbed, "{sum}, {rest}");
+            assert_eq!(all().any(|c| matches!(c, Code::Accumulate(..))), !absorbed, "{sum}, {rest}");
+        }
+    }
 }

@@ -8,7 +8,7 @@ use crate::{
 };
 
 use super::{
-    super::code::{Bank, Code, Reg, Slots, Write},
+    super::code::{Bank, Code, Reg, Slot, Slots, Write},
     Compiler,
     pairs::pair,
 };
@@ -28,6 +28,11 @@ impl Compiler<'_> {
                 let (args, results) = self.call(inst);
                 return self.emit(Code::OnArrays(op, args, results));
             }
+        }
+        if inst.op == Op::Accumulate
+            && let Some((embed, back)) = self.pairs.inner(i)
+        {
+            return self.accumulate_part(inst, embed, back);
         }
         let code = match inst.op {
             Op::Real(_) | Op::Int(_) | Op::Bool(_) | Op::Tuple | Op::Field(_) => return,
@@ -79,6 +84,17 @@ impl Compiler<'_> {
         let other = *outer.args.get(usize::from(!back))?;
         let (a, b) = (self.reg(*inner.args.first()?), self.reg(*inner.args.get(1)?));
         pair(inner.op, outer.op, back, [self.reg(outer.result?), a, b, self.reg(other)])
+    }
+
+    /// An array and a part of another, in its place among zeros.
+    fn accumulate_part(&mut self, inst: &InstData, embed: Inst, back: bool) {
+        let (d, sum) = (inst.result, inst.args.get(usize::from(!back)));
+        let (Some(d), Some(&sum)) = (d, sum) else { return };
+        let embed = &self.f.insts[embed];
+        let slots: Vec<Slot> = std::iter::once(&sum).chain(&embed.args).map(|&v| self.first(v)).collect();
+        let code = Code::AccumulatePart(self.reg(d), self.slots(&slots));
+        self.at = embed.at;
+        self.emit(code);
     }
 
     fn on_arrays(&mut self, inst: &InstData, [d, a, b, c]: [Reg; 4]) {

@@ -114,6 +114,7 @@ macro_rules! for_the_machine {
             | Code::Array(..)
             | Code::Fill(..)
             | Code::Accumulate(..)
+            | Code::AccumulatePart(..)
             | Code::OnArrays(..)
             | Code::Elements(..)
             | Code::PushA(..)

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
+use num_traits::Zero;
+
 use crate::{
+    array::{Array, ArrayError, Moved, Shape},
     ir::{Kind, Primitive},
     scalar::{Real, Scalar},
 };
@@ -16,9 +19,10 @@ use super::{
         error::{CallError, RunError},
         host::{Host, HostError},
     },
-    array_bank::items,
+    array_bank::{Held, items},
     banks::{Arrays, Banks, Base, Tape, store_leaves},
     elements::elements,
+    room::Room,
     run::Place,
     whole::on_arrays,
 };
@@ -116,7 +120,7 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
                     None if matches!(instruction, Code::Get(..)) || index < 0 => {
                         return Err(place.index(index, array.len()));
                     }
-                    None => num_traits::Zero::zero(),
+                    None => Zero::zero(),
                 };
             });
         }
@@ -134,13 +138,7 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
                 let array = arrays.read(on(s.bank, s.reg), s.last);
                 let mut array = arrays.own(array, room).map_err(full)?;
                 let elements = Arc::make_mut(&mut array);
-                if k >= len {
-                    let (before, after) = (elements.capacity(), elements.capacity().max(k + 1));
-                    let grown = (after - before) * size_of_val(&value);
-                    room.take(grown).map_err(full)?;
-                    elements.as_vec().resize_with(k + 1, num_traits::Zero::zero);
-                    room.add((elements.capacity() - after) * size_of_val(&value));
-                }
+                grow(elements, k + 1, room).map_err(full)?;
                 if how == Write::Add {
                     elements[k] += value;
                 } else {
@@ -169,6 +167,34 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
                 }
                 arrays.recycle(short);
                 arrays.store(on(s.bank, d), long);
+            });
+        }
+        Code::AccumulatePart(d, args) => {
+            let [s, p, w, axis, start] = slots[args.range()] else { return Ok(()) };
+            let [axis, start] = [axis, start].map(|int| n[on(Bank::Int, int.reg)]);
+            by_bank!(s.bank, |arrays, _numbers, ITEM| {
+                let _ = ITEM;
+                let sum = arrays.read(on(s.bank, s.reg), s.last);
+                let part = arrays.read(on(p.bank, p.reg), p.last);
+                let whole = arrays.read(on(w.bank, w.reg), w.last);
+                let moved = Moved::embed(&shape(&part), &shape(&whole), axis, start).map_err(full)?;
+                let len = items(&whole).len();
+                let mut sum = if items(&sum).is_empty() {
+                    // The first part makes the array, in a buffer that fits.
+                    arrays.recycle(sum);
+                    arrays.fresh(len, room).map_err(full)?
+                } else {
+                    arrays.own(sum, room).map_err(full)?
+                };
+                let elements = Arc::make_mut(&mut sum);
+                grow(elements, len, room).map_err(full)?;
+                if let Some(whole) = whole.as_ref().filter(|w| elements.is_vector() && !w.is_vector()) {
+                    elements.set_shape_of(whole);
+                }
+                moved.add(items(&part), elements);
+                arrays.recycle(part);
+                arrays.recycle(whole);
+                arrays.store(on(s.bank, d), Some(sum));
             });
         }
         Code::OnArrays(op, args, results) => {
@@ -230,6 +256,22 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
         }
         // Everything else is run by the loop.
         _ => {}
+    }
+    Ok(())
+}
+
+fn shape<T>(array: &Held<T>) -> Shape {
+    array.as_ref().map_or_else(|| Array::<T>::default().shape(), |array| array.shape())
+}
+
+/// Follows an array by zeros until it has so many elements, within the memory that there may be.
+#[inline]
+fn grow<T: Zero>(array: &mut Array<T>, len: usize, room: &mut Room) -> Result<(), ArrayError> {
+    if len > array.len() {
+        let (before, after) = (array.capacity(), array.capacity().max(len));
+        room.take((after - before) * size_of::<T>())?;
+        array.as_vec().resize_with(len, T::zero);
+        room.add((array.capacity() - after) * size_of::<T>());
     }
     Ok(())
 }
