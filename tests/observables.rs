@@ -1,11 +1,18 @@
-//! Observables: text and back, and every way in which text can be wrong.
+//! Observables: text and back, every way in which text can be wrong, and their algebra against that of matrices.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use ketgrad_core::{
     basis::MAX_QUBITS,
     observable::{ObservableError, Pauli, PauliString, PauliSum, Problem},
 };
+use num_complex::Complex;
 use proptest::prelude::*;
+use support::{
+    close::assert_matrices,
+    reference::{Dense, add, pauli_sum, product},
+};
+
+type C = Complex<f64>;
 
 fn string() -> impl Strategy<Value = PauliString> {
     let letter = prop_oneof![Just(Pauli::X), Just(Pauli::Y), Just(Pauli::Z)];
@@ -102,4 +109,107 @@ fn strings_are_sorted_and_checked() {
         let error = PauliSum::new([(1.0, string.clone()), (coefficient, string.clone())]).unwrap_err();
         assert_eq!(error.problem, Problem::Coefficient { text: coefficient.to_string() });
     }
+}
+
+/// `factor (A B + sign B A)`.
+fn both_orders(a: &Dense<C>, b: &Dense<C>, sign: f64, factor: C) -> Dense<C> {
+    let mut sum = vec![vec![C::new(0.0, 0.0); a.len()]; a.len()];
+    add(&mut sum, &product(a, b), factor);
+    add(&mut sum, &product(b, a), factor * sign);
+    sum
+}
+
+fn on_few(n: usize) -> impl Strategy<Value = PauliSum> {
+    let letter = prop_oneof![Just(Pauli::X), Just(Pauli::Y), Just(Pauli::Z)];
+    let string = proptest::collection::btree_map(0..n, letter, 0..=n);
+    let term = (-2.0..2.0, string.prop_map(|m| PauliString::new(m).unwrap()));
+    proptest::collection::vec(term, 0..6).prop_map(|terms| PauliSum::new(terms).unwrap())
+}
+
+const N: usize = 3;
+
+/// Sums of a few dozen products of numbers below 2.
+const ROUNDING: f64 = 1e-13;
+
+proptest! {
+    #[test]
+    fn the_algebra_is_that_of_matrices(a in on_few(N), b in on_few(N), factor in -3.0..3.0) {
+        let (of_a, of_b) = (pauli_sum(&a, N), pauli_sum(&b, N));
+        let one = C::new(1.0, 0.0);
+        let close = |sum: &PauliSum, expected: &Dense<C>, what: &str| {
+            assert_matrices(&pauli_sum(sum, N), expected, ROUNDING, what);
+        };
+        close(&a.anticommutator(&b).unwrap(), &both_orders(&of_a, &of_b, 1.0, one), "{A, B}");
+        close(&a.commutator(&b).unwrap(), &both_orders(&of_a, &of_b, -1.0, C::new(0.0, 1.0)), "i [A, B]");
+        let combined = a.clone() - b.clone().scaled(factor).unwrap() + -a.clone();
+        let mut expected = vec![vec![C::new(0.0, 0.0); 1 << N]; 1 << N];
+        add(&mut expected, &of_b, C::new(-factor, 0.0));
+        close(&combined, &expected, "A - f B - A");
+        let collected = combined.collected().unwrap();
+        close(&collected, &expected, "collected");
+        for (i, (coefficient, string)) in collected.terms().iter().enumerate() {
+            prop_assert!(*coefficient != 0.0);
+            prop_assert!(collected.terms()[..i].iter().all(|t| t.1 != *string));
+        }
+    }
+
+    #[test]
+    fn strings_multiply_as_matrices_do(p in string(), q in string(), r in string()) {
+        // Powers of i, and the law that groups have; the matrices of the first qubits are in the test above.
+        let (k, pq) = p.times(&q);
+        let (l, qp) = q.times(&p);
+        prop_assert_eq!(&pq, &qp);
+        prop_assert_eq!(p.commutes(&q), k == l);
+        prop_assert!((k + l) % 4 == 0 || (k + 4 - l) % 4 == 0);
+        prop_assert_eq!(p.times(&p), (0, PauliString::default()));
+        let ((m, left), (n, qr)) = (pq.times(&r), q.times(&r));
+        let (o, right) = p.times(&qr);
+        prop_assert_eq!(((k + m) % 4, left), ((n + o) % 4, right));
+        prop_assert!(p.commutes(&q) || !p.commutes_qubit_wise(&q));
+        prop_assert_eq!(PauliString::from_masks(p.x_mask(), p.z_mask()), Ok(p));
+    }
+
+    #[test]
+    fn groups_hold_every_term_once(a in on_few(5)) {
+        type Commute = fn(&PauliString, &PauliString) -> bool;
+        let general: (_, Commute) = (a.commuting_groups(), PauliString::commutes);
+        for (groups, commute) in [general, (a.qubit_wise_groups(), PauliString::commutes_qubit_wise)] {
+            let key = |t: &(f64, PauliString)| (t.0.to_bits(), t.1.clone());
+            let mut all: Vec<_> = groups.iter().flat_map(PauliSum::terms).map(key).collect();
+            let mut expected: Vec<_> = a.terms().iter().map(key).collect();
+            all.sort();
+            expected.sort();
+            prop_assert_eq!(all, expected);
+            for group in &groups {
+                for (i, (_, p)) in group.terms().iter().enumerate() {
+                    prop_assert!(group.terms()[..i].iter().all(|(_, q)| commute(p, q)));
+                }
+            }
+        }
+    }
+}
+
+/// Half of `{H, H}`, by hand; and what does not fit into floats or states.
+#[test]
+fn squares_come_from_anticommutators() {
+    let h: PauliSum = "Z0 Z1 + 0.5 X0 + 0.5 X1".parse().unwrap();
+    let square = h.anticommutator(&h).unwrap().scaled(0.5).unwrap();
+    // (Z Z + (X0 + X1)/2)^2 = 1 + 1/2 + X0 X1 / 2 + {Z Z, X0 + X1} / 2, whose last term is zero.
+    assert_eq!(square.to_string(), "1.5 + 0.5*X0 X1");
+    let huge: PauliSum = "1e200 Z0".parse().unwrap();
+    let error = huge.anticommutator(&huge).unwrap_err();
+    assert_eq!(error.to_string(), "the coefficient inf is not a finite number");
+    assert_eq!(huge.scaled(1e200).unwrap_err(), error);
+    let error = PauliString::from_masks(1 << MAX_QUBITS, 0).unwrap_err();
+    assert_eq!(error.to_string(), format!("qubit {MAX_QUBITS} is beyond any state"));
+}
+
+/// Hydrogen in a minimal basis on two qubits: all but X X is diagonal.
+#[test]
+fn hydrogen_is_measured_in_two_bases() {
+    let h: PauliSum = "-1.05237 + 0.39794 Z0 - 0.39794 Z1 - 0.01128 Z0 Z1 + 0.18093 X0 X1".parse().unwrap();
+    let groups: Vec<String> = h.qubit_wise_groups().iter().map(ToString::to_string).collect();
+    assert_eq!(groups, ["-1.05237 + 0.39794*Z0 - 0.39794*Z1 - 0.01128*Z0 Z1", "0.18093*X0 X1"]);
+    let commuting: Vec<usize> = h.commuting_groups().iter().map(|g| g.terms().len()).collect();
+    assert_eq!(commuting, [4, 1]);
 }

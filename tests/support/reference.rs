@@ -8,9 +8,11 @@
 use ketgrad_core::{
     circuit::{Circuit, Operation},
     matrix::Matrix,
+    observable::{Pauli, PauliSum},
     param::Binding,
     scalar::Ring,
 };
+use num_complex::Complex;
 
 /// A square matrix by rows.
 pub type Dense<R> = Vec<Vec<R>>;
@@ -115,4 +117,29 @@ pub fn circuit<R: Ring>(circuit: &Circuit, binding: &impl Binding<R>) -> Dense<R
         out = product(&embed(&matrix, n, &targets, &controls), &out);
     }
     out
+}
+
+/// The matrix of a sum on n qubits, by Kronecker products.
+pub fn pauli_sum(sum: &PauliSum, n: usize) -> Dense<Complex<f64>> {
+    let letter = |pauli: Option<Pauli>| {
+        let [o, l, i] = [Complex::new(0.0, 0.0), Complex::new(1.0, 0.0), Complex::new(0.0, 1.0)];
+        match pauli {
+            None => vec![vec![l, o], vec![o, l]],
+            Some(Pauli::X) => vec![vec![o, l], vec![l, o]],
+            Some(Pauli::Y) => vec![vec![o, -i], vec![i, o]],
+            Some(Pauli::Z) => vec![vec![l, o], vec![o, -l]],
+        }
+    };
+    let mut all = vec![vec![Complex::new(0.0, 0.0); 1 << n]; 1 << n];
+    for (coefficient, string) in sum.terms() {
+        let on = |q: usize| string.factors().iter().find(|f| f.0 == q).map(|f| f.1);
+        let product = (0..n).fold(identity(1), |low, q| kron(&letter(on(q)), &low));
+        add(&mut all, &product, Complex::new(*coefficient, 0.0));
+    }
+    all
+}
+
+/// Adds a multiple of a matrix to another.
+pub fn add(all: &mut Dense<Complex<f64>>, more: &Dense<Complex<f64>>, factor: Complex<f64>) {
+    all.iter_mut().flatten().zip(more.iter().flatten()).for_each(|(a, b)| *a += factor * b);
 }
