@@ -434,7 +434,6 @@ fn conditions_are_written_in_full() {
         (bit(3, false), "!d[0]"),
         (compare(&[0, 1, 2], Relation::GreaterEqual, &[true, false, true]), "c >= 5"),
         (compare(&[3], Relation::NotEqual, &[true]), "d != 1"),
-        (compare(&[2, 0], Relation::Equal, &[true]), "c[2] && !c[0]"),
         (compare(&[0, 1], Relation::NotEqual, &[true]), "!c[0] || c[1]"),
         (compare(&[0, 2], Relation::Less, &[false, true]), "!c[2]"),
         (compare(&[0, 2], Relation::Greater, &[true, false]), "c[2]"),
@@ -450,6 +449,19 @@ fn conditions_are_written_in_full() {
         let text = to_qasm3(&c).unwrap();
         assert!(text.ends_with(&format!("bit[1] d;\nif ({expected}) {{ x q[0]; }}\n")), "{text}");
     }
+    // Conditions that all have to hold stand one within the other.
+    let mut equal = c.clone();
+    equal.when(compare(&[2, 0], Relation::Equal, &[true]), |c| c.x(0)).unwrap();
+    assert!(to_qasm3(&equal).unwrap().ends_with("\nif (c[2]) { if (!c[0]) { x q[0]; } }\n"));
+    let both = bit(0, true).and(bit(3, false));
+    let mut nested = c.clone();
+    nested.when(both.clone(), |c| c.x(0)).unwrap().h(0).unwrap();
+    nested.when(both, |c| c.z(0)?.assign(0, false)).unwrap();
+    let text = to_qasm3(&nested).unwrap();
+    let ends = "bit[1] d;\nif (c[0]) { if (!d[0]) { x q[0]; } }\nh q[0];\nif (c[0]) {\n    if (!d[0]) {\n        \
+                z q[0];\n        c[0] = false;\n    }\n}\n";
+    assert!(text.ends_with(ends), "{text}");
+    assert_eq!(parse(&text, &Options::default()).unwrap().circuit, nested);
     // A condition is read once for a block, so what it reads must not change within.
     c.when(bit(0, true), |c| c.h(0)?.measure(0, 0)?.x(0)?.assign(3, true)?.reset(0)).unwrap();
     let text = to_qasm3(&c).unwrap();

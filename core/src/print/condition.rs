@@ -1,6 +1,6 @@
 //! Conditions on classical bits in both languages.
 //!
-//! OpenQASM 3 has the operators for all of them. A comparison of bits that are not one whole register
+//! OpenQASM 3 has the operators for all of them; a few that all have to hold are nested `if`s. A comparison of bits that are not one whole register
 //! in order is written bit by bit: `{c[2], c[0]} < 2` is `!c[2]`, and `x <= 5` on three bits is
 //! `!x[2] || !x[1]`. OpenQASM 2 has `c == n` for a whole register and nothing else.
 
@@ -12,6 +12,25 @@ use crate::circuit::{Condition, Relation};
 /// The condition in OpenQASM 3.
 pub(crate) fn qasm3(condition: &Condition, bits: &Bits) -> String {
     formula(condition, bits).0
+}
+
+/// The most conditions that are written one within the other.
+const NESTED: usize = 4;
+
+/// The conditions of `if`s, one within the other, that together are this one: a few that all have to hold are nested,
+/// since not all readers of OpenQASM 3 know `&&`.
+pub(crate) fn nested(condition: &Condition, bits: &Bits) -> Vec<String> {
+    let all = match condition {
+        Condition::All(list) => list.iter().map(|c| formula(c, bits)).collect(),
+        Condition::Compare { bits: which, relation: Relation::Equal, value }
+            if whole_register(which, bits).is_none() && value.len() <= which.len() =>
+        {
+            equal(which, value, bits)
+        }
+        _ => Vec::new(),
+    };
+    let few = (2..=NESTED).contains(&all.len());
+    if few { all.into_iter().map(|part| part.0).collect() } else { vec![qasm3(condition, bits)] }
 }
 
 /// How tightly a text binds.
@@ -60,6 +79,13 @@ fn whole_register<'a>(which: &[u32], bits: &Bits<'a>) -> Option<&'a str> {
     same.then_some(name)
 }
 
+/// Each bit as the value has it.
+fn equal(which: &[u32], value: &[bool], bits: &Bits) -> Vec<(String, u8)> {
+    let wanted = |i: usize| value.get(i).copied().unwrap_or(false);
+    let literal = |(i, &bit): (usize, &u32)| formula(&Condition::Bit { bit, value: wanted(i) }, bits);
+    which.iter().enumerate().map(literal).collect()
+}
+
 /// A comparison bit by bit, the most significant one first.
 fn compare_bits(which: &[u32], relation: Relation, value: &[bool], bits: &Bits) -> (String, u8) {
     let constant = |holds: bool| (if holds { "true" } else { "false" }.to_owned(), ATOM);
@@ -84,9 +110,7 @@ fn compare_bits(which: &[u32], relation: Relation, value: &[bool], bits: &Bits) 
         sum
     };
     match relation {
-        Relation::Equal => {
-            join(which.iter().enumerate().map(|(i, &b)| literal(b, wanted(i))).collect(), true)
-        }
+        Relation::Equal => join(equal(which, value, bits), true),
         Relation::NotEqual => {
             join(which.iter().enumerate().map(|(i, &b)| literal(b, !wanted(i))).collect(), false)
         }

@@ -234,15 +234,22 @@ impl Printer {
             for instruction in now {
                 statements.extend(self.statement(instruction, scope)?);
             }
-            let condition = first.condition.as_ref().map(|c| condition::qasm3(c, &scope.bits));
-            match (condition, statements.as_slice()) {
-                (_, []) => {}
-                (None, all) => all.iter().for_each(|s| line(body, depth, s)),
-                (Some(c), [one]) => line(body, depth, &format!("if ({c}) {{ {one} }}")),
-                (Some(c), all) => {
-                    line(body, depth, &format!("if ({c}) {{"));
-                    all.iter().for_each(|s| line(body, depth + 1, s));
-                    line(body, depth, "}");
+            let conditions = first.condition.as_ref().map(|c| condition::nested(c, &scope.bits));
+            let conditions = conditions.unwrap_or_default();
+            match statements.as_slice() {
+                [] => {}
+                [one] => {
+                    let heads: String = conditions.iter().map(|c| format!("if ({c}) {{ ")).collect();
+                    line(body, depth, &format!("{heads}{one}{}", " }".repeat(conditions.len())));
+                }
+                all => {
+                    let within = depth + conditions.len();
+                    conditions
+                        .iter()
+                        .zip(depth..)
+                        .for_each(|(c, at)| line(body, at, &format!("if ({c}) {{")));
+                    all.iter().for_each(|s| line(body, within, s));
+                    (depth..within).rev().for_each(|at| line(body, at, "}"));
                 }
             }
         }
