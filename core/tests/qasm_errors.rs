@@ -36,6 +36,33 @@ fn v3(body: &str) -> String {
     ))
 }
 
+/// Arrays take memory for each element, whatever their shape is.
+#[test]
+fn arrays_beyond_what_is_kept() {
+    let limit = "elements: at most 1048576 are kept";
+    assert_eq!(v3("array[int[8], 3000, 3000] t;"), format!("2:15 an array of 3000 x 3000 {limit}"));
+    assert_eq!(v3("array[float, 1048577] t;"), format!("2:14 an array of 1048577 {limit}"));
+    assert_eq!(
+        v3("array[bool, 4294967296, 4294967296] t;"),
+        format!("2:13 an array of 4294967296 x 4294967296 {limit}")
+    );
+    assert_eq!(v3("array[int, -1] t;"), format!("2:12 an array of -1 {limit}"));
+    let many: String = (0..9).map(|k| format!("array[int, 700000] t{k}; ")).collect();
+    assert!(v3(&many).contains("elements in all"), "{}", v3(&many));
+}
+
+#[test]
+fn a_measured_divisor_is_warned_of() {
+    let warnings = |line: &str| {
+        let source = format!("OPENQASM 3; qubit[3] q; bit[3] c; c = measure q; int z = 0; {line}");
+        let parsed = parse(&source, &Options::default()).unwrap();
+        parsed.warnings.iter().filter(|w| *w.problem == Problem::MeasuredDivisor).count()
+    };
+    assert_eq!(warnings("z = 3 / int[4](c);"), 1);
+    assert_eq!(warnings("z = 3 % (int[4](c) + 1);"), 1);
+    assert_eq!(warnings("z = int[4](c) / 3;"), 0);
+}
+
 #[test]
 fn syntax() {
     assert_eq!(

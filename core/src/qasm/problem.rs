@@ -123,6 +123,10 @@ pub enum Problem {
     MixedQubits { qubit: u32 },
     #[error("the lists of elements in aliases and selections have more than {limit} elements in all")]
     TooManyElements { limit: u64 },
+    #[error("an array of {given} elements: at most {limit} are kept")]
+    ArraySize { given: String, limit: u64 },
+    #[error("a measurement decides the divisor, which may be 0")]
+    MeasuredDivisor,
     #[error("the conditions, written out, read more than {limit} bits")]
     LongCondition { limit: u64 },
     #[error("{} cannot hold this number: the comparison is always {holds}", crate::gate::count(*bits, "bit"))]

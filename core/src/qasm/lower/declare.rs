@@ -22,6 +22,12 @@ use crate::{
 /// The largest register: qubits and bits are numbered in 32 bits.
 const MAX_SIZE: u32 = u32::MAX;
 
+/// The most elements of an array. Each is kept as a value, of a hundred bytes or so.
+const MAX_ARRAY: u64 = 1 << 20;
+
+/// How many elements of a list one of an array counts for.
+const ELEMENT: u64 = 16;
+
 /// The most parameters of a file.
 const MAX_PARAMETERS: u64 = 1 << 20;
 
@@ -167,17 +173,25 @@ impl Lowering<'_> {
 
     /// An array of zeros.
     fn zeros(&mut self, ty: &Type, dims: &[Expr]) -> Lower<Value> {
-        let Some((first, rest)) = dims.split_first() else {
-            return Ok(match ty.base {
-                BaseType::Bool => Value::Bool(false),
-                _ => Value::Int(0),
-            });
+        let mut sizes = Vec::with_capacity(dims.len());
+        for dim in dims {
+            sizes.push(self.integer(dim, "the size of an array")?);
+        }
+        let count = sizes.iter().try_fold(1u64, |n, size| n.checked_mul(u64::try_from(*size).ok()?));
+        let Some(count) = count.filter(|n| *n <= MAX_ARRAY) else {
+            let span = dims.iter().map(|dim| dim.span).reduce(Span::to).unwrap_or(ty.span);
+            let given = sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" x ");
+            return self.fail(Problem::ArraySize { given, limit: MAX_ARRAY }, span);
         };
-        let size = self.integer(first, "the size of an array")?;
-        let size = u64::try_from(size).unwrap_or(u64::MAX);
-        self.spend_elements(size, first.span)?;
-        let element = self.zeros(ty, rest)?;
-        Ok(Value::Array((0..size).map(|_| element.clone()).collect()))
+        self.spend_elements(count.saturating_mul(ELEMENT), ty.span)?;
+        let zero = match ty.base {
+            BaseType::Bool => Value::Bool(false),
+            _ => Value::Int(0),
+        };
+        Ok(sizes.iter().rev().fold(zero, |element, size| {
+            let size = usize::try_from(*size).unwrap_or(0);
+            Value::Array(std::iter::repeat_n(element, size).collect())
+        }))
     }
 
     pub(super) fn declare_const(&mut self, declaration: &Declaration) -> Lower<()> {

@@ -23,7 +23,7 @@ use crate::{
     circuit::{Condition, Relation},
     qasm::{
         ast::{BinaryOp, Expr, Ident, Span, Type},
-        diagnostic::Problem,
+        diagnostic::{Diagnostic, Problem},
     },
 };
 
@@ -108,6 +108,12 @@ impl Lowering<'_> {
             Mul => self.multiply(x, y, span)?,
             Div | Rem if b.is_zero() => return self.fail(Problem::DivisionByZero, span),
             Div | Rem => {
+                if !b.digits.iter().any(|digit| matches!(digit, Truth::Constant(true))) {
+                    let help = "where it is 0, the quotient is all ones and the remainder the dividend; ask before \
+                                with `if (…)`";
+                    let warning = Diagnostic::warning(Problem::MeasuredDivisor).at(self.place(span), "");
+                    self.warning(warning.help(help));
+                }
                 let (quotient, rest) = self.divide(x, y, !ty.unsigned, span)?;
                 if op == Div { quotient } else { rest }
             }
