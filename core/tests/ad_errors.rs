@@ -29,7 +29,7 @@ fn text_errors_say_where_what_and_what_else() {
         ("fn f(x) { sin(x, x) }", "1:11: `sin` takes 1 argument, given 2"),
         (
             "fn f(x, n: int) { x * n }",
-            "1:19: expected int, given real: an int meets a real number through `real(n)`",
+            "1:19: expected int, given real: an int meets a real number through `real(n)`, and a whole number is real where it is written `1.0`",
         ),
         (
             "fn f(x) { x % 2.0 }",
@@ -37,12 +37,18 @@ fn text_errors_say_where_what_and_what_else() {
         ),
         (
             "fn f(x, n: int) { n % x }",
-            "1:23: expected int, given real: an int meets a real number through `real(n)`",
+            "1:23: expected int, given real: an int meets a real number through `real(n)`, and a whole number is real where it is written `1.0`",
         ),
         ("fn f(x) { y = 2; x }", "1:11: no variable `y`"),
-        ("fn f(x) { x = 2; x }", "1:11: `x` cannot be assigned to: declare it with `let mut x`"),
+        (
+            "fn f(x) { x = 2; x }",
+            "1:11: `x` cannot be assigned to: declare it with `let mut x`, a parameter or the variable of a loop once more with `let mut x = x;`",
+        ),
         ("fn f(x) { break; x }", "1:11: `break` outside a loop"),
-        ("fn f(x) { let y = x; }", "1:4: `f` gives no value: end it with an expression without `;`"),
+        (
+            "fn f(x) { let y = x; }",
+            "1:4: `f` gives no value: end it with an expression without `;`, an `if` with its `else`",
+        ),
         (
             "fn f(z: complex) { z < z }",
             "1:20: expected real, given complex: take `re`, `im`, `abs` or `abs2` of it",

@@ -350,7 +350,7 @@ fn what_is_wrong_is_said_with_its_place() {
         "struct Point { left, right }\nfn f(p: Point) { p.rihgt }",
         "2:20: no field `rihgt`: did you mean `right`?",
     );
-    wrong("struct P { x, y }\nfn f(x) { P { x: x }.x }", "2:11: `P` takes 2 arguments, given 1");
+    wrong("struct P { x, y }\nfn f(x) { P { x: x }.x }", "2:11: `P` lacks its field `y`");
     wrong(
         "struct Point { x, y }\nfn f(x) { Pint { x: x, y: x }.x }",
         "2:11: no struct `Pint`: did you mean `Point`?",
@@ -358,15 +358,22 @@ fn what_is_wrong_is_said_with_its_place() {
     wrong("fn f(p: reel) { 1.0 }", "1:9: no kind `reel`: did you mean `real`?");
     wrong(
         "fn f(x) { let n = 1; n + x }",
-        "1:26: expected int, given real: an int meets a real number through `real(n)`",
+        "1:26: expected int, given real: an int meets a real number through `real(n)`, and a whole number is real where it is written `1.0`",
     );
     wrong("fn f(x) { x[0] }", "1:11: expected an array, given real");
     wrong("fn f(x) { [x][x] }", "1:15: expected int, given real");
     wrong("fn f(x) { let (a, b) = x; a }", "1:24: expected a tuple of 2 values, given real");
     wrong("fn f(x) { (x, 1).2 }", "1:18: expected a tuple with a field 2, given (real, int)");
     wrong("fn f(x) { if x { 1 } else { 2 } }", "1:14: expected bool, given real");
+    wrong(
+        "rule r(x, n: int) { x } pullback(x, n: int, y, g) { (g, none) } fn f(x) { r(x, 1) }",
+        "1:38: expected `,` or `)` (here the parameters have the kinds that the rule says), found `:`",
+    );
     wrong("fn f(x) { if x > 1 { x } else { x > 2 } }", "1:33: expected real, given bool");
-    wrong("fn f(x) { if x > 1 { x } }", "1:4: `f` gives no value: end it with an expression without `;`");
+    wrong(
+        "fn f(x) { if x > 1 { x } }",
+        "1:4: `f` gives no value: end it with an expression without `;`, an `if` with its `else`",
+    );
     wrong("fn f(x) { let y = if x > 1 { x; } else { x }; y }", "1:19: expected a value, given nothing");
     wrong("fn f(x) { let y = while x > 1 { }; y }", "1:19: expected an expression, found `while`");
     wrong("fn f(x, x) { x }", "1:9: the parameter `x` is defined twice");
@@ -397,7 +404,7 @@ fn what_is_wrong_is_said_with_its_place() {
     wrong("fn f(x) { for i in 0..x { } x }", "1:23: expected int, given real");
     wrong(
         "fn f(x) { for i in 0..3 { i = 2; } x }",
-        "1:27: `i` cannot be assigned to: declare it with `let mut i`",
+        "1:27: `i` cannot be assigned to: declare it with `let mut i`, a parameter or the variable of a loop once more with `let mut i = i;`",
     );
     wrong("struct real { x }", "1:8: the kind `real` is defined twice");
     wrong("struct P { x, x }", "1:15: the field `x` is defined twice");

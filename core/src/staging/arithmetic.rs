@@ -12,7 +12,8 @@ use crate::{
 use super::{Given, Misfit, Stage};
 
 /// What to do where an int meets a real number.
-const REAL_OF_INT: &str = ": an int meets a real number through `real(n)`";
+const REAL_OF_INT: &str =
+    ": an int meets a real number through `real(n)`, and a whole number is real where it is written `1.0`";
 /// What to write where `%` stands between real numbers.
 const REM_OF_REALS: &str = ": the remainder of real numbers is `rem(a, b)`";
 

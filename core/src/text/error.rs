@@ -60,6 +60,14 @@ pub enum TextErrorKind {
         /// How many there are.
         given: usize,
     },
+    /// A struct without one of its fields.
+    #[error("`{name}` lacks its field `{field}`")]
+    MissingField {
+        /// The struct.
+        name: String,
+        /// The field.
+        field: String,
+    },
     /// A value of the wrong kind.
     #[error("expected {expected}, given {given}{hint}")]
     Kind {
@@ -79,7 +87,9 @@ pub enum TextErrorKind {
         expected: &'static str,
     },
     /// An assignment to what cannot change.
-    #[error("`{name}` cannot be assigned to: declare it with `let mut {name}`")]
+    #[error(
+        "`{name}` cannot be assigned to: declare it with `let mut {name}`, a parameter or the variable of a loop once more with `let mut {name} = {name};`"
+    )]
     Immutable {
         /// The variable.
         name: String,
@@ -93,7 +103,7 @@ pub enum TextErrorKind {
         expected: &'static str,
     },
     /// A function without a value.
-    #[error("`{name}` gives no value: end it with an expression without `;`")]
+    #[error("`{name}` gives no value: end it with an expression without `;`, an `if` with its `else`")]
     NoValue {
         /// The function.
         name: String,

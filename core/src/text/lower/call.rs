@@ -80,8 +80,11 @@ impl Body<'_> {
             }
             values[k] = Some((self.expr(value, Some(&kind.fields()[k].kind))?, value.span));
         }
+        if let Some(k) = values.iter().position(Option::is_none) {
+            let (name, field) = (name.text.clone(), names().nth(k).unwrap_or_default().to_owned());
+            return Err(error(span, TextErrorKind::MissingField { name, field }));
+        }
         let (given, spans): (Vec<Given>, Vec<Span>) = values.iter().flatten().copied().unzip();
-        arity(name, values.len(), given.len(), span)?;
         self.stage.b.set_position(span.at);
         self.stage.structure(kind, &given).map_err(|m| misfit(m, &spans))
     }

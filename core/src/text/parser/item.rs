@@ -47,7 +47,13 @@ impl Parser {
     fn rule_part(&mut self) -> Parsed<RulePart> {
         let span = self.next().1;
         self.expect("(")?;
-        let params = self.list(")", |p| p.name("the name of a parameter"))?;
+        let params = self.list(")", |p| {
+            let name = p.name("the name of a parameter")?;
+            if p.is(":") {
+                return p.unexpected("`,` or `)` (here the parameters have the kinds that the rule says)");
+            }
+            Ok(name)
+        })?;
         Ok(RulePart { span, params, body: self.block()? })
     }
 
