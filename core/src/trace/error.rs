@@ -2,7 +2,7 @@
 
 use crate::{
     adjoint::DiffError,
-    exec::{CallError, DeriveError, RunError},
+    exec::{DeriveError, RunError},
     ir::Kind,
     scalar::Undecided,
 };
@@ -94,6 +94,9 @@ pub enum TraceError {
     /// It cannot be run.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// Its derivative cannot be had for another reason.
+    #[error(transparent)]
+    Derive(Box<DeriveError>),
 }
 
 impl From<DeriveError> for TraceError {
@@ -103,14 +106,8 @@ impl From<DeriveError> for TraceError {
             DeriveError::Shapes(e) => TraceError::Run(RunError::Array { at: e.at, source: e.source }),
             DeriveError::Diff(e) => TraceError::Diff(e),
             DeriveError::Run(e) => TraceError::Run(e),
-            // Of loops, which nothing here is.
-            DeriveError::NoStep { function: name, .. } => {
-                TraceError::Run(CallError::Undefined { name }.into())
-            }
-            DeriveError::Budget(e) => TraceError::Run(CallError::Undefined { name: e.to_string() }.into()),
-            // Nothing here asks for machine code.
-            #[cfg(feature = "jit")]
-            DeriveError::Jit(e) => TraceError::Run(CallError::Undefined { name: e.to_string() }.into()),
+            // Of loops, memory budgets and machine code, which nothing here asks for.
+            other => TraceError::Derive(Box::new(other)),
         }
     }
 }
