@@ -54,14 +54,7 @@ impl Answer for Compared {
             serde_json::to_writer(&mut *out, &object)?;
             return writeln!(out);
         }
-        let width = engines.iter().map(|e| e.name.len()).max().unwrap_or(0);
-        for e in engines {
-            let gradient: Vec<String> =
-                names.iter().zip(&e.gradient).map(|(name, x)| format!("{name} {x:?}")).collect();
-            let (name, value, gradient) = (e.name, e.value, gradient.join(", "));
-            writeln!(out, "{name:width$}  value {value:?}, {gradient}; off by {:.1e}", e.max_difference)?;
-        }
-        writeln!(out, "{}", if *agree { "all agree" } else { "they do not agree" })
+        writeln!(out, "{}", self.report)
     }
 
     fn note(&self) -> Option<String> {

@@ -102,6 +102,31 @@ pub struct Report {
     pub agree: bool,
 }
 
+impl std::fmt::Display for Report {
+    /// A line for each engine, and whether they agree.
+    ///
+    /// ```
+    /// use ketgrad_core::{check::{Settings, gradcheck}, exec::{Datum, NoHost}, text::parse_program};
+    ///
+    /// let program = parse_program("fn f(x, y) { x * x * y }").map_err(|e| e[0].clone())?;
+    /// let at = [Datum::Real(3.0), Datum::Real(0.5)];
+    /// let report = gradcheck(&program, "f", &at, &NoHost, Settings::default())?.to_string();
+    /// assert!(report.starts_with("reverse                 value 4.5, x 3.0, y 9.0; off by 0.0e0\n"), "{report}");
+    /// assert!(report.ends_with("\nall agree"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let width = self.engines.iter().map(|e| e.name.len()).max().unwrap_or(0);
+        for Engine { name, value, gradient, max_difference } in &self.engines {
+            let one = |(name, x): (&String, &f64)| format!("{name} {x:?}");
+            let gradient: Vec<String> = self.names.iter().zip(gradient).map(one).collect();
+            let gradient = gradient.join(", ");
+            writeln!(f, "{name:width$}  value {value:?}, {gradient}; off by {max_difference:.1e}")?;
+        }
+        f.write_str(if self.agree { "all agree" } else { "they do not agree" })
+    }
+}
+
 /// Who computes primitives, on the numbers that checks need.
 pub trait CheckHost<T: Real + DualNum = f64>: Host<Complex<T>> + Host<Complex<Dual<T>>> {}
 impl<T: Real + DualNum, H: Host<Complex<T>> + Host<Complex<Dual<T>>>> CheckHost<T> for H {}
