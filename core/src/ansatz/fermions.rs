@@ -10,7 +10,7 @@ use super::exponentials;
 use crate::{
     basis::odd,
     circuit::{Circuit, CircuitError},
-    observable::{Pauli, PauliString, PauliSum},
+    observable::{PauliString, PauliSum},
 };
 
 /// A real combination of products `X^x Z^z`, by (x, z).
@@ -75,15 +75,7 @@ fn generator(operators: &[(usize, bool)]) -> PauliSum {
     // X^x Z^z = (-i)^{#Y} P, and an anti-Hermitian real combination has odd #Y only: 2i (-i)^{#Y} is 2 or -2.
     let term = |((x, z), c): ((usize, usize), f64)| {
         let sign = if (x & z).count_ones() % 4 == 1 { 2.0 } else { -2.0 };
-        let letter = |q: usize| match (x >> q & 1, z >> q & 1) {
-            (1, 0) => Some((q, Pauli::X)),
-            (1, _) => Some((q, Pauli::Y)),
-            (_, 1) => Some((q, Pauli::Z)),
-            _ => None,
-        };
-        let factors = (0..usize::BITS as usize).filter_map(letter);
-        // Each qubit comes once.
-        Some((sign * c, PauliString::new(factors).ok()?))
+        Some((sign * c, PauliString::from_masks(x, z).ok()?))
     };
     let terms = difference.into_iter().filter(|(_, c)| *c != 0.0).filter_map(term);
     // Every factor is a small number.

@@ -1,4 +1,4 @@
-//! Circuits with parameters to look for ground states with.
+//! Circuits with parameters to look for ground states with, and evolution in time.
 //!
 //! | ansatz | is | for |
 //! |---|---|---|
@@ -6,6 +6,7 @@
 //! | [`qaoa`] | alternating evolutions by a cut and by X | optimization on graphs |
 //! | [`exponentials`] | products of `exp(-i theta/2 G)` for sums G of Pauli strings that commute | symmetries kept by the choice of G |
 //! | [`uccsd`] | the same for the single and double excitations of electrons | molecules |
+//! | [`evolution`] | `exp(-i H t)` by product formulas of any order | dynamics, phase estimation |
 //!
 //! ```
 //! use ketgrad_core::{ansatz, hybrid::Expectation, problem};
@@ -19,8 +20,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod evolution;
 mod fermions;
 
+pub use evolution::evolution;
 pub use fermions::{excitations, uccsd};
 
 use crate::{
@@ -83,8 +86,8 @@ pub fn qaoa(graph: &Graph, layers: usize) -> Result<Circuit, CircuitError> {
     Ok(circuit)
 }
 
-/// Appends `exp(-i angle/2 P)` for a Pauli string P: a change of basis, a chain of CX, and RZ; nothing for the
-/// identity, whose exponential is a phase.
+/// Appends `exp(-i angle/2 P)` for a Pauli string P: one rotation if it is X, Y, Z or two of one kind, otherwise a change
+/// of basis, a chain of CX, and RZ; nothing for the identity, whose exponential is a phase.
 ///
 /// # Errors
 /// [`CircuitError`] for a qubit that the circuit does not have.
@@ -95,6 +98,27 @@ pub fn pauli_exponential(
 ) -> Result<(), CircuitError> {
     let factors = string.factors();
     let Some(&(last, _)) = factors.last() else { return Ok(()) };
+    // Asked before anything is appended.
+    circuit.qubits(last..=last)?;
+    match *factors {
+        [(q, pauli)] => {
+            match pauli {
+                Pauli::X => circuit.rx(q, angle)?,
+                Pauli::Y => circuit.ry(q, angle)?,
+                Pauli::Z => circuit.rz(q, angle)?,
+            };
+            return Ok(());
+        }
+        [(a, pauli), (b, same)] if pauli == same => {
+            match pauli {
+                Pauli::X => circuit.rxx(a, b, angle)?,
+                Pauli::Y => circuit.ryy(a, b, angle)?,
+                Pauli::Z => circuit.rzz(a, b, angle)?,
+            };
+            return Ok(());
+        }
+        _ => {}
+    }
     // Z = H X H = (S H)^dagger Y (S H)
     for &(q, pauli) in factors {
         match pauli {
@@ -146,10 +170,11 @@ pub fn exponentials(
     Ok(circuit)
 }
 
-/// An angle times any number. An angle holds fractions, so a factor that is none makes a computed parameter.
+/// An angle times any number. Of parameters an angle holds fractions, so that a factor that is none makes a computed
+/// parameter of them.
 fn scaled(circuit: &mut Circuit, angle: &Angle, factor: f64) -> Angle {
     const SCALE: f64 = (1 << 20) as f64;
-    if (factor * SCALE).fract() == 0.0 && factor.abs() < SCALE {
+    if angle.is_constant() || ((factor * SCALE).fract() == 0.0 && factor.abs() < SCALE) {
         return angle * factor;
     }
     let product = ParamExpr::from(Angle::rad(factor)).binary(Step::Mul, angle.clone().into());

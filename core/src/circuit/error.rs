@@ -129,6 +129,16 @@ pub enum CircuitError {
         /// The instructions asked for; `None` are more than can be counted.
         instructions: Option<usize>,
     },
+    /// No formula for an evolution in time.
+    #[error(
+        "a product formula has order 1 or an even order, and at least one step, not order {order} and {steps} steps"
+    )]
+    ProductFormula {
+        /// The order asked for.
+        order: usize,
+        /// The steps asked for.
+        steps: usize,
+    },
     /// A list of qubits of the wrong length.
     #[error("the circuit to append has {expected} qubits, but {given} are given for them")]
     QubitMap {
