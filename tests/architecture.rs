@@ -30,7 +30,8 @@ const MODULES: &[(&str, &[&str])] = &[
     ("basis", &[]),
     ("matrix", &["basis", "scalar"]),
     ("gate", &["param", "matrix", "scalar"]),
-    ("circuit", &["gate", "param", "matrix", "scalar"]),
+    ("channel", &["gate", "param", "matrix", "scalar"]),
+    ("circuit", &["channel", "gate", "param", "matrix", "scalar"]),
     ("observable", &["basis"]),
     ("kernel", &["observable", "matrix", "basis", "scalar"]),
     ("plan", &["kernel", "basis", "scalar"]),
@@ -38,7 +39,19 @@ const MODULES: &[(&str, &[&str])] = &[
     ("field", &["state", "kernel", "param", "scalar"]),
     (
         "simulate",
-        &["state", "plan", "kernel", "circuit", "gate", "observable", "param", "matrix", "basis", "scalar"],
+        &[
+            "state",
+            "plan",
+            "kernel",
+            "circuit",
+            "channel",
+            "gate",
+            "observable",
+            "param",
+            "matrix",
+            "basis",
+            "scalar",
+        ],
     ),
     (
         "exact",
@@ -92,8 +105,8 @@ const MODULES: &[(&str, &[&str])] = &[
     ("problem", &["observable", "basis"]),
     ("ansatz", &["problem", "circuit", "observable", "param", "basis"]),
     ("optimize", &["hybrid", "kernel", "scalar", "state"]),
-    ("qasm", &["simulate", "circuit", "gate", "param", "matrix", "scalar"]),
-    ("print", &["circuit", "gate", "param", "matrix", "scalar"]),
+    ("qasm", &["simulate", "circuit", "channel", "gate", "param", "matrix", "scalar"]),
+    ("print", &["circuit", "channel", "gate", "param", "matrix", "scalar"]),
     ("draw", &["print", "circuit", "gate", "param", "matrix", "scalar"]),
 ];
 

@@ -47,6 +47,7 @@ pub mod trace;
 pub mod basis;
 pub mod matrix;
 
+pub mod channel;
 pub mod gate;
 
 pub mod circuit;

@@ -20,6 +20,7 @@ pub(super) fn operation_name(instruction: &Instruction) -> String {
         Operation::Unitary(_) => "unitary",
         Operation::Measure { .. } => "measure",
         Operation::Reset => "reset",
+        Operation::Channel(channel) => channel.name(),
         Operation::Assign { .. } => "assign",
         Operation::Barrier => "barrier",
         Operation::While { .. } => "while",
@@ -63,10 +64,9 @@ fn write(circuit: &Circuit, instruction: &Instruction, f: &mut fmt::Formatter<'_
         write!(f, "if ({condition}) ")?;
     }
     f.write_str(&operation_name(instruction))?;
-    if let Operation::Gate(gate) = &instruction.operation
-        && !gate.params().is_empty()
-    {
-        let params: Vec<String> = gate.params().iter().map(|a| circuit.angle_text(a)).collect();
+    let params = instruction.operation.params();
+    if !params.is_empty() {
+        let params: Vec<String> = params.iter().map(|a| circuit.angle_text(a)).collect();
         write!(f, "({})", params.join(", "))?;
     }
     let controls = instruction.controls.iter().map(|c| (if c.value { "" } else { "!" }, c.qubit));

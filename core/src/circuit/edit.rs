@@ -57,10 +57,8 @@ impl Circuit {
             let mut moved = instruction.clone();
             moved.targets.iter_mut().for_each(|q| *q = map[*q as usize]);
             moved.controls.iter_mut().for_each(|c| c.qubit = map[c.qubit as usize]);
+            moved.operation = moved.operation.map_params(|a| a.substitute(|id| angles[id.index()].clone()));
             match &mut moved.operation {
-                Operation::Gate(gate) => {
-                    *gate = gate.map_params(|a| a.substitute(|id| angles[id.index()].clone()));
-                }
                 Operation::Measure { bit } | Operation::Assign { bit, .. } => *bit += first_bit,
                 _ => {}
             }
@@ -172,9 +170,8 @@ impl Circuit {
         }
         out.instructions = self.instructions.clone();
         for instruction in &mut out.instructions {
-            if let Operation::Gate(gate) = &mut instruction.operation {
-                *gate = gate.map_params(|a| a.substitute(|id| angles[id.index()].clone()));
-            }
+            instruction.operation =
+                instruction.operation.map_params(|a| a.substitute(|id| angles[id.index()].clone()));
         }
         Ok(out)
     }

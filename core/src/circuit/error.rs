@@ -1,6 +1,7 @@
 //! What can be wrong with a circuit.
 
 use crate::{
+    channel::ChannelError,
     gate::ParamCountError,
     matrix::MatrixError,
     param::{BindError, ParamId},
@@ -65,6 +66,9 @@ pub enum CircuitError {
     /// The wrong number of parameters.
     #[error(transparent)]
     Params(#[from] ParamCountError),
+    /// Numbers that are no channel.
+    #[error(transparent)]
+    Channel(#[from] ChannelError),
     /// A parameter that belongs to another circuit, which has more of them.
     #[error("parameter {} is not declared in this circuit", id.number())]
     ForeignParam {
@@ -98,7 +102,7 @@ pub enum CircuitError {
     #[error(transparent)]
     Matrix(#[from] MatrixError),
     /// A circuit that is more than gates where a unitary one is needed.
-    #[error("{what} needs a circuit without measurements, resets and conditions")]
+    #[error("{what} needs a circuit without measurements, resets, noise and conditions")]
     NotUnitary {
         /// What was asked for.
         what: &'static str,
@@ -116,6 +120,14 @@ pub enum CircuitError {
     Unbound {
         /// The parameters.
         names: Vec<String>,
+    },
+    /// A probability of a channel that is none.
+    #[error("the probability {text} is {value}, which is not between 0 and 1")]
+    NoProbability {
+        /// The probability, with the names of parameters.
+        text: String,
+        /// Its value.
+        value: f64,
     },
     /// An input that does not exist.
     #[error("the circuit has no parameter `{name}`")]

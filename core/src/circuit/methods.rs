@@ -1,8 +1,9 @@
-//! One method per named gate: `circuit.crx(0, 1, theta)?`, qubits first (controls before targets),
+//! One method per named gate and channel: `circuit.crx(0, 1, theta)?`, qubits first (controls before targets),
 //! then angles. A qubit may be a list of qubits: see [`Operand`].
 
 use crate::{
-    circuit::{Circuit, CircuitError, Numbers, Operand},
+    channel::{Channel, ChannelKind, for_each_named_channel},
+    circuit::{Circuit, CircuitError, Numbers, Operand, Operation},
     gate::{Gate, GateKind, for_each_named_gate},
     param::Angle,
 };
@@ -19,7 +20,8 @@ macro_rules! methods {
                 /// appended then.
                 pub fn $method(&mut self, $($q: impl Operand,)* $($p: impl Into<Angle>),*) -> Result<&mut Circuit, CircuitError> {
                     let operands = [$(self.numbers($q)?),*];
-                    self.broadcast(&Gate::new(GateKind::$KIND, [$($p.into()),*])?, &operands, $controls)
+                    let gate = Gate::new(GateKind::$KIND, [$($p.into()),*])?;
+                    self.broadcast(&Operation::Gate(gate), &operands, $controls)
                 }
             )*
         }
@@ -27,11 +29,36 @@ macro_rules! methods {
 }
 for_each_named_gate!(methods);
 
+macro_rules! channel_methods {
+    ($(
+        $(#[$doc:meta])*
+        $KIND:ident $method:ident ($($q:ident),*) ($($p:ident),*) |$b:ident| $terms:expr, $mixture:literal;
+    )*) => {
+        impl Circuit {
+            $(
+                #[doc = concat!("Appends [`ChannelKind::", stringify!($KIND), "`]:")]
+                $(#[$doc])*
+                ///
+                /// # Errors
+                /// A qubit that does not exist or comes twice, or lists that do not pair up. Nothing is
+                /// appended then. Whether the parameters are probabilities is seen when they have values.
+                pub fn $method(&mut self, $($q: impl Operand,)* $($p: impl Into<Angle>),*) -> Result<&mut Circuit, CircuitError> {
+                    let operands = [$(self.numbers($q)?),*];
+                    let params: [Angle; _] = [$($p.into()),*];
+                    let channel = Channel::new(ChannelKind::$KIND, params)?;
+                    self.broadcast(&Operation::Channel(channel), &operands, 0)
+                }
+            )*
+        }
+    };
+}
+for_each_named_channel!(channel_methods);
+
 impl Circuit {
-    /// Appends a gate once for each row of its operands, controls first.
+    /// Appends an operation once for each row of its operands, controls first.
     fn broadcast(
         &mut self,
-        gate: &Gate,
+        operation: &Operation,
         operands: &[Numbers],
         n_controls: usize,
     ) -> Result<&mut Circuit, CircuitError> {
@@ -41,7 +68,7 @@ impl Circuit {
                 let qubits: Vec<usize> = operands.iter().map(|numbers| element(numbers, row)).collect();
                 let (controls, targets) = qubits.split_at(n_controls);
                 let controls: Vec<(usize, bool)> = controls.iter().map(|&q| (q, true)).collect();
-                circuit.gate(gate.clone(), targets, &controls)?;
+                circuit.operation(operation.clone(), targets, &controls)?;
             }
             Ok(circuit)
         })

@@ -37,6 +37,7 @@ use num_complex::Complex;
 use smallvec::SmallVec;
 
 use crate::{
+    channel::Channel,
     gate::Gate,
     matrix::Matrix,
     param::{Angle, BindError, ParamExpr, ParamId},
@@ -76,6 +77,8 @@ pub enum Operation {
     },
     /// Brings the one target to |0>, whatever it was.
     Reset,
+    /// Noise: a channel.
+    Channel(Channel),
     /// Gives a classical bit a value.
     Assign {
         /// The classical bit.
@@ -94,6 +97,26 @@ pub enum Operation {
 }
 
 impl Operation {
+    /// The angles of a gate, the parameters of a channel; none of anything else.
+    #[must_use]
+    pub fn params(&self) -> &[Angle] {
+        match self {
+            Operation::Gate(gate) => gate.params(),
+            Operation::Channel(channel) => channel.params(),
+            _ => &[],
+        }
+    }
+
+    /// The same with each parameter replaced.
+    #[must_use]
+    pub fn map_params(&self, f: impl FnMut(&Angle) -> Angle) -> Operation {
+        match self {
+            Operation::Gate(gate) => Operation::Gate(gate.map_params(f)),
+            Operation::Channel(channel) => Operation::Channel(channel.map_params(f)),
+            other => other.clone(),
+        }
+    }
+
     /// Whether it is a gate, a matrix or a barrier.
     #[must_use]
     pub fn is_unitary(&self) -> bool {
@@ -239,6 +262,12 @@ impl Circuit {
         self.instructions.iter().any(measures) && self.instructions.iter().any(writes)
     }
 
+    /// Whether there is noise in it.
+    #[must_use]
+    pub fn has_channels(&self) -> bool {
+        self.instructions.iter().any(|i| matches!(i.operation, Operation::Channel(_)))
+    }
+
     /// Whether a bit is in a register that is not hidden.
     fn is_shown(&self, bit: u32) -> bool {
         let mut end = 0;
@@ -365,6 +394,9 @@ impl Circuit {
         match error {
             BindError::Unbound { id } => CircuitError::Unbound { names: vec![self.param_name(id)] },
             BindError::NotFinite { angle } => CircuitError::NotFinite { angle: self.angle_text(&angle) },
+            BindError::NoProbability { angle, value } => {
+                CircuitError::NoProbability { text: self.angle_text(&angle), value }
+            }
             other => CircuitError::Bind(other),
         }
     }
@@ -471,6 +503,15 @@ impl Circuit {
     ) -> Result<&mut Circuit, CircuitError> {
         matrix.check_unitary(UNITARY_TOLERANCE)?;
         self.operation(Operation::Unitary(Arc::new(matrix)), targets, controls)
+    }
+
+    /// Applies a channel; `targets[0]` is the least significant. Named ones have methods, too:
+    /// `circuit.depolarizing(0, 0.01)`.
+    ///
+    /// # Errors
+    /// As [`Circuit::push`].
+    pub fn channel(&mut self, channel: Channel, targets: &[usize]) -> Result<&mut Circuit, CircuitError> {
+        self.operation(Operation::Channel(channel), targets, &[])
     }
 
     /// X on `target` where every one of `controls` is 1.
@@ -587,7 +628,7 @@ impl Circuit {
     /// ```
     ///
     /// # Errors
-    /// The error of `body`; [`CircuitError::NotUnitary`] if it measures, resets or assigns;
+    /// The error of `body`; [`CircuitError::NotUnitary`] if it measures, resets, assigns or is noise;
     /// [`CircuitError`] if it acts on one of the controls. Nothing is appended then.
     pub fn under(
         &mut self,
@@ -622,7 +663,7 @@ impl Circuit {
     /// ```
     ///
     /// # Errors
-    /// The error of `body`; [`CircuitError::NotUnitary`] if it measures, resets or assigns. Nothing
+    /// The error of `body`; [`CircuitError::NotUnitary`] if it measures, resets, assigns or is noise. Nothing
     /// is appended then.
     pub fn undo(
         &mut self,
@@ -713,7 +754,13 @@ impl Circuit {
                 if given != expected {
                     return Err(CircuitError::Targets { gate: gate.to_string(), given, expected });
                 }
-                gate.params().iter().flat_map(Angle::terms).try_for_each(|t| self.own(t.0))?;
+            }
+            Operation::Channel(channel) => {
+                let (expected, controls) = (channel.n_qubits(), instruction.controls.len());
+                if given != expected || controls > 0 {
+                    let given = given + controls;
+                    return Err(CircuitError::Targets { gate: channel.to_string(), given, expected });
+                }
             }
             Operation::Unitary(matrix) if given != matrix.n_qubits() => {
                 let gate = "unitary".to_owned();
@@ -734,6 +781,8 @@ impl Circuit {
             }
             _ => {}
         }
+        let params = instruction.operation.params();
+        params.iter().flat_map(Angle::terms).try_for_each(|t| self.own(t.0))?;
         let mut seen: SmallVec<[u32; 8]> = SmallVec::new();
         for qubit in instruction.qubits() {
             if qubit as usize >= self.n_qubits {

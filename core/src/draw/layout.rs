@@ -199,6 +199,7 @@ impl Scribe<'_> {
                 (Shape::Measure, "M".to_owned())
             }
             Operation::Reset => (Shape::Box, "|0>".to_owned()),
+            Operation::Channel(channel) => (Shape::Box, self.with_params(channel.name(), channel.params())),
             Operation::Assign { bit, value } => {
                 (Shape::Box, format!("{} = {}", self.bits.name(*bit), u8::from(*value)))
             }
@@ -248,10 +249,14 @@ impl Scribe<'_> {
                 upper.strip_suffix("DG").map_or(upper.clone(), |base| format!("{base}†"))
             }
         };
-        if gate.params().is_empty() {
-            return name;
+        self.with_params(&name, gate.params())
+    }
+
+    fn with_params(&self, name: &str, params: &[Angle]) -> String {
+        if params.is_empty() {
+            return name.to_owned();
         }
-        let angles: Vec<String> = gate.params().iter().map(|a| self.angle(a)).collect();
+        let angles: Vec<String> = params.iter().map(|a| self.angle(a)).collect();
         format!("{name}({})", angles.join(", "))
     }
 

@@ -5,6 +5,9 @@ use num_complex::Complex;
 use super::{Angle, ParamId, Q, angle::within_turns};
 use crate::scalar::{Real, Ring, Scalar};
 
+/// How far a sum of probabilities may be beyond 0 and 1.
+const ROUNDING: f64 = 1e-12;
+
 /// Why an angle has no number.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -19,6 +22,20 @@ pub enum BindError {
     #[error("the angle {angle} is not a finite number")]
     NotFinite {
         /// The angle.
+        angle: Angle,
+    },
+    /// The angle stands for a probability, and is none.
+    #[error("the probability {angle} is {value}, which is not between 0 and 1")]
+    NoProbability {
+        /// The probability.
+        angle: Angle,
+        /// Its value.
+        value: f64,
+    },
+    /// The ring holds no probabilities.
+    #[error("channels need real numbers: this ring holds none for the probability {angle}")]
+    NoReals {
+        /// The probability.
         angle: Angle,
     },
     /// The ring holds no `e^{i angle}` for this angle.
@@ -73,6 +90,20 @@ pub trait Binding<R: Ring> {
     /// As [`Binding::cis`].
     fn i_sin(&self, angle: &Angle) -> Result<R, BindError> {
         Ok((self.cis(angle)? - self.cis(&-angle.clone())?) * self.half())
+    }
+    /// The angle itself, in radians, as a probability. A symbol may be any.
+    ///
+    /// # Errors
+    /// [`BindError`] if it has no value, is not between 0 and 1 (to 1e-12), or the ring holds no real numbers.
+    fn probability(&self, p: &Angle) -> Result<R, BindError> {
+        Err(BindError::NoReals { angle: p.clone() })
+    }
+    /// The square root of a number that is no angle and not negative.
+    ///
+    /// # Errors
+    /// [`BindError::NoReals`] if the ring holds no real numbers.
+    fn root(&self, _: R) -> Result<R, BindError> {
+        Err(BindError::NoReals { angle: Angle::zero() })
     }
     /// Both at once: `(cos(angle), i sin(angle))`.
     ///
@@ -159,6 +190,18 @@ impl<T: Real> Binding<Complex<T>> for Values<'_, T> {
     }
     fn i_sin(&self, angle: &Angle) -> Result<Complex<T>, BindError> {
         self.cos_sin(angle).map(|(_, sin)| Complex::new(T::zero(), sin))
+    }
+    fn probability(&self, p: &Angle) -> Result<Complex<T>, BindError> {
+        let value = self.radians(p)?;
+        match value.primal() {
+            Some(x) if !(-ROUNDING..=1.0 + ROUNDING).contains(&x) => {
+                Err(BindError::NoProbability { angle: p.clone(), value: x })
+            }
+            _ => Ok(Complex::from_real(value)),
+        }
+    }
+    fn root(&self, x: Complex<T>) -> Result<Complex<T>, BindError> {
+        Ok(Complex::from_real(x.re.sqrt()))
     }
     fn cos_i_sin(&self, angle: &Angle) -> Result<(Complex<T>, Complex<T>), BindError> {
         self.cos_sin(angle).map(|(cos, sin)| (Complex::from_real(cos), Complex::new(T::zero(), sin)))

@@ -64,6 +64,12 @@ pub const MAX_UNITARY_QUBITS: usize = 8;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PrintError {
+    /// Noise, which the language has no words for.
+    #[error("OpenQASM 2 has no noise: {channel} cannot be written")]
+    Noise {
+        /// The channel.
+        channel: &'static str,
+    },
     /// Parameters without a value, in OpenQASM 2.
     #[error("OpenQASM 2 has no parameters: give a value to {}", names.join(", "))]
     OpenParameters {

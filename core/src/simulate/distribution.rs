@@ -25,15 +25,15 @@ use crate::{
 };
 
 /// What happens in loops with a smaller probability is left out.
-const LEAST_LIKELY: f64 = 1e-17;
+pub(super) const LEAST_LIKELY: f64 = 1e-17;
 
 /// Outcomes with a smaller probability do not occur: rounding leaves 1e-16 of nothing.
-const IMPOSSIBLE: f64 = 1e-14;
+pub(super) const IMPOSSIBLE: f64 = 1e-14;
 
 impl Simulator {
     /// The exact probability of each outcome of the classical registers that can occur, over any
     /// number type, by following every branch. In loops a branch is followed until it is less likely than 1e-17, and
-    /// over `f64` and `f32` those with the same future are followed as one.
+    /// over `f64` and `f32` those with the same future are followed as one. A circuit with noise runs on density matrices.
     ///
     /// # Errors
     /// [`SimulateError::TooManyBranches`] if there are more than `max_outcomes` outcomes, or twice as many branches: all
@@ -43,44 +43,27 @@ impl Simulator {
         circuit: &BoundCircuit<S>,
         max_outcomes: usize,
     ) -> Result<BTreeMap<Bits, T>, SimulateError> {
+        if circuit.has_channels() {
+            return self.noisy_distribution(circuit, max_outcomes);
+        }
         self.check_memory::<S>(circuit.n_qubits)?;
         let run = Run::exact(self, circuit);
         let mut waiting = Waiting::new(circuit);
         waiting.add(run.start(Bits::zero(circuit.n_bits))?, T::one());
         let mut distribution: BTreeMap<Bits, T> = BTreeMap::new();
         let mut branches = 1;
-        let (bits, qubits): (Vec<u32>, Vec<usize>) =
-            circuit.finals.iter().map(|(&bit, &qubit)| (bit, qubit as usize)).unzip();
-        let (qubits, places) = distinct(&qubits);
+        let finals = Finals::new(circuit, max_outcomes)?;
         let too_many = || SimulateError::TooManyBranches { limit: max_outcomes };
-        if qubits.len() >= usize::BITS as usize - 1 || 1usize << qubits.len() > max_outcomes {
-            return Err(too_many());
-        }
         while let Some((mut live, weight)) = waiting.next() {
             match run.advance(&mut live)? {
                 Stop::End => {
-                    let outcomes = live.state.probabilities_of(&qubits, &self.threads)?;
-                    for (outcome, p) in outcomes.into_iter().enumerate() {
-                        if p.is_exact_zero() {
-                            continue;
-                        }
-                        let mut end = live.bits.clone();
-                        for (&bit, &place) in bits.iter().zip(&places) {
-                            end.set(bit, outcome >> place & 1 == 1);
-                        }
-                        let p = p * &weight;
-                        match distribution.get_mut(&end) {
-                            Some(sum) => *sum += p,
-                            None => {
-                                distribution.insert(end, p);
-                            }
-                        }
-                    }
+                    let outcomes = live.state.probabilities_of(&finals.qubits, &self.threads)?;
+                    finals.add(&live.bits, outcomes, &weight, &mut distribution);
                 }
-                Stop::Random { qubit, weights } => {
-                    let total = weights[0].clone() + &weights[1];
-                    for value in [false, true] {
-                        let p = weights[usize::from(value)].clone() / &total;
+                Stop::Random(weights) => {
+                    let total = weights.iter().fold(T::zero(), |sum, w| sum + w);
+                    for (outcome, weight_of) in weights.iter().enumerate() {
+                        let p = weight_of.clone() / &total;
                         if p.is_exact_zero() || p.primal().is_some_and(|p| p < IMPOSSIBLE) {
                             continue;
                         }
@@ -95,13 +78,61 @@ impl Simulator {
                         }
                         self.check_memory_of::<S>(circuit.n_qubits, states.unwrap_or(0) + 2)?;
                         let mut next = live.clone();
-                        run.settle(&mut next, qubit, value, &weights)?;
+                        run.settle(&mut next, outcome, &weights)?;
                         waiting.add(next, p);
                     }
                 }
             }
         }
         Ok(distribution)
+    }
+}
+
+/// The measurements at the end.
+pub(super) struct Finals {
+    bits: Vec<u32>,
+    /// The distinct qubits that they read, in order.
+    pub(super) qubits: Vec<usize>,
+    /// Where the qubit of each bit stands among them.
+    places: Vec<usize>,
+}
+
+impl Finals {
+    /// Those of a circuit, if their outcomes are no more than allowed.
+    pub(super) fn new<S>(circuit: &BoundCircuit<S>, max_outcomes: usize) -> Result<Finals, SimulateError> {
+        let (bits, qubits): (Vec<u32>, Vec<usize>) =
+            circuit.finals.iter().map(|(&bit, &qubit)| (bit, qubit as usize)).unzip();
+        let (qubits, places) = distinct(&qubits);
+        if qubits.len() >= usize::BITS as usize - 1 || 1usize << qubits.len() > max_outcomes {
+            return Err(SimulateError::TooManyBranches { limit: max_outcomes });
+        }
+        Ok(Finals { bits, qubits, places })
+    }
+
+    /// Adds the probabilities of their outcomes, each times a weight, to a distribution.
+    pub(super) fn add<T: Real>(
+        &self,
+        bits: &Bits,
+        outcomes: Vec<T>,
+        weight: &T,
+        distribution: &mut BTreeMap<Bits, T>,
+    ) {
+        for (outcome, p) in outcomes.into_iter().enumerate() {
+            if p.is_exact_zero() {
+                continue;
+            }
+            let mut end = bits.clone();
+            for (&bit, &place) in self.bits.iter().zip(&self.places) {
+                end.set(bit, outcome >> place & 1 == 1);
+            }
+            let p = p * weight;
+            match distribution.get_mut(&end) {
+                Some(sum) => *sum += p,
+                None => {
+                    distribution.insert(end, p);
+                }
+            }
+        }
     }
 }
 

@@ -16,6 +16,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod density;
 mod distribution;
 mod placed;
 mod program;

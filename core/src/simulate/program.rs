@@ -16,6 +16,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::SimulateError;
 use crate::{
+    channel::{Channel, Terms},
     circuit::{Circuit, Condition, Instruction, Operation, Part},
     kernel::Operator,
     matrix::Matrix,
@@ -100,12 +101,36 @@ pub(super) enum Action<R> {
     Measure { qubit: usize, bit: u32 },
     /// A qubit goes back to |0>.
     Reset { qubit: usize },
+    /// Noise.
+    Channel(BoundChannel<R>),
     /// A bit gets a value.
     Assign { bit: u32, value: bool },
     /// A round of a loop begins, or where the condition does not hold, what is behind it.
     While { end: usize },
     /// Back to the head of a loop.
     Again { head: usize },
+}
+
+/// A channel with its numbers.
+#[derive(Clone, Debug)]
+pub(super) struct BoundChannel<R> {
+    pub(super) terms: Terms<R>,
+    pub(super) qubits: SmallVec<[usize; 4]>,
+    /// Whether the weights are probabilities that no state changes.
+    pub(super) mixture: bool,
+}
+
+impl<R: Ring> BoundChannel<R> {
+    fn new(
+        circuit: &Circuit,
+        channel: &Channel,
+        targets: &[u32],
+        binding: &impl Binding<R>,
+    ) -> Result<BoundChannel<R>, SimulateError> {
+        let terms = channel.terms(binding).map_err(|e| circuit.bind_error(e))?;
+        let qubits = targets.iter().map(|&q| q as usize).collect();
+        Ok(BoundChannel { terms, qubits, mixture: channel.is_mixture() })
+    }
 }
 
 /// A circuit bound over a ring.
@@ -158,6 +183,9 @@ impl<R: Ring> BoundCircuit<R> {
                     Operation::Reset => Action::Reset { qubit: qubit() },
                     Operation::Assign { bit, value } => Action::Assign { bit: *bit, value: *value },
                     Operation::While { .. } => Action::While { end: 0 },
+                    Operation::Channel(channel) => {
+                        Action::Channel(BoundChannel::new(circuit, channel, &instruction.targets, binding)?)
+                    }
                     Operation::Gate(_) | Operation::Unitary(_) => {
                         let operator = bind_gate(circuit, instruction, binding)?;
                         if let Some(Step { action: Action::Gates(gates), condition }) = steps.last_mut()
@@ -182,6 +210,17 @@ impl<R: Ring> BoundCircuit<R> {
     /// # Errors
     /// [`SimulateError`] if the binding has no number for an angle; the numbers are then of no use.
     pub fn rebind(&mut self, circuit: &Circuit, binding: &impl Binding<R>) -> Result<(), SimulateError> {
+        let channels = circuit.instructions().iter().filter_map(|i| match &i.operation {
+            Operation::Channel(channel) => Some((channel, i)),
+            _ => None,
+        });
+        let actions = self.steps.iter_mut().filter_map(|step| match &mut step.action {
+            Action::Channel(bound) => Some(bound),
+            _ => None,
+        });
+        for (bound, (channel, instruction)) in actions.zip(channels) {
+            *bound = BoundChannel::new(circuit, channel, &instruction.targets, binding)?;
+        }
         let gates = self.steps.iter_mut().flat_map(|step| match &mut step.action {
             Action::Gates(gates) => gates.as_mut_slice(),
             _ => &mut [],
@@ -209,6 +248,10 @@ impl<R: Ring> BoundCircuit<R> {
         }
         self.start = Some(Arc::new(state));
         Ok(self)
+    }
+
+    pub(super) fn has_channels(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step.action, Action::Channel(_)))
     }
 
     pub(super) fn has_loops(&self) -> bool {

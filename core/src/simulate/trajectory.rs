@@ -14,6 +14,9 @@
 //!
 //! A loop is gone through by each branch as often as its outcomes say.
 //!
+//! Noise is a split like any other, by the terms of its channel. Where these are unitary by chance, whatever the state, the
+//! gates in between wait until shots part or a state is asked for, and are then planned as one circuit.
+//!
 //! A branch that waits holds a state. When the memory limit has no room for another, it keeps its
 //! history instead and is computed again from the start when its turn comes.
 
@@ -25,14 +28,17 @@ use std::{
     },
 };
 
+use smallvec::SmallVec;
+
 use super::{
     SimulateError, Simulator,
-    program::{Action, Bits, BoundCircuit},
+    program::{Action, Bits, BoundChannel, BoundCircuit},
 };
 use crate::{
-    kernel::{SERIAL_BELOW, Threads},
+    kernel::{Operator, SERIAL_BELOW, Shape, Threads},
+    matrix::Matrix,
     observable::PauliSum,
-    scalar::{Real, Scalar},
+    scalar::{Real, Ring, Scalar},
     state::{StateError, StateVector, bytes_needed, draw},
 };
 
@@ -103,7 +109,7 @@ struct Branch<S> {
     bits: Bits,
     shots: Vec<usize>,
     /// The outcomes so far.
-    history: Vec<bool>,
+    history: Vec<u32>,
     /// `None` if there was no room for it: the history says how to compute it again.
     state: Option<StateVector<S>>,
 }
@@ -111,12 +117,14 @@ struct Branch<S> {
 /// Where a branch stops.
 pub(super) enum Stop<T> {
     End,
-    /// A random outcome of this qubit is due; 0 and 1 have these weights.
-    Random {
-        qubit: usize,
-        weights: [T; 2],
-    },
+    /// A random outcome is due: a bit, or a term of a channel. They have these weights.
+    Random(Weights<T>),
 }
+
+pub(super) type Weights<T> = SmallVec<[T; 4]>;
+
+/// States of fewer amplitudes are acted on gate by gate: a plan would take longer.
+const PLANNED_FROM: usize = 1 << 10;
 
 impl Simulator {
     /// Runs a circuit with measurements anywhere for so many shots and calls `visit` once for each
@@ -149,6 +157,7 @@ impl Simulator {
             circuit,
             seed,
             room: AtomicUsize::new(self.waiting_states::<S>(circuit.n_qubits)),
+            waits: waits(circuit),
         };
         let first = Branch {
             step: 0,
@@ -257,6 +266,8 @@ pub(super) struct Live<S> {
     pub(super) rounds: u64,
     pub(super) bits: Bits,
     pub(super) state: StateVector<S>,
+    /// Gates that have not been applied yet: between the chances of noise that no state changes they are planned as one.
+    pending: Vec<Operator<S>>,
 }
 
 pub(super) struct Run<'a, S> {
@@ -265,12 +276,19 @@ pub(super) struct Run<'a, S> {
     seed: u64,
     /// How many more states may wait.
     room: AtomicUsize,
+    /// Whether gates wait for others.
+    waits: bool,
+}
+
+/// Whether the gates of a circuit wait for others: noise cuts it into short pieces, which are planned together.
+fn waits<S: Ring>(circuit: &BoundCircuit<S>) -> bool {
+    circuit.has_channels() && 1usize << circuit.n_qubits >= PLANNED_FROM
 }
 
 impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
     /// A run that draws no numbers.
     pub(super) fn exact(simulator: &'a Simulator, circuit: &'a BoundCircuit<S>) -> Run<'a, S> {
-        Run { simulator, circuit, seed: 0, room: AtomicUsize::new(0) }
+        Run { simulator, circuit, seed: 0, room: AtomicUsize::new(0), waits: waits(circuit) }
     }
 
     pub(super) fn start(&self, bits: Bits) -> Result<Live<S>, SimulateError> {
@@ -278,7 +296,16 @@ impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
             Some(state) => (**state).clone(),
             None => StateVector::zero_on(self.circuit.n_qubits, &self.simulator.threads)?,
         };
-        Ok(Live { step: 0, rounds: 0, bits, state })
+        Ok(Live { step: 0, rounds: 0, bits, state, pending: Vec::new() })
+    }
+
+    /// Applies what is pending.
+    fn flush(&self, live: &mut Live<S>) -> Result<(), SimulateError> {
+        if !live.pending.is_empty() {
+            self.simulator.execute(&live.pending, &mut live.state, &mut |_, _| {})?;
+            live.pending.clear();
+        }
+        Ok(())
     }
 
     /// Goes on to the next random outcome or the end.
@@ -302,18 +329,27 @@ impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
                     }
                     live.rounds += 1;
                 }
+                Action::Gates(gates) if self.waits => live.pending.extend_from_slice(gates),
                 Action::Gates(gates) => {
                     self.simulator.execute(gates, &mut live.state, &mut |_, _| {})?;
                 }
                 Action::Assign { bit, value } => live.bits.set(*bit, *value),
                 Action::Measure { qubit, .. } | Action::Reset { qubit } => {
+                    self.flush(live)?;
                     let p = live.state.probabilities_of(&[*qubit], &self.simulator.threads)?;
-                    let weights = [p[0].clone(), p[1].clone()];
-                    return Ok(Stop::Random { qubit: *qubit, weights });
+                    return Ok(Stop::Random(p.into()));
+                }
+                Action::Channel(channel) if channel.mixture => {
+                    return Ok(Stop::Random(channel.terms.iter().map(|(w, _)| w.re()).collect()));
+                }
+                Action::Channel(channel) => {
+                    self.flush(live)?;
+                    return Ok(Stop::Random(channel.weights(&live.state, &self.simulator.threads)?));
                 }
             }
             live.step += 1;
         }
+        self.flush(live)?;
         Ok(Stop::End)
     }
 
@@ -321,14 +357,30 @@ impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
     pub(super) fn settle(
         &self,
         live: &mut Live<S>,
-        qubit: usize,
-        value: bool,
-        weights: &[T; 2],
+        outcome: usize,
+        weights: &[T],
     ) -> Result<(), SimulateError> {
-        live.state.project(qubit, value, &weights[usize::from(value)], &self.simulator.threads);
+        let threads = &self.simulator.threads;
         match self.circuit.steps.get(live.step).map(|s| &s.action) {
-            Some(Action::Measure { bit, .. }) => live.bits.set(*bit, value),
-            Some(Action::Reset { .. }) if value => live.state.flip(qubit, &self.simulator.threads)?,
+            Some(Action::Measure { qubit, bit }) => {
+                live.state.project(*qubit, outcome == 1, &weights[outcome], threads);
+                live.bits.set(*bit, outcome == 1);
+            }
+            Some(Action::Reset { qubit }) => {
+                live.state.project(*qubit, outcome == 1, &weights[outcome], threads);
+                if outcome == 1 {
+                    live.state.flip(*qubit, threads)?;
+                }
+            }
+            Some(Action::Channel(channel)) => {
+                let operator = channel.operator(outcome, &weights[outcome])?;
+                if !matches!(operator.shape(), Shape::Identity) {
+                    live.pending.push(operator);
+                }
+                if !self.waits {
+                    self.flush(live)?;
+                }
+            }
             _ => {}
         }
         live.step += 1;
@@ -346,7 +398,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
         let mut live = match state {
             Some(state) => {
                 self.room.fetch_add(1, Ordering::Relaxed);
-                Live { step, rounds, bits, state }
+                Live { step, rounds, bits, state, pending: Vec::new() }
             }
             None => self.replay(&history)?,
         };
@@ -358,57 +410,120 @@ impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
                     let value = visit(&Trajectory { state, bits, shots: &shots, draws, seed })?;
                     return Ok((shots, value));
                 }
-                Stop::Random { qubit, weights } => {
-                    let total = weights[0].clone() + &weights[1];
-                    let p1 = (weights[1].clone() / &total).primal().ok_or(StateError::Symbolic)?;
-                    if !p1.is_finite() {
-                        let total = total.primal().unwrap_or(f64::NAN);
-                        return Err(StateError::NotFinite { total }.into());
-                    }
+                Stop::Random(weights) => {
+                    let chances = chances(&weights)?;
                     let k = history.len() as u64;
-                    let (ones, zeros): (Vec<usize>, Vec<usize>) =
-                        shots.iter().partition(|&&shot| draw(self.seed, shot as u64, k) < p1);
-                    let value = zeros.is_empty();
-                    if !ones.is_empty() && !zeros.is_empty() {
-                        later(self.split(&live, qubit, &weights, ones, &history)?);
-                        shots = zeros;
+                    let mut groups: Vec<Vec<usize>> = vec![Vec::new(); weights.len()];
+                    for shot in shots {
+                        groups[pick(&chances, draw(self.seed, shot as u64, k))].push(shot);
                     }
-                    self.settle(&mut live, qubit, value, &weights)?;
-                    history.push(value);
+                    let mut groups = groups.into_iter().enumerate().filter(|(_, group)| !group.is_empty());
+                    // There is a shot.
+                    let Some((outcome, first)) = groups.next() else {
+                        return Err(StateError::Symbolic.into());
+                    };
+                    for (other, group) in groups {
+                        later(self.split(&mut live, other, &weights, group, &history)?);
+                    }
+                    shots = first;
+                    self.settle(&mut live, outcome, &weights)?;
+                    history.push(outcome as u32);
                 }
             }
         }
     }
 
-    /// The branch in which the due outcome is 1.
+    /// The branch in which the due outcome is another one.
     fn split(
         &self,
-        live: &Live<S>,
-        qubit: usize,
-        weights: &[T; 2],
+        live: &mut Live<S>,
+        outcome: usize,
+        weights: &[T],
         shots: Vec<usize>,
-        history: &[bool],
+        history: &[u32],
     ) -> Result<Branch<S>, SimulateError> {
         let mut history = history.to_vec();
-        history.push(true);
+        history.push(outcome as u32);
         let take = |room: usize| room.checked_sub(1);
         if self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_err() {
             return Ok(Branch { step: 0, rounds: 0, bits: Bits::zero(0), shots, history, state: None });
         }
+        // What both have in common is done once.
+        self.flush(live)?;
         let mut other = live.clone();
-        self.settle(&mut other, qubit, true, weights)?;
-        let Live { step, rounds, bits, state } = other;
+        self.settle(&mut other, outcome, weights)?;
+        self.flush(&mut other)?;
+        let Live { step, rounds, bits, state, .. } = other;
         Ok(Branch { step, rounds, bits, shots, history, state: Some(state) })
     }
 
     /// Computes a branch again from the start, by its outcomes.
-    fn replay(&self, history: &[bool]) -> Result<Live<S>, SimulateError> {
+    fn replay(&self, history: &[u32]) -> Result<Live<S>, SimulateError> {
         let mut live = self.start(Bits::zero(self.circuit.n_bits))?;
-        for &value in history {
-            if let Stop::Random { qubit, weights } = self.advance(&mut live)? {
-                self.settle(&mut live, qubit, value, &weights)?;
+        for &outcome in history {
+            if let Stop::Random(weights) = self.advance(&mut live)? {
+                self.settle(&mut live, outcome as usize, &weights)?;
             }
         }
         Ok(live)
+    }
+}
+
+/// The probabilities of outcomes with these weights.
+fn chances<T: Real>(weights: &[T]) -> Result<SmallVec<[f64; 4]>, SimulateError> {
+    let value = |w: &T| w.primal().ok_or(StateError::Symbolic);
+    let mut chances: SmallVec<[f64; 4]> = weights.iter().map(value).collect::<Result<_, _>>()?;
+    let total: f64 = chances.iter().sum();
+    chances.iter_mut().for_each(|p| *p /= total);
+    if chances.iter().all(|p| p.is_finite()) {
+        return Ok(chances);
+    }
+    Err(StateError::NotFinite { total }.into())
+}
+
+/// The outcome that a uniform number in [0, 1) stands for: the last ones come first. None without a chance is taken.
+fn pick(chances: &[f64], u: f64) -> usize {
+    let mut end = 0.0;
+    let last = chances.iter().enumerate().rev().find(|(_, p)| {
+        end += *p;
+        u < end
+    });
+    // Rounding may leave a gap at 1.
+    let possible = || chances.iter().position(|p| *p > 0.0);
+    last.map(|(outcome, _)| outcome).or_else(possible).unwrap_or(0)
+}
+
+impl<T: Real, S: Scalar<Real = T>> BoundChannel<S> {
+    /// How likely each term is in a state: `w |A psi|^2`, from the density matrix of its qubits or, where that is enough,
+    /// the diagonal of it.
+    fn weights(&self, state: &StateVector<S>, threads: &Threads) -> Result<Weights<T>, StateError> {
+        let squares: Vec<Matrix<S>> = self.terms.iter().map(|(_, a)| &a.dagger() * a).collect();
+        let dim = 1usize << self.qubits.len();
+        let diagonal =
+            |m: &Matrix<S>| (0..dim * dim).all(|k| k / dim == k % dim || m.entries()[k].is_exact_zero());
+        let means: Vec<T> = if squares.iter().all(diagonal) {
+            let p = state.probabilities_of(&self.qubits, threads)?;
+            let mean = |m: &Matrix<S>| (0..dim).fold(T::zero(), |sum, i| sum + m[(i, i)].re() * &p[i]);
+            squares.iter().map(mean).collect()
+        } else {
+            let rho = state.reduced_density_matrix(&self.qubits, threads)?;
+            // The trace of the product
+            let mean = |m: &Matrix<S>| {
+                let places = (0..dim * dim).map(|k| (k / dim, k % dim));
+                places.fold(T::zero(), |sum, (i, j)| sum + (m[(i, j)].clone() * &rho[(j, i)]).re())
+            };
+            squares.iter().map(mean).collect()
+        };
+        Ok(self.terms.iter().zip(means).map(|((w, _), mean)| w.re() * mean).collect())
+    }
+
+    /// A term as an operator after which a state is normalized, given how likely it was.
+    fn operator(&self, term: usize, weight: &T) -> Result<Operator<S>, SimulateError> {
+        let (w, matrix) = &self.terms[term];
+        if self.mixture {
+            return Ok(Operator::new(matrix, &self.qubits, &[])?);
+        }
+        let scale = S::from_real((w.re() / weight).sqrt());
+        Ok(Operator::new(&matrix.map(|x| x.clone() * &scale), &self.qubits, &[])?)
     }
 }

@@ -21,6 +21,7 @@ mod sample;
 
 pub use crate::bytes::bytes_text;
 pub use batch::StateBatch;
+pub use density::DensityMatrix;
 use memory::Amplitudes;
 pub(crate) use random::{draw, stream};
 pub(crate) use sample::counts_by;

@@ -34,4 +34,10 @@ impl Binding<ComplexExpr> for Values<'_, Expr> {
     fn i_sin(&self, angle: &Angle) -> Result<ComplexExpr, BindError> {
         Binding::<Complex<Expr>>::i_sin(self, angle).map(join)
     }
+    fn probability(&self, p: &Angle) -> Result<ComplexExpr, BindError> {
+        Binding::<Complex<Expr>>::probability(self, p).map(join)
+    }
+    fn root(&self, x: ComplexExpr) -> Result<ComplexExpr, BindError> {
+        Ok(x.sqrt())
+    }
 }

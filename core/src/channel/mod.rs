@@ -1,0 +1,354 @@
+//! Noise: channels as records, as gates are ([`gate`](crate::gate)).
+//!
+//! A channel maps density matrices to density matrices, `rho -> sum_k w_k A_k rho A_k^dagger` with
+//! `sum_k w_k A_k^dagger A_k = 1`. A [`ChannelKind`] is a line of the table in `table.rs`; a [`Channel`] is a kind with its
+//! parameters, or a list of Kraus operators. A parameter is an [`Angle`] taken as a number, so that it may be an
+//! input of the circuit, and the derivative by the strength of a noise is one like any other.
+//!
+//! ```
+//! use ketgrad_core::{circuit::Circuit, simulate::Simulator};
+//!
+//! let mut bell = Circuit::new(2);
+//! let p = bell.param("p");
+//! bell.h(0)?.cx(0, 1)?.depolarizing(0..2, p)?;
+//! let rho = Simulator::new().run_density(&bell, &[0.03])?;
+//! let zz = rho.expectation(&"Z0 Z1".parse()?)?;
+//! assert!((zz - (1.0 - 0.04 * 1.0f64).powi(2)).abs() < 1e-15); // each qubit loses 4/3 p of its Z
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Two ways run them: density matrices of 4^n entries, exactly, on every number type
+//! ([`Simulator::run_density`](crate::simulate::Simulator::run_density)), and trajectories of state vectors, shot by shot
+//! ([`Simulator::run_shots`](crate::simulate::Simulator::run_shots)).
+
+mod table;
+
+use std::{fmt, sync::Arc};
+
+use num_complex::Complex;
+
+use crate::{
+    gate::count,
+    matrix::Matrix,
+    param::{Angle, BindError, Binding, Q},
+    scalar::Ring,
+};
+use table::for_each_channel;
+
+pub(crate) use table::for_each_channel as for_each_named_channel;
+
+/// How far `sum K^dagger K` of given Kraus operators may be off 1, entry by entry. Files print 8 digits or more.
+pub const KRAUS_TOLERANCE: f64 = 1e-7;
+
+/// The most qubits of a channel that is given by Kraus operators: on densities it is a matrix of 16^k entries.
+pub const MAX_KRAUS_QUBITS: usize = 4;
+
+/// The terms `(w, A)` of a channel over a ring: `rho -> sum_k w_k A_k rho A_k^dagger`.
+pub type Terms<R> = Vec<(R, Matrix<R>)>;
+
+macro_rules! channels {
+    ($(
+        $(#[$doc:meta])*
+        $KIND:ident $name:ident ($($q:ident),*) ($($p:ident),*) |$b:ident| $terms:expr, $mixture:literal;
+    )*) => {
+        /// The channels that have a name.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum ChannelKind {
+            $($(#[$doc])* $KIND),*
+        }
+
+        impl ChannelKind {
+            /// All channels of the table, in its order.
+            pub const ALL: &[ChannelKind] = &[$(ChannelKind::$KIND),*];
+
+            /// The name, which is also that of the method of `Circuit`.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(ChannelKind::$KIND => stringify!($name)),* }
+            }
+
+            /// The names of the parameters.
+            #[must_use]
+            pub fn param_names(self) -> &'static [&'static str] {
+                match self { $(ChannelKind::$KIND => &[$(stringify!($p)),*]),* }
+            }
+
+            /// The number of qubits.
+            #[must_use]
+            pub fn n_qubits(self) -> usize {
+                match self { $(ChannelKind::$KIND => { const NAMES: &[&str] = &[$(stringify!($q)),*]; NAMES.len() }),* }
+            }
+
+            /// Whether it applies a unitary by chance, whatever the state.
+            #[must_use]
+            pub fn is_mixture(self) -> bool {
+                match self { $(ChannelKind::$KIND => $mixture),* }
+            }
+
+            fn terms<R: Ring>(self, params: &[Angle], binding: &impl Binding<R>) -> Result<Terms<R>, BindError> {
+                // Each is between 0 and 1; an error names it and not what is made of it.
+                params.iter().try_for_each(|p| binding.probability(p).map(|_| ()))?;
+                match (self, params) {
+                    $((ChannelKind::$KIND, [$($p),*]) => {
+                        let $b = binding;
+                        Ok($terms)
+                    })*
+                    // `Channel::new` lets no other number of parameters in.
+                    _ => Ok(vec![(R::one(), Matrix::identity(self.n_qubits()))]),
+                }
+            }
+        }
+    };
+}
+for_each_channel!(channels);
+
+/// A channel with its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Channel(Form);
+
+#[derive(Clone, Debug, PartialEq)]
+enum Form {
+    Named { kind: ChannelKind, params: Box<[Angle]> },
+    Kraus { operators: Arc<[Matrix<Complex<f64>>]>, mixture: bool },
+}
+
+/// Why some numbers are no channel.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChannelError {
+    /// The wrong number of parameters.
+    #[error("{} takes {} ({}), not {given}", kind.name(), count(kind.param_names().len(), "parameter"), kind.param_names().join(", "))]
+    Params {
+        /// The channel.
+        kind: ChannelKind,
+        /// The number of parameters given.
+        given: usize,
+    },
+    /// No Kraus operators, or on different or too many qubits.
+    #[error(
+        "a channel has Kraus operators that all act on the same 1 to {MAX_KRAUS_QUBITS} qubits, not {given:?}"
+    )]
+    Sizes {
+        /// The qubits of each operator.
+        given: Vec<usize>,
+    },
+    /// The operators do not keep the trace.
+    #[error(
+        "the Kraus operators do not keep the trace: entry ({row}, {column}) of the sum of K^dagger K is off by \
+         {deviation:e}, more than {KRAUS_TOLERANCE:e}"
+    )]
+    Trace {
+        /// Row of the worst entry.
+        row: usize,
+        /// Column of the worst entry.
+        column: usize,
+        /// How far it is off.
+        deviation: f64,
+    },
+}
+
+impl Channel {
+    /// A named channel with its parameters, in the order of [`ChannelKind::param_names`]. Whether they are probabilities is
+    /// seen when they have values.
+    ///
+    /// # Errors
+    /// [`ChannelError::Params`] unless there are as many as the channel has.
+    pub fn new(
+        kind: ChannelKind,
+        params: impl IntoIterator<Item = impl Into<Angle>>,
+    ) -> Result<Channel, ChannelError> {
+        let params: Box<[Angle]> = params.into_iter().map(Into::into).collect();
+        if params.len() != kind.param_names().len() {
+            return Err(ChannelError::Params { kind, given: params.len() });
+        }
+        Ok(Channel(Form::Named { kind, params }))
+    }
+
+    /// `rho -> sum_k K_k rho K_k^dagger`; bit j of a row number belongs to the j-th target.
+    ///
+    /// ```
+    /// use ketgrad_core::{channel::Channel, matrix::Matrix};
+    /// use num_complex::Complex;
+    ///
+    /// let keep = Matrix::identity(1).map(|x: &f64| Complex::new(x * 0.9f64.sqrt(), 0.0));
+    /// let flip = Matrix::from_fn(1, |i, j| Complex::new(if i == j { 0.0 } else { 0.1f64.sqrt() }, 0.0));
+    /// let channel = Channel::kraus([keep.clone(), flip])?;
+    /// assert!(channel.is_mixture());
+    /// let error = Channel::kraus([keep]).unwrap_err().to_string();
+    /// assert!(error.contains("entry (0, 0) of the sum of K^dagger K is off by 1e-1"), "{error}");
+    /// # Ok::<(), ketgrad_core::channel::ChannelError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ChannelError`] unless they act on the same qubits and keep the trace to [`KRAUS_TOLERANCE`].
+    pub fn kraus(operators: impl IntoIterator<Item = Matrix<Complex<f64>>>) -> Result<Channel, ChannelError> {
+        let operators: Arc<[Matrix<Complex<f64>>]> = operators.into_iter().collect();
+        let k = operators.first().map_or(0, Matrix::n_qubits);
+        if !(1..=MAX_KRAUS_QUBITS).contains(&k) || operators.iter().any(|o| o.n_qubits() != k) {
+            return Err(ChannelError::Sizes { given: operators.iter().map(Matrix::n_qubits).collect() });
+        }
+        let squares: Vec<_> = operators.iter().map(|o| &o.dagger() * o).collect();
+        let places = (0..1 << k).flat_map(|i| (0..1 << k).map(move |j| (i, j)));
+        let off = |(i, j)| {
+            let sum: Complex<f64> = squares.iter().map(|s| s[(i, j)]).sum();
+            ((i, j), (sum - if i == j { 1.0 } else { 0.0 }).norm())
+        };
+        let worst = places.clone().map(off).max_by(|a, b| a.1.total_cmp(&b.1));
+        match worst {
+            // NaN is the largest of all.
+            Some(((row, column), deviation)) if deviation.is_nan() || deviation > KRAUS_TOLERANCE => {
+                return Err(ChannelError::Trace { row, column, deviation });
+            }
+            _ => {}
+        }
+        let multiple = |s: &Matrix<Complex<f64>>| {
+            let one = |(i, j)| if i == j { s[(0, 0)] } else { Complex::new(0.0, 0.0) };
+            places.clone().all(|at| (s[at] - one(at)).norm() < f64::EPSILON * 16.0)
+        };
+        let mixture = squares.iter().all(multiple);
+        Ok(Channel(Form::Kraus { operators, mixture }))
+    }
+
+    /// Which line of the table; `None` for Kraus operators.
+    #[must_use]
+    pub fn kind(&self) -> Option<ChannelKind> {
+        match &self.0 {
+            Form::Named { kind, .. } => Some(*kind),
+            Form::Kraus { .. } => None,
+        }
+    }
+
+    /// The name; `kraus` for one that is given by its operators.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.kind().map_or("kraus", ChannelKind::name)
+    }
+
+    /// The parameters; none of Kraus operators.
+    #[must_use]
+    pub fn params(&self) -> &[Angle] {
+        match &self.0 {
+            Form::Named { params, .. } => params,
+            Form::Kraus { .. } => &[],
+        }
+    }
+
+    /// The operators of one that is given by them.
+    #[must_use]
+    pub fn operators(&self) -> &[Matrix<Complex<f64>>] {
+        match &self.0 {
+            Form::Named { .. } => &[],
+            Form::Kraus { operators, .. } => operators,
+        }
+    }
+
+    /// The same channel with each parameter replaced.
+    #[must_use]
+    pub fn map_params(&self, f: impl FnMut(&Angle) -> Angle) -> Channel {
+        match &self.0 {
+            Form::Named { kind, params } => {
+                Channel(Form::Named { kind: *kind, params: params.iter().map(f).collect() })
+            }
+            Form::Kraus { .. } => self.clone(),
+        }
+    }
+
+    /// The number of qubits.
+    #[must_use]
+    pub fn n_qubits(&self) -> usize {
+        match &self.0 {
+            Form::Named { kind, .. } => kind.n_qubits(),
+            Form::Kraus { operators, .. } => operators.first().map_or(0, Matrix::n_qubits),
+        }
+    }
+
+    /// Whether it applies one of some unitaries by chance, whatever the state: its weights are probabilities.
+    #[must_use]
+    pub fn is_mixture(&self) -> bool {
+        match &self.0 {
+            Form::Named { kind, .. } => kind.is_mixture(),
+            Form::Kraus { mixture, .. } => *mixture,
+        }
+    }
+
+    /// The terms `(w, A)` over a ring. Those of a mixture are unitary.
+    ///
+    /// # Errors
+    /// [`BindError`] if a parameter has no value or is no probability, or the ring holds no such numbers.
+    pub fn terms<R: Ring>(&self, binding: &impl Binding<R>) -> Result<Terms<R>, BindError> {
+        match &self.0 {
+            Form::Named { kind, params } => kind.terms(params, binding),
+            Form::Kraus { operators, mixture } => {
+                let number = |x: f64| binding.number(Complex::new(x, 0.0));
+                let term = |operator: &Matrix<Complex<f64>>| {
+                    // Of a multiple of a unitary the factor is the weight.
+                    let norm2: f64 = (0..operator.dim()).map(|row| operator[(row, 0)].norm_sqr()).sum();
+                    let (weight, scale) =
+                        if *mixture && norm2 > 0.0 { (norm2, norm2.sqrt().recip()) } else { (1.0, 1.0) };
+                    Ok((number(weight)?, operator.try_map(|z| binding.number(z * scale))?))
+                };
+                let terms: Result<Terms<R>, BindError> = operators.iter().map(term).collect();
+                Ok(terms?
+                    .into_iter()
+                    .filter(|(_, a)| a.entries().iter().any(|z| !z.is_exact_zero()))
+                    .collect())
+            }
+        }
+    }
+}
+
+impl fmt::Display for Channel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
+        if self.params().is_empty() {
+            return Ok(());
+        }
+        let params: Vec<String> = self.params().iter().map(ToString::to_string).collect();
+        write!(f, "({})", params.join(", "))
+    }
+}
+
+// What the table's terms are written with.
+
+/// `1 - p`.
+fn rest(p: &Angle) -> Angle {
+    Angle::rad(1.0) - p.clone()
+}
+
+/// One n-th of p.
+fn share(p: &Angle, n: i64) -> Angle {
+    p.clone() * Q::new(1, n)
+}
+
+/// Pauli strings with their probabilities, letter j on target j; nothing happens else.
+fn paulis<R: Ring>(b: &impl Binding<R>, strings: &[(&str, &Angle)]) -> Result<Terms<R>, BindError> {
+    let none = strings.iter().fold(Angle::rad(1.0), |none, (_, p)| none - (*p).clone());
+    let k = strings.first().map_or(0, |(letters, _)| letters.len());
+    let mut terms = vec![(b.probability(&none)?, Matrix::identity(k))];
+    for (letters, p) in strings {
+        let matrix = letters.chars().map(pauli).fold(Matrix::identity(0), |low, high| high.kron(&low));
+        terms.push((b.probability(p)?, matrix));
+    }
+    Ok(terms)
+}
+
+/// A Pauli matrix, but `[[0, -1], [1, 0]]` for Y: the factor i cancels in `A rho A^dagger`.
+fn pauli<R: Ring>(letter: char) -> Matrix<R> {
+    let (zero, one) = (R::zero, R::one);
+    Matrix::from_array(match letter {
+        'X' => [[zero(), one()], [one(), zero()]],
+        'Y' => [[zero(), -one()], [one(), zero()]],
+        'Z' => [[one(), zero()], [zero(), -one()]],
+        _ => [[one(), zero()], [zero(), one()]],
+    })
+}
+
+fn diagonal<R: Ring>(first: R, second: R) -> Matrix<R> {
+    Matrix::from_array([[first, R::zero()], [R::zero(), second]])
+}
+
+/// `|to><from|`.
+fn transition<R: Ring>(to: usize, from: usize) -> Matrix<R> {
+    Matrix::from_fn(1, |row, column| if (row, column) == (to, from) { R::one() } else { R::zero() })
+}

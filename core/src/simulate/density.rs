@@ -1,0 +1,273 @@
+//! Circuits on density matrices: noise exactly, on every number type.
+//!
+//! A density matrix of n qubits is a vector of 2n ([`DensityMatrix`]), so that kernels, plans and threads are those of state
+//! vectors. Each instruction is an operator or two there:
+//!
+//! ```text
+//! gate U on q        ->  U on q, conj(U) on q + n
+//! channel on q       ->  sum_k w_k A_k (x) conj(A_k) on q, q + n
+//! measurement of q   ->  for each outcome v: |v><v| on q and on q + n, a branch with that bit
+//! ```
+//! The matrices of branches are not normalized: their traces are the probabilities. Those that are at the same step with the
+//! same bits, as far as these are read later, are added up; so a loop takes as many branches as its bits have values,
+//! not as it has histories.
+//!
+//! Cost: 4^n entries for each branch; a gate costs two passes over them where it is not planned with others.
+
+use std::{any::TypeId, collections::BTreeMap};
+
+use num_complex::Complex;
+use smallvec::SmallVec;
+
+use super::{
+    SimulateError, Simulator,
+    distribution::{Finals, IMPOSSIBLE, LEAST_LIKELY},
+    program::{Action, Bits, BoundCircuit, Step},
+};
+use crate::{
+    circuit::Circuit,
+    kernel::Operator,
+    matrix::Matrix,
+    param::Values,
+    scalar::{Conj, Real, Scalar},
+    state::DensityMatrix,
+};
+
+impl Simulator {
+    /// Runs a circuit, with noise, measurements and conditions anywhere, on |0…0><0…0|: the state before its final
+    /// measurements, averaged over the outcomes of all others.
+    ///
+    /// # Errors
+    /// [`SimulateError`].
+    pub fn run_density<T: Real>(
+        &self,
+        circuit: &Circuit,
+        inputs: &[T],
+    ) -> Result<DensityMatrix<Complex<T>>, SimulateError> {
+        let values = circuit.param_values(inputs)?;
+        let bound = BoundCircuit::<Complex<T>>::new(circuit, &Values(&values))?;
+        let mut parts = self.ensemble(&bound)?.into_values();
+        let Some(mut sum) = parts.next() else {
+            return Ok(DensityMatrix::zero(circuit.n_qubits(), &self.threads)?);
+        };
+        parts.for_each(|part| sum.add(&part));
+        Ok(sum)
+    }
+
+    /// The states of a circuit by the values of its classical bits, before the final measurements. Their traces are the
+    /// probabilities of the bits.
+    ///
+    /// # Errors
+    /// [`SimulateError`]. The memory limit counts all branches that wait.
+    pub fn ensemble<T: Real, S: Scalar<Real = T>>(
+        &self,
+        circuit: &BoundCircuit<S>,
+    ) -> Result<BTreeMap<Bits, DensityMatrix<S>>, SimulateError> {
+        Evolution::new(self, circuit)?.run()
+    }
+
+    /// [`Simulator::distribution`] of a circuit with noise.
+    pub(super) fn noisy_distribution<T: Real, S: Scalar<Real = T>>(
+        &self,
+        circuit: &BoundCircuit<S>,
+        max_outcomes: usize,
+    ) -> Result<BTreeMap<Bits, T>, SimulateError> {
+        let finals = Finals::new(circuit, max_outcomes)?;
+        let mut distribution = BTreeMap::new();
+        for (bits, rho) in self.ensemble(circuit)? {
+            finals.add(&bits, rho.probabilities_of(&finals.qubits)?, &T::one(), &mut distribution);
+        }
+        if distribution.len() > max_outcomes {
+            return Err(SimulateError::TooManyBranches { limit: max_outcomes });
+        }
+        Ok(distribution)
+    }
+}
+
+/// A branch on its way.
+#[derive(Clone)]
+struct Branch<S> {
+    rounds: u64,
+    bits: Bits,
+    rho: DensityMatrix<S>,
+}
+
+struct Evolution<'a, S> {
+    simulator: &'a Simulator,
+    circuit: &'a BoundCircuit<S>,
+    n_qubits: usize,
+    /// The bits that are read from each step on.
+    read: Vec<Bits>,
+    /// By the step at which they are.
+    waiting: BTreeMap<usize, Vec<Branch<S>>>,
+    ends: BTreeMap<Bits, DensityMatrix<S>>,
+}
+
+impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
+    fn new(simulator: &'a Simulator, circuit: &'a BoundCircuit<S>) -> Result<Self, SimulateError> {
+        let (n_qubits, threads) = (circuit.n_qubits, &simulator.threads);
+        simulator.check_memory::<S>(n_qubits.saturating_mul(2))?;
+        let rho = match &circuit.start {
+            Some(state) => DensityMatrix::pure(state, threads)?,
+            None => DensityMatrix::zero(n_qubits, threads)?,
+        };
+        let first = Branch { rounds: 0, bits: Bits::zero(circuit.n_bits), rho };
+        let (read, waiting) = (circuit.read_later(), BTreeMap::from([(0, vec![first])]));
+        Ok(Evolution { simulator, circuit, n_qubits, read, waiting, ends: BTreeMap::new() })
+    }
+
+    /// The branches that are least far go on first, so that all others can join them.
+    fn run(mut self) -> Result<BTreeMap<Bits, DensityMatrix<S>>, SimulateError> {
+        while let Some(mut first) = self.waiting.first_entry() {
+            let step = *first.key();
+            let branch = first.get_mut().pop();
+            if first.get().is_empty() {
+                first.remove();
+            }
+            if let Some(branch) = branch {
+                self.advance(step, branch)?;
+            }
+        }
+        Ok(self.ends)
+    }
+
+    /// Goes on to the next measurement or the end.
+    fn advance(&mut self, mut step: usize, mut branch: Branch<S>) -> Result<(), SimulateError> {
+        let n = self.n_qubits;
+        let mut pending: Vec<Operator<S>> = Vec::new();
+        while let Some(Step { action, condition }) = self.circuit.steps.get(step) {
+            let holds = condition.as_ref().is_none_or(|c| c.holds(&|bit| branch.bits.get(bit)));
+            match action {
+                Action::While { end } if !holds => {
+                    step = *end;
+                    continue;
+                }
+                Action::Again { head } => {
+                    step = *head;
+                    continue;
+                }
+                _ if !holds => {}
+                Action::While { .. } => {
+                    let limit = self.simulator.max_rounds;
+                    if branch.rounds >= limit {
+                        return Err(SimulateError::Endless { limit });
+                    }
+                    branch.rounds += 1;
+                }
+                Action::Gates(gates) => pending.extend(gates.iter().flat_map(|gate| on_both_sides(gate, n))),
+                Action::Channel(channel) => {
+                    pending.push(superoperator(&channel.terms, &channel.qubits, n)?);
+                }
+                Action::Reset { qubit } => {
+                    let to_zero = |from| (S::one(), unit(0, from));
+                    pending.push(superoperator(&[to_zero(0), to_zero(1)], &[*qubit], n)?);
+                }
+                Action::Assign { bit, value } => branch.bits.set(*bit, *value),
+                Action::Measure { qubit, bit } => {
+                    self.execute(&mut pending, &mut branch)?;
+                    return self.measure(step + 1, branch, *qubit, *bit);
+                }
+            }
+            step += 1;
+        }
+        self.execute(&mut pending, &mut branch)?;
+        match self.ends.get_mut(&branch.bits) {
+            Some(sum) => sum.add(&branch.rho),
+            None => {
+                self.ends.insert(branch.bits, branch.rho);
+            }
+        }
+        Ok(())
+    }
+
+    fn execute(&self, pending: &mut Vec<Operator<S>>, branch: &mut Branch<S>) -> Result<(), SimulateError> {
+        if !pending.is_empty() {
+            self.simulator.execute(pending, branch.rho.vector_mut(), &mut |_, _| {})?;
+            pending.clear();
+        }
+        Ok(())
+    }
+
+    /// Both outcomes of a measurement.
+    fn measure(
+        &mut self,
+        next: usize,
+        branch: Branch<S>,
+        qubit: usize,
+        bit: u32,
+    ) -> Result<(), SimulateError> {
+        let p = branch.rho.probabilities_of(&[qubit])?;
+        let total = p[0].clone() + &p[1];
+        let least = if branch.rounds > 0 { LEAST_LIKELY } else { 0.0 };
+        // A derivative may be there where the number is not: of other types nothing is left out but what is zero.
+        let plain = TypeId::of::<T>() == TypeId::of::<f64>() || TypeId::of::<T>() == TypeId::of::<f32>();
+        let never = |p: &T| {
+            let share = (p.clone() / &total).primal();
+            let rare = |p: &T| p.primal().is_some_and(|p| p < least);
+            p.is_exact_zero() || rare(p) || plain && share.is_some_and(|s| s < IMPOSSIBLE)
+        };
+        let mut branch = Some(branch);
+        for value in [true, false] {
+            if never(&p[usize::from(value)]) {
+                continue;
+            }
+            let last = !value || never(&p[0]);
+            let taken = if last { branch.take() } else { branch.clone() };
+            let Some(mut taken) = taken else { continue };
+            let keep = unit::<S>(usize::from(value), usize::from(value));
+            for q in [qubit, qubit + self.n_qubits] {
+                taken.rho.vector_mut().apply(&Operator::new(&keep, &[q], &[])?, &self.simulator.threads)?;
+            }
+            taken.bits.set(bit, value);
+            self.wait(next, taken)?;
+        }
+        Ok(())
+    }
+
+    /// Puts a branch to those that wait, or into one that has the same future.
+    fn wait(&mut self, step: usize, mut branch: Branch<S>) -> Result<(), SimulateError> {
+        if let Some(read) = self.read.get(step) {
+            branch.bits = branch.bits.and(read);
+        }
+        let there = self.waiting.entry(step).or_default();
+        match there.iter_mut().find(|other| other.bits == branch.bits) {
+            Some(other) => {
+                other.rounds = other.rounds.max(branch.rounds);
+                other.rho.add(&branch.rho);
+            }
+            None => there.push(branch),
+        }
+        // The one that will be split next takes another one.
+        let states = self.waiting.values().map(Vec::len).sum::<usize>() + self.ends.len() + 1;
+        Ok(self.simulator.check_memory_of::<S>(2 * self.n_qubits, states)?)
+    }
+}
+
+/// A gate on the rows and its complex conjugate on the columns. A phase of the whole state cancels.
+pub(crate) fn on_both_sides<R: Conj>(gate: &Operator<R>, n_qubits: usize) -> SmallVec<[Operator<R>; 2]> {
+    if gate.n_qubits() == 0 {
+        return SmallVec::new();
+    }
+    SmallVec::from([gate.clone(), gate.map(R::conj).shifted(n_qubits)])
+}
+
+/// `sum_k w_k A_k (x) conj(A_k)` on some qubits and the same ones of the columns.
+pub(crate) fn superoperator<R: Conj>(
+    terms: &[(R, Matrix<R>)],
+    qubits: &[usize],
+    n_qubits: usize,
+) -> Result<Operator<R>, SimulateError> {
+    let matrix = Matrix::from_fn(2 * qubits.len(), |row, column| {
+        let split = |i: usize| (i & ((1 << qubits.len()) - 1), i >> qubits.len());
+        let ((r, c), (s, d)) = (split(row), split(column));
+        terms.iter().fold(R::zero(), |sum, (w, a)| sum + a[(r, s)].clone() * &a[(c, d)].conj() * w)
+    });
+    let targets: SmallVec<[usize; 8]> =
+        qubits.iter().copied().chain(qubits.iter().map(|q| q + n_qubits)).collect();
+    Ok(Operator::new(&matrix, &targets, &[])?)
+}
+
+/// `|row><column|` on one qubit.
+fn unit<R: Conj>(row: usize, column: usize) -> Matrix<R> {
+    Matrix::from_fn(1, |i, j| if (i, j) == (row, column) { R::one() } else { R::zero() })
+}

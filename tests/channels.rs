@@ -1,0 +1,497 @@
+//! Noise: density matrices and trajectories against matrices of the whole space, written down independently.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeMap;
+
+use ketgrad_core::{
+    channel::{Channel, ChannelError, ChannelKind},
+    circuit::{Circuit, CircuitError, Condition, Operation},
+    kernel::Threads,
+    matrix::Matrix,
+    param::{Angle, Values},
+    simulate::{Bits, BoundCircuit, SimulateError, Simulator},
+    state::{DensityMatrix, StateVector},
+    trace::Expr,
+};
+use num_complex::Complex;
+use num_dual::Dual64;
+use support::{
+    close::{CIRCUIT, ROUNDING},
+    random::Rng,
+    reference::{self, Dense, add, embed, pauli_sum, product},
+};
+
+type C = Complex<f64>;
+
+fn c(re: f64, im: f64) -> C {
+    Complex::new(re, im)
+}
+
+/// The Kraus operators of each channel as textbooks have them.
+fn kraus(kind: ChannelKind, p: &[f64]) -> Vec<Matrix<C>> {
+    let matrix = |rows: [[C; 2]; 2]| Matrix::from_rows(rows.map(|r| r.to_vec()).to_vec()).unwrap();
+    let (o, l, i) = (c(0.0, 0.0), c(1.0, 0.0), c(0.0, 1.0));
+    let pauli = |k: usize| {
+        matrix(match k {
+            0 => [[l, o], [o, l]],
+            1 => [[o, l], [l, o]],
+            2 => [[o, -i], [i, o]],
+            _ => [[l, o], [o, -l]],
+        })
+    };
+    let times = |x: f64, m: Matrix<C>| m.map(|z| z * x.sqrt());
+    let one = |weights: [f64; 4]| (0..4).map(|k| times(weights[k], pauli(k))).collect();
+    // Qubit 0 is the low factor.
+    let two = |weight: &dyn Fn(usize, usize) -> f64| {
+        let all = (0..16).map(|k| (k % 4, k / 4));
+        all.map(|(low, high)| times(weight(low, high), pauli(high).kron(&pauli(low)))).collect()
+    };
+    match kind {
+        ChannelKind::BitFlip => one([1.0 - p[0], p[0], 0.0, 0.0]),
+        ChannelKind::BitPhaseFlip => one([1.0 - p[0], 0.0, p[0], 0.0]),
+        ChannelKind::PhaseFlip => one([1.0 - p[0], 0.0, 0.0, p[0]]),
+        ChannelKind::PauliChannel => one([1.0 - p[0] - p[1] - p[2], p[0], p[1], p[2]]),
+        ChannelKind::Depolarizing => one([1.0 - p[0], p[0] / 3.0, p[0] / 3.0, p[0] / 3.0]),
+        ChannelKind::TwoQubitDepolarizing => two(&|a, b| if a + b == 0 { 1.0 - p[0] } else { p[0] / 15.0 }),
+        ChannelKind::TwoQubitDephasing => two(&|a, b| match (a, b) {
+            (0, 0) => 1.0 - p[0],
+            (0 | 3, 0 | 3) => p[0] / 3.0,
+            _ => 0.0,
+        }),
+        ChannelKind::AmplitudeDamping => vec![
+            matrix([[l, o], [o, c((1.0 - p[0]).sqrt(), 0.0)]]),
+            matrix([[o, c(p[0].sqrt(), 0.0)], [o, o]]),
+        ],
+        ChannelKind::GeneralizedAmplitudeDamping => {
+            let (g, q) = (p[0], p[1]);
+            vec![
+                times(q, matrix([[l, o], [o, c((1.0 - g).sqrt(), 0.0)]])),
+                times(q, matrix([[o, c(g.sqrt(), 0.0)], [o, o]])),
+                times(1.0 - q, matrix([[c((1.0 - g).sqrt(), 0.0), o], [o, l]])),
+                times(1.0 - q, matrix([[o, o], [c(g.sqrt(), 0.0), o]])),
+            ]
+        }
+        ChannelKind::PhaseDamping => vec![
+            matrix([[l, o], [o, c((1.0 - p[0]).sqrt(), 0.0)]]),
+            matrix([[o, o], [o, c(p[0].sqrt(), 0.0)]]),
+        ],
+        other => panic!("no Kraus operators for {other:?}"),
+    }
+}
+
+fn dagger(m: &Dense<C>) -> Dense<C> {
+    (0..m.len()).map(|i| m.iter().map(|row| row[i].conj()).collect()).collect()
+}
+
+fn sandwich(a: &Dense<C>, rho: &Dense<C>) -> Dense<C> {
+    product(&product(a, rho), &dagger(a))
+}
+
+/// Classical bits and the unnormalized state that belongs to them.
+type Branches = BTreeMap<Vec<bool>, Dense<C>>;
+
+/// Every instruction on the whole space, every outcome a branch.
+fn by_definition(circuit: &Circuit, values: &[f64]) -> Branches {
+    let n = circuit.n_qubits();
+    let values = circuit.param_values(values).unwrap();
+    let mut start = vec![vec![c(0.0, 0.0); 1 << n]; 1 << n];
+    start[0][0] = c(1.0, 0.0);
+    let mut branches = Branches::from([(vec![false; circuit.n_bits()], start)]);
+    for instruction in circuit.instructions() {
+        let targets: Vec<usize> = instruction.targets.iter().map(|&q| q as usize).collect();
+        let controls: Vec<_> = instruction.controls.iter().map(|c| (c.qubit as usize, c.value)).collect();
+        let on = |m: &Matrix<C>| embed(m, n, &targets, &controls);
+        let unit = |i: usize, j: usize| {
+            Matrix::from_fn(1, |row, column| c(f64::from(u8::from((row, column) == (i, j))), 0.0))
+        };
+        let mut next = Branches::new();
+        for (bits, rho) in branches {
+            let holds = instruction.condition.as_ref().is_none_or(|c| c.holds(&|bit| bits[bit as usize]));
+            let mut put = |bits: &[bool], part: Dense<C>| {
+                let sum =
+                    next.entry(bits.to_vec()).or_insert_with(|| vec![vec![c(0.0, 0.0); 1 << n]; 1 << n]);
+                add(sum, &part, c(1.0, 0.0));
+            };
+            if !holds {
+                put(&bits, rho);
+                continue;
+            }
+            let operators: Vec<Matrix<C>> = match &instruction.operation {
+                Operation::Gate(gate) => vec![gate.matrix(&Values::<f64>(&values)).unwrap()],
+                Operation::Unitary(matrix) => vec![(**matrix).clone()],
+                Operation::Reset => vec![unit(0, 0), unit(0, 1)],
+                Operation::Channel(channel) => match channel.kind() {
+                    None => channel.operators().to_vec(),
+                    Some(kind) => {
+                        let number = |a: &Angle| Values::<f64>(&values).radians(a).unwrap();
+                        kraus(kind, &channel.params().iter().map(number).collect::<Vec<_>>())
+                    }
+                },
+                Operation::Measure { bit } => {
+                    for value in [false, true] {
+                        let mut bits = bits.clone();
+                        bits[*bit as usize] = value;
+                        put(&bits, sandwich(&on(&unit(usize::from(value), usize::from(value))), &rho));
+                    }
+                    continue;
+                }
+                Operation::Assign { bit, value } => {
+                    let mut bits = bits.clone();
+                    bits[*bit as usize] = *value;
+                    put(&bits, rho);
+                    continue;
+                }
+                other => panic!("{other:?}"),
+            };
+            for operator in operators {
+                put(&bits, sandwich(&on(&operator), &rho));
+            }
+        }
+        branches = next;
+    }
+    branches
+}
+
+fn assert_state(rho: &DensityMatrix<C>, expected: &Dense<C>, what: &str) {
+    for (row, entries) in expected.iter().enumerate() {
+        for (column, entry) in entries.iter().enumerate() {
+            let off = (rho.entry(row, column) - entry).norm();
+            assert!(off < CIRCUIT, "{what}: entry ({row}, {column}) is off by {off:e}");
+        }
+    }
+}
+
+/// A channel with probabilities from a generator.
+fn channel(rng: &mut Rng, kind: ChannelKind) -> Channel {
+    // pauli_channel needs a sum below 1.
+    let n = kind.param_names().len();
+    Channel::new(kind, (0..n).map(|_| rng.unit() / n as f64).collect::<Vec<f64>>()).unwrap()
+}
+
+fn random_kraus(rng: &mut Rng, k: usize) -> Channel {
+    // Two blocks of rows of a larger unitary.
+    let u = rng.unitary(k + 1);
+    let block = |b: usize| Matrix::from_fn(k, |i, j| u[(b << k | i, j)]);
+    Channel::kraus([block(0), block(1)]).unwrap()
+}
+
+/// Random instructions of every sort on n qubits and two bits.
+fn noisy(rng: &mut Rng, n: usize, len: usize, dynamic: bool) -> Circuit {
+    let mut circuit = Circuit::new(n);
+    circuit.add_register("m", 2).unwrap();
+    for _ in 0..len {
+        let qubits = rng.permutation(n);
+        match rng.below(if dynamic { 10 } else { 6 }) {
+            0..3 => rng.fill(&mut circuit, 1, Rng::angle),
+            3 | 4 => {
+                let kind = ChannelKind::ALL[rng.below(ChannelKind::ALL.len())];
+                circuit.channel(channel(rng, kind), &qubits[..kind.n_qubits()]).unwrap();
+            }
+            5 => {
+                let k = 1 + rng.below(2);
+                circuit.channel(random_kraus(rng, k), &qubits[..k]).unwrap();
+            }
+            6 => {
+                circuit.measure(qubits[0], rng.below(2)).unwrap();
+            }
+            7 => {
+                circuit.reset(qubits[0]).unwrap();
+            }
+            8 => {
+                circuit.assign(rng.below(2), rng.below(2) == 1).unwrap();
+            }
+            _ => {
+                let condition = Condition::Bit { bit: rng.below(2) as u32, value: rng.below(2) == 1 };
+                let (gate, kind) = (rng.below(2) == 0, ChannelKind::ALL[rng.below(5)]);
+                let noise = channel(rng, kind);
+                let on = |c: &mut Circuit| {
+                    if gate { c.h(qubits[0]).map(|_| ()) } else { c.channel(noise, &qubits[..1]).map(|_| ()) }
+                };
+                circuit.when(condition, |c| on(c).map(|()| c)).unwrap();
+            }
+        }
+    }
+    circuit
+}
+
+#[test]
+fn every_channel_is_what_its_kraus_operators_say() {
+    let mut rng = Rng::new(7);
+    for &kind in ChannelKind::ALL {
+        for turn in 0..4 {
+            let channel = match turn {
+                // The ends of the range.
+                0 => Channel::new(kind, vec![0.0; kind.param_names().len()]).unwrap(),
+                1 => Channel::new(kind, (0..kind.param_names().len()).map(|k| f64::from(u8::from(k == 0))))
+                    .unwrap(),
+                _ => channel(&mut rng, kind),
+            };
+            let mut circuit = Circuit::new(3);
+            rng.fill(&mut circuit, 12, Rng::angle);
+            let qubits = rng.permutation(3);
+            circuit.channel(channel.clone(), &qubits[..kind.n_qubits()]).unwrap();
+            let rho = Simulator::new().run_density(&circuit, &[] as &[f64]).unwrap();
+            let expected = by_definition(&circuit, &[]).into_values().next().unwrap();
+            assert_state(&rho, &expected, &channel.to_string());
+            // The terms of a mixture are unitary and their weights are probabilities.
+            let terms = channel.terms::<C>(&Values::<f64>(&[])).unwrap();
+            let unitary = terms.iter().all(|(_, a)| a.check_unitary(ROUNDING).is_ok());
+            assert_eq!(channel.is_mixture(), unitary || channel.is_mixture(), "{channel}");
+            if channel.is_mixture() {
+                assert!(unitary, "{channel}");
+                assert!((terms.iter().map(|t| t.0.re).sum::<f64>() - 1.0).abs() < ROUNDING, "{channel}");
+            }
+        }
+    }
+}
+
+#[test]
+fn random_circuits_with_noise_measurements_and_conditions() {
+    let mut rng = Rng::new(11);
+    for turn in 0..60 {
+        let n = 2 + turn % 3;
+        let circuit = noisy(&mut rng, n, 14, turn % 2 == 1);
+        let bound = BoundCircuit::<C>::new(&circuit, &Values::<f64>(&[])).unwrap();
+        let ensemble = Simulator::new().ensemble(&bound).unwrap();
+        let mut expected = Branches::new();
+        let definition = by_definition(&circuit, &[]);
+        let distribution = Simulator::new().distribution(&bound, 1 << 10).unwrap();
+        // Measurements that may wait are in the distribution only.
+        for (bits, rho) in &definition {
+            let p: f64 = (0..1 << n).map(|i| rho[i][i].re).sum();
+            let mut key = Bits::zero(circuit.n_bits());
+            (0u32..).zip(bits).for_each(|(bit, &value)| key.set(bit, value));
+            let found = distribution.get(&key).copied().unwrap_or(0.0);
+            assert!(
+                (p - found).abs() < CIRCUIT,
+                "turn {turn}: {bits:?} has {found}, expected {p}\n{circuit}"
+            );
+            expected.insert(bits.clone(), rho.clone());
+        }
+        let total: f64 = distribution.values().sum();
+        assert!((total - 1.0).abs() < CIRCUIT, "turn {turn}: {total}");
+        let trace: f64 = ensemble.values().map(DensityMatrix::trace).sum();
+        assert!((trace - 1.0).abs() < CIRCUIT, "turn {turn}: {trace}");
+        // Without measurements that wait the states are those of the bits.
+        if circuit.has_measurements() {
+            continue;
+        }
+        let mut sum = vec![vec![c(0.0, 0.0); 1 << n]; 1 << n];
+        expected.values().for_each(|rho| add(&mut sum, rho, c(1.0, 0.0)));
+        let rho = Simulator::new().run_density(&circuit, &[] as &[f64]).unwrap();
+        assert_state(&rho, &sum, &format!("turn {turn}\n{circuit}"));
+    }
+}
+
+/// The largest z-score of counts against probabilities.
+fn worst_deviation(counts: &BTreeMap<Bits, u64>, distribution: &BTreeMap<Bits, f64>, shots: u64) -> f64 {
+    let deviation = |(bits, &p): (&Bits, &f64)| {
+        let count = counts.get(bits).copied().unwrap_or(0) as f64;
+        let shots = shots as f64;
+        (count - shots * p).abs() / (shots * p * (1.0 - p)).max(1.0).sqrt()
+    };
+    distribution.iter().map(deviation).fold(0.0, f64::max)
+}
+
+#[test]
+fn trajectories_have_the_distribution_of_density_matrices() {
+    let mut rng = Rng::new(3);
+    let shots = 20_000;
+    let mut outcomes = 0;
+    for turn in 0..24 {
+        let mut circuit = noisy(&mut rng, 3, 16, true);
+        circuit.add_register("end", 3).unwrap();
+        circuit.measure(0..3, 2..5).unwrap();
+        let bound = BoundCircuit::<C>::new(&circuit, &Values::<f64>(&[])).unwrap();
+        let distribution = Simulator::new().distribution(&bound, 1 << 10).unwrap();
+        let counts = Simulator::new().trajectory_counts(&bound, shots, turn).unwrap();
+        assert!(
+            counts.keys().all(|bits| distribution.contains_key(bits)),
+            "turn {turn}: an impossible outcome"
+        );
+        let worst = worst_deviation(&counts, &distribution, shots as u64);
+        // Of 24 times 32 outcomes or fewer none is beyond 5 sigma but once in 2,000 seeds.
+        assert!(worst < 5.0, "turn {turn}: {worst} sigma\n{circuit}");
+        outcomes += distribution.len();
+    }
+    assert!(outcomes > 150, "{outcomes}");
+}
+
+/// States large enough for gates to wait and to be planned together.
+#[test]
+fn trajectories_of_wide_circuits_agree_with_density_matrices() {
+    let mut rng = Rng::new(5);
+    let n = 10;
+    // Five pairs that know nothing of each other: the density matrix of each is small.
+    let pairs: Vec<Circuit> = (0..n / 2).map(|_| noisy(&mut rng, 2, 30, false)).collect();
+    let mut circuit = Circuit::new(n);
+    for (k, pair) in pairs.iter().enumerate() {
+        for instruction in pair.instructions() {
+            let mut moved = instruction.clone();
+            moved.targets.iter_mut().for_each(|q| *q += 2 * k as u32);
+            moved.controls.iter_mut().for_each(|c| c.qubit += 2 * k as u32);
+            circuit.push(moved).unwrap();
+        }
+    }
+    let bound = BoundCircuit::<C>::new(&circuit, &Values::<f64>(&[])).unwrap();
+    let observables: Vec<_> =
+        (0..n / 2).map(|k| format!("Z{} Z{} + 0.5 X{}", 2 * k, 2 * k + 1, 2 * k).parse().unwrap()).collect();
+    let shots = 3000;
+    let means = Simulator::new().trajectory_expectations(&bound, &observables, shots, 9).unwrap();
+    for (pair, mean) in pairs.iter().zip(&means) {
+        let rho = Simulator::new().run_density(pair, &[] as &[f64]).unwrap();
+        let exact = rho.expectation(&"Z0 Z1 + 0.5 X0".parse().unwrap()).unwrap();
+        let sigma = mean.stderr.unwrap();
+        assert!((mean.value - exact).abs() < 5.0 * sigma, "{} +- {sigma}, not {exact}", mean.value);
+    }
+    // The same shots on any number of threads, and where nothing may wait in memory.
+    let threads = Simulator { threads: Threads::new(2).unwrap(), ..Simulator::new() };
+    assert_eq!(
+        threads.trajectory_expectations(&bound, &observables, 200, 9).unwrap(),
+        Simulator::new().trajectory_expectations(&bound, &observables, 200, 9).unwrap()
+    );
+    let small = Simulator { memory_limit: Some(16 << n), ..Simulator::new() };
+    let (a, b) = (
+        small.trajectory_expectations(&bound, &observables, 50, 9).unwrap(),
+        Simulator::new().trajectory_expectations(&bound, &observables, 50, 9).unwrap(),
+    );
+    for (a, b) in a.iter().zip(&b) {
+        assert!((a.value - b.value).abs() < CIRCUIT);
+    }
+}
+
+#[test]
+fn density_matrices_answer_as_their_definitions_say() {
+    let mut rng = Rng::new(1);
+    let circuit = noisy(&mut rng, 3, 20, false);
+    let rho = Simulator::new().run_density(&circuit, &[] as &[f64]).unwrap();
+    let matrix = reference::rows(&rho.to_matrix());
+    let trace = |m: &Dense<C>| (0..m.len()).map(|i| m[i][i]).sum::<C>();
+    let sum = "0.3 X0 Y1 Z2 - 1.2 Y0 Y2 + Z1 + 0.7".parse().unwrap();
+    let expected = trace(&product(&pauli_sum(&sum, 3), &matrix));
+    assert!((rho.expectation(&sum).unwrap() - expected.re).abs() < ROUNDING && expected.im.abs() < ROUNDING);
+    assert!((rho.purity() - trace(&product(&matrix, &matrix)).re).abs() < ROUNDING);
+    assert!((rho.trace() - 1.0).abs() < ROUNDING);
+    let p = rho.probabilities_of(&[2, 0]).unwrap();
+    for (outcome, p) in p.iter().enumerate() {
+        let of = |i: &usize| (i >> 2 & 1 | (i & 1) << 1) == outcome;
+        let expected: f64 = (0..8).filter(of).map(|i| matrix[i][i].re).sum();
+        assert!((p - expected).abs() < ROUNDING);
+    }
+    let psi = StateVector::<C>::random(3, 4, &Threads::serial()).unwrap();
+    let a = psi.amplitudes();
+    let expected: C = (0..64).map(|k| a[k / 8].conj() * matrix[k / 8][k % 8] * a[k % 8]).sum();
+    assert!((rho.fidelity(&psi).unwrap() - expected.re).abs() < ROUNDING);
+    // A pure state is what it was, and its reduced ones are those of the vector.
+    let pure = DensityMatrix::pure(&psi, &Threads::serial()).unwrap();
+    assert!((pure.purity() - 1.0).abs() < ROUNDING && (pure.fidelity(&psi).unwrap() - 1.0).abs() < ROUNDING);
+    let (left, right) =
+        (pure.reduced(&[2, 1]).unwrap(), psi.reduced_density_matrix(&[2, 1], &Threads::serial()).unwrap());
+    let off = left
+        .to_matrix()
+        .entries()
+        .iter()
+        .zip(right.entries())
+        .map(|(a, b)| (a - b).norm())
+        .fold(0.0, f64::max);
+    assert!(off < ROUNDING, "{off}");
+    // Samples by the diagonal.
+    let counts = rho.sample_counts(100_000, 5, &Threads::serial()).unwrap();
+    for (index, count) in counts {
+        let p = matrix[index][index].re;
+        assert!(
+            (count as f64 - 1e5 * p).abs() < 5.0 * (1e5 * p * (1.0 - p)).sqrt().max(1.0),
+            "{index}: {count}"
+        );
+    }
+}
+
+/// Derivatives by the strength of the noise are finite at 0, and right.
+#[test]
+fn noise_has_derivatives_and_formulas() {
+    let observable = "Z0 Z1".parse().unwrap();
+    let mut circuit = Circuit::new(2);
+    let (t, p, g) = (circuit.param("t"), circuit.param("p"), circuit.param("g"));
+    circuit.ry(0, t).unwrap().cx(0, 1).unwrap().depolarizing(0, &p).unwrap().amplitude_damping(1, g).unwrap();
+    circuit.two_qubit_depolarizing(0, 1, p / 2).unwrap();
+    let value =
+        |x: [f64; 3]| Simulator::new().run_density(&circuit, &x).unwrap().expectation(&observable).unwrap();
+    for at in [[0.4, 0.0, 0.0], [1.1, 0.2, 0.3]] {
+        for k in 0..3 {
+            let duals: Vec<Dual64> =
+                (0..3).map(|j| Dual64::new(at[j], f64::from(u8::from(j == k)))).collect();
+            let z = Simulator::new().run_density(&circuit, &duals).unwrap().expectation(&observable).unwrap();
+            // One-sided at 0, where the other side is no probability: exact to second order.
+            let h = 1e-4;
+            let by = |s: f64| value(std::array::from_fn(|j| if j == k { at[j] + s * h } else { at[j] }));
+            let slope = (4.0 * by(1.0) - by(2.0) - 3.0 * by(0.0)) / (2.0 * h);
+            assert!((z.re - value(at)).abs() < ROUNDING);
+            assert!((z.eps - slope).abs() < 1e-6, "{k} at {at:?}: {} and {slope}", z.eps);
+        }
+    }
+    // cos(t) of a qubit loses 4/3 p.
+    let mut one = Circuit::new(1);
+    let (t, p) = (one.param("t"), one.param("p"));
+    one.ry(0, t).unwrap().depolarizing(0, p).unwrap();
+    let symbols = [Expr::symbol("t"), Expr::symbol("p")];
+    let z =
+        Simulator::new().run_density(&one, &symbols).unwrap().expectation(&"Z0".parse().unwrap()).unwrap();
+    let value = z.evaluate(&[("t", 0.7), ("p", 0.3)]).unwrap();
+    assert!((value - 0.7f64.cos() * 0.6).abs() < ROUNDING, "{value}");
+}
+
+#[test]
+fn loops_end_on_density_matrices() {
+    // Heads again and again until tails, on a coin that is damped.
+    let mut circuit = Circuit::new(1);
+    circuit.add_register("c", 1).unwrap();
+    circuit.x(0).unwrap().measure(0, 0).unwrap();
+    circuit
+        .while_loop(Condition::Bit { bit: 0, value: true }, |c| {
+            c.reset(0)?.x(0)?.amplitude_damping(0, 0.25)?.measure(0, 0)
+        })
+        .unwrap();
+    let bound = BoundCircuit::<C>::new(&circuit, &Values::<f64>(&[])).unwrap();
+    let distribution = Simulator::new().distribution(&bound, 4).unwrap();
+    let (bits, p) = distribution.iter().next().unwrap();
+    assert!(distribution.len() == 1 && !bits.get(0) && (p - 1.0).abs() < 1e-14, "{distribution:?}");
+    let endless = Circuit::build(1, |c| {
+        c.add_register("c", 1)?.while_loop(Condition::Bit { bit: 0, value: false }, |c| {
+            c.bit_flip(0, 0.1)?.measure(0, 0)?.assign(0, false)
+        })
+    })
+    .unwrap();
+    let bound = BoundCircuit::<C>::new(&endless, &Values::<f64>(&[])).unwrap();
+    let few = Simulator { max_rounds: 50, ..Simulator::new() };
+    assert!(matches!(few.distribution(&bound, 4), Err(SimulateError::Endless { limit: 50 })));
+}
+
+#[test]
+fn what_is_no_channel_is_told() {
+    let mut circuit = Circuit::new(2);
+    let p = circuit.param("p");
+    assert!(circuit.depolarizing(0..2, &p).is_ok());
+    let error = Simulator::new().run_density(&circuit, &[1.5]).unwrap_err().to_string();
+    assert_eq!(error, "the probability p is 1.5, which is not between 0 and 1");
+    let error = Simulator::new().run_shots(&circuit, &[f64::NAN], 3, 1).unwrap_err().to_string();
+    assert!(error.contains("p is not a finite number") || error.contains("p"), "{error}");
+    let sum = Circuit::build(1, |c| c.pauli_channel(0, 0.5, 0.4, 0.3)).unwrap();
+    let error = Simulator::new().run_density(&sum, &[] as &[f64]).unwrap_err().to_string();
+    assert!(error.contains("is not between 0 and 1"), "{error}");
+    let error = circuit.two_qubit_depolarizing(1, 1, 0.1).unwrap_err();
+    assert!(matches!(error, CircuitError::RepeatedQubit { qubit: 1 }), "{error}");
+    let error = Channel::new(ChannelKind::PauliChannel, [0.1]).unwrap_err();
+    assert_eq!(error.to_string(), "pauli_channel takes 3 parameters (px, py, pz), not 1");
+    let nothing: [Matrix<C>; 0] = [];
+    assert!(matches!(Channel::kraus(nothing), Err(ChannelError::Sizes { .. })));
+    let nan = Matrix::from_fn(1, |_, _| c(f64::NAN, 0.0));
+    assert!(matches!(Channel::kraus([nan]), Err(ChannelError::Trace { .. })));
+    // Noise has no inverse, no control and no single state.
+    assert!(matches!(circuit.dagger(), Err(CircuitError::NotUnitary { .. })));
+    assert!(matches!(circuit.controlled(&[true]), Err(CircuitError::NotUnitary { .. })));
+    assert!(matches!(circuit.under(0, true, |c| c.bit_flip(1, 0.1)), Err(CircuitError::NotUnitary { .. })));
+    assert!(matches!(Simulator::new().run(&circuit, &[0.1]), Err(SimulateError::Dynamic)));
+    let large = Circuit::build(40, |c| c.bit_flip(0, 0.1)).unwrap();
+    let error = Simulator::new().run_density(&large, &[] as &[f64]).unwrap_err().to_string();
+    assert!(error.contains("80 qubits") || error.contains("40 qubits"), "{error}");
+}
