@@ -1,13 +1,15 @@
 //! Noise: density matrices and trajectories against matrices of the whole space, written down independently.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use ketgrad_core::{
     channel::{Channel, ChannelError, ChannelKind},
     circuit::{Circuit, CircuitError, Condition, Operation},
+    hybrid::{Expectation, HybridError, Method, Observable},
     kernel::Threads,
     matrix::Matrix,
+    observable::PauliSum,
     param::{Angle, Values},
     simulate::{Bits, BoundCircuit, SimulateError, Simulator},
     state::{DensityMatrix, StateVector},
@@ -438,6 +440,96 @@ fn noise_has_derivatives_and_formulas() {
         Simulator::new().run_density(&one, &symbols).unwrap().expectation(&"Z0".parse().unwrap()).unwrap();
     let value = z.evaluate(&[("t", 0.7), ("p", 0.3)]).unwrap();
     assert!((value - 0.7f64.cos() * 0.6).abs() < ROUNDING, "{value}");
+}
+
+/// Gates and channels whose angles and strengths are inputs, shared and computed ones among them.
+fn variational(rng: &mut Rng, n: usize, len: usize) -> Circuit {
+    let mut circuit = Circuit::new(n);
+    let angles: Vec<Angle> = (0..3).map(|k| circuit.param(&format!("a{k}"))).collect();
+    let strengths: Vec<Angle> = (0..2).map(|k| circuit.param(&format!("p{k}"))).collect();
+    for turn in 0..len {
+        if turn % 3 < 2 {
+            rng.fill(&mut circuit, 1, |rng| angles[rng.below(3)].clone() * [1, 2, -1][rng.below(3)]);
+            continue;
+        }
+        let (qubits, kind) = (rng.permutation(n), ChannelKind::ALL[rng.below(ChannelKind::ALL.len())]);
+        let params: Vec<Angle> = (0..kind.param_names().len())
+            .map(|_| strengths[rng.below(2)].clone() / [3, 4][rng.below(2)])
+            .collect();
+        let channel = Channel::new(kind, params).unwrap();
+        circuit.channel(channel, &qubits[..kind.n_qubits()]).unwrap();
+    }
+    circuit
+}
+
+fn assert_gradients(a: &[f64], b: &[f64], tolerance: f64, what: &str) {
+    let off = a.iter().zip(b).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
+    assert!(a.len() == b.len() && off < tolerance, "{what}: {a:?} and {b:?}");
+}
+
+#[test]
+fn gradients_with_noise_agree_by_every_method() {
+    let mut rng = Rng::new(17);
+    let observable = || -> PauliSum { "Z0 Z1 - 0.4 X0 + 0.3 Y1".parse().unwrap() };
+    for turn in 0..20 {
+        let n = 2 + turn % 2;
+        let circuit = variational(&mut rng, n, 18);
+        let at = [rng.signed(), rng.signed(), rng.signed(), 0.1 + 0.5 * rng.unit(), 0.1 + 0.5 * rng.unit()];
+        let overlap = Arc::new(StateVector::random(n, turn as u64, &Threads::serial()).unwrap());
+        let observables = [
+            observable().into(),
+            Observable::Outcome(vec![(1, true), (0, false)]),
+            Observable::Overlap(overlap),
+        ];
+        let energy = Expectation::new(circuit.clone(), observables).unwrap();
+        let (value, gradient) = energy.value_and_gradient(&at).unwrap();
+        for method in [Method::Forward, Method::Difference] {
+            let (other, by_method) = energy.gradient_by(method, &at).unwrap();
+            let tolerance = if method == Method::Forward { CIRCUIT } else { 1e-7 };
+            assert!((value - other).abs() < CIRCUIT, "{method}");
+            assert_gradients(&gradient, &by_method, tolerance, &format!("turn {turn}: {method}\n{circuit}"));
+        }
+        assert!(energy.check(&at).unwrap().agree);
+        assert!(matches!(energy.gradient_by(Method::Shift, &at), Err(HybridError::Shift { .. })));
+        // Where next to nothing may be kept, states are computed again.
+        let bytes = 16u64 << (2 * n);
+        let poor =
+            energy.clone().with_simulator(Simulator { memory_limit: Some(5 * bytes), ..Simulator::new() });
+        assert_gradients(&gradient, &poor.value_and_gradient(&at).unwrap().1, CIRCUIT, "little memory");
+        // Second derivatives: on duals, and by hyper-duals.
+        if turn < 4 {
+            let (a, b) = (energy.hessian(&at).unwrap(), energy.hessian_by(Method::Forward, &at).unwrap());
+            a.iter().zip(&b).for_each(|(a, b)| assert_gradients(a, b, 1e-10, "Hessian"));
+        }
+        assert!(energy.metric_tensor(&at).is_err());
+    }
+    // Shifts where the noise has no parameters, and a prepared gradient.
+    let mut circuit = Circuit::new(2);
+    let (t, s) = (circuit.param("t"), circuit.param("s"));
+    circuit.ry(0, &t).unwrap().cx(0, 1).unwrap().two_qubit_depolarizing(0, 1, 0.1).unwrap();
+    circuit.crx(1, 0, s * 2).unwrap().amplitude_damping(0..2, 0.2).unwrap().rzz(0, 1, t).unwrap();
+    let energy = Expectation::new(circuit, [observable()]).unwrap();
+    let (_, gradient) = energy.value_and_gradient(&[0.3, 0.8]).unwrap();
+    assert_gradients(&gradient, &energy.gradient_by(Method::Shift, &[0.3, 0.8]).unwrap().1, CIRCUIT, "shift");
+    let mut prepared = vec![0.0; 2];
+    energy.prepare::<f64>().unwrap().value_and_gradient(&[0.3, 0.8], &mut prepared).unwrap();
+    assert_gradients(&gradient, &prepared, CIRCUIT, "prepared");
+}
+
+/// Enough qubits for plans of many gates in one pass: channels are no unitaries there.
+#[test]
+fn wide_density_matrices_are_planned_right() {
+    let mut rng = Rng::new(23);
+    let n = 6;
+    for _ in 0..2 {
+        let mut circuit = noisy(&mut rng, n, 30, false);
+        for q in 0..n {
+            circuit.ry(q, 0.3 + q as f64).unwrap().depolarizing(q, 0.05).unwrap();
+        }
+        let rho = Simulator::new().run_density(&circuit, &[] as &[f64]).unwrap();
+        let expected = by_definition(&circuit, &[]).into_values().next().unwrap();
+        assert_state(&rho, &expected, "six qubits");
+    }
 }
 
 #[test]

@@ -31,7 +31,7 @@ use num_complex::Complex;
 
 use super::slots::{Slot, gate_of, generator};
 use crate::{
-    circuit::{Circuit, Instruction},
+    circuit::{Circuit, CircuitError, Control, Instruction},
     gate::GateKind,
     kernel::{Executor, Inner, Operator, Threads, Way, tree_sum},
     matrix::Matrix,
@@ -80,6 +80,9 @@ pub(super) struct Bound<'a, T> {
 impl<'a, T: Real> Bound<'a, T> {
     /// Binds the gates of a circuit that has been checked to be static.
     pub(super) fn new(circuit: &'a Circuit, values: &'a [T]) -> Result<Bound<'a, T>, SimulateError> {
+        if circuit.has_channels() {
+            return Err(CircuitError::NotUnitary { what: "a final state vector" }.into());
+        }
         let bind = |i: &Instruction| bind_instruction(circuit, i, &Values(values));
         let gates = circuit.instructions().iter().map(bind).collect::<Result<_, _>>()?;
         Ok(Bound { circuit, values, gates })
@@ -237,23 +240,24 @@ impl<'a, T: Real> Bound<'a, T> {
             return Ok(T::zero());
         };
         let matrix = generator(self.circuit, gate, slot.angle, self.values)?;
-        Ok(through(&matrix, instruction, lambda, psi, threads).re())
+        Ok(through(&matrix, &instruction.targets, &instruction.controls, lambda, psi, threads).re())
     }
 }
 
-/// `<lambda| M |psi>`, where M acts on the targets of an instruction where its controls hold, and is zero elsewhere.
+/// `<lambda| M |psi>`, where M acts on the targets where the controls hold, and is zero elsewhere.
 /// O(2^(n - controls)) for each entry in a row of M that is not zero.
-fn through<R: Conj>(
+pub(super) fn through<R: Conj>(
     matrix: &Matrix<R>,
-    instruction: &Instruction,
+    targets: &[u32],
+    controls: &[Control],
     lambda: &StateVector<R>,
     psi: &StateVector<R>,
     threads: &Threads,
 ) -> R {
     let (a, b) = (lambda.amplitudes(), psi.amplitudes());
-    let targets = &instruction.targets;
-    let fixed = instruction.qubits().fold(0usize, |mask, q| mask | 1 << q);
-    let value = instruction.controls.iter().filter(|c| c.value).fold(0usize, |mask, c| mask | 1 << c.qubit);
+    let all = targets.iter().copied().chain(controls.iter().map(|c| c.qubit));
+    let fixed = all.fold(0usize, |mask, q| mask | 1 << q);
+    let value = controls.iter().filter(|c| c.value).fold(0usize, |mask, c| mask | 1 << c.qubit);
     let offset = |j: usize| targets.iter().enumerate().fold(0, |at, (bit, &q)| at | (j >> bit & 1) << q);
     let n = a.len() >> fixed.count_ones();
     let mut total = R::zero();

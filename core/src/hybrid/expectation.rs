@@ -9,7 +9,7 @@ use super::{
     HybridError, Observable,
     adjoint::Bound,
     resident::ValuesAndSlopes,
-    slots::{Chain, Slot, by_parameter, slots},
+    slots::{Chain, Slot, by_parameter, gate_of, slots},
     tangent::{moved, unit},
 };
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
     circuit::Circuit,
     kernel::{Executors, Observed, Way, clear},
     scalar::Real,
-    simulate::{Simulator, final_measurements},
+    simulate::{Simulator, is_straight},
     state::StateVector,
 };
 
@@ -32,7 +32,7 @@ pub enum Method {
     Adjoint,
     /// Duals as amplitudes, one run for each input.
     Forward,
-    /// The exact shifts of each angle.
+    /// The exact shifts of each angle of a gate.
     Shift,
     /// Central differences.
     Difference,
@@ -41,7 +41,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// Those that serve every circuit: all but [`Method::Symbolic`].
+    /// Those that serve circuits of any size: all but [`Method::Symbolic`].
     pub const ALL: [Method; 4] = [Method::Adjoint, Method::Forward, Method::Shift, Method::Difference];
 
     /// The name in the command line.
@@ -64,7 +64,7 @@ impl fmt::Display for Method {
 }
 
 /// The expectation values of observables in the final state of a circuit that starts in |0…0>, as functions of its
-/// inputs. All observables share one run of the circuit.
+/// inputs. All observables share one run of the circuit. With noise the state is a density matrix (`noisy.rs`): 4^n entries.
 #[derive(Clone, Debug)]
 pub struct Expectation {
     pub(super) circuit: Arc<Circuit>,
@@ -85,7 +85,9 @@ impl Expectation {
         circuit: Circuit,
         observables: impl IntoIterator<Item = impl Into<Observable>>,
     ) -> Result<Expectation, HybridError> {
-        final_measurements(&circuit).map_err(|_| HybridError::Dynamic)?;
+        if !is_straight(&circuit) {
+            return Err(HybridError::Dynamic);
+        }
         let observables: Vec<Observable> = observables.into_iter().map(Into::into).collect();
         observables.iter().try_for_each(|o| o.check(circuit.n_qubits()))?;
         let (slots, chain) = (slots(&circuit), Chain::new(&circuit)?);
@@ -130,6 +132,9 @@ impl Expectation {
     /// # Errors
     /// [`HybridError`]: the number of inputs, a NaN among them, memory.
     pub fn values<T: Real>(&self, inputs: &[T]) -> Result<Vec<T>, HybridError> {
+        if self.circuit.has_channels() {
+            return self.noisy_values(inputs);
+        }
         let values = self.circuit.param_values(inputs)?;
         let bound = Bound::new(&self.circuit, &values)?;
         if let Some(values) = self.values_there(&bound)? {
@@ -163,6 +168,9 @@ impl Expectation {
     /// # Errors
     /// As [`Expectation::values`]; [`HybridError::Count`] unless there is a cotangent for each observable.
     pub fn vjp<T: Real>(&self, inputs: &[T], cotangents: &[T]) -> Result<(Vec<T>, Vec<T>), HybridError> {
+        if self.circuit.has_channels() {
+            return self.noisy_vjp(inputs, cotangents);
+        }
         expect("cotangents", cotangents.len(), self.observables.len())?;
         let values = self.circuit.param_values(inputs)?;
         let bound = Bound::new(&self.circuit, &values)?;
@@ -222,7 +230,7 @@ impl Expectation {
         }
     }
 
-    /// Compares all methods at a point. Differences must agree as [`Settings::default`] says, the others to 1e-8.
+    /// Compares all methods at a point, but shifts where channels depend on the inputs. Differences must agree as [`Settings::default`] says, the others to 1e-8.
     ///
     /// # Errors
     /// As [`Expectation::values`].
@@ -230,7 +238,10 @@ impl Expectation {
         let by = |method: Method| {
             self.gradient_by(method, inputs).map(|(value, gradient)| (method.name(), value, gradient))
         };
-        let engines = Method::ALL.into_iter().map(by).collect::<Result<Vec<_>, _>>()?;
+        let channels =
+            self.slots.iter().any(|slot| gate_of(&self.circuit.instructions()[slot.instruction]).is_none());
+        let serves = |method: &Method| *method != Method::Shift || !channels;
+        let engines = Method::ALL.into_iter().filter(serves).map(by).collect::<Result<Vec<_>, _>>()?;
         let reentrant = by(Method::Adjoint)?.2 == engines[0].2;
         let exact = Settings { absolute: EXACT, relative: EXACT, ..Settings::default() };
         let settings =

@@ -74,19 +74,20 @@ impl<R: Ring, B: Binding<R>> Binding<Series<R>> for Shifted<'_, B> {
     }
 }
 
-/// A sum of terms `c e^{i q x}`, sorted by q, without terms that are exactly zero.
+/// A sum of terms `c e^{i q x}`, sorted by q, without terms that are exactly zero; or of terms `c x^q`, which add and multiply
+/// alike.
 #[derive(Clone, Debug, PartialEq)]
-struct Series<R>(Vec<(Q, R)>);
+pub(super) struct Series<R>(Vec<(Q, R)>);
 
 impl<R: Ring> Series<R> {
-    fn constant(c: R) -> Series<R> {
+    pub(super) fn constant(c: R) -> Series<R> {
         if c.is_exact_zero() { Series(Vec::new()) } else { Series(vec![(Q::zero(), c)]) }
     }
     /// The coefficient of a frequency.
-    fn at(&self, q: Q) -> R {
+    pub(super) fn at(&self, q: Q) -> R {
         self.0.iter().find(|t| t.0 == q).map_or_else(R::zero, |t| t.1.clone())
     }
-    fn push(&mut self, q: Q, c: R) {
+    pub(super) fn push(&mut self, q: Q, c: R) {
         match self.0.binary_search_by(|t| t.0.cmp(&q)) {
             Ok(i) => {
                 self.0[i].1 += c;

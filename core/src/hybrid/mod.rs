@@ -40,13 +40,16 @@
 //!
 //! # What is differentiable
 //! Every gate of the table in each of its angles, under any controls, with parameters shared among gates, exact
-//! fractions of them (`theta/2 + pi/4`), and computed ones (`sin(theta) * phi`). A circuit that measures, resets or
+//! fractions of them (`theta/2 + pi/4`), and computed ones (`sin(theta) * phi`). Noise, too, also by its strength: then the
+//! state is a density matrix of 4^n entries, on which the adjoint method, duals and differences go on as before, and
+//! shifts where only gates have parameters (`noisy.rs`). A circuit that measures, resets or
 //! branches before its end has no single final state and is refused; measurements at the end are set aside.
 
 mod adjoint;
 mod expectation;
 mod harmonics;
 mod host;
+mod noisy;
 mod observable;
 mod prepared;
 mod product;
@@ -78,7 +81,7 @@ pub enum HybridError {
     /// A circuit without one final state.
     #[error(
         "the expectation value of a circuit that measures, resets or branches before its end is an average over \
-         trajectories and has no derivative here: only gates, and measurements at the end, can be differentiated"
+         trajectories and has no derivative here: only gates, noise, and measurements at the end, can be differentiated"
     )]
     Dynamic,
     /// An observable that does not fit.
@@ -100,6 +103,17 @@ pub enum HybridError {
         observable: String,
         /// The qubit.
         qubit: usize,
+    },
+    /// Shifts of a channel's parameter.
+    #[error(
+        "shifts are exact for angles of gates: parameter {angle} of instruction {instruction} belongs to a channel; \
+         the other methods serve it"
+    )]
+    Shift {
+        /// Which parameter of the channel, counted from 0.
+        angle: usize,
+        /// Which instruction of the circuit, counted from 0.
+        instruction: usize,
     },
     /// An observable without a closed form.
     #[error("{observable} is no sum of Pauli strings, or one of too many terms: it has no closed form here")]

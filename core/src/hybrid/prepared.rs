@@ -90,7 +90,7 @@ impl<T: Real> Ready<T> {
         let n_qubits = circuit.n_qubits();
         let instructions = circuit.instructions();
         let executor = simulator.executors.best::<Complex<T>>(n_qubits, instructions.len());
-        if executor.residents().is_some() {
+        if executor.residents().is_some() || circuit.has_channels() {
             return Ok(None);
         }
         let Some(pairs) = executor.pairs(n_qubits) else { return Ok(None) };

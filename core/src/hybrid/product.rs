@@ -41,6 +41,9 @@ impl Expectation {
         v: &[T],
     ) -> Result<Option<Product<T>>, HybridError> {
         let (circuit, simulator) = (&*self.circuit, &self.simulator);
+        if circuit.has_channels() {
+            return Ok(None);
+        }
         let n_qubits = circuit.n_qubits();
         let instructions = circuit.instructions();
         let executor = simulator.executors.best::<Complex<T>>(n_qubits, instructions.len());

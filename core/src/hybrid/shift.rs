@@ -62,7 +62,7 @@ impl Expectation {
     fn shifts<T: Real>(&self, slot: Slot, values: &[T]) -> Result<Vec<(Angle, f64)>, HybridError> {
         let instruction = &self.circuit.instructions()[slot.instruction];
         let Some(gate) = gate_of(instruction) else {
-            return Ok(Vec::new());
+            return Err(HybridError::Shift { angle: slot.angle, instruction: slot.instruction });
         };
         let parts = harmonics::<Complex<T>>(gate, slot.angle, &Values(values));
         let parts = parts.map_err(|e| self.circuit.bind_error(e))?;

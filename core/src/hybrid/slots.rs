@@ -1,4 +1,4 @@
-//! The angles of a circuit that depend on its parameters, and the way from their derivatives to those of the inputs.
+//! The angles of a circuit that depend on its parameters, those of gates and those of channels, and the way from their derivatives to those of the inputs.
 //!
 //! ```text
 //! inputs ──► parameters ──► angles of gates ──► state ──► expectation values
@@ -24,19 +24,19 @@ use crate::{
     scalar::{Real, Scalar},
 };
 
-/// An angle of a gate in which parameters occur.
+/// An angle of a gate, or a parameter of a channel, in which parameters of the circuit occur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slot {
     /// Which instruction of the circuit.
     pub(super) instruction: usize,
-    /// Which of the gate's angles.
+    /// Which of the angles.
     pub(super) angle: usize,
 }
 
 /// All of them, in the order of the circuit.
 pub(super) fn slots(circuit: &Circuit) -> Vec<Slot> {
     let of = |(k, instruction): (usize, &Instruction)| {
-        let angles = gate_of(instruction).map_or(&[][..], Gate::params);
+        let angles = instruction.operation.params();
         let depends = |a: &&(usize, &Angle)| !a.1.is_constant();
         let found: Vec<_> = angles.iter().enumerate().collect();
         found.iter().filter(depends).map(|a| Slot { instruction: k, angle: a.0 }).collect::<Vec<_>>()
@@ -95,8 +95,7 @@ pub(super) fn add_by_parameter<T: Real>(
     by_parameter: &mut [T],
 ) {
     for (slot, bar) in slots.iter().zip(by_angle) {
-        let angle =
-            gate_of(&circuit.instructions()[slot.instruction]).and_then(|g| g.params().get(slot.angle));
+        let angle = circuit.instructions()[slot.instruction].operation.params().get(slot.angle);
         for (id, q) in angle.map_or(&[][..], Angle::terms) {
             by_parameter[id.index()] += T::from_ratio(*q) * bar;
         }

@@ -257,14 +257,19 @@ pub(crate) fn superoperator<R: Conj>(
     qubits: &[usize],
     n_qubits: usize,
 ) -> Result<Operator<R>, SimulateError> {
-    let matrix = Matrix::from_fn(2 * qubits.len(), |row, column| {
-        let split = |i: usize| (i & ((1 << qubits.len()) - 1), i >> qubits.len());
+    let columns = qubits.iter().map(|q| q + n_qubits);
+    let targets: SmallVec<[usize; 8]> = qubits.iter().copied().chain(columns).collect();
+    Ok(Operator::new(&superoperator_matrix(terms), &targets, &[])?)
+}
+
+/// `sum_k w_k A_k (x) conj(A_k)`: the low bits of its rows are those of the rows of a density matrix. There is a term.
+pub(crate) fn superoperator_matrix<R: Conj>(terms: &[(R, Matrix<R>)]) -> Matrix<R> {
+    let k = terms.first().map_or(0, |(_, a)| a.n_qubits());
+    Matrix::from_fn(2 * k, |row, column| {
+        let split = |i: usize| (i & ((1 << k) - 1), i >> k);
         let ((r, c), (s, d)) = (split(row), split(column));
         terms.iter().fold(R::zero(), |sum, (w, a)| sum + a[(r, s)].clone() * &a[(c, d)].conj() * w)
-    });
-    let targets: SmallVec<[usize; 8]> =
-        qubits.iter().copied().chain(qubits.iter().map(|q| q + n_qubits)).collect();
-    Ok(Operator::new(&matrix, &targets, &[])?)
+    })
 }
 
 /// `|row><column|` on one qubit.

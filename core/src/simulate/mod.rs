@@ -22,9 +22,10 @@ mod placed;
 mod program;
 mod trajectory;
 
+pub(crate) use density::{on_both_sides, superoperator, superoperator_matrix};
 pub use placed::Placed;
 pub use program::{Bits, BoundCircuit, final_measurements};
-pub(crate) use program::{bind_instruction, rebind_instruction};
+pub(crate) use program::{bind_instruction, is_straight, rebind_instruction};
 pub use trajectory::{Mean, Trajectory};
 
 use std::{

@@ -326,6 +326,20 @@ pub fn final_measurements(circuit: &Circuit) -> Result<BTreeMap<u32, u32>, Simul
     Ok(finals)
 }
 
+/// Whether nothing but gates and channels, none of them under a condition, comes before the final measurements.
+pub(crate) fn is_straight(circuit: &Circuit) -> bool {
+    circuit.instructions().iter().zip(may_wait(circuit)).all(|(instruction, waits)| {
+        match &instruction.operation {
+            Operation::Measure { .. } => waits,
+            Operation::Barrier => true,
+            Operation::Gate(_) | Operation::Unitary(_) | Operation::Channel(_) => {
+                instruction.condition.is_none()
+            }
+            _ => false,
+        }
+    })
+}
+
 /// A gate with its constants in the ring; `None` for what is no gate.
 ///
 /// # Errors

@@ -1,0 +1,393 @@
+//! Derivatives of circuits with noise: the adjoint method on density matrices.
+//!
+//! A density matrix is a vector of 2n qubits and each instruction a linear map of it ([`simulate`](crate::simulate)), so a
+//! value is `re <lambda|rho>` with `lambda = sum_k w_k O_k`, and
+//!
+//! ```text
+//! dL/da = re <lambda_k| dS_k/da |rho_{k-1}>,    lambda_{k-1} = S_k^dagger lambda_k.
+//! ```
+//! Gates are unitary, so `rho_{k-1}` comes back by undoing them. Channels are not: the states before them are kept,
+//! or where memory does not hold them all, every `sqrt(m)`-th of them, and those in between are computed again.
+//!
+//! Instructions on different qubits commute, so they are put in layers first, gates and channels in turn:
+//! ```text
+//! h 0; noise 0; h 1; noise 1; cx 0,1; noise 0,1   ->   h 0, h 1 | noise 0, 1 | cx 0,1 | noise 0, 1
+//! ```
+//! Of a channel `sum_k w_k A_k (x) conj(A_k)` the derivative is taken from the channel table itself, on first-order
+//! polynomials in the parameter ([`Series`]).
+//!
+//! Cost: of 4^n entries, two or three runs, a pass for each parameter of a layer, and the states that are kept.
+
+use num_complex::Complex;
+use num_traits::Zero;
+
+use super::{
+    Expectation, HybridError, Observable,
+    adjoint::through,
+    expectation::expect,
+    harmonics::Series,
+    slots::{by_parameter, gate_of, generator},
+};
+use crate::{
+    channel::{Channel, Terms},
+    circuit::{Circuit, Instruction, Operation},
+    kernel::Operator,
+    matrix::Matrix,
+    param::{Angle, BindError, Binding, ParamId, Q, Values},
+    scalar::{Real, Ring, Scalar},
+    simulate::{SimulateError, bind_instruction, on_both_sides, superoperator, superoperator_matrix},
+    state::{DensityMatrix, StateVector, bytes_needed},
+};
+
+/// The bytes that may be kept in states where the simulator has no memory limit.
+const KEPT_BYTES: u128 = 2 << 30;
+
+/// Instructions that are done together: gates, or channels.
+struct Layer<T> {
+    channels: bool,
+    /// The numbers of the instructions.
+    instructions: Vec<usize>,
+    /// For each the operators on rows and columns.
+    operators: Vec<Vec<Operator<Complex<T>>>>,
+}
+
+type Rho<T> = DensityMatrix<Complex<T>>;
+
+impl Expectation {
+    /// [`Expectation::values`] of a circuit with noise.
+    pub(super) fn noisy_values<T: Real>(&self, inputs: &[T]) -> Result<Vec<T>, HybridError> {
+        let rho = self.simulator.run_density(&self.circuit, inputs)?;
+        self.observables.iter().map(|o| mean(o, &rho)).collect()
+    }
+
+    /// [`Expectation::vjp`] of a circuit with noise.
+    pub(super) fn noisy_vjp<T: Real>(
+        &self,
+        inputs: &[T],
+        cotangents: &[T],
+    ) -> Result<(Vec<T>, Vec<T>), HybridError> {
+        expect("cotangents", cotangents.len(), self.observables.len())?;
+        let values = self.circuit.param_values(inputs)?;
+        let layers = layers(&self.circuit, &values)?;
+        let mut way = Way { energy: self, values: &values, layers: &layers, by_angle: Vec::new() };
+        let (results, by_angle) = way.there_and_back(cotangents)?;
+        let gradient = self.chain.pull(inputs, by_parameter(&self.circuit, &self.slots, &by_angle))?;
+        Ok((results, gradient))
+    }
+}
+
+/// The instructions in layers; barriers and final measurements have none.
+fn layers<T: Real>(circuit: &Circuit, values: &[T]) -> Result<Vec<Layer<T>>, HybridError> {
+    let n = circuit.n_qubits();
+    let mut layers: Vec<Layer<T>> = Vec::new();
+    // Layer 2k holds gates, 2k + 1 channels; each qubit has got so far.
+    let mut last = vec![0; n];
+    for (number, instruction) in circuit.instructions().iter().enumerate() {
+        let (operators, channels) = match &instruction.operation {
+            Operation::Channel(channel) => {
+                let terms = channel.terms(&Values(values)).map_err(|e| circuit.bind_error(e))?;
+                (vec![superoperator(&terms, &qubits(instruction), n)?], true)
+            }
+            _ => match bind_instruction(circuit, instruction, &Values(values))? {
+                Some(gate) => (on_both_sides(&gate, n).into_vec(), false),
+                None => continue,
+            },
+        };
+        let after = instruction.qubits().map(|q| last[q as usize]).max().unwrap_or(0);
+        let at = after + usize::from((after % 2 == 1) != channels);
+        instruction.qubits().for_each(|q| last[q as usize] = at);
+        while layers.len() <= at {
+            let channels = layers.len() % 2 == 1;
+            layers.push(Layer { channels, instructions: Vec::new(), operators: Vec::new() });
+        }
+        layers[at].instructions.push(number);
+        layers[at].operators.push(operators);
+    }
+    Ok(layers)
+}
+
+fn qubits(instruction: &Instruction) -> Vec<usize> {
+    instruction.targets.iter().map(|&q| q as usize).collect()
+}
+
+/// The way through the layers and back.
+struct Way<'a, T> {
+    energy: &'a Expectation,
+    values: &'a [T],
+    layers: &'a [Layer<T>],
+    by_angle: Vec<T>,
+}
+
+impl<T: Real> Way<'_, T> {
+    /// The values, and the derivative of their weighted sum by the angle of each slot.
+    fn there_and_back(&mut self, weights: &[T]) -> Result<(Vec<T>, Vec<T>), HybridError> {
+        let (energy, simulator) = (self.energy, &self.energy.simulator);
+        let n_qubits = energy.circuit.n_qubits();
+        simulator.check_memory::<[Complex<T>; 4]>(n_qubits.saturating_mul(2))?;
+        let channels: Vec<usize> = (0..self.layers.len()).filter(|&k| self.layers[k].channels).collect();
+        let segment = self.segment(n_qubits, channels.len());
+
+        // The states before the first channels of segments, and before all others of the last one.
+        let (mut firsts, mut others): (Vec<Rho<T>>, Vec<Rho<T>>) = (Vec::new(), Vec::new());
+        let mut rho = DensityMatrix::zero(n_qubits, &simulator.threads)?;
+        let last = channels.len().saturating_sub(1) / segment;
+        let mut channel = 0;
+        for (k, layer) in self.layers.iter().enumerate() {
+            if layer.channels {
+                if channel % segment == 0 {
+                    firsts.push(rho.clone());
+                } else if channel / segment == last {
+                    others.push(rho.clone());
+                }
+                channel += 1;
+            }
+            self.run(k, &mut rho)?;
+        }
+
+        let results = energy.observables.iter().map(|o| mean(o, &rho)).collect::<Result<Vec<T>, _>>()?;
+        let mut lambda = self.cotangent(weights)?;
+        self.by_angle = vec![T::zero(); energy.slots.len()];
+        // Before the first angle nothing is asked for.
+        let asked = |layer: &Layer<T>| layer.instructions.iter().any(|&i| !self.slots_of(i).is_empty());
+        let first = self.layers.iter().position(asked).unwrap_or(self.layers.len());
+        for k in (first..self.layers.len()).rev() {
+            if !self.layers[k].channels {
+                self.undo(k, &mut rho, &mut lambda)?;
+                continue;
+            }
+            channel -= 1;
+            let from = channel / segment * segment;
+            if channel > from && others.is_empty() {
+                // The others of this segment again.
+                let mut state = firsts.last().cloned().ok_or(SimulateError::Dynamic)?;
+                for j in channels[from]..channels[channel] {
+                    if self.layers[j].channels && j > channels[from] {
+                        others.push(state.clone());
+                    }
+                    self.run(j, &mut state)?;
+                }
+                others.push(state);
+            }
+            // Each channel but the first of a segment has one of the others.
+            let before = if channel > from { others.pop() } else { firsts.pop() };
+            rho = before.ok_or(SimulateError::Dynamic)?;
+            self.undo_channels(k, &rho, &mut lambda)?;
+        }
+        Ok((results, std::mem::take(&mut self.by_angle)))
+    }
+
+    /// How many channels belong to a segment: all, if so many states can be kept, else about the root of their number.
+    fn segment(&self, n_qubits: usize, channels: usize) -> usize {
+        let bytes = bytes_needed::<Complex<T>>(2 * n_qubits).max(1);
+        let room =
+            self.energy.simulator.memory_limit.map_or(KEPT_BYTES, |limit| u128::from(limit) / 2) / bytes;
+        let all = usize::try_from(room).is_ok_and(|room| channels <= room);
+        if all { channels.max(1) } else { (channels as f64).sqrt().ceil() as usize }
+    }
+
+    fn run(&self, layer: usize, rho: &mut Rho<T>) -> Result<(), HybridError> {
+        let operators: Vec<_> = self.layers[layer].operators.concat();
+        self.execute(&operators, rho.vector_mut())
+    }
+
+    fn execute(
+        &self,
+        operators: &[Operator<Complex<T>>],
+        state: &mut StateVector<Complex<T>>,
+    ) -> Result<(), HybridError> {
+        Ok(self.energy.simulator.execute(operators, state, &mut |_, _| {})?)
+    }
+
+    /// `sum_k w_k O_k` as a vector of its entries.
+    fn cotangent(&self, weights: &[T]) -> Result<StateVector<Complex<T>>, HybridError> {
+        let threads = &self.energy.simulator.threads;
+        let n_qubits = self.energy.circuit.n_qubits();
+        // Column j of the identity becomes column j of the sum.
+        let mut columns = Vec::with_capacity(1 << (2 * n_qubits));
+        for j in 0..1usize << n_qubits {
+            let unit: StateVector<Complex<T>> = StateVector::basis(n_qubits, j)?;
+            let mut column = StateVector::basis(n_qubits, 0)?;
+            column.amplitudes_mut()[0] = Complex::from_real(T::zero());
+            for (observable, weight) in self.energy.observables.iter().zip(weights) {
+                observable.add(weight, &unit, &mut column, threads);
+            }
+            columns.extend(column.into_amplitudes());
+        }
+        Ok(StateVector::from_vector(columns).map_err(crate::state::StateError::from)?)
+    }
+
+    /// The slots of an instruction, by their number.
+    fn slots_of(&self, instruction: usize) -> std::ops::Range<usize> {
+        let slots = &self.energy.slots;
+        let first = slots.partition_point(|slot| slot.instruction < instruction);
+        first..slots.partition_point(|slot| slot.instruction <= instruction)
+    }
+
+    /// Undoes a layer of gates on both. A gate whose qubits no later gate of the layer has touched can be looked at while
+    /// these still stand, so gates are undone in as few goes as that allows.
+    fn undo(
+        &mut self,
+        layer: usize,
+        rho: &mut Rho<T>,
+        lambda: &mut StateVector<Complex<T>>,
+    ) -> Result<(), HybridError> {
+        let (circuit, layer) = (&self.energy.circuit, &self.layers[layer]);
+        let mut waiting: Vec<Operator<Complex<T>>> = Vec::new();
+        let mut used = 0usize;
+        for (&number, operators) in layer.instructions.iter().zip(&layer.operators).rev() {
+            let instruction = &circuit.instructions()[number];
+            let mask = instruction.qubits().fold(0usize, |mask, q| mask | 1 << q);
+            let slots = self.slots_of(number);
+            if !slots.is_empty() && used & mask != 0 {
+                self.execute(&waiting, rho.vector_mut())?;
+                self.execute(&waiting, lambda)?;
+                waiting.clear();
+                used = 0;
+            }
+            for slot in slots {
+                let Some(gate) = gate_of(instruction) else { continue };
+                let generator = generator(circuit, gate, self.energy.slots[slot].angle, self.values)?;
+                let (targets, controls) = (&instruction.targets, &instruction.controls);
+                let threads = &self.energy.simulator.threads;
+                let inner = through(&generator, targets, controls, lambda, rho.vector(), threads);
+                // The columns give the complex conjugate.
+                self.by_angle[slot] = inner.re() * T::int(2);
+            }
+            used |= mask;
+            waiting.extend(operators.iter().rev().map(Operator::dagger));
+        }
+        self.execute(&waiting, rho.vector_mut())?;
+        self.execute(&waiting, lambda)
+    }
+
+    /// Takes the cotangent back through a layer of channels, given the state before it.
+    fn undo_channels(
+        &mut self,
+        layer: usize,
+        before: &Rho<T>,
+        lambda: &mut StateVector<Complex<T>>,
+    ) -> Result<(), HybridError> {
+        let layer = &self.layers[layer];
+        // The state before each channel that has a slot.
+        let mut states: Vec<Rho<T>> = Vec::new();
+        let last = layer.instructions.iter().rposition(|&i| !self.slots_of(i).is_empty());
+        if let Some(last) = last {
+            let mut state = before.clone();
+            for (k, operators) in layer.operators.iter().enumerate().take(last + 1) {
+                if !self.slots_of(layer.instructions[k]).is_empty() {
+                    states.push(state.clone());
+                }
+                self.execute(operators, state.vector_mut())?;
+            }
+        }
+        for (&number, operators) in layer.instructions.iter().zip(&layer.operators).rev() {
+            let slots = self.slots_of(number);
+            if !slots.is_empty()
+                && let Some(state) = states.pop()
+            {
+                self.slopes(number, slots, &state, lambda)?;
+            }
+            let back: Vec<_> = operators.iter().rev().map(Operator::dagger).collect();
+            self.execute(&back, lambda)?;
+        }
+        Ok(())
+    }
+
+    /// The derivatives by the parameters of a channel, given the state before it and the cotangent after it.
+    fn slopes(
+        &mut self,
+        number: usize,
+        slots: std::ops::Range<usize>,
+        before: &Rho<T>,
+        lambda: &StateVector<Complex<T>>,
+    ) -> Result<(), HybridError> {
+        let circuit = &self.energy.circuit;
+        let instruction = &circuit.instructions()[number];
+        let Operation::Channel(channel) = &instruction.operation else { return Ok(()) };
+        // 2n qubits of a state have 32-bit numbers.
+        let columns = instruction.targets.iter().map(|q| q + circuit.n_qubits() as u32);
+        let targets: Vec<u32> = instruction.targets.iter().copied().chain(columns).collect();
+        for slot in slots {
+            let terms = slope(channel, self.energy.slots[slot].angle, self.values);
+            let matrix = superoperator_matrix(&terms.map_err(|e| circuit.bind_error(e))?);
+            let threads = &self.energy.simulator.threads;
+            self.by_angle[slot] = through(&matrix, &targets, &[], lambda, before.vector(), threads).re();
+        }
+        Ok(())
+    }
+}
+
+/// The mean of an observable.
+fn mean<T: Real>(observable: &Observable, rho: &Rho<T>) -> Result<T, HybridError> {
+    match observable {
+        Observable::Pauli(sum) => Ok(rho.expectation(sum)?),
+        Observable::Outcome(bits) => {
+            let qubits: Vec<usize> = bits.iter().map(|b| b.0).collect();
+            let outcome = bits.iter().enumerate().fold(0, |v, (j, b)| v | usize::from(b.1) << j);
+            Ok(rho.probabilities_of(&qubits)?.swap_remove(outcome))
+        }
+        Observable::Overlap(phi) => {
+            let number = |z: &Complex<f64>| Complex::new(T::lit(z.re), T::lit(z.im));
+            let phi = StateVector::from_vector(phi.amplitudes().iter().map(number).collect());
+            Ok(rho.fidelity(&phi.map_err(crate::state::StateError::from)?)?)
+        }
+    }
+}
+
+/// The derivative of a channel by one of its parameters, as terms of which some have negative weights: of
+/// `w A (x) conj(A)` it is `w' A (x) conj(A) + w (A' (x) conj(A) + A (x) conj(A'))`, and the sum in parentheses is what
+/// `A + A'` gives less what A and A' give alone.
+fn slope<T: Real>(channel: &Channel, k: usize, values: &[T]) -> Result<Terms<Complex<T>>, BindError> {
+    // A parameter that no circuit has stands for x.
+    let x = ParamId::new(u32::MAX);
+    let mut number = 0..;
+    let moved =
+        channel.map_params(|a| if number.next() == Some(k) { a + Angle::theta(x) } else { a.clone() });
+    let mut slopes = Terms::new();
+    for (weight, matrix) in moved.terms(&Nudged { values, x })? {
+        let [w, w_dot] = [0, 1].map(|degree| weight.at(Q::from(degree)));
+        let [a, a_dot] = [0, 1].map(|degree| matrix.map(|entry| entry.at(Q::from(degree))));
+        if a_dot.entries().iter().any(|z| !z.is_exact_zero()) {
+            let both = Matrix::from_fn(a.n_qubits(), |i, j| a[(i, j)].clone() + &a_dot[(i, j)]);
+            slopes.extend([(w.clone(), both), (-w.clone(), a.clone()), (-w, a_dot)]);
+        }
+        slopes.push((w_dot, a));
+    }
+    Ok(slopes)
+}
+
+/// Binds parameters in which x may occur, to polynomials `c + s x` without higher powers.
+struct Nudged<'a, T> {
+    values: &'a [T],
+    x: ParamId,
+}
+
+impl<T: Real> Binding<Series<Complex<T>>> for Nudged<'_, T> {
+    fn probability(&self, p: &Angle) -> Result<Series<Complex<T>>, BindError> {
+        let by_x = p.terms().iter().find(|t| t.0 == self.x).map_or_else(Q::zero, |t| t.1);
+        let rest = p.substitute(|id| if id == self.x { Angle::zero() } else { Angle::theta(id) });
+        let mut all = Series::constant(Values(self.values).probability(&rest)?);
+        all.push(Q::from(1), Complex::from_real(T::from_ratio(by_x)));
+        Ok(all)
+    }
+    fn root(&self, square: Series<Complex<T>>) -> Result<Series<Complex<T>>, BindError> {
+        let root = square.at(Q::from(0)).re.sqrt();
+        let slope = square.at(Q::from(1)).re / (root.clone() * T::int(2));
+        let mut all = Series::constant(Complex::from_real(root));
+        all.push(Q::from(1), Complex::from_real(slope));
+        Ok(all)
+    }
+    // Channels have no angles.
+    fn cis(&self, angle: &Angle) -> Result<Series<Complex<T>>, BindError> {
+        Ok(Series::constant(Values(self.values).cis(angle)?))
+    }
+    fn half(&self) -> Series<Complex<T>> {
+        Series::constant(Complex::ratio(1, 2))
+    }
+    fn sqrt_half(&self) -> Series<Complex<T>> {
+        Series::constant(Values(self.values).sqrt_half())
+    }
+    fn number(&self, z: Complex<f64>) -> Result<Series<Complex<T>>, BindError> {
+        Ok(Series::constant(Values(self.values).number(z)?))
+    }
+}
