@@ -137,6 +137,18 @@ fn by_definition(circuit: &Circuit, values: &[f64]) -> Branches {
                     }
                     continue;
                 }
+                Operation::Misread { bit, chances } => {
+                    let at = *bit as usize;
+                    let p = Values::<f64>(&values).radians(&chances[usize::from(bits[at])]).unwrap();
+                    let mut other = bits.clone();
+                    other[at] = !other[at];
+                    for (bits, share) in [(&bits, 1.0 - p), (&other, p)] {
+                        let mut part = rho.clone();
+                        part.iter_mut().flatten().for_each(|x| *x *= share);
+                        put(bits, part);
+                    }
+                    continue;
+                }
                 Operation::Assign { bit, value } => {
                     let mut bits = bits.clone();
                     bits[*bit as usize] = *value;
@@ -183,7 +195,7 @@ fn noisy(rng: &mut Rng, n: usize, len: usize, dynamic: bool) -> Circuit {
     circuit.add_register("m", 2).unwrap();
     for _ in 0..len {
         let qubits = rng.permutation(n);
-        match rng.below(if dynamic { 10 } else { 6 }) {
+        match rng.below(if dynamic { 12 } else { 6 }) {
             0..3 => rng.fill(&mut circuit, 1, Rng::angle),
             3 | 4 => {
                 let kind = ChannelKind::ALL[rng.below(ChannelKind::ALL.len())];
@@ -198,6 +210,9 @@ fn noisy(rng: &mut Rng, n: usize, len: usize, dynamic: bool) -> Circuit {
             }
             7 => {
                 circuit.reset(qubits[0]).unwrap();
+            }
+            9 | 10 => {
+                circuit.misread(rng.below(2), rng.unit(), rng.unit()).unwrap();
             }
             8 => {
                 circuit.assign(rng.below(2), rng.below(2) == 1).unwrap();
@@ -303,7 +318,7 @@ fn trajectories_have_the_distribution_of_density_matrices() {
     for turn in 0..24 {
         let mut circuit = noisy(&mut rng, 3, 16, true);
         circuit.add_register("end", 3).unwrap();
-        circuit.measure(0..3, 2..5).unwrap();
+        circuit.measure(0..3, 2..5).unwrap().misread(2..4, 0.1, 0.3).unwrap();
         let bound = BoundCircuit::<C>::new(&circuit, &Values::<f64>(&[])).unwrap();
         let distribution = Simulator::new().distribution(&bound, 1 << 10).unwrap();
         let counts = Simulator::new().trajectory_counts(&bound, shots, turn).unwrap();
@@ -530,6 +545,55 @@ fn wide_density_matrices_are_planned_right() {
         let expected = by_definition(&circuit, &[]).into_values().next().unwrap();
         assert_state(&rho, &expected, "six qubits");
     }
+}
+
+#[test]
+fn readings_may_be_wrong() {
+    // A final measurement, one that is read, and one that is written over.
+    let mut circuit = Circuit::new(2);
+    let p = circuit.param("p");
+    circuit.add_register("m", 2).unwrap();
+    circuit.x(0).unwrap().measure(0, 0).unwrap().misread(0, 0.0, &p).unwrap();
+    circuit.when(Condition::Bit { bit: 0, value: true }, |c| c.x(1)).unwrap();
+    circuit
+        .measure(1, 1)
+        .unwrap()
+        .misread(1, 0.5, 0.0)
+        .unwrap()
+        .measure(1, 1)
+        .unwrap()
+        .misread(1, 0.2, 0.1)
+        .unwrap();
+    let text = circuit.to_string();
+    assert!(text.contains("misread(0, p) -> c[0]\n"), "{text}");
+    let bound = BoundCircuit::<C>::new(&circuit, &Values::<f64>(&[0.25])).unwrap();
+    let distribution = Simulator::new().distribution(&bound, 16).unwrap();
+    let of = |m0: bool, m1: bool| {
+        let mut bits = Bits::zero(2);
+        bits.set(0, m0);
+        bits.set(1, m1);
+        distribution[&bits]
+    };
+    for (bits, expected) in [
+        ((true, true), 0.75 * 0.9),
+        ((true, false), 0.75 * 0.1),
+        ((false, true), 0.25 * 0.2),
+        ((false, false), 0.25 * 0.8),
+    ] {
+        assert!((of(bits.0, bits.1) - expected).abs() < ROUNDING, "{bits:?}");
+    }
+    let counts = Simulator::new().trajectory_counts(&bound, 20_000, 3).unwrap();
+    assert!(worst_deviation(&counts, &distribution, 20_000) < 5.0);
+    // Many qubits that are read wrongly take no branches.
+    let n = 24;
+    let mut wide = Circuit::new(n);
+    wide.add_register("m", n).unwrap();
+    wide.measure(.., ..).unwrap().misread(.., 0.5, 0.0).unwrap();
+    let counts = Simulator::new().run_shots(&wide, &[] as &[f64], 100, 1).unwrap();
+    assert!(counts.len() > 90 && counts.keys().all(|bits| bits.len() == n));
+    // The state is that before the readings.
+    let energy = Expectation::new(wide, ["Z0".parse::<PauliSum>().unwrap()]).unwrap();
+    assert!((energy.value::<f64>(&[]).unwrap() - 1.0).abs() < ROUNDING);
 }
 
 #[test]

@@ -338,6 +338,15 @@ fn dual_check() {
 }
 
 #[test]
+fn learn_noise() {
+    let out = run("learn_noise");
+    let last = out.lines().rev().nth(1).unwrap();
+    let row: Vec<f64> = last.split_whitespace().map(|x| x.parse().unwrap()).collect();
+    // A hundred thousand readings or so say the strengths to a few percent.
+    assert!((row[1] - 0.015).abs() < 0.0015 && (row[2] - 0.004).abs() < 0.0004 && row[3] < 0.01, "{out}");
+}
+
+#[test]
 fn dynamics() {
     let out = run("dynamics");
     assert!(out.starts_with("16 strings in 2 groups that are measured together"), "{out}");

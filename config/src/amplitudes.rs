@@ -17,10 +17,10 @@ use serde_json::{Map, Value};
 use crate::{
     diff::answer,
     memory::Needs,
+    noise::read_noisy,
     options::{Amplitudes, Common},
     params::Points,
     report::Failure,
-    run::read_circuit,
     terminal::{Answer, Terminal},
 };
 
@@ -37,7 +37,7 @@ pub fn amplitudes(
     common: &Common,
     terminal: &Terminal,
 ) -> Result<Box<dyn Answer>, Failure> {
-    let circuit = read_circuit(&args.file, common, terminal)?;
+    let circuit = read_noisy(&args.file, &args.values, common, terminal)?;
     let circuit = Points::read_some(&circuit, &args.values)?;
     check_computed(&circuit)?;
     note_decimals(&circuit, terminal);

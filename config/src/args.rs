@@ -184,7 +184,7 @@ Without --shots, --observable, --amplitudes, --probabilities and --output, 1024 
 The shots of a circuit without measurements measure all qubits. Qubit 0 is the rightmost bit.
 Where a circuit measures, resets or branches before its end, an expectation value is the mean over
 the shots (1024 unless --shots says otherwise) with its standard error, and the state that of the
-first shot.
+first shot. With noise it is exact where density matrices run it (--method).
 
 An observable is a sum of terms such as '0.5*Z0 Z1 - 1e-3 X2 + 2'; @FILE has one term a line.
 Parameters are the circuit's `input` declarations. A value may be an expression: pi/4 is exact.
@@ -220,6 +220,15 @@ pub struct RunArgs {
     /// Write the state before the measurements: complex128, or complex64 with f32
     #[arg(long, value_name = "STATE.npy", allow_hyphen_values = true)]
     pub output: Option<PathBuf>,
+    /// How a circuit with noise is run: density matrices (exact, 4^n entries), trajectories (shot by shot), or
+    /// auto: density matrices up to 10 qubits
+    #[arg(
+        long,
+        value_name = "auto|density|trajectories",
+        allow_hyphen_values = true,
+        default_value = "auto"
+    )]
+    pub method: String,
     /// Values of parameters.
     #[command(flatten)]
     pub values: ValueArgs,
@@ -464,6 +473,9 @@ pub struct ValueArgs {
     /// The values of parameters from a file
     #[arg(long, value_name = "FILE.json|FILE.npy", allow_hyphen_values = true)]
     pub params: Option<PathBuf>,
+    /// Add noise: a model of which channels follow which instructions
+    #[arg(long, value_name = "NOISE.toml", allow_hyphen_values = true)]
+    pub noise: Option<PathBuf>,
 }
 
 fn parse_threads(text: &str) -> Result<usize, String> {

@@ -22,11 +22,11 @@ use crate::{
     files::read_text,
     grad::expectation,
     memory,
+    noise::read_noisy,
     npy::Number,
     options::{Check, CheckOf, Common},
     params::Points,
     report::{Failure, Status},
-    run::read_circuit,
     terminal::{Answer, Terminal},
 };
 
@@ -77,7 +77,7 @@ pub fn check(args: &Check, common: &Common, terminal: &Terminal) -> Result<Box<d
             program::<f64>(&args.file, function.as_deref(), at, Settings::default(), common, terminal)?
         }
         CheckOf::Circuit { observable, values } => {
-            let circuit = read_circuit(&args.file, common, terminal)?;
+            let circuit = read_noisy(&args.file, values, common, terminal)?;
             let names = circuit.inputs().map(str::to_owned).collect();
             let point = Points::one(&circuit, values)?;
             common.note_duals("the method `forward`", terminal);

@@ -19,12 +19,12 @@ use crate::{
     backend::stays_there,
     diff::{Numbers, answer, in_text},
     memory::Needs,
+    noise::read_noisy,
     npy::Number,
     observables,
     options::{Common, Grad},
     params::Points,
     report::Failure,
-    run::read_circuit,
     terminal::{Answer, Terminal},
 };
 
@@ -33,7 +33,7 @@ use crate::{
 /// # Errors
 /// [`Failure`] if the circuit, its parameters or the observable is at fault.
 pub fn grad(args: &Grad, common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
-    let circuit = read_circuit(&args.file, common, terminal)?;
+    let circuit = read_noisy(&args.file, &args.values, common, terminal)?;
     match common.precision {
         Precision::F64 => differentiate::<f64>(args, common, terminal, circuit),
         Precision::F32 => differentiate::<f32>(args, common, terminal, circuit),
@@ -156,6 +156,12 @@ fn needs<T>(args: &Grad, circuit: &Circuit) -> Needs {
         _ => 1,
     };
     let mut needs = Needs::default();
+    if circuit.has_channels() {
+        let states =
+            bytes_needed::<Complex<T>>(circuit.n_qubits().saturating_mul(2)).saturating_mul(4 * order);
+        needs.add("density matrices and their derivatives", states);
+        return needs;
+    }
     let states = bytes_needed::<Complex<T>>(circuit.n_qubits()).saturating_mul(2 * order);
     needs.add("two states and their derivatives", states);
     needs

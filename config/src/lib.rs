@@ -23,6 +23,7 @@ pub mod files;
 pub mod grad;
 pub mod info;
 pub mod memory;
+pub mod noise;
 pub mod npy;
 pub mod observables;
 pub mod optimize;
@@ -32,6 +33,7 @@ pub mod plugins;
 pub mod progress;
 pub mod report;
 pub mod run;
+mod section;
 pub mod show;
 pub mod terminal;
 

@@ -123,8 +123,35 @@ pub struct Run {
     pub input: Option<PathBuf>,
     /// Where to write the final state.
     pub output: Option<PathBuf>,
+    /// How a circuit with noise is run.
+    pub noisy: Noisy,
     /// Values of parameters.
     pub values: ValueArgs,
+}
+
+/// How a circuit with noise is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Noisy {
+    /// On density matrices where these are small.
+    Auto,
+    /// On density matrices.
+    Density,
+    /// Shot by shot.
+    Trajectories,
+}
+
+impl Noisy {
+    const ALL: [(&str, Noisy); 3] =
+        [("auto", Noisy::Auto), ("density", Noisy::Density), ("trajectories", Noisy::Trajectories)];
+
+    fn read(name: &str) -> Result<Noisy, Failure> {
+        let names = || Noisy::ALL.map(|entry| entry.0);
+        let failure = || {
+            let message = format!("--method is one of {}, not `{name}`", names().join(", "));
+            Failure::usage(message).nearest(name, names())
+        };
+        Noisy::ALL.iter().find(|entry| entry.0 == name).map(|entry| entry.1).ok_or_else(failure)
+    }
 }
 
 /// What `convert` shall do.
@@ -454,6 +481,7 @@ fn equivalent(low: EquivalentArgs) -> Result<Equivalent, Failure> {
 
 fn run(low: RunArgs, config: &ConfigFile) -> Result<Run, Failure> {
     let config = &config.run;
+    let noisy = Noisy::read(&low.method)?;
     let observables = if low.observable.is_empty() { config.observables.clone() } else { low.observable };
     let mut run = Run {
         file: low.file,
@@ -463,6 +491,7 @@ fn run(low: RunArgs, config: &ConfigFile) -> Result<Run, Failure> {
         probabilities: low.probabilities || config.probabilities,
         input: low.input,
         output: low.output,
+        noisy,
         values: low.values,
     };
     if run.output.as_deref().is_some_and(|p| p.as_os_str() == "-") {

@@ -14,10 +14,10 @@ use crate::{
     args::{Language, Picture},
     files::{check_writable, write_whole},
     memory::Needs,
+    noise::read_noisy,
     options::{Common, Convert, Draw},
     params::Points,
     report::Failure,
-    run::read_circuit,
     terminal::{Answer, Terminal},
 };
 
@@ -57,7 +57,7 @@ impl Answer for Text {
 /// # Errors
 /// [`Failure`] if the circuit is at fault or the language has no words for it.
 pub fn convert(args: &Convert, common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
-    let circuit = read_circuit(&args.file, common, terminal)?;
+    let circuit = read_noisy(&args.file, &args.values, common, terminal)?;
     let circuit = Points::read_some(&circuit, &args.values)?;
     let mut needs = Needs::default();
     needs.add("its statements", circuit.instructions().len() as u128 * BYTES_PER_STATEMENT);
@@ -91,7 +91,7 @@ pub fn convert(args: &Convert, common: &Common, terminal: &Terminal) -> Result<B
 /// # Errors
 /// [`Failure`] if the circuit is at fault or the file cannot be written.
 pub fn draw(args: &Draw, common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
-    let circuit = read_circuit(&args.file, common, terminal)?;
+    let circuit = read_noisy(&args.file, &args.values, common, terminal)?;
     let circuit = Points::read_some(&circuit, &args.values)?;
     if let Some(path) = &args.output {
         check_writable(path)?;

@@ -5,6 +5,7 @@
 //!
 //! [ansatz]
 //! circuit = "ansatz.qasm"         # its `input` declarations are the parameters
+//! # noise = "noise.toml"          # with the noise of a model, as --noise of other verbs
 //! # name = "hardware_efficient"   # or one by name, with qubits and layers
 //! # name = "qaoa"                 # with graph, a file of edges, and layers
 //! # name = "uccsd"                # with qubits (spin orbitals) and electrons
@@ -56,15 +57,15 @@ use ketgrad_core::{
     problem::{self, Graph},
 };
 
-use super::section::{File, Section};
 use crate::{
     args::ValueArgs,
     files::read_text,
-    observables,
+    noise, observables,
     options::{Common, Optimize},
     params::Points,
     report::Failure,
     run::read_circuit,
+    section::{File, Section},
     terminal::Terminal,
 };
 
@@ -109,7 +110,7 @@ impl Job {
 
         let folder = args.file.parent().unwrap_or(Path::new(""));
         let inputs = &mut Inputs { folder, files: vec![args.file.clone()] };
-        let circuit = read_ansatz(ansatz, inputs, common, terminal)?;
+        let circuit = read_noisy_ansatz(ansatz, inputs, common, terminal)?;
         let hamiltonian = read_hamiltonian(hamiltonian, inputs, circuit.n_qubits())?;
         let optimizer = read_optimizer(optimizer)?;
         let stopping = read_stopping(stopping)?;
@@ -119,8 +120,22 @@ impl Job {
     }
 }
 
-fn read_ansatz(
+fn read_noisy_ansatz(
     mut section: Section<'_, '_>,
+    inputs: &mut Inputs<'_>,
+    common: &Common,
+    terminal: &Terminal,
+) -> Result<Circuit, Failure> {
+    let model = section.string("noise")?;
+    let circuit = read_ansatz(&mut section, inputs, common, terminal)?;
+    match model {
+        Some(path) => noise::add(&inputs.path(path), &circuit).map_err(|e| section.caused("noise", e)),
+        None => Ok(circuit),
+    }
+}
+
+fn read_ansatz(
+    section: &mut Section<'_, '_>,
     inputs: &mut Inputs<'_>,
     common: &Common,
     terminal: &Terminal,
@@ -135,17 +150,17 @@ fn read_ansatz(
         }
         (None, Some("hardware_efficient")) => {
             let qubits = section.qubits("qubits")?;
-            let layers = layers(&mut section)?;
+            let layers = layers(section)?;
             section.finish()?;
-            check_gates((2 * qubits as u64).saturating_mul(layers as u64 + 1), common, &section)?;
+            check_gates((2 * qubits as u64).saturating_mul(layers as u64 + 1), common, section)?;
             ansatz::hardware_efficient(qubits, layers)
         }
         (None, Some("qaoa")) => {
-            let graph = read_graph(&mut section, inputs)?;
-            let layers = layers(&mut section)?;
+            let graph = read_graph(section, inputs)?;
+            let layers = layers(section)?;
             section.finish()?;
             let gates = ((graph.edges().len() + graph.n_vertices()) as u64) * layers as u64;
-            check_gates(gates, common, &section)?;
+            check_gates(gates, common, section)?;
             ansatz::qaoa(&graph, layers)
         }
         (None, Some("uccsd")) => {
@@ -160,7 +175,7 @@ fn read_ansatz(
             let pairs = |n: u64| n * n.saturating_sub(1) / 2;
             let (filled, empty) = (electrons as u64, (qubits as u64).saturating_sub(electrons as u64));
             let gates = (filled * empty + pairs(filled) * pairs(empty)) * 32 * qubits as u64;
-            check_gates(gates, common, &section)?;
+            check_gates(gates, common, section)?;
             ansatz::uccsd(qubits, electrons)
         }
         (None, Some(other)) => {
@@ -324,6 +339,7 @@ fn read_start(
 ) -> Result<Vec<f64>, Failure> {
     let width = section.size("random")?.unwrap_or(0.1);
     let values = ValueArgs {
+        noise: None,
         set: section.strings("set")?,
         params: section.string("params")?.map(|path| inputs.path(path)),
     };

@@ -6,7 +6,6 @@
 
 mod checkpoint;
 mod job;
-mod section;
 
 use std::time::Instant;
 
@@ -133,7 +132,9 @@ fn needs<T>(job: &Job) -> Needs {
         _ => 2,
     };
     let mut needs = Needs::default();
-    let bytes = bytes_needed::<Complex<T>>(job.circuit.n_qubits()).saturating_mul(states);
+    // With noise they are density matrices.
+    let qubits = job.circuit.n_qubits() << usize::from(job.circuit.has_channels());
+    let bytes = bytes_needed::<Complex<T>>(qubits).saturating_mul(states);
     needs.add(format_args!("{states} states"), bytes);
     needs
 }

@@ -25,6 +25,8 @@ pub(crate) struct Point<T> {
     pub(crate) expectations: Vec<Expectation<T>>,
     /// The state, if it is asked for in any form.
     pub(crate) state: Option<StateVector<Complex<T>>>,
+    /// The probabilities of basis states, where they are asked for and there is no state.
+    pub(crate) diagonal: Option<Vec<T>>,
 }
 
 /// The results of all runs.
@@ -117,7 +119,7 @@ impl<T: Number> Serialize for Results<T> {
             self.entry(&mut map, "amplitudes", |p| Stream(p.all().map(|a| [a.re, a.im])))?;
         }
         if self.probabilities {
-            self.entry(&mut map, "probabilities", |p| Stream(p.all().map(probability)))?;
+            self.entry(&mut map, "probabilities", |p| Stream(p.probabilities()))?;
         }
         map.serialize_entry("seconds", &self.seconds)?;
         map.end()
@@ -128,6 +130,12 @@ impl<T: Number> Point<T> {
     /// All amplitudes that are asked for.
     fn all(&self) -> std::slice::Iter<'_, Complex<T>> {
         self.state.as_ref().map_or(&[][..], StateVector::amplitudes).iter()
+    }
+
+    /// All probabilities that are asked for.
+    fn probabilities(&self) -> impl Iterator<Item = T> + Clone + '_ {
+        let diagonal = self.diagonal.as_deref().unwrap_or_default();
+        self.all().map(probability).chain(diagonal.iter().copied())
     }
 
     fn write_text(&self, results: &Results<T>, out: &mut dyn Write) -> io::Result<()> {
@@ -158,7 +166,7 @@ impl<T: Number> Point<T> {
         }
         if results.probabilities {
             writeln!(out, "probabilities (zeros left out)")?;
-            for (i, p) in self.all().map(probability).enumerate().filter(|(_, p)| !p.is_exact_zero()) {
+            for (i, p) in self.probabilities().enumerate().filter(|(_, p)| !p.is_exact_zero()) {
                 writeln!(out, "  {}  {}", bitstring(i, n), number(p))?;
             }
         }

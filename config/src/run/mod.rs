@@ -24,9 +24,10 @@ use crate::{
     backend::stays_there,
     files::{cannot, check_writable, open, read_text, write_whole},
     memory::{self, Needs},
+    noise::read_noisy,
     npy::{self, Number},
     observables::{self, Named},
-    options::{Common, Run},
+    options::{Common, Noisy, Run},
     params::Points,
     progress::Progress,
     report::{Failure, Remark},
@@ -34,6 +35,9 @@ use crate::{
 };
 use answer::Results;
 use task::Task;
+
+/// Circuits with noise of so many qubits are run on density matrices, unless told otherwise: 16 MiB.
+const SMALL: usize = 10;
 
 /// Bytes that a shot takes while shots are drawn and sorted: its number twice, and its outcome.
 const BYTES_PER_SHOT: u128 = 40;
@@ -58,7 +62,7 @@ const BYTES_PER_RUN: u128 = 200;
 /// # Errors
 /// [`Failure`] if anything is at fault; nothing was printed or written then.
 pub fn run(args: &Run, common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
-    let circuit = read_circuit(&args.file, common, terminal)?;
+    let circuit = read_noisy(&args.file, &args.values, common, terminal)?;
     match common.precision {
         Precision::F64 => simulate::<f64>(args, common, terminal, &circuit),
         Precision::F32 => simulate::<f32>(args, common, terminal, &circuit),
@@ -109,7 +113,8 @@ fn simulate<T: Number>(
     let points = Points::read(circuit, &args.values)?;
     let executors = common.executors::<T>(circuit, terminal)?;
     let here = !stays_there::<T>(&executors, circuit);
-    let available = needs::<T>(args, circuit, points.len(), here).check(
+    let density = on_density_matrices(args, circuit)?;
+    let available = needs::<T>(args, circuit, points.len(), here, density).check(
         &format!("a run of {n_qubits} {}", if n_qubits == 1 { "qubit" } else { "qubits" }),
         common.memory_limit,
     )?;
@@ -125,7 +130,7 @@ fn simulate<T: Number>(
     let (threads, memory_limit) = (common.start_threads()?, Some(available));
     let simulator = Simulator { executors, threads, memory_limit, max_rounds: common.max_rounds };
     let progress = Mutex::new(Progress::new(terminal, "gates"));
-    let task = Task { args, common, circuit, simulator, observables: &observables, progress };
+    let task = Task { args, common, circuit, simulator, observables: &observables, density, progress };
 
     let start = Instant::now();
     let (computed, backend) = task.points(&points, start_state)?;
@@ -165,9 +170,25 @@ fn simulate<T: Number>(
     Ok(Box::new(results))
 }
 
+/// Whether density matrices run the circuit: it has noise, and they are asked for or small.
+fn on_density_matrices(args: &Run, circuit: &Circuit) -> Result<bool, Failure> {
+    let asks_for_state = args.amplitudes || args.output.is_some();
+    match args.noisy {
+        _ if !circuit.has_channels() => Ok(false),
+        Noisy::Density if asks_for_state => {
+            let message =
+                "a density matrix has no amplitudes: --amplitudes and --output go with --method trajectories";
+            Err(Failure::usage(message))
+        }
+        Noisy::Density => Ok(true),
+        Noisy::Auto => Ok(!asks_for_state && circuit.n_qubits() <= SMALL),
+        Noisy::Trajectories => Ok(false),
+    }
+}
+
 /// What the run will allocate; `here` is whether states are computed in the host's memory. Output is written as it is
 /// made and takes nothing.
-fn needs<T: Number>(args: &Run, circuit: &Circuit, runs: usize, here: bool) -> Needs {
+fn needs<T: Number>(args: &Run, circuit: &Circuit, runs: usize, here: bool, density: bool) -> Needs {
     let n_qubits = circuit.n_qubits();
     let state = bytes_needed::<Complex<T>>(n_qubits);
     let kept = match args.keeps_state() {
@@ -181,8 +202,13 @@ fn needs<T: Number>(args: &Run, circuit: &Circuit, runs: usize, here: bool) -> N
     let inputs = usize::from(args.input.is_some() && runs > 1) + split * usize::from(args.input.is_some());
     let mut needs = Needs::default();
     let states = (kept + inputs + split) as u128;
-    let what = if states == 1 { "the state".to_owned() } else { format!("{states} states") };
-    needs.add(what, state.saturating_mul(states));
+    if density {
+        let matrix = bytes_needed::<Complex<T>>(n_qubits.saturating_mul(2));
+        needs.add("a density matrix and another one", matrix.saturating_mul(2));
+    } else {
+        let what = if states == 1 { "the state".to_owned() } else { format!("{states} states") };
+        needs.add(what, state.saturating_mul(states));
+    }
     if runs > 1 {
         needs.add(format_args!("the results of {runs} runs"), runs as u128 * BYTES_PER_RUN);
     }

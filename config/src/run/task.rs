@@ -13,8 +13,8 @@ use ketgrad_core::{
     circuit::Circuit,
     kernel::{Executor, Operator, Prepared, SERIAL_BELOW, Threads, Way},
     param::Values,
-    simulate::{BoundCircuit, Placed, SimulateError, Simulator},
-    state::StateVector,
+    simulate::{Bits, BoundCircuit, Placed, SimulateError, Simulator},
+    state::{StateError, StateVector},
 };
 use num_complex::Complex;
 
@@ -28,6 +28,9 @@ use crate::{
     report::Failure,
 };
 
+/// The most outcomes of a distribution that counts are drawn from.
+const MOST_OUTCOMES: usize = 1 << 20;
+
 /// All that the runs of a sweep share.
 pub(super) struct Task<'a> {
     pub(super) args: &'a Run,
@@ -35,6 +38,8 @@ pub(super) struct Task<'a> {
     pub(super) circuit: &'a Circuit,
     pub(super) simulator: Simulator,
     pub(super) observables: &'a [Named],
+    /// Whether density matrices run the circuit.
+    pub(super) density: bool,
     pub(super) progress: Mutex<Progress>,
 }
 
@@ -83,9 +88,16 @@ impl Task<'_> {
         let keep = self.args.keeps_state();
         let in_use = || simulator.executors.in_use::<Complex<T>>(circuit.n_qubits(), gates);
         let Some(operators) = bound.operators() else {
-            let point = self.many_trajectories(simulator, &circuit, bound, state, keep);
+            let point = if self.density {
+                self.density_matrices(simulator, &circuit, bound, state)
+            } else {
+                self.many_trajectories(simulator, &circuit, bound, state, keep)
+            };
             let point = point.map_err(|error| match error {
                 SimulateError::Endless { .. } => Failure::input(error).help("--max-steps allows more rounds"),
+                SimulateError::State(StateError::Memory { .. }) if self.density => {
+                    Failure::input(error).help("--method trajectories takes state vectors")
+                }
                 error => Failure::input(error),
             });
             return Ok((point?, in_use()));
@@ -159,7 +171,47 @@ impl Task<'_> {
             None => None,
         };
         let state = if keep { Some(state.into_state(&simulator.threads)?) } else { None };
-        Ok(Point { counts, expectations, state })
+        Ok(Point { counts, expectations, state, diagonal: None })
+    }
+
+    /// Everything exact but the counts, which are drawn from the exact distribution.
+    fn density_matrices<T: Number>(
+        &self,
+        simulator: &Simulator,
+        circuit: &Circuit,
+        mut bound: BoundCircuit<Complex<T>>,
+        start: Option<StateVector<Complex<T>>>,
+    ) -> Result<Point<T>, SimulateError> {
+        if let Some(state) = &start {
+            bound = bound.starting_from(state.clone())?;
+        }
+        let mut point = Point { counts: None, expectations: Vec::new(), state: None, diagonal: None };
+        if let Some(shots) = self.args.shots {
+            let all = if circuit.has_measurements() { None } else { Some(measuring_all(circuit, start)?) };
+            let only_last = all.is_some();
+            let (circuit, bound) = all.as_ref().map_or((circuit, &bound), |(c, b)| (c, b));
+            let (bits, p): (Vec<Bits>, Vec<T>) =
+                simulator.distribution(bound, MOST_OUTCOMES)?.into_iter().unzip();
+            let shots = usize::try_from(shots).unwrap_or(usize::MAX);
+            let mut counts = BTreeMap::new();
+            for (k, count) in sample(p, shots, self.common.seed, &simulator.threads)? {
+                *counts.entry(shown(&bits[k], circuit, only_last)).or_insert(0) += count;
+            }
+            point.counts = Some(counts);
+        }
+        if !self.observables.is_empty() || self.args.probabilities {
+            let mut parts = simulator.ensemble(&bound)?.into_values();
+            let mut rho = parts.next();
+            if let Some(rho) = &mut rho {
+                parts.for_each(|part| *rho += part);
+            }
+            let rho = rho.ok_or(SimulateError::Dynamic)?;
+            let expectation = |o: &Named| Ok(Expectation { value: rho.expectation(&o.sum)?, stderr: None });
+            point.expectations =
+                self.observables.iter().map(expectation).collect::<Result<_, SimulateError>>()?;
+            point.diagonal = self.args.probabilities.then(|| rho.probabilities());
+        }
+        Ok(point)
     }
 
     fn many_trajectories<T: Number>(
@@ -176,7 +228,7 @@ impl Task<'_> {
         let bound = &bound;
         let seed = self.common.seed;
         let shots = usize::try_from(self.args.shots.unwrap_or(DEFAULT_SHOTS)).unwrap_or(usize::MAX);
-        let mut point = Point { counts: None, expectations: Vec::new(), state: None };
+        let mut point = Point { counts: None, expectations: Vec::new(), state: None, diagonal: None };
         if self.args.shots.is_some() {
             // A circuit that keeps no result has all its qubits measured.
             let all = if circuit.has_measurements() { None } else { Some(measuring_all(circuit, start)?) };
@@ -185,10 +237,7 @@ impl Task<'_> {
             // Outcomes that differ in hidden registers only are the same text.
             let mut counts = BTreeMap::new();
             for (bits, count) in simulator.trajectory_counts(bound, shots, seed)? {
-                let text = bits.text(circuit);
-                // The register declared last stands first.
-                let qubits = text.split(' ').next().filter(|_| only_last).map(str::to_owned);
-                *counts.entry(qubits.unwrap_or(text)).or_insert(0) += count;
+                *counts.entry(shown(&bits, circuit, only_last)).or_insert(0) += count;
             }
             point.counts = Some(counts);
         }
@@ -206,6 +255,30 @@ impl Task<'_> {
         }
         Ok(point)
     }
+}
+
+/// The outcome as text: all registers, or that which was declared last.
+fn shown(bits: &Bits, circuit: &Circuit, only_last: bool) -> String {
+    let text = bits.text(circuit);
+    // The register declared last stands first.
+    let qubits = text.split(' ').next().filter(|_| only_last).map(str::to_owned);
+    qubits.unwrap_or(text)
+}
+
+/// How often each of some outcomes occurs that have these probabilities.
+fn sample<T: Number>(
+    p: Vec<T>,
+    shots: usize,
+    seed: u64,
+    threads: &Threads,
+) -> Result<Vec<(usize, u64)>, SimulateError> {
+    // A state whose squares they are. Rounding may leave less than nothing.
+    let mut roots: Vec<T> = p
+        .into_iter()
+        .map(|p| if p.primal().is_some_and(|p| p > 0.0) { p.sqrt() } else { T::lit(0.0) })
+        .collect();
+    roots.resize(roots.len().next_power_of_two(), T::lit(0.0));
+    Ok(StateVector::from_vector(roots)?.sample_counts(shots, seed, threads)?)
 }
 
 /// The circuit with a measurement of every qubit at its end, from the given state.
@@ -234,7 +307,7 @@ fn measuring_all<T: Number>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{args::Precision, observables, terminal::Terminal};
+    use crate::{args::Precision, observables, options::Noisy, terminal::Terminal};
 
     /// Measures in the middle and goes on.
     #[test]
@@ -251,6 +324,7 @@ mod tests {
             probabilities: false,
             input: None,
             output: None,
+            noisy: Noisy::Auto,
             values: crate::args::ValueArgs::default(),
         };
         let common = Common {
@@ -274,6 +348,7 @@ mod tests {
             circuit: &circuit,
             simulator: Simulator::new(),
             observables: &observables,
+            density: false,
             progress: Mutex::new(Progress::new(&Terminal::new(true), "gates")),
         };
         let points = Points::read(&circuit, &crate::args::ValueArgs::default()).unwrap();

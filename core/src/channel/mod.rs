@@ -103,6 +103,14 @@ macro_rules! channels {
 }
 for_each_channel!(channels);
 
+impl ChannelKind {
+    /// The channel of a name.
+    #[must_use]
+    pub fn find(name: &str) -> Option<ChannelKind> {
+        ChannelKind::ALL.iter().copied().find(|kind| kind.name() == name)
+    }
+}
+
 /// A channel with its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Channel(Form);
@@ -132,6 +140,16 @@ pub enum ChannelError {
     Sizes {
         /// The qubits of each operator.
         given: Vec<usize>,
+    },
+    /// Times that no qubit has.
+    #[error("a qubit at rest has a time of at least 0, T1 > 0 and 0 < T2 <= 2 T1, not {time}, {t1} and {t2}")]
+    Relaxation {
+        /// How long it rests.
+        time: f64,
+        /// The time in which |1> falls.
+        t1: f64,
+        /// The time in which the phase is lost.
+        t2: f64,
     },
     /// The operators do not keep the trace.
     #[error(
@@ -208,6 +226,31 @@ impl Channel {
         };
         let mixture = squares.iter().all(multiple);
         Ok(Channel(Form::Kraus { operators, mixture }))
+    }
+
+    /// What a qubit at rest suffers in a time: it falls to |0> at the rate `1/T1`, and its phase is lost at `1/T2`, which is at
+    /// most twice T1; times in any unit. Amplitude damping by `1 - e^{-t/T1}`, then phase damping by
+    /// `1 - e^{t/T1 - 2 t/T2}`.
+    ///
+    /// ```
+    /// use ketgrad_core::channel::Channel;
+    /// let [fall, dephase] = Channel::relaxation(50.0, 80e3, 100e3)?; // nanoseconds
+    /// assert_eq!((fall.name(), dephase.name()), ("amplitude_damping", "phase_damping"));
+    /// assert!(Channel::relaxation(1.0, 10.0, 21.0).is_err());
+    /// # Ok::<(), ketgrad_core::channel::ChannelError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ChannelError::Relaxation`] for a negative time, or T1 and T2 that are not positive or do not fit each other.
+    pub fn relaxation(time: f64, t1: f64, t2: f64) -> Result<[Channel; 2], ChannelError> {
+        if !(time >= 0.0 && t1 > 0.0 && t2 > 0.0 && t2 <= 2.0 * t1) {
+            return Err(ChannelError::Relaxation { time, t1, t2 });
+        }
+        let (fall, dephase) = (-(-time / t1).exp_m1(), -(time / t1 - 2.0 * time / t2).min(0.0).exp_m1());
+        Ok([
+            Channel::new(ChannelKind::AmplitudeDamping, [fall])?,
+            Channel::new(ChannelKind::PhaseDamping, [dephase])?,
+        ])
     }
 
     /// Which line of the table; `None` for Kraus operators.

@@ -21,6 +21,7 @@ pub(super) fn operation_name(instruction: &Instruction) -> String {
         Operation::Measure { .. } => "measure",
         Operation::Reset => "reset",
         Operation::Channel(channel) => channel.name(),
+        Operation::Misread { .. } => "misread",
         Operation::Assign { .. } => "assign",
         Operation::Barrier => "barrier",
         Operation::While { .. } => "while",
@@ -75,7 +76,7 @@ fn write(circuit: &Circuit, instruction: &Instruction, f: &mut fmt::Formatter<'_
         write!(f, "{}{mark}q[{qubit}]", if i == 0 { " " } else { ", " })?;
     }
     match instruction.operation {
-        Operation::Measure { bit } => write!(f, " -> c[{bit}]")?,
+        Operation::Measure { bit } | Operation::Misread { bit, .. } => write!(f, " -> c[{bit}]")?,
         Operation::Assign { bit, value } => write!(f, " c[{bit}] = {}", u8::from(value))?,
         _ => {}
     }

@@ -59,7 +59,11 @@ impl Circuit {
             moved.controls.iter_mut().for_each(|c| c.qubit = map[c.qubit as usize]);
             moved.operation = moved.operation.map_params(|a| a.substitute(|id| angles[id.index()].clone()));
             match &mut moved.operation {
-                Operation::Measure { bit } | Operation::Assign { bit, .. } => *bit += first_bit,
+                Operation::Measure { bit }
+                | Operation::Assign { bit, .. }
+                | Operation::Misread { bit, .. } => {
+                    *bit += first_bit;
+                }
                 _ => {}
             }
             if let Some(condition) = &mut moved.condition {

@@ -129,6 +129,18 @@ pub enum CircuitError {
         /// Its value.
         value: f64,
     },
+    /// Noise that does not fit what it follows.
+    #[error("{channel} acts on {}: it cannot follow {after} on {given}", crate::gate::count(*expected, "qubit"))]
+    NoiseQubits {
+        /// The channel.
+        channel: String,
+        /// Its qubits.
+        expected: usize,
+        /// The instruction.
+        after: String,
+        /// Its qubits.
+        given: usize,
+    },
     /// An input that does not exist.
     #[error("the circuit has no parameter `{name}`")]
     NoSuchParam {

@@ -20,11 +20,13 @@ mod edit;
 mod error;
 mod loops;
 mod methods;
+mod noise;
 pub mod operand;
 
 pub use condition::{Condition, Relation};
 pub use error::CircuitError;
 pub use loops::Part;
+pub use noise::{After, NoiseModel};
 pub use operand::{BitRange, Numbers, Operand};
 
 use std::{
@@ -79,6 +81,13 @@ pub enum Operation {
     Reset,
     /// Noise: a channel.
     Channel(Channel),
+    /// Misreads a classical bit: it changes with the first probability if it is 0, with the second if it is 1.
+    Misread {
+        /// The classical bit.
+        bit: u32,
+        /// The probabilities that a 0 is taken for 1, and a 1 for 0.
+        chances: Arc<[Angle; 2]>,
+    },
     /// Gives a classical bit a value.
     Assign {
         /// The classical bit.
@@ -103,14 +112,18 @@ impl Operation {
         match self {
             Operation::Gate(gate) => gate.params(),
             Operation::Channel(channel) => channel.params(),
+            Operation::Misread { chances, .. } => &chances[..],
             _ => &[],
         }
     }
 
     /// The same with each parameter replaced.
     #[must_use]
-    pub fn map_params(&self, f: impl FnMut(&Angle) -> Angle) -> Operation {
+    pub fn map_params(&self, mut f: impl FnMut(&Angle) -> Angle) -> Operation {
         match self {
+            Operation::Misread { bit, chances } => {
+                Operation::Misread { bit: *bit, chances: Arc::new([f(&chances[0]), f(&chances[1])]) }
+            }
             Operation::Gate(gate) => Operation::Gate(gate.map_params(f)),
             Operation::Channel(channel) => Operation::Channel(channel.map_params(f)),
             other => other.clone(),
@@ -262,7 +275,7 @@ impl Circuit {
         self.instructions.iter().any(measures) && self.instructions.iter().any(writes)
     }
 
-    /// Whether there is noise in it.
+    /// Whether there are channels in it.
     #[must_use]
     pub fn has_channels(&self) -> bool {
         self.instructions.iter().any(|i| matches!(i.operation, Operation::Channel(_)))
@@ -583,6 +596,38 @@ impl Circuit {
         self.operation(Operation::Assign { bit, value }, &[], &[])
     }
 
+    /// Misreads classical bits: each 0 becomes 1 with probability `p0`, each 1 becomes 0 with probability `p1`. After a
+    /// measurement it is the error of its reading; the qubit keeps what was measured.
+    ///
+    /// ```
+    /// use ketgrad_core::{circuit::Circuit, simulate::Simulator};
+    /// let mut c = Circuit::new(1);
+    /// c.add_register("m", 1)?.measure(0, 0)?.misread(0, 0.25, 0.0)?;
+    /// let counts = Simulator::new().run_shots(&c, &[] as &[f64], 1000, 7)?;
+    /// assert!((200..300).contains(&counts["1"]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Circuit::push`]. Nothing is appended then. Whether the parameters are probabilities is seen when they have
+    /// values.
+    pub fn misread(
+        &mut self,
+        bits: impl Operand,
+        p0: impl Into<Angle>,
+        p1: impl Into<Angle>,
+    ) -> Result<&mut Circuit, CircuitError> {
+        let bits = bits.numbers(self.n_bits()).map_err(|bit| self.no_such_bit(bit))?.to_vec();
+        let chances = Arc::new([p0.into(), p1.into()]);
+        self.all_or_nothing(|circuit| {
+            for bit in bits {
+                let bit = u32::try_from(bit).map_err(|_| circuit.no_such_bit(bit))?;
+                circuit.operation(Operation::Misread { bit, chances: Arc::clone(&chances) }, &[], &[])?;
+            }
+            Ok(circuit)
+        })
+    }
+
     /// Appends what `body` appends, each instruction under a condition on classical bits. The condition
     /// is tested at each of them: what follows a change of its bits within the block sees the new values.
     ///
@@ -766,7 +811,9 @@ impl Circuit {
                 let gate = "unitary".to_owned();
                 return Err(CircuitError::Targets { gate, given, expected: matrix.n_qubits() });
             }
-            Operation::Measure { bit } | Operation::Assign { bit, .. } if *bit as usize >= self.n_bits() => {
+            Operation::Measure { bit } | Operation::Assign { bit, .. } | Operation::Misread { bit, .. }
+                if *bit as usize >= self.n_bits() =>
+            {
                 return Err(self.no_such_bit(*bit as usize));
             }
             Operation::Measure { .. } | Operation::Reset
@@ -775,7 +822,9 @@ impl Circuit {
                 let gate = operation_name(instruction);
                 return Err(CircuitError::Targets { gate, given, expected: 1 });
             }
-            Operation::While { .. } if given > 0 || !instruction.controls.is_empty() => {
+            Operation::While { .. } | Operation::Misread { .. }
+                if given > 0 || !instruction.controls.is_empty() =>
+            {
                 let gate = operation_name(instruction);
                 return Err(CircuitError::Targets { gate, given: instruction.qubits().count(), expected: 0 });
             }

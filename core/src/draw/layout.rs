@@ -203,6 +203,9 @@ impl Scribe<'_> {
             Operation::Assign { bit, value } => {
                 (Shape::Box, format!("{} = {}", self.bits.name(*bit), u8::from(*value)))
             }
+            Operation::Misread { bit, chances } => {
+                (Shape::Box, self.with_params(&format!("misread {}", self.bits.name(*bit)), &chances[..]))
+            }
             Operation::While { .. } => return None,
             Operation::Barrier => {
                 targets.extend(controls.drain(..).map(|c| c.0));

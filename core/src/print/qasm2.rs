@@ -137,6 +137,7 @@ impl Printer {
                 return Err(PrintError::Assign { bit: *bit, value: *value });
             }
             Operation::While { .. } => return Err(PrintError::Loop),
+            Operation::Misread { .. } => return Err(PrintError::Noise { channel: "misread" }),
             Operation::Channel(channel) => return Err(PrintError::Noise { channel: channel.name() }),
             Operation::Barrier if qubits.is_empty() => return Ok(None),
             Operation::Barrier => format!("barrier {qubits};"),

@@ -280,6 +280,7 @@ impl Printer {
             Operation::Assign { bit, .. } if scope.hidden.is_unread(*bit) => return Ok(None),
             Operation::Measure { bit } => format!("{} = measure {};", scope.bits.name(*bit), target()),
             Operation::Reset => format!("reset {};", target()),
+            Operation::Misread { .. } => return Err(PrintError::Noise { channel: "misread" }),
             Operation::Channel(channel) => return Err(PrintError::Noise { channel: channel.name() }),
             Operation::While { .. } => return Ok(None),
             Operation::Assign { bit, value } => format!("{} = {value};", scope.bits.name(*bit)),

@@ -6,6 +6,7 @@
 //! ```text
 //! gate U on q        ->  U on q, conj(U) on q + n
 //! channel on q       ->  sum_k w_k A_k (x) conj(A_k) on q, q + n
+//! misread bit        ->  both values, a branch each
 //! measurement of q   ->  for each outcome v: |v><v| on q and on q + n, a branch with that bit
 //! ```
 //! The matrices of branches are not normalized: their traces are the probabilities. Those that are at the same step with the
@@ -21,7 +22,7 @@ use smallvec::SmallVec;
 
 use super::{
     SimulateError, Simulator,
-    distribution::{Finals, IMPOSSIBLE, LEAST_LIKELY},
+    distribution::{Finals, IMPOSSIBLE, LEAST_LIKELY, misread},
     program::{Action, Bits, BoundCircuit, Step},
 };
 use crate::{
@@ -50,7 +51,7 @@ impl Simulator {
         let Some(mut sum) = parts.next() else {
             return Ok(DensityMatrix::zero(circuit.n_qubits(), &self.threads)?);
         };
-        parts.for_each(|part| sum.add(&part));
+        parts.for_each(|part| sum += part);
         Ok(sum)
     }
 
@@ -77,6 +78,7 @@ impl Simulator {
         for (bits, rho) in self.ensemble(circuit)? {
             finals.add(&bits, rho.probabilities_of(&finals.qubits)?, &T::one(), &mut distribution);
         }
+        let distribution = misread(circuit, distribution);
         if distribution.len() > max_outcomes {
             return Err(SimulateError::TooManyBranches { limit: max_outcomes });
         }
@@ -163,6 +165,19 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
                     pending.push(superoperator(&[to_zero(0), to_zero(1)], &[*qubit], n)?);
                 }
                 Action::Assign { bit, value } => branch.bits.set(*bit, *value),
+                Action::Misread(misread) => {
+                    self.execute(&mut pending, &mut branch)?;
+                    let [stays, changes] = misread.weights(&branch.bits);
+                    let mut other = branch.clone();
+                    misread.change(&mut other.bits);
+                    for (mut branch, share) in [(branch, stays), (other, changes)] {
+                        if !share.is_exact_zero() {
+                            branch.rho.scale(&share);
+                            self.wait(step + 1, branch)?;
+                        }
+                    }
+                    return Ok(());
+                }
                 Action::Measure { qubit, bit } => {
                     self.execute(&mut pending, &mut branch)?;
                     return self.measure(step + 1, branch, *qubit, *bit);
@@ -172,7 +187,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
         }
         self.execute(&mut pending, &mut branch)?;
         match self.ends.get_mut(&branch.bits) {
-            Some(sum) => sum.add(&branch.rho),
+            Some(sum) => *sum += branch.rho,
             None => {
                 self.ends.insert(branch.bits, branch.rho);
             }
@@ -233,7 +248,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
         match there.iter_mut().find(|other| other.bits == branch.bits) {
             Some(other) => {
                 other.rounds = other.rounds.max(branch.rounds);
-                other.rho.add(&branch.rho);
+                other.rho += branch.rho;
             }
             None => there.push(branch),
         }

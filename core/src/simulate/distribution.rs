@@ -84,8 +84,30 @@ impl Simulator {
                 }
             }
         }
-        Ok(distribution)
+        Ok(misread(circuit, distribution))
     }
+}
+
+/// The distribution after the readings at the end that may be wrong.
+pub(super) fn misread<T: Real, S: Scalar<Real = T>>(
+    circuit: &BoundCircuit<S>,
+    mut distribution: BTreeMap<Bits, T>,
+) -> BTreeMap<Bits, T> {
+    for misread in &circuit.misreads {
+        let mut after: BTreeMap<Bits, T> = BTreeMap::new();
+        for (bits, p) in distribution {
+            let [stays, changes] = misread.weights(&bits).map(|w| w.re() * &p);
+            let mut changed = bits.clone();
+            misread.change(&mut changed);
+            for (bits, p) in [(bits, stays), (changed, changes)] {
+                if !p.is_exact_zero() {
+                    *after.entry(bits).or_insert_with(T::zero) += p;
+                }
+            }
+        }
+        distribution = after;
+    }
+    distribution
 }
 
 /// The measurements at the end.

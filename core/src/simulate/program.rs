@@ -20,7 +20,7 @@ use crate::{
     circuit::{Circuit, Condition, Instruction, Operation, Part},
     kernel::Operator,
     matrix::Matrix,
-    param::Binding,
+    param::{Angle, Binding},
     scalar::Ring,
     state::{StateError, StateVector},
 };
@@ -103,6 +103,8 @@ pub(super) enum Action<R> {
     Reset { qubit: usize },
     /// Noise.
     Channel(BoundChannel<R>),
+    /// A bit is misread.
+    Misread(Misread<R>),
     /// A bit gets a value.
     Assign { bit: u32, value: bool },
     /// A round of a loop begins, or where the condition does not hold, what is behind it.
@@ -118,6 +120,35 @@ pub(super) struct BoundChannel<R> {
     pub(super) qubits: SmallVec<[usize; 4]>,
     /// Whether the weights are probabilities that no state changes.
     pub(super) mixture: bool,
+}
+
+/// A reading that may be wrong: a 0 with the first probability, a 1 with the second.
+#[derive(Clone, Debug)]
+pub(super) struct Misread<R> {
+    pub(super) bit: u32,
+    chances: [R; 2],
+}
+
+impl<R: Ring> Misread<R> {
+    fn new(
+        circuit: &Circuit,
+        bit: u32,
+        chances: &[Angle; 2],
+        binding: &impl Binding<R>,
+    ) -> Result<Misread<R>, SimulateError> {
+        let chance = |p: &Angle| binding.probability(p).map_err(|e| circuit.bind_error(e));
+        Ok(Misread { bit, chances: [chance(&chances[0])?, chance(&chances[1])?] })
+    }
+
+    /// The probabilities that the bit stays what it is, and that it changes.
+    pub(super) fn weights(&self, bits: &Bits) -> [R; 2] {
+        let changes = self.chances[usize::from(bits.get(self.bit))].clone();
+        [R::one() - &changes, changes]
+    }
+
+    pub(super) fn change(&self, bits: &mut Bits) {
+        bits.set(self.bit, !bits.get(self.bit));
+    }
 }
 
 impl<R: Ring> BoundChannel<R> {
@@ -140,6 +171,8 @@ pub struct BoundCircuit<R> {
     pub(super) n_bits: usize,
     pub(super) steps: Vec<Step<R>>,
     pub(super) finals: BTreeMap<u32, u32>,
+    /// Readings that may be wrong, after the final measurements.
+    pub(super) misreads: Vec<Misread<R>>,
     /// The state to start from; `None` is |0…0>.
     pub(super) start: Option<Arc<StateVector<R>>>,
 }
@@ -153,7 +186,7 @@ impl<R: Ring> BoundCircuit<R> {
         let waits = may_wait(circuit);
         let mut waits = waits.iter();
         let mut steps: Vec<Step<R>> = Vec::new();
-        let mut finals = BTreeMap::new();
+        let (mut finals, mut misreads) = (BTreeMap::new(), Vec::new());
         // The heads of the loops around.
         let mut heads: Vec<usize> = Vec::new();
         for part in circuit.parts() {
@@ -181,6 +214,14 @@ impl<R: Ring> BoundCircuit<R> {
                     }
                     Operation::Measure { bit } => Action::Measure { qubit: qubit(), bit: *bit },
                     Operation::Reset => Action::Reset { qubit: qubit() },
+                    Operation::Misread { bit, chances } => {
+                        let misread = Misread::new(circuit, *bit, chances, binding)?;
+                        if *waits {
+                            misreads.push(misread);
+                            continue;
+                        }
+                        Action::Misread(misread)
+                    }
                     Operation::Assign { bit, value } => Action::Assign { bit: *bit, value: *value },
                     Operation::While { .. } => Action::While { end: 0 },
                     Operation::Channel(channel) => {
@@ -201,7 +242,7 @@ impl<R: Ring> BoundCircuit<R> {
             }
         }
         let (n_qubits, n_bits) = (circuit.n_qubits(), circuit.n_bits());
-        Ok(BoundCircuit { n_qubits, n_bits, steps, finals, start: None })
+        Ok(BoundCircuit { n_qubits, n_bits, steps, finals, misreads, start: None })
     }
 
     /// Puts other numbers into the gates that depend on parameters; the rest stays as it is. The circuit is
@@ -210,16 +251,10 @@ impl<R: Ring> BoundCircuit<R> {
     /// # Errors
     /// [`SimulateError`] if the binding has no number for an angle; the numbers are then of no use.
     pub fn rebind(&mut self, circuit: &Circuit, binding: &impl Binding<R>) -> Result<(), SimulateError> {
-        let channels = circuit.instructions().iter().filter_map(|i| match &i.operation {
-            Operation::Channel(channel) => Some((channel, i)),
-            _ => None,
-        });
-        let actions = self.steps.iter_mut().filter_map(|step| match &mut step.action {
-            Action::Channel(bound) => Some(bound),
-            _ => None,
-        });
-        for (bound, (channel, instruction)) in actions.zip(channels) {
-            *bound = BoundChannel::new(circuit, channel, &instruction.targets, binding)?;
+        if self.has_channels() || self.has_misreads() {
+            let start = self.start.take();
+            *self = BoundCircuit { start, ..BoundCircuit::new(circuit, binding)? };
+            return Ok(());
         }
         let gates = self.steps.iter_mut().flat_map(|step| match &mut step.action {
             Action::Gates(gates) => gates.as_mut_slice(),
@@ -230,7 +265,7 @@ impl<R: Ring> BoundCircuit<R> {
             instructions.filter(|i| matches!(i.operation, Operation::Gate(_) | Operation::Unitary(_)));
         for (operator, instruction) in gates.zip(bound) {
             if let Operation::Gate(gate) = &instruction.operation
-                && !gate.params().iter().all(crate::param::Angle::is_constant)
+                && !gate.params().iter().all(Angle::is_constant)
             {
                 rebind_instruction(circuit, instruction, binding, operator)?;
             }
@@ -252,6 +287,11 @@ impl<R: Ring> BoundCircuit<R> {
 
     pub(super) fn has_channels(&self) -> bool {
         self.steps.iter().any(|step| matches!(step.action, Action::Channel(_)))
+    }
+
+    fn has_misreads(&self) -> bool {
+        let misreads = |step: &Step<R>| matches!(step.action, Action::Misread(_));
+        !self.misreads.is_empty() || self.steps.iter().any(misreads)
     }
 
     pub(super) fn has_loops(&self) -> bool {
@@ -280,6 +320,10 @@ impl<R: Ring> BoundCircuit<R> {
                     (_, Some(condition)) => condition.for_each_bit(&mut |bit| now.set(bit, true)),
                     _ => {}
                 }
+                if let Action::Misread(misread) = &step.action {
+                    // It reads what it changes.
+                    now.set(misread.bit, true);
+                }
                 changed |= now != read[at];
                 read[at] = now;
             }
@@ -298,6 +342,9 @@ impl<R: Ring> BoundCircuit<R> {
     /// The gates of a static circuit.
     #[must_use]
     pub fn operators(&self) -> Option<&[Operator<R>]> {
+        if !self.misreads.is_empty() {
+            return None;
+        }
         match self.steps.as_slice() {
             [] => Some(&[]),
             [Step { action: Action::Gates(gates), condition: None }] => Some(gates),
@@ -330,7 +377,7 @@ pub fn final_measurements(circuit: &Circuit) -> Result<BTreeMap<u32, u32>, Simul
 pub(crate) fn is_straight(circuit: &Circuit) -> bool {
     circuit.instructions().iter().zip(may_wait(circuit)).all(|(instruction, waits)| {
         match &instruction.operation {
-            Operation::Measure { .. } => waits,
+            Operation::Measure { .. } | Operation::Misread { .. } => waits,
             Operation::Barrier => true,
             Operation::Gate(_) | Operation::Unitary(_) | Operation::Channel(_) => {
                 instruction.condition.is_none()
@@ -398,11 +445,13 @@ fn qubits(instruction: &Instruction) -> (SmallVec<[usize; 4]>, Controls) {
     (targets, instruction.controls.iter().map(|c| (c.qubit as usize, c.value)).collect())
 }
 
-/// For each instruction, whether it is a measurement that may wait until the end: one pass from the
-/// back, which collects what the instructions that cannot wait use. In a loop all are used again.
+/// For each instruction, whether it is a measurement, or a reading that may be wrong, that may wait until the end: one pass
+/// from the back, which collects what the instructions that cannot wait use. In a loop all are used again.
 fn may_wait(circuit: &Circuit) -> Vec<bool> {
     let instructions = circuit.instructions();
     let mut used = Used::default();
+    // The bits of measurements that wait.
+    let mut written = Marks::default();
     let mut waits = vec![false; instructions.len()];
     // The outermost loops.
     let mut loops: Vec<Range<usize>> = Vec::new();
@@ -417,9 +466,17 @@ fn may_wait(circuit: &Circuit) -> Vec<bool> {
         }
         waits[at] = match instruction.operation {
             Operation::Measure { bit } => {
-                instruction.condition.is_none()
+                let waits = instruction.condition.is_none()
                     && !instruction.targets.first().is_some_and(|&qubit| used.qubits.has(qubit))
-                    && !used.bits.has(bit)
+                    && !used.bits.has(bit);
+                if waits {
+                    written.add(bit);
+                }
+                waits
+            }
+            // All measurements that wait come first.
+            Operation::Misread { bit, .. } => {
+                instruction.condition.is_none() && !written.has(bit) && !used.bits.has(bit)
             }
             _ => false,
         };
@@ -441,7 +498,9 @@ impl Used {
     fn add(&mut self, instruction: &Instruction) {
         match instruction.operation {
             Operation::Barrier => return,
-            Operation::Measure { bit } | Operation::Assign { bit, .. } => self.bits.add(bit),
+            Operation::Measure { bit } | Operation::Assign { bit, .. } | Operation::Misread { bit, .. } => {
+                self.bits.add(bit);
+            }
             _ => {}
         }
         instruction.qubits().for_each(|q| self.qubits.add(q));

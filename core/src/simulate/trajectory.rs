@@ -65,13 +65,24 @@ impl<T: Real, S: Scalar<Real = T>> Trajectory<'_, S> {
     /// # Errors
     /// [`SimulateError`] if the probabilities have no value or are not finite.
     pub fn outcomes(&self, circuit: &BoundCircuit<S>, threads: &Threads) -> Result<Vec<Bits>, SimulateError> {
-        if circuit.finals.is_empty() {
-            return Ok(vec![self.bits.clone(); self.shots.len()]);
+        let mut all = if circuit.finals.is_empty() {
+            vec![self.bits.clone(); self.shots.len()]
+        } else {
+            let draws: Vec<f64> =
+                self.shots.iter().map(|&shot| draw(self.seed, shot as u64, self.draws)).collect();
+            let states = self.state.sample_at(&draws, threads)?;
+            states.into_iter().map(|index| with_finals(self.bits, circuit, index)).collect()
+        };
+        for (k, misread) in (self.draws + 1..).zip(&circuit.misreads) {
+            for (bits, &shot) in all.iter_mut().zip(self.shots) {
+                let [_, changes] = misread.weights(bits);
+                let p = changes.re().primal().ok_or(StateError::Symbolic)?;
+                if draw(self.seed, shot as u64, k) < p {
+                    misread.change(bits);
+                }
+            }
         }
-        let draws: Vec<f64> =
-            self.shots.iter().map(|&shot| draw(self.seed, shot as u64, self.draws)).collect();
-        let states = self.state.sample_at(&draws, threads)?;
-        Ok(states.into_iter().map(|index| with_finals(self.bits, circuit, index)).collect())
+        Ok(all)
     }
 }
 
@@ -339,6 +350,9 @@ impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
                     let p = live.state.probabilities_of(&[*qubit], &self.simulator.threads)?;
                     return Ok(Stop::Random(p.into()));
                 }
+                Action::Misread(misread) => {
+                    return Ok(Stop::Random(misread.weights(&live.bits).iter().map(Scalar::re).collect()));
+                }
                 Action::Channel(channel) if channel.mixture => {
                     return Ok(Stop::Random(channel.terms.iter().map(|(w, _)| w.re()).collect()));
                 }
@@ -372,6 +386,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
                     live.state.flip(*qubit, threads)?;
                 }
             }
+            Some(Action::Misread(misread)) if outcome == 1 => misread.change(&mut live.bits),
             Some(Action::Channel(channel)) => {
                 let operator = channel.operator(outcome, &weights[outcome])?;
                 if !matches!(operator.shape(), Shape::Identity) {

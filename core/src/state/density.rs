@@ -3,6 +3,8 @@
 //! The entries `rho[row][column]` of n qubits are kept as a vector of 2n qubits, at the index `row | column << n`. So
 //! what acts on state vectors acts on density matrices: a gate U on qubit q is U on q and its complex conjugate on q + n.
 
+use std::ops::AddAssign;
+
 use super::{StateError, StateVector};
 use crate::{
     basis::BasisError,
@@ -74,10 +76,17 @@ impl<R: Ring> DensityMatrix<R> {
         &mut self.entries
     }
 
-    /// Adds another one.
-    pub(crate) fn add(&mut self, other: &DensityMatrix<R>) {
-        let theirs = other.entries.amplitudes();
-        self.entries.amplitudes_mut().iter_mut().zip(theirs).for_each(|(a, b)| *a += b.clone());
+    /// Multiplies all entries.
+    pub(crate) fn scale(&mut self, factor: &R) {
+        self.entries.amplitudes_mut().iter_mut().for_each(|a| *a *= factor.clone());
+    }
+}
+
+impl<R: Ring> AddAssign for DensityMatrix<R> {
+    /// Adds another one on as many qubits: the states of an ensemble, unnormalized.
+    fn add_assign(&mut self, other: DensityMatrix<R>) {
+        let theirs = other.entries.into_amplitudes();
+        self.entries.amplitudes_mut().iter_mut().zip(theirs).for_each(|(a, b)| *a += b);
     }
 }
 

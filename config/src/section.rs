@@ -16,13 +16,13 @@ use crate::{
 const MOST_QUBITS: u64 = ketgrad_core::basis::MAX_QUBITS as u64;
 
 /// A file that was read.
-pub(super) struct File {
-    pub(super) name: String,
-    pub(super) text: String,
+pub(crate) struct File {
+    pub(crate) name: String,
+    pub(crate) text: String,
 }
 
 impl File {
-    pub(super) fn document(&self) -> Result<Spanned<DeTable<'_>>, Failure> {
+    pub(crate) fn document(&self) -> Result<Spanned<DeTable<'_>>, Failure> {
         DeTable::parse(&self.text).map_err(|e| self.at(e.message(), e.span().unwrap_or(0..0)))
     }
 
@@ -31,8 +31,8 @@ impl File {
     }
 }
 
-/// A table of a job file. Asking for a key makes it known; what is left in the end is an error.
-pub(super) struct Section<'a, 'i> {
+/// A table of a file. Asking for a key makes it known; what is left in the end is an error.
+pub(crate) struct Section<'a, 'i> {
     file: &'a File,
     /// Empty for the whole file.
     name: &'static str,
@@ -44,7 +44,7 @@ pub(super) struct Section<'a, 'i> {
 
 impl<'a, 'i> Section<'a, 'i> {
     /// The whole file.
-    pub(super) fn top(file: &'a File, table: &'a DeTable<'i>) -> Section<'a, 'i> {
+    pub(crate) fn top(file: &'a File, table: &'a DeTable<'i>) -> Section<'a, 'i> {
         Section { table: Some(table), ..Section::missing(file, "") }
     }
 
@@ -54,7 +54,7 @@ impl<'a, 'i> Section<'a, 'i> {
     }
 
     /// A table of this one.
-    pub(super) fn section(&mut self, name: &'static str) -> Result<Section<'a, 'i>, Failure> {
+    pub(crate) fn section(&mut self, name: &'static str) -> Result<Section<'a, 'i>, Failure> {
         let Some(value) = self.get(name) else { return Ok(Section::missing(self.file, name)) };
         match value.get_ref().as_table() {
             Some(table) => {
@@ -64,8 +64,34 @@ impl<'a, 'i> Section<'a, 'i> {
         }
     }
 
+    /// The tables `[[name]]` of this one.
+    pub(crate) fn sections(&mut self, name: &'static str) -> Result<Vec<Section<'a, 'i>>, Failure> {
+        let Some(value) = self.get(name) else { return Ok(Vec::new()) };
+        let list = value.get_ref().as_array().ok_or_else(|| self.wrong(name, "expected tables: [[…]]"))?;
+        let section = |entry: &'a Spanned<DeValue<'i>>| match entry.get_ref().as_table() {
+            Some(table) => {
+                let missing = Section::missing(self.file, name);
+                Ok(Section { table: Some(table), span: entry.span(), ..missing })
+            }
+            None => Err(self.file.at(format_args!("`{name}`: expected tables: [[{name}]]"), entry.span())),
+        };
+        list.iter().map(section).collect()
+    }
+
+    /// Each value of a list.
+    pub(crate) fn values<T>(
+        &mut self,
+        key: &'static str,
+        read: impl Fn(&DeValue<'_>) -> Result<T, String>,
+    ) -> Result<Option<Vec<T>>, Failure> {
+        self.read(key, |value| match value.as_array() {
+            Some(list) => list.iter().map(|x| read(x.get_ref())).collect(),
+            None => Err("expected a list".to_owned()),
+        })
+    }
+
     /// Refuses the keys that nobody asked for.
-    pub(super) fn finish(&self) -> Result<(), Failure> {
+    pub(crate) fn finish(&self) -> Result<(), Failure> {
         for (key, _) in self.table.map(in_order).unwrap_or_default() {
             let name = key.get_ref().as_ref();
             if !self.known.contains(&name) {
@@ -77,26 +103,26 @@ impl<'a, 'i> Section<'a, 'i> {
     }
 
     /// Something is wrong with the value of a key, or with the table where the key is not there.
-    pub(super) fn wrong(&self, key: &str, why: impl fmt::Display) -> Failure {
+    pub(crate) fn wrong(&self, key: &str, why: impl fmt::Display) -> Failure {
         let span = self.table.and_then(|t| t.get(key)).map_or(self.span.clone(), Spanned::span);
         self.file.at(format_args!("`{}`: {why}", self.path(key)), span)
     }
 
     /// Something is wrong with what a key names or says; it is the place if there is none yet.
-    pub(super) fn caused(&self, key: &str, failure: Failure) -> Failure {
+    pub(crate) fn caused(&self, key: &str, failure: Failure) -> Failure {
         let span = self.table.and_then(|t| t.get(key)).map_or(self.span.clone(), Spanned::span);
         Failure { status: Status::Input, ..failure }.at(&self.file.name, &self.file.text, span, "")
     }
 
     /// The name and the text of the whole file, and where in it the text of a key stands as it is, without escapes.
-    pub(super) fn place_of(&self, key: &str, text: &str) -> Option<(&'a str, &'a str, usize)> {
+    pub(crate) fn place_of(&self, key: &str, text: &str) -> Option<(&'a str, &'a str, usize)> {
         let span = self.table?.get(key)?.span();
         let inside = self.file.text.get(span.clone())?.find(text)?;
         Some((&self.file.name, &self.file.text, span.start + inside))
     }
 
     /// Something is missing.
-    pub(super) fn incomplete(&self, what: &str) -> Failure {
+    pub(crate) fn incomplete(&self, what: &str) -> Failure {
         match self.table {
             Some(_) => self.file.at(format_args!("[{}] needs {what}", self.name), self.span.clone()),
             None => {
@@ -107,44 +133,44 @@ impl<'a, 'i> Section<'a, 'i> {
     }
 
     /// A name that stands for nothing.
-    pub(super) fn unknown_name(&self, key: &str, given: &str, known: &[&str]) -> Failure {
+    pub(crate) fn unknown_name(&self, key: &str, given: &str, known: &[&str]) -> Failure {
         let message = format!("it is one of {}, not `{given}`", known.join(", "));
         self.wrong(key, message).nearest(given, known.iter().copied())
     }
 
-    pub(super) fn string(&mut self, key: &'static str) -> Result<Option<String>, Failure> {
+    pub(crate) fn string(&mut self, key: &'static str) -> Result<Option<String>, Failure> {
         self.read(key, string)
     }
 
-    pub(super) fn strings(&mut self, key: &'static str) -> Result<Vec<String>, Failure> {
+    pub(crate) fn strings(&mut self, key: &'static str) -> Result<Vec<String>, Failure> {
         Ok(self.read(key, strings)?.unwrap_or_default())
     }
 
     /// Whether the key is there and true.
-    pub(super) fn flag(&mut self, key: &'static str) -> Result<bool, Failure> {
+    pub(crate) fn flag(&mut self, key: &'static str) -> Result<bool, Failure> {
         Ok(self.read(key, boolean)?.unwrap_or(false))
     }
 
-    pub(super) fn number(&mut self, key: &'static str) -> Result<Option<f64>, Failure> {
+    pub(crate) fn number(&mut self, key: &'static str) -> Result<Option<f64>, Failure> {
         self.read(key, real)
     }
 
     /// A number that is not negative.
-    pub(super) fn size(&mut self, key: &'static str) -> Result<Option<f64>, Failure> {
+    pub(crate) fn size(&mut self, key: &'static str) -> Result<Option<f64>, Failure> {
         match self.number(key)? {
             Some(x) if x < 0.0 => Err(self.wrong(key, "expected a number of at least 0")),
             x => Ok(x),
         }
     }
 
-    pub(super) fn numbers(&mut self, key: &'static str) -> Result<Option<Vec<f64>>, Failure> {
+    pub(crate) fn numbers(&mut self, key: &'static str) -> Result<Option<Vec<f64>>, Failure> {
         self.read(key, |value| match value.as_array() {
             Some(list) => list.iter().map(|x| real(x.get_ref())).collect(),
             None => Err("expected a list of numbers".to_owned()),
         })
     }
 
-    pub(super) fn integer(
+    pub(crate) fn integer(
         &mut self,
         key: &'static str,
         least: u64,
@@ -154,18 +180,18 @@ impl<'a, 'i> Section<'a, 'i> {
     }
 
     /// A whole number that must be there.
-    pub(super) fn count(&mut self, key: &'static str, least: u64, most: u64) -> Result<usize, Failure> {
+    pub(crate) fn count(&mut self, key: &'static str, least: u64, most: u64) -> Result<usize, Failure> {
         let number = self.integer(key, least, most)?;
         // The ranges asked for fit.
         number.map(|n| n as usize).ok_or_else(|| self.incomplete(&format!("`{key}`")))
     }
 
     /// A number of qubits that must be there.
-    pub(super) fn qubits(&mut self, key: &'static str) -> Result<usize, Failure> {
+    pub(crate) fn qubits(&mut self, key: &'static str) -> Result<usize, Failure> {
         self.count(key, 1, MOST_QUBITS)
     }
 
-    fn read<T>(
+    pub(crate) fn read<T>(
         &mut self,
         key: &'static str,
         read: impl FnOnce(&DeValue<'_>) -> Result<T, String>,

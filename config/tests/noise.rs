@@ -1,0 +1,162 @@
+//! `--noise`, by the real program.
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
+mod support;
+
+use serde_json::{Value, json};
+use support::Folder;
+
+/// Rounding of a handful of gates.
+const ROUNDING: f64 = 1e-12;
+
+/// Depolarizing of a strength that is an input, and readings that are wrong.
+const MODEL: &str = r#"
+[[noise]]
+width = 2
+channel = "depolarizing"
+parameters = ["p"]
+
+[[reading]]
+qubits = [1]
+p1 = 0.5
+"#;
+
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.file("noise.toml", MODEL);
+    folder
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap()
+}
+
+/// Of a Bell pair whose qubits are both depolarized: `<Z0 Z1> = (1 - 4p/3)^2`.
+fn zz(p: f64) -> f64 {
+    (1.0 - 4.0 / 3.0 * p).powi(2)
+}
+
+#[test]
+fn run_is_exact_or_shot_by_shot() {
+    let folder = folder();
+    let run = |rest: &[&str]| {
+        let first = ["run", "bell.qasm", "--noise", "noise.toml", "--set", "p=0.12", "--observable", "Z0 Z1"];
+        folder.run(&[&first[..], &["--json"], rest].concat()).json()
+    };
+    let exact = run(&["--probabilities", "--shots", "20000"]);
+    let expectation = &exact["expectations"][0];
+    assert!((number(&expectation["value"]) - zz(0.12)).abs() < ROUNDING, "{exact}");
+    assert_eq!(expectation.get("stderr"), None);
+    let p: Vec<f64> = exact["probabilities"].as_array().unwrap().iter().map(number).collect();
+    assert!(
+        (p[0] - (1.0 + zz(0.12)) / 4.0).abs() < ROUNDING && (p.iter().sum::<f64>() - 1.0).abs() < ROUNDING
+    );
+    // Qubit 1 is read as 0 half of the times that it is 1.
+    let counts = &exact["counts"];
+    let of = |bits: &str| counts[bits].as_f64().unwrap_or(0.0) / 20_000.0;
+    for (bits, expected) in
+        [("00", p[0] + p[2] / 2.0), ("01", p[1] + p[3] / 2.0), ("10", p[2] / 2.0), ("11", p[3] / 2.0)]
+    {
+        assert!(
+            (of(bits) - expected).abs() < 5.0 * (expected * (1.0 - expected) / 2e4).sqrt(),
+            "{bits}: {counts}"
+        );
+    }
+    let shots = run(&["--method", "trajectories", "--shots", "4000"]);
+    let expectation = &shots["expectations"][0];
+    let (value, stderr) = (number(&expectation["value"]), number(&expectation["stderr"]));
+    assert!((value - zz(0.12)).abs() < 5.0 * stderr && stderr < 0.02, "{shots}");
+    assert_eq!(shots["counts"].as_object().unwrap().values().map(number).sum::<f64>(), 4000.0);
+    // The same seed, on any number of threads.
+    assert_eq!(
+        run(&["--shots", "50", "--threads", "1"])["counts"],
+        run(&["--shots", "50", "--threads", "2"])["counts"]
+    );
+    // A state is that of one shot.
+    assert_eq!(run(&["--amplitudes"])["amplitudes"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn derivatives_by_the_strength_of_noise() {
+    let folder = folder();
+    let slope = -8.0 / 3.0 * (1.0 - 4.0 / 3.0 * 0.12);
+    for method in ["adjoint", "forward", "difference"] {
+        let given = ["--noise", "noise.toml", "--set", "p=0.12", "--observable", "Z0 Z1", "--method", method];
+        let grad = folder.run(&[&["grad", "bell.qasm", "--json"][..], &given].concat()).json();
+        assert!((number(&grad["value"]) - zz(0.12)).abs() < ROUNDING, "{grad}");
+        assert!((number(&grad["gradient"]["p"]) - slope).abs() < 1e-8, "{grad}");
+    }
+    let given =
+        ["check", "bell.qasm", "--noise", "noise.toml", "--set", "p=0.12", "--observable", "Z0 Z1", "--json"];
+    let check = folder.run(&given).json();
+    assert_eq!(check["agree"], json!(true));
+    assert_eq!(check["engines"].as_array().unwrap().len(), 3, "{check}");
+}
+
+#[test]
+fn jobs_have_noise() {
+    let folder = folder();
+    folder.file(
+        "ry.qasm",
+        "OPENQASM 3.0;\ninclude \"stdgates.inc\";\ninput float t;\nqubit[1] q;\nry(t) q[0];\n",
+    );
+    folder.file("one.toml", "[[noise]]\nchannel = \"phase_damping\"\nparameters = [0.36]\n");
+    folder.file(
+        "job.toml",
+        "[ansatz]\ncircuit = \"ry.qasm\"\nnoise = \"one.toml\"\n[hamiltonian]\nterms = \"X0\"\n[start]\nset = [\"t=-1\"]\n",
+    );
+    let end = folder.run(&["optimize", "job.toml", "--json"]).json();
+    // |-> keeps sqrt(1 - 0.36) of its X.
+    assert!((number(&end["value"]) + 0.8).abs() < 1e-9, "{end}");
+}
+
+#[test]
+fn circuits_with_noise_are_drawn() {
+    let drawn = folder().run(&["draw", "bell.qasm", "--noise", "noise.toml"]).done().out;
+    assert!(drawn.contains("depolarizing(p)") && drawn.contains("misread c[1](0, 0.5)"), "{drawn}");
+}
+
+#[test]
+fn what_is_wrong_is_said_at_its_place() {
+    let folder = folder();
+    let fails = |model: &str, expected: &str| {
+        folder.file("bad.toml", model);
+        folder.run(&["run", "bell.qasm", "--noise", "bad.toml"]).fails(1, &[expected]);
+    };
+    let rule = |rest: &str| format!("[[noise]]\n{rest}\n");
+    let good = "channel = \"depolarizing\"\nparameters = [0.1]";
+    fails(&rule("channel = \"depolarising\"\nparameters = [0.1]"), "did you mean `depolarizing`?");
+    fails(&rule("channel = \"depolarizing\"\nparameters = [1.5]"), "expected a number from 0 to 1, not 1.5");
+    fails(
+        &rule("channel = \"depolarizing\"\nparameters = [0.1, 0.2]"),
+        "depolarizing takes 1 parameter (p), not 2",
+    );
+    fails(&rule(&format!("{good}\nafter = [\"cnot\"]")), "`cnot` is no gate");
+    fails(&rule(&format!("{good}\nafter = [\"cx\"]\nwidth = 2")), "one of both");
+    fails(&rule(&format!("{good}\nwith = 2")), "unknown key `noise.with`");
+    fails(&rule("relaxation = { time = 1, t1 = 1, t2 = 3 }"), "T2 <= 2 T1");
+    fails(&rule("width = 1"), "needs `channel`");
+    fails("[reading]\np0 = 0.1\n", "expected tables");
+    fails("[[reading]]\np0 = true\n", "expected a number from 0 to 1, or the name of an input");
+    fails(
+        &rule("width = 1\nchannel = \"two_qubit_dephasing\"\nparameters = [0.1]"),
+        "two_qubit_dephasing(0.1) acts on 2 qubits: it cannot follow h on 1",
+    );
+    fails(&rule("channel = \"pauli_channel\"\nparameters = [0.5, 0.4, 0.3]"), "is not between 0 and 1");
+    let unset = folder.run(&["run", "bell.qasm", "--noise", "noise.toml"]);
+    unset.fails(1, &["p"]);
+    let usage = ["run", "bell.qasm", "--noise", "noise.toml", "--set", "p=0.1"];
+    folder.run(&[&usage[..], &["--method", "exact"]].concat()).fails(2, &["--method is one of auto"]);
+    let both = folder.run(&[&usage[..], &["--method", "density", "--amplitudes"]].concat());
+    both.fails(2, &["trajectories"]);
+    // 40 qubits: trajectories by themselves, and too much memory in words otherwise.
+    folder.file(
+        "wide.qasm",
+        "OPENQASM 3.0;\ninclude \"stdgates.inc\";\nqubit[18] q;\nbit c;\nh q;\nc = measure q[0];\n",
+    );
+    folder.file("one.toml", "[[noise]]\nchannel = \"bit_flip\"\nparameters = [0.01]\n");
+    let wide = ["run", "wide.qasm", "--noise", "one.toml", "--shots", "5", "--json"];
+    assert_eq!(folder.run(&wide).json()["n_qubits"], json!(18));
+    let density = folder.run(&[&wide[..], &["--method", "density"]].concat());
+    density.fails(1, &["GiB"]);
+}

@@ -1,0 +1,222 @@
+//! Noise models: which noise follows which instructions.
+//!
+//! ```
+//! use ketgrad_core::{channel::{Channel, ChannelKind}, circuit::{After, Circuit, NoiseModel}};
+//!
+//! let mut model = NoiseModel::new();
+//! let p = model.param("p");
+//! model.add(After::Gates(1), Channel::new(ChannelKind::Depolarizing, [&p / 10])?);
+//! model.add(After::Gates(2), Channel::new(ChannelKind::TwoQubitDepolarizing, [&p])?);
+//! model.misread(0.01, 0.02);
+//!
+//! let mut bell = Circuit::build(2, |c| c.h(0)?.cx(0, 1))?;
+//! bell.measure_all()?;
+//! let noisy = model.apply(&bell)?;
+//! assert_eq!(noisy.to_string(), "\
+//! h q[0]
+//! depolarizing(1/10*p) q[0]
+//! cx q[0], q[1]
+//! two_qubit_depolarizing(p) q[0], q[1]
+//! measure q[0] -> c[0]
+//! misread(0.01, 0.02) -> c[0]
+//! measure q[1] -> c[1]
+//! misread(0.01, 0.02) -> c[1]
+//! ");
+//! # Ok::<(), ketgrad_core::circuit::CircuitError>(())
+//! ```
+//!
+//! The result is a circuit like any other: run along trajectories or on density matrices, printed, drawn, differentiated by its
+//! angles and by the strengths of the noise, which may be inputs.
+
+use std::sync::Arc;
+
+use super::{
+    Circuit, CircuitError, Instruction, Operation, ParamDef, Part, display::operation_name, param_id,
+};
+use crate::{channel::Channel, param::Angle};
+
+/// After which instructions noise comes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum After {
+    /// Gates and unitaries on at least one qubit, controls counted.
+    AllGates,
+    /// Gates and unitaries on so many qubits, controls counted.
+    Gates(usize),
+    /// Instructions of these names, as [`Circuit::count_operations`] has them: gates, `measure`, `reset`, ….
+    Named(Vec<String>),
+}
+
+/// Which noise follows which instructions.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NoiseModel {
+    /// The names of the inputs in its channels, by their number.
+    params: Vec<String>,
+    rules: Vec<Rule>,
+    readings: Vec<Reading>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Rule {
+    after: After,
+    /// Only where all qubits of the instruction are among these.
+    qubits: Option<Vec<usize>>,
+    channel: Channel,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Reading {
+    /// Only of these qubits.
+    qubits: Option<Vec<usize>>,
+    chances: [Angle; 2],
+}
+
+impl NoiseModel {
+    /// No noise yet.
+    #[must_use]
+    pub fn new() -> NoiseModel {
+        NoiseModel::default()
+    }
+
+    /// An input for the channels of this model, which the circuits get that it is applied to.
+    pub fn param(&mut self, name: &str) -> Angle {
+        let at = self.params.iter().position(|p| p == name).unwrap_or_else(|| {
+            self.params.push(name.to_owned());
+            self.params.len() - 1
+        });
+        Angle::theta(param_id(at))
+    }
+
+    /// Adds a channel after instructions: on all of their qubits if it acts on as many, controls first, or on each if it acts
+    /// on one. Rules that fit the same instruction follow it in the order in which they were added.
+    pub fn add(&mut self, after: After, channel: Channel) -> &mut NoiseModel {
+        self.rules.push(Rule { after, qubits: None, channel });
+        self
+    }
+
+    /// As [`NoiseModel::add`], only after instructions whose qubits are all among the given ones.
+    pub fn add_on(&mut self, qubits: &[usize], after: After, channel: Channel) -> &mut NoiseModel {
+        self.rules.push(Rule { after, qubits: Some(qubits.to_vec()), channel });
+        self
+    }
+
+    /// Each measurement of a 0 gives 1 with probability `p0`, each of a 1 gives 0 with probability `p1`.
+    pub fn misread(&mut self, p0: impl Into<Angle>, p1: impl Into<Angle>) -> &mut NoiseModel {
+        self.readings.push(Reading { qubits: None, chances: [p0.into(), p1.into()] });
+        self
+    }
+
+    /// As [`NoiseModel::misread`], only for measurements of the given qubits.
+    pub fn misread_on(
+        &mut self,
+        qubits: &[usize],
+        p0: impl Into<Angle>,
+        p1: impl Into<Angle>,
+    ) -> &mut NoiseModel {
+        self.readings.push(Reading { qubits: Some(qubits.to_vec()), chances: [p0.into(), p1.into()] });
+        self
+    }
+
+    /// The circuit with the noise behind its instructions, under the same conditions as these. O(instructions x rules).
+    ///
+    /// # Errors
+    /// [`CircuitError::NoiseQubits`] for a channel that fits neither one qubit nor all qubits of an instruction that its
+    /// rule names; [`CircuitError::OtherParam`] or [`CircuitError::ForeignParam`] for an input of no model or another one.
+    pub fn apply(&self, circuit: &Circuit) -> Result<Circuit, CircuitError> {
+        // Its parameters and registers.
+        let mut out = Circuit { instructions: Vec::new(), ..circuit.clone() };
+        let own: Vec<Angle> = self.params.iter().map(|name| out.param(name)).collect();
+        let bound = |angle: &Angle| -> Result<Angle, CircuitError> {
+            let names = self.params.iter().map(|name| ParamDef { name: name.clone(), definition: None });
+            let model = Circuit { params: names.collect(), ..Circuit::new(0) };
+            angle.terms().iter().try_for_each(|t| model.own(t.0))?;
+            Ok(angle.substitute(|id| own[id.index()].clone()))
+        };
+        let channel = |channel: &Channel| -> Result<Channel, CircuitError> {
+            let params = channel.params().iter().map(bound).collect::<Result<Vec<_>, _>>()?;
+            let mut params = params.into_iter();
+            Ok(channel.map_params(|a| params.next().unwrap_or_else(|| a.clone())))
+        };
+        let channels = self.rules.iter().map(|r| channel(&r.channel)).collect::<Result<Vec<_>, _>>()?;
+        let chances =
+            self.readings.iter().map(|r| Ok(Arc::new([bound(&r.chances[0])?, bound(&r.chances[1])?])));
+        let chances = chances.collect::<Result<Vec<_>, CircuitError>>()?;
+
+        let mut heads = Vec::new();
+        for part in circuit.parts() {
+            let run = match part {
+                Part::Run(run) => run,
+                Part::Loop { head, .. } => {
+                    heads.push(out.instructions.len());
+                    std::slice::from_ref(head)
+                }
+                Part::End => {
+                    if let Some(head) = heads.pop() {
+                        out.set_body(head);
+                    }
+                    continue;
+                }
+            };
+            for instruction in run {
+                out.push(instruction.clone())?;
+                for (rule, channel) in
+                    self.rules.iter().zip(&channels).filter(|(rule, _)| rule.fits(instruction))
+                {
+                    rule.follow(instruction, channel, &mut out)?;
+                }
+                if let (&Operation::Measure { bit }, Some(&qubit)) =
+                    (&instruction.operation, instruction.targets.first())
+                {
+                    for (_, chances) in
+                        self.readings.iter().zip(&chances).filter(|(r, _)| among(&r.qubits, qubit))
+                    {
+                        let operation = Operation::Misread { bit, chances: Arc::clone(chances) };
+                        out.push(behind(instruction, operation, &[]))?;
+                    }
+                }
+            }
+        }
+        Ok(out)
+    }
+}
+
+impl Rule {
+    fn fits(&self, instruction: &Instruction) -> bool {
+        let is_gate = matches!(instruction.operation, Operation::Gate(_) | Operation::Unitary(_));
+        let width = instruction.qubits().count();
+        let named = match &self.after {
+            After::AllGates => is_gate && width > 0,
+            After::Gates(k) => is_gate && width == *k,
+            After::Named(names) => names.contains(&operation_name(instruction)),
+        };
+        named && instruction.qubits().all(|q| among(&self.qubits, q))
+    }
+
+    fn follow(
+        &self,
+        instruction: &Instruction,
+        channel: &Channel,
+        out: &mut Circuit,
+    ) -> Result<(), CircuitError> {
+        let qubits: Vec<u32> = instruction.qubits().collect();
+        let (expected, given) = (channel.n_qubits(), qubits.len());
+        if expected != 1 && expected != given {
+            let (channel, after) = (channel.to_string(), operation_name(instruction));
+            return Err(CircuitError::NoiseQubits { channel, expected, after, given });
+        }
+        for targets in qubits.chunks(expected) {
+            out.push(behind(instruction, Operation::Channel(channel.clone()), targets))?;
+        }
+        Ok(())
+    }
+}
+
+fn among(qubits: &Option<Vec<usize>>, qubit: u32) -> bool {
+    qubits.as_ref().is_none_or(|list| list.contains(&(qubit as usize)))
+}
+
+/// Something on some qubits, under the condition of an instruction.
+fn behind(instruction: &Instruction, operation: Operation, targets: &[u32]) -> Instruction {
+    let (controls, condition) = (Default::default(), instruction.condition.clone());
+    Instruction { operation, targets: targets.into(), controls, condition }
+}
