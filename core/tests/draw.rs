@@ -198,3 +198,17 @@ fn ascii_is_ascii_and_xml_is_escaped() {
         assert!(line.starts_with('<') && closed, "{line}");
     }
 }
+
+#[test]
+fn noise_is_a_box_with_its_numbers() {
+    let mut c = Circuit::new(2);
+    let p = c.param("p");
+    c.h(0).unwrap().depolarizing(0, p).unwrap().two_qubit_dephasing(0, 1, 0.1).unwrap();
+    let picture = draw::text(&c, None);
+    let lines = [
+        "q0: ─┤H├─┤depolarizing(p)├─┤0 two_qubit_dephasing(0.1)├─",
+        "                           │                          │ ",
+        "q1: ───────────────────────┤1                         ├─",
+    ];
+    assert_eq!(picture.lines().collect::<Vec<_>>(), lines, "{picture}");
+}

@@ -28,6 +28,9 @@
 //! Hidden registers are those that are no `output` in OpenQASM 3, where there are others; a result that goes to a hidden
 //! bit and is never read is a bare `measure q[0];` there, and OpenQASM 2 has no words for it.
 //!
+//! Noise is a line of its own in OpenQASM 3, `#pragma braket noise depolarizing(p) q[0]`, as Amazon Braket and
+//! [`parse`](crate::qasm::parse) read it; OpenQASM 2 has none.
+//!
 //! OpenQASM 3 keeps the unitary with its phase, OpenQASM 2 up to a phase of the whole state. Empty
 //! registers and barriers without qubits are left out, and so are identities under controls in
 //! OpenQASM 2.
@@ -36,6 +39,7 @@ pub(crate) mod condition;
 mod definition;
 mod lower;
 mod names;
+mod noise;
 mod qasm2;
 mod qasm3;
 mod svd;
@@ -64,8 +68,8 @@ pub const MAX_UNITARY_QUBITS: usize = 8;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PrintError {
-    /// Noise, which the language has no words for.
-    #[error("OpenQASM 2 has no noise: {channel} cannot be written")]
+    /// Noise, in OpenQASM 2.
+    #[error("the language has no words for {channel}, which is noise")]
     Noise {
         /// The channel.
         channel: &'static str,

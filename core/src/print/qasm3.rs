@@ -5,6 +5,7 @@
 //! - Inputs are `input float[64] theta;`; names `w[0]`, …, `w[k]`, all of them and in any order, are
 //!   one `input array[float[64], k + 1] w;`. A computed parameter is written out where it is used.
 //! - Where hidden registers are read, those that show are each an `output`.
+//! - Noise is a pragma, which ends with its line: under a condition the braces stand on other lines.
 //! - Instructions under one condition share an `if` as long as none of them changes what it reads.
 
 use std::{
@@ -20,7 +21,7 @@ use super::{
     definition::{definition, formals},
     named_registers,
     names::{Alphabet, Names, element},
-    renamed_registers, synthesis,
+    noise, renamed_registers, synthesis,
     text::ParamTexts,
 };
 use crate::{
@@ -238,7 +239,7 @@ impl Printer {
             let conditions = conditions.unwrap_or_default();
             match statements.as_slice() {
                 [] => {}
-                [one] => {
+                [one] if conditions.is_empty() || !noise::is_pragma(one) => {
                     let heads: String = conditions.iter().map(|c| format!("if ({c}) {{ ")).collect();
                     line(body, depth, &format!("{heads}{one}{}", " }".repeat(conditions.len())));
                 }
@@ -281,7 +282,10 @@ impl Printer {
             Operation::Measure { bit } => format!("{} = measure {};", scope.bits.name(*bit), target()),
             Operation::Reset => format!("reset {};", target()),
             Operation::Misread { .. } => return Err(PrintError::Noise { channel: "misread" }),
-            Operation::Channel(channel) => return Err(PrintError::Noise { channel: channel.name() }),
+            Operation::Channel(channel) => {
+                let qubits = instruction.targets.iter().map(|&q| (scope.qubit)(q)).collect();
+                noise::pragma(channel, &scope.params, qubits)?
+            }
             Operation::While { .. } => return Ok(None),
             Operation::Assign { bit, value } => format!("{} = {value};", scope.bits.name(*bit)),
             Operation::Barrier => {

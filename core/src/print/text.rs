@@ -130,7 +130,7 @@ const ATOM: u8 = 3;
 
 /// The shortest decimal that reads back the same, with a point: OpenQASM 2 wants one, and without it
 /// a number may be an integer.
-fn decimal(x: f64) -> String {
+pub(super) fn decimal(x: f64) -> String {
     let text = format!("{x:?}");
     match text.split_once('e') {
         Some((digits, exponent)) if !digits.contains('.') => format!("{digits}.0e{exponent}"),

@@ -197,7 +197,7 @@ pub(super) enum ExprKind {
     /// A number with a unit of time.
     Duration,
     /// A number with the unit `im`.
-    Imaginary,
+    Imaginary(f64),
     Name(Symbol),
     /// `$0`.
     Hardware,
@@ -396,6 +396,14 @@ pub(super) struct Call {
     pub(super) timed: bool,
 }
 
+/// A channel applied to operands. A matrix among its arguments is a list of rows.
+#[derive(Clone, Debug)]
+pub(super) struct Noise {
+    pub(super) name: Ident,
+    pub(super) args: Box<[Expr]>,
+    pub(super) operands: Box<[Operand]>,
+}
+
 /// A gate definition, or an `opaque` declaration.
 #[derive(Clone, Debug)]
 pub(super) struct GateDef {
@@ -418,7 +426,10 @@ pub(super) enum StmtKind {
     /// `OPENQASM 3.0;` elsewhere than at the top.
     Header,
     Include(Span),
+    /// A pragma that says nothing here.
     Pragma,
+    /// `#pragma braket noise name(args) operands`.
+    Noise(Box<Noise>),
     Annotation,
     Qreg(Ident, Option<Expr>),
     Creg(Ident, Option<Expr>),

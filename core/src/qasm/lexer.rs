@@ -5,7 +5,8 @@
 //! keyword is for the parser to say.
 //!
 //! `1e-05`, `.5`, `5.`, `1_000`, `0xff`, `0b01` and `0o17` are numbers; a number of any length is
-//! one token. A line that starts with `pragma`, `#pragma` or `@name` is one token to its end.
+//! one token. A line that starts with `pragma`, `#pragma` or `@name` is one token to its end, within which a
+//! lexer of its own may read on.
 
 use super::ast::{Interner, Place, Span, Symbol};
 use super::diagnostic::{Diagnostic, Problem};
@@ -81,6 +82,11 @@ impl<'a> Lexer<'a> {
     pub(super) fn new(text: &'a str, source: u32) -> Lexer<'a> {
         let at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         Lexer { text, bytes: text.as_bytes(), at, source, fresh: true }
+    }
+
+    /// A lexer of a part of the text, which ends where the text does.
+    pub(super) fn from(text: &'a str, start: u32, source: u32) -> Lexer<'a> {
+        Lexer { text, bytes: text.as_bytes(), at: start as usize, source, fresh: false }
     }
 
     pub(super) fn next(&mut self, names: &mut Interner, errors: &mut Vec<Diagnostic>) -> Token {

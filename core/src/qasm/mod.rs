@@ -31,6 +31,8 @@
 //! - The condition of an `if` is evaluated once, when it is reached. Where its body changes the bits
 //!   that it reads, or a measurement is not stored but matters, the circuit gets a hidden register.
 //! - Where bits are declared as `output`, all other registers are hidden.
+//! - Noise is a pragma of Amazon Braket in OpenQASM 3, `#pragma braket noise depolarizing(p) q[0]`, wherever a statement
+//!   may stand but in gate definitions. Other pragmas are ignored with a warning.
 //! - `qelib1.inc` (extended by what files take for granted) and `stdgates.inc` are built in.
 //! - Angles stay exact: `3*pi/8` and `theta/3` are fractions, never floats. A bare decimal is a
 //!   number of radians.

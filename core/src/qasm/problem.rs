@@ -1,6 +1,7 @@
 //! Everything that can be wrong with an OpenQASM text, one variant each.
 
 use super::Version;
+use crate::{channel::ChannelError, matrix::MatrixError};
 
 /// What is wrong. The message of a variant names what was given and what was expected.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -58,6 +59,8 @@ pub enum Problem {
     UnknownGate { name: String },
     #[error("`{name}` is not declared")]
     UnknownName { name: String },
+    #[error("channel `{name}` is not known")]
+    UnknownChannel { name: String },
     #[error("gate `{name}` is used before it is defined")]
     UsedBeforeDefinition { name: String },
     #[error("subroutine `{name}` is used before it is defined")]
@@ -162,6 +165,12 @@ pub enum Problem {
     ArgumentCount { name: String, given: usize, expected: usize },
     #[error("the division of integers drops the fraction: {left} / {right} = {result}")]
     Truncated { left: i128, right: i128, result: i128 },
+    #[error("{what} is {given}, which is not between 0 and 1")]
+    Probability { what: String, given: f64 },
+    #[error("{error}")]
+    Matrix { error: MatrixError },
+    #[error("{error}")]
+    Channel { error: ChannelError },
     #[error("`{gate}` has no power {exponent}: {reason}")]
     Power { gate: String, exponent: f64, reason: &'static str },
     #[error("{reason}")]

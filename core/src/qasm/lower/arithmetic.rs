@@ -6,6 +6,7 @@
 
 use std::cmp::Ordering;
 
+use num_complex::Complex;
 use num_traits::{CheckedAdd, CheckedDiv, CheckedMul, CheckedSub};
 
 use super::{
@@ -31,9 +32,11 @@ pub(super) fn binary(op: BinaryOp, left: Value, right: Value, version: Version) 
     if matches!(left, Value::Turn(_)) || matches!(right, Value::Turn(_)) {
         return turn::operate(op, left, right, version);
     }
-    let complex = |a: &Value, b: &Value| *a == Value::COMPLEX && (b.is_real() || *b == Value::COMPLEX);
+    let is_complex = |v: &Value| matches!(v, Value::Complex(_)) || *v == Value::COMPLEX;
+    let either = is_complex(&left) || is_complex(&right);
+    let both = [&left, &right].into_iter().all(|v| v.is_real() || is_complex(v));
     match op {
-        Add | Sub | Mul | Div if complex(&left, &right) || complex(&right, &left) => Ok(Value::COMPLEX),
+        Add | Sub | Mul | Div if either && both => complex(op, &left, &right),
         Add | Sub | Mul | Div if !(left.is_real() && right.is_real()) => {
             Err(mismatch(op.text(), &left, &right))
         }
@@ -50,6 +53,19 @@ pub(super) fn binary(op: BinaryOp, left: Value, right: Value, version: Version) 
         BitAnd | BitOr | BitXor | Shl | Shr => bitwise(op, left, right),
         Concat => Err(mismatch(op.text(), &left, &right)),
     }
+}
+
+/// Numbers of which one is complex.
+fn complex(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, Problem> {
+    let (Some(a), Some(b)) = (left.complex(), right.complex()) else { return Ok(Value::COMPLEX) };
+    let result = match op {
+        BinaryOp::Add => a + b,
+        BinaryOp::Sub => a - b,
+        BinaryOp::Mul => a * b,
+        _ if b == Complex::new(0.0, 0.0) => return Err(Problem::DivisionByZero),
+        _ => a / b,
+    };
+    if result.is_finite() { Ok(Value::Complex(result)) } else { Err(Problem::NotFinite) }
 }
 
 /// What a truth value or a single bit says.

@@ -16,10 +16,12 @@ use super::{
     define::{Definition, Step},
     instantiate::instantiate,
     names::Callee,
+    noise::{PlannedChannel, PlannedNoise},
     power::{self, Exponent, Raised},
     value::Value,
 };
 use crate::{
+    channel::Channel,
     circuit::{Circuit, Condition, Control, Instruction, Operation, ParamDef, Qubits},
     gate::{Gate, GateKind},
     matrix::Matrix,
@@ -127,6 +129,7 @@ impl Item {
         match self {
             Item::Measure { qubits, .. } | Item::Reset { qubits, .. } => qubits.iter().collect(),
             Item::Call(call) => call.qubits.iter().flat_map(|p| p.iter()).collect(),
+            Item::Noise(noise) => noise.qubits.iter().flat_map(|p| p.iter()).collect(),
             _ => Vec::new(),
         }
     }
@@ -134,6 +137,7 @@ impl Item {
     fn place(&self) -> Option<Place> {
         match self {
             Item::Call(call) => Some(Place { source: call.source, span: call.span }),
+            Item::Noise(noise) => Some(noise.place),
             Item::Measure { place, .. }
             | Item::Discard { place, .. }
             | Item::Reset { place, .. }
@@ -153,6 +157,7 @@ impl Builder<'_> {
         let one = |qubit| [qubit].into_iter().collect();
         match item {
             Item::Call(call) => self.call(call),
+            Item::Noise(noise) => self.noise(noise),
             Item::Measure { qubits, bits, .. } => {
                 for (qubit, bit) in qubits.iter().zip(bits.iter()) {
                     self.push(Operation::Measure { bit }, one(qubit), Controls::new())?;
@@ -235,6 +240,27 @@ impl Builder<'_> {
         for at in 0..times {
             let qubits: Qubits = qubits.iter().map(|p| p.get(at)).collect();
             self.modified(&gate, &settled, &[], &qubits, false)?;
+        }
+        Ok(())
+    }
+
+    /// A channel along registers.
+    fn noise(&mut self, noise: PlannedNoise) -> Result<(), Problem> {
+        let PlannedNoise { channel, qubits, times, place } = noise;
+        self.place = place;
+        let channel = match channel {
+            PlannedChannel::Kraus(channel) => channel,
+            PlannedChannel::Named(kind, values) => {
+                let mut params = SmallVec::<[Angle; 3]>::new();
+                for value in values {
+                    params.push(self.settle(value)?.angle().ok_or(Problem::NotFinite)?);
+                }
+                Channel::new(kind, params).map_err(|error| Problem::Channel { error })?
+            }
+        };
+        for at in 0..times {
+            let targets = qubits.iter().map(|p| p.get(at)).collect();
+            self.push(Operation::Channel(channel.clone()), targets, Controls::new())?;
         }
         Ok(())
     }

@@ -75,21 +75,11 @@ impl Lowering<'_> {
             return Err(Stop);
         }
         // Operands are looked at even if the gate is unknown: both may be wrong.
-        let mut qubits: SmallVec<[Picks; 2]> = SmallVec::new();
-        let mut sound = true;
-        for operand in &call.operands {
-            match self.qubits(operand) {
-                Ok(picks) => qubits.push(picks),
-                Err(Stop) => sound = false,
-            }
-        }
-        let gate = gate?;
-        if !sound {
-            return Err(Stop);
-        }
+        let qubits = self.all_qubits(&call.operands);
+        let (gate, qubits) = (gate?, qubits?);
         let places: SmallVec<[Span; 4]> = call.operands.iter().map(|o| o.span).collect();
         let length = self.common_length(&qubits, &places)?;
-        self.check_distinct(&qubits, &places, length.unwrap_or(1), call)?;
+        self.check_distinct(&qubits, &places, length.unwrap_or(1), call.name.symbol)?;
         let times = length.unwrap_or(1);
         let exponents = gate.modifiers.as_ref().map_or(&[][..], |m| &m.exponents);
         let size = self.size(gate.callee, exponents);
@@ -282,12 +272,13 @@ impl Lowering<'_> {
         }
     }
 
-    fn check_distinct(
+    /// No qubit twice, wherever along registers of a length.
+    pub(super) fn check_distinct(
         &mut self,
         qubits: &[Picks],
         places: &[Span],
         length: u32,
-        call: &ast::Call,
+        gate: Symbol,
     ) -> Lower<()> {
         let singles = qubits.len() > 16 && qubits.iter().all(|p| p.len().is_none());
         let found = if singles {
@@ -300,8 +291,7 @@ impl Lowering<'_> {
             })
         };
         let Some((qubit, i, j)) = found else { return Ok(()) };
-        let problem =
-            Problem::RepeatedQubit { qubit: self.qubit_name(qubit), gate: self.name(call.name.symbol) };
+        let problem = Problem::RepeatedQubit { qubit: self.qubit_name(qubit), gate: self.name(gate) };
         let (again, first) = (self.place(places[j]), self.place(places[i]));
         Err(self.report(Diagnostic::error(problem).at(again, "again here").at(first, "first here")))
     }

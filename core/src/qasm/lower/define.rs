@@ -181,6 +181,11 @@ impl Lowering<'_> {
             }
             StmtKind::Empty | StmtKind::Nop => return Ok(()),
             StmtKind::Pragma => return self.ignored("a pragma", span),
+            StmtKind::Noise(_) => {
+                let place = self.place(span);
+                let help = "a gate is unitary: put the noise behind its calls, or make the gate a subroutine";
+                return Err(self.report(Diagnostic::error(Problem::NotInGate).at(place, "").help(help)));
+            }
             StmtKind::Annotation => return self.ignored("an annotation", span),
             StmtKind::For(f) => return self.gate_loop(f, span, within, params, into),
             StmtKind::While(_) => return self.refuse("`while` in a gate definition", span),

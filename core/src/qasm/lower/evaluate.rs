@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use num_complex::Complex;
+
 use super::{
     Lower, Lowering, Scope, arithmetic, functions,
     names::Entry,
@@ -105,7 +107,8 @@ impl Lowering<'_> {
             ExprKind::Bool(value) => Ok(Value::Bool(*value)),
             ExprKind::Text => Ok(self.bit_string(expr.span)),
             ExprKind::Duration | ExprKind::Durationof => Ok(Value::Other("a duration")),
-            ExprKind::Imaginary => Ok(Value::COMPLEX),
+            ExprKind::Imaginary(value) if value.is_finite() => Ok(Value::Complex(Complex::new(0.0, *value))),
+            ExprKind::Imaginary(_) => self.fail(Problem::NotFinite, expr.span),
             ExprKind::Hardware => Ok(Value::Other("a qubit")),
             ExprKind::Measure(_) => Ok(Value::Other("a measurement")),
         }
@@ -171,14 +174,19 @@ impl Lowering<'_> {
         Ok(self.width_of(expr)?.filter(|width| width.unsigned))
     }
 
-    /// The value of an expression that must be a real number, constant or not.
+    /// The value of an expression that must be an angle, constant or not.
     pub(super) fn real(&mut self, expr: &Expr, scope: Scope) -> Lower<Value> {
+        self.real_for(expr, scope, "an angle")
+    }
+
+    /// The value of an expression that must be a real number for some purpose, constant or not.
+    pub(super) fn real_for(&mut self, expr: &Expr, scope: Scope, expected: &str) -> Lower<Value> {
         let value = self.evaluate(expr, scope)?;
         if value.is_real() {
             let value = turn::plain(value);
             return self.check(value, expr.span);
         }
-        let (given, expected) = (value.describe().to_owned(), "an angle".to_owned());
+        let (given, expected) = (value.describe().to_owned(), expected.to_owned());
         self.fail(Problem::WrongType { given, expected }, expr.span)
     }
 
@@ -375,8 +383,10 @@ impl Lowering<'_> {
                 _ => Err(wrong(v, "a bit string of this width")),
             },
             (BaseType::Duration | BaseType::Stretch, Value::Other(_)) => Ok(value),
-            (BaseType::Complex, v) if v.constant().is_some() => Ok(Value::COMPLEX),
             (BaseType::Complex, Value::Other(_)) => Ok(value),
+            (BaseType::Complex, v) if v.complex().is_some() => {
+                Ok(v.complex().map_or(Value::COMPLEX, Value::Complex))
+            }
             (base, v) => Err(wrong(v, type_name(base))),
         };
         self.check(result, span)

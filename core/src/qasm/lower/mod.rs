@@ -27,6 +27,7 @@ mod flow;
 mod functions;
 mod instantiate;
 mod names;
+mod noise;
 mod operands;
 mod power;
 mod repeat;
@@ -55,6 +56,7 @@ use conditional::Branches;
 use define::Definition;
 use flow::{Frame, Kind};
 use names::{Gates, Names};
+use noise::PlannedNoise;
 use operands::Picks;
 use subroutine::{Definable, Wanted};
 use value::Value;
@@ -82,6 +84,7 @@ enum Item {
         qubits: Picks,
         place: Place,
     },
+    Noise(PlannedNoise),
     /// The hidden bit of something that is left early is set.
     Leave {
         bit: u32,
@@ -388,6 +391,7 @@ impl<'a> Lowering<'a> {
             }
             StmtKind::Header => self.fail(Problem::MisplacedHeader, span),
             StmtKind::Pragma => self.ignored("a pragma", span),
+            StmtKind::Noise(noise) => self.noise(noise, span),
             StmtKind::Annotation => self.ignored("an annotation", span),
             StmtKind::Nop | StmtKind::Empty => Ok(()),
             StmtKind::Extern(name) => {

@@ -5,6 +5,8 @@
 
 use std::{collections::HashSet, rc::Rc};
 
+use smallvec::SmallVec;
+
 use super::{Lower, Lowering, Register, Stop, evaluate::position, names::Entry};
 use crate::qasm::{
     ast::{Base, BinaryOp, Expr, ExprKind, Ident, Index, Operand, Select, Span},
@@ -126,6 +128,19 @@ impl Lowering<'_> {
                 self.not_a_register(name, is, "a quantum register")
             }
         }
+    }
+
+    /// The qubits of each operand. All are looked at: more than one may be wrong.
+    pub(super) fn all_qubits(&mut self, operands: &[Operand]) -> Lower<SmallVec<[Picks; 2]>> {
+        let mut qubits = SmallVec::new();
+        let mut sound = true;
+        for operand in operands {
+            match self.qubits(operand) {
+                Ok(picks) => qubits.push(picks),
+                Err(Stop) => sound = false,
+            }
+        }
+        if sound { Ok(qubits) } else { Err(Stop) }
     }
 
     /// The bits that an operand means.

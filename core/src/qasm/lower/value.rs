@@ -15,6 +15,7 @@
 
 use std::rc::Rc;
 
+use num_complex::Complex;
 use num_traits::{CheckedMul, ToPrimitive};
 
 use super::turn::Turn;
@@ -41,6 +42,8 @@ pub(super) enum Value {
     /// Anything else over parameters.
     Expr(ParamExpr),
     Array(Rc<[Value]>),
+    /// A complex number, be it real.
+    Complex(Complex<f64>),
     /// A value that no gate takes, by its description.
     Other(&'static str),
 }
@@ -196,7 +199,7 @@ fn short_decimal(value: f64) -> Option<Q> {
 }
 
 impl Value {
-    /// A complex number, which no gate takes: what it is does not matter.
+    /// A complex number with parameters in it, which nothing takes: what it is does not matter.
     pub(super) const COMPLEX: Value = Value::Other("a complex number");
 
     pub(super) fn describe(&self) -> &'static str {
@@ -209,6 +212,7 @@ impl Value {
             Value::Angle(a) if a.is_constant() => "an angle",
             Value::Angle(_) | Value::Expr(_) => "an expression in parameters",
             Value::Array(_) => "an array",
+            Value::Complex(_) => "a complex number",
             Value::Other(what) => what,
         }
     }
@@ -231,6 +235,14 @@ impl Value {
             Value::Int(i) => Some(Number::integer(*i)),
             Value::Number(n) => Some(*n),
             _ => None,
+        }
+    }
+
+    /// The constant that this is, be it complex.
+    pub(super) fn complex(&self) -> Option<Complex<f64>> {
+        match self {
+            Value::Complex(z) => Some(*z),
+            other => other.constant().map(|n| Complex::new(n.value, 0.0)),
         }
     }
 
@@ -280,6 +292,7 @@ impl Value {
             Value::Angle(a) => Value::linear(-a),
             Value::Turn(turn) => Ok(Value::Turn(turn.negate())),
             Value::Expr(e) => Ok(Value::Expr(e.negate())),
+            Value::Complex(z) => Ok(Value::Complex(-z)),
             Value::COMPLEX => Ok(Value::COMPLEX),
             other => Err(Problem::Operands { operator: "-".to_owned(), given: other.describe().to_owned() }),
         }

@@ -4,6 +4,8 @@
 //! `* / %`, the signs `- ! ~`, `**` (to the right), then calls and indices. In OpenQASM 2 `^` is
 //! another `**`.
 
+use num_traits::ToPrimitive;
+
 use super::{Parse, Parser, Stop};
 use crate::qasm::{
     Version,
@@ -126,12 +128,12 @@ impl Parser<'_> {
                     // The lexer said so.
                     return Err(Stop);
                 }
-                self.unit().unwrap_or(ExprKind::Int(value))
+                self.unit(span).unwrap_or(ExprKind::Int(value))
             }
             Kind::Float => {
                 self.bump();
                 let text = self.text[span.range()].replace('_', "");
-                match (self.unit(), text.parse()) {
+                match (self.unit(span), text.parse()) {
                     (Some(unit), _) => unit,
                     (None, Ok(value)) => ExprKind::Float { value, rounded: is_rounded(&text, value) },
                     (None, Err(_)) => {
@@ -212,12 +214,16 @@ impl Parser<'_> {
         Ok(Expr { span: name.span, kind })
     }
 
-    /// The unit that may follow a number.
-    fn unit(&mut self) -> Option<ExprKind> {
+    /// The unit that may follow a number, with which it is something else.
+    fn unit(&mut self, number: Span) -> Option<ExprKind> {
         let Kind::Name(symbol) = self.token.kind else { return None };
         let kind = match self.names.name(symbol) {
             "ns" | "us" | "µs" | "μs" | "ms" | "s" | "dt" => ExprKind::Duration,
-            "im" => ExprKind::Imaginary,
+            "im" => {
+                let decimal = self.text[number.range()].replace('_', "").parse().ok();
+                let value = decimal.or_else(|| self.int_value(number)?.to_f64());
+                ExprKind::Imaginary(value.unwrap_or(f64::INFINITY))
+            }
             _ => return None,
         };
         self.bump();

@@ -9,6 +9,7 @@
 
 mod classical;
 mod expression;
+mod noise;
 mod operand;
 mod statement;
 
@@ -131,6 +132,8 @@ pub(super) struct Parser<'a> {
     depth: usize,
     /// Whether nothing more is to be read.
     fatal: bool,
+    /// What ends with the text.
+    whole: &'static str,
 }
 
 impl<'a> Parser<'a> {
@@ -144,8 +147,8 @@ impl<'a> Parser<'a> {
         let mut lexer = Lexer::new(text, source);
         let token = lexer.next(names, errors);
         let next = lexer.next(names, errors);
-        let (last_end, depth, fatal) = (token.span.start, 0, false);
-        Parser { text, source, version, lexer, names, errors, token, next, last_end, depth, fatal }
+        let (last_end, depth, fatal, whole) = (token.span.start, 0, false, "the file");
+        Parser { text, source, version, lexer, names, errors, token, next, last_end, depth, fatal, whole }
     }
 
     /// Reads the `OPENQASM` line, if there is one.
@@ -308,7 +311,7 @@ impl<'a> Parser<'a> {
     fn describe(&self) -> String {
         let text = &self.text[self.token.span.range()];
         match self.token.kind {
-            Kind::End => "the end of the file".to_owned(),
+            Kind::End => format!("the end of {}", self.whole),
             Kind::Pragma => "a pragma".to_owned(),
             Kind::Annotation => "an annotation".to_owned(),
             _ if text.chars().count() > 24 => {
@@ -326,6 +329,10 @@ impl<'a> Parser<'a> {
 
     fn error_here(&mut self, problem: Problem) {
         self.error_at(problem, self.token.span);
+    }
+
+    fn place_here(&self) -> Place {
+        Place { source: self.source, span: self.token.span }
     }
 
     fn error_at(&mut self, problem: Problem, span: Span) {

@@ -33,10 +33,7 @@ impl Parser<'_> {
 
     fn statement_kind(&mut self) -> Parse<StmtKind> {
         match self.token.kind {
-            Kind::Pragma => {
-                self.bump();
-                return Ok(StmtKind::Pragma);
-            }
+            Kind::Pragma => return Ok(self.pragma()),
             Kind::Annotation => {
                 self.bump();
                 return Ok(StmtKind::Annotation);

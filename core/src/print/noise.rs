@@ -1,0 +1,58 @@
+//! Noise as pragmas of Amazon Braket.
+//!
+//! ```text
+//! #pragma braket noise depolarizing(p/2) q[0]
+//! #pragma braket noise kraus([[1.0, 0], [0, 0.6im]], [[0, 0.8], [0, 0]]) q[1]
+//! ```
+//! In a Kraus operator of a pragma the first qubit is the most significant bit of a row number, in a circuit it is
+//! the least: the qubits go in the opposite order.
+
+use num_complex::Complex;
+
+use super::{
+    PrintError,
+    text::{ParamTexts, decimal},
+};
+use crate::{channel::Channel, matrix::Matrix};
+
+/// A channel on qubits, in the order of the circuit. The text ends with its line.
+pub(super) fn pragma(
+    channel: &Channel,
+    params: &ParamTexts,
+    mut qubits: Vec<String>,
+) -> Result<String, PrintError> {
+    let args: Vec<String> = if channel.kind().is_some() {
+        channel.params().iter().map(|p| params.angle(p)).collect::<Result<_, _>>()?
+    } else {
+        qubits.reverse();
+        channel.operators().iter().map(matrix).collect()
+    };
+    Ok(format!("#pragma braket noise {}({}) {}", channel.name(), args.join(", "), qubits.join(", ")))
+}
+
+/// Whether a statement ends with its line.
+pub(super) fn is_pragma(statement: &str) -> bool {
+    statement.starts_with('#')
+}
+
+/// A list of rows.
+fn matrix(matrix: &Matrix<Complex<f64>>) -> String {
+    let rows = matrix.entries().chunks(matrix.dim()).map(|row| {
+        let entries: Vec<String> = row.iter().map(number).collect();
+        format!("[{}]", entries.join(", "))
+    });
+    format!("[{}]", rows.collect::<Vec<_>>().join(", "))
+}
+
+/// A complex number that reads back the same.
+fn number(z: &Complex<f64>) -> String {
+    match (z.re == 0.0, z.im == 0.0) {
+        (true, true) => "0".to_owned(),
+        (false, true) => decimal(z.re),
+        (true, false) => format!("{}im", decimal(z.im)),
+        (false, false) => {
+            let sign = if z.im < 0.0 { '-' } else { '+' };
+            format!("{} {sign} {}im", decimal(z.re), decimal(z.im.abs()))
+        }
+    }
+}
