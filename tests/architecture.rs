@@ -89,6 +89,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "state",
             "kernel",
             "circuit",
+            "channel",
             "gate",
             "observable",
             "param",

@@ -68,7 +68,7 @@ pub const MAX_UNITARY_QUBITS: usize = 8;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PrintError {
-    /// Noise, in OpenQASM 2.
+    /// Noise in OpenQASM 2; a reading that may be wrong, in both languages.
     #[error("the language has no words for {channel}, which is noise")]
     Noise {
         /// The channel.
