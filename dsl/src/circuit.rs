@@ -114,6 +114,7 @@
 /// | `unitary(matrix) q, …;` | `circuit.unitary(matrix.clone(), &[q, …], &[])?`; lists are joined, the first qubit is the least significant |
 /// | `call(sub) q, …;` | `circuit.append(&sub, &[q, …])?`; inputs of the same name become one |
 /// | `reset q;` | `circuit.reset(q)?` |
+/// | `depolarizing(p) q;` … | noise: the methods of [`ChannelKind`](crate::core::channel::ChannelKind) by their names |
 /// | `barrier;` `barrier q, …;` | `circuit.barrier(&[q, …])?`, without a list for all qubits |
 ///
 /// ```
@@ -129,12 +130,13 @@
 ///     unitary(x) 2;
 ///     call(bell) 2, 0;
 ///     reset 0..2;
+///     depolarizing(0.01) 0..2;
 ///     barrier 0, 2;
 /// }?;
 /// let mut called = Circuit::new(3);
 /// called.rx(0, theta)?.u3(1, 0.15, Angle::pi(1, 4), Angle::pi(-3, 8))?.gphase(Angle::pi(1, 1))?;
 /// called.unitary(x.clone(), &[2], &[])?.append(&bell, &[2, 0])?;
-/// called.reset(0..2)?.barrier(&[0, 2])?;
+/// called.reset(0..2)?.depolarizing(0..2, 0.01)?.barrier(&[0, 2])?;
 /// assert_eq!(written, called);
 /// # Ok::<(), CircuitError>(())
 /// ```

@@ -226,7 +226,7 @@ pub enum EquivalentError {
     },
     /// One of them is no unitary with measurements at its end.
     #[error(
-        "the {which} circuit measures, resets or branches before its end, so it is no unitary to compare"
+        "the {which} circuit measures, resets, branches or has noise before its end, so it is no unitary to compare"
     )]
     Dynamic {
         /// Which.

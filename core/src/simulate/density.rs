@@ -280,11 +280,21 @@ pub(crate) fn superoperator<R: Conj>(
 /// `sum_k w_k A_k (x) conj(A_k)`: the low bits of its rows are those of the rows of a density matrix. There is a term.
 pub(crate) fn superoperator_matrix<R: Conj>(terms: &[(R, Matrix<R>)]) -> Matrix<R> {
     let k = terms.first().map_or(0, |(_, a)| a.n_qubits());
-    Matrix::from_fn(2 * k, |row, column| {
-        let split = |i: usize| (i & ((1 << k) - 1), i >> k);
-        let ((r, c), (s, d)) = (split(row), split(column));
-        terms.iter().fold(R::zero(), |sum, (w, a)| sum + a[(r, s)].clone() * &a[(c, d)].conj() * w)
-    })
+    let dim = 1usize << (2 * k);
+    let mut sums = vec![R::zero(); dim * dim];
+    for (w, a) in terms {
+        // Few entries are not zero.
+        let entries = a.entries().iter().enumerate().filter(|(_, x)| !x.is_exact_zero());
+        for (i, x) in entries.clone() {
+            let (r, s) = (i / a.dim(), i % a.dim());
+            let x = x.clone() * w;
+            for (j, y) in entries.clone() {
+                let (c, d) = (j / a.dim(), j % a.dim());
+                sums[(r | c << k) * dim + (s | d << k)] += x.clone() * &y.conj();
+            }
+        }
+    }
+    Matrix::from_fn(2 * k, |row, column| sums[row * dim + column].clone())
 }
 
 /// `|row><column|` on one qubit.

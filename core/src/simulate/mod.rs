@@ -67,9 +67,10 @@ pub enum SimulateError {
     /// An executor failed.
     #[error(transparent)]
     Execute(#[from] ExecuteError),
-    /// A circuit without one final state: it measures, resets or branches before its end.
+    /// A circuit without one final state: it measures, resets, branches or has noise before its end.
     #[error(
-        "the circuit measures, resets or branches before its end, so it has no single final state: run its trajectories"
+        "the circuit measures, resets, branches or has noise before its end, so it has no single final state: run its \
+         trajectories"
     )]
     Dynamic,
     /// More outcomes than allowed.
