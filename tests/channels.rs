@@ -517,6 +517,10 @@ fn gradients_with_noise_agree_by_every_method() {
             a.iter().zip(&b).for_each(|(a, b)| assert_gradients(a, b, 1e-10, "Hessian"));
         }
         assert!(energy.metric_tensor(&at).is_err());
+        // Differences go to one side where the other is no probability.
+        let edge = [at[0], at[1], at[2], 0.0, 0.0];
+        let by = |method| energy.gradient_by(method, &edge).unwrap().1;
+        assert_gradients(&by(Method::Adjoint), &by(Method::Difference), 1e-7, "at 0");
     }
     // Shifts where the noise has no parameters, and a prepared gradient.
     let mut circuit = Circuit::new(2);

@@ -192,6 +192,12 @@ Parameters are the circuit's `input` declarations. A value may be an expression:
 declaration; with a 2-D NumPy file every row is a run of its own, all with the same seed, and each
 result becomes a list over the rows. --set wins over --params.
 
+--noise takes a TOML file. In it [[noise]] with width = 1, channel = \"depolarizing\" and
+parameters = [0.001] adds that channel behind every gate on one qubit (after = [\"cx\"]: behind those
+gates; qubits = [0, 1]: only there), and [[reading]] with p0 and p1 gives the probabilities that a 0 or
+a 1 is read wrongly. A name in place of a number is a parameter. Channels also stand in the circuit
+itself: #pragma braket noise bit_flip(0.1) q[0]
+
 Examples:
   ketgrad run bell.qasm --shots 1000 --seed 7
   ketgrad run ansatz.qasm --set theta=pi/4 --set 'w[0]=0.1' --observable 'Z0 Z1 - X0' --json";

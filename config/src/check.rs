@@ -111,7 +111,7 @@ fn in_single(energy: &Expectation, point: &[f64], names: Vec<String>) -> Result<
         let (value, gradient) = energy.gradient_by(method, &point)?;
         Ok((method.name(), f64::from(value), gradient.into_iter().map(f64::from).collect::<Vec<_>>()))
     };
-    let engines = Method::ALL.into_iter().map(by).collect::<Result<Vec<_>, HybridError>>()?;
+    let engines = energy.methods().into_iter().map(by).collect::<Result<Vec<_>, HybridError>>()?;
     let reentrant = by(Method::Adjoint)?.2 == engines[0].2;
     Ok(Report::new(names, engines, reentrant, |_| Settings::single()))
 }

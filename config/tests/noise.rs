@@ -91,6 +91,11 @@ fn derivatives_by_the_strength_of_noise() {
     let check = folder.run(&given).json();
     assert_eq!(check["agree"], json!(true));
     assert_eq!(check["engines"].as_array().unwrap().len(), 3, "{check}");
+    let single = folder.run(&[&given[..], &["--precision", "f32"]].concat()).json();
+    assert_eq!(single["engines"].as_array().unwrap().len(), 3, "{single}");
+    // On the edge of what is a probability.
+    let edge = given.map(|word| if word == "p=0.12" { "p=0" } else { word });
+    assert_eq!(folder.run(&edge).json()["agree"], json!(true));
 }
 
 #[test]

@@ -9,7 +9,7 @@
 //! - `true` at the end says that every A is unitary, so that the weights are probabilities that no state changes.
 //!
 //! What depends on a parameter stands in the weights where it can: they are polynomials, whose derivatives are finite at
-//! 0, where those of the Kraus operators `sqrt(w) A` are not.
+//! 0, where those of the Kraus operators `sqrt(w) A` are not. That of `sqrt(1 - gamma)` is not finite at gamma = 1.
 //!
 //! Names and formulas are those of Amazon Braket's noise instructions, which Cirq and PennyLane share.
 

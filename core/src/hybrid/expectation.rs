@@ -14,10 +14,10 @@ use super::{
 };
 use crate::{
     check::{Report, Settings},
-    circuit::Circuit,
+    circuit::{Circuit, CircuitError},
     kernel::{Executors, Observed, Way, clear},
     scalar::Real,
-    simulate::{Simulator, is_straight},
+    simulate::{SimulateError, Simulator, is_straight},
     state::StateVector,
 };
 
@@ -230,7 +230,7 @@ impl Expectation {
         }
     }
 
-    /// Compares all methods at a point, but shifts where channels depend on the inputs. Differences must agree as [`Settings::default`] says, the others to 1e-8.
+    /// Compares [all methods](Expectation::methods) at a point. Differences must agree as [`Settings::default`] says, the others to 1e-8.
     ///
     /// # Errors
     /// As [`Expectation::values`].
@@ -238,16 +238,22 @@ impl Expectation {
         let by = |method: Method| {
             self.gradient_by(method, inputs).map(|(value, gradient)| (method.name(), value, gradient))
         };
-        let channels =
-            self.slots.iter().any(|slot| gate_of(&self.circuit.instructions()[slot.instruction]).is_none());
-        let serves = |method: &Method| *method != Method::Shift || !channels;
-        let engines = Method::ALL.into_iter().filter(serves).map(by).collect::<Result<Vec<_>, _>>()?;
+        let engines = self.methods().into_iter().map(by).collect::<Result<Vec<_>, _>>()?;
         let reentrant = by(Method::Adjoint)?.2 == engines[0].2;
         let exact = Settings { absolute: EXACT, relative: EXACT, ..Settings::default() };
         let settings =
             |name: &str| if name == Method::Difference.name() { Settings::default() } else { exact };
         let names = self.circuit.inputs().map(str::to_owned).collect();
         Ok(Report::new(names, engines, reentrant, settings))
+    }
+
+    /// The methods that serve it and need no closed form: all of [`Method::ALL`], but shifts where channels depend on the
+    /// inputs.
+    #[must_use]
+    pub fn methods(&self) -> Vec<Method> {
+        let instructions = self.circuit.instructions();
+        let channels = self.slots.iter().any(|slot| gate_of(&instructions[slot.instruction]).is_none());
+        Method::ALL.into_iter().filter(|method| *method != Method::Shift || !channels).collect()
     }
 
     /// The final state.
@@ -335,7 +341,8 @@ pub(super) fn total<T: Real>(values: Vec<T>) -> T {
 }
 
 /// Central differences of `f` by each of the numbers, with the step that balances rounding against curvature:
-/// the cube root of the rounding unit, relative to numbers above 1. Error about 1e-10 in `f64`.
+/// the cube root of the rounding unit, relative to numbers above 1. Error about 1e-10 in `f64`. Where one side is no
+/// probability, two steps to the other side.
 pub(super) fn differences<T: Real>(
     at: &[T],
     f: impl Fn(&[T]) -> Result<T, HybridError>,
@@ -345,11 +352,26 @@ pub(super) fn differences<T: Real>(
     (0..at.len())
         .map(|k| {
             let h = step * at[k].primal().map_or(1.0, |x| x.abs().max(1.0));
-            let mut x = at.to_vec();
-            x[k] = at[k].clone() + T::lit(h);
-            let up = f(&x)?;
-            x[k] = at[k].clone() - T::lit(h);
-            Ok((up - f(&x)?) * T::lit(0.5 / h))
+            let beside = |steps: f64| {
+                let mut x = at.to_vec();
+                x[k] = at[k].clone() + T::lit(steps * h);
+                f(&x)
+            };
+            // 4 f(h) - f(2 h) - 3 f(0) is 2 h f' and terms of third order.
+            let one_sided = |side: f64| {
+                let sum = beside(side)? * T::int(4) - beside(2.0 * side)? - f(at)? * T::int(3);
+                Ok(sum * T::lit(0.5 * side / h))
+            };
+            match (beside(1.0), beside(-1.0)) {
+                (Ok(up), Ok(down)) => Ok((up - down) * T::lit(0.5 / h)),
+                (Err(error), _) if is_no_probability(&error) => one_sided(-1.0),
+                (_, Err(error)) if is_no_probability(&error) => one_sided(1.0),
+                (Err(error), _) | (_, Err(error)) => Err(error),
+            }
         })
         .collect()
+}
+
+fn is_no_probability(error: &HybridError) -> bool {
+    matches!(error, HybridError::Simulate(SimulateError::Circuit(CircuitError::NoProbability { .. })))
 }

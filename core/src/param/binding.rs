@@ -33,7 +33,7 @@ pub enum BindError {
         value: f64,
     },
     /// The ring holds no probabilities.
-    #[error("channels need real numbers: this ring holds none for the probability {angle}")]
+    #[error("noise needs real numbers, which these are not: there is none for the probability {angle}")]
     NoReals {
         /// The probability.
         angle: Angle,

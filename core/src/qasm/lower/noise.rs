@@ -84,7 +84,7 @@ impl Lowering<'_> {
         if name == KRAUS {
             return self.kraus(noise).map(PlannedChannel::Kraus);
         }
-        let Some(kind) = ChannelKind::ALL.iter().copied().find(|kind| kind.name() == name) else {
+        let Some(kind) = ChannelKind::find(&name) else {
             let known = ChannelKind::ALL.iter().map(|kind| kind.name()).chain([KRAUS]);
             let help = super::names::nearest(&name, known.clone()).map_or_else(
                 || known.collect::<Vec<_>>().join(", "),
