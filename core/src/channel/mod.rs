@@ -194,7 +194,7 @@ impl Channel {
     /// let channel = Channel::kraus([keep.clone(), flip])?;
     /// assert!(channel.is_mixture());
     /// let error = Channel::kraus([keep]).unwrap_err().to_string();
-    /// assert!(error.contains("entry (0, 0) of the sum of K^dagger K is off by 1e-1"), "{error}");
+    /// assert!(error.contains("entry (1, 1) of the sum of K^dagger K is off by 1.0"), "{error}");
     /// # Ok::<(), ketgrad_core::channel::ChannelError>(())
     /// ```
     ///
