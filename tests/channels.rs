@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use ketgrad_core::{
     channel::{Channel, ChannelError, ChannelKind},
-    circuit::{Circuit, CircuitError, Condition, Operation},
+    circuit::{After, Circuit, CircuitError, Condition, NoiseModel, Operation},
     hybrid::{Expectation, HybridError, Method, Observable},
     kernel::Threads,
     matrix::Matrix,
@@ -253,7 +253,7 @@ fn every_channel_is_what_its_kraus_operators_say() {
             // The terms of a mixture are unitary and their weights are probabilities.
             let terms = channel.terms::<C>(&Values::<f64>(&[])).unwrap();
             let unitary = terms.iter().all(|(_, a)| a.check_unitary(ROUNDING).is_ok());
-            assert_eq!(channel.is_mixture(), unitary || channel.is_mixture(), "{channel}");
+            assert!(channel.is_mixture() || !unitary, "{channel}");
             if channel.is_mixture() {
                 assert!(unitary, "{channel}");
                 assert!((terms.iter().map(|t| t.0.re).sum::<f64>() - 1.0).abs() < ROUNDING, "{channel}");
@@ -549,6 +549,25 @@ fn wide_density_matrices_are_planned_right() {
         let expected = by_definition(&circuit, &[]).into_values().next().unwrap();
         assert_state(&rho, &expected, "six qubits");
     }
+}
+
+#[test]
+fn noise_of_a_model_is_under_the_condition_of_what_it_follows() {
+    let mut model = NoiseModel::new();
+    model.misread(0.1, 0.2).add(After::AllGates, Channel::new(ChannelKind::BitFlip, [0.3]).unwrap());
+    let when = |bit: usize| {
+        let mut circuit = Circuit::new(1);
+        circuit.add_register("m", 2).unwrap().measure(0, 0).unwrap();
+        let condition = Condition::Bit { bit: 0, value: false };
+        circuit.when(condition, |c| c.h(0)?.measure(0, bit)).unwrap();
+        model.apply(&circuit)
+    };
+    let noisy = when(1).unwrap();
+    let text = noisy.to_string();
+    assert!(text.contains("if (c[0] == 0) bit_flip(0.3) q[0]\n"), "{text}");
+    assert!(text.ends_with("if (c[0] == 0) misread(0.1, 0.2) -> c[1]\n"), "{text}");
+    // Once the bit is another one, the condition is.
+    assert!(matches!(when(0), Err(CircuitError::NoiseCondition { .. })));
 }
 
 #[test]

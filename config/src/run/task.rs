@@ -200,12 +200,7 @@ impl Task<'_> {
             point.counts = Some(counts);
         }
         if !self.observables.is_empty() || self.args.probabilities {
-            let mut parts = simulator.ensemble(&bound)?.into_values();
-            let mut rho = parts.next();
-            if let Some(rho) = &mut rho {
-                parts.for_each(|part| *rho += part);
-            }
-            let rho = rho.ok_or(SimulateError::Dynamic)?;
+            let rho = simulator.average(&bound)?;
             let expectation = |o: &Named| Ok(Expectation { value: rho.expectation(&o.sum)?, stderr: None });
             point.expectations =
                 self.observables.iter().map(expectation).collect::<Result<_, SimulateError>>()?;

@@ -141,6 +141,12 @@ pub enum CircuitError {
         /// Its qubits.
         given: usize,
     },
+    /// Noise behind what changes its own condition.
+    #[error("noise cannot follow {after} into a bit of its own condition, which is another one then")]
+    NoiseCondition {
+        /// The instruction.
+        after: String,
+    },
     /// An input that does not exist.
     #[error("the circuit has no parameter `{name}`")]
     NoSuchParam {

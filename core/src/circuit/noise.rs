@@ -121,7 +121,8 @@ impl NoiseModel {
     ///
     /// # Errors
     /// [`CircuitError::NoiseQubits`] for a channel that fits neither one qubit nor all qubits of an instruction that its
-    /// rule names; [`CircuitError::OtherParam`] or [`CircuitError::ForeignParam`] for an input of no model or another one.
+    /// rule names; [`CircuitError::NoiseCondition`] behind a measurement into a bit of its own condition, which would be
+    /// another one for the noise; [`CircuitError::OtherParam`] or [`CircuitError::ForeignParam`] for an input of no model or another one.
     pub fn apply(&self, circuit: &Circuit) -> Result<Circuit, CircuitError> {
         // Its parameters and registers.
         let mut out = Circuit { instructions: Vec::new(), ..circuit.clone() };
@@ -159,6 +160,7 @@ impl NoiseModel {
             };
             for instruction in run {
                 out.push(instruction.clone())?;
+                let first = out.instructions.len();
                 for (rule, channel) in
                     self.rules.iter().zip(&channels).filter(|(rule, _)| rule.fits(instruction))
                 {
@@ -173,6 +175,9 @@ impl NoiseModel {
                         let operation = Operation::Misread { bit, chances: Arc::clone(chances) };
                         out.push(behind(instruction, operation, &[]))?;
                     }
+                }
+                if out.instructions.len() > first && changes_its_condition(instruction) {
+                    return Err(CircuitError::NoiseCondition { after: operation_name(instruction) });
                 }
             }
         }
@@ -209,6 +214,17 @@ impl Rule {
         }
         Ok(())
     }
+}
+
+/// Whether it writes a bit that its condition reads.
+fn changes_its_condition(instruction: &Instruction) -> bool {
+    let (Operation::Measure { bit }, Some(condition)) = (&instruction.operation, &instruction.condition)
+    else {
+        return false;
+    };
+    let mut reads = false;
+    condition.for_each_bit(&mut |read| reads |= read == *bit);
+    reads
 }
 
 fn among(qubits: &Option<Vec<usize>>, qubit: u32) -> bool {

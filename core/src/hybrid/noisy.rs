@@ -69,8 +69,8 @@ impl Expectation {
         expect("cotangents", cotangents.len(), self.observables.len())?;
         let values = self.circuit.param_values(inputs)?;
         let layers = layers(&self.circuit, &values)?;
-        let mut way = Way { energy: self, values: &values, layers: &layers, by_angle: Vec::new() };
-        let (results, by_angle) = way.there_and_back(cotangents)?;
+        let mut sweep = Sweep { energy: self, values: &values, layers: &layers, by_angle: Vec::new() };
+        let (results, by_angle) = sweep.there_and_back(cotangents)?;
         let gradient = self.chain.pull(inputs, by_parameter(&self.circuit, &self.slots, &by_angle))?;
         Ok((results, gradient))
     }
@@ -111,14 +111,14 @@ fn qubits(instruction: &Instruction) -> Vec<usize> {
 }
 
 /// The way through the layers and back.
-struct Way<'a, T> {
+struct Sweep<'a, T> {
     energy: &'a Expectation,
     values: &'a [T],
     layers: &'a [Layer<T>],
     by_angle: Vec<T>,
 }
 
-impl<T: Real> Way<'_, T> {
+impl<T: Real> Sweep<'_, T> {
     /// The values, and the derivative of their weighted sum by the angle of each slot.
     fn there_and_back(&mut self, weights: &[T]) -> Result<(Vec<T>, Vec<T>), HybridError> {
         let (energy, simulator) = (self.energy, &self.energy.simulator);

@@ -47,9 +47,20 @@ impl Simulator {
     ) -> Result<DensityMatrix<Complex<T>>, SimulateError> {
         let values = circuit.param_values(inputs)?;
         let bound = BoundCircuit::<Complex<T>>::new(circuit, &Values(&values))?;
-        let mut parts = self.ensemble(&bound)?.into_values();
+        self.average(&bound)
+    }
+
+    /// As [`Simulator::run_density`], of a circuit that is bound and may start from another state.
+    ///
+    /// # Errors
+    /// [`SimulateError`].
+    pub fn average<T: Real, S: Scalar<Real = T>>(
+        &self,
+        circuit: &BoundCircuit<S>,
+    ) -> Result<DensityMatrix<S>, SimulateError> {
+        let mut parts = self.ensemble(circuit)?.into_values();
         let Some(mut sum) = parts.next() else {
-            return Ok(DensityMatrix::zero(circuit.n_qubits(), &self.threads)?);
+            return Ok(DensityMatrix::zero(circuit.n_qubits, &self.threads)?);
         };
         parts.for_each(|part| sum += part);
         Ok(sum)
