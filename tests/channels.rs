@@ -11,6 +11,8 @@ use ketgrad_core::{
     matrix::Matrix,
     observable::PauliSum,
     param::{Angle, Values},
+    print::to_qasm3,
+    qasm::{Options, parse},
     simulate::{Bits, BoundCircuit, SimulateError, Simulator},
     state::{DensityMatrix, StateVector},
     trace::Expr,
@@ -289,6 +291,14 @@ fn random_circuits_with_noise_measurements_and_conditions() {
         assert!((total - 1.0).abs() < CIRCUIT, "turn {turn}: {total}");
         let trace: f64 = ensemble.values().map(DensityMatrix::trace).sum();
         assert!((trace - 1.0).abs() < CIRCUIT, "turn {turn}: {trace}");
+        // As text it is the same circuit.
+        let text = to_qasm3(&circuit).unwrap();
+        let again =
+            parse(&text, &Options::default()).unwrap_or_else(|e| panic!("turn {turn}: {e}\n{text}")).circuit;
+        let bound = BoundCircuit::<C>::new(&again, &Values::<f64>(&[])).unwrap();
+        let read = Simulator::new().distribution(&bound, 1 << 10).unwrap();
+        let far = |p: &f64, q: Option<&f64>| (p - q.copied().unwrap_or(0.0)).abs() > CIRCUIT;
+        assert!(!distribution.iter().any(|(bits, p)| far(p, read.get(bits))), "turn {turn}:\n{text}");
         // Without measurements that wait the states are those of the bits.
         if circuit.has_measurements() {
             continue;

@@ -9,10 +9,10 @@ use ketgrad_core::{
     circuit::{Circuit, Condition, Operation},
     gate::{Gate, GateKind},
     matrix::Matrix,
-    param::{Angle, Q},
+    param::{Angle, Q, Values},
     print::{PrintError, to_qasm2, to_qasm3},
     qasm::{Options, Parsed, Problem, Severity, parse},
-    simulate::Simulator,
+    simulate::{Bits, BoundCircuit, Simulator},
 };
 use num_complex::Complex;
 use rand_chacha::{
@@ -413,7 +413,7 @@ fn matrices_that_are_no_channel() {
     for entry in ["t", "t*1im"] {
         assert_eq!(
             wrong(&format!("kraus([[1, 0], [0, {entry}]]) q[0]")),
-            format!("`{entry}` an entry of a Kraus operator must be a constant")
+            format!("`{entry}` an entry of a matrix must be a constant")
         );
     }
     assert_eq!(wrong("kraus([[1im/0, 0], [0, 1]]) q[0]"), "`1im/0` division by zero");
@@ -463,8 +463,8 @@ fn a_pragma_is_its_line() {
 fn noise_stands_in_no_gate_and_other_pragmas_say_nothing() {
     assert_eq!(
         errors("gate g a {\n#pragma braket noise bit_flip(0.1) a\nx a;\n}"),
-        "`#pragma braket noise bit_flip(0.1) a` this cannot stand in a gate definition [a gate is unitary: put the noise \
-         behind its calls, or make the gate a subroutine]"
+        "`#pragma braket noise bit_flip(0.1) a` this cannot stand in a gate definition [put the pragma behind the calls \
+         of the gate, or make the gate a subroutine]"
     );
     let quiet = "#pragma braket noisy(0.1) q\npragma braket result density_matrix\n#pragma noise bit_flip(2) q\n\
                  #pragmabraket noise x\n#pragma braketnoise x\n#pragma";
@@ -493,6 +493,8 @@ fn noise_is_counted_before_it_is_built() {
 const PIECES: &[&str] = &[
     "#pragma braket noise ",
     "pragma braket noise kraus(",
+    "#pragma ketgrad misread(0.1, p) c",
+    "#pragma braket unitary([[1, 0], [0, 1im]]) q",
     "bit_flip(",
     "pauli_channel(0.1, 0.2, p)",
     "[",
@@ -545,7 +547,8 @@ fn damaged_noise_is_answered() {
          #pragma braket noise kraus([[0.6, 0], [0, 0.8im]], [[0, 0.6], [0.8-0im, 0]]) q[1]\n\
          def f(qubit a) {{\n    #pragma braket noise bit_flip(0.1) a\n}}\nf(q[0]);\n\
          if (c[0]) {{\n    pragma braket noise two_qubit_dephasing(sin(p)) q[{{2, 0}}] // end\n}}\n\
-         for float x in {{0.1, 0.2}} {{\n    #pragma braket noise pauli_channel(x, 0.1, p) q[0:1]\n}}\nc[0] = measure q[0];\n"
+         for float x in {{0.1, 0.2}} {{\n    #pragma braket noise pauli_channel(x, 0.1, p) q[0:1]\n}}\nc[0] = measure q[0];\n\
+         #pragma ketgrad misread(p, 0.1) c[0:1]\n#pragma braket unitary([[0, -1im], [1im, 0]]) q[0]\n"
     );
     let (mut accepted, mut refused) = (0u64, 0u64);
     for seed in 0..ROUNDS {
@@ -578,7 +581,13 @@ fn damaged_noise_is_answered() {
                 // What reads prints, and reads back.
                 let printed = to_qasm3(&parsed.circuit).unwrap();
                 let back = parse(&printed, &Options::default()).unwrap().circuit;
-                assert_eq!(back.count_operations(), parsed.circuit.count_operations(), "{printed}");
+                let (mut back, mut read) = (back.count_operations(), parsed.circuit.count_operations());
+                if read.contains_key("unitary") {
+                    // A matrix is printed as gates.
+                    [&mut back, &mut read]
+                        .map(|counts| counts.retain(|name, _| ChannelKind::find(name).is_some()));
+                }
+                assert_eq!(back, read, "{printed}");
                 true
             }
             Err(failed) => {
@@ -596,4 +605,81 @@ fn damaged_noise_is_answered() {
     }
     // The damage is such that both happen a lot.
     assert!(accepted > ROUNDS / 20 && refused > ROUNDS / 5, "{accepted} accepted, {refused} refused");
+}
+
+#[test]
+fn matrices_have_the_first_qubit_as_the_most_significant() {
+    // |first second> goes to |first xor second, second>.
+    let text = "h q[0];\n#pragma braket unitary([[1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0], [0, 1, 0, 0]]) q[2], q[0]";
+    let circuit = read(text);
+    let state = Simulator::new().run::<f64>(&circuit, &[]).unwrap();
+    for (index, amplitude) in state.amplitudes().iter().enumerate() {
+        let expected = if matches!(index, 0b000 | 0b101) { 0.5f64.sqrt() } else { 0.0 };
+        assert!((amplitude - expected).norm() < ROUNDING, "{index:03b}: {amplitude}");
+    }
+    assert_eq!(lines("#pragma braket unitary([[0, -1im], [1im, 0]]) q").lines().count(), 3);
+    let unitary = |rest: &str| errors(&format!("#pragma braket unitary{rest}"));
+    assert_eq!(
+        unitary("([[1, 0], [0, 2]]) q[0]"),
+        "`[[1, 0], [0, 2]]` the matrix is not unitary: entry (1, 1) of U^dagger U is off by 3e0, more than 1e-7"
+    );
+    assert_eq!(unitary("([[1, 0], [0, 1]]) q[0], q[1]"), "`q[0], q[1]` `unitary` acts on 1 qubit, not 2");
+    assert_eq!(
+        unitary(" q[0]"),
+        "`unitary` `unitary` takes 1 parameter, not 0 [`unitary([[0, 1], [1, 0]]) …`]"
+    );
+    assert_eq!(unitary("([[1, 0], [0, t]]) q[0]"), "`t` an entry of a matrix must be a constant");
+}
+
+#[test]
+fn readings_that_may_be_wrong_read_and_print_back() {
+    let body = "c[0] = measure q[1];\n#pragma ketgrad misread(0.25, 0.0) c[0]\n";
+    let circuit = read(body);
+    let mut expected = Circuit::new(3);
+    expected.add_register("c", 2).unwrap().measure(1, 0).unwrap().misread(0, 0.25, 0).unwrap();
+    assert_eq!(circuit, expected);
+    assert_eq!(accept(&to_qasm3(&circuit).unwrap()).circuit, circuit);
+    assert_eq!(to_qasm2(&circuit), Err(PrintError::Noise { channel: "misread" }));
+    // Along registers, with an input, under a condition that it changes, in a subroutine.
+    assert_eq!(
+        lines("pragma ketgrad misread(1.0/10, 0.2) c"),
+        "misread(0.1, 0.2) -> c[0]\nmisread(0.1, 0.2) -> c[1]\n"
+    );
+    let whole = read(
+        "input float p;\ndef flawed(qubit a) -> bit {\n  bit b = measure a;\n  #pragma ketgrad misread(p, p/2) b\n  \
+         return b;\n}\nh q;\nc[0] = flawed(q[0]);\nif (c[0]) {\n  #pragma ketgrad misread(0, p) c[0]\n  x q[1];\n}\n\
+         c[1] = measure q[1];",
+    );
+    let again = accept(&to_qasm3(&whole).unwrap()).circuit;
+    for p in [0.0, 0.3, 1.0] {
+        let simulator = Simulator::new();
+        let [a, b] = [&whole, &again].map(|c| {
+            let bound = BoundCircuit::<C>::new(c, &Values(&[p])).unwrap();
+            simulator.distribution(&bound, 64).unwrap()
+        });
+        let chance = |ones: u32| -> f64 {
+            let all_set = |key: &Bits| (0..ones).all(|bit| key.get(bit));
+            a.iter().filter(|(key, _)| all_set(key)).map(|(_, p)| p).sum()
+        };
+        // q[1] is even, so what is measured of it is, too; c[0] reads 1 wrongly, then is lost.
+        let one = (1.0 + p - p / 2.0) / 2.0;
+        assert!((chance(1) - one * (1.0 - p)).abs() < ROUNDING, "{p}: {a:?}");
+        assert!((chance(2) - one * (1.0 - p) / 2.0).abs() < ROUNDING, "{p}: {a:?}");
+        let same = |(x, y): ((&Bits, &f64), (&Bits, &f64))| (x.1 - y.1).abs() < ROUNDING;
+        assert!(a.len() == b.len() && a.iter().zip(&b).all(same), "{p}: {a:?}, {b:?}");
+    }
+}
+
+#[test]
+fn readings_that_are_none() {
+    let own = |rest: &str| errors(&format!("#pragma ketgrad {rest}"));
+    assert_eq!(own("misred(0, 1) c"), "`misred` pragma `misred` is not known [`misread(p0, p1) …` is one]");
+    assert_eq!(own("misread(0.1) c"), "`0.1` `misread` takes 2 parameters, not 1 [`misread(p0, p1) …`]");
+    assert_eq!(own("misread(0.1, 1.5) c"), "`1.5` `p1` of `misread` is 1.5, which is not between 0 and 1");
+    assert_eq!(own("misread(0.1, 0.5) q"), "`q` `q` is a quantum register, not a classical register");
+    assert_eq!(
+        own("misread(0.1, 0.5) c[2]"),
+        "`c[2]` index 2 is out of range: `c` has 2 elements [indices of `c` are 0 to 1]"
+    );
+    assert_eq!(own("misread(0.1, 0.5)"), "`` expected a register or a qubit, found the end of the line");
 }

@@ -29,7 +29,8 @@
 //! bit and is never read is a bare `measure q[0];` there, and OpenQASM 2 has no words for it.
 //!
 //! Noise is a line of its own in OpenQASM 3, `#pragma braket noise depolarizing(p) q[0]`, as Amazon Braket and
-//! [`parse`](crate::qasm::parse) read it; OpenQASM 2 has none.
+//! [`parse`](crate::qasm::parse) read it; a reading that may be wrong is one of our own,
+//! `#pragma ketgrad misread(p0, p1) c[0]`. OpenQASM 2 has none.
 //!
 //! OpenQASM 3 keeps the unitary with its phase, OpenQASM 2 up to a phase of the whole state. Empty
 //! registers and barriers without qubits are left out, and so are identities under controls in
@@ -68,7 +69,7 @@ pub const MAX_UNITARY_QUBITS: usize = 8;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PrintError {
-    /// Noise in OpenQASM 2; a reading that may be wrong, in both languages.
+    /// Noise in OpenQASM 2.
     #[error("the language has no words for {channel}, which is noise")]
     Noise {
         /// The channel.

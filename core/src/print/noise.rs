@@ -1,8 +1,9 @@
-//! Noise as pragmas of Amazon Braket.
+//! Noise as pragmas of Amazon Braket, and readings that may be wrong as pragmas of our own.
 //!
 //! ```text
 //! #pragma braket noise depolarizing(p/2) q[0]
 //! #pragma braket noise kraus([[1.0, 0], [0, 0.6im]], [[0, 0.8], [0, 0]]) q[1]
+//! #pragma ketgrad misread(0.01, 0.02) c[0]
 //! ```
 //! In a Kraus operator of a pragma the first qubit is the most significant bit of a row number, in a circuit it is
 //! the least: the qubits go in the opposite order.
@@ -13,7 +14,7 @@ use super::{
     PrintError,
     text::{ParamTexts, decimal},
 };
-use crate::{channel::Channel, matrix::Matrix};
+use crate::{channel::Channel, matrix::Matrix, param::Angle};
 
 /// A channel on qubits, in the order of the circuit. The text ends with its line.
 pub(super) fn pragma(
@@ -28,6 +29,12 @@ pub(super) fn pragma(
         channel.operators().iter().map(matrix).collect()
     };
     Ok(format!("#pragma braket noise {}({}) {}", channel.name(), args.join(", "), qubits.join(", ")))
+}
+
+/// A reading of a bit that may be wrong. The text ends with its line.
+pub(super) fn misread(chances: &[Angle; 2], params: &ParamTexts, bit: &str) -> Result<String, PrintError> {
+    let [p0, p1] = [params.angle(&chances[0])?, params.angle(&chances[1])?];
+    Ok(format!("#pragma ketgrad misread({p0}, {p1}) {bit}"))
 }
 
 /// Whether a statement ends with its line.

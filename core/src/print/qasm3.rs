@@ -154,7 +154,8 @@ fn group_length(instructions: &[Instruction]) -> usize {
             break;
         }
         n += 1;
-        if let Operation::Measure { bit } | Operation::Assign { bit, .. } = instruction.operation
+        if let Operation::Measure { bit } | Operation::Assign { bit, .. } | Operation::Misread { bit, .. } =
+            instruction.operation
             && reads(condition, bit)
         {
             break;
@@ -281,7 +282,10 @@ impl Printer {
             Operation::Assign { bit, .. } if scope.hidden.is_unread(*bit) => return Ok(None),
             Operation::Measure { bit } => format!("{} = measure {};", scope.bits.name(*bit), target()),
             Operation::Reset => format!("reset {};", target()),
-            Operation::Misread { .. } => return Err(PrintError::Noise { channel: "misread" }),
+            Operation::Misread { bit, .. } if scope.hidden.is_unread(*bit) => return Ok(None),
+            Operation::Misread { bit, chances } => {
+                noise::misread(chances, &scope.params, &scope.bits.name(*bit))?
+            }
             Operation::Channel(channel) => {
                 let qubits = instruction.targets.iter().map(|&q| (scope.qubit)(q)).collect();
                 noise::pragma(channel, &scope.params, qubits)?

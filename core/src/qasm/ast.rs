@@ -396,9 +396,21 @@ pub(super) struct Call {
     pub(super) timed: bool,
 }
 
-/// A channel applied to operands. A matrix among its arguments is a list of rows.
+/// What a pragma applies to operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PragmaKind {
+    /// A channel: `#pragma braket noise name(args) operands`.
+    Noise,
+    /// A matrix: `#pragma braket unitary(rows) operands`.
+    Unitary,
+    /// A reading that may be wrong: `#pragma ketgrad misread(p0, p1) bits`.
+    Misread,
+}
+
+/// A pragma that does something. A matrix among its arguments is a list of rows.
 #[derive(Clone, Debug)]
-pub(super) struct Noise {
+pub(super) struct Pragma {
+    pub(super) kind: PragmaKind,
     pub(super) name: Ident,
     pub(super) args: Box<[Expr]>,
     pub(super) operands: Box<[Operand]>,
@@ -426,10 +438,8 @@ pub(super) enum StmtKind {
     /// `OPENQASM 3.0;` elsewhere than at the top.
     Header,
     Include(Span),
-    /// A pragma that says nothing here.
-    Pragma,
-    /// `#pragma braket noise name(args) operands`.
-    Noise(Box<Noise>),
+    /// `None` if it says nothing here.
+    Pragma(Option<Box<Pragma>>),
     Annotation,
     Qreg(Ident, Option<Expr>),
     Creg(Ident, Option<Expr>),

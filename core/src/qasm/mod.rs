@@ -32,7 +32,8 @@
 //!   that it reads, or a measurement is not stored but matters, the circuit gets a hidden register.
 //! - Where bits are declared as `output`, all other registers are hidden.
 //! - Noise is a pragma of Amazon Braket in OpenQASM 3, `#pragma braket noise depolarizing(p) q[0]`, wherever a statement
-//!   may stand but in gate definitions. Other pragmas are ignored with a warning.
+//!   may stand but in gate definitions; so are matrices, `#pragma braket unitary([[0, 1], [1, 0]]) q[0]`. A reading that
+//!   may be wrong is `#pragma ketgrad misread(p0, p1) c`, after its measurement. Other pragmas are ignored with a warning.
 //! - `qelib1.inc` (extended by what files take for granted) and `stdgates.inc` are built in.
 //! - Angles stay exact: `3*pi/8` and `theta/3` are fractions, never floats. A bare decimal is a
 //!   number of radians.

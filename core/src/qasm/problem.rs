@@ -61,6 +61,8 @@ pub enum Problem {
     UnknownName { name: String },
     #[error("channel `{name}` is not known")]
     UnknownChannel { name: String },
+    #[error("pragma `{name}` is not known")]
+    UnknownPragma { name: String },
     #[error("gate `{name}` is used before it is defined")]
     UsedBeforeDefinition { name: String },
     #[error("subroutine `{name}` is used before it is defined")]

@@ -16,8 +16,8 @@ use super::{
     define::{Definition, Step},
     instantiate::instantiate,
     names::Callee,
-    noise::{PlannedChannel, PlannedNoise},
     power::{self, Exponent, Raised},
+    pragma::{Applied, PlannedChannel},
     value::Value,
 };
 use crate::{
@@ -129,7 +129,7 @@ impl Item {
         match self {
             Item::Measure { qubits, .. } | Item::Reset { qubits, .. } => qubits.iter().collect(),
             Item::Call(call) => call.qubits.iter().flat_map(|p| p.iter()).collect(),
-            Item::Noise(noise) => noise.qubits.iter().flat_map(|p| p.iter()).collect(),
+            Item::Channel(channel) => channel.qubits.iter().flat_map(|p| p.iter()).collect(),
             _ => Vec::new(),
         }
     }
@@ -137,10 +137,11 @@ impl Item {
     fn place(&self) -> Option<Place> {
         match self {
             Item::Call(call) => Some(Place { source: call.source, span: call.span }),
-            Item::Noise(noise) => Some(noise.place),
+            Item::Channel(channel) => Some(channel.place),
             Item::Measure { place, .. }
             | Item::Discard { place, .. }
             | Item::Reset { place, .. }
+            | Item::Misread { place, .. }
             | Item::While { place, .. }
             | Item::Assign { place, .. } => Some(*place),
             Item::EndWhile
@@ -157,7 +158,17 @@ impl Builder<'_> {
         let one = |qubit| [qubit].into_iter().collect();
         match item {
             Item::Call(call) => self.call(call),
-            Item::Noise(noise) => self.noise(noise),
+            Item::Channel(channel) => self.channel(channel),
+            Item::Misread { chances, bits, place } => {
+                self.place = place;
+                let [p0, p1] = chances.map(|chance| self.angle(chance));
+                let chances = Arc::new([p0?, p1?]);
+                for bit in bits.iter() {
+                    let chances = Arc::clone(&chances);
+                    self.push(Operation::Misread { bit, chances }, Qubits::new(), Controls::new())?;
+                }
+                Ok(())
+            }
             Item::Measure { qubits, bits, .. } => {
                 for (qubit, bit) in qubits.iter().zip(bits.iter()) {
                     self.push(Operation::Measure { bit }, one(qubit), Controls::new())?;
@@ -245,24 +256,30 @@ impl Builder<'_> {
     }
 
     /// A channel along registers.
-    fn noise(&mut self, noise: PlannedNoise) -> Result<(), Problem> {
-        let PlannedNoise { channel, qubits, times, place } = noise;
+    fn channel(&mut self, channel: PlannedChannel) -> Result<(), Problem> {
+        let PlannedChannel { applied, qubits, times, place } = channel;
         self.place = place;
-        let channel = match channel {
-            PlannedChannel::Kraus(channel) => channel,
-            PlannedChannel::Named(kind, values) => {
+        let operation = match applied {
+            Applied::Kraus(channel) => Operation::Channel(channel),
+            Applied::Unitary(matrix) => Operation::Unitary(matrix),
+            Applied::Named(kind, values) => {
                 let mut params = SmallVec::<[Angle; 3]>::new();
                 for value in values {
-                    params.push(self.settle(value)?.angle().ok_or(Problem::NotFinite)?);
+                    params.push(self.angle(value)?);
                 }
-                Channel::new(kind, params).map_err(|error| Problem::Channel { error })?
+                Operation::Channel(Channel::new(kind, params).map_err(|error| Problem::Channel { error })?)
             }
         };
         for at in 0..times {
             let targets = qubits.iter().map(|p| p.get(at)).collect();
-            self.push(Operation::Channel(channel.clone()), targets, Controls::new())?;
+            self.push(operation.clone(), targets, Controls::new())?;
         }
         Ok(())
+    }
+
+    /// A value as a parameter.
+    fn angle(&mut self, value: Value) -> Result<Angle, Problem> {
+        self.settle(value)?.angle().ok_or(Problem::NotFinite)
     }
 
     /// Applies a gate with its modifiers, under controls of what is around it; perhaps inverted.

@@ -136,7 +136,9 @@ impl Lowering<'_> {
     fn changes_its_condition(&self, number: u32, start: usize) -> bool {
         let items = &self.plan[start..];
         let written = |planned: &Planned| match &planned.item {
-            Item::Measure { bits, .. } | Item::Assign { bits, .. } => Some(bits.clone()),
+            Item::Measure { bits, .. } | Item::Assign { bits, .. } | Item::Misread { bits, .. } => {
+                Some(bits.clone())
+            }
             _ => None,
         };
         if !items.iter().any(|item| written(item).is_some()) {

@@ -180,10 +180,10 @@ impl Lowering<'_> {
                 (picked.len() as u64, Step::Barrier(picked))
             }
             StmtKind::Empty | StmtKind::Nop => return Ok(()),
-            StmtKind::Pragma => return self.ignored("a pragma", span),
-            StmtKind::Noise(_) => {
+            StmtKind::Pragma(None) => return self.ignored("a pragma", span),
+            StmtKind::Pragma(Some(_)) => {
                 let place = self.place(span);
-                let help = "a gate is unitary: put the noise behind its calls, or make the gate a subroutine";
+                let help = "put the pragma behind the calls of the gate, or make the gate a subroutine";
                 return Err(self.report(Diagnostic::error(Problem::NotInGate).at(place, "").help(help)));
             }
             StmtKind::Annotation => return self.ignored("an annotation", span),

@@ -27,9 +27,9 @@ mod flow;
 mod functions;
 mod instantiate;
 mod names;
-mod noise;
 mod operands;
 mod power;
+mod pragma;
 mod repeat;
 mod report;
 mod subroutine;
@@ -56,8 +56,8 @@ use conditional::Branches;
 use define::Definition;
 use flow::{Frame, Kind};
 use names::{Gates, Names};
-use noise::PlannedNoise;
 use operands::Picks;
+use pragma::PlannedChannel;
 use subroutine::{Definable, Wanted};
 use value::Value;
 use variables::{Change, Local, Variable};
@@ -84,7 +84,12 @@ enum Item {
         qubits: Picks,
         place: Place,
     },
-    Noise(PlannedNoise),
+    Channel(PlannedChannel),
+    Misread {
+        chances: [Value; 2],
+        bits: Picks,
+        place: Place,
+    },
     /// The hidden bit of something that is left early is set.
     Leave {
         bit: u32,
@@ -390,8 +395,8 @@ impl<'a> Lowering<'a> {
                 Ok(())
             }
             StmtKind::Header => self.fail(Problem::MisplacedHeader, span),
-            StmtKind::Pragma => self.ignored("a pragma", span),
-            StmtKind::Noise(noise) => self.noise(noise, span),
+            StmtKind::Pragma(None) => self.ignored("a pragma", span),
+            StmtKind::Pragma(Some(pragma)) => self.pragma(pragma, span),
             StmtKind::Annotation => self.ignored("an annotation", span),
             StmtKind::Nop | StmtKind::Empty => Ok(()),
             StmtKind::Extern(name) => {

@@ -24,8 +24,8 @@ use super::{
 };
 use crate::qasm::{
     ast::{
-        Base, BaseType, Expr, ExprKind, Ident, Parameter, Place, Span, Stmt, StmtKind, Subroutine, Symbol,
-        Type,
+        Base, BaseType, Expr, ExprKind, Ident, Parameter, Place, PragmaKind, Span, Stmt, StmtKind,
+        Subroutine, Symbol, Type,
     },
     diagnostic::{Diagnostic, Problem},
 };
@@ -496,14 +496,16 @@ fn walk<'s>(statements: &'s [Stmt], f: &mut impl FnMut(&'s Stmt)) {
 pub(super) fn assigned(body: &[Stmt]) -> Vec<Symbol> {
     let mut names = Vec::new();
     walk(body, &mut |statement| {
-        let target = match &statement.kind {
-            StmtKind::Assign(assignment) => Some(&assignment.target),
-            StmtKind::Measure(operands) => operands.1.as_ref(),
-            _ => None,
+        let targets = match &statement.kind {
+            StmtKind::Assign(assignment) => std::slice::from_ref(&assignment.target),
+            StmtKind::Measure(operands) => operands.1.as_slice(),
+            StmtKind::Pragma(Some(pragma)) if pragma.kind == PragmaKind::Misread => &*pragma.operands,
+            _ => &[],
         };
-        if let Some(Base::Name(name)) = target.map(|target| target.base) {
-            names.push(name.symbol);
-        }
+        names.extend(targets.iter().filter_map(|target| match target.base {
+            Base::Name(name) => Some(name.symbol),
+            _ => None,
+        }));
     });
     names
 }

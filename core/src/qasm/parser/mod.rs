@@ -9,8 +9,8 @@
 
 mod classical;
 mod expression;
-mod noise;
 mod operand;
+mod pragma;
 mod statement;
 
 use super::{

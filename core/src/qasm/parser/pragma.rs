@@ -1,24 +1,30 @@
-//! Noise: the pragmas of Amazon Braket, `#pragma braket noise depolarizing(p) q[0]`.
+//! Pragmas that do something: noise and unitary matrices as Amazon Braket has them, and readings that may be wrong.
 //!
-//! A pragma is one token to the end of its line. What it says of noise is read by a parser of that part of the
+//! ```text
+//! #pragma braket noise depolarizing(p) q[0]
+//! #pragma braket unitary([[0, 1], [1, 0]]) q[0]
+//! #pragma ketgrad misread(0.01, 0.02) c[0]
+//! ```
+//! A pragma is one token to the end of its line. What it says is read by a parser of that part of the
 //! text, so that numbers and operands are those of the language, with their places in the file. It goes no further
 //! than the line, and so does an error in it.
 
 use super::{Parse, Parser, Stop};
 use crate::qasm::{
     Version,
-    ast::{Expr, ExprKind, Noise, Span, StmtKind},
+    ast::{Expr, ExprKind, Pragma, PragmaKind, Span, StmtKind},
     diagnostic::{Diagnostic, Problem},
     lexer::{Kind, Lexer, Sign},
 };
 
 impl Parser<'_> {
-    /// A pragma, which is noise or says nothing here. OpenQASM 2 has none.
+    /// A pragma. OpenQASM 2 has none that do something.
     pub(super) fn pragma(&mut self) -> StmtKind {
         let Span { start, end } = self.bump().span;
         let text = &self.text[..end as usize];
-        let Some(rest) = noise_in(&text[start as usize..]).filter(|_| self.version == Version::V3) else {
-            return StmtKind::Pragma;
+        let Some((kind, rest)) = kind_of(&text[start as usize..]).filter(|_| self.version == Version::V3)
+        else {
+            return StmtKind::Pragma(None);
         };
         // The rest is no longer than the token.
         let begin = end - u32::try_from(rest.len()).unwrap_or(0);
@@ -39,16 +45,16 @@ impl Parser<'_> {
             fatal: false,
             whole: "the line",
         };
-        let noise = line.noise();
+        let pragma = line.applied(kind);
         let fatal = line.fatal;
         self.fatal |= fatal;
         // The line is over, so there is nothing to recover from.
-        noise.map_or(StmtKind::Empty, |noise| StmtKind::Noise(Box::new(noise)))
+        pragma.map_or(StmtKind::Empty, |pragma| StmtKind::Pragma(Some(Box::new(pragma))))
     }
 
     /// `name(args) operands`, which is all of the text.
-    fn noise(&mut self) -> Parse<Noise> {
-        let name = self.ident("the name of a channel")?;
+    fn applied(&mut self, kind: PragmaKind) -> Parse<Pragma> {
+        let name = self.ident(if kind == PragmaKind::Noise { "the name of a channel" } else { "a name" })?;
         let args = if self.eat(Sign::LParen) {
             let args = self.list(Sign::RParen, Self::argument)?;
             self.expect(Sign::RParen)?;
@@ -58,7 +64,7 @@ impl Parser<'_> {
         };
         let operands = self.operands(1)?;
         if self.is(Kind::End) {
-            return Ok(Noise { name, args, operands });
+            return Ok(Pragma { kind, name, args, operands });
         }
         let (expected, given) = ("the end of the line".to_owned(), self.describe());
         let place = self.place_here();
@@ -81,12 +87,20 @@ impl Parser<'_> {
     }
 }
 
-/// What follows `#pragma braket noise`, if a pragma begins so.
-fn noise_in(pragma: &str) -> Option<&str> {
-    let mut rest = pragma.strip_prefix('#').unwrap_or(pragma).strip_prefix("pragma")?;
-    for word in ["braket", "noise"] {
-        let next = rest.trim_start();
-        rest = next.strip_prefix(word).filter(|_| next.len() < rest.len())?;
+/// What a pragma does, if anything, and the text from its name on.
+fn kind_of(pragma: &str) -> Option<(PragmaKind, &str)> {
+    let rest = pragma.strip_prefix('#').unwrap_or(pragma).strip_prefix("pragma")?;
+    if let Some(own) = after(rest, "ketgrad") {
+        return Some((PragmaKind::Misread, own));
     }
+    let braket = after(rest, "braket")?;
+    let noise = after(braket, "noise").map(|rest| (PragmaKind::Noise, rest));
+    noise.or_else(|| after(braket, "unitary").map(|_| (PragmaKind::Unitary, braket)))
+}
+
+/// What follows a word and is no more of it.
+fn after<'t>(text: &'t str, word: &str) -> Option<&'t str> {
+    let next = text.trim_start();
+    let rest = next.strip_prefix(word).filter(|_| next.len() < text.len())?;
     (!rest.starts_with(|c: char| c.is_alphanumeric() || c == '_')).then_some(rest)
 }

@@ -1,0 +1,257 @@
+//! Pragmas: which channel, with which numbers, on which qubits; which bits are misread.
+//!
+//! As many operands as the channel has qubits go along registers as those of gates do. Otherwise all their elements
+//! are the qubits, one by one, as Amazon Braket has it: `two_qubit_depolarizing(0.1) q[{0, 2}]`.
+//!
+//! In a matrix of a pragma the first qubit is the most significant bit of a row number, in a circuit it is
+//! the least: the qubits go in the opposite order.
+
+use std::sync::Arc;
+
+use num_complex::Complex;
+use smallvec::SmallVec;
+
+use super::{Item, Lower, Lowering, Picks, Scope, Value};
+use crate::{
+    channel::{Channel, ChannelKind},
+    circuit::UNITARY_TOLERANCE,
+    matrix::Matrix,
+    param::{Angle, BindError, Binding, Values},
+    qasm::{
+        ast::{Expr, ExprKind, Place, Pragma, PragmaKind, Span},
+        diagnostic::{Diagnostic, Problem},
+    },
+};
+
+/// The name of a channel that is given by its operators.
+const KRAUS: &str = "kraus";
+
+/// The name of a reading that may be wrong, and its parameters.
+const MISREAD: (&str, [&str; 2]) = ("misread", ["p0", "p1"]);
+
+/// A channel along registers.
+#[derive(Debug)]
+pub(super) struct PlannedChannel {
+    pub(super) applied: Applied,
+    /// In the order of the circuit.
+    pub(super) qubits: SmallVec<[Picks; 2]>,
+    pub(super) times: u32,
+    pub(super) place: Place,
+}
+
+#[derive(Debug)]
+pub(super) enum Applied {
+    /// As many values as it has parameters.
+    Named(ChannelKind, Box<[Value]>),
+    Kraus(Channel),
+    Unitary(Arc<Matrix<Complex<f64>>>),
+}
+
+impl Applied {
+    fn n_qubits(&self) -> usize {
+        match self {
+            Applied::Named(kind, _) => kind.n_qubits(),
+            Applied::Kraus(channel) => channel.n_qubits(),
+            Applied::Unitary(matrix) => matrix.n_qubits(),
+        }
+    }
+}
+
+impl Lowering<'_> {
+    pub(super) fn pragma(&mut self, pragma: &Pragma, span: Span) -> Lower<()> {
+        let applied = match pragma.kind {
+            PragmaKind::Noise => self.noise(pragma),
+            PragmaKind::Unitary => self.unitary(pragma),
+            PragmaKind::Misread => return self.misread(pragma, span),
+        };
+        // Both may be wrong.
+        let qubits = self.all_qubits(&pragma.operands);
+        let (applied, mut qubits) = (applied?, qubits?);
+        let mut places: SmallVec<[Span; 4]> = pragma.operands.iter().map(|o| o.span).collect();
+        let expected = applied.n_qubits();
+        if qubits.len() != expected {
+            let lengths = qubits.iter().map(|p| p.len().unwrap_or(1) as usize);
+            let given = lengths.clone().fold(0, usize::saturating_add);
+            if given != expected {
+                let (gate, expected) = (self.name(pragma.name.symbol), expected as u64);
+                let problem = Problem::QubitCount { gate, given, expected };
+                return self.fail(problem, around(&places, pragma.name.span));
+            }
+            places = lengths.zip(&places).flat_map(|(n, place)| std::iter::repeat_n(*place, n)).collect();
+            qubits = qubits.iter().flat_map(Picks::iter).map(Picks::One).collect();
+        }
+        let length = self.common_length(&qubits, &places)?;
+        let times = length.unwrap_or(1);
+        self.check_distinct(&qubits, &places, times, pragma.name.symbol)?;
+        if !matches!(applied, Applied::Named(..)) {
+            qubits.reverse();
+        }
+        self.add_count(u64::from(times), span);
+        self.push(Item::Channel(PlannedChannel { applied, qubits, times, place: self.place(span) }));
+        Ok(())
+    }
+
+    fn noise(&mut self, pragma: &Pragma) -> Lower<Applied> {
+        let name = self.name(pragma.name.symbol);
+        if name == KRAUS {
+            let operators = pragma.args.iter().map(|arg| self.matrix(arg)).collect::<Lower<Vec<_>>>()?;
+            let channel = Channel::kraus(operators).map_err(|error| Problem::Channel { error });
+            return self.check(channel, args_span(pragma)).map(Applied::Kraus);
+        }
+        let Some(kind) = ChannelKind::find(&name) else {
+            let known = ChannelKind::ALL.iter().map(|kind| kind.name()).chain([KRAUS]);
+            let help = super::names::nearest(&name, known.clone()).map_or_else(
+                || known.collect::<Vec<_>>().join(", "),
+                |name| format!("did you mean `{name}`?"),
+            );
+            let place = self.place(pragma.name.span);
+            let error = Diagnostic::error(Problem::UnknownChannel { name }).at(place, "");
+            return Err(self.report(error.help(help)));
+        };
+        let names = kind.param_names();
+        let values = self.probabilities(pragma, kind.name(), names)?;
+        // What is made of the numbers is a probability, too.
+        let constants: Vec<Angle> = values.iter().filter_map(constant).collect();
+        if constants.len() == values.len()
+            && let Ok(channel) = Channel::new(kind, constants)
+        {
+            let terms = channel.terms::<Complex<f64>>(&Values::<f64>(&[]));
+            let what = || format!("what {} leave in `{name}`", names.join(", "));
+            self.check_probability(&terms, what, args_span(pragma))?;
+        }
+        Ok(Applied::Named(kind, values.into()))
+    }
+
+    fn unitary(&mut self, pragma: &Pragma) -> Lower<Applied> {
+        let [arg] = &*pragma.args else {
+            return self.wrong_count(pragma, "unitary", &["[[0, 1], [1, 0]]"]);
+        };
+        let matrix = self.matrix(arg)?;
+        let unitary = matrix.check_unitary(UNITARY_TOLERANCE).map_err(|error| Problem::Matrix { error });
+        self.check(unitary, arg.span)?;
+        Ok(Applied::Unitary(Arc::new(matrix)))
+    }
+
+    fn misread(&mut self, pragma: &Pragma, span: Span) -> Lower<()> {
+        let (name, (known, params)) = (self.name(pragma.name.symbol), MISREAD);
+        if name != known {
+            let place = self.place(pragma.name.span);
+            let error = Diagnostic::error(Problem::UnknownPragma { name }).at(place, "");
+            return Err(self.report(error.help(format!("`{known}({}) …` is one", params.join(", ")))));
+        }
+        let values = self.probabilities(pragma, known, &params)?;
+        let Ok(chances) = <[Value; 2]>::try_from(values) else {
+            return self.wrong_count(pragma, known, &params);
+        };
+        for operand in &pragma.operands {
+            let bits = self.bits(operand)?;
+            self.add_count(u64::from(bits.len().unwrap_or(1)), span);
+            self.push(Item::Misread { chances: chances.clone(), bits, place: self.place(span) });
+        }
+        Ok(())
+    }
+
+    /// As many values as there are names, those that are known from 0 to 1.
+    fn probabilities(&mut self, pragma: &Pragma, name: &str, names: &[&str]) -> Lower<Vec<Value>> {
+        if pragma.args.len() != names.len() {
+            return self.wrong_count(pragma, name, names);
+        }
+        let mut values = Vec::with_capacity(names.len());
+        for (arg, param) in pragma.args.iter().zip(names) {
+            let value = self.real_for(arg, Scope::Global, "a probability")?;
+            if let Some(angle) = constant(&value) {
+                let what = || format!("`{param}` of `{name}`");
+                self.check_probability(&probability(&angle), what, arg.span)?;
+            }
+            values.push(value);
+        }
+        Ok(values)
+    }
+
+    fn wrong_count<T>(&mut self, pragma: &Pragma, name: &str, names: &[&str]) -> Lower<T> {
+        let (gate, given, expected) = (self.name(pragma.name.symbol), pragma.args.len(), names.len());
+        let place = self.place(args_span(pragma));
+        let error = Diagnostic::error(Problem::ParameterCount { gate, given, expected });
+        let help = format!("`{name}({}) …`", names.join(", "));
+        Err(self.report(error.at(place, "").help(help)))
+    }
+
+    fn check_probability<T>(
+        &mut self,
+        result: &Result<T, BindError>,
+        what: impl FnOnce() -> String,
+        span: Span,
+    ) -> Lower<()> {
+        match result {
+            Err(BindError::NoProbability { value, .. }) => {
+                self.fail(Problem::Probability { what: what(), given: *value }, span)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A list of rows.
+    fn matrix(&mut self, arg: &Expr) -> Lower<Matrix<Complex<f64>>> {
+        let mut rows = Vec::new();
+        for row in self.items(arg, "a matrix such as `[[0, 1], [1, 0]]`")? {
+            let mut entries = Vec::new();
+            for entry in self.items(row, "a row of numbers such as `[0, 1]`")? {
+                entries.push(self.entry(entry)?);
+            }
+            rows.push(entries);
+        }
+        let matrix = Matrix::from_rows(rows).map_err(|error| Problem::Matrix { error });
+        self.check(matrix, arg.span)
+    }
+
+    /// The items of a list.
+    fn items<'e>(&mut self, expr: &'e Expr, expected: &str) -> Lower<&'e [Expr]> {
+        if let ExprKind::List(items) = &expr.kind {
+            return Ok(items);
+        }
+        let given = self.evaluate(expr, Scope::Global)?.describe().to_owned();
+        self.fail(Problem::WrongType { given, expected: expected.to_owned() }, expr.span)
+    }
+
+    /// An entry of a matrix.
+    fn entry(&mut self, expr: &Expr) -> Lower<Complex<f64>> {
+        let value = self.evaluate(expr, Scope::Global)?;
+        match value.complex() {
+            // A zero has no sign.
+            Some(z) => Ok(z + Complex::new(0.0, 0.0)),
+            None if value.is_real() || value == Value::COMPLEX => {
+                let what = "an entry of a matrix".to_owned();
+                self.fail(Problem::NotConstant { what }, expr.span)
+            }
+            None => {
+                let (given, expected) = (value.describe().to_owned(), "a number".to_owned());
+                self.fail(Problem::WrongType { given, expected }, expr.span)
+            }
+        }
+    }
+}
+
+/// A number that does not depend on inputs.
+fn constant(value: &Value) -> Option<Angle> {
+    value.constant().and_then(|_| value.angle())
+}
+
+/// A constant as a probability.
+fn probability(angle: &Angle) -> Result<Complex<f64>, BindError> {
+    Values::<f64>(&[]).probability(angle)
+}
+
+/// Where the arguments stand; the name where there are none.
+fn args_span(pragma: &Pragma) -> Span {
+    let places: SmallVec<[Span; 4]> = pragma.args.iter().map(|arg| arg.span).collect();
+    around(&places, pragma.name.span)
+}
+
+/// From the first place to the last.
+fn around(places: &[Span], otherwise: Span) -> Span {
+    match places {
+        [first, .., last] => first.to(*last),
+        [only] => *only,
+        [] => otherwise,
+    }
+}
