@@ -195,8 +195,11 @@ result becomes a list over the rows. --set wins over --params.
 --noise takes a TOML file. In it [[noise]] with width = 1, channel = \"depolarizing\" and
 parameters = [0.001] adds that channel behind every gate on one qubit (after = [\"cx\"]: behind those
 gates; qubits = [0, 1]: only there), and [[reading]] with p0 and p1 gives the probabilities that a 0 or
-a 1 is read wrongly. A name in place of a number is a parameter. Channels also stand in the circuit
-itself: #pragma braket noise bit_flip(0.1) q[0]
+a 1 is read wrongly. A name in place of a number is a parameter. kraus = [[[1, 0], [0, 0.6]],
+[[0, [0, 0.8]], [0, 0]]] gives a channel by its operators, an entry as a number or [re, im]. Noise also
+stands in the circuit itself, behind what it follows:
+  #pragma braket noise bit_flip(0.1) q[0]
+  #pragma ketgrad misread(0.01, 0.02) c[0]
 
 Examples:
   ketgrad run bell.qasm --shots 1000 --seed 7

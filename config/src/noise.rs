@@ -12,6 +12,11 @@
 //! width = 1
 //! relaxation = { time = 35, t1 = 80e3, t2 = 100e3 }
 //!
+//! [[noise]]
+//! after = ["h"]
+//! # Operators as lists of rows; an entry is a number or [re, im]. The first qubit is the least significant bit of a row number.
+//! kraus = [[[1, 0], [0, 0.6]], [[0, [0, 0.8]], [0, 0]]]
+//!
 //! [[reading]]                         # after each measurement
 //! # qubits = [0]                      # only of these
 //! p0 = 0.01                           # a 0 is read as 1
@@ -26,9 +31,11 @@ use ketgrad_core::{
     channel::{Channel, ChannelKind},
     circuit::{After, Circuit, NoiseModel},
     gate::{GateKind, NAMED_GATES},
+    matrix::Matrix,
     param::Angle,
 };
-use toml::de::DeValue;
+use num_complex::Complex;
+use toml::{Spanned, de::DeValue};
 
 use crate::{
     args::ValueArgs,
@@ -142,22 +149,30 @@ fn read_rule(mut rule: Section<'_, '_>, model: &mut NoiseModel) -> Result<(), Fa
     let qubits = read_qubits(&mut rule)?;
     let name = rule.string("channel")?;
     let parameters = rule.values("parameters", Strength::read)?;
+    let kraus = rule.values("kraus", operator)?;
     let mut times = rule.section("relaxation")?;
     let [time, t1, t2] = [times.number("time")?, times.number("t1")?, times.number("t2")?];
     times.finish()?;
     rule.finish()?;
-    let channels = match (name, [time, t1, t2]) {
-        (Some(name), [None, None, None]) => {
+    let channels = match (name, kraus, [time, t1, t2]) {
+        (Some(name), None, [None, None, None]) => {
             let names: Vec<&str> = ChannelKind::ALL.iter().map(|kind| kind.name()).collect();
             let kind = ChannelKind::find(&name).ok_or_else(|| rule.unknown_name("channel", &name, &names))?;
             let parameters = parameters.unwrap_or_default();
             let angles: Vec<Angle> = parameters.iter().map(|strength| strength.angle(model)).collect();
             vec![Channel::new(kind, angles).map_err(|e| rule.wrong("parameters", e))?]
         }
-        (None, [Some(time), Some(t1), Some(t2)]) if parameters.is_none() => {
+        (None, Some(operators), [None, None, None]) if parameters.is_none() => {
+            vec![Channel::kraus(operators).map_err(|e| rule.wrong("kraus", e))?]
+        }
+        (None, None, [Some(time), Some(t1), Some(t2)]) if parameters.is_none() => {
             Channel::relaxation(time, t1, t2).map_err(|e| rule.wrong("relaxation", e))?.to_vec()
         }
-        _ => return Err(rule.incomplete("`channel` and `parameters`, or `relaxation` with time, t1 and t2")),
+        _ => {
+            let one =
+                "one of `channel` with its `parameters`, `kraus`, and `relaxation` with time, t1 and t2";
+            return Err(rule.incomplete(one));
+        }
     };
     for channel in channels {
         match &qubits {
@@ -166,6 +181,27 @@ fn read_rule(mut rule: Section<'_, '_>, model: &mut NoiseModel) -> Result<(), Fa
         };
     }
     Ok(())
+}
+
+/// A Kraus operator, as a list of rows.
+fn operator(value: &DeValue<'_>) -> Result<Matrix<Complex<f64>>, String> {
+    let rows = value.as_array().ok_or("expected operators, each a list of rows")?.iter();
+    let row = |row: &Spanned<DeValue<'_>>| {
+        let entries = row.get_ref().as_array().ok_or("expected a row, a list of entries")?;
+        entries.iter().map(|x| entry(x.get_ref())).collect()
+    };
+    let rows = rows.map(row).collect::<Result<Vec<_>, String>>()?;
+    Matrix::from_rows(rows).map_err(|e| e.to_string())
+}
+
+/// `0.5`, or `[0.5, -1]` with an imaginary part.
+fn entry(value: &DeValue<'_>) -> Result<Complex<f64>, String> {
+    let parts = value.as_array().map(|list| list.iter().map(|x| real(x.get_ref())).collect::<Vec<_>>());
+    match parts.as_deref() {
+        None => real(value).map(Complex::from),
+        Some([Ok(re), Ok(im)]) => Ok(Complex::new(*re, *im)),
+        Some(_) => Err("expected a number, or a list of its real and its imaginary part".to_owned()),
+    }
 }
 
 fn read_qubits(section: &mut Section<'_, '_>) -> Result<Option<Vec<usize>>, Failure> {

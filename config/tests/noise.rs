@@ -116,6 +116,35 @@ fn jobs_have_noise() {
 }
 
 #[test]
+fn operators_stand_in_a_model_and_noise_in_what_is_converted() {
+    let folder = folder();
+    // Amplitude damping by 0.64, with phases, after the controlled gate and on both of its qubits.
+    folder.file(
+        "kraus.toml",
+        "[[noise]]\nafter = \"cx\"\nkraus = [[[[0, 1], 0], [0, [0, 0.6]]], [[0, [0, 0.8]], [0, 0]]]\n[[reading]]\np0 = 0.25\n",
+    );
+    let given = ["run", "bell.qasm", "--noise", "kraus.toml", "--observable", "Z0 Z1", "--probabilities"];
+    let run = folder.run(&[&given[..], &["--shots", "9000", "--json"]].concat()).json();
+    // |11> stays with 0.36^2 of its half.
+    let p: Vec<f64> = run["probabilities"].as_array().unwrap().iter().map(number).collect();
+    let expected = [0.5 + 0.5 * 0.64 * 0.64, 0.5 * 0.64 * 0.36, 0.5 * 0.64 * 0.36, 0.5 * 0.36 * 0.36];
+    assert!(p.iter().zip(expected).all(|(p, e)| (p - e).abs() < ROUNDING), "{p:?}");
+    // As text it runs alike, to the same counts.
+    folder.file(
+        "measured.qasm",
+        "OPENQASM 3.0;\ninclude \"stdgates.inc\";\nqubit[2] q;\nbit[2] c;\nh q[0];\ncx q[0], q[1];\nc = measure q;\n",
+    );
+    let noisy = ["measured.qasm", "--noise", "kraus.toml"];
+    let text = folder.run(&[&["convert"], &noisy[..], &["--to", "qasm3"]].concat()).done().out;
+    assert!(text.contains("#pragma ketgrad misread(0.25, 0) c[1]\n"), "{text}");
+    folder.file("noisy.qasm", &text);
+    let counts =
+        |what: &[&str]| folder.run(&[&["run"], what, &["--shots", "9000", "--json"]].concat()).json();
+    assert_eq!(counts(&noisy)["counts"], counts(&["noisy.qasm"])["counts"]);
+    folder.run(&[&["convert"], &noisy[..], &["--to", "qasm2"]].concat()).fails(1, &["no words for"]);
+}
+
+#[test]
 fn circuits_with_noise_are_drawn() {
     let drawn = folder().run(&["draw", "bell.qasm", "--noise", "noise.toml"]).done().out;
     assert!(drawn.contains("depolarizing(p)") && drawn.contains("misread c[1](0, 0.5)"), "{drawn}");
@@ -140,7 +169,13 @@ fn what_is_wrong_is_said_at_its_place() {
     fails(&rule(&format!("{good}\nafter = [\"cx\"]\nwidth = 2")), "one of both");
     fails(&rule(&format!("{good}\nwith = 2")), "unknown key `noise.with`");
     fails(&rule("relaxation = { time = 1, t1 = 1, t2 = 3 }"), "T2 <= 2 T1");
-    fails(&rule("width = 1"), "needs `channel`");
+    fails(&rule("width = 1"), "needs one of `channel`");
+    fails(&rule("kraus = [[[1, 0], [0, 1]]]\nchannel = \"bit_flip\"\nparameters = [0.1]"), "needs one of");
+    fails(&rule("kraus = [[[1, 0], [0, 0.5]]]"), "do not keep the trace: entry (1, 1)");
+    fails(&rule("kraus = [[[1, 0], [0]]]"), "row 1 has 1 entries");
+    fails(&rule("kraus = [[[1, 0], [0, [1, 2, 3]]]]"), "a list of its real and its imaginary part");
+    fails(&rule("kraus = [[1, 0], [0, 1]]"), "expected a row, a list of entries");
+    fails(&rule("kraus = 1"), "expected a list");
     fails("[reading]\np0 = 0.1\n", "expected tables");
     fails("[[reading]]\np0 = true\n", "expected a number from 0 to 1, or the name of an input");
     fails(
