@@ -646,8 +646,8 @@ fn readings_that_may_be_wrong_read_and_print_back() {
         "misread(0.1, 0.2) -> c[0]\nmisread(0.1, 0.2) -> c[1]\n"
     );
     let whole = read(
-        "input float p;\ndef flawed(qubit a) -> bit {\n  bit b = measure a;\n  #pragma ketgrad misread(p, p/2) b\n  \
-         return b;\n}\nh q;\nc[0] = flawed(q[0]);\nif (c[0]) {\n  #pragma ketgrad misread(0, p) c[0]\n  x q[1];\n}\n\
+        "input float p;\ndef flawed(qubit a, float p) -> bit {\n  bit b = measure a;\n  #pragma ketgrad misread(p, p/2) b\n  \
+         return b;\n}\nh q;\nc[0] = flawed(q[0], p);\nif (c[0]) {\n  #pragma ketgrad misread(0, p) c[0]\n  x q[1];\n}\n\
          c[1] = measure q[1];",
     );
     let again = accept(&to_qasm3(&whole).unwrap()).circuit;
