@@ -71,7 +71,9 @@ impl Settings {
     /// Whether `a` and `b` count as equal. NaN equals nothing.
     #[must_use]
     pub fn close(&self, a: f64, b: f64) -> bool {
-        (a - b).abs() <= self.absolute + self.relative * b.abs() || a == b
+        let close = (a - b).abs() <= self.absolute + self.relative * b.abs();
+        // Nothing finite is close to infinity.
+        close && a.is_finite() && b.is_finite() || a == b
     }
 }
 
