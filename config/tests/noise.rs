@@ -145,6 +145,20 @@ fn operators_stand_in_a_model_and_noise_in_what_is_converted() {
 }
 
 #[test]
+fn density_matrices_run_what_has_no_noise_too_if_told_so() {
+    let folder = Folder::new();
+    folder.file(
+        "dynamic.qasm",
+        "OPENQASM 3.0;\ninclude \"stdgates.inc\";\nqubit[2] q;\nbit c;\nh q[0];\nc = measure q[0];\nif (c) ry(1.0) q[1];\n",
+    );
+    let given = ["run", "dynamic.qasm", "--method", "density", "--observable", "Z1", "--json"];
+    let run = folder.run(&given).json();
+    let value = number(&run["expectations"][0]["value"]);
+    assert!((value - (1.0 + 1.0f64.cos()) / 2.0).abs() < ROUNDING, "{run}");
+    folder.run(&[&given[..], &["--amplitudes"]].concat()).fails(2, &["a density matrix has no amplitudes"]);
+}
+
+#[test]
 fn circuits_with_noise_are_drawn() {
     let drawn = folder().run(&["draw", "bell.qasm", "--noise", "noise.toml"]).done().out;
     assert!(drawn.contains("depolarizing(p)") && drawn.contains("misread c[1](0, 0.5)"), "{drawn}");

@@ -170,17 +170,17 @@ fn simulate<T: Number>(
     Ok(Box::new(results))
 }
 
-/// Whether density matrices run the circuit: it has noise, and they are asked for or small.
+/// Whether density matrices run the circuit: they are asked for, or it has noise and they are small.
 fn on_density_matrices(args: &Run, circuit: &Circuit) -> Result<bool, Failure> {
     let asks_for_state = args.amplitudes || args.output.is_some();
     match args.noisy {
-        _ if !circuit.has_channels() => Ok(false),
         Noisy::Density if asks_for_state => {
             let message =
                 "a density matrix has no amplitudes: --amplitudes and --output go with --method trajectories";
             Err(Failure::usage(message))
         }
         Noisy::Density => Ok(true),
+        _ if !circuit.has_channels() => Ok(false),
         Noisy::Auto => Ok(!asks_for_state && circuit.n_qubits() <= SMALL),
         Noisy::Trajectories => Ok(false),
     }
