@@ -41,7 +41,8 @@ fn values(circuit: &Circuit, n: usize) -> Vec<u128> {
         let text = bits.text(circuit);
         let (r, c) = text.split_once(' ').unwrap();
         assert!((p * f64::from(1u32 << n) - 1.0).abs() < 1e-12, "{p}");
-        let number = |text| u128::from_str_radix(text, 2).unwrap();
+        let number =
+            |text| u128::from_str_radix(text, 2).unwrap_or_else(|e| panic!("{text}: {e}\n{circuit}"));
         assert!(given.insert(number(c), number(r)).is_none());
     }
     assert_eq!(given.len(), 1 << n);
@@ -198,6 +199,42 @@ fn everyday_forms_work() {
         ("uint[4] n = uint[4](c > 5) * 5; r = n;", |c| if c > 5 { 5 } else { 0 }),
         ("uint n = popcount(c) * 9; if (n >= 27) r = 1;", |c| u128::from(c.count_ones() >= 3)),
         ("bool odd = c % 2 == 1; if (odd) r = 3;", |c| if c & 1 == 1 { 3 } else { 0 }),
+        // Bits, and integers without a size, are integers of as many bits as they need.
+        ("r = c[0] + c[1] + c[2];", |c| u128::from((c & 7).count_ones())),
+        ("if (c[0] + c[1] + c[2] >= 2) r = 1;", |c| u128::from((c & 7).count_ones() >= 2)),
+        ("int k = 3; k += c[0]; r = k;", |c| 3 + (c & 1)),
+        ("r = 2 + c[0];", |c| 2 + (c & 1)),
+        ("r = 4 | c[1];", |c| 4 | (c >> 1 & 1)),
+        ("r = c[0] << 2;", |c| (c & 1) << 2),
+        ("r = 2 ** 3 + c[0];", |c| 8 + (c & 1)),
+        ("int s = 0; for int i in [0:3] { s += c[i] * i; } r = s;", |c| {
+            (c >> 1 & 1) + 2 * (c >> 2 & 1) + 3 * (c >> 3 & 1)
+        }),
+        ("int s = 0; for int i in [0:3] { s += c[i] << i; } r = s;", |c| c),
+        ("array[int[8], 2] a = {3, 4}; r = uint[4](a[0] + c[0]);", |c| 3 + (c & 1)),
+        ("int k = 6; uint[2] n = c[0:1]; r = k + n;", |c| 6 + (c & 3)),
+        ("uint[2] n = c[0:1]; r = n / 6;", |_| 0),
+        ("uint[2] n = c[0:1]; r = n % 6;", |c| c & 3),
+        ("uint[4] s = (c[0] ^ c[1]) + 2 * (c[0] & c[1]); r = s;", |c| (c & 1) + (c >> 1 & 1)),
+        ("int n = (c == 1) + 1; r = n;", |c| 1 + u128::from(c == 1)),
+        ("const bit[2] m = \"11\"; int n = true + 1; n += m + 1; r = n;", |_| 6),
+        ("uint[8] n = uint[8](c); r = uint[4](rotl(n, 6) >> 4);", |c| (c << 6 | c >> 2) >> 4 & 15),
+        ("uint[6] n = 37; if (rotl(n, 3) == 44) r = 1;", |_| 1),
+        ("int n = 2; if (n && c[0]) r = 1; if (!n) r = 2; if (n) r[3] = 1;", |c| 8 | (c & 1)),
+        // What is changed two branches deep keeps its value on all other ways.
+        ("uint[3] n = 7; if (c[0]) { if (c[1]) { n = 6; if (c[2]) n = 5; } } r[0:2] = n;", |c| match c & 7 {
+            7 => 5,
+            3 => 6,
+            _ => 7,
+        }),
+        (
+            "uint[3] n = 1; if (c[0]) { n = 2; if (c[1]) { if (c[2]) { n = 3; if (c[3]) n = 4; } } } r[0:2] = n;",
+            |c| match c {
+                15 => 4,
+                7 => 3,
+                _ => 1 + (c & 1),
+            },
+        ),
     ];
     for (body, expected) in forms {
         for (c, given) in table(4, 4, body).into_iter().enumerate() {
@@ -228,7 +265,9 @@ fn what_has_no_bits_is_refused() {
         ("r = c & \"011\";", "2 and 3"),
         ("uint[2] n = c; float f = n * 0.5;", "depend"),
         ("r = rotl(c, uint[2](c));", "rotation"),
-        ("int n = (c == 1) + 1;", "a truth value"),
+        ("uint[200] n = c;", "the width of a type is 1 to 128 bits, not 200"),
+        ("int[0] n;", "the width of a type is 1 to 128 bits, not 0"),
+        ("int n = 5000000000; if (c[0]) n = n + 1;", "more than 32 bits long"),
         ("uint[2] n = c; r[0] = n[2];", "out of range"),
     ];
     for (body, message) in cases {

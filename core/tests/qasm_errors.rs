@@ -304,7 +304,7 @@ fn conditions() {
     assert_eq!(v3("if (c == \"011\") x a;"), "2:5 registers of 2 and 3 elements do not go together");
     assert_eq!(v3("if (c == 0.5) x a;"), "2:5 a number where an integer is needed");
     assert_eq!(v3("if (theta) x a;"), "2:5 an expression in parameters where a condition is needed");
-    assert_eq!(v3("if (1) x a;"), "2:5 an integer where a condition is needed");
+    assert_eq!(v3("if (1.5) x a;"), "2:5 a number where a condition is needed");
     assert_eq!(v3("if (c == 1) { h a[0]; foo a; } else { x q[7]; }").lines().count(), 3);
     assert_eq!(v3("if (nope) { foo a; } else { bar a; }").lines().count(), 1);
     assert_eq!(v3("if (sin(c) == 1) x a;"), "2:9 `c` is a classical register, not a value");

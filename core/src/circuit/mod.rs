@@ -264,15 +264,15 @@ impl Circuit {
         self.n_bits
     }
 
-    /// Whether anything is measured and bits that show are written: a result that goes to hidden bits alone is thrown away.
+    /// Whether bits that show are written, by measurements or assignments: a result that goes to hidden bits alone is
+    /// thrown away.
     #[must_use]
     pub fn has_measurements(&self) -> bool {
-        let measures = |i: &Instruction| matches!(i.operation, Operation::Measure { .. });
         let writes = |i: &Instruction| match i.operation {
             Operation::Measure { bit } | Operation::Assign { bit, .. } => self.is_shown(bit),
             _ => false,
         };
-        self.instructions.iter().any(measures) && self.instructions.iter().any(writes)
+        self.instructions.iter().any(writes)
     }
 
     /// Whether there are channels in it.

@@ -155,6 +155,8 @@ pub enum Problem {
     NotFinite,
     #[error("{what} does not fit")]
     IntegerOverflow { what: String },
+    #[error("the width of a type is 1 to {limit} bits, not {given}")]
+    TypeWidth { given: i128, limit: u32 },
     #[error("`{operator}` does not work on {given}")]
     Operands { operator: String, given: String },
     #[error("{given} where {expected} is needed")]

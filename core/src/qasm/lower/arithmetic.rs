@@ -32,6 +32,10 @@ pub(super) fn binary(op: BinaryOp, left: Value, right: Value, version: Version) 
     if matches!(left, Value::Turn(_)) || matches!(right, Value::Turn(_)) {
         return turn::operate(op, left, right, version);
     }
+    let (left, right) = match op {
+        Add | Sub | Mul | Div | Rem if whole(&left) && whole(&right) => (as_integer(left), as_integer(right)),
+        _ => (left, right),
+    };
     let is_complex = |v: &Value| matches!(v, Value::Complex(_)) || *v == Value::COMPLEX;
     let either = is_complex(&left) || is_complex(&right);
     let both = [&left, &right].into_iter().all(|v| v.is_real() || is_complex(v));
@@ -52,6 +56,20 @@ pub(super) fn binary(op: BinaryOp, left: Value, right: Value, version: Version) 
         Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual => compare(op, &left, &right),
         BitAnd | BitOr | BitXor | Shl | Shr => bitwise(op, left, right),
         Concat => Err(mismatch(op.text(), &left, &right)),
+    }
+}
+
+/// Whether arithmetic takes a value as an integer, or as a number with one.
+fn whole(value: &Value) -> bool {
+    matches!(value, Value::Int(_) | Value::Number(_) | Value::Bool(_) | Value::Bits { .. })
+}
+
+/// Truth values are 0 and 1, bits an unsigned number.
+fn as_integer(value: Value) -> Value {
+    match value {
+        Value::Bool(holds) => Value::Int(i128::from(holds)),
+        Value::Bits { bits, .. } => i128::try_from(bits).map_or(value, Value::Int),
+        other => other,
     }
 }
 

@@ -9,7 +9,7 @@ use super::{
     Lower, Lowering, Picks, Scope, Value,
     evaluate::{Width, position, unary},
     names::Entry,
-    variables::{State, integer_type},
+    variables::{PLAIN_WIDTH, State, integer_type},
     words,
 };
 use crate::{
@@ -304,6 +304,7 @@ impl Lowering<'_> {
             Classical::Word { bits, .. } => return Ok(Truth::Open(nonzero(bits))),
             Classical::Value(Value::Bool(holds)) => return Ok(Truth::Constant(holds)),
             Classical::Value(Value::Bits { bits, .. }) => return Ok(Truth::Constant(bits != 0)),
+            Classical::Value(Value::Int(i)) => return Ok(Truth::Constant(i != 0)),
             Classical::Value(other) => other.describe(),
             Classical::Digits { .. } => "an integer",
         };
@@ -496,7 +497,7 @@ impl Lowering<'_> {
     }
 
     fn cast_bits(&mut self, ty: &Type, value: Classical, span: Span) -> Lower<Classical> {
-        let (mut bits, signed, integer) = match value {
+        let (mut bits, signed, from) = match value {
             Classical::Value(value) => return self.cast(ty, value, span).map(Classical::Value),
             Classical::Truth(condition) if ty.dims.is_none() => {
                 return match (ty.base, &ty.size) {
@@ -505,7 +506,7 @@ impl Lowering<'_> {
                     _ => self.refuse("this cast of classical bits", span),
                 };
             }
-            Classical::Word { bits, signed, ty: from } if ty.dims.is_none() => (bits, signed, from.is_some()),
+            Classical::Word { bits, signed, ty: from } if ty.dims.is_none() => (bits, signed, from),
             _ => return self.refuse("this cast of classical bits", span),
         };
         let width = match &ty.size {
@@ -519,8 +520,22 @@ impl Lowering<'_> {
             (BaseType::Bool, None) => Ok(Classical::Truth(nonzero(bits))),
             (BaseType::Bit, Some(Ordering::Equal)) => Ok(Classical::register(bits)),
             (BaseType::Bit, None) if bits.len() == 1 => Ok(Classical::register(bits)),
+            // An integer in bits may have fewer digits than its type, or none of its own.
+            (BaseType::Bit, Some(_))
+                if from.is_some_and(|ty| width == Some(ty.bits.into()) || ty.bits == PLAIN_WIDTH) =>
+            {
+                let size = width.and_then(|w| usize::try_from(w).ok()).unwrap_or_default();
+                let fill = match bits.last() {
+                    Some(&sign) if signed => sign,
+                    _ if size <= bits.len() => 0,
+                    _ => self.scratch_bit(span)?,
+                };
+                self.spend(size as u64, span)?;
+                bits.resize(size, fill);
+                Ok(Classical::register(bits))
+            }
             // A register has at most as many bits as the integer that it becomes.
-            (BaseType::Int | BaseType::Uint, Some(Ordering::Less)) if !integer => {
+            (BaseType::Int | BaseType::Uint, Some(Ordering::Less)) if from.is_none() => {
                 self.refuse("this cast of classical bits", span)
             }
             (BaseType::Int | BaseType::Uint, _) if own.is_some() || order.is_none() => {

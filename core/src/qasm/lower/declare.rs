@@ -3,9 +3,10 @@
 use super::{
     Item, Lower, Lowering, Picks, Register, Scope, Stop, Value,
     classical::{Classical, to_digits, trim},
+    evaluate::Width,
     names::Entry,
     subroutine::Given,
-    variables::State,
+    variables::{PLAIN_WIDTH, State},
 };
 use crate::{
     circuit::Condition,
@@ -384,6 +385,10 @@ impl Lowering<'_> {
             Classical::Truth(condition) => {
                 self.check_lengths(1, n, from, to)?;
                 return self.store_truth(into.get(0), condition, from, fresh);
+            }
+            // An integer without a size has as many digits as are wanted.
+            word @ Classical::Word { ty: Some(Width { bits: PLAIN_WIDTH, .. }), .. } => {
+                return self.store_number(into, word, from);
             }
             Classical::Word { bits, .. } => {
                 let given = u32::try_from(bits.len()).unwrap_or(u32::MAX);

@@ -20,6 +20,9 @@ use crate::{
     },
 };
 
+/// The most bits of an integer or an angle.
+const MAX_WIDTH: u32 = 128;
+
 impl Lowering<'_> {
     /// The value of an expression.
     pub(super) fn evaluate(&mut self, expr: &Expr, scope: Scope) -> Lower<Value> {
@@ -119,9 +122,11 @@ impl Lowering<'_> {
         let (BaseType::Int | BaseType::Uint, Some(size), None) = (ty.base, &ty.size, &ty.dims) else {
             return Ok(None);
         };
-        let bits = self.integer(size, "the width of a type")?;
-        let bits = u32::try_from(bits).ok().filter(|bits| (1..=128).contains(bits));
-        Ok(bits.map(|bits| Width { bits, unsigned: ty.base == BaseType::Uint }))
+        let given = self.integer(size, "the width of a type")?;
+        match u32::try_from(given).ok().filter(|bits| (1..=MAX_WIDTH).contains(bits)) {
+            Some(bits) => Ok(Some(Width { bits, unsigned: ty.base == BaseType::Uint })),
+            None => self.fail(Problem::TypeWidth { given, limit: MAX_WIDTH }, size.span),
+        }
     }
 
     /// The width of the integer that an expression is: that of its widest constant or cast, as in C. Literals take that of
@@ -326,7 +331,8 @@ impl Lowering<'_> {
         if let Some(dims) = &ty.dims {
             return self.cast_array(ty, dims, value, span);
         }
-        let bits = u32::try_from(width.unwrap_or(128)).ok().filter(|w| (1..=128).contains(w));
+        let bits = u32::try_from(width.unwrap_or(MAX_WIDTH.into())).ok();
+        let bits = bits.filter(|w| (1..=MAX_WIDTH).contains(w));
         let bits_of_type = bits.filter(|_| ty.size.is_some());
         let wrong = |value: &Value, expected: &str| Problem::WrongType {
             given: value.describe().to_owned(),
@@ -336,7 +342,7 @@ impl Lowering<'_> {
             (BaseType::Angle, v) if v.is_real() => match bits {
                 // With an input in it, it stays as it is.
                 Some(_) => Ok(Turn::of(value, bits_of_type).unwrap_or_else(|symbolic| symbolic)),
-                None => Err(Problem::IntegerOverflow { what: "the width of the type".to_owned() }),
+                None => Err(Problem::TypeWidth { given: width.unwrap_or_default(), limit: MAX_WIDTH }),
             },
             (BaseType::Angle, Value::Bits { width, bits }) if Some(*width) == bits_of_type => {
                 Ok(Value::Turn(Turn::Bits { width: *width, bits: *bits }))
@@ -364,7 +370,9 @@ impl Lowering<'_> {
                 };
                 match (whole, bits) {
                     (None, _) => Err(wrong(v, "an integer")),
-                    (_, None) => Err(Problem::IntegerOverflow { what: "the width of the type".to_owned() }),
+                    (_, None) => {
+                        Err(Problem::TypeWidth { given: width.unwrap_or_default(), limit: MAX_WIDTH })
+                    }
                     (Some(i), Some(w)) if in_width(i, w, ty.base == BaseType::Int) => Ok(Value::Int(i)),
                     (Some(i), Some(w)) => Err(Problem::IntegerOverflow { what: format!("{i} in {w} bits") }),
                 }
@@ -474,7 +482,7 @@ impl Width {
     }
 }
 
-fn in_width(value: i128, width: u32, signed: bool) -> bool {
+pub(super) fn in_width(value: i128, width: u32, signed: bool) -> bool {
     match (signed, width) {
         (true, 128) => true,
         (true, w) => (-(1i128 << (w - 1))..1i128 << (w - 1)).contains(&value),
@@ -487,6 +495,7 @@ pub(super) fn unary(op: UnaryOp, value: Value) -> Result<Value, Problem> {
     match (op, value) {
         (UnaryOp::Minus, value) => value.negate(),
         (UnaryOp::Not, Value::Bool(b)) => Ok(Value::Bool(!b)),
+        (UnaryOp::Not, Value::Int(i)) => Ok(Value::Bool(i == 0)),
         (UnaryOp::Not, Value::Bits { bits, .. }) => Ok(Value::Bool(bits == 0)),
         (UnaryOp::Invert, Value::Int(i)) => Ok(Value::Int(!i)),
         (UnaryOp::Invert, Value::Turn(Turn::Bits { width, bits })) => {

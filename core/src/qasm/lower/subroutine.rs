@@ -102,6 +102,11 @@ impl Lowering<'_> {
         }
     }
 
+    /// The type of what a subroutine gives.
+    pub(super) fn result_type(&self, name: Symbol) -> Option<Type> {
+        self.subroutine(name).and_then(|number| self.subroutines.get(number)?.subroutine.result.clone())
+    }
+
     /// An error if a name, which stands for nothing yet, is that of a subroutine below.
     pub(super) fn subroutine_to_come(&mut self, name: Ident) -> Lower<()> {
         let Some(&there) = self.to_come.get(&name.symbol) else { return Ok(()) };

@@ -23,8 +23,10 @@
 use std::rc::Rc;
 
 use super::{
-    Guard, Item, Lower, Lowering, Picks, Planned, Register, Stop, Value, classical::Classical,
-    evaluate::Width, names::Entry,
+    Guard, Item, Lower, Lowering, Picks, Planned, Register, Stop, Value,
+    classical::Classical,
+    evaluate::{Width, in_width},
+    names::Entry,
 };
 use crate::{
     circuit::Condition,
@@ -291,18 +293,17 @@ impl Lowering<'_> {
     /// Moves a variable to hidden bits. `None` if it has no type for that, or values of its own where something
     /// around was left.
     pub(super) fn spill(&mut self, id: usize, span: Span) -> Lower<Option<Picks>> {
-        let Variable { ty, width, state, depth, .. } = &self.variables[id];
+        let Variable { ty, width, state, depth, guard, .. } = &self.variables[id];
         let Some(size) = bits_of_type(ty, *width) else { return Ok(None) };
         if matches!(state, State::Lost(_)) || self.differs_where_left(id) {
             return Ok(None);
         }
-        // Its value before each of the branches around that changed it, for those that do not come here; and now.
+        // Its value where it was declared, for what comes to none of the branches around that changed it; then in each
+        // of these, from the outermost on; and now.
         let mut values: Vec<(State, Option<Guard>)> = Vec::new();
-        let mut around = None;
+        let mut around = *guard;
         for change in self.log.iter().filter(|c| c.variable == id) {
-            let parent =
-                change.guard.and_then(|g| self.branches.get(g.number as usize)).and_then(|b| b.parent);
-            values.push((change.before.clone(), parent));
+            values.push((change.before.clone(), around));
             around = change.guard;
         }
         values.push((state.clone(), around));
@@ -312,6 +313,15 @@ impl Lowering<'_> {
             return Ok(None);
         }
         let signed = ty.base == BaseType::Int;
+        // Without a size it was known beyond the bits that it gets now.
+        let held = |state: &State| match state {
+            State::Known(Value::Int(i)) => in_width(*i, size, signed),
+            _ => true,
+        };
+        if !values.iter().all(|(state, _)| held(state)) {
+            let what = format!("an integer that depends on a measurement and is more than {size} bits long");
+            return self.fail(Problem::IntegerOverflow { what }, span);
+        }
         let bits = self.hidden_bits(size, *depth, span)?;
         for (at, (state, guard)) in values.into_iter().enumerate() {
             if let State::Known(value) = state {

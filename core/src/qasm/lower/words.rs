@@ -8,21 +8,25 @@
 //!                         sum[1] = n[1] ^ carry
 //! ```
 //!
-//! Results have the width of the widest operand and wrap; a signed one is wide enough for constants beside it. A
+//! Results have the width of the widest integer among the operands and wrap. A literal takes the type of what it stands
+//! beside if it fits. Integers without a size, literals that do not fit, and bits and registers without an integer beside
+//! them make it an `int`, of which no more bits are computed than it can need; but a register that is shifted, or taken
+//! together with a number bit by bit, is one again. A
 //! sum takes two bits for each of its own, a product or quotient of n bits n times as much. Quotients
 //! are rounded to 0. What is divided by a measured 0 gives all ones, and itself as the rest.
 
 use super::{
-    Lower, Lowering, Picks, Value,
+    Lower, Lowering, Picks, Value, arithmetic,
     classical::{Classical, Truth, is_one},
     evaluate::Width,
     functions,
+    names::Entry,
     variables::{PLAIN_WIDTH, integer_type},
 };
 use crate::{
     circuit::{Condition, Relation},
     qasm::{
-        ast::{BinaryOp, Expr, Ident, Span, Type},
+        ast::{BinaryOp, Expr, ExprKind, Ident, Span, Type, UnaryOp},
         diagnostic::{Diagnostic, Problem},
     },
 };
@@ -40,6 +44,9 @@ struct Operand {
     signed: bool,
     ty: Option<Width>,
 }
+
+/// The type of an integer without a size.
+const PLAIN: Width = Width { bits: PLAIN_WIDTH, unsigned: false };
 
 const ZERO: Truth = Truth::Constant(false);
 const ONE: Truth = Truth::Constant(true);
@@ -69,10 +76,13 @@ impl Operand {
         u32::try_from(self.digits.len()).unwrap_or(u32::MAX)
     }
 
-    /// Its width, and that of a register, which is unsigned; `None` of a known number.
-    fn measured(&self) -> Option<Width> {
-        let register = || Width { bits: self.len(), unsigned: true };
-        (!self.is_known()).then(|| self.ty.unwrap_or_else(register))
+    /// The digits that it needs with a sign, or without one if it is not negative.
+    fn needs(&self, sign: bool) -> u32 {
+        match (self.signed, sign || self.is_negative()) {
+            (false, true) => self.len().saturating_add(1),
+            (true, false) if self.is_known() => self.len().saturating_sub(1),
+            _ => self.len(),
+        }
     }
 }
 
@@ -99,8 +109,17 @@ impl Lowering<'_> {
             let digits = self.digit_by_digit(op, a.digits, b.digits, span)?;
             return self.word(digits, None, span);
         }
-        let ty = self.type_of(op, &a, &b, chain)?;
-        let width = ty.bits as usize;
+        // Shifted, or taken together with a number bit by bit, a register is one again.
+        let register = registers[0].filter(|&len| match op {
+            Shl | Shr => len > 1,
+            BitAnd | BitOr | BitXor => b.is_known() && b.needs(false) as usize <= len,
+            _ => false,
+        });
+        let ty = match register {
+            Some(_) => Width { bits: a.len(), unsigned: true },
+            None => self.type_of(op, &a, &b, chain)?,
+        };
+        let width = ty.bits.min(if ty.unsigned { ty.bits } else { enough(op, &a, &b) }) as usize;
         let (x, y) = (a.to_width(width), b.to_width(width));
         let digits = match op {
             Add => self.add(x, y, ZERO, span)?.0,
@@ -127,10 +146,7 @@ impl Lowering<'_> {
             }
             _ => self.digit_by_digit(op, x, y, span)?,
         };
-        // Shifted, or taken together bit by bit, a register is one again.
-        let register =
-            matches!(op, Shl | Shr | BitAnd | BitOr | BitXor) && a.ty.is_none() && registers[0].is_some();
-        self.word(digits, (!register).then_some(ty), span)
+        self.word(digits, register.is_none().then_some(ty), span)
     }
 
     /// `~word`.
@@ -167,9 +183,24 @@ impl Lowering<'_> {
             Classical::Value(value) => Some(value.clone()),
             _ => None,
         };
-        if let Some(values) = values.iter().map(known).collect::<Option<Vec<_>>>() {
+        if let Some(mut values) = values.iter().map(known).collect::<Option<Vec<_>>>() {
+            // What is rotated are the bits of its type.
+            let mut rotated = None;
+            if let ("rotl" | "rotr", Some(first @ Value::Int(_)), [arg, ..]) =
+                (function.as_str(), values.first_mut(), args)
+                && let Some(width) = self.integer_of(arg)?
+                && let Value::Int(i) = *first
+            {
+                let bits = i.cast_unsigned() & arithmetic::mask(width.bits);
+                *first = Value::Bits { width: width.bits, bits };
+                rotated = Some(width);
+            }
             let value = functions::call(&function, values);
-            return self.check(value, call.span).map(Classical::Value);
+            let value = self.check(value, call.span)?;
+            return Ok(Classical::Value(match (rotated, value) {
+                (Some(width), Value::Bits { bits, .. }) => Value::Int(width.wrap(bits.cast_signed())),
+                (_, value) => value,
+            }));
         }
         let mut values = values.into_iter();
         match (function.as_str(), values.next(), values.next(), values.next()) {
@@ -185,20 +216,20 @@ impl Lowering<'_> {
                 }
                 self.word(count, Some(Width { bits: PLAIN_WIDTH, unsigned: true }), call.span)
             }
-            ("rotl" | "rotr", Some(Classical::Word { mut bits, signed, ty }), Some(by), None) => {
+            ("rotl" | "rotr", Some(word @ Classical::Word { .. }), Some(by), None) => {
                 let Classical::Value(Value::Int(by)) = by else {
                     return self.refuse("a rotation by a measured number", call.span);
                 };
-                let len = bits.len() as i128;
-                let by = usize::try_from(by.rem_euclid(len)).unwrap_or_default();
-                if ty.is_some_and(|ty| ty.bits as usize != bits.len()) {
-                    return self.refuse("this rotation", call.span);
-                }
+                let operand = self.operand(BinaryOp::Shl, word, call.span)?;
+                // It may have fewer digits than its type.
+                let mut digits =
+                    operand.to_width(operand.ty.map_or(operand.digits.len(), |ty| ty.bits as usize));
+                let by = usize::try_from(by.rem_euclid(digits.len() as i128)).unwrap_or_default();
                 match function.as_str() {
-                    "rotl" => bits.rotate_right(by),
-                    _ => bits.rotate_left(by),
+                    "rotl" => digits.rotate_right(by),
+                    _ => digits.rotate_left(by),
                 }
-                Ok(Classical::Word { bits, signed, ty })
+                self.word(digits, operand.ty, call.span)
             }
             _ => {
                 let (given, expected) = (args.len(), if function == "popcount" { 1 } else { 2 });
@@ -254,9 +285,7 @@ impl Lowering<'_> {
         let of = |number: u128, width: u32| -> Digits {
             (0..width).map(|at| Truth::Constant(number.checked_shr(at).unwrap_or(0) & 1 == 1)).collect()
         };
-        let bitwise = matches!(op, BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor);
         let given = match value {
-            Classical::Truth(_) | Classical::Value(Value::Bool(_)) if !bitwise => "a truth value",
             Classical::Word { bits, signed, ty } => {
                 let digits = bits.into_iter().map(is_one).collect();
                 return Ok(Operand { digits, signed, ty });
@@ -293,14 +322,70 @@ impl Lowering<'_> {
     fn type_of(&mut self, op: BinaryOp, a: &Operand, b: &Operand, chain: &Expr) -> Lower<Width> {
         let shift = matches!(op, BinaryOp::Shl | BinaryOp::Shr);
         let operands = if shift { &[a][..] } else { &[a, b] };
-        let measured = operands.iter().filter_map(|operand| operand.measured()).max();
-        let declared = self.width_of(chain)?;
-        let mut ty = measured.max(declared).unwrap_or(Width { bits: PLAIN_WIDTH, unsigned: false });
-        if !ty.unsigned {
-            let known = operands.iter().filter(|operand| operand.is_known());
-            ty.bits = known.map(|operand| operand.len()).fold(ty.bits, u32::max);
-        }
-        Ok(ty)
+        let integer = operands.iter().filter_map(|operand| operand.ty).max().max(self.integer_of(chain)?);
+        let measured = |operand: &&&Operand| !operand.is_known() && operand.ty.is_none();
+        let register = operands.iter().filter(measured).map(|operand| operand.len()).max();
+        let ty = match (integer, register) {
+            (Some(ty), Some(bits)) => ty.max(Width { bits, unsigned: true }),
+            (Some(ty), None) => ty,
+            (None, bits) => PLAIN.max(Width { bits: bits.unwrap_or(0).saturating_add(1), unsigned: false }),
+        };
+        let known = operands.iter().filter(|operand| operand.is_known());
+        // What is negative wraps in an unsigned type.
+        let too_long = |operand: &&&Operand| {
+            operand.needs(!ty.unsigned) > ty.bits && !(ty.unsigned && operand.is_negative())
+        };
+        let long = known.filter(too_long).map(|operand| operand.needs(true)).max();
+        Ok(long.map_or(ty, |bits| PLAIN.max(Width { bits, unsigned: false })))
+    }
+
+    /// The type of the integer that an expression is, if it is one: that of its widest part, as in C. Literals have none.
+    fn integer_of(&mut self, expr: &Expr) -> Lower<Option<Width>> {
+        use BinaryOp::*;
+        Ok(match &expr.kind {
+            ExprKind::Name(symbol) => match self.names.get(*symbol) {
+                Some(Entry::Const(Value::Int(_), width)) => Some(width.unwrap_or(PLAIN)),
+                Some(&Entry::Variable(id)) => self.variables[id].integer(),
+                _ => None,
+            },
+            ExprKind::Index(base, _) => match base.kind {
+                ExprKind::Name(symbol) => match self.names.get(symbol) {
+                    Some(&Entry::Variable(id)) if self.variables[id].is_array() => {
+                        let element = self.variables[id].element();
+                        integer_type(&element, self.width(&element)?)
+                    }
+                    Some(Entry::Const(Value::Array(_), _)) => Some(PLAIN),
+                    _ => None,
+                },
+                _ => self.integer_of(base)?,
+            },
+            ExprKind::Cast(ty, _) => integer_type(ty, self.width(ty)?),
+            ExprKind::Unary(UnaryOp::Not, _) => None,
+            ExprKind::Unary(_, operand) => self.integer_of(operand)?,
+            ExprKind::Power(operands) => Some(self.integer_of(&operands[0])?.unwrap_or(PLAIN)),
+            ExprKind::Chain(first, rest) => {
+                let mut widest = self.integer_of(first)?;
+                for (op, right) in rest {
+                    match op {
+                        // What is shifted keeps its width.
+                        Shl | Shr => {}
+                        Add | Sub | Mul | Div | Rem | BitAnd | BitOr | BitXor => {
+                            widest = widest.max(self.integer_of(right)?);
+                        }
+                        _ => return Ok(None),
+                    }
+                }
+                widest
+            }
+            ExprKind::Call(name, _) => match self.result_type(name.symbol) {
+                Some(ty) => integer_type(&ty, self.width(&ty)?),
+                None if matches!(self.interner.name(name.symbol), "popcount" | "sizeof") => {
+                    Some(Width { unsigned: true, ..PLAIN })
+                }
+                None => None,
+            },
+            _ => None,
+        })
     }
 
     /// A number in bits: those that its digits are, new ones for the others. Without a type it is a register.
@@ -464,6 +549,26 @@ impl Lowering<'_> {
             BinaryOp::BitXor => pairs.map(|(a, b)| self.differ(a, b, span)).collect(),
             op => Ok(pairs.map(|(a, b)| a.join(b, op == BinaryOp::BitAnd)).collect()),
         }
+    }
+}
+
+/// How many digits of a result with a sign can differ from the last one.
+fn enough(op: BinaryOp, a: &Operand, b: &Operand) -> u32 {
+    use BinaryOp::*;
+    let (m, n) = (a.needs(true), b.needs(true));
+    match op {
+        Add | Sub | Div | Rem => m.max(n).saturating_add(1),
+        Mul => m.saturating_add(n),
+        Shl => {
+            // At most as far as all of its digits say.
+            let far = |(at, digit): (u32, &Truth)| match digit {
+                Truth::Constant(false) => 0,
+                _ => 1u32.checked_shl(at).unwrap_or(u32::MAX),
+            };
+            (0..).zip(&b.digits).map(far).fold(m, u32::saturating_add)
+        }
+        Shr => m,
+        _ => m.max(n),
     }
 }
 
