@@ -584,8 +584,9 @@ fn damaged_noise_is_answered() {
                 let (mut back, mut read) = (back.count_operations(), parsed.circuit.count_operations());
                 if read.contains_key("unitary") {
                     // A matrix is printed as gates.
-                    [&mut back, &mut read]
-                        .map(|counts| counts.retain(|name, _| ChannelKind::find(name).is_some()));
+                    for counts in [&mut back, &mut read] {
+                        counts.retain(|name, _| ChannelKind::find(name).is_some());
+                    }
                 }
                 assert_eq!(back, read, "{printed}");
                 true
