@@ -6,6 +6,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use ketgrad_core::{
     channel::{Channel, ChannelError, ChannelKind},
     circuit::{After, Circuit, CircuitError, Condition, NoiseModel, Operation},
+    gate::{Gate, GateKind},
     hybrid::{Expectation, HybridError, Method, Observable},
     kernel::Threads,
     matrix::Matrix,
@@ -300,7 +301,7 @@ fn random_circuits_with_noise_measurements_and_conditions() {
         let far = |p: &f64, q: Option<&f64>| (p - q.copied().unwrap_or(0.0)).abs() > CIRCUIT;
         assert!(!distribution.iter().any(|(bits, p)| far(p, read.get(bits))), "turn {turn}:\n{text}");
         // Without measurements that wait the states are those of the bits.
-        if circuit.has_measurements() {
+        if circuit.has_results() {
             continue;
         }
         let mut sum = vec![vec![c(0.0, 0.0); 1 << n]; 1 << n];
@@ -578,6 +579,46 @@ fn noise_of_a_model_is_under_the_condition_of_what_it_follows() {
     assert!(text.ends_with("if (c[0] == 0) misread(0.1, 0.2) -> c[1]\n"), "{text}");
     // Once the bit is another one, the condition is.
     assert!(matches!(when(0), Err(CircuitError::NoiseCondition { .. })));
+}
+
+#[test]
+fn a_rule_of_a_model_fits_by_what_an_instruction_is() {
+    let mut circuit = Circuit::new(3);
+    circuit.add_register("m", 1).unwrap().x(0).unwrap().cx(0, 1).unwrap();
+    circuit.gate(Gate::new(GateKind::X, []).unwrap(), &[1], &[(0, false)]).unwrap();
+    circuit.u3(2, 0.1, 0.2, 0.3).unwrap();
+    circuit.ccx(0, 1, 2).unwrap().measure(2, 0).unwrap();
+    let flips = |name: &str| {
+        let mut model = NoiseModel::new();
+        model.add(After::named([name]).unwrap(), Channel::new(ChannelKind::BitFlip, [0.1]).unwrap());
+        model.apply(&circuit).unwrap().count_operations().get("bit_flip").copied().unwrap_or(0)
+    };
+    // On each qubit of what the name fits; a control of value 0 is a control.
+    let expected =
+        [("x", 1), ("cx", 4), ("CX", 4), ("cnot", 4), ("c1-x", 4), ("ccx", 3), ("toffoli", 3), ("c1-cx", 3)];
+    let others = [("u", 1), ("U", 1), ("u3", 1), ("measure", 1), ("unitary", 0), ("cy", 0), ("c7-swap", 0)];
+    for (name, count) in expected.into_iter().chain(others) {
+        assert_eq!(flips(name), count, "{name}");
+    }
+    for name in ["", "barrier", "c-x", "cx-1", "mesure"] {
+        assert!(matches!(After::named([name]), Err(CircuitError::NoSuchInstruction { .. })), "{name}");
+    }
+}
+
+#[test]
+fn probabilities_that_round_beyond_one_in_single_precision_are_probabilities() {
+    let mut circuit = Circuit::new(1);
+    let [a, b, c] = ["a", "b", "c"].map(|name| circuit.param(name));
+    circuit.pauli_channel(0, a, b, c).unwrap();
+    // Their sum in f32 is 1.0000001.
+    let thirds = [0.3f32, 0.4, 0.3 + f32::EPSILON / 2.0];
+    assert!(thirds[0] + thirds[1] + thirds[2] > 1.0);
+    let rho = Simulator::new().run_density(&circuit, &thirds).unwrap();
+    assert!((rho.trace() - 1.0).abs() < 1e-6);
+    let beyond = [0.3f32, 0.4, 0.3001];
+    assert!(Simulator::new().run_density(&circuit, &beyond).is_err());
+    // In double precision so much is no rounding.
+    assert!(Simulator::new().run_density(&circuit, &[0.3, 0.4, 0.300_000_1]).is_err());
 }
 
 #[test]

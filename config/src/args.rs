@@ -229,8 +229,8 @@ pub struct RunArgs {
     /// Write the state before the measurements: complex128, or complex64 with f32
     #[arg(long, value_name = "STATE.npy", allow_hyphen_values = true)]
     pub output: Option<PathBuf>,
-    /// How a circuit with noise is run: density matrices (exact, 4^n entries), trajectories (shot by shot), or
-    /// auto: density matrices up to 10 qubits
+    /// How a circuit with noise or with measurements in the middle is run: density matrices (exact, 4^n entries),
+    /// trajectories (shot by shot), or auto: with noise density matrices up to 10 qubits, else trajectories
     #[arg(
         long,
         value_name = "auto|density|trajectories",

@@ -3,7 +3,7 @@
 //! ```toml
 //! [[noise]]                           # all that fit an instruction follow it, in this order
 //! width = 2                           # after gates on so many qubits, controls counted
-//! # after = ["cx", "measure"]         # or after instructions of these names; neither: after every gate
+//! # after = ["cx", "measure"]         # or after these, by any of their names, whatever values controls have; neither: after every gate
 //! # qubits = [0, 1]                   # only where all qubits of the instruction are among these
 //! channel = "two_qubit_depolarizing"  # of as many qubits as the instruction, or of one: on each of them
 //! parameters = [0.01]                 # numbers, or names of inputs of the circuit: ["p"]
@@ -30,9 +30,8 @@ use std::path::Path;
 use ketgrad_core::{
     channel::{Channel, ChannelKind},
     circuit::{After, Circuit, NoiseModel},
-    gate::{GateKind, NAMED_GATES},
     matrix::Matrix,
-    param::Angle,
+    param::{Angle, BindError, Values},
 };
 use num_complex::Complex;
 use toml::{Spanned, de::DeValue};
@@ -50,9 +49,6 @@ use crate::{
 
 /// The most qubits of a gate that a rule may name.
 const MOST_WIDTH: u64 = 64;
-
-/// Instructions that are no gates and may be followed by noise.
-const OTHERS: [&str; 3] = ["measure", "reset", "unitary"];
 
 /// Reads a circuit, with the noise that is asked for.
 ///
@@ -138,13 +134,7 @@ fn read_rule(mut rule: Section<'_, '_>, model: &mut NoiseModel) -> Result<(), Fa
         (names, None) if names.is_empty() => After::AllGates,
         (names, Some(width)) if names.is_empty() => After::Gates(width as usize),
         (_, Some(_)) => return Err(rule.wrong("width", "`after` says which instructions: one of both")),
-        (names, None) => {
-            if let Some(name) = names.iter().find(|name| !is_instruction(name)) {
-                let message = format!("`{name}` is no gate and none of {}", OTHERS.join(", "));
-                return Err(rule.wrong("after", message).nearest(name, instructions()));
-            }
-            After::Named(names)
-        }
+        (names, None) => After::named(names).map_err(|e| rule.wrong("after", e))?,
     };
     let qubits = read_qubits(&mut rule)?;
     let name = rule.string("channel")?;
@@ -160,7 +150,12 @@ fn read_rule(mut rule: Section<'_, '_>, model: &mut NoiseModel) -> Result<(), Fa
             let kind = ChannelKind::find(&name).ok_or_else(|| rule.unknown_name("channel", &name, &names))?;
             let parameters = parameters.unwrap_or_default();
             let angles: Vec<Angle> = parameters.iter().map(|strength| strength.angle(model)).collect();
-            vec![Channel::new(kind, angles).map_err(|e| rule.wrong("parameters", e))?]
+            let channel = Channel::new(kind, angles).map_err(|e| rule.wrong("parameters", e))?;
+            // Numbers that are no channel show without a circuit.
+            match channel.terms::<Complex<f64>>(&Values::<f64>(&[])) {
+                Err(e @ BindError::NoProbability { .. }) => return Err(rule.wrong("parameters", e)),
+                _ => vec![channel],
+            }
         }
         (None, Some(operators), [None, None, None]) if parameters.is_none() => {
             vec![Channel::kraus(operators).map_err(|e| rule.wrong("kraus", e))?]
@@ -208,17 +203,4 @@ fn read_qubits(section: &mut Section<'_, '_>) -> Result<Option<Vec<usize>>, Fail
     let numbers = section.values("qubits", |value| integer(value, 0, u64::from(u32::MAX)))?;
     // They are below 2^32.
     Ok(numbers.map(|list| list.into_iter().map(|q| q as usize).collect()))
-}
-
-/// The names of instructions, but for gates with more controls than have a name.
-fn instructions() -> impl Iterator<Item = &'static str> {
-    let gates = GateKind::ALL.iter().map(|kind| kind.name());
-    NAMED_GATES.iter().map(|gate| gate.name).chain(gates).chain(OTHERS)
-}
-
-/// `cx`, or `c5-x` of a gate under any controls.
-fn is_instruction(name: &str) -> bool {
-    let controlled = name.strip_prefix('c').and_then(|rest| rest.split_once('-'));
-    let base = controlled.filter(|(n, _)| n.parse::<u32>().is_ok()).map_or(name, |(_, base)| base);
-    instructions().any(|known| known == base)
 }

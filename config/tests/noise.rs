@@ -72,8 +72,16 @@ fn run_is_exact_or_shot_by_shot() {
         run(&["--shots", "50", "--threads", "1"])["counts"],
         run(&["--shots", "50", "--threads", "2"])["counts"]
     );
-    // A state is that of one shot.
-    assert_eq!(run(&["--amplitudes"])["amplitudes"].as_array().unwrap().len(), 4);
+    // A state is that of one shot, and that is said.
+    let given = ["run", "bell.qasm", "--noise", "noise.toml", "--set", "p=0.12", "--observable", "Z0"];
+    let one = folder.run(&[&given[..], &["--amplitudes"]].concat()).done();
+    assert!(
+        one.err.contains("note: amplitudes and probabilities are those of the first shot; expectation"),
+        "{}",
+        one.err
+    );
+    let all = folder.run(&[&given[..], &["--probabilities"]].concat()).done();
+    assert!(!all.err.contains("note"), "{}", all.err);
 }
 
 #[test]
@@ -179,7 +187,7 @@ fn what_is_wrong_is_said_at_its_place() {
         &rule("channel = \"depolarizing\"\nparameters = [0.1, 0.2]"),
         "depolarizing takes 1 parameter (p), not 2",
     );
-    fails(&rule(&format!("{good}\nafter = [\"cnot\"]")), "`cnot` is no gate");
+    fails(&rule(&format!("{good}\nafter = [\"cnott\"]")), "did you mean `cnot`?");
     fails(&rule(&format!("{good}\nafter = [\"cx\"]\nwidth = 2")), "one of both");
     fails(&rule(&format!("{good}\nwith = 2")), "unknown key `noise.with`");
     fails(&rule("relaxation = { time = 1, t1 = 1, t2 = 3 }"), "T2 <= 2 T1");
@@ -196,7 +204,7 @@ fn what_is_wrong_is_said_at_its_place() {
         &rule("width = 1\nchannel = \"two_qubit_dephasing\"\nparameters = [0.1]"),
         "two_qubit_dephasing(0.1) acts on 2 qubits: it cannot follow h on 1",
     );
-    fails(&rule("channel = \"pauli_channel\"\nparameters = [0.5, 0.4, 0.3]"), "is not between 0 and 1");
+    fails(&rule("channel = \"pauli_channel\"\nparameters = [0.5, 0.4, 0.3]"), "bad.toml:3:");
     let unset = folder.run(&["run", "bell.qasm", "--noise", "noise.toml"]);
     unset.fails(1, &["p"]);
     let usage = ["run", "bell.qasm", "--noise", "noise.toml", "--set", "p=0.1"];
@@ -213,4 +221,7 @@ fn what_is_wrong_is_said_at_its_place() {
     assert_eq!(folder.run(&wide).json()["n_qubits"], json!(18));
     let density = folder.run(&[&wide[..], &["--method", "density"]].concat());
     density.fails(1, &["GiB"]);
+    // Without noise it has one final state, which is what is run.
+    let pure = folder.run(&["run", "wide.qasm", "--method", "density", "--shots", "5", "--json"]);
+    assert_eq!(pure.json()["n_qubits"], json!(18));
 }

@@ -138,6 +138,10 @@ fn simulate<T: Number>(
     let Task { simulator, progress, .. } = task;
     drop(progress);
     common.note_passed_over(&simulator.executors, terminal);
+    if !density && args.keeps_state() && final_measurements(circuit).is_err() {
+        let rest = if args.observables.is_empty() { "" } else { "; expectation values are means over shots" };
+        terminal.note(&format!("note: amplitudes and probabilities are those of the first shot{rest}"));
+    }
 
     let mut results = Results {
         n_qubits,
@@ -197,12 +201,14 @@ fn needs<T: Number>(args: &Run, circuit: &Circuit, runs: usize, here: bool, dens
         false => usize::from(here || args.input.is_some()),
     };
     // A measurement that splits the shots splits the state.
-    let split = usize::from(final_measurements(circuit).is_err());
+    let is_split = final_measurements(circuit).is_err();
+    let split = usize::from(is_split);
     // A sweep and trajectories start again from the same state.
     let inputs = usize::from(args.input.is_some() && runs > 1) + split * usize::from(args.input.is_some());
     let mut needs = Needs::default();
     let states = (kept + inputs + split) as u128;
-    if density {
+    // Whatever was asked for, a circuit with one final state is run on that.
+    if density && is_split {
         let matrix = bytes_needed::<Complex<T>>(n_qubits.saturating_mul(2));
         needs.add("a density matrix and another one", matrix.saturating_mul(2));
     } else {
@@ -216,7 +222,7 @@ fn needs<T: Number>(args: &Run, circuit: &Circuit, runs: usize, here: bool, dens
     needs.add("the gates", each * circuit.instructions().len() as u128);
     if let Some(shots) = args.shots.map(u128::from) {
         needs.add(format_args!("drawing {shots} shots"), shots * BYTES_PER_SHOT);
-        let text = if circuit.has_measurements() { circuit.n_bits() } else { n_qubits };
+        let text = if circuit.has_results() { circuit.n_bits() } else { n_qubits };
         let outcomes = shots.min(bytes_needed::<u8>(n_qubits));
         let counts =
             outcomes.saturating_mul(text as u128 + circuit.registers().len() as u128 + BYTES_PER_COUNT);

@@ -187,7 +187,7 @@ impl Task<'_> {
         }
         let mut point = Point { counts: None, expectations: Vec::new(), state: None, diagonal: None };
         if let Some(shots) = self.args.shots {
-            let all = if circuit.has_measurements() { None } else { Some(measuring_all(circuit, start)?) };
+            let all = if circuit.has_results() { None } else { Some(measuring_all(circuit, start)?) };
             let only_last = all.is_some();
             let (circuit, bound) = all.as_ref().map_or((circuit, &bound), |(c, b)| (c, b));
             let (bits, p): (Vec<Bits>, Vec<T>) =
@@ -226,7 +226,7 @@ impl Task<'_> {
         let mut point = Point { counts: None, expectations: Vec::new(), state: None, diagonal: None };
         if self.args.shots.is_some() {
             // A circuit that keeps no result has all its qubits measured.
-            let all = if circuit.has_measurements() { None } else { Some(measuring_all(circuit, start)?) };
+            let all = if circuit.has_results() { None } else { Some(measuring_all(circuit, start)?) };
             let only_last = all.is_some();
             let (circuit, bound) = all.as_ref().map_or((circuit, bound), |(c, b)| (c, b));
             // Outcomes that differ in hidden registers only are the same text.

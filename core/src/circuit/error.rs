@@ -35,6 +35,14 @@ pub enum CircuitError {
         /// How many there are.
         size: usize,
     },
+    /// A name that no instruction has.
+    #[error("no instruction is called `{name}`{}", nearest.map(|n| format!(": did you mean `{n}`?")).unwrap_or_default())]
+    NoSuchInstruction {
+        /// The name given.
+        name: String,
+        /// The most similar one, if one is similar.
+        nearest: Option<&'static str>,
+    },
     /// Lists of different lengths as operands of one instruction.
     #[error("lists of {} numbers do not pair up", given.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and "))]
     Lengths {

@@ -26,7 +26,7 @@ pub mod operand;
 pub use condition::{Condition, Relation};
 pub use error::CircuitError;
 pub use loops::Part;
-pub use noise::{After, NoiseModel};
+pub use noise::{After, InstructionKind, NoiseModel};
 pub use operand::{BitRange, Numbers, Operand};
 
 use std::{
@@ -267,7 +267,7 @@ impl Circuit {
     /// Whether bits that show are written, by measurements or assignments: a result that goes to hidden bits alone is
     /// thrown away.
     #[must_use]
-    pub fn has_measurements(&self) -> bool {
+    pub fn has_results(&self) -> bool {
         let writes = |i: &Instruction| match i.operation {
             Operation::Measure { bit } | Operation::Assign { bit, .. } => self.is_shown(bit),
             _ => false,

@@ -33,7 +33,11 @@ use std::sync::Arc;
 use super::{
     Circuit, CircuitError, Instruction, Operation, ParamDef, Part, display::operation_name, param_id,
 };
-use crate::{channel::Channel, param::Angle};
+use crate::{
+    channel::Channel,
+    gate::{GateKind, NAMED_GATES},
+    param::Angle,
+};
 
 /// After which instructions noise comes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,8 +47,112 @@ pub enum After {
     AllGates,
     /// Gates and unitaries on so many qubits, controls counted.
     Gates(usize),
-    /// Instructions of these names, as [`Circuit::count_operations`] has them: gates, `measure`, `reset`, ….
-    Named(Vec<String>),
+    /// Instructions of these kinds; by their names: [`After::named`].
+    These(Vec<InstructionKind>),
+}
+
+/// What an instruction is, whatever its angles and the values of its controls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InstructionKind {
+    /// A gate of the table under so many controls.
+    Gate(GateKind, usize),
+    /// A unitary given by its matrix, under so many controls.
+    Unitary(usize),
+    /// A measurement.
+    Measure,
+    /// A reset.
+    Reset,
+}
+
+impl After {
+    /// Instructions of these names: `measure`, `reset`, `unitary`, gates as this library or OpenQASM 2 or 3 calls them, with
+    /// more controls in front as [`Circuit::count_operations`] has them. Controls may have any value.
+    ///
+    /// ```
+    /// use ketgrad_core::{circuit::{After, InstructionKind}, gate::GateKind};
+    /// let x_under = |n| After::These(vec![InstructionKind::Gate(GateKind::X, n)]);
+    /// assert_eq!(After::named(["CX"])?, x_under(1));
+    /// assert_eq!(After::named(["cnot"])?, After::named(["c1-x"])?);
+    /// assert_eq!(After::named(["c2-ccx"])?, x_under(4));
+    /// // `U` is one gate in OpenQASM 2 and another one in OpenQASM 3, which differ in a phase.
+    /// let both = [InstructionKind::Gate(GateKind::U, 0), InstructionKind::Gate(GateKind::U3, 0)];
+    /// assert_eq!(After::named(["U"])?, After::These(both.into()));
+    /// let error = After::named(["mesure"]).unwrap_err().to_string();
+    /// assert_eq!(error, "no instruction is called `mesure`: did you mean `measure`?");
+    /// # Ok::<(), ketgrad_core::circuit::CircuitError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`CircuitError::NoSuchInstruction`] for a name that nothing has.
+    pub fn named(names: impl IntoIterator<Item = impl AsRef<str>>) -> Result<After, CircuitError> {
+        let mut kinds: Vec<InstructionKind> = Vec::new();
+        for name in names {
+            let found = InstructionKind::find(name.as_ref());
+            if found.is_empty() {
+                return Err(InstructionKind::unknown(name.as_ref()));
+            }
+            kinds.extend(found);
+        }
+        Ok(After::These(kinds))
+    }
+}
+
+impl InstructionKind {
+    fn of(instruction: &Instruction) -> Option<InstructionKind> {
+        let n_controls = instruction.controls.len();
+        match &instruction.operation {
+            Operation::Gate(gate) => Some(InstructionKind::Gate(gate.kind(), n_controls)),
+            Operation::Unitary(_) => Some(InstructionKind::Unitary(n_controls)),
+            Operation::Measure { .. } => Some(InstructionKind::Measure),
+            Operation::Reset => Some(InstructionKind::Reset),
+            _ => None,
+        }
+    }
+
+    /// What may be called so.
+    fn find(name: &str) -> Vec<InstructionKind> {
+        match name {
+            "measure" => return vec![InstructionKind::Measure],
+            "reset" => return vec![InstructionKind::Reset],
+            _ => {}
+        }
+        // `c5-x`.
+        let prefix = name.strip_prefix('c').and_then(|rest| rest.split_once('-'));
+        let prefix = prefix.and_then(|(n, base)| Some((n.parse::<u32>().ok()? as usize, base)));
+        let (more, base) = prefix.unwrap_or((0, name));
+        if base == "unitary" {
+            return vec![InstructionKind::Unitary(more)];
+        }
+        let mut found = Vec::new();
+        for (_, gate, n_controls) in gate_names().filter(|gate| gate.0 == base) {
+            let kind = InstructionKind::Gate(gate, n_controls + more);
+            if !found.contains(&kind) {
+                found.push(kind);
+            }
+        }
+        found
+    }
+
+    fn unknown(name: &str) -> CircuitError {
+        let known = gate_names().map(|gate| gate.0).chain(["measure", "reset", "unitary"]);
+        let similar =
+            known.map(|other| (strsim::jaro(other, name), other)).max_by(|a, b| a.0.total_cmp(&b.0));
+        let nearest = similar.filter(|(likeness, _)| *likeness > ALIKE).map(|(_, other)| other);
+        CircuitError::NoSuchInstruction { name: name.to_owned(), nearest }
+    }
+}
+
+/// From this likeness on (Jaro's) a name may have been meant.
+const ALIKE: f64 = 0.7;
+
+/// All names of gates, with what they mean and how many controls they have.
+fn gate_names() -> impl Iterator<Item = (&'static str, GateKind, usize)> {
+    let bare = GateKind::ALL.iter().map(|&kind| (kind.name(), kind, 0));
+    bare.chain(NAMED_GATES.iter().flat_map(|gate| {
+        let names = [gate.name].into_iter().chain(gate.qasm2.iter().chain(gate.qasm3).copied());
+        names.map(|name| (name, gate.kind, gate.n_controls))
+    }))
 }
 
 /// Which noise follows which instructions.
@@ -192,7 +300,7 @@ impl Rule {
         let named = match &self.after {
             After::AllGates => is_gate && width > 0,
             After::Gates(k) => is_gate && width == *k,
-            After::Named(names) => names.contains(&operation_name(instruction)),
+            After::These(kinds) => InstructionKind::of(instruction).is_some_and(|kind| kinds.contains(&kind)),
         };
         named && instruction.qubits().all(|q| among(&self.qubits, q))
     }

@@ -5,8 +5,8 @@ use num_complex::Complex;
 use super::{Angle, ParamId, Q, angle::within_turns};
 use crate::scalar::{Real, Ring, Scalar};
 
-/// How far a sum of probabilities may be beyond 0 and 1.
-const ROUNDING: f64 = 1e-12;
+/// How far a sum of probabilities may be beyond 0 and 1, which numbers round to 1e-7 or, else, to 1e-16.
+const ROUNDING: [f64; 2] = [1e-6, 1e-12];
 
 /// Why an angle has no number.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -94,7 +94,7 @@ pub trait Binding<R: Ring> {
     /// The angle itself, in radians, as a probability. A symbol may be any.
     ///
     /// # Errors
-    /// [`BindError`] if it has no value, is not between 0 and 1 (to 1e-12), or the ring holds no real numbers.
+    /// [`BindError`] if it has no value, is not between 0 and 1 (to 1e-12; in single precision to 1e-6), or the ring holds no real numbers.
     fn probability(&self, p: &Angle) -> Result<R, BindError> {
         Err(BindError::NoReals { angle: p.clone() })
     }
@@ -193,8 +193,10 @@ impl<T: Real> Binding<Complex<T>> for Values<'_, T> {
     }
     fn probability(&self, p: &Angle) -> Result<Complex<T>, BindError> {
         let value = self.radians(p)?;
+        let is_fine = T::one() + T::lit(1e-9) != T::one();
+        let rounding = ROUNDING[usize::from(is_fine)];
         match value.primal() {
-            Some(x) if !(-ROUNDING..=1.0 + ROUNDING).contains(&x) => {
+            Some(x) if !(-rounding..=1.0 + rounding).contains(&x) => {
                 Err(BindError::NoProbability { angle: p.clone(), value: x })
             }
             _ => Ok(Complex::from_real(value)),

@@ -396,7 +396,7 @@ fn named(
     finals: &BTreeMap<u32, u32>,
     by_state: Vec<(usize, u64)>,
 ) -> BTreeMap<String, u64> {
-    if !circuit.has_measurements() {
+    if !circuit.has_results() {
         let text = |(index, count)| (crate::basis::bitstring(index, circuit.n_qubits()), count);
         return by_state.into_iter().map(text).collect();
     }
