@@ -124,7 +124,7 @@ fn shapes_that_do_not_fit() {
         ("unpermute(a, [0, 0])", &[2, 2], &[1], "`unpermute`: the axes [0, 0] of an array of shape [2, 2]"),
         ("triu(a, 0)", &[2], &[1], "`triu` takes a matrix"),
         ("cumsum_back(a, 1)", &[2], &[1], "`cumsum_back` along axis 1"),
-        ("logsumexp_keep(a, 1)", &[2], &[1], "`logsumexp_keep` along axis 1"),
+        ("logsumexp_keep(a, 1)", &[2], &[1], "`shift_keep` along axis 1"),
         ("softmax(a, 1)", &[2], &[1], "`softmax` along axis 1"),
         ("full(minimum(a), [1])", &[0], &[1], "`argmin` of an array without elements"),
         ("full(logabsdet(a), [1])", &[2, 3], &[1], "`logabsdet` takes a square matrix"),
@@ -205,7 +205,7 @@ fn shapes_that_do_not_fit() {
 
     // Each operation of the table that asks something of its operands' shapes is named by one of them.
     // The others take any, and `count` gives the lengths instead.
-    let takes_any = ["count", "shape", "like", "prod", "prod_others", "logsumexp", "fft", "fft_back"];
+    let takes_any = ["count", "shape", "like", "prod", "prod_others", "shift", "fft", "fft_back"];
     let named = |op: &&str| cases.iter().any(|(.., expected)| expected.contains(&format!("`{op}`")));
     let missing: Vec<&str> = ArrayOp::ALL.iter().map(|op| op.name()).filter(|op| !named(op)).collect();
     assert_eq!(missing, takes_any);

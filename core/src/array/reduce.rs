@@ -210,9 +210,16 @@ fn zip<S: Ring>(numbers: &mut [S], others: &[S], f: impl Fn(&mut S, &S)) {
     wide::<S, _>(Zip { numbers, others, f });
 }
 
-/// The greatest element, as a constant that keeps exponentials from overflowing: its derivative is left out, any constant
-/// will do. An infinite one would make NaN of equal elements.
-fn shift<T: Real>(op: &'static str, a: &[T]) -> Result<T, ArrayError> {
+/// The greatest element, by which exponents are lessened so that they do not overflow; 0 for none. 0 for an infinite one too, which
+/// would make NaN of equal elements.
+///
+/// # Errors
+/// Numbers cannot be compared.
+pub fn shift<T: Real>(a: &[T]) -> Result<T, ArrayError> {
+    greatest("shift", a)
+}
+
+fn greatest<T: Real>(op: &'static str, a: &[T]) -> Result<T, ArrayError> {
     let undecided = |source| ArrayError::Undecided { op, source };
     let (first, rest) = a.split_at(STRETCH.min(a.len()));
     let mut few = Few::new();
@@ -226,28 +233,6 @@ fn shift<T: Real>(op: &'static str, a: &[T]) -> Result<T, ArrayError> {
         T::raise(std::slice::from_mut(greatest), std::slice::from_ref(x)).map_err(undecided)?;
     }
     Ok(greatest.finite_value())
-}
-
-/// `ln sum_k exp a_k` without overflow; minus infinity for no elements.
-///
-/// # Errors
-/// Numbers cannot be compared.
-pub fn logsumexp<T: Real>(a: &[T]) -> Result<T, ArrayError> {
-    let m = shift("logsumexp", a)?;
-    Ok(log_sum(a, m))
-}
-
-/// `ln sum_k exp(a_k - m) + m`
-fn log_sum<T: Real>(a: &[T], m: T) -> T {
-    let mut total = T::zero();
-    let mut few = Few::new();
-    for stretch in a.chunks(STRETCH) {
-        let some = &mut few.0[..stretch.len()];
-        zip(some, stretch, |y, x| *y = x.clone() - &m);
-        T::exp_all(some);
-        total += sum(some);
-    }
-    <T as Scalar>::ln(&total) + m
 }
 
 /// Lines along the middle one of three axes, side by side, a few at a time: `f` is given the rows of such a few, where
@@ -286,36 +271,28 @@ fn shifts<T: Real>(
     Ok(())
 }
 
-/// [`logsumexp`] along an axis, whose length becomes 1.
+/// [`shift`] along an axis, whose length becomes 1.
 ///
 /// # Errors
 /// There is no such axis, or numbers cannot be compared.
-pub fn logsumexp_keep<T: Real>(a: &Array<T>, axis: i64, out: &mut Array<T>) -> Result<(), ArrayError> {
-    const OP: &str = "logsumexp_keep";
+pub fn shift_keep<T: Real>(a: &Array<T>, axis: i64, out: &mut Array<T>) -> Result<(), ArrayError> {
+    const OP: &str = "shift_keep";
     let shape = a.shape();
     let (axis, rest) = reduced(OP, axis, &shape)?;
     let (outer, along, inner) = axis_split(&shape, axis);
     let to = out.start(&rest);
     if inner == 1 {
-        for line in (0..outer).map(|k| &a[k * along..(k + 1) * along]) {
-            to.push(log_sum(line, shift(OP, line)?));
+        for k in 0..outer {
+            to.push(greatest(OP, &a[k * along..(k + 1) * along])?);
         }
         return Ok(());
     }
-    let [mut greatest, mut sums, mut row] = [Few::new(), Few::new(), Few::new()];
+    let mut few = Few::new();
     side_by_side((outer, along, inner), |rows, n| {
-        let (greatest, sums, row) = (&mut greatest.0[..n], &mut sums.0[..n], &mut row.0[..n]);
-        greatest.fill(T::zero());
-        shifts(OP, a, rows, along, greatest)?;
-        sums.fill(T::zero());
-        for k in 0..along {
-            row.clone_from_slice(&a[rows(k)]);
-            zip(row, greatest, |x, m| *x -= m.clone());
-            T::exp_all(row);
-            zip(sums, row, |s, x| *s += x.clone());
-        }
-        T::ln_all(sums);
-        to.extend(sums.iter().zip(greatest).map(|(s, m)| s.clone() + &*m));
+        let few = &mut few.0[..n];
+        few.fill(T::zero());
+        shifts(OP, a, rows, along, few)?;
+        to.extend_from_slice(few);
         Ok(())
     })
 }
@@ -331,7 +308,7 @@ pub fn softmax<T: Real>(a: &mut Array<T>, axis: i64) -> Result<(), ArrayError> {
     let (outer, along, inner) = axis_split(&shape, axis);
     if inner == 1 {
         for line in a.chunks_exact_mut(along.max(1)) {
-            let m = shift(OP, line)?;
+            let m = greatest(OP, line)?;
             line.iter_mut().for_each(|x| *x -= m.clone());
             T::exp_all(line);
             let sum = <T as Scalar>::recip(&sum(line));

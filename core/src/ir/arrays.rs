@@ -65,8 +65,8 @@ macro_rules! for_each_array_op {
             ArgMax "argmax" (Reals) -> Int, "The place of the greatest element in row-major order; of the first at a tie, of a NaN if there is one.";
             ArgMin "argmin" (Reals) -> Int, "The place of the least element in row-major order; of the first at a tie, of a NaN if there is one.";
             ArgSort "argsort" (Reals) -> Ints, "The places of the elements of a vector in ascending order; equal ones keep theirs, NaNs come last.";
-            LogSumExp "logsumexp" (Reals) -> Real, "`ln sum exp x` over all elements, without overflow.";
-            LogSumExpKeep "logsumexp_keep" (Reals, Int) -> Reals, "`ln sum exp x` along an axis, whose length becomes 1.";
+            Shift "shift" (Reals) -> Real, "The greatest element, by which exponents are lessened so that they do not overflow; 0 if it is not finite. It counts as a constant: its derivative is 0.";
+            ShiftKeep "shift_keep" (Reals, Int) -> Reals, "`shift` along an axis, whose length becomes 1.";
             Softmax "softmax" (Reals, Int) -> Reals, "`exp x / sum exp x` along an axis.";
             Step "step" (EitherReal, EitherReal) -> Reals, "1 where the first is at least the second, else 0; element by element.";
             // Products.
@@ -160,7 +160,8 @@ impl ArrayOp {
     /// Whether a cotangent can flow through it.
     #[must_use]
     pub fn is_differentiable(self) -> bool {
-        !matches!(self.signature().1, Sort::Int | Sort::Ints) && self != ArrayOp::Step
+        !matches!(self.signature().1, Sort::Int | Sort::Ints)
+            && !matches!(self, ArrayOp::Shift | ArrayOp::ShiftKeep | ArrayOp::Step)
     }
 
     /// The kind of its result for operands of the given kinds.

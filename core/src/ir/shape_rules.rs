@@ -219,7 +219,7 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool]) -> Found {
             [n] => array(&[*n, *n]),
             shape => wrong("a vector", &[shape]),
         },
-        A::SumKeep | A::LogSumExpKeep => {
+        A::SumKeep | A::ShiftKeep => {
             let mut shape = known!(args, 0);
             let axis = checked_axis(name, int!(args, 1), &shape)?;
             shape[axis] = 1;
@@ -276,7 +276,7 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool]) -> Found {
             },
             shape => wrong("a square matrix", &[shape]),
         },
-        A::Prod | A::ArgMax | A::ArgMin | A::LogSumExp => Ok(Known::Any),
+        A::Prod | A::ArgMax | A::ArgMin | A::Shift => Ok(Known::Any),
     }
 }
 

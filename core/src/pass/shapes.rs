@@ -158,7 +158,7 @@ impl Shapes {
             }
             A::Inv | A::Cholesky | A::Expm | A::Fft | A::FftBack => first,
             A::Step => classes.into_iter().reduce(|a, b| self.both(a, b))?,
-            A::SumKeep | A::LogSumExpKeep => self.named(Key::Reduced(first, int(1))),
+            A::SumKeep | A::ShiftKeep => self.named(Key::Reduced(first, int(1))),
             // Where it starts makes no difference.
             A::Slice => self.named(Key::Made(op, classes, vec![int(1), int(3)])),
             A::InsertAxis | A::DropAxis => {

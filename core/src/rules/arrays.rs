@@ -115,17 +115,6 @@ impl Rule<'_> {
         let product = self.on(ArrayOp::MatMul, &[a, columns]);
         self.on(ArrayOp::Like, &[product, x])
     }
-    /// `exp(x - y)` with `y = ln sum exp x`, over all elements or along an axis, and its sum: 1, but for the
-    /// rounding of a large `y`.
-    fn shares(&mut self, x: Value, y: Value, axis: Option<Value>) -> (Value, Value) {
-        let share = self.sub(x, y);
-        let share = self.b.number1(Number1::Exp, share);
-        let whole = match axis {
-            Some(axis) => self.on(ArrayOp::SumKeep, &[share, axis]),
-            None => self.b.inst(Op::Sum, &[share], Kind::Real),
-        };
-        (share, whole)
-    }
     /// Eigenvalues as a row, eigenvectors, and `F`.
     fn eigen(&mut self, y: Value) -> (Value, Value, Value) {
         let (zero, one) = (self.b.int(0), self.b.int(1));
@@ -220,11 +209,6 @@ pub(super) fn pull(
         (A::ProdPairs, 1) => {
             let x = r.conj(x);
             r.on(A::ProdPairs, &[x, bar])
-        }
-        (A::LogSumExp | A::LogSumExpKeep, 0) => {
-            let (share, whole) = r.shares(x, y, (op == A::LogSumExpKeep).then_some(second));
-            let bar = r.b.number2(Number2::Div, bar, whole);
-            r.mul(share, bar)
         }
         (A::Softmax, 0) => {
             let along = r.mul(y, bar);
@@ -439,17 +423,6 @@ pub(super) fn push(
                     r.on(A::Dot, &[others, d])
                 }
                 A::ProdOthers => r.on(A::ProdPairs, &[x, d]),
-                A::LogSumExp => {
-                    let (share, whole) = r.shares(x, y, None);
-                    let change = r.on(A::Dot, &[share, d]);
-                    r.b.number2(Number2::Div, change, whole)
-                }
-                A::LogSumExpKeep => {
-                    let (share, whole) = r.shares(x, y, Some(second));
-                    let change = r.mul(share, d);
-                    let change = r.on(A::SumKeep, &[change, second]);
-                    r.b.number2(Number2::Div, change, whole)
-                }
                 A::Softmax => {
                     let along = r.mul(y, d);
                     let sum = r.on(A::SumKeep, &[along, second]);

@@ -2,7 +2,7 @@
 
 use crate::{
     entity::Value,
-    ir::{ArrayOp, BETWEEN, Element, Kind, Mixed, Number1, Op},
+    ir::{ArrayOp, BETWEEN, Element, Kind, Mixed, Number1, Number2, Op},
 };
 
 use super::{Builtin, Given, Misfit, Operator, Stage};
@@ -35,6 +35,8 @@ composed! {
     SumAxis "sum_axis" (Array, Int) "The sums along an axis, which is lost.";
     Mean "mean" (Array) "The mean of all elements.";
     MeanAxis "mean_axis" (Array, Int) "The means along an axis, which is lost.";
+    LogSumExp "logsumexp" (Reals) "`ln sum exp x` over all elements, without overflow.";
+    LogSumExpKeep "logsumexp_keep" (Reals, Int) "`ln sum exp x` along an axis, whose length becomes 1.";
     LogSumExpAxis "logsumexp_axis" (Reals, Int) "`ln sum exp x` along an axis, which is lost.";
     Norm "norm" (Array) "The square root of the sum of the squared moduli of all elements.";
     Maximum "maximum" (Reals) "The greatest element; the first one at a tie gets the cotangent.";
@@ -90,7 +92,7 @@ impl Composed {
         let element = if complex { Element::Complex } else { Element::Real };
         Some(match self {
             Composed::Mean | Composed::Trace => element.kind(),
-            Composed::Norm | Composed::Maximum | Composed::Minimum => Kind::Real,
+            Composed::Norm | Composed::Maximum | Composed::Minimum | Composed::LogSumExp => Kind::Real,
             Composed::EigenValues | Composed::Eye => Kind::Array(Element::Real),
             Composed::InverseFft => Kind::Array(Element::Complex),
             Composed::Full => Kind::Array(Element::of(first)?),
@@ -189,15 +191,33 @@ impl Stage {
         };
         let on = |s: &mut Stage, op: ArrayOp, args: &[Value]| s.b.on_arrays(op, args);
         let value = match f {
-            Composed::SumAxis | Composed::LogSumExpAxis | Composed::MeanAxis => {
-                let kind = if f == Composed::LogSumExpAxis { f.hint(0) } else { None };
-                let x = match kind {
-                    Some(kind) => self.fit(arg(0), &kind)?,
-                    None => array(self, 0)?,
+            Composed::LogSumExp | Composed::LogSumExpKeep | Composed::LogSumExpAxis => {
+                let x = self.fit(arg(0), &Kind::Array(Element::Real))?;
+                let axis = match f {
+                    Composed::LogSumExp => None,
+                    _ => Some(self.fit(arg(1), &Kind::Int).map_err(|e| e.of(1))?),
                 };
+                let shift = match axis {
+                    Some(axis) => on(self, ArrayOp::ShiftKeep, &[x, axis]),
+                    None => on(self, ArrayOp::Shift, &[x]),
+                };
+                let exponents = self.b.number2(Number2::Sub, x, shift);
+                let terms = self.b.number1(Number1::Exp, exponents);
+                let sum = match axis {
+                    Some(axis) => on(self, ArrayOp::SumKeep, &[terms, axis]),
+                    None => self.b.inst(Op::Sum, &[terms], Kind::Real),
+                };
+                let log = self.b.number1(Number1::Ln, sum);
+                let y = self.b.number2(Number2::Add, log, shift);
+                match axis.filter(|_| f == Composed::LogSumExpAxis) {
+                    Some(axis) => on(self, ArrayOp::DropAxis, &[y, axis]),
+                    None => y,
+                }
+            }
+            Composed::SumAxis | Composed::MeanAxis => {
+                let x = array(self, 0)?;
                 let axis = self.fit(arg(1), &Kind::Int).map_err(|e| e.of(1))?;
-                let op = if f == Composed::LogSumExpAxis { ArrayOp::LogSumExpKeep } else { ArrayOp::SumKeep };
-                let y = on(self, op, &[x, axis]);
+                let y = on(self, ArrayOp::SumKeep, &[x, axis]);
                 let y = on(self, ArrayOp::DropAxis, &[y, axis]);
                 if f == Composed::MeanAxis {
                     let n = on(self, ArrayOp::Dim, &[x, axis]);

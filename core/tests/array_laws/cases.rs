@@ -115,6 +115,8 @@ pub(crate) const CASES: &[Case] = &[
     real("fn f(a: {k}) { maximum(a) * minimum(a) * sort(a) }", VECTORS),
     real("fn f(a: {k}) { logsumexp(a * 3.0) + a }", &[&[&[4]], &[&[2, 3]], &[&[1]]]),
     real("fn f(a: {k}) { logsumexp_keep(a * a, 0) + a }", &[&[&[4]], &[&[2, 3]], &[&[2, 3, 2]], &[&[1]]]),
+    // A constant by which exponents are lessened, whatever it is.
+    real("fn f(a: {k}) { sum(exp(a - shift(a))) * exp(shift(a)) + a }", &[&[&[4]], &[&[2, 3]], &[&[1]]]),
     real("fn f(a: {k}) { logsumexp_axis(a * a, 1) }", &[&[&[2, 3]], &[&[2, 3, 2]]]),
     real("fn f(a: {k}) { softmax(a * 2.0, 0) * a }", &[&[&[4]], &[&[3, 2]], &[&[1]], &[&[0]]]),
     // Products.
@@ -233,7 +235,7 @@ pub(crate) fn drawn(case: &Case, dice: &mut Dice) -> Option<Vec<Vec<usize>>> {
         shapes
     } else if called("_axis(") {
         vec![lengths(dice, rank + 1, 1)]
-    } else if called("logsumexp") {
+    } else if called("logsumexp") || called("shift(") {
         vec![lengths(dice, rank, 1)]
     } else if called("{ matmul") {
         let (m, k, n) = (long(dice), long(dice), long(dice));

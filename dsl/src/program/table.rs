@@ -43,8 +43,9 @@ macro_rules! for_each_array_function {
             }
             three { contract_first(labels: Ints) -> Array; contract_second(labels: Ints) -> Array; }
             real {
-                maximum() -> Real; minimum() -> Real; logsumexp() -> Real; sort() -> Reals;
+                maximum() -> Real; minimum() -> Real; logsumexp() -> Real; shift() -> Real; sort() -> Reals;
                 softmax(axis: Int) -> Reals; logsumexp_keep(axis: Int) -> Reals; logsumexp_axis(axis: Int) -> Reals;
+                shift_keep(axis: Int) -> Reals;
                 argmax() -> Int; argmin() -> Int; argsort() -> Ints;
             }
             complex { fft() -> Complexes; fft_back() -> Complexes; ifft() -> Complexes; }

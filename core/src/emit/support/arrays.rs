@@ -556,13 +556,6 @@ fn array_shift(a: &[f64]) -> f64 {
     greatest.filter(|x| x.is_finite()).unwrap_or(0.0)
 }
 //-
-/// `ln sum exp x`.
-fn array_logsumexp(a: &[f64]) -> f64 {
-    let m = array_shift(a);
-    let sums: Vec<f64> = a.chunks(64).map(|s| sum(&s.iter().map(|x| (x - m).exp()).collect::<Vec<_>>())).collect();
-    sums.into_iter().fold(0.0, |total, s| total + s).ln() + m
-}
-//-
 /// The lines of an array along an axis, one behind the other.
 fn array_lines(op: &str, a: &Array<f64>, axis: i64) -> (usize, Vec<Vec<f64>>) {
     let shape = a.shape();
@@ -572,12 +565,12 @@ fn array_lines(op: &str, a: &Array<f64>, axis: i64) -> (usize, Vec<Vec<f64>>) {
     (axis, (0..outer * inner).map(line).collect())
 }
 //-
-/// `ln sum exp x` along an axis, whose length becomes 1.
-fn array_logsumexp_keep(a: &Array<f64>, axis: i64) -> Array<f64> {
-    let (axis, lines) = array_lines("logsumexp_keep", a, axis);
+/// The greatest finite elements along an axis, whose length becomes 1.
+fn array_shift_keep(a: &Array<f64>, axis: i64) -> Array<f64> {
+    let (axis, lines) = array_lines("shift_keep", a, axis);
     let mut shape = a.shape();
     shape[axis] = 1;
-    Array::new(&shape, lines.iter().map(|line| array_logsumexp(line)).collect())
+    Array::new(&shape, lines.iter().map(|line| array_shift(line)).collect())
 }
 //-
 /// `exp x / sum exp x` along an axis.

@@ -103,7 +103,7 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
         match result.bank {
             Bank::Real => {
                 reals[to] = match op {
-                    ArrayOp::LogSumExp => array::logsumexp(&x.arrays[0])?,
+                    ArrayOp::Shift => array::shift(&x.arrays[0])?,
                     ArrayOp::LogAbsDet => real_of(op, &x)?,
                     ArrayOp::TraceProduct => trace_product(&x, &mut arrays.reals, &mut arrays.room)?,
                     _ => number(op, &x)?,
@@ -224,9 +224,9 @@ fn real_array<T: Real>(
     limits: &Limits,
 ) -> Result<Arc<Array<T>>, ArrayError> {
     match op {
-        ArrayOp::LogSumExpKeep => {
+        ArrayOp::ShiftKeep => {
             let mut out = bank.fresh(reduced(&x.arrays[0], x.ints[0]), room)?;
-            array::logsumexp_keep(&x.arrays[0], x.ints[0], Arc::make_mut(&mut out))?;
+            array::shift_keep(&x.arrays[0], x.ints[0], Arc::make_mut(&mut out))?;
             Ok(out)
         }
         ArrayOp::Softmax => {
