@@ -149,8 +149,8 @@ impl Stage {
             let given = args.get(k).copied().unwrap_or(Given::Nothing);
             let value = match (op.hint(k), given) {
                 (Some(kind), _) => self.fit(given, &kind),
-                (None, Given::Literal(_)) => {
-                    self.fit(given, if complex { &Kind::Complex } else { &Kind::Real })
+                (None, Given::Literal(_) | Given::Literals(_)) => {
+                    self.fit_element(given, if complex { &Kind::Complex } else { &Kind::Real })
                 }
                 (None, Given::Value(v)) => match self.b.kind(v) {
                     Kind::Real | Kind::Array(Element::Real) if complex => {
@@ -181,6 +181,9 @@ impl Stage {
         let arg = |k: usize| args.get(k).copied().unwrap_or(Given::Nothing);
         // An array of real or complex numbers.
         let array = |s: &mut Stage, k: usize| -> Result<Value, Misfit> {
+            if let Given::Literals(all) = arg(k) {
+                return Ok(s.literals(all, Element::Real));
+            }
             let v = s.value(arg(k)).map_err(|e| e.of(k))?;
             match s.b.kind(v) {
                 Kind::Array(Element::Real | Element::Complex) => Ok(v),
