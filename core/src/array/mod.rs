@@ -50,7 +50,7 @@ pub(crate) use product::matmul_shape;
 pub use product::{convolve, correlate, matmul, trace_product};
 pub(crate) use reduce::reduced;
 pub use reduce::{
-    arg_extreme, argsort, cumulative_sum, logsumexp, logsumexp_keep, product, product_pairs,
+    arg_extreme, argsort, cumulative_sum, logsumexp, logsumexp_keep, norm, product, product_pairs,
     products_of_others, softmax, step, sum_keep, sum_like,
 };
 pub(crate) use shape::{Lines, Moved, Repeated, Window, checked_count};

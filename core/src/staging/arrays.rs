@@ -2,7 +2,7 @@
 
 use crate::{
     entity::Value,
-    ir::{ArrayOp, BETWEEN, Element, Kind, Mixed, Number1, Op},
+    ir::{ArrayOp, BETWEEN, Element, Kind, Mixed, Op},
 };
 
 use super::{Builtin, Given, Misfit, Operator, Stage};
@@ -36,7 +36,6 @@ composed! {
     Mean "mean" (Array) "The mean of all elements.";
     MeanAxis "mean_axis" (Array, Int) "The means along an axis, which is lost.";
     LogSumExpAxis "logsumexp_axis" (Reals, Int) "`ln sum exp x` along an axis, which is lost.";
-    Norm "norm" (Array) "The square root of the sum of the squared moduli of all elements.";
     Maximum "maximum" (Reals) "The greatest element; the first one at a tie gets the cotangent.";
     Minimum "minimum" (Reals) "The least element; the first one at a tie gets the cotangent.";
     Sort "sort" (Reals) "The elements of a vector in ascending order; each gets the cotangent of its place.";
@@ -90,7 +89,7 @@ impl Composed {
         let element = if complex { Element::Complex } else { Element::Real };
         Some(match self {
             Composed::Mean | Composed::Trace => element.kind(),
-            Composed::Norm | Composed::Maximum | Composed::Minimum => Kind::Real,
+            Composed::Maximum | Composed::Minimum => Kind::Real,
             Composed::EigenValues | Composed::Eye => Kind::Array(Element::Real),
             Composed::InverseFft => Kind::Array(Element::Complex),
             Composed::Full => Kind::Array(Element::of(first)?),
@@ -215,13 +214,6 @@ impl Stage {
                 let n = self.b.inst(Op::Len, &[x], Kind::Int);
                 let n = self.b.mixed(Mixed::FromInt, &[n]);
                 return self.binary(Operator::Div, sum, Given::Value(n));
-            }
-            Composed::Norm => {
-                let x = array(self, 0)?;
-                let squares = self.builtin(Builtin::Abs2, &[Given::Value(x)])?;
-                let sum = self.builtin(Builtin::Sum, &[squares])?;
-                let sum = self.value(sum)?;
-                self.b.number1(Number1::Sqrt, sum)
             }
             Composed::Maximum | Composed::Minimum => {
                 let x = self.fit(arg(0), &Kind::Array(Element::Real))?;

@@ -67,7 +67,8 @@ impl Stage {
         let Written { form, at } = written.unwrap_or(Written { form: Form::List(Vec::new()), at: here });
         self.b.set_position(at);
         let kind = element.kind();
-        let mut one = |n: i64| if element == Element::Int { self.b.int(n) } else { self.b.number(n as f64, &kind) };
+        let mut one =
+            |n: i64| if element == Element::Int { self.b.int(n) } else { self.b.number(n as f64, &kind) };
         let (op, args) = match form {
             Form::List(list) => (Op::Array, list.into_iter().map(one).collect()),
             Form::Fill(x, n) => (Op::Fill, vec![one(x), n]),

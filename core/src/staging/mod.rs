@@ -100,7 +100,9 @@ impl Misfit {
         let hint = match given {
             Kind::Int if expected == "real" || expected == "complex" => ": write `real(n)`",
             Kind::Complex if expected == "real" => ": take `re`, `im`, `abs` or `abs2` of it",
-            Kind::Array(Element::Int) if expected.starts_with("array") || expected.starts_with("an array of real") => {
+            Kind::Array(Element::Int)
+                if expected.starts_with("array") || expected.starts_with("an array of real") =>
+            {
                 ": write `real(ns)`"
             }
             _ => "",

@@ -220,7 +220,8 @@ impl Infer<'_> {
             }
             ExprKind::Tuple(items) => {
                 let items: Vec<Known> = items.iter().map(|e| self.expr(e, kinds)).collect();
-                let kinds: Option<Vec<Kind>> = items.into_iter().map(|k| k.settled().kind().cloned()).collect();
+                let kinds: Option<Vec<Kind>> =
+                    items.into_iter().map(|k| k.settled().kind().cloned()).collect();
                 // Lowering complains about one that is too large.
                 let fits = |k: &Vec<Kind>| k.iter().map(Kind::n_leaves).sum::<usize>() <= MAX_LEAVES;
                 kinds.filter(fits).map_or(Known::Nothing, |k| known(Kind::tuple(k)))
@@ -245,7 +246,9 @@ impl Infer<'_> {
         match element {
             Known::Kind(k @ Kind::Array(Element::Real | Element::Complex)) => Known::Kind(k),
             // Rows of literals are real numbers.
-            Known::Literals | Known::Kind(Kind::Array(Element::Int)) => Known::Kind(Kind::Array(Element::Real)),
+            Known::Literals | Known::Kind(Kind::Array(Element::Int)) => {
+                Known::Kind(Kind::Array(Element::Real))
+            }
             Known::Kind(k) => Element::of(&k).map_or(Known::Nothing, |e| Known::Kind(Kind::Array(e))),
             Known::Literal(_) => Known::Literals,
             Known::Nothing if empty => Known::Kind(Kind::Array(Element::Real)),
