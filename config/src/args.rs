@@ -124,9 +124,9 @@ pub enum Verb {
         after_help = "Examples:\n  ketgrad diff model.kg --at a=1,b=2\n  ketgrad diff -e 'fn f(x) { sin(x) * x }' --at x=pi/4 --order 2"
     )]
     Diff(DiffArgs),
-    /// Compares all derivative engines on a program
+    /// Compares all derivative engines on a program or an expectation value
     #[command(
-        after_help = "Examples:\n  ketgrad check model.kg --at a=1,b=2\n  ketgrad check model.kg --function loss --at 'xs=[1,2]' --json"
+        after_help = "Examples:\n  ketgrad check model.kg --at a=1,b=2\n  ketgrad check -e 'fn f(x) { sin(x) * x }' --at x=pi/4\n  ketgrad check ansatz.qasm --observable 'Z0 Z1' --set theta=0.3"
     )]
     Check(CheckArgs),
     /// Draws a circuit
@@ -355,8 +355,11 @@ pub struct DiffArgs {
 #[derive(Clone, Debug, Args)]
 pub struct CheckArgs {
     /// The program or the circuit; - reads it from the standard input
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
+    #[arg(value_name = "FILE", required_unless_present = "source", conflicts_with = "source")]
+    pub file: Option<PathBuf>,
+    /// The program itself
+    #[arg(short = 'e', value_name = "SOURCE", allow_hyphen_values = true)]
+    pub source: Option<String>,
     /// The point of a program: `a=1,b=pi/2,xs=[1,2],m=[[1,2],[3,4]],p=(3,4)`; may be repeated
     #[arg(long, value_name = "NAME=VALUE,…", allow_hyphen_values = true)]
     pub at: Vec<String>,

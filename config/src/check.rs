@@ -2,7 +2,6 @@
 
 use std::{
     io::{self, Write},
-    path::Path,
     time::Instant,
 };
 
@@ -10,7 +9,6 @@ use ketgrad_core::{
     check::{Report, Settings, gradcheck},
     exec::{Derivatives, DeriveError, Limits},
     hybrid::{Expectation, HybridError, Method},
-    text,
 };
 use num_complex::Complex;
 use num_dual::DualNum;
@@ -18,13 +16,12 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     args::Precision,
-    diff::{at, failed, faulty},
-    files::read_text,
+    diff::{self, at, failed},
     grad::expectation,
     memory,
     noise::read_noisy,
     npy::Number,
-    options::{Check, CheckOf, Common},
+    options::{Check, Common, Source},
     params::Points,
     report::{Failure, Status},
     terminal::{Answer, Terminal},
@@ -69,15 +66,15 @@ impl Answer for Compared {
 pub fn check(args: &Check, common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
     let start = Instant::now();
     let single = common.precision == Precision::F32;
-    let report = match &args.of {
-        CheckOf::Program { function, at } if single => {
-            program::<f32>(&args.file, function.as_deref(), at, Settings::single(), common, terminal)?
+    let report = match args {
+        Check::Program { source, function, at } if single => {
+            program::<f32>(source, function.as_deref(), at, Settings::single(), common, terminal)?
         }
-        CheckOf::Program { function, at } => {
-            program::<f64>(&args.file, function.as_deref(), at, Settings::default(), common, terminal)?
+        Check::Program { source, function, at } => {
+            program::<f64>(source, function.as_deref(), at, Settings::default(), common, terminal)?
         }
-        CheckOf::Circuit { observable, values } => {
-            let circuit = read_noisy(&args.file, values, common, terminal)?;
+        Check::Circuit { file, observable, values } => {
+            let circuit = read_noisy(file, values, common, terminal)?;
             let names = circuit.inputs().map(str::to_owned).collect();
             let point = Points::one(&circuit, values)?;
             common.note_duals("the method `forward`", terminal);
@@ -118,21 +115,16 @@ fn in_single(energy: &Expectation, point: &[f64], names: Vec<String>) -> Result<
 
 /// Compares the engines on a function of a program.
 fn program<T: Number + DualNum>(
-    file: &Path,
+    source: &Source,
     function: Option<&str>,
     at: &[String],
     settings: Settings,
     common: &Common,
     terminal: &Terminal,
 ) -> Result<Report, Failure> {
-    let (name, source) = read_text(file)?;
+    let (name, source) = diff::read(source)?;
     let plugins = common.plugins.load(terminal)?;
-    let program = text::parse_program_with(&source, plugins.rules());
-    let program = program.map_err(|errors| faulty(&name, &source, errors))?;
-    let entry = match function {
-        Some(function) => function.to_owned(),
-        None => text::entry(&source).ok_or_else(|| Failure::input(format_args!("{name} has no function")))?,
-    };
+    let (program, entry) = diff::parse(&name, &source, function, &plugins)?;
     let failed = |e: DeriveError| failed(&name, &source, &e, &plugins);
     let f = Derivatives::<Complex<T>>::new(&program, &entry).map_err(failed)?;
     let point = at::arguments::<T>(&program.functions[f.function()].params, at)?;

@@ -210,13 +210,20 @@ pub struct Grad {
     pub values: ValueArgs,
 }
 
+/// Where a program is.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// In a file.
+    File(PathBuf),
+    /// On the command line.
+    Text(String),
+}
+
 /// What `diff` shall do.
 #[derive(Clone, Debug)]
 pub struct Diff {
     /// The program.
-    pub file: Option<PathBuf>,
-    /// The program itself, if it is not in a file.
-    pub source: Option<String>,
+    pub source: Source,
     /// The point.
     pub at: Vec<String>,
     /// The function; `None` is the last one.
@@ -229,20 +236,13 @@ pub struct Diff {
     pub level: Level,
 }
 
-/// What `check` shall do.
+/// What `check` shall do: what it differentiates, and where.
 #[derive(Clone, Debug)]
-pub struct Check {
-    /// The program or the circuit.
-    pub file: PathBuf,
-    /// What is checked.
-    pub of: CheckOf,
-}
-
-/// What `check` differentiates, and where.
-#[derive(Clone, Debug)]
-pub enum CheckOf {
+pub enum Check {
     /// A function of a program; `None` is the last one.
     Program {
+        /// The program.
+        source: Source,
         /// Its name.
         function: Option<String>,
         /// The point.
@@ -250,6 +250,8 @@ pub enum CheckOf {
     },
     /// An expectation value of a circuit.
     Circuit {
+        /// The circuit.
+        file: PathBuf,
         /// The observable, as given.
         observable: String,
         /// Values of parameters.
@@ -437,24 +439,34 @@ fn diff(low: DiffArgs) -> Result<Diff, Failure> {
     };
     let level = crate::diff::level(low.no_optimize, low.algebraic);
     let DiffArgs { file, source, at, function, order, .. } = low;
-    Ok(Diff { file, source, at, function, order, emit, level })
+    let source = program_source(file, source);
+    Ok(Diff { source, at, function, order, emit, level })
 }
 
 fn check(low: CheckArgs) -> Result<Check, Failure> {
-    let is_circuit = low.file.extension().is_some_and(|e| e.eq_ignore_ascii_case("qasm"));
-    let of_circuit = low.observable.is_some() || !low.values.set.is_empty() || low.values.params.is_some();
-    let of_program = !low.at.is_empty() || low.function.is_some();
-    let of = match low.observable {
-        _ if of_program && (is_circuit || of_circuit) => {
-            return Err(Failure::usage(
-                "--at and --function belong to programs, --observable and --set to circuits",
-            ));
-        }
-        Some(observable) => CheckOf::Circuit { observable, values: low.values },
-        None if is_circuit || of_circuit => return Err(Failure::usage("a circuit needs --observable")),
-        None => CheckOf::Program { function: low.function, at: low.at },
+    let CheckArgs { file, source, at, function, observable, values } = low;
+    let ends = |end: &str| {
+        file.as_ref().and_then(|f| f.extension()).is_some_and(|extension| extension.eq_ignore_ascii_case(end))
     };
-    Ok(Check { file: low.file, of })
+    let ValueArgs { set, params, noise } = &values;
+    let is_program = source.is_some() || ends("kg") || !at.is_empty() || function.is_some();
+    let values_given = !set.is_empty() || params.is_some() || noise.is_some();
+    let is_circuit = ends("qasm") || observable.is_some() || values_given;
+    match (file, observable) {
+        _ if is_program && is_circuit => Err(Failure::usage(
+            "-e, --at and --function belong to programs (.kg), --observable, --set, --params and --noise to circuits (.qasm)",
+        )),
+        (Some(file), Some(observable)) => Ok(Check::Circuit { file, observable, values }),
+        _ if is_circuit => Err(Failure::usage("a circuit needs --observable")),
+        (file, _) => Ok(Check::Program { source: program_source(file, source), function, at }),
+    }
+}
+
+fn program_source(file: Option<PathBuf>, source: Option<String>) -> Source {
+    match (source, file) {
+        (Some(text), _) => Source::Text(text),
+        (None, file) => Source::File(file.unwrap_or_else(|| "-".into())),
+    }
 }
 
 fn equivalent(low: EquivalentArgs) -> Result<Equivalent, Failure> {

@@ -30,14 +30,41 @@ fn a_wrong_rule_is_3() {
     let folder = Folder::new();
     let source = "rule wrong(x) { x * x } pullback(x, y, y_bar) { x * y_bar }\nfn f(x) { wrong(x) + x }\n";
     folder.file("wrong.kg", source);
-    let mut command = folder.command(&["check", "wrong.kg", "--at", "x=3", "--json"]);
-    let out = command.output().unwrap();
-    assert_eq!(out.status.code(), Some(3));
-    let json: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
-    assert_eq!(json["agree"], json!(false));
-    assert_eq!(json["engines"][0]["gradient"]["x"], json!(4.0));
-    assert_eq!(json["engines"][3]["gradient"]["x"], json!(7.0));
-    assert_eq!(json["engines"][3]["max_difference"], json!(3.0));
+    // The rule itself is checked as where it is called.
+    for (function, [given, right]) in [("f", [4.0, 7.0]), ("wrong", [3.0, 6.0])] {
+        let args = ["check", "wrong.kg", "--function", function, "--at", "x=3", "--json"];
+        let out = folder.command(&args).output().unwrap();
+        assert_eq!(out.status.code(), Some(3));
+        let json: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+        assert_eq!(json["agree"], json!(false));
+        assert_eq!(json["engines"][0]["gradient"]["x"], json!(given));
+        assert_eq!(json["engines"][3]["gradient"]["x"], json!(right));
+        assert_eq!(json["engines"][3]["max_difference"], json!(3.0));
+    }
+}
+
+#[test]
+fn a_program_on_the_command_line() {
+    let folder = Folder::new();
+    let at = ["--at", "x=0.5"];
+    folder.run(&[&["check", "-e", "fn f(x) { x * sin(x) }"][..], &at].concat()).done();
+    folder.run(&[&["check", "-e", "fn f(x) { y }"][..], &at].concat()).fails(1, &["-e:1:11", "`y`"]);
+    folder.run(&["check", "-e", "fn f(x) { x }", "f.kg"]).fails(2, &["FILE"]);
+    folder.run(&["check"]).fails(2, &["FILE"]);
+}
+
+#[test]
+fn options_of_programs_and_circuits_do_not_meet() {
+    let folder = Folder::new();
+    folder.file("f.kg", "fn f(x) { x }");
+    for rest in [
+        &["f.kg", "--observable", "Z0"][..],
+        &["f.kg", "--set", "a=1"],
+        &["f.kg", "--noise", "model.toml", "--at", "x=1"],
+        &["-e", "fn f(x) { x }", "--observable", "Z0"],
+    ] {
+        folder.run(&[&["check"][..], rest].concat()).fails(2, &["belong to programs (.kg)", "--observable"]);
+    }
 }
 
 #[test]

@@ -289,6 +289,122 @@ fn every_op_of_the_table_is_called_by_its_name() {
 }
 
 #[test]
+fn arrays_of_whole_numbers_take_the_kind_that_fits() {
+    // `[1, 2]` where real or complex numbers are meant is what `[1.0, 2.0]` is there: `#` is nothing, or `.0`.
+    for body in [
+        "sum([1#, 2#])",
+        "mean([1#, 2#]) + norm([3#, 4#]) + maximum([1#, -2#]) + logsumexp([1#, 2#]) + prod([3#, 4#])",
+        "dot([1#, 2#], a) + dot(a, [1#, 2#])",
+        "a * [1#, 2#] + [3#, 4#] / a - -[5#, 6#]",
+        "[1#, 2#] + [3#, 4#]",
+        "[1#, 2#] * 2 + 0.5 * [3#, 4#]",
+        "sin([1#, 2#]) + powi([1#, 2#], 3) + abs([1#, -2#]) + re([1#, 2#]) + max([1#, 2#], a) + atan2([1#, 2#], a)",
+        "[a, [1#, 2#]]",
+        "[[1#, 2#], a]",
+        "concat([1#, 2#], a, 0)",
+        "outer([1#, 2#], a) + matmul([[1#, 2#], [3#, 4#]], [a, [1#, 2#]])",
+        "matvec([[1#, 2#], [3#, 4#]], [1#, 2#])",
+        "solve([[2#, 1#], [1#, 2#]], [1#, 2#])",
+        "sort([3#, 1#]) + take([1#, 2#], [1, 0]) + row([[1#, 2#], [3#, 4#]], 0)",
+        "if c { [1#, 2#] } else { a }",
+        "if c { a } else { [1#, 2#] }",
+        "if c { [1#, 2#] } else if a[0] > 0 { [3#, 4#] } else { [0.5, 1.0] }",
+        "select(c, [1#, 2#], a) + select(c, a, [3#, 4#])",
+        "[1#; 2] + [2#; n] * 0.5",
+        "sum([1#; n])",
+        "if c { return [1#, 2#]; } a",
+        "let y = if c { [1#, 2#] } else { a }; y * y",
+        "let mut y = a; y = [1#, 2#]; y += [3#, 4#]; y",
+        "twice([1#, 2#])",
+        "P { xs: [1#, 2#] }",
+        "z * [1#, 2#] + [3#, 4#] * z",
+        "if c { [1#, 2#] } else { z }",
+        "if c { z } else { [1#, 2#] }",
+        "[z, [1#, 2#]]",
+        "dot([1#, 2#], z) + sum(abs2([1#, 2#]))",
+        "fft([1#, 2#])",
+        "complex([1#, 2#], [3#, 4#])",
+    ] {
+        let values = |point: &str| {
+            let source = format!(
+                "struct P {{ xs: array }} fn twice(xs: array) {{ xs + xs }}
+                 fn f(a: array, z: array<complex>, c: bool, n: int) {{ {} }}",
+                body.replace('#', point)
+            );
+            let program = parse_program(&source).unwrap_or_else(|e| panic!("{}: {source}", e[0]));
+            let mut f = Derivatives::<Complex<f64>>::new(&program, "f").unwrap();
+            [true, false].map(|c| {
+                let z = Datum::complexes([Complex::new(0.5, -1.0), Complex::new(2.0, 0.25)]);
+                f.value(&[Datum::reals([0.25, -3.0]), z, Datum::Bool(c), Datum::Int(2)]).unwrap()
+            })
+        };
+        assert_eq!(values(""), values(".0"), "{body}");
+    }
+    // A variable is of ints, and says how to make it real.
+    let errors = parse_program("fn f() { let ns = [1, 2]; sum(ns) }").unwrap_err();
+    assert_eq!(
+        errors[0].to_string(),
+        "1:31: expected an array of real or complex numbers, given array<int>: write `real(ns)`"
+    );
+    at(2.0, "fn f(x) { let ns = [1, 2]; x * real(ns[1]) + sum(real(ns)) }", 7.0, 2.0);
+}
+
+#[test]
+fn a_promotion_does_not_depend_on_the_order_of_branches() {
+    for [a, b] in [["xs", "zs"], ["xs[0]", "zs[0]"], ["[1, 2]", "zs"], ["[1, 2]", "xs"], ["1", "xs[0]"]] {
+        let kinds = [[a, b], [b, a]].map(|[a, b]| {
+            let source =
+                format!("fn f(xs: array, zs: array<complex>, c: bool) {{ if c {{ {a} }} else {{ {b} }} }}");
+            let source = format!(
+                "{source} fn g(xs: array, zs: array<complex>, c: bool) {{ if c {{ return {a}; }} {b} }}"
+            );
+            let program = parse_program(&source).unwrap_or_else(|e| panic!("{}: {source}", e[0]));
+            let kinds: Vec<String> = program.functions.values().map(|f| f.result.to_string()).collect();
+            assert_eq!(kinds[0], kinds[1], "{source}");
+            kinds[0].clone()
+        });
+        assert_eq!(kinds[0], kinds[1], "{a} {b}");
+    }
+}
+
+#[test]
+fn a_rule_is_differentiated_as_where_it_is_called() {
+    // Wrong on purpose, so that one sees which rule is asked.
+    let p = parse_program(
+        "rule back(x, y) { x * y } pullback(x, y, z, b) { (10 * x * b, b) }
+         rule along(x, y) { x * y } pushforward(x, y, x_dot, y_dot) { 5 * x_dot + 7 * y_dot }
+         rule still(x, y) { x * y }
+         fn call_back(x, y) { back(x, y) }
+         fn call_along(x, y) { along(x, y) }
+         fn call_still(x, y) { still(x, y) }",
+    );
+    let mut rules = ketgrad_core::rules::Rules::from_program(p.unwrap());
+    rules.non_differentiable("still").unwrap();
+    let p = rules.program().clone();
+    let at = [Datum::Real(2.0), Datum::Real(3.0)];
+    let dots = [Datum::Real(1.0), Datum::Real(-1.0)];
+    let mut gradients = Vec::new();
+    for name in ["back", "along", "still"] {
+        let caller = format!("call_{name}");
+        let [mut itself, mut called] = [name, &caller].map(|f| Derivatives::<f64>::new(&p, f).unwrap());
+        let gradient = itself.value_and_gradient(&at).unwrap();
+        assert_eq!(gradient, called.value_and_gradient(&at).unwrap(), "{name}");
+        assert_eq!(itself.jvp(&at, &dots), called.jvp(&at, &dots), "{name}");
+        assert_eq!(itself.hvp(&at, &dots), called.hvp(&at, &dots), "{name}");
+        let pulled = |f: &mut Derivatives<f64>| f.pullback(&at).unwrap().call(Datum::Real(2.0)).unwrap();
+        assert_eq!(pulled(&mut itself), pulled(&mut called), "{name}");
+        gradients.push((gradient.1, itself.jvp(&at, &dots).unwrap().1));
+    }
+    let reals = |x, y| vec![Datum::Real(x), Datum::Real(y)];
+    let expected = [
+        (reals(20.0, 1.0), Datum::Real(1.0)),
+        (reals(3.0, 2.0), Datum::Real(-2.0)),
+        (reals(0.0, 0.0), Datum::Real(0.0)),
+    ];
+    assert_eq!(gradients, expected);
+}
+
+#[test]
 fn rules_with_pullback_and_pushforward() {
     let wrong_on_purpose =
         "rule r(x, n: int) { x * real(n) }\npullback(x, n, y, y_bar) { (100 * y_bar, none) }\n";

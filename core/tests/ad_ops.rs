@@ -297,6 +297,147 @@ fn simplified_gradients_are_finite_where_the_strict_ones_are() {
     }
 }
 
+/// The derivatives by the parts of the arguments: by reverse mode, by forward mode, by duals, and as the values of a gradient
+/// on duals.
+fn by_every_mode(source: &str, at: &[Datum<C>]) -> Vec<(&'static str, Vec<f64>)> {
+    let program = parse_program(source).unwrap_or_else(|e| panic!("{}: {source}", e[0]));
+    let flat = |data: &[Datum<C>]| -> Vec<f64> {
+        let parts = |d: &Datum<C>| match d {
+            Datum::Real(x) => vec![*x],
+            Datum::Complex(z) => vec![z.re, z.im],
+            Datum::Reals(xs) => xs.to_vec(),
+            Datum::Complexes(zs) => zs.iter().flat_map(|z| [z.re, z.im]).collect(),
+            other => panic!("{other}"),
+        };
+        data.iter().flat_map(parts).collect()
+    };
+    let one = |k: usize, j: &mut usize| {
+        *j += 1;
+        f64::from(u8::from(*j == k + 1))
+    };
+    let n = flat(at).len();
+    let mut reverse = Derivatives::<C>::new(&program, "f").unwrap();
+    let mut plain = Derivatives::<C>::new(&program, "f").unwrap().with_level(Level::None);
+    let mut dual = Derivatives::<Complex<Dual64>>::new(&program, "f").unwrap();
+    let mut all = vec![
+        ("reverse", flat(&reverse.gradient(at).unwrap())),
+        ("plain", flat(&plain.gradient(at).unwrap())),
+        ("forward", vec![]),
+        ("dual", vec![]),
+    ];
+    for k in 0..n {
+        let j = &mut 0;
+        let dots: Vec<Datum<C>> = at
+            .iter()
+            .map(|d| match d {
+                Datum::Real(_) => Datum::Real(one(k, j)),
+                Datum::Complex(_) => Datum::Complex(C::new(one(k, j), one(k, j))),
+                Datum::Reals(xs) => Datum::Reals(std::sync::Arc::new(xs.map(|_| one(k, j)))),
+                Datum::Complexes(zs) => {
+                    Datum::Complexes(std::sync::Arc::new(zs.map(|_| C::new(one(k, j), one(k, j)))))
+                }
+                other => panic!("{other}"),
+            })
+            .collect();
+        all[2].1.extend(flat(&[reverse.jvp(at, &dots).unwrap().1]));
+        let j = &mut 0;
+        let mut number = |x: &f64| Dual64::new(*x, one(k, j));
+        let duals: Vec<Datum<Complex<Dual64>>> = at
+            .iter()
+            .map(|d| match d {
+                Datum::Real(x) => Datum::Real(number(x)),
+                Datum::Complex(z) => Datum::Complex(Complex::new(number(&z.re), number(&z.im))),
+                Datum::Reals(xs) => Datum::reals(xs.iter().map(&mut number)),
+                Datum::Complexes(zs) => {
+                    Datum::complexes(zs.iter().map(|z| Complex::new(number(&z.re), number(&z.im))))
+                }
+                other => panic!("{other}"),
+            })
+            .collect();
+        all[3].1.push(dual.value(&duals).unwrap().real().unwrap().eps);
+    }
+    all
+}
+
+#[test]
+fn edges_are_the_same_in_every_mode() {
+    let x = |x: f64| vec![Datum::Real(x)];
+    let xy = |x: f64, y: f64| vec![Datum::Real(x), Datum::Real(y)];
+    let z = |re: f64, im: f64| vec![Datum::Complex(C::new(re, im))];
+    let xs = |xs: &[f64]| vec![Datum::reals(xs.to_vec())];
+    let zs = |zs: &[C]| vec![Datum::complexes(zs.to_vec())];
+    let (nan, inf, zero) = (f64::NAN, f64::INFINITY, C::new(0.0, 0.0));
+    let cases = [
+        ("fn f(x) { abs(x) }", x(0.0), vec![0.0]),
+        ("fn f(x) { sign(x) + floor(x) + ceil(x) + round(x) + trunc(x) }", x(0.0), vec![0.0]),
+        ("fn f(x, y) { min(x, y) }", xy(1.0, 1.0), vec![1.0, 0.0]),
+        ("fn f(x, y) { max(x, y) }", xy(1.0, 1.0), vec![1.0, 0.0]),
+        ("fn f(x, y) { rem(x, y) }", xy(6.0, 2.0), vec![1.0, -3.0]),
+        ("fn f(x) { sqrt(x) }", x(0.0), vec![inf]),
+        ("fn f(x) { cbrt(x) }", x(0.0), vec![inf]),
+        ("fn f(x, y) { pow(x, y) }", xy(0.0, 2.0), vec![0.0, 0.0]),
+        ("fn f(x, y) { pow(x, y) }", xy(0.0, 0.5), vec![inf, 0.0]),
+        ("fn f(x, y) { pow(x, 0.0) + y }", xy(0.0, 0.5), vec![0.0, 1.0]),
+        ("fn f(x) { powi(x, 0) }", x(0.0), vec![0.0]),
+        ("fn f(x) { powi(x, 1) }", x(0.0), vec![1.0]),
+        ("fn f(z: complex) { re(powi(z, 0)) + re(powi(z, 1)) }", z(0.0, 0.0), vec![1.0, 0.0]),
+        ("fn f(x, y) { hypot(x, y) }", xy(0.0, 0.0), vec![nan, nan]),
+        ("fn f(x, y) { atan2(x, y) }", xy(0.0, 0.0), vec![nan, nan]),
+        ("fn f(z: complex) { abs(z) }", z(0.0, 0.0), vec![nan, nan]),
+        ("fn f(z: complex) { arg(z) }", z(0.0, 0.0), vec![nan, nan]),
+        ("fn f(z: complex) { abs2(z) }", z(0.0, 0.0), vec![0.0, 0.0]),
+        ("fn f(x) { select(x > 0, ln(x), x) }", x(0.0), vec![1.0]),
+        ("fn f(x) { ln(x) }", x(0.0), vec![inf]),
+        ("fn f(xs: array) { norm(xs) }", xs(&[0.0, 0.0]), vec![0.0, 0.0]),
+        ("fn f(xs: array) { norm(xs) }", xs(&[0.0, -3.0]), vec![0.0, -1.0]),
+        ("fn f(zs: array<complex>) { norm(zs) }", zs(&[zero, zero]), vec![0.0; 4]),
+        ("fn f(zs: array<complex>) { norm(zs) }", zs(&[C::new(3.0, 4.0), zero]), vec![0.6, 0.8, 0.0, 0.0]),
+        ("fn f(xs: array) { norm(xs) * sum(xs) + norm(xs) * norm(xs) }", xs(&[0.0, 0.0]), vec![0.0, 0.0]),
+        ("fn f(xs: array) { maximum(xs) }", xs(&[1.0, 1.0]), vec![1.0, 0.0]),
+        ("fn f(xs: array) { minimum(xs) }", xs(&[1.0, 1.0]), vec![1.0, 0.0]),
+        ("fn f(xs: array) { dot(sort(xs), [1.0, 2.0]) }", xs(&[1.0, 1.0]), vec![1.0, 2.0]),
+        ("fn f(xs: array) { sum(abs(xs)) + sum(max(xs, 0)) }", xs(&[0.0, -1.0]), vec![1.0, -1.0]),
+        ("fn f(xs: array) { prod(xs) }", xs(&[0.0, 3.0]), vec![3.0, 0.0]),
+        ("fn f(xs: array) { prod(xs) }", xs(&[0.0, 0.0]), vec![0.0, 0.0]),
+        ("fn f(xs: array) { sum(sqrt(xs)) }", xs(&[0.0, 4.0]), vec![inf, 0.25]),
+        (
+            "fn f(zs: array<complex>) { sum(abs(zs)) }",
+            zs(&[zero, C::new(3.0, 4.0)]),
+            vec![nan, nan, 0.6, 0.8],
+        ),
+        ("fn f(xs: array) { sum(step(xs, 0)) + sum(xs) }", xs(&[0.0, 1.0]), vec![1.0, 1.0]),
+        ("fn f(xs: array) { logsumexp(xs) }", xs(&[0.0, 0.0]), vec![0.5, 0.5]),
+    ];
+    for (source, at, expected) in cases {
+        for (mode, given) in by_every_mode(source, &at) {
+            let same = |(a, b): (&f64, &f64)| a == b || a.is_nan() && b.is_nan() || (a - b).abs() < 1e-14;
+            let all = given.len() == expected.len() && given.iter().zip(&expected).all(same);
+            assert!(all, "{source}, {mode}: {given:?}, not {expected:?}");
+        }
+    }
+    // A tangent or cotangent of zero goes through all of them.
+    for f in ["sqrt(x)", "hypot(x, x)", "abs(complex(x, x))", "arg(complex(x, x))", "norm([x, x])", "cbrt(x)"]
+    {
+        let source = format!("fn f(x, y) {{ select(y > 0, y, {f}) + 0 * y }}");
+        for (mode, given) in by_every_mode(&source, &xy(0.0, 2.0)) {
+            assert_eq!(given, [0.0, 1.0], "{source}, {mode}");
+        }
+    }
+    // The norm has no curvature at zeros.
+    let program = parse_program("fn f(xs: array) { norm(xs) }").unwrap();
+    let mut f = Derivatives::<f64>::new(&program, "f").unwrap();
+    assert_eq!(f.hessian(&xs_real(&[0.0, 0.0])).unwrap(), [[0.0, 0.0], [0.0, 0.0]]);
+    let mut f = Derivatives::<Dual64>::new(&program, "f").unwrap();
+    let (y, g) =
+        f.value_and_gradient(&[Datum::reals([Dual64::new(0.0, 1.0), Dual64::new(0.0, 0.0)])]).unwrap();
+    let Datum::Reals(g) = &g[0] else { panic!("an array") };
+    assert!([y, g[0], g[1]].iter().all(|x| x.re == 0.0 && x.eps == 0.0), "{y} {g:?}");
+}
+
+fn xs_real(xs: &[f64]) -> Vec<Datum<f64>> {
+    vec![Datum::reals(xs.to_vec())]
+}
+
 #[test]
 fn subgradients_are_those_of_the_table() {
     let source = "

@@ -205,7 +205,7 @@ fn shapes_that_do_not_fit() {
 
     // Each operation of the table that asks something of its operands' shapes is named by one of them.
     // The others take any, and `count` gives the lengths instead.
-    let takes_any = ["count", "shape", "like", "prod", "prod_others", "shift", "fft", "fft_back"];
+    let takes_any = ["count", "shape", "like", "prod", "prod_others", "norm", "shift", "fft", "fft_back"];
     let named = |op: &&str| cases.iter().any(|(.., expected)| expected.contains(&format!("`{op}`")));
     let missing: Vec<&str> = ArrayOp::ALL.iter().map(|op| op.name()).filter(|op| !named(op)).collect();
     assert_eq!(missing, takes_any);

@@ -43,6 +43,25 @@ const CORPUS: &[(&str, &str, &str)] = &[
     ("signs", "fn f(x) { let y = -x; let q = if x > 1 { x } else { 2.0 }; -y * x * -2.0 }", "r0.5"),
     // Names of the small functions, integers of 64 bits, arrays of literals, powers by integers of every size.
     ("own_names", "fn at_full_length(x, a: array) { x * a[0] } fn f(x, a: array) { at_full_length(x, a) * x }", "r0.5 a1,2"),
+    (
+        "own_types",
+        "struct Clone { str, u64 } struct str { a: array } struct Vec { type, type_: int, f64 } struct Option { x } struct f64 { x }
+         struct i32 { x: int } struct Default { z: complex } struct Array { x } struct Complex { re } struct Iterator { x } struct std { x }
+         struct Box { x } struct Tape { x } struct Number { c: bool } struct Some { x } struct Self { x } struct usize { n: int }
+         struct All { c: Clone, s: str, v: Vec, o: Option, f: f64, i: i32, d: Default, a: Array, z: Complex, t: Iterator, p: std,
+             b: Box, k: Tape, w: Number, q: Some, u: Self, n: usize }
+         fn drop(p: All, n: int) {
+             if n < 1 { return p.c.str * p.s.a[0] + p.v.type * p.d.z.re() + p.o.x + p.f.x + p.a.x + p.z.re + p.t.x + p.p.x + p.b.x + p.k.x + p.q.x; }
+             let mut q = p; q.c.str *= 0.5; q.s.a[1] += q.c.u64; q.v.type_ += q.i.x; drop(q, n - 1) * p.s.a[1]
+         }
+         fn f(x, a: array, i32: int) {
+             let all = All { c: Clone { str: x, u64: 2 }, s: str { a: a }, v: Vec { type: x, type_: 1, f64: x }, o: Option { x: x }, f: f64 { x: x },
+                 i: i32 { x: 1 }, d: Default { z: complex(x, 1) }, a: Array { x: x }, z: Complex { re: x }, t: Iterator { x: x }, p: std { x: x },
+                 b: Box { x: x }, k: Tape { x: x }, w: Number { c: true }, q: Some { x: x }, u: Self { x: x }, n: usize { n: i32 } };
+             drop(all, i32)
+         }",
+        "r0.5 a1,2 i3",
+    ),
     ("long", "fn f(x, n: int) { if n < 3000000000 { real(5000000000) * x } else { powi(x, 4294967296 - 1) } }", "r0.5 i5"),
     ("literals", "fn f(x, n: int) { let a = [1.0, 2.0]; sin(a[n]) * x + sqrt([0.5][0]) * sqrt(sum(a)) }", "r0.5 i1"),
     (
@@ -837,14 +856,22 @@ fn an_index_out_of_range_is_a_panic() {
     let mut file = File::default();
     let text = emitted(&source.replace("i - 1", "i"));
     writeln!(file.modules, "mod beyond {{\n{text}\n}}\nmod below {{\n{}\n}}", emitted(source)).unwrap();
+    // The derivative by an element that is not there is no reason to make an array as long.
+    let last = "fn f(xs: array, i: int) { let mut ys = xs; ys[i] = ys[i] * ys[i]; ys[i + 1000000000000] }";
+    writeln!(file.modules, "mod far {{\n{}\n}}", emitted(last)).unwrap();
     let fails = |call: &str| format!("println!(\"{{}}\", std::panic::catch_unwind(|| {call}).is_err());\n");
     file.main = "println!(\"#range\");\n".to_owned();
-    for call in ["beyond::f(&[1.0], 2)", "beyond::f_gradient(&[1.0], 2)", "below::f_gradient(&[1.0, 2.0], 2)"]
-    {
+    for call in [
+        "beyond::f(&[1.0], 2)",
+        "beyond::f_gradient(&[1.0], 2)",
+        "below::f_gradient(&[1.0, 2.0], 2)",
+        "far::f_gradient(&[1.0, 2.0], 1)",
+    ] {
         file.main.push_str(&fails(call));
     }
     file.main.push_str(&fails("beyond::f_gradient(&[1.0, 2.0], 2)"));
-    file.expected.push(("range".into(), ["true", "true", "true", "false"].map(String::from).to_vec()));
+    file.expected
+        .push(("range".into(), ["true", "true", "true", "true", "false"].map(String::from).to_vec()));
     file.check("range");
 }
 

@@ -229,6 +229,35 @@ fn gradcheck_finds_steps_that_fit_and_wrong_rules_where_the_usual_one_does_not()
 }
 
 #[test]
+fn gradcheck_knows_how_far_differences_are_off() {
+    // Rounding x * x turns the sine by more than a step does.
+    let smooth = "fn f(x) { sin(x * x) } fn wide(x) { sin(1e4 * x * x) } fn close(x) { (x + 1e10) - 1e10 }
+        fn cubic(x) { x * x * x - 3e4 * x }";
+    // Primitives could be so: both rules are wrong, and only differences tell.
+    let wrong = "rule r(x) { sin(x * x) } pullback(x, y, b) { 2.004 * x * cos(x * x) * b } pushforward(x, d) { 2.004 * x * cos(x * x) * d }
+        rule s(x) { exp(x) } pullback(x, y, b) { 1.002 * y * b } pushforward(x, d) { 1.002 * exp(x) * d }";
+    let program = parse_program(&format!("{smooth} {wrong}")).unwrap();
+    for x in [0.7, 1.0, 12.3, 54.0, 100.0] {
+        for name in ["f", "wide", "close", "cubic"] {
+            let double = gradcheck(&program, name, &[real(x)], &NoHost, Settings::default()).unwrap();
+            assert!(double.agree, "{name} at {x}: {double}");
+            // In single precision one is constant, and the sine of what is off by a whole turn is noise.
+            if name == "close" || name == "wide" && x > 1.0 {
+                continue;
+            }
+            let single =
+                gradcheck(&program, name, &[Datum::Real(x as f32)], &NoHost, Settings::single()).unwrap();
+            assert!(single.agree, "{name} at {x}: {single}");
+        }
+    }
+    for (name, x) in [("r", 0.7), ("r", 12.3), ("r", 100.0), ("s", -3.0), ("s", 0.5), ("s", 9.0)] {
+        let faults = test_rule(&program, name, &[real(x)], &NoHost, Settings::default()).unwrap();
+        let rules: Vec<&str> = faults.iter().map(|f| f.rule).collect();
+        assert_eq!(rules, ["pullback", "pushforward"], "{name} at {x}");
+    }
+}
+
+#[test]
 fn a10_gradcheck_compares_the_engines_and_calls_twice() {
     let program = parse_program(
         "fn f(x, n: int) { let mut s = x; for i in 0..n { s = sin(s) * x; } s }

@@ -5,7 +5,6 @@ pub(crate) mod at;
 
 use std::{
     io::{self, Write},
-    path::Path,
     time::Instant,
 };
 
@@ -13,7 +12,7 @@ use ketgrad_core::{
     array::indices_text,
     emit::{emit_dot, emit_latex, emit_rust},
     exec::{Datum, Derivatives, DeriveError, Limits},
-    ir::{Kind, Param},
+    ir::{Kind, Param, Program},
     pass::Level,
     qasm::{Label, Severity, SourceText},
     text,
@@ -27,7 +26,7 @@ use crate::{
     files::read_text,
     memory::{self, Needs},
     npy::Number,
-    options::{Common, Diff, Emit},
+    options::{Common, Diff, Emit, Source},
     report::{Failure, Remark, Status},
     terminal::{Answer, Terminal},
 };
@@ -69,19 +68,11 @@ fn differentiate<T: Number>(
     common: &Common,
     terminal: &Terminal,
 ) -> Result<Box<dyn Answer>, Failure> {
-    let (name, source) = match (&args.source, &args.file) {
-        (Some(source), _) => ("-e".to_owned(), source.clone()),
-        (None, file) => read_text(file.as_deref().unwrap_or(Path::new("-")))?,
-    };
+    let (name, source) = read(&args.source)?;
     let start = Instant::now();
     let plugins = common.plugins.load(terminal)?;
-    let program = text::parse_program_with(&source, plugins.rules());
-    let program = program.map_err(|errors| faulty(&name, &source, errors))?;
+    let (program, entry) = parse(&name, &source, args.function.as_deref(), &plugins)?;
     let host = plugins.host();
-    let entry = match &args.function {
-        Some(function) => function.clone(),
-        None => text::entry(&source).ok_or_else(|| Failure::input(format_args!("{name} has no function")))?,
-    };
     let limits = Limits { steps: common.max_steps, memory: memory::program(common), ..Limits::default() };
     let in_words = |e: &dyn std::fmt::Display| Failure::input(format_args!("{name}: {e}"));
     let failed = |e: DeriveError| failed(&name, &source, &e, &plugins);
@@ -153,6 +144,28 @@ fn differentiate<T: Number>(
     numbers.report(common, terminal)?;
     let text = object.iter().map(|(key, value)| in_text(key, value)).collect();
     Ok(answer(common, start, text, object))
+}
+
+/// A program's text, and the name to call it by.
+pub(crate) fn read(source: &Source) -> Result<(String, String), Failure> {
+    match source {
+        Source::Text(text) => Ok(("-e".to_owned(), text.clone())),
+        Source::File(file) => read_text(file),
+    }
+}
+
+/// The program, and the name of the function asked for, which is its last one if none is.
+pub(crate) fn parse(
+    name: &str,
+    source: &str,
+    function: Option<&str>,
+    plugins: &Plugins,
+) -> Result<(Program, String), Failure> {
+    let program = text::parse_program_with(source, plugins.rules());
+    let program = program.map_err(|errors| faulty(name, source, errors))?;
+    let entry = function.map(str::to_owned).or_else(|| text::entry(source));
+    let entry = entry.ok_or_else(|| Failure::input(format_args!("{name} has no function")))?;
+    Ok((program, entry))
 }
 
 /// The answer: the members of the object with the time they took, or the text for people.

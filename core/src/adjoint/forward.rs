@@ -18,22 +18,26 @@ use std::collections::HashMap;
 
 use crate::{
     entity::{Block, FuncId, Value},
-    ir::{Function, FunctionBuilder, InstData, Kind, Op, Param, Program, Terminator},
+    ir::{CustomRule, Function, FunctionBuilder, InstData, Kind, Op, Param, Program, Terminator},
     rules::pushforward,
 };
 
 use super::{
     activity::varied,
+    entry::entry,
     error::{DiffError, Mode},
     leaves::{close, field_range, open, tangent_leaves},
 };
 
-/// Adds the pushforward of a function, and of all it calls, to the program.
+/// Adds the pushforward of a function, and of all it calls, to the program. A function with a rule of its own goes by
+/// that, as where it is called.
 ///
 /// # Errors
 /// An op without a rule; a function without a body. The program is then as it was.
 pub fn forward(program: &mut Program, root: FuncId) -> Result<FuncId, DiffError> {
     let mut engine = Engine { program: program.clone(), done: HashMap::new(), work: Vec::new() };
+    let by_rule = |rule: &CustomRule| rule.pushforward.is_some() || rule.non_differentiable;
+    let root = entry(&mut engine.program, root, by_rule);
     let id = engine.id(root);
     while let Some(f) = engine.work.pop() {
         engine.function(f)?;

@@ -16,6 +16,7 @@
 mod activity;
 mod compose;
 mod cotangents;
+mod entry;
 mod error;
 mod forward;
 mod implicit;

@@ -55,13 +55,14 @@ use std::collections::{HashMap, HashSet};
 
 use crate::{
     entity::{Block, FuncId, Value},
-    ir::{Function, FunctionBuilder, InstData, Kind, Op, Param, Position, Program, compact},
+    ir::{CustomRule, Function, FunctionBuilder, InstData, Kind, Op, Param, Position, Program, compact},
     pass,
 };
 
 use super::{
     activity::{active, passes, tapes, touches_tape},
     cotangents::Live,
+    entry::entry,
     error::DiffError,
     normal::Normal,
     record::Plan,
@@ -77,7 +78,8 @@ pub struct Reverse {
     pub adjoint: FuncId,
 }
 
-/// Adds the primal and the adjoint of a function, and of all it calls, to the program.
+/// Adds the primal and the adjoint of a function, and of all it calls, to the program. A function with a rule of its
+/// own goes by that, as where it is called.
 ///
 /// # Errors
 /// An op without a rule; a function without a body. The program is then as it was.
@@ -85,6 +87,8 @@ pub fn reverse(program: &mut Program, root: FuncId) -> Result<Reverse, DiffError
     let used = program.reachable(root).into_iter().flat_map(|f| tapes(&program.functions[f]));
     let tape = used.max().map_or(0, |t| t + 1);
     let mut engine = Engine { program: program.clone(), tape, done: HashMap::new(), work: Vec::new() };
+    let by_rule = |rule: &CustomRule| rule.pullback.is_some() || rule.non_differentiable;
+    let root = entry(&mut engine.program, root, by_rule);
     let pair = engine.pair(root);
     while let Some(f) = engine.work.pop() {
         engine.function(f)?;

@@ -50,8 +50,8 @@ pub(crate) use product::matmul_shape;
 pub use product::{convolve, correlate, matmul, trace_product};
 pub(crate) use reduce::reduced;
 pub use reduce::{
-    arg_extreme, argsort, cumulative_sum, product, product_pairs, products_of_others, shift, shift_keep,
-    softmax, step, sum_keep, sum_like,
+    arg_extreme, argsort, cumulative_sum, norm, product, product_pairs, products_of_others, shift,
+    shift_keep, softmax, step, sum_keep, sum_like,
 };
 pub(crate) use shape::{Lines, Moved, Repeated, Window, checked_count};
 pub use shape::{Shape, Strided, axis_split, broadcast, checked_axis, count, indices_text, place};

@@ -73,6 +73,20 @@ pub fn cumulative_sum<S: Ring>(a: &mut Array<S>, axis: i64, back: bool) -> Resul
     Ok(())
 }
 
+/// The square root of the sum of the squared moduli. Of zeros the constant 0, whose derivative is 0 in every order, as that of
+/// the absolute value.
+#[must_use]
+pub fn norm<T: Real, S: Scalar<Real = T>>(a: &[S]) -> T {
+    let mut total = T::zero();
+    let mut few = Few::new();
+    for stretch in a.chunks(STRETCH) {
+        let some = &mut few.0[..stretch.len()];
+        some.iter_mut().zip(stretch).for_each(|(y, x)| *y = x.abs2());
+        total += sum(some);
+    }
+    if total.primal() == Some(0.0) { T::zero() } else { <T as Scalar>::sqrt(&total) }
+}
+
 /// The product of all elements.
 #[must_use]
 pub fn product<S: Ring>(a: &[S]) -> S {

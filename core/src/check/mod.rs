@@ -23,6 +23,7 @@
 //! Complex parameters count as two real numbers, `z.re` and `z.im`; the gradient `dL/dx + i dL/dy` has their
 //! partials as its parts.
 
+mod differences;
 mod numbers;
 
 use num_complex::Complex;
@@ -30,12 +31,13 @@ use num_dual::{Dual, DualNum};
 
 use crate::{
     exec::{Datum, Derivatives, DeriveError, Host, Limits, RunError},
-    ir::{FunctionBuilder, Op, Program},
+    ir::{FunctionBuilder, Op, Param, Primitive, Program},
     pass::Level,
     scalar::Real,
 };
 
-use numbers::{direction, flat, lift, moved, names, scaled};
+use differences::{Slope, slopes};
+use numbers::{direction, flat, lift, names, scaled};
 
 type Value<T = f64> = Datum<Complex<T>>;
 
@@ -99,8 +101,8 @@ pub struct Report {
     pub engines: Vec<Engine>,
     /// Whether the gradient asked for a second time had the same bits.
     pub reentrant: bool,
-    /// Whether all values and derivatives are equal, and [`reentrant`](Report::reentrant). Differences may be off by what
-    /// rounding the values of the function changes in them, as for `x + 1e16`.
+    /// Whether all values and derivatives are equal, and [`reentrant`](Report::reentrant). Differences may be off by their own
+    /// error, as shorter steps and the rounding of values show it: for `x + 1e16`, or `sin(x * x)` at 100 in single precision.
     pub agree: bool,
 }
 
@@ -167,7 +169,7 @@ pub fn gradcheck<T: Real + DualNum, H: CheckHost<T>>(
     let mut on_duals =
         Derivatives::<Complex<Dual<T>>>::new(program, name)?.with_host(host).with_limits(settings.limits);
     let (mut by_forward, mut by_dual) = (value, value);
-    let mut by_differences = settings;
+    let mut by_differences = Vec::with_capacity(reference.len());
     for (k, derivative) in reference.iter().enumerate() {
         let (y, dot) = reverse.jvp(args, &direction(args, k))?;
         by_forward = first(&y);
@@ -180,7 +182,7 @@ pub fn gradcheck<T: Real + DualNum, H: CheckHost<T>>(
         let fits = |slopes: &[Slope]| slopes.iter().all(|s| settings.close(s.value, *derivative));
         for slope in slopes(&mut reverse, args, k, settings, fits)? {
             difference.push(slope.value);
-            by_differences.absolute = by_differences.absolute.max(slope.rounding);
+            by_differences.push(settings.of(&slope));
         }
     }
     engines.push(("forward", by_forward, forward));
@@ -190,19 +192,23 @@ pub fn gradcheck<T: Real + DualNum, H: CheckHost<T>>(
     let (absolute, relative) = if is_single::<T>() { (1e-5, 1e-4) } else { (1e-9, 1e-6) };
     let (absolute, relative) = (settings.absolute.min(absolute), settings.relative.min(relative));
     let exact = Settings { absolute, relative, ..settings };
-    Ok(Report::new(
-        names,
-        engines,
-        reentrant,
-        |engine| {
-            if engine == "difference" { by_differences } else { exact }
-        },
-    ))
+    let allowed = |engine: &str, k: Option<usize>| match k {
+        Some(k) if engine == "difference" => by_differences.get(k).copied().unwrap_or(settings),
+        _ => exact,
+    };
+    Ok(Report::compared(names, engines, reentrant, allowed))
 }
 
 /// Whether numbers have single precision.
 fn is_single<T: Real>() -> bool {
     T::lit(1.0 + f64::EPSILON).is_exact_one()
+}
+
+impl Settings {
+    /// As these, for what differences say.
+    fn of(self, slope: &Slope) -> Settings {
+        Settings { absolute: self.absolute.max(slope.error), ..self }
+    }
 }
 
 impl Report {
@@ -214,6 +220,16 @@ impl Report {
         engines: Vec<(&'static str, f64, Vec<f64>)>,
         reentrant: bool,
         settings: impl Fn(&str) -> Settings,
+    ) -> Report {
+        Report::compared(names, engines, reentrant, |engine, _| settings(engine))
+    }
+
+    /// As [`new`](Report::new), with settings for each derivative by its number and for the value.
+    fn compared(
+        names: Vec<String>,
+        engines: Vec<(&'static str, f64, Vec<f64>)>,
+        reentrant: bool,
+        settings: impl Fn(&str, Option<usize>) -> Settings,
     ) -> Report {
         let (value, reference) = engines.first().map_or((0.0, Vec::new()), |e| (e.1, e.2.clone()));
         let engines: Vec<Engine> = (engines.into_iter())
@@ -227,75 +243,12 @@ impl Report {
             .collect();
         let agree = reentrant
             && engines.iter().all(|e| {
-                let settings = settings(e.name);
-                let same = e.gradient.iter().zip(&reference).all(|(a, b)| settings.close(*a, *b));
-                same && settings.close(e.value, value) && e.gradient.len() == reference.len()
+                let mut pairs = e.gradient.iter().zip(&reference).enumerate();
+                let same = pairs.all(|(k, (a, b))| settings(e.name, Some(k)).close(*a, *b));
+                same && settings(e.name, None).close(e.value, value) && e.gradient.len() == reference.len()
             });
         Report { names, engines, reentrant, agree }
     }
-}
-
-/// What differences say of a derivative.
-#[derive(Clone, Copy, Debug)]
-struct Slope {
-    value: f64,
-    /// What rounding the values of the function may change of it.
-    rounding: f64,
-}
-
-/// The derivatives of all real numbers of the result by the `k`-th of the arguments, by central differences.
-///
-/// The first step is `eps max(1, |x|)`. Where its differences do not fit, as for `1/x` at 1e-5, for `ln` at 1e-300 or beside a
-/// kink, ten times shorter steps follow, and those from `eps |x|` on, down to a millionth of them. What fits is taken if its
-/// error, which is what the next step changes and what rounding the values may, is within what the settings allow; if nothing
-/// does, that whose error seems least. At most 28 values.
-fn slopes<T: Real>(
-    f: &mut Derivatives<'_, Complex<T>>,
-    args: &[Value<T>],
-    k: usize,
-    settings: Settings,
-    fits: impl Fn(&[Slope]) -> bool,
-) -> Result<Vec<Slope>, DeriveError> {
-    let epsilon = if is_single::<T>() { f32::EPSILON.into() } else { f64::EPSILON };
-    let x = flat(args)[k].abs();
-    let mut differences = |h: f64| -> Result<Vec<Slope>, DeriveError> {
-        let up = flat(&[f.value(&moved(args, k, h))?]);
-        let down = flat(&[f.value(&moved(args, k, -h))?]);
-        let one = |(a, b): (&f64, &f64)| {
-            let rounding = epsilon * (a.abs() + b.abs()) / h;
-            Slope { value: (a - b) / (2.0 * h), rounding }
-        };
-        Ok(up.iter().zip(&down).map(one).collect())
-    };
-    let mut last = differences(settings.eps * x.max(1.0))?;
-    if fits(&last) {
-        return Ok(last);
-    }
-    let mut best: Vec<(Slope, f64)> = last.iter().map(|slope| (*slope, f64::INFINITY)).collect();
-    let small = (x > 0.0 && x < 1.0).then_some(x);
-    for h in std::iter::once(x.max(1.0))
-        .chain(small)
-        .flat_map(|scale| (0..7).map(move |j| settings.eps * scale * 0.1f64.powi(j)))
-        .skip(1)
-    {
-        let next = differences(h)?;
-        // Each with its error as a part of what is allowed.
-        let rated = |(last, next): (&Slope, &Slope)| {
-            let error = (next.value - last.value).abs() + last.rounding;
-            (*last, error / (settings.absolute + settings.relative * last.value.abs()))
-        };
-        let found: Vec<(Slope, f64)> = last.iter().zip(&next).map(rated).collect();
-        if fits(&last) && found.iter().all(|d| d.1 <= 1.0) {
-            return Ok(last);
-        }
-        for (best, found) in best.iter_mut().zip(found) {
-            if found.1 < best.1 {
-                *best = found;
-            }
-        }
-        last = next;
-    }
-    Ok(best.into_iter().map(|b| b.0).collect())
 }
 
 fn first<T: Real>(d: &Value<T>) -> f64 {
@@ -386,12 +339,12 @@ pub fn test_rule<H: CheckHost>(
     let mut compare = |rule, seed: f64, k: usize, row: usize, given: f64| {
         let given = given / seed;
         let slope = columns.get(k).and_then(|column| column.get(row)).copied();
-        let slope = slope.unwrap_or(Slope { value: f64::NAN, rounding: 0.0 });
-        let (expected, absolute) = (slope.value, settings.absolute.max(slope.rounding));
+        let slope = slope.unwrap_or(Slope { value: f64::NAN, error: 0.0 });
+        let expected = slope.value;
         let of = (rows > 1).then_some(row);
         let by = names.get(k).cloned().unwrap_or_default();
         let known = |f: &Fault| f.rule == rule && f.of == of && f.by == by;
-        if !(Settings { absolute, ..settings }).close(given, expected) && !faults.iter().any(known) {
+        if !settings.of(&slope).close(given, expected) && !faults.iter().any(known) {
             faults.push(Fault { rule, by, of, seed, given, expected });
         }
     };
@@ -424,27 +377,19 @@ pub fn test_rule<H: CheckHost>(
     Ok(faults)
 }
 
-/// A function that only calls the one of the given name, so that its rule is asked; else that name.
+/// A function that only calls the primitive of the given name; if there is none, that name.
 fn wrapped(program: &Program, name: &str) -> (Program, String) {
     let mut program = program.clone();
-    let (op, params, result) = match (program.lookup(name), program.lookup_primitive(name)) {
-        (Some(f), _) => {
-            let function = &program.functions[f];
-            (Op::Call(f), function.params.clone(), function.result.clone())
-        }
-        (None, Some(p)) => {
-            let primitive = &program.primitives[p];
-            let params = primitive.params.iter().enumerate();
-            let params =
-                params.map(|(k, kind)| crate::ir::Param::new(format!("argument {}", k + 1), kind.clone()));
-            (Op::Primitive(p), params.collect(), primitive.result.clone())
-        }
-        (None, None) => return (program, name.to_owned()),
+    let Some(p) = program.lookup_primitive(name).filter(|_| program.lookup(name).is_none()) else {
+        return (program, name.to_owned());
     };
+    let Primitive { params, result, .. } = program.primitives[p].clone();
+    let params = params.into_iter().enumerate();
+    let params = params.map(|(k, kind)| Param::new(format!("argument {}", k + 1), kind)).collect();
     let wrapper = program.fresh_name(&format!("{name}.checked"));
     let mut b = FunctionBuilder::new(wrapper.clone(), params, result.clone());
     let given = b.params().to_vec();
-    let y = b.inst(op, &given, result);
+    let y = b.inst(Op::Primitive(p), &given, result);
     b.ret(y);
     program.add(b.finish());
     (program, wrapper)

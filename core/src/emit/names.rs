@@ -144,6 +144,69 @@ pub(super) fn identifier(name: &str) -> String {
     out
 }
 
+/// Types and traits of Rust that every file knows, and crates.
+const TYPES: &[&str] = &[
+    "bool",
+    "char",
+    "str",
+    "f32",
+    "f64",
+    "i8",
+    "i16",
+    "i32",
+    "i64",
+    "i128",
+    "isize",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+    "u128",
+    "usize",
+    "std",
+    "core",
+    "alloc",
+    "Send",
+    "Sized",
+    "Sync",
+    "Unpin",
+    "Drop",
+    "FnMut",
+    "FnOnce",
+    "Box",
+    "ToOwned",
+    "PartialOrd",
+    "Eq",
+    "Ord",
+    "AsRef",
+    "AsMut",
+    "Into",
+    "Iterator",
+    "Extend",
+    "IntoIterator",
+    "DoubleEndedIterator",
+    "ExactSizeIterator",
+    "Result",
+    "String",
+    "ToString",
+    "TryFrom",
+    "TryInto",
+    "FromIterator",
+];
+
+/// A name for a struct: an identifier that is no type, trait or crate of Rust, and none in the texts that a file may hold.
+pub(super) fn type_name(name: &str, texts: &[&str]) -> String {
+    let mut out = identifier(name);
+    // Single letters are parameters of types, which hide what has their name.
+    let may_be_word = out.len() > 1 && out.starts_with(char::is_uppercase);
+    let code = texts.iter().flat_map(|text| text.lines()).filter(|line| !line.trim_start().starts_with("//"));
+    let mut words = code.flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_'));
+    if TYPES.contains(&out.as_str()) || may_be_word && words.any(|word| word == out) {
+        out.push('_');
+    }
+    out
+}
+
 /// The names that are taken.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {

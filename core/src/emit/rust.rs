@@ -27,13 +27,13 @@ use std::{
 
 use crate::{
     entity::{FuncId, PrimitiveId},
-    ir::{Element, Function, Kind, Op, Program, TupleKind},
+    ir::{Element, Field, Function, Kind, Op, Program, TupleKind},
 };
 
 use super::{
     EmitError,
     ast::{Body, Stmt, Var},
-    names::{Names, identifier},
+    names::{Names, identifier, type_name},
     rust_arrays,
     rust_stmt::{OWN_NAMES, Writer},
     structure::structured,
@@ -163,9 +163,8 @@ impl<'a> File<'a> {
                 out,
                 "\n#[derive(Clone, {copy}Debug, Default, PartialEq)]\n#[allow(nonstandard_style)]\npub struct {name} {{\n"
             );
-            for (k, field) in kind.fields.iter().enumerate() {
-                let kind = scratch.kind(&field.kind);
-                let _ = writeln!(out, "    pub {}: {kind},", field_name(field.name.as_deref(), k));
+            for (field, name) in kind.fields.iter().zip(field_names(&kind.fields)) {
+                let _ = writeln!(out, "    pub {name}: {},", scratch.kind(&field.kind));
             }
             out.push_str("}\n");
         }
@@ -352,7 +351,8 @@ impl<'a> File<'a> {
         if let Some(name) = self.structs.get(t) {
             return name.clone();
         }
-        let base = identifier(t.name.as_deref().unwrap_or("Tuple"));
+        let texts = [[NUMBERS, COMPLEX], rust_arrays::TEXTS].concat();
+        let base = type_name(t.name.as_deref().unwrap_or("Tuple"), &texts);
         let taken: HashSet<&String> = self.structs.values().collect();
         let mut name = base.clone();
         let mut k = 1;
@@ -377,8 +377,14 @@ pub(super) fn calls(text: &str, name: &str) -> bool {
     })
 }
 
-pub(super) fn field_name(name: Option<&str>, k: usize) -> String {
-    name.map_or_else(|| k.to_string(), identifier)
+/// What the fields of a tuple or a struct are called.
+pub(super) fn field_names(fields: &[Field]) -> Vec<String> {
+    let mut taken = Names::default();
+    let one = |(k, f): (usize, &Field)| match &f.name {
+        Some(name) => taken.fresh(&identifier(name)),
+        None => k.to_string(),
+    };
+    fields.iter().enumerate().map(one).collect()
 }
 
 /// What functions need, with all that they call.

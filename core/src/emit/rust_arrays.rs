@@ -27,6 +27,9 @@ const ARRAYS: &str = include_str!("support/arrays.rs");
 /// That complex numbers are such numbers.
 const COMPLEX: &str = include_str!("support/complex_arrays.rs");
 
+/// All that may be written along.
+pub(super) const TEXTS: [&str; 2] = [ARRAYS, COMPLEX];
+
 /// Whether a function does anything with arrays as wholes.
 pub(super) fn is_shaped(f: &Function) -> bool {
     f.insts.values().any(|inst| {

@@ -8,7 +8,7 @@ use crate::{
 use super::precedence::{ADD, AND, COMPARE, LOWEST, MUL, OR, POSTFIX, UNARY};
 use super::{
     ast::{Expr, Var, holds_array},
-    rust::{field_name, tape_field},
+    rust::{field_names, tape_field},
     rust_stmt::Writer,
 };
 
@@ -219,9 +219,10 @@ impl Writer<'_, '_> {
             }
             Op::Field(k) => {
                 let of = self.body.kind(&args[0]);
-                let field = of.fields().get(k as usize);
-                let name = field_name(field.and_then(|f| f.name.as_deref()), k as usize);
-                let copy = if field.is_some_and(|f| holds_array(&f.kind)) { ".clone()" } else { "" };
+                let k = k as usize;
+                let name = field_names(of.fields()).get(k).cloned().unwrap_or_default();
+                let copy =
+                    if of.fields().get(k).is_some_and(|f| holds_array(&f.kind)) { ".clone()" } else { "" };
                 format!("{}.{name}{copy}", self.at(&args[0], POSTFIX))
             }
             Op::Array if args.is_empty() => {
@@ -274,14 +275,9 @@ impl Writer<'_, '_> {
         match kind {
             Kind::Tuple(t) if t.name.is_some() => {
                 let name = self.file.structure(t);
-                let fields = t.fields.iter().zip(items).enumerate();
-                let fields: Vec<String> = fields
-                    .map(|(k, (f, item))| {
-                        let field = field_name(f.name.as_deref(), k);
-                        if field == item { item } else { format!("{field}: {item}") }
-                    })
-                    .collect();
-                format!("{name} {{ {} }}", fields.join(", "))
+                let fields = field_names(&t.fields).into_iter().zip(items);
+                let fields = fields.map(|(f, item)| if f == item { item } else { format!("{f}: {item}") });
+                format!("{name} {{ {} }}", fields.collect::<Vec<_>>().join(", "))
             }
             _ if items.len() == 1 => format!("({},)", items[0]),
             _ => format!("({})", items.join(", ")),
@@ -301,12 +297,10 @@ impl Writer<'_, '_> {
         let lets = pops.iter().enumerate().rev().map(|(k, p)| format!("let p{k} = {p}; "));
         let lets: String = lets.collect();
         let items: Vec<String> = match &t.name {
-            Some(_) => t
-                .fields
-                .iter()
-                .enumerate()
-                .map(|(k, f)| format!("{}: p{k}", field_name(f.name.as_deref(), k)))
-                .collect(),
+            Some(_) => {
+                let names = field_names(&t.fields).into_iter().enumerate();
+                names.map(|(k, name)| format!("{name}: p{k}")).collect()
+            }
             None => (0..n).map(|k| format!("p{k}")).collect(),
         };
         let value = match &t.name {
@@ -338,11 +332,9 @@ impl Writer<'_, '_> {
 
     fn paths(&mut self, path: &str, kind: &Kind, copy: bool) -> Vec<(&'static str, String)> {
         if let Kind::Tuple(t) = kind {
-            let fields = t.fields.iter().enumerate();
+            let fields = t.fields.iter().zip(field_names(&t.fields));
             return fields
-                .flat_map(|(k, f)| {
-                    self.paths(&format!("{path}.{}", field_name(f.name.as_deref(), k)), &f.kind, copy)
-                })
+                .flat_map(|(f, name)| self.paths(&format!("{path}.{name}"), &f.kind, copy))
                 .collect();
         }
         let field = tape_field(kind);

@@ -6,7 +6,7 @@ use crate::ir::{Element, Kind, Op};
 
 use super::{
     ast::{Body, Change, Expr, Label, Stmt, Var, holds_array},
-    rust::{File, field_name},
+    rust::{File, field_names},
     rust_tape::Room,
     tidy::is_named,
 };
@@ -303,10 +303,12 @@ fn array_fields(bar: &str, of: &str, kind: &Kind, each: &mut impl FnMut(&str, &s
     match kind {
         Kind::Array(_) => each(of, bar),
         Kind::Tuple(t) => {
-            let with_tangents = t.fields.iter().enumerate().filter(|(_, f)| f.kind.is_differentiable());
-            for (k, (j, field)) in with_tangents.enumerate() {
-                let name = |k: usize| field_name(field.name.as_deref(), k);
-                array_fields(&format!("{bar}.{}", name(k)), &format!("{of}.{}", name(j)), &field.kind, each);
+            let fields = t.fields.iter().zip(field_names(&t.fields));
+            let with_tangents = fields.filter(|(f, _)| f.kind.is_differentiable());
+            let tangent = kind.tangent();
+            let bars = field_names(tangent.as_ref().map_or(&[], Kind::fields));
+            for ((field, name), bar_name) in with_tangents.zip(bars) {
+                array_fields(&format!("{bar}.{bar_name}"), &format!("{of}.{name}"), &field.kind, each);
             }
         }
         _ => {}

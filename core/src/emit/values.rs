@@ -192,6 +192,7 @@ impl Writer<'_> {
             Some(var) => {
                 let (i, x) = (self.read(*index), self.read(*item));
                 self.settle(*array, out);
+                self.settle_reads(how, out);
                 self.var_of[result.index()] = Some(var);
                 out.push(Stmt::Change(how, var, i, x));
                 return;
@@ -201,6 +202,7 @@ impl Writer<'_> {
         let copy = self.consume(*array, false);
         out.push(Stmt::Assign(vec![(var, copy)]));
         let (i, x) = (self.read(*index), self.read(*item));
+        self.settle_reads(how, out);
         out.push(Stmt::Change(how, var, i, x));
     }
 
@@ -231,6 +233,22 @@ impl Writer<'_> {
             let (value, expr) = self.pending.remove(k);
             let to = self.var(value);
             out.push(Stmt::Assign(vec![(to, expr)]));
+        }
+    }
+
+    /// Computes what waits and reads an element, before an array grows: an index that is too large is told where it is read,
+    /// not by an array of that length.
+    fn settle_reads(&mut self, how: Change, out: &mut Vec<Stmt>) {
+        if !matches!(how, Change::Put | Change::AddAt) {
+            return;
+        }
+        let reads = |expr: &Expr| {
+            let mut found = false;
+            expr.each_op(&mut |op, _, _| found |= op == Op::Get);
+            found
+        };
+        while let Some(v) = self.pending.iter().find(|p| reads(&p.1)).map(|p| p.0) {
+            self.settle_value(v, out);
         }
     }
 

@@ -276,7 +276,7 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool]) -> Found {
             },
             shape => wrong("a square matrix", &[shape]),
         },
-        A::Prod | A::ArgMax | A::ArgMin | A::Shift => Ok(Known::Any),
+        A::Prod | A::Norm | A::ArgMax | A::ArgMin | A::Shift => Ok(Known::Any),
     }
 }
 

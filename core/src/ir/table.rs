@@ -43,6 +43,7 @@
 //! | `pow(x, y)` at x = 0, y > 0 | by x: `y 0^(y-1)`; by y: 0 |
 //! | `pow(x, 0)` | by x: 0, also at x = 0 |
 //! | `powi(x, 0)` | 0, also at x = 0 |
+//! | `norm` of zeros | 0, in every order |
 //! | `hypot`, `atan2` at the origin | NaN, but 0 for a zero cotangent |
 //! | outside the real domain | that of the formula: NaN of `sqrt(-1)`, `1/a` of `ln(-1)`, whose value is NaN |
 //! | on a branch cut | the derivative of the side that the value is taken from |

@@ -7,6 +7,7 @@
 //! | `A B` | `Y_bar B^H`, `A^H Y_bar` | `A_dot B + A B_dot` |
 //! | `A^-1 B = X` | `-B_bar X^H`, `B_bar = A^-H X_bar` | `A^-1 (B_dot - A_dot X)` |
 //! | `A^-1` | `-Y^H Y_bar Y^H` | `-Y A_dot Y` |
+//! | `|A|` | `A / Y Y_bar`, 0 for zeros | `re tr(A^H A_dot) / Y`, 0 for zeros |
 //! | `det A` | `conj(Y) Y_bar A^-H` | `Y tr(A^-1 A_dot)` |
 //! | `ln abs det A` | `Y_bar A^-H` | `re tr(A^-1 A_dot)` |
 //! | `L` with `L L^H = A` | `P(S + S^H)`, `S = L^-H P(L^H L_bar) L^-1` | `L P(L^-1 H L^-H)`, `H` Hermitian from the lower `A_dot` |
@@ -21,7 +22,7 @@
 
 use crate::{
     entity::Value,
-    ir::{ArrayOp, Element, FunctionBuilder, Kind, Mixed, Number1, Number2, Op},
+    ir::{ArrayOp, Element, FunctionBuilder, Kind, Mixed, Number1, Number2, Op, Real1},
 };
 
 use super::{
@@ -93,6 +94,13 @@ impl Rule<'_> {
         let half = self.mul(diagonal, half);
         let half = self.on(ArrayOp::DiagonalMatrix, &[half]);
         self.sub(lower, half)
+    }
+    /// `d / y` of a length `y`, and 0 where that is 0.
+    fn per_length(&mut self, y: Value, d: Value) -> Value {
+        let quotient = self.b.number1(Number1::Recip, y);
+        let quotient = self.b.number2(Number2::Scale, quotient, d);
+        let sign = self.b.inst(Op::Real1(Real1::Sign), &[y], Kind::Real);
+        self.b.number2(Number2::Scale, quotient, sign)
     }
     /// A vector of n as a column, a matrix as it is.
     fn columns(&mut self, x: Value, rows: Value) -> Value {
@@ -209,6 +217,11 @@ pub(super) fn pull(
         (A::ProdPairs, 1) => {
             let x = r.conj(x);
             r.on(A::ProdPairs, &[x, bar])
+        }
+        (A::Norm, _) => {
+            let factor = r.per_length(y, bar);
+            let factor = r.as_in(factor, x);
+            r.mul(x, factor)
         }
         (A::Softmax, 0) => {
             let along = r.mul(y, bar);
@@ -423,6 +436,12 @@ pub(super) fn push(
                     r.on(A::Dot, &[others, d])
                 }
                 A::ProdOthers => r.on(A::ProdPairs, &[x, d]),
+                A::Norm => {
+                    let x = r.conj(x);
+                    let along = r.on(A::Dot, &[x, d]);
+                    let along = if r.is_complex(along) { r.b.mixed(Mixed::Re, &[along]) } else { along };
+                    r.per_length(y, along)
+                }
                 A::Softmax => {
                     let along = r.mul(y, d);
                     let sum = r.on(A::SumKeep, &[along, second]);

@@ -275,25 +275,26 @@ pub(super) fn push_mixed(
         return Some(Some(b.mixed(op, &parts)));
     }
     let Some(d) = dot(0) else { return Some(None) };
-    // conj(z) z_dot: its real part is half the change of |z|^2, its imaginary part turns z.
-    let inner = |b: &mut FunctionBuilder, part: Mixed| {
-        let z = b.mixed(Mixed::Conj, &[z]);
-        let product = b.number2(Number2::Mul, z, d);
+    // conj(z) z_dot / r: with r = |z| its real part is the change of |z|, with r = |z|^2 its imaginary part that of the angle.
+    // 0 for a tangent of 0, also where that is divided by 0.
+    let inner = |b: &mut FunctionBuilder, r: Value, part: Mixed| {
+        let r = b.number1(Number1::Recip, r);
+        let (r, z) = (b.mixed(Mixed::Promote, &[r]), b.mixed(Mixed::Conj, &[z]));
+        let z = b.number2(Number2::Mul, z, r);
+        let product = b.number2(Number2::Scale, z, d);
         b.mixed(part, &[product])
     };
     Some(Some(match op {
         Mixed::Abs2 => {
-            let half = inner(b, Mixed::Re);
+            let z = b.mixed(Mixed::Conj, &[z]);
+            let product = b.number2(Number2::Mul, z, d);
+            let half = b.mixed(Mixed::Re, &[product]);
             b.number2(Number2::Add, half, half)
         }
-        Mixed::Modulus => {
-            let along = inner(b, Mixed::Re);
-            over(b, y, along)
-        }
+        Mixed::Modulus => inner(b, y, Mixed::Re),
         Mixed::Arg => {
-            let across = inner(b, Mixed::Im);
             let square = b.mixed(Mixed::Abs2, &[z]);
-            over(b, square, across)
+            inner(b, square, Mixed::Im)
         }
         Mixed::PowiReal | Mixed::PowiComplex => {
             let p = power_slope(b, op, z, args[1]);

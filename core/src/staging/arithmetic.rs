@@ -115,6 +115,11 @@ impl Stage {
         {
             return Ok(Given::Literal(n));
         }
+        if let Given::Literals(all) = a
+            && let Some(negative) = self.negative_literals(all)
+        {
+            return Ok(negative);
+        }
         let v = self.value(a)?;
         Ok(Given::Value(match self.b.kind(v) {
             Kind::Int => self.b.inst(Op::Int1(Int1::Neg), &[v], Kind::Int),

@@ -38,7 +38,6 @@ composed! {
     LogSumExp "logsumexp" (Reals) "`ln sum exp x` over all elements, without overflow.";
     LogSumExpKeep "logsumexp_keep" (Reals, Int) "`ln sum exp x` along an axis, whose length becomes 1.";
     LogSumExpAxis "logsumexp_axis" (Reals, Int) "`ln sum exp x` along an axis, which is lost.";
-    Norm "norm" (Array) "The square root of the sum of the squared moduli of all elements.";
     Maximum "maximum" (Reals) "The greatest element; the first one at a tie gets the cotangent.";
     Minimum "minimum" (Reals) "The least element; the first one at a tie gets the cotangent.";
     Sort "sort" (Reals) "The elements of a vector in ascending order; each gets the cotangent of its place.";
@@ -92,7 +91,7 @@ impl Composed {
         let element = if complex { Element::Complex } else { Element::Real };
         Some(match self {
             Composed::Mean | Composed::Trace => element.kind(),
-            Composed::Norm | Composed::Maximum | Composed::Minimum | Composed::LogSumExp => Kind::Real,
+            Composed::Maximum | Composed::Minimum | Composed::LogSumExp => Kind::Real,
             Composed::EigenValues | Composed::Eye => Kind::Array(Element::Real),
             Composed::InverseFft => Kind::Array(Element::Complex),
             Composed::Full => Kind::Array(Element::of(first)?),
@@ -151,8 +150,8 @@ impl Stage {
             let given = args.get(k).copied().unwrap_or(Given::Nothing);
             let value = match (op.hint(k), given) {
                 (Some(kind), _) => self.fit(given, &kind),
-                (None, Given::Literal(_)) => {
-                    self.fit(given, if complex { &Kind::Complex } else { &Kind::Real })
+                (None, Given::Literal(_) | Given::Literals(_)) => {
+                    self.fit_element(given, if complex { &Kind::Complex } else { &Kind::Real })
                 }
                 (None, Given::Value(v)) => match self.b.kind(v) {
                     Kind::Real | Kind::Array(Element::Real) if complex => {
@@ -183,6 +182,9 @@ impl Stage {
         let arg = |k: usize| args.get(k).copied().unwrap_or(Given::Nothing);
         // An array of real or complex numbers.
         let array = |s: &mut Stage, k: usize| -> Result<Value, Misfit> {
+            if let Given::Literals(all) = arg(k) {
+                return Ok(s.literals(all, Element::Real));
+            }
             let v = s.value(arg(k)).map_err(|e| e.of(k))?;
             match s.b.kind(v) {
                 Kind::Array(Element::Real | Element::Complex) => Ok(v),
@@ -232,13 +234,6 @@ impl Stage {
                 let n = self.b.inst(Op::Len, &[x], Kind::Int);
                 let n = self.b.mixed(Mixed::FromInt, &[n]);
                 return self.binary(Operator::Div, sum, Given::Value(n));
-            }
-            Composed::Norm => {
-                let x = array(self, 0)?;
-                let squares = self.builtin(Builtin::Abs2, &[Given::Value(x)])?;
-                let sum = self.builtin(Builtin::Sum, &[squares])?;
-                let sum = self.value(sum)?;
-                self.b.number1(Number1::Sqrt, sum)
             }
             Composed::Maximum | Composed::Minimum => {
                 let x = self.fit(arg(0), &Kind::Array(Element::Real))?;

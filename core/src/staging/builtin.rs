@@ -209,7 +209,10 @@ impl Stage {
             Builtin::Composed(op) => return self.composed(op, args),
             Builtin::Select => return self.select(arg(0), arg(1), arg(2)),
             Builtin::Len | Builtin::Sum => {
-                let xs = self.value(arg(0))?;
+                let xs = match (builtin, arg(0)) {
+                    (Builtin::Sum, Given::Literals(all)) => self.literals(all, Element::Real),
+                    (_, given) => self.value(given)?,
+                };
                 match (builtin, self.b.kind(xs).clone()) {
                     (Builtin::Len, Kind::Array(_)) => self.b.inst(Op::Len, &[xs], Kind::Int),
                     (Builtin::Sum, Kind::Array(e @ (Element::Real | Element::Complex))) => {
@@ -279,15 +282,20 @@ impl Stage {
     }
 
     /// The kind of what is one of several: complex if one is, else that of the first value; literals among
-    /// themselves are real where a real number is asked for, else ints.
+    /// themselves are real where a real number is asked for, else ints. Of arrays the same.
     pub(super) fn common(&self, given: &[Given], hint: Option<&Kind>) -> Kind {
-        if hint == Some(&Kind::Complex) || given.iter().any(|g| self.is(*g, &Kind::Complex)) {
-            return Kind::Complex;
+        for complex in [Kind::Complex, Kind::Array(Element::Complex)] {
+            if hint == Some(&complex) || given.iter().any(|g| self.is(*g, &complex)) {
+                return complex;
+            }
         }
         let kind = given.iter().find_map(|g| match g {
             Given::Value(v) => Some(self.b.kind(*v).clone()),
             _ => None,
         });
-        kind.unwrap_or(if hint == Some(&Kind::Real) { Kind::Real } else { Kind::Int })
+        let arrays = given.iter().any(|g| self.is_array(*g));
+        let of = |element: Element| if arrays { Kind::Array(element) } else { element.kind() };
+        let real = of(Element::Real);
+        kind.unwrap_or_else(|| if hint == Some(&real) { real } else { of(Element::Int) })
     }
 }

@@ -8,15 +8,19 @@ use crate::{
 use super::{Given, MAX_LEAVES, Misfit, Stage};
 
 impl Stage {
-    /// `[a, b, …]`. The elements are of kind `hint` if given; else complex if one is, ints if one is or all
-    /// are literals, and real otherwise. Arrays are [stacked](Stage::stack).
+    /// `[a, b, …]`. The elements are of kind `hint` if given; else complex if one is, ints if one is, and real otherwise;
+    /// literals alone take the kind that fits. Arrays are [stacked](Stage::stack).
     ///
     /// # Errors
     /// An element does not fit.
     pub fn array(&mut self, items: &[Given], hint: Option<Element>) -> Result<Given, Misfit> {
-        let is_array = |g: &Given| matches!(g, Given::Value(v) if matches!(self.b.kind(*v), Kind::Array(_)));
-        if items.iter().any(is_array) {
+        if items.iter().any(|g| self.is_array(*g)) {
             return self.stack(items);
+        }
+        if hint.is_none()
+            && let Some(literals) = self.literal_list(items)
+        {
+            return Ok(literals);
         }
         let kind = match hint {
             Some(element) => element.kind(),
@@ -98,11 +102,15 @@ impl Stage {
         Ok(self.b.on_arrays(ArrayOp::Place, &[xs, list]))
     }
 
-    /// `[x; n]`, with elements of kind `hint` if given.
+    /// `[x; n]`, with elements of kind `hint` if given; else a literal takes the kind that fits.
     ///
     /// # Errors
     /// The element does not fit, or `n` is no int.
     pub fn fill(&mut self, x: Given, n: Given, hint: Option<Element>) -> Result<Given, Misfit> {
+        if let (Given::Literal(x), None) = (x, hint) {
+            let n = self.fit(n, &Kind::Int).map_err(|e| e.of(1))?;
+            return Ok(self.literal_fill(x, n));
+        }
         let x = match hint {
             Some(element) => self.fit(x, &element.kind())?,
             None => self.value(x)?,

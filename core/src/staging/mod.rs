@@ -45,6 +45,7 @@ mod arrays;
 mod builtin;
 mod data;
 mod flow;
+mod literals;
 mod name;
 mod place;
 
@@ -52,6 +53,7 @@ pub use arithmetic::Operator;
 pub use arrays::Composed;
 pub use builtin::Builtin;
 pub use flow::{Branches, Counter, Head, Inside, Short};
+pub use literals::Literals;
 pub use name::is_name;
 pub use place::Place;
 
@@ -68,6 +70,8 @@ pub const MAX_LEAVES: usize = 10_000;
 pub enum Given {
     /// A literal integer, which takes the kind that fits.
     Literal(i64),
+    /// An array of literal integers, which does so too.
+    Literals(Literals),
     /// A value.
     Value(Value),
     /// No value: a statement, or a block that was left.
@@ -96,6 +100,11 @@ impl Misfit {
         let hint = match given {
             Kind::Int if expected == "real" || expected == "complex" => ": write `real(n)`",
             Kind::Complex if expected == "real" => ": take `re`, `im`, `abs` or `abs2` of it",
+            Kind::Array(Element::Int)
+                if expected.starts_with("array") || expected.starts_with("an array of real") =>
+            {
+                ": write `real(ns)`"
+            }
             _ => "",
         };
         Misfit { operand: 0, given: given.to_string(), expected, hint }
@@ -128,6 +137,7 @@ pub struct Stage {
     pub b: FunctionBuilder,
     result: Kind,
     loops: Vec<Loop>,
+    literals: Vec<literals::Written>,
 }
 
 impl Stage {
@@ -135,7 +145,7 @@ impl Stage {
     #[must_use]
     pub fn new(name: impl Into<String>, params: Vec<Param>, result: Kind) -> Stage {
         let b = FunctionBuilder::new(name, params, result.clone());
-        Stage { b, result, loops: Vec::new() }
+        Stage { b, result, loops: Vec::new(), literals: Vec::new() }
     }
 
     /// What the function returns.
@@ -152,13 +162,14 @@ impl Stage {
 
     // Kinds.
 
-    /// A value; a literal is an int.
+    /// A value; a literal is an int, an array of literals one of ints.
     ///
     /// # Errors
     /// There is none.
     pub fn value(&mut self, given: Given) -> Result<Value, Misfit> {
         match given {
             Given::Literal(n) => Ok(self.b.int(n)),
+            Given::Literals(all) => Ok(self.literals(all, Element::Int)),
             Given::Value(v) => Ok(v),
             Given::Nothing => Err(Misfit::nothing()),
         }
@@ -171,6 +182,7 @@ impl Stage {
     pub fn fit(&mut self, given: Given, kind: &Kind) -> Result<Value, Misfit> {
         match (given, kind) {
             (Given::Literal(n), Kind::Real | Kind::Complex) => return Ok(self.b.number(n as f64, kind)),
+            (Given::Literals(all), Kind::Array(element)) => return Ok(self.literals(all, *element)),
             (Given::Value(v), Kind::Complex) if *self.b.kind(v) == Kind::Real => {
                 return Ok(self.b.mixed(Mixed::Promote, &[v]));
             }
@@ -211,9 +223,7 @@ impl Stage {
     /// It is of another kind.
     pub fn fit_element(&mut self, given: Given, kind: &Kind) -> Result<Value, Misfit> {
         match (given, Element::of(kind)) {
-            (Given::Value(v), Some(e)) if matches!(self.b.kind(v), Kind::Array(_)) => {
-                self.fit(given, &Kind::Array(e))
-            }
+            (_, Some(e)) if self.is_array(given) => self.fit(given, &Kind::Array(e)),
             _ => self.fit(given, kind),
         }
     }
@@ -224,6 +234,16 @@ impl Stage {
         self.is(given, &Kind::Complex) || self.is(given, &Kind::Array(Element::Complex))
     }
 
+    /// Whether it is an array.
+    #[must_use]
+    pub fn is_array(&self, given: Given) -> bool {
+        match given {
+            Given::Value(v) => matches!(self.b.kind(v), Kind::Array(_)),
+            Given::Literals(_) => true,
+            Given::Literal(_) | Given::Nothing => false,
+        }
+    }
+
     /// Whether it is a value of the given kind.
     #[must_use]
     pub fn is(&self, given: Given, kind: &Kind) -> bool {
@@ -232,7 +252,7 @@ impl Stage {
 
     // Variables.
 
-    /// A new variable with its first value; a literal makes an int.
+    /// A new variable with its first value; literals are ints.
     ///
     /// # Errors
     /// There is no value.

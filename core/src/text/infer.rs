@@ -23,37 +23,52 @@ pub(super) enum Known {
     Nothing,
     /// A literal integer, which fits where a number is asked for; its value, if one literal gives it.
     Literal(Option<i64>),
+    /// An array of literal integers, which does so too.
+    Literals,
     Kind(Kind),
 }
 
 impl Known {
     pub(super) fn join(self, other: Known) -> Known {
-        use Known::{Literal, Nothing};
+        use Known::{Literal, Literals, Nothing};
         match (self, other) {
             (Nothing, k) | (k, Nothing) => k,
             (Literal(_), Literal(_)) => Literal(None),
             (Literal(_), k) | (k, Literal(_)) => k,
-            (Known::Kind(Kind::Complex), Known::Kind(Kind::Real))
-            | (Known::Kind(Kind::Real), Known::Kind(Kind::Complex)) => Known::Kind(Kind::Complex),
+            (Literals, k) | (k, Literals) => k,
+            (Known::Kind(Kind::Real), b @ Known::Kind(Kind::Complex))
+            | (Known::Kind(Kind::Array(Element::Real)), b @ Known::Kind(Kind::Array(Element::Complex))) => b,
             (a, _) => a,
         }
     }
+    /// As an operand of an operator: arrays of literals are real there.
+    fn operand(self) -> Known {
+        if self == Known::Literals { Known::Kind(Kind::Array(Element::Real)) } else { self }
+    }
     /// What an operator between two numbers or arrays gives.
     fn meet(self, other: Known) -> Known {
-        match (&self, &other) {
-            (Known::Kind(a), Known::Kind(b)) if [a, b].iter().any(|k| matches!(k, Kind::Array(_))) => {
+        match (self.operand(), other.operand()) {
+            (Known::Kind(a), Known::Kind(b)) if [&a, &b].iter().any(|k| matches!(k, Kind::Array(_))) => {
                 let complex = |k: &Kind| matches!(k, Kind::Complex | Kind::Array(Element::Complex));
-                Known::Kind(Kind::Array(if complex(a) || complex(b) {
+                Known::Kind(Kind::Array(if complex(&a) || complex(&b) {
                     Element::Complex
                 } else {
                     Element::Real
                 }))
             }
-            _ => self.join(other),
+            (a, b) => a.join(b),
         }
     }
     fn anonymous(self) -> Known {
         if matches!(self, Known::Literal(_)) { Known::Literal(None) } else { self }
+    }
+    /// As the value of a variable: literals are ints.
+    fn settled(self) -> Known {
+        match self {
+            Known::Literal(_) => Known::Kind(Kind::Int),
+            Known::Literals => Known::Kind(Kind::Array(Element::Int)),
+            known => known,
+        }
     }
     fn kind(&self) -> Option<&Kind> {
         match self {
@@ -103,8 +118,7 @@ impl Infer<'_> {
 
     fn define(&mut self, name: &str, known: Known) {
         if let Some(scope) = self.scopes.last_mut() {
-            let known = if matches!(known, Known::Literal(_)) { Known::Kind(Kind::Int) } else { known };
-            scope.insert(name.to_owned(), known);
+            scope.insert(name.to_owned(), known.settled());
         }
     }
 
@@ -173,7 +187,7 @@ impl Infer<'_> {
                 }),
             },
             ExprKind::Call(name, args) => self.call(&name.text, args, kinds),
-            ExprKind::Index(xs, _) | ExprKind::Element(xs, _) => match self.expr(xs, kinds) {
+            ExprKind::Index(xs, _) | ExprKind::Element(xs, _) => match self.expr(xs, kinds).settled() {
                 Known::Kind(Kind::Array(e)) => known(e.kind()),
                 _ => Known::Nothing,
             },
@@ -206,13 +220,8 @@ impl Infer<'_> {
             }
             ExprKind::Tuple(items) => {
                 let items: Vec<Known> = items.iter().map(|e| self.expr(e, kinds)).collect();
-                let kinds: Option<Vec<Kind>> = (items.into_iter())
-                    .map(|k| match k {
-                        Known::Kind(k) => Some(k),
-                        Known::Literal(_) => Some(Kind::Int),
-                        Known::Nothing => None,
-                    })
-                    .collect();
+                let kinds: Option<Vec<Kind>> =
+                    items.into_iter().map(|k| k.settled().kind().cloned()).collect();
                 // Lowering complains about one that is too large.
                 let fits = |k: &Vec<Kind>| k.iter().map(Kind::n_leaves).sum::<usize>() <= MAX_LEAVES;
                 kinds.filter(fits).map_or(Known::Nothing, |k| known(Kind::tuple(k)))
@@ -232,14 +241,16 @@ impl Infer<'_> {
         }
     }
 
-    /// A literal element of an array is an int; of an empty array, a real number.
+    /// An array of such elements; without any, of real numbers.
     fn array(&self, element: Known, empty: bool) -> Known {
         match element {
             Known::Kind(k @ Kind::Array(Element::Real | Element::Complex)) => Known::Kind(k),
             // Rows of literals are real numbers.
-            Known::Kind(Kind::Array(Element::Int)) => Known::Kind(Kind::Array(Element::Real)),
+            Known::Literals | Known::Kind(Kind::Array(Element::Int)) => {
+                Known::Kind(Kind::Array(Element::Real))
+            }
             Known::Kind(k) => Element::of(&k).map_or(Known::Nothing, |e| Known::Kind(Kind::Array(e))),
-            Known::Literal(_) => Known::Kind(Kind::Array(Element::Int)),
+            Known::Literal(_) => Known::Literals,
             Known::Nothing if empty => Known::Kind(Kind::Array(Element::Real)),
             Known::Nothing => Known::Nothing,
         }
@@ -261,22 +272,17 @@ impl Infer<'_> {
             let complex = known.is_none() || args.contains(&Known::Kind(Kind::Complex));
             return known.filter(|_| !complex).unwrap_or(on_complex).clone();
         }
-        let kinds: Option<Vec<Kind>> = args
-            .iter()
-            .map(|k| match k {
-                Known::Kind(k) => Some(k.clone()),
-                Known::Literal(_) => Some(Kind::Int),
-                Known::Nothing => None,
-            })
-            .collect();
-        if let (Some(builtin), Some(kinds)) = (Builtin::by_name(name), kinds) {
-            // A literal beside an array is a real number.
-            let literal =
-                |k: usize| matches!(args.get(k), Some(Known::Literal(_))) && builtin.hint(k).is_none();
-            let kinds: Vec<Kind> = (kinds.into_iter().enumerate())
-                .map(|(k, kind)| if literal(k) { Kind::Real } else { kind })
-                .collect();
-            if let Some(kind) = builtin.on_arrays(&kinds) {
+        if let Some(builtin) = Builtin::by_name(name) {
+            // Literals beside an array are real numbers.
+            let kind = |(k, known): (usize, &Known)| match (known, builtin.hint(k)) {
+                (Known::Kind(kind), _) => Some(kind.clone()),
+                (Known::Literal(_), hint) => Some(if hint.is_none() { Kind::Real } else { Kind::Int }),
+                (Known::Literals, Some(hint @ Kind::Array(_))) => Some(hint),
+                (Known::Literals, _) => Some(Kind::Array(Element::Real)),
+                (Known::Nothing, _) => None,
+            };
+            let kinds: Option<Vec<Kind>> = args.iter().enumerate().map(kind).collect();
+            if let Some(kind) = kinds.and_then(|kinds| builtin.on_arrays(&kinds)) {
                 return Known::Kind(kind);
             }
         }
@@ -287,7 +293,7 @@ impl Infer<'_> {
             Some(Builtin::MinMax(..)) => joined(),
             Some(Builtin::Powi) => real(args.first().cloned().unwrap_or(Known::Nothing)),
             Some(Builtin::Select) => args.into_iter().skip(1).fold(Known::Nothing, Known::join),
-            Some(Builtin::Sum) => match args.first() {
+            Some(Builtin::Sum) => match args.first().cloned().map(Known::operand) {
                 Some(Known::Kind(Kind::Array(e))) => Known::Kind(e.kind()),
                 _ => Known::Nothing,
             },

@@ -227,5 +227,11 @@ program! {
         let hot = if n > 2 { true } else { false };
         select(hot, b, a)
     }
+    fn either(a: array, hot: bool) -> array { if hot { a } else { [1, -2] } }
+    fn whole(a: array, z: array<complex>) -> array {
+        let b = concat([5, 6], a, 0) * dot([1, 2], a);
+        let c = matvec([[1, 0], [0, 2]], a) + re(z * [1, 2]) + [3, 4] * a;
+        outer([1, 2], c) - spread(b[3], c)
+    }
     fn counts(ns: array<int>, a: array) -> array { real(ns) * a + real(count([2, 2]) + place(a, [1])) }
 }

@@ -550,6 +550,13 @@ fn array_argsort(a: &Array<f64>) -> Array<i64> {
     Array::from(order.into_iter().map(|k| k as i64).collect::<Vec<_>>())
 }
 //-
+/// The square root of the sum of the squared moduli.
+fn array_norm<T: Number>(a: &Array<T>) -> f64 {
+    let sums: Vec<f64> =
+        a.items.chunks(128).map(|s| sum(&s.iter().map(|x| x.square()).collect::<Vec<_>>())).collect();
+    sums.into_iter().fold(0.0, |total, s| total + s).sqrt()
+}
+//-
 /// The greatest finite element, by which exponents are lessened.
 fn array_shift(a: &[f64]) -> f64 {
     let greatest = a.iter().copied().reduce(|g, x| if x < g { g } else { x });

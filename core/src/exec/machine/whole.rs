@@ -104,7 +104,7 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
             Bank::Real => {
                 reals[to] = match op {
                     ArrayOp::Shift => array::shift(&x.arrays[0])?,
-                    ArrayOp::LogAbsDet => real_of(op, &x)?,
+                    ArrayOp::LogAbsDet | ArrayOp::Norm => real_of(op, &x)?,
                     ArrayOp::TraceProduct => trace_product(&x, &mut arrays.reals, &mut arrays.room)?,
                     _ => number(op, &x)?,
                 }
@@ -212,8 +212,11 @@ fn trace_product<E: Scalar>(
     sum
 }
 
-fn real_of<T: Real, E: Scalar<Real = T>>(_: ArrayOp, x: &Operands<E>) -> Result<T, ArrayError> {
-    array::log_abs_determinant(&x.arrays[0])
+fn real_of<T: Real, E: Scalar<Real = T>>(op: ArrayOp, x: &Operands<E>) -> Result<T, ArrayError> {
+    match op {
+        ArrayOp::Norm => Ok(array::norm(&x.arrays[0])),
+        _ => array::log_abs_determinant(&x.arrays[0]),
+    }
 }
 
 fn real_array<T: Real>(

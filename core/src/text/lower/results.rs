@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::ir::{Kind, Program};
+use crate::ir::{Element, Kind, Program};
 
 use super::super::{
     ast::{Items, KindExpr},
@@ -60,6 +60,7 @@ pub(super) fn results(
         let kind = match results.remove(&f.name.text) {
             Some(Known::Kind(kind)) => kind,
             Some(Known::Literal(_)) => Kind::Int,
+            Some(Known::Literals) => Kind::Array(Element::Int),
             // An error in the body says more than that nothing follows from it.
             _ => Kind::Real,
         };

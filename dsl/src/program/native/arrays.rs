@@ -114,13 +114,47 @@ impl<S: Number, E: Element<Number = S>> Numbers<S> for &Arr<E> {
         E::datum(self.0.clone())
     }
 }
-impl<S: Number, X, E: Element<Number = S>, const M: usize> Numbers<S> for [X; M]
-where
-    [X; M]: Bind<S, Out = Arr<E>>,
-{
-    type Element = E;
+impl<S: Number, X: Entry<S>, const M: usize> Numbers<S> for [X; M] {
+    type Element = X::Element;
     fn value(self) -> Value<S> {
-        E::datum(self.bind().0)
+        Element::datum(X::together(self.into()).0)
+    }
+}
+
+/// What an array of numbers of the kind `S` is written out of, where one is asked for: int literals are real there.
+pub trait Entry<S: Number>: Sized {
+    /// What the array is of.
+    type Element: Element<Number = S>;
+    /// The array.
+    fn together(items: Vec<Self>) -> Arr<Self::Element>;
+}
+macro_rules! entries {
+    ($($X:ty => $E:ty;)*) => {$(
+        impl<S: Number> Entry<S> for $X {
+            type Element = $E;
+            fn together(items: Vec<$X>) -> Arr<$E> {
+                Arr(items.into_iter().map(Fit::<$E>::fit).collect())
+            }
+        }
+    )*};
+}
+entries! { i64 => N<S>; f64 => N<S>; N<S> => N<S>; Z<S> => Z<S>; }
+impl<S: Number, E: Element<Number = S>> Entry<S> for Arr<E> {
+    type Element = E;
+    fn together(items: Vec<Arr<E>>) -> Arr<E> {
+        stack(items)
+    }
+}
+impl<S: Number, E: Element<Number = S>> Entry<S> for &Arr<E> {
+    type Element = E;
+    fn together(items: Vec<&Arr<E>>) -> Arr<E> {
+        stack(items.into_iter().cloned().collect())
+    }
+}
+impl<S: Number, X: Entry<S>, const M: usize> Entry<S> for [X; M] {
+    type Element = X::Element;
+    fn together(items: Vec<[X; M]>) -> Arr<X::Element> {
+        stack(items.into_iter().map(|row| X::together(row.into())).collect())
     }
 }
 
@@ -173,14 +207,13 @@ beside! {
     [S: Number] i64, N<S> => N<S>: |n| Datum::Real(S::lit(n as f64));
     [S: Number] i64, Z<S> => Z<S>: |n| Datum::Real(S::lit(n as f64));
 }
-impl<S: Number, E: Element<Number = S>, X, F: Element<Number = S>, const M: usize> Beside<E> for [X; M]
+impl<S: Number, E: Element<Number = S>, X: Entry<S>, const M: usize> Beside<E> for [X; M]
 where
-    [X; M]: Bind<S, Out = Arr<F>>,
-    Arr<F>: Beside<E>,
+    Arr<X::Element>: Beside<E>,
 {
-    type Out = <Arr<F> as Beside<E>>::Out;
+    type Out = <Arr<X::Element> as Beside<E>>::Out;
     fn operand(self) -> Value<S> {
-        F::datum(self.bind().0)
+        self.value()
     }
 }
 

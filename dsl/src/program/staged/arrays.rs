@@ -37,11 +37,24 @@ where
 {
     type Element = E;
 }
-impl<X, E: Single, const M: usize> NumberArray for [X; M]
-where
-    [X; M]: Bind<Out = Ex<Array<E>>>,
-{
-    type Element = E;
+impl<X: Entry, const M: usize> NumberArray for [X; M] {
+    type Element = X::Element;
+}
+
+/// What an array of real or complex numbers is written out of, where one is asked for: int literals are real there.
+pub trait Entry: Operand {
+    /// What the array is of.
+    type Element: Single;
+}
+macro_rules! entries {
+    ($($X:ty => $E:ty;)*) => {$( impl Entry for $X { type Element = $E; } )*};
+}
+entries! {
+    i64 => f64; f64 => f64; Ex<f64> => f64; Ex<C> => C; Ex<Array<f64>> => f64; Ex<Array<C>> => C;
+    &Ex<Array<f64>> => f64; &Ex<Array<C>> => C;
+}
+impl<X: Entry, const M: usize> Entry for [X; M] {
+    type Element = X::Element;
 }
 
 macro_rules! operators {

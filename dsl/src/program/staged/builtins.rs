@@ -19,11 +19,8 @@ numeric! {
     Ex<f64> => f64; Ex<C> => C; f64 => f64; i64 => f64; Ex<Array<f64>> => Array<f64>; Ex<Array<C>> => Array<C>;
     &Ex<Array<f64>> => Array<f64>; &Ex<Array<C>> => Array<C>;
 }
-impl<X, E: Numbers, const M: usize> Numeric for [X; M]
-where
-    [X; M]: Bind<Out = Ex<E>>,
-{
-    type Kind = E;
+impl<X: Entry, const M: usize> Numeric for [X; M] {
+    type Kind = <X::Element as Single>::Array;
 }
 
 /// The kinds of real and complex numbers, and of arrays of them.

@@ -1,0 +1,29 @@
+//! A function with a rule of its own, where differentiation starts.
+//!
+//! The engines look at rules where a function is *called*. The function that they start at is called by nobody, so
+//! one that has a rule is given a caller, which the engines start at instead:
+//!
+//! ```text
+//! fn f.call(x)
+//!     return call f(x)
+//! ```
+
+use crate::{
+    entity::FuncId,
+    ir::{CustomRule, FunctionBuilder, Op, Program},
+};
+
+/// The function to start at: `f`, or a function that only calls it if `decides` says of its rule that calls go by it.
+pub(super) fn entry(program: &mut Program, f: FuncId, decides: impl Fn(&CustomRule) -> bool) -> FuncId {
+    if !program.rule(f).is_some_and(decides) {
+        return f;
+    }
+    let function = &program.functions[f];
+    let name = program.fresh_name(&format!("{}.call", function.name));
+    let result = function.result.clone();
+    let mut b = FunctionBuilder::new(name, function.params.clone(), result.clone());
+    let args = b.params().to_vec();
+    let y = b.inst(Op::Call(f), &args, result);
+    b.ret(y);
+    program.add(b.finish())
+}

@@ -1,0 +1,107 @@
+//! Derivatives by differences that know their own error.
+//!
+//! A central difference is off by the curvature of the function over its step, and by the rounding of values over the
+//! length of the step; which step fits is not known before. So steps of all lengths are tried, and what the next two
+//! shorter ones change of a difference tells its error: where steps are too long for the function, as for `1/x` at 1e-5, for
+//! `ln` at 1e-300 or beside a kink, and where they are too short, or no step is right, as for `sin(x * x)` at 100 in single
+//! precision. Differences that are zero say nothing of themselves, since the function may only be too coarse for the
+//! steps, as `(x + 1e10) - 1e10` is: those of longer steps are their error.
+
+use num_complex::Complex;
+
+use crate::{
+    exec::{Derivatives, DeriveError},
+    scalar::Real,
+};
+
+use super::{
+    Settings, Value, is_single,
+    numbers::{flat, moved},
+};
+
+/// The lengths of steps that are tried: what each is of the one before, and how many are longer and shorter than the usual.
+const SHORTER: f64 = 0.316_227_766_016_837_94;
+const LONGER_STEPS: i32 = 6;
+const SHORTER_STEPS: i32 = 12;
+/// No step is a larger part of the larger of 1 and the argument, or of the argument.
+const LONGEST: f64 = 0.05;
+
+/// Where rounding makes differences random, two may be close by chance.
+const CHANCE: f64 = 3.0;
+
+/// What differences say of a derivative.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slope {
+    pub(super) value: f64,
+    /// How far it may be off.
+    pub(super) error: f64,
+}
+
+/// The derivatives of all real numbers of the result by the `k`-th of the arguments, by central differences.
+///
+/// The first step is `eps max(1, |x|)`; if what it says does not fit, longer and shorter ones follow, and those beside
+/// `eps |x|`. What fits is taken if its error is within what the settings allow; if nothing does, that whose error seems least.
+/// At most 78 values.
+pub(super) fn slopes<T: Real>(
+    f: &mut Derivatives<'_, Complex<T>>,
+    args: &[Value<T>],
+    k: usize,
+    settings: Settings,
+    fits: impl Fn(&[Slope]) -> bool,
+) -> Result<Vec<Slope>, DeriveError> {
+    let epsilon = if is_single::<T>() { f32::EPSILON.into() } else { f64::EPSILON };
+    let x = flat(args)[k].abs();
+    // The error is that of rounding the two values.
+    let mut differences = |h: f64| -> Result<Vec<Slope>, DeriveError> {
+        let [up, down] = [h, -h].map(|h| moved(args, k, h));
+        // The numbers differ by what they were rounded to.
+        let step = flat(&up)[k] - flat(&down)[k];
+        let (up, down) = (flat(&[f.value(&up)?]), flat(&[f.value(&down)?]));
+        let one = |(a, b): (&f64, &f64)| Slope {
+            value: (a - b) / step,
+            error: 2.0 * epsilon * (a.abs() + b.abs()) / step,
+        };
+        Ok(up.iter().zip(&down).map(one).collect())
+    };
+    let first = differences(settings.eps * x.max(1.0))?;
+    if fits(&first) {
+        return Ok(first);
+    }
+    // The error as a part of what is allowed.
+    let rated = |slope: &Slope| {
+        let rate = slope.error / (settings.absolute + settings.relative * slope.value.abs());
+        if rate.is_nan() { f64::INFINITY } else { rate }
+    };
+    let mut best: Vec<Slope> = first.iter().map(|s| Slope { error: f64::INFINITY, ..*s }).collect();
+    let mut greatest = vec![0.0_f64; first.len()];
+    let small = (x > 0.0 && x < 1.0).then_some(x);
+    for scale in std::iter::once(x.max(1.0)).chain(small) {
+        let mut tried: Vec<Vec<Slope>> = Vec::new();
+        for j in -LONGER_STEPS..=SHORTER_STEPS {
+            let step = settings.eps * SHORTER.powi(j);
+            if step > LONGEST {
+                continue;
+            }
+            tried.push(differences(step * scale)?);
+            let [.., here, next, last] = tried.as_slice() else { continue };
+            let with_error = |(((here, next), last), greatest): (((&Slope, &Slope), &Slope), &mut f64)| {
+                let change = (next.value - here.value).abs().max((last.value - here.value).abs());
+                let hidden = if here.value == 0.0 && change == 0.0 { *greatest } else { 0.0 };
+                let error = CHANCE * change + hidden + here.error;
+                *greatest = greatest.max(here.value.abs());
+                Slope { value: here.value, error }
+            };
+            let found = here.iter().zip(next).zip(last).zip(&mut greatest).map(with_error);
+            let found: Vec<Slope> = found.collect();
+            if fits(&found) && found.iter().all(|slope| rated(slope) <= 1.0) {
+                return Ok(found);
+            }
+            for (best, found) in best.iter_mut().zip(found) {
+                if rated(&found) < rated(best) {
+                    *best = found;
+                }
+            }
+        }
+    }
+    Ok(best)
+}
