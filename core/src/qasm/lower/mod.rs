@@ -90,10 +90,12 @@ enum Item {
         bits: Picks,
         place: Place,
     },
-    /// The hidden bit of something that is left early is set.
+    /// The hidden bit of something that is left early is set, at one of its exits.
     Leave {
         bit: u32,
         frame: u64,
+        exit: u64,
+        place: Place,
     },
     /// Bits get values, one each.
     Assign {

@@ -476,41 +476,52 @@ fn shaped(picks: Picks, many: bool) -> Picks {
     }
 }
 
-/// Calls `f` with every statement, those of blocks too.
-fn walk<'s>(statements: &'s [Stmt], f: &mut impl FnMut(&'s Stmt)) {
+/// Calls `f` with every statement, those of blocks too, and with the names that are declared around it within.
+fn walk<'s>(statements: &'s [Stmt], local: &mut Vec<Symbol>, f: &mut impl FnMut(&'s Stmt, &[Symbol])) {
+    let outside = local.len();
     for statement in statements {
-        f(statement);
+        f(statement, local);
         match &statement.kind {
-            StmtKind::If(c) => {
-                walk(&c.then, f);
-                walk(c.otherwise.as_deref().unwrap_or_default(), f);
+            StmtKind::Declare(declaration) | StmtKind::Const(declaration) => {
+                local.push(declaration.name.symbol)
             }
-            StmtKind::For(l) => walk(&l.body, f),
-            StmtKind::While(l) => walk(&l.1, f),
-            StmtKind::Block(body) | StmtKind::Box(body) => walk(body, f),
+            StmtKind::Creg(name, _) | StmtKind::Let(name, _) => local.push(name.symbol),
+            StmtKind::If(c) => {
+                walk(&c.then, local, f);
+                walk(c.otherwise.as_deref().unwrap_or_default(), local, f);
+            }
+            StmtKind::For(l) => {
+                local.push(l.name.symbol);
+                walk(&l.body, local, f);
+                local.pop();
+            }
+            StmtKind::While(l) => walk(&l.1, local, f),
+            StmtKind::Block(body) | StmtKind::Box(body) => walk(body, local, f),
             StmtKind::Switch(s) => {
-                s.cases.iter().for_each(|(_, body)| walk(body, f));
-                walk(s.default.as_deref().unwrap_or_default(), f);
+                s.cases.iter().for_each(|(_, body)| walk(body, local, f));
+                walk(s.default.as_deref().unwrap_or_default(), local, f);
             }
             _ => {}
         }
     }
+    local.truncate(outside);
 }
 
-/// The names that a body writes to.
+/// The names of what is outside that a body writes to.
 pub(super) fn assigned(body: &[Stmt]) -> Vec<Symbol> {
     let mut names = Vec::new();
-    walk(body, &mut |statement| {
+    walk(body, &mut Vec::new(), &mut |statement, local| {
         let targets = match &statement.kind {
             StmtKind::Assign(assignment) => std::slice::from_ref(&assignment.target),
             StmtKind::Measure(operands) => operands.1.as_slice(),
             StmtKind::Pragma(Some(pragma)) if pragma.kind == PragmaKind::Misread => &*pragma.operands,
             _ => &[],
         };
-        names.extend(targets.iter().filter_map(|target| match target.base {
+        let written = targets.iter().filter_map(|target| match target.base {
             Base::Name(name) => Some(name.symbol),
             _ => None,
-        }));
+        });
+        names.extend(written.filter(|name| !local.contains(name)));
     });
     names
 }
@@ -518,7 +529,7 @@ pub(super) fn assigned(body: &[Stmt]) -> Vec<Symbol> {
 /// The name that every `return` of a body gives.
 fn returned(body: &[Stmt]) -> Option<Symbol> {
     let mut names = Vec::new();
-    walk(body, &mut |statement| {
+    walk(body, &mut Vec::new(), &mut |statement, _| {
         if let StmtKind::Return(value) = &statement.kind {
             names.push(match value.as_deref() {
                 Some(Expr { kind: ExprKind::Name(symbol), .. }) => Some(*symbol),
