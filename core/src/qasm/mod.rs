@@ -26,8 +26,9 @@
 //!   warning.
 //! - A circuit is a list of gates, so what OpenQASM 3 computes is computed while the text is read: loops are
 //!   unrolled, subroutines put in where they are called. What depends on a measurement are bits, truth values and
-//!   integers, whose arithmetic is done in hidden bits and wraps at the width of their types (32 bits of `int` and
-//!   `uint`), and how often a `while` runs.
+//!   integers, whose arithmetic is done in hidden bits, and how often a `while` runs.
+//! - Integers take each other's types as in C99 and wrap at their sizes. `int` and `uint` have 32 bits where a measurement
+//!   decides them, and as many as they need while they are known.
 //! - The condition of an `if` is evaluated once, when it is reached. Where its body changes the bits
 //!   that it reads, or a measurement is not stored but matters, the circuit gets a hidden register.
 //! - Where bits are declared as `output`, all other registers are hidden.

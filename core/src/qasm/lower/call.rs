@@ -243,11 +243,11 @@ impl Lowering<'_> {
 
     fn control_count(&mut self, expr: &ast::Expr, scope: Scope) -> Lower<usize> {
         match self.evaluate(expr, scope)? {
-            Value::Int(given @ 1..) => match usize::try_from(given) {
+            Value::Int(given @ 1.., _) => match usize::try_from(given) {
                 Ok(count @ ..=MOST_CONTROLS) => Ok(count),
                 _ => self.fail(too_many_controls(&given), expr.span),
             },
-            Value::Int(given) => {
+            Value::Int(given, _) => {
                 let (given, expected) = (format!("{given}"), "a positive number of controls".to_owned());
                 self.fail(Problem::WrongType { given, expected }, expr.span)
             }
@@ -301,7 +301,7 @@ impl Exponent {
     fn new(value: &Value, real: bool) -> Result<Exponent, Problem> {
         let what = || "the exponent of `pow`".to_owned();
         match (value, value.constant()) {
-            (Value::Int(i), _) => match i64::try_from(*i) {
+            (Value::Int(i, _), _) => match i64::try_from(*i) {
                 Ok(k) => Ok(Exponent::Integer(k)),
                 Err(_) => Err(Problem::IntegerOverflow { what: what() }),
             },

@@ -209,7 +209,6 @@ impl Lowering<'_> {
         into: &mut Definition,
     ) -> Lower<()> {
         let ForLoop { ty, name, over, body } = f;
-        let width = self.width(ty)?;
         // A name of the loop hides one of the gate.
         let hiding = params.contains_key(&name.symbol);
         let inner =
@@ -219,7 +218,7 @@ impl Lowering<'_> {
             self.count_step(span)?;
             let value = self.cast(ty, value, at)?;
             self.names.enter();
-            let mut result = self.declare_name(*name, Entry::Const(value, width));
+            let mut result = self.declare_name(*name, Entry::Const(value));
             for statement in body.iter() {
                 if result.is_ok() {
                     result = self.count_step(span).and_then(|()| self.step(statement, within, shown, into));

@@ -25,7 +25,6 @@ use super::{
     Guard, Item, Lower, Lowering, Picks, Planned, Scope, Stop, Value,
     classical::{Classical, Truth},
     conditional::Branches,
-    evaluate::Width,
     names::Entry,
     variables::State,
 };
@@ -489,7 +488,7 @@ impl Lowering<'_> {
                     return Ok(false);
                 };
                 next = now.checked_add(step);
-                let value = Classical::Value(Value::Int(now));
+                let value = Classical::Value(Value::int(now));
                 lowering.declare_variable(*name, ty, Some((value, index_span(over)))).map(|()| true)
             }),
             Range::Values(values) => {
@@ -566,7 +565,7 @@ impl Lowering<'_> {
         let default = default.as_deref().unwrap_or_default();
         let cases = self.labels(cases)?;
         match self.classical(subject)? {
-            Classical::Value(value @ (Value::Int(_) | Value::Bits { .. })) => {
+            Classical::Value(value @ (Value::Int(..) | Value::Bits { .. })) => {
                 for (labels, body) in &cases {
                     for (label, span) in labels {
                         let same = self.binary(BinaryOp::Equal, value.clone(), label.clone(), *span)?;
@@ -596,7 +595,7 @@ impl Lowering<'_> {
             for expr in exprs {
                 let label = self.evaluate(expr, Scope::Global)?;
                 let value = match &label {
-                    Value::Int(value) => *value,
+                    Value::Int(value, _) => *value,
                     Value::Bits { bits, .. } => bits.cast_signed(),
                     other => {
                         let (given, expected) = (other.describe().to_owned(), "an integer".to_owned());
@@ -652,43 +651,6 @@ impl Lowering<'_> {
             }
         }
     }
-
-    /// The places in an array that indices mean, outermost first; the last may be a bit of an integer of this width.
-    pub(super) fn positions(
-        &mut self,
-        whole: &Value,
-        width: Option<Width>,
-        parts: &[Box<[Index]>],
-    ) -> Lower<Vec<(usize, Span)>> {
-        const BIT: Value = Value::Bool(false);
-        let mut at = Vec::new();
-        let mut value = whole;
-        for index in parts.iter().flat_map(|part| part.iter()) {
-            let Index::At(expr) = index else {
-                return self.refuse("an assignment to a part of an array", index_span(index));
-            };
-            let (size, name) = match (value, width) {
-                (Value::Array(items), _) => (items.len() as u64, "the array"),
-                (Value::Int(_), Some(width)) => (u64::from(width.bits), "the integer"),
-                _ => {
-                    let given = value.describe().to_owned();
-                    return self.fail(Problem::Operands { operator: "[]".to_owned(), given }, expr.span);
-                }
-            };
-            let given = self.integer(expr, "an index")?;
-            let position = super::evaluate::position(given, size).and_then(|at| usize::try_from(at).ok());
-            let Some(position) = position else {
-                let name = name.to_owned();
-                return self.fail(Problem::IndexOutOfRange { name, given, size }, expr.span);
-            };
-            at.push((position, expr.span));
-            value = match value {
-                Value::Array(items) => &items[position],
-                _ => &BIT,
-            };
-        }
-        Ok(at)
-    }
 }
 
 /// What a `for` runs over.
@@ -705,7 +667,7 @@ impl Range {
             Range::Integers { next, step, end } => {
                 let all = std::iter::successors(next, move |now| now.checked_add(step));
                 let within = move |now: &i128| if step > 0 { *now <= end } else { *now >= end };
-                Box::new(all.take_while(within).map(move |now| (Value::Int(now), at)))
+                Box::new(all.take_while(within).map(move |now| (Value::int(now), at)))
             }
             Range::Values(values) => Box::new(values.into_iter()),
             Range::Bits(_) => Box::new(std::iter::empty()),

@@ -6,7 +6,7 @@
 //! Blocks open scopes: what is declared within hides what is around it, and is forgotten behind. The
 //! body of a subroutine sees the constants of the file and what it declares itself.
 
-use super::{Lower, Lowering, Picks, QELIB1, Value, evaluate::Width};
+use super::{Lower, Lowering, Picks, QELIB1, Value};
 use crate::{
     gate::{GateKind, NAMED_GATES},
     qasm::{
@@ -60,8 +60,7 @@ pub(super) enum Entry {
     Qubits(Picks),
     /// A register of bits, or an alias of some.
     Bits(Picks),
-    /// With the width of an integer that has one.
-    Const(Value, Option<Width>),
+    Const(Value),
     /// A classical variable, by number.
     Variable(usize),
     Input(Value),
@@ -74,7 +73,7 @@ impl Entry {
         match self {
             Entry::Qubits(_) => "a quantum register",
             Entry::Bits(_) => "a classical register",
-            Entry::Const(..) => "a constant",
+            Entry::Const(_) => "a constant",
             Entry::Variable(_) => "a variable",
             Entry::Input(_) => "an input",
             Entry::Broken => "broken",
@@ -107,7 +106,7 @@ pub(super) struct Suspended {
 impl Names {
     pub(super) fn get(&self, symbol: Symbol) -> Option<&Entry> {
         let (entry, _, depth) = self.table.get(symbol)?;
-        let seen = *depth > 0 || matches!(entry, Entry::Const(..) | Entry::Broken);
+        let seen = *depth > 0 || matches!(entry, Entry::Const(_) | Entry::Broken);
         (seen || !self.in_subroutine).then_some(entry)
     }
 

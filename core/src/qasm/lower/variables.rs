@@ -23,10 +23,8 @@
 use std::rc::Rc;
 
 use super::{
-    Guard, Item, Lower, Lowering, Picks, Planned, Register, Stop, Value,
-    classical::Classical,
-    evaluate::{Width, in_width},
-    names::Entry,
+    Guard, Item, Lower, Lowering, Picks, Planned, Register, Stop, Value, classical::Classical,
+    integer::IntType, names::Entry,
 };
 use crate::{
     circuit::Condition,
@@ -35,9 +33,6 @@ use crate::{
         diagnostic::{Diagnostic, Problem},
     },
 };
-
-/// The bits of an integer type without a size.
-pub(super) const PLAIN_WIDTH: u32 = 32;
 
 /// What is known of a variable.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,8 +53,8 @@ pub(super) enum State {
 pub(super) struct Variable {
     name: Symbol,
     ty: Rc<Type>,
-    /// Of an integer type with a size.
-    pub(super) width: Option<Width>,
+    /// The type of an integer.
+    pub(super) integer: Option<IntType>,
     pub(super) state: State,
     /// Where it was declared: in how many scopes, and in which branch.
     depth: usize,
@@ -70,11 +65,6 @@ impl Variable {
     /// The type of its elements, if it is an array; else its own.
     pub(super) fn element(&self) -> Type {
         Type { dims: None, ..(*self.ty).clone() }
-    }
-
-    /// The type of an integer.
-    pub(super) fn integer(&self) -> Option<Width> {
-        integer_type(&self.ty, self.width)
     }
 
     pub(super) fn is_array(&self) -> bool {
@@ -192,12 +182,17 @@ impl Lowering<'_> {
         }
     }
 
-    fn new_variable(&mut self, name: Ident, ty: &Type, value: Option<(Classical, Span)>) -> Lower<usize> {
-        let width = self.width(ty)?;
+    pub(super) fn new_variable(
+        &mut self,
+        name: Ident,
+        ty: &Type,
+        value: Option<(Classical, Span)>,
+    ) -> Lower<usize> {
+        let integer = self.integer_type(ty)?;
         let id = self.variables.len();
         let (depth, guard) = (self.locals.len(), self.guard);
         let ty = Rc::new(ty.clone());
-        self.variables.push(Variable { name: name.symbol, ty, width, state: State::Empty, depth, guard });
+        self.variables.push(Variable { name: name.symbol, ty, integer, state: State::Empty, depth, guard });
         if let Some((value, span)) = value {
             self.assign_variable(id, value, span).inspect_err(|_| self.variables.truncate(id))?;
         }
@@ -228,40 +223,6 @@ impl Lowering<'_> {
         }
     }
 
-    /// An element of an array variable, or a bit of an integer, gets a value.
-    pub(super) fn assign_element(
-        &mut self,
-        id: usize,
-        at: &[(usize, Span)],
-        (element, width): (&Type, Option<Width>),
-        value: Classical,
-        span: Span,
-    ) -> Lower<()> {
-        let Classical::Value(value) = value else {
-            return self.depends(id, self.place(span), "assigned here");
-        };
-        let mut whole = self.variable(id, span)?;
-        let mut place = &mut whole;
-        let mut bit = None;
-        for &(at, _) in at {
-            match place {
-                Value::Array(items) => place = &mut Rc::make_mut(items)[at],
-                _ => bit = Some(at),
-            }
-        }
-        *place = match (bit, &*place, width) {
-            (Some(bit), Value::Int(i), Some(width)) => {
-                let one = Type { span: element.span, base: BaseType::Bit, size: None, dims: None };
-                let set = digits_of(&self.cast(&one, value, span)?) << bit;
-                let rest = i.cast_unsigned() & !(1 << bit);
-                Value::Int(width.wrap((rest | set).cast_signed()))
-            }
-            _ => self.cast(element, value, span)?,
-        };
-        self.set(id, State::Known(whole));
-        Ok(())
-    }
-
     /// The value of a variable, if it is known.
     pub(super) fn variable(&mut self, id: usize, span: Span) -> Lower<Value> {
         match &self.variables[id].state {
@@ -287,7 +248,7 @@ impl Lowering<'_> {
         Err(self.report(Diagnostic::error(Problem::Depends { name }).at(place, label).help(help)))
     }
 
-    fn set(&mut self, id: usize, state: State) {
+    pub(super) fn set(&mut self, id: usize, state: State) {
         let (guard, mark) = (self.guard, self.mark);
         let before = self.change(id, state);
         if self.variables[id].guard != guard && !self.log[mark..].iter().any(|c| c.variable == id) {
@@ -305,8 +266,8 @@ impl Lowering<'_> {
 
     /// Moves a variable to hidden bits. `None` if it has no type for that, or is lost somewhere.
     pub(super) fn spill(&mut self, id: usize, span: Span) -> Lower<Option<Picks>> {
-        let Variable { ty, width, state, depth, guard, .. } = &self.variables[id];
-        let Some(size) = bits_of_type(ty, *width) else { return Ok(None) };
+        let Variable { ty, integer, state, depth, guard, .. } = &self.variables[id];
+        let Some(size) = bits_of_type(ty, *integer) else { return Ok(None) };
         // Its value where it was declared, for what comes to none of the branches around that changed it; then in each
         // of these, from the outermost on; and now.
         let mut values: Vec<(State, Option<Guard>)> = Vec::new();
@@ -325,7 +286,7 @@ impl Lowering<'_> {
         let (depth, signed) = (*depth, ty.base == BaseType::Int);
         // Without a size it was known beyond the bits that it gets now.
         let held = |state: &State| match state {
-            State::Known(Value::Int(i)) => in_width(*i, size, signed),
+            State::Known(Value::Int(i, Some(ty))) => ty.holds(*i),
             _ => true,
         };
         if !states().all(held) {
@@ -533,22 +494,11 @@ impl Lowering<'_> {
     }
 }
 
-/// How many bits hold a truth value or an integer, whose type may have a width. `None` for other types.
-pub(super) fn bits_of_type(ty: &Type, width: Option<Width>) -> Option<u32> {
+/// How many bits hold a truth value, or an integer of a type. `None` for other types.
+pub(super) fn bits_of_type(ty: &Type, integer: Option<IntType>) -> Option<u32> {
     match (ty.base, &ty.dims) {
         (BaseType::Bool, None) => Some(1),
-        _ => integer_type(ty, width).map(|width| width.bits),
-    }
-}
-
-/// The width of an integer type, which may have one of its own. `None` for other types.
-pub(super) fn integer_type(ty: &Type, width: Option<Width>) -> Option<Width> {
-    match (ty.base, &ty.dims) {
-        (BaseType::Int | BaseType::Uint, None) => {
-            let unsigned = ty.base == BaseType::Uint;
-            Some(width.unwrap_or(Width { bits: PLAIN_WIDTH, unsigned }))
-        }
-        _ => None,
+        _ => integer.map(|ty| ty.bits),
     }
 }
 
@@ -556,7 +506,7 @@ pub(super) fn integer_type(ty: &Type, width: Option<Width>) -> Option<Width> {
 fn digits_of(value: &Value) -> u128 {
     match value {
         Value::Bool(holds) => u128::from(*holds),
-        Value::Int(i) => i.cast_unsigned(),
+        Value::Int(i, _) => i.cast_unsigned(),
         Value::Bits { bits, .. } => *bits,
         _ => 0,
     }
