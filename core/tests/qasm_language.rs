@@ -111,6 +111,71 @@ fn u_is_the_matrix_of_the_specification() {
     assert_eq!(v2("U(0.1, 0.2, 0.3) q[0];").to_string(), "u3(0.1, 0.2, 0.3) q[0]\n");
 }
 
+/// Gates that files use without a definition: as the definitions say that the warnings show.
+#[test]
+fn usual_gates_are_lent() {
+    let text = include_str!("../src/qasm/usual.inc");
+    let mut lent = 0;
+    for line in text.lines().filter(|line| line.starts_with("gate ")) {
+        let head = line.split(" {").next().unwrap().trim_start_matches("gate ");
+        let (name, params) = match head.split_once('(') {
+            Some((name, rest)) => (name, rest.split(')').next().unwrap().split(", ").count()),
+            None => (head.split(' ').next().unwrap(), 0),
+        };
+        let n_qubits = head.rsplit(')').next().unwrap().trim_start_matches(name).split(", ").count();
+        let args =
+            ["(0.7)", "(0.7, -0.4)", "(0.7, -0.4, theta)"].get(params.wrapping_sub(1)).copied().unwrap_or("");
+        let qubits: Vec<String> = (0..n_qubits).map(|k| format!("q[{k}]")).collect();
+        let call = format!("{args} {};", qubits.join(", "));
+        let head = "OPENQASM 3.0; include \"stdgates.inc\"; input float theta; qubit[5] q;";
+        let given = read(&format!("{head} {name}{call}"));
+        let own = read(&format!("{head} {} own{call}", line.replace(&format!("gate {name}"), "gate own")));
+        let (a, b) = (matrix(&given.circuit), matrix(&own.circuit));
+        let close = a.entries().iter().zip(b.entries()).all(|(p, q)| (p - q).norm() < TOLERANCE);
+        assert!(close, "{line}\n{}\n{}", given.circuit, own.circuit);
+        let warning = &given.warnings[0];
+        assert_eq!(warning.message, format!("gate `{name}` is not defined here; the usual one is taken"));
+        assert!(warning.help.as_ref().unwrap().contains(line), "{warning:?}");
+        lent += 1;
+    }
+    assert_eq!(lent, text.matches("gate ").count());
+    // Those of Amazon Braket by their matrices; the first qubit is the more significant one there.
+    let e = |phase: &str| format!("cos({phase}) + sin({phase})*1im");
+    for (call, rows) in [
+        ("gpi(0.3) q[0];", format!("[[0, {}], [{}, 0]]", e("-0.3"), e("0.3"))),
+        ("xy(0.6) q[1], q[0];", "[[1,0,0,0],[0,cos(0.3),sin(0.3)*1im,0],[0,sin(0.3)*1im,cos(0.3),0],[0,0,0,1]]".to_owned()),
+        ("pswap(0.3) q[1], q[0];", format!("[[1,0,0,0],[0,0,{0},0],[0,{0},0,0],[0,0,0,1]]", e("0.3"))),
+        ("cphaseshift00(0.3) q[1], q[0];", format!("[[{},0,0,0],[0,1,0,0],[0,0,1,0],[0,0,0,1]]", e("0.3"))),
+        ("cphaseshift01(0.3) q[1], q[0];", format!("[[1,0,0,0],[0,{},0,0],[0,0,1,0],[0,0,0,1]]", e("0.3"))),
+        ("cphaseshift10(0.3) q[1], q[0];", format!("[[1,0,0,0],[0,1,0,0],[0,0,{},0],[0,0,0,1]]", e("0.3"))),
+        (
+            "ecr q[1], q[0];",
+            "[[0,0,sqrt(0.5),sqrt(0.5)*1im],[0,0,sqrt(0.5)*1im,sqrt(0.5)],[sqrt(0.5),-sqrt(0.5)*1im,0,0],[-sqrt(0.5)*1im,sqrt(0.5),0,0]]"
+                .to_owned(),
+        ),
+        ("ms(0.2, 0.2, pi/2) q[1], q[0];", "[[sqrt(0.5),0,0,-sqrt(0.5)*1im*(cos(-0.4)+sin(-0.4)*1im)],[0,sqrt(0.5),-sqrt(0.5)*1im,0],[0,-sqrt(0.5)*1im,sqrt(0.5),0],[-sqrt(0.5)*1im*(cos(0.4)+sin(0.4)*1im),0,0,sqrt(0.5)]]".to_owned()),
+    ] {
+        let qubits = if call.contains("q[1]") { "q[1], q[0]" } else { "q[0]" };
+        same(call, &format!("\n#pragma braket unitary({rows}) {qubits}\n"));
+    }
+    // Without a file of gates those of stdgates.inc are; what the file defines is its own.
+    let parsed = read("OPENQASM 3.0; qubit[2] q; h q; cx q[0], q[1];");
+    assert_eq!(parsed.circuit.to_string(), "h q[0]\nh q[1]\ncx q[0], q[1]\n");
+    let warnings: Vec<&str> = parsed.warnings.iter().map(|w| w.message.as_str()).collect();
+    assert_eq!(
+        warnings,
+        ["h", "cx"].map(|g| format!("gate `{g}` is not defined here; that of `stdgates.inc` is taken"))
+    );
+    let parsed = read("OPENQASM 3.0; gate h a { U(0, 0, 0) a; } gate v a { h a; } qubit q; v q;");
+    assert!(
+        parsed.warnings.is_empty() && parsed.circuit.to_string() == "U(0, 0, 0) q[0]\n",
+        "{}",
+        parsed.circuit
+    );
+    let parsed = read("OPENQASM 3.0; gate x a { U(0, 0, 0) a; } qubit[3] q; ccnot q[0], q[1], q[2];");
+    assert_eq!(parsed.circuit.to_string(), "ccx q[0], q[1], q[2]\n");
+}
+
 #[test]
 fn modifiers() {
     same("ctrl @ inv @ rx(theta) q[0], q[1];", "inv @ ctrl @ rx(theta) q[0], q[1];");

@@ -35,7 +35,8 @@
 //! - Noise is a pragma of Amazon Braket in OpenQASM 3, `#pragma braket noise depolarizing(p) q[0]`, wherever a statement
 //!   may stand but in gate definitions; so are matrices, `#pragma braket unitary([[0, 1], [1, 0]]) q[0]`. A reading that
 //!   may be wrong is `#pragma ketgrad misread(p0, p1) c`, after its measurement. Other pragmas are ignored with a warning.
-//! - `qelib1.inc` (extended by what files take for granted) and `stdgates.inc` are built in.
+//! - `qelib1.inc` (extended by what files take for granted) and `stdgates.inc` are built in. In OpenQASM 3 a gate that is
+//!   defined nowhere is the one that Qiskit and Amazon Braket call so, with a warning that shows a definition.
 //! - Angles stay exact: `3*pi/8` and `theta/3` are fractions, never floats. A bare decimal is a
 //!   number of radians.
 //! - Constants are computed exactly: `0.1 + 0.2 == 0.3`. `float`, and `float[64]` and wider ones, hold what they get as

@@ -57,6 +57,8 @@ pub enum Problem {
     // Names.
     #[error("gate `{name}` is not defined")]
     UnknownGate { name: String },
+    #[error("gate `{name}` is not defined here; {from} is taken")]
+    LentGate { name: String, from: &'static str },
     #[error("`{name}` is not declared")]
     UnknownName { name: String },
     #[error("channel `{name}` is not known")]

@@ -157,6 +157,9 @@ impl Lowering<'_> {
         {
             return self.recursive(name, vec![own.symbol, name.symbol]);
         }
+        if self.gates.get(name.symbol).is_none() && definition_of(name.symbol, all).is_none() {
+            self.lend_gate(name);
+        }
         let callee = match self.gates.get(name.symbol) {
             Some(GateEntry::BuiltIn(callee) | GateEntry::Own(callee, _)) => callee,
             Some(GateEntry::Broken) => return Err(Stop),

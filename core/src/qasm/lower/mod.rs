@@ -67,6 +67,9 @@ use variables::{Change, Local, Variable};
 /// The gates of `qelib1.inc` that are not a line of the gate table.
 const QELIB1: &str = include_str!("../qelib1.inc");
 
+/// The definitions of gates that no standard file of OpenQASM 3 has, but files use.
+const USUAL: &str = include_str!("../usual.inc");
+
 /// Something to build.
 #[derive(Debug)]
 enum Item {
