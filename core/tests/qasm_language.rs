@@ -177,6 +177,74 @@ fn usual_gates_are_lent() {
 }
 
 #[test]
+fn roots_are_those_of_the_matrix() {
+    // However the gate is written; what is outside of half a turn comes back into it.
+    for (gate, root) in [
+        ("rx(3*pi)", "rx(-pi/2)"),
+        ("rx(2.5)", "rx(1.25)"),
+        ("rx(-5.5)", "rx(-2.75)"),
+        ("rz(2*pi)", "gphase(pi/2); id"),
+        ("ry(-2*pi)", "gphase(pi/2); id"),
+        ("rz(4*pi)", "id"),
+        ("p(3*pi)", "p(pi/2)"),
+        ("p(-pi)", "p(pi/2)"),
+        ("p(-3*pi/4)", "p(-3*pi/8)"),
+        ("p(7.0)", "p((7 - 2*pi)/2)"),
+        ("pow(2) @ s", "s"),
+    ] {
+        for body in [
+            format!("{gate} a;"),
+            format!("id a; {gate} a;"),
+            format!("{gate} a; id a;"),
+            format!("{gate} a; x a; x a;"),
+        ] {
+            let define = format!("gate g a {{ {body} }} gate f a {{ {root} a; }}");
+            same(
+                &format!("{define} ctrl @ pow(1/2) @ g q[0], q[1];"),
+                &format!("{define} ctrl @ f q[0], q[1];"),
+            );
+        }
+    }
+    same("pow(0.5) @ gphase(3*pi);", "gphase(pi/2);");
+    // An angle with a parameter is multiplied.
+    same("pow(1/2) @ rx(theta + 3*pi) q[0];", "rx((theta + 3*pi)/2) q[0];");
+}
+
+#[test]
+fn parameters_of_gates_are_exponents() {
+    let gates = "gate g(k) a { pow(k) @ x a; } gate u(k, t) a, b { ctrl @ pow(2*k) @ rx(t) a, b; }
+        gate f(k, t) a, b { u(k + 1, t/2) a, b; h a; } gate nothing(k) a { pow(k - 1) @ h a; g(k) a; }";
+    for (call, written) in [
+        ("g(0.5) q[0]; g(2) q[1]; g(-1) q[2]; g(1/3.0) q[1];", "sx q[0]; x q[2]; pow(1/3) @ x q[1];"),
+        ("f(1, theta) q[0], q[1];", "ctrl @ rx(2*theta) q[0], q[1]; h q[0];"),
+        ("inv @ f(1, theta) q[0], q[1];", "h q[0]; ctrl @ rx(-2*theta) q[0], q[1];"),
+        (
+            "f(0.25, theta) q[0], q[1]; f(1, phi) q[1], q[2];",
+            "crx(1.25*theta) q[0], q[1]; h q[0]; crx(2*phi) q[1], q[2]; h q[1];",
+        ),
+        ("nothing(1) q;", "x q;"),
+        ("for int i in [0:3] { u(2**i, theta) q[0], q[2]; }", "crx(30*theta) q[0], q[2];"),
+        ("pow(2) @ g(0.5) q[0];", "x q[0];"),
+    ] {
+        same(&format!("{gates} {call}"), written);
+    }
+    let failed = |body: &str| {
+        let text =
+            format!("OPENQASM 3.0; include \"stdgates.inc\"; input float theta; qubit[2] q; {gates} {body}");
+        parse(&text, &Options { max_gates: 1000, ..Options::default() }).unwrap_err().to_string()
+    };
+    assert!(failed("g(theta) q[0];").contains("the exponent of `pow` must be a constant"));
+    assert!(failed("gate s5(k) a { pow(k) @ s a; } s5(100000) q[0];").contains("100000 operations"));
+    // Twice as many different ones at each level.
+    let tower: String =
+        (1..40).map(|n| format!("gate t{n}(k) a {{ t{m}(2*k) a; t{m}(2*k + 1) a; }} ", m = n - 1)).collect();
+    assert!(
+        failed(&format!("gate t0(k) a {{ pow(k) @ x a; }} {tower} t39(1) q[0];"))
+            .contains("more than 1000 statements")
+    );
+}
+
+#[test]
 fn modifiers() {
     same("ctrl @ inv @ rx(theta) q[0], q[1];", "inv @ ctrl @ rx(theta) q[0], q[1];");
     same("ctrl(2) @ x q[0], q[1], q[2];", "ccx q[0], q[1], q[2];");

@@ -34,7 +34,7 @@ pub(super) struct Modifiers {
 }
 
 /// A gate that is known, with its arguments.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Resolved {
     /// As it is called in the file.
     pub(super) name: Symbol,
@@ -63,7 +63,14 @@ impl Lowering<'_> {
         {
             return self.call_subroutine(number, &call.args, span, None).map(|_| ());
         }
-        let gate = self.resolve(call, Scope::Global, None, all);
+        let gate = self.resolve(call, Scope::Global, None, all).and_then(|mut gate| {
+            if let Callee::Defined(number) = gate.callee
+                && self.definitions[number].open
+            {
+                gate.callee = Callee::Defined(self.specialized(number, &gate.args, span)?);
+            }
+            Ok(gate)
+        });
         let modern = call.name.symbol.word().is_some_and(|w| !w.is_old());
         if gate.is_err() && modern {
             // A declaration of OpenQASM 3 in a file of OpenQASM 2: what it declares is not missed.
@@ -234,8 +241,13 @@ impl Lowering<'_> {
                     let value = self.evaluate(expr, scope);
                     self.in_exponent = false;
                     let value = value?;
-                    let exponent = Exponent::new(&value, value.is_real());
-                    self.check(exponent, expr.span)?
+                    if let (Scope::Gate(_), true, None) = (scope, value.is_real(), value.constant()) {
+                        self.exponents.push(value);
+                        Exponent::Open(self.exponents.len() - 1)
+                    } else {
+                        let exponent = Exponent::new(&value, value.is_real());
+                        self.check(exponent, expr.span)?
+                    }
                 }
                 _ => continue,
             };
@@ -301,7 +313,7 @@ impl Lowering<'_> {
 }
 
 impl Exponent {
-    fn new(value: &Value, real: bool) -> Result<Exponent, Problem> {
+    pub(super) fn new(value: &Value, real: bool) -> Result<Exponent, Problem> {
         let what = || "the exponent of `pow`".to_owned();
         match (value, value.constant()) {
             (Value::Int(i, _), _) => match i64::try_from(*i) {

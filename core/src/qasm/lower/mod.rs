@@ -176,6 +176,9 @@ struct Lowering<'a> {
     names: Names,
     gates: Gates,
     definitions: Vec<Definition>,
+    /// Exponents over parameters of definitions, and definitions with arguments for them.
+    exponents: Vec<Value>,
+    special: HashMap<String, usize>,
     qubits: Vec<Register>,
     n_qubits: u32,
     bits: Vec<Register>,
@@ -279,6 +282,8 @@ impl<'a> Lowering<'a> {
             names: Names::default(),
             gates: Gates::default(),
             definitions: Vec::new(),
+            exponents: Vec::new(),
+            special: HashMap::new(),
             qubits: Vec::new(),
             n_qubits: 0,
             bits: Vec::new(),
