@@ -247,7 +247,7 @@ fn what_cannot_be_known_is_an_error() {
             "qubit q; bit c; float t = 0; c = measure q; if (c) { t = 1; } rx(t) q;",
             "`t` depends on a measurement",
         ),
-        ("qubit q; int i; rx(i) q;", "`i` has no value yet"),
+        ("qubit q; float t; rx(t) q;", "`t` has no value yet"),
         ("int k = 2; gate g a { rx(k) a; }", "`k` is a variable, not a constant"),
         ("break;", "`break` must stand within a loop"),
         ("return;", "`return` must stand within a subroutine"),

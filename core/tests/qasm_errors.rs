@@ -254,14 +254,19 @@ fn what_does_not_run_is_named() {
         ("array[bit, 2] b;", "an array of bits"),
         ("c;", "an expression as a statement"),
         ("cal { }", "`cal`"),
-        ("extern f(int) -> int;", "an external function (`extern`)"),
-        ("defcal x $0 { }", "`defcal`"),
         ("input int n;", "an input that is neither `float` nor `angle`"),
     ] {
         assert_eq!(
             v3(text).split(" [").next().unwrap(),
             format!("2:1 {what} is not in this version"),
             "{text}"
+        );
+    }
+    for call in ["f(1);", "if (f(1) == 2) x a;", "rx(f(1)) a;"] {
+        let message = v3(&format!("extern f(int) -> int; {call}"));
+        assert!(
+            message.contains("`f` is an external function: there is nothing to run"),
+            "{call}: {message}"
         );
     }
     for (text, what) in [

@@ -22,8 +22,8 @@
 //!
 //! - Both languages are parsed whole. What runs is OpenQASM 2 and nearly all of OpenQASM 3.1: gates,
 //!   constants, variables, aliases, loops, `switch`, subroutines, measurement and `reset` anywhere, `if` on
-//!   bits and registers. Calibrations and external functions are refused by name and place; `delay` is ignored with a
-//!   warning.
+//!   bits and registers. `cal` and calls of external functions are refused by name and place. `delay`, durations and `defcal`
+//!   are ignored with a warning: a gate does what it is defined to do.
 //! - A circuit is a list of gates, so what OpenQASM 3 computes is computed while the text is read: loops are
 //!   unrolled, subroutines put in where they are called. What depends on a measurement are bits, truth values and
 //!   integers, whose arithmetic is done in hidden bits, and how often a `while` runs.

@@ -90,12 +90,16 @@ pub enum Problem {
     SubroutineAsGate { name: String },
     #[error("calls of subroutines are nested more than {limit} deep")]
     DeepCall { limit: usize },
+    #[error("`{name}` is an external function: there is nothing to run")]
+    External { name: String },
     #[error("`{name}` gives no value")]
     NoResult { name: String },
 
     // Values while the text is read.
     #[error("`{name}` has no value yet")]
     Unassigned { name: String },
+    #[error("`{name}` has no value yet: 0 is taken")]
+    TakenAsZero { name: String },
     #[error("`{name}` depends on a measurement")]
     Depends { name: String },
     #[error("this loop never ends")]

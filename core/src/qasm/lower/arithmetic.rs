@@ -36,6 +36,13 @@ pub(super) fn binary(op: BinaryOp, left: Value, right: Value, version: Version) 
     if let Some(result) = integers(op, &left, &right, version) {
         return result;
     }
+    let is_duration = |v: &Value| *v == Value::DURATION;
+    match op {
+        Add | Sub | Mul | Div if is_duration(&left) && right.is_real() => return Ok(left),
+        Mul if is_duration(&right) && left.is_real() => return Ok(right),
+        Add | Sub if is_duration(&left) && is_duration(&right) => return Ok(left),
+        _ => {}
+    }
     let (left, right) = match op {
         Add | Sub | Mul | Div | Rem if whole(&left) && whole(&right) => (as_integer(left), as_integer(right)),
         _ => (left, right),

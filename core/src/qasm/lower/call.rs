@@ -13,7 +13,7 @@ use super::{
     power::{self, Exponent},
 };
 use crate::qasm::{
-    ast::{self, Ident, Modifier, ModifierKind, Span, Stmt, StmtKind, Symbol},
+    ast::{self, Ident, Modifier, ModifierKind, Place, Span, Stmt, StmtKind, Symbol},
     diagnostic::{Diagnostic, Problem},
 };
 
@@ -108,7 +108,7 @@ impl Lowering<'_> {
     ) -> Lower<Resolved> {
         let callee = self.callee(call.name, within, all)?;
         if call.timed {
-            return self.refuse("a gate with a duration", call.name.span);
+            self.ignored("the duration of a gate", call.name.span)?;
         }
         let (n_params, n_qubits) = self.signature(callee);
         if call.args.len() != n_params {
@@ -171,6 +171,7 @@ impl Lowering<'_> {
             Some(GateEntry::BuiltIn(callee) | GateEntry::Own(callee, _)) => callee,
             Some(GateEntry::Broken) => return Err(Stop),
             Some(GateEntry::Subroutine(_, place)) => return self.called_as_gate(name, place),
+            Some(GateEntry::External(place)) => return self.external(name, place),
             None => return self.undefined(name, within, all),
         };
         if let Callee::Defined(number) = callee {
@@ -186,6 +187,14 @@ impl Lowering<'_> {
             }
         }
         Ok(callee)
+    }
+
+    /// There is nothing to call.
+    pub(super) fn external<T>(&mut self, name: Ident, defined: Place) -> Lower<T> {
+        let here = self.place(name.span);
+        let error = Diagnostic::error(Problem::External { name: self.name(name.symbol) });
+        let help = "write what it computes as a subroutine, or what it gives as an input";
+        Err(self.report(error.at(here, "").at(defined, "declared here").help(help)))
     }
 
     fn recursive<T>(&mut self, name: Ident, path: Vec<Symbol>) -> Lower<T> {

@@ -155,6 +155,10 @@ impl Lowering<'_> {
                     zeros.inspect_err(|_| self.names.break_name(name.symbol, self.place(name.span)))?;
                 self.declare_variable(*name, ty, Some((zeros, ty.span)))
             }
+            (BaseType::Duration | BaseType::Stretch, None, None) => {
+                let any = Classical::Value(Value::DURATION);
+                self.declare_variable(*name, ty, Some((any, ty.span)))
+            }
             (_, None, None) => self.declare_variable(*name, ty, None),
         }
     }
@@ -232,15 +236,17 @@ impl Lowering<'_> {
             let error = Diagnostic::error(Problem::Expected { expected, given });
             return Err(self.report(error.at(self.place(value.span), "").help(help)));
         }
-        let real = matches!(ty.base, BaseType::Float | BaseType::Angle);
-        let what = match &ty.dims {
-            _ if !real => "an input that is neither `float` nor `angle`",
-            Some(dims) if dims.len() != 1 => "an input array of several dimensions",
-            _ => "",
-        };
-        if !what.is_empty() {
+        if !matches!(ty.base, BaseType::Float | BaseType::Angle) {
             self.names.break_name(name.symbol, place);
-            return self.refuse(what, span);
+            let what = "an input that is neither `float` nor `angle`".to_owned();
+            let error = Diagnostic::error(Problem::NotInThisVersion { what }).at(self.place(span), "");
+            let help = "inputs are numbers in angles, set when the circuit runs, while integers and bits are needed when the \
+                        file is read: declare a `const`, or a `float` where it only stands in angles";
+            return Err(self.report(error.help(help)));
+        }
+        if ty.dims.as_ref().is_some_and(|dims| dims.len() != 1) {
+            self.names.break_name(name.symbol, place);
+            return self.refuse("an input array of several dimensions", span);
         }
         let text = self.name(name.symbol);
         let value = match ty.dims.as_deref() {

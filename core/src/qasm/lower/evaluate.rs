@@ -7,7 +7,7 @@ use num_complex::Complex;
 use super::{
     Lower, Lowering, Scope, arithmetic, functions,
     integer::{INT, IntType, MAX_WIDTH},
-    names::Entry,
+    names::{Entry, GateEntry},
     turn::{self, Turn},
     value::{Number, Value},
 };
@@ -70,8 +70,10 @@ impl Lowering<'_> {
                 for arg in args {
                     values.push(self.evaluate(arg, scope)?);
                 }
-                if matches!(self.gates.get(name.symbol), Some(super::names::GateEntry::Broken)) {
-                    return Err(super::Stop);
+                match self.gates.get(name.symbol) {
+                    Some(GateEntry::Broken) => return Err(super::Stop),
+                    Some(GateEntry::External(place)) => return self.external(*name, place),
+                    _ => {}
                 }
                 match functions::call(&function, values) {
                     Ok(value) => Ok(value),
@@ -99,7 +101,7 @@ impl Lowering<'_> {
             }
             ExprKind::Bool(value) => Ok(Value::Bool(*value)),
             ExprKind::Text => Ok(self.bit_string(expr.span)),
-            ExprKind::Duration | ExprKind::Durationof => Ok(Value::Other("a duration")),
+            ExprKind::Duration | ExprKind::Durationof => Ok(Value::DURATION),
             ExprKind::Imaginary(value) if value.is_finite() => Ok(Value::Complex(Complex::new(0.0, *value))),
             ExprKind::Imaginary(_) => self.fail(Problem::NotFinite, expr.span),
             ExprKind::Hardware => Ok(Value::Other("a qubit")),

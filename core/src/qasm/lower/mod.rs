@@ -57,7 +57,7 @@ use call::PlannedCall;
 use conditional::Branches;
 use define::Definition;
 use flow::{Frame, Kind};
-use names::{Gates, Names};
+use names::{GateEntry, Gates, Names};
 use operands::Picks;
 use pragma::PlannedChannel;
 use subroutine::{Definable, Wanted};
@@ -412,9 +412,11 @@ impl<'a> Lowering<'a> {
             StmtKind::Annotation => self.ignored("an annotation", span),
             StmtKind::Nop | StmtKind::Empty => Ok(()),
             StmtKind::Extern(name) => {
-                self.gates.break_name(name.symbol);
-                self.refuse("an external function (`extern`)", span)
+                self.gates.insert(name.symbol, GateEntry::External(self.place(name.span)));
+                Ok(())
             }
+            StmtKind::Defcal => self.ignored("`defcal`", span),
+            StmtKind::Defcalgrammar => self.ignored("`defcalgrammar`", span),
             other => self.refuse(unsupported(other), span),
         }
     }
@@ -493,8 +495,6 @@ impl<'a> Lowering<'a> {
 fn unsupported(kind: &StmtKind) -> &'static str {
     match kind {
         StmtKind::Cal => "`cal`",
-        StmtKind::Defcal => "`defcal`",
-        StmtKind::Defcalgrammar => "`defcalgrammar`",
         StmtKind::Expr => "an expression as a statement",
         _ => "this statement",
     }

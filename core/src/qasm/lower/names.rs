@@ -168,6 +168,8 @@ pub(super) enum GateEntry {
     Own(Callee, Place),
     /// A subroutine, by number.
     Subroutine(usize, Place),
+    /// A function of `extern`.
+    External(Place),
     /// Something that was refused.
     Broken,
 }

@@ -211,6 +211,9 @@ impl Value {
         Value::Int(value, None)
     }
 
+    /// A duration, of any length: what waits is ignored.
+    pub(super) const DURATION: Value = Value::Other("a duration");
+
     pub(super) fn describe(&self) -> &'static str {
         match self {
             Value::Bool(_) => "a truth value",
@@ -303,7 +306,7 @@ impl Value {
             Value::Turn(turn) => Ok(Value::Turn(turn.negate())),
             Value::Expr(e) => Ok(Value::Expr(e.negate())),
             Value::Complex(z) => Ok(Value::Complex(-z)),
-            Value::COMPLEX => Ok(Value::COMPLEX),
+            Value::COMPLEX | Value::DURATION => Ok(self),
             other => Err(Problem::Operands { operator: "-".to_owned(), given: other.describe().to_owned() }),
         }
     }

@@ -229,7 +229,13 @@ impl Lowering<'_> {
             State::Known(value) => Ok(value.clone()),
             State::Empty => {
                 let name = self.name(self.variables[id].name);
-                self.fail(Problem::Unassigned { name }, span)
+                let zero = match (self.variables[id].ty.base, self.variables[id].integer) {
+                    (BaseType::Bool, _) => Value::Bool(false),
+                    (_, Some(ty)) => Value::Int(0, Some(ty)),
+                    _ => return self.fail(Problem::Unassigned { name }, span),
+                };
+                self.warn(Problem::TakenAsZero { name }, span);
+                Ok(zero)
             }
             State::Bits { .. } => self.depends(id, self.place(span), ""),
             State::Lost(by) => {
