@@ -130,6 +130,56 @@ fn sums_products_and_quotients_are_those_of_integers() {
     }
 }
 
+/// A random expression over two integers `a` and `b`, bits `x` and literals.
+fn expression(below: &mut impl FnMut(u32) -> u32, depth: u32) -> String {
+    if depth == 0 {
+        return match below(5) {
+            0 | 1 => "a".to_owned(),
+            2 => "b".to_owned(),
+            3 => "x".to_owned(),
+            _ => below(20).to_string(),
+        };
+    }
+    let mut part = |_| expression(below, depth - 1);
+    let (left, right) = (part(0), part(1));
+    match below(12) {
+        0 => format!("({left} + {right})"),
+        1 => format!("({left} - {right})"),
+        2 => format!("({left} * {right})"),
+        // A divisor is odd, so no 0.
+        3 => format!("({left} / ({right} | 1))"),
+        4 => format!("({left} % ({right} | 1))"),
+        5 => format!("({left} & a)"),
+        6 => format!("(b | {right})"),
+        7 => format!("({left} ^ b)"),
+        8 => format!("(a << {})", below(4)),
+        9 => format!("({left} >> {})", below(4)),
+        10 => format!("~(a - {right})"),
+        _ => format!("-{left}"),
+    }
+}
+
+#[test]
+fn what_is_known_computes_as_what_is_measured() {
+    let mut random = ChaCha8Rng::seed_from_u64(7);
+    let mut below = |n: u32| random.next_u32() % n;
+    let types = ["uint[2]", "uint[4]", "int[3]", "int[4]", "int[8]", "uint[8]", "int", "uint"];
+    for _ in 0..120 {
+        let (a, b) = (types[below(8) as usize], types[below(8) as usize]);
+        let value = expression(&mut below, 2);
+        let body = |a_bits: &str, b_bits: &str, x: &str| {
+            format!("{a} a = {a}({a_bits}); {b} b = {b}({b_bits}); {x} int[12] w = {value}; r = w;")
+        };
+        let measured = table(4, 12, &body("uint[3](c[0:2])", "uint[2](c[2:3])", "let x = c[1:2];"));
+        for (c, measured) in measured.into_iter().enumerate() {
+            let x = format!("const bit[2] x = \"{:02b}\";", c >> 1 & 3);
+            let known = body(&(c & 7).to_string(), &(c >> 2).to_string(), &x);
+            let circuit = read(&format!("OPENQASM 3.0; bit c; bit[12] r; {known}"));
+            assert_eq!(values(&circuit, 0), [measured], "{known}");
+        }
+    }
+}
+
 #[test]
 fn comparisons_of_measured_integers_go_by_their_values() {
     type Holds = fn(i128, i128) -> bool;
@@ -221,6 +271,10 @@ fn everyday_forms_work() {
         ("uint[8] n = uint[8](c); r = uint[4](rotl(n, 6) >> 4);", |c| (c << 6 | c >> 2) >> 4 & 15),
         ("uint[6] n = 37; if (rotl(n, 3) == 44) r = 1;", |_| 1),
         ("int n = 2; if (n && c[0]) r = 1; if (!n) r = 2; if (n) r[3] = 1;", |c| 8 | (c & 1)),
+        ("uint[4] n = c; r[0:1] = n[2:3]; r[2:3] = n[0:1];", |c| c >> 2 | (c & 3) << 2),
+        ("uint[4] n = c; n[1:2] = \"10\"; r = n;", |c| (c & 9) | 4),
+        ("uint[4] n = 0; n[0:1] = c[2:3]; n[3] = c[0]; r = n;", |c| c >> 2 | (c & 1) << 3),
+        ("int[4] n = c; n[0:2:2] = n[{3, 1}]; r = n;", |c| (c & 10) | c >> 3 | (c & 2) << 1),
         // What is changed two branches deep keeps its value on all other ways.
         ("uint[3] n = 7; if (c[0]) { if (c[1]) { n = 6; if (c[2]) n = 5; } } r[0:2] = n;", |c| match c & 7 {
             7 => 5,

@@ -111,6 +111,162 @@ fn u_is_the_matrix_of_the_specification() {
     assert_eq!(v2("U(0.1, 0.2, 0.3) q[0];").to_string(), "u3(0.1, 0.2, 0.3) q[0]\n");
 }
 
+/// Gates that files use without a definition: as the definitions say that the warnings show.
+#[test]
+fn usual_gates_are_lent() {
+    let text = include_str!("../src/qasm/usual.inc");
+    let mut lent = 0;
+    for line in text.lines().filter(|line| line.starts_with("gate ")) {
+        let head = line.split(" {").next().unwrap().trim_start_matches("gate ");
+        let (name, params) = match head.split_once('(') {
+            Some((name, rest)) => (name, rest.split(')').next().unwrap().split(", ").count()),
+            None => (head.split(' ').next().unwrap(), 0),
+        };
+        let n_qubits = head.rsplit(')').next().unwrap().trim_start_matches(name).split(", ").count();
+        let args =
+            ["(0.7)", "(0.7, -0.4)", "(0.7, -0.4, theta)"].get(params.wrapping_sub(1)).copied().unwrap_or("");
+        let qubits: Vec<String> = (0..n_qubits).map(|k| format!("q[{k}]")).collect();
+        let call = format!("{args} {};", qubits.join(", "));
+        let head = "OPENQASM 3.0; include \"stdgates.inc\"; input float theta; qubit[5] q;";
+        let given = read(&format!("{head} {name}{call}"));
+        let own = read(&format!("{head} {} own{call}", line.replace(&format!("gate {name}"), "gate own")));
+        let (a, b) = (matrix(&given.circuit), matrix(&own.circuit));
+        let close = a.entries().iter().zip(b.entries()).all(|(p, q)| (p - q).norm() < TOLERANCE);
+        assert!(close, "{line}\n{}\n{}", given.circuit, own.circuit);
+        let warning = &given.warnings[0];
+        assert_eq!(warning.message, format!("gate `{name}` is not defined here; the usual one is taken"));
+        assert!(warning.help.as_ref().unwrap().contains(line), "{warning:?}");
+        lent += 1;
+    }
+    assert_eq!(lent, text.matches("gate ").count());
+    // Those of Amazon Braket by their matrices; the first qubit is the more significant one there.
+    let e = |phase: &str| format!("cos({phase}) + sin({phase})*1im");
+    for (call, rows) in [
+        ("gpi(0.3) q[0];", format!("[[0, {}], [{}, 0]]", e("-0.3"), e("0.3"))),
+        ("xy(0.6) q[1], q[0];", "[[1,0,0,0],[0,cos(0.3),sin(0.3)*1im,0],[0,sin(0.3)*1im,cos(0.3),0],[0,0,0,1]]".to_owned()),
+        ("pswap(0.3) q[1], q[0];", format!("[[1,0,0,0],[0,0,{0},0],[0,{0},0,0],[0,0,0,1]]", e("0.3"))),
+        ("cphaseshift00(0.3) q[1], q[0];", format!("[[{},0,0,0],[0,1,0,0],[0,0,1,0],[0,0,0,1]]", e("0.3"))),
+        ("cphaseshift01(0.3) q[1], q[0];", format!("[[1,0,0,0],[0,{},0,0],[0,0,1,0],[0,0,0,1]]", e("0.3"))),
+        ("cphaseshift10(0.3) q[1], q[0];", format!("[[1,0,0,0],[0,1,0,0],[0,0,{},0],[0,0,0,1]]", e("0.3"))),
+        (
+            "ecr q[1], q[0];",
+            "[[0,0,sqrt(0.5),sqrt(0.5)*1im],[0,0,sqrt(0.5)*1im,sqrt(0.5)],[sqrt(0.5),-sqrt(0.5)*1im,0,0],[-sqrt(0.5)*1im,sqrt(0.5),0,0]]"
+                .to_owned(),
+        ),
+        ("ms(0.2, 0.2, pi/2) q[1], q[0];", "[[sqrt(0.5),0,0,-sqrt(0.5)*1im*(cos(-0.4)+sin(-0.4)*1im)],[0,sqrt(0.5),-sqrt(0.5)*1im,0],[0,-sqrt(0.5)*1im,sqrt(0.5),0],[-sqrt(0.5)*1im*(cos(0.4)+sin(0.4)*1im),0,0,sqrt(0.5)]]".to_owned()),
+    ] {
+        let qubits = if call.contains("q[1]") { "q[1], q[0]" } else { "q[0]" };
+        same(call, &format!("\n#pragma braket unitary({rows}) {qubits}\n"));
+    }
+    // Without a file of gates those of stdgates.inc are; what the file defines is its own.
+    let parsed = read("OPENQASM 3.0; qubit[2] q; h q; cx q[0], q[1];");
+    assert_eq!(parsed.circuit.to_string(), "h q[0]\nh q[1]\ncx q[0], q[1]\n");
+    let warnings: Vec<&str> = parsed.warnings.iter().map(|w| w.message.as_str()).collect();
+    assert_eq!(
+        warnings,
+        ["h", "cx"].map(|g| format!("gate `{g}` is not defined here; that of `stdgates.inc` is taken"))
+    );
+    let parsed = read("OPENQASM 3.0; gate h a { U(0, 0, 0) a; } gate v a { h a; } qubit q; v q;");
+    assert!(
+        parsed.warnings.is_empty() && parsed.circuit.to_string() == "U(0, 0, 0) q[0]\n",
+        "{}",
+        parsed.circuit
+    );
+    let parsed = read("OPENQASM 3.0; gate x a { U(0, 0, 0) a; } qubit[3] q; ccnot q[0], q[1], q[2];");
+    assert_eq!(parsed.circuit.to_string(), "ccx q[0], q[1], q[2]\n");
+}
+
+#[test]
+fn roots_are_those_of_the_matrix() {
+    // However the gate is written; what is outside of half a turn comes back into it.
+    for (gate, root) in [
+        ("rx(3*pi)", "rx(-pi/2)"),
+        ("rx(2.5)", "rx(1.25)"),
+        ("rx(-5.5)", "rx(-2.75)"),
+        ("rz(2*pi)", "gphase(pi/2); id"),
+        ("ry(-2*pi)", "gphase(pi/2); id"),
+        ("rz(4*pi)", "id"),
+        ("p(3*pi)", "p(pi/2)"),
+        ("p(-pi)", "p(pi/2)"),
+        ("p(-3*pi/4)", "p(-3*pi/8)"),
+        ("p(7.0)", "p((7 - 2*pi)/2)"),
+        ("pow(2) @ s", "s"),
+    ] {
+        for body in [
+            format!("{gate} a;"),
+            format!("id a; {gate} a;"),
+            format!("{gate} a; id a;"),
+            format!("{gate} a; x a; x a;"),
+        ] {
+            let define = format!("gate g a {{ {body} }} gate f a {{ {root} a; }}");
+            same(
+                &format!("{define} ctrl @ pow(1/2) @ g q[0], q[1];"),
+                &format!("{define} ctrl @ f q[0], q[1];"),
+            );
+        }
+    }
+    same("pow(0.5) @ gphase(3*pi);", "gphase(pi/2);");
+    // An angle with a parameter is multiplied.
+    same("pow(1/2) @ rx(theta + 3*pi) q[0];", "rx((theta + 3*pi)/2) q[0];");
+}
+
+#[test]
+fn parameters_of_gates_are_exponents() {
+    let gates = "gate g(k) a { pow(k) @ x a; } gate u(k, t) a, b { ctrl @ pow(2*k) @ rx(t) a, b; }
+        gate f(k, t) a, b { u(k + 1, t/2) a, b; h a; } gate nothing(k) a { pow(k - 1) @ h a; g(k) a; }";
+    for (call, written) in [
+        ("g(0.5) q[0]; g(2) q[1]; g(-1) q[2]; g(1/3.0) q[1];", "sx q[0]; x q[2]; pow(1/3) @ x q[1];"),
+        ("f(1, theta) q[0], q[1];", "ctrl @ rx(2*theta) q[0], q[1]; h q[0];"),
+        ("inv @ f(1, theta) q[0], q[1];", "h q[0]; ctrl @ rx(-2*theta) q[0], q[1];"),
+        (
+            "f(0.25, theta) q[0], q[1]; f(1, phi) q[1], q[2];",
+            "crx(1.25*theta) q[0], q[1]; h q[0]; crx(2*phi) q[1], q[2]; h q[1];",
+        ),
+        ("nothing(1) q;", "x q;"),
+        ("for int i in [0:3] { u(2**i, theta) q[0], q[2]; }", "crx(30*theta) q[0], q[2];"),
+        ("pow(2) @ g(0.5) q[0];", "x q[0];"),
+    ] {
+        same(&format!("{gates} {call}"), written);
+    }
+    let failed = |body: &str| {
+        let text =
+            format!("OPENQASM 3.0; include \"stdgates.inc\"; input float theta; qubit[2] q; {gates} {body}");
+        parse(&text, &Options { max_gates: 1000, ..Options::default() }).unwrap_err().to_string()
+    };
+    assert!(failed("g(theta) q[0];").contains("the exponent of `pow` must be a constant"));
+    assert!(failed("gate s5(k) a { pow(k) @ s a; } s5(100000) q[0];").contains("100000 operations"));
+    // Twice as many different ones at each level.
+    let tower: String =
+        (1..40).map(|n| format!("gate t{n}(k) a {{ t{m}(2*k) a; t{m}(2*k + 1) a; }} ", m = n - 1)).collect();
+    assert!(
+        failed(&format!("gate t0(k) a {{ pow(k) @ x a; }} {tower} t39(1) q[0];"))
+            .contains("more than 1000 statements")
+    );
+}
+
+#[test]
+fn timing_and_calibrations_are_ignored() {
+    let body = "defcalgrammar \"openpulse\"; extern tabulate(int[32], creg[4]);
+        defcal rz(angle[20] theta) $q { shift_phase drive($q), -theta; } defcal measure $q -> bit { return 1 & ~`; }
+        stretch s; duration t = 100ns; duration wait = s - .5 * durationof({x q[0];}) + 2 * t;
+        delay[wait] q[0]; x[160dt] q[0]; box[t] { delay[s / 2] q; y q[1]; }";
+    let parsed = read(&format!("OPENQASM 3.0; include \"stdgates.inc\"; qubit[2] q; {body}"));
+    assert_eq!(parsed.circuit.to_string(), "x q[0]\ny q[1]\n");
+    let warnings: Vec<&str> = parsed.warnings.iter().map(|w| w.message.as_str()).collect();
+    let ignored = ["`defcalgrammar`", "`defcal`", "`delay`", "the duration of a gate"];
+    assert_eq!(warnings, ignored.map(|what| format!("{what} is ignored")));
+}
+
+#[test]
+fn what_was_not_assigned_is_zero() {
+    let parsed = read(
+        "OPENQASM 3.0; include \"stdgates.inc\"; qubit q; uint[4] n; bool b; n += 3; while (!b) { b = true; rx(n) q; }",
+    );
+    assert_eq!(parsed.circuit.to_string(), "rx(3) q[0]\n");
+    let warnings: Vec<&str> = parsed.warnings.iter().map(|w| w.message.as_str()).collect();
+    assert_eq!(warnings, ["n", "b"].map(|name| format!("`{name}` has no value yet: 0 is taken")));
+}
+
 #[test]
 fn modifiers() {
     same("ctrl @ inv @ rx(theta) q[0], q[1];", "inv @ ctrl @ rx(theta) q[0], q[1];");
@@ -340,7 +496,17 @@ fn integers_of_a_width_keep_it() {
         ("const uint[4] a = 5;", "a * 1.5", 7.5),
         ("const uint[4] a = 5; const uint[4] b = ~a;", "b", 10.0),
         ("const int[4] a = 5;", "~a", -6.0),
-        ("const int[4] a = 7;", "a + 1", 8.0),
+        ("const int[4] a = 7;", "a + 1", -8.0),
+        ("const int[4] a = 7;", "a + 100", 107.0),
+        ("const uint[2] n = 3;", "n + 6", 9.0),
+        ("const uint[2] n = 3; const uint[2] m = n + 6;", "m", 1.0),
+        ("const int[4] a = -8;", "-a", -8.0),
+        ("const uint a = 2;", "a - 3", 4294967295.0),
+        ("const int a = 2147483647;", "a + 1", 2147483648.0),
+        ("const uint[6] b = 37;", "rotl(b, 3)", 44.0),
+        ("const int[4] a = -1;", "popcount(a)", 4.0),
+        ("const uint[4] a = 3;", "a ** 3", 11.0),
+        ("const uint[4] a = 3;", "2 ** 40 / (a * 4)", 2f64.powi(40) / 12.0 - 1.0 / 3.0),
         ("const bit[4] m = \"1101\"; const int[4] a = m;", "a", -3.0),
         ("const bit[4] m = \"1101\";", "int[4](m)", -3.0),
         ("const bit[4] m = \"1101\";", "uint[4](m)", 13.0),

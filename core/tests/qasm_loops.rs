@@ -134,6 +134,51 @@ fn loops_are_left_in_every_way() {
 }
 
 #[test]
+fn variables_change_behind_what_leaves_a_loop() {
+    let coin = "reset q; h q; c = measure q;";
+    // How many rounds of at most three passed before it showed 1: changed behind the `break`, before it, and in between.
+    for body in [
+        "uint[2] n = 0; for int i in [0:2] { COIN if (c) { break; } n += 1; }",
+        "uint[2] n = 3; for int i in [0:3] { n = i; if (i == 3) break; COIN if (c) break; }",
+        "uint[2] n = 2; for int i in [0:2] { COIN if (c) { n -= 2; break; } else { n += 1; } } if (c == 0) n = 3;",
+        "int[5] n = -1; uint[2] k = 0; while (k < 3) { n = k; COIN if (c) break; k += 1; n = k; }",
+        "def first(qubit q) -> uint[2] { uint[2] n = 0; bit c; while (n < 3) { COIN if (c) return n; n += 1; } return n; }
+         uint[2] n = first(q); c = 0; if (n < 3) { c = 1; }",
+    ] {
+        let text = format!("qubit q; bit c; bit[2] r; {} r = uint[2](n);", body.replace("COIN", coin));
+        assert_outcomes(&v3(&text), &[("00 1", 0.5), ("01 1", 0.25), ("10 1", 0.125), ("11 0", 0.125)]);
+    }
+    // Both ways out of a round go on with a value of their own; the outer loop is left from the inner one's condition.
+    let text = format!(
+        "qubit q; bit c; bit[3] r; uint[3] n = 0; bool done = false;
+         for int i in [0:1] {{ for int j in [0:1] {{ {coin} if (c) {{ n += 2; done = true; continue; }} n += 1; done = false; }}
+         if (done) break; n += 3; }} r = n;"
+    );
+    // n of two coins is 2, 3, 3, 4; the last one says whether another two follow, from 3 more on.
+    let mut expected = BTreeMap::new();
+    for first in 0..4u32 {
+        let sum = |coins: u32| 2 + coins.count_ones();
+        if first & 1 == 1 {
+            *expected.entry(format!("{:03b} 1", sum(first))).or_insert(0.0) += 0.25;
+            continue;
+        }
+        for second in 0..4 {
+            let n = sum(first) + 3 + sum(second) + if second & 1 == 1 { 0 } else { 3 };
+            *expected.entry(format!("{:03b} {}", n % 8, second & 1)).or_insert(0.0) += 0.0625;
+        }
+    }
+    let expected: Vec<(&str, f64)> = expected.iter().map(|(k, p)| (k.as_str(), *p)).collect();
+    assert_outcomes(&v3(&text), &expected);
+    // What no bits can hold is lost where its values differ, and only there.
+    let known =
+        format!("qubit q; bit c; float t = 1; for int i in [0:1] {{ {coin} t = 2; if (c) break; }} rx(t) q;");
+    v3(&known);
+    let lost =
+        format!("qubit q; bit c; float t = 1; for int i in [0:1] {{ {coin} if (c) break; t = 2; }} rx(t) q;");
+    assert!(refused(&lost).contains("`t` depends on a measurement"));
+}
+
+#[test]
 fn variables_go_through_rounds_in_bits() {
     // How many rounds it took, modulo 4.
     let text = "qubit q; bit c; bit[2] r; int[4] n = -1; bool flip = false;

@@ -146,6 +146,76 @@ fn bits_of_integers_are_written() {
 }
 
 #[test]
+fn slices_of_numbers_are_bits() {
+    // Those of the specification.
+    assert!(holds("int[32] k = 15; bit[16] even = k[0:2:31];", "even == 3"));
+    assert!(holds("int[32] k = 15; k[4:7] = \"1010\";", "k == 0xAF"));
+    assert!(holds("array[int[32], 5] a = {0, 1, 2, 3, 4}; bit[5] b = a[4][0:4];", "b == 4"));
+    for (before, claim) in [
+        ("uint[6] k = 44;", "k[2:3] == \"11\" && k[0:-1] == \"101100\" && k[-1:-1:0] == \"001101\""),
+        ("uint[6] k = 44;", "k[{5, 0}] == \"01\" && k[:2:] == \"010\" && k[4:] == \"10\""),
+        ("int[4] k = -8; k[0:2] = 5; bit[2] c = \"10\"; k[{3, 0}] = c;", "k == 6"),
+        ("uint[8] k = 0; k[4:7] = uint[4](9); k[1:2] = k[6:7];", "k == 148"),
+        ("angle[4] t = pi/8; t[2:3] = \"10\";", "t == 9*pi/8 && t[0:1] == \"01\""),
+        ("const bit[6] m = \"110100\";", "m[2:4] == \"101\" && m[1:2] ++ m[4:5] == \"1110\""),
+        ("array[uint[4], 2] a = {5, 6}; a[1][2:3] = \"10\";", "a[1] == 10 && a[0][1:2] == \"10\""),
+    ] {
+        assert!(holds(before, claim), "{before} {claim}");
+    }
+    for (body, expected) in [
+        ("uint[4] k = 5; bit[2] c = k[3:4];", "index 4 is out of range"),
+        ("uint[4] k = 5; bit[3] c = k[0:1];", "2 and 3"),
+        ("uint[4] k = 5; k[0:1] = \"101\";", "a bit string where a bit string of 2"),
+        ("uint[4] k = 5; k[1:0] = 1;", "the selection is empty"),
+        ("int k = 5; bit[2] c = k[0:1];", "[]"),
+    ] {
+        assert!(error(body).contains(expected), "{body}\n{}", error(body));
+    }
+}
+
+#[test]
+fn slices_of_arrays_are_arrays() {
+    let arrays = "array[int[8], 2] a = {0, 1}; array[int[8], 3] b = {2, 3, 4}; array[int[8], 4] c = {5, 6, 7, 8};
+        array[int[8], 3, 2] m = {{1, 2}, {3, 4}, {5, 6}}; array[int[8], 3, 2] n = {{7, 8}, {9, 10}, {11, 12}};";
+    for (before, claim) in [
+        ("array[int[8], 5] s = a ++ b;", "s[1] == 1 && s[2] == 2 && s[4] == 4"),
+        ("array[int[8], 4] s = a ++ a;", "s[0] == 0 && s[3] == 1"),
+        ("array[int[8], 2] s = b[1:2];", "s[0] == 3 && s[1] == 4"),
+        ("b[1:2] = a[0:1];", "b[0] == 2 && b[1] == 0 && b[2] == 1"),
+        ("c[0:3] = a[0:1] ++ b[1:2];", "c[0] == 0 && c[1] == 1 && c[2] == 3 && c[3] == 4"),
+        ("m[1:2] = n[0:1];", "m[0][1] == 2 && m[1][0] == 7 && m[2][1] == 10"),
+        ("m[1:2, 0] = n[0:1, 1];", "m[1][0] == 8 && m[1][1] == 4 && m[2][0] == 10 && m[0, 0] == 1"),
+        ("m[0] = a; m[2, 1] = b[-1];", "m[0, 0] == 0 && m[0, 1] == 1 && m[2, 1] == 4"),
+        ("m = n; array[int[8], 3] s = m[0:2, 1];", "s[0] == 8 && s[2] == 12 && m[1, 0] == 9"),
+        ("array[int[8], 2, 2] s = m[0:2:2]; array[int[8], 1] t = m[2, 1:1];", "s[1][0] == 5 && t[0] == 6"),
+        ("int[8] s = 0; for int[8] k in c[1:2] { s += k; }", "s == 13"),
+        (
+            "def sum(readonly array[int[8], #dim = 1] x) -> int { int s = 0; for int k in x { s += k; } return s; }",
+            "sum(c[1:3]) == 21 && sum(m[1]) == 7 && sum(m[0:2, 1]) == 12",
+        ),
+        (
+            "def up(mutable array[int[8], #dim = 1] x) { x[0] = x[0] + 10; x[-1] = 0; }
+          up(c[1:2]); up(m[2]); up(m[0:1, 0]);",
+            "c[0] == 5 && c[1] == 16 && c[2] == 0 && m[2][0] == 15 && m[2][1] == 0 && m[0][0] == 11 && m[1][0] == 0",
+        ),
+    ] {
+        assert!(holds(&format!("{arrays} {before}"), claim), "{before} {claim}");
+    }
+    for (body, expected) in [
+        ("m[0] = b;", "an array of 3 elements where an array of 2 elements is needed"),
+        ("m[0, 0] = a;", "an array where an integer is needed"),
+        ("m[0] = 1;", "an integer where an array of 2 elements is needed"),
+        ("b[0:1] = b;", "an array of 3 elements where"),
+        ("a = b[0:0];", "1 element"),
+        ("b[0:1][0] = 1;", "an index of a slice"),
+        ("array[int[8], 2] s = b[2:3];", "index 3 is out of range"),
+    ] {
+        let body = format!("{arrays} {body}");
+        assert!(error(&body).contains(expected), "{body}\n{}", error(&body));
+    }
+}
+
+#[test]
 fn mutable_arrays_are_those_of_the_caller() {
     let defined = "def double(mutable array[int[8], #dim = 1] a, int[8] last) {
             for int i in [0:sizeof(a) - 1] { a[i] = 2 * a[i]; }

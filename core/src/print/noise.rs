@@ -1,12 +1,15 @@
 //! Noise as pragmas of Amazon Braket, and readings that may be wrong as pragmas of our own.
 //!
 //! ```text
-//! #pragma braket noise depolarizing(p/2) q[0]
+//! #pragma braket noise depolarizing(0.125) q[0]
 //! #pragma braket noise kraus([[1.0, 0], [0, 0.6im]], [[0, 0.8], [0, 0]]) q[1]
 //! #pragma ketgrad misread(0.01, 0.02) c[0]
 //! ```
 //! In a Kraus operator of a pragma the first qubit is the most significant bit of a row number, in a circuit it is
 //! the least: the qubits go in the opposite order.
+//!
+//! Braket takes numbers with a point alone, so `pi/20` is `0.15707963267948966`, and 0 is `0.0`. It has no flip of bit and
+//! phase: that is a `pauli_channel(0.0, p, 0.0)`.
 
 use num_complex::Complex;
 
@@ -14,7 +17,11 @@ use super::{
     PrintError,
     text::{ParamTexts, decimal},
 };
-use crate::{channel::Channel, matrix::Matrix, param::Angle};
+use crate::{
+    channel::{Channel, ChannelKind},
+    matrix::Matrix,
+    param::Angle,
+};
 
 /// A channel on qubits, in the order of the circuit. The text ends with its line.
 pub(super) fn pragma(
@@ -22,13 +29,27 @@ pub(super) fn pragma(
     params: &ParamTexts,
     mut qubits: Vec<String>,
 ) -> Result<String, PrintError> {
-    let args: Vec<String> = if channel.kind().is_some() {
-        channel.params().iter().map(|p| params.angle(p)).collect::<Result<_, _>>()?
-    } else {
-        qubits.reverse();
-        channel.operators().iter().map(matrix).collect()
+    let (name, args): (_, Vec<String>) = match (channel.kind(), channel.params()) {
+        (Some(ChannelKind::BitPhaseFlip), [p]) => {
+            let none = Angle::zero();
+            (ChannelKind::PauliChannel.name(), numbers(&[none.clone(), p.clone(), none], params)?)
+        }
+        (Some(kind), angles) => (kind.name(), numbers(angles, params)?),
+        (None, _) => {
+            qubits.reverse();
+            (channel.name(), channel.operators().iter().map(matrix).collect())
+        }
     };
-    Ok(format!("#pragma braket noise {}({}) {}", channel.name(), args.join(", "), qubits.join(", ")))
+    Ok(format!("#pragma braket noise {name}({}) {}", args.join(", "), qubits.join(", ")))
+}
+
+/// Constants as decimals.
+fn numbers(angles: &[Angle], params: &ParamTexts) -> Result<Vec<String>, PrintError> {
+    let text = |angle: &Angle| match angle.constant().filter(|value| value.is_finite()) {
+        Some(value) => Ok(decimal(value)),
+        None => params.angle(angle),
+    };
+    angles.iter().map(text).collect()
 }
 
 /// A reading of a bit that may be wrong. The text ends with its line.

@@ -22,19 +22,21 @@
 //!
 //! - Both languages are parsed whole. What runs is OpenQASM 2 and nearly all of OpenQASM 3.1: gates,
 //!   constants, variables, aliases, loops, `switch`, subroutines, measurement and `reset` anywhere, `if` on
-//!   bits and registers. Calibrations and external functions are refused by name and place; `delay` is ignored with a
-//!   warning.
+//!   bits and registers. `cal` and calls of external functions are refused by name and place. `delay`, durations and `defcal`
+//!   are ignored with a warning: a gate does what it is defined to do.
 //! - A circuit is a list of gates, so what OpenQASM 3 computes is computed while the text is read: loops are
 //!   unrolled, subroutines put in where they are called. What depends on a measurement are bits, truth values and
-//!   integers, whose arithmetic is done in hidden bits and wraps at the width of their types (32 bits of `int` and
-//!   `uint`), and how often a `while` runs.
+//!   integers, whose arithmetic is done in hidden bits, and how often a `while` runs.
+//! - Integers take each other's types as in C99 and wrap at their sizes. `int` and `uint` have 32 bits where a measurement
+//!   decides them, and as many as they need while they are known.
 //! - The condition of an `if` is evaluated once, when it is reached. Where its body changes the bits
 //!   that it reads, or a measurement is not stored but matters, the circuit gets a hidden register.
 //! - Where bits are declared as `output`, all other registers are hidden.
 //! - Noise is a pragma of Amazon Braket in OpenQASM 3, `#pragma braket noise depolarizing(p) q[0]`, wherever a statement
 //!   may stand but in gate definitions; so are matrices, `#pragma braket unitary([[0, 1], [1, 0]]) q[0]`. A reading that
 //!   may be wrong is `#pragma ketgrad misread(p0, p1) c`, after its measurement. Other pragmas are ignored with a warning.
-//! - `qelib1.inc` (extended by what files take for granted) and `stdgates.inc` are built in.
+//! - `qelib1.inc` (extended by what files take for granted) and `stdgates.inc` are built in. In OpenQASM 3 a gate that is
+//!   defined nowhere is the one that Qiskit and Amazon Braket call so, with a warning that shows a definition.
 //! - Angles stay exact: `3*pi/8` and `theta/3` are fractions, never floats. A bare decimal is a
 //!   number of radians.
 //! - Constants are computed exactly: `0.1 + 0.2 == 0.3`. `float`, and `float[64]` and wider ones, hold what they get as

@@ -57,6 +57,8 @@ pub enum Problem {
     // Names.
     #[error("gate `{name}` is not defined")]
     UnknownGate { name: String },
+    #[error("gate `{name}` is not defined here; {from} is taken")]
+    LentGate { name: String, from: &'static str },
     #[error("`{name}` is not declared")]
     UnknownName { name: String },
     #[error("channel `{name}` is not known")]
@@ -88,12 +90,16 @@ pub enum Problem {
     SubroutineAsGate { name: String },
     #[error("calls of subroutines are nested more than {limit} deep")]
     DeepCall { limit: usize },
+    #[error("`{name}` is an external function: there is nothing to run")]
+    External { name: String },
     #[error("`{name}` gives no value")]
     NoResult { name: String },
 
     // Values while the text is read.
     #[error("`{name}` has no value yet")]
     Unassigned { name: String },
+    #[error("`{name}` has no value yet: 0 is taken")]
+    TakenAsZero { name: String },
     #[error("`{name}` depends on a measurement")]
     Depends { name: String },
     #[error("this loop never ends")]
@@ -155,6 +161,8 @@ pub enum Problem {
     NotFinite,
     #[error("{what} does not fit")]
     IntegerOverflow { what: String },
+    #[error("{given} does not fit in {}: it becomes {result}", crate::gate::count(*bits as usize, "bit"))]
+    Wrapped { given: i128, bits: u32, result: i128 },
     #[error("the width of a type is 1 to {limit} bits, not {given}")]
     TypeWidth { given: i128, limit: u32 },
     #[error("`{operator}` does not work on {given}")]

@@ -7,11 +7,12 @@
 use std::cmp::Ordering;
 
 use num_complex::Complex;
-use num_traits::{CheckedAdd, CheckedDiv, CheckedMul, CheckedSub};
+use num_traits::{CheckedAdd, CheckedDiv, CheckedMul};
 
 use super::{
+    integer::{self, IntType, Kind, MAX_WIDTH, operate},
     turn,
-    value::{Number, Value, fits, overflow, wrong_operand},
+    value::{Number, Value, fits, wrong_operand},
 };
 use crate::{
     param::{Angle, Function, ParamExpr, Q, Step},
@@ -32,6 +33,16 @@ pub(super) fn binary(op: BinaryOp, left: Value, right: Value, version: Version) 
     if matches!(left, Value::Turn(_)) || matches!(right, Value::Turn(_)) {
         return turn::operate(op, left, right, version);
     }
+    if let Some(result) = integers(op, &left, &right, version) {
+        return result;
+    }
+    let is_duration = |v: &Value| *v == Value::DURATION;
+    match op {
+        Add | Sub | Mul | Div if is_duration(&left) && right.is_real() => return Ok(left),
+        Mul if is_duration(&right) && left.is_real() => return Ok(right),
+        Add | Sub if is_duration(&left) && is_duration(&right) => return Ok(left),
+        _ => {}
+    }
     let (left, right) = match op {
         Add | Sub | Mul | Div | Rem if whole(&left) && whole(&right) => (as_integer(left), as_integer(right)),
         _ => (left, right),
@@ -47,7 +58,7 @@ pub(super) fn binary(op: BinaryOp, left: Value, right: Value, version: Version) 
         Add => add(left, right),
         Sub => sub(left, right),
         Mul => multiply(left, right),
-        Div => divide(left, right, version),
+        Div => divide(left, right),
         Rem => remainder(left, right),
         And | Or => match (truth(&left), truth(&right)) {
             (Some(a), Some(b)) => Ok(Value::Bool(if op == And { a && b } else { a || b })),
@@ -55,22 +66,61 @@ pub(super) fn binary(op: BinaryOp, left: Value, right: Value, version: Version) 
         },
         Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual => compare(op, &left, &right),
         BitAnd | BitOr | BitXor | Shl | Shr => bitwise(op, left, right),
-        Concat => Err(mismatch(op.text(), &left, &right)),
+        Concat => concatenate(&left, &right),
+    }
+}
+
+/// Arrays, or bits of which those of the first are the lower ones, in a row.
+fn concatenate(left: &Value, right: &Value) -> Result<Value, Problem> {
+    match (left, right) {
+        (Value::Array(a), Value::Array(b)) => Ok(Value::Array(a.iter().chain(b.iter()).cloned().collect())),
+        (Value::Bits { width: m, bits: a }, Value::Bits { width: n, bits: b }) if m + n <= MAX_WIDTH => {
+            Ok(Value::Bits { width: m + n, bits: a | b.checked_shl(*m).unwrap_or(0) })
+        }
+        _ => Err(mismatch("++", left, right)),
     }
 }
 
 /// Whether arithmetic takes a value as an integer, or as a number with one.
 fn whole(value: &Value) -> bool {
-    matches!(value, Value::Int(_) | Value::Number(_) | Value::Bool(_) | Value::Bits { .. })
+    matches!(value, Value::Int(..) | Value::Number(_) | Value::Bool(_) | Value::Bits { .. })
 }
 
 /// Truth values are 0 and 1, bits an unsigned number.
 fn as_integer(value: Value) -> Value {
     match value {
-        Value::Bool(holds) => Value::Int(i128::from(holds)),
-        Value::Bits { bits, .. } => i128::try_from(bits).map_or(value, Value::Int),
+        Value::Bool(holds) => Value::int(i128::from(holds)),
+        Value::Bits { bits, .. } => i128::try_from(bits).map_or(value, Value::int),
         other => other,
     }
+}
+
+/// `left op right` if both are integers, or bits that are taken for some.
+fn integers(op: BinaryOp, left: &Value, right: &Value, version: Version) -> Option<Result<Value, Problem>> {
+    use BinaryOp::*;
+    let operand = |value: &Value| match value {
+        Value::Int(i, ty) => Some((*i, Kind::of(*i, *ty))),
+        Value::Bool(holds) => Some((i128::from(*holds), Kind::Register(1))),
+        Value::Bits { width, bits } => Some((i128::try_from(*bits).ok()?, Kind::Register(*width))),
+        _ => None,
+    };
+    let (a, b) = (operand(left)?, operand(right)?);
+    let number = matches!(left, Value::Int(..)) || matches!(right, Value::Int(..));
+    let takes = match (op, left) {
+        (Div, _) => version == Version::V3,
+        (Add | Sub | Mul | Rem, _) => true,
+        // Of bits alone they are operators of their own; and shifted, or with a number that fits, a register is one again.
+        (Shl | Shr, Value::Int(..) | Value::Bits { width: 1, .. }) => true,
+        (BitAnd | BitOr | BitXor, Value::Bits { width, .. }) => number && !fits_register(right, *width),
+        (BitAnd | BitOr | BitXor, _) => number,
+        _ => false,
+    };
+    takes.then(|| operate(op, a, b))
+}
+
+/// Whether a number is one of so many bits.
+fn fits_register(value: &Value, width: u32) -> bool {
+    matches!(value, Value::Int(i, None) if IntType::sized(width, true).holds(*i))
 }
 
 /// Numbers of which one is complex.
@@ -107,8 +157,8 @@ fn symbolic(step: Step, left: Value, right: Value, operator: &str) -> Result<Val
 }
 
 pub(super) fn add(left: Value, right: Value) -> Result<Value, Problem> {
-    if let (Value::Int(a), Value::Int(b)) = (&left, &right) {
-        return a.checked_add(b).map(Value::Int).ok_or_else(|| overflow("the sum"));
+    if let Some(sum) = integers(BinaryOp::Add, &left, &right, Version::V3) {
+        return sum;
     }
     if let (Some(a), Some(b)) = (left.number(), right.number()) {
         let exact = a.exact().zip(b.exact()).and_then(|(a, b)| a.checked_add(&b)).and_then(fits);
@@ -125,9 +175,6 @@ pub(super) fn add(left: Value, right: Value) -> Result<Value, Problem> {
 }
 
 fn sub(left: Value, right: Value) -> Result<Value, Problem> {
-    if let (Value::Int(a), Value::Int(b)) = (&left, &right) {
-        return a.checked_sub(b).map(Value::Int).ok_or_else(|| overflow("the difference"));
-    }
     if matches!(left, Value::Expr(_)) || matches!(right, Value::Expr(_)) {
         return symbolic(Step::Sub, left, right, "-");
     }
@@ -140,8 +187,8 @@ fn scale(angle: Angle, q: Q) -> Result<Value, Problem> {
 }
 
 pub(super) fn multiply(left: Value, right: Value) -> Result<Value, Problem> {
-    if let (Value::Int(a), Value::Int(b)) = (&left, &right) {
-        return a.checked_mul(b).map(Value::Int).ok_or_else(|| overflow("the product"));
+    if let Some(product) = integers(BinaryOp::Mul, &left, &right, Version::V3) {
+        return product;
     }
     match (left.number(), right.number()) {
         (Some(a), Some(b)) => {
@@ -166,12 +213,9 @@ pub(super) fn multiply(left: Value, right: Value) -> Result<Value, Problem> {
     }
 }
 
-fn divide(left: Value, right: Value, version: Version) -> Result<Value, Problem> {
+fn divide(left: Value, right: Value) -> Result<Value, Problem> {
     if right.constant().is_some_and(|n| n.value == 0.0) {
         return Err(Problem::DivisionByZero);
-    }
-    if let (Value::Int(a), Value::Int(b), Version::V3) = (&left, &right, version) {
-        return a.checked_div(b).map(Value::Int).ok_or_else(|| overflow("the quotient"));
     }
     if let (Some(a), Some(b)) = (left.number(), right.number()) {
         let exact = a.exact().zip(b.exact()).and_then(|(a, b)| a.checked_div(&b)).and_then(fits);
@@ -199,10 +243,7 @@ fn divide(left: Value, right: Value, version: Version) -> Result<Value, Problem>
 
 fn remainder(left: Value, right: Value) -> Result<Value, Problem> {
     match (&left, &right, left.constant(), right.constant()) {
-        (Value::Int(_) | Value::Number(_), _, _, Some(b)) if b.value == 0.0 => Err(Problem::DivisionByZero),
-        (Value::Int(a), Value::Int(b), ..) => {
-            a.checked_rem(*b).map(Value::Int).ok_or_else(|| overflow("the remainder"))
-        }
+        (Value::Int(..) | Value::Number(_), _, _, Some(b)) if b.value == 0.0 => Err(Problem::DivisionByZero),
         (_, _, Some(a), Some(b)) => {
             let exact = a.exact().zip(b.exact()).and_then(|(a, b)| fits(a % b));
             Number::with(exact, || a.rounded().remainder(b.rounded())).checked()
@@ -214,11 +255,8 @@ fn remainder(left: Value, right: Value) -> Result<Value, Problem> {
 /// `base ** exponent`.
 pub(super) fn power(base: Value, exponent: Value, version: Version) -> Result<Value, Problem> {
     let (base, exponent) = (turn::plain(base)?, turn::plain(exponent)?);
-    if let (Value::Int(a), Value::Int(n), Version::V3) = (&base, &exponent, version)
-        && *n >= 0
-    {
-        let result = u32::try_from(*n).ok().and_then(|n| a.checked_pow(n));
-        return result.or((*a == 1).then_some(1)).map(Value::Int).ok_or_else(|| overflow("the power"));
+    if let (Value::Int(a, ty), Value::Int(n @ 0.., n_type), Version::V3) = (&base, &exponent, version) {
+        return integer::power((*a, *ty), (*n, *n_type));
     }
     if !base.is_real() || !exponent.is_real() {
         return Err(mismatch("**", &base, &exponent));
@@ -234,7 +272,7 @@ pub(super) fn power(base: Value, exponent: Value, version: Version) -> Result<Va
     }
     let whole = exponent.number().and_then(|n| n.exact()).filter(|q| *q.denom() == 1).map(|q| *q.numer());
     match (whole, base.clone().into_expr().ok()) {
-        (Some(0), _) => Ok(Value::Int(1)),
+        (Some(0), _) => Ok(Value::int(1)),
         (Some(1), _) => Ok(base),
         (Some(n @ 2..=PRODUCT_POWER), Some(x)) if x.steps().len() <= 8 => {
             Ok(Value::Expr((1..n).fold(x.clone(), |product, _| product.binary(Step::Mul, x.clone()))))
@@ -274,10 +312,12 @@ fn exact_power(x: Q, n: i64) -> Option<Q> {
 fn compare(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, Problem> {
     let ordering = match (left, right) {
         (Value::Bool(a), Value::Bool(b)) => Some(a.cmp(b)),
-        (Value::Int(a), Value::Int(b)) => Some(a.cmp(b)),
+        (Value::Int(a, _), Value::Int(b, _)) => Some(a.cmp(b)),
         (Value::Bits { bits: a, .. }, Value::Bits { bits: b, .. }) => Some(a.cmp(b)),
-        (Value::Bits { bits, .. }, Value::Int(i)) => Some(with_integer(*bits, *i)),
-        (Value::Int(i), Value::Bits { bits, .. }) => Some(with_integer(*bits, *i).reverse()),
+        (Value::Bits { bits, .. }, Value::Int(i, _)) => Some(with_integer(*bits, *i)),
+        (Value::Int(i, _), Value::Bits { bits, .. }) => Some(with_integer(*bits, *i).reverse()),
+        (Value::Bool(a), Value::Int(b, _)) => Some(i128::from(*a).cmp(b)),
+        (Value::Int(a, _), Value::Bool(b)) => Some(a.cmp(&i128::from(*b))),
         (Value::Bits { width: 1, bits }, Value::Bool(b)) => Some((*bits == 1).cmp(b)),
         (Value::Bool(b), Value::Bits { width: 1, bits }) => Some(b.cmp(&(*bits == 1))),
         _ => match (left.constant(), right.constant()) {
@@ -320,23 +360,19 @@ fn bitwise(op: BinaryOp, left: Value, right: Value) -> Result<Value, Problem> {
         (Value::Bool(a), Value::Bool(b), BitAnd | BitOr | BitXor) => {
             Ok(Value::Bool(apply(u128::from(*a), u128::from(*b)) == 1))
         }
-        (Value::Int(a), Value::Int(b), BitAnd | BitOr | BitXor) => Ok(Value::Int(match op {
-            BitAnd => a & b,
-            BitOr => a | b,
-            _ => a ^ b,
-        })),
         (Value::Bits { width, bits: a }, Value::Bits { width: w, bits: b }, BitAnd | BitOr | BitXor)
             if width == w =>
         {
             Ok(Value::Bits { width: *width, bits: apply(*a, *b) })
         }
-        (Value::Int(a), Value::Int(n @ 0..=126), Shl | Shr) => {
-            let result = if op == Shr { Some(a >> n) } else { a.checked_mul(&(1i128 << n)) };
-            result.map(Value::Int).ok_or_else(|| overflow("the shifted integer"))
+        (Value::Bits { width, bits: a }, Value::Int(b, None), BitAnd | BitOr | BitXor) => {
+            Ok(Value::Bits { width: *width, bits: apply(*a, b.cast_unsigned()) })
         }
-        (Value::Bits { width, bits }, Value::Int(n @ 0..=127), Shl | Shr) => {
-            let shifted = if op == Shr { bits >> n } else { bits << n };
-            Ok(Value::Bits { width: *width, bits: shifted & mask(*width) })
+        (Value::Bits { width, bits }, Value::Int(n @ 0.., _), Shl | Shr) => {
+            let places = u32::try_from(*n).ok();
+            let shifted =
+                places.and_then(|n| if op == Shr { bits.checked_shr(n) } else { bits.checked_shl(n) });
+            Ok(Value::Bits { width: *width, bits: shifted.unwrap_or(0) & mask(*width) })
         }
         _ => Err(mismatch(op.text(), &left, &right)),
     }

@@ -481,7 +481,7 @@ impl Builder<'_> {
     /// A value as a number or an angle: an expression becomes a parameter.
     fn settle(&mut self, value: Value) -> Result<Value, Problem> {
         match value {
-            Value::Int(_) => value.number().map(Value::Number).ok_or(Problem::NotFinite),
+            Value::Int(..) => value.number().map(Value::Number).ok_or(Problem::NotFinite),
             Value::Expr(expr) => self.computed(expr).map(Value::Angle),
             other => Ok(other),
         }

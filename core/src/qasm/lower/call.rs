@@ -13,7 +13,7 @@ use super::{
     power::{self, Exponent},
 };
 use crate::qasm::{
-    ast::{self, Ident, Modifier, ModifierKind, Span, Stmt, StmtKind, Symbol},
+    ast::{self, Ident, Modifier, ModifierKind, Place, Span, Stmt, StmtKind, Symbol},
     diagnostic::{Diagnostic, Problem},
 };
 
@@ -34,7 +34,7 @@ pub(super) struct Modifiers {
 }
 
 /// A gate that is known, with its arguments.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Resolved {
     /// As it is called in the file.
     pub(super) name: Symbol,
@@ -63,7 +63,14 @@ impl Lowering<'_> {
         {
             return self.call_subroutine(number, &call.args, span, None).map(|_| ());
         }
-        let gate = self.resolve(call, Scope::Global, None, all);
+        let gate = self.resolve(call, Scope::Global, None, all).and_then(|mut gate| {
+            if let Callee::Defined(number) = gate.callee
+                && self.definitions[number].open
+            {
+                gate.callee = Callee::Defined(self.specialized(number, &gate.args, span)?);
+            }
+            Ok(gate)
+        });
         let modern = call.name.symbol.word().is_some_and(|w| !w.is_old());
         if gate.is_err() && modern {
             // A declaration of OpenQASM 3 in a file of OpenQASM 2: what it declares is not missed.
@@ -101,7 +108,7 @@ impl Lowering<'_> {
     ) -> Lower<Resolved> {
         let callee = self.callee(call.name, within, all)?;
         if call.timed {
-            return self.refuse("a gate with a duration", call.name.span);
+            self.ignored("the duration of a gate", call.name.span)?;
         }
         let (n_params, n_qubits) = self.signature(callee);
         if call.args.len() != n_params {
@@ -157,10 +164,14 @@ impl Lowering<'_> {
         {
             return self.recursive(name, vec![own.symbol, name.symbol]);
         }
+        if self.gates.get(name.symbol).is_none() && definition_of(name.symbol, all).is_none() {
+            self.lend_gate(name);
+        }
         let callee = match self.gates.get(name.symbol) {
             Some(GateEntry::BuiltIn(callee) | GateEntry::Own(callee, _)) => callee,
             Some(GateEntry::Broken) => return Err(Stop),
             Some(GateEntry::Subroutine(_, place)) => return self.called_as_gate(name, place),
+            Some(GateEntry::External(place)) => return self.external(name, place),
             None => return self.undefined(name, within, all),
         };
         if let Callee::Defined(number) = callee {
@@ -176,6 +187,14 @@ impl Lowering<'_> {
             }
         }
         Ok(callee)
+    }
+
+    /// There is nothing to call.
+    pub(super) fn external<T>(&mut self, name: Ident, defined: Place) -> Lower<T> {
+        let here = self.place(name.span);
+        let error = Diagnostic::error(Problem::External { name: self.name(name.symbol) });
+        let help = "write what it computes as a subroutine, or what it gives as an input";
+        Err(self.report(error.at(here, "").at(defined, "declared here").help(help)))
     }
 
     fn recursive<T>(&mut self, name: Ident, path: Vec<Symbol>) -> Lower<T> {
@@ -231,8 +250,13 @@ impl Lowering<'_> {
                     let value = self.evaluate(expr, scope);
                     self.in_exponent = false;
                     let value = value?;
-                    let exponent = Exponent::new(&value, value.is_real());
-                    self.check(exponent, expr.span)?
+                    if let (Scope::Gate(_), true, None) = (scope, value.is_real(), value.constant()) {
+                        self.exponents.push(value);
+                        Exponent::Open(self.exponents.len() - 1)
+                    } else {
+                        let exponent = Exponent::new(&value, value.is_real());
+                        self.check(exponent, expr.span)?
+                    }
                 }
                 _ => continue,
             };
@@ -243,11 +267,11 @@ impl Lowering<'_> {
 
     fn control_count(&mut self, expr: &ast::Expr, scope: Scope) -> Lower<usize> {
         match self.evaluate(expr, scope)? {
-            Value::Int(given @ 1..) => match usize::try_from(given) {
+            Value::Int(given @ 1.., _) => match usize::try_from(given) {
                 Ok(count @ ..=MOST_CONTROLS) => Ok(count),
                 _ => self.fail(too_many_controls(&given), expr.span),
             },
-            Value::Int(given) => {
+            Value::Int(given, _) => {
                 let (given, expected) = (format!("{given}"), "a positive number of controls".to_owned());
                 self.fail(Problem::WrongType { given, expected }, expr.span)
             }
@@ -298,10 +322,10 @@ impl Lowering<'_> {
 }
 
 impl Exponent {
-    fn new(value: &Value, real: bool) -> Result<Exponent, Problem> {
+    pub(super) fn new(value: &Value, real: bool) -> Result<Exponent, Problem> {
         let what = || "the exponent of `pow`".to_owned();
         match (value, value.constant()) {
-            (Value::Int(i), _) => match i64::try_from(*i) {
+            (Value::Int(i, _), _) => match i64::try_from(*i) {
                 Ok(k) => Ok(Exponent::Integer(k)),
                 Err(_) => Err(Problem::IntegerOverflow { what: what() }),
             },

@@ -6,16 +6,13 @@
 use std::cmp::Ordering;
 
 use super::{
-    Lower, Lowering, Picks, Scope, Value,
-    evaluate::{Width, position, unary},
-    names::Entry,
-    variables::{PLAIN_WIDTH, State, integer_type},
+    Lower, Lowering, Picks, Scope, Value, evaluate::unary, integer::IntType, names::Entry, variables::State,
     words,
 };
 use crate::{
     circuit::{Condition, Relation},
     qasm::{
-        ast::{BaseType, BinaryOp, Expr, ExprKind, Index, Span, Type, UnaryOp},
+        ast::{Base, BaseType, BinaryOp, Expr, ExprKind, Operand, Span, Type, UnaryOp},
         diagnostic::Problem,
         lexer::radix,
     },
@@ -41,7 +38,7 @@ pub(super) enum Classical {
     Word {
         bits: Vec<u32>,
         signed: bool,
-        ty: Option<Width>,
+        ty: Option<IntType>,
     },
     Truth(Condition),
 }
@@ -159,8 +156,7 @@ impl Lowering<'_> {
                 let value = match self.classical(operand)? {
                     Classical::Value(value) => {
                         let result = unary(*op, value);
-                        let value = self.check(result, expr.span)?;
-                        return self.wrapped(value, expr).map(Classical::Value);
+                        return self.check(result, expr.span).map(Classical::Value);
                     }
                     word @ Classical::Word { .. } if *op == UnaryOp::Invert => {
                         return self.inverted(word, expr.span);
@@ -172,27 +168,19 @@ impl Lowering<'_> {
             ExprKind::Unary(UnaryOp::Minus, operand) => match self.classical(operand)? {
                 Classical::Value(value) => {
                     let result = unary(UnaryOp::Minus, value);
-                    let value = self.check(result, expr.span)?;
-                    self.wrapped(value, expr).map(Classical::Value)
+                    self.check(result, expr.span).map(Classical::Value)
                 }
                 word => {
-                    let zero = Classical::Value(Value::Int(0));
-                    self.computed(BinaryOp::Sub, zero, word, expr, expr.span)
+                    let zero = Classical::Value(Value::int(0));
+                    self.computed(BinaryOp::Sub, zero, word, expr.span)
                 }
             },
             ExprKind::Chain(first, rest) => {
                 let mut left = self.classical(first)?;
-                // Looked for once, where it is needed.
-                let mut width = None;
                 for (op, right) in rest {
                     let span = first.span.to(right.span);
                     let right = self.classical(right)?;
-                    left = match self.combine(*op, left, right, expr, span)? {
-                        Classical::Value(value) => {
-                            Classical::Value(self.wrapped_once(value, expr, &mut width)?)
-                        }
-                        other => other,
-                    };
+                    left = self.combine(*op, left, right, span)?;
                 }
                 Ok(left)
             }
@@ -233,13 +221,12 @@ impl Lowering<'_> {
             }
             Some(&Entry::Variable(id)) => match &self.variables[id].state {
                 State::Bits { bits, signed } => {
-                    let (bits, signed, ty) = (bits.clone(), *signed, self.variables[id].integer());
-                    match &expr.kind {
-                        ExprKind::Index(_, index) if ty.is_some() => {
-                            let index: Vec<&Index> = index.iter().collect();
-                            (Picks::One(self.bit_of(&bits, &index, expr.span)?), None)
+                    let (bits, signed, ty) = (bits.clone(), *signed, self.variables[id].integer);
+                    match self.as_operand(expr) {
+                        Some(operand) if matches!(expr.kind, ExprKind::Index(..)) && ty.is_some() => {
+                            (self.bits_of_variable(id, &operand)?, None)
                         }
-                        ExprKind::Index(..) => return Ok(None),
+                        _ if matches!(expr.kind, ExprKind::Index(..)) => return Ok(None),
                         _ => (bits, Some((signed, ty))),
                     }
                 }
@@ -255,17 +242,20 @@ impl Lowering<'_> {
         }))
     }
 
-    /// The bit of an integer that an index means.
-    pub(super) fn bit_of(&mut self, bits: &Picks, index: &[&Index], span: Span) -> Lower<u32> {
-        let [Index::At(at)] = index else { return self.refuse("a part of an integer", span) };
-        let given = self.integer(at, "an index")?;
-        let size = u64::from(bits.len().unwrap_or(1));
-        match position(given, size).and_then(|at| u32::try_from(at).ok()) {
-            Some(at) => Ok(bits.get(at)),
-            None => {
-                let name = "the integer".to_owned();
-                self.fail(Problem::IndexOutOfRange { name, given, size }, at.span)
-            }
+    /// The bits of an integer that is kept in some, or those that an index means.
+    pub(super) fn bits_of_variable(&mut self, id: usize, operand: &Operand) -> Lower<Picks> {
+        let (State::Bits { bits, .. }, Base::Name(name)) = (&self.variables[id].state, operand.base) else {
+            return self.refuse("this part of a variable", operand.span);
+        };
+        let bits = bits.clone();
+        if self.variables[id].integer.is_none_or(|ty| !ty.sized) && !operand.parts().is_empty() {
+            let given = "an integer without a size".to_owned();
+            return self.fail(Problem::Operands { operator: "[]".to_owned(), given }, operand.span);
+        }
+        match operand.parts().as_slice() {
+            [] => Ok(bits),
+            [part] if part.len() == 1 => self.pick(&bits, &part[0], name),
+            _ => self.refuse("several indices of an integer", operand.span),
         }
     }
 
@@ -274,7 +264,7 @@ impl Lowering<'_> {
         let (radix, digits) = radix(&text);
         match binary(digits, radix) {
             Some(digits) => match number(&digits) {
-                Some(value) => Ok(Classical::Value(Value::Int(value))),
+                Some(value) => Ok(Classical::Value(Value::int(value))),
                 None => Ok(Classical::Digits { digits, width: None }),
             },
             None => {
@@ -304,7 +294,7 @@ impl Lowering<'_> {
             Classical::Word { bits, .. } => return Ok(Truth::Open(nonzero(bits))),
             Classical::Value(Value::Bool(holds)) => return Ok(Truth::Constant(holds)),
             Classical::Value(Value::Bits { bits, .. }) => return Ok(Truth::Constant(bits != 0)),
-            Classical::Value(Value::Int(i)) => return Ok(Truth::Constant(i != 0)),
+            Classical::Value(Value::Int(i, _)) => return Ok(Truth::Constant(i != 0)),
             Classical::Value(other) => other.describe(),
             Classical::Digits { .. } => "an integer",
         };
@@ -318,21 +308,14 @@ impl Lowering<'_> {
             Classical::Truth(condition) => Ok(Truth::Open(condition)),
             Classical::Word { bits, .. } if bits.len() == 1 => Ok(Truth::Open(nonzero(bits))),
             Classical::Value(Value::Bool(holds)) => Ok(Truth::Constant(holds)),
-            Classical::Value(Value::Int(i @ 0..=1)) => Ok(Truth::Constant(i == 1)),
+            Classical::Value(Value::Int(i @ 0..=1, _)) => Ok(Truth::Constant(i == 1)),
             Classical::Value(Value::Bits { width: 1, bits }) => Ok(Truth::Constant(bits == 1)),
             other => Err(other),
         }
     }
 
-    /// `left op right`, a step of `chain`.
-    fn combine(
-        &mut self,
-        op: BinaryOp,
-        left: Classical,
-        right: Classical,
-        chain: &Expr,
-        span: Span,
-    ) -> Lower<Classical> {
+    /// `left op right`.
+    fn combine(&mut self, op: BinaryOp, left: Classical, right: Classical, span: Span) -> Lower<Classical> {
         use BinaryOp::*;
         if let (Classical::Value(a), Classical::Value(b)) = (&left, &right) {
             return self.binary(op, a.clone(), b.clone(), span).map(Classical::Value);
@@ -351,7 +334,7 @@ impl Lowering<'_> {
                 (left, right) => {
                     let [left, right] =
                         [left, right].map(|side| side.map_or_else(|other| other, Truth::classical));
-                    self.computed(op, left, right, chain, span)
+                    self.computed(op, left, right, span)
                 }
             },
             Concat => match (left, right) {
@@ -364,7 +347,7 @@ impl Lowering<'_> {
                     self.fail(Problem::Operands { operator, given }, span)
                 }
             },
-            Add | Sub | Mul | Div | Rem | Shl | Shr => self.computed(op, left, right, chain, span),
+            Add | Sub | Mul | Div | Rem | Shl | Shr => self.computed(op, left, right, span),
         }
     }
 
@@ -429,7 +412,7 @@ impl Lowering<'_> {
     ) -> Lower<Truth> {
         let n = bits.len();
         let (negative, mut digits) = match constant {
-            Classical::Value(Value::Int(i)) => (i < 0, to_digits(i.unsigned_abs())),
+            Classical::Value(Value::Int(i, _)) => (i < 0, to_digits(i.unsigned_abs())),
             Classical::Value(Value::Bool(b)) => (false, vec![b]),
             Classical::Value(Value::Bits { width, bits: value }) => {
                 if width as usize != n {
@@ -498,7 +481,7 @@ impl Lowering<'_> {
 
     fn cast_bits(&mut self, ty: &Type, value: Classical, span: Span) -> Lower<Classical> {
         let (mut bits, signed, from) = match value {
-            Classical::Value(value) => return self.cast(ty, value, span).map(Classical::Value),
+            Classical::Value(value) => return self.explicit_cast(ty, value, span).map(Classical::Value),
             Classical::Truth(condition) if ty.dims.is_none() => {
                 return match (ty.base, &ty.size) {
                     (BaseType::Bool | BaseType::Bit, None) => Ok(Classical::Truth(condition)),
@@ -514,16 +497,14 @@ impl Lowering<'_> {
             None => None,
         };
         let order = width.map(|w| w.cmp(&(bits.len() as i128)));
-        let own = self.width(ty)?;
+        let integer = self.integer_type(ty)?;
         let unsigned = ty.base == BaseType::Uint;
         match (ty.base, order) {
             (BaseType::Bool, None) => Ok(Classical::Truth(nonzero(bits))),
             (BaseType::Bit, Some(Ordering::Equal)) => Ok(Classical::register(bits)),
             (BaseType::Bit, None) if bits.len() == 1 => Ok(Classical::register(bits)),
             // An integer in bits may have fewer digits than its type, or none of its own.
-            (BaseType::Bit, Some(_))
-                if from.is_some_and(|ty| width == Some(ty.bits.into()) || ty.bits == PLAIN_WIDTH) =>
-            {
+            (BaseType::Bit, Some(_)) if from.is_some_and(|ty| width == Some(ty.bits.into()) || !ty.sized) => {
                 let size = width.and_then(|w| usize::try_from(w).ok()).unwrap_or_default();
                 let fill = match bits.last() {
                     Some(&sign) if signed => sign,
@@ -538,8 +519,7 @@ impl Lowering<'_> {
             (BaseType::Int | BaseType::Uint, Some(Ordering::Less)) if from.is_none() => {
                 self.refuse("this cast of classical bits", span)
             }
-            (BaseType::Int | BaseType::Uint, _) if own.is_some() || order.is_none() => {
-                let integer = integer_type(ty, own);
+            (BaseType::Int | BaseType::Uint, _) => {
                 let width = integer.map_or(bits.len(), |ty| ty.bits as usize);
                 let narrowed = width <= bits.len();
                 bits.truncate(width);

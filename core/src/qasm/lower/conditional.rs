@@ -86,7 +86,7 @@ impl Lowering<'_> {
         span: Span,
         mut body: impl FnMut(&mut Self, bool),
     ) -> Lower<()> {
-        let size = self.spend_branch(&condition, span)?;
+        let size = self.spend_branch(&condition, self.guard, span)?;
         // Each takes at least a byte of a source, or was counted as a step.
         let number = u32::try_from(self.branches.len()).unwrap_or(u32::MAX);
         let start = self.plan.len();
@@ -94,24 +94,18 @@ impl Lowering<'_> {
         self.branches.push(Branches { parent: outer, condition: Some(condition), stored: false, size });
         self.mark = self.log.len();
         self.depth += 1;
-        let n_left = self.n_left();
+        let sides = [false, true].map(|otherwise| Some(Guard { number, otherwise }));
         let [then, otherwise] = [false, true].map(|otherwise| {
-            self.guard = Some(Guard { number, otherwise });
+            self.guard = sides[usize::from(otherwise)];
             body(self, otherwise);
             (self.leaving.take(), self.end_branch())
         });
         (self.guard, self.mark) = (outer, mark);
         self.leave_branch();
-        for frame in [then.0, otherwise.0].into_iter().flatten() {
-            self.leave_changed(frame, &then.1);
-            self.leave_changed(frame, &otherwise.1);
-        }
         match (then, otherwise) {
-            ((None, then), (None, otherwise)) => {
-                let all_stay = self.n_left() == n_left;
-                self.merge([&then, &otherwise], all_stay, number, span)?;
-            }
-            ((None, stays), _) | (_, (None, stays)) => self.adopt(&stays, span),
+            ((None, then), (None, otherwise)) => self.merge([&then, &otherwise], sides, span)?,
+            ((None, stays), _) => self.adopt(stays, sides[0], span)?,
+            (_, (None, stays)) => self.adopt(stays, sides[1], span)?,
             // Whoever left less goes on behind that.
             ((Some(a), _), (Some(b), _)) => self.leaving = Some(a.max(b)),
         }
@@ -125,8 +119,13 @@ impl Lowering<'_> {
     }
 
     /// Counts the size of the conditions of two branches, with those around them.
-    pub(super) fn spend_branch(&mut self, condition: &Condition, span: Span) -> Lower<u64> {
-        let around = self.guard.and_then(|g| self.branches.get(g.number as usize)).map_or(0, |b| b.size);
+    pub(super) fn spend_branch(
+        &mut self,
+        condition: &Condition,
+        around: Option<Guard>,
+        span: Span,
+    ) -> Lower<u64> {
+        let around = around.and_then(|g| self.branches.get(g.number as usize)).map_or(0, |b| b.size);
         let size = size(condition).saturating_mul(2).saturating_add(around);
         self.spend(size, span)?;
         Ok(size)

@@ -3,18 +3,17 @@
 use super::{
     Item, Lower, Lowering, Picks, Register, Scope, Stop, Value,
     classical::{Classical, to_digits, trim},
-    evaluate::Width,
     names::Entry,
     subroutine::Given,
-    variables::{PLAIN_WIDTH, State},
+    variables::State,
 };
 use crate::{
     circuit::Condition,
     param::{Angle, ParamId},
     qasm::{
         ast::{
-            Assignment, Base, BaseType, Declaration, Expr, ExprKind, Ident, Index, Operand, Select, Span,
-            Symbol, Type,
+            Assignment, Base, BaseType, Declaration, Expr, ExprKind, Ident, Operand, Select, Span, Symbol,
+            Type,
         },
         diagnostic::{Diagnostic, Problem},
     },
@@ -156,6 +155,10 @@ impl Lowering<'_> {
                     zeros.inspect_err(|_| self.names.break_name(name.symbol, self.place(name.span)))?;
                 self.declare_variable(*name, ty, Some((zeros, ty.span)))
             }
+            (BaseType::Duration | BaseType::Stretch, None, None) => {
+                let any = Classical::Value(Value::DURATION);
+                self.declare_variable(*name, ty, Some((any, ty.span)))
+            }
             (_, None, None) => self.declare_variable(*name, ty, None),
         }
     }
@@ -187,7 +190,7 @@ impl Lowering<'_> {
         self.spend_elements(count.saturating_mul(ELEMENT), ty.span)?;
         let zero = match ty.base {
             BaseType::Bool => Value::Bool(false),
-            _ => Value::Int(0),
+            _ => Value::int(0),
         };
         Ok(sizes.iter().rev().fold(zero, |element, size| {
             let size = usize::try_from(*size).unwrap_or(0);
@@ -205,10 +208,7 @@ impl Lowering<'_> {
             }
         };
         match result {
-            Ok(value) => {
-                let width = self.width(ty)?;
-                self.declare_name(*name, Entry::Const(value, width))
-            }
+            Ok(value) => self.declare_name(*name, Entry::Const(value)),
             Err(Stop) => {
                 self.names.break_name(name.symbol, self.place(name.span));
                 Err(Stop)
@@ -236,15 +236,17 @@ impl Lowering<'_> {
             let error = Diagnostic::error(Problem::Expected { expected, given });
             return Err(self.report(error.at(self.place(value.span), "").help(help)));
         }
-        let real = matches!(ty.base, BaseType::Float | BaseType::Angle);
-        let what = match &ty.dims {
-            _ if !real => "an input that is neither `float` nor `angle`",
-            Some(dims) if dims.len() != 1 => "an input array of several dimensions",
-            _ => "",
-        };
-        if !what.is_empty() {
+        if !matches!(ty.base, BaseType::Float | BaseType::Angle) {
             self.names.break_name(name.symbol, place);
-            return self.refuse(what, span);
+            let what = "an input that is neither `float` nor `angle`".to_owned();
+            let error = Diagnostic::error(Problem::NotInThisVersion { what }).at(self.place(span), "");
+            let help = "inputs are numbers in angles, set when the circuit runs, while integers and bits are needed when the \
+                        file is read: declare a `const`, or a `float` where it only stands in angles";
+            return Err(self.report(error.help(help)));
+        }
+        if ty.dims.as_ref().is_some_and(|dims| dims.len() != 1) {
+            self.names.break_name(name.symbol, place);
+            return self.refuse("an input array of several dimensions", span);
         }
         let text = self.name(name.symbol);
         let value = match ty.dims.as_deref() {
@@ -338,19 +340,24 @@ impl Lowering<'_> {
         if matches!(target.select, Select::All) {
             return self.assign_variable(id, known, value.span);
         }
-        if let (State::Bits { bits, .. }, Some(_)) = (&self.variables[id].state, self.variables[id].integer())
-        {
-            let (bits, parts) = (bits.clone(), target.parts());
-            let index: Vec<&Index> = parts.iter().flat_map(|part| part.iter()).collect();
-            let bit = self.bit_of(&bits, &index, target.span)?;
-            return self.store(Picks::One(bit), known, target.span, value.span, false);
+        if self.variables[id].integer.is_some() && !matches!(known, Classical::Value(_)) {
+            self.spill(id, target.span)?;
         }
-        let whole = self.variable(id, target.span)?;
-        let element = self.variables[id].element();
-        let width = self.width(&element)?;
-        let at = self.positions(&whole, width, &target.parts())?;
+        if let (State::Bits { .. }, Some(_)) = (&self.variables[id].state, self.variables[id].integer) {
+            let bits = self.bits_of_variable(id, target)?;
+            return self.store(bits, known, target.span, value.span, false);
+        }
+        let Classical::Value(known) = known else {
+            return self.depends(id, self.place(value.span), "assigned here");
+        };
+        let (whole, element) = (self.variable(id, target.span)?, self.variables[id].element());
+        let name = match target.base {
+            Base::Name(name) => self.name(name.symbol),
+            Base::Hardware(_) => String::new(),
+        };
+        let places = self.places(&whole, &target.parts(), &name, target.span)?;
         drop(whole);
-        self.assign_element(id, &at, (&element, width), known, value.span)
+        self.assign_part(id, &places, &element, known, value.span)
     }
 
     /// Bits get what a subroutine gives.
@@ -386,8 +393,11 @@ impl Lowering<'_> {
                 self.check_lengths(1, n, from, to)?;
                 return self.store_truth(into.get(0), condition, from, fresh);
             }
-            // An integer without a size has as many digits as are wanted.
-            word @ Classical::Word { ty: Some(Width { bits: PLAIN_WIDTH, .. }), .. } => {
+            word @ Classical::Word { ty: Some(ty), .. } => {
+                // An integer without a size has as many digits as are wanted.
+                if ty.sized {
+                    self.check_lengths(ty.bits, n, from, to)?;
+                }
                 return self.store_number(into, word, from);
             }
             Classical::Word { bits, .. } => {
@@ -404,7 +414,8 @@ impl Lowering<'_> {
                 self.check_lengths(1, n, from, to)?;
                 vec![b]
             }
-            Classical::Value(Value::Int(i @ 0..)) => to_digits(i.unsigned_abs()),
+            Classical::Value(Value::Int(i, Some(ty))) if ty.sized && ty.bits == n => to_digits(ty.bits_of(i)),
+            Classical::Value(Value::Int(i @ 0.., _)) => to_digits(i.unsigned_abs()),
             Classical::Value(Value::Bits { width, bits }) => {
                 self.check_lengths(width, n, from, to)?;
                 to_digits(bits)

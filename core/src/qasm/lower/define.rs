@@ -14,7 +14,9 @@ use super::{
     Lower, Lowering, Scope, Stop, Value,
     call::Resolved,
     flow::index_span,
+    instantiate::instantiate,
     names::{Callee, Entry, GateEntry},
+    power::{self, Exponent},
 };
 use crate::{
     circuit::Qubits,
@@ -48,6 +50,8 @@ pub(super) struct Definition {
     /// Operations after expansion, saturating.
     pub(super) size: u64,
     depth: usize,
+    /// Whether parameters are exponents in it.
+    pub(super) open: bool,
     pub(super) place: Place,
     pub(super) state: State,
 }
@@ -87,6 +91,7 @@ impl Lowering<'_> {
             body: Vec::new(),
             size: 0,
             depth: 1,
+            open: false,
             place,
             state: State::Sound,
         };
@@ -167,8 +172,10 @@ impl Lowering<'_> {
                 let (gate, qubits) = (resolved?, picked?);
                 let exponents = gate.modifiers.as_ref().map_or(&[][..], |m| &m.exponents);
                 let size = self.size(gate.callee, exponents);
+                into.open |= exponents.iter().any(|e| matches!(e, Exponent::Open(_)));
                 if let Callee::Defined(number) = gate.callee {
                     into.depth = into.depth.max(1 + self.definitions[number].depth);
+                    into.open |= self.definitions[number].open;
                 }
                 (size, Step::Call { gate, qubits, span })
             }
@@ -199,6 +206,58 @@ impl Lowering<'_> {
         Ok(())
     }
 
+    /// The definition with arguments for the parameters that are exponents in it. It takes all of them still.
+    pub(super) fn specialized(&mut self, number: usize, args: &[Value], span: Span) -> Lower<usize> {
+        let key = format!("{number} {args:?}");
+        if let Some(&known) = self.special.get(&key) {
+            return Ok(known);
+        }
+        let Definition { name, n_params, n_qubits, depth, place, state, .. } = self.definitions[number];
+        let (mut body, mut size) = (Vec::new(), 0u64);
+        for at in 0..self.definitions[number].body.len() {
+            self.count_step(span)?;
+            let (more, step) = match &self.definitions[number].body[at] {
+                Step::Barrier(qubits) => (qubits.len() as u64, Step::Barrier(qubits.clone())),
+                Step::Call { gate, qubits, span: own } => {
+                    let (mut gate, qubits, own) = (gate.clone(), qubits.clone(), *own);
+                    if let Some(modifiers) = &mut gate.modifiers {
+                        for exponent in std::mem::take(&mut modifiers.exponents) {
+                            let exponent = self.closed(exponent, args, span)?;
+                            power::compose(&mut modifiers.exponents, exponent);
+                        }
+                    }
+                    if let Callee::Defined(inner) = gate.callee
+                        && self.definitions[inner].open
+                    {
+                        let inner_args = gate.args.iter().map(|arg| instantiate(arg, args));
+                        let inner_args = self.check(inner_args.collect::<Result<Vec<_>, _>>(), span)?;
+                        gate.callee = Callee::Defined(self.specialized(inner, &inner_args, span)?);
+                    }
+                    let exponents = gate.modifiers.as_ref().map_or(&[][..], |m| &m.exponents);
+                    (self.size(gate.callee, exponents), Step::Call { gate, qubits, span: own })
+                }
+            };
+            size = size.saturating_add(more);
+            if more > 0 {
+                body.push(step);
+            }
+        }
+        let special = self.definitions.len();
+        let open = false;
+        self.definitions.push(Definition { name, n_params, n_qubits, body, size, depth, open, place, state });
+        self.special.insert(key, special);
+        Ok(special)
+    }
+
+    /// An exponent with arguments put in.
+    fn closed(&mut self, exponent: Exponent, args: &[Value], span: Span) -> Lower<Exponent> {
+        let Exponent::Open(number) = exponent else { return Ok(exponent) };
+        let template = self.exponents.get(number).cloned().unwrap_or(Value::int(1));
+        let value = self.check(instantiate(&template, args), span)?;
+        let exponent = Exponent::new(&value, value.is_real());
+        self.check(exponent, span)
+    }
+
     /// A loop over constants: its rounds in a row.
     fn gate_loop(
         &mut self,
@@ -209,7 +268,6 @@ impl Lowering<'_> {
         into: &mut Definition,
     ) -> Lower<()> {
         let ForLoop { ty, name, over, body } = f;
-        let width = self.width(ty)?;
         // A name of the loop hides one of the gate.
         let hiding = params.contains_key(&name.symbol);
         let inner =
@@ -219,7 +277,7 @@ impl Lowering<'_> {
             self.count_step(span)?;
             let value = self.cast(ty, value, at)?;
             self.names.enter();
-            let mut result = self.declare_name(*name, Entry::Const(value, width));
+            let mut result = self.declare_name(*name, Entry::Const(value));
             for statement in body.iter() {
                 if result.is_ok() {
                     result = self.count_step(span).and_then(|()| self.step(statement, within, shown, into));

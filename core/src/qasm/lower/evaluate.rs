@@ -6,7 +6,8 @@ use num_complex::Complex;
 
 use super::{
     Lower, Lowering, Scope, arithmetic, functions,
-    names::Entry,
+    integer::{INT, IntType, MAX_WIDTH},
+    names::{Entry, GateEntry},
     turn::{self, Turn},
     value::{Number, Value},
 };
@@ -14,14 +15,11 @@ use crate::{
     param::Angle,
     qasm::{
         Version,
-        ast::{BaseType, BinaryOp, Expr, ExprKind, Index, Span, Symbol, Type, UnaryOp},
+        ast::{BaseType, BinaryOp, Expr, ExprKind, Span, Symbol, Type, UnaryOp},
         diagnostic::{Diagnostic, Problem},
         lexer::radix,
     },
 };
-
-/// The most bits of an integer or an angle.
-const MAX_WIDTH: u32 = 128;
 
 impl Lowering<'_> {
     /// The value of an expression.
@@ -34,14 +32,13 @@ impl Lowering<'_> {
                 }
                 self.fail(Problem::NotFinite, expr.span)
             }
-            ExprKind::Int(Some(value)) => Ok(Value::Int(i128::from(*value))),
+            ExprKind::Int(Some(value)) => Ok(Value::int(i128::from(*value))),
             ExprKind::Int(None) => self.long_integer(expr.span),
             ExprKind::Name(symbol) => self.named_value(*symbol, expr.span, scope),
             ExprKind::Unary(op, operand) => {
                 let value = self.evaluate(operand, scope)?;
                 let result = unary(*op, value);
-                let result = self.check(result, expr.span)?;
-                self.wrapped(result, expr)
+                self.check(result, expr.span)
             }
             ExprKind::Power(operands) => {
                 let base = self.evaluate(&operands[0], scope)?;
@@ -51,13 +48,10 @@ impl Lowering<'_> {
             }
             ExprKind::Chain(first, rest) => {
                 let mut left = self.evaluate(first, scope)?;
-                // Looked for once, where it is needed.
-                let mut width = None;
                 for (op, right) in rest {
                     let span = first.span.to(right.span);
                     let right = self.evaluate(right, scope)?;
                     left = self.binary(*op, left, right, span)?;
-                    left = self.wrapped_once(left, expr, &mut width)?;
                 }
                 Ok(left)
             }
@@ -66,7 +60,7 @@ impl Lowering<'_> {
                     return self.called_known(number, args, expr.span, scope);
                 }
                 if let (Some(size), "sizeof") = (self.register_of(args), self.interner.name(name.symbol)) {
-                    return Ok(Value::Int(size));
+                    return Ok(Value::int(size));
                 }
                 let function = self.name(name.symbol);
                 if !functions::NAMES.contains(&function.as_str()) {
@@ -76,8 +70,10 @@ impl Lowering<'_> {
                 for arg in args {
                     values.push(self.evaluate(arg, scope)?);
                 }
-                if matches!(self.gates.get(name.symbol), Some(super::names::GateEntry::Broken)) {
-                    return Err(super::Stop);
+                match self.gates.get(name.symbol) {
+                    Some(GateEntry::Broken) => return Err(super::Stop),
+                    Some(GateEntry::External(place)) => return self.external(*name, place),
+                    _ => {}
                 }
                 match functions::call(&function, values) {
                     Ok(value) => Ok(value),
@@ -93,11 +89,7 @@ impl Lowering<'_> {
             }
             ExprKind::Cast(ty, inner) => {
                 let value = self.evaluate(inner, scope)?;
-                let value = match (value, self.width(ty)?) {
-                    (Value::Int(i), Some(width)) => Value::Int(width.wrap(i)),
-                    (other, _) => other,
-                };
-                self.cast(ty, value, expr.span)
+                self.explicit_cast(ty, value, expr.span)
             }
             ExprKind::Index(base, index) => self.indexed(base, index, expr.span, scope),
             ExprKind::List(items) => {
@@ -109,7 +101,7 @@ impl Lowering<'_> {
             }
             ExprKind::Bool(value) => Ok(Value::Bool(*value)),
             ExprKind::Text => Ok(self.bit_string(expr.span)),
-            ExprKind::Duration | ExprKind::Durationof => Ok(Value::Other("a duration")),
+            ExprKind::Duration | ExprKind::Durationof => Ok(Value::DURATION),
             ExprKind::Imaginary(value) if value.is_finite() => Ok(Value::Complex(Complex::new(0.0, *value))),
             ExprKind::Imaginary(_) => self.fail(Problem::NotFinite, expr.span),
             ExprKind::Hardware => Ok(Value::Other("a qubit")),
@@ -117,66 +109,16 @@ impl Lowering<'_> {
         }
     }
 
-    /// The width of an integer type that has one.
-    pub(super) fn width(&mut self, ty: &Type) -> Lower<Option<Width>> {
-        let (BaseType::Int | BaseType::Uint, Some(size), None) = (ty.base, &ty.size, &ty.dims) else {
-            return Ok(None);
-        };
+    /// The type of an integer. `None` for other types, and for arrays.
+    pub(super) fn integer_type(&mut self, ty: &Type) -> Lower<Option<IntType>> {
+        let (BaseType::Int | BaseType::Uint, None) = (ty.base, &ty.dims) else { return Ok(None) };
+        let unsigned = ty.base == BaseType::Uint;
+        let Some(size) = &ty.size else { return Ok(Some(IntType::plain(unsigned))) };
         let given = self.integer(size, "the width of a type")?;
         match u32::try_from(given).ok().filter(|bits| (1..=MAX_WIDTH).contains(bits)) {
-            Some(bits) => Ok(Some(Width { bits, unsigned: ty.base == BaseType::Uint })),
+            Some(bits) => Ok(Some(IntType::sized(bits, unsigned))),
             None => self.fail(Problem::TypeWidth { given, limit: MAX_WIDTH }, size.span),
         }
-    }
-
-    /// The width of the integer that an expression is: that of its widest constant or cast, as in C. Literals take that of
-    /// what stands beside them; without any an integer has no end.
-    pub(super) fn width_of(&mut self, expr: &Expr) -> Lower<Option<Width>> {
-        match &expr.kind {
-            ExprKind::Name(symbol) => Ok(match self.names.get(*symbol) {
-                Some(Entry::Const(_, width)) => *width,
-                Some(Entry::Variable(id)) => self.variables[*id].width,
-                _ => None,
-            }),
-            ExprKind::Cast(ty, _) => self.width(ty),
-            ExprKind::Unary(_, operand) => self.width_of(operand),
-            ExprKind::Chain(first, rest) => {
-                let mut widest = self.width_of(first)?;
-                for (op, right) in rest {
-                    // What is shifted keeps its width.
-                    if !matches!(op, BinaryOp::Shl | BinaryOp::Shr) {
-                        widest = widest.max(self.width_of(right)?);
-                    }
-                }
-                Ok(widest)
-            }
-            _ => Ok(None),
-        }
-    }
-
-    /// An unsigned integer within the width of the expression that gives it. A signed one may outgrow its own.
-    pub(super) fn wrapped(&mut self, value: Value, expr: &Expr) -> Lower<Value> {
-        let Value::Int(i) = value else { return Ok(value) };
-        Ok(Value::Int(self.unsigned_width_of(expr)?.map_or(i, |width| width.wrap(i))))
-    }
-
-    /// The same for the steps of a chain, whose width is looked for once.
-    pub(super) fn wrapped_once(
-        &mut self,
-        value: Value,
-        chain: &Expr,
-        width: &mut Option<Option<Width>>,
-    ) -> Lower<Value> {
-        let Value::Int(i) = value else { return Ok(value) };
-        let width = match width {
-            Some(known) => *known,
-            None => *width.insert(self.unsigned_width_of(chain)?),
-        };
-        Ok(Value::Int(width.map_or(i, |width| width.wrap(i))))
-    }
-
-    fn unsigned_width_of(&mut self, expr: &Expr) -> Lower<Option<Width>> {
-        Ok(self.width_of(expr)?.filter(|width| width.unsigned))
     }
 
     /// The value of an expression that must be an angle, constant or not.
@@ -205,7 +147,7 @@ impl Lowering<'_> {
         let value = self.evaluate(expr, scope)?;
         let whole = value.number().and_then(|n| n.exact()).filter(|q| *q.denom() == 1);
         match (&value, whole) {
-            (Value::Int(i), _) => Ok(*i),
+            (Value::Int(i, _), _) => Ok(*i),
             // A computed size such as 2**3 may come as a real number in OpenQASM 2.
             (_, Some(q)) if self.version == Version::V2 => Ok(i128::from(*q.numer())),
             (Value::Angle(_) | Value::Expr(_), _) if value.constant().is_none() => {
@@ -231,7 +173,7 @@ impl Lowering<'_> {
         let text = self.text(span).replace('_', "");
         let (radix, digits) = radix(&text);
         match i128::from_str_radix(digits, radix) {
-            Ok(value) => Ok(Value::Int(value)),
+            Ok(value) => Ok(Value::int(value)),
             Err(_) => {
                 self.fail(Problem::IntegerOverflow { what: "an integer of this length".to_owned() }, span)
             }
@@ -255,7 +197,7 @@ impl Lowering<'_> {
             return Ok(Value::Angle(Angle::theta(crate::param::ParamId::new(position))));
         }
         match self.names.get(symbol) {
-            Some(Entry::Const(value, _)) => Ok(value.clone()),
+            Some(Entry::Const(value)) => Ok(value.clone()),
             Some(Entry::Variable(id)) => match scope {
                 Scope::Global => self.variable(*id, span),
                 Scope::Gate(_) => {
@@ -302,7 +244,7 @@ impl Lowering<'_> {
     pub(super) fn binary(&mut self, op: BinaryOp, left: Value, right: Value, span: Span) -> Lower<Value> {
         // `pow(1/2) @ x` means a square root: nobody means the power 0.
         let version = if self.in_exponent { Version::V2 } else { self.version };
-        if let (BinaryOp::Div, Value::Int(a), Value::Int(b), Version::V3) = (op, &left, &right, version)
+        if let (BinaryOp::Div, Value::Int(a, _), Value::Int(b, _), Version::V3) = (op, &left, &right, version)
             && let (Some(result), Some(rest)) = (a.checked_div(*b), a.checked_rem(*b))
             && rest != 0
         {
@@ -311,7 +253,7 @@ impl Lowering<'_> {
             let help = format!("for the fraction write `{a}.0/{b}`");
             self.warning(Diagnostic::warning(problem).at(place, "both are integers").help(help));
         }
-        let power = op == BinaryOp::BitXor && left.is_real() && !matches!(left, Value::Int(_));
+        let power = op == BinaryOp::BitXor && left.is_real() && !matches!(left, Value::Int(..));
         match arithmetic::binary(op, left, right, version) {
             Ok(value) => Ok(value),
             Err(problem) => {
@@ -322,7 +264,16 @@ impl Lowering<'_> {
         }
     }
 
-    /// A value as one of a declared type.
+    /// `type(value)`. An integer wraps.
+    pub(super) fn explicit_cast(&mut self, ty: &Type, value: Value, span: Span) -> Lower<Value> {
+        let value = match (value, self.integer_type(ty)?) {
+            (Value::Int(i, _), Some(ty)) => Value::int(ty.wrap(i)),
+            (other, _) => other,
+        };
+        self.cast(ty, value, span)
+    }
+
+    /// A value as one of a declared type. An integer that does not fit wraps with a warning; a literal is an error.
     pub(super) fn cast(&mut self, ty: &Type, value: Value, span: Span) -> Lower<Value> {
         let width = match &ty.size {
             Some(size) => Some(self.integer(size, "the width of a type")?),
@@ -357,24 +308,27 @@ impl Lowering<'_> {
             (BaseType::Bool, Value::Bits { bits, .. }) => Ok(Value::Bool(*bits != 0)),
             (BaseType::Int | BaseType::Uint, v @ Value::Turn(_)) => Err(wrong(v, "an integer")),
             (BaseType::Int | BaseType::Uint, v) => {
+                let int = self.integer_type(ty)?.unwrap_or(INT);
                 let whole = match v {
-                    Value::Int(i) => Some(*i),
+                    Value::Int(i, None) => Some(*i),
+                    Value::Int(i, Some(_)) => {
+                        let result = int.wrap(*i);
+                        if result != *i {
+                            self.warn(Problem::Wrapped { given: *i, bits: int.bits, result }, span);
+                        }
+                        Some(result)
+                    }
                     Value::Bool(b) => Some(i128::from(*b)),
-                    Value::Bits { bits, width }
-                        if ty.base == BaseType::Int && Some(*width) == bits_of_type =>
-                    {
-                        Some(Width { bits: *width, unsigned: false }.wrap(bits.cast_signed()))
+                    Value::Bits { bits, width } if int.sized && *width == int.bits => {
+                        Some(int.wrap(bits.cast_signed()))
                     }
                     Value::Bits { bits, .. } => i128::try_from(*bits).ok(),
                     other => other.constant().map(|n| n.value.trunc()).and_then(num_traits::cast),
                 };
-                match (whole, bits) {
-                    (None, _) => Err(wrong(v, "an integer")),
-                    (_, None) => {
-                        Err(Problem::TypeWidth { given: width.unwrap_or_default(), limit: MAX_WIDTH })
-                    }
-                    (Some(i), Some(w)) if in_width(i, w, ty.base == BaseType::Int) => Ok(Value::Int(i)),
-                    (Some(i), Some(w)) => Err(Problem::IntegerOverflow { what: format!("{i} in {w} bits") }),
+                match whole {
+                    None => Err(wrong(v, "an integer")),
+                    Some(i) if int.wrap(i) == i => Ok(Value::Int(i, Some(int))),
+                    Some(i) => Err(Problem::IntegerOverflow { what: format!("{i} in {} bits", int.bits) }),
                 }
             }
             (BaseType::Bit, v) => match (v, bits_of_type) {
@@ -382,11 +336,14 @@ impl Lowering<'_> {
                 (Value::Turn(Turn::Bits { width, bits }), Some(w)) if *width == w => {
                     Ok(Value::Bits { width: w, bits: *bits })
                 }
-                (Value::Int(i @ 0..), Some(w)) if in_width(*i, w, false) => {
-                    Ok(Value::Bits { width: w, bits: u128::try_from(*i).unwrap_or_default() })
+                (Value::Int(i, Some(ty)), Some(w)) if ty.bits == w && ty.sized => {
+                    Ok(Value::Bits { width: w, bits: ty.bits_of(*i) })
+                }
+                (Value::Int(i @ 0.., _), Some(w)) if IntType::sized(w, true).holds(*i) => {
+                    Ok(Value::Bits { width: w, bits: i.unsigned_abs() })
                 }
                 (Value::Bool(b), None) => Ok(Value::Bits { width: 1, bits: u128::from(*b) }),
-                (Value::Int(i @ 0..=1), None) => Ok(Value::Bits { width: 1, bits: u128::from(*i == 1) }),
+                (Value::Int(i @ 0..=1, _), None) => Ok(Value::Bits { width: 1, bits: u128::from(*i == 1) }),
                 (Value::Bits { width: 1, .. }, None) => Ok(value),
                 _ => Err(wrong(v, "a bit string of this width")),
             },
@@ -418,42 +375,6 @@ impl Lowering<'_> {
         }
         Ok(Value::Array(cast.into()))
     }
-
-    fn indexed(&mut self, base: &Expr, index: &[Index], span: Span, scope: Scope) -> Lower<Value> {
-        let mut value = self.evaluate(base, scope)?;
-        for item in index {
-            let Index::At(expr) = item else { return self.refuse("a part of an array or bit string", span) };
-            let given = self.integer(expr, "an index")?;
-            if let Value::Int(i) = value
-                && let Some(width) = self.width_of(base)?
-            {
-                // Bit 0 is the lowest, of negative numbers too.
-                let bits = i.cast_unsigned() & arithmetic::mask(width.bits);
-                value = Value::Bits { width: width.bits, bits };
-            }
-            if let Value::Turn(Turn::Bits { width, bits }) = value {
-                value = Value::Bits { width, bits };
-            }
-            let size = match &value {
-                Value::Array(items) => items.len() as u64,
-                Value::Bits { width, .. } => u64::from(*width),
-                other => {
-                    let given = other.describe().to_owned();
-                    return self.fail(Problem::Operands { operator: "[]".to_owned(), given }, span);
-                }
-            };
-            let at = position(given, size);
-            value = match (&value, at.and_then(|at| usize::try_from(at).ok())) {
-                (Value::Array(items), Some(at)) => items[at].clone(),
-                (Value::Bits { bits, .. }, Some(at)) => Value::Bits { width: 1, bits: bits >> at & 1 },
-                _ => {
-                    let name = self.text(base.span).to_owned();
-                    return self.fail(Problem::IndexOutOfRange { name, given, size }, expr.span);
-                }
-            };
-        }
-        Ok(value)
-    }
 }
 
 /// The element that an index means: a negative one counts from the end.
@@ -462,42 +383,16 @@ pub(super) fn position(given: i128, size: u64) -> Option<u64> {
     u64::try_from(at).ok().filter(|at| *at < size)
 }
 
-/// An integer of so many bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Width {
-    pub(super) bits: u32,
-    /// Last, so that of two of one width it decides.
-    pub(super) unsigned: bool,
-}
-
-impl Width {
-    /// The integer with the same lowest bits.
-    pub(super) fn wrap(self, value: i128) -> i128 {
-        let unused = 128 - self.bits;
-        match self.unsigned {
-            // 127 bits are the most that an unsigned number has here.
-            true => value & arithmetic::mask(self.bits.min(127)).cast_signed(),
-            false => value << unused >> unused,
-        }
-    }
-}
-
-pub(super) fn in_width(value: i128, width: u32, signed: bool) -> bool {
-    match (signed, width) {
-        (true, 128) => true,
-        (true, w) => (-(1i128 << (w - 1))..1i128 << (w - 1)).contains(&value),
-        (false, 127..) => value >= 0,
-        (false, w) => (0..1i128 << w).contains(&value),
-    }
-}
-
 pub(super) fn unary(op: UnaryOp, value: Value) -> Result<Value, Problem> {
     match (op, value) {
+        (UnaryOp::Minus, value @ (Value::Bool(_) | Value::Bits { .. })) => {
+            arithmetic::binary(BinaryOp::Sub, Value::int(0), value, Version::V3)
+        }
         (UnaryOp::Minus, value) => value.negate(),
         (UnaryOp::Not, Value::Bool(b)) => Ok(Value::Bool(!b)),
-        (UnaryOp::Not, Value::Int(i)) => Ok(Value::Bool(i == 0)),
+        (UnaryOp::Not, Value::Int(i, _)) => Ok(Value::Bool(i == 0)),
         (UnaryOp::Not, Value::Bits { bits, .. }) => Ok(Value::Bool(bits == 0)),
-        (UnaryOp::Invert, Value::Int(i)) => Ok(Value::Int(!i)),
+        (UnaryOp::Invert, Value::Int(i, ty)) => Ok(Value::Int(ty.map_or(!i, |ty| ty.wrap(!i)), ty)),
         (UnaryOp::Invert, Value::Turn(Turn::Bits { width, bits })) => {
             Ok(Value::Turn(Turn::Bits { width, bits: !bits & arithmetic::mask(width) }))
         }

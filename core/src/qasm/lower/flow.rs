@@ -15,14 +15,16 @@
 //! ```
 //!
 //! Where nothing is left to run, the bit is not needed and not set.
+//!
+//! A variable may have other values where something was left than behind it. What it had then is remembered when it
+//! changes. Where it matters, the variable goes to bits, which get these values where they were left.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::{
-    Guard, Item, Lower, Lowering, Picks, Scope, Stop, Value,
+    Guard, Item, Lower, Lowering, Picks, Planned, Scope, Stop, Value,
     classical::{Classical, Truth},
     conditional::Branches,
-    evaluate::Width,
     names::Entry,
     variables::State,
 };
@@ -69,14 +71,35 @@ pub(super) struct Frame {
     pub(super) read: bool,
     /// How often it was left under a condition.
     pub(super) left: u64,
-    /// Variables with other values where it was left than behind that.
-    changed: Vec<usize>,
+    /// How many variables there were when it began.
+    variables: usize,
+    /// The states of those where it was left, up to the exit before which they changed; later ones have the present.
+    past: HashMap<usize, Vec<(u64, State)>>,
+    /// What bits get where it was left, by the number of the exit.
+    fills: Vec<(u64, Fill)>,
 }
+
+/// Bits and their values, where something is left.
+type Fill = (Picks, Box<[bool]>);
 
 impl Frame {
     /// The bit that says whether it was left, if a list in so many branches must read it from here on.
     fn unguarded(&self, depth: usize) -> Option<u32> {
         self.bit.filter(|_| self.guarded.is_none_or(|at| self.again && at != depth))
+    }
+
+    /// Whether it was left and a variable is there behind it. Behind the end of the file nothing reads any.
+    fn leaves(&self, variable: usize) -> bool {
+        self.left > 0 && variable < self.variables && self.kind != Kind::File
+    }
+
+    /// The states of a variable where it was left, one for each exit.
+    fn states<'a>(&'a self, variable: usize, present: &'a State) -> impl Iterator<Item = &'a State> {
+        let past = self.past.get(&variable).map_or(&[][..], Vec::as_slice);
+        (0..self.left).map(move |exit| {
+            let at = past.partition_point(|(before, _)| *before <= exit);
+            past.get(at).map_or(present, |(_, state)| state)
+        })
     }
 }
 
@@ -148,30 +171,67 @@ impl Lowering<'_> {
             again: false,
             read: false,
             left: 0,
-            changed: Vec::new(),
+            variables: self.variables.len(),
+            past: HashMap::new(),
+            fills: Vec::new(),
         });
     }
 
     /// Goes on behind what was left.
     pub(super) fn leave_frame(&mut self, span: Span) {
+        self.join_exits(span);
         let Some(frame) = self.frames.pop() else { return };
         if self.leaving == Some(self.frames.len()) {
             self.leaving = None;
         }
-        for id in frame.changed {
-            // Hidden bits have the value wherever it was left.
-            if !self.variables.get(id).is_some_and(|v| matches!(v.state, State::Bits { .. })) {
-                self.lose(id, span);
-            }
+        let Some(bit) = frame.bit else { return };
+        if !frame.read || !frame.fills.is_empty() {
+            self.finish_exits(&frame);
         }
-        let (Some(bit), frame_number) = (frame.bit, frame.number) else { return };
         if frame.read {
             self.clear(bit, 1);
         } else {
-            let tail = self.plan.split_off(frame.start);
-            let sets = |item: &Item| matches!(item, Item::Leave { frame, .. } if *frame == frame_number);
-            self.plan.extend(tail.into_iter().filter(|planned| !sets(&planned.item)));
             self.spare.entry(1).or_default().push(bit);
+        }
+    }
+
+    /// Variables that had other values where the innermost frame was left go to bits, or are lost.
+    fn join_exits(&mut self, span: Span) {
+        let Some(frame) = self.frames.last() else { return };
+        let mut ids: Vec<usize> = frame.past.keys().copied().collect();
+        ids.sort_unstable();
+        for id in ids {
+            let Some(state) = self.variables.get(id).map(|variable| &variable.state) else { continue };
+            let same = self.frames.last().is_none_or(|frame| frame.states(id, state).all(|s| s == state));
+            if same || matches!(state, State::Bits { .. } | State::Lost(_)) {
+                continue;
+            }
+            if !matches!(self.spill(id, span), Ok(Some(_))) {
+                self.lose(id, span);
+            }
+        }
+    }
+
+    /// Where a frame was left, bits get what they are to have behind it. Where nothing reads the bit that says so, it is
+    /// not set.
+    fn finish_exits(&mut self, frame: &Frame) {
+        let mut fills: HashMap<u64, Vec<&Fill>> = HashMap::new();
+        for (exit, fill) in &frame.fills {
+            fills.entry(*exit).or_default().push(fill);
+        }
+        for planned in self.plan.split_off(frame.start) {
+            if let Item::Leave { frame: number, exit, place, .. } = planned.item
+                && number == frame.number
+            {
+                for (bits, values) in fills.remove(&exit).into_iter().flatten().cloned() {
+                    let item = Item::Assign { bits, values, place };
+                    self.plan.push(Planned { item, guard: planned.guard });
+                }
+                if !frame.read {
+                    continue;
+                }
+            }
+            self.plan.push(planned);
         }
     }
 
@@ -202,9 +262,10 @@ impl Lowering<'_> {
             };
             self.frames[at].bit = Some(bit);
             self.frames[at].again = true;
+            let (frame, exit) = (self.frames[at].number, self.frames[at].left);
             self.frames[at].left += 1;
             self.add_count(1, span);
-            self.push(Item::Leave { bit, frame: self.frames[at].number });
+            self.push(Item::Leave { bit, frame, exit, place: self.place(span) });
         }
         self.leaving = Some(at);
         Ok(())
@@ -227,7 +288,7 @@ impl Lowering<'_> {
         let mut all: Vec<Condition> =
             bits.iter().map(|&(_, bit)| Condition::Bit { bit, value: false }).collect();
         let condition = if all.len() == 1 { all.remove(0) } else { Condition::All(all) };
-        let size = self.spend_branch(&condition, span)?;
+        let size = self.spend_branch(&condition, self.guard, span)?;
         let mut frames = Vec::with_capacity(bits.len());
         for (number, _) in bits {
             let frame = &mut self.frames[number];
@@ -245,6 +306,7 @@ impl Lowering<'_> {
 
     pub(super) fn end_rest(&mut self, rest: Vec<Rest>) {
         for Rest { guard, mark, frames, span } in rest.into_iter().rev() {
+            let rest = self.guard;
             let ends = self.end_branch();
             (self.guard, self.mark) = (guard, mark);
             for (number, before) in frames {
@@ -253,11 +315,8 @@ impl Lowering<'_> {
                 self.frames[number].guarded = before;
                 self.frames[number].again = true;
             }
-            for (id, state) in ends {
-                if self.variables.get(id).is_some_and(|v| v.state != state) {
-                    self.lose(id, span);
-                }
-            }
+            // Whoever left has the values of then.
+            let _ = self.adopt(ends, rest, span);
         }
     }
 
@@ -274,20 +333,55 @@ impl Lowering<'_> {
         self.frames.iter().map(|f| f.left).sum()
     }
 
-    /// Whether a variable has another value where something around was left.
-    pub(super) fn differs_where_left(&self, id: usize) -> bool {
-        self.frames.iter().any(|f| f.changed.contains(&id))
-    }
-
-    /// Remembers what a branch changed that left, or whose other side did.
-    pub(super) fn leave_changed(&mut self, frame: usize, ends: &super::variables::Ends) {
-        if let Some(frame) = self.frames.get_mut(frame) {
-            for (id, _) in ends {
-                if !frame.changed.contains(id) {
-                    frame.changed.push(*id);
-                }
+    /// Remembers the state that a variable has so far: it is that where something around was left.
+    pub(super) fn remember(&mut self, id: usize) {
+        let Some(variable) = self.variables.get(id) else { return };
+        for frame in self.frames.iter_mut().filter(|frame| frame.leaves(id)) {
+            let past = frame.past.entry(id).or_default();
+            if past.last().is_none_or(|(before, _)| *before < frame.left) {
+                past.push((frame.left, variable.state.clone()));
             }
         }
+    }
+
+    /// The states of a variable wherever something around was left: in which frame, at which exit.
+    pub(super) fn states_where_left(&self, id: usize) -> Vec<(usize, u64, State)> {
+        let Some(variable) = self.variables.get(id) else { return Vec::new() };
+        let leaves = self.frames.iter().enumerate().filter(|(_, frame)| frame.leaves(id));
+        let states = leaves.flat_map(|(at, frame)| {
+            (0..).zip(frame.states(id, &variable.state)).map(move |(exit, state)| (at, exit, state.clone()))
+        });
+        states.collect()
+    }
+
+    /// Bits get values where a frame was left.
+    pub(super) fn fill_where_left(&mut self, frame: usize, exit: u64, bits: &Picks, values: Box<[bool]>) {
+        if let Some(frame) = self.frames.get_mut(frame) {
+            frame.fills.push((exit, (bits.clone(), values)));
+        }
+    }
+
+    /// The branch within another that is for those who left nothing that a variable goes on behind.
+    pub(super) fn guard_stayed(
+        &mut self,
+        id: usize,
+        guard: Option<Guard>,
+        span: Span,
+    ) -> Lower<Option<Guard>> {
+        let mut all = Vec::new();
+        for frame in self.frames.iter_mut().filter(|frame| frame.leaves(id)) {
+            frame.read = true;
+            all.extend(frame.bit.map(|bit| Condition::Bit { bit, value: false }));
+        }
+        let condition = match all.len() {
+            0 => return Ok(guard),
+            1 => all.remove(0),
+            _ => Condition::All(all),
+        };
+        let size = self.spend_branch(&condition, guard, span)?;
+        let number = u32::try_from(self.branches.len()).unwrap_or(u32::MAX);
+        self.branches.push(Branches { parent: guard, condition: Some(condition), stored: false, size });
+        Ok(Some(Guard { number, otherwise: false }))
     }
 
     /// Rounds of a loop while `next`, which may declare a variable, says so.
@@ -394,7 +488,7 @@ impl Lowering<'_> {
                     return Ok(false);
                 };
                 next = now.checked_add(step);
-                let value = Classical::Value(Value::Int(now));
+                let value = Classical::Value(Value::int(now));
                 lowering.declare_variable(*name, ty, Some((value, index_span(over)))).map(|()| true)
             }),
             Range::Values(values) => {
@@ -471,7 +565,7 @@ impl Lowering<'_> {
         let default = default.as_deref().unwrap_or_default();
         let cases = self.labels(cases)?;
         match self.classical(subject)? {
-            Classical::Value(value @ (Value::Int(_) | Value::Bits { .. })) => {
+            Classical::Value(value @ (Value::Int(..) | Value::Bits { .. })) => {
                 for (labels, body) in &cases {
                     for (label, span) in labels {
                         let same = self.binary(BinaryOp::Equal, value.clone(), label.clone(), *span)?;
@@ -501,7 +595,7 @@ impl Lowering<'_> {
             for expr in exprs {
                 let label = self.evaluate(expr, Scope::Global)?;
                 let value = match &label {
-                    Value::Int(value) => *value,
+                    Value::Int(value, _) => *value,
                     Value::Bits { bits, .. } => bits.cast_signed(),
                     other => {
                         let (given, expected) = (other.describe().to_owned(), "an integer".to_owned());
@@ -557,43 +651,6 @@ impl Lowering<'_> {
             }
         }
     }
-
-    /// The places in an array that indices mean, outermost first; the last may be a bit of an integer of this width.
-    pub(super) fn positions(
-        &mut self,
-        whole: &Value,
-        width: Option<Width>,
-        parts: &[Box<[Index]>],
-    ) -> Lower<Vec<(usize, Span)>> {
-        const BIT: Value = Value::Bool(false);
-        let mut at = Vec::new();
-        let mut value = whole;
-        for index in parts.iter().flat_map(|part| part.iter()) {
-            let Index::At(expr) = index else {
-                return self.refuse("an assignment to a part of an array", index_span(index));
-            };
-            let (size, name) = match (value, width) {
-                (Value::Array(items), _) => (items.len() as u64, "the array"),
-                (Value::Int(_), Some(width)) => (u64::from(width.bits), "the integer"),
-                _ => {
-                    let given = value.describe().to_owned();
-                    return self.fail(Problem::Operands { operator: "[]".to_owned(), given }, expr.span);
-                }
-            };
-            let given = self.integer(expr, "an index")?;
-            let position = super::evaluate::position(given, size).and_then(|at| usize::try_from(at).ok());
-            let Some(position) = position else {
-                let name = name.to_owned();
-                return self.fail(Problem::IndexOutOfRange { name, given, size }, expr.span);
-            };
-            at.push((position, expr.span));
-            value = match value {
-                Value::Array(items) => &items[position],
-                _ => &BIT,
-            };
-        }
-        Ok(at)
-    }
 }
 
 /// What a `for` runs over.
@@ -610,7 +667,7 @@ impl Range {
             Range::Integers { next, step, end } => {
                 let all = std::iter::successors(next, move |now| now.checked_add(step));
                 let within = move |now: &i128| if step > 0 { *now <= end } else { *now >= end };
-                Box::new(all.take_while(within).map(move |now| (Value::Int(now), at)))
+                Box::new(all.take_while(within).map(move |now| (Value::int(now), at)))
             }
             Range::Values(values) => Box::new(values.into_iter()),
             Range::Bits(_) => Box::new(std::iter::empty()),

@@ -6,6 +6,7 @@ use num_traits::ToPrimitive;
 
 use super::{
     arithmetic,
+    integer::IntType,
     turn::Turn,
     value::{Number, Value},
 };
@@ -60,17 +61,14 @@ fn unary(name: &str, x: Value) -> Result<Value, Problem> {
 
 fn constant(name: &str, x: Value) -> Result<Value, Problem> {
     match (name, &x) {
-        ("popcount", Value::Bits { bits, .. }) => return Ok(Value::Int(i128::from(bits.count_ones()))),
-        ("popcount", Value::Turn(Turn::Bits { bits, .. })) => {
-            return Ok(Value::Int(i128::from(bits.count_ones())));
+        ("popcount", Value::Bits { bits, .. } | Value::Turn(Turn::Bits { bits, .. })) => {
+            return Ok(ones(*bits));
         }
-        ("popcount", Value::Int(i @ 0..)) => return Ok(Value::Int(i128::from(i.count_ones()))),
-        ("sizeof", Value::Array(items)) => return Ok(Value::Int(items.len() as i128)),
-        ("abs", Value::Int(i)) => {
-            let what = "the absolute value".to_owned();
-            return i.checked_abs().map(Value::Int).ok_or(Problem::IntegerOverflow { what });
-        }
-        ("floor" | "ceiling" | "ceil", Value::Int(_)) => return Ok(x),
+        ("popcount", Value::Int(i, Some(ty))) => return Ok(ones(ty.bits_of(*i))),
+        ("popcount", Value::Int(i @ 0.., None)) => return Ok(ones(i.unsigned_abs())),
+        ("sizeof", Value::Array(items)) => return Ok(Value::int(items.len() as i128)),
+        ("abs", Value::Int(i, _)) => return if *i < 0 { x.negate() } else { Ok(x) },
+        ("floor" | "ceiling" | "ceil", Value::Int(..)) => return Ok(x),
         ("abs", Value::Turn(_)) => return Ok(x),
         ("abs", Value::Angle(a)) if a.constant().is_some() => {
             return if a.constant().is_some_and(|v| v < 0.0) { x.negate() } else { Ok(x) };
@@ -90,17 +88,22 @@ fn constant(name: &str, x: Value) -> Result<Value, Problem> {
     Ok(Value::Number(Number::decimal(result)))
 }
 
+/// How many bits are 1: a `uint`.
+fn ones(bits: u128) -> Value {
+    Value::Int(i128::from(bits.count_ones()), Some(IntType::plain(true)))
+}
+
 fn wrong(x: &Value) -> Problem {
     Problem::WrongType { given: x.describe().to_owned(), expected: "another kind of value".to_owned() }
 }
 
 /// The size of an array along a dimension.
 fn dimension(x: Value, which: Value) -> Result<Value, Problem> {
-    let Value::Int(which @ 0..=64) = which else { return Err(wrong(&which)) };
+    let Value::Int(which @ 0..=64, _) = which else { return Err(wrong(&which)) };
     let mut array = x;
     for _ in 0..which {
         let Value::Array(items) = &array else { break };
-        array = items.first().cloned().unwrap_or(Value::Int(0));
+        array = items.first().cloned().unwrap_or(Value::int(0));
     }
     constant("sizeof", array)
 }
@@ -114,18 +117,21 @@ fn modulo(x: Value, y: Value) -> Result<Value, Problem> {
 }
 
 fn rotate(x: Value, by: Value, left: bool) -> Result<Value, Problem> {
-    let Value::Int(by) = by else { return Err(wrong(&by)) };
-    let (Value::Bits { width, bits } | Value::Turn(Turn::Bits { width, bits })) = &x else {
-        return Err(wrong(&x));
+    let Value::Int(by, _) = by else { return Err(wrong(&by)) };
+    let (width, bits) = match &x {
+        Value::Bits { width, bits } | Value::Turn(Turn::Bits { width, bits }) => (*width, *bits),
+        Value::Int(i, Some(ty)) => (ty.bits, ty.bits_of(*i)),
+        _ => return Err(wrong(&x)),
     };
-    let by = by.rem_euclid(i128::from(*width)).to_u32().unwrap_or_default();
+    let by = by.rem_euclid(i128::from(width)).to_u32().unwrap_or_default();
     let up = if left { by } else { (width - by) % width };
-    let mask = arithmetic::mask(*width);
-    let high = if up == 0 { *bits } else { bits << up | bits >> (width - up) };
-    let (width, bits) = (*width, high & mask);
-    Ok(if let Value::Turn(_) = x {
-        Value::Turn(Turn::Bits { width, bits })
-    } else {
-        Value::Bits { width, bits }
+    let high = if up == 0 { bits } else { bits << up | bits >> (width - up) };
+    let bits = high & arithmetic::mask(width);
+    Ok(match x {
+        Value::Turn(_) => Value::Turn(Turn::Bits { width, bits }),
+        Value::Int(_, Some(ty)) => {
+            Value::Int(IntType { sized: true, ..ty }.wrap(bits.cast_signed()), Some(ty))
+        }
+        _ => Value::Bits { width, bits },
     })
 }

@@ -26,12 +26,14 @@ mod files;
 mod flow;
 mod functions;
 mod instantiate;
+mod integer;
 mod names;
 mod operands;
 mod power;
 mod pragma;
 mod repeat;
 mod report;
+mod select;
 mod subroutine;
 mod turn;
 mod value;
@@ -55,7 +57,7 @@ use call::PlannedCall;
 use conditional::Branches;
 use define::Definition;
 use flow::{Frame, Kind};
-use names::{Gates, Names};
+use names::{GateEntry, Gates, Names};
 use operands::Picks;
 use pragma::PlannedChannel;
 use subroutine::{Definable, Wanted};
@@ -64,6 +66,9 @@ use variables::{Change, Local, Variable};
 
 /// The gates of `qelib1.inc` that are not a line of the gate table.
 const QELIB1: &str = include_str!("../qelib1.inc");
+
+/// The definitions of gates that no standard file of OpenQASM 3 has, but files use.
+const USUAL: &str = include_str!("../usual.inc");
 
 /// Something to build.
 #[derive(Debug)]
@@ -90,10 +95,12 @@ enum Item {
         bits: Picks,
         place: Place,
     },
-    /// The hidden bit of something that is left early is set.
+    /// The hidden bit of something that is left early is set, at one of its exits.
     Leave {
         bit: u32,
         frame: u64,
+        exit: u64,
+        place: Place,
     },
     /// Bits get values, one each.
     Assign {
@@ -169,6 +176,9 @@ struct Lowering<'a> {
     names: Names,
     gates: Gates,
     definitions: Vec<Definition>,
+    /// Exponents over parameters of definitions, and definitions with arguments for them.
+    exponents: Vec<Value>,
+    special: HashMap<String, usize>,
     qubits: Vec<Register>,
     n_qubits: u32,
     bits: Vec<Register>,
@@ -272,6 +282,8 @@ impl<'a> Lowering<'a> {
             names: Names::default(),
             gates: Gates::default(),
             definitions: Vec::new(),
+            exponents: Vec::new(),
+            special: HashMap::new(),
             qubits: Vec::new(),
             n_qubits: 0,
             bits: Vec::new(),
@@ -400,9 +412,11 @@ impl<'a> Lowering<'a> {
             StmtKind::Annotation => self.ignored("an annotation", span),
             StmtKind::Nop | StmtKind::Empty => Ok(()),
             StmtKind::Extern(name) => {
-                self.gates.break_name(name.symbol);
-                self.refuse("an external function (`extern`)", span)
+                self.gates.insert(name.symbol, GateEntry::External(self.place(name.span)));
+                Ok(())
             }
+            StmtKind::Defcal => self.ignored("`defcal`", span),
+            StmtKind::Defcalgrammar => self.ignored("`defcalgrammar`", span),
             other => self.refuse(unsupported(other), span),
         }
     }
@@ -481,8 +495,6 @@ impl<'a> Lowering<'a> {
 fn unsupported(kind: &StmtKind) -> &'static str {
     match kind {
         StmtKind::Cal => "`cal`",
-        StmtKind::Defcal => "`defcal`",
-        StmtKind::Defcalgrammar => "`defcalgrammar`",
         StmtKind::Expr => "an expression as a statement",
         _ => "this statement",
     }

@@ -6,13 +6,14 @@
 //! Blocks open scopes: what is declared within hides what is around it, and is forgotten behind. The
 //! body of a subroutine sees the constants of the file and what it declares itself.
 
-use super::{Lower, Lowering, Picks, QELIB1, Value, evaluate::Width};
+use super::{Lower, Lowering, Picks, QELIB1, USUAL, Value};
 use crate::{
     gate::{GateKind, NAMED_GATES},
     qasm::{
-        Version,
-        ast::{Ident, Place, Span, Symbol},
+        SourceText, Version,
+        ast::{Ident, Place, Span, StmtKind, Symbol},
         diagnostic::{Diagnostic, Problem},
+        parser,
     },
 };
 
@@ -60,8 +61,7 @@ pub(super) enum Entry {
     Qubits(Picks),
     /// A register of bits, or an alias of some.
     Bits(Picks),
-    /// With the width of an integer that has one.
-    Const(Value, Option<Width>),
+    Const(Value),
     /// A classical variable, by number.
     Variable(usize),
     Input(Value),
@@ -74,7 +74,7 @@ impl Entry {
         match self {
             Entry::Qubits(_) => "a quantum register",
             Entry::Bits(_) => "a classical register",
-            Entry::Const(..) => "a constant",
+            Entry::Const(_) => "a constant",
             Entry::Variable(_) => "a variable",
             Entry::Input(_) => "an input",
             Entry::Broken => "broken",
@@ -107,7 +107,7 @@ pub(super) struct Suspended {
 impl Names {
     pub(super) fn get(&self, symbol: Symbol) -> Option<&Entry> {
         let (entry, _, depth) = self.table.get(symbol)?;
-        let seen = *depth > 0 || matches!(entry, Entry::Const(..) | Entry::Broken);
+        let seen = *depth > 0 || matches!(entry, Entry::Const(_) | Entry::Broken);
         (seen || !self.in_subroutine).then_some(entry)
     }
 
@@ -168,6 +168,8 @@ pub(super) enum GateEntry {
     Own(Callee, Place),
     /// A subroutine, by number.
     Subroutine(usize, Place),
+    /// A function of `extern`.
+    External(Place),
     /// Something that was refused.
     Broken,
 }
@@ -238,6 +240,61 @@ impl Lowering<'_> {
             if let GateEntry::BuiltIn(callee) | GateEntry::Own(callee, _) = *entry {
                 self.gates.offer(symbol, callee);
             }
+        }
+    }
+
+    /// Takes a gate that is not defined for the one that everybody calls so, in OpenQASM 3, with a warning.
+    pub(super) fn lend_gate(&mut self, name: Ident) {
+        let (text, place) = (self.name(name.symbol), self.place(name.span));
+        if self.version == Version::V2 || self.names.get(name.symbol).is_some() {
+            return;
+        }
+        let standard = NAMED_GATES.iter().find(|gate| gate.qasm3.contains(&text.as_str()));
+        if let Some(gate) = standard {
+            self.gates.offer(name.symbol, Callee::Table(gate.kind, gate.n_controls));
+            let problem = Problem::LentGate { name: text, from: "that of `stdgates.inc`" };
+            let help = "add `include \"stdgates.inc\";`";
+            return self.warning(Diagnostic::warning(problem).at(place, "").help(help));
+        }
+        let Some(line) = usual_line(&text) else { return };
+        let kind = NAMED_GATES.iter().find(|gate| gate.qasm2.contains(&text.as_str()) || gate.name == text);
+        match kind {
+            Some(gate) => self.gates.offer(name.symbol, Callee::Table(gate.kind, gate.n_controls)),
+            None => self.define_usual(name.symbol, line),
+        }
+        let problem = Problem::LentGate { name: text, from: "the usual one" };
+        let help = format!("`stdgates.inc` lacks it: write `{line}`");
+        self.warning(Diagnostic::warning(problem).at(place, "").help(help));
+    }
+
+    /// Defines a gate by its line, as if the file did.
+    fn define_usual(&mut self, name: Symbol, line: &str) {
+        let source = u32::try_from(self.sources.len()).unwrap_or(u32::MAX);
+        let program =
+            parser::program(line, source, Some(Version::V3), &mut self.interner, &mut self.diagnostics);
+        self.sources.push(SourceText { name: "usual.inc".to_owned(), text: line.to_owned() });
+        // It knows the standard gates alone.
+        let before = std::mem::take(&mut self.gates.table);
+        for gate in NAMED_GATES {
+            let names = gate.qasm3.iter().chain(gate.qasm2).chain([&gate.name]);
+            for &name in names.filter(|name| **name != "U") {
+                let symbol = self.interner.intern(name);
+                if self.gates.get(symbol).is_none() {
+                    self.gates.offer(symbol, Callee::Table(gate.kind, gate.n_controls));
+                }
+            }
+        }
+        let outer = std::mem::replace(&mut self.source, source);
+        for statement in &program.statements {
+            if let StmtKind::Gate(gate) = &statement.kind {
+                // Its lines have no errors, as a test says.
+                let _ = self.define(gate, statement.span, &[]);
+            }
+        }
+        self.source = outer;
+        let defined = std::mem::replace(&mut self.gates.table, before);
+        if let Some(GateEntry::Own(callee, _)) = defined.get(name) {
+            self.gates.offer(name, *callee);
         }
     }
 
@@ -313,12 +370,17 @@ impl Lowering<'_> {
         if listed(self.version) && !own.1 {
             return Some(format!("it is in a standard file: add `include \"{}\";`", own.0));
         }
-        if self.version == Version::V3 && listed(Version::V2) {
-            return Some(format!("`stdgates.inc` has no `{name}`: define it with `gate {name} … {{ … }}`"));
-        }
         let known: Vec<String> = self.gates.table.symbols().map(|s| self.name(s)).collect();
         nearest(name, known.iter().map(String::as_str)).map(|n| format!("did you mean `{n}`?"))
     }
+}
+
+/// The definition of a gate that files use without one.
+fn usual_line(name: &str) -> Option<&'static str> {
+    USUAL.lines().find(|line| {
+        let rest = line.strip_prefix("gate ").and_then(|line| line.strip_prefix(name));
+        rest.is_some_and(|rest| rest.starts_with([' ', '(']))
+    })
 }
 
 /// The most similar name, if one is similar enough.

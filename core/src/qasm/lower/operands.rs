@@ -225,7 +225,7 @@ impl Lowering<'_> {
     }
 
     /// One pair of brackets applied to what is picked so far.
-    fn pick(&mut self, from: &Picks, index: &Index, name: Ident) -> Lower<Picks> {
+    pub(super) fn pick(&mut self, from: &Picks, index: &Index, name: Ident) -> Lower<Picks> {
         let size = u64::from(from.len().unwrap_or(1));
         match index {
             Index::At(expr) => Ok(Picks::One(from.get(self.one_index(expr, size, name)?))),

@@ -1,9 +1,10 @@
 //! Powers of gates: `inv @` and `pow(x) @`.
 //!
-//! An integer power repeats the gate or its inverse, a power of a rotation or a phase multiplies the
-//! angle, and any other power is the principal one of the matrix: eigenvalues `e^{i a}` with `a` in
-//! (-pi, pi] become `e^{i x a}`. What has an exact form keeps it: `pow(1/2) @ x` is `sx`, `pow(x) @ z`
-//! is `p(pi x)`.
+//! An integer power repeats the gate or its inverse, and any other power is the principal one of the matrix:
+//! eigenvalues `e^{i a}` with `a` in (-pi, pi] become `e^{i x a}`. What has an exact form keeps it: `pow(1/2) @ x` is
+//! `sx`, `pow(x) @ z` is `p(pi x)`, and of a rotation or a phase the angle is multiplied, from which whole turns of the
+//! matrix are dropped before. Of an angle with parameters nothing is dropped, so that the power has a slope everywhere: it
+//! is the principal one while the phases of the gate stay within half a turn.
 //!
 //! Exponents form a list, innermost first. One that is followed by an integer merges with it,
 //! `(U^x)^k = U^{kx}`; other pairs stay, since `(U^2)^{1/2}` is not always `U`.
@@ -16,20 +17,22 @@ use smallvec::SmallVec;
 
 use super::value::Number;
 use crate::{
-    gate::{Gate, GateKind},
+    gate::{Gate, GateKind, Generator},
     matrix::Matrix,
-    param::{Angle, Q, Rounded, Values},
+    param::{ALL_WHOLE, Angle, Q, Rounded, Values},
     qasm::diagnostic::Problem,
 };
 
 /// Arguments this close to -pi count as pi: an eigenvalue -1 is computed with an error of some ulps.
 const CUT: f64 = 1e-9;
 
-/// A constant exponent.
+/// An exponent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Exponent {
     Integer(i64),
     Real(Number),
+    /// One over the parameters of the gate that is defined, by number. A call of the gate makes it one of the others.
+    Open(usize),
 }
 
 impl Exponent {
@@ -46,6 +49,7 @@ impl Exponent {
             // Integers of more than 53 bits are refused by the count long before.
             Exponent::Integer(k) => k as f64,
             Exponent::Real(x) => x.value,
+            Exponent::Open(_) => f64::NAN,
         }
     }
 }
@@ -116,6 +120,9 @@ pub(super) fn raise(gate: Gate, exponents: &[Exponent]) -> Result<Raised, Proble
                 }
             }
             (Raised::Gate(gate, 1), Exponent::Real(x)) => fractional(gate, x)?,
+            (Raised::Gate(gate, _), Exponent::Open(_)) => {
+                return Err(no_power(&gate, exponent, "its exponent has no value"));
+            }
             (Raised::Gate(gate, times), _) => {
                 let m = numbers(&gate, exponent)?;
                 let m = principal_power(&m, times as f64).and_then(|m| principal_power(&m, exponent.value()));
@@ -165,7 +172,12 @@ fn fractional(gate: Gate, x: Number) -> Result<Raised, Problem> {
         (X, Some((-1, 2))) => return one(SXDG, []),
         _ => {}
     }
-    if gate.kind().generator().is_some() {
+    if let Some(generator) = gate.kind().generator() {
+        let Some(gate) = within_turn(&gate, generator) else {
+            let exponent = Exponent::Real(x);
+            let power = principal_power(&numbers(&gate, exponent)?, x.value);
+            return power.map(Raised::Matrix).ok_or_else(|| no_power(&gate, exponent, NO_SPECTRUM));
+        };
         return match (x.exact(), gate.params().iter().all(Angle::is_constant)) {
             (Some(q), _) => Ok(Raised::Gate(gate.power(q).unwrap_or(gate), 1)),
             (None, true) => Ok(Raised::Gate(gate.map_params(|angle| times(angle, x)), 1)),
@@ -178,6 +190,26 @@ fn fractional(gate: Gate, x: Number) -> Result<Raised, Problem> {
     let exponent = Exponent::Real(x);
     let power = principal_power(&numbers(&gate, exponent)?, x.value);
     power.map(Raised::Matrix).ok_or_else(|| no_power(&gate, exponent, NO_SPECTRUM))
+}
+
+/// A rotation or a phase with the eigenvalues `e^{i a}`, a from above -pi to pi; whose angle has parameters as it is. `None`
+/// if both signs of a rotation are at the border, where it is -1.
+fn within_turn(gate: &Gate, generator: Generator) -> Option<Gate> {
+    let half = match generator {
+        Generator::Pauli(_) => 2,
+        Generator::Projector => 1,
+    };
+    let turn = 2.0 * half as f64 * PI;
+    let Some(angle) = gate.params().first().and_then(Angle::constant) else { return Some(gate.clone()) };
+    // The border belongs to the positive side.
+    let turns = ((angle / turn) - 0.5 - CUT).ceil();
+    let rest = angle - turns * turn;
+    if half == 2 && (rest.abs() - half as f64 * PI).abs() < CUT {
+        return None;
+    }
+    // Beyond 2^53 turns nothing is known of the angle.
+    let turns = if turns.abs() < ALL_WHOLE { turns as i64 } else { 0 };
+    Some(gate.map_params(|angle| angle.clone() + Angle::pi(-2 * half * turns, 1)))
 }
 
 /// A constant angle times a number.

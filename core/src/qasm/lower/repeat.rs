@@ -143,7 +143,7 @@ impl Lowering<'_> {
             _ => None,
         };
         let head = self.plan.len();
-        let size = test.as_ref().map_or(Ok(0), |test| self.spend_branch(test, span))?;
+        let size = test.as_ref().map_or(Ok(0), |test| self.spend_branch(test, self.guard, span))?;
         let left_before: Vec<u64> = self.frames.iter().map(|frame| frame.left).collect();
         self.add_count(1, span);
         self.push(Item::While { condition: Condition::All(Vec::new()), place: self.place(span) });

@@ -9,7 +9,7 @@
 //! }
 //! ```
 //!
-//! Qubits and `mutable` arrays are passed as themselves, all else by value. A result of bits goes straight to where the caller
+//! Qubits and `mutable` arrays are passed as themselves, parts of arrays there and back, all else by value. A result of bits goes straight to where the caller
 //! wants it; a known number is a value of the caller's expression; one that depends on a measurement goes
 //! to hidden bits. Recursion is fine while it ends.
 
@@ -20,7 +20,8 @@ use super::{
     classical::Classical,
     flow::Kind,
     names::{Entry, GateEntry},
-    variables::{bits_of_type, integer_type},
+    select::Along,
+    variables::{State, bits_of_type},
 };
 use crate::qasm::{
     ast::{
@@ -72,7 +73,20 @@ enum Argument {
     Classical(Classical),
     /// A variable that is written to.
     Variable(usize),
+    /// A part of one, with its value.
+    Part(Part, Value),
 }
+
+/// A part of an array of the caller that is written to.
+struct Part {
+    whole: usize,
+    places: Vec<Along>,
+    /// Where the call has it.
+    span: Span,
+}
+
+/// The variables of a body that stand for parts of arrays of the caller.
+type Parts = Vec<(usize, Part)>;
 
 impl Lowering<'_> {
     pub(super) fn define_subroutine(&mut self, subroutine: &Rc<Subroutine>) -> Lower<()> {
@@ -100,11 +114,6 @@ impl Lowering<'_> {
             Some(GateEntry::Subroutine(number, _)) => Some(number),
             _ => None,
         }
-    }
-
-    /// The type of what a subroutine gives.
-    pub(super) fn result_type(&self, name: Symbol) -> Option<Type> {
-        self.subroutine(name).and_then(|number| self.subroutines.get(number)?.subroutine.result.clone())
     }
 
     /// An error if a name, which stands for nothing yet, is that of a subroutine below.
@@ -155,8 +164,10 @@ impl Lowering<'_> {
         let caller = std::mem::replace(&mut self.source, source);
         self.enter_scope();
         self.enter_frame(Kind::Subroutine);
-        let result = self.body(&subroutine, arguments, into, outside);
+        let mut parts = Parts::new();
+        let result = self.body(&subroutine, arguments, into, outside, &mut parts);
         self.leave_frame(subroutine.name.span);
+        self.give_parts(parts);
         self.leave_scope();
         self.source = caller;
         self.names.resume(suspended);
@@ -173,9 +184,9 @@ impl Lowering<'_> {
             _ if !wanted.given => self.fail(Problem::NoResult { name: self.name(name) }, span),
             (Some(_), None, Some(value)) => Ok(Given::Value(Classical::Value(value))),
             (Some(ty), Some(slot), _) if !wanted.direct => {
-                let own = self.width(&ty)?;
                 let (bits, signed) = (slot.iter().collect(), ty.base == BaseType::Int);
-                Ok(Given::Value(Classical::Word { bits, signed, ty: integer_type(&ty, own) }))
+                let ty = self.integer_type(&ty)?;
+                Ok(Given::Value(Classical::Word { bits, signed, ty }))
             }
             _ => Ok(Given::Stored),
         }
@@ -185,11 +196,11 @@ impl Lowering<'_> {
     fn argument(&mut self, arg: &Expr, parameter: &Parameter) -> Lower<Argument> {
         let ty = &parameter.ty;
         if parameter.mutable {
-            let entry = match arg.kind {
-                ExprKind::Name(symbol) => self.names.get(symbol),
-                _ => None,
-            };
-            let Some(&Entry::Variable(id)) = entry else {
+            let named = self.as_operand(arg).and_then(|operand| match operand.base {
+                Base::Name(name) => Some((self.names.get(name.symbol)?, name, operand.parts())),
+                Base::Hardware(_) => None,
+            });
+            let Some((&Entry::Variable(id), name, parts)) = named else {
                 let (expected, given) = ("an array variable".to_owned(), "another expression".to_owned());
                 return self.fail(Problem::Expected { expected, given }, arg.span);
             };
@@ -198,9 +209,14 @@ impl Lowering<'_> {
                 let problem = Problem::WrongType { given: given.to_owned(), expected: expected.to_owned() };
                 return self.fail(problem, arg.span);
             }
-            let value = self.variable(id, arg.span)?;
-            self.check_array(parameter, value, arg.span)?;
-            return Ok(Argument::Variable(id));
+            let value = self.evaluate(arg, Scope::Global)?;
+            let value = self.check_array(parameter, value, arg.span)?;
+            if parts.is_empty() {
+                return Ok(Argument::Variable(id));
+            }
+            let (whole, name) = (self.variable(id, arg.span)?, self.name(name.symbol));
+            let places = self.places(&whole, &parts, &name, arg.span)?;
+            return Ok(Argument::Part(Part { whole: id, places, span: arg.span }, value));
         }
         if ty.base != BaseType::Qubit {
             return self.classical(arg).map(Argument::Classical);
@@ -264,9 +280,10 @@ impl Lowering<'_> {
         arguments: Vec<Argument>,
         into: Option<Picks>,
         outside: usize,
+        parts: &mut Parts,
     ) -> Lower<Wanted> {
         for (argument, parameter) in arguments.into_iter().zip(&subroutine.params) {
-            self.bind(argument, parameter, &subroutine.body)?;
+            self.bind(argument, parameter, &subroutine.body, parts)?;
         }
         let mut wanted = Wanted {
             ty: subroutine.result.clone().map(Rc::new),
@@ -292,7 +309,28 @@ impl Lowering<'_> {
         self.results.pop().ok_or(Stop)
     }
 
-    fn bind(&mut self, argument: Argument, parameter: &Parameter, body: &[Stmt]) -> Lower<()> {
+    /// Parts of arrays get what the variables that stood for them have in the end.
+    fn give_parts(&mut self, parts: Parts) {
+        for (id, Part { whole, places, span }) in parts {
+            match self.variables.get(id).map(|variable| variable.state.clone()) {
+                Some(State::Known(value)) => {
+                    let element = self.variables[whole].element();
+                    // An error was reported.
+                    let _ = self.assign_part(whole, &places, &element, value, span);
+                }
+                Some(_) => self.lose(whole, span),
+                None => {}
+            }
+        }
+    }
+
+    fn bind(
+        &mut self,
+        argument: Argument,
+        parameter: &Parameter,
+        body: &[Stmt],
+        parts: &mut Parts,
+    ) -> Lower<()> {
         let Parameter { ty, name, .. } = parameter;
         let name = *name;
         let size = match &ty.size {
@@ -324,7 +362,7 @@ impl Lowering<'_> {
             Argument::Classical(value) if ty.base == BaseType::Bit => match value {
                 Classical::Value(value) if !assigned(body).contains(&name.symbol) => {
                     let value = self.cast(ty, value, name.span)?;
-                    self.declare_name(name, Entry::Const(value, None))
+                    self.declare_name(name, Entry::Const(value))
                 }
                 value => {
                     let size_of = u32::try_from(size.unwrap_or(1)).unwrap_or(u32::MAX);
@@ -333,9 +371,15 @@ impl Lowering<'_> {
             },
             Argument::Classical(Classical::Value(value)) if ty.dims.is_some() => {
                 let value = self.check_array(parameter, value, name.span)?;
-                self.declare_name(name, Entry::Const(value, None))
+                self.declare_name(name, Entry::Const(value))
             }
             Argument::Variable(id) => self.declare_name(name, Entry::Variable(id)),
+            Argument::Part(part, value) => {
+                let id = self.new_variable(name, ty, None)?;
+                self.set(id, State::Known(value));
+                parts.push((id, part));
+                self.declare_name(name, Entry::Variable(id))
+            }
             Argument::Classical(value) => self.declare_variable(name, ty, Some((value, name.span))),
         }
     }
@@ -355,8 +399,8 @@ impl Lowering<'_> {
                 None => Ok(Some(1)),
             };
         }
-        let width = self.width(ty)?;
-        Ok(bits_of_type(ty, width))
+        let integer = self.integer_type(ty)?;
+        Ok(bits_of_type(ty, integer))
     }
 
     /// The bits that a local register of a subroutine may be, since they are what it returns.
@@ -476,41 +520,52 @@ fn shaped(picks: Picks, many: bool) -> Picks {
     }
 }
 
-/// Calls `f` with every statement, those of blocks too.
-fn walk<'s>(statements: &'s [Stmt], f: &mut impl FnMut(&'s Stmt)) {
+/// Calls `f` with every statement, those of blocks too, and with the names that are declared around it within.
+fn walk<'s>(statements: &'s [Stmt], local: &mut Vec<Symbol>, f: &mut impl FnMut(&'s Stmt, &[Symbol])) {
+    let outside = local.len();
     for statement in statements {
-        f(statement);
+        f(statement, local);
         match &statement.kind {
-            StmtKind::If(c) => {
-                walk(&c.then, f);
-                walk(c.otherwise.as_deref().unwrap_or_default(), f);
+            StmtKind::Declare(declaration) | StmtKind::Const(declaration) => {
+                local.push(declaration.name.symbol)
             }
-            StmtKind::For(l) => walk(&l.body, f),
-            StmtKind::While(l) => walk(&l.1, f),
-            StmtKind::Block(body) | StmtKind::Box(body) => walk(body, f),
+            StmtKind::Creg(name, _) | StmtKind::Let(name, _) => local.push(name.symbol),
+            StmtKind::If(c) => {
+                walk(&c.then, local, f);
+                walk(c.otherwise.as_deref().unwrap_or_default(), local, f);
+            }
+            StmtKind::For(l) => {
+                local.push(l.name.symbol);
+                walk(&l.body, local, f);
+                local.pop();
+            }
+            StmtKind::While(l) => walk(&l.1, local, f),
+            StmtKind::Block(body) | StmtKind::Box(body) => walk(body, local, f),
             StmtKind::Switch(s) => {
-                s.cases.iter().for_each(|(_, body)| walk(body, f));
-                walk(s.default.as_deref().unwrap_or_default(), f);
+                s.cases.iter().for_each(|(_, body)| walk(body, local, f));
+                walk(s.default.as_deref().unwrap_or_default(), local, f);
             }
             _ => {}
         }
     }
+    local.truncate(outside);
 }
 
-/// The names that a body writes to.
+/// The names of what is outside that a body writes to.
 pub(super) fn assigned(body: &[Stmt]) -> Vec<Symbol> {
     let mut names = Vec::new();
-    walk(body, &mut |statement| {
+    walk(body, &mut Vec::new(), &mut |statement, local| {
         let targets = match &statement.kind {
             StmtKind::Assign(assignment) => std::slice::from_ref(&assignment.target),
             StmtKind::Measure(operands) => operands.1.as_slice(),
             StmtKind::Pragma(Some(pragma)) if pragma.kind == PragmaKind::Misread => &*pragma.operands,
             _ => &[],
         };
-        names.extend(targets.iter().filter_map(|target| match target.base {
+        let written = targets.iter().filter_map(|target| match target.base {
             Base::Name(name) => Some(name.symbol),
             _ => None,
-        }));
+        });
+        names.extend(written.filter(|name| !local.contains(name)));
     });
     names
 }
@@ -518,7 +573,7 @@ pub(super) fn assigned(body: &[Stmt]) -> Vec<Symbol> {
 /// The name that every `return` of a body gives.
 fn returned(body: &[Stmt]) -> Option<Symbol> {
     let mut names = Vec::new();
-    walk(body, &mut |statement| {
+    walk(body, &mut Vec::new(), &mut |statement, _| {
         if let StmtKind::Return(value) = &statement.kind {
             names.push(match value.as_deref() {
                 Some(Expr { kind: ExprKind::Name(symbol), .. }) => Some(*symbol),

@@ -108,18 +108,18 @@ impl Turn {
 pub(super) fn operate(op: BinaryOp, left: Value, right: Value, version: Version) -> Result<Value, Problem> {
     use BinaryOp::*;
     match (op, &left, &right) {
-        (Mul, Value::Turn(turn), Value::Int(k)) | (Mul, Value::Int(k), Value::Turn(turn)) => {
+        (Mul, Value::Turn(turn), Value::Int(k, _)) | (Mul, Value::Int(k, _), Value::Turn(turn)) => {
             return times(turn, *k, version);
         }
-        (Div, Value::Turn(_), Value::Int(0)) => return Err(Problem::DivisionByZero),
-        (Div, Value::Turn(Turn::Bits { width, bits }), Value::Int(k @ 1..)) => {
+        (Div, Value::Turn(_), Value::Int(0, _)) => return Err(Problem::DivisionByZero),
+        (Div, Value::Turn(Turn::Bits { width, bits }), Value::Int(k @ 1.., _)) => {
             let bits = bits / k.unsigned_abs();
             return Ok(Value::Turn(Turn::Bits { width: *width, bits }));
         }
-        (Div, Value::Turn(turn @ Turn::Open(_)), Value::Int(_)) => {
+        (Div, Value::Turn(turn @ Turn::Open(_)), Value::Int(..)) => {
             return open(binary(Div, turn.plain()?, right, version)?);
         }
-        (Shl | Shr, Value::Turn(Turn::Bits { width, bits }), Value::Int(n @ 0..)) => {
+        (Shl | Shr, Value::Turn(Turn::Bits { width, bits }), Value::Int(n @ 0.., _)) => {
             let shifted = u32::try_from(*n).ok().and_then(|n| match op {
                 Shl => bits.checked_shl(n),
                 _ => bits.checked_shr(n),
@@ -171,7 +171,7 @@ fn join(op: BinaryOp, a: &Turn, b: &Turn, version: Version) -> Result<Value, Pro
                         .number()
                         .map(|n| n.exact().map_or(n.value, |q| q.floor().to_f64().unwrap_or(n.value)));
                     let whole = whole.and_then(|n| n.floor().to_i128());
-                    whole.map(Value::Int).ok_or(Problem::NotFinite)
+                    whole.map(Value::int).ok_or(Problem::NotFinite)
                 }
                 Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual => {
                     Ok(Value::Bool(holds(op, order(a, b))))
@@ -187,7 +187,7 @@ fn join(op: BinaryOp, a: &Turn, b: &Turn, version: Version) -> Result<Value, Pro
         BitOr => x | y,
         BitXor => x ^ y,
         Div => {
-            return i128::try_from(x / y).map(Value::Int).map_err(|_| super::value::overflow("the quotient"));
+            return i128::try_from(x / y).map(Value::int).map_err(|_| super::value::overflow("the quotient"));
         }
         _ => return Ok(Value::Bool(holds(op, x.cmp(&y)))),
     };
@@ -210,7 +210,7 @@ fn times(turn: &Turn, k: i128, version: Version) -> Result<Value, Problem> {
             let bits = bits.wrapping_mul(k.cast_unsigned()) & mask(*width);
             Ok(Value::Turn(Turn::Bits { width: *width, bits }))
         }
-        Turn::Open(_) => open(binary(BinaryOp::Mul, turn.plain()?, Value::Int(k), version)?),
+        Turn::Open(_) => open(binary(BinaryOp::Mul, turn.plain()?, Value::int(k), version)?),
     }
 }
 

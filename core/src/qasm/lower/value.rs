@@ -18,17 +18,21 @@ use std::rc::Rc;
 use num_complex::Complex;
 use num_traits::{CheckedMul, ToPrimitive};
 
-use super::turn::Turn;
+use super::{
+    integer::{IntType, Kind, operate},
+    turn::Turn,
+};
 use crate::{
     param::{ALL_WHOLE, Angle, ParamExpr, Q, Rounded, UNIT},
-    qasm::diagnostic::Problem,
+    qasm::{ast::BinaryOp, diagnostic::Problem},
 };
 
 /// What an expression stands for.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
     Bool(bool),
-    Int(i128),
+    /// A literal, or what is made of them, has no type.
+    Int(i128, Option<IntType>),
     /// A bit string; the last character is bit 0.
     Bits {
         width: u32,
@@ -202,10 +206,18 @@ impl Value {
     /// A complex number with parameters in it, which nothing takes: what it is does not matter.
     pub(super) const COMPLEX: Value = Value::Other("a complex number");
 
+    /// An integer without a type.
+    pub(super) fn int(value: i128) -> Value {
+        Value::Int(value, None)
+    }
+
+    /// A duration, of any length: what waits is ignored.
+    pub(super) const DURATION: Value = Value::Other("a duration");
+
     pub(super) fn describe(&self) -> &'static str {
         match self {
             Value::Bool(_) => "a truth value",
-            Value::Int(_) => "an integer",
+            Value::Int(..) => "an integer",
             Value::Bits { .. } => "a bit string",
             Value::Number(_) => "a number",
             Value::Turn(_) => "an angle",
@@ -232,7 +244,7 @@ impl Value {
     /// The real constant that this is, be it an integer.
     pub(super) fn number(&self) -> Option<Number> {
         match self {
-            Value::Int(i) => Some(Number::integer(*i)),
+            Value::Int(i, _) => Some(Number::integer(*i)),
             Value::Number(n) => Some(*n),
             _ => None,
         }
@@ -282,18 +294,19 @@ impl Value {
     }
 
     pub(super) fn is_real(&self) -> bool {
-        matches!(self, Value::Int(_) | Value::Number(_) | Value::Angle(_) | Value::Turn(_) | Value::Expr(_))
+        matches!(self, Value::Int(..) | Value::Number(_) | Value::Angle(_) | Value::Turn(_) | Value::Expr(_))
     }
 
     pub(super) fn negate(self) -> Result<Value, Problem> {
         match self {
-            Value::Int(i) => i.checked_neg().map(Value::Int).ok_or_else(|| overflow("the negative")),
+            Value::Int(i, None) => i.checked_neg().map(Value::int).ok_or_else(|| overflow("the negative")),
+            Value::Int(i, Some(ty)) => operate(BinaryOp::Sub, (0, Kind::Typed(ty)), (i, Kind::Typed(ty))),
             Value::Number(n) => Ok(Value::Number(Number { value: -n.value, form: n.form.negate() })),
             Value::Angle(a) => Value::linear(-a),
             Value::Turn(turn) => Ok(Value::Turn(turn.negate())),
             Value::Expr(e) => Ok(Value::Expr(e.negate())),
             Value::Complex(z) => Ok(Value::Complex(-z)),
-            Value::COMPLEX => Ok(Value::COMPLEX),
+            Value::COMPLEX | Value::DURATION => Ok(self),
             other => Err(Problem::Operands { operator: "-".to_owned(), given: other.describe().to_owned() }),
         }
     }

@@ -23,10 +23,8 @@
 use std::rc::Rc;
 
 use super::{
-    Guard, Item, Lower, Lowering, Picks, Planned, Register, Stop, Value,
-    classical::Classical,
-    evaluate::{Width, in_width},
-    names::Entry,
+    Guard, Item, Lower, Lowering, Picks, Planned, Register, Stop, Value, classical::Classical,
+    integer::IntType, names::Entry,
 };
 use crate::{
     circuit::Condition,
@@ -35,9 +33,6 @@ use crate::{
         diagnostic::{Diagnostic, Problem},
     },
 };
-
-/// The bits of an integer type without a size.
-pub(super) const PLAIN_WIDTH: u32 = 32;
 
 /// What is known of a variable.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,8 +53,8 @@ pub(super) enum State {
 pub(super) struct Variable {
     name: Symbol,
     ty: Rc<Type>,
-    /// Of an integer type with a size.
-    pub(super) width: Option<Width>,
+    /// The type of an integer.
+    pub(super) integer: Option<IntType>,
     pub(super) state: State,
     /// Where it was declared: in how many scopes, and in which branch.
     depth: usize,
@@ -70,11 +65,6 @@ impl Variable {
     /// The type of its elements, if it is an array; else its own.
     pub(super) fn element(&self) -> Type {
         Type { dims: None, ..(*self.ty).clone() }
-    }
-
-    /// The type of an integer.
-    pub(super) fn integer(&self) -> Option<Width> {
-        integer_type(&self.ty, self.width)
     }
 
     pub(super) fn is_array(&self) -> bool {
@@ -130,23 +120,29 @@ impl Lowering<'_> {
 
     /// Some hidden bits, all 0, until the scope with this number ends; number 0 is nobody's.
     pub(super) fn hidden_bits(&mut self, size: u32, depth: usize, span: Span) -> Lower<Picks> {
-        let first = match self.spare.get_mut(&size).and_then(Vec::pop) {
-            Some(first) => first,
-            None => {
-                let first = self.n_bits;
-                if first.checked_add(size).is_none() {
-                    let (given, limit) = (u64::from(first) + u64::from(size), u64::from(u32::MAX));
-                    return self.fail(Problem::TooManyQubits { given, limit }, span);
-                }
-                self.n_bits += size;
-                self.bits.push(Register { name: None, first, size, single: false, output: false });
-                first
-            }
-        };
+        match self.spare.get_mut(&size).and_then(Vec::pop) {
+            Some(first) => Ok(self.until_scope(first, size, depth)),
+            None => self.unused_bits(size, depth, span),
+        }
+    }
+
+    /// The same, of which none was in use before.
+    fn unused_bits(&mut self, size: u32, depth: usize, span: Span) -> Lower<Picks> {
+        let first = self.n_bits;
+        if first.checked_add(size).is_none() {
+            let (given, limit) = (u64::from(first) + u64::from(size), u64::from(u32::MAX));
+            return self.fail(Problem::TooManyQubits { given, limit }, span);
+        }
+        self.n_bits += size;
+        self.bits.push(Register { name: None, first, size, single: false, output: false });
+        Ok(self.until_scope(first, size, depth))
+    }
+
+    fn until_scope(&mut self, first: u32, size: u32, depth: usize) -> Picks {
         if let Some(local) = depth.checked_sub(1).and_then(|at| self.locals.get_mut(at)) {
             local.bits.push((first, size));
         }
-        Ok(Picks::Range { first, step: 1, len: size })
+        Picks::Range { first, step: 1, len: size }
     }
 
     /// One of many hidden bits, 0, until the scope ends.
@@ -186,12 +182,17 @@ impl Lowering<'_> {
         }
     }
 
-    fn new_variable(&mut self, name: Ident, ty: &Type, value: Option<(Classical, Span)>) -> Lower<usize> {
-        let width = self.width(ty)?;
+    pub(super) fn new_variable(
+        &mut self,
+        name: Ident,
+        ty: &Type,
+        value: Option<(Classical, Span)>,
+    ) -> Lower<usize> {
+        let integer = self.integer_type(ty)?;
         let id = self.variables.len();
         let (depth, guard) = (self.locals.len(), self.guard);
         let ty = Rc::new(ty.clone());
-        self.variables.push(Variable { name: name.symbol, ty, width, state: State::Empty, depth, guard });
+        self.variables.push(Variable { name: name.symbol, ty, integer, state: State::Empty, depth, guard });
         if let Some((value, span)) = value {
             self.assign_variable(id, value, span).inspect_err(|_| self.variables.truncate(id))?;
         }
@@ -222,47 +223,19 @@ impl Lowering<'_> {
         }
     }
 
-    /// An element of an array variable, or a bit of an integer, gets a value.
-    pub(super) fn assign_element(
-        &mut self,
-        id: usize,
-        at: &[(usize, Span)],
-        (element, width): (&Type, Option<Width>),
-        value: Classical,
-        span: Span,
-    ) -> Lower<()> {
-        let Classical::Value(value) = value else {
-            return self.depends(id, self.place(span), "assigned here");
-        };
-        let mut whole = self.variable(id, span)?;
-        let mut place = &mut whole;
-        let mut bit = None;
-        for &(at, _) in at {
-            match place {
-                Value::Array(items) => place = &mut Rc::make_mut(items)[at],
-                _ => bit = Some(at),
-            }
-        }
-        *place = match (bit, &*place, width) {
-            (Some(bit), Value::Int(i), Some(width)) => {
-                let one = Type { span: element.span, base: BaseType::Bit, size: None, dims: None };
-                let set = digits_of(&self.cast(&one, value, span)?) << bit;
-                let rest = i.cast_unsigned() & !(1 << bit);
-                Value::Int(width.wrap((rest | set).cast_signed()))
-            }
-            _ => self.cast(element, value, span)?,
-        };
-        self.set(id, State::Known(whole));
-        Ok(())
-    }
-
     /// The value of a variable, if it is known.
     pub(super) fn variable(&mut self, id: usize, span: Span) -> Lower<Value> {
         match &self.variables[id].state {
             State::Known(value) => Ok(value.clone()),
             State::Empty => {
                 let name = self.name(self.variables[id].name);
-                self.fail(Problem::Unassigned { name }, span)
+                let zero = match (self.variables[id].ty.base, self.variables[id].integer) {
+                    (BaseType::Bool, _) => Value::Bool(false),
+                    (_, Some(ty)) => Value::Int(0, Some(ty)),
+                    _ => return self.fail(Problem::Unassigned { name }, span),
+                };
+                self.warn(Problem::TakenAsZero { name }, span);
+                Ok(zero)
             }
             State::Bits { .. } => self.depends(id, self.place(span), ""),
             State::Lost(by) => {
@@ -281,23 +254,26 @@ impl Lowering<'_> {
         Err(self.report(Diagnostic::error(Problem::Depends { name }).at(place, label).help(help)))
     }
 
-    fn set(&mut self, id: usize, state: State) {
+    pub(super) fn set(&mut self, id: usize, state: State) {
         let (guard, mark) = (self.guard, self.mark);
-        let variable = &mut self.variables[id];
-        let before = std::mem::replace(&mut variable.state, state);
-        if variable.guard != guard && !self.log[mark..].iter().any(|c| c.variable == id) {
+        let before = self.change(id, state);
+        if self.variables[id].guard != guard && !self.log[mark..].iter().any(|c| c.variable == id) {
             self.log.push(Change { variable: id, before, guard });
         }
     }
 
-    /// Moves a variable to hidden bits. `None` if it has no type for that, or values of its own where something
-    /// around was left.
-    pub(super) fn spill(&mut self, id: usize, span: Span) -> Lower<Option<Picks>> {
-        let Variable { ty, width, state, depth, guard, .. } = &self.variables[id];
-        let Some(size) = bits_of_type(ty, *width) else { return Ok(None) };
-        if matches!(state, State::Lost(_)) || self.differs_where_left(id) {
-            return Ok(None);
+    /// Gives a variable another state.
+    fn change(&mut self, id: usize, state: State) -> State {
+        if self.variables[id].state != state {
+            self.remember(id);
         }
+        std::mem::replace(&mut self.variables[id].state, state)
+    }
+
+    /// Moves a variable to hidden bits. `None` if it has no type for that, or is lost somewhere.
+    pub(super) fn spill(&mut self, id: usize, span: Span) -> Lower<Option<Picks>> {
+        let Variable { ty, integer, state, depth, guard, .. } = &self.variables[id];
+        let Some(size) = bits_of_type(ty, *integer) else { return Ok(None) };
         // Its value where it was declared, for what comes to none of the branches around that changed it; then in each
         // of these, from the outermost on; and now.
         let mut values: Vec<(State, Option<Guard>)> = Vec::new();
@@ -307,24 +283,38 @@ impl Lowering<'_> {
             around = change.guard;
         }
         values.push((state.clone(), around));
-        if values.iter().any(|(state, _)| matches!(state, State::Lost(_) | State::Bits { .. }))
-            || (values.len() > 1 && self.n_left() > 0)
-        {
+        // And those of who has left something around.
+        let exits = self.states_where_left(id);
+        let states = || values.iter().map(|(state, _)| state).chain(exits.iter().map(|exit| &exit.2));
+        if states().any(|state| matches!(state, State::Lost(_) | State::Bits { .. })) {
             return Ok(None);
         }
-        let signed = ty.base == BaseType::Int;
+        let (depth, signed) = (*depth, ty.base == BaseType::Int);
         // Without a size it was known beyond the bits that it gets now.
         let held = |state: &State| match state {
-            State::Known(Value::Int(i)) => in_width(*i, size, signed),
+            State::Known(Value::Int(i, Some(ty))) => ty.holds(*i),
             _ => true,
         };
-        if !values.iter().all(|(state, _)| held(state)) {
+        if !states().all(held) {
             let what = format!("an integer that depends on a measurement and is more than {size} bits long");
             return self.fail(Problem::IntegerOverflow { what }, span);
         }
-        let bits = self.hidden_bits(size, *depth, span)?;
+        // Bits that get values before this place must have been in no other use.
+        let bits = match exits.is_empty() {
+            true => self.hidden_bits(size, depth, span)?,
+            false => self.unused_bits(size, depth, span)?,
+        };
+        for (frame, exit, state) in exits {
+            if let State::Known(value) = state
+                && let (bits, Some(ones)) = ones(&bits, &digits(&value, size))
+            {
+                self.add_count(u64::from(size), span);
+                self.fill_where_left(frame, exit, &bits, ones);
+            }
+        }
         for (at, (state, guard)) in values.into_iter().enumerate() {
             if let State::Known(value) = state {
+                let guard = self.guard_stayed(id, guard, span)?;
                 self.fill(&bits, &value, guard, at == 0, span);
             }
         }
@@ -334,8 +324,7 @@ impl Lowering<'_> {
 
     /// Bits get a number under a guard. Fresh ones are 0.
     fn fill(&mut self, bits: &Picks, value: &Value, guard: Option<Guard>, fresh: bool, span: Span) {
-        let number = digits_of(value);
-        let digits: Vec<bool> = (0..bits.len().unwrap_or(1)).map(|at| number >> at & 1 == 1).collect();
+        let digits = digits(value, bits.len().unwrap_or(1));
         self.fill_digits(bits, &digits, guard, fresh, span);
     }
 
@@ -354,16 +343,13 @@ impl Lowering<'_> {
         if self.passed.is_some() {
             return;
         }
-        let (bits, values): (_, Box<[bool]>) = if fresh {
-            let ones = (0..size).zip(digits).filter(|(_, one)| **one).map(|(at, _)| bits.get(at));
-            let ones: Rc<[u32]> = ones.collect();
-            let values = vec![true; ones.len()].into();
-            (Picks::List(ones), values)
+        let (bits, values) = if fresh {
+            ones(bits, digits)
         } else {
             let digit = |at| digits.get(at).copied().unwrap_or(false);
-            (bits.clone(), (0..size as usize).map(digit).collect())
+            (bits.clone(), Some((0..size as usize).map(digit).collect()))
         };
-        if !values.is_empty() {
+        if let Some(values) = values {
             self.plan.push(Planned { item: Item::Assign { bits, values, place: self.place(span) }, guard });
         }
     }
@@ -430,18 +416,16 @@ impl Lowering<'_> {
         let mut ends = Ends::new();
         for Change { variable, before, .. } in changes {
             // Hidden bits have the value in every branch.
-            if let Some(v) = self.variables.get_mut(variable)
-                && !matches!(v.state, State::Bits { .. })
-            {
-                ends.push((variable, std::mem::replace(&mut v.state, before)));
+            if self.variables.get(variable).is_some_and(|v| !matches!(v.state, State::Bits { .. })) {
+                let end = self.change(variable, before);
+                ends.push((variable, end));
             }
         }
         ends
     }
 
-    /// Goes on behind two branches, with the states at their ends. Where not all that goes into them stays,
-    /// values that differ are lost.
-    pub(super) fn merge(&mut self, ends: [&Ends; 2], all_stay: bool, number: u32, span: Span) -> Lower<()> {
+    /// Goes on behind two branches, with the states at their ends.
+    pub(super) fn merge(&mut self, ends: [&Ends; 2], sides: [Option<Guard>; 2], span: Span) -> Lower<()> {
         let mut ids: Vec<usize> = ends.iter().flat_map(|ends| ends.iter().map(|end| end.0)).collect();
         ids.sort_unstable();
         ids.dedup();
@@ -457,7 +441,7 @@ impl Lowering<'_> {
             }
             let lost = [&a, &b].into_iter().any(|s| matches!(s, State::Lost(_)));
             let bits = match &before {
-                _ if lost || !all_stay => None,
+                _ if lost => None,
                 // One branch moved it to bits; the other ended with a value of its own.
                 State::Bits { bits, .. } => Some(bits.clone()),
                 _ => self.spill(id, span)?,
@@ -466,26 +450,45 @@ impl Lowering<'_> {
                 self.lose(id, span);
                 continue;
             };
-            for (end, otherwise) in [(a, false), (b, true)] {
-                if let State::Known(value) = &end
-                    && end != before
-                {
-                    self.fill(&bits, value, Some(Guard { number, otherwise }), false, span);
+            for (end, side) in [a, b].into_iter().zip(sides) {
+                if end != before {
+                    self.fill_side(id, &bits, &end, side, span)?;
                 }
             }
         }
         Ok(())
     }
 
+    /// Bits get the state at the end of a branch, where nothing was left.
+    fn fill_side(
+        &mut self,
+        id: usize,
+        bits: &Picks,
+        end: &State,
+        side: Option<Guard>,
+        span: Span,
+    ) -> Lower<()> {
+        if let State::Known(value) = end {
+            let guard = self.guard_stayed(id, side, span)?;
+            self.fill(bits, value, guard, false, span);
+        }
+        Ok(())
+    }
+
     /// Goes on behind a branch whose other side was left.
-    pub(super) fn adopt(&mut self, ends: &Ends, span: Span) {
-        for (id, state) in ends.iter().filter(|end| end.0 < self.variables.len()).cloned().collect::<Ends>() {
-            // What the side that left moved to bits has another value there.
-            match self.variables[id].state {
-                State::Bits { .. } => self.lose(id, span),
-                _ => self.set(id, state),
+    pub(super) fn adopt(&mut self, ends: Ends, side: Option<Guard>, span: Span) -> Lower<()> {
+        for (id, state) in ends {
+            match self.variables.get(id).map(|variable| &variable.state) {
+                // The side that was left moved it to bits.
+                Some(State::Bits { bits, .. }) => {
+                    let bits = bits.clone();
+                    self.fill_side(id, &bits, &state, side, span)?;
+                }
+                Some(_) => self.set(id, state),
+                None => {}
             }
         }
+        Ok(())
     }
 
     /// From here on a variable depends on bits.
@@ -497,22 +500,11 @@ impl Lowering<'_> {
     }
 }
 
-/// How many bits hold a truth value or an integer, whose type may have a width. `None` for other types.
-pub(super) fn bits_of_type(ty: &Type, width: Option<Width>) -> Option<u32> {
+/// How many bits hold a truth value, or an integer of a type. `None` for other types.
+pub(super) fn bits_of_type(ty: &Type, integer: Option<IntType>) -> Option<u32> {
     match (ty.base, &ty.dims) {
         (BaseType::Bool, None) => Some(1),
-        _ => integer_type(ty, width).map(|width| width.bits),
-    }
-}
-
-/// The width of an integer type, which may have one of its own. `None` for other types.
-pub(super) fn integer_type(ty: &Type, width: Option<Width>) -> Option<Width> {
-    match (ty.base, &ty.dims) {
-        (BaseType::Int | BaseType::Uint, None) => {
-            let unsigned = ty.base == BaseType::Uint;
-            Some(width.unwrap_or(Width { bits: PLAIN_WIDTH, unsigned }))
-        }
-        _ => None,
+        _ => integer.map(|ty| ty.bits),
     }
 }
 
@@ -520,8 +512,22 @@ pub(super) fn integer_type(ty: &Type, width: Option<Width>) -> Option<Width> {
 fn digits_of(value: &Value) -> u128 {
     match value {
         Value::Bool(holds) => u128::from(*holds),
-        Value::Int(i) => i.cast_unsigned(),
+        Value::Int(i, _) => i.cast_unsigned(),
         Value::Bits { bits, .. } => *bits,
         _ => 0,
     }
+}
+
+/// The lowest `size` of these, least significant first.
+fn digits(value: &Value, size: u32) -> Vec<bool> {
+    let number = digits_of(value);
+    (0..size).map(|at| number >> at & 1 == 1).collect()
+}
+
+/// Those of some bits whose digits are 1, with as many ones; nothing without any.
+fn ones(bits: &Picks, digits: &[bool]) -> (Picks, Option<Box<[bool]>>) {
+    let all = bits.iter().zip(digits).filter(|(_, one)| **one).map(|(bit, _)| bit);
+    let all: Rc<[u32]> = all.collect();
+    let values = (!all.is_empty()).then(|| vec![true; all.len()].into());
+    (Picks::List(all), values)
 }

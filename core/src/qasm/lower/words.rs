@@ -8,25 +8,21 @@
 //!                         sum[1] = n[1] ^ carry
 //! ```
 //!
-//! Results have the width of the widest integer among the operands and wrap. A literal takes the type of what it stands
-//! beside if it fits. Integers without a size, literals that do not fit, and bits and registers without an integer beside
-//! them make it an `int`, of which no more bits are computed than it can need; but a register that is shifted, or taken
-//! together with a number bit by bit, is one again. A
-//! sum takes two bits for each of its own, a product or quotient of n bits n times as much. Quotients
-//! are rounded to 0. What is divided by a measured 0 gives all ones, and itself as the rest.
+//! Results have the type that `integer` tells and wrap; of one with a sign no more bits are computed than it can need. But
+//! a register that is shifted, or taken together with a number bit by bit, is one again. A sum takes two bits for each of
+//! its own, a product or quotient of n bits n times as much. Quotients are rounded to 0. What is divided by a measured 0
+//! gives all ones, and itself as the rest.
 
 use super::{
-    Lower, Lowering, Picks, Value, arithmetic,
+    Lower, Lowering, Picks, Value,
     classical::{Classical, Truth, is_one},
-    evaluate::Width,
     functions,
-    names::Entry,
-    variables::{PLAIN_WIDTH, integer_type},
+    integer::{INT, IntType, Kind, common, with_sign},
 };
 use crate::{
     circuit::{Condition, Relation},
     qasm::{
-        ast::{BinaryOp, Expr, ExprKind, Ident, Span, Type, UnaryOp},
+        ast::{BinaryOp, Expr, Ident, Span, Type},
         diagnostic::{Diagnostic, Problem},
     },
 };
@@ -37,21 +33,26 @@ pub(super) const FUNCTIONS: &[&str] = &["popcount", "rotl", "rotr"];
 /// Digits of a number, least significant first.
 type Digits = Vec<Truth>;
 
-/// An operand: its digits, whether the last is a sign, and its type if it is a measured integer. A known number has no
-/// more digits than it needs.
+/// An operand: its digits, whether the last is a sign, and what it means for the type of the result. A known number has
+/// no more digits than it needs.
 struct Operand {
     digits: Digits,
     signed: bool,
-    ty: Option<Width>,
+    kind: Kind,
 }
-
-/// The type of an integer without a size.
-const PLAIN: Width = Width { bits: PLAIN_WIDTH, unsigned: false };
 
 const ZERO: Truth = Truth::Constant(false);
 const ONE: Truth = Truth::Constant(true);
 
 impl Operand {
+    /// The type of an integer.
+    fn ty(&self) -> Option<IntType> {
+        match self.kind {
+            Kind::Typed(ty) => Some(ty),
+            _ => None,
+        }
+    }
+
     /// The digits as a number of so many bits.
     fn to_width(&self, width: usize) -> Digits {
         let fill = if self.signed { self.digits.last().cloned().unwrap_or(ZERO) } else { ZERO };
@@ -87,13 +88,12 @@ impl Operand {
 }
 
 impl Lowering<'_> {
-    /// `left op right` in bits, a step of `chain`; at least one of both depends on a measurement.
+    /// `left op right` in bits; at least one of both depends on a measurement.
     pub(super) fn computed(
         &mut self,
         op: BinaryOp,
         left: Classical,
         right: Classical,
-        chain: &Expr,
         span: Span,
     ) -> Lower<Classical> {
         use BinaryOp::*;
@@ -112,12 +112,14 @@ impl Lowering<'_> {
         // Shifted, or taken together with a number bit by bit, a register is one again.
         let register = registers[0].filter(|&len| match op {
             Shl | Shr => len > 1,
-            BitAnd | BitOr | BitXor => b.is_known() && b.needs(false) as usize <= len,
+            BitAnd | BitOr | BitXor => {
+                matches!(b.kind, Kind::Literal { .. }) && b.needs(false) as usize <= len
+            }
             _ => false,
         });
         let ty = match register {
-            Some(_) => Width { bits: a.len(), unsigned: true },
-            None => self.type_of(op, &a, &b, chain)?,
+            Some(_) => IntType::sized(a.len(), true),
+            None => Self::type_of(op, &a, &b),
         };
         let width = ty.bits.min(if ty.unsigned { ty.bits } else { enough(op, &a, &b) }) as usize;
         let (x, y) = (a.to_width(width), b.to_width(width));
@@ -152,11 +154,11 @@ impl Lowering<'_> {
     /// `~word`.
     pub(super) fn inverted(&mut self, word: Classical, span: Span) -> Lower<Classical> {
         let operand = self.operand(BinaryOp::BitXor, word, span)?;
-        if let (None, [one]) = (operand.ty, operand.digits.as_slice()) {
+        if let (None, [one]) = (operand.ty(), operand.digits.as_slice()) {
             return Ok(one.clone().not().classical());
         }
-        let width = operand.ty.map_or(operand.digits.len(), |ty| ty.bits as usize);
-        self.word(not(operand.to_width(width)), operand.ty, span)
+        let width = operand.ty().map_or(operand.digits.len(), |ty| ty.bits as usize);
+        self.word(not(operand.to_width(width)), operand.ty(), span)
     }
 
     /// A measured truth value as an integer, 0 or 1.
@@ -166,10 +168,10 @@ impl Lowering<'_> {
         ty: &Type,
         span: Span,
     ) -> Lower<Classical> {
-        let own = self.width(ty)?;
+        let ty = self.integer_type(ty)?;
         // No sign.
         let digits = vec![Truth::Open(condition), ZERO];
-        self.word(digits, integer_type(ty, own), span)
+        self.word(digits, ty, span)
     }
 
     /// `popcount`, `rotl` or `rotr`, whose first argument may be measured.
@@ -183,24 +185,9 @@ impl Lowering<'_> {
             Classical::Value(value) => Some(value.clone()),
             _ => None,
         };
-        if let Some(mut values) = values.iter().map(known).collect::<Option<Vec<_>>>() {
-            // What is rotated are the bits of its type.
-            let mut rotated = None;
-            if let ("rotl" | "rotr", Some(first @ Value::Int(_)), [arg, ..]) =
-                (function.as_str(), values.first_mut(), args)
-                && let Some(width) = self.integer_of(arg)?
-                && let Value::Int(i) = *first
-            {
-                let bits = i.cast_unsigned() & arithmetic::mask(width.bits);
-                *first = Value::Bits { width: width.bits, bits };
-                rotated = Some(width);
-            }
+        if let Some(values) = values.iter().map(known).collect::<Option<Vec<_>>>() {
             let value = functions::call(&function, values);
-            let value = self.check(value, call.span)?;
-            return Ok(Classical::Value(match (rotated, value) {
-                (Some(width), Value::Bits { bits, .. }) => Value::Int(width.wrap(bits.cast_signed())),
-                (_, value) => value,
-            }));
+            return self.check(value, call.span).map(Classical::Value);
         }
         let mut values = values.into_iter();
         match (function.as_str(), values.next(), values.next(), values.next()) {
@@ -214,22 +201,22 @@ impl Lowering<'_> {
                     count = self.add(count, one, ZERO, call.span)?.0;
                     count = self.kept(count, call.span)?;
                 }
-                self.word(count, Some(Width { bits: PLAIN_WIDTH, unsigned: true }), call.span)
+                self.word(count, Some(IntType::plain(true)), call.span)
             }
             ("rotl" | "rotr", Some(word @ Classical::Word { .. }), Some(by), None) => {
-                let Classical::Value(Value::Int(by)) = by else {
+                let Classical::Value(Value::Int(by, _)) = by else {
                     return self.refuse("a rotation by a measured number", call.span);
                 };
                 let operand = self.operand(BinaryOp::Shl, word, call.span)?;
                 // It may have fewer digits than its type.
                 let mut digits =
-                    operand.to_width(operand.ty.map_or(operand.digits.len(), |ty| ty.bits as usize));
+                    operand.to_width(operand.ty().map_or(operand.digits.len(), |ty| ty.bits as usize));
                 let by = usize::try_from(by.rem_euclid(digits.len() as i128)).unwrap_or_default();
                 match function.as_str() {
                     "rotl" => digits.rotate_right(by),
                     _ => digits.rotate_left(by),
                 }
-                self.word(digits, operand.ty, call.span)
+                self.word(digits, operand.ty(), call.span)
             }
             _ => {
                 let (given, expected) = (args.len(), if function == "popcount" { 1 } else { 2 });
@@ -250,7 +237,7 @@ impl Lowering<'_> {
         let width = a.len().max(b.len()) + usize::from(a_signed || b_signed);
         let operand = |bits: Vec<u32>, signed| {
             let digits = bits.into_iter().map(is_one).collect();
-            Operand { digits, signed, ty: None }.to_width(width)
+            Operand { digits, signed, kind: Kind::Register(0) }.to_width(width)
         };
         let (mut a, mut b) = (operand(a, a_signed), operand(b, b_signed));
         if let Relation::Equal | Relation::NotEqual = relation {
@@ -285,28 +272,29 @@ impl Lowering<'_> {
         let of = |number: u128, width: u32| -> Digits {
             (0..width).map(|at| Truth::Constant(number.checked_shr(at).unwrap_or(0) & 1 == 1)).collect()
         };
+        let register = |digits: Digits| {
+            let kind = Kind::Register(u32::try_from(digits.len()).unwrap_or(u32::MAX));
+            Ok(Operand { digits, signed: false, kind })
+        };
         let given = match value {
-            Classical::Word { bits, signed, ty } => {
+            Classical::Word { bits, signed, ty: Some(ty) } => {
                 let digits = bits.into_iter().map(is_one).collect();
-                return Ok(Operand { digits, signed, ty });
+                return Ok(Operand { digits, signed, kind: Kind::Typed(ty) });
+            }
+            Classical::Word { bits, ty: None, .. } => {
+                return register(bits.into_iter().map(is_one).collect());
             }
             Classical::Truth(condition) => {
-                let digits = vec![self.kept_digit(Truth::Open(condition), span)?];
-                return Ok(Operand { digits, signed: false, ty: None });
+                return register(vec![self.kept_digit(Truth::Open(condition), span)?]);
             }
-            Classical::Value(Value::Int(i)) => {
-                let needs = 128 - if i < 0 { i.leading_ones() } else { i.leading_zeros() } + 1;
-                return Ok(Operand { digits: of(i.cast_unsigned(), needs), signed: true, ty: None });
+            Classical::Value(Value::Int(i, ty)) => {
+                let (digits, kind) = (of(i.cast_unsigned(), with_sign(i)), Kind::of(i, ty));
+                return Ok(Operand { digits, signed: true, kind });
             }
-            Classical::Value(Value::Bool(b)) => {
-                return Ok(Operand { digits: vec![Truth::Constant(b)], signed: false, ty: None });
-            }
-            Classical::Value(Value::Bits { width, bits }) => {
-                return Ok(Operand { digits: of(bits, width), signed: false, ty: None });
-            }
+            Classical::Value(Value::Bool(b)) => return register(vec![Truth::Constant(b)]),
+            Classical::Value(Value::Bits { width, bits }) => return register(of(bits, width)),
             Classical::Digits { digits, width: Some(_) } => {
-                let digits = digits.into_iter().map(Truth::Constant).collect();
-                return Ok(Operand { digits, signed: false, ty: None });
+                return register(digits.into_iter().map(Truth::Constant).collect());
             }
             Classical::Value(Value::Angle(_) | Value::Number(_) | Value::Turn(_) | Value::Expr(_)) => {
                 "a number that would depend on a measurement: choose between gates with `if` or `switch`"
@@ -318,78 +306,17 @@ impl Lowering<'_> {
         self.fail(Problem::Operands { operator, given }, span)
     }
 
-    /// The type of a result: that of the widest operand, of what is shifted for shifts.
-    fn type_of(&mut self, op: BinaryOp, a: &Operand, b: &Operand, chain: &Expr) -> Lower<Width> {
-        let shift = matches!(op, BinaryOp::Shl | BinaryOp::Shr);
-        let operands = if shift { &[a][..] } else { &[a, b] };
-        let integer = operands.iter().filter_map(|operand| operand.ty).max().max(self.integer_of(chain)?);
-        let measured = |operand: &&&Operand| !operand.is_known() && operand.ty.is_none();
-        let register = operands.iter().filter(measured).map(|operand| operand.len()).max();
-        let ty = match (integer, register) {
-            (Some(ty), Some(bits)) => ty.max(Width { bits, unsigned: true }),
-            (Some(ty), None) => ty,
-            (None, bits) => PLAIN.max(Width { bits: bits.unwrap_or(0).saturating_add(1), unsigned: false }),
+    /// The type of a result: that of what is shifted for shifts.
+    fn type_of(op: BinaryOp, a: &Operand, b: &Operand) -> IntType {
+        let ty = match op {
+            BinaryOp::Shl | BinaryOp::Shr => common(&[a.kind]),
+            _ => common(&[a.kind, b.kind]),
         };
-        let known = operands.iter().filter(|operand| operand.is_known());
-        // What is negative wraps in an unsigned type.
-        let too_long = |operand: &&&Operand| {
-            operand.needs(!ty.unsigned) > ty.bits && !(ty.unsigned && operand.is_negative())
-        };
-        let long = known.filter(too_long).map(|operand| operand.needs(true)).max();
-        Ok(long.map_or(ty, |bits| PLAIN.max(Width { bits, unsigned: false })))
-    }
-
-    /// The type of the integer that an expression is, if it is one: that of its widest part, as in C. Literals have none.
-    fn integer_of(&mut self, expr: &Expr) -> Lower<Option<Width>> {
-        use BinaryOp::*;
-        Ok(match &expr.kind {
-            ExprKind::Name(symbol) => match self.names.get(*symbol) {
-                Some(Entry::Const(Value::Int(_), width)) => Some(width.unwrap_or(PLAIN)),
-                Some(&Entry::Variable(id)) => self.variables[id].integer(),
-                _ => None,
-            },
-            ExprKind::Index(base, _) => match base.kind {
-                ExprKind::Name(symbol) => match self.names.get(symbol) {
-                    Some(&Entry::Variable(id)) if self.variables[id].is_array() => {
-                        let element = self.variables[id].element();
-                        integer_type(&element, self.width(&element)?)
-                    }
-                    Some(Entry::Const(Value::Array(_), _)) => Some(PLAIN),
-                    _ => None,
-                },
-                _ => self.integer_of(base)?,
-            },
-            ExprKind::Cast(ty, _) => integer_type(ty, self.width(ty)?),
-            ExprKind::Unary(UnaryOp::Not, _) => None,
-            ExprKind::Unary(_, operand) => self.integer_of(operand)?,
-            ExprKind::Power(operands) => Some(self.integer_of(&operands[0])?.unwrap_or(PLAIN)),
-            ExprKind::Chain(first, rest) => {
-                let mut widest = self.integer_of(first)?;
-                for (op, right) in rest {
-                    match op {
-                        // What is shifted keeps its width.
-                        Shl | Shr => {}
-                        Add | Sub | Mul | Div | Rem | BitAnd | BitOr | BitXor => {
-                            widest = widest.max(self.integer_of(right)?);
-                        }
-                        _ => return Ok(None),
-                    }
-                }
-                widest
-            }
-            ExprKind::Call(name, _) => match self.result_type(name.symbol) {
-                Some(ty) => integer_type(&ty, self.width(&ty)?),
-                None if matches!(self.interner.name(name.symbol), "popcount" | "sizeof") => {
-                    Some(Width { unsigned: true, ..PLAIN })
-                }
-                None => None,
-            },
-            _ => None,
-        })
+        ty.unwrap_or(INT)
     }
 
     /// A number in bits: those that its digits are, new ones for the others. Without a type it is a register.
-    fn word(&mut self, digits: Digits, ty: Option<Width>, span: Span) -> Lower<Classical> {
+    fn word(&mut self, digits: Digits, ty: Option<IntType>, span: Span) -> Lower<Classical> {
         let signed = ty.is_some_and(|ty| !ty.unsigned);
         let plain = |digit: &Truth| match digit {
             Truth::Open(Condition::Bit { bit, value: true }) => Some(*bit),

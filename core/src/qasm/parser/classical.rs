@@ -8,7 +8,7 @@ use crate::qasm::{
         BaseType, Case, Declaration, Expr, ForLoop, Index, Parameter, StmtKind, Subroutine, SwitchCase, Type,
         Word,
     },
-    diagnostic::Problem,
+    diagnostic::{Label, Problem},
     lexer::{Kind, Sign},
 };
 
@@ -288,6 +288,19 @@ impl Parser<'_> {
 
     /// Skips to the block of a calibration and over it: its text is in another language.
     fn raw_block(&mut self) -> Parse<()> {
+        let start = self.last_end;
+        let result = self.skip_block();
+        // What is no word of ours is one of that language.
+        let (source, end) = (self.source as usize, self.last_end);
+        let within = start as usize..end as usize;
+        let foreign = |label: &Label| label.source == source && within.contains(&label.span.start);
+        if result.is_ok() {
+            self.errors.retain(|error| !error.labels.first().is_some_and(foreign));
+        }
+        result
+    }
+
+    fn skip_block(&mut self) -> Parse<()> {
         while !self.is_sign(Sign::LBrace) {
             if matches!(self.token.kind, Kind::End | Kind::Sign(Sign::Semi)) {
                 return self.expected("`{`");

@@ -1,0 +1,190 @@
+//! Integers and their types.
+//!
+//! ```text
+//! uint[4] n = 9;     n + 9      uint[4]    2
+//!                    n + 30     int        39, since 30 is no `uint[4]`
+//! int[8] k = -3;     k + n      int[8]     6
+//!                    2**40      literals are as large as they are
+//! ```
+//! Types go together as in C99, as the specification of OpenQASM 3 asks for ("Casting specifics"): the lesser one is cast
+//! to the greater, that of more bits, of two that have as many the unsigned one. A literal takes the type that it stands
+//! beside if it fits, else both are an `int`; registers and bits are unsigned, and an `int` where no integer is.
+//! What is shifted keeps its type.
+//!
+//! What does not fit its type wraps in two's complement, whether it is known or measured: the specification leaves that
+//! to each implementation. A type without a size has 32 bits where a measurement decides; what is known of it is as
+//! large as it is, but for negative numbers as `uint`, which wrap to 32 bits.
+
+use crate::qasm::{ast::BinaryOp, diagnostic::Problem};
+
+use super::{
+    arithmetic::mask,
+    value::{Value, overflow},
+};
+
+/// The most bits of an integer or an angle.
+pub(super) const MAX_WIDTH: u32 = 128;
+
+/// A type of integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct IntType {
+    pub(super) bits: u32,
+    /// Of two of as many bits it decides.
+    pub(super) unsigned: bool,
+    /// Whether the bits were asked for.
+    pub(super) sized: bool,
+}
+
+/// `int`.
+pub(super) const INT: IntType = IntType::plain(false);
+
+impl IntType {
+    pub(super) const fn sized(bits: u32, unsigned: bool) -> IntType {
+        IntType { bits, unsigned, sized: true }
+    }
+
+    /// `int` or `uint`.
+    pub(super) const fn plain(unsigned: bool) -> IntType {
+        IntType { bits: 32, unsigned, sized: false }
+    }
+
+    /// An `int` of at least so many bits.
+    fn long(bits: u32) -> IntType {
+        IntType { bits: bits.max(INT.bits), ..INT }
+    }
+
+    /// An integer as one of the type.
+    pub(super) fn wrap(self, value: i128) -> i128 {
+        let unused = 128 - self.bits.min(128);
+        match (self.sized, self.unsigned) {
+            (false, false) => value,
+            (false, true) if value >= 0 => value,
+            // 127 bits are the most that an unsigned number has here.
+            (_, true) => value & mask(self.bits.min(127)).cast_signed(),
+            (true, false) => value << unused >> unused,
+        }
+    }
+
+    /// Whether its bits hold a number as it is.
+    pub(super) fn holds(self, value: i128) -> bool {
+        match (self.unsigned, self.bits) {
+            (false, 128..) => true,
+            (false, w) => (-(1i128 << (w - 1))..1i128 << (w - 1)).contains(&value),
+            (true, 127..) => value >= 0,
+            (true, w) => (0..1i128 << w).contains(&value),
+        }
+    }
+
+    /// The bits of one of its numbers.
+    pub(super) fn bits_of(self, value: i128) -> u128 {
+        value.cast_unsigned() & mask(self.bits)
+    }
+}
+
+/// What an operand means for the type of a result.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Kind {
+    Typed(IntType),
+    /// Bits in a row.
+    Register(u32),
+    /// A literal: whether it is negative, and how many bits it has with a sign.
+    Literal {
+        negative: bool,
+        bits: u32,
+    },
+}
+
+impl Kind {
+    /// That of a known integer.
+    pub(super) fn of(value: i128, ty: Option<IntType>) -> Kind {
+        match ty {
+            Some(ty) => Kind::Typed(ty),
+            None => Kind::Literal { negative: value < 0, bits: with_sign(value) },
+        }
+    }
+}
+
+/// How many bits a number has in two's complement.
+pub(super) fn with_sign(value: i128) -> u32 {
+    128 - if value < 0 { value.leading_ones() } else { value.leading_zeros() } + 1
+}
+
+/// The type of what is made of some operands. Literals alone have none.
+pub(super) fn common(operands: &[Kind]) -> Option<IntType> {
+    let typed = operands.iter().filter_map(|kind| if let Kind::Typed(ty) = kind { Some(*ty) } else { None });
+    let register =
+        operands.iter().filter_map(|kind| if let Kind::Register(n) = kind { Some(*n) } else { None });
+    let ty = match (typed.max(), register.max()) {
+        (Some(ty), Some(bits)) => ty.max(IntType::sized(bits, true)),
+        (Some(ty), None) => ty,
+        (None, Some(bits)) => IntType::long(bits.saturating_add(1)),
+        (None, None) => return None,
+    };
+    let long = operands.iter().filter_map(|kind| match *kind {
+        // What is negative wraps in an unsigned type.
+        Kind::Literal { negative, bits } => match ty.unsigned {
+            true => (!negative && bits - 1 > ty.bits).then_some(bits),
+            false => (bits > ty.bits).then_some(bits),
+        },
+        _ => None,
+    });
+    Some(long.max().map_or(ty, IntType::long))
+}
+
+/// `x op y` for integers that are known, each with its type.
+pub(super) fn operate(
+    op: BinaryOp,
+    (x, x_type): (i128, Kind),
+    (y, y_type): (i128, Kind),
+) -> Result<Value, Problem> {
+    use BinaryOp::*;
+    let shift = matches!(op, Shl | Shr);
+    let ty = if shift { common(&[x_type]) } else { common(&[x_type, y_type]) };
+    let ty = ty.filter(|_| !(shift && matches!(x_type, Kind::Literal { .. })));
+    let cast = |value| ty.map_or(value, |ty| ty.wrap(value));
+    let sized = ty.is_some_and(|ty| ty.sized);
+    let (a, b) = (cast(x), if shift { y } else { cast(y) });
+    if matches!(op, Div | Rem) && b == 0 {
+        return Err(Problem::DivisionByZero);
+    }
+    let places = u32::try_from(b);
+    if shift && b < 0 {
+        let given = "a negative number of places".to_owned();
+        return Err(Problem::Operands { operator: op.text().to_owned(), given });
+    }
+    let (result, what) = match op {
+        Add => (a.checked_add(b).or_else(|| sized.then(|| a.wrapping_add(b))), "the sum"),
+        Sub => (a.checked_sub(b).or_else(|| sized.then(|| a.wrapping_sub(b))), "the difference"),
+        Mul => (a.checked_mul(b).or_else(|| sized.then(|| a.wrapping_mul(b))), "the product"),
+        Div => (a.checked_div(b).or_else(|| sized.then(|| a.wrapping_div(b))), "the quotient"),
+        Rem => (Some(a.wrapping_rem(b)), "the remainder"),
+        BitAnd => (Some(a & b), ""),
+        BitOr => (Some(a | b), ""),
+        BitXor => (Some(a ^ b), ""),
+        Shr => (Some(a >> places.unwrap_or(127).min(127)), ""),
+        _ => {
+            let places = places.ok().filter(|places| *places < 127);
+            let shifted = places.and_then(|n| a.checked_mul(1 << n).or_else(|| sized.then(|| a << n)));
+            (shifted.or((sized || a == 0).then_some(0)), "the shifted integer")
+        }
+    };
+    let result = result.ok_or_else(|| overflow(what))?;
+    Ok(Value::Int(cast(result), ty))
+}
+
+/// `x ** y` for an integer that is known and one that is not negative.
+pub(super) fn power(
+    (x, x_type): (i128, Option<IntType>),
+    (y, y_type): (i128, Option<IntType>),
+) -> Result<Value, Problem> {
+    let ty = common(&[Kind::of(x, x_type), Kind::of(y, y_type)]);
+    let cast = |value| ty.map_or(value, |ty| ty.wrap(value));
+    let base = cast(x);
+    let exponent = u32::try_from(y).ok();
+    let exact = exponent.and_then(|n| base.checked_pow(n)).or((base == 1).then_some(1));
+    let result = match (exact, exponent) {
+        (None, Some(n)) if ty.is_some_and(|ty| ty.sized) => Some(base.wrapping_pow(n)),
+        _ => exact,
+    };
+    result.map(|value| Value::Int(cast(value), ty)).ok_or_else(|| overflow("the power"))
+}

@@ -1,0 +1,247 @@
+//! Parts of values: elements and slices of arrays, bits of integers, of angles and of bit strings.
+//!
+//! ```text
+//! array[int[8], 3, 2] a;      int[8] k = 6;
+//! a[0]          a row         k[1]        bit 1
+//! a[0, 1]       an element    k[0:3]      the lowest four bits
+//! a[1:2, 0]     of two rows the first elements
+//! a[0, 1][0:3]  bits of an element
+//! ```
+//! Negative places count from the end. A range keeps its axis, a number drops it.
+
+use std::rc::Rc;
+
+use super::{
+    Lower, Lowering, Scope, Value, evaluate::position, flow::index_span, integer::IntType, turn::Turn,
+    variables::State,
+};
+use crate::qasm::{
+    ast::{Expr, Index, Span, Type},
+    diagnostic::Problem,
+};
+
+/// The places that an index means along an axis.
+pub(super) enum Along {
+    One(usize),
+    Many(Vec<usize>),
+}
+
+impl Lowering<'_> {
+    /// `base[index, …]`
+    pub(super) fn indexed(&mut self, base: &Expr, index: &[Index], span: Span, scope: Scope) -> Lower<Value> {
+        let value = self.evaluate(base, scope)?;
+        let name = self.text(base.span).to_owned();
+        self.part(&value, index, &name, span)
+    }
+
+    fn part(&mut self, value: &Value, index: &[Index], name: &str, span: Span) -> Lower<Value> {
+        let Some((first, rest)) = index.split_first() else { return Ok(value.clone()) };
+        let size = self.axis(value, span)?;
+        let along = self.along(first, size, name)?;
+        match value {
+            Value::Array(items) => match along {
+                Along::One(at) => self.part(&items[at], rest, name, span),
+                Along::Many(places) => {
+                    let parts = places.into_iter().map(|at| self.part(&items[at], rest, name, span));
+                    Ok(Value::Array(parts.collect::<Lower<_>>()?))
+                }
+            },
+            _ => {
+                let (_, bits) = in_bits(value).unwrap_or_default();
+                let bit = |at: usize| bits >> at & 1;
+                let picked = match along {
+                    Along::One(at) => Value::Bits { width: 1, bits: bit(at) },
+                    Along::Many(places) => Value::Bits {
+                        width: u32::try_from(places.len()).unwrap_or(u32::MAX),
+                        bits: (0u32..).zip(places).map(|(to, at)| bit(at) << to).sum(),
+                    },
+                };
+                self.part(&picked, rest, name, span)
+            }
+        }
+    }
+
+    /// How many places the first axis of a value has.
+    fn axis(&mut self, value: &Value, span: Span) -> Lower<u64> {
+        match (value, in_bits(value)) {
+            (Value::Array(items), _) => Ok(items.len() as u64),
+            (_, Some((width, _))) => Ok(u64::from(width)),
+            (other, None) => {
+                let given = other.describe().to_owned();
+                self.fail(Problem::Operands { operator: "[]".to_owned(), given }, span)
+            }
+        }
+    }
+
+    /// The places that an index means on an axis of so many.
+    fn along(&mut self, index: &Index, size: u64, name: &str) -> Lower<Along> {
+        let at = index_span(index);
+        let places: Vec<usize> = match index {
+            Index::At(expr) => return self.place_at(expr, size, name).map(Along::One),
+            Index::Set(_, items) => {
+                items.iter().map(|item| self.place_at(item, size, name)).collect::<Lower<_>>()?
+            }
+            Index::Range { start, step, end, .. } => {
+                let step = match step {
+                    Some(expr) => self.integer(expr, "the step of a range")?,
+                    None => 1,
+                };
+                let last = usize::try_from(size).unwrap_or(usize::MAX).saturating_sub(1);
+                let (low, high) = if step < 0 { (last, 0) } else { (0, last) };
+                let mut end_at = |expr: &Option<Expr>, otherwise| match expr {
+                    Some(expr) => self.place_at(expr, size, name),
+                    None => Ok(otherwise),
+                };
+                let (start, end) = (end_at(start, low)?, end_at(end, high)?);
+                // Both are below the number of elements, which was counted.
+                let (start, end) = (start as i128, end as i128);
+                if step == 0 || (end - start).signum() * step.signum() < 0 {
+                    return self.fail(Problem::EmptySelection, at);
+                }
+                let all = std::iter::successors(Some(start), |at| at.checked_add(step));
+                let within = |at: &i128| if step > 0 { *at <= end } else { *at >= end };
+                all.take_while(within).filter_map(|at| usize::try_from(at).ok()).collect()
+            }
+        };
+        if places.is_empty() || size == 0 {
+            return self.fail(Problem::EmptySelection, at);
+        }
+        self.spend_elements(places.len() as u64, at)?;
+        Ok(Along::Many(places))
+    }
+
+    fn place_at(&mut self, expr: &Expr, size: u64, name: &str) -> Lower<usize> {
+        let given = self.integer(expr, "an index")?;
+        match position(given, size).and_then(|at| usize::try_from(at).ok()) {
+            Some(at) => Ok(at),
+            None => self.fail(Problem::IndexOutOfRange { name: name.to_owned(), given, size }, expr.span),
+        }
+    }
+
+    /// The places in a value that pairs of brackets mean.
+    pub(super) fn places(
+        &mut self,
+        whole: &Value,
+        parts: &[Box<[Index]>],
+        name: &str,
+        span: Span,
+    ) -> Lower<Vec<Along>> {
+        const BIT: &Value = &Value::Bool(false);
+        let (mut all, mut value) = (Vec::new(), whole);
+        for part in parts {
+            if let Some(Along::Many(_)) = all.last() {
+                return self.refuse("an index of a slice that is assigned to", span);
+            }
+            for index in &**part {
+                let size = self.axis(value, span)?;
+                let along = self.along(index, size, name)?;
+                value = match (value, &along) {
+                    (Value::Array(items), Along::One(at)) => &items[*at],
+                    (Value::Array(items), Along::Many(places)) => &items[places[0]],
+                    _ => BIT,
+                };
+                all.push(along);
+            }
+        }
+        Ok(all)
+    }
+
+    /// A part of a variable gets a value.
+    pub(super) fn assign_part(
+        &mut self,
+        id: usize,
+        places: &[Along],
+        element: &Type,
+        value: Value,
+        span: Span,
+    ) -> Lower<()> {
+        let mut whole = self.variable(id, span)?;
+        self.put(&mut whole, places, element, value, span)?;
+        self.set(id, State::Known(whole));
+        Ok(())
+    }
+
+    fn put(
+        &mut self,
+        into: &mut Value,
+        places: &[Along],
+        element: &Type,
+        value: Value,
+        span: Span,
+    ) -> Lower<()> {
+        let Value::Array(items) = into else {
+            *into = match places.first() {
+                None => self.cast(element, value, span)?,
+                Some(Along::One(at)) => self.put_bits(into, &[*at], value, span)?,
+                Some(Along::Many(places)) => self.put_bits(into, places, value, span)?,
+            };
+            return Ok(());
+        };
+        let all: Vec<usize>;
+        let (many, rest) = match places.split_first() {
+            Some((Along::One(at), rest)) => {
+                return self.put(&mut Rc::make_mut(items)[*at], rest, element, value, span);
+            }
+            Some((Along::Many(many), rest)) => (many, rest),
+            None => {
+                all = (0..items.len()).collect();
+                (&all, places)
+            }
+        };
+        match value {
+            Value::Array(values) if values.len() == many.len() => {
+                let items = Rc::make_mut(items);
+                for (at, value) in many.iter().zip(values.iter()) {
+                    self.put(&mut items[*at], rest, element, value.clone(), span)?;
+                }
+                Ok(())
+            }
+            other => {
+                let given = match &other {
+                    Value::Array(values) => {
+                        format!("an array of {}", crate::gate::count(values.len(), "element"))
+                    }
+                    other => other.describe().to_owned(),
+                };
+                let expected = format!("an array of {}", crate::gate::count(many.len(), "element"));
+                self.fail(Problem::WrongType { given, expected }, span)
+            }
+        }
+    }
+
+    /// A value of which some bits are others.
+    fn put_bits(&mut self, of: &Value, places: &[usize], value: Value, span: Span) -> Lower<Value> {
+        let n = u32::try_from(places.len()).unwrap_or(u32::MAX);
+        let new = match &value {
+            Value::Bits { width, bits } if *width == n => *bits,
+            Value::Bool(holds) if n == 1 => u128::from(*holds),
+            Value::Int(i, Some(ty)) if ty.sized && ty.bits == n => ty.bits_of(*i),
+            Value::Int(i, _) if IntType::sized(n, true).holds(*i) => i.unsigned_abs(),
+            other => {
+                let (given, expected) = (other.describe().to_owned(), format!("a bit string of {n}"));
+                return self.fail(Problem::WrongType { given, expected }, span);
+            }
+        };
+        let (_, mut bits) = in_bits(of).unwrap_or_default();
+        for (from, at) in places.iter().enumerate() {
+            bits = bits & !(1 << at) | (new >> from & 1) << at;
+        }
+        Ok(match of {
+            Value::Int(_, Some(ty)) => {
+                Value::Int(IntType { sized: true, ..*ty }.wrap(bits.cast_signed()), Some(*ty))
+            }
+            Value::Turn(Turn::Bits { width, .. }) => Value::Turn(Turn::Bits { width: *width, bits }),
+            other => other.clone(),
+        })
+    }
+}
+
+/// The bits of a value that has some, and how many.
+fn in_bits(value: &Value) -> Option<(u32, u128)> {
+    match value {
+        // Bit 0 is the lowest, of negative numbers too. Without a size an integer has no bits.
+        Value::Int(i, Some(ty)) if ty.sized => Some((ty.bits, ty.bits_of(*i))),
+        Value::Bits { width, bits } | Value::Turn(Turn::Bits { width, bits }) => Some((*width, *bits)),
+        _ => None,
+    }
+}
