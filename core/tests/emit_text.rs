@@ -249,6 +249,7 @@ fn functions_whose_names_differ_in_points_only_stay_apart() {
 fn gradcheck_knows_how_far_differences_are_off() {
     // Rounding x * x turns the sine by more than a step does.
     let smooth = "fn f(x) { sin(x * x) } fn wide(x) { sin(1e4 * x * x) } fn close(x) { (x + 1e10) - 1e10 }
+        fn lost(x) { (1 - cos(x)) / (x * x) }
         fn cubic(x) { x * x * x - 3e4 * x }";
     // Primitives could be so: both rules are wrong, and only differences tell.
     let wrong = "rule r(x) { sin(x * x) } pullback(x, y, b) { 2.004 * x * cos(x * x) * b } pushforward(x, d) { 2.004 * x * cos(x * x) * d }
@@ -266,6 +267,10 @@ fn gradcheck_knows_how_far_differences_are_off() {
                 gradcheck(&program, name, &[Datum::Real(x as f32)], &NoHost, Settings::single()).unwrap();
             assert!(single.agree, "{name} at {x}: {single}");
         }
+    }
+    for x in [1e-2, 1e-3, 1e-4] {
+        let report = gradcheck(&program, "lost", &[real(x)], &NoHost, Settings::default()).unwrap();
+        assert!(report.agree, "at {x}: {report}");
     }
     for (name, x) in [("r", 0.7), ("r", 12.3), ("r", 100.0), ("s", -3.0), ("s", 0.5), ("s", 9.0)] {
         let faults = test_rule(&program, name, &[real(x)], &NoHost, Settings::default()).unwrap();
