@@ -351,7 +351,15 @@ fn arrays_of_whole_numbers_take_the_kind_that_fits() {
 
 #[test]
 fn a_promotion_does_not_depend_on_the_order_of_branches() {
-    for [a, b] in [["xs", "zs"], ["xs[0]", "zs[0]"], ["[1, 2]", "zs"], ["[1, 2]", "xs"], ["1", "xs[0]"]] {
+    for [a, b] in [
+        ["xs", "zs"],
+        ["xs[0]", "zs[0]"],
+        ["[1, 2]", "zs"],
+        ["[1, 2]", "xs"],
+        ["1", "xs[0]"],
+        ["(1, [1, 2])", "(xs[0], xs)"],
+        ["(1, ([1, 2], 3))", "(xs[0], (xs, 4))"],
+    ] {
         let kinds = [[a, b], [b, a]].map(|[a, b]| {
             let source =
                 format!("fn f(xs: array, zs: array<complex>, c: bool) {{ if c {{ {a} }} else {{ {b} }} }}");

@@ -229,9 +229,27 @@ fn gradcheck_finds_steps_that_fit_and_wrong_rules_where_the_usual_one_does_not()
 }
 
 #[test]
+fn functions_whose_names_differ_in_points_only_stay_apart() {
+    let source = "fn f_gradient(x, n: int) { if n < 1 { x } else { f_gradient(x * x, n - 1) } }
+        fn f(x) { f_gradient(x, 2) + x }";
+    let mut program = parse_program(source).unwrap();
+    let f = program.lookup("f").unwrap();
+    let along = adjoint::forward(&mut program, f).unwrap();
+    let gradient = program.fresh_name("f.gradient");
+    program.functions[along].name = gradient;
+    let text = emit_text(&program, along).unwrap();
+    let again = parse_program(&text).unwrap_or_else(|e| panic!("{}: {text}", e[0]));
+    let code = Bytecode::compile(&again, again.lookup("f_gradient").unwrap()).unwrap();
+    let args = [real(2.0), real(1.0)];
+    let value = code.call(&mut Machine::new(), &NoHost, &Limits::default(), &args).unwrap();
+    assert_eq!(value.fields(), [real(18.0), real(33.0)]);
+}
+
+#[test]
 fn gradcheck_knows_how_far_differences_are_off() {
     // Rounding x * x turns the sine by more than a step does.
     let smooth = "fn f(x) { sin(x * x) } fn wide(x) { sin(1e4 * x * x) } fn close(x) { (x + 1e10) - 1e10 }
+        fn lost(x) { (1 - cos(x)) / (x * x) }
         fn cubic(x) { x * x * x - 3e4 * x }";
     // Primitives could be so: both rules are wrong, and only differences tell.
     let wrong = "rule r(x) { sin(x * x) } pullback(x, y, b) { 2.004 * x * cos(x * x) * b } pushforward(x, d) { 2.004 * x * cos(x * x) * d }
@@ -249,6 +267,10 @@ fn gradcheck_knows_how_far_differences_are_off() {
                 gradcheck(&program, name, &[Datum::Real(x as f32)], &NoHost, Settings::single()).unwrap();
             assert!(single.agree, "{name} at {x}: {single}");
         }
+    }
+    for x in [1e-2, 1e-3, 1e-4] {
+        let report = gradcheck(&program, "lost", &[real(x)], &NoHost, Settings::default()).unwrap();
+        assert!(report.agree, "at {x}: {report}");
     }
     for (name, x) in [("r", 0.7), ("r", 12.3), ("r", 100.0), ("s", -3.0), ("s", 0.5), ("s", 9.0)] {
         let faults = test_rule(&program, name, &[real(x)], &NoHost, Settings::default()).unwrap();

@@ -5,7 +5,8 @@
 //! shorter ones change of a difference tells its error: where steps are too long for the function, as for `1/x` at 1e-5, for
 //! `ln` at 1e-300 or beside a kink, and where they are too short, or no step is right, as for `sin(x * x)` at 100 in single
 //! precision. Differences that are zero say nothing of themselves, since the function may only be too coarse for the
-//! steps, as `(x + 1e10) - 1e10` is: those of longer steps are their error.
+//! steps, as `(x + 1e10) - 1e10` is: those of longer steps are their error. And where longer steps are just as sure of
+//! something else, nothing is known: `(1 - cos(x)) / (x * x)` at 1e-4 is `1 / (x * x)` times a constant for the shortest.
 
 use num_complex::Complex;
 
@@ -28,6 +29,9 @@ const LONGEST: f64 = 0.05;
 
 /// Where rounding makes differences random, two may be close by chance.
 const CHANCE: f64 = 3.0;
+
+/// Which part of the distance to what other steps say their error is at most if they contradict.
+const SURE: f64 = 1e-4;
 
 /// What differences say of a derivative.
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +81,7 @@ pub(super) fn slopes<T: Real>(
     let small = (x > 0.0 && x < 1.0).then_some(x);
     for scale in std::iter::once(x.max(1.0)).chain(small) {
         let mut tried: Vec<Vec<Slope>> = Vec::new();
+        let mut longer: Vec<Vec<Slope>> = Vec::new();
         for j in -LONGER_STEPS..=SHORTER_STEPS {
             let step = settings.eps * SHORTER.powi(j);
             if step > LONGEST {
@@ -96,11 +101,18 @@ pub(super) fn slopes<T: Real>(
             if fits(&found) && found.iter().all(|slope| rated(slope) <= 1.0) {
                 return Ok(found);
             }
-            for (best, found) in best.iter_mut().zip(found) {
+            for (k, (best, here)) in best.iter_mut().zip(&found).enumerate() {
+                let sure_of_more = longer.iter().filter_map(|other| {
+                    let (other, apart) = (other[k], (other[k].value - here.value).abs());
+                    (apart > here.error && other.error < SURE * apart).then_some(apart)
+                });
+                let error = sure_of_more.fold(here.error, f64::max);
+                let found = Slope { error, ..*here };
                 if rated(&found) < rated(best) {
                     *best = found;
                 }
             }
+            longer.push(found);
         }
     }
     Ok(best)

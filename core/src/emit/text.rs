@@ -11,7 +11,7 @@
 //! Rules are written out: the text holds the derivative that the rule gave.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     fmt::Write,
 };
 
@@ -23,7 +23,7 @@ use crate::{
 use super::{
     EmitError,
     ast::{Body, Change, Expr, Stmt, Var},
-    names::identifier,
+    names::{Names, identifier},
     structure::structured,
     tidy::is_named,
 };
@@ -61,8 +61,14 @@ pub fn emit_text(program: &Program, root: FuncId) -> Result<String, EmitError> {
             }
         });
     }
-    let names: HashSet<String> = order.iter().map(|&f| identifier(&program.functions[f].name)).collect();
-    let mut file = File { program, structs: BTreeMap::new(), helpers: BTreeSet::new() };
+    // Two names may be one without their points: `f.gradient`, `f_gradient`.
+    let mut taken = Names::default();
+    let names = order.iter().map(|&f| (f, taken.fresh(&identifier(&program.functions[f].name))));
+    let names: HashMap<FuncId, String> = names.collect();
+    let mut reserved: HashSet<String> = names.values().cloned().collect();
+    reserved
+        .extend(["reals", "ints", "complexes", "reals_top", "ints_top", "complexes_top"].map(String::from));
+    let mut file = File { program, names, structs: BTreeMap::new(), helpers: BTreeSet::new() };
     let mut functions = Vec::new();
     for &f in order.iter().rev() {
         let function = &program.functions[f];
@@ -77,17 +83,13 @@ pub fn emit_text(program: &Program, root: FuncId) -> Result<String, EmitError> {
             });
         }
         let hidden = function.insts.values().find_map(|i| match i.op {
-            Op::OnArrays(op) if names.contains(op.name()) => Some(op.name()),
+            Op::OnArrays(op) if reserved.contains(op.name()) => Some(op.name()),
             _ => None,
         });
         if let Some(name) = hidden {
             let what = format!("a function hides the operation `{name}`: give it another name");
             return Err(EmitError::Unspeakable { function: function.name.clone(), what });
         }
-        let mut reserved = names.clone();
-        reserved.extend(
-            ["reals", "ints", "complexes", "reals_top", "ints_top", "complexes_top"].map(String::from),
-        );
         let body = structured(function, &reserved)?;
         let mut w = Writer {
             file: &mut file,
@@ -119,11 +121,17 @@ fn tapes(program: &Program, f: FuncId) -> bool {
 
 pub(super) struct File<'a> {
     pub(super) program: &'a Program,
+    names: HashMap<FuncId, String>,
     structs: BTreeMap<String, String>,
     pub(super) helpers: BTreeSet<String>,
 }
 
 impl File<'_> {
+    /// What a function is called in the text.
+    pub(super) fn name(&self, f: FuncId) -> &str {
+        self.names.get(&f).map_or("", String::as_str)
+    }
+
     fn kind(&mut self, kind: &Kind) -> String {
         match kind {
             Kind::Array(Element::Real) => "array".into(),
@@ -183,7 +191,7 @@ impl Writer<'_, '_> {
                 self.line(&zero);
             }
         }
-        let mut out = format!("fn {}({}) -> {result} {{\n", identifier(&function.name), params.join(", "));
+        let mut out = format!("fn {}({}) -> {result} {{\n", self.file.name(f), params.join(", "));
         for tape in &self.tapes {
             let zero = match *tape {
                 "ints" => "0",

@@ -6,7 +6,6 @@ use super::precedence::{ADD, AND, COMPARE, MUL, OR, POSTFIX, UNARY};
 use super::{
     EmitError,
     ast::Expr,
-    names::identifier,
     rust_expr::comparison,
     text::{Said, Writer},
 };
@@ -108,7 +107,10 @@ impl Writer<'_, '_> {
                 Mixed::Or => self.binary(args, "||", OR),
                 other => self.call(other.name(), args),
             },
-            Op::Call(f) => self.call(&identifier(&self.file.program.functions[f].name), args),
+            Op::Call(f) => {
+                let name = self.file.name(f).to_owned();
+                self.call(&name, args)
+            }
             Op::Primitive(p) => self.call(&self.file.program.primitives[p].name.clone(), args),
             Op::Tuple => {
                 let items: Result<Vec<String>, _> = args.iter().map(|a| self.settled(a)).collect();

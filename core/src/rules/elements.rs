@@ -50,7 +50,10 @@ pub(super) fn pull(
     k: usize,
     y_bar: Value,
 ) -> Option<Contribution> {
-    let number = uniform(b, y_bar);
+    let alone = args.iter().filter(|&&a| is_array(b, a)).count() == 1;
+    // Of `complex(a, b)` the parts of one number could not be spread to the shape of a complex array.
+    let parts = op == Op::Mixed(Mixed::Complex) && !alone;
+    let number = if parts { None } else { uniform(b, y_bar) };
     let bar = match number {
         Some(x) => x,
         None => whole(b, y_bar, y),
@@ -65,7 +68,6 @@ pub(super) fn pull(
         }
     };
     let Some(mut term) = term else { return Some(Contribution::Zero) };
-    let alone = args.iter().filter(|&&a| is_array(b, a)).count() == 1;
     let x = args[k];
     if alone && is_array(b, x) {
         // The result has the shape of the operand.

@@ -25,17 +25,26 @@ pub(super) enum Known {
     Literal(Option<i64>),
     /// An array of literal integers, which does so too.
     Literals,
+    /// A tuple of such.
+    Tuple(Vec<Known>),
     Kind(Kind),
 }
 
 impl Known {
     pub(super) fn join(self, other: Known) -> Known {
-        use Known::{Literal, Literals, Nothing};
+        use Known::{Literal, Literals, Nothing, Tuple};
         match (self, other) {
             (Nothing, k) | (k, Nothing) => k,
             (Literal(_), Literal(_)) => Literal(None),
             (Literal(_), k) | (k, Literal(_)) => k,
             (Literals, k) | (k, Literals) => k,
+            (Tuple(a), Tuple(b)) if a.len() == b.len() => {
+                Tuple(a.into_iter().zip(b).map(|(a, b)| a.join(b)).collect())
+            }
+            (Tuple(a), Known::Kind(b)) | (Known::Kind(b), Tuple(a)) if is_plain_tuple(&b, a.len()) => {
+                let fields = b.fields().iter().map(|f| Known::Kind(f.kind.clone()));
+                Tuple(a.into_iter().zip(fields).map(|(a, b)| a.join(b)).collect())
+            }
             (Known::Kind(Kind::Real), b @ Known::Kind(Kind::Complex))
             | (Known::Kind(Kind::Array(Element::Real)), b @ Known::Kind(Kind::Array(Element::Complex))) => b,
             (a, _) => a,
@@ -60,13 +69,24 @@ impl Known {
         }
     }
     fn anonymous(self) -> Known {
-        if matches!(self, Known::Literal(_)) { Known::Literal(None) } else { self }
+        match self {
+            Known::Literal(_) => Known::Literal(None),
+            Known::Tuple(_) => self.settled(),
+            known => known,
+        }
     }
     /// As the value of a variable: literals are ints.
     fn settled(self) -> Known {
         match self {
             Known::Literal(_) => Known::Kind(Kind::Int),
             Known::Literals => Known::Kind(Kind::Array(Element::Int)),
+            Known::Tuple(items) => {
+                let kinds: Option<Vec<Kind>> =
+                    items.into_iter().map(|k| k.settled().kind().cloned()).collect();
+                // Lowering complains about one that is too large.
+                let fits = |k: &Vec<Kind>| k.iter().map(Kind::n_leaves).sum::<usize>() <= MAX_LEAVES;
+                kinds.filter(fits).map_or(Known::Nothing, |k| Known::Kind(Kind::tuple(k)))
+            }
             known => known,
         }
     }
@@ -76,6 +96,12 @@ impl Known {
             _ => None,
         }
     }
+}
+
+/// Whether it is a tuple of so many values, and no struct.
+fn is_plain_tuple(kind: &Kind, n: usize) -> bool {
+    let fields = kind.fields();
+    fields.len() == n && fields.iter().all(|f| f.name.is_none())
 }
 
 /// Walks one function.
@@ -127,7 +153,7 @@ impl Infer<'_> {
             StatementKind::Let { pattern, kind, value } => {
                 let given = kind.as_ref().and_then(kinds).map(Known::Kind);
                 let known = self.expr(value, kinds);
-                let known = given.unwrap_or(known);
+                let known = given.unwrap_or(known).settled();
                 match pattern {
                     Pattern::Name { name, .. } => self.define(&name.text, known),
                     Pattern::Tuple(names) => {
@@ -192,7 +218,7 @@ impl Infer<'_> {
                 _ => Known::Nothing,
             },
             ExprKind::Field(e, name) => {
-                let fields = self.expr(e, kinds);
+                let fields = self.expr(e, kinds).settled();
                 let find = |k: &Kind| {
                     let field = k.fields().iter().find(|f| f.name.as_deref() == Some(&name.text));
                     field.map(|f| f.kind.clone())
@@ -200,7 +226,7 @@ impl Infer<'_> {
                 fields.kind().and_then(find).map_or(Known::Nothing, known)
             }
             ExprKind::TupleField(e, k) => {
-                let tuple = self.expr(e, kinds);
+                let tuple = self.expr(e, kinds).settled();
                 let field = tuple.kind().and_then(|t| t.fields().get(*k)).map(|f| f.kind.clone());
                 field.map_or(Known::Nothing, known)
             }
@@ -218,14 +244,7 @@ impl Infer<'_> {
                 let element = self.expr(x, kinds);
                 self.array(element, false)
             }
-            ExprKind::Tuple(items) => {
-                let items: Vec<Known> = items.iter().map(|e| self.expr(e, kinds)).collect();
-                let kinds: Option<Vec<Kind>> =
-                    items.into_iter().map(|k| k.settled().kind().cloned()).collect();
-                // Lowering complains about one that is too large.
-                let fits = |k: &Vec<Kind>| k.iter().map(Kind::n_leaves).sum::<usize>() <= MAX_LEAVES;
-                kinds.filter(fits).map_or(Known::Nothing, |k| known(Kind::tuple(k)))
-            }
+            ExprKind::Tuple(items) => Known::Tuple(items.iter().map(|e| self.expr(e, kinds)).collect()),
             ExprKind::Struct(name, _) => self.structs.get(&name.text).cloned().map_or(Known::Nothing, known),
             ExprKind::If(arms, last) => {
                 let mut sum = Known::Nothing;
@@ -252,7 +271,7 @@ impl Infer<'_> {
             Known::Kind(k) => Element::of(&k).map_or(Known::Nothing, |e| Known::Kind(Kind::Array(e))),
             Known::Literal(_) => Known::Literals,
             Known::Nothing if empty => Known::Kind(Kind::Array(Element::Real)),
-            Known::Nothing => Known::Nothing,
+            Known::Tuple(_) | Known::Nothing => Known::Nothing,
         }
     }
 
@@ -279,7 +298,7 @@ impl Infer<'_> {
                 (Known::Literal(_), hint) => Some(if hint.is_none() { Kind::Real } else { Kind::Int }),
                 (Known::Literals, Some(hint @ Kind::Array(_))) => Some(hint),
                 (Known::Literals, _) => Some(Kind::Array(Element::Real)),
-                (Known::Nothing, _) => None,
+                (Known::Tuple(_) | Known::Nothing, _) => None,
             };
             let kinds: Option<Vec<Kind>> = args.iter().enumerate().map(kind).collect();
             if let Some(kind) = kinds.and_then(|kinds| builtin.on_arrays(&kinds)) {

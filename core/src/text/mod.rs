@@ -19,7 +19,7 @@
 //! # The language
 //! - **Kinds**: `real` (what a parameter without a kind is), `complex`, `int`, `bool`, `handle`, `array` (of real;
 //!   `array<complex>`, `array<int>`), tuples `(real, int)`, structs. A real number is promoted to complex where it meets one.
-//!   An int meets a real through `real(n)`; a literal takes the kind that fits, and `1/2` is a half.
+//!   An int meets a real through `real(n)`; a literal takes the kind that fits, and so does an array of them, `[1, 2]` or `[0; n]`; `1/2` is a half.
 //! - **Statements**: `let`, `let mut`, `let (a, b)`, `=`, `+=`, `-=`, `*=`, `/=` on variables, elements and fields; `if`, `while`,
 //!   `for i in a..b`, `a..=b`, `break`, `continue`, `return`. Blocks scope; the last expression without `;` is the value.
 //! - **Expressions**: arithmetic, comparisons, `&& || !`, calls `f(x)` and `x.f()`, `xs[i]`, `a[i, j]`, `[a, b]`, `[e; n]`, `(a, b)`, `t.0`, `p.x`,

@@ -105,6 +105,7 @@ pub(crate) const CASES: &[Case] = &[
     // Reductions.
     case("fn f(a: {k}) { sum_keep(a * a, 0) * a }", ANY),
     case("fn f(a: {k}) { sum_axis(a * a, 1) + mean_axis(a, 1) }", &[&[&[2, 3]], &[&[2, 1]], &[&[2, 3, 2]]]),
+    case("fn f(a: {k}) { a * sum(complex(re(a), re(a) * 2) * complex(1, 2)) }", &[&[&[3]], &[&[2, 2]]]),
     case("fn f(a: {k}) { a * mean(a) + norm(a) }", &[&[&[3]], &[&[2, 2]], &[&[1]]]),
     case("fn f(a: {k}) { cumsum(a * a, 0) * cumsum_back(a, 0) }", ANY),
     case("fn f(a: {k}) { prod(a) * a }", ANY),
