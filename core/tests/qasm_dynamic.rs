@@ -58,6 +58,65 @@ fn assert_outcomes(given: &Outcomes, expected: &[(&str, f64)]) {
 }
 
 #[test]
+fn angles_depend_on_measurements() {
+    // Iterative phase estimation as in the examples of the language: 5/16 of a turn in four bits, lowest first.
+    let text = "OPENQASM 3.0; include \"stdgates.inc\"; const int n = 4; qubit q; qubit r; angle[n] c = 0; bit[n] out; x r;
+        uint[n] power = 1 << (n - 1);
+        for uint i in [0:n - 1] { reset q; h q; ctrl @ pow(power) @ phase(5*pi/8) q, r; inv @ phase(c) q; h q;
+            measure q -> out[i]; if (out[i]) { c[n - 1] = 1; } c >>= 1; power >>= 1; }";
+    assert_outcomes(&outcomes(&read(text)), &[("0101", 1.0)]);
+    // By every value of four bits, beside the same gate by a number.
+    for (gate, angle) in [
+        ("p(t) q[4]", "pi/8*k"),
+        ("rx(t) q[4]", "pi/8*k"),
+        ("inv @ rz(t) q[4]", "-pi/8*k"),
+        ("ctrl @ ry(-t) q[4], q[5]", "pi/8*((16 - k) % 16)"),
+        ("pow(3) @ rx(t + pi/4) q[4]", "3*(pi/8*((k + 2) % 16))"),
+        ("crz(t - 3*pi/8) q[4], q[5]", "pi/8*((k + 13) % 16)"),
+        ("rx(3 * t) q[4]", "pi/8*((3*k) % 16)"),
+        ("rx(t / 3) q[4]", "pi/8*(k/3)"),
+        ("rx(t << 1) q[4]", "pi/8*((2*k) % 16)"),
+        ("p(angle[4](c)) q[4]", "pi/8*k"),
+    ] {
+        let head = "OPENQASM 3.0; include \"stdgates.inc\"; qubit[6] q; bit[4] c; bit[2] d; h q[0:3]; c = measure q[0:3]; h q[4];";
+        let tail = "h q[4]; d = measure q[4:5];";
+        let written = gate.replace("(angle[4](c))", "(t)");
+        let start =
+            written.find("(t").or_else(|| written.find("(-t")).or_else(|| written.find("(3 *")).unwrap();
+        let end = start + written[start..].find(')').unwrap() + 1;
+        let plain = format!("{}(ANGLE){}", &written[..start], &written[end..])
+            .replace("inv @ ", "")
+            .replace("pow(3) @ ", "");
+        let by_bits = format!("{head} angle[4] t; t = c; {gate}; {tail}");
+        let cases: String = (0..16)
+            .map(|k| {
+                format!(
+                    "if (c == {k}) {{ {}; }} ",
+                    plain.replace("ANGLE", &angle.replace('k', &k.to_string()))
+                )
+            })
+            .collect();
+        let by_cases = format!("{head} {cases} {tail}");
+        let (given, expected) = (outcomes(&read(&by_bits)), outcomes(&read(&by_cases)));
+        let expected: Vec<(&str, f64)> = expected.iter().map(|(k, p)| (k.as_str(), *p)).collect();
+        assert_outcomes(&given, &expected);
+    }
+    for (statement, message) in [
+        ("U(t, 0, 0) q[0];", "`t` depends on a measurement"),
+        ("pow(0.5) @ rx(t) q[0];", "an angle that depends on a measurement"),
+        ("sx q[0]; t = int(c) + 1;", "an integer where an angle is needed"),
+        ("if (t * t == 0) x q[0];", "an angle that depends on a measurement"),
+        ("float f = t;", "an angle where another type is needed"),
+    ] {
+        let text = format!(
+            "OPENQASM 3.0; include \"stdgates.inc\"; qubit[2] q; bit[4] c; angle[4] t; measure q -> t[0:1]; {statement}"
+        );
+        let failed = parse(&text, &Options::default()).unwrap_err().to_string();
+        assert!(failed.contains(message), "{statement}: {failed}");
+    }
+}
+
+#[test]
 fn teleportation_arrives() {
     let quarter = [("0 00", 0.25), ("0 01", 0.25), ("0 10", 0.25), ("0 11", 0.25)];
     assert_outcomes(&outcomes(&data("teleport.qasm")), &quarter);

@@ -25,8 +25,8 @@
 //!   bits and registers. `cal` and calls of external functions are refused by name and place. `delay`, durations and `defcal`
 //!   are ignored with a warning: a gate does what it is defined to do.
 //! - A circuit is a list of gates, so what OpenQASM 3 computes is computed while the text is read: loops are
-//!   unrolled, subroutines put in where they are called. What depends on a measurement are bits, truth values and
-//!   integers, whose arithmetic is done in hidden bits, and how often a `while` runs.
+//!   unrolled, subroutines put in where they are called. What depends on a measurement are bits, truth values,
+//!   integers and angles of a size, whose arithmetic is done in hidden bits, and how often a `while` runs.
 //! - Integers take each other's types as in C99 and wrap at their sizes. `int` and `uint` have 32 bits where a measurement
 //!   decides them, and as many as they need while they are known.
 //! - The condition of an `if` is evaluated once, when it is reached. Where its body changes the bits

@@ -63,6 +63,11 @@ impl Lowering<'_> {
         {
             return self.call_subroutine(number, &call.args, span, None).map(|_| ());
         }
+        if let [arg] = &*call.args
+            && self.reads_turn(arg)
+        {
+            return self.call_by_turn(call, arg, span, all);
+        }
         let gate = self.resolve(call, Scope::Global, None, all).and_then(|mut gate| {
             if let Callee::Defined(number) = gate.callee
                 && self.definitions[number].open
@@ -95,6 +100,19 @@ impl Lowering<'_> {
             self.push(Item::Call(PlannedCall { gate, qubits, times, span, source: self.source }));
         }
         Ok(())
+    }
+
+    /// A call by an angle that depends on a measurement.
+    fn call_by_turn(&mut self, call: &ast::Call, arg: &ast::Expr, span: Span, all: &[Stmt]) -> Lower<()> {
+        let bits = self.turn_bits(arg)?;
+        let kind = ast::ExprKind::Float { value: 0.0, rounded: false };
+        let args = [ast::Expr { span: arg.span, kind }].into();
+        let gate = self.resolve(&ast::Call { args, ..call.clone() }, Scope::Global, None, all)?;
+        let qubits = self.all_qubits(&call.operands)?;
+        let places: SmallVec<[Span; 4]> = call.operands.iter().map(|o| o.span).collect();
+        let times = self.common_length(&qubits, &places)?.unwrap_or(1);
+        self.check_distinct(&qubits, &places, times, call.name.symbol)?;
+        self.call_by_bits(&bits, PlannedCall { gate, qubits, times, span, source: self.source })
     }
 
     /// Finds the gate of a call and evaluates its arguments and modifiers. `within` is the gate that

@@ -41,6 +41,8 @@ pub(super) enum Classical {
         ty: Option<IntType>,
     },
     Truth(Condition),
+    /// An angle in so many bits.
+    Turn(Vec<u32>),
 }
 
 /// A truth value.
@@ -172,7 +174,7 @@ impl Lowering<'_> {
                 }
                 word => {
                     let zero = Classical::Value(Value::int(0));
-                    self.computed(BinaryOp::Sub, zero, word, expr.span)
+                    self.combine(BinaryOp::Sub, zero, word, expr.span)
                 }
             },
             ExprKind::Chain(first, rest) => {
@@ -223,7 +225,9 @@ impl Lowering<'_> {
                 State::Bits { bits, signed } => {
                     let (bits, signed, ty) = (bits.clone(), *signed, self.variables[id].integer);
                     match self.as_operand(expr) {
-                        Some(operand) if matches!(expr.kind, ExprKind::Index(..)) && ty.is_some() => {
+                        Some(operand)
+                            if matches!(expr.kind, ExprKind::Index(..)) && self.variables[id].has_bits() =>
+                        {
                             (self.bits_of_variable(id, &operand)?, None)
                         }
                         _ if matches!(expr.kind, ExprKind::Index(..)) => return Ok(None),
@@ -237,6 +241,7 @@ impl Lowering<'_> {
         self.spend(u64::from(picks.len().unwrap_or(1)), expr.span)?;
         let bits = picks.iter().collect();
         Ok(Some(match number {
+            Some(_) if self.reads_turn(expr) => Classical::Turn(bits),
             Some((signed, ty)) => Classical::Word { bits, signed, ty },
             None => Classical::register(bits),
         }))
@@ -248,7 +253,7 @@ impl Lowering<'_> {
             return self.refuse("this part of a variable", operand.span);
         };
         let bits = bits.clone();
-        if self.variables[id].integer.is_none_or(|ty| !ty.sized) && !operand.parts().is_empty() {
+        if self.variables[id].integer.is_some_and(|ty| !ty.sized) && !operand.parts().is_empty() {
             let given = "an integer without a size".to_owned();
             return self.fail(Problem::Operands { operator: "[]".to_owned(), given }, operand.span);
         }
@@ -291,7 +296,7 @@ impl Lowering<'_> {
     fn truth(&mut self, value: Classical, span: Span) -> Lower<Truth> {
         let given = match value {
             Classical::Truth(condition) => return Ok(Truth::Open(condition)),
-            Classical::Word { bits, .. } => return Ok(Truth::Open(nonzero(bits))),
+            Classical::Word { bits, .. } | Classical::Turn(bits) => return Ok(Truth::Open(nonzero(bits))),
             Classical::Value(Value::Bool(holds)) => return Ok(Truth::Constant(holds)),
             Classical::Value(Value::Bits { bits, .. }) => return Ok(Truth::Constant(bits != 0)),
             Classical::Value(Value::Int(i, _)) => return Ok(Truth::Constant(i != 0)),
@@ -315,8 +320,17 @@ impl Lowering<'_> {
     }
 
     /// `left op right`.
-    fn combine(&mut self, op: BinaryOp, left: Classical, right: Classical, span: Span) -> Lower<Classical> {
+    pub(super) fn combine(
+        &mut self,
+        op: BinaryOp,
+        left: Classical,
+        right: Classical,
+        span: Span,
+    ) -> Lower<Classical> {
         use BinaryOp::*;
+        if matches!(left, Classical::Turn(_)) || matches!(right, Classical::Turn(_)) {
+            return self.combine_turns(op, left, right, span);
+        }
         if let (Classical::Value(a), Classical::Value(b)) = (&left, &right) {
             return self.binary(op, a.clone(), b.clone(), span).map(Classical::Value);
         }
@@ -490,6 +504,9 @@ impl Lowering<'_> {
                 };
             }
             Classical::Word { bits, signed, ty: from } if ty.dims.is_none() => (bits, signed, from),
+            Classical::Turn(bits) if matches!(ty.base, BaseType::Bool | BaseType::Bit | BaseType::Angle) => {
+                (bits, false, None)
+            }
             _ => return self.refuse("this cast of classical bits", span),
         };
         let width = match &ty.size {
@@ -502,6 +519,7 @@ impl Lowering<'_> {
         match (ty.base, order) {
             (BaseType::Bool, None) => Ok(Classical::Truth(nonzero(bits))),
             (BaseType::Bit, Some(Ordering::Equal)) => Ok(Classical::register(bits)),
+            (BaseType::Angle, Some(Ordering::Equal)) if from.is_none() => Ok(Classical::Turn(bits)),
             (BaseType::Bit, None) if bits.len() == 1 => Ok(Classical::register(bits)),
             // An integer in bits may have fewer digits than its type, or none of its own.
             (BaseType::Bit, Some(_)) if from.is_some_and(|ty| width == Some(ty.bits.into()) || !ty.sized) => {

@@ -340,10 +340,10 @@ impl Lowering<'_> {
         if matches!(target.select, Select::All) {
             return self.assign_variable(id, known, value.span);
         }
-        if self.variables[id].integer.is_some() && !matches!(known, Classical::Value(_)) {
+        if self.variables[id].has_bits() && !matches!(known, Classical::Value(_)) {
             self.spill(id, target.span)?;
         }
-        if let (State::Bits { .. }, Some(_)) = (&self.variables[id].state, self.variables[id].integer) {
+        if self.variables[id].has_bits() && matches!(self.variables[id].state, State::Bits { .. }) {
             let bits = self.bits_of_variable(id, target)?;
             return self.store(bits, known, target.span, value.span, false);
         }
@@ -400,7 +400,7 @@ impl Lowering<'_> {
                 }
                 return self.store_number(into, word, from);
             }
-            Classical::Word { bits, .. } => {
+            Classical::Word { bits, .. } | Classical::Turn(bits) => {
                 let given = u32::try_from(bits.len()).unwrap_or(u32::MAX);
                 self.check_lengths(given, n, from, to)?;
                 let bits = self.apart(bits, &into, from)?;

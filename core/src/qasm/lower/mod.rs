@@ -36,6 +36,7 @@ mod report;
 mod select;
 mod subroutine;
 mod turn;
+mod turning;
 mod value;
 mod variables;
 mod words;

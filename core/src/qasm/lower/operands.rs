@@ -7,7 +7,7 @@ use std::{collections::HashSet, rc::Rc};
 
 use smallvec::SmallVec;
 
-use super::{Lower, Lowering, Register, Stop, evaluate::position, names::Entry};
+use super::{Lower, Lowering, Register, Stop, evaluate::position, names::Entry, variables::State};
 use crate::qasm::{
     ast::{Base, BinaryOp, Expr, ExprKind, Ident, Index, Operand, Select, Span},
     diagnostic::{Diagnostic, Problem},
@@ -154,6 +154,15 @@ impl Lowering<'_> {
         };
         match self.names.get(name.symbol) {
             Some(Entry::Bits(whole)) => self.select(whole.clone(), name, operand, "bit"),
+            // What is written to the bits of a variable depends on a measurement.
+            Some(&Entry::Variable(id)) if self.variables[id].has_bits() => {
+                if !matches!(self.variables[id].state, State::Bits { .. })
+                    && self.spill(id, operand.span)?.is_none()
+                {
+                    return self.depends(id, self.place(operand.span), "assigned here");
+                }
+                self.bits_of_variable(id, operand)
+            }
             found => {
                 let is = found.map(Entry::is);
                 self.not_a_register(name, is, "a classical register")

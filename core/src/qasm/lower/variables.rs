@@ -24,7 +24,7 @@ use std::rc::Rc;
 
 use super::{
     Guard, Item, Lower, Lowering, Picks, Planned, Register, Stop, Value, classical::Classical,
-    integer::IntType, names::Entry,
+    integer::IntType, names::Entry, turn::Turn,
 };
 use crate::{
     circuit::Condition,
@@ -55,6 +55,8 @@ pub(super) struct Variable {
     ty: Rc<Type>,
     /// The type of an integer.
     pub(super) integer: Option<IntType>,
+    /// How many bits hold it, if some do.
+    n_bits: Option<u32>,
     pub(super) state: State,
     /// Where it was declared: in how many scopes, and in which branch.
     depth: usize,
@@ -65,6 +67,15 @@ impl Variable {
     /// The type of its elements, if it is an array; else its own.
     pub(super) fn element(&self) -> Type {
         Type { dims: None, ..(*self.ty).clone() }
+    }
+
+    pub(super) fn is_angle(&self) -> bool {
+        self.ty.base == BaseType::Angle && !self.is_array()
+    }
+
+    /// Whether it has bits to be written to.
+    pub(super) fn has_bits(&self) -> bool {
+        self.is_angle() || self.integer.is_some()
     }
 
     pub(super) fn is_array(&self) -> bool {
@@ -189,10 +200,24 @@ impl Lowering<'_> {
         value: Option<(Classical, Span)>,
     ) -> Lower<usize> {
         let integer = self.integer_type(ty)?;
+        let n_bits = match (ty.base, &ty.size, &ty.dims) {
+            (BaseType::Angle, Some(size), None) => {
+                u32::try_from(self.integer(size, "the width of a type")?).ok()
+            }
+            _ => bits_of_type(ty, integer),
+        };
         let id = self.variables.len();
         let (depth, guard) = (self.locals.len(), self.guard);
         let ty = Rc::new(ty.clone());
-        self.variables.push(Variable { name: name.symbol, ty, integer, state: State::Empty, depth, guard });
+        self.variables.push(Variable {
+            name: name.symbol,
+            ty,
+            integer,
+            n_bits,
+            state: State::Empty,
+            depth,
+            guard,
+        });
         if let Some((value, span)) = value {
             self.assign_variable(id, value, span).inspect_err(|_| self.variables.truncate(id))?;
         }
@@ -207,6 +232,24 @@ impl Lowering<'_> {
             Classical::Digits { .. } => {
                 let what = "an integer of this length".to_owned();
                 return self.fail(Problem::IntegerOverflow { what }, span);
+            }
+            // Of bits alone, be they those of another angle, an angle is made.
+            Classical::Word { ty: Some(_), .. } | Classical::Truth(_) if self.variables[id].is_angle() => {
+                let (given, expected) = ("an integer".to_owned(), "an angle".to_owned());
+                return self.fail(Problem::WrongType { given, expected }, span);
+            }
+            Classical::Turn(_) if !self.variables[id].is_angle() => {
+                let (given, expected) = ("an angle".to_owned(), "another type".to_owned());
+                return self.fail(Problem::WrongType { given, expected }, span);
+            }
+            Classical::Turn(bits) | Classical::Word { bits, ty: None, .. }
+                if self.variables[id].is_angle() =>
+            {
+                let (first, second) = (bits.len() as u64, u64::from(self.variables[id].n_bits.unwrap_or(0)));
+                if first != second {
+                    return self.fail(Problem::LengthMismatch { first, second }, span);
+                }
+                Classical::register(bits)
             }
             other => other,
         };
@@ -272,8 +315,8 @@ impl Lowering<'_> {
 
     /// Moves a variable to hidden bits. `None` if it has no type for that, or is lost somewhere.
     pub(super) fn spill(&mut self, id: usize, span: Span) -> Lower<Option<Picks>> {
-        let Variable { ty, integer, state, depth, guard, .. } = &self.variables[id];
-        let Some(size) = bits_of_type(ty, *integer) else { return Ok(None) };
+        let Variable { ty, n_bits, state, depth, guard, .. } = &self.variables[id];
+        let Some(size) = *n_bits else { return Ok(None) };
         // Its value where it was declared, for what comes to none of the branches around that changed it; then in each
         // of these, from the outermost on; and now.
         let mut values: Vec<(State, Option<Guard>)> = Vec::new();
@@ -286,7 +329,14 @@ impl Lowering<'_> {
         // And those of who has left something around.
         let exits = self.states_where_left(id);
         let states = || values.iter().map(|(state, _)| state).chain(exits.iter().map(|exit| &exit.2));
-        if states().any(|state| matches!(state, State::Lost(_) | State::Bits { .. })) {
+        let kept = |state: &State| match state {
+            State::Empty => true,
+            State::Known(value) => {
+                matches!(value, Value::Bool(_) | Value::Int(..) | Value::Turn(Turn::Bits { .. }))
+            }
+            State::Bits { .. } | State::Lost(_) => false,
+        };
+        if !states().all(kept) {
             return Ok(None);
         }
         let (depth, signed) = (*depth, ty.base == BaseType::Int);
@@ -385,6 +435,7 @@ impl Lowering<'_> {
                 return self.fail(Problem::LengthMismatch { first, second }, span);
             }
             Classical::Word { bits, signed, .. } => (bits, signed),
+            Classical::Turn(bits) => (bits, false),
             Classical::Digits { .. } => return self.refuse("this assignment", span),
         };
         from.truncate(size as usize);
@@ -513,7 +564,7 @@ fn digits_of(value: &Value) -> u128 {
     match value {
         Value::Bool(holds) => u128::from(*holds),
         Value::Int(i, _) => i.cast_unsigned(),
-        Value::Bits { bits, .. } => *bits,
+        Value::Bits { bits, .. } | Value::Turn(Turn::Bits { bits, .. }) => *bits,
         _ => 0,
     }
 }

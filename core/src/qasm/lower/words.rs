@@ -301,6 +301,7 @@ impl Lowering<'_> {
             }
             Classical::Value(other) => other.describe(),
             Classical::Digits { .. } => "an integer of this length",
+            Classical::Turn(_) => "an angle that depends on a measurement",
         };
         let (operator, given) = (op.text().to_owned(), given.to_owned());
         self.fail(Problem::Operands { operator, given }, span)

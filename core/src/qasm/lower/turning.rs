@@ -1,0 +1,163 @@
+//! Angles that depend on a measurement: of a size, they are kept in bits.
+//!
+//! ```text
+//! angle[3] c;                     c, in three hidden bits
+//! measure q -> c[0];
+//! c <<= 1;
+//! phase(c) r;                     if (c[0]) phase(pi/4) r; if (c[1]) phase(pi/2) r; if (c[2]) phase(pi) r;
+//! ```
+//! They are added, subtracted, compared, shifted and multiplied by integers as unsigned integers of their bits. A rotation
+//! or a phase by one of them is the product of those by its bits, under modifiers too; nothing else can be done by one.
+
+use super::{
+    Item, Lower, Lowering, Value,
+    call::PlannedCall,
+    classical::Classical,
+    integer::IntType,
+    names::{Callee, Entry},
+    power::Exponent,
+    turn::Turn,
+    variables::State,
+};
+use crate::{
+    circuit::Condition,
+    qasm::{
+        ast::{BaseType, BinaryOp, Expr, ExprKind, Span},
+        diagnostic::Problem,
+    },
+};
+
+impl Lowering<'_> {
+    /// Whether an expression reads an angle that is kept in bits.
+    pub(super) fn reads_turn(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Name(symbol) => match self.names.get(*symbol) {
+                Some(&Entry::Variable(id)) => {
+                    self.variables[id].is_angle() && matches!(self.variables[id].state, State::Bits { .. })
+                }
+                _ => false,
+            },
+            ExprKind::Unary(_, operand) => self.reads_turn(operand),
+            ExprKind::Cast(ty, inner) => ty.base == BaseType::Angle && self.reads_bits(inner),
+            ExprKind::Chain(first, rest) => {
+                self.reads_turn(first) || rest.iter().any(|(_, right)| self.reads_turn(right))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether an expression names bits or what is kept in some.
+    fn reads_bits(&self, expr: &Expr) -> bool {
+        let mut base = expr;
+        while let ExprKind::Index(inner, _) = &base.kind {
+            base = inner;
+        }
+        let ExprKind::Name(symbol) = base.kind else { return false };
+        match self.names.get(symbol) {
+            Some(Entry::Bits(_)) => true,
+            Some(&Entry::Variable(id)) => matches!(self.variables[id].state, State::Bits { .. }),
+            _ => false,
+        }
+    }
+
+    /// `left op right`, one of which is an angle in bits.
+    pub(super) fn combine_turns(
+        &mut self,
+        op: BinaryOp,
+        left: Classical,
+        right: Classical,
+        span: Span,
+    ) -> Lower<Classical> {
+        use BinaryOp::*;
+        let width = |side: &Classical| match side {
+            Classical::Turn(bits) => u32::try_from(bits.len()).ok(),
+            _ => None,
+        };
+        let widths = (width(&left), width(&right));
+        let ty = IntType::sized(widths.0.or(widths.1).unwrap_or(1), true);
+        let places = matches!(op, Shl | Shr);
+        let left = self.turn_as_integer(op, left, ty, false)?;
+        let right = self.turn_as_integer(op, right, ty, places)?;
+        let takes = match (op, widths) {
+            (Add | Sub | Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual, _) => true,
+            (Mul, widths) => widths.0.is_none() || widths.1.is_none(),
+            (Shl | Shr, (Some(_), None)) | (Div, (Some(_), _)) => true,
+            _ => false,
+        };
+        let (true, Some(a), Some(b)) = (takes, left, right) else {
+            let operator = op.text().to_owned();
+            let given = "an angle that depends on a measurement".to_owned();
+            return self.fail(Problem::Operands { operator, given }, span);
+        };
+        Ok(match (self.combine(op, a, b, span)?, op, widths) {
+            // How often one goes into the other.
+            (ratio, Div, (_, Some(_))) => ratio,
+            (Classical::Word { bits, .. }, ..) => Classical::Turn(bits),
+            (other, ..) => other,
+        })
+    }
+
+    /// An operand beside an angle in bits: as an unsigned integer of as many. `None` if it is no angle nor a factor.
+    fn turn_as_integer(
+        &mut self,
+        op: BinaryOp,
+        value: Classical,
+        ty: IntType,
+        places: bool,
+    ) -> Lower<Option<Classical>> {
+        use BinaryOp::*;
+        let known = |i: i128| Some(Classical::Value(Value::Int(ty.wrap(i), Some(ty))));
+        Ok(match value {
+            value if places => Some(value),
+            Classical::Turn(bits) if bits.len() == ty.bits as usize => {
+                Some(Classical::Word { bits, signed: false, ty: Some(ty) })
+            }
+            Classical::Value(Value::Int(i, _)) if op == Mul => known(i),
+            Classical::Value(Value::Int(i, _)) if op == Div && ty.holds(i) => known(i),
+            Classical::Value(value) if !matches!(op, Mul | Div) => match Turn::of(value, Some(ty.bits)) {
+                Ok(Value::Turn(Turn::Bits { bits, .. })) => known(bits.cast_signed()),
+                _ => None,
+            },
+            _ => None,
+        })
+    }
+
+    /// A call of a rotation or a phase by an angle in bits: one by each of them.
+    pub(super) fn call_by_bits(&mut self, bits: &[u32], call: PlannedCall) -> Lower<()> {
+        let PlannedCall { gate, qubits, times, span, source } = call;
+        let exponents = gate.modifiers.as_ref().map_or(&[][..], |m| &m.exponents);
+        let rotates = match gate.callee {
+            Callee::Table(kind, _) => kind.generator().is_some(),
+            Callee::Defined(_) => false,
+        };
+        if !rotates || exponents.iter().any(|e| !matches!(e, Exponent::Integer(_))) {
+            let what = "an angle that depends on a measurement, for other gates than rotations and phases";
+            return self.refuse(what, span);
+        }
+        let width = u32::try_from(bits.len()).unwrap_or(u32::MAX);
+        for (at, &bit) in (0u32..).zip(bits) {
+            let turn = Turn::Bits { width, bits: 1 << at };
+            let mut gate = gate.clone();
+            gate.args = [self.check(Value::linear(turn.radians()), span)?].into();
+            let mut planned = Some(PlannedCall { gate, qubits: qubits.clone(), times, span, source });
+            self.add_count(u64::from(times), span);
+            self.branches(Condition::Bit { bit, value: true }, span, |lowering, _| {
+                if let Some(planned) = planned.take() {
+                    lowering.push(Item::Call(planned));
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The bits of an argument that is an angle in bits.
+    pub(super) fn turn_bits(&mut self, arg: &Expr) -> Lower<Vec<u32>> {
+        match self.classical(arg)? {
+            Classical::Turn(bits) => Ok(bits),
+            Classical::Value(_) | Classical::Digits { .. } | Classical::Word { .. } | Classical::Truth(_) => {
+                let (given, expected) = ("this".to_owned(), "an angle".to_owned());
+                self.fail(Problem::WrongType { given, expected }, arg.span)
+            }
+        }
+    }
+}
