@@ -38,7 +38,7 @@ pub fn amplitudes(
     terminal: &Terminal,
 ) -> Result<Box<dyn Answer>, Failure> {
     let circuit = read_noisy(&args.file, &args.values, common, terminal)?;
-    let circuit = Points::read_some(&circuit, &args.values)?;
+    let circuit = Points::read_some(&circuit, &args.values, "--set")?;
     check_computed(&circuit)?;
     note_decimals(&circuit, terminal);
     let n_qubits = circuit.n_qubits();

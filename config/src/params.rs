@@ -52,12 +52,13 @@ impl Points {
         Ok(points)
     }
 
-    /// Reads the values that there are, and gives them to the circuit; other inputs stay open.
+    /// Reads the values that there are, and gives them to the circuit; other inputs stay open. What gives single values is
+    /// called `option`.
     ///
     /// # Errors
     /// [`Failure`] as [`Points::read`], also for a table with more than one row.
-    pub fn read_some(circuit: &Circuit, values: &ValueArgs) -> Result<Circuit, Failure> {
-        let points = Points::read_known(circuit, values, "--set")?;
+    pub fn read_some(circuit: &Circuit, values: &ValueArgs, option: &str) -> Result<Circuit, Failure> {
+        let points = Points::read_known(circuit, values, option)?;
         if points.sweep {
             return Err(Failure::input("one point is needed here, not a table of them"));
         }

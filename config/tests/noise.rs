@@ -121,6 +121,20 @@ fn jobs_have_noise() {
     let end = folder.run(&["optimize", "job.toml", "--json"]).json();
     // |-> keeps sqrt(1 - 0.36) of its X.
     assert!((number(&end["value"]) + 0.8).abs() < 1e-9, "{end}");
+    // A strength that is an input keeps its value, or is one of the parameters, which may leave what is a probability.
+    folder.file("p.toml", "[[noise]]\nchannel = \"phase_damping\"\nparameters = [\"p\"]\n");
+    let job = |set: &str| {
+        let text = format!(
+            "[ansatz]\ncircuit = \"ry.qasm\"\nnoise = \"p.toml\"\n{set}\n[hamiltonian]\nterms = \"X0\"\n[start]\nset = [\"t=-1\"]\n"
+        );
+        folder.file("job.toml", text);
+        folder.run(&["optimize", "job.toml", "--json"])
+    };
+    let kept = job("set = [\"p=0.36\"]").json();
+    assert_eq!((&kept["value"], kept["parameters"].as_object().unwrap().len()), (&end["value"], 1));
+    job("").fails(1, &["the probability p is", "`set` in [ansatz]"]);
+    job("set = [\"p=1.5\"]").fails(1, &["1.5, which is not between 0 and 1"]);
+    job("set = [\"q=0.5\"]").fails(1, &["job.toml:4:", "no parameter `q`"]);
 }
 
 #[test]

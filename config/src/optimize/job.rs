@@ -6,6 +6,8 @@
 //! [ansatz]
 //! circuit = "ansatz.qasm"         # its `input` declarations are the parameters
 //! # noise = "noise.toml"          # with the noise of a model, as --noise of other verbs
+//! # set = ["p=0.01"]              # inputs that keep their values, as --set of other verbs
+//! # params = "held.json"          # as --params
 //! # name = "hardware_efficient"   # or one by name, with qubits and layers
 //! # name = "qaoa"                 # with graph, a file of edges, and layers
 //! # name = "uccsd"                # with qubits (spin orbitals) and electrons
@@ -120,18 +122,31 @@ impl Job {
     }
 }
 
+/// The circuit with its noise; inputs that keep their values are bound.
 fn read_noisy_ansatz(
     mut section: Section<'_, '_>,
     inputs: &mut Inputs<'_>,
     common: &Common,
     terminal: &Terminal,
 ) -> Result<Circuit, Failure> {
-    let model = section.string("noise")?;
-    let circuit = read_ansatz(&mut section, inputs, common, terminal)?;
-    match model {
-        Some(path) => noise::add(&inputs.path(path), &circuit).map_err(|e| section.caused("noise", e)),
-        None => Ok(circuit),
+    let (model, kept) = (section.string("noise")?, read_values(&mut section, inputs)?);
+    let mut circuit = read_ansatz(&mut section, inputs, common, terminal)?;
+    if let Some(path) = model {
+        circuit = noise::add(&inputs.path(path), &circuit).map_err(|e| section.caused("noise", e))?;
     }
+    Points::read_some(&circuit, &kept, "ansatz.set").map_err(|e| caused_by(&section, &kept, e))
+}
+
+/// Values of inputs: `set` and `params`.
+fn read_values(section: &mut Section<'_, '_>, inputs: &mut Inputs<'_>) -> Result<ValueArgs, Failure> {
+    let set = section.strings("set")?;
+    let params = section.string("params")?.map(|path| inputs.path(path));
+    Ok(ValueArgs { noise: None, set, params })
+}
+
+/// What is wrong with values, at their place.
+fn caused_by(section: &Section<'_, '_>, values: &ValueArgs, failure: Failure) -> Failure {
+    section.caused(if values.set.is_empty() { "params" } else { "set" }, failure)
 }
 
 fn read_ansatz(
@@ -338,16 +353,9 @@ fn read_start(
     seed: u64,
 ) -> Result<Vec<f64>, Failure> {
     let width = section.size("random")?.unwrap_or(0.1);
-    let values = ValueArgs {
-        noise: None,
-        set: section.strings("set")?,
-        params: section.string("params")?.map(|path| inputs.path(path)),
-    };
+    let values = read_values(&mut section, inputs)?;
     section.finish()?;
-    let given = Points::some(circuit, &values, "start.set").map_err(|e| {
-        let key = if values.set.is_empty() { "params" } else { "set" };
-        section.caused(key, e)
-    })?;
+    let given = Points::some(circuit, &values, "start.set").map_err(|e| caused_by(&section, &values, e))?;
     let random = random_start(given.len(), width, seed);
     Ok(given.into_iter().zip(random).map(|(x, random)| x.unwrap_or(random)).collect())
 }

@@ -11,7 +11,8 @@ use std::time::Instant;
 
 use ketgrad_core::{
     draw,
-    optimize::{Energy, Optimizer},
+    hybrid::HybridError,
+    optimize::{Energy, OptimizeError, Optimizer},
     state::bytes_needed,
 };
 use num_complex::Complex;
@@ -77,14 +78,14 @@ fn run<T: Number + DualNum>(
     let mut progress = Progress::new(terminal, "iterations");
     let mut state = match taken_up {
         Some(state) => state,
-        None => job.optimizer.start(&energy, &job.start).map_err(Failure::input)?,
+        None => job.optimizer.start(&energy, &job.start).map_err(failed)?,
     };
     checkpoint::save(&job.checkpoint, &marks, &state)?;
     let stop = loop {
         if let Some(stop) = job.stopping.reached(&state) {
             break stop;
         }
-        job.optimizer.step(&energy, &mut state).map_err(Failure::input)?;
+        job.optimizer.step(&energy, &mut state).map_err(failed)?;
         if state.iterations % job.every == 0 {
             checkpoint::save(&job.checkpoint, &marks, &state)?;
         }
@@ -120,6 +121,17 @@ fn run<T: Number + DualNum>(
     numbers.report(common, terminal)?;
     let text = object.iter().map(|(key, value)| in_text(key, value)).collect();
     Ok(answer(common, clock, text, object))
+}
+
+/// Why the minimisation cannot go on.
+fn failed(error: OptimizeError<HybridError>) -> Failure {
+    let strength = matches!(&error, OptimizeError::Objective(e) if e.is_no_probability());
+    let failure = Failure::input(error);
+    if !strength {
+        return failure;
+    }
+    failure
+        .help("`set` in [ansatz] keeps an input at its value; a strength such as `sin(p)**2` is always one")
 }
 
 /// The states that a step of the optimizer keeps at a time.

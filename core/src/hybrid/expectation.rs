@@ -14,10 +14,10 @@ use super::{
 };
 use crate::{
     check::{Report, Settings},
-    circuit::{Circuit, CircuitError},
+    circuit::Circuit,
     kernel::{Executors, Observed, Way, clear},
     scalar::Real,
-    simulate::{SimulateError, Simulator, is_straight},
+    simulate::{Simulator, is_straight},
     state::StateVector,
 };
 
@@ -364,14 +364,10 @@ pub(super) fn differences<T: Real>(
             };
             match (beside(1.0), beside(-1.0)) {
                 (Ok(up), Ok(down)) => Ok((up - down) * T::lit(0.5 / h)),
-                (Err(error), _) if is_no_probability(&error) => one_sided(-1.0),
-                (_, Err(error)) if is_no_probability(&error) => one_sided(1.0),
+                (Err(error), _) if error.is_no_probability() => one_sided(-1.0),
+                (_, Err(error)) if error.is_no_probability() => one_sided(1.0),
                 (Err(error), _) | (_, Err(error)) => Err(error),
             }
         })
         .collect()
-}
-
-fn is_no_probability(error: &HybridError) -> bool {
-    matches!(error, HybridError::Simulate(SimulateError::Circuit(CircuitError::NoProbability { .. })))
 }

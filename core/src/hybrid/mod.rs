@@ -146,6 +146,12 @@ pub enum HybridError {
 }
 
 impl HybridError {
+    /// Whether a strength of noise left what is a probability.
+    #[must_use]
+    pub fn is_no_probability(&self) -> bool {
+        matches!(self, HybridError::Simulate(SimulateError::Circuit(CircuitError::NoProbability { .. })))
+    }
+
     fn computed(error: impl std::fmt::Display) -> HybridError {
         HybridError::Computed { reason: error.to_string() }
     }
