@@ -108,7 +108,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("optimize", &["hybrid", "kernel", "scalar", "state"]),
     ("qasm", &["simulate", "circuit", "channel", "gate", "param", "matrix", "scalar"]),
     ("print", &["circuit", "channel", "gate", "param", "matrix", "scalar"]),
-    ("draw", &["print", "circuit", "gate", "param", "matrix", "scalar"]),
+    ("draw", &["exact", "print", "circuit", "gate", "param", "matrix", "scalar"]),
 ];
 
 /// Packages by folder, each with the packages of ours it may use.

@@ -131,7 +131,7 @@ pub enum Verb {
     Check(CheckArgs),
     /// Draws a circuit
     #[command(
-        after_help = "Examples:\n  ketgrad draw bell.qasm\n  ketgrad draw bell.qasm --format svg -o bell.svg"
+        after_help = "Examples:\n  ketgrad draw bell.qasm\n  ketgrad draw bell.qasm --format svg -o bell.svg\n  ketgrad draw bell.qasm --format latex -o bell.tex"
     )]
     Draw(DrawArgs),
     /// Runs a variational job: parameters of a circuit that make an energy small
@@ -415,6 +415,8 @@ pub enum Picture {
     Text,
     /// Scalable vector graphics.
     Svg,
+    /// The LaTeX package quantikz.
+    Latex,
 }
 
 /// The verb `draw`.

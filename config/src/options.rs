@@ -318,8 +318,7 @@ impl HiArgs {
     /// Reads the config file, if there is one, and settles every option.
     ///
     /// # Errors
-    /// [`Failure`] for a verb that is not in this version, a faulty config file, or options that
-    /// exclude each other.
+    /// [`Failure`] for a faulty config file, or options that exclude each other.
     pub fn resolve(low: LowArgs) -> Result<HiArgs, Failure> {
         let verb = match &low.verb {
             Verb::Run(_) => "run",
@@ -402,10 +401,10 @@ fn draw(low: DrawArgs) -> Result<Draw, Failure> {
     let format = match low.format.as_str() {
         "text" => Picture::Text,
         "svg" => Picture::Svg,
-        "latex" => return Err(Failure::not_yet("--format latex")),
+        "latex" => Picture::Latex,
         other => {
-            let failure = Failure::usage(format_args!("--format is text or svg, not `{other}`"));
-            return Err(failure.nearest(other, ["text", "svg"]));
+            let failure = Failure::usage(format_args!("--format is text, svg or latex, not `{other}`"));
+            return Err(failure.nearest(other, ["text", "svg", "latex"]));
         }
     };
     Ok(Draw { file: low.file, format, output: low.output, width: low.width, values: low.values })

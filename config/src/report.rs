@@ -98,12 +98,6 @@ impl Failure {
         Failure::new(Status::Usage, message)
     }
 
-    /// Something that this version does not have.
-    #[must_use]
-    pub fn not_yet(what: impl fmt::Display) -> Failure {
-        Failure::usage(format_args!("{what}: not in this version"))
-    }
-
     fn new(status: Status, message: impl fmt::Display) -> Failure {
         Failure {
             status,

@@ -106,12 +106,14 @@ pub fn draw(args: &Draw, common: &Common, terminal: &Terminal) -> Result<Box<dyn
     let bytes = match args.format {
         Picture::Text => draw::text_bytes(&circuit, width),
         Picture::Svg => draw::svg_bytes(&circuit, args.width),
+        Picture::Latex => draw::latex_bytes(&circuit),
     };
     needs.add("what is drawn", bytes);
     needs.check("the picture", common.memory_limit)?;
     let text = match args.format {
         Picture::Text => draw::text(&circuit, width),
         Picture::Svg => draw::svg(&circuit, args.width),
+        Picture::Latex => draw::latex(&circuit, args.width),
     };
     let seconds = start.elapsed().as_secs_f64();
     if let Some(path) = &args.output {

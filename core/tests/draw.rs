@@ -51,6 +51,8 @@ fn pictures_are_as_they_were_looked_at() {
     golden("showcase.svg", &draw::svg(&c, Some(7)));
     golden("fourier.txt", &draw::text(&fourier(4), None));
     golden("fourier.svg", &draw::svg(&fourier(4), None));
+    golden("showcase.tex", &draw::latex(&c, Some(7)));
+    golden("fourier.tex", &draw::latex(&fourier(4), None));
 }
 
 fn fourier(n: usize) -> Circuit {

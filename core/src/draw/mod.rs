@@ -1,4 +1,4 @@
-//! Circuits as pictures: text and SVG. Curves as SVG.
+//! Circuits as pictures: text, SVG and LaTeX. Curves as SVG.
 //!
 //! ```
 //! use ketgrad_core::{circuit::Circuit, draw, param::Angle};
@@ -26,10 +26,12 @@
 //! Decimals are shortened to five digits. The time is proportional to the size of the picture.
 
 mod curve;
+mod latex;
 mod layout;
 mod svg;
 mod text;
 
 pub use curve::curve;
+pub use latex::{latex, latex_bytes};
 pub use svg::{svg, svg_bytes};
 pub use text::{ascii, text, text_bytes};

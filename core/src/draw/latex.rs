@@ -1,0 +1,250 @@
+//! The picture in LaTeX, for the package quantikz.
+//!
+//! ```text
+//! \begin{quantikz}
+//! \lstick{$q_{0}$} & \gate{H} & \control{}\vqw{1} & \qw \\
+//! \lstick{$q_{1}$} & \qw & \targ{} & \qw
+//! \end{quantikz}
+//! ```
+//!
+//! A row for each qubit, a column for each column of the layout. A gate on neighbouring qubits is one box, numbered where it
+//! has several; any other gate on several qubits has a box for each of them, numbered, and a line that joins them.
+
+use std::fmt::Write;
+
+use super::layout::{Cell, Layout, Shape};
+use crate::{circuit::Circuit, exact::latex_name_beside};
+
+/// The circuit as environments `quantikz`. `columns` is the most columns of one; the rest follows in others.
+///
+/// ```
+/// use ketgrad_core::{circuit::Circuit, draw, param::Angle};
+///
+/// let mut bell = Circuit::new(2);
+/// let theta = bell.param("theta");
+/// bell.ry(0, theta / 2)?.cx(0, 1)?;
+/// assert_eq!(draw::latex(&bell, None), r"% \usetikzlibrary{quantikz}
+/// \begin{quantikz}
+/// \lstick{$q_{0}$} & \gate{R_{Y}(\theta/2)} & \control{}\vqw{1} & \qw \\
+/// \lstick{$q_{1}$} & \qw & \targ{} & \qw
+/// \end{quantikz}
+/// ");
+/// # Ok::<(), ketgrad_core::circuit::CircuitError>(())
+/// ```
+#[must_use]
+pub fn latex(circuit: &Circuit, columns: Option<usize>) -> String {
+    let layout = Layout::new(circuit, "π");
+    let names: Vec<&str> = circuit.params().iter().map(|p| p.name.as_str()).collect();
+    let mut out = "% \\usetikzlibrary{quantikz}\n".to_owned();
+    let per_line = columns.unwrap_or(usize::MAX).max(1);
+    let lines: Vec<&[Vec<Cell>]> = match layout.columns.is_empty() {
+        true => vec![&[]],
+        false => layout.columns.chunks(per_line).collect(),
+    };
+    for line in lines {
+        let mut grid = Grid::new(&layout, line.len());
+        for (column, cells) in line.iter().enumerate() {
+            cells.iter().for_each(|cell| grid.put(column, cell, &names));
+        }
+        grid.write(&layout, &mut out);
+    }
+    out
+}
+
+/// The bytes that [`latex`] takes at most, beside those of its labels.
+#[must_use]
+pub fn latex_bytes(circuit: &Circuit) -> u128 {
+    const BYTES_PER_CELL: u128 = 80;
+    let layout = Layout::new(circuit, "π");
+    (layout.columns.len() as u128 + 2).saturating_mul(layout.n_rows as u128).saturating_mul(BYTES_PER_CELL)
+}
+
+/// What stands in each column of each row.
+struct Grid {
+    rows: Vec<Vec<String>>,
+}
+
+impl Grid {
+    fn new(layout: &Layout, columns: usize) -> Grid {
+        let wire = |row| if row < layout.n_qubits { "\\qw" } else { "" };
+        Grid { rows: (0..layout.n_rows).map(|row| vec![wire(row).to_owned(); columns]).collect() }
+    }
+
+    fn put(&mut self, column: usize, cell: &Cell, names: &[&str]) {
+        let (top, bottom) = cell.box_rows();
+        let among = |row: &usize| (top..=bottom).contains(row);
+        let one_box = matches!(cell.shape, Shape::Box | Shape::Loop)
+            && cell.targets.len() == bottom + 1 - top
+            && !cell.controls.iter().any(|c| among(&c.0));
+        for &(row, value) in &cell.controls {
+            self.rows[row][column] = if value { "\\control{}" } else { "\\ocontrol{}" }.to_owned();
+        }
+        match cell.shape {
+            Shape::Barrier => {
+                cell.targets
+                    .iter()
+                    .for_each(|&row| self.rows[row][column] = "\\push{\\;\\vdots\\;}\\qw".to_owned());
+                return;
+            }
+            Shape::Not => self.rows[top][column] = "\\targ{}".to_owned(),
+            Shape::Swap => {
+                cell.targets.iter().for_each(|&row| self.rows[row][column] = "\\targX{}".to_owned());
+            }
+            Shape::Dot { value } => {
+                let dot = if value { "\\phase" } else { "\\ophase" };
+                self.rows[top][column] = format!("{dot}{{{}}}", words(cell, names));
+            }
+            Shape::Measure => self.rows[top][column] = format!("\\meter{{{}}}", plain(&cell.note)),
+            // No qubit's: a word without a wire.
+            Shape::Box | Shape::Loop if self.rows[top][column].is_empty() => {
+                self.rows[top][column] = words(cell, names);
+            }
+            Shape::Box | Shape::Loop if one_box => {
+                let count = cell.targets.len();
+                // With room for the numbers.
+                let (wires, room) = match count {
+                    1 => (String::new(), ""),
+                    _ => (format!("[wires={count}]"), "\\quad"),
+                };
+                for row in top..=bottom {
+                    let number = cell.targets.iter().position(|t| *t == row).unwrap_or(0);
+                    let input = match count > 1 && cell.shape == Shape::Box {
+                        true => format!("\\gateinput{{${number}$}}"),
+                        false => String::new(),
+                    };
+                    let gate = match row == top {
+                        true => format!("\\gate{wires}{{{room}{}}}", words(cell, names)),
+                        false => String::new(),
+                    };
+                    self.rows[row][column] = format!("{gate}{input}");
+                }
+            }
+            Shape::Box | Shape::Loop => {
+                for (number, &row) in cell.targets.iter().enumerate() {
+                    self.rows[row][column] = format!("\\gate{{{}\\;{number}}}", words(cell, names));
+                }
+            }
+        }
+        // From row to row, but through a box that is one.
+        for row in cell.rows.0..cell.rows.1 {
+            if !(one_box && row >= top && row < bottom) {
+                self.rows[row][column] += "\\vqw{1}";
+            }
+        }
+    }
+
+    fn write(&self, layout: &Layout, out: &mut String) {
+        out.push_str("\\begin{quantikz}\n");
+        for (row, cells) in self.rows.iter().enumerate() {
+            let qubit = row < layout.n_qubits;
+            if qubit {
+                let _ = write!(out, "\\lstick{{$q_{{{row}}}$}}");
+            }
+            for cell in cells {
+                let _ = write!(out, " & {cell}");
+            }
+            let end = if row + 1 < self.rows.len() { " \\\\" } else { "" };
+            let _ = writeln!(out, " & {}{end}", if qubit { "\\qw" } else { "" });
+        }
+        out.push_str("\\end{quantikz}\n");
+    }
+}
+
+/// The words in a box, for math mode.
+fn words(cell: &Cell, names: &[&str]) -> String {
+    let label = match cell.shape {
+        Shape::Loop => plain(&cell.label),
+        _ => label(&cell.label, names),
+    };
+    match cell.note.is_empty() {
+        true => label,
+        false => format!("{label}\\;{}", plain(&cell.note)),
+    }
+}
+
+/// A gate with its angles, an assignment, or the state that a qubit is reset to.
+fn label(text: &str, names: &[&str]) -> String {
+    if text == "|0>" {
+        return "|0\\rangle".to_owned();
+    }
+    if text.contains('=') {
+        return plain(text);
+    }
+    let (name, params) = text.split_at(text.find('(').unwrap_or(text.len()));
+    let (base, dagger) = name.strip_suffix('†').map_or((name, ""), |base| (base, "^{\\dagger}"));
+    let base = match base.split_at_checked(1) {
+        Some((_, "")) => base.to_owned(),
+        Some(("R", axes)) if axes.bytes().all(|c| c.is_ascii_uppercase()) => format!("R_{{{axes}}}"),
+        _ => format!("\\mathrm{{{}}}", escaped(base)),
+    };
+    format!("{base}{dagger}{}", formula(params, names))
+}
+
+/// Angles: names of parameters as in formulas, the rest as it is.
+fn formula(text: &str, names: &[&str]) -> String {
+    let starts_name = |c: char| c == '_' || c.is_alphabetic() && c != 'π';
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let is_number = c.is_ascii_digit() || c == '.';
+        let end = match c {
+            _ if starts_name(c) => {
+                rest.find(|c: char| !(starts_name(c) || c.is_ascii_digit() || "[]".contains(c)))
+            }
+            _ if is_number => rest.find(|c: char| !(c.is_ascii_digit() || c == '.')),
+            _ => Some(c.len_utf8()),
+        };
+        let (token, behind) = rest.split_at(end.unwrap_or(rest.len()));
+        rest = behind;
+        match token {
+            "π" => out.push_str("\\pi "),
+            "*" => out.push_str("\\,"),
+            "sin" | "cos" | "tan" | "exp" | "ln" if behind.starts_with('(') => {
+                let _ = write!(out, "\\{token}");
+            }
+            _ if starts_name(c) && behind.starts_with('(') => {
+                let _ = write!(out, "\\operatorname{{{}}}", escaped(token));
+            }
+            _ if starts_name(c) => out.push_str(&latex_name_beside(token, names.iter().copied())),
+            _ if is_number => out.push_str(&power_of_ten(token, &mut rest)),
+            _ => out.push_str(&escaped(token)),
+        }
+    }
+    out
+}
+
+/// `1e-5` as it is written in formulas.
+fn power_of_ten(digits: &str, rest: &mut &str) -> String {
+    let Some(behind) = rest.strip_prefix('e') else { return digits.to_owned() };
+    let sign = usize::from(behind.starts_with(['-', '+']));
+    let end = behind[sign..].find(|c: char| !c.is_ascii_digit()).map_or(behind.len(), |n| n + sign);
+    let (exponent, after) = behind.split_at(end);
+    *rest = after;
+    format!("{digits}\\cdot 10^{{{exponent}}}")
+}
+
+/// Words that are no formula.
+fn plain(text: &str) -> String {
+    format!("\\mbox{{{}}}", escaped(text))
+}
+
+/// Text with the characters that LaTeX takes for its own.
+fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        match c {
+            '&' | '%' | '$' | '#' | '_' | '{' | '}' => {
+                let _ = write!(out, "\\{c}");
+            }
+            '\\' => out.push_str("\\textbackslash{}"),
+            '^' => out.push_str("\\^{}"),
+            '~' => out.push_str("\\~{}"),
+            '<' => out.push_str("$<$"),
+            '>' => out.push_str("$>$"),
+            '|' => out.push_str("$|$"),
+            'π' => out.push_str("$\\pi$"),
+            c => out.push(c),
+        }
+    }
+    out
+}
