@@ -442,6 +442,15 @@ fn rules_with_pullback_and_pushforward() {
         4.0,
         4.0,
     );
+    // The cotangent of a struct lacks the fields that have none.
+    at(
+        2.0,
+        "struct P { x, n: int, xs: array } rule r(p: P) { p.x * sum(p.xs) * real(p.n) }
+         pullback(p, y, b) { P { xs: [b * p.x; len(p.xs)], x: 7 * b } }
+         fn f(x) { r(P { x: x, n: 3, xs: [x, 1] }) }",
+        18.0,
+        9.0,
+    );
     let p =
         parse_program("rule r(x) { x * x }\npushforward(x, x_dot) { 5 * x_dot }\nfn f(x) { r(x) }").unwrap();
     let mut d = Derivatives::<f64>::new(&p, "f").unwrap();

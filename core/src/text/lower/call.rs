@@ -60,9 +60,18 @@ impl Body<'_> {
         Some((p.params.clone(), p.result.clone(), Op::Primitive(id)))
     }
 
-    /// `Point { x: a, y: b }`, the fields in any order.
-    pub(super) fn structure(&mut self, name: &Name, fields: &[(Name, Expr)], span: Span) -> Lowered<Given> {
-        let Some(kind) = self.known.structs.get(&name.text) else {
+    /// `Point { x: a, y: b }`, the fields in any order. Where a cotangent of the struct is asked for, those that have none are
+    /// missing.
+    pub(super) fn structure(
+        &mut self,
+        name: &Name,
+        fields: &[(Name, Expr)],
+        hint: Option<&Kind>,
+        span: Span,
+    ) -> Lowered<Given> {
+        let known = self.known.structs.get(&name.text);
+        let cotangent = known.and_then(Kind::tangent).filter(|tangent| hint == Some(tangent));
+        let Some(kind) = cotangent.as_ref().or(known) else {
             let nearest = nearest(&name.text, self.known.structs.keys().map(String::as_str));
             let (what, name) = ("struct", name.text.clone());
             return Err(error(span, TextErrorKind::Unknown { what, name, nearest }));

@@ -89,7 +89,7 @@ impl Body<'_> {
                 self.stage.b.set_position(e.span.at);
                 self.stage.tuple(&given, hint).map_err(|e| misfit(e, &spans))
             }
-            ExprKind::Struct(name, fields) => self.structure(name, fields, e.span),
+            ExprKind::Struct(name, fields) => self.structure(name, fields, hint, e.span),
             ExprKind::If(arms, last) => self.if_else(arms, last.as_ref(), hint, e.span),
             ExprKind::Block(block) => self.block_value(block, hint),
         }
