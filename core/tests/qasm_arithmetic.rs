@@ -275,6 +275,9 @@ fn everyday_forms_work() {
         ("uint[4] n = c; n[1:2] = \"10\"; r = n;", |c| (c & 9) | 4),
         ("uint[4] n = 0; n[0:1] = c[2:3]; n[3] = c[0]; r = n;", |c| c >> 2 | (c & 1) << 3),
         ("int[4] n = c; n[0:2:2] = n[{3, 1}]; r = n;", |c| (c & 10) | c >> 3 | (c & 2) << 1),
+        ("uint[4] n = c; r = n ** 2;", |c| c * c % 16),
+        ("uint[4] n = c; r = n ** 0;", |_| 1),
+        ("uint[4] n = 2 ** uint[2](c[0:1]); r = n;", |c| 1 << (c & 3)),
         // What is changed two branches deep keeps its value on all other ways.
         ("uint[3] n = 7; if (c[0]) { if (c[1]) { n = 6; if (c[2]) n = 5; } } r[0:2] = n;", |c| match c & 7 {
             7 => 5,

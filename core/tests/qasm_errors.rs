@@ -251,7 +251,6 @@ fn values() {
 #[test]
 fn what_does_not_run_is_named() {
     for (text, what) in [
-        ("array[bit, 2] b;", "an array of bits"),
         ("c;", "an expression as a statement"),
         ("cal { }", "`cal`"),
         ("input int n;", "an input that is neither `float` nor `angle`"),
@@ -305,7 +304,11 @@ fn conditions() {
     assert_eq!(v3("if (1.5) x a;"), "2:5 a number where a condition is needed");
     assert_eq!(v3("if (c == 1) { h a[0]; foo a; } else { x q[7]; }").lines().count(), 3);
     assert_eq!(v3("if (nope) { foo a; } else { bar a; }").lines().count(), 1);
-    assert_eq!(v3("if (sin(c) == 1) x a;"), "2:9 `c` is a classical register, not a value");
+    assert_eq!(
+        v3("if (sin(c) == 1) x a;"),
+        "2:9 `c` depends on a measurement [a circuit has fixed gates: choose between them with `if` or `switch`, or turn by \
+         an `angle[n]`]"
+    );
     assert!(v2(&format!("if (c == {}) x q[0];", "9".repeat(10_001))).contains("does not fit"));
     assert!(v3("c = 4;").contains("2:5 this number in 2 bits does not fit"), "{}", v3("c = 4;"));
     assert_eq!(v3("c = true;"), "2:5 registers of 1 and 2 elements do not go together");

@@ -268,6 +268,13 @@ fn what_was_not_assigned_is_zero() {
 }
 
 #[test]
+fn files_of_tket_are_read() {
+    let text = "OPENQASM 2.0; include \"hqslib1.inc\"; qreg q[2]; U1q(0.5*pi, 0.1*pi) q[0]; Rz(0.2*pi) q[1]; ZZ q[0], q[1]; RZZ(0.3*pi) q[0], q[1];";
+    let expected = "r(pi/2, pi/10) q[0]\nrz(pi/5) q[1]\nrzz(pi/2) q[0], q[1]\nrzz(3*pi/10) q[0], q[1]\n";
+    assert_eq!(read(text).circuit.to_string(), expected);
+}
+
+#[test]
 fn modifiers() {
     same("ctrl @ inv @ rx(theta) q[0], q[1];", "inv @ ctrl @ rx(theta) q[0], q[1];");
     same("ctrl(2) @ x q[0], q[1], q[2];", "ccx q[0], q[1], q[2];");

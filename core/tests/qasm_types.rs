@@ -146,6 +146,32 @@ fn bits_of_integers_are_written() {
 }
 
 #[test]
+fn complex_numbers_have_functions() {
+    for (value, parts) in [
+        ("z + 1", "rx(4.0) q[0]\nrx(4.0) q[0]\n"),
+        ("z * z", "rx(-7.0) q[0]\nrx(24.0) q[0]\n"),
+        ("sqrt(z)", "rx(2.0) q[0]\nrx(1.0) q[0]\n"),
+        ("abs(z)", "rx(5.0) q[0]\nrx(0) q[0]\n"),
+        ("real(z) + imag(z) * 1im", "rx(3.0) q[0]\nrx(4.0) q[0]\n"),
+        ("4", "rx(4) q[0]\nrx(0) q[0]\n"),
+    ] {
+        let given =
+            gates(&format!("complex[float[64]] z = 3 + 4im; rx(real({value})) q; rx(imag({value})) q;"));
+        let expected = parts.replace(".0", "");
+        assert_eq!(given.replace(".0", ""), expected, "{value}");
+    }
+    assert!(holds("complex z = exp(pi/2 * 1im) ** 2;", "abs(real(z) + 1) < 1e-12 && abs(imag(z)) < 1e-12"));
+    assert!(error("rx(floor(1im)) q;").contains("a complex number"));
+    assert!(error("rx(exp(1im)) q;").contains("a complex number where an angle is needed"));
+}
+
+#[test]
+fn arrays_of_bits_are_kept() {
+    assert!(holds("array[bit, 3] a = {1, 0, 1}; a[1] = a[0];", "a[1] && a[2] == 1"));
+    assert!(holds("array[bit[2], 2] a; a[1] = \"10\"; a[0][0] = 1;", "a[0] == \"01\" && a[1][1]"));
+}
+
+#[test]
 fn slices_of_numbers_are_bits() {
     // Those of the specification.
     assert!(holds("int[32] k = 15; bit[16] even = k[0:2:31];", "even == 3"));

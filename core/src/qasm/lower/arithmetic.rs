@@ -258,6 +258,13 @@ pub(super) fn power(base: Value, exponent: Value, version: Version) -> Result<Va
     if let (Value::Int(a, ty), Value::Int(n @ 0.., n_type), Version::V3) = (&base, &exponent, version) {
         return integer::power((*a, *ty), (*n, *n_type));
     }
+    if let (Value::Complex(_), _) | (_, Value::Complex(_)) = (&base, &exponent)
+        && let (Some(x), Some(y)) = (base.complex(), exponent.complex())
+    {
+        // The principal value.
+        let power = x.powc(y);
+        return if power.is_finite() { Ok(Value::Complex(power)) } else { Err(Problem::NotFinite) };
+    }
     if !base.is_real() || !exponent.is_real() {
         return Err(mismatch("**", &base, &exponent));
     }

@@ -177,6 +177,10 @@ impl Lowering<'_> {
                     self.combine(BinaryOp::Sub, zero, word, expr.span)
                 }
             },
+            ExprKind::Power(operands) => {
+                let (base, exponent) = (self.classical(&operands[0])?, self.classical(&operands[1])?);
+                self.power_of_bits(base, exponent, expr.span)
+            }
             ExprKind::Chain(first, rest) => {
                 let mut left = self.classical(first)?;
                 for (op, right) in rest {
@@ -206,6 +210,30 @@ impl Lowering<'_> {
                 self.function_of_bits(*name, args, expr)
             }
             _ => self.evaluate(expr, Scope::Global).map(Classical::Value),
+        }
+    }
+
+    /// `base ** exponent`: a product, or a power of 2 that is shifted, where one of both depends on a measurement.
+    fn power_of_bits(&mut self, base: Classical, exponent: Classical, span: Span) -> Lower<Classical> {
+        const MOST_FACTORS: i128 = 128;
+        match (base, exponent) {
+            (Classical::Value(base), Classical::Value(exponent)) => {
+                let power = super::arithmetic::power(base, exponent, self.version);
+                self.check(power, span).map(Classical::Value)
+            }
+            (Classical::Word { bits, signed, ty }, Classical::Value(Value::Int(n @ 0..=MOST_FACTORS, _))) => {
+                let factor = || Classical::Word { bits: bits.clone(), signed, ty };
+                let one = Classical::Value(Value::int(1));
+                (0..n).try_fold(one, |product, _| self.combine(BinaryOp::Mul, product, factor(), span))
+            }
+            (Classical::Value(Value::Int(base, ty)), exponent @ Classical::Word { .. })
+                if base.count_ones() == 1 && base > 0 =>
+            {
+                let times = Classical::Value(Value::int(i128::from(base.trailing_zeros())));
+                let places = self.combine(BinaryOp::Mul, exponent, times, span)?;
+                self.combine(BinaryOp::Shl, Classical::Value(Value::Int(1, ty)), places, span)
+            }
+            _ => self.refuse("this power of what depends on a measurement", span),
         }
     }
 

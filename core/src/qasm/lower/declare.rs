@@ -133,10 +133,6 @@ impl Lowering<'_> {
                     self.store(bits, known?, name.span, value.span, true)
                 }
             },
-            (BaseType::Bit, Some(_), _) => {
-                self.names.break_name(name.symbol, self.place(name.span));
-                self.refuse("an array of bits", span)
-            }
             (BaseType::Qubit, ..) => {
                 self.names.break_name(name.symbol, self.place(name.span));
                 let (expected, given) = ("`;`".to_owned(), "an initial value".to_owned());

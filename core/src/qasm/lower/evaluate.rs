@@ -215,6 +215,11 @@ impl Lowering<'_> {
                 }
             },
             Some(Entry::Broken) => Err(super::Stop),
+            Some(Entry::Bits(_)) if matches!(scope, Scope::Global) => {
+                let (name, place) = (self.name(symbol), self.place(span));
+                let help = "a circuit has fixed gates: choose between them with `if` or `switch`, or turn by an `angle[n]`";
+                Err(self.report(Diagnostic::error(Problem::Depends { name }).at(place, "").help(help)))
+            }
             Some(entry) => {
                 let is = entry.is();
                 self.fail(Problem::WrongKind { name: self.name(symbol), is, expected: "a value" }, span)

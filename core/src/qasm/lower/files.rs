@@ -11,7 +11,7 @@ impl Lowering<'_> {
         let text = self.text(quoted);
         let name = text.get(1..text.len().saturating_sub(1)).unwrap_or_default().to_owned();
         let belongs = match name.rsplit('/').next().unwrap_or_default() {
-            "qelib1.inc" => Some(Version::V2),
+            "qelib1.inc" | "hqslib1.inc" | "hqslib1_dev.inc" => Some(Version::V2),
             "stdgates.inc" | "stdgates.qasm" => Some(Version::V3),
             _ => None,
         };

@@ -2,6 +2,7 @@
 //!
 //! Smooth ones take parameters; the others need constants, since a derivative must exist.
 
+use num_complex::Complex;
 use num_traits::ToPrimitive;
 
 use super::{
@@ -18,7 +19,7 @@ use crate::{
 /// All names, for suggestions.
 pub(super) const NAMES: &[&str] = &[
     "sin", "cos", "tan", "arcsin", "arccos", "arctan", "asin", "acos", "atan", "exp", "ln", "log", "sqrt",
-    "pow", "mod", "abs", "floor", "ceiling", "ceil", "popcount", "rotl", "rotr", "sizeof",
+    "pow", "mod", "abs", "floor", "ceiling", "ceil", "popcount", "rotl", "rotr", "sizeof", "real", "imag",
 ];
 
 /// The value of `name(args)`.
@@ -44,6 +45,14 @@ pub(super) fn call(name: &str, args: Vec<Value>) -> Result<Value, Problem> {
 }
 
 fn unary(name: &str, x: Value) -> Result<Value, Problem> {
+    if let (Value::Complex(z), true) = (&x, !matches!(name, "floor" | "ceiling" | "ceil")) {
+        return of_complex(name, *z).ok_or_else(|| wrong(&x));
+    }
+    match (name, x.complex()) {
+        ("real", Some(_)) => return Ok(x),
+        ("imag", Some(_)) => return Ok(Value::int(0)),
+        _ => {}
+    }
     let function = match name {
         "sin" => Function::Sin,
         "cos" => Function::Cos,
@@ -57,6 +66,26 @@ fn unary(name: &str, x: Value) -> Result<Value, Problem> {
         _ => return constant(name, x),
     };
     arithmetic::smooth(function, x)
+}
+
+/// A function of a complex number, at its principal value.
+fn of_complex(name: &str, z: Complex<f64>) -> Option<Value> {
+    let real = |x| Value::Number(Number::decimal(x));
+    let value = match name {
+        "real" => real(z.re),
+        "imag" => real(z.im),
+        "abs" => real(z.norm()),
+        "exp" => Value::Complex(z.exp()),
+        "sqrt" => Value::Complex(z.sqrt()),
+        "ln" | "log" => Value::Complex(z.ln()),
+        "sin" => Value::Complex(z.sin()),
+        "cos" => Value::Complex(z.cos()),
+        _ => return None,
+    };
+    match &value {
+        Value::Complex(z) if !z.is_finite() => None,
+        _ => Some(value),
+    }
 }
 
 fn constant(name: &str, x: Value) -> Result<Value, Problem> {

@@ -10,7 +10,7 @@
 //!
 //! The plan is also where OpenQASM 3 runs: loops are unrolled, but those that a measurement ends (`repeat`),
 //! subroutines are planned where they are called, and variables have their values then (`variables`, `flow`,
-//! `subroutine`).
+//! `frames`, `subroutine`).
 //!
 //! A name that was declared with an error is kept as broken: its uses are silent.
 
@@ -24,6 +24,7 @@ mod define;
 mod evaluate;
 mod files;
 mod flow;
+mod frames;
 mod functions;
 mod instantiate;
 mod integer;
@@ -57,7 +58,7 @@ use crate::{
 use call::PlannedCall;
 use conditional::Branches;
 use define::Definition;
-use flow::{Frame, Kind};
+use frames::{Frame, Kind};
 use names::{GateEntry, Gates, Names};
 use operands::Picks;
 use pragma::PlannedChannel;

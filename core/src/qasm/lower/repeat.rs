@@ -19,7 +19,7 @@ use super::{
     Guard, Item, Lower, Lowering, Picks, Stop, Value,
     classical::{Classical, Truth},
     conditional::Branches,
-    flow::{Frame, Kind},
+    frames::{Frame, Kind},
     names::Entry,
     subroutine::{Wanted, assigned},
     variables::{Change, Local, State, Variable},

@@ -231,6 +231,7 @@ impl Lowering<'_> {
                 Value::Int(IntType { sized: true, ..*ty }.wrap(bits.cast_signed()), Some(*ty))
             }
             Value::Turn(Turn::Bits { width, .. }) => Value::Turn(Turn::Bits { width: *width, bits }),
+            Value::Bits { width, .. } => Value::Bits { width: *width, bits },
             other => other.clone(),
         })
     }

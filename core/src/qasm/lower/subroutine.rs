@@ -18,7 +18,7 @@ use std::rc::Rc;
 use super::{
     Lower, Lowering, Picks, Scope, Stop, Value,
     classical::Classical,
-    flow::Kind,
+    frames::Kind,
     names::{Entry, GateEntry},
     select::Along,
     variables::{State, bits_of_type},
