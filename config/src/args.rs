@@ -131,7 +131,7 @@ pub enum Verb {
     Check(CheckArgs),
     /// Draws a circuit
     #[command(
-        after_help = "Examples:\n  ketgrad draw bell.qasm\n  ketgrad draw bell.qasm --format svg -o bell.svg\n  ketgrad draw bell.qasm --format latex -o bell.tex"
+        after_help = "Examples:\n  ketgrad draw bell.qasm\n  ketgrad draw bell.qasm --format svg -o bell.svg"
     )]
     Draw(DrawArgs),
     /// Runs a variational job: parameters of a circuit that make an energy small
