@@ -22,10 +22,10 @@ use crate::{circuit::Circuit, exact::latex_name_beside};
 ///
 /// let mut bell = Circuit::new(2);
 /// let theta = bell.param("theta");
-/// bell.ry(0, theta / 2)?.cx(0, 1)?;
+/// bell.ry(0, theta)?.cx(0, 1)?;
 /// assert_eq!(draw::latex(&bell, None), r"% \usetikzlibrary{quantikz}
 /// \begin{quantikz}
-/// \lstick{$q_{0}$} & \gate{R_{Y}(\theta/2)} & \control{}\vqw{1} & \qw \\
+/// \lstick{$q_{0}$} & \gate{R_{Y}(\theta)} & \control{}\vqw{1} & \qw \\
 /// \lstick{$q_{1}$} & \qw & \targ{} & \qw
 /// \end{quantikz}
 /// ");
