@@ -7,6 +7,7 @@ use ketgrad_core::{
     gate::{Gate, GateKind},
     matrix::Matrix,
     param::{Angle, Q},
+    qasm::{Options, parse},
 };
 
 /// Every shape once.
@@ -53,6 +54,31 @@ fn pictures_are_as_they_were_looked_at() {
     golden("fourier.svg", &draw::svg(&fourier(4), None));
     golden("showcase.tex", &draw::latex(&c, Some(7)));
     golden("fourier.tex", &draw::latex(&fourier(4), None));
+}
+
+/// Computed angles, as OpenQASM writes them.
+#[test]
+fn angles_are_formulas_in_latex() {
+    let drawn = |angle: &str| {
+        let text = format!(
+            "OPENQASM 3.0;\ninclude \"stdgates.inc\";\ninput float a;\ninput float b_1;\nqubit q;\nrx({angle}) q;\n"
+        );
+        let circuit = parse(&text, &Options::default()).unwrap().circuit;
+        let picture = draw::latex(&circuit, None);
+        let (_, gate) = picture.split_once("\\gate{R_{X}(").unwrap();
+        gate.split_once(")} & \\qw").unwrap().0.to_owned()
+    };
+    for (angle, expected) in [
+        ("3*pi/4", "3\\pi /4"),
+        ("a/2 - pi", "-\\pi  + 1/2\\,a"),
+        ("1e-7", "0.0000001"),
+        ("a**b_1", "(a^{b_{1}})"),
+        ("a**(-b_1) * 2", "(a^{(-b_{1})}\\,2)"),
+        ("a**sin(b_1) + 1.5", "(a^{\\sin(b_{1})} + 1.5)"),
+        ("sqrt(a*b_1)", "(\\operatorname{sqrt}(a\\,b_{1}))"),
+    ] {
+        assert_eq!(drawn(angle), expected, "{angle}");
+    }
 }
 
 fn fourier(n: usize) -> Circuit {

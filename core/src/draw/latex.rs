@@ -186,6 +186,12 @@ fn formula(text: &str, names: &[&str]) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
+        if let Some(behind) = rest.strip_prefix("**") {
+            let (exponent, after) = behind.split_at(operand_end(behind));
+            rest = after;
+            let _ = write!(out, "^{{{}}}", formula(exponent, names));
+            continue;
+        }
         let is_number = c.is_ascii_digit() || c == '.';
         let end = match c {
             _ if starts_name(c) => {
@@ -206,21 +212,28 @@ fn formula(text: &str, names: &[&str]) -> String {
                 let _ = write!(out, "\\operatorname{{{}}}", escaped(token));
             }
             _ if starts_name(c) => out.push_str(&latex_name_beside(token, names.iter().copied())),
-            _ if is_number => out.push_str(&power_of_ten(token, &mut rest)),
+            _ if is_number => out.push_str(token),
             _ => out.push_str(&escaped(token)),
         }
     }
     out
 }
 
-/// `1e-5` as it is written in formulas.
-fn power_of_ten(digits: &str, rest: &mut &str) -> String {
-    let Some(behind) = rest.strip_prefix('e') else { return digits.to_owned() };
-    let sign = usize::from(behind.starts_with(['-', '+']));
-    let end = behind[sign..].find(|c: char| !c.is_ascii_digit()).map_or(behind.len(), |n| n + sign);
-    let (exponent, after) = behind.split_at(end);
-    *rest = after;
-    format!("{digits}\\cdot 10^{{{exponent}}}")
+/// Where the first operand of a formula ends: a name or a number with its sign, a call, or what is in parentheses.
+fn operand_end(text: &str) -> usize {
+    let after = |from: usize, is_part: fn(char) -> bool| {
+        text[from..].find(|c: char| !is_part(c)).map_or(text.len(), |n| from + n)
+    };
+    let end = after(after(0, |c| c == '-'), |c| c.is_alphanumeric() || "_.[]".contains(c));
+    if !text[end..].starts_with('(') {
+        return end;
+    }
+    let mut depth = 0;
+    let close = text[end..].char_indices().find(|&(_, c)| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        depth == 0
+    });
+    close.map_or(text.len(), |(at, _)| end + at + 1)
 }
 
 /// Words that are no formula.
