@@ -126,7 +126,7 @@ pub enum Verb {
     Diff(DiffArgs),
     /// Compares all derivative engines on a program or an expectation value
     #[command(
-        after_help = "Examples:\n  ketgrad check model.kg --at a=1,b=2\n  ketgrad check -e 'fn f(x) { sin(x) * x }' --at x=pi/4\n  ketgrad check ansatz.qasm --observable 'Z0 Z1' --set theta=0.3"
+        after_help = "Examples:\n  ketgrad check -e 'fn f(x) { sin(x) * x }' --at x=pi/4\n  ketgrad check ansatz.qasm --observable 'Z0 Z1' --set theta=0.3"
     )]
     Check(CheckArgs),
     /// Draws a circuit
