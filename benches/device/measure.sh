@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Measures all that RESULTS.md shows of a device, the most important first, in the time that there is.
 #
-#     cargo build --release -p ketgrad-cuda -p ketgrad-benches --bin device
+#     cargo build --release -p ketgrad-cuda
+#     cargo build --release -p ketgrad-benches --bin device
 #     benches/device/measure.sh FOLDER [SECONDS]
 #
 # Each part writes FOLDER/PART.jsonl and a line with its seconds and how it ended; what is left when the time is up is said
