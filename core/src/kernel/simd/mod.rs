@@ -17,17 +17,21 @@
 //! ends up in, `vectorize`, which is compiled for it. (The scheme is that of the crate pulp.)
 #![expect(unsafe_code, reason = "vector instructions are unsafe where the processor lacks them")]
 
-/// A loop over 0, 1, … up to a constant of at most 8, written out, so that arrays of registers that are
-/// indexed by its counter stay registers. (Loops that the compiler finds too long to unroll go through memory.)
+/// A loop over 0, 1, … up to a constant, written out, so that arrays of registers that are indexed by its counter stay
+/// registers. (Loops that the compiler finds too long to unroll go through memory.)
+///
+/// It is said how large the constant may be: as often the body is written down. Turns beyond the count are left out before
+/// code is generated, which nested loops would otherwise make a thousandfold.
 macro_rules! unroll {
-    ($i:ident in 0..$count:expr => $body:block) => {
-        unroll!(@ $i, $count, $body, 0 1 2 3 4 5 6 7)
+    ($i:ident in $from:tt..$count:expr, at most $most:tt => $body:block) => {
+        unroll!(@ $from, $most, $i, $count, $body)
     };
-    ($i:ident in 1..$count:expr => $body:block) => {
-        unroll!(@ $i, $count, $body, 1 2 3 4 5 6 7)
-    };
-    (@ $i:ident, $count:expr, $body:block, $($number:literal)*) => {
-        $(if $number < $count {
+    (@ 0, 2, $($loop:tt)*) => { unroll!(@@ [0 1] $($loop)*) };
+    (@ 0, 4, $($loop:tt)*) => { unroll!(@@ [0 1 2 3] $($loop)*) };
+    (@ 1, 4, $($loop:tt)*) => { unroll!(@@ [1 2 3] $($loop)*) };
+    (@ 0, 8, $($loop:tt)*) => { unroll!(@@ [0 1 2 3 4 5 6 7] $($loop)*) };
+    (@@ [$($number:literal)*] $i:ident, $count:expr, $body:block) => {
+        $(if const { $number < $count } {
             let $i: usize = $number;
             $body
         })*

@@ -281,12 +281,12 @@ unsafe fn sum_rows<S: Simd>(
                 let from = run.from.add((first ^ (run.flip - within)) * S::LANES);
                 match (run.table, run.moved) {
                     (None, None) => {
-                        unroll!(j in 0..ROWS => {
+                        unroll!(j in 0..ROWS, at most 8 => {
                             sums[j] = S::load(from.add((j ^ within) * S::LANES)).mul_add(run.factor, sums[j]);
                         });
                     }
                     (None, Some(moved)) => {
-                        unroll!(j in 0..ROWS => {
+                        unroll!(j in 0..ROWS, at most 8 => {
                             let x = S::load(from.add((j ^ within) * S::LANES)).permute(moved);
                             sums[j] = x.mul_add(run.factor, sums[j]);
                         });
@@ -294,18 +294,18 @@ unsafe fn sum_rows<S: Simd>(
                     (Some(table), moved) => {
                         let table = table.add(first * S::LANES);
                         let mut x = [zero; ROWS];
-                        unroll!(j in 0..ROWS => { x[j] = S::load(from.add((j ^ within) * S::LANES)); });
+                        unroll!(j in 0..ROWS, at most 8 => { x[j] = S::load(from.add((j ^ within) * S::LANES)); });
                         if let Some(moved) = moved {
-                            unroll!(j in 0..ROWS => { x[j] = x[j].permute(moved); });
+                            unroll!(j in 0..ROWS, at most 8 => { x[j] = x[j].permute(moved); });
                         }
-                        unroll!(j in 0..ROWS => {
+                        unroll!(j in 0..ROWS, at most 8 => {
                             let factor = S::load(table.add(j * S::LANES)).mul(run.factor);
                             sums[j] = x[j].mul_add(factor, sums[j]);
                         });
                     }
                 }
             }
-            unroll!(j in 0..ROWS => {
+            unroll!(j in 0..ROWS, at most 8 => {
                 let at = (first + j) * S::LANES;
                 products[j % 2] = S::load(own.add(at)).mul_add(sums[j], products[j % 2]);
                 let to = to.add(at);

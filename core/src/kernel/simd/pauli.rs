@@ -317,7 +317,7 @@ impl<S: Simd> Pair<S> {
             let b = self.b.add((first ^ (self.flip - within)) * S::LANES);
             let zero = S::splat(S::Elem::zero());
             let mut rows = [(zero, zero); ROWS];
-            unroll!(j in 0..ROWS => {
+            unroll!(j in 0..ROWS, at most 8 => {
                 let other = S::load(b.add((j ^ within) * S::LANES));
                 rows[j] = (S::load(a.add(j * S::LANES)), other.permute(self.moved));
             });
@@ -337,9 +337,9 @@ impl<S: Simd> Pair<S> {
             for first in (0..self.rows).step_by(ROWS) {
                 let rows = self.eight(first);
                 if odd(first & z) {
-                    unroll!(j in 0..ROWS => { sums[j] = rows[j].0.neg_mul_add(rows[j].1, sums[j]); });
+                    unroll!(j in 0..ROWS, at most 8 => { sums[j] = rows[j].0.neg_mul_add(rows[j].1, sums[j]); });
                 } else {
-                    unroll!(j in 0..ROWS => { sums[j] = rows[j].0.mul_add(rows[j].1, sums[j]); });
+                    unroll!(j in 0..ROWS, at most 8 => { sums[j] = rows[j].0.mul_add(rows[j].1, sums[j]); });
                 }
             }
             transform(&mut sums);
@@ -357,7 +357,7 @@ impl<S: Simd> Pair<S> {
             // SAFETY: the caller's promise is passed on.
             let pairs = unsafe { self.eight(first) };
             let mut rows = [pairs[0].0; ROWS];
-            unroll!(j in 0..ROWS => { rows[j] = pairs[j].0.mul(pairs[j].1); });
+            unroll!(j in 0..ROWS, at most 8 => { rows[j] = pairs[j].0.mul(pairs[j].1); });
             transform(&mut rows);
             for (k, sum) in sums[..count].iter_mut().enumerate() {
                 let row = rows[z(k) % ROWS];
@@ -370,9 +370,9 @@ impl<S: Simd> Pair<S> {
 /// The Walsh-Hadamard transform: entry z becomes the sum of the entries j times `(-1)^{|j & z|}`.
 #[inline(always)]
 fn transform<S: Simd>(x: &mut [S; ROWS]) {
-    unroll!(k in 0..4 => { let (i, j) = (2 * k, 2 * k + 1); (x[i], x[j]) = (x[i].add(x[j]), x[i].sub(x[j])); });
-    unroll!(k in 0..4 => { let (i, j) = (k + (k & 2), k + (k & 2) + 2); (x[i], x[j]) = (x[i].add(x[j]), x[i].sub(x[j])); });
-    unroll!(k in 0..4 => { let (i, j) = (k, k + 4); (x[i], x[j]) = (x[i].add(x[j]), x[i].sub(x[j])); });
+    unroll!(k in 0..4, at most 4 => { let (i, j) = (2 * k, 2 * k + 1); (x[i], x[j]) = (x[i].add(x[j]), x[i].sub(x[j])); });
+    unroll!(k in 0..4, at most 4 => { let (i, j) = (k + (k & 2), k + (k & 2) + 2); (x[i], x[j]) = (x[i].add(x[j]), x[i].sub(x[j])); });
+    unroll!(k in 0..4, at most 4 => { let (i, j) = (k, k + 4); (x[i], x[j]) = (x[i].add(x[j]), x[i].sub(x[j])); });
 }
 
 #[cfg(test)]

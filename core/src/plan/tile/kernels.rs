@@ -251,7 +251,7 @@ impl<P: Simd, const ROWS: usize, const PHASES: u8, const CROSSED: bool> Task<P::
                     let first = (entry & ((1 << SIGN_SHIFT) - 1)) as usize;
                     let all = (entry >> SIGN_SHIFT) as usize ^ signs;
                     let (mut x, mut y) = ([zero; 8], [zero; 8]);
-                    unroll!(set in 0..count => {
+                    unroll!(set in 0..1 << ROWS, at most 8 => {
                         let row = first ^ offsets[set];
                         (x[set], y[set]) = (S::load(re.add(row * S::LANES)), S::load(im.add(row * S::LANES)));
                         if PHASES != NONE
@@ -263,9 +263,9 @@ impl<P: Simd, const ROWS: usize, const PHASES: u8, const CROSSED: bool> Task<P::
                             (x[set], y[set]) = (x[set].permute(crossing[set]), y[set].permute(crossing[set]));
                         }
                     });
-                    unroll!(turn in 0..ROWS => {
+                    unroll!(turn in 0..ROWS, at most 4 => {
                         let t = tangent(turn, all);
-                        unroll!(low in 0..count => {
+                        unroll!(low in 0..1 << ROWS, at most 8 => {
                             if low >> turn & 1 == 0 {
                                 let high = low | 1 << turn;
                                 let (a, b) = (x[low], x[high]);
@@ -277,12 +277,12 @@ impl<P: Simd, const ROWS: usize, const PHASES: u8, const CROSSED: bool> Task<P::
                     });
                     for (k, exchange) in exchanges[..lane_count].iter().enumerate() {
                         let t = tangent(ROWS + k, all);
-                        unroll!(set in 0..count => {
+                        unroll!(set in 0..1 << ROWS, at most 8 => {
                             x[set] = t.mul_add(x[set].permute(*exchange), x[set]);
                             y[set] = t.mul_add(y[set].permute(*exchange), y[set]);
                         });
                     }
-                    unroll!(set in 0..count => {
+                    unroll!(set in 0..1 << ROWS, at most 8 => {
                         let row = first ^ offsets[set];
                         if CROSSED && set > 0 {
                             (x[set], y[set]) = (x[set].permute(crossing[set]), y[set].permute(crossing[set]));
@@ -362,30 +362,29 @@ impl<P: Simd, const ROWS: usize, const FLIPS: usize> Task<P::Elem> for DenseRun<
             for k in 0..FLIPS {
                 flips[k] = S::index(|j| j ^ block.lane_flips[k]);
             }
-            let sets = sets::<S>();
             for chunk in block.table.chunks(TURN) {
                 pipeline.turn();
-                for starts in chunk.chunks(sets) {
+                for starts in chunk.chunks(sets::<S>()) {
                     let firsts: [usize; MAX_SETS] =
                         std::array::from_fn(|k| starts[k.min(starts.len() - 1)] as usize * S::LANES);
                     let (mut x, mut y) = ([[[zero; MAX_SETS]; 4]; 4], [[[zero; MAX_SETS]; 4]; 4]);
-                    unroll!(k in 0..sets => {
-                        unroll!(f in 0..ROWS => {
+                    unroll!(k in 0..sets::<S>(), at most 2 => {
+                        unroll!(f in 0..ROWS, at most 4 => {
                             let at = firsts[k] | offsets[f];
                             (x[f][0][k], y[f][0][k]) = (S::load(re.add(at)), S::load(im.add(at)));
-                            unroll!(i in 1..FLIPS => {
+                            unroll!(i in 1..FLIPS, at most 4 => {
                                 (x[f][i][k], y[f][i][k]) =
                                     (x[f][0][k].permute(flips[i]), y[f][0][k].permute(flips[i]));
                             });
                         });
                     });
-                    unroll!(e in 0..ROWS => {
+                    unroll!(e in 0..ROWS, at most 4 => {
                         let (mut new_x, mut new_y) = ([zero; MAX_SETS], [zero; MAX_SETS]);
-                        unroll!(f in 0..ROWS => {
-                            unroll!(i in 0..FLIPS => {
+                        unroll!(f in 0..ROWS, at most 4 => {
+                            unroll!(i in 0..FLIPS, at most 4 => {
                                 let at = coefficients.add(((e * ROWS + f) * FLIPS + i) * 2 * S::LANES);
                                 let (c, s) = (S::load(at), S::load(at.add(S::LANES)));
-                                unroll!(k in 0..sets => {
+                                unroll!(k in 0..sets::<S>(), at most 2 => {
                                     let (a, b) = (x[f][i][k], y[f][i][k]);
                                     (new_x[k], new_y[k]) = if f == 0 && i == 0 {
                                         (c.mul(a), c.mul(b))
@@ -396,7 +395,7 @@ impl<P: Simd, const ROWS: usize, const FLIPS: usize> Task<P::Elem> for DenseRun<
                                 });
                             });
                         });
-                        unroll!(k in 0..sets => {
+                        unroll!(k in 0..sets::<S>(), at most 2 => {
                             new_x[k].store(re.add(firsts[k] | offsets[e]));
                             new_y[k].store(im.add(firsts[k] | offsets[e]));
                         });
@@ -412,8 +411,7 @@ const MAX_SETS: usize = 2;
 
 /// How many sets of rows a dense block takes at once: each coefficient is loaded once for all of them, as many as the
 /// registers hold besides.
-#[inline(always)]
-fn sets<S: Simd>() -> usize {
+const fn sets<S: Simd>() -> usize {
     if S::ROW_QUBITS < 3 { 1 } else { MAX_SETS }
 }
 
@@ -453,22 +451,21 @@ impl<P: Simd, D: Destination<P>, const ROWS: usize> Task<P::Elem> for FactoredRu
             let (low_flip, high_flip, both_flip) = (flip(low.1), flip(high.1), flip(both.1));
             // Loaded where they are used: there are more of them than registers.
             let of = |kind: usize, e: usize| P::load(coefficients.add((kind * ROWS + e) * P::LANES));
-            let sets = sets::<P>();
             let mut ahead = block.table.iter().skip(AHEAD / ROWS);
             for chunk in block.table.chunks(TURN) {
                 pipeline.turn();
-                for starts in chunk.chunks(sets) {
-                    for &first in ahead.by_ref().take(if D::FAR { sets } else { 0 }) {
-                        unroll!(e in 0..ROWS => {
+                for starts in chunk.chunks(sets::<P>()) {
+                    for &first in ahead.by_ref().take(if D::FAR { sets::<P>() } else { 0 }) {
+                        unroll!(e in 0..ROWS, at most 4 => {
                             to.ask(first as usize | block.row_offsets[e]);
                         });
                     }
                     let firsts: [usize; MAX_SETS] =
                         std::array::from_fn(|k| starts[k.min(starts.len() - 1)] as usize * P::LANES);
                     let (mut x, mut y) = ([[zero; MAX_SETS]; 4], [[zero; MAX_SETS]; 4]);
-                    unroll!(e in 0..ROWS => {
+                    unroll!(e in 0..ROWS, at most 4 => {
                         let t = of(0, e);
-                        unroll!(k in 0..sets => {
+                        unroll!(k in 0..sets::<P>(), at most 2 => {
                             let at = firsts[k] | offsets[e];
                             (x[e][k], y[e][k]) = (P::load(re.add(at)), P::load(im.add(at)));
                             // The first row has no phase, if it is one for all lanes.
@@ -479,26 +476,26 @@ impl<P: Simd, D: Destination<P>, const ROWS: usize> Task<P::Elem> for FactoredRu
                     });
                     for (kind, rows, lanes) in [(1, low, low_flip), (2, high, high_flip)] {
                         let (a, b) = (x, y);
-                        unroll!(e in 0..ROWS => {
+                        unroll!(e in 0..ROWS, at most 4 => {
                             let t = of(kind, e);
-                            unroll!(k in 0..sets => {
+                            unroll!(k in 0..sets::<P>(), at most 2 => {
                                 let (c, d) = (a[e ^ rows.0][k], b[e ^ rows.0][k]);
                                 let (c, d) = if rows.1 == 0 { (c, d) } else { (c.permute(lanes), d.permute(lanes)) };
                                 (x[e][k], y[e][k]) = (c.mul_add(t, a[e][k]), d.mul_add(t, b[e][k]));
                             });
                         });
                     }
-                    unroll!(e in 0..ROWS => {
+                    unroll!(e in 0..ROWS, at most 4 => {
                         let t = of(3, e);
-                        unroll!(k in 0..sets => {
+                        unroll!(k in 0..sets::<P>(), at most 2 => {
                             if ROWS < 4 || e > 0 {
                                 (x[e][k], y[e][k]) = tilted(x[e][k], y[e][k], t);
                             }
                         });
                     });
-                    unroll!(e in 0..ROWS => {
+                    unroll!(e in 0..ROWS, at most 4 => {
                         let (near, far) = (of(4, e), of(5, e));
-                        unroll!(k in 0..sets => {
+                        unroll!(k in 0..sets::<P>(), at most 2 => {
                             let (c, d) = (x[e ^ both.0][k], y[e ^ both.0][k]);
                             let (c, d) =
                                 if both.1 == 0 { (c, d) } else { (c.permute(both_flip), d.permute(both_flip)) };
