@@ -71,10 +71,9 @@ impl Threads {
     pub(crate) fn split(&self, n: usize, f: impl Fn(Range<usize>) + Sync) {
         #[cfg(feature = "parallel")]
         if let Some(pool) = &self.pool {
-            use rayon::prelude::*;
             let pieces = (self.count() * PIECES_PER_THREAD).min(n);
             let bound = |k: usize| k * (n / pieces) + k.min(n % pieces);
-            pool.install(|| (0..pieces).into_par_iter().for_each(|k| f(bound(k)..bound(k + 1))));
+            each(pool, pieces, &|k| f(bound(k)..bound(k + 1)));
             return;
         }
         f(0..n);
@@ -84,8 +83,7 @@ impl Threads {
     pub fn map<T: Send>(&self, n: usize, f: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
         #[cfg(feature = "parallel")]
         if let Some(pool) = &self.pool {
-            use rayon::prelude::*;
-            return pool.install(|| (0..n).into_par_iter().map(f).collect());
+            return values(pool, n, &f);
         }
         (0..n).map(f).collect()
     }
@@ -116,10 +114,35 @@ impl Threads {
     pub(crate) fn chunks<T: Send>(&self, slice: &mut [T], size: usize, f: impl Fn(usize, &mut [T]) + Sync) {
         #[cfg(feature = "parallel")]
         if let Some(pool) = &self.pool {
-            use rayon::prelude::*;
-            pool.install(|| slice.par_chunks_mut(size).enumerate().for_each(|(i, chunk)| f(i, chunk)));
+            each_chunk(pool, slice, size, &f);
             return;
         }
         slice.chunks_mut(size).enumerate().for_each(|(i, chunk)| f(i, chunk));
     }
+}
+
+// The work is a pointer here, so that the pool's machinery is compiled once and not for each loop: a call for each piece of
+// thousands of numbers.
+
+#[cfg(feature = "parallel")]
+fn each(pool: &rayon::ThreadPool, n: usize, f: &(dyn Fn(usize) + Sync)) {
+    use rayon::prelude::*;
+    pool.install(|| (0..n).into_par_iter().for_each(f));
+}
+
+#[cfg(feature = "parallel")]
+fn values<T: Send>(pool: &rayon::ThreadPool, n: usize, f: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
+    use rayon::prelude::*;
+    pool.install(|| (0..n).into_par_iter().map(f).collect())
+}
+
+#[cfg(feature = "parallel")]
+fn each_chunk<T: Send>(
+    pool: &rayon::ThreadPool,
+    slice: &mut [T],
+    size: usize,
+    f: &(dyn Fn(usize, &mut [T]) + Sync),
+) {
+    use rayon::prelude::*;
+    pool.install(|| slice.par_chunks_mut(size).enumerate().for_each(|(i, chunk)| f(i, chunk)));
 }

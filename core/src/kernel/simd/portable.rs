@@ -1,8 +1,6 @@
 //! Four numbers in an array, for processors without a register type of their own here.
 #![expect(unsafe_code, reason = "implements an unsafe interface")]
 
-use std::array::from_fn;
-
 use super::{Element, Simd, Task};
 
 /// Four numbers. The compiler puts them into whatever registers it has (SSE2, NEON, …).
@@ -13,7 +11,8 @@ pub(crate) struct Lanes4<E>([E; 4]);
 impl<E: Element> Lanes4<E> {
     #[inline(always)]
     fn zip(self, b: Self, f: impl Fn(E, E) -> E) -> Self {
-        Lanes4(from_fn(|j| f(self.0[j], b.0[j])))
+        let ([a0, a1, a2, a3], [b0, b1, b2, b3]) = (self.0, b.0);
+        Lanes4([f(a0, b0), f(a1, b1), f(a2, b2), f(a3, b3)])
     }
 }
 
@@ -57,15 +56,15 @@ impl<E: Element> Simd for Lanes4<E> {
     }
     #[inline(always)]
     unsafe fn index(from: impl Fn(usize) -> usize) -> [u8; 4] {
-        from_fn(|j| from(j) as u8)
+        [from(0) as u8, from(1) as u8, from(2) as u8, from(3) as u8]
     }
     #[inline(always)]
     unsafe fn pair_index(from: impl Fn(usize) -> usize) -> [u8; 4] {
-        from_fn(|j| from(j) as u8)
+        [from(0) as u8, from(1) as u8, from(2) as u8, from(3) as u8]
     }
     #[inline(always)]
     unsafe fn mask(second: impl Fn(usize) -> bool) -> [bool; 4] {
-        from_fn(second)
+        [second(0), second(1), second(2), second(3)]
     }
     #[inline(always)]
     fn add(self, b: Self) -> Self {
@@ -90,15 +89,20 @@ impl<E: Element> Simd for Lanes4<E> {
     }
     #[inline(always)]
     fn permute(self, index: [u8; 4]) -> Self {
-        Lanes4(index.map(|i| self.0[usize::from(i) % 4]))
+        let [i, j, k, l] = index;
+        let lane = |i: u8| self.0[usize::from(i) % 4];
+        Lanes4([lane(i), lane(j), lane(k), lane(l)])
     }
     #[inline(always)]
     fn permute2(self, second: Self, index: [u8; 4]) -> Self {
-        Lanes4(index.map(|i| if i < 4 { self.0[usize::from(i)] } else { second.0[usize::from(i) % 4] }))
+        let [i, j, k, l] = index;
+        let lane = |i: u8| if i < 4 { self.0[usize::from(i)] } else { second.0[usize::from(i) % 4] };
+        Lanes4([lane(i), lane(j), lane(k), lane(l)])
     }
     #[inline(always)]
     fn blend(self, second: Self, mask: [bool; 4]) -> Self {
-        Lanes4(from_fn(|j| if mask[j] { second.0[j] } else { self.0[j] }))
+        let lane = |j: usize| if mask[j] { second.0[j] } else { self.0[j] };
+        Lanes4([lane(0), lane(1), lane(2), lane(3)])
     }
     #[inline(always)]
     fn swap_pairs(self) -> Self {

@@ -5,6 +5,16 @@ use std::arch::x86_64::*;
 
 use super::{Simd, Task};
 
+/// A number for each lane. (`array::from_fn` is compiled to four functions for each that it is called with.)
+#[inline(always)]
+fn lanes<I: Copy + Default, const N: usize>(of: impl Fn(usize) -> I) -> [I; N] {
+    let mut lanes = [I::default(); N];
+    for (j, lane) in lanes.iter_mut().enumerate() {
+        *lane = of(j);
+    }
+    lanes
+}
+
 /// A register type: its lanes, the instructions that need no thought, and then the others.
 macro_rules! register {
     (
@@ -109,7 +119,7 @@ register! {
     _mm512_fmadd_pd _mm512_fnmadd_pd
     {
         unsafe fn index(from: impl Fn(usize) -> usize) -> __m512i {
-            let lanes: [i64; 8] = std::array::from_fn(|j| from(j) as i64);
+            let lanes = lanes::<i64, 8>(|j| from(j) as i64);
             // SAFETY: the caller is within `vectorize`; the array is 64 bytes.
             unsafe { _mm512_loadu_si512(lanes.as_ptr().cast()) }
         }
@@ -163,7 +173,7 @@ register! {
     _mm512_fmadd_ps _mm512_fnmadd_ps
     {
         unsafe fn index(from: impl Fn(usize) -> usize) -> __m512i {
-            let lanes: [i32; 16] = std::array::from_fn(|j| from(j) as i32);
+            let lanes = lanes::<i32, 16>(|j| from(j) as i32);
             // SAFETY: the caller is within `vectorize`; the array is 64 bytes.
             unsafe { _mm512_loadu_si512(lanes.as_ptr().cast()) }
         }
@@ -218,7 +228,7 @@ register! {
     {
         unsafe fn index(from: impl Fn(usize) -> usize) -> __m256i {
             // The instruction moves halves of doubles.
-            let lanes: [i32; 8] = std::array::from_fn(|j| (2 * from(j / 2) + j % 2) as i32);
+            let lanes = lanes::<i32, 8>(|j| (2 * from(j / 2) + j % 2) as i32);
             // SAFETY: the caller is within `vectorize`; the array is 32 bytes.
             unsafe { _mm256_loadu_si256(lanes.as_ptr().cast()) }
         }
@@ -227,7 +237,7 @@ register! {
             unsafe { (F64x4::index(|j| from(j) % 4), F64x4::mask(|j| from(j) >= 4)) }
         }
         unsafe fn mask(second: impl Fn(usize) -> bool) -> __m256d {
-            let lanes: [i64; 4] = std::array::from_fn(|j| -i64::from(second(j)));
+            let lanes = lanes::<i64, 4>(|j| -i64::from(second(j)));
             // SAFETY: the caller is within `vectorize`; the array is 32 bytes.
             unsafe { _mm256_loadu_pd(lanes.as_ptr().cast()) }
         }
@@ -271,7 +281,7 @@ register! {
     _mm256_fmadd_ps _mm256_fnmadd_ps
     {
         unsafe fn index(from: impl Fn(usize) -> usize) -> __m256i {
-            let lanes: [i32; 8] = std::array::from_fn(|j| from(j) as i32);
+            let lanes = lanes::<i32, 8>(|j| from(j) as i32);
             // SAFETY: the caller is within `vectorize`; the array is 32 bytes.
             unsafe { _mm256_loadu_si256(lanes.as_ptr().cast()) }
         }
@@ -280,7 +290,7 @@ register! {
             unsafe { (F32x8::index(|j| from(j) % 8), F32x8::mask(|j| from(j) >= 8)) }
         }
         unsafe fn mask(second: impl Fn(usize) -> bool) -> __m256 {
-            let lanes: [i32; 8] = std::array::from_fn(|j| -i32::from(second(j)));
+            let lanes = lanes::<i32, 8>(|j| -i32::from(second(j)));
             // SAFETY: the caller is within `vectorize`; the array is 32 bytes.
             unsafe { _mm256_loadu_ps(lanes.as_ptr().cast()) }
         }
