@@ -19,6 +19,7 @@
 
 mod contract;
 mod decompose;
+mod eigen;
 mod error;
 mod flip;
 mod fourier;
@@ -39,7 +40,8 @@ use std::{
 
 pub(crate) use contract::{BETWEEN, LISTS, lists, name as contraction};
 pub use contract::{Contracted, contract};
-pub use decompose::{cholesky, eigh, expm};
+pub use decompose::{cholesky, expm};
+pub use eigen::eigh;
 pub use error::ArrayError;
 pub use fourier::{Transforms, fft};
 pub use index::{

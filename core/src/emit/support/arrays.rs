@@ -57,6 +57,7 @@ trait Number:
     fn conjugate(self) -> Self;
     fn square(self) -> f64;
     fn real_part(self) -> f64;
+    fn imaginary_part(self) -> f64;
     fn reciprocal(self) -> Self;
 }
 impl Number for f64 {
@@ -71,6 +72,9 @@ impl Number for f64 {
     }
     fn real_part(self) -> f64 {
         self
+    }
+    fn imaginary_part(self) -> f64 {
+        0.0
     }
     fn reciprocal(self) -> f64 {
         1.0 / self
@@ -890,52 +894,223 @@ fn array_cholesky<T: Number>(a: &Array<T>) -> Array<T> {
     Array::new(&[n, n], l)
 }
 //-
-/// Makes element (p, q) of a Hermitian matrix zero by a rotation, which turns the columns of `v` along.
-fn array_turn<T: Number>(n: usize, m: &mut [T], v: &mut [T], p: usize, q: usize) {
-    let (b, size) = (m[p * n + q], m[p * n + q].square());
-    if size == 0.0 {
-        return;
+/// A power of two near `1 / x`, by which products are exact; 1 for 0.
+fn array_inverse_size(x: f64) -> f64 {
+    if x == 0.0 {
+        return 1.0;
     }
-    let d = (m[q * n + q].real_part() - m[p * n + p].real_part()) * 0.5;
-    let root = (d * d + size).sqrt();
-    let t = 1.0 / (d + if d < 0.0 { -root } else { root });
-    let cosine = 1.0 / (1.0 + size * t * t).sqrt();
-    let (c, s) = (T::of(cosine), b * T::of(t * cosine));
-    for row in m.chunks_exact_mut(n).chain(v.chunks_exact_mut(n)) {
-        let (x, y) = (row[p], row[q]);
-        row[p] = c * x - s.conjugate() * y;
-        row[q] = s * x + c * y;
+    let exponent = (x.to_bits() >> 52 & 0x7ff) as i64 - 1023;
+    let most = if exponent.abs() < 150 { 126 } else { 1022 };
+    f64::from_bits(((1023 - exponent.clamp(-most, most)) as u64) << 52)
+}
+//-
+/// The sum of all columns, by halves.
+fn array_columns<T: Number>(mut sums: [T; 16]) -> T {
+    for half in [8, 4, 2, 1] {
+        for k in 0..half {
+            let other = sums[k + half];
+            sums[k] += other;
+        }
     }
-    for k in 0..n {
-        let (x, y) = (m[p * n + k], m[q * n + k]);
-        m[p * n + k] = c * x - s * y;
-        m[q * n + k] = s.conjugate() * x + c * y;
+    sums[0]
+}
+//-
+/// `u^H x`, in 16 columns.
+fn array_inner<T: Number>(u: &[T], x: &[T]) -> T {
+    let mut sums = [T::default(); 16];
+    for (k, (u, x)) in u.iter().zip(x).enumerate() {
+        sums[k % 16] += u.conjugate() * *x;
+    }
+    array_columns(sums)
+}
+//-
+/// The reflection `1 - t u u^H` that leaves a row its last element alone: that element, and `t`. The row becomes `u`.
+fn array_reflection<T: Number>(x: &mut [T]) -> (f64, T) {
+    let greatest = |m: f64, x: &T| m.max(x.real_part().abs()).max(x.imaginary_part().abs());
+    let scale = array_inverse_size(x.iter().fold(0.0, greatest));
+    x.iter_mut().for_each(|x| *x = T::of(scale) * *x);
+    let (last, others) = x.split_last_mut().expect("a row has elements");
+    let rest = others.iter().fold(0.0, |s, x| s + x.square());
+    let alpha = *last;
+    if rest == 0.0 && alpha.imaginary_part() == 0.0 {
+        return (alpha.real_part() / scale, T::default());
+    }
+    let length = (alpha.square() + rest).sqrt();
+    let beta = if alpha.real_part() < 0.0 { length } else { -length };
+    let away = alpha - T::of(beta);
+    let by = away * T::of(1.0 / away.square());
+    others.iter_mut().for_each(|x| *x = x.conjugate() * by);
+    *last = T::of(1.0);
+    (beta / scale, away.conjugate() * T::of(-1.0 / beta))
+}
+//-
+/// A Hermitian matrix, of which the lower triangle is given, by reflections to a tridiagonal one: its diagonal, what is
+/// beside it, and the factors of the reflections, whose vectors take the place of the rows.
+fn array_reduced<T: Number>(n: usize, m: &mut [T]) -> (Vec<f64>, Vec<f64>, Vec<T>) {
+    let (mut diagonal, mut beside, mut factors) = (vec![0.0; n], vec![0.0; n], vec![T::default(); n]);
+    let (mut w, mut old, mut late) = (vec![T::default(); n], vec![T::default(); n], false);
+    for i in (0..n).rev() {
+        let (above, below) = m.split_at_mut(i * n);
+        let row = &mut below[..n];
+        for k in 0..=i {
+            row[k] = row[k] - (w[i] * old[k].conjugate() + old[i] * w[k].conjugate());
+        }
+        diagonal[i] = row[i].real_part();
+        if i == 0 {
+            break;
+        }
+        (beside[i - 1], factors[i]) = array_reflection(&mut row[..i]);
+        let t = factors[i];
+        let new = t.square() != 0.0;
+        if !new && !late {
+            continue;
+        }
+        let u: Vec<T> = row[..i].iter().map(|u| if new { *u } else { T::default() }).collect();
+        let mut p = vec![T::default(); n];
+        for (r, line) in above.chunks_exact_mut(n).enumerate() {
+            let mut sums = [T::default(); 16];
+            for k in 0..r {
+                line[k] = line[k] - (w[r] * old[k].conjugate() + old[r] * w[k].conjugate());
+                sums[k % 16] += line[k] * u[k];
+                p[k] += line[k].conjugate() * u[r];
+            }
+            line[r] = T::of(line[r].real_part() - 2.0 * (w[r] * old[r].conjugate()).real_part());
+            p[r] += array_columns(sums) + line[r] * u[r];
+        }
+        p[..i].iter_mut().for_each(|p| *p = t * *p);
+        let half = T::of(0.5 * (t.conjugate() * array_inner(&u, &p)).real_part());
+        p.iter_mut().zip(&u).for_each(|(p, u)| *p = *p - half * *u);
+        old[..i].copy_from_slice(&u);
+        old[i..].fill(T::default());
+        (w, late) = (p, new);
+    }
+    (diagonal, beside, factors)
+}
+//-
+/// `(x / r, y / r, r)` with `r^2 = x^2 + y^2`; of zeros the turn by no angle.
+fn array_rotation(x: f64, y: f64) -> (f64, f64, f64) {
+    if y == 0.0 {
+        return (1.0, 0.0, x);
+    }
+    let scale = array_inverse_size(x.abs().max(y.abs()));
+    let (x, y) = (x * scale, y * scale);
+    let r = (x * x + y * y).sqrt();
+    (x / r, y / r, r / scale)
+}
+//-
+/// The end of the block that begins at `from`.
+fn array_block(d: &[f64], e: &[f64], from: usize) -> usize {
+    let size = |k: usize| d[k].abs().sqrt() * d[k + 1].abs().sqrt();
+    let apart = |k: &usize| e[*k].abs() <= f64::EPSILON * size(*k) || e[*k].abs() <= 1.5e-154;
+    (from..d.len() - 1).find(apart).unwrap_or(d.len() - 1)
+}
+//-
+/// Makes a block of a tridiagonal matrix diagonal by implicit QL steps with shifts.
+fn array_ql(d: &mut [f64], e: &mut [f64], mut turn: impl FnMut(usize, f64, f64)) {
+    let mut steps = 60 * d.len();
+    for l in 0..d.len() {
+        loop {
+            let m = array_block(d, e, l);
+            e[m] = 0.0;
+            if m == l {
+                break;
+            }
+            assert!(steps > 0, "`eigen` does not converge");
+            steps -= 1;
+            let half = (d[l + 1] - d[l]) / (2.0 * e[l]);
+            let root = if half.abs() < 1e100 { (half * half + 1.0).sqrt() } else { half.abs() };
+            let mut g = d[m] - d[l] + e[l] / (half + root.copysign(half));
+            let (mut sin, mut cos, mut p) = (1.0, 1.0, 0.0);
+            for i in (l..m).rev() {
+                let (f, b) = (sin * e[i], cos * e[i]);
+                let r;
+                (cos, sin, r) = array_rotation(g, f);
+                if i + 1 < m {
+                    e[i + 1] = r;
+                }
+                g = d[i + 1] - p;
+                let change = (d[i] - g) * sin + 2.0 * cos * b;
+                p = sin * change;
+                d[i + 1] = g + p;
+                g = cos * change - b;
+                turn(i, cos, sin);
+            }
+            d[l] -= p;
+            e[l] = g;
+        }
     }
 }
 //-
-/// Of the Hermitian part of a matrix: the eigenvalues, ascending, and below them the eigenvectors as columns.
+/// The eigenvectors, one behind the other, of a tridiagonal matrix, whose diagonal becomes its eigenvalues.
+fn array_turned(d: &mut [f64], e: &mut [f64]) -> Vec<f64> {
+    let n = d.len();
+    let mut z = vec![0.0; n * n];
+    (0..n).for_each(|k| z[k * (n + 1)] = 1.0);
+    let mut from = 0;
+    while from < n {
+        let last = array_block(d, e, from);
+        let (d, e) = (&mut d[from..=last], &mut e[from..=last]);
+        let len = d.len();
+        e[len - 1] = 0.0;
+        let down = d[0].abs() > d[len - 1].abs();
+        let reverse = |d: &mut [f64], e: &mut [f64]| {
+            if down {
+                d.reverse();
+                e[..len - 1].reverse();
+            }
+        };
+        reverse(d, e);
+        array_ql(d, e, |k, cos, sin| {
+            let (k, sin) = if down { (from + len - 2 - k, -sin) } else { (from + k, sin) };
+            let (x, y) = z[k * n..(k + 2) * n].split_at_mut(n);
+            for (x, y) in x.iter_mut().zip(y) {
+                (*x, *y) = (cos * *x - sin * *y, sin * *x + cos * *y);
+            }
+        });
+        reverse(d, e);
+        from = last + 1;
+    }
+    z
+}
+//-
+/// Of the Hermitian part of a matrix: the eigenvalues, ascending, and below them the eigenvectors as columns. Of each
+/// the first among the greatest elements is real and positive.
 fn array_eigen<T: Number>(a: &Array<T>) -> Array<T> {
     let n = array_square("eigen", a);
-    let half = |k: usize| (a.items[k] + a.items[k % n * n + k / n].conjugate()) * T::of(0.5);
+    let greatest = a.items.iter().fold(0.0, |m: f64, x| {
+        let (re, im) = (x.real_part().abs(), x.imaginary_part().abs());
+        let finite = re.is_finite() && im.is_finite();
+        assert!(finite, "`eigen` does not converge: has the matrix infinite or undefined elements?");
+        m.max(re).max(im)
+    });
+    let scale = array_inverse_size(greatest);
+    let half = |k: usize| T::of(0.5 * scale) * a.items[k] + T::of(0.5 * scale) * a.items[k % n * n + k / n].conjugate();
     let mut m: Vec<T> = (0..n * n).map(half).collect();
-    let mut v: Vec<T> = (0..n * n).map(|k| T::of(if k % n == k / n { 1.0 } else { 0.0 })).collect();
-    let total: f64 = m.iter().map(|x| x.square()).sum();
-    assert!(total.is_finite(), "`eigen` does not converge: has the matrix infinite or undefined elements?");
-    for _ in 0..60 {
-        for p in 0..n {
-            (p + 1..n).for_each(|q| array_turn(n, &mut m, &mut v, p, q));
-        }
-        let beside: f64 = (0..n * n).filter(|k| k % n != k / n).map(|k| m[k].square()).sum();
-        if beside <= 1e-34 * total {
-            break;
-        }
-    }
-    let value = |k: usize| m[k * n + k].real_part();
+    let (mut values, mut beside, factors) = array_reduced(n, &mut m);
+    let z = array_turned(&mut values, &mut beside);
     let mut order: Vec<usize> = (0..n).collect();
-    order.sort_by(|&i, &j| value(i).total_cmp(&value(j)));
-    let values = order.iter().map(|&k| T::of(value(k)));
-    let vectors = (0..n * n).map(|k| v[k / n * n + order[k % n]]);
-    Array::new(&[n + 1, n], values.chain(vectors).collect())
+    order.sort_by(|&i, &j| values[i].partial_cmp(&values[j]).unwrap_or(std::cmp::Ordering::Equal));
+    let mut y = vec![T::default(); (n + 1) * n];
+    for (column, &k) in order.iter().enumerate() {
+        let mut x: Vec<T> = z[k * n..(k + 1) * n].iter().map(|x| T::of(*x)).collect();
+        for i in (1..n).filter(|i| factors[*i].square() != 0.0) {
+            let u = &m[i * n..i * n + i];
+            let factor = factors[i] * array_inner(u, &x[..i]);
+            x.iter_mut().zip(u).for_each(|(x, u)| *x = *x - factor * *u);
+        }
+        let most = x.iter().fold(0.0, |m: f64, x| m.max(x.square()));
+        let first = x.iter().position(|x| x.square() >= 0.81 * most).expect("an eigenvector is not zero");
+        let (z, modulus) = (x[first], x[first].square().sqrt());
+        let phase = match z.imaginary_part() == 0.0 {
+            true => T::of(1f64.copysign(z.real_part())),
+            false => z.conjugate() * T::of(1.0 / modulus),
+        };
+        x.iter_mut().for_each(|x| *x = *x * phase);
+        x[first] = T::of(modulus);
+        y[column] = T::of(values[k] / scale);
+        x.iter().enumerate().for_each(|(row, x)| y[(row + 1) * n + column] = *x);
+    }
+    Array::new(&[n + 1, n], y)
 }
 //-
 /// The exponential of a square matrix, by scaling, a Pade approximation of order 6 and squaring.

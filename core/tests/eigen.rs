@@ -1,0 +1,373 @@
+//! Eigenvalues and eigenvectors: what makes them such, on matrices of all sorts and on every number type, and what
+//! numbers carry through them.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use ketgrad_core::{
+    array::{Array, ArrayError, eigh},
+    scalar::{Real, Ring, Scalar, Uncertain},
+};
+use num_complex::Complex;
+use num_dual::{Dual, Dual3_64, Dual64};
+
+type C = Complex<f64>;
+type Third = Dual<Dual<Dual64>>;
+
+/// Rounding errors of reflections and turns, for each row and in parts of the norm.
+const ROUNDING: f64 = 4e-16;
+/// Derivatives of matrices of few rows whose eigenvalues are apart.
+const DERIVATIVE: f64 = 1e-12;
+
+/// Pseudo-random numbers in (-1, 1): a Weyl sequence, scrambled.
+struct Dice(u64);
+impl Dice {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    }
+    fn complex(&mut self) -> C {
+        Complex::new(self.next(), self.next())
+    }
+}
+
+fn matrix<S>(n: usize, f: impl FnMut(usize, usize) -> S) -> Array<S> {
+    let mut f = f;
+    Array::new(&[n, n], (0..n * n).map(|k| f(k / n, k % n)).collect()).unwrap()
+}
+
+fn decompose<T: Real, S: Scalar<Real = T>>(a: &Array<S>) -> (Array<T>, Array<S>) {
+    let (mut w, mut v) = (Array::default(), Array::default());
+    eigh(a, &mut w, &mut v).unwrap();
+    let n = a.shape()[0];
+    assert_eq!((w.shape().as_slice(), v.shape().as_slice()), (&[n][..], &[n, n][..]));
+    (w, v)
+}
+
+/// The Hermitian part.
+fn hermitian<T: Real, S: Scalar<Real = T>>(a: &Array<S>) -> Array<S> {
+    let n = a.shape()[0];
+    matrix(n, |i, j| (a[i * n + j].clone() + a[j * n + i].conj()) * S::ratio(1, 2))
+}
+
+/// Whether `A = V diag(w) V^H`, `V^H V = 1`, `w` is ascending and each column begins as it should.
+#[track_caller]
+fn holds<S: Scalar<Real = f64>>(a: &Array<S>, what: &str) -> (Array<f64>, Array<S>) {
+    let (n, a, (w, v)) = (a.shape()[0], hermitian(a), decompose(a));
+    let norm = a.iter().map(|x| x.re().abs().max(x.im().abs())).fold(0.0, f64::max);
+    let within = ROUNDING * (n as f64 + 8.0);
+    assert!(w.windows(2).all(|w| w[0] <= w[1]), "{what}: {w:?}");
+    for k in 0..n {
+        let column = |i: usize| &v[i * n + k];
+        for i in 0..n {
+            let row = S::sum((0..n).map(|j| &a[i * n + j] * column(j)));
+            let rest = row - column(i) * S::lit(w[k]);
+            let size = rest.re().abs().max(rest.im().abs());
+            assert!(
+                size <= 2.0 * within * norm * (n as f64).sqrt(),
+                "{what}: {size:e} of {norm:e}, vector {k} of {n}"
+            );
+        }
+        for l in 0..=k {
+            let product = S::sum((0..n).map(|i| v[i * n + l].conj() * column(i)));
+            let rest = product - if k == l { S::one() } else { S::zero() };
+            let size = rest.re().abs().max(rest.im().abs());
+            assert!(size <= within, "{what}: {size:e} at {k}, {l} of {n}");
+        }
+        let greatest = (0..n).map(|i| column(i).abs2().sqrt()).fold(0.0, f64::max);
+        let first = (0..n).find(|&i| column(i).abs2().sqrt() >= 0.9 * greatest).unwrap();
+        assert!(column(first).re() > 0.0 && column(first).im() == 0.0, "{what}: {:?}", column(first));
+    }
+    (w, v)
+}
+
+#[test]
+fn random_matrices_are_decomposed() {
+    let mut dice = Dice(1);
+    for n in [0, 1, 2, 3, 4, 5, 8, 15, 16, 17, 31, 33, 50, 100] {
+        holds(&matrix(n, |_, _| dice.next()), "real");
+        holds(&matrix(n, |_, _| dice.complex()), "complex");
+    }
+}
+
+/// A product of reflections, unitary to within rounding, and the matrix with the given eigenvalues.
+fn with_spectrum(w: &[f64], dice: &mut Dice) -> Array<C> {
+    let n = w.len();
+    let mut a = matrix(n, |i, j| if i == j { C::new(w[i], 0.0) } else { C::default() });
+    for _ in 0..2 {
+        let u: Vec<C> = (0..n).map(|_| dice.complex()).collect();
+        let norm: f64 = u.iter().map(|x| x.norm_sqr()).sum();
+        let h = matrix(n, |i, j| C::from(f64::from(i == j)) - u[i] * u[j].conj() * (2.0 / norm));
+        let product = |x: &Array<C>, y: &Array<C>| {
+            matrix(n, |i, j| (0..n).map(|k| x[i * n + k] * y[k * n + j]).sum::<C>())
+        };
+        a = product(&product(&h, &a), &h);
+    }
+    a
+}
+
+#[test]
+fn spectra_of_all_sorts_are_found() {
+    let mut dice = Dice(2);
+    let n = 24;
+    let spectra: [(&str, Box<dyn Fn(usize) -> f64>); 8] = [
+        ("zero", Box::new(|_| 0.0)),
+        ("one value", Box::new(|_| -3.0)),
+        ("two values", Box::new(|k| if k < 7 { -1.0 } else { 2.0 })),
+        ("clustered", Box::new(|k| 1.0 + 1e-14 * k as f64 + (k / 8) as f64)),
+        ("of low rank", Box::new(|k| if k < n - 3 { 0.0 } else { k as f64 })),
+        ("graded", Box::new(|k| 10f64.powi(k as i32 - 23))),
+        ("of both signs", Box::new(|k| (k as f64 - 11.5).powi(3))),
+        ("one apart", Box::new(|k| if k == n - 1 { 1e8 } else { k as f64 })),
+    ];
+    for (name, w) in spectra {
+        let w: Vec<f64> = (0..n).map(w).collect();
+        let greatest = w.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+        let (found, _) = holds(&with_spectrum(&w, &mut dice), name);
+        for (x, y) in found.iter().zip(&w) {
+            assert!((x - y).abs() <= 20.0 * ROUNDING * n as f64 * greatest, "{name}: {x} {y}");
+        }
+    }
+}
+
+#[test]
+fn known_spectra_come_out() {
+    // A chain: 2 - 2 cos (pi k / (n + 1)).
+    let n = 40;
+    let chain = matrix(n, |i, j| match i.abs_diff(j) {
+        0 => 2.0,
+        1 => -1.0,
+        _ => 0.0,
+    });
+    let (w, _) = holds(&chain, "chain");
+    for (k, x) in w.iter().enumerate() {
+        let expected = 2.0 - 2.0 * (std::f64::consts::PI * (k + 1) as f64 / (n + 1) as f64).cos();
+        assert!((x - expected).abs() < 4.0 * ROUNDING * n as f64, "{x} {expected}");
+    }
+    // Pairs of eigenvalues that agree in all digits, though none is double.
+    let (w, _) = holds(
+        &matrix(21, |i, j| match i.abs_diff(j) {
+            0 => i.abs_diff(10) as f64,
+            1 => 1.0,
+            _ => 0.0,
+        }),
+        "Wilkinson",
+    );
+    assert!((w[20] - w[19]).abs() < 1e-13 && (w[20] - 10.746_194_182_903_393).abs() < 1e-13, "{w:?}");
+    // Determinants of Hilbert matrices are far below rounding.
+    holds(&matrix(20, |i, j| 1.0 / (i + j + 1) as f64), "Hilbert");
+    holds(&matrix(12, |i, j| 10f64.powi(-(i as i32 + j as i32))), "graded down");
+    holds(&matrix(12, |i, j| 10f64.powi(i as i32 + j as i32 - 22)), "graded up");
+    holds(&matrix(30, |_, _| 1.0), "ones");
+    holds(&matrix(9, |i, j| if i + j == 8 { C::new(0.0, i as f64 - 4.0) } else { C::default() }), "across");
+}
+
+#[test]
+fn diagonal_matrices_are_exact() {
+    let d = [3.0, -1.0, 0.0, 3.0, 1e-300];
+    let (w, v) = decompose(&matrix(5, |i, j| if i == j { d[i] } else { 0.0 }));
+    assert_eq!(w.items(), [-1.0, 0.0, 1e-300, 3.0, 3.0]);
+    let places = [1, 2, 4, 0, 3];
+    assert_eq!(v, matrix(5, |i, k| f64::from(places[k] == i)));
+}
+
+#[test]
+fn scale_does_not_matter() {
+    let mut dice = Dice(3);
+    let a = matrix(9, |_, _| dice.complex());
+    let (w, v) = holds(&a, "as it is");
+    for exponent in [-1000, -300, 300, 1000] {
+        let by = 2f64.powi(exponent);
+        let (scaled, same) = decompose(&a.map(|x| x * by));
+        assert_eq!((scaled, same), (w.map(|w| w * by), v.clone()), "2^{exponent}");
+    }
+}
+
+#[test]
+fn only_the_hermitian_part_counts() {
+    let mut dice = Dice(4);
+    // Quarters, so that sums are exact.
+    let mut quarters = || (dice.next() * 64.0).round() / 4.0;
+    let a = matrix(7, |_, _| Complex::new(quarters(), quarters()));
+    let skew = matrix(7, |_, _| Complex::new(quarters(), quarters()));
+    let moved = matrix(7, |i, j| a[i * 7 + j] + skew[i * 7 + j] - skew[j * 7 + i].conj());
+    assert_eq!(decompose(&a), decompose(&moved));
+}
+
+#[test]
+fn all_number_types_have_the_same_values() {
+    let mut dice = Dice(5);
+    let a = matrix(6, |_, _| f64::from(dice.next() as f32));
+    let (w, v) = decompose(&a);
+    let (single, vectors) = decompose(&a.map(|x| *x as f32));
+    assert_eq!((single, vectors), (w.map(|w| *w as f32), v.map(|v| *v as f32)));
+    let (complex, vectors) = decompose(&a.map(|x| C::from(*x)));
+    assert_eq!((complex, vectors), (w.clone(), v.map(|v| C::from(*v))));
+    let (duals, vectors) = decompose(&a.map(|x| Dual64::new(*x, dice.next())));
+    assert_eq!((duals.map(|w| w.re), vectors.map(|v| v.re)), (w.clone(), v.clone()));
+    let (measured, vectors) = decompose(&a.map(|x| Uncertain::new(*x, 0.1)));
+    assert_eq!((measured.map(Uncertain::value), vectors.map(Uncertain::value)), (w, v));
+}
+
+/// `t` and powers of it in all three directions at once.
+fn variable(x: f64) -> Third {
+    Dual::new(
+        Dual::new(Dual64::new(x, 1.0), Dual64::new(1.0, 0.0)),
+        Dual::new(Dual64::new(1.0, 0.0), Dual64::new(0.0, 0.0)),
+    )
+}
+
+/// A number and its derivatives.
+fn parts(x: &Third) -> [f64; 4] {
+    [x.re.re.re, x.re.re.eps, x.re.eps.eps, x.eps.eps.eps]
+}
+
+#[track_caller]
+fn same(x: &Third, y: &Third, what: &str) {
+    for (a, b) in parts(x).into_iter().zip(parts(y)) {
+        assert!((a - b).abs() <= DERIVATIVE * (1.0 + b.abs()), "{what}: {:?} {:?}", parts(x), parts(y));
+    }
+}
+
+type CT = Complex<Third>;
+
+/// A unitary matrix of order 4 that depends on `t`: turns with phases.
+fn unitary(t: &Third) -> Array<CT> {
+    let n = 4;
+    let mut u = matrix(n, |i, j| CT::from_real(Third::lit(f64::from(i == j))));
+    let pairs = [(0, 1, 0.3), (1, 2, -0.8), (2, 3, 1.1), (0, 2, 0.5), (1, 3, 0.7), (0, 3, -0.4)];
+    for (p, q, c) in pairs {
+        let angle = t * Third::lit(c) + Third::lit(c * c);
+        let (s, c) = angle.sin_cos();
+        let phase = CT::new(Third::lit(0.0), t * Third::lit(0.6) + Third::lit(0.2)).exp();
+        for k in 0..n {
+            let (x, y) = (u[k * n + p].clone(), u[k * n + q].clone());
+            let (c, s) = (CT::from_real(c.clone()), CT::from_real(s.clone()));
+            u[k * n + p] = &c * &x - &s * &phase * &y;
+            u[k * n + q] = s * phase.conj() * x + c * y;
+        }
+    }
+    u
+}
+
+/// `U diag(w) U^H`
+fn composed(u: &Array<CT>, w: &[Third]) -> Array<CT> {
+    let n = w.len();
+    matrix(n, |i, j| {
+        CT::sum((0..n).map(|k| u[i * n + k].clone() * CT::from_real(w[k].clone()) * u[j * n + k].conj()))
+    })
+}
+
+/// Element (i, j) of the projector on some columns.
+fn projector(v: &Array<CT>, columns: &[usize], i: usize, j: usize) -> CT {
+    let n = v.shape()[0];
+    CT::sum(columns.iter().map(|&k| v[i * n + k].clone() * v[j * n + k].conj()))
+}
+
+#[test]
+fn derivatives_of_three_orders_are_exact() {
+    let t = variable(0.4);
+    let u = unitary(&t);
+    let w: Vec<Third> = [(-2.0, 0.5), (0.3, -0.7), (1.0, 1.5), (4.0, 0.2)]
+        .iter()
+        .map(|&(a, b)| Third::lit(a) + (&t * Third::lit(b)).sin())
+        .collect();
+    let (found, v) = decompose(&composed(&u, &w));
+    for k in 0..4 {
+        same(&found[k], &w[k], "eigenvalue");
+        for (i, j) in [(0, 0), (0, 1), (2, 1), (3, 2), (3, 3)] {
+            let (x, y) = (projector(&v, &[k], i, j), projector(&u, &[k], i, j));
+            same(&x.re, &y.re, "projector");
+            same(&x.im, &y.im, "projector");
+        }
+    }
+    // Norms stay what they are, and phases do not turn.
+    let (one, zero) = (Third::lit(1.0), Third::lit(0.0));
+    for k in 0..4 {
+        let norm = CT::sum((0..4).map(|i| v[i * 4 + k].clone() * v[i * 4 + k].conj()));
+        same(&norm.re, &one, "norm");
+        let turned: f64 = (0..4)
+            .map(|i| {
+                (C::new(parts(&v[i * 4 + k].re)[0], -parts(&v[i * 4 + k].im)[0])
+                    * C::new(parts(&v[i * 4 + k].re)[1], parts(&v[i * 4 + k].im)[1]))
+                .im
+            })
+            .sum();
+        assert!(turned.abs() < DERIVATIVE, "{turned} {zero:?}");
+    }
+}
+
+#[test]
+fn spaces_of_equal_eigenvalues_have_derivatives() {
+    // At t = 0 the matrix is diagonal, so that its eigenvalues are equal in all digits.
+    let t = variable(0.0);
+    let n = 4;
+    let mut u = matrix(n, |i, j| CT::from_real(Third::lit(f64::from(i == j))));
+    for (p, q, a) in [(0, 2, 0.7), (1, 2, -0.4), (0, 1, 0.9), (1, 3, 1.2)] {
+        let (s, c) = (&t * Third::lit(a)).sin_cos();
+        for k in 0..n {
+            let (x, y) = (u[k * n + p].clone(), u[k * n + q].clone());
+            let (c, s) = (CT::from_real(c.clone()), CT::from_real(s.clone()));
+            u[k * n + p] = &c * &x - &s * &y;
+            u[k * n + q] = s * x + c * y;
+        }
+    }
+    let moves = |a: f64, b: f64| Third::lit(a) + (&t * Third::lit(b)).sin();
+    let w = [moves(1.0, 0.5), moves(1.0, -0.3), moves(1.0, 0.5), moves(3.0, 2.0)];
+    let (found, v) = decompose(&composed(&u, &w));
+    let sum = |w: &[Third]| Third::sum(w[..3].iter().cloned());
+    same(&sum(&found), &sum(&w), "sum of equal eigenvalues");
+    same(&found[3], &w[3], "the other one");
+    for k in 0..n * n {
+        let (x, y) = (projector(&v, &[0, 1, 2], k / n, k % n), projector(&u, &[0, 1, 2], k / n, k % n));
+        same(&x.re, &y.re, "space");
+        same(&x.im, &y.im, "space");
+    }
+}
+
+#[test]
+fn uncertainty_is_that_of_first_order() {
+    // Of [[a, b], [b, c]]: dw = v^T dA v.
+    let (a, b, c) = (Uncertain::new(1.0, 0.1), Uncertain::new(0.5, 0.2), Uncertain::new(-2.0, 0.3));
+    let m = Array::new(&[2, 2], vec![a.clone(), b.clone(), b.clone(), c.clone()]).unwrap();
+    let (w, _) = decompose(&m);
+    let half = Uncertain::exact(0.5);
+    let (mean, d) = ((&a + &c) * &half, (&a - &c) * &half);
+    let root = (&d * &d + &b * &b).sqrt();
+    for (found, expected) in w.iter().zip([&mean - &root, mean + root]) {
+        let rest = found - &expected;
+        assert!(rest.value().abs() < DERIVATIVE && rest.sigma() < DERIVATIVE, "{found} {expected}");
+    }
+}
+
+#[test]
+fn derivatives_do_not_depend_on_the_number_type() {
+    // Third derivatives along one direction, by a number type of its own and by nesting.
+    let mut dice = Dice(6);
+    let (a, d) = (matrix(5, |_, _| dice.next()), matrix(5, |_, _| dice.next()));
+    let (w, v) = decompose(&matrix(5, |i, j| Dual3_64::new(a[i * 5 + j], d[i * 5 + j], 0.0, 0.0)));
+    let along = |k: usize| Third::lit(a[k]) + variable(0.0) * Third::lit(d[k]);
+    let (nested, vectors) = decompose(&matrix(5, |i, j| along(i * 5 + j)));
+    for (x, y) in w.iter().chain(v.iter()).zip(nested.iter().chain(vectors.iter())) {
+        let y = parts(y);
+        for (x, y) in [x.re, x.v1, x.v2, x.v3].into_iter().zip(y) {
+            assert!((x - y).abs() <= 1e-10 * (1.0 + y.abs()), "{x} {y}");
+        }
+    }
+}
+
+#[test]
+fn what_has_no_spectrum_is_an_error() {
+    let decompose = |a: &Array<f64>| eigh(a, &mut Array::default(), &mut Array::default()).unwrap_err();
+    for x in [f64::NAN, f64::INFINITY] {
+        let error = decompose(&matrix(3, |i, j| if (i, j) == (0, 2) { x } else { 1.0 }));
+        assert!(matches!(error, ArrayError::Diverges { .. }), "{error}");
+    }
+    let error = decompose(&Array::new(&[2, 3], vec![0.0; 6]).unwrap());
+    assert_eq!(error.to_string(), "`eigen` takes a square matrix, given [2, 3]");
+    // A derivative that is not defined comes out.
+    let (w, _) = self::decompose(&matrix(2, |i, j| Dual64::new((i + j) as f64, f64::NAN)));
+    assert!(w.iter().all(|w| w.re.is_finite() && w.eps.is_nan()), "{w:?}");
+}
