@@ -27,6 +27,7 @@ mod gemm;
 mod index;
 mod literal;
 mod narrow;
+mod orthogonal;
 mod product;
 mod reduce;
 mod shape;
@@ -48,6 +49,7 @@ pub use index::{
     concat, diagonal, diagonal_matrix, drop_axis, embed, insert_axis, like, permute, reshape, scatter, slice,
     spread, take, transpose, triangle,
 };
+pub use orthogonal::qr;
 pub(crate) use product::matmul_shape;
 pub use product::{convolve, correlate, matmul, trace_product};
 pub(crate) use reduce::reduced;

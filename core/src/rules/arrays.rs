@@ -11,14 +11,16 @@
 //! | `det A` | `conj(Y) Y_bar A^-H` | `Y tr(A^-1 A_dot)` |
 //! | `ln abs det A` | `Y_bar A^-H` | `re tr(A^-1 A_dot)` |
 //! | `L` with `L L^H = A` | `P(S + S^H)`, `S = L^-H P(L^H L_bar) L^-1` | `L P(L^-1 H L^-H)`, `H` Hermitian from the lower `A_dot` |
+//! | `Q`, `R` with `A = Q R` | `(Q_bar + Q S(R_bar R^H - Q^H Q_bar)) R^-H` | `Q_dot = W - Q Y`, `R_dot = Y R`, `W = A_dot R^-1`, `Y = U(Q^H W)` |
 //! | `A = V diag(w) V^H` | `V (diag(w_bar) + F . V^H V_bar) V^H` | `re diag M`, `V (F . M)`, `M = V^H A_dot V` |
 //! | `sum A_p B_q` over the labels that `o` lacks | `sum Y_bar_o conj B_q`, `sum conj A_p Y_bar_o` over those that `p`, `q` lack | `sum A_dot B + sum A B_dot` |
 //! | `exp A` | the upper right block of `exp [[A^H, Y_bar], [0, A^H]]` | of `exp [[A, A_dot], [0, A]]` |
 //!
-//! `P(X)` is the lower triangle of `X` with half its diagonal; `F_ij = 1 / (w_j - w_i)`, 0 for `i = j` (so equal
+//! `P(X)` is the lower triangle of `X` with half its diagonal; `U(X)` is the upper triangle plus the adjoint of what is below, `S(X)`
+//! the upper triangle plus its adjoint, both with the real part of the diagonal alone; `F_ij = 1 / (w_j - w_i)`, 0 for `i = j` (so equal
 //! eigenvalues give an infinite derivative of the eigenvectors). Sources: Giles, *Collected matrix derivative results
 //! for forward and reverse mode algorithmic differentiation* (2008), sections 2.2 and 3.1; Murray, arXiv 1602.07527
-//! (Cholesky). Everything else is a sum or moves elements; its rule moves them back.
+//! (Cholesky); Walter and Lehmann, arXiv 1009.6112 (QR). Everything else is a sum or moves elements; its rule moves them back.
 
 use crate::{
     entity::Value,
@@ -122,6 +124,23 @@ impl Rule<'_> {
         let columns = self.columns(x, rows);
         let product = self.on(ArrayOp::MatMul, &[a, columns]);
         self.on(ArrayOp::Like, &[product, x])
+    }
+    /// What is above the diagonal plus a matrix and the real part of the diagonal.
+    fn upper_and(&mut self, x: Value, other: Value) -> Value {
+        let one = self.b.int(1);
+        let above = self.on(ArrayOp::Triu, &[x, one]);
+        let diagonal = self.on(ArrayOp::Diagonal, &[x]);
+        let diagonal = self.real_part(diagonal);
+        let diagonal = self.on(ArrayOp::DiagonalMatrix, &[diagonal]);
+        let sum = self.add(above, other);
+        self.add(sum, diagonal)
+    }
+    /// `Q` and `R`, of what stands in their place.
+    fn halves(&mut self, y: Value, a: Value) -> (Value, Value) {
+        let (zero, one) = (self.b.int(0), self.b.int(1));
+        let (m, n) = (self.dim(a, zero), self.dim(a, one));
+        let q = self.on(ArrayOp::Slice, &[y, zero, zero, m]);
+        (q, self.on(ArrayOp::Slice, &[y, zero, m, n]))
     }
     /// Eigenvalues as a row, eigenvectors, and `F`.
     fn eigen(&mut self, y: Value) -> (Value, Value, Value) {
@@ -331,6 +350,21 @@ pub(super) fn pull(
             let sum = r.add(s, h);
             r.half_lower(sum)
         }
+        (A::Qr, _) => {
+            let ((q, up), (q_bar, up_bar)) = (r.halves(y, x), r.halves(bar, x));
+            let n = r.on(A::MatMulNh, &[up_bar, up]);
+            let turned = r.on(A::MatMulHn, &[q, q_bar]);
+            let n = r.sub(n, turned);
+            let one = r.b.int(1);
+            let below = r.on(A::Triu, &[n, one]);
+            let below = r.adjoint(below);
+            let s = r.upper_and(n, below);
+            let t = r.on(A::MatMul, &[q, s]);
+            let t = r.add(q_bar, t);
+            let t = r.adjoint(t);
+            let t = r.on(A::Solve, &[up, t]);
+            r.adjoint(t)
+        }
         (A::Eigen, _) => {
             let (zero, one) = (r.b.int(0), r.b.int(1));
             let n = r.dim(x, zero);
@@ -472,6 +506,22 @@ pub(super) fn push(
                     let t = r.on(A::Solve, &[y, t]);
                     let p = r.half_lower(t);
                     r.on(A::MatMul, &[y, p])
+                }
+                A::Qr => {
+                    let zero = r.b.int(0);
+                    let (q, up) = r.halves(y, x);
+                    let d = r.adjoint(d);
+                    let w = r.on(A::SolveAdjoint, &[up, d]);
+                    let w = r.adjoint(w);
+                    let c = r.on(A::MatMulHn, &[q, w]);
+                    let back = r.b.int(-1);
+                    let below = r.on(A::Tril, &[c, back]);
+                    let below = r.adjoint(below);
+                    let turn = r.upper_and(c, below);
+                    let along = r.on(A::MatMul, &[q, turn]);
+                    let q_dot = r.sub(w, along);
+                    let r_dot = r.on(A::MatMul, &[turn, up]);
+                    r.on(A::Concat, &[q_dot, r_dot, zero])
                 }
                 A::Eigen => {
                     let zero = r.b.int(0);

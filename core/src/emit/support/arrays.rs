@@ -894,6 +894,53 @@ fn array_cholesky<T: Number>(a: &Array<T>) -> Array<T> {
     Array::new(&[n, n], l)
 }
 //-
+/// For `A = Q R` the orthonormal columns Q, and below them the upper triangular R with a diagonal that is not negative.
+fn array_qr<T: Number>(a: &Array<T>) -> Array<T> {
+    let (m, n) = match a.lengths.as_slice() {
+        [m, n] if m >= n => (*m, *n),
+        _ => panic!("`qr` takes a matrix with at least as many rows as columns, given {:?}", a.shape()),
+    };
+    let size = |s: f64, x: &T| s.hypot(x.real_part()).hypot(x.imaginary_part());
+    let scale = array_inverse_size(a.items.iter().fold(0.0, size));
+    let mut columns: Vec<T> = (0..m * n).map(|k| a.items[k % m * n + k / m] * T::of(scale)).collect();
+    let (mut signs, mut diagonal, mut factors) = (vec![1.0; n], vec![0.0; n], vec![T::default(); n]);
+    let reflect = |v: &[T], t: T, x: &mut [T]| {
+        let factor = t * array_inner(v, x);
+        x.iter_mut().zip(v).for_each(|(x, v)| *x = *x - factor * *v);
+    };
+    for k in 0..n {
+        let (done, rest) = columns.split_at_mut((k + 1) * m);
+        let v = &mut done[k * m + k..];
+        let sign = if v[0].real_part() < 0.0 { -1.0 } else { 1.0 };
+        let below = v[1..].iter().fold(0.0, |s, x| s + x.square());
+        if below == 0.0 && v[0].imaginary_part() == 0.0 {
+            (signs[k], diagonal[k]) = (sign, v[0].real_part() * sign);
+            v[0] = T::of(1.0);
+            continue;
+        }
+        let element = -((v[0].square() + below).sqrt() * sign);
+        let away = v[0] - T::of(element);
+        let inverse = away.reciprocal();
+        v[1..].iter_mut().for_each(|x| *x = *x * inverse);
+        v[0] = T::of(1.0);
+        (signs[k], diagonal[k], factors[k]) = (-sign, element * -sign, away * T::of(-(1.0 / element)));
+        let back = factors[k].conjugate();
+        rest.chunks_exact_mut(m).for_each(|x| reflect(v, back, &mut x[k..]));
+    }
+    let mut items = vec![T::default(); (m + n) * n];
+    for j in 0..n {
+        let mut x = vec![T::default(); m];
+        x[j] = T::of(signs[j]);
+        for k in (0..=j).rev().filter(|k| factors[*k].square() != 0.0) {
+            reflect(&columns[k * m + k..(k + 1) * m], factors[k], &mut x[k..]);
+        }
+        (0..m).for_each(|i| items[i * n + j] = x[i]);
+        (0..j).for_each(|k| items[(m + k) * n + j] = columns[j * m + k] * T::of(signs[k]) * T::of(1.0 / scale));
+        items[(m + j) * n + j] = T::of(diagonal[j]) * T::of(1.0 / scale);
+    }
+    Array::new(&[m + n, n], items)
+}
+//-
 /// A power of two near `1 / x`, by which products are exact; 1 for 0.
 fn array_inverse_size(x: f64) -> f64 {
     if x == 0.0 {
