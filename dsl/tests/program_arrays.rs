@@ -44,6 +44,7 @@ program! {
     fn orthogonal(m: array, v: array) {
         let x = lstsq(m, v);
         dot(x, x) + sum(qr_q(m) * m) + sum(qr_r(m)) + sum(svdvals(m) * v) + sum(qr(m))
+            + sum(matmul_nh(svd_u(m), svd_v(m)) * m) + svd(m)[0]
     }
     fn convolved(a: array, b: array) { let c = convolve(a, b); dot(c, c) }
     fn spectrum(a: array) { let z = fft(a); sum(abs2(z) * [1.0, 2.0, 3.0, 4.0]) + sum(re(ifft(z * z))) }
@@ -222,7 +223,13 @@ fn linear_algebra_and_signals() {
     of_two!(orthogonal, [square(), Array::from([0.7, -0.2])], |x| {
         let (m, v) = (x[0], x[1]);
         let (x, q, r) = (m.lstsq(v), m.qr_q(), m.qr_r());
-        x.dot(x) + (q * m).sum() + r.sum() + (m.svdvals() * v).sum() + q.concat(r, 0).sum()
+        x.dot(x)
+            + (q * m).sum()
+            + r.sum()
+            + (m.svdvals() * v).sum()
+            + q.concat(r, 0).sum()
+            + (m.svd_u().matmul(m.svd_v().transpose()) * m).sum()
+            + m.svdvals().get(0)
     });
     of_two!(convolved, [Array::from([0.5, -1.0, 2.0]), Array::from([1.0, 0.3])], |x| {
         let c = x[0].convolve(x[1]);

@@ -31,6 +31,7 @@ mod orthogonal;
 mod product;
 mod reduce;
 mod shape;
+mod singular;
 mod solve;
 mod sum;
 
@@ -59,6 +60,7 @@ pub use reduce::{
 };
 pub(crate) use shape::{Lines, Moved, Repeated, Window, checked_count};
 pub use shape::{Shape, Strided, axis_split, broadcast, checked_axis, count, indices_text, place};
+pub use singular::svd;
 pub use solve::{determinant, inverse, log_abs_determinant, solve};
 pub(crate) use sum::{AT_ONCE, add_runs, sum_on};
 pub use sum::{dot, sum};

@@ -31,6 +31,7 @@ mod partials;
 mod piecewise;
 mod pull;
 mod registry;
+mod singular;
 mod value;
 
 pub use emit::{Emitter, Ex};

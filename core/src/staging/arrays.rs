@@ -54,7 +54,9 @@ composed! {
     Orthonormal "qr_q" (Array) "The matrix of orthonormal columns Q of `A = Q R`, for a matrix with at least as many rows as columns.";
     Triangular "qr_r" (Array) "The upper triangular R of `A = Q R`, whose diagonal is not negative, for a matrix with at least as many rows as columns.";
     LeastSquares "lstsq" (Array, Array) "The x that makes the norm of `A x - b` least, for linearly independent columns of A, and a vector or the columns of a matrix b.";
-    SingularValues "svdvals" (Array) "The singular values of a matrix, descending. Where some are equal or 0, only functions of them like the sum of their squares have a derivative.";
+    SingularValues "svdvals" (Array) "The singular values of a matrix, descending.";
+    LeftVectors "svd_u" (Array) "The left singular vectors as columns: U of `A = U diag(s) V^H`, as many as the shorter side of A is long.";
+    RightVectors "svd_v" (Array) "The right singular vectors as columns: V of `A = U diag(s) V^H`, as many as the shorter side of A is long.";
     InverseFft "ifft" (Complexes) "The inverse of `fft`.";
 }
 
@@ -363,9 +365,9 @@ impl Stage {
                 let (q, r) = self.orthogonal(x);
                 if f == Composed::Orthonormal { q } else { r }
             }
-            Composed::SingularValues => {
+            Composed::SingularValues | Composed::LeftVectors | Composed::RightVectors => {
                 let x = array(self, 0)?;
-                return self.singular_values(x);
+                return self.singular(f, x);
             }
             Composed::InverseFft => {
                 let x = self.fit(arg(0), &Kind::Array(Element::Complex))?;

@@ -2,10 +2,10 @@
 
 use crate::{
     entity::Value,
-    ir::{ArrayOp, Element, Int2, Kind, Mixed, Number2, Op, Real2},
+    ir::{ArrayOp, Element, Int2, Kind, Op},
 };
 
-use super::{Builtin, Given, Misfit, Stage};
+use super::{Builtin, Composed, Given, Misfit, Stage};
 
 impl Stage {
     fn linear(&mut self, op: ArrayOp, args: &[Value]) -> Value {
@@ -47,35 +47,21 @@ impl Stage {
         self.linear(ArrayOp::Like, &[x, like])
     }
 
-    /// The singular values: the negatives of the least eigenvalues of `[[0, A], [A^H, 0]]`, which come in pairs of both signs.
-    pub(super) fn singular_values(&mut self, a: Value) -> Result<Given, Misfit> {
+    /// The singular values of a matrix, or the left or right singular vectors.
+    pub(super) fn singular(&mut self, f: Composed, a: Value) -> Result<Given, Misfit> {
         let (zero, one) = (self.b.int(0), self.b.int(1));
-        let (m, n) = (self.linear(ArrayOp::Dim, &[a, zero]), self.linear(ArrayOp::Dim, &[a, one]));
-        let kind = self.b.kind(a).clone();
-        let blank = self.b.number(0.0, &kind);
-        let mut zeros = |n: Value| {
-            let shape = self.b.inst(Op::Array, &[n, n], Kind::Array(Element::Int));
-            let count = self.b.on_arrays(ArrayOp::Count, &[shape]);
-            let flat = self.b.inst(Op::Fill, &[blank, count], kind.clone());
-            self.b.on_arrays(ArrayOp::Reshape, &[flat, shape])
-        };
-        let (top, corner) = (zeros(m), zeros(n));
-        let conjugate = match kind {
-            Kind::Array(Element::Complex) => self.b.mixed(Mixed::Conj, &[a]),
-            _ => a,
-        };
-        let adjoint = self.linear(ArrayOp::Transpose, &[conjugate]);
-        let above = self.linear(ArrayOp::Concat, &[top, a, one]);
-        let below = self.linear(ArrayOp::Concat, &[adjoint, corner, one]);
-        let whole = self.linear(ArrayOp::Concat, &[above, below, zero]);
-        let w = self.spectrum(whole, false)?;
-        let w = self.value(w)?;
-        let count = self.b.inst(Op::Int2(Int2::Min), &[m, n], Kind::Int);
-        let w = self.linear(ArrayOp::Slice, &[w, zero, zero, count]);
-        let reals = Kind::Array(Element::Real);
-        let nothing = self.b.real(0.0);
-        let sizes = self.b.number2(Number2::Sub, nothing, w);
-        // Rounding takes a zero to either side.
-        Ok(Given::Value(self.b.inst(Op::Real2(Real2::Max), &[sizes, nothing], reals)))
+        let both = self.linear(ArrayOp::Svd, &[a]);
+        if f == Composed::SingularValues {
+            let s = self.linear(ArrayOp::Slice, &[both, zero, zero, one]);
+            let s = self.linear(ArrayOp::DropAxis, &[s, zero]);
+            return self.builtin(Builtin::Re, &[Given::Value(s)]);
+        }
+        let m = self.linear(ArrayOp::Dim, &[a, zero]);
+        if f == Composed::LeftVectors {
+            return Ok(Given::Value(self.linear(ArrayOp::Slice, &[both, zero, one, m])));
+        }
+        let n = self.linear(ArrayOp::Dim, &[a, one]);
+        let from = self.b.inst(Op::Int2(Int2::Add), &[m, one], Kind::Int);
+        Ok(Given::Value(self.linear(ArrayOp::Slice, &[both, zero, from, n])))
     }
 }

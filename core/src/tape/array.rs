@@ -295,6 +295,8 @@ methods! {
     qr_r "qr_r" ()() -> ArrayVariable to_array, "The upper triangular R of `A = Q R`, whose diagonal is not negative, for a matrix with at least as many rows as columns.";
     lstsq "lstsq" (b)() -> ArrayVariable to_array, "The x that makes the norm of `A x - b` least, for linearly independent columns of A, and a vector or the columns of a matrix b.";
     svdvals "svdvals" ()() -> ArrayVariable to_array, "The singular values of a matrix, descending.";
+    svd_u "svd_u" ()() -> ArrayVariable to_array, "The left singular vectors as columns: U of `A = U diag(s) V^H`, as many as the shorter side of A is long.";
+    svd_v "svd_v" ()() -> ArrayVariable to_array, "The right singular vectors as columns: V of `A = U diag(s) V^H`, as many as the shorter side of A is long.";
     eigvalsh "eigvalsh" ()() -> ArrayVariable to_array, "The eigenvalues of the Hermitian part of a matrix, ascending.";
     eigvecsh "eigvecsh" ()() -> ArrayVariable to_array, "The eigenvectors of the Hermitian part of a matrix as columns, in the order of the eigenvalues.";
     expm "expm" ()() -> ArrayVariable to_array, "The exponential of a square matrix.";

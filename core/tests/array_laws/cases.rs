@@ -195,6 +195,12 @@ pub(crate) const CASES: &[Case] = &[
         &[&[&[4, 2], &[4]], &[&[3, 3], &[3, 2]], &[&[5, 3], &[5, 1]]],
     ),
     case("fn f(a: {k}) { svdvals(a) }", &[&[&[3, 2]], &[&[2, 4]], &[&[3, 3]], &[&[1, 1]]]),
+    // The phases of singular vectors are free, but the same for both of a pair.
+    case("fn f(a: {k}) { abs2(svd(a)) }", &[&[&[3, 2]], &[&[2, 4]], &[&[3, 3]], &[&[1, 1]]]),
+    case(
+        "fn f(a: {k}) { let u = svd_u(a) * [1.0, 2.0]; matmul_nh(u, svd_v(a)) * sum(svdvals(a)) }",
+        &[&[&[3, 2]], &[&[2, 4]], &[&[2, 2]]],
+    ),
     case("fn f(a: {k}) { eigvalsh(a) }", SQUARE),
     // The phases of eigenvectors are free: only what does not depend on them has a derivative.
     case("fn f(a: {k}) { let v = eigvecsh(a); abs2(v) }", SQUARE),

@@ -199,7 +199,8 @@ program! {
     }
     fn orthogonal(m: array, b: array) {
         let x = lstsq(m, b);
-        dot(x, x) + sum(qr_q(m) * m) + sum(qr_r(m)) + sum(svdvals(m) * x) + sum(qr(m))
+        let near = matmul_nh(svd_u(m), svd_v(m));
+        dot(x, x) + sum(qr_q(m) * m) + sum(qr_r(m)) + sum(svdvals(m) * x) + sum(qr(m)) + sum(near * svd(m)[2])
     }
     fn signals(a: array, b: array) { sum(convolve(a, b) * 2.0) + sum(correlate(a, b)) }
     fn waves(z: array<complex>, x: array) -> array<complex> {

@@ -20,21 +20,17 @@ use super::super::{Array, ArrayError, matmul};
 /// Orders of derivatives that are looked for at most; numbers that never vanish as powers get as many.
 const ORDERS: usize = 63;
 
-/// Adds what `a` carries to the eigenvalues and eigenvectors of its values.
+/// Adds what `a` carries to the eigenvalues `w`, ascending, and eigenvectors of its values.
 ///
 /// # Errors
 /// None: the shapes fit.
-pub(super) fn follow<T: Real, S: Scalar<Real = T>>(
+pub(in crate::array) fn follow<T: Real, S: Scalar<Real = T>>(
     a: &Array<S>,
     w: &[f64],
     values: &mut Array<T>,
     vectors: &mut Array<S>,
 ) -> Result<(), ArrayError> {
     let n = w.len();
-    let beyond = |x: &S| {
-        let (re, im) = (x.re().beyond(), x.im().beyond());
-        S::from_parts(re.clone(), im).unwrap_or_else(|| S::from_real(re))
-    };
     let b: Vec<S> = a.iter().map(beyond).collect();
     if b.iter().all(S::is_exact_zero) {
         return Ok(());
@@ -96,6 +92,12 @@ pub(super) fn follow<T: Real, S: Scalar<Real = T>>(
         *vectors = product(vectors, &y, false)?;
     }
     Ok(())
+}
+
+/// A number without its value.
+pub(in crate::array) fn beyond<T: Real, S: Scalar<Real = T>>(x: &S) -> S {
+    let (re, im) = (x.re().beyond(), x.im().beyond());
+    S::from_parts(re.clone(), im).unwrap_or_else(|| S::from_real(re))
 }
 
 /// How many of these numbers can be multiplied, each of them any number of times, before all that is left is zero: the order

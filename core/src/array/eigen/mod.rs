@@ -16,7 +16,9 @@ use num_complex::Complex;
 use crate::scalar::{Real, Scalar};
 
 use super::{Array, ArrayError, decompose::size};
+pub(super) use carried::{beyond, follow};
 use reduce::Reduced;
+pub(super) use reduce::{add, product};
 
 /// An element counts among the greatest of an eigenvector if its squared modulus is at least this part of the greatest: then
 /// rounding does not choose among equal ones.
@@ -88,12 +90,13 @@ pub fn eigh<T: Real, S: Scalar<Real = T>>(
     let w: Vec<f64> = w.into_iter().map(|w| w / scale).collect();
     *vectors = Array::new(&[n, n], v)?;
     *values = w.iter().map(|&w| T::lit(w)).collect();
-    carried::follow(a, &w, values, vectors)
+    follow(a, &w, values, vectors)
 }
 
-/// The ascending eigenvalues and the matrix of eigenvectors of a matrix, whose lower triangle is given. `None` where it does not
+/// The ascending eigenvalues and the matrix of eigenvectors of a matrix, whose lower triangle is given and whose elements are of
+/// size 1 or so. `None` where it does not
 /// converge.
-fn decompose<F: Scalar<Real = f64> + Copy>(n: usize, lower: Vec<F>) -> Option<(Vec<f64>, Vec<F>)> {
+pub(super) fn decompose<F: Scalar<Real = f64> + Copy>(n: usize, lower: Vec<F>) -> Option<(Vec<f64>, Vec<F>)> {
     let mut reduced = Reduced::new(n, lower);
     let mut values = std::mem::take(&mut reduced.diagonal);
     let turned = tridiagonal::diagonalize(&mut values, &mut reduced.beside)?;
@@ -112,13 +115,25 @@ fn decompose<F: Scalar<Real = f64> + Copy>(n: usize, lower: Vec<F>) -> Option<(V
 
 /// Makes the first of the greatest elements real and positive.
 fn fix_phase<F: Scalar<Real = f64> + Copy>(vector: &mut [F]) {
+    if let Some(k) = first_of_greatest(vector) {
+        let x = vector[k];
+        let phase = against(x);
+        vector.iter_mut().for_each(|x| *x *= phase);
+        vector[k] = F::from_real(x.abs2().sqrt());
+    }
+}
+
+/// Where the first of the greatest elements stands.
+pub(super) fn first_of_greatest<F: Scalar<Real = f64>>(vector: &[F]) -> Option<usize> {
     let greatest = vector.iter().fold(0.0, |m: f64, x| m.max(x.abs2()));
-    let Some(k) = vector.iter().position(|x| x.abs2() >= NEAR_GREATEST * greatest) else { return };
-    let (x, modulus) = (vector[k], vector[k].abs2().sqrt());
-    let phase = match x.im() == 0.0 {
-        true => F::from_real(1f64.copysign(x.re())),
-        false => x.conj() * F::from_real(1.0 / modulus),
-    };
-    vector.iter_mut().for_each(|x| *x *= phase);
-    vector[k] = F::from_real(modulus);
+    vector.iter().position(|x| x.abs2() >= NEAR_GREATEST * greatest)
+}
+
+/// The number of modulus 1 that makes another one real and positive.
+pub(super) fn against<F: Scalar<Real = f64>>(x: F) -> F {
+    if x.im() == 0.0 {
+        F::from_real(1f64.copysign(x.re()))
+    } else {
+        x.conj() * F::from_real(1.0 / x.abs2().sqrt())
+    }
 }

@@ -173,6 +173,35 @@ impl<F: Scalar<Real = f64> + Copy> Loop for Back<'_, F> {
 }
 
 /// `u^H x`
+pub(in crate::array) fn product<F: Scalar<Real = f64> + Copy>(u: &[F], x: &[F]) -> F {
+    wide::<f64, _>(Product(u, x))
+}
+
+struct Product<'a, F>(&'a [F], &'a [F]);
+
+impl<F: Scalar<Real = f64> + Copy> Loop for Product<'_, F> {
+    type Output = F;
+    #[inline(always)]
+    fn run(self) -> F {
+        dot(self.0, self.1)
+    }
+}
+
+/// `y + factor x`
+pub(in crate::array) fn add<F: Scalar<Real = f64> + Copy>(y: &mut [F], factor: F, x: &[F]) {
+    wide::<f64, _>(Add(y, factor, x));
+}
+
+struct Add<'a, F>(&'a mut [F], F, &'a [F]);
+
+impl<F: Scalar<Real = f64> + Copy> Loop for Add<'_, F> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        self.0.iter_mut().zip(self.2).for_each(|(y, x)| *y += self.1 * *x);
+    }
+}
+
 #[inline(always)]
 fn dot<F: Scalar<Real = f64> + Copy>(u: &[F], x: &[F]) -> F {
     let mut sums = [F::zero(); COLUMNS];

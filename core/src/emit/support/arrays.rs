@@ -1120,17 +1120,36 @@ fn array_turned(d: &mut [f64], e: &mut [f64]) -> Vec<f64> {
     z
 }
 //-
+/// Where the first of the greatest elements of a vector stands.
+fn array_first_of_greatest<T: Number>(x: &[T]) -> usize {
+    let most = x.iter().fold(0.0, |m: f64, x| m.max(x.square()));
+    x.iter().position(|x| x.square() >= 0.81 * most).expect("a singular vector is not zero")
+}
+//-
+/// The number of modulus 1 that makes another one real and positive.
+fn array_against<T: Number>(x: T) -> T {
+    if x.imaginary_part() == 0.0 {
+        T::of(1f64.copysign(x.real_part()))
+    } else {
+        x.conjugate() * T::of(1.0 / x.square().sqrt())
+    }
+}
+//-
+/// The greatest real or imaginary part, all of which must be finite.
+fn array_greatest<T: Number>(op: &str, a: &Array<T>) -> f64 {
+    a.items.iter().fold(0.0, |m: f64, x| {
+        let (re, im) = (x.real_part().abs(), x.imaginary_part().abs());
+        let finite = re.is_finite() && im.is_finite();
+        assert!(finite, "`{op}` does not converge: has the matrix infinite or undefined elements?");
+        m.max(re).max(im)
+    })
+}
+//-
 /// Of the Hermitian part of a matrix: the eigenvalues, ascending, and below them the eigenvectors as columns. Of each
 /// the first among the greatest elements is real and positive.
 fn array_eigen<T: Number>(a: &Array<T>) -> Array<T> {
     let n = array_square("eigen", a);
-    let greatest = a.items.iter().fold(0.0, |m: f64, x| {
-        let (re, im) = (x.real_part().abs(), x.imaginary_part().abs());
-        let finite = re.is_finite() && im.is_finite();
-        assert!(finite, "`eigen` does not converge: has the matrix infinite or undefined elements?");
-        m.max(re).max(im)
-    });
-    let scale = array_inverse_size(greatest);
+    let scale = array_inverse_size(array_greatest("eigen", a));
     let half = |k: usize| T::of(0.5 * scale) * a.items[k] + T::of(0.5 * scale) * a.items[k % n * n + k / n].conjugate();
     let mut m: Vec<T> = (0..n * n).map(half).collect();
     let (mut values, mut beside, factors) = array_reduced(n, &mut m);
@@ -1145,19 +1164,115 @@ fn array_eigen<T: Number>(a: &Array<T>) -> Array<T> {
             let factor = factors[i] * array_inner(u, &x[..i]);
             x.iter_mut().zip(u).for_each(|(x, u)| *x = *x - factor * *u);
         }
-        let most = x.iter().fold(0.0, |m: f64, x| m.max(x.square()));
-        let first = x.iter().position(|x| x.square() >= 0.81 * most).expect("an eigenvector is not zero");
-        let (z, modulus) = (x[first], x[first].square().sqrt());
-        let phase = match z.imaginary_part() == 0.0 {
-            true => T::of(1f64.copysign(z.real_part())),
-            false => z.conjugate() * T::of(1.0 / modulus),
-        };
+        let first = array_first_of_greatest(&x);
+        let (phase, modulus) = (array_against(x[first]), x[first].square().sqrt());
         x.iter_mut().for_each(|x| *x = *x * phase);
         x[first] = T::of(modulus);
         y[column] = T::of(values[k] / scale);
         x.iter().enumerate().for_each(|(row, x)| y[(row + 1) * n + column] = *x);
     }
     Array::new(&[n + 1, n], y)
+}
+//-
+/// Turns two vectors so that their first `m` elements become orthogonal; whether that was to be done.
+fn array_orthogonal<T: Number>(x: &mut [T], y: &mut [T], m: usize) -> bool {
+    let (u, v) = (&x[..m], &y[..m]);
+    let (a, b, c) = (array_inner(u, u).real_part(), array_inner(v, v).real_part(), array_inner(u, v));
+    let size = c.square().sqrt();
+    let small = 1e-15f64.max(f64::EPSILON * (m as f64).sqrt());
+    if size <= small * a.sqrt() * b.sqrt() || size <= 1e-280 {
+        return false;
+    }
+    let d = (b - a) / (2.0 * size);
+    let t = 1f64.copysign(d) / (d.abs() + (1.0 + d * d).sqrt());
+    let cos = 1.0 / (1.0 + t * t).sqrt();
+    let (sin, cos) = (c * T::of(t * cos / size), T::of(cos));
+    for (x, y) in x.iter_mut().zip(y) {
+        (*x, *y) = (cos * *x - sin.conjugate() * *y, sin * *x + cos * *y);
+    }
+    true
+}
+//-
+/// Adds vectors of length `m` to orthonormal ones until there are so many.
+fn array_complete<T: Number>(m: usize, count: usize, vectors: &mut Vec<Vec<T>>) {
+    let mut covered: Vec<f64> = vec![0.0; m];
+    let cover = |covered: &mut [f64], x: &[T]| covered.iter_mut().zip(x).for_each(|(c, x)| *c += x.square());
+    vectors.iter().for_each(|x| cover(&mut covered, x));
+    while vectors.len() < count {
+        let k = (1..m).fold(0, |best, k| if covered[k] < covered[best] { k } else { best });
+        let mut new = vec![T::default(); m];
+        new[k] = T::of(1.0);
+        for x in vectors.iter().chain(vectors.iter()) {
+            let along = array_inner(x, &new);
+            new.iter_mut().zip(x).for_each(|(y, x)| *y += -along * *x);
+        }
+        let inverse = T::of(1.0 / array_inner(&new, &new).real_part().sqrt());
+        new.iter_mut().for_each(|x| *x = *x * inverse);
+        cover(&mut covered, &new);
+        vectors.push(new);
+    }
+}
+//-
+/// The singular values of a matrix, descending, and below them the left and the right singular vectors as columns.
+fn array_svd<T: Number>(a: &Array<T>) -> Array<T> {
+    let (rows, across) = match a.lengths.as_slice() {
+        [m, n] => (*m, *n),
+        _ => panic!("`svd` takes a matrix, given {:?}", a.shape()),
+    };
+    let scale = array_inverse_size(array_greatest("svd", a));
+    let wide = rows < across;
+    let (m, n) = if wide { (across, rows) } else { (rows, across) };
+    let element = |k: usize| if wide { a.items[k].conjugate() } else { a.items[k % m * n + k / m] };
+    let columns: Vec<T> = (0..m * n).map(|k| element(k) * T::of(scale)).collect();
+    let column = |k: usize| &columns[k * m..(k + 1) * m];
+    let gram = (0..n * n).map(|e| array_inner(column(e / n), column(e % n))).collect();
+    let spectrum = array_eigen(&Array::new(&[n, n], gram));
+    let mut pairs: Vec<Vec<T>> = Vec::new();
+    for k in (0..n).rev() {
+        let mut pair = vec![T::default(); m];
+        for j in 0..n {
+            let x = spectrum.items[(j + 1) * n + k];
+            pair.iter_mut().zip(column(j)).for_each(|(y, c)| *y += x * *c);
+        }
+        pair.extend((0..n).map(|j| spectrum.items[(j + 1) * n + k]));
+        pairs.push(pair);
+    }
+    for sweep in 0.. {
+        assert!(sweep < 60, "`svd` does not converge");
+        let mut turned = false;
+        for q in 1..n {
+            for p in 0..q {
+                let (head, tail) = pairs.split_at_mut(q);
+                turned |= array_orthogonal(&mut head[p], &mut tail[0], m);
+            }
+        }
+        if !turned {
+            break;
+        }
+    }
+    let square = |x: &Vec<T>| array_inner(&x[..m], &x[..m]).real_part();
+    let mut order: Vec<(f64, Vec<T>)> = pairs.into_iter().map(|x| (square(&x), x)).collect();
+    order.sort_by(|x, y| y.0.partial_cmp(&x.0).unwrap_or(std::cmp::Ordering::Equal));
+    let (mut values, mut left, mut right) = (Vec::new(), Vec::new(), Vec::new());
+    for (square, mut pair) in order {
+        let k = m + array_first_of_greatest(&pair[m..]);
+        let (x, modulus) = (pair[k], pair[k].square().sqrt());
+        let phase = array_against(x);
+        pair.iter_mut().for_each(|x| *x = *x * phase);
+        pair[k] = T::of(modulus);
+        let length = if square > 1e-280 { square.sqrt() } else { 0.0 };
+        if length > 0.0 {
+            left.push(pair[..m].iter().map(|x| *x * T::of(1.0 / length)).collect());
+        }
+        values.push(T::of(length / scale));
+        right.push(pair[m..].to_vec());
+    }
+    array_complete(m, n, &mut left);
+    let (first, second) = if wide { (right, left) } else { (left, right) };
+    let mut items = values;
+    (0..rows * n).for_each(|e| items.push(first[e % n][e / n]));
+    (0..across * n).for_each(|e| items.push(second[e % n][e / n]));
+    Array::new(&[1 + m + n, n], items)
 }
 //-
 /// The exponential of a square matrix, by scaling, a Pade approximation of order 6 and squaring.

@@ -360,6 +360,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         A::Inv => array::inverse(a, out)?,
         A::Cholesky => array::cholesky(a, out)?,
         A::Qr => array::qr(a, out)?,
+        A::Svd => array::svd(a, out)?,
         A::Eigen => {
             let (mut values, mut vectors) = (Array::default(), Array::default());
             array::eigh(a, &mut values, &mut vectors)?;

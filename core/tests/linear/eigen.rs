@@ -1,43 +1,19 @@
-//! Eigenvalues and eigenvectors: what makes them such, on matrices of all sorts and on every number type, and what
-//! numbers carry through them.
-
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+//! Eigenvalues and eigenvectors of Hermitian matrices.
 
 use ketgrad_core::{
     array::{Array, ArrayError, eigh},
     scalar::{Real, Ring, Scalar, Uncertain},
 };
 use num_complex::Complex;
-use num_dual::{Dual, Dual3_64, Dual64};
+use num_dual::{Dual3_64, Dual64};
 
-type C = Complex<f64>;
-type Third = Dual<Dual<Dual64>>;
+use crate::support::{
+    C, CT, DERIVATIVE, Dice, Third, composed, matrix, parts, projector, same, unitary, variable,
+    with_spectrum,
+};
 
 /// Rounding errors of reflections and turns, for each row and in parts of the norm.
 const ROUNDING: f64 = 4e-16;
-/// Derivatives of matrices of few rows whose eigenvalues are apart.
-const DERIVATIVE: f64 = 1e-12;
-
-/// Pseudo-random numbers in (-1, 1): a Weyl sequence, scrambled.
-struct Dice(u64);
-impl Dice {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    }
-    fn complex(&mut self) -> C {
-        Complex::new(self.next(), self.next())
-    }
-}
-
-fn matrix<S>(n: usize, f: impl FnMut(usize, usize) -> S) -> Array<S> {
-    let mut f = f;
-    Array::new(&[n, n], (0..n * n).map(|k| f(k / n, k % n)).collect()).unwrap()
-}
-
 fn decompose<T: Real, S: Scalar<Real = T>>(a: &Array<S>) -> (Array<T>, Array<S>) {
     let (mut w, mut v) = (Array::default(), Array::default());
     eigh(a, &mut w, &mut v).unwrap();
@@ -90,22 +66,6 @@ fn random_matrices_are_decomposed() {
         holds(&matrix(n, |_, _| dice.next()), "real");
         holds(&matrix(n, |_, _| dice.complex()), "complex");
     }
-}
-
-/// A product of reflections, unitary to within rounding, and the matrix with the given eigenvalues.
-fn with_spectrum(w: &[f64], dice: &mut Dice) -> Array<C> {
-    let n = w.len();
-    let mut a = matrix(n, |i, j| if i == j { C::new(w[i], 0.0) } else { C::default() });
-    for _ in 0..2 {
-        let u: Vec<C> = (0..n).map(|_| dice.complex()).collect();
-        let norm: f64 = u.iter().map(|x| x.norm_sqr()).sum();
-        let h = matrix(n, |i, j| C::from(f64::from(i == j)) - u[i] * u[j].conj() * (2.0 / norm));
-        let product = |x: &Array<C>, y: &Array<C>| {
-            matrix(n, |i, j| (0..n).map(|k| x[i * n + k] * y[k * n + j]).sum::<C>())
-        };
-        a = product(&product(&h, &a), &h);
-    }
-    a
 }
 
 #[test]
@@ -209,61 +169,6 @@ fn all_number_types_have_the_same_values() {
     assert_eq!((duals.map(|w| w.re), vectors.map(|v| v.re)), (w.clone(), v.clone()));
     let (measured, vectors) = decompose(&a.map(|x| Uncertain::new(*x, 0.1)));
     assert_eq!((measured.map(Uncertain::value), vectors.map(Uncertain::value)), (w, v));
-}
-
-/// `t` and powers of it in all three directions at once.
-fn variable(x: f64) -> Third {
-    Dual::new(
-        Dual::new(Dual64::new(x, 1.0), Dual64::new(1.0, 0.0)),
-        Dual::new(Dual64::new(1.0, 0.0), Dual64::new(0.0, 0.0)),
-    )
-}
-
-/// A number and its derivatives.
-fn parts(x: &Third) -> [f64; 4] {
-    [x.re.re.re, x.re.re.eps, x.re.eps.eps, x.eps.eps.eps]
-}
-
-#[track_caller]
-fn same(x: &Third, y: &Third, what: &str) {
-    for (a, b) in parts(x).into_iter().zip(parts(y)) {
-        assert!((a - b).abs() <= DERIVATIVE * (1.0 + b.abs()), "{what}: {:?} {:?}", parts(x), parts(y));
-    }
-}
-
-type CT = Complex<Third>;
-
-/// A unitary matrix of order 4 that depends on `t`: turns with phases.
-fn unitary(t: &Third) -> Array<CT> {
-    let n = 4;
-    let mut u = matrix(n, |i, j| CT::from_real(Third::lit(f64::from(i == j))));
-    let pairs = [(0, 1, 0.3), (1, 2, -0.8), (2, 3, 1.1), (0, 2, 0.5), (1, 3, 0.7), (0, 3, -0.4)];
-    for (p, q, c) in pairs {
-        let angle = t * Third::lit(c) + Third::lit(c * c);
-        let (s, c) = angle.sin_cos();
-        let phase = CT::new(Third::lit(0.0), t * Third::lit(0.6) + Third::lit(0.2)).exp();
-        for k in 0..n {
-            let (x, y) = (u[k * n + p].clone(), u[k * n + q].clone());
-            let (c, s) = (CT::from_real(c.clone()), CT::from_real(s.clone()));
-            u[k * n + p] = &c * &x - &s * &phase * &y;
-            u[k * n + q] = s * phase.conj() * x + c * y;
-        }
-    }
-    u
-}
-
-/// `U diag(w) U^H`
-fn composed(u: &Array<CT>, w: &[Third]) -> Array<CT> {
-    let n = w.len();
-    matrix(n, |i, j| {
-        CT::sum((0..n).map(|k| u[i * n + k].clone() * CT::from_real(w[k].clone()) * u[j * n + k].conj()))
-    })
-}
-
-/// Element (i, j) of the projector on some columns.
-fn projector(v: &Array<CT>, columns: &[usize], i: usize, j: usize) -> CT {
-    let n = v.shape()[0];
-    CT::sum(columns.iter().map(|&k| v[i * n + k].clone() * v[j * n + k].conj()))
 }
 
 #[test]

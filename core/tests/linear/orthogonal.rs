@@ -1,32 +1,16 @@
-//! Orthonormal columns and triangles, least squares and singular values: what makes them such, on matrices of all sorts.
-
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+//! Orthonormal columns and triangles, and least squares.
 
 use ketgrad_core::{
     array::{Array, qr},
-    exec::{Datum, Derivatives},
     scalar::{Lanes, Scalar},
-    text::parse_program,
 };
 use num_complex::Complex;
 use num_dual::Dual64;
 
-type C = Complex<f64>;
+use crate::support::{C, Dice, random, value};
 
 /// Rounding errors of reflections, for each row.
 const ROUNDING: f64 = 4e-16;
-
-/// Pseudo-random numbers in (-1, 1): a Weyl sequence, scrambled.
-struct Dice(u64);
-impl Dice {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    }
-}
 
 fn factors<S: Scalar>(a: &Array<S>) -> Array<S> {
     let mut out = Array::default();
@@ -105,7 +89,7 @@ fn numbers_side_by_side_get_what_each_gets_alone() {
 }
 
 #[test]
-fn what_is_carried_is_that_of_the_gram_matrix() {
+fn what_is_carried_is_that_of_the_gram_random() {
     // R^T R = A^T A to first order.
     let mut dice = Dice(3);
     let (m, n) = (5, 3);
@@ -124,23 +108,11 @@ fn what_is_carried_is_that_of_the_gram_matrix() {
     }
 }
 
-fn value(source: &str, args: &[Datum<f64>]) -> Vec<f64> {
-    let program = parse_program(source).unwrap_or_else(|e| panic!("{}", e[0]));
-    match Derivatives::new(&program, "f").unwrap().value(args).unwrap() {
-        Datum::Reals(xs) => xs.to_vec(),
-        other => panic!("{}", other.describe()),
-    }
-}
-
-fn matrix(shape: &[usize], dice: &mut Dice) -> Datum<f64> {
-    Datum::reals_of(shape, (0..shape.iter().product()).map(|_| dice.next()).collect()).unwrap()
-}
-
 #[test]
 fn residuals_of_least_squares_are_orthogonal_to_the_columns() {
     let mut dice = Dice(4);
     for shape in [&[7][..], &[7, 2], &[7, 1]] {
-        let (a, b) = (matrix(&[7, 3], &mut dice), matrix(shape, &mut dice));
+        let (a, b) = (random(&[7, 3], &mut dice), random(shape, &mut dice));
         let x = value("fn f(a: array, b: array) { lstsq(a, b) }", &[a.clone(), b.clone()]);
         assert_eq!(x.len(), 3 * shape.get(1).unwrap_or(&1));
         let rest = "fn f(a: array, b: array) {
@@ -149,25 +121,5 @@ fn residuals_of_least_squares_are_orthogonal_to_the_columns() {
         }";
         let rest = value(rest, &[a, b]);
         assert!(rest.iter().all(|x| x.abs() < 1e-14), "{rest:?}");
-    }
-}
-
-#[test]
-fn singular_values_are_those_of_a_known_matrix() {
-    // Orthonormal columns times a diagonal times the transpose of others.
-    let mut dice = Dice(5);
-    let (a, b) = (matrix(&[6, 3], &mut dice), matrix(&[4, 3], &mut dice));
-    for (w, n) in [([3.0, 1.0, 0.5], 3), ([2.0, 2.0, 0.0], 2), ([1e3, 1.0, 1e-6], 3)] {
-        let source = format!(
-            "fn f(a: array, b: array) {{ svdvals(matmul(qr_q(a) * [{}, {}, {}], transpose(qr_q(b)))) }}",
-            w[2], w[0], w[1]
-        );
-        let found = value(&source.replace("[0, ", "[0.0, "), &[a.clone(), b.clone()]);
-        assert_eq!(found.len(), 4);
-        for (k, x) in found.iter().enumerate() {
-            let expected = w.get(k).copied().unwrap_or(0.0);
-            assert!((x - expected).abs() < 1e-14 * w[0], "{found:?} {n}");
-        }
-        assert!(found.iter().all(|x| *x >= 0.0), "{found:?}");
     }
 }
