@@ -19,10 +19,10 @@ use super::{
 
 /// Two columns count as orthogonal below this cosine, or one rounding error for the root of their length: a few rounding errors.
 const ORTHOGONAL: f64 = 1e-15;
-/// More sweeps than are ever needed; two or three are usual.
+/// More sweeps than are ever needed: two or three are usual, eight where columns are multiples of each other.
 const SWEEPS: usize = 60;
 /// The square of a length that is zero beside 1.
-const NEGLIGIBLE: f64 = 1e-280;
+const NEGLIGIBLE: f64 = 1e-200;
 
 /// Singular values in descending order as the first row, and below them as columns in the same order the left and the
 /// right singular vectors, each of norm 1: `A = U diag(s) V^H`. For a matrix `m x n` and `k = min(m, n)` these are `1 x k`,
@@ -229,7 +229,7 @@ fn turn<F: Scalar<Real = f64> + Copy>(x: &mut [F], y: &mut [F], m: usize) -> boo
     let (a, b, c) = (product(u, u).re(), product(v, v).re(), product(u, v));
     let size = c.abs2().sqrt();
     let small = ORTHOGONAL.max(f64::EPSILON * (m as f64).sqrt());
-    if size <= small * a.sqrt() * b.sqrt() || size <= NEGLIGIBLE {
+    if size <= small * a.sqrt() * b.sqrt() || a.min(b) <= NEGLIGIBLE {
         return false;
     }
     // t = tan of the angle: the smaller root of t^2 + 2 d t - 1 = 0.

@@ -130,23 +130,6 @@ impl Rule<'_> {
         let product = self.on(ArrayOp::MatMul, &[a, columns]);
         self.on(ArrayOp::Like, &[product, x])
     }
-    /// What is above the diagonal plus a matrix and the real part of the diagonal.
-    fn upper_and(&mut self, x: Value, other: Value) -> Value {
-        let one = self.b.int(1);
-        let above = self.on(ArrayOp::Triu, &[x, one]);
-        let diagonal = self.on(ArrayOp::Diagonal, &[x]);
-        let diagonal = self.real_part(diagonal);
-        let diagonal = self.on(ArrayOp::DiagonalMatrix, &[diagonal]);
-        let sum = self.add(above, other);
-        self.add(sum, diagonal)
-    }
-    /// `Q` and `R`, of what stands in their place.
-    fn halves(&mut self, y: Value, a: Value) -> (Value, Value) {
-        let (zero, one) = (self.b.int(0), self.b.int(1));
-        let (m, n) = (self.dim(a, zero), self.dim(a, one));
-        let q = self.on(ArrayOp::Slice, &[y, zero, zero, m]);
-        (q, self.on(ArrayOp::Slice, &[y, zero, m, n]))
-    }
     /// Eigenvectors, and `F`.
     fn eigen(&mut self, y: Value) -> (Value, Value) {
         let (zero, one) = (self.b.int(0), self.b.int(1));
@@ -359,21 +342,7 @@ pub(super) fn pull(
             let sum = r.add(s, h);
             r.half_lower(sum)
         }
-        (A::Qr, _) => {
-            let ((q, up), (q_bar, up_bar)) = (r.halves(y, x), r.halves(bar, x));
-            let n = r.on(A::MatMulNh, &[up_bar, up]);
-            let turned = r.on(A::MatMulHn, &[q, q_bar]);
-            let n = r.sub(n, turned);
-            let one = r.b.int(1);
-            let below = r.on(A::Triu, &[n, one]);
-            let below = r.adjoint(below);
-            let s = r.upper_and(n, below);
-            let t = r.on(A::MatMul, &[q, s]);
-            let t = r.add(q_bar, t);
-            let t = r.adjoint(t);
-            let t = r.on(A::Solve, &[up, t]);
-            r.adjoint(t)
-        }
+        (A::Qr, _) => factors::pull_qr(r, x, y, bar),
         (A::Eigen, _) => {
             let (zero, one) = (r.b.int(0), r.b.int(1));
             let n = r.dim(x, zero);
@@ -390,7 +359,7 @@ pub(super) fn pull(
             let t = r.on(A::MatMulNh, &[t, v]);
             hermitian(r, t)
         }
-        (A::Svd, _) => singular::pull(r, x, y, bar),
+        (A::Svd, _) => factors::pull_svd(r, x, y, bar),
         (A::Expm, _) => {
             let a = r.adjoint(x);
             r.exponential_along(a, bar)
@@ -517,22 +486,7 @@ pub(super) fn push(
                     let p = r.half_lower(t);
                     r.on(A::MatMul, &[y, p])
                 }
-                A::Qr => {
-                    let zero = r.b.int(0);
-                    let (q, up) = r.halves(y, x);
-                    let d = r.adjoint(d);
-                    let w = r.on(A::SolveAdjoint, &[up, d]);
-                    let w = r.adjoint(w);
-                    let c = r.on(A::MatMulHn, &[q, w]);
-                    let back = r.b.int(-1);
-                    let below = r.on(A::Tril, &[c, back]);
-                    let below = r.adjoint(below);
-                    let turn = r.upper_and(c, below);
-                    let along = r.on(A::MatMul, &[q, turn]);
-                    let q_dot = r.sub(w, along);
-                    let r_dot = r.on(A::MatMul, &[turn, up]);
-                    r.on(A::Concat, &[q_dot, r_dot, zero])
-                }
+                A::Qr => factors::push_qr(r, x, y, d),
                 A::Eigen => {
                     let zero = r.b.int(0);
                     let (v, f) = r.eigen(y);
@@ -546,7 +500,7 @@ pub(super) fn push(
                     let v_dot = r.on(A::MatMul, &[v, t]);
                     r.on(A::Concat, &[w_dot, v_dot, zero])
                 }
-                A::Svd => singular::push(r, x, y, d),
+                A::Svd => factors::push_svd(r, x, y, d),
                 A::Expm => r.exponential_along(x, d),
                 // Linear in the first operand; the others have no tangent, or only give a shape.
                 _ => with(r, 0)?,

@@ -27,11 +27,11 @@
 mod arrays;
 mod elements;
 mod emit;
+mod factors;
 mod partials;
 mod piecewise;
 mod pull;
 mod registry;
-mod singular;
 mod value;
 
 pub use emit::{Emitter, Ex};

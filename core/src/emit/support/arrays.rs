@@ -1180,7 +1180,7 @@ fn array_orthogonal<T: Number>(x: &mut [T], y: &mut [T], m: usize) -> bool {
     let (a, b, c) = (array_inner(u, u).real_part(), array_inner(v, v).real_part(), array_inner(u, v));
     let size = c.square().sqrt();
     let small = 1e-15f64.max(f64::EPSILON * (m as f64).sqrt());
-    if size <= small * a.sqrt() * b.sqrt() || size <= 1e-280 {
+    if size <= small * a.sqrt() * b.sqrt() || a.min(b) <= 1e-200 {
         return false;
     }
     let d = (b - a) / (2.0 * size);
@@ -1260,7 +1260,7 @@ fn array_svd<T: Number>(a: &Array<T>) -> Array<T> {
         let phase = array_against(x);
         pair.iter_mut().for_each(|x| *x = *x * phase);
         pair[k] = T::of(modulus);
-        let length = if square > 1e-280 { square.sqrt() } else { 0.0 };
+        let length = if square > 1e-200 { square.sqrt() } else { 0.0 };
         if length > 0.0 {
             left.push(pair[..m].iter().map(|x| *x * T::of(1.0 / length)).collect());
         }

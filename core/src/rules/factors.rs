@@ -1,17 +1,71 @@
-//! The rule of the singular value decomposition, in the notation of [`arrays`](super::arrays).
+//! The rules of `qr` and `svd`, in the notation of [`arrays`](super::arrays).
 //!
-//! `U^H dU` and `V^H dV` are skew; what they are off the diagonal follows from that of `P = U^H dA V` and of its adjoint, two
+//! Of `A = Q R`, `Q^H dQ` is skew and `dR R^-1` is an upper triangle with a real diagonal, so both follow from `Q^H dA R^-1`, their
+//! sum. Of `A = U diag(s) V^H`, `U^H dU` and `V^H dV` are skew; what they are off the diagonal follows from that of `P = U^H dA V` and of its adjoint, two
 //! equations for each pair. What `dU` has outside the space of `U` is that of `dA V / s`. Source: Townsend, *Differentiating the
 //! singular value decomposition* (2016); for complex numbers Wan and Zhang, arXiv 1909.02659.
 
 use crate::{
     entity::Value,
-    ir::{ArrayOp as A, Number1, Number2},
+    ir::{ArrayOp as A, Int2, Kind, Number1, Number2, Op},
 };
 
 use super::arrays::Rule;
 
-/// What the rule is written with.
+/// `Q` and `R`, of what stands in their place.
+fn halves(r: &mut Rule<'_>, a: Value, y: Value) -> (Value, Value) {
+    let (zero, one) = (r.b.int(0), r.b.int(1));
+    let (m, n) = (r.dim(a, zero), r.dim(a, one));
+    let q = r.on(A::Slice, &[y, zero, zero, m]);
+    (q, r.on(A::Slice, &[y, zero, m, n]))
+}
+
+/// What is above the diagonal plus a matrix and the real part of the diagonal.
+fn upper_and(r: &mut Rule<'_>, x: Value, other: Value) -> Value {
+    let one = r.b.int(1);
+    let above = r.on(A::Triu, &[x, one]);
+    let diagonal = r.on(A::Diagonal, &[x]);
+    let diagonal = r.real_part(diagonal);
+    let diagonal = r.on(A::DiagonalMatrix, &[diagonal]);
+    let sum = r.add(above, other);
+    r.add(sum, diagonal)
+}
+
+/// The cotangent of the operand of `qr`.
+pub(super) fn pull_qr(r: &mut Rule<'_>, a: Value, y: Value, bar: Value) -> Value {
+    let ((q, up), (q_bar, up_bar)) = (halves(r, a, y), halves(r, a, bar));
+    let n = r.on(A::MatMulNh, &[up_bar, up]);
+    let turned = r.on(A::MatMulHn, &[q, q_bar]);
+    let n = r.sub(n, turned);
+    let one = r.b.int(1);
+    let below = r.on(A::Triu, &[n, one]);
+    let below = r.adjoint(below);
+    let s = upper_and(r, n, below);
+    let t = r.on(A::MatMul, &[q, s]);
+    let t = r.add(q_bar, t);
+    let t = r.adjoint(t);
+    let t = r.on(A::Solve, &[up, t]);
+    r.adjoint(t)
+}
+
+/// The tangent of `qr`.
+pub(super) fn push_qr(r: &mut Rule<'_>, a: Value, y: Value, d: Value) -> Value {
+    let (zero, back) = (r.b.int(0), r.b.int(-1));
+    let (q, up) = halves(r, a, y);
+    let d = r.adjoint(d);
+    let w = r.on(A::SolveAdjoint, &[up, d]);
+    let w = r.adjoint(w);
+    let c = r.on(A::MatMulHn, &[q, w]);
+    let below = r.on(A::Tril, &[c, back]);
+    let below = r.adjoint(below);
+    let turn = upper_and(r, c, below);
+    let along = r.on(A::MatMul, &[q, turn]);
+    let q_dot = r.sub(w, along);
+    let r_dot = r.on(A::MatMul, &[turn, up]);
+    r.on(A::Concat, &[q_dot, r_dot, zero])
+}
+
+/// What the rule of `svd` is written with.
 struct Parts {
     /// The singular values as a row.
     s: Value,
@@ -28,10 +82,8 @@ fn split(r: &mut Rule<'_>, a: Value, y: Value) -> [Value; 3] {
     let (zero, one) = (r.b.int(0), r.b.int(1));
     let (m, n) = (r.dim(a, zero), r.dim(a, one));
     let s = r.on(A::Slice, &[y, zero, zero, one]);
-    let rest = {
-        let both = r.b.inst(crate::ir::Op::Int2(crate::ir::Int2::Add), &[m, n], crate::ir::Kind::Int);
-        r.on(A::Slice, &[y, zero, one, both])
-    };
+    let rows = r.b.inst(Op::Int2(Int2::Add), &[m, n], Kind::Int);
+    let rest = r.on(A::Slice, &[y, zero, one, rows]);
     let u = r.on(A::Slice, &[rest, zero, zero, m]);
     [s, u, r.on(A::Slice, &[rest, zero, m, n])]
 }
@@ -78,8 +130,8 @@ fn outside(r: &mut Rule<'_>, inverse: Value, x: Value, q: Value, p: Value) -> Va
     scale(r, inverse, rest)
 }
 
-/// The tangent.
-pub(super) fn push(r: &mut Rule<'_>, a: Value, y: Value, d: Value) -> Value {
+/// The tangent of `svd`.
+pub(super) fn push_svd(r: &mut Rule<'_>, a: Value, y: Value, d: Value) -> Value {
     let Parts { s, u, v, g, inverse } = parts(r, a, y);
     let zero = r.b.int(0);
     let along = r.on(A::MatMul, &[d, v]);
@@ -105,8 +157,8 @@ pub(super) fn push(r: &mut Rule<'_>, a: Value, y: Value, d: Value) -> Value {
     r.on(A::Concat, &[upper, v_dot, zero])
 }
 
-/// The cotangent of `A`.
-pub(super) fn pull(r: &mut Rule<'_>, a: Value, y: Value, bar: Value) -> Value {
+/// The cotangent of the operand of `svd`.
+pub(super) fn pull_svd(r: &mut Rule<'_>, a: Value, y: Value, bar: Value) -> Value {
     let Parts { s, u, v, g, inverse } = parts(r, a, y);
     let [s_bar, u_bar, v_bar] = split(r, a, bar);
     let zero = r.b.int(0);
