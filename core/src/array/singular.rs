@@ -72,9 +72,11 @@ pub fn svd<T: Real, S: Scalar<Real = T>>(a: &Array<S>, out: &mut Array<S>) -> Re
         factor((m, n), elements, all).map(|f| f.map(lifted))
     };
     let Some(factors) = factors else { return Err(diverges) };
-    let (values, left, right) = match is_carrying {
-        true => carried(a, (m, n), factors)?,
-        false => (factors.values.iter().map(|s| T::lit(*s)).collect(), factors.left, factors.right),
+    let Factors { values, left, right } = match (is_carrying, factors) {
+        (true, factors) => carried(a, (m, n), factors)?,
+        (false, Factors { values, left, right }) => {
+            Factors { values: values.into_iter().map(T::lit).collect(), left, right }
+        }
     };
     let k = m.min(n);
     let to = out.start(&[1 + m + n, k]);
@@ -89,8 +91,8 @@ pub fn svd<T: Real, S: Scalar<Real = T>>(a: &Array<S>, out: &mut Array<S>) -> Re
 fn carried<T: Real, S: Scalar<Real = T>>(
     a: &Array<S>,
     (m, n): (usize, usize),
-    factors: Factors<S>,
-) -> Result<(Vec<T>, Vec<S>, Vec<S>), ArrayError> {
+    factors: Factors<f64, S>,
+) -> Result<Factors<T, S>, ArrayError> {
     let Factors { values: s, mut left, mut right } = factors;
     let (k, order) = (m.min(n), m + n);
     let behind = order - k;
@@ -131,18 +133,19 @@ fn carried<T: Real, S: Scalar<Real = T>>(
         left[p * m..(p + 1) * m].iter_mut().enumerate().for_each(|(i, x)| *x += part(i));
         right[p * n..(p + 1) * n].iter_mut().enumerate().for_each(|(i, x)| *x += part(m + i));
     }
-    Ok(((0..k).map(|p| values[order - 1 - p].clone()).collect(), left, right))
+    let values = (0..k).map(|p| values[order - 1 - p].clone()).collect();
+    Ok(Factors { values, left, right })
 }
 
 /// Singular values, and singular vectors one behind the other; more of one side than there are values, where asked for.
-struct Factors<F> {
-    values: Vec<f64>,
+struct Factors<T, F> {
+    values: Vec<T>,
     left: Vec<F>,
     right: Vec<F>,
 }
 
-impl<F> Factors<F> {
-    fn map<S>(self, f: impl Fn(F) -> S) -> Factors<S> {
+impl<T, F> Factors<T, F> {
+    fn map<S>(self, f: impl Fn(F) -> S) -> Factors<T, S> {
         let all = |x: Vec<F>| x.into_iter().map(&f).collect();
         Factors { values: self.values, left: all(self.left), right: all(self.right) }
     }
@@ -153,7 +156,7 @@ fn factor<F: Scalar<Real = f64> + Copy>(
     (m, n): (usize, usize),
     mut a: Vec<F>,
     all: usize,
-) -> Option<Factors<F>> {
+) -> Option<Factors<f64, F>> {
     let greatest = a.iter().fold(0.0, |m: f64, z| m.max(z.re().abs()).max(z.im().abs()));
     let scale = greatest.inverse_size(&0.0).unwrap_or(1.0);
     a.iter_mut().for_each(|x| *x *= F::from_real(scale));

@@ -34,7 +34,7 @@ use crate::{
 use super::{
     Contribution,
     elements::{is_array, whole},
-    singular,
+    factors,
 };
 
 /// Short forms of what the rules emit.

@@ -129,22 +129,17 @@ fn all_number_types_have_the_same_values() {
 #[test]
 fn derivatives_of_three_orders_are_exact() {
     let t = variable(0.4);
-    let (u, v) = (unitary(&t), unitary(&(&t * &t + Third::lit(0.3))));
+    let (u, v) = (unitary(&t), unitary(&(t * t + Third::lit(0.3))));
     let s: Vec<Third> = [(4.0, 0.5), (2.5, -0.7), (1.0, 1.5), (0.3, 0.4)]
         .iter()
-        .map(|&(a, b)| Third::lit(a) + (&t * Third::lit(b)).sin())
+        .map(|&(a, b)| Third::lit(a) + (t * Third::lit(b)).sin())
         .collect();
-    let outer = |p: usize, i: usize, j: usize| u[i * 4 + p].clone() * v[j * 4 + p].conj();
-    let element = |i: usize, j: usize| CT::sum((0..4).map(|p| outer(p, i, j) * CT::from_real(s[p].clone())));
+    let outer = |p: usize, i: usize, j: usize| u[i * 4 + p] * v[j * 4 + p].conj();
+    let element = |i: usize, j: usize| CT::sum((0..4).map(|p| outer(p, i, j) * CT::from_real(s[p])));
     let whole = Array::new(&[4, 4], (0..16).map(|e| element(e / 4, e % 4)).collect()).unwrap();
-    let tall = Array::new(
-        &[4, 3],
-        (0..12).map(|e| u[e / 3 * 4 + e % 3].clone() * CT::from_real(s[e % 3].clone())).collect(),
-    );
-    let wide = Array::new(
-        &[3, 4],
-        (0..12).map(|e| v[e % 4 * 4 + e / 4].conj() * CT::from_real(s[e / 4].clone())).collect(),
-    );
+    let tall = Array::new(&[4, 3], (0..12).map(|e| u[e / 3 * 4 + e % 3] * CT::from_real(s[e % 3])).collect());
+    let wide =
+        Array::new(&[3, 4], (0..12).map(|e| v[e % 4 * 4 + e / 4].conj() * CT::from_real(s[e / 4])).collect());
     let unit = |i: usize, p: usize| CT::from_real(Third::lit(f64::from(i == p)));
     for (a, what) in [(whole, "square"), (tall.unwrap(), "tall"), (wide.unwrap(), "wide")] {
         let (m, n) = (a.shape()[0], a.shape()[1]);
@@ -153,9 +148,9 @@ fn derivatives_of_three_orders_are_exact() {
             same(&found.s[p].re, &s[p], what);
             for e in 0..m * n {
                 let (i, j) = (e / n, e % n);
-                let x = found.u[i * k + p].clone() * found.v[j * k + p].conj();
-                let left = if m == 3 { unit(i, p) } else { u[i * 4 + p].clone() };
-                let right = if n == 3 { unit(j, p) } else { v[j * 4 + p].clone() };
+                let x = found.u[i * k + p] * found.v[j * k + p].conj();
+                let left = if m == 3 { unit(i, p) } else { u[i * 4 + p] };
+                let right = if n == 3 { unit(j, p) } else { v[j * 4 + p] };
                 let y = left * right.conj();
                 same(&x.re, &y.re, what);
                 same(&x.im, &y.im, what);

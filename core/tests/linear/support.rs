@@ -83,9 +83,9 @@ pub(crate) fn unitary(t: &Third) -> Array<CT> {
         let (s, c) = angle.sin_cos();
         let phase = CT::new(Third::lit(0.0), t * Third::lit(0.6) + Third::lit(0.2)).exp();
         for k in 0..n {
-            let (x, y) = (u[k * n + p].clone(), u[k * n + q].clone());
-            let (c, s) = (CT::from_real(c.clone()), CT::from_real(s.clone()));
-            u[k * n + p] = &c * &x - &s * &phase * &y;
+            let (x, y) = (u[k * n + p], u[k * n + q]);
+            let (c, s) = (CT::from_real(c), CT::from_real(s));
+            u[k * n + p] = c * x - s * phase * y;
             u[k * n + q] = s * phase.conj() * x + c * y;
         }
     }
@@ -95,15 +95,13 @@ pub(crate) fn unitary(t: &Third) -> Array<CT> {
 /// `U diag(w) U^H`
 pub(crate) fn composed(u: &Array<CT>, w: &[Third]) -> Array<CT> {
     let n = w.len();
-    matrix(n, |i, j| {
-        CT::sum((0..n).map(|k| u[i * n + k].clone() * CT::from_real(w[k].clone()) * u[j * n + k].conj()))
-    })
+    matrix(n, |i, j| CT::sum((0..n).map(|k| u[i * n + k] * CT::from_real(w[k]) * u[j * n + k].conj())))
 }
 
 /// Element (i, j) of the projector on some columns.
 pub(crate) fn projector(v: &Array<CT>, columns: &[usize], i: usize, j: usize) -> CT {
     let n = v.shape()[0];
-    CT::sum(columns.iter().map(|&k| v[i * n + k].clone() * v[j * n + k].conj()))
+    CT::sum(columns.iter().map(|&k| v[i * n + k] * v[j * n + k].conj()))
 }
 
 /// What a function of arrays gives, in row-major order.
