@@ -38,9 +38,10 @@ const NEGLIGIBLE: f64 = 1e-200;
 /// # Ok::<(), ketgrad_core::array::ArrayError>(())
 /// ```
 ///
-/// Of each vector of the shorter side (a right one of a square matrix) the first among the elements of greatest modulus (those of
-/// at least .9 of it) is real and positive. This holds for values; derivatives are those along `u^H du + v^H dv = 0`. `U` and `V` have orthonormal columns
-/// also where singular values are 0.
+/// Of each vector of the shorter side (a right one of a square matrix) the first among the elements of greatest modulus
+/// (those of at least .9 of it) is real and positive. This holds for values; derivatives are those along
+/// `u^H du + v^H dv = 0`. `U` and `V` have orthonormal columns also where singular values are 0, as those below 1e-100 of
+/// the greatest become.
 ///
 /// What the numbers carry besides their values follows, of every order. Where singular values are equal or 0, their vectors are
 /// some basis of spaces that alone are defined, and carry nothing of each other.
