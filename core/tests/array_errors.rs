@@ -108,6 +108,10 @@ fn shapes_that_do_not_fit() {
         ("full(1.0, [-2])", &[1], &[1], "a shape of [-2]: expected lengths of at least 0"),
         ("cholesky(a)", &[2], &[1], "`cholesky` takes a square matrix"),
         ("expm(a)", &[2], &[1], "`expm` takes a square matrix"),
+        ("qr(a)", &[2, 3], &[1], "`qr` takes a matrix with at least as many rows as columns, given [2, 3]"),
+        ("lstsq(a, b)", &[3], &[3], "`qr` takes a matrix with at least as many rows as columns, given [3]"),
+        ("lstsq(a, b)", &[3, 2], &[6], "`matmul_hn` takes matrices k x m and k x n, given [3, 2] and [6, 1]"),
+        ("svd(a)", &[3], &[1], "`svd` takes a matrix, given [3]"),
         ("eigvalsh(a)", &[2, 3], &[1], "`eigen` takes a square matrix"),
         ("sort(a)", &[2, 2], &[1], "`argsort` takes a vector, given [2, 2]"),
         ("step(a, b)", &[2], &[3], "`step` takes arrays"),
@@ -234,6 +238,8 @@ fn matrices_without_a_result() {
     );
     let infinite = message("eigvalsh(a / 0.0)", &[2, 2], &[1]);
     assert!(infinite.contains("`eigen` does not converge"), "{infinite}");
+    let infinite = message("svdvals(a / 0.0)", &[2, 3], &[1]);
+    assert!(infinite.contains("`svd` does not converge"), "{infinite}");
 }
 
 #[test]

@@ -609,6 +609,16 @@ const WHOLE: &[(&str, &str, &str)] = &[
         "m3x3:0.8,-0.3,0.4,1.2,0.1,-0.7,0.5,0.9,2.5 a0.7,-0.2,1.1",
     ),
     (
+        "complex_spectra",
+        "fn f(z: array<complex>, v: array) { let m = reshape(z, [3, 3]); sum(eigvalsh(m) * v) + sum(abs2(eigvecsh(m)) * v) + sum(abs2(qr(m)) * v) + sum(abs2(svd(m)) * v) + sum(svdvals(m) * v) }",
+        "c0.8,-0.3,0.4,1.2,0.1,-0.7,0.5,0.9,2.5 a0.7,-0.2,1.1",
+    ),
+    (
+        "orthogonal",
+        "fn f(m: array, v: array) { let x = lstsq(m, v); let q = qr_q(m); dot(x, x) + sum(svdvals(m)) + sum(matmul(svd_v(transpose(m)), transpose(svd_u(m))) * matmul(m, transpose(m))) + sum(q * m) + sum(qr_r(m) * matmul(transpose(m), q)) }",
+        "m3x2:0.8,-0.3,0.4,1.2,0.1,-0.7 a0.7,-0.2,1.1",
+    ),
+    (
         "transforms",
         "fn f(z: array<complex>, x: array) { let y = fft(reshape(z, [2, 6]) * x); sum(abs2(y * y)) + sum(re(ifft(y) * fft_back(y))) }",
         "c0.5,-1,2,0.7,0.1,-0.3,0.9,1.1,-0.6,0.2,0.4,1.3 a0.3,0.9,-0.4,1,0.2,0.6",

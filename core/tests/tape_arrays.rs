@@ -133,6 +133,10 @@ fn a08_every_method_agrees_with_duals_and_with_the_frozen_function() {
         "solve": |v, m, a, t| a.solve(v);
         "inv": |v, m, a, t| a.inv();
         "cholesky": |v, m, a, t| a.matmul(a.transpose()).cholesky();
+        "orthonormal": |v, m, a, t| a.qr_q() + a.qr_r();
+        "least squares": |v, m, a, t| m.transpose().lstsq(m.row(1));
+        "singular values": |v, m, a, t| a.svdvals();
+        "singular vectors": |v, m, a, t| m.svd_u().matmul(m.svd_v().transpose());
         "eigenvalues": |v, m, a, t| a.eigvalsh();
         "eigenvectors": |v, m, a, t| a.eigvecsh() * a.eigvecsh();
         "expm": |v, m, a, t| (0.1 * a).expm();

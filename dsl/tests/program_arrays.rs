@@ -41,6 +41,11 @@ program! {
         dot(solve(spd, v), v) + det(m) * logabsdet(spd) + sum(cholesky(spd)) + sum(expm(m)) + sum(eigvalsh(spd) * v)
             + sum(matvec(inv(spd), v))
     }
+    fn orthogonal(m: array, v: array) {
+        let x = lstsq(m, v);
+        dot(x, x) + sum(qr_q(m) * m) + sum(qr_r(m)) + sum(svdvals(m) * v) + sum(qr(m))
+            + sum(matmul_nh(svd_u(m), svd_v(m)) * m) + svd(m)[0]
+    }
     fn convolved(a: array, b: array) { let c = convolve(a, b); dot(c, c) }
     fn spectrum(a: array) { let z = fft(a); sum(abs2(z) * [1.0, 2.0, 3.0, 4.0]) + sum(re(ifft(z * z))) }
     fn grown(m: array, n: int) {
@@ -214,6 +219,17 @@ fn linear_algebra_and_signals() {
             + m.expm().sum()
             + (spd.eigvalsh() * v).sum()
             + spd.inv().matvec(v).sum()
+    });
+    of_two!(orthogonal, [square(), Array::from([0.7, -0.2])], |x| {
+        let (m, v) = (x[0], x[1]);
+        let (x, q, r) = (m.lstsq(v), m.qr_q(), m.qr_r());
+        x.dot(x)
+            + (q * m).sum()
+            + r.sum()
+            + (m.svdvals() * v).sum()
+            + q.concat(r, 0).sum()
+            + (m.svd_u().matmul(m.svd_v().transpose()) * m).sum()
+            + m.svdvals().get(0)
     });
     of_two!(convolved, [Array::from([0.5, -1.0, 2.0]), Array::from([1.0, 0.3])], |x| {
         let c = x[0].convolve(x[1]);

@@ -19,6 +19,7 @@
 
 mod contract;
 mod decompose;
+mod eigen;
 mod error;
 mod flip;
 mod fourier;
@@ -26,9 +27,11 @@ mod gemm;
 mod index;
 mod literal;
 mod narrow;
+mod orthogonal;
 mod product;
 mod reduce;
 mod shape;
+mod singular;
 mod solve;
 mod sum;
 
@@ -39,13 +42,15 @@ use std::{
 
 pub(crate) use contract::{BETWEEN, LISTS, lists, name as contraction};
 pub use contract::{Contracted, contract};
-pub use decompose::{cholesky, eigh, expm};
+pub use decompose::{cholesky, expm};
+pub use eigen::eigh;
 pub use error::ArrayError;
 pub use fourier::{Transforms, fft};
 pub use index::{
     concat, diagonal, diagonal_matrix, drop_axis, embed, insert_axis, like, permute, reshape, scatter, slice,
     spread, take, transpose, triangle,
 };
+pub use orthogonal::qr;
 pub(crate) use product::matmul_shape;
 pub use product::{convolve, correlate, matmul, trace_product};
 pub(crate) use reduce::reduced;
@@ -55,6 +60,7 @@ pub use reduce::{
 };
 pub(crate) use shape::{Lines, Moved, Repeated, Window, checked_count};
 pub use shape::{Shape, Strided, axis_split, broadcast, checked_axis, count, indices_text, place};
+pub use singular::svd;
 pub use solve::{determinant, inverse, log_abs_determinant, solve};
 pub(crate) use sum::{AT_ONCE, add_runs, sum_on};
 pub use sum::{dot, sum};

@@ -90,6 +90,8 @@ macro_rules! for_each_array_op {
             Det "det" (Array) -> Number, "The determinant. Its derivative needs the inverse.";
             LogAbsDet "logabsdet" (Array) -> Real, "`ln |det A|`.";
             Cholesky "cholesky" (Array) -> Array, "The lower triangular L with `L L^H = A`; only the lower triangle of A is read.";
+            Qr "qr" (Array) -> Array, "For a matrix with at least as many rows as columns: the matrix Q of orthonormal columns, and below it the upper triangular R, whose diagonal is not negative, with `A = Q R`. Its derivative needs columns that are linearly independent.";
+            Svd "svd" (Array) -> Array, "For `A = U diag(s) V^H` the singular values s, descending, as first row, and below them the columns of U and of V, as many as the shorter side of A is long. Derivatives of U and V need singular values that differ from each other and from 0.";
             Eigen "eigen" (Array) -> Array, "Of the Hermitian part of a matrix: the eigenvalues, ascending, as first row, and below them the eigenvectors as columns.";
             Expm "expm" (Array) -> Array, "The exponential of a square matrix.";
         }

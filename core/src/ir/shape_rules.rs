@@ -276,6 +276,14 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool]) -> Found {
             },
             shape => wrong("a square matrix", &[shape]),
         },
+        A::Qr => match known!(args, 0).as_slice() {
+            [m, n] if m >= n => array(&[m + n, *n]),
+            shape => wrong("a matrix with at least as many rows as columns", &[shape]),
+        },
+        A::Svd => match known!(args, 0).as_slice() {
+            [m, n] => array(&[1 + m + n, *m.min(n)]),
+            shape => wrong("a matrix", &[shape]),
+        },
         A::Prod | A::Norm | A::ArgMax | A::ArgMin | A::Shift => Ok(Known::Any),
     }
 }

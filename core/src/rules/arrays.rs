@@ -11,14 +11,20 @@
 //! | `det A` | `conj(Y) Y_bar A^-H` | `Y tr(A^-1 A_dot)` |
 //! | `ln abs det A` | `Y_bar A^-H` | `re tr(A^-1 A_dot)` |
 //! | `L` with `L L^H = A` | `P(S + S^H)`, `S = L^-H P(L^H L_bar) L^-1` | `L P(L^-1 H L^-H)`, `H` Hermitian from the lower `A_dot` |
+//! | `Q`, `R` with `A = Q R` | `(Q_bar + Q S(R_bar R^H - Q^H Q_bar)) R^-H` | `Q_dot = W - Q Y`, `R_dot = Y R`, `W = A_dot R^-1`, `Y = U(Q^H W)` |
 //! | `A = V diag(w) V^H` | `V (diag(w_bar) + F . V^H V_bar) V^H` | `re diag M`, `V (F . M)`, `M = V^H A_dot V` |
+//! | `A = U diag(s) V^H` | `U P_bar V^H + X V^H + U Z^H` | `re diag P`, `U (G . (P s + s P^H)) + D`, `V (G . (s P + P^H s)) + E`, `P = U^H A_dot V` |
 //! | `sum A_p B_q` over the labels that `o` lacks | `sum Y_bar_o conj B_q`, `sum conj A_p Y_bar_o` over those that `p`, `q` lack | `sum A_dot B + sum A B_dot` |
 //! | `exp A` | the upper right block of `exp [[A^H, Y_bar], [0, A^H]]` | of `exp [[A, A_dot], [0, A]]` |
 //!
-//! `P(X)` is the lower triangle of `X` with half its diagonal; `F_ij = 1 / (w_j - w_i)`, 0 for `i = j` (so equal
-//! eigenvalues give an infinite derivative of the eigenvectors). Sources: Giles, *Collected matrix derivative results
+//! `P(X)` is the lower triangle of `X` with half its diagonal; `U(X)` is the upper triangle plus the adjoint of what is below, `S(X)`
+//! the upper triangle plus its adjoint, both with the real part of the diagonal alone; `F_ij = 1 / (w_j - w_i)`, 0 for `i = j` (so equal
+//! eigenvalues give an infinite derivative of the eigenvectors); `G_ij = 1 / (s_j^2 - s_i^2)` in the same way, `D = (A_dot V - U P) / s`,
+//! `E = (A_dot^H U - V P^H) / s`, `P_bar = diag(s_bar) + (K + K^H) s + s (L + L^H)`, `K = G . U^H U_bar`, `L = G . V^H V_bar`,
+//! `X = (U_bar - U U^H U_bar) / s`, `Z = (V_bar - V V^H V_bar) / s`, where s stands for `diag(s)`, and a phase `i im P_jj / (2 s_j)` is
+//! shared by both vectors of complex matrices. Sources: Giles, *Collected matrix derivative results
 //! for forward and reverse mode algorithmic differentiation* (2008), sections 2.2 and 3.1; Murray, arXiv 1602.07527
-//! (Cholesky). Everything else is a sum or moves elements; its rule moves them back.
+//! (Cholesky); Walter and Lehmann, arXiv 1009.6112 (QR). Everything else is a sum or moves elements; its rule moves them back.
 
 use crate::{
     entity::Value,
@@ -28,41 +34,42 @@ use crate::{
 use super::{
     Contribution,
     elements::{is_array, whole},
+    factors,
 };
 
 /// Short forms of what the rules emit.
-struct Rule<'b> {
-    b: &'b mut FunctionBuilder,
+pub(super) struct Rule<'b> {
+    pub(super) b: &'b mut FunctionBuilder,
 }
 
 impl Rule<'_> {
-    fn on(&mut self, op: ArrayOp, args: &[Value]) -> Value {
+    pub(super) fn on(&mut self, op: ArrayOp, args: &[Value]) -> Value {
         self.b.on_arrays(op, args)
     }
-    fn mul(&mut self, x: Value, y: Value) -> Value {
+    pub(super) fn mul(&mut self, x: Value, y: Value) -> Value {
         match (self.b.constant(x), self.b.constant(y)) {
             (Some(1.0), _) => y,
             (_, Some(1.0)) => x,
             _ => self.b.number2(Number2::Mul, x, y),
         }
     }
-    fn add(&mut self, x: Value, y: Value) -> Value {
+    pub(super) fn add(&mut self, x: Value, y: Value) -> Value {
         self.b.number2(Number2::Add, x, y)
     }
-    fn sub(&mut self, x: Value, y: Value) -> Value {
+    pub(super) fn sub(&mut self, x: Value, y: Value) -> Value {
         self.b.number2(Number2::Sub, x, y)
     }
     fn neg(&mut self, x: Value) -> Value {
         self.b.number1(Number1::Neg, x)
     }
-    fn is_complex(&self, x: Value) -> bool {
+    pub(super) fn is_complex(&self, x: Value) -> bool {
         matches!(self.b.kind(x), Kind::Complex | Kind::Array(Element::Complex))
     }
     fn conj(&mut self, x: Value) -> Value {
         if self.is_complex(x) { self.b.mixed(Mixed::Conj, &[x]) } else { x }
     }
     /// The real part, as what it was.
-    fn real_part(&mut self, x: Value) -> Value {
+    pub(super) fn real_part(&mut self, x: Value) -> Value {
         if !self.is_complex(x) {
             return x;
         }
@@ -74,15 +81,15 @@ impl Rule<'_> {
         if self.is_complex(x) { self.b.mixed(Mixed::Promote, &[real]) } else { real }
     }
     /// A constant that fits the elements of `x`.
-    fn lit(&mut self, c: f64, x: Value) -> Value {
+    pub(super) fn lit(&mut self, c: f64, x: Value) -> Value {
         let kind = self.b.kind(x).clone();
         self.b.number(c, &kind)
     }
-    fn adjoint(&mut self, x: Value) -> Value {
+    pub(super) fn adjoint(&mut self, x: Value) -> Value {
         let x = self.conj(x);
         self.on(ArrayOp::Transpose, &[x])
     }
-    fn dim(&mut self, x: Value, axis: Value) -> Value {
+    pub(super) fn dim(&mut self, x: Value, axis: Value) -> Value {
         self.on(ArrayOp::Dim, &[x, axis])
     }
     /// The lower triangle with half the diagonal.
@@ -123,21 +130,25 @@ impl Rule<'_> {
         let product = self.on(ArrayOp::MatMul, &[a, columns]);
         self.on(ArrayOp::Like, &[product, x])
     }
-    /// Eigenvalues as a row, eigenvectors, and `F`.
-    fn eigen(&mut self, y: Value) -> (Value, Value, Value) {
+    /// Eigenvectors, and `F`.
+    fn eigen(&mut self, y: Value) -> (Value, Value) {
         let (zero, one) = (self.b.int(0), self.b.int(1));
         let n = self.dim(y, one);
         let w = self.on(ArrayOp::Slice, &[y, zero, zero, one]);
         let v = self.on(ArrayOp::Slice, &[y, zero, one, n]);
+        (v, self.inverse_gaps(w))
+    }
+    /// `1 / (w_j - w_i)` of a row, 0 on the diagonal.
+    pub(super) fn inverse_gaps(&mut self, w: Value) -> Value {
+        let zero = self.b.int(0);
         let column = self.on(ArrayOp::Transpose, &[w]);
         let gaps = self.sub(w, column);
-        let c = self.lit(1.0, y);
+        let c = self.lit(1.0, w);
         let unit = self.on(ArrayOp::Spread, &[c, w]);
         let unit = self.on(ArrayOp::DropAxis, &[unit, zero]);
         let unit = self.on(ArrayOp::DiagonalMatrix, &[unit]);
         let (beside, gaps) = (self.sub(c, unit), self.add(gaps, unit));
-        let f = self.b.number2(Number2::Div, beside, gaps);
-        (w, v, f)
+        self.b.number2(Number2::Div, beside, gaps)
     }
     /// The upper right block of `exp [[a, e], [0, a]]`.
     fn exponential_along(&mut self, a: Value, e: Value) -> Value {
@@ -331,10 +342,11 @@ pub(super) fn pull(
             let sum = r.add(s, h);
             r.half_lower(sum)
         }
+        (A::Qr, _) => factors::pull_qr(r, x, y, bar),
         (A::Eigen, _) => {
             let (zero, one) = (r.b.int(0), r.b.int(1));
             let n = r.dim(x, zero);
-            let (_, v, f) = r.eigen(y);
+            let (v, f) = r.eigen(y);
             let w_bar = r.on(A::Slice, &[bar, zero, zero, one]);
             let w_bar = r.on(A::DropAxis, &[w_bar, zero]);
             let w_bar = r.real_part(w_bar);
@@ -347,6 +359,7 @@ pub(super) fn pull(
             let t = r.on(A::MatMulNh, &[t, v]);
             hermitian(r, t)
         }
+        (A::Svd, _) => factors::pull_svd(r, x, y, bar),
         (A::Expm, _) => {
             let a = r.adjoint(x);
             r.exponential_along(a, bar)
@@ -473,9 +486,10 @@ pub(super) fn push(
                     let p = r.half_lower(t);
                     r.on(A::MatMul, &[y, p])
                 }
+                A::Qr => factors::push_qr(r, x, y, d),
                 A::Eigen => {
                     let zero = r.b.int(0);
-                    let (_, v, f) = r.eigen(y);
+                    let (v, f) = r.eigen(y);
                     let d = hermitian(r, d);
                     let m = r.on(A::MatMulHn, &[v, d]);
                     let m = r.on(A::MatMul, &[m, v]);
@@ -486,6 +500,7 @@ pub(super) fn push(
                     let v_dot = r.on(A::MatMul, &[v, t]);
                     r.on(A::Concat, &[w_dot, v_dot, zero])
                 }
+                A::Svd => factors::push_svd(r, x, y, d),
                 A::Expm => r.exponential_along(x, d),
                 // Linear in the first operand; the others have no tangent, or only give a shape.
                 _ => with(r, 0)?,

@@ -27,6 +27,7 @@
 mod arrays;
 mod elements;
 mod emit;
+mod factors;
 mod partials;
 mod piecewise;
 mod pull;

@@ -107,17 +107,23 @@ macro_rules! float {
     ($($F:ident)*) => {$(
         impl Ring for $F {
             const WIDE: bool = true;
+            #[inline]
             fn is_exact_zero(&self) -> bool { *self == 0.0 }
             fn is_exact_one(&self) -> bool { *self == 1.0 }
         }
         impl Conj for $F {
+            #[inline]
             fn conj(&self) -> $F { *self }
         }
         impl Scalar for $F {
             type Real = $F;
+            #[inline]
             fn from_real(re: $F) -> $F { re }
+            #[inline]
             fn re(&self) -> $F { *self }
+            #[inline]
             fn im(&self) -> $F { 0.0 }
+            #[inline]
             fn abs2(&self) -> $F { self * self }
             fn lit(x: f64) -> $F { x as $F }
             fn ratio(n: i64, d: i64) -> $F { n as $F / d as $F }

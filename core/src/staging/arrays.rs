@@ -51,6 +51,12 @@ composed! {
     Eye "eye" (Int) "The unit matrix.";
     EigenValues "eigvalsh" (Array) "The eigenvalues of the Hermitian part of a matrix, ascending.";
     EigenVectors "eigvecsh" (Array) "The eigenvectors of the Hermitian part of a matrix as columns, in the order of the eigenvalues.";
+    Orthonormal "qr_q" (Array) "The matrix of orthonormal columns Q of `A = Q R`, for a matrix with at least as many rows as columns.";
+    Triangular "qr_r" (Array) "The upper triangular R of `A = Q R`, whose diagonal is not negative, for a matrix with at least as many rows as columns.";
+    LeastSquares "lstsq" (Array, Array) "The x that makes the norm of `A x - b` least, for linearly independent columns of A, and a vector or the columns of a matrix b.";
+    SingularValues "svdvals" (Array) "The singular values of a matrix, descending.";
+    LeftVectors "svd_u" (Array) "The left singular vectors as columns: U of `A = U diag(s) V^H`, as many as the shorter side of A is long.";
+    RightVectors "svd_v" (Array) "The right singular vectors as columns: V of `A = U diag(s) V^H`, as many as the shorter side of A is long.";
     InverseFft "ifft" (Complexes) "The inverse of `fft`.";
 }
 
@@ -92,7 +98,7 @@ impl Composed {
         Some(match self {
             Composed::Mean | Composed::Trace => element.kind(),
             Composed::Maximum | Composed::Minimum | Composed::LogSumExp => Kind::Real,
-            Composed::EigenValues | Composed::Eye => Kind::Array(Element::Real),
+            Composed::EigenValues | Composed::SingularValues | Composed::Eye => Kind::Array(Element::Real),
             Composed::InverseFft => Kind::Array(Element::Complex),
             Composed::Full => Kind::Array(Element::of(first)?),
             _ => Kind::Array(element),
@@ -343,18 +349,25 @@ impl Stage {
                 let diagonal = self.b.inst(Op::Fill, &[one, n], Kind::Array(Element::Real));
                 on(self, ArrayOp::DiagonalMatrix, &[diagonal])
             }
+            Composed::LeastSquares => {
+                let (a, b) = (array(self, 0)?, array(self, 1)?);
+                let [a, b] = self.numbers(&[Given::Value(a), Given::Value(b)])?[..] else {
+                    return Err(Misfit::nothing());
+                };
+                self.least_squares(a, b)
+            }
             Composed::EigenValues | Composed::EigenVectors => {
                 let x = array(self, 0)?;
-                let (zero, one) = (self.b.int(0), self.b.int(1));
-                let both = on(self, ArrayOp::Eigen, &[x]);
-                if f == Composed::EigenVectors {
-                    let n = on(self, ArrayOp::Dim, &[both, one]);
-                    on(self, ArrayOp::Slice, &[both, zero, one, n])
-                } else {
-                    let w = on(self, ArrayOp::Slice, &[both, zero, zero, one]);
-                    let w = on(self, ArrayOp::DropAxis, &[w, zero]);
-                    return self.builtin(Builtin::Re, &[Given::Value(w)]);
-                }
+                return self.spectrum(x, f == Composed::EigenVectors);
+            }
+            Composed::Orthonormal | Composed::Triangular => {
+                let x = array(self, 0)?;
+                let (q, r) = self.orthogonal(x);
+                if f == Composed::Orthonormal { q } else { r }
+            }
+            Composed::SingularValues | Composed::LeftVectors | Composed::RightVectors => {
+                let x = array(self, 0)?;
+                return self.singular(f, x);
             }
             Composed::InverseFft => {
                 let x = self.fit(arg(0), &Kind::Array(Element::Complex))?;

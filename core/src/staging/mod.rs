@@ -45,6 +45,7 @@ mod arrays;
 mod builtin;
 mod data;
 mod flow;
+mod linear;
 mod literals;
 mod name;
 mod place;

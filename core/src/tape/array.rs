@@ -291,6 +291,12 @@ methods! {
     solve "solve" (other)() -> ArrayVariable to_array, "`A^-1 B` for a square matrix and a vector or matrix.";
     inv "inv" ()() -> ArrayVariable to_array, "The inverse of a matrix.";
     cholesky "cholesky" ()() -> ArrayVariable to_array, "The lower triangular L with `L L^H = A`; only the lower triangle of A is read.";
+    qr_q "qr_q" ()() -> ArrayVariable to_array, "The matrix of orthonormal columns Q of `A = Q R`, for a matrix with at least as many rows as columns.";
+    qr_r "qr_r" ()() -> ArrayVariable to_array, "The upper triangular R of `A = Q R`, whose diagonal is not negative, for a matrix with at least as many rows as columns.";
+    lstsq "lstsq" (b)() -> ArrayVariable to_array, "The x that makes the norm of `A x - b` least, for linearly independent columns of A, and a vector or the columns of a matrix b.";
+    svdvals "svdvals" ()() -> ArrayVariable to_array, "The singular values of a matrix, descending.";
+    svd_u "svd_u" ()() -> ArrayVariable to_array, "The left singular vectors as columns: U of `A = U diag(s) V^H`, as many as the shorter side of A is long.";
+    svd_v "svd_v" ()() -> ArrayVariable to_array, "The right singular vectors as columns: V of `A = U diag(s) V^H`, as many as the shorter side of A is long.";
     eigvalsh "eigvalsh" ()() -> ArrayVariable to_array, "The eigenvalues of the Hermitian part of a matrix, ascending.";
     eigvecsh "eigvecsh" ()() -> ArrayVariable to_array, "The eigenvectors of the Hermitian part of a matrix as columns, in the order of the eigenvalues.";
     expm "expm" ()() -> ArrayVariable to_array, "The exponential of a square matrix.";

@@ -33,6 +33,7 @@ const PAIRS: Shapes = &[
 const ANY: Shapes = &[&[&[5]], &[&[2, 3]], &[&[2, 1, 3]], &[&[1]], &[&[0]], &[&[0, 2]]];
 const MATRICES: Shapes = &[&[&[2, 3]], &[&[3, 3]], &[&[1, 1]], &[&[2, 2, 3]], &[&[0, 2]]];
 const SQUARE: Shapes = &[&[&[3, 3]], &[&[1, 1]], &[&[4, 4]]];
+const TALL: Shapes = &[&[&[3, 3]], &[&[1, 1]], &[&[4, 2]], &[&[5, 1]]];
 const VECTORS: Shapes = &[&[&[4]], &[&[1]]];
 const SAME: Shapes = &[&[&[4], &[4]], &[&[2, 3], &[2, 3]], &[&[9], &[9]], &[&[0], &[0]]];
 
@@ -185,6 +186,20 @@ pub(crate) const CASES: &[Case] = &[
         "fn f(a: {k}) { cholesky(a + transpose(conj_(a))) }
         fn conj_(a: {k}) { {c} }",
         SQUARE,
+    ),
+    dominant(2.0, "fn f(a: {k}) { qr(a) }", TALL),
+    dominant(2.0, "fn f(a: {k}) { matmul(qr_r(a * a), a) + matmul_hn(qr_q(a), qr_q(a * a)) }", SQUARE),
+    dominant(
+        2.0,
+        "fn f(a: {k}, b: {k}) { lstsq(a, b) }",
+        &[&[&[4, 2], &[4]], &[&[3, 3], &[3, 2]], &[&[5, 3], &[5, 1]]],
+    ),
+    case("fn f(a: {k}) { svdvals(a) }", &[&[&[3, 2]], &[&[2, 4]], &[&[3, 3]], &[&[1, 1]]]),
+    // The phases of singular vectors are free, but the same for both of a pair.
+    case("fn f(a: {k}) { abs2(svd(a)) }", &[&[&[3, 2]], &[&[2, 4]], &[&[3, 3]], &[&[1, 1]]]),
+    case(
+        "fn f(a: {k}) { let u = svd_u(a) * [1.0, 2.0]; matmul_nh(u, svd_v(a)) * sum(svdvals(a)) }",
+        &[&[&[3, 2]], &[&[2, 4]], &[&[2, 2]]],
     ),
     case("fn f(a: {k}) { eigvalsh(a) }", SQUARE),
     // The phases of eigenvectors are free: only what does not depend on them has a derivative.

@@ -197,6 +197,11 @@ program! {
         let l = cholesky(spd);
         sum(x) + det(m) + logabsdet(spd) + sum(l) + sum(expm(m / 4.0)) + sum(eigvalsh(spd)) + dot(matvec(spd, x), v)
     }
+    fn orthogonal(m: array, b: array) {
+        let x = lstsq(m, b);
+        let near = matmul_nh(svd_u(m), svd_v(m));
+        dot(x, x) + sum(qr_q(m) * m) + sum(qr_r(m)) + sum(svdvals(m) * x) + sum(qr(m)) + sum(near * svd(m)[2])
+    }
     fn signals(a: array, b: array) { sum(convolve(a, b) * 2.0) + sum(correlate(a, b)) }
     fn waves(z: array<complex>, x: array) -> array<complex> {
         let y = fft(z * x) + ifft(z) - conj(z) / complex(0.0, 2.0);

@@ -11,6 +11,9 @@ impl Number for Complex {
     fn real_part(self) -> f64 {
         self.re
     }
+    fn imaginary_part(self) -> f64 {
+        self.im
+    }
     fn reciprocal(self) -> Complex {
         self.recip()
     }

@@ -359,6 +359,8 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         A::Solve | A::SolveAdjoint => array::solve(a, b, op == A::SolveAdjoint, out)?,
         A::Inv => array::inverse(a, out)?,
         A::Cholesky => array::cholesky(a, out)?,
+        A::Qr => array::qr(a, out)?,
+        A::Svd => array::svd(a, out)?,
         A::Eigen => {
             let (mut values, mut vectors) = (Array::default(), Array::default());
             array::eigh(a, &mut values, &mut vectors)?;

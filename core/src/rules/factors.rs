@@ -1,0 +1,189 @@
+//! The rules of `qr` and `svd`, in the notation of [`arrays`](super::arrays).
+//!
+//! Of `A = Q R`, `Q^H dQ` is skew and `dR R^-1` is an upper triangle with a real diagonal, so both follow from `Q^H dA R^-1`, their
+//! sum. Of `A = U diag(s) V^H`, `U^H dU` and `V^H dV` are skew; what they are off the diagonal follows from that of `P = U^H dA V` and of its adjoint, two
+//! equations for each pair. What `dU` has outside the space of `U` is that of `dA V / s`. Source: Townsend, *Differentiating the
+//! singular value decomposition* (2016); for complex numbers Wan and Zhang, arXiv 1909.02659.
+
+use crate::{
+    entity::Value,
+    ir::{ArrayOp as A, Int2, Kind, Number1, Number2, Op},
+};
+
+use super::arrays::Rule;
+
+/// `Q` and `R`, of what stands in their place.
+fn halves(r: &mut Rule<'_>, a: Value, y: Value) -> (Value, Value) {
+    let (zero, one) = (r.b.int(0), r.b.int(1));
+    let (m, n) = (r.dim(a, zero), r.dim(a, one));
+    let q = r.on(A::Slice, &[y, zero, zero, m]);
+    (q, r.on(A::Slice, &[y, zero, m, n]))
+}
+
+/// What is above the diagonal plus a matrix and the real part of the diagonal.
+fn upper_and(r: &mut Rule<'_>, x: Value, other: Value) -> Value {
+    let one = r.b.int(1);
+    let above = r.on(A::Triu, &[x, one]);
+    let diagonal = r.on(A::Diagonal, &[x]);
+    let diagonal = r.real_part(diagonal);
+    let diagonal = r.on(A::DiagonalMatrix, &[diagonal]);
+    let sum = r.add(above, other);
+    r.add(sum, diagonal)
+}
+
+/// The cotangent of the operand of `qr`.
+pub(super) fn pull_qr(r: &mut Rule<'_>, a: Value, y: Value, bar: Value) -> Value {
+    let ((q, up), (q_bar, up_bar)) = (halves(r, a, y), halves(r, a, bar));
+    let n = r.on(A::MatMulNh, &[up_bar, up]);
+    let turned = r.on(A::MatMulHn, &[q, q_bar]);
+    let n = r.sub(n, turned);
+    let one = r.b.int(1);
+    let below = r.on(A::Triu, &[n, one]);
+    let below = r.adjoint(below);
+    let s = upper_and(r, n, below);
+    let t = r.on(A::MatMul, &[q, s]);
+    let t = r.add(q_bar, t);
+    let t = r.adjoint(t);
+    let t = r.on(A::Solve, &[up, t]);
+    r.adjoint(t)
+}
+
+/// The tangent of `qr`.
+pub(super) fn push_qr(r: &mut Rule<'_>, a: Value, y: Value, d: Value) -> Value {
+    let (zero, back) = (r.b.int(0), r.b.int(-1));
+    let (q, up) = halves(r, a, y);
+    let d = r.adjoint(d);
+    let w = r.on(A::SolveAdjoint, &[up, d]);
+    let w = r.adjoint(w);
+    let c = r.on(A::MatMulHn, &[q, w]);
+    let below = r.on(A::Tril, &[c, back]);
+    let below = r.adjoint(below);
+    let turn = upper_and(r, c, below);
+    let along = r.on(A::MatMul, &[q, turn]);
+    let q_dot = r.sub(w, along);
+    let r_dot = r.on(A::MatMul, &[turn, up]);
+    r.on(A::Concat, &[q_dot, r_dot, zero])
+}
+
+/// What the rule of `svd` is written with.
+struct Parts {
+    /// The singular values as a row.
+    s: Value,
+    u: Value,
+    v: Value,
+    /// `1 / (s_j^2 - s_i^2)`, 0 on the diagonal.
+    g: Value,
+    /// `1 / s`.
+    inverse: Value,
+}
+
+/// The three parts of an array in which `A` is decomposed.
+fn split(r: &mut Rule<'_>, a: Value, y: Value) -> [Value; 3] {
+    let (zero, one) = (r.b.int(0), r.b.int(1));
+    let (m, n) = (r.dim(a, zero), r.dim(a, one));
+    let s = r.on(A::Slice, &[y, zero, zero, one]);
+    let rows = r.b.inst(Op::Int2(Int2::Add), &[m, n], Kind::Int);
+    let rest = r.on(A::Slice, &[y, zero, one, rows]);
+    let u = r.on(A::Slice, &[rest, zero, zero, m]);
+    [s, u, r.on(A::Slice, &[rest, zero, m, n])]
+}
+
+fn parts(r: &mut Rule<'_>, a: Value, y: Value) -> Parts {
+    let [s, u, v] = split(r, a, y);
+    let squares = r.mul(s, s);
+    let g = r.inverse_gaps(squares);
+    let inverse = r.b.number1(Number1::Recip, s);
+    Parts { s, u, v, g, inverse }
+}
+
+/// `p d`, but 0 where `d` is exactly 0.
+fn scale(r: &mut Rule<'_>, p: Value, d: Value) -> Value {
+    r.b.number2(Number2::Scale, p, d)
+}
+
+/// `X + X^H`
+fn twice_hermitian(r: &mut Rule<'_>, x: Value) -> Value {
+    let h = r.adjoint(x);
+    r.add(x, h)
+}
+
+/// `i im x_jj / (2 s_j)` as a diagonal matrix; `None` of real numbers.
+fn phases(r: &mut Rule<'_>, inverse: Value, x: Value) -> Option<Value> {
+    if !r.is_complex(x) {
+        return None;
+    }
+    let zero = r.b.int(0);
+    let diagonal = r.on(A::Diagonal, &[x]);
+    let real = r.real_part(diagonal);
+    let imaginary = r.sub(diagonal, real);
+    let inverse = r.on(A::DropAxis, &[inverse, zero]);
+    let half = r.lit(0.5, x);
+    let half = r.mul(inverse, half);
+    let turned = scale(r, half, imaginary);
+    Some(r.on(A::DiagonalMatrix, &[turned]))
+}
+
+/// `(x - q p) / s`
+fn outside(r: &mut Rule<'_>, inverse: Value, x: Value, q: Value, p: Value) -> Value {
+    let inside = r.on(A::MatMul, &[q, p]);
+    let rest = r.sub(x, inside);
+    scale(r, inverse, rest)
+}
+
+/// The tangent of `svd`.
+pub(super) fn push_svd(r: &mut Rule<'_>, a: Value, y: Value, d: Value) -> Value {
+    let Parts { s, u, v, g, inverse } = parts(r, a, y);
+    let zero = r.b.int(0);
+    let along = r.on(A::MatMul, &[d, v]);
+    let back = r.on(A::MatMulHn, &[d, u]);
+    let p = r.on(A::MatMulHn, &[u, along]);
+    let s_dot = r.on(A::Diagonal, &[p]);
+    let s_dot = r.real_part(s_dot);
+    let s_dot = r.on(A::InsertAxis, &[s_dot, zero]);
+    let column = r.on(A::Transpose, &[s]);
+    let (right, left) = (r.mul(p, s), r.mul(column, p));
+    let [mut x, mut z] = [right, left].map(|t| {
+        let t = twice_hermitian(r, t);
+        scale(r, g, t)
+    });
+    if let Some(turn) = phases(r, inverse, p) {
+        (x, z) = (r.add(x, turn), r.sub(z, turn));
+    }
+    let h = r.adjoint(p);
+    let (u_out, v_out) = (outside(r, inverse, along, u, p), outside(r, inverse, back, v, h));
+    let (u_in, v_in) = (r.on(A::MatMul, &[u, x]), r.on(A::MatMul, &[v, z]));
+    let (u_dot, v_dot) = (r.add(u_in, u_out), r.add(v_in, v_out));
+    let upper = r.on(A::Concat, &[s_dot, u_dot, zero]);
+    r.on(A::Concat, &[upper, v_dot, zero])
+}
+
+/// The cotangent of the operand of `svd`.
+pub(super) fn pull_svd(r: &mut Rule<'_>, a: Value, y: Value, bar: Value) -> Value {
+    let Parts { s, u, v, g, inverse } = parts(r, a, y);
+    let [s_bar, u_bar, v_bar] = split(r, a, bar);
+    let zero = r.b.int(0);
+    let s_bar = r.real_part(s_bar);
+    let s_bar = r.on(A::DropAxis, &[s_bar, zero]);
+    let mut p_bar = r.on(A::DiagonalMatrix, &[s_bar]);
+    let (x_bar, z_bar) = (r.on(A::MatMulHn, &[u, u_bar]), r.on(A::MatMulHn, &[v, v_bar]));
+    let [k, l] = [x_bar, z_bar].map(|t| {
+        let t = scale(r, g, t);
+        twice_hermitian(r, t)
+    });
+    let column = r.on(A::Transpose, &[s]);
+    let (right, left) = (r.mul(k, s), r.mul(column, l));
+    p_bar = r.add(p_bar, right);
+    p_bar = r.add(p_bar, left);
+    let turned = r.sub(x_bar, z_bar);
+    if let Some(turn) = phases(r, inverse, turned) {
+        p_bar = r.add(p_bar, turn);
+    }
+    let u_out = outside(r, inverse, u_bar, u, x_bar);
+    let v_out = outside(r, inverse, v_bar, v, z_bar);
+    // (U P_bar + X) V^H + U Z^H
+    let t = r.on(A::MatMul, &[u, p_bar]);
+    let t = r.add(t, u_out);
+    let t = r.on(A::MatMulNh, &[t, v]);
+    let rest = r.on(A::MatMulNh, &[u, v_out]);
+    r.add(t, rest)
+}
