@@ -82,6 +82,11 @@ pub enum Problem {
     #[error("input `{name}` is not visible within a gate definition")]
     InputInGate { name: String },
 
+    #[error("no value for the input `{ty} {name}`, which must be known when the file is read")]
+    MissingInput { name: String, ty: String },
+    #[error("the input `{name}` is {expected}, not {given}")]
+    BadInput { name: String, given: String, expected: String },
+
     #[error("{what} cannot stand within a block")]
     WithinBlock { what: &'static str },
     #[error("`{word}` must stand within {place}")]

@@ -319,10 +319,10 @@ fn exact_power(x: Q, n: i64) -> Option<Q> {
 fn compare(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, Problem> {
     let ordering = match (left, right) {
         (Value::Bool(a), Value::Bool(b)) => Some(a.cmp(b)),
-        (Value::Int(a, _), Value::Int(b, _)) => Some(a.cmp(b)),
+        (Value::Int(a, a_type), Value::Int(b, b_type)) => Some(integer::order((*a, *a_type), (*b, *b_type))),
         (Value::Bits { bits: a, .. }, Value::Bits { bits: b, .. }) => Some(a.cmp(b)),
-        (Value::Bits { bits, .. }, Value::Int(i, _)) => Some(with_integer(*bits, *i)),
-        (Value::Int(i, _), Value::Bits { bits, .. }) => Some(with_integer(*bits, *i).reverse()),
+        (Value::Bits { bits, .. }, Value::Int(i, ty)) => Some(with_integer(*bits, *i, *ty)),
+        (Value::Int(i, ty), Value::Bits { bits, .. }) => Some(with_integer(*bits, *i, *ty).reverse()),
         (Value::Bool(a), Value::Int(b, _)) => Some(i128::from(*a).cmp(b)),
         (Value::Int(a, _), Value::Bool(b)) => Some(a.cmp(&i128::from(*b))),
         (Value::Bits { width: 1, bits }, Value::Bool(b)) => Some((*bits == 1).cmp(b)),
@@ -352,8 +352,11 @@ pub(super) fn holds(op: BinaryOp, ordering: Ordering) -> bool {
 }
 
 /// A bit string, as an unsigned number, compared with an integer.
-fn with_integer(bits: u128, integer: i128) -> Ordering {
-    u128::try_from(integer).map_or(Ordering::Greater, |i| bits.cmp(&i))
+fn with_integer(bits: u128, integer: i128, ty: Option<IntType>) -> Ordering {
+    match ty {
+        Some(ty) if ty.unsigned => bits.cmp(&ty.bits_of(integer)),
+        _ => u128::try_from(integer).map_or(Ordering::Greater, |i| bits.cmp(&i)),
+    }
 }
 
 fn bitwise(op: BinaryOp, left: Value, right: Value) -> Result<Value, Problem> {

@@ -454,6 +454,7 @@ impl Lowering<'_> {
     ) -> Lower<Truth> {
         let n = bits.len();
         let (negative, mut digits) = match constant {
+            Classical::Value(Value::Int(i, Some(ty))) if ty.unsigned => (false, to_digits(ty.bits_of(i))),
             Classical::Value(Value::Int(i, _)) => (i < 0, to_digits(i.unsigned_abs())),
             Classical::Value(Value::Bool(b)) => (false, vec![b]),
             Classical::Value(Value::Bits { width, bits: value }) => {

@@ -1,4 +1,4 @@
-//! Declarations: registers, inputs and constants; and what fills bits: measurements, assignments.
+//! Declarations: registers, outputs and constants; and what fills bits: measurements, assignments.
 
 use super::{
     Item, Lower, Lowering, Picks, Register, Scope, Stop, Value,
@@ -9,7 +9,6 @@ use super::{
 };
 use crate::{
     circuit::Condition,
-    param::{Angle, ParamId},
     qasm::{
         ast::{
             Assignment, Base, BaseType, Declaration, Expr, ExprKind, Ident, Operand, Select, Span, Symbol,
@@ -27,9 +26,6 @@ const MAX_ARRAY: u64 = 1 << 20;
 
 /// How many elements of a list one of an array counts for.
 const ELEMENT: u64 = 16;
-
-/// The most parameters of a file.
-const MAX_PARAMETERS: u64 = 1 << 20;
 
 impl Lowering<'_> {
     /// The size in a designator; `None` without one.
@@ -219,72 +215,6 @@ impl Lowering<'_> {
             return self.fail(Problem::NotConstant { what }, expr.span);
         }
         self.cast(&declaration.ty, value, expr.span)
-    }
-
-    pub(super) fn declare_input(&mut self, declaration: &Declaration, span: Span) -> Lower<()> {
-        let Declaration { ty, name, value } = declaration;
-        let place = self.place(name.span);
-        self.only_in_file("an input", span).inspect_err(|_| self.names.break_name(name.symbol, place))?;
-        if let Some(value) = value {
-            self.names.break_name(name.symbol, place);
-            let (expected, given) = ("`;`".to_owned(), "an initial value".to_owned());
-            let help = "an input gets its value from outside; a constant is declared with `const`";
-            let error = Diagnostic::error(Problem::Expected { expected, given });
-            return Err(self.report(error.at(self.place(value.span), "").help(help)));
-        }
-        if !matches!(ty.base, BaseType::Float | BaseType::Angle) {
-            self.names.break_name(name.symbol, place);
-            let what = "an input that is neither `float` nor `angle`".to_owned();
-            let error = Diagnostic::error(Problem::NotInThisVersion { what }).at(self.place(span), "");
-            let help = "inputs are numbers in angles, set when the circuit runs, while integers and bits are needed when the \
-                        file is read: declare a `const`, or a `float` where it only stands in angles";
-            return Err(self.report(error.help(help)));
-        }
-        if ty.dims.as_ref().is_some_and(|dims| dims.len() != 1) {
-            self.names.break_name(name.symbol, place);
-            return self.refuse("an input array of several dimensions", span);
-        }
-        let text = self.name(name.symbol);
-        let value = match ty.dims.as_deref() {
-            Some([dim]) => match self.array_size(dim) {
-                Ok(size) => Value::Array((0..size).map(|i| self.input(format!("{text}[{i}]"))).collect()),
-                Err(Stop) => {
-                    self.names.break_name(name.symbol, place);
-                    return Err(Stop);
-                }
-            },
-            _ => Value::Array([self.input(text)].into()),
-        };
-        let value = match (value, &ty.dims) {
-            (Value::Array(items), None) => items[0].clone(),
-            (value, _) => value,
-        };
-        self.declare_name(*name, Entry::Input(value))
-    }
-
-    fn array_size(&mut self, dim: &Expr) -> Lower<u64> {
-        let size = self.integer(dim, "the size of an array")?;
-        match u64::try_from(size) {
-            Ok(size) if size > 0 => {
-                let given = size.saturating_add(self.inputs.len() as u64);
-                if given > MAX_PARAMETERS {
-                    return self.fail(Problem::TooManyParameters { given, limit: MAX_PARAMETERS }, dim.span);
-                }
-                Ok(size)
-            }
-            _ => {
-                let given = self.text(dim.span).chars().take(40).collect();
-                self.fail(Problem::RegisterSize { given, limit: MAX_PARAMETERS }, dim.span)
-            }
-        }
-    }
-
-    /// A new parameter of the circuit.
-    fn input(&mut self, name: String) -> Value {
-        // At most MAX_PARAMETERS, or one for each of at most 2^32 bytes.
-        let id = ParamId::new(u32::try_from(self.inputs.len()).unwrap_or(u32::MAX));
-        self.inputs.push(name);
-        Value::Angle(Angle::theta(id))
     }
 
     pub(super) fn measure(&mut self, qubits: &Operand, bits: Option<&Operand>, span: Span) -> Lower<()> {

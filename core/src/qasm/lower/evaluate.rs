@@ -6,7 +6,7 @@ use num_complex::Complex;
 
 use super::{
     Lower, Lowering, Scope, arithmetic, functions,
-    integer::{INT, IntType, MAX_WIDTH},
+    integer::{self, INT, IntType, MAX_WIDTH},
     names::{Entry, GateEntry},
     turn::{self, Turn},
     value::{Number, Value},
@@ -63,17 +63,17 @@ impl Lowering<'_> {
                     return Ok(Value::int(size));
                 }
                 let function = self.name(name.symbol);
+                match self.gates.get(name.symbol) {
+                    Some(GateEntry::Broken) => return Err(super::Stop),
+                    Some(GateEntry::External(place)) => return self.external(*name, place),
+                    _ => {}
+                }
                 if !functions::NAMES.contains(&function.as_str()) {
                     self.subroutine_to_come(*name)?;
                 }
                 let mut values = Vec::with_capacity(args.len());
                 for arg in args {
                     values.push(self.evaluate(arg, scope)?);
-                }
-                match self.gates.get(name.symbol) {
-                    Some(GateEntry::Broken) => return Err(super::Stop),
-                    Some(GateEntry::External(place)) => return self.external(*name, place),
-                    _ => {}
                 }
                 match functions::call(&function, values) {
                     Ok(value) => Ok(value),
@@ -259,8 +259,22 @@ impl Lowering<'_> {
             self.warning(Diagnostic::warning(problem).at(place, "both are integers").help(help));
         }
         let power = op == BinaryOp::BitXor && left.is_real() && !matches!(left, Value::Int(..));
+        let integers = match (&left, &right) {
+            (Value::Int(..), Value::Int(..)) => Some((left.clone(), right.clone())),
+            _ => None,
+        };
         match arithmetic::binary(op, left, right, version) {
-            Ok(value) => Ok(value),
+            Ok(value) => {
+                if let Some((x, y)) = integers
+                    && let Some(given) = integer::overflown(op, &x, &y, &value)
+                    && let Value::Int(result, Some(ty)) = value
+                {
+                    let (problem, place) = (Problem::Wrapped { given, bits: ty.bits, result }, self.place(span));
+                    let help = "an integer without a size has 32 bits: give it one, as in `int[64]`";
+                    self.warning(Diagnostic::warning(problem).at(place, "").help(help));
+                }
+                Ok(value)
+            }
             Err(problem) => {
                 let place = self.place(span);
                 let help = power.then(|| "in OpenQASM 3 `^` is exclusive or; a power is `**`".to_owned());
@@ -272,7 +286,7 @@ impl Lowering<'_> {
     /// `type(value)`. An integer wraps.
     pub(super) fn explicit_cast(&mut self, ty: &Type, value: Value, span: Span) -> Lower<Value> {
         let value = match (value, self.integer_type(ty)?) {
-            (Value::Int(i, _), Some(ty)) => Value::int(ty.wrap(i)),
+            (Value::Int(i, _), Some(ty)) => return Ok(Value::Int(ty.wrap(i), Some(ty))),
             (other, _) => other,
         };
         self.cast(ty, value, span)
@@ -321,19 +335,27 @@ impl Lowering<'_> {
                         if result != *i {
                             self.warn(Problem::Wrapped { given: *i, bits: int.bits, result }, span);
                         }
-                        Some(result)
+                        return Ok(Value::Int(result, Some(int)));
                     }
                     Value::Bool(b) => Some(i128::from(*b)),
                     Value::Bits { bits, width } if int.sized && *width == int.bits => {
-                        Some(int.wrap(bits.cast_signed()))
+                        return Ok(Value::Int(int.wrap(bits.cast_signed()), Some(int)));
                     }
                     Value::Bits { bits, .. } => i128::try_from(*bits).ok(),
                     other => other.constant().map(|n| n.value.trunc()).and_then(num_traits::cast),
                 };
                 match whole {
                     None => Err(wrong(v, "an integer")),
-                    Some(i) if int.wrap(i) == i => Ok(Value::Int(i, Some(int))),
-                    Some(i) => Err(Problem::IntegerOverflow { what: format!("{i} in {} bits", int.bits) }),
+                    Some(i) if int.holds(i) => Ok(Value::Int(i, Some(int))),
+                    Some(i) if int.sized => {
+                        Err(Problem::IntegerOverflow { what: format!("{i} in {} bits", int.bits) })
+                    }
+                    Some(i) => {
+                        let what = format!("{i} in the {} bits of an integer without a size", int.bits);
+                        let place = self.place(span);
+                        let error = Diagnostic::error(Problem::IntegerOverflow { what }).at(place, "");
+                        return Err(self.report(error.help("give it a size, as in `int[64]`")));
+                    }
                 }
             }
             (BaseType::Bit, v) => match (v, bits_of_type) {

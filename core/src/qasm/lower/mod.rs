@@ -26,6 +26,7 @@ mod files;
 mod flow;
 mod frames;
 mod functions;
+mod input;
 mod instantiate;
 mod integer;
 mod names;
@@ -189,6 +190,9 @@ struct Lowering<'a> {
     hardware: Option<(u32, Place)>,
     declared: Option<Place>,
     inputs: Vec<String>,
+    /// The inputs that were given a value before, and the names that the file itself assigns.
+    read_for: Vec<String>,
+    assigned: Vec<Symbol>,
     /// Whether the exponent of a `pow` is evaluated: there `1/2` is a half.
     in_exponent: bool,
     /// Variables in use, the scopes around, what branches changed, and where the innermost began.
@@ -232,41 +236,15 @@ pub(super) fn parse(text: &str, options: &Options) -> Result<Parsed, Failed> {
         lowering.program(&program);
     }
     let circuit = lowering.finish();
-    let Lowering { diagnostics, sources, version, .. } = lowering;
+    let Lowering { diagnostics, sources, version, read_for, .. } = lowering;
     match circuit {
-        Some(circuit) => Ok(Parsed { circuit, version, warnings: diagnostics, sources }),
+        Some(circuit) => Ok(Parsed { circuit, version, read_for, warnings: diagnostics, sources }),
         None => Err(Failed { diagnostics, sources }),
     }
 }
 
 pub(super) fn parse_angle(text: &str) -> Result<Angle, Box<Diagnostic>> {
-    let options = Options::default();
-    let mut lowering = Lowering::new(&options);
-    lowering.version = Version::V2;
-    lowering.sources.push(SourceText { name: options.file.to_owned(), text: text.to_owned() });
-    let whole = Place { source: 0, span: lowering.whole(text) };
-    let nothing = || {
-        let expected = "an angle such as `pi/4` or `0.3`".to_owned();
-        let given = "nothing".to_owned();
-        Box::new(Diagnostic::error(Problem::Expected { expected, given }).at(whole, ""))
-    };
-    if text.len() > MAX_SOURCE || text.trim().is_empty() {
-        return Err(nothing());
-    }
-    // A comment would hide the rest: `1//2` is no 1.
-    if let Some(at) = text.find("//").or_else(|| text.find("/*")) {
-        let (expected, given) = ("an angle without comments".to_owned(), format!("`{}`", &text[at..at + 2]));
-        let number = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-        let place = Place { source: 0, span: Span::new(number(at), number(at + 2)) };
-        return Err(Box::new(Diagnostic::error(Problem::Expected { expected, given }).at(place, "")));
-    }
-    let expr = parser::expression(text, &mut lowering.interner, &mut lowering.diagnostics);
-    let angle = expr.and_then(|expr| lowering.angle(&expr).ok());
-    match (angle, lowering.diagnostics.into_iter().next()) {
-        (Some(angle), None) => Ok(angle),
-        (_, Some(error)) => Err(Box::new(error)),
-        (None, None) => Err(nothing()),
-    }
+    input::lone(text, Version::V2, ["an angle", "`pi/4` or `0.3`"], |lowering, expr| lowering.angle(expr))
 }
 
 impl<'a> Lowering<'a> {
@@ -293,6 +271,8 @@ impl<'a> Lowering<'a> {
             hardware: None,
             declared: None,
             inputs: Vec::new(),
+            read_for: Vec::new(),
+            assigned: Vec::new(),
             in_exponent: false,
             variables: Vec::new(),
             locals: Vec::new(),
@@ -359,6 +339,7 @@ impl<'a> Lowering<'a> {
                 self.to_come.entry(subroutine.name.symbol).or_insert(place);
             }
         }
+        self.assigned = subroutine::assigned(&program.statements);
         self.enter_file();
         self.enter_frame(Kind::File);
         self.list(&program.statements, &program.statements);

@@ -244,6 +244,10 @@ impl Value {
     /// The real constant that this is, be it an integer.
     pub(super) fn number(&self) -> Option<Number> {
         match self {
+            Value::Int(i @ ..0, Some(ty)) if ty.unsigned => {
+                let value = i.cast_unsigned().to_f64().unwrap_or(f64::NAN);
+                Some(Number { value, form: Form::Rounded(UNIT * value) })
+            }
             Value::Int(i, _) => Some(Number::integer(*i)),
             Value::Number(n) => Some(*n),
             _ => None,

@@ -287,6 +287,10 @@ impl Lowering<'_> {
             Classical::Truth(condition) => {
                 return register(vec![self.kept_digit(Truth::Open(condition), span)?]);
             }
+            Classical::Value(Value::Int(i @ ..0, Some(ty))) if ty.unsigned => {
+                let digits = of(ty.bits_of(i), ty.bits);
+                return Ok(Operand { digits, signed: false, kind: Kind::Typed(ty) });
+            }
             Classical::Value(Value::Int(i, ty)) => {
                 let (digits, kind) = (of(i.cast_unsigned(), with_sign(i)), Kind::of(i, ty));
                 return Ok(Operand { digits, signed: true, kind });
