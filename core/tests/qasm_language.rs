@@ -509,7 +509,15 @@ fn integers_of_a_width_keep_it() {
         ("const uint[2] n = 3; const uint[2] m = n + 6;", "m", 1.0),
         ("const int[4] a = -8;", "-a", -8.0),
         ("const uint a = 2;", "a - 3", 4294967295.0),
-        ("const int a = 2147483647;", "a + 1", 2147483648.0),
+        ("const int a = 2147483647;", "a + 1", -2147483648.0),
+        ("const uint a = 4294967295;", "a * a", 1.0),
+        ("const uint[128] a = 340282366920938463463374607431768211455;", "a", 2f64.powi(128)),
+        ("const uint[128] a = 0;", "a - 1", 2f64.powi(128)),
+        ("const uint[128] a = 0;", "(a - 1) / 3 / 2 ** 120", 85.0),
+        ("const uint[128] a = 0;", "(a - 1) >> 127", 1.0),
+        ("const uint[128] a = 0;", "(a - 1) % 100", 55.0),
+        ("const uint[128] a = 1;", "(a << 127) >> 126", 2.0),
+        ("const uint[128] a = 1;", "popcount(~a)", 127.0),
         ("const uint[6] b = 37;", "rotl(b, 3)", 44.0),
         ("const int[4] a = -1;", "popcount(a)", 4.0),
         ("const uint[4] a = 3;", "a ** 3", 11.0),
@@ -524,6 +532,38 @@ fn integers_of_a_width_keep_it() {
         let circuit = v3(&format!("{declared} rx({expression}) q[0];"));
         assert_eq!(angles(&circuit), [Angle::rad(expected)], "{declared} {expression}");
     }
+}
+
+#[test]
+fn all_bits_of_the_widest_integers_count() {
+    let all = "uint[128] a = 0; a = a - 1; const uint[128] one = 1;";
+    for claim in [
+        "a > one",
+        "one < a",
+        "a > 2 ** 126",
+        "a == ~(one - one)",
+        "a[127] && !(a >> 1)[127]",
+        "uint[64](a) == 2 ** 64 - 1",
+        "int[128](a) == -1",
+    ] {
+        assert_eq!(v3(&format!("{all} if ({claim}) x q[0];")).instructions().len(), 1, "{claim}");
+    }
+}
+
+#[test]
+fn integers_without_a_size_have_32_bits() {
+    let warnings = |body: &str| {
+        let parsed = read(&format!("OPENQASM 3.0; include \"stdgates.inc\"; qubit[1] q; {body}"));
+        parsed.warnings.into_iter().map(|w| w.message).collect::<Vec<_>>()
+    };
+    // As a measured one: both wrap, and of a known one that is said.
+    assert_eq!(
+        warnings("int a = 2000000000; rx(a + a) q[0];"),
+        ["4000000000 does not fit in 32 bits: it becomes -294967296"]
+    );
+    assert_eq!(warnings("uint a = 0; a -= 1;"), ["-1 does not fit in 32 bits: it becomes 4294967295"]);
+    assert_eq!(warnings("int a = 65536; a = a << 16;"), ["4294967296 does not fit in 32 bits: it becomes 0"]);
+    assert!(warnings("int[64] a = 2000000000; a = a + a; int b = 2 ** 20; rx(2 ** 40) q[0];").is_empty());
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::{
     Item, Lower, Lowering, Picks, Register, Scope, Stop, Value,
     classical::{Classical, to_digits, trim},
+    integer::IntType,
     names::Entry,
     subroutine::Given,
     variables::State,
@@ -209,6 +210,13 @@ impl Lowering<'_> {
     }
 
     fn constant_value(&mut self, declaration: &Declaration, expr: &Expr) -> Lower<Value> {
+        if let (ExprKind::Int(None), Some(IntType::WIDEST)) =
+            (&expr.kind, self.integer_type(&declaration.ty)?)
+            && let Classical::Digits { digits, .. } = self.classical(expr)?
+            && let Some(value) = IntType::widest(&digits)
+        {
+            return Ok(value);
+        }
         let value = self.evaluate(expr, Scope::Global)?;
         if value.is_real() && value.constant().is_none() {
             let what = format!("`{}`", self.interner.name(declaration.name.symbol));

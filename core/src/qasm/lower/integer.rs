@@ -47,6 +47,15 @@ impl IntType {
         IntType { bits, unsigned, sized: true }
     }
 
+    /// `uint[128]`.
+    pub(super) const WIDEST: IntType = IntType::sized(128, true);
+
+    /// A number of that type from its digits, least significant first, if they are not too many.
+    pub(super) fn widest(digits: &[bool]) -> Option<Value> {
+        let bits = digits.iter().rev().fold(0u128, |sum, &bit| sum << 1 | u128::from(bit));
+        (digits.len() <= 128).then(|| Value::Int(bits.cast_signed(), Some(IntType::WIDEST)))
+    }
+
     /// `int` or `uint`.
     pub(super) const fn plain(unsigned: bool) -> IntType {
         IntType { bits: 32, unsigned, sized: false }

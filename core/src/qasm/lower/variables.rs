@@ -229,9 +229,10 @@ impl Lowering<'_> {
         let ty = self.variables[id].ty.clone();
         let value = match value {
             Classical::Value(value) => Classical::Value(self.cast(&ty, value, span)?),
-            Classical::Digits { digits, width: None } if digits.len() <= 128 && self.takes_all(id) => {
-                let number = digits.iter().rev().fold(0u128, |sum, &bit| sum << 1 | u128::from(bit));
-                Classical::Value(Value::Int(number.cast_signed(), self.variables[id].integer))
+            Classical::Digits { digits, width: None }
+                if self.variables[id].integer == Some(IntType::WIDEST) && digits.len() <= 128 =>
+            {
+                Classical::Value(IntType::widest(&digits).unwrap_or(Value::int(0)))
             }
             Classical::Digits { .. } => {
                 let what = "an integer of this length".to_owned();
@@ -268,11 +269,6 @@ impl Lowering<'_> {
                 None => self.depends(id, self.place(span), "assigned here"),
             },
         }
-    }
-
-    /// Whether a variable is a `uint[128]`.
-    fn takes_all(&self, id: usize) -> bool {
-        self.variables[id].integer == Some(IntType::sized(128, true))
     }
 
     /// The value of a variable, if it is known.
