@@ -250,18 +250,14 @@ fn values() {
 
 #[test]
 fn what_does_not_run_is_named() {
-    for (text, what) in [
-        ("c;", "an expression as a statement"),
-        ("cal { }", "`cal`"),
-        ("input int n;", "an input that is neither `float` nor `angle`"),
-    ] {
+    for (text, what) in [("c;", "an expression as a statement")] {
         assert_eq!(
             v3(text).split(" [").next().unwrap(),
             format!("2:1 {what} is not in this version"),
             "{text}"
         );
     }
-    for call in ["f(1);", "if (f(1) == 2) x a;", "rx(f(1)) a;"] {
+    for call in ["f(1);", "if (f(1) == 2) x a;", "rx(f(1)) a;", "c[0] = f(c);", "int k = f(q[0]);"] {
         let message = v3(&format!("extern f(int) -> int; {call}"));
         assert!(
             message.contains("`f` is an external function: there is nothing to run"),
@@ -275,6 +271,19 @@ fn what_does_not_run_is_named() {
     ] {
         assert_eq!(v3(text).split(" [").next().unwrap(), format!("{what} is not in this version"), "{text}");
     }
+}
+
+#[test]
+fn pulses_are_named() {
+    assert_eq!(
+        v3("cal { waveform w = constant(1.0, 8dt);\n play(drive($0), w); }"),
+        "3:2 `play` sends pulses, which are not simulated [say what it does to the qubits by gates]"
+    );
+    assert!(v3("cal { bit b = capture_v2(m, w); }").contains("`capture_v2` sends pulses"));
+    assert_eq!(
+        v3("defcal x90 $0 { play(d0, w); }\nx90 a;"),
+        "3:1 gate `x90` is not defined [a `defcal` says how hardware does it: say what it does, `gate x90 … { … }`]"
+    );
 }
 
 #[test]

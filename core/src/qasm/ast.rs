@@ -472,8 +472,10 @@ pub(super) enum StmtKind {
     Block(Box<[Stmt]>),
     /// An expression.
     Expr,
-    Cal,
-    Defcal,
+    /// Where it first plays or captures a pulse.
+    Cal(Option<Span>),
+    /// The gate that it is for, unless that is a keyword.
+    Defcal(Option<Ident>),
     Defcalgrammar,
     /// A lone `;`.
     Empty,

@@ -97,6 +97,8 @@ pub enum Problem {
     DeepCall { limit: usize },
     #[error("`{name}` is an external function: there is nothing to run")]
     External { name: String },
+    #[error("`{word}` sends pulses, which are not simulated")]
+    Pulse { word: String },
     #[error("`{name}` gives no value")]
     NoResult { name: String },
 

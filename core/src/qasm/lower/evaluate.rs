@@ -15,7 +15,7 @@ use crate::{
     param::Angle,
     qasm::{
         Version,
-        ast::{BaseType, BinaryOp, Expr, ExprKind, Span, Symbol, Type, UnaryOp},
+        ast::{BaseType, BinaryOp, Expr, ExprKind, Ident, Span, Symbol, Type, UnaryOp},
         diagnostic::{Diagnostic, Problem},
         lexer::radix,
     },
@@ -55,38 +55,7 @@ impl Lowering<'_> {
                 }
                 Ok(left)
             }
-            ExprKind::Call(name, args) => {
-                if let Some(number) = self.subroutine(name.symbol) {
-                    return self.called_known(number, args, expr.span, scope);
-                }
-                if let (Some(size), "sizeof") = (self.register_of(args), self.interner.name(name.symbol)) {
-                    return Ok(Value::int(size));
-                }
-                let function = self.name(name.symbol);
-                match self.gates.get(name.symbol) {
-                    Some(GateEntry::Broken) => return Err(super::Stop),
-                    Some(GateEntry::External(place)) => return self.external(*name, place),
-                    _ => {}
-                }
-                if !functions::NAMES.contains(&function.as_str()) {
-                    self.subroutine_to_come(*name)?;
-                }
-                let mut values = Vec::with_capacity(args.len());
-                for arg in args {
-                    values.push(self.evaluate(arg, scope)?);
-                }
-                match functions::call(&function, values) {
-                    Ok(value) => Ok(value),
-                    Err(Problem::UnknownFunction { name: unknown }) => {
-                        let help = super::names::nearest(&unknown, functions::NAMES.iter().copied())
-                            .map(|n| format!("did you mean `{n}`?"));
-                        let place = self.place(name.span);
-                        let error = Diagnostic::error(Problem::UnknownFunction { name: unknown });
-                        Err(self.report(error.at(place, "").maybe_help(help)))
-                    }
-                    Err(problem) => self.fail(problem, expr.span),
-                }
-            }
+            ExprKind::Call(name, args) => self.value_of_call(*name, args, expr.span, scope),
             ExprKind::Cast(ty, inner) => {
                 let value = self.evaluate(inner, scope)?;
                 self.explicit_cast(ty, value, expr.span)
@@ -106,6 +75,40 @@ impl Lowering<'_> {
             ExprKind::Imaginary(_) => self.fail(Problem::NotFinite, expr.span),
             ExprKind::Hardware => Ok(Value::Other("a qubit")),
             ExprKind::Measure(_) => Ok(Value::Other("a measurement")),
+        }
+    }
+
+    /// What a function or a subroutine gives.
+    fn value_of_call(&mut self, name: Ident, args: &[Expr], span: Span, scope: Scope) -> Lower<Value> {
+        if let Some(number) = self.subroutine(name.symbol) {
+            return self.called_known(number, args, span, scope);
+        }
+        if let (Some(size), "sizeof") = (self.register_of(args), self.interner.name(name.symbol)) {
+            return Ok(Value::int(size));
+        }
+        let function = self.name(name.symbol);
+        match self.gates.get(name.symbol) {
+            Some(GateEntry::Broken) => return Err(super::Stop),
+            Some(GateEntry::External(place)) => return self.external(name, place),
+            _ => {}
+        }
+        if !functions::NAMES.contains(&function.as_str()) {
+            self.subroutine_to_come(name)?;
+        }
+        let mut values = Vec::with_capacity(args.len());
+        for arg in args {
+            values.push(self.evaluate(arg, scope)?);
+        }
+        match functions::call(&function, values) {
+            Ok(value) => Ok(value),
+            Err(Problem::UnknownFunction { name: unknown }) => {
+                let help = super::names::nearest(&unknown, functions::NAMES.iter().copied())
+                    .map(|n| format!("did you mean `{n}`?"));
+                let place = self.place(name.span);
+                let error = Diagnostic::error(Problem::UnknownFunction { name: unknown });
+                Err(self.report(error.at(place, "").maybe_help(help)))
+            }
+            Err(problem) => self.fail(problem, span),
         }
     }
 
@@ -269,7 +272,8 @@ impl Lowering<'_> {
                     && let Some(given) = integer::overflown(op, &x, &y, &value)
                     && let Value::Int(result, Some(ty)) = value
                 {
-                    let (problem, place) = (Problem::Wrapped { given, bits: ty.bits, result }, self.place(span));
+                    let (problem, place) =
+                        (Problem::Wrapped { given, bits: ty.bits, result }, self.place(span));
                     let help = "an integer without a size has 32 bits: give it one, as in `int[64]`";
                     self.warning(Diagnostic::warning(problem).at(place, "").help(help));
                 }

@@ -175,7 +175,14 @@ impl Lowering<'_> {
         if let BaseType::Duration | BaseType::Stretch = given.ty.base {
             return Ok(Value::DURATION);
         }
-        let ty = self.text(if within { given.ty.span } else { given.whole.span }).to_owned();
+        let whole = self.text(given.whole.span);
+        // `int[8]` of `array[int[8], 3, 2]`.
+        let element = || whole.strip_prefix("array").map(|rest| rest.trim_start().trim_start_matches('['));
+        let rank = given.whole.dims.as_ref().map_or(0, |dims| dims.len());
+        let ty = match within.then(element).flatten().and_then(|rest| rest.rsplitn(rank + 1, ',').last()) {
+            Some(element) => element.trim().to_owned(),
+            None => whole.to_owned(),
+        };
         let problem = Problem::MissingInput { name: name.to_owned(), ty };
         let place = self.place(given.name.span);
         let help = "give its value in `Options::inputs`";

@@ -47,7 +47,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{
     Failed, Options, Parsed, SourceText, Version,
-    ast::{Expr, Interner, Place, Span, Stmt, StmtKind, Symbol},
+    ast::{Expr, Ident, Interner, Place, Span, Stmt, StmtKind, Symbol},
     diagnostic::{Diagnostic, Problem, Severity},
     lexer::MAX_SOURCE,
     parser::{self, Program, Stop},
@@ -205,6 +205,8 @@ struct Lowering<'a> {
     subroutines: Vec<Definable>,
     /// Where the file defines them, be it later.
     to_come: HashMap<Symbol, Place>,
+    /// What a `defcal` is for.
+    calibrated: HashMap<Symbol, Place>,
     /// What can be left early, outermost first; how many there were; and which is being left.
     frames: Vec<Frame>,
     n_frames: u64,
@@ -281,6 +283,7 @@ impl<'a> Lowering<'a> {
             spare: HashMap::new(),
             subroutines: Vec::new(),
             to_come: HashMap::new(),
+            calibrated: HashMap::new(),
             frames: Vec::new(),
             n_frames: 0,
             leaving: None,
@@ -398,10 +401,27 @@ impl<'a> Lowering<'a> {
                 self.gates.insert(name.symbol, GateEntry::External(self.place(name.span)));
                 Ok(())
             }
-            StmtKind::Defcal => self.ignored("`defcal`", span),
+            StmtKind::Cal(pulse) => self.calibrate(*pulse, span),
+            StmtKind::Defcal(name) => self.define_calibration(*name, span),
             StmtKind::Defcalgrammar => self.ignored("`defcalgrammar`", span),
             other => self.refuse(unsupported(other), span),
         }
+    }
+
+    /// `cal`: declarations for hardware, ignored. What sends pulses acts on qubits, and is an error.
+    fn calibrate(&mut self, pulse: Option<Span>, span: Span) -> Lower<()> {
+        let Some(pulse) = pulse else { return self.ignored("`cal`", span) };
+        let word = self.text(pulse).to_owned();
+        let error = Diagnostic::error(Problem::Pulse { word }).at(self.place(pulse), "");
+        Err(self.report(error.help("say what it does to the qubits by gates")))
+    }
+
+    fn define_calibration(&mut self, name: Option<Ident>, span: Span) -> Lower<()> {
+        if let Some(name) = name {
+            let place = self.place(name.span);
+            self.calibrated.entry(name.symbol).or_insert(place);
+        }
+        self.ignored("`defcal`", span)
     }
 
     /// An error about what may stand in no block.
@@ -477,7 +497,6 @@ impl<'a> Lowering<'a> {
 /// What a statement that does not run is called.
 fn unsupported(kind: &StmtKind) -> &'static str {
     match kind {
-        StmtKind::Cal => "`cal`",
         StmtKind::Expr => "an expression as a statement",
         _ => "this statement",
     }

@@ -79,6 +79,7 @@ pub(super) fn expression(
     errors: &mut Vec<Diagnostic>,
 ) -> Option<super::ast::Expr> {
     let mut parser = Parser::new(text, 0, version, names, errors);
+    parser.whole = "the expression";
     let expr = parser.expr().ok()?;
     if parser.is(Kind::End) {
         return Some(expr);
