@@ -105,7 +105,8 @@ fn params(witness: &Witness) -> Map<String, Value> {
 fn read_both(args: &Equivalent, common: &Common, terminal: &Terminal) -> Result<(Circuit, Circuit), Failure> {
     let all = Given::read(&args.values, "--set")?;
     if all.table.is_some() {
-        let message = "--params takes a JSON file here: two circuits need not declare their inputs in one order";
+        let message =
+            "--params takes a JSON file here: two circuits need not declare their inputs in one order";
         return Err(Failure::usage(message));
     }
     let (mut of_first, mut of_second) = (all.clone(), all.clone());

@@ -108,7 +108,10 @@ impl Given {
     /// The values for a circuit among several: those whose name `has` says it has.
     pub(crate) fn only(&self, has: impl Fn(&str) -> bool) -> Given {
         let entries = self.entries.iter().filter(|(name, _)| has(name));
-        Given { entries: entries.map(|(name, entry)| (name.clone(), entry.clone())).collect(), ..self.clone() }
+        Given {
+            entries: entries.map(|(name, entry)| (name.clone(), entry.clone())).collect(),
+            ..self.clone()
+        }
     }
 }
 
@@ -165,12 +168,7 @@ fn from_json(path: &Path) -> Result<BTreeMap<String, Entry>, Failure> {
 }
 
 /// `{"w": [1, 2]}` as `w[0]` and `w[1]`.
-fn flatten(
-    file: &str,
-    key: String,
-    tree: Tree,
-    values: &mut BTreeMap<String, Entry>,
-) -> Result<(), Failure> {
+fn flatten(file: &str, key: String, tree: Tree, values: &mut BTreeMap<String, Entry>) -> Result<(), Failure> {
     let (text, number) = match tree {
         Tree::Number(x, text) => (text, Some(x)),
         Tree::Text(text) => (text, None),

@@ -143,15 +143,13 @@ fn check_names(circuit: &Circuit, fixed: &Named, given: &Given) -> Result<(), Fa
     let inputs: BTreeSet<&str> = circuit.inputs().collect();
     if let Some(name) = fixed.keys().find(|name| !inputs.contains(name.as_str())) {
         let failure = Failure::input(format_args!("the circuit has no parameter `{name}`"));
-        return Err(match inputs.len() {
-            0 if !given.read_for().is_empty() => {
-                failure.help(format_args!("it has no other inputs than {}", given.read_for().join(", ")))
-            }
+        let known = || circuit.inputs().chain(given.read_for().iter().map(String::as_str));
+        return Err(match known().count() {
             0 => failure.help("it has no parameters at all"),
             n => {
-                let some: Vec<&str> = circuit.inputs().take(LISTED).collect();
+                let some: Vec<&str> = known().take(LISTED).collect();
                 let more = if n > LISTED { ", …" } else { "" };
-                failure.help(format_args!("it has {}{more}", some.join(", "))).nearest(name, circuit.inputs())
+                failure.help(format_args!("it has {}{more}", some.join(", "))).nearest(name, known())
             }
         });
     }
