@@ -28,7 +28,8 @@
 //!   are ignored with a warning: a gate does what it is defined to do.
 //! - A circuit is a list of gates, so what OpenQASM 3 computes is computed while the text is read: loops are
 //!   unrolled, subroutines put in where they are called. What depends on a measurement are bits, truth values,
-//!   integers and angles of a size, whose arithmetic is done in hidden bits, and how often a `while` runs.
+//!   integers and angles of a size, whose arithmetic is done in hidden bits, other numbers of at most 1024 values, which
+//!   make a gate one for each value, and how often a `while` runs.
 //! - Integers take each other's types as in C99 and wrap at their sizes. `int` and `uint` have 32 bits; where a known one
 //!   wraps, a warning says so. Literals, and what is computed from them alone, are as large as they are.
 //! - The condition of an `if` is evaluated once, when it is reached. Where its body changes the bits

@@ -109,6 +109,8 @@ pub enum Problem {
     TakenAsZero { name: String },
     #[error("`{name}` depends on a measurement")]
     Depends { name: String },
+    #[error("{given} bits that are measured decide this number; at most {limit} may")]
+    ManyValues { given: usize, limit: usize },
     #[error("this loop never ends")]
     Endless,
     #[error("more than {limit} statements run in loops and subroutines")]

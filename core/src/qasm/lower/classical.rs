@@ -6,7 +6,13 @@
 use std::cmp::Ordering;
 
 use super::{
-    Lower, Lowering, Picks, Scope, Value, evaluate::unary, integer::IntType, names::Entry, variables::State,
+    Lower, Lowering, Picks, Scope, Value,
+    choice::{self, Choice},
+    evaluate::unary,
+    functions,
+    integer::IntType,
+    names::Entry,
+    variables::State,
     words,
 };
 use crate::{
@@ -25,7 +31,7 @@ const MAX_SIZE: u64 = 1 << 26;
 const MAX_DIGITS: usize = 10_000;
 
 /// What an expression over classical bits stands for.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Classical {
     Value(Value),
     /// A constant too wide for a [`Value`], least significant bit first. A bit string has a width.
@@ -43,6 +49,8 @@ pub(super) enum Classical {
     Truth(Condition),
     /// An angle in so many bits.
     Turn(Vec<u32>),
+    /// Another number, one of some values.
+    Choice(Choice),
 }
 
 /// A truth value.
@@ -206,6 +214,14 @@ impl Lowering<'_> {
                 let number = self.subroutine(name.symbol).unwrap_or_default();
                 self.called(number, args, expr.span)
             }
+            ExprKind::Call(name, args)
+                if functions::NAMES.contains(&self.interner.name(name.symbol))
+                    && !words::FUNCTIONS.contains(&self.interner.name(name.symbol))
+                    && self.interner.name(name.symbol) != "sizeof"
+                    && args.iter().any(|arg| self.may_depend(arg)) =>
+            {
+                self.function_of_choices(*name, args, expr.span)
+            }
             ExprKind::Call(name, args) if words::FUNCTIONS.contains(&self.interner.name(name.symbol)) => {
                 self.function_of_bits(*name, args, expr)
             }
@@ -233,7 +249,7 @@ impl Lowering<'_> {
                 let places = self.combine(BinaryOp::Mul, exponent, times, span)?;
                 self.combine(BinaryOp::Shl, Classical::Value(Value::Int(1, ty)), places, span)
             }
-            _ => self.refuse("this power of what depends on a measurement", span),
+            (base, exponent) => self.power_of_choices(base, exponent, span),
         }
     }
 
@@ -250,6 +266,9 @@ impl Lowering<'_> {
                 (self.bits(&operand)?, None)
             }
             Some(&Entry::Variable(id)) => match &self.variables[id].state {
+                State::Choice(choice) if matches!(expr.kind, ExprKind::Name(_)) => {
+                    return Ok(Some(Classical::Choice(choice.clone())));
+                }
                 State::Bits { bits, signed } => {
                     let (bits, signed, ty) = (bits.clone(), *signed, self.variables[id].integer);
                     match self.as_operand(expr) {
@@ -330,6 +349,7 @@ impl Lowering<'_> {
             Classical::Value(Value::Int(i, _)) => return Ok(Truth::Constant(i != 0)),
             Classical::Value(other) => other.describe(),
             Classical::Digits { .. } => "an integer",
+            Classical::Choice(choice) => choice.describe(),
         };
         let (given, expected) = (given.to_owned(), "a condition".to_owned());
         self.fail(Problem::WrongType { given, expected }, span)
@@ -356,6 +376,9 @@ impl Lowering<'_> {
         span: Span,
     ) -> Lower<Classical> {
         use BinaryOp::*;
+        if choice::chooses(op, &left, &right) {
+            return self.combine_choices(op, left, right, span);
+        }
         if matches!(left, Classical::Turn(_)) || matches!(right, Classical::Turn(_)) {
             return self.combine_turns(op, left, right, span);
         }
@@ -523,7 +546,14 @@ impl Lowering<'_> {
     }
 
     fn cast_bits(&mut self, ty: &Type, value: Classical, span: Span) -> Lower<Classical> {
+        let unsized_number = ty.size.is_none() && ty.base == BaseType::Angle || ty.base == BaseType::Float;
         let (mut bits, signed, from) = match value {
+            Classical::Choice(_) if ty.dims.is_none() => return self.cast_choice(ty, value, span),
+            Classical::Word { .. } | Classical::Truth(_) | Classical::Turn(_)
+                if unsized_number && ty.dims.is_none() =>
+            {
+                return self.cast_choice(ty, value, span);
+            }
             Classical::Value(value) => return self.explicit_cast(ty, value, span).map(Classical::Value),
             Classical::Truth(condition) if ty.dims.is_none() => {
                 return match (ty.base, &ty.size) {
@@ -608,7 +638,7 @@ fn nonzero(bits: Vec<u32>) -> Condition {
 }
 
 /// Bits compared with a number that has no leading zeros.
-fn word(bits: Vec<u32>, relation: Relation, digits: Vec<bool>) -> Truth {
+pub(super) fn word(bits: Vec<u32>, relation: Relation, digits: Vec<bool>) -> Truth {
     match (bits.as_slice(), relation) {
         (_, Relation::Less) if digits.is_empty() => Truth::Constant(false),
         (_, Relation::GreaterEqual) if digits.is_empty() => Truth::Constant(true),

@@ -364,6 +364,10 @@ impl Lowering<'_> {
                 let (given, expected) = (other.describe().to_owned(), "a bit string".to_owned());
                 return self.fail(Problem::WrongType { given, expected }, from);
             }
+            Classical::Choice(choice) => {
+                let (given, expected) = (choice.describe().to_owned(), "a bit string".to_owned());
+                return self.fail(Problem::WrongType { given, expected }, from);
+            }
         };
         if digits.len() > n as usize && digits.iter().skip(n as usize).any(|&b| b) {
             let what = format!("this number in {}", crate::gate::count(n as usize, "bit"));

@@ -132,12 +132,17 @@ impl Lowering<'_> {
     /// The value of an expression that must be a real number for some purpose, constant or not.
     pub(super) fn real_for(&mut self, expr: &Expr, scope: Scope, expected: &str) -> Lower<Value> {
         let value = self.evaluate(expr, scope)?;
+        self.as_real(value, expected, expr.span)
+    }
+
+    /// A value that must be a real number for some purpose.
+    pub(super) fn as_real(&mut self, value: Value, expected: &str, span: Span) -> Lower<Value> {
         if value.is_real() {
             let value = turn::plain(value);
-            return self.check(value, expr.span);
+            return self.check(value, span);
         }
         let (given, expected) = (value.describe().to_owned(), expected.to_owned());
-        self.fail(Problem::WrongType { given, expected }, expr.span)
+        self.fail(Problem::WrongType { given, expected }, span)
     }
 
     /// The value of an expression that must be a constant integer.

@@ -17,6 +17,7 @@
 mod arithmetic;
 mod build;
 mod call;
+mod choice;
 mod classical;
 mod conditional;
 mod declare;

@@ -14,8 +14,8 @@
 //! ```
 //!
 //! What is assigned under a condition on bits is known within that branch. Behind it, where the branches do
-//! not agree, a truth value or an integer goes to hidden bits; any other variable is lost, and reading it is
-//! an error.
+//! not agree, a truth value or an integer goes to hidden bits, and any other number becomes a `choice`; any other variable
+//! is lost, and reading it is an error.
 //!
 //! Invariant: `log[mark..]` has each variable once that has changed since the innermost open branch
 //! began, with its state at that beginning; variables declared in the branch itself are not in it.
@@ -23,8 +23,8 @@
 use std::rc::Rc;
 
 use super::{
-    Guard, Item, Lower, Lowering, Picks, Planned, Register, Stop, Value, classical::Classical,
-    integer::IntType, names::Entry, turn::Turn,
+    Guard, Item, Lower, Lowering, Picks, Planned, Register, Stop, Value, choice::Choice,
+    classical::Classical, integer::IntType, names::Entry, turn::Turn,
 };
 use crate::{
     circuit::Condition,
@@ -45,6 +45,8 @@ pub(super) enum State {
         bits: Picks,
         signed: bool,
     },
+    /// A number that is one of some values, as bits say.
+    Choice(Choice),
     /// It depends on bits, and cannot be kept in bits itself: by this statement.
     Lost(Place),
 }
@@ -59,7 +61,7 @@ pub(super) struct Variable {
     n_bits: Option<u32>,
     pub(super) state: State,
     /// Where it was declared: in how many scopes, and in which branch.
-    depth: usize,
+    pub(super) depth: usize,
     guard: Option<Guard>,
 }
 
@@ -71,6 +73,11 @@ impl Variable {
 
     pub(super) fn is_angle(&self) -> bool {
         self.ty.base == BaseType::Angle && !self.is_array()
+    }
+
+    /// Whether it is a number that no bits hold, one of some values where it depends on a measurement.
+    pub(super) fn chooses(&self) -> bool {
+        matches!(self.ty.base, BaseType::Float | BaseType::Angle) && self.n_bits.is_none() && !self.is_array()
     }
 
     /// Whether it has bits to be written to.
@@ -138,7 +145,7 @@ impl Lowering<'_> {
     }
 
     /// The same, of which none was in use before.
-    fn unused_bits(&mut self, size: u32, depth: usize, span: Span) -> Lower<Picks> {
+    pub(super) fn unused_bits(&mut self, size: u32, depth: usize, span: Span) -> Lower<Picks> {
         let first = self.n_bits;
         if first.checked_add(size).is_none() {
             let (given, limit) = (u64::from(first) + u64::from(size), u64::from(u32::MAX));
@@ -228,6 +235,18 @@ impl Lowering<'_> {
     pub(super) fn assign_variable(&mut self, id: usize, value: Classical, span: Span) -> Lower<()> {
         let ty = self.variables[id].ty.clone();
         let value = match value {
+            Classical::Value(_) => value,
+            _ if self.variables[id].chooses() => {
+                let state = self.chosen_number(&ty, value, self.variables[id].depth, span)?;
+                self.set(id, state);
+                return Ok(());
+            }
+            Classical::Choice(_) if self.variables[id].n_bits.is_some() => {
+                self.cast_choice(&ty, value, span)?
+            }
+            other => other,
+        };
+        let value = match value {
             Classical::Value(value) => Classical::Value(self.cast(&ty, value, span)?),
             Classical::Digits { digits, width: None }
                 if self.variables[id].integer == Some(IntType::WIDEST) && digits.len() <= 128 =>
@@ -285,12 +304,15 @@ impl Lowering<'_> {
                 self.warn(Problem::TakenAsZero { name }, span);
                 Ok(zero)
             }
-            State::Bits { .. } => self.depends(id, self.place(span), ""),
+            State::Bits { .. } | State::Choice(_) => self.depends(id, self.place(span), ""),
             State::Lost(by) => {
                 let name = self.name(self.variables[id].name);
                 let (place, by) = (self.place(span), *by);
                 let error = Diagnostic::error(Problem::Depends { name }).at(place, "");
-                Err(self.report(error.at(by, "by what is assigned here")))
+                let help = "a number that measurements decide may have at most 1024 values; what a loop assigns that a \
+                            measurement ends may be an integer or an `angle[n]`";
+                let help = self.variables[id].chooses().then(|| help.to_owned());
+                Err(self.report(error.at(by, "by what is assigned here").maybe_help(help)))
             }
         }
     }
@@ -339,7 +361,7 @@ impl Lowering<'_> {
             State::Known(value) => {
                 matches!(value, Value::Bool(_) | Value::Int(..) | Value::Turn(Turn::Bits { .. }))
             }
-            State::Bits { .. } | State::Lost(_) => false,
+            State::Bits { .. } | State::Choice(_) | State::Lost(_) => false,
         };
         if !states().all(kept) {
             return Ok(None);
@@ -441,7 +463,7 @@ impl Lowering<'_> {
             }
             Classical::Word { bits, signed, .. } => (bits, signed),
             Classical::Turn(bits) => (bits, false),
-            Classical::Digits { .. } => return self.refuse("this assignment", span),
+            Classical::Digits { .. } | Classical::Choice(_) => return self.refuse("this assignment", span),
         };
         from.truncate(size as usize);
         let from = self.apart(from, &into, span)?;
@@ -496,6 +518,13 @@ impl Lowering<'_> {
                 continue;
             }
             let lost = [&a, &b].into_iter().any(|s| matches!(s, State::Lost(_)));
+            if self.variables[id].chooses() {
+                match self.either([&a, &b], sides, self.variables[id].depth, span)? {
+                    Some(state) => self.set(id, state),
+                    None => self.lose(id, span),
+                }
+                continue;
+            }
             let bits = match &before {
                 _ if lost => None,
                 // One branch moved it to bits; the other ended with a value of its own.
@@ -581,7 +610,7 @@ fn digits(value: &Value, size: u32) -> Vec<bool> {
 }
 
 /// Those of some bits whose digits are 1, with as many ones; nothing without any.
-fn ones(bits: &Picks, digits: &[bool]) -> (Picks, Option<Box<[bool]>>) {
+pub(super) fn ones(bits: &Picks, digits: &[bool]) -> (Picks, Option<Box<[bool]>>) {
     let all = bits.iter().zip(digits).filter(|(_, one)| **one).map(|(bit, _)| bit);
     let all: Rc<[u32]> = all.collect();
     let values = (!all.is_empty()).then(|| vec![true; all.len()].into());

@@ -300,9 +300,7 @@ impl Lowering<'_> {
             Classical::Digits { digits, width: Some(_) } => {
                 return register(digits.into_iter().map(Truth::Constant).collect());
             }
-            Classical::Value(Value::Angle(_) | Value::Number(_) | Value::Turn(_) | Value::Expr(_)) => {
-                "a number that would depend on a measurement: choose between gates with `if` or `switch`"
-            }
+            Classical::Choice(choice) => choice.describe(),
             Classical::Value(other) => other.describe(),
             Classical::Digits { .. } => "an integer of this length",
             Classical::Turn(_) => "an angle that depends on a measurement",
@@ -321,7 +319,7 @@ impl Lowering<'_> {
     }
 
     /// A number in bits: those that its digits are, new ones for the others. Without a type it is a register.
-    fn word(&mut self, digits: Digits, ty: Option<IntType>, span: Span) -> Lower<Classical> {
+    pub(super) fn word(&mut self, digits: Digits, ty: Option<IntType>, span: Span) -> Lower<Classical> {
         let signed = ty.is_some_and(|ty| !ty.unsigned);
         let plain = |digit: &Truth| match digit {
             Truth::Open(Condition::Bit { bit, value: true }) => Some(*bit),
