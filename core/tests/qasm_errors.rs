@@ -274,6 +274,14 @@ fn what_does_not_run_is_named() {
 }
 
 #[test]
+fn one_register_is_measured() {
+    assert_eq!(
+        v3("c = measure q ++ a;"),
+        "2:15 expected one register to measure; `let all = a ++ b;` makes one of two, found `++`"
+    );
+}
+
+#[test]
 fn pulses_are_named() {
     assert_eq!(
         v3("cal { waveform w = constant(1.0, 8dt);\n play(drive($0), w); }"),

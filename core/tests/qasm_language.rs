@@ -258,6 +258,34 @@ fn timing_and_calibrations_are_ignored() {
 }
 
 #[test]
+fn calls_that_only_tell_are_ignored() {
+    let head = "OPENQASM 3.0; include \"stdgates.inc\"; qubit[2] q; int[32] n = 3;
+        extern tabulate(int[32], bit); extern touch(qubit); extern fill(mutable array[int[8], 2]); extern give() -> int;";
+    // What is measured for them is measured all the same.
+    let parsed =
+        read(&format!("{head} tabulate(n, measure q[0]); x q[1]; for int i in [0:1] {{ tabulate(i, 0); }}"));
+    assert_eq!(parsed.circuit.to_string().lines().next().unwrap(), "measure q[0] -> c[0]");
+    let warnings: Vec<&str> = parsed.warnings.iter().map(|w| w.message.as_str()).collect();
+    assert_eq!(warnings[0], "the call of `tabulate`, an external function that gives nothing, is ignored");
+    assert_eq!(warnings.len(), 2);
+    for call in
+        ["touch(q[0]);", "array[int[8], 2] a; fill(a);", "give();", "x tabulate;", "int k = tabulate(1, 0);"]
+    {
+        assert!(parse(&format!("{head} {call}"), &Options::default()).is_err(), "{call}");
+    }
+}
+
+#[test]
+fn delays_of_qiskit_in_openqasm_2_are_ignored() {
+    let text = "OPENQASM 2.0; include \"qelib1.inc\"; opaque delay(t) q0; opaque delay_140128825934352(t) q0; qreg q[1];
+        x q[0]; delay(100.0) q[0]; delay_140128825934352(16) q[0]; x q[0];";
+    let parsed = read(text);
+    assert_eq!(parsed.circuit.to_string(), "x q[0]\nx q[0]\n");
+    assert_eq!(parsed.warnings.len(), 1);
+    assert_eq!(parsed.warnings[0].message, "`delay` is ignored");
+}
+
+#[test]
 fn what_was_not_assigned_is_zero() {
     let parsed = read(
         "OPENQASM 3.0; include \"stdgates.inc\"; qubit q; uint[4] n; bool b; n += 3; while (!b) { b = true; rx(n) q; }",

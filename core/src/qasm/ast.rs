@@ -461,7 +461,8 @@ pub(super) enum StmtKind {
     While(Box<(Expr, Box<[Stmt]>)>),
     Switch(Box<SwitchCase>),
     Def(Rc<Subroutine>),
-    Extern(Ident),
+    /// Whether a call can change nothing here: it gives nothing, and takes neither qubits nor arrays to write to.
+    Extern(Ident, bool),
     Return(Option<Box<Expr>>),
     Break,
     Continue,

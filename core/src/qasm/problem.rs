@@ -99,6 +99,8 @@ pub enum Problem {
     External { name: String },
     #[error("`{word}` sends pulses, which are not simulated")]
     Pulse { word: String },
+    #[error("the call of `{name}`, an external function that gives nothing, is ignored")]
+    IgnoredCall { name: String },
     #[error("`{name}` gives no value")]
     NoResult { name: String },
 
@@ -164,6 +166,8 @@ pub enum Problem {
     LongExpression { limit: usize },
 
     // Values.
+    #[error("one of these durations is known only to the hardware, or one is in seconds and one in `dt`")]
+    Durations,
     #[error("division by zero")]
     DivisionByZero,
     #[error("the value is not a finite number")]

@@ -10,6 +10,7 @@ use num_complex::Complex;
 use num_traits::{CheckedAdd, CheckedDiv, CheckedMul};
 
 use super::{
+    duration,
     integer::{self, IntType, Kind, MAX_WIDTH, operate},
     turn,
     value::{Number, Value, fits, wrong_operand},
@@ -36,12 +37,8 @@ pub(super) fn binary(op: BinaryOp, left: Value, right: Value, version: Version) 
     if let Some(result) = integers(op, &left, &right, version) {
         return result;
     }
-    let is_duration = |v: &Value| *v == Value::DURATION;
-    match op {
-        Add | Sub | Mul | Div if is_duration(&left) && right.is_real() => return Ok(left),
-        Mul if is_duration(&right) && left.is_real() => return Ok(right),
-        Add | Sub if is_duration(&left) && is_duration(&right) => return Ok(left),
-        _ => {}
+    if let Some(result) = duration::operate(op, &left, &right) {
+        return result;
     }
     let (left, right) = match op {
         Add | Sub | Mul | Div | Rem if whole(&left) && whole(&right) => (as_integer(left), as_integer(right)),
@@ -62,6 +59,10 @@ pub(super) fn binary(op: BinaryOp, left: Value, right: Value, version: Version) 
         Rem => remainder(left, right),
         And | Or => match (truth(&left), truth(&right)) {
             (Some(a), Some(b)) => Ok(Value::Bool(if op == And { a && b } else { a || b })),
+            _ => Err(mismatch(op.text(), &left, &right)),
+        },
+        Equal | NotEqual if either && both => match (left.complex(), right.complex()) {
+            (Some(a), Some(b)) => Ok(Value::Bool((a == b) == (op == Equal))),
             _ => Err(mismatch(op.text(), &left, &right)),
         },
         Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual => compare(op, &left, &right),

@@ -64,11 +64,26 @@ impl Lowering<'_> {
         {
             return self.call_subroutine(number, &call.args, span, None).map(|_| ());
         }
+        if let Some(GateEntry::External(_, true)) = self.gates.get(call.name.symbol)
+            && call.operands.is_empty()
+            && call.modifiers.is_empty()
+        {
+            return self.ignore_call(call);
+        }
         if call.args.iter().any(|arg| self.may_depend(arg)) {
             return self.call_by_measured(call, span, all);
         }
         let gate = self.resolve(call, None, Scope::Global, None, all);
         self.plan_call(gate, call, span)
+    }
+
+    /// A call that only tells the world outside something. Its arguments may still call and measure.
+    fn ignore_call(&mut self, call: &ast::Call) -> Lower<()> {
+        for arg in &call.args {
+            self.classical(arg)?;
+        }
+        self.warn(Problem::IgnoredCall { name: self.name(call.name.symbol) }, call.name.span);
+        Ok(())
     }
 
     /// Plans a gate on the operands of a call.
@@ -236,7 +251,7 @@ impl Lowering<'_> {
             Some(GateEntry::BuiltIn(callee) | GateEntry::Own(callee, _)) => callee,
             Some(GateEntry::Broken) => return Err(Stop),
             Some(GateEntry::Subroutine(_, place)) => return self.called_as_gate(name, place),
-            Some(GateEntry::External(place)) => return self.external(name, place),
+            Some(GateEntry::External(place, _)) => return self.external(name, place),
             None => return self.undefined(name, within, all),
         };
         if let Callee::Defined(number) = callee {
@@ -244,6 +259,10 @@ impl Lowering<'_> {
             match definition.state {
                 State::Sound => {}
                 State::Broken => return Err(Stop),
+                // Qiskit writes so what waits.
+                State::Opaque if is_delay(self.interner.name(name.symbol)) => {
+                    return self.ignored("`delay`", name.span).map(|()| callee);
+                }
                 State::Opaque => {
                     let (here, there) = (self.place(name.span), definition.place);
                     let error = Diagnostic::error(Problem::OpaqueGate { name: self.name(name.symbol) });
@@ -402,6 +421,12 @@ impl Exponent {
             }),
         }
     }
+}
+
+/// Whether an opaque gate is a `delay`, which may have a number behind it.
+fn is_delay(name: &str) -> bool {
+    name == "delay"
+        || name.strip_prefix("delay_").is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// Whether a gate is a rotation or a phase, so that those by some angles are one by their sum.

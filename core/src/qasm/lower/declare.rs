@@ -3,6 +3,7 @@
 use super::{
     Item, Lower, Lowering, Picks, Register, Scope, Stop, Value,
     classical::{Classical, to_digits, trim},
+    duration::Duration,
     integer::IntType,
     names::Entry,
     subroutine::Given,
@@ -149,7 +150,7 @@ impl Lowering<'_> {
                 self.declare_variable(*name, ty, Some((zeros, ty.span)))
             }
             (BaseType::Duration | BaseType::Stretch, None, None) => {
-                let any = Classical::Value(Value::DURATION);
+                let any = Classical::Value(Value::Duration(Duration::Unknown));
                 self.declare_variable(*name, ty, Some((any, ty.span)))
             }
             (_, None, None) => self.declare_variable(*name, ty, None),

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use num_complex::Complex;
 
 use super::{
-    Lower, Lowering, Scope, arithmetic, functions,
+    Lower, Lowering, Scope, arithmetic,
+    duration::Duration,
+    functions,
     integer::{self, INT, IntType, MAX_WIDTH},
     names::{Entry, GateEntry},
     turn::{self, Turn},
@@ -70,7 +72,8 @@ impl Lowering<'_> {
             }
             ExprKind::Bool(value) => Ok(Value::Bool(*value)),
             ExprKind::Text => Ok(self.bit_string(expr.span)),
-            ExprKind::Duration | ExprKind::Durationof => Ok(Value::DURATION),
+            ExprKind::Duration => Ok(Value::Duration(Duration::read(self.text(expr.span)))),
+            ExprKind::Durationof => Ok(Value::Duration(Duration::Unknown)),
             ExprKind::Imaginary(value) if value.is_finite() => Ok(Value::Complex(Complex::new(0.0, *value))),
             ExprKind::Imaginary(_) => self.fail(Problem::NotFinite, expr.span),
             ExprKind::Hardware => Ok(Value::Other("a qubit")),
@@ -89,7 +92,7 @@ impl Lowering<'_> {
         let function = self.name(name.symbol);
         match self.gates.get(name.symbol) {
             Some(GateEntry::Broken) => return Err(super::Stop),
-            Some(GateEntry::External(place)) => return self.external(name, place),
+            Some(GateEntry::External(place, _)) => return self.external(name, place),
             _ => {}
         }
         if !functions::NAMES.contains(&function.as_str()) {
@@ -383,7 +386,7 @@ impl Lowering<'_> {
                 (Value::Bits { width: 1, .. }, None) => Ok(value),
                 _ => Err(wrong(v, "a bit string of this width")),
             },
-            (BaseType::Duration | BaseType::Stretch, Value::Other(_)) => Ok(value),
+            (BaseType::Duration | BaseType::Stretch, Value::Duration(_)) => Ok(value),
             (BaseType::Complex, Value::Other(_)) => Ok(value),
             (BaseType::Complex, v) if v.complex().is_some() => {
                 Ok(v.complex().map_or(Value::COMPLEX, Value::Complex))

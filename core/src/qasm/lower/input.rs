@@ -10,6 +10,7 @@
 use super::{
     Lower, Lowering, Value,
     classical::Classical,
+    duration::Duration,
     integer::{INT, IntType},
     names::Entry,
 };
@@ -173,7 +174,7 @@ impl Lowering<'_> {
             return Ok(Value::Array(items.collect::<Lower<_>>()?));
         }
         if let BaseType::Duration | BaseType::Stretch = given.ty.base {
-            return Ok(Value::DURATION);
+            return Ok(Value::Duration(Duration::Unknown));
         }
         let whole = self.text(given.whole.span);
         // `int[8]` of `array[int[8], 3, 2]`.
@@ -280,7 +281,9 @@ impl Lowering<'_> {
                 };
                 match (given.ty.base, value.complex()) {
                     (BaseType::Complex, Some(z)) => Ok(Value::Complex(z)),
-                    (BaseType::Duration | BaseType::Stretch, _) if value == Value::DURATION => Ok(value),
+                    (BaseType::Duration | BaseType::Stretch, _) if matches!(value, Value::Duration(_)) => {
+                        Ok(value)
+                    }
                     _ => self.bad_input(given, name, text, expected.to_owned(), &shown()),
                 }
             }

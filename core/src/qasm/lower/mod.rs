@@ -22,6 +22,7 @@ mod classical;
 mod conditional;
 mod declare;
 mod define;
+mod duration;
 mod evaluate;
 mod files;
 mod flow;
@@ -398,8 +399,8 @@ impl<'a> Lowering<'a> {
             StmtKind::Pragma(Some(pragma)) => self.pragma(pragma, span),
             StmtKind::Annotation => self.ignored("an annotation", span),
             StmtKind::Nop | StmtKind::Empty => Ok(()),
-            StmtKind::Extern(name) => {
-                self.gates.insert(name.symbol, GateEntry::External(self.place(name.span)));
+            StmtKind::Extern(name, idle) => {
+                self.gates.insert(name.symbol, GateEntry::External(self.place(name.span), *idle));
                 Ok(())
             }
             StmtKind::Cal(pulse) => self.calibrate(*pulse, span),

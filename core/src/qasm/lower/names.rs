@@ -168,8 +168,8 @@ pub(super) enum GateEntry {
     Own(Callee, Place),
     /// A subroutine, by number.
     Subroutine(usize, Place),
-    /// A function of `extern`.
-    External(Place),
+    /// A function of `extern`, and whether a call of it can change nothing.
+    External(Place, bool),
     /// Something that was refused.
     Broken,
 }

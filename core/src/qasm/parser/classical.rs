@@ -267,7 +267,9 @@ impl Parser<'_> {
         self.bump();
         let name = self.ident("the name of a function")?;
         self.expect(Sign::LParen)?;
+        let mut idle = true;
         self.list(Sign::RParen, |p| {
+            idle &= !matches!(p.word(), Some(Word::Qubit | Word::Qreg | Word::Mutable));
             if matches!(p.word(), Some(Word::Readonly | Word::Mutable | Word::Creg)) {
                 p.bump();
                 if p.is_sign(Sign::LBracket) {
@@ -279,9 +281,10 @@ impl Parser<'_> {
         self.expect(Sign::RParen)?;
         if self.eat(Sign::Arrow) {
             self.ty()?;
+            idle = false;
         }
         self.semicolon()?;
-        Ok(StmtKind::Extern(name))
+        Ok(StmtKind::Extern(name, idle))
     }
 
     /// `defcal name …`
