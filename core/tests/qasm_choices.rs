@@ -179,7 +179,10 @@ fn parameters_stay_in_them() {
 #[test]
 fn there_are_not_too_many_values() {
     for (body, message) in [
-        ("int k = uint[3](c); k *= k; rx(k * 0.1) r[0];", "measured decide this number; at most 10 may"),
+        (
+            "int k = uint[3](c); k *= k; k *= k; rx(k * 0.1) r[0];",
+            "measured decide this number; at most 10 may",
+        ),
         ("angle[12] t; t[0:2] = c; U(t, 0, 0) r[0];", "12 bits that are measured decide this number"),
         ("rx(c) r[0];", "bits where an angle is needed"),
         ("rx(c[0] && c[1]) r[0];", "bits where an angle is needed"),
@@ -204,6 +207,121 @@ fn there_are_not_too_many_values() {
     let circuit = measured(&format!("float x = 0; {sums} rx(x) r[1];")).unwrap();
     let text = circuit.to_string();
     assert_eq!(text.lines().filter(|line| line.contains("rx(")).count(), 41, "{text}");
+}
+
+#[test]
+fn tables_are_looked_up() {
+    let table = "array[float[64], 4] w = {0, pi, 0.5, 0.25}; uint[2] k = c[0:1]; ";
+    same(&format!("{table} ry(w[k]) r[0]; rx(w[-1 - k] + w[1]) r[0];"));
+    same(
+        "array[float, 2, 2] mm = {{0.1, 0.9}, {1.7, 2.2}}; uint[1] i = c[0]; uint[1] j = c[2]; ry(mm[i, j]) r[0]; rx(mm[j][1]) r[0];",
+    );
+    same(
+        "array[int[8], 8] f = {3, 1, 4, 1, 5, -2, 6, 5}; int[8] v = f[uint[3](c)]; v += 1; ry(v * 0.2) r[0];",
+    );
+    same(
+        "const bit[8] f = \"01101001\"; uint[3] k = c; if (f[k]) ry(0.4) r[0]; bit b = f[k]; if (!b) rx(0.7) r[0];",
+    );
+    same("uint[1] k = c[0]; if (c[k]) ry(0.4) r[0]; bit b = c[k + 1]; if (b || c[-1 - k]) rx(0.3) r[0];");
+    same("uint[4] n = c; uint[2] k = c[1:2]; if (n[k]) ry(0.6) r[0];");
+    same(&format!(
+        "{table} float s = 0; for int i in [0:2] {{ if (c[i]) s += w[i + 1]; }} ry(s + w[k]) r[0];"
+    ));
+    // Beyond its end there is nothing.
+    let text =
+        format!("{HEAD} qubit[3] m; bit[3] c; bit r; h m; c = measure m; uint[2] k = c[0:1]; r = c[k];");
+    let parsed = parse(&text, &Options::default()).unwrap();
+    assert_eq!(parsed.warnings[0].message, "index 3 is out of range: `c` has 3 elements");
+    let given = outcomes(&parsed.circuit);
+    for c in 0..8u32 {
+        let bit = c >> (c & 3) & u32::from(c & 3 < 3);
+        assert!(given.contains_key(&format!("{} {c:03b}", bit & 1)), "{given:?}");
+    }
+}
+
+#[test]
+fn what_a_statement_needs_is_known_in_each_of_its_cases() {
+    // The target, a control and an index of both.
+    let start = "qubit[4] a; uint[2] k = c[0:1]; ";
+    same(&format!(
+        "{start} x a[k]; cx a[2], r[0]; cx a[k], r[0]; ry(0.3) r[0]; cry(1) a[3 - k], r[0]; swap a[k], r[0];"
+    ));
+    same(&format!(
+        "{start} ry(0.4) a; bit mm = measure a[k]; reset a[k]; if (mm) x r[0]; cx a[0], r[0]; barrier a[k], r[0];"
+    ));
+    same("uint[3] k = c; pow(k) @ ry(0.3) r[0]; pow(-k) @ rx(0.1) r[0];");
+    same("uint[2] k = c[0:1]; for int i in [1:k] { ry(i) r[0]; } for uint i in [k:3] { rx(0.2) r[0]; }");
+    same(
+        "uint[2] k = c[1:2]; uint[8] s = 0; for uint i in [0:k] { s += i; if (s > 3) break; } ry(s * 0.3) r[0];",
+    );
+    same("int[3] k = c; qubit[8] a; x a[k]; for int i in [0:7] { if (i > 3) cx a[i], r[0]; }");
+    same(
+        "uint[2] k = c[0:1]; bit[4] d; d[k] = 1; d[3 - k] = c[2]; if (d[1]) ry(0.5) r[0]; if (d[3]) rx(0.5) r[0];",
+    );
+    same(
+        "uint[2] k = c[0:1]; def both(qubit p, qubit q, int n) { for int i in [1:n] { ry(0.3) p; cx p, q; } } qubit[4] a; both(a[k], r[0], 2);",
+    );
+    same("uint[2] k = c[0:1]; for int i in [0:k] { k += 1; if (k == 3) break; } ry(k) r[0];");
+    same(
+        "def upto(int[3] k, float t) -> float { for int i in [0:3] { if (i == k) return t; t += 0.4; } return 0; } ry(upto(uint[2](c[0:1]), 1)) r[0];",
+    );
+    // Where there is no such element, nothing is done; where it is asked for, nothing is said.
+    let text = |body: &str| {
+        format!("{HEAD} qubit[3] m; qubit[3] a; bit[3] c; h m; c = measure m; uint[2] k = c[0:1]; {body}")
+    };
+    let free = parse(&text("x a[k];"), &Options::default()).unwrap();
+    let flips = free.circuit.to_string().lines().filter(|line| line.contains("x q[")).count();
+    assert_eq!(flips, 3, "{}", free.circuit);
+    let warnings: Vec<_> = free.warnings.iter().map(|w| w.message.as_str()).collect();
+    assert_eq!(warnings, ["where `k` is 3, this is left out: index 3 is out of range: `a` has 3 elements"]);
+    for (body, message) in [
+        (
+            "int j = c; j = j * j * j * j; x a[j];",
+            "bits that are measured decide this number; at most 10 may",
+        ),
+        ("uint[2] j = c[1:2]; y a[j]; foo a[j];", "gate `foo` is not defined"),
+        ("bit[2] d = c[k:k + 1];", "`k` depends on a measurement"),
+    ] {
+        let error = read(&text(body)).unwrap_err();
+        assert!(error.contains(message), "{body}: {error}");
+    }
+}
+
+/// Integers without a size are made of as many bits as their values.
+#[test]
+fn integers_in_bits_need_few_of_them() {
+    for declared in ["int", "uint", "int[32]", "uint[16]"] {
+        same(&format!("{declared} k = 0; for int i in [0:2] {{ if (c[i]) k += 1; }} ry(k * pi/5) r[0];"));
+        same(&format!(
+            "{declared} k = 5; if (c[0]) {{ k = 2; }} else if (c[1]) {{ k *= 3; }} if (c[2]) k = k % 4; ry(k * 0.1) r[0]; if (k == 15) rx(1) r[0];"
+        ));
+        same(&format!(
+            "{declared} k = uint[3](c); k = k * 2 + 1; if (k > 7) {{ k = k / 2; }} ry(k * 0.2) r[0]; if (k == 4 || k << 1 == 6) rx(1) r[0];"
+        ));
+        same(&format!(
+            "{declared} k = 1; for int i in [0:2] {{ if (c[i]) break; k += 2; }} qubit[8] a; x a[k]; cx a[5], r[0]; ry(k) r[0];"
+        ));
+    }
+    for declared in ["int", "int[32]"] {
+        same(&format!(
+            "{declared} k = 0; for int i in [0:2] {{ if (c[i]) k -= 1; }} ry(k * pi/5) r[0]; if (k < -1) rx(1) r[0];"
+        ));
+        same(&format!(
+            "{declared} k = int[3](c); {declared} j = -k; j = j - 1; ry(j * 0.3) r[0]; uint[4] u = j; if (u > 7) rx(0.3) r[0];"
+        ));
+    }
+    same(
+        "uint k = 0; if (c[0]) k -= 1; if (k > 5) ry(1) r[0]; if (k == 4294967295) rx(1) r[0]; bit[32] b = bit[32](k);",
+    );
+    same(
+        "uint[8] k = 0; if (c[0]) k -= 1; ry((k >> 5) * 0.3) r[0]; int[8] j = k; if (j < 0) rx(0.5) r[0]; if (k[7]) rx(0.1) r[0];",
+    );
+    // What a loop that a measurement ends counts may need all of them.
+    let text = format!(
+        "{HEAD} qubit q; bit c; bit[4] r; int k = 0; while (!c) {{ reset q; h q; c = measure q; k += 1; }} if (k > 6) {{ r = 7; }} else {{ r = uint[4](k); }}"
+    );
+    let bound = BoundCircuit::<Complex<f64>>::new(&read(&text).unwrap(), &Values::<f64>(&[])).map(|_| ());
+    assert!(bound.is_ok());
 }
 
 /// Random statements on two floats.

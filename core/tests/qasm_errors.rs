@@ -274,6 +274,15 @@ fn what_does_not_run_is_named() {
 }
 
 #[test]
+fn what_is_written_in_other_languages_is_named() {
+    let error = v3("float x = c[0] ? 0.5 : 0.25;");
+    assert!(
+        error.contains("unexpected character '?' [OpenQASM has no `a ? b : c`: declare a variable"),
+        "{error}"
+    );
+}
+
+#[test]
 fn one_register_is_measured() {
     assert_eq!(
         v3("c = measure q ++ a;"),

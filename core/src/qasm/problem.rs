@@ -113,6 +113,8 @@ pub enum Problem {
     Depends { name: String },
     #[error("{given} bits that are measured decide this number; at most {limit} may")]
     ManyValues { given: usize, limit: usize },
+    #[error("where `{name}` is {value}, this is left out: {why}")]
+    LeftOut { name: String, value: i128, why: String },
     #[error("this loop never ends")]
     Endless,
     #[error("more than {limit} statements run in loops and subroutines")]

@@ -41,7 +41,11 @@ pub(super) fn binary(op: BinaryOp, left: Value, right: Value, version: Version) 
         return result;
     }
     let (left, right) = match op {
-        Add | Sub | Mul | Div | Rem if whole(&left) && whole(&right) => (as_integer(left), as_integer(right)),
+        Add | Sub | Mul | Div | Rem
+            if (whole(&left) || left.is_real()) && (whole(&right) || right.is_real()) =>
+        {
+            (as_integer(left), as_integer(right))
+        }
         _ => (left, right),
     };
     let is_complex = |v: &Value| matches!(v, Value::Complex(_)) || *v == Value::COMPLEX;

@@ -20,6 +20,7 @@ use std::rc::Rc;
 use super::{
     Guard, Lower, Lowering, Picks, Value, arithmetic,
     classical::{Classical, Truth, is_one, to_digits, word},
+    evaluate::position,
     functions,
     integer::{INT, IntType},
     names::Entry,
@@ -29,13 +30,13 @@ use super::{
 use crate::{
     circuit::{Condition, Relation},
     qasm::{
-        ast::{BinaryOp, Expr, ExprKind, Ident, Span, Type},
+        ast::{BinaryOp, Expr, ExprKind, Ident, Index, Span, Type},
         diagnostic::{Diagnostic, Problem},
     },
 };
 
 /// The most bits that decide one number.
-const MAX_BITS: usize = 10;
+pub(super) const MAX_BITS: usize = 10;
 
 /// From so many bits on, fewer are taken where there are not as many values.
 const MANY_BITS: usize = 5;
@@ -149,8 +150,10 @@ impl Lowering<'_> {
                 }
                 _ => false,
             },
-            ExprKind::Unary(_, inner) | ExprKind::Cast(_, inner) | ExprKind::Index(inner, _) => {
-                self.may_depend(inner)
+            ExprKind::Unary(_, inner) | ExprKind::Cast(_, inner) => self.may_depend(inner),
+            ExprKind::Index(inner, index) => {
+                let at = |index: &Index| matches!(index, Index::At(at) if self.may_depend(at));
+                self.may_depend(inner) || index.iter().any(at)
             }
             ExprKind::Power(operands) => operands.iter().any(|operand| self.may_depend(operand)),
             ExprKind::Chain(first, rest) => {
@@ -270,6 +273,86 @@ impl Lowering<'_> {
             lowering.check(power, span)
         })?;
         self.settled(power, span)
+    }
+
+    /// An element of what is known, at indices that depend on measurements; where one is out of range, there is none.
+    pub(super) fn element_of_choices(
+        &mut self,
+        base: Classical,
+        index: &[Index],
+        name: &str,
+        span: Span,
+    ) -> Lower<Classical> {
+        let mut choices = vec![self.choice(base, span)?];
+        for index in index {
+            let Index::At(expr) = index else { return self.refuse("this slice by what is measured", span) };
+            let value = self.classical(expr)?;
+            choices.push(self.choice(value, expr.span)?);
+        }
+        let elements = self.map(&choices, span, |lowering, operands| {
+            let mut operands = operands.into_iter();
+            let mut value = operands.next().unwrap_or(UNDEFINED);
+            for at in operands {
+                let Value::Int(given, _) = at else {
+                    let (given, expected) = (at.describe().to_owned(), "an integer".to_owned());
+                    return lowering.fail(Problem::WrongType { given, expected }, span);
+                };
+                match lowering.element(&value, given, span)? {
+                    Some(element) => value = element,
+                    None => {
+                        let name = name.to_owned();
+                        let problem =
+                            Problem::IndexOutOfRange { name, given, size: lowering.axis(&value, span)? };
+                        let help = "where a measurement makes it so, gates that turn by it are left out";
+                        let warning = Diagnostic::warning(problem).at(lowering.place(span), "");
+                        lowering.warning(warning.help(help));
+                        return Ok(UNDEFINED);
+                    }
+                }
+            }
+            Ok(value)
+        })?;
+        self.settled(elements, span)
+    }
+
+    /// A bit of a register, at an index that depends on measurements; 0 where it is out of range.
+    pub(super) fn bit_of_choices(
+        &mut self,
+        bits: &Picks,
+        index: &Expr,
+        name: &str,
+        span: Span,
+    ) -> Lower<Classical> {
+        let value = self.classical(index)?;
+        let choice = self.choice(value, index.span)?;
+        self.spend(choice.values.len() as u64 * 20, span)?;
+        let mut any = Truth::Constant(false);
+        for (number, value) in choice.values.iter().enumerate() {
+            let size = u64::from(bits.len().unwrap_or(1));
+            let at = match value {
+                Value::Int(given, _) => {
+                    let at = position(*given, size).and_then(|at| u32::try_from(at).ok());
+                    if at.is_none() {
+                        let name = name.to_owned();
+                        let problem = Problem::IndexOutOfRange { name, given: *given, size };
+                        let warning = Diagnostic::warning(problem).at(self.place(index.span), "");
+                        self.warning(
+                            warning.help("where a measurement makes it so, the bit is taken to be 0"),
+                        );
+                    }
+                    at
+                }
+                other => {
+                    let (given, expected) = (other.describe().to_owned(), "an integer".to_owned());
+                    return self.fail(Problem::WrongType { given, expected }, index.span);
+                }
+            };
+            if let Some(at) = at {
+                let one = choice.condition(&[number]).join(is_one(bits.get(at)), true);
+                any = any.join(one, false);
+            }
+        }
+        Ok(any.classical())
     }
 
     /// A function of numbers, value by value.

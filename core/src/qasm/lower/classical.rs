@@ -18,7 +18,7 @@ use super::{
 use crate::{
     circuit::{Condition, Relation},
     qasm::{
-        ast::{Base, BaseType, BinaryOp, Expr, ExprKind, Operand, Span, Type, UnaryOp},
+        ast::{Base, BaseType, BinaryOp, Expr, ExprKind, Index, Operand, Span, Type, UnaryOp},
         diagnostic::Problem,
         lexer::radix,
     },
@@ -153,6 +153,14 @@ impl Lowering<'_> {
     /// The value of an expression that may read bits.
     pub(super) fn classical(&mut self, expr: &Expr) -> Lower<Classical> {
         match &expr.kind {
+            ExprKind::Index(base, index)
+                if index.iter().any(|at| matches!(at, Index::At(at) if self.may_depend(at)))
+                    || (matches!(base.kind, ExprKind::Index(..))
+                        && self.may_depend(base)
+                        && !self.in_bits(base)) =>
+            {
+                self.indexed_by_bits(base, index, expr.span)
+            }
             ExprKind::Name(_) | ExprKind::Index(..) => match self.bits_of(expr)? {
                 Some(word) => Ok(word),
                 None => self.evaluate(expr, Scope::Global).map(Classical::Value),
@@ -229,6 +237,41 @@ impl Lowering<'_> {
         }
     }
 
+    /// Whether what an expression indexes is a register, or a variable in bits.
+    fn in_bits(&self, expr: &Expr) -> bool {
+        let mut base = expr;
+        while let ExprKind::Index(inner, _) = &base.kind {
+            base = inner;
+        }
+        let ExprKind::Name(symbol) = base.kind else { return false };
+        match self.names.get(symbol) {
+            Some(Entry::Bits(_)) => true,
+            Some(&Entry::Variable(id)) => matches!(self.variables[id].state, State::Bits { .. }),
+            _ => false,
+        }
+    }
+
+    /// `base[index]`, where the index depends on measurements.
+    fn indexed_by_bits(&mut self, base: &Expr, index: &[Index], span: Span) -> Lower<Classical> {
+        if let (ExprKind::Name(symbol), [Index::At(at)]) = (&base.kind, index)
+            && let Some(Entry::Bits(bits)) = self.names.get(*symbol)
+        {
+            let (bits, name) = (bits.clone(), self.text(base.span).to_owned());
+            return self.bit_of_choices(&bits, at, &name, span);
+        }
+        let name = self.text(base.span).to_owned();
+        match self.classical(base)? {
+            value @ (Classical::Value(_) | Classical::Choice(_)) => {
+                self.element_of_choices(value, index, &name, span)
+            }
+            Classical::Word { bits, .. } | Classical::Turn(bits) => match index {
+                [Index::At(at)] => self.bit_of_choices(&Picks::List(bits.into()), at, &name, span),
+                _ => self.refuse("several indices of an integer", span),
+            },
+            _ => self.refuse("this index of what depends on a measurement", span),
+        }
+    }
+
     /// `base ** exponent`: a product, or a power of 2 that is shifted, where one of both depends on a measurement.
     fn power_of_bits(&mut self, base: Classical, exponent: Classical, span: Span) -> Lower<Classical> {
         const MOST_FACTORS: i128 = 128;
@@ -271,6 +314,7 @@ impl Lowering<'_> {
                 }
                 State::Bits { bits, signed } => {
                     let (bits, signed, ty) = (bits.clone(), *signed, self.variables[id].integer);
+                    let used = self.variables[id].used.min(bits.len().unwrap_or(1));
                     match self.as_operand(expr) {
                         Some(operand)
                             if matches!(expr.kind, ExprKind::Index(..)) && self.variables[id].has_bits() =>
@@ -278,6 +322,9 @@ impl Lowering<'_> {
                             (self.bits_of_variable(id, &operand)?, None)
                         }
                         _ if matches!(expr.kind, ExprKind::Index(..)) => return Ok(None),
+                        _ if ty.is_some() => {
+                            (Picks::List(bits.iter().take(used as usize).collect()), Some((signed, ty)))
+                        }
                         _ => (bits, Some((signed, ty))),
                     }
                 }
@@ -441,11 +488,11 @@ impl Lowering<'_> {
             _ => (Relation::GreaterEqual, Relation::LessEqual),
         };
         match (left, right) {
-            (Classical::Word { bits, signed, .. }, c @ (Classical::Value(_) | Classical::Digits { .. })) => {
-                self.compare_word(bits, signed, relation, c, span)
+            (Classical::Word { bits, signed, ty }, c @ (Classical::Value(_) | Classical::Digits { .. })) => {
+                self.compare_number((bits, signed, ty), relation, c, span)
             }
-            (c @ (Classical::Value(_) | Classical::Digits { .. }), Classical::Word { bits, signed, .. }) => {
-                self.compare_word(bits, signed, mirrored, c, span)
+            (c @ (Classical::Value(_) | Classical::Digits { .. }), Classical::Word { bits, signed, ty }) => {
+                self.compare_number((bits, signed, ty), mirrored, c, span)
             }
             (Classical::Word { bits: a, ty: None, .. }, Classical::Word { bits: b, ty: None, .. })
                 if a.len() != b.len() =>
@@ -464,6 +511,27 @@ impl Lowering<'_> {
                 _ => self.refuse("this comparison", span),
             },
         }
+    }
+
+    /// A number in bits compared with a constant. That it has few of them, where its type has more, is no news.
+    fn compare_number(
+        &mut self,
+        (bits, signed, ty): (Vec<u32>, bool, Option<IntType>),
+        relation: Relation,
+        constant: Classical,
+        span: Span,
+    ) -> Lower<Truth> {
+        let (diagnostics, warnings) = (self.diagnostics.len(), self.warnings);
+        let fits = match (&constant, ty) {
+            (Classical::Value(Value::Int(i, _)), Some(ty)) => ty.holds(*i),
+            _ => false,
+        };
+        let truth = self.compare_word(bits, signed, relation, constant, span)?;
+        if fits {
+            self.diagnostics.truncate(diagnostics);
+            self.warnings = warnings;
+        }
+        Ok(truth)
     }
 
     /// Bits compared with a constant.

@@ -279,6 +279,7 @@ impl Lowering<'_> {
             self.spill(id, target.span)?;
         }
         if self.variables[id].has_bits() && matches!(self.variables[id].state, State::Bits { .. }) {
+            self.use_all_digits(id);
             let bits = self.bits_of_variable(id, target)?;
             return self.store(bits, known, target.span, value.span, false);
         }

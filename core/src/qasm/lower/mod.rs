@@ -38,6 +38,7 @@ mod pragma;
 mod repeat;
 mod report;
 mod select;
+mod split;
 mod subroutine;
 mod turn;
 mod turning;
@@ -49,7 +50,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{
     Failed, Options, Parsed, SourceText, Version,
-    ast::{Expr, Ident, Interner, Place, Span, Stmt, StmtKind, Symbol},
+    ast::{Declaration, Expr, Ident, Interner, Place, Span, Stmt, StmtKind, Symbol},
     diagnostic::{Diagnostic, Problem, Severity},
     lexer::MAX_SOURCE,
     parser::{self, Program, Stop},
@@ -202,6 +203,8 @@ struct Lowering<'a> {
     locals: Vec<Local>,
     log: Vec<Change>,
     mark: usize,
+    /// Whether any variable went to bits.
+    spilled: bool,
     /// Hidden bits that are free, by how many belong together.
     spare: HashMap<u32, Vec<u32>>,
     subroutines: Vec<Definable>,
@@ -282,6 +285,7 @@ impl<'a> Lowering<'a> {
             locals: Vec::new(),
             log: Vec::new(),
             mark: 0,
+            spilled: false,
             spare: HashMap::new(),
             subroutines: Vec::new(),
             to_come: HashMap::new(),
@@ -354,6 +358,9 @@ impl<'a> Lowering<'a> {
 
     fn statement(&mut self, statement: &Stmt, all: &[Stmt]) -> Lower<()> {
         let span = statement.span;
+        if let Some(variable) = self.undecided(statement) {
+            return self.each_value(variable, statement, all);
+        }
         match &statement.kind {
             StmtKind::Call(call) => self.call(call, span, all),
             StmtKind::Measure(operands) => self.measure(&operands.0, operands.1.as_ref(), span),
@@ -380,7 +387,13 @@ impl<'a> Lowering<'a> {
             }
             StmtKind::Qreg(name, size) => self.declare_qubits(*name, size.as_ref(), span),
             StmtKind::Creg(name, size) => self.declare_bits(*name, size.as_ref(), span).map(|_| ()),
-            StmtKind::Declare(declaration) => self.declare(declaration, span),
+            StmtKind::Declare(declaration) => match self.value_by_bits(declaration, span) {
+                Some(assignment) => {
+                    self.declare(&Declaration { value: None, ..(**declaration).clone() }, span)?;
+                    self.statement(&assignment, all)
+                }
+                None => self.declare(declaration, span),
+            },
             StmtKind::Input(declaration) => self.declare_input(declaration, span),
             StmtKind::Output(declaration) => self.declare_output(declaration, span),
             StmtKind::Const(declaration) => self.declare_const(declaration),

@@ -23,8 +23,12 @@
 use std::rc::Rc;
 
 use super::{
-    Guard, Item, Lower, Lowering, Picks, Planned, Register, Stop, Value, choice::Choice,
-    classical::Classical, integer::IntType, names::Entry, turn::Turn,
+    Guard, Item, Lower, Lowering, Picks, Planned, Register, Stop, Value,
+    choice::Choice,
+    classical::Classical,
+    integer::{IntType, with_sign},
+    names::Entry,
+    turn::Turn,
 };
 use crate::{
     circuit::Condition,
@@ -57,8 +61,10 @@ pub(super) struct Variable {
     ty: Rc<Type>,
     /// The type of an integer.
     pub(super) integer: Option<IntType>,
-    /// How many bits hold it, if some do.
+    /// How many bits hold it, if some do; and of how many its value is made, the last a sign if it has one. The others are
+    /// as that sign, or 0.
     n_bits: Option<u32>,
+    pub(super) used: u32,
     pub(super) state: State,
     /// Where it was declared: in how many scopes, and in which branch.
     pub(super) depth: usize,
@@ -221,6 +227,7 @@ impl Lowering<'_> {
             ty,
             integer,
             n_bits,
+            used: 0,
             state: State::Empty,
             depth,
             guard,
@@ -277,6 +284,9 @@ impl Lowering<'_> {
             }
             other => other,
         };
+        if matches!(self.variables[id].state, State::Bits { .. }) || !matches!(value, Classical::Value(_)) {
+            self.use_digits_of(id, &value);
+        }
         match (&self.variables[id].state, value) {
             (State::Bits { bits, .. }, value) => self.store_number(bits.clone(), value, span),
             (_, Classical::Value(value)) => {
@@ -288,6 +298,47 @@ impl Lowering<'_> {
                 None => self.depends(id, self.place(span), "assigned here"),
             },
         }
+    }
+
+    /// The value of an integer that is kept in bits.
+    pub(super) fn word_of(&self, id: usize) -> Option<Classical> {
+        let Variable { state: State::Bits { bits, signed }, integer: ty @ Some(_), used, .. } =
+            &self.variables[id]
+        else {
+            return None;
+        };
+        Some(Classical::Word { bits: bits.iter().take(*used as usize).collect(), signed: *signed, ty: *ty })
+    }
+
+    pub(super) fn name_of(&self, id: usize) -> String {
+        self.name(self.variables[id].name)
+    }
+
+    /// From here on a variable in bits may be made of more of them.
+    fn use_digits(&mut self, id: usize, digits: u32) {
+        let variable = &mut self.variables[id];
+        variable.used = variable.used.max(digits).min(variable.n_bits.unwrap_or(0)).max(1);
+    }
+
+    /// All its bits count.
+    pub(super) fn use_all_digits(&mut self, id: usize) {
+        self.use_digits(id, u32::MAX);
+    }
+
+    /// A variable in bits gets a value.
+    fn use_digits_of(&mut self, id: usize, value: &Classical) {
+        let unsigned = self.variables[id].integer.is_some_and(|ty| ty.unsigned);
+        let digits = match value {
+            Classical::Value(value) => digits_needed(value, unsigned),
+            Classical::Truth(_) => 2,
+            Classical::Word { signed: true, .. } if unsigned => u32::MAX,
+            Classical::Word { bits, signed, .. } => {
+                let n = u32::try_from(bits.len()).unwrap_or(u32::MAX);
+                n.saturating_add(u32::from(!signed && !unsigned))
+            }
+            Classical::Turn(_) | Classical::Digits { .. } | Classical::Choice(_) => u32::MAX,
+        };
+        self.use_digits(id, digits);
     }
 
     /// The value of a variable, if it is known.
@@ -376,6 +427,15 @@ impl Lowering<'_> {
             let what = format!("an integer that depends on a measurement and is more than {size} bits long");
             return self.fail(Problem::IntegerOverflow { what }, span);
         }
+        let unsigned = self.variables[id].integer.is_some_and(|ty| ty.unsigned);
+        let needed = |state: &State| match state {
+            State::Known(value) => digits_needed(value, unsigned),
+            _ => 1,
+        };
+        let used =
+            values.iter().map(|(state, _)| state).chain(exits.iter().map(|exit| &exit.2)).map(needed).max();
+        self.use_digits(id, used.unwrap_or(u32::MAX));
+        self.spilled = true;
         // Bits that get values before this place must have been in no other use.
         let bits = match exits.is_empty() {
             true => self.hidden_bits(size, depth, span)?,
@@ -554,6 +614,7 @@ impl Lowering<'_> {
         span: Span,
     ) -> Lower<()> {
         if let State::Known(value) = end {
+            self.use_digits_of(id, &Classical::Value(value.clone()));
             let guard = self.guard_stayed(id, side, span)?;
             self.fill(bits, value, guard, false, span);
         }
@@ -590,6 +651,17 @@ pub(super) fn bits_of_type(ty: &Type, integer: Option<IntType>) -> Option<u32> {
     match (ty.base, &ty.dims) {
         (BaseType::Bool, None) => Some(1),
         _ => integer.map(|ty| ty.bits),
+    }
+}
+
+/// How many bits a number is made of, with a sign unless it is of a type that has none.
+fn digits_needed(value: &Value, unsigned: bool) -> u32 {
+    match value {
+        Value::Bool(_) => 1,
+        Value::Int(i @ ..0, _) if unsigned && *i < 0 => u32::MAX,
+        Value::Int(i, _) if unsigned => with_sign(*i).saturating_sub(1),
+        Value::Int(i, _) => with_sign(*i),
+        _ => u32::MAX,
     }
 }
 

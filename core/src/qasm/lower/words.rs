@@ -121,7 +121,8 @@ impl Lowering<'_> {
             Some(_) => IntType::sized(a.len(), true),
             None => Self::type_of(op, &a, &b),
         };
-        let width = ty.bits.min(if ty.unsigned { ty.bits } else { enough(op, &a, &b) }) as usize;
+        let width = ty.bits.min(if ty.unsigned { enough_unsigned(op, &a, &b) } else { enough(op, &a, &b) });
+        let width = width.max(1) as usize;
         let (x, y) = (a.to_width(width), b.to_width(width));
         let digits = match op {
             Add => self.add(x, y, ZERO, span)?.0,
@@ -499,6 +500,24 @@ fn enough(op: BinaryOp, a: &Operand, b: &Operand) -> u32 {
         }
         Shr => m,
         _ => m.max(n),
+    }
+}
+
+/// How many digits of a result without a sign can be other than 0.
+fn enough_unsigned(op: BinaryOp, a: &Operand, b: &Operand) -> u32 {
+    use BinaryOp::*;
+    let negative = |operand: &Operand| operand.signed && (!operand.is_known() || operand.is_negative());
+    if negative(a) || negative(b) {
+        return u32::MAX;
+    }
+    let (m, n) = (a.needs(false), b.needs(false));
+    match op {
+        Add => m.max(n).saturating_add(1),
+        Div | Rem | BitAnd | BitOr | BitXor => m.max(n),
+        Mul => m.saturating_add(n),
+        Shr => m,
+        // A difference may be below 0, which wraps.
+        _ => u32::MAX,
     }
 }
 
