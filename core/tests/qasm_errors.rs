@@ -250,13 +250,11 @@ fn values() {
 
 #[test]
 fn what_does_not_run_is_named() {
-    for (text, what) in [("c;", "an expression as a statement")] {
-        assert_eq!(
-            v3(text).split(" [").next().unwrap(),
-            format!("2:1 {what} is not in this version"),
-            "{text}"
-        );
-    }
+    let message = v3("c;");
+    assert_eq!(
+        message.split(" [").next().unwrap(),
+        "2:1 an expression as a statement is not in this version"
+    );
     for call in ["f(1);", "if (f(1) == 2) x a;", "rx(f(1)) a;", "c[0] = f(c);", "int k = f(q[0]);"] {
         let message = v3(&format!("extern f(int) -> int; {call}"));
         assert!(

@@ -10,17 +10,13 @@
 //! each number that the bits may be; what is computed from it is the list of what is computed from these. A gate that it
 //! is an argument of becomes one gate for each value.
 //!
-//! The bits of what a variable holds are hidden ones that nothing writes to again, so that an assignment shares them, and
-//! branches that end with different values need one more bit that tells which of them ran.
-//!
 //! Invariant: `values` has an element for each number of the bits, and depends on each of them.
 
 use std::rc::Rc;
 
 use super::{
-    Guard, Lower, Lowering, Picks, Value, arithmetic,
+    Lower, Lowering, Value, arithmetic,
     classical::{Classical, Truth, is_one, to_digits, word},
-    evaluate::position,
     functions,
     integer::{INT, IntType},
     names::Entry,
@@ -28,7 +24,7 @@ use super::{
     variables::State,
 };
 use crate::{
-    circuit::{Condition, Relation},
+    circuit::Relation,
     qasm::{
         ast::{BinaryOp, Expr, ExprKind, Ident, Index, Span, Type},
         diagnostic::{Diagnostic, Problem},
@@ -38,11 +34,8 @@ use crate::{
 /// The most bits that decide one number.
 pub(super) const MAX_BITS: usize = 10;
 
-/// From so many bits on, fewer are taken where there are not as many values.
-const MANY_BITS: usize = 5;
-
-/// What is computed where a measurement makes a divisor 0.
-const UNDEFINED: Value = Value::Other("a number divided by 0");
+/// What is computed where a measurement makes a divisor 0, or an index go beyond the end.
+pub(super) const UNDEFINED: Value = Value::Other("a number that is not defined");
 
 /// The scope of bits that may be written to again.
 const UNKEPT: usize = usize::MAX;
@@ -51,19 +44,19 @@ const UNKEPT: usize = usize::MAX;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Choice {
     /// Least significant first.
-    bits: Vec<u32>,
-    values: Rc<[Value]>,
+    pub(super) bits: Vec<u32>,
+    pub(super) values: Rc<[Value]>,
     /// The scope with whose end the bits are free again.
-    depth: usize,
+    pub(super) depth: usize,
 }
 
 impl Choice {
     /// A value that is known.
-    fn one(value: Value) -> Choice {
+    pub(super) fn one(value: Value) -> Choice {
         Choice { bits: Vec::new(), values: [value].into(), depth: 0 }
     }
 
-    fn new(mut bits: Vec<u32>, mut values: Vec<Value>, depth: usize) -> Choice {
+    pub(super) fn new(mut bits: Vec<u32>, mut values: Vec<Value>, depth: usize) -> Choice {
         for at in (0..bits.len()).rev() {
             let is_low = |i: &usize| i >> at & 1 == 0;
             if (0..values.len()).filter(is_low).all(|i| values[i] == values[i | 1 << at]) {
@@ -76,7 +69,7 @@ impl Choice {
     }
 
     /// The value for a number of a longer list of bits, in which its own stand at some places.
-    fn value_at(&self, number: usize, places: &[usize]) -> &Value {
+    pub(super) fn value_at(&self, number: usize, places: &[usize]) -> &Value {
         let own = places.iter().enumerate().map(|(to, from)| (number >> from & 1) << to).sum::<usize>();
         &self.values[own]
     }
@@ -101,7 +94,7 @@ impl Choice {
 }
 
 /// The bits of some choices, each once, and where in them the bits of each stand.
-fn union<'a>(choices: impl IntoIterator<Item = &'a Choice>) -> (Vec<u32>, Vec<Vec<usize>>) {
+pub(super) fn union<'a>(choices: impl IntoIterator<Item = &'a Choice>) -> (Vec<u32>, Vec<Vec<usize>>) {
     let mut bits: Vec<u32> = Vec::new();
     let mut place = |bit: u32| {
         bits.iter().position(|&known| known == bit).unwrap_or_else(|| {
@@ -168,7 +161,7 @@ impl Lowering<'_> {
     }
 
     /// A value as a choice.
-    fn choice(&mut self, value: Classical, span: Span) -> Lower<Choice> {
+    pub(super) fn choice(&mut self, value: Classical, span: Span) -> Lower<Choice> {
         let (bits, value): (Vec<u32>, Box<dyn Fn(u128) -> Value>) = match value {
             Classical::Value(value) => return Ok(Choice::one(value)),
             Classical::Choice(choice) => return Ok(choice),
@@ -203,7 +196,7 @@ impl Lowering<'_> {
         Ok(Choice::new(bits, values, UNKEPT))
     }
 
-    fn check_bits(&mut self, given: usize, span: Span) -> Lower<()> {
+    pub(super) fn check_bits(&mut self, given: usize, span: Span) -> Lower<()> {
         if given <= MAX_BITS {
             return Ok(());
         }
@@ -215,7 +208,7 @@ impl Lowering<'_> {
     }
 
     /// What is computed from each of the values of some choices.
-    fn map(
+    pub(super) fn map(
         &mut self,
         choices: &[Choice],
         span: Span,
@@ -275,86 +268,6 @@ impl Lowering<'_> {
         self.settled(power, span)
     }
 
-    /// An element of what is known, at indices that depend on measurements; where one is out of range, there is none.
-    pub(super) fn element_of_choices(
-        &mut self,
-        base: Classical,
-        index: &[Index],
-        name: &str,
-        span: Span,
-    ) -> Lower<Classical> {
-        let mut choices = vec![self.choice(base, span)?];
-        for index in index {
-            let Index::At(expr) = index else { return self.refuse("this slice by what is measured", span) };
-            let value = self.classical(expr)?;
-            choices.push(self.choice(value, expr.span)?);
-        }
-        let elements = self.map(&choices, span, |lowering, operands| {
-            let mut operands = operands.into_iter();
-            let mut value = operands.next().unwrap_or(UNDEFINED);
-            for at in operands {
-                let Value::Int(given, _) = at else {
-                    let (given, expected) = (at.describe().to_owned(), "an integer".to_owned());
-                    return lowering.fail(Problem::WrongType { given, expected }, span);
-                };
-                match lowering.element(&value, given, span)? {
-                    Some(element) => value = element,
-                    None => {
-                        let name = name.to_owned();
-                        let problem =
-                            Problem::IndexOutOfRange { name, given, size: lowering.axis(&value, span)? };
-                        let help = "where a measurement makes it so, gates that turn by it are left out";
-                        let warning = Diagnostic::warning(problem).at(lowering.place(span), "");
-                        lowering.warning(warning.help(help));
-                        return Ok(UNDEFINED);
-                    }
-                }
-            }
-            Ok(value)
-        })?;
-        self.settled(elements, span)
-    }
-
-    /// A bit of a register, at an index that depends on measurements; 0 where it is out of range.
-    pub(super) fn bit_of_choices(
-        &mut self,
-        bits: &Picks,
-        index: &Expr,
-        name: &str,
-        span: Span,
-    ) -> Lower<Classical> {
-        let value = self.classical(index)?;
-        let choice = self.choice(value, index.span)?;
-        self.spend(choice.values.len() as u64 * 20, span)?;
-        let mut any = Truth::Constant(false);
-        for (number, value) in choice.values.iter().enumerate() {
-            let size = u64::from(bits.len().unwrap_or(1));
-            let at = match value {
-                Value::Int(given, _) => {
-                    let at = position(*given, size).and_then(|at| u32::try_from(at).ok());
-                    if at.is_none() {
-                        let name = name.to_owned();
-                        let problem = Problem::IndexOutOfRange { name, given: *given, size };
-                        let warning = Diagnostic::warning(problem).at(self.place(index.span), "");
-                        self.warning(
-                            warning.help("where a measurement makes it so, the bit is taken to be 0"),
-                        );
-                    }
-                    at
-                }
-                other => {
-                    let (given, expected) = (other.describe().to_owned(), "an integer".to_owned());
-                    return self.fail(Problem::WrongType { given, expected }, index.span);
-                }
-            };
-            if let Some(at) = at {
-                let one = choice.condition(&[number]).join(is_one(bits.get(at)), true);
-                any = any.join(one, false);
-            }
-        }
-        Ok(any.classical())
-    }
-
     /// A function of numbers, value by value.
     pub(super) fn function_of_choices(&mut self, name: Ident, args: &[Expr], span: Span) -> Lower<Classical> {
         let mut choices = Vec::with_capacity(args.len());
@@ -381,7 +294,7 @@ impl Lowering<'_> {
     }
 
     /// What is computed as what it is otherwise: truth values are conditions, integers and angles of a size bits.
-    fn settled(&mut self, choice: Choice, span: Span) -> Lower<Classical> {
+    pub(super) fn settled(&mut self, choice: Choice, span: Span) -> Lower<Classical> {
         let all = |is: fn(&Value) -> bool| choice.values.iter().all(|v| is(v) || *v == UNDEFINED);
         if choice.values.len() == 1 {
             return Ok(choice.classical());
@@ -436,178 +349,15 @@ impl Lowering<'_> {
         };
         Ok(choice.condition(&choice.numbers(holds)))
     }
-
-    /// What a variable is given, for as long as it lives: in bits that nothing writes to again.
-    pub(super) fn kept_choice(&mut self, choice: Choice, depth: usize, span: Span) -> Lower<Choice> {
-        if choice.bits.is_empty() || choice.depth <= depth {
-            return Ok(choice);
-        }
-        let copies = self.hidden_bits(u32::try_from(choice.bits.len()).unwrap_or(u32::MAX), depth, span)?;
-        for (copy, &bit) in copies.iter().zip(&choice.bits) {
-            self.store_truth(copy, Condition::Bit { bit, value: true }, span, false)?;
-        }
-        Ok(Choice { bits: copies.iter().collect(), depth, ..choice })
-    }
-
-    /// A value as one of a number type, for a variable of some scope.
-    pub(super) fn chosen_number(
-        &mut self,
-        ty: &Type,
-        value: Classical,
-        depth: usize,
-        span: Span,
-    ) -> Lower<State> {
-        let choice = self.choice(value, span)?;
-        let cast = self.map(&[choice], span, |lowering, mut operands| {
-            let value = operands.pop().unwrap_or(UNDEFINED);
-            lowering.cast(ty, value, span)
-        })?;
-        Ok(match &*cast.values {
-            [one] if *one != UNDEFINED => State::Known(one.clone()),
-            _ => State::Choice(self.kept_choice(cast, depth, span)?),
-        })
-    }
-
-    /// What is known behind two branches that end with different numbers. `None` if these are too many, or none.
-    pub(super) fn either(
-        &mut self,
-        ends: [&State; 2],
-        sides: [Option<Guard>; 2],
-        depth: usize,
-        span: Span,
-    ) -> Lower<Option<State>> {
-        let [Some(a), Some(b)] = ends.map(chosen) else { return Ok(None) };
-        let (mut bits, places) = union([&a, &b]);
-        if bits.len() >= MAX_BITS {
-            return Ok(None);
-        }
-        let which = self.hidden_bits(1, depth, span)?;
-        for (side, ran) in sides.into_iter().zip([false, true]) {
-            self.fill_digits(&which, &[ran], side, false, span);
-        }
-        let n = bits.len();
-        self.spend(2 << n, span)?;
-        let values = [&a, &b].into_iter().zip(&places);
-        let values = values.flat_map(|(choice, at)| (0..1 << n).map(|i| choice.value_at(i, at).clone()));
-        let values: Vec<Value> = values.collect();
-        bits.push(which.get(0));
-        let joint = Choice::new(bits, values, a.depth.max(b.depth).max(depth));
-        self.compact(joint, depth, span).map(|choice| Some(State::Choice(choice)))
-    }
-
-    /// A choice by fewer bits, where there are fewer values.
-    fn compact(&mut self, choice: Choice, depth: usize, span: Span) -> Lower<Choice> {
-        let mut values: Vec<Value> = Vec::new();
-        let mut codes = Vec::with_capacity(choice.values.len());
-        if choice.bits.len() < MANY_BITS {
-            return Ok(choice);
-        }
-        for value in &*choice.values {
-            let known = values.iter().position(|other| other == value);
-            codes.push(known.unwrap_or(values.len()));
-            if known.is_none() {
-                values.push(value.clone());
-            }
-        }
-        let n = (usize::BITS - (values.len() - 1).leading_zeros()) as usize;
-        if n >= choice.bits.len() {
-            return Ok(choice);
-        }
-        let fresh = self.hidden_bits(u32::try_from(n).unwrap_or(u32::MAX), depth, span)?;
-        for (at, bit) in fresh.iter().enumerate() {
-            let numbers: Vec<usize> = (0..codes.len()).filter(|&i| codes[i] >> at & 1 == 1).collect();
-            self.spend(codes.len() as u64 * 10, span)?;
-            match choice.condition(&numbers) {
-                Truth::Open(condition) => self.store_truth(bit, condition, span, false)?,
-                Truth::Constant(holds) => {
-                    self.fill_digits(&Picks::One(bit), &[holds], self.guard, false, span)
-                }
-            }
-        }
-        values.resize(1 << n, values[0].clone());
-        Ok(Choice::new(fresh.iter().collect(), values, depth))
-    }
-
-    /// What is known where something was left, or not: the first of some states where it was not, each of the others at
-    /// some exits; in bits that were not in use before. `None` if these are too many.
-    pub(super) fn any_of(
-        &mut self,
-        states: &[State],
-        depth: usize,
-        span: Span,
-    ) -> Lower<Option<(State, Picks)>> {
-        let Some(choices) = states.iter().map(chosen).collect::<Option<Vec<_>>>() else { return Ok(None) };
-        let (mut bits, places) = union(&choices);
-        let more = (usize::BITS - (states.len() - 1).leading_zeros()) as usize;
-        if bits.len() + more > MAX_BITS {
-            return Ok(None);
-        }
-        let which = self.unused_bits(u32::try_from(more).unwrap_or(u32::MAX), depth, span)?;
-        let n = bits.len();
-        let mut values = Vec::with_capacity(1 << (n + more));
-        for state in 0..1usize << more {
-            let at = if state < choices.len() { state } else { 0 };
-            values.extend((0..1 << n).map(|i| choices[at].value_at(i, &places[at]).clone()));
-        }
-        bits.extend(which.iter());
-        let depth = choices.iter().map(|choice| choice.depth).max().unwrap_or(0).max(depth);
-        Ok(Some((State::Choice(Choice::new(bits, values, depth)), which)))
-    }
-
-    /// A gate whose arguments depend on measurements: one for each list of values that they may have.
-    pub(super) fn each_choice(
-        &mut self,
-        args: Vec<(Classical, Span)>,
-        span: Span,
-        mut plan: impl FnMut(&mut Self, Box<[Value]>) -> Lower<()>,
-    ) -> Lower<()> {
-        let mut choices = Vec::with_capacity(args.len());
-        for (arg, at) in args {
-            choices.push(self.choice(arg, at)?);
-        }
-        let (bits, places) = union(&choices);
-        self.check_bits(bits.len(), span)?;
-        let mut cases: Vec<(Box<[Value]>, Vec<usize>)> = Vec::new();
-        for number in 0..1usize << bits.len() {
-            let values = choices.iter().zip(&places).map(|(choice, at)| choice.value_at(number, at).clone());
-            let values: Box<[Value]> = values.collect();
-            if values.contains(&UNDEFINED) {
-                continue;
-            }
-            match cases.iter_mut().find(|(known, _)| *known == values) {
-                Some((_, numbers)) => numbers.push(number),
-                None => cases.push((values, vec![number])),
-            }
-        }
-        let all = Choice { bits, values: Rc::default(), depth: 0 };
-        for (values, numbers) in cases {
-            self.spend(numbers.len() as u64 * 10, span)?;
-            match all.condition_of(&numbers, 1 << all.bits.len()) {
-                Truth::Constant(true) => plan(self, values)?,
-                Truth::Constant(false) => {}
-                Truth::Open(condition) => {
-                    let mut result = Ok(());
-                    let mut values = Some(values);
-                    self.branches(condition, span, |lowering, _| {
-                        if let Some(values) = values.take() {
-                            result = plan(lowering, values);
-                        }
-                    })?;
-                    result?;
-                }
-            }
-        }
-        Ok(())
-    }
 }
 
 impl Choice {
     /// That the bits are one of some numbers.
-    fn condition(&self, numbers: &[usize]) -> Truth {
+    pub(super) fn condition(&self, numbers: &[usize]) -> Truth {
         self.condition_of(numbers, self.values.len())
     }
 
-    fn condition_of(&self, numbers: &[usize], all: usize) -> Truth {
+    pub(super) fn condition_of(&self, numbers: &[usize], all: usize) -> Truth {
         if numbers.len() == all {
             return Truth::Constant(true);
         }
@@ -626,14 +376,5 @@ impl Choice {
         }
         let equal = |&i: &usize| word(self.bits.clone(), Relation::Equal, to_digits(i as u128));
         numbers.iter().map(equal).fold(Truth::Constant(false), |any, one| any.join(one, false))
-    }
-}
-
-/// A state as a choice, if it is a number.
-fn chosen(state: &State) -> Option<Choice> {
-    match state {
-        State::Known(value) if value.is_real() => Some(Choice::one(value.clone())),
-        State::Choice(choice) => Some(choice.clone()),
-        _ => None,
     }
 }

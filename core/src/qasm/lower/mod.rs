@@ -14,6 +14,7 @@
 //!
 //! A name that was declared with an error is kept as broken: its uses are silent.
 
+mod alternatives;
 mod arithmetic;
 mod build;
 mod call;
@@ -31,6 +32,7 @@ mod functions;
 mod input;
 mod instantiate;
 mod integer;
+mod lookup;
 mod names;
 mod operands;
 mod power;
