@@ -149,6 +149,9 @@ fn what_does_not_fit_is_said() {
         let error = read("const int m = 3; input int n;", &[("n", given)]).unwrap_err();
         assert_eq!(error.lines().next().unwrap(), message, "{given}");
     }
+    let digits = "01".repeat(70);
+    let error = read("input bit[140] n;", &[("n", &digits)]).unwrap_err();
+    assert!(error.contains("a known bit string of more than 128 digits does not fit"), "{error}");
     let message = "<input>:2:7: a qubit where an input of a classical type is needed";
     assert_eq!(read("input qubit q;", &[]).unwrap_err(), message);
     let error = read("input array[int, 3000000] n;", &[]).unwrap_err();

@@ -123,7 +123,8 @@ impl Lowering<'_> {
         let exponents = call.gate.modifiers.as_ref().map_or(&[][..], |m| &m.exponents);
         let size = self.size(call.gate.callee, exponents);
         self.add_count(size.saturating_mul(u64::from(call.times)), call.span);
-        if size > 0 {
+        // What is planned takes memory, so it must have been counted.
+        if size > 0 && self.passed.is_none() {
             self.push(Item::Call(call));
         }
         Ok(())

@@ -161,14 +161,13 @@ impl Lowering<'_> {
 
     /// The value of a name, or those of the elements that it has; `within` an array of which others have one.
     fn given_part(&mut self, given: Given<'_>, name: &str, sizes: &[i128], within: bool) -> Lower<Value> {
-        let options = self.options;
-        if let Some(&(_, text)) = options.inputs.iter().rev().find(|(of, _)| *of == name) {
+        if let Some(text) = self.given.get(name).copied() {
             self.read_for.push(name.to_owned());
             return self.given_text(given, name, text, sizes);
         }
         let prefix = format!("{name}[");
         if let Some((&size, rest)) = sizes.split_first()
-            && (within || options.inputs.iter().any(|(of, _)| of.starts_with(&prefix)))
+            && (within || self.given.keys().any(|of| of.starts_with(&prefix)))
         {
             let items = (0..size).map(|i| self.given_part(given, &format!("{name}[{i}]"), rest, true));
             return Ok(Value::Array(items.collect::<Lower<_>>()?));
@@ -198,6 +197,12 @@ impl Lowering<'_> {
             Ok(bits) if is_digits && given.ty.base == BaseType::Bit && sizes.is_empty() => {
                 let width = u32::try_from(digits.replace('_', "").len()).unwrap_or(u32::MAX);
                 Ok(Value::Bits { width, bits })
+            }
+            Err(_) if is_digits && given.ty.base == BaseType::Bit && sizes.is_empty() => {
+                let place = self.place(given.name.span);
+                let what = "a known bit string of more than 128 digits".to_owned();
+                let error = Diagnostic::error(Problem::IntegerOverflow { what });
+                return Err(self.report(error.at(place, "the input")));
             }
             _ => lone(text, Version::V3, ["a value", "`4` or `true`"], |lowering, expr| {
                 lowering.evaluate(expr, super::Scope::Global)

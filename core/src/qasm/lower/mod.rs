@@ -195,7 +195,8 @@ struct Lowering<'a> {
     hardware: Option<(u32, Place)>,
     declared: Option<Place>,
     inputs: Vec<String>,
-    /// The inputs that were given a value before, and the names that the file itself assigns.
+    /// The values that are given, by name; those that were taken; and the names that the file itself assigns.
+    given: HashMap<&'a str, &'a str>,
     read_for: Vec<String>,
     assigned: Vec<Symbol>,
     /// Whether the exponent of a `pow` is evaluated: there `1/2` is a half.
@@ -280,6 +281,7 @@ impl<'a> Lowering<'a> {
             hardware: None,
             declared: None,
             inputs: Vec::new(),
+            given: options.inputs.iter().copied().collect(),
             read_for: Vec::new(),
             assigned: Vec::new(),
             in_exponent: false,

@@ -370,8 +370,7 @@ impl Lowering<'_> {
 
     pub(super) fn depends<T>(&mut self, id: usize, place: Place, label: &str) -> Lower<T> {
         let name = self.name(self.variables[id].name);
-        let help =
-            "a circuit has fixed gates: only bits, truth values and integers can depend on what is measured";
+        let help = "a circuit has fixed gates: this must be known, and cannot depend on what is measured";
         Err(self.report(Diagnostic::error(Problem::Depends { name }).at(place, label).help(help)))
     }
 
