@@ -274,6 +274,9 @@ fn what_a_statement_needs_is_known_in_each_of_its_cases() {
     assert_eq!(flips, 3, "{}", free.circuit);
     let warnings: Vec<_> = free.warnings.iter().map(|w| w.message.as_str()).collect();
     assert_eq!(warnings, ["where `k` is 3, this is left out: index 3 is out of range: `a` has 3 elements"]);
+    // The two are never the same, which only a run can tell.
+    let apart = "qubit[4] a; uint[2] k = c[0:1]; uint[2] j = k + 1; x a[k];";
+    same(&format!("{apart} cx a[k], a[j]; cx a[2], r[0]; x a[{{k, j}}]; cx a[0], r[0];"));
     for (body, message) in [
         (
             "int j = c; j = j * j * j * j; x a[j];",

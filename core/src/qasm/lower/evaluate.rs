@@ -228,7 +228,8 @@ impl Lowering<'_> {
             Some(Entry::Broken) => Err(super::Stop),
             Some(Entry::Bits(_)) if matches!(scope, Scope::Global) => {
                 let (name, place) = (self.name(symbol), self.place(span));
-                let help = "a circuit has fixed gates: choose between them with `if` or `switch`, or turn by an `angle[n]`";
+                let help = "a circuit has fixed gates: choose between them with `if` or `switch`, or keep the bits in an \
+                            integer first, as in `uint[2] k = c;`";
                 Err(self.report(Diagnostic::error(Problem::Depends { name }).at(place, "").help(help)))
             }
             Some(entry) => {

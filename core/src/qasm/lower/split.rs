@@ -6,7 +6,8 @@
 //!                                      …
 //! ```
 //! That is so for the indices of what a statement acts on, for modifiers and for the bounds of a `for`. What an expression
-//! reads at such an index is a `choice`. Where an index is out of range the statement is left out, with a warning.
+//! reads at such an index is a `choice`. Where an index is out of range, or a qubit is taken twice, the statement is left
+//! out, with a warning: that value may never come.
 
 use super::{
     Lower, Lowering, Value,
@@ -202,8 +203,7 @@ impl Lowering<'_> {
         let result = self.statement(statement, all);
         let mut errors =
             self.diagnostics.iter().skip(first).filter(|d| d.severity == Severity::Error).peekable();
-        let left_out =
-            errors.peek().is_some() && errors.all(|d| matches!(*d.problem, Problem::IndexOutOfRange { .. }));
+        let left_out = errors.peek().is_some() && errors.all(|d| is_of_value(&d.problem));
         let result = if left_out {
             let problem = self.diagnostics.get(first).map(|d| d.message.clone()).unwrap_or_default();
             self.back_to(&start);
@@ -220,4 +220,15 @@ impl Lowering<'_> {
         }
         result
     }
+}
+
+/// Whether a value may be at fault that never comes.
+fn is_of_value(problem: &Problem) -> bool {
+    matches!(
+        problem,
+        Problem::IndexOutOfRange { .. }
+            | Problem::RepeatedQubit { .. }
+            | Problem::SelectedTwice { .. }
+            | Problem::EmptySelection
+    )
 }
