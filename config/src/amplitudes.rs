@@ -37,8 +37,8 @@ pub fn amplitudes(
     common: &Common,
     terminal: &Terminal,
 ) -> Result<Box<dyn Answer>, Failure> {
-    let circuit = read_noisy(&args.file, &args.values, common, terminal)?;
-    let circuit = Points::read_some(&circuit, &args.values, "--set")?;
+    let (circuit, given) = read_noisy(&args.file, &args.values, common, terminal)?;
+    let circuit = Points::read_some(&circuit, &given)?;
     check_computed(&circuit)?;
     note_decimals(&circuit, terminal);
     let n_qubits = circuit.n_qubits();

@@ -188,6 +188,8 @@ first shot. With noise it is exact where density matrices run it (--method).
 
 An observable is a sum of terms such as '0.5*Z0 Z1 - 1e-3 X2 + 2'; @FILE has one term a line.
 Parameters are the circuit's `input` declarations. A value may be an expression: pi/4 is exact.
+Inputs that are integers, bits or truth values decide what the circuit is, so each needs its value:
+--set n=4, --set mask=0101, --set flip=true.
 --params takes a JSON file ({\"theta\": 0.3, \"w\": [0.1, \"pi/2\"]}) or a NumPy file in order of
 declaration; with a 2-D NumPy file every row is a run of its own, all with the same seed, and each
 result becomes a list over the rows. --set wins over --params.
@@ -406,6 +408,12 @@ pub struct EquivalentArgs {
     /// Take decimals that are multiples of pi to all their digits for those, and say so
     #[arg(long)]
     pub snap: bool,
+    /// The value of an input, in whichever circuit has it; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
+    pub set: Vec<String>,
+    /// Such values from a file
+    #[arg(long, value_name = "FILE.json", allow_hyphen_values = true)]
+    pub params: Option<PathBuf>,
 }
 
 /// A kind of picture.

@@ -74,9 +74,9 @@ pub fn check(args: &Check, common: &Common, terminal: &Terminal) -> Result<Box<d
             program::<f64>(source, function.as_deref(), at, Settings::default(), common, terminal)?
         }
         Check::Circuit { file, observable, values } => {
-            let circuit = read_noisy(file, values, common, terminal)?;
+            let (circuit, given) = read_noisy(file, values, common, terminal)?;
             let names = circuit.inputs().map(str::to_owned).collect();
-            let point = Points::one(&circuit, values)?;
+            let point = Points::one(&circuit, &given)?;
             common.note_duals("the method `forward`", terminal);
             let (report, executors) = if single {
                 let expectation = expectation::<f32>(circuit, observable, common, terminal)?;

@@ -6,6 +6,7 @@ use std::{
 };
 
 use ketgrad_core::{
+    circuit::Circuit,
     equivalent::{Report, Settings, Verdict, Witness, equivalent as compare},
     simulate::Simulator,
     state::bytes_needed,
@@ -15,8 +16,10 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     args::Precision,
+    given::Given,
     memory::Needs,
     options::{Common, Equivalent},
+    params::Points,
     report::{Failure, Status},
     run::read_circuit,
     terminal::{Answer, Terminal},
@@ -98,6 +101,35 @@ fn params(witness: &Witness) -> Map<String, Value> {
     witness.params.iter().map(|(name, x)| (name.clone(), json!(x))).collect()
 }
 
+/// Reads both circuits for the values that are given, and gives these to the parameters of each.
+fn read_both(args: &Equivalent, common: &Common, terminal: &Terminal) -> Result<(Circuit, Circuit), Failure> {
+    let all = Given::read(&args.values, "--set")?;
+    if all.table.is_some() {
+        let message =
+            "--params takes a JSON file here: two circuits need not declare their inputs in one order";
+        return Err(Failure::usage(message));
+    }
+    let (mut of_first, mut of_second) = (all.clone(), all.clone());
+    let first = read_circuit(&args.first, &mut of_first, common, terminal)?;
+    let second = read_circuit(&args.second, &mut of_second, common, terminal)?;
+    let used = |given: &Given, circuit: &Circuit, name: &str| {
+        circuit.inputs().any(|input| input == name) || given.read_for().iter().any(|other| other == name)
+    };
+    let (in_first, in_second) =
+        (|name: &str| used(&of_first, &first, name), |name: &str| used(&of_second, &second, name));
+    for (name, _) in all.texts() {
+        if !in_first(name) && !in_second(name) {
+            let inputs = first.inputs().chain(second.inputs());
+            return Err(Failure::input(format_args!("neither circuit has a parameter `{name}`"))
+                .nearest(name, inputs));
+        }
+    }
+    Ok((
+        Points::read_some(&first, &of_first.only(in_first))?,
+        Points::read_some(&second, &of_second.only(in_second))?,
+    ))
+}
+
 /// Does what `equivalent` shall do.
 ///
 /// # Errors
@@ -107,8 +139,7 @@ pub fn equivalent(
     common: &Common,
     terminal: &Terminal,
 ) -> Result<Box<dyn Answer>, Failure> {
-    let first = read_circuit(&args.first, common, terminal)?;
-    let second = read_circuit(&args.second, common, terminal)?;
+    let (first, second) = read_both(args, common, terminal)?;
     let mut needs = Needs::default();
     let state = bytes_needed::<Complex<f64>>(first.n_qubits().max(second.n_qubits()));
     needs.add("three vectors", state.saturating_mul(3));

@@ -18,6 +18,7 @@ use crate::{
     args::Precision,
     backend::stays_there,
     diff::{Numbers, answer, in_text},
+    given::Given,
     memory::Needs,
     noise::read_noisy,
     npy::Number,
@@ -33,10 +34,10 @@ use crate::{
 /// # Errors
 /// [`Failure`] if the circuit, its parameters or the observable is at fault.
 pub fn grad(args: &Grad, common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
-    let circuit = read_noisy(&args.file, &args.values, common, terminal)?;
+    let (circuit, given) = read_noisy(&args.file, &args.values, common, terminal)?;
     match common.precision {
-        Precision::F64 => differentiate::<f64>(args, common, terminal, circuit),
-        Precision::F32 => differentiate::<f32>(args, common, terminal, circuit),
+        Precision::F64 => differentiate::<f64>(args, common, terminal, circuit, &given),
+        Precision::F32 => differentiate::<f32>(args, common, terminal, circuit, &given),
     }
 }
 
@@ -45,9 +46,10 @@ fn differentiate<T: Number + DualNum>(
     common: &Common,
     terminal: &Terminal,
     circuit: Circuit,
+    given: &Given,
 ) -> Result<Box<dyn Answer>, Failure> {
     let names: Vec<String> = circuit.inputs().map(str::to_owned).collect();
-    let points = Points::read(&circuit, &args.values)?;
+    let points = Points::read(&circuit, given)?;
     let inputs: Vec<Vec<T>> =
         (0..points.len()).map(|row| points.inputs(&circuit, row)).collect::<Result<_, _>>()?;
     let duals = args.hessian || args.method == Method::Forward;

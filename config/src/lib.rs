@@ -20,6 +20,7 @@ pub mod config_file;
 pub mod diff;
 pub mod equivalent;
 pub mod files;
+pub mod given;
 pub mod grad;
 pub mod info;
 pub mod memory;

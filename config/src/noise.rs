@@ -40,6 +40,7 @@ use crate::{
     args::ValueArgs,
     config_file::{integer, real, string},
     files::read_text,
+    given::Given,
     options::Common,
     report::Failure,
     run::read_circuit,
@@ -50,20 +51,21 @@ use crate::{
 /// The most qubits of a gate that a rule may name.
 const MOST_WIDTH: u64 = 64;
 
-/// Reads a circuit, with the noise that is asked for.
+/// Reads a circuit, with the noise that is asked for, for the values that decide what it is; and the values that are left.
 ///
 /// # Errors
-/// [`Failure`] if the circuit or the model is at fault.
+/// [`Failure`] if the values, the circuit or the model is at fault.
 pub fn read_noisy(
     path: &Path,
     values: &ValueArgs,
     common: &Common,
     terminal: &Terminal,
-) -> Result<Circuit, Failure> {
-    let circuit = read_circuit(path, common, terminal)?;
+) -> Result<(Circuit, Given), Failure> {
+    let mut given = Given::read(values, "--set")?;
+    let circuit = read_circuit(path, &mut given, common, terminal)?;
     match &values.noise {
-        Some(model) => add(model, &circuit),
-        None => Ok(circuit),
+        Some(model) => Ok((add(model, &circuit)?, given)),
+        None => Ok((circuit, given)),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Values of a circuit's parameters: `--set name=value`, `--params FILE.json` and `FILE.npy`.
+//! Values of a circuit's parameters, from what is given ([`Given`]) and from NumPy files.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,23 +8,18 @@ use std::{
 use ketgrad_core::{
     circuit::Circuit,
     param::{Angle, Values},
-    qasm::{SourceText, parse_angle},
     scalar::Real,
-};
-use serde::{
-    Deserialize, Deserializer,
-    de::{MapAccess, SeqAccess, Visitor},
 };
 
 use crate::{
-    args::ValueArgs,
-    files::{cannot, open, read_text},
+    files::{cannot, open},
+    given::Given,
     npy::{self, Table},
-    report::{Failure, Remark, Status},
+    report::Failure,
 };
 
 /// The values of some parameters by name.
-type Named = BTreeMap<String, Angle>;
+pub(crate) type Named = BTreeMap<String, Angle>;
 
 /// The values of the runs that are to be made.
 #[derive(Clone, Debug)]
@@ -43,53 +38,46 @@ impl Points {
     /// # Errors
     /// [`Failure`] for a value that cannot be read, an unknown name, a name given twice, or inputs
     /// without a value, all of which are listed.
-    pub fn read(circuit: &Circuit, values: &ValueArgs) -> Result<Points, Failure> {
-        let points = Points::read_known(circuit, values, "--set")?;
+    pub fn read(circuit: &Circuit, given: &Given) -> Result<Points, Failure> {
+        let points = Points::read_known(circuit, given)?;
         match points.table {
             Some(_) => {}
-            None => check_complete(circuit, &points.fixed)?,
+            None => check_complete(circuit, &points.fixed, given)?,
         }
         Ok(points)
     }
 
-    /// Reads the values that there are, and gives them to the circuit; other inputs stay open. What gives single values is
-    /// called `option`.
+    /// Reads the values that there are, and gives them to the circuit; other inputs stay open.
     ///
     /// # Errors
     /// [`Failure`] as [`Points::read`], also for a table with more than one row.
-    pub fn read_some(circuit: &Circuit, values: &ValueArgs, option: &str) -> Result<Circuit, Failure> {
-        let points = Points::read_known(circuit, values, option)?;
+    pub fn read_some(circuit: &Circuit, given: &Given) -> Result<Circuit, Failure> {
+        let points = Points::read_known(circuit, given)?;
         if points.sweep {
             return Err(Failure::input("one point is needed here, not a table of them"));
         }
         points.circuit(circuit, 0)
     }
 
-    /// The values of the one run that there may be, in order of the circuit's inputs; `None` where none is given. What
-    /// gives single values is called `option`.
+    /// The values of the one run that there may be, in order of the circuit's inputs; `None` where none is given.
     ///
     /// # Errors
     /// [`Failure`] as [`Points::read`], also for a table with more than one row.
-    pub fn some(circuit: &Circuit, values: &ValueArgs, option: &str) -> Result<Vec<Option<f64>>, Failure> {
-        let points = Points::read_known(circuit, values, option)?;
+    pub fn some(circuit: &Circuit, given: &Given) -> Result<Vec<Option<f64>>, Failure> {
+        let points = Points::read_known(circuit, given)?;
         if points.sweep {
             return Err(Failure::input("one point is needed here, not a table of them"));
         }
-        let given = |name: &str| points.table.is_some() || points.fixed.contains_key(name);
+        let has_value = |name: &str| points.table.is_some() || points.fixed.contains_key(name);
         let all: Vec<f64> = points.inputs(circuit, 0)?;
-        Ok(circuit.inputs().zip(all).map(|(name, x)| given(name).then_some(x)).collect())
+        Ok(circuit.inputs().zip(all).map(|(name, x)| has_value(name).then_some(x)).collect())
     }
 
     /// Reads the values and checks that they are inputs of the circuit.
-    fn read_known(circuit: &Circuit, values: &ValueArgs, option: &str) -> Result<Points, Failure> {
-        let given = assignments(&values.set, option)?;
-        let (mut fixed, table) = match values.params.as_deref() {
-            None => (Named::new(), None),
-            Some(path) if is_npy(path) => (Named::new(), Some(from_npy(circuit, path)?)),
-            Some(path) => (from_json(path)?, None),
-        };
-        fixed.extend(given);
-        check_names(circuit, &fixed)?;
+    fn read_known(circuit: &Circuit, given: &Given) -> Result<Points, Failure> {
+        let fixed = given.parameters()?;
+        check_names(circuit, &fixed, given)?;
+        let table = given.table.as_deref().map(|path| from_npy(circuit, path)).transpose()?;
         let sweep = table.as_ref().is_some_and(|t| t.two_dimensional);
         Ok(Points { fixed, table, sweep })
     }
@@ -110,8 +98,8 @@ impl Points {
     ///
     /// # Errors
     /// [`Failure`] as [`Points::read`], also for a table with more than one row.
-    pub fn one(circuit: &Circuit, values: &ValueArgs) -> Result<Vec<f64>, Failure> {
-        let points = Points::read(circuit, values)?;
+    pub fn one(circuit: &Circuit, given: &Given) -> Result<Vec<f64>, Failure> {
+        let points = Points::read(circuit, given)?;
         if points.sweep {
             return Err(Failure::input("one point is needed here, not a table of them"));
         }
@@ -151,16 +139,17 @@ impl Points {
 const LISTED: usize = 12;
 
 /// Checks that the names are inputs.
-fn check_names(circuit: &Circuit, fixed: &Named) -> Result<(), Failure> {
+fn check_names(circuit: &Circuit, fixed: &Named, given: &Given) -> Result<(), Failure> {
     let inputs: BTreeSet<&str> = circuit.inputs().collect();
     if let Some(name) = fixed.keys().find(|name| !inputs.contains(name.as_str())) {
         let failure = Failure::input(format_args!("the circuit has no parameter `{name}`"));
-        return Err(match inputs.len() {
+        let known = || circuit.inputs().chain(given.read_for().iter().map(String::as_str));
+        return Err(match known().count() {
             0 => failure.help("it has no parameters at all"),
             n => {
-                let some: Vec<&str> = circuit.inputs().take(LISTED).collect();
+                let some: Vec<&str> = known().take(LISTED).collect();
                 let more = if n > LISTED { ", …" } else { "" };
-                failure.help(format_args!("it has {}{more}", some.join(", "))).nearest(name, circuit.inputs())
+                failure.help(format_args!("it has {}{more}", some.join(", "))).nearest(name, known())
             }
         });
     }
@@ -168,45 +157,12 @@ fn check_names(circuit: &Circuit, fixed: &Named) -> Result<(), Failure> {
 }
 
 /// Checks that every input has a value.
-fn check_complete(circuit: &Circuit, fixed: &Named) -> Result<(), Failure> {
+fn check_complete(circuit: &Circuit, fixed: &Named, given: &Given) -> Result<(), Failure> {
     let unset: Vec<&str> = circuit.inputs().filter(|name| !fixed.contains_key(*name)).collect();
     let Some(first) = unset.first() else { return Ok(()) };
     let plural = if unset.len() == 1 { "parameter" } else { "parameters" };
     Err(Failure::input(format_args!("no value for {} {plural}: {}", unset.len(), unset.join(", ")))
-        .help(format_args!("give it with --set '{first}=…' or --params FILE")))
-}
-
-/// Reads `name=value` words.
-fn assignments(set: &[String], option: &str) -> Result<Named, Failure> {
-    let mut values = Named::new();
-    for word in set {
-        let Some((name, value)) = word.split_once('=').filter(|(name, _)| !name.trim().is_empty()) else {
-            return Err(Failure::usage(format_args!("{option} needs NAME=VALUE, not `{word}`")));
-        };
-        let name: String = name.split_whitespace().collect();
-        let angle = expression(&format!("{option} {name}"), value)?;
-        if values.insert(name.clone(), angle).is_some() {
-            return Err(Failure::input(format_args!("{option} gives `{name}` twice")));
-        }
-    }
-    Ok(values)
-}
-
-/// The value of an expression such as `3*pi/4`.
-fn expression(name: &str, text: &str) -> Result<Angle, Failure> {
-    let angle = parse_angle(text).map_err(|diagnostic| Failure {
-        status: Status::Input,
-        remarks: vec![Remark::from(*diagnostic)],
-        sources: vec![SourceText { name: name.to_owned(), text: text.to_owned() }],
-    })?;
-    if angle.constant().is_some_and(f64::is_finite) {
-        return Ok(angle);
-    }
-    Err(Failure::input("the value is not a finite number").at(name, text, 0..text.len(), ""))
-}
-
-fn is_npy(path: &Path) -> bool {
-    path.extension().is_some_and(|e| e.eq_ignore_ascii_case("npy"))
+        .help(given.how(first, "FILE")))
 }
 
 fn from_npy(circuit: &Circuit, path: &Path) -> Result<Table, Failure> {
@@ -232,99 +188,4 @@ fn from_npy(circuit: &Circuit, path: &Path) -> Result<Table, Failure> {
         return Err(Failure::input(message));
     }
     Ok(table)
-}
-
-fn from_json(path: &Path) -> Result<Named, Failure> {
-    let (name, text) = read_text(path)?;
-    let tree: Tree = serde_json::from_str(&text).map_err(|e| {
-        let at = offset(&text, e.line(), e.column());
-        let message = e.to_string();
-        let message = message.split(" at line ").next().unwrap_or_default();
-        Failure::input(message).at(&name, &text, at..(at + 1).min(text.len()), "")
-    })?;
-    let Tree::Map(entries) = tree else {
-        return Err(Failure::input(format_args!("{name}: expected an object such as {{\"theta\": 0.3}}")));
-    };
-    let mut values = Named::new();
-    for (key, tree) in entries {
-        let key: String = key.split_whitespace().collect();
-        flatten(&name, key, tree, &mut values)?;
-    }
-    Ok(values)
-}
-
-/// `{"w": [1, 2]}` as `w[0]` and `w[1]`.
-fn flatten(file: &str, key: String, tree: Tree, values: &mut Named) -> Result<(), Failure> {
-    let angle = match tree {
-        Tree::Number(x) => Angle::rad(x),
-        Tree::Text(text) => expression(&format!("{file}: {key}"), &text)?,
-        Tree::List(items) => {
-            let mut items = items.into_iter().enumerate();
-            return items.try_for_each(|(i, item)| flatten(file, format!("{key}[{i}]"), item, values));
-        }
-        Tree::Map(_) => {
-            let message = format!("{file}: `{key}` is an object; expected a number, an expression or a list");
-            return Err(Failure::input(message));
-        }
-    };
-    match values.insert(key.clone(), angle) {
-        Some(_) => Err(Failure::input(format_args!("{file} gives `{key}` twice"))),
-        None => Ok(()),
-    }
-}
-
-/// The byte of a line and a column, both counted from 1, the column in bytes.
-fn offset(text: &str, line: usize, column: usize) -> usize {
-    let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
-    (start + column.saturating_sub(1)).min(text.len())
-}
-
-/// JSON as parameters need it: a key that comes twice is seen.
-enum Tree {
-    Number(f64),
-    Text(String),
-    List(Vec<Tree>),
-    Map(Vec<(String, Tree)>),
-}
-
-impl<'de> Deserialize<'de> for Tree {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Tree, D::Error> {
-        deserializer.deserialize_any(TreeVisitor)
-    }
-}
-
-struct TreeVisitor;
-
-impl<'de> Visitor<'de> for TreeVisitor {
-    type Value = Tree;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a number, an expression in quotes, a list or an object of these")
-    }
-    fn visit_f64<E>(self, x: f64) -> Result<Tree, E> {
-        Ok(Tree::Number(x))
-    }
-    fn visit_u64<E>(self, x: u64) -> Result<Tree, E> {
-        Ok(Tree::Number(x as f64))
-    }
-    fn visit_i64<E>(self, x: i64) -> Result<Tree, E> {
-        Ok(Tree::Number(x as f64))
-    }
-    fn visit_str<E>(self, text: &str) -> Result<Tree, E> {
-        Ok(Tree::Text(text.to_owned()))
-    }
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Tree, A::Error> {
-        let mut items = Vec::new();
-        while let Some(item) = list.next_element()? {
-            items.push(item);
-        }
-        Ok(Tree::List(items))
-    }
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Tree, A::Error> {
-        let mut entries = Vec::new();
-        while let Some(entry) = map.next_entry()? {
-            entries.push(entry);
-        }
-        Ok(Tree::Map(entries))
-    }
 }

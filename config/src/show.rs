@@ -57,8 +57,8 @@ impl Answer for Text {
 /// # Errors
 /// [`Failure`] if the circuit is at fault or the language has no words for it.
 pub fn convert(args: &Convert, common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
-    let circuit = read_noisy(&args.file, &args.values, common, terminal)?;
-    let circuit = Points::read_some(&circuit, &args.values, "--set")?;
+    let (circuit, given) = read_noisy(&args.file, &args.values, common, terminal)?;
+    let circuit = Points::read_some(&circuit, &given)?;
     let mut needs = Needs::default();
     needs.add("its statements", circuit.instructions().len() as u128 * BYTES_PER_STATEMENT);
     needs.check("the text", common.memory_limit)?;
@@ -91,8 +91,8 @@ pub fn convert(args: &Convert, common: &Common, terminal: &Terminal) -> Result<B
 /// # Errors
 /// [`Failure`] if the circuit is at fault or the file cannot be written.
 pub fn draw(args: &Draw, common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
-    let circuit = read_noisy(&args.file, &args.values, common, terminal)?;
-    let circuit = Points::read_some(&circuit, &args.values, "--set")?;
+    let (circuit, given) = read_noisy(&args.file, &args.values, common, terminal)?;
+    let circuit = Points::read_some(&circuit, &given)?;
     if let Some(path) = &args.output {
         check_writable(path)?;
     }

@@ -208,3 +208,105 @@ fn faulty_values_are_refused() {
     run(&["--params", &data("state_c16.npy")]).fails(1, &["type <c16", "float64"]);
     folder.run(&["run", "bell.qasm", "--params", &data("point.npy")]).fails(1, &["3 values", "0 parameters"]);
 }
+
+/// A circuit whose size and form are inputs.
+const SIZED: &str = "OPENQASM 3.0;\ninclude \"stdgates.inc\";\ninput uint[4] n;\ninput bit[3] mask;\ninput bool flip;\n\
+    input float angle_;\nqubit[n] q;\nfor uint i in [0:n - 1] { if (mask[i]) { ry(angle_) q[i]; } }\nif (flip) x q[0];\n";
+
+#[test]
+fn inputs_that_are_no_parameters_are_given_like_them() {
+    let folder = Folder::new();
+    folder.file("sized.qasm", SIZED);
+    folder.file(
+        "plain.qasm",
+        "OPENQASM 3.0; include \"stdgates.inc\"; input float angle_; qubit[3] q; ry(angle_) q[0]; ry(angle_) q[1]; x q[0];",
+    );
+    folder.file("all.json", r#"{"n": 3, "mask": "011", "flip": true, "angle_": 0.4}"#);
+    folder.file("form.json", r#"{"n": 3.0, "mask": "011", "flip": true}"#);
+    folder.file(
+        "job.toml",
+        "[ansatz]\ncircuit = \"sized.qasm\"\nset = [\"n=3\", \"mask=011\"]\nparams = \"form.json\"\n\
+         [hamiltonian]\nterms = \"Z0 Z1\"\n",
+    );
+    let set = ["--set", "n=2 + 1", "--set", "mask=011", "--set", "flip=1"];
+    let with = |words: &[&'static str]| [words, &set[..]].concat();
+    // -cos(t)^2 with the flip.
+    let call = with(&["grad", "sized.qasm", "--observable", "Z0 Z1", "--set", "angle_=0.4", "--json"]);
+    let json = folder.run(&call).json();
+    assert!((json["value"].as_f64().unwrap() + 0.4f64.cos().powi(2)).abs() < 1e-14);
+    assert!((json["gradient"]["angle_"].as_f64().unwrap() - 0.8f64.sin()).abs() < 1e-14);
+    assert_eq!(json["gradient"].as_object().unwrap().len(), 1);
+    folder.run(&["check", "sized.qasm", "--observable", "Z0", "--params", "all.json"]).done();
+    let ran = folder.run(&[
+        "run",
+        "sized.qasm",
+        "--params",
+        "all.json",
+        "--set",
+        "flip=false",
+        "--observable",
+        "Z0",
+        "--json",
+    ]);
+    let value = ran.json()["expectations"][0]["value"].as_f64().unwrap();
+    assert!((value - 0.4f64.cos()).abs() < 1e-14);
+    // What is not given stays a parameter, of the circuit that the rest decides.
+    let text = folder.run(&with(&["convert", "sized.qasm", "--to", "qasm3"])).done().out;
+    assert!(text.contains("input float[64] angle_;") && text.contains("qubit[3] q;"), "{text}");
+    assert!(folder.run(&with(&["draw", "sized.qasm"])).done().out.contains("RY(angle_)"));
+    assert!(folder.run(&with(&["amplitudes", "sized.qasm"])).done().out.contains("angle_"));
+    folder.run(&with(&["equivalent", "sized.qasm", "plain.qasm"])).done();
+    folder.run(&with(&["equivalent", "sized.qasm", "plain.qasm", "--set", "angle_=0.3"])).done();
+    folder.run(&["equivalent", "plain.qasm", "sized.qasm", "--params", "form.json"]).done();
+    let other = ["equivalent", "plain.qasm", "sized.qasm", "--params", "form.json", "--set", "mask=111"];
+    assert_eq!(folder.run(&other).status, Some(3));
+    folder.run(&["optimize", "job.toml", "--quiet"]).done();
+}
+
+#[test]
+fn inputs_that_are_no_parameters_are_missed_and_checked() {
+    let folder = Folder::new();
+    folder.file("sized.qasm", SIZED);
+    folder.file("job.toml", "[ansatz]\ncircuit = \"sized.qasm\"\n[hamiltonian]\nterms = \"Z0\"\n");
+    let missing = [
+        "no value for the input `uint[4] n`, which must be known when the file is read",
+        "sized.qasm:3:15",
+        "`bit[3] mask`",
+        "`bool flip`",
+    ];
+    for verb in
+        [&["run", "sized.qasm"][..], &["grad", "sized.qasm", "--observable", "Z0"], &["draw", "sized.qasm"]]
+    {
+        let ran = folder.run(&[verb, &["--params", &data("point.npy")]].concat()).fails(1, &missing);
+        assert!(ran.err.contains("give it with --set 'n=…' or --params FILE.json"), "{}", ran.err);
+    }
+    folder.run(&["equivalent", "sized.qasm", "sized.qasm"]).fails(1, &missing);
+    folder.run(&["optimize", "job.toml"]).fails(1, &[missing[0], "give it in [ansatz]: set = [\"n=…\"]"]);
+    let set = ["--set", "n=3", "--set", "mask=011", "--set", "flip=1", "--set", "angle_=1"];
+    let with = |words: &[&'static str]| [&["run", "sized.qasm"][..], &set, words].concat();
+    folder
+        .run(&with(&["--set", "unheard_of=1"]))
+        .fails(1, &["no parameter `unheard_of`", "it has angle_, n, mask, flip"]);
+    folder.run(&with(&["--set", "n=4"])).fails(1, &["--set gives `n` twice"]);
+    for (value, words) in [
+        ("n=17", ["an integer from 0 to 15, not `17`", "the value of n:1:1"]),
+        ("n=2.5", ["an integer from 0 to 15, not `2.5`", "declared here"]),
+        ("n=", ["found nothing", "sized.qasm:3:15"]),
+        ("n=q", ["`q` is not declared", "the value of n:1:1"]),
+    ] {
+        let call = [&["run", "sized.qasm", "--set", value][..], &set[2..]].concat();
+        folder.run(&call).fails(1, &words);
+    }
+    folder.file("truth.json", r#"{"angle_": true, "n": 3, "mask": "011", "flip": false}"#);
+    folder
+        .run(&["run", "sized.qasm", "--params", "truth.json"])
+        .fails(1, &["truth.json: angle_", "`true` is not declared"]);
+    folder.run(&["equivalent", "sized.qasm", "sized.qasm", "--params", "x.npy"]).fails(2, &["a JSON file"]);
+    folder.file(
+        "plain.qasm",
+        "OPENQASM 3.0; include \"stdgates.inc\"; input float theta; qubit q; rx(theta) q;",
+    );
+    folder
+        .run(&["equivalent", "plain.qasm", "plain.qasm", "--set", "thet=1"])
+        .fails(1, &["neither circuit has a parameter `thet`", "did you mean `theta`?"]);
+}

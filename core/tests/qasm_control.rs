@@ -243,10 +243,6 @@ fn subroutines_come_before_their_use() {
 #[test]
 fn what_cannot_be_known_is_an_error() {
     for (body, message) in [
-        (
-            "qubit q; bit c; float t = 0; c = measure q; if (c) { t = 1; } rx(t) q;",
-            "`t` depends on a measurement",
-        ),
         ("qubit q; float t; rx(t) q;", "`t` has no value yet"),
         ("int k = 2; gate g a { rx(k) a; }", "`k` is a variable, not a constant"),
         ("break;", "`break` must stand within a loop"),

@@ -258,6 +258,34 @@ fn timing_and_calibrations_are_ignored() {
 }
 
 #[test]
+fn calls_that_only_tell_are_ignored() {
+    let head = "OPENQASM 3.0; include \"stdgates.inc\"; qubit[2] q; int[32] n = 3;
+        extern tabulate(int[32], bit); extern touch(qubit); extern fill(mutable array[int[8], 2]); extern give() -> int;";
+    // What is measured for them is measured all the same.
+    let parsed =
+        read(&format!("{head} tabulate(n, measure q[0]); x q[1]; for int i in [0:1] {{ tabulate(i, 0); }}"));
+    assert_eq!(parsed.circuit.to_string().lines().next().unwrap(), "measure q[0] -> c[0]");
+    let warnings: Vec<&str> = parsed.warnings.iter().map(|w| w.message.as_str()).collect();
+    assert_eq!(warnings[0], "the call of `tabulate`, an external function that gives nothing, is ignored");
+    assert_eq!(warnings.len(), 2);
+    for call in
+        ["touch(q[0]);", "array[int[8], 2] a; fill(a);", "give();", "x tabulate;", "int k = tabulate(1, 0);"]
+    {
+        assert!(parse(&format!("{head} {call}"), &Options::default()).is_err(), "{call}");
+    }
+}
+
+#[test]
+fn delays_of_qiskit_in_openqasm_2_are_ignored() {
+    let text = "OPENQASM 2.0; include \"qelib1.inc\"; opaque delay(t) q0; opaque delay_140128825934352(t) q0; qreg q[1];
+        x q[0]; delay(100.0) q[0]; delay_140128825934352(16) q[0]; x q[0];";
+    let parsed = read(text);
+    assert_eq!(parsed.circuit.to_string(), "x q[0]\nx q[0]\n");
+    assert_eq!(parsed.warnings.len(), 1);
+    assert_eq!(parsed.warnings[0].message, "`delay` is ignored");
+}
+
+#[test]
 fn what_was_not_assigned_is_zero() {
     let parsed = read(
         "OPENQASM 3.0; include \"stdgates.inc\"; qubit q; uint[4] n; bool b; n += 3; while (!b) { b = true; rx(n) q; }",
@@ -509,7 +537,15 @@ fn integers_of_a_width_keep_it() {
         ("const uint[2] n = 3; const uint[2] m = n + 6;", "m", 1.0),
         ("const int[4] a = -8;", "-a", -8.0),
         ("const uint a = 2;", "a - 3", 4294967295.0),
-        ("const int a = 2147483647;", "a + 1", 2147483648.0),
+        ("const int a = 2147483647;", "a + 1", -2147483648.0),
+        ("const uint a = 4294967295;", "a * a", 1.0),
+        ("const uint[128] a = 340282366920938463463374607431768211455;", "a", 2f64.powi(128)),
+        ("const uint[128] a = 0;", "a - 1", 2f64.powi(128)),
+        ("const uint[128] a = 0;", "(a - 1) / 3 / 2 ** 120", 85.0),
+        ("const uint[128] a = 0;", "(a - 1) >> 127", 1.0),
+        ("const uint[128] a = 0;", "(a - 1) % 100", 55.0),
+        ("const uint[128] a = 1;", "(a << 127) >> 126", 2.0),
+        ("const uint[128] a = 1;", "popcount(~a)", 127.0),
         ("const uint[6] b = 37;", "rotl(b, 3)", 44.0),
         ("const int[4] a = -1;", "popcount(a)", 4.0),
         ("const uint[4] a = 3;", "a ** 3", 11.0),
@@ -524,6 +560,38 @@ fn integers_of_a_width_keep_it() {
         let circuit = v3(&format!("{declared} rx({expression}) q[0];"));
         assert_eq!(angles(&circuit), [Angle::rad(expected)], "{declared} {expression}");
     }
+}
+
+#[test]
+fn all_bits_of_the_widest_integers_count() {
+    let all = "uint[128] a = 0; a = a - 1; const uint[128] one = 1;";
+    for claim in [
+        "a > one",
+        "one < a",
+        "a > 2 ** 126",
+        "a == ~(one - one)",
+        "a[127] && !(a >> 1)[127]",
+        "uint[64](a) == 2 ** 64 - 1",
+        "int[128](a) == -1",
+    ] {
+        assert_eq!(v3(&format!("{all} if ({claim}) x q[0];")).instructions().len(), 1, "{claim}");
+    }
+}
+
+#[test]
+fn integers_without_a_size_have_32_bits() {
+    let warnings = |body: &str| {
+        let parsed = read(&format!("OPENQASM 3.0; include \"stdgates.inc\"; qubit[1] q; {body}"));
+        parsed.warnings.into_iter().map(|w| w.message).collect::<Vec<_>>()
+    };
+    // As a measured one: both wrap, and of a known one that is said.
+    assert_eq!(
+        warnings("int a = 2000000000; rx(a + a) q[0];"),
+        ["4000000000 does not fit in 32 bits: it becomes -294967296"]
+    );
+    assert_eq!(warnings("uint a = 0; a -= 1;"), ["-1 does not fit in 32 bits: it becomes 4294967295"]);
+    assert_eq!(warnings("int a = 65536; a = a << 16;"), ["4294967296 does not fit in 32 bits: it becomes 0"]);
+    assert!(warnings("int[64] a = 2000000000; a = a + a; int b = 2 ** 20; rx(2 ** 40) q[0];").is_empty());
 }
 
 #[test]

@@ -169,13 +169,6 @@ fn variables_change_behind_what_leaves_a_loop() {
     }
     let expected: Vec<(&str, f64)> = expected.iter().map(|(k, p)| (k.as_str(), *p)).collect();
     assert_outcomes(&v3(&text), &expected);
-    // What no bits can hold is lost where its values differ, and only there.
-    let known =
-        format!("qubit q; bit c; float t = 1; for int i in [0:1] {{ {coin} t = 2; if (c) break; }} rx(t) q;");
-    v3(&known);
-    let lost =
-        format!("qubit q; bit c; float t = 1; for int i in [0:1] {{ {coin} if (c) break; t = 2; }} rx(t) q;");
-    assert!(refused(&lost).contains("`t` depends on a measurement"));
 }
 
 #[test]

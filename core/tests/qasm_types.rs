@@ -166,6 +166,38 @@ fn complex_numbers_have_functions() {
 }
 
 #[test]
+fn durations_are_compared() {
+    for claim in [
+        "a / 1ns == 500",
+        "a / 1s == 5e-7",
+        "a > 1ns && a <= 0.5 us && a != 500dt / 1dt * 1us",
+        "2 * a - 1us == 0s && -a < 0ms",
+        "(a + 1.5us) / a == 4",
+        "30dt / 4dt == 7.5 && 3dt < 4dt",
+        "a / 2 == 250 ns && a * 0.1 == 50ns",
+    ] {
+        assert!(holds("duration a = 500ns;", claim), "{claim}");
+    }
+    for (body, expected) in [
+        ("if (1dt < 1ns) x q;", "known only to the hardware, or one is in seconds"),
+        ("stretch s; if (s > 1ns) x q;", "known only to the hardware"),
+        ("duration d = durationof({ x q; }); float f = d / 1ns;", "known only to the hardware"),
+        ("float f = 1ns / 0ns;", "division by zero"),
+        ("float f = 1 / 1ns;", "an integer and a duration"),
+        ("duration d = 1;", "an integer where a duration is needed"),
+    ] {
+        assert!(error(body).contains(expected), "{body}\n{}", error(body));
+    }
+}
+
+#[test]
+fn complex_numbers_are_equal_or_not() {
+    let numbers = "complex[float[64]] a = 10.0 + 5.0im; complex[float[64]] b = -2.0 - 7.0im;";
+    assert!(holds(numbers, "a + b == 8.0 - 2.0im && a * b != 15.0 && a - 5im == 10"));
+    assert!(error(&format!("{numbers} if (a < b) x q;")).contains("`<` does not work on a complex number"));
+}
+
+#[test]
 fn arrays_of_bits_are_kept() {
     assert!(holds("array[bit, 3] a = {1, 0, 1}; a[1] = a[0];", "a[1] && a[2] == 1"));
     assert!(holds("array[bit[2], 2] a; a[1] = \"10\"; a[0][0] = 1;", "a[0] == \"01\" && a[1][1]"));

@@ -6,7 +6,7 @@
 //! [ansatz]
 //! circuit = "ansatz.qasm"         # its `input` declarations are the parameters
 //! # noise = "noise.toml"          # with the noise of a model, as --noise of other verbs
-//! # set = ["p=0.01"]              # inputs that keep their values, as --set of other verbs
+//! # set = ["p=0.01", "n=4"]       # inputs that keep their values, or that the circuit is read for, as --set of other verbs
 //! # params = "held.json"          # as --params
 //! # name = "hardware_efficient"   # or one by name, with qubits and layers
 //! # name = "qaoa"                 # with graph, a file of edges, and layers
@@ -62,6 +62,7 @@ use ketgrad_core::{
 use crate::{
     args::ValueArgs,
     files::read_text,
+    given::Given,
     noise, observables,
     options::{Common, Optimize},
     params::Points,
@@ -129,12 +130,13 @@ fn read_noisy_ansatz(
     common: &Common,
     terminal: &Terminal,
 ) -> Result<Circuit, Failure> {
-    let (model, kept) = (section.string("noise")?, read_values(&mut section, inputs)?);
-    let mut circuit = read_ansatz(&mut section, inputs, common, terminal)?;
+    let (model, values) = (section.string("noise")?, read_values(&mut section, inputs)?);
+    let mut kept = Given::read(&values, "ansatz.set").map_err(|e| caused_by(&section, &values, e))?;
+    let mut circuit = read_ansatz(&mut section, inputs, &mut kept, common, terminal)?;
     if let Some(path) = model {
         circuit = noise::add(&inputs.path(path), &circuit).map_err(|e| section.caused("noise", e))?;
     }
-    Points::read_some(&circuit, &kept, "ansatz.set").map_err(|e| caused_by(&section, &kept, e))
+    Points::read_some(&circuit, &kept).map_err(|e| caused_by(&section, &values, e))
 }
 
 /// Values of inputs: `set` and `params`.
@@ -152,6 +154,7 @@ fn caused_by(section: &Section<'_, '_>, values: &ValueArgs, failure: Failure) ->
 fn read_ansatz(
     section: &mut Section<'_, '_>,
     inputs: &mut Inputs<'_>,
+    given: &mut Given,
     common: &Common,
     terminal: &Terminal,
 ) -> Result<Circuit, Failure> {
@@ -160,7 +163,7 @@ fn read_ansatz(
     let made = match (path, name.as_deref()) {
         (Some(path), None) => {
             section.finish()?;
-            return read_circuit(&inputs.path(path), common, terminal)
+            return read_circuit(&inputs.path(path), given, common, terminal)
                 .map_err(|e| section.caused("circuit", e));
         }
         (None, Some("hardware_efficient")) => {
@@ -355,7 +358,8 @@ fn read_start(
     let width = section.size("random")?.unwrap_or(0.1);
     let values = read_values(&mut section, inputs)?;
     section.finish()?;
-    let given = Points::some(circuit, &values, "start.set").map_err(|e| caused_by(&section, &values, e))?;
+    let given = Given::read(&values, "start.set").and_then(|given| Points::some(circuit, &given));
+    let given = given.map_err(|e| caused_by(&section, &values, e))?;
     let random = random_start(given.len(), width, seed);
     Ok(given.into_iter().zip(random).map(|(x, random)| x.unwrap_or(random)).collect())
 }

@@ -23,6 +23,7 @@ use crate::{
     args::Precision,
     backend::stays_there,
     files::{cannot, check_writable, open, read_text, write_whole},
+    given::Given,
     memory::{self, Needs},
     noise::read_noisy,
     npy::{self, Number},
@@ -62,19 +63,24 @@ const BYTES_PER_RUN: u128 = 200;
 /// # Errors
 /// [`Failure`] if anything is at fault; nothing was printed or written then.
 pub fn run(args: &Run, common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
-    let circuit = read_noisy(&args.file, &args.values, common, terminal)?;
+    let (circuit, given) = read_noisy(&args.file, &args.values, common, terminal)?;
     match common.precision {
-        Precision::F64 => simulate::<f64>(args, common, terminal, &circuit),
-        Precision::F32 => simulate::<f32>(args, common, terminal, &circuit),
+        Precision::F64 => simulate::<f64>(args, common, terminal, &circuit, &given),
+        Precision::F32 => simulate::<f32>(args, common, terminal, &circuit, &given),
     }
 }
 
-/// Reads a circuit from a file or, for `-`, from the standard input. Files that it includes are
-/// looked for beside it.
+/// Reads a circuit from a file or, for `-`, from the standard input, for those of the values that decide what it is; they
+/// are taken. Files that it includes are looked for beside it.
 ///
 /// # Errors
 /// [`Failure`] with everything that is wrong with it.
-pub fn read_circuit(path: &Path, common: &Common, terminal: &Terminal) -> Result<Circuit, Failure> {
+pub fn read_circuit(
+    path: &Path,
+    given: &mut Given,
+    common: &Common,
+    terminal: &Terminal,
+) -> Result<Circuit, Failure> {
     let (name, text) = read_text(path)?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let include = |file: &str| {
@@ -84,17 +90,24 @@ pub fn read_circuit(path: &Path, common: &Common, terminal: &Terminal) -> Result
     let (available, why) = memory::available(common.memory_limit);
     let fit = (available / BYTES_PER_OPERATION).max(ALWAYS_READ);
     let max_gates = common.max_gates.min(fit);
-    let options = qasm::Options { file: &name, max_gates, include: Some(&include) };
+    let inputs = given.texts();
+    let options = qasm::Options { file: &name, max_gates, include: Some(&include), inputs: &inputs };
     let parsed = qasm::parse(&text, &options).map_err(|mut failed| {
         for diagnostic in &mut failed.diagnostics {
-            if matches!(*diagnostic.problem, qasm::Problem::TooManyGates { limit, .. } if limit < common.max_gates)
-            {
-                let available = bytes_text(available.into());
-                diagnostic.help = Some(format!("more do not fit into {available} ({why})"));
+            match &*diagnostic.problem {
+                qasm::Problem::TooManyGates { limit, .. } if *limit < common.max_gates => {
+                    let available = bytes_text(available.into());
+                    diagnostic.help = Some(format!("more do not fit into {available} ({why})"));
+                }
+                qasm::Problem::MissingInput { name, .. } => {
+                    diagnostic.help = Some(given.how(name, "FILE.json"));
+                }
+                _ => {}
             }
         }
         failed
     })?;
+    given.take(parsed.read_for);
     let warnings: Vec<Remark> = parsed.warnings.into_iter().map(Remark::from).collect();
     terminal.warn(&warnings, &parsed.sources);
     if parsed.circuit.n_qubits() == 0 && parsed.circuit.instructions().is_empty() {
@@ -108,9 +121,10 @@ fn simulate<T: Number>(
     common: &Common,
     terminal: &Terminal,
     circuit: &Circuit,
+    given: &Given,
 ) -> Result<Box<dyn Answer>, Failure> {
     let n_qubits = circuit.n_qubits();
-    let points = Points::read(circuit, &args.values)?;
+    let points = Points::read(circuit, given)?;
     let executors = common.executors::<T>(circuit, terminal)?;
     let here = !stays_there::<T>(&executors, circuit);
     let density = on_density_matrices(args, circuit)?;

@@ -346,7 +346,8 @@ mod tests {
             density: false,
             progress: Mutex::new(Progress::new(&Terminal::new(true), "gates")),
         };
-        let points = Points::read(&circuit, &crate::args::ValueArgs::default()).unwrap();
+        let given = crate::given::Given::read(&crate::args::ValueArgs::default(), "--set").unwrap();
+        let points = Points::read(&circuit, &given).unwrap();
         let point = task.points::<f64>(&points, None).unwrap().0.remove(0);
         let counts = point.counts.unwrap();
         assert_eq!(counts.keys().collect::<Vec<_>>(), ["00", "11"]);

@@ -35,7 +35,7 @@ use super::{
 };
 use crate::{
     channel::Channel,
-    gate::{GateKind, NAMED_GATES},
+    gate::{GateKind, NAMED_GATES, NamedGate},
     param::Angle,
 };
 
@@ -125,7 +125,9 @@ impl InstructionKind {
             return vec![InstructionKind::Unitary(more)];
         }
         let mut found = Vec::new();
-        for (_, gate, n_controls) in gate_names().filter(|gate| gate.0 == base) {
+        let bare = GateKind::ALL.iter().filter(|kind| kind.name() == base).map(|&kind| (kind, 0));
+        for (gate, n_controls) in bare.chain(NamedGate::called(base).map(|gate| (gate.kind, gate.n_controls)))
+        {
             let kind = InstructionKind::Gate(gate, n_controls + more);
             if !found.contains(&kind) {
                 found.push(kind);
@@ -135,7 +137,9 @@ impl InstructionKind {
     }
 
     fn unknown(name: &str) -> CircuitError {
-        let known = gate_names().map(|gate| gate.0).chain(["measure", "reset", "unitary"]);
+        let gates = GateKind::ALL.iter().map(|kind| kind.name());
+        let gates = gates.chain(NAMED_GATES.iter().flat_map(NamedGate::names));
+        let known = gates.chain(["measure", "reset", "unitary"]);
         let similar =
             known.map(|other| (strsim::jaro(other, name), other)).max_by(|a, b| a.0.total_cmp(&b.0));
         let nearest = similar.filter(|(likeness, _)| *likeness > ALIKE).map(|(_, other)| other);
@@ -145,15 +149,6 @@ impl InstructionKind {
 
 /// From this likeness on (Jaro's) a name may have been meant.
 const ALIKE: f64 = 0.7;
-
-/// All names of gates, with what they mean and how many controls they have.
-fn gate_names() -> impl Iterator<Item = (&'static str, GateKind, usize)> {
-    let bare = GateKind::ALL.iter().map(|&kind| (kind.name(), kind, 0));
-    bare.chain(NAMED_GATES.iter().flat_map(|gate| {
-        let names = [gate.name].into_iter().chain(gate.qasm2.iter().chain(gate.qasm3).copied());
-        names.map(|name| (name, gate.kind, gate.n_controls))
-    }))
-}
 
 /// Which noise follows which instructions.
 #[derive(Clone, Debug, Default, PartialEq)]

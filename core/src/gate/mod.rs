@@ -227,6 +227,25 @@ impl NamedGate {
     pub fn find(name: &str) -> Option<&'static NamedGate> {
         NAMED_GATES.iter().find(|g| g.name == name)
     }
+
+    /// All its names: here, in OpenQASM 2, in OpenQASM 3. One may come more than once.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
+        [self.name].into_iter().chain(self.qasm2.iter().chain(self.qasm3).copied())
+    }
+
+    /// The gates that are called `name` here or in any OpenQASM, in order of the table: more than one where the languages
+    /// differ.
+    ///
+    /// ```
+    /// use ketgrad_core::gate::{GateKind, NamedGate};
+    /// let kinds = |name| NamedGate::called(name).map(|gate| (gate.kind, gate.n_controls)).collect::<Vec<_>>();
+    /// assert_eq!(kinds("CX"), [(GateKind::X, 1)]);
+    /// assert_eq!(kinds("U"), [(GateKind::U, 0), (GateKind::U3, 0)]);
+    /// assert_eq!(kinds("nobody"), []);
+    /// ```
+    pub fn called(name: &str) -> impl Iterator<Item = &'static NamedGate> {
+        NAMED_GATES.iter().filter(move |gate| gate.names().any(|own| own == name))
+    }
 }
 
 macro_rules! names {

@@ -461,7 +461,8 @@ pub(super) enum StmtKind {
     While(Box<(Expr, Box<[Stmt]>)>),
     Switch(Box<SwitchCase>),
     Def(Rc<Subroutine>),
-    Extern(Ident),
+    /// Whether a call can change nothing here: it gives nothing, and takes neither qubits nor arrays to write to.
+    Extern(Ident, bool),
     Return(Option<Box<Expr>>),
     Break,
     Continue,
@@ -472,8 +473,10 @@ pub(super) enum StmtKind {
     Block(Box<[Stmt]>),
     /// An expression.
     Expr,
-    Cal,
-    Defcal,
+    /// Where it first plays or captures a pulse.
+    Cal(Option<Span>),
+    /// The gate that it is for, unless that is a keyword.
+    Defcal(Option<Ident>),
     Defcalgrammar,
     /// A lone `;`.
     Empty,

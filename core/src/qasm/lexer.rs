@@ -257,6 +257,11 @@ impl<'a> Lexer<'a> {
         let rest = &self.text[first..];
         let after = rest.find(|c| !strange(c)).unwrap_or(rest.len());
         self.report(Problem::Character { given }, start, errors);
+        if let ('?', Some(error)) = (given, errors.last_mut()) {
+            error.help = Some(
+                "OpenQASM has no `a ? b : c`: declare a variable, and assign to it under an `if`".to_owned(),
+            );
+        }
         self.at = first + after;
     }
 }

@@ -20,15 +20,18 @@
 //! node, the lowering checks names and sizes, counts the gates after expansion, and only then
 //! builds the circuit.
 //!
+//! - Inputs of the types `float` and `angle` are parameters of the circuit, which have values when it runs. All others
+//!   decide what the circuit is: their values are given before, in [`Options::inputs`], and the text is read for them.
 //! - Both languages are parsed whole. What runs is OpenQASM 2 and nearly all of OpenQASM 3.1: gates,
 //!   constants, variables, aliases, loops, `switch`, subroutines, measurement and `reset` anywhere, `if` on
 //!   bits and registers. `cal` and calls of external functions are refused by name and place. `delay`, durations and `defcal`
 //!   are ignored with a warning: a gate does what it is defined to do.
 //! - A circuit is a list of gates, so what OpenQASM 3 computes is computed while the text is read: loops are
 //!   unrolled, subroutines put in where they are called. What depends on a measurement are bits, truth values,
-//!   integers and angles of a size, whose arithmetic is done in hidden bits, and how often a `while` runs.
-//! - Integers take each other's types as in C99 and wrap at their sizes. `int` and `uint` have 32 bits where a measurement
-//!   decides them, and as many as they need while they are known.
+//!   integers and angles of a size, whose arithmetic is done in hidden bits, other numbers of at most 1024 values, which
+//!   make a gate one for each value, and how often a `while` runs.
+//! - Integers take each other's types as in C99 and wrap at their sizes. `int` and `uint` have 32 bits; where a known one
+//!   wraps, a warning says so. Literals, and what is computed from them alone, are as large as they are.
 //! - The condition of an `if` is evaluated once, when it is reached. Where its body changes the bits
 //!   that it reads, or a measurement is not stored but matters, the circuit gets a hidden register.
 //! - Where bits are declared as `output`, all other registers are hidden.
@@ -90,11 +93,17 @@ pub struct Options<'a> {
     pub max_gates: u64,
     /// Reads included files other than the built-in ones. Without it they are refused.
     pub include: Option<&'a Include<'a>>,
+    /// Names and values of inputs that must be known when the text is read: integers, bits, truth values, complex
+    /// numbers, arrays of these. A value is a constant expression such as `4`, `2**3`, `true` or `{1, 2}`; that of
+    /// `bit[4]` is its digits, `0101`. An element of an array has a name of its own, `n[0]`. Of two values of one name
+    /// the last one counts. Names of other inputs, which are parameters of the circuit, mean nothing here:
+    /// [`Parsed::read_for`] says which values were taken.
+    pub inputs: &'a [(&'a str, &'a str)],
 }
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Options { file: "<input>", max_gates: 100_000_000, include: None }
+        Options { file: "<input>", max_gates: 100_000_000, include: None, inputs: &[] }
     }
 }
 
@@ -104,6 +113,7 @@ impl fmt::Debug for Options<'_> {
             .field("file", &self.file)
             .field("max_gates", &self.max_gates)
             .field("include", &self.include.is_some())
+            .field("inputs", &self.inputs)
             .finish()
     }
 }
@@ -115,6 +125,8 @@ pub struct Parsed {
     pub circuit: Circuit,
     /// The language of the file.
     pub version: Version,
+    /// The names in [`Options::inputs`] that the file was read for, in order of declaration.
+    pub read_for: Vec<String>,
     /// What may not be as intended.
     pub warnings: Vec<Diagnostic>,
     /// The file and what it includes, for the labels of the warnings.

@@ -82,6 +82,11 @@ pub enum Problem {
     #[error("input `{name}` is not visible within a gate definition")]
     InputInGate { name: String },
 
+    #[error("no value for the input `{ty} {name}`, which must be known when the file is read")]
+    MissingInput { name: String, ty: String },
+    #[error("the input `{name}` is {expected}, not {given}")]
+    BadInput { name: String, given: String, expected: String },
+
     #[error("{what} cannot stand within a block")]
     WithinBlock { what: &'static str },
     #[error("`{word}` must stand within {place}")]
@@ -92,6 +97,10 @@ pub enum Problem {
     DeepCall { limit: usize },
     #[error("`{name}` is an external function: there is nothing to run")]
     External { name: String },
+    #[error("`{word}` sends pulses, which are not simulated")]
+    Pulse { word: String },
+    #[error("the call of `{name}`, an external function that gives nothing, is ignored")]
+    IgnoredCall { name: String },
     #[error("`{name}` gives no value")]
     NoResult { name: String },
 
@@ -102,6 +111,10 @@ pub enum Problem {
     TakenAsZero { name: String },
     #[error("`{name}` depends on a measurement")]
     Depends { name: String },
+    #[error("{given} bits that are measured decide this number; at most {limit} may")]
+    ManyValues { given: usize, limit: usize },
+    #[error("where `{name}` is {value}, this is left out: {why}")]
+    LeftOut { name: String, value: i128, why: String },
     #[error("this loop never ends")]
     Endless,
     #[error("more than {limit} statements run in loops and subroutines")]
@@ -155,6 +168,8 @@ pub enum Problem {
     LongExpression { limit: usize },
 
     // Values.
+    #[error("one of these durations is known only to the hardware, or one is in seconds and one in `dt`")]
+    Durations,
     #[error("division by zero")]
     DivisionByZero,
     #[error("the value is not a finite number")]

@@ -10,6 +10,7 @@ use num_complex::Complex;
 use num_traits::{CheckedAdd, CheckedDiv, CheckedMul};
 
 use super::{
+    duration,
     integer::{self, IntType, Kind, MAX_WIDTH, operate},
     turn,
     value::{Number, Value, fits, wrong_operand},
@@ -36,15 +37,15 @@ pub(super) fn binary(op: BinaryOp, left: Value, right: Value, version: Version) 
     if let Some(result) = integers(op, &left, &right, version) {
         return result;
     }
-    let is_duration = |v: &Value| *v == Value::DURATION;
-    match op {
-        Add | Sub | Mul | Div if is_duration(&left) && right.is_real() => return Ok(left),
-        Mul if is_duration(&right) && left.is_real() => return Ok(right),
-        Add | Sub if is_duration(&left) && is_duration(&right) => return Ok(left),
-        _ => {}
+    if let Some(result) = duration::operate(op, &left, &right) {
+        return result;
     }
     let (left, right) = match op {
-        Add | Sub | Mul | Div | Rem if whole(&left) && whole(&right) => (as_integer(left), as_integer(right)),
+        Add | Sub | Mul | Div | Rem
+            if (whole(&left) || left.is_real()) && (whole(&right) || right.is_real()) =>
+        {
+            (as_integer(left), as_integer(right))
+        }
         _ => (left, right),
     };
     let is_complex = |v: &Value| matches!(v, Value::Complex(_)) || *v == Value::COMPLEX;
@@ -62,6 +63,10 @@ pub(super) fn binary(op: BinaryOp, left: Value, right: Value, version: Version) 
         Rem => remainder(left, right),
         And | Or => match (truth(&left), truth(&right)) {
             (Some(a), Some(b)) => Ok(Value::Bool(if op == And { a && b } else { a || b })),
+            _ => Err(mismatch(op.text(), &left, &right)),
+        },
+        Equal | NotEqual if either && both => match (left.complex(), right.complex()) {
+            (Some(a), Some(b)) => Ok(Value::Bool((a == b) == (op == Equal))),
             _ => Err(mismatch(op.text(), &left, &right)),
         },
         Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual => compare(op, &left, &right),
@@ -319,10 +324,10 @@ fn exact_power(x: Q, n: i64) -> Option<Q> {
 fn compare(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, Problem> {
     let ordering = match (left, right) {
         (Value::Bool(a), Value::Bool(b)) => Some(a.cmp(b)),
-        (Value::Int(a, _), Value::Int(b, _)) => Some(a.cmp(b)),
+        (Value::Int(a, a_type), Value::Int(b, b_type)) => Some(integer::order((*a, *a_type), (*b, *b_type))),
         (Value::Bits { bits: a, .. }, Value::Bits { bits: b, .. }) => Some(a.cmp(b)),
-        (Value::Bits { bits, .. }, Value::Int(i, _)) => Some(with_integer(*bits, *i)),
-        (Value::Int(i, _), Value::Bits { bits, .. }) => Some(with_integer(*bits, *i).reverse()),
+        (Value::Bits { bits, .. }, Value::Int(i, ty)) => Some(with_integer(*bits, *i, *ty)),
+        (Value::Int(i, ty), Value::Bits { bits, .. }) => Some(with_integer(*bits, *i, *ty).reverse()),
         (Value::Bool(a), Value::Int(b, _)) => Some(i128::from(*a).cmp(b)),
         (Value::Int(a, _), Value::Bool(b)) => Some(a.cmp(&i128::from(*b))),
         (Value::Bits { width: 1, bits }, Value::Bool(b)) => Some((*bits == 1).cmp(b)),
@@ -352,8 +357,11 @@ pub(super) fn holds(op: BinaryOp, ordering: Ordering) -> bool {
 }
 
 /// A bit string, as an unsigned number, compared with an integer.
-fn with_integer(bits: u128, integer: i128) -> Ordering {
-    u128::try_from(integer).map_or(Ordering::Greater, |i| bits.cmp(&i))
+fn with_integer(bits: u128, integer: i128, ty: Option<IntType>) -> Ordering {
+    match ty {
+        Some(ty) if ty.unsigned => bits.cmp(&ty.bits_of(integer)),
+        _ => u128::try_from(integer).map_or(Ordering::Greater, |i| bits.cmp(&i)),
+    }
 }
 
 fn bitwise(op: BinaryOp, left: Value, right: Value) -> Result<Value, Problem> {

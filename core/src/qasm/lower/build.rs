@@ -316,29 +316,11 @@ impl Builder<'_> {
         callee: Callee,
         args: &[Value],
         exponents: &[Exponent],
-        mut controls: Controls,
+        controls: Controls,
         qubits: &[u32],
     ) -> Result<(), Problem> {
         match callee {
-            Callee::Table(kind, n_controls) => {
-                let (own, targets) = qubits.split_at(n_controls);
-                controls.extend(own.iter().map(|&qubit| Control { qubit, value: true }));
-                let angles = args.iter().map(|arg| arg.angle().ok_or(Problem::NotFinite));
-                let angles = angles.collect::<Result<SmallVec<[Angle; 3]>, _>>()?;
-                let gate = Gate::new(kind, angles).map_err(|e| Problem::Circuit { reason: e.to_string() })?;
-                if exponents.is_empty() {
-                    return self.gate(gate, targets, controls);
-                }
-                match power::raise(gate, exponents)? {
-                    Raised::Gate(gate, times) => {
-                        for _ in 0..times {
-                            self.gate(gate.clone(), targets, controls.clone())?;
-                        }
-                        Ok(())
-                    }
-                    Raised::Matrix(m) => self.push(Operation::Unitary(Arc::new(m)), targets.into(), controls),
-                }
-            }
+            Callee::Table(kind, n) => self.listed((kind, n), args, exponents, controls, qubits),
             Callee::Defined(number) => match exponents {
                 [] => self.body(number, args, &controls, qubits, false),
                 [Exponent::Integer(k)] => {
@@ -349,6 +331,35 @@ impl Builder<'_> {
                 }
                 _ => self.defined_power(number, args, exponents, controls, qubits),
             },
+        }
+    }
+
+    /// A power of a gate of the table, the first so many qubits of which control it. Definitions within each other do not
+    /// carry what this needs of the stack.
+    fn listed(
+        &mut self,
+        (kind, n_controls): (GateKind, usize),
+        args: &[Value],
+        exponents: &[Exponent],
+        mut controls: Controls,
+        qubits: &[u32],
+    ) -> Result<(), Problem> {
+        let (own, targets) = qubits.split_at(n_controls);
+        controls.extend(own.iter().map(|&qubit| Control { qubit, value: true }));
+        let angles = args.iter().map(|arg| arg.angle().ok_or(Problem::NotFinite));
+        let angles = angles.collect::<Result<SmallVec<[Angle; 3]>, _>>()?;
+        let gate = Gate::new(kind, angles).map_err(|e| Problem::Circuit { reason: e.to_string() })?;
+        if exponents.is_empty() {
+            return self.gate(gate, targets, controls);
+        }
+        match power::raise(gate, exponents)? {
+            Raised::Gate(gate, times) => {
+                for _ in 0..times {
+                    self.gate(gate.clone(), targets, controls.clone())?;
+                }
+                Ok(())
+            }
+            Raised::Matrix(m) => self.push(Operation::Unitary(Arc::new(m)), targets.into(), controls),
         }
     }
 

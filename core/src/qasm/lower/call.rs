@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 
 use super::{
     Item, Lower, Lowering, Picks, Scope, Stop, Value,
+    classical::Classical,
     define::State,
     names::{Callee, GateEntry},
     power::{self, Exponent},
@@ -63,19 +64,30 @@ impl Lowering<'_> {
         {
             return self.call_subroutine(number, &call.args, span, None).map(|_| ());
         }
-        if let [arg] = &*call.args
-            && self.reads_turn(arg)
+        if let Some(GateEntry::External(_, true)) = self.gates.get(call.name.symbol)
+            && call.operands.is_empty()
+            && call.modifiers.is_empty()
         {
-            return self.call_by_turn(call, arg, span, all);
+            return self.ignore_call(call);
         }
-        let gate = self.resolve(call, Scope::Global, None, all).and_then(|mut gate| {
-            if let Callee::Defined(number) = gate.callee
-                && self.definitions[number].open
-            {
-                gate.callee = Callee::Defined(self.specialized(number, &gate.args, span)?);
-            }
-            Ok(gate)
-        });
+        if call.args.iter().any(|arg| self.may_depend(arg)) {
+            return self.call_by_measured(call, span, all);
+        }
+        let gate = self.resolve(call, None, Scope::Global, None, all);
+        self.plan_call(gate, call, span)
+    }
+
+    /// A call that only tells the world outside something. Its arguments may still call and measure.
+    fn ignore_call(&mut self, call: &ast::Call) -> Lower<()> {
+        for arg in &call.args {
+            self.classical(arg)?;
+        }
+        self.warn(Problem::IgnoredCall { name: self.name(call.name.symbol) }, call.name.span);
+        Ok(())
+    }
+
+    /// Plans a gate on the operands of a call.
+    fn plan_call(&mut self, gate: Lower<Resolved>, call: &ast::Call, span: Span) -> Lower<()> {
         let modern = call.name.symbol.word().is_some_and(|w| !w.is_old());
         if gate.is_err() && modern {
             // A declaration of OpenQASM 3 in a file of OpenQASM 2: what it declares is not missed.
@@ -87,39 +99,85 @@ impl Lowering<'_> {
             return Err(Stop);
         }
         // Operands are looked at even if the gate is unknown: both may be wrong.
-        let qubits = self.all_qubits(&call.operands);
-        let (gate, qubits) = (gate?, qubits?);
-        let places: SmallVec<[Span; 4]> = call.operands.iter().map(|o| o.span).collect();
-        let length = self.common_length(&qubits, &places)?;
-        self.check_distinct(&qubits, &places, length.unwrap_or(1), call.name.symbol)?;
-        let times = length.unwrap_or(1);
-        let exponents = gate.modifiers.as_ref().map_or(&[][..], |m| &m.exponents);
-        let size = self.size(gate.callee, exponents);
-        self.add_count(size.saturating_mul(u64::from(times)), span);
-        if size > 0 {
-            self.push(Item::Call(PlannedCall { gate, qubits, times, span, source: self.source }));
-        }
-        Ok(())
+        let along = self.along_registers(call);
+        let (gate, (qubits, times)) = (gate?, along?);
+        self.push_call(PlannedCall { gate, qubits, times, span, source: self.source })
     }
 
-    /// A call by an angle that depends on a measurement.
-    fn call_by_turn(&mut self, call: &ast::Call, arg: &ast::Expr, span: Span, all: &[Stmt]) -> Lower<()> {
-        let bits = self.turn_bits(arg)?;
-        let kind = ast::ExprKind::Float { value: 0.0, rounded: false };
-        let args = [ast::Expr { span: arg.span, kind }].into();
-        let gate = self.resolve(&ast::Call { args, ..call.clone() }, Scope::Global, None, all)?;
+    /// The operands of a call, and how often it is applied along them.
+    fn along_registers(&mut self, call: &ast::Call) -> Lower<(SmallVec<[Picks; 2]>, u32)> {
         let qubits = self.all_qubits(&call.operands)?;
         let places: SmallVec<[Span; 4]> = call.operands.iter().map(|o| o.span).collect();
         let times = self.common_length(&qubits, &places)?.unwrap_or(1);
         self.check_distinct(&qubits, &places, times, call.name.symbol)?;
-        self.call_by_bits(&bits, PlannedCall { gate, qubits, times, span, source: self.source })
+        Ok((qubits, times))
     }
 
-    /// Finds the gate of a call and evaluates its arguments and modifiers. `within` is the gate that
-    /// is being defined.
+    /// Plans a call whose arguments are known.
+    fn push_call(&mut self, mut call: PlannedCall) -> Lower<()> {
+        if let Callee::Defined(number) = call.gate.callee
+            && self.definitions[number].open
+        {
+            call.gate.callee = Callee::Defined(self.specialized(number, &call.gate.args, call.span)?);
+        }
+        let exponents = call.gate.modifiers.as_ref().map_or(&[][..], |m| &m.exponents);
+        let size = self.size(call.gate.callee, exponents);
+        self.add_count(size.saturating_mul(u64::from(call.times)), call.span);
+        // What is planned takes memory, so it must have been counted.
+        if size > 0 && self.passed.is_none() {
+            self.push(Item::Call(call));
+        }
+        Ok(())
+    }
+
+    /// A call with arguments that may depend on measurements.
+    fn call_by_measured(&mut self, call: &ast::Call, span: Span, all: &[Stmt]) -> Lower<()> {
+        let mut args = Vec::with_capacity(call.args.len());
+        for arg in &call.args {
+            args.push((self.classical(arg)?, arg.span));
+        }
+        let mut known = Vec::with_capacity(args.len());
+        for (value, at) in &args {
+            known.push(match value {
+                Classical::Value(value) => self.as_real(value.clone(), "an angle", *at)?,
+                Classical::Word { ty: None, .. } | Classical::Truth(_) => return self.bits_as_angle(*at),
+                _ => Value::int(0),
+            });
+        }
+        let gate = self.resolve(call, Some(known), Scope::Global, None, all);
+        if args.iter().all(|(value, _)| matches!(value, Classical::Value(_))) {
+            return self.plan_call(gate, call, span);
+        }
+        let (gate, (qubits, times)) = (gate?, self.along_registers(call)?);
+        let call = PlannedCall { gate, qubits, times, span, source: self.source };
+        if let [(Classical::Turn(bits), _)] = args.as_slice()
+            && turns(&call.gate)
+        {
+            return self.call_by_bits(bits, call);
+        }
+        self.each_choice(args, span, |lowering, values| {
+            let mut args = Vec::with_capacity(values.len());
+            for value in values {
+                args.push(lowering.as_real(value, "an angle", span)?);
+            }
+            let gate = Resolved { args: args.into(), ..call.gate.clone() };
+            lowering.push_call(PlannedCall { gate, qubits: call.qubits.clone(), ..call })
+        })
+    }
+
+    fn bits_as_angle(&mut self, span: Span) -> Lower<()> {
+        let (given, expected) = ("bits".to_owned(), "an angle".to_owned());
+        let error = Diagnostic::error(Problem::WrongType { given, expected }).at(self.place(span), "");
+        let help = "take them as an integer, as in `uint[3](c) * pi/4`, or choose between gates with `if` or `switch`";
+        Err(self.report(error.help(help)))
+    }
+
+    /// Finds the gate of a call and evaluates its arguments, unless these are known, and modifiers. `within` is the gate
+    /// that is being defined.
     pub(super) fn resolve(
         &mut self,
         call: &ast::Call,
+        known: Option<Vec<Value>>,
         scope: Scope,
         within: Option<Ident>,
         all: &[Stmt],
@@ -143,11 +201,16 @@ impl Lowering<'_> {
         if call.operands.len() as u64 != expected {
             return self.wrong_qubit_count(call, expected);
         }
-        let mut args = SmallVec::<[Value; 3]>::new();
-        for arg in &call.args {
-            args.push(self.real(arg, scope)?);
-        }
-        let args: Box<[Value]> = args.into_iter().collect();
+        let args: Box<[Value]> = match known {
+            Some(known) => known.into(),
+            None => {
+                let mut args = SmallVec::<[Value; 3]>::new();
+                for arg in &call.args {
+                    args.push(self.real(arg, scope)?);
+                }
+                args.into_iter().collect()
+            }
+        };
         Ok(Resolved { name: call.name.symbol, callee, args, modifiers: modifiers.map(Box::new) })
     }
 
@@ -189,7 +252,7 @@ impl Lowering<'_> {
             Some(GateEntry::BuiltIn(callee) | GateEntry::Own(callee, _)) => callee,
             Some(GateEntry::Broken) => return Err(Stop),
             Some(GateEntry::Subroutine(_, place)) => return self.called_as_gate(name, place),
-            Some(GateEntry::External(place)) => return self.external(name, place),
+            Some(GateEntry::External(place, _)) => return self.external(name, place),
             None => return self.undefined(name, within, all),
         };
         if let Callee::Defined(number) = callee {
@@ -197,6 +260,10 @@ impl Lowering<'_> {
             match definition.state {
                 State::Sound => {}
                 State::Broken => return Err(Stop),
+                // Qiskit writes so what waits.
+                State::Opaque if is_delay(self.interner.name(name.symbol)) => {
+                    return self.ignored("`delay`", name.span).map(|()| callee);
+                }
                 State::Opaque => {
                     let (here, there) = (self.place(name.span), definition.place);
                     let error = Diagnostic::error(Problem::OpaqueGate { name: self.name(name.symbol) });
@@ -355,6 +422,19 @@ impl Exponent {
             }),
         }
     }
+}
+
+/// Whether an opaque gate is a `delay`, which may have a number behind it.
+fn is_delay(name: &str) -> bool {
+    name == "delay"
+        || name.strip_prefix("delay_").is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// Whether a gate is a rotation or a phase, so that those by some angles are one by their sum.
+fn turns(gate: &Resolved) -> bool {
+    let exponents = gate.modifiers.as_ref().map_or(&[][..], |m| &m.exponents);
+    let generated = matches!(gate.callee, Callee::Table(kind, _) if kind.generator().is_some());
+    generated && exponents.iter().all(|e| matches!(e, Exponent::Integer(_)))
 }
 
 /// The definition of a gate among statements.

@@ -6,13 +6,19 @@
 use std::cmp::Ordering;
 
 use super::{
-    Lower, Lowering, Picks, Scope, Value, evaluate::unary, integer::IntType, names::Entry, variables::State,
+    Lower, Lowering, Picks, Scope, Value,
+    choice::{self, Choice},
+    evaluate::unary,
+    functions,
+    integer::IntType,
+    names::Entry,
+    variables::State,
     words,
 };
 use crate::{
     circuit::{Condition, Relation},
     qasm::{
-        ast::{Base, BaseType, BinaryOp, Expr, ExprKind, Operand, Span, Type, UnaryOp},
+        ast::{Base, BaseType, BinaryOp, Expr, ExprKind, Index, Operand, Span, Type, UnaryOp},
         diagnostic::Problem,
         lexer::radix,
     },
@@ -25,7 +31,7 @@ const MAX_SIZE: u64 = 1 << 26;
 const MAX_DIGITS: usize = 10_000;
 
 /// What an expression over classical bits stands for.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Classical {
     Value(Value),
     /// A constant too wide for a [`Value`], least significant bit first. A bit string has a width.
@@ -43,6 +49,8 @@ pub(super) enum Classical {
     Truth(Condition),
     /// An angle in so many bits.
     Turn(Vec<u32>),
+    /// Another number, one of some values.
+    Choice(Choice),
 }
 
 /// A truth value.
@@ -145,6 +153,14 @@ impl Lowering<'_> {
     /// The value of an expression that may read bits.
     pub(super) fn classical(&mut self, expr: &Expr) -> Lower<Classical> {
         match &expr.kind {
+            ExprKind::Index(base, index)
+                if index.iter().any(|at| matches!(at, Index::At(at) if self.may_depend(at)))
+                    || (matches!(base.kind, ExprKind::Index(..))
+                        && self.may_depend(base)
+                        && !self.in_bits(base)) =>
+            {
+                self.indexed_by_bits(base, index, expr.span)
+            }
             ExprKind::Name(_) | ExprKind::Index(..) => match self.bits_of(expr)? {
                 Some(word) => Ok(word),
                 None => self.evaluate(expr, Scope::Global).map(Classical::Value),
@@ -206,10 +222,53 @@ impl Lowering<'_> {
                 let number = self.subroutine(name.symbol).unwrap_or_default();
                 self.called(number, args, expr.span)
             }
+            ExprKind::Call(name, args)
+                if functions::NAMES.contains(&self.interner.name(name.symbol))
+                    && !words::FUNCTIONS.contains(&self.interner.name(name.symbol))
+                    && self.interner.name(name.symbol) != "sizeof"
+                    && args.iter().any(|arg| self.may_depend(arg)) =>
+            {
+                self.function_of_choices(*name, args, expr.span)
+            }
             ExprKind::Call(name, args) if words::FUNCTIONS.contains(&self.interner.name(name.symbol)) => {
                 self.function_of_bits(*name, args, expr)
             }
             _ => self.evaluate(expr, Scope::Global).map(Classical::Value),
+        }
+    }
+
+    /// Whether what an expression indexes is a register, or a variable in bits.
+    fn in_bits(&self, expr: &Expr) -> bool {
+        let mut base = expr;
+        while let ExprKind::Index(inner, _) = &base.kind {
+            base = inner;
+        }
+        let ExprKind::Name(symbol) = base.kind else { return false };
+        match self.names.get(symbol) {
+            Some(Entry::Bits(_)) => true,
+            Some(&Entry::Variable(id)) => matches!(self.variables[id].state, State::Bits { .. }),
+            _ => false,
+        }
+    }
+
+    /// `base[index]`, where the index depends on measurements.
+    fn indexed_by_bits(&mut self, base: &Expr, index: &[Index], span: Span) -> Lower<Classical> {
+        if let (ExprKind::Name(symbol), [Index::At(at)]) = (&base.kind, index)
+            && let Some(Entry::Bits(bits)) = self.names.get(*symbol)
+        {
+            let (bits, name) = (bits.clone(), self.text(base.span).to_owned());
+            return self.bit_of_choices(&bits, at, &name, span);
+        }
+        let name = self.text(base.span).to_owned();
+        match self.classical(base)? {
+            value @ (Classical::Value(_) | Classical::Choice(_)) => {
+                self.element_of_choices(value, index, &name, span)
+            }
+            Classical::Word { bits, .. } | Classical::Turn(bits) => match index {
+                [Index::At(at)] => self.bit_of_choices(&Picks::List(bits.into()), at, &name, span),
+                _ => self.refuse("several indices of an integer", span),
+            },
+            _ => self.refuse("this index of what depends on a measurement", span),
         }
     }
 
@@ -233,7 +292,7 @@ impl Lowering<'_> {
                 let places = self.combine(BinaryOp::Mul, exponent, times, span)?;
                 self.combine(BinaryOp::Shl, Classical::Value(Value::Int(1, ty)), places, span)
             }
-            _ => self.refuse("this power of what depends on a measurement", span),
+            (base, exponent) => self.power_of_choices(base, exponent, span),
         }
     }
 
@@ -250,8 +309,12 @@ impl Lowering<'_> {
                 (self.bits(&operand)?, None)
             }
             Some(&Entry::Variable(id)) => match &self.variables[id].state {
+                State::Choice(choice) if matches!(expr.kind, ExprKind::Name(_)) => {
+                    return Ok(Some(Classical::Choice(choice.clone())));
+                }
                 State::Bits { bits, signed } => {
                     let (bits, signed, ty) = (bits.clone(), *signed, self.variables[id].integer);
+                    let used = self.variables[id].used.min(bits.len().unwrap_or(1));
                     match self.as_operand(expr) {
                         Some(operand)
                             if matches!(expr.kind, ExprKind::Index(..)) && self.variables[id].has_bits() =>
@@ -259,6 +322,9 @@ impl Lowering<'_> {
                             (self.bits_of_variable(id, &operand)?, None)
                         }
                         _ if matches!(expr.kind, ExprKind::Index(..)) => return Ok(None),
+                        _ if ty.is_some() => {
+                            (Picks::List(bits.iter().take(used as usize).collect()), Some((signed, ty)))
+                        }
                         _ => (bits, Some((signed, ty))),
                     }
                 }
@@ -330,6 +396,7 @@ impl Lowering<'_> {
             Classical::Value(Value::Int(i, _)) => return Ok(Truth::Constant(i != 0)),
             Classical::Value(other) => other.describe(),
             Classical::Digits { .. } => "an integer",
+            Classical::Choice(choice) => choice.describe(),
         };
         let (given, expected) = (given.to_owned(), "a condition".to_owned());
         self.fail(Problem::WrongType { given, expected }, span)
@@ -356,6 +423,9 @@ impl Lowering<'_> {
         span: Span,
     ) -> Lower<Classical> {
         use BinaryOp::*;
+        if choice::chooses(op, &left, &right) {
+            return self.combine_choices(op, left, right, span);
+        }
         if matches!(left, Classical::Turn(_)) || matches!(right, Classical::Turn(_)) {
             return self.combine_turns(op, left, right, span);
         }
@@ -418,11 +488,11 @@ impl Lowering<'_> {
             _ => (Relation::GreaterEqual, Relation::LessEqual),
         };
         match (left, right) {
-            (Classical::Word { bits, signed, .. }, c @ (Classical::Value(_) | Classical::Digits { .. })) => {
-                self.compare_word(bits, signed, relation, c, span)
+            (Classical::Word { bits, signed, ty }, c @ (Classical::Value(_) | Classical::Digits { .. })) => {
+                self.compare_number((bits, signed, ty), relation, c, span)
             }
-            (c @ (Classical::Value(_) | Classical::Digits { .. }), Classical::Word { bits, signed, .. }) => {
-                self.compare_word(bits, signed, mirrored, c, span)
+            (c @ (Classical::Value(_) | Classical::Digits { .. }), Classical::Word { bits, signed, ty }) => {
+                self.compare_number((bits, signed, ty), mirrored, c, span)
             }
             (Classical::Word { bits: a, ty: None, .. }, Classical::Word { bits: b, ty: None, .. })
                 if a.len() != b.len() =>
@@ -443,6 +513,27 @@ impl Lowering<'_> {
         }
     }
 
+    /// A number in bits compared with a constant. That it has few of them, where its type has more, is no news.
+    fn compare_number(
+        &mut self,
+        (bits, signed, ty): (Vec<u32>, bool, Option<IntType>),
+        relation: Relation,
+        constant: Classical,
+        span: Span,
+    ) -> Lower<Truth> {
+        let (diagnostics, warnings) = (self.diagnostics.len(), self.warnings);
+        let fits = match (&constant, ty) {
+            (Classical::Value(Value::Int(i, _)), Some(ty)) => ty.holds(*i),
+            _ => false,
+        };
+        let truth = self.compare_word(bits, signed, relation, constant, span)?;
+        if fits {
+            self.diagnostics.truncate(diagnostics);
+            self.warnings = warnings;
+        }
+        Ok(truth)
+    }
+
     /// Bits compared with a constant.
     pub(super) fn compare_word(
         &mut self,
@@ -454,6 +545,7 @@ impl Lowering<'_> {
     ) -> Lower<Truth> {
         let n = bits.len();
         let (negative, mut digits) = match constant {
+            Classical::Value(Value::Int(i, Some(ty))) if ty.unsigned => (false, to_digits(ty.bits_of(i))),
             Classical::Value(Value::Int(i, _)) => (i < 0, to_digits(i.unsigned_abs())),
             Classical::Value(Value::Bool(b)) => (false, vec![b]),
             Classical::Value(Value::Bits { width, bits: value }) => {
@@ -522,7 +614,14 @@ impl Lowering<'_> {
     }
 
     fn cast_bits(&mut self, ty: &Type, value: Classical, span: Span) -> Lower<Classical> {
+        let unsized_number = ty.size.is_none() && ty.base == BaseType::Angle || ty.base == BaseType::Float;
         let (mut bits, signed, from) = match value {
+            Classical::Choice(_) if ty.dims.is_none() => return self.cast_choice(ty, value, span),
+            Classical::Word { .. } | Classical::Truth(_) | Classical::Turn(_)
+                if unsized_number && ty.dims.is_none() =>
+            {
+                return self.cast_choice(ty, value, span);
+            }
             Classical::Value(value) => return self.explicit_cast(ty, value, span).map(Classical::Value),
             Classical::Truth(condition) if ty.dims.is_none() => {
                 return match (ty.base, &ty.size) {
@@ -607,7 +706,7 @@ fn nonzero(bits: Vec<u32>) -> Condition {
 }
 
 /// Bits compared with a number that has no leading zeros.
-fn word(bits: Vec<u32>, relation: Relation, digits: Vec<bool>) -> Truth {
+pub(super) fn word(bits: Vec<u32>, relation: Relation, digits: Vec<bool>) -> Truth {
     match (bits.as_slice(), relation) {
         (_, Relation::Less) if digits.is_empty() => Truth::Constant(false),
         (_, Relation::GreaterEqual) if digits.is_empty() => Truth::Constant(true),

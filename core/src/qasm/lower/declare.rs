@@ -1,15 +1,16 @@
-//! Declarations: registers, inputs and constants; and what fills bits: measurements, assignments.
+//! Declarations: registers, outputs and constants; and what fills bits: measurements, assignments.
 
 use super::{
     Item, Lower, Lowering, Picks, Register, Scope, Stop, Value,
     classical::{Classical, to_digits, trim},
+    duration::Duration,
+    integer::IntType,
     names::Entry,
     subroutine::Given,
     variables::State,
 };
 use crate::{
     circuit::Condition,
-    param::{Angle, ParamId},
     qasm::{
         ast::{
             Assignment, Base, BaseType, Declaration, Expr, ExprKind, Ident, Operand, Select, Span, Symbol,
@@ -27,9 +28,6 @@ const MAX_ARRAY: u64 = 1 << 20;
 
 /// How many elements of a list one of an array counts for.
 const ELEMENT: u64 = 16;
-
-/// The most parameters of a file.
-const MAX_PARAMETERS: u64 = 1 << 20;
 
 impl Lowering<'_> {
     /// The size in a designator; `None` without one.
@@ -152,7 +150,7 @@ impl Lowering<'_> {
                 self.declare_variable(*name, ty, Some((zeros, ty.span)))
             }
             (BaseType::Duration | BaseType::Stretch, None, None) => {
-                let any = Classical::Value(Value::DURATION);
+                let any = Classical::Value(Value::Duration(Duration::Unknown));
                 self.declare_variable(*name, ty, Some((any, ty.span)))
             }
             (_, None, None) => self.declare_variable(*name, ty, None),
@@ -213,78 +211,19 @@ impl Lowering<'_> {
     }
 
     fn constant_value(&mut self, declaration: &Declaration, expr: &Expr) -> Lower<Value> {
+        if let (ExprKind::Int(None), Some(IntType::WIDEST)) =
+            (&expr.kind, self.integer_type(&declaration.ty)?)
+            && let Classical::Digits { digits, .. } = self.classical(expr)?
+            && let Some(value) = IntType::widest(&digits)
+        {
+            return Ok(value);
+        }
         let value = self.evaluate(expr, Scope::Global)?;
         if value.is_real() && value.constant().is_none() {
             let what = format!("`{}`", self.interner.name(declaration.name.symbol));
             return self.fail(Problem::NotConstant { what }, expr.span);
         }
         self.cast(&declaration.ty, value, expr.span)
-    }
-
-    pub(super) fn declare_input(&mut self, declaration: &Declaration, span: Span) -> Lower<()> {
-        let Declaration { ty, name, value } = declaration;
-        let place = self.place(name.span);
-        self.only_in_file("an input", span).inspect_err(|_| self.names.break_name(name.symbol, place))?;
-        if let Some(value) = value {
-            self.names.break_name(name.symbol, place);
-            let (expected, given) = ("`;`".to_owned(), "an initial value".to_owned());
-            let help = "an input gets its value from outside; a constant is declared with `const`";
-            let error = Diagnostic::error(Problem::Expected { expected, given });
-            return Err(self.report(error.at(self.place(value.span), "").help(help)));
-        }
-        if !matches!(ty.base, BaseType::Float | BaseType::Angle) {
-            self.names.break_name(name.symbol, place);
-            let what = "an input that is neither `float` nor `angle`".to_owned();
-            let error = Diagnostic::error(Problem::NotInThisVersion { what }).at(self.place(span), "");
-            let help = "inputs are numbers in angles, set when the circuit runs, while integers and bits are needed when the \
-                        file is read: declare a `const`, or a `float` where it only stands in angles";
-            return Err(self.report(error.help(help)));
-        }
-        if ty.dims.as_ref().is_some_and(|dims| dims.len() != 1) {
-            self.names.break_name(name.symbol, place);
-            return self.refuse("an input array of several dimensions", span);
-        }
-        let text = self.name(name.symbol);
-        let value = match ty.dims.as_deref() {
-            Some([dim]) => match self.array_size(dim) {
-                Ok(size) => Value::Array((0..size).map(|i| self.input(format!("{text}[{i}]"))).collect()),
-                Err(Stop) => {
-                    self.names.break_name(name.symbol, place);
-                    return Err(Stop);
-                }
-            },
-            _ => Value::Array([self.input(text)].into()),
-        };
-        let value = match (value, &ty.dims) {
-            (Value::Array(items), None) => items[0].clone(),
-            (value, _) => value,
-        };
-        self.declare_name(*name, Entry::Input(value))
-    }
-
-    fn array_size(&mut self, dim: &Expr) -> Lower<u64> {
-        let size = self.integer(dim, "the size of an array")?;
-        match u64::try_from(size) {
-            Ok(size) if size > 0 => {
-                let given = size.saturating_add(self.inputs.len() as u64);
-                if given > MAX_PARAMETERS {
-                    return self.fail(Problem::TooManyParameters { given, limit: MAX_PARAMETERS }, dim.span);
-                }
-                Ok(size)
-            }
-            _ => {
-                let given = self.text(dim.span).chars().take(40).collect();
-                self.fail(Problem::RegisterSize { given, limit: MAX_PARAMETERS }, dim.span)
-            }
-        }
-    }
-
-    /// A new parameter of the circuit.
-    fn input(&mut self, name: String) -> Value {
-        // At most MAX_PARAMETERS, or one for each of at most 2^32 bytes.
-        let id = ParamId::new(u32::try_from(self.inputs.len()).unwrap_or(u32::MAX));
-        self.inputs.push(name);
-        Value::Angle(Angle::theta(id))
     }
 
     pub(super) fn measure(&mut self, qubits: &Operand, bits: Option<&Operand>, span: Span) -> Lower<()> {
@@ -340,6 +279,7 @@ impl Lowering<'_> {
             self.spill(id, target.span)?;
         }
         if self.variables[id].has_bits() && matches!(self.variables[id].state, State::Bits { .. }) {
+            self.use_all_digits(id);
             let bits = self.bits_of_variable(id, target)?;
             return self.store(bits, known, target.span, value.span, false);
         }
@@ -424,6 +364,10 @@ impl Lowering<'_> {
             }
             Classical::Value(other) => {
                 let (given, expected) = (other.describe().to_owned(), "a bit string".to_owned());
+                return self.fail(Problem::WrongType { given, expected }, from);
+            }
+            Classical::Choice(choice) => {
+                let (given, expected) = (choice.describe().to_owned(), "a bit string".to_owned());
                 return self.fail(Problem::WrongType { given, expected }, from);
             }
         };

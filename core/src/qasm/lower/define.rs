@@ -167,7 +167,7 @@ impl Lowering<'_> {
         let span = statement.span;
         let (size, step) = match &statement.kind {
             StmtKind::Call(call) => {
-                let resolved = self.resolve(call, Scope::Gate(params), Some(gate.name), all);
+                let resolved = self.resolve(call, None, Scope::Gate(params), Some(gate.name), all);
                 let picked = self.local_qubits(&call.operands, qubits, Some(call.name));
                 let (gate, qubits) = (resolved?, picked?);
                 let exponents = gate.modifiers.as_ref().map_or(&[][..], |m| &m.exponents);

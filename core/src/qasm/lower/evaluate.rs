@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use num_complex::Complex;
 
 use super::{
-    Lower, Lowering, Scope, arithmetic, functions,
-    integer::{INT, IntType, MAX_WIDTH},
+    Lower, Lowering, Scope, arithmetic,
+    duration::Duration,
+    functions,
+    integer::{self, INT, IntType, MAX_WIDTH},
     names::{Entry, GateEntry},
     turn::{self, Turn},
     value::{Number, Value},
@@ -15,7 +17,7 @@ use crate::{
     param::Angle,
     qasm::{
         Version,
-        ast::{BaseType, BinaryOp, Expr, ExprKind, Span, Symbol, Type, UnaryOp},
+        ast::{BaseType, BinaryOp, Expr, ExprKind, Ident, Span, Symbol, Type, UnaryOp},
         diagnostic::{Diagnostic, Problem},
         lexer::radix,
     },
@@ -55,38 +57,7 @@ impl Lowering<'_> {
                 }
                 Ok(left)
             }
-            ExprKind::Call(name, args) => {
-                if let Some(number) = self.subroutine(name.symbol) {
-                    return self.called_known(number, args, expr.span, scope);
-                }
-                if let (Some(size), "sizeof") = (self.register_of(args), self.interner.name(name.symbol)) {
-                    return Ok(Value::int(size));
-                }
-                let function = self.name(name.symbol);
-                if !functions::NAMES.contains(&function.as_str()) {
-                    self.subroutine_to_come(*name)?;
-                }
-                let mut values = Vec::with_capacity(args.len());
-                for arg in args {
-                    values.push(self.evaluate(arg, scope)?);
-                }
-                match self.gates.get(name.symbol) {
-                    Some(GateEntry::Broken) => return Err(super::Stop),
-                    Some(GateEntry::External(place)) => return self.external(*name, place),
-                    _ => {}
-                }
-                match functions::call(&function, values) {
-                    Ok(value) => Ok(value),
-                    Err(Problem::UnknownFunction { name: unknown }) => {
-                        let help = super::names::nearest(&unknown, functions::NAMES.iter().copied())
-                            .map(|n| format!("did you mean `{n}`?"));
-                        let place = self.place(name.span);
-                        let error = Diagnostic::error(Problem::UnknownFunction { name: unknown });
-                        Err(self.report(error.at(place, "").maybe_help(help)))
-                    }
-                    Err(problem) => self.fail(problem, expr.span),
-                }
-            }
+            ExprKind::Call(name, args) => self.value_of_call(*name, args, expr.span, scope),
             ExprKind::Cast(ty, inner) => {
                 let value = self.evaluate(inner, scope)?;
                 self.explicit_cast(ty, value, expr.span)
@@ -101,11 +72,46 @@ impl Lowering<'_> {
             }
             ExprKind::Bool(value) => Ok(Value::Bool(*value)),
             ExprKind::Text => Ok(self.bit_string(expr.span)),
-            ExprKind::Duration | ExprKind::Durationof => Ok(Value::DURATION),
+            ExprKind::Duration => Ok(Value::Duration(Duration::read(self.text(expr.span)))),
+            ExprKind::Durationof => Ok(Value::Duration(Duration::Unknown)),
             ExprKind::Imaginary(value) if value.is_finite() => Ok(Value::Complex(Complex::new(0.0, *value))),
             ExprKind::Imaginary(_) => self.fail(Problem::NotFinite, expr.span),
             ExprKind::Hardware => Ok(Value::Other("a qubit")),
             ExprKind::Measure(_) => Ok(Value::Other("a measurement")),
+        }
+    }
+
+    /// What a function or a subroutine gives.
+    fn value_of_call(&mut self, name: Ident, args: &[Expr], span: Span, scope: Scope) -> Lower<Value> {
+        if let Some(number) = self.subroutine(name.symbol) {
+            return self.called_known(number, args, span, scope);
+        }
+        if let (Some(size), "sizeof") = (self.register_of(args), self.interner.name(name.symbol)) {
+            return Ok(Value::int(size));
+        }
+        let function = self.name(name.symbol);
+        match self.gates.get(name.symbol) {
+            Some(GateEntry::Broken) => return Err(super::Stop),
+            Some(GateEntry::External(place, _)) => return self.external(name, place),
+            _ => {}
+        }
+        if !functions::NAMES.contains(&function.as_str()) {
+            self.subroutine_to_come(name)?;
+        }
+        let mut values = Vec::with_capacity(args.len());
+        for arg in args {
+            values.push(self.evaluate(arg, scope)?);
+        }
+        match functions::call(&function, values) {
+            Ok(value) => Ok(value),
+            Err(Problem::UnknownFunction { name: unknown }) => {
+                let help = super::names::nearest(&unknown, functions::NAMES.iter().copied())
+                    .map(|n| format!("did you mean `{n}`?"));
+                let place = self.place(name.span);
+                let error = Diagnostic::error(Problem::UnknownFunction { name: unknown });
+                Err(self.report(error.at(place, "").maybe_help(help)))
+            }
+            Err(problem) => self.fail(problem, span),
         }
     }
 
@@ -129,12 +135,17 @@ impl Lowering<'_> {
     /// The value of an expression that must be a real number for some purpose, constant or not.
     pub(super) fn real_for(&mut self, expr: &Expr, scope: Scope, expected: &str) -> Lower<Value> {
         let value = self.evaluate(expr, scope)?;
+        self.as_real(value, expected, expr.span)
+    }
+
+    /// A value that must be a real number for some purpose.
+    pub(super) fn as_real(&mut self, value: Value, expected: &str, span: Span) -> Lower<Value> {
         if value.is_real() {
             let value = turn::plain(value);
-            return self.check(value, expr.span);
+            return self.check(value, span);
         }
         let (given, expected) = (value.describe().to_owned(), expected.to_owned());
-        self.fail(Problem::WrongType { given, expected }, expr.span)
+        self.fail(Problem::WrongType { given, expected }, span)
     }
 
     /// The value of an expression that must be a constant integer.
@@ -217,7 +228,8 @@ impl Lowering<'_> {
             Some(Entry::Broken) => Err(super::Stop),
             Some(Entry::Bits(_)) if matches!(scope, Scope::Global) => {
                 let (name, place) = (self.name(symbol), self.place(span));
-                let help = "a circuit has fixed gates: choose between them with `if` or `switch`, or turn by an `angle[n]`";
+                let help = "a circuit has fixed gates: choose between them with `if` or `switch`, or keep the bits in an \
+                            integer first, as in `uint[2] k = c;`";
                 Err(self.report(Diagnostic::error(Problem::Depends { name }).at(place, "").help(help)))
             }
             Some(entry) => {
@@ -259,8 +271,23 @@ impl Lowering<'_> {
             self.warning(Diagnostic::warning(problem).at(place, "both are integers").help(help));
         }
         let power = op == BinaryOp::BitXor && left.is_real() && !matches!(left, Value::Int(..));
+        let integers = match (&left, &right) {
+            (Value::Int(..), Value::Int(..)) => Some((left.clone(), right.clone())),
+            _ => None,
+        };
         match arithmetic::binary(op, left, right, version) {
-            Ok(value) => Ok(value),
+            Ok(value) => {
+                if let Some((x, y)) = integers
+                    && let Some(given) = integer::overflown(op, &x, &y, &value)
+                    && let Value::Int(result, Some(ty)) = value
+                {
+                    let (problem, place) =
+                        (Problem::Wrapped { given, bits: ty.bits, result }, self.place(span));
+                    let help = "an integer without a size has 32 bits: give it one, as in `int[64]`";
+                    self.warning(Diagnostic::warning(problem).at(place, "").help(help));
+                }
+                Ok(value)
+            }
             Err(problem) => {
                 let place = self.place(span);
                 let help = power.then(|| "in OpenQASM 3 `^` is exclusive or; a power is `**`".to_owned());
@@ -272,7 +299,7 @@ impl Lowering<'_> {
     /// `type(value)`. An integer wraps.
     pub(super) fn explicit_cast(&mut self, ty: &Type, value: Value, span: Span) -> Lower<Value> {
         let value = match (value, self.integer_type(ty)?) {
-            (Value::Int(i, _), Some(ty)) => Value::int(ty.wrap(i)),
+            (Value::Int(i, _), Some(ty)) => return Ok(Value::Int(ty.wrap(i), Some(ty))),
             (other, _) => other,
         };
         self.cast(ty, value, span)
@@ -321,19 +348,27 @@ impl Lowering<'_> {
                         if result != *i {
                             self.warn(Problem::Wrapped { given: *i, bits: int.bits, result }, span);
                         }
-                        Some(result)
+                        return Ok(Value::Int(result, Some(int)));
                     }
                     Value::Bool(b) => Some(i128::from(*b)),
                     Value::Bits { bits, width } if int.sized && *width == int.bits => {
-                        Some(int.wrap(bits.cast_signed()))
+                        return Ok(Value::Int(int.wrap(bits.cast_signed()), Some(int)));
                     }
                     Value::Bits { bits, .. } => i128::try_from(*bits).ok(),
                     other => other.constant().map(|n| n.value.trunc()).and_then(num_traits::cast),
                 };
                 match whole {
                     None => Err(wrong(v, "an integer")),
-                    Some(i) if int.wrap(i) == i => Ok(Value::Int(i, Some(int))),
-                    Some(i) => Err(Problem::IntegerOverflow { what: format!("{i} in {} bits", int.bits) }),
+                    Some(i) if int.holds(i) => Ok(Value::Int(i, Some(int))),
+                    Some(i) if int.sized => {
+                        Err(Problem::IntegerOverflow { what: format!("{i} in {} bits", int.bits) })
+                    }
+                    Some(i) => {
+                        let what = format!("{i} in the {} bits of an integer without a size", int.bits);
+                        let place = self.place(span);
+                        let error = Diagnostic::error(Problem::IntegerOverflow { what }).at(place, "");
+                        return Err(self.report(error.help("give it a size, as in `int[64]`")));
+                    }
                 }
             }
             (BaseType::Bit, v) => match (v, bits_of_type) {
@@ -352,7 +387,7 @@ impl Lowering<'_> {
                 (Value::Bits { width: 1, .. }, None) => Ok(value),
                 _ => Err(wrong(v, "a bit string of this width")),
             },
-            (BaseType::Duration | BaseType::Stretch, Value::Other(_)) => Ok(value),
+            (BaseType::Duration | BaseType::Stretch, Value::Duration(_)) => Ok(value),
             (BaseType::Complex, Value::Other(_)) => Ok(value),
             (BaseType::Complex, v) if v.complex().is_some() => {
                 Ok(v.complex().map_or(Value::COMPLEX, Value::Complex))

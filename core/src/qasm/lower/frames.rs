@@ -20,7 +20,11 @@
 
 use std::collections::HashMap;
 
-use super::{Guard, Item, Lower, Lowering, Picks, Planned, conditional::Branches, variables::State};
+use super::{
+    Guard, Item, Lower, Lowering, Picks, Planned,
+    conditional::Branches,
+    variables::{State, ones},
+};
 use crate::{
     circuit::Condition,
     qasm::{ast::Span, diagnostic::Problem},
@@ -147,10 +151,42 @@ impl Lowering<'_> {
             if same || matches!(state, State::Bits { .. } | State::Lost(_)) {
                 continue;
             }
-            if !matches!(self.spill(id, span), Ok(Some(_))) {
+            let joined = match self.variables[id].chooses() {
+                true => self.join_numbers(id, span),
+                false => self.spill(id, span).map(|bits| bits.is_some()),
+            };
+            if !matches!(joined, Ok(true)) {
                 self.lose(id, span);
             }
         }
+    }
+
+    /// A number becomes one of its values where the innermost frame was left, or that of who did not leave it. Whether it
+    /// can.
+    fn join_numbers(&mut self, id: usize, span: Span) -> Lower<bool> {
+        let (at, present) = (self.frames.len() - 1, self.variables[id].state.clone());
+        let exits: Vec<State> = self.frames[at].states(id, &present).cloned().collect();
+        // Where all have left, there is no value besides theirs.
+        let unreached = present == State::Empty && self.leaving == Some(at);
+        let mut states = if unreached { Vec::new() } else { vec![present] };
+        let mut numbers = Vec::with_capacity(exits.len());
+        for exit in exits {
+            numbers.push(states.iter().position(|known| *known == exit).unwrap_or(states.len()));
+            if numbers.last() == Some(&states.len()) {
+                states.push(exit);
+            }
+        }
+        let depth = self.variables[id].depth;
+        let Some((joint, which)) = self.any_of(&states, depth, span)? else { return Ok(false) };
+        for (exit, number) in (0..).zip(numbers) {
+            let digits: Vec<bool> = (0..which.len().unwrap_or(1)).map(|bit| number >> bit & 1 == 1).collect();
+            if let (bits, Some(ones)) = ones(&which, &digits) {
+                self.add_count(digits.len() as u64, span);
+                self.fill_where_left(at, exit, &bits, ones);
+            }
+        }
+        self.set(id, joint);
+        Ok(true)
     }
 
     /// Where a frame was left, bits get what they are to have behind it. Where nothing reads the bit that says so, it is

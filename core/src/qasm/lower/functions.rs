@@ -123,7 +123,7 @@ fn ones(bits: u128) -> Value {
 }
 
 fn wrong(x: &Value) -> Problem {
-    Problem::WrongType { given: x.describe().to_owned(), expected: "another kind of value".to_owned() }
+    Problem::WrongType { given: x.describe().to_owned(), expected: "a number".to_owned() }
 }
 
 /// The size of an array along a dimension.

@@ -12,8 +12,12 @@
 //! What is shifted keeps its type.
 //!
 //! What does not fit its type wraps in two's complement, whether it is known or measured: the specification leaves that
-//! to each implementation. A type without a size has 32 bits where a measurement decides; what is known of it is as
-//! large as it is, but for negative numbers as `uint`, which wrap to 32 bits.
+//! to each implementation, and the size of `int` and `uint` too, which have 32 bits here. Where a known one of these
+//! wraps, a warning says so.
+//!
+//! A known integer is kept as an [`i128`], which for `uint[128]` means its bits: what is negative is `2^128` more.
+
+use std::cmp::Ordering;
 
 use crate::qasm::{ast::BinaryOp, diagnostic::Problem};
 
@@ -43,6 +47,15 @@ impl IntType {
         IntType { bits, unsigned, sized: true }
     }
 
+    /// `uint[128]`.
+    pub(super) const WIDEST: IntType = IntType::sized(128, true);
+
+    /// A number of that type from its digits, least significant first, if they are not too many.
+    pub(super) fn widest(digits: &[bool]) -> Option<Value> {
+        let bits = digits.iter().rev().fold(0u128, |sum, &bit| sum << 1 | u128::from(bit));
+        (digits.len() <= 128).then(|| Value::Int(bits.cast_signed(), Some(IntType::WIDEST)))
+    }
+
     /// `int` or `uint`.
     pub(super) const fn plain(unsigned: bool) -> IntType {
         IntType { bits: 32, unsigned, sized: false }
@@ -56,12 +69,17 @@ impl IntType {
     /// An integer as one of the type.
     pub(super) fn wrap(self, value: i128) -> i128 {
         let unused = 128 - self.bits.min(128);
-        match (self.sized, self.unsigned) {
-            (false, false) => value,
-            (false, true) if value >= 0 => value,
-            // 127 bits are the most that an unsigned number has here.
-            (_, true) => value & mask(self.bits.min(127)).cast_signed(),
-            (true, false) => value << unused >> unused,
+        match self.unsigned {
+            true => value & mask(self.bits).cast_signed(),
+            false => value << unused >> unused,
+        }
+    }
+
+    /// The least and the greatest number.
+    pub(super) fn range(self) -> (i128, u128) {
+        match self.unsigned {
+            true => (0, mask(self.bits)),
+            false => (self.wrap(1 << (self.bits - 1)), mask(self.bits - 1)),
         }
     }
 
@@ -131,6 +149,30 @@ pub(super) fn common(operands: &[Kind]) -> Option<IntType> {
     Some(long.max().map_or(ty, IntType::long))
 }
 
+/// What `x op y` is among all integers, if it is not what it became in a type without a size.
+pub(super) fn overflown(op: BinaryOp, x: &Value, y: &Value, result: &Value) -> Option<i128> {
+    let (Value::Int(x, _), Value::Int(y, _), Value::Int(result, Some(IntType { sized: false, .. }))) =
+        (x, y, result)
+    else {
+        return None;
+    };
+    let exact = match op {
+        BinaryOp::Add => x.checked_add(*y)?,
+        BinaryOp::Sub => x.checked_sub(*y)?,
+        BinaryOp::Mul => x.checked_mul(*y)?,
+        BinaryOp::Shl => x.checked_mul(1i128.checked_shl(u32::try_from(*y).ok()?)?)?,
+        _ => return None,
+    };
+    (exact != *result).then_some(exact)
+}
+
+/// The order of two known integers, each of its type.
+pub(super) fn order((x, x_type): (i128, Option<IntType>), (y, y_type): (i128, Option<IntType>)) -> Ordering {
+    // What is negative in an unsigned type is larger than all that is not.
+    let key = |i: i128, ty: Option<IntType>| (i < 0 && ty.is_some_and(|ty| ty.unsigned), i);
+    key(x, x_type).cmp(&key(y, y_type))
+}
+
 /// `x op y` for integers that are known, each with its type.
 pub(super) fn operate(
     op: BinaryOp,
@@ -142,7 +184,7 @@ pub(super) fn operate(
     let ty = if shift { common(&[x_type]) } else { common(&[x_type, y_type]) };
     let ty = ty.filter(|_| !(shift && matches!(x_type, Kind::Literal { .. })));
     let cast = |value| ty.map_or(value, |ty| ty.wrap(value));
-    let sized = ty.is_some_and(|ty| ty.sized);
+    let (wraps, unsigned) = (ty.is_some(), ty.is_some_and(|ty| ty.unsigned));
     let (a, b) = (cast(x), if shift { y } else { cast(y) });
     if matches!(op, Div | Rem) && b == 0 {
         return Err(Problem::DivisionByZero);
@@ -153,19 +195,26 @@ pub(super) fn operate(
         return Err(Problem::Operands { operator: op.text().to_owned(), given });
     }
     let (result, what) = match op {
-        Add => (a.checked_add(b).or_else(|| sized.then(|| a.wrapping_add(b))), "the sum"),
-        Sub => (a.checked_sub(b).or_else(|| sized.then(|| a.wrapping_sub(b))), "the difference"),
-        Mul => (a.checked_mul(b).or_else(|| sized.then(|| a.wrapping_mul(b))), "the product"),
-        Div => (a.checked_div(b).or_else(|| sized.then(|| a.wrapping_div(b))), "the quotient"),
+        Add => (a.checked_add(b).or_else(|| wraps.then(|| a.wrapping_add(b))), "the sum"),
+        Sub => (a.checked_sub(b).or_else(|| wraps.then(|| a.wrapping_sub(b))), "the difference"),
+        Mul => (a.checked_mul(b).or_else(|| wraps.then(|| a.wrapping_mul(b))), "the product"),
+        Div if unsigned => (Some((a.cast_unsigned() / b.cast_unsigned()).cast_signed()), ""),
+        Rem if unsigned => (Some((a.cast_unsigned() % b.cast_unsigned()).cast_signed()), ""),
+        Div => (a.checked_div(b).or_else(|| wraps.then(|| a.wrapping_div(b))), "the quotient"),
         Rem => (Some(a.wrapping_rem(b)), "the remainder"),
         BitAnd => (Some(a & b), ""),
         BitOr => (Some(a | b), ""),
         BitXor => (Some(a ^ b), ""),
+        Shr if unsigned => {
+            let shifted = places.ok().and_then(|n| a.cast_unsigned().checked_shr(n));
+            (Some(shifted.unwrap_or(0).cast_signed()), "")
+        }
         Shr => (Some(a >> places.unwrap_or(127).min(127)), ""),
+        Shl if wraps => (Some(places.ok().and_then(|n| a.checked_shl(n)).unwrap_or(0)), ""),
         _ => {
             let places = places.ok().filter(|places| *places < 127);
-            let shifted = places.and_then(|n| a.checked_mul(1 << n).or_else(|| sized.then(|| a << n)));
-            (shifted.or((sized || a == 0).then_some(0)), "the shifted integer")
+            let shifted = places.and_then(|n| a.checked_mul(1 << n));
+            (shifted.or((a == 0).then_some(0)), "the shifted integer")
         }
     };
     let result = result.ok_or_else(|| overflow(what))?;
@@ -183,7 +232,7 @@ pub(super) fn power(
     let exponent = u32::try_from(y).ok();
     let exact = exponent.and_then(|n| base.checked_pow(n)).or((base == 1).then_some(1));
     let result = match (exact, exponent) {
-        (None, Some(n)) if ty.is_some_and(|ty| ty.sized) => Some(base.wrapping_pow(n)),
+        (None, Some(n)) if ty.is_some() => Some(base.wrapping_pow(n)),
         _ => exact,
     };
     result.map(|value| Value::Int(cast(value), ty)).ok_or_else(|| overflow("the power"))

@@ -14,20 +14,25 @@
 //!
 //! A name that was declared with an error is kept as broken: its uses are silent.
 
+mod alternatives;
 mod arithmetic;
 mod build;
 mod call;
+mod choice;
 mod classical;
 mod conditional;
 mod declare;
 mod define;
+mod duration;
 mod evaluate;
 mod files;
 mod flow;
 mod frames;
 mod functions;
+mod input;
 mod instantiate;
 mod integer;
+mod lookup;
 mod names;
 mod operands;
 mod power;
@@ -35,6 +40,7 @@ mod pragma;
 mod repeat;
 mod report;
 mod select;
+mod split;
 mod subroutine;
 mod turn;
 mod turning;
@@ -46,7 +52,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{
     Failed, Options, Parsed, SourceText, Version,
-    ast::{Expr, Interner, Place, Span, Stmt, StmtKind, Symbol},
+    ast::{Declaration, Expr, Ident, Interner, Place, Span, Stmt, StmtKind, Symbol},
     diagnostic::{Diagnostic, Problem, Severity},
     lexer::MAX_SOURCE,
     parser::{self, Program, Stop},
@@ -189,6 +195,10 @@ struct Lowering<'a> {
     hardware: Option<(u32, Place)>,
     declared: Option<Place>,
     inputs: Vec<String>,
+    /// The values that are given, by name; those that were taken; and the names that the file itself assigns.
+    given: HashMap<&'a str, &'a str>,
+    read_for: Vec<String>,
+    assigned: Vec<Symbol>,
     /// Whether the exponent of a `pow` is evaluated: there `1/2` is a half.
     in_exponent: bool,
     /// Variables in use, the scopes around, what branches changed, and where the innermost began.
@@ -196,11 +206,15 @@ struct Lowering<'a> {
     locals: Vec<Local>,
     log: Vec<Change>,
     mark: usize,
+    /// Whether any variable went to bits.
+    spilled: bool,
     /// Hidden bits that are free, by how many belong together.
     spare: HashMap<u32, Vec<u32>>,
     subroutines: Vec<Definable>,
     /// Where the file defines them, be it later.
     to_come: HashMap<Symbol, Place>,
+    /// What a `defcal` is for.
+    calibrated: HashMap<Symbol, Place>,
     /// What can be left early, outermost first; how many there were; and which is being left.
     frames: Vec<Frame>,
     n_frames: u64,
@@ -232,41 +246,15 @@ pub(super) fn parse(text: &str, options: &Options) -> Result<Parsed, Failed> {
         lowering.program(&program);
     }
     let circuit = lowering.finish();
-    let Lowering { diagnostics, sources, version, .. } = lowering;
+    let Lowering { diagnostics, sources, version, read_for, .. } = lowering;
     match circuit {
-        Some(circuit) => Ok(Parsed { circuit, version, warnings: diagnostics, sources }),
+        Some(circuit) => Ok(Parsed { circuit, version, read_for, warnings: diagnostics, sources }),
         None => Err(Failed { diagnostics, sources }),
     }
 }
 
 pub(super) fn parse_angle(text: &str) -> Result<Angle, Box<Diagnostic>> {
-    let options = Options::default();
-    let mut lowering = Lowering::new(&options);
-    lowering.version = Version::V2;
-    lowering.sources.push(SourceText { name: options.file.to_owned(), text: text.to_owned() });
-    let whole = Place { source: 0, span: lowering.whole(text) };
-    let nothing = || {
-        let expected = "an angle such as `pi/4` or `0.3`".to_owned();
-        let given = "nothing".to_owned();
-        Box::new(Diagnostic::error(Problem::Expected { expected, given }).at(whole, ""))
-    };
-    if text.len() > MAX_SOURCE || text.trim().is_empty() {
-        return Err(nothing());
-    }
-    // A comment would hide the rest: `1//2` is no 1.
-    if let Some(at) = text.find("//").or_else(|| text.find("/*")) {
-        let (expected, given) = ("an angle without comments".to_owned(), format!("`{}`", &text[at..at + 2]));
-        let number = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-        let place = Place { source: 0, span: Span::new(number(at), number(at + 2)) };
-        return Err(Box::new(Diagnostic::error(Problem::Expected { expected, given }).at(place, "")));
-    }
-    let expr = parser::expression(text, &mut lowering.interner, &mut lowering.diagnostics);
-    let angle = expr.and_then(|expr| lowering.angle(&expr).ok());
-    match (angle, lowering.diagnostics.into_iter().next()) {
-        (Some(angle), None) => Ok(angle),
-        (_, Some(error)) => Err(Box::new(error)),
-        (None, None) => Err(nothing()),
-    }
+    input::lone(text, Version::V2, ["an angle", "`pi/4` or `0.3`"], |lowering, expr| lowering.angle(expr))
 }
 
 impl<'a> Lowering<'a> {
@@ -293,14 +281,19 @@ impl<'a> Lowering<'a> {
             hardware: None,
             declared: None,
             inputs: Vec::new(),
+            given: options.inputs.iter().copied().collect(),
+            read_for: Vec::new(),
+            assigned: Vec::new(),
             in_exponent: false,
             variables: Vec::new(),
             locals: Vec::new(),
             log: Vec::new(),
             mark: 0,
+            spilled: false,
             spare: HashMap::new(),
             subroutines: Vec::new(),
             to_come: HashMap::new(),
+            calibrated: HashMap::new(),
             frames: Vec::new(),
             n_frames: 0,
             leaving: None,
@@ -359,6 +352,7 @@ impl<'a> Lowering<'a> {
                 self.to_come.entry(subroutine.name.symbol).or_insert(place);
             }
         }
+        self.assigned = subroutine::assigned(&program.statements);
         self.enter_file();
         self.enter_frame(Kind::File);
         self.list(&program.statements, &program.statements);
@@ -368,6 +362,9 @@ impl<'a> Lowering<'a> {
 
     fn statement(&mut self, statement: &Stmt, all: &[Stmt]) -> Lower<()> {
         let span = statement.span;
+        if let Some(variable) = self.undecided(statement) {
+            return self.each_value(variable, statement, all);
+        }
         match &statement.kind {
             StmtKind::Call(call) => self.call(call, span, all),
             StmtKind::Measure(operands) => self.measure(&operands.0, operands.1.as_ref(), span),
@@ -394,7 +391,13 @@ impl<'a> Lowering<'a> {
             }
             StmtKind::Qreg(name, size) => self.declare_qubits(*name, size.as_ref(), span),
             StmtKind::Creg(name, size) => self.declare_bits(*name, size.as_ref(), span).map(|_| ()),
-            StmtKind::Declare(declaration) => self.declare(declaration, span),
+            StmtKind::Declare(declaration) => match self.value_by_bits(declaration, span) {
+                Some(assignment) => {
+                    self.declare(&Declaration { value: None, ..(**declaration).clone() }, span)?;
+                    self.statement(&assignment, all)
+                }
+                None => self.declare(declaration, span),
+            },
             StmtKind::Input(declaration) => self.declare_input(declaration, span),
             StmtKind::Output(declaration) => self.declare_output(declaration, span),
             StmtKind::Const(declaration) => self.declare_const(declaration),
@@ -413,14 +416,31 @@ impl<'a> Lowering<'a> {
             StmtKind::Pragma(Some(pragma)) => self.pragma(pragma, span),
             StmtKind::Annotation => self.ignored("an annotation", span),
             StmtKind::Nop | StmtKind::Empty => Ok(()),
-            StmtKind::Extern(name) => {
-                self.gates.insert(name.symbol, GateEntry::External(self.place(name.span)));
+            StmtKind::Extern(name, idle) => {
+                self.gates.insert(name.symbol, GateEntry::External(self.place(name.span), *idle));
                 Ok(())
             }
-            StmtKind::Defcal => self.ignored("`defcal`", span),
+            StmtKind::Cal(pulse) => self.calibrate(*pulse, span),
+            StmtKind::Defcal(name) => self.define_calibration(*name, span),
             StmtKind::Defcalgrammar => self.ignored("`defcalgrammar`", span),
             other => self.refuse(unsupported(other), span),
         }
+    }
+
+    /// `cal`: declarations for hardware, ignored. What sends pulses acts on qubits, and is an error.
+    fn calibrate(&mut self, pulse: Option<Span>, span: Span) -> Lower<()> {
+        let Some(pulse) = pulse else { return self.ignored("`cal`", span) };
+        let word = self.text(pulse).to_owned();
+        let error = Diagnostic::error(Problem::Pulse { word }).at(self.place(pulse), "");
+        Err(self.report(error.help("say what it does to the qubits by gates")))
+    }
+
+    fn define_calibration(&mut self, name: Option<Ident>, span: Span) -> Lower<()> {
+        if let Some(name) = name {
+            let place = self.place(name.span);
+            self.calibrated.entry(name.symbol).or_insert(place);
+        }
+        self.ignored("`defcal`", span)
     }
 
     /// An error about what may stand in no block.
@@ -496,7 +516,6 @@ impl<'a> Lowering<'a> {
 /// What a statement that does not run is called.
 fn unsupported(kind: &StmtKind) -> &'static str {
     match kind {
-        StmtKind::Cal => "`cal`",
         StmtKind::Expr => "an expression as a statement",
         _ => "this statement",
     }

@@ -8,7 +8,7 @@
 
 use super::{Lower, Lowering, Picks, QELIB1, USUAL, Value};
 use crate::{
-    gate::{GateKind, NAMED_GATES},
+    gate::{GateKind, NAMED_GATES, NamedGate},
     qasm::{
         SourceText, Version,
         ast::{Ident, Place, Span, StmtKind, Symbol},
@@ -168,8 +168,8 @@ pub(super) enum GateEntry {
     Own(Callee, Place),
     /// A subroutine, by number.
     Subroutine(usize, Place),
-    /// A function of `extern`.
-    External(Place),
+    /// A function of `extern`, and whether a call of it can change nothing.
+    External(Place, bool),
     /// Something that was refused.
     Broken,
 }
@@ -202,6 +202,13 @@ impl Gates {
     }
 }
 
+impl NamedGate {
+    /// Its names in the standard file of a language.
+    fn standard(&self, version: Version) -> &'static [&'static str] {
+        if version == Version::V2 { self.qasm2 } else { self.qasm3 }
+    }
+}
+
 impl Lowering<'_> {
     /// The gates that need no include.
     pub(super) fn built_in_gates(&mut self) {
@@ -224,7 +231,7 @@ impl Lowering<'_> {
         // The definitions of the file do not reach into the standard ones.
         let before = std::mem::take(&mut self.gates.table);
         for gate in NAMED_GATES {
-            for &name in if version == Version::V2 { gate.qasm2 } else { gate.qasm3 } {
+            for &name in gate.standard(version) {
                 // The built-in U of each language is not a matter of the file.
                 if name != "U" {
                     let symbol = self.interner.intern(name);
@@ -249,7 +256,11 @@ impl Lowering<'_> {
         if self.version == Version::V2 || self.names.get(name.symbol).is_some() {
             return;
         }
-        let standard = NAMED_GATES.iter().find(|gate| gate.qasm3.contains(&text.as_str()));
+        let (mut standard, mut others) = (None, None);
+        for gate in NamedGate::called(&text) {
+            let known = if gate.qasm3.contains(&text.as_str()) { &mut standard } else { &mut others };
+            known.get_or_insert(gate);
+        }
         if let Some(gate) = standard {
             self.gates.offer(name.symbol, Callee::Table(gate.kind, gate.n_controls));
             let problem = Problem::LentGate { name: text, from: "that of `stdgates.inc`" };
@@ -257,8 +268,7 @@ impl Lowering<'_> {
             return self.warning(Diagnostic::warning(problem).at(place, "").help(help));
         }
         let Some(line) = usual_line(&text) else { return };
-        let kind = NAMED_GATES.iter().find(|gate| gate.qasm2.contains(&text.as_str()) || gate.name == text);
-        match kind {
+        match others {
             Some(gate) => self.gates.offer(name.symbol, Callee::Table(gate.kind, gate.n_controls)),
             None => self.define_usual(name.symbol, line),
         }
@@ -276,8 +286,7 @@ impl Lowering<'_> {
         // It knows the standard gates alone.
         let before = std::mem::take(&mut self.gates.table);
         for gate in NAMED_GATES {
-            let names = gate.qasm3.iter().chain(gate.qasm2).chain([&gate.name]);
-            for &name in names.filter(|name| **name != "U") {
+            for name in gate.names().filter(|name| *name != "U") {
                 let symbol = self.interner.intern(name);
                 if self.gates.get(symbol).is_none() {
                     self.gates.offer(symbol, Callee::Table(gate.kind, gate.n_controls));
@@ -348,8 +357,14 @@ impl Lowering<'_> {
         }
         let help = self.gate_help(name.symbol, &text);
         self.gates.break_name(name.symbol);
-        let error = Diagnostic::error(Problem::UnknownGate { name: text }).at(place, "").maybe_help(help);
-        Err(self.report(error))
+        let calibrated = self.calibrated.get(&name.symbol).copied();
+        let example =
+            format!("a `defcal` says how hardware does it: say what it does, `gate {text} … {{ … }}`");
+        let error = Diagnostic::error(Problem::UnknownGate { name: text }).at(place, "");
+        Err(self.report(match calibrated {
+            Some(there) => error.at(there, "calibrated here").help(example),
+            None => error.maybe_help(help),
+        }))
     }
 
     fn gate_help(&self, symbol: Symbol, name: &str) -> Option<String> {
@@ -358,16 +373,12 @@ impl Lowering<'_> {
                 "`{name}` is OpenQASM 3, but this file is OpenQASM 2: change the first line"
             ));
         }
-        let listed = |version: Version| {
-            NAMED_GATES
-                .iter()
-                .any(|g| (if version == Version::V2 { g.qasm2 } else { g.qasm3 }).contains(&name))
-        };
         let own = match self.version {
             Version::V2 => ("qelib1.inc", self.gates.included[0]),
             Version::V3 => ("stdgates.inc", self.gates.included[1]),
         };
-        if listed(self.version) && !own.1 {
+        let in_own = |gate: &NamedGate| gate.standard(self.version).contains(&name);
+        if !own.1 && NamedGate::called(name).any(in_own) {
             return Some(format!("it is in a standard file: add `include \"{}\";`", own.0));
         }
         let known: Vec<String> = self.gates.table.symbols().map(|s| self.name(s)).collect();

@@ -161,6 +161,7 @@ impl Lowering<'_> {
                 {
                     return self.depends(id, self.place(operand.span), "assigned here");
                 }
+                self.use_all_digits(id);
                 self.bits_of_variable(id, operand)
             }
             found => {

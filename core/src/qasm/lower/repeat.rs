@@ -124,6 +124,8 @@ impl Lowering<'_> {
             if !matches!(self.variables[id].state, State::Bits { .. }) && self.spill(id, span)?.is_none() {
                 self.lose(id, span);
             }
+            // In a later round it may be larger than in the first one.
+            self.use_all_digits(id);
         }
         let start = self.plan.len();
         let truth = self.asked(condition)?;

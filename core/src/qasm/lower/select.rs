@@ -61,8 +61,18 @@ impl Lowering<'_> {
         }
     }
 
+    /// The element at a place of the first axis of a value, if there is one.
+    pub(super) fn element(&mut self, value: &Value, given: i128, span: Span) -> Lower<Option<Value>> {
+        let size = self.axis(value, span)?;
+        let Some(at) = position(given, size).and_then(|at| usize::try_from(at).ok()) else { return Ok(None) };
+        Ok(match value {
+            Value::Array(items) => items.get(at).cloned(),
+            _ => in_bits(value).map(|(_, bits)| Value::Bits { width: 1, bits: bits >> at & 1 }),
+        })
+    }
+
     /// How many places the first axis of a value has.
-    fn axis(&mut self, value: &Value, span: Span) -> Lower<u64> {
+    pub(super) fn axis(&mut self, value: &Value, span: Span) -> Lower<u64> {
         match (value, in_bits(value)) {
             (Value::Array(items), _) => Ok(items.len() as u64),
             (_, Some((width, _))) => Ok(u64::from(width)),

@@ -51,6 +51,8 @@ pub(super) struct Wanted {
     slot: Option<Picks>,
     direct: bool,
     value: Option<Value>,
+    /// The variable that gets it, where it is a number that no bits hold.
+    number: Option<usize>,
     given: bool,
     /// The scopes around the call, and those around the body.
     outside: usize,
@@ -160,17 +162,20 @@ impl Lowering<'_> {
 
         let errors = self.n_errors();
         let outside = self.locals.len();
+        let number = self.number_of_result(&subroutine)?;
         let suspended = self.names.suspend();
         let caller = std::mem::replace(&mut self.source, source);
         self.enter_scope();
         self.enter_frame(Kind::Subroutine);
         let mut parts = Parts::new();
-        let result = self.body(&subroutine, arguments, into, outside, &mut parts);
+        let result = self.body(&subroutine, arguments, into, (outside, number), &mut parts);
         self.leave_frame(subroutine.name.span);
         self.give_parts(parts);
         self.leave_scope();
         self.source = caller;
         self.names.resume(suspended);
+        let state = number.map(|id| self.variables[id].state.clone());
+        self.variables.truncate(number.unwrap_or(self.variables.len()));
         if self.n_errors() > errors {
             if let Some(error) = self.diagnostics.last_mut().filter(|e| e.labels.len() < 4) {
                 *error = error.clone().at(place, "called here");
@@ -179,6 +184,12 @@ impl Lowering<'_> {
         }
         let wanted = result?;
         let name = subroutine.name.symbol;
+        match state {
+            Some(State::Known(value)) => return Ok(Given::Value(Classical::Value(value))),
+            Some(State::Choice(choice)) => return Ok(Given::Value(Classical::Choice(choice))),
+            Some(_) if wanted.given => return self.fail(Problem::Depends { name: self.name(name) }, span),
+            _ => {}
+        }
         match (wanted.ty, wanted.slot, wanted.value) {
             (None, ..) => Ok(Given::Nothing),
             _ if !wanted.given => self.fail(Problem::NoResult { name: self.name(name) }, span),
@@ -190,6 +201,18 @@ impl Lowering<'_> {
             }
             _ => Ok(Given::Stored),
         }
+    }
+
+    /// A variable for what a subroutine gives, where that is a number that no bits hold.
+    fn number_of_result(&mut self, subroutine: &Subroutine) -> Lower<Option<usize>> {
+        let Some(ty) = &subroutine.result else { return Ok(None) };
+        if !matches!(ty.base, BaseType::Float | BaseType::Angle) {
+            return Ok(None);
+        }
+        let id = self.new_variable(subroutine.name, ty, None)?;
+        let chooses = self.variables[id].chooses();
+        self.variables.truncate(if chooses { id + 1 } else { id });
+        Ok(chooses.then_some(id))
     }
 
     /// An argument, as the caller sees it.
@@ -279,7 +302,7 @@ impl Lowering<'_> {
         subroutine: &Subroutine,
         arguments: Vec<Argument>,
         into: Option<Picks>,
-        outside: usize,
+        (outside, number): (usize, Option<usize>),
         parts: &mut Parts,
     ) -> Lower<Wanted> {
         for (argument, parameter) in arguments.into_iter().zip(&subroutine.params) {
@@ -291,6 +314,7 @@ impl Lowering<'_> {
             slot: None,
             direct: false,
             value: None,
+            number,
             given: false,
             outside,
             inside: self.locals.len(),
@@ -414,6 +438,7 @@ impl Lowering<'_> {
     pub(super) fn give_back(&mut self, value: Option<&Expr>, span: Span) -> Lower<()> {
         let Some(wanted) = self.results.last() else { return self.leave(Kind::Subroutine, span) };
         let (ty, size, slot, outside) = (wanted.ty.clone(), wanted.size, wanted.slot.clone(), wanted.outside);
+        let number = wanted.number;
         match (value, ty) {
             (None, None) => {}
             (Some(expr), None) => {
@@ -434,6 +459,10 @@ impl Lowering<'_> {
                     wanted.slot = Some(bits.clone());
                 }
                 self.give_bits(expr, bits)?;
+            }
+            (Some(expr), Some(_)) if number.is_some() => {
+                let value = self.classical(expr)?;
+                self.assign_variable(number.unwrap_or_default(), value, expr.span)?;
             }
             (Some(expr), Some(ty)) => {
                 let value = match self.classical(expr)? {

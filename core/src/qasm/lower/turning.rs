@@ -7,28 +7,22 @@
 //! phase(c) r;                     if (c[0]) phase(pi/4) r; if (c[1]) phase(pi/2) r; if (c[2]) phase(pi) r;
 //! ```
 //! They are added, subtracted, compared, shifted and multiplied by integers as unsigned integers of their bits. A rotation
-//! or a phase by one of them is the product of those by its bits, under modifiers too; nothing else can be done by one.
+//! or a phase by one of them is the product of those by its bits, under modifiers too; for other gates it is a `choice`.
 
 use super::{
-    Item, Lower, Lowering, Value,
-    call::PlannedCall,
-    classical::Classical,
-    integer::IntType,
-    names::{Callee, Entry},
-    power::Exponent,
-    turn::Turn,
-    variables::State,
+    Item, Lower, Lowering, Value, call::PlannedCall, classical::Classical, integer::IntType, names::Entry,
+    turn::Turn, variables::State,
 };
 use crate::{
     circuit::Condition,
     qasm::{
-        ast::{BaseType, BinaryOp, Expr, ExprKind, Span},
+        ast::{BinaryOp, Expr, ExprKind, Span},
         diagnostic::Problem,
     },
 };
 
 impl Lowering<'_> {
-    /// Whether an expression reads an angle that is kept in bits.
+    /// Whether an expression is an angle that is kept in bits.
     pub(super) fn reads_turn(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Name(symbol) => match self.names.get(*symbol) {
@@ -37,25 +31,6 @@ impl Lowering<'_> {
                 }
                 _ => false,
             },
-            ExprKind::Unary(_, operand) => self.reads_turn(operand),
-            ExprKind::Cast(ty, inner) => ty.base == BaseType::Angle && self.reads_bits(inner),
-            ExprKind::Chain(first, rest) => {
-                self.reads_turn(first) || rest.iter().any(|(_, right)| self.reads_turn(right))
-            }
-            _ => false,
-        }
-    }
-
-    /// Whether an expression names bits or what is kept in some.
-    fn reads_bits(&self, expr: &Expr) -> bool {
-        let mut base = expr;
-        while let ExprKind::Index(inner, _) = &base.kind {
-            base = inner;
-        }
-        let ExprKind::Name(symbol) = base.kind else { return false };
-        match self.names.get(symbol) {
-            Some(Entry::Bits(_)) => true,
-            Some(&Entry::Variable(id)) => matches!(self.variables[id].state, State::Bits { .. }),
             _ => false,
         }
     }
@@ -125,15 +100,6 @@ impl Lowering<'_> {
     /// A call of a rotation or a phase by an angle in bits: one by each of them.
     pub(super) fn call_by_bits(&mut self, bits: &[u32], call: PlannedCall) -> Lower<()> {
         let PlannedCall { gate, qubits, times, span, source } = call;
-        let exponents = gate.modifiers.as_ref().map_or(&[][..], |m| &m.exponents);
-        let rotates = match gate.callee {
-            Callee::Table(kind, _) => kind.generator().is_some(),
-            Callee::Defined(_) => false,
-        };
-        if !rotates || exponents.iter().any(|e| !matches!(e, Exponent::Integer(_))) {
-            let what = "an angle that depends on a measurement, for other gates than rotations and phases";
-            return self.refuse(what, span);
-        }
         let width = u32::try_from(bits.len()).unwrap_or(u32::MAX);
         for (at, &bit) in (0u32..).zip(bits) {
             let turn = Turn::Bits { width, bits: 1 << at };
@@ -148,16 +114,5 @@ impl Lowering<'_> {
             })?;
         }
         Ok(())
-    }
-
-    /// The bits of an argument that is an angle in bits.
-    pub(super) fn turn_bits(&mut self, arg: &Expr) -> Lower<Vec<u32>> {
-        match self.classical(arg)? {
-            Classical::Turn(bits) => Ok(bits),
-            Classical::Value(_) | Classical::Digits { .. } | Classical::Word { .. } | Classical::Truth(_) => {
-                let (given, expected) = ("this".to_owned(), "an angle".to_owned());
-                self.fail(Problem::WrongType { given, expected }, arg.span)
-            }
-        }
     }
 }

@@ -19,6 +19,7 @@ use num_complex::Complex;
 use num_traits::{CheckedMul, ToPrimitive};
 
 use super::{
+    duration::Duration,
     integer::{IntType, Kind, operate},
     turn::Turn,
 };
@@ -48,6 +49,7 @@ pub(super) enum Value {
     Array(Rc<[Value]>),
     /// A complex number, be it real.
     Complex(Complex<f64>),
+    Duration(Duration),
     /// A value that no gate takes, by its description.
     Other(&'static str),
 }
@@ -211,9 +213,6 @@ impl Value {
         Value::Int(value, None)
     }
 
-    /// A duration, of any length: what waits is ignored.
-    pub(super) const DURATION: Value = Value::Other("a duration");
-
     pub(super) fn describe(&self) -> &'static str {
         match self {
             Value::Bool(_) => "a truth value",
@@ -225,6 +224,7 @@ impl Value {
             Value::Angle(_) | Value::Expr(_) => "an expression in parameters",
             Value::Array(_) => "an array",
             Value::Complex(_) => "a complex number",
+            Value::Duration(_) => "a duration",
             Value::Other(what) => what,
         }
     }
@@ -244,6 +244,10 @@ impl Value {
     /// The real constant that this is, be it an integer.
     pub(super) fn number(&self) -> Option<Number> {
         match self {
+            Value::Int(i @ ..0, Some(ty)) if ty.unsigned => {
+                let value = i.cast_unsigned().to_f64().unwrap_or(f64::NAN);
+                Some(Number { value, form: Form::Rounded(UNIT * value) })
+            }
             Value::Int(i, _) => Some(Number::integer(*i)),
             Value::Number(n) => Some(*n),
             _ => None,
@@ -306,7 +310,8 @@ impl Value {
             Value::Turn(turn) => Ok(Value::Turn(turn.negate())),
             Value::Expr(e) => Ok(Value::Expr(e.negate())),
             Value::Complex(z) => Ok(Value::Complex(-z)),
-            Value::COMPLEX | Value::DURATION => Ok(self),
+            Value::Duration(duration) => Ok(Value::Duration(duration.negate())),
+            Value::COMPLEX => Ok(self),
             other => Err(Problem::Operands { operator: "-".to_owned(), given: other.describe().to_owned() }),
         }
     }

@@ -14,8 +14,8 @@
 //! ```
 //!
 //! What is assigned under a condition on bits is known within that branch. Behind it, where the branches do
-//! not agree, a truth value or an integer goes to hidden bits; any other variable is lost, and reading it is
-//! an error.
+//! not agree, a truth value or an integer goes to hidden bits, and any other number becomes a `choice`; any other variable
+//! is lost, and reading it is an error.
 //!
 //! Invariant: `log[mark..]` has each variable once that has changed since the innermost open branch
 //! began, with its state at that beginning; variables declared in the branch itself are not in it.
@@ -23,8 +23,12 @@
 use std::rc::Rc;
 
 use super::{
-    Guard, Item, Lower, Lowering, Picks, Planned, Register, Stop, Value, classical::Classical,
-    integer::IntType, names::Entry, turn::Turn,
+    Guard, Item, Lower, Lowering, Picks, Planned, Register, Stop, Value,
+    choice::Choice,
+    classical::Classical,
+    integer::{IntType, with_sign},
+    names::Entry,
+    turn::Turn,
 };
 use crate::{
     circuit::Condition,
@@ -45,6 +49,8 @@ pub(super) enum State {
         bits: Picks,
         signed: bool,
     },
+    /// A number that is one of some values, as bits say.
+    Choice(Choice),
     /// It depends on bits, and cannot be kept in bits itself: by this statement.
     Lost(Place),
 }
@@ -55,11 +61,13 @@ pub(super) struct Variable {
     ty: Rc<Type>,
     /// The type of an integer.
     pub(super) integer: Option<IntType>,
-    /// How many bits hold it, if some do.
+    /// How many bits hold it, if some do; and of how many its value is made, the last a sign if it has one. The others are
+    /// as that sign, or 0.
     n_bits: Option<u32>,
+    pub(super) used: u32,
     pub(super) state: State,
     /// Where it was declared: in how many scopes, and in which branch.
-    depth: usize,
+    pub(super) depth: usize,
     guard: Option<Guard>,
 }
 
@@ -71,6 +79,11 @@ impl Variable {
 
     pub(super) fn is_angle(&self) -> bool {
         self.ty.base == BaseType::Angle && !self.is_array()
+    }
+
+    /// Whether it is a number that no bits hold, one of some values where it depends on a measurement.
+    pub(super) fn chooses(&self) -> bool {
+        matches!(self.ty.base, BaseType::Float | BaseType::Angle) && self.n_bits.is_none() && !self.is_array()
     }
 
     /// Whether it has bits to be written to.
@@ -138,7 +151,7 @@ impl Lowering<'_> {
     }
 
     /// The same, of which none was in use before.
-    fn unused_bits(&mut self, size: u32, depth: usize, span: Span) -> Lower<Picks> {
+    pub(super) fn unused_bits(&mut self, size: u32, depth: usize, span: Span) -> Lower<Picks> {
         let first = self.n_bits;
         if first.checked_add(size).is_none() {
             let (given, limit) = (u64::from(first) + u64::from(size), u64::from(u32::MAX));
@@ -214,6 +227,7 @@ impl Lowering<'_> {
             ty,
             integer,
             n_bits,
+            used: 0,
             state: State::Empty,
             depth,
             guard,
@@ -228,7 +242,24 @@ impl Lowering<'_> {
     pub(super) fn assign_variable(&mut self, id: usize, value: Classical, span: Span) -> Lower<()> {
         let ty = self.variables[id].ty.clone();
         let value = match value {
+            Classical::Value(_) => value,
+            _ if self.variables[id].chooses() => {
+                let state = self.chosen_number(&ty, value, self.variables[id].depth, span)?;
+                self.set(id, state);
+                return Ok(());
+            }
+            Classical::Choice(_) if self.variables[id].n_bits.is_some() => {
+                self.cast_choice(&ty, value, span)?
+            }
+            other => other,
+        };
+        let value = match value {
             Classical::Value(value) => Classical::Value(self.cast(&ty, value, span)?),
+            Classical::Digits { digits, width: None }
+                if self.variables[id].integer == Some(IntType::WIDEST) && digits.len() <= 128 =>
+            {
+                Classical::Value(IntType::widest(&digits).unwrap_or(Value::int(0)))
+            }
             Classical::Digits { .. } => {
                 let what = "an integer of this length".to_owned();
                 return self.fail(Problem::IntegerOverflow { what }, span);
@@ -253,6 +284,9 @@ impl Lowering<'_> {
             }
             other => other,
         };
+        if matches!(self.variables[id].state, State::Bits { .. }) || !matches!(value, Classical::Value(_)) {
+            self.use_digits_of(id, &value);
+        }
         match (&self.variables[id].state, value) {
             (State::Bits { bits, .. }, value) => self.store_number(bits.clone(), value, span),
             (_, Classical::Value(value)) => {
@@ -264,6 +298,47 @@ impl Lowering<'_> {
                 None => self.depends(id, self.place(span), "assigned here"),
             },
         }
+    }
+
+    /// The value of an integer that is kept in bits.
+    pub(super) fn word_of(&self, id: usize) -> Option<Classical> {
+        let Variable { state: State::Bits { bits, signed }, integer: ty @ Some(_), used, .. } =
+            &self.variables[id]
+        else {
+            return None;
+        };
+        Some(Classical::Word { bits: bits.iter().take(*used as usize).collect(), signed: *signed, ty: *ty })
+    }
+
+    pub(super) fn name_of(&self, id: usize) -> String {
+        self.name(self.variables[id].name)
+    }
+
+    /// From here on a variable in bits may be made of more of them.
+    fn use_digits(&mut self, id: usize, digits: u32) {
+        let variable = &mut self.variables[id];
+        variable.used = variable.used.max(digits).min(variable.n_bits.unwrap_or(0)).max(1);
+    }
+
+    /// All its bits count.
+    pub(super) fn use_all_digits(&mut self, id: usize) {
+        self.use_digits(id, u32::MAX);
+    }
+
+    /// A variable in bits gets a value.
+    fn use_digits_of(&mut self, id: usize, value: &Classical) {
+        let unsigned = self.variables[id].integer.is_some_and(|ty| ty.unsigned);
+        let digits = match value {
+            Classical::Value(value) => digits_needed(value, unsigned),
+            Classical::Truth(_) => 2,
+            Classical::Word { signed: true, .. } if unsigned => u32::MAX,
+            Classical::Word { bits, signed, .. } => {
+                let n = u32::try_from(bits.len()).unwrap_or(u32::MAX);
+                n.saturating_add(u32::from(!signed && !unsigned))
+            }
+            Classical::Turn(_) | Classical::Digits { .. } | Classical::Choice(_) => u32::MAX,
+        };
+        self.use_digits(id, digits);
     }
 
     /// The value of a variable, if it is known.
@@ -280,20 +355,22 @@ impl Lowering<'_> {
                 self.warn(Problem::TakenAsZero { name }, span);
                 Ok(zero)
             }
-            State::Bits { .. } => self.depends(id, self.place(span), ""),
+            State::Bits { .. } | State::Choice(_) => self.depends(id, self.place(span), ""),
             State::Lost(by) => {
                 let name = self.name(self.variables[id].name);
                 let (place, by) = (self.place(span), *by);
                 let error = Diagnostic::error(Problem::Depends { name }).at(place, "");
-                Err(self.report(error.at(by, "by what is assigned here")))
+                let help = "a number that measurements decide may have at most 1024 values; what a loop assigns that a \
+                            measurement ends may be an integer or an `angle[n]`";
+                let help = self.variables[id].chooses().then(|| help.to_owned());
+                Err(self.report(error.at(by, "by what is assigned here").maybe_help(help)))
             }
         }
     }
 
     pub(super) fn depends<T>(&mut self, id: usize, place: Place, label: &str) -> Lower<T> {
         let name = self.name(self.variables[id].name);
-        let help =
-            "a circuit has fixed gates: only bits, truth values and integers can depend on what is measured";
+        let help = "a circuit has fixed gates: this must be known, and cannot depend on what is measured";
         Err(self.report(Diagnostic::error(Problem::Depends { name }).at(place, label).help(help)))
     }
 
@@ -334,7 +411,7 @@ impl Lowering<'_> {
             State::Known(value) => {
                 matches!(value, Value::Bool(_) | Value::Int(..) | Value::Turn(Turn::Bits { .. }))
             }
-            State::Bits { .. } | State::Lost(_) => false,
+            State::Bits { .. } | State::Choice(_) | State::Lost(_) => false,
         };
         if !states().all(kept) {
             return Ok(None);
@@ -349,6 +426,15 @@ impl Lowering<'_> {
             let what = format!("an integer that depends on a measurement and is more than {size} bits long");
             return self.fail(Problem::IntegerOverflow { what }, span);
         }
+        let unsigned = self.variables[id].integer.is_some_and(|ty| ty.unsigned);
+        let needed = |state: &State| match state {
+            State::Known(value) => digits_needed(value, unsigned),
+            _ => 1,
+        };
+        let used =
+            values.iter().map(|(state, _)| state).chain(exits.iter().map(|exit| &exit.2)).map(needed).max();
+        self.use_digits(id, used.unwrap_or(u32::MAX));
+        self.spilled = true;
         // Bits that get values before this place must have been in no other use.
         let bits = match exits.is_empty() {
             true => self.hidden_bits(size, depth, span)?,
@@ -436,7 +522,7 @@ impl Lowering<'_> {
             }
             Classical::Word { bits, signed, .. } => (bits, signed),
             Classical::Turn(bits) => (bits, false),
-            Classical::Digits { .. } => return self.refuse("this assignment", span),
+            Classical::Digits { .. } | Classical::Choice(_) => return self.refuse("this assignment", span),
         };
         from.truncate(size as usize);
         let from = self.apart(from, &into, span)?;
@@ -491,6 +577,13 @@ impl Lowering<'_> {
                 continue;
             }
             let lost = [&a, &b].into_iter().any(|s| matches!(s, State::Lost(_)));
+            if self.variables[id].chooses() {
+                match self.either([&a, &b], sides, self.variables[id].depth, span)? {
+                    Some(state) => self.set(id, state),
+                    None => self.lose(id, span),
+                }
+                continue;
+            }
             let bits = match &before {
                 _ if lost => None,
                 // One branch moved it to bits; the other ended with a value of its own.
@@ -520,6 +613,7 @@ impl Lowering<'_> {
         span: Span,
     ) -> Lower<()> {
         if let State::Known(value) = end {
+            self.use_digits_of(id, &Classical::Value(value.clone()));
             let guard = self.guard_stayed(id, side, span)?;
             self.fill(bits, value, guard, false, span);
         }
@@ -559,6 +653,17 @@ pub(super) fn bits_of_type(ty: &Type, integer: Option<IntType>) -> Option<u32> {
     }
 }
 
+/// How many bits a number is made of, with a sign unless it is of a type that has none.
+fn digits_needed(value: &Value, unsigned: bool) -> u32 {
+    match value {
+        Value::Bool(_) => 1,
+        Value::Int(i @ ..0, _) if unsigned && *i < 0 => u32::MAX,
+        Value::Int(i, _) if unsigned => with_sign(*i).saturating_sub(1),
+        Value::Int(i, _) => with_sign(*i),
+        _ => u32::MAX,
+    }
+}
+
 /// The bits of a truth value or an integer, in two's complement.
 fn digits_of(value: &Value) -> u128 {
     match value {
@@ -576,7 +681,7 @@ fn digits(value: &Value, size: u32) -> Vec<bool> {
 }
 
 /// Those of some bits whose digits are 1, with as many ones; nothing without any.
-fn ones(bits: &Picks, digits: &[bool]) -> (Picks, Option<Box<[bool]>>) {
+pub(super) fn ones(bits: &Picks, digits: &[bool]) -> (Picks, Option<Box<[bool]>>) {
     let all = bits.iter().zip(digits).filter(|(_, one)| **one).map(|(bit, _)| bit);
     let all: Rc<[u32]> = all.collect();
     let values = (!all.is_empty()).then(|| vec![true; all.len()].into());

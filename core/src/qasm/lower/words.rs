@@ -121,7 +121,8 @@ impl Lowering<'_> {
             Some(_) => IntType::sized(a.len(), true),
             None => Self::type_of(op, &a, &b),
         };
-        let width = ty.bits.min(if ty.unsigned { ty.bits } else { enough(op, &a, &b) }) as usize;
+        let width = ty.bits.min(if ty.unsigned { enough_unsigned(op, &a, &b) } else { enough(op, &a, &b) });
+        let width = width.max(1) as usize;
         let (x, y) = (a.to_width(width), b.to_width(width));
         let digits = match op {
             Add => self.add(x, y, ZERO, span)?.0,
@@ -287,6 +288,10 @@ impl Lowering<'_> {
             Classical::Truth(condition) => {
                 return register(vec![self.kept_digit(Truth::Open(condition), span)?]);
             }
+            Classical::Value(Value::Int(i @ ..0, Some(ty))) if ty.unsigned => {
+                let digits = of(ty.bits_of(i), ty.bits);
+                return Ok(Operand { digits, signed: false, kind: Kind::Typed(ty) });
+            }
             Classical::Value(Value::Int(i, ty)) => {
                 let (digits, kind) = (of(i.cast_unsigned(), with_sign(i)), Kind::of(i, ty));
                 return Ok(Operand { digits, signed: true, kind });
@@ -296,9 +301,7 @@ impl Lowering<'_> {
             Classical::Digits { digits, width: Some(_) } => {
                 return register(digits.into_iter().map(Truth::Constant).collect());
             }
-            Classical::Value(Value::Angle(_) | Value::Number(_) | Value::Turn(_) | Value::Expr(_)) => {
-                "a number that would depend on a measurement: choose between gates with `if` or `switch`"
-            }
+            Classical::Choice(choice) => choice.describe(),
             Classical::Value(other) => other.describe(),
             Classical::Digits { .. } => "an integer of this length",
             Classical::Turn(_) => "an angle that depends on a measurement",
@@ -317,7 +320,7 @@ impl Lowering<'_> {
     }
 
     /// A number in bits: those that its digits are, new ones for the others. Without a type it is a register.
-    fn word(&mut self, digits: Digits, ty: Option<IntType>, span: Span) -> Lower<Classical> {
+    pub(super) fn word(&mut self, digits: Digits, ty: Option<IntType>, span: Span) -> Lower<Classical> {
         let signed = ty.is_some_and(|ty| !ty.unsigned);
         let plain = |digit: &Truth| match digit {
             Truth::Open(Condition::Bit { bit, value: true }) => Some(*bit),
@@ -497,6 +500,24 @@ fn enough(op: BinaryOp, a: &Operand, b: &Operand) -> u32 {
         }
         Shr => m,
         _ => m.max(n),
+    }
+}
+
+/// How many digits of a result without a sign can be other than 0.
+fn enough_unsigned(op: BinaryOp, a: &Operand, b: &Operand) -> u32 {
+    use BinaryOp::*;
+    let negative = |operand: &Operand| operand.signed && (!operand.is_known() || operand.is_negative());
+    if negative(a) || negative(b) {
+        return u32::MAX;
+    }
+    let (m, n) = (a.needs(false), b.needs(false));
+    match op {
+        Add => m.max(n).saturating_add(1),
+        Div | Rem | BitAnd | BitOr | BitXor => m.max(n),
+        Mul => m.saturating_add(n),
+        Shr => m,
+        // A difference may be below 0, which wraps.
+        _ => u32::MAX,
     }
 }
 

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use super::{Parse, Parser, Stop};
 use crate::qasm::{
     ast::{
-        BaseType, Case, Declaration, Expr, ForLoop, Index, Parameter, StmtKind, Subroutine, SwitchCase, Type,
-        Word,
+        BaseType, Case, Declaration, Expr, ForLoop, Ident, Index, Parameter, Span, StmtKind, Subroutine,
+        SwitchCase, Type, Word,
     },
     diagnostic::{Label, Problem},
     lexer::{Kind, Sign},
@@ -151,13 +151,11 @@ impl Parser<'_> {
             }
             Word::Cal => {
                 self.bump();
-                self.raw_block()?;
-                Ok(StmtKind::Cal)
+                self.raw_block().map(StmtKind::Cal)
             }
             Word::Defcal => {
                 self.bump();
-                self.raw_block()?;
-                Ok(StmtKind::Defcal)
+                self.calibration()
             }
             Word::Defcalgrammar => {
                 self.bump();
@@ -269,7 +267,9 @@ impl Parser<'_> {
         self.bump();
         let name = self.ident("the name of a function")?;
         self.expect(Sign::LParen)?;
+        let mut idle = true;
         self.list(Sign::RParen, |p| {
+            idle &= !matches!(p.word(), Some(Word::Qubit | Word::Qreg | Word::Mutable));
             if matches!(p.word(), Some(Word::Readonly | Word::Mutable | Word::Creg)) {
                 p.bump();
                 if p.is_sign(Sign::LBracket) {
@@ -281,13 +281,25 @@ impl Parser<'_> {
         self.expect(Sign::RParen)?;
         if self.eat(Sign::Arrow) {
             self.ty()?;
+            idle = false;
         }
         self.semicolon()?;
-        Ok(StmtKind::Extern(name))
+        Ok(StmtKind::Extern(name, idle))
     }
 
-    /// Skips to the block of a calibration and over it: its text is in another language.
-    fn raw_block(&mut self) -> Parse<()> {
+    /// `defcal name …`
+    fn calibration(&mut self) -> Parse<StmtKind> {
+        let span = self.token.span;
+        let name = match (self.token.kind, self.word()) {
+            (Kind::Name(symbol), None) => Some(Ident { symbol, span }),
+            _ => None,
+        };
+        self.raw_block().map(|_| StmtKind::Defcal(name))
+    }
+
+    /// Skips to the block of a calibration and over it: its text is in another language. Where it first plays a pulse or
+    /// captures one, if it does.
+    fn raw_block(&mut self) -> Parse<Option<Span>> {
         let start = self.last_end;
         let result = self.skip_block();
         // What is no word of ours is one of that language.
@@ -300,7 +312,7 @@ impl Parser<'_> {
         result
     }
 
-    fn skip_block(&mut self) -> Parse<()> {
+    fn skip_block(&mut self) -> Parse<Option<Span>> {
         while !self.is_sign(Sign::LBrace) {
             if matches!(self.token.kind, Kind::End | Kind::Sign(Sign::Semi)) {
                 return self.expected("`{`");
@@ -308,8 +320,12 @@ impl Parser<'_> {
             self.bump();
         }
         let open = self.token.span;
-        let mut depth = 0usize;
+        let (mut depth, mut pulse) = (0usize, None);
         loop {
+            let word = &self.text[self.token.span.range()];
+            if self.next_is(Sign::LParen) && (word == "play" || word.starts_with("capture")) {
+                pulse.get_or_insert(self.token.span);
+            }
             match self.bump().kind {
                 Kind::Sign(Sign::LBrace) => depth += 1,
                 Kind::Sign(Sign::RBrace) => depth -= 1,
@@ -320,7 +336,7 @@ impl Parser<'_> {
                 _ => {}
             }
             if depth == 0 {
-                return Ok(());
+                return Ok(pulse);
             }
             if self.stopped() {
                 return Err(Stop);

@@ -176,6 +176,9 @@ impl Parser<'_> {
             Some(Word::Measure) => {
                 self.bump();
                 let kind = ExprKind::Measure(Box::new(self.operand()?));
+                if self.is_sign(Sign::PlusPlus) {
+                    return self.expected("one register to measure; `let all = a ++ b;` makes one of two");
+                }
                 return Ok(Expr { span: Span::new(name.span.start, self.last_end), kind });
             }
             Some(Word::Durationof) => {

@@ -74,10 +74,12 @@ pub(super) fn program(
 /// Parses a text that is one expression.
 pub(super) fn expression(
     text: &str,
+    version: Version,
     names: &mut Interner,
     errors: &mut Vec<Diagnostic>,
 ) -> Option<super::ast::Expr> {
-    let mut parser = Parser::new(text, 0, Version::V2, names, errors);
+    let mut parser = Parser::new(text, 0, version, names, errors);
+    parser.whole = "the expression";
     let expr = parser.expr().ok()?;
     if parser.is(Kind::End) {
         return Some(expr);

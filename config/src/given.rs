@@ -1,0 +1,249 @@
+//! Values by name as they are given: `--set name=value`, `--params FILE.json`.
+//!
+//! Most are values of parameters ([`Points`](crate::params::Points)), which are angles. Inputs that are integers, bits or
+//! truth values decide what a circuit is: the file is read for their values, and they are gone from here afterwards.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use ketgrad_core::{
+    param::Angle,
+    qasm::{SourceText, parse_angle},
+};
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, SeqAccess, Visitor},
+};
+
+use crate::{
+    args::ValueArgs,
+    files::read_text,
+    params::Named,
+    report::{Failure, Remark, Status},
+};
+
+/// What is given for one name.
+#[derive(Clone, Debug)]
+struct Entry {
+    /// As text.
+    text: String,
+    /// A number of a file.
+    number: Option<f64>,
+    /// Who gave it, and for which name.
+    from: String,
+}
+
+/// Values by name.
+#[derive(Clone, Debug)]
+pub struct Given {
+    /// What gives single values.
+    option: &'static str,
+    entries: BTreeMap<String, Entry>,
+    /// A NumPy file with the values of all parameters.
+    pub(crate) table: Option<PathBuf>,
+    /// The names that a file was read for.
+    read_for: Vec<String>,
+}
+
+impl Given {
+    /// Reads what is given; `option` is what gives single values. `--set` wins over files.
+    ///
+    /// # Errors
+    /// [`Failure`] for words and files that cannot be read, and a name given twice.
+    pub fn read(values: &ValueArgs, option: &'static str) -> Result<Given, Failure> {
+        let set = assignments(&values.set, option)?;
+        let (mut entries, table) = match values.params.as_deref() {
+            None => (BTreeMap::new(), None),
+            Some(path) if is_npy(path) => (BTreeMap::new(), Some(path.to_owned())),
+            Some(path) => (from_json(path)?, None),
+        };
+        entries.extend(set);
+        Ok(Given { option, entries, table, read_for: Vec::new() })
+    }
+
+    /// Names and values as text, for files that are read for them.
+    pub(crate) fn texts(&self) -> Vec<(&str, &str)> {
+        self.entries.iter().map(|(name, entry)| (name.as_str(), entry.text.as_str())).collect()
+    }
+
+    /// A file was read for these values: they are not those of parameters.
+    pub(crate) fn take(&mut self, names: Vec<String>) {
+        for name in &names {
+            self.entries.remove(name);
+        }
+        self.read_for.extend(names);
+    }
+
+    /// The names that a file was read for.
+    pub(crate) fn read_for(&self) -> &[String] {
+        &self.read_for
+    }
+
+    /// How a value is given, in `file` if not alone.
+    pub(crate) fn how(&self, name: &str, file: &str) -> String {
+        match self.option.split_once('.') {
+            None => format!("give it with {} '{name}=…' or --params {file}", self.option),
+            Some((section, key)) => format!("give it in [{section}]: {key} = [\"{name}=…\"]"),
+        }
+    }
+
+    /// What is left, as values of parameters.
+    ///
+    /// # Errors
+    /// [`Failure`] for a value that is no finite number.
+    pub(crate) fn parameters(&self) -> Result<Named, Failure> {
+        let mut named = Named::new();
+        for (name, entry) in &self.entries {
+            let angle = match entry.number {
+                Some(x) => Angle::rad(x),
+                None => expression(&entry.from, &entry.text)?,
+            };
+            named.insert(name.clone(), angle);
+        }
+        Ok(named)
+    }
+
+    /// The values for a circuit among several: those whose name `has` says it has.
+    pub(crate) fn only(&self, has: impl Fn(&str) -> bool) -> Given {
+        let entries = self.entries.iter().filter(|(name, _)| has(name));
+        Given {
+            entries: entries.map(|(name, entry)| (name.clone(), entry.clone())).collect(),
+            ..self.clone()
+        }
+    }
+}
+
+/// Reads `name=value` words.
+fn assignments(set: &[String], option: &str) -> Result<BTreeMap<String, Entry>, Failure> {
+    let mut values = BTreeMap::new();
+    for word in set {
+        let Some((name, value)) = word.split_once('=').filter(|(name, _)| !name.trim().is_empty()) else {
+            return Err(Failure::usage(format_args!("{option} needs NAME=VALUE, not `{word}`")));
+        };
+        let name: String = name.split_whitespace().collect();
+        let entry = Entry { text: value.to_owned(), number: None, from: format!("{option} {name}") };
+        if values.insert(name.clone(), entry).is_some() {
+            return Err(Failure::input(format_args!("{option} gives `{name}` twice")));
+        }
+    }
+    Ok(values)
+}
+
+/// The value of an expression such as `3*pi/4`.
+fn expression(name: &str, text: &str) -> Result<Angle, Failure> {
+    let angle = parse_angle(text).map_err(|diagnostic| Failure {
+        status: Status::Input,
+        remarks: vec![Remark::from(*diagnostic)],
+        sources: vec![SourceText { name: name.to_owned(), text: text.to_owned() }],
+    })?;
+    if angle.constant().is_some_and(f64::is_finite) {
+        return Ok(angle);
+    }
+    Err(Failure::input("the value is not a finite number").at(name, text, 0..text.len(), ""))
+}
+
+fn is_npy(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e.eq_ignore_ascii_case("npy"))
+}
+
+fn from_json(path: &Path) -> Result<BTreeMap<String, Entry>, Failure> {
+    let (name, text) = read_text(path)?;
+    let tree: Tree = serde_json::from_str(&text).map_err(|e| {
+        let at = offset(&text, e.line(), e.column());
+        let message = e.to_string();
+        let message = message.split(" at line ").next().unwrap_or_default();
+        Failure::input(message).at(&name, &text, at..(at + 1).min(text.len()), "")
+    })?;
+    let Tree::Map(entries) = tree else {
+        return Err(Failure::input(format_args!("{name}: expected an object such as {{\"theta\": 0.3}}")));
+    };
+    let mut values = BTreeMap::new();
+    for (key, tree) in entries {
+        let key: String = key.split_whitespace().collect();
+        flatten(&name, key, tree, &mut values)?;
+    }
+    Ok(values)
+}
+
+/// `{"w": [1, 2]}` as `w[0]` and `w[1]`.
+fn flatten(file: &str, key: String, tree: Tree, values: &mut BTreeMap<String, Entry>) -> Result<(), Failure> {
+    let (text, number) = match tree {
+        Tree::Number(x, text) => (text, Some(x)),
+        Tree::Text(text) => (text, None),
+        Tree::List(items) => {
+            let mut items = items.into_iter().enumerate();
+            return items.try_for_each(|(i, item)| flatten(file, format!("{key}[{i}]"), item, values));
+        }
+        Tree::Map(_) => {
+            let message = format!("{file}: `{key}` is an object; expected a number, an expression or a list");
+            return Err(Failure::input(message));
+        }
+    };
+    let entry = Entry { text, number, from: format!("{file}: {key}") };
+    match values.insert(key.clone(), entry) {
+        Some(_) => Err(Failure::input(format_args!("{file} gives `{key}` twice"))),
+        None => Ok(()),
+    }
+}
+
+/// The byte of a line and a column, both counted from 1, the column in bytes.
+fn offset(text: &str, line: usize, column: usize) -> usize {
+    let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    (start + column.saturating_sub(1)).min(text.len())
+}
+
+/// JSON as parameters need it: a key that comes twice is seen.
+enum Tree {
+    Number(f64, String),
+    Text(String),
+    List(Vec<Tree>),
+    Map(Vec<(String, Tree)>),
+}
+
+impl<'de> Deserialize<'de> for Tree {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Tree, D::Error> {
+        deserializer.deserialize_any(TreeVisitor)
+    }
+}
+
+struct TreeVisitor;
+
+impl<'de> Visitor<'de> for TreeVisitor {
+    type Value = Tree;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a number, an expression in quotes, true, false, a list or an object of these")
+    }
+    fn visit_f64<E>(self, x: f64) -> Result<Tree, E> {
+        // `1.0` is a whole number all the same.
+        Ok(Tree::Number(x, format!("{x:?}")))
+    }
+    fn visit_u64<E>(self, x: u64) -> Result<Tree, E> {
+        Ok(Tree::Number(x as f64, x.to_string()))
+    }
+    fn visit_i64<E>(self, x: i64) -> Result<Tree, E> {
+        Ok(Tree::Number(x as f64, x.to_string()))
+    }
+    fn visit_bool<E>(self, holds: bool) -> Result<Tree, E> {
+        Ok(Tree::Text(holds.to_string()))
+    }
+    fn visit_str<E>(self, text: &str) -> Result<Tree, E> {
+        Ok(Tree::Text(text.to_owned()))
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Tree, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = list.next_element()? {
+            items.push(item);
+        }
+        Ok(Tree::List(items))
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Tree, A::Error> {
+        let mut entries = Vec::new();
+        while let Some(entry) = map.next_entry()? {
+            entries.push(entry);
+        }
+        Ok(Tree::Map(entries))
+    }
+}

@@ -1,0 +1,203 @@
+//! Numbers that are one of some values, as statements come by them: in variables, behind branches, as arguments of gates.
+//!
+//! ```text
+//! float x = 0.5;              0.5
+//! if (c[0]) { x = pi; }       0.5 or pi, as a hidden bit says that is set in the branch
+//! for int i in [1:2] {        and where a loop is left, as bits say that are set there
+//!     if (c[i]) break;
+//!     x /= 2;
+//! }
+//! U(x, 0, x) q;               one U for each value
+//! ```
+//! The bits of what a variable holds are hidden ones that nothing writes to again, so that an assignment shares them.
+
+use std::rc::Rc;
+
+use super::{
+    Guard, Lower, Lowering, Picks, Value,
+    choice::{Choice, MAX_BITS, UNDEFINED, union},
+    classical::{Classical, Truth},
+    variables::State,
+};
+use crate::{
+    circuit::Condition,
+    qasm::ast::{Span, Type},
+};
+
+/// From so many bits on, fewer are taken where there are not as many values.
+const MANY_BITS: usize = 5;
+
+impl Lowering<'_> {
+    /// What a variable is given, for as long as it lives: in bits that nothing writes to again.
+    pub(super) fn kept_choice(&mut self, choice: Choice, depth: usize, span: Span) -> Lower<Choice> {
+        if choice.bits.is_empty() || choice.depth <= depth {
+            return Ok(choice);
+        }
+        let copies = self.hidden_bits(u32::try_from(choice.bits.len()).unwrap_or(u32::MAX), depth, span)?;
+        for (copy, &bit) in copies.iter().zip(&choice.bits) {
+            self.store_truth(copy, Condition::Bit { bit, value: true }, span, false)?;
+        }
+        Ok(Choice { bits: copies.iter().collect(), depth, ..choice })
+    }
+
+    /// A value as one of a number type, for a variable of some scope.
+    pub(super) fn chosen_number(
+        &mut self,
+        ty: &Type,
+        value: Classical,
+        depth: usize,
+        span: Span,
+    ) -> Lower<State> {
+        let choice = self.choice(value, span)?;
+        let cast = self.map(&[choice], span, |lowering, mut operands| {
+            let value = operands.pop().unwrap_or(UNDEFINED);
+            lowering.cast(ty, value, span)
+        })?;
+        Ok(match &*cast.values {
+            [one] if *one != UNDEFINED => State::Known(one.clone()),
+            _ => State::Choice(self.kept_choice(cast, depth, span)?),
+        })
+    }
+
+    /// What is known behind two branches that end with different numbers. `None` if these are too many, or none.
+    pub(super) fn either(
+        &mut self,
+        ends: [&State; 2],
+        sides: [Option<Guard>; 2],
+        depth: usize,
+        span: Span,
+    ) -> Lower<Option<State>> {
+        let [Some(a), Some(b)] = ends.map(chosen) else { return Ok(None) };
+        let (mut bits, places) = union([&a, &b]);
+        if bits.len() >= MAX_BITS {
+            return Ok(None);
+        }
+        let which = self.hidden_bits(1, depth, span)?;
+        for (side, ran) in sides.into_iter().zip([false, true]) {
+            self.fill_digits(&which, &[ran], side, false, span);
+        }
+        let n = bits.len();
+        self.spend(2 << n, span)?;
+        let values = [&a, &b].into_iter().zip(&places);
+        let values = values.flat_map(|(choice, at)| (0..1 << n).map(|i| choice.value_at(i, at).clone()));
+        let values: Vec<Value> = values.collect();
+        bits.push(which.get(0));
+        let joint = Choice::new(bits, values, a.depth.max(b.depth).max(depth));
+        self.compact(joint, depth, span).map(|choice| Some(State::Choice(choice)))
+    }
+
+    /// A choice by fewer bits, where there are fewer values.
+    fn compact(&mut self, choice: Choice, depth: usize, span: Span) -> Lower<Choice> {
+        let mut values: Vec<Value> = Vec::new();
+        let mut codes = Vec::with_capacity(choice.values.len());
+        if choice.bits.len() < MANY_BITS {
+            return Ok(choice);
+        }
+        for value in &*choice.values {
+            let known = values.iter().position(|other| other == value);
+            codes.push(known.unwrap_or(values.len()));
+            if known.is_none() {
+                values.push(value.clone());
+            }
+        }
+        let n = (usize::BITS - (values.len() - 1).leading_zeros()) as usize;
+        if n >= choice.bits.len() {
+            return Ok(choice);
+        }
+        let fresh = self.hidden_bits(u32::try_from(n).unwrap_or(u32::MAX), depth, span)?;
+        for (at, bit) in fresh.iter().enumerate() {
+            let numbers: Vec<usize> = (0..codes.len()).filter(|&i| codes[i] >> at & 1 == 1).collect();
+            self.spend(codes.len() as u64 * 10, span)?;
+            match choice.condition(&numbers) {
+                Truth::Open(condition) => self.store_truth(bit, condition, span, false)?,
+                Truth::Constant(holds) => {
+                    self.fill_digits(&Picks::One(bit), &[holds], self.guard, false, span)
+                }
+            }
+        }
+        values.resize(1 << n, values[0].clone());
+        Ok(Choice::new(fresh.iter().collect(), values, depth))
+    }
+
+    /// What is known where something was left, or not: the first of some states where it was not, each of the others at
+    /// some exits; in bits that were not in use before. `None` if these are too many.
+    pub(super) fn any_of(
+        &mut self,
+        states: &[State],
+        depth: usize,
+        span: Span,
+    ) -> Lower<Option<(State, Picks)>> {
+        let Some(choices) = states.iter().map(chosen).collect::<Option<Vec<_>>>() else { return Ok(None) };
+        let (mut bits, places) = union(&choices);
+        let more = (usize::BITS - (states.len() - 1).leading_zeros()) as usize;
+        if bits.len() + more > MAX_BITS {
+            return Ok(None);
+        }
+        let which = self.unused_bits(u32::try_from(more).unwrap_or(u32::MAX), depth, span)?;
+        let n = bits.len();
+        let mut values = Vec::with_capacity(1 << (n + more));
+        for state in 0..1usize << more {
+            let at = if state < choices.len() { state } else { 0 };
+            values.extend((0..1 << n).map(|i| choices[at].value_at(i, &places[at]).clone()));
+        }
+        bits.extend(which.iter());
+        let depth = choices.iter().map(|choice| choice.depth).max().unwrap_or(0).max(depth);
+        Ok(Some((State::Choice(Choice::new(bits, values, depth)), which)))
+    }
+
+    /// A gate whose arguments depend on measurements: one for each list of values that they may have.
+    pub(super) fn each_choice(
+        &mut self,
+        args: Vec<(Classical, Span)>,
+        span: Span,
+        mut plan: impl FnMut(&mut Self, Box<[Value]>) -> Lower<()>,
+    ) -> Lower<()> {
+        let mut choices = Vec::with_capacity(args.len());
+        for (arg, at) in args {
+            choices.push(self.choice(arg, at)?);
+        }
+        let (bits, places) = union(&choices);
+        self.check_bits(bits.len(), span)?;
+        let mut cases: Vec<(Box<[Value]>, Vec<usize>)> = Vec::new();
+        for number in 0..1usize << bits.len() {
+            let values = choices.iter().zip(&places).map(|(choice, at)| choice.value_at(number, at).clone());
+            let values: Box<[Value]> = values.collect();
+            if values.contains(&UNDEFINED) {
+                continue;
+            }
+            match cases.iter_mut().find(|(known, _)| *known == values) {
+                Some((_, numbers)) => numbers.push(number),
+                None => cases.push((values, vec![number])),
+            }
+        }
+        // For its bits alone.
+        let all = Choice { bits, values: Rc::default(), depth: 0 };
+        for (values, numbers) in cases {
+            self.spend(numbers.len() as u64 * 10, span)?;
+            match all.condition_of(&numbers, 1 << all.bits.len()) {
+                Truth::Constant(true) => plan(self, values)?,
+                Truth::Constant(false) => {}
+                Truth::Open(condition) => {
+                    let mut result = Ok(());
+                    let mut values = Some(values);
+                    self.branches(condition, span, |lowering, _| {
+                        if let Some(values) = values.take() {
+                            result = plan(lowering, values);
+                        }
+                    })?;
+                    result?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A state as a choice, if it is a number.
+fn chosen(state: &State) -> Option<Choice> {
+    match state {
+        State::Known(value) if value.is_real() => Some(Choice::one(value.clone())),
+        State::Choice(choice) => Some(choice.clone()),
+        _ => None,
+    }
+}

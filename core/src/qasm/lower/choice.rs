@@ -1,0 +1,380 @@
+//! Numbers that measurements decide: one of finitely many.
+//!
+//! ```text
+//! float x = 0.5;              0.5
+//! if (c[0]) { x = pi; }       0.5 or pi, as a hidden bit s says
+//! x *= uint[2](d);            eight values, by s and the bits of d
+//! rx(x) q;                    one rx for each of them, under the condition that it is this one
+//! ```
+//! A circuit has no numbers, but it has conditions. So a number that depends on bits is the list of its values, one for
+//! each number that the bits may be; what is computed from it is the list of what is computed from these. A gate that it
+//! is an argument of becomes one gate for each value.
+//!
+//! Invariant: `values` has an element for each number of the bits, and depends on each of them.
+
+use std::rc::Rc;
+
+use super::{
+    Lower, Lowering, Value, arithmetic,
+    classical::{Classical, Truth, is_one, to_digits, word},
+    functions,
+    integer::{INT, IntType},
+    names::Entry,
+    turn::Turn,
+    variables::State,
+};
+use crate::{
+    circuit::Relation,
+    qasm::{
+        ast::{BinaryOp, Expr, ExprKind, Ident, Index, Span, Type},
+        diagnostic::{Diagnostic, Problem},
+    },
+};
+
+/// The most bits that decide one number.
+pub(super) const MAX_BITS: usize = 10;
+
+/// What is computed where a measurement makes a divisor 0, or an index go beyond the end.
+pub(super) const UNDEFINED: Value = Value::Other("a number that is not defined");
+
+/// The scope of bits that may be written to again.
+const UNKEPT: usize = usize::MAX;
+
+/// One of some values, as bits say.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Choice {
+    /// Least significant first.
+    pub(super) bits: Vec<u32>,
+    pub(super) values: Rc<[Value]>,
+    /// The scope with whose end the bits are free again.
+    pub(super) depth: usize,
+}
+
+impl Choice {
+    /// A value that is known.
+    pub(super) fn one(value: Value) -> Choice {
+        Choice { bits: Vec::new(), values: [value].into(), depth: 0 }
+    }
+
+    pub(super) fn new(mut bits: Vec<u32>, mut values: Vec<Value>, depth: usize) -> Choice {
+        for at in (0..bits.len()).rev() {
+            let is_low = |i: &usize| i >> at & 1 == 0;
+            if (0..values.len()).filter(is_low).all(|i| values[i] == values[i | 1 << at]) {
+                bits.remove(at);
+                let mut low = (0..values.len()).map(|i| is_low(&i));
+                values.retain(|_| low.next().unwrap_or(false));
+            }
+        }
+        Choice { bits, values: values.into(), depth }
+    }
+
+    /// The value for a number of a longer list of bits, in which its own stand at some places.
+    pub(super) fn value_at(&self, number: usize, places: &[usize]) -> &Value {
+        let own = places.iter().enumerate().map(|(to, from)| (number >> from & 1) << to).sum::<usize>();
+        &self.values[own]
+    }
+
+    /// As what an expression stands for.
+    fn classical(self) -> Classical {
+        match &*self.values {
+            [one] => Classical::Value(one.clone()),
+            _ => Classical::Choice(self),
+        }
+    }
+
+    /// The numbers of the bits for which something holds of the value.
+    fn numbers(&self, holds: impl Fn(&Value) -> bool) -> Vec<usize> {
+        (0..self.values.len()).filter(|&i| holds(&self.values[i])).collect()
+    }
+
+    /// What it is, in words.
+    pub(super) fn describe(&self) -> &'static str {
+        self.values.iter().find(|v| **v != UNDEFINED).map_or("a number", Value::describe)
+    }
+}
+
+/// The bits of some choices, each once, and where in them the bits of each stand.
+pub(super) fn union<'a>(choices: impl IntoIterator<Item = &'a Choice>) -> (Vec<u32>, Vec<Vec<usize>>) {
+    let mut bits: Vec<u32> = Vec::new();
+    let mut place = |bit: u32| {
+        bits.iter().position(|&known| known == bit).unwrap_or_else(|| {
+            bits.push(bit);
+            bits.len() - 1
+        })
+    };
+    let places =
+        choices.into_iter().map(|choice| choice.bits.iter().map(|&bit| place(bit)).collect()).collect();
+    (bits, places)
+}
+
+/// Whether a value is a number that no bits hold.
+fn is_number(value: &Classical) -> bool {
+    matches!(
+        value,
+        Classical::Value(
+            Value::Number(_) | Value::Angle(_) | Value::Turn(_) | Value::Expr(_) | Value::Complex(_)
+        )
+    )
+}
+
+/// Whether an operator is to work on the values of its operands, one by one.
+pub(super) fn chooses(op: BinaryOp, left: &Classical, right: &Classical) -> bool {
+    use BinaryOp::*;
+    let measured = |side: &Classical| matches!(side, Classical::Word { .. } | Classical::Truth(_));
+    match (left, right) {
+        _ if matches!(op, And | Or) => false,
+        (Classical::Choice(_), _) | (_, Classical::Choice(_)) => true,
+        // An angle that is added to one in bits becomes one.
+        (Classical::Turn(_), other) | (other, Classical::Turn(_)) => {
+            matches!(op, Mul | Div | Rem) && (is_number(other))
+        }
+        (a, b) => (measured(a) && is_number(b)) || (measured(b) && is_number(a)),
+    }
+}
+
+impl Lowering<'_> {
+    /// Whether an expression may depend on a measurement: it reads bits or what depends on some, or calls a subroutine.
+    pub(super) fn may_depend(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Name(symbol) => match self.names.get(*symbol) {
+                Some(Entry::Bits(_)) => true,
+                Some(&Entry::Variable(id)) => {
+                    matches!(self.variables[id].state, State::Bits { .. } | State::Choice(_))
+                }
+                _ => false,
+            },
+            ExprKind::Unary(_, inner) | ExprKind::Cast(_, inner) => self.may_depend(inner),
+            ExprKind::Index(inner, index) => {
+                let at = |index: &Index| matches!(index, Index::At(at) if self.may_depend(at));
+                self.may_depend(inner) || index.iter().any(at)
+            }
+            ExprKind::Power(operands) => operands.iter().any(|operand| self.may_depend(operand)),
+            ExprKind::Chain(first, rest) => {
+                self.may_depend(first) || rest.iter().any(|(_, right)| self.may_depend(right))
+            }
+            ExprKind::Call(name, args) => {
+                self.subroutine(name.symbol).is_some() || args.iter().any(|arg| self.may_depend(arg))
+            }
+            ExprKind::Measure(_) => true,
+            _ => false,
+        }
+    }
+
+    /// A value as a choice.
+    pub(super) fn choice(&mut self, value: Classical, span: Span) -> Lower<Choice> {
+        let (bits, value): (Vec<u32>, Box<dyn Fn(u128) -> Value>) = match value {
+            Classical::Value(value) => return Ok(Choice::one(value)),
+            Classical::Choice(choice) => return Ok(choice),
+            Classical::Truth(condition) => {
+                let bit = self.hidden_bits(1, self.locals.len(), span)?.get(0);
+                self.store_truth(bit, condition, span, true)?;
+                (vec![bit], Box::new(|bits| Value::Bool(bits == 1)))
+            }
+            Classical::Word { bits, ty: None, .. } if bits.len() == 1 => {
+                (bits, Box::new(|bits| Value::Bool(bits == 1)))
+            }
+            Classical::Word { bits, ty: None, .. } => {
+                let width = u32::try_from(bits.len()).unwrap_or(u32::MAX);
+                (bits, Box::new(move |bits| Value::Bits { width, bits }))
+            }
+            Classical::Word { bits, signed, ty } => {
+                let width = u32::try_from(bits.len()).unwrap_or(u32::MAX);
+                let shape = IntType::sized(width.clamp(1, 128), !signed);
+                (bits, Box::new(move |bits| Value::Int(shape.wrap(bits.cast_signed()), ty)))
+            }
+            Classical::Turn(bits) => {
+                let width = u32::try_from(bits.len()).unwrap_or(u32::MAX);
+                (bits, Box::new(move |bits| Value::Turn(Turn::Bits { width, bits })))
+            }
+            Classical::Digits { .. } => {
+                let what = "an integer of this length".to_owned();
+                return self.fail(Problem::IntegerOverflow { what }, span);
+            }
+        };
+        self.check_bits(bits.len(), span)?;
+        let values = (0..1u128 << bits.len()).map(value).collect();
+        Ok(Choice::new(bits, values, UNKEPT))
+    }
+
+    pub(super) fn check_bits(&mut self, given: usize, span: Span) -> Lower<()> {
+        if given <= MAX_BITS {
+            return Ok(());
+        }
+        let place = self.place(span);
+        let help =
+            "give integers no more bits than they need, as in `uint[3]`, or choose between gates with `if`";
+        let error = Diagnostic::error(Problem::ManyValues { given, limit: MAX_BITS });
+        Err(self.report(error.at(place, "").help(help)))
+    }
+
+    /// What is computed from each of the values of some choices.
+    pub(super) fn map(
+        &mut self,
+        choices: &[Choice],
+        span: Span,
+        mut each: impl FnMut(&mut Self, Vec<Value>) -> Lower<Value>,
+    ) -> Lower<Choice> {
+        let (bits, places) = union(choices);
+        self.check_bits(bits.len(), span)?;
+        self.spend(1 << bits.len(), span)?;
+        let mut values = Vec::with_capacity(1 << bits.len());
+        for number in 0..1usize << bits.len() {
+            let operands =
+                choices.iter().zip(&places).map(|(choice, at)| choice.value_at(number, at).clone());
+            let operands: Vec<Value> = operands.collect();
+            values.push(if operands.contains(&UNDEFINED) { UNDEFINED } else { each(self, operands)? });
+        }
+        let depth = choices.iter().map(|choice| choice.depth).max().unwrap_or(0);
+        Ok(Choice::new(bits, values, depth))
+    }
+
+    /// `left op right`, value by value.
+    pub(super) fn combine_choices(
+        &mut self,
+        op: BinaryOp,
+        left: Classical,
+        right: Classical,
+        span: Span,
+    ) -> Lower<Classical> {
+        let choices = [self.choice(left, span)?, self.choice(right, span)?];
+        let combined = self.map(&choices, span, |lowering, mut operands| {
+            let (right, left) = (operands.pop().unwrap_or(UNDEFINED), operands.pop().unwrap_or(UNDEFINED));
+            match arithmetic::binary(op, left.clone(), right.clone(), lowering.version) {
+                Err(Problem::DivisionByZero) => {
+                    let help = "where it is 0, gates that turn by the quotient are left out; ask before with `if (…)`";
+                    let warning = Diagnostic::warning(Problem::MeasuredDivisor).at(lowering.place(span), "");
+                    lowering.warning(warning.help(help));
+                    Ok(UNDEFINED)
+                }
+                _ => lowering.binary(op, left, right, span),
+            }
+        })?;
+        self.settled(combined, span)
+    }
+
+    /// `base ** exponent`, value by value.
+    pub(super) fn power_of_choices(
+        &mut self,
+        base: Classical,
+        exponent: Classical,
+        span: Span,
+    ) -> Lower<Classical> {
+        let choices = [self.choice(base, span)?, self.choice(exponent, span)?];
+        let power = self.map(&choices, span, |lowering, mut operands| {
+            let (exponent, base) = (operands.pop().unwrap_or(UNDEFINED), operands.pop().unwrap_or(UNDEFINED));
+            let power = arithmetic::power(base, exponent, lowering.version);
+            lowering.check(power, span)
+        })?;
+        self.settled(power, span)
+    }
+
+    /// A function of numbers, value by value.
+    pub(super) fn function_of_choices(&mut self, name: Ident, args: &[Expr], span: Span) -> Lower<Classical> {
+        let mut choices = Vec::with_capacity(args.len());
+        for arg in args {
+            let value = self.classical(arg)?;
+            choices.push(self.choice(value, arg.span)?);
+        }
+        let function = self.name(name.symbol);
+        let values = self.map(&choices, span, |lowering, operands| {
+            let value = functions::call(&function, operands);
+            lowering.check(value, span)
+        })?;
+        self.settled(values, span)
+    }
+
+    /// A cast, value by value.
+    pub(super) fn cast_choice(&mut self, ty: &Type, value: Classical, span: Span) -> Lower<Classical> {
+        let choice = self.choice(value, span)?;
+        let cast = self.map(&[choice], span, |lowering, mut operands| {
+            let value = operands.pop().unwrap_or(UNDEFINED);
+            lowering.explicit_cast(ty, value, span)
+        })?;
+        self.settled(cast, span)
+    }
+
+    /// What is computed as what it is otherwise: truth values are conditions, integers and angles of a size bits.
+    pub(super) fn settled(&mut self, choice: Choice, span: Span) -> Lower<Classical> {
+        let all = |is: fn(&Value) -> bool| choice.values.iter().all(|v| is(v) || *v == UNDEFINED);
+        if choice.values.len() == 1 {
+            return Ok(choice.classical());
+        }
+        if all(|v| matches!(v, Value::Bool(_))) {
+            return self.truth_of_choice(&choice, span).map(Truth::classical);
+        }
+        let first = choice.values.iter().find(|v| **v != UNDEFINED).cloned();
+        match first {
+            Some(Value::Int(_, ty)) if all(|v| matches!(v, Value::Int(..))) => {
+                let ty = ty.unwrap_or(INT);
+                let bits = self.bits_of_choice(&choice, ty.bits, |v| match v {
+                    Value::Int(i, _) => ty.bits_of(*i),
+                    _ => 0,
+                });
+                self.word(bits, Some(ty), span)
+            }
+            Some(Value::Bits { width, .. }) if all(|v| matches!(v, Value::Bits { .. })) => {
+                let bits = self.bits_of_choice(&choice, width, |v| match v {
+                    Value::Bits { bits, .. } => *bits,
+                    _ => 0,
+                });
+                self.word(bits, None, span)
+            }
+            Some(Value::Turn(Turn::Bits { width, .. }))
+                if all(|v| matches!(v, Value::Turn(Turn::Bits { .. }))) =>
+            {
+                let bits = self.bits_of_choice(&choice, width, |v| match v {
+                    Value::Turn(Turn::Bits { bits, .. }) => *bits,
+                    _ => 0,
+                });
+                match self.word(bits, None, span)? {
+                    Classical::Word { bits, .. } => Ok(Classical::Turn(bits)),
+                    other => Ok(other),
+                }
+            }
+            _ => Ok(choice.classical()),
+        }
+    }
+
+    /// The bits of numbers, each a condition.
+    fn bits_of_choice(&mut self, choice: &Choice, width: u32, bits: impl Fn(&Value) -> u128) -> Vec<Truth> {
+        (0..width).map(|at| choice.condition(&choice.numbers(|v| bits(v) >> at & 1 == 1))).collect()
+    }
+
+    /// Whether a number that is chosen is not 0.
+    pub(super) fn truth_of_choice(&mut self, choice: &Choice, span: Span) -> Lower<Truth> {
+        self.spend(choice.values.len() as u64 * 10, span)?;
+        let holds = |value: &Value| match value {
+            Value::Bool(holds) => *holds,
+            other => other.constant().is_some_and(|n| n.value != 0.0),
+        };
+        Ok(choice.condition(&choice.numbers(holds)))
+    }
+}
+
+impl Choice {
+    /// That the bits are one of some numbers.
+    pub(super) fn condition(&self, numbers: &[usize]) -> Truth {
+        self.condition_of(numbers, self.values.len())
+    }
+
+    pub(super) fn condition_of(&self, numbers: &[usize], all: usize) -> Truth {
+        if numbers.len() == all {
+            return Truth::Constant(true);
+        }
+        if numbers.len() * 2 > all {
+            let others: Vec<usize> = (0..all).filter(|i| numbers.binary_search(i).is_err()).collect();
+            return self.condition_of(&others, all).not();
+        }
+        // Where one bit decides, it is the condition.
+        for (at, &bit) in self.bits.iter().enumerate() {
+            for one in [true, false] {
+                let matches = |i: &usize| (i >> at & 1 == 1) == one;
+                if numbers.len() * 2 == all && numbers.iter().all(matches) {
+                    return if one { is_one(bit) } else { is_one(bit).not() };
+                }
+            }
+        }
+        let equal = |&i: &usize| word(self.bits.clone(), Relation::Equal, to_digits(i as u128));
+        numbers.iter().map(equal).fold(Truth::Constant(false), |any, one| any.join(one, false))
+    }
+}

@@ -1,0 +1,331 @@
+//! Inputs: parameters of the circuit, and what a file is read for.
+//!
+//! ```text
+//! input float t;        a parameter: it has a value when the circuit runs
+//! input uint[4] n;      known when the file is read: `n` in `Options::inputs`
+//! input bit[4] mask;    the same, by its digits: 0101
+//! ```
+//! Values that are given are constant expressions, and know nothing of the file.
+
+use super::{
+    Lower, Lowering, Value,
+    classical::Classical,
+    duration::Duration,
+    integer::{INT, IntType},
+    names::Entry,
+};
+use crate::{
+    param::{Angle, ParamId},
+    qasm::{
+        SourceText, Version,
+        ast::{BaseType, Declaration, Expr, Ident, Place, Span, Type},
+        diagnostic::{Diagnostic, Problem},
+        lexer::MAX_SOURCE,
+        parser,
+    },
+};
+
+/// The most parameters of a file.
+const MAX_PARAMETERS: u64 = 1 << 20;
+
+/// The most elements of an array that is given.
+const MAX_GIVEN: i128 = 1 << 20;
+
+/// Reads a text that is one constant expression; `what` it is to be, and examples.
+pub(super) fn lone<T>(
+    text: &str,
+    version: Version,
+    [what, examples]: [&str; 2],
+    value: impl FnOnce(&mut Lowering, &Expr) -> Lower<T>,
+) -> Result<T, Box<Diagnostic>> {
+    let options = super::Options::default();
+    let mut lowering = Lowering::new(&options);
+    lowering.version = version;
+    lowering.sources.push(SourceText { name: options.file.to_owned(), text: text.to_owned() });
+    let whole = Place { source: 0, span: lowering.whole(text) };
+    let nothing = || {
+        let (expected, given) = (format!("{what} such as {examples}"), "nothing".to_owned());
+        Box::new(Diagnostic::error(Problem::Expected { expected, given }).at(whole, ""))
+    };
+    if text.len() > MAX_SOURCE || text.trim().is_empty() {
+        return Err(nothing());
+    }
+    // A comment would hide the rest: `1//2` is no 1.
+    if let Some(at) = text.find("//").or_else(|| text.find("/*")) {
+        let (expected, given) = (format!("{what} without comments"), format!("`{}`", &text[at..at + 2]));
+        let number = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        let place = Place { source: 0, span: Span::new(number(at), number(at + 2)) };
+        return Err(Box::new(Diagnostic::error(Problem::Expected { expected, given }).at(place, "")));
+    }
+    let expr = parser::expression(text, version, &mut lowering.interner, &mut lowering.diagnostics);
+    let value = expr.and_then(|expr| value(&mut lowering, &expr).ok());
+    match (value, lowering.diagnostics.into_iter().next()) {
+        (Some(value), None) => Ok(value),
+        (_, Some(error)) => Err(Box::new(error)),
+        (None, None) => Err(nothing()),
+    }
+}
+
+impl Lowering<'_> {
+    pub(super) fn declare_input(&mut self, declaration: &Declaration, span: Span) -> Lower<()> {
+        let name = declaration.name;
+        let result = self.new_input(declaration, span);
+        result.inspect_err(|_| self.names.break_name(name.symbol, self.place(name.span)))
+    }
+
+    fn new_input(&mut self, declaration: &Declaration, span: Span) -> Lower<()> {
+        let Declaration { ty, name, value } = declaration;
+        self.only_in_file("an input", span)?;
+        if let Some(value) = value {
+            let (expected, given) = ("`;`".to_owned(), "an initial value".to_owned());
+            let help = "an input gets its value from outside; a constant is declared with `const`";
+            let error = Diagnostic::error(Problem::Expected { expected, given });
+            return Err(self.report(error.at(self.place(value.span), "").help(help)));
+        }
+        match ty.base {
+            BaseType::Float | BaseType::Angle => {
+                let value = self.parameters(ty, *name, span)?;
+                self.declare_name(*name, Entry::Input(value))
+            }
+            BaseType::Qubit => {
+                let (given, expected) = ("a qubit".to_owned(), "an input of a classical type".to_owned());
+                self.fail(Problem::WrongType { given, expected }, ty.span)
+            }
+            _ => {
+                let value = self.given_input(ty, *name)?;
+                match (ty.base, &ty.dims) {
+                    (BaseType::Bit, None) if self.assigned.contains(&name.symbol) => {
+                        let bits = self.declare_bits(*name, ty.size.as_ref(), span)?;
+                        self.store(bits, Classical::Value(value), name.span, name.span, true)
+                    }
+                    (BaseType::Bit, None) => self.declare_name(*name, Entry::Input(value)),
+                    _ => self.declare_variable(*name, ty, Some((Classical::Value(value), name.span))),
+                }
+            }
+        }
+    }
+
+    /// Parameters of the circuit: one, or those of an array.
+    fn parameters(&mut self, ty: &Type, name: Ident, span: Span) -> Lower<Value> {
+        let text = self.name(name.symbol);
+        match ty.dims.as_deref() {
+            None => Ok(self.parameter(text)),
+            Some([dim]) => {
+                let size = self.array_size(dim)?;
+                Ok(Value::Array((0..size).map(|i| self.parameter(format!("{text}[{i}]"))).collect()))
+            }
+            Some(_) => self.refuse("an input array of several dimensions", span),
+        }
+    }
+
+    fn array_size(&mut self, dim: &Expr) -> Lower<u64> {
+        let size = self.integer(dim, "the size of an array")?;
+        match u64::try_from(size) {
+            Ok(size) if size > 0 => {
+                let given = size.saturating_add(self.inputs.len() as u64);
+                if given > MAX_PARAMETERS {
+                    return self.fail(Problem::TooManyParameters { given, limit: MAX_PARAMETERS }, dim.span);
+                }
+                Ok(size)
+            }
+            _ => {
+                let given = self.text(dim.span).chars().take(40).collect();
+                self.fail(Problem::RegisterSize { given, limit: MAX_PARAMETERS }, dim.span)
+            }
+        }
+    }
+
+    /// A new parameter of the circuit.
+    fn parameter(&mut self, name: String) -> Value {
+        // At most MAX_PARAMETERS, or one for each of at most 2^32 bytes.
+        let id = ParamId::new(u32::try_from(self.inputs.len()).unwrap_or(u32::MAX));
+        self.inputs.push(name);
+        Value::Angle(Angle::theta(id))
+    }
+
+    /// The value that an input was given.
+    fn given_input(&mut self, ty: &Type, name: Ident) -> Lower<Value> {
+        let mut sizes = Vec::new();
+        for dim in ty.dims.as_deref().unwrap_or_default() {
+            sizes.push(self.integer(dim, "the size of an array")?);
+        }
+        let all = sizes.iter().try_fold(1i128, |n, &size| n.checked_mul(size).filter(|_| size > 0));
+        if all.is_none_or(|n| n > MAX_GIVEN) {
+            let given = sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" x ");
+            return self.fail(Problem::ArraySize { given, limit: MAX_GIVEN.unsigned_abs() as u64 }, ty.span);
+        }
+        let element = Type { dims: None, ..ty.clone() };
+        let given = Given { ty: &element, whole: ty, name };
+        self.given_part(given, &self.name(name.symbol), &sizes, false)
+    }
+
+    /// The value of a name, or those of the elements that it has; `within` an array of which others have one.
+    fn given_part(&mut self, given: Given<'_>, name: &str, sizes: &[i128], within: bool) -> Lower<Value> {
+        if let Some(text) = self.given.get(name).copied() {
+            self.read_for.push(name.to_owned());
+            return self.given_text(given, name, text, sizes);
+        }
+        let prefix = format!("{name}[");
+        if let Some((&size, rest)) = sizes.split_first()
+            && (within || self.given.keys().any(|of| of.starts_with(&prefix)))
+        {
+            let items = (0..size).map(|i| self.given_part(given, &format!("{name}[{i}]"), rest, true));
+            return Ok(Value::Array(items.collect::<Lower<_>>()?));
+        }
+        if let BaseType::Duration | BaseType::Stretch = given.ty.base {
+            return Ok(Value::Duration(Duration::Unknown));
+        }
+        let whole = self.text(given.whole.span);
+        // `int[8]` of `array[int[8], 3, 2]`.
+        let element = || whole.strip_prefix("array").map(|rest| rest.trim_start().trim_start_matches('['));
+        let rank = given.whole.dims.as_ref().map_or(0, |dims| dims.len());
+        let ty = match within.then(element).flatten().and_then(|rest| rest.rsplitn(rank + 1, ',').last()) {
+            Some(element) => element.trim().to_owned(),
+            None => whole.to_owned(),
+        };
+        let problem = Problem::MissingInput { name: name.to_owned(), ty };
+        let place = self.place(given.name.span);
+        let help = "give its value in `Options::inputs`";
+        Err(self.report(Diagnostic::error(problem).at(place, "declared here").help(help)))
+    }
+
+    /// The value that a text means.
+    fn given_text(&mut self, given: Given<'_>, name: &str, text: &str, sizes: &[i128]) -> Lower<Value> {
+        let digits = text.trim().trim_matches('"');
+        let is_digits = !digits.is_empty() && digits.bytes().all(|b| matches!(b, b'0' | b'1' | b'_'));
+        let value = match u128::from_str_radix(&digits.replace('_', ""), 2) {
+            Ok(bits) if is_digits && given.ty.base == BaseType::Bit && sizes.is_empty() => {
+                let width = u32::try_from(digits.replace('_', "").len()).unwrap_or(u32::MAX);
+                Ok(Value::Bits { width, bits })
+            }
+            Err(_) if is_digits && given.ty.base == BaseType::Bit && sizes.is_empty() => {
+                let place = self.place(given.name.span);
+                let what = "a known bit string of more than 128 digits".to_owned();
+                let error = Diagnostic::error(Problem::IntegerOverflow { what });
+                return Err(self.report(error.at(place, "the input")));
+            }
+            _ => lone(text, Version::V3, ["a value", "`4` or `true`"], |lowering, expr| {
+                lowering.evaluate(expr, super::Scope::Global)
+            }),
+        };
+        let value = match value {
+            Ok(value) => value,
+            Err(mut error) => {
+                let source = self.given_source(name, text);
+                error.labels.iter_mut().for_each(|label| label.source = source as usize);
+                let place = self.place(given.name.span);
+                return Err(self.report(error.at(place, "the input")));
+            }
+        };
+        self.given_value(given, name, value, sizes, text)
+    }
+
+    /// A value as one of the type of an input.
+    fn given_value(
+        &mut self,
+        given: Given<'_>,
+        name: &str,
+        value: Value,
+        sizes: &[i128],
+        text: &str,
+    ) -> Lower<Value> {
+        if let Some((&size, rest)) = sizes.split_first() {
+            let Value::Array(items) = &value else {
+                let expected = format!("an array of {}", crate::gate::count(size as usize, "element"));
+                return self.bad_input(given, name, text, expected, value.describe());
+            };
+            if items.len() as i128 != size {
+                let expected = format!("an array of {}", crate::gate::count(size as usize, "element"));
+                let found = format!("one of {}", items.len());
+                return self.bad_input(given, name, text, expected, &found);
+            }
+            let each = items.iter().map(|item| self.given_value(given, name, item.clone(), rest, text));
+            return Ok(Value::Array(each.collect::<Lower<_>>()?));
+        }
+        let shown = || format!("`{}`", text.trim());
+        let whole = match &value {
+            Value::Int(i, _) => Some(*i),
+            Value::Number(n) => n.exact().filter(|q| *q.denom() == 1).map(|q| i128::from(*q.numer())),
+            _ => None,
+        };
+        match given.ty.base {
+            BaseType::Int | BaseType::Uint => {
+                let ty = self.integer_type(given.ty)?.unwrap_or(INT);
+                match whole.filter(|i| ty.holds(*i)) {
+                    Some(i) => Ok(Value::Int(i, Some(ty))),
+                    None => self.bad_input(given, name, text, range(ty), &shown()),
+                }
+            }
+            BaseType::Bool => match (&value, whole) {
+                (Value::Bool(_), _) => Ok(value),
+                (_, Some(i @ 0..=1)) => Ok(Value::Bool(i == 1)),
+                _ => self.bad_input(given, name, text, "`true` or `false`".to_owned(), &shown()),
+            },
+            BaseType::Bit => {
+                let n = match &given.ty.size {
+                    Some(size) => self.integer(size, "the size of a register")?,
+                    None => 1,
+                };
+                let value = match value {
+                    Value::Bool(holds) => Value::Bits { width: 1, bits: u128::from(holds) },
+                    other => other,
+                };
+                match value {
+                    Value::Bits { width, .. } if i128::from(width) == n => Ok(value),
+                    _ => {
+                        let count = crate::gate::count(usize::try_from(n).unwrap_or_default(), "digit");
+                        let expected = format!("{count} 0 or 1");
+                        self.bad_input(given, name, text, expected, &shown())
+                    }
+                }
+            }
+            _ => {
+                let expected = match given.ty.base {
+                    BaseType::Complex => "a complex number",
+                    _ => "a duration",
+                };
+                match (given.ty.base, value.complex()) {
+                    (BaseType::Complex, Some(z)) => Ok(Value::Complex(z)),
+                    (BaseType::Duration | BaseType::Stretch, _) if matches!(value, Value::Duration(_)) => {
+                        Ok(value)
+                    }
+                    _ => self.bad_input(given, name, text, expected.to_owned(), &shown()),
+                }
+            }
+        }
+    }
+
+    /// The text of a value as a source of its own, for labels.
+    fn given_source(&mut self, name: &str, text: &str) -> u32 {
+        self.sources.push(SourceText { name: format!("the value of {name}"), text: text.to_owned() });
+        u32::try_from(self.sources.len() - 1).unwrap_or(u32::MAX)
+    }
+
+    fn bad_input(
+        &mut self,
+        given: Given<'_>,
+        name: &str,
+        text: &str,
+        expected: String,
+        found: &str,
+    ) -> Lower<Value> {
+        let place = self.place(given.name.span);
+        let at = Place { source: self.given_source(name, text), span: self.whole(text) };
+        let problem = Problem::BadInput { name: name.to_owned(), given: found.to_owned(), expected };
+        Err(self.report(Diagnostic::error(problem).at(at, "").at(place, "declared here")))
+    }
+}
+
+/// An input that is given: the type of its elements, that of the whole, and its name.
+#[derive(Clone, Copy)]
+struct Given<'a> {
+    ty: &'a Type,
+    whole: &'a Type,
+    name: Ident,
+}
+
+/// The numbers that a type holds, in words.
+fn range(ty: IntType) -> String {
+    let (least, most) = ty.range();
+    format!("an integer from {least} to {most}")
+}

@@ -1,0 +1,101 @@
+//! Elements at indices that measurements decide.
+//!
+//! ```text
+//! array[float, 4] w = {0, pi, 0.5, 0.25};
+//! uint[2] k = c;
+//! rx(w[k]) q;                 one of four values, as the bits of k say
+//! if (d[k]) x q;              if (k == 0 && d[0] || k == 1 && d[1] || …) x q;
+//! ```
+
+use super::{
+    Lower, Lowering, Picks, Value,
+    choice::UNDEFINED,
+    classical::{Classical, Truth, is_one},
+    evaluate::position,
+};
+use crate::qasm::{
+    ast::{Expr, Index, Span},
+    diagnostic::{Diagnostic, Problem},
+};
+
+impl Lowering<'_> {
+    /// An element of what is known, at indices that depend on measurements; where one is out of range, there is none.
+    pub(super) fn element_of_choices(
+        &mut self,
+        base: Classical,
+        index: &[Index],
+        name: &str,
+        span: Span,
+    ) -> Lower<Classical> {
+        let mut choices = vec![self.choice(base, span)?];
+        for index in index {
+            let Index::At(expr) = index else { return self.refuse("this slice by what is measured", span) };
+            let value = self.classical(expr)?;
+            choices.push(self.choice(value, expr.span)?);
+        }
+        let elements = self.map(&choices, span, |lowering, operands| {
+            let mut operands = operands.into_iter();
+            let mut value = operands.next().unwrap_or(UNDEFINED);
+            for at in operands {
+                let Value::Int(given, _) = at else {
+                    let (given, expected) = (at.describe().to_owned(), "an integer".to_owned());
+                    return lowering.fail(Problem::WrongType { given, expected }, span);
+                };
+                match lowering.element(&value, given, span)? {
+                    Some(element) => value = element,
+                    None => {
+                        let name = name.to_owned();
+                        let problem =
+                            Problem::IndexOutOfRange { name, given, size: lowering.axis(&value, span)? };
+                        let help = "where a measurement makes it so, gates that turn by it are left out";
+                        let warning = Diagnostic::warning(problem).at(lowering.place(span), "");
+                        lowering.warning(warning.help(help));
+                        return Ok(UNDEFINED);
+                    }
+                }
+            }
+            Ok(value)
+        })?;
+        self.settled(elements, span)
+    }
+
+    /// A bit of a register, at an index that depends on measurements; 0 where it is out of range.
+    pub(super) fn bit_of_choices(
+        &mut self,
+        bits: &Picks,
+        index: &Expr,
+        name: &str,
+        span: Span,
+    ) -> Lower<Classical> {
+        let value = self.classical(index)?;
+        let choice = self.choice(value, index.span)?;
+        self.spend(choice.values.len() as u64 * 20, span)?;
+        let mut any = Truth::Constant(false);
+        for (number, value) in choice.values.iter().enumerate() {
+            let size = u64::from(bits.len().unwrap_or(1));
+            let at = match value {
+                Value::Int(given, _) => {
+                    let at = position(*given, size).and_then(|at| u32::try_from(at).ok());
+                    if at.is_none() {
+                        let name = name.to_owned();
+                        let problem = Problem::IndexOutOfRange { name, given: *given, size };
+                        let warning = Diagnostic::warning(problem).at(self.place(index.span), "");
+                        self.warning(
+                            warning.help("where a measurement makes it so, the bit is taken to be 0"),
+                        );
+                    }
+                    at
+                }
+                other => {
+                    let (given, expected) = (other.describe().to_owned(), "an integer".to_owned());
+                    return self.fail(Problem::WrongType { given, expected }, index.span);
+                }
+            };
+            if let Some(at) = at {
+                let one = choice.condition(&[number]).join(is_one(bits.get(at)), true);
+                any = any.join(one, false);
+            }
+        }
+        Ok(any.classical())
+    }
+}

@@ -1,0 +1,234 @@
+//! Statements that need a number to be known which a measurement decides: one for each of its values.
+//!
+//! ```text
+//! uint[2] k = c;                       if (k == 0) x q[0];
+//! x q[k];                              if (k == 1) x q[1];
+//!                                      …
+//! ```
+//! That is so for the indices of what a statement acts on, for modifiers and for the bounds of a `for`. What an expression
+//! reads at such an index is a `choice`. Where an index is out of range, or a qubit is taken twice, the statement is left
+//! out, with a warning: that value may never come.
+
+use super::{
+    Lower, Lowering, Value,
+    choice::MAX_BITS,
+    classical::Classical,
+    integer::{INT, IntType},
+    names::Entry,
+    variables::State,
+};
+use crate::{
+    circuit::{Condition, Relation},
+    qasm::{
+        ast::{
+            Assignment, Base, Declaration, Expr, ExprKind, Index, ModifierKind, Operand, Select, Span, Stmt,
+            StmtKind,
+        },
+        diagnostic::{Diagnostic, Problem, Severity},
+    },
+};
+
+impl Lowering<'_> {
+    /// A variable that a statement needs to be known, and that a measurement decides.
+    pub(super) fn undecided(&self, statement: &Stmt) -> Option<(usize, Span)> {
+        if !self.spilled {
+            return None;
+        }
+        match &statement.kind {
+            StmtKind::Call(call) => {
+                let modifiers = call.modifiers.iter().find_map(|modifier| match &modifier.kind {
+                    ModifierKind::Pow(expr)
+                    | ModifierKind::Ctrl(Some(expr))
+                    | ModifierKind::Negctrl(Some(expr)) => self.integer_in_bits(expr),
+                    _ => None,
+                });
+                let operands = || call.operands.iter().find_map(|operand| self.index_in_bits(operand));
+                modifiers
+                    .or_else(operands)
+                    .or_else(|| call.args.iter().find_map(|arg| self.qubits_by_bits(arg)))
+            }
+            StmtKind::Measure(operands) => {
+                let into = || operands.1.as_ref().and_then(|bits| self.index_in_bits(bits));
+                self.index_in_bits(&operands.0).or_else(into)
+            }
+            StmtKind::Barrier(operands) => operands.iter().find_map(|operand| self.index_in_bits(operand)),
+            StmtKind::Reset(operand) => self.index_in_bits(operand),
+            StmtKind::Assign(assignment) => {
+                self.index_in_bits(&assignment.target).or_else(|| self.qubits_by_bits(&assignment.value))
+            }
+            StmtKind::For(f) => self.bounds_in_bits(&f.over),
+            _ => None,
+        }
+    }
+
+    /// The assignment of a declaration whose value measures, or is computed from, qubits at an index that a measurement
+    /// decides: what it declares is known behind all of its cases.
+    pub(super) fn value_by_bits(&self, declaration: &Declaration, span: Span) -> Option<Stmt> {
+        let value = declaration.value.as_ref().filter(|_| self.spilled)?;
+        self.qubits_by_bits(value)?;
+        let name = declaration.name;
+        let target = Operand { span: name.span, base: Base::Name(name), select: Select::All };
+        let assignment = Assignment { target, value: value.clone() };
+        Some(Stmt { span, kind: StmtKind::Assign(Box::new(assignment)) })
+    }
+
+    /// An integer in bits that an expression reads.
+    fn integer_in_bits(&self, expr: &Expr) -> Option<(usize, Span)> {
+        match &expr.kind {
+            ExprKind::Name(symbol) => match self.names.get(*symbol) {
+                Some(&Entry::Variable(id)) => {
+                    let variable = &self.variables[id];
+                    let measured = matches!(variable.state, State::Bits { .. }) && variable.integer.is_some();
+                    measured.then_some((id, expr.span))
+                }
+                _ => None,
+            },
+            ExprKind::Unary(_, inner) | ExprKind::Cast(_, inner) => self.integer_in_bits(inner),
+            ExprKind::Index(inner, index) => self
+                .integer_in_bits(inner)
+                .or_else(|| index.iter().find_map(|index| self.bounds_in_bits(index))),
+            ExprKind::Power(operands) => operands.iter().find_map(|operand| self.integer_in_bits(operand)),
+            ExprKind::Chain(first, rest) => {
+                let rest = || rest.iter().find_map(|(_, right)| self.integer_in_bits(right));
+                self.integer_in_bits(first).or_else(rest)
+            }
+            ExprKind::Call(_, args) => args.iter().find_map(|arg| self.integer_in_bits(arg)),
+            ExprKind::List(items) => items.iter().find_map(|item| self.integer_in_bits(item)),
+            _ => None,
+        }
+    }
+
+    fn bounds_in_bits(&self, index: &Index) -> Option<(usize, Span)> {
+        match index {
+            Index::At(Expr { kind: ExprKind::Name(_), .. }) if !self.is_integer(index) => None,
+            Index::At(expr) => self.integer_in_bits(expr),
+            Index::Range { start, step, end, .. } => {
+                [start, step, end].into_iter().flatten().find_map(|expr| self.integer_in_bits(expr))
+            }
+            Index::Set(_, items) => items.iter().find_map(|item| self.integer_in_bits(item)),
+        }
+    }
+
+    /// Whether an index is the name of an integer.
+    fn is_integer(&self, index: &Index) -> bool {
+        let Index::At(Expr { kind: ExprKind::Name(symbol), .. }) = index else { return false };
+        matches!(self.names.get(*symbol), Some(&Entry::Variable(id)) if self.variables[id].integer.is_some())
+    }
+
+    /// One in the indices of an operand.
+    fn index_in_bits(&self, operand: &Operand) -> Option<(usize, Span)> {
+        operand.parts().iter().flat_map(|part| part.iter()).find_map(|index| self.bounds_in_bits(index))
+    }
+
+    /// One in the indices of qubits within an expression: those of a measurement, or of an argument.
+    fn qubits_by_bits(&self, expr: &Expr) -> Option<(usize, Span)> {
+        match &expr.kind {
+            ExprKind::Measure(operand) => self.index_in_bits(operand),
+            ExprKind::Call(_, args) => args.iter().find_map(|arg| self.qubits_by_bits(arg)),
+            ExprKind::Index(base, index) => match &base.kind {
+                ExprKind::Name(symbol) if matches!(self.names.get(*symbol), Some(Entry::Qubits(_))) => {
+                    index.iter().find_map(|index| self.bounds_in_bits(index))
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// A statement, for each value of a variable.
+    pub(super) fn each_value(
+        &mut self,
+        (id, at): (usize, Span),
+        statement: &Stmt,
+        all: &[Stmt],
+    ) -> Lower<()> {
+        let Some(Classical::Word { bits, signed, ty }) = self.word_of(id) else {
+            return self.depends(id, self.place(at), "");
+        };
+        if bits.len() > MAX_BITS {
+            let place = self.place(at);
+            let problem = Problem::ManyValues { given: bits.len(), limit: MAX_BITS };
+            let help =
+                "give integers no more bits than they need, as in `uint[3]`, or choose with `if` or `switch`";
+            return Err(self.report(Diagnostic::error(problem).at(place, "").help(help)));
+        }
+        let shape = IntType::sized(u32::try_from(bits.len()).unwrap_or(1).max(1), !signed);
+        // The statement itself may write to them.
+        let n = u32::try_from(bits.len()).unwrap_or(u32::MAX);
+        let copies = self.hidden_bits(n, self.locals.len(), at)?;
+        for (copy, &bit) in copies.iter().zip(&bits) {
+            self.store_truth(copy, Condition::Bit { bit, value: true }, at, true)?;
+        }
+        let bits: Vec<u32> = copies.iter().collect();
+        let mut rest = Vec::new();
+        let mut result = Ok(());
+        for number in 0..1i128 << bits.len() {
+            let value = shape.wrap(number);
+            let label = Classical::Value(Value::int(value));
+            let holds = self.compare_word(bits.clone(), signed, Relation::Equal, label, at)?;
+            let super::classical::Truth::Open(condition) = holds else { continue };
+            self.branches(condition, at, |lowering, otherwise| {
+                if !otherwise && result.is_ok() {
+                    result =
+                        lowering.with_value((id, at), Value::Int(value, ty.or(Some(INT))), statement, all);
+                }
+            })?;
+            if result.is_err() || self.leaving.is_some() {
+                break;
+            }
+            if self.left_somewhere() {
+                rest.extend(self.guard_rest(at));
+            }
+        }
+        self.end_rest(rest);
+        result
+    }
+
+    /// A statement in the branch in which a variable has a value.
+    fn with_value(
+        &mut self,
+        (id, at): (usize, Span),
+        value: Value,
+        statement: &Stmt,
+        all: &[Stmt],
+    ) -> Lower<()> {
+        let before = self.variables[id].state.clone();
+        let shown = match value {
+            Value::Int(i, _) => i,
+            _ => 0,
+        };
+        let known = State::Known(value);
+        self.set(id, known.clone());
+        let (start, first) = (self.checkpoint(), self.diagnostics.len());
+        let result = self.statement(statement, all);
+        let mut errors =
+            self.diagnostics.iter().skip(first).filter(|d| d.severity == Severity::Error).peekable();
+        let left_out = errors.peek().is_some() && errors.all(|d| is_of_value(&d.problem));
+        let result = if left_out {
+            let problem = self.diagnostics.get(first).map(|d| d.message.clone()).unwrap_or_default();
+            self.back_to(&start);
+            let name = self.name_of(id);
+            let warning = Diagnostic::warning(Problem::LeftOut { name, value: shown, why: problem });
+            self.warning(warning.at(self.place(at), ""));
+            Ok(())
+        } else {
+            result
+        };
+        if self.variables[id].state == known {
+            // Its bits say so.
+            self.set(id, before);
+        }
+        result
+    }
+}
+
+/// Whether a value may be at fault that never comes.
+fn is_of_value(problem: &Problem) -> bool {
+    matches!(
+        problem,
+        Problem::IndexOutOfRange { .. }
+            | Problem::RepeatedQubit { .. }
+            | Problem::SelectedTwice { .. }
+            | Problem::EmptySelection
+    )
+}
