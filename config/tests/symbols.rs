@@ -78,7 +78,7 @@ fn an_unknown_symbol_is_told_with_those_that_there_are() {
     run(body, VERBS[0], &["--set", "phi=1"]).fails(1, &["no parameter `phi`", "theta"]);
     run(body, VERBS[2], &["--set", "theta=1", "--set", "phi=1"]).fails(1, &["no parameter `phi`", "theta"]);
     run(body, VERBS[0], &["--set", "theta=phi"]).fails(1, &["phi"]);
-    run(body, VERBS[1], &["--set", "theta=1"]).fails(2, &["--set"]);
+    run(body, VERBS[1], &["--set", "theta=1", "--set", "phi=1"]).fails(1, &["neither circuit", "`phi`"]);
 }
 
 #[test]
