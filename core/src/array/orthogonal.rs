@@ -19,7 +19,7 @@ const COLUMNS: usize = 16;
 /// ```
 /// use ketgrad_core::array::{Array, qr};
 ///
-/// let a = Array::new(&[2, 1], vec![-3.0, 4.0])?;
+/// let a = Array::new(&[2, 1], vec![-3.0_f64, 4.0])?;
 /// let mut y = Array::default();
 /// qr(&a, &mut y)?;
 /// assert_eq!(y[2], 5.0); // Q is (-0.6, 0.8)

@@ -34,7 +34,7 @@ const NEGLIGIBLE: f64 = 1e-200;
 /// let a = Array::new(&[1, 2], vec![0.0, -2.0])?;
 /// let mut y = Array::default();
 /// svd(&a, &mut y)?;
-/// assert_eq!(y.to_string(), "[[2.0], [-1.0], [0.0], [1.0]]"); // s, U, V
+/// assert_eq!(y.to_string(), "[[2.0], [1.0], [0.0], [-1.0]]"); // s, U, V
 /// # Ok::<(), ketgrad_core::array::ArrayError>(())
 /// ```
 ///

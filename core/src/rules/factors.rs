@@ -1,9 +1,10 @@
 //! The rules of `qr` and `svd`, in the notation of [`arrays`](super::arrays).
 //!
-//! Of `A = Q R`, `Q^H dQ` is skew and `dR R^-1` is an upper triangle with a real diagonal, so both follow from `Q^H dA R^-1`, their
-//! sum. Of `A = U diag(s) V^H`, `U^H dU` and `V^H dV` are skew; what they are off the diagonal follows from that of `P = U^H dA V` and of its adjoint, two
-//! equations for each pair. What `dU` has outside the space of `U` is that of `dA V / s`. Source: Townsend, *Differentiating the
-//! singular value decomposition* (2016); for complex numbers Wan and Zhang, arXiv 1909.02659.
+//! Of `A = Q R`, `Q^H dQ` is skew and `dR R^-1` is an upper triangle with a real diagonal, so both follow from
+//! `Q^H dA R^-1`, their sum. Of `A = U diag(s) V^H`, `U^H dU` and `V^H dV` are skew; what they are off the diagonal
+//! follows from that of `P = U^H dA V` and of its adjoint, two equations for each pair. What `dU` has outside the space of
+//! `U` is that of `dA V / s`. Source: Townsend, *Differentiating the singular value decomposition* (2016); for complex
+//! numbers Wan and Zhang, arXiv 1909.02659.
 
 use crate::{
     entity::Value,
