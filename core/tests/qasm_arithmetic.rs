@@ -322,7 +322,7 @@ fn what_has_no_bits_is_refused() {
         ("r = rotl(c, uint[2](c));", "rotation"),
         ("uint[200] n = c;", "the width of a type is 1 to 128 bits, not 200"),
         ("int[0] n;", "the width of a type is 1 to 128 bits, not 0"),
-        ("int n = 5000000000;", "5000000000 in the 32 bits of an integer without a size does not fit"),
+        ("int n = 5000000000;", "5000000000 in 32 bits does not fit"),
         ("uint[2] n = c; r[0] = n[2];", "out of range"),
     ];
     for (body, message) in cases {

@@ -549,6 +549,9 @@ fn integers_of_a_width_keep_it() {
         ("const uint[6] b = 37;", "rotl(b, 3)", 44.0),
         ("const int[4] a = -1;", "popcount(a)", 4.0),
         ("const uint[4] a = 3;", "a ** 3", 11.0),
+        // A power has the type of its base; that of a literal has none.
+        ("const uint[4] a = 5; const int[8] n = 3;", "a ** n", 13.0),
+        ("const uint[2] n = 3;", "2 ** n", 8.0),
         ("const uint[4] a = 3;", "2 ** 40 / (a * 4)", 2f64.powi(40) / 12.0 - 1.0 / 3.0),
         ("const bit[4] m = \"1101\"; const int[4] a = m;", "a", -3.0),
         ("const bit[4] m = \"1101\";", "int[4](m)", -3.0),
@@ -591,7 +594,11 @@ fn integers_without_a_size_have_32_bits() {
     );
     assert_eq!(warnings("uint a = 0; a -= 1;"), ["-1 does not fit in 32 bits: it becomes 4294967295"]);
     assert_eq!(warnings("int a = 65536; a = a << 16;"), ["4294967296 does not fit in 32 bits: it becomes 0"]);
+    assert_eq!(warnings("int a = 4; a = a ** 20;"), ["1099511627776 does not fit in 32 bits: it becomes 0"]);
     assert!(warnings("int[64] a = 2000000000; a = a + a; int b = 2 ** 20; rx(2 ** 40) q[0];").is_empty());
+    assert!(
+        warnings("for uint i in [0:60] { rx(pi / 2**i) q[0]; } int k = 40; rx(pi / 2**k) q[0];").is_empty()
+    );
 }
 
 #[test]

@@ -260,8 +260,8 @@ fn remainder(left: Value, right: Value) -> Result<Value, Problem> {
 /// `base ** exponent`.
 pub(super) fn power(base: Value, exponent: Value, version: Version) -> Result<Value, Problem> {
     let (base, exponent) = (turn::plain(base)?, turn::plain(exponent)?);
-    if let (Value::Int(a, ty), Value::Int(n @ 0.., n_type), Version::V3) = (&base, &exponent, version) {
-        return integer::power((*a, *ty), (*n, *n_type));
+    if let (Value::Int(a, ty), Value::Int(n @ 0.., _), Version::V3) = (&base, &exponent, version) {
+        return integer::power(*a, *ty, *n);
     }
     if let (Value::Complex(_), _) | (_, Value::Complex(_)) = (&base, &exponent)
         && let (Some(x), Some(y)) = (base.complex(), exponent.complex())

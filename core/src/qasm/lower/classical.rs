@@ -277,8 +277,7 @@ impl Lowering<'_> {
         const MOST_FACTORS: i128 = 128;
         match (base, exponent) {
             (Classical::Value(base), Classical::Value(exponent)) => {
-                let power = super::arithmetic::power(base, exponent, self.version);
-                self.check(power, span).map(Classical::Value)
+                self.raise(base, exponent, span).map(Classical::Value)
             }
             (Classical::Word { bits, signed, ty }, Classical::Value(Value::Int(n @ 0..=MOST_FACTORS, _))) => {
                 let factor = || Classical::Word { bits: bits.clone(), signed, ty };

@@ -23,6 +23,8 @@ use crate::{
     },
 };
 
+const UNSIZED: &str = "an integer without a size has 32 bits: give it one, as in `int[64]`";
+
 impl Lowering<'_> {
     /// The value of an expression.
     pub(super) fn evaluate(&mut self, expr: &Expr, scope: Scope) -> Lower<Value> {
@@ -45,8 +47,7 @@ impl Lowering<'_> {
             ExprKind::Power(operands) => {
                 let base = self.evaluate(&operands[0], scope)?;
                 let exponent = self.evaluate(&operands[1], scope)?;
-                let result = arithmetic::power(base, exponent, self.version);
-                self.check(result, expr.span)
+                self.raise(base, exponent, expr.span)
             }
             ExprKind::Chain(first, rest) => {
                 let mut left = self.evaluate(first, scope)?;
@@ -258,6 +259,26 @@ impl Lowering<'_> {
         Err(self.report(error.at(place, "").maybe_help(help)))
     }
 
+    /// `base ** exponent`
+    pub(super) fn raise(&mut self, base: Value, exponent: Value, span: Span) -> Lower<Value> {
+        let exact = integer::exact_power(&base, &exponent);
+        let power = self.check(arithmetic::power(base, exponent, self.version), span)?;
+        self.warn_of_wrapping(exact, &power, span);
+        Ok(power)
+    }
+
+    /// Tells of an integer without a size that is not what it would be among all integers.
+    fn warn_of_wrapping(&mut self, exact: Option<i128>, value: &Value, span: Span) {
+        if let (Some(given), &Value::Int(result, Some(ty))) = (exact, value)
+            && !ty.sized
+            && given != result
+        {
+            let problem = Problem::Wrapped { given, bits: ty.bits, result };
+            let place = self.place(span);
+            self.warning(Diagnostic::warning(problem).at(place, "").help(UNSIZED));
+        }
+    }
+
     pub(super) fn binary(&mut self, op: BinaryOp, left: Value, right: Value, span: Span) -> Lower<Value> {
         // `pow(1/2) @ x` means a square root: nobody means the power 0.
         let version = if self.in_exponent { Version::V2 } else { self.version };
@@ -271,21 +292,10 @@ impl Lowering<'_> {
             self.warning(Diagnostic::warning(problem).at(place, "both are integers").help(help));
         }
         let power = op == BinaryOp::BitXor && left.is_real() && !matches!(left, Value::Int(..));
-        let integers = match (&left, &right) {
-            (Value::Int(..), Value::Int(..)) => Some((left.clone(), right.clone())),
-            _ => None,
-        };
+        let exact = integer::exact(op, &left, &right);
         match arithmetic::binary(op, left, right, version) {
             Ok(value) => {
-                if let Some((x, y)) = integers
-                    && let Some(given) = integer::overflown(op, &x, &y, &value)
-                    && let Value::Int(result, Some(ty)) = value
-                {
-                    let (problem, place) =
-                        (Problem::Wrapped { given, bits: ty.bits, result }, self.place(span));
-                    let help = "an integer without a size has 32 bits: give it one, as in `int[64]`";
-                    self.warning(Diagnostic::warning(problem).at(place, "").help(help));
-                }
+                self.warn_of_wrapping(exact, &value, span);
                 Ok(value)
             }
             Err(problem) => {
@@ -360,14 +370,11 @@ impl Lowering<'_> {
                 match whole {
                     None => Err(wrong(v, "an integer")),
                     Some(i) if int.holds(i) => Ok(Value::Int(i, Some(int))),
-                    Some(i) if int.sized => {
-                        Err(Problem::IntegerOverflow { what: format!("{i} in {} bits", int.bits) })
-                    }
                     Some(i) => {
-                        let what = format!("{i} in the {} bits of an integer without a size", int.bits);
-                        let place = self.place(span);
-                        let error = Diagnostic::error(Problem::IntegerOverflow { what }).at(place, "");
-                        return Err(self.report(error.help("give it a size, as in `int[64]`")));
+                        let problem = Problem::IntegerOverflow { what: format!("{i} in {} bits", int.bits) };
+                        let help = (!int.sized).then(|| UNSIZED.to_owned());
+                        let error = Diagnostic::error(problem).at(self.place(span), "");
+                        return Err(self.report(error.maybe_help(help)));
                     }
                 }
             }

@@ -149,21 +149,22 @@ pub(super) fn common(operands: &[Kind]) -> Option<IntType> {
     Some(long.max().map_or(ty, IntType::long))
 }
 
-/// What `x op y` is among all integers, if it is not what it became in a type without a size.
-pub(super) fn overflown(op: BinaryOp, x: &Value, y: &Value, result: &Value) -> Option<i128> {
-    let (Value::Int(x, _), Value::Int(y, _), Value::Int(result, Some(IntType { sized: false, .. }))) =
-        (x, y, result)
-    else {
-        return None;
-    };
-    let exact = match op {
-        BinaryOp::Add => x.checked_add(*y)?,
-        BinaryOp::Sub => x.checked_sub(*y)?,
-        BinaryOp::Mul => x.checked_mul(*y)?,
-        BinaryOp::Shl => x.checked_mul(1i128.checked_shl(u32::try_from(*y).ok()?)?)?,
-        _ => return None,
-    };
-    (exact != *result).then_some(exact)
+/// What `x op y` is among all integers, of operations that may leave those of a type.
+pub(super) fn exact(op: BinaryOp, x: &Value, y: &Value) -> Option<i128> {
+    let (Value::Int(x, _), Value::Int(y, _)) = (x, y) else { return None };
+    match op {
+        BinaryOp::Add => x.checked_add(*y),
+        BinaryOp::Sub => x.checked_sub(*y),
+        BinaryOp::Mul => x.checked_mul(*y),
+        BinaryOp::Shl => x.checked_mul(1i128.checked_shl(u32::try_from(*y).ok()?)?),
+        _ => None,
+    }
+}
+
+/// What `x ** y` is among all integers.
+pub(super) fn exact_power(x: &Value, y: &Value) -> Option<i128> {
+    let (Value::Int(x, _), Value::Int(y, _)) = (x, y) else { return None };
+    x.checked_pow(u32::try_from(*y).ok()?)
 }
 
 /// The order of two known integers, each of its type.
@@ -221,18 +222,14 @@ pub(super) fn operate(
     Ok(Value::Int(cast(result), ty))
 }
 
-/// `x ** y` for an integer that is known and one that is not negative.
-pub(super) fn power(
-    (x, x_type): (i128, Option<IntType>),
-    (y, y_type): (i128, Option<IntType>),
-) -> Result<Value, Problem> {
-    let ty = common(&[Kind::of(x, x_type), Kind::of(y, y_type)]);
-    let cast = |value| ty.map_or(value, |ty| ty.wrap(value));
-    let base = cast(x);
+/// `x ** y` for an integer that is known and one that is not negative. As in a shift, the type is that of `x`: a literal's power
+/// has none.
+pub(super) fn power(x: i128, ty: Option<IntType>, y: i128) -> Result<Value, Problem> {
+    let cast = |value| ty.map_or(value, |ty: IntType| ty.wrap(value));
     let exponent = u32::try_from(y).ok();
-    let exact = exponent.and_then(|n| base.checked_pow(n)).or((base == 1).then_some(1));
+    let exact = exponent.and_then(|n| x.checked_pow(n)).or((x == 1).then_some(1));
     let result = match (exact, exponent) {
-        (None, Some(n)) if ty.is_some() => Some(base.wrapping_pow(n)),
+        (None, Some(n)) if ty.is_some() => Some(x.wrapping_pow(n)),
         _ => exact,
     };
     result.map(|value| Value::Int(cast(value), ty)).ok_or_else(|| overflow("the power"))
