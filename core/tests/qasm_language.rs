@@ -158,6 +158,11 @@ fn usual_gates_are_lent() {
         let qubits = if call.contains("q[1]") { "q[1], q[0]" } else { "q[0]" };
         same(call, &format!("\n#pragma braket unitary({rows}) {qubits}\n"));
     }
+    // PennyLane writes it in OpenQASM 2.
+    let parsed = read("OPENQASM 2.0; include \"qelib1.inc\"; qreg q[1]; h q[0]; gphase(pi/2) ;");
+    assert_eq!(parsed.circuit.to_string(), "h q[0]\ngphase(pi/2)\n");
+    let message = "gate `gphase` is not defined here; that of OpenQASM 3 is taken";
+    assert_eq!(parsed.warnings.iter().map(|w| w.message.as_str()).collect::<Vec<_>>(), [message]);
     // Without a file of gates those of stdgates.inc are; what the file defines is its own.
     let parsed = read("OPENQASM 3.0; qubit[2] q; h q; cx q[0], q[1];");
     assert_eq!(parsed.circuit.to_string(), "h q[0]\nh q[1]\ncx q[0], q[1]\n");

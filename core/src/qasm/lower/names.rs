@@ -250,10 +250,20 @@ impl Lowering<'_> {
         }
     }
 
-    /// Takes a gate that is not defined for the one that everybody calls so, in OpenQASM 3, with a warning.
+    /// Takes a gate that is not defined for the one that everybody calls so, with a warning. In OpenQASM 2 that is `gphase`
+    /// alone, which exporters write.
     pub(super) fn lend_gate(&mut self, name: Ident) {
         let (text, place) = (self.name(name.symbol), self.place(name.span));
-        if self.version == Version::V2 || self.names.get(name.symbol).is_some() {
+        if self.names.get(name.symbol).is_some() {
+            return;
+        }
+        if self.version == Version::V2 {
+            if text == "gphase" {
+                self.gates.offer(name.symbol, Callee::Table(GateKind::GPHASE, 0));
+                let problem = Problem::LentGate { name: text, from: "that of OpenQASM 3" };
+                let help = "OpenQASM 2 has no gates without qubits; on a state the phase does not show";
+                self.warning(Diagnostic::warning(problem).at(place, "").help(help));
+            }
             return;
         }
         let (mut standard, mut others) = (None, None);
