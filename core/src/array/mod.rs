@@ -34,6 +34,7 @@ mod shape;
 mod singular;
 mod solve;
 mod sum;
+mod value;
 
 use std::{
     fmt,

@@ -8,13 +8,12 @@
 
 use std::cmp::Ordering;
 
-use num_complex::Complex;
-
 use crate::scalar::{Loop, Real, Scalar, wide};
 
 use super::{
     Array, ArrayError,
-    eigen::{add, against, beyond, decompose, first_of_greatest, follow, product},
+    eigen::{add, against, decompose, first_of_greatest, follow, product},
+    value::{beyond, lift, values},
 };
 
 /// Two columns count as orthogonal below this cosine, or one rounding error for the root of their length: a few rounding errors.
@@ -56,21 +55,14 @@ pub fn svd<T: Real, S: Scalar<Real = T>>(a: &Array<S>, out: &mut Array<S>) -> Re
         _ => return Err(ArrayError::shape("svd", "a matrix", &[&a.shape()])),
     };
     let diverges = ArrayError::Diverges { op: "svd" };
-    let value = |x: T| x.primal().filter(|x| x.is_finite());
-    let elements: Option<Vec<Complex<f64>>> =
-        a.iter().map(|x| Some(Complex::new(value(x.re())?, value(x.im())?))).collect();
-    let Some(elements) = elements else { return Err(diverges) };
+    let Some(elements) = values(a) else { return Err(diverges) };
     let is_carrying = a.iter().any(|x| !x.re().beyond().is_exact_zero() || !x.im().beyond().is_exact_zero());
     let all = if is_carrying { m.max(n) } else { m.min(n) };
     let factors = if elements.iter().all(|z| z.im == 0.0) {
         let real = elements.iter().map(|z| z.re).collect();
         factor((m, n), real, all).map(|f| f.map(|x| S::from_real(T::lit(x))))
     } else {
-        let lifted = |z: Complex<f64>| {
-            let (re, im) = (T::lit(z.re), T::lit(z.im));
-            S::from_parts(re.clone(), im).unwrap_or_else(|| S::from_real(re))
-        };
-        factor((m, n), elements, all).map(|f| f.map(lifted))
+        factor((m, n), elements, all).map(|f| f.map(lift))
     };
     let Some(factors) = factors else { return Err(diverges) };
     let Factors { values, left, right } = match (is_carrying, factors) {

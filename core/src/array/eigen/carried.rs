@@ -15,7 +15,7 @@
 
 use crate::scalar::{Real, Scalar};
 
-use super::super::{Array, ArrayError, matmul};
+use super::super::{Array, ArrayError, matmul, value::beyond};
 
 /// Orders of derivatives that are looked for at most; numbers that never vanish as powers get as many.
 const ORDERS: usize = 63;
@@ -92,12 +92,6 @@ pub(in crate::array) fn follow<T: Real, S: Scalar<Real = T>>(
         *vectors = product(vectors, &y, false)?;
     }
     Ok(())
-}
-
-/// A number without its value.
-pub(in crate::array) fn beyond<T: Real, S: Scalar<Real = T>>(x: &S) -> S {
-    let (re, im) = (x.re().beyond(), x.im().beyond());
-    S::from_parts(re.clone(), im).unwrap_or_else(|| S::from_real(re))
 }
 
 /// How many of these numbers can be multiplied, each of them any number of times, before all that is left is zero: the order

@@ -11,12 +11,10 @@ mod tridiagonal;
 
 use std::cmp::Ordering;
 
-use num_complex::Complex;
-
 use crate::scalar::{Real, Scalar};
 
-use super::{Array, ArrayError, decompose::size};
-pub(super) use carried::{beyond, follow};
+use super::{Array, ArrayError, decompose::size, value};
+pub(super) use carried::follow;
 use reduce::Reduced;
 pub(super) use reduce::{add, product};
 
@@ -62,10 +60,7 @@ pub fn eigh<T: Real, S: Scalar<Real = T>>(
 ) -> Result<(), ArrayError> {
     let n = size("eigen", a)?;
     let diverges = ArrayError::Diverges { op: "eigen" };
-    let value = |x: T| x.primal().filter(|x| x.is_finite());
-    let elements: Option<Vec<Complex<f64>>> =
-        a.iter().map(|x| Some(Complex::new(value(x.re())?, value(x.im())?))).collect();
-    let Some(mut elements) = elements else { return Err(diverges) };
+    let Some(mut elements) = value::values(a) else { return Err(diverges) };
     let greatest = elements.iter().fold(0.0, |m: f64, z| m.max(z.re.abs()).max(z.im.abs()));
     let scale = greatest.inverse_size(&0.0).unwrap_or(1.0);
     let half = 0.5 * scale;
@@ -80,11 +75,7 @@ pub fn eigh<T: Real, S: Scalar<Real = T>>(
         let real = elements.iter().map(|z| z.re).collect();
         decompose(n, real).map(|(w, v)| (w, v.into_iter().map(|x| S::from_real(T::lit(x))).collect()))
     } else {
-        let lifted = |z: Complex<f64>| {
-            let (re, im) = (T::lit(z.re), T::lit(z.im));
-            S::from_parts(re.clone(), im).unwrap_or_else(|| S::from_real(re))
-        };
-        decompose(n, elements).map(|(w, v)| (w, v.into_iter().map(lifted).collect()))
+        decompose(n, elements).map(|(w, v)| (w, v.into_iter().map(value::lift).collect()))
     };
     let Some((w, v)) = decomposed else { return Err(diverges) };
     let w: Vec<f64> = w.into_iter().map(|w| w / scale).collect();
@@ -93,9 +84,8 @@ pub fn eigh<T: Real, S: Scalar<Real = T>>(
     follow(a, &w, values, vectors)
 }
 
-/// The ascending eigenvalues and the matrix of eigenvectors of a matrix, whose lower triangle is given and whose elements are of
-/// size 1 or so. `None` where it does not
-/// converge.
+/// The ascending eigenvalues and the matrix of eigenvectors of a matrix, whose lower triangle is given and whose elements
+/// are of size 1 or so. `None` where it does not converge.
 pub(super) fn decompose<F: Scalar<Real = f64> + Copy>(n: usize, lower: Vec<F>) -> Option<(Vec<f64>, Vec<F>)> {
     let mut reduced = Reduced::new(n, lower);
     let mut values = std::mem::take(&mut reduced.diagonal);

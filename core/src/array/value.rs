@@ -1,0 +1,27 @@
+//! Numbers by their values, and what they carry besides: derivatives, uncertainty.
+
+use num_complex::Complex;
+
+use crate::scalar::{Real, Scalar};
+
+use super::Array;
+
+/// The values of numbers. `None` if one is infinite, undefined or has none.
+pub(super) fn values<T: Real, S: Scalar<Real = T>>(a: &Array<S>) -> Option<Vec<Complex<f64>>> {
+    let value = |x: T| x.primal().filter(|x| x.is_finite());
+    a.iter().map(|x| Some(Complex::new(value(x.re())?, value(x.im())?))).collect()
+}
+
+/// The number with a value, which carries nothing. Of an imaginary part a real one takes no notice.
+pub(super) fn lift<T: Real, S: Scalar<Real = T>>(z: Complex<f64>) -> S {
+    from_parts(T::lit(z.re), T::lit(z.im))
+}
+
+/// A number without its value.
+pub(super) fn beyond<T: Real, S: Scalar<Real = T>>(x: &S) -> S {
+    from_parts(x.re().beyond(), x.im().beyond())
+}
+
+fn from_parts<T: Real, S: Scalar<Real = T>>(re: T, im: T) -> S {
+    S::from_parts(re.clone(), im).unwrap_or_else(|| S::from_real(re))
+}
