@@ -262,8 +262,7 @@ impl Lowering<'_> {
         let choices = [self.choice(base, span)?, self.choice(exponent, span)?];
         let power = self.map(&choices, span, |lowering, mut operands| {
             let (exponent, base) = (operands.pop().unwrap_or(UNDEFINED), operands.pop().unwrap_or(UNDEFINED));
-            let power = arithmetic::power(base, exponent, lowering.version);
-            lowering.check(power, span)
+            lowering.raise(base, exponent, span)
         })?;
         self.settled(power, span)
     }
