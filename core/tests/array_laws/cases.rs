@@ -1,6 +1,9 @@
 //! Functions of arrays with every operation of the table, and shapes to try them on.
 
-use crate::laws::{Case, Dice, Shapes};
+use crate::{
+    dice::Dice,
+    laws::{Case, Shapes},
+};
 
 const PLAIN: Case = Case { source: "", shapes: &[], complex: true, shift: 0.0, diagonal: false, twice: true };
 

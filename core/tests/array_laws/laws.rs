@@ -8,6 +8,8 @@ use ketgrad_core::{
 use num_complex::Complex;
 use num_dual::Dual64;
 
+use crate::dice::Dice;
+
 /// Two ways of computing the same derivative.
 const TOLERANCE: f64 = 1e-8;
 /// Central differences with a step of 1e-5.
@@ -17,17 +19,7 @@ const STEP: f64 = 1e-5;
 type C = Complex<f64>;
 type D = Complex<Dual64>;
 
-/// Pseudo-random numbers in (-1, 1): a Weyl sequence, scrambled.
-pub(crate) struct Dice(pub(crate) u64);
 impl Dice {
-    pub(crate) fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    }
-
     /// One of the numbers from `least` to `most`.
     pub(crate) fn among(&mut self, least: usize, most: usize) -> usize {
         let span = (most - least + 1) as f64;

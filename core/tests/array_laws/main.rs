@@ -9,6 +9,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod cases;
+#[path = "../support/dice.rs"]
+mod dice;
 mod laws;
 
 use std::collections::BTreeSet;
@@ -16,7 +18,8 @@ use std::collections::BTreeSet;
 use ketgrad_core::ir::{ArrayOp, Op};
 
 use cases::{CASES, drawn};
-use laws::{Case, Dice, Shapes, complex_programs_contain_real_ones, kind, laws};
+use dice::Dice;
+use laws::{Case, Shapes, complex_programs_contain_real_ones, kind, laws};
 
 /// Shapes drawn for each case.
 const DRAWN: u64 = 12;

@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "../support/dice.rs"]
+mod dice;
 mod eigen;
 mod orthogonal;
 mod singular;

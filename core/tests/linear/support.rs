@@ -9,22 +9,15 @@ use ketgrad_core::{
 use num_complex::Complex;
 use num_dual::{Dual, Dual64};
 
+pub(crate) use crate::dice::Dice;
+
 pub(crate) type C = Complex<f64>;
 pub(crate) type Third = Dual<Dual<Dual64>>;
 
 /// Derivatives of matrices of few rows whose eigenvalues are apart.
 pub(crate) const DERIVATIVE: f64 = 1e-12;
 
-/// Pseudo-random numbers in (-1, 1): a Weyl sequence, scrambled.
-pub(crate) struct Dice(pub(crate) u64);
 impl Dice {
-    pub(crate) fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    }
     pub(crate) fn complex(&mut self) -> C {
         Complex::new(self.next(), self.next())
     }
