@@ -40,6 +40,7 @@ const MODULES: &[(&str, &[&str])] = &[
     (
         "simulate",
         &[
+            "array",
             "state",
             "plan",
             "kernel",
@@ -107,7 +108,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("ansatz", &["problem", "circuit", "observable", "param", "basis"]),
     ("optimize", &["hybrid", "kernel", "scalar", "state"]),
     ("qasm", &["simulate", "circuit", "channel", "gate", "param", "matrix", "scalar"]),
-    ("print", &["circuit", "channel", "gate", "param", "matrix", "scalar"]),
+    ("print", &["state", "circuit", "channel", "gate", "param", "matrix", "scalar"]),
     ("draw", &["exact", "print", "circuit", "gate", "param", "matrix", "scalar"]),
 ];
 

@@ -13,6 +13,7 @@ use ketgrad_core::{
     draw,
     hybrid::HybridError,
     optimize::{Energy, OptimizeError, Optimizer},
+    simulate::Simulator,
     state::bytes_needed,
 };
 use num_complex::Complex;
@@ -34,6 +35,9 @@ use crate::{
 };
 use checkpoint::Marks;
 use job::Job;
+
+/// The most qubits for which the lowest eigenvalue is shown beside the value: some tenths of a second.
+const MOST_QUBITS_OF_LOWEST: usize = 14;
 
 /// Does what `optimize` shall do.
 ///
@@ -119,8 +123,23 @@ fn run<T: Number + DualNum>(
         ("converged", stop.converged().into()),
     ];
     numbers.report(common, terminal)?;
-    let text = object.iter().map(|(key, value)| in_text(key, value)).collect();
+    let mut text: String = object.iter().map(|(key, value)| in_text(key, value)).collect();
+    if let Some(lowest) = lowest(&job, common)? {
+        text.push_str(&format!("lowest possible  {lowest} ({:.1e} below)\n", value - lowest));
+    }
     Ok(answer(common, clock, text, object))
+}
+
+/// The lowest eigenvalue of the Hamiltonian, if people will read it and it takes no time.
+fn lowest(job: &Job, common: &Common) -> Result<Option<f64>, Failure> {
+    if common.json || job.circuit.n_qubits() > MOST_QUBITS_OF_LOWEST {
+        return Ok(None);
+    }
+    let simulator =
+        Simulator { threads: common.start_threads()?, memory_limit: common.memory_limit, ..Simulator::new() };
+    // What does not fit or does not converge is no fault of the job.
+    let levels = simulator.lowest(&job.hamiltonian, job.circuit.n_qubits(), 1).unwrap_or_default();
+    Ok(levels.first().map(|level| level.energy))
 }
 
 /// Why the minimisation cannot go on.

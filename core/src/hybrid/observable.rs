@@ -5,21 +5,17 @@
 //! | [`Observable::Pauli`] | a sum of Pauli strings | an energy |
 //! | [`Observable::Outcome`] | `|bits><bits|` on some qubits | the probability of an outcome |
 //! | [`Observable::Overlap`] | `|phi><phi|` | the fidelity with a given state |
-//!
-//! `P |i> = i^{#Y} (-1)^{|i & z|} |i ^ x>` with the masks x (where a string flips) and z (where it signs), so an
-//! amplitude of `O |psi>` is `sum_k c_k i^{#Y} (-1)^{|(i ^ x) & z|} psi[i ^ x]`. Terms that share x share the load.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{fmt, sync::Arc};
 
 use num_complex::Complex;
 
 use super::HybridError;
 use crate::{
-    basis::odd,
-    kernel::{BLOCK, Threads, tree_sum, walsh_hadamard},
+    kernel::{BLOCK, Threads, tree_sum},
     observable::{Pauli, PauliString, PauliSum},
     scalar::{Real, Scalar},
-    state::StateVector,
+    state::{Applied, StateVector},
 };
 
 /// The most qubits of an outcome that is written as Pauli strings.
@@ -140,7 +136,7 @@ impl Observable {
         threads: &Threads,
     ) {
         match self {
-            Observable::Pauli(sum) => add_pauli(sum, weight, psi, out, threads),
+            Observable::Pauli(sum) => Applied::new(sum.terms(), 0).add(weight, psi, out, threads),
             Observable::Outcome(bits) => {
                 let (mask, value) = masks(bits);
                 let psi = psi.amplitudes();
@@ -186,92 +182,4 @@ fn overlap<T: Real>(
         range.fold(Complex::from_real(T::zero()), |sum, i| sum + term(i))
     };
     tree_sum(a.len(), threads, block, |x, y| x + y)
-}
-
-/// Adds `weight * sum |psi>` to `out`, block by block, so that `out` passes through the cache once. O(2^n) for each
-/// distinct x, and O(11 2^n) for each of them that has signs.
-fn add_pauli<T: Real>(
-    observable: &PauliSum,
-    weight: &T,
-    psi: &StateVector<Complex<T>>,
-    out: &mut StateVector<Complex<T>>,
-    threads: &Threads,
-) {
-    let mut passes: BTreeMap<usize, [Vec<(usize, f64)>; 2]> = BTreeMap::new();
-    for (c, string) in observable.terms() {
-        let (x, z) = (string.x_mask(), string.z_mask());
-        // i^{#Y}: 1, i, -1, -i
-        let quarters = (x & z).count_ones() as usize % 4;
-        let c = if quarters < 2 { *c } else { -c };
-        passes.entry(x).or_default()[quarters % 2].push((z, c));
-    }
-    let psi = psi.amplitudes();
-    threads.chunks(out.amplitudes_mut(), BLOCK, |number, part| {
-        let mut factors = Vec::new();
-        for (&x, parts) in &passes {
-            let inside = part.len() - 1;
-            let start = (number * BLOCK) ^ (x & !inside);
-            let from = &psi[start..start + part.len()];
-            for (k, strings) in parts.iter().enumerate().filter(|(_, strings)| !strings.is_empty()) {
-                signed_sums(strings, start, part.len(), weight, &mut factors);
-                match k {
-                    0 => add_exchanged(part, from, &factors, x & inside, add_real),
-                    _ => add_exchanged(part, from, &factors, x & inside, add_imaginary),
-                }
-            }
-        }
-    });
-}
-
-/// `weight * sum_k c_k (-1)^{|i & z_k|}` for the indices i of a block: the Walsh-Hadamard transform of the
-/// coefficients. One number if it is the same for all.
-fn signed_sums<T: Real>(
-    strings: &[(usize, f64)],
-    start: usize,
-    len: usize,
-    weight: &T,
-    factors: &mut Vec<T>,
-) {
-    let signed = |(z, c): &(usize, f64)| if odd(start & z) { -c } else { *c };
-    factors.clear();
-    if strings.iter().all(|(z, _)| z & (len - 1) == 0) {
-        factors.push(weight.clone() * T::lit(strings.iter().map(signed).sum()));
-        return;
-    }
-    let mut sums = vec![0.0; len];
-    strings.iter().for_each(|string| sums[string.0 & (len - 1)] += signed(string));
-    walsh_hadamard(&mut sums);
-    factors.extend(sums.into_iter().map(|sum| weight.clone() * T::lit(sum)));
-}
-
-fn add_real<T: Real>(z: &mut Complex<T>, w: &Complex<T>, c: &T) {
-    *z += times(w, c);
-}
-
-/// Adds `i c w`.
-fn add_imaginary<T: Real>(z: &mut Complex<T>, w: &Complex<T>, c: &T) {
-    *z += Complex::new(-(w.im.clone() * c), w.re.clone() * c);
-}
-
-/// `add(out[k], from[k ^ x], factors[k ^ x])` for all k: in runs as long as the lowest bit of x.
-#[inline(always)]
-fn add_exchanged<T: Real>(
-    out: &mut [Complex<T>],
-    from: &[Complex<T>],
-    factors: &[T],
-    x: usize,
-    add: impl Fn(&mut Complex<T>, &Complex<T>, &T),
-) {
-    let run = if x == 0 { out.len() } else { x & x.wrapping_neg() };
-    for (k, out) in out.chunks_exact_mut(run).enumerate() {
-        let at = (k * run) ^ x;
-        let from = &from[at..at + run];
-        match factors {
-            [factor] => out.iter_mut().zip(from).for_each(|(z, w)| add(z, w, factor)),
-            _ => {
-                let factors = &factors[at..at + run];
-                out.iter_mut().zip(from).zip(factors).for_each(|((z, w), c)| add(z, w, c));
-            }
-        }
-    }
 }

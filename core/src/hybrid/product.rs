@@ -59,11 +59,7 @@ impl Expectation {
         let Some(kicks) = self.kicks(&back, &moving) else { return Ok(None) };
 
         simulator.check_memory::<[Complex<T>; 4]>(n_qubits)?;
-        let empty = || -> Result<StateVector<Complex<T>>, HybridError> {
-            let mut state = StateVector::zero_on(n_qubits, &simulator.threads)?;
-            state.amplitudes_mut()[0] = Complex::new(T::zero(), T::zero());
-            Ok(state)
-        };
+        let empty = || StateVector::null(n_qubits, &simulator.threads);
         let (mut psi, mut psi_dot) = (StateVector::zero_on(n_qubits, &simulator.threads)?, empty()?);
         let operators = bound.operators();
         // The same places, counted from the other end.

@@ -18,11 +18,13 @@
 
 mod density;
 mod distribution;
+mod levels;
 mod placed;
 mod program;
 mod trajectory;
 
 pub(crate) use density::{on_both_sides, superoperator, superoperator_matrix};
+pub use levels::Level;
 pub use placed::Placed;
 pub use program::{Bits, BoundCircuit, final_measurements};
 pub(crate) use program::{bind_instruction, is_straight, rebind_instruction};
@@ -86,6 +88,24 @@ pub enum SimulateError {
     Endless {
         /// The number allowed.
         limit: u64,
+    },
+    /// More levels than the space has dimensions.
+    #[error("{n_qubits} qubits have 2^{n_qubits} levels, fewer than {given}")]
+    Levels {
+        /// The number asked for.
+        given: usize,
+        /// The number of qubits.
+        n_qubits: usize,
+    },
+    /// A level that was not found.
+    #[error(
+        "no level after {products} products of the Hamiltonian and a state: the residual is {residual:e}"
+    )]
+    NotConverged {
+        /// Products of the Hamiltonian and a state.
+        products: usize,
+        /// How far the best state is from one.
+        residual: f64,
     },
     /// The matrix of too large a circuit.
     #[error(

@@ -15,7 +15,6 @@ use num_complex::Complex;
 
 use super::{StateError, StateVector, memory::Amplitudes};
 use crate::{
-    basis::BasisError,
     kernel::{
         InstructionSet, Threads,
         simd::{Product, expectation},
@@ -40,10 +39,7 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
     /// # Errors
     /// [`BasisError::OutOfRange`] if it acts on a qubit that the state does not have.
     pub fn expectation(&self, observable: &PauliSum, threads: &Threads) -> Result<T, StateError> {
-        if observable.n_qubits() > self.n_qubits {
-            let given = observable.n_qubits() - 1;
-            return Err(BasisError::OutOfRange { given, available: self.n_qubits }.into());
-        }
+        Self::check_acts(self.n_qubits, observable)?;
         let terms = observable.terms().iter().map(|(c, string)| (*c, string.x_mask(), string.z_mask()));
         let products = Product::of_terms(terms);
         if let Some(value) = self.vector_expectation(&products, threads) {

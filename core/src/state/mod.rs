@@ -11,8 +11,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod applied;
 mod batch;
 mod density;
+mod evolve;
 mod expectation;
 mod measure;
 mod memory;
@@ -20,6 +22,7 @@ mod random;
 mod sample;
 
 pub use crate::bytes::bytes_text;
+pub(crate) use applied::Applied;
 pub use batch::StateBatch;
 pub use density::DensityMatrix;
 use memory::Amplitudes;
@@ -32,6 +35,7 @@ use crate::{
     basis::{BasisError, MAX_QUBITS, log2i},
     kernel::{ExecuteError, Operator, Threads, tree_sum},
     matrix::Matrix,
+    observable::PauliSum,
     scalar::{Conj, Real, Ring, Scalar},
 };
 
@@ -92,6 +96,12 @@ pub enum StateError {
     /// Probabilities without a value cannot be sampled.
     #[error("a state of symbols cannot be sampled: give its parameters values")]
     Symbolic,
+    /// A time that is not finite, or not known.
+    #[error("a state evolves for a finite time of one value: {given}")]
+    Time {
+        /// The time.
+        given: String,
+    },
     /// So many shots that their outcomes do not fit in memory.
     #[error("the outcomes of {shots} shots do not fit in memory: count them, or draw fewer")]
     Shots {
@@ -228,6 +238,14 @@ impl<R: Ring> StateVector<R> {
         controls: &[(usize, bool)],
     ) -> Result<(), BasisError> {
         self.apply(&Operator::new(matrix, targets, controls)?, &Threads::serial())
+    }
+
+    /// That a sum of Pauli strings acts on qubits that there are.
+    pub(crate) fn check_acts(n_qubits: usize, sum: &PauliSum) -> Result<(), BasisError> {
+        match sum.n_qubits() {
+            n if n > n_qubits => Err(BasisError::OutOfRange { given: n - 1, available: n_qubits }),
+            _ => Ok(()),
+        }
     }
 
     fn check_qubits(&self, qubits: &[usize]) -> Result<(), BasisError> {
