@@ -5,22 +5,7 @@
 //! ```
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
-use ketgrad_core::{circuit::Circuit, circuit::CircuitError, param::Angle, simulate::Simulator};
-
-/// `|k> -> sum_j e^{2 pi i jk / 2^n} |j> / sqrt(2^n)`. The angles are exact multiples of pi.
-fn qft(n: usize) -> Result<Circuit, CircuitError> {
-    let mut circuit = Circuit::new(n);
-    for target in (0..n).rev() {
-        circuit.h(target)?;
-        for control in 0..target {
-            circuit.cp(control, target, Angle::pi(1, 1 << (target - control)))?;
-        }
-    }
-    for q in 0..n / 2 {
-        circuit.swap(q, n - 1 - q)?;
-    }
-    Ok(circuit)
-}
+use ketgrad_core::{ansatz::qft, circuit::Circuit, simulate::Simulator};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let transform = qft(3)?;

@@ -1,12 +1,15 @@
-//! Circuits with parameters to look for ground states with, and evolution in time.
+//! Circuits to begin with: those with parameters to look for ground states with, evolution in time, and the transform that
+//! reads its phases.
 //!
-//! | ansatz | is | for |
+//! | circuit | is | for |
 //! |---|---|---|
 //! | [`hardware_efficient`] | layers of RY, RZ and CX | anything on a few qubits |
 //! | [`qaoa`] | alternating evolutions by a cut and by X | optimization on graphs |
 //! | [`exponentials`] | products of `exp(-i theta/2 G)` for sums G of Pauli strings that commute | symmetries kept by the choice of G |
 //! | [`uccsd`] | the same for the single and double excitations of electrons | molecules |
 //! | [`evolution`] | `exp(-i H t)` by product formulas of any order | dynamics, phase estimation |
+//! | [`qft`] | the Fourier transform | arithmetic, periods |
+//! | [`phase_estimation`] | controlled powers of a circuit and the inverse of `qft` | eigenvalues |
 //!
 //! ```
 //! use ketgrad_core::{ansatz, hybrid::Expectation, problem};
@@ -22,9 +25,11 @@
 
 mod evolution;
 mod fermions;
+mod fourier;
 
 pub use evolution::evolution;
 pub use fermions::{excitations, uccsd};
+pub use fourier::{phase_estimation, qft};
 
 use crate::{
     circuit::{Circuit, CircuitError},

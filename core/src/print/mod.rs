@@ -41,6 +41,7 @@ mod definition;
 mod lower;
 mod names;
 mod noise;
+mod prepare;
 mod qasm2;
 mod qasm3;
 mod svd;
@@ -48,6 +49,7 @@ mod synthesis;
 mod text;
 
 pub use definition::definition;
+pub use prepare::prepare;
 pub use qasm2::{renamed_in_qasm2, to_qasm2};
 pub use qasm3::{renamed_in_qasm3, to_qasm3};
 pub use synthesis::synthesize;

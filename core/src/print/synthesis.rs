@@ -33,7 +33,7 @@ use crate::{
 const NEGLIGIBLE: f64 = 1e-14;
 
 /// A gate of the result: kind, angles, control, target.
-type Step = (GateKind, Vec<f64>, Option<usize>, Option<usize>);
+pub(super) type Step = (GateKind, Vec<f64>, Option<usize>, Option<usize>);
 
 /// A circuit that equals a unitary matrix, phase included, on as many qubits as it has: gates `ug`,
 /// `ry`, `rz`, `cx`, and `gphase` for a matrix on no qubits.
@@ -57,7 +57,15 @@ pub fn synthesize(matrix: &Matrix<C>) -> Result<Circuit, CircuitError> {
     let columns: Columns = (0..dim).map(|j| (0..dim).map(|i| matrix[(i, j)]).collect()).collect();
     let mut steps = Vec::new();
     unitary(&mut steps, &polish(&columns));
-    let mut out = Circuit::new(matrix.n_qubits());
+    circuit_of(matrix.n_qubits(), steps)
+}
+
+/// The steps as a circuit.
+pub(super) fn circuit_of(
+    n_qubits: usize,
+    steps: impl IntoIterator<Item = Step>,
+) -> Result<Circuit, CircuitError> {
+    let mut out = Circuit::new(n_qubits);
     for (kind, angles, control, target) in steps {
         let gate = Gate::new(kind, angles.into_iter().map(Angle::rad))?;
         let controls: Vec<(usize, bool)> = control.into_iter().map(|q| (q, true)).collect();
@@ -122,7 +130,7 @@ fn multiplexed_unitary(out: &mut Vec<Step>, blocks: &[Columns; 2], top: usize) {
 ///
 /// Rotation i is turned round by each `cx` before it, so it counts `(-1)^{bits of j & gray(i)}` times:
 /// its angle is that entry of the Walsh-Hadamard transform.
-fn multiplexed_rotation(out: &mut Vec<Step>, kind: GateKind, mut angles: Vec<f64>, target: usize) {
+pub(super) fn multiplexed_rotation(out: &mut Vec<Step>, kind: GateKind, mut angles: Vec<f64>, target: usize) {
     let mut half = 1;
     while half < angles.len() {
         for pair in angles.chunks_exact_mut(2 * half) {
@@ -137,20 +145,30 @@ fn multiplexed_rotation(out: &mut Vec<Step>, kind: GateKind, mut angles: Vec<f64
         return;
     }
     let n = angles.len();
+    // The controls of the `cx` since the last rotation: they commute, and two of one control are none.
+    let mut controls = 0usize;
     for i in 0..n {
         let angle = angles[i ^ (i >> 1)];
         if angle.abs() >= NEGLIGIBLE {
+            push_controls(out, &mut controls, target);
             out.push((kind, vec![angle], None, Some(target)));
         }
         if n > 1 {
-            let control = if i + 1 == n { target - 1 } else { (i + 1).trailing_zeros() as usize };
-            let cx = (GateKind::X, Vec::new(), Some(control), Some(target));
-            // Two in a row are none.
-            if out.last() == Some(&cx) {
-                out.pop();
-            } else {
-                out.push(cx);
-            }
+            controls ^= 1 << if i + 1 == n { target - 1 } else { (i + 1).trailing_zeros() as usize };
+        }
+    }
+    push_controls(out, &mut controls, target);
+}
+
+/// A `cx` for each bit, but for one that the last step undoes.
+fn push_controls(out: &mut Vec<Step>, controls: &mut usize, target: usize) {
+    while *controls != 0 {
+        let cx = (GateKind::X, Vec::new(), Some(controls.trailing_zeros() as usize), Some(target));
+        *controls &= *controls - 1;
+        if out.last() == Some(&cx) {
+            out.pop();
+        } else {
+            out.push(cx);
         }
     }
 }
