@@ -12,7 +12,7 @@ use crate::{
     basis::odd,
     kernel::{BLOCK, Threads, signed_sum},
     observable::{PauliString, PauliSum},
-    scalar::{Loop, Real, wide},
+    scalar::{Loop, Real, Ring, Scalar, wide},
 };
 
 impl<T: Real> StateVector<Complex<T>> {
@@ -38,13 +38,68 @@ impl<T: Real> StateVector<Complex<T>> {
         Applied::new(sum.terms(), 0).add(&T::one(), self, &mut out, threads);
         Ok(out)
     }
+}
 
+impl<R: Ring> StateVector<R> {
     /// 2^n zeros.
     pub(crate) fn null(n_qubits: usize, threads: &Threads) -> Result<Self, StateError> {
         let mut zeros = Self::zero_on(n_qubits, threads)?;
-        zeros.amplitudes[0] = Complex::new(T::zero(), T::zero());
+        zeros.amplitudes[0] = R::zero();
         Ok(zeros)
     }
+
+    /// `self *= factor`.
+    pub(crate) fn scale(&mut self, factor: &R, threads: &Threads) {
+        threads
+            .chunks(&mut self.amplitudes, BLOCK, |_, part| part.iter_mut().for_each(|z| *z = &*z * factor));
+    }
+
+    /// `self += factor * other`.
+    pub(crate) fn add_times(&mut self, factor: &R, other: &Self, threads: &Threads) {
+        let other = &other.amplitudes;
+        threads.chunks(&mut self.amplitudes, BLOCK, |number, part| {
+            wide::<R, _>(AddTimes(part, &other[number * BLOCK..], factor));
+        });
+    }
+}
+
+/// `z += c w`.
+struct AddTimes<'a, R>(&'a mut [R], &'a [R], &'a R);
+
+impl<R: Ring> Loop for AddTimes<'_, R> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        self.0.iter_mut().zip(self.1).for_each(|(z, w)| *z += w * self.2);
+    }
+}
+
+/// What amplitudes may be: multiples by real numbers and by imaginary ones are added.
+pub(crate) trait Amplitude: Scalar {
+    /// `self += c w`.
+    fn add_multiple(&mut self, w: &Self, c: &Self::Real);
+    /// `self += i c w`, of which a real amplitude takes the real part: nothing.
+    fn add_imaginary_multiple(&mut self, w: &Self, c: &Self::Real);
+}
+
+impl<T: Real> Amplitude for Complex<T> {
+    #[inline(always)]
+    fn add_multiple(&mut self, w: &Self, c: &T) {
+        *self += Complex::new(w.re.clone() * c, w.im.clone() * c);
+    }
+    #[inline(always)]
+    fn add_imaginary_multiple(&mut self, w: &Self, c: &T) {
+        *self += Complex::new(-(w.im.clone() * c), w.re.clone() * c);
+    }
+}
+
+impl Amplitude for f64 {
+    #[inline(always)]
+    fn add_multiple(&mut self, w: &f64, c: &f64) {
+        *self += w * c;
+    }
+    #[inline(always)]
+    fn add_imaginary_multiple(&mut self, _: &f64, _: &f64) {}
 }
 
 /// `i^q sum_k c_k P_k`, made ready to be applied: for each x, the strings whose factors are real and those whose factors
@@ -70,13 +125,18 @@ impl Applied {
         Applied { passes }
     }
 
+    /// Whether all factors are real, so that real amplitudes stay real.
+    pub(crate) fn is_real(&self) -> bool {
+        self.passes.values().all(|[_, imaginary]| imaginary.is_empty())
+    }
+
     /// Adds `weight` times what it makes of psi to `out`, of the same size: block by block, so that `out` passes through
     /// the cache once.
-    pub(crate) fn add<T: Real>(
+    pub(crate) fn add<T: Real, S: Amplitude<Real = T>>(
         &self,
         weight: &T,
-        psi: &StateVector<Complex<T>>,
-        out: &mut StateVector<Complex<T>>,
+        psi: &StateVector<S>,
+        out: &mut StateVector<S>,
         threads: &Threads,
     ) {
         let psi = psi.amplitudes();
@@ -89,7 +149,7 @@ impl Applied {
                 for (k, strings) in parts.iter().enumerate().filter(|(_, strings)| !strings.is_empty()) {
                     signed_sums(strings, start, &mut sums, weight, &mut factors);
                     let (factors, x, imaginary) = (&factors[..], x & inside, k == 1);
-                    wide::<Complex<T>, _>(Exchanged { out: part, from, factors, x, imaginary });
+                    wide::<S, _>(Exchanged { out: part, from, factors, x, imaginary });
                 }
             }
         });
@@ -126,29 +186,29 @@ impl<I: Iterator<Item = (usize, f64)>> Loop for Signs<'_, I> {
 }
 
 /// `out[k] += factors[k ^ x] from[k ^ x]` for all k, or i times as much.
-struct Exchanged<'a, T> {
-    out: &'a mut [Complex<T>],
-    from: &'a [Complex<T>],
-    factors: &'a [T],
+struct Exchanged<'a, S: Scalar> {
+    out: &'a mut [S],
+    from: &'a [S],
+    factors: &'a [S::Real],
     x: usize,
     imaginary: bool,
 }
 
-impl<T: Real> Loop for Exchanged<'_, T> {
+impl<S: Amplitude> Loop for Exchanged<'_, S> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
         if self.imaginary {
-            self.each(|z, w, c| *z += Complex::new(-(w.im.clone() * c), w.re.clone() * c));
+            self.each(S::add_imaginary_multiple);
         } else {
-            self.each(|z, w, c| *z += Complex::new(w.re.clone() * c, w.im.clone() * c));
+            self.each(S::add_multiple);
         }
     }
 }
 
-impl<T: Real> Exchanged<'_, T> {
+impl<S: Amplitude> Exchanged<'_, S> {
     #[inline(always)]
-    fn each(self, add: impl Fn(&mut Complex<T>, &Complex<T>, &T)) {
+    fn each(self, add: impl Fn(&mut S, &S, &S::Real)) {
         match self.x & 7 {
             _ if self.out.len() < 8 => self.runs(add),
             1 => self.eights::<1>(add),
@@ -164,7 +224,7 @@ impl<T: Real> Exchanged<'_, T> {
 
     /// In runs as long as the lowest bit of x.
     #[inline(always)]
-    fn runs(self, add: impl Fn(&mut Complex<T>, &Complex<T>, &T)) {
+    fn runs(self, add: impl Fn(&mut S, &S, &S::Real)) {
         let Exchanged { out, from, factors, x, .. } = self;
         let run = if x == 0 { out.len() } else { x & x.wrapping_neg() };
         for (k, out) in out.chunks_exact_mut(run).enumerate() {
@@ -182,7 +242,7 @@ impl<T: Real> Exchanged<'_, T> {
 
     /// In runs of eight, exchanged among themselves by the low bits of x, which are known.
     #[inline(always)]
-    fn eights<const X: usize>(self, add: impl Fn(&mut Complex<T>, &Complex<T>, &T)) {
+    fn eights<const X: usize>(self, add: impl Fn(&mut S, &S, &S::Real)) {
         let Exchanged { out, from, factors, x, .. } = self;
         let (from, x) = (from.as_chunks::<8>().0, x / 8);
         for (k, out) in out.as_chunks_mut::<8>().0.iter_mut().enumerate() {

@@ -9,11 +9,7 @@
 use num_complex::Complex;
 
 use super::{Applied, StateError, StateVector};
-use crate::{
-    kernel::{BLOCK, Threads},
-    observable::PauliSum,
-    scalar::{Loop, Real, wide},
-};
+use crate::{kernel::Threads, observable::PauliSum, scalar::Real};
 
 /// Coefficients smaller than this are left out: a hundredth of what one rounding changes.
 const NEGLIGIBLE: f64 = 1e-18;
@@ -71,30 +67,6 @@ impl<T: Real> StateVector<Complex<T>> {
             std::mem::swap(&mut old, &mut new);
         }
         Ok(())
-    }
-
-    /// `self *= factor`.
-    pub(crate) fn scale(&mut self, factor: &Complex<T>, threads: &Threads) {
-        threads.chunks(&mut self.amplitudes, BLOCK, |_, part| part.iter_mut().for_each(|z| *z *= factor));
-    }
-
-    /// `self += factor * other`.
-    pub(crate) fn add_times(&mut self, factor: &Complex<T>, other: &Self, threads: &Threads) {
-        let other = &other.amplitudes;
-        threads.chunks(&mut self.amplitudes, BLOCK, |number, part| {
-            wide::<Complex<T>, _>(AddTimes(part, &other[number * BLOCK..], factor));
-        });
-    }
-}
-
-/// `z += c w`.
-struct AddTimes<'a, T>(&'a mut [Complex<T>], &'a [Complex<T>], &'a Complex<T>);
-
-impl<T: Real> Loop for AddTimes<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run(self) {
-        self.0.iter_mut().zip(self.1).for_each(|(z, w)| *z += w * self.2);
     }
 }
 

@@ -22,7 +22,7 @@ mod random;
 mod sample;
 
 pub use crate::bytes::bytes_text;
-pub(crate) use applied::Applied;
+pub(crate) use applied::{Amplitude, Applied};
 pub use batch::StateBatch;
 pub use density::DensityMatrix;
 use memory::Amplitudes;
