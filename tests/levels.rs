@@ -220,6 +220,12 @@ fn degenerate_levels_come_as_often_as_they_are() {
     let levels = Simulator::new().lowest(&"Z0 + 2 Z1 Z2".parse().unwrap(), 3, 8).unwrap();
     let energies: Vec<f64> = levels.iter().map(|level| level.energy).collect();
     assert_close(&energies, &[-3.0, -3.0, -1.0, -1.0, 1.0, 1.0, 3.0, 3.0], SUMS, "diagonal");
+    // Of any size.
+    for size in [1e-200, 1e200] {
+        let sum = "Z0 + 2 Z1 X2".parse::<PauliSum>().unwrap().scaled(size).unwrap();
+        let ground = Simulator::new().lowest(&sum, 3, 1).unwrap().remove(0);
+        assert!((ground.energy / size + 3.0).abs() < SUMS, "{}", ground.energy);
+    }
     let levels = Simulator::new().lowest(&PauliSum::default(), 3, 2).unwrap();
     assert_eq!(levels.iter().map(|level| level.energy).collect::<Vec<_>>(), [0.0, 0.0]);
 }

@@ -16,7 +16,7 @@ use crate::{
     array::{Array, eigh},
     kernel::{Threads, tree_sum},
     observable::PauliSum,
-    scalar::{Loop, wide},
+    scalar::{Loop, Real, wide},
     state::{Amplitude, Applied, StateVector},
 };
 
@@ -72,9 +72,12 @@ impl Simulator {
             return Err(SimulateError::Levels { given: count, n_qubits });
         }
         StateVector::<f64>::check_acts(n_qubits, hamiltonian)?;
+        let size: f64 = hamiltonian.terms().iter().map(|term| term.0.abs()).sum();
+        let unit = size.inverse_size(&0.0).unwrap_or(1.0);
         let search = Search {
             hamiltonian: Applied::new(hamiltonian.terms(), 0),
-            scale: hamiltonian.terms().iter().map(|term| term.0.abs()).sum(),
+            unit,
+            scale: size * unit,
             n_qubits,
             threads: &self.threads,
         };
@@ -121,6 +124,9 @@ struct Found<S> {
 
 struct Search<'a> {
     hamiltonian: Applied,
+    /// A power of two that makes the Hamiltonian of size 1 or so: all below is of `unit H`.
+    unit: f64,
+    /// The sum of the moduli of the coefficients.
     scale: f64,
     n_qubits: usize,
     threads: &'a Threads,
@@ -133,7 +139,11 @@ impl Search<'_> {
             let next = self.next(&found)?;
             found.push(next);
         }
-        let level = |f: Found<S>| Level { energy: f.energy, state: S::state(f.vector), residual: f.residual };
+        let level = |f: Found<S>| Level {
+            energy: f.energy / self.unit,
+            state: S::state(f.vector),
+            residual: f.residual / self.unit,
+        };
         Ok(found.into_iter().map(level).collect())
     }
 
@@ -171,7 +181,7 @@ impl Search<'_> {
             state = sum;
             products += 2 * lowest.len() + 1;
             let mut product = StateVector::<S>::null(self.n_qubits, self.threads)?;
-            self.hamiltonian.add(&1.0, &state, &mut product, self.threads);
+            self.hamiltonian.add(&self.unit, &state, &mut product, self.threads);
             let energy = self.inner(&state, &product).re();
             product.add_times(&S::lit(-energy), &state, self.threads);
             residual = product.norm2(self.threads).sqrt();
@@ -193,7 +203,7 @@ impl Search<'_> {
         let mut b = 0.0;
         loop {
             old.scale(&S::lit(-b), self.threads);
-            self.hamiltonian.add(&1.0, &new, &mut old, self.threads);
+            self.hamiltonian.add(&self.unit, &new, &mut old, self.threads);
             let a = self.inner(&new, &old).re();
             old.add_times(&S::lit(-a), &new, self.threads);
             self.avoid(found, &mut old);
