@@ -1,0 +1,385 @@
+//! Appending to a circuit: every instruction is checked before it is there.
+
+use std::sync::Arc;
+
+use num_complex::Complex;
+use smallvec::SmallVec;
+
+use super::{
+    Circuit, CircuitError, Condition, Control, Instruction, Operand, Operation, UNITARY_TOLERANCE,
+    display::operation_name,
+};
+use crate::{channel::Channel, gate::Gate, matrix::Matrix, param::Angle};
+
+impl Circuit {
+    /// Appends an instruction after checking its qubits.
+    ///
+    /// # Errors
+    /// [`CircuitError`] if the number of targets does not fit, a qubit or bit does not exist or is
+    /// used twice, or a parameter is not of this circuit.
+    pub fn push(&mut self, instruction: Instruction) -> Result<&mut Circuit, CircuitError> {
+        self.check(&instruction)?;
+        self.instructions.push(instruction);
+        Ok(self)
+    }
+
+    /// Applies a gate, with controls.
+    ///
+    /// # Errors
+    /// As [`Circuit::push`].
+    pub fn gate(
+        &mut self,
+        gate: Gate,
+        targets: &[usize],
+        controls: &[(usize, bool)],
+    ) -> Result<&mut Circuit, CircuitError> {
+        self.operation(Operation::Gate(gate), targets, controls)
+    }
+
+    /// Applies a unitary matrix to any qubits; `targets[0]` is the least significant.
+    ///
+    /// # Errors
+    /// As [`Circuit::push`], and if the matrix is not unitary to [`UNITARY_TOLERANCE`].
+    pub fn unitary(
+        &mut self,
+        matrix: Matrix<Complex<f64>>,
+        targets: &[usize],
+        controls: &[(usize, bool)],
+    ) -> Result<&mut Circuit, CircuitError> {
+        matrix.check_unitary(UNITARY_TOLERANCE)?;
+        self.operation(Operation::Unitary(Arc::new(matrix)), targets, controls)
+    }
+
+    /// Applies a channel; `targets[0]` is the least significant. Named ones have methods, too:
+    /// `circuit.depolarizing(0, 0.01)`.
+    ///
+    /// # Errors
+    /// As [`Circuit::push`].
+    pub fn channel(&mut self, channel: Channel, targets: &[usize]) -> Result<&mut Circuit, CircuitError> {
+        self.operation(Operation::Channel(channel), targets, &[])
+    }
+
+    /// X on `target` where every one of `controls` is 1.
+    ///
+    /// # Errors
+    /// As [`Circuit::push`].
+    pub fn mcx(&mut self, controls: &[usize], target: usize) -> Result<&mut Circuit, CircuitError> {
+        let controls: Vec<_> = controls.iter().map(|&q| (q, true)).collect();
+        self.gate(Gate::new(crate::gate::GateKind::X, [])?, &[target], &controls)
+    }
+
+    /// Measures a qubit into a classical bit, counted over all registers; or the qubits of a list
+    /// into the bits of another one.
+    ///
+    /// # Errors
+    /// As [`Circuit::push`], and if there are not as many bits as qubits. Nothing is appended then.
+    pub fn measure(
+        &mut self,
+        qubits: impl Operand,
+        bits: impl Operand,
+    ) -> Result<&mut Circuit, CircuitError> {
+        let qubits = self.qubits(qubits)?;
+        let bits = bits.numbers(self.n_bits()).map_err(|bit| self.no_such_bit(bit))?.to_vec();
+        if qubits.len() != bits.len() {
+            return Err(CircuitError::Lengths { given: vec![qubits.len(), bits.len()] });
+        }
+        self.all_or_nothing(|circuit| {
+            for (&qubit, &bit) in qubits.iter().zip(&bits) {
+                let bit = u32::try_from(bit).map_err(|_| circuit.no_such_bit(bit))?;
+                circuit.operation(Operation::Measure { bit }, &[qubit], &[])?;
+            }
+            Ok(circuit)
+        })
+    }
+
+    /// Measures every qubit into a new register called `meas`.
+    ///
+    /// # Errors
+    /// If the circuit has a register of this name.
+    pub fn measure_all(&mut self) -> Result<&mut Circuit, CircuitError> {
+        let first = self.n_bits();
+        self.add_register("meas", self.n_qubits)?;
+        for qubit in 0..self.n_qubits {
+            self.measure(qubit, first + qubit)?;
+        }
+        Ok(self)
+    }
+
+    /// Brings a qubit, or each of a list, to |0>, whatever it was.
+    ///
+    /// # Errors
+    /// As [`Circuit::push`]. Nothing is appended then.
+    pub fn reset(&mut self, qubits: impl Operand) -> Result<&mut Circuit, CircuitError> {
+        let qubits = self.qubits(qubits)?;
+        self.all_or_nothing(|circuit| {
+            for qubit in qubits {
+                circuit.operation(Operation::Reset, &[qubit], &[])?;
+            }
+            Ok(circuit)
+        })
+    }
+
+    /// Gives a classical bit a value.
+    ///
+    /// # Errors
+    /// As [`Circuit::push`].
+    pub fn assign(&mut self, bit: usize, value: bool) -> Result<&mut Circuit, CircuitError> {
+        let bit = u32::try_from(bit).map_err(|_| self.no_such_bit(bit))?;
+        self.operation(Operation::Assign { bit, value }, &[], &[])
+    }
+
+    /// Misreads classical bits: each 0 becomes 1 with probability `p0`, each 1 becomes 0 with probability `p1`. After a
+    /// measurement it is the error of its reading; the qubit keeps what was measured.
+    ///
+    /// ```
+    /// use ketgrad_core::{circuit::Circuit, simulate::Simulator};
+    /// let mut c = Circuit::new(1);
+    /// c.add_register("m", 1)?.measure(0, 0)?.misread(0, 0.25, 0.0)?;
+    /// let counts = Simulator::new().run_shots(&c, &[] as &[f64], 1000, 7)?;
+    /// assert!((200..300).contains(&counts["1"]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Circuit::push`]. Nothing is appended then. Whether the parameters are probabilities is seen when they have
+    /// values.
+    pub fn misread(
+        &mut self,
+        bits: impl Operand,
+        p0: impl Into<Angle>,
+        p1: impl Into<Angle>,
+    ) -> Result<&mut Circuit, CircuitError> {
+        let bits = bits.numbers(self.n_bits()).map_err(|bit| self.no_such_bit(bit))?.to_vec();
+        let chances = Arc::new([p0.into(), p1.into()]);
+        self.all_or_nothing(|circuit| {
+            for bit in bits {
+                let bit = u32::try_from(bit).map_err(|_| circuit.no_such_bit(bit))?;
+                circuit.operation(Operation::Misread { bit, chances: Arc::clone(&chances) }, &[], &[])?;
+            }
+            Ok(circuit)
+        })
+    }
+
+    /// Appends what `body` appends, each instruction under a condition on classical bits. The condition
+    /// is tested at each of them: what follows a change of its bits within the block sees the new values.
+    ///
+    /// ```
+    /// use ketgrad_core::circuit::{Circuit, Condition};
+    /// let mut c = Circuit::new(2);
+    /// c.add_register("m", 1)?.h(0)?.measure(0, 0)?;
+    /// c.when(Condition::Bit { bit: 0, value: true }, |c| c.x(1))?;
+    /// assert!(c.to_string().ends_with("if (c[0] == 1) x q[1]\n"));
+    /// # Ok::<(), ketgrad_core::circuit::CircuitError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The error of `body`, or a bit that does not exist. Nothing is appended then.
+    pub fn when(
+        &mut self,
+        condition: impl Into<Condition>,
+        body: impl FnOnce(&mut Circuit) -> Result<&mut Circuit, CircuitError>,
+    ) -> Result<&mut Circuit, CircuitError> {
+        let condition = condition.into();
+        self.check_condition(&condition)?;
+        let first = self.instructions.len();
+        self.all_or_nothing(body)?;
+        let condition = Arc::new(condition);
+        for instruction in &mut self.instructions[first..] {
+            instruction.condition = Some(match &instruction.condition {
+                None => Arc::clone(&condition),
+                Some(inner) => Arc::new((*condition).clone().and((**inner).clone())),
+            });
+        }
+        Ok(self)
+    }
+
+    /// Appends what `body` appends, each gate under further controls: all of `controls` must have
+    /// `value`.
+    ///
+    /// ```
+    /// use ketgrad_core::circuit::Circuit;
+    /// let mut c = Circuit::new(4);
+    /// c.under(0..2, true, |c| c.under(2, false, |c| c.x(3)))?;
+    /// assert_eq!(c.to_string(), "c3-x q[0], q[1], !q[2], q[3]\n");
+    /// # Ok::<(), ketgrad_core::circuit::CircuitError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The error of `body`; [`CircuitError::NotUnitary`] if it measures, resets, assigns or is noise;
+    /// [`CircuitError`] if it acts on one of the controls. Nothing is appended then.
+    pub fn under(
+        &mut self,
+        controls: impl Operand,
+        value: bool,
+        body: impl FnOnce(&mut Circuit) -> Result<&mut Circuit, CircuitError>,
+    ) -> Result<&mut Circuit, CircuitError> {
+        let mut new: SmallVec<[Control; 2]> = SmallVec::new();
+        for given in self.qubits(controls)? {
+            let missing = CircuitError::NoSuchQubit { given, n_qubits: self.n_qubits };
+            new.push(Control { qubit: u32::try_from(given).map_err(|_| missing)?, value });
+        }
+        self.edit_tail("control", body, |circuit, first| {
+            for i in first..circuit.instructions.len() {
+                if circuit.instructions[i].operation != Operation::Barrier {
+                    circuit.instructions[i].controls.insert_from_slice(0, &new);
+                    circuit.check(&circuit.instructions[i])?;
+                }
+            }
+            Ok(circuit)
+        })
+    }
+
+    /// Appends the inverse of what `body` appends: inverse gates in reverse order.
+    ///
+    /// ```
+    /// use ketgrad_core::circuit::Circuit;
+    /// let mut c = Circuit::new(2);
+    /// c.undo(|c| c.h(0)?.s(0)?.cx(0, 1))?;
+    /// assert_eq!(c.to_string(), "cx q[0], q[1]\nsdg q[0]\nh q[0]\n");
+    /// # Ok::<(), ketgrad_core::circuit::CircuitError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The error of `body`; [`CircuitError::NotUnitary`] if it measures, resets, assigns or is noise. Nothing
+    /// is appended then.
+    pub fn undo(
+        &mut self,
+        body: impl FnOnce(&mut Circuit) -> Result<&mut Circuit, CircuitError>,
+    ) -> Result<&mut Circuit, CircuitError> {
+        self.edit_tail("the inverse", body, |circuit, first| {
+            let tail = &mut circuit.instructions[first..];
+            tail.reverse();
+            tail.iter_mut().for_each(Instruction::invert);
+            Ok(circuit)
+        })
+    }
+
+    /// Runs `body`, then `edit` with the position of what it appended, which must be unitary.
+    fn edit_tail(
+        &mut self,
+        what: &'static str,
+        body: impl FnOnce(&mut Circuit) -> Result<&mut Circuit, CircuitError>,
+        edit: impl FnOnce(&mut Circuit, usize) -> Result<&mut Circuit, CircuitError>,
+    ) -> Result<&mut Circuit, CircuitError> {
+        let first = self.instructions.len();
+        self.all_or_nothing(|circuit| {
+            body(circuit)?;
+            if circuit.instructions[first..].iter().any(|i| !i.operation.is_unitary()) {
+                return Err(CircuitError::NotUnitary { what });
+            }
+            edit(circuit, first)
+        })
+    }
+
+    /// Runs `body`; if it fails, takes back the instructions that it appended.
+    pub(super) fn all_or_nothing(
+        &mut self,
+        body: impl FnOnce(&mut Circuit) -> Result<&mut Circuit, CircuitError>,
+    ) -> Result<&mut Circuit, CircuitError> {
+        let first = self.instructions.len();
+        if let Err(error) = body(self) {
+            self.instructions.truncate(first);
+            return Err(error);
+        }
+        Ok(self)
+    }
+
+    /// A barrier across some qubits.
+    ///
+    /// # Errors
+    /// As [`Circuit::push`].
+    pub fn barrier(&mut self, qubits: &[usize]) -> Result<&mut Circuit, CircuitError> {
+        self.operation(Operation::Barrier, qubits, &[])
+    }
+
+    pub(super) fn operation(
+        &mut self,
+        operation: Operation,
+        targets: &[usize],
+        controls: &[(usize, bool)],
+    ) -> Result<&mut Circuit, CircuitError> {
+        let number = |q: usize| {
+            u32::try_from(q).map_err(|_| CircuitError::NoSuchQubit { given: q, n_qubits: self.n_qubits })
+        };
+        let targets = targets.iter().map(|&q| number(q)).collect::<Result<_, _>>()?;
+        let controls = controls
+            .iter()
+            .map(|&(q, value)| number(q).map(|qubit| Control { qubit, value }))
+            .collect::<Result<_, _>>()?;
+        self.push(Instruction { operation, targets, controls, condition: None })
+    }
+
+    pub(super) fn no_such_bit(&self, given: usize) -> CircuitError {
+        CircuitError::NoSuchBit { given, n_bits: self.n_bits() }
+    }
+
+    pub(super) fn check_condition(&self, condition: &Condition) -> Result<(), CircuitError> {
+        let mut missing = None;
+        condition.for_each_bit(&mut |bit| {
+            if bit as usize >= self.n_bits {
+                missing = Some(bit as usize);
+            }
+        });
+        missing.map_or(Ok(()), |bit| Err(self.no_such_bit(bit)))
+    }
+
+    fn check(&self, instruction: &Instruction) -> Result<(), CircuitError> {
+        let given = instruction.targets.len();
+        match &instruction.operation {
+            Operation::Gate(gate) => {
+                let expected = gate.kind().n_qubits();
+                if given != expected {
+                    return Err(CircuitError::Targets { gate: gate.to_string(), given, expected });
+                }
+            }
+            Operation::Channel(channel) => {
+                let (expected, controls) = (channel.n_qubits(), instruction.controls.len());
+                if given != expected || controls > 0 {
+                    let given = given + controls;
+                    return Err(CircuitError::Targets { gate: channel.to_string(), given, expected });
+                }
+            }
+            Operation::Unitary(matrix) if given != matrix.n_qubits() => {
+                let gate = "unitary".to_owned();
+                return Err(CircuitError::Targets { gate, given, expected: matrix.n_qubits() });
+            }
+            Operation::Measure { bit } | Operation::Assign { bit, .. } | Operation::Misread { bit, .. }
+                if *bit as usize >= self.n_bits() =>
+            {
+                return Err(self.no_such_bit(*bit as usize));
+            }
+            Operation::Measure { .. } | Operation::Reset
+                if given != 1 || !instruction.controls.is_empty() =>
+            {
+                let gate = operation_name(instruction);
+                return Err(CircuitError::Targets { gate, given, expected: 1 });
+            }
+            Operation::While { .. } | Operation::Misread { .. }
+                if given > 0 || !instruction.controls.is_empty() =>
+            {
+                let gate = operation_name(instruction);
+                return Err(CircuitError::Targets { gate, given: instruction.qubits().count(), expected: 0 });
+            }
+            _ => {}
+        }
+        let params = instruction.operation.params();
+        params.iter().flat_map(Angle::terms).try_for_each(|t| self.own(t.0))?;
+        let mut seen: SmallVec<[u32; 8]> = SmallVec::new();
+        for qubit in instruction.qubits() {
+            if qubit as usize >= self.n_qubits {
+                return Err(CircuitError::NoSuchQubit { given: qubit as usize, n_qubits: self.n_qubits });
+            }
+            if seen.len() < 32 && seen.contains(&qubit) {
+                return Err(CircuitError::RepeatedQubit { qubit });
+            }
+            seen.push(qubit);
+        }
+        if seen.len() > 32 {
+            seen.sort_unstable();
+            if let Some(pair) = seen.windows(2).find(|w| w[0] == w[1]) {
+                return Err(CircuitError::RepeatedQubit { qubit: pair[0] });
+            }
+        }
+        Ok(())
+    }
+}

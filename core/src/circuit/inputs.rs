@@ -1,0 +1,131 @@
+//! The parameters of a circuit: inputs by name, and values computed from them.
+
+use std::collections::HashMap;
+
+use super::{Circuit, CircuitError, ParamDef, param_id};
+use crate::{
+    param::{Angle, BindError, ParamExpr, ParamId},
+    scalar::Real,
+};
+
+/// The longest text of an expression that serves as the name of a computed parameter, in bytes.
+const MAX_NAME: usize = 1000;
+
+impl Circuit {
+    /// The input called `name`, which is declared if it is not there yet.
+    pub fn param(&mut self, name: &str) -> Angle {
+        let at = self.params.iter().position(|p| p.definition.is_none() && p.name == name);
+        self.input(at.map(param_id), name)
+    }
+
+    /// The inputs `name[0]`, `name[1]`, …, declared where they are not there yet.
+    pub fn param_list(&mut self, name: &str, size: usize) -> Vec<Angle> {
+        let inputs = self.params.iter().enumerate().filter(|(_, p)| p.definition.is_none());
+        let known: HashMap<String, ParamId> = inputs.map(|(i, p)| (p.name.clone(), param_id(i))).collect();
+        let names = (0..size).map(|i| format!("{name}[{i}]"));
+        names.map(|name| self.input(known.get(&name).copied(), &name)).collect()
+    }
+
+    /// The input of this name, which is there or becomes a new one.
+    fn input(&mut self, there: Option<ParamId>, name: &str) -> Angle {
+        let new = || ParamDef { name: name.to_owned(), definition: None };
+        let id = there.unwrap_or_else(|| self.push_param(new()));
+        Angle::theta(ParamId::named(id.number(), name))
+    }
+
+    /// A parameter computed from the others. An expression that is an angle already costs nothing; one with a
+    /// parameter of another circuit gives that parameter, which no gate of this circuit takes.
+    pub fn expression(&mut self, expr: ParamExpr) -> Angle {
+        if let [crate::param::Step::Angle(angle)] = expr.steps() {
+            return angle.clone();
+        }
+        if let Some(id) = expr.params().find(|&id| self.own(id).is_err()) {
+            return Angle::theta(id);
+        }
+        // An expression of expressions of … would have a name that doubles with every level.
+        let text = expr.text(&|id| self.param_name(id));
+        let name = if text.len() <= MAX_NAME { text } else { format!("computed_{}", self.params.len()) };
+        let same = |other: &ParamExpr| {
+            *other == expr && other.angles().zip(expr.angles()).all(|(a, b)| a.slack() == b.slack())
+        };
+        let at = self.params.iter().position(|p| p.definition.as_ref().is_some_and(same));
+        let id = match at {
+            Some(i) => param_id(i),
+            None => self.push_param(ParamDef { name, definition: Some(expr) }),
+        };
+        Angle::theta(self.params.get(id.index()).map_or(id, |p| ParamId::named(id.number(), &p.name)))
+    }
+
+    /// Whether a parameter is one of this circuit's.
+    pub(super) fn own(&self, id: ParamId) -> Result<(), CircuitError> {
+        match self.params.get(id.index()) {
+            None => Err(CircuitError::ForeignParam { id }),
+            Some(param) if !id.may_be(&param.name) => {
+                Err(CircuitError::OtherParam { id, name: param.name.clone() })
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// Adds a parameter without looking for one like it.
+    pub(crate) fn push_param(&mut self, def: ParamDef) -> ParamId {
+        self.params.push(def);
+        param_id(self.params.len() - 1)
+    }
+
+    /// The name of a parameter, or its expression in parentheses.
+    #[must_use]
+    pub fn param_name(&self, id: ParamId) -> String {
+        match self.params.get(id.index()) {
+            Some(ParamDef { name, definition: None }) => name.clone(),
+            Some(ParamDef { name, .. }) => format!("({name})"),
+            None => format!("p{}", id.number()),
+        }
+    }
+
+    /// An angle with the names of this circuit's parameters.
+    #[must_use]
+    pub fn angle_text(&self, angle: &Angle) -> String {
+        let mut text = String::new();
+        // Writing to a String cannot fail.
+        let _ = angle.write(&mut text, &|id| self.param_name(id));
+        text
+    }
+
+    /// The values of all parameters, given those of the inputs in order.
+    ///
+    /// # Errors
+    /// [`CircuitError::Inputs`] if their number is wrong.
+    pub fn param_values<T: Real>(&self, inputs: &[T]) -> Result<Vec<T>, CircuitError> {
+        let expected = self.inputs().count();
+        if inputs.len() != expected {
+            return Err(CircuitError::Inputs {
+                given: inputs.len(),
+                names: self.inputs().map(str::to_owned).collect(),
+            });
+        }
+        let mut inputs = inputs.iter();
+        let mut values: Vec<T> = Vec::with_capacity(self.params.len());
+        for param in &self.params {
+            let value = match &param.definition {
+                Some(expr) => expr.evaluate(&values).map_err(|e| self.bind_error(e))?,
+                None => inputs.next().cloned().unwrap_or_else(T::zero),
+            };
+            values.push(value);
+        }
+        Ok(values)
+    }
+
+    /// Puts names in place of numbers in an error of a binding.
+    #[must_use]
+    pub fn bind_error(&self, error: BindError) -> CircuitError {
+        match error {
+            BindError::Unbound { id } => CircuitError::Unbound { names: vec![self.param_name(id)] },
+            BindError::NotFinite { angle } => CircuitError::NotFinite { angle: self.angle_text(&angle) },
+            BindError::NoProbability { angle, value } => {
+                CircuitError::NoProbability { text: self.angle_text(&angle), value }
+            }
+            other => CircuitError::Bind(other),
+        }
+    }
+}

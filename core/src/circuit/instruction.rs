@@ -1,0 +1,123 @@
+//! What stands in a circuit: operations on qubits and bits, under controls and conditions.
+
+use std::sync::Arc;
+
+use num_complex::Complex;
+use smallvec::SmallVec;
+
+use super::Condition;
+use crate::{channel::Channel, gate::Gate, matrix::Matrix, param::Angle};
+
+/// The qubits of an instruction, by number.
+pub type Qubits = SmallVec<[u32; 4]>;
+
+/// A qubit that must have this value for an instruction to act.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Control {
+    /// The qubit.
+    pub qubit: u32,
+    /// The value that it must have: 1 (true) or 0.
+    pub value: bool,
+}
+
+/// What an instruction does to its targets.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Operation {
+    /// A gate of the table.
+    Gate(Gate),
+    /// A unitary matrix given in numbers.
+    Unitary(Arc<Matrix<Complex<f64>>>),
+    /// Measures the one target into a classical bit, counted over all registers.
+    Measure {
+        /// The classical bit.
+        bit: u32,
+    },
+    /// Brings the one target to |0>, whatever it was.
+    Reset,
+    /// Noise: a channel.
+    Channel(Channel),
+    /// Misreads a classical bit: it changes with the first probability if it is 0, with the second if it is 1.
+    Misread {
+        /// The classical bit.
+        bit: u32,
+        /// The probabilities that a 0 is taken for 1, and a 1 for 0.
+        chances: Arc<[Angle; 2]>,
+    },
+    /// Gives a classical bit a value.
+    Assign {
+        /// The classical bit.
+        bit: u32,
+        /// Its value.
+        value: bool,
+    },
+    /// Does nothing; optimizations do not move gates across it.
+    Barrier,
+    /// Runs the `body` instructions behind it, and then itself again, as long as the condition of the
+    /// instruction holds; without a condition for ever. A body ends with the circuit or the loop around at the latest.
+    While {
+        /// How many instructions.
+        body: u32,
+    },
+}
+
+impl Operation {
+    /// The angles of a gate, the parameters of a channel; none of anything else.
+    #[must_use]
+    pub fn params(&self) -> &[Angle] {
+        match self {
+            Operation::Gate(gate) => gate.params(),
+            Operation::Channel(channel) => channel.params(),
+            Operation::Misread { chances, .. } => &chances[..],
+            _ => &[],
+        }
+    }
+
+    /// The same with each parameter replaced.
+    #[must_use]
+    pub fn map_params(&self, mut f: impl FnMut(&Angle) -> Angle) -> Operation {
+        match self {
+            Operation::Misread { bit, chances } => {
+                Operation::Misread { bit: *bit, chances: Arc::new([f(&chances[0]), f(&chances[1])]) }
+            }
+            Operation::Gate(gate) => Operation::Gate(gate.map_params(f)),
+            Operation::Channel(channel) => Operation::Channel(channel.map_params(f)),
+            other => other.clone(),
+        }
+    }
+
+    /// Whether it is a gate, a matrix or a barrier.
+    #[must_use]
+    pub fn is_unitary(&self) -> bool {
+        matches!(self, Operation::Gate(_) | Operation::Unitary(_) | Operation::Barrier)
+    }
+}
+
+/// An operation on target qubits, under controls.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Instruction {
+    /// What is done.
+    pub operation: Operation,
+    /// To which qubits; `targets[0]` is the least significant bit of the gate's matrix.
+    pub targets: Qubits,
+    /// Under which values of other qubits.
+    pub controls: SmallVec<[Control; 2]>,
+    /// Under which values of classical bits; `None` is always.
+    pub condition: Option<Arc<Condition>>,
+}
+
+impl Instruction {
+    /// All qubits, controls first.
+    pub fn qubits(&self) -> impl Iterator<Item = u32> + '_ {
+        self.controls.iter().map(|c| c.qubit).chain(self.targets.iter().copied())
+    }
+
+    /// Puts the inverse in place of a unitary operation.
+    pub(super) fn invert(&mut self) {
+        match &mut self.operation {
+            Operation::Gate(gate) => *gate = gate.dagger(),
+            Operation::Unitary(matrix) => *matrix = Arc::new(matrix.dagger()),
+            _ => {}
+        }
+    }
+}
