@@ -83,6 +83,9 @@ fn a_job_ends_at_its_minimum_with_a_curve_and_a_checkpoint() {
     assert!(["value", "parameters", "iterations"].iter().all(|key| again[*key] == found[*key]));
     let text = folder.run(&["optimize", "turns.toml", "--quiet"]).done();
     assert!(text.out.contains("converged  true\n") && text.err.is_empty(), "{text:?}");
+    let lowest = text.out.lines().find_map(|line| line.strip_prefix("lowest possible  ")).unwrap();
+    let (lowest, below) = lowest.split_once(' ').unwrap();
+    assert!((lowest.parse::<f64>().unwrap() + 2.0).abs() < 1e-11 && below.ends_with("below)"), "{text:?}");
 }
 
 #[test]
