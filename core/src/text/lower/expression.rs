@@ -56,11 +56,12 @@ impl Body<'_> {
                 self.stage.element(array, &given).map_err(|e| misfit(e, &spans))
             }
             ExprKind::Field(of, _) | ExprKind::TupleField(of, _) => {
-                let given = self.expr(of, None)?;
-                let tuple = self.value(given, of.span)?;
-                let k = self.field_number(self.stage.b.kind(tuple), e)?;
+                let tuple = self.expr(of, None)?;
+                let kind = self.stage.kind(tuple);
+                let kind = kind.ok_or_else(|| misfit(Misfit::nothing(), &[of.span]))?;
+                let k = self.field_number(&kind, e)?;
                 self.stage.b.set_position(e.span.at);
-                self.stage.field(Given::Value(tuple), k).map_err(|f| misfit(f, &[e.span]))
+                self.stage.field(tuple, k).map_err(|f| misfit(f, &[e.span]))
             }
             ExprKind::Array(items) => {
                 let element = element(hint);

@@ -128,8 +128,7 @@ impl Building {
     fn n_fields(&self, node: u32) -> usize {
         fn kind(b: &Building, node: u32) -> Option<Kind> {
             match b.nodes.get(node as usize)? {
-                Node::Given(Given::Value(v)) => Some(b.stage.b.kind(*v).clone()),
-                Node::Given(_) => None,
+                Node::Given(given) => b.stage.kind(*given),
                 Node::Variable(v) => Some(b.stage.b.variable_kind(*v).clone()),
                 Node::Field(of, k) => kind(b, *of)?.fields().get(*k).map(|f| f.kind.clone()),
             }
