@@ -215,6 +215,14 @@ program! {
         c[(0, 1)] * c[(1, 0)] + m[3] + real(c.len() + dim(&c, 0) + shape(&c)[1])
     }
     fn written(x) -> array { let m = [[x, 1.0], [0.0, x * x]]; matmul(m, m) + [[1.0, 2.0], [3.0, 4.0]] }
+    fn rows(a: array, x, n: int) -> array {
+        let mut m = [[0.0; 2]; n];
+        m[1] = x;
+        let all = [a; n];
+        let twos = [[2.0; 2]; n];
+        m += all * twos;
+        m
+    }
     fn stacked(a: array, b: array) -> array { [a, b] }
     fn dominant(m: array, n: int) {
         let mut v = full(1.0, [2]);

@@ -367,13 +367,34 @@ impl<X: Operand, M: Fit<Ex<i64>>> Operand for Fill<X, M> {
         None
     }
 }
-impl<E, X: Bind<Out = Ex<E>>, M: Fit<Ex<i64>>> Bind for Fill<X, M>
+impl<X: Bind<Out: Item>, M: Fit<Ex<i64>>> Bind for Fill<X, M> {
+    type Out = <X::Out as Item>::Array;
+}
+impl<E, X: Fit<Ex<E>>, M: Fit<Ex<i64>>> Fit<Ex<Array<E>>> for Fill<X, M> {}
+
+/// `[row; n]`, where the row is written out.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<X, M>(pub X, pub M);
+impl<X: Operand, M: Fit<Ex<i64>>> Operand for Rows<X, M> {
+    fn given(self, hint: Option<&Kind>) -> Given {
+        let element = match hint {
+            Some(Kind::Array(e)) => Some(*e),
+            _ => None,
+        };
+        let (row, n) = (self.0.given(None), self.1.given(None));
+        with(|b| sure(b.stage.fill(row, n, element)))
+    }
+    fn handle(&self) -> Option<u32> {
+        None
+    }
+}
+impl<E: Single, X: Bind<Out = Ex<Array<E>>>, M: Fit<Ex<i64>>> Bind for Rows<X, M>
 where
     Ex<Array<E>>: Handle,
 {
     type Out = Ex<Array<E>>;
 }
-impl<E, X: Fit<Ex<E>>, M: Fit<Ex<i64>>> Fit<Ex<Array<E>>> for Fill<X, M> {}
+impl<E: Single, X: Fit<Ex<Array<E>>>, M: Fit<Ex<i64>>> Fit<Ex<Array<E>>> for Rows<X, M> {}
 
 /// The whole whose fields these handles are, in order and all of them.
 pub fn whole(parts: &[Option<u32>]) -> Option<u32> {
