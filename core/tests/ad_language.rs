@@ -128,10 +128,20 @@ fn what_is_made_of_literals_takes_the_kind_that_fits() {
     at(4.0, "fn f(x) { let i = 1; [3, 5][i] * x }", 20.0, 5.0);
     at(4.0, "fn f(x) { let t = if x > 1 { (1, 2) } else { (0.5, x) }; t.0 + t.1 * x }", 9.0, 2.0);
     at(4.0, "fn f(x) { let (a, b) = if x < 1 { (1, 2) } else { (0.5, x) }; a + b * x }", 16.5, 8.0);
-    at(4.0, "fn f(x) { let (n, a) = if x > 1 { (1, 2) } else { (3, 4) }; [x, real(a * n)][n] + x }", 6.0, 1.0);
+    at(
+        4.0,
+        "fn f(x) { let (n, a) = if x > 1 { (1, 2) } else { (3, 4) }; [x, real(a * n)][n] + x }",
+        6.0,
+        1.0,
+    );
     at(4.0, "fn f(x) { sum((if x > 1 { [1, 2] } else { [3, 4] }) * x) }", 12.0, 3.0);
     at(4.0, "fn f(x) { (x + 1) * min(select(x > 1, 2, 3), 5) }", 10.0, 2.0);
-    at(4.0, "fn f(x) { let z = complex(x, 1); let t = if x > 1 { (2, z) } else { (z, x) }; re(t.0 * t.1) }", 8.0, 2.0);
+    at(
+        4.0,
+        "fn f(x) { let z = complex(x, 1); let t = if x > 1 { (2, z) } else { (z, x) }; re(t.0 * t.1) }",
+        8.0,
+        2.0,
+    );
     at(4.0, "fn g(x) { if x > 1 { return (1, 2); } (0.5, x) } fn f(x) { g(x).1 * x }", 8.0, 2.0);
     at(4.0, "fn f(x) { (2, x).0 * x + [if x > 1 { 3 } else { 2 }, 1][0] * x }", 20.0, 5.0);
     // Where nothing else is asked for they are ints, and an int divides as such.
@@ -157,6 +167,7 @@ fn statements() {
     at(2.0, "fn f(x) { let (_, a, _) = (1.0, x, x * x); a }", 2.0, 1.0);
     at(2.0, "fn f(x) { let (a, b) = (x, x * x); a * b }", 8.0, 12.0);
     at(2.0, "fn f(x) { let (mut a, b) = (x, 3.0); a += b; a *= x; a -= 1; a /= 2; a }", 4.5, 3.5);
+    at(2.0, "fn f(x) { let mut y = x; if x > 1 { y = 3 * x } else { y = x } y }", 6.0, 3.0);
     at(2.0, "fn f(x) { let y = x; let y = y * x; { let y = 100.0; y * y; } y }", 4.0, 4.0);
     at(2.0, "fn f(x) { let mut y = x; { y = y * x; } y }", 4.0, 4.0);
     at(2.0, "fn f(x) { let mut s = 0.0; for i in 0..3 { s += x * real(i); } s }", 6.0, 3.0);
@@ -548,6 +559,22 @@ fn what_is_wrong_is_said_with_its_place() {
     wrong(
         "fn f(z: complex) -> real { z }",
         "1:28: expected real, given complex: take `re`, `im`, `abs` or `abs2` of it",
+    );
+    // What other languages have.
+    wrong(
+        "fn f(x) { let a = [[x]]; a[0][0] }",
+        "1:26: expected an array, given real: an element of a matrix is `a[i, j]`",
+    );
+    wrong("fn f(x: f64) { x }", "1:9: no kind `f64`: did you mean `real`?");
+    wrong("fn f(x) { math.sin(x) }", "1:11: no variable `math`");
+    wrong("fn f(x) { 2x }", "1:12: expected an operator: a product is written `2 * x`, found `x`");
+    wrong(
+        "fn f(x) { let g = |y| y; g(x) }",
+        "1:19: expected an expression: there are no closures, write a function `fn g(y) { … }` beside this one, found `|`",
+    );
+    wrong(
+        "fn f(xs: array) { for x in xs { } 1.0 }",
+        "1:31: expected `..` or `..=`: a loop runs over a range, `for i in 0..len(xs) { … xs[i] … }`, found `{`",
     );
     wrong("fn f(x) { none }", "1:11: `none` outside the value of a pullback");
     wrong("fn f(x) { continue; x }", "1:11: `continue` outside a loop");

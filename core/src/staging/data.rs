@@ -158,7 +158,11 @@ impl Stage {
     /// An element of what was known to be an array.
     fn element_at(&mut self, xs: Value, i: Value, known: &Known) -> Given {
         let element = self.b.get(xs, i);
-        if *known == Known::Literals { self.computed(element, Known::Literal(None)) } else { Given::Value(element) }
+        if *known == Known::Literals {
+            self.computed(element, Known::Literal(None))
+        } else {
+            Given::Value(element)
+        }
     }
 
     /// `(a, b, …)`, the fields of the kinds of `hint` if given.

@@ -332,7 +332,9 @@ fn promotes(found: &Kind, kind: &Kind) -> bool {
     let (a, b) = (found.fields(), kind.fields());
     match (found, kind) {
         (Kind::Real, Kind::Complex) | (Kind::Array(Element::Real), Kind::Array(Element::Complex)) => true,
-        _ if a.is_empty() || !is_plain_tuple(found, b.len()) || !is_plain_tuple(kind, a.len()) => found == kind,
+        _ if a.is_empty() || !is_plain_tuple(found, b.len()) || !is_plain_tuple(kind, a.len()) => {
+            found == kind
+        }
         _ => a.iter().zip(b).all(|(a, b)| promotes(&a.kind, &b.kind)),
     }
 }

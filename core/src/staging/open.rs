@@ -126,12 +126,10 @@ impl Stage {
             return Err(Misfit::nothing());
         };
         match (form, kind) {
-            (Form::List(list), Kind::Array(element)) => {
-                Ok(self.written_at(at, |s| {
-                    let items: Vec<Value> = list.into_iter().map(|n| s.element_of(n, *element)).collect();
-                    s.b.inst(Op::Array, &items, kind.clone())
-                }))
-            }
+            (Form::List(list), Kind::Array(element)) => Ok(self.written_at(at, |s| {
+                let items: Vec<Value> = list.into_iter().map(|n| s.element_of(n, *element)).collect();
+                s.b.inst(Op::Array, &items, kind.clone())
+            })),
             (Form::Fill(x, n), Kind::Array(element)) => Ok(self.written_at(at, |s| {
                 let x = s.element_of(x, *element);
                 s.b.inst(Op::Fill, &[x, n], kind.clone())
@@ -148,8 +146,7 @@ impl Stage {
                 self.fit(Given::Value(real), kind)
             }
             (Form::Computed(_, Known::Tuple(parts)), kind) if is_plain_tuple(kind, parts.len()) => {
-                let fields: Vec<Given> =
-                    (0..parts.len()).filter_map(|k| self.open_field(open, k)).collect();
+                let fields: Vec<Given> = (0..parts.len()).filter_map(|k| self.open_field(open, k)).collect();
                 let kinds: Vec<Kind> = kind.fields().iter().map(|f| f.kind.clone()).collect();
                 let fields = self.fit_all(&fields, &kinds)?;
                 Ok(self.b.plain_tuple(&fields))

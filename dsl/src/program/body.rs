@@ -225,6 +225,26 @@ macro_rules! __program_statement {
         $crate::__program_statement! { $m $tl $($r)* }
     };
 
+    // The last statement of a block needs no `;`.
+    ($m:ident [none] break) => { $crate::__program_write! { $m break } };
+    ($m:ident [none] continue) => { $crate::__program_write! { $m continue } };
+    ($m:ident [none] $x:tt $(. $f:tt)* = $e:expr) => { $crate::__program_write! { $m set [$x $(. $f)*] ($e) } };
+    ($m:ident [none] $x:tt $(. $f:tt)* [$i:expr] = $e:expr) => {
+        $crate::__program_write! { $m element [$x $(. $f)*] ($i) ($e) }
+    };
+    ($m:ident [none] $x:tt $(. $f:tt)* [$i:expr] += $e:expr) => {
+        $crate::__program_write! { $m element [$x $(. $f)*] ($i) (+= Add) ($e) }
+    };
+    ($m:ident [none] $x:tt $(. $f:tt)* [$i:expr] -= $e:expr) => {
+        $crate::__program_write! { $m element [$x $(. $f)*] ($i) (-= Sub) ($e) }
+    };
+    ($m:ident [none] $x:tt $(. $f:tt)* [$i:expr] *= $e:expr) => {
+        $crate::__program_write! { $m element [$x $(. $f)*] ($i) (*= Mul) ($e) }
+    };
+    ($m:ident [none] $x:tt $(. $f:tt)* [$i:expr] /= $e:expr) => {
+        $crate::__program_write! { $m element [$x $(. $f)*] ($i) (/= Div) ($e) }
+    };
+
     // Everything else is an expression; `x += e` is one of Rust.
     ($m:ident $tl:tt $e:expr; $($r:tt)*) => {
         $e;

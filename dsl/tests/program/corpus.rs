@@ -23,7 +23,7 @@ program! {
             let y = 0.5 * (x + a / x);
             let d = y - x;
             x = y;
-            if d * d < 1e-24 { break; }
+            if d * d < 1e-24 { break }
         }
         x
     }
@@ -60,7 +60,7 @@ program! {
         let mut ys = xs;
         for i in 0..ys.len() {
             ys[i] *= k;
-            if i % 2 == 1 { continue; }
+            if i % 2 == 1 { continue }
             ys[i] = ys[i] + real(i);
         }
         ys
@@ -96,7 +96,7 @@ program! {
     }
     fn phases(n: int) -> array<complex> {
         let mut zs = [complex(0.0, 0.0); n];
-        for i in 0..n { zs[i] = exp(complex(0.0, real(i))); }
+        for i in 0..n { zs[i] = exp(complex(0.0, real(i))) }
         zs
     }
     fn total(n: int) -> complex { let zs = phases(n); sum(zs) + zs[0] }
@@ -236,7 +236,7 @@ program! {
         let mut b = a;
         let lengths = [n, 3];
         b += full(0.25, lengths) + spread(2.0, a);
-        if sum(&b) > 0.0 { b = b * step(a, 0.0); }
+        if sum(&b) > 0.0 { b = b * step(a, 0.0) }
         let hot = if n > 2 { true } else { false };
         select(hot, b, a)
     }

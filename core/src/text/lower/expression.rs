@@ -7,7 +7,7 @@ use crate::{
 
 use super::super::{
     ast::{Block, Expr, ExprKind, Span},
-    error::{TextErrorKind, nearest},
+    error::{TextError, TextErrorKind, nearest},
     lexer::error,
 };
 use super::{Lowered, function::Body, misfit};
@@ -58,7 +58,7 @@ impl Body<'_> {
         let array = self.expr(xs, None)?;
         let index = self.expr(i, Some(&Kind::Int))?;
         self.stage.b.set_position(span.at);
-        self.stage.index(array, index).map_err(|e| misfit(e, &[xs.span, i.span]))
+        self.stage.index(array, index).map_err(|e| of_element(misfit(e, &[xs.span, i.span]), xs))
     }
 
     /// `xs[i, j]`
@@ -209,6 +209,16 @@ impl Body<'_> {
             _ => Ok(0),
         }
     }
+}
+
+/// An error about an index of `xs`, which may be an element where a matrix has two indices.
+pub(super) fn of_element(mut e: TextError, xs: &Expr) -> TextError {
+    if let (ExprKind::Index(..), TextErrorKind::Kind { expected, hint, .. }) = (&xs.kind, &mut e.kind)
+        && expected == "an array"
+    {
+        *hint = ": an element of a matrix is `a[i, j]`";
+    }
+    e
 }
 
 /// The element asked for, where an array is.
