@@ -194,6 +194,8 @@ pub(super) enum ExprKind {
     Bool(bool),
     /// A string, within its quotes: a bit string in a classical context.
     Text,
+    /// A sign alone.
+    Label,
     /// A number with a unit of time.
     Duration,
     /// A number with the unit `im`.

@@ -79,6 +79,10 @@ pub enum Problem {
     WrongKind { name: String, is: &'static str, expected: &'static str },
     #[error("this cannot stand in a gate definition")]
     NotInGate,
+    #[error("`reset` in a gate definition is not OpenQASM; each call of the gate resets the qubit")]
+    ResetInGate,
+    #[error("`{given}` is no angle; `{gate}` does not use it, so it is ignored")]
+    UnusedArgument { given: String, gate: String },
     #[error("input `{name}` is not visible within a gate definition")]
     InputInGate { name: String },
 

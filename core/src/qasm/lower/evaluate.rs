@@ -73,6 +73,7 @@ impl Lowering<'_> {
             }
             ExprKind::Bool(value) => Ok(Value::Bool(*value)),
             ExprKind::Text => Ok(self.bit_string(expr.span)),
+            ExprKind::Label => Ok(Value::Other("a sign")),
             ExprKind::Duration => Ok(Value::Duration(Duration::read(self.text(expr.span)))),
             ExprKind::Durationof => Ok(Value::Duration(Duration::Unknown)),
             ExprKind::Imaginary(value) if value.is_finite() => Ok(Value::Complex(Complex::new(0.0, *value))),
@@ -481,7 +482,7 @@ fn float(value: Value, width: Option<i128>) -> Result<Value, Problem> {
 }
 
 /// The constants of the language.
-fn constant(name: &str) -> Option<Value> {
+pub(super) fn constant(name: &str) -> Option<Value> {
     Some(match name {
         "pi" | "π" => Value::Angle(Angle::pi(1, 1)),
         "tau" | "τ" => Value::Angle(Angle::pi(2, 1)),
