@@ -221,7 +221,9 @@ impl Lowering<'_> {
         let unknown = match (&arg.kind, scope) {
             (ast::ExprKind::Label, _) => true,
             (ast::ExprKind::Name(name), Scope::Gate(params)) if params.contains_key(name) => false,
-            (ast::ExprKind::Name(name), _) => self.names.get(*name).is_none() && constant(self.interner.name(*name)).is_none(),
+            (ast::ExprKind::Name(name), _) => {
+                self.names.get(*name).is_none() && constant(self.interner.name(*name)).is_none()
+            }
             _ => false,
         };
         if !unknown {

@@ -59,7 +59,11 @@ pub(super) struct Definition {
 /// A statement of a body, on qubits of the gate by position.
 #[derive(Debug)]
 pub(super) enum Step {
-    Call { gate: Resolved, qubits: Qubits, span: Span },
+    Call {
+        gate: Resolved,
+        qubits: Qubits,
+        span: Span,
+    },
     Barrier(Qubits),
     /// In OpenQASM 2 only, which has no inverse of it.
     Reset(Qubits),

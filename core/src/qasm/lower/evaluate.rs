@@ -440,7 +440,11 @@ pub(super) fn unary(op: UnaryOp, value: Value) -> Result<Value, Problem> {
         (UnaryOp::Not, Value::Bool(b)) => Ok(Value::Bool(!b)),
         (UnaryOp::Not, Value::Int(i, _)) => Ok(Value::Bool(i == 0)),
         (UnaryOp::Not, Value::Bits { bits, .. }) => Ok(Value::Bool(bits == 0)),
-        (UnaryOp::Invert, Value::Int(i, ty)) => Ok(Value::Int(ty.map_or(!i, |ty| ty.wrap(!i)), ty)),
+        // That of a literal is an `int`, which wraps where it goes to fewer bits.
+        (UnaryOp::Invert, Value::Int(i, ty)) => {
+            let ty = ty.or(INT.holds(!i).then_some(INT));
+            Ok(Value::Int(ty.map_or(!i, |ty| ty.wrap(!i)), ty))
+        }
         (UnaryOp::Invert, Value::Turn(Turn::Bits { width, bits })) => {
             Ok(Value::Turn(Turn::Bits { width, bits: !bits & arithmetic::mask(width) }))
         }

@@ -12,8 +12,8 @@
 use std::rc::Rc;
 
 use super::{
-    Lower, Lowering, Scope, Value, evaluate::position, flow::index_span, integer::IntType, turn::Turn,
-    variables::State,
+    Lower, Lowering, Scope, Value, evaluate::position, flow::index_span, integer::IntType,
+    integer::MAX_WIDTH, turn::Turn, variables::State,
 };
 use crate::qasm::{
     ast::{Expr, Index, Span, Type},
@@ -252,6 +252,8 @@ fn in_bits(value: &Value) -> Option<(u32, u128)> {
     match value {
         // Bit 0 is the lowest, of negative numbers too. Without a size an integer has no bits.
         Value::Int(i, Some(ty)) if ty.sized => Some((ty.bits, ty.bits_of(*i))),
+        // Qiskit writes an index of a literal for a number whose type it knows.
+        Value::Int(i @ 0.., None) => Some((MAX_WIDTH, i.unsigned_abs())),
         Value::Bits { width, bits } | Value::Turn(Turn::Bits { width, bits }) => Some((*width, *bits)),
         _ => None,
     }
