@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     circuit::Condition,
-    qasm::ast::{Span, Type},
+    qasm::ast::{Operand, Span, Type},
 };
 
 /// From so many bits on, fewer are taken where there are not as many values.
@@ -57,6 +57,38 @@ impl Lowering<'_> {
             [one] if *one != UNDEFINED => State::Known(one.clone()),
             _ => State::Choice(self.kept_choice(cast, depth, span)?),
         })
+    }
+
+    /// A part of an array gets a value, where the array or the value depends on a measurement: for each of their values.
+    pub(super) fn assign_part_of_choices(
+        &mut self,
+        id: usize,
+        target: (&Operand, &str),
+        value: Classical,
+        span: Span,
+    ) -> Lower<()> {
+        let (operand, name) = target;
+        let whole = match &self.variables[id].state {
+            State::Choice(choice) => choice.clone(),
+            _ => Choice::one(self.variable(id, operand.span)?),
+        };
+        let (element, depth) = (self.variables[id].element(), self.variables[id].depth);
+        let value = self.choice(value, span)?;
+        let changed = self.map(&[whole, value], span, |lowering, mut operands| {
+            let value = operands.pop().unwrap_or(UNDEFINED);
+            let mut whole = operands.pop().unwrap_or(UNDEFINED);
+            let size = lowering.axis(&whole, operand.span)?;
+            lowering.spend_elements(size, span)?;
+            let places = lowering.places(&whole, &operand.parts(), name, operand.span)?;
+            lowering.put(&mut whole, &places, &element, value, span)?;
+            Ok(whole)
+        })?;
+        let state = match &*changed.values {
+            [one] => State::Known(one.clone()),
+            _ => State::Choice(self.kept_choice(changed, depth, span)?),
+        };
+        self.set(id, state);
+        Ok(())
     }
 
     /// What is known behind two branches that end with different numbers. `None` if these are too many, or none.
@@ -193,10 +225,10 @@ impl Lowering<'_> {
     }
 }
 
-/// A state as a choice, if it is a number.
+/// A state as a choice, if it is a number or an array.
 fn chosen(state: &State) -> Option<Choice> {
     match state {
-        State::Known(value) if value.is_real() => Some(Choice::one(value.clone())),
+        State::Known(value) if value.is_real() || matches!(value, Value::Array(_)) => Some(Choice::one(value.clone())),
         State::Choice(choice) => Some(choice.clone()),
         _ => None,
     }

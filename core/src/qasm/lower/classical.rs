@@ -155,9 +155,7 @@ impl Lowering<'_> {
         match &expr.kind {
             ExprKind::Index(base, index)
                 if index.iter().any(|at| matches!(at, Index::At(at) if self.may_depend(at)))
-                    || (matches!(base.kind, ExprKind::Index(..))
-                        && self.may_depend(base)
-                        && !self.in_bits(base)) =>
+                    || self.may_depend(base) && !self.in_bits(base) =>
             {
                 self.indexed_by_bits(base, index, expr.span)
             }

@@ -283,14 +283,18 @@ impl Lowering<'_> {
             let bits = self.bits_of_variable(id, target)?;
             return self.store(bits, known, target.span, value.span, false);
         }
-        let Classical::Value(known) = known else {
-            return self.depends(id, self.place(value.span), "assigned here");
-        };
-        let (whole, element) = (self.variable(id, target.span)?, self.variables[id].element());
         let name = match target.base {
             Base::Name(name) => self.name(name.symbol),
             Base::Hardware(_) => String::new(),
         };
+        let measured = !matches!(known, Classical::Value(_));
+        if self.variables[id].is_array() && (measured || matches!(self.variables[id].state, State::Choice(_))) {
+            return self.assign_part_of_choices(id, (target, &name), known, value.span);
+        }
+        let Classical::Value(known) = known else {
+            return self.depends(id, self.place(value.span), "assigned here");
+        };
+        let (whole, element) = (self.variable(id, target.span)?, self.variables[id].element());
         let places = self.places(&whole, &target.parts(), &name, target.span)?;
         drop(whole);
         self.assign_part(id, &places, &element, known, value.span)

@@ -28,6 +28,13 @@ impl Lowering<'_> {
         span: Span,
     ) -> Lower<Classical> {
         let mut choices = vec![self.choice(base, span)?];
+        if !index.iter().any(|at| matches!(at, Index::At(at) if self.may_depend(at))) {
+            let parts = self.map(&choices, span, |lowering, operands| {
+                let value = operands.into_iter().next().unwrap_or(UNDEFINED);
+                lowering.part(&value, index, name, span)
+            })?;
+            return self.settled(parts, span);
+        }
         for index in index {
             let Index::At(expr) = index else { return self.refuse("this slice by what is measured", span) };
             let value = self.classical(expr)?;

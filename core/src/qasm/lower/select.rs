@@ -34,7 +34,7 @@ impl Lowering<'_> {
         self.part(&value, index, &name, span)
     }
 
-    fn part(&mut self, value: &Value, index: &[Index], name: &str, span: Span) -> Lower<Value> {
+    pub(super) fn part(&mut self, value: &Value, index: &[Index], name: &str, span: Span) -> Lower<Value> {
         let Some((first, rest)) = index.split_first() else { return Ok(value.clone()) };
         let size = self.axis(value, span)?;
         let along = self.along(first, size, name)?;
@@ -171,7 +171,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    fn put(
+    pub(super) fn put(
         &mut self,
         into: &mut Value,
         places: &[Along],

@@ -81,9 +81,9 @@ impl Variable {
         self.ty.base == BaseType::Angle && !self.is_array()
     }
 
-    /// Whether it is a number that no bits hold, one of some values where it depends on a measurement.
+    /// Whether it is a number that no bits hold, or an array: one of some values where it depends on a measurement.
     pub(super) fn chooses(&self) -> bool {
-        matches!(self.ty.base, BaseType::Float | BaseType::Angle) && self.n_bits.is_none() && !self.is_array()
+        self.is_array() || matches!(self.ty.base, BaseType::Float | BaseType::Angle) && self.n_bits.is_none()
     }
 
     /// Whether it has bits to be written to.
