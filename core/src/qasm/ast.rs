@@ -8,7 +8,7 @@
 use std::{collections::HashMap, ops::Range, rc::Rc};
 
 /// A range of bytes in a source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub(super) struct Span {
     pub(super) start: u32,
     pub(super) end: u32,
@@ -29,7 +29,7 @@ impl Span {
 }
 
 /// A span in one of the sources.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Place {
     pub(super) source: u32,
     pub(super) span: Span,

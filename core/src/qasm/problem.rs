@@ -181,7 +181,7 @@ pub enum Problem {
     #[error("{what} does not fit")]
     IntegerOverflow { what: String },
     #[error("{given} does not fit in {}: it becomes {result}", crate::gate::count(*bits as usize, "bit"))]
-    Wrapped { given: i128, bits: u32, result: i128 },
+    Wrapped { given: String, bits: u32, result: i128 },
     #[error("the width of a type is 1 to {limit} bits, not {given}")]
     TypeWidth { given: i128, limit: u32 },
     #[error("`{operator}` does not work on {given}")]

@@ -228,7 +228,9 @@ impl Lowering<'_> {
 /// A state as a choice, if it is a number or an array.
 fn chosen(state: &State) -> Option<Choice> {
     match state {
-        State::Known(value) if value.is_real() || matches!(value, Value::Array(_)) => Some(Choice::one(value.clone())),
+        State::Known(value) if value.is_real() || matches!(value, Value::Array(_)) => {
+            Some(Choice::one(value.clone()))
+        }
         State::Choice(choice) => Some(choice.clone()),
         _ => None,
     }

@@ -15,7 +15,7 @@
 use std::rc::Rc;
 
 use super::{
-    Lower, Lowering, Value, arithmetic,
+    Lower, Lowering, Value,
     classical::{Classical, Truth, is_one, to_digits, word},
     functions,
     integer::{INT, IntType},
@@ -239,14 +239,14 @@ impl Lowering<'_> {
         let choices = [self.choice(left, span)?, self.choice(right, span)?];
         let combined = self.map(&choices, span, |lowering, mut operands| {
             let (right, left) = (operands.pop().unwrap_or(UNDEFINED), operands.pop().unwrap_or(UNDEFINED));
-            match arithmetic::binary(op, left.clone(), right.clone(), lowering.version) {
+            match lowering.operate(op, left, right, span) {
                 Err(Problem::DivisionByZero) => {
                     let help = "where it is 0, gates that turn by the quotient are left out; ask before with `if (…)`";
                     let warning = Diagnostic::warning(Problem::MeasuredDivisor).at(lowering.place(span), "");
                     lowering.warning(warning.help(help));
                     Ok(UNDEFINED)
                 }
-                _ => lowering.binary(op, left, right, span),
+                other => lowering.check(other, span),
             }
         })?;
         self.settled(combined, span)

@@ -610,7 +610,7 @@ impl Lowering<'_> {
         Truth::Constant(holds)
     }
 
-    fn cast_bits(&mut self, ty: &Type, value: Classical, span: Span) -> Lower<Classical> {
+    pub(super) fn cast_bits(&mut self, ty: &Type, value: Classical, span: Span) -> Lower<Classical> {
         let unsized_number = ty.size.is_none() && ty.base == BaseType::Angle || ty.base == BaseType::Float;
         let (mut bits, signed, from) = match value {
             Classical::Choice(_) if ty.dims.is_none() => return self.cast_choice(ty, value, span),

@@ -288,7 +288,8 @@ impl Lowering<'_> {
             Base::Hardware(_) => String::new(),
         };
         let measured = !matches!(known, Classical::Value(_));
-        if self.variables[id].is_array() && (measured || matches!(self.variables[id].state, State::Choice(_))) {
+        if self.variables[id].is_array() && (measured || matches!(self.variables[id].state, State::Choice(_)))
+        {
             return self.assign_part_of_choices(id, (target, &name), known, value.span);
         }
         let Classical::Value(known) = known else {

@@ -8,7 +8,7 @@ use super::{
     Lower, Lowering, Scope, arithmetic,
     duration::Duration,
     functions,
-    integer::{self, INT, IntType, MAX_WIDTH},
+    integer::{self, INT, IntType, MAX_WIDTH, TooLong},
     names::{Entry, GateEntry},
     turn::{self, Turn},
     value::{Number, Value},
@@ -60,6 +60,9 @@ impl Lowering<'_> {
             }
             ExprKind::Call(name, args) => self.value_of_call(*name, args, expr.span, scope),
             ExprKind::Cast(ty, inner) => {
+                if let Some(&id) = self.casts.get(&self.place(expr.span)) {
+                    return self.variable(id, expr.span);
+                }
                 let value = self.evaluate(inner, scope)?;
                 self.explicit_cast(ty, value, expr.span)
             }
@@ -269,18 +272,35 @@ impl Lowering<'_> {
     }
 
     /// Tells of an integer without a size that is not what it would be among all integers.
-    fn warn_of_wrapping(&mut self, exact: Option<i128>, value: &Value, span: Span) {
-        if let (Some(given), &Value::Int(result, Some(ty))) = (exact, value)
-            && !ty.sized
-            && given != result
-        {
-            let problem = Problem::Wrapped { given, bits: ty.bits, result };
-            let place = self.place(span);
-            self.warning(Diagnostic::warning(problem).at(place, "").help(UNSIZED));
+    fn warn_of_wrapping(&mut self, exact: Option<Result<i128, TooLong>>, value: &Value, span: Span) {
+        let (Some(exact), &Value::Int(result, Some(ty))) = (exact, value) else { return };
+        if ty.sized || exact.is_ok_and(|given| given == result) {
+            return;
         }
+        let given = exact.map_or_else(|TooLong| "the result".to_owned(), |given| given.to_string());
+        let problem = Problem::Wrapped { given, bits: ty.bits, result };
+        let place = self.place(span);
+        self.warning(Diagnostic::warning(problem).at(place, "").help(UNSIZED));
     }
 
+    /// `left op right`
     pub(super) fn binary(&mut self, op: BinaryOp, left: Value, right: Value, span: Span) -> Lower<Value> {
+        let power = op == BinaryOp::BitXor && left.is_real() && !matches!(left, Value::Int(..));
+        self.operate(op, left, right, span).or_else(|problem| {
+            let place = self.place(span);
+            let help = power.then(|| "in OpenQASM 3 `^` is exclusive or; a power is `**`".to_owned());
+            Err(self.report(Diagnostic::error(problem).at(place, "").maybe_help(help)))
+        })
+    }
+
+    /// The same; what is wrong with it is not reported yet.
+    pub(super) fn operate(
+        &mut self,
+        op: BinaryOp,
+        left: Value,
+        right: Value,
+        span: Span,
+    ) -> Result<Value, Problem> {
         // `pow(1/2) @ x` means a square root: nobody means the power 0.
         let version = if self.in_exponent { Version::V2 } else { self.version };
         if let (BinaryOp::Div, Value::Int(a, _), Value::Int(b, _), Version::V3) = (op, &left, &right, version)
@@ -292,19 +312,10 @@ impl Lowering<'_> {
             let help = format!("for the fraction write `{a}.0/{b}`");
             self.warning(Diagnostic::warning(problem).at(place, "both are integers").help(help));
         }
-        let power = op == BinaryOp::BitXor && left.is_real() && !matches!(left, Value::Int(..));
         let exact = integer::exact(op, &left, &right);
-        match arithmetic::binary(op, left, right, version) {
-            Ok(value) => {
-                self.warn_of_wrapping(exact, &value, span);
-                Ok(value)
-            }
-            Err(problem) => {
-                let place = self.place(span);
-                let help = power.then(|| "in OpenQASM 3 `^` is exclusive or; a power is `**`".to_owned());
-                Err(self.report(Diagnostic::error(problem).at(place, "").maybe_help(help)))
-            }
-        }
+        let value = arithmetic::binary(op, left, right, version)?;
+        self.warn_of_wrapping(exact, &value, span);
+        Ok(value)
     }
 
     /// `type(value)`. An integer wraps.
@@ -357,7 +368,10 @@ impl Lowering<'_> {
                     Value::Int(i, Some(_)) => {
                         let result = int.wrap(*i);
                         if result != *i {
-                            self.warn(Problem::Wrapped { given: *i, bits: int.bits, result }, span);
+                            self.warn(
+                                Problem::Wrapped { given: i.to_string(), bits: int.bits, result },
+                                span,
+                            );
                         }
                         return Ok(Value::Int(result, Some(int)));
                     }

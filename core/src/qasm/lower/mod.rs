@@ -206,8 +206,8 @@ struct Lowering<'a> {
     locals: Vec<Local>,
     log: Vec<Change>,
     mark: usize,
-    /// Whether any variable went to bits.
-    spilled: bool,
+    /// The variables of casts that a statement is planned for each value of.
+    casts: HashMap<Place, usize>,
     /// Hidden bits that are free, by how many belong together.
     spare: HashMap<u32, Vec<u32>>,
     subroutines: Vec<Definable>,
@@ -289,7 +289,7 @@ impl<'a> Lowering<'a> {
             locals: Vec::new(),
             log: Vec::new(),
             mark: 0,
-            spilled: false,
+            casts: HashMap::new(),
             spare: HashMap::new(),
             subroutines: Vec::new(),
             to_come: HashMap::new(),
@@ -362,8 +362,8 @@ impl<'a> Lowering<'a> {
 
     fn statement(&mut self, statement: &Stmt, all: &[Stmt]) -> Lower<()> {
         let span = statement.span;
-        if let Some(variable) = self.undecided(statement) {
-            return self.each_value(variable, statement, all);
+        if let Some(undecided) = self.undecided(statement) {
+            return self.each_undecided(undecided, statement, all);
         }
         match &statement.kind {
             StmtKind::Call(call) => self.call(call, span, all),

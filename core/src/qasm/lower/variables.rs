@@ -434,7 +434,6 @@ impl Lowering<'_> {
         let used =
             values.iter().map(|(state, _)| state).chain(exits.iter().map(|exit| &exit.2)).map(needed).max();
         self.use_digits(id, used.unwrap_or(u32::MAX));
-        self.spilled = true;
         // Bits that get values before this place must have been in no other use.
         let bits = match exits.is_empty() {
             true => self.hidden_bits(size, depth, span)?,
