@@ -17,11 +17,12 @@ use super::{
     Guard, Lower, Lowering, Picks, Value,
     choice::{Choice, MAX_BITS, UNDEFINED, union},
     classical::{Classical, Truth},
+    select::Along,
     variables::State,
 };
 use crate::{
     circuit::Condition,
-    qasm::ast::{Operand, Span, Type},
+    qasm::ast::{Span, Type},
 };
 
 /// From so many bits on, fewer are taken where there are not as many values.
@@ -59,28 +60,26 @@ impl Lowering<'_> {
         })
     }
 
-    /// A part of an array gets a value, where the array or the value depends on a measurement: for each of their values.
+    /// Parts of an array get a value, where the array or the value depends on a measurement: for each of their values.
     pub(super) fn assign_part_of_choices(
         &mut self,
         id: usize,
-        target: (&Operand, &str),
+        places: &[Along],
         value: Classical,
         span: Span,
     ) -> Lower<()> {
-        let (operand, name) = target;
         let whole = match &self.variables[id].state {
             State::Choice(choice) => choice.clone(),
-            _ => Choice::one(self.variable(id, operand.span)?),
+            _ => Choice::one(self.variable(id, span)?),
         };
         let (element, depth) = (self.variables[id].element(), self.variables[id].depth);
         let value = self.choice(value, span)?;
         let changed = self.map(&[whole, value], span, |lowering, mut operands| {
             let value = operands.pop().unwrap_or(UNDEFINED);
             let mut whole = operands.pop().unwrap_or(UNDEFINED);
-            let size = lowering.axis(&whole, operand.span)?;
+            let size = lowering.axis(&whole, span)?;
             lowering.spend_elements(size, span)?;
-            let places = lowering.places(&whole, &operand.parts(), name, operand.span)?;
-            lowering.put(&mut whole, &places, &element, value, span)?;
+            lowering.put(&mut whole, places, &element, value, span)?;
             Ok(whole)
         })?;
         let state = match &*changed.values {
@@ -89,6 +88,16 @@ impl Lowering<'_> {
         };
         self.set(id, state);
         Ok(())
+    }
+
+    /// The value of a variable, or one of its values: arrays that measurements decide have one shape.
+    pub(super) fn one_of_values(&mut self, id: usize, span: Span) -> Lower<Value> {
+        match &self.variables[id].state {
+            State::Choice(choice) => {
+                Ok(choice.values.iter().find(|v| **v != UNDEFINED).cloned().unwrap_or(UNDEFINED))
+            }
+            _ => self.variable(id, span),
+        }
     }
 
     /// What is known behind two branches that end with different numbers. `None` if these are too many, or none.

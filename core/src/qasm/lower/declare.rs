@@ -287,18 +287,15 @@ impl Lowering<'_> {
             Base::Name(name) => self.name(name.symbol),
             Base::Hardware(_) => String::new(),
         };
-        let measured = !matches!(known, Classical::Value(_));
-        if self.variables[id].is_array() && (measured || matches!(self.variables[id].state, State::Choice(_)))
-        {
-            return self.assign_part_of_choices(id, (target, &name), known, value.span);
-        }
-        let Classical::Value(known) = known else {
+        let array = self.variables[id].is_array();
+        if !array && !matches!(known, Classical::Value(_)) {
             return self.depends(id, self.place(value.span), "assigned here");
-        };
-        let (whole, element) = (self.variable(id, target.span)?, self.variables[id].element());
+        }
+        let whole =
+            if array { self.one_of_values(id, target.span)? } else { self.variable(id, target.span)? };
         let places = self.places(&whole, &target.parts(), &name, target.span)?;
         drop(whole);
-        self.assign_part(id, &places, &element, known, value.span)
+        self.assign_part(id, &places, known, value.span)
     }
 
     /// Bits get what a subroutine gives.

@@ -12,8 +12,8 @@
 use std::rc::Rc;
 
 use super::{
-    Lower, Lowering, Scope, Value, evaluate::position, flow::index_span, integer::IntType,
-    integer::MAX_WIDTH, turn::Turn, variables::State,
+    Lower, Lowering, Scope, Value, classical::Classical, evaluate::position, flow::index_span,
+    integer::IntType, integer::MAX_WIDTH, turn::Turn, variables::State,
 };
 use crate::qasm::{
     ast::{Expr, Index, Span, Type},
@@ -161,16 +161,20 @@ impl Lowering<'_> {
         &mut self,
         id: usize,
         places: &[Along],
-        element: &Type,
-        value: Value,
+        value: Classical,
         span: Span,
     ) -> Lower<()> {
-        let mut whole = self.variable(id, span)?;
-        self.put(&mut whole, places, element, value, span)?;
+        let value = match value {
+            Classical::Value(value) if !matches!(self.variables[id].state, State::Choice(_)) => value,
+            value => return self.assign_part_of_choices(id, places, value, span),
+        };
+        let (mut whole, element) = (self.variable(id, span)?, self.variables[id].element());
+        self.put(&mut whole, places, &element, value, span)?;
         self.set(id, State::Known(whole));
         Ok(())
     }
 
+    /// Places in a value get another.
     pub(super) fn put(
         &mut self,
         into: &mut Value,

@@ -232,11 +232,13 @@ impl Lowering<'_> {
                 let problem = Problem::WrongType { given: given.to_owned(), expected: expected.to_owned() };
                 return self.fail(problem, arg.span);
             }
-            let value = self.evaluate(arg, Scope::Global)?;
-            let value = self.check_array(parameter, value, arg.span)?;
             if parts.is_empty() {
+                let value = self.one_of_values(id, arg.span)?;
+                self.check_array(parameter, value, arg.span)?;
                 return Ok(Argument::Variable(id));
             }
+            let value = self.evaluate(arg, Scope::Global)?;
+            let value = self.check_array(parameter, value, arg.span)?;
             let (whole, name) = (self.variable(id, arg.span)?, self.name(name.symbol));
             let places = self.places(&whole, &parts, &name, arg.span)?;
             return Ok(Argument::Part(Part { whole: id, places, span: arg.span }, value));
@@ -337,10 +339,12 @@ impl Lowering<'_> {
     fn give_parts(&mut self, parts: Parts) {
         for (id, Part { whole, places, span }) in parts {
             match self.variables.get(id).map(|variable| variable.state.clone()) {
+                // An error was reported.
                 Some(State::Known(value)) => {
-                    let element = self.variables[whole].element();
-                    // An error was reported.
-                    let _ = self.assign_part(whole, &places, &element, value, span);
+                    let _ = self.assign_part(whole, &places, Classical::Value(value), span);
+                }
+                Some(State::Choice(choice)) => {
+                    let _ = self.assign_part(whole, &places, Classical::Choice(choice), span);
                 }
                 Some(_) => self.lose(whole, span),
                 None => {}
@@ -396,6 +400,16 @@ impl Lowering<'_> {
             Argument::Classical(Classical::Value(value)) if ty.dims.is_some() => {
                 let value = self.check_array(parameter, value, name.span)?;
                 self.declare_name(name, Entry::Const(value))
+            }
+            Argument::Classical(Classical::Choice(choice)) if ty.dims.is_some() => {
+                let one = choice.values.iter().find(|value| matches!(value, Value::Array(_)));
+                if let Some(value) = one.cloned() {
+                    self.check_array(parameter, value, name.span)?;
+                }
+                let id = self.new_variable(name, ty, None)?;
+                let choice = self.kept_choice(choice, self.variables[id].depth, name.span)?;
+                self.set(id, State::Choice(choice));
+                self.declare_name(name, Entry::Variable(id))
             }
             Argument::Variable(id) => self.declare_name(name, Entry::Variable(id)),
             Argument::Part(part, value) => {
