@@ -16,8 +16,9 @@ use std::rc::Rc;
 use super::{
     Guard, Lower, Lowering, Picks, Value,
     choice::{Choice, MAX_BITS, UNDEFINED, union},
-    classical::{Classical, Truth},
+    classical::Classical,
     select::Along,
+    truth::Truth,
     variables::State,
 };
 use crate::{

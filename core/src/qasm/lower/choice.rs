@@ -16,10 +16,13 @@ use std::rc::Rc;
 
 use super::{
     Lower, Lowering, Value,
-    classical::{Classical, Truth, is_one, to_digits, word},
+    classical::Classical,
+    compare::word,
+    digits::to_digits,
     functions,
     integer::{INT, IntType},
     names::Entry,
+    truth::{Truth, is_one},
     turn::Turn,
     variables::State,
 };

@@ -2,7 +2,8 @@
 
 use super::{
     Item, Lower, Lowering, Picks, Register, Scope, Stop, Value,
-    classical::{Classical, to_digits, trim},
+    classical::Classical,
+    digits::{to_digits, trim},
     duration::Duration,
     integer::IntType,
     names::Entry,

@@ -10,8 +10,9 @@
 use super::{
     Lower, Lowering, Picks, Value,
     choice::UNDEFINED,
-    classical::{Classical, Truth, is_one},
+    classical::Classical,
     evaluate::position,
+    truth::{Truth, is_one},
 };
 use crate::qasm::{
     ast::{Expr, Index, Span},

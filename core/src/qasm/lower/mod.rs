@@ -15,24 +15,30 @@
 //! A name that was declared with an error is kept as broken: its uses are silent.
 
 mod alternatives;
+mod arguments;
 mod arithmetic;
 mod build;
 mod call;
+mod cast;
 mod choice;
 mod classical;
+mod compare;
 mod conditional;
 mod declare;
 mod define;
+mod digits;
 mod duration;
 mod evaluate;
 mod files;
 mod flow;
 mod frames;
 mod functions;
+mod hidden;
 mod input;
 mod instantiate;
 mod integer;
 mod lookup;
+mod merge;
 mod names;
 mod operands;
 mod power;
@@ -42,10 +48,12 @@ mod report;
 mod select;
 mod split;
 mod subroutine;
+mod truth;
 mod turn;
 mod turning;
 mod value;
 mod variables;
+mod walk;
 mod words;
 
 use std::collections::{HashMap, HashSet};
@@ -352,7 +360,7 @@ impl<'a> Lowering<'a> {
                 self.to_come.entry(subroutine.name.symbol).or_insert(place);
             }
         }
-        self.assigned = subroutine::assigned(&program.statements);
+        self.assigned = walk::assigned(&program.statements);
         self.enter_file();
         self.enter_frame(Kind::File);
         self.list(&program.statements, &program.statements);

@@ -17,12 +17,14 @@ use std::collections::{HashMap, HashSet};
 
 use super::{
     Guard, Item, Lower, Lowering, Picks, Stop, Value,
-    classical::{Classical, Truth},
+    classical::Classical,
     conditional::Branches,
     frames::{Frame, Kind},
     names::Entry,
-    subroutine::{Wanted, assigned},
+    subroutine::Wanted,
+    truth::Truth,
     variables::{Change, Local, State, Variable},
+    walk::assigned,
 };
 use crate::{
     circuit::Condition,

@@ -15,6 +15,7 @@ use super::{
     classical::Classical,
     integer::{INT, IntType},
     names::Entry,
+    truth::Truth,
     variables::State,
 };
 use crate::{
@@ -199,7 +200,7 @@ impl Lowering<'_> {
             let value = shape.wrap(number);
             let label = Classical::Value(Value::int(value));
             let holds = self.compare_word(bits.clone(), signed, Relation::Equal, label, at)?;
-            let super::classical::Truth::Open(condition) = holds else { continue };
+            let Truth::Open(condition) = holds else { continue };
             self.branches(condition, at, |lowering, otherwise| {
                 if !otherwise && result.is_ok() {
                     result =
