@@ -636,7 +636,10 @@ fn integers_without_a_size_have_32_bits() {
     assert_eq!(warnings("int a = 65536; a = a << 16;"), ["4294967296 does not fit in 32 bits: it becomes 0"]);
     assert_eq!(warnings("int a = 4; a = a << 200;"), ["the result does not fit in 32 bits: it becomes 0"]);
     assert_eq!(warnings("uint[8] a = ~79;"), ["-80 does not fit in 8 bits: it becomes 176"]);
-    assert_eq!(warnings("uint[8] a = 5; bit b = 5[2]; if (!b) a = 0; bit[2] d = 6[1:2];"), Vec::<String>::new());
+    assert_eq!(
+        warnings("uint[8] a = 5; bit b = 5[2]; if (!b) a = 0; bit[2] d = 6[1:2];"),
+        Vec::<String>::new()
+    );
     assert_eq!(warnings("int a = 4; a = a ** 20;"), ["1099511627776 does not fit in 32 bits: it becomes 0"]);
     assert!(warnings("int[64] a = 2000000000; a = a + a; int b = 2 ** 20; rx(2 ** 40) q[0];").is_empty());
     assert!(

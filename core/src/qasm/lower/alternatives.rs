@@ -176,6 +176,7 @@ impl Lowering<'_> {
             return Ok(None);
         }
         let which = self.unused_bits(u32::try_from(more).unwrap_or(u32::MAX), depth, span)?;
+        self.exit_bits.extend(which.iter());
         let n = bits.len();
         let mut values = Vec::with_capacity(1 << (n + more));
         for state in 0..1usize << more {
@@ -236,7 +237,7 @@ impl Lowering<'_> {
 }
 
 /// A state as a choice, if it is a number or an array.
-fn chosen(state: &State) -> Option<Choice> {
+pub(super) fn chosen(state: &State) -> Option<Choice> {
     match state {
         State::Known(value) if value.is_real() || matches!(value, Value::Array(_)) => {
             Some(Choice::one(value.clone()))

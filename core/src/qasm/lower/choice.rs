@@ -78,11 +78,17 @@ impl Choice {
     }
 
     /// As what an expression stands for.
-    fn classical(self) -> Classical {
+    pub(super) fn classical(self) -> Classical {
         match &*self.values {
             [one] => Classical::Value(one.clone()),
             _ => Classical::Choice(self),
         }
+    }
+
+    /// Whether it is an integer.
+    pub(super) fn is_integer(&self) -> bool {
+        let mut defined = self.values.iter().filter(|value| **value != UNDEFINED).peekable();
+        defined.peek().is_some() && defined.all(|value| matches!(value, Value::Int(..)))
     }
 
     /// The numbers of the bits for which something holds of the value.
@@ -239,6 +245,8 @@ impl Lowering<'_> {
         right: Classical,
         span: Span,
     ) -> Lower<Classical> {
+        let known = |side: &Classical| matches!(side, Classical::Value(_) | Classical::Choice(_));
+        let known = known(&left) && known(&right);
         let choices = [self.choice(left, span)?, self.choice(right, span)?];
         let combined = self.map(&choices, span, |lowering, mut operands| {
             let (right, left) = (operands.pop().unwrap_or(UNDEFINED), operands.pop().unwrap_or(UNDEFINED));
@@ -252,7 +260,7 @@ impl Lowering<'_> {
                 other => lowering.check(other, span),
             }
         })?;
-        self.settled(combined, span)
+        if known && combined.is_integer() { Ok(combined.classical()) } else { self.settled(combined, span) }
     }
 
     /// `base ** exponent`, value by value.

@@ -55,6 +55,14 @@ impl Classical {
 impl Lowering<'_> {
     /// The value of an expression that may read bits.
     pub(super) fn classical(&mut self, expr: &Expr) -> Lower<Classical> {
+        match self.classical_or_choice(expr)? {
+            Classical::Choice(choice) if choice.is_integer() => self.settled(choice, expr.span),
+            value => Ok(value),
+        }
+    }
+
+    /// The same, where an integer that is computed from elements of an array may be one of some values, and not in bits.
+    pub(super) fn classical_or_choice(&mut self, expr: &Expr) -> Lower<Classical> {
         match &expr.kind {
             ExprKind::Index(base, index)
                 if index.iter().any(|at| matches!(at, Index::At(at) if self.may_depend(at)))
@@ -84,7 +92,7 @@ impl Lowering<'_> {
                 };
                 self.truth(value, expr.span).map(|t| t.not().classical())
             }
-            ExprKind::Unary(UnaryOp::Minus, operand) => match self.classical(operand)? {
+            ExprKind::Unary(UnaryOp::Minus, operand) => match self.classical_or_choice(operand)? {
                 Classical::Value(value) => {
                     let result = unary(UnaryOp::Minus, value);
                     self.check(result, expr.span).map(Classical::Value)
@@ -99,10 +107,10 @@ impl Lowering<'_> {
                 self.power_of_bits(base, exponent, expr.span)
             }
             ExprKind::Chain(first, rest) => {
-                let mut left = self.classical(first)?;
+                let mut left = self.classical_or_choice(first)?;
                 for (op, right) in rest {
                     let span = first.span.to(right.span);
-                    let right = self.classical(right)?;
+                    let right = self.classical_or_choice(right)?;
                     left = self.combine(*op, left, right, span)?;
                 }
                 Ok(left)
@@ -267,6 +275,16 @@ impl Lowering<'_> {
         span: Span,
     ) -> Lower<Classical> {
         use BinaryOp::*;
+        let in_bits = |side: &Classical| matches!(side, Classical::Word { .. } | Classical::Truth(_));
+        let (left, right) = match (left, right) {
+            (Classical::Choice(a), b) if a.is_integer() && (in_bits(&b) || matches!(op, And | Or)) => {
+                (self.settled(a, span)?, b)
+            }
+            (a, Classical::Choice(b)) if b.is_integer() && (in_bits(&a) || matches!(op, And | Or)) => {
+                (a, self.settled(b, span)?)
+            }
+            sides => sides,
+        };
         if choice::chooses(op, &left, &right) {
             return self.combine_choices(op, left, right, span);
         }

@@ -272,7 +272,10 @@ impl Lowering<'_> {
 
     /// A variable, or an element of one, gets a value.
     fn assign_to(&mut self, id: usize, target: &Operand, value: &Expr) -> Lower<()> {
-        let known = self.classical(value)?;
+        let known = match self.variables[id].is_array() {
+            true => self.classical_or_choice(value)?,
+            false => self.classical(value)?,
+        };
         if matches!(target.select, Select::All) {
             return self.assign_variable(id, known, value.span);
         }

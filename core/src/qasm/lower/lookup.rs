@@ -34,7 +34,7 @@ impl Lowering<'_> {
                 let value = operands.into_iter().next().unwrap_or(UNDEFINED);
                 lowering.part(&value, index, name, span)
             })?;
-            return self.settled(parts, span);
+            return if parts.is_integer() { Ok(parts.classical()) } else { self.settled(parts, span) };
         }
         for index in index {
             let Index::At(expr) = index else { return self.refuse("this slice by what is measured", span) };

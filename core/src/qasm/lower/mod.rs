@@ -43,6 +43,7 @@ mod names;
 mod operands;
 mod power;
 mod pragma;
+mod recur;
 mod repeat;
 mod report;
 mod select;
@@ -214,6 +215,8 @@ struct Lowering<'a> {
     locals: Vec<Local>,
     log: Vec<Change>,
     mark: usize,
+    /// Bits that say at which exit something was left; a round that is run again finds them 0.
+    exit_bits: Vec<u32>,
     /// The variables of casts that a statement is planned for each value of.
     casts: HashMap<Place, usize>,
     /// Hidden bits that are free, by how many belong together.
@@ -297,6 +300,7 @@ impl<'a> Lowering<'a> {
             locals: Vec::new(),
             log: Vec::new(),
             mark: 0,
+            exit_bits: Vec::new(),
             casts: HashMap::new(),
             spare: HashMap::new(),
             subroutines: Vec::new(),

@@ -279,7 +279,7 @@ impl Lowering<'_> {
                 let (place, by) = (self.place(span), *by);
                 let error = Diagnostic::error(Problem::Depends { name }).at(place, "");
                 let help = "a number that measurements decide may have at most 1024 values; what a loop assigns that a \
-                            measurement ends may be an integer or an `angle[n]`";
+                            measurement ends comes back to few values, or is an integer or an `angle[n]`";
                 let help = self.variables[id].chooses().then(|| help.to_owned());
                 Err(self.report(error.at(by, "by what is assigned here").maybe_help(help)))
             }
