@@ -275,10 +275,10 @@ impl Lowering<'_> {
     /// `left op right`
     pub(super) fn binary(&mut self, op: BinaryOp, left: Value, right: Value, span: Span) -> Lower<Value> {
         let power = op == BinaryOp::BitXor && left.is_real() && !matches!(left, Value::Int(..));
-        self.operate(op, left, right, span).or_else(|problem| {
+        self.operate(op, left, right, span).map_err(|problem| {
             let place = self.place(span);
             let help = power.then(|| "in OpenQASM 3 `^` is exclusive or; a power is `**`".to_owned());
-            Err(self.report(Diagnostic::error(problem).at(place, "").maybe_help(help)))
+            self.report(Diagnostic::error(problem).at(place, "").maybe_help(help))
         })
     }
 

@@ -8,9 +8,9 @@
 //! }
 //! rx(x) q;
 //! ```
-//! The body is planned once, so what is true of such a number must be true in every round: it is one of all values that it may ever
-//! have, as the bits of their place in a list say. The list is found by planning: a value at the end of a round that is not
-//! in it goes there, and the loop is planned again. One that has new values forever, as `x += 0.1` makes them, is lost.
+//! The body is planned once, so what is true of such a number must be true in every round: it is one of all values that it may
+//! ever have, as the bits of its place in a list of them say. The list is found by planning: a value at the end of a round that
+//! is not in it goes there, and the loop is planned again. A number with new values forever, as `x += 0.1` makes them, is lost.
 
 use super::{
     Lower, Lowering, Picks, Value,
@@ -57,7 +57,7 @@ impl Lowering<'_> {
         for number in numbers {
             let width = usize::BITS - (number.values.len() - 1).leading_zeros();
             let depth = self.variables[number.id].depth;
-            number.bits = self.hidden_bits(width, depth, span)?;
+            number.bits = self.bits_for_place(width, depth, span)?;
             let Some(choice) = chosen(&self.variables[number.id].state) else { continue };
             self.store_place(&choice, &number.values, &number.bits.clone(), span)?;
             let mut values = number.values.clone();
@@ -124,7 +124,7 @@ impl Lowering<'_> {
         let mut all = Vec::with_capacity(numbers.len());
         for (number, end) in numbers.iter().zip(ends) {
             let n = number.bits.len().unwrap_or(1);
-            let bits = self.hidden_bits(n, self.locals.len(), span)?;
+            let bits = self.bits_for_place(n, self.locals.len(), span)?;
             self.store_place(end, &number.values, &bits, span)?;
             all.push(bits);
         }
@@ -132,6 +132,11 @@ impl Lowering<'_> {
             self.store_number(number.bits.clone(), Classical::register(bits.iter().collect()), span)?;
         }
         Ok(())
+    }
+
+    /// Hidden bits; none for the place in a list of one value.
+    fn bits_for_place(&mut self, n: u32, depth: usize, span: Span) -> Lower<Picks> {
+        if n == 0 { Ok(Picks::List([].into())) } else { self.hidden_bits(n, depth, span) }
     }
 
     /// Bits get the place of a value in a list.
