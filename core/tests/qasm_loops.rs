@@ -214,6 +214,18 @@ fn numbers_come_back_to_few_values() {
          if (x == 2) r[0] = 1; x = 0; d = 0; }}"
     ));
     assert_outcomes(&circuit, &[("000 0 0", 1.0 / 15.0), ("001 0 0", 14.0 / 15.0)]);
+    // As integers do, which are kept in bits otherwise.
+    let body = "h q[0]; c = measure q[0]; h q[0]; while (c) { for int i in [0:1] { if (d) continue; h q[0]; d = measure q[0]; }
+        if (d) { h q[0]; c = measure q[0]; x = 2; } else { x = y; y = 3; }
+        h q[0]; c = measure q[0]; h q[0]; d = measure q[0]; if (c && d) break; }
+        if (c) y = 2; else x = 2; if (x == 2) r[0] = 1; if (x == 3) r[1] = 1; if (y == 2) r[2] = 1;";
+    let [numbers, integers] =
+        ["float", "int[8]"].map(|ty| outcomes(&v3(&format!("{head} {ty} x = 1; {ty} y = 2; {body}"))));
+    assert_eq!(numbers.len(), integers.len());
+    assert!(
+        integers.iter().all(|(text, p)| (numbers[text] - p).abs() < TOLERANCE),
+        "{numbers:?}\n{integers:?}"
+    );
     // New values in every round are too many.
     let message =
         refused(&format!("{head} float x = 0; c = 1; while (c) {{ x += 0.5; {again} }} rx(x) q[1];"));

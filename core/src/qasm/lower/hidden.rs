@@ -23,7 +23,9 @@ use crate::{
 impl Lowering<'_> {
     /// Some hidden bits, all 0, until the scope with this number ends; number 0 is nobody's.
     pub(super) fn hidden_bits(&mut self, size: u32, depth: usize, span: Span) -> Lower<Picks> {
-        match self.spare.get_mut(&size).and_then(Vec::pop) {
+        // What a round leaves behind must not be what the next one takes for 0 at an earlier place.
+        let outlives = self.around_loop > 0 && depth <= self.around_loop;
+        match self.spare.get_mut(&size).filter(|_| !outlives).and_then(Vec::pop) {
             Some(first) => Ok(self.until_scope(first, size, depth)),
             None => self.unused_bits(size, depth, span),
         }

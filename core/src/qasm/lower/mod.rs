@@ -215,6 +215,8 @@ struct Lowering<'a> {
     locals: Vec<Local>,
     log: Vec<Change>,
     mark: usize,
+    /// How many scopes are around the innermost loop that runs in the circuit.
+    around_loop: usize,
     /// Bits that say at which exit something was left; a round that is run again finds them 0.
     exit_bits: Vec<u32>,
     /// The variables of casts that a statement is planned for each value of.
@@ -300,6 +302,7 @@ impl<'a> Lowering<'a> {
             locals: Vec::new(),
             log: Vec::new(),
             mark: 0,
+            around_loop: 0,
             exit_bits: Vec::new(),
             casts: HashMap::new(),
             spare: HashMap::new(),

@@ -108,15 +108,21 @@ impl Lowering<'_> {
         self.enter_scope();
         let stored = self.store_ends(numbers, &ends, span);
         self.leave_scope();
-        let bits = Picks::List(self.exit_bits.drain(exits..).collect());
+        // They stay in the list, for what is around this loop.
+        let bits = Picks::List(self.exit_bits.get(exits..).unwrap_or_default().into());
         if !numbers.is_empty() && bits.len() != Some(0) {
             self.fill_digits(&bits, &[], self.guard, false, span);
         }
         self.end_rest(rest);
-        for number in &*numbers {
+        self.next_round(numbers);
+        stored.map(|()| false)
+    }
+
+    /// The numbers are what they were at the beginning of a round.
+    pub(super) fn next_round(&mut self, numbers: &[Recurring]) {
+        for number in numbers {
             self.set(number.id, number.state.clone());
         }
-        stored.map(|()| false)
     }
 
     /// The bits of all numbers get the places of new values, which may depend on the old ones.

@@ -190,17 +190,23 @@ impl Lowering<'_> {
         (self.guard, self.mark) = (Some(Guard { number, otherwise: false }), self.log.len());
         self.depth += 1;
         let errors = self.n_errors();
+        let around = std::mem::replace(&mut self.around_loop, self.locals.len());
         self.enter_frame(Kind::Round);
         self.block(body, all);
         self.leave_frame(span);
         let more = match self.leaving {
             None => self.end_round(numbers, plans, exits, span),
-            Some(_) => Ok(false),
+            // Its end is never reached.
+            Some(_) => {
+                self.next_round(numbers);
+                Ok(false)
+            }
         };
         let again = match go {
             Some(go) if self.leaving.is_none() => self.ask_again(condition, go, span),
             _ => Ok(()),
         };
+        self.around_loop = around;
         self.leaving = None;
         let changed = self.end_branch();
         (self.guard, self.mark) = (outer, mark);
