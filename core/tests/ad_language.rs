@@ -122,10 +122,52 @@ fn numbers_and_promotion() {
 }
 
 #[test]
+fn what_is_made_of_literals_takes_the_kind_that_fits() {
+    at(4.0, "fn f(x) { sqrt(if x > 1 { 4 } else { 9 }) * x }", 8.0, 2.0);
+    at(4.0, "fn f(x) { x * -(if x < 1 { 4 } else { 9 }) }", -36.0, -9.0);
+    at(4.0, "fn f(x) { let i = 1; [3, 5][i] * x }", 20.0, 5.0);
+    at(4.0, "fn f(x) { let t = if x > 1 { (1, 2) } else { (0.5, x) }; t.0 + t.1 * x }", 9.0, 2.0);
+    at(4.0, "fn f(x) { let (a, b) = if x < 1 { (1, 2) } else { (0.5, x) }; a + b * x }", 16.5, 8.0);
+    at(
+        4.0,
+        "fn f(x) { let (n, a) = if x > 1 { (1, 2) } else { (3, 4) }; [x, real(a * n)][n] + x }",
+        6.0,
+        1.0,
+    );
+    at(4.0, "fn f(x) { sum((if x > 1 { [1, 2] } else { [3, 4] }) * x) }", 12.0, 3.0);
+    at(4.0, "fn f(x) { (x + 1) * min(select(x > 1, 2, 3), 5) }", 10.0, 2.0);
+    at(
+        4.0,
+        "fn f(x) { let z = complex(x, 1); let t = if x > 1 { (2, z) } else { (z, x) }; re(t.0 * t.1) }",
+        8.0,
+        2.0,
+    );
+    at(4.0, "fn g(x) { if x > 1 { return (1, 2); } (0.5, x) } fn f(x) { g(x).1 * x }", 8.0, 2.0);
+    at(4.0, "fn f(x) { (2, x).0 * x + [if x > 1 { 3 } else { 2 }, 1][0] * x }", 20.0, 5.0);
+    // Where nothing else is asked for they are ints, and an int divides as such.
+    assert_eq!(value("fn f() { let n = if true { 7 } else { 8 }; n / 2 }", &[]), Datum::Int(3));
+    assert_eq!(value("fn f() { (if true { 7 } else { 8 }) / 2 }", &[]), Datum::Int(3));
+    assert_eq!(value("fn f() { [7, 8][0] % 2 + 1 }", &[]), Datum::Int(2));
+    let pair = value("fn f() { if true { (1, 2) } else { (3, 4) } }", &[]);
+    assert_eq!(pair, Datum::Tuple(vec![Datum::Int(1), Datum::Int(2)]));
+}
+
+#[test]
+fn rows_are_repeated() {
+    at(2.0, "fn f(x) { let mut m = [[0.0; 3]; 2]; m[1, 2] = x; m[0, 1] = 3; sum(m * m) }", 13.0, 4.0);
+    at(2.0, "fn f(x) { let mut m = [[[0; 3]; 2]; 4]; m[3, 1, 2] = x; m[23] + real(dim(m, 1)) }", 4.0, 1.0);
+    at(2.0, "fn f(x) { let row = [x, 1]; let n = 3; let m = [row; n]; sum(m) + m[2, 0] }", 11.0, 4.0);
+    at(2.0, "fn f(x) { let z = [[complex(x, 1); 2]; 2]; abs2(z[1, 1]) }", 5.0, 4.0);
+    let empty = value("fn f(n: int) { shape([[1.0; 3]; n]) }", &[Datum::Int(0)]);
+    assert_eq!(empty, Datum::ints([0, 3]));
+}
+
+#[test]
 fn statements() {
     at(2.0, "fn f(x) { let (_, a, _) = (1.0, x, x * x); a }", 2.0, 1.0);
     at(2.0, "fn f(x) { let (a, b) = (x, x * x); a * b }", 8.0, 12.0);
     at(2.0, "fn f(x) { let (mut a, b) = (x, 3.0); a += b; a *= x; a -= 1; a /= 2; a }", 4.5, 3.5);
+    at(2.0, "fn f(x) { let mut y = x; if x > 1 { y = 3 * x } else { y = x } y }", 6.0, 3.0);
     at(2.0, "fn f(x) { let y = x; let y = y * x; { let y = 100.0; y * y; } y }", 4.0, 4.0);
     at(2.0, "fn f(x) { let mut y = x; { y = y * x; } y }", 4.0, 4.0);
     at(2.0, "fn f(x) { let mut s = 0.0; for i in 0..3 { s += x * real(i); } s }", 6.0, 3.0);
@@ -493,6 +535,10 @@ fn what_is_wrong_is_said_with_its_place() {
         "fn f(x) { let n = 1; n + x }",
         "1:26: expected int, given real: an int meets a real number through `real(n)`, and a whole number is real where it is written `1.0`",
     );
+    wrong(
+        "fn f(x) { let mut xs = [0; 3]; xs[1] = x; x }",
+        "1:40: expected int, given real: an array of whole numbers holds ints, one of real numbers starts as `[0.0; n]`",
+    );
     wrong("fn f(x) { x[0] }", "1:11: expected an array, given real");
     wrong("fn f(x) { [x][x] }", "1:15: expected int, given real");
     wrong("fn f(x) { let (a, b) = x; a }", "1:24: expected a tuple of 2 values, given real");
@@ -514,6 +560,22 @@ fn what_is_wrong_is_said_with_its_place() {
         "fn f(z: complex) -> real { z }",
         "1:28: expected real, given complex: take `re`, `im`, `abs` or `abs2` of it",
     );
+    // What other languages have.
+    wrong(
+        "fn f(x) { let a = [[x]]; a[0][0] }",
+        "1:26: expected an array, given real: an element of a matrix is `a[i, j]`",
+    );
+    wrong("fn f(x: f64) { x }", "1:9: no kind `f64`: did you mean `real`?");
+    wrong("fn f(x) { math.sin(x) }", "1:11: no variable `math`");
+    wrong("fn f(x) { 2x }", "1:12: expected an operator: a product is written `2 * x`, found `x`");
+    wrong(
+        "fn f(x) { let g = |y| y; g(x) }",
+        "1:19: expected an expression: there are no closures, write a function `fn g(y) { … }` beside this one, found `|`",
+    );
+    wrong(
+        "fn f(xs: array) { for x in xs { } 1.0 }",
+        "1:31: expected `..` or `..=`: a loop runs over a range, `for i in 0..len(xs) { … xs[i] … }`, found `{`",
+    );
     wrong("fn f(x) { none }", "1:11: `none` outside the value of a pullback");
     wrong("fn f(x) { continue; x }", "1:11: `continue` outside a loop");
     wrong("rule r(x) { x } pullback(x, y) { x }", "1:17: `the pullback of r` takes 3 arguments, given 2");
@@ -530,7 +592,7 @@ fn what_is_wrong_is_said_with_its_place() {
     wrong("fn f(x) { 1 = x; x }", "1:11: expected a variable, an element or a field, found a value");
     wrong(
         "fn f(x) { let mut y = x; y = complex(1, 1); y }",
-        "1:30: expected real, given complex: take `re`, `im`, `abs` or `abs2` of it",
+        "1:30: expected real, given complex: take `re`, `im`, `abs` or `abs2` of it, or start with `complex(0.0, 0.0)`",
     );
     wrong("fn f(x) { sin() }", "1:11: `sin` takes 1 argument, given 0");
     wrong("fn f(x) { f(1, 2) }", "1:11: `f` takes 1 argument, given 2");

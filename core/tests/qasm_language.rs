@@ -291,6 +291,41 @@ fn delays_of_qiskit_in_openqasm_2_are_ignored() {
 }
 
 #[test]
+fn states_as_qiskit_exports_them_are_prepared() {
+    let prepare = "gate state_preparation(a, b) p { ry(2*atan(4/3)) p; s p; }";
+    let parsed = read(&format!(
+        "OPENQASM 2.0; include \"qelib1.inc\"; {prepare}
+         gate initialize(a, b) p {{ reset p; state_preparation(0.6,0.8j) p; }}
+         qreg q[2]; h q; initialize(0.6,0.8j) q[1];"
+    ));
+    let text = parsed.circuit.to_string();
+    assert!(text.starts_with("h q[0]\nh q[1]\nreset q[1]\nry("), "{text}");
+    let warnings: Vec<&str> = parsed.warnings.iter().map(|w| w.message.as_str()).collect();
+    let (reset, unused) = (
+        "`reset` in a gate definition is not OpenQASM; each call of the gate resets the qubit",
+        |gate: &str| format!("`0.8j` is no angle; `{gate}` does not use it, so it is ignored"),
+    );
+    assert_eq!(warnings, [reset, &unused("state_preparation"), &unused("initialize")]);
+    // Its labels, and Paulis, in both languages.
+    for (head, register) in [
+        ("OPENQASM 2.0; include \"qelib1.inc\";", "qreg q[2];"),
+        ("OPENQASM 3.0; include \"stdgates.inc\";", "qubit[2] q;"),
+    ] {
+        let calls = "prepare(r, +) q[0], q[1]; pauli(XZ) q[0], q[1]; prepare(-, 0.5+0.1j) q[0], q[1];";
+        let gates = "gate prepare(a, b) p, r { h p; s r; } gate pauli(a) p, r { z p; x r; }";
+        let parsed = read(&format!("{head} {gates} {register} {calls}"));
+        assert_eq!(parsed.circuit.to_string(), "h q[0]\ns q[1]\nz q[0]\nx q[1]\nh q[0]\ns q[1]\n");
+        assert_eq!(parsed.warnings.len(), 5);
+    }
+    // What a gate uses is an angle, and OpenQASM 3 has no reset in gates.
+    let uses = "gate g(a) p { rx(a) p; }";
+    for wrong in ["g(0.8j) q[0];", "g(XY) q[0];", "g(+) q[0];", "gate f p { reset p; } f q[0];"] {
+        let text = format!("OPENQASM 3.0; include \"stdgates.inc\"; {uses} qubit[2] q; {wrong}");
+        assert!(parse(&text, &Options::default()).is_err(), "{wrong}");
+    }
+}
+
+#[test]
 fn what_was_not_assigned_is_zero() {
     let parsed = read(
         "OPENQASM 3.0; include \"stdgates.inc\"; qubit q; uint[4] n; bool b; n += 3; while (!b) { b = true; rx(n) q; }",
@@ -599,6 +634,12 @@ fn integers_without_a_size_have_32_bits() {
     );
     assert_eq!(warnings("uint a = 0; a -= 1;"), ["-1 does not fit in 32 bits: it becomes 4294967295"]);
     assert_eq!(warnings("int a = 65536; a = a << 16;"), ["4294967296 does not fit in 32 bits: it becomes 0"]);
+    assert_eq!(warnings("int a = 4; a = a << 200;"), ["the result does not fit in 32 bits: it becomes 0"]);
+    assert_eq!(warnings("uint[8] a = ~79;"), ["-80 does not fit in 8 bits: it becomes 176"]);
+    assert_eq!(
+        warnings("uint[8] a = 5; bit b = 5[2]; if (!b) a = 0; bit[2] d = 6[1:2];"),
+        Vec::<String>::new()
+    );
     assert_eq!(warnings("int a = 4; a = a ** 20;"), ["1099511627776 does not fit in 32 bits: it becomes 0"]);
     assert!(warnings("int[64] a = 2000000000; a = a + a; int b = 2 ** 20; rx(2 ** 40) q[0];").is_empty());
     assert!(

@@ -189,6 +189,50 @@ fn variables_go_through_rounds_in_bits() {
 }
 
 #[test]
+fn numbers_come_back_to_few_values() {
+    let head = "qubit[2] q; bit c; bit d; bit[3] r;";
+    let again = "h q[0]; c = measure q[0];";
+    // Odd rounds 1, 3, 5, …
+    let circuit = v3(&format!(
+        "{head} float x = 0; {again} while (c) {{ x = pi - x; {again} }} rx(x) q[1]; r[0] = measure q[1];"
+    ));
+    assert_outcomes(&circuit, &[("000 0 0", 2.0 / 3.0), ("001 0 0", 1.0 / 3.0)]);
+    // Two of them, left and gone on with.
+    let circuit = v3(&format!(
+        "{head} float x = 0; float y = 1; while (true) {{ {again} if (c) break; float z = x; x = y; y = z; if (x == 1) continue; y = 2; }}
+         if (x == 0) r[0] = 1; if (x == 1) r[1] = 1; if (x == 2) r[2] = 1;"
+    ));
+    assert_outcomes(&circuit, &[("001 0 1", 0.5 + 0.125), ("010 0 1", 0.25), ("100 0 1", 0.125)]);
+    let circuit = v3(&format!(
+        "{head} array[uint[3], 2] a = {{0, 3}}; bit more = 1; while (more) {{ {again} if (c) break;
+         a[0] = 7 - a[0]; a[1] = a[0]; if (a[0] == 7) continue; a[1] = 1; }} r = a[1];"
+    ));
+    assert_outcomes(&circuit, &[("1 001 0 1", 1.0 / 6.0), ("1 011 0 1", 0.5), ("1 111 0 1", 1.0 / 3.0)]);
+    // A loop within is left at other places in other rounds.
+    let circuit = v3(&format!(
+        "{head} float x = 0; c = 1; while (c) {{ {again} for int i in [0:2] {{ h q[0]; d = measure q[0]; if (d) {{ x = 2; break; }} x = 1; }}
+         if (x == 2) r[0] = 1; x = 0; d = 0; }}"
+    ));
+    assert_outcomes(&circuit, &[("000 0 0", 1.0 / 15.0), ("001 0 0", 14.0 / 15.0)]);
+    // As integers do, which are kept in bits otherwise.
+    let body = "h q[0]; c = measure q[0]; h q[0]; while (c) { for int i in [0:1] { if (d) continue; h q[0]; d = measure q[0]; }
+        if (d) { h q[0]; c = measure q[0]; x = 2; } else { x = y; y = 3; }
+        h q[0]; c = measure q[0]; h q[0]; d = measure q[0]; if (c && d) break; }
+        if (c) y = 2; else x = 2; if (x == 2) r[0] = 1; if (x == 3) r[1] = 1; if (y == 2) r[2] = 1;";
+    let [numbers, integers] =
+        ["float", "int[8]"].map(|ty| outcomes(&v3(&format!("{head} {ty} x = 1; {ty} y = 2; {body}"))));
+    assert_eq!(numbers.len(), integers.len());
+    assert!(
+        integers.iter().all(|(text, p)| (numbers[text] - p).abs() < TOLERANCE),
+        "{numbers:?}\n{integers:?}"
+    );
+    // New values in every round are too many.
+    let message =
+        refused(&format!("{head} float x = 0; c = 1; while (c) {{ x += 0.5; {again} }} rx(x) q[1];"));
+    assert!(message.contains("`x` depends on a measurement"), "{message}");
+}
+
+#[test]
 fn conditions_are_computed_anew_in_each_round() {
     // One or two steps at a time, from 0 to 3 or 4.
     let steps = [("0011 0", 0.375), ("0011 1", 0.25), ("0100 1", 0.375)];

@@ -239,7 +239,7 @@ macro_rules! native_equals_ir {
             triangles(square(v)); reduced(wide(v)); sorted(xs()); multiplied(wide(v), wide(0.3));
             linear(square(v), vector(v, 0.5)); signals(xs(), vector(v, 0.5)); moduli(waves(v));
             waves(waves(v), Array::from([x(v), x(0.3), x(-1.0)])); placed(square(v), 1); written(x(v));
-            stacked(square(v), square(0.1)); dominant(square(v), 5); filtered(wide(v), 2);
+            rows(vector(v, 0.5), x(v), 2); stacked(square(v), square(0.1)); dominant(square(v), 5); filtered(wide(v), 2);
             counts(Array::from([1, -2]), vector(v, 0.5)); either(vector(v, 0.5), v > 1.0);
             whole(vector(v, 0.5), Array::from([z(v, 1.0), z(0.5, -v)]));
         }

@@ -8,7 +8,7 @@
 use std::{collections::HashMap, ops::Range, rc::Rc};
 
 /// A range of bytes in a source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub(super) struct Span {
     pub(super) start: u32,
     pub(super) end: u32,
@@ -29,7 +29,7 @@ impl Span {
 }
 
 /// A span in one of the sources.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Place {
     pub(super) source: u32,
     pub(super) span: Span,
@@ -194,6 +194,8 @@ pub(super) enum ExprKind {
     Bool(bool),
     /// A string, within its quotes: a bit string in a classical context.
     Text,
+    /// A sign alone.
+    Label,
     /// A number with a unit of time.
     Duration,
     /// A number with the unit `im`.

@@ -24,12 +24,13 @@
 //!   decide what the circuit is: their values are given before, in [`Options::inputs`], and the text is read for them.
 //! - Both languages are parsed whole. What runs is OpenQASM 2 and nearly all of OpenQASM 3.1: gates,
 //!   constants, variables, aliases, loops, `switch`, subroutines, measurement and `reset` anywhere, `if` on
-//!   bits and registers. `cal` and calls of external functions are refused by name and place. `delay`, durations and `defcal`
-//!   are ignored with a warning: a gate does what it is defined to do.
+//!   bits and registers. Pulses in `cal` and values of external functions are refused by name and place. `delay`, durations,
+//!   `defcal`, other `cal` and calls of external functions that give nothing are ignored with a warning: a gate does what
+//!   it is defined to do.
 //! - A circuit is a list of gates, so what OpenQASM 3 computes is computed while the text is read: loops are
 //!   unrolled, subroutines put in where they are called. What depends on a measurement are bits, truth values,
-//!   integers and angles of a size, whose arithmetic is done in hidden bits, other numbers of at most 1024 values, which
-//!   make a gate one for each value, and how often a `while` runs.
+//!   integers and angles of a size, whose arithmetic is done in hidden bits, other numbers and arrays of at most 1024
+//!   values, which make a gate one for each value, and how often a `while` runs.
 //! - Integers take each other's types as in C99 and wrap at their sizes. `int` and `uint` have 32 bits; where a known one
 //!   wraps, a warning says so. Literals, and what is computed from them alone, are as large as they are.
 //! - The condition of an `if` is evaluated once, when it is reached. Where its body changes the bits

@@ -79,6 +79,10 @@ pub enum Problem {
     WrongKind { name: String, is: &'static str, expected: &'static str },
     #[error("this cannot stand in a gate definition")]
     NotInGate,
+    #[error("`reset` in a gate definition is not OpenQASM; each call of the gate resets the qubit")]
+    ResetInGate,
+    #[error("`{given}` is no angle; `{gate}` does not use it, so it is ignored")]
+    UnusedArgument { given: String, gate: String },
     #[error("input `{name}` is not visible within a gate definition")]
     InputInGate { name: String },
 
@@ -177,7 +181,7 @@ pub enum Problem {
     #[error("{what} does not fit")]
     IntegerOverflow { what: String },
     #[error("{given} does not fit in {}: it becomes {result}", crate::gate::count(*bits as usize, "bit"))]
-    Wrapped { given: i128, bits: u32, result: i128 },
+    Wrapped { given: String, bits: u32, result: i128 },
     #[error("the width of a type is 1 to {limit} bits, not {given}")]
     TypeWidth { given: i128, limit: u32 },
     #[error("`{operator}` does not work on {given}")]

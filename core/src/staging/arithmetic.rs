@@ -9,7 +9,7 @@ use crate::{
     ir::{Compare, Element, Int1, Int2, Kind, Mixed, Number1, Number2, Op},
 };
 
-use super::{Given, Misfit, Stage};
+use super::{Given, Known, Misfit, Stage};
 
 /// What to do where an int meets a real number.
 const REAL_OF_INT: &str =
@@ -65,23 +65,24 @@ impl Stage {
     /// # Errors
     /// The operator means nothing for these kinds.
     pub fn binary(&mut self, op: Operator, a: Given, b: Given) -> Result<Given, Misfit> {
-        let literals = match (a, b) {
-            (Given::Literal(a), Given::Literal(b)) => {
-                if let Some(n) = op.on_literals(a, b) {
-                    return Ok(Given::Literal(n));
-                }
-                true
-            }
-            _ => false,
-        };
+        if let (Given::Literal(a), Given::Literal(b)) = (a, b)
+            && let Some(n) = op.on_literals(a, b)
+        {
+            return Ok(Given::Literal(n));
+        }
         let comparison = matches!(op, Operator::Compare(_));
         let int = self.is(a, &Kind::Int) || self.is(b, &Kind::Int);
-        if int || op == Operator::Rem || literals && comparison {
+        let literals = self.is_literal(a) && self.is_literal(b);
+        // The quotient of two literals is a real number if it is not exact; one of a computed literal is that of ints.
+        let computed = literals && ![a, b].iter().all(|g| matches!(g, Given::Literal(_)));
+        if int || op == Operator::Rem || literals && comparison || computed {
             let hint = if int { REAL_OF_INT } else { REM_OF_REALS };
             let a = self.fit_int(a, hint)?;
             let b = self.fit_int(b, hint).map_err(|e| e.of(1))?;
             let kind = if comparison { Kind::Bool } else { Kind::Int };
-            return Ok(Given::Value(self.b.inst(op.on_ints(), &[a, b], kind)));
+            let value = self.b.inst(op.on_ints(), &[a, b], kind);
+            let open = computed && !comparison && op != Operator::Div;
+            return Ok(if open { self.computed(value, Known::Literal(None)) } else { Given::Value(value) });
         }
         let number = match op {
             Operator::Add => Number2::Add,
@@ -115,14 +116,21 @@ impl Stage {
         {
             return Ok(Given::Literal(n));
         }
-        if let Given::Literals(all) = a
-            && let Some(negative) = self.negative_literals(all)
+        if let Given::Open(open) = a
+            && let Some(negative) = self.negative_literals(open)
         {
             return Ok(negative);
         }
-        let v = self.value(a)?;
+        let known = self.known(a);
+        let v = match known {
+            Known::Literals => self.fit(a, &Kind::Array(Element::Real))?,
+            _ => self.value(a)?,
+        };
         Ok(Given::Value(match self.b.kind(v) {
-            Kind::Int => self.b.inst(Op::Int1(Int1::Neg), &[v], Kind::Int),
+            Kind::Int => {
+                let negative = self.b.inst(Op::Int1(Int1::Neg), &[v], Kind::Int);
+                return Ok(self.computed(negative, known));
+            }
             Kind::Real | Kind::Complex | Kind::Array(Element::Real | Element::Complex) => {
                 self.b.number1(Number1::Neg, v)
             }

@@ -5,7 +5,7 @@ use crate::{
     ir::{ArrayOp, BETWEEN, Element, Kind, Mixed, Number1, Number2, Op},
 };
 
-use super::{Builtin, Given, Misfit, Operator, Stage};
+use super::{Builtin, Given, Known, Misfit, Operator, Stage};
 
 macro_rules! composed {
     ($($f:ident $name:literal ($($hint:ident),*) $doc:literal;)*) => {
@@ -156,7 +156,7 @@ impl Stage {
             let given = args.get(k).copied().unwrap_or(Given::Nothing);
             let value = match (op.hint(k), given) {
                 (Some(kind), _) => self.fit(given, &kind),
-                (None, Given::Literal(_) | Given::Literals(_)) => {
+                (None, Given::Literal(_) | Given::Open(_)) => {
                     self.fit_element(given, if complex { &Kind::Complex } else { &Kind::Real })
                 }
                 (None, Given::Value(v)) => match self.b.kind(v) {
@@ -188,8 +188,8 @@ impl Stage {
         let arg = |k: usize| args.get(k).copied().unwrap_or(Given::Nothing);
         // An array of real or complex numbers.
         let array = |s: &mut Stage, k: usize| -> Result<Value, Misfit> {
-            if let Given::Literals(all) = arg(k) {
-                return Ok(s.literals(all, Element::Real));
+            if s.known(arg(k)) == Known::Literals {
+                return s.fit(arg(k), &Kind::Array(Element::Real));
             }
             let v = s.value(arg(k)).map_err(|e| e.of(k))?;
             match s.b.kind(v) {
@@ -332,7 +332,7 @@ impl Stage {
             }
             Composed::Full => {
                 let x = match arg(0) {
-                    Given::Literal(_) => self.fit(arg(0), &Kind::Real)?,
+                    given if self.is_literal(given) => self.fit(given, &Kind::Real)?,
                     given => self.value(given)?,
                 };
                 let shape = self.fit(arg(1), &Kind::Array(Element::Int)).map_err(|e| e.of(1))?;

@@ -6,7 +6,7 @@ use crate::{
     ir::{ArrayOp, Compare, Element, Int1, Int2, Kind, Mixed, Number1, Number2, Op, Real1, Real2},
 };
 
-use super::{Composed, Given, Misfit, Stage};
+use super::{Composed, Given, Known, Misfit, Stage};
 
 /// A function of the language itself.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -209,9 +209,10 @@ impl Stage {
             Builtin::Composed(op) => return self.composed(op, args),
             Builtin::Select => return self.select(arg(0), arg(1), arg(2)),
             Builtin::Len | Builtin::Sum => {
-                let xs = match (builtin, arg(0)) {
-                    (Builtin::Sum, Given::Literals(all)) => self.literals(all, Element::Real),
-                    (_, given) => self.value(given)?,
+                let literals = builtin == Builtin::Sum && self.known(arg(0)) == Known::Literals;
+                let xs = match arg(0) {
+                    given if literals => self.fit(given, &Kind::Array(Element::Real))?,
+                    given => self.value(given)?,
                 };
                 match (builtin, self.b.kind(xs).clone()) {
                     (Builtin::Len, Kind::Array(_)) => self.b.inst(Op::Len, &[xs], Kind::Int),
@@ -261,7 +262,7 @@ impl Stage {
     }
 
     fn min_max(&mut self, on_reals: Real2, on_ints: Int2, a: Given, b: Given) -> Result<Given, Misfit> {
-        let literals = matches!((a, b), (Given::Literal(_), Given::Literal(_)));
+        let literals = self.is_literal(a) && self.is_literal(b);
         let ints = literals || self.is(a, &Kind::Int) || self.is(b, &Kind::Int);
         let (op, kind) = match ints {
             true => (Op::Int2(on_ints), Kind::Int),
@@ -269,33 +270,28 @@ impl Stage {
         };
         if ints {
             let args = self.fit_all(&[a, b], &[kind.clone(), kind.clone()])?;
-            return Ok(Given::Value(self.b.inst(op, &args, kind)));
+            let value = self.b.inst(op, &args, kind.clone());
+            let known = if literals { Known::Literal(None) } else { Known::Kind(kind) };
+            return Ok(self.computed(value, known));
         }
         let args = self.fit_elements(&[a, b], &[kind.clone(), kind.clone()])?;
         Ok(Given::Value(self.b.lifted(op, &args, kind)))
     }
 
     fn select(&mut self, c: Given, a: Given, b: Given) -> Result<Given, Misfit> {
-        let kind = self.common(&[a, b], None);
+        let (known, kind) = self.common(&[a, b], None);
         let args = self.fit_all(&[c, a, b], &[Kind::Bool, kind.clone(), kind.clone()])?;
-        Ok(Given::Value(self.b.inst(Op::Select, &args, kind)))
+        let value = self.b.inst(Op::Select, &args, kind);
+        Ok(self.computed(value, known))
     }
 
-    /// The kind of what is one of several: complex if one is, else that of the first value; literals among
-    /// themselves are real where a real number is asked for, else ints. Of arrays the same.
-    pub(super) fn common(&self, given: &[Given], hint: Option<&Kind>) -> Kind {
-        for complex in [Kind::Complex, Kind::Array(Element::Complex)] {
-            if hint == Some(&complex) || given.iter().any(|g| self.is(*g, &complex)) {
-                return complex;
-            }
-        }
-        let kind = given.iter().find_map(|g| match g {
-            Given::Value(v) => Some(self.b.kind(*v).clone()),
-            _ => None,
-        });
-        let arrays = given.iter().any(|g| self.is_array(*g));
-        let of = |element: Element| if arrays { Kind::Array(element) } else { element.kind() };
-        let real = of(Element::Real);
-        kind.unwrap_or_else(|| if hint == Some(&real) { real } else { of(Element::Int) })
+    /// What is known of what is one of several, and its kind: complex if one is, else that of the first value; literals
+    /// among themselves take that of `hint`, else they are ints. Of arrays and tuples the same.
+    pub(super) fn common(&self, given: &[Given], hint: Option<&Kind>) -> (Known, Kind) {
+        let hint = hint.map(|kind| Known::Kind(kind.clone()));
+        let all = given.iter().map(|g| self.known(*g)).chain(hint);
+        let known = all.fold(Known::Nothing, Known::join);
+        let kind = known.clone().settled().kind().cloned().unwrap_or(Kind::Int);
+        (known, kind)
     }
 }

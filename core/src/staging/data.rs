@@ -5,7 +5,7 @@ use crate::{
     ir::{ArrayOp, Element, Kind, Op},
 };
 
-use super::{Given, MAX_LEAVES, Misfit, Stage};
+use super::{Given, Known, MAX_LEAVES, Misfit, Stage};
 
 impl Stage {
     /// `[a, b, …]`. The elements are of kind `hint` if given; else complex if one is, ints if one is, and real otherwise;
@@ -26,15 +26,17 @@ impl Stage {
             Some(element) => element.kind(),
             None if items.is_empty() => Kind::Real,
             None if items.iter().any(|g| self.is(*g, &Kind::Int)) => Kind::Int,
-            None => self.common(items, None),
+            None => self.common(items, None).1,
         };
+        let literals = hint.is_none() && !items.is_empty() && items.iter().all(|g| self.is_literal(*g));
         let element = Element::of(&kind);
         let kinds = vec![kind; items.len()];
         let values = self.fit_all(items, &kinds)?;
         let Some(element) = element else {
             return Err(Misfit::new(&kinds[0], "a number"));
         };
-        Ok(Given::Value(self.b.inst(Op::Array, &values, Kind::Array(element))))
+        let array = self.b.inst(Op::Array, &values, Kind::Array(element));
+        Ok(if literals { self.computed(array, Known::Literals) } else { Given::Value(array) })
     }
 
     /// The arrays, one behind the other along a new first axis; they have the same shape.
@@ -68,8 +70,7 @@ impl Stage {
         shape: &[usize],
         hint: Option<Element>,
     ) -> Result<Given, Misfit> {
-        let hint =
-            hint.or_else(|| items.iter().all(|g| matches!(g, Given::Literal(_))).then_some(Element::Real));
+        let hint = hint.or_else(|| items.iter().all(|g| self.is_literal(*g)).then_some(Element::Real));
         let Given::Value(flat) = self.array(items, hint)? else { return Err(Misfit::nothing()) };
         if *self.b.kind(flat) == Kind::Array(Element::Int) {
             return Err(Misfit::new(&Kind::Int, "real"));
@@ -84,9 +85,10 @@ impl Stage {
     /// # Errors
     /// There is no array (operand 0), or an index is no int (operand 1 and on).
     pub fn element(&mut self, xs: Given, indices: &[Given]) -> Result<Given, Misfit> {
-        let flat = self.place_of(xs, indices)?;
+        let known = self.known(xs);
         let xs = self.value(xs)?;
-        Ok(Given::Value(self.b.get(xs, flat)))
+        let flat = self.place_of(Given::Value(xs), indices)?;
+        Ok(self.element_at(xs, flat, &known))
     }
 
     pub(super) fn place_of(&mut self, xs: Given, indices: &[Given]) -> Result<Value, Misfit> {
@@ -102,15 +104,20 @@ impl Stage {
         Ok(self.b.on_arrays(ArrayOp::Place, &[xs, list]))
     }
 
-    /// `[x; n]`, with elements of kind `hint` if given; else a literal takes the kind that fits.
+    /// `[x; n]`, with elements of kind `hint` if given; else a literal takes the kind that fits. An array is
+    /// repeated along a new first axis.
     ///
     /// # Errors
     /// The element does not fit, or `n` is no int.
     pub fn fill(&mut self, x: Given, n: Given, hint: Option<Element>) -> Result<Given, Misfit> {
+        if self.is_array(x) {
+            return self.repeat(x, n, hint);
+        }
         if let (Given::Literal(x), None) = (x, hint) {
             let n = self.fit(n, &Kind::Int).map_err(|e| e.of(1))?;
             return Ok(self.literal_fill(x, n));
         }
+        let literal = hint.is_none() && self.is_literal(x);
         let x = match hint {
             Some(element) => self.fit(x, &element.kind())?,
             None => self.value(x)?,
@@ -118,7 +125,20 @@ impl Stage {
         let kind = self.b.kind(x);
         let element = Element::of(kind).ok_or_else(|| Misfit::new(kind, "a number"))?;
         let n = self.fit(n, &Kind::Int).map_err(|e| e.of(1))?;
-        Ok(Given::Value(self.b.inst(Op::Fill, &[x, n], Kind::Array(element))))
+        let array = self.b.inst(Op::Fill, &[x, n], Kind::Array(element));
+        Ok(if literal { self.computed(array, Known::Literals) } else { Given::Value(array) })
+    }
+
+    /// `[row; n]`: the row taken n times.
+    fn repeat(&mut self, row: Given, n: Given, hint: Option<Element>) -> Result<Given, Misfit> {
+        let complex = hint == Some(Element::Complex) || self.is_complex(row);
+        let kind = Kind::Array(if complex { Element::Complex } else { Element::Real });
+        let row = self.fit(row, &kind)?;
+        let n = self.fit(n, &Kind::Int).map_err(|e| e.of(1))?;
+        let zero = self.b.int(0);
+        let rows = self.b.on_arrays(ArrayOp::InsertAxis, &[row, zero]);
+        let firsts = self.b.inst(Op::Fill, &[zero, n], Kind::Array(Element::Int));
+        Ok(Given::Value(self.b.on_arrays(ArrayOp::Take, &[rows, firsts])))
     }
 
     /// `xs[i]`
@@ -126,12 +146,23 @@ impl Stage {
     /// # Errors
     /// There is no array, or the index is no int.
     pub fn index(&mut self, xs: Given, i: Given) -> Result<Given, Misfit> {
+        let known = self.known(xs);
         let xs = self.value(xs)?;
         if !matches!(self.b.kind(xs), Kind::Array(_)) {
             return Err(Misfit::new(self.b.kind(xs), "an array"));
         }
         let i = self.fit(i, &Kind::Int).map_err(|e| e.of(1))?;
-        Ok(Given::Value(self.b.get(xs, i)))
+        Ok(self.element_at(xs, i, &known))
+    }
+
+    /// An element of what was known to be an array.
+    fn element_at(&mut self, xs: Value, i: Value, known: &Known) -> Given {
+        let element = self.b.get(xs, i);
+        if *known == Known::Literals {
+            self.computed(element, Known::Literal(None))
+        } else {
+            Given::Value(element)
+        }
     }
 
     /// `(a, b, …)`, the fields of the kinds of `hint` if given.
@@ -139,19 +170,25 @@ impl Stage {
     /// # Errors
     /// A field does not fit.
     pub fn tuple(&mut self, items: &[Given], hint: Option<&Kind>) -> Result<Given, Misfit> {
-        let mut values = Vec::with_capacity(items.len());
-        for (k, item) in items.iter().enumerate() {
-            let value = match hint.and_then(|h| h.fields().get(k)) {
-                Some(field) => self.fit(*item, &field.kind),
-                None => self.value(*item),
-            };
-            values.push(value.map_err(|e| e.of(k))?);
-        }
-        let leaves: usize = values.iter().map(|v| self.b.kind(*v).n_leaves()).sum();
+        let leaves: usize = items.iter().filter_map(|g| self.kind(*g)).map(|kind| kind.n_leaves()).sum();
         if leaves > MAX_LEAVES {
             let given = format!("a tuple of {leaves} values");
             let expected = format!("at most {MAX_LEAVES}: put numbers of one kind in an array");
             return Err(Misfit { operand: 0, given, expected, hint: "" });
+        }
+        let fields = hint.map_or(&[][..], Kind::fields);
+        if fields.is_empty()
+            && let Some(open) = self.open_tuple(items)
+        {
+            return Ok(open);
+        }
+        let mut values = Vec::with_capacity(items.len());
+        for (k, item) in items.iter().enumerate() {
+            let value = match fields.get(k) {
+                Some(field) => self.fit(*item, &field.kind),
+                None => self.value(*item),
+            };
+            values.push(value.map_err(|e| e.of(k))?);
         }
         Ok(Given::Value(self.b.plain_tuple(&values)))
     }
@@ -171,6 +208,11 @@ impl Stage {
     /// # Errors
     /// There is none.
     pub fn field(&mut self, tuple: Given, k: usize) -> Result<Given, Misfit> {
+        if let Given::Open(open) = tuple
+            && let Some(field) = self.open_field(open, k)
+        {
+            return Ok(field);
+        }
         let tuple = self.value(tuple)?;
         let kind = self.b.kind(tuple);
         if k >= kind.fields().len() {

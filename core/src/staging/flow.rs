@@ -166,7 +166,7 @@ impl Stage {
             }
             return Ok(Given::Nothing);
         }
-        let kind = self.common(&given, hint);
+        let (known, kind) = self.common(&given, hint);
         let param = self.b.block_param(merge, kind.clone());
         for (arm, end, given) in ends {
             self.b.switch_to(end);
@@ -175,7 +175,7 @@ impl Stage {
         }
         self.b.seal(merge);
         self.b.switch_to(merge);
-        Ok(Given::Value(param))
+        Ok(self.computed(param, known))
     }
 
     // Loops.

@@ -45,18 +45,22 @@ mod arrays;
 mod builtin;
 mod data;
 mod flow;
+mod known;
 mod linear;
-mod literals;
 mod name;
+mod open;
 mod place;
 
 pub use arithmetic::Operator;
 pub use arrays::Composed;
 pub use builtin::Builtin;
 pub use flow::{Branches, Counter, Head, Inside, Short};
-pub use literals::Literals;
+pub(crate) use known::Known;
 pub use name::is_name;
+pub use open::Open;
 pub use place::Place;
+
+use known::is_plain_tuple;
 
 use crate::{
     entity::{Block, Value, Variable},
@@ -71,8 +75,8 @@ pub const MAX_LEAVES: usize = 10_000;
 pub enum Given {
     /// A literal integer, which takes the kind that fits.
     Literal(i64),
-    /// An array of literal integers, which does so too.
-    Literals(Literals),
+    /// What is made of literals, an array, a tuple or the value of an `if`, which does so too.
+    Open(Open),
     /// A value.
     Value(Value),
     /// No value: a statement, or a block that was left.
@@ -117,6 +121,26 @@ impl Misfit {
         Misfit { operand: 0, given: "nothing".into(), expected: "a value".into(), hint: "" }
     }
 
+    /// The same where it is assigned to a variable or an element that holds `kind`.
+    fn assigned(self, kind: &Kind, element: bool) -> Misfit {
+        let hint = match (kind, self.given.as_str()) {
+            (Kind::Int, "real" | "complex") if element => {
+                ": an array of whole numbers holds ints, one of real numbers starts as `[0.0; n]`"
+            }
+            (Kind::Int, "real" | "complex") => {
+                ": a variable that starts with a whole number holds ints, one that starts with `0.0` real numbers"
+            }
+            (Kind::Real, "complex") if element => {
+                ": take `re`, `im`, `abs` or `abs2` of it, or start with `[complex(0.0, 0.0); n]`"
+            }
+            (Kind::Real, "complex") => {
+                ": take `re`, `im`, `abs` or `abs2` of it, or start with `complex(0.0, 0.0)`"
+            }
+            _ => self.hint,
+        };
+        Misfit { hint, ..self }
+    }
+
     /// The same of another operand.
     #[must_use]
     pub fn of(self, operand: usize) -> Misfit {
@@ -138,7 +162,7 @@ pub struct Stage {
     pub b: FunctionBuilder,
     result: Kind,
     loops: Vec<Loop>,
-    literals: Vec<literals::Written>,
+    open: Vec<open::Written>,
 }
 
 impl Stage {
@@ -146,7 +170,7 @@ impl Stage {
     #[must_use]
     pub fn new(name: impl Into<String>, params: Vec<Param>, result: Kind) -> Stage {
         let b = FunctionBuilder::new(name, params, result.clone());
-        Stage { b, result, loops: Vec::new(), literals: Vec::new() }
+        Stage { b, result, loops: Vec::new(), open: Vec::new() }
     }
 
     /// What the function returns.
@@ -163,40 +187,49 @@ impl Stage {
 
     // Kinds.
 
-    /// A value; a literal is an int, an array of literals one of ints.
+    /// A value; literals are ints, alone and in what is made of them.
     ///
     /// # Errors
     /// There is none.
     pub fn value(&mut self, given: Given) -> Result<Value, Misfit> {
         match given {
             Given::Literal(n) => Ok(self.b.int(n)),
-            Given::Literals(all) => Ok(self.literals(all, Element::Int)),
+            Given::Open(open) => {
+                let kind = self.kind(given).ok_or_else(Misfit::nothing)?;
+                self.decide(open, &kind)
+            }
             Given::Value(v) => Ok(v),
             Given::Nothing => Err(Misfit::nothing()),
         }
     }
 
-    /// A value of the given kind: a literal as it fits, a real number promoted to complex.
+    /// A value of the given kind: a literal as it fits, a real number promoted to complex, in tuples too.
     ///
     /// # Errors
     /// It is of another kind.
     pub fn fit(&mut self, given: Given, kind: &Kind) -> Result<Value, Misfit> {
-        match (given, kind) {
+        let value = match (given, kind) {
             (Given::Literal(n), Kind::Real | Kind::Complex) => return Ok(self.b.number(n as f64, kind)),
-            (Given::Literals(all), Kind::Array(element)) => return Ok(self.literals(all, *element)),
-            (Given::Value(v), Kind::Complex) if *self.b.kind(v) == Kind::Real => {
-                return Ok(self.b.mixed(Mixed::Promote, &[v]));
+            (Given::Open(open), _) => return self.decide(open, kind),
+            _ => self.value(given)?,
+        };
+        match (self.b.kind(value), kind) {
+            (found, kind) if found == kind => Ok(value),
+            (Kind::Real, Kind::Complex) | (Kind::Array(Element::Real), Kind::Array(Element::Complex)) => {
+                Ok(self.b.mixed(Mixed::Promote, &[value]))
             }
-            (Given::Value(v), Kind::Array(Element::Complex))
-                if *self.b.kind(v) == Kind::Array(Element::Real) =>
-            {
-                return Ok(self.b.mixed(Mixed::Promote, &[v]));
+            (found, kind) => {
+                let n = found.fields().len();
+                let misfit = Misfit::new(found, kind.to_string());
+                if !(is_plain_tuple(found, n) && is_plain_tuple(kind, n) && promotes(found, kind)) {
+                    return Err(misfit);
+                }
+                let fields: Vec<Given> = (0..n).map(|k| Given::Value(self.b.field(value, k))).collect();
+                let kinds: Vec<Kind> = kind.fields().iter().map(|f| f.kind.clone()).collect();
+                let fields = self.fit_all(&fields, &kinds)?;
+                Ok(self.b.plain_tuple(&fields))
             }
-            _ => {}
         }
-        let value = self.value(given)?;
-        let found = self.b.kind(value);
-        if found == kind { Ok(value) } else { Err(Misfit::new(found, kind.to_string())) }
     }
 
     /// All of them of the kinds given.
@@ -240,7 +273,7 @@ impl Stage {
     pub fn is_array(&self, given: Given) -> bool {
         match given {
             Given::Value(v) => matches!(self.b.kind(v), Kind::Array(_)),
-            Given::Literals(_) => true,
+            Given::Open(_) => self.known(given) == Known::Literals,
             Given::Literal(_) | Given::Nothing => false,
         }
     }
@@ -291,5 +324,17 @@ impl Stage {
             self.b.ret(zero);
         }
         self.b.finish()
+    }
+}
+
+/// Whether real numbers in it have to become complex for it to be of the other kind, and nothing else.
+fn promotes(found: &Kind, kind: &Kind) -> bool {
+    let (a, b) = (found.fields(), kind.fields());
+    match (found, kind) {
+        (Kind::Real, Kind::Complex) | (Kind::Array(Element::Real), Kind::Array(Element::Complex)) => true,
+        _ if a.is_empty() || !is_plain_tuple(found, b.len()) || !is_plain_tuple(kind, a.len()) => {
+            found == kind
+        }
+        _ => a.iter().zip(b).all(|(a, b)| promotes(&a.kind, &b.kind)),
     }
 }

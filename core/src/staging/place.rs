@@ -95,12 +95,13 @@ impl Stage {
     /// The value does not fit.
     pub fn assign(&mut self, place: Place, op: Option<Operator>, value: Given) -> Result<(), Misfit> {
         let kind = self.place_kind(&place);
+        let element = matches!(place.path.last(), Some((_, Step::Index(_))));
         let mut new = match op {
-            None => self.fit(value, &kind)?,
+            None => self.fit(value, &kind).map_err(|e| e.assigned(&kind, element))?,
             Some(op) => {
                 let old = Given::Value(self.part(&place));
                 let sum = self.binary(op, old, value)?;
-                self.fit(sum, &kind).map_err(|e| e.of(1))?
+                self.fit(sum, &kind).map_err(|e| e.assigned(&kind, element).of(1))?
             }
         };
         for (whole, step) in place.path.into_iter().rev() {

@@ -11,52 +11,25 @@ use std::collections::HashMap;
 
 use crate::{
     ir::{Element, Kind},
-    staging::{Builtin, MAX_LEAVES, Operator},
+    staging::{Builtin, Known, Operator},
 };
 
 use super::ast::{Block, Expr, ExprKind, Function, Pattern, Statement, StatementKind};
 use super::lower::ON_COMPLEX;
 
-/// What is known about a value.
-#[derive(Clone, PartialEq, Debug)]
-pub(super) enum Known {
-    Nothing,
-    /// A literal integer, which fits where a number is asked for; its value, if one literal gives it.
-    Literal(Option<i64>),
-    /// An array of literal integers, which does so too.
-    Literals,
-    /// A tuple of such.
-    Tuple(Vec<Known>),
-    Kind(Kind),
-}
-
 impl Known {
-    pub(super) fn join(self, other: Known) -> Known {
-        use Known::{Literal, Literals, Nothing, Tuple};
-        match (self, other) {
-            (Nothing, k) | (k, Nothing) => k,
-            (Literal(_), Literal(_)) => Literal(None),
-            (Literal(_), k) | (k, Literal(_)) => k,
-            (Literals, k) | (k, Literals) => k,
-            (Tuple(a), Tuple(b)) if a.len() == b.len() => {
-                Tuple(a.into_iter().zip(b).map(|(a, b)| a.join(b)).collect())
-            }
-            (Tuple(a), Known::Kind(b)) | (Known::Kind(b), Tuple(a)) if is_plain_tuple(&b, a.len()) => {
-                let fields = b.fields().iter().map(|f| Known::Kind(f.kind.clone()));
-                Tuple(a.into_iter().zip(fields).map(|(a, b)| a.join(b)).collect())
-            }
-            (Known::Kind(Kind::Real), b @ Known::Kind(Kind::Complex))
-            | (Known::Kind(Kind::Array(Element::Real)), b @ Known::Kind(Kind::Array(Element::Complex))) => b,
-            (a, _) => a,
-        }
-    }
     /// As an operand of an operator: arrays of literals are real there.
     fn operand(self) -> Known {
         if self == Known::Literals { Known::Kind(Kind::Array(Element::Real)) } else { self }
     }
     /// What an operator between two numbers or arrays gives.
-    fn meet(self, other: Known) -> Known {
+    fn meet(self, op: Operator, other: Known) -> Known {
         match (self.operand(), other.operand()) {
+            // An inexact quotient of literals is a real number; one of what is computed of literals is that of ints.
+            (Known::Literal(Some(a)), Known::Literal(Some(b))) => {
+                op.on_literals(a, b).map_or(Known::Kind(Kind::Real), |n| Known::Literal(Some(n)))
+            }
+            (Known::Literal(_), Known::Literal(_)) if op == Operator::Div => Known::Kind(Kind::Int),
             (Known::Kind(a), Known::Kind(b)) if [&a, &b].iter().any(|k| matches!(k, Kind::Array(_))) => {
                 let complex = |k: &Kind| matches!(k, Kind::Complex | Kind::Array(Element::Complex));
                 Known::Kind(Kind::Array(if complex(&a) || complex(&b) {
@@ -75,33 +48,14 @@ impl Known {
             known => known,
         }
     }
-    /// As the value of a variable: literals are ints.
-    fn settled(self) -> Known {
+    /// An element of an array.
+    fn element(self) -> Known {
         match self {
-            Known::Literal(_) => Known::Kind(Kind::Int),
-            Known::Literals => Known::Kind(Kind::Array(Element::Int)),
-            Known::Tuple(items) => {
-                let kinds: Option<Vec<Kind>> =
-                    items.into_iter().map(|k| k.settled().kind().cloned()).collect();
-                // Lowering complains about one that is too large.
-                let fits = |k: &Vec<Kind>| k.iter().map(Kind::n_leaves).sum::<usize>() <= MAX_LEAVES;
-                kinds.filter(fits).map_or(Known::Nothing, |k| Known::Kind(Kind::tuple(k)))
-            }
-            known => known,
+            Known::Literals => Known::Literal(None),
+            Known::Kind(Kind::Array(e)) => Known::Kind(e.kind()),
+            _ => Known::Nothing,
         }
     }
-    fn kind(&self) -> Option<&Kind> {
-        match self {
-            Known::Kind(k) => Some(k),
-            _ => None,
-        }
-    }
-}
-
-/// Whether it is a tuple of so many values, and no struct.
-fn is_plain_tuple(kind: &Kind, n: usize) -> bool {
-    let fields = kind.fields();
-    fields.len() == n && fields.iter().all(|f| f.name.is_none())
 }
 
 /// Walks one function.
@@ -203,20 +157,11 @@ impl Infer<'_> {
                 Some((Operator::Compare(_), ..)) => known(Kind::Bool),
                 _ => more.iter().fold(self.expr(first, kinds), |left, (op, _, e)| {
                     let right = self.expr(e, kinds);
-                    match (&left, &right) {
-                        // An inexact quotient of literals is a real number.
-                        (Known::Literal(Some(a)), Known::Literal(Some(b))) => {
-                            op.on_literals(*a, *b).map_or(known(Kind::Real), |n| Known::Literal(Some(n)))
-                        }
-                        _ => left.meet(right),
-                    }
+                    left.meet(*op, right)
                 }),
             },
             ExprKind::Call(name, args) => self.call(&name.text, args, kinds),
-            ExprKind::Index(xs, _) | ExprKind::Element(xs, _) => match self.expr(xs, kinds).settled() {
-                Known::Kind(Kind::Array(e)) => known(e.kind()),
-                _ => Known::Nothing,
-            },
+            ExprKind::Index(xs, _) | ExprKind::Element(xs, _) => self.expr(xs, kinds).element(),
             ExprKind::Field(e, name) => {
                 let fields = self.expr(e, kinds).settled();
                 let find = |k: &Kind| {
@@ -226,7 +171,10 @@ impl Infer<'_> {
                 fields.kind().and_then(find).map_or(Known::Nothing, known)
             }
             ExprKind::TupleField(e, k) => {
-                let tuple = self.expr(e, kinds).settled();
+                let tuple = match self.expr(e, kinds) {
+                    Known::Tuple(items) => return items.into_iter().nth(*k).unwrap_or(Known::Nothing),
+                    tuple => tuple,
+                };
                 let field = tuple.kind().and_then(|t| t.fields().get(*k)).map(|f| f.kind.clone());
                 field.map_or(Known::Nothing, known)
             }

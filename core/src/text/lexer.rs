@@ -96,7 +96,12 @@ pub(super) fn lex(source: &str) -> Result<Vec<(Token, Span)>, Vec<TextError>> {
             tokens.push((Token::Mark(mark), span));
         } else {
             let span = advance(c.len_utf8());
-            let (given, expected) = (format!("`{c}`"), "a name, a number or an operator".into());
+            let expected = match c {
+                '?' => "`if c { a } else { b }`, which is a value",
+                '"' | '\'' => "a name, a number or an operator: there is no text in programs",
+                _ => "a name, a number or an operator",
+            };
+            let (given, expected) = (format!("`{c}`"), expected.into());
             errors.push(error(span, TextErrorKind::Unexpected { given, expected }));
         }
     }

@@ -19,16 +19,17 @@
 //! # The language
 //! - **Kinds**: `real` (what a parameter without a kind is), `complex`, `int`, `bool`, `handle`, `array` (of real;
 //!   `array<complex>`, `array<int>`), tuples `(real, int)`, structs. A real number is promoted to complex where it meets one.
-//!   An int meets a real through `real(n)`; a literal takes the kind that fits, and so does an array of them, `[1, 2]` or `[0; n]`; `1/2` is a half.
+//!   An int meets a real through `real(n)`; a literal takes the kind that fits, and so does what is made of literals, `[1, 2]`, `[0; n]`
+//!   or `if c { 1 } else { 2 }`; `1/2` is a half.
 //! - **Statements**: `let`, `let mut`, `let (a, b)`, `=`, `+=`, `-=`, `*=`, `/=` on variables, elements and fields; `if`, `while`,
-//!   `for i in a..b`, `a..=b`, `break`, `continue`, `return`. Blocks scope; the last expression without `;` is the value.
+//!   `for i in a..b`, `a..=b`, `break`, `continue`, `return`. Blocks scope; the last expression without `;` is the value, and the last statement needs none.
 //! - **Expressions**: arithmetic, comparisons, `&& || !`, calls `f(x)` and `x.f()`, `xs[i]`, `a[i, j]`, `[a, b]`, `[e; n]`, `(a, b)`, `t.0`, `p.x`,
 //!   `Point { x: a, y: b }`, `if` as a value. `&x` is x: what Rust needs beside a variable that is used again.
 //! - **Names**: the file's functions in any order, what is registered in [`Rules`], and every op of
 //!   the [op table](crate::ir::table). `log` is `ln`; `len`, `sum`, `select`, `real`.
 //!   A registered `f.complex` is what `f` means on complex numbers.
-//! - **Arrays** have a shape: `[[1.0, 2.0], [3.0, 4.0]]` has `[2, 2]`, `full(0.0, [2, 3])` another, and `[xs, ys]` stacks two
-//!   arrays. Operators and functions of numbers work element by element, with [broadcasting](crate::array#broadcasting).
+//! - **Arrays** have a shape: `[[1.0, 2.0], [3.0, 4.0]]` has `[2, 2]`, `full(0.0, [2, 3])` another, `[xs, ys]` stacks two
+//!   arrays and `[xs; n]` has n times the same row. Operators and functions of numbers work element by element, with [broadcasting](crate::array#broadcasting).
 //!   `a[i, j]`, or `a[(i, j)]` as in Rust, is an element; `a[k]` the k-th in row-major order, of which there are `len(a)`. The other functions are
 //!   those of the [table of array operations](crate::ir::arrays) and those made of them,
 //!   [`Composed`](crate::staging::Composed):

@@ -103,8 +103,16 @@ macro_rules! __program_statement {
     ($m:ident $tl:tt let $x:tt : $k:ty = if $($r:tt)*) => {
         $crate::__program_head! { ($m $tl let_if [[] $x [$k]] []) $($r)* }
     };
+    ($m:ident $tl:tt let mut $x:tt $(: $k:ty)? = [[$e:expr; $n:expr]; $o:expr]; $($r:tt)*) => {
+        $crate::__program_write! { $m let [mut] $x [$($k)?] ($crate::__program_write!($m rows ($e) ($n) ($o))) }
+        $crate::__program_statement! { $m $tl $($r)* }
+    };
     ($m:ident $tl:tt let mut $x:tt $(: $k:ty)? = [$e:expr; $n:expr]; $($r:tt)*) => {
         $crate::__program_write! { $m let [mut] $x [$($k)?] ($crate::__program_write!($m fill ($e) ($n))) }
+        $crate::__program_statement! { $m $tl $($r)* }
+    };
+    ($m:ident $tl:tt let $x:tt $(: $k:ty)? = [[$e:expr; $n:expr]; $o:expr]; $($r:tt)*) => {
+        $crate::__program_write! { $m let [] $x [$($k)?] ($crate::__program_write!($m rows ($e) ($n) ($o))) }
         $crate::__program_statement! { $m $tl $($r)* }
     };
     ($m:ident $tl:tt let $x:tt $(: $k:ty)? = [$e:expr; $n:expr]; $($r:tt)*) => {
@@ -184,6 +192,10 @@ macro_rules! __program_statement {
     ($m:ident $tl:tt $x:tt $(. $f:tt)* = if $($r:tt)*) => {
         $crate::__program_head! { ($m $tl set_if [$x $(. $f)*] []) $($r)* }
     };
+    ($m:ident $tl:tt $x:tt $(. $f:tt)* = [[$e:expr; $n:expr]; $o:expr]; $($r:tt)*) => {
+        $crate::__program_write! { $m set [$x $(. $f)*] ($crate::__program_write!($m rows ($e) ($n) ($o))) }
+        $crate::__program_statement! { $m $tl $($r)* }
+    };
     ($m:ident $tl:tt $x:tt $(. $f:tt)* = [$e:expr; $n:expr]; $($r:tt)*) => {
         $crate::__program_write! { $m set [$x $(. $f)*] ($crate::__program_write!($m fill ($e) ($n))) }
         $crate::__program_statement! { $m $tl $($r)* }
@@ -213,12 +225,35 @@ macro_rules! __program_statement {
         $crate::__program_statement! { $m $tl $($r)* }
     };
 
+    // The last statement of a block needs no `;`.
+    ($m:ident [none] break) => { $crate::__program_write! { $m break } };
+    ($m:ident [none] continue) => { $crate::__program_write! { $m continue } };
+    ($m:ident [none] $x:tt $(. $f:tt)* = $e:expr) => { $crate::__program_write! { $m set [$x $(. $f)*] ($e) } };
+    ($m:ident [none] $x:tt $(. $f:tt)* [$i:expr] = $e:expr) => {
+        $crate::__program_write! { $m element [$x $(. $f)*] ($i) ($e) }
+    };
+    ($m:ident [none] $x:tt $(. $f:tt)* [$i:expr] += $e:expr) => {
+        $crate::__program_write! { $m element [$x $(. $f)*] ($i) (+= Add) ($e) }
+    };
+    ($m:ident [none] $x:tt $(. $f:tt)* [$i:expr] -= $e:expr) => {
+        $crate::__program_write! { $m element [$x $(. $f)*] ($i) (-= Sub) ($e) }
+    };
+    ($m:ident [none] $x:tt $(. $f:tt)* [$i:expr] *= $e:expr) => {
+        $crate::__program_write! { $m element [$x $(. $f)*] ($i) (*= Mul) ($e) }
+    };
+    ($m:ident [none] $x:tt $(. $f:tt)* [$i:expr] /= $e:expr) => {
+        $crate::__program_write! { $m element [$x $(. $f)*] ($i) (/= Div) ($e) }
+    };
+
     // Everything else is an expression; `x += e` is one of Rust.
     ($m:ident $tl:tt $e:expr; $($r:tt)*) => {
         $e;
         $crate::__program_statement! { $m $tl $($r)* }
     };
     ($m:ident [none] $e:expr) => { $e; };
+    ($m:ident [ret] [[$e:expr; $n:expr]; $o:expr]) => {
+        $crate::__program_write! { $m ret ($crate::__program_write!($m rows ($e) ($n) ($o))) }
+    };
     ($m:ident [ret] [$e:expr; $n:expr]) => {
         $crate::__program_write! { $m ret ($crate::__program_write!($m fill ($e) ($n))) }
     };

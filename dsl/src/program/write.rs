@@ -36,6 +36,9 @@ macro_rules! __program_write {
     (native give $slot:ident ($e:expr)) => { $slot = __p::native::Bind::<S>::bind($e); };
     (native fit $slot:ident ($e:expr)) => { $slot = __p::native::fit($e); };
     (native fill ($e:expr) ($n:expr)) => { __p::native::Fill($e, __p::native::fit($n)) };
+    (native rows ($e:expr) ($n:expr) ($m:expr)) => {
+        __p::native::Rows(__p::native::Fill($e, __p::native::fit($n)), __p::native::fit($m))
+    };
     (native item ($e:expr)) => { __p::native::Bind::<S>::bind($e) };
     (native set [$($x:tt)*] ($e:expr)) => { $($x)* = __p::native::fit($e); };
     (native element [$($x:tt)*] ($i:expr) ($e:expr)) => {
@@ -64,6 +67,7 @@ macro_rules! __program_write {
     (staged give $slot:ident ($e:expr)) => { $slot.give($e); };
     (staged fit $slot:ident ($e:expr)) => { $slot.give_as($e); };
     (staged fill ($e:expr) ($n:expr)) => { __p::staged::Fill($e, $n) };
+    (staged rows ($e:expr) ($n:expr) ($m:expr)) => { __p::staged::Rows(__p::staged::Fill($e, $n), $m) };
     (staged item ($e:expr)) => { __p::staged::bind($e) };
     (staged no_match ($e:expr)) => { __p::staged::there_is_no_match($e); };
     // The place as an expression: so an error about it stands at the user's.

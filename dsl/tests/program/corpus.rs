@@ -23,7 +23,7 @@ program! {
             let y = 0.5 * (x + a / x);
             let d = y - x;
             x = y;
-            if d * d < 1e-24 { break; }
+            if d * d < 1e-24 { break }
         }
         x
     }
@@ -60,7 +60,7 @@ program! {
         let mut ys = xs;
         for i in 0..ys.len() {
             ys[i] *= k;
-            if i % 2 == 1 { continue; }
+            if i % 2 == 1 { continue }
             ys[i] = ys[i] + real(i);
         }
         ys
@@ -96,7 +96,7 @@ program! {
     }
     fn phases(n: int) -> array<complex> {
         let mut zs = [complex(0.0, 0.0); n];
-        for i in 0..n { zs[i] = exp(complex(0.0, real(i))); }
+        for i in 0..n { zs[i] = exp(complex(0.0, real(i))) }
         zs
     }
     fn total(n: int) -> complex { let zs = phases(n); sum(zs) + zs[0] }
@@ -215,6 +215,14 @@ program! {
         c[(0, 1)] * c[(1, 0)] + m[3] + real(c.len() + dim(&c, 0) + shape(&c)[1])
     }
     fn written(x) -> array { let m = [[x, 1.0], [0.0, x * x]]; matmul(m, m) + [[1.0, 2.0], [3.0, 4.0]] }
+    fn rows(a: array, x, n: int) -> array {
+        let mut m = [[0.0; 2]; n];
+        m[1] = x;
+        let all = [a; n];
+        let twos = [[2.0; 2]; n];
+        m += all * twos;
+        m
+    }
     fn stacked(a: array, b: array) -> array { [a, b] }
     fn dominant(m: array, n: int) {
         let mut v = full(1.0, [2]);
@@ -228,7 +236,7 @@ program! {
         let mut b = a;
         let lengths = [n, 3];
         b += full(0.25, lengths) + spread(2.0, a);
-        if sum(&b) > 0.0 { b = b * step(a, 0.0); }
+        if sum(&b) > 0.0 { b = b * step(a, 0.0) }
         let hot = if n > 2 { true } else { false };
         select(hot, b, a)
     }

@@ -16,7 +16,9 @@ use std::rc::Rc;
 use super::{
     Guard, Lower, Lowering, Picks, Value,
     choice::{Choice, MAX_BITS, UNDEFINED, union},
-    classical::{Classical, Truth},
+    classical::Classical,
+    select::Along,
+    truth::Truth,
     variables::State,
 };
 use crate::{
@@ -57,6 +59,46 @@ impl Lowering<'_> {
             [one] if *one != UNDEFINED => State::Known(one.clone()),
             _ => State::Choice(self.kept_choice(cast, depth, span)?),
         })
+    }
+
+    /// Parts of an array get a value, where the array or the value depends on a measurement: for each of their values.
+    pub(super) fn assign_part_of_choices(
+        &mut self,
+        id: usize,
+        places: &[Along],
+        value: Classical,
+        span: Span,
+    ) -> Lower<()> {
+        let whole = match &self.variables[id].state {
+            State::Choice(choice) => choice.clone(),
+            _ => Choice::one(self.variable(id, span)?),
+        };
+        let (element, depth) = (self.variables[id].element(), self.variables[id].depth);
+        let value = self.choice(value, span)?;
+        let changed = self.map(&[whole, value], span, |lowering, mut operands| {
+            let value = operands.pop().unwrap_or(UNDEFINED);
+            let mut whole = operands.pop().unwrap_or(UNDEFINED);
+            let size = lowering.axis(&whole, span)?;
+            lowering.spend_elements(size, span)?;
+            lowering.put(&mut whole, places, &element, value, span)?;
+            Ok(whole)
+        })?;
+        let state = match &*changed.values {
+            [one] => State::Known(one.clone()),
+            _ => State::Choice(self.kept_choice(changed, depth, span)?),
+        };
+        self.set(id, state);
+        Ok(())
+    }
+
+    /// The value of a variable, or one of its values: arrays that measurements decide have one shape.
+    pub(super) fn one_of_values(&mut self, id: usize, span: Span) -> Lower<Value> {
+        match &self.variables[id].state {
+            State::Choice(choice) => {
+                Ok(choice.values.iter().find(|v| **v != UNDEFINED).cloned().unwrap_or(UNDEFINED))
+            }
+            _ => self.variable(id, span),
+        }
     }
 
     /// What is known behind two branches that end with different numbers. `None` if these are too many, or none.
@@ -134,6 +176,7 @@ impl Lowering<'_> {
             return Ok(None);
         }
         let which = self.unused_bits(u32::try_from(more).unwrap_or(u32::MAX), depth, span)?;
+        self.exit_bits.extend(which.iter());
         let n = bits.len();
         let mut values = Vec::with_capacity(1 << (n + more));
         for state in 0..1usize << more {
@@ -193,10 +236,12 @@ impl Lowering<'_> {
     }
 }
 
-/// A state as a choice, if it is a number.
-fn chosen(state: &State) -> Option<Choice> {
+/// A state as a choice, if it is a number or an array.
+pub(super) fn chosen(state: &State) -> Option<Choice> {
     match state {
-        State::Known(value) if value.is_real() => Some(Choice::one(value.clone())),
+        State::Known(value) if value.is_real() || matches!(value, Value::Array(_)) => {
+            Some(Choice::one(value.clone()))
+        }
         State::Choice(choice) => Some(choice.clone()),
         _ => None,
     }

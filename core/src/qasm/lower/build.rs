@@ -406,6 +406,12 @@ impl Builder<'_> {
                     let picked: Qubits = local.iter().map(|&k| qubits[k as usize]).collect();
                     self.push(Operation::Barrier, picked, Controls::new())?;
                 }
+                Step::Reset(local) => {
+                    for &k in local {
+                        let qubit = [qubits[k as usize]].into_iter().collect();
+                        self.push(Operation::Reset, qubit, Controls::new())?;
+                    }
+                }
             }
         }
         Ok(())

@@ -10,6 +10,7 @@ use super::{
     Item, Lower, Lowering, Picks, Scope, Stop, Value,
     classical::Classical,
     define::State,
+    evaluate::constant,
     names::{Callee, GateEntry},
     power::{self, Exponent},
 };
@@ -205,13 +206,35 @@ impl Lowering<'_> {
             Some(known) => known.into(),
             None => {
                 let mut args = SmallVec::<[Value; 3]>::new();
-                for arg in &call.args {
-                    args.push(self.real(arg, scope)?);
+                for (k, arg) in call.args.iter().enumerate() {
+                    let idle = matches!(callee, Callee::Defined(number) if !self.definitions[number].uses(k));
+                    args.push(if idle { self.idle(arg, scope, call.name)? } else { self.real(arg, scope)? });
                 }
                 args.into_iter().collect()
             }
         };
         Ok(Resolved { name: call.name.symbol, callee, args, modifiers: modifiers.map(Box::new) })
+    }
+
+    /// An argument that the gate does not use. Exporters write there what a gate was made of, be it no angle.
+    fn idle(&mut self, arg: &ast::Expr, scope: Scope, gate: Ident) -> Lower<Value> {
+        let unknown = match (&arg.kind, scope) {
+            (ast::ExprKind::Label, _) => true,
+            (ast::ExprKind::Name(name), Scope::Gate(params)) if params.contains_key(name) => false,
+            (ast::ExprKind::Name(name), _) => {
+                self.names.get(*name).is_none() && constant(self.interner.name(*name)).is_none()
+            }
+            _ => false,
+        };
+        if !unknown {
+            let value = self.evaluate(arg, scope)?;
+            if !matches!(value, Value::Complex(_)) {
+                return self.as_real(value, "an angle", arg.span);
+            }
+        }
+        let (given, gate) = (self.text(arg.span).to_owned(), self.name(gate.symbol));
+        self.warn(Problem::UnusedArgument { given, gate }, arg.span);
+        Ok(Value::int(0))
     }
 
     fn wrong_qubit_count<T>(&mut self, call: &ast::Call, expected: u64) -> Lower<T> {

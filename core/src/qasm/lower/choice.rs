@@ -15,11 +15,14 @@
 use std::rc::Rc;
 
 use super::{
-    Lower, Lowering, Value, arithmetic,
-    classical::{Classical, Truth, is_one, to_digits, word},
+    Lower, Lowering, Value,
+    classical::Classical,
+    compare::word,
+    digits::to_digits,
     functions,
     integer::{INT, IntType},
     names::Entry,
+    truth::{Truth, is_one},
     turn::Turn,
     variables::State,
 };
@@ -75,11 +78,17 @@ impl Choice {
     }
 
     /// As what an expression stands for.
-    fn classical(self) -> Classical {
+    pub(super) fn classical(self) -> Classical {
         match &*self.values {
             [one] => Classical::Value(one.clone()),
             _ => Classical::Choice(self),
         }
+    }
+
+    /// Whether it is an integer.
+    pub(super) fn is_integer(&self) -> bool {
+        let mut defined = self.values.iter().filter(|value| **value != UNDEFINED).peekable();
+        defined.peek().is_some() && defined.all(|value| matches!(value, Value::Int(..)))
     }
 
     /// The numbers of the bits for which something holds of the value.
@@ -236,20 +245,22 @@ impl Lowering<'_> {
         right: Classical,
         span: Span,
     ) -> Lower<Classical> {
+        let known = |side: &Classical| matches!(side, Classical::Value(_) | Classical::Choice(_));
+        let known = known(&left) && known(&right);
         let choices = [self.choice(left, span)?, self.choice(right, span)?];
         let combined = self.map(&choices, span, |lowering, mut operands| {
             let (right, left) = (operands.pop().unwrap_or(UNDEFINED), operands.pop().unwrap_or(UNDEFINED));
-            match arithmetic::binary(op, left.clone(), right.clone(), lowering.version) {
+            match lowering.operate(op, left, right, span) {
                 Err(Problem::DivisionByZero) => {
                     let help = "where it is 0, gates that turn by the quotient are left out; ask before with `if (…)`";
                     let warning = Diagnostic::warning(Problem::MeasuredDivisor).at(lowering.place(span), "");
                     lowering.warning(warning.help(help));
                     Ok(UNDEFINED)
                 }
-                _ => lowering.binary(op, left, right, span),
+                other => lowering.check(other, span),
             }
         })?;
-        self.settled(combined, span)
+        if known && combined.is_integer() { Ok(combined.classical()) } else { self.settled(combined, span) }
     }
 
     /// `base ** exponent`, value by value.

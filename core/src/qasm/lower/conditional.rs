@@ -15,7 +15,7 @@ use std::{collections::HashSet, ops::Range, sync::Arc};
 
 use super::{
     Guard, Item, Lower, Lowering, Picks, Planned,
-    classical::{Truth, negate, size},
+    truth::{Truth, negate, size},
 };
 use crate::{
     circuit::Condition,

@@ -2,7 +2,8 @@
 
 use super::{
     Item, Lower, Lowering, Picks, Register, Scope, Stop, Value,
-    classical::{Classical, to_digits, trim},
+    classical::Classical,
+    digits::{to_digits, trim},
     duration::Duration,
     integer::IntType,
     names::Entry,
@@ -271,7 +272,10 @@ impl Lowering<'_> {
 
     /// A variable, or an element of one, gets a value.
     fn assign_to(&mut self, id: usize, target: &Operand, value: &Expr) -> Lower<()> {
-        let known = self.classical(value)?;
+        let known = match self.variables[id].is_array() {
+            true => self.classical_or_choice(value)?,
+            false => self.classical(value)?,
+        };
         if matches!(target.select, Select::All) {
             return self.assign_variable(id, known, value.span);
         }
@@ -283,17 +287,19 @@ impl Lowering<'_> {
             let bits = self.bits_of_variable(id, target)?;
             return self.store(bits, known, target.span, value.span, false);
         }
-        let Classical::Value(known) = known else {
-            return self.depends(id, self.place(value.span), "assigned here");
-        };
-        let (whole, element) = (self.variable(id, target.span)?, self.variables[id].element());
         let name = match target.base {
             Base::Name(name) => self.name(name.symbol),
             Base::Hardware(_) => String::new(),
         };
+        let array = self.variables[id].is_array();
+        if !array && !matches!(known, Classical::Value(_)) {
+            return self.depends(id, self.place(value.span), "assigned here");
+        }
+        let whole =
+            if array { self.one_of_values(id, target.span)? } else { self.variable(id, target.span)? };
         let places = self.places(&whole, &target.parts(), &name, target.span)?;
         drop(whole);
-        self.assign_part(id, &places, &element, known, value.span)
+        self.assign_part(id, &places, known, value.span)
     }
 
     /// Bits get what a subroutine gives.

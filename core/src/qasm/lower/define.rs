@@ -21,7 +21,7 @@ use super::{
 use crate::{
     circuit::Qubits,
     gate::GateKind,
-    param::Angle,
+    param::{self, Angle},
     qasm::{
         Version,
         ast::{Base, ForLoop, GateDef, Ident, Operand, Place, Select, Span, Stmt, StmtKind, Symbol},
@@ -59,8 +59,31 @@ pub(super) struct Definition {
 /// A statement of a body, on qubits of the gate by position.
 #[derive(Debug)]
 pub(super) enum Step {
-    Call { gate: Resolved, qubits: Qubits, span: Span },
+    Call {
+        gate: Resolved,
+        qubits: Qubits,
+        span: Span,
+    },
     Barrier(Qubits),
+    /// In OpenQASM 2 only, which has no inverse of it.
+    Reset(Qubits),
+}
+
+impl Definition {
+    /// Whether the k-th parameter decides what it does.
+    pub(super) fn uses(&self, k: usize) -> bool {
+        let is_it = |angle: &Angle| angle.terms().iter().any(|(id, _)| id.index() == k);
+        let depends = |value: &Value| match value {
+            Value::Angle(angle) => is_it(angle),
+            Value::Expr(expr) => expr.steps().iter().any(|s| matches!(s, param::Step::Angle(a) if is_it(a))),
+            _ => false,
+        };
+        self.open
+            || self.body.iter().any(|step| match step {
+                Step::Call { gate, .. } => gate.args.iter().any(depends),
+                Step::Barrier(_) | Step::Reset(_) => false,
+            })
+    }
 }
 
 type Locals = HashMap<Symbol, u32>;
@@ -186,6 +209,11 @@ impl Lowering<'_> {
                 }
                 (picked.len() as u64, Step::Barrier(picked))
             }
+            StmtKind::Reset(operand) if self.version == Version::V2 => {
+                let picked = self.local_qubits(std::slice::from_ref(&**operand), qubits, None)?;
+                self.warn(Problem::ResetInGate, span);
+                (picked.len() as u64, Step::Reset(picked))
+            }
             StmtKind::Empty | StmtKind::Nop => return Ok(()),
             StmtKind::Pragma(None) => return self.ignored("a pragma", span),
             StmtKind::Pragma(Some(_)) => {
@@ -218,6 +246,7 @@ impl Lowering<'_> {
             self.count_step(span)?;
             let (more, step) = match &self.definitions[number].body[at] {
                 Step::Barrier(qubits) => (qubits.len() as u64, Step::Barrier(qubits.clone())),
+                Step::Reset(qubits) => (qubits.len() as u64, Step::Reset(qubits.clone())),
                 Step::Call { gate, qubits, span: own } => {
                     let (mut gate, qubits, own) = (gate.clone(), qubits.clone(), *own);
                     if let Some(modifiers) = &mut gate.modifiers {

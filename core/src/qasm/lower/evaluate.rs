@@ -8,7 +8,7 @@ use super::{
     Lower, Lowering, Scope, arithmetic,
     duration::Duration,
     functions,
-    integer::{self, INT, IntType, MAX_WIDTH},
+    integer::{self, INT, TooLong},
     names::{Entry, GateEntry},
     turn::{self, Turn},
     value::{Number, Value},
@@ -17,13 +17,14 @@ use crate::{
     param::Angle,
     qasm::{
         Version,
-        ast::{BaseType, BinaryOp, Expr, ExprKind, Ident, Span, Symbol, Type, UnaryOp},
+        ast::{BinaryOp, Expr, ExprKind, Ident, Span, Symbol, UnaryOp},
         diagnostic::{Diagnostic, Problem},
         lexer::radix,
     },
 };
 
-const UNSIZED: &str = "an integer without a size has 32 bits: give it one, as in `int[64]`";
+/// What to do where an integer without a size wraps.
+pub(super) const UNSIZED: &str = "an integer without a size has 32 bits: give it one, as in `int[64]`";
 
 impl Lowering<'_> {
     /// The value of an expression.
@@ -60,6 +61,9 @@ impl Lowering<'_> {
             }
             ExprKind::Call(name, args) => self.value_of_call(*name, args, expr.span, scope),
             ExprKind::Cast(ty, inner) => {
+                if let Some(&id) = self.casts.get(&self.place(expr.span)) {
+                    return self.variable(id, expr.span);
+                }
                 let value = self.evaluate(inner, scope)?;
                 self.explicit_cast(ty, value, expr.span)
             }
@@ -73,6 +77,7 @@ impl Lowering<'_> {
             }
             ExprKind::Bool(value) => Ok(Value::Bool(*value)),
             ExprKind::Text => Ok(self.bit_string(expr.span)),
+            ExprKind::Label => Ok(Value::Other("a sign")),
             ExprKind::Duration => Ok(Value::Duration(Duration::read(self.text(expr.span)))),
             ExprKind::Durationof => Ok(Value::Duration(Duration::Unknown)),
             ExprKind::Imaginary(value) if value.is_finite() => Ok(Value::Complex(Complex::new(0.0, *value))),
@@ -113,18 +118,6 @@ impl Lowering<'_> {
                 Err(self.report(error.at(place, "").maybe_help(help)))
             }
             Err(problem) => self.fail(problem, span),
-        }
-    }
-
-    /// The type of an integer. `None` for other types, and for arrays.
-    pub(super) fn integer_type(&mut self, ty: &Type) -> Lower<Option<IntType>> {
-        let (BaseType::Int | BaseType::Uint, None) = (ty.base, &ty.dims) else { return Ok(None) };
-        let unsigned = ty.base == BaseType::Uint;
-        let Some(size) = &ty.size else { return Ok(Some(IntType::plain(unsigned))) };
-        let given = self.integer(size, "the width of a type")?;
-        match u32::try_from(given).ok().filter(|bits| (1..=MAX_WIDTH).contains(bits)) {
-            Some(bits) => Ok(Some(IntType::sized(bits, unsigned))),
-            None => self.fail(Problem::TypeWidth { given, limit: MAX_WIDTH }, size.span),
         }
     }
 
@@ -268,18 +261,35 @@ impl Lowering<'_> {
     }
 
     /// Tells of an integer without a size that is not what it would be among all integers.
-    fn warn_of_wrapping(&mut self, exact: Option<i128>, value: &Value, span: Span) {
-        if let (Some(given), &Value::Int(result, Some(ty))) = (exact, value)
-            && !ty.sized
-            && given != result
-        {
-            let problem = Problem::Wrapped { given, bits: ty.bits, result };
-            let place = self.place(span);
-            self.warning(Diagnostic::warning(problem).at(place, "").help(UNSIZED));
+    fn warn_of_wrapping(&mut self, exact: Option<Result<i128, TooLong>>, value: &Value, span: Span) {
+        let (Some(exact), &Value::Int(result, Some(ty))) = (exact, value) else { return };
+        if ty.sized || exact.is_ok_and(|given| given == result) {
+            return;
         }
+        let given = exact.map_or_else(|TooLong| "the result".to_owned(), |given| given.to_string());
+        let problem = Problem::Wrapped { given, bits: ty.bits, result };
+        let place = self.place(span);
+        self.warning(Diagnostic::warning(problem).at(place, "").help(UNSIZED));
     }
 
+    /// `left op right`
     pub(super) fn binary(&mut self, op: BinaryOp, left: Value, right: Value, span: Span) -> Lower<Value> {
+        let power = op == BinaryOp::BitXor && left.is_real() && !matches!(left, Value::Int(..));
+        self.operate(op, left, right, span).map_err(|problem| {
+            let place = self.place(span);
+            let help = power.then(|| "in OpenQASM 3 `^` is exclusive or; a power is `**`".to_owned());
+            self.report(Diagnostic::error(problem).at(place, "").maybe_help(help))
+        })
+    }
+
+    /// The same; what is wrong with it is not reported yet.
+    pub(super) fn operate(
+        &mut self,
+        op: BinaryOp,
+        left: Value,
+        right: Value,
+        span: Span,
+    ) -> Result<Value, Problem> {
         // `pow(1/2) @ x` means a square root: nobody means the power 0.
         let version = if self.in_exponent { Version::V2 } else { self.version };
         if let (BinaryOp::Div, Value::Int(a, _), Value::Int(b, _), Version::V3) = (op, &left, &right, version)
@@ -291,136 +301,10 @@ impl Lowering<'_> {
             let help = format!("for the fraction write `{a}.0/{b}`");
             self.warning(Diagnostic::warning(problem).at(place, "both are integers").help(help));
         }
-        let power = op == BinaryOp::BitXor && left.is_real() && !matches!(left, Value::Int(..));
         let exact = integer::exact(op, &left, &right);
-        match arithmetic::binary(op, left, right, version) {
-            Ok(value) => {
-                self.warn_of_wrapping(exact, &value, span);
-                Ok(value)
-            }
-            Err(problem) => {
-                let place = self.place(span);
-                let help = power.then(|| "in OpenQASM 3 `^` is exclusive or; a power is `**`".to_owned());
-                Err(self.report(Diagnostic::error(problem).at(place, "").maybe_help(help)))
-            }
-        }
-    }
-
-    /// `type(value)`. An integer wraps.
-    pub(super) fn explicit_cast(&mut self, ty: &Type, value: Value, span: Span) -> Lower<Value> {
-        let value = match (value, self.integer_type(ty)?) {
-            (Value::Int(i, _), Some(ty)) => return Ok(Value::Int(ty.wrap(i), Some(ty))),
-            (other, _) => other,
-        };
-        self.cast(ty, value, span)
-    }
-
-    /// A value as one of a declared type. An integer that does not fit wraps with a warning; a literal is an error.
-    pub(super) fn cast(&mut self, ty: &Type, value: Value, span: Span) -> Lower<Value> {
-        let width = match &ty.size {
-            Some(size) => Some(self.integer(size, "the width of a type")?),
-            None => None,
-        };
-        if let Some(dims) = &ty.dims {
-            return self.cast_array(ty, dims, value, span);
-        }
-        let bits = u32::try_from(width.unwrap_or(MAX_WIDTH.into())).ok();
-        let bits = bits.filter(|w| (1..=MAX_WIDTH).contains(w));
-        let bits_of_type = bits.filter(|_| ty.size.is_some());
-        let wrong = |value: &Value, expected: &str| Problem::WrongType {
-            given: value.describe().to_owned(),
-            expected: expected.to_owned(),
-        };
-        let result = match (ty.base, &value) {
-            (BaseType::Angle, v) if v.is_real() => match bits {
-                // With an input in it, it stays as it is.
-                Some(_) => Ok(Turn::of(value, bits_of_type).unwrap_or_else(|symbolic| symbolic)),
-                None => Err(Problem::TypeWidth { given: width.unwrap_or_default(), limit: MAX_WIDTH }),
-            },
-            (BaseType::Angle, Value::Bits { width, bits }) if Some(*width) == bits_of_type => {
-                Ok(Value::Turn(Turn::Bits { width: *width, bits: *bits }))
-            }
-            (BaseType::Float, v) if v.is_real() => turn::plain(value).and_then(|value| float(value, width)),
-            (BaseType::Float, Value::Bool(b)) => Ok(Value::Number(Number::decimal(f64::from(u8::from(*b))))),
-            (BaseType::Bool, Value::Bool(_)) => Ok(value),
-            (BaseType::Bool, Value::Turn(turn)) => Ok(Value::Bool(!turn.is_zero())),
-            (BaseType::Bool, v) if v.constant().is_some() => {
-                Ok(Value::Bool(v.constant().is_some_and(|n| n.value != 0.0)))
-            }
-            (BaseType::Bool, Value::Bits { bits, .. }) => Ok(Value::Bool(*bits != 0)),
-            (BaseType::Int | BaseType::Uint, v @ Value::Turn(_)) => Err(wrong(v, "an integer")),
-            (BaseType::Int | BaseType::Uint, v) => {
-                let int = self.integer_type(ty)?.unwrap_or(INT);
-                let whole = match v {
-                    Value::Int(i, None) => Some(*i),
-                    Value::Int(i, Some(_)) => {
-                        let result = int.wrap(*i);
-                        if result != *i {
-                            self.warn(Problem::Wrapped { given: *i, bits: int.bits, result }, span);
-                        }
-                        return Ok(Value::Int(result, Some(int)));
-                    }
-                    Value::Bool(b) => Some(i128::from(*b)),
-                    Value::Bits { bits, width } if int.sized && *width == int.bits => {
-                        return Ok(Value::Int(int.wrap(bits.cast_signed()), Some(int)));
-                    }
-                    Value::Bits { bits, .. } => i128::try_from(*bits).ok(),
-                    other => other.constant().map(|n| n.value.trunc()).and_then(num_traits::cast),
-                };
-                match whole {
-                    None => Err(wrong(v, "an integer")),
-                    Some(i) if int.holds(i) => Ok(Value::Int(i, Some(int))),
-                    Some(i) => {
-                        let problem = Problem::IntegerOverflow { what: format!("{i} in {} bits", int.bits) };
-                        let help = (!int.sized).then(|| UNSIZED.to_owned());
-                        let error = Diagnostic::error(problem).at(self.place(span), "");
-                        return Err(self.report(error.maybe_help(help)));
-                    }
-                }
-            }
-            (BaseType::Bit, v) => match (v, bits_of_type) {
-                (Value::Bits { width, .. }, Some(w)) if *width == w => Ok(value),
-                (Value::Turn(Turn::Bits { width, bits }), Some(w)) if *width == w => {
-                    Ok(Value::Bits { width: w, bits: *bits })
-                }
-                (Value::Int(i, Some(ty)), Some(w)) if ty.bits == w && ty.sized => {
-                    Ok(Value::Bits { width: w, bits: ty.bits_of(*i) })
-                }
-                (Value::Int(i @ 0.., _), Some(w)) if IntType::sized(w, true).holds(*i) => {
-                    Ok(Value::Bits { width: w, bits: i.unsigned_abs() })
-                }
-                (Value::Bool(b), None) => Ok(Value::Bits { width: 1, bits: u128::from(*b) }),
-                (Value::Int(i @ 0..=1, _), None) => Ok(Value::Bits { width: 1, bits: u128::from(*i == 1) }),
-                (Value::Bits { width: 1, .. }, None) => Ok(value),
-                _ => Err(wrong(v, "a bit string of this width")),
-            },
-            (BaseType::Duration | BaseType::Stretch, Value::Duration(_)) => Ok(value),
-            (BaseType::Complex, Value::Other(_)) => Ok(value),
-            (BaseType::Complex, v) if v.complex().is_some() => {
-                Ok(v.complex().map_or(Value::COMPLEX, Value::Complex))
-            }
-            (base, v) => Err(wrong(v, type_name(base))),
-        };
-        self.check(result, span)
-    }
-
-    fn cast_array(&mut self, ty: &Type, dims: &[Expr], value: Value, span: Span) -> Lower<Value> {
-        let element = Type { span: ty.span, base: ty.base, size: ty.size.clone(), dims: None };
-        let Some((first, rest)) = dims.split_first() else { return self.cast(&element, value, span) };
-        let expected = self.integer(first, "the size of an array")?;
-        let Value::Array(items) = &value else {
-            let (given, expected) = (value.describe().to_owned(), "an array".to_owned());
-            return self.fail(Problem::WrongType { given, expected }, span);
-        };
-        if i128::try_from(items.len()) != Ok(expected) {
-            let given = format!("{} elements", items.len());
-            return self.fail(Problem::WrongType { given, expected: format!("{expected}") }, span);
-        }
-        let mut cast = Vec::with_capacity(items.len());
-        for item in items.iter() {
-            cast.push(self.cast_array(&element, rest, item.clone(), span)?);
-        }
-        Ok(Value::Array(cast.into()))
+        let value = arithmetic::binary(op, left, right, version)?;
+        self.warn_of_wrapping(exact, &value, span);
+        Ok(value)
     }
 }
 
@@ -439,7 +323,11 @@ pub(super) fn unary(op: UnaryOp, value: Value) -> Result<Value, Problem> {
         (UnaryOp::Not, Value::Bool(b)) => Ok(Value::Bool(!b)),
         (UnaryOp::Not, Value::Int(i, _)) => Ok(Value::Bool(i == 0)),
         (UnaryOp::Not, Value::Bits { bits, .. }) => Ok(Value::Bool(bits == 0)),
-        (UnaryOp::Invert, Value::Int(i, ty)) => Ok(Value::Int(ty.map_or(!i, |ty| ty.wrap(!i)), ty)),
+        // That of a literal is an `int`, which wraps where it goes to fewer bits.
+        (UnaryOp::Invert, Value::Int(i, ty)) => {
+            let ty = ty.or(INT.holds(!i).then_some(INT));
+            Ok(Value::Int(ty.map_or(!i, |ty| ty.wrap(!i)), ty))
+        }
         (UnaryOp::Invert, Value::Turn(Turn::Bits { width, bits })) => {
             Ok(Value::Turn(Turn::Bits { width, bits: !bits & arithmetic::mask(width) }))
         }
@@ -453,51 +341,12 @@ pub(super) fn unary(op: UnaryOp, value: Value) -> Result<Value, Problem> {
     }
 }
 
-/// A number as a float of a width. Those of 64 bits and more, or of no width, hold every number as it is here; narrower
-/// ones round it.
-fn float(value: Value, width: Option<i128>) -> Result<Value, Problem> {
-    let (digits, least, most) = match width {
-        None | Some(64..) => {
-            return Ok(match value.number() {
-                Some(n) => Value::Number(n),
-                None => value,
-            });
-        }
-        Some(32) => (23, -126, 127),
-        Some(16) => (10, -14, 15),
-        Some(other) => {
-            let expected = "a float of 16, 32, 64 or more".to_owned();
-            return Err(Problem::WrongType { given: format!("a width of {other} bits"), expected });
-        }
-    };
-    let Some(n) = value.constant() else { return Ok(value) };
-    let exponent = n.value.abs().log2().floor().max(f64::from(least));
-    let unit = 2f64.powf(exponent - f64::from(digits));
-    let near = (n.value / unit).round_ties_even() * unit;
-    if near.abs() >= 2f64.powf(f64::from(most + 1)) {
-        return Err(Problem::NotFinite);
-    }
-    Ok(Value::Number(Number::decimal(near)))
-}
-
 /// The constants of the language.
-fn constant(name: &str) -> Option<Value> {
+pub(super) fn constant(name: &str) -> Option<Value> {
     Some(match name {
         "pi" | "π" => Value::Angle(Angle::pi(1, 1)),
         "tau" | "τ" => Value::Angle(Angle::pi(2, 1)),
         "euler" | "ℇ" => Value::Number(Number::decimal(std::f64::consts::E)),
         _ => return None,
     })
-}
-
-fn type_name(base: BaseType) -> &'static str {
-    match base {
-        BaseType::Qubit => "a qubit",
-        BaseType::Bit => "a bit string",
-        BaseType::Bool => "a truth value",
-        BaseType::Int | BaseType::Uint => "an integer",
-        BaseType::Float | BaseType::Angle => "a number",
-        BaseType::Complex => "a complex number",
-        BaseType::Duration | BaseType::Stretch => "a duration",
-    }
 }

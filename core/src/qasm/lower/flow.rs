@@ -5,10 +5,8 @@
 use std::collections::HashSet;
 
 use super::{
-    Lower, Lowering, Picks, Scope, Stop, Value,
-    classical::{Classical, Truth},
-    frames::Kind,
-    names::Entry,
+    Lower, Lowering, Picks, Scope, Stop, Value, classical::Classical, frames::Kind, names::Entry,
+    truth::Truth,
 };
 use crate::{
     circuit::Relation,

@@ -21,9 +21,7 @@
 use std::collections::HashMap;
 
 use super::{
-    Guard, Item, Lower, Lowering, Picks, Planned,
-    conditional::Branches,
-    variables::{State, ones},
+    Guard, Item, Lower, Lowering, Picks, Planned, conditional::Branches, hidden::ones, variables::State,
 };
 use crate::{
     circuit::Condition,

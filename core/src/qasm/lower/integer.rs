@@ -149,23 +149,32 @@ pub(super) fn common(operands: &[Kind]) -> Option<IntType> {
     Some(long.max().map_or(ty, IntType::long))
 }
 
-/// What `x op y` is among all integers, of operations that may leave those of a type.
-pub(super) fn exact(op: BinaryOp, x: &Value, y: &Value) -> Option<i128> {
+/// What `x op y` is among all integers, of operations that may leave those of a type; or that it is one of more than 128 bits.
+pub(super) fn exact(op: BinaryOp, x: &Value, y: &Value) -> Option<Result<i128, TooLong>> {
     let (Value::Int(x, _), Value::Int(y, _)) = (x, y) else { return None };
-    match op {
+    let result = match op {
         BinaryOp::Add => x.checked_add(*y),
         BinaryOp::Sub => x.checked_sub(*y),
         BinaryOp::Mul => x.checked_mul(*y),
-        BinaryOp::Shl => x.checked_mul(1i128.checked_shl(u32::try_from(*y).ok()?)?),
-        _ => None,
-    }
+        BinaryOp::Shl => {
+            let factor = u32::try_from(*y).ok().and_then(|places| 2i128.checked_pow(places));
+            factor.and_then(|factor| x.checked_mul(factor)).or((*x == 0).then_some(0))
+        }
+        _ => return None,
+    };
+    Some(result.ok_or(TooLong))
 }
 
 /// What `x ** y` is among all integers.
-pub(super) fn exact_power(x: &Value, y: &Value) -> Option<i128> {
-    let (Value::Int(x, _), Value::Int(y, _)) = (x, y) else { return None };
-    x.checked_pow(u32::try_from(*y).ok()?)
+pub(super) fn exact_power(x: &Value, y: &Value) -> Option<Result<i128, TooLong>> {
+    let (Value::Int(x, _), Value::Int(y @ 0.., _)) = (x, y) else { return None };
+    let power = u32::try_from(*y).ok().and_then(|y| x.checked_pow(y));
+    Some(power.or(matches!(*x, 0 | 1).then_some(*x)).ok_or(TooLong))
 }
+
+/// More than 128 bits.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TooLong;
 
 /// The order of two known integers, each of its type.
 pub(super) fn order((x, x_type): (i128, Option<IntType>), (y, y_type): (i128, Option<IntType>)) -> Ordering {

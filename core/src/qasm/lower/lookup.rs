@@ -10,8 +10,9 @@
 use super::{
     Lower, Lowering, Picks, Value,
     choice::UNDEFINED,
-    classical::{Classical, Truth, is_one},
+    classical::Classical,
     evaluate::position,
+    truth::{Truth, is_one},
 };
 use crate::qasm::{
     ast::{Expr, Index, Span},
@@ -28,6 +29,13 @@ impl Lowering<'_> {
         span: Span,
     ) -> Lower<Classical> {
         let mut choices = vec![self.choice(base, span)?];
+        if !index.iter().any(|at| matches!(at, Index::At(at) if self.may_depend(at))) {
+            let parts = self.map(&choices, span, |lowering, operands| {
+                let value = operands.into_iter().next().unwrap_or(UNDEFINED);
+                lowering.part(&value, index, name, span)
+            })?;
+            return if parts.is_integer() { Ok(parts.classical()) } else { self.settled(parts, span) };
+        }
         for index in index {
             let Index::At(expr) = index else { return self.refuse("this slice by what is measured", span) };
             let value = self.classical(expr)?;

@@ -15,37 +15,46 @@
 //! A name that was declared with an error is kept as broken: its uses are silent.
 
 mod alternatives;
+mod arguments;
 mod arithmetic;
 mod build;
 mod call;
+mod cast;
 mod choice;
 mod classical;
+mod compare;
 mod conditional;
 mod declare;
 mod define;
+mod digits;
 mod duration;
 mod evaluate;
 mod files;
 mod flow;
 mod frames;
 mod functions;
+mod hidden;
 mod input;
 mod instantiate;
 mod integer;
 mod lookup;
+mod merge;
 mod names;
 mod operands;
 mod power;
 mod pragma;
+mod recur;
 mod repeat;
 mod report;
 mod select;
 mod split;
 mod subroutine;
+mod truth;
 mod turn;
 mod turning;
 mod value;
 mod variables;
+mod walk;
 mod words;
 
 use std::collections::{HashMap, HashSet};
@@ -206,8 +215,12 @@ struct Lowering<'a> {
     locals: Vec<Local>,
     log: Vec<Change>,
     mark: usize,
-    /// Whether any variable went to bits.
-    spilled: bool,
+    /// How many scopes are around the innermost loop that runs in the circuit.
+    around_loop: usize,
+    /// Bits that say at which exit something was left; a round that is run again finds them 0.
+    exit_bits: Vec<u32>,
+    /// The variables of casts that a statement is planned for each value of.
+    casts: HashMap<Place, usize>,
     /// Hidden bits that are free, by how many belong together.
     spare: HashMap<u32, Vec<u32>>,
     subroutines: Vec<Definable>,
@@ -289,7 +302,9 @@ impl<'a> Lowering<'a> {
             locals: Vec::new(),
             log: Vec::new(),
             mark: 0,
-            spilled: false,
+            around_loop: 0,
+            exit_bits: Vec::new(),
+            casts: HashMap::new(),
             spare: HashMap::new(),
             subroutines: Vec::new(),
             to_come: HashMap::new(),
@@ -352,7 +367,7 @@ impl<'a> Lowering<'a> {
                 self.to_come.entry(subroutine.name.symbol).or_insert(place);
             }
         }
-        self.assigned = subroutine::assigned(&program.statements);
+        self.assigned = walk::assigned(&program.statements);
         self.enter_file();
         self.enter_frame(Kind::File);
         self.list(&program.statements, &program.statements);
@@ -362,8 +377,8 @@ impl<'a> Lowering<'a> {
 
     fn statement(&mut self, statement: &Stmt, all: &[Stmt]) -> Lower<()> {
         let span = statement.span;
-        if let Some(variable) = self.undecided(statement) {
-            return self.each_value(variable, statement, all);
+        if let Some(undecided) = self.undecided(statement) {
+            return self.each_undecided(undecided, statement, all);
         }
         match &statement.kind {
             StmtKind::Call(call) => self.call(call, span, all),

@@ -10,19 +10,22 @@
 //! ```
 //!
 //! What is true in the first round may not be in the second. So before the loop each variable that is assigned in it
-//! goes to bits, or is lost if it cannot; what a round changes besides is an error. A condition that takes
+//! goes to bits, or is one of the values that it may have (`recur`), or is lost if it cannot; what a round changes besides is an error. A condition that takes
 //! computing is computed before the loop and at the end of each round, into a bit that the loop reads.
 
 use std::collections::{HashMap, HashSet};
 
 use super::{
     Guard, Item, Lower, Lowering, Picks, Stop, Value,
-    classical::{Classical, Truth},
+    classical::Classical,
     conditional::Branches,
     frames::{Frame, Kind},
     names::Entry,
-    subroutine::{Wanted, assigned},
+    recur::Recurring,
+    subroutine::Wanted,
+    truth::Truth,
     variables::{Change, Local, State, Variable},
+    walk::assigned,
 };
 use crate::{
     circuit::Condition,
@@ -51,6 +54,7 @@ pub(super) struct Checkpoint {
     results: Vec<Wanted>,
     /// Sizes and operations that were counted; steps were gone.
     counts: [u64; 3],
+    exit_bits: usize,
     passed: Option<Place>,
 }
 
@@ -70,6 +74,7 @@ impl Lowering<'_> {
             frames: self.frames.clone(),
             results: self.results.clone(),
             counts: [self.conditions, self.elements, self.count],
+            exit_bits: self.exit_bits.len(),
             passed: self.passed,
         }
     }
@@ -80,6 +85,7 @@ impl Lowering<'_> {
         self.branches.truncate(start.branches);
         self.diagnostics.truncate(start.diagnostics);
         self.bits.truncate(start.bits.0);
+        self.exit_bits.truncate(start.exit_bits);
         (self.warnings, self.n_bits, self.passed) = (start.warnings, start.bits.1, start.passed);
         [self.conditions, self.elements, self.count] = start.counts;
         self.reported.clone_from(&start.reported);
@@ -120,18 +126,46 @@ impl Lowering<'_> {
         all: &[Stmt],
         span: Span,
     ) -> Lower<()> {
+        let mut numbers = self.recurring(&self.assigned_variables(body));
+        for plans in 0.. {
+            let start = (!numbers.is_empty()).then(|| self.checkpoint());
+            let again = self.repeat_with(&mut numbers, plans, (condition, body), all, span)?;
+            match start {
+                Some(start) if again => self.back_to(&start),
+                _ => break,
+            }
+            numbers.retain(|number| number.lost().is_none());
+        }
+        Ok(())
+    }
+
+    /// Plans the loop, with the values that some numbers may have in it. Whether they may have others, and it is to be
+    /// planned again.
+    fn repeat_with(
+        &mut self,
+        numbers: &mut [Recurring],
+        plans: usize,
+        (condition, body): (Option<&Expr>, &[Stmt]),
+        all: &[Stmt],
+        span: Span,
+    ) -> Lower<bool> {
         for id in self.assigned_variables(body) {
+            if numbers.iter().any(|number| number.id() == id) {
+                continue;
+            }
             if !matches!(self.variables[id].state, State::Bits { .. }) && self.spill(id, span)?.is_none() {
                 self.lose(id, span);
             }
             // In a later round it may be larger than in the first one.
             self.use_all_digits(id);
         }
+        self.begin_recurring(numbers, span)?;
+        let exits = self.exit_bits.len();
         let start = self.plan.len();
         let truth = self.asked(condition)?;
         let computed = self.plan.len() > start;
         let test = match truth {
-            Truth::Constant(false) => return Ok(()),
+            Truth::Constant(false) => return Ok(false),
             Truth::Constant(true) => None,
             Truth::Open(test) if !computed => Some(test),
             Truth::Open(test) => {
@@ -156,21 +190,35 @@ impl Lowering<'_> {
         (self.guard, self.mark) = (Some(Guard { number, otherwise: false }), self.log.len());
         self.depth += 1;
         let errors = self.n_errors();
+        let around = std::mem::replace(&mut self.around_loop, self.locals.len());
         self.enter_frame(Kind::Round);
         self.block(body, all);
         self.leave_frame(span);
+        let more = match self.leaving {
+            None => self.end_round(numbers, plans, exits, span),
+            // Its end is never reached.
+            Some(_) => {
+                self.next_round(numbers);
+                Ok(false)
+            }
+        };
         let again = match go {
             Some(go) if self.leaving.is_none() => self.ask_again(condition, go, span),
             _ => Ok(()),
         };
+        self.around_loop = around;
         self.leaving = None;
         let changed = self.end_branch();
         (self.guard, self.mark) = (outer, mark);
         self.leave_branch();
         self.push(Item::EndWhile);
         again?;
+        let more = more?;
         if self.n_errors() > errors {
             return Err(Stop);
+        }
+        if more {
+            return Ok(true);
         }
         let differs = |(id, end): &&(usize, State)| {
             self.variables.get(*id).is_some_and(|v| !matches!(v.state, State::Lost(_)) && v.state != *end)
@@ -199,7 +247,7 @@ impl Lowering<'_> {
         if let Some(planned) = self.plan.get_mut(head) {
             planned.item = Item::While { condition, place };
         }
-        Ok(())
+        Ok(false)
     }
 
     fn asked(&mut self, condition: Option<&Expr>) -> Lower<Truth> {

@@ -12,8 +12,8 @@
 use std::rc::Rc;
 
 use super::{
-    Lower, Lowering, Scope, Value, evaluate::position, flow::index_span, integer::IntType, turn::Turn,
-    variables::State,
+    Lower, Lowering, Scope, Value, classical::Classical, evaluate::position, flow::index_span,
+    integer::IntType, integer::MAX_WIDTH, turn::Turn, variables::State,
 };
 use crate::qasm::{
     ast::{Expr, Index, Span, Type},
@@ -34,7 +34,7 @@ impl Lowering<'_> {
         self.part(&value, index, &name, span)
     }
 
-    fn part(&mut self, value: &Value, index: &[Index], name: &str, span: Span) -> Lower<Value> {
+    pub(super) fn part(&mut self, value: &Value, index: &[Index], name: &str, span: Span) -> Lower<Value> {
         let Some((first, rest)) = index.split_first() else { return Ok(value.clone()) };
         let size = self.axis(value, span)?;
         let along = self.along(first, size, name)?;
@@ -161,17 +161,21 @@ impl Lowering<'_> {
         &mut self,
         id: usize,
         places: &[Along],
-        element: &Type,
-        value: Value,
+        value: Classical,
         span: Span,
     ) -> Lower<()> {
-        let mut whole = self.variable(id, span)?;
-        self.put(&mut whole, places, element, value, span)?;
+        let value = match value {
+            Classical::Value(value) if !matches!(self.variables[id].state, State::Choice(_)) => value,
+            value => return self.assign_part_of_choices(id, places, value, span),
+        };
+        let (mut whole, element) = (self.variable(id, span)?, self.variables[id].element());
+        self.put(&mut whole, places, &element, value, span)?;
         self.set(id, State::Known(whole));
         Ok(())
     }
 
-    fn put(
+    /// Places in a value get another.
+    pub(super) fn put(
         &mut self,
         into: &mut Value,
         places: &[Along],
@@ -252,6 +256,8 @@ fn in_bits(value: &Value) -> Option<(u32, u128)> {
     match value {
         // Bit 0 is the lowest, of negative numbers too. Without a size an integer has no bits.
         Value::Int(i, Some(ty)) if ty.sized => Some((ty.bits, ty.bits_of(*i))),
+        // Qiskit writes an index of a literal for a number whose type it knows.
+        Value::Int(i @ 0.., None) => Some((MAX_WIDTH, i.unsigned_abs())),
         Value::Bits { width, bits } | Value::Turn(Turn::Bits { width, bits }) => Some((*width, *bits)),
         _ => None,
     }

@@ -5,8 +5,8 @@
 //! x q[k];                              if (k == 1) x q[1];
 //!                                      …
 //! ```
-//! That is so for the indices of what a statement acts on, for modifiers and for the bounds of a `for`. What an expression
-//! reads at such an index is a `choice`. Where an index is out of range, or a qubit is taken twice, the statement is left
+//! That is so for the indices of what a statement acts on, for modifiers and for the bounds of a `for`. Bits that are cast
+//! there, `x q[uint[2](c)];`, get a variable of their own first. What an expression reads at such an index is a `choice`. Where an index is out of range, or a qubit is taken twice, the statement is left
 //! out, with a warning: that value may never come.
 
 use super::{
@@ -15,25 +15,31 @@ use super::{
     classical::Classical,
     integer::{INT, IntType},
     names::Entry,
+    truth::Truth,
     variables::State,
 };
 use crate::{
     circuit::{Condition, Relation},
     qasm::{
         ast::{
-            Assignment, Base, Declaration, Expr, ExprKind, Index, ModifierKind, Operand, Select, Span, Stmt,
-            StmtKind,
+            Assignment, Base, BaseType, Declaration, Expr, ExprKind, Ident, Index, ModifierKind, Operand,
+            Select, Span, Stmt, StmtKind, Type,
         },
         diagnostic::{Diagnostic, Problem, Severity},
     },
 };
 
+/// An integer that a statement needs to be known, and that a measurement decides.
+#[derive(Clone, Copy)]
+pub(super) enum Undecided<'e> {
+    Variable(usize, Span),
+    /// Bits as an integer that has no name.
+    Cast(&'e Type, &'e Expr, Span),
+}
+
 impl Lowering<'_> {
-    /// A variable that a statement needs to be known, and that a measurement decides.
-    pub(super) fn undecided(&self, statement: &Stmt) -> Option<(usize, Span)> {
-        if !self.spilled {
-            return None;
-        }
+    /// An integer that a statement needs to be known, and that a measurement decides.
+    pub(super) fn undecided<'e>(&self, statement: &'e Stmt) -> Option<Undecided<'e>> {
         match &statement.kind {
             StmtKind::Call(call) => {
                 let modifiers = call.modifiers.iter().find_map(|modifier| match &modifier.kind {
@@ -64,7 +70,7 @@ impl Lowering<'_> {
     /// The assignment of a declaration whose value measures, or is computed from, qubits at an index that a measurement
     /// decides: what it declares is known behind all of its cases.
     pub(super) fn value_by_bits(&self, declaration: &Declaration, span: Span) -> Option<Stmt> {
-        let value = declaration.value.as_ref().filter(|_| self.spilled)?;
+        let value = declaration.value.as_ref()?;
         self.qubits_by_bits(value)?;
         let name = declaration.name;
         let target = Operand { span: name.span, base: Base::Name(name), select: Select::All };
@@ -73,17 +79,26 @@ impl Lowering<'_> {
     }
 
     /// An integer in bits that an expression reads.
-    fn integer_in_bits(&self, expr: &Expr) -> Option<(usize, Span)> {
+    fn integer_in_bits<'e>(&self, expr: &'e Expr) -> Option<Undecided<'e>> {
         match &expr.kind {
             ExprKind::Name(symbol) => match self.names.get(*symbol) {
                 Some(&Entry::Variable(id)) => {
                     let variable = &self.variables[id];
                     let measured = matches!(variable.state, State::Bits { .. }) && variable.integer.is_some();
-                    measured.then_some((id, expr.span))
+                    measured.then_some(Undecided::Variable(id, expr.span))
                 }
                 _ => None,
             },
-            ExprKind::Unary(_, inner) | ExprKind::Cast(_, inner) => self.integer_in_bits(inner),
+            ExprKind::Unary(_, inner) => self.integer_in_bits(inner),
+            ExprKind::Cast(ty, inner) => self.integer_in_bits(inner).or_else(|| {
+                let integer = matches!(ty.base, BaseType::Int | BaseType::Uint) && ty.dims.is_none();
+                let measured = || integer && self.may_depend(inner);
+                match self.casts.get(&self.place(expr.span)) {
+                    Some(&id) => matches!(self.variables[id].state, State::Bits { .. })
+                        .then_some(Undecided::Variable(id, expr.span)),
+                    None => measured().then_some(Undecided::Cast(ty, inner, expr.span)),
+                }
+            }),
             ExprKind::Index(inner, index) => self
                 .integer_in_bits(inner)
                 .or_else(|| index.iter().find_map(|index| self.bounds_in_bits(index))),
@@ -98,7 +113,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn bounds_in_bits(&self, index: &Index) -> Option<(usize, Span)> {
+    fn bounds_in_bits<'e>(&self, index: &'e Index) -> Option<Undecided<'e>> {
         match index {
             Index::At(Expr { kind: ExprKind::Name(_), .. }) if !self.is_integer(index) => None,
             Index::At(expr) => self.integer_in_bits(expr),
@@ -116,12 +131,13 @@ impl Lowering<'_> {
     }
 
     /// One in the indices of an operand.
-    fn index_in_bits(&self, operand: &Operand) -> Option<(usize, Span)> {
-        operand.parts().iter().flat_map(|part| part.iter()).find_map(|index| self.bounds_in_bits(index))
+    fn index_in_bits<'e>(&self, operand: &'e Operand) -> Option<Undecided<'e>> {
+        let Select::Parts(parts) = &operand.select else { return None };
+        parts.iter().flat_map(|part| part.iter()).find_map(|index| self.bounds_in_bits(index))
     }
 
     /// One in the indices of qubits within an expression: those of a measurement, or of an argument.
-    fn qubits_by_bits(&self, expr: &Expr) -> Option<(usize, Span)> {
+    fn qubits_by_bits<'e>(&self, expr: &'e Expr) -> Option<Undecided<'e>> {
         match &expr.kind {
             ExprKind::Measure(operand) => self.index_in_bits(operand),
             ExprKind::Call(_, args) => args.iter().find_map(|arg| self.qubits_by_bits(arg)),
@@ -135,13 +151,31 @@ impl Lowering<'_> {
         }
     }
 
-    /// A statement, for each value of a variable.
-    pub(super) fn each_value(
+    /// A statement, for each value of what is to be known.
+    pub(super) fn each_undecided(
         &mut self,
-        (id, at): (usize, Span),
+        undecided: Undecided<'_>,
         statement: &Stmt,
         all: &[Stmt],
     ) -> Lower<()> {
+        let (ty, inner, span) = match undecided {
+            Undecided::Variable(id, at) => return self.each_value((id, at), statement, all),
+            Undecided::Cast(ty, inner, span) => (ty, inner, span),
+        };
+        let value = self.classical(inner)?;
+        let value = self.cast_bits(ty, value, span)?;
+        let place = self.place(span);
+        let text = self.text(span).to_owned();
+        let name = Ident { symbol: self.interner.intern(&text), span };
+        let id = self.new_variable(name, ty, Some((value, span)))?;
+        self.casts.insert(place, id);
+        let result = self.statement(statement, all);
+        self.casts.remove(&place);
+        result
+    }
+
+    /// A statement, for each value of a variable.
+    fn each_value(&mut self, (id, at): (usize, Span), statement: &Stmt, all: &[Stmt]) -> Lower<()> {
         let Some(Classical::Word { bits, signed, ty }) = self.word_of(id) else {
             return self.depends(id, self.place(at), "");
         };
@@ -166,7 +200,7 @@ impl Lowering<'_> {
             let value = shape.wrap(number);
             let label = Classical::Value(Value::int(value));
             let holds = self.compare_word(bits.clone(), signed, Relation::Equal, label, at)?;
-            let super::classical::Truth::Open(condition) = holds else { continue };
+            let Truth::Open(condition) = holds else { continue };
             self.branches(condition, at, |lowering, otherwise| {
                 if !otherwise && result.is_ok() {
                     result =

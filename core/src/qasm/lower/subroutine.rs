@@ -9,25 +9,23 @@
 //! }
 //! ```
 //!
-//! Qubits and `mutable` arrays are passed as themselves, parts of arrays there and back, all else by value. A result of bits goes straight to where the caller
-//! wants it; a known number is a value of the caller's expression; one that depends on a measurement goes
-//! to hidden bits. Recursion is fine while it ends.
+//! What becomes of arguments stands in `arguments`. A result of bits goes straight to where the caller wants it; a known number
+//! is a value of the caller's expression; one that depends on a measurement goes to hidden bits. Recursion is fine while it
+//! ends.
 
 use std::rc::Rc;
 
 use super::{
     Lower, Lowering, Picks, Scope, Stop, Value,
+    arguments::{Argument, Parts},
     classical::Classical,
     frames::Kind,
-    names::{Entry, GateEntry},
-    select::Along,
+    names::GateEntry,
     variables::{State, bits_of_type},
+    walk::returned,
 };
 use crate::qasm::{
-    ast::{
-        Base, BaseType, Expr, ExprKind, Ident, Parameter, Place, PragmaKind, Span, Stmt, StmtKind,
-        Subroutine, Symbol, Type,
-    },
+    ast::{BaseType, Expr, ExprKind, Ident, Place, Span, Subroutine, Symbol, Type},
     diagnostic::{Diagnostic, Problem},
 };
 
@@ -68,27 +66,6 @@ pub(super) enum Given {
     /// It stands in the bits that were handed in.
     Stored,
 }
-
-/// An argument, as the caller sees it.
-enum Argument {
-    Qubits(Picks),
-    Classical(Classical),
-    /// A variable that is written to.
-    Variable(usize),
-    /// A part of one, with its value.
-    Part(Part, Value),
-}
-
-/// A part of an array of the caller that is written to.
-struct Part {
-    whole: usize,
-    places: Vec<Along>,
-    /// Where the call has it.
-    span: Span,
-}
-
-/// The variables of a body that stand for parts of arrays of the caller.
-type Parts = Vec<(usize, Part)>;
 
 impl Lowering<'_> {
     pub(super) fn define_subroutine(&mut self, subroutine: &Rc<Subroutine>) -> Lower<()> {
@@ -215,87 +192,6 @@ impl Lowering<'_> {
         Ok(chooses.then_some(id))
     }
 
-    /// An argument, as the caller sees it.
-    fn argument(&mut self, arg: &Expr, parameter: &Parameter) -> Lower<Argument> {
-        let ty = &parameter.ty;
-        if parameter.mutable {
-            let named = self.as_operand(arg).and_then(|operand| match operand.base {
-                Base::Name(name) => Some((self.names.get(name.symbol)?, name, operand.parts())),
-                Base::Hardware(_) => None,
-            });
-            let Some((&Entry::Variable(id), name, parts)) = named else {
-                let (expected, given) = ("an array variable".to_owned(), "another expression".to_owned());
-                return self.fail(Problem::Expected { expected, given }, arg.span);
-            };
-            if self.variables[id].element().base != ty.base {
-                let (given, expected) = ("a variable of another type", "elements of the parameter's type");
-                let problem = Problem::WrongType { given: given.to_owned(), expected: expected.to_owned() };
-                return self.fail(problem, arg.span);
-            }
-            let value = self.evaluate(arg, Scope::Global)?;
-            let value = self.check_array(parameter, value, arg.span)?;
-            if parts.is_empty() {
-                return Ok(Argument::Variable(id));
-            }
-            let (whole, name) = (self.variable(id, arg.span)?, self.name(name.symbol));
-            let places = self.places(&whole, &parts, &name, arg.span)?;
-            return Ok(Argument::Part(Part { whole: id, places, span: arg.span }, value));
-        }
-        if ty.base != BaseType::Qubit {
-            return self.classical(arg).map(Argument::Classical);
-        }
-        match self.selection(arg)? {
-            Entry::Qubits(picks) => Ok(Argument::Qubits(picks)),
-            _ => {
-                let (given, expected) = ("bits".to_owned(), "qubits".to_owned());
-                self.fail(Problem::WrongType { given, expected }, arg.span)
-            }
-        }
-    }
-
-    /// An array as one of the parameter's type.
-    fn check_array(&mut self, parameter: &Parameter, value: Value, span: Span) -> Lower<Value> {
-        let Some(rank) = &parameter.rank else { return self.cast(&parameter.ty, value, span) };
-        let axes = self.integer(rank, "the number of axes")?;
-        let mut given = 0i128;
-        let mut part = &value;
-        while let Value::Array(items) = part {
-            given += 1;
-            part = match items.first() {
-                Some(first) => first,
-                None => break,
-            };
-        }
-        if given != axes {
-            let given =
-                format!("an array of {}", crate::gate::count(given.unsigned_abs() as usize, "dimension"));
-            return self.fail(Problem::WrongType { given, expected: format!("{axes} of them") }, span);
-        }
-        Ok(value)
-    }
-
-    fn distinct_arguments(
-        &mut self,
-        subroutine: &Subroutine,
-        given: &[Argument],
-        args: &[Expr],
-    ) -> Lower<()> {
-        let mut seen = std::collections::HashMap::new();
-        for (argument, arg) in given.iter().zip(args) {
-            let Argument::Qubits(picks) = argument else { continue };
-            self.spend(u64::from(picks.len().unwrap_or(1)), arg.span)?;
-            for qubit in picks.iter() {
-                if let Some(before) = seen.insert(qubit, arg.span) {
-                    let (qubit, gate) = (self.qubit_name(qubit), self.name(subroutine.name.symbol));
-                    let (again, first) = (self.place(arg.span), self.place(before));
-                    let error = Diagnostic::error(Problem::RepeatedQubit { qubit, gate });
-                    return Err(self.report(error.at(again, "again here").at(first, "first here")));
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Binds the parameters and plans the statements.
     fn body(
         &mut self,
@@ -331,88 +227,6 @@ impl Lowering<'_> {
         self.results.push(wanted);
         self.list(&subroutine.body, &[]);
         self.results.pop().ok_or(Stop)
-    }
-
-    /// Parts of arrays get what the variables that stood for them have in the end.
-    fn give_parts(&mut self, parts: Parts) {
-        for (id, Part { whole, places, span }) in parts {
-            match self.variables.get(id).map(|variable| variable.state.clone()) {
-                Some(State::Known(value)) => {
-                    let element = self.variables[whole].element();
-                    // An error was reported.
-                    let _ = self.assign_part(whole, &places, &element, value, span);
-                }
-                Some(_) => self.lose(whole, span),
-                None => {}
-            }
-        }
-    }
-
-    fn bind(
-        &mut self,
-        argument: Argument,
-        parameter: &Parameter,
-        body: &[Stmt],
-        parts: &mut Parts,
-    ) -> Lower<()> {
-        let Parameter { ty, name, .. } = parameter;
-        let name = *name;
-        let size = match &ty.size {
-            Some(size) => Some(self.integer(size, "the size of a parameter")?),
-            None => None,
-        };
-        match argument {
-            Argument::Qubits(picks) => {
-                let given = picks.len().unwrap_or(1);
-                if i128::from(given) != size.unwrap_or(1) {
-                    let second = u64::try_from(size.unwrap_or(1)).unwrap_or(u64::MAX);
-                    return self.fail(Problem::LengthMismatch { first: u64::from(given), second }, name.span);
-                }
-                self.declare_name(name, Entry::Qubits(shaped(picks, size.is_some())))
-            }
-            Argument::Classical(Classical::Word { bits, .. }) if ty.base == BaseType::Bit => {
-                let (first, second) = (bits.len() as u64, size.unwrap_or(1));
-                if i128::from(first) != second {
-                    let second = u64::try_from(second).unwrap_or(u64::MAX);
-                    return self.fail(Problem::LengthMismatch { first, second }, name.span);
-                }
-                let given = Picks::List(bits.clone().into());
-                if !assigned(body).contains(&name.symbol) {
-                    return self.declare_name(name, Entry::Bits(shaped(given, size.is_some())));
-                }
-                let bits = Classical::register(bits);
-                self.bind_copy(bits, name, given.len().unwrap_or(1), size.is_some())
-            }
-            Argument::Classical(value) if ty.base == BaseType::Bit => match value {
-                Classical::Value(value) if !assigned(body).contains(&name.symbol) => {
-                    let value = self.cast(ty, value, name.span)?;
-                    self.declare_name(name, Entry::Const(value))
-                }
-                value => {
-                    let size_of = u32::try_from(size.unwrap_or(1)).unwrap_or(u32::MAX);
-                    self.bind_copy(value, name, size_of, size.is_some())
-                }
-            },
-            Argument::Classical(Classical::Value(value)) if ty.dims.is_some() => {
-                let value = self.check_array(parameter, value, name.span)?;
-                self.declare_name(name, Entry::Const(value))
-            }
-            Argument::Variable(id) => self.declare_name(name, Entry::Variable(id)),
-            Argument::Part(part, value) => {
-                let id = self.new_variable(name, ty, None)?;
-                self.set(id, State::Known(value));
-                parts.push((id, part));
-                self.declare_name(name, Entry::Variable(id))
-            }
-            Argument::Classical(value) => self.declare_variable(name, ty, Some((value, name.span))),
-        }
-    }
-
-    /// A parameter in bits of its own.
-    fn bind_copy(&mut self, value: Classical, name: Ident, size: u32, many: bool) -> Lower<()> {
-        let bits = self.hidden_bits(size, self.locals.len(), name.span)?;
-        self.store(bits.clone(), value, name.span, name.span, true)?;
-        self.declare_name(name, Entry::Bits(shaped(bits, many)))
     }
 
     /// How many bits hold a result of a type, if bits can.
@@ -538,78 +352,4 @@ impl Lowering<'_> {
             }
         }
     }
-}
-
-/// One of one, or some.
-fn shaped(picks: Picks, many: bool) -> Picks {
-    match (picks, many) {
-        (Picks::One(one), true) => Picks::Range { first: one, step: 1, len: 1 },
-        (picks, false) => Picks::One(picks.get(0)),
-        (picks, true) => picks,
-    }
-}
-
-/// Calls `f` with every statement, those of blocks too, and with the names that are declared around it within.
-fn walk<'s>(statements: &'s [Stmt], local: &mut Vec<Symbol>, f: &mut impl FnMut(&'s Stmt, &[Symbol])) {
-    let outside = local.len();
-    for statement in statements {
-        f(statement, local);
-        match &statement.kind {
-            StmtKind::Declare(declaration) | StmtKind::Const(declaration) => {
-                local.push(declaration.name.symbol)
-            }
-            StmtKind::Creg(name, _) | StmtKind::Let(name, _) => local.push(name.symbol),
-            StmtKind::If(c) => {
-                walk(&c.then, local, f);
-                walk(c.otherwise.as_deref().unwrap_or_default(), local, f);
-            }
-            StmtKind::For(l) => {
-                local.push(l.name.symbol);
-                walk(&l.body, local, f);
-                local.pop();
-            }
-            StmtKind::While(l) => walk(&l.1, local, f),
-            StmtKind::Block(body) | StmtKind::Box(body) => walk(body, local, f),
-            StmtKind::Switch(s) => {
-                s.cases.iter().for_each(|(_, body)| walk(body, local, f));
-                walk(s.default.as_deref().unwrap_or_default(), local, f);
-            }
-            _ => {}
-        }
-    }
-    local.truncate(outside);
-}
-
-/// The names of what is outside that a body writes to.
-pub(super) fn assigned(body: &[Stmt]) -> Vec<Symbol> {
-    let mut names = Vec::new();
-    walk(body, &mut Vec::new(), &mut |statement, local| {
-        let targets = match &statement.kind {
-            StmtKind::Assign(assignment) => std::slice::from_ref(&assignment.target),
-            StmtKind::Measure(operands) => operands.1.as_slice(),
-            StmtKind::Pragma(Some(pragma)) if pragma.kind == PragmaKind::Misread => &*pragma.operands,
-            _ => &[],
-        };
-        let written = targets.iter().filter_map(|target| match target.base {
-            Base::Name(name) => Some(name.symbol),
-            _ => None,
-        });
-        names.extend(written.filter(|name| !local.contains(name)));
-    });
-    names
-}
-
-/// The name that every `return` of a body gives.
-fn returned(body: &[Stmt]) -> Option<Symbol> {
-    let mut names = Vec::new();
-    walk(body, &mut Vec::new(), &mut |statement, _| {
-        if let StmtKind::Return(value) = &statement.kind {
-            names.push(match value.as_deref() {
-                Some(Expr { kind: ExprKind::Name(symbol), .. }) => Some(*symbol),
-                _ => None,
-            });
-        }
-    });
-    let first = names.first().copied().flatten()?;
-    names.iter().all(|&name| name == Some(first)).then_some(first)
 }

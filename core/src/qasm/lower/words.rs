@@ -15,9 +15,10 @@
 
 use super::{
     Lower, Lowering, Picks, Value,
-    classical::{Classical, Truth, is_one},
+    classical::Classical,
     functions,
     integer::{INT, IntType, Kind, common, with_sign},
+    truth::{Truth, is_one},
 };
 use crate::{
     circuit::{Condition, Relation},

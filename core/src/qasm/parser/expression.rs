@@ -220,9 +220,11 @@ impl Parser<'_> {
     /// The unit that may follow a number, with which it is something else.
     fn unit(&mut self, number: Span) -> Option<ExprKind> {
         let Kind::Name(symbol) = self.token.kind else { return None };
+        // Exporters in Python write its own unit.
+        let python = self.token.span.start == number.end;
         let kind = match self.names.name(symbol) {
             "ns" | "us" | "µs" | "μs" | "ms" | "s" | "dt" => ExprKind::Duration,
-            "im" => {
+            name if name == "im" || python && name == "j" => {
                 let decimal = self.text[number.range()].replace('_', "").parse().ok();
                 let value = decimal.or_else(|| self.int_value(number)?.to_f64());
                 ExprKind::Imaginary(value.unwrap_or(f64::INFINITY))

@@ -116,7 +116,7 @@ impl Parser<'_> {
     pub(super) fn call(&mut self, modifiers: Box<[Modifier]>, name: Ident) -> Parse<StmtKind> {
         let (mut args, mut least) = (Box::default(), 1);
         if self.eat(Sign::LParen) {
-            args = self.list(Sign::RParen, Self::expr)?;
+            args = self.list(Sign::RParen, Self::argument_of_call)?;
             self.expect(Sign::RParen)?;
             least = 0;
         }
@@ -128,5 +128,14 @@ impl Parser<'_> {
         let operands = self.operands(least)?;
         self.semicolon()?;
         Ok(StmtKind::Call(Box::new(Call { modifiers, name, args, operands, timed })))
+    }
+
+    /// An argument of a gate. A sign alone is what Qiskit calls a state that a gate prepares.
+    fn argument_of_call(&mut self) -> Parse<Expr> {
+        let sign = self.is_sign(Sign::Plus) || self.is_sign(Sign::Minus);
+        if sign && (self.next_is(Sign::Comma) || self.next_is(Sign::RParen)) {
+            return Ok(Expr { span: self.bump().span, kind: ExprKind::Label });
+        }
+        self.expr()
     }
 }

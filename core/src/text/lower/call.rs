@@ -2,18 +2,22 @@
 
 use crate::{
     ir::{Kind, Op},
-    staging::{Builtin, Given},
+    staging::{Builtin, Given, Misfit},
 };
 
 use super::super::{
-    ast::{Expr, Name, Span},
+    ast::{Expr, ExprKind, Name, Span},
     error::{TextErrorKind, nearest},
     lexer::error,
+    parser::own_name,
 };
 use super::{Lowered, function::Body, misfit};
 
 /// What stands behind the name of a registered function in that of its version for complex numbers.
 pub(in crate::text) const ON_COMPLEX: &str = ".complex";
+
+/// What to write for a row of a matrix.
+const ROW: &str = ": `a[i]` is the i-th number in an array, `row(a, i)` a row of a matrix";
 
 impl Body<'_> {
     /// A call: of a function or primitive, else of a built-in.
@@ -22,7 +26,7 @@ impl Body<'_> {
         if let Some((mut params, mut result, mut op)) =
             self.callee(&name.text).or_else(|| self.callee(&on_complex))
         {
-            arity(name, params.len(), args.len(), span)?;
+            self.arity(name, params.len(), args, span)?;
             let hints: Vec<_> = params.iter().cloned().map(Some).collect();
             let (given, spans) = self.operands(args, &hints)?;
             if given.iter().any(|g| self.stage.is(*g, &Kind::Complex))
@@ -38,15 +42,19 @@ impl Body<'_> {
             let functions = self.known.program.functions.values().map(|f| f.name.as_str());
             let primitives = self.known.program.primitives.values().map(|p| p.name.as_str());
             let known = functions.chain(primitives).chain(Builtin::names().map(|n: &str| n));
-            let nearest = nearest(&name.text, known);
+            let nearest = own_name(&name.text).map(Into::into).or_else(|| nearest(&name.text, known));
             let (what, name) = ("function", name.text.clone());
             return Err(error(span, TextErrorKind::Unknown { what, name, nearest }));
         };
-        arity(name, builtin.arity(), args.len(), span)?;
+        self.arity(name, builtin.arity(), args, span)?;
         let hints: Vec<_> = (0..args.len()).map(|k| builtin.hint(k)).collect();
         let (given, spans) = self.operands(args, &hints)?;
         self.stage.b.set_position(span.at);
-        self.stage.builtin(builtin, &given).map_err(|m| misfit(m, &spans))
+        self.stage.builtin(builtin, &given).map_err(|m| {
+            let element = args.get(m.operand).is_some_and(|a| matches!(a.kind, ExprKind::Index(..)));
+            let hint = if element && m.expected.starts_with("an array") { ROW } else { m.hint };
+            misfit(Misfit { hint, ..m }, &spans)
+        })
     }
 
     fn callee(&self, name: &str) -> Option<(Vec<Kind>, Kind, Op)> {
@@ -97,9 +105,16 @@ impl Body<'_> {
         self.stage.b.set_position(span.at);
         self.stage.structure(kind, &given).map_err(|m| misfit(m, &spans))
     }
-}
 
-fn arity(name: &Name, expected: usize, given: usize, span: Span) -> Lowered<()> {
-    let name = name.text.clone();
-    if expected == given { Ok(()) } else { Err(error(span, TextErrorKind::Arity { name, expected, given })) }
+    /// Complains about a wrong number of arguments; of `m.sin(x)` without an `m` about that.
+    fn arity(&self, name: &Name, expected: usize, args: &[Expr], span: Span) -> Lowered<()> {
+        if expected == args.len() {
+            return Ok(());
+        }
+        if let Some(Expr { span, kind: ExprKind::Name(first) }) = args.first() {
+            self.local(first, *span)?;
+        }
+        let (name, given) = (name.text.clone(), args.len());
+        Err(error(span, TextErrorKind::Arity { name, expected, given }))
+    }
 }

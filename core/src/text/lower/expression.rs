@@ -7,7 +7,7 @@ use crate::{
 
 use super::super::{
     ast::{Block, Expr, ExprKind, Span},
-    error::{TextErrorKind, nearest},
+    error::{TextError, TextErrorKind, nearest},
     lexer::error,
 };
 use super::{Lowered, function::Body, misfit};
@@ -41,58 +41,76 @@ impl Body<'_> {
             ExprKind::Logic(first, more) => self.logic(first, more),
             ExprKind::Chain(first, more) => self.chain(first, more, hint),
             ExprKind::Call(name, args) => self.call(name, args, e.span),
-            ExprKind::Index(xs, i) => {
-                let array = self.expr(xs, None)?;
-                let index = self.expr(i, Some(&Kind::Int))?;
-                self.stage.b.set_position(e.span.at);
-                self.stage.index(array, index).map_err(|e| misfit(e, &[xs.span, i.span]))
-            }
-            ExprKind::Element(xs, indices) => {
-                let array = self.expr(xs, None)?;
-                let kinds = vec![Some(Kind::Int); indices.len()];
-                let (given, mut spans) = self.operands(indices, &kinds)?;
-                spans.insert(0, xs.span);
-                self.stage.b.set_position(e.span.at);
-                self.stage.element(array, &given).map_err(|e| misfit(e, &spans))
-            }
-            ExprKind::Field(of, _) | ExprKind::TupleField(of, _) => {
-                let given = self.expr(of, None)?;
-                let tuple = self.value(given, of.span)?;
-                let k = self.field_number(self.stage.b.kind(tuple), e)?;
-                self.stage.b.set_position(e.span.at);
-                self.stage.field(Given::Value(tuple), k).map_err(|f| misfit(f, &[e.span]))
-            }
-            ExprKind::Array(items) => {
-                let element = element(hint);
-                let (items, shape) = nested(items);
-                let kinds = vec![element.map(Element::kind); items.len()];
-                let (given, spans) = self.operands(items, &kinds)?;
-                self.stage.b.set_position(e.span.at);
-                if shape.len() > 1 {
-                    return self.stage.matrix(&given, &shape, element).map_err(|e| misfit(e, &spans));
-                }
-                self.stage.array(&given, element).map_err(|e| misfit(e, &spans))
-            }
-            ExprKind::Repeat(x, n) => {
-                let element = element(hint);
-                let of = element.map(Element::kind);
-                let (x_span, n_span) = (x.span, n.span);
-                let x = self.expr(x, of.as_ref())?;
-                let n = self.expr(n, Some(&Kind::Int))?;
-                self.stage.b.set_position(e.span.at);
-                self.stage.fill(x, n, element).map_err(|e| misfit(e, &[x_span, n_span]))
-            }
-            ExprKind::Tuple(items) => {
-                let field = |k: usize| Some(hint?.fields().get(k)?.kind.clone());
-                let kinds: Vec<_> = (0..items.len()).map(field).collect();
-                let (given, spans) = self.operands(items, &kinds)?;
-                self.stage.b.set_position(e.span.at);
-                self.stage.tuple(&given, hint).map_err(|e| misfit(e, &spans))
-            }
+            ExprKind::Index(xs, i) => self.index(xs, i, e.span),
+            ExprKind::Element(xs, indices) => self.element(xs, indices, e.span),
+            ExprKind::Field(of, _) | ExprKind::TupleField(of, _) => self.field(of, e),
+            ExprKind::Array(items) => self.array(items, hint, e.span),
+            ExprKind::Repeat(x, n) => self.repeat(x, n, hint, e.span),
+            ExprKind::Tuple(items) => self.tuple(items, hint, e.span),
             ExprKind::Struct(name, fields) => self.structure(name, fields, hint, e.span),
             ExprKind::If(arms, last) => self.if_else(arms, last.as_ref(), hint, e.span),
             ExprKind::Block(block) => self.block_value(block, hint),
         }
+    }
+
+    /// `xs[i]`
+    fn index(&mut self, xs: &Expr, i: &Expr, span: Span) -> Lowered<Given> {
+        let array = self.expr(xs, None)?;
+        let index = self.expr(i, Some(&Kind::Int))?;
+        self.stage.b.set_position(span.at);
+        self.stage.index(array, index).map_err(|e| of_element(misfit(e, &[xs.span, i.span]), xs))
+    }
+
+    /// `xs[i, j]`
+    fn element(&mut self, xs: &Expr, indices: &[Expr], span: Span) -> Lowered<Given> {
+        let array = self.expr(xs, None)?;
+        let kinds = vec![Some(Kind::Int); indices.len()];
+        let (given, mut spans) = self.operands(indices, &kinds)?;
+        spans.insert(0, xs.span);
+        self.stage.b.set_position(span.at);
+        self.stage.element(array, &given).map_err(|e| misfit(e, &spans))
+    }
+
+    /// The field of `of` that `place` means.
+    fn field(&mut self, of: &Expr, place: &Expr) -> Lowered<Given> {
+        let tuple = self.expr(of, None)?;
+        let kind = self.stage.kind(tuple).ok_or_else(|| misfit(Misfit::nothing(), &[of.span]))?;
+        let k = self.field_number(&kind, place)?;
+        self.stage.b.set_position(place.span.at);
+        self.stage.field(tuple, k).map_err(|f| misfit(f, &[place.span]))
+    }
+
+    /// `[a, b]`
+    fn array(&mut self, items: &[Expr], hint: Option<&Kind>, span: Span) -> Lowered<Given> {
+        let element = element(hint);
+        let (items, shape) = nested(items);
+        let kinds = vec![element.map(Element::kind); items.len()];
+        let (given, spans) = self.operands(items, &kinds)?;
+        self.stage.b.set_position(span.at);
+        if shape.len() > 1 {
+            return self.stage.matrix(&given, &shape, element).map_err(|e| misfit(e, &spans));
+        }
+        self.stage.array(&given, element).map_err(|e| misfit(e, &spans))
+    }
+
+    /// `[x; n]`
+    fn repeat(&mut self, x: &Expr, n: &Expr, hint: Option<&Kind>, span: Span) -> Lowered<Given> {
+        let element = element(hint);
+        let spans = [x.span, n.span];
+        let of = element.map(Element::kind);
+        let x = self.expr(x, of.as_ref())?;
+        let n = self.expr(n, Some(&Kind::Int))?;
+        self.stage.b.set_position(span.at);
+        self.stage.fill(x, n, element).map_err(|e| misfit(e, &spans))
+    }
+
+    /// `(a, b)`
+    fn tuple(&mut self, items: &[Expr], hint: Option<&Kind>, span: Span) -> Lowered<Given> {
+        let field = |k: usize| Some(hint?.fields().get(k)?.kind.clone());
+        let kinds: Vec<_> = (0..items.len()).map(field).collect();
+        let (given, spans) = self.operands(items, &kinds)?;
+        self.stage.b.set_position(span.at);
+        self.stage.tuple(&given, hint).map_err(|e| misfit(e, &spans))
     }
 
     /// Operands in order, each with what it should be, and where they stand.
@@ -191,6 +209,16 @@ impl Body<'_> {
             _ => Ok(0),
         }
     }
+}
+
+/// An error about an index of `xs`, which may be an element where a matrix has two indices.
+pub(super) fn of_element(mut e: TextError, xs: &Expr) -> TextError {
+    if let (ExprKind::Index(..), TextErrorKind::Kind { expected, hint, .. }) = (&xs.kind, &mut e.kind)
+        && expected == "an array"
+    {
+        *hint = ": an element of a matrix is `a[i, j]`";
+    }
+    e
 }
 
 /// The element asked for, where an array is.

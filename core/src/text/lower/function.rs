@@ -168,7 +168,10 @@ impl<'a> Body<'a> {
             return Ok(*local);
         }
         let names = self.scopes.iter().flat_map(|s| s.keys().map(String::as_str));
-        let nearest = nearest(name, names);
+        let nearest = match name {
+            "pi" | "PI" | "π" => Some(std::f64::consts::PI.to_string()),
+            _ => nearest(name, names),
+        };
         Err(error(span, TextErrorKind::Unknown { what: "variable", name: name.to_owned(), nearest }))
     }
 

@@ -11,6 +11,7 @@ use super::super::{
     ast::{Items, KindExpr, KindSyntax},
     error::{TextError, TextErrorKind, nearest},
     lexer::error,
+    parser::own_name,
 };
 
 /// The kinds of the language itself.
@@ -93,7 +94,8 @@ pub(super) fn resolve(kind: &KindExpr, structs: &HashMap<String, Kind>) -> Resul
             name => match structs.get(name) {
                 Some(kind) => kind.clone(),
                 None => {
-                    let nearest = nearest(name, BASIC.into_iter().chain(structs.keys().map(String::as_str)));
+                    let names = BASIC.into_iter().chain(structs.keys().map(String::as_str));
+                    let nearest = own_name(name).map(Into::into).or_else(|| nearest(name, names));
                     let (what, name) = ("kind", name.to_owned());
                     return Err(error(kind.span, TextErrorKind::Unknown { what, name, nearest }));
                 }

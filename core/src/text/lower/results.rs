@@ -2,12 +2,15 @@
 
 use std::collections::HashMap;
 
-use crate::ir::{Element, Kind, Program};
+use crate::{
+    ir::{Kind, Program},
+    staging::Known,
+};
 
 use super::super::{
     ast::{Items, KindExpr},
     error::TextError,
-    infer::{Infer, Known},
+    infer::Infer,
 };
 use super::kinds::resolve;
 
@@ -57,13 +60,9 @@ pub(super) fn results(
     }
     let mut kinds = HashMap::new();
     for f in &items.functions {
-        let kind = match results.remove(&f.name.text) {
-            Some(Known::Kind(kind)) => kind,
-            Some(Known::Literal(_)) => Kind::Int,
-            Some(Known::Literals) => Kind::Array(Element::Int),
-            // An error in the body says more than that nothing follows from it.
-            _ => Kind::Real,
-        };
+        let known = results.remove(&f.name.text).map(Known::settled);
+        // An error in the body says more than that nothing follows from it.
+        let kind = known.as_ref().and_then(Known::kind).cloned().unwrap_or(Kind::Real);
         kinds.insert(f.name.text.clone(), kind);
     }
     kinds

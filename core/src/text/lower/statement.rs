@@ -14,6 +14,7 @@ use super::super::{
 };
 use super::{
     Lowered,
+    expression::of_element,
     function::{Body, Local},
     kinds::resolve,
     misfit,
@@ -165,7 +166,10 @@ impl Body<'_> {
             kind = match &place.kind {
                 ExprKind::Index(..) | ExprKind::Element(..) => match &kind {
                     Kind::Array(e) => e.kind(),
-                    _ => return Err(misfit(Misfit::new(&kind, "an array"), &[place.span])),
+                    _ => {
+                        let of = if let ExprKind::Index(of, _) = &place.kind { of.as_ref() } else { place };
+                        return Err(of_element(misfit(Misfit::new(&kind, "an array"), &[place.span]), of));
+                    }
                 },
                 _ => kind.fields()[self.field_number(&kind, place)?].kind.clone(),
             };

@@ -8,10 +8,14 @@
 //! | `item` | structs, functions, rules, kinds |
 //! | `statement` | blocks and statements |
 //! | `expression` | expressions |
+//! | `foreign` | what to write for what other languages have |
 
 mod expression;
+mod foreign;
 mod item;
 mod statement;
+
+pub(super) use foreign::own_name;
 
 use super::{
     ast::{Items, Name, Span},
@@ -87,12 +91,9 @@ impl Parser {
     }
     fn unexpected<T>(&self, expected: &str) -> Parsed<T> {
         let given = self.peek().describe();
-        let expected = match self.peek() {
-            Token::Mark("^" | "**") => {
-                "`pow(x, y)` or `powi(x, n)`: there is no operator for powers".to_owned()
-            }
-            _ => expected.to_owned(),
-        };
+        let before = self.place.checked_sub(1).map_or(&Token::End, |k| &self.tokens[k].0);
+        let after = self.tokens.get(self.place + 1).map_or(&Token::End, |t| &t.0);
+        let expected = foreign::advice(before, self.peek(), after, expected).unwrap_or(expected).to_owned();
         Err(error(self.span(), TextErrorKind::Unexpected { given, expected }))
     }
     fn expect(&mut self, mark: &str) -> Parsed<Span> {

@@ -60,16 +60,14 @@ impl Parser {
             let to = self.condition()?;
             StatementKind::For { variable, from, to, inclusive, body: self.block()? }
         } else if self.eat_word("break") {
-            self.expect(";")?;
+            self.end_statement()?;
             StatementKind::Break
         } else if self.eat_word("continue") {
-            self.expect(";")?;
+            self.end_statement()?;
             StatementKind::Continue
         } else if self.eat_word("return") {
             let value = if self.is(";") || self.is("}") { None } else { Some(self.expr()?) };
-            if !self.is("}") {
-                self.expect(";")?;
-            }
+            self.end_statement()?;
             StatementKind::Return(value)
         } else if self.is_word("if") || self.is("{") {
             // As a statement it ends with its block: a `-` after it starts something new.
@@ -92,7 +90,7 @@ impl Parser {
             if let Some(op) = assign {
                 self.next();
                 let right = self.expr()?;
-                self.expect(";")?;
+                self.end_statement()?;
                 StatementKind::Assign { target: value, op, value: right }
             } else if self.is("}") {
                 block.tail = Some(Box::new(value));
@@ -105,6 +103,14 @@ impl Parser {
             }
         };
         block.statements.push(Statement { span, kind });
+        Ok(())
+    }
+
+    /// The `;`, which the last statement of a block does not need.
+    fn end_statement(&mut self) -> Parsed<()> {
+        if !self.is("}") {
+            self.expect(";")?;
+        }
         Ok(())
     }
 }

@@ -95,6 +95,13 @@ pub(super) fn stack<E: Element>(items: Vec<Arr<E>>) -> Arr<E> {
     all.map_or_else(Arr::default, E::array)
 }
 
+/// `n` times the row, one behind the other along a new first axis.
+#[track_caller]
+pub(super) fn rows<E: Element>(row: Arr<E>, n: i64) -> Arr<E> {
+    let row = call("insert_axis", &[E::datum(row.0), Datum::Int(0)]);
+    E::array(call("take", &[row, list(fill(0, n))]))
+}
+
 /// An array of numbers of the kind `S`, where a function takes one: by value, by reference, or written out.
 pub trait Numbers<S: Number> {
     /// Its elements.

@@ -143,6 +143,7 @@ fits! {
     [S: Number, const M: usize] [Arr<Z<S>>; M] => Arr<Z<S>>: |x| stack(x.into());
     [S: Number, const M: usize] [&Arr<Z<S>>; M] => Arr<Z<S>>: |x| stack(x.map(Clone::clone).into());
     [T: Clone, X: Fit<T>] Fill<X> => Arr<T>: |x| fill(x.0.fit(), x.1);
+    [T: Element, X: Fit<Arr<T>>] Rows<X> => Arr<T>: |x| rows(x.0.fit(), x.1);
 }
 
 macro_rules! binds {
@@ -182,6 +183,8 @@ pub trait Item: Sized {
     type Element;
     /// The array.
     fn together(items: Vec<Self>) -> Arr<Self::Element>;
+    /// `n` times itself.
+    fn repeated(self, n: i64) -> Arr<Self::Element>;
 }
 macro_rules! items {
     ($([$($g:tt)*] $T:ty;)*) => {$(
@@ -190,26 +193,44 @@ macro_rules! items {
             fn together(items: Vec<$T>) -> Arr<$T> {
                 Arr(items.into())
             }
+            fn repeated(self, n: i64) -> Arr<$T> {
+                fill(self, n)
+            }
         }
     )*};
 }
-items! { [S] N<S>; [S] Z<S>; [] i64; [] bool; }
+items! { [S: Number] N<S>; [S: Number] Z<S>; [] i64; [] bool; }
 impl<E: Element> Item for Arr<E> {
     type Element = E;
     fn together(items: Vec<Arr<E>>) -> Arr<E> {
         stack(items)
     }
+    fn repeated(self, n: i64) -> Arr<E> {
+        rows(self, n)
+    }
 }
-impl<S, X: Bind<S, Out: Clone>> Bind<S> for Fill<X> {
-    type Out = Arr<X::Out>;
-    fn bind(self) -> Arr<X::Out> {
-        fill(self.0.bind(), self.1)
+impl<S, X: Bind<S, Out: Item>> Bind<S> for Fill<X> {
+    type Out = Arr<<X::Out as Item>::Element>;
+    fn bind(self) -> Self::Out {
+        self.0.bind().repeated(self.1)
+    }
+}
+
+impl<S, E: Element, X: Bind<S, Out = Arr<E>>> Bind<S> for Rows<X> {
+    type Out = Arr<E>;
+    #[track_caller]
+    fn bind(self) -> Arr<E> {
+        rows(self.0.bind(), self.1)
     }
 }
 
 /// `[x; n]`
 #[derive(Clone, Copy, Debug)]
 pub struct Fill<X>(pub X, pub i64);
+
+/// `[row; n]`, where the row is written out.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<X>(pub X, pub i64);
 
 /// `n` times `x`; a negative length is none.
 fn fill<T: Clone>(x: T, n: i64) -> Arr<T> {

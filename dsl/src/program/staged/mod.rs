@@ -128,8 +128,7 @@ impl Building {
     fn n_fields(&self, node: u32) -> usize {
         fn kind(b: &Building, node: u32) -> Option<Kind> {
             match b.nodes.get(node as usize)? {
-                Node::Given(Given::Value(v)) => Some(b.stage.b.kind(*v).clone()),
-                Node::Given(_) => None,
+                Node::Given(given) => b.stage.kind(*given),
                 Node::Variable(v) => Some(b.stage.b.variable_kind(*v).clone()),
                 Node::Field(of, k) => kind(b, *of)?.fields().get(*k).map(|f| f.kind.clone()),
             }
@@ -368,13 +367,34 @@ impl<X: Operand, M: Fit<Ex<i64>>> Operand for Fill<X, M> {
         None
     }
 }
-impl<E, X: Bind<Out = Ex<E>>, M: Fit<Ex<i64>>> Bind for Fill<X, M>
+impl<X: Bind<Out: Item>, M: Fit<Ex<i64>>> Bind for Fill<X, M> {
+    type Out = <X::Out as Item>::Array;
+}
+impl<E, X: Fit<Ex<E>>, M: Fit<Ex<i64>>> Fit<Ex<Array<E>>> for Fill<X, M> {}
+
+/// `[row; n]`, where the row is written out.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<X, M>(pub X, pub M);
+impl<X: Operand, M: Fit<Ex<i64>>> Operand for Rows<X, M> {
+    fn given(self, hint: Option<&Kind>) -> Given {
+        let element = match hint {
+            Some(Kind::Array(e)) => Some(*e),
+            _ => None,
+        };
+        let (row, n) = (self.0.given(None), self.1.given(None));
+        with(|b| sure(b.stage.fill(row, n, element)))
+    }
+    fn handle(&self) -> Option<u32> {
+        None
+    }
+}
+impl<E: Single, X: Bind<Out = Ex<Array<E>>>, M: Fit<Ex<i64>>> Bind for Rows<X, M>
 where
     Ex<Array<E>>: Handle,
 {
     type Out = Ex<Array<E>>;
 }
-impl<E, X: Fit<Ex<E>>, M: Fit<Ex<i64>>> Fit<Ex<Array<E>>> for Fill<X, M> {}
+impl<E: Single, X: Fit<Ex<Array<E>>>, M: Fit<Ex<i64>>> Fit<Ex<Array<E>>> for Rows<X, M> {}
 
 /// The whole whose fields these handles are, in order and all of them.
 pub fn whole(parts: &[Option<u32>]) -> Option<u32> {

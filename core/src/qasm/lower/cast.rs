@@ -1,0 +1,260 @@
+//! Values as those of other types: `type(value)`, what is assigned, and what is given to a parameter.
+//!
+//! ```text
+//! uint[4](c)       the bits of a register as a number
+//! int[8] n = 2.7   what is behind the point is dropped; a literal has to fit, what is computed wraps
+//! bit[4] d = n     bit by bit, where there are as many
+//! ```
+
+use std::cmp::Ordering;
+
+use super::{
+    Lower, Lowering, Value,
+    classical::Classical,
+    evaluate::UNSIZED,
+    integer::{INT, IntType, MAX_WIDTH},
+    truth::nonzero,
+    turn::{self, Turn},
+    value::Number,
+};
+use crate::qasm::{
+    ast::{BaseType, Expr, Span, Type},
+    diagnostic::{Diagnostic, Problem},
+};
+
+impl Lowering<'_> {
+    /// The type of an integer. `None` for other types, and for arrays.
+    pub(super) fn integer_type(&mut self, ty: &Type) -> Lower<Option<IntType>> {
+        let (BaseType::Int | BaseType::Uint, None) = (ty.base, &ty.dims) else { return Ok(None) };
+        let unsigned = ty.base == BaseType::Uint;
+        let Some(size) = &ty.size else { return Ok(Some(IntType::plain(unsigned))) };
+        let given = self.integer(size, "the width of a type")?;
+        match u32::try_from(given).ok().filter(|bits| (1..=MAX_WIDTH).contains(bits)) {
+            Some(bits) => Ok(Some(IntType::sized(bits, unsigned))),
+            None => self.fail(Problem::TypeWidth { given, limit: MAX_WIDTH }, size.span),
+        }
+    }
+
+    /// `type(value)`. An integer wraps.
+    pub(super) fn explicit_cast(&mut self, ty: &Type, value: Value, span: Span) -> Lower<Value> {
+        let value = match (value, self.integer_type(ty)?) {
+            (Value::Int(i, _), Some(ty)) => return Ok(Value::Int(ty.wrap(i), Some(ty))),
+            (other, _) => other,
+        };
+        self.cast(ty, value, span)
+    }
+
+    /// A value as one of a declared type. An integer that does not fit wraps with a warning; a literal is an error.
+    pub(super) fn cast(&mut self, ty: &Type, value: Value, span: Span) -> Lower<Value> {
+        let width = match &ty.size {
+            Some(size) => Some(self.integer(size, "the width of a type")?),
+            None => None,
+        };
+        if let Some(dims) = &ty.dims {
+            return self.cast_array(ty, dims, value, span);
+        }
+        let bits = u32::try_from(width.unwrap_or(MAX_WIDTH.into())).ok();
+        let bits = bits.filter(|w| (1..=MAX_WIDTH).contains(w));
+        let bits_of_type = bits.filter(|_| ty.size.is_some());
+        let wrong = |value: &Value, expected: &str| Problem::WrongType {
+            given: value.describe().to_owned(),
+            expected: expected.to_owned(),
+        };
+        let result = match (ty.base, &value) {
+            (BaseType::Angle, v) if v.is_real() => match bits {
+                // With an input in it, it stays as it is.
+                Some(_) => Ok(Turn::of(value, bits_of_type).unwrap_or_else(|symbolic| symbolic)),
+                None => Err(Problem::TypeWidth { given: width.unwrap_or_default(), limit: MAX_WIDTH }),
+            },
+            (BaseType::Angle, Value::Bits { width, bits }) if Some(*width) == bits_of_type => {
+                Ok(Value::Turn(Turn::Bits { width: *width, bits: *bits }))
+            }
+            (BaseType::Float, v) if v.is_real() => turn::plain(value).and_then(|value| float(value, width)),
+            (BaseType::Float, Value::Bool(b)) => Ok(Value::Number(Number::decimal(f64::from(u8::from(*b))))),
+            (BaseType::Bool, Value::Bool(_)) => Ok(value),
+            (BaseType::Bool, Value::Turn(turn)) => Ok(Value::Bool(!turn.is_zero())),
+            (BaseType::Bool, v) if v.constant().is_some() => {
+                Ok(Value::Bool(v.constant().is_some_and(|n| n.value != 0.0)))
+            }
+            (BaseType::Bool, Value::Bits { bits, .. }) => Ok(Value::Bool(*bits != 0)),
+            (BaseType::Int | BaseType::Uint, v @ Value::Turn(_)) => Err(wrong(v, "an integer")),
+            (BaseType::Int | BaseType::Uint, v) => {
+                let int = self.integer_type(ty)?.unwrap_or(INT);
+                let whole = match v {
+                    Value::Int(i, None) => Some(*i),
+                    Value::Int(i, Some(_)) => {
+                        let result = int.wrap(*i);
+                        if result != *i {
+                            self.warn(
+                                Problem::Wrapped { given: i.to_string(), bits: int.bits, result },
+                                span,
+                            );
+                        }
+                        return Ok(Value::Int(result, Some(int)));
+                    }
+                    Value::Bool(b) => Some(i128::from(*b)),
+                    Value::Bits { bits, width } if int.sized && *width == int.bits => {
+                        return Ok(Value::Int(int.wrap(bits.cast_signed()), Some(int)));
+                    }
+                    Value::Bits { bits, .. } => i128::try_from(*bits).ok(),
+                    other => other.constant().map(|n| n.value.trunc()).and_then(num_traits::cast),
+                };
+                match whole {
+                    None => Err(wrong(v, "an integer")),
+                    Some(i) if int.holds(i) => Ok(Value::Int(i, Some(int))),
+                    Some(i) => {
+                        let problem = Problem::IntegerOverflow { what: format!("{i} in {} bits", int.bits) };
+                        let help = (!int.sized).then(|| UNSIZED.to_owned());
+                        let error = Diagnostic::error(problem).at(self.place(span), "");
+                        return Err(self.report(error.maybe_help(help)));
+                    }
+                }
+            }
+            (BaseType::Bit, v) => match (v, bits_of_type) {
+                (Value::Bits { width, .. }, Some(w)) if *width == w => Ok(value),
+                (Value::Turn(Turn::Bits { width, bits }), Some(w)) if *width == w => {
+                    Ok(Value::Bits { width: w, bits: *bits })
+                }
+                (Value::Int(i, Some(ty)), Some(w)) if ty.bits == w && ty.sized => {
+                    Ok(Value::Bits { width: w, bits: ty.bits_of(*i) })
+                }
+                (Value::Int(i @ 0.., _), Some(w)) if IntType::sized(w, true).holds(*i) => {
+                    Ok(Value::Bits { width: w, bits: i.unsigned_abs() })
+                }
+                (Value::Bool(b), None) => Ok(Value::Bits { width: 1, bits: u128::from(*b) }),
+                (Value::Int(i @ 0..=1, _), None) => Ok(Value::Bits { width: 1, bits: u128::from(*i == 1) }),
+                (Value::Bits { width: 1, .. }, None) => Ok(value),
+                _ => Err(wrong(v, "a bit string of this width")),
+            },
+            (BaseType::Duration | BaseType::Stretch, Value::Duration(_)) => Ok(value),
+            (BaseType::Complex, Value::Other(_)) => Ok(value),
+            (BaseType::Complex, v) if v.complex().is_some() => {
+                Ok(v.complex().map_or(Value::COMPLEX, Value::Complex))
+            }
+            (base, v) => Err(wrong(v, type_name(base))),
+        };
+        self.check(result, span)
+    }
+
+    fn cast_array(&mut self, ty: &Type, dims: &[Expr], value: Value, span: Span) -> Lower<Value> {
+        let element = Type { span: ty.span, base: ty.base, size: ty.size.clone(), dims: None };
+        let Some((first, rest)) = dims.split_first() else { return self.cast(&element, value, span) };
+        let expected = self.integer(first, "the size of an array")?;
+        let Value::Array(items) = &value else {
+            let (given, expected) = (value.describe().to_owned(), "an array".to_owned());
+            return self.fail(Problem::WrongType { given, expected }, span);
+        };
+        if i128::try_from(items.len()) != Ok(expected) {
+            let given = format!("{} elements", items.len());
+            return self.fail(Problem::WrongType { given, expected: format!("{expected}") }, span);
+        }
+        let mut cast = Vec::with_capacity(items.len());
+        for item in items.iter() {
+            cast.push(self.cast_array(&element, rest, item.clone(), span)?);
+        }
+        Ok(Value::Array(cast.into()))
+    }
+
+    pub(super) fn cast_bits(&mut self, ty: &Type, value: Classical, span: Span) -> Lower<Classical> {
+        let unsized_number = ty.size.is_none() && ty.base == BaseType::Angle || ty.base == BaseType::Float;
+        let (mut bits, signed, from) = match value {
+            Classical::Choice(_) if ty.dims.is_none() => return self.cast_choice(ty, value, span),
+            Classical::Word { .. } | Classical::Truth(_) | Classical::Turn(_)
+                if unsized_number && ty.dims.is_none() =>
+            {
+                return self.cast_choice(ty, value, span);
+            }
+            Classical::Value(value) => return self.explicit_cast(ty, value, span).map(Classical::Value),
+            Classical::Truth(condition) if ty.dims.is_none() => {
+                return match (ty.base, &ty.size) {
+                    (BaseType::Bool | BaseType::Bit, None) => Ok(Classical::Truth(condition)),
+                    (BaseType::Int | BaseType::Uint, _) => self.truth_as_integer(condition, ty, span),
+                    _ => self.refuse("this cast of classical bits", span),
+                };
+            }
+            Classical::Word { bits, signed, ty: from } if ty.dims.is_none() => (bits, signed, from),
+            Classical::Turn(bits) if matches!(ty.base, BaseType::Bool | BaseType::Bit | BaseType::Angle) => {
+                (bits, false, None)
+            }
+            _ => return self.refuse("this cast of classical bits", span),
+        };
+        let width = match &ty.size {
+            Some(size) => Some(self.integer(size, "the width of a type")?),
+            None => None,
+        };
+        let order = width.map(|w| w.cmp(&(bits.len() as i128)));
+        let integer = self.integer_type(ty)?;
+        let unsigned = ty.base == BaseType::Uint;
+        match (ty.base, order) {
+            (BaseType::Bool, None) => Ok(Classical::Truth(nonzero(bits))),
+            (BaseType::Bit, Some(Ordering::Equal)) => Ok(Classical::register(bits)),
+            (BaseType::Angle, Some(Ordering::Equal)) if from.is_none() => Ok(Classical::Turn(bits)),
+            (BaseType::Bit, None) if bits.len() == 1 => Ok(Classical::register(bits)),
+            // An integer in bits may have fewer digits than its type, or none of its own.
+            (BaseType::Bit, Some(_)) if from.is_some_and(|ty| width == Some(ty.bits.into()) || !ty.sized) => {
+                let size = width.and_then(|w| usize::try_from(w).ok()).unwrap_or_default();
+                let fill = match bits.last() {
+                    Some(&sign) if signed => sign,
+                    _ if size <= bits.len() => 0,
+                    _ => self.scratch_bit(span)?,
+                };
+                self.spend(size as u64, span)?;
+                bits.resize(size, fill);
+                Ok(Classical::register(bits))
+            }
+            // A register has at most as many bits as the integer that it becomes.
+            (BaseType::Int | BaseType::Uint, Some(Ordering::Less)) if from.is_none() => {
+                self.refuse("this cast of classical bits", span)
+            }
+            (BaseType::Int | BaseType::Uint, _) => {
+                let width = integer.map_or(bits.len(), |ty| ty.bits as usize);
+                let narrowed = width <= bits.len();
+                bits.truncate(width);
+                if signed && unsigned {
+                    bits.resize(width, bits.last().copied().unwrap_or_default());
+                }
+                Ok(Classical::Word { bits, signed: !unsigned && (signed || narrowed), ty: integer })
+            }
+            _ => self.refuse("this cast of classical bits", span),
+        }
+    }
+}
+
+/// A number as a float of a width. Those of 64 bits and more, or of no width, hold every number as it is here; narrower
+/// ones round it.
+fn float(value: Value, width: Option<i128>) -> Result<Value, Problem> {
+    let (digits, least, most) = match width {
+        None | Some(64..) => {
+            return Ok(match value.number() {
+                Some(n) => Value::Number(n),
+                None => value,
+            });
+        }
+        Some(32) => (23, -126, 127),
+        Some(16) => (10, -14, 15),
+        Some(other) => {
+            let expected = "a float of 16, 32, 64 or more".to_owned();
+            return Err(Problem::WrongType { given: format!("a width of {other} bits"), expected });
+        }
+    };
+    let Some(n) = value.constant() else { return Ok(value) };
+    let exponent = n.value.abs().log2().floor().max(f64::from(least));
+    let unit = 2f64.powf(exponent - f64::from(digits));
+    let near = (n.value / unit).round_ties_even() * unit;
+    if near.abs() >= 2f64.powf(f64::from(most + 1)) {
+        return Err(Problem::NotFinite);
+    }
+    Ok(Value::Number(Number::decimal(near)))
+}
+
+fn type_name(base: BaseType) -> &'static str {
+    match base {
+        BaseType::Qubit => "a qubit",
+        BaseType::Bit => "a bit string",
+        BaseType::Bool => "a truth value",
+        BaseType::Int | BaseType::Uint => "an integer",
+        BaseType::Float | BaseType::Angle => "a number",
+        BaseType::Complex => "a complex number",
+        BaseType::Duration | BaseType::Stretch => "a duration",
+    }
+}

@@ -1,0 +1,191 @@
+//! Comparisons with what is in bits.
+//!
+//! A condition compares bits as an unsigned number with a constant. A signed one is compared by its sign and by the bits below
+//! it: in two's complement a number of n bits plus 2^(n-1) is in the order of unsigned numbers. Two numbers in bits are
+//! compared by `words`.
+
+use super::{
+    Lower, Lowering, Value,
+    classical::Classical,
+    digits::{complement, to_digits, trim},
+    integer::IntType,
+    truth::Truth,
+};
+use crate::{
+    circuit::{Condition, Relation},
+    qasm::{
+        ast::{BinaryOp, Span},
+        diagnostic::Problem,
+    },
+};
+
+impl Lowering<'_> {
+    pub(super) fn compare(
+        &mut self,
+        op: BinaryOp,
+        left: Classical,
+        right: Classical,
+        span: Span,
+    ) -> Lower<Truth> {
+        let (relation, mirrored) = match op {
+            BinaryOp::Equal => (Relation::Equal, Relation::Equal),
+            BinaryOp::NotEqual => (Relation::NotEqual, Relation::NotEqual),
+            BinaryOp::Less => (Relation::Less, Relation::Greater),
+            BinaryOp::LessEqual => (Relation::LessEqual, Relation::GreaterEqual),
+            BinaryOp::Greater => (Relation::Greater, Relation::Less),
+            _ => (Relation::GreaterEqual, Relation::LessEqual),
+        };
+        match (left, right) {
+            (Classical::Word { bits, signed, ty }, c @ (Classical::Value(_) | Classical::Digits { .. })) => {
+                self.compare_number((bits, signed, ty), relation, c, span)
+            }
+            (c @ (Classical::Value(_) | Classical::Digits { .. }), Classical::Word { bits, signed, ty }) => {
+                self.compare_number((bits, signed, ty), mirrored, c, span)
+            }
+            (Classical::Word { bits: a, ty: None, .. }, Classical::Word { bits: b, ty: None, .. })
+                if a.len() != b.len() =>
+            {
+                let (first, second) = (a.len() as u64, b.len() as u64);
+                self.fail(Problem::LengthMismatch { first, second }, span)
+            }
+            (Classical::Word { bits: a, signed: s, .. }, Classical::Word { bits: b, signed: t, .. })
+                if a.len().max(b.len()) > 1 =>
+            {
+                self.compare_words((a, s), (b, t), relation, span)
+            }
+            (left, right) => match (self.one_bit(left), self.one_bit(right), relation) {
+                (Ok(a), Ok(b), Relation::Equal) => Ok(self.differ(a, b, span)?.not()),
+                (Ok(a), Ok(b), Relation::NotEqual) => self.differ(a, b, span),
+                _ => self.refuse("this comparison", span),
+            },
+        }
+    }
+
+    /// A number in bits compared with a constant. That it has few of them, where its type has more, is no news.
+    fn compare_number(
+        &mut self,
+        (bits, signed, ty): (Vec<u32>, bool, Option<IntType>),
+        relation: Relation,
+        constant: Classical,
+        span: Span,
+    ) -> Lower<Truth> {
+        let (diagnostics, warnings) = (self.diagnostics.len(), self.warnings);
+        let fits = match (&constant, ty) {
+            (Classical::Value(Value::Int(i, _)), Some(ty)) => ty.holds(*i),
+            _ => false,
+        };
+        let truth = self.compare_word(bits, signed, relation, constant, span)?;
+        if fits {
+            self.diagnostics.truncate(diagnostics);
+            self.warnings = warnings;
+        }
+        Ok(truth)
+    }
+
+    /// Bits compared with a constant.
+    pub(super) fn compare_word(
+        &mut self,
+        mut bits: Vec<u32>,
+        signed: bool,
+        relation: Relation,
+        constant: Classical,
+        span: Span,
+    ) -> Lower<Truth> {
+        let n = bits.len();
+        let (negative, mut digits) = match constant {
+            Classical::Value(Value::Int(i, Some(ty))) if ty.unsigned => (false, to_digits(ty.bits_of(i))),
+            Classical::Value(Value::Int(i, _)) => (i < 0, to_digits(i.unsigned_abs())),
+            Classical::Value(Value::Bool(b)) => (false, vec![b]),
+            Classical::Value(Value::Bits { width, bits: value }) => {
+                if width as usize != n {
+                    let (first, second) = (n as u64, u64::from(width));
+                    return self.fail(Problem::LengthMismatch { first, second }, span);
+                }
+                (false, to_digits(value))
+            }
+            Classical::Digits { digits, width } => {
+                if let Some(width) = width.filter(|&w| w != n) {
+                    let (first, second) = (n as u64, width as u64);
+                    return self.fail(Problem::LengthMismatch { first, second }, span);
+                }
+                (false, digits)
+            }
+            Classical::Value(other) => {
+                let (given, expected) = (other.describe().to_owned(), "an integer".to_owned());
+                return self.fail(Problem::WrongType { given, expected }, span);
+            }
+            _ => return self.refuse("this comparison", span),
+        };
+        trim(&mut digits);
+        let below = matches!(relation, Relation::Less | Relation::LessEqual | Relation::NotEqual);
+        if !signed {
+            if negative {
+                return Ok(self.decided(n, relation_of(relation, false), span));
+            }
+            if digits.len() > n {
+                self.warn(Problem::Decided { bits: n, holds: below }, span);
+            }
+            return Ok(word(bits, relation, digits));
+        }
+        // In two's complement a number of n bits plus 2^(n-1) is in the order of unsigned numbers,
+        // and that inverts the highest bit.
+        let Some(sign) = bits.pop() else { return Ok(Truth::Constant(false)) };
+        let low = if negative { complement(digits, n - 1) } else { Some(digits) };
+        let Some(low) = low.filter(|low| low.len() < n) else {
+            return Ok(self.decided(n, relation_of(relation, !negative), span));
+        };
+        // The highest bit where it agrees with that of the constant.
+        let same = Truth::Open(Condition::Bit { bit: sign, value: negative });
+        let other = || Truth::Open(Condition::Bit { bit: sign, value: !negative });
+        let rest = |relation| {
+            if bits.is_empty() {
+                let holds = relation_of_equal(relation);
+                Truth::Constant(holds)
+            } else {
+                word(bits.clone(), relation, low.clone())
+            }
+        };
+        // The other sign is below a constant that is not negative, and above one that is.
+        let other_holds = match relation {
+            Relation::Equal => false,
+            Relation::NotEqual => true,
+            Relation::Less | Relation::LessEqual => !negative,
+            Relation::Greater | Relation::GreaterEqual => negative,
+        };
+        Ok(if other_holds { other().join(rest(relation), false) } else { same.join(rest(relation), true) })
+    }
+
+    /// A comparison whose result is known, with a warning.
+    fn decided(&mut self, bits: usize, holds: bool, span: Span) -> Truth {
+        self.warn(Problem::Decided { bits, holds }, span);
+        Truth::Constant(holds)
+    }
+}
+
+/// Whether a relation holds of a left side that is beyond all right sides, below or above.
+fn relation_of(relation: Relation, below: bool) -> bool {
+    match relation {
+        Relation::Equal => false,
+        Relation::NotEqual => true,
+        Relation::Less | Relation::LessEqual => below,
+        Relation::Greater | Relation::GreaterEqual => !below,
+    }
+}
+
+/// Whether a relation holds of equal numbers.
+fn relation_of_equal(relation: Relation) -> bool {
+    matches!(relation, Relation::Equal | Relation::LessEqual | Relation::GreaterEqual)
+}
+
+/// Bits compared with a number that has no leading zeros.
+pub(super) fn word(bits: Vec<u32>, relation: Relation, digits: Vec<bool>) -> Truth {
+    match (bits.as_slice(), relation) {
+        (_, Relation::Less) if digits.is_empty() => Truth::Constant(false),
+        (_, Relation::GreaterEqual) if digits.is_empty() => Truth::Constant(true),
+        (&[bit], Relation::Equal | Relation::NotEqual) if digits.len() <= 1 => {
+            let value = digits.is_empty() != (relation == Relation::Equal);
+            Truth::Open(Condition::Bit { bit, value })
+        }
+        _ => Truth::Open(Condition::Compare { bits: bits.into(), relation, value: digits.into() }),
+    }
+}

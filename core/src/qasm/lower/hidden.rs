@@ -1,0 +1,298 @@
+//! Hidden bits: what a circuit needs besides the registers of its file, and numbers in them.
+//!
+//! They belong to a scope, and are 0 and free for others when it ends. A variable that a measurement decides moves to
+//! some: `spill` gives them its value wherever it has one by then, in every branch that is open and at every exit.
+
+use std::rc::Rc;
+
+use super::{
+    Guard, Item, Lower, Lowering, Picks, Planned, Register, Value,
+    classical::Classical,
+    integer::with_sign,
+    turn::Turn,
+    variables::{State, Variable},
+};
+use crate::{
+    circuit::Condition,
+    qasm::{
+        ast::{BaseType, Span},
+        diagnostic::Problem,
+    },
+};
+
+impl Lowering<'_> {
+    /// Some hidden bits, all 0, until the scope with this number ends; number 0 is nobody's.
+    pub(super) fn hidden_bits(&mut self, size: u32, depth: usize, span: Span) -> Lower<Picks> {
+        // What a round leaves behind must not be what the next one takes for 0 at an earlier place.
+        let outlives = self.around_loop > 0 && depth <= self.around_loop;
+        match self.spare.get_mut(&size).filter(|_| !outlives).and_then(Vec::pop) {
+            Some(first) => Ok(self.until_scope(first, size, depth)),
+            None => self.unused_bits(size, depth, span),
+        }
+    }
+
+    /// The same, of which none was in use before.
+    pub(super) fn unused_bits(&mut self, size: u32, depth: usize, span: Span) -> Lower<Picks> {
+        let first = self.n_bits;
+        if first.checked_add(size).is_none() {
+            let (given, limit) = (u64::from(first) + u64::from(size), u64::from(u32::MAX));
+            return self.fail(Problem::TooManyQubits { given, limit }, span);
+        }
+        self.n_bits += size;
+        self.bits.push(Register { name: None, first, size, single: false, output: false });
+        Ok(self.until_scope(first, size, depth))
+    }
+
+    fn until_scope(&mut self, first: u32, size: u32, depth: usize) -> Picks {
+        if let Some(local) = depth.checked_sub(1).and_then(|at| self.locals.get_mut(at)) {
+            local.bits.push((first, size));
+        }
+        Picks::Range { first, step: 1, len: size }
+    }
+
+    /// One of many hidden bits, 0, until the scope ends.
+    pub(super) fn scratch_bit(&mut self, span: Span) -> Lower<u32> {
+        // Together they take one register.
+        const AT_ONCE: u32 = 32;
+        if self.spare.get(&1).is_none_or(Vec::is_empty) {
+            let many = self.hidden_bits(AT_ONCE, 0, span)?;
+            self.spare.entry(1).or_default().extend(many.iter());
+        }
+        Ok(self.hidden_bits(1, self.locals.len(), span)?.get(0))
+    }
+
+    /// Hidden bits are 0 again and may be used by others.
+    pub(super) fn clear(&mut self, first: u32, size: u32) {
+        let place = self.place(Span::default());
+        let bits = Picks::Range { first, step: 1, len: size };
+        self.count = self.count.saturating_add(u64::from(size));
+        let item = Item::Assign { bits, values: vec![false; size as usize].into(), place };
+        self.plan.push(Planned { item, guard: None });
+        self.spare.entry(size).or_default().push(first);
+    }
+
+    /// From here on a variable in bits may be made of more of them.
+    fn use_digits(&mut self, id: usize, digits: u32) {
+        let variable = &mut self.variables[id];
+        variable.used = variable.used.max(digits).min(variable.n_bits.unwrap_or(0)).max(1);
+    }
+
+    /// All its bits count.
+    pub(super) fn use_all_digits(&mut self, id: usize) {
+        self.use_digits(id, u32::MAX);
+    }
+
+    /// A variable in bits gets a value.
+    pub(super) fn use_digits_of(&mut self, id: usize, value: &Classical) {
+        let unsigned = self.variables[id].integer.is_some_and(|ty| ty.unsigned);
+        let digits = match value {
+            Classical::Value(value) => digits_needed(value, unsigned),
+            Classical::Truth(_) => 2,
+            Classical::Word { signed: true, .. } if unsigned => u32::MAX,
+            Classical::Word { bits, signed, .. } => {
+                let n = u32::try_from(bits.len()).unwrap_or(u32::MAX);
+                n.saturating_add(u32::from(!signed && !unsigned))
+            }
+            Classical::Turn(_) | Classical::Digits { .. } | Classical::Choice(_) => u32::MAX,
+        };
+        self.use_digits(id, digits);
+    }
+
+    /// Moves a variable to hidden bits. `None` if it has no type for that, or is lost somewhere.
+    pub(super) fn spill(&mut self, id: usize, span: Span) -> Lower<Option<Picks>> {
+        let Variable { ty, n_bits, state, depth, guard, .. } = &self.variables[id];
+        let Some(size) = *n_bits else { return Ok(None) };
+        // Its value where it was declared, for what comes to none of the branches around that changed it; then in each
+        // of these, from the outermost on; and now.
+        let mut values: Vec<(State, Option<Guard>)> = Vec::new();
+        let mut around = *guard;
+        for change in self.log.iter().filter(|c| c.variable == id) {
+            values.push((change.before.clone(), around));
+            around = change.guard;
+        }
+        values.push((state.clone(), around));
+        // And those of who has left something around.
+        let exits = self.states_where_left(id);
+        let states = || values.iter().map(|(state, _)| state).chain(exits.iter().map(|exit| &exit.2));
+        let kept = |state: &State| match state {
+            State::Empty => true,
+            State::Known(value) => {
+                matches!(value, Value::Bool(_) | Value::Int(..) | Value::Turn(Turn::Bits { .. }))
+            }
+            State::Bits { .. } | State::Choice(_) | State::Lost(_) => false,
+        };
+        if !states().all(kept) {
+            return Ok(None);
+        }
+        let (depth, signed) = (*depth, ty.base == BaseType::Int);
+        // Without a size it was known beyond the bits that it gets now.
+        let held = |state: &State| match state {
+            State::Known(Value::Int(i, Some(ty))) => ty.holds(*i),
+            _ => true,
+        };
+        if !states().all(held) {
+            let what = format!("an integer that depends on a measurement and is more than {size} bits long");
+            return self.fail(Problem::IntegerOverflow { what }, span);
+        }
+        let unsigned = self.variables[id].integer.is_some_and(|ty| ty.unsigned);
+        let needed = |state: &State| match state {
+            State::Known(value) => digits_needed(value, unsigned),
+            _ => 1,
+        };
+        let used =
+            values.iter().map(|(state, _)| state).chain(exits.iter().map(|exit| &exit.2)).map(needed).max();
+        self.use_digits(id, used.unwrap_or(u32::MAX));
+        // Bits that get values before this place must have been in no other use.
+        let bits = match exits.is_empty() {
+            true => self.hidden_bits(size, depth, span)?,
+            false => self.unused_bits(size, depth, span)?,
+        };
+        for (frame, exit, state) in exits {
+            if let State::Known(value) = state
+                && let (bits, Some(ones)) = ones(&bits, &digits(&value, size))
+            {
+                self.add_count(u64::from(size), span);
+                self.fill_where_left(frame, exit, &bits, ones);
+            }
+        }
+        for (at, (state, guard)) in values.into_iter().enumerate() {
+            if let State::Known(value) = state {
+                let guard = self.guard_stayed(id, guard, span)?;
+                self.fill(&bits, &value, guard, at == 0, span);
+            }
+        }
+        self.variables[id].state = State::Bits { bits: bits.clone(), signed };
+        Ok(Some(bits))
+    }
+
+    /// Bits get a number under a guard. Fresh ones are 0.
+    pub(super) fn fill(
+        &mut self,
+        bits: &Picks,
+        value: &Value,
+        guard: Option<Guard>,
+        fresh: bool,
+        span: Span,
+    ) {
+        let digits = digits(value, bits.len().unwrap_or(1));
+        self.fill_digits(bits, &digits, guard, fresh, span);
+    }
+
+    /// Bits get digits, least significant first; those that are missing are 0.
+    pub(super) fn fill_digits(
+        &mut self,
+        bits: &Picks,
+        digits: &[bool],
+        guard: Option<Guard>,
+        fresh: bool,
+        span: Span,
+    ) {
+        let size = bits.len().unwrap_or(1);
+        self.add_count(u64::from(size), span);
+        // What is planned takes memory, so it must have been counted.
+        if self.passed.is_some() {
+            return;
+        }
+        let (bits, values) = if fresh {
+            ones(bits, digits)
+        } else {
+            let digit = |at| digits.get(at).copied().unwrap_or(false);
+            (bits.clone(), Some((0..size as usize).map(digit).collect()))
+        };
+        if let Some(values) = values {
+            self.plan.push(Planned { item: Item::Assign { bits, values, place: self.place(span) }, guard });
+        }
+    }
+
+    /// Bits, or copies of them where some would be written before they are read.
+    pub(super) fn apart(&mut self, bits: Vec<u32>, into: &Picks, span: Span) -> Lower<Vec<u32>> {
+        let written = |(at, &bit): (u32, &u32)| into.get(at) != bit && into.contains(bit);
+        if !(0..).zip(&bits).any(written) {
+            return Ok(bits);
+        }
+        let copies =
+            self.hidden_bits(u32::try_from(bits.len()).unwrap_or(u32::MAX), self.locals.len(), span)?;
+        for (copy, bit) in copies.iter().zip(bits) {
+            self.store_truth(copy, Condition::Bit { bit, value: true }, span, true)?;
+        }
+        Ok(copies.iter().collect())
+    }
+
+    /// Hidden bits get a number: a known one, or that of other bits.
+    pub(super) fn store_number(&mut self, into: Picks, value: Classical, span: Span) -> Lower<()> {
+        let size = into.len().unwrap_or(1);
+        let (mut from, signed) = match value {
+            Classical::Value(value) => {
+                self.fill(&into, &value, self.guard, false, span);
+                return Ok(());
+            }
+            Classical::Truth(condition) => {
+                self.store_truth(into.get(0), condition, span, false)?;
+                (Vec::new(), false)
+            }
+            Classical::Word { bits, ty: None, .. } if bits.len() > size as usize => {
+                let (first, second) = (bits.len() as u64, u64::from(size));
+                return self.fail(Problem::LengthMismatch { first, second }, span);
+            }
+            Classical::Word { bits, signed, .. } => (bits, signed),
+            Classical::Turn(bits) => (bits, false),
+            Classical::Digits { .. } | Classical::Choice(_) => return self.refuse("this assignment", span),
+        };
+        from.truncate(size as usize);
+        let from = self.apart(from, &into, span)?;
+        for (at, &bit) in (0..size).zip(&from) {
+            self.copy_bit(bit, into.get(at), span)?;
+        }
+        // A truth value is one bit, and was stored.
+        let known = u32::try_from(from.len().max(1)).unwrap_or(size);
+        for at in known..size {
+            match from.last().filter(|_| signed) {
+                Some(&bit) => self.copy_bit(bit, into.get(at), span)?,
+                None => self.fill(&Picks::One(into.get(at)), &Value::Bool(false), self.guard, false, span),
+            }
+        }
+        Ok(())
+    }
+
+    fn copy_bit(&mut self, from: u32, into: u32, span: Span) -> Lower<()> {
+        if from == into {
+            return Ok(());
+        }
+        self.store_truth(into, Condition::Bit { bit: from, value: true }, span, false)
+    }
+}
+
+/// How many bits a number is made of, with a sign unless it is of a type that has none.
+fn digits_needed(value: &Value, unsigned: bool) -> u32 {
+    match value {
+        Value::Bool(_) => 1,
+        Value::Int(i @ ..0, _) if unsigned && *i < 0 => u32::MAX,
+        Value::Int(i, _) if unsigned => with_sign(*i).saturating_sub(1),
+        Value::Int(i, _) => with_sign(*i),
+        _ => u32::MAX,
+    }
+}
+
+/// The bits of a truth value or an integer, in two's complement.
+fn digits_of(value: &Value) -> u128 {
+    match value {
+        Value::Bool(holds) => u128::from(*holds),
+        Value::Int(i, _) => i.cast_unsigned(),
+        Value::Bits { bits, .. } | Value::Turn(Turn::Bits { bits, .. }) => *bits,
+        _ => 0,
+    }
+}
+
+/// The lowest `size` of these, least significant first.
+pub(super) fn digits(value: &Value, size: u32) -> Vec<bool> {
+    let number = digits_of(value);
+    (0..size).map(|at| number >> at & 1 == 1).collect()
+}
+
+/// Those of some bits whose digits are 1, with as many ones; nothing without any.
+pub(super) fn ones(bits: &Picks, digits: &[bool]) -> (Picks, Option<Box<[bool]>>) {
+    let all = bits.iter().zip(digits).filter(|(_, one)| **one).map(|(bit, _)| bit);
+    let all: Rc<[u32]> = all.collect();
+    let values = (!all.is_empty()).then(|| vec![true; all.len()].into());
+    (Picks::List(all), values)
+}

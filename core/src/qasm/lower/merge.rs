@@ -1,0 +1,110 @@
+//! Variables behind branches.
+//!
+//! A branch begins with what is known; what it changes is logged, and undone at its end. Behind two branches a variable is
+//! what both made of it, or it goes to hidden bits, or becomes a `choice`, or is lost.
+
+use super::{
+    Guard, Lower, Lowering, Picks,
+    classical::Classical,
+    variables::{Change, Ends, State},
+};
+use crate::qasm::ast::Span;
+
+impl Lowering<'_> {
+    /// Ends a branch: what it changed, and back to the states before it.
+    pub(super) fn end_branch(&mut self) -> Ends {
+        let changes: Vec<Change> = self.log.drain(self.mark..).collect();
+        let mut ends = Ends::new();
+        for Change { variable, before, .. } in changes {
+            // Hidden bits have the value in every branch.
+            if self.variables.get(variable).is_some_and(|v| !matches!(v.state, State::Bits { .. })) {
+                let end = self.change(variable, before);
+                ends.push((variable, end));
+            }
+        }
+        ends
+    }
+
+    /// Goes on behind two branches, with the states at their ends.
+    pub(super) fn merge(&mut self, ends: [&Ends; 2], sides: [Option<Guard>; 2], span: Span) -> Lower<()> {
+        let mut ids: Vec<usize> = ends.iter().flat_map(|ends| ends.iter().map(|end| end.0)).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids.retain(|&id| id < self.variables.len());
+        for id in ids {
+            let before = self.variables[id].state.clone();
+            let [a, b] = ends.map(|ends| {
+                ends.iter().find(|end| end.0 == id).map_or_else(|| before.clone(), |end| end.1.clone())
+            });
+            if a == b {
+                self.set(id, a);
+                continue;
+            }
+            let lost = [&a, &b].into_iter().any(|s| matches!(s, State::Lost(_)));
+            if self.variables[id].chooses() {
+                match self.either([&a, &b], sides, self.variables[id].depth, span)? {
+                    Some(state) => self.set(id, state),
+                    None => self.lose(id, span),
+                }
+                continue;
+            }
+            let bits = match &before {
+                _ if lost => None,
+                // One branch moved it to bits; the other ended with a value of its own.
+                State::Bits { bits, .. } => Some(bits.clone()),
+                _ => self.spill(id, span)?,
+            };
+            let Some(bits) = bits else {
+                self.lose(id, span);
+                continue;
+            };
+            for (end, side) in [a, b].into_iter().zip(sides) {
+                if end != before {
+                    self.fill_side(id, &bits, &end, side, span)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Bits get the state at the end of a branch, where nothing was left.
+    fn fill_side(
+        &mut self,
+        id: usize,
+        bits: &Picks,
+        end: &State,
+        side: Option<Guard>,
+        span: Span,
+    ) -> Lower<()> {
+        if let State::Known(value) = end {
+            self.use_digits_of(id, &Classical::Value(value.clone()));
+            let guard = self.guard_stayed(id, side, span)?;
+            self.fill(bits, value, guard, false, span);
+        }
+        Ok(())
+    }
+
+    /// Goes on behind a branch whose other side was left.
+    pub(super) fn adopt(&mut self, ends: Ends, side: Option<Guard>, span: Span) -> Lower<()> {
+        for (id, state) in ends {
+            match self.variables.get(id).map(|variable| &variable.state) {
+                // The side that was left moved it to bits.
+                Some(State::Bits { bits, .. }) => {
+                    let bits = bits.clone();
+                    self.fill_side(id, &bits, &state, side, span)?;
+                }
+                Some(_) => self.set(id, state),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// From here on a variable depends on bits.
+    pub(super) fn lose(&mut self, id: usize, span: Span) {
+        let place = self.place(span);
+        if id < self.variables.len() {
+            self.set(id, State::Lost(place));
+        }
+    }
+}

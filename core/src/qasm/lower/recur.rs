@@ -1,0 +1,176 @@
+//! Numbers and arrays that a loop assigns which a measurement ends.
+//!
+//! ```text
+//! float x = 0;                    0
+//! while (c) {                     0 or pi/2, as a hidden bit k says
+//!     x = pi/2 - x;               pi/2 or 0
+//!     h q; c = measure q;         k is told which of both it is now
+//! }
+//! rx(x) q;
+//! ```
+//! The body is planned once, so what is true of such a number must be true in every round: it is one of all values that it may
+//! ever have, as the bits of its place in a list of them say. The list is found by planning: a value at the end of a round that
+//! is not in it goes there, and the loop is planned again. A number with new values forever, as `x += 0.1` makes them, is lost.
+
+use super::{
+    Lower, Lowering, Picks, Value,
+    alternatives::chosen,
+    choice::{Choice, MAX_BITS, UNDEFINED},
+    classical::Classical,
+    truth::Truth,
+    variables::State,
+};
+use crate::qasm::ast::Span;
+
+/// How often a loop is planned to find all values.
+const MAX_PLANS: usize = 80;
+
+/// A number that a loop assigns.
+pub(super) struct Recurring {
+    id: usize,
+    values: Vec<Value>,
+    /// The bits of the place of its value, and its state at the beginning of each round.
+    bits: Picks,
+    state: State,
+}
+
+impl Lowering<'_> {
+    /// Those of some variables that are numbers or arrays, with the values that they have now.
+    pub(super) fn recurring(&self, ids: &[usize]) -> Vec<Recurring> {
+        let numbers = ids.iter().filter_map(|&id| {
+            let variable = self.variables.get(id).filter(|variable| variable.chooses())?;
+            let choice = chosen(&variable.state)?;
+            let mut values: Vec<Value> = Vec::new();
+            for value in &*choice.values {
+                if !values.contains(value) {
+                    values.push(value.clone());
+                }
+            }
+            let (bits, state) = (Picks::List([].into()), State::Empty);
+            (!values.contains(&UNDEFINED)).then_some(Recurring { id, values, bits, state })
+        });
+        numbers.collect()
+    }
+
+    /// Before a loop: each number goes to bits that say which of its values it is.
+    pub(super) fn begin_recurring(&mut self, numbers: &mut [Recurring], span: Span) -> Lower<()> {
+        for number in numbers {
+            let width = usize::BITS - (number.values.len() - 1).leading_zeros();
+            let depth = self.variables[number.id].depth;
+            number.bits = self.bits_for_place(width, depth, span)?;
+            let Some(choice) = chosen(&self.variables[number.id].state) else { continue };
+            self.store_place(&choice, &number.values, &number.bits.clone(), span)?;
+            let mut values = number.values.clone();
+            values.resize(1 << width, values[0].clone());
+            let choice = Choice::new(number.bits.iter().collect(), values, depth);
+            number.state = match &*choice.values {
+                [one] => State::Known(one.clone()),
+                _ => State::Choice(choice),
+            };
+            self.set(number.id, number.state.clone());
+        }
+        Ok(())
+    }
+
+    /// At the end of a round: the bits say which values the numbers have now, and those of exits in it (from the number
+    /// `exits` on) are 0 again. Whether one has a new value, with which
+    /// the loop is to be planned again.
+    pub(super) fn end_round(
+        &mut self,
+        numbers: &mut [Recurring],
+        plans: usize,
+        exits: usize,
+        span: Span,
+    ) -> Lower<bool> {
+        let mut ends = Vec::with_capacity(numbers.len());
+        let mut found = false;
+        for number in &mut *numbers {
+            let end = chosen(&self.variables[number.id].state);
+            let new = end.iter().flat_map(|end| end.values.iter());
+            for value in new {
+                if !number.values.contains(value) {
+                    number.values.push(value.clone());
+                    found = true;
+                }
+            }
+            let lost = end.is_none() || number.values.contains(&UNDEFINED);
+            if lost || number.values.len() > 1 << MAX_BITS || found && plans >= MAX_PLANS {
+                // The next plan does without it.
+                number.values.clear();
+                found = true;
+            }
+            ends.extend(end);
+        }
+        if found {
+            return Ok(true);
+        }
+        let rest = if self.left_somewhere() { vec![self.guard_rest(span)?] } else { Vec::new() };
+        self.enter_scope();
+        let stored = self.store_ends(numbers, &ends, span);
+        self.leave_scope();
+        // They stay in the list, for what is around this loop.
+        let bits = Picks::List(self.exit_bits.get(exits..).unwrap_or_default().into());
+        if !numbers.is_empty() && bits.len() != Some(0) {
+            self.fill_digits(&bits, &[], self.guard, false, span);
+        }
+        self.end_rest(rest);
+        self.next_round(numbers);
+        stored.map(|()| false)
+    }
+
+    /// The numbers are what they were at the beginning of a round.
+    pub(super) fn next_round(&mut self, numbers: &[Recurring]) {
+        for number in numbers {
+            self.set(number.id, number.state.clone());
+        }
+    }
+
+    /// The bits of all numbers get the places of new values, which may depend on the old ones.
+    fn store_ends(&mut self, numbers: &[Recurring], ends: &[Choice], span: Span) -> Lower<()> {
+        let mut all = Vec::with_capacity(numbers.len());
+        for (number, end) in numbers.iter().zip(ends) {
+            let n = number.bits.len().unwrap_or(1);
+            let bits = self.bits_for_place(n, self.locals.len(), span)?;
+            self.store_place(end, &number.values, &bits, span)?;
+            all.push(bits);
+        }
+        for (number, bits) in numbers.iter().zip(all).filter(|(number, _)| number.bits.len() != Some(0)) {
+            self.store_number(number.bits.clone(), Classical::register(bits.iter().collect()), span)?;
+        }
+        Ok(())
+    }
+
+    /// Hidden bits; none for the place in a list of one value.
+    fn bits_for_place(&mut self, n: u32, depth: usize, span: Span) -> Lower<Picks> {
+        if n == 0 { Ok(Picks::List([].into())) } else { self.hidden_bits(n, depth, span) }
+    }
+
+    /// Bits get the place of a value in a list.
+    fn store_place(&mut self, value: &Choice, list: &[Value], into: &Picks, span: Span) -> Lower<()> {
+        let place = |value: &Value| list.iter().position(|known| known == value).unwrap_or(0);
+        let places: Vec<usize> = value.values.iter().map(place).collect();
+        for (at, bit) in into.iter().enumerate() {
+            let numbers: Vec<usize> = (0..places.len()).filter(|&i| places[i] >> at & 1 == 1).collect();
+            self.spend(places.len() as u64 * 10, span)?;
+            let one = if numbers.is_empty() { Truth::Constant(false) } else { value.condition(&numbers) };
+            match one {
+                Truth::Open(condition) => self.store_truth(bit, condition, span, false)?,
+                Truth::Constant(holds) => {
+                    self.fill_digits(&Picks::One(bit), &[holds], self.guard, false, span);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Recurring {
+    /// The variable, if its values are too many.
+    pub(super) fn lost(&self) -> Option<usize> {
+        self.values.is_empty().then_some(self.id)
+    }
+
+    pub(super) fn id(&self) -> usize {
+        self.id
+    }
+}

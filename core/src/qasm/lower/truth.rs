@@ -1,0 +1,166 @@
+//! Truth values: conditions on bits, and what is known.
+//!
+//! ```text
+//! c[0] && d == 2        all of two conditions
+//! a ^ b                 a && !b || !a && b
+//! k                     of an integer: k != 0
+//! ```
+//! A condition is data of the circuit, so its size is counted: `spend`.
+
+use super::{Lower, Lowering, Value, classical::Classical};
+use crate::{
+    circuit::{Condition, Relation},
+    qasm::{
+        ast::{Expr, Span},
+        diagnostic::Problem,
+    },
+};
+
+/// How large all conditions together may be: one for each bit that is read, ten for each operator.
+const MAX_SIZE: u64 = 1 << 26;
+
+/// A truth value.
+#[derive(Clone, Debug)]
+pub(super) enum Truth {
+    Constant(bool),
+    Open(Condition),
+}
+
+impl Truth {
+    pub(super) fn not(self) -> Truth {
+        match self {
+            Truth::Constant(holds) => Truth::Constant(!holds),
+            Truth::Open(condition) => Truth::Open(negate(condition)),
+        }
+    }
+
+    /// Both, or one of both.
+    pub(super) fn join(self, other: Truth, and: bool) -> Truth {
+        match (self, other) {
+            (Truth::Constant(holds), other) | (other, Truth::Constant(holds)) => {
+                if holds == and {
+                    other
+                } else {
+                    Truth::Constant(holds)
+                }
+            }
+            (Truth::Open(a), Truth::Open(b)) if and => Truth::Open(a.and(b)),
+            (Truth::Open(Condition::Any(mut any)), Truth::Open(b)) => {
+                any.push(b);
+                Truth::Open(Condition::Any(any))
+            }
+            (Truth::Open(a), Truth::Open(b)) => Truth::Open(Condition::Any(vec![a, b])),
+        }
+    }
+
+    pub(super) fn classical(self) -> Classical {
+        match self {
+            Truth::Constant(holds) => Classical::Value(Value::Bool(holds)),
+            Truth::Open(condition) => Classical::Truth(condition),
+        }
+    }
+}
+
+impl Lowering<'_> {
+    /// The value of an expression that must be a truth value.
+    pub(super) fn condition(&mut self, expr: &Expr) -> Lower<Truth> {
+        let value = self.classical(expr)?;
+        self.truth(value, expr.span)
+    }
+
+    /// Counts the size of conditions.
+    pub(super) fn spend(&mut self, more: u64, span: Span) -> Lower<()> {
+        self.conditions = self.conditions.saturating_add(more);
+        if self.conditions > MAX_SIZE {
+            return self.fail(Problem::LongCondition { limit: MAX_SIZE }, span);
+        }
+        Ok(())
+    }
+
+    /// A value as a truth value.
+    pub(super) fn truth(&mut self, value: Classical, span: Span) -> Lower<Truth> {
+        let given = match value {
+            Classical::Truth(condition) => return Ok(Truth::Open(condition)),
+            Classical::Word { bits, .. } | Classical::Turn(bits) => return Ok(Truth::Open(nonzero(bits))),
+            Classical::Value(Value::Bool(holds)) => return Ok(Truth::Constant(holds)),
+            Classical::Value(Value::Bits { bits, .. }) => return Ok(Truth::Constant(bits != 0)),
+            Classical::Value(Value::Int(i, _)) => return Ok(Truth::Constant(i != 0)),
+            Classical::Value(other) => other.describe(),
+            Classical::Digits { .. } => "an integer",
+            Classical::Choice(choice) => choice.describe(),
+        };
+        let (given, expected) = (given.to_owned(), "a condition".to_owned());
+        self.fail(Problem::WrongType { given, expected }, span)
+    }
+
+    /// A value as that of one bit, if it can be.
+    pub(super) fn one_bit(&self, value: Classical) -> Result<Truth, Classical> {
+        match value {
+            Classical::Truth(condition) => Ok(Truth::Open(condition)),
+            Classical::Word { bits, .. } if bits.len() == 1 => Ok(Truth::Open(nonzero(bits))),
+            Classical::Value(Value::Bool(holds)) => Ok(Truth::Constant(holds)),
+            Classical::Value(Value::Int(i @ 0..=1, _)) => Ok(Truth::Constant(i == 1)),
+            Classical::Value(Value::Bits { width: 1, bits }) => Ok(Truth::Constant(bits == 1)),
+            other => Err(other),
+        }
+    }
+
+    /// Exactly one of both.
+    pub(super) fn differ(&mut self, a: Truth, b: Truth, span: Span) -> Lower<Truth> {
+        match (a, b) {
+            (Truth::Constant(holds), other) | (other, Truth::Constant(holds)) => {
+                Ok(if holds { other.not() } else { other })
+            }
+            (Truth::Open(a), Truth::Open(b)) => {
+                self.spend((size(&a) + size(&b)).saturating_mul(2) + 30, span)?;
+                let first = a.clone().and(negate(b.clone()));
+                let second = negate(a).and(b);
+                Ok(Truth::Open(Condition::Any(vec![first, second])))
+            }
+        }
+    }
+}
+
+/// The opposite of a condition.
+pub(super) fn negate(condition: Condition) -> Condition {
+    match condition {
+        Condition::Bit { bit, value } => Condition::Bit { bit, value: !value },
+        Condition::Compare { bits, relation, value } => {
+            let relation = match relation {
+                Relation::Equal => Relation::NotEqual,
+                Relation::NotEqual => Relation::Equal,
+                Relation::Less => Relation::GreaterEqual,
+                Relation::LessEqual => Relation::Greater,
+                Relation::Greater => Relation::LessEqual,
+                Relation::GreaterEqual => Relation::Less,
+            };
+            Condition::Compare { bits, relation, value }
+        }
+        Condition::Not(inner) => *inner,
+        other => Condition::Not(Box::new(other)),
+    }
+}
+
+/// What a condition costs in memory.
+pub(super) fn size(condition: &Condition) -> u64 {
+    let list = |list: &[Condition]| list.iter().map(size).fold(10, u64::saturating_add);
+    match condition {
+        Condition::Bit { .. } => 10,
+        Condition::Compare { bits, value, .. } => 10 + bits.len() as u64 + value.len() as u64,
+        Condition::Not(inner) => 10 + size(inner),
+        Condition::All(all) => list(all),
+        Condition::Any(any) => list(any),
+    }
+}
+
+pub(super) fn is_one(bit: u32) -> Truth {
+    Truth::Open(Condition::Bit { bit, value: true })
+}
+
+/// Whether some bits are not all 0.
+pub(super) fn nonzero(bits: Vec<u32>) -> Condition {
+    match bits.as_slice() {
+        &[bit] => Condition::Bit { bit, value: true },
+        _ => Condition::Compare { bits: bits.into(), relation: Relation::NotEqual, value: Box::new([]) },
+    }
+}
