@@ -78,7 +78,7 @@ pub fn qr<T: Real, S: Scalar<Real = T>>(a: &Array<S>, out: &mut Array<S>) -> Res
 
 /// `H = 1 - t v v^H` that leaves `x` its first element alone: that element, its sign, and `t`. The vector becomes `v`, whose first
 /// element is 1; where there is nothing to do `t` is 0.
-fn reflection<T: Real, S: Scalar<Real = T>>(x: &mut [S]) -> Result<(T, T, S), ArrayError> {
+pub(super) fn reflection<T: Real, S: Scalar<Real = T>>(x: &mut [S]) -> Result<(T, T, S), ArrayError> {
     let Some((first, others)) = x.split_first_mut() else { return Ok((T::zero(), T::one(), S::zero())) };
     let is_negative = match first.re().try_cmp(&T::zero()) {
         Err(source) if source.agreeing != 0 => return Err(ArrayError::Undecided { op: "qr", source }),
