@@ -109,8 +109,22 @@ fn shapes_that_do_not_fit() {
         ("cholesky(a)", &[2], &[1], "`cholesky` takes a square matrix"),
         ("expm(a)", &[2], &[1], "`expm` takes a square matrix"),
         ("qr(a)", &[2, 3], &[1], "`qr` takes a matrix with at least as many rows as columns, given [2, 3]"),
-        ("lstsq(a, b)", &[3], &[3], "`qr` takes a matrix with at least as many rows as columns, given [3]"),
-        ("lstsq(a, b)", &[3, 2], &[6], "`matmul_hn` takes matrices k x m and k x n, given [3, 2] and [6, 1]"),
+        (
+            "lstsq(a, b)",
+            &[3],
+            &[3],
+            "`lstsq` takes a matrix m x n and a vector of m or a matrix m x k, given [3] and [3]",
+        ),
+        ("lstsq(a, b)", &[3, 2], &[6], "given [3, 2] and [6]"),
+        ("pinv(a)", &[3], &[1], "`pinv` takes a matrix, given [3]"),
+        ("solve_lower(a, b)", &[2, 3], &[2], "`solve_lower` takes a square matrix, given [2, 3]"),
+        ("solve_upper(a, b)", &[2, 2], &[3], "`solve_upper` takes a matrix n x n and a vector of n"),
+        (
+            "expm_along(a, b)",
+            &[2, 2],
+            &[4],
+            "`expm_along` takes two square matrices of one order, given [2, 2] and [4]",
+        ),
         ("svd(a)", &[3], &[1], "`svd` takes a matrix, given [3]"),
         ("eigvalsh(a)", &[2, 3], &[1], "`eigen` takes a square matrix"),
         ("sort(a)", &[2, 2], &[1], "`argsort` takes a vector, given [2, 2]"),
@@ -229,6 +243,13 @@ fn matrices_without_a_result() {
     // [[1, 2, 3], …] counts up, so its rows lie in a plane.
     let singular = message("inv(a - a)", &[2, 2], &[1]);
     assert!(singular.contains("`inv`: the matrix is singular: no pivot in column 0 of 2"), "{singular}");
+    let singular = message("solve_upper(triu(a, 1), b)", &[2, 2], &[2]);
+    assert!(
+        singular.contains("`solve_upper`: the matrix is singular: no pivot in column 0 of 2"),
+        "{singular}"
+    );
+    let undefined = message("lstsq(a / 0.0, b)", &[2, 2], &[2]);
+    assert!(undefined.contains("`lstsq` does not converge"), "{undefined}");
     let negative = message("cholesky(-a)", &[2, 2], &[1]);
     assert!(negative.contains("the square of diagonal element 0 of 2 is not positive"), "{negative}");
     let undefined = message("expm(a / 0.0)", &[2, 2], &[1]);

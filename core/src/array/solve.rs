@@ -6,10 +6,10 @@
 
 use crate::scalar::{Real, Scalar, Undecided};
 
-use super::{Array, ArrayError};
+use super::{Array, ArrayError, decompose::size};
 
 /// A square matrix, factored: `P A = L U`.
-struct Factors<S> {
+pub(super) struct Factors<S> {
     n: usize,
     /// L below the diagonal (its own is 1), U on and above it.
     lu: Vec<S>,
@@ -21,16 +21,9 @@ struct Factors<S> {
     stopped: Option<usize>,
 }
 
-fn size<S: Clone>(op: &'static str, a: &Array<S>) -> Result<usize, ArrayError> {
-    match a.matrix() {
-        Some((m, n)) if m == n && a.rank() == 2 => Ok(n),
-        _ => Err(ArrayError::shape(op, "a square matrix", &[&a.shape()])),
-    }
-}
-
 impl<S: Scalar> Factors<S> {
     /// O(n^3).
-    fn new(op: &'static str, n: usize, a: &[S]) -> Result<Factors<S>, ArrayError> {
+    pub(super) fn new(op: &'static str, n: usize, a: &[S]) -> Result<Factors<S>, ArrayError> {
         let (mut lu, mut rows, mut odd) = (a.to_vec(), (0..n).collect::<Vec<_>>(), false);
         for c in 0..n {
             let pivot = pivot((c..n).map(|r| (r, &lu[r * n + c])));
@@ -54,7 +47,8 @@ impl<S: Scalar> Factors<S> {
         Ok(Factors { n, lu, rows, odd, stopped: None })
     }
 
-    fn regular(self, op: &'static str) -> Result<Factors<S>, ArrayError> {
+    /// Itself, unless the matrix is singular.
+    pub(super) fn regular(self, op: &'static str) -> Result<Factors<S>, ArrayError> {
         match self.stopped {
             Some(column) => Err(ArrayError::Singular { op, column, size: self.n }),
             None => Ok(self),
@@ -62,7 +56,7 @@ impl<S: Scalar> Factors<S> {
     }
 
     /// Writes `A^-1 b` for `m` columns.
-    fn solve(&self, b: &[S], m: usize, out: &mut Vec<S>) {
+    pub(super) fn solve(&self, b: &[S], m: usize, out: &mut Vec<S>) {
         let n = self.n;
         let start = out.len();
         self.rows.iter().for_each(|&r| out.extend_from_slice(&b[r * m..(r + 1) * m]));

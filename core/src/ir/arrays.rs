@@ -86,7 +86,11 @@ macro_rules! for_each_array_op {
             // Linear algebra.
             Solve "solve" (Array, Array) -> Array, "`A^-1 B` for a square matrix and a vector or matrix.";
             SolveAdjoint "solve_adjoint" (Array, Array) -> Array, "`(A^H)^-1 B` for a square matrix and a vector or matrix.";
+            SolveLower "solve_lower" (Array, Array) -> Array, "`L^-1 B` for the lower triangle L of a square matrix, all that is read of it, and a vector or matrix.";
+            SolveUpper "solve_upper" (Array, Array) -> Array, "`U^-1 B` for the upper triangle U of a square matrix, all that is read of it, and a vector or matrix.";
+            Lstsq "lstsq" (Array, Array) -> Array, "The x that makes the norm of `A x - b` least, for a matrix A of any shape and a vector or the columns of a matrix b; where there are several, that of least norm. Singular values of A of at most `max(m, n)` times 2^-52 of the greatest count as 0; derivatives are those along which the rank of A stays.";
             Inv "inv" (Array) -> Array, "The inverse of a matrix.";
+            Pinv "pinv" (Array) -> Array, "The pseudoinverse of a matrix `m x n`, `n x m`. Singular values of at most `max(m, n)` times 2^-52 of the greatest count as 0; derivatives are those along which the rank stays.";
             Det "det" (Array) -> Number, "The determinant. Its derivative needs the inverse.";
             LogAbsDet "logabsdet" (Array) -> Real, "`ln |det A|`.";
             Cholesky "cholesky" (Array) -> Array, "The lower triangular L with `L L^H = A`; only the lower triangle of A is read.";
@@ -94,6 +98,7 @@ macro_rules! for_each_array_op {
             Svd "svd" (Array) -> Array, "For `A = U diag(s) V^H` the singular values s, descending, as first row, and below them the columns of U and of V, as many as the shorter side of A is long. Derivatives of U and V need singular values that differ from each other and from 0.";
             Eigen "eigen" (Array) -> Array, "Of the Hermitian part of a matrix: the eigenvalues, ascending, as first row, and below them the eigenvectors as columns.";
             Expm "expm" (Array) -> Array, "The exponential of a square matrix.";
+            ExpmAlong "expm_along" (Array, Array) -> Array, "The derivative of the exponential of a square matrix A along another one E, `d/dt exp(A + t E)` at `t = 0`.";
         }
     };
 }

@@ -15,16 +15,22 @@
 //! | `A = V diag(w) V^H` | `V (diag(w_bar) + F . V^H V_bar) V^H` | `re diag M`, `V (F . M)`, `M = V^H A_dot V` |
 //! | `A = U diag(s) V^H` | `U P_bar V^H + X V^H + U Z^H` | `re diag P`, `U (G . (P s + s P^H)) + D`, `V (G . (s P + P^H s)) + E`, `P = U^H A_dot V` |
 //! | `sum A_p B_q` over the labels that `o` lacks | `sum Y_bar_o conj B_q`, `sum conj A_p Y_bar_o` over those that `p`, `q` lack | `sum A_dot B + sum A B_dot` |
-//! | `exp A` | the upper right block of `exp [[A^H, Y_bar], [0, A^H]]` | of `exp [[A, A_dot], [0, A]]` |
+//! | `L^-1 B = X` | `-tril(B_bar X^H)`, `B_bar = L^-H X_bar`; of an upper triangle the upper one | `L^-1 (B_dot - tril(A_dot) X)` |
+//! | `A^+ = Y` | `-Y^H Y_bar Y^H + (1 - A Y) Y_bar^H Y Y^H + Y^H Y Y_bar^H (1 - Y A)` | `-Y A_dot Y + Y Y^H A_dot^H (1 - A Y) + (1 - Y A) A_dot^H Y^H Y` |
+//! | `A^+ b = x` | `-B_bar x^H + (b - A x) (A^+ B_bar)^H + A^+^H x (x_bar - A^+ A x_bar)^H`, `B_bar = A^+^H x_bar` | `A^+ (b_dot - A_dot x) + A^+ A^+^H A_dot^H (b - A x) + (1 - A^+ A) A_dot^H A^+^H x` |
+//! | `exp A` | `L(A^H, Y_bar)` | `L(A, A_dot)` |
+//! | `L(A, E)` | `M(A^H, E^H, Y_bar)`, `L(A^H, Y_bar)` | `M(A, E, A_dot) + L(A, E_dot)` |
 //!
 //! `P(X)` is the lower triangle of `X` with half its diagonal; `U(X)` is the upper triangle plus the adjoint of what is below, `S(X)`
 //! the upper triangle plus its adjoint, both with the real part of the diagonal alone; `F_ij = 1 / (w_j - w_i)`, 0 for `i = j` (so equal
 //! eigenvalues give an infinite derivative of the eigenvectors); `G_ij = 1 / (s_j^2 - s_i^2)` in the same way, `D = (A_dot V - U P) / s`,
 //! `E = (A_dot^H U - V P^H) / s`, `P_bar = diag(s_bar) + (K + K^H) s + s (L + L^H)`, `K = G . U^H U_bar`, `L = G . V^H V_bar`,
 //! `X = (U_bar - U U^H U_bar) / s`, `Z = (V_bar - V V^H V_bar) / s`, where s stands for `diag(s)`, and a phase `i im P_jj / (2 s_j)` is
-//! shared by both vectors of complex matrices. Sources: Giles, *Collected matrix derivative results
+//! shared by both vectors of complex matrices; `L` is `expm_along`, and `M(A, E, F)` the upper right block of
+//! `L([[A, E], [0, A]], [[F, 0], [0, F]])`. Sources: Giles, *Collected matrix derivative results
 //! for forward and reverse mode algorithmic differentiation* (2008), sections 2.2 and 3.1; Murray, arXiv 1602.07527
-//! (Cholesky); Walter and Lehmann, arXiv 1009.6112 (QR). Everything else is a sum or moves elements; its rule moves them back.
+//! (Cholesky); Walter and Lehmann, arXiv 1009.6112 (QR); Golub and Pereyra,
+//! *The differentiation of pseudo-inverses and nonlinear least squares problems whose variables separate* (1973). Everything else is a sum or moves elements; its rule moves them back.
 
 use crate::{
     entity::Value,
@@ -34,7 +40,7 @@ use crate::{
 use super::{
     Contribution,
     elements::{is_array, whole},
-    factors,
+    factors, least,
 };
 
 /// Short forms of what the rules emit.
@@ -59,7 +65,7 @@ impl Rule<'_> {
     pub(super) fn sub(&mut self, x: Value, y: Value) -> Value {
         self.b.number2(Number2::Sub, x, y)
     }
-    fn neg(&mut self, x: Value) -> Value {
+    pub(super) fn neg(&mut self, x: Value) -> Value {
         self.b.number1(Number1::Neg, x)
     }
     pub(super) fn is_complex(&self, x: Value) -> bool {
@@ -116,14 +122,14 @@ impl Rule<'_> {
         self.on(ArrayOp::Reshape, &[x, shape])
     }
     /// `X Y^H` of vectors or of matrices with as many rows as `a` has.
-    fn outer(&mut self, x: Value, y: Value, a: Value) -> Value {
+    pub(super) fn outer(&mut self, x: Value, y: Value, a: Value) -> Value {
         let zero = self.b.int(0);
         let rows = self.dim(a, zero);
         let (x, y) = (self.columns(x, rows), self.columns(y, rows));
         self.on(ArrayOp::MatMulNh, &[x, y])
     }
     /// `A X` of a matrix and a vector or a matrix, in the shape of `x`.
-    fn apply(&mut self, a: Value, x: Value) -> Value {
+    pub(super) fn apply(&mut self, a: Value, x: Value) -> Value {
         let zero = self.b.int(0);
         let rows = self.dim(a, zero);
         let columns = self.columns(x, rows);
@@ -149,19 +155,6 @@ impl Rule<'_> {
         let unit = self.on(ArrayOp::DiagonalMatrix, &[unit]);
         let (beside, gaps) = (self.sub(c, unit), self.add(gaps, unit));
         self.b.number2(Number2::Div, beside, gaps)
-    }
-    /// The upper right block of `exp [[a, e], [0, a]]`.
-    fn exponential_along(&mut self, a: Value, e: Value) -> Value {
-        let (zero, one) = (self.b.int(0), self.b.int(1));
-        let c = self.lit(0.0, a);
-        let blank = self.on(ArrayOp::Spread, &[c, a]);
-        let upper = self.on(ArrayOp::Concat, &[a, e, one]);
-        let lower = self.on(ArrayOp::Concat, &[blank, a, one]);
-        let whole = self.on(ArrayOp::Concat, &[upper, lower, zero]);
-        let exp = self.on(ArrayOp::Expm, &[whole]);
-        let n = self.dim(a, zero);
-        let rows = self.on(ArrayOp::Slice, &[exp, zero, zero, n]);
-        self.on(ArrayOp::Slice, &[rows, one, n, n])
     }
 }
 
@@ -315,6 +308,18 @@ pub(super) fn pull(
             let t = r.outer(y, b_bar, x);
             r.neg(t)
         }
+        (A::SolveLower | A::SolveUpper, _) => {
+            let a = r.adjoint(x);
+            let b_bar = r.on(factors::mirrored(op), &[a, bar]);
+            if k == 1 {
+                return Some(Contribution::Add(b_bar));
+            }
+            let t = r.outer(b_bar, y, x);
+            let t = factors::triangle(r, op, t);
+            r.neg(t)
+        }
+        (A::Lstsq, _) => least::pull_lstsq(r, [x, second], y, k, bar),
+        (A::Pinv, _) => least::pull_pinv(r, x, y, bar),
         (A::Inv, _) => {
             let t = r.on(A::MatMulHn, &[y, bar]);
             let t = r.on(A::MatMulNh, &[t, y]);
@@ -362,7 +367,15 @@ pub(super) fn pull(
         (A::Svd, _) => factors::pull_svd(r, x, y, bar),
         (A::Expm, _) => {
             let a = r.adjoint(x);
-            r.exponential_along(a, bar)
+            r.on(A::ExpmAlong, &[a, bar])
+        }
+        (A::ExpmAlong, 1) => {
+            let a = r.adjoint(x);
+            r.on(A::ExpmAlong, &[a, bar])
+        }
+        (A::ExpmAlong, _) => {
+            let (a, e) = (r.adjoint(x), r.adjoint(second));
+            factors::twice_along(r, a, e, bar)
         }
         _ => return None,
     }))
@@ -441,6 +454,25 @@ pub(super) fn push(
             let change = sum(r, moved, dot(1));
             change.map(|c| r.on(op, &[x, c]))
         }
+        A::SolveLower | A::SolveUpper => {
+            let moved = dot(0).map(|d| {
+                let d = factors::triangle(r, op, d);
+                let t = r.apply(d, y);
+                r.neg(t)
+            });
+            let change = sum(r, moved, dot(1));
+            change.map(|c| r.on(op, &[x, c]))
+        }
+        A::Lstsq => {
+            let moved = dot(0).map(|d| least::push_lstsq(r, [x, second], y, d));
+            let along = dot(1).map(|d| r.on(op, &[x, d]));
+            sum(r, moved, along)
+        }
+        A::ExpmAlong => {
+            let moved = dot(0).map(|d| factors::twice_along(r, x, second, d));
+            let along = dot(1).map(|d| r.on(op, &[x, d]));
+            sum(r, moved, along)
+        }
         _ => {
             let Some(d) = dot(0) else { return Some(None) };
             Some(match op {
@@ -501,7 +533,8 @@ pub(super) fn push(
                     r.on(A::Concat, &[w_dot, v_dot, zero])
                 }
                 A::Svd => factors::push_svd(r, x, y, d),
-                A::Expm => r.exponential_along(x, d),
+                A::Expm => r.on(A::ExpmAlong, &[x, d]),
+                A::Pinv => least::push_pinv(r, x, y, d),
                 // Linear in the first operand; the others have no tangent, or only give a shape.
                 _ => with(r, 0)?,
             })

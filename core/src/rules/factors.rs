@@ -1,4 +1,4 @@
-//! The rules of `qr` and `svd`, in the notation of [`arrays`](super::arrays).
+//! The rules of `qr` and `svd`, and parts of those of triangles and of the exponential, in the notation of [`arrays`](super::arrays).
 //!
 //! Of `A = Q R`, `Q^H dQ` is skew and `dR R^-1` is an upper triangle with a real diagonal, so both follow from
 //! `Q^H dA R^-1`, their sum. Of `A = U diag(s) V^H`, `U^H dU` and `V^H dV` are skew; what they are off the diagonal
@@ -64,6 +64,33 @@ pub(super) fn push_qr(r: &mut Rule<'_>, a: Value, y: Value, d: Value) -> Value {
     let q_dot = r.sub(w, along);
     let r_dot = r.on(A::MatMul, &[turn, up]);
     r.on(A::Concat, &[q_dot, r_dot, zero])
+}
+
+/// The operation for the adjoint of a triangular matrix.
+pub(super) fn mirrored(op: A) -> A {
+    if op == A::SolveLower { A::SolveUpper } else { A::SolveLower }
+}
+
+/// The triangle that an operation reads.
+pub(super) fn triangle(r: &mut Rule<'_>, op: A, x: Value) -> Value {
+    let zero = r.b.int(0);
+    r.on(if op == A::SolveLower { A::Tril } else { A::Triu }, &[x, zero])
+}
+
+/// The derivative of `expm_along(a, e)` along `f` of `a`.
+pub(super) fn twice_along(r: &mut Rule<'_>, a: Value, e: Value, f: Value) -> Value {
+    let (zero, one) = (r.b.int(0), r.b.int(1));
+    let blank = r.lit(0.0, a);
+    let blank = r.on(A::Spread, &[blank, a]);
+    let mut square = |[p, q, s, t]: [Value; 4]| {
+        let (upper, lower) = (r.on(A::Concat, &[p, q, one]), r.on(A::Concat, &[s, t, one]));
+        r.on(A::Concat, &[upper, lower, zero])
+    };
+    let (both, along) = (square([a, e, blank, a]), square([f, blank, blank, f]));
+    let whole = r.on(A::ExpmAlong, &[both, along]);
+    let n = r.dim(a, zero);
+    let rows = r.on(A::Slice, &[whole, zero, zero, n]);
+    r.on(A::Slice, &[rows, one, n, n])
 }
 
 /// What the rule of `svd` is written with.

@@ -28,6 +28,7 @@ mod arrays;
 mod elements;
 mod emit;
 mod factors;
+mod least;
 mod partials;
 mod piecewise;
 mod pull;

@@ -2,10 +2,13 @@
 
 use crate::{
     entity::Value,
-    ir::{ArrayOp, Element, Int2, Kind, Op},
+    ir::{ArrayOp, Int2, Kind, Mixed, Number1, Number2, Op, Real1, Real2},
 };
 
-use super::{Builtin, Composed, Given, Misfit, Stage};
+use super::{Builtin, Composed, Given, Misfit, Operator, Stage};
+
+/// A logarithm of the size of the elements of a matrix below which it counts as singular.
+const LEAST_SIZE: f64 = -600.0;
 
 impl Stage {
     fn linear(&mut self, op: ArrayOp, args: &[Value]) -> Value {
@@ -25,26 +28,46 @@ impl Stage {
         self.builtin(Builtin::Re, &[Given::Value(w)])
     }
 
-    /// `Q` and `R` with `A = Q R`.
-    pub(super) fn orthogonal(&mut self, a: Value) -> (Value, Value) {
+    /// `Q` or `R` with `A = Q R`, which have as many columns or rows as the shorter side of `A`. The columns of a wide matrix behind
+    /// the first square are `Q` times those of `R`.
+    pub(super) fn orthogonal(&mut self, a: Value, is_of_columns: bool) -> Value {
         let (zero, one) = (self.b.int(0), self.b.int(1));
-        let both = self.linear(ArrayOp::Qr, &[a]);
         let (m, n) = (self.linear(ArrayOp::Dim, &[a, zero]), self.linear(ArrayOp::Dim, &[a, one]));
+        let k = self.b.inst(Op::Int2(Int2::Min), &[m, n], Kind::Int);
+        let square = self.linear(ArrayOp::Slice, &[a, one, zero, k]);
+        let both = self.linear(ArrayOp::Qr, &[square]);
         let q = self.linear(ArrayOp::Slice, &[both, zero, zero, m]);
-        (q, self.linear(ArrayOp::Slice, &[both, zero, m, n]))
+        if is_of_columns {
+            return q;
+        }
+        let r = self.linear(ArrayOp::Slice, &[both, zero, m, k]);
+        let count = self.b.inst(Op::Int2(Int2::Sub), &[n, k], Kind::Int);
+        let rest = self.linear(ArrayOp::Slice, &[a, one, k, count]);
+        let rest = self.linear(ArrayOp::MatMulHn, &[q, rest]);
+        self.linear(ArrayOp::Concat, &[r, rest, one])
     }
 
-    /// `R^-1 Q^H b`, in the shape of the first rows of `b`.
-    pub(super) fn least_squares(&mut self, a: Value, b: Value) -> Value {
-        let (zero, one, rest) = (self.b.int(0), self.b.int(1), self.b.int(-1));
-        let (q, r) = self.orthogonal(a);
-        let (m, n) = (self.linear(ArrayOp::Dim, &[b, zero]), self.linear(ArrayOp::Dim, &[a, one]));
-        let shape = self.b.inst(Op::Array, &[m, rest], Kind::Array(Element::Int));
-        let columns = self.linear(ArrayOp::Reshape, &[b, shape]);
-        let turned = self.linear(ArrayOp::MatMulHn, &[q, columns]);
-        let x = self.linear(ArrayOp::Solve, &[r, turned]);
-        let like = self.linear(ArrayOp::Slice, &[b, zero, zero, n]);
-        self.linear(ArrayOp::Like, &[x, like])
+    /// `det A / |det A|`: the determinant of `A` over the n-th root of its modulus, which is of size 1.
+    pub(super) fn sign_of_determinant(&mut self, a: Value) -> Result<Given, Misfit> {
+        let (zero, least) = (self.b.int(0), self.b.int(1));
+        let n = self.linear(ArrayOp::Dim, &[a, zero]);
+        let n = self.b.inst(Op::Int2(Int2::Max), &[n, least], Kind::Int);
+        let n = self.b.mixed(Mixed::FromInt, &[n]);
+        let size = self.b.inst(Op::OnArrays(ArrayOp::LogAbsDet), &[a], Kind::Real);
+        let size = self.b.number2(Number2::Div, size, n);
+        // No overflow where the matrix is singular.
+        let floor = self.b.real(LEAST_SIZE);
+        let size = self.b.inst(Op::Real2(Real2::Max), &[size, floor], Kind::Real);
+        let size = self.b.number1(Number1::Neg, size);
+        let scale = self.b.number1(Number1::Exp, size);
+        let scaled = self.binary(Operator::Mul, Given::Value(a), Given::Value(scale))?;
+        let det = self.builtin(Builtin::OnArrays(ArrayOp::Det), &[scaled])?;
+        match self.value(det)? {
+            y if *self.b.kind(y) == Kind::Real => {
+                Ok(Given::Value(self.b.inst(Op::Real1(Real1::Sign), &[y], Kind::Real)))
+            }
+            y => Ok(Given::Value(y)),
+        }
     }
 
     /// The singular values of a matrix, or the left or right singular vectors.

@@ -120,7 +120,7 @@ fn column<F: Scalar<Real = f64> + Copy>(rows: &[F], n: usize, k: usize) -> (f64,
 /// The element that a vector is reflected to, `u` and `t`.
 fn reflected<F: Scalar<Real = f64> + Copy>(mut x: Vec<F>) -> (f64, Vec<F>, F) {
     // Floats are decided.
-    let (element, _, t) = reflection(&mut x).unwrap_or((0.0, 1.0, F::zero()));
+    let (element, _, t) = reflection("svd", &mut x).unwrap_or((0.0, 1.0, F::zero()));
     (element, x, t)
 }
 

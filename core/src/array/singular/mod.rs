@@ -14,7 +14,7 @@ use crate::scalar::{Real, Scalar};
 use super::{
     Array, ArrayError,
     eigen::{against, first_of_greatest, follow},
-    value::{beyond, lift, values},
+    value::{beyond, is_carrying, lift, values},
 };
 use bidiagonal::{bidiagonal, triangular};
 
@@ -55,15 +55,9 @@ pub fn svd<T: Real, S: Scalar<Real = T>>(a: &Array<S>, out: &mut Array<S>) -> Re
         _ => return Err(ArrayError::shape("svd", "a matrix", &[&a.shape()])),
     };
     let diverges = ArrayError::Diverges { op: "svd" };
-    let Some(elements) = values(a) else { return Err(diverges) };
-    let is_carrying = a.iter().any(|x| !x.re().beyond().is_exact_zero() || !x.im().beyond().is_exact_zero());
+    let is_carrying = is_carrying(a);
     let all = if is_carrying { m.max(n) } else { m.min(n) };
-    let factors = if elements.iter().all(|z| z.im == 0.0) {
-        let real = elements.iter().map(|z| z.re).collect();
-        factor((m, n), real, all).map(|f| f.map(|x| S::from_real(T::lit(x))))
-    } else {
-        factor((m, n), elements, all).map(|f| f.map(lift))
-    };
+    let factors = factored(a, (m, n), all);
     let Some(factors) = factors else { return Err(diverges) };
     let Factors { values, left, right } = match (is_carrying, factors) {
         (true, factors) => carried(a, (m, n), factors)?,
@@ -78,6 +72,29 @@ pub fn svd<T: Real, S: Scalar<Real = T>>(a: &Array<S>, out: &mut Array<S>) -> Re
         to.extend((0..length * k).map(|e| vectors[e % k * length + e / k].clone()));
     }
     Ok(())
+}
+
+/// The singular values and vectors of a matrix by value; the vectors carry nothing. `None` where there are no values, or none that are
+/// finite.
+pub(super) fn of_values<T: Real, S: Scalar<Real = T>>(
+    a: &Array<S>,
+    (m, n): (usize, usize),
+) -> Option<Factors<f64, S>> {
+    factored(a, (m, n), m.min(n))
+}
+
+fn factored<T: Real, S: Scalar<Real = T>>(
+    a: &Array<S>,
+    lengths: (usize, usize),
+    all: usize,
+) -> Option<Factors<f64, S>> {
+    let elements = values(a)?;
+    if elements.iter().all(|z| z.im == 0.0) {
+        let real = elements.iter().map(|z| z.re).collect();
+        factor(lengths, real, all).map(|f| f.map(|x| S::from_real(T::lit(x))))
+    } else {
+        factor(lengths, elements, all).map(|f| f.map(lift))
+    }
 }
 
 /// What numbers carry, added to the singular values and vectors of a matrix, of whose longer side all vectors are given.
@@ -131,10 +148,10 @@ fn carried<T: Real, S: Scalar<Real = T>>(
 }
 
 /// Singular values, and singular vectors one behind the other; more of one side than there are values, where asked for.
-struct Factors<T, F> {
-    values: Vec<T>,
-    left: Vec<F>,
-    right: Vec<F>,
+pub(super) struct Factors<T, F> {
+    pub(super) values: Vec<T>,
+    pub(super) left: Vec<F>,
+    pub(super) right: Vec<F>,
 }
 
 impl<T, F> Factors<T, F> {

@@ -846,6 +846,40 @@ fn array_solve_adjoint<T: Number>(a: &Array<T>, b: &Array<T>) -> Array<T> {
     array_solve(&Array::new(&[n, n], (0..n * n).map(|k| a.items[k % n * n + k / n].conjugate()).collect()), b)
 }
 //-
+/// The solution of a system with a triangular matrix.
+fn array_triangular<T: Number>(op: &str, a: &Array<T>, b: &Array<T>, upper: bool) -> Array<T> {
+    let n = array_square(op, a);
+    let shape = b.shape();
+    assert!(
+        shape.len() <= 2 && shape[0] == n,
+        "`{op}` takes a matrix n x n and a vector of n or a matrix n x m, given {:?} and {shape:?}",
+        a.shape()
+    );
+    let m = shape.get(1).copied().unwrap_or(1);
+    let mut x = b.clone();
+    for step in 0..n {
+        let i = if upper { n - 1 - step } else { step };
+        let d = a.items[i * (n + 1)];
+        assert!(d.square() > 0.0, "`{op}`: the matrix is singular: no pivot in column {i} of {n}");
+        for c in 0..m {
+            let known = if upper { i + 1..n } else { 0..i };
+            let sum = known.fold(T::default(), |s, k| s + a.items[i * n + k] * x.items[k * m + c]);
+            x.items[i * m + c] = (x.items[i * m + c] + -sum) / d;
+        }
+    }
+    x
+}
+//-
+/// `L^-1 B` for the lower triangle of a matrix.
+fn array_solve_lower<T: Number>(a: &Array<T>, b: &Array<T>) -> Array<T> {
+    array_triangular("solve_lower", a, b, false)
+}
+//-
+/// `U^-1 B` for the upper triangle of a matrix.
+fn array_solve_upper<T: Number>(a: &Array<T>, b: &Array<T>) -> Array<T> {
+    array_triangular("solve_upper", a, b, true)
+}
+//-
 /// The inverse.
 fn array_inv<T: Number>(a: &Array<T>) -> Array<T> {
     let n = array_square("inv", a);
@@ -1275,6 +1309,35 @@ fn array_svd<T: Number>(a: &Array<T>) -> Array<T> {
     Array::new(&[1 + m + n, n], items)
 }
 //-
+/// The pseudoinverse, `V diag(1 / s) U^H` of the singular values that are not negligible.
+fn array_pinv<T: Number>(a: &Array<T>) -> Array<T> {
+    let (m, n) = match a.lengths.as_slice() {
+        [m, n] => (*m, *n),
+        _ => panic!("`pinv` takes a matrix, given {:?}", a.shape()),
+    };
+    let (k, y) = (m.min(n), array_svd(a));
+    let values: Vec<f64> = y.items[..k].iter().map(|s| s.real_part()).collect();
+    let least = values.first().map_or(0.0, |s| s * m.max(n) as f64 * f64::EPSILON);
+    let rank = values.iter().take_while(|s| **s > least).count();
+    let (u, v) = (&y.items[k..], &y.items[k * (1 + m)..]);
+    let term = |i: usize, j: usize, p: usize| v[i * k + p] * T::of(1.0 / values[p]) * u[j * k + p].conjugate();
+    let element = |e: usize| (0..rank).fold(T::default(), |s, p| s + term(e / m, e % m, p));
+    Array::new(&[n, m], (0..n * m).map(element).collect())
+}
+//-
+/// The least x that makes the norm of `A x - b` least.
+fn array_lstsq<T: Number>(a: &Array<T>, b: &Array<T>) -> Array<T> {
+    let (lengths, shape) = (a.shape(), b.shape());
+    assert!(
+        lengths.len() == 2 && shape.len() <= 2 && shape[0] == lengths[0],
+        "`lstsq` takes a matrix m x n and a vector of m or a matrix m x k, given {lengths:?} and {shape:?}"
+    );
+    let count = shape.get(1).copied().unwrap_or(1);
+    let columns = Array::new(&[lengths[0], count], b.items.clone());
+    let x = array_matmul(&array_pinv(a), &columns);
+    if shape.len() == 1 { Array::from(x.items) } else { x }
+}
+//-
 /// The exponential of a square matrix, by scaling, a Pade approximation of order 6 and squaring.
 fn array_expm<T: Number>(a: &Array<T>) -> Array<T> {
     let n = array_square("expm", a);
@@ -1301,6 +1364,25 @@ fn array_expm<T: Number>(a: &Array<T>) -> Array<T> {
         y = array_matmul(&y, &y);
     }
     y
+}
+//-
+/// The derivative of the exponential of A along E: the upper right block of `exp [[A, E], [0, A]]`.
+fn array_expm_along<T: Number>(a: &Array<T>, e: &Array<T>) -> Array<T> {
+    let n = array_square("expm_along", a);
+    assert!(
+        a.lengths == e.lengths,
+        "`expm_along` takes two square matrices of one order, given {:?} and {:?}",
+        a.shape(),
+        e.shape()
+    );
+    let element = |k: usize| match (k / (2 * n), k % (2 * n)) {
+        (i, j) if i < n && j < n => a.items[i * n + j],
+        (i, j) if i < n => e.items[i * n + j - n],
+        (_, j) if j < n => T::default(),
+        (i, j) => a.items[(i - n) * n + j - n],
+    };
+    let whole = array_expm(&Array::new(&[2 * n, 2 * n], (0..4 * n * n).map(element).collect()));
+    Array::new(&[n, n], (0..n * n).map(|k| whole.items[k / n * 2 * n + n + k % n]).collect())
 }
 //-
 /// `sum_j x_j e^(-+2 pi i j k / n)` of every `step`-th element, by the least prime factor of their number.

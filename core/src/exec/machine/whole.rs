@@ -357,7 +357,10 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         A::Convolve => array::convolve(a, b, out)?,
         A::Correlate => array::correlate(a, b, out)?,
         A::Solve | A::SolveAdjoint => array::solve(a, b, op == A::SolveAdjoint, out)?,
+        A::SolveLower | A::SolveUpper => array::solve_triangular(a, b, op == A::SolveUpper, out)?,
+        A::Lstsq => array::lstsq(a, b, out)?,
         A::Inv => array::inverse(a, out)?,
+        A::Pinv => array::pinv(a, out)?,
         A::Cholesky => array::cholesky(a, out)?,
         A::Qr => array::qr(a, out)?,
         A::Svd => array::svd(a, out)?,
@@ -370,6 +373,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
             to.extend_from_slice(&vectors);
         }
         A::Expm => array::expm(a, out)?,
+        A::ExpmAlong => array::expm_along(a, b, out)?,
         _ => {}
     }
     // Some find the shape of what they make by themselves.
