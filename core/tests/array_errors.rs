@@ -146,6 +146,7 @@ fn shapes_that_do_not_fit() {
         ("softmax(a, 1)", &[2], &[1], "`softmax` along axis 1"),
         ("full(minimum(a), [1])", &[0], &[1], "`argmin` of an array without elements"),
         ("full(logabsdet(a), [1])", &[2, 3], &[1], "`logabsdet` takes a square matrix"),
+        ("full(signdet(a), [1])", &[2, 3], &[1], "`signdet` takes a square matrix"),
         ("solve_adjoint(a, b)", &[2, 2], &[3], "`solve_adjoint` takes a matrix n x n and a vector of n"),
         (
             "einsum(a, b, [0, 1], [1, 2], [0, 2])",

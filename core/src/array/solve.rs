@@ -93,7 +93,7 @@ fn pivot<'a, T: Real, S: Scalar<Real = T>>(
         if x.is_exact_zero() {
             continue;
         }
-        let size = x.abs2();
+        let size = x.re().hypot(&x.im());
         let order = match &best {
             Some((_, most)) => size.try_cmp(most),
             None => size.try_cmp(&T::zero()),
@@ -167,6 +167,31 @@ pub fn determinant<S: Scalar>(a: &Array<S>) -> Result<S, ArrayError> {
     Ok(if f.odd { -product } else { product })
 }
 
+/// A number times a power of two, so that its square stays in range, and that power; as it is where there is no value.
+fn near_one<T: Real, S: Scalar<Real = T>>(x: &S) -> (S, Option<T>) {
+    match x.re().inverse_size(&x.im()) {
+        Some(scale) => (x * &S::from_real(scale.clone()), Some(scale)),
+        None => (x.clone(), None),
+    }
+}
+
+/// `det A / |det A|`; 0 for a singular matrix, 1 for no rows. O(n^3).
+///
+/// # Errors
+/// It is no square matrix.
+pub fn sign_of_determinant<T: Real, S: Scalar<Real = T>>(a: &Array<S>) -> Result<S, ArrayError> {
+    let n = size("signdet", a)?;
+    let f = Factors::new("signdet", n, a)?;
+    if f.stopped.is_some() {
+        return Ok(S::zero());
+    }
+    let mut sign = if f.odd { -S::one() } else { S::one() };
+    for (pivot, _) in (0..n).map(|k| near_one(&f.lu[k * (n + 1)])) {
+        sign *= &pivot * &S::from_real(<T as Scalar>::recip(&<T as Scalar>::sqrt(&pivot.abs2())));
+    }
+    Ok(sign)
+}
+
 /// `ln |det A|`; minus infinity for a singular matrix. O(n^3).
 ///
 /// # Errors
@@ -178,5 +203,12 @@ pub fn log_abs_determinant<T: Real, S: Scalar<Real = T>>(a: &Array<S>) -> Result
         return Ok(T::lit(f64::NEG_INFINITY));
     }
     let half = <T as Scalar>::ratio(1, 2);
-    Ok(T::sum((0..n).map(|k| <T as Scalar>::ln(&f.lu[k * n + k].abs2()))) * half)
+    Ok(T::sum((0..n).map(|k| {
+        let (pivot, scale) = near_one(&f.lu[k * n + k]);
+        let log = <T as Scalar>::ln(&pivot.abs2()) * &half;
+        match scale {
+            Some(scale) => log - <T as Scalar>::ln(&scale),
+            None => log,
+        }
+    })))
 }

@@ -271,15 +271,16 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool]) -> Found {
                 (a, _) => wrong("a square matrix", &[a]),
             }
         }
-        A::Inv | A::Cholesky | A::Expm | A::Eigen | A::Det | A::LogAbsDet => match known!(args, 0).as_slice()
-        {
-            [m, n] if m == n => match op {
-                A::Eigen => array(&[n + 1, *n]),
-                A::Det | A::LogAbsDet => Ok(Known::Any),
-                _ => array(&[*n, *n]),
-            },
-            shape => wrong("a square matrix", &[shape]),
-        },
+        A::Inv | A::Cholesky | A::Expm | A::Eigen | A::Det | A::SignDet | A::LogAbsDet => {
+            match known!(args, 0).as_slice() {
+                [m, n] if m == n => match op {
+                    A::Eigen => array(&[n + 1, *n]),
+                    A::Det | A::SignDet | A::LogAbsDet => Ok(Known::Any),
+                    _ => array(&[*n, *n]),
+                },
+                shape => wrong("a square matrix", &[shape]),
+            }
+        }
         A::Lstsq => match (known!(args, 0).as_slice(), known!(args, 1).as_slice()) {
             ([m, n], [k]) if m == k => array(&[*n]),
             ([m, n], [k, count]) if m == k => array(&[*n, *count]),

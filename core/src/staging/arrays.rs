@@ -53,7 +53,6 @@ composed! {
     EigenVectors "eigvecsh" (Array) "The eigenvectors of the Hermitian part of a matrix as columns, in the order of the eigenvalues.";
     Orthonormal "qr_q" (Array) "The matrix of orthonormal columns Q of `A = Q R`, as many as the shorter side of A is long.";
     Triangular "qr_r" (Array) "R of `A = Q R`, zero below its diagonal, which is not negative; it has as many rows as the shorter side of A is long.";
-    SignOfDeterminant "signdet" (Array) "`det A / |det A|`, so that `signdet(a) * exp(logabsdet(a))` is the determinant, without overflow; 0 for a singular matrix.";
     SingularValues "svdvals" (Array) "The singular values of a matrix, descending.";
     LeftVectors "svd_u" (Array) "The left singular vectors as columns: U of `A = U diag(s) V^H`, as many as the shorter side of A is long.";
     RightVectors "svd_v" (Array) "The right singular vectors as columns: V of `A = U diag(s) V^H`, as many as the shorter side of A is long.";
@@ -96,7 +95,7 @@ impl Composed {
         let complex = operands.iter().any(|k| matches!(k, Kind::Complex | Kind::Array(Element::Complex)));
         let element = if complex { Element::Complex } else { Element::Real };
         Some(match self {
-            Composed::Mean | Composed::Trace | Composed::SignOfDeterminant => element.kind(),
+            Composed::Mean | Composed::Trace => element.kind(),
             Composed::Maximum | Composed::Minimum | Composed::LogSumExp => Kind::Real,
             Composed::EigenValues | Composed::SingularValues | Composed::Eye => Kind::Array(Element::Real),
             Composed::InverseFft => Kind::Array(Element::Complex),
@@ -356,10 +355,6 @@ impl Stage {
             Composed::Orthonormal | Composed::Triangular => {
                 let x = array(self, 0)?;
                 self.orthogonal(x, f == Composed::Orthonormal)
-            }
-            Composed::SignOfDeterminant => {
-                let x = array(self, 0)?;
-                return self.sign_of_determinant(x);
             }
             Composed::SingularValues | Composed::LeftVectors | Composed::RightVectors => {
                 let x = array(self, 0)?;

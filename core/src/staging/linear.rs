@@ -2,13 +2,10 @@
 
 use crate::{
     entity::Value,
-    ir::{ArrayOp, Int2, Kind, Mixed, Number1, Number2, Op, Real1, Real2},
+    ir::{ArrayOp, Int2, Kind, Op},
 };
 
-use super::{Builtin, Composed, Given, Misfit, Operator, Stage};
-
-/// A logarithm of the size of the elements of a matrix below which it counts as singular.
-const LEAST_SIZE: f64 = -600.0;
+use super::{Builtin, Composed, Given, Misfit, Stage};
 
 impl Stage {
     fn linear(&mut self, op: ArrayOp, args: &[Value]) -> Value {
@@ -45,29 +42,6 @@ impl Stage {
         let rest = self.linear(ArrayOp::Slice, &[a, one, k, count]);
         let rest = self.linear(ArrayOp::MatMulHn, &[q, rest]);
         self.linear(ArrayOp::Concat, &[r, rest, one])
-    }
-
-    /// `det A / |det A|`: the determinant of `A` over the n-th root of its modulus, which is of size 1.
-    pub(super) fn sign_of_determinant(&mut self, a: Value) -> Result<Given, Misfit> {
-        let (zero, least) = (self.b.int(0), self.b.int(1));
-        let n = self.linear(ArrayOp::Dim, &[a, zero]);
-        let n = self.b.inst(Op::Int2(Int2::Max), &[n, least], Kind::Int);
-        let n = self.b.mixed(Mixed::FromInt, &[n]);
-        let size = self.b.inst(Op::OnArrays(ArrayOp::LogAbsDet), &[a], Kind::Real);
-        let size = self.b.number2(Number2::Div, size, n);
-        // No overflow where the matrix is singular.
-        let floor = self.b.real(LEAST_SIZE);
-        let size = self.b.inst(Op::Real2(Real2::Max), &[size, floor], Kind::Real);
-        let size = self.b.number1(Number1::Neg, size);
-        let scale = self.b.number1(Number1::Exp, size);
-        let scaled = self.binary(Operator::Mul, Given::Value(a), Given::Value(scale))?;
-        let det = self.builtin(Builtin::OnArrays(ArrayOp::Det), &[scaled])?;
-        match self.value(det)? {
-            y if *self.b.kind(y) == Kind::Real => {
-                Ok(Given::Value(self.b.inst(Op::Real1(Real1::Sign), &[y], Kind::Real)))
-            }
-            y => Ok(Given::Value(y)),
-        }
     }
 
     /// The singular values of a matrix, or the left or right singular vectors.

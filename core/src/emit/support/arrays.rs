@@ -898,6 +898,21 @@ fn array_det<T: Number>(a: &Array<T>) -> T {
     if odd { -product } else { product }
 }
 //-
+/// `det A / |det A|`; 0 for a singular matrix.
+fn array_signdet<T: Number>(a: &Array<T>) -> T {
+    let n = array_square("signdet", a);
+    let (lu, _, odd, stopped) = array_factors(n, &a.items);
+    if stopped.is_some() {
+        return T::default();
+    }
+    (0..n).fold(T::of(if odd { -1.0 } else { 1.0 }), |sign, k| {
+        let pivot = lu[k * (n + 1)];
+        let scale = array_inverse_size(pivot.real_part().abs().max(pivot.imaginary_part().abs()));
+        let pivot = pivot * T::of(scale);
+        sign * pivot * T::of(1.0 / pivot.square().sqrt())
+    })
+}
+//-
 /// `ln |det A|`.
 fn array_logabsdet<T: Number>(a: &Array<T>) -> f64 {
     let n = array_square("logabsdet", a);

@@ -190,6 +190,7 @@ fn number<E: Scalar>(op: ArrayOp, x: &Operands<E>) -> Result<E, ArrayError> {
     Ok(match op {
         ArrayOp::Prod => array::product(a),
         ArrayOp::Dot => array::dot(a, &x.arrays[1])?,
+        ArrayOp::SignDet => array::sign_of_determinant(a)?,
         _ => array::determinant(a)?,
     })
 }
