@@ -102,7 +102,7 @@ impl<S: Scalar> Along<S> {
         let factors = Factors::new(op, n, &self.of)?.regular(op)?;
         let solve = |b: &[S]| {
             let mut x = Vec::with_capacity(n * n);
-            factors.solve(b, n, &mut x);
+            factors.solve(b, n, &mut x)?;
             Array::new(&[n, n], x)
         };
         let of = solve(&other.of)?;

@@ -2,7 +2,7 @@
 
 use ketgrad_core::{
     array::{
-        Array, ArrayError, determinant, log_abs_determinant, lstsq, matmul, pinv, sign_of_determinant,
+        Array, ArrayError, determinant, log_abs_determinant, lstsq, matmul, pinv, sign_of_determinant, solve,
         solve_triangular, transpose,
     },
     scalar::{Conj, Real, Scalar},
@@ -111,6 +111,29 @@ fn small_singular_values_count_down_to_rounding() {
         lstsq(&a, &Array::from(vec![1.0, 1.0]), &mut x).map(|()| x.into_items())
     };
     assert_eq!((least(1e-12), least(1e-16)), (Ok(vec![1.0, 1e12]), Ok(vec![1.0, 0.0])));
+}
+
+#[test]
+fn systems_of_many_blocks_are_solved() {
+    let mut dice = Dice(6);
+    for n in [47, 48, 49, 130] {
+        let (a, b) = (random(n, n, &mut dice), random(n, 20, &mut dice));
+        let real = a.map(|x| C::from(x.re));
+        for a in [&a, &real] {
+            for columns in [1, 20] {
+                let b = Array::new(&[n, columns], b[..n * columns].to_vec()).unwrap();
+                let mut x = Array::default();
+                solve(a, &b, false, &mut x).unwrap();
+                let size = x.iter().map(|x| x.norm()).fold(1.0, f64::max);
+                let rest = times(a, &x).iter().zip(b.iter()).map(|(x, y)| (x - y).norm()).fold(0.0, f64::max);
+                assert!(rest <= ROUNDING * size * n as f64, "{n}: {rest:e} of {size:e}");
+            }
+            let (square, sign) = (times(a, a), |a: &Array<C>| sign_of_determinant(a).unwrap());
+            assert!((sign(a) * sign(a) - sign(&square)).norm() < 1e-9, "{n}");
+            let log = |a: &Array<C>| log_abs_determinant(a).unwrap();
+            assert!((2.0 * log(a) - log(&square)).abs() < 1e-9, "{n}");
+        }
+    }
 }
 
 #[test]
