@@ -61,7 +61,7 @@ macro_rules! for_each_array_op {
             CumsumBack "cumsum_back" (Array, Int) -> Array, "The sums from each element on along an axis.";
             Prod "prod" (Array) -> Number, "The product of all elements; 1 for none.";
             ProdOthers "prod_others" (Array) -> Array, "For each element the product of all others.";
-            ProdPairs "prod_pairs" (Array, Array) -> Array, "`y_i = sum_(j != i) v_j prod_(k != i, j) x_k`: the second derivative of the product of x, times v. It has no derivative by x.";
+            ProdPairs "prod_pairs" (Array, Array) -> Array, "`y_i = sum_(j != i) v_j prod_(k != i, j) x_k`: the second derivative of the product of x, times v. Its derivative by x takes systems of equations, O(n^2).";
             Norm "norm" (Array) -> Real, "The square root of the sum of the squared moduli of all elements.";
             ArgMax "argmax" (Reals) -> Int, "The place of the greatest element in row-major order; of the first at a tie, of a NaN if there is one.";
             ArgMin "argmin" (Reals) -> Int, "The place of the least element in row-major order; of the first at a tie, of a NaN if there is one.";

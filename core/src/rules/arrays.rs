@@ -43,7 +43,7 @@ use crate::{
 use super::{
     Contribution,
     elements::{is_array, whole},
-    factors, least,
+    factors, least, products,
 };
 
 /// Short forms of what the rules emit.
@@ -234,6 +234,10 @@ pub(super) fn pull(
         (A::ProdPairs, 1) => {
             let x = r.conj(x);
             r.on(A::ProdPairs, &[x, bar])
+        }
+        (A::ProdPairs, _) => {
+            let (x, v) = (r.conj(x), r.conj(second));
+            products::triples(r, x, v, bar)
         }
         (A::Norm, _) => {
             let factor = r.per_length(y, bar);
@@ -465,8 +469,11 @@ pub(super) fn push(
             let (first, last) = (zeros(0, r), zeros(1, r));
             Some(r.on(op, &[first, last, args[2]]))
         }
-        A::ProdPairs if dot(0).is_none() => with(r, 1),
-        A::ProdPairs => return None,
+        A::ProdPairs => {
+            let moved = dot(0).map(|d| products::triples(r, x, second, d));
+            let along = with(r, 1);
+            sum(r, moved, along)
+        }
         A::Solve | A::SolveAdjoint => {
             let moved = dot(0).map(|d| {
                 let d = if op == A::Solve { d } else { r.adjoint(d) };

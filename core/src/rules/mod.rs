@@ -31,6 +31,7 @@ mod factors;
 mod least;
 mod partials;
 mod piecewise;
+mod products;
 mod pull;
 mod registry;
 mod value;
