@@ -109,13 +109,27 @@ fn shapes_that_do_not_fit() {
         ("cholesky(a)", &[2], &[1], "`cholesky` takes a square matrix"),
         ("expm(a)", &[2], &[1], "`expm` takes a square matrix"),
         ("qr(a)", &[2, 3], &[1], "`qr` takes a matrix with at least as many rows as columns, given [2, 3]"),
-        ("lstsq(a, b)", &[3], &[3], "`qr` takes a matrix with at least as many rows as columns, given [3]"),
-        ("lstsq(a, b)", &[3, 2], &[6], "`matmul_hn` takes matrices k x m and k x n, given [3, 2] and [6, 1]"),
+        (
+            "lstsq(a, b)",
+            &[3],
+            &[3],
+            "`lstsq` takes a matrix m x n and a vector of m or a matrix m x k, given [3] and [3]",
+        ),
+        ("lstsq(a, b)", &[3, 2], &[6], "given [3, 2] and [6]"),
+        ("pinv(a)", &[3], &[1], "`pinv` takes a matrix, given [3]"),
+        ("solve_lower(a, b)", &[2, 3], &[2], "`solve_lower` takes a square matrix, given [2, 3]"),
+        ("solve_upper(a, b)", &[2, 2], &[3], "`solve_upper` takes a matrix n x n and a vector of n"),
+        (
+            "expm_along(a, b)",
+            &[2, 2],
+            &[4],
+            "`expm_along` takes two square matrices of one order, given [2, 2] and [4]",
+        ),
         ("svd(a)", &[3], &[1], "`svd` takes a matrix, given [3]"),
-        ("eigvalsh(a)", &[2, 3], &[1], "`eigen` takes a square matrix"),
-        ("sort(a)", &[2, 2], &[1], "`argsort` takes a vector, given [2, 2]"),
+        ("eigvalsh(a)", &[2, 3], &[1], "`eigvalsh`: `eigen` takes a square matrix"),
+        ("sort(a)", &[2, 2], &[1], "`sort`: `argsort` takes a vector, given [2, 2]"),
         ("step(a, b)", &[2], &[3], "`step` takes arrays"),
-        ("full(maximum(a), [1])", &[0], &[1], "`argmax` of an array without elements"),
+        ("full(maximum(a), [1])", &[0], &[1], "`maximum`: `argmax` of an array without elements"),
         ("full(a[1, 2], [1])", &[2, 2], &[1], "`place`: the element at [1, 2] of an array of shape [2, 2]"),
         ("full(a[1], [1])", &[1], &[1], "index 1 of an array of 1 elements"),
         ("prod_pairs(a, b)", &[2], &[3], "`prod_pairs` takes two arrays of one shape"),
@@ -128,10 +142,18 @@ fn shapes_that_do_not_fit() {
         ("unpermute(a, [0, 0])", &[2, 2], &[1], "`unpermute`: the axes [0, 0] of an array of shape [2, 2]"),
         ("triu(a, 0)", &[2], &[1], "`triu` takes a matrix"),
         ("cumsum_back(a, 1)", &[2], &[1], "`cumsum_back` along axis 1"),
-        ("logsumexp_keep(a, 1)", &[2], &[1], "`shift_keep` along axis 1"),
+        ("logsumexp_keep(a, 1)", &[2], &[1], "`logsumexp_keep`: `shift_keep` along axis 1"),
+        (
+            "matvec(a, b)",
+            &[2, 3],
+            &[4],
+            "`matvec`: `matmul` takes matrices m x k and k x n, given [2, 3] and [4, 1]",
+        ),
+        ("kron(a, b)", &[2, 2], &[4], "`kron`: `dim` along axis 1 of an array of shape [4]"),
         ("softmax(a, 1)", &[2], &[1], "`softmax` along axis 1"),
         ("full(minimum(a), [1])", &[0], &[1], "`argmin` of an array without elements"),
         ("full(logabsdet(a), [1])", &[2, 3], &[1], "`logabsdet` takes a square matrix"),
+        ("full(signdet(a), [1])", &[2, 3], &[1], "`signdet` takes a square matrix"),
         ("solve_adjoint(a, b)", &[2, 2], &[3], "`solve_adjoint` takes a matrix n x n and a vector of n"),
         (
             "einsum(a, b, [0, 1], [1, 2], [0, 2])",
@@ -229,6 +251,13 @@ fn matrices_without_a_result() {
     // [[1, 2, 3], …] counts up, so its rows lie in a plane.
     let singular = message("inv(a - a)", &[2, 2], &[1]);
     assert!(singular.contains("`inv`: the matrix is singular: no pivot in column 0 of 2"), "{singular}");
+    let singular = message("solve_upper(triu(a, 1), b)", &[2, 2], &[2]);
+    assert!(
+        singular.contains("`solve_upper`: the matrix is singular: no pivot in column 0 of 2"),
+        "{singular}"
+    );
+    let undefined = message("lstsq(a / 0.0, b)", &[2, 2], &[2]);
+    assert!(undefined.contains("`lstsq` does not converge"), "{undefined}");
     let negative = message("cholesky(-a)", &[2, 2], &[1]);
     assert!(negative.contains("the square of diagonal element 0 of 2 is not positive"), "{negative}");
     let undefined = message("expm(a / 0.0)", &[2, 2], &[1]);

@@ -619,6 +619,16 @@ const WHOLE: &[(&str, &str, &str)] = &[
         "m3x2:0.8,-0.3,0.4,1.2,0.1,-0.7 a0.7,-0.2,1.1",
     ),
     (
+        "factored",
+        "fn f(m: array, v: array) { let w = transpose(m); let x = solve_lower(qr_r(w) + eye(2), lstsq(w, v)); sum(solve_upper(qr_r(w), x)) + sum(pinv(m) * w) + sum(lstsq(m, x)) + signdet(matmul(m, w)) + sum(qr_q(m)) + sum(qr_r(m) * m) + sum(pinv(matmul(m, w)) * m[0, 1]) }",
+        "m2x3:0.8,-0.3,0.4,1.2,0.1,-0.7 a0.7,-0.2,1.1",
+    ),
+    (
+        "complex_factored",
+        "fn f(z: array<complex>, v: array) { let m = reshape(z, [3, 2]); let s = matmul_hn(m, m); sum(abs2(lstsq(m, v))) + sum(abs2(pinv(m))) + re(signdet(s * z[0])) + sum(abs2(expm_along(s / 4.0, s * s))) + sum(abs2(solve_upper(s, solve_lower(s, s * z[0])))) }",
+        "c0.8,-0.3,0.4,1.2,0.1,-0.7 a0.7,-0.2,1.1",
+    ),
+    (
         "transforms",
         "fn f(z: array<complex>, x: array) { let y = fft(reshape(z, [2, 6]) * x); sum(abs2(y * y)) + sum(re(ifft(y) * fft_back(y))) }",
         "c0.5,-1,2,0.7,0.1,-0.3,0.9,1.1,-0.6,0.2,0.4,1.3 a0.3,0.9,-0.4,1,0.2,0.6",

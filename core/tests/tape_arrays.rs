@@ -135,6 +135,11 @@ fn a08_every_method_agrees_with_duals_and_with_the_frozen_function() {
         "cholesky": |v, m, a, t| a.matmul(a.transpose()).cholesky();
         "orthonormal": |v, m, a, t| a.qr_q() + a.qr_r();
         "least squares": |v, m, a, t| m.transpose().lstsq(m.row(1));
+        "minimum norm": |v, m, a, t| m.lstsq(m.matvec(v));
+        "pseudoinverse": |v, m, a, t| m.pinv();
+        "triangular": |v, m, a, t| a.solve_lower(v) + a.solve_upper(v);
+        "sign": |v, m, a, t| a.signdet() * v;
+        "along": |v, m, a, t| (0.1 * a).expm_along(a);
         "singular values": |v, m, a, t| a.svdvals();
         "singular vectors": |v, m, a, t| m.svd_u().matmul(m.svd_v().transpose());
         "eigenvalues": |v, m, a, t| a.eigvalsh();

@@ -44,7 +44,8 @@ program! {
     fn orthogonal(m: array, v: array) {
         let x = lstsq(m, v);
         dot(x, x) + sum(qr_q(m) * m) + sum(qr_r(m)) + sum(svdvals(m) * v) + sum(qr(m))
-            + sum(matmul_nh(svd_u(m), svd_v(m)) * m) + svd(m)[0]
+            + sum(matmul_nh(svd_u(m), svd_v(m)) * m) + svd(m)[0] + sum(pinv(m)) + signdet(m) * sum(expm_along(m, m))
+            + sum(solve_lower(m, v)) + sum(solve_upper(m, v))
     }
     fn convolved(a: array, b: array) { let c = convolve(a, b); dot(c, c) }
     fn spectrum(a: array) { let z = fft(a); sum(abs2(z) * [1.0, 2.0, 3.0, 4.0]) + sum(re(ifft(z * z))) }
@@ -230,6 +231,10 @@ fn linear_algebra_and_signals() {
             + q.concat(r, 0).sum()
             + (m.svd_u().matmul(m.svd_v().transpose()) * m).sum()
             + m.svdvals().get(0)
+            + m.pinv().sum()
+            + m.signdet() * m.expm_along(m).sum()
+            + m.solve_lower(v).sum()
+            + m.solve_upper(v).sum()
     });
     of_two!(convolved, [Array::from([0.5, -1.0, 2.0]), Array::from([1.0, 0.3])], |x| {
         let c = x[0].convolve(x[1]);

@@ -110,6 +110,14 @@ pub enum ArrayError {
         /// The operation.
         op: &'static str,
     },
+    /// An error of an operation that a function is made of.
+    #[error("`{name}`: {source}")]
+    Within {
+        /// The function.
+        name: &'static str,
+        /// The error.
+        source: Box<ArrayError>,
+    },
     /// A comparison of numbers without a value.
     #[error("`{op}`: {source}")]
     Undecided {

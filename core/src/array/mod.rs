@@ -21,10 +21,12 @@ mod contract;
 mod decompose;
 mod eigen;
 mod error;
+mod exponential;
 mod flip;
 mod fourier;
 mod gemm;
 mod index;
+mod least;
 mod literal;
 mod narrow;
 mod orthogonal;
@@ -34,6 +36,7 @@ mod shape;
 mod singular;
 mod solve;
 mod sum;
+mod triangular;
 mod value;
 
 use std::{
@@ -43,14 +46,16 @@ use std::{
 
 pub(crate) use contract::{BETWEEN, LISTS, lists, name as contraction};
 pub use contract::{Contracted, contract};
-pub use decompose::{cholesky, expm};
+pub use decompose::cholesky;
 pub use eigen::eigh;
 pub use error::ArrayError;
+pub use exponential::{expm, expm_along};
 pub use fourier::{Transforms, fft};
 pub use index::{
     concat, diagonal, diagonal_matrix, drop_axis, embed, insert_axis, like, permute, reshape, scatter, slice,
     spread, take, transpose, triangle,
 };
+pub use least::{lstsq, pinv};
 pub use orthogonal::qr;
 pub(crate) use product::matmul_shape;
 pub use product::{convolve, correlate, matmul, trace_product};
@@ -62,9 +67,10 @@ pub use reduce::{
 pub(crate) use shape::{Lines, Moved, Repeated, Window, checked_count};
 pub use shape::{Shape, Strided, axis_split, broadcast, checked_axis, count, indices_text, place};
 pub use singular::svd;
-pub use solve::{determinant, inverse, log_abs_determinant, solve};
+pub use solve::{determinant, inverse, log_abs_determinant, sign_of_determinant, solve};
 pub(crate) use sum::{AT_ONCE, add_runs, sum_on};
 pub use sum::{dot, sum};
+pub use triangular::solve_triangular;
 
 /// Numbers with a shape. It reads as the slice of its elements in row-major order.
 #[derive(Clone, PartialEq, Debug)]

@@ -39,49 +39,110 @@ pub fn qr<T: Real, S: Scalar<Real = T>>(a: &Array<S>, out: &mut Array<S>) -> Res
             return Err(ArrayError::shape("qr", expected, &[&a.shape()]));
         }
     };
-    // A power of two, so that squares stay in range.
-    let size = a.iter().fold(T::zero(), |size, x| {
-        let (re, im) = (x.re().finite_value(), x.im().finite_value());
-        size.hypot(&re).hypot(&im)
-    });
-    let scale = size.inverse_size(&T::zero()).unwrap_or_else(T::one);
-    let by = S::from_real(scale.clone());
-    // Columns as rows.
-    let mut columns: Vec<S> = (0..m * n).map(|k| &a[k % m * n + k / m] * &by).collect();
-    let (mut signs, mut factors) = (Vec::with_capacity(n), Vec::with_capacity(n));
-    for k in 0..n {
-        let (done, rest) = columns.split_at_mut((k + 1) * m);
-        let v = &mut done[k * m + k..];
-        let (element, sign, t) = reflection(v)?;
-        let back = t.conj();
-        rest.chunks_exact_mut(m).for_each(|x| reflect(v, &back, &mut x[k..]));
-        signs.push(S::from_real(sign.clone()));
-        factors.push((t, element * sign));
-    }
-    let back = S::from_real(<T as Scalar>::recip(&scale));
+    let columns = (0..m * n).map(|k| a[k % m * n + k / m].clone()).collect();
+    let qr = Reflected::new("qr", m, columns)?;
     let mut q = vec![S::zero(); m * n];
     for (j, x) in q.chunks_exact_mut(m.max(1)).enumerate() {
-        x[j] = signs[j].clone();
-        for k in (0..=j).rev() {
-            reflect(&columns[k * m + k..(k + 1) * m], &factors[k].0, &mut x[k..]);
-        }
+        x[j] = qr.signs[j].clone();
+        qr.reflect_back(j + 1, x);
     }
     let to = out.start(&[m + n, n]);
     to.extend((0..m * n).map(|k| q[k % n * m + k / n].clone()));
-    for (k, (_, element)) in factors.into_iter().enumerate() {
+    for k in 0..n {
         to.extend((0..k).map(|_| S::zero()));
-        to.push(S::from_real(element) * &back);
-        to.extend((k + 1..n).map(|j| &columns[j * m + k] * &signs[k] * &back));
+        to.push(S::from_real(qr.elements[k].clone()) * &qr.signs[k]);
+        to.extend((k + 1..n).map(|j| &qr.columns[j * m + k] * &qr.signs[k]));
     }
     Ok(())
 }
 
+/// A matrix with at least as many rows as columns, reflected to a triangle: `A = H R`, where `R` lacks the signs that make its
+/// diagonal not negative.
+pub(super) struct Reflected<T, S> {
+    /// The length of the columns.
+    m: usize,
+    /// Column `k` is `R` above the diagonal and `v` from there on.
+    columns: Vec<S>,
+    /// The diagonal of `R`.
+    elements: Vec<T>,
+    /// Its signs.
+    signs: Vec<S>,
+    /// The `t` of each reflection.
+    factors: Vec<S>,
+}
+
+impl<T: Real, S: Scalar<Real = T>> Reflected<T, S> {
+    /// Of columns of `m` elements, one behind the other.
+    ///
+    /// # Errors
+    /// Numbers side by side do not agree about a sign.
+    pub(super) fn new(
+        op: &'static str,
+        m: usize,
+        mut columns: Vec<S>,
+    ) -> Result<Reflected<T, S>, ArrayError> {
+        // A power of two, so that squares stay in range.
+        let size = columns.iter().fold(T::zero(), |size, x| {
+            let (re, im) = (x.re().finite_value(), x.im().finite_value());
+            size.hypot(&re).hypot(&im)
+        });
+        let scale = size.inverse_size(&T::zero()).unwrap_or_else(T::one);
+        let by = S::from_real(scale.clone());
+        columns.iter_mut().for_each(|x| *x *= by.clone());
+        let n = columns.len().checked_div(m).unwrap_or(0);
+        let (mut elements, mut signs, mut factors) = (Vec::new(), Vec::new(), Vec::with_capacity(n));
+        let back = <T as Scalar>::recip(&scale);
+        for k in 0..n {
+            let (done, rest) = columns.split_at_mut((k + 1) * m);
+            let v = &mut done[k * m + k..];
+            let (element, sign, t) = reflection(op, v)?;
+            let adjoint = t.conj();
+            rest.chunks_exact_mut(m).for_each(|x| reflect(v, &adjoint, &mut x[k..]));
+            signs.push(S::from_real(sign));
+            elements.push(element * &back);
+            factors.push(t);
+        }
+        let back = S::from_real(back);
+        for (k, column) in columns.chunks_exact_mut(m.max(1)).enumerate() {
+            column[..k].iter_mut().for_each(|x| *x *= back.clone());
+        }
+        Ok(Reflected { m, columns, elements, signs, factors })
+    }
+
+    /// An element on or above the diagonal of `R`.
+    pub(super) fn element(&self, i: usize, j: usize) -> S {
+        if i == j { S::from_real(self.elements[i].clone()) } else { self.columns[j * self.m + i].clone() }
+    }
+
+    /// `H^H x`
+    pub(super) fn turn(&self, x: &mut [S]) {
+        for (k, t) in self.factors.iter().enumerate() {
+            reflect(&self.columns[k * self.m + k..(k + 1) * self.m], &t.conj(), &mut x[k..]);
+        }
+    }
+
+    /// `H x`
+    pub(super) fn turn_back(&self, x: &mut [S]) {
+        self.reflect_back(self.factors.len(), x);
+    }
+
+    /// The first so many reflections.
+    fn reflect_back(&self, count: usize, x: &mut [S]) {
+        for k in (0..count).rev() {
+            reflect(&self.columns[k * self.m + k..(k + 1) * self.m], &self.factors[k], &mut x[k..]);
+        }
+    }
+}
+
 /// `H = 1 - t v v^H` that leaves `x` its first element alone: that element, its sign, and `t`. The vector becomes `v`, whose first
 /// element is 1; where there is nothing to do `t` is 0.
-fn reflection<T: Real, S: Scalar<Real = T>>(x: &mut [S]) -> Result<(T, T, S), ArrayError> {
+pub(super) fn reflection<T: Real, S: Scalar<Real = T>>(
+    op: &'static str,
+    x: &mut [S],
+) -> Result<(T, T, S), ArrayError> {
     let Some((first, others)) = x.split_first_mut() else { return Ok((T::zero(), T::one(), S::zero())) };
     let is_negative = match first.re().try_cmp(&T::zero()) {
-        Err(source) if source.agreeing != 0 => return Err(ArrayError::Undecided { op: "qr", source }),
+        Err(source) if source.agreeing != 0 => return Err(ArrayError::Undecided { op, source }),
         order => order == Ok(Some(Ordering::Less)),
     };
     let sign = if is_negative { T::int(-1) } else { T::one() };

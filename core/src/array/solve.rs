@@ -4,12 +4,19 @@
 //! (derivatives, uncertainty) does not decide. Numbers without values, such as symbols, take the first element
 //! that is not exactly zero.
 
+use std::ops::Range;
+
 use crate::scalar::{Real, Scalar, Undecided};
 
-use super::{Array, ArrayError};
+use super::{Array, ArrayError, decompose::size, matmul};
+
+/// Columns that are eliminated, and rows that are solved, before the others change by a product of matrices.
+const BLOCK: usize = 48;
+/// From so many columns on that is worth it.
+const FEW: usize = 8;
 
 /// A square matrix, factored: `P A = L U`.
-struct Factors<S> {
+pub(super) struct Factors<S> {
     n: usize,
     /// L below the diagonal (its own is 1), U on and above it.
     lu: Vec<S>,
@@ -21,40 +28,75 @@ struct Factors<S> {
     stopped: Option<usize>,
 }
 
-fn size<S: Clone>(op: &'static str, a: &Array<S>) -> Result<usize, ArrayError> {
-    match a.matrix() {
-        Some((m, n)) if m == n && a.rank() == 2 => Ok(n),
-        _ => Err(ArrayError::shape(op, "a square matrix", &[&a.shape()])),
-    }
-}
-
 impl<S: Scalar> Factors<S> {
-    /// O(n^3).
-    fn new(op: &'static str, n: usize, a: &[S]) -> Result<Factors<S>, ArrayError> {
-        let (mut lu, mut rows, mut odd) = (a.to_vec(), (0..n).collect::<Vec<_>>(), false);
-        for c in 0..n {
-            let pivot = pivot((c..n).map(|r| (r, &lu[r * n + c])));
+    /// O(n^3), most of it in products of matrices.
+    pub(super) fn new(op: &'static str, n: usize, a: &[S]) -> Result<Factors<S>, ArrayError> {
+        let mut f = Factors { n, lu: a.to_vec(), rows: (0..n).collect(), odd: false, stopped: None };
+        for from in (0..n).step_by(BLOCK) {
+            let to = n.min(from + BLOCK);
+            f.eliminate(op, from, to)?;
+            if f.stopped.is_some() {
+                break;
+            }
+            if to < n {
+                f.spread(from, to)?;
+            }
+        }
+        Ok(f)
+    }
+
+    /// Eliminates below the diagonal in some columns, with what that changes in them and in the order of the rows.
+    fn eliminate(&mut self, op: &'static str, from: usize, to: usize) -> Result<(), ArrayError> {
+        let n = self.n;
+        for c in from..to {
+            let pivot = pivot((c..n).map(|r| (r, &self.lu[r * n + c])));
             let Some(p) = pivot.map_err(|source| ArrayError::Undecided { op, source })? else {
-                return Ok(Factors { n, lu, rows, odd, stopped: Some(c) });
+                self.stopped = Some(c);
+                return Ok(());
             };
             if p != c {
-                (0..n).for_each(|k| lu.swap(c * n + k, p * n + k));
-                rows.swap(c, p);
-                odd = !odd;
+                (0..n).for_each(|k| self.lu.swap(c * n + k, p * n + k));
+                self.rows.swap(c, p);
+                self.odd = !self.odd;
             }
-            let inverse = lu[c * n + c].recip();
-            let (above, below) = lu.split_at_mut((c + 1) * n);
+            let inverse = self.lu[c * n + c].recip();
+            let (above, below) = self.lu.split_at_mut((c + 1) * n);
             let top = &above[c * n..];
             for row in below.chunks_exact_mut(n) {
                 let factor = &row[c] * &inverse;
-                row[c + 1..].iter_mut().zip(&top[c + 1..]).for_each(|(x, y)| *x -= &factor * y);
+                row[c + 1..to].iter_mut().zip(&top[c + 1..to]).for_each(|(x, y)| *x -= &factor * y);
                 row[c] = factor;
             }
         }
-        Ok(Factors { n, lu, rows, odd, stopped: None })
+        Ok(())
     }
 
-    fn regular(self, op: &'static str) -> Result<Factors<S>, ArrayError> {
+    /// What elimination in some columns changes in those behind them.
+    fn spread(&mut self, from: usize, to: usize) -> Result<(), ArrayError> {
+        let n = self.n;
+        for i in from + 1..to {
+            let (above, own) = self.lu.split_at_mut(i * n);
+            let (factors, own) = own[..n].split_at_mut(to);
+            for (k, factor) in (from..i).zip(&factors[from..]) {
+                own.iter_mut().zip(&above[k * n + to..(k + 1) * n]).for_each(|(x, y)| *x -= factor * y);
+            }
+        }
+        let part = |rows: Range<usize>, columns: Range<usize>| self.part(rows, columns);
+        let product = times(&part(to..n, from..to)?, &part(from..to, to..n)?)?;
+        for (row, change) in self.lu[to * n..].chunks_exact_mut(n).zip(product.chunks_exact(n - to)) {
+            row[to..].iter_mut().zip(change).for_each(|(x, y)| *x -= y.clone());
+        }
+        Ok(())
+    }
+
+    fn part(&self, rows: Range<usize>, columns: Range<usize>) -> Result<Array<S>, ArrayError> {
+        let shape = [rows.len(), columns.len()];
+        let row = |r: usize| &self.lu[r * self.n + columns.start..r * self.n + columns.end];
+        Array::new(&shape, rows.flat_map(row).cloned().collect())
+    }
+
+    /// Itself, unless the matrix is singular.
+    pub(super) fn regular(self, op: &'static str) -> Result<Factors<S>, ArrayError> {
         match self.stopped {
             Some(column) => Err(ArrayError::Singular { op, column, size: self.n }),
             None => Ok(self),
@@ -62,29 +104,62 @@ impl<S: Scalar> Factors<S> {
     }
 
     /// Writes `A^-1 b` for `m` columns.
-    fn solve(&self, b: &[S], m: usize, out: &mut Vec<S>) {
+    pub(super) fn solve(&self, b: &[S], m: usize, out: &mut Vec<S>) -> Result<(), ArrayError> {
         let n = self.n;
         let start = out.len();
         self.rows.iter().for_each(|&r| out.extend_from_slice(&b[r * m..(r + 1) * m]));
         let x = &mut out[start..];
-        for i in 1..n {
-            let (done, rest) = x.split_at_mut(i * m);
-            for (k, y) in done.chunks_exact(m.max(1)).enumerate() {
-                let l = &self.lu[i * n + k];
-                rest[..m].iter_mut().zip(y).for_each(|(x, y)| *x -= l * y);
+        // Few columns gain nothing from products of matrices.
+        let block = if m < FEW { n.max(1) } else { BLOCK };
+        for from in (0..n).step_by(block) {
+            let to = n.min(from + block);
+            self.subtract(from..to, 0..from, m, x)?;
+            for i in from + 1..to {
+                let (done, rest) = x.split_at_mut(i * m);
+                for (k, y) in (from..i).zip(done[from * m..].chunks_exact(m.max(1))) {
+                    let l = &self.lu[i * n + k];
+                    rest[..m].iter_mut().zip(y).for_each(|(x, y)| *x -= l * y);
+                }
             }
         }
-        for i in (0..n).rev() {
-            let (head, done) = x.split_at_mut((i + 1) * m);
-            let row = &mut head[i * m..];
-            for (k, y) in done.chunks_exact(m.max(1)).enumerate() {
-                let u = &self.lu[i * n + i + 1 + k];
-                row.iter_mut().zip(y).for_each(|(x, y)| *x -= u * y);
+        for from in (0..n).step_by(block).rev() {
+            let to = n.min(from + block);
+            self.subtract(from..to, to..n, m, x)?;
+            for i in (from..to).rev() {
+                let (head, done) = x[..to * m].split_at_mut((i + 1) * m);
+                let row = &mut head[i * m..];
+                for (k, y) in (i + 1..to).zip(done.chunks_exact(m.max(1))) {
+                    let u = &self.lu[i * n + k];
+                    row.iter_mut().zip(y).for_each(|(x, y)| *x -= u * y);
+                }
+                let inverse = self.lu[i * n + i].recip();
+                row.iter_mut().for_each(|x| *x *= inverse.clone());
             }
-            let inverse = self.lu[i * n + i].recip();
-            row.iter_mut().for_each(|x| *x *= inverse.clone());
         }
+        Ok(())
     }
+
+    /// Subtracts from some rows of `x` what others, which are done, contribute to them.
+    fn subtract(
+        &self,
+        rows: Range<usize>,
+        done: Range<usize>,
+        m: usize,
+        x: &mut [S],
+    ) -> Result<(), ArrayError> {
+        if done.is_empty() || rows.is_empty() || m == 0 {
+            return Ok(());
+        }
+        let known = Array::new(&[done.len(), m], x[done.start * m..done.end * m].to_vec())?;
+        let change = times(&self.part(rows.clone(), done)?, &known)?;
+        x[rows.start * m..].iter_mut().zip(change.iter()).for_each(|(x, y)| *x -= y.clone());
+        Ok(())
+    }
+}
+
+fn times<S: Scalar>(a: &Array<S>, b: &Array<S>) -> Result<Array<S>, ArrayError> {
+    let mut out = Array::default();
+    matmul(a, b, false, false, &mut out).map(|()| out)
 }
 
 /// The row of greatest modulus; of numbers without values the first that is not zero.
@@ -99,7 +174,7 @@ fn pivot<'a, T: Real, S: Scalar<Real = T>>(
         if x.is_exact_zero() {
             continue;
         }
-        let size = x.abs2();
+        let size = x.re().hypot(&x.im());
         let order = match &best {
             Some((_, most)) => size.try_cmp(most),
             None => size.try_cmp(&T::zero()),
@@ -143,8 +218,7 @@ pub fn solve<S: Scalar>(
     let factors = if adjoint_of { Factors::new(op, n, &adjoint(n, a)) } else { Factors::new(op, n, a) };
     let factors = factors?.regular(op)?;
     let m = shape.get(1).copied().unwrap_or(1);
-    factors.solve(b, m, out.start(&shape));
-    Ok(())
+    factors.solve(b, m, out.start(&shape))
 }
 
 /// The inverse. O(n^3).
@@ -155,8 +229,7 @@ pub fn inverse<S: Scalar>(a: &Array<S>, out: &mut Array<S>) -> Result<(), ArrayE
     let n = size("inv", a)?;
     let factors = Factors::new("inv", n, a)?.regular("inv")?;
     let unit: Vec<S> = (0..n * n).map(|k| if k % n == k / n { S::one() } else { S::zero() }).collect();
-    factors.solve(&unit, n, out.start(&[n, n]));
-    Ok(())
+    factors.solve(&unit, n, out.start(&[n, n]))
 }
 
 /// The determinant; 1 for no rows. O(n^3).
@@ -173,6 +246,31 @@ pub fn determinant<S: Scalar>(a: &Array<S>) -> Result<S, ArrayError> {
     Ok(if f.odd { -product } else { product })
 }
 
+/// A number times a power of two, so that its square stays in range, and that power; as it is where there is no value.
+fn near_one<T: Real, S: Scalar<Real = T>>(x: &S) -> (S, Option<T>) {
+    match x.re().inverse_size(&x.im()) {
+        Some(scale) => (x * &S::from_real(scale.clone()), Some(scale)),
+        None => (x.clone(), None),
+    }
+}
+
+/// `det A / |det A|`; 0 for a singular matrix, 1 for no rows. O(n^3).
+///
+/// # Errors
+/// It is no square matrix.
+pub fn sign_of_determinant<T: Real, S: Scalar<Real = T>>(a: &Array<S>) -> Result<S, ArrayError> {
+    let n = size("signdet", a)?;
+    let f = Factors::new("signdet", n, a)?;
+    if f.stopped.is_some() {
+        return Ok(S::zero());
+    }
+    let mut sign = if f.odd { -S::one() } else { S::one() };
+    for (pivot, _) in (0..n).map(|k| near_one(&f.lu[k * (n + 1)])) {
+        sign *= &pivot * &S::from_real(<T as Scalar>::recip(&<T as Scalar>::sqrt(&pivot.abs2())));
+    }
+    Ok(sign)
+}
+
 /// `ln |det A|`; minus infinity for a singular matrix. O(n^3).
 ///
 /// # Errors
@@ -184,5 +282,12 @@ pub fn log_abs_determinant<T: Real, S: Scalar<Real = T>>(a: &Array<S>) -> Result
         return Ok(T::lit(f64::NEG_INFINITY));
     }
     let half = <T as Scalar>::ratio(1, 2);
-    Ok(T::sum((0..n).map(|k| <T as Scalar>::ln(&f.lu[k * n + k].abs2()))) * half)
+    Ok(T::sum((0..n).map(|k| {
+        let (pivot, scale) = near_one(&f.lu[k * n + k]);
+        let log = <T as Scalar>::ln(&pivot.abs2()) * &half;
+        match scale {
+            Some(scale) => log - <T as Scalar>::ln(&scale),
+            None => log,
+        }
+    })))
 }

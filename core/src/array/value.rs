@@ -22,6 +22,11 @@ pub(super) fn beyond<T: Real, S: Scalar<Real = T>>(x: &S) -> S {
     from_parts(x.re().beyond(), x.im().beyond())
 }
 
+/// Whether a number carries something besides its value.
+pub(super) fn is_carrying<T: Real, S: Scalar<Real = T>>(a: &Array<S>) -> bool {
+    a.iter().any(|x| !x.re().beyond().is_exact_zero() || !x.im().beyond().is_exact_zero())
+}
+
 fn from_parts<T: Real, S: Scalar<Real = T>>(re: T, im: T) -> S {
     S::from_parts(re.clone(), im).unwrap_or_else(|| S::from_real(re))
 }

@@ -482,8 +482,7 @@ mod tests {
 
     #[test]
     fn no_function_of_a_program_is_called_as_one_of_the_small_functions() {
-        let arrays = include_str!("support/arrays.rs");
-        let names = [NUMBERS, COMPLEX, arrays]
+        let names = [NUMBERS, COMPLEX, rust_arrays::ARRAYS]
             .into_iter()
             .flat_map(str::lines)
             .filter_map(|line| line.strip_prefix("fn ").and_then(|rest| rest.split(['(', '<']).next()));

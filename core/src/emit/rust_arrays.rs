@@ -23,7 +23,14 @@ use super::{
 };
 
 /// The small functions, each with its name; first what all of them need.
-const ARRAYS: &str = include_str!("support/arrays.rs");
+pub(super) const ARRAYS: &str = concat!(
+    include_str!("support/arrays.rs"),
+    include_str!("support/reductions.rs"),
+    include_str!("support/products.rs"),
+    include_str!("support/linear.rs"),
+    include_str!("support/spectra.rs"),
+    include_str!("support/transforms.rs"),
+);
 /// That complex numbers are such numbers.
 const COMPLEX: &str = include_str!("support/complex_arrays.rs");
 

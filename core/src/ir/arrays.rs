@@ -61,7 +61,7 @@ macro_rules! for_each_array_op {
             CumsumBack "cumsum_back" (Array, Int) -> Array, "The sums from each element on along an axis.";
             Prod "prod" (Array) -> Number, "The product of all elements; 1 for none.";
             ProdOthers "prod_others" (Array) -> Array, "For each element the product of all others.";
-            ProdPairs "prod_pairs" (Array, Array) -> Array, "`y_i = sum_(j != i) v_j prod_(k != i, j) x_k`: the second derivative of the product of x, times v. It has no derivative by x.";
+            ProdPairs "prod_pairs" (Array, Array) -> Array, "`y_i = sum_(j != i) v_j prod_(k != i, j) x_k`: the second derivative of the product of x, times v. Its derivative by x takes systems of equations, O(n^2).";
             Norm "norm" (Array) -> Real, "The square root of the sum of the squared moduli of all elements.";
             ArgMax "argmax" (Reals) -> Int, "The place of the greatest element in row-major order; of the first at a tie, of a NaN if there is one.";
             ArgMin "argmin" (Reals) -> Int, "The place of the least element in row-major order; of the first at a tie, of a NaN if there is one.";
@@ -86,14 +86,20 @@ macro_rules! for_each_array_op {
             // Linear algebra.
             Solve "solve" (Array, Array) -> Array, "`A^-1 B` for a square matrix and a vector or matrix.";
             SolveAdjoint "solve_adjoint" (Array, Array) -> Array, "`(A^H)^-1 B` for a square matrix and a vector or matrix.";
+            SolveLower "solve_lower" (Array, Array) -> Array, "`L^-1 B` for the lower triangle L of a square matrix, all that is read of it, and a vector or matrix.";
+            SolveUpper "solve_upper" (Array, Array) -> Array, "`U^-1 B` for the upper triangle U of a square matrix, all that is read of it, and a vector or matrix.";
+            Lstsq "lstsq" (Array, Array) -> Array, "The x that makes the norm of `A x - b` least, for a matrix A of any shape and a vector or the columns of a matrix b; where there are several, that of least norm. Singular values of A of at most `max(m, n)` times 2^-52 of the greatest count as 0; derivatives are those along which the rank of A stays.";
             Inv "inv" (Array) -> Array, "The inverse of a matrix.";
+            Pinv "pinv" (Array) -> Array, "The pseudoinverse of a matrix `m x n`, `n x m`. Singular values of at most `max(m, n)` times 2^-52 of the greatest count as 0; derivatives are those along which the rank stays.";
             Det "det" (Array) -> Number, "The determinant. Its derivative needs the inverse.";
+            SignDet "signdet" (Array) -> Number, "`det A / |det A|`, so that `signdet(a) * exp(logabsdet(a))` is the determinant, without overflow; 0 for a singular matrix. Of a real matrix it counts as a constant.";
             LogAbsDet "logabsdet" (Array) -> Real, "`ln |det A|`.";
             Cholesky "cholesky" (Array) -> Array, "The lower triangular L with `L L^H = A`; only the lower triangle of A is read.";
             Qr "qr" (Array) -> Array, "For a matrix with at least as many rows as columns: the matrix Q of orthonormal columns, and below it the upper triangular R, whose diagonal is not negative, with `A = Q R`. Its derivative needs columns that are linearly independent.";
-            Svd "svd" (Array) -> Array, "For `A = U diag(s) V^H` the singular values s, descending, as first row, and below them the columns of U and of V, as many as the shorter side of A is long. Derivatives of U and V need singular values that differ from each other and from 0.";
-            Eigen "eigen" (Array) -> Array, "Of the Hermitian part of a matrix: the eigenvalues, ascending, as first row, and below them the eigenvectors as columns.";
+            Svd "svd" (Array) -> Array, "For `A = U diag(s) V^H` the singular values s, descending, as first row, and below them the columns of U and of V, as many as the shorter side of A is long. Vectors of equal singular values, or of 0, carry no derivatives of each other.";
+            Eigen "eigen" (Array) -> Array, "Of the Hermitian part of a matrix: the eigenvalues, ascending, as first row, and below them the eigenvectors as columns. Eigenvectors of eigenvalues that are equal in all digits are some basis of a space, and carry no derivatives of each other: those of the space, of sums over it and of functions such as `sum(exp(w))` are right, but what `V diag(g(w)) V^H` has off its diagonal within the space is missing.";
             Expm "expm" (Array) -> Array, "The exponential of a square matrix.";
+            ExpmAlong "expm_along" (Array, Array) -> Array, "The derivative of the exponential of a square matrix A along another one E, `d/dt exp(A + t E)` at `t = 0`.";
         }
     };
 }

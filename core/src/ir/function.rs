@@ -4,28 +4,50 @@
 //! values. A block lists its instructions by id, so that they can be inserted and removed without moving
 //! others. What is listed nowhere is dead and goes away when the function is [compacted](super::compact()).
 
-use std::{collections::HashMap, fmt};
+use std::{
+    cmp::Ordering,
+    collections::HashMap,
+    fmt,
+    hash::{Hash, Hasher},
+};
 
 use smallvec::SmallVec;
 
-use crate::entity::{Block, FuncId, Inst, PrimitiveId, Table, Value};
+use crate::{
+    array::ArrayError,
+    entity::{Block, FuncId, Inst, PrimitiveId, Table, Value},
+};
 
 use super::{kind::Kind, op::Op};
 
 /// A place in the source. Line 0 means that there is none.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Position {
     /// Line, from 1.
     pub line: u32,
     /// Column in characters, from 1.
     pub column: u32,
+    /// The function that was called there, where the instruction is a part of what it is made of: for messages alone.
+    part_of: Option<&'static str>,
 }
 
 impl Position {
     /// The given line and column.
     #[must_use]
     pub fn new(line: u32, column: u32) -> Position {
-        Position { line, column }
+        Position { line, column, part_of: None }
+    }
+    /// The same place, for parts of a function that is made of several operations.
+    pub(crate) fn within(self, name: &'static str) -> Position {
+        Position { part_of: self.part_of.or(Some(name)), ..self }
+    }
+    /// An error with the name of the function that was called here.
+    pub(crate) fn explain(self, source: ArrayError) -> ArrayError {
+        match (self.part_of, source) {
+            (Some(_), source @ (ArrayError::Memory { .. } | ArrayError::Undecided { .. })) => source,
+            (Some(name), source) => ArrayError::Within { name, source: Box::new(source) },
+            (None, source) => source,
+        }
     }
     /// Whether it says anything.
     #[must_use]
@@ -35,6 +57,32 @@ impl Position {
     /// This place, or the other one if this says nothing.
     pub(crate) fn or(self, other: Position) -> Position {
         if self.is_known() { self } else { other }
+    }
+}
+
+impl PartialEq for Position {
+    fn eq(&self, other: &Position) -> bool {
+        (self.line, self.column) == (other.line, other.column)
+    }
+}
+
+impl Eq for Position {}
+
+impl Hash for Position {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.line, self.column).hash(state);
+    }
+}
+
+impl PartialOrd for Position {
+    fn partial_cmp(&self, other: &Position) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Position {
+    fn cmp(&self, other: &Position) -> Ordering {
+        (self.line, self.column).cmp(&(other.line, other.column))
     }
 }
 

@@ -262,19 +262,37 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool]) -> Found {
             (a, b) => wrong("a vector and one of at least one element that is not longer", &[a, b]),
         },
         A::Fft | A::FftBack => array(&known!(args, 0)),
-        A::Solve | A::SolveAdjoint => match (known!(args, 0).as_slice(), known!(args, 1).as_slice()) {
-            ([m, n], b @ ([k] | [k, _])) if m == n && k == n => array(b),
-            (a @ [m, n], b) if m == n => wrong("a matrix n x n and a vector of n or a matrix n x m", &[a, b]),
-            (a, _) => wrong("a square matrix", &[a]),
+        A::Solve | A::SolveAdjoint | A::SolveLower | A::SolveUpper => {
+            match (known!(args, 0).as_slice(), known!(args, 1).as_slice()) {
+                ([m, n], b @ ([k] | [k, _])) if m == n && k == n => array(b),
+                (a @ [m, n], b) if m == n => {
+                    wrong("a matrix n x n and a vector of n or a matrix n x m", &[a, b])
+                }
+                (a, _) => wrong("a square matrix", &[a]),
+            }
+        }
+        A::Inv | A::Cholesky | A::Expm | A::Eigen | A::Det | A::SignDet | A::LogAbsDet => {
+            match known!(args, 0).as_slice() {
+                [m, n] if m == n => match op {
+                    A::Eigen => array(&[n + 1, *n]),
+                    A::Det | A::SignDet | A::LogAbsDet => Ok(Known::Any),
+                    _ => array(&[*n, *n]),
+                },
+                shape => wrong("a square matrix", &[shape]),
+            }
+        }
+        A::Lstsq => match (known!(args, 0).as_slice(), known!(args, 1).as_slice()) {
+            ([m, n], [k]) if m == k => array(&[*n]),
+            ([m, n], [k, count]) if m == k => array(&[*n, *count]),
+            (a, b) => wrong("a matrix m x n and a vector of m or a matrix m x k", &[a, b]),
         },
-        A::Inv | A::Cholesky | A::Expm | A::Eigen | A::Det | A::LogAbsDet => match known!(args, 0).as_slice()
-        {
-            [m, n] if m == n => match op {
-                A::Eigen => array(&[n + 1, *n]),
-                A::Det | A::LogAbsDet => Ok(Known::Any),
-                _ => array(&[*n, *n]),
-            },
-            shape => wrong("a square matrix", &[shape]),
+        A::ExpmAlong => match (known!(args, 0).as_slice(), known!(args, 1).as_slice()) {
+            (a @ [m, n], b) if m == n && a == b => array(a),
+            (a, b) => wrong("two square matrices of one order", &[a, b]),
+        },
+        A::Pinv => match known!(args, 0).as_slice() {
+            [m, n] => array(&[*n, *m]),
+            shape => wrong("a matrix", &[shape]),
         },
         A::Qr => match known!(args, 0).as_slice() {
             [m, n] if m >= n => array(&[m + n, *n]),

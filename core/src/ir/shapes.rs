@@ -202,6 +202,7 @@ impl Analysis<'_> {
         for &i in &block.insts {
             let inst = &f.insts[i];
             let value = self.value(f, inst, known, errors).unwrap_or_else(|source| {
+                let source = inst.at.explain(source);
                 let error = ShapeError { function: f.name.clone(), at: inst.at, source };
                 note(errors, error);
                 Known::Any

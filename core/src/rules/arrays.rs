@@ -9,22 +9,31 @@
 //! | `A^-1` | `-Y^H Y_bar Y^H` | `-Y A_dot Y` |
 //! | `|A|` | `A / Y Y_bar`, 0 for zeros | `re tr(A^H A_dot) / Y`, 0 for zeros |
 //! | `det A` | `conj(Y) Y_bar A^-H` | `Y tr(A^-1 A_dot)` |
+//! | `det A / abs det A` | `i im(conj(Y) Y_bar) A^-H`, 0 for real ones | `Y i im tr(A^-1 A_dot)`, 0 for real ones |
 //! | `ln abs det A` | `Y_bar A^-H` | `re tr(A^-1 A_dot)` |
 //! | `L` with `L L^H = A` | `P(S + S^H)`, `S = L^-H P(L^H L_bar) L^-1` | `L P(L^-1 H L^-H)`, `H` Hermitian from the lower `A_dot` |
 //! | `Q`, `R` with `A = Q R` | `(Q_bar + Q S(R_bar R^H - Q^H Q_bar)) R^-H` | `Q_dot = W - Q Y`, `R_dot = Y R`, `W = A_dot R^-1`, `Y = U(Q^H W)` |
 //! | `A = V diag(w) V^H` | `V (diag(w_bar) + F . V^H V_bar) V^H` | `re diag M`, `V (F . M)`, `M = V^H A_dot V` |
-//! | `A = U diag(s) V^H` | `U P_bar V^H + X V^H + U Z^H` | `re diag P`, `U (G . (P s + s P^H)) + D`, `V (G . (s P + P^H s)) + E`, `P = U^H A_dot V` |
+//! | `A = U diag(s) V^H` | `U P_bar V^H + X V^H + U Z^H` | `re diag P`, `U (K + L) / 2 + D`, `V (K - L) / 2 + E`, `P = U^H A_dot V` |
 //! | `sum A_p B_q` over the labels that `o` lacks | `sum Y_bar_o conj B_q`, `sum conj A_p Y_bar_o` over those that `p`, `q` lack | `sum A_dot B + sum A B_dot` |
-//! | `exp A` | the upper right block of `exp [[A^H, Y_bar], [0, A^H]]` | of `exp [[A, A_dot], [0, A]]` |
+//! | `L^-1 B = X` | `-tril(B_bar X^H)`, `B_bar = L^-H X_bar`; of an upper triangle the upper one | `L^-1 (B_dot - tril(A_dot) X)` |
+//! | `A^+ = Y` | `-Y^H Y_bar Y^H + (1 - A Y) Y_bar^H Y Y^H + Y^H Y Y_bar^H (1 - Y A)` | `-Y A_dot Y + Y Y^H A_dot^H (1 - A Y) + (1 - Y A) A_dot^H Y^H Y` |
+//! | `A^+ b = x` | `-B_bar x^H + (b - A x) (A^+ B_bar)^H + A^+^H x (x_bar - A^+ A x_bar)^H`, `B_bar = A^+^H x_bar` | `A^+ (b_dot - A_dot x) + A^+ A^+^H A_dot^H (b - A x) + (1 - A^+ A) A_dot^H A^+^H x` |
+//! | `exp A` | `L(A^H, Y_bar)` | `L(A, A_dot)` |
+//! | `L(A, E)` | `M(A^H, E^H, Y_bar)`, `L(A^H, Y_bar)` | `M(A, E, A_dot) + L(A, E_dot)` |
 //!
 //! `P(X)` is the lower triangle of `X` with half its diagonal; `U(X)` is the upper triangle plus the adjoint of what is below, `S(X)`
-//! the upper triangle plus its adjoint, both with the real part of the diagonal alone; `F_ij = 1 / (w_j - w_i)`, 0 for `i = j` (so equal
-//! eigenvalues give an infinite derivative of the eigenvectors); `G_ij = 1 / (s_j^2 - s_i^2)` in the same way, `D = (A_dot V - U P) / s`,
-//! `E = (A_dot^H U - V P^H) / s`, `P_bar = diag(s_bar) + (K + K^H) s + s (L + L^H)`, `K = G . U^H U_bar`, `L = G . V^H V_bar`,
-//! `X = (U_bar - U U^H U_bar) / s`, `Z = (V_bar - V V^H V_bar) / s`, where s stands for `diag(s)`, and a phase `i im P_jj / (2 s_j)` is
-//! shared by both vectors of complex matrices. Sources: Giles, *Collected matrix derivative results
+//! the upper triangle plus its adjoint, both with the real part of the diagonal alone. `F_ij = 1 / (w_j - w_i)` of eigenvalues or singular
+//! values, `G_ij = 1 / (s_j + s_i)`; both are 0, as is `1 / s`, where what is divided by is exactly 0: vectors of equal values are some basis of a space that
+//! alone is defined, and carry nothing of each other. `K = F . (P + P^H)`, `L = G . (P - P^H)`, `D = (A_dot V - U P) / s`,
+//! `E = (A_dot^H U - V P^H) / s`, `P_bar = diag(s_bar) + (M + M^H + N - N^H) / 2`, `M = F . (U^H U_bar + V^H V_bar)`,
+//! `N = G . (U^H U_bar - V^H V_bar)`, `X = (U_bar - U U^H U_bar) / s`, `Z = (V_bar - V V^H V_bar) / s`, where s stands for
+//! `diag(s)`. `L(A, E)` is `expm_along`, and `M(A, E, F)` the upper right block of
+//! `L([[A, E], [0, A]], [[F, 0], [0, F]])`. Sources: Giles, *Collected matrix derivative results
 //! for forward and reverse mode algorithmic differentiation* (2008), sections 2.2 and 3.1; Murray, arXiv 1602.07527
-//! (Cholesky); Walter and Lehmann, arXiv 1009.6112 (QR). Everything else is a sum or moves elements; its rule moves them back.
+//! (Cholesky); Walter and Lehmann, arXiv 1009.6112 (QR); Golub and Pereyra,
+//! *The differentiation of pseudo-inverses and nonlinear least squares problems whose variables separate* (1973). Everything
+//! else is a sum or moves elements; its rule moves them back.
 
 use crate::{
     entity::Value,
@@ -34,7 +43,7 @@ use crate::{
 use super::{
     Contribution,
     elements::{is_array, whole},
-    factors,
+    factors, least, products,
 };
 
 /// Short forms of what the rules emit.
@@ -59,7 +68,7 @@ impl Rule<'_> {
     pub(super) fn sub(&mut self, x: Value, y: Value) -> Value {
         self.b.number2(Number2::Sub, x, y)
     }
-    fn neg(&mut self, x: Value) -> Value {
+    pub(super) fn neg(&mut self, x: Value) -> Value {
         self.b.number1(Number1::Neg, x)
     }
     pub(super) fn is_complex(&self, x: Value) -> bool {
@@ -75,6 +84,11 @@ impl Rule<'_> {
         }
         let re = self.b.mixed(Mixed::Re, &[x]);
         self.b.mixed(Mixed::Promote, &[re])
+    }
+    /// `i im x` of a complex number.
+    fn imaginary_part(&mut self, x: Value) -> Value {
+        let re = self.real_part(x);
+        self.sub(x, re)
     }
     /// A real number as one of the kind of the elements of `x`.
     fn as_in(&mut self, real: Value, x: Value) -> Value {
@@ -116,14 +130,14 @@ impl Rule<'_> {
         self.on(ArrayOp::Reshape, &[x, shape])
     }
     /// `X Y^H` of vectors or of matrices with as many rows as `a` has.
-    fn outer(&mut self, x: Value, y: Value, a: Value) -> Value {
+    pub(super) fn outer(&mut self, x: Value, y: Value, a: Value) -> Value {
         let zero = self.b.int(0);
         let rows = self.dim(a, zero);
         let (x, y) = (self.columns(x, rows), self.columns(y, rows));
         self.on(ArrayOp::MatMulNh, &[x, y])
     }
     /// `A X` of a matrix and a vector or a matrix, in the shape of `x`.
-    fn apply(&mut self, a: Value, x: Value) -> Value {
+    pub(super) fn apply(&mut self, a: Value, x: Value) -> Value {
         let zero = self.b.int(0);
         let rows = self.dim(a, zero);
         let columns = self.columns(x, rows);
@@ -138,30 +152,22 @@ impl Rule<'_> {
         let v = self.on(ArrayOp::Slice, &[y, zero, one, n]);
         (v, self.inverse_gaps(w))
     }
-    /// `1 / (w_j - w_i)` of a row, 0 on the diagonal.
+    /// `1 / (w_j - w_i)` of a row, 0 where they are equal.
     pub(super) fn inverse_gaps(&mut self, w: Value) -> Value {
-        let zero = self.b.int(0);
         let column = self.on(ArrayOp::Transpose, &[w]);
         let gaps = self.sub(w, column);
-        let c = self.lit(1.0, w);
-        let unit = self.on(ArrayOp::Spread, &[c, w]);
-        let unit = self.on(ArrayOp::DropAxis, &[unit, zero]);
-        let unit = self.on(ArrayOp::DiagonalMatrix, &[unit]);
-        let (beside, gaps) = (self.sub(c, unit), self.add(gaps, unit));
-        self.b.number2(Number2::Div, beside, gaps)
+        self.inverse_or_zero(gaps)
     }
-    /// The upper right block of `exp [[a, e], [0, a]]`.
-    fn exponential_along(&mut self, a: Value, e: Value) -> Value {
-        let (zero, one) = (self.b.int(0), self.b.int(1));
-        let c = self.lit(0.0, a);
-        let blank = self.on(ArrayOp::Spread, &[c, a]);
-        let upper = self.on(ArrayOp::Concat, &[a, e, one]);
-        let lower = self.on(ArrayOp::Concat, &[blank, a, one]);
-        let whole = self.on(ArrayOp::Concat, &[upper, lower, zero]);
-        let exp = self.on(ArrayOp::Expm, &[whole]);
-        let n = self.dim(a, zero);
-        let rows = self.on(ArrayOp::Slice, &[exp, zero, zero, n]);
-        self.on(ArrayOp::Slice, &[rows, one, n, n])
+    /// `1 / x` of an array of numbers without imaginary parts, 0 where they are 0.
+    pub(super) fn inverse_or_zero(&mut self, x: Value) -> Value {
+        let re = if self.is_complex(x) { self.b.mixed(Mixed::Re, &[x]) } else { x };
+        let sign = self.b.inst(Op::Real1(Real1::Sign), &[re], Kind::Array(Element::Real));
+        let there = self.mul(sign, sign);
+        let there = self.as_in(there, x);
+        let c = self.lit(1.0, x);
+        let blank = self.sub(c, there);
+        let x = self.add(x, blank);
+        self.b.number2(Number2::Div, there, x)
     }
 }
 
@@ -228,6 +234,10 @@ pub(super) fn pull(
         (A::ProdPairs, 1) => {
             let x = r.conj(x);
             r.on(A::ProdPairs, &[x, bar])
+        }
+        (A::ProdPairs, _) => {
+            let (x, v) = (r.conj(x), r.conj(second));
+            products::triples(r, x, v, bar)
         }
         (A::Norm, _) => {
             let factor = r.per_length(y, bar);
@@ -315,6 +325,18 @@ pub(super) fn pull(
             let t = r.outer(y, b_bar, x);
             r.neg(t)
         }
+        (A::SolveLower | A::SolveUpper, _) => {
+            let a = r.adjoint(x);
+            let b_bar = r.on(factors::mirrored(op), &[a, bar]);
+            if k == 1 {
+                return Some(Contribution::Add(b_bar));
+            }
+            let t = r.outer(b_bar, y, x);
+            let t = factors::triangle(r, op, t);
+            r.neg(t)
+        }
+        (A::Lstsq, _) => least::pull_lstsq(r, [x, second], y, k, bar),
+        (A::Pinv, _) => least::pull_pinv(r, x, y, bar),
         (A::Inv, _) => {
             let t = r.on(A::MatMulHn, &[y, bar]);
             let t = r.on(A::MatMulNh, &[t, y]);
@@ -330,6 +352,15 @@ pub(super) fn pull(
                 r.as_in(bar, x)
             };
             r.mul(inverse, factor)
+        }
+        (A::SignDet, _) if !r.is_complex(x) => return Some(Contribution::Zero),
+        (A::SignDet, _) => {
+            let inverse = r.on(A::Inv, &[x]);
+            let inverse = r.adjoint(inverse);
+            let y = r.conj(y);
+            let turn = r.mul(y, bar);
+            let turn = r.imaginary_part(turn);
+            r.mul(inverse, turn)
         }
         (A::Cholesky, _) => {
             let q = r.on(A::MatMulHn, &[y, bar]);
@@ -362,7 +393,15 @@ pub(super) fn pull(
         (A::Svd, _) => factors::pull_svd(r, x, y, bar),
         (A::Expm, _) => {
             let a = r.adjoint(x);
-            r.exponential_along(a, bar)
+            r.on(A::ExpmAlong, &[a, bar])
+        }
+        (A::ExpmAlong, 1) => {
+            let a = r.adjoint(x);
+            r.on(A::ExpmAlong, &[a, bar])
+        }
+        (A::ExpmAlong, _) => {
+            let (a, e) = (r.adjoint(x), r.adjoint(second));
+            factors::twice_along(r, a, e, bar)
         }
         _ => return None,
     }))
@@ -430,8 +469,11 @@ pub(super) fn push(
             let (first, last) = (zeros(0, r), zeros(1, r));
             Some(r.on(op, &[first, last, args[2]]))
         }
-        A::ProdPairs if dot(0).is_none() => with(r, 1),
-        A::ProdPairs => return None,
+        A::ProdPairs => {
+            let moved = dot(0).map(|d| products::triples(r, x, second, d));
+            let along = with(r, 1);
+            sum(r, moved, along)
+        }
         A::Solve | A::SolveAdjoint => {
             let moved = dot(0).map(|d| {
                 let d = if op == A::Solve { d } else { r.adjoint(d) };
@@ -440,6 +482,25 @@ pub(super) fn push(
             });
             let change = sum(r, moved, dot(1));
             change.map(|c| r.on(op, &[x, c]))
+        }
+        A::SolveLower | A::SolveUpper => {
+            let moved = dot(0).map(|d| {
+                let d = factors::triangle(r, op, d);
+                let t = r.apply(d, y);
+                r.neg(t)
+            });
+            let change = sum(r, moved, dot(1));
+            change.map(|c| r.on(op, &[x, c]))
+        }
+        A::Lstsq => {
+            let moved = dot(0).map(|d| least::push_lstsq(r, [x, second], y, d));
+            let along = dot(1).map(|d| r.on(op, &[x, d]));
+            sum(r, moved, along)
+        }
+        A::ExpmAlong => {
+            let moved = dot(0).map(|d| factors::twice_along(r, x, second, d));
+            let along = dot(1).map(|d| r.on(op, &[x, d]));
+            sum(r, moved, along)
         }
         _ => {
             let Some(d) = dot(0) else { return Some(None) };
@@ -475,6 +536,13 @@ pub(super) fn push(
                         _ => trace,
                     }
                 }
+                A::SignDet if !r.is_complex(x) => return Some(None),
+                A::SignDet => {
+                    let inverse = r.on(A::Inv, &[x]);
+                    let trace = r.on(A::TraceProduct, &[inverse, d]);
+                    let turn = r.imaginary_part(trace);
+                    r.mul(y, turn)
+                }
                 A::Cholesky => {
                     let lower = r.half_lower(d);
                     let upper = r.adjoint(lower);
@@ -501,7 +569,8 @@ pub(super) fn push(
                     r.on(A::Concat, &[w_dot, v_dot, zero])
                 }
                 A::Svd => factors::push_svd(r, x, y, d),
-                A::Expm => r.exponential_along(x, d),
+                A::Expm => r.on(A::ExpmAlong, &[x, d]),
+                A::Pinv => least::push_pinv(r, x, y, d),
                 // Linear in the first operand; the others have no tangent, or only give a shape.
                 _ => with(r, 0)?,
             })

@@ -1,14 +1,15 @@
-//! The rules of `qr` and `svd`, in the notation of [`arrays`](super::arrays).
+//! The rules of `qr` and `svd`, and parts of those of triangles and of the exponential, in the notation of [`arrays`](super::arrays).
 //!
 //! Of `A = Q R`, `Q^H dQ` is skew and `dR R^-1` is an upper triangle with a real diagonal, so both follow from
-//! `Q^H dA R^-1`, their sum. Of `A = U diag(s) V^H`, `U^H dU` and `V^H dV` are skew; what they are off the diagonal
-//! follows from that of `P = U^H dA V` and of its adjoint, two equations for each pair. What `dU` has outside the space of
+//! `Q^H dA R^-1`, their sum. Of `A = U diag(s) V^H`, `U^H dU` and `V^H dV` are skew; their sum and their difference
+//! follow from those of `P = U^H dA V` and its adjoint: `(s_j - s_i) (X + Z) = P + P^H` off the diagonal, `(s_j + s_i) (X - Z) = P - P^H`, of
+//! which the diagonal is a phase that both vectors of complex matrices share. What `dU` has outside the space of
 //! `U` is that of `dA V / s`. Source: Townsend, *Differentiating the singular value decomposition* (2016); for complex
 //! numbers Wan and Zhang, arXiv 1909.02659.
 
 use crate::{
     entity::Value,
-    ir::{ArrayOp as A, Int2, Kind, Number1, Number2, Op},
+    ir::{ArrayOp as A, Int2, Kind, Number2, Op},
 };
 
 use super::arrays::Rule;
@@ -66,15 +67,42 @@ pub(super) fn push_qr(r: &mut Rule<'_>, a: Value, y: Value, d: Value) -> Value {
     r.on(A::Concat, &[q_dot, r_dot, zero])
 }
 
+/// The operation for the adjoint of a triangular matrix.
+pub(super) fn mirrored(op: A) -> A {
+    if op == A::SolveLower { A::SolveUpper } else { A::SolveLower }
+}
+
+/// The triangle that an operation reads.
+pub(super) fn triangle(r: &mut Rule<'_>, op: A, x: Value) -> Value {
+    let zero = r.b.int(0);
+    r.on(if op == A::SolveLower { A::Tril } else { A::Triu }, &[x, zero])
+}
+
+/// The derivative of `expm_along(a, e)` along `f` of `a`.
+pub(super) fn twice_along(r: &mut Rule<'_>, a: Value, e: Value, f: Value) -> Value {
+    let (zero, one) = (r.b.int(0), r.b.int(1));
+    let blank = r.lit(0.0, a);
+    let blank = r.on(A::Spread, &[blank, a]);
+    let mut square = |[p, q, s, t]: [Value; 4]| {
+        let (upper, lower) = (r.on(A::Concat, &[p, q, one]), r.on(A::Concat, &[s, t, one]));
+        r.on(A::Concat, &[upper, lower, zero])
+    };
+    let (both, along) = (square([a, e, blank, a]), square([f, blank, blank, f]));
+    let whole = r.on(A::ExpmAlong, &[both, along]);
+    let n = r.dim(a, zero);
+    let rows = r.on(A::Slice, &[whole, zero, zero, n]);
+    r.on(A::Slice, &[rows, one, n, n])
+}
+
 /// What the rule of `svd` is written with.
 struct Parts {
-    /// The singular values as a row.
-    s: Value,
     u: Value,
     v: Value,
-    /// `1 / (s_j^2 - s_i^2)`, 0 on the diagonal.
-    g: Value,
-    /// `1 / s`.
+    /// `1 / (s_j - s_i)`, 0 where they are equal.
+    gaps: Value,
+    /// `1 / (s_j + s_i)`, 0 where both are 0.
+    sums: Value,
+    /// `1 / s` as a row, 0 where it is 0.
     inverse: Value,
 }
 
@@ -91,10 +119,12 @@ fn split(r: &mut Rule<'_>, a: Value, y: Value) -> [Value; 3] {
 
 fn parts(r: &mut Rule<'_>, a: Value, y: Value) -> Parts {
     let [s, u, v] = split(r, a, y);
-    let squares = r.mul(s, s);
-    let g = r.inverse_gaps(squares);
-    let inverse = r.b.number1(Number1::Recip, s);
-    Parts { s, u, v, g, inverse }
+    let gaps = r.inverse_gaps(s);
+    let column = r.on(A::Transpose, &[s]);
+    let sums = r.add(s, column);
+    let sums = r.inverse_or_zero(sums);
+    let inverse = r.inverse_or_zero(s);
+    Parts { u, v, gaps, sums, inverse }
 }
 
 /// `p d`, but 0 where `d` is exactly 0.
@@ -102,26 +132,11 @@ fn scale(r: &mut Rule<'_>, p: Value, d: Value) -> Value {
     r.b.number2(Number2::Scale, p, d)
 }
 
-/// `X + X^H`
-fn twice_hermitian(r: &mut Rule<'_>, x: Value) -> Value {
-    let h = r.adjoint(x);
-    r.add(x, h)
-}
-
-/// `i im x_jj / (2 s_j)` as a diagonal matrix; `None` of real numbers.
-fn phases(r: &mut Rule<'_>, inverse: Value, x: Value) -> Option<Value> {
-    if !r.is_complex(x) {
-        return None;
-    }
-    let zero = r.b.int(0);
-    let diagonal = r.on(A::Diagonal, &[x]);
-    let real = r.real_part(diagonal);
-    let imaginary = r.sub(diagonal, real);
-    let inverse = r.on(A::DropAxis, &[inverse, zero]);
+/// Half the sum and half the difference.
+fn halves_of(r: &mut Rule<'_>, x: Value, y: Value) -> (Value, Value) {
     let half = r.lit(0.5, x);
-    let half = r.mul(inverse, half);
-    let turned = scale(r, half, imaginary);
-    Some(r.on(A::DiagonalMatrix, &[turned]))
+    let (sum, difference) = (r.add(x, y), r.sub(x, y));
+    (r.mul(sum, half), r.mul(difference, half))
 }
 
 /// `(x - q p) / s`
@@ -133,7 +148,7 @@ fn outside(r: &mut Rule<'_>, inverse: Value, x: Value, q: Value, p: Value) -> Va
 
 /// The tangent of `svd`.
 pub(super) fn push_svd(r: &mut Rule<'_>, a: Value, y: Value, d: Value) -> Value {
-    let Parts { s, u, v, g, inverse } = parts(r, a, y);
+    let Parts { u, v, gaps, sums, inverse } = parts(r, a, y);
     let zero = r.b.int(0);
     let along = r.on(A::MatMul, &[d, v]);
     let back = r.on(A::MatMulHn, &[d, u]);
@@ -141,16 +156,10 @@ pub(super) fn push_svd(r: &mut Rule<'_>, a: Value, y: Value, d: Value) -> Value 
     let s_dot = r.on(A::Diagonal, &[p]);
     let s_dot = r.real_part(s_dot);
     let s_dot = r.on(A::InsertAxis, &[s_dot, zero]);
-    let column = r.on(A::Transpose, &[s]);
-    let (right, left) = (r.mul(p, s), r.mul(column, p));
-    let [mut x, mut z] = [right, left].map(|t| {
-        let t = twice_hermitian(r, t);
-        scale(r, g, t)
-    });
-    if let Some(turn) = phases(r, inverse, p) {
-        (x, z) = (r.add(x, turn), r.sub(z, turn));
-    }
     let h = r.adjoint(p);
+    let (even, odd) = (r.add(p, h), r.sub(p, h));
+    let (even, odd) = (scale(r, gaps, even), scale(r, sums, odd));
+    let (x, z) = halves_of(r, even, odd);
     let (u_out, v_out) = (outside(r, inverse, along, u, p), outside(r, inverse, back, v, h));
     let (u_in, v_in) = (r.on(A::MatMul, &[u, x]), r.on(A::MatMul, &[v, z]));
     let (u_dot, v_dot) = (r.add(u_in, u_out), r.add(v_in, v_out));
@@ -160,25 +169,20 @@ pub(super) fn push_svd(r: &mut Rule<'_>, a: Value, y: Value, d: Value) -> Value 
 
 /// The cotangent of the operand of `svd`.
 pub(super) fn pull_svd(r: &mut Rule<'_>, a: Value, y: Value, bar: Value) -> Value {
-    let Parts { s, u, v, g, inverse } = parts(r, a, y);
+    let Parts { u, v, gaps, sums, inverse } = parts(r, a, y);
     let [s_bar, u_bar, v_bar] = split(r, a, bar);
     let zero = r.b.int(0);
     let s_bar = r.real_part(s_bar);
     let s_bar = r.on(A::DropAxis, &[s_bar, zero]);
     let mut p_bar = r.on(A::DiagonalMatrix, &[s_bar]);
     let (x_bar, z_bar) = (r.on(A::MatMulHn, &[u, u_bar]), r.on(A::MatMulHn, &[v, v_bar]));
-    let [k, l] = [x_bar, z_bar].map(|t| {
-        let t = scale(r, g, t);
-        twice_hermitian(r, t)
-    });
-    let column = r.on(A::Transpose, &[s]);
-    let (right, left) = (r.mul(k, s), r.mul(column, l));
-    p_bar = r.add(p_bar, right);
-    p_bar = r.add(p_bar, left);
-    let turned = r.sub(x_bar, z_bar);
-    if let Some(turn) = phases(r, inverse, turned) {
-        p_bar = r.add(p_bar, turn);
+    let (even, odd) = halves_of(r, x_bar, z_bar);
+    let (even, odd) = (scale(r, gaps, even), scale(r, sums, odd));
+    let (even_h, odd_h) = (r.adjoint(even), r.adjoint(odd));
+    for t in [even, even_h, odd] {
+        p_bar = r.add(p_bar, t);
     }
+    p_bar = r.sub(p_bar, odd_h);
     let u_out = outside(r, inverse, u_bar, u, x_bar);
     let v_out = outside(r, inverse, v_bar, v, z_bar);
     // (U P_bar + X) V^H + U Z^H

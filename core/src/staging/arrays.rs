@@ -51,9 +51,8 @@ composed! {
     Eye "eye" (Int) "The unit matrix.";
     EigenValues "eigvalsh" (Array) "The eigenvalues of the Hermitian part of a matrix, ascending.";
     EigenVectors "eigvecsh" (Array) "The eigenvectors of the Hermitian part of a matrix as columns, in the order of the eigenvalues.";
-    Orthonormal "qr_q" (Array) "The matrix of orthonormal columns Q of `A = Q R`, for a matrix with at least as many rows as columns.";
-    Triangular "qr_r" (Array) "The upper triangular R of `A = Q R`, whose diagonal is not negative, for a matrix with at least as many rows as columns.";
-    LeastSquares "lstsq" (Array, Array) "The x that makes the norm of `A x - b` least, for linearly independent columns of A, and a vector or the columns of a matrix b.";
+    Orthonormal "qr_q" (Array) "The matrix of orthonormal columns Q of `A = Q R`, as many as the shorter side of A is long.";
+    Triangular "qr_r" (Array) "R of `A = Q R`, zero below its diagonal, which is not negative; it has as many rows as the shorter side of A is long.";
     SingularValues "svdvals" (Array) "The singular values of a matrix, descending.";
     LeftVectors "svd_u" (Array) "The left singular vectors as columns: U of `A = U diag(s) V^H`, as many as the shorter side of A is long.";
     RightVectors "svd_v" (Array) "The right singular vectors as columns: V of `A = U diag(s) V^H`, as many as the shorter side of A is long.";
@@ -349,21 +348,13 @@ impl Stage {
                 let diagonal = self.b.inst(Op::Fill, &[one, n], Kind::Array(Element::Real));
                 on(self, ArrayOp::DiagonalMatrix, &[diagonal])
             }
-            Composed::LeastSquares => {
-                let (a, b) = (array(self, 0)?, array(self, 1)?);
-                let [a, b] = self.numbers(&[Given::Value(a), Given::Value(b)])?[..] else {
-                    return Err(Misfit::nothing());
-                };
-                self.least_squares(a, b)
-            }
             Composed::EigenValues | Composed::EigenVectors => {
                 let x = array(self, 0)?;
                 return self.spectrum(x, f == Composed::EigenVectors);
             }
             Composed::Orthonormal | Composed::Triangular => {
                 let x = array(self, 0)?;
-                let (q, r) = self.orthogonal(x);
-                if f == Composed::Orthonormal { q } else { r }
+                self.orthogonal(x, f == Composed::Orthonormal)
             }
             Composed::SingularValues | Composed::LeftVectors | Composed::RightVectors => {
                 let x = array(self, 0)?;

@@ -206,7 +206,15 @@ impl Stage {
                 self.mixed(if complex { Mixed::PowiComplex } else { Mixed::PowiReal }, &[arg(0), arg(1)])?
             }
             Builtin::OnArrays(op) => self.on_arrays(op, args)?,
-            Builtin::Composed(op) => return self.composed(op, args),
+            // Errors of contractions say `einsum` themselves.
+            Builtin::Composed(Composed::Einsum) => return self.composed(Composed::Einsum, args),
+            Builtin::Composed(f) => {
+                let here = self.b.position();
+                self.b.set_position(here.within(f.name()));
+                let result = self.composed(f, args);
+                self.b.set_position(here);
+                return result;
+            }
             Builtin::Select => return self.select(arg(0), arg(1), arg(2)),
             Builtin::Len | Builtin::Sum => {
                 let literals = builtin == Builtin::Sum && self.known(arg(0)) == Known::Literals;

@@ -2,7 +2,7 @@
 
 use crate::{
     entity::Value,
-    ir::{ArrayOp, Element, Int2, Kind, Op},
+    ir::{ArrayOp, Int2, Kind, Op},
 };
 
 use super::{Builtin, Composed, Given, Misfit, Stage};
@@ -25,26 +25,23 @@ impl Stage {
         self.builtin(Builtin::Re, &[Given::Value(w)])
     }
 
-    /// `Q` and `R` with `A = Q R`.
-    pub(super) fn orthogonal(&mut self, a: Value) -> (Value, Value) {
+    /// `Q` or `R` with `A = Q R`, which have as many columns or rows as the shorter side of `A`. The columns of a wide matrix behind
+    /// the first square are `Q` times those of `R`.
+    pub(super) fn orthogonal(&mut self, a: Value, is_of_columns: bool) -> Value {
         let (zero, one) = (self.b.int(0), self.b.int(1));
-        let both = self.linear(ArrayOp::Qr, &[a]);
         let (m, n) = (self.linear(ArrayOp::Dim, &[a, zero]), self.linear(ArrayOp::Dim, &[a, one]));
+        let k = self.b.inst(Op::Int2(Int2::Min), &[m, n], Kind::Int);
+        let square = self.linear(ArrayOp::Slice, &[a, one, zero, k]);
+        let both = self.linear(ArrayOp::Qr, &[square]);
         let q = self.linear(ArrayOp::Slice, &[both, zero, zero, m]);
-        (q, self.linear(ArrayOp::Slice, &[both, zero, m, n]))
-    }
-
-    /// `R^-1 Q^H b`, in the shape of the first rows of `b`.
-    pub(super) fn least_squares(&mut self, a: Value, b: Value) -> Value {
-        let (zero, one, rest) = (self.b.int(0), self.b.int(1), self.b.int(-1));
-        let (q, r) = self.orthogonal(a);
-        let (m, n) = (self.linear(ArrayOp::Dim, &[b, zero]), self.linear(ArrayOp::Dim, &[a, one]));
-        let shape = self.b.inst(Op::Array, &[m, rest], Kind::Array(Element::Int));
-        let columns = self.linear(ArrayOp::Reshape, &[b, shape]);
-        let turned = self.linear(ArrayOp::MatMulHn, &[q, columns]);
-        let x = self.linear(ArrayOp::Solve, &[r, turned]);
-        let like = self.linear(ArrayOp::Slice, &[b, zero, zero, n]);
-        self.linear(ArrayOp::Like, &[x, like])
+        if is_of_columns {
+            return q;
+        }
+        let r = self.linear(ArrayOp::Slice, &[both, zero, m, k]);
+        let count = self.b.inst(Op::Int2(Int2::Sub), &[n, k], Kind::Int);
+        let rest = self.linear(ArrayOp::Slice, &[a, one, k, count]);
+        let rest = self.linear(ArrayOp::MatMulHn, &[q, rest]);
+        self.linear(ArrayOp::Concat, &[r, rest, one])
     }
 
     /// The singular values of a matrix, or the left or right singular vectors.

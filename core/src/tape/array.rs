@@ -272,6 +272,7 @@ methods! {
     trace "trace" ()() -> Variable to_number, "The sum of the diagonal of a matrix.";
     trace_product "trace_product" (other)() -> Variable to_number, "`tr(A B)` without the product.";
     det "det" ()() -> Variable to_number, "The determinant of a matrix. Its derivative needs the inverse.";
+    signdet "signdet" ()() -> Variable to_number, "`det A / |det A|`, so that `signdet(a) * exp(logabsdet(a))` is the determinant, without overflow; 0 for a singular matrix.";
     logabsdet "logabsdet" ()() -> Variable to_number, "`ln |det A|`.";
     sum_axis "sum_axis" ()(axis) -> ArrayVariable to_array, "The sums along an axis, which is lost.";
     sum_keep "sum_keep" ()(axis) -> ArrayVariable to_array, "The sums along an axis, whose length becomes 1.";
@@ -291,15 +292,19 @@ methods! {
     solve "solve" (other)() -> ArrayVariable to_array, "`A^-1 B` for a square matrix and a vector or matrix.";
     inv "inv" ()() -> ArrayVariable to_array, "The inverse of a matrix.";
     cholesky "cholesky" ()() -> ArrayVariable to_array, "The lower triangular L with `L L^H = A`; only the lower triangle of A is read.";
-    qr_q "qr_q" ()() -> ArrayVariable to_array, "The matrix of orthonormal columns Q of `A = Q R`, for a matrix with at least as many rows as columns.";
-    qr_r "qr_r" ()() -> ArrayVariable to_array, "The upper triangular R of `A = Q R`, whose diagonal is not negative, for a matrix with at least as many rows as columns.";
-    lstsq "lstsq" (b)() -> ArrayVariable to_array, "The x that makes the norm of `A x - b` least, for linearly independent columns of A, and a vector or the columns of a matrix b.";
+    qr_q "qr_q" ()() -> ArrayVariable to_array, "The matrix of orthonormal columns Q of `A = Q R`, as many as the shorter side of A is long.";
+    qr_r "qr_r" ()() -> ArrayVariable to_array, "R of `A = Q R`, zero below its diagonal, which is not negative; it has as many rows as the shorter side of A is long.";
+    solve_lower "solve_lower" (other)() -> ArrayVariable to_array, "`L^-1 B` for the lower triangle L of a square matrix, all that is read of it, and a vector or matrix.";
+    solve_upper "solve_upper" (other)() -> ArrayVariable to_array, "`U^-1 B` for the upper triangle U of a square matrix, all that is read of it, and a vector or matrix.";
+    lstsq "lstsq" (b)() -> ArrayVariable to_array, "The x that makes the norm of `A x - b` least, for a matrix A of any shape and a vector or the columns of a matrix b; where there are several, that of least norm.";
+    pinv "pinv" ()() -> ArrayVariable to_array, "The pseudoinverse of a matrix.";
     svdvals "svdvals" ()() -> ArrayVariable to_array, "The singular values of a matrix, descending.";
     svd_u "svd_u" ()() -> ArrayVariable to_array, "The left singular vectors as columns: U of `A = U diag(s) V^H`, as many as the shorter side of A is long.";
     svd_v "svd_v" ()() -> ArrayVariable to_array, "The right singular vectors as columns: V of `A = U diag(s) V^H`, as many as the shorter side of A is long.";
     eigvalsh "eigvalsh" ()() -> ArrayVariable to_array, "The eigenvalues of the Hermitian part of a matrix, ascending.";
     eigvecsh "eigvecsh" ()() -> ArrayVariable to_array, "The eigenvectors of the Hermitian part of a matrix as columns, in the order of the eigenvalues.";
     expm "expm" ()() -> ArrayVariable to_array, "The exponential of a square matrix.";
+    expm_along "expm_along" (other)() -> ArrayVariable to_array, "The derivative of the exponential of a square matrix A along another one E, `d/dt exp(A + t E)` at `t = 0`.";
     pow "pow" (exponent)() -> ArrayVariable to_array, "`x^y`, element by element.";
 }
 

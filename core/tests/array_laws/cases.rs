@@ -113,10 +113,8 @@ pub(crate) const CASES: &[Case] = &[
     case("fn f(a: {k}) { a * mean(a) + norm(a) }", &[&[&[3]], &[&[2, 2]], &[&[1]]]),
     case("fn f(a: {k}) { cumsum(a * a, 0) * cumsum_back(a, 0) }", ANY),
     case("fn f(a: {k}) { prod(a) * a }", ANY),
-    Case {
-        twice: false,
-        ..case("fn f(a: {k}) { prod_others(a) + prod_pairs([0.5, 2.0, -1.0], a) }", &[&[&[3]]])
-    },
+    case("fn f(a: {k}) { prod_others(a) + prod_pairs([0.5, 2.0, -1.0], a) }", &[&[&[3]]]),
+    case("fn f(a: {k}) { prod_pairs(a, a * a) }", &[&[&[4]], &[&[2, 2]], &[&[1]], &[&[0]]]),
     real("fn f(a: {k}) { maximum(a) * minimum(a) * sort(a) }", VECTORS),
     real("fn f(a: {k}) { logsumexp(a * 3.0) + a }", &[&[&[4]], &[&[2, 3]], &[&[1]]]),
     real("fn f(a: {k}) { logsumexp_keep(a * a, 0) + a }", &[&[&[4]], &[&[2, 3]], &[&[2, 3, 2]], &[&[1]]]),
@@ -180,7 +178,12 @@ pub(crate) const CASES: &[Case] = &[
         &[&[&[3, 3], &[3]], &[&[3, 3], &[3, 2]], &[&[1, 1], &[1]]],
     ),
     dominant(2.0, "fn f(a: {k}, b: {k}) { solve_adjoint(a, b) }", &[&[&[3, 3], &[3]], &[&[2, 2], &[2, 3]]]),
+    dominant(2.0, "fn f(a: {k}, b: {k}) { solve_lower(a, b) }", &[&[&[3, 3], &[3]], &[&[2, 2], &[2, 3]]]),
+    dominant(2.0, "fn f(a: {k}, b: {k}) { solve_upper(a, b) }", &[&[&[3, 3], &[3]], &[&[2, 2], &[2, 3]]]),
     dominant(2.0, "fn f(a: {k}) { inv(a) }", SQUARE),
+    dominant(2.0, "fn f(a: {k}) { pinv(a) }", &[&[&[3, 2]], &[&[2, 3]], &[&[1, 1]], &[&[2, 2]]]),
+    // Of rank 2.
+    dominant(2.0, "fn f(a: {k}, b: {k}) { pinv(matmul(a, b)) }", &[&[&[3, 2], &[2, 4]], &[&[3, 2], &[2, 3]]]),
     dominant(2.0, "fn f(a: {k}) { det(a) * a }", SQUARE),
     dominant(2.0, "fn f(a: {k}) { logabsdet(a) * a }", SQUARE),
     dominant(2.0, "fn f(a: {k}) { cholesky(matmul_nh(a, a)) }", SQUARE),
@@ -195,8 +198,24 @@ pub(crate) const CASES: &[Case] = &[
     dominant(
         2.0,
         "fn f(a: {k}, b: {k}) { lstsq(a, b) }",
-        &[&[&[4, 2], &[4]], &[&[3, 3], &[3, 2]], &[&[5, 3], &[5, 1]]],
+        &[&[&[4, 2], &[4]], &[&[3, 3], &[3, 2]], &[&[5, 3], &[5, 1]], &[&[2, 4], &[2]], &[&[1, 3], &[1, 2]]],
     ),
+    dominant(
+        2.0,
+        "fn f(a: {k}, b: {k}) { lstsq(matmul(a, b), matmul(a, a)) }",
+        &[&[&[2, 2], &[2, 4]], &[&[1, 1], &[1, 2]]],
+    ),
+    dominant(
+        2.0,
+        "fn f(a: {k}, b: {k}) { lstsq(matmul(a, b), a) }",
+        &[&[&[4, 2], &[2, 3]], &[&[3, 1], &[1, 2]]],
+    ),
+    dominant(
+        2.0,
+        "fn f(a: {k}) { let q = qr_q(a); matmul_hn(q, a * a) - qr_r(a) }",
+        &[&[&[2, 3]], &[&[1, 4]], &[&[3, 2]]],
+    ),
+    dominant(2.0, "fn f(a: {k}) { signdet(a) * a }", SQUARE),
     case("fn f(a: {k}) { svdvals(a) }", &[&[&[3, 2]], &[&[2, 4]], &[&[3, 3]], &[&[1, 1]]]),
     // The phases of singular vectors are free, but the same for both of a pair.
     case("fn f(a: {k}) { abs2(svd(a)) }", &[&[&[3, 2]], &[&[2, 4]], &[&[3, 3]], &[&[1, 1]]]),
@@ -208,6 +227,7 @@ pub(crate) const CASES: &[Case] = &[
     // The phases of eigenvectors are free: only what does not depend on them has a derivative.
     case("fn f(a: {k}) { let v = eigvecsh(a); abs2(v) }", SQUARE),
     case("fn f(a: {k}) { expm(a * 2.0) }", SQUARE),
+    case("fn f(a: {k}, b: {k}) { expm_along(a * 2.0, b) }", &[&[&[3, 3], &[3, 3]], &[&[1, 1], &[1, 1]]]),
     case("fn f(a: {k}) { a * sum(eye(3)) }", VECTORS),
 ];
 

@@ -8,7 +8,7 @@ use num_complex::Complex;
 use num_dual::{Dual3_64, Dual64};
 
 use crate::support::{
-    C, CT, DERIVATIVE, Dice, Third, composed, matrix, parts, projector, same, unitary, variable,
+    C, CT, DERIVATIVE, Dice, Third, composed, gradient, matrix, parts, projector, same, unitary, variable,
     with_spectrum,
 };
 
@@ -228,6 +228,25 @@ fn spaces_of_equal_eigenvalues_have_derivatives() {
         same(&x.re, &y.re, "space");
         same(&x.im, &y.im, "space");
     }
+}
+
+#[test]
+fn all_ways_to_a_derivative_agree_where_eigenvalues_are_equal() {
+    let near = |x: Vec<f64>, y: &[f64]| {
+        assert!(x.iter().zip(y).all(|(x, y)| (x - y).abs() < DERIVATIVE), "{x:?} {y:?}");
+    };
+    let twice = [2.0, 0.0, 0.0, 2.0];
+    let e = 2f64.exp();
+    near(gradient("fn f(a: array) { sum(exp(eigvalsh(a))) }", 2, &twice), &[e, 0.0, 0.0, e]);
+    // The space of the first two, and that of the last: (c_i3 + c_3i) / 4 for a gap of 2.
+    let a = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 3.0];
+    let f = "fn f(a: array) {
+        let v = slice(eigvecsh(a), 1, FROM, COUNT);
+        sum(matmul_nh(v, v) * [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]])
+    }";
+    let expected = [0.0, 0.0, 2.5, 0.0, 0.0, 3.5, 2.5, 3.5, 0.0];
+    near(gradient(&f.replace("FROM", "2").replace("COUNT", "1"), 3, &a), &expected);
+    near(gradient(&f.replace("FROM", "0").replace("COUNT", "2"), 3, &a), &expected.map(|x| -x));
 }
 
 #[test]

@@ -6,6 +6,8 @@
 #[path = "../support/dice.rs"]
 mod dice;
 mod eigen;
+mod exponential;
+mod least;
 mod orthogonal;
 mod singular;
 mod support;

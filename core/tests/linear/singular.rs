@@ -7,7 +7,7 @@ use ketgrad_core::{
 use num_complex::Complex;
 use num_dual::Dual64;
 
-use crate::support::{C, CT, Dice, Third, random, same, unitary, value, variable};
+use crate::support::{C, CT, DERIVATIVE, Dice, Third, gradient, random, same, unitary, value, variable};
 
 /// Rounding errors of products and turns, for each row.
 const ROUNDING: f64 = 4e-16;
@@ -174,6 +174,25 @@ fn spectra_known_beforehand_come_out() {
             assert!((x - expected).abs() < 1e-14 * w[0], "{found:?}");
         }
     }
+}
+
+#[test]
+fn all_ways_to_a_derivative_agree_where_singular_values_are_equal_or_zero() {
+    let near = |x: Vec<f64>, y: &[f64]| {
+        assert!(x.iter().zip(y).all(|(x, y)| (x - y).abs() < DERIVATIVE), "{x:?} {y:?}");
+    };
+    let sum = "fn f(a: array) { sum(svdvals(a)) }";
+    near(gradient(sum, 2, &[1.0, 0.0, 0.0, 1.0]), &[1.0, 0.0, 0.0, 1.0]);
+    near(gradient(sum, 2, &[0.0, 3.0, 3.0, 0.0]), &[0.0, 1.0, 1.0, 0.0]);
+    // The orthogonal matrix that is nearest to 1 changes by the skew part.
+    let polar = "fn f(a: array) { sum(matmul_nh(svd_u(a), svd_v(a)) * [[1.0, 2.0], [5.0, 3.0]]) }";
+    near(gradient(polar, 2, &[1.0, 0.0, 0.0, 1.0]), &[0.0, -1.5, 1.5, 0.0]);
+    // The nearest matrix of rank 1, and the spaces, beside a singular value of 0.
+    let part = "fn f(a: array) {
+        let (u, v) = (slice(svd_u(a), 1, 0, 1), slice(svd_v(a), 1, 0, 1));
+        sum(matmul_nh(u * svdvals(a)[0], v) * [[1.0, 2.0], [5.0, 3.0]])
+    }";
+    near(gradient(part, 2, &[2.0, 0.0, 0.0, 0.0]), &[1.0, 2.0, 5.0, 0.0]);
 }
 
 #[test]

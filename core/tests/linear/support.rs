@@ -106,6 +106,33 @@ pub(crate) fn value(source: &str, args: &[Datum<f64>]) -> Vec<f64> {
     }
 }
 
+/// The derivative of a number by a square matrix, by reverse mode; forward mode and dual numbers must agree.
+pub(crate) fn gradient(source: &str, n: usize, a: &[f64]) -> Vec<f64> {
+    let program = parse_program(source).unwrap_or_else(|e| panic!("{}", e[0]));
+    let point: [Datum<f64>; 1] = [Datum::reals_of(&[n, n], a.to_vec()).unwrap()];
+    let mut derivatives = Derivatives::new(&program, "f").unwrap();
+    let found = match &derivatives.gradient(&point).unwrap()[0] {
+        Datum::Reals(xs) => xs.to_vec(),
+        other => panic!("{}", other.describe()),
+    };
+    for (k, x) in found.iter().enumerate() {
+        let along = |j: usize| f64::from(j == k);
+        let direction = [Datum::reals_of(&[n, n], (0..n * n).map(along).collect()).unwrap()];
+        let Datum::Real(forward) = derivatives.pushforward(&point, &direction).unwrap().1 else {
+            panic!("a number");
+        };
+        let dual = a.iter().enumerate().map(|(j, x)| Dual64::new(*x, along(j))).collect();
+        let dual: [Datum<Dual64>; 1] = [Datum::reals_of(&[n, n], dual).unwrap()];
+        let Datum::Real(dual) = Derivatives::new(&program, "f").unwrap().value(&dual).unwrap() else {
+            panic!("a number");
+        };
+        for y in [forward, dual.eps] {
+            assert!((x - y).abs() <= DERIVATIVE * (1.0 + x.abs()), "{source}, {k}: {x} {y}");
+        }
+    }
+    found
+}
+
 pub(crate) fn random(shape: &[usize], dice: &mut Dice) -> Datum<f64> {
     Datum::reals_of(shape, (0..shape.iter().product()).map(|_| dice.next()).collect()).unwrap()
 }

@@ -23,7 +23,7 @@ macro_rules! for_each_array_function {
         $reader! {
             one {
                 transpose() -> Array; diagonal() -> Array; diagonal_matrix() -> Array; prod_others() -> Array;
-                inv() -> Array; cholesky() -> Array; qr() -> Array; qr_q() -> Array; qr_r() -> Array;
+                inv() -> Array; pinv() -> Array; cholesky() -> Array; qr() -> Array; qr_q() -> Array; qr_r() -> Array;
                 svd() -> Array; svd_u() -> Array; svd_v() -> Array;
                 eigen() -> Array; eigvecsh() -> Array; expm() -> Array;
                 reshape(shape: Ints) -> Array; insert_axis(axis: Int) -> Array; drop_axis(axis: Int) -> Array;
@@ -32,13 +32,14 @@ macro_rules! for_each_array_function {
                 tril(k: Int) -> Array; triu(k: Int) -> Array;
                 sum_keep(axis: Int) -> Array; sum_axis(axis: Int) -> Array; mean_axis(axis: Int) -> Array;
                 cumsum(axis: Int) -> Array; cumsum_back(axis: Int) -> Array;
-                prod() -> Number; mean() -> Number; trace() -> Number; det() -> Number;
+                prod() -> Number; mean() -> Number; trace() -> Number; det() -> Number; signdet() -> Number;
                 norm() -> Real; logabsdet() -> Real; eigvalsh() -> Reals; svdvals() -> Reals;
             }
             two {
                 matmul() -> Array; matmul_nh() -> Array; matmul_hn() -> Array; matvec() -> Array; outer() -> Array;
                 kron() -> Array; convolve() -> Array; correlate() -> Array; solve() -> Array;
-                solve_adjoint() -> Array; lstsq() -> Array; like() -> Array; sum_like() -> Array; prod_pairs() -> Array;
+                solve_adjoint() -> Array; solve_lower() -> Array; solve_upper() -> Array; lstsq() -> Array;
+                expm_along() -> Array; like() -> Array; sum_like() -> Array; prod_pairs() -> Array;
                 concat(axis: Int) -> Array; embed(axis: Int, start: Int) -> Array; scatter(indices: Ints) -> Array;
                 contract(labels: Ints) -> Array; einsum(first: Ints, second: Ints, result: Ints) -> Array;
                 dot() -> Number; trace_product() -> Number;

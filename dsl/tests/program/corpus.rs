@@ -201,6 +201,7 @@ program! {
         let x = lstsq(m, b);
         let near = matmul_nh(svd_u(m), svd_v(m));
         dot(x, x) + sum(qr_q(m) * m) + sum(qr_r(m)) + sum(svdvals(m) * x) + sum(qr(m)) + sum(near * svd(m)[2])
+            + sum(pinv(m)) + signdet(m) * sum(expm_along(m, m)) + sum(solve_lower(m, b)) + sum(solve_upper(m, b))
     }
     fn signals(a: array, b: array) { sum(convolve(a, b) * 2.0) + sum(correlate(a, b)) }
     fn waves(z: array<complex>, x: array) -> array<complex> {

@@ -8,6 +8,7 @@
 mod carried;
 mod reduce;
 mod tridiagonal;
+mod turns;
 
 use std::cmp::Ordering;
 
@@ -16,7 +17,8 @@ use crate::scalar::{Real, Scalar};
 use super::{Array, ArrayError, decompose::size, value};
 pub(super) use carried::follow;
 use reduce::Reduced;
-pub(super) use reduce::{add, product};
+pub(super) use reduce::{COLUMNS, dot, total};
+pub(super) use turns::{Turn, Turned, rotation};
 
 /// An element counts among the greatest of an eigenvector if its squared modulus is at least this part of the greatest: then
 /// rounding does not choose among equal ones.
@@ -86,7 +88,7 @@ pub fn eigh<T: Real, S: Scalar<Real = T>>(
 
 /// The ascending eigenvalues and the matrix of eigenvectors of a matrix, whose lower triangle is given and whose elements
 /// are of size 1 or so. `None` where it does not converge.
-pub(super) fn decompose<F: Scalar<Real = f64> + Copy>(n: usize, lower: Vec<F>) -> Option<(Vec<f64>, Vec<F>)> {
+fn decompose<F: Scalar<Real = f64> + Copy>(n: usize, lower: Vec<F>) -> Option<(Vec<f64>, Vec<F>)> {
     let mut reduced = Reduced::new(n, lower);
     let mut values = std::mem::take(&mut reduced.diagonal);
     let turned = tridiagonal::diagonalize(&mut values, &mut reduced.beside)?;

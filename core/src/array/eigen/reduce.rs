@@ -11,7 +11,7 @@
 use crate::scalar::{Loop, Real, Scalar, wide};
 
 /// Sums are taken in as many columns, so that none waits for the one before.
-const COLUMNS: usize = 16;
+pub(in crate::array) const COLUMNS: usize = 16;
 /// Vectors that go through all reflections together stay in the first cache.
 const TOGETHER: usize = 4;
 
@@ -173,37 +173,8 @@ impl<F: Scalar<Real = f64> + Copy> Loop for Back<'_, F> {
 }
 
 /// `u^H x`
-pub(in crate::array) fn product<F: Scalar<Real = f64> + Copy>(u: &[F], x: &[F]) -> F {
-    wide::<f64, _>(Product(u, x))
-}
-
-struct Product<'a, F>(&'a [F], &'a [F]);
-
-impl<F: Scalar<Real = f64> + Copy> Loop for Product<'_, F> {
-    type Output = F;
-    #[inline(always)]
-    fn run(self) -> F {
-        dot(self.0, self.1)
-    }
-}
-
-/// `y + factor x`
-pub(in crate::array) fn add<F: Scalar<Real = f64> + Copy>(y: &mut [F], factor: F, x: &[F]) {
-    wide::<f64, _>(Add(y, factor, x));
-}
-
-struct Add<'a, F>(&'a mut [F], F, &'a [F]);
-
-impl<F: Scalar<Real = f64> + Copy> Loop for Add<'_, F> {
-    type Output = ();
-    #[inline(always)]
-    fn run(self) {
-        self.0.iter_mut().zip(self.2).for_each(|(y, x)| *y += self.1 * *x);
-    }
-}
-
 #[inline(always)]
-fn dot<F: Scalar<Real = f64> + Copy>(u: &[F], x: &[F]) -> F {
+pub(in crate::array) fn dot<F: Scalar<Real = f64> + Copy>(u: &[F], x: &[F]) -> F {
     let mut sums = [F::zero(); COLUMNS];
     let ((us, u_few), (xs, x_few)) = (u.as_chunks::<COLUMNS>(), x.as_chunks::<COLUMNS>());
     for (u, x) in us.iter().zip(xs) {
@@ -219,7 +190,7 @@ fn dot<F: Scalar<Real = f64> + Copy>(u: &[F], x: &[F]) -> F {
 
 /// The sum of all columns, by halves.
 #[inline(always)]
-fn total<F: Scalar<Real = f64> + Copy>(mut sums: [F; COLUMNS]) -> F {
+pub(in crate::array) fn total<F: Scalar<Real = f64> + Copy>(mut sums: [F; COLUMNS]) -> F {
     let mut half = COLUMNS / 2;
     while half > 0 {
         for k in 0..half {

@@ -1,89 +1,22 @@
 //! The eigenvalues and eigenvectors of a real symmetric tridiagonal matrix: implicit QL with shifts.
 //!
 //! The matrix falls into blocks where what stands beside the diagonal is negligible. A block is worked on from its end
-//! with the smaller element of the diagonal on, so that blocks which are graded either way keep what is small. The turns
-//! of many steps are collected before the vectors are turned, 32 places of all vectors at a time: those stay in the
-//! second cache. About 1.7 steps an eigenvalue, 5 n^3 operations. Source: Golub and Van Loan, *Matrix Computations*,
+//! with the smaller element of the diagonal on, so that blocks which are graded either way keep what is small. About
+//! 1.7 steps an eigenvalue, 5 n^3 operations. Source: Golub and Van Loan, *Matrix Computations*,
 //! section 8.3; Dubrulle, Martin and Wilkinson, *The implicit QL algorithm* (1968).
 
-use crate::scalar::{Loop, Real, wide};
+use super::turns::{Turn, Turned, rotation};
 
-/// Places of all vectors that are turned together.
-const PLACES: usize = 32;
-/// Turns for each vector that are collected at most.
-const COLLECTED: usize = 32;
 /// Steps for each eigenvalue of a block at most; two are usual.
 const STEPS: usize = 60;
 /// Elements so small beside those of size 1 are zero.
 const NEGLIGIBLE: f64 = 1.5e-154;
 
-/// A turn of the vectors `k` and `k + 1`.
-#[derive(Clone, Copy)]
-struct Turn {
-    k: usize,
-    cos: f64,
-    sin: f64,
-}
-
-/// Vectors as they are turned.
-pub(super) struct Vectors {
-    n: usize,
-    /// For each 32 places one behind the other those of all vectors.
-    places: Vec<[f64; PLACES]>,
-    turns: Vec<Turn>,
-}
-
-impl Vectors {
-    fn unit(n: usize) -> Vectors {
-        let mut places = vec![[0.0; PLACES]; n.div_ceil(PLACES) * n];
-        (0..n).for_each(|k| places[k / PLACES * n + k][k % PLACES] = 1.0);
-        Vectors { n, places, turns: Vec::new() }
-    }
-
-    /// The elements of the k-th vector.
-    pub(super) fn vector(&self, k: usize) -> impl Iterator<Item = f64> {
-        let places = self.places.iter().skip(k).step_by(self.n.max(1));
-        places.flatten().copied().take(self.n)
-    }
-
-    fn turn(&mut self, turn: Turn) {
-        self.turns.push(turn);
-        if self.turns.len() >= COLLECTED * self.n {
-            self.settle();
-        }
-    }
-
-    fn settle(&mut self) {
-        wide::<f64, _>(Settle(self));
-        self.turns.clear();
-    }
-}
-
-struct Settle<'a>(&'a mut Vectors);
-
-impl Loop for Settle<'_> {
-    type Output = ();
-    #[inline(always)]
-    fn run(self) {
-        let Vectors { n, places, turns } = self.0;
-        for vectors in places.chunks_exact_mut((*n).max(1)) {
-            for &Turn { k, cos, sin } in turns.iter() {
-                let Some([x, y]) = vectors.get_mut(k..).and_then(|v| v.first_chunk_mut()) else { continue };
-                let (a, b) = (*x, *y);
-                for j in 0..PLACES {
-                    x[j] = cos * a[j] - sin * b[j];
-                    y[j] = sin * a[j] + cos * b[j];
-                }
-            }
-        }
-    }
-}
-
 /// Puts the eigenvalues in the place of the diagonal, in no order, and gives the eigenvectors in the same.
 /// `beside[k]` stands between `k` and `k + 1`. `None` where it does not converge.
-pub(super) fn diagonalize(diagonal: &mut [f64], beside: &mut [f64]) -> Option<Vectors> {
+pub(super) fn diagonalize(diagonal: &mut [f64], beside: &mut [f64]) -> Option<Turned> {
     let n = diagonal.len();
-    let mut vectors = Vectors::unit(n);
+    let mut vectors = Turned::unit(n);
     let mut from = 0;
     while from < n {
         let last = block(diagonal, beside, from);
@@ -159,15 +92,4 @@ fn ql(d: &mut [f64], e: &mut [f64], mut turn: impl FnMut(usize, f64, f64)) -> bo
         }
     }
     true
-}
-
-/// `(x / r, y / r, r)` with `r^2 = x^2 + y^2`; of zeros the turn by no angle.
-fn rotation(x: f64, y: f64) -> (f64, f64, f64) {
-    if y == 0.0 {
-        return (1.0, 0.0, x);
-    }
-    let scale = x.inverse_size(&y).unwrap_or(1.0);
-    let (x, y) = (x * scale, y * scale);
-    let r = (x * x + y * y).sqrt();
-    (x / r, y / r, r / scale)
 }

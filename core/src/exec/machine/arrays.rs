@@ -6,7 +6,7 @@ use num_traits::Zero;
 
 use crate::{
     array::{Array, ArrayError, Moved, Shape},
-    ir::{Kind, Primitive},
+    ir::{Kind, Position, Primitive},
     scalar::{Real, Scalar},
 };
 
@@ -46,7 +46,8 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
     let on = |bank: Bank, reg: u32| base[bank as usize] + reg as usize;
     let Banks { reals: r, complexes: c, ints: n, arrays } = &mut *banks;
     let Arrays { reals: real_arrays, complexes: complex_arrays, ints: int_arrays, room, .. } = arrays;
-    let full = |source| RunError::Array { at: place.at(), source };
+    let fail = |at: Position, source| RunError::Array { at, source: at.explain(source) };
+    let full = |source| fail(place.at(), source);
     // One arm for each bank of arrays, with its bank of elements.
     macro_rules! by_bank {
         ($bank:expr, |$arrays:ident, $items:ident, $Item:ident| $body:expr) => {
@@ -204,7 +205,7 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
         Code::Elements(recipe, args, results) => {
             let recipe = &place.routine.recipes[recipe as usize];
             elements(banks, recipe, &slots[args.range()], &slots[results.range()], base, limits)
-                .map_err(|(at, source)| RunError::Array { at: at.unwrap_or(place.at()), source })?;
+                .map_err(|(at, source)| fail(at.unwrap_or(place.at()), source))?;
         }
         Code::PushA(tape, a) => {
             let s = slot(a);

@@ -190,6 +190,7 @@ fn number<E: Scalar>(op: ArrayOp, x: &Operands<E>) -> Result<E, ArrayError> {
     Ok(match op {
         ArrayOp::Prod => array::product(a),
         ArrayOp::Dot => array::dot(a, &x.arrays[1])?,
+        ArrayOp::SignDet => array::sign_of_determinant(a)?,
         _ => array::determinant(a)?,
     })
 }
@@ -357,7 +358,10 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         A::Convolve => array::convolve(a, b, out)?,
         A::Correlate => array::correlate(a, b, out)?,
         A::Solve | A::SolveAdjoint => array::solve(a, b, op == A::SolveAdjoint, out)?,
+        A::SolveLower | A::SolveUpper => array::solve_triangular(a, b, op == A::SolveUpper, out)?,
+        A::Lstsq => array::lstsq(a, b, out)?,
         A::Inv => array::inverse(a, out)?,
+        A::Pinv => array::pinv(a, out)?,
         A::Cholesky => array::cholesky(a, out)?,
         A::Qr => array::qr(a, out)?,
         A::Svd => array::svd(a, out)?,
@@ -370,6 +374,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
             to.extend_from_slice(&vectors);
         }
         A::Expm => array::expm(a, out)?,
+        A::ExpmAlong => array::expm_along(a, b, out)?,
         _ => {}
     }
     // Some find the shape of what they make by themselves.

@@ -1,0 +1,125 @@
+//! Turns of pairs of neighbouring vectors, collected and then done together.
+//!
+//! The turns of many steps are collected before the vectors are turned, 32 places of all vectors at a time: those stay
+//! in the second cache. Of a run of turns that goes from neighbour to neighbour the vector that two turns share stays in
+//! registers.
+
+use crate::scalar::{Loop, Real, wide};
+
+/// Places of all vectors that are turned together.
+const PLACES: usize = 32;
+/// Turns for each vector that are collected at most.
+const COLLECTED: usize = 32;
+
+/// A turn of the vectors `k` and `k + 1`: `cos x - sin y` and `sin x + cos y`.
+#[derive(Clone, Copy)]
+pub(in crate::array) struct Turn {
+    pub(in crate::array) k: usize,
+    pub(in crate::array) cos: f64,
+    pub(in crate::array) sin: f64,
+}
+
+/// Vectors as they are turned.
+pub(in crate::array) struct Turned {
+    n: usize,
+    /// For each 32 places one behind the other those of all vectors.
+    places: Vec<[f64; PLACES]>,
+    turns: Vec<Turn>,
+}
+
+impl Turned {
+    /// The `n` unit vectors.
+    pub(in crate::array) fn unit(n: usize) -> Turned {
+        let mut places = vec![[0.0; PLACES]; n.div_ceil(PLACES) * n];
+        (0..n).for_each(|k| places[k / PLACES * n + k][k % PLACES] = 1.0);
+        Turned { n, places, turns: Vec::new() }
+    }
+
+    /// The elements of the k-th vector, after [`settle`](Turned::settle).
+    pub(in crate::array) fn vector(&self, k: usize) -> impl Iterator<Item = f64> {
+        let places = self.places.iter().skip(k).step_by(self.n.max(1));
+        places.flatten().copied().take(self.n)
+    }
+
+    /// Turns two vectors after all that were turned before.
+    pub(in crate::array) fn turn(&mut self, turn: Turn) {
+        self.turns.push(turn);
+        if self.turns.len() >= COLLECTED * self.n {
+            self.settle();
+        }
+    }
+
+    /// Does what was collected.
+    pub(in crate::array) fn settle(&mut self) {
+        wide::<f64, _>(Settle(self));
+        self.turns.clear();
+    }
+}
+
+struct Settle<'a>(&'a mut Turned);
+
+impl Loop for Settle<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let Turned { n, places, turns } = self.0;
+        for vectors in places.chunks_exact_mut((*n).max(1)) {
+            let mut rest = &turns[..];
+            while let Some(first) = rest.first() {
+                let is_down = rest.get(1).is_some_and(|next| next.k + 1 == first.k);
+                let follows = |pair: &&[Turn]| match is_down {
+                    true => pair[1].k + 1 == pair[0].k,
+                    false => pair[0].k + 1 == pair[1].k,
+                };
+                let (run, later) = rest.split_at(1 + rest.windows(2).take_while(follows).count());
+                if is_down {
+                    down(&mut vectors[first.k + 1 - run.len()..][..=run.len()], run);
+                } else {
+                    up(&mut vectors[first.k..][..=run.len()], run);
+                }
+                rest = later;
+            }
+        }
+    }
+}
+
+/// Turns the first and the second, the second and the third, and so on.
+#[inline(always)]
+fn up(vectors: &mut [[f64; PLACES]], run: &[Turn]) {
+    let mut held = vectors[0];
+    for (k, &Turn { cos, sin, .. }) in run.iter().enumerate() {
+        let (y, mut x) = (vectors[k + 1], [0.0; PLACES]);
+        for j in 0..PLACES {
+            x[j] = cos * held[j] - sin * y[j];
+            held[j] = sin * held[j] + cos * y[j];
+        }
+        vectors[k] = x;
+    }
+    vectors[run.len()] = held;
+}
+
+/// Turns the last two, the two before the last, and so on.
+#[inline(always)]
+fn down(vectors: &mut [[f64; PLACES]], run: &[Turn]) {
+    let mut held = vectors[run.len()];
+    for (k, &Turn { cos, sin, .. }) in (0..run.len()).rev().zip(run) {
+        let (x, mut y) = (vectors[k], [0.0; PLACES]);
+        for j in 0..PLACES {
+            y[j] = sin * x[j] + cos * held[j];
+            held[j] = cos * x[j] - sin * held[j];
+        }
+        vectors[k + 1] = y;
+    }
+    vectors[0] = held;
+}
+
+/// `(x / r, y / r, r)` with `r^2 = x^2 + y^2`; of zeros the turn by no angle.
+pub(in crate::array) fn rotation(x: f64, y: f64) -> (f64, f64, f64) {
+    if y == 0.0 {
+        return (1.0, 0.0, x);
+    }
+    let scale = x.inverse_size(&y).unwrap_or(1.0);
+    let (x, y) = (x * scale, y * scale);
+    let r = (x * x + y * y).sqrt();
+    (x / r, y / r, r / scale)
+}

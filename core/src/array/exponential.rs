@@ -1,0 +1,206 @@
+//! The exponential of a matrix and its derivative along another one: scaling, a Padé approximation, squaring.
+//!
+//! ```text
+//! exp A = (r(A / 2^s))^(2^s),  r = D^-1 N,  N(X) = sum c_k X^k,  D(X) = N(-X)
+//! ```
+//!
+//! The degree of `N` and `s` are the cheapest for which the error is below rounding, by the norm of `A`. The derivative `L(A, E)`
+//! follows by the same steps, each product and each quotient with its own. Sources: Higham, *The scaling and squaring method
+//! for the matrix exponential revisited* (2005); Al-Mohy and Higham, *Computing the Fréchet derivative of the matrix
+//! exponential* (2009), whose bounds hold for both.
+
+use crate::scalar::{Real, Scalar};
+
+use super::{Array, ArrayError, decompose::size, matmul, solve::Factors};
+
+/// Degrees, and the norms up to which approximation and derivative are right to within 2^-53.
+const DEGREES: [(i64, f64); 5] = [(3, 1.08e-2), (5, 0.2), (7, 0.783), (9, 1.78), (13, 4.74)];
+/// More squarings than a float's exponent asks for.
+const SQUARINGS: f64 = 1100.0;
+
+/// The exponential of a square matrix, on every number type: what numbers carry besides their values goes through the same
+/// operations. The error is about 2^-53 in norm, times what the squarings of an ill-conditioned matrix make of it.
+///
+/// ```
+/// use ketgrad_core::array::{Array, expm};
+///
+/// let a = Array::new(&[2, 2], vec![0.0, 1.0, 0.0, 0.0])?;
+/// let mut y = Array::default();
+/// expm(&a, &mut y)?;
+/// assert_eq!(y.to_string(), "[[1.0, 1.0], [0.0, 1.0]]");
+/// # Ok::<(), ketgrad_core::array::ArrayError>(())
+/// ```
+///
+/// Two to six products of matrices, one more for each doubling of the norm beyond 5, and a system of equations.
+///
+/// # Errors
+/// It is no square matrix, has infinite or undefined elements, or numbers without values.
+pub fn expm<T: Real, S: Scalar<Real = T>>(a: &Array<S>, out: &mut Array<S>) -> Result<(), ArrayError> {
+    size("expm", a)?;
+    *out = exponential("expm", a, None)?.of;
+    Ok(())
+}
+
+/// The derivative of the exponential of a square matrix `A` along another one `E`, `d/dt exp(A + t E)` at `t = 0`. Three times
+/// the cost of the exponential.
+///
+/// # Errors
+/// They are not square matrices of one order, `A` has infinite or undefined elements, or numbers without values.
+pub fn expm_along<T: Real, S: Scalar<Real = T>>(
+    a: &Array<S>,
+    e: &Array<S>,
+    out: &mut Array<S>,
+) -> Result<(), ArrayError> {
+    if size("expm_along", a).is_err() || !a.same_shape(e) {
+        let expected = "two square matrices of one order";
+        return Err(ArrayError::shape("expm_along", expected, &[&a.shape(), &e.shape()]));
+    }
+    if let Some(along) = exponential("expm_along", a, Some(e))?.along {
+        *out = along;
+    }
+    Ok(())
+}
+
+/// A matrix, and its derivative where one is asked for.
+struct Along<S> {
+    of: Array<S>,
+    along: Option<Array<S>>,
+}
+
+impl<S: Scalar> Along<S> {
+    /// A function of both, linear in them.
+    fn map(&self, f: impl Fn(&Array<S>) -> Array<S>) -> Along<S> {
+        Along { of: f(&self.of), along: self.along.as_ref().map(f) }
+    }
+
+    fn times(&self, other: &Along<S>) -> Result<Along<S>, ArrayError> {
+        let product = |x: &Array<S>, y: &Array<S>| {
+            let mut out = Array::default();
+            matmul(x, y, false, false, &mut out).map(|()| out)
+        };
+        let along = match (&self.along, &other.along) {
+            (Some(dx), Some(dy)) => Some(plus(product(dx, &other.of)?, &product(&self.of, dy)?, &S::one())),
+            _ => None,
+        };
+        Ok(Along { of: product(&self.of, &other.of)?, along })
+    }
+
+    /// `self + factor other`
+    fn plus(self, other: &Along<S>, factor: &S) -> Along<S> {
+        let along = self.along.zip(other.along.as_ref()).map(|(x, y)| plus(x, y, factor));
+        Along { of: plus(self.of, &other.of, factor), along }
+    }
+
+    /// With a number added to the diagonal.
+    fn with_diagonal(mut self, n: usize, c: &S) -> Along<S> {
+        (0..n).for_each(|k| self.of[k * (n + 1)] += c.clone());
+        self
+    }
+
+    /// `self^-1 other`
+    fn under(&self, op: &'static str, other: &Along<S>, n: usize) -> Result<Along<S>, ArrayError> {
+        let factors = Factors::new(op, n, &self.of)?.regular(op)?;
+        let solve = |b: &[S]| {
+            let mut x = Vec::with_capacity(n * n);
+            factors.solve(b, n, &mut x)?;
+            Array::new(&[n, n], x)
+        };
+        let of = solve(&other.of)?;
+        let along = match (&self.along, &other.along) {
+            (Some(d), Some(e)) => {
+                let mut product = Array::default();
+                matmul(d, &of, false, false, &mut product)?;
+                Some(solve(&plus(e.clone(), &product, &-S::one()))?)
+            }
+            _ => None,
+        };
+        Ok(Along { of, along })
+    }
+}
+
+/// `x + factor y`
+fn plus<S: Scalar>(mut x: Array<S>, y: &Array<S>, factor: &S) -> Array<S> {
+    x.iter_mut().zip(y.iter()).for_each(|(x, y)| *x += factor * y);
+    x
+}
+
+fn exponential<T: Real, S: Scalar<Real = T>>(
+    op: &'static str,
+    a: &Array<S>,
+    e: Option<&Array<S>>,
+) -> Result<Along<S>, ArrayError> {
+    let n = a.shape()[0];
+    let norm = norm(op, n, a)?;
+    let found = DEGREES.iter().find(|(_, most)| norm <= *most);
+    let (degree, most) = *found.unwrap_or(&DEGREES[DEGREES.len() - 1]);
+    let squarings = (norm / most).log2().ceil().clamp(0.0, SQUARINGS) as i32;
+    let scale = S::lit(0.5f64.powi(squarings));
+    let x = Along { of: a.clone(), along: e.cloned() }.map(|x| x.map(|x| x * &scale));
+    let (odd, even) = halves(&x, n, degree)?;
+    let top = even.map(Array::clone).plus(&odd, &S::one());
+    let mut y = even.plus(&odd, &-S::one()).under(op, &top, n)?;
+    for _ in 0..squarings {
+        y = y.times(&y)?;
+    }
+    Ok(y)
+}
+
+/// The odd and the even terms of `N`.
+fn halves<S: Scalar>(x: &Along<S>, n: usize, degree: i64) -> Result<(Along<S>, Along<S>), ArrayError> {
+    let mut coefficients = vec![S::one()];
+    for k in 0..degree {
+        let next = coefficients[k as usize].clone() * S::ratio(degree - k, (2 * degree - k) * (k + 1));
+        coefficients.push(next);
+    }
+    // X^2, X^4, …: of the highest degree up to X^6 only.
+    let mut powers = vec![x.times(x)?];
+    while powers.len() < (degree as usize / 2).min(if degree == 13 { 3 } else { 4 }) {
+        powers.push(powers[powers.len() - 1].times(&powers[0])?);
+    }
+    let count = powers.len();
+    let sum = |parity: usize| -> Result<Along<S>, ArrayError> {
+        let c = |k: usize| coefficients.get(2 * k + parity);
+        // The terms of some powers of X^2 on, without the one before them.
+        let terms = |from: usize| {
+            let all = powers.iter().enumerate().filter_map(|(k, power)| Some((power, c(from + k + 1)?)));
+            all.fold(None, |sum: Option<Along<S>>, (power, c)| {
+                Some(match sum {
+                    Some(sum) => sum.plus(power, c),
+                    None => power.map(|x| x.map(|x| x * c)),
+                })
+            })
+        };
+        let low = terms(0);
+        let high = terms(count).map(|high| high.times(&powers[count - 1])).transpose()?;
+        let all = match (low, high) {
+            (Some(low), Some(high)) => low.plus(&high, &S::one()),
+            (Some(low), None) => low,
+            _ => powers[0].map(|x| x.map(|_| S::zero())),
+        };
+        Ok(all.with_diagonal(n, &coefficients[parity]))
+    };
+    Ok((x.times(&sum(1)?)?, sum(0)?))
+}
+
+/// The greatest sum of the moduli in a row, by value.
+fn norm<T: Real, S: Scalar<Real = T>>(op: &'static str, n: usize, a: &Array<S>) -> Result<f64, ArrayError> {
+    let mut greatest = 0f64;
+    for row in a.chunks_exact(n.max(1)) {
+        let mut sum = 0.0;
+        for x in row {
+            let square = x.abs2();
+            let Some(value) = square.primal() else {
+                // Why there is none.
+                let source = square.try_cmp(&T::zero()).err();
+                let undecided = |source| ArrayError::Undecided { op, source };
+                return Err(source.map_or(ArrayError::Diverges { op }, undecided));
+            };
+            sum += value.sqrt();
+        }
+        greatest = if sum.is_nan() { sum } else { greatest.max(sum) };
+        if !greatest.is_finite() {
+            return Err(ArrayError::Diverges { op });
+        }
+    }
+    Ok(greatest)
+}

@@ -1,0 +1,226 @@
+//! Singular values and vectors, on every number type.
+//!
+//! What numbers are by value is decomposed in `f64`, or `Complex<f64>` where an imaginary part is not zero: reflections make the
+//! matrix bidiagonal (`bidiagonal`), turns make that diagonal (`chase`). What numbers carry besides (derivatives,
+//! uncertainty) follows as for the eigenvectors of `[[0, A], [A^H, 0]]`, which are `(u, v)` and `(u, -v)`.
+
+mod bidiagonal;
+mod chase;
+
+use std::cmp::Ordering;
+
+use crate::scalar::{Real, Scalar};
+
+use super::{
+    Array, ArrayError,
+    eigen::{against, first_of_greatest, follow},
+    value::{beyond, is_carrying, lift, values},
+};
+use bidiagonal::{bidiagonal, triangular};
+
+/// A matrix that is so many times as high as wide becomes a triangle first.
+const MUCH: usize = 2;
+
+/// Singular values in descending order as the first row, and below them as columns in the same order the left and the
+/// right singular vectors, each of norm 1: `A = U diag(s) V^H`. For a matrix `m x n` and `k = min(m, n)` these are `1 x k`,
+/// `m x k` and `n x k`, one below the other.
+///
+/// ```
+/// use ketgrad_core::array::{Array, svd};
+///
+/// let a = Array::new(&[1, 2], vec![0.0, -2.0])?;
+/// let mut y = Array::default();
+/// svd(&a, &mut y)?;
+/// assert_eq!(y.to_string(), "[[2.0], [1.0], [0.0], [-1.0]]"); // s, U, V
+/// # Ok::<(), ketgrad_core::array::ArrayError>(())
+/// ```
+///
+/// Of each vector of the shorter side (a right one of a square matrix) the first among the elements of greatest modulus
+/// (those of at least .9 of it) is real and positive. This holds for values; derivatives are those along
+/// `u^H du + v^H dv = 0`. `U` and `V` have orthonormal columns also where singular values are 0.
+///
+/// `U diag(s) V^H` is `A`, and the vectors are orthonormal, to within rounding: about the length of a side times 2^-53 of the norm.
+/// Singular values small beside the norm that are so because columns (of a wide matrix rows) are short keep their digits.
+///
+/// What the numbers carry besides their values follows, of every order. Where singular values are equal or 0, their vectors are
+/// some basis of spaces that alone are defined, and carry nothing of each other.
+///
+/// About 20 n^3 operations for a square matrix, 4 m n^2 more for a high one; of complex numbers four times all but half of the former.
+///
+/// # Errors
+/// It is no matrix, it has infinite or undefined elements, or numbers without values.
+pub fn svd<T: Real, S: Scalar<Real = T>>(a: &Array<S>, out: &mut Array<S>) -> Result<(), ArrayError> {
+    let (m, n) = match a.matrix() {
+        Some(lengths) if a.rank() == 2 => lengths,
+        _ => return Err(ArrayError::shape("svd", "a matrix", &[&a.shape()])),
+    };
+    let diverges = ArrayError::Diverges { op: "svd" };
+    let is_carrying = is_carrying(a);
+    let all = if is_carrying { m.max(n) } else { m.min(n) };
+    let factors = factored(a, (m, n), all);
+    let Some(factors) = factors else { return Err(diverges) };
+    let Factors { values, left, right } = match (is_carrying, factors) {
+        (true, factors) => carried(a, (m, n), factors)?,
+        (false, Factors { values, left, right }) => {
+            Factors { values: values.into_iter().map(T::lit).collect(), left, right }
+        }
+    };
+    let k = m.min(n);
+    let to = out.start(&[1 + m + n, k]);
+    to.extend(values.into_iter().map(S::from_real));
+    for (vectors, length) in [(&left, m), (&right, n)] {
+        to.extend((0..length * k).map(|e| vectors[e % k * length + e / k].clone()));
+    }
+    Ok(())
+}
+
+/// The singular values and vectors of a matrix by value; the vectors carry nothing. `None` where there are no values, or none that are
+/// finite.
+pub(super) fn of_values<T: Real, S: Scalar<Real = T>>(
+    a: &Array<S>,
+    (m, n): (usize, usize),
+) -> Option<Factors<f64, S>> {
+    factored(a, (m, n), m.min(n))
+}
+
+fn factored<T: Real, S: Scalar<Real = T>>(
+    a: &Array<S>,
+    lengths: (usize, usize),
+    all: usize,
+) -> Option<Factors<f64, S>> {
+    let elements = values(a)?;
+    if elements.iter().all(|z| z.im == 0.0) {
+        let real = elements.iter().map(|z| z.re).collect();
+        factor(lengths, real, all).map(|f| f.map(|x| S::from_real(T::lit(x))))
+    } else {
+        factor(lengths, elements, all).map(|f| f.map(lift))
+    }
+}
+
+/// What numbers carry, added to the singular values and vectors of a matrix, of whose longer side all vectors are given.
+fn carried<T: Real, S: Scalar<Real = T>>(
+    a: &Array<S>,
+    (m, n): (usize, usize),
+    factors: Factors<f64, S>,
+) -> Result<Factors<T, S>, ArrayError> {
+    let Factors { values: s, mut left, mut right } = factors;
+    let (k, order) = (m.min(n), m + n);
+    let behind = order - k;
+    let square = |f: &dyn Fn(usize, usize) -> S| {
+        Array::new(&[order, order], (0..order * order).map(|e| f(e / order, e % order)).collect())
+    };
+    let whole = square(&|i, j| match (i < m, j < m) {
+        (true, false) => a[i * n + j - m].clone(),
+        (false, true) => a[j * n + i - m].conj(),
+        _ => S::zero(),
+    })?;
+    // -s, 0 for each vector without a partner, and s.
+    let w: Vec<f64> = (0..order)
+        .map(|j| match j {
+            j if j < k => -s[j],
+            j if j < behind => 0.0,
+            j => s[order - 1 - j],
+        })
+        .collect();
+    let half = S::lit(std::f64::consts::FRAC_1_SQRT_2);
+    let mut vectors = square(&|i, j| {
+        let is_alone = j >= k && j < behind;
+        let pair = if j < behind { j } else { order - 1 - j };
+        let by = |x: &S| if is_alone { x.clone() } else { x * &half };
+        match (i < m, j < k) {
+            (true, _) if is_alone && m < n => S::zero(),
+            (true, _) => by(&left[pair * m + i]),
+            (false, _) if is_alone && m > n => S::zero(),
+            (false, true) => -by(&right[pair * n + i - m]),
+            (false, false) => by(&right[pair * n + i - m]),
+        }
+    })?;
+    let mut values: Array<T> = w.iter().map(|&w| T::lit(w)).collect();
+    follow(&whole, &w, &mut values, &mut vectors)?;
+    let twice = S::lit(std::f64::consts::SQRT_2);
+    for p in 0..k {
+        let part = |i: usize| beyond(&(&vectors[i * order + order - 1 - p] * &twice));
+        left[p * m..(p + 1) * m].iter_mut().enumerate().for_each(|(i, x)| *x += part(i));
+        right[p * n..(p + 1) * n].iter_mut().enumerate().for_each(|(i, x)| *x += part(m + i));
+    }
+    let values = (0..k).map(|p| values[order - 1 - p].clone()).collect();
+    Ok(Factors { values, left, right })
+}
+
+/// Singular values, and singular vectors one behind the other; more of one side than there are values, where asked for.
+pub(super) struct Factors<T, F> {
+    pub(super) values: Vec<T>,
+    pub(super) left: Vec<F>,
+    pub(super) right: Vec<F>,
+}
+
+impl<T, F> Factors<T, F> {
+    fn map<S>(self, f: impl Fn(F) -> S) -> Factors<T, S> {
+        let all = |x: Vec<F>| x.into_iter().map(&f).collect();
+        Factors { values: self.values, left: all(self.left), right: all(self.right) }
+    }
+}
+
+/// Of a matrix, with so many vectors of its longer side. `None` where it does not converge.
+fn factor<F: Scalar<Real = f64> + Copy>(
+    (m, n): (usize, usize),
+    mut a: Vec<F>,
+    all: usize,
+) -> Option<Factors<f64, F>> {
+    let greatest = a.iter().fold(0.0, |m: f64, z| m.max(z.re().abs()).max(z.im().abs()));
+    let scale = greatest.inverse_size(&0.0).unwrap_or(1.0);
+    a.iter_mut().for_each(|x| *x *= F::from_real(scale));
+    // The matrix, or its adjoint if that is higher, with the longest columns first, so that short ones keep their digits.
+    let is_wide = m < n;
+    let element = |i: usize, j: usize| if is_wide { a[j * n + i].conj() } else { a[i * n + j] };
+    let (m, n) = (m.max(n), m.min(n));
+    let lengths: Vec<f64> = (0..n).map(|j| (0..m).map(|i| element(i, j).abs2()).sum()).collect();
+    let columns = descending(&lengths);
+    let mut rows = Vec::with_capacity(m * n);
+    (0..m).for_each(|i| rows.extend(columns.iter().map(|&j| element(i, j))));
+    let triangle = (n > 0 && m >= MUCH * n).then(|| triangular(n, &mut rows));
+    let mut reduced = bidiagonal(n, rows);
+    let turned = chase::diagonalize(&mut reduced.diagonal, &mut reduced.above)?;
+    let order = descending(&reduced.diagonal.iter().map(|x| x.abs()).collect::<Vec<_>>());
+    let [mut left, mut right] = [(m, all), (n, n)].map(|(length, count)| vec![F::zero(); length * count]);
+    for (vectors, turned, length) in [(&mut left, &turned[0], m), (&mut right, &turned[1], n)] {
+        for (&k, to) in order.iter().zip(vectors.chunks_exact_mut(length.max(1))) {
+            to.iter_mut().zip(turned.vector(k)).for_each(|(to, x)| *to = F::from_real(x));
+        }
+    }
+    // Those without a partner.
+    (n..all).for_each(|k| left[k * m + k] = F::one());
+    reduced.left.apply(m, &mut left);
+    if let Some(triangle) = triangle {
+        triangle.apply(m, &mut left);
+    }
+    reduced.right.apply(n, &mut right);
+    // The columns as they stood.
+    for vector in right.chunks_exact_mut(n.max(1)) {
+        let sorted = vector.to_vec();
+        columns.iter().zip(sorted).for_each(|(&j, x)| vector[j] = x);
+    }
+    let mut values = Vec::with_capacity(n);
+    for (p, &k) in order.iter().enumerate() {
+        let (u, v) = (&mut left[p * m..(p + 1) * m], &mut right[p * n..(p + 1) * n]);
+        let q = first_of_greatest(v)?;
+        let x = v[q];
+        let phase = against(x);
+        v.iter_mut().for_each(|x| *x *= phase);
+        v[q] = F::from_real(x.abs2().sqrt());
+        let sign = F::from_real(1f64.copysign(reduced.diagonal[k])) * phase;
+        u.iter_mut().for_each(|x| *x *= sign);
+        values.push(reduced.diagonal[k].abs() / scale);
+    }
+    if is_wide {
+        std::mem::swap(&mut left, &mut right);
+    }
+    Some(Factors { values, left, right })
+}
+
+/// The places of numbers in descending order.
+fn descending(numbers: &[f64]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..numbers.len()).collect();
+    order.sort_by(|&i, &j| numbers[j].partial_cmp(&numbers[i]).unwrap_or(Ordering::Equal));
+    order
+}

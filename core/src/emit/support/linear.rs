@@ -1,0 +1,213 @@
+//-
+/// `P A = L U`: both in one, the rows of A in their order, whether that is odd, and the column without a pivot.
+fn array_factors<T: Number>(n: usize, a: &[T]) -> (Vec<T>, Vec<usize>, bool, Option<usize>) {
+    let (mut lu, mut rows, mut odd) = (a.to_vec(), (0..n).collect::<Vec<_>>(), false);
+    for c in 0..n {
+        let mut best: Option<(usize, f64)> = None;
+        for r in c..n {
+            let size = lu[r * n + c].square();
+            if size.is_nan() || size > best.map_or(0.0, |b| b.1) {
+                best = Some((r, size));
+            }
+        }
+        let Some((p, _)) = best else { return (lu, rows, odd, Some(c)) };
+        if p != c {
+            (0..n).for_each(|k| lu.swap(c * n + k, p * n + k));
+            rows.swap(c, p);
+            odd = !odd;
+        }
+        let inverse = lu[c * n + c].reciprocal();
+        for r in c + 1..n {
+            let factor = lu[r * n + c] * inverse;
+            for k in c + 1..n {
+                lu[r * n + k] = lu[r * n + k] - factor * lu[c * n + k];
+            }
+            lu[r * n + c] = factor;
+        }
+    }
+    (lu, rows, odd, None)
+}
+//-
+/// `A^-1 b` for `m` columns.
+fn array_solved<T: Number>(op: &str, n: usize, a: &[T], b: &[T], m: usize) -> Vec<T> {
+    let (lu, rows, _, stopped) = array_factors(n, a);
+    if let Some(column) = stopped {
+        panic!("`{op}`: the matrix is singular: no pivot in column {column} of {n}");
+    }
+    let mut x: Vec<T> = rows.iter().flat_map(|r| b[r * m..(r + 1) * m].iter().copied()).collect();
+    for i in 1..n {
+        for k in 0..i {
+            for c in 0..m {
+                x[i * m + c] = x[i * m + c] - lu[i * n + k] * x[k * m + c];
+            }
+        }
+    }
+    for i in (0..n).rev() {
+        for k in i + 1..n {
+            for c in 0..m {
+                x[i * m + c] = x[i * m + c] - lu[i * n + k] * x[k * m + c];
+            }
+        }
+        let inverse = lu[i * n + i].reciprocal();
+        (0..m).for_each(|c| x[i * m + c] = x[i * m + c] * inverse);
+    }
+    x
+}
+//-
+/// `A^-1 B`.
+fn array_solve<T: Number>(a: &Array<T>, b: &Array<T>) -> Array<T> {
+    let (n, shape) = (array_square("solve", a), b.shape());
+    let fits = shape.len() < 3 && shape[0] == n;
+    assert!(fits, "`solve` takes a square matrix and a vector or matrix with as many rows, given {:?} and {shape:?}", a.shape());
+    Array::new(&shape, array_solved("solve", n, &a.items, &b.items, shape.get(1).copied().unwrap_or(1)))
+}
+//-
+/// `(A^H)^-1 B`.
+fn array_solve_adjoint<T: Number>(a: &Array<T>, b: &Array<T>) -> Array<T> {
+    let n = array_square("solve_adjoint", a);
+    array_solve(&Array::new(&[n, n], (0..n * n).map(|k| a.items[k % n * n + k / n].conjugate()).collect()), b)
+}
+//-
+/// The solution of a system with a triangular matrix.
+fn array_triangular<T: Number>(op: &str, a: &Array<T>, b: &Array<T>, upper: bool) -> Array<T> {
+    let n = array_square(op, a);
+    let shape = b.shape();
+    assert!(
+        shape.len() <= 2 && shape[0] == n,
+        "`{op}` takes a matrix n x n and a vector of n or a matrix n x m, given {:?} and {shape:?}",
+        a.shape()
+    );
+    let m = shape.get(1).copied().unwrap_or(1);
+    let mut x = b.clone();
+    for step in 0..n {
+        let i = if upper { n - 1 - step } else { step };
+        let d = a.items[i * (n + 1)];
+        assert!(d.square() > 0.0, "`{op}`: the matrix is singular: no pivot in column {i} of {n}");
+        for c in 0..m {
+            let known = if upper { i + 1..n } else { 0..i };
+            let sum = known.fold(T::default(), |s, k| s + a.items[i * n + k] * x.items[k * m + c]);
+            x.items[i * m + c] = (x.items[i * m + c] + -sum) / d;
+        }
+    }
+    x
+}
+//-
+/// `L^-1 B` for the lower triangle of a matrix.
+fn array_solve_lower<T: Number>(a: &Array<T>, b: &Array<T>) -> Array<T> {
+    array_triangular("solve_lower", a, b, false)
+}
+//-
+/// `U^-1 B` for the upper triangle of a matrix.
+fn array_solve_upper<T: Number>(a: &Array<T>, b: &Array<T>) -> Array<T> {
+    array_triangular("solve_upper", a, b, true)
+}
+//-
+/// The inverse.
+fn array_inv<T: Number>(a: &Array<T>) -> Array<T> {
+    let n = array_square("inv", a);
+    let unit: Vec<T> = (0..n * n).map(|k| T::of(if k % (n + 1) == 0 { 1.0 } else { 0.0 })).collect();
+    Array::new(&[n, n], array_solved("inv", n, &a.items, &unit, n))
+}
+//-
+/// The determinant.
+fn array_det<T: Number>(a: &Array<T>) -> T {
+    let n = array_square("det", a);
+    let (lu, _, odd, stopped) = array_factors(n, &a.items);
+    if stopped.is_some() {
+        return T::default();
+    }
+    let product = array_prod(&(0..n).map(|k| lu[k * (n + 1)]).collect::<Vec<_>>());
+    if odd { -product } else { product }
+}
+//-
+/// `det A / |det A|`; 0 for a singular matrix.
+fn array_signdet<T: Number>(a: &Array<T>) -> T {
+    let n = array_square("signdet", a);
+    let (lu, _, odd, stopped) = array_factors(n, &a.items);
+    if stopped.is_some() {
+        return T::default();
+    }
+    (0..n).fold(T::of(if odd { -1.0 } else { 1.0 }), |sign, k| {
+        let pivot = lu[k * (n + 1)];
+        let scale = array_inverse_size(pivot.real_part().abs().max(pivot.imaginary_part().abs()));
+        let pivot = pivot * T::of(scale);
+        sign * pivot * T::of(1.0 / pivot.square().sqrt())
+    })
+}
+//-
+/// `ln |det A|`.
+fn array_logabsdet<T: Number>(a: &Array<T>) -> f64 {
+    let n = array_square("logabsdet", a);
+    let (lu, _, _, stopped) = array_factors(n, &a.items);
+    if stopped.is_some() {
+        return f64::NEG_INFINITY;
+    }
+    (0..n).fold(0.0, |s, k| s + lu[k * (n + 1)].square().ln()) * 0.5
+}
+//-
+/// The lower triangular L with `L L^H = A`.
+fn array_cholesky<T: Number>(a: &Array<T>) -> Array<T> {
+    let n = array_square("cholesky", a);
+    let mut l = vec![T::default(); n * n];
+    for i in 0..n {
+        for j in 0..=i {
+            let dot = (0..j).fold(T::default(), |s, k| s + l[i * n + k] * l[j * n + k].conjugate());
+            let rest = a.items[i * n + j] - dot;
+            l[i * n + j] = if i == j {
+                let square = rest.real_part();
+                assert!(!(square <= 0.0), "`cholesky`: the matrix is not positive definite, in row {i} of {n}");
+                T::of(square.sqrt())
+            } else {
+                rest / l[j * n + j]
+            };
+        }
+    }
+    Array::new(&[n, n], l)
+}
+//-
+/// For `A = Q R` the orthonormal columns Q, and below them the upper triangular R with a diagonal that is not negative.
+fn array_qr<T: Number>(a: &Array<T>) -> Array<T> {
+    let (m, n) = match a.lengths.as_slice() {
+        [m, n] if m >= n => (*m, *n),
+        _ => panic!("`qr` takes a matrix with at least as many rows as columns, given {:?}", a.shape()),
+    };
+    let size = |s: f64, x: &T| s.hypot(x.real_part()).hypot(x.imaginary_part());
+    let scale = array_inverse_size(a.items.iter().fold(0.0, size));
+    let mut columns: Vec<T> = (0..m * n).map(|k| a.items[k % m * n + k / m] * T::of(scale)).collect();
+    let (mut signs, mut diagonal, mut factors) = (vec![1.0; n], vec![0.0; n], vec![T::default(); n]);
+    let reflect = |v: &[T], t: T, x: &mut [T]| {
+        let factor = t * array_inner(v, x);
+        x.iter_mut().zip(v).for_each(|(x, v)| *x = *x - factor * *v);
+    };
+    for k in 0..n {
+        let (done, rest) = columns.split_at_mut((k + 1) * m);
+        let v = &mut done[k * m + k..];
+        let sign = if v[0].real_part() < 0.0 { -1.0 } else { 1.0 };
+        let below = v[1..].iter().fold(0.0, |s, x| s + x.square());
+        if below == 0.0 && v[0].imaginary_part() == 0.0 {
+            (signs[k], diagonal[k]) = (sign, v[0].real_part() * sign);
+            v[0] = T::of(1.0);
+            continue;
+        }
+        let element = -((v[0].square() + below).sqrt() * sign);
+        let away = v[0] - T::of(element);
+        let inverse = away.reciprocal();
+        v[1..].iter_mut().for_each(|x| *x = *x * inverse);
+        v[0] = T::of(1.0);
+        (signs[k], diagonal[k], factors[k]) = (-sign, element * -sign, away * T::of(-(1.0 / element)));
+        let back = factors[k].conjugate();
+        rest.chunks_exact_mut(m).for_each(|x| reflect(v, back, &mut x[k..]));
+    }
+    let mut items = vec![T::default(); (m + n) * n];
+    for j in 0..n {
+        let mut x = vec![T::default(); m];
+        x[j] = T::of(signs[j]);
+        for k in (0..=j).rev().filter(|k| factors[*k].square() != 0.0) {
+            reflect(&columns[k * m + k..(k + 1) * m], factors[k], &mut x[k..]);
+        }
+        (0..m).for_each(|i| items[i * n + j] = x[i]);
+        (0..j).for_each(|k| items[(m + k) * n + j] = columns[j * m + k] * T::of(signs[k]) * T::of(1.0 / scale));
+        items[(m + j) * n + j] = T::of(diagonal[j]) * T::of(1.0 / scale);
+    }
+    Array::new(&[m + n, n], items)
+}

@@ -1,0 +1,172 @@
+//-
+/// The sums along an axis, whose length becomes 1.
+fn array_sum_keep<T: Number>(a: &Array<T>, axis: i64) -> Array<T> {
+    let mut shape = a.shape();
+    let axis = array_axis("sum_keep", axis, &shape);
+    let (outer, along, inner) = array_split(&shape, axis);
+    shape[axis] = 1;
+    let mut items = Vec::with_capacity(outer * inner);
+    for k in 0..outer {
+        let block = &a.items[k * along * inner..(k + 1) * along * inner];
+        if inner == 1 {
+            items.push(sum(block));
+            continue;
+        }
+        let first = items.len();
+        items.resize(first + inner, T::default());
+        for row in block.chunks_exact(inner.max(1)) {
+            items[first..].iter_mut().zip(row).for_each(|(s, x)| *s += *x);
+        }
+    }
+    Array::new(&shape, items)
+}
+//-
+/// The sums up to each element along an axis, or from it on.
+fn array_cumulative<T: Number>(op: &str, a: &Array<T>, axis: i64, back: bool) -> Array<T> {
+    let shape = a.shape();
+    let (outer, along, inner) = array_split(&shape, array_axis(op, axis, &shape));
+    let mut a = a.clone();
+    for k in 0..outer {
+        for step in 1..along {
+            let (to, from) = if back { (along - 1 - step, along - step) } else { (step, step - 1) };
+            for i in 0..inner {
+                let before = a.items[(k * along + from) * inner + i];
+                a.items[(k * along + to) * inner + i] += before;
+            }
+        }
+    }
+    a
+}
+//-
+/// The sums up to each element along an axis.
+fn array_cumsum<T: Number>(a: &Array<T>, axis: i64) -> Array<T> {
+    array_cumulative("cumsum", a, axis, false)
+}
+//-
+/// The sums from each element on along an axis.
+fn array_cumsum_back<T: Number>(a: &Array<T>, axis: i64) -> Array<T> {
+    array_cumulative("cumsum_back", a, axis, true)
+}
+//-
+/// The product of all elements, in four chains.
+fn array_prod<T: Number>(a: &[T]) -> T {
+    let mut chains = [T::of(1.0); 4];
+    for four in a.chunks(4) {
+        chains.iter_mut().zip(four).for_each(|(p, x)| *p = *p * *x);
+    }
+    (chains[0] * chains[1]) * (chains[2] * chains[3])
+}
+//-
+/// For each element the product of all others.
+fn array_prod_others<T: Number>(a: &Array<T>) -> Array<T> {
+    let mut to = a.clone();
+    let (mut before, mut after) = (T::of(1.0), T::of(1.0));
+    for (p, x) in to.items.iter_mut().zip(&a.items) {
+        *p = before;
+        before = before * *x;
+    }
+    for (p, x) in to.items.iter_mut().zip(&a.items).rev() {
+        *p = *p * after;
+        after = after * *x;
+    }
+    to
+}
+//-
+/// The second derivative of the product, times v.
+fn array_prod_pairs<T: Number>(x: &Array<T>, v: &Array<T>) -> Array<T> {
+    assert!(x.shape() == v.shape(), "`prod_pairs` takes two arrays of one shape");
+    let step = |(p, d): (T, T), x: T, v: T| (p * x, d * x + p * v);
+    let (mut before, mut state) = (Vec::new(), (T::of(1.0), T::default()));
+    for (x, v) in x.items.iter().zip(&v.items) {
+        before.push(state);
+        state = step(state, *x, *v);
+    }
+    let (mut to, mut after) = (x.clone(), (T::of(1.0), T::default()));
+    for k in (0..x.len()).rev() {
+        to.items[k] = before[k].1 * after.0 + before[k].0 * after.1;
+        after = step(after, x.items[k], v.items[k]);
+    }
+    to
+}
+//-
+/// The place of the greatest element; of a NaN if there is one.
+fn array_argmax(a: &[f64]) -> i64 {
+    assert!(!a.is_empty(), "`argmax` of an array without elements");
+    let better = |best: usize, k: usize| !a[best].is_nan() && (a[k].is_nan() || a[k] > a[best]);
+    (1..a.len()).fold(0, |best, k| if better(best, k) { k } else { best }) as i64
+}
+//-
+/// The place of the least element; of a NaN if there is one.
+fn array_argmin(a: &[f64]) -> i64 {
+    assert!(!a.is_empty(), "`argmin` of an array without elements");
+    let better = |best: usize, k: usize| !a[best].is_nan() && (a[k].is_nan() || a[k] < a[best]);
+    (1..a.len()).fold(0, |best, k| if better(best, k) { k } else { best }) as i64
+}
+//-
+/// The places of the elements of a vector in ascending order; NaNs come last.
+fn array_argsort(a: &Array<f64>) -> Array<i64> {
+    assert!(a.lengths.is_empty(), "`argsort` takes a vector, given {:?}", a.shape());
+    let mut order: Vec<usize> = (0..a.len()).collect();
+    order.sort_by(|i, j| {
+        let (x, y) = (a.items[*i], a.items[*j]);
+        x.partial_cmp(&y).unwrap_or_else(|| x.is_nan().cmp(&y.is_nan()))
+    });
+    Array::from(order.into_iter().map(|k| k as i64).collect::<Vec<_>>())
+}
+//-
+/// The square root of the sum of the squared moduli.
+fn array_norm<T: Number>(a: &Array<T>) -> f64 {
+    let sums: Vec<f64> =
+        a.items.chunks(128).map(|s| sum(&s.iter().map(|x| x.square()).collect::<Vec<_>>())).collect();
+    sums.into_iter().fold(0.0, |total, s| total + s).sqrt()
+}
+//-
+/// The greatest finite element, by which exponents are lessened.
+fn array_shift(a: &[f64]) -> f64 {
+    let greatest = a.iter().copied().reduce(|g, x| if x < g { g } else { x });
+    greatest.filter(|x| x.is_finite()).unwrap_or(0.0)
+}
+//-
+/// The lines of an array along an axis, one behind the other.
+fn array_lines(op: &str, a: &Array<f64>, axis: i64) -> (usize, Vec<Vec<f64>>) {
+    let shape = a.shape();
+    let axis = array_axis(op, axis, &shape);
+    let (outer, along, inner) = array_split(&shape, axis);
+    let line = |k: usize| (0..along).map(|j| a.items[(k / inner * along + j) * inner + k % inner]).collect();
+    (axis, (0..outer * inner).map(line).collect())
+}
+//-
+/// The greatest finite elements along an axis, whose length becomes 1.
+fn array_shift_keep(a: &Array<f64>, axis: i64) -> Array<f64> {
+    let (axis, lines) = array_lines("shift_keep", a, axis);
+    let mut shape = a.shape();
+    shape[axis] = 1;
+    Array::new(&shape, lines.iter().map(|line| array_shift(line)).collect())
+}
+//-
+/// `exp x / sum exp x` along an axis.
+fn array_softmax(a: &Array<f64>, axis: i64) -> Array<f64> {
+    let (axis, lines) = array_lines("softmax", a, axis);
+    let (_, along, inner) = array_split(&a.shape(), axis);
+    let mut y = a.clone();
+    for (k, line) in lines.iter().enumerate() {
+        let m = array_shift(line);
+        let exps: Vec<f64> = line.iter().map(|x| (x - m).exp()).collect();
+        let part = 1.0 / exps.iter().fold(0.0, |s, x| s + x);
+        for (j, x) in exps.into_iter().enumerate() {
+            y.items[(k / inner * along + j) * inner + k % inner] = x * part;
+        }
+    }
+    y
+}
+//-
+/// 1 where the first is at least the second, else 0.
+fn array_step(a: f64, b: f64) -> f64 {
+    if a >= b {
+        1.0
+    } else if a < b {
+        0.0
+    } else {
+        f64::NAN
+    }
+}
