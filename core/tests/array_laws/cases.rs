@@ -5,7 +5,7 @@ use crate::{
     laws::{Case, Shapes},
 };
 
-const PLAIN: Case = Case { source: "", shapes: &[], complex: true, shift: 0.0, diagonal: false, twice: true };
+const PLAIN: Case = Case { source: "", shapes: &[], complex: true, shift: 0.0, diagonal: false };
 
 const fn case(source: &'static str, shapes: Shapes) -> Case {
     Case { source, shapes, ..PLAIN }

@@ -143,8 +143,6 @@ pub(crate) struct Case {
     /// Added to all elements, or to the diagonal of square matrices, and their order besides: keeps them in the domain.
     pub(crate) shift: f64,
     pub(crate) diagonal: bool,
-    /// Whether there are second derivatives.
-    pub(crate) twice: bool,
 }
 
 /// The function, and a loss made of it, on each number type.
@@ -153,7 +151,6 @@ struct Tried {
     loss: Derivatives<'static, C>,
     f_on_duals: Derivatives<'static, D>,
     loss_on_duals: Derivatives<'static, D>,
-    twice: bool,
 }
 
 /// Checks a case at the given shapes of its arguments.
@@ -170,7 +167,6 @@ pub(crate) fn laws(case: &Case, shapes: &[Vec<Vec<usize>>], complex: bool) {
         loss: Derivatives::new(&loss, "loss").unwrap(),
         f_on_duals: Derivatives::new(&program, "f").unwrap(),
         loss_on_duals: Derivatives::new(&loss, "loss").unwrap(),
-        twice: case.twice,
     };
     for (k, shapes) in shapes.iter().enumerate() {
         let what = format!("{} on {shapes:?}, complex: {complex}", case.source);
@@ -221,9 +217,6 @@ impl Tried {
         let (plus, minus) = (moved(STEP), moved(-STEP));
         let quotient: Vec<C> = plus.iter().zip(&minus).map(|(a, b)| (a - b) / (2.0 * STEP)).collect();
         close(&quotient, &numbers(&y_dot), DIFFERENCE, what);
-        if !self.twice {
-            return;
-        }
         // Second derivatives: forward over reverse, and dual numbers through the gradient.
         let (_, along) = self.loss.hvp(args, &dots).unwrap_or_else(|e| panic!("{e}: {what}"));
         let gradient = self.loss_on_duals.gradient(&duals).unwrap_or_else(|e| panic!("{e}: {what}"));

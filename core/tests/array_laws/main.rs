@@ -62,7 +62,7 @@ fn the_fourier_transform_obeys_the_laws() {
         "fn f(a: {k}) { fft_back(a) * a }",
         "fn f(a: {k}) { ifft(fft(a) * fft(a)) }",
     ] {
-        let case = Case { source, shapes: listed, complex: true, shift: 0.0, diagonal: false, twice: true };
+        let case = Case { source, shapes: listed, complex: true, shift: 0.0, diagonal: false };
         laws(&case, &shapes(&case), true);
     }
 }
