@@ -36,8 +36,9 @@ use crate::{
 use checkpoint::Marks;
 use job::Job;
 
-/// The most qubits for which the lowest eigenvalue is shown beside the value: some tenths of a second.
-const MOST_QUBITS_OF_LOWEST: usize = 14;
+/// The most terms of a Hamiltonian times amplitudes for which the lowest eigenvalue is shown beside the value: some tenths
+/// of a second.
+const MOST_WORK_OF_LOWEST: usize = 1 << 21;
 
 /// Does what `optimize` shall do.
 ///
@@ -132,13 +133,15 @@ fn run<T: Number + DualNum>(
 
 /// The lowest eigenvalue of the Hamiltonian, if people will read it and it takes no time.
 fn lowest(job: &Job, common: &Common) -> Result<Option<f64>, Failure> {
-    if common.json || job.circuit.n_qubits() > MOST_QUBITS_OF_LOWEST {
+    let n_qubits = job.circuit.n_qubits();
+    let is_much = n_qubits > 20 || job.hamiltonian.terms().len() << n_qubits > MOST_WORK_OF_LOWEST;
+    if common.json || is_much {
         return Ok(None);
     }
     let simulator =
         Simulator { threads: common.start_threads()?, memory_limit: common.memory_limit, ..Simulator::new() };
     // What does not fit or does not converge is no fault of the job.
-    let levels = simulator.lowest(&job.hamiltonian, job.circuit.n_qubits(), 1).unwrap_or_default();
+    let levels = simulator.lowest(&job.hamiltonian, n_qubits, 1).unwrap_or_default();
     Ok(levels.first().map(|level| level.energy))
 }
 

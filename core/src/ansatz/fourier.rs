@@ -10,12 +10,12 @@ use crate::{
 /// `pi / 2^62` are left out, which are less than any rounding.
 ///
 /// ```
-/// use ketgrad_core::{ansatz::qft, simulate::Simulator, state::StateVector};
+/// use ketgrad_core::{ansatz::qft, simulate::Simulator};
 ///
 /// let transform = qft(3)?;
-/// assert_eq!(transform.count_operations()["c1-p"], 3);
-/// let round = Simulator::new().run::<f64>(&qft(3)?, &[])?;
-/// assert!(round.probabilities().iter().all(|p| (p - 0.125).abs() < 1e-15));
+/// assert_eq!(transform.count_operations()["cp"], 3);
+/// let state = Simulator::new().run::<f64>(&transform, &[])?;
+/// assert!(state.probabilities().iter().all(|p| (p - 0.125).abs() < 1e-15));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

@@ -31,7 +31,7 @@ const MUCH: usize = 2;
 /// let a = Array::new(&[1, 2], vec![0.0, -2.0])?;
 /// let mut y = Array::default();
 /// svd(&a, &mut y)?;
-/// assert_eq!(y.to_string(), "[[2.0], [1.0], [0.0], [-1.0]]"); // s, U, V
+/// assert_eq!(y.items(), [2.0, 1.0, 0.0, -1.0]); // s, U, V
 /// # Ok::<(), ketgrad_core::array::ArrayError>(())
 /// ```
 ///
