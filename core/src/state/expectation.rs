@@ -28,7 +28,7 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
     /// `<psi|P|psi>` of one Pauli string. O(2^n).
     ///
     /// # Errors
-    /// [`BasisError::OutOfRange`] if it acts on a qubit that the state does not have.
+    /// [`StateError::Basis`] if it acts on a qubit that the state does not have.
     pub fn expectation_of(&self, string: &PauliString, threads: &Threads) -> Result<T, StateError> {
         self.expectation(&PauliSum::from(string.clone()), threads)
     }
@@ -37,7 +37,7 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
     /// distinct set of qubits with X or Y, and O(2^n / 8) for each term that shares it.
     ///
     /// # Errors
-    /// [`BasisError::OutOfRange`] if it acts on a qubit that the state does not have.
+    /// [`StateError::Basis`] if it acts on a qubit that the state does not have.
     pub fn expectation(&self, observable: &PauliSum, threads: &Threads) -> Result<T, StateError> {
         Self::check_acts(self.n_qubits, observable)?;
         let terms = observable.terms().iter().map(|(c, string)| (*c, string.x_mask(), string.z_mask()));
