@@ -61,8 +61,17 @@ fn evolved(sum: &PauliSum, psi: &State, t: f64) -> Vec<C> {
 #[test]
 fn a_sum_applied_is_its_matrix_times_the_state() {
     // Blocks of the loops hold 11 qubits: masks within them, beyond them, and both.
-    for (n, seed) in [(1, 1), (3, 2), (5, 3), (13, 4)] {
-        let sum = random_sum(n, 6, seed);
+    for (n, seed) in [(1, 1), (3, 2), (5, 3), (13, 4), (12, 5)] {
+        let mut sum = random_sum(n, 6, seed);
+        if seed == 5 {
+            // Many strings of one mask, as molecules have.
+            let mut rng = Rng::new(seed);
+            for _ in 0..200 {
+                let z = (1..n).filter(|_| rng.unit() < 0.4).map(|q| (q, Pauli::Z));
+                let string: Vec<_> = z.chain([(0, Pauli::X)]).collect();
+                sum.push(rng.signed() / 50.0, string).unwrap();
+            }
+        }
         let psi = State::random(n, seed, &serial()).unwrap();
         let got = psi.applied(&sum, &Threads::new(2).unwrap()).unwrap();
         let mut expected = vec![C::new(0.0, 0.0); 1 << n];
@@ -268,6 +277,7 @@ fn what_cannot_be_is_told() {
         assert!(error.to_string().contains("finite time"), "{error}");
     }
     assert_eq!(state, State::zero(2).unwrap());
+    assert!(Simulator::new().lowest(&"X0".parse().unwrap(), 1, usize::MAX).is_err());
     let error = Simulator::new().lowest(&"X0".parse().unwrap(), 1, 3).unwrap_err();
     assert_eq!(error.to_string(), "1 qubits have 2^1 levels, fewer than 3");
     let tight = Simulator { memory_limit: Some(1 << 20), ..Simulator::new() };

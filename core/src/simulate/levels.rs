@@ -66,7 +66,7 @@ impl Simulator {
         n_qubits: usize,
         count: usize,
     ) -> Result<Vec<Level>, SimulateError> {
-        self.check_memory_of::<Complex<f64>>(n_qubits, 4 + count)?;
+        self.check_memory_of::<Complex<f64>>(n_qubits, count.saturating_add(4))?;
         let available = 1usize << n_qubits;
         if count > available {
             return Err(SimulateError::Levels { given: count, n_qubits });

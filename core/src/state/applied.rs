@@ -10,7 +10,7 @@ use num_complex::Complex;
 use super::{StateError, StateVector};
 use crate::{
     basis::odd,
-    kernel::{BLOCK, Threads, signed_sum},
+    kernel::{BLOCK, Threads, signed_sum, walsh_hadamard},
     observable::{PauliString, PauliSum},
     scalar::{Loop, Real, Ring, Scalar, wide},
 };
@@ -156,6 +156,9 @@ impl Applied {
     }
 }
 
+/// Strings up to which writing the signs of each costs less than the whole transform of a block.
+const FEW_STRINGS: usize = 64;
+
 /// `weight * sum_k c_k (-1)^{|i & z_k|}` for the indices i of a block; one number if it is the same for all.
 fn signed_sums<T: Real>(
     strings: &[(usize, f64)],
@@ -171,7 +174,13 @@ fn signed_sums<T: Real>(
         factors.push(weight.clone() * T::lit(strings.iter().map(|string| signed(string).1).sum()));
         return;
     }
-    wide::<f64, _>(Signs(sums, strings.iter().map(signed)));
+    if strings.len() <= FEW_STRINGS {
+        wide::<f64, _>(Signs(sums, strings.iter().map(signed)));
+    } else {
+        sums.fill(0.0);
+        strings.iter().map(signed).for_each(|(z, c)| sums[z] += c);
+        walsh_hadamard(sums);
+    }
     factors.extend(sums.iter().map(|&sum| weight.clone() * T::lit(sum)));
 }
 
