@@ -4,6 +4,7 @@
 use std::f64::consts::{PI, TAU};
 
 use ketgrad_core::{
+    ansatz::qft,
     circuit::Circuit,
     gate::{Gate, GateKind},
     kernel::Threads,
@@ -27,19 +28,6 @@ fn run(circuit: &Circuit) -> StateVector<C> {
 fn spread(circuit: &mut Circuit) {
     for q in 0..circuit.n_qubits() {
         circuit.h(q).unwrap();
-    }
-}
-
-/// The quantum Fourier transform on the qubits 0..n of a circuit, the exact angles of the textbook.
-fn qft(circuit: &mut Circuit, n: usize) {
-    for target in (0..n).rev() {
-        circuit.h(target).unwrap();
-        for control in 0..target {
-            circuit.cp(control, target, Angle::pi(1, 1 << (target - control))).unwrap();
-        }
-    }
-    for q in 0..n / 2 {
-        circuit.swap(q, n - 1 - q).unwrap();
     }
 }
 
@@ -68,7 +56,7 @@ fn the_fourier_transform_of_a_basis_state_is_a_plane_wave() {
             for q in (0..n).filter(|q| k >> q & 1 == 1) {
                 circuit.x(q).unwrap();
             }
-            qft(&mut circuit, n);
+            circuit.append(&qft(n).unwrap(), &(0..n).collect::<Vec<_>>()).unwrap();
             let dim = (1 << n) as f64;
             let wave: Vec<C> = (0..1usize << n)
                 .map(|j| C::from_polar(dim.sqrt().recip(), TAU * (j * k) as f64 / dim))
@@ -123,9 +111,7 @@ fn phase_estimation_reads_an_exact_angle_with_certainty() {
             let turns = (numerator << q) as i64;
             circuit.cp(q, n, Angle::pi(2 * turns, 1 << n)).unwrap();
         }
-        let mut transform = Circuit::new(n);
-        qft(&mut transform, n);
-        circuit.append(&transform.dagger().unwrap(), &[0, 1, 2, 3, 4]).unwrap();
+        circuit.append(&qft(n).unwrap().dagger().unwrap(), &[0, 1, 2, 3, 4]).unwrap();
         let state = run(&circuit);
         let p = state.probabilities_of(&[0, 1, 2, 3, 4], &Threads::serial()).unwrap();
         assert!((p[numerator] - 1.0).abs() < ROUNDING, "{numerator}/32 of a turn: {p:?}");
