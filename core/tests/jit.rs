@@ -63,6 +63,28 @@ fn same(source: &str, args: &[Datum<f64>]) -> Result<Vec<u64>, RunError> {
     b
 }
 
+/// The value, the gradient, along a direction, of a cotangent, the Hessian along a direction.
+#[track_caller]
+fn same_derivatives(
+    ways: [&mut Derivatives<'_, f64>; 2],
+    x: &[Datum<f64>],
+    dots: &[Datum<f64>],
+    source: &str,
+) {
+    let [a, b] = ways.map(|d| {
+        let mut found = vec![d.value(x).unwrap()];
+        let (y, gradient) = d.value_and_gradient(x).unwrap();
+        found.push(Datum::Real(y));
+        found.extend(gradient);
+        let (y, dot) = d.jvp(x, dots).unwrap();
+        found.extend([y, dot]);
+        found.extend(d.pullback(x).unwrap().call(Datum::Real(0.7)).unwrap());
+        found.extend(d.hvp(x, dots).unwrap().1);
+        all_bits(&found)
+    });
+    assert_eq!(a, b, "{source}");
+}
+
 fn reals(xs: &[f64]) -> Vec<Datum<f64>> {
     xs.iter().map(|&x| Datum::Real(x)).collect()
 }
@@ -79,19 +101,7 @@ fn random_programs_and_their_derivatives_have_the_same_bits() {
         let mut jit = Derivatives::<f64>::new(&program, "f").unwrap().with_jit();
         // Twice: the second time tapes have their room.
         for _ in 0..2 {
-            let (x, dots) = (point(1.5), point(1.0));
-            let [a, b] = [&mut code, &mut jit].map(|d| {
-                let mut found = vec![d.value(&x).unwrap()];
-                let (y, gradient) = d.value_and_gradient(&x).unwrap();
-                found.push(Datum::Real(y));
-                found.extend(gradient);
-                let (y, dot) = d.jvp(&x, &dots).unwrap();
-                found.extend([y, dot]);
-                found.extend(d.pullback(&x).unwrap().call(Datum::Real(0.7)).unwrap());
-                found.extend(d.hvp(&x, &dots).unwrap().1);
-                all_bits(&found)
-            });
-            assert_eq!(a, b, "{seed}\n{source}");
+            same_derivatives([&mut code, &mut jit], &point(1.5), &point(1.0), &source);
         }
         any += usize::from(compiled(&source).1.is_jit());
     }
@@ -100,7 +110,7 @@ fn random_programs_and_their_derivatives_have_the_same_bits() {
 
 #[test]
 fn random_programs_on_complex_numbers_have_the_same_bits() {
-    for seed in 0..60 {
+    for seed in 0..150 {
         let source = Generator::complex(seed);
         let program = program(&source);
         let mut dice = Dice::new(seed + 1_000_000);
@@ -318,17 +328,116 @@ fn an_index_that_is_not_there_is_the_same_error() {
     }
 }
 
+/// A function that calls itself up to three times, once in a loop, on arguments made at random, which it leaves early at
+/// times; with a pair as its value at times.
+fn recursive(seed: u64) -> String {
+    let mut dice = Dice::new(seed);
+    let pair = seed.is_multiple_of(3);
+    let call = |dice: &mut Dice, k: &str| {
+        let first = ["x", "y", "0.5 * x + y", "x * y", "sin(x)", "x - 0.3"][dice.below(6) as usize];
+        let second = ["y", "x", "cos(y)", "0.7 * y", "y - x * 0.1", "a"][dice.below(6) as usize];
+        let call = format!("g({first}, {second}, {k})");
+        if pair { format!("first({call})") } else { call }
+    };
+    let (mut body, depth) = (String::new(), 2 + dice.below(3));
+    for part in 0..1 + dice.below(2) {
+        let k = ["k - 1", "k - 2"][part as usize % 2];
+        body += &match dice.below(3) {
+            0 => format!("a += 0.4 * {};\n", call(&mut dice, k)),
+            1 => format!("if x < a {{ a = a * 0.5 - {}; }} else {{ a += y * 0.25; }}\n", call(&mut dice, k)),
+            _ => format!(
+                "for i in 0..2 {{ a = 0.5 * a * y + {}; if a > 3.0 {{ break; }} }}\n",
+                call(&mut dice, k)
+            ),
+        };
+    }
+    let end = |value: &str| if pair { format!("({value}, x * y)") } else { value.to_owned() };
+    let (early, last, kind) =
+        (end("x * y + 1.0"), end("a + 0.1 * x"), if pair { "(real, real)" } else { "real" });
+    let of_pair = if pair { "fn first(p: (real, real)) { p.0 + 0.5 * p.1 }" } else { "" };
+    let value = if pair { "first(g(x, y, n))" } else { "g(x, y, n)" };
+    format!(
+        "fn g(x, y, k: int) -> {kind} {{ if k <= 0 {{ return {early}; }}
+         let mut a = x * 0.5 + sin(y);
+         {body} {last} }}
+         {of_pair}
+         fn f(x, y, z) {{ let n = {depth}; {value} * z }}"
+    )
+}
+
 #[test]
-fn calls_and_recursion_go_through_the_machine() {
+fn random_functions_that_call_themselves_have_the_same_bits() {
+    for seed in 0..150 {
+        let source = recursive(seed);
+        let program = program(&source);
+        let mut dice = Dice::new(seed + 1_000_000);
+        let mut point = |size: f64| reals(&[(); 3].map(|()| dice.between(-size, size)));
+        let mut code = Derivatives::<f64>::new(&program, "f").unwrap();
+        let mut jit = Derivatives::<f64>::new(&program, "f").unwrap().with_jit();
+        for _ in 0..2 {
+            same_derivatives([&mut code, &mut jit], &point(1.5), &point(1.0), &source);
+        }
+        assert!(compiled(&source).1.is_jit(), "{source}");
+    }
+}
+
+#[test]
+fn a_function_that_calls_itself_keeps_its_limits_and_errors() {
     let source = "fn g(x, n: int) { if n <= 0 { x } else { let mut y = x; for i in 0..3 { y = y * 0.5 + sin(x); } g(y, n - 1) + 0.1 } }
         fn f(x, n: int) { let mut s = x; for i in 0..4 { s = s + g(s, n) * 0.25; } s }";
-    let args = [Datum::Real(0.3), Datum::Int(2000)];
+    let args = [Datum::Real(0.3), Datum::Int(20_000)];
     same(source, &args).unwrap();
     let (code, jit) = compiled(source);
-    let limits = Limits { depth: 100, ..Limits::default() };
-    let (a, b) = (run(&code, &limits, &args), run(&jit, &limits, &args));
-    assert!(matches!(b, Err(RunError::Depth { .. })));
-    assert_eq!(a, b);
+    for depth in [0, 1, 2, 100, 20_000] {
+        let limits = Limits { depth, ..Limits::default() };
+        let (a, b) = (run(&code, &limits, &args), run(&jit, &limits, &args));
+        assert!(matches!(b, Err(RunError::Depth { .. })));
+        assert_eq!(a, b);
+    }
+    // Deep enough, to the call.
+    let limits = Limits { depth: 20_001, ..Limits::default() };
+    assert_eq!(run(&code, &limits, &args), run(&jit, &limits, &args));
+    assert!(run(&jit, &limits, &args).is_ok());
+    for steps in [10, 1_000, 100_000] {
+        let limits = Limits { steps, ..Limits::default() };
+        assert!(matches!(run(&jit, &limits, &args), Err(RunError::Steps { .. })));
+    }
+    // An error far below, at its place.
+    let source = "fn g(x, n: int, k: int) { if n == 0 { x * real(k * k) } else { g(x * 0.5, n - 1, k * 2) + g(x, n - 1, k * 3) } }
+        fn f(x, n: int) { g(x, n, 1) }";
+    same(source, &[Datum::Real(0.3), Datum::Int(10)]).unwrap();
+    assert!(matches!(same(source, &[Datum::Real(0.3), Datum::Int(40)]), Err(RunError::Integer { .. })));
+}
+
+#[test]
+fn what_a_function_that_calls_itself_leaves_to_the_machine() {
+    let args = [Datum::Real(0.7), Datum::Int(300)];
+    // Another function that calls it again, and a rule that is not differentiated through.
+    let others = "fn odd(x, n: int) { if n <= 0 { 0.5 * x } else { even(sin(x), n - 1) * 0.5 } }
+        fn even(x, n: int) { if n <= 0 { x } else { even(x * 0.9, n - 3) + odd(x * 0.99, n - 1) * 0.1 } }
+        fn f(x, n: int) { let mut s = 0.0; for i in 0..9 { s += even(x, i); } s }";
+    same(others, &args).unwrap();
+    // Arrays are handed down.
+    let arrays =
+        "fn g(xs: array, k: int) { if k >= len(xs) { 1.0 } else { xs[k] * xs[k] + 0.5 * g(xs, k + 1) } }
+        fn f(x, n: int) { let mut xs = [0.0; 300]; for i in 0..n { xs[i] = x * 0.01 * real(i); } g(xs, 0) }";
+    same(arrays, &args).unwrap();
+}
+
+#[test]
+fn a_function_that_calls_itself_on_complex_numbers() {
+    let source = "fn g(z: complex, k: int, up: bool) -> complex { if k == 0 { return z; }
+          let w = if up { g(z * z * 0.5, k - 1, !up) } else { g(0.7 * z + 0.25, k - 1, k % 2 == 0) };
+          w * w * 0.3 + 0.5 * g(w, k - 1, up) }
+        fn f(z: complex) { abs2(g(z, 7, true)) + re(g(z, 4, false)) }";
+    let program = program(source);
+    let mut code = Derivatives::<Complex<f64>>::new(&program, "f").unwrap();
+    let mut jit = Derivatives::<Complex<f64>>::new(&program, "f").unwrap().with_jit();
+    for k in 0..20 {
+        let z = [Datum::Complex(Complex::from_polar(0.04 * f64::from(k), f64::from(k)))];
+        assert_eq!(code.value_and_gradient(&z).unwrap(), jit.value_and_gradient(&z).unwrap());
+        assert_eq!(code.value(&z).unwrap(), jit.value(&z).unwrap());
+    }
 }
 
 #[test]

@@ -56,6 +56,36 @@ impl Routine {
         let (yes, no) = (yes.copied(), no.copied());
         next.into_iter().chain(yes.into_iter().chain(no).chain(table).map(|pc| pc as usize))
     }
+
+    /// Where the results of a call go that is followed by this instruction.
+    pub(super) fn awaited(&self, pc: usize) -> &[Slot] {
+        match self.code[pc - 1] {
+            Code::Call(_, _, results) => &self.slots[results.range()],
+            _ => &[],
+        }
+    }
+}
+
+/// A call that waits for another: its routine and the instruction that it goes on with, in one word. Where its registers
+/// start follows from where those of the other do.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub(super) struct Frame(pub(super) u64);
+
+impl Frame {
+    pub(super) fn new(routine: usize, pc: usize) -> Frame {
+        Frame((routine as u64) << 32 | pc as u64)
+    }
+    pub(super) fn routine(self) -> usize {
+        (self.0 >> 32) as usize
+    }
+    pub(super) fn pc(self) -> usize {
+        self.0 as Pc as usize
+    }
+    /// Where the call stands.
+    pub(super) fn at(self, code: &Bytecode) -> Position {
+        code.routines[self.routine()].at.get(self.pc() - 1).copied().unwrap_or_default()
+    }
 }
 
 /// A function and all it calls, compiled.

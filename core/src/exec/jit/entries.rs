@@ -11,18 +11,27 @@ use super::super::{
     code::{Bank, Code, Pc, Slot, Write},
 };
 
-/// Instructions that are worth a door. A loop always is.
+/// Instructions that are worth a door. A loop always is, and a routine that calls itself.
 const WORTH: usize = 16;
 
 /// Instructions of a part, near enough: what a code generator takes for a function grows faster than its length.
 const PART: usize = 512;
 
-/// Puts the doors into a routine; the parts that become functions.
-pub(super) fn mark(routine: &mut Routine) -> Vec<Range<usize>> {
+/// The number of a routine whose calls of itself become jumps: it is one part and has no registers of arrays, which are
+/// counted by who holds them.
+pub(super) fn recursion(routine: &Routine, number: usize) -> Option<u32> {
+    let number = number as u32;
+    let calls = routine.code.iter().any(|code| matches!(code, Code::Call(callee, ..) if *callee == number));
+    let has_arrays = routine.sizes[Bank::Reals as usize..].iter().any(|&size| size > 0);
+    (calls && !has_arrays && routine.code.len() <= PART).then_some(number)
+}
+
+/// Puts the doors into a routine; the parts that become functions. `own`: as [`recursion`] says.
+pub(super) fn mark(routine: &mut Routine, own: Option<u32>) -> Vec<Range<usize>> {
     let len = routine.code.len();
     let starts = parts(routine);
     let part: Vec<usize> = (0..len).map(|pc| starts.partition_point(|&start| start <= pc)).collect();
-    let native: Vec<bool> = routine.code.iter().map(|code| is_native(*code, &routine.slots)).collect();
+    let native: Vec<bool> = routine.code.iter().map(|code| is_native(*code, &routine.slots, own)).collect();
     let mut candidates = vec![false; len];
     starts.iter().for_each(|&pc| candidates[pc] = true);
     for pc in 0..len {
@@ -67,7 +76,7 @@ fn is_worth(routine: &Routine, inside: impl Fn(usize, usize) -> bool, from: usiz
             continue;
         }
         count += 1;
-        if count >= WORTH {
+        if count >= WORTH || matches!(routine.code[pc], Code::Call(..)) {
             return true;
         }
         for to in routine.successors(pc) {
@@ -119,19 +128,19 @@ macro_rules! for_the_machine {
             | Code::Elements(..)
             | Code::PushA(..)
             | Code::PopA(..)
-            | Code::Call(..)
             | Code::Primitive(..)
-            | Code::Return(_)
             | Code::Mark(_)
     };
 }
 pub(super) use for_the_machine;
 
-/// Whether there is machine code for an instruction.
-pub(super) fn is_native(code: Code, slots: &[Slot]) -> bool {
+/// Whether there is machine code for an instruction of a routine with this number if it [calls itself](recursion).
+pub(super) fn is_native(code: Code, slots: &[Slot], own: Option<u32>) -> bool {
     let slot = |k: u32| slots[k as usize];
     match code {
         for_the_machine!() => false,
+        Code::Call(callee, ..) => own == Some(callee),
+        Code::Return(_) => own.is_some(),
         Code::Select(bank, ..) => bank == bank.element(),
         // In place, which is what a loop does; integers are not added.
         Code::Set(how, d, a, ..) => {

@@ -11,9 +11,9 @@
 //! ```
 //!
 //! Machine code takes the registers of numbers out of the machine's banks where it is entered, and where it is left puts
-//! back those that are still read. It leaves to the [machine](super::Machine) calls, operations on whole arrays and
-//! primitives, and what is rare: an integer that overflows, an index that is not there, a tape that is full, a limit that
-//! is reached. It leaves *before* such an instruction, whose meaning, errors included, is thus written once, in the
+//! back those that are still read. It leaves to the [machine](super::Machine) calls, but for those of a routine by itself,
+//! operations on whole arrays and primitives, and what is rare: an integer that overflows, an index that is not there, a
+//! tape that is full, a limit that is reached. It leaves *before* such an instruction, whose meaning, errors included, is thus written once, in the
 //! machine. So a program gives the same bits and the same errors, and counts the same steps but one more for each door.
 //!
 //! On scalars whose real numbers are not `f64` a door does nothing, nor where a function works on complex numbers that are
@@ -40,7 +40,7 @@ use cranelift_module::{FuncId, Module};
 use num_complex::Complex;
 
 use super::{
-    bytecode::Bytecode,
+    bytecode::{Bytecode, Frame},
     code::{Bank, Code, Reg},
 };
 use plan::{Part, Plan};
@@ -84,6 +84,11 @@ pub(super) struct Visit {
     pub(super) ints: *mut i64,
     /// The tapes, then the arrays, in the order that the routine lists them.
     pub(super) cells: *mut Cell,
+    /// The calls that wait: their next free place, which is written back, the first one, and the end of what may be
+    /// written to.
+    pub(super) frames: *mut Frame,
+    pub(super) first: *mut Frame,
+    pub(super) end: *mut Frame,
     /// Steps left until the machine counts. Written back.
     pub(super) fuel: u64,
 }
@@ -178,9 +183,10 @@ impl Bytecode {
         let module = &mut *owner.0;
         let mut context = (Context::new(), FunctionBuilderContext::new());
         let mut unfinished = Vec::with_capacity(self.routines.len());
-        for routine in &mut self.routines {
-            let parts = entries::mark(routine);
-            let (plan, mut slots) = (Plan::of(routine), routine.slots.clone());
+        for (number, routine) in self.routines.iter_mut().enumerate() {
+            let own = entries::recursion(routine, number);
+            let parts = entries::mark(routine, own);
+            let (plan, mut slots) = (Plan::of(routine, own), routine.slots.clone());
             let has_door = |part: &Range<usize>| {
                 routine.code[part.clone()].iter().any(|c| matches!(c, Code::Native(..)))
             };

@@ -22,6 +22,8 @@ const STORES: usize = 8;
 /// A routine with doors.
 pub(super) struct Plan<'a> {
     pub(super) routine: &'a Routine,
+    /// Its number if its calls of itself are jumps.
+    pub(super) own: Option<u32>,
     numbering: Numbering,
     /// Registers that hold one constant and nothing else.
     pub(super) constants: HashMap<(Bank, Reg), Code>,
@@ -29,7 +31,7 @@ pub(super) struct Plan<'a> {
 }
 
 impl Plan<'_> {
-    pub(super) fn of(routine: &Routine) -> Plan<'_> {
+    pub(super) fn of(routine: &Routine, own: Option<u32>) -> Plan<'_> {
         let mut numbering = Numbering::new(routine);
         let mut writes: HashMap<(Bank, Reg), u32> = HashMap::new();
         let mut slots = routine.slots.clone();
@@ -51,7 +53,12 @@ impl Plan<'_> {
         let constants = routine.code.iter().filter_map(constant);
         let constants = constants.filter(|(of, _)| writes.get(of) == Some(&1)).collect();
         let liveness = Liveness::of(routine, &numbering);
-        Plan { routine, numbering, constants, liveness }
+        Plan { routine, own, numbering, constants, liveness }
+    }
+
+    /// Whether there is machine code for an instruction.
+    pub(super) fn is_native(&self, pc: usize) -> bool {
+        is_native(self.routine.code[pc], &self.routine.slots, self.own)
     }
 
     /// Shows the registers that are read at or after each instruction of the stretch that one stands in, from the back.
@@ -91,16 +98,16 @@ impl Part {
     pub(super) fn of(plan: &Plan<'_>, range: Range<usize>, slots: &mut [Slot]) -> Part {
         let routine = plan.routine;
         let mut touched: HashMap<(Bank, Reg), bool> = HashMap::new();
-        let mut wanted = HashSet::from([range.end]);
+        let mut wanted = HashSet::from([range.start, range.end]);
         for pc in range.clone() {
             let code = routine.code[pc];
-            if !is_native(code, &routine.slots) {
+            if !plan.is_native(pc) {
                 wanted.insert(pc);
                 continue;
             }
             wanted.extend(may_leave(code).then_some(pc));
             // Behind a door, so that something is done before the next one.
-            let ahead = code.ends() || matches!(code, Code::Native(..));
+            let ahead = code.ends() || matches!(code, Code::Native(..) | Code::Call(..));
             wanted.extend(routine.successors(pc).filter(|_| ahead));
             visit(&mut code.clone(), slots, |bank, reg, access| {
                 let of = (bank, *reg);
@@ -109,6 +116,11 @@ impl Part {
                 }
             });
         }
+        // A call brings its arguments along.
+        let params = routine.params.iter().filter(|_| plan.own.is_some());
+        params.for_each(|slot| {
+            touched.entry((slot.bank, slot.reg)).and_modify(|written| *written = true);
+        });
         let mut numbers: Vec<usize> =
             touched.keys().filter_map(|&(bank, reg)| plan.numbering.of(bank, reg)).collect();
         numbers.sort_unstable();
@@ -158,6 +170,7 @@ fn may_leave(code: Code) -> bool {
             | Code::Get(..)
             | Code::Peek(..)
             | Code::Set(..)
+            | Code::Call(..)
             | Code::Native(..)
     );
     fallible || code.ends()

@@ -47,6 +47,7 @@ impl<T: Clone> ArrayBank<T> {
     }
 
     /// Makes room for `len` registers.
+    #[inline]
     pub(super) fn grow(&mut self, len: usize) {
         if self.registers.len() < len {
             self.registers.resize(len, None);

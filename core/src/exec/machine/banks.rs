@@ -149,17 +149,21 @@ impl<S: Scalar> Banks<S> {
         self.arrays.ints.clear_all();
     }
 
-    /// Makes room for a routine's registers.
+    /// Makes room for a routine's registers, and for as many again as there are, so that deep calls ask seldom.
     pub(super) fn grow(&mut self, base: Base, routine: &Routine) {
+        #[cold]
         fn to<T: Clone + num_traits::Zero>(items: &mut Vec<T>, len: usize) {
-            if items.len() < len {
-                items.resize(len, T::zero());
-            }
+            items.resize(len.max(2 * items.len()), T::zero());
         }
         let end = |bank: Bank| base[bank as usize] + routine.sizes[bank as usize] as usize;
-        to(&mut self.reals, end(Bank::Real));
-        to(&mut self.complexes, end(Bank::Complex));
-        to(&mut self.ints, end(Bank::Int));
+        macro_rules! grow {
+            ($($bank:ident: $items:expr),*) => {
+                $(if $items.len() < end(Bank::$bank) {
+                    to(&mut $items, end(Bank::$bank));
+                })*
+            };
+        }
+        grow!(Real: self.reals, Complex: self.complexes, Int: self.ints);
         self.arrays.reals.grow(end(Bank::Reals));
         self.arrays.complexes.grow(end(Bank::Complexes));
         self.arrays.ints.grow(end(Bank::Ints));

@@ -22,7 +22,7 @@ use crate::scalar::{Real, Scalar};
 
 use super::{
     Executable, Limits,
-    bytecode::Bytecode,
+    bytecode::{Bytecode, Frame},
     code::{BANKS, Bank},
     data::Datum,
     error::{CallError, RunError},
@@ -31,7 +31,7 @@ use super::{
 };
 pub(super) use banks::{Banks, Base, Tapes};
 use banks::{Tape, store_leaves};
-use run::{Frame, run};
+use run::run;
 
 /// The state of a run.
 #[derive(Debug)]

@@ -8,24 +8,32 @@ use crate::scalar::{Real, Scalar};
 
 use super::{
     super::{
+        bytecode::{Frame, Routine},
         code::Bank,
         jit::{Cell, Compiled, Visit},
     },
-    banks::{Arrays, Base, Tape},
+    banks::{Banks, Base, Tape},
 };
 
-/// Runs machine code from a door on: the instruction that the machine goes on with. `None` for numbers that there is no
-/// machine code for.
+/// What a door is entered from: the routine, where its registers start, and how deep calls may be.
+pub(super) struct Threshold<'a> {
+    pub(super) routine: &'a Routine,
+    pub(super) base: Base,
+    pub(super) depth: usize,
+}
+
+/// Runs machine code from a door on: the instruction that the machine goes on with, and where the registers of its call
+/// start, which may be another one of the same routine. `None` for numbers that there is no machine code for.
 #[expect(unsafe_code, reason = "machine code reads and writes the machine's memory")]
 #[inline(never)]
 pub(super) fn enter<T: Real, S: Scalar<Real = T>>(
     native: &Compiled,
     door: u32,
-    (reals, complexes, ints): (&mut [T], &mut [S], &mut [i64]),
-    (tapes, arrays, base): (&mut [Tape<S>], &mut Arrays<S>, Base),
+    Threshold { routine, mut base, depth }: Threshold<'_>,
+    (banks, tapes, frames): (&mut Banks<S>, &mut [Tape<S>], &mut Vec<Frame>),
     cells: &mut Vec<Cell>,
     fuel: &mut u64,
-) -> Option<usize> {
+) -> Option<(usize, Base)> {
     let complex = TypeId::of::<S>() == TypeId::of::<Complex<f64>>();
     if TypeId::of::<T>() != TypeId::of::<f64>() || (native.is_complex && !complex) {
         return None;
@@ -42,16 +50,28 @@ pub(super) fn enter<T: Real, S: Scalar<Real = T>>(
     for view in &native.views {
         let reg = base[view.bank as usize] + view.reg as usize;
         cells.push(match view.bank {
-            Bank::Reals => part(arrays.reals.view(reg, view.written)),
-            Bank::Complexes => part(arrays.complexes.view(reg, view.written)),
-            _ => part(arrays.ints.view(reg, view.written)),
+            Bank::Reals => part(banks.arrays.reals.view(reg, view.written)),
+            Bank::Complexes => part(banks.arrays.complexes.view(reg, view.written)),
+            _ => part(banks.arrays.ints.view(reg, view.written)),
         });
     }
+    let Banks { reals, complexes, ints, .. } = banks;
+    let sizes = routine.sizes.map(|size| size as usize);
+    // Calls that there are registers for, this one counted.
+    let room = [(Bank::Real, reals.len()), (Bank::Complex, complexes.len()), (Bank::Int, ints.len())];
+    let room = room.map(|(bank, len)| (len - base[bank as usize]).checked_div(sizes[bank as usize]));
+    let more = room.into_iter().flatten().min().map_or(0, |calls| calls - 1);
+    let n = frames.len();
+    let most = (n + more).min(depth).min(frames.capacity()).max(n);
+    let first = frames.as_mut_ptr();
     let mut visit = Visit {
-        reals: reals.as_mut_ptr().cast(),
-        complexes: complexes.as_mut_ptr().cast(),
-        ints: ints.as_mut_ptr(),
+        reals: reals[base[Bank::Real as usize]..].as_mut_ptr().cast(),
+        complexes: complexes[base[Bank::Complex as usize]..].as_mut_ptr().cast(),
+        ints: ints[base[Bank::Int as usize]..].as_mut_ptr(),
         cells: cells.as_mut_ptr(),
+        frames: first.wrapping_add(n),
+        first,
+        end: first.wrapping_add(most),
         fuel: *fuel,
     };
     // SAFETY: `T` is `f64`, and `S` is `Complex<f64>` if the function looks at any. It was made from the routine that these
@@ -71,7 +91,14 @@ pub(super) fn enter<T: Real, S: Scalar<Real = T>>(
             }
         }
     }
-    usize::try_from(to).ok()
+    let waiting = (visit.frames.addr() - first.addr()) / size_of::<Frame>();
+    // SAFETY: it stays between the first and the end, and what is below it has been written.
+    unsafe { frames.set_len(waiting) };
+    // Calls that were made or came back since are of this routine.
+    for (start, size) in base.iter_mut().zip(sizes) {
+        *start = *start + waiting * size - n * size;
+    }
+    Some((to as usize, base))
 }
 
 /// A list as its next free place, its start, and the end of its memory.

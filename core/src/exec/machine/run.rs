@@ -11,11 +11,11 @@ use crate::{
 };
 
 #[cfg(feature = "jit")]
-use super::native::enter;
+use super::native::{Threshold, enter};
 use super::{
     super::{
         Limits,
-        bytecode::{Bytecode, Routine},
+        bytecode::{Bytecode, Frame, Routine},
         code::{BANKS, Bank, Code, Slots},
         error::RunError,
         host::Host,
@@ -26,22 +26,6 @@ use super::{
     banks::{Base, Tape},
     room::{Room, STRETCH},
 };
-
-/// A call that waits for another.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Frame {
-    routine: usize,
-    pc: usize,
-    base: Base,
-    results: Slots,
-}
-
-impl Frame {
-    /// Where the call stands.
-    pub(super) fn at(&self, code: &Bytecode) -> Position {
-        Place { routine: &code.routines[self.routine], pc: self.pc - 1 }.at()
-    }
-}
 
 /// Where the run stands, for errors.
 pub(super) struct Place<'a> {
@@ -368,7 +352,7 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                 Code::Switch(i, first, len) => switch!(*get!(n[i]), first, len),
                 Code::PopSwitch(tape, first, len) => switch!(pop!(tape, ints), first, len),
 
-                Code::Call(function, args, results) => {
+                Code::Call(function, args, _) => {
                     let callee = &code.routines[function as usize];
                     if frames.len() >= limits.depth {
                         return Err(place!().depth(limits.depth, callee));
@@ -378,17 +362,19 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                     next.iter_mut().zip(routine.sizes).for_each(|(b, size)| *b += size as usize);
                     banks.grow(next, callee);
                     banks.transfer(&routine.slots[args.range()], base, &callee.params, next);
-                    frames.push(Frame { routine: current, pc, base, results });
+                    frames.push(Frame::new(current, pc));
                     (current, base, pc) = (function as usize, next, 0);
                     continue 'frame;
                 }
                 Code::Return(values) => {
                     let Some(frame) = frames.pop() else { return Ok(values) };
-                    let caller = &code.routines[frame.routine];
-                    let (from, to) = (&routine.slots[values.range()], &caller.slots[frame.results.range()]);
-                    banks.transfer(from, base, to, frame.base);
+                    let caller = &code.routines[frame.routine()];
+                    let mut below = base;
+                    below.iter_mut().zip(caller.sizes).for_each(|(b, size)| *b -= size as usize);
+                    let to = caller.awaited(frame.pc());
+                    banks.transfer(&routine.slots[values.range()], base, to, below);
                     banks.clear(base, routine);
-                    (current, base, pc) = (frame.routine, frame.base, frame.pc);
+                    (current, base, pc) = (frame.routine(), below, frame.pc());
                     continue 'frame;
                 }
                 Code::Mark(k) => {
@@ -401,9 +387,11 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                 #[cfg(feature = "jit")]
                 Code::Native(part, door) => {
                     let part = code.native.as_deref().and_then(|native| native.part(current, part));
-                    let memory = (&mut tapes[..], &mut banks.arrays, base);
-                    let to = part.and_then(|part| enter(part, door, (r, c, n), memory, cells, &mut fuel));
-                    pc = to.unwrap_or(pc);
+                    let from = Threshold { routine, base, depth: limits.depth };
+                    let memory = (&mut *banks, &mut tapes[..], &mut *frames);
+                    let to = part.and_then(|part| enter(part, door, from, memory, cells, &mut fuel));
+                    (pc, base) = to.unwrap_or((pc, base));
+                    continue 'frame;
                 }
                 _ => {
                     // Arrays and primitives: rarer, and worth a call.

@@ -276,6 +276,8 @@ impl Lowering<'_, '_> {
                 let [index, _] = self.peek_tape(stack);
                 self.switch(pc, index, first, len, |s| s.drop_top(stack));
             }
+            Code::Call(_, args, results) => self.call_itself(pc, args, results),
+            Code::Return(values) => self.come_back(pc, values),
             // Nothing is done on the way through a door.
             Code::Native(..) | for_the_machine!() => {}
         }

@@ -15,6 +15,7 @@
 //!
 //! Cost: as of the liveness, and what the code generator takes.
 
+mod calls;
 mod instruction;
 mod registers;
 
@@ -33,7 +34,6 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Switch, Variab
 use super::{
     super::code::{Bank, Code, Pc, Reg, Slot},
     Cell, Stack, View, Visit,
-    entries::is_native,
     plan::{Part, Plan},
 };
 use registers::width;
@@ -67,10 +67,13 @@ struct Lowering<'a, 'f> {
     b: FunctionBuilder<'f>,
     visit: Value,
     door: Value,
-    reals: Value,
-    complexes: Value,
-    ints: Value,
+    /// Where the registers of numbers are: real, complex, integers.
+    banks: [Variable; 3],
     cells: Value,
+    /// The next free place of the calls that wait.
+    frames: Variable,
+    /// Where a call of the routine by itself goes on, by the instruction.
+    resumed: BTreeMap<usize, Block>,
     /// Of each register, made when it is first named. A complex number has two.
     variables: HashMap<(Bank, Reg), [Variable; 2]>,
     fuel: Variable,
@@ -97,11 +100,15 @@ impl<'a, 'f> Lowering<'a, 'f> {
         b.switch_to_block(start);
         let [visit, door] = [b.block_params(start)[0], b.block_params(start)[1]];
         let mut field = |offset: usize| b.ins().load(types::I64, FLAGS, visit, offset as i32);
+        let cells = field(offset_of!(Visit, cells));
         let [reals, complexes, ints] =
-            [offset_of!(Visit, reals), offset_of!(Visit, complexes), offset_of!(Visit, ints)].map(&mut field);
-        let [cells, steps] = [offset_of!(Visit, cells), offset_of!(Visit, fuel)].map(field);
-        let fuel = b.declare_var(types::I64);
-        b.def_var(fuel, steps);
+            [offset_of!(Visit, reals), offset_of!(Visit, complexes), offset_of!(Visit, ints)];
+        let values = [reals, complexes, ints, offset_of!(Visit, frames), offset_of!(Visit, fuel)].map(field);
+        let [reals, complexes, ints, frames, fuel] = values.map(|value| {
+            let variable = b.declare_var(types::I64);
+            b.def_var(variable, value);
+            variable
+        });
         Lowering {
             plan,
             part,
@@ -109,10 +116,10 @@ impl<'a, 'f> Lowering<'a, 'f> {
             b,
             visit,
             door,
-            reals,
-            complexes,
-            ints,
+            banks: [reals, complexes, ints],
             cells,
+            frames,
+            resumed: BTreeMap::new(),
             variables: HashMap::new(),
             fuel,
             stacks: vec![],
@@ -131,7 +138,7 @@ impl<'a, 'f> Lowering<'a, 'f> {
 
     /// Whether machine code goes on with an instruction.
     fn is_inside(&self, pc: usize) -> bool {
-        self.part.range.contains(&pc) && is_native(self.code(pc), &self.plan.routine.slots)
+        self.part.range.contains(&pc) && self.plan.is_native(pc)
     }
 
     /// Lists the tapes, arrays and blocks.
@@ -143,7 +150,11 @@ impl<'a, 'f> Lowering<'a, 'f> {
             }
             let code = self.code(pc);
             let door = matches!(code, Code::Native(..)).then_some(pc);
-            let targets = routine.successors(pc).filter(|_| code.ends());
+            let calls = matches!(code, Code::Call(..));
+            if calls {
+                self.resumed.insert(pc + 1, self.b.create_block());
+            }
+            let targets = routine.successors(pc).filter(|_| code.ends() || calls).chain(calls.then_some(0));
             for to in door.into_iter().chain(targets) {
                 if self.is_inside(to) {
                     self.blocks.entry(to).or_insert_with(|| self.b.create_block());
@@ -267,16 +278,20 @@ impl<'a, 'f> Lowering<'a, 'f> {
     fn go(&mut self, pc: usize, to: Pc, commit: impl FnOnce(&mut Self)) {
         let to = to as usize;
         if to <= pc {
-            let cost = (pc + 1 - to) as i64;
-            let fuel = self.b.use_var(self.fuel);
-            let few = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, fuel, cost);
-            self.leave_if(few, pc);
-            let rest = self.b.ins().iadd_imm(fuel, -cost);
-            self.b.def_var(self.fuel, rest);
+            self.spend(pc, pc + 1 - to);
         }
         commit(self);
         let block = self.target(to);
         self.b.ins().jump(block, &[]);
+    }
+
+    /// Counts steps, or leaves.
+    fn spend(&mut self, pc: usize, cost: usize) {
+        let (fuel, cost) = (self.b.use_var(self.fuel), cost as i64);
+        let few = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, fuel, cost);
+        self.leave_if(few, pc);
+        let rest = self.b.ins().iadd_imm(fuel, -cost);
+        self.b.def_var(self.fuel, rest);
     }
 
     /// Ends a block by a table.
@@ -338,7 +353,8 @@ impl<'a, 'f> Lowering<'a, 'f> {
                 let offset = k * size_of::<Cell>();
                 self.b.ins().store(FLAGS, top, self.cells, offset as i32);
             }
-            let fuel = self.b.use_var(self.fuel);
+            let [frames, fuel] = [self.frames, self.fuel].map(|variable| self.b.use_var(variable));
+            self.b.ins().store(FLAGS, frames, self.visit, offset_of!(Visit, frames) as i32);
             self.b.ins().store(FLAGS, fuel, self.visit, offset_of!(Visit, fuel) as i32);
             let pc = self.b.ins().iconst(types::I64, pc as i64);
             self.b.ins().return_(&[pc]);

@@ -88,11 +88,7 @@ impl Lowering<'_, '_> {
 
     /// The place of a register in its bank.
     pub(super) fn place(&mut self, bank: Bank, reg: Reg) -> (Value, i32) {
-        let base = match bank {
-            Bank::Real => self.reals,
-            Bank::Complex => self.complexes,
-            _ => self.ints,
-        };
+        let base = self.b.use_var(self.banks[bank as usize]);
         let offset = i64::from(reg) * width(bank);
         match i32::try_from(offset + 8) {
             Ok(_) => (base, offset as i32),
@@ -173,6 +169,12 @@ impl Lowering<'_, '_> {
         self.b.switch_to_block(on);
     }
 
+    pub(super) fn advance(&mut self, pointer: Variable, bytes: i64) {
+        let from = self.b.use_var(pointer);
+        let to = self.b.ins().iadd_imm(from, bytes);
+        self.b.def_var(pointer, to);
+    }
+
     /// The number of a tape.
     pub(super) fn tape(&self, stack: Stack) -> usize {
         self.stacks.iter().position(|s| *s == stack).unwrap_or(0)
@@ -186,8 +188,7 @@ impl Lowering<'_, '_> {
         let (variable, value) = (self.top(stack), self.get(stack.bank, reg));
         let top = self.b.use_var(variable);
         self.write(stack.bank, top, 0, value);
-        let next = self.b.ins().iadd_imm(top, width(stack.bank));
-        self.b.def_var(variable, next);
+        self.advance(variable, width(stack.bank));
     }
 
     pub(super) fn peek_tape(&mut self, stack: Stack) -> [Value; 2] {
@@ -196,10 +197,7 @@ impl Lowering<'_, '_> {
     }
 
     pub(super) fn drop_top(&mut self, stack: Stack) {
-        let variable = self.top(stack);
-        let top = self.b.use_var(variable);
-        let next = self.b.ins().iadd_imm(top, -width(stack.bank));
-        self.b.def_var(variable, next);
+        self.advance(self.top(stack), -width(stack.bank));
     }
 
     pub(super) fn pop(&mut self, stack: Stack, reg: Reg) {
