@@ -5,6 +5,7 @@
 //! ```
 //! - `arith`, `branchy`, `trig`: 1,000 rounds; the gradient written by hand, emitted as Rust, and prepared.
 //! - `trace`: the same of the trace of a product of two 30 x 30 matrices.
+//! - `tree`: a function that calls itself, some 20,000 calls.
 //! - `first`: from text to the first gradient, everything fresh.
 //! - `prepared`: `a / (a + b b)` called again.
 //!
@@ -23,7 +24,7 @@ use ketgrad_core::{
     text::parse_program,
 };
 use workload::{
-    by_hand::{LOOPS, ROUNDS, ROWS, TRACE, trace},
+    by_hand::{DEPTH, LOOPS, ROUNDS, ROWS, TRACE, TREE, TREE_CALLS, trace, tree},
     emitted,
 };
 
@@ -96,6 +97,32 @@ fn row(name: &str, [hand, emitted, program]: [f64; 3]) {
     );
 }
 
+fn recursion() {
+    let (program, at) = (parse_program(TREE).unwrap(), [Datum::Real(0.7), Datum::Int(DEPTH)]);
+    let mut bytecode = Derivatives::<f64>::new(&program, "tree").unwrap();
+    let mut jit = Derivatives::<f64>::new(&program, "tree").unwrap().with_jit();
+    let (value, gradient) = jit.value_and_gradient(&at).unwrap();
+    let [y, slope] = tree(0.7, DEPTH);
+    assert!(value == y && matches!(gradient[0], Datum::Real(x) if (x - slope).abs() < 1e-12 * slope.abs()));
+    let times = turns([
+        &mut || {
+            black_box(tree(black_box(0.7), black_box(DEPTH)));
+        },
+        &mut || {
+            black_box(bytecode.value_and_gradient(black_box(&at)).unwrap());
+        },
+        &mut || {
+            black_box(jit.value_and_gradient(black_box(&at)).unwrap());
+        },
+    ]);
+    let [hand, bytecode, jit] = times.map(|t| t / TREE_CALLS as f64 * 1e9);
+    println!(
+        "tree, ns a call: by hand {hand:.2}, bytecode {bytecode:.1} ({:.1}), machine code {jit:.2} ({:.2})",
+        bytecode / hand,
+        jit / hand
+    );
+}
+
 fn ratios(_: &mut Criterion) {
     println!("\n{ROUNDS} rounds    by hand    emitted ratio    program ratio");
     let rust = [emitted::arith_gradient, emitted::branchy_gradient, emitted::trig_gradient];
@@ -137,6 +164,7 @@ fn ratios(_: &mut Criterion) {
         ]),
     );
     assert_eq!(emitted::trace_gradient(&a, &b, ROWS as i64), trace(&a, &b, ROWS));
+    recursion();
     let (mut p, mut g) = (prepared(FRACTION, "fraction"), [0.0; 2]);
     let [fresh, again] = turns([
         &mut || {

@@ -63,6 +63,23 @@ pub fn trace(a: &[f64], b: &[f64], n: usize) -> (f64, Vec<f64>, Vec<f64>) {
     (s, a_bar, b_bar)
 }
 
+/// Calls of [`TREE`] from this `n`.
+pub const TREE_CALLS: usize = 21_891;
+/// How deep they go.
+pub const DEPTH: i64 = 20;
+
+/// A function that calls itself twice.
+pub const TREE: &str = "fn tree(x, n: int) { if n < 2 { 0.5 * x * x + x } else { let u = tree(x, n - 1); let v = tree(0.5 * x, n - 2); 0.9 * u + v * x } }";
+
+/// [`TREE`] and its slope.
+pub fn tree(x: f64, n: i64) -> [f64; 2] {
+    if n < 2 {
+        return [0.5 * x * x + x, x + 1.0];
+    }
+    let ([u, du], [v, dv]) = (tree(x, n - 1), tree(0.5 * x, n - 2));
+    [0.9 * u + v * x, 0.9 * du + 0.5 * dv * x + v]
+}
+
 fn arith([x, c]: [f64; 2], tape: &mut [f64; ROUNDS]) -> (f64, [f64; 2]) {
     let mut y = x;
     for t in tape.iter_mut() {

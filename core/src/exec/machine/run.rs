@@ -358,8 +358,7 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                         return Err(place!().depth(limits.depth, callee));
                     }
                     spend!(callee.code.len());
-                    let mut next = base;
-                    next.iter_mut().zip(routine.sizes).for_each(|(b, size)| *b += size as usize);
+                    let next = std::array::from_fn(|b| base[b] + routine.sizes[b] as usize);
                     banks.grow(next, callee);
                     banks.transfer(&routine.slots[args.range()], base, &callee.params, next);
                     frames.push(Frame::new(current, pc));
@@ -369,8 +368,7 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                 Code::Return(values) => {
                     let Some(frame) = frames.pop() else { return Ok(values) };
                     let caller = &code.routines[frame.routine()];
-                    let mut below = base;
-                    below.iter_mut().zip(caller.sizes).for_each(|(b, size)| *b -= size as usize);
+                    let below = std::array::from_fn(|b| base[b] - caller.sizes[b] as usize);
                     let to = caller.awaited(frame.pc());
                     banks.transfer(&routine.slots[values.range()], base, to, below);
                     banks.clear(base, routine);
