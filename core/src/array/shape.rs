@@ -281,17 +281,17 @@ impl Moved {
     ///
     /// # Errors
     /// It does not fit there.
-    pub(crate) fn embed(part: &[usize], whole: &[usize], axis: i64, start: i64) -> Result<Moved, ArrayError> {
-        let axis = checked_axis("embed", axis, whole)?;
+    pub(crate) fn embed(op: &'static str, part: &[usize], whole: &[usize], axis: i64, start: i64) -> Result<Moved, ArrayError> {
+        let axis = checked_axis(op, axis, whole)?;
         let (_, along, inner) = axis_split(whole, axis);
         let mut expected = Shape::from_slice(whole);
         expected[axis] = part.get(axis).copied().unwrap_or(0);
         if expected.as_slice() != part {
             let words = "a part that differs from the whole along one axis";
-            return Err(ArrayError::shape("embed", words, &[part, whole]));
+            return Err(ArrayError::shape(op, words, &[part, whole]));
         }
         let len = i64::try_from(expected[axis]).unwrap_or(i64::MAX);
-        let (start, len) = checked_range("embed", start, len, along, whole)?;
+        let (start, len) = checked_range(op, start, len, along, whole)?;
         let body = len * inner;
         Ok(Moved { run: along * inner, lead: start * inner, body, from: 0, step: body })
     }
@@ -326,6 +326,14 @@ impl Moved {
         for (k, run) in out.chunks_mut(self.run.max(1)).enumerate() {
             let from = a.iter().skip(self.from + k * self.step);
             run.iter_mut().skip(self.lead).take(self.body).zip(from).for_each(|(x, y)| *x += y.clone());
+        }
+    }
+
+    /// Copies what is moved and leaves the rest.
+    pub(crate) fn put<T: Clone>(&self, a: &[T], out: &mut [T]) {
+        for (k, run) in out.chunks_mut(self.run.max(1)).enumerate().filter(|_| self.body > 0) {
+            let from = self.from + k * self.step;
+            run[self.lead..self.lead + self.body].clone_from_slice(&a[from..from + self.body]);
         }
     }
 

@@ -298,6 +298,11 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         }
         return Ok(y);
     }
+    if op == A::Paste {
+        let mut y = bank.own(x.arrays.pop(), room)?;
+        array::paste(&x.arrays[0], Arc::make_mut(&mut y), x.ints[0], x.ints[1])?;
+        return Ok(y);
+    }
     if matches!(op, A::Spread | A::SumLike)
         && let [a, other] = x.arrays.as_slice()
         && a.shape() == other.shape()
