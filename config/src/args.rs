@@ -338,6 +338,9 @@ pub struct DiffArgs {
     /// The function to differentiate [default: the last one]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub function: Option<String>,
+    /// The parameters to differentiate by; the others are constants [default: all]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', conflicts_with = "emit")]
+    pub by: Vec<String>,
     /// First derivatives, or second ones too
     #[arg(long, value_name = "1|2", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=2))]
     pub order: u8,

@@ -65,7 +65,12 @@ fn shapes_that_do_not_fit() {
         ("take(a, [0, 3])", &[3], &[1], "`take`: index 3 along an axis of 3"),
         ("embed(a, b, 0, 2)", &[2], &[3], "`embed`: 2 elements from 2 on along an axis of 3"),
         ("paste(a, b, 0, 2)", &[2], &[3], "`paste`: 2 elements from 2 on along an axis of 3"),
-        ("paste(a, b, 0, 0)", &[2], &[2, 2], "`paste` takes a part that differs from the whole along one axis"),
+        (
+            "paste(a, b, 0, 0)",
+            &[2],
+            &[2, 2],
+            "`paste` takes a part that differs from the whole along one axis",
+        ),
         ("with_row(b, a, 0)", &[2], &[3, 3], "`with_row`: `paste` takes a part that differs from the whole"),
         ("with_row(b, a, 3)", &[3], &[3, 3], "`with_row`: `paste`: 1 elements from 3 on along an axis of 3"),
         ("scatter(a, b, [0])", &[2], &[3], "`scatter` takes a row for each index"),

@@ -281,7 +281,13 @@ impl Moved {
     ///
     /// # Errors
     /// It does not fit there.
-    pub(crate) fn embed(op: &'static str, part: &[usize], whole: &[usize], axis: i64, start: i64) -> Result<Moved, ArrayError> {
+    pub(crate) fn embed(
+        op: &'static str,
+        part: &[usize],
+        whole: &[usize],
+        axis: i64,
+        start: i64,
+    ) -> Result<Moved, ArrayError> {
         let axis = checked_axis(op, axis, whole)?;
         let (_, along, inner) = axis_split(whole, axis);
         let mut expected = Shape::from_slice(whole);

@@ -29,6 +29,7 @@ use crate::{
 
 use super::{
     BudgetError, Bytecode, CallError, Executable, Host, Limits, NoHost, RunError,
+    constant::{Held, Holding},
     data::Datum,
     machine::{Machine, Tapes},
     prepared::Prepared,
@@ -45,6 +46,16 @@ pub enum DeriveError {
         name: String,
         /// The name most like it.
         nearest: Option<String>,
+    },
+    /// No parameter of that name.
+    #[error("`{function}` has no parameter `{name}`: it has {}", listed(parameters))]
+    NoParameter {
+        /// The name asked for.
+        name: String,
+        /// The function.
+        function: String,
+        /// What it has.
+        parameters: Vec<String>,
     },
     /// Shapes that do not fit, whatever the data are.
     #[error(transparent)]
@@ -101,6 +112,10 @@ fn hint(nearest: &Option<String>) -> String {
     nearest.as_ref().map(|n| format!(": did you mean `{n}`?")).unwrap_or_default()
 }
 
+fn listed(names: &[String]) -> String {
+    if names.is_empty() { "none".to_owned() } else { format!("`{}`", names.join("`, `")) }
+}
+
 impl From<CallError> for DeriveError {
     fn from(e: CallError) -> DeriveError {
         DeriveError::Run(e.into())
@@ -112,11 +127,12 @@ pub type Gradient<S> = Vec<Datum<S>>;
 
 /// A function of a program, its derivatives, and the memory to run them.
 pub struct Derivatives<'h, S: Scalar> {
-    program: Program,
-    f: FuncId,
+    pub(super) program: Program,
+    pub(super) f: FuncId,
     level: Level,
-    host: &'h dyn Host<S>,
-    limits: Limits,
+    pub(super) host: &'h dyn Host<S>,
+    pub(super) held: Held<S>,
+    pub(super) limits: Limits,
     machine: Machine<S>,
     value: Option<Bytecode>,
     gradient: Option<Bytecode>,
@@ -150,6 +166,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
             f,
             level: Level::default(),
             host: &NoHost,
+            held: Vec::new(),
             limits: Limits::default(),
             machine: Machine::new(),
             value: None,
@@ -226,7 +243,13 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         let new = new.with_host(self.host).with_level(self.level).with_limits(limits);
         #[cfg(feature = "jit")]
         let new = Derivatives { jit: self.jit, ..new };
-        Ok(new)
+        Ok(Derivatives { held: self.held.clone(), ..new })
+    }
+
+    /// Forgets what was compiled.
+    pub(super) fn forget(&mut self) {
+        (self.value, self.gradient, self.pullback, self.pushforward) = (None, None, None, None);
+        (self.second, self.squares, self.split) = (None, None, None);
     }
 
     /// The bytes of what is kept from call to call: registers, and the trace that a pullback reads. They grow as a run
@@ -420,7 +443,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         let Some((primal, _)) = &self.split else {
             return Err(CallError::Undefined { name: String::new() }.into());
         };
-        let value = primal.call(&mut self.machine, self.host, &self.limits, args)?;
+        let host = Holding { host: self.host, held: &self.held };
+        let value = primal.call(&mut self.machine, &host, &self.limits, args)?;
         let tapes = self.machine.take_tapes();
         Ok(Pulled { value, tapes, args: args.to_vec(), of: self })
     }
@@ -519,7 +543,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         let Some(code) = self.gradient.clone() else {
             return Err(CallError::Undefined { name: String::new() }.into());
         };
-        Ok(Prepared::new(code, self.host, self.limits))
+        Ok(Prepared::new(code, self.host, self.held.clone(), self.limits))
     }
 
     /// The program with the function and all it calls optimised. What has a rule of its own keeps it.
@@ -548,7 +572,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
 
     fn run(&mut self, code: Option<&Bytecode>, args: &[Datum<S>]) -> Result<Datum<S>, RunError> {
         let code = code.ok_or(CallError::Undefined { name: String::new() })?;
-        code.call(&mut self.machine, self.host, &self.limits, args)
+        let host = Holding { host: self.host, held: &self.held };
+        code.call(&mut self.machine, &host, &self.limits, args)
     }
 }
 
@@ -574,7 +599,8 @@ impl<T: Real, S: Scalar<Real = T>> Pulled<'_, '_, S> {
         };
         check_cotangent(&y_bar, &self.value)?;
         of.machine.put_tapes(&self.tapes);
-        let bars = adjoint.call(&mut of.machine, of.host, &of.limits, &[y_bar])?;
+        let host = Holding { host: of.host, held: &of.held };
+        let bars = adjoint.call(&mut of.machine, &host, &of.limits, &[y_bar])?;
         let mut bars = bars.fields().to_vec();
         extend(&mut bars, &self.args)?;
         Ok(bars)

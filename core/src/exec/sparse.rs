@@ -7,7 +7,7 @@
 //! they are found once and used often.
 //!
 //! ```
-//! use ketgrad_core::{exec::{Colouring, Datum, Derivatives, inspect::jacobian_pattern}, text::parse_program};
+//! use ketgrad_core::{exec::{Colouring, Datum, Derivatives}, text::parse_program};
 //!
 //! // Differences of neighbours: three entries in each row.
 //! let source = "fn f(u: array) {
@@ -17,9 +17,10 @@
 //! }";
 //! let program = parse_program(source).map_err(|e| e[0].clone())?;
 //! let u = [Datum::reals((0..100).map(|k| 0.01 * k as f64))];
-//! let colouring = Colouring::new(jacobian_pattern(&program, "f", &u)?);
+//! let mut f = Derivatives::<f64>::new(&program, "f")?;
+//! let colouring = Colouring::new(f.jacobian_pattern(&u)?);
 //! assert_eq!((colouring.pattern().len(), colouring.products()), (294, 3));
-//! let jacobian = Derivatives::<f64>::new(&program, "f")?.sparse_jacobian(&u, &colouring)?;
+//! let jacobian = f.sparse_jacobian(&u, &colouring)?;
 //! assert_eq!(jacobian.row(10).collect::<Vec<_>>(), [(10, &1.0), (11, &-0.44), (12, &1.0)]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -32,7 +33,7 @@ use super::{
     CallError, Derivatives, DeriveError, RunError,
     data::Datum,
     derivatives::{count, flatten, set_one},
-    inspect::Pattern,
+    inspect::{Inspection, Pattern, hessian_of, jacobian_of},
 };
 
 /// Groups of columns, or of rows, that one product finds together.
@@ -136,6 +137,26 @@ impl<T: Real> Sparse<T> {
 }
 
 impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
+    /// The [pattern](super::inspect::jacobian_pattern()) of the Jacobian at these arguments, and at all others that take the same way
+    /// through the program. What a primitive gives depends on all it is given.
+    ///
+    /// # Errors
+    /// The arguments do not fit, or the program fails.
+    pub fn jacobian_pattern(&self, args: &[Datum<S>]) -> Result<Pattern, DeriveError> {
+        let f = Inspection::of(&self.program, self.f)?;
+        jacobian_of(f.with_host(&self.holding()).with_limits(self.limits), args)
+    }
+
+    /// The [pattern](super::inspect::hessian_pattern()) of the Hessian.
+    ///
+    /// # Errors
+    /// As [`jacobian_pattern`](Derivatives::jacobian_pattern); the function must have a gradient.
+    pub fn hessian_pattern(&self, args: &[Datum<S>]) -> Result<Pattern, DeriveError> {
+        let name = &self.program.functions[self.f].name;
+        let gradient = Inspection::of_gradient(&self.program, name)?;
+        hessian_of(gradient.with_host(&self.holding()).with_limits(self.limits), args)
+    }
+
     /// The Jacobian, a row for each real number of the result and a column for each of the arguments, in order; by
     /// tangents or cotangents, whichever are fewer.
     ///

@@ -122,7 +122,9 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool]) -> Found {
         A::Shape => Ok(Known::Ints(known!(args, 0).iter().map(|&n| long(n)).collect())),
         A::Reshape => reshaped(known!(args, 0), list!(args, 1)),
         A::Like => array(&known!(args, 1)),
-        A::Embed | A::Paste => embedded(name, &known!(args, 0), &known!(args, 1), int!(args, 2), int!(args, 3)),
+        A::Embed | A::Paste => {
+            embedded(name, &known!(args, 0), &known!(args, 1), int!(args, 2), int!(args, 3))
+        }
         A::Scatter => {
             let (rows, whole) = (known!(args, 0), known!(args, 1));
             let (n, inner) = (known!(args, 2)[0], whole[1..].iter().product::<usize>());
