@@ -25,14 +25,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use crate::scalar::{Real, Scalar};
 
 use super::{
     CallError, Derivatives, DeriveError, RunError,
     data::Datum,
-    derivatives::{count, flatten, set_one},
+    derivatives::{count, flatten},
     inspect::{Inspection, Pattern, hessian_of, jacobian_of},
 };
 
@@ -182,19 +182,17 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
         args: &[Datum<S>],
         colouring: &Colouring,
     ) -> Result<Sparse<T>, DeriveError> {
+        let function = self.program().functions[self.function()].name.clone();
         if colouring.by_rows {
-            let y = self.value(args)?;
-            self.compressed(colouring, y.zero_tangent().as_slice(), |d, seeds| {
-                let seed = seeds.first().cloned().unwrap_or(Datum::Int(0));
-                Ok(d.vjp(args, seed)?.1)
+            // One run for all rows, and the way back for each group of them.
+            let mut pulled = self.pullback(args)?;
+            let zeros = pulled.value.zero_tangent();
+            compressed(colouring, &function, zeros.as_slice(), |seeds| {
+                pulled.call(seeds.into_iter().next().unwrap_or(Datum::Int(0)))
             })
         } else {
             let zeros: Vec<Datum<S>> = args.iter().filter_map(Datum::zero_tangent).collect();
-            self.compressed(colouring, &zeros, |d, seeds| {
-                let (y, mut dot) = d.jvp(args, &seeds)?;
-                dot.extend_like(&y);
-                Ok(vec![dot])
-            })
+            compressed(colouring, &function, &zeros, |seeds| Ok(vec![self.jvp(args, &seeds)?.1]))
         }
     }
 
@@ -208,48 +206,57 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
         args: &[Datum<S>],
         colouring: &Colouring,
     ) -> Result<Sparse<T>, DeriveError> {
-        let zeros: Vec<Datum<S>> = args.iter().filter_map(Datum::zero_tangent).collect();
-        self.compressed(colouring, &zeros, |d, seeds| Ok(d.hvp(args, &seeds)?.1))
-    }
-
-    /// One product for each group, and each number of it to its place.
-    fn compressed(
-        &mut self,
-        colouring: &Colouring,
-        zeros: &[Datum<S>],
-        mut product: impl FnMut(&mut Self, Vec<Datum<S>>) -> Result<Vec<Datum<S>>, DeriveError>,
-    ) -> Result<Sparse<T>, DeriveError> {
-        let Colouring { pattern, groups, products, by_rows } = colouring;
-        let seeds: usize = zeros.iter().map(count).sum();
         let function = self.program().functions[self.function()].name.clone();
-        let misfit = |expected: usize, given: usize| {
-            let function = function.clone();
-            DeriveError::Run(RunError::Call(CallError::Arity { function, expected, given }))
-        };
-        if seeds != groups.len() {
-            return Err(misfit(groups.len(), seeds));
+        let zeros: Vec<Datum<S>> = args.iter().filter_map(Datum::zero_tangent).collect();
+        compressed(colouring, &function, &zeros, |seeds| Ok(self.hvp(args, &seeds)?.1))
+    }
+}
+
+/// One product for each group, and each number of it to its place.
+fn compressed<T: Real, S: Scalar<Real = T>>(
+    Colouring { pattern, groups, products, by_rows }: &Colouring,
+    function: &str,
+    zeros: &[Datum<S>],
+    mut product: impl FnMut(Vec<Datum<S>>) -> Result<Vec<Datum<S>>, DeriveError>,
+) -> Result<Sparse<T>, DeriveError> {
+    let seeds: usize = zeros.iter().map(count).sum();
+    let misfit = |expected: usize, given: usize| {
+        let function = function.to_owned();
+        DeriveError::Run(RunError::Call(CallError::Arity { function, expected, given }))
+    };
+    if seeds != groups.len() {
+        return Err(misfit(groups.len(), seeds));
+    }
+    let expected = if *by_rows { pattern.columns } else { pattern.rows.len() };
+    let mut lines: Vec<Vec<T>> = Vec::with_capacity(*products);
+    for group in 0..*products {
+        let mut members = groups.iter().map(|g| *g == group);
+        let seeds = zeros.iter().map(|d| seeded(d, &mut members)).collect();
+        let mut line = Vec::with_capacity(expected);
+        product(seeds)?.iter().for_each(|d| flatten(d, &mut line));
+        if line.len() != expected {
+            return Err(misfit(expected, line.len()));
         }
-        let expected = if *by_rows { pattern.columns } else { pattern.rows.len() };
-        let mut lines: Vec<Vec<T>> = Vec::with_capacity(*products);
-        for group in 0..*products {
-            let mut seeds = zeros.to_vec();
-            for (k, _) in groups.iter().enumerate().filter(|(_, g)| **g == group) {
-                let mut place = k;
-                let found = seeds.iter_mut().any(|d| set_one(d, &mut place));
-                debug_assert!(found, "there is a seed for each line");
-            }
-            let mut line = Vec::new();
-            product(self, seeds)?.iter().for_each(|d| flatten(d, &mut line));
-            if line.len() != expected {
-                return Err(misfit(expected, line.len()));
-            }
-            lines.push(line);
-        }
-        let values = pattern.rows.iter().enumerate().map(|(r, row)| {
-            row.iter()
-                .map(|&c| if *by_rows { lines[groups[r]][c].clone() } else { lines[groups[c]][r].clone() })
-                .collect()
-        });
-        Ok(Sparse { values: values.collect(), pattern: pattern.clone() })
+        lines.push(line);
+    }
+    let values = pattern.rows.iter().enumerate().map(|(r, row)| {
+        row.iter()
+            .map(|&c| if *by_rows { lines[groups[r]][c].clone() } else { lines[groups[c]][r].clone() })
+            .collect()
+    });
+    Ok(Sparse { values: values.collect(), pattern: pattern.clone() })
+}
+
+/// A zero with ones where the iterator says so, a word for each real number in order.
+fn seeded<T: Real, S: Scalar<Real = T>>(
+    zero: &Datum<S>,
+    members: &mut dyn Iterator<Item = bool>,
+) -> Datum<S> {
+    let mut number = |x: &T| if members.next() == Some(true) { T::one() } else { x.clone() };
+    match zero {
+        Datum::Real(x) => Datum::Real(number(x)),
+        Datum::Reals(xs) => Datum::Reals(Arc::new(xs.map(number))),
+        Datum::Tuple(fields) => Datum::Tuple(fields.iter().map(|d| seeded(d, members)).collect()),
+        other => other.clone(),
     }
 }
