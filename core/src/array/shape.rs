@@ -40,15 +40,14 @@ pub fn checked_axis(op: &'static str, axis: i64, shape: &[usize]) -> Result<usiz
 /// # Errors
 /// An index is out of range, or their number is not that of the axes.
 pub fn place(shape: &[usize], indices: &[i64]) -> Result<i64, ArrayError> {
-    let inside = |(&i, &n): (&i64, &usize)| usize::try_from(i).ok().filter(|&i| i < n);
+    let inside =
+        |at: usize, (&i, &n): (&i64, &usize)| Some(at * n + usize::try_from(i).ok().filter(|&i| i < n)?);
     let fits = indices.len() == shape.len();
-    let indexed: Option<Shape> = indices.iter().zip(shape).map(inside).collect();
-    let Some(indexed) = indexed.filter(|_| fits) else {
+    let found = fits.then(|| indices.iter().zip(shape).try_fold(0, inside)).flatten();
+    found.and_then(|place| i64::try_from(place).ok()).ok_or_else(|| {
         let what = format!("the element at {indices:?}");
-        return Err(ArrayError::Range { op: "place", what, shape: shape.to_vec() });
-    };
-    let place = indexed.iter().zip(shape).fold(0, |at, (&i, &n)| at * n + i);
-    Ok(i64::try_from(place).unwrap_or(i64::MAX))
+        ArrayError::Range { op: "place", what, shape: shape.to_vec() }
+    })
 }
 
 /// The indices of the element at the given place in row-major order, as text: `1,0`.
