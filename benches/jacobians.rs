@@ -12,7 +12,7 @@
 use std::hint::black_box;
 
 use ketgrad_core::{
-    exec::{Colouring, Datum, Derivatives},
+    exec::{Colouring, Datum, Derivatives, Sparse},
     text::parse_program,
 };
 use workload::timing::{noise, time};
@@ -21,11 +21,10 @@ const CAMERAS: usize = 49;
 const POINTS: usize = 7_776;
 const OBSERVATIONS: usize = 31_843;
 
-/// All observations at once: a vector for each number of a camera and of a point.
+/// All observations at once: a vector for each number of a camera and of a point. By the parameters of each observation the Jacobian
+/// has three rows for each and nothing else.
 const AT_ONCE: &str = "
-fn errors(cameras: array, points: array, w: array, seen: array, camera_of: array<int>, point_of: array<int>) {
-    let c = transpose(take(cameras, camera_of));
-    let p = transpose(take(points, point_of));
+fn of_each(c: array, p: array, w: array, seen: array) {
     let (a, b, c3) = (row(c, 0), row(c, 1), row(c, 2));
     let theta = sqrt(a * a + b * b + c3 * c3);
     let (a, b, g) = (a / theta, b / theta, c3 / theta);
@@ -38,6 +37,9 @@ fn errors(cameras: array, points: array, w: array, seen: array, camera_of: array
     let q = u * u + v * v;
     let f = (1 + row(c, 9) * q + row(c, 10) * q * q) * row(c, 6);
     [w * (u * f + row(c, 7) - row(seen, 0)), w * (v * f + row(c, 8) - row(seen, 1)), 1 - w * w]
+}
+fn errors(cameras: array, points: array, w: array, seen: array, camera_of: array<int>, point_of: array<int>) {
+    of_each(transpose(take(cameras, camera_of)), transpose(take(points, point_of)), w, seen)
 }";
 
 fn tensor(shape: &[usize], seed: f64, scale: f64, shift: f64) -> Datum<f64> {
@@ -48,6 +50,7 @@ fn tensor(shape: &[usize], seed: f64, scale: f64, shift: f64) -> Datum<f64> {
 fn bundle() -> ([Datum<f64>; 3], Datum<f64>, [Datum<f64>; 2]) {
     let mut cameras = noise(CAMERAS * 11, 0.1);
     for c in cameras.chunks_exact_mut(11) {
+        c[..3].iter_mut().for_each(|x| *x *= 0.1);
         c[5] -= 5.0;
         c[6] = 500.0 + 10.0 * c[6];
         c[9] *= 0.01;
@@ -76,12 +79,32 @@ fn bundle_adjustment(name: &str, source: &str, seen: Datum<f64>) {
         f = f.with_constant(name, value).unwrap();
     }
     let colouring = Colouring::new(f.jacobian_pattern(&at).unwrap());
-    let all = |j: &ketgrad_core::exec::Sparse<f64>| -> f64 {
-        (0..3 * OBSERVATIONS).map(|k| j.row(k).map(|(_, x)| x).sum::<f64>()).sum()
-    };
-    let sum = all(&f.sparse_jacobian(&at, &colouring).unwrap());
+    let sum = total(&f.sparse_jacobian(&at, &colouring).unwrap());
     eprintln!("{name}: {} products", colouring.products());
     row(name, sum, time(|| drop(black_box(f.sparse_jacobian(black_box(&at), &colouring).unwrap()))));
+}
+
+/// By the parameters of each observation, as if there were a camera and a point for each.
+fn blocks(seen: Datum<f64>) {
+    let ([cameras, points, w], _, [camera_of, point_of]) = bundle();
+    let program = parse_program("fn f(x: array, k: array<int>) { transpose(take(x, k)) }").unwrap();
+    let mut gather = Derivatives::<f64>::new(&program, "f").unwrap();
+    let c = gather.value(&[cameras, camera_of]).unwrap();
+    let at = [c, gather.value(&[points, point_of]).unwrap(), w];
+    let mut f = Derivatives::<f64>::new(&parse_program(AT_ONCE).unwrap(), "of_each").unwrap();
+    f = f.with_constant("seen", seen).unwrap();
+    let colouring = Colouring::new(f.jacobian_pattern(&at).unwrap());
+    let j = f.sparse_jacobian(&at, &colouring).unwrap();
+    eprintln!("bundle-blocks: {} products", colouring.products());
+    row(
+        "bundle-blocks",
+        total(&j),
+        time(|| drop(black_box(f.sparse_jacobian(black_box(&at), &colouring).unwrap()))),
+    );
+}
+
+fn total(j: &Sparse<f64>) -> f64 {
+    (0..3 * OBSERVATIONS).map(|k| j.row(k).map(|(_, x)| x).sum::<f64>()).sum()
 }
 
 fn hand() {
@@ -119,7 +142,9 @@ fn main() {
     if is_wanted("bundle") {
         let Datum::Reals(rows) = &seen else { return };
         let columns: Vec<f64> = (0..2).flat_map(|k| rows.iter().skip(k).step_by(2).copied()).collect();
-        bundle_adjustment("bundle", AT_ONCE, Datum::reals_of(&[2, OBSERVATIONS], columns).unwrap());
+        let columns = Datum::reals_of(&[2, OBSERVATIONS], columns).unwrap();
+        bundle_adjustment("bundle", AT_ONCE, columns.clone());
+        blocks(columns);
     }
     if is_wanted("bundle-loop") {
         bundle_adjustment("bundle-loop", include_str!("../examples/programs/bundle_adjustment.kg"), seen);

@@ -83,8 +83,55 @@ fn workloads() -> Vec<Workload> {
             "fn f(x: array) { let mut m = x[0]; for i in 1..len(x) { m = max(m, x[i]); } let mut s = 0.0; for i in 0..len(x) { s += exp(x[i] - m); } m + ln(s) }",
             array(100_000, &|k| (1.7 * k).sin() * 2.0),
         ),
+        Workload { name: "lstm-loop", source: LSTM_LOOP, ..lstm() },
     ]
 }
+
+/// A recurrent network of two layers of 14 cells, 1024 steps.
+fn lstm() -> Workload {
+    Workload {
+        name: "lstm",
+        n: 266,
+        source: include_str!("../examples/programs/lstm.kg"),
+        args: vec![tensor(&[4, 4, 14], 0.1), tensor(&[3, 14], 0.2)],
+        data: vec![("init", tensor(&[4, 14], 0.3)), ("sequence", tensor(&[1024, 14], 0.4))],
+    }
+}
+
+/// The same, number by number.
+const LSTM_LOOP: &str = "
+fn sigmoid(x) { 1 / (1 + exp(-x)) }
+fn loss(params: array, extra: array, init: array, sequence: array) {
+    let (layers, n, b) = (dim(params, 0) / 2, dim(sequence, 0), dim(sequence, 1));
+    let mut state = init;
+    let mut total = 0.0;
+    for t in 0..n - 1 {
+        let mut sum = 2.0;
+        let mut along = 0.0;
+        let mut golds = 0.0;
+        for k in 0..b {
+            let mut x = sequence[t, k] * extra[0, k];
+            for l in 0..layers {
+                let (i, j) = (2 * l, 2 * l + 1);
+                let h = state[i, k];
+                let forget = sigmoid(x * params[i, 0, k] + params[j, 0, k]);
+                let ingate = sigmoid(h * params[i, 1, k] + params[j, 1, k]);
+                let outgate = sigmoid(x * params[i, 2, k] + params[j, 2, k]);
+                let c = state[j, k] * forget + ingate * tanh(h * params[i, 3, k] + params[j, 3, k]);
+                x = outgate * tanh(c);
+                state[i, k] = x;
+                state[j, k] = c;
+            }
+            let y = x * extra[1, k] + extra[2, k];
+            sum += exp(y);
+            let gold = sequence[t + 1, k];
+            along += gold * y;
+            golds += gold;
+        }
+        total += along - golds * ln(sum);
+    }
+    -total / real((n - 1) * b)
+}";
 
 fn tensor(shape: &[usize], seed: f64) -> Datum<f64> {
     Datum::reals_of(shape, noise(shape.iter().product(), seed)).unwrap()
@@ -164,13 +211,7 @@ fn on_arrays() -> Vec<Workload> {
             args: vec![tensor(&[25], 0.1), tensor(&[25, 10], 0.2), tensor(&[25, 55], 0.3)],
             data: vec![("x", tensor(&[1000, 10], 0.1)), ("place", place())],
         },
-        Workload {
-            name: "lstm",
-            n: 266,
-            source: include_str!("../examples/programs/lstm.kg"),
-            args: vec![tensor(&[4, 4, 14], 0.1), tensor(&[3, 14], 0.2)],
-            data: vec![("init", tensor(&[4, 14], 0.3)), ("sequence", tensor(&[1024, 14], 0.4))],
-        },
+        lstm(),
     ]
 }
 

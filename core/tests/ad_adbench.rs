@@ -133,11 +133,8 @@ fn a_hand() {
         tensor(&[22, 5], 3, 0.0625, 0.0625),
         Datum::reals_of(&[4, 5], skin).unwrap(),
     ]);
-    let constants = [
-        ("hand", model),
-        ("points", tensor(&[3, 4], 5, 1.0, 0.0)),
-        ("chosen", Datum::ints([0, 2, 4, 1])),
-    ];
+    let constants =
+        [("hand", model), ("points", tensor(&[3, 4], 5, 1.0, 0.0)), ("chosen", Datum::ints([0, 2, 4, 1]))];
     let mut f = of(HAND, "errors", &constants);
     let theta = [tensor(&[26], 6, 0.25, 0.0)];
     let errors = items(&f.value(&theta).unwrap());
