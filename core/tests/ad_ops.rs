@@ -369,6 +369,7 @@ fn edges_are_the_same_in_every_mode() {
     let (nan, inf, zero) = (f64::NAN, f64::INFINITY, C::new(0.0, 0.0));
     let cases = [
         ("fn f(x) { abs(x) }", x(0.0), vec![0.0]),
+        ("fn f(x) { detach(x * x) * x }", x(3.0), vec![9.0]),
         ("fn f(x) { sign(x) + floor(x) + ceil(x) + round(x) + trunc(x) }", x(0.0), vec![0.0]),
         ("fn f(x, y) { min(x, y) }", xy(1.0, 1.0), vec![1.0, 0.0]),
         ("fn f(x, y) { max(x, y) }", xy(1.0, 1.0), vec![1.0, 0.0]),

@@ -10,7 +10,7 @@ macro_rules! for_each_function {
                 cos Cos tan Tan asin Asin acos Acos atan Atan sinh Sinh cosh Cosh tanh Tanh asinh Asinh
                 acosh Acosh atanh Atanh
             }
-            real1 { sign Sign floor Floor ceil Ceil round Round trunc Trunc }
+            real1 { sign Sign floor Floor ceil Ceil round Round trunc Trunc detach Detach }
             real2 { atan2 Atan2 hypot Hypot rem Rem }
         }
     };
