@@ -350,3 +350,16 @@ fn shapes_that_are_known_are_checked_when_a_program_is_read() {
     let lines: Vec<u32> = errors.iter().map(|e| e.at.line).collect();
     assert_eq!(lines, [2, 5]);
 }
+
+/// What was not chosen has no part in derivatives, where another language gives NaN.
+#[test]
+fn what_is_not_chosen_does_not_count() {
+    let program =
+        parse_program("fn f(x: array) { sum(masked(step(x, 0), sqrt(x) + 1 / x, x * x)) }").unwrap();
+    let mut f = Derivatives::<f64>::new(&program, "f").unwrap();
+    let x = [Datum::reals([4.0, -1.0, -9.0])];
+    let (value, gradient) = f.value_and_gradient(&x).unwrap();
+    assert_eq!((value, &gradient[0]), (84.25, &Datum::reals([0.25 - 0.0625, -2.0, -18.0])));
+    let tangent = [Datum::reals([1.0, 1.0, 1.0])];
+    assert_eq!(f.jvp(&x, &tangent).unwrap().1, Datum::Real(0.1875 - 20.0));
+}

@@ -48,6 +48,7 @@ composed! {
     Kron "kron" (Array, Array) "The Kronecker product of two matrices.";
     Row "row" (Array, Int) "What stands at an index along the first axis, which is lost.";
     WithRow "with_row" (Array, Array, Int) "`with_row(x, y, k)`: x, but for y at index k along the first axis.";
+    Masked "masked" (Reals, Number, Number) "`masked(m, x, y)`: x where m is 1, as `step` gives it, and y where it is 0, element by element. What is not chosen has no part in values and derivatives, even if it is infinite or undefined.";
     Full "full" (Number, Ints) "An array of the given shape with one number everywhere.";
     Eye "eye" (Int) "The unit matrix.";
     EigenValues "eigvalsh" (Array) "The eigenvalues of the Hermitian part of a matrix, ascending.";
@@ -336,6 +337,17 @@ impl Stage {
                 let zero = self.b.int(0);
                 let part = on(self, ArrayOp::InsertAxis, &[y, zero]);
                 self.on_arrays(ArrayOp::Paste, &[part, x, zero, k].map(Given::Value))?
+            }
+            Composed::Masked => {
+                let mask = self.fit(arg(0), &Kind::Array(Element::Real))?;
+                let one = self.b.real(1.0);
+                let rest = self.b.number2(Number2::Sub, one, mask);
+                let mut part = |k: usize, mask: Value| {
+                    let part = self.builtin(Builtin::Number2(Number2::Scale), &[arg(k), Given::Value(mask)]);
+                    part.map_err(|e| e.of(k))
+                };
+                let (x, y) = (part(1, mask)?, part(2, rest)?);
+                return self.binary(Operator::Add, x, y);
             }
             Composed::Full => {
                 let x = match arg(0) {

@@ -45,7 +45,9 @@ macro_rules! for_each_array_function {
                 contract(labels: Ints) -> Array; einsum(first: Ints, second: Ints, result: Ints) -> Array;
                 dot() -> Number; trace_product() -> Number;
             }
-            three { contract_first(labels: Ints) -> Array; contract_second(labels: Ints) -> Array; }
+            three {
+                contract_first(labels: Ints) -> Array; contract_second(labels: Ints) -> Array; masked() -> Array;
+            }
             real {
                 maximum() -> Real; minimum() -> Real; logsumexp() -> Real; shift() -> Real; sort() -> Reals;
                 softmax(axis: Int) -> Reals; logsumexp_keep(axis: Int) -> Reals; logsumexp_axis(axis: Int) -> Reals;

@@ -170,7 +170,7 @@ program! {
     }
     fn each(a: array, b: array) -> array {
         let y = sin(a) * a.cos() + exp(-a) + max(a, 0.5) - min(a, b) + pow(abs(a) + 1.0, 1.5) + powi(a, 3);
-        y + hypot(a, 2.0) + atan2(b, a) + a.floor() + sqrt(abs2(b)) + a.max(b) - log(hypot(a, b) + 1)
+        y + hypot(a, 2.0) + atan2(b, a) + a.floor() + sqrt(abs2(b)) + a.max(b) - log(hypot(a, b) + 1) + masked(step(a, b), a, b * b)
     }
     fn shaped(a: array) -> array {
         let t = transpose(a);
