@@ -12,7 +12,7 @@ use ketgrad_core::{
     array::indices_text,
     emit::{emit_dot, emit_latex, emit_rust},
     exec::{Datum, Derivatives, DeriveError, Limits},
-    ir::{Kind, Param, Program},
+    ir::{Kind, Program},
     pass::Level,
     qasm::{Label, Severity, SourceText},
     text,
@@ -133,12 +133,6 @@ fn differentiate<T: Number>(
     let mut numbers = Numbers::default();
     let result = f.program().functions[f.function()].result.clone();
     if result != Kind::Real && result.tangent().is_some() {
-        let parts = params.iter().map(|p| (p.name.as_str(), &p.kind));
-        if let Some((name, kind)) =
-            parts.chain([(entry.as_str(), &result)]).find(|(_, kind)| has_complex(kind))
-        {
-            return Err(in_words(&format_args!("a Jacobian is of real numbers, but `{name}` is {kind}")));
-        }
         if args.order == 2 {
             let what = "second derivatives are of a function that gives one real number";
             return Err(in_words(&format_args!("{what}, but `{entry}` gives {result}")));
@@ -148,15 +142,16 @@ fn differentiate<T: Number>(
         y.iter().for_each(|y| leaves(&entry, &result, y, &mut rows));
         let tangents = params.iter().zip(&point).filter_map(|(p, x)| Some((p, x.zero_tangent()?)));
         tangents.for_each(|(p, x)| leaves(&p.name, &p.kind, &x, &mut columns));
+        let names = [&rows, &columns].map(|list| parts(list));
         let mut needs = Needs::default();
-        needs.add("its numbers and their names", rows.len() as u128 * columns.len() as u128 * NAMED);
+        needs.add("its numbers and their names", names[0].len() as u128 * names[1].len() as u128 * NAMED);
         needs.check("the Jacobian", common.memory_limit)?;
         let matrix = f.jacobian(&point).map_err(failed)?;
         let value = rows.iter().map(|(name, x)| (name.clone(), numbers.leaf(x, name)));
         let value = Value::Object(value.collect());
         let object = [
             ("value", value),
-            ("jacobian", named(matrix, &rows, &columns, ["derivative of", "by"], &mut numbers)),
+            ("jacobian", named(matrix, &names[0], &names[1], ["derivative of", "by"], &mut numbers)),
         ];
         numbers.report(common, terminal)?;
         let text = object.iter().map(|(key, value)| in_text(key, value)).collect();
@@ -175,18 +170,12 @@ fn differentiate<T: Number>(
         .collect();
     object.push(("gradient", Value::Object(list)));
     if args.order == 2 {
-        if let Some(param) = params.iter().find(|p| has_complex(&p.kind)) {
-            let Param { name, kind } = param;
-            return Err(in_words(&format_args!("a Hessian is of real parameters, but `{name}` is {kind}")));
-        }
+        let names = parts(&entries);
         let mut needs = Needs::default();
-        needs.add("its numbers and their names", (entries.len() as u128).pow(2) * NAMED);
+        needs.add("its numbers and their names", (names.len() as u128).pow(2) * NAMED);
         needs.check("the Hessian", common.memory_limit)?;
         let rows = f.hessian(&point).map_err(failed)?;
-        object.push((
-            "hessian",
-            named(rows, &entries, &entries, ["second derivative by", "and"], &mut numbers),
-        ));
+        object.push(("hessian", named(rows, &names, &names, ["second derivative by", "and"], &mut numbers)));
     }
     numbers.report(common, terminal)?;
     let text = object.iter().map(|(key, value)| in_text(key, value)).collect();
@@ -232,26 +221,27 @@ pub(crate) fn answer(
 /// A matrix of derivatives, row by row, under the names of its rows and columns.
 fn named<T: Number>(
     matrix: Vec<Vec<T>>,
-    rows: &[(String, Leaf<T>)],
-    columns: &[(String, Leaf<T>)],
+    rows: &[String],
+    columns: &[String],
     [what, and]: [&str; 2],
     numbers: &mut Numbers,
 ) -> Value {
-    let row = |((row_name, _), row): (&(String, Leaf<T>), Vec<T>)| {
-        let entries = columns.iter().zip(row).map(|((name, _), x)| {
+    let row = |(row_name, row): (&String, Vec<T>)| {
+        let number = |(name, x): (&String, T)| {
             (name.clone(), numbers.real(x, &format!("the {what} {row_name} {and} {name}")))
-        });
-        (row_name.clone(), Value::Object(entries.collect()))
+        };
+        (row_name.clone(), Value::Object(columns.iter().zip(row).map(number).collect()))
     };
     Value::Object(rows.iter().zip(matrix).map(row).collect())
 }
 
-fn has_complex(kind: &Kind) -> bool {
-    match kind {
-        Kind::Complex | Kind::Array(ketgrad_core::ir::Element::Complex) => true,
-        Kind::Tuple(tuple) => tuple.fields.iter().any(|f| has_complex(&f.kind)),
-        _ => false,
-    }
+/// The names of real numbers: a complex one is two.
+fn parts<T>(leaves: &[(String, Leaf<T>)]) -> Vec<String> {
+    let names = leaves.iter().flat_map(|(name, leaf)| match leaf {
+        Leaf::Real(_) => vec![name.clone()],
+        Leaf::Complex(_) => vec![format!("{name}.re"), format!("{name}.im")],
+    });
+    names.collect()
 }
 
 /// What of a value has derivatives.

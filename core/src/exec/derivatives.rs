@@ -505,8 +505,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         Ok(split(result?, args)?.1)
     }
 
-    /// The Hessian by all real numbers among the arguments, in order, those in arrays and tuples included:
-    /// n Hessian-vector products.
+    /// The Hessian by all real numbers among the arguments, in order, those in arrays and tuples included, a complex number as
+    /// two: n Hessian-vector products.
     ///
     /// # Errors
     /// As [`value_and_gradient`](Derivatives::value_and_gradient).
@@ -520,10 +520,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         }
         let mut rows = Vec::with_capacity(n);
         for k in 0..n {
-            let mut dots = zeros.clone();
-            let mut place = k;
-            let one = dots.iter_mut().any(|d| set_one(d, &mut place));
-            debug_assert!(one, "the k-th of n numbers is among them");
+            let mut members = (0..n).map(|j| j == k);
+            let dots: Vec<Datum<S>> = zeros.iter().map(|d| seeded(d, &mut members)).collect();
             let (_, column) = self.hvp(args, &dots)?;
             let mut row = Vec::with_capacity(n);
             column.iter().for_each(|d| flatten(d, &mut row));
@@ -657,40 +655,61 @@ fn fits<S: Scalar>(
     }
 }
 
-/// How many real numbers a tangent has.
+/// How many real numbers a tangent has; a complex one is two.
 pub(super) fn count<S: Scalar>(d: &Datum<S>) -> usize {
+    let parts = if imaginary::<S>().is_some() { 2 } else { 1 };
     match d {
         Datum::Real(_) => 1,
         Datum::Reals(xs) => xs.len(),
+        Datum::Complex(_) => parts,
+        Datum::Complexes(zs) => parts * zs.len(),
         Datum::Tuple(fields) => fields.iter().map(count).sum(),
-        _ => 0,
+        Datum::Int(_) | Datum::Bool(_) | Datum::Handle(_) | Datum::Ints(_) => 0,
     }
 }
 
-/// Makes the `place`-th real number one; counts `place` down past the numbers before it.
-pub(super) fn set_one<T: Real, S: Scalar<Real = T>>(d: &mut Datum<S>, place: &mut usize) -> bool {
-    match d {
-        Datum::Real(x) if *place == 0 => *x = T::one(),
-        Datum::Real(_) => {
-            *place -= 1;
-            return false;
+/// The imaginary unit, of numbers that have one.
+fn imaginary<S: Scalar>() -> Option<S> {
+    S::from_parts(num_traits::Zero::zero(), num_traits::One::one())
+}
+
+/// A zero with ones where the iterator says so, a word for each real number in order.
+pub(super) fn seeded<T: Real, S: Scalar<Real = T>>(
+    zero: &Datum<S>,
+    members: &mut dyn Iterator<Item = bool>,
+) -> Datum<S> {
+    let mut number = |_: &T| if members.next() == Some(true) { T::one() } else { T::lit(0.0) };
+    let mut parts = |_: &S| {
+        let re = S::from_real(number(&T::lit(0.0)));
+        match imaginary::<S>() {
+            Some(i) => re + i * S::from_real(number(&T::lit(0.0))),
+            None => re,
         }
-        Datum::Reals(xs) if *place < xs.len() => std::sync::Arc::make_mut(xs)[*place] = T::one(),
-        Datum::Reals(xs) => {
-            *place -= xs.len();
-            return false;
-        }
-        Datum::Tuple(fields) => return fields.iter_mut().any(|f| set_one(f, place)),
-        _ => return false,
+    };
+    match zero {
+        Datum::Complex(z) => Datum::Complex(parts(z)),
+        Datum::Complexes(zs) => Datum::Complexes(std::sync::Arc::new(zs.map(parts))),
+        Datum::Real(x) => Datum::Real(number(x)),
+        Datum::Reals(xs) => Datum::Reals(std::sync::Arc::new(xs.map(number))),
+        Datum::Tuple(fields) => Datum::Tuple(fields.iter().map(|d| seeded(d, members)).collect()),
+        other => other.clone(),
     }
-    true
 }
 
 pub(super) fn flatten<S: Scalar>(d: &Datum<S>, row: &mut Vec<S::Real>) {
     match d {
         Datum::Real(x) => row.push(x.clone()),
         Datum::Reals(xs) => row.extend(xs.iter().cloned()),
+        Datum::Complex(z) => split_number(z, row),
+        Datum::Complexes(zs) => zs.iter().for_each(|z| split_number(z, row)),
         Datum::Tuple(fields) => fields.iter().for_each(|f| flatten(f, row)),
-        _ => {}
+        Datum::Int(_) | Datum::Bool(_) | Datum::Handle(_) | Datum::Ints(_) => {}
+    }
+}
+
+fn split_number<S: Scalar>(z: &S, row: &mut Vec<S::Real>) {
+    row.push(z.re());
+    if imaginary::<S>().is_some() {
+        row.push(z.im());
     }
 }

@@ -25,14 +25,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::collections::BTreeSet;
 
 use crate::scalar::{Real, Scalar};
 
 use super::{
     CallError, Derivatives, DeriveError, RunError,
     data::Datum,
-    derivatives::{count, flatten},
+    derivatives::{count, flatten, seeded},
     inspect::{Inspection, Pattern, hessian_of, jacobian_of},
 };
 
@@ -157,8 +157,8 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
         hessian_of(gradient.with_host(&self.holding()).with_limits(self.limits), args)
     }
 
-    /// The Jacobian, a row for each real number of the result and a column for each of the arguments, in order; by
-    /// tangents or cotangents, whichever are fewer.
+    /// The Jacobian, a row for each real number of the result and a column for each of the arguments, in order, where a complex
+    /// number is two, its real part and its imaginary part; by tangents or cotangents, whichever are fewer.
     ///
     /// # Errors
     /// It cannot be differentiated or run.
@@ -245,18 +245,4 @@ fn compressed<T: Real, S: Scalar<Real = T>>(
             .collect()
     });
     Ok(Sparse { values: values.collect(), pattern: pattern.clone() })
-}
-
-/// A zero with ones where the iterator says so, a word for each real number in order.
-fn seeded<T: Real, S: Scalar<Real = T>>(
-    zero: &Datum<S>,
-    members: &mut dyn Iterator<Item = bool>,
-) -> Datum<S> {
-    let mut number = |x: &T| if members.next() == Some(true) { T::one() } else { x.clone() };
-    match zero {
-        Datum::Real(x) => Datum::Real(number(x)),
-        Datum::Reals(xs) => Datum::Reals(Arc::new(xs.map(number))),
-        Datum::Tuple(fields) => Datum::Tuple(fields.iter().map(|d| seeded(d, members)).collect()),
-        other => other.clone(),
-    }
 }
