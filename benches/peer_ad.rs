@@ -98,7 +98,7 @@ fn lstm() -> Workload {
     }
 }
 
-/// The same, number by number.
+/// The same, number by number; `xs[k]` is the k-th in row-major order.
 const LSTM_LOOP: &str = "
 fn sigmoid(x) { 1 / (1 + exp(-x)) }
 fn loss(params: array, extra: array, init: array, sequence: array) {
@@ -110,21 +110,22 @@ fn loss(params: array, extra: array, init: array, sequence: array) {
         let mut along = 0.0;
         let mut golds = 0.0;
         for k in 0..b {
-            let mut x = sequence[t, k] * extra[0, k];
+            let mut x = sequence[b * t + k] * extra[k];
             for l in 0..layers {
-                let (i, j) = (2 * l, 2 * l + 1);
-                let h = state[i, k];
-                let forget = sigmoid(x * params[i, 0, k] + params[j, 0, k]);
-                let ingate = sigmoid(h * params[i, 1, k] + params[j, 1, k]);
-                let outgate = sigmoid(x * params[i, 2, k] + params[j, 2, k]);
-                let c = state[j, k] * forget + ingate * tanh(h * params[i, 3, k] + params[j, 3, k]);
+                let (i, j) = (2 * b * l + k, 2 * b * l + b + k);
+                let (p, q) = (8 * b * l + k, 8 * b * l + 4 * b + k);
+                let h = state[i];
+                let forget = sigmoid(x * params[p] + params[q]);
+                let ingate = sigmoid(h * params[p + b] + params[q + b]);
+                let outgate = sigmoid(x * params[p + 2 * b] + params[q + 2 * b]);
+                let c = state[j] * forget + ingate * tanh(h * params[p + 3 * b] + params[q + 3 * b]);
                 x = outgate * tanh(c);
-                state[i, k] = x;
-                state[j, k] = c;
+                state[i] = x;
+                state[j] = c;
             }
-            let y = x * extra[1, k] + extra[2, k];
+            let y = x * extra[b + k] + extra[2 * b + k];
             sum += exp(y);
-            let gold = sequence[t + 1, k];
+            let gold = sequence[b * t + b + k];
             along += gold * y;
             golds += gold;
         }

@@ -25,7 +25,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use crate::scalar::{Real, Scalar};
 
@@ -39,7 +39,7 @@ use super::{
 /// Groups of columns, or of rows, that one product finds together.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Colouring {
-    pattern: Pattern,
+    pattern: Arc<Pattern>,
     /// The group of each column, or of each row.
     groups: Vec<usize>,
     products: usize,
@@ -59,14 +59,24 @@ impl Colouring {
     #[must_use]
     pub fn by_columns(pattern: Pattern) -> Colouring {
         let groups = greedy(&transposed(&pattern), &pattern.rows);
-        Colouring { products: groups.iter().max().map_or(0, |g| g + 1), groups, pattern, by_rows: false }
+        Colouring {
+            products: groups.iter().max().map_or(0, |g| g + 1),
+            groups,
+            pattern: pattern.into(),
+            by_rows: false,
+        }
     }
 
     /// By rows: products with cotangents.
     #[must_use]
     pub fn by_rows(pattern: Pattern) -> Colouring {
         let groups = greedy(&pattern.rows, &transposed(&pattern));
-        Colouring { products: groups.iter().max().map_or(0, |g| g + 1), groups, pattern, by_rows: true }
+        Colouring {
+            products: groups.iter().max().map_or(0, |g| g + 1),
+            groups,
+            pattern: pattern.into(),
+            by_rows: true,
+        }
     }
 
     /// How many products with a vector give the whole matrix.
@@ -106,16 +116,18 @@ fn greedy(lines: &[Vec<usize>], back: &[Vec<usize>]) -> Vec<usize> {
 /// A matrix of which only some entries are kept.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Sparse<T> {
-    pattern: Pattern,
-    /// The values of each row, in the order of the pattern.
-    values: Vec<Vec<T>>,
+    pattern: Arc<Pattern>,
+    /// The values of each row, in the order of the pattern, one row behind the other.
+    values: Vec<T>,
+    /// Where each row begins.
+    starts: Vec<usize>,
 }
 
 impl<T: Real> Sparse<T> {
     /// The columns and values of a row; nothing beyond the last one.
     pub fn row(&self, k: usize) -> impl Iterator<Item = (usize, &T)> {
         let columns = self.pattern.rows.get(k).into_iter().flatten().copied();
-        columns.zip(self.values.get(k).into_iter().flatten())
+        columns.zip(&self.values[self.starts.get(k).copied().unwrap_or(self.values.len())..])
     }
 
     /// Where it may be other than zero.
@@ -239,10 +251,14 @@ fn compressed<T: Real, S: Scalar<Real = T>>(
         }
         lines.push(line);
     }
-    let values = pattern.rows.iter().enumerate().map(|(r, row)| {
-        row.iter()
-            .map(|&c| if *by_rows { lines[groups[r]][c].clone() } else { lines[groups[c]][r].clone() })
-            .collect()
-    });
-    Ok(Sparse { values: values.collect(), pattern: pattern.clone() })
+    let mut starts = Vec::with_capacity(pattern.rows.len());
+    let mut values = Vec::with_capacity(pattern.len());
+    for (r, row) in pattern.rows.iter().enumerate() {
+        starts.push(values.len());
+        values.extend(
+            row.iter()
+                .map(|&c| if *by_rows { lines[groups[r]][c].clone() } else { lines[groups[c]][r].clone() }),
+        );
+    }
+    Ok(Sparse { values, starts, pattern: pattern.clone() })
 }
