@@ -65,9 +65,9 @@ fn bundle() -> ([Datum<f64>; 3], Datum<f64>, [Datum<f64>; 2]) {
     (at, tensor(&[OBSERVATIONS, 2], 0.4, 100.0, 0.0), [of(1, CAMERAS), of(7, POINTS)])
 }
 
-fn row(name: &str, sum: f64, (least, median): (f64, f64)) {
+fn row(name: &str, products: usize, sum: f64, (least, median): (f64, f64)) {
     println!(
-        "{{\"workload\": \"{name}\", \"peer\": \"ketgrad\", \"seconds_min\": {least:.3e}, \"seconds_median\": {median:.3e}, \"sum\": {sum:.12e}}}"
+        "{{\"workload\": \"{name}\", \"peer\": \"ketgrad\", \"products\": {products}, \"seconds_min\": {least:.3e}, \"seconds_median\": {median:.3e}, \"sum\": {sum:.12e}}}"
     );
 }
 
@@ -80,8 +80,12 @@ fn bundle_adjustment(name: &str, source: &str, seen: Datum<f64>) {
     }
     let colouring = Colouring::new(f.jacobian_pattern(&at).unwrap());
     let sum = total(&f.sparse_jacobian(&at, &colouring).unwrap());
-    eprintln!("{name}: {} products", colouring.products());
-    row(name, sum, time(|| drop(black_box(f.sparse_jacobian(black_box(&at), &colouring).unwrap()))));
+    row(
+        name,
+        colouring.products(),
+        sum,
+        time(|| drop(black_box(f.sparse_jacobian(black_box(&at), &colouring).unwrap()))),
+    );
 }
 
 /// By the parameters of each observation, as if there were a camera and a point for each.
@@ -95,9 +99,9 @@ fn blocks(seen: Datum<f64>) {
     f = f.with_constant("seen", seen).unwrap();
     let colouring = Colouring::new(f.jacobian_pattern(&at).unwrap());
     let j = f.sparse_jacobian(&at, &colouring).unwrap();
-    eprintln!("bundle-blocks: {} products", colouring.products());
     row(
         "bundle-blocks",
+        colouring.products(),
         total(&j),
         time(|| drop(black_box(f.sparse_jacobian(black_box(&at), &colouring).unwrap()))),
     );
@@ -132,7 +136,7 @@ fn hand() {
     }
     let at = [tensor(&[26], 0.7, 0.3, 0.0)];
     let sum = f.jacobian(&at).unwrap().iter().flatten().sum();
-    row("hand", sum, time(|| drop(black_box(f.jacobian(black_box(&at)).unwrap()))));
+    row("hand", 26, sum, time(|| drop(black_box(f.jacobian(black_box(&at)).unwrap()))));
 }
 
 fn main() {
