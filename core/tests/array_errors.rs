@@ -290,6 +290,10 @@ fn kinds_that_do_not_fit_are_found_in_the_text() {
         ("fn f(a: array, n: int) { a + n }", "expected int, given array<real>"),
         ("fn f(a: array<int>) { sin(a) }", "array<int>"),
         ("fn f(a: array<complex>) { logsumexp(a) }", "expected array<real>, given array<complex>"),
+        (
+            "fn f(a: array) { if a > 0 { 1.0 } else { sum(a) } }",
+            "`step(x, y)` is 1 where x >= y, by which `masked` chooses",
+        ),
         ("fn f(x) { x[0, 1] }", "expected an array, given real"),
         ("fn f(a: array) { reshape(a, 2) }", "expected array<int>, given int"),
     ] {
