@@ -121,7 +121,7 @@ pub enum Verb {
     Grad(GradArgs),
     /// Differentiates a program
     #[command(
-        after_help = "Examples:\n  ketgrad diff model.kg --at a=1,b=2\n  ketgrad diff -e 'fn f(x) { sin(x) * x }' --at x=pi/4 --order 2\n  ketgrad diff -e 'fn f(x: array, k) { k * x * x }' --at x=[1,2],k=3 --by x"
+        after_help = "Examples:\n  ketgrad diff model.kg --at a=1,b=2 --by a\n  ketgrad diff -e 'fn f(x) { sin(x) * x }' --at x=pi/4 --order 2"
     )]
     Diff(DiffArgs),
     /// Compares all derivative engines on a program or an expectation value
