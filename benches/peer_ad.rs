@@ -6,7 +6,7 @@
 //! Workloads and points are those that such comparisons use: a fraction, gradient descent on a point, Newton's
 //! root with a data-dependent number of rounds, the logistic map, Euler steps of Lotka-Volterra; by loops over elements
 //! and by operations on arrays Rosenbrock, Speelpenning's product, the logarithm of a sum of exponentials; by operations
-//! on arrays the trace of a product, a network of two layers, a Gaussian mixture, the sum of a function of every element. `seconds` is one gradient by the
+//! on arrays the trace of a product, a network of two layers, a Gaussian mixture, a recurrent network, the sum of a function of every element. `seconds` is one gradient by the
 //! bytecode, called again; `objective_seconds` one value; `first_seconds` from text to the first gradient. Names of
 //! workloads may be given as arguments; figures are in `AD.md`. `long-loop` is a million Euler steps as one program, `long-loop-budget` the same
 //! with memory for a thousand states, each with the bytes that it held.
@@ -20,14 +20,10 @@
 use std::{hint::black_box, time::Instant};
 
 use ketgrad_core::{
-    exec::{Datum, Derivatives, Host, HostError, Steps},
-    ir::{Element, Kind, Primitive},
-    rules::Rules,
-    text::{parse_program, parse_program_with},
+    exec::{Datum, Derivatives, Steps},
+    text::{entry, parse_program},
 };
-
-/// Seconds spent on each number.
-const BUDGET: f64 = 0.25;
+use workload::timing::{noise, time};
 
 #[derive(Clone)]
 struct Workload {
@@ -35,12 +31,14 @@ struct Workload {
     n: usize,
     source: &'static str,
     args: Vec<Datum<f64>>,
+    /// Parameters that are held.
+    data: Vec<(&'static str, Datum<f64>)>,
 }
 
 fn workloads() -> Vec<Workload> {
     let real = |xs: &[f64]| xs.iter().map(|&x| Datum::Real(x)).collect::<Vec<_>>();
     let array = |n: usize, f: &dyn Fn(f64) -> f64| vec![Datum::reals((0..n).map(|k| f(k as f64)))];
-    let w = |name, n, source, args| Workload { name, n, source, args };
+    let w = |name, n, source, args| Workload { name, n, source, args, data: vec![] };
     vec![
         w("fraction", 2, "fn f(a, b) { a / (a + b * b) }", real(&[2.0, 3.0])),
         w(
@@ -85,77 +83,93 @@ fn workloads() -> Vec<Workload> {
             "fn f(x: array) { let mut m = x[0]; for i in 1..len(x) { m = max(m, x[i]); } let mut s = 0.0; for i in 0..len(x) { s += exp(x[i] - m); } m + ln(s) }",
             array(100_000, &|k| (1.7 * k).sin() * 2.0),
         ),
+        Workload { name: "lstm-loop", source: LSTM_LOOP, ..lstm() },
     ]
 }
 
-/// Numbers between -1 and 1 that look random.
-fn noise(n: usize, seed: f64) -> Vec<f64> {
-    (0..n)
-        .map(|k| (12.9898 * (k as f64 + seed)).sin() * 43_758.545_3)
-        .map(|x| 2.0 * (x - x.floor()) - 1.0)
-        .collect()
+/// A recurrent network of two layers of 14 cells, 1024 steps.
+fn lstm() -> Workload {
+    Workload {
+        name: "lstm",
+        n: 266,
+        source: include_str!("../examples/programs/lstm.kg"),
+        args: vec![tensor(&[4, 4, 14], 0.1), tensor(&[3, 14], 0.2)],
+        data: vec![("init", tensor(&[4, 14], 0.3)), ("sequence", tensor(&[1024, 14], 0.4))],
+    }
 }
+
+/// The same, number by number; `xs[k]` is the k-th in row-major order.
+const LSTM_LOOP: &str = "
+fn sigmoid(x) { 1 / (1 + exp(-x)) }
+fn loss(params: array, extra: array, init: array, sequence: array) {
+    let (layers, n, b) = (dim(params, 0) / 2, dim(sequence, 0), dim(sequence, 1));
+    let mut state = init;
+    let mut total = 0.0;
+    for t in 0..n - 1 {
+        let mut sum = 2.0;
+        let mut along = 0.0;
+        let mut golds = 0.0;
+        for k in 0..b {
+            let mut x = sequence[b * t + k] * extra[k];
+            for l in 0..layers {
+                let (i, j) = (2 * b * l + k, 2 * b * l + b + k);
+                let (p, q) = (8 * b * l + k, 8 * b * l + 4 * b + k);
+                let h = state[i];
+                let forget = sigmoid(x * params[p] + params[q]);
+                let ingate = sigmoid(h * params[p + b] + params[q + b]);
+                let outgate = sigmoid(x * params[p + 2 * b] + params[q + 2 * b]);
+                let c = state[j] * forget + ingate * tanh(h * params[p + 3 * b] + params[q + 3 * b]);
+                x = outgate * tanh(c);
+                state[i] = x;
+                state[j] = c;
+            }
+            let y = x * extra[b + k] + extra[2 * b + k];
+            sum += exp(y);
+            let gold = sequence[b * t + b + k];
+            along += gold * y;
+            golds += gold;
+        }
+        total += along - golds * ln(sum);
+    }
+    -total / real((n - 1) * b)
+}";
 
 fn tensor(shape: &[usize], seed: f64) -> Datum<f64> {
     Datum::reals_of(shape, noise(shape.iter().product(), seed)).unwrap()
 }
 
-/// The data of the network and of the mixture: constants to the derivative.
-struct Data(Vec<(&'static str, Datum<f64>)>);
-
-impl Data {
-    fn new() -> Data {
-        // Where the strict lower triangle of a 10 x 10 matrix, column by column, goes in its transpose.
-        let pairs: Vec<(usize, usize)> = (0..10).flat_map(|j| (j + 1..10).map(move |i| (i, j))).collect();
-        let mut place = vec![0.0; 45 * 100];
-        pairs.iter().enumerate().for_each(|(k, (i, j))| place[k * 100 + j * 10 + i] = 1.0);
-        Data(vec![
-            ("mlp_x", tensor(&[100, 2], 0.3)),
-            ("mlp_t", tensor(&[100], 0.7)),
-            ("gmm_x", tensor(&[1000, 10], 0.1)),
-            ("place", Datum::reals_of(&[45, 100], place).unwrap()),
-        ])
-    }
-    fn rules(&self) -> Rules {
-        let mut rules = Rules::new();
-        for (name, _) in &self.0 {
-            rules.primitive(name, &[], Kind::Array(Element::Real)).unwrap();
-        }
-        rules
-    }
-}
-
-impl Host<f64> for Data {
-    fn call(&self, primitive: &Primitive, _: &[Datum<f64>]) -> Result<Datum<f64>, HostError> {
-        let found = self.0.iter().find(|(name, _)| *name == primitive.name);
-        found.map(|(_, x)| x.clone()).ok_or_else(|| HostError::unknown(primitive))
-    }
-}
-
 const MLP: &str = "
-fn f(w1: array, b1: array, w2: array, b2: array, w3: array, b3: array) {
-    let h = tanh(matmul(tanh(matmul(mlp_x(), w1) + b1), w2) + b2);
-    let r = matvec(h, w3) + b3 - mlp_t();
+fn f(w1: array, b1: array, w2: array, b2: array, w3: array, b3: array, x: array, t: array) {
+    let h = tanh(matmul(tanh(matmul(x, w1) + b1), w2) + b2);
+    let r = matvec(h, w3) + b3 - t;
     mean(r * r)
 }";
 
 /// 10 dimensions, 25 components, 1000 points; the last term of a Wishart prior is a constant.
 const GMM: &str = "
-fn f(alpha: array, mu: array, icf: array) {
+fn f(alpha: array, mu: array, icf: array, x: array, place: array) {
     let logs = slice(icf, 1, 0, 10);
     let low = slice(icf, 1, 10, 45);
     let diagonals = exp(logs);
     let sums = sum_axis(logs, 1);
-    let z = insert_axis(gmm_x(), 0) - insert_axis(mu, 1);
-    let y = insert_axis(diagonals, 1) * z + matmul(z, reshape(matmul(low, place()), [25, 10, 10]));
+    let z = insert_axis(x, 0) - insert_axis(mu, 1);
+    let y = insert_axis(diagonals, 1) * z + matmul(z, reshape(matmul(low, place), [25, 10, 10]));
     let inner = insert_axis(alpha + sums, 1) - 0.5 * sum_axis(y * y, 2);
     let data = sum(logsumexp_axis(inner, 0)) - 1000.0 * logsumexp(alpha);
     data + 0.5 * (sum(diagonals * diagonals) + sum(low * low))
 }";
 
+/// Where the strict lower triangle of a 10 x 10 matrix, column by column, goes in its transpose.
+fn place() -> Datum<f64> {
+    let pairs: Vec<(usize, usize)> = (0..10).flat_map(|j| (j + 1..10).map(move |i| (i, j))).collect();
+    let mut place = vec![0.0; 45 * 100];
+    pairs.iter().enumerate().for_each(|(k, (i, j))| place[k * 100 + j * 10 + i] = 1.0);
+    Datum::reals_of(&[45, 100], place).unwrap()
+}
+
 /// The workloads by operations on arrays.
 fn on_arrays() -> Vec<Workload> {
-    let w = |name, n, source, args| Workload { name, n, source, args };
+    let w = |name, n, source, args| Workload { name, n, source, args, data: vec![] };
     let vector = |n: usize, f: &dyn Fn(f64) -> f64| vec![Datum::reals((0..n).map(|k| f(k as f64)))];
     vec![
         w(
@@ -177,11 +191,11 @@ fn on_arrays() -> Vec<Workload> {
             "fn f(x: array) { logsumexp(x) }",
             vector(100_000, &|k| (1.7 * k).sin() * 2.0),
         ),
-        w(
-            "mlp",
-            337,
-            MLP,
-            vec![
+        Workload {
+            name: "mlp",
+            n: 337,
+            source: MLP,
+            args: vec![
                 tensor(&[2, 16], 0.1),
                 tensor(&[16], 0.2),
                 tensor(&[16, 16], 0.3),
@@ -189,8 +203,16 @@ fn on_arrays() -> Vec<Workload> {
                 tensor(&[16], 0.5),
                 tensor(&[1], 0.6),
             ],
-        ),
-        w("gmm", 1650, GMM, vec![tensor(&[25], 0.1), tensor(&[25, 10], 0.2), tensor(&[25, 55], 0.3)]),
+            data: vec![("x", tensor(&[100, 2], 0.3)), ("t", tensor(&[100], 0.7))],
+        },
+        Workload {
+            name: "gmm",
+            n: 1650,
+            source: GMM,
+            args: vec![tensor(&[25], 0.1), tensor(&[25, 10], 0.2), tensor(&[25, 55], 0.3)],
+            data: vec![("x", tensor(&[1000, 10], 0.1)), ("place", place())],
+        },
+        lstm(),
     ]
 }
 
@@ -198,7 +220,13 @@ fn on_arrays() -> Vec<Workload> {
 fn by_elements() -> Vec<Workload> {
     const N: usize = 20_000;
     let x: Vec<f64> = (0..N).map(|k| 0.05 + 0.9 * (1.7 * k as f64).sin().abs()).collect();
-    let w = |(name, source)| Workload { name, n: N, source, args: vec![Datum::reals(x.iter().copied())] };
+    let w = |(name, source)| Workload {
+        name,
+        n: N,
+        source,
+        args: vec![Datum::reals(x.iter().copied())],
+        data: vec![],
+    };
     [
         ("sum-sqrt", "fn f(x: array) { sum(sqrt(x)) }"),
         ("sum-exp", "fn f(x: array) { sum(exp(x)) }"),
@@ -228,26 +256,6 @@ fn by_elements() -> Vec<Workload> {
     ]
     .map(w)
     .into()
-}
-
-/// The least and the median time of a call.
-fn time(mut f: impl FnMut()) -> (f64, f64) {
-    let mut calls = 1u32;
-    let mut once = |calls: u32| {
-        let start = Instant::now();
-        (0..calls).for_each(|_| f());
-        start.elapsed().as_secs_f64()
-    };
-    while once(calls) < 1e-3 {
-        calls *= 2;
-    }
-    let start = Instant::now();
-    let mut times = Vec::new();
-    while times.len() < 5 || start.elapsed().as_secs_f64() < BUDGET {
-        times.push(once(calls) / f64::from(calls));
-    }
-    times.sort_by(f64::total_cmp);
-    (times[0], times[times.len() / 2])
 }
 
 /// A million steps, all recorded and in the memory of a thousand states.
@@ -300,22 +308,25 @@ fn main() {
     if wanted.is_empty() || wanted.iter().any(|w| w.starts_with("long-loop")) {
         long_loops();
     }
-    let data = Data::new();
     // Machine code is for numbers one by one: operations on arrays have loops of their own.
     let by_numbers = workloads().into_iter().flat_map(|w| [(w.clone(), false), (w, true)]);
     let by_arrays = on_arrays().into_iter().chain(by_elements()).map(|w| (w, false));
     for (workload, jit) in by_numbers.chain(by_arrays) {
         if wanted.is_empty() || wanted.iter().any(|w| w == workload.name) {
-            row(&workload, jit, &data);
+            row(&workload, jit);
         }
     }
 }
 
 /// Measures a workload by bytecode, or by machine code.
-fn row(Workload { name, n, source, args }: &Workload, jit: bool, data: &Data) {
+fn row(Workload { name, n, source, args, data }: &Workload, jit: bool) {
     let start = Instant::now();
-    let program = parse_program_with(source, &data.rules()).unwrap();
-    let mut d = Derivatives::<f64>::new(&program, "f").unwrap().with_host(data);
+    let program = parse_program(source).unwrap();
+    let entry = entry(source).unwrap();
+    let mut d = Derivatives::<f64>::new(&program, &entry).unwrap();
+    for (name, value) in data {
+        d = d.with_constant(name, value.clone()).unwrap();
+    }
     if jit {
         d = d.with_jit();
     }

@@ -5,6 +5,7 @@
 
 pub mod by_hand;
 pub mod circuits;
+pub mod timing;
 #[rustfmt::skip]
 #[allow(
     missing_docs,

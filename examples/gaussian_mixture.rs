@@ -21,12 +21,12 @@ const HEAPS: [([f64; 2], [f64; 2], f64); 3] =
 /// Minus the mean logarithm of the density. The parameters are one vector: three weights, the means, the logarithms of the
 /// widths.
 const LIKELIHOOD: &str = "
-fn surprise(p: array) {
+fn surprise(p: array, points: array) {
     let alpha = slice(p, 0, 0, 3);
     let means = reshape(slice(p, 0, 3, 6), [3, 2]);
     let logs = reshape(slice(p, 0, 9, 6), [3, 2]);
     // [heap, point, axis]
-    let z = (insert_axis(POINTS, 0) - insert_axis(means, 1)) * exp(-insert_axis(logs, 1));
+    let z = (insert_axis(points, 0) - insert_axis(means, 1)) * exp(-insert_axis(logs, 1));
     let each = insert_axis(alpha - sum_axis(logs, 1), 1) - 0.5 * sum_axis(z * z, 2);
     logsumexp(alpha) + ln(2 * 3.141592653589793) - mean(logsumexp_axis(each, 0))
 }";
@@ -48,10 +48,10 @@ impl Objective for Surprise<'_> {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let points = points();
-    let program =
-        parse_program(&LIKELIHOOD.replace("POINTS", &format!("{points:?}"))).map_err(|e| e[0].clone())?;
-    let surprise = Surprise(RefCell::new(Derivatives::<f64>::new(&program, "surprise")?.prepare()?));
+    let program = parse_program(LIKELIHOOD).map_err(|e| e[0].clone())?;
+    let points = Datum::reals_of(&[POINTS, 2], points().concat())?;
+    let mut gradient = Derivatives::<f64>::new(&program, "surprise")?.with_constant("points", points)?;
+    let surprise = Surprise(RefCell::new(gradient.prepare()?));
     // Equal weights, means apart from each other, widths of one.
     let mut start = vec![0.0; 15];
     start[3..9].copy_from_slice(&[-1.0, 0.5, 0.5, 1.0, 1.0, -1.0]);

@@ -404,6 +404,13 @@ fn lotka_volterra() {
 }
 
 #[test]
+fn bundle_adjustment() {
+    let out = run("bundle_adjustment");
+    // What the cameras see has no errors, so that a fit has none either.
+    assert!(out.contains("off by less than 0.001 pixels"), "{out}");
+}
+
+#[test]
 fn gaussian_mixture() {
     let out = run("gaussian_mixture");
     // The heaps as they were made: shares of 150, 90 and 60 points.

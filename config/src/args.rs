@@ -121,7 +121,7 @@ pub enum Verb {
     Grad(GradArgs),
     /// Differentiates a program
     #[command(
-        after_help = "Examples:\n  ketgrad diff model.kg --at a=1,b=2\n  ketgrad diff -e 'fn f(x) { sin(x) * x }' --at x=pi/4 --order 2"
+        after_help = "Examples:\n  ketgrad diff model.kg --at a=1,b=2 --by a\n  ketgrad diff -e 'fn f(x) { sin(x) * x }' --at x=pi/4 --order 2"
     )]
     Diff(DiffArgs),
     /// Compares all derivative engines on a program or an expectation value
@@ -338,6 +338,9 @@ pub struct DiffArgs {
     /// The function to differentiate [default: the last one]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub function: Option<String>,
+    /// The parameters to differentiate by; the others are constants [default: all]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', conflicts_with = "emit")]
+    pub by: Vec<String>,
     /// First derivatives, or second ones too
     #[arg(long, value_name = "1|2", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=2))]
     pub order: u8,

@@ -228,6 +228,8 @@ pub struct Diff {
     pub at: Vec<String>,
     /// The function; `None` is the last one.
     pub function: Option<String>,
+    /// The parameters to differentiate by; none is all.
+    pub by: Vec<String>,
     /// 1 or 2.
     pub order: u8,
     /// What to print instead of derivatives.
@@ -439,9 +441,9 @@ fn diff(low: DiffArgs) -> Result<Diff, Failure> {
         }
     };
     let level = crate::diff::level(low.no_optimize, low.algebraic);
-    let DiffArgs { file, source, at, function, order, .. } = low;
+    let DiffArgs { file, source, at, function, by, order, .. } = low;
     let source = program_source(file, source);
-    Ok(Diff { source, at, function, order, emit, level })
+    Ok(Diff { source, at, function, by, order, emit, level })
 }
 
 fn check(low: CheckArgs) -> Result<Check, Failure> {

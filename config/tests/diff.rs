@@ -21,6 +21,53 @@ fn the_value_and_the_gradient() {
 }
 
 #[test]
+fn the_jacobian_of_any_other_result() {
+    // (x^2, x y) and y^3 at (3, 2).
+    let source =
+        "struct R { n: int, v: array, z } fn f(x, y) { R { n: 1, v: [x * x, x * y], z: y * y * y } }";
+    let d = diff(source, &["--at", "x=3,y=2"]);
+    assert_eq!(d["value"], json!({"f.v[0]": 9.0, "f.v[1]": 6.0, "f.z": 8.0}));
+    let rows =
+        json!({"f.v[0]": {"x": 6.0, "y": 0.0}, "f.v[1]": {"x": 2.0, "y": 3.0}, "f.z": {"x": 0.0, "y": 12.0}});
+    assert_eq!(d["jacobian"], rows);
+    let folder = Folder::new();
+    folder.file("f.kg", source);
+    let checked = folder.run(&["check", "f.kg", "--at", "x=3,y=2"]).done();
+    assert!(checked.out.ends_with("all agree\n"), "{}", checked.out);
+    let text = folder.run(&["diff", "f.kg", "--at", "x=3,y=2"]).done().out;
+    assert!(text.ends_with("  f.v[0]  6.0  0.0\n  f.v[1]  2.0  3.0\n  f.z     0.0  12.0\n"), "{text}");
+    let order = folder.run(&["diff", "f.kg", "--at", "x=3,y=2", "--order", "2"]);
+    order.fails(1, &["second derivatives are of a function that gives one real number"]);
+    // Cauchy and Riemann: d(z^2) = 2 z dz.
+    let d = diff("fn f(z: complex) { z * z }", &["--at", "z=complex(1,2)"]);
+    assert_eq!(d["value"], json!({"f": [-3.0, 4.0]}));
+    let rows = json!({"f.re": {"z.re": 2.0, "z.im": -4.0}, "f.im": {"z.re": 4.0, "z.im": 2.0}});
+    assert_eq!(d["jacobian"], rows);
+    // |z^2|^2 = (x^2 + y^2)^2
+    let d = diff("fn f(z: complex) { abs2(z * z) }", &["--at", "z=complex(1,2)", "--order", "2"]);
+    let hessian = json!({"z.re": {"z.re": 28.0, "z.im": 16.0}, "z.im": {"z.re": 16.0, "z.im": 52.0}});
+    assert_eq!((&d["gradient"], &d["hessian"]), (&json!({"z": [20.0, 40.0]}), &hessian));
+}
+
+#[test]
+fn some_parameters_are_constants() {
+    let source = "fn f(x, y, ws: array) { x * x * y * sum(ws) }";
+    let at = ["--at", "x=3,y=5,ws=[1,2]", "--order", "2"];
+    let d = diff(source, &[&at[..], &["--by", "y"]].concat());
+    assert_eq!((&d["gradient"], &d["hessian"]), (&json!({"y": 27.0}), &json!({"y": {"y": 0.0}})));
+    let d = diff(source, &[&at[..], &["--by", "ws,x"]].concat());
+    assert_eq!(d["gradient"], json!({"x": 90.0, "ws[0]": 45.0, "ws[1]": 45.0}));
+    let folder = Folder::new();
+    for (by, words) in [("w", "no parameter `w`"), ("x,z", "no parameter `z`")] {
+        folder.run(&["diff", "-e", source, "--at", at[1], "--by", by]).fails(1, &["--by", words]);
+    }
+    folder.run(&["diff", "-e", source, "--by", "x", "--emit", "ir"]).fails(2, &["--emit"]);
+    let by_int =
+        folder.run(&["diff", "-e", "fn f(x, n: int) { powi(x, n) }", "--at", "x=2,n=3", "--by", "n"]);
+    by_int.fails(1, &["no real or complex parameter"]);
+}
+
+#[test]
 fn the_hessian_by_name() {
     let d = diff("fn f(x, y) { x * x * y }", &["--at", "x=3", "--at", "y=5", "--order", "2"]);
     assert_eq!(d["hessian"], json!({"x": {"x": 10.0, "y": 6.0}, "y": {"x": 6.0, "y": 0.0}}));
@@ -51,6 +98,9 @@ fn arrays_of_several_axes_are_given_row_by_row() {
     assert_eq!(d["gradient"], json!({"z[0,0,0]": [0.0, 0.0], "z[0,0,1]": [0.0, 4.0]}));
     let folder = Folder::new();
     folder.file("m.kg", "fn f(m: array) { sum(matmul(m, m)) }");
+    folder.file("n.kg", "fn f(x, n: array<int>) { x * real(n[1, 0]) }");
+    let by_ints = folder.run(&["diff", "n.kg", "--at", "x=2,n=[[1,2],[3,4]]"]).done().out;
+    assert!(by_ints.starts_with("value  6.0"), "{by_ints}");
     let checked = folder.run(&["check", "m.kg", "--at", "m=[[1,2],[3,4]]"]).done();
     assert!(checked.out.contains("m[1,0]"), "{}", checked.out);
     let deep = format!("m={}1{}", "[".repeat(40), "]".repeat(40));
@@ -185,7 +235,7 @@ fn faulty_programs_and_points_are_1() {
         ("fn f(x) { x }", "x=1,x=2", &["twice"]),
         ("fn f(n: int) { real(n) }", "n=1.5", &["whole number"]),
         ("fn f(x: array) { x[3] }", "x=[1,2]", &["3", "2"]),
-        ("fn f(x) { (x, x) }", "x=1", &[]),
+        ("fn f(x) { x < 2 }", "x=1", &["gives bool"]),
         ("fn f(x) { f(x) }", "x=1", &["deep"]),
         ("fn f(x) { ln(x) }", "x=-1", &["--allow-nonfinite"]),
         ("", "x=1", &["no function"]),

@@ -64,6 +64,15 @@ fn shapes_that_do_not_fit() {
         ),
         ("take(a, [0, 3])", &[3], &[1], "`take`: index 3 along an axis of 3"),
         ("embed(a, b, 0, 2)", &[2], &[3], "`embed`: 2 elements from 2 on along an axis of 3"),
+        ("paste(a, b, 0, 2)", &[2], &[3], "`paste`: 2 elements from 2 on along an axis of 3"),
+        (
+            "paste(a, b, 0, 0)",
+            &[2],
+            &[2, 2],
+            "`paste` takes a part that differs from the whole along one axis",
+        ),
+        ("with_row(b, a, 0)", &[2], &[3, 3], "`with_row`: `paste` takes a part that differs from the whole"),
+        ("with_row(b, a, 3)", &[3], &[3, 3], "`with_row`: `paste`: 1 elements from 3 on along an axis of 3"),
         ("scatter(a, b, [0])", &[2], &[3], "`scatter` takes a row for each index"),
         (
             "spread(a, b)",
@@ -281,6 +290,10 @@ fn kinds_that_do_not_fit_are_found_in_the_text() {
         ("fn f(a: array, n: int) { a + n }", "expected int, given array<real>"),
         ("fn f(a: array<int>) { sin(a) }", "array<int>"),
         ("fn f(a: array<complex>) { logsumexp(a) }", "expected array<real>, given array<complex>"),
+        (
+            "fn f(a: array) { if a > 0 { 1.0 } else { sum(a) } }",
+            "`step(x, y)` is 1 where x >= y, by which `masked` chooses",
+        ),
         ("fn f(x) { x[0, 1] }", "expected an array, given real"),
         ("fn f(a: array) { reshape(a, 2) }", "expected array<int>, given int"),
     ] {
@@ -340,4 +353,17 @@ fn shapes_that_are_known_are_checked_when_a_program_is_read() {
         .unwrap_err();
     let lines: Vec<u32> = errors.iter().map(|e| e.at.line).collect();
     assert_eq!(lines, [2, 5]);
+}
+
+/// What was not chosen has no part in derivatives, where another language gives NaN.
+#[test]
+fn what_is_not_chosen_does_not_count() {
+    let program =
+        parse_program("fn f(x: array) { sum(masked(step(x, 0), sqrt(x) + 1 / x, x * x)) }").unwrap();
+    let mut f = Derivatives::<f64>::new(&program, "f").unwrap();
+    let x = [Datum::reals([4.0, -1.0, -9.0])];
+    let (value, gradient) = f.value_and_gradient(&x).unwrap();
+    assert_eq!((value, &gradient[0]), (84.25, &Datum::reals([0.25 - 0.0625, -2.0, -18.0])));
+    let tangent = [Datum::reals([1.0, 1.0, 1.0])];
+    assert_eq!(f.jvp(&x, &tangent).unwrap().1, Datum::Real(0.1875 - 20.0));
 }

@@ -169,7 +169,7 @@ const CORPUS: &[(&str, &str, &str)] = &[
     ),
     (
         "every_op",
-        "fn f(a, b) { cbrt(a) + exp_m1(a) + ln_1p(a) + log2(b) + log10(b) + tan(a) + asin(a) + acos(a) + atan(b) + sinh(a) + cosh(b) + tanh(a) + asinh(b) + acosh(1 + b) + atanh(a) + sqrt(b) + recip(b) + pow(b, a) + powi(b, 3) + powi(a, -2) + abs(-b) + sign(a) + floor(b) + ceil(a) + round(b) + trunc(b) + atan2(a, b) + hypot(a, b) + min(a, b) * max(a, b) + rem(b, a) + (-b) * -2.0 }",
+        "fn f(a, b) { cbrt(a) + exp_m1(a) + ln_1p(a) + log2(b) + log10(b) + tan(a) + asin(a) + acos(a) + atan(b) + sinh(a) + cosh(b) + tanh(a) + asinh(b) + acosh(1 + b) + atanh(a) + sqrt(b) + recip(b) + pow(b, a) + powi(b, 3) + powi(a, -2) + abs(-b) + sign(a) + floor(b) + ceil(a) + round(b) + trunc(b) + detach(a) * a + atan2(a, b) + hypot(a, b) + min(a, b) * max(a, b) + rem(b, a) + (-b) * -2.0 }",
         "r0.3 r0.7",
     ),
     (

@@ -148,6 +148,7 @@
 //! |---|---|
 //! | mix circuits into programs | [`hybrid`](crate::core::hybrid) |
 //! | minimise with something better than fixed steps | [`optimize`](crate::core::optimize) |
+//! | hold data at their values, so that nothing is computed for their derivatives | [`with_constant`](crate::core::exec::Derivatives::with_constant) |
 //! | get Jacobians and Hessians with many zeros from few products | [`exec`](crate::core::exec) |
 //! | differentiate a solution by its equation | [`implicit`](crate::core::adjoint::implicit()) |
 //! | keep the gradient of a long loop in a budget of memory | [`with_memory`](crate::core::exec::Derivatives::with_memory) |

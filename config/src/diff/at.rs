@@ -98,8 +98,7 @@ impl Reader<'_> {
                     Element::Complex => {
                         Datum::complexes_of(&shape, self.all(items, |r| self.complex(r, kind))?)
                     }
-                    Element::Int if shape.len() > 1 => return Err(self.wrong(range, kind, "`[1, 2]`")),
-                    Element::Int => Ok(Datum::ints(self.all(items, |r| self.int(r))?)),
+                    Element::Int => Datum::ints_of(&shape, self.all(items, |r| self.int(r))?),
                 };
                 array.map_err(|e| Failure::input(e).at("--at", self.text, range, ""))?
             }

@@ -12,7 +12,7 @@ use ketgrad_core::{
     array::indices_text,
     emit::{emit_dot, emit_latex, emit_rust},
     exec::{Datum, Derivatives, DeriveError, Limits},
-    ir::{Kind, Param, Program},
+    ir::{Kind, Program},
     pass::Level,
     qasm::{Label, Severity, SourceText},
     text,
@@ -115,10 +115,49 @@ fn differentiate<T: Number>(
         return Ok(answer(common, start, text.clone(), [("text", Value::from(text))]));
     }
 
-    let params = program.functions[f.function()].params.clone();
-    let point = at::arguments::<T>(&params, &args.at)?;
-    let (value, gradient) = f.value_and_gradient(&point).map_err(failed)?;
+    let mut params = program.functions[f.function()].params.clone();
+    let mut point = at::arguments::<T>(&params, &args.at)?;
+    if !args.by.is_empty() {
+        let unknown = args.by.iter().find(|name| params.iter().all(|p| p.name != **name));
+        if let Some(name) = unknown {
+            let failure = Failure::input(format_args!("--by: `{entry}` has no parameter `{name}`"));
+            return Err(failure.nearest(name, params.iter().map(|p| p.name.as_str())));
+        }
+        let given = params.into_iter().zip(point);
+        let (by, constants): (Vec<_>, Vec<_>) = given.partition(|(p, _)| args.by.contains(&p.name));
+        for (param, value) in constants {
+            f = f.with_constant(&param.name, value).map_err(failed)?;
+        }
+        (params, point) = by.into_iter().unzip();
+    }
     let mut numbers = Numbers::default();
+    let result = f.program().functions[f.function()].result.clone();
+    if result != Kind::Real && result.tangent().is_some() {
+        if args.order == 2 {
+            let what = "second derivatives are of a function that gives one real number";
+            return Err(in_words(&format_args!("{what}, but `{entry}` gives {result}")));
+        }
+        let [mut rows, mut columns] = [const { Vec::new() }; 2];
+        let y = differentiable(f.value(&point).map_err(failed)?);
+        y.iter().for_each(|y| leaves(&entry, &result, y, &mut rows));
+        let tangents = params.iter().zip(&point).filter_map(|(p, x)| Some((p, x.zero_tangent()?)));
+        tangents.for_each(|(p, x)| leaves(&p.name, &p.kind, &x, &mut columns));
+        let names = [&rows, &columns].map(|list| parts(list));
+        let mut needs = Needs::default();
+        needs.add("its numbers and their names", names[0].len() as u128 * names[1].len() as u128 * NAMED);
+        needs.check("the Jacobian", common.memory_limit)?;
+        let matrix = f.jacobian(&point).map_err(failed)?;
+        let value = rows.iter().map(|(name, x)| (name.clone(), numbers.leaf(x, name)));
+        let value = Value::Object(value.collect());
+        let object = [
+            ("value", value),
+            ("jacobian", named(matrix, &names[0], &names[1], ["derivative of", "by"], &mut numbers)),
+        ];
+        numbers.report(common, terminal)?;
+        let text = object.iter().map(|(key, value)| in_text(key, value)).collect();
+        return Ok(answer(common, start, text, object));
+    }
+    let (value, gradient) = f.value_and_gradient(&point).map_err(failed)?;
     let mut object = vec![("value", numbers.real(value, "the value"))];
     let tangents = params.iter().filter(|p| p.kind.tangent().is_some());
     let mut entries = Vec::new();
@@ -131,15 +170,12 @@ fn differentiate<T: Number>(
         .collect();
     object.push(("gradient", Value::Object(list)));
     if args.order == 2 {
-        if let Some(param) = params.iter().find(|p| has_complex(&p.kind)) {
-            let Param { name, kind } = param;
-            return Err(in_words(&format_args!("a Hessian is of real parameters, but `{name}` is {kind}")));
-        }
+        let names = parts(&entries);
         let mut needs = Needs::default();
-        needs.add("its numbers and their names", (entries.len() as u128).pow(2) * NAMED);
+        needs.add("its numbers and their names", (names.len() as u128).pow(2) * NAMED);
         needs.check("the Hessian", common.memory_limit)?;
         let rows = f.hessian(&point).map_err(failed)?;
-        object.push(("hessian", hessian(rows, &entries, &mut numbers)));
+        object.push(("hessian", named(rows, &names, &names, ["second derivative by", "and"], &mut numbers)));
     }
     numbers.report(common, terminal)?;
     let text = object.iter().map(|(key, value)| in_text(key, value)).collect();
@@ -182,27 +218,37 @@ pub(crate) fn answer(
     Box::new(Derived { json, text })
 }
 
-/// The second derivatives, row by row, under the names of the gradient.
-fn hessian<T: Number>(rows: Vec<Vec<T>>, entries: &[(String, Leaf<T>)], numbers: &mut Numbers) -> Value {
-    let mut all = Map::new();
-    for ((row_name, _), row) in entries.iter().zip(rows) {
-        let mut out = Map::new();
-        for ((name, _), x) in entries.iter().zip(row) {
-            out.insert(
-                name.clone(),
-                numbers.real(x, &format!("the second derivative by {row_name} and {name}")),
-            );
-        }
-        all.insert(row_name.clone(), Value::Object(out));
-    }
-    Value::Object(all)
+/// A matrix of derivatives, row by row, under the names of its rows and columns.
+fn named<T: Number>(
+    matrix: Vec<Vec<T>>,
+    rows: &[String],
+    columns: &[String],
+    [what, and]: [&str; 2],
+    numbers: &mut Numbers,
+) -> Value {
+    let row = |(row_name, row): (&String, Vec<T>)| {
+        let number = |(name, x): (&String, T)| {
+            (name.clone(), numbers.real(x, &format!("the {what} {row_name} {and} {name}")))
+        };
+        (row_name.clone(), Value::Object(columns.iter().zip(row).map(number).collect()))
+    };
+    Value::Object(rows.iter().zip(matrix).map(row).collect())
 }
 
-fn has_complex(kind: &Kind) -> bool {
-    match kind {
-        Kind::Complex | Kind::Array(ketgrad_core::ir::Element::Complex) => true,
-        Kind::Tuple(tuple) => tuple.fields.iter().any(|f| has_complex(&f.kind)),
-        _ => false,
+/// The names of real numbers: a complex one is two.
+fn parts<T>(leaves: &[(String, Leaf<T>)]) -> Vec<String> {
+    let names = leaves.iter().flat_map(|(name, leaf)| match leaf {
+        Leaf::Real(_) => vec![name.clone()],
+        Leaf::Complex(_) => vec![format!("{name}.re"), format!("{name}.im")],
+    });
+    names.collect()
+}
+
+/// What of a value has derivatives.
+fn differentiable<T: Number>(value: Datum<Complex<T>>) -> Option<Datum<Complex<T>>> {
+    match value {
+        Datum::Tuple(fields) => Some(Datum::Tuple(fields.into_iter().filter_map(differentiable).collect())),
+        other => other.zero_tangent().map(|_| other),
     }
 }
 

@@ -23,7 +23,7 @@ pub fn gradient(program: &mut Program, f: FuncId) -> Result<FuncId, DiffError> {
     let function = &program.functions[f];
     if function.result != Kind::Real {
         let (function, kind) = (function.name.clone(), function.result.clone());
-        let expected = "a real number (a pullback takes any cotangent)";
+        let expected = "a real number (a pullback or a Jacobian is of any other result)";
         return Err(DiffError::Result { function, kind, expected });
     }
     compose(program, f, "gradient", true)

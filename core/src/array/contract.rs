@@ -222,12 +222,21 @@ fn sorted<S: Conj>(
     let lengths: Shape = axes.iter().map(|&k| a_shape[k]).collect();
     let strides: Shape = axes.iter().map(|&k| steps[k]).collect();
     let each: usize = lengths[kept.len()..].iter().product();
-    let mut places = Strided::new(&lengths, &strides).map(|k| &a[k]);
     let count = shape.iter().product();
-    let items = if each == 1 {
-        places.cloned().collect()
-    } else {
-        (0..count).map(|_| S::sum(places.by_ref().take(each).cloned())).collect()
-    };
+    if each != 1 {
+        let mut places = Strided::new(&lengths, &strides).map(|k| &a[k]);
+        return Array::new(shape, (0..count).map(|_| S::sum(places.by_ref().take(each).cloned())).collect());
+    }
+    // The last axes are runs where they stay as they are.
+    let (mut run, mut lead) = (1, lengths.len());
+    while lead > 0 && (strides[lead - 1] == run || lengths[lead - 1] == 1) {
+        lead -= 1;
+        run *= lengths[lead];
+    }
+    let mut items = Vec::with_capacity(count);
+    if count > 0 {
+        let starts = Strided::new(&lengths[..lead], &strides[..lead]);
+        starts.for_each(|k| items.extend_from_slice(&a[k..k + run]));
+    }
     Array::new(shape, items)
 }

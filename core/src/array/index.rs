@@ -135,8 +135,23 @@ pub fn embed<T: Clone + Zero>(
     out: &mut Array<T>,
 ) -> Result<(), ArrayError> {
     let shape = whole.shape();
-    let moved = Moved::embed(&part.shape(), &shape, axis, start)?;
+    let moved = Moved::embed("embed", &part.shape(), &shape, axis, start)?;
     moved.copy(part, 0, out.overwrite(&shape, &T::zero()));
+    Ok(())
+}
+
+/// `whole` with `part` in its place.
+///
+/// # Errors
+/// It does not fit there.
+pub fn paste<T: Clone + Zero>(
+    part: &Array<T>,
+    whole: &mut Array<T>,
+    axis: i64,
+    start: i64,
+) -> Result<(), ArrayError> {
+    let moved = Moved::embed("paste", &part.shape(), &whole.shape(), axis, start)?;
+    moved.put(part, whole);
     Ok(())
 }
 

@@ -52,8 +52,8 @@ pub use error::ArrayError;
 pub use exponential::{expm, expm_along};
 pub use fourier::{Transforms, fft};
 pub use index::{
-    concat, diagonal, diagonal_matrix, drop_axis, embed, insert_axis, like, permute, reshape, scatter, slice,
-    spread, take, transpose, triangle,
+    concat, diagonal, diagonal_matrix, drop_axis, embed, insert_axis, like, paste, permute, reshape, scatter,
+    slice, spread, take, transpose, triangle,
 };
 pub use least::{lstsq, pinv};
 pub use orthogonal::qr;

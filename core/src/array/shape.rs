@@ -40,15 +40,14 @@ pub fn checked_axis(op: &'static str, axis: i64, shape: &[usize]) -> Result<usiz
 /// # Errors
 /// An index is out of range, or their number is not that of the axes.
 pub fn place(shape: &[usize], indices: &[i64]) -> Result<i64, ArrayError> {
-    let inside = |(&i, &n): (&i64, &usize)| usize::try_from(i).ok().filter(|&i| i < n);
+    let inside =
+        |at: usize, (&i, &n): (&i64, &usize)| Some(at * n + usize::try_from(i).ok().filter(|&i| i < n)?);
     let fits = indices.len() == shape.len();
-    let indexed: Option<Shape> = indices.iter().zip(shape).map(inside).collect();
-    let Some(indexed) = indexed.filter(|_| fits) else {
+    let found = fits.then(|| indices.iter().zip(shape).try_fold(0, inside)).flatten();
+    found.and_then(|place| i64::try_from(place).ok()).ok_or_else(|| {
         let what = format!("the element at {indices:?}");
-        return Err(ArrayError::Range { op: "place", what, shape: shape.to_vec() });
-    };
-    let place = indexed.iter().zip(shape).fold(0, |at, (&i, &n)| at * n + i);
-    Ok(i64::try_from(place).unwrap_or(i64::MAX))
+        ArrayError::Range { op: "place", what, shape: shape.to_vec() }
+    })
 }
 
 /// The indices of the element at the given place in row-major order, as text: `1,0`.
@@ -281,17 +280,23 @@ impl Moved {
     ///
     /// # Errors
     /// It does not fit there.
-    pub(crate) fn embed(part: &[usize], whole: &[usize], axis: i64, start: i64) -> Result<Moved, ArrayError> {
-        let axis = checked_axis("embed", axis, whole)?;
+    pub(crate) fn embed(
+        op: &'static str,
+        part: &[usize],
+        whole: &[usize],
+        axis: i64,
+        start: i64,
+    ) -> Result<Moved, ArrayError> {
+        let axis = checked_axis(op, axis, whole)?;
         let (_, along, inner) = axis_split(whole, axis);
         let mut expected = Shape::from_slice(whole);
         expected[axis] = part.get(axis).copied().unwrap_or(0);
         if expected.as_slice() != part {
             let words = "a part that differs from the whole along one axis";
-            return Err(ArrayError::shape("embed", words, &[part, whole]));
+            return Err(ArrayError::shape(op, words, &[part, whole]));
         }
         let len = i64::try_from(expected[axis]).unwrap_or(i64::MAX);
-        let (start, len) = checked_range("embed", start, len, along, whole)?;
+        let (start, len) = checked_range(op, start, len, along, whole)?;
         let body = len * inner;
         Ok(Moved { run: along * inner, lead: start * inner, body, from: 0, step: body })
     }
@@ -326,6 +331,14 @@ impl Moved {
         for (k, run) in out.chunks_mut(self.run.max(1)).enumerate() {
             let from = a.iter().skip(self.from + k * self.step);
             run.iter_mut().skip(self.lead).take(self.body).zip(from).for_each(|(x, y)| *x += y.clone());
+        }
+    }
+
+    /// Copies what is moved and leaves the rest.
+    pub(crate) fn put<T: Clone>(&self, a: &[T], out: &mut [T]) {
+        for (k, run) in out.chunks_mut(self.run.max(1)).enumerate().filter(|_| self.body > 0) {
+            let from = self.from + k * self.step;
+            run[self.lead..self.lead + self.body].clone_from_slice(&a[from..from + self.body]);
         }
     }
 

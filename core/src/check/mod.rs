@@ -30,8 +30,8 @@ use num_complex::Complex;
 use num_dual::{Dual, DualNum};
 
 use crate::{
-    exec::{Datum, Derivatives, DeriveError, Host, Limits, RunError},
-    ir::{FunctionBuilder, Op, Param, Primitive, Program},
+    exec::{Datum, Derivatives, DeriveError, Host, Limits},
+    ir::{FunctionBuilder, Kind, Op, Param, Primitive, Program},
     pass::Level,
     scalar::Real,
 };
@@ -135,8 +135,8 @@ impl std::fmt::Display for Report {
 pub trait CheckHost<T: Real + DualNum = f64>: Host<Complex<T>> + Host<Complex<Dual<T>>> {}
 impl<T: Real + DualNum, H: Host<Complex<T>> + Host<Complex<Dual<T>>>> CheckHost<T> for H {}
 
-/// Compares all engines on a function with a real result, on the real numbers of its arguments: `f64`, or `f32` with
-/// [`Settings::single`].
+/// Compares all engines on a function, on the real numbers of its arguments: `f64`, or `f32` with [`Settings::single`]. Of a result
+/// that is no real number it is a sum of its numbers, each times a weight of its own, that is compared: value and derivatives.
 ///
 /// # Errors
 /// The function cannot be differentiated or run there.
@@ -152,18 +152,32 @@ pub fn gradcheck<T: Real + DualNum, H: CheckHost<T>>(
     let f = reverse.function();
     let names = names(&program.functions[f].params, args);
     let number = |x: &T| x.primal().unwrap_or(f64::NAN);
-    let (value, bars) = reverse.value_and_gradient(args)?;
-    let value = number(&value);
-    let reference = flat(&bars);
-    let again = flat(&reverse.gradient(args)?);
+    let weights = match program.functions[f].result {
+        Kind::Real => vec![Datum::Real(T::one())],
+        _ => {
+            let zeros: Vec<Value<T>> = reverse.value(args)?.zero_tangent().into_iter().collect();
+            numbers::filled(&zeros, &mut numbers::spread(0.7))
+        }
+    };
+    let weight_list = flat(&weights);
+    let sum = |y: &[f64]| weight_list.iter().zip(y).map(|(w, y)| w * y).sum::<f64>();
+    let pulled = |d: &mut Derivatives<'_, Complex<T>>| match weights.first() {
+        Some(y_bar) if !matches!(y_bar, Datum::Real(_)) => {
+            let (y, bars) = d.vjp(args, y_bar.clone())?;
+            Ok((sum(&flat(&[y])), flat(&bars)))
+        }
+        _ => d.value_and_gradient(args).map(|(y, bars)| (number(&y), flat(&bars))),
+    };
+    let (value, reference) = pulled(&mut reverse)?;
+    let (_, again) = pulled(&mut reverse)?;
     let reentrant = reference.iter().map(|x| x.to_bits()).eq(again.iter().map(|x| x.to_bits()));
     let mut engines = vec![("reverse", value, reference.clone())];
     let mut plain = Derivatives::<Complex<T>>::new(program, name)?
         .with_host(host)
         .with_limits(settings.limits)
         .with_level(Level::None);
-    let (y, bars) = plain.value_and_gradient(args)?;
-    engines.push(("reverse, not optimized", number(&y), flat(&bars)));
+    let (y, bars) = pulled(&mut plain)?;
+    engines.push(("reverse, not optimized", y, bars));
 
     let (mut forward, mut dual, mut difference) = (Vec::new(), Vec::new(), Vec::new());
     let mut on_duals =
@@ -172,18 +186,20 @@ pub fn gradcheck<T: Real + DualNum, H: CheckHost<T>>(
     let mut by_differences = Vec::with_capacity(reference.len());
     for (k, derivative) in reference.iter().enumerate() {
         let (y, dot) = reverse.jvp(args, &direction(args, k))?;
-        by_forward = first(&y);
-        forward.push(first(&dot));
-        let Datum::Real(y) = on_duals.value(&lift(args, k))? else {
-            return Err(RunError::Call(crate::exec::CallError::Undefined { name: name.to_owned() }).into());
+        by_forward = sum(&flat(&[y]));
+        forward.push(sum(&flat(&[dot])));
+        let [y, dot] = numbers::parts(&on_duals.value(&lift(args, k))?);
+        by_dual = sum(&y);
+        dual.push(sum(&dot));
+        let total = |slopes: &[Slope]| {
+            let values: Vec<f64> = slopes.iter().map(|s| s.value).collect();
+            let error = slopes.iter().zip(&weight_list).map(|(s, w)| w.abs() * s.error).sum();
+            Slope { value: sum(&values), error }
         };
-        by_dual = number(&y.re);
-        dual.push(number(&y.eps));
-        let fits = |slopes: &[Slope]| slopes.iter().all(|s| settings.close(s.value, *derivative));
-        for slope in slopes(&mut reverse, args, k, settings, fits)? {
-            difference.push(slope.value);
-            by_differences.push(settings.of(&slope));
-        }
+        let fits = |slopes: &[Slope]| settings.close(total(slopes).value, *derivative);
+        let slope = total(&slopes(&mut reverse, args, k, settings, fits)?);
+        difference.push(slope.value);
+        by_differences.push(settings.of(&slope));
     }
     engines.push(("forward", by_forward, forward));
     engines.push(("dual", by_dual, dual));
@@ -249,10 +265,6 @@ impl Report {
             });
         Report { names, engines, reentrant, agree }
     }
-}
-
-fn first<T: Real>(d: &Value<T>) -> f64 {
-    flat(std::slice::from_ref(d)).first().copied().unwrap_or(f64::NAN)
 }
 
 /// The two sides of `<y_bar, J x_dot> = <J^T y_bar, x_dot>`, for directions whose parts are all different.

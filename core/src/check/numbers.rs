@@ -143,6 +143,28 @@ fn lift_from<T: Real + DualNum>(
     out
 }
 
+/// The real numbers of values on duals, and their derivatives.
+pub(super) fn parts<T: Real + DualNum>(d: &Datum<Complex<Dual<T>>>) -> [Vec<f64>; 2] {
+    let plain = |x: &T| x.primal().unwrap_or(f64::NAN);
+    let mut duals: Vec<&Dual<T>> = Vec::new();
+    numbers_of(d, &mut duals);
+    [duals.iter().map(|x| plain(&x.re)).collect(), duals.iter().map(|x| plain(&x.eps)).collect()]
+}
+
+fn numbers_of<'d, T>(d: &'d Datum<Complex<Dual<T>>>, out: &mut Vec<&'d Dual<T>>)
+where
+    Dual<T>: Real,
+{
+    match d {
+        Datum::Real(x) => out.push(x),
+        Datum::Complex(z) => out.extend([&z.re, &z.im]),
+        Datum::Reals(xs) => out.extend(xs.iter()),
+        Datum::Complexes(zs) => out.extend(zs.iter().flat_map(|z| [&z.re, &z.im])),
+        Datum::Tuple(fields) => fields.iter().for_each(|field| numbers_of(field, out)),
+        Datum::Int(_) | Datum::Bool(_) | Datum::Handle(_) | Datum::Ints(_) => {}
+    }
+}
+
 /// Numbers between -1 and 1 that do not repeat soon.
 pub(super) fn spread(start: f64) -> impl Iterator<Item = f64> {
     (1..).map(move |k: u32| 2.0 * (start + f64::from(k) * 0.618_033_988_749_895).fract() - 1.0)

@@ -90,6 +90,7 @@ const WORDS: &[&str] = &[
     "acosh",
     "atanh",
     "sign",
+    "detach",
     "min",
     "max",
     "rem",

@@ -187,7 +187,7 @@ fn on_elements(op: Op, a: &str, b: &str, element: &Kind) -> String {
         Op::Number2(Number2::Pow) => format!("{}.powf({b})", of(a)),
         Op::Number2(Number2::Scale) if real => format!("scale({a}, {b})"),
         Op::Number2(Number2::Scale) => format!("{a}.scale({b})"),
-        Op::Real1(Real1::Sign) => format!("sign({a})"),
+        Op::Real1(r @ (Real1::Sign | Real1::Detach)) => format!("{}({a})", r.name()),
         Op::Real1(r) => format!("{a}.{}()", r.name()),
         Op::Real2(r @ (Real2::Atan2 | Real2::Hypot)) => format!("{}.{}({b})", of(a), r.name()),
         Op::Real2(r) => format!("{}({a}, {b})", r.name()),

@@ -159,7 +159,7 @@ impl Writer<'_, '_> {
                 (Number2::Scale, Kind::Real) => self.call("scale", args),
                 (Number2::Scale, _) => self.method(args, "scale"),
             },
-            Op::Real1(Real1::Sign) => self.call("sign", args),
+            Op::Real1(r @ (Real1::Sign | Real1::Detach)) => self.call(r.name(), args),
             Op::Real1(r) => self.method(args, r.name()),
             Op::Real2(r @ (Real2::Atan2 | Real2::Hypot)) => self.method(args, r.name()),
             Op::Real2(r) => self.call(r.name(), args),

@@ -69,6 +69,13 @@ impl<S: Scalar> Datum<S> {
     pub fn ints(items: impl IntoIterator<Item = i64>) -> Datum<S> {
         Datum::Ints(Arc::new(items.into_iter().collect()))
     }
+    /// An array of integers with a shape, from its elements in row-major order.
+    ///
+    /// # Errors
+    /// The elements do not fill the shape.
+    pub fn ints_of(shape: &[usize], items: Vec<i64>) -> Result<Datum<S>, ArrayError> {
+        Ok(Datum::Ints(Arc::new(Array::new(shape, items)?)))
+    }
     /// The real number that it is.
     #[must_use]
     pub fn real(&self) -> Option<&S::Real> {

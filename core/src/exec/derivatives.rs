@@ -29,6 +29,7 @@ use crate::{
 
 use super::{
     BudgetError, Bytecode, CallError, Executable, Host, Limits, NoHost, RunError,
+    constant::{Held, Holding},
     data::Datum,
     machine::{Machine, Tapes},
     prepared::Prepared,
@@ -45,6 +46,16 @@ pub enum DeriveError {
         name: String,
         /// The name most like it.
         nearest: Option<String>,
+    },
+    /// No parameter of that name.
+    #[error("`{function}` has no parameter `{name}`: it has {}", listed(parameters))]
+    NoParameter {
+        /// The name asked for.
+        name: String,
+        /// The function.
+        function: String,
+        /// What it has.
+        parameters: Vec<String>,
     },
     /// Shapes that do not fit, whatever the data are.
     #[error(transparent)]
@@ -101,6 +112,10 @@ fn hint(nearest: &Option<String>) -> String {
     nearest.as_ref().map(|n| format!(": did you mean `{n}`?")).unwrap_or_default()
 }
 
+fn listed(names: &[String]) -> String {
+    if names.is_empty() { "none".to_owned() } else { format!("`{}`", names.join("`, `")) }
+}
+
 impl From<CallError> for DeriveError {
     fn from(e: CallError) -> DeriveError {
         DeriveError::Run(e.into())
@@ -112,11 +127,12 @@ pub type Gradient<S> = Vec<Datum<S>>;
 
 /// A function of a program, its derivatives, and the memory to run them.
 pub struct Derivatives<'h, S: Scalar> {
-    program: Program,
-    f: FuncId,
+    pub(super) program: Program,
+    pub(super) f: FuncId,
     level: Level,
-    host: &'h dyn Host<S>,
-    limits: Limits,
+    pub(super) host: &'h dyn Host<S>,
+    pub(super) held: Held<S>,
+    pub(super) limits: Limits,
     machine: Machine<S>,
     value: Option<Bytecode>,
     gradient: Option<Bytecode>,
@@ -150,6 +166,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
             f,
             level: Level::default(),
             host: &NoHost,
+            held: Vec::new(),
             limits: Limits::default(),
             machine: Machine::new(),
             value: None,
@@ -226,7 +243,13 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         let new = new.with_host(self.host).with_level(self.level).with_limits(limits);
         #[cfg(feature = "jit")]
         let new = Derivatives { jit: self.jit, ..new };
-        Ok(new)
+        Ok(Derivatives { held: self.held.clone(), ..new })
+    }
+
+    /// Forgets what was compiled.
+    pub(super) fn forget(&mut self) {
+        (self.value, self.gradient, self.pullback, self.pushforward) = (None, None, None, None);
+        (self.second, self.squares, self.split) = (None, None, None);
     }
 
     /// The bytes of what is kept from call to call: registers, and the trace that a pullback reads. They grow as a run
@@ -420,7 +443,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         let Some((primal, _)) = &self.split else {
             return Err(CallError::Undefined { name: String::new() }.into());
         };
-        let value = primal.call(&mut self.machine, self.host, &self.limits, args)?;
+        let host = Holding { host: self.host, held: &self.held };
+        let value = primal.call(&mut self.machine, &host, &self.limits, args)?;
         let tapes = self.machine.take_tapes();
         Ok(Pulled { value, tapes, args: args.to_vec(), of: self })
     }
@@ -481,8 +505,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         Ok(split(result?, args)?.1)
     }
 
-    /// The Hessian by all real numbers among the arguments, in order, those in arrays and tuples included:
-    /// n Hessian-vector products.
+    /// The Hessian by all real numbers among the arguments, in order, those in arrays and tuples included, a complex number as
+    /// two: n Hessian-vector products.
     ///
     /// # Errors
     /// As [`value_and_gradient`](Derivatives::value_and_gradient).
@@ -496,10 +520,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         }
         let mut rows = Vec::with_capacity(n);
         for k in 0..n {
-            let mut dots = zeros.clone();
-            let mut place = k;
-            let one = dots.iter_mut().any(|d| set_one(d, &mut place));
-            debug_assert!(one, "the k-th of n numbers is among them");
+            let mut members = (0..n).map(|j| j == k);
+            let dots: Vec<Datum<S>> = zeros.iter().map(|d| seeded(d, &mut members)).collect();
             let (_, column) = self.hvp(args, &dots)?;
             let mut row = Vec::with_capacity(n);
             column.iter().for_each(|d| flatten(d, &mut row));
@@ -519,7 +541,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         let Some(code) = self.gradient.clone() else {
             return Err(CallError::Undefined { name: String::new() }.into());
         };
-        Ok(Prepared::new(code, self.host, self.limits))
+        Ok(Prepared::new(code, self.host, self.held.clone(), self.limits))
     }
 
     /// The program with the function and all it calls optimised. What has a rule of its own keeps it.
@@ -548,7 +570,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
 
     fn run(&mut self, code: Option<&Bytecode>, args: &[Datum<S>]) -> Result<Datum<S>, RunError> {
         let code = code.ok_or(CallError::Undefined { name: String::new() })?;
-        code.call(&mut self.machine, self.host, &self.limits, args)
+        let host = Holding { host: self.host, held: &self.held };
+        code.call(&mut self.machine, &host, &self.limits, args)
     }
 }
 
@@ -574,7 +597,8 @@ impl<T: Real, S: Scalar<Real = T>> Pulled<'_, '_, S> {
         };
         check_cotangent(&y_bar, &self.value)?;
         of.machine.put_tapes(&self.tapes);
-        let bars = adjoint.call(&mut of.machine, of.host, &of.limits, &[y_bar])?;
+        let host = Holding { host: of.host, held: &of.held };
+        let bars = adjoint.call(&mut of.machine, &host, &of.limits, &[y_bar])?;
         let mut bars = bars.fields().to_vec();
         extend(&mut bars, &self.args)?;
         Ok(bars)
@@ -631,40 +655,61 @@ fn fits<S: Scalar>(
     }
 }
 
-/// How many real numbers a tangent has.
+/// How many real numbers a tangent has; a complex one is two.
 pub(super) fn count<S: Scalar>(d: &Datum<S>) -> usize {
+    let parts = if imaginary::<S>().is_some() { 2 } else { 1 };
     match d {
         Datum::Real(_) => 1,
         Datum::Reals(xs) => xs.len(),
+        Datum::Complex(_) => parts,
+        Datum::Complexes(zs) => parts * zs.len(),
         Datum::Tuple(fields) => fields.iter().map(count).sum(),
-        _ => 0,
+        Datum::Int(_) | Datum::Bool(_) | Datum::Handle(_) | Datum::Ints(_) => 0,
     }
 }
 
-/// Makes the `place`-th real number one; counts `place` down past the numbers before it.
-pub(super) fn set_one<T: Real, S: Scalar<Real = T>>(d: &mut Datum<S>, place: &mut usize) -> bool {
-    match d {
-        Datum::Real(x) if *place == 0 => *x = T::one(),
-        Datum::Real(_) => {
-            *place -= 1;
-            return false;
+/// The imaginary unit, of numbers that have one.
+fn imaginary<S: Scalar>() -> Option<S> {
+    S::from_parts(num_traits::Zero::zero(), num_traits::One::one())
+}
+
+/// A zero with ones where the iterator says so, a word for each real number in order.
+pub(super) fn seeded<T: Real, S: Scalar<Real = T>>(
+    zero: &Datum<S>,
+    members: &mut dyn Iterator<Item = bool>,
+) -> Datum<S> {
+    let mut number = |_: &T| if members.next() == Some(true) { T::one() } else { T::lit(0.0) };
+    let mut parts = |_: &S| {
+        let re = S::from_real(number(&T::lit(0.0)));
+        match imaginary::<S>() {
+            Some(i) => re + i * S::from_real(number(&T::lit(0.0))),
+            None => re,
         }
-        Datum::Reals(xs) if *place < xs.len() => std::sync::Arc::make_mut(xs)[*place] = T::one(),
-        Datum::Reals(xs) => {
-            *place -= xs.len();
-            return false;
-        }
-        Datum::Tuple(fields) => return fields.iter_mut().any(|f| set_one(f, place)),
-        _ => return false,
+    };
+    match zero {
+        Datum::Complex(z) => Datum::Complex(parts(z)),
+        Datum::Complexes(zs) => Datum::Complexes(std::sync::Arc::new(zs.map(parts))),
+        Datum::Real(x) => Datum::Real(number(x)),
+        Datum::Reals(xs) => Datum::Reals(std::sync::Arc::new(xs.map(number))),
+        Datum::Tuple(fields) => Datum::Tuple(fields.iter().map(|d| seeded(d, members)).collect()),
+        other => other.clone(),
     }
-    true
 }
 
 pub(super) fn flatten<S: Scalar>(d: &Datum<S>, row: &mut Vec<S::Real>) {
     match d {
         Datum::Real(x) => row.push(x.clone()),
         Datum::Reals(xs) => row.extend(xs.iter().cloned()),
+        Datum::Complex(z) => split_number(z, row),
+        Datum::Complexes(zs) => zs.iter().for_each(|z| split_number(z, row)),
         Datum::Tuple(fields) => fields.iter().for_each(|f| flatten(f, row)),
-        _ => {}
+        Datum::Int(_) | Datum::Bool(_) | Datum::Handle(_) | Datum::Ints(_) => {}
+    }
+}
+
+fn split_number<S: Scalar>(z: &S, row: &mut Vec<S::Real>) {
+    row.push(z.re());
+    if imaginary::<S>().is_some() {
+        row.push(z.im());
     }
 }

@@ -24,6 +24,7 @@ mod checkpoint;
 mod coalesce;
 mod code;
 mod compile;
+mod constant;
 mod data;
 mod derivatives;
 mod error;

@@ -3,7 +3,10 @@
 use crate::scalar::{Real, Scalar};
 
 use super::{
-    Bytecode, CallError, Executable, Host, Limits, RunError, data::Datum, derivatives::extend,
+    Bytecode, CallError, Executable, Host, Limits, RunError,
+    constant::{Held, Holding},
+    data::Datum,
+    derivatives::extend,
     machine::Machine,
 };
 
@@ -11,6 +14,7 @@ use super::{
 pub struct Prepared<'h, S: Scalar> {
     code: Bytecode,
     host: &'h dyn Host<S>,
+    held: Held<S>,
     limits: Limits,
     machine: Machine<S>,
     results: Vec<S::Real>,
@@ -26,9 +30,9 @@ impl<S: Scalar> std::fmt::Debug for Prepared<'_, S> {
 
 impl<'h, T: Real, S: Scalar<Real = T>> Prepared<'h, S> {
     /// Of a compiled gradient `(x…) -> (value, gradients…)`.
-    pub(super) fn new(code: Bytecode, host: &'h dyn Host<S>, limits: Limits) -> Self {
+    pub(super) fn new(code: Bytecode, host: &'h dyn Host<S>, held: Held<S>, limits: Limits) -> Self {
         let results = vec![<T as num_traits::Zero>::zero(); code.result().n_leaves()];
-        Prepared { code, host, limits, machine: Machine::new(), results, whole: Datum::Int(0) }
+        Prepared { code, host, held, limits, machine: Machine::new(), results, whole: Datum::Int(0) }
     }
 
     /// Writes the gradient and returns the value. The arguments are the real numbers of the parameters in
@@ -37,8 +41,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Prepared<'h, S> {
     /// # Errors
     /// A parameter is no real number, the lengths do not fit, or the program fails.
     pub fn gradient(&mut self, args: &[T], gradient: &mut [T]) -> Result<T, RunError> {
-        let Prepared { code, host, limits, machine, results, .. } = self;
-        code.call_flat(machine, *host, limits, args, results)?;
+        let Prepared { code, host, held, limits, machine, results, .. } = self;
+        code.call_flat(machine, &Holding { host: *host, held }, limits, args, results)?;
         let Some((value, parts)) = results.split_first() else {
             return Err(CallError::Undefined { name: String::new() }.into());
         };
@@ -74,9 +78,9 @@ impl<'h, T: Real, S: Scalar<Real = T>> Prepared<'h, S> {
         args: &[Datum<S>],
         gradient: &mut Vec<Datum<S>>,
     ) -> Result<T, RunError> {
-        let Prepared { code, host, limits, machine, whole, .. } = self;
+        let Prepared { code, host, held, limits, machine, whole, .. } = self;
         gradient.iter_mut().for_each(|old| machine.reclaim(old));
-        if let Err(error) = code.call_into(machine, *host, limits, args, whole) {
+        if let Err(error) = code.call_into(machine, &Holding { host: *host, held }, limits, args, whole) {
             gradient.clear();
             return Err(error);
         }

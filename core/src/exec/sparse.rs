@@ -7,7 +7,7 @@
 //! they are found once and used often.
 //!
 //! ```
-//! use ketgrad_core::{exec::{Colouring, Datum, Derivatives, inspect::jacobian_pattern}, text::parse_program};
+//! use ketgrad_core::{exec::{Colouring, Datum, Derivatives}, text::parse_program};
 //!
 //! // Differences of neighbours: three entries in each row.
 //! let source = "fn f(u: array) {
@@ -17,28 +17,29 @@
 //! }";
 //! let program = parse_program(source).map_err(|e| e[0].clone())?;
 //! let u = [Datum::reals((0..100).map(|k| 0.01 * k as f64))];
-//! let colouring = Colouring::new(jacobian_pattern(&program, "f", &u)?);
+//! let mut f = Derivatives::<f64>::new(&program, "f")?;
+//! let colouring = Colouring::new(f.jacobian_pattern(&u)?);
 //! assert_eq!((colouring.pattern().len(), colouring.products()), (294, 3));
-//! let jacobian = Derivatives::<f64>::new(&program, "f")?.sparse_jacobian(&u, &colouring)?;
+//! let jacobian = f.sparse_jacobian(&u, &colouring)?;
 //! assert_eq!(jacobian.row(10).collect::<Vec<_>>(), [(10, &1.0), (11, &-0.44), (12, &1.0)]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use crate::scalar::{Real, Scalar};
 
 use super::{
     CallError, Derivatives, DeriveError, RunError,
     data::Datum,
-    derivatives::{count, flatten, set_one},
-    inspect::Pattern,
+    derivatives::{count, flatten, seeded},
+    inspect::{Inspection, Pattern, hessian_of, jacobian_of},
 };
 
 /// Groups of columns, or of rows, that one product finds together.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Colouring {
-    pattern: Pattern,
+    pattern: Arc<Pattern>,
     /// The group of each column, or of each row.
     groups: Vec<usize>,
     products: usize,
@@ -58,14 +59,24 @@ impl Colouring {
     #[must_use]
     pub fn by_columns(pattern: Pattern) -> Colouring {
         let groups = greedy(&transposed(&pattern), &pattern.rows);
-        Colouring { products: groups.iter().max().map_or(0, |g| g + 1), groups, pattern, by_rows: false }
+        Colouring {
+            products: groups.iter().max().map_or(0, |g| g + 1),
+            groups,
+            pattern: pattern.into(),
+            by_rows: false,
+        }
     }
 
     /// By rows: products with cotangents.
     #[must_use]
     pub fn by_rows(pattern: Pattern) -> Colouring {
         let groups = greedy(&pattern.rows, &transposed(&pattern));
-        Colouring { products: groups.iter().max().map_or(0, |g| g + 1), groups, pattern, by_rows: true }
+        Colouring {
+            products: groups.iter().max().map_or(0, |g| g + 1),
+            groups,
+            pattern: pattern.into(),
+            by_rows: true,
+        }
     }
 
     /// How many products with a vector give the whole matrix.
@@ -105,16 +116,18 @@ fn greedy(lines: &[Vec<usize>], back: &[Vec<usize>]) -> Vec<usize> {
 /// A matrix of which only some entries are kept.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Sparse<T> {
-    pattern: Pattern,
-    /// The values of each row, in the order of the pattern.
-    values: Vec<Vec<T>>,
+    pattern: Arc<Pattern>,
+    /// The values of each row, in the order of the pattern, one row behind the other.
+    values: Vec<T>,
+    /// Where each row begins.
+    starts: Vec<usize>,
 }
 
 impl<T: Real> Sparse<T> {
     /// The columns and values of a row; nothing beyond the last one.
     pub fn row(&self, k: usize) -> impl Iterator<Item = (usize, &T)> {
         let columns = self.pattern.rows.get(k).into_iter().flatten().copied();
-        columns.zip(self.values.get(k).into_iter().flatten())
+        columns.zip(&self.values[self.starts.get(k).copied().unwrap_or(self.values.len())..])
     }
 
     /// Where it may be other than zero.
@@ -136,8 +149,28 @@ impl<T: Real> Sparse<T> {
 }
 
 impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
-    /// The Jacobian, a row for each real number of the result and a column for each of the arguments, in order; by
-    /// tangents or cotangents, whichever are fewer.
+    /// The [pattern](super::inspect::jacobian_pattern()) of the Jacobian at these arguments, and at all others that take the same way
+    /// through the program. What a primitive gives depends on all it is given.
+    ///
+    /// # Errors
+    /// The arguments do not fit, or the program fails.
+    pub fn jacobian_pattern(&self, args: &[Datum<S>]) -> Result<Pattern, DeriveError> {
+        let f = Inspection::of(&self.program, self.f)?;
+        jacobian_of(f.with_host(&self.holding()).with_limits(self.limits), args)
+    }
+
+    /// The [pattern](super::inspect::hessian_pattern()) of the Hessian.
+    ///
+    /// # Errors
+    /// As [`jacobian_pattern`](Derivatives::jacobian_pattern); the function must have a gradient.
+    pub fn hessian_pattern(&self, args: &[Datum<S>]) -> Result<Pattern, DeriveError> {
+        let name = &self.program.functions[self.f].name;
+        let gradient = Inspection::of_gradient(&self.program, name)?;
+        hessian_of(gradient.with_host(&self.holding()).with_limits(self.limits), args)
+    }
+
+    /// The Jacobian, a row for each real number of the result and a column for each of the arguments, in order, where a complex
+    /// number is two, its real part and its imaginary part; by tangents or cotangents, whichever are fewer.
     ///
     /// # Errors
     /// It cannot be differentiated or run.
@@ -161,19 +194,17 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
         args: &[Datum<S>],
         colouring: &Colouring,
     ) -> Result<Sparse<T>, DeriveError> {
+        let function = self.program().functions[self.function()].name.clone();
         if colouring.by_rows {
-            let y = self.value(args)?;
-            self.compressed(colouring, y.zero_tangent().as_slice(), |d, seeds| {
-                let seed = seeds.first().cloned().unwrap_or(Datum::Int(0));
-                Ok(d.vjp(args, seed)?.1)
+            // One run for all rows, and the way back for each group of them.
+            let mut pulled = self.pullback(args)?;
+            let zeros = pulled.value.zero_tangent();
+            compressed(colouring, &function, zeros.as_slice(), |seeds| {
+                pulled.call(seeds.into_iter().next().unwrap_or(Datum::Int(0)))
             })
         } else {
             let zeros: Vec<Datum<S>> = args.iter().filter_map(Datum::zero_tangent).collect();
-            self.compressed(colouring, &zeros, |d, seeds| {
-                let (y, mut dot) = d.jvp(args, &seeds)?;
-                dot.extend_like(&y);
-                Ok(vec![dot])
-            })
+            compressed(colouring, &function, &zeros, |seeds| Ok(vec![self.jvp(args, &seeds)?.1]))
         }
     }
 
@@ -187,48 +218,47 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
         args: &[Datum<S>],
         colouring: &Colouring,
     ) -> Result<Sparse<T>, DeriveError> {
-        let zeros: Vec<Datum<S>> = args.iter().filter_map(Datum::zero_tangent).collect();
-        self.compressed(colouring, &zeros, |d, seeds| Ok(d.hvp(args, &seeds)?.1))
-    }
-
-    /// One product for each group, and each number of it to its place.
-    fn compressed(
-        &mut self,
-        colouring: &Colouring,
-        zeros: &[Datum<S>],
-        mut product: impl FnMut(&mut Self, Vec<Datum<S>>) -> Result<Vec<Datum<S>>, DeriveError>,
-    ) -> Result<Sparse<T>, DeriveError> {
-        let Colouring { pattern, groups, products, by_rows } = colouring;
-        let seeds: usize = zeros.iter().map(count).sum();
         let function = self.program().functions[self.function()].name.clone();
-        let misfit = |expected: usize, given: usize| {
-            let function = function.clone();
-            DeriveError::Run(RunError::Call(CallError::Arity { function, expected, given }))
-        };
-        if seeds != groups.len() {
-            return Err(misfit(groups.len(), seeds));
-        }
-        let expected = if *by_rows { pattern.columns } else { pattern.rows.len() };
-        let mut lines: Vec<Vec<T>> = Vec::with_capacity(*products);
-        for group in 0..*products {
-            let mut seeds = zeros.to_vec();
-            for (k, _) in groups.iter().enumerate().filter(|(_, g)| **g == group) {
-                let mut place = k;
-                let found = seeds.iter_mut().any(|d| set_one(d, &mut place));
-                debug_assert!(found, "there is a seed for each line");
-            }
-            let mut line = Vec::new();
-            product(self, seeds)?.iter().for_each(|d| flatten(d, &mut line));
-            if line.len() != expected {
-                return Err(misfit(expected, line.len()));
-            }
-            lines.push(line);
-        }
-        let values = pattern.rows.iter().enumerate().map(|(r, row)| {
-            row.iter()
-                .map(|&c| if *by_rows { lines[groups[r]][c].clone() } else { lines[groups[c]][r].clone() })
-                .collect()
-        });
-        Ok(Sparse { values: values.collect(), pattern: pattern.clone() })
+        let zeros: Vec<Datum<S>> = args.iter().filter_map(Datum::zero_tangent).collect();
+        compressed(colouring, &function, &zeros, |seeds| Ok(self.hvp(args, &seeds)?.1))
     }
+}
+
+/// One product for each group, and each number of it to its place.
+fn compressed<T: Real, S: Scalar<Real = T>>(
+    Colouring { pattern, groups, products, by_rows }: &Colouring,
+    function: &str,
+    zeros: &[Datum<S>],
+    mut product: impl FnMut(Vec<Datum<S>>) -> Result<Vec<Datum<S>>, DeriveError>,
+) -> Result<Sparse<T>, DeriveError> {
+    let seeds: usize = zeros.iter().map(count).sum();
+    let misfit = |expected: usize, given: usize| {
+        let function = function.to_owned();
+        DeriveError::Run(RunError::Call(CallError::Arity { function, expected, given }))
+    };
+    if seeds != groups.len() {
+        return Err(misfit(groups.len(), seeds));
+    }
+    let expected = if *by_rows { pattern.columns } else { pattern.rows.len() };
+    let mut lines: Vec<Vec<T>> = Vec::with_capacity(*products);
+    for group in 0..*products {
+        let mut members = groups.iter().map(|g| *g == group);
+        let seeds = zeros.iter().map(|d| seeded(d, &mut members)).collect();
+        let mut line = Vec::with_capacity(expected);
+        product(seeds)?.iter().for_each(|d| flatten(d, &mut line));
+        if line.len() != expected {
+            return Err(misfit(expected, line.len()));
+        }
+        lines.push(line);
+    }
+    let mut starts = Vec::with_capacity(pattern.rows.len());
+    let mut values = Vec::with_capacity(pattern.len());
+    for (r, row) in pattern.rows.iter().enumerate() {
+        starts.push(values.len());
+        values.extend(
+            row.iter()
+                .map(|&c| if *by_rows { lines[groups[r]][c].clone() } else { lines[groups[c]][r].clone() }),
+        );
+    }
+    Ok(Sparse { values, starts, pattern: pattern.clone() })
 }

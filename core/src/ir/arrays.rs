@@ -46,6 +46,7 @@ macro_rules! for_each_array_op {
             // Parts.
             Slice "slice" (Array, Int, Int, Int) -> Array, "`slice(x, axis, start, len)`: a range along an axis.";
             Embed "embed" (Array, Array, Int, Int) -> Array, "`embed(part, x, axis, start)`: a part in its place among zeros, in the shape of x.";
+            Paste "paste" (Array, Array, Int, Int) -> Array, "`paste(part, x, axis, start)`: x, but for a part in its place.";
             Concat "concat" (Array, Array, Int) -> Array, "Two arrays joined along an axis.";
             Take "take" (Array, Ints) -> Array, "`x[i_0], x[i_1], …` along the first axis.";
             Scatter "scatter" (Array, Array, Ints) -> Array, "`scatter(y, x, i)`: the rows of y added to the rows i of zeros in the shape of x.";

@@ -54,6 +54,7 @@ pub use builder::FunctionBuilder;
 pub(crate) use compact::retain_params;
 pub use compact::{compact, remove_trivial_params};
 pub use cursor::{Cursor, Pipe};
+pub(crate) use function::ENTRY;
 pub use function::{
     BlockData, CustomRule, Edge, Function, InstData, Param, Position, Primitive, Program, Target, Terminator,
 };

@@ -122,7 +122,9 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool]) -> Found {
         A::Shape => Ok(Known::Ints(known!(args, 0).iter().map(|&n| long(n)).collect())),
         A::Reshape => reshaped(known!(args, 0), list!(args, 1)),
         A::Like => array(&known!(args, 1)),
-        A::Embed => embedded(&known!(args, 0), &known!(args, 1), int!(args, 2), int!(args, 3)),
+        A::Embed | A::Paste => {
+            embedded(name, &known!(args, 0), &known!(args, 1), int!(args, 2), int!(args, 3))
+        }
         A::Scatter => {
             let (rows, whole) = (known!(args, 0), known!(args, 1));
             let (n, inner) = (known!(args, 2)[0], whole[1..].iter().product::<usize>());
@@ -314,15 +316,15 @@ fn in_range(op: &'static str, start: i64, len: i64, along: i64, shape: &[usize])
     Ok(())
 }
 
-fn embedded(part: &[usize], whole: &[usize], axis: i64, start: i64) -> Found {
-    let axis = checked_axis("embed", axis, whole)?;
+fn embedded(op: &'static str, part: &[usize], whole: &[usize], axis: i64, start: i64) -> Found {
+    let axis = checked_axis(op, axis, whole)?;
     let mut expected = Shape::from_slice(whole);
     expected[axis] = part.get(axis).copied().unwrap_or(0);
     if expected.as_slice() != part {
         let words = "a part that differs from the whole along one axis";
-        return Err(ArrayError::shape("embed", words, &[part, whole]));
+        return Err(ArrayError::shape(op, words, &[part, whole]));
     }
-    in_range("embed", start, long(part[axis]), long(whole[axis]), whole)?;
+    in_range(op, start, long(part[axis]), long(whole[axis]), whole)?;
     Ok(Known::Array(Shape::from_slice(whole)))
 }
 

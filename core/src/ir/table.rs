@@ -38,6 +38,7 @@
 //! | `min`, `max` at a tie | all to the first operand |
 //! | `min`, `max` with a NaN | the value is NaN |
 //! | `floor`, `ceil`, `round`, `trunc`, `sign` | 0 everywhere, also at the jumps |
+//! | `detach` | 0 |
 //! | `rem(a, b)` | `(1, -trunc(a/b))` everywhere |
 //! | `sqrt`, `cbrt` at 0 | infinity, but 0 for a zero cotangent |
 //! | `pow(x, y)` at x = 0, y > 0 | by x: `y 0^(y-1)`; by y: 0 |
@@ -100,6 +101,7 @@ macro_rules! for_each_op {
                 Ceil "ceil" (a) -> y: regular = Piece::Ceil, [a.lit(0.0)], "The least integer that is not less.";
                 Round "round" (a) -> y: regular = Piece::Round, [a.lit(0.0)], "The nearest integer; halves away from 0.";
                 Trunc "trunc" (a) -> y: regular = Piece::Trunc, [a.lit(0.0)], "The integer part.";
+                Detach "detach" (a) -> y: regular = Piece::Detach, [a.lit(0.0)], "The number itself as a constant: no derivative passes.";
             }
             real2 {
                 Atan2 "atan2" (a, b) -> y: singular = Ok(a.atan2(b)), [b / a.hypot(b) / a.hypot(b), -(a / a.hypot(b) / a.hypot(b))], "The angle of the point (b, a) in (-pi, pi].";

@@ -151,7 +151,7 @@ impl Shapes {
         let first = classes.first().copied()?;
         let int = |k: usize| known(f, inst.args[k]);
         Some(match op {
-            A::Like | A::Embed | A::Scatter | A::SumLike => classes[1],
+            A::Like | A::Embed | A::Paste | A::Scatter | A::SumLike => classes[1],
             A::Spread => *classes.last()?,
             A::Softmax | A::Cumsum | A::CumsumBack | A::Tril | A::Triu | A::ProdOthers | A::ProdPairs => {
                 first

@@ -195,6 +195,15 @@ pub(super) fn pull(
             let n = r.dim(x, third);
             r.on(A::Slice, &[bar, third, args[3], n])
         }
+        (A::Paste, 0) => {
+            let n = r.dim(x, third);
+            r.on(A::Slice, &[bar, third, args[3], n])
+        }
+        (A::Paste, 1) => {
+            let zero = r.lit(0.0, x);
+            let zeros = r.on(A::Spread, &[zero, x]);
+            r.on(A::Paste, &[zeros, bar, third, args[3]])
+        }
         (A::Concat, _) => {
             let (zero, m) = (r.b.int(0), r.dim(x, third));
             match k {
@@ -456,7 +465,7 @@ pub(super) fn push(
             let (first, last) = (with(r, 0), with(r, 1));
             sum(r, first, last)
         }
-        A::Concat => {
+        A::Concat | A::Paste => {
             let zeros = |k: usize, r: &mut Rule<'_>| {
                 dot(k).unwrap_or_else(|| {
                     let zero = r.lit(0.0, args[k]);
@@ -467,7 +476,8 @@ pub(super) fn push(
                 return Some(None);
             }
             let (first, last) = (zeros(0, r), zeros(1, r));
-            Some(r.on(op, &[first, last, args[2]]))
+            let places = &args[2..];
+            Some(r.on(op, &[&[first, last], places].concat()))
         }
         A::ProdPairs => {
             let moved = dot(0).map(|d| products::triples(r, x, second, d));

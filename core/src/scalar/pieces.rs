@@ -24,6 +24,8 @@ pub enum Piece {
     Round,
     /// The integer part: a constant.
     Trunc,
+    /// `x` itself as a constant.
+    Detach,
     /// The lesser of `x` and `y`; `x` at a tie, NaN if one is NaN.
     Min,
     /// The greater of `x` and `y`; `x` at a tie, NaN if one is NaN.
@@ -56,6 +58,7 @@ impl Piece {
             Piece::Ceil => T::lit(primal(x)?.ceil()),
             Piece::Round => T::lit(primal(x)?.round()),
             Piece::Trunc => T::lit(primal(x)?.trunc()),
+            Piece::Detach => T::lit(primal(x)?),
             Piece::Min => match x.try_cmp(y)? {
                 Some(Ordering::Less | Ordering::Equal) => x.clone(),
                 Some(Ordering::Greater) => y.clone(),
@@ -102,6 +105,7 @@ pub(super) fn floats<T: Real + Float>(f: Piece, [x, y]: [&[T]; 2], out: &mut [T]
         Piece::Ceil => one(x, out, |x| Float::ceil(*x)),
         Piece::Round => one(x, out, |x| Float::round(*x)),
         Piece::Trunc => one(x, out, |x| Float::trunc(*x)),
+        Piece::Detach => one(x, out, |x| *x),
         Piece::Min => two(x, y, out, |&x, &y| {
             let least = if x > y { y } else { x + y };
             if x <= y { x } else { least }
@@ -124,13 +128,13 @@ mod tests {
     /// Every function of every two kinds of numbers, one or many in each place, is what it is of each two.
     #[test]
     fn many_at_once_are_each_by_itself() {
-        use Piece::{Abs, Ceil, Floor, Max, Min, Round, Sign, Step, Trunc};
+        use Piece::{Abs, Ceil, Detach, Floor, Max, Min, Round, Sign, Step, Trunc};
         let kinds =
             [0.0, -0.0, 1.0, -1.0, 2.5, -2.5, 0.3, 1e300, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 5e-324];
         let x: Vec<f64> = kinds.iter().flat_map(|x| kinds.map(|_| *x)).collect();
         let y: Vec<f64> = kinds.iter().flat_map(|_| kinds).collect();
         let same = |a: f64, b: f64| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
-        for f in [Abs, Sign, Floor, Ceil, Round, Trunc, Min, Max, Step] {
+        for f in [Abs, Sign, Floor, Ceil, Round, Trunc, Detach, Min, Max, Step] {
             for ones in 0..4 {
                 let part =
                     |x: &[f64], bit: usize| if ones >> bit & 1 == 1 { vec![x[100]] } else { x.to_vec() };

@@ -16,6 +16,9 @@ const REAL_OF_INT: &str =
     ": an int meets a real number through `real(n)`, and a whole number is real where it is written `1.0`";
 /// What to write where `%` stands between real numbers.
 const REM_OF_REALS: &str = ": the remainder of real numbers is `rem(a, b)`";
+/// What to write where a comparison stands between arrays.
+const COMPARED_ARRAYS: &str =
+    ": element by element `step(x, y)` is 1 where x >= y, by which `masked` chooses";
 
 /// An operator between two operands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,7 +93,11 @@ impl Stage {
             Operator::Mul => Number2::Mul,
             Operator::Div | Operator::Rem => Number2::Div,
             Operator::Compare(c) => {
-                let args = self.fit_all(&[a, b], &[Kind::Real, Kind::Real])?;
+                let args = self.fit_all(&[a, b], &[Kind::Real, Kind::Real]);
+                let args = args.map_err(|e| match e.given.as_str() {
+                    "array<real>" => Misfit { hint: COMPARED_ARRAYS, ..e },
+                    _ => e,
+                })?;
                 return Ok(Given::Value(self.b.inst(Op::Compare(c), &args, Kind::Bool)));
             }
         };

@@ -47,6 +47,8 @@ composed! {
     Einsum "einsum" (Array, Array, Ints, Ints, Ints) "`einsum(a, b, [0, 1], [1, 2], [0, 2])`: sums of products of elements of two arrays over the labels of axes that the last list lacks; the lists are written out.";
     Kron "kron" (Array, Array) "The Kronecker product of two matrices.";
     Row "row" (Array, Int) "What stands at an index along the first axis, which is lost.";
+    WithRow "with_row" (Array, Array, Int) "`with_row(x, y, k)`: x, but for y at index k along the first axis.";
+    Masked "masked" (Reals, Number, Number) "`masked(m, x, y)`: x where m is 1, as `step` gives it, and y where it is 0, element by element. What is not chosen has no part in values and derivatives, even if it is infinite or undefined.";
     Full "full" (Number, Ints) "An array of the given shape with one number everywhere.";
     Eye "eye" (Int) "The unit matrix.";
     EigenValues "eigvalsh" (Array) "The eigenvalues of the Hermitian part of a matrix, ascending.";
@@ -328,6 +330,24 @@ impl Stage {
                 let (zero, one) = (self.b.int(0), self.b.int(1));
                 let y = on(self, ArrayOp::Slice, &[x, zero, k, one]);
                 on(self, ArrayOp::DropAxis, &[y, zero])
+            }
+            Composed::WithRow => {
+                let (x, y) = (array(self, 0)?, array(self, 1)?);
+                let k = self.fit(arg(2), &Kind::Int).map_err(|e| e.of(2))?;
+                let zero = self.b.int(0);
+                let part = on(self, ArrayOp::InsertAxis, &[y, zero]);
+                self.on_arrays(ArrayOp::Paste, &[part, x, zero, k].map(Given::Value))?
+            }
+            Composed::Masked => {
+                let mask = self.fit(arg(0), &Kind::Array(Element::Real))?;
+                let one = self.b.real(1.0);
+                let rest = self.b.number2(Number2::Sub, one, mask);
+                let mut part = |k: usize, mask: Value| {
+                    let part = self.builtin(Builtin::Number2(Number2::Scale), &[arg(k), Given::Value(mask)]);
+                    part.map_err(|e| e.of(k))
+                };
+                let (x, y) = (part(1, mask)?, part(2, rest)?);
+                return self.binary(Operator::Add, x, y);
             }
             Composed::Full => {
                 let x = match arg(0) {

@@ -136,6 +136,9 @@ impl Misfit {
             (Kind::Real, "complex") => {
                 ": take `re`, `im`, `abs` or `abs2` of it, or start with `complex(0.0, 0.0)`"
             }
+            (Kind::Real | Kind::Complex, "array<real>" | "array<complex>") if element => {
+                ": `x[k]` is a number; `x = with_row(x, y, k)` puts a row"
+            }
             _ => self.hint,
         };
         Misfit { hint, ..self }

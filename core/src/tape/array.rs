@@ -279,6 +279,7 @@ methods! {
     mean_axis "mean_axis" ()(axis) -> ArrayVariable to_array, "The means along an axis, which is lost.";
     cumsum "cumsum" ()(axis) -> ArrayVariable to_array, "The sums up to each element along an axis.";
     row "row" ()(index) -> ArrayVariable to_array, "What stands at an index along the first axis, which is lost.";
+    with_row "with_row" (row)(index) -> ArrayVariable to_array, "This array, but for a row at an index along the first axis.";
     transpose "transpose" ()() -> ArrayVariable to_array, "The last two axes change places.";
     insert_axis "insert_axis" ()(axis) -> ArrayVariable to_array, "With a new axis of length 1 at the given place.";
     drop_axis "drop_axis" ()(axis) -> ArrayVariable to_array, "Without an axis, whose length must be 1.";

@@ -55,6 +55,8 @@
 //! assert_eq!(error.to_string(), expected);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//! - **Constants**: no derivative passes through `detach(x)`. `masked(step(x, y), a, b)` is a where x is at least y, else b, element by
+//!   element.
 //! - **A rule** has a primal, and if given a pullback of the inputs, the result and its cotangent, which gives the
 //!   inputs' cotangents in order, `none` for one that has none; and if given a pushforward of the inputs and
 //!   their tangents.

@@ -85,6 +85,18 @@ pub(crate) const CASES: &[Case] = &[
         &[&[&[5000], &[5000]], &[&[70, 60], &[60]], &[&[4096], &[1]]],
     ),
     case("fn f(a: {k}, b: {k}) { embed(a * a, b, 1, 1) * b }", &[&[&[2, 2], &[2, 4]], &[&[2, 0], &[2, 1]]]),
+    case("fn f(a: {k}, b: {k}) { paste(a * a, b, 1, 1) * b }", &[&[&[2, 2], &[2, 4]], &[&[2, 0], &[2, 1]]]),
+    case("fn f(a: {k}, b: {k}) { paste(a, b * b, 0, 2) * b }", &[&[&[1], &[3]], &[&[2, 2], &[4, 2]]]),
+    case("fn f(a: {k}) { with_row(a * a, row(a, 1) * row(a, 0), 0) }", &[&[&[2, 3]], &[&[3, 2, 2]]]),
+    // Rows that depend on those before them.
+    case(
+        "fn f(a: {k}) { let mut x = a; for i in 1..dim(a, 0) { x = with_row(x, row(x, i) * row(x, i - 1), i); } x }",
+        &[&[&[4, 2]], &[&[3, 2, 1]]],
+    ),
+    case(
+        "fn f(a: {k}, b: {k}) { masked(step(re(a), re(b)), a * b, 0.5 * b) + masked(step(0.2, re(a)), 3, a) }",
+        &[&[&[4], &[4]], &[&[2, 3], &[3]]],
+    ),
     case(
         "fn f(a: {k}, b: {k}) { concat(a, b * b, 0) }",
         &[&[&[2], &[3]], &[&[2, 2], &[1, 2]], &[&[0], &[1]]],

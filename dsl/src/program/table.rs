@@ -10,7 +10,7 @@ macro_rules! for_each_function {
                 cos Cos tan Tan asin Asin acos Acos atan Atan sinh Sinh cosh Cosh tanh Tanh asinh Asinh
                 acosh Acosh atanh Atanh
             }
-            real1 { sign Sign floor Floor ceil Ceil round Round trunc Trunc }
+            real1 { sign Sign floor Floor ceil Ceil round Round trunc Trunc detach Detach }
             real2 { atan2 Atan2 hypot Hypot rem Rem }
         }
     };
@@ -40,11 +40,14 @@ macro_rules! for_each_array_function {
                 kron() -> Array; convolve() -> Array; correlate() -> Array; solve() -> Array;
                 solve_adjoint() -> Array; solve_lower() -> Array; solve_upper() -> Array; lstsq() -> Array;
                 expm_along() -> Array; like() -> Array; sum_like() -> Array; prod_pairs() -> Array;
-                concat(axis: Int) -> Array; embed(axis: Int, start: Int) -> Array; scatter(indices: Ints) -> Array;
+                concat(axis: Int) -> Array; embed(axis: Int, start: Int) -> Array;
+                paste(axis: Int, start: Int) -> Array; with_row(k: Int) -> Array; scatter(indices: Ints) -> Array;
                 contract(labels: Ints) -> Array; einsum(first: Ints, second: Ints, result: Ints) -> Array;
                 dot() -> Number; trace_product() -> Number;
             }
-            three { contract_first(labels: Ints) -> Array; contract_second(labels: Ints) -> Array; }
+            three {
+                contract_first(labels: Ints) -> Array; contract_second(labels: Ints) -> Array; masked() -> Array;
+            }
             real {
                 maximum() -> Real; minimum() -> Real; logsumexp() -> Real; shift() -> Real; sort() -> Reals;
                 softmax(axis: Int) -> Reals; logsumexp_keep(axis: Int) -> Reals; logsumexp_axis(axis: Int) -> Reals;

@@ -170,7 +170,7 @@ program! {
     }
     fn each(a: array, b: array) -> array {
         let y = sin(a) * a.cos() + exp(-a) + max(a, 0.5) - min(a, b) + pow(abs(a) + 1.0, 1.5) + powi(a, 3);
-        y + hypot(a, 2.0) + atan2(b, a) + a.floor() + sqrt(abs2(b)) + a.max(b) - log(hypot(a, b) + 1)
+        y + hypot(a, 2.0) + atan2(b, a) + a.floor() + sqrt(abs2(b)) + a.max(b) - log(hypot(a, b) + 1) + masked(step(a, b), a, b * b)
     }
     fn shaped(a: array) -> array {
         let t = transpose(a);
@@ -178,7 +178,7 @@ program! {
         let wide = reshape(flat, [2, 3]);
         let both = concat(wide, 2.0 * a, 0);
         let one = drop_axis(insert_axis(permute(both, [1, 0]), 0), 0);
-        take(slice(one, 1, 1, 2), [2, 0]) + row(a, 1).sum()
+        take(slice(one, 1, 1, 2), [2, 0]) + row(a, 1).sum() + paste(a, wide, 0, 0).with_row(row(a, 0), 1).sum()
     }
     fn triangles(m: array) { sum(tril(m, 0) * 2.0 - m.triu(-1)) + sum(diagonal(m) * diagonal(diagonal_matrix(diagonal(m)))) }
     fn reduced(a: array) {

@@ -327,6 +327,25 @@ fn array_embed<T: Copy + Default>(part: &Array<T>, whole: &Array<T>, axis: i64, 
     Array::new(&shape, items)
 }
 //-
+/// An array, but for a part in its place.
+fn array_paste<T: Copy>(part: &Array<T>, whole: &Array<T>, axis: i64, start: i64) -> Array<T> {
+    let (shape, own) = (whole.shape(), part.shape());
+    let axis = array_axis("paste", axis, &shape);
+    let (outer, along, inner) = array_split(&shape, axis);
+    let mut expected = shape.clone();
+    expected[axis] = own.get(axis).copied().unwrap_or(0);
+    assert!(expected == own, "`paste` takes a part that differs from the whole along one axis, given {own:?} and {shape:?}");
+    let len = own[axis];
+    let fits = start >= 0 && start.checked_add(len as i64).is_some_and(|end| end <= along as i64);
+    assert!(fits, "`paste`: {len} elements from {start} on along an axis of {along}");
+    let mut items = whole.items.clone();
+    for k in 0..outer {
+        let from = (k * along + start as usize) * inner;
+        items[from..from + len * inner].copy_from_slice(&part.items[k * len * inner..(k + 1) * len * inner]);
+    }
+    Array::new(&shape, items)
+}
+//-
 /// Two arrays joined along an axis.
 fn array_concat<T: Copy>(a: &Array<T>, b: &Array<T>, axis: i64) -> Array<T> {
     let (mut shape, other) = (a.shape(), b.shape());

@@ -1,8 +1,12 @@
-//! Two operations in one instruction: `(a x b) y c` and `c y (a x b)` on real numbers, and `c + embed(a, b, …)`.
+//! Two operations in one instruction: `(a x b) y c` and `c y (a x b)` on real numbers, `c + embed(a, b, …)`, and
+//! `place(a, [i, j])`.
 //!
 //! The first is a sum, difference or product of reals whose only reader is the second, in the same block; or a part
 //! among zeros that is added to an array, of which then only the part is looked at. It is done
-//! where the second stands; none of these can fail where an adjoint has it, so nobody sees that it is later.
+//! where the second stands; none of these can fail where an adjoint has it, so nobody sees that it is later. Indices that
+//! only say places are never an array.
+
+use std::collections::HashMap;
 
 use crate::{
     entity::{Inst, Value},
@@ -51,7 +55,26 @@ impl Pairs {
                 }
             }
         }
+        pairs.places(f, uses);
         pairs
+    }
+
+    /// Lists of indices that only places are asked by.
+    fn places(&mut self, f: &Function, uses: &[u32]) {
+        let mut asked = vec![0; f.kinds.len()];
+        let listed = || f.blocks.values().flat_map(|b| &b.insts).map(|&i| (i, &f.insts[i]));
+        let places = || listed().filter(|(_, inst)| inst.op == Op::OnArrays(ArrayOp::Place));
+        places().for_each(|(_, inst)| asked[inst.args[1].index()] += 1);
+        let lists = listed().filter(|(_, inst)| inst.op == Op::Array);
+        let lists = lists.filter_map(|(i, inst)| Some((inst.result?, i)));
+        let lists: HashMap<Value, Inst> =
+            lists.filter(|(v, _)| asked[v.index()] == uses[v.index()]).collect();
+        for (i, inst) in places() {
+            if let Some(&list) = lists.get(&inst.args[1]) {
+                self.inner[i.index()] = Some((list, true));
+                self.absorbed[list.index()] = true;
+            }
+        }
     }
 
     pub(super) fn is_absorbed(&self, i: Inst) -> bool {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    entity::Inst,
-    ir::{InstData, Int2, Kind, Mixed, Number1, Number2, Op},
+    entity::{Inst, Value},
+    ir::{ArrayOp, InstData, Int2, Kind, Mixed, Number1, Number2, Op},
 };
 
 use super::{
@@ -23,6 +23,12 @@ impl Compiler<'_> {
         if inst.args.iter().any(|&v| matches!(self.f.kinds[v], Kind::Array(_))) {
             if inst.op.is_elementwise() || inst.op == Op::Sum || self.together.has(i) {
                 return self.elements(i);
+            }
+            if let (Op::OnArrays(op @ ArrayOp::Place), Some((list, _))) = (inst.op, self.pairs.inner(i)) {
+                let args: Vec<Value> = [&args[..1], &self.f.insts[list].args].concat();
+                let (args, results) = (self.leaves(&args), self.leaves(inst.result.as_slice()));
+                let code = Code::OnArrays(op, self.slots(&args), self.slots(&results));
+                return self.emit(code);
             }
             if let Op::OnArrays(op) = inst.op {
                 let (args, results) = self.call(inst);

@@ -34,6 +34,7 @@ pub use counter::Counter;
 pub use debugger::{Command, Debugger, Pause, Reason};
 pub use finder::{Find, Finder, Found};
 pub use sparsity::{Pattern, Sparsity, hessian_pattern, jacobian_pattern};
+pub(super) use sparsity::{hessian_of, jacobian_of};
 
 use crate::{
     adjoint,

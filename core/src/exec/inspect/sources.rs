@@ -89,6 +89,10 @@ fn marked<S: Scalar>(op: ArrayOp, values: &[Datum<S>]) -> Result<Option<Array<i6
         A::Permute | A::Unpermute => array::permute(&a, list, op == A::Unpermute, &mut out)?,
         A::Slice => array::slice(&a, int(1), int(2), int(3), &mut out)?,
         A::Embed => array::embed(&a, &b, int(2), int(3), &mut out)?,
+        A::Paste => {
+            out = b.clone();
+            array::paste(&a, &mut out, int(2), int(3))?;
+        }
         A::Concat => array::concat(&a, &b, int(2), &mut out)?,
         A::Take => array::take(&a, list, &mut out)?,
         A::Spread => array::spread(&a, &b, &mut out)?,

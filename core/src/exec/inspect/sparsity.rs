@@ -59,8 +59,16 @@ pub fn jacobian_pattern<T: Real, S: Scalar<Real = T>>(
     name: &str,
     args: &[Datum<S>],
 ) -> Result<Pattern, DeriveError> {
+    jacobian_of(Inspection::new(program, name)?, args)
+}
+
+/// The pattern of the Jacobian of a function that is looked at.
+pub(in crate::exec) fn jacobian_of<T: Real, S: Scalar<Real = T>>(
+    mut function: Inspection<'_, S>,
+    args: &[Datum<S>],
+) -> Result<Pattern, DeriveError> {
     let mut sparsity = Sparsity::new(args);
-    Inspection::new(program, name)?.run(args, &mut sparsity)?;
+    function.run(args, &mut sparsity)?;
     Ok(sparsity.pattern())
 }
 
@@ -73,9 +81,15 @@ pub fn hessian_pattern<T: Real, S: Scalar<Real = T>>(
     name: &str,
     args: &[Datum<S>],
 ) -> Result<Pattern, DeriveError> {
-    let mut sparsity = Sparsity::new(args);
-    Inspection::of_gradient(program, name)?.run(args, &mut sparsity)?;
-    let mut pattern = sparsity.pattern();
+    hessian_of(Inspection::of_gradient(program, name)?, args)
+}
+
+/// The pattern of the Hessian of a function whose gradient is looked at.
+pub(in crate::exec) fn hessian_of<T: Real, S: Scalar<Real = T>>(
+    gradient: Inspection<'_, S>,
+    args: &[Datum<S>],
+) -> Result<Pattern, DeriveError> {
+    let mut pattern = jacobian_of(gradient, args)?;
     // The first row is the value's. Cotangents of arrays may be shorter than the arrays.
     pattern.rows.remove(0);
     pattern.rows.resize(pattern.columns.max(pattern.rows.len()), vec![]);

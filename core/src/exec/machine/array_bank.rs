@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::array::{Array, ArrayError};
+use crate::array::{Array, ArrayError, Shape};
 
 use super::{
     room::{Room, array_bytes},
@@ -56,6 +56,10 @@ impl<T: Clone> ArrayBank<T> {
 
     pub(super) fn items(&self, reg: usize) -> &[T] {
         items(&self.registers[reg])
+    }
+
+    pub(super) fn shape(&self, reg: usize) -> Shape {
+        self.registers[reg].as_ref().map_or_else(|| Shape::from_slice(&[0]), |a| a.shape())
     }
 
     /// The array in a register: taken out of it if it is read for the last time.

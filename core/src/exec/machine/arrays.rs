@@ -178,7 +178,8 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
                 let sum = arrays.read(on(s.bank, s.reg), s.last);
                 let part = arrays.read(on(p.bank, p.reg), p.last);
                 let whole = arrays.read(on(w.bank, w.reg), w.last);
-                let moved = Moved::embed(&shape(&part), &shape(&whole), axis, start).map_err(full)?;
+                let moved =
+                    Moved::embed("embed", &shape(&part), &shape(&whole), axis, start).map_err(full)?;
                 let len = items(&whole).len();
                 let mut sum = if items(&sum).is_empty() {
                     // The first part makes the array, in a buffer that fits.

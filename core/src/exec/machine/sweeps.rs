@@ -364,7 +364,7 @@ fn viewed(view: &View, shapes: &[Option<Shape>], seen: &[Seen]) -> Result<(Shape
     let int = |k: usize| if let Seen::Int(n) = seen[view.args[k]] { n } else { -1 };
     match view.op {
         ArrayOp::Slice => Moved::slice(&shape(0), int(1), int(2), int(3)),
-        _ => Ok((shape(1), Moved::embed(&shape(0), &shape(1), int(2), int(3))?)),
+        _ => Ok((shape(1), Moved::embed("embed", &shape(0), &shape(1), int(2), int(3))?)),
     }
 }
 

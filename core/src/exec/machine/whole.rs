@@ -43,6 +43,20 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
 ) -> Result<(), ArrayError> {
     let on = |slot: Slot| base[slot.bank as usize] + slot.reg as usize;
     let Banks { reals, complexes, ints, arrays } = banks;
+    // An element is asked for more often than anything else.
+    if let (ArrayOp::Place, [array, indices @ ..]) = (op, args)
+        && !array.last
+        && indices.iter().all(|s| s.bank == Bank::Int)
+    {
+        let indices: SmallVec<[i64; 4]> = indices.iter().map(|&s| ints[on(s)]).collect();
+        let shape = match array.bank {
+            Bank::Complexes => arrays.complexes.shape(on(*array)),
+            Bank::Ints => arrays.ints.shape(on(*array)),
+            _ => arrays.reals.shape(on(*array)),
+        };
+        ints[on(result)] = array::place(&shape, &indices)?;
+        return Ok(());
+    }
     let of = |bank: Bank| args.iter().any(|s| s.bank == bank);
     let mut numbers = SmallVec::new();
     let mut list = None;
@@ -145,7 +159,8 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
         } else if op == ArrayOp::Count {
             ints[to] = array::count(items(&list), limits.array)?;
         } else if op == ArrayOp::Place {
-            ints[to] = array::place(&shape, items(&list))?;
+            let indices = if whole.is_some() { items(&list) } else { &numbers };
+            ints[to] = array::place(&shape, indices)?;
         } else {
             ints[to] = length(numbers.first().copied().unwrap_or(0), &shape)?;
         }
@@ -173,6 +188,7 @@ fn length(axis: i64, shape: &[usize]) -> Result<i64, ArrayError> {
 fn int_of<E>(op: ArrayOp, x: &Operands<E>) -> Result<i64, ArrayError> {
     let shape = x.arrays[0].shape();
     match op {
+        ArrayOp::Place if x.list.is_none() => array::place(&shape, &x.ints),
         ArrayOp::Place => array::place(&shape, items(&x.list)),
         _ => length(x.ints[0], &shape),
     }
@@ -296,6 +312,11 @@ fn whole<T: Real, E: Scalar<Real = T>>(
             A::Tril | A::Triu => array::triangle(out, x.ints[0], op == A::Triu)?,
             _ => array::cumulative_sum(out, x.ints[0], op == A::CumsumBack)?,
         }
+        return Ok(y);
+    }
+    if op == A::Paste {
+        let mut y = bank.own(x.arrays.pop(), room)?;
+        array::paste(&x.arrays[0], Arc::make_mut(&mut y), x.ints[0], x.ints[1])?;
         return Ok(y);
     }
     if matches!(op, A::Spread | A::SumLike)

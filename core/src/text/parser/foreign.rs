@@ -99,6 +99,13 @@ pub(in crate::text) fn own_name(name: &str) -> Option<&'static str> {
         "fmod" | "mod" => "rem",
         "zeros" | "ones" | "fill" => "full",
         "inverse" => "inv",
+        "stop_gradient" | "ignore_derivatives" | "dropgrad" | "no_grad" => "detach",
+        "stack" | "vstack" | "cat" | "concatenate" | "hcat" | "vcat" => "concat",
+        "where" => "masked",
+        "ifelse" | "cond" => "select",
+        "relu" => "max",
+        "logdet" | "slogdet" => "logabsdet",
+        "gather" | "index_select" => "take",
         _ => return None,
     })
 }
