@@ -314,6 +314,33 @@ fn arrays_are_read_and_written_in_place_and_those_of_the_caller_stay() {
 }
 
 #[test]
+fn elements_of_matrices_are_found_by_their_shape() {
+    let source = "fn f(a: array, b: array, n: int) {
+          let mut c = full(0.0, [n, n, 2]); let mut s = 0.0;
+          for i in 0..n { for j in 0..n { for k in 0..n { c[i, j, 1] += a[i, k] * b[k, j]; } s += c[i, j, 1] * a[j, i]; } } s }";
+    let matrix = |shape: &[usize], phase: f64| {
+        let len = shape.iter().product::<usize>();
+        Datum::reals_of(shape, (0..len).map(|k| (k as f64 + phase).sin()).collect()).unwrap()
+    };
+    let at = |n: i64| [matrix(&[7, 7], 0.0), matrix(&[7, 7], 0.5), Datum::Int(n)];
+    same(source, &at(7)).unwrap();
+    let program = program(source);
+    let mut code = Derivatives::<f64>::new(&program, "f").unwrap();
+    let mut jit = Derivatives::<f64>::new(&program, "f").unwrap().with_jit();
+    for n in [7, 4] {
+        assert_eq!(code.value_and_gradient(&at(n)).unwrap(), jit.value_and_gradient(&at(n)).unwrap());
+    }
+    // Beyond the end, behind 0, and another number of axes.
+    assert!(same(source, &at(8)).is_err());
+    let [a, _, n] = at(7);
+    assert!(same(source, &[a.clone(), matrix(&[7, 7, 1], 0.0), n.clone()]).is_err());
+    assert!(same(source, &[a, matrix(&[49], 0.0), n]).is_err());
+    let before =
+        "fn f(a: array, n: int) { let mut s = 0.0; for i in 0..n { for j in 0..n { s += a[i, j - i]; } } s }";
+    assert!(same(before, &[matrix(&[3, 3], 0.0), Datum::Int(3)]).is_err());
+}
+
+#[test]
 fn an_index_that_is_not_there_is_the_same_error() {
     for body in ["s += xs[i];", "xs[i] = s; s += 1.0;", "s += xs[i - 4];", "xs[3 - i] = 1.0; s += 0.5;"] {
         let source = format!(

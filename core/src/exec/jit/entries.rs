@@ -6,9 +6,14 @@
 
 use std::ops::Range;
 
-use super::super::{
-    bytecode::Routine,
-    code::{Bank, Code, Pc, Slot, Write},
+use crate::ir::ArrayOp;
+
+use super::{
+    super::{
+        bytecode::Routine,
+        code::{Bank, Code, Pc, Slot, Write},
+    },
+    Cell,
 };
 
 /// Instructions that are worth a door. A loop always is, and a routine that calls itself.
@@ -124,7 +129,6 @@ macro_rules! for_the_machine {
             | Code::Fill(..)
             | Code::Accumulate(..)
             | Code::AccumulatePart(..)
-            | Code::OnArrays(..)
             | Code::Elements(..)
             | Code::PushA(..)
             | Code::PopA(..)
@@ -134,12 +138,21 @@ macro_rules! for_the_machine {
 }
 pub(super) use for_the_machine;
 
+/// The array and the indices of an element whose place is asked for, if they are as many as a [cell](Cell) holds.
+pub(super) fn indexed(args: &[Slot]) -> Option<(Slot, &[Slot])> {
+    let (array, indices) = args.split_first()?;
+    let fits = (1..=size_of::<Cell>() / size_of::<usize>()).contains(&indices.len());
+    (fits && !array.last && indices.iter().all(|index| index.bank == Bank::Int)).then_some((*array, indices))
+}
+
 /// Whether there is machine code for an instruction of a routine with this number if it [calls itself](recursion).
 pub(super) fn is_native(code: Code, slots: &[Slot], own: Option<u32>) -> bool {
     let slot = |k: u32| slots[k as usize];
     match code {
         for_the_machine!() => false,
         Code::Call(callee, ..) => own == Some(callee),
+        Code::OnArrays(ArrayOp::Place, args, _) => indexed(&slots[args.range()]).is_some(),
+        Code::OnArrays(..) => false,
         Code::Return(_) => own.is_some(),
         Code::Select(bank, ..) => bank == bank.element(),
         // In place, which is what a loop does; integers are not added.

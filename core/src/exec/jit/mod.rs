@@ -82,7 +82,7 @@ pub(super) struct Visit {
     pub(super) reals: *mut f64,
     pub(super) complexes: *mut Complex<f64>,
     pub(super) ints: *mut i64,
-    /// The tapes, then the arrays, in the order that the routine lists them.
+    /// The tapes, then the arrays, then the shapes, in the order that the routine lists them.
     pub(super) cells: *mut Cell,
     /// The calls that wait: their next free place, which is written back, the first one, and the end of what may be
     /// written to.
@@ -94,7 +94,7 @@ pub(super) struct Visit {
 }
 
 /// A tape: its next free place, which is written back, where it begins and where it ends. Or an array: where it
-/// begins, how long it is, and whether it may be written, 0 or 1.
+/// begins, how long it is, and whether it may be written, 0 or 1. Or a shape, with zeros behind it.
 pub(super) type Cell = [usize; 3];
 
 /// A tape of numbers that machine code pushes to or pops from.
@@ -113,14 +113,29 @@ pub(super) struct View {
     pub(super) written: bool,
 }
 
+/// An array register whose shape machine code reads, which has as many axes; zeros stand for another shape.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Shaped {
+    pub(super) bank: Bank,
+    pub(super) reg: Reg,
+    pub(super) axes: usize,
+}
+
 /// The machine code of a part of a routine.
 #[derive(Debug)]
 pub(super) struct Compiled {
     pub(super) enter: Enter,
     /// Whether it works on complex numbers.
     pub(super) is_complex: bool,
+    pub(super) lists: Lists,
+}
+
+/// What the cells of a part are of.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Lists {
     pub(super) stacks: Vec<Stack>,
     pub(super) views: Vec<View>,
+    pub(super) shapes: Vec<Shaped>,
 }
 
 /// The machine code of a program.
@@ -201,8 +216,7 @@ impl Bytecode {
         let finished = |part: Unfinished| Compiled {
             enter: function(module, part.id),
             is_complex: part.is_complex,
-            stacks: part.stacks,
-            views: part.views,
+            lists: part.lists,
         };
         let routine =
             |parts: Vec<Option<Unfinished>>| parts.into_iter().map(|part| part.map(finished)).collect();
@@ -222,8 +236,7 @@ impl Bytecode {
 struct Unfinished {
     id: FuncId,
     is_complex: bool,
-    stacks: Vec<Stack>,
-    views: Vec<View>,
+    lists: Lists,
 }
 
 fn compile(
@@ -242,11 +255,12 @@ fn compile(
     signature.params.extend([AbiParam::new(types::I64), AbiParam::new(types::I64)]);
     signature.returns.push(AbiParam::new(types::I64));
     let call = module.isa().default_call_conv();
-    let (stacks, views) = lower::lower(plan, &part, call, &mut context.func, builder);
+    let lists = lower::lower(plan, &part, call, &mut context.func, builder);
     let id = module.declare_anonymous_function(&context.func.signature).map_err(fail)?;
     module.define_function(id, context).map_err(fail)?;
-    let is_complex = part.touches(Bank::Complex) || views.iter().any(|view| view.bank == Bank::Complexes);
-    Ok(Unfinished { id, is_complex, stacks, views })
+    let is_complex =
+        part.touches(Bank::Complex) || lists.views.iter().any(|view| view.bank == Bank::Complexes);
+    Ok(Unfinished { id, is_complex, lists })
 }
 
 /// A module for the processor that this runs on.

@@ -171,6 +171,7 @@ fn may_leave(code: Code) -> bool {
             | Code::Peek(..)
             | Code::Set(..)
             | Code::Call(..)
+            | Code::OnArrays(..)
             | Code::Native(..)
     );
     fallible || code.ends()

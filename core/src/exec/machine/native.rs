@@ -39,7 +39,7 @@ pub(super) fn enter<T: Real, S: Scalar<Real = T>>(
         return None;
     }
     cells.clear();
-    for stack in &native.stacks {
+    for stack in &native.lists.stacks {
         let tape = &mut tapes[stack.tape as usize];
         cells.push(match stack.bank {
             Bank::Real => ends(&mut tape.reals),
@@ -47,13 +47,23 @@ pub(super) fn enter<T: Real, S: Scalar<Real = T>>(
             _ => ends(&mut tape.ints),
         });
     }
-    for view in &native.views {
+    for view in &native.lists.views {
         let reg = base[view.bank as usize] + view.reg as usize;
         cells.push(match view.bank {
             Bank::Reals => part(banks.arrays.reals.view(reg, view.written)),
             Bank::Complexes => part(banks.arrays.complexes.view(reg, view.written)),
             _ => part(banks.arrays.ints.view(reg, view.written)),
         });
+    }
+    for shaped in &native.lists.shapes {
+        let (reg, arrays) = (base[shaped.bank as usize] + shaped.reg as usize, &banks.arrays);
+        let shape = match shaped.bank {
+            Bank::Reals => arrays.reals.shape(reg),
+            Bank::Complexes => arrays.complexes.shape(reg),
+            _ => arrays.ints.shape(reg),
+        };
+        let fits = shape.len() == shaped.axes;
+        cells.push(std::array::from_fn(|axis| if fits { shape.get(axis).copied().unwrap_or(0) } else { 0 }));
     }
     let Banks { reals, complexes, ints, .. } = banks;
     let sizes = routine.sizes.map(|size| size as usize);
@@ -79,7 +89,7 @@ pub(super) fn enter<T: Real, S: Scalar<Real = T>>(
     // touches them, writes only where a cell says that it may, and nobody else looks at any of these until it returns.
     let to = unsafe { (native.enter)(&raw mut visit, u64::from(door)) };
     *fuel = visit.fuel;
-    for (stack, cell) in native.stacks.iter().zip(cells) {
+    for (stack, cell) in native.lists.stacks.iter().zip(cells) {
         let tape = &mut tapes[stack.tape as usize];
         let bytes = cell[0] - cell[1];
         // SAFETY: the top of a tape stays between its ends, and what is below it has been written.

@@ -278,6 +278,7 @@ impl Lowering<'_, '_> {
             }
             Code::Call(_, args, results) => self.call_itself(pc, args, results),
             Code::Return(values) => self.come_back(pc, values),
+            Code::OnArrays(_, args, results) => self.place_of(pc, args, results),
             // Nothing is done on the way through a door.
             Code::Native(..) | for_the_machine!() => {}
         }

@@ -33,7 +33,8 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Switch, Variab
 
 use super::{
     super::code::{Bank, Code, Pc, Reg, Slot},
-    Cell, Stack, View, Visit,
+    Cell, Lists, Shaped, Stack, View, Visit,
+    entries::indexed,
     plan::{Part, Plan},
 };
 use registers::width;
@@ -45,16 +46,16 @@ pub(super) fn lower(
     call: CallConv,
     function: &mut ir::Function,
     context: &mut FunctionBuilderContext,
-) -> (Vec<Stack>, Vec<View>) {
+) -> Lists {
     let mut lowering = Lowering::new(plan, part, call, FunctionBuilder::new(function, context));
     lowering.list();
     lowering.doors();
     lowering.body();
     lowering.ways_out();
-    let Lowering { mut b, stacks, views, .. } = lowering;
+    let Lowering { mut b, lists, .. } = lowering;
     b.seal_all_blocks();
     b.finalize();
-    (stacks, views)
+    lists
 }
 
 /// All memory is there and aligned.
@@ -77,10 +78,9 @@ struct Lowering<'a, 'f> {
     /// Of each register, made when it is first named. A complex number has two.
     variables: HashMap<(Bank, Reg), [Variable; 2]>,
     fuel: Variable,
-    stacks: Vec<Stack>,
-    /// The next free place of each.
+    lists: Lists,
+    /// The next free place of each tape.
     tops: Vec<Variable>,
-    views: Vec<View>,
     blocks: BTreeMap<usize, Block>,
     exits: BTreeMap<usize, Block>,
     signatures: HashMap<(Vec<ir::Type>, bool), ir::SigRef>,
@@ -122,9 +122,8 @@ impl<'a, 'f> Lowering<'a, 'f> {
             resumed: BTreeMap::new(),
             variables: HashMap::new(),
             fuel,
-            stacks: vec![],
+            lists: Lists::default(),
             tops: vec![],
-            views: vec![],
             blocks: BTreeMap::new(),
             exits: BTreeMap::new(),
             signatures: HashMap::new(),
@@ -161,9 +160,15 @@ impl<'a, 'f> Lowering<'a, 'f> {
                 }
             }
             if let Some(stack) = pushed(code).or(popped(code))
-                && !self.stacks.contains(&stack)
+                && !self.lists.stacks.contains(&stack)
             {
-                self.stacks.push(stack);
+                self.lists.stacks.push(stack);
+            }
+            if let Code::OnArrays(_, args, _) = code
+                && let Some(shaped) = shaped(&routine.slots[args.range()])
+                && !self.lists.shapes.contains(&shaped)
+            {
+                self.lists.shapes.push(shaped);
             }
             let (a, written) = match code {
                 Code::Len(_, a) | Code::Get(_, a, _) | Code::Peek(_, a, _) => (a, false),
@@ -171,12 +176,12 @@ impl<'a, 'f> Lowering<'a, 'f> {
                 _ => continue,
             };
             let Slot { bank, reg, .. } = routine.slots[a as usize];
-            match self.views.iter_mut().find(|v| (v.bank, v.reg) == (bank, reg)) {
+            match self.lists.views.iter_mut().find(|v| (v.bank, v.reg) == (bank, reg)) {
                 Some(view) => view.written |= written,
-                None => self.views.push(View { bank, reg, written }),
+                None => self.lists.views.push(View { bank, reg, written }),
             }
         }
-        for k in 0..self.stacks.len() {
+        for k in 0..self.lists.stacks.len() {
             let top = self.b.declare_var(types::I64);
             let value = self.b.ins().load(types::I64, FLAGS, self.cells, (k * size_of::<Cell>()) as i32);
             self.b.def_var(top, value);
@@ -246,7 +251,7 @@ impl<'a, 'f> Lowering<'a, 'f> {
         }
         let first = from + usize::from(matches!(self.code(from), Code::Native(..)));
         for (k, [_, most, least]) in heights {
-            let (top, width) = (self.b.use_var(self.tops[k]), width(self.stacks[k].bank));
+            let (top, width) = (self.b.use_var(self.tops[k]), width(self.lists.stacks[k].bank));
             if most > 0 {
                 let end = self.cell(k, 2);
                 let room = self.b.ins().isub(end, top);
@@ -360,6 +365,12 @@ impl<'a, 'f> Lowering<'a, 'f> {
             self.b.ins().return_(&[pc]);
         }
     }
+}
+
+/// The shape that the place of an element is found by.
+fn shaped(args: &[Slot]) -> Option<Shaped> {
+    let (Slot { bank, reg, .. }, indices) = indexed(args)?;
+    Some(Shaped { bank, reg, axes: indices.len() })
 }
 
 /// The tape that an instruction pushes to.

@@ -5,10 +5,10 @@ use cranelift_frontend::Variable;
 
 use super::{
     super::{
-        super::code::{Bank, Code, Reg, Slot},
+        super::code::{Bank, Code, Reg, Slot, Slots},
         Cell, Stack,
     },
-    FLAGS, Lowering,
+    FLAGS, Lowering, shaped,
 };
 
 impl Lowering<'_, '_> {
@@ -127,8 +127,33 @@ impl Lowering<'_, '_> {
     /// The cell of an array.
     pub(super) fn view(&self, a: u32) -> usize {
         let Slot { bank, reg, .. } = self.plan.routine.slots[a as usize];
-        let view = self.views.iter().position(|v| (v.bank, v.reg) == (bank, reg));
-        self.stacks.len() + view.unwrap_or(0)
+        let view = self.lists.views.iter().position(|v| (v.bank, v.reg) == (bank, reg));
+        self.lists.stacks.len() + view.unwrap_or(0)
+    }
+
+    /// The place of an element in row-major order; leaves if it is not there.
+    pub(super) fn place_of(&mut self, pc: usize, args: Slots, results: Slots) {
+        let slots = &self.plan.routine.slots;
+        let (args, result) = (&slots[args.range()], slots[results.range()][0].reg);
+        let (shaped, lists) = (shaped(args), &self.lists);
+        let shape = lists.shapes.iter().position(|shape| Some(*shape) == shaped).unwrap_or(0);
+        let cell = lists.stacks.len() + lists.views.len() + shape;
+        let mut place = None;
+        for (axis, index) in args[1..].iter().enumerate() {
+            let (index, len) = (self.n(index.reg), self.cell(cell, axis));
+            let beyond = self.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, len);
+            self.leave_if(beyond, pc);
+            place = Some(match place {
+                Some(before) => {
+                    let rows = self.b.ins().imul(before, len);
+                    self.b.ins().iadd(rows, index)
+                }
+                None => index,
+            });
+        }
+        if let Some(place) = place {
+            self.set_n(result, place);
+        }
     }
 
     /// The address of an element, and its bank; leaves if the index is not there.
@@ -177,7 +202,7 @@ impl Lowering<'_, '_> {
 
     /// The number of a tape.
     pub(super) fn tape(&self, stack: Stack) -> usize {
-        self.stacks.iter().position(|s| *s == stack).unwrap_or(0)
+        self.lists.stacks.iter().position(|s| *s == stack).unwrap_or(0)
     }
 
     fn top(&self, stack: Stack) -> Variable {
