@@ -1,4 +1,6 @@
-//! Hamiltonians to try things on: spin chains, cuts of graphs, small molecules.
+//! Hamiltonians: spin chains, cuts of graphs, small molecules to try things on, and any [`Molecule`] from the integrals
+//! that quantum chemistry programs write, by way of [operators on fermions](FermionOperator) and their [maps to
+//! qubits](Mapping).
 //!
 //! ```
 //! use ketgrad_core::problem::{self, Graph};
@@ -12,9 +14,13 @@
 //!
 //! Each is a [`PauliSum`] whose smallest eigenvalue is looked for.
 
+mod fermion;
 mod graph;
+mod molecule;
 
+pub use fermion::{FermionError, FermionOperator, FermionProblem, Ladder, Mapping};
 pub use graph::{Graph, GraphError, GraphProblem};
+pub use molecule::{Molecule, MoleculeError, MoleculeProblem};
 
 use crate::observable::{ObservableError, Pauli, PauliSum};
 
