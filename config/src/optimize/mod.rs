@@ -5,6 +5,7 @@
 //! printed last.
 
 mod checkpoint;
+mod hamiltonian;
 mod job;
 
 use std::time::Instant;
