@@ -268,14 +268,30 @@ fn what_is_no_observable_is_refused() {
     assert_eq!(Mapping::named("jordan"), None);
 }
 
-/// The lowest level with the molecule's number of electrons: with `(N - electrons)^2` added, no other is lower.
+/// The lowest level with the molecule's electrons.
 fn ground(molecule: &Molecule, mapping: Mapping) -> f64 {
     let n = 2 * molecule.n_orbitals();
-    let mut minus = FermionOperator::default();
-    minus.push(-(molecule.n_electrons() as f64), []).unwrap();
-    let off = FermionOperator::number(n).unwrap() + minus;
-    let penalized = molecule.fermions().unwrap() + off.times(&off).unwrap();
+    let penalized = molecule.fermions().unwrap() + molecule.penalty(1.0).unwrap();
     lowest(&mapping.map(&penalized, n).unwrap(), n)
+}
+
+#[test]
+fn the_penalty_is_the_weight_times_the_squares_of_the_electrons_missing() {
+    // Three electrons, two up: for each state (N_up - 2)^2 + (N_down - 1)^2.
+    let molecule = molecule("&FCI NORB=3 NELEC=3 MS2=1 /");
+    let matrix = on_occupations(&molecule.penalty(0.25).unwrap(), 6);
+    for state in 0usize..64 {
+        let off = |mask: usize, n: i32| ((state & mask).count_ones() as i32 - n).pow(2);
+        let expected = 0.25 * f64::from(off(0b01_0101, 2) + off(0b10_1010, 1));
+        assert!((matrix[(state, state)].re - expected).abs() < ROUNDING, "{state}");
+    }
+    assert!((&matrix - DMatrix::from_diagonal(&matrix.diagonal())).norm() < ROUNDING);
+    // Helium hydride would rather be neutral: PySCF's energy of the cation is not the lowest level.
+    let cation = self::molecule(HEH);
+    let neutral = lowest(&cation.hamiltonian(Mapping::JordanWigner).unwrap(), 4);
+    assert!(
+        neutral < -3.0 && (ground(&cation, Mapping::JordanWigner) + 2.851_024_029_977_419).abs() < DIGITS
+    );
 }
 
 #[test]

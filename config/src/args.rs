@@ -457,7 +457,8 @@ A job is a TOML file:
                                # parameters
   [hamiltonian]                # or terms = \"Z0 Z1 - X0\"; or name = \"ising\", \"heisenberg\", \"max_cut\",
   file = \"h2.txt\"              # \"h2\", \"lih\"; a file has one term a line, or is an FCIDUMP, with mapping =
-                               # \"jordan_wigner\" (\"parity\", \"bravyi_kitaev\"), frozen = [0], active = [1, 2]
+                               # \"jordan_wigner\" (\"parity\", \"bravyi_kitaev\"), frozen = [0], active = [1, 2],
+                               # penalty = 1.0 (for electrons too many or too few)
   [optimizer]                  # or \"newton_cg\", \"nelder_mead\", \"adam\", \"natural_gradient\"
   method = \"lbfgs\"
   [stopping]

@@ -159,6 +159,26 @@ fn molecules_come_from_the_files_of_other_programs() {
 }
 
 #[test]
+fn a_penalty_keeps_the_electrons() {
+    let folder = Folder::new();
+    folder.file("heh.fcidump", include_str!("../../tests/molecules/heh.fcidump"));
+    let run = |more: &str| {
+        let ansatz = "[ansatz]\nname = 'hardware_efficient'\nqubits = 4\nlayers = 3\n";
+        folder.file(
+            "job.toml",
+            format!("seed = 3\n{ansatz}[hamiltonian]\nfile = 'heh.fcidump'\n{more}[start]\nrandom = 3.0\n"),
+        );
+        folder.run(&["optimize", "job.toml"]).done().out
+    };
+    // The neutral molecule lies lower than the cation, whose energy PySCF gives.
+    let exact = "lowest of 2 electrons  -2.85102402";
+    let free = run("");
+    assert!(free.contains("value  -3.01") && free.contains(exact) && free.contains("`penalty`"), "{free}");
+    let kept = run("penalty = 1.0\n");
+    assert!(kept.contains("value  -2.851024") && kept.contains(exact) && kept.contains("below"), "{kept}");
+}
+
+#[test]
 fn observables_come_from_the_files_of_other_programs() {
     let folder = Folder::new();
     folder.file("h4.fcidump", H4);

@@ -3,18 +3,49 @@
 use ketgrad_core::{
     basis::MAX_QUBITS,
     observable::PauliSum,
-    problem::{self, Graph, Mapping, Molecule},
+    problem::{self, FermionError, Graph, Mapping, Molecule},
 };
 
 use super::job::Inputs;
 use crate::{config_file::integer, files::read_text, observables, report::Failure, section::Section};
+
+/// The electrons of a molecule and how they become qubits.
+#[derive(Clone, Debug)]
+pub(super) struct Electrons {
+    pub(super) molecule: Molecule,
+    pub(super) mapping: Mapping,
+    /// Of [`Molecule::penalty`].
+    weight: f64,
+}
+
+impl Electrons {
+    /// The Hamiltonian, with a penalty of some weight.
+    fn hamiltonian(&self, weight: f64) -> Result<PauliSum, FermionError> {
+        let mut sum = self.molecule.fermions()?;
+        if weight > 0.0 {
+            sum = sum + self.molecule.penalty(weight)?;
+        }
+        self.mapping.map(&sum, 2 * self.molecule.n_orbitals())
+    }
+
+    /// A Hamiltonian whose lowest level is that of as many electrons: an electron more gains no more than an integral of its
+    /// own, and costs as much.
+    ///
+    /// # Errors
+    /// [`FermionError`] for integrals beyond the largest float.
+    pub(super) fn alone(&self) -> Result<PauliSum, FermionError> {
+        let one = self.molecule.fermions()?;
+        let sizes = one.terms().iter().filter(|term| !term.1.is_empty()).map(|term| term.0.norm());
+        self.hamiltonian(sizes.fold(self.weight, f64::max))
+    }
+}
 
 /// Where the Hamiltonian comes from, its file read.
 pub(super) struct Source<'a, 'i> {
     section: Section<'a, 'i>,
     /// The name and the text.
     file: Option<(String, String)>,
-    molecule: Option<(Molecule, Mapping)>,
+    electrons: Option<Electrons>,
 }
 
 impl<'a, 'i> Source<'a, 'i> {
@@ -24,22 +55,22 @@ impl<'a, 'i> Source<'a, 'i> {
     /// [`Failure`] that underlines what is wrong, in whichever file it is.
     pub(super) fn read(mut section: Section<'a, 'i>, inputs: &mut Inputs<'_>) -> Result<Self, Failure> {
         let Some(path) = section.string("file")? else {
-            return Ok(Source { section, file: None, molecule: None });
+            return Ok(Source { section, file: None, electrons: None });
         };
         let caused = |e| section.caused("file", e);
         let (name, text) = read_text(&inputs.path(path)).map_err(caused)?;
-        let molecule = if observables::is_molecule(&text) {
+        let electrons = if observables::is_molecule(&text) {
             let molecule = observables::read_molecule(&name, &text).map_err(caused)?;
             Some(read_space(&mut section, molecule)?)
         } else {
             None
         };
-        Ok(Source { section, file: Some((name, text)), molecule })
+        Ok(Source { section, file: Some((name, text)), electrons })
     }
 
-    /// The molecule, if it is one, and how it becomes qubits.
-    pub(super) fn molecule(&self) -> Option<&(Molecule, Mapping)> {
-        self.molecule.as_ref()
+    /// The electrons, if it is a molecule.
+    pub(super) fn electrons(&self) -> Option<&Electrons> {
+        self.electrons.as_ref()
     }
 
     /// The Hamiltonian for an ansatz of n qubits.
@@ -47,18 +78,19 @@ impl<'a, 'i> Source<'a, 'i> {
     /// # Errors
     /// [`Failure`] that underlines what is wrong, in whichever file it is.
     pub(super) fn sum(self, inputs: &mut Inputs<'_>, n_qubits: usize) -> Result<PauliSum, Failure> {
-        let Source { mut section, file, molecule } = self;
+        let Source { mut section, file, electrons } = self;
         let (terms, name) = (section.string("terms")?, section.string("name")?);
         let one_or = |number: Option<f64>| number.unwrap_or(1.0);
         let made = match (file, terms, name.as_deref()) {
             (Some((file, text)), None, None) => {
                 section.finish()?;
-                let Some((molecule, mapping)) = molecule else {
+                let Some(electrons) = electrons else {
                     return observables::read_terms(&file, &text, n_qubits)
                         .map_err(|e| section.caused("file", e));
                 };
-                observables::check_orbitals(&molecule, n_qubits).map_err(|why| section.wrong("file", why))?;
-                return molecule.hamiltonian(mapping).map_err(|e| section.wrong("file", e));
+                observables::check_orbitals(&electrons.molecule, n_qubits)
+                    .map_err(|why| section.wrong("file", why))?;
+                return electrons.hamiltonian(electrons.weight).map_err(|e| section.wrong("file", e));
             }
             (None, Some(terms), None) => {
                 section.finish()?;
@@ -116,8 +148,9 @@ impl<'a, 'i> Source<'a, 'i> {
     }
 }
 
-/// The active space of a molecule, and its map to qubits.
-fn read_space(section: &mut Section<'_, '_>, molecule: Molecule) -> Result<(Molecule, Mapping), Failure> {
+/// The active space of a molecule, and how it becomes qubits.
+fn read_space(section: &mut Section<'_, '_>, molecule: Molecule) -> Result<Electrons, Failure> {
+    let weight = section.size("penalty")?.unwrap_or(0.0);
     let mapping = match section.string("mapping")?.as_deref() {
         None => Mapping::default(),
         Some(name) => Mapping::named(name)
@@ -127,7 +160,7 @@ fn read_space(section: &mut Section<'_, '_>, molecule: Molecule) -> Result<(Mole
     let (frozen, active) = (orbitals("frozen")?, orbitals("active")?);
     let usize_of = |list: Vec<u64>| list.into_iter().map(|orbital| orbital as usize).collect::<Vec<_>>();
     let key = if active.is_some() { "active" } else { "frozen" };
-    let space = if frozen.is_some() || active.is_some() {
+    let molecule = if frozen.is_some() || active.is_some() {
         let frozen = usize_of(frozen.unwrap_or_default());
         let rest = || (0..molecule.n_orbitals()).filter(|orbital| !frozen.contains(orbital)).collect();
         let active = active.map_or_else(rest, usize_of);
@@ -135,12 +168,12 @@ fn read_space(section: &mut Section<'_, '_>, molecule: Molecule) -> Result<(Mole
     } else {
         molecule
     };
-    let (given, most) = (space.n_orbitals(), MAX_QUBITS / 2);
+    let (given, most) = (molecule.n_orbitals(), MAX_QUBITS / 2);
     if given > most {
         let message = format!("{given} orbitals of two spins: a state has room for {most}");
         return Err(section.wrong("file", message).help("`active` keeps some of them"));
     }
-    Ok((space, mapping))
+    Ok(Electrons { molecule, mapping, weight })
 }
 
 /// The graph of a section.

@@ -17,6 +17,7 @@
 //! # mapping = "jordan_wigner"     # or parity, bravyi_kitaev
 //! # frozen = [0]                  # orbitals of two electrons that stay there, counted from 0
 //! # active = [1, 2, 5]            # the orbitals that are kept, in this order; all but the frozen ones
+//! # penalty = 1.0                 # times the squares of the electrons of each spin too many or too few
 //! # terms = "Z0 Z1 - 0.5*X0"      # or here
 //! # name = "ising"                # with qubits, coupling = 1, field = 1, periodic = false
 //! # name = "heisenberg"           # with qubits, couplings = [1, 1, 1], periodic = false
@@ -59,10 +60,10 @@ use ketgrad_core::{
     circuit::Circuit,
     observable::PauliSum,
     optimize::{Adam, Lbfgs, NaturalGradient, NelderMead, NewtonCg, Optimizer, Stopping, random_start},
-    problem::{Mapping, Molecule},
+    problem::Mapping,
 };
 
-use super::hamiltonian::{Source, read_graph};
+use super::hamiltonian::{Electrons, Source, read_graph};
 use crate::{
     args::ValueArgs,
     files::read_text,
@@ -84,6 +85,8 @@ const MOST_LAYERS: u64 = 10_000;
 pub(super) struct Job {
     pub(super) circuit: Circuit,
     pub(super) hamiltonian: PauliSum,
+    /// Those of the Hamiltonian, if it is a molecule.
+    pub(super) electrons: Option<Electrons>,
     pub(super) optimizer: Optimizer,
     pub(super) stopping: Stopping,
     /// The values of the inputs to begin with.
@@ -118,13 +121,14 @@ impl Job {
         let folder = args.file.parent().unwrap_or(Path::new(""));
         let inputs = &mut Inputs { folder, files: vec![args.file.clone()] };
         let hamiltonian = Source::read(hamiltonian, inputs)?;
-        let circuit = read_noisy_ansatz(ansatz, inputs, hamiltonian.molecule(), common, terminal)?;
+        let electrons = hamiltonian.electrons().cloned();
+        let circuit = read_noisy_ansatz(ansatz, inputs, hamiltonian.electrons(), common, terminal)?;
         let hamiltonian = hamiltonian.sum(inputs, circuit.n_qubits())?;
         let optimizer = read_optimizer(optimizer)?;
         let stopping = read_stopping(stopping)?;
         let start = read_start(start, inputs, &circuit, args.seed.or(seed).unwrap_or(0))?;
         let (checkpoint, every, curve) = read_output(output, &args.file, inputs)?;
-        Ok(Job { circuit, hamiltonian, optimizer, stopping, start, checkpoint, every, curve })
+        Ok(Job { circuit, hamiltonian, electrons, optimizer, stopping, start, checkpoint, every, curve })
     }
 }
 
@@ -132,13 +136,13 @@ impl Job {
 fn read_noisy_ansatz(
     mut section: Section<'_, '_>,
     inputs: &mut Inputs<'_>,
-    molecule: Option<&(Molecule, Mapping)>,
+    electrons: Option<&Electrons>,
     common: &Common,
     terminal: &Terminal,
 ) -> Result<Circuit, Failure> {
     let (model, values) = (section.string("noise")?, read_values(&mut section, inputs)?);
     let mut kept = Given::read(&values, "ansatz.set").map_err(|e| caused_by(&section, &values, e))?;
-    let mut circuit = read_ansatz(&mut section, inputs, &mut kept, molecule, common, terminal)?;
+    let mut circuit = read_ansatz(&mut section, inputs, &mut kept, electrons, common, terminal)?;
     if let Some(path) = model {
         circuit = noise::add(&inputs.path(path), &circuit).map_err(|e| section.caused("noise", e))?;
     }
@@ -161,7 +165,7 @@ fn read_ansatz(
     section: &mut Section<'_, '_>,
     inputs: &mut Inputs<'_>,
     given: &mut Given,
-    molecule: Option<&(Molecule, Mapping)>,
+    electrons: Option<&Electrons>,
     common: &Common,
     terminal: &Terminal,
 ) -> Result<Circuit, Failure> {
@@ -189,7 +193,7 @@ fn read_ansatz(
             ansatz::qaoa(&graph, layers)
         }
         (None, Some("uccsd")) => {
-            let (qubits, occupied, mapping) = read_electrons(section, molecule)?;
+            let (qubits, occupied, mapping) = read_electrons(section, electrons)?;
             section.finish()?;
             // Doubles of any spin, 8 strings each, at most four gates for a qubit of a string.
             let pairs = |n: u64| n * n.saturating_sub(1) / 2;
@@ -213,9 +217,9 @@ fn read_ansatz(
 /// The qubits, the occupied spin orbitals and the map: those of the molecule, if the Hamiltonian is one.
 fn read_electrons(
     section: &mut Section<'_, '_>,
-    molecule: Option<&(Molecule, Mapping)>,
+    electrons: Option<&Electrons>,
 ) -> Result<(usize, Vec<usize>, Mapping), Failure> {
-    if let Some((molecule, mapping)) = molecule {
+    if let Some(Electrons { molecule, mapping, .. }) = electrons {
         for key in ["qubits", "electrons"] {
             if section.integer(key, 0, u64::MAX)?.is_some() {
                 return Err(section.wrong(key, "the molecule of [hamiltonian] says it").help("leave it out"));
