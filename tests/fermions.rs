@@ -10,7 +10,7 @@ use ketgrad_core::{
     hybrid::Expectation,
     observable::PauliSum,
     optimize::{Lbfgs, Optimizer, Stopping, minimize},
-    problem::{self, FermionOperator, Ladder, Mapping, Molecule},
+    problem::{self, FermionOperator, Ladder, Mapping, Molecule, Tapering},
     simulate::Simulator,
 };
 use nalgebra::DMatrix;
@@ -403,6 +403,97 @@ fn coupled_cluster_is_the_same_under_every_map() {
         let found = ansatz::uccsd_from(6, occupied, Mapping::Parity).unwrap_err().to_string();
         assert!(found.contains(error), "{found}");
     }
+}
+
+/// A molecule on the qubits that its symmetries leave: the tapering and the Hamiltonian.
+fn tapered(molecule: &Molecule, mapping: Mapping) -> (Tapering, PauliSum) {
+    let (n, hamiltonian) = (2 * molecule.n_orbitals(), molecule.hamiltonian(mapping).unwrap());
+    let occupied = molecule.occupied().iter().fold(0, |mask, p| mask | 1 << p);
+    let tapering = Tapering::new(&hamiltonian, n, mapping.encode(n, occupied).unwrap()).unwrap();
+    let sum = tapering.taper(&hamiltonian).unwrap();
+    (tapering, sum)
+}
+
+#[test]
+fn symmetries_take_qubits_off() {
+    // Qubits left by PennyLane 0.45: qml.symmetry_generators finds 3, 2 and 4 for these molecules.
+    for (text, left, exact) in
+        [(H4, 5, -2.180_316_614_323_861), (HEH, 2, -2.851_024_029_977_419), (LIH, 8, -7.882_403_410_335_502)]
+    {
+        for mapping in Mapping::ALL {
+            let (tapering, sum) = tapered(&molecule(text), mapping);
+            assert_eq!((tapering.n_qubits(), sum.n_qubits()), (left, left), "{mapping:?}");
+            let found = lowest(&sum, left);
+            assert!((found - exact).abs() < DIGITS, "{mapping:?}: {found}");
+        }
+    }
+    // The parities of all basis states together give the whole spectrum.
+    let sum = molecule(HEH).hamiltonian(Mapping::BravyiKitaev).unwrap();
+    let mut sectors = std::collections::BTreeMap::new();
+    for state in 0..16 {
+        let tapering = Tapering::new(&sum, 4, state).unwrap();
+        let values: Vec<bool> = tapering.parities().iter().map(|parity| parity.1).collect();
+        for (string, value) in tapering.parities() {
+            assert!(sum.commutator(&string.clone().into()).unwrap().terms().is_empty());
+            let ones = (state & string.z_mask()).count_ones() % 2 == 1;
+            assert_eq!(ones, value);
+        }
+        // The mean of a state is that of what is left of it.
+        let mean = |sum: &PauliSum, state: usize| -> f64 {
+            let sign = |z: usize| if (state & z).count_ones() % 2 == 1 { -1.0 } else { 1.0 };
+            sum.terms().iter().filter(|t| t.1.x_mask() == 0).map(|t| t.0 * sign(t.1.z_mask())).sum()
+        };
+        let left = tapering.taper(&sum).unwrap();
+        assert!((mean(&left, tapering.state()) - mean(&sum, state)).abs() < ROUNDING);
+        sectors.entry(values).or_insert_with(|| levels(&left, tapering.n_qubits()));
+    }
+    let mut all: Vec<f64> = sectors.into_values().flatten().collect();
+    all.sort_by(f64::total_cmp);
+    let whole = levels(&sum, 4);
+    assert_eq!(all.len(), 16);
+    assert!(all.iter().zip(&whole).all(|(a, b)| (a - b).abs() < ROUNDING));
+}
+
+#[test]
+fn excitations_that_keep_the_symmetries_are_enough() {
+    let molecule = molecule(H4);
+    for mapping in Mapping::ALL {
+        let (tapering, sum) = tapered(&molecule, mapping);
+        let all = ansatz::excitations_from(8, &molecule.occupied(), mapping).unwrap();
+        let kept: Vec<PauliSum> = all.iter().filter_map(|g| tapering.taper(g)).collect();
+        assert!(kept.len() < all.len());
+        let ones: Vec<usize> = (0..5).filter(|q| tapering.state() >> q & 1 == 1).collect();
+        let circuit = ansatz::exponentials(5, &ones, &kept).unwrap();
+        let energy = Expectation::new(circuit, [sum]).unwrap();
+        let start = vec![0.0; kept.len()];
+        assert!((energy.value::<f64>(&start).unwrap() + 2.124_259_738_972_812).abs() < DIGITS);
+        let optimizer = Optimizer::from(Lbfgs::default());
+        let (end, _) = minimize(&energy, &start, &optimizer, &Stopping::default()).unwrap();
+        let above = end.best.1 + 2.180_316_614_323_861;
+        assert!((-DIGITS..1.6e-3).contains(&above), "{mapping:?}: {above}");
+    }
+}
+
+#[test]
+fn what_cannot_be_tapered_is_refused() {
+    let sum: PauliSum = "Z0 Z1 + X0 X1".parse().unwrap();
+    let tapering = Tapering::new(&sum, 3, 0b101).unwrap();
+    // Z0 Z1 is conserved, and Z2 of a qubit that nothing acts on.
+    let parities: Vec<String> =
+        tapering.parities().iter().map(|(string, value)| format!("{string} {value}")).collect();
+    assert_eq!(parities, ["Z0 Z1 true", "Z2 true"]);
+    assert_eq!(tapering.taper(&sum).unwrap().to_string(), "-1 + X0");
+    assert_eq!(tapering.taper(&"Y0 Y1 + Y0 X1".parse().unwrap()).unwrap().to_string(), "X0 + Y0"); // on |01> and |10>
+    assert!(tapering.taper(&"X0".parse().unwrap()).is_none());
+    // Nothing is conserved, or everything.
+    assert_eq!(Tapering::new(&"Z0 + X0".parse().unwrap(), 1, 1).unwrap().n_qubits(), 1);
+    let empty = Tapering::new(&"Z0 - 2 Z0 Z1".parse().unwrap(), 2, 0b10).unwrap();
+    assert_eq!(
+        (empty.n_qubits(), empty.taper(&"Z0 - 2 Z0 Z1".parse().unwrap()).unwrap().to_string()),
+        (0, "3".to_owned())
+    );
+    assert!(Tapering::new(&sum, 1, 0).is_err() && Tapering::new(&sum, 2, 0b100).is_err());
+    assert!(Tapering::new(&sum, 64, 0).is_err());
 }
 
 #[test]

@@ -458,7 +458,7 @@ A job is a TOML file:
   [hamiltonian]                # or terms = \"Z0 Z1 - X0\"; or name = \"ising\", \"heisenberg\", \"max_cut\",
   file = \"h2.txt\"              # \"h2\", \"lih\"; a file has one term a line, or is an FCIDUMP, with mapping =
                                # \"jordan_wigner\" (\"parity\", \"bravyi_kitaev\"), frozen = [0], active = [1, 2],
-                               # penalty = 1.0 (for electrons too many or too few)
+                               # taper = true, penalty = 1.0
   [optimizer]                  # or \"newton_cg\", \"nelder_mead\", \"adam\", \"natural_gradient\"
   method = \"lbfgs\"
   [stopping]

@@ -131,6 +131,11 @@ fn molecules_come_from_the_files_of_other_programs() {
         let above = value(&format!("mapping = '{mapping}'"), &[]) + 2.180_316_614_324;
         assert!((-1e-9..1.6e-3).contains(&above), "{mapping}: {above}");
     }
+    // Five of the eight qubits are left, and the same energies.
+    for mapping in ["jordan_wigner", "parity"] {
+        let above = value(&format!("mapping = '{mapping}'\ntaper = true"), &[]) + 2.180_316_614_324;
+        assert!((-1e-9..1.6e-3).contains(&above), "{mapping}: {above}");
+    }
     // Two electrons in two orbitals are all singles and doubles: exact. CASCI(2, 2) by PySCF.
     let value = value("frozen = [0]\nactive = [1, 2]", &[]);
     assert!((value + 2.145_255_764_231).abs() < 1e-8, "{value}");
@@ -174,6 +179,11 @@ fn a_penalty_keeps_the_electrons() {
     let exact = "lowest of 2 electrons  -2.85102402";
     let free = run("");
     assert!(free.contains("value  -3.01") && free.contains(exact) && free.contains("`penalty`"), "{free}");
+    folder.file("five.toml", "[ansatz]\nname = 'hardware_efficient'\nqubits = 4\nlayers = 1\n[hamiltonian]\nfile = 'heh.fcidump'\ntaper = true\n");
+    folder.run(&["optimize", "five.toml"]).fails(1, &["five.toml:6:8", "2 orbitals, tapered, need 2 qubits"]);
+    folder.file("two.toml", "[ansatz]\nname = 'hardware_efficient'\nlayers = 2\n[hamiltonian]\nfile = 'heh.fcidump'\ntaper = true\npenalty = 1\n");
+    let two = folder.run(&["optimize", "two.toml"]).done().out;
+    assert!(two.contains("value  -2.851024"), "{two}");
     let kept = run("penalty = 1.0\n");
     assert!(kept.contains("value  -2.851024") && kept.contains(exact) && kept.contains("below"), "{kept}");
 }

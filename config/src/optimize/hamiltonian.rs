@@ -1,9 +1,11 @@
 //! The Hamiltonian of a job.
 
 use ketgrad_core::{
+    ansatz,
     basis::MAX_QUBITS,
+    circuit::{Circuit, CircuitError},
     observable::PauliSum,
-    problem::{self, FermionError, Graph, Mapping, Molecule},
+    problem::{self, FermionError, Graph, Mapping, Molecule, Tapering},
 };
 
 use super::job::Inputs;
@@ -16,16 +18,40 @@ pub(super) struct Electrons {
     pub(super) mapping: Mapping,
     /// Of [`Molecule::penalty`].
     weight: f64,
+    /// If qubits are taken off.
+    tapering: Option<Tapering>,
 }
 
 impl Electrons {
+    /// The number of qubits.
+    pub(super) fn n_qubits(&self) -> usize {
+        self.tapering.as_ref().map_or(2 * self.molecule.n_orbitals(), Tapering::n_qubits)
+    }
+
+    /// Unitary coupled cluster; with qubits taken off, of the excitations that keep the symmetries.
+    ///
+    /// # Errors
+    /// As [`ansatz::uccsd_from`].
+    pub(super) fn uccsd(&self) -> Result<Circuit, CircuitError> {
+        let (n, occupied) = (2 * self.molecule.n_orbitals(), self.molecule.occupied());
+        let Some(tapering) = &self.tapering else {
+            return ansatz::uccsd_from(n, &occupied, self.mapping);
+        };
+        let all = ansatz::excitations_from(n, &occupied, self.mapping)?;
+        let kept: Vec<PauliSum> = all.iter().filter_map(|generator| tapering.taper(generator)).collect();
+        let ones: Vec<usize> = (0..tapering.n_qubits()).filter(|q| tapering.state() >> q & 1 == 1).collect();
+        ansatz::exponentials(tapering.n_qubits(), &ones, &kept)
+    }
+
     /// The Hamiltonian, with a penalty of some weight.
     fn hamiltonian(&self, weight: f64) -> Result<PauliSum, FermionError> {
         let mut sum = self.molecule.fermions()?;
         if weight > 0.0 {
             sum = sum + self.molecule.penalty(weight)?;
         }
-        self.mapping.map(&sum, 2 * self.molecule.n_orbitals())
+        let sum = self.mapping.map(&sum, 2 * self.molecule.n_orbitals())?;
+        // The penalty conserves all that the Hamiltonian does: it is a sum of products of Z.
+        Ok(self.tapering.as_ref().and_then(|tapering| tapering.taper(&sum)).unwrap_or(sum))
     }
 
     /// A Hamiltonian whose lowest level is that of as many electrons: an electron more gains no more than an integral of its
@@ -88,8 +114,15 @@ impl<'a, 'i> Source<'a, 'i> {
                     return observables::read_terms(&file, &text, n_qubits)
                         .map_err(|e| section.caused("file", e));
                 };
-                observables::check_orbitals(&electrons.molecule, n_qubits)
-                    .map_err(|why| section.wrong("file", why))?;
+                let needed = electrons.n_qubits();
+                if needed != n_qubits {
+                    let orbitals = electrons.molecule.n_orbitals();
+                    let way = if electrons.tapering.is_some() { ", tapered," } else { " of two spins" };
+                    let message = format!(
+                        "{orbitals} orbitals{way} need {needed} qubits, but the circuit has {n_qubits}"
+                    );
+                    return Err(section.wrong("file", message));
+                }
                 return electrons.hamiltonian(electrons.weight).map_err(|e| section.wrong("file", e));
             }
             (None, Some(terms), None) => {
@@ -173,7 +206,16 @@ fn read_space(section: &mut Section<'_, '_>, molecule: Molecule) -> Result<Elect
         let message = format!("{given} orbitals of two spins: a state has room for {most}");
         return Err(section.wrong("file", message).help("`active` keeps some of them"));
     }
-    Ok(Electrons { molecule, mapping, weight })
+    let tapering = if section.flag("taper")? {
+        let n_qubits = 2 * molecule.n_orbitals();
+        let hamiltonian = molecule.hamiltonian(mapping).map_err(|e| section.wrong("file", e))?;
+        let occupied = molecule.occupied().iter().fold(0, |mask, p| mask | 1 << p);
+        let state = mapping.encode(n_qubits, occupied).map_err(|e| section.wrong("file", e))?;
+        Some(Tapering::new(&hamiltonian, n_qubits, state).map_err(|e| section.wrong("taper", e))?)
+    } else {
+        None
+    };
+    Ok(Electrons { molecule, mapping, weight, tapering })
 }
 
 /// The graph of a section.

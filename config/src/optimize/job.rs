@@ -8,7 +8,7 @@
 //! # noise = "noise.toml"          # with the noise of a model, as --noise of other verbs
 //! # set = ["p=0.01", "n=4"]       # inputs that keep their values, or that the circuit is read for, as --set of other verbs
 //! # params = "held.json"          # as --params
-//! # name = "hardware_efficient"   # or one by name, with qubits and layers
+//! # name = "hardware_efficient"   # or one by name, with layers, and qubits (or those of the molecule below)
 //! # name = "qaoa"                 # with graph, a file of edges, and layers
 //! # name = "uccsd"                # with qubits (spin orbitals) and electrons, or those of the molecule below
 //!
@@ -17,6 +17,7 @@
 //! # mapping = "jordan_wigner"     # or parity, bravyi_kitaev
 //! # frozen = [0]                  # orbitals of two electrons that stay there, counted from 0
 //! # active = [1, 2, 5]            # the orbitals that are kept, in this order; all but the frozen ones
+//! # taper = true                  # without the qubits that symmetries make superfluous
 //! # penalty = 1.0                 # times the squares of the electrons of each spin too many or too few
 //! # terms = "Z0 Z1 - 0.5*X0"      # or here
 //! # name = "ising"                # with qubits, coupling = 1, field = 1, periodic = false
@@ -57,10 +58,10 @@ use std::{
 
 use ketgrad_core::{
     ansatz,
+    basis::MAX_QUBITS,
     circuit::Circuit,
     observable::PauliSum,
     optimize::{Adam, Lbfgs, NaturalGradient, NelderMead, NewtonCg, Optimizer, Stopping, random_start},
-    problem::Mapping,
 };
 
 use super::hamiltonian::{Electrons, Source, read_graph};
@@ -178,7 +179,12 @@ fn read_ansatz(
                 .map_err(|e| section.caused("circuit", e));
         }
         (None, Some("hardware_efficient")) => {
-            let qubits = section.qubits("qubits")?;
+            // A molecule says how many.
+            let qubits = match (section.integer("qubits", 1, MAX_QUBITS as u64)?, electrons) {
+                (Some(qubits), _) => qubits as usize,
+                (None, Some(electrons)) => electrons.n_qubits(),
+                (None, None) => section.qubits("qubits")?,
+            };
             let layers = layers(section)?;
             section.finish()?;
             check_gates((2 * qubits as u64).saturating_mul(layers as u64 + 1), common, section)?;
@@ -193,15 +199,18 @@ fn read_ansatz(
             ansatz::qaoa(&graph, layers)
         }
         (None, Some("uccsd")) => {
-            let (qubits, occupied, mapping) = read_electrons(section, electrons)?;
+            let (spin_orbitals, filled) = read_electrons(section, electrons)?;
             section.finish()?;
             // Doubles of any spin, 8 strings each, at most four gates for a qubit of a string.
             let pairs = |n: u64| n * n.saturating_sub(1) / 2;
-            let filled = occupied.len() as u64;
-            let empty = (qubits as u64).saturating_sub(filled);
-            let gates = (filled * empty + pairs(filled) * pairs(empty)) * 32 * qubits as u64;
+            let (n, occupied) = (spin_orbitals as u64, filled as u64);
+            let empty = n.saturating_sub(occupied);
+            let gates = (occupied * empty + pairs(occupied) * pairs(empty)) * 32 * n;
             check_gates(gates, common, section)?;
-            ansatz::uccsd_from(qubits, &occupied, mapping)
+            match electrons {
+                Some(electrons) => electrons.uccsd(),
+                None => ansatz::uccsd(spin_orbitals, filled),
+            }
         }
         (None, Some(other)) => {
             return Err(section.unknown_name("name", other, &["hardware_efficient", "qaoa", "uccsd"]));
@@ -214,25 +223,25 @@ fn read_ansatz(
     made.map_err(|e| section.wrong("name", e))
 }
 
-/// The qubits, the occupied spin orbitals and the map: those of the molecule, if the Hamiltonian is one.
+/// The numbers of spin orbitals and of electrons: those of the molecule, if the Hamiltonian is one.
 fn read_electrons(
     section: &mut Section<'_, '_>,
     electrons: Option<&Electrons>,
-) -> Result<(usize, Vec<usize>, Mapping), Failure> {
-    if let Some(Electrons { molecule, mapping, .. }) = electrons {
+) -> Result<(usize, usize), Failure> {
+    if let Some(Electrons { molecule, .. }) = electrons {
         for key in ["qubits", "electrons"] {
             if section.integer(key, 0, u64::MAX)?.is_some() {
                 return Err(section.wrong(key, "the molecule of [hamiltonian] says it").help("leave it out"));
             }
         }
-        return Ok((2 * molecule.n_orbitals(), molecule.occupied(), *mapping));
+        return Ok((2 * molecule.n_orbitals(), molecule.n_electrons()));
     }
     let (qubits, electrons) = (section.qubits("qubits")?, section.count("electrons", 0, 63)?);
     if electrons > qubits {
         let message = format!("{electrons} electrons do not fit into {qubits} spin orbitals, one a qubit");
         return Err(section.wrong("electrons", message));
     }
-    Ok((qubits, (0..electrons).collect(), Mapping::default()))
+    Ok((qubits, electrons))
 }
 
 /// Refuses an ansatz of too many gates before it is built.

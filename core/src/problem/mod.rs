@@ -1,6 +1,6 @@
 //! Hamiltonians: spin chains, cuts of graphs, small molecules to try things on, and any [`Molecule`] from the integrals
-//! that quantum chemistry programs write, by way of [operators on fermions](FermionOperator) and their [maps to
-//! qubits](Mapping).
+//! that quantum chemistry programs write, by way of [operators on fermions](FermionOperator), their [maps to
+//! qubits](Mapping) and [qubits taken off by symmetries](Tapering).
 //!
 //! ```
 //! use ketgrad_core::problem::{self, Graph};
@@ -17,10 +17,12 @@
 mod fermion;
 mod graph;
 mod molecule;
+mod tapering;
 
 pub use fermion::{FermionError, FermionOperator, FermionProblem, Ladder, Mapping};
 pub use graph::{Graph, GraphError, GraphProblem};
 pub use molecule::{Molecule, MoleculeError, MoleculeProblem};
+pub use tapering::Tapering;
 
 use crate::observable::{ObservableError, Pauli, PauliSum};
 
