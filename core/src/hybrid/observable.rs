@@ -30,7 +30,9 @@ pub enum Observable {
     /// The projector on the basis states where these qubits have these values: its mean is the probability of that
     /// outcome.
     Outcome(Vec<(usize, bool)>),
-    /// The projector on a state: its mean is the fidelity `|<phi|psi>|^2`.
+    /// The projector on a state: its mean is `|<phi|psi>|^2`, the fidelity. A phi of norm sqrt(w), by
+    /// [`StateVector::from_vector`], gives w times that: the penalty with which variational deflation looks for excited
+    /// states (O. Higgott, D. Wang, S. Brierley, Quantum 3, 156 (2019)).
     Overlap(Arc<StateVector<Complex<f64>>>),
 }
 
