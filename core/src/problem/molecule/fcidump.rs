@@ -7,8 +7,8 @@ use super::{Molecule, MoleculeError, MoleculeProblem, canonical, descending};
 /// Values of one integral that differ by no more are the same, written with other digits.
 const SAME: f64 = 1e-7;
 
-/// The most orbitals that a file may have.
-const MOST_ORBITALS: usize = u16::MAX as usize;
+/// The most orbitals that a file may have: all integrals of so many are a terabyte.
+const MOST_ORBITALS: usize = 1000;
 
 impl FromStr for Molecule {
     type Err = MoleculeError;

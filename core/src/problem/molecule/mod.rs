@@ -33,6 +33,7 @@ use super::fermion::{FermionError, FermionOperator, FermionProblem, Ladder, Mapp
 use crate::{basis::MAX_QUBITS, observable::PauliSum};
 
 mod fcidump;
+mod reference;
 
 /// Electrons in orbitals: the integrals of a Hamiltonian, and how many electrons of each spin there are.
 ///
@@ -75,14 +76,6 @@ impl Molecule {
     #[must_use]
     pub fn constant(&self) -> f64 {
         self.constant
-    }
-
-    /// The spin orbitals that hold the electrons of each spin in the first orbitals, ascending: the Hartree–Fock state
-    /// if the orbitals are those of Hartree–Fock in the order of their energies.
-    #[must_use]
-    pub fn occupied(&self) -> Vec<usize> {
-        let [up, down] = self.electrons;
-        (0..2 * self.n_orbitals).filter(|p| p / 2 < if p % 2 == 0 { up } else { down }).collect()
     }
 
     /// The electrons in some orbitals alone: each orbital of `frozen` holds two electrons, which are part of the
