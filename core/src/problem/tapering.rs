@@ -23,7 +23,7 @@ use crate::{
 ///
 /// // Hydrogen with an electron of each spin: a qubit is left of four.
 /// let tapering = Tapering::new(&h2(), 4, 0b0011)?;
-/// assert_eq!((tapering.parities().len(), tapering.n_qubits(), tapering.state()), (3, 1, 0));
+/// assert_eq!((tapering.parities().len(), tapering.n_qubits(), tapering.state()), (3, 1, 1));
 /// let hydrogen = tapering.taper(&h2()).ok_or("it keeps its own symmetries")?;
 /// assert_eq!(hydrogen.n_qubits(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -18,7 +18,7 @@
 //!   -1.0  2 1 0 0
 //!    0.0  0 0 0 0";
 //! let hubbard: Molecule = file.parse()?;
-//! assert_eq!((hubbard.n_orbitals(), hubbard.n_electrons(), hubbard.occupied().as_slice()), (2, 2, &[0, 1][..]));
+//! assert_eq!((hubbard.n_orbitals(), hubbard.n_electrons(), hubbard.ms2()), (2, 2, 0));
 //! let hamiltonian = hubbard.hamiltonian(Mapping::JordanWigner)?;
 //! assert_eq!(hamiltonian.n_qubits(), 4);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
