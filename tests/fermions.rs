@@ -142,6 +142,20 @@ proptest! {
         let _ = format!("&FCI NORB=2,NELEC=2,{body}").parse::<Molecule>();
         let _ = format!("&FCI NORB=2 NELEC=2 /\n{body}").parse::<Molecule>();
     }
+
+    #[test]
+    fn no_damaged_file_makes_anything_panic(damages in proptest::collection::vec((0usize..2000, "[-+.0-9eD \n=,&/(]{0,3}"), 1..4)) {
+        let mut text = H4.to_owned();
+        for (at, with) in damages {
+            let at = at % text.len();
+            text.replace_range(at..text.len().min(at + with.len() + 1), &with);
+        }
+        if let Ok(molecule) = text.parse::<Molecule>() {
+            prop_assert_eq!(molecule.occupied().len(), molecule.n_electrons());
+            let _ = molecule.hamiltonian(Mapping::JordanWigner);
+            let _ = molecule.active_space(&[0], &[2, 1]).map(|space| space.hamiltonian(Mapping::Parity));
+        }
+    }
 }
 
 #[test]
