@@ -139,13 +139,13 @@ fn run<T: Number + DualNum>(
 fn beside(job: &Job, value: f64, lowest: f64) -> String {
     let away = value - lowest;
     let Some(electrons) = &job.electrons else {
-        return format!("lowest possible  {lowest} ({away:.1e} below)\n");
+        return format!("lowest possible  {lowest} ({:.1e} below)\n", away.max(0.0));
     };
     let count = electrons.molecule.n_electrons();
     let way = if away < -CHEMICAL_ACCURACY {
         format!("{:.1e} above: the state has other electrons, which `penalty` in [hamiltonian] avoids", -away)
     } else {
-        format!("{away:.1e} below")
+        format!("{:.1e} below", away.max(0.0))
     };
     format!("lowest of {count} electrons  {lowest} ({way})\n")
 }
