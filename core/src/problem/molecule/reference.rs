@@ -26,25 +26,25 @@ impl Molecule {
         // Each move lowers the energy, so that they end; this many are more than any molecule takes.
         for _ in 0..4 * n {
             let fields = integrals.fields(&filled);
-            let mut best: (f64, Option<(&[usize], usize, usize)>) = (0.0, None);
+            // The change, the spins, and where from and to.
+            let mut best = (0.0, &[][..], 0, 0);
             for spins in [&[0][..], &[1], &[0, 1]] {
                 for (p, q) in (0..n).flat_map(|p| (0..n).map(move |q| (p, q))) {
                     if spins.iter().all(|&s| filled[s][p] && !filled[s][q]) {
                         let change = integrals.change(&fields, spins, p, q);
                         if change < best.0 {
-                            best = (change, Some((spins, p, q)));
+                            best = (change, spins, p, q);
                         }
                     }
                 }
             }
             // Orbitals of one energy stay as they are.
             let size = fields.iter().flatten().fold(1.0, |size: f64, field| size.max(field.abs()));
-            match best {
-                (change, Some((spins, p, q))) if change < -ROUNDING * size => {
-                    spins.iter().for_each(|&s| filled[s].swap(p, q));
-                }
-                _ => break,
+            let (change, spins, p, q) = best;
+            if change >= -ROUNDING * size {
+                break;
             }
+            spins.iter().for_each(|&s| filled[s].swap(p, q));
         }
         (0..2 * n).filter(|p| filled[p % 2][p / 2]).collect()
     }
