@@ -35,7 +35,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("observable", &["basis"]),
     ("kernel", &["observable", "matrix", "basis", "scalar"]),
     ("plan", &["kernel", "basis", "scalar"]),
-    ("state", &["kernel", "observable", "matrix", "basis", "scalar", "bytes"]),
+    ("state", &["array", "kernel", "observable", "matrix", "basis", "scalar", "bytes"]),
     ("field", &["state", "kernel", "param", "scalar"]),
     (
         "simulate",

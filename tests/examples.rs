@@ -303,6 +303,20 @@ fn vqe_h2() {
 }
 
 #[test]
+fn adapt_vqe() {
+    let out = run("adapt_vqe");
+    assert_lines(&out, &["5 of 8 qubits, 132 strings", "no slope is above 0.01"]);
+    // PySCF: Hartree-Fock, then the complete active space of two electrons in two orbitals.
+    assert!(
+        out.contains(" 0 excitations: -2.124260 hartree")
+            && out.contains(" 1 excitations: -2.145256 hartree")
+    );
+    let errors: Vec<f64> =
+        out.lines().filter_map(|l| l.split(", ").nth(1)?.split(' ').next()?.parse().ok()).collect();
+    assert!(errors.windows(2).all(|w| w[1] < w[0]) && errors.last().is_some_and(|e| *e < 1.6e-3), "{out}");
+}
+
+#[test]
 fn qaoa_max_cut() {
     let out = run("qaoa_max_cut");
     assert!(out.starts_with("30 edges; the largest cut has 20, as 1"), "{out}");

@@ -6,7 +6,7 @@ use std::{convert::Infallible, f64::consts::PI};
 use ketgrad_core::{
     ansatz,
     circuit::Circuit,
-    hybrid::{Expectation, HybridError, Method},
+    hybrid::{Expectation, HybridError, Method, Observable},
     kernel::Threads,
     observable::{Pauli, PauliString, PauliSum},
     optimize::{
@@ -15,6 +15,7 @@ use ketgrad_core::{
     },
     problem::{self, Graph},
     simulate::Simulator,
+    state::StateVector,
 };
 use nalgebra::DMatrix;
 use num_complex::Complex;
@@ -87,6 +88,31 @@ fn every_optimizer_finds_the_ground_state_of_hydrogen() {
         assert!((end.best.1 - exact).abs() < EXACT, "{optimizer:?}: {} {exact}", end.best.1);
         assert!(end.best.1 >= exact - ROUNDING, "no energy is below the ground energy");
         assert_eq!(end.values.len(), end.iterations + 1);
+    }
+}
+
+#[test]
+fn deflation_finds_the_excited_states() {
+    // E + 3 |<phi|psi>|^2 for each state phi that was found: the levels of two spins, by diagonalisation.
+    let sum: PauliSum = "0.5 Z0 Z1 + 0.3 X0 + 0.2 X1 - 0.4 Y0 Y1".parse().unwrap();
+    let levels: Vec<f64> =
+        Simulator::new().lowest(&sum, 2, 3).unwrap().iter().map(|level| level.energy).collect();
+    let circuit = ansatz::hardware_efficient(2, 2).unwrap();
+    let mut observables = vec![Observable::from(sum)];
+    for (k, level) in levels.iter().enumerate() {
+        let energy = Expectation::new(circuit.clone(), observables.clone()).unwrap();
+        let from = |seed| {
+            let start = random_start(12, PI, seed);
+            minimize(&energy, &start, &Optimizer::from(Lbfgs::default()), &Stopping::default())
+                .unwrap()
+                .0
+                .best
+        };
+        let best = (0..3).map(from).min_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
+        assert!((best.1 - level).abs() < EXACT, "{k}: {} {level}", best.1);
+        let found = Simulator::new().run(&circuit, &best.0).unwrap().into_amplitudes();
+        let scaled = found.into_iter().map(|a| a * 3.0f64.sqrt()).collect();
+        observables.push(Observable::Overlap(StateVector::from_vector(scaled).unwrap().into()));
     }
 }
 

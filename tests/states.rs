@@ -3,13 +3,14 @@
 
 use ketgrad_core::{
     basis::BasisError,
+    circuit::Circuit,
     kernel::Threads,
     matrix::Matrix,
     observable::PauliSum,
     param::Values,
     scalar::Uncertain,
     simulate::{SimulateError, Simulator},
-    state::{NORM_TOLERANCE, StateError, StateVector, bytes_needed, bytes_text},
+    state::{DensityMatrix, NORM_TOLERANCE, StateError, StateVector, bytes_needed, bytes_text},
 };
 use num_complex::Complex;
 use num_dual::Dual64;
@@ -136,7 +137,7 @@ fn pauli(letter: usize) -> Dense<C> {
 
 #[test]
 fn the_half_of_a_bell_pair_is_fully_mixed() {
-    let mut bell = ketgrad_core::circuit::Circuit::new(2);
+    let mut bell = Circuit::new(2);
     bell.h(0).unwrap().cx(0, 1).unwrap();
     let state = Simulator::new().run::<f64>(&bell, &[]).unwrap();
     let purity = |qubits: &[usize]| {
@@ -282,7 +283,7 @@ fn qubits_are_checked() {
     let wide = State::zero(14).unwrap();
     let too_many: Vec<usize> = (0..13).collect();
     assert!(wide.reduced_density_matrix(&too_many, &serial()).is_err());
-    let circuit = ketgrad_core::circuit::Circuit::new(14);
+    let circuit = Circuit::new(14);
     let error = Simulator::new().matrix::<C>(&circuit, &Values::<f64>(&[])).unwrap_err();
     assert!(matches!(error, SimulateError::MatrixTooLarge { n_qubits: 14 }));
 }
@@ -296,14 +297,14 @@ fn states_without_qubits_and_with_one_work() {
     let one = State::zero(1).unwrap();
     assert_eq!(one.probabilities_of(&[0], &serial()).unwrap(), [1.0, 0.0]);
     assert_eq!(one.expectation(&"Z0 + X0 + Y0".parse().unwrap(), &serial()).unwrap(), 1.0);
-    let mut phase = ketgrad_core::circuit::Circuit::new(0);
+    let mut phase = Circuit::new(0);
     phase.gphase(ketgrad_core::param::Angle::pi(1, 2)).unwrap();
     assert_eq!(Simulator::new().run::<f64>(&phase, &[]).unwrap().amplitudes(), [C::new(0.0, 1.0)]);
 }
 
 #[test]
 fn derivatives_and_errors_pass_through_reductions() {
-    let mut circuit = ketgrad_core::circuit::Circuit::new(2);
+    let mut circuit = Circuit::new(2);
     let theta = circuit.param("theta");
     circuit.ry(0, theta).unwrap().cx(0, 1).unwrap();
     let (t, simulator) = (0.7f64, Simulator::new());
@@ -352,4 +353,61 @@ fn shots_beyond_memory_are_refused() {
         let error = state.sample(shots, 1, &serial()).unwrap_err();
         assert_eq!(error, StateError::Shots { shots });
     }
+}
+
+#[test]
+fn entropies_are_those_of_closed_forms() {
+    let binary = |p: f64| -p * p.ln() - (1.0 - p) * (1.0 - p).ln();
+    let simulator = Simulator::new();
+    // cos(t/2) |00> + sin(t/2) |11>, beside a qubit of its own.
+    let pair = Circuit::build(3, |c| {
+        let t = c.param("t");
+        c.ry(0, &t)?.cx(0, 1)?.rx(2, 0.7)
+    })
+    .unwrap();
+    for t in [0.3f64, 1.1, 2.9] {
+        let state = simulator.run(&pair, &[t]).unwrap();
+        let expected = binary((t / 2.0).cos().powi(2));
+        for (qubits, expected) in [
+            (&[0][..], expected),
+            (&[1, 2], expected),
+            (&[2], 0.0),
+            (&[1, 0], 0.0),
+            (&[], 0.0),
+            (&[2, 0, 1], 0.0),
+        ] {
+            let found = state.entropy(qubits, &serial()).unwrap();
+            assert!((found - expected).abs() < CIRCUIT, "{t} {qubits:?}: {found} {expected}");
+        }
+        // d/dt of the closed form: dp/dt = -sin(t) / 2.
+        let p = (t / 2.0).cos().powi(2);
+        let slope = -0.5 * t.sin() * ((1.0 - p) / p).ln();
+        let dual = simulator.run(&pair, &[Dual64::new(t, 1.0)]).unwrap().entropy(&[0], &serial()).unwrap();
+        assert!((dual.eps - slope).abs() < CIRCUIT, "{t}: {} {slope}", dual.eps);
+    }
+    // Werner's state: of the 15 Pauli strings that depolarizing applies, 3 keep a Bell state (XX, YY, ZZ up to signs) and 4
+    // make each of the others.
+    let strength = 0.3;
+    let circuit = Circuit::build(2, |c| c.h(0)?.cx(0, 1)?.two_qubit_depolarizing(0, 1, strength)).unwrap();
+    let rho = simulator.run_density::<f64>(&circuit, &[]).unwrap();
+    let spectrum = rho.spectrum().unwrap();
+    let (other, same) = (strength * 4.0 / 15.0, 1.0 - strength * 12.0 / 15.0);
+    assert!(
+        spectrum.iter().zip([other, other, other, same]).all(|(a, b)| (a - b).abs() < CIRCUIT),
+        "{spectrum:?}"
+    );
+    let expected = -3.0 * other * other.ln() - same * same.ln();
+    assert!((rho.entropy().unwrap() - expected).abs() < CIRCUIT);
+    assert!((spectrum.iter().map(|p| p * p).sum::<f64>() - rho.purity()).abs() < CIRCUIT);
+    // Both parts of a pure state have the same entropy, through the matrices of both.
+    let state = random(7, 5);
+    for qubits in [&[0, 3][..], &[6, 1, 2]] {
+        let others: Vec<usize> = (0..7).filter(|q| !qubits.contains(q)).collect();
+        let rho = DensityMatrix::pure(&state, &serial()).unwrap();
+        let whole = rho.reduced(&others).unwrap().entropy().unwrap();
+        assert!((state.entropy(qubits, &serial()).unwrap() - whole).abs() < CIRCUIT, "{qubits:?}");
+    }
+    assert!(state.entropy(&[7], &serial()).is_err() && state.entropy(&[1, 1], &serial()).is_err());
+    let broken = State::from_vector(vec![C::new(f64::NAN, 0.0); 4]).unwrap();
+    assert_eq!(broken.entropy(&[0], &serial()), Err(StateError::Spectrum));
 }

@@ -186,7 +186,8 @@ Where a circuit measures, resets or branches before its end, an expectation valu
 the shots (1024 unless --shots says otherwise) with its standard error, and the state that of the
 first shot. With noise it is exact where density matrices run it (--method).
 
-An observable is a sum of terms such as '0.5*Z0 Z1 - 1e-3 X2 + 2'; @FILE has one term a line.
+An observable is a sum of terms such as '0.5*Z0 Z1 - 1e-3 X2 + 2'; @FILE has one term a line,
+or is an FCIDUMP with the integrals of a molecule (Jordan-Wigner, qubits 2k and 2k + 1 for orbital k).
 Parameters are the circuit's `input` declarations. A value may be an expression: pi/4 is exact.
 Inputs that are integers, bits or truth values decide what the circuit is, so each needs its value:
 --set n=4, --set mask=0101, --set flip=true.
@@ -304,7 +305,7 @@ pub struct GradArgs {
     /// The circuit; - reads it from the standard input
     #[arg(value_name = "FILE.qasm")]
     pub file: PathBuf,
-    /// The observable: a sum of terms such as '0.5*Z0 Z1 - X2', or @FILE with one term a line
+    /// The observable: a sum of terms such as '0.5*Z0 Z1 - X2', or @FILE with one term a line or an FCIDUMP
     #[arg(long, value_name = "OBS", allow_hyphen_values = true)]
     pub observable: String,
     /// How: adjoint, shift, forward, symbolic (in closed form) or difference
@@ -371,7 +372,7 @@ pub struct CheckArgs {
     /// The function to check [default: the last one]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub function: Option<String>,
-    /// The observable of a circuit: a sum of terms, or @FILE with one term a line
+    /// The observable of a circuit: a sum of terms, or @FILE with one term a line or an FCIDUMP
     #[arg(long, value_name = "OBS", allow_hyphen_values = true)]
     pub observable: Option<String>,
     /// Values of a circuit's parameters.
@@ -455,9 +456,12 @@ A job is a TOML file:
 
   seed = 7
   [ansatz]                     # or name = \"hardware_efficient\" (qubits, layers), \"qaoa\" (graph,
-  circuit = \"ansatz.qasm\"      # layers), \"uccsd\" (qubits, electrons); inputs are the parameters
+  circuit = \"ansatz.qasm\"      # layers), \"uccsd\" (qubits, electrons, or those of an FCIDUMP); inputs are the
+                               # parameters
   [hamiltonian]                # or terms = \"Z0 Z1 - X0\"; or name = \"ising\", \"heisenberg\", \"max_cut\",
-  file = \"h2.txt\"              # \"h2\", \"lih\"
+  file = \"h2.txt\"              # \"h2\", \"lih\"; a file has one term a line, or is an FCIDUMP, with mapping =
+                               # \"jordan_wigner\" (\"parity\", \"bravyi_kitaev\"), frozen = [0], active = [1, 2],
+                               # taper = true, penalty = 1.0
   [optimizer]                  # or \"newton_cg\", \"nelder_mead\", \"adam\", \"natural_gradient\"
   method = \"lbfgs\"
   [stopping]

@@ -1,8 +1,11 @@
-//! Observables from the command line: `'0.5*Z0 Z1 - X2'`, or `@FILE` with one term a line.
+//! Observables from the command line: `'0.5*Z0 Z1 - X2'`, or `@FILE` with one term a line or an FCIDUMP.
 
 use std::path::Path;
 
-use ketgrad_core::observable::{ObservableError, PauliSum};
+use ketgrad_core::{
+    observable::{ObservableError, PauliSum},
+    problem::{Mapping, Molecule},
+};
 
 use crate::{files::read_text, report::Failure};
 
@@ -37,19 +40,62 @@ pub fn read_text_of(name: &str, text: &str, n_qubits: usize) -> Result<PauliSum,
     parse(name, text, 0, text, n_qubits)
 }
 
-/// Reads an observable for n qubits from a file with one term a line.
+/// Reads an observable for n qubits from a file with one term a line, or from an FCIDUMP, which Jordan and Wigner map.
 ///
 /// # Errors
 /// As [`read`].
 pub fn read_file(path: &Path, n_qubits: usize) -> Result<PauliSum, Failure> {
     let (name, content) = read_text(path)?;
+    if !is_molecule(&content) {
+        return read_terms(&name, &content, n_qubits);
+    }
+    let molecule = read_molecule(&name, &content)?;
+    let sum = check_orbitals(&molecule, n_qubits)
+        .and_then(|()| molecule.hamiltonian(Mapping::JordanWigner).map_err(|e| e.to_string()));
+    sum.map_err(|why| Failure::input(why).at_line(&name, &content, 1))
+}
+
+/// Whether a text begins as an FCIDUMP.
+pub fn is_molecule(text: &str) -> bool {
+    let start = text.trim_start().get(..4).unwrap_or_default();
+    start.eq_ignore_ascii_case("&FCI") || start.eq_ignore_ascii_case("$FCI")
+}
+
+/// Reads an FCIDUMP.
+///
+/// # Errors
+/// [`Failure`] that underlines the line that is wrong.
+pub fn read_molecule(name: &str, text: &str) -> Result<Molecule, Failure> {
+    text.parse().map_err(|e: ketgrad_core::problem::MoleculeError| {
+        Failure::input(e.problem).at_line(name, text, e.line.unwrap_or(1))
+    })
+}
+
+/// Refuses molecules that do not have two qubits for each orbital.
+///
+/// # Errors
+/// Why.
+pub fn check_orbitals(molecule: &Molecule, n_qubits: usize) -> Result<(), String> {
+    let n_orbitals = molecule.n_orbitals();
+    if 2 * n_orbitals == n_qubits {
+        return Ok(());
+    }
+    let needed = 2 * n_orbitals;
+    Err(format!("{n_orbitals} orbitals of two spins need {needed} qubits, but the circuit has {n_qubits}"))
+}
+
+/// Reads an observable for n qubits from the text of a file with one term a line.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_terms(name: &str, content: &str, n_qubits: usize) -> Result<PauliSum, Failure> {
     let mut sum = PauliSum::default();
     let mut start = 0;
     let mut any = false;
     for line in content.split_inclusive('\n') {
         let term = line.split('#').next().unwrap_or_default();
         if !term.trim().is_empty() {
-            sum.extend(parse(&name, &content, start, term, n_qubits)?);
+            sum.extend(parse(name, content, start, term, n_qubits)?);
             any = true;
         }
         start += line.len();

@@ -122,6 +122,14 @@ impl Failure {
         self
     }
 
+    /// Underlines a line, counted from 1, as [`Failure::at`].
+    #[must_use]
+    pub fn at_line(self, name: &str, text: &str, line: usize) -> Failure {
+        let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+        let length = text[start..].lines().next().map_or(0, |line| line.trim_end().len());
+        self.at(name, text, start..start + length, "")
+    }
+
     /// Adds advice to the first remark.
     #[must_use]
     pub fn help(mut self, help: impl fmt::Display) -> Failure {

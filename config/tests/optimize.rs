@@ -105,6 +105,102 @@ fn the_jobs_of_the_examples_are_solved() {
         assert!((number(&found["value"]) - value).abs() < 1e-6, "{job}: {found}");
         assert_eq!(found["converged"], Value::Bool(true), "{job}");
     }
+    // Above the exact energy by less than is called chemical accuracy.
+    let above = number(&folder.run(&["optimize", "h4.toml", "--json"]).json()["value"]) + 2.180_316_614_324;
+    assert!((-1e-9..1.6e-3).contains(&above), "{above}");
+}
+
+const H4: &str = include_str!("../../examples/jobs/h4.fcidump");
+
+#[test]
+fn molecules_come_from_the_files_of_other_programs() {
+    let folder = Folder::new();
+    folder.file("h4.fcidump", H4);
+    let job = |more: &str| {
+        format!("[ansatz]\nname = 'uccsd'\n[hamiltonian]\nfile = 'h4.fcidump'\n{more}\n[start]\nrandom = 0\n")
+    };
+    let value = |more: &str, rest: &[&str]| {
+        folder.file("job.toml", job(more));
+        number(&folder.run(&[&["optimize", "job.toml", "--json"], rest].concat()).json()["value"])
+    };
+    for mapping in ["jordan_wigner", "parity", "bravyi_kitaev"] {
+        let none = "[stopping]\niterations = 0";
+        // PySCF: the energies of Hartree-Fock and of full configuration interaction; UCCSD is within chemical accuracy.
+        let start = value(&format!("mapping = '{mapping}'\n{none}"), &[]);
+        assert!((start + 2.124_259_738_973).abs() < 1e-9, "{mapping}: {start}");
+        let above = value(&format!("mapping = '{mapping}'"), &[]) + 2.180_316_614_324;
+        assert!((-1e-9..1.6e-3).contains(&above), "{mapping}: {above}");
+    }
+    // Five of the eight qubits are left, and the same energies.
+    for mapping in ["jordan_wigner", "parity"] {
+        let above = value(&format!("mapping = '{mapping}'\ntaper = true"), &[]) + 2.180_316_614_324;
+        assert!((-1e-9..1.6e-3).contains(&above), "{mapping}: {above}");
+    }
+    // Two electrons in two orbitals are all singles and doubles: exact. CASCI(2, 2) by PySCF.
+    let value = value("frozen = [0]\nactive = [1, 2]", &[]);
+    assert!((value + 2.145_255_764_231).abs() < 1e-8, "{value}");
+
+    let fails = |more: &str, words: &[&str]| {
+        folder.file("job.toml", job(more));
+        folder.run(&["optimize", "job.toml"]).fails(1, words);
+    };
+    fails("mapping = 'jordan'", &["job.toml:5:11", "jordan_wigner, parity, bravyi_kitaev"]);
+    fails("frozen = [4]", &["job.toml:5:10", "orbital 4 does not exist: there are 4"]);
+    fails("active = [1, 1]", &["job.toml:5:10", "orbital 1 comes twice"]);
+    fails("active = [0]", &["job.toml:5:10", "do not fit into 1 orbitals"]);
+    fails("active = [-1]", &["job.toml:5:10", "from 0 to"]);
+    folder.file("electrons.toml", job("").replace("'uccsd'", "'uccsd'\nelectrons = 4"));
+    folder.run(&["optimize", "electrons.toml"]).fails(1, &["electrons.toml:3:13", "says it"]);
+    folder.file("terms.txt", "Z0");
+    folder.file("terms.toml", TURNS.replace("terms = 'Z0 + Z1'", "file = 'terms.txt'\nmapping = 'parity'"));
+    folder.run(&["optimize", "terms.toml"]).fails(1, &["terms.toml:5:1", "hamiltonian.mapping"]);
+    folder.file("small.toml", TURNS.replace("terms = 'Z0 + Z1'", "file = 'h4.fcidump'"));
+    folder.run(&["optimize", "small.toml"]).fails(1, &["small.toml:4:8", "need 8 qubits"]);
+    folder.file("wide.fcidump", "&FCI NORB=40,NELEC=2 /\n1 40 40 40 40\n");
+    folder.file("job.toml", job("").replace("h4", "wide"));
+    folder.run(&["optimize", "job.toml"]).fails(1, &["job.toml:4:8", "40 orbitals", "`active`"]);
+    folder.file("h4.fcidump", H4.replace(" 3    3    1    1", " 3    5    1    1"));
+    fails("", &["h4.fcidump:31:1", "orbital 5 does not exist: NORB is 4"]);
+}
+
+#[test]
+fn a_penalty_keeps_the_electrons() {
+    let folder = Folder::new();
+    folder.file("heh.fcidump", include_str!("../../tests/molecules/heh.fcidump"));
+    let run = |more: &str| {
+        let ansatz = "[ansatz]\nname = 'hardware_efficient'\nqubits = 4\nlayers = 3\n";
+        folder.file(
+            "job.toml",
+            format!("seed = 3\n{ansatz}[hamiltonian]\nfile = 'heh.fcidump'\n{more}[start]\nrandom = 3.0\n"),
+        );
+        folder.run(&["optimize", "job.toml"]).done().out
+    };
+    // The neutral molecule lies lower than the cation, whose energy PySCF gives.
+    let exact = "lowest of 2 electrons  -2.85102402";
+    let free = run("");
+    assert!(free.contains("value  -3.01") && free.contains(exact) && free.contains("`penalty`"), "{free}");
+    folder.file("five.toml", "[ansatz]\nname = 'hardware_efficient'\nqubits = 4\nlayers = 1\n[hamiltonian]\nfile = 'heh.fcidump'\ntaper = true\n");
+    folder.run(&["optimize", "five.toml"]).fails(1, &["five.toml:6:8", "2 orbitals, tapered, need 2 qubits"]);
+    folder.file("two.toml", "[ansatz]\nname = 'hardware_efficient'\nlayers = 2\n[hamiltonian]\nfile = 'heh.fcidump'\ntaper = true\npenalty = 1\n");
+    let two = folder.run(&["optimize", "two.toml"]).done().out;
+    assert!(two.contains("value  -2.851024"), "{two}");
+    let kept = run("penalty = 1.0\n");
+    assert!(kept.contains("value  -2.851024") && kept.contains(exact) && kept.contains("below"), "{kept}");
+}
+
+#[test]
+fn observables_come_from_the_files_of_other_programs() {
+    let folder = Folder::new();
+    folder.file("h4.fcidump", H4);
+    folder.file("hf.qasm", "OPENQASM 3.0; include \"stdgates.inc\"; qubit[8] q; x q[0:3];");
+    let found = folder.run(&["run", "hf.qasm", "--observable", "@h4.fcidump", "--json"]).json();
+    assert!((number(&found["expectations"][0]["value"]) + 2.124_259_738_973).abs() < 1e-9, "{found}");
+    folder.file("one.qasm", "OPENQASM 3.0; include \"stdgates.inc\"; qubit q; x q;");
+    folder
+        .run(&["run", "one.qasm", "--observable", "@h4.fcidump"])
+        .fails(1, &["h4.fcidump:1:1", "need 8 qubits"]);
+    folder.file("h4.fcidump", "&FCI NORB=1,NELEC=2,IUHF=1 &END");
+    folder.run(&["run", "one.qasm", "--observable", "@h4.fcidump"]).fails(1, &["h4.fcidump:1:1", "IUHF"]);
 }
 
 #[test]

@@ -8,12 +8,17 @@
 //! # noise = "noise.toml"          # with the noise of a model, as --noise of other verbs
 //! # set = ["p=0.01", "n=4"]       # inputs that keep their values, or that the circuit is read for, as --set of other verbs
 //! # params = "held.json"          # as --params
-//! # name = "hardware_efficient"   # or one by name, with qubits and layers
+//! # name = "hardware_efficient"   # or one by name, with layers, and qubits (or those of the molecule below)
 //! # name = "qaoa"                 # with graph, a file of edges, and layers
-//! # name = "uccsd"                # with qubits (spin orbitals) and electrons
+//! # name = "uccsd"                # with qubits (spin orbitals) and electrons, or those of the molecule below
 //!
 //! [hamiltonian]
-//! file = "h2.txt"                 # one term a line
+//! file = "h2.txt"                 # one term a line, or an FCIDUMP with the integrals of a molecule; the latter with
+//! # mapping = "jordan_wigner"     # or parity, bravyi_kitaev
+//! # frozen = [0]                  # orbitals of two electrons that stay there, counted from 0
+//! # active = [1, 2, 5]            # the orbitals that are kept, in this order; all but the frozen ones
+//! # taper = true                  # without the qubits that symmetries make superfluous
+//! # penalty = 1.0                 # times the squares of the electrons of each spin too many or too few
 //! # terms = "Z0 Z1 - 0.5*X0"      # or here
 //! # name = "ising"                # with qubits, coupling = 1, field = 1, periodic = false
 //! # name = "heisenberg"           # with qubits, couplings = [1, 1, 1], periodic = false
@@ -53,17 +58,18 @@ use std::{
 
 use ketgrad_core::{
     ansatz,
+    basis::MAX_QUBITS,
     circuit::Circuit,
     observable::PauliSum,
     optimize::{Adam, Lbfgs, NaturalGradient, NelderMead, NewtonCg, Optimizer, Stopping, random_start},
-    problem::{self, Graph},
 };
 
+use super::hamiltonian::{Electrons, Source, read_graph};
 use crate::{
     args::ValueArgs,
     files::read_text,
     given::Given,
-    noise, observables,
+    noise,
     options::{Common, Optimize},
     params::Points,
     report::Failure,
@@ -80,6 +86,8 @@ const MOST_LAYERS: u64 = 10_000;
 pub(super) struct Job {
     pub(super) circuit: Circuit,
     pub(super) hamiltonian: PauliSum,
+    /// Those of the Hamiltonian, if it is a molecule.
+    pub(super) electrons: Option<Electrons>,
     pub(super) optimizer: Optimizer,
     pub(super) stopping: Stopping,
     /// The values of the inputs to begin with.
@@ -113,13 +121,15 @@ impl Job {
 
         let folder = args.file.parent().unwrap_or(Path::new(""));
         let inputs = &mut Inputs { folder, files: vec![args.file.clone()] };
-        let circuit = read_noisy_ansatz(ansatz, inputs, common, terminal)?;
-        let hamiltonian = read_hamiltonian(hamiltonian, inputs, circuit.n_qubits())?;
+        let hamiltonian = Source::read(hamiltonian, inputs)?;
+        let electrons = hamiltonian.electrons().cloned();
+        let circuit = read_noisy_ansatz(ansatz, inputs, hamiltonian.electrons(), common, terminal)?;
+        let hamiltonian = hamiltonian.sum(inputs, circuit.n_qubits())?;
         let optimizer = read_optimizer(optimizer)?;
         let stopping = read_stopping(stopping)?;
         let start = read_start(start, inputs, &circuit, args.seed.or(seed).unwrap_or(0))?;
         let (checkpoint, every, curve) = read_output(output, &args.file, inputs)?;
-        Ok(Job { circuit, hamiltonian, optimizer, stopping, start, checkpoint, every, curve })
+        Ok(Job { circuit, hamiltonian, electrons, optimizer, stopping, start, checkpoint, every, curve })
     }
 }
 
@@ -127,12 +137,13 @@ impl Job {
 fn read_noisy_ansatz(
     mut section: Section<'_, '_>,
     inputs: &mut Inputs<'_>,
+    electrons: Option<&Electrons>,
     common: &Common,
     terminal: &Terminal,
 ) -> Result<Circuit, Failure> {
     let (model, values) = (section.string("noise")?, read_values(&mut section, inputs)?);
     let mut kept = Given::read(&values, "ansatz.set").map_err(|e| caused_by(&section, &values, e))?;
-    let mut circuit = read_ansatz(&mut section, inputs, &mut kept, common, terminal)?;
+    let mut circuit = read_ansatz(&mut section, inputs, &mut kept, electrons, common, terminal)?;
     if let Some(path) = model {
         circuit = noise::add(&inputs.path(path), &circuit).map_err(|e| section.caused("noise", e))?;
     }
@@ -155,6 +166,7 @@ fn read_ansatz(
     section: &mut Section<'_, '_>,
     inputs: &mut Inputs<'_>,
     given: &mut Given,
+    electrons: Option<&Electrons>,
     common: &Common,
     terminal: &Terminal,
 ) -> Result<Circuit, Failure> {
@@ -167,7 +179,12 @@ fn read_ansatz(
                 .map_err(|e| section.caused("circuit", e));
         }
         (None, Some("hardware_efficient")) => {
-            let qubits = section.qubits("qubits")?;
+            // A molecule says how many.
+            let qubits = match (section.integer("qubits", 1, MAX_QUBITS as u64)?, electrons) {
+                (Some(qubits), _) => qubits as usize,
+                (None, Some(electrons)) => electrons.n_qubits(),
+                (None, None) => section.qubits("qubits")?,
+            };
             let layers = layers(section)?;
             section.finish()?;
             check_gates((2 * qubits as u64).saturating_mul(layers as u64 + 1), common, section)?;
@@ -182,19 +199,18 @@ fn read_ansatz(
             ansatz::qaoa(&graph, layers)
         }
         (None, Some("uccsd")) => {
-            let (qubits, electrons) = (section.qubits("qubits")?, section.count("electrons", 0, 63)?);
+            let (spin_orbitals, filled) = read_electrons(section, electrons)?;
             section.finish()?;
-            if electrons > qubits {
-                let message =
-                    format!("{electrons} electrons do not fit into {qubits} spin orbitals, one a qubit");
-                return Err(section.wrong("electrons", message));
-            }
             // Doubles of any spin, 8 strings each, at most four gates for a qubit of a string.
             let pairs = |n: u64| n * n.saturating_sub(1) / 2;
-            let (filled, empty) = (electrons as u64, (qubits as u64).saturating_sub(electrons as u64));
-            let gates = (filled * empty + pairs(filled) * pairs(empty)) * 32 * qubits as u64;
+            let (n, occupied) = (spin_orbitals as u64, filled as u64);
+            let empty = n.saturating_sub(occupied);
+            let gates = (occupied * empty + pairs(occupied) * pairs(empty)) * 32 * n;
             check_gates(gates, common, section)?;
-            ansatz::uccsd(qubits, electrons)
+            match electrons {
+                Some(electrons) => electrons.uccsd(),
+                None => ansatz::uccsd(spin_orbitals, filled),
+            }
         }
         (None, Some(other)) => {
             return Err(section.unknown_name("name", other, &["hardware_efficient", "qaoa", "uccsd"]));
@@ -207,6 +223,27 @@ fn read_ansatz(
     made.map_err(|e| section.wrong("name", e))
 }
 
+/// The numbers of spin orbitals and of electrons: those of the molecule, if the Hamiltonian is one.
+fn read_electrons(
+    section: &mut Section<'_, '_>,
+    electrons: Option<&Electrons>,
+) -> Result<(usize, usize), Failure> {
+    if let Some(Electrons { molecule, .. }) = electrons {
+        for key in ["qubits", "electrons"] {
+            if section.integer(key, 0, u64::MAX)?.is_some() {
+                return Err(section.wrong(key, "the molecule of [hamiltonian] says it").help("leave it out"));
+            }
+        }
+        return Ok((2 * molecule.n_orbitals(), molecule.n_electrons()));
+    }
+    let (qubits, electrons) = (section.qubits("qubits")?, section.count("electrons", 0, 63)?);
+    if electrons > qubits {
+        let message = format!("{electrons} electrons do not fit into {qubits} spin orbitals, one a qubit");
+        return Err(section.wrong("electrons", message));
+    }
+    Ok((qubits, electrons))
+}
+
 /// Refuses an ansatz of too many gates before it is built.
 fn check_gates(gates: u64, common: &Common, section: &Section<'_, '_>) -> Result<(), Failure> {
     if gates > common.max_gates {
@@ -214,83 +251,6 @@ fn check_gates(gates: u64, common: &Common, section: &Section<'_, '_>) -> Result
         return Err(section.wrong("name", message).help("--max-gates allows more"));
     }
     Ok(())
-}
-
-fn read_graph(section: &mut Section<'_, '_>, inputs: &mut Inputs<'_>) -> Result<Graph, Failure> {
-    let Some(path) = section.string("graph")? else {
-        return Err(section.incomplete("`graph` with a file of edges"));
-    };
-    let (name, text) = read_text(&inputs.path(path)).map_err(|e| section.caused("graph", e))?;
-    text.parse().map_err(|e: problem::GraphError| {
-        let line = e.line.unwrap_or(1);
-        let start: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
-        let length = text[start..].lines().next().map_or(0, |l| l.trim_end().len());
-        Failure::input(e.problem).at(&name, &text, start..start + length, "")
-    })
-}
-
-fn read_hamiltonian(
-    mut section: Section<'_, '_>,
-    inputs: &mut Inputs<'_>,
-    n_qubits: usize,
-) -> Result<PauliSum, Failure> {
-    let (path, terms, name) = (section.string("file")?, section.string("terms")?, section.string("name")?);
-    let one_or = |number: Option<f64>| number.unwrap_or(1.0);
-    let made = match (path, terms, name.as_deref()) {
-        (Some(path), None, None) => {
-            section.finish()?;
-            return observables::read_file(&inputs.path(path), n_qubits)
-                .map_err(|e| section.caused("file", e));
-        }
-        (None, Some(terms), None) => {
-            section.finish()?;
-            return match section.place_of("terms", &terms) {
-                Some((name, whole, start)) => observables::parse(name, whole, start, &terms, n_qubits),
-                None => observables::read_text_of("hamiltonian.terms", &terms, n_qubits)
-                    .map_err(|e| section.caused("terms", e)),
-            };
-        }
-        (None, None, Some("ising")) => {
-            let qubits = section.qubits("qubits")?;
-            let coupling = one_or(section.number("coupling")?);
-            let field = one_or(section.number("field")?);
-            problem::ising(qubits, coupling, field, section.flag("periodic")?)
-        }
-        (None, None, Some("heisenberg")) => {
-            let qubits = section.qubits("qubits")?;
-            let given = section.numbers("couplings")?;
-            let couplings = match given.as_deref() {
-                None => [1.0; 3],
-                Some(&[x, y, z]) => [x, y, z],
-                Some(_) => return Err(section.wrong("couplings", "expected three numbers, of X, Y and Z")),
-            };
-            problem::heisenberg(qubits, couplings, section.flag("periodic")?)
-        }
-        (None, None, Some("max_cut")) => problem::max_cut(&read_graph(&mut section, inputs)?),
-        (None, None, Some("h2")) => Ok(problem::h2()),
-        (None, None, Some("lih")) => Ok(problem::lih()),
-        (None, None, Some(other)) => {
-            return Err(section.unknown_name(
-                "name",
-                other,
-                &["ising", "heisenberg", "max_cut", "h2", "lih"],
-            ));
-        }
-        (None, None, None) => {
-            return Err(section.incomplete("`file` with one term a line, `terms`, or `name`"));
-        }
-        _ => {
-            let key = if name.is_some() { "name" } else { "terms" };
-            return Err(section.wrong(key, "a Hamiltonian has one of `file`, `terms` and `name`"));
-        }
-    };
-    section.finish()?;
-    let sum = made.map_err(|e| section.wrong("name", e))?;
-    if sum.n_qubits() > n_qubits {
-        let message = format!("it acts on {} qubits, but the ansatz has {n_qubits}", sum.n_qubits());
-        return Err(section.wrong("name", message));
-    }
-    Ok(sum)
 }
 
 fn read_optimizer(mut section: Section<'_, '_>) -> Result<Optimizer, Failure> {
@@ -404,14 +364,14 @@ fn read_output(
 }
 
 /// The folder that paths are taken from, and what a job reads: nothing of that may be written.
-struct Inputs<'a> {
+pub(super) struct Inputs<'a> {
     folder: &'a Path,
     files: Vec<PathBuf>,
 }
 
 impl Inputs<'_> {
     /// The path of a file that is read.
-    fn path(&mut self, path: String) -> PathBuf {
+    pub(super) fn path(&mut self, path: String) -> PathBuf {
         let path = self.folder.join(path);
         self.files.push(path.clone());
         path

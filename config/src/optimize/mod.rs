@@ -5,6 +5,7 @@
 //! printed last.
 
 mod checkpoint;
+mod hamiltonian;
 mod job;
 
 use std::time::Instant;
@@ -39,6 +40,9 @@ use job::Job;
 /// The most terms of a Hamiltonian times amplitudes for which the lowest eigenvalue is shown beside the value: some tenths
 /// of a second.
 const MOST_WORK_OF_LOWEST: usize = 1 << 21;
+
+/// In hartree, 1 kcal/mol: what a value may be below the lowest level for the digits of the integrals.
+const CHEMICAL_ACCURACY: f64 = 1.6e-3;
 
 /// Does what `optimize` shall do.
 ///
@@ -126,12 +130,28 @@ fn run<T: Number + DualNum>(
     numbers.report(common, terminal)?;
     let mut text: String = object.iter().map(|(key, value)| in_text(key, value)).collect();
     if let Some(lowest) = lowest(&job, common)? {
-        text.push_str(&format!("lowest possible  {lowest} ({:.1e} below)\n", value - lowest));
+        text.push_str(&beside(&job, *value, lowest));
     }
     Ok(answer(common, clock, text, object))
 }
 
-/// The lowest eigenvalue of the Hamiltonian, if people will read it and it takes no time.
+/// The lowest eigenvalue beside the value.
+fn beside(job: &Job, value: f64, lowest: f64) -> String {
+    let away = value - lowest;
+    let Some(electrons) = &job.electrons else {
+        return format!("lowest possible  {lowest} ({:.1e} below)\n", away.max(0.0));
+    };
+    let count = electrons.molecule.n_electrons();
+    let way = if away < -CHEMICAL_ACCURACY {
+        format!("{:.1e} above: the state has other electrons, which `penalty` in [hamiltonian] avoids", -away)
+    } else {
+        format!("{:.1e} below", away.max(0.0))
+    };
+    format!("lowest of {count} electrons  {lowest} ({way})\n")
+}
+
+/// The lowest eigenvalue of the Hamiltonian, of a molecule that of its electrons, if people will read it and it takes no
+/// time.
 fn lowest(job: &Job, common: &Common) -> Result<Option<f64>, Failure> {
     let n_qubits = job.circuit.n_qubits();
     let is_much = n_qubits > 20 || job.hamiltonian.terms().len() << n_qubits > MOST_WORK_OF_LOWEST;
@@ -140,8 +160,10 @@ fn lowest(job: &Job, common: &Common) -> Result<Option<f64>, Failure> {
     }
     let simulator =
         Simulator { threads: common.start_threads()?, memory_limit: common.memory_limit, ..Simulator::new() };
+    let alone = job.electrons.as_ref().and_then(|electrons| electrons.alone().ok());
     // What does not fit or does not converge is no fault of the job.
-    let levels = simulator.lowest(&job.hamiltonian, n_qubits, 1).unwrap_or_default();
+    let hamiltonian = alone.as_ref().unwrap_or(&job.hamiltonian);
+    let levels = simulator.lowest(hamiltonian, n_qubits, 1).unwrap_or_default();
     Ok(levels.first().map(|level| level.energy))
 }
 

@@ -6,7 +6,7 @@
 //! | [`hardware_efficient`] | layers of RY, RZ and CX | anything on a few qubits |
 //! | [`qaoa`] | alternating evolutions by a cut and by X | optimization on graphs |
 //! | [`exponentials`] | products of `exp(-i theta/2 G)` for sums G of Pauli strings that commute | symmetries kept by the choice of G |
-//! | [`uccsd`] | the same for the single and double excitations of electrons | molecules |
+//! | [`uccsd`] | the same for the single and double excitations of electrons; [`uccsd_from`] under any map to qubits | molecules |
 //! | [`evolution`] | `exp(-i H t)` by product formulas of any order | dynamics, phase estimation |
 //! | [`qft`] | the Fourier transform | arithmetic, periods |
 //! | [`phase_estimation`] | controlled powers of a circuit and the inverse of `qft` | eigenvalues |
@@ -28,7 +28,7 @@ mod fermions;
 mod fourier;
 
 pub use evolution::evolution;
-pub use fermions::{excitations, uccsd};
+pub use fermions::{excitations, excitations_from, uccsd, uccsd_from};
 pub use fourier::{phase_estimation, qft};
 
 use crate::{

@@ -200,20 +200,12 @@ impl<T: Real> Sweep<'_, T> {
 
     /// `sum_k w_k O_k` as a vector of its entries.
     fn cotangent(&self, weights: &[T]) -> Result<StateVector<Complex<T>>, HybridError> {
-        let threads = &self.energy.simulator.threads;
         let n_qubits = self.energy.circuit.n_qubits();
-        // Column j of the identity becomes column j of the sum.
-        let mut columns = Vec::with_capacity(1 << (2 * n_qubits));
-        for j in 0..1usize << n_qubits {
-            let unit: StateVector<Complex<T>> = StateVector::basis(n_qubits, j)?;
-            let mut column = StateVector::basis(n_qubits, 0)?;
-            column.amplitudes_mut()[0] = Complex::from_real(T::zero());
-            for (observable, weight) in self.energy.observables.iter().zip(weights) {
-                observable.add(weight, &unit, &mut column, threads);
-            }
-            columns.extend(column.into_amplitudes());
+        let mut entries = StateVector::null(2 * n_qubits, &self.energy.simulator.threads)?;
+        for (observable, weight) in self.energy.observables.iter().zip(weights) {
+            observable.add_entries(weight, n_qubits, entries.amplitudes_mut());
         }
-        Ok(StateVector::from_vector(columns).map_err(crate::state::StateError::from)?)
+        Ok(entries)
     }
 
     /// The slots of an instruction, by their number.

@@ -30,7 +30,9 @@ pub enum Observable {
     /// The projector on the basis states where these qubits have these values: its mean is the probability of that
     /// outcome.
     Outcome(Vec<(usize, bool)>),
-    /// The projector on a state: its mean is the fidelity `|<phi|psi>|^2`.
+    /// The projector on a state: its mean is `|<phi|psi>|^2`, the fidelity. A phi of norm sqrt(w), by
+    /// [`StateVector::from_vector`], gives w times that: the penalty with which variational deflation looks for excited
+    /// states (O. Higgott, D. Wang, S. Brierley, Quantum 3, 156 (2019)).
     Overlap(Arc<StateVector<Complex<f64>>>),
 }
 
@@ -157,6 +159,46 @@ impl Observable {
                         *amplitude += Complex::new(T::lit(z.re), T::lit(z.im)) * &factor;
                     }
                 });
+            }
+        }
+    }
+
+    /// Adds `weight * O` to a matrix, entry (row, column) at `row | column << n`. O(2^n) for each Pauli string, O(4^n) for an
+    /// overlap.
+    pub(super) fn add_entries<T: Real>(&self, weight: &T, n_qubits: usize, entries: &mut [Complex<T>]) {
+        let dim = 1usize << n_qubits;
+        match self {
+            Observable::Pauli(sum) => {
+                for (c, string) in sum.terms() {
+                    let (x, z) = (string.x_mask(), string.z_mask());
+                    let c = T::lit(*c) * weight;
+                    // P |j> = i^{#Y} (-1)^{|j & z|} |j ^ x>
+                    let turns = (x & z).count_ones();
+                    for j in 0..dim {
+                        let entry = &mut entries[(j ^ x) | j << n_qubits];
+                        match (turns + 2 * (j & z).count_ones()) % 4 {
+                            0 => entry.re += c.clone(),
+                            1 => entry.im += c.clone(),
+                            2 => entry.re -= c.clone(),
+                            _ => entry.im -= c.clone(),
+                        }
+                    }
+                }
+            }
+            Observable::Outcome(bits) => {
+                let (mask, value) = masks(bits);
+                for j in (0..dim).filter(|j| j & mask == value) {
+                    entries[j | j << n_qubits].re += weight.clone();
+                }
+            }
+            Observable::Overlap(phi) => {
+                let phi = phi.amplitudes();
+                for (column, b) in entries.chunks_exact_mut(dim).zip(phi) {
+                    for (entry, a) in column.iter_mut().zip(phi) {
+                        let z = a * b.conj();
+                        *entry += times(&Complex::new(T::lit(z.re), T::lit(z.im)), weight);
+                    }
+                }
             }
         }
     }

@@ -1,4 +1,6 @@
-//! Hamiltonians to try things on: spin chains, cuts of graphs, small molecules.
+//! Hamiltonians: spin chains, cuts of graphs, small molecules to try things on, and any [`Molecule`] from the integrals
+//! that quantum chemistry programs write, by way of [operators on fermions](FermionOperator), their [maps to
+//! qubits](Mapping) and [qubits taken off by symmetries](Tapering).
 //!
 //! ```
 //! use ketgrad_core::problem::{self, Graph};
@@ -12,9 +14,15 @@
 //!
 //! Each is a [`PauliSum`] whose smallest eigenvalue is looked for.
 
+mod fermion;
 mod graph;
+mod molecule;
+mod tapering;
 
+pub use fermion::{FermionError, FermionOperator, FermionProblem, Ladder, Mapping};
 pub use graph::{Graph, GraphError, GraphProblem};
+pub use molecule::{Molecule, MoleculeError, MoleculeProblem};
+pub use tapering::Tapering;
 
 use crate::observable::{ObservableError, Pauli, PauliSum};
 

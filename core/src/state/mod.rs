@@ -14,6 +14,7 @@
 mod applied;
 mod batch;
 mod density;
+mod entropy;
 mod evolve;
 mod expectation;
 mod measure;
@@ -96,6 +97,11 @@ pub enum StateError {
     /// Probabilities without a value cannot be sampled.
     #[error("a state of symbols cannot be sampled: give its parameters values")]
     Symbolic,
+    /// Eigenvalues of what has none.
+    #[error(
+        "a state has a spectrum if its entries are finite numbers: of symbols, give the parameters values"
+    )]
+    Spectrum,
     /// A time that is not finite, or not known.
     #[error("a state evolves for a finite time of one value: {given}")]
     Time {

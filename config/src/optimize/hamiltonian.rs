@@ -1,0 +1,230 @@
+//! The Hamiltonian of a job.
+
+use ketgrad_core::{
+    ansatz,
+    basis::MAX_QUBITS,
+    circuit::{Circuit, CircuitError},
+    observable::PauliSum,
+    problem::{self, FermionError, Graph, Mapping, Molecule, Tapering},
+};
+
+use super::job::Inputs;
+use crate::{config_file::integer, files::read_text, observables, report::Failure, section::Section};
+
+/// The electrons of a molecule and how they become qubits.
+#[derive(Clone, Debug)]
+pub(super) struct Electrons {
+    pub(super) molecule: Molecule,
+    pub(super) mapping: Mapping,
+    /// Of [`Molecule::penalty`].
+    weight: f64,
+    /// If qubits are taken off.
+    tapering: Option<Tapering>,
+}
+
+impl Electrons {
+    /// The number of qubits.
+    pub(super) fn n_qubits(&self) -> usize {
+        self.tapering.as_ref().map_or(2 * self.molecule.n_orbitals(), Tapering::n_qubits)
+    }
+
+    /// Unitary coupled cluster; with qubits taken off, of the excitations that keep the symmetries.
+    ///
+    /// # Errors
+    /// As [`ansatz::uccsd_from`].
+    pub(super) fn uccsd(&self) -> Result<Circuit, CircuitError> {
+        let (n, occupied) = (2 * self.molecule.n_orbitals(), self.molecule.occupied());
+        let Some(tapering) = &self.tapering else {
+            return ansatz::uccsd_from(n, &occupied, self.mapping);
+        };
+        let all = ansatz::excitations_from(n, &occupied, self.mapping)?;
+        let kept: Vec<PauliSum> = all.iter().filter_map(|generator| tapering.taper(generator)).collect();
+        let ones: Vec<usize> = (0..tapering.n_qubits()).filter(|q| tapering.state() >> q & 1 == 1).collect();
+        ansatz::exponentials(tapering.n_qubits(), &ones, &kept)
+    }
+
+    /// The Hamiltonian, with a penalty of some weight.
+    fn hamiltonian(&self, weight: f64) -> Result<PauliSum, FermionError> {
+        let mut sum = self.molecule.fermions()?;
+        if weight > 0.0 {
+            sum = sum + self.molecule.penalty(weight)?;
+        }
+        let sum = self.mapping.map(&sum, 2 * self.molecule.n_orbitals())?;
+        // The penalty conserves all that the Hamiltonian does: it is a sum of products of Z.
+        Ok(self.tapering.as_ref().and_then(|tapering| tapering.taper(&sum)).unwrap_or(sum))
+    }
+
+    /// A Hamiltonian whose lowest level is that of as many electrons: an electron more gains no more than an integral of its
+    /// own, and costs as much.
+    ///
+    /// # Errors
+    /// [`FermionError`] for integrals beyond the largest float.
+    pub(super) fn alone(&self) -> Result<PauliSum, FermionError> {
+        let one = self.molecule.fermions()?;
+        let sizes = one.terms().iter().filter(|term| !term.1.is_empty()).map(|term| term.0.norm());
+        self.hamiltonian(sizes.fold(self.weight, f64::max))
+    }
+}
+
+/// Where the Hamiltonian comes from, its file read.
+pub(super) struct Source<'a, 'i> {
+    section: Section<'a, 'i>,
+    /// The name and the text.
+    file: Option<(String, String)>,
+    electrons: Option<Electrons>,
+}
+
+impl<'a, 'i> Source<'a, 'i> {
+    /// Reads the file, so that the ansatz can be that of a molecule.
+    ///
+    /// # Errors
+    /// [`Failure`] that underlines what is wrong, in whichever file it is.
+    pub(super) fn read(mut section: Section<'a, 'i>, inputs: &mut Inputs<'_>) -> Result<Self, Failure> {
+        let Some(path) = section.string("file")? else {
+            return Ok(Source { section, file: None, electrons: None });
+        };
+        let caused = |e| section.caused("file", e);
+        let (name, text) = read_text(&inputs.path(path)).map_err(caused)?;
+        let electrons = if observables::is_molecule(&text) {
+            let molecule = observables::read_molecule(&name, &text).map_err(caused)?;
+            Some(read_space(&mut section, molecule)?)
+        } else {
+            None
+        };
+        Ok(Source { section, file: Some((name, text)), electrons })
+    }
+
+    /// The electrons, if it is a molecule.
+    pub(super) fn electrons(&self) -> Option<&Electrons> {
+        self.electrons.as_ref()
+    }
+
+    /// The Hamiltonian for an ansatz of n qubits.
+    ///
+    /// # Errors
+    /// [`Failure`] that underlines what is wrong, in whichever file it is.
+    pub(super) fn sum(self, inputs: &mut Inputs<'_>, n_qubits: usize) -> Result<PauliSum, Failure> {
+        let Source { mut section, file, electrons } = self;
+        let (terms, name) = (section.string("terms")?, section.string("name")?);
+        let one_or = |number: Option<f64>| number.unwrap_or(1.0);
+        let made = match (file, terms, name.as_deref()) {
+            (Some((file, text)), None, None) => {
+                section.finish()?;
+                let Some(electrons) = electrons else {
+                    return observables::read_terms(&file, &text, n_qubits)
+                        .map_err(|e| section.caused("file", e));
+                };
+                let needed = electrons.n_qubits();
+                if needed != n_qubits {
+                    let orbitals = electrons.molecule.n_orbitals();
+                    let way = if electrons.tapering.is_some() { ", tapered," } else { " of two spins" };
+                    let message = format!(
+                        "{orbitals} orbitals{way} need {needed} qubits, but the circuit has {n_qubits}"
+                    );
+                    return Err(section.wrong("file", message));
+                }
+                return electrons.hamiltonian(electrons.weight).map_err(|e| section.wrong("file", e));
+            }
+            (None, Some(terms), None) => {
+                section.finish()?;
+                return match section.place_of("terms", &terms) {
+                    Some((name, whole, start)) => observables::parse(name, whole, start, &terms, n_qubits),
+                    None => observables::read_text_of("hamiltonian.terms", &terms, n_qubits)
+                        .map_err(|e| section.caused("terms", e)),
+                };
+            }
+            (None, None, Some("ising")) => {
+                let qubits = section.qubits("qubits")?;
+                let coupling = one_or(section.number("coupling")?);
+                let field = one_or(section.number("field")?);
+                problem::ising(qubits, coupling, field, section.flag("periodic")?)
+            }
+            (None, None, Some("heisenberg")) => {
+                let qubits = section.qubits("qubits")?;
+                let given = section.numbers("couplings")?;
+                let couplings = match given.as_deref() {
+                    None => [1.0; 3],
+                    Some(&[x, y, z]) => [x, y, z],
+                    Some(_) => {
+                        return Err(section.wrong("couplings", "expected three numbers, of X, Y and Z"));
+                    }
+                };
+                problem::heisenberg(qubits, couplings, section.flag("periodic")?)
+            }
+            (None, None, Some("max_cut")) => problem::max_cut(&read_graph(&mut section, inputs)?),
+            (None, None, Some("h2")) => Ok(problem::h2()),
+            (None, None, Some("lih")) => Ok(problem::lih()),
+            (None, None, Some(other)) => {
+                return Err(section.unknown_name(
+                    "name",
+                    other,
+                    &["ising", "heisenberg", "max_cut", "h2", "lih"],
+                ));
+            }
+            (None, None, None) => {
+                return Err(
+                    section.incomplete("`file` with one term a line or an FCIDUMP, `terms`, or `name`")
+                );
+            }
+            _ => {
+                let key = if name.is_some() { "name" } else { "terms" };
+                return Err(section.wrong(key, "a Hamiltonian has one of `file`, `terms` and `name`"));
+            }
+        };
+        section.finish()?;
+        let sum = made.map_err(|e| section.wrong("name", e))?;
+        if sum.n_qubits() > n_qubits {
+            let message = format!("it acts on {} qubits, but the ansatz has {n_qubits}", sum.n_qubits());
+            return Err(section.wrong("name", message));
+        }
+        Ok(sum)
+    }
+}
+
+/// The active space of a molecule, and how it becomes qubits.
+fn read_space(section: &mut Section<'_, '_>, molecule: Molecule) -> Result<Electrons, Failure> {
+    let weight = section.size("penalty")?.unwrap_or(0.0);
+    let mapping = match section.string("mapping")?.as_deref() {
+        None => Mapping::default(),
+        Some(name) => Mapping::named(name)
+            .ok_or_else(|| section.unknown_name("mapping", name, &Mapping::ALL.map(Mapping::name)))?,
+    };
+    let mut orbitals = |key| section.values(key, |value| integer(value, 0, u64::from(u16::MAX)));
+    let (frozen, active) = (orbitals("frozen")?, orbitals("active")?);
+    let usize_of = |list: Vec<u64>| list.into_iter().map(|orbital| orbital as usize).collect::<Vec<_>>();
+    let key = if active.is_some() { "active" } else { "frozen" };
+    let molecule = if frozen.is_some() || active.is_some() {
+        let frozen = usize_of(frozen.unwrap_or_default());
+        let rest = || (0..molecule.n_orbitals()).filter(|orbital| !frozen.contains(orbital)).collect();
+        let active = active.map_or_else(rest, usize_of);
+        molecule.active_space(&frozen, &active).map_err(|e| section.wrong(key, e))?
+    } else {
+        molecule
+    };
+    let (given, most) = (molecule.n_orbitals(), MAX_QUBITS / 2);
+    if given > most {
+        let message = format!("{given} orbitals of two spins: a state has room for {most}");
+        return Err(section.wrong("file", message).help("`active` keeps some of them"));
+    }
+    let tapering = if section.flag("taper")? {
+        let n_qubits = 2 * molecule.n_orbitals();
+        let hamiltonian = molecule.hamiltonian(mapping).map_err(|e| section.wrong("file", e))?;
+        let occupied = molecule.occupied().iter().fold(0, |mask, p| mask | 1 << p);
+        let state = mapping.encode(n_qubits, occupied).map_err(|e| section.wrong("file", e))?;
+        Some(Tapering::new(&hamiltonian, n_qubits, state).map_err(|e| section.wrong("taper", e))?)
+    } else {
+        None
+    };
+    Ok(Electrons { molecule, mapping, weight, tapering })
+}
+
+/// The graph of a section.
+pub(super) fn read_graph(section: &mut Section<'_, '_>, inputs: &mut Inputs<'_>) -> Result<Graph, Failure> {
+    let Some(path) = section.string("graph")? else {
+        return Err(section.incomplete("`graph` with a file of edges"));
+    };
+    let (name, text) = read_text(&inputs.path(path)).map_err(|e| section.caused("graph", e))?;
+    text.parse().map_err(|e: problem::GraphError| {
+        Failure::input(e.problem).at_line(&name, &text, e.line.unwrap_or(1))
+    })
+}

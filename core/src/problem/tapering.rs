@@ -1,0 +1,143 @@
+//! Qubits taken off by symmetries.
+//!
+//! A product `Z^s` of Z on the qubits s commutes with a sum of Pauli strings if each string flips an even number of these
+//! qubits; then the parity of s is conserved. Molecules have such parities under every [map](super::Mapping): the electrons
+//! of each spin, and what their shape keeps. Each makes a qubit q of s superfluous. With the parity in its place,
+//! ```text
+//! q' = sum of s        X^x -> X^x without q        Z_q -> (-1)^parity Z^s without q
+//! ```
+//! a permutation of the basis states, so that a basis state stays one. The parities are those of a state that is given.
+//!
+//! Source: S. Bravyi, J. M. Gambetta, A. Mezzacapo, K. Temme (2017), arXiv:1701.08213, with permutations in place of their
+//! rotations.
+
+use crate::{
+    basis::{BasisError, MAX_QUBITS, odd},
+    observable::{PauliString, PauliSum},
+};
+
+/// The parities that a Hamiltonian conserves, with the values of a basis state, and the qubits that they leave.
+///
+/// ```
+/// use ketgrad_core::problem::{Tapering, h2};
+///
+/// // Hydrogen with an electron of each spin: a qubit is left of four.
+/// let tapering = Tapering::new(&h2(), 4, 0b0011)?;
+/// assert_eq!((tapering.parities().len(), tapering.n_qubits(), tapering.state()), (3, 1, 1));
+/// let hydrogen = tapering.taper(&h2()).ok_or("it keeps its own symmetries")?;
+/// assert_eq!(hydrogen.n_qubits(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tapering {
+    /// Masks, each with a qubit of its own, and the parity.
+    parities: Vec<Parity>,
+    /// The qubits that are left, ascending.
+    left: Vec<usize>,
+    state: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Parity {
+    qubits: usize,
+    /// In no other mask; its highest.
+    own: usize,
+    value: bool,
+}
+
+impl Tapering {
+    /// All parities that a sum on n qubits conserves, with the values that they have in a basis state. O(n^2) for each set of
+    /// qubits that strings flip.
+    ///
+    /// # Errors
+    /// [`BasisError`] for more qubits than a state can have, or a sum or a state on others.
+    pub fn new(sum: &PauliSum, n_qubits: usize, state: usize) -> Result<Tapering, BasisError> {
+        if n_qubits > MAX_QUBITS {
+            return Err(BasisError::TooManyQubits { given: n_qubits });
+        }
+        let highest = state.checked_ilog2().map_or(0, |highest| highest as usize + 1).max(sum.n_qubits());
+        if highest > n_qubits {
+            return Err(BasisError::OutOfRange { given: highest - 1, available: n_qubits });
+        }
+        // What strings flip, as rows whose lowest bits are in no other row.
+        let mut rows: Vec<usize> = Vec::new();
+        for (_, string) in sum.terms() {
+            let x =
+                rows.iter().fold(string.x_mask(), |x, row| if x & lowest(*row) == 0 { x } else { x ^ row });
+            if x != 0 {
+                rows.iter_mut().filter(|row| **row & lowest(x) != 0).for_each(|row| *row ^= x);
+                rows.push(x);
+            }
+        }
+        // Each of the other qubits with the lowest bits of the rows that flip it: an even number in each row.
+        let bound = rows.iter().fold(0, |mask, row| mask | lowest(*row));
+        let free = (0..n_qubits).filter(|q| bound >> q & 1 == 0);
+        let parities: Vec<Parity> = free
+            .map(|own| {
+                let with = rows.iter().filter(|row| **row >> own & 1 == 1);
+                let qubits = with.fold(1 << own, |mask, row| mask | lowest(*row));
+                Parity { qubits, own, value: odd(state & qubits) }
+            })
+            .collect();
+        let left: Vec<usize> = (0..n_qubits).filter(|q| bound >> q & 1 == 1).collect();
+        let state = packed(state, &left);
+        Ok(Tapering { parities, left, state })
+    }
+
+    /// The number of qubits that are left.
+    #[must_use]
+    pub fn n_qubits(&self) -> usize {
+        self.left.len()
+    }
+
+    /// The basis state on the qubits that are left.
+    #[must_use]
+    pub fn state(&self) -> usize {
+        self.state
+    }
+
+    /// The conserved products of Z, each with whether it is -1.
+    #[must_use]
+    pub fn parities(&self) -> Vec<(PauliString, bool)> {
+        let string = |mask| PauliString::from_masks(0, mask).unwrap_or_default();
+        self.parities.iter().map(|parity| (string(parity.qubits), parity.value)).collect()
+    }
+
+    /// A sum on the qubits that are left, where the parities are those of the state; equal strings are one. `None` if it
+    /// does not conserve them, or if coefficients are beyond the largest float.
+    #[must_use]
+    pub fn taper(&self, sum: &PauliSum) -> Option<PauliSum> {
+        let mut terms = Vec::new();
+        for (c, string) in sum.terms() {
+            let (x, mut z) = (string.x_mask(), string.z_mask());
+            let mut c = *c;
+            let ys = (x & z).count_ones();
+            for parity in &self.parities {
+                if odd(x & parity.qubits) {
+                    return None;
+                }
+                if z >> parity.own & 1 == 1 {
+                    z ^= parity.qubits;
+                    c = if parity.value { -c } else { c };
+                }
+            }
+            let (x, z) = (packed(x, &self.left), packed(z, &self.left));
+            // P = i^{|x & z|} X^x Z^z, and what is left is real.
+            if (ys + 3 * (x & z).count_ones()) % 4 == 2 {
+                c = -c;
+            }
+            terms.push((c, PauliString::from_masks(x, z).ok()?));
+        }
+        PauliSum::new(terms).ok()?.collected().ok()
+    }
+}
+
+/// The lowest bit alone.
+fn lowest(mask: usize) -> usize {
+    mask & mask.wrapping_neg()
+}
+
+/// The bits of some qubits, one beside the other.
+fn packed(mask: usize, qubits: &[usize]) -> usize {
+    qubits.iter().enumerate().fold(0, |bits, (k, q)| bits | (mask >> q & 1) << k)
+}
